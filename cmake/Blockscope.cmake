@@ -1,0 +1,110 @@
+# The functions that leaf CMakeLists.txt files use. Every target gets the same flags from here.
+#
+#   blk_add_library(name SOURCES a.cpp.. [DEPENDS blockscope::core..] [MLIR] [EXCEPTIONS])
+#     A static, position independent library `blockscope::name`. DEPENDS is the layer rule.
+#   blk_add_simd_sources(name SOURCES simd/a.cpp..)
+#     Adds each source to library `name` three times, see below.
+#   blk_add_executable(name SOURCES a.cpp.. [DEPENDS ..] [MLIR])   -> <build>/bin/name
+#   blk_add_test(name SOURCES a.cpp.. [DEPENDS ..] [MLIR])         GoogleTest, with its main
+#   blk_add_tablegen(name TD a.td GENERATE "-gen-op-decls" a.h.inc "-gen-op-defs" a.cpp.inc ..)
+#     Generates beside the source's place in the build folder: #include "core/ir/a.h.inc".
+#     Give `name` to blk_add_library's TABLEGEN.
+#   blk_add_python_module(name SOURCES a.cpp.. DEPENDS ..)
+#     A pybind11 module in <build>/python/blockscope/.
+
+add_library(blk_flags INTERFACE)
+target_compile_options(blk_flags INTERFACE
+  -Wall -Wextra -Wno-unused-parameter -fno-semantic-interposition -ffunction-sections
+  -fdata-sections
+  -ffp-contract=off # a fused multiply-add only where the source says so: same bits everywhere
+  $<$<BOOL:${BLK_WERROR}>:-Werror>)
+target_include_directories(blk_flags INTERFACE ${PROJECT_SOURCE_DIR})
+target_include_directories(blk_flags SYSTEM INTERFACE ${PROJECT_BINARY_DIR})
+target_link_options(blk_flags INTERFACE LINKER:--gc-sections LINKER:--as-needed)
+target_link_libraries(blk_flags INTERFACE Threads::Threads)
+
+function(blk_configure target)
+  cmake_parse_arguments(ARG "MLIR;EXCEPTIONS" "" "SOURCES;DEPENDS;TABLEGEN" ${ARGN})
+  if(ARG_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "${target}: unknown arguments '${ARG_UNPARSED_ARGUMENTS}'")
+  endif()
+  target_sources(${target} PRIVATE ${ARG_SOURCES})
+  target_link_libraries(${target} PUBLIC blk_flags blk_llvm ${ARG_DEPENDS})
+  if(ARG_MLIR)
+    target_link_libraries(${target} PUBLIC blk_mlir)
+  endif()
+  if(NOT ARG_EXCEPTIONS)
+    target_compile_options(${target} PRIVATE -fno-exceptions)
+  endif()
+  if(ARG_TABLEGEN)
+    add_dependencies(${target} ${ARG_TABLEGEN})
+  endif()
+endfunction()
+
+function(blk_add_library name)
+  add_library(blockscope_${name} STATIC)
+  add_library(blockscope::${name} ALIAS blockscope_${name})
+  blk_configure(blockscope_${name} ${ARGN})
+endfunction()
+
+# Compiles each source once per instruction set, with BLK_ISA_BASELINE, BLK_ISA_AVX2 or
+# BLK_ISA_AVX512 defined to 1 and BLK_ISA to `baseline`, `avx2` or `avx512`: put everything into
+# `namespace blockscope::BLK_ISA`. Keep shared inline functions out of these files, or the linker
+# may pick the AVX-512 copy for everyone.
+function(blk_add_simd_sources name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  set(flags_baseline -msse4.2 -mpopcnt)
+  set(flags_avx2 -march=x86-64-v3)
+  set(flags_avx512 -march=x86-64-v4 -mprefer-vector-width=512)
+  foreach(isa IN ITEMS baseline avx2 avx512)
+    set(objects blockscope_${name}_${isa})
+    add_library(${objects} OBJECT ${ARG_SOURCES})
+    string(TOUPPER ${isa} upper)
+    target_compile_definitions(${objects} PRIVATE BLK_ISA=${isa} BLK_ISA_${upper}=1)
+    target_compile_options(${objects} PRIVATE -fno-exceptions ${flags_${isa}})
+    target_link_libraries(${objects} PRIVATE blk_flags blk_llvm ${ARG_DEPENDS})
+    target_sources(blockscope_${name} PRIVATE $<TARGET_OBJECTS:${objects}>)
+  endforeach()
+endfunction()
+
+function(blk_add_executable name)
+  add_executable(${name})
+  blk_configure(${name} ${ARGN})
+endfunction()
+
+function(blk_add_test name)
+  add_executable(${name})
+  blk_configure(${name} ${ARGN})
+  target_link_libraries(${name} PRIVATE GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
+endfunction()
+
+function(blk_add_tablegen name)
+  cmake_parse_arguments(ARG "" "TD" "GENERATE" ${ARGN})
+  set(outputs)
+  while(ARG_GENERATE)
+    list(POP_FRONT ARG_GENERATE mode file)
+    separate_arguments(mode UNIX_COMMAND "${mode}")
+    set(output ${CMAKE_CURRENT_BINARY_DIR}/${file})
+    add_custom_command(OUTPUT ${output}
+      COMMAND ${LLVM_TOOLS_BINARY_DIR}/mlir-tblgen ${mode} -I ${PROJECT_SOURCE_DIR}
+        -I ${MLIR_INCLUDE_DIRS} ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_TD} -o ${output}
+        --write-if-changed -d ${output}.d
+      DEPENDS ${ARG_TD} DEPFILE ${output}.d
+      COMMENT "Generating ${file}" VERBATIM)
+    list(APPEND outputs ${output})
+  endwhile()
+  add_custom_target(${name} DEPENDS ${outputs})
+endfunction()
+
+function(blk_add_python_module name)
+  execute_process(COMMAND ${Python_EXECUTABLE} -m pybind11 --cmakedir
+    OUTPUT_VARIABLE directory OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  find_package(pybind11 3.0 REQUIRED CONFIG HINTS ${directory})
+  Python_add_library(${name} MODULE WITH_SOABI)
+  blk_configure(${name} EXCEPTIONS ${ARGN})
+  target_link_libraries(${name} PRIVATE pybind11::headers)
+  set_target_properties(${name} PROPERTIES
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python/blockscope)
+endfunction()

@@ -1,0 +1,45 @@
+// The running program as evaluators of memory, ids, printing and asserting see it.
+#pragma once
+
+#include "interpreter/memory.h"
+#include "interpreter/observer.h"
+
+#include <array>
+#include <functional>
+
+namespace blockscope {
+
+/// One launch as all its programs share it.
+struct LaunchState {
+  LaunchInfo info;
+  MemoryMap memory;
+  llvm::SmallVector<Observer *, 4> observers;
+  bool assertsEnabled = false;
+  /// Writes device_print text; called by worker threads, one whole program's text at a time.
+  std::function<void(llvm::StringRef)> print;
+  /// Set on the first error (refused access with no observer that handles it, Ctrl-C).
+  std::atomic<bool> stop{false};
+  /// Counts every change of memory that another program can see; the scheduler's progress.
+  std::atomic<uint64_t> progress{0};
+  std::mutex errorMutex;
+  std::vector<Finding> errors; ///< refused accesses and failed asserts when nothing observes
+};
+
+/// Evaluators get this. Step mode owns one per program; the machine one per program instance.
+class ExecutionContext {
+public:
+  LaunchState *launch = nullptr;
+  std::array<int32_t, 3> program = {0, 0, 0};
+  int64_t linearProgram = 0;
+  int worker = 0;
+  uint64_t sequence = 0;
+  const OpInfo *op = nullptr; ///< of the op that runs now
+  llvm::SmallVector<int64_t, 4> loopIterations;
+  /// Set by an atomic or volatile load that changed nothing and saw what it saw before: the
+  /// scheduler may suspend the program after this op.
+  bool spinning = false;
+  /// Text of device_print, flushed when the program ends.
+  std::string printed;
+};
+
+} // namespace blockscope

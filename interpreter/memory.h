@@ -1,0 +1,93 @@
+// Simulated device memory: kernel pointers carry the argument they come from, and are translated to
+// host memory once per access.
+//
+// A device address is 64 bits: bit 62 set, 20 bits of allocation number, 42 bits of biased byte
+// offset. Arithmetic on it therefore never leaves the argument by accident: out-of-range and
+// negative offsets are still attributed to the right tensor. Addresses with bit 62 clear are host
+// addresses that a kernel loaded from memory (tensors of data_ptr()); they are resolved in the
+// registry of known allocations.
+#pragma once
+
+#include "core/finding.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace blockscope {
+
+using DeviceAddress = uint64_t;
+
+constexpr DeviceAddress kDeviceTag = 1ULL << 62;
+constexpr int kAllocationShift = 42;
+constexpr DeviceAddress kOffsetBias = 1ULL << 41;
+
+/// One tensor argument (or a tensor found by a host address): exact extents of its storage, and of
+/// the view that was passed.
+struct Allocation {
+  TensorInfo info;
+  std::byte *view = nullptr;    ///< host address of the argument's element (0, ..., 0)
+  std::byte *storage = nullptr; ///< host address of the storage's first byte
+  int64_t storageBytes = 0;
+  bool readOnly = false;
+  /// Byte extents of the view from `view`: first byte and one past the last; lowest is negative
+  /// only with negative strides.
+  int64_t viewBegin = 0;
+  int64_t viewEnd = 0;
+  /// True when every byte in [viewBegin, viewEnd) belongs to an element of the view.
+  bool viewIsDense = true;
+  DeviceAddress base = 0; ///< device address of `view`
+  uint32_t number = 0;
+
+  int64_t offsetOf(DeviceAddress address) const { return static_cast<int64_t>(address - base); }
+  std::byte *hostAt(int64_t offset) const { return view + offset; }
+  /// Whether `size` bytes at `offset` from the view's first element lie in the storage.
+  bool inStorage(int64_t offset, int64_t size) const {
+    const int64_t begin = (view - storage) + offset;
+    return begin >= 0 && begin + size <= storageBytes;
+  }
+  /// Whether an element of `size` bytes at `offset` is within an element of the view.
+  bool inView(int64_t offset, int64_t size) const;
+  /// Returns the index of the element at `offset` in the view; outside the view the index it would
+  /// have along the strides (the last dimension takes what is left over).
+  std::vector<int64_t> elementIndex(int64_t offset) const;
+};
+
+/// The allocations of one launch, and the host addresses that were resolved while it ran.
+class MemoryMap {
+public:
+  /// Finds the tensor that contains a host address: asked once per unknown address, may call Python.
+  using HostResolver = std::function<std::optional<Allocation>(uint64_t hostAddress)>;
+
+  /// Adds an argument; fills `base` and `number`. Not thread safe, before the launch only.
+  const Allocation &add(Allocation allocation);
+  void setHostResolver(HostResolver resolver) { resolver_ = std::move(resolver); }
+
+  /// Returns the allocation an address belongs to by provenance, or for a host address by extent;
+  /// null when nothing is known about it. Thread safe.
+  const Allocation *find(DeviceAddress address) const;
+  /// Byte offset of `address` from the view's first element of `allocation`.
+  static int64_t offsetIn(const Allocation &allocation, DeviceAddress address) {
+    return (address & kDeviceTag)
+               ? allocation.offsetOf(address)
+               : static_cast<int64_t>(address - reinterpret_cast<uint64_t>(allocation.view));
+  }
+
+  const std::vector<std::unique_ptr<Allocation>> &arguments() const { return arguments_; }
+
+private:
+  const Allocation *findHost(uint64_t address) const;
+
+  std::vector<std::unique_ptr<Allocation>> arguments_;
+  HostResolver resolver_;
+  mutable std::mutex hostMutex_;
+  mutable std::vector<std::unique_ptr<Allocation>> hostAllocations_; // found through resolver_
+};
+
+} // namespace blockscope

@@ -1,0 +1,1 @@
+// Placeholder: gives the library one source until its own files are here.
