@@ -1,0 +1,316 @@
+// The ops of the `tl` dialect: what is block-level and has no upstream op. The contract for the names,
+// operands and attributes that core/semantic emits and interpreter/ops evaluates.
+#ifndef BLOCKSCOPE_CORE_IR_TL_OPS
+#define BLOCKSCOPE_CORE_IR_TL_OPS
+
+include "core/ir/tl_dialect.td"
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class TL_Op<string mnemonic, list<Trait> traits = []> : Op<TL_Dialect, mnemonic, traits>;
+
+//===-- Programs ---------------------------------------------------------------------------------===//
+
+def TL_ProgramIdOp : TL_Op<"program_id", [Pure]> {
+  let summary = "index of this program along one grid axis";
+  let arguments = (ins I32Attr:$axis);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$axis attr-dict `:` type($result)";
+}
+
+def TL_NumProgramsOp : TL_Op<"num_programs", [Pure]> {
+  let summary = "number of programs along one grid axis";
+  let arguments = (ins I32Attr:$axis);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$axis attr-dict `:` type($result)";
+}
+
+//===-- Creation and shape -------------------------------------------------------------------------===//
+
+def TL_RangeOp : TL_Op<"range", [Pure]> {
+  let summary = "the numbers start, start + 1, ..., end - 1 as a block of i32";
+  let arguments = (ins I32Attr:$start, I32Attr:$end);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$start `to` $end attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def TL_SplatOp : TL_Op<"splat", [Pure]> {
+  let summary = "a block with every element equal to a scalar";
+  let arguments = (ins AnyType:$source);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def TL_UnsplatOp : TL_Op<"unsplat", [Pure]> {
+  let summary = "the only element of a block with one element, as a scalar";
+  let arguments = (ins AnyRankedTensor:$source);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def TL_ExpandDimsOp : TL_Op<"expand_dims", [Pure]> {
+  let summary = "insert a dimension of size 1 at axis";
+  let arguments = (ins AnyRankedTensor:$source, I32Attr:$axis);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$source `axis` $axis attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def TL_BroadcastOp : TL_Op<"broadcast", [Pure]> {
+  let summary = "repeat dimensions of size 1; ranks are equal";
+  let arguments = (ins AnyRankedTensor:$source);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def TL_ReshapeOp : TL_Op<"reshape", [Pure]> {
+  let summary = "the same elements in row-major order under another shape";
+  let arguments = (ins AnyRankedTensor:$source, UnitAttr:$allow_reorder);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def TL_TransOp : TL_Op<"trans", [Pure]> {
+  let summary = "permute dimensions: result dimension i is source dimension order[i]";
+  let arguments = (ins AnyRankedTensor:$source, DenseI32ArrayAttr:$order);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$source $order attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def TL_JoinOp : TL_Op<"join", [Pure]> {
+  let summary = "two blocks of one shape side by side in a new last dimension of size 2";
+  let arguments = (ins AnyType:$lhs, AnyType:$rhs);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)";
+}
+
+def TL_SplitOp : TL_Op<"split", [Pure]> {
+  let summary = "the two halves of a last dimension of size 2";
+  let arguments = (ins AnyRankedTensor:$source);
+  let results = (outs AnyType:$first, AnyType:$second);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($first)";
+  let extraClassDeclaration = "";
+}
+
+def TL_CatOp : TL_Op<"cat", [Pure]> {
+  let summary = "two blocks one after the other along dim";
+  let arguments = (ins AnyRankedTensor:$lhs, AnyRankedTensor:$rhs, I32Attr:$dim);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$lhs `,` $rhs `dim` $dim attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
+}
+
+def TL_GatherOp : TL_Op<"gather", [Pure]> {
+  let summary = "result[.., i, ..] = source[.., indices[.., i, ..], ..] along axis";
+  let description = [{ An index outside the axis is an error that checks report; unchecked it gives 0. }];
+  let arguments = (ins AnyRankedTensor:$source, AnyRankedTensor:$indices, I32Attr:$axis);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$source `[` $indices `]` `axis` $axis attr-dict `:` type($source) `,` type($indices) `->` type($result)";
+}
+
+//===-- Casts --------------------------------------------------------------------------------------===//
+
+def TL_FpCastOp : TL_Op<"fp_cast", [Pure, SameOperandsAndResultShape]> {
+  let summary = "convert between float types; rounding is 'rtne' or 'rtz' where it narrows";
+  let arguments = (ins AnyType:$source, DefaultValuedAttr<StrAttr, "\"rtne\"">:$rounding);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+}
+
+def TL_FloatToIntOp : TL_Op<"float_to_int", [Pure, SameOperandsAndResultShape]> {
+  let summary = "convert toward zero as the hardware does; is_unsigned: the result is unsigned";
+  let description = [{ Out of range saturates at 32 or 64 bits, NaN gives 0; narrower results keep the low bits. }];
+  let arguments = (ins AnyType:$source, DefaultValuedAttr<BoolAttr, "false">:$is_unsigned);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+}
+
+def TL_IntToFloatOp : TL_Op<"int_to_float", [Pure, SameOperandsAndResultShape]> {
+  let summary = "convert an integer to any float type, rounding to nearest even; is_unsigned: the source is unsigned";
+  let arguments = (ins AnyType:$source, DefaultValuedAttr<BoolAttr, "false">:$is_unsigned);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+}
+
+def TL_BitcastOp : TL_Op<"bitcast", [Pure, SameOperandsAndResultShape]> {
+  let summary = "the same bits as another type of the same width; also between pointer types";
+  let arguments = (ins AnyType:$source);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+}
+
+def TL_IntToPtrOp : TL_Op<"int_to_ptr", [Pure, SameOperandsAndResultShape]> {
+  let summary = "a 64-bit integer as a pointer";
+  let arguments = (ins AnyType:$source);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+}
+
+def TL_PtrToIntOp : TL_Op<"ptr_to_int", [Pure, SameOperandsAndResultShape]> {
+  let summary = "a pointer as a 64-bit integer";
+  let arguments = (ins AnyType:$source);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+}
+
+//===-- Pointers and memory ------------------------------------------------------------------------===//
+
+def TL_AddPtrOp : TL_Op<"addptr", [Pure]> {
+  let summary = "pointer plus offset in elements; the offset is i32 (sign-extended, or zero-extended when is_unsigned) or i64";
+  let arguments = (ins AnyType:$pointer, AnyType:$offset, DefaultValuedAttr<BoolAttr, "false">:$is_unsigned);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$pointer `,` $offset attr-dict `:` type($pointer) `,` type($offset)";
+  // pointer and result have one type; the offset has its shape
+}
+
+def TL_LoadOp : TL_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemRead]>]> {
+  let summary = "read where the mask is true; other elsewhere (zero when there is no other)";
+  let arguments = (ins AnyType:$pointer, Optional<AnyType>:$mask, Optional<AnyType>:$other,
+      DefaultValuedAttr<StrAttr, "\"\"">:$cache_modifier, DefaultValuedAttr<StrAttr, "\"\"">:$eviction_policy,
+      DefaultValuedAttr<BoolAttr, "false">:$is_volatile);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$pointer (`mask` $mask^ `:` type($mask))? (`other` $other^)? attr-dict `:` type($pointer) `->` type($result)";
+}
+// In an OpRequest and OpSignature the attributes has_mask and has_other (bool) say which of the
+// optional operands follow the pointer (operands: pointer [, mask] [, other]).
+
+def TL_StoreOp : TL_Op<"store", [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
+  let summary = "write where the mask is true";
+  let arguments = (ins AnyType:$pointer, AnyType:$value, Optional<AnyType>:$mask,
+      DefaultValuedAttr<StrAttr, "\"\"">:$cache_modifier, DefaultValuedAttr<StrAttr, "\"\"">:$eviction_policy);
+  let assemblyFormat = "$pointer `,` $value (`mask` $mask^ `:` type($mask))? attr-dict `:` type($pointer) `,` type($value)";
+}
+// OpSignature: operands pointer, value [, mask].
+
+def TL_AtomicRmwOp : TL_Op<"atomic_rmw", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "read-modify-write; kind: add fadd max umax min umin fmax fmin and or xor xchg; gives the old value (0 where masked off)";
+  let arguments = (ins AnyType:$pointer, AnyType:$value, Optional<AnyType>:$mask, StrAttr:$kind,
+      DefaultValuedAttr<StrAttr, "\"acq_rel\"">:$sem, DefaultValuedAttr<StrAttr, "\"gpu\"">:$scope);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$kind $pointer `,` $value (`mask` $mask^ `:` type($mask))? attr-dict `:` type($pointer) `,` type($value) `->` type($result)";
+}
+
+def TL_AtomicCasOp : TL_Op<"atomic_cas", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "compare and swap; gives the old value";
+  let arguments = (ins AnyType:$pointer, AnyType:$compare, AnyType:$value,
+      DefaultValuedAttr<StrAttr, "\"acq_rel\"">:$sem, DefaultValuedAttr<StrAttr, "\"gpu\"">:$scope);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$pointer `,` $compare `,` $value attr-dict `:` type($pointer) `,` type($value) `->` type($result)";
+}
+
+def TL_BarrierOp : TL_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "tl.debug_barrier: all warps of the program have seen all earlier accesses";
+  let assemblyFormat = "attr-dict";
+}
+
+//===-- Math that upstream does not have -----------------------------------------------------------===//
+
+def TL_MulhiUIOp : TL_Op<"mulhiui", [Pure, SameOperandsAndResultType]> {
+  let summary = "high half of the unsigned product";
+  let arguments = (ins AnyType:$lhs, AnyType:$rhs);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
+}
+
+def TL_ClampOp : TL_Op<"clamp", [Pure, SameOperandsAndResultType]> {
+  let summary = "limit x to [lo, hi]; propagate_nan: a NaN in any operand gives NaN, else lo or x as max(x, lo) gives";
+  let arguments = (ins AnyType:$x, AnyType:$lo, AnyType:$hi, DefaultValuedAttr<BoolAttr, "false">:$propagate_nan);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$x `,` $lo `,` $hi attr-dict `:` type($result)";
+}
+
+def TL_ExternElementwiseOp : TL_Op<"extern_elementwise", [Pure]> {
+  let summary = "elementwise call of a libdevice function by symbol";
+  let arguments = (ins Variadic<AnyType>:$operands, StrAttr:$symbol);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$symbol `(` $operands `)` attr-dict `:` functional-type($operands, $result)";
+}
+
+//===-- Matrix product -----------------------------------------------------------------------------===//
+
+def TL_DotOp : TL_Op<"dot", [Pure]> {
+  let summary = "acc + a * b over the last two dimensions; rank 2 or 3 (batched)";
+  let arguments = (ins AnyRankedTensor:$a, AnyRankedTensor:$b, AnyRankedTensor:$acc,
+      DefaultValuedAttr<StrAttr, "\"ieee\"">:$input_precision, DefaultValuedAttr<I32Attr, "0">:$max_num_imprecise_acc,
+      DefaultValuedAttr<BoolAttr, "false">:$a_unsigned, DefaultValuedAttr<BoolAttr, "false">:$b_unsigned);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$a `,` $b `,` $acc attr-dict `:` type($a) `,` type($b) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+//===-- Reductions, scans, sort --------------------------------------------------------------------===//
+
+def TL_ReduceOp : TL_Op<"reduce", [Pure, SameOperandsShape]> {
+  let summary = "reduce along axis with a combine region over scalars (lhs..., rhs...) -> values";
+  let arguments = (ins Variadic<AnyRankedTensor>:$operands, I32Attr:$axis);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$combine);
+  let hasVerifier = 1;
+}
+
+def TL_ReduceYieldOp : TL_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["ReduceOp", "ScanOp"]>]> {
+  let summary = "the combined values of a reduce or scan region";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "$values attr-dict `:` type($values)";
+}
+
+def TL_ScanOp : TL_Op<"scan", [Pure, SameOperandsAndResultShape]> {
+  let summary = "inclusive scan along axis with a combine region over scalars";
+  let arguments = (ins Variadic<AnyRankedTensor>:$operands, I32Attr:$axis, DefaultValuedAttr<BoolAttr, "false">:$reverse);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region SizedRegion<1>:$combine);
+  let hasVerifier = 1;
+}
+
+def TL_SortOp : TL_Op<"sort", [Pure, SameOperandsAndResultType]> {
+  let summary = "sort along the last dimension; NaN sorts last when ascending; is_unsigned for integers";
+  let arguments = (ins AnyRankedTensor:$source, DefaultValuedAttr<BoolAttr, "false">:$descending,
+      DefaultValuedAttr<BoolAttr, "false">:$is_unsigned);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$source attr-dict `:` type($result)";
+}
+
+def TL_HistogramOp : TL_Op<"histogram", [Pure]> {
+  let summary = "counts of the values 0 .. bins - 1 of a 1-D integer block; others are not counted";
+  let arguments = (ins AnyRankedTensor:$source, Optional<AnyRankedTensor>:$mask);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$source (`mask` $mask^ `:` type($mask))? attr-dict `:` type($source) `->` type($result)";
+}
+
+//===-- Hints and debugging ------------------------------------------------------------------------===//
+
+def TL_AssumeOp : TL_Op<"assume", [MemoryEffects<[MemWrite]>]> {
+  let summary = "the condition is true for every program";
+  let arguments = (ins AnyType:$condition);
+  let assemblyFormat = "$condition attr-dict `:` type($condition)";
+}
+
+def TL_HintOp : TL_Op<"hint", [Pure, SameOperandsAndResultType]> {
+  let summary = "x with a claim; kind: multiple_of max_contiguous max_constancy, one value a dimension";
+  let arguments = (ins AnyType:$source, StrAttr:$kind, DenseI64ArrayAttr:$values);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$kind $values $source attr-dict `:` type($source)";
+}
+
+def TL_AssertOp : TL_Op<"assert", [MemoryEffects<[MemWrite]>]> {
+  let summary = "every element is true, else the message; operands are further values to show";
+  let arguments = (ins AnyType:$condition, Optional<AnyType>:$mask, StrAttr:$message);
+  let assemblyFormat = "$condition (`mask` $mask^ `:` type($mask))? `,` $message attr-dict `:` type($condition)";
+}
+
+def TL_PrintOp : TL_Op<"print", [MemoryEffects<[MemWrite]>]> {
+  let summary = "tl.device_print";
+  let arguments = (ins StrAttr:$prefix, BoolAttr:$hex, DenseBoolArrayAttr:$is_signed, Variadic<AnyType>:$values);
+  let assemblyFormat = "$prefix $hex $is_signed (`,` $values^ `:` type($values))? attr-dict";
+}
+
+#endif
