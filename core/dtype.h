@@ -23,7 +23,7 @@ enum class DType : uint8_t {
   UInt64,
   Fp8E4M3NV,  // MLIR f8E4M3FN
   Fp8E4M3B8,  // MLIR f8E4M3FNUZ
-  Fp8E4M3B15, // bias 15, no infinity; 0x7f and 0xff are NaN
+  Fp8E4M3B15, // bias 15, every encoding is a number; conversions saturate at 1.75
   Fp8E5M2,    // MLIR f8E5M2
   Fp8E5M2B16, // MLIR f8E5M2FNUZ
   Fp16,
