@@ -1,0 +1,109 @@
+// What a trace file holds, as plain data; docs/trace-format.md has the same on disk.
+//
+// A trace is a list of launches. A launch has arguments, ops and access runs; an access run is a
+// two-level strided set of elements, so that a 64x32 tile is one run and not 2048 accesses.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace blockscope {
+
+/// What an access does to memory. The values are those of the file.
+enum class TraceAccessKind : uint8_t { Read = 0, Write = 1, Atomic = 2 };
+
+/// What an op does to memory. The values are those of the file.
+enum class TraceOpKind : uint8_t { Other = 0, Read = 1, Write = 2, Atomic = 3 };
+
+/// Bits of `TraceRun::flags`.
+enum TraceRunFlag : uint8_t {
+  kTraceOutsideView = 1,    ///< not an element of the argument's view (shape and strides)
+  kTraceOutsideStorage = 2, ///< not inside the argument's storage
+  kTraceFirstOfBlock = 4,   ///< the first run of one block access: counting these counts accesses
+};
+
+/// One set of equally wide accesses: `outerCount` rows of `innerCount` elements.
+///
+/// Units: offsets and strides are in bytes from the argument's element (0, ..., 0); they may be
+///        negative. Without an argument (-1) the offset is the address.
+struct TraceRun {
+  int64_t offsetBytes = 0;
+  int64_t innerStrideBytes = 0;
+  int64_t outerStrideBytes = 0;
+  uint32_t program = 0;     ///< x + grid[0] * (y + grid[1] * z)
+  uint32_t innerCount = 0;  ///< 0: every lane of the block was masked off
+  uint32_t outerCount = 1;
+  uint32_t maskedLanes = 0; ///< lanes masked off, on the first run of a block access
+  uint16_t op = 0;
+  int16_t argument = -1;
+  uint8_t elementBytes = 0; ///< bytes per lane
+  TraceAccessKind kind = TraceAccessKind::Read;
+  uint8_t flags = 0;
+};
+
+/// One kernel argument. A scalar has no strides, `elementBytes` 0, and its text in `value`.
+struct TraceArgument {
+  std::string name;
+  std::string dtype;
+  std::vector<int64_t> shape;
+  std::vector<int64_t> strides; ///< in elements
+  int64_t elementBytes = 0;
+  int64_t storageBytes = 0;    ///< extent of the whole storage
+  int64_t baseOffsetBytes = 0; ///< where element (0, ..., 0) is, from the start of the storage
+  std::string value;
+  bool isTensor() const { return elementBytes > 0; }
+};
+
+/// One op of the kernel with the place in the user's Python that made it.
+struct TraceOp {
+  std::string name; ///< "tl.load"
+  TraceOpKind kind = TraceOpKind::Other;
+  int32_t source = -1; ///< index into the file's sources
+  int32_t line = 0;
+  int32_t column = 0;
+  std::string variable;  ///< the Python name the result was assigned to, or empty
+  std::string callChain; ///< callers, innermost first, one "file:line:column function" per line
+};
+
+/// Text of one Python file, or of a part of it that starts at `firstLine`.
+struct TraceSource {
+  std::string path;
+  std::string text;
+  int32_t firstLine = 1;
+};
+
+/// One finding: the columns that a viewer selects by, and the whole of it as JSON.
+struct TraceFinding {
+  std::string code;
+  std::string severity; ///< "error", "warning", "note"
+  std::string message;
+  int32_t op = -1;
+  int32_t argument = -1;
+  int64_t program = -1; ///< linear program id
+  int32_t source = -1;
+  int32_t line = 0;
+  int32_t column = 0;
+  int64_t count = 1; ///< how often it happened
+  std::string json;
+};
+
+struct TraceNamedValue {
+  std::string name;
+  std::string value;
+};
+
+/// One kernel launch, without its access runs.
+struct TraceLaunch {
+  std::string kernel;
+  std::array<int64_t, 3> grid{1, 1, 1};
+  std::vector<TraceNamedValue> parameters; ///< meta-parameters (constexpr)
+  std::vector<TraceNamedValue> options;    ///< num_warps and the like
+  std::vector<TraceArgument> arguments;
+  std::vector<TraceOp> ops;
+  std::vector<TraceFinding> findings;
+  int64_t programCount() const { return grid[0] * grid[1] * grid[2]; }
+};
+
+} // namespace blockscope

@@ -1,0 +1,335 @@
+// The streaming writer: runs are split into column buffers, full buffers become compressed chunks.
+#include "core/trace/trace_writer.h"
+
+#include "core/trace/access_columns.h"
+#include "core/trace/trace_column.h"
+#include "core/trace/trace_envelope.h"
+#include "core/trace/trace_table.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <unistd.h>
+#include <vector>
+
+namespace blockscope {
+namespace {
+
+/// One column of the launch that is being written.
+struct OpenColumn {
+  Hdf5Dataset dataset;
+  size_t width = 0;
+  std::vector<unsigned char> defaultValue;
+};
+
+template <typename T> std::vector<unsigned char> bytesOf(T value) {
+  std::vector<unsigned char> bytes(sizeof(T));
+  std::memcpy(bytes.data(), &value, sizeof(T));
+  return bytes;
+}
+
+template <typename Row, typename Field>
+auto columnOf(const std::vector<Row> &rows, Field Row::*field) {
+  std::vector<Field> values;
+  values.reserve(rows.size());
+  for (const Row &row : rows)
+    values.push_back(row.*field);
+  return values;
+}
+
+void writeArguments(hid_t group, const std::vector<TraceArgument> &arguments, bool &good) {
+  TraceTableWriter table(group);
+  size_t width = 1;
+  for (const TraceArgument &argument : arguments)
+    width = std::max(width, argument.shape.size());
+  std::vector<int32_t> rank;
+  std::vector<int64_t> shape(arguments.size() * width);
+  std::vector<int64_t> strides(arguments.size() * width);
+  for (size_t row = 0; row < arguments.size(); ++row) {
+    rank.push_back(static_cast<int32_t>(arguments[row].shape.size()));
+    std::copy(arguments[row].shape.begin(), arguments[row].shape.end(),
+              shape.begin() + row * width);
+    std::copy_n(arguments[row].strides.begin(),
+                std::min(arguments[row].strides.size(), arguments[row].shape.size()),
+                strides.begin() + row * width);
+  }
+  table.text("name", columnOf(arguments, &TraceArgument::name));
+  table.text("dtype", columnOf(arguments, &TraceArgument::dtype));
+  table.numbers("rank", rank);
+  table.matrix("shape", shape, width);
+  table.matrix("strides", strides, width);
+  table.numbers("element_bytes", columnOf(arguments, &TraceArgument::elementBytes));
+  table.numbers("storage_bytes", columnOf(arguments, &TraceArgument::storageBytes));
+  table.numbers("base_offset_bytes", columnOf(arguments, &TraceArgument::baseOffsetBytes));
+  table.text("value", columnOf(arguments, &TraceArgument::value));
+  good = good && table.good();
+}
+
+void writeNamedValues(hid_t group, const std::vector<TraceNamedValue> &values, bool &good) {
+  TraceTableWriter table(group);
+  table.text("name", columnOf(values, &TraceNamedValue::name));
+  table.text("value", columnOf(values, &TraceNamedValue::value));
+  good = good && table.good();
+}
+
+void writeOps(hid_t group, const std::vector<TraceOp> &ops, bool &good) {
+  TraceTableWriter table(group);
+  std::vector<uint8_t> kind;
+  for (const TraceOp &op : ops)
+    kind.push_back(static_cast<uint8_t>(op.kind));
+  table.text("name", columnOf(ops, &TraceOp::name));
+  table.numbers("kind", kind);
+  table.numbers("source", columnOf(ops, &TraceOp::source));
+  table.numbers("line", columnOf(ops, &TraceOp::line));
+  table.numbers("column", columnOf(ops, &TraceOp::column));
+  table.text("variable", columnOf(ops, &TraceOp::variable));
+  table.text("call_chain", columnOf(ops, &TraceOp::callChain));
+  good = good && table.good();
+}
+
+void writeFindings(hid_t group, const std::vector<TraceFinding> &findings, bool &good) {
+  TraceTableWriter table(group);
+  table.text("code", columnOf(findings, &TraceFinding::code));
+  table.text("severity", columnOf(findings, &TraceFinding::severity));
+  table.text("message", columnOf(findings, &TraceFinding::message));
+  table.numbers("op", columnOf(findings, &TraceFinding::op));
+  table.numbers("argument", columnOf(findings, &TraceFinding::argument));
+  table.numbers("program", columnOf(findings, &TraceFinding::program));
+  table.numbers("source", columnOf(findings, &TraceFinding::source));
+  table.numbers("line", columnOf(findings, &TraceFinding::line));
+  table.numbers("column", columnOf(findings, &TraceFinding::column));
+  table.numbers("count", columnOf(findings, &TraceFinding::count));
+  table.text("json", columnOf(findings, &TraceFinding::json));
+  good = good && table.good();
+}
+
+Hdf5Group createGroup(hid_t parent, const char *name) {
+  return Hdf5Group(H5Gcreate2(parent, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+}
+
+} // namespace
+
+class TraceWriter::Impl {
+public:
+  std::string path;
+  Hdf5File file;
+  Hdf5Group launches;
+  Hdf5Group launch;
+  Hdf5Group accesses;
+  std::vector<OpenColumn> columns;
+  std::vector<TraceSource> sources;
+  std::vector<TraceRun> pending; ///< fewer than kTraceChunkRows
+  size_t chunkRows = kTraceChunkRows;
+  uint64_t chunksTaken = 0;
+  uint64_t rowsWritten = 0;
+  int64_t launchCount = 0;
+  std::mutex mutex;     ///< pending, chunksTaken
+  std::mutex fileMutex; ///< HDF5
+  std::mutex errorMutex;
+  std::atomic<bool> failed{false};
+  std::string error;
+
+  bool fail(const std::string &what) {
+    const std::lock_guard<std::mutex> lock(errorMutex);
+    if (!failed.exchange(true))
+      error = "trace file '" + path + "': " + what;
+    return false;
+  }
+  bool createColumns(size_t rowsPerChunk);
+  bool writeChunk(const std::vector<TraceRun> &runs, uint64_t chunkIndex);
+  bool closeFile();
+};
+
+bool TraceWriter::Impl::createColumns(size_t rowsPerChunk) {
+  chunkRows = std::max<size_t>(1, rowsPerChunk);
+  forEachAccessColumn([&](const char *name, auto defaultValue, auto, auto) {
+    using Value = decltype(defaultValue);
+    OpenColumn column;
+    column.dataset =
+        createColumn(accesses.get(), name, hdf5TypeOf<Value>(), chunkRows, &defaultValue);
+    column.width = sizeof(Value);
+    column.defaultValue = bytesOf(defaultValue);
+    columns.push_back(std::move(column));
+  });
+  return std::all_of(columns.begin(), columns.end(),
+                     [](const OpenColumn &column) { return static_cast<bool>(column.dataset); }) ||
+         fail("can not create the columns of accesses");
+}
+
+/// Compresses outside the lock, writes inside it.
+bool TraceWriter::Impl::writeChunk(const std::vector<TraceRun> &runs, uint64_t chunkIndex) {
+  std::vector<PackedChunk> packed;
+  forEachAccessColumn([&](const char *, auto defaultValue, auto, auto valueOf) {
+    using Value = decltype(defaultValue);
+    std::vector<Value> values(runs.size());
+    for (size_t row = 0; row < runs.size(); ++row)
+      values[row] = valueOf(runs[row]);
+    packed.push_back(packChunk(reinterpret_cast<const unsigned char *>(values.data()),
+                               sizeof(Value), values.size(), chunkRows,
+                               reinterpret_cast<const unsigned char *>(&defaultValue)));
+  });
+  const std::lock_guard<std::mutex> lock(fileMutex);
+  const hsize_t offset = chunkIndex * chunkRows;
+  rowsWritten = std::max<uint64_t>(rowsWritten, offset + runs.size());
+  const hsize_t extent = rowsWritten;
+  for (size_t column = 0; column < columns.size(); ++column) {
+    const hid_t dataset = columns[column].dataset.get();
+    if (H5Dset_extent(dataset, &extent) < 0 ||
+        (!packed[column].empty() &&
+         H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, &offset, packed[column].size(),
+                        packed[column].data()) < 0))
+      return fail("can not write (is the disk full?)");
+  }
+  return true;
+}
+
+bool TraceWriter::Impl::closeFile() {
+  columns.clear();
+  accesses.close();
+  launch.close();
+  launches.close();
+  return file.close();
+}
+
+TraceWriter::TraceWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+TraceWriter::~TraceWriter() { close(); }
+
+const std::string &TraceWriter::error() const { return impl_->error; }
+
+std::unique_ptr<TraceWriter> TraceWriter::create(const std::string &path, std::string &error) {
+  silenceHdf5();
+  auto impl = std::make_unique<Impl>();
+  impl->path = path;
+  // HDF5 does not say why it can not create a file; the system does.
+  std::FILE *probe = std::fopen(path.c_str(), "wb");
+  if (probe == nullptr || std::fclose(probe) != 0) {
+    error = "trace file '" + path + "': can not create: " + std::strerror(errno);
+    return nullptr;
+  }
+  const Hdf5Properties creation(H5Pcreate(H5P_FILE_CREATE));
+  H5Pset_userblock(creation.get(), kTraceEnvelopeBytes);
+  impl->file = Hdf5File(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), H5P_DEFAULT));
+  std::string reason;
+  if (!impl->file) {
+    error = "trace file '" + path + "': can not create (is it open in another program?)";
+    return nullptr;
+  }
+  if (!writeUnfinishedEnvelope(path, reason)) {
+    error = "trace file '" + path + "': " + reason;
+    return nullptr;
+  }
+  TraceTableWriter root(impl->file.get());
+  root.attribute("format", std::string("blockscope-trace"));
+  root.attribute("version", std::vector<int64_t>{kTraceFormatVersion});
+  impl->launches = createGroup(impl->file.get(), "launches");
+  if (!root.good() || !impl->launches) {
+    error = "trace file '" + path + "': can not write";
+    return nullptr;
+  }
+  return std::unique_ptr<TraceWriter>(new TraceWriter(std::move(impl)));
+}
+
+int32_t TraceWriter::addSource(const TraceSource &source) {
+  std::vector<TraceSource> &sources = impl_->sources;
+  for (size_t index = 0; index < sources.size(); ++index)
+    if (sources[index].path == source.path && sources[index].firstLine == source.firstLine)
+      return static_cast<int32_t>(index);
+  sources.push_back(source);
+  return static_cast<int32_t>(sources.size() - 1);
+}
+
+bool TraceWriter::beginLaunch() {
+  if (impl_->failed)
+    return false;
+  const std::lock_guard<std::mutex> lock(impl_->fileMutex);
+  impl_->columns.clear();
+  impl_->pending.clear();
+  impl_->chunksTaken = impl_->rowsWritten = 0;
+  impl_->launch =
+      createGroup(impl_->launches.get(), std::to_string(impl_->launchCount).c_str());
+  impl_->accesses = createGroup(impl_->launch.get(), "accesses");
+  return impl_->accesses || impl_->fail("can not begin a launch");
+}
+
+bool TraceWriter::appendRuns(std::span<const TraceRun> runs) {
+  while (!runs.empty()) {
+    if (impl_->failed)
+      return false;
+    std::vector<TraceRun> full;
+    uint64_t chunkIndex = 0;
+    {
+      const std::lock_guard<std::mutex> lock(impl_->mutex);
+      const size_t room = kTraceChunkRows - impl_->pending.size();
+      const auto part = runs.first(std::min(room, runs.size()));
+      impl_->pending.insert(impl_->pending.end(), part.begin(), part.end());
+      runs = runs.subspan(part.size());
+      if (impl_->pending.size() == kTraceChunkRows) {
+        full.swap(impl_->pending);
+        chunkIndex = impl_->chunksTaken++;
+        if (chunkIndex == 0 && !impl_->createColumns(kTraceChunkRows))
+          return false;
+      }
+    }
+    if (!full.empty() && !impl_->writeChunk(full, chunkIndex))
+      return false;
+  }
+  return true;
+}
+
+bool TraceWriter::endLaunch(const TraceLaunch &launch) {
+  if (impl_->failed || !impl_->launch)
+    return false;
+  // A short launch gets chunks of its own length, not a full one padded.
+  if (impl_->chunksTaken == 0 && !impl_->createColumns(impl_->pending.size()))
+    return false;
+  if (!impl_->pending.empty() && !impl_->writeChunk(impl_->pending, impl_->chunksTaken))
+    return false;
+  const std::lock_guard<std::mutex> lock(impl_->fileMutex);
+  const hid_t group = impl_->launch.get();
+  TraceTableWriter attributes(group);
+  attributes.attribute("kernel", launch.kernel);
+  attributes.attribute("grid", std::vector<int64_t>(launch.grid.begin(), launch.grid.end()));
+  bool good = attributes.good();
+  writeArguments(createGroup(group, "arguments").get(), launch.arguments, good);
+  writeNamedValues(createGroup(group, "parameters").get(), launch.parameters, good);
+  writeNamedValues(createGroup(group, "options").get(), launch.options, good);
+  writeOps(createGroup(group, "ops").get(), launch.ops, good);
+  writeFindings(createGroup(group, "findings").get(), launch.findings, good);
+  impl_->pending.clear();
+  impl_->columns.clear();
+  impl_->accesses.close();
+  impl_->launch.close();
+  ++impl_->launchCount;
+  return good || impl_->fail("can not write the launch (is the disk full?)");
+}
+
+bool TraceWriter::close() {
+  if (!impl_->file)
+    return !impl_->failed;
+  bool good = true;
+  if (impl_->launch) { // begun and not ended
+    impl_->columns.clear();
+    impl_->accesses.close();
+    impl_->launch.close();
+    H5Ldelete(impl_->launches.get(), std::to_string(impl_->launchCount).c_str(), H5P_DEFAULT);
+  }
+  {
+    const Hdf5Group group = createGroup(impl_->file.get(), "sources");
+    TraceTableWriter table(group.get());
+    table.text("path", columnOf(impl_->sources, &TraceSource::path));
+    table.numbers("first_line", columnOf(impl_->sources, &TraceSource::firstLine));
+    table.text("text", columnOf(impl_->sources, &TraceSource::text));
+    good = table.good();
+  }
+  good = impl_->closeFile() && good;
+  std::string reason = "can not finish the file (is the disk full?)";
+  if (impl_->failed || !good || !writeFinishedEnvelope(impl_->path, reason))
+    return impl_->fail(reason);
+  return true;
+}
+
+} // namespace blockscope

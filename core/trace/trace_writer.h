@@ -1,0 +1,45 @@
+// Writes a trace file as a stream, in bounded memory.
+#pragma once
+
+#include "core/trace/trace.h"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace blockscope {
+
+/// Writer of one trace file. Launches follow one another: `beginLaunch`, `appendRuns`..., `endLaunch`.
+///
+/// `appendRuns` may be called from several threads at once; the rest from one thread. Runs of one
+/// program keep their order when they are appended in order.
+/// Errors: every call gives false after the first failure; `error()` says what failed.
+class TraceWriter {
+public:
+  /// Creates or replaces `path`.
+  /// Errors: null, with the reason in `error`.
+  static std::unique_ptr<TraceWriter> create(const std::string &path, std::string &error);
+  /// Closes the file; call `close` before to learn whether that went well.
+  ~TraceWriter();
+
+  /// Returns the number of the source `path`; the first text given for a path is kept.
+  int32_t addSource(const TraceSource &source);
+
+  bool beginLaunch();
+  bool appendRuns(std::span<const TraceRun> runs);
+  /// Ends the launch: arguments, ops and findings are known only now.
+  bool endLaunch(const TraceLaunch &launch);
+
+  /// Writes sources and checksum and closes the file; a launch that was not ended is left out.
+  bool close();
+
+  const std::string &error() const;
+
+private:
+  class Impl;
+  explicit TraceWriter(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+} // namespace blockscope

@@ -1,0 +1,303 @@
+// Writers of the synthetic traces.
+#include "tests/unit/trace/sample_traces.h"
+
+#include "core/trace/trace_writer.h"
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+namespace blockscope {
+namespace {
+
+TraceArgument tensor(const char *name, const char *dtype, int64_t elementBytes,
+                     std::vector<int64_t> shape) {
+  TraceArgument argument;
+  argument.name = name;
+  argument.dtype = dtype;
+  argument.elementBytes = elementBytes;
+  argument.strides.assign(shape.size(), 1);
+  for (size_t dim = shape.size(); dim-- > 1;)
+    argument.strides[dim - 1] = argument.strides[dim] * shape[dim];
+  argument.storageBytes = elementBytes;
+  for (const int64_t extent : shape)
+    argument.storageBytes *= extent;
+  argument.shape = std::move(shape);
+  return argument;
+}
+
+TraceArgument scalar(const char *name, int64_t value) {
+  TraceArgument argument;
+  argument.name = name;
+  argument.dtype = "i32";
+  argument.value = std::to_string(value);
+  return argument;
+}
+
+TraceOp op(const char *name, TraceOpKind kind, int32_t line, int32_t column,
+           const char *variable) {
+  return {name, kind, 0, line, column, variable, ""};
+}
+
+/// One run of `count` neighbours.
+TraceRun run(uint32_t program, uint16_t op, int16_t argument, int64_t firstElement, uint32_t count,
+             uint8_t elementBytes, TraceAccessKind kind) {
+  TraceRun result;
+  result.program = program;
+  result.op = op;
+  result.argument = argument;
+  result.offsetBytes = firstElement * elementBytes;
+  result.innerCount = count;
+  result.innerStrideBytes = elementBytes;
+  result.elementBytes = elementBytes;
+  result.kind = kind;
+  result.flags = kTraceFirstOfBlock;
+  return result;
+}
+
+TraceRun tile(uint32_t program, uint16_t op, int16_t argument, int64_t firstElement,
+              uint32_t columns, uint32_t rows, int64_t rowElements, uint8_t elementBytes,
+              TraceAccessKind kind) {
+  TraceRun result = run(program, op, argument, firstElement, columns, elementBytes, kind);
+  result.outerCount = rows;
+  result.outerStrideBytes = rowElements * elementBytes;
+  return result;
+}
+
+constexpr TraceAccessKind kRead = TraceAccessKind::Read;
+constexpr TraceAccessKind kWrite = TraceAccessKind::Write;
+
+const char *const kAddSource = R"(import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    """Add two vectors, one block of elements per program."""
+    pid = tl.program_id(axis=0)
+    offsets = pid * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask)
+    y = tl.load(y_ptr + offsets, mask=mask)
+    tl.store(out_ptr + offsets, x + y, mask=mask)
+
+
+def add(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    out = torch.empty_like(x)
+    grid = (triton.cdiv(x.numel(), 1024),)
+    add_kernel[grid](x, y, out, x.numel(), BLOCK=1024)
+    return out
+)";
+
+const char *const kMatmulSource = R"(import triton
+import triton.language as tl
+
+
+@triton.jit
+def matmul_kernel(a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_bk, stride_cm,
+                  BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
+    pid_m = tl.program_id(0)
+    pid_n = tl.program_id(1)
+    rows = pid_m * BLOCK_M + tl.arange(0, BLOCK_M)
+    cols = pid_n * BLOCK_N + tl.arange(0, BLOCK_N)
+    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for k in range(0, K, BLOCK_K):
+        ks = k + tl.arange(0, BLOCK_K)
+        a = tl.load(a_ptr + rows[:, None] * stride_am + ks[None, :])
+        b = tl.load(b_ptr + ks[:, None] * stride_bk + cols[None, :])
+        acc = tl.dot(a, b, acc)
+    tl.store(c_ptr + rows[:, None] * stride_cm + cols[None, :], acc.to(tl.float16))
+)";
+
+const char *const kBrokenSource = R"(import triton
+import triton.language as tl
+
+
+@triton.jit
+def row_sum_kernel(x_ptr, out_ptr, n_cols, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    cols = tl.arange(0, BLOCK)
+    # BUG: BLOCK is 128, a row has 100 columns, and there is no mask.
+    x = tl.load(x_ptr + row * n_cols + cols)
+    total = tl.sum(x, axis=0)
+    tl.store(out_ptr + row - 1, total)
+)";
+
+bool finish(TraceWriter &writer, const TraceLaunch &launch) {
+  return writer.endLaunch(launch) && writer.close();
+}
+
+} // namespace
+
+bool writeVectorAddTrace(const std::string &path, int64_t elements, int64_t block) {
+  std::string error;
+  const auto writer = TraceWriter::create(path, error);
+  if (!writer)
+    return false;
+  writer->addSource({"add.py", kAddSource, 1});
+  TraceLaunch launch;
+  launch.kernel = "add_kernel";
+  launch.grid = {(elements + block - 1) / block, 1, 1};
+  launch.parameters = {{"BLOCK", std::to_string(block)}};
+  launch.options = {{"num_warps", "4"}, {"num_stages", "3"}};
+  launch.arguments = {tensor("x_ptr", "fp32", 4, {elements}), tensor("y_ptr", "fp32", 4, {elements}),
+                      tensor("out_ptr", "fp32", 4, {elements}), scalar("n", elements)};
+  launch.ops = {op("tl.load", TraceOpKind::Read, 12, 9, "x"),
+                op("tl.load", TraceOpKind::Read, 13, 9, "y"),
+                op("tl.store", TraceOpKind::Write, 14, 5, "")};
+  writer->beginLaunch();
+  for (int64_t program = 0; program < launch.grid[0]; ++program) {
+    const auto count = static_cast<uint32_t>(std::min(block, elements - program * block));
+    std::vector<TraceRun> runs;
+    for (uint16_t index = 0; index < 3; ++index) {
+      runs.push_back(run(static_cast<uint32_t>(program), index, static_cast<int16_t>(index),
+                         program * block, count, 4, index < 2 ? kRead : kWrite));
+      runs.back().maskedLanes = static_cast<uint32_t>(block) - count;
+    }
+    writer->appendRuns(runs);
+  }
+  return finish(*writer, launch);
+}
+
+bool writeMatmulTrace(const std::string &path, int64_t size) {
+  std::string error;
+  const auto writer = TraceWriter::create(path, error);
+  if (!writer)
+    return false;
+  writer->addSource({"matmul.py", kMatmulSource, 1});
+  TraceLaunch launch;
+  launch.kernel = "matmul_kernel";
+  launch.grid = {size / 32, size / 32, 1};
+  launch.parameters = {{"BLOCK_M", "32"}, {"BLOCK_N", "32"}, {"BLOCK_K", "32"}};
+  launch.options = {{"num_warps", "4"}};
+  launch.arguments = {tensor("a_ptr", "fp16", 2, {size, size}),
+                      tensor("b_ptr", "fp16", 2, {size, size}),
+                      tensor("c_ptr", "fp16", 2, {size, size}),
+                      scalar("M", size), scalar("N", size), scalar("K", size),
+                      scalar("stride_am", size), scalar("stride_bk", size),
+                      scalar("stride_cm", size)};
+  launch.ops = {op("tl.load", TraceOpKind::Read, 15, 13, "a"),
+                op("tl.load", TraceOpKind::Read, 16, 13, "b"),
+                op("tl.store", TraceOpKind::Write, 18, 5, "")};
+  writer->beginLaunch();
+  for (int64_t y = 0; y < launch.grid[1]; ++y)
+    for (int64_t x = 0; x < launch.grid[0]; ++x) {
+      const auto program = static_cast<uint32_t>(x + launch.grid[0] * y);
+      std::vector<TraceRun> runs;
+      for (int64_t k = 0; k < size; k += 32) {
+        runs.push_back(tile(program, 0, 0, x * 32 * size + k, 32, 32, size, 2, kRead));
+        runs.push_back(tile(program, 1, 1, k * size + y * 32, 32, 32, size, 2, kRead));
+      }
+      runs.push_back(tile(program, 2, 2, x * 32 * size + y * 32, 32, 32, size, 2, kWrite));
+      writer->appendRuns(runs);
+    }
+  return finish(*writer, launch);
+}
+
+bool writeBrokenTrace(const std::string &path) {
+  constexpr int64_t kRows = 13;
+  constexpr int64_t kColumns = 100;
+  std::string error;
+  const auto writer = TraceWriter::create(path, error);
+  if (!writer)
+    return false;
+  writer->addSource({"row_sum.py", kBrokenSource, 1});
+  TraceLaunch launch;
+  launch.kernel = "row_sum_kernel";
+  launch.grid = {kRows, 1, 1};
+  launch.parameters = {{"BLOCK", "128"}};
+  launch.options = {{"num_warps", "4"}};
+  launch.arguments = {tensor("x_ptr", "fp32", 4, {kRows, kColumns}),
+                      tensor("out_ptr", "fp32", 4, {kRows}), scalar("n_cols", kColumns)};
+  launch.ops = {op("tl.load", TraceOpKind::Read, 10, 9, "x"),
+                op("tl.store", TraceOpKind::Write, 12, 5, "")};
+  writer->beginLaunch();
+  for (uint32_t row = 0; row < kRows; ++row) {
+    const uint32_t inside = row + 1 < kRows ? 128 : 100;
+    std::vector<TraceRun> runs = {run(row, 0, 0, row * kColumns, inside, 4, kRead)};
+    if (inside < 128) {
+      runs.push_back(run(row, 0, 0, kRows * kColumns, 128 - inside, 4, kRead));
+      runs.back().flags = kTraceOutsideView | kTraceOutsideStorage;
+    }
+    runs.push_back(run(row, 1, 1, static_cast<int64_t>(row) - 1, 1, 4, kWrite));
+    if (row == 0)
+      runs.back().flags |= kTraceOutsideView | kTraceOutsideStorage;
+    writer->appendRuns(runs);
+  }
+  launch.findings = {
+      {"oob-load", "error",
+       "load of 4 bytes at byte 5200 of 'x_ptr', which has 5200 bytes; 28 lanes of program "
+       "(12, 0, 0)",
+       0, 0, 12, 0, 10, 9, 28, R"({"code": "oob-load", "count": 28})"},
+      {"oob-store", "error", "store of 4 bytes at byte -4 of 'out_ptr'", 1, 1, 0, 0, 12, 5, 1,
+       R"({"code": "oob-store", "count": 1})"},
+      {"race-write-read", "warning", "programs (0, 0, 0) and (1, 0, 0) read the same elements", 0,
+       0, 1, 0, 10, 9, 336, "{}"}};
+  return finish(*writer, launch);
+}
+
+bool writeGatherTrace(const std::string &path, int64_t accesses) {
+  std::string error;
+  const auto writer = TraceWriter::create(path, error);
+  if (!writer)
+    return false;
+  writer->addSource({"gather.py", "# a gather\nx = tl.load(table_ptr + tl.load(index_ptr + i))\n",
+                     1});
+  constexpr int64_t kBlock = 1024;
+  TraceLaunch launch;
+  launch.kernel = "gather_kernel";
+  launch.grid = {(accesses + kBlock - 1) / kBlock, 1, 1};
+  launch.arguments = {tensor("table_ptr", "fp32", 4, {1000, 1000})};
+  launch.ops = {op("tl.load", TraceOpKind::Read, 2, 5, "x")};
+  writer->beginLaunch();
+  std::mt19937_64 random(7);
+  std::vector<TraceRun> runs;
+  for (int64_t index = 0; index < accesses; ++index) {
+    runs.push_back(run(static_cast<uint32_t>(index / kBlock), 0, 0,
+                       static_cast<int64_t>(random() % 1'000'000), 1, 4, kRead));
+    runs.back().innerStrideBytes = 0;
+    runs.back().flags = index % kBlock == 0 ? kTraceFirstOfBlock : 0;
+    if (runs.size() == kBlock) {
+      writer->appendRuns(runs);
+      runs.clear();
+    }
+  }
+  writer->appendRuns(runs);
+  return finish(*writer, launch);
+}
+
+bool writeViewsTrace(const std::string &path) {
+  std::string error;
+  const auto writer = TraceWriter::create(path, error);
+  if (!writer)
+    return false;
+  writer->addSource({"views.py", "# two launches\nx = tl.load(p)\n", 1});
+  TraceLaunch launch;
+  launch.kernel = "cube_kernel";
+  launch.grid = {2, 2, 1};
+  launch.arguments = {tensor("cube_ptr", "fp32", 4, {4, 6, 10})};
+  launch.ops = {op("tl.load", TraceOpKind::Read, 2, 5, "x")};
+  writer->beginLaunch();
+  for (uint32_t program = 0; program < 4; ++program) {
+    const TraceRun each = tile(program, 0, 0, program * 60, 10, program + 1, 10, 4, kRead);
+    writer->appendRuns({&each, 1});
+  }
+  if (!writer->endLaunch(launch))
+    return false;
+
+  launch = TraceLaunch();
+  launch.kernel = "view_kernel";
+  TraceArgument view = tensor("view_ptr", "fp32", 4, {8, 5});
+  view.strides = {16, 1}; // columns 4 to 8 of an 8x16 buffer
+  view.storageBytes = 8 * 16 * 4;
+  view.baseOffsetBytes = 16;
+  launch.arguments = {view};
+  launch.ops = {op("tl.store", TraceOpKind::Write, 2, 5, "")};
+  writer->beginLaunch();
+  const TraceRun wide = tile(0, 0, 0, 0, 7, 8, 16, 4, kWrite); // two columns too many
+  writer->appendRuns({&wide, 1});
+  return finish(*writer, launch);
+}
+
+} // namespace blockscope

@@ -1,0 +1,268 @@
+// Laws of the trace file: what was written is read, and nothing else is believed.
+#include "core/trace/trace_reader.h"
+#include "core/trace/trace_writer.h"
+#include "tests/unit/trace/sample_traces.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+#include <vector>
+
+namespace blockscope {
+namespace {
+
+std::string temporaryPath(const std::string &name) {
+  return (std::filesystem::path(::testing::TempDir()) /
+          (std::to_string(::getpid()) + "-" + name)).string();
+}
+
+std::vector<char> bytesOfFile(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void writeFile(const std::string &path, const std::vector<char> &bytes) {
+  std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<long>(bytes.size()));
+}
+
+/// Reads all of a file; empty when it is good, else the error.
+std::string readAll(const std::string &path) {
+  std::string error;
+  const auto reader = TraceReader::open(path, error);
+  if (!reader)
+    return error;
+  for (size_t index = 0; index < reader->launchCount(); ++index) {
+    const auto launch = reader->readLaunch(index, error);
+    if (!launch || !reader->readAccesses(index, *launch, error))
+      return error;
+  }
+  return {};
+}
+
+TEST(TraceFileTest, RoundTripKeepsEveryField) {
+  const std::string path = temporaryPath("round.h5");
+  TraceLaunch launch;
+  launch.kernel = "kernel_ü";
+  launch.grid = {3, 2, 1};
+  launch.parameters = {{"BLOCK", "128"}};
+  launch.options = {{"num_warps", "4"}};
+  TraceArgument argument;
+  argument.name = "x_ptr";
+  argument.dtype = "bf16";
+  argument.shape = {4, 5};
+  argument.strides = {-5, 1};
+  argument.elementBytes = 2;
+  argument.storageBytes = 40;
+  argument.baseOffsetBytes = 30;
+  launch.arguments = {argument};
+  launch.ops = {{"tl.load", TraceOpKind::Read, 0, 7, 9, "x", "k.py:3:1 outer"}};
+  launch.findings = {{"oob-load", "error", "a message", 0, 0, 5, 0, 7, 9, 12, "{}"}};
+  TraceRun run;
+  run.offsetBytes = -6;
+  run.innerStrideBytes = -2;
+  run.outerStrideBytes = 10;
+  run.program = 5;
+  run.innerCount = 3;
+  run.outerCount = 4;
+  run.maskedLanes = 17;
+  run.argument = 0;
+  run.elementBytes = 2;
+  run.kind = TraceAccessKind::Atomic;
+  run.flags = kTraceOutsideView | kTraceFirstOfBlock;
+  std::string error;
+  {
+    const auto writer = TraceWriter::create(path, error);
+    ASSERT_TRUE(writer) << error;
+    EXPECT_EQ(writer->addSource({"k.py", "text\nmore\n", 4}), 0);
+    EXPECT_EQ(writer->addSource({"k.py", "text\nmore\n", 4}), 0);
+    ASSERT_TRUE(writer->beginLaunch());
+    ASSERT_TRUE(writer->appendRuns({&run, 1}));
+    ASSERT_TRUE(writer->endLaunch(launch));
+    ASSERT_TRUE(writer->close()) << writer->error();
+  }
+  const auto reader = TraceReader::open(path, error);
+  ASSERT_TRUE(reader) << error;
+  ASSERT_EQ(reader->launchCount(), 1U);
+  ASSERT_EQ(reader->sources().size(), 1U);
+  EXPECT_EQ(reader->sources()[0].text, "text\nmore\n");
+  EXPECT_EQ(reader->sources()[0].firstLine, 4);
+  const auto back = reader->readLaunch(0, error);
+  ASSERT_TRUE(back) << error;
+  EXPECT_EQ(back->kernel, "kernel_ü");
+  EXPECT_EQ(back->grid, launch.grid);
+  EXPECT_EQ(back->parameters[0].value, "128");
+  EXPECT_EQ(back->options[0].name, "num_warps");
+  EXPECT_EQ(back->arguments[0].shape, argument.shape);
+  EXPECT_EQ(back->arguments[0].strides, argument.strides);
+  EXPECT_EQ(back->arguments[0].baseOffsetBytes, 30);
+  EXPECT_EQ(back->ops[0].callChain, "k.py:3:1 outer");
+  EXPECT_EQ(back->findings[0].count, 12);
+  EXPECT_EQ(back->findings[0].program, 5);
+  const auto accesses = reader->readAccesses(0, *back, error);
+  ASSERT_TRUE(accesses) << error;
+  ASSERT_EQ(accesses->rows, 1U);
+  const TraceRun found = (*accesses)[0];
+  EXPECT_EQ(found.offsetBytes, run.offsetBytes);
+  EXPECT_EQ(found.innerStrideBytes, run.innerStrideBytes);
+  EXPECT_EQ(found.outerStrideBytes, run.outerStrideBytes);
+  EXPECT_EQ(found.innerCount, run.innerCount);
+  EXPECT_EQ(found.outerCount, run.outerCount);
+  EXPECT_EQ(found.maskedLanes, run.maskedLanes);
+  EXPECT_EQ(found.kind, run.kind);
+  EXPECT_EQ(found.flags, run.flags);
+}
+
+TEST(TraceFileTest, ManyChunksFromManyThreadsKeepTheOrderWithinAProgram) {
+  const std::string path = temporaryPath("threads.h5");
+  constexpr uint32_t kPrograms = 4;
+  constexpr uint32_t kRunsEach = 70'000;
+  std::string error;
+  {
+    const auto writer = TraceWriter::create(path, error);
+    ASSERT_TRUE(writer) << error;
+    ASSERT_TRUE(writer->beginLaunch());
+    std::vector<std::thread> threads;
+    for (uint32_t program = 0; program < kPrograms; ++program)
+      threads.emplace_back([&, program] {
+        std::vector<TraceRun> runs(7);
+        for (uint32_t index = 0; index < kRunsEach; index += 7) {
+          for (uint32_t at = 0; at < 7; ++at) {
+            runs[at].program = program;
+            runs[at].offsetBytes = index + at;
+            runs[at].innerCount = 1;
+          }
+          writer->appendRuns(runs);
+        }
+      });
+    for (std::thread &thread : threads)
+      thread.join();
+    TraceLaunch launch;
+    launch.kernel = "k";
+    launch.grid = {kPrograms, 1, 1};
+    launch.ops = {{"tl.load", TraceOpKind::Read, -1, 1, 1, "", ""}};
+    ASSERT_TRUE(writer->endLaunch(launch)) << writer->error();
+    ASSERT_TRUE(writer->close()) << writer->error();
+  }
+  const auto reader = TraceReader::open(path, error);
+  ASSERT_TRUE(reader) << error;
+  const auto launch = reader->readLaunch(0, error);
+  ASSERT_TRUE(launch) << error;
+  const auto accesses = reader->readAccesses(0, *launch, error);
+  ASSERT_TRUE(accesses) << error;
+  ASSERT_EQ(accesses->rows, size_t{kPrograms} * kRunsEach);
+  EXPECT_TRUE(accesses->innerCount.isConstant());
+  std::vector<int64_t> next(kPrograms, 0);
+  for (size_t row = 0; row < accesses->rows; ++row)
+    ASSERT_EQ(accesses->offsetBytes[row], next[accesses->program[row]]++);
+}
+
+TEST(TraceFileTest, ContiguousAccessesTakeLittleRoom) {
+  const std::string path = temporaryPath("large.h5");
+  ASSERT_TRUE(writeVectorAddTrace(path, 34'000'000, 1024)); // 102 million element accesses
+  EXPECT_LT(std::filesystem::file_size(path), 5'000'000U);
+  EXPECT_EQ(readAll(path), "");
+}
+
+TEST(TraceFileTest, EveryCutIsAnError) {
+  const std::string path = temporaryPath("cut.h5");
+  ASSERT_TRUE(writeBrokenTrace(path));
+  ASSERT_EQ(readAll(path), "");
+  const std::vector<char> whole = bytesOfFile(path);
+  for (size_t length = 0; length < whole.size(); length += 1 + whole.size() / 301) {
+    writeFile(path, {whole.begin(), whole.begin() + static_cast<long>(length)});
+    const std::string error = readAll(path);
+    EXPECT_NE(error, "") << "cut to " << length;
+    EXPECT_NE(error.find(path), std::string::npos);
+  }
+}
+
+TEST(TraceFileTest, EveryFlippedByteIsAnError) {
+  const std::string path = temporaryPath("flip.h5");
+  ASSERT_TRUE(writeViewsTrace(path));
+  const std::vector<char> whole = bytesOfFile(path);
+  for (size_t at = 0; at < whole.size(); at += at < 128 ? 1 : 1 + whole.size() / 401) {
+    std::vector<char> flipped = whole;
+    flipped[at] = static_cast<char>(flipped[at] ^ 0x41);
+    writeFile(path, flipped);
+    EXPECT_NE(readAll(path), "") << "byte " << at;
+  }
+}
+
+TEST(TraceFileTest, ForeignFilesAreNamedForWhatTheyAre) {
+  const std::string path = temporaryPath("foreign.h5");
+  EXPECT_NE(readAll(path + "-none").find("No such file"), std::string::npos);
+  EXPECT_NE(readAll(::testing::TempDir()).find("is a folder"), std::string::npos);
+  writeFile(path, {});
+  EXPECT_NE(readAll(path).find("is empty"), std::string::npos);
+  writeFile(path, {'h', 'e', 'l', 'l', 'o'});
+  EXPECT_NE(readAll(path).find("is no Blockscope trace"), std::string::npos);
+  writeFile(path, {'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n', 0, 0});
+  EXPECT_NE(readAll(path).find("is an HDF5 file"), std::string::npos);
+}
+
+TEST(TraceFileTest, AnUnfinishedRecordingSaysSo) {
+  const std::string path = temporaryPath("unfinished.h5");
+  std::string error;
+  const auto writer = TraceWriter::create(path, error);
+  ASSERT_TRUE(writer) << error;
+  EXPECT_NE(readAll(path).find("unfinished"), std::string::npos);
+}
+
+TEST(TraceFileTest, ALaunchThatDidNotEndIsLeftOut) {
+  const std::string path = temporaryPath("begun.h5");
+  std::string error;
+  const auto writer = TraceWriter::create(path, error);
+  ASSERT_TRUE(writer->beginLaunch());
+  ASSERT_TRUE(writer->close()) << writer->error();
+  const auto reader = TraceReader::open(path, error);
+  ASSERT_TRUE(reader) << error;
+  EXPECT_EQ(reader->launchCount(), 0U);
+}
+
+TEST(TraceFileTest, AnUnwritablePathIsAnErrorWithItsReason) {
+  std::string error;
+  EXPECT_FALSE(TraceWriter::create("/nonexistent/folder/t.h5", error));
+  EXPECT_NE(error.find("No such file or directory"), std::string::npos) << error;
+}
+
+TEST(TraceFileTest, RunsThatNameNothingAreRefused) {
+  const std::string path = temporaryPath("names.h5");
+  const auto problemOf = [&](const TraceRun &run) {
+    std::string error;
+    const auto writer = TraceWriter::create(path, error);
+    writer->beginLaunch();
+    writer->appendRuns({&run, 1});
+    TraceLaunch launch;
+    launch.kernel = "k";
+    launch.ops = {{"tl.load", TraceOpKind::Read, -1, 1, 1, "", ""}};
+    writer->endLaunch(launch);
+    writer->close();
+    return readAll(path);
+  };
+  TraceRun run;
+  run.innerCount = 1;
+  EXPECT_EQ(problemOf(run), "");
+  TraceRun wrong = run;
+  wrong.program = 1;
+  EXPECT_NE(problemOf(wrong).find("names program 1 of 1"), std::string::npos);
+  wrong = run;
+  wrong.op = 3;
+  EXPECT_NE(problemOf(wrong).find("names op 3 of 1"), std::string::npos);
+  wrong = run;
+  wrong.argument = 0;
+  EXPECT_NE(problemOf(wrong).find("names argument 0 of 0"), std::string::npos);
+  wrong = run;
+  wrong.innerCount = 4'000'000'000U;
+  EXPECT_NE(problemOf(wrong).find("longer than any block"), std::string::npos);
+  wrong = run;
+  wrong.offsetBytes = INT64_MAX - 1;
+  wrong.innerStrideBytes = INT64_MAX / 2;
+  wrong.innerCount = 8;
+  EXPECT_NE(problemOf(wrong).find("longer than any block"), std::string::npos);
+}
+
+} // namespace
+} // namespace blockscope
