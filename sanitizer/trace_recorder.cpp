@@ -1,0 +1,317 @@
+// Folding of access events into trace runs.
+#include "sanitizer/trace_recorder.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+namespace blockscope {
+namespace {
+
+constexpr size_t kFlushRuns = 8192;
+
+/// Launch options, told from meta-parameters by their names.
+constexpr llvm::StringLiteral kOptionNames[] = {"num_warps", "num_stages", "num_ctas", "maxnreg",
+                                                "debug", "enable_fp_fusion"};
+
+TraceAccessKind traceKind(AccessKind kind) {
+  switch (kind) {
+  case AccessKind::Load:
+    return TraceAccessKind::Read;
+  case AccessKind::Store:
+    return TraceAccessKind::Write;
+  case AccessKind::AtomicRmw:
+  case AccessKind::AtomicCas:
+    return TraceAccessKind::Atomic;
+  }
+  return TraceAccessKind::Read;
+}
+
+TraceOpKind opKind(llvm::StringRef name) {
+  if (name.contains("atomic"))
+    return TraceOpKind::Atomic;
+  if (name.contains("store"))
+    return TraceOpKind::Write;
+  return name.contains("load") ? TraceOpKind::Read : TraceOpKind::Other;
+}
+
+TraceArgument describe(const TensorInfo &info) {
+  TraceArgument argument;
+  argument.name = info.name;
+  argument.dtype = info.dtype;
+  argument.shape = info.shape;
+  argument.strides = info.strides;
+  argument.elementBytes = info.elementBytes;
+  argument.storageBytes = info.storageBytes;
+  argument.baseOffsetBytes = info.storageOffsetBytes;
+  return argument;
+}
+
+std::string callChain(const SourceLocation &location) {
+  std::string chain;
+  for (const SourceLocation *at = location.caller.get(); at != nullptr; at = at->caller.get()) {
+    if (!chain.empty())
+      chain += '\n';
+    chain += at->file + ":" + std::to_string(at->line) + ":" + std::to_string(at->column) + " " +
+             at->function;
+  }
+  return chain;
+}
+
+llvm::StringRef severityName(Severity severity) {
+  switch (severity) {
+  case Severity::Note:
+    return "note";
+  case Severity::Warning:
+    return "warning";
+  case Severity::Error:
+    return "error";
+  }
+  return "error";
+}
+
+/// Whether every element of the run is an element of the view.
+bool isInView(const Allocation &allocation, int64_t offset, const AccessRun &run, int bytes) {
+  const int64_t last = offset + (run.count - 1) * run.strideBytes;
+  if (allocation.viewIsDense)
+    return std::min(offset, last) >= allocation.viewBegin &&
+           std::max(offset, last) + bytes <= allocation.viewEnd;
+  for (int64_t index = 0; index < run.count; ++index)
+    if (!allocation.inView(offset + index * run.strideBytes, bytes))
+      return false;
+  return true;
+}
+
+/// Makes `next` a further row of `last` when it continues its pattern.
+bool foldInto(TraceRun &last, const TraceRun &next) {
+  if (last.innerCount != next.innerCount || last.innerStrideBytes != next.innerStrideBytes)
+    return false;
+  const int64_t step =
+      next.offsetBytes - last.offsetBytes - (last.outerCount - 1) * last.outerStrideBytes;
+  if (last.outerCount > 1 && step != last.outerStrideBytes)
+    return false;
+  last.outerStrideBytes = step;
+  ++last.outerCount;
+  return true;
+}
+
+} // namespace
+
+/// What one worker has recorded and not yet written.
+struct TraceRecorder::Worker {
+  std::vector<TraceRun> runs;
+  std::vector<const OpInfo *> ops; ///< by id, null when not met
+  std::vector<AccessRun> badRuns;
+  bool blockBegun = false; ///< refused lanes of the coming access are recorded already
+};
+
+TraceRecorder::TraceRecorder(std::unique_ptr<TraceWriter> writer) : writer_(std::move(writer)) {}
+
+TraceRecorder::~TraceRecorder() { close(); }
+
+void TraceRecorder::onLaunchBegin(const LaunchInfo &launch) {
+  endPendingLaunch();
+  launch_ = TraceLaunch();
+  launch_.kernel = launch.kernel;
+  std::copy(launch.grid.begin(), launch.grid.end(), launch_.grid.begin());
+  for (const auto &[name, value] : launch.metaParameters)
+    (llvm::is_contained(kOptionNames, name) ? launch_.options : launch_.parameters)
+        .push_back({name, value});
+  for (const auto &[path, text] : launch.sources)
+    writer_->addSource({path, text, 1});
+  workers_.clear();
+  for (int index = 0; index < std::max(1, launch.workers); ++index)
+    workers_.push_back(std::make_unique<Worker>());
+  memory_ = launch.memory;
+  kernelArguments_.clear();
+  found_.clear();
+  if (memory_ != nullptr)
+    for (const std::unique_ptr<Allocation> &argument : memory_->arguments()) {
+      launch_.arguments.push_back(describe(argument->info));
+      kernelArguments_.push_back(argument.get());
+    }
+  launchPending_ = writer_->beginLaunch();
+}
+
+/// Number of an allocation in the file; tensors found by a host address are added as arguments.
+int32_t TraceRecorder::argumentOf(const Allocation *allocation) {
+  if (allocation == nullptr)
+    return -1;
+  if (allocation->number < kernelArguments_.size() &&
+      kernelArguments_[allocation->number] == allocation)
+    return static_cast<int32_t>(allocation->number);
+  for (size_t index = 0; index < kernelArguments_.size(); ++index)
+    if (kernelArguments_[index] == allocation)
+      return static_cast<int32_t>(index);
+  const std::lock_guard<std::mutex> lock(foundMutex_);
+  const auto [entry, isNew] =
+      found_.try_emplace(allocation, static_cast<int32_t>(launch_.arguments.size()));
+  if (isNew)
+    launch_.arguments.push_back(describe(allocation->info));
+  return entry->second;
+}
+
+void TraceRecorder::noteOp(Worker &worker, const OpInfo &op) {
+  if (worker.ops.size() <= op.id)
+    worker.ops.resize(op.id + 1);
+  worker.ops[op.id] = &op;
+}
+
+void TraceRecorder::addRuns(Worker &worker, const Access &access, int32_t argument, uint8_t flags,
+                            llvm::ArrayRef<AccessRun> runs, const Allocation *allocation) {
+  TraceRun run;
+  run.program = static_cast<uint32_t>(access.program);
+  run.op = static_cast<uint16_t>(access.op->id);
+  run.argument = static_cast<int16_t>(argument);
+  run.elementBytes = static_cast<uint8_t>(access.elementBytes);
+  run.kind = traceKind(access.kind);
+  bool canFold = false;
+  for (const AccessRun &each : runs) {
+    run.offsetBytes = allocation != nullptr ? MemoryMap::offsetIn(*allocation, each.address)
+                                            : static_cast<int64_t>(each.address);
+    run.innerCount = static_cast<uint32_t>(each.count);
+    run.innerStrideBytes = each.count > 1 ? each.strideBytes : 0;
+    run.flags = flags;
+    if (flags == 0 && allocation != nullptr &&
+        !isInView(*allocation, run.offsetBytes, each, access.elementBytes))
+      run.flags = kTraceOutsideView;
+    const bool begins = !worker.blockBegun;
+    if (canFold && !begins && (worker.runs.back().flags & ~kTraceFirstOfBlock) == run.flags &&
+        foldInto(worker.runs.back(), run))
+      continue;
+    run.maskedLanes = begins ? static_cast<uint32_t>(access.lanes - access.activeLanes) : 0;
+    if (begins)
+      run.flags |= kTraceFirstOfBlock;
+    worker.blockBegun = true;
+    worker.runs.push_back(run);
+    canFold = true;
+  }
+}
+
+void TraceRecorder::onAccess(const Access &access) {
+  Worker &mine = worker(access.worker);
+  noteOp(mine, *access.op);
+  if (access.allocation != nullptr || memory_ == nullptr) {
+    addRuns(mine, access, argumentOf(access.allocation), 0, access.runs, access.allocation);
+  } else {
+    for (const AccessRun &each : access.runs) { // lanes may reach several tensors
+      const Allocation *first = memory_->find(each.address);
+      const Allocation *last =
+          memory_->find(each.address + static_cast<uint64_t>((each.count - 1) * each.strideBytes));
+      if (first == last) {
+        addRuns(mine, access, argumentOf(first), 0, each, first);
+        continue;
+      }
+      for (int64_t lane = 0; lane < each.count; ++lane) {
+        const AccessRun one = {each.firstLane + lane, 1,
+                               each.address + static_cast<uint64_t>(lane * each.strideBytes), 0};
+        const Allocation *allocation = memory_->find(one.address);
+        addRuns(mine, access, argumentOf(allocation), 0, one, allocation);
+      }
+    }
+  }
+  if (!mine.blockBegun) // no lane was active
+    addRuns(mine, access, argumentOf(access.allocation), 0, AccessRun{0, 0, 0, 0}, nullptr);
+  mine.blockBegun = false;
+  if (mine.runs.size() >= kFlushRuns) {
+    writer_->appendRuns(mine.runs);
+    mine.runs.clear();
+  }
+}
+
+void TraceRecorder::onBadLanes(const Access &access, llvm::ArrayRef<BadLane> lanes) {
+  Worker &mine = worker(access.worker);
+  noteOp(mine, *access.op);
+  for (size_t begin = 0; begin < lanes.size();) {
+    const BadLane &first = lanes[begin];
+    size_t end = begin + 1;
+    const auto step = end < lanes.size()
+                          ? static_cast<int64_t>(lanes[end].address - first.address)
+                          : int64_t{0};
+    while (end < lanes.size() && lanes[end].allocation == first.allocation &&
+           lanes[end].reason == first.reason &&
+           static_cast<int64_t>(lanes[end].address - lanes[end - 1].address) == step)
+      ++end;
+    const AccessRun run = {first.lane, static_cast<int64_t>(end - begin), first.address, step};
+    bool outside = first.allocation == nullptr;
+    for (size_t at = begin; at < end && !outside; ++at)
+      outside = !first.allocation->inStorage(
+          MemoryMap::offsetIn(*first.allocation, lanes[at].address), access.elementBytes);
+    addRuns(mine, access, argumentOf(first.allocation),
+            outside ? kTraceOutsideView | kTraceOutsideStorage : 0, run, first.allocation);
+    begin = end;
+  }
+}
+
+void TraceRecorder::onProgramEnd(int64_t /*program*/, int workerIndex) {
+  Worker &mine = worker(workerIndex);
+  if (mine.runs.size() < kFlushRuns / 2)
+    return;
+  writer_->appendRuns(mine.runs);
+  mine.runs.clear();
+}
+
+void TraceRecorder::onLaunchEnd() {
+  if (!launchPending_)
+    return;
+  for (const std::unique_ptr<Worker> &each : workers_) {
+    writer_->appendRuns(each->runs);
+    each->runs.clear();
+    for (const OpInfo *op : each->ops) {
+      if (op == nullptr)
+        continue;
+      if (launch_.ops.size() <= op->id)
+        launch_.ops.resize(op->id + 1);
+      const SourceLocation &at = op->location;
+      launch_.ops[op->id] = {op->name, opKind(op->name),
+                             at.isKnown() ? writer_->addSource({at.file, "", 1}) : -1, at.line,
+                             at.column, at.variable, callChain(at)};
+    }
+  }
+  workers_.clear();
+  memory_ = nullptr;
+}
+
+void TraceRecorder::addFindings(llvm::ArrayRef<Finding> findings,
+                                llvm::ArrayRef<std::string> json) {
+  for (size_t index = 0; index < findings.size(); ++index) {
+    const Finding &finding = findings[index];
+    const SourceLocation &at = finding.site.location;
+    TraceFinding row;
+    row.code = finding.code;
+    row.severity = severityName(finding.severity).str();
+    row.message = finding.message;
+    for (size_t op = 0; op < launch_.ops.size() && row.op < 0; ++op)
+      if (launch_.ops[op].line == at.line && launch_.ops[op].column == at.column)
+        row.op = static_cast<int32_t>(op);
+    for (size_t argument = 0; finding.tensor && argument < launch_.arguments.size(); ++argument)
+      if (launch_.arguments[argument].name == finding.tensor->name)
+        row.argument = static_cast<int32_t>(argument);
+    const auto &[x, y, z] = finding.site.program;
+    row.program = x + launch_.grid[0] * (y + launch_.grid[1] * int64_t{z});
+    if (row.program < 0 || row.program >= launch_.programCount())
+      row.program = -1;
+    row.source = at.isKnown() ? writer_->addSource({at.file, "", 1}) : -1;
+    row.line = at.line;
+    row.column = at.column;
+    row.count = finding.count;
+    if (index < json.size())
+      row.json = json[index];
+    launch_.findings.push_back(std::move(row));
+  }
+}
+
+void TraceRecorder::endPendingLaunch() {
+  if (!launchPending_)
+    return;
+  onLaunchEnd();
+  writer_->endLaunch(launch_);
+  launchPending_ = false;
+}
+
+bool TraceRecorder::close() {
+  endPendingLaunch();
+  return writer_->close();
+}
+
+} // namespace blockscope

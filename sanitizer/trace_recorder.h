@@ -1,0 +1,64 @@
+// An observer that records a run into a trace file.
+//
+// Each worker folds the runs of its accesses into two-level runs (a tile is one) in a buffer of its
+// own, and hands full buffers to the writer, which compresses them on that worker's thread.
+#pragma once
+
+#include "core/trace/trace_writer.h"
+#include "interpreter/observer.h"
+
+#include "llvm/ADT/ArrayRef.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace blockscope {
+
+/// Records launches into one trace file.
+///
+/// Errors: recording stops at the first failure (a full disk, say); `error()` says what failed.
+class TraceRecorder : public Observer {
+public:
+  explicit TraceRecorder(std::unique_ptr<TraceWriter> writer);
+  ~TraceRecorder() override;
+
+  bool wantsRuns() const override { return true; }
+  bool handlesBadLanes() const override { return true; }
+  void onLaunchBegin(const LaunchInfo &launch) override;
+  void onAccess(const Access &access) override;
+  void onBadLanes(const Access &access, llvm::ArrayRef<BadLane> lanes) override;
+  void onProgramEnd(int64_t program, int worker) override;
+  void onLaunchEnd() override;
+
+  /// Adds findings to the launch that is running or ended last; `json` has one text per finding.
+  /// Not thread safe: after onLaunchEnd, or from within it.
+  void addFindings(llvm::ArrayRef<Finding> findings, llvm::ArrayRef<std::string> json);
+
+  /// Ends the last launch and the file.
+  /// Errors: false; see `error()`.
+  bool close();
+  const std::string &error() const { return writer_->error(); }
+
+private:
+  struct Worker;
+  Worker &worker(int index) { return *workers_[static_cast<size_t>(index)]; }
+  void addRuns(Worker &worker, const Access &access, int32_t argument, uint8_t flags,
+               llvm::ArrayRef<AccessRun> runs, const Allocation *allocation);
+  void noteOp(Worker &worker, const OpInfo &op);
+  int32_t argumentOf(const Allocation *allocation);
+  void endPendingLaunch();
+
+  std::unique_ptr<TraceWriter> writer_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  TraceLaunch launch_;
+  bool launchPending_ = false;
+  const MemoryMap *memory_ = nullptr;
+  std::vector<const Allocation *> kernelArguments_; ///< by argument number
+  std::mutex foundMutex_;
+  std::map<const Allocation *, int32_t> found_; ///< allocations met by host address
+};
+
+} // namespace blockscope
