@@ -87,19 +87,20 @@ def TL_TransOp : TL_Op<"trans", [Pure]> {
   let hasVerifier = 1;
 }
 
-def TL_JoinOp : TL_Op<"join", [Pure]> {
+def TL_JoinOp : TL_Op<"join", [Pure, AllTypesMatch<["lhs", "rhs"]>]> {
   let summary = "two blocks of one shape side by side in a new last dimension of size 2";
   let arguments = (ins AnyType:$lhs, AnyType:$rhs);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)";
+  let hasVerifier = 1;
 }
 
-def TL_SplitOp : TL_Op<"split", [Pure]> {
+def TL_SplitOp : TL_Op<"split", [Pure, AllTypesMatch<["first", "second"]>]> {
   let summary = "the two halves of a last dimension of size 2";
   let arguments = (ins AnyRankedTensor:$source);
   let results = (outs AnyType:$first, AnyType:$second);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($first)";
-  let extraClassDeclaration = "";
+  let hasVerifier = 1;
 }
 
 def TL_CatOp : TL_Op<"cat", [Pure]> {
@@ -107,6 +108,7 @@ def TL_CatOp : TL_Op<"cat", [Pure]> {
   let arguments = (ins AnyRankedTensor:$lhs, AnyRankedTensor:$rhs, I32Attr:$dim);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$lhs `,` $rhs `dim` $dim attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 def TL_GatherOp : TL_Op<"gather", [Pure]> {
@@ -115,6 +117,7 @@ def TL_GatherOp : TL_Op<"gather", [Pure]> {
   let arguments = (ins AnyRankedTensor:$source, AnyRankedTensor:$indices, I32Attr:$axis);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$source `[` $indices `]` `axis` $axis attr-dict `:` type($source) `,` type($indices) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 //===-- Casts --------------------------------------------------------------------------------------===//
@@ -124,6 +127,7 @@ def TL_FpCastOp : TL_Op<"fp_cast", [Pure, SameOperandsAndResultShape]> {
   let arguments = (ins AnyType:$source, DefaultValuedAttr<StrAttr, "\"rtne\"">:$rounding);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 def TL_FloatToIntOp : TL_Op<"float_to_int", [Pure, SameOperandsAndResultShape]> {
@@ -132,6 +136,7 @@ def TL_FloatToIntOp : TL_Op<"float_to_int", [Pure, SameOperandsAndResultShape]> 
   let arguments = (ins AnyType:$source, DefaultValuedAttr<BoolAttr, "false">:$is_unsigned);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 def TL_IntToFloatOp : TL_Op<"int_to_float", [Pure, SameOperandsAndResultShape]> {
@@ -139,6 +144,7 @@ def TL_IntToFloatOp : TL_Op<"int_to_float", [Pure, SameOperandsAndResultShape]> 
   let arguments = (ins AnyType:$source, DefaultValuedAttr<BoolAttr, "false">:$is_unsigned);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 def TL_BitcastOp : TL_Op<"bitcast", [Pure, SameOperandsAndResultShape]> {
@@ -146,6 +152,7 @@ def TL_BitcastOp : TL_Op<"bitcast", [Pure, SameOperandsAndResultShape]> {
   let arguments = (ins AnyType:$source);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 def TL_IntToPtrOp : TL_Op<"int_to_ptr", [Pure, SameOperandsAndResultShape]> {
@@ -153,6 +160,7 @@ def TL_IntToPtrOp : TL_Op<"int_to_ptr", [Pure, SameOperandsAndResultShape]> {
   let arguments = (ins AnyType:$source);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 def TL_PtrToIntOp : TL_Op<"ptr_to_int", [Pure, SameOperandsAndResultShape]> {
@@ -160,34 +168,41 @@ def TL_PtrToIntOp : TL_Op<"ptr_to_int", [Pure, SameOperandsAndResultShape]> {
   let arguments = (ins AnyType:$source);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 //===-- Pointers and memory ------------------------------------------------------------------------===//
 
-def TL_AddPtrOp : TL_Op<"addptr", [Pure]> {
+def TL_AddPtrOp : TL_Op<"addptr", [Pure, AllTypesMatch<["pointer", "result"]>, SameOperandsAndResultShape]> {
   let summary = "pointer plus offset in elements; the offset is i32 (sign-extended, or zero-extended when is_unsigned) or i64";
   let arguments = (ins AnyType:$pointer, AnyType:$offset, DefaultValuedAttr<BoolAttr, "false">:$is_unsigned);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$pointer `,` $offset attr-dict `:` type($pointer) `,` type($offset)";
-  // pointer and result have one type; the offset has its shape
+  let hasVerifier = 1;
 }
 
-def TL_LoadOp : TL_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemRead]>]> {
+// An access is also an effect that checks and traces see, so no pass may drop or merge it.
+def TL_Observation : Resource<"::blockscope::tl::Observation">;
+
+def TL_LoadOp : TL_Op<"load", [AttrSizedOperandSegments,
+    MemoryEffects<[MemRead, MemWrite<TL_Observation>]>]> {
   let summary = "read where the mask is true; other elsewhere (zero when there is no other)";
   let arguments = (ins AnyType:$pointer, Optional<AnyType>:$mask, Optional<AnyType>:$other,
       DefaultValuedAttr<StrAttr, "\"\"">:$cache_modifier, DefaultValuedAttr<StrAttr, "\"\"">:$eviction_policy,
       DefaultValuedAttr<BoolAttr, "false">:$is_volatile);
   let results = (outs AnyType:$result);
-  let assemblyFormat = "$pointer (`mask` $mask^ `:` type($mask))? (`other` $other^)? attr-dict `:` type($pointer) `->` type($result)";
+  let assemblyFormat = "$pointer (`mask` $mask^ `:` type($mask))? (`other` $other^ `:` type($other))? attr-dict `:` type($pointer) `->` type($result)";
+  let hasVerifier = 1;
 }
 // In an OpRequest and OpSignature the attributes has_mask and has_other (bool) say which of the
 // optional operands follow the pointer (operands: pointer [, mask] [, other]).
 
-def TL_StoreOp : TL_Op<"store", [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
+def TL_StoreOp : TL_Op<"store", [MemoryEffects<[MemWrite]>]> {
   let summary = "write where the mask is true";
   let arguments = (ins AnyType:$pointer, AnyType:$value, Optional<AnyType>:$mask,
       DefaultValuedAttr<StrAttr, "\"\"">:$cache_modifier, DefaultValuedAttr<StrAttr, "\"\"">:$eviction_policy);
   let assemblyFormat = "$pointer `,` $value (`mask` $mask^ `:` type($mask))? attr-dict `:` type($pointer) `,` type($value)";
+  let hasVerifier = 1;
 }
 // OpSignature: operands pointer, value [, mask].
 
@@ -197,14 +212,17 @@ def TL_AtomicRmwOp : TL_Op<"atomic_rmw", [MemoryEffects<[MemRead, MemWrite]>]> {
       DefaultValuedAttr<StrAttr, "\"acq_rel\"">:$sem, DefaultValuedAttr<StrAttr, "\"gpu\"">:$scope);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$kind $pointer `,` $value (`mask` $mask^ `:` type($mask))? attr-dict `:` type($pointer) `,` type($value) `->` type($result)";
+  let hasVerifier = 1;
 }
 
-def TL_AtomicCasOp : TL_Op<"atomic_cas", [MemoryEffects<[MemRead, MemWrite]>]> {
+def TL_AtomicCasOp : TL_Op<"atomic_cas", [AllTypesMatch<["compare", "value", "result"]>,
+    MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "compare and swap; gives the old value";
   let arguments = (ins AnyType:$pointer, AnyType:$compare, AnyType:$value,
       DefaultValuedAttr<StrAttr, "\"acq_rel\"">:$sem, DefaultValuedAttr<StrAttr, "\"gpu\"">:$scope);
   let results = (outs AnyType:$result);
-  let assemblyFormat = "$pointer `,` $compare `,` $value attr-dict `:` type($pointer) `,` type($value) `->` type($result)";
+  let assemblyFormat = "$pointer `,` $compare `,` $value attr-dict `:` type($pointer) `,` type($value)";
+  let hasVerifier = 1;
 }
 
 def TL_BarrierOp : TL_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -237,7 +255,7 @@ def TL_ExternElementwiseOp : TL_Op<"extern_elementwise", [Pure]> {
 
 //===-- Matrix product -----------------------------------------------------------------------------===//
 
-def TL_DotOp : TL_Op<"dot", [Pure]> {
+def TL_DotOp : TL_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
   let summary = "acc + a * b over the last two dimensions; rank 2 or 3 (batched)";
   let arguments = (ins AnyRankedTensor:$a, AnyRankedTensor:$b, AnyRankedTensor:$acc,
       DefaultValuedAttr<StrAttr, "\"ieee\"">:$input_precision, DefaultValuedAttr<I32Attr, "0">:$max_num_imprecise_acc,
@@ -249,25 +267,29 @@ def TL_DotOp : TL_Op<"dot", [Pure]> {
 
 //===-- Reductions, scans, sort --------------------------------------------------------------------===//
 
-def TL_ReduceOp : TL_Op<"reduce", [Pure, SameOperandsShape]> {
+def TL_ReduceOp : TL_Op<"reduce", [IsolatedFromAbove, RecursiveMemoryEffects,
+    RecursivelySpeculatable, SameOperandsShape, SingleBlock]> {
   let summary = "reduce along axis with a combine region over scalars (lhs..., rhs...) -> values";
   let arguments = (ins Variadic<AnyRankedTensor>:$operands, I32Attr:$axis);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$combine);
+  let assemblyFormat = "$operands `axis` $axis $combine attr-dict `:` functional-type($operands, $results)";
   let hasVerifier = 1;
 }
 
-def TL_ReduceYieldOp : TL_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["ReduceOp", "ScanOp"]>]> {
+def TL_YieldOp : TL_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["ReduceOp", "ScanOp"]>]> {
   let summary = "the combined values of a reduce or scan region";
   let arguments = (ins Variadic<AnyType>:$values);
-  let assemblyFormat = "$values attr-dict `:` type($values)";
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
 
-def TL_ScanOp : TL_Op<"scan", [Pure, SameOperandsAndResultShape]> {
+def TL_ScanOp : TL_Op<"scan", [IsolatedFromAbove, RecursiveMemoryEffects,
+    RecursivelySpeculatable, SameOperandsAndResultShape, SingleBlock]> {
   let summary = "inclusive scan along axis with a combine region over scalars";
   let arguments = (ins Variadic<AnyRankedTensor>:$operands, I32Attr:$axis, DefaultValuedAttr<BoolAttr, "false">:$reverse);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$combine);
+  let assemblyFormat = "$operands `axis` $axis $combine attr-dict `:` functional-type($operands, $results)";
   let hasVerifier = 1;
 }
 
@@ -284,6 +306,7 @@ def TL_HistogramOp : TL_Op<"histogram", [Pure]> {
   let arguments = (ins AnyRankedTensor:$source, Optional<AnyRankedTensor>:$mask);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$source (`mask` $mask^ `:` type($mask))? attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 //===-- Hints and debugging ------------------------------------------------------------------------===//
@@ -292,6 +315,7 @@ def TL_AssumeOp : TL_Op<"assume", [MemoryEffects<[MemWrite]>]> {
   let summary = "the condition is true for every program";
   let arguments = (ins AnyType:$condition);
   let assemblyFormat = "$condition attr-dict `:` type($condition)";
+  let hasVerifier = 1;
 }
 
 def TL_HintOp : TL_Op<"hint", [Pure, SameOperandsAndResultType]> {
@@ -299,18 +323,21 @@ def TL_HintOp : TL_Op<"hint", [Pure, SameOperandsAndResultType]> {
   let arguments = (ins AnyType:$source, StrAttr:$kind, DenseI64ArrayAttr:$values);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$kind $values $source attr-dict `:` type($source)";
+  let hasVerifier = 1;
 }
 
 def TL_AssertOp : TL_Op<"assert", [MemoryEffects<[MemWrite]>]> {
-  let summary = "every element is true, else the message; operands are further values to show";
+  let summary = "every element is true where the mask is true, else the message";
   let arguments = (ins AnyType:$condition, Optional<AnyType>:$mask, StrAttr:$message);
   let assemblyFormat = "$condition (`mask` $mask^ `:` type($mask))? `,` $message attr-dict `:` type($condition)";
+  let hasVerifier = 1;
 }
 
 def TL_PrintOp : TL_Op<"print", [MemoryEffects<[MemWrite]>]> {
   let summary = "tl.device_print";
   let arguments = (ins StrAttr:$prefix, BoolAttr:$hex, DenseBoolArrayAttr:$is_signed, Variadic<AnyType>:$values);
   let assemblyFormat = "$prefix $hex $is_signed (`,` $values^ `:` type($values))? attr-dict";
+  let hasVerifier = 1;
 }
 
 #endif

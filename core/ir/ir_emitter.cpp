@@ -1,0 +1,378 @@
+// Emits the block IR: ops are made generically from their names and verified at once, so that an
+// error is reported while the front end still stands on its line.
+#include "core/ir/ir_emitter.h"
+
+#include "core/ir/convert.h"
+#include "core/ir/tl_dialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace blockscope {
+namespace {
+
+mlir::Value valueOf(const Value &value) {
+  return mlir::Value::getFromOpaquePointer(value.handle.get());
+}
+
+/// A handle that owns nothing: the module owns its values.
+Value wrap(mlir::Value value, const Type &type) {
+  return {type, std::shared_ptr<void>(std::shared_ptr<void>(), value.getAsOpaquePointer())};
+}
+
+llvm::SmallVector<mlir::Value> valuesOf(llvm::ArrayRef<Value> values) {
+  llvm::SmallVector<mlir::Value> result;
+  for (const Value &value : values)
+    result.push_back(valueOf(value));
+  return result;
+}
+
+bool allKnown(llvm::ArrayRef<Value> values) {
+  return llvm::all_of(values, [](const Value &value) { return static_cast<bool>(value); });
+}
+
+/// What emit returns after an error: typed, with no value behind it.
+ValueList unknownValues(llvm::ArrayRef<Type> types) {
+  ValueList result;
+  for (const Type &type : types)
+    result.push_back({type, nullptr});
+  return result;
+}
+
+llvm::SmallVector<Type> typesOf(llvm::ArrayRef<Value> values) {
+  llvm::SmallVector<Type> result;
+  for (const Value &value : values)
+    result.push_back(value.type);
+  return result;
+}
+
+} // namespace
+
+struct IrEmitter::Impl {
+  explicit Impl(ErrorSink sink)
+      : context(mlir::MLIRContext::Threading::DISABLED), builder(&context),
+        onError(std::move(sink)), location(mlir::UnknownLoc::get(&context)) {
+    tl::loadDialects(context);
+    context.getDiagEngine().registerHandler([this](mlir::Diagnostic &diagnostic) {
+      if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
+        diagnostics += (diagnostics.empty() ? "" : "\n") + diagnostic.str();
+    });
+    module = mlir::ModuleOp::create(mlir::UnknownLoc::get(&context));
+    builder.setInsertionPointToEnd(module->getBody());
+  }
+  ~Impl() {
+    for (mlir::Block *block : detached)
+      block->dropAllReferences();
+    for (mlir::Block *block : detached)
+      block->dropAllDefinedValueUses();
+    for (mlir::Block *block : detached)
+      delete block;
+  }
+
+  /// Reports what the verifier said, or `message`.
+  void fail(llvm::StringRef message) {
+    const std::string text = diagnostics.empty() ? message.str() : diagnostics;
+    diagnostics.clear();
+    if (onError)
+      onError(text);
+  }
+
+  mlir::Type convert(const Type &type) { return toMlirType(context, type); }
+
+  llvm::SmallVector<mlir::Type> convert(llvm::ArrayRef<Type> types) {
+    llvm::SmallVector<mlir::Type> result;
+    for (const Type &type : types)
+      result.push_back(convert(type));
+    return result;
+  }
+
+  /// Verifies `op` alone; on an error erases it and returns values that must not be used.
+  ValueList finish(mlir::Operation *op, llvm::ArrayRef<Type> types) {
+    if (failed(mlir::verify(op, /*verifyRecursively=*/false))) {
+      fail("the op '" + op->getName().getStringRef().str() + "' is not valid");
+      op->erase();
+      return unknownValues(types);
+    }
+    ValueList result;
+    for (auto [value, type] : llvm::zip(op->getResults(), types))
+      result.push_back(wrap(value, type));
+    return result;
+  }
+
+  ValueList addArguments(mlir::Block &block, llvm::ArrayRef<Type> types) {
+    ValueList result;
+    for (const Type &type : types)
+      result.push_back(wrap(block.addArgument(convert(type), location), type));
+    return result;
+  }
+
+  /// Moves a detached block into an empty region and ends it with `Terminator`.
+  template <typename Terminator, typename... Arguments>
+  void place(mlir::Region &region, BlockHandle handle, Arguments &&...arguments) {
+    auto *block = static_cast<mlir::Block *>(handle.block);
+    llvm::erase(detached, block);
+    region.push_back(block);
+    const mlir::OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(block);
+    Terminator::create(builder, location, std::forward<Arguments>(arguments)...);
+  }
+
+  ValueList combineOp(llvm::StringRef name, llvm::ArrayRef<Value> operands,
+                      llvm::ArrayRef<Type> resultTypes, llvm::ArrayRef<mlir::NamedAttribute> attrs,
+                      CombineFunction combine);
+
+  mlir::MLIRContext context;
+  mlir::OpBuilder builder;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  ErrorSink onError;
+  std::string diagnostics;
+  mlir::Location location;
+  llvm::SmallVector<mlir::Block *> open;     ///< pushed, not yet popped
+  llvm::SmallVector<mlir::Block *> detached; ///< pushed, not yet placed
+  llvm::SmallVector<mlir::OpBuilder::InsertPoint> returnPoints;
+};
+
+IrEmitter::IrEmitter(ErrorSink onError) : impl_(std::make_unique<Impl>(std::move(onError))) {}
+IrEmitter::~IrEmitter() = default;
+
+ValueList IrEmitter::emit(const OpRequest &request) {
+  if (!allKnown(request.operands))
+    return unknownValues(request.resultTypes);
+  const mlir::OperationName name(request.name, &impl_->context);
+  if (!name.isRegistered()) {
+    impl_->fail(("there is no op '" + request.name + "'").str());
+    return unknownValues(request.resultTypes);
+  }
+  mlir::OperationState state(impl_->location, name);
+  state.addOperands(valuesOf(request.operands));
+  state.addTypes(impl_->convert(request.resultTypes));
+  const bool hasSegments = request.name == "tl.load";
+  for (const NamedAttribute &attribute : request.attributes) {
+    if (attribute.name == "has_mask" || attribute.name == "has_other")
+      continue;
+    if (mlir::Attribute value =
+            toMlirAttribute(impl_->context, request.name, attribute.name, attribute.value))
+      state.addAttribute(attribute.name, value);
+  }
+  if (hasSegments)
+    state.addAttribute("operandSegmentSizes",
+                       impl_->builder.getDenseI32ArrayAttr(
+                           {1, request.attributes.getBool("has_mask") ? 1 : 0,
+                            request.attributes.getBool("has_other") ? 1 : 0}));
+  return impl_->finish(impl_->builder.create(state), request.resultTypes);
+}
+
+Value IrEmitter::intConstant(Type scalarType, int64_t value) {
+  if (scalarType.isPointer()) {
+    const Value bits = intConstant(Type::get(DType::Int64), value);
+    return emit({"tl.int_to_ptr", {bits}, {}, {scalarType}})[0];
+  }
+  const auto type = mlir::cast<mlir::IntegerType>(impl_->convert(scalarType));
+  const llvm::APInt bits(64, static_cast<uint64_t>(value), /*isSigned=*/true);
+  const auto attribute = mlir::IntegerAttr::get(type, bits.trunc(type.getWidth()));
+  return wrap(mlir::arith::ConstantOp::create(impl_->builder, impl_->location, attribute),
+              scalarType);
+}
+
+Value IrEmitter::floatConstant(Type scalarType, double value) {
+  const auto type = mlir::dyn_cast<mlir::FloatType>(impl_->convert(scalarType));
+  if (!type) { // float8e4b15 has no attribute
+    const Value wide = floatConstant(Type::get(DType::Fp32), value);
+    return emit({"tl.fp_cast", {wide}, {{"rounding", std::string("rtne")}}, {scalarType}})[0];
+  }
+  const auto attribute = mlir::FloatAttr::get(type, value);
+  return wrap(mlir::arith::ConstantOp::create(impl_->builder, impl_->location, attribute),
+              scalarType);
+}
+
+ValueList IrEmitter::Impl::combineOp(llvm::StringRef name, llvm::ArrayRef<Value> operands,
+                                     llvm::ArrayRef<Type> resultTypes,
+                                     llvm::ArrayRef<mlir::NamedAttribute> attrs,
+                                     CombineFunction combine) {
+  if (!allKnown(operands))
+    return unknownValues(resultTypes);
+  mlir::OperationState state(location, name);
+  state.addOperands(valuesOf(operands));
+  state.addTypes(convert(resultTypes));
+  state.addAttributes(attrs);
+  mlir::Block &block = state.addRegion()->emplaceBlock();
+  llvm::SmallVector<Type> scalars;
+  for (const Value &operand : operands)
+    scalars.push_back(operand.type.scalar());
+  const ValueList lhs = addArguments(block, scalars);
+  const ValueList rhs = addArguments(block, scalars);
+  {
+    const mlir::OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&block);
+    const ValueList combined = combine(lhs, rhs);
+    if (!allKnown(combined))
+      return unknownValues(resultTypes);
+    tl::YieldOp::create(builder, location, valuesOf(combined));
+  }
+  return finish(builder.create(state), resultTypes);
+}
+
+ValueList IrEmitter::reduce(llvm::ArrayRef<Value> operands, int axis, CombineFunction combine) {
+  llvm::SmallVector<Type> types = typesOf(operands);
+  for (Type &type : types)
+    if (axis >= 0 && axis < type.rank())
+      type.shape.erase(type.shape.begin() + axis);
+  mlir::Builder &builder = impl_->builder;
+  return impl_->combineOp("tl.reduce", operands, types,
+                          {builder.getNamedAttr("axis", builder.getI32IntegerAttr(axis))}, combine);
+}
+
+ValueList IrEmitter::scan(llvm::ArrayRef<Value> operands, int axis, bool reverse,
+                          CombineFunction combine) {
+  mlir::Builder &builder = impl_->builder;
+  return impl_->combineOp("tl.scan", operands, typesOf(operands),
+                          {builder.getNamedAttr("axis", builder.getI32IntegerAttr(axis)),
+                           builder.getNamedAttr("reverse", builder.getBoolAttr(reverse))},
+                          combine);
+}
+
+void IrEmitter::setLocation(const SourceLocation &location) {
+  impl_->location = toMlirLocation(impl_->context, location);
+}
+
+void IrEmitter::nameValue(const Value &value, llvm::StringRef name) {
+  if (!value)
+    return;
+  mlir::Value target = valueOf(value);
+  mlir::Operation *op = target.getDefiningOp();
+  const mlir::Location old = op ? op->getLoc() : target.getLoc();
+  if (mlir::isa<mlir::NameLoc>(old) || (op && op->getNumResults() != 1))
+    return;
+  const auto named = mlir::NameLoc::get(impl_->builder.getStringAttr(name), old);
+  if (op)
+    op->setLoc(named);
+  else
+    mlir::cast<mlir::BlockArgument>(target).setLoc(named);
+}
+
+ValueList IrEmitter::beginFunction(llvm::StringRef name, llvm::ArrayRef<Type> argumentTypes,
+                                   llvm::ArrayRef<std::string> argumentNames) {
+  mlir::OpBuilder &builder = impl_->builder;
+  builder.setInsertionPointToEnd(impl_->module->getBody());
+  const auto type = builder.getFunctionType(impl_->convert(argumentTypes), {});
+  auto function = mlir::func::FuncOp::create(builder, impl_->location, name, type);
+  mlir::Block *block = function.addEntryBlock();
+  builder.setInsertionPointToStart(block);
+  ValueList arguments;
+  for (size_t i = 0; i < argumentTypes.size(); ++i) {
+    arguments.push_back(wrap(block->getArgument(i), argumentTypes[i]));
+    block->getArgument(i).setLoc(impl_->location);
+    if (i < argumentNames.size())
+      nameValue(arguments.back(), argumentNames[i]);
+  }
+  return arguments;
+}
+
+void IrEmitter::finishFunction() {
+  mlir::func::ReturnOp::create(impl_->builder, impl_->location);
+  impl_->builder.setInsertionPointToEnd(impl_->module->getBody());
+}
+
+ValueList IrEmitter::pushBlock(llvm::ArrayRef<Type> argumentTypes) {
+  auto *block = new mlir::Block;
+  impl_->detached.push_back(block);
+  impl_->open.push_back(block);
+  impl_->returnPoints.push_back(impl_->builder.saveInsertionPoint());
+  ValueList arguments = impl_->addArguments(*block, argumentTypes);
+  impl_->builder.setInsertionPointToStart(block);
+  return arguments;
+}
+
+BlockHandle IrEmitter::popBlock() {
+  impl_->builder.restoreInsertionPoint(impl_->returnPoints.pop_back_val());
+  return {impl_->open.pop_back_val()};
+}
+
+void IrEmitter::discardBlock(BlockHandle handle) {
+  auto *block = static_cast<mlir::Block *>(handle.block);
+  llvm::erase(impl_->detached, block);
+  block->dropAllReferences();
+  block->dropAllDefinedValueUses();
+  delete block;
+}
+
+ValueList IrEmitter::createIf(const Value &condition, BlockHandle thenBlock,
+                              llvm::ArrayRef<Value> thenYields, BlockHandle elseBlock,
+                              llvm::ArrayRef<Value> elseYields) {
+  const llvm::SmallVector<Type> types = typesOf(thenYields);
+  if (!condition || !allKnown(thenYields) || !allKnown(elseYields))
+    return unknownValues(types);
+  auto op = mlir::scf::IfOp::create(impl_->builder, impl_->location, impl_->convert(types),
+                                    valueOf(condition), /*addThenBlock=*/false,
+                                    /*addElseBlock=*/false);
+  impl_->place<mlir::scf::YieldOp>(op.getThenRegion(), thenBlock, valuesOf(thenYields));
+  if (elseBlock.block)
+    impl_->place<mlir::scf::YieldOp>(op.getElseRegion(), elseBlock, valuesOf(elseYields));
+  return impl_->finish(op, types);
+}
+
+ValueList IrEmitter::createFor(const Value &lowerBound, const Value &upperBound, const Value &step,
+                               llvm::ArrayRef<Value> initial, BlockHandle body,
+                               llvm::ArrayRef<Value> yields, bool unsignedCompare) {
+  const llvm::SmallVector<Type> types = typesOf(initial);
+  if (!lowerBound || !upperBound || !step || !allKnown(initial) || !allKnown(yields))
+    return unknownValues(types);
+  mlir::OperationState state(impl_->location, mlir::scf::ForOp::getOperationName());
+  state.addOperands({valueOf(lowerBound), valueOf(upperBound), valueOf(step)});
+  state.addOperands(valuesOf(initial));
+  state.addTypes(impl_->convert(types));
+  if (unsignedCompare)
+    state.addAttribute("unsignedCmp", impl_->builder.getUnitAttr());
+  state.addRegion();
+  mlir::Operation *op = impl_->builder.create(state);
+  impl_->place<mlir::scf::YieldOp>(op->getRegion(0), body, valuesOf(yields));
+  return impl_->finish(op, types);
+}
+
+ValueList IrEmitter::createWhile(llvm::ArrayRef<Value> initial, BlockHandle before,
+                                 const Value &condition, llvm::ArrayRef<Value> forwarded,
+                                 BlockHandle after, llvm::ArrayRef<Value> yields) {
+  const llvm::SmallVector<Type> types = typesOf(forwarded);
+  if (!condition || !allKnown(initial) || !allKnown(forwarded) || !allKnown(yields))
+    return unknownValues(types);
+  mlir::OperationState state(impl_->location, mlir::scf::WhileOp::getOperationName());
+  state.addOperands(valuesOf(initial));
+  state.addTypes(impl_->convert(types));
+  state.addRegion();
+  state.addRegion();
+  mlir::Operation *op = impl_->builder.create(state);
+  impl_->place<mlir::scf::ConditionOp>(op->getRegion(0), before, valueOf(condition),
+                                       valuesOf(forwarded));
+  impl_->place<mlir::scf::YieldOp>(op->getRegion(1), after, valuesOf(yields));
+  return impl_->finish(op, types);
+}
+
+std::string IrEmitter::text(bool withLocations) const {
+  std::string result;
+  llvm::raw_string_ostream stream(result);
+  mlir::OpPrintingFlags flags;
+  if (withLocations)
+    flags.enableDebugInfo();
+  impl_->module->print(stream, flags);
+  return result;
+}
+
+bool IrEmitter::verify(std::string *errors) {
+  const bool isValid = succeeded(mlir::verify(impl_->module.get()));
+  if (errors)
+    *errors = impl_->diagnostics;
+  impl_->diagnostics.clear();
+  return isValid;
+}
+
+mlir::ModuleOp IrEmitter::module() const { return impl_->module.get(); }
+mlir::MLIRContext &IrEmitter::context() const { return impl_->context; }
+
+} // namespace blockscope

@@ -1,0 +1,37 @@
+// The `tl` dialect in C++: its types, its ops, and what else a context of kernels needs.
+#pragma once
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace blockscope::tl {
+
+/// The resource that checks and traces read: every access writes to it.
+struct Observation : mlir::SideEffects::Resource::Base<Observation> {
+  llvm::StringRef getName() final { return "Observation"; }
+};
+
+} // namespace blockscope::tl
+
+#include "core/ir/tl_dialect.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "core/ir/tl_types.h.inc"
+
+#define GET_OP_CLASSES
+#include "core/ir/tl_ops.h.inc"
+
+namespace blockscope::tl {
+
+/// Loads the dialects of the block IR: tl, arith, math, scf, func, ub.
+void loadDialects(mlir::MLIRContext &context);
+/// Registers the same, for a tool that loads them when it parses.
+void registerDialects(mlir::DialectRegistry &registry);
+
+} // namespace blockscope::tl

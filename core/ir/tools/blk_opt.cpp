@@ -1,0 +1,13 @@
+// blk-opt: reads IR, runs the passes named on the command line, prints IR. For tests and people.
+#include "core/ir/tl_dialect.h"
+#include "core/passes/passes.h"
+
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  blockscope::tl::registerDialects(registry);
+  blockscope::registerPasses();
+  return mlir::asMainReturnCode(
+      mlir::MlirOptMain(argc, argv, "Blockscope IR transformation driver\n", registry));
+}

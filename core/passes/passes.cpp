@@ -1,0 +1,133 @@
+// The pass pipeline of the block IR.
+#include "core/passes/passes.h"
+
+#include "core/ir/ir_emitter.h"
+#include "core/ir/tl_dialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/FoldUtils.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/Passes.h"
+
+#include <cstdlib>
+
+using namespace mlir;
+
+namespace blockscope {
+namespace {
+
+bool hasFloatResult(Operation *op) {
+  return llvm::any_of(op->getResultTypes(), [](mlir::Type type) {
+    return !isa<IntegerType, tl::PtrType>(getElementTypeOrSelf(type));
+  });
+}
+
+/// Folding may compute integers, but a float only by taking over an operand.
+bool mayFold(Operation *op) {
+  if (op->hasTrait<OpTrait::ConstantLike>() || op->getName().getDialectNamespace() == "math")
+    return false;
+  if (op->getName().getDialectNamespace() != "arith" || !hasFloatResult(op))
+    return true;
+  return !llvm::all_of(op->getOperands(),
+                       [](mlir::Value operand) { return matchPattern(operand, m_Constant()); });
+}
+
+void foldAll(Operation *root) {
+  llvm::SmallVector<Operation *> ops;
+  root->walk([&](Operation *op) { // inner ops come first, so that no folded op is seen again
+    if (op != root && mayFold(op))
+      ops.push_back(op);
+  });
+  OperationFolder folder(root->getContext());
+  for (Operation *op : ops)
+    (void)folder.tryToFold(op);
+}
+
+/// Patterns of float arithmetic may change the sign of a NaN, and those of math compute.
+bool takesPatternsOf(RegisteredOperationName name) {
+  static constexpr llvm::StringLiteral kFloatOps[] = {"arith.addf", "arith.subf", "arith.mulf",
+                                                      "arith.divf", "arith.negf"};
+  return name.getDialectNamespace() != "math" && !llvm::is_contained(kFloatOps, name.getStringRef());
+}
+
+struct SimplifyPass : PassWrapper<SimplifyPass, OperationPass<>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SimplifyPass)
+
+  llvm::StringRef getArgument() const final { return "blk-simplify"; }
+  llvm::StringRef getDescription() const final {
+    return "fold and canonicalize without computing floats";
+  }
+
+  LogicalResult initialize(MLIRContext *context) final {
+    RewritePatternSet set(context);
+    for (Dialect *dialect : context->getLoadedDialects())
+      dialect->getCanonicalizationPatterns(set);
+    for (const RegisteredOperationName name : context->getRegisteredOperations())
+      if (takesPatternsOf(name))
+        name.getCanonicalizationPatterns(set, context);
+    patterns = FrozenRewritePatternSet(std::move(set));
+    return success();
+  }
+
+  void runOnOperation() final {
+    GreedyRewriteConfig config;
+    config.enableFolding(false).setMaxIterations(4).setUseTopDownTraversal(true);
+    foldAll(getOperation());
+    bool changed = false;
+    (void)applyPatternsGreedily(getOperation(), patterns, config, &changed);
+    if (changed)
+      foldAll(getOperation());
+  }
+
+  FrozenRewritePatternSet patterns;
+};
+
+void buildPipeline(OpPassManager &manager, bool hasCalls) {
+  if (hasCalls) {
+    manager.addPass(createInlinerPass({}, [](OpPassManager &) {}));
+    manager.addPass(createSymbolDCEPass());
+  }
+  manager.addPass(std::make_unique<SimplifyPass>());
+  manager.addPass(createCSEPass());
+  manager.addPass(createLoopInvariantCodeMotionPass());
+  manager.addPass(createCSEPass());
+}
+
+} // namespace
+
+bool runPasses(ModuleOp module, std::string *errors) {
+  std::string text;
+  const ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &diagnostic) {
+    text += (text.empty() ? "" : "\n") + diagnostic.str();
+    return success();
+  });
+  const bool hasCalls =
+      module.walk([](func::CallOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  PassManager manager(module.getContext(), ModuleOp::getOperationName());
+  manager.enableVerifier(std::getenv("BLOCKSCOPE_VERIFY_IR") != nullptr);
+  buildPipeline(manager, hasCalls);
+  const bool succeeded = mlir::succeeded(manager.run(module));
+  if (errors)
+    *errors = text;
+  return succeeded;
+}
+
+bool runPasses(IrEmitter &emitter, std::string *errors) {
+  return runPasses(emitter.module(), errors);
+}
+
+void registerPasses() {
+  registerTransformsPasses();
+  PassRegistration<SimplifyPass>();
+  PassPipelineRegistration<>("blk-cpu", "what every kernel goes through before it is run",
+                             [](OpPassManager &manager) { buildPipeline(manager, true); });
+}
+
+} // namespace blockscope
