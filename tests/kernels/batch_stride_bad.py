@@ -1,0 +1,19 @@
+# A batch of which every second matrix is passed: the batch step is computed from the shape.
+# CHECKS: asan
+# EXPECT: outside-view program=1,0,0 lane=0 tensor=x_ptr
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, out_ptr, batch_stride, size, BLOCK: tl.constexpr):
+    batch = tl.program_id(0)
+    offsets = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + batch * size + offsets)  # <-- outside-view
+    tl.store(out_ptr + batch * size + offsets, x)
+
+
+x = torch.rand(8, 8, 16)[::2]
+out = torch.empty(4, 8, 16)
+kernel[(4,)](x, out, x.stride(0), 128, BLOCK=128)

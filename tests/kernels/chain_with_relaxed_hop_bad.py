@@ -1,0 +1,29 @@
+# Program 0 releases to 1, and 1 to 2; the middle hop does not acquire.
+# CHECKS: tsan
+# EXPECT: race-read-write tensor=data_ptr program=0,0,0 other_program=2,0,0
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(data_ptr, flag_ptr, out_ptr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    pid = tl.program_id(0)
+    if pid == 0:
+        tl.store(data_ptr + i, i + 7)  # <-- race-read-write
+        tl.debug_barrier()
+        tl.atomic_xchg(flag_ptr, 1, sem="release")
+    elif pid == 1:
+        while tl.atomic_add(flag_ptr, 0, sem="relaxed") == 0:
+            pass
+        tl.atomic_xchg(flag_ptr + 1, 1, sem="release")
+    else:
+        while tl.atomic_add(flag_ptr + 1, 0, sem="acquire") == 0:
+            pass
+        tl.store(out_ptr + i, tl.load(data_ptr + i))  # <-- race-read-write
+
+
+data, out = torch.zeros(32, dtype=torch.int32), torch.zeros(32, dtype=torch.int32)
+flag = torch.zeros(2, dtype=torch.int32)
+kernel[(3,)](data, flag, out, BLOCK=32)

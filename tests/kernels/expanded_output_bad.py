@@ -1,0 +1,17 @@
+# The output is one element expanded to 64, with stride 0.
+# CHECKS: tsan
+# EXPECT: duplicate-store program=0,0,0 tensor=out_ptr
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, out_ptr, stride, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(out_ptr + i * stride, tl.load(x_ptr + i))  # <-- duplicate-store
+
+
+x = torch.arange(64, dtype=torch.float32)
+out = torch.zeros(1).expand(64)
+kernel[(1,)](x, out, out.stride(0), BLOCK=64)

@@ -1,0 +1,18 @@
+# The tail of the last block is loaded without a mask.
+# CHECKS: asan
+# EXPECT: oob-load program=3,0,0 lane=232 tensor=x_ptr element=1000 count=24
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets)  # <-- oob-load
+    tl.store(out_ptr + offsets, x * 2, mask=offsets < n)
+
+
+x = torch.arange(1000, dtype=torch.float32)
+out = torch.empty_like(x)
+kernel[(4,)](x, out, 1000, BLOCK=256)

@@ -1,0 +1,25 @@
+# Program 1 looks with a plain load whether program 0 is done.
+# CHECKS: tsan
+# EXPECT: race-read-write tensor=flag_ptr element=0
+# ALLOW: race-read-write
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(data_ptr, flag_ptr, out_ptr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    if tl.program_id(0) == 0:
+        tl.store(data_ptr + i, i * i)  # <-- race-read-write
+        tl.debug_barrier()
+        tl.atomic_xchg(flag_ptr, 1, sem="release")  # <-- race-read-write
+    else:
+        done = tl.load(flag_ptr)  # <-- race-read-write
+        if done == 1:
+            tl.store(out_ptr + i, tl.load(data_ptr + i))  # <-- race-read-write
+
+
+data, out = torch.zeros(32, dtype=torch.int32), torch.zeros(32, dtype=torch.int32)
+flag = torch.zeros(1, dtype=torch.int32)
+kernel[(2,)](data, flag, out, BLOCK=32)

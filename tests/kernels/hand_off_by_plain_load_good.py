@@ -1,0 +1,23 @@
+# Program 1 looks with an acquiring atomic whether program 0 is done.
+# CHECKS: asan,tsan
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(data_ptr, flag_ptr, out_ptr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    if tl.program_id(0) == 0:
+        tl.store(data_ptr + i, i * i)
+        tl.debug_barrier()
+        tl.atomic_xchg(flag_ptr, 1, sem="release")
+    else:
+        done = tl.atomic_add(flag_ptr, 0, sem="acquire")
+        if done == 1:
+            tl.store(out_ptr + i, tl.load(data_ptr + i))
+
+
+data, out = torch.zeros(32, dtype=torch.int32), torch.zeros(32, dtype=torch.int32)
+flag = torch.zeros(1, dtype=torch.int32)
+kernel[(2,)](data, flag, out, BLOCK=32)

@@ -1,0 +1,24 @@
+# A lock that is taken with acquire and given back relaxed.
+# CHECKS: tsan
+# EXPECT: race-read-write tensor=sum_ptr
+# ALLOW: race-write-write
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, sum_ptr, lock_ptr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + tl.program_id(0) * BLOCK + i)
+    while tl.atomic_cas(lock_ptr, 0, 1, sem="acquire") == 1:
+        pass
+    total = tl.load(sum_ptr + i) + x  # <-- race-read-write
+    tl.store(sum_ptr + i, total)  # <-- race-read-write race-write-write
+    tl.debug_barrier()
+    tl.atomic_xchg(lock_ptr, 0, sem="relaxed")
+
+
+x, total = torch.rand(6, 32) + 1, torch.zeros(32)
+lock = torch.zeros(1, dtype=torch.int32)
+kernel[(6,)](x, total, lock, BLOCK=32)

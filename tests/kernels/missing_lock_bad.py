@@ -1,0 +1,21 @@
+# Rows are added to one shared row without a lock.
+# CHECKS: tsan
+# EXPECT: race-read-write tensor=sum_ptr
+# ALLOW: race-write-write
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, sum_ptr, lock_ptr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + tl.program_id(0) * BLOCK + i)
+    total = tl.load(sum_ptr + i) + x  # <-- race-read-write
+    tl.store(sum_ptr + i, total)  # <-- race-read-write race-write-write
+    tl.debug_barrier()
+
+
+x, total = torch.rand(6, 32) + 1, torch.zeros(32)
+lock = torch.zeros(1, dtype=torch.int32)
+kernel[(6,)](x, total, lock, BLOCK=32)

@@ -1,0 +1,20 @@
+# A stencil reads its left neighbour; the first element has none and is read all the same.
+# CHECKS: asan
+# EXPECT: oob-load program=0,0,0 lane=0 tensor=x_ptr element=-1 count=1
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = i < n
+    left = tl.load(x_ptr + i - 1, mask=inside, other=0.0)  # <-- oob-load
+    here = tl.load(x_ptr + i, mask=inside, other=0.0)
+    tl.store(out_ptr + i, here - left, mask=inside)
+
+
+x = torch.rand(100)
+out = torch.empty_like(x)
+kernel[(2,)](x, out, 100, BLOCK=64)

@@ -1,0 +1,20 @@
+# A few programs walk over 10 blocks; the loop runs one block too far.
+# CHECKS: asan
+# EXPECT: oob-load program=0,0,0 lane=0 tensor=x_ptr count=32
+# ALLOW: oob-store
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, out_ptr, blocks, BLOCK: tl.constexpr):
+    for block in range(tl.program_id(0), blocks + 1, tl.num_programs(0)):
+        offsets = block * BLOCK + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + offsets)  # <-- oob-load
+        tl.store(out_ptr + offsets, x)  # <-- oob-store
+
+
+x = torch.rand(320)
+out = torch.empty(320)
+kernel[(5,)](x, out, 10, BLOCK=32)

@@ -1,0 +1,18 @@
+# The output is a NumPy array that may not be written.
+# CHECKS: asan
+# EXPECT: read-only-store program=0,0,0 lane=0 tensor=out_ptr count=64
+import numpy as np
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(out_ptr + i, tl.load(x_ptr + i))  # <-- read-only-store
+
+
+x = np.arange(64, dtype=np.float32)
+out = np.zeros(64, dtype=np.float32)
+out.flags.writeable = False
+kernel[(1,)](x, out, BLOCK=64)

@@ -1,0 +1,23 @@
+# A lock is released right after a block store: other warps of the program may not have stored
+# yet.
+# CHECKS: tsan
+# EXPECT: race-warp-order severity=warning tensor=sum_ptr
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, sum_ptr, lock_ptr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + tl.program_id(0) * BLOCK + i)
+    while tl.atomic_cas(lock_ptr, 0, 1) == 1:
+        pass
+    total = tl.load(sum_ptr + i) + x  # <-- race-warp-order
+    tl.store(sum_ptr + i, total)  # <-- race-warp-order
+    tl.atomic_xchg(lock_ptr, 0)  # <-- race-warp-order
+
+
+x, total = torch.rand(6, 256) + 1, torch.zeros(256)
+lock = torch.zeros(1, dtype=torch.int32)
+kernel[(6,)](x, total, lock, BLOCK=256)

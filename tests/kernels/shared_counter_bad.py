@@ -1,0 +1,19 @@
+# Every program counts itself with a load and a store.
+# CHECKS: tsan
+# EXPECT: race-read-write tensor=counter_ptr element=0
+# ALLOW: race-write-write race-same-value
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, counter_ptr, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    positive = tl.sum((tl.load(x_ptr + offsets) > 0).to(tl.int32), axis=0)
+    tl.store(counter_ptr, tl.load(counter_ptr) + positive)  # <-- race-read-write race-write-write race-same-value
+
+
+x = torch.arange(-20, 236, dtype=torch.int32)
+counter = torch.zeros(1, dtype=torch.int32)
+kernel[(4,)](x, counter, BLOCK=64)

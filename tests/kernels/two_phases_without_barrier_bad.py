@@ -1,0 +1,20 @@
+# Phase two reads what the neighbour wrote in phase one; between them there is nothing.
+# CHECKS: tsan
+# EXPECT: race-read-write tensor=temp_ptr
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, temp_ptr, out_ptr, arrived_ptr, PROGRAMS: tl.constexpr, BLOCK: tl.constexpr):
+    pid = tl.program_id(0)
+    i = tl.arange(0, BLOCK)
+    tl.store(temp_ptr + pid * BLOCK + i, tl.load(x_ptr + pid * BLOCK + i) * 2)  # <-- race-read-write
+    neighbour = (pid + 1) % PROGRAMS
+    tl.store(out_ptr + pid * BLOCK + i, tl.load(temp_ptr + neighbour * BLOCK + i))  # <-- race-read-write
+
+
+x, temp, out = torch.rand(128), torch.zeros(128), torch.zeros(128)
+arrived = torch.zeros(1, dtype=torch.int32)
+kernel[(4,)](x, temp, out, arrived, PROGRAMS=4, BLOCK=32)
