@@ -1,0 +1,17 @@
+"""The back ends, as ``triton.backends`` lists them."""
+
+from dataclasses import dataclass
+
+from blockscope.backends.compiler import BaseBackend, GPUTarget
+from blockscope.driver import CPUDriver, DriverBase
+
+
+@dataclass(frozen=True)
+class Backend:
+    compiler: type[BaseBackend]
+    driver: type[DriverBase]
+
+
+backends: dict[str, Backend] = {"cpu": Backend(BaseBackend, CPUDriver)}
+
+__all__ = ["Backend", "BaseBackend", "DriverBase", "GPUTarget", "backends"]

@@ -1,0 +1,1 @@
+"""The name under which triton-cpu offers its driver."""

@@ -1,0 +1,7 @@
+"""Base class of drivers, under Triton's module path."""
+
+from blockscope.driver import DriverBase
+
+GPUDriver = DriverBase
+
+__all__ = ["DriverBase", "GPUDriver"]

@@ -1,0 +1,13 @@
+"""``CudaDriver``, which exists so that files can name it; making one is an error."""
+
+from blockscope.driver import DriverBase
+from blockscope.errors import NotYetSupported
+
+
+class CudaDriver(DriverBase):
+    @classmethod
+    def is_active(cls) -> bool:
+        return False
+
+    def __init__(self) -> None:
+        raise NotYetSupported("Blockscope has no CUDA driver yet, kernels run on the CPU")

@@ -1,0 +1,1 @@
+"""The name under which triton-shared offers its CPU driver."""

@@ -1,0 +1,190 @@
+"""Checked and traced runs: what is active, and the report that a check leaves.
+
+``check`` and ``trace`` open a session; every launch of the process goes through the sessions that
+are open. The sessions themselves are C++ objects; here is only what Python users see of them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from blockscope.errors import SanitizerError
+
+CHECKS = ("asan", "tsan")
+BOUNDS = ("view", "storage")
+
+_sessions: tuple[Any, ...] = ()
+
+
+def active() -> tuple[Any, ...]:
+    """The open sessions, outermost first. Each has ``handle``, the object that C++ knows."""
+    return _sessions
+
+
+def parse_checks(checks: str | Iterable[str]) -> list[str]:
+    """The names in ``"asan,tsan"`` or in a list. Errors: ValueError for an unknown name."""
+    names = checks.split(",") if isinstance(checks, str) else list(checks)
+    names = [name.strip() for name in names if name.strip()]
+    for name in names:
+        if name not in CHECKS:
+            raise ValueError(f"unknown check '{name}', expected {' or '.join(CHECKS)}")
+    if not names:
+        raise ValueError(f"no check was named, expected {' or '.join(CHECKS)}")
+    return list(dict.fromkeys(names))
+
+
+class Finding:
+    """One finding: the fields of the C++ struct as attributes; ``data`` has them all."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.data = data
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "data" or name not in self.data:
+            raise AttributeError(f"finding has no field '{name}'")
+        return self.data[name]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.data[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self.data.get(name, default)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.data]
+
+    def __repr__(self) -> str:
+        place = f"{self.get('file', '?')}:{self.get('line', '?')}"
+        return f"<finding {self.get('code', '?')} at {place}>"
+
+
+class CheckReport:
+    """The findings of a checked run; grows while the run goes on."""
+
+    def __init__(self, checks: list[str], handle: Any) -> None:
+        self.checks = checks
+        self.handle = handle
+
+    @property
+    def findings(self) -> list[Finding]:
+        return [Finding(data) for data in self.handle.findings()]
+
+    @property
+    def error_count(self) -> int:
+        """Findings of error severity, repeats not counted."""
+        return self.handle.error_count()
+
+    @property
+    def clean(self) -> bool:
+        return not self.handle.findings()
+
+    def text(self, color: bool = False) -> str:
+        """All findings for people to read."""
+        return self.handle.report_text(color)
+
+    def json(self) -> str:
+        """All findings as a JSON document."""
+        return self.handle.report_json()
+
+    def raise_on_error(self) -> None:
+        """Raise SanitizerError with the whole report when there are errors."""
+        if self.error_count:
+            raise SanitizerError(self.text(), self.findings)
+
+    def __bool__(self) -> bool:
+        """True when there are findings."""
+        return not self.clean
+
+    def __len__(self) -> int:
+        return len(self.handle.findings())
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"<report of {','.join(self.checks)}: {len(self)} findings>"
+
+
+@contextmanager
+def _opened(session: Any) -> Iterator[None]:
+    global _sessions
+    _sessions = (*_sessions, session)
+    try:
+        yield
+    finally:
+        _sessions = tuple(other for other in _sessions if other is not session)
+
+
+@contextmanager
+def check(
+    checks: str | Sequence[str] = "asan,tsan",
+    *,
+    bounds: str = "view",
+    max_findings: int = 100,
+    stop_at_first: bool = False,
+    **options: Any,
+) -> Iterator[CheckReport]:
+    """Check every launch inside the ``with`` block; gives the report.
+
+    Errors: ValueError for an unknown check or a wrong option.
+
+    ``bounds="storage"`` allows accesses outside an argument's view but inside its storage. Of
+    ``max_findings`` causes the first ones are kept, each with the number of its repeats.
+    """
+    names = parse_checks(checks)
+    if bounds not in BOUNDS:
+        raise ValueError(f"bounds is '{bounds}', expected {' or '.join(BOUNDS)}")
+    if not isinstance(max_findings, int) or max_findings < 1:
+        raise ValueError(f"max_findings is {max_findings!r}, expected a whole number of at least 1")
+    from blockscope import _core
+
+    handle = _core.CheckSession(
+        {
+            "checks": names,
+            "bounds": bounds,
+            "max_findings": max_findings,
+            "stop_at_first": stop_at_first,
+            **options,
+        }
+    )
+    report = CheckReport(names, handle)
+    with _opened(report):
+        yield report
+
+
+class TraceRecording:
+    """A trace being written to ``path``."""
+
+    def __init__(self, path: str, handle: Any) -> None:
+        self.path = path
+        self.handle = handle
+
+
+@contextmanager
+def trace(path: str | os.PathLike[str], **options: Any) -> Iterator[TraceRecording]:
+    """Record every launch inside the ``with`` block into an HDF5 file.
+
+    Errors: OSError when the file cannot be written.
+    """
+    from blockscope import _core
+
+    file = os.fspath(path)
+    folder = os.path.dirname(os.path.abspath(file))
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(f"trace '{file}' cannot be written: there is no folder '{folder}'")
+    if os.path.isdir(file):
+        raise IsADirectoryError(f"trace '{file}' cannot be written: it is a folder")
+    if not os.access(file if os.path.exists(file) else folder, os.W_OK):
+        raise PermissionError(f"trace '{file}' cannot be written: no permission")
+    recording = TraceRecording(file, _core.TraceSession(file, **options))
+    try:
+        with _opened(recording):
+            yield recording
+    finally:
+        recording.handle.close()

@@ -1,0 +1,115 @@
+"""What the commands take on the command line."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+SCRIPT_HELP = "the Python file, or '-m MODULE', or '-c CODE', then its own arguments"
+
+
+class _Version(argparse.Action):
+    """``--version``; looks the version up only when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        import blockscope
+
+        print(f"blockscope {blockscope.__version__}")
+        parser.exit(0)
+
+
+def positive(text: str) -> int:
+    value = int(text) if text.lstrip("-").isdigit() else 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is no whole number of at least 1")
+    return value
+
+
+def exit_code(text: str) -> int:
+    if not text.isdigit() or int(text) > 255:
+        raise argparse.ArgumentTypeError(f"'{text}' is no exit status from 0 to 255")
+    return int(text)
+
+
+def size(text: str) -> str:
+    width, separator, height = text.partition("x")
+    if not separator or not (width.isdigit() and height.isdigit()):
+        raise argparse.ArgumentTypeError(f"'{text}' is no size such as 1600x1000")
+    return text
+
+
+def program(text: str) -> str:
+    parts = text.split(",")
+    if not 1 <= len(parts) <= 3 or not all(part.strip().isdigit() for part in parts):
+        raise argparse.ArgumentTypeError(f"'{text}' is no program such as 3,0,0")
+    return ",".join(part.strip() for part in parts)
+
+
+def _add_script(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("script", nargs=argparse.REMAINDER, metavar="FILE ...", help=SCRIPT_HELP)
+
+
+def _add_check_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--format", choices=["text", "json"], default="text")
+    parser.add_argument("--output", metavar="F", help="write the report to F, not to the terminal")
+    parser.add_argument("--max-findings", type=positive, default=100, metavar="N",
+                        help="keep the first N causes (default 100)")  # fmt: skip
+    parser.add_argument("--exit-code", type=exit_code, default=66, metavar="N",
+                        help="exit status when there are errors (default 66)")  # fmt: skip
+    parser.add_argument("--bounds", choices=["view", "storage"], default="view",
+                        help="storage: allow what is outside a view, inside its storage")  # fmt: skip
+
+
+def blockscope_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="blockscope", description="Run, check, record and look at Triton kernels."
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    run = commands.add_parser("run", help="run a file with 'import triton' meaning Blockscope")
+    run.add_argument("--step", action="store_true", help="step by step, as TRITON_INTERPRET=1")
+    _add_script(run)
+
+    check = commands.add_parser("check", help="run a file and report its mistakes")
+    check.add_argument("--checks", default="asan,tsan", metavar="LIST",
+                       help="asan, tsan or both (default asan,tsan)")  # fmt: skip
+    _add_check_options(check)
+    _add_script(check)
+
+    trace = commands.add_parser("trace", help="run a file and record its accesses")
+    trace.add_argument("-o", "--output", default="trace.h5", metavar="T.h5",
+                       help="the trace file (default trace.h5)")  # fmt: skip
+    _add_script(trace)
+
+    view = commands.add_parser("view", help="look at a trace")
+    view.add_argument("trace", metavar="T.h5")
+    view.add_argument("--png", metavar="OUT", help="draw into a file, without a display")
+    view.add_argument("--tensor", metavar="NAME", help="the tensor to show")
+    view.add_argument("--program", type=program, metavar="X,Y,Z", help="the program to show")
+    view.add_argument("--size", type=size, metavar="WxH", help="size in pixels, such as 1600x1000")
+
+    explain = commands.add_parser("explain", help="explain a finding code")
+    explain.add_argument("code", nargs="?", metavar="CODE", help="none: list the codes")
+
+    ir = commands.add_parser("ir", help="run a file and print the block IR of its kernels")
+    ir.add_argument("-o", "--output", metavar="F", help="write to F, not to the terminal")
+    _add_script(ir)
+
+    commands.add_parser("doctor", help="say what was found on this machine")
+    return parser
+
+
+def triton_san_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="triton-san",
+        description="Run a Python file and report memory errors (asan) or races (tsan) of its "
+        "Triton kernels.",
+        usage="triton-san [options] asan|tsan [python] FILE [args]",
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    _add_check_options(parser)
+    parser.add_argument("checks", metavar="asan|tsan")
+    _add_script(parser)
+    parser.set_defaults(command="triton-san")
+    return parser

@@ -1,0 +1,171 @@
+"""What each command does; every function gets the parsed options and gives the exit status."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+from blockscope.cli.script import Script
+from blockscope.cli.usage import UsageError
+
+PYTHON_WORDS = ("python", "python3", "py")
+
+
+def wants_color(stream: Any) -> bool:
+    """Colour on a terminal, unless NO_COLOR is set."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and stream.isatty()
+
+
+def _prepare(words: list[str]) -> Script:
+    """The script, and ``import triton`` meaning Blockscope here and in child processes."""
+    script = Script(words)
+    from blockscope.drop_in import install_as_triton
+
+    install_as_triton()
+    os.environ["BLOCKSCOPE_AS_TRITON"] = "1"
+    return script
+
+
+def _check_writable(path: str | None) -> None:
+    """Fail before the run, not after it, when the report cannot be written."""
+    if path is None:
+        return
+    folder = os.path.dirname(os.path.abspath(path))
+    if os.path.isdir(path):
+        raise UsageError(f"'{path}' cannot be written: it is a folder")
+    if not os.path.isdir(folder):
+        raise UsageError(f"'{path}' cannot be written: there is no folder '{folder}'")
+    if not os.access(path if os.path.exists(path) else folder, os.W_OK):
+        raise UsageError(f"'{path}' cannot be written: no permission")
+
+
+def run(options: argparse.Namespace) -> int:
+    script = _prepare(options.script)
+    if options.step:
+        os.environ["TRITON_INTERPRET"] = "1"
+    return script.run()
+
+
+def check(options: argparse.Namespace) -> int:
+    from blockscope import checks
+
+    try:
+        names = checks.parse_checks(options.checks)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    _check_writable(options.output)
+    script = _prepare(options.script)
+    with checks.check(names, bounds=options.bounds, max_findings=options.max_findings) as report:
+        status = script.run()
+    _write_report(report, options)
+    return options.exit_code if report.error_count else status
+
+
+def _write_report(report: Any, options: argparse.Namespace) -> None:
+    if options.format == "json":
+        text = report.json().rstrip("\n") + "\n"
+    else:
+        color = options.output is None and wants_color(sys.stderr)
+        text = report.text(color).rstrip("\n")
+        text = text + "\n" if text else ""
+    if options.output is not None:
+        with open(options.output, "w", encoding="utf-8") as file:
+            file.write(text)
+    elif options.format == "json":
+        # On standard output, so that a program can read it; people's text goes to standard error.
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    else:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+def triton_san(options: argparse.Namespace) -> int:
+    words = options.script
+    if words and (words[0] == sys.executable or os.path.basename(words[0]) in _python_names()):
+        words = words[1:]
+    if not words:
+        raise UsageError("no file was named, expected triton-san asan|tsan [python] FILE [args]")
+    options.script = words
+    return check(options)
+
+
+def _python_names() -> tuple[str, ...]:
+    version = sys.version_info
+    return (*PYTHON_WORDS, f"python{version.major}.{version.minor}")
+
+
+def trace(options: argparse.Namespace) -> int:
+    from blockscope import checks
+
+    _check_writable(options.output)
+    script = _prepare(options.script)
+    with checks.trace(options.output):
+        status = script.run()
+    if sys.stderr.isatty():
+        print(f"wrote {options.output}; look at it with: blockscope view {options.output}",
+              file=sys.stderr)  # fmt: skip
+    return status
+
+
+def view(options: argparse.Namespace) -> int:
+    from blockscope.cli.viewer import find_viewer
+
+    if not os.path.isfile(options.trace):
+        raise UsageError(f"there is no file '{options.trace}'")
+    _check_writable(options.png)
+    words = [find_viewer(), options.trace]
+    for name in ("png", "tensor", "program", "size"):
+        value = getattr(options, name)
+        if value is not None:
+            words += [f"--{name}", value]
+    sys.stdout.flush()
+    os.execv(words[0], words)
+
+
+def explain(options: argparse.Namespace) -> int:
+    from blockscope.cli.explain import codes, text_of
+
+    if options.code is None:
+        for code in codes():
+            print(code)
+        return 0
+    print(text_of(options.code), end="")
+    return 0
+
+
+def ir(options: argparse.Namespace) -> int:
+    from blockscope.cli.block_ir import printed_kernels
+
+    _check_writable(options.output)
+    script = _prepare(options.script)
+    with ExitStack() as stack:
+        stream = sys.stdout
+        if options.output is not None:
+            stream = stack.enter_context(open(options.output, "w", encoding="utf-8"))
+        stack.enter_context(printed_kernels(stream))
+        return script.run()
+
+
+def doctor(options: argparse.Namespace) -> int:
+    from blockscope.cli.doctor import report
+
+    return report(sys.stdout)
+
+
+COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "run": run,
+    "check": check,
+    "trace": trace,
+    "view": view,
+    "explain": explain,
+    "ir": ir,
+    "doctor": doctor,
+    "triton-san": triton_san,
+}
+
+__all__ = ["COMMANDS", "UsageError", "wants_color"]

@@ -1,0 +1,101 @@
+"""``blockscope doctor``: what was found on this machine, and what is missing."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+PACKAGES = ("numpy", "torch", "h5py", "ml_dtypes", "pandas", "matplotlib")
+FEATURES = ("avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512_bf16", "amx_tile")
+
+
+def _package(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _core() -> str:
+    try:
+        from blockscope import _core
+    except ImportError as error:
+        return f"MISSING ({error})"
+    return f"{_core.__version__} at {getattr(_core, '__file__', '?')}"
+
+
+def _other_triton() -> str:
+    for folder in sys.path:
+        if (Path(folder or ".") / "triton" / "__init__.py").is_file():
+            return f"{_package('triton')} at {Path(folder or '.') / 'triton'}"
+    return "none, so 'import triton' means Blockscope"
+
+
+def _drop_in() -> str:
+    from blockscope.drop_in import TritonFinder
+
+    names = [type(finder).__module__ for finder in sys.meta_path]
+    installed = "blockscope_drop_in" in names or any(
+        isinstance(finder, TritonFinder) for finder in sys.meta_path
+    )
+    return "installed" if installed else "not installed; use 'blockscope run FILE'"
+
+
+def _viewer() -> str:
+    from blockscope.cli.usage import UsageError
+    from blockscope.cli.viewer import find_viewer
+
+    try:
+        return find_viewer()
+    except UsageError as error:
+        return f"MISSING ({error})"
+
+
+def _gpu() -> str:
+    import ctypes.util
+
+    driver = ctypes.util.find_library("cuda")
+    return f"{driver} found; kernels run on the CPU" if driver else "none, kernels run on the CPU"
+
+
+def _settings() -> str:
+    names = ("TRITON_", "BLOCKSCOPE_", "MLIR_ENABLE")
+    found = sorted(f"{k}={v}" for k, v in os.environ.items() if k.startswith(names))
+    return " ".join(found) or "none"
+
+
+def lines() -> Iterator[tuple[str, str]]:
+    """Each line of the report as name and value."""
+    import blockscope
+    from blockscope.driver import cpu_count, cpu_info, cpu_name, memory_bytes
+
+    flags = cpu_info().get("flags", "").split()
+    yield "blockscope", f"{blockscope.__version__} at {Path(blockscope.__file__).parent}"
+    yield "compiled part", _core()
+    yield "viewer", _viewer()
+    yield "python", f"{platform.python_version()} at {sys.executable}"
+    yield "system", f"{platform.system()} {platform.release()} {platform.machine()}"
+    yield "processor", f"{cpu_name()}, {cpu_count()} threads"
+    yield "vector units", " ".join(f for f in FEATURES if f in flags) or "none known"
+    yield "memory", f"{memory_bytes() / 2**30:.1f} GiB"
+    yield "gpu", _gpu()
+    yield "display", os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or "none"
+    for name in PACKAGES:
+        yield name, _package(name)
+    yield "other triton", _other_triton()
+    yield "import triton", _drop_in()
+    yield "settings", _settings()
+
+
+def report(stream: TextIO) -> int:
+    """Print the report; status 1 when something that every run needs is missing."""
+    rows = list(lines())
+    width = max(len(name) for name, _ in rows)
+    for name, value in rows:
+        print(f"{name:<{width}}  {value}", file=stream)
+    return 1 if any(name == "compiled part" and v.startswith("MISSING") for name, v in rows) else 0

@@ -1,0 +1,117 @@
+"""Running a user's file as ``__main__``, the way python itself does."""
+
+from __future__ import annotations
+
+import builtins
+import io
+import os
+import sys
+import traceback
+from contextlib import suppress
+from types import CodeType, ModuleType, TracebackType
+
+from blockscope.cli.usage import UsageError
+
+
+class Script:
+    """What ``FILE args``, ``-m MODULE args`` or ``-c CODE args`` on the command line mean."""
+
+    def __init__(self, words: list[str]) -> None:
+        if words[:1] == ["--"]:
+            words = words[1:]
+        if not words:
+            raise UsageError("no file was named")
+        self.module: str | None = None
+        self.code: str | None = None
+        self.file = words[0]
+        if words[0] in ("-m", "-c"):
+            if len(words) < 2:
+                raise UsageError(f"{words[0]} needs an argument")
+            if words[0] == "-m":
+                self.module = words[1]
+            else:
+                self.code = words[1]
+            self.argv = ["-c" if self.code is not None else words[1], *words[2:]]
+        elif words[0].startswith("-"):
+            raise UsageError(f"unknown option '{words[0]}' before the file")
+        else:
+            self.argv = list(words)
+            if os.path.isdir(self.file):
+                inner = os.path.join(self.file, "__main__.py")
+                if not os.path.isfile(inner):
+                    raise UsageError(f"'{self.file}' is a folder without a __main__.py")
+                self.file = inner
+            elif not os.path.isfile(self.file):
+                raise UsageError(f"there is no file '{self.file}'")
+
+    def run(self) -> int:
+        """Run it; gives its exit status. A traceback shows only the user's frames."""
+        sys.argv[:] = self.argv
+        try:
+            self._execute()
+        except SystemExit as stop:
+            return _status(stop)
+        except KeyboardInterrupt:
+            _print_user_traceback()
+            return 130
+        except BaseException:
+            _print_user_traceback()
+            return 1
+        finally:
+            _flush()
+        return 0
+
+    def _execute(self) -> None:
+        if self.module is not None:
+            import runpy
+
+            sys.path.insert(0, os.getcwd())
+            runpy.run_module(self.module, run_name="__main__", alter_sys=True)
+            return
+        main = ModuleType("__main__")
+        main.__dict__["__builtins__"] = builtins
+        if self.code is not None:
+            sys.path.insert(0, "")
+            code: CodeType = compile(self.code, "<string>", "exec")
+        else:
+            # The file may move its own folder; python resolves links before it takes the folder.
+            sys.path.insert(0, os.path.dirname(os.path.realpath(self.file)))
+            main.__file__ = self.file
+            main.__dict__["__cached__"] = None
+            with io.open_code(os.path.abspath(self.file)) as stream:
+                text = stream.read()
+            code = compile(text, self.file, "exec", dont_inherit=True)
+        sys.modules["__main__"] = main
+        exec(code, main.__dict__)
+
+
+def _status(stop: SystemExit) -> int:
+    if stop.code is None:
+        return 0
+    if isinstance(stop.code, int):
+        return stop.code & 0xFF
+    print(stop.code, file=sys.stderr)
+    return 1
+
+
+def _print_user_traceback() -> None:
+    """The present exception without the frames of the command line before the user's first one."""
+    kind, error, trace = sys.exc_info()
+    here = os.path.dirname(__file__)
+
+    def ours(frame: TracebackType) -> bool:
+        file = frame.tb_frame.f_code.co_filename
+        return file.startswith((here, "<frozen runpy>", "<frozen importlib"))
+
+    while trace is not None and ours(trace):
+        trace = trace.tb_next
+    if kind is not None and sys.excepthook is not sys.__excepthook__:
+        sys.excepthook(kind, error, trace)  # type: ignore[arg-type]
+        return
+    traceback.print_exception(kind, error, trace)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()

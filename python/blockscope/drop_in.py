@@ -1,0 +1,194 @@
+"""``import triton`` meaning Blockscope.
+
+A finder on ``sys.meta_path`` answers for ``triton`` and ``triton.*``. It sits last, behind a real
+Triton, unless it was asked for (``install_as_triton``, ``blockscope run``, BLOCKSCOPE_AS_TRITON=1),
+when it sits first. ``triton`` is a module of its own that looks everything up in ``blockscope``;
+the modules below it are Blockscope's own modules under a second name.
+
+torch looks for Triton in many places, to compile GPU code with its private parts. Imports made by
+torch's own modules therefore never see ours: they find no Triton.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import importlib.machinery
+import importlib.util
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from types import FrameType, ModuleType
+from typing import Any
+
+TRITON_VERSION = "3.7.0"
+"""The version of Triton whose language and host side are offered."""
+
+HIDDEN_FROM = ("torch", "functorch", "torchgen")
+"""Top-level packages whose imports do not see the alias."""
+
+_OUTSIDE = "triton"
+_INSIDE = "blockscope"
+
+
+def _is_triton(name: str) -> bool:
+    return name == _OUTSIDE or name.startswith(_OUTSIDE + ".")
+
+
+def _hidden_from(module: Any) -> bool:
+    return isinstance(module, str) and module.partition(".")[0] in HIDDEN_FROM
+
+
+def _importing_module() -> str:
+    """The module whose code asks for an import: the first frame outside the import machinery."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_globals.get("__name__", "")
+        if not name.startswith("importlib") and name not in (__name__, "blockscope_drop_in"):
+            return name
+        frame = frame.f_back
+    return ""
+
+
+def _only_asks() -> bool:
+    """Whether the finder is called by importlib.util.find_spec, which imports nothing."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(
+        ("importlib", "blockscope_drop_in")
+    ):
+        if frame.f_globals["__name__"] == "importlib.util":
+            return True
+        frame = frame.f_back
+    return False
+
+
+class TritonModule(ModuleType):
+    """The module ``triton``: its own version number, everything else from ``blockscope``."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(f"module 'triton' has no attribute '{name}'")
+        try:
+            return getattr(sys.modules[_INSIDE], name)
+        except AttributeError:
+            raise AttributeError(f"module 'triton' has no attribute '{name}'") from None
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *dir(sys.modules[_INSIDE])})
+
+
+class _TritonLoader(Loader):
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        importlib.import_module(_INSIDE)
+        module = TritonModule(_OUTSIDE, sys.modules[_INSIDE].__doc__)
+        module.__version__ = TRITON_VERSION  # type: ignore[attr-defined]
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        _hide_from_torch()
+        _place_finder_first()
+
+
+class _AliasLoader(Loader):
+    """Loads ``triton.x`` by importing ``blockscope.x`` and putting it under both names."""
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        module = importlib.import_module(_INSIDE + spec.name[len(_OUTSIDE) :])
+        self.own_spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self.own_spec  # the import system has set it to the alias's
+
+
+class TritonFinder(MetaPathFinder):
+    """Finds ``triton`` and its modules in Blockscope, for everyone but torch."""
+
+    requested = False  # whether ours is to win over a real Triton
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if not _is_triton(fullname):
+            return None
+        if _hidden_from(_importing_module()):
+            if self.requested and not _only_asks():
+                # A real Triton must not come in through torch and take the name.
+                raise ModuleNotFoundError(f"No module named '{fullname}'", name=fullname)
+            return None
+        if fullname == _OUTSIDE:
+            return importlib.machinery.ModuleSpec(
+                fullname, _TritonLoader(), origin=__file__, is_package=True
+            )
+        if not isinstance(sys.modules.get(_OUTSIDE), TritonModule):
+            return None  # a submodule of a real Triton
+        own = _INSIDE + fullname[len(_OUTSIDE) :]
+        if own not in sys.modules and importlib.util.find_spec(own) is None:
+            return None
+        is_package = hasattr(sys.modules.get(own), "__path__")
+        return importlib.machinery.ModuleSpec(
+            fullname, _AliasLoader(), origin=__file__, is_package=is_package
+        )
+
+
+_finder = TritonFinder()
+_import_before_hiding: Any = None
+
+
+def _place_finder_first() -> None:
+    """From now on our finder answers for triton.*, before any finder looks into folders."""
+    if _finder in sys.meta_path:
+        sys.meta_path.remove(_finder)
+    sys.meta_path.insert(0, _finder)
+
+
+def _hide_from_torch() -> None:
+    """Make imports of triton by torch's modules fail, as where no Triton is installed."""
+    global _import_before_hiding
+    if _import_before_hiding is not None:
+        return
+    _import_before_hiding = builtins.__import__
+    before = builtins.__import__
+
+    def import_(
+        name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
+    ) -> ModuleType:
+        if (
+            level == 0
+            and name[:6] == _OUTSIDE
+            and _is_triton(name)
+            and globals is not None
+            and _hidden_from(globals.get("__name__"))
+            and isinstance(sys.modules.get(_OUTSIDE), TritonModule)
+        ):
+            raise ModuleNotFoundError(f"No module named '{name}'", name=name)
+        return before(name, globals, locals, fromlist, level)
+
+    builtins.__import__ = import_  # type: ignore[assignment]
+
+
+def install_as_triton() -> None:
+    """Make ``import triton`` mean Blockscope in this process, also where Triton is installed.
+
+    Errors: RuntimeError when another Triton has been imported already.
+    """
+    loaded = sys.modules.get(_OUTSIDE)
+    if loaded is not None and not isinstance(loaded, TritonModule):
+        place = getattr(loaded, "__file__", None) or "an unknown place"
+        raise RuntimeError(
+            f"another triton is imported already, from {place}; "
+            "call install_as_triton() before the first 'import triton'"
+        )
+    _finder.requested = True
+    _place_finder_first()
+
+
+def offer_as_triton() -> None:
+    """Make ``import triton`` mean Blockscope where no other Triton is found."""
+    if _finder not in sys.meta_path:
+        sys.meta_path.append(_finder)
+
+
+def is_triton() -> bool:
+    """Whether ``import triton`` has given Blockscope in this process."""
+    return isinstance(sys.modules.get(_OUTSIDE), TritonModule)

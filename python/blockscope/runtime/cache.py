@@ -1,0 +1,122 @@
+"""Files kept between runs, one folder for each key, under the names of ``triton.runtime.cache``."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import tempfile
+from abc import ABC, abstractmethod
+
+from blockscope import knobs
+
+
+def default_cache_dir() -> str:
+    return knobs.cache.get_triton_dir("cache")
+
+
+def default_override_dir() -> str:
+    return knobs.cache.get_triton_dir("override")
+
+
+def default_dump_dir() -> str:
+    return knobs.cache.get_triton_dir("dump")
+
+
+def triton_key() -> str:
+    """What a cache entry must depend on besides its source: the version of Blockscope."""
+    import blockscope
+
+    return f"blockscope-{blockscope.__version__}"
+
+
+class CacheManager(ABC):
+    """Stores and finds the files of one key."""
+
+    def __init__(self, key: str, override: bool = False, dump: bool = False) -> None:
+        self.key = key
+
+    @abstractmethod
+    def get_file(self, filename: str) -> str | None: ...
+
+    @abstractmethod
+    def put(self, data: bytes | str, filename: str, binary: bool = True) -> str: ...
+
+    @abstractmethod
+    def get_group(self, filename: str) -> dict[str, str] | None: ...
+
+    @abstractmethod
+    def put_group(self, filename: str, group: dict[str, str]) -> str: ...
+
+
+class FileCacheManager(CacheManager):
+    """Files of one key in one folder; a file appears whole or not at all."""
+
+    def __init__(self, key: str, override: bool = False, dump: bool = False) -> None:
+        super().__init__(key, override, dump)
+        root = knobs.cache.dump_dir if dump else knobs.cache.override_dir if override \
+            else knobs.cache.dir  # fmt: skip
+        self.cache_dir = os.path.join(root, key)
+
+    def _path(self, filename: str) -> str:
+        return os.path.join(self.cache_dir, filename)
+
+    def has_file(self, filename: str) -> bool:
+        return os.path.exists(self._path(filename))
+
+    def get_file(self, filename: str) -> str | None:
+        return self._path(filename) if self.has_file(filename) else None
+
+    def put(self, data: bytes | str, filename: str, binary: bool = True) -> str:
+        payload = data if isinstance(data, bytes) else str(data).encode()
+        os.makedirs(self.cache_dir, exist_ok=True)
+        path = self._path(filename)
+        handle, partial = tempfile.mkstemp(dir=self.cache_dir, prefix=".partial-")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(payload)
+            os.replace(partial, path)
+        except BaseException:
+            os.unlink(partial)
+            raise
+        return path
+
+    def get_group(self, filename: str) -> dict[str, str] | None:
+        path = self.get_file(f"__grp__{filename}")
+        if path is None:
+            return None
+        with open(path, encoding="utf-8") as file:
+            children = json.load(file).get("child_paths")
+        if children is None:
+            return None
+        return {name: child for name, child in children.items() if os.path.exists(child)}
+
+    def put_group(self, filename: str, group: dict[str, str]) -> str:
+        return self.put(json.dumps({"child_paths": group}), f"__grp__{filename}", binary=False)
+
+
+class RemoteCacheBackend(ABC):
+    """Base class of stores shared between machines; a user's class derives from it."""
+
+    @abstractmethod
+    def get(self, filenames: list[str]) -> dict[str, bytes]: ...
+
+    @abstractmethod
+    def put(self, filename: str, data: bytes) -> None: ...
+
+
+def _base32(key: str) -> str:
+    """A hexadecimal key as a shorter name for a folder."""
+    return base64.b32encode(bytes.fromhex(key)).decode().rstrip("=")
+
+
+def get_cache_manager(key: str) -> CacheManager:
+    return (knobs.cache.manager_class or FileCacheManager)(_base32(key))
+
+
+def get_override_manager(key: str) -> CacheManager:
+    return (knobs.cache.manager_class or FileCacheManager)(_base32(key), override=True)
+
+
+def get_dump_manager(key: str) -> CacheManager:
+    return (knobs.cache.manager_class or FileCacheManager)(_base32(key), dump=True)

@@ -1,0 +1,16 @@
+"""``triton.runtime.driver``: usable as a module and as the object that holds the active driver."""
+
+from typing import Any
+
+from blockscope.driver import DriverBase, DriverConfig, driver
+
+set_active = driver.set_active
+reset_active = driver.reset_active
+
+__all__ = ["DriverBase", "DriverConfig", "driver", "reset_active", "set_active"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("active", "default"):
+        return getattr(driver, name)
+    raise AttributeError(f"module 'triton.runtime.driver' has no attribute '{name}'")

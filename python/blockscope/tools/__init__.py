@@ -1,0 +1,1 @@
+"""Host-side tools, under the names of ``triton.tools``."""
