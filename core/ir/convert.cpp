@@ -275,11 +275,7 @@ Attributes attributesOf(mlir::Operation *op) {
     if (auto value = attributeFromMlir(named.getValue()))
       result.set(name, *value);
   }
-  if (auto compare = mlir::dyn_cast<mlir::arith::CmpIOp>(op))
-    result.set("predicate", mlir::arith::stringifyCmpIPredicate(compare.getPredicate()).str());
-  else if (auto compare = mlir::dyn_cast<mlir::arith::CmpFOp>(op))
-    result.set("predicate", mlir::arith::stringifyCmpFPredicate(compare.getPredicate()).str());
-  else if (auto load = mlir::dyn_cast<tl::LoadOp>(op)) {
+  if (auto load = mlir::dyn_cast<tl::LoadOp>(op)) {
     result.set("has_mask", load.getMask() != nullptr);
     result.set("has_other", load.getOther() != nullptr);
   }

@@ -358,6 +358,7 @@ std::string IrEmitter::text(bool withLocations) const {
   std::string result;
   llvm::raw_string_ostream stream(result);
   mlir::OpPrintingFlags flags;
+  flags.printNameLocAsPrefix();
   if (withLocations)
     flags.enableDebugInfo();
   impl_->module->print(stream, flags);
