@@ -1,0 +1,37 @@
+// Prints findings: for people as text, for machines as JSON. Both read only the struct.
+#pragma once
+
+#include "core/finding.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <optional>
+#include <string>
+
+namespace blockscope {
+
+/// One known kind of finding (core/finding_codes.def).
+struct FindingCode {
+  llvm::StringRef code;
+  Severity severity;
+  llvm::StringRef summary;
+};
+
+llvm::ArrayRef<FindingCode> findingCodes();
+std::optional<FindingCode> findFindingCode(llvm::StringRef code);
+/// Returns "error", "warning" or "note".
+llvm::StringRef severityName(Severity severity);
+/// Returns "load", "store", "atomic" or "atomic compare-and-swap".
+llvm::StringRef accessKindName(AccessKind kind);
+
+/// Returns the whole report of one finding: place, message, source line with a caret, then the
+/// facts, one a line. Files are read to show their lines; a file that is gone is left out.
+std::string findingAsText(const Finding &finding, bool color);
+/// Returns all findings, and a last line that counts errors and warnings.
+std::string findingsAsText(llvm::ArrayRef<Finding> findings, bool color);
+/// Returns a JSON array with one object a finding; the schema is in docs/findings/README.md.
+std::string findingsAsJson(llvm::ArrayRef<Finding> findings);
+std::string findingAsJson(const Finding &finding);
+
+} // namespace blockscope

@@ -1,0 +1,145 @@
+"""Calls inside a kernel: the language, nested @jit functions, and the builtins that kernels may use."""
+
+import ast
+import builtins
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from blockscope import language as tl
+from blockscope.frontend import values
+from blockscope.frontend.diagnose import unsupported
+from blockscope.language import core
+from blockscope.runtime.jit import ConstexprFunction, JITFunction
+
+
+def visit_call(generator: Any, node: ast.Call) -> Any:
+    """Evaluate the function and its arguments, then call it as the kernel language does."""
+    fn = values.unwrap(generator.visit(node.func))
+    args = generator.elements(node.args)
+    kwargs: dict[str, Any] = {}
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            raise unsupported(generator, node, "'**' in a call")
+        kwargs[keyword.arg] = generator.visit(keyword.value)
+    with generator.at(node):
+        return call(generator, node, fn, tuple(args), kwargs)
+
+
+def call(
+    generator: Any, node: ast.Call, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    if isinstance(fn, JITFunction):
+        return generator.inline(fn, args, kwargs)
+    if isinstance(fn, ConstexprFunction):
+        return fn(*args, **kwargs)
+    replacement = BUILTIN_CALLS.get(fn) if isinstance(fn, Callable) and _hashable(fn) else None
+    if replacement is not None:
+        return replacement(*args, **kwargs)
+    if _is_language(fn):
+        return fn(*args, **kwargs)
+    if inspect.isclass(fn) and issubclass(fn, builtins.tuple):  # a NamedTuple
+        return core.tuple.from_named(fn(*args, **kwargs))
+    if inspect.isclass(fn) and issubclass(fn, BaseException):
+        return fn(*(values.unwrap(a) for a in args))
+    if inspect.isfunction(fn) or inspect.isbuiltin(fn):
+        raise unsupported(
+            generator,
+            node,
+            f"a call of the Python function '{getattr(fn, '__name__', fn)}'",
+            "decorate it with @jit",
+        )
+    raise TypeError(f"'{type(fn).__name__}' object is not callable in a kernel")
+
+
+def _hashable(fn: Any) -> bool:
+    return getattr(type(fn), "__hash__", None) is not None
+
+
+def _is_language(fn: Any) -> bool:
+    """Functions of blockscope.language, and methods of its values."""
+    owner = getattr(fn, "__self__", None)
+    if owner is not None and not inspect.ismodule(owner):
+        return _is_language(type(owner)) or isinstance(owner, builtins.str)
+    module = getattr(fn, "__module__", None) or ""
+    return module.startswith("blockscope.") or getattr(fn, "__blockscope_builtin__", False)
+
+
+def _len(value: Any) -> Any:
+    return core.constexpr(len(values.unwrap(value)))
+
+
+def _isinstance(value: Any, kinds: Any) -> Any:
+    kinds = values.unwrap(kinds)
+    kinds = builtins.tuple(values.unwrap(k) for k in kinds) if isinstance(kinds, core.tuple) else kinds
+    inner = values.unwrap(value)
+    return core.constexpr(isinstance(inner, kinds) or isinstance(value, kinds))
+
+
+def _getattr(value: Any, name: Any, *otherwise: Any) -> Any:
+    return getattr(values.unwrap(value), values.unwrap(name), *otherwise)
+
+
+def _hasattr(value: Any, name: Any) -> Any:
+    return core.constexpr(hasattr(values.unwrap(value), values.unwrap(name)))
+
+
+def _convert(kind: Callable[[Any], Any], dtype: Any) -> Callable[[Any], Any]:
+    def convert(value: Any) -> Any:
+        return tl.cast(value, dtype) if values.is_tensor(value) else core.constexpr(kind(values.unwrap(value)))
+
+    return convert
+
+
+def _fold(python: Callable[..., Any], of_tensors: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def fold(*items: Any) -> Any:
+        if len(items) == 1:
+            items = builtins.tuple(items[0])
+        if not any(values.is_tensor(v) for v in items):
+            return core.constexpr(python(*(values.unwrap(v) for v in items)))
+        result = items[0]
+        for value in items[1:]:
+            result = of_tensors(result, value)
+        return result
+
+    return fold
+
+
+def _abs(value: Any) -> Any:
+    return tl.abs(value) if values.is_tensor(value) else core.constexpr(abs(values.unwrap(value)))
+
+
+def _static(python: Callable[..., Any]) -> Callable[..., Any]:
+    def apply(*items: Any) -> Any:
+        return core.constexpr(python(*(values.unwrap(v) for v in items)))
+
+    return apply
+
+
+def _tuple(value: Any = ()) -> Any:
+    return core.tuple(builtins.list(value))
+
+
+def _range(*bounds: Any) -> Any:
+    return tl.range(*bounds)
+
+
+BUILTIN_CALLS: dict[Any, Callable[..., Any]] = {
+    builtins.len: _len,
+    builtins.isinstance: _isinstance,
+    builtins.getattr: _getattr,
+    builtins.hasattr: _hasattr,
+    builtins.int: _convert(int, tl.int32),
+    builtins.float: _convert(float, tl.float32),
+    builtins.bool: _convert(bool, tl.int1),
+    builtins.max: _fold(max, tl.maximum),
+    builtins.min: _fold(min, tl.minimum),
+    builtins.abs: _abs,
+    builtins.str: _static(str),
+    builtins.repr: _static(repr),
+    builtins.round: _static(round),
+    builtins.print: tl.device_print,
+    builtins.range: _range,
+    builtins.tuple: _tuple,
+    builtins.list: _tuple,
+}

@@ -1,0 +1,74 @@
+"""Which names from outside a kernel it may use, and what they mean there."""
+
+import builtins
+import inspect
+import os
+import types
+from typing import Any
+
+from blockscope.language import core
+
+_BUILTINS = {
+    name: getattr(builtins, name)
+    for name in (
+        "abs bool float getattr hasattr int isinstance len list max min print range repr str tuple "
+        "type True False None ValueError sum all any zip enumerate reversed round"
+    ).split()
+    if hasattr(builtins, name)
+}
+
+
+def look_up(fn: Any, name: str, used: list[tuple[dict[str, Any], str, Any]]) -> Any:
+    """Return a name of the enclosing functions, the module or Python's builtins.
+
+    What is read from a module is noted in ``used``: a change of it makes the compiled kernel stale.
+
+    Errors: NameError for an unknown name and for a module variable that is not constexpr, since a
+    compiled kernel would keep its old value.
+    """
+    value, where = _find(fn.fn, name)
+    if where is None:
+        raise NameError(f"'{name}' is not defined")
+    if where == "global":
+        used.append((fn.fn.__globals__, name, value))
+    if where == "builtin" or _is_allowed(value):
+        return value
+    if where == "global":
+        annotation = fn.fn.__globals__.get("__annotations__", {}).get(name)
+        if annotation is core.constexpr or os.environ.get("TRITON_ALLOW_NON_CONSTEXPR_GLOBALS") == "1":
+            return value if isinstance(value, core.tensor) else core.constexpr(value)
+        raise NameError(
+            f"kernels cannot read the module variable '{name}' ({type(value).__name__}): a compiled "
+            f"kernel would keep its old value; pass it as an argument or write {name} = "
+            f"tl.constexpr({value!r})"
+        )
+    return core.constexpr(value) if isinstance(value, bool | int | float | str) else value
+
+
+def _find(fn: Any, name: str) -> tuple[Any, str | None]:
+    if name in fn.__code__.co_freevars and fn.__closure__:
+        cell = fn.__closure__[fn.__code__.co_freevars.index(name)]
+        try:
+            return cell.cell_contents, "closure"
+        except ValueError:
+            return None, None
+    if name in fn.__globals__:
+        return fn.__globals__[name], "global"
+    if name in _BUILTINS:
+        return _BUILTINS[name], "builtin"
+    return None, None
+
+
+def _is_allowed(value: Any) -> bool:
+    if value is None or isinstance(value, core.constexpr | core.dtype | types.ModuleType | core.tuple):
+        return True
+    if callable(value) or inspect.isclass(value):
+        return True
+    return isinstance(value, tuple) and hasattr(value, "_fields")
+
+
+def check_module_attribute(owner: Any, name: str, value: Any) -> Any:
+    """A plain number found in a module is a module variable too; modules of Python are constants."""
+    if isinstance(owner, types.ModuleType) and isinstance(value, bool | int | float | str):
+        return core.constexpr(value)
+    return value

@@ -1,0 +1,159 @@
+"""The copy of a kernel function that step mode runs: plain Python on the lines of the original.
+
+Only what means something else in a kernel than in Python is changed: numbers bound to names become
+tensors, loops over ``range`` count with tensors, ``and``/``or``/``not`` work on tensors, ``assert``
+is a device_assert, and breakpoints ask whether this program is the one to stop in. Line and column
+numbers stay, so pdb and tracebacks show the user's file.
+"""
+
+import ast
+import types
+from typing import Any
+
+_RUNTIME = "__blockscope_step__"
+_KERNEL_BUILTINS = frozenset("min max float int bool abs isinstance".split())
+
+
+def stepped_function(fn: Any) -> types.FunctionType:
+    """Return the function that step mode calls with all parameters of the JITFunction in order."""
+    from blockscope.frontend import step_runtime
+
+    source = fn.function_source
+    tree = ast.parse(source.text)
+    definition = tree.body[0]
+    assert isinstance(definition, ast.FunctionDef)
+    names = [a.arg for a in _all_arguments(definition.args)]
+    local_names = set(names) | {
+        n.id for n in ast.walk(definition) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+    definition.args = ast.arguments(
+        posonlyargs=[], args=[ast.arg(n) for n in names], kwonlyargs=[], kw_defaults=[], defaults=[]
+    )
+    definition.decorator_list = []
+    definition.returns = None
+    rewriter = _Rewriter(local_names | set(fn.fn.__globals__) - set(dir(__builtins__)))
+    definition.body = [rewriter.visit(s) for s in definition.body]
+    free = fn.fn.__code__.co_freevars
+    outer = ast.FunctionDef(
+        name="_closure",
+        args=ast.arguments(
+            posonlyargs=[], args=[ast.arg(n) for n in free], kwonlyargs=[], kw_defaults=[], defaults=[]
+        ),
+        body=[definition, ast.Return(ast.Name(definition.name, ast.Load()))],
+        decorator_list=[],
+    )
+    module = ast.Module([outer], type_ignores=[])
+    ast.fix_missing_locations(module)
+    ast.increment_lineno(module, source.first_line - 1)
+    if source.indent:
+        for node in ast.walk(module):
+            if hasattr(node, "col_offset"):
+                node.col_offset += source.indent
+                node.end_col_offset += source.indent  # type: ignore[attr-defined]
+    code = compile(module, source.file, "exec")
+    outer_code = next(c for c in code.co_consts if isinstance(c, types.CodeType))
+    inner = next(
+        c for c in outer_code.co_consts if isinstance(c, types.CodeType) and c.co_name == definition.name
+    )
+    fn.fn.__globals__[_RUNTIME] = step_runtime
+    cells = dict(zip(free, fn.fn.__closure__ or (), strict=True))
+    closure = tuple(cells[name] for name in inner.co_freevars)
+    return types.FunctionType(inner, fn.fn.__globals__, fn.__name__, None, closure)
+
+
+def _all_arguments(arguments: ast.arguments) -> list[ast.arg]:
+    found = [*arguments.posonlyargs, *arguments.args]
+    if arguments.vararg:
+        found.append(arguments.vararg)
+    return found + arguments.kwonlyargs
+
+
+def _runtime(name: str, *args: ast.expr, at: ast.AST) -> ast.expr:
+    """`__blockscope_step__.name(args)` at the place of ``at``."""
+    function = ast.Attribute(ast.Name(_RUNTIME, ast.Load()), name, ast.Load())
+    call = ast.Call(function, list(args), [])
+    for node in (function.value, function, call):
+        ast.copy_location(node, at)
+    return call
+
+
+def _later(body: ast.expr) -> ast.expr:
+    empty = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    return ast.copy_location(ast.Lambda(empty, body), body)
+
+
+class _Rewriter(ast.NodeTransformer):
+    def __init__(self, shadowed: set[str]) -> None:
+        self.shadowed = shadowed
+
+    def visit_Assign(self, node: ast.Assign) -> ast.Assign:
+        self.generic_visit(node)
+        if not (isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute)):
+            node.value = _runtime("decay", node.value, at=node.value)
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        self.generic_visit(node)
+        if node.value is None:
+            return node
+        is_constexpr = "constexpr" in ast.unparse(node.annotation)
+        value = _runtime("constexpr" if is_constexpr else "decay", node.value, at=node.value)
+        return ast.copy_location(ast.Assign([node.target], value), node)
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.NamedExpr:
+        self.generic_visit(node)
+        node.value = _runtime("decay", node.value, at=node.value)
+        return node
+
+    def visit_For(self, node: ast.For) -> ast.For:
+        self.generic_visit(node)
+        node.iter = _runtime("iterate", node.iter, at=node.iter)
+        return node
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        self.generic_visit(node)
+        name = "logical_and" if isinstance(node.op, ast.And) else "logical_or"
+        result = node.values[0]
+        for value in node.values[1:]:
+            result = _runtime(name, result, _later(value), at=node)
+        return result
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Not):
+            return _runtime("logical_not", node.operand, at=node)
+        return node
+
+    def visit_Assert(self, node: ast.Assert) -> ast.Expr:
+        self.generic_visit(node)
+        message = node.msg or ast.copy_location(ast.Constant(""), node)
+        call = _runtime("device_assert", node.test, message, at=node)
+        return ast.copy_location(ast.Expr(call), node)
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        function = node.func
+        if isinstance(function, ast.Name) and function.id not in self.shadowed:
+            if function.id == "range":
+                return _runtime("counted", *node.args, at=node)
+            if function.id == "breakpoint":
+                stop = _runtime("stop", at=node)
+                return self.only_in_chosen_program(stop, node)
+            if function.id in _KERNEL_BUILTINS:
+                node.func = ast.copy_location(
+                    ast.Attribute(
+                        ast.copy_location(ast.Name(_RUNTIME, ast.Load()), function),
+                        f"{function.id}_",
+                        ast.Load(),
+                    ),
+                    function,
+                )
+        if isinstance(function, ast.Attribute) and function.attr == "set_trace":
+            if isinstance(function.value, ast.Name) and function.value.id == "pdb":
+                return self.only_in_chosen_program(_runtime("stop", at=node), node)
+            return self.only_in_chosen_program(node, node)
+        return node
+
+    def only_in_chosen_program(self, stop: ast.expr, node: ast.Call) -> ast.expr:
+        test = _runtime("stops_here", at=node)
+        return ast.copy_location(ast.BoolOp(ast.And(), [test, stop]), node)

@@ -1,0 +1,68 @@
+"""The source text and syntax tree of a kernel function, with positions as in its file."""
+
+import ast
+import functools
+import inspect
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+
+class FunctionSource:
+    """One Python function: its text, its tree with absolute line numbers, its file.
+
+    Errors: OSError when Python cannot find the source (a function typed at a prompt or made by
+    ``exec``), with what to do instead.
+    """
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self.fn = fn
+        self.file = inspect.getsourcefile(fn) or fn.__code__.co_filename
+        try:
+            lines, first_line = inspect.getsourcelines(fn)
+        except (OSError, TypeError) as error:
+            raise OSError(
+                f"cannot read the source of @jit function '{fn.__name__}' ({error}): "
+                "define it in a file"
+            ) from None
+        text = "".join(lines)
+        self.first_line = first_line
+        self.indent = len(text) - len(text.lstrip(" \t"))
+        self.text = textwrap.dedent(text)
+
+    @functools.cached_property
+    def tree(self) -> ast.FunctionDef:
+        """The function's definition; lines are those of the file, columns count from 0."""
+        module = ast.parse(self.text)
+        definition = module.body[0]
+        if not isinstance(definition, ast.FunctionDef):
+            raise TypeError(f"@jit needs a function defined by 'def', found '{self.fn!r}'")
+        ast.increment_lineno(module, self.first_line - 1)
+        if self.indent:
+            for node in ast.walk(module):
+                if hasattr(node, "col_offset"):
+                    node.col_offset += self.indent
+                if getattr(node, "end_col_offset", None) is not None:
+                    node.end_col_offset += self.indent
+        return definition
+
+    def line(self, number: int) -> str:
+        """The text of an absolute line, or ''."""
+        index = number - self.first_line
+        lines = self.text.splitlines()
+        return " " * self.indent + lines[index] if 0 <= index < len(lines) else ""
+
+
+def assigned_names(statements: list[ast.stmt]) -> set[str]:
+    """The names that any of the statements may bind, in nested blocks too."""
+    names: set[str] = set()
+    for statement in statements:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                names.add(node.id)
+    return names
+
+
+def contains(statements: list[ast.stmt], kind: type[ast.AST]) -> bool:
+    """Whether a node of this kind is among the statements or inside them."""
+    return any(isinstance(node, kind) for s in statements for node in ast.walk(s))

@@ -1,0 +1,104 @@
+"""Step mode: the kernel is plain Python, run over block values, one program after another."""
+
+import sys
+import threading
+import types
+from collections.abc import Iterator
+from typing import Any
+
+from blockscope import _core
+from blockscope.frontend.rewrite import stepped_function
+from blockscope.language import core
+
+_kernel_code: dict[types.CodeType, str] = {}
+_state = threading.local()
+
+
+def is_running() -> bool:
+    """Whether this thread is inside a stepped kernel."""
+    return getattr(_state, "program", None) is not None
+
+
+def current_program() -> tuple[int, int, int] | None:
+    """The program that this thread steps through now."""
+    return getattr(_state, "program", None)
+
+
+def _function(fn: Any) -> types.FunctionType:
+    stepped = fn.__dict__.get("_stepped")
+    if stepped is None:
+        stepped = stepped_function(fn)
+        fn._stepped = stepped
+        _kernel_code[stepped.__code__] = fn.__name__
+    return stepped
+
+
+def call(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a @jit function that a stepped kernel calls."""
+    bound = fn.bind_in_kernel(args, kwargs)
+    result = _function(fn)(*bound.values())
+    return core.tuple(result) if type(result) is tuple else result
+
+
+def run(fn: Any, launch: Any, arguments: list[Any], grid: tuple[int, int, int]) -> None:
+    """Run every program of the grid, in order of its number."""
+    from blockscope.runtime.launch import in_kernel, leaves
+
+    function = _function(fn)
+    outer = current_program()
+    with _core.StepRunner(launch, source_location) as runner:
+        run_time = iter([runner.value(a.type, a.bits) for a in leaves(arguments)])
+        values = [in_kernel(argument, run_time) for argument in arguments]
+        try:
+            for z in range(grid[2]):
+                for y in range(grid[1]):
+                    for x in range(grid[0]):
+                        _state.program = (x, y, z)
+                        runner.begin_program(x, y, z)
+                        function(*values)
+                        runner.end_program()
+        except BaseException as error:
+            raise error.with_traceback(_users_frames(error.__traceback__)) from error.__cause__
+        finally:
+            _state.program = outer
+    runner.finish()
+
+
+def _users_frames(trace: types.TracebackType | None) -> types.TracebackType | None:
+    """Drop the frames of this package, so that a traceback shows the kernel."""
+    kept = []
+    while trace is not None:
+        module = trace.tb_frame.f_globals.get("__name__", "")
+        is_kernel = trace.tb_frame.f_code in _kernel_code
+        if is_kernel or not (module == "blockscope" or module.startswith("blockscope.")):
+            kept.append(trace)
+        trace = trace.tb_next
+    result = None
+    for item in reversed(kept):
+        result = types.TracebackType(result, item.tb_frame, item.tb_lasti, item.tb_lineno)
+    return result
+
+
+def _kernel_frames() -> Iterator[types.FrameType]:
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code in _kernel_code:
+            yield frame
+        frame = frame.f_back
+
+
+def source_location() -> list[tuple[str, int, int, str]]:
+    """Where the stepped kernel is: (file, line, column, function), innermost call first."""
+    places = []
+    for frame in _kernel_frames():
+        positions = list(frame.f_code.co_positions())
+        line, _, column, _ = positions[frame.f_lasti // 2]
+        places.append(
+            (
+                frame.f_code.co_filename,
+                line or frame.f_lineno,
+                (column or 0) + 1,
+                _kernel_code[frame.f_code],
+            )
+        )
+    return places

@@ -1,0 +1,126 @@
+"""What the rewritten kernel of step mode calls (see rewrite.py)."""
+
+import os
+import pdb
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from blockscope import language as tl
+from blockscope.frontend import values
+from blockscope.frontend.calls import BUILTIN_CALLS
+from blockscope.language import core
+
+min_ = BUILTIN_CALLS[min]
+max_ = BUILTIN_CALLS[max]
+float_ = BUILTIN_CALLS[float]
+int_ = BUILTIN_CALLS[int]
+bool_ = BUILTIN_CALLS[bool]
+abs_ = BUILTIN_CALLS[abs]
+
+
+def isinstance_(value: Any, kinds: Any) -> bool:
+    return bool(BUILTIN_CALLS[isinstance](value, kinds))
+
+
+def decay(value: Any) -> Any:
+    """A Python number bound to a name is a tensor, as in a compiled kernel."""
+    kind = type(value)
+    if kind is core.tensor:
+        return value
+    if kind is int or kind is float or kind is bool:
+        return core.to_tensor(value)
+    if isinstance(value, core.constexpr):
+        plain = value.value
+        return core.to_tensor(plain) if isinstance(plain, bool | int | float) else value
+    if kind is tuple:
+        return core.tuple([decay(item) for item in value])
+    return values.decay(value) if isinstance(value, core.tuple) else value
+
+
+def constexpr(value: Any) -> Any:
+    if values.is_tensor(value):
+        raise ValueError("a name annotated constexpr has a value that is only known at run time")
+    return value if isinstance(value, core.constexpr) else core.constexpr(value)
+
+
+class Counted:
+    """`range(...)` of a kernel: counts with scalar tensors of one integer type."""
+
+    def __init__(self, *bounds: Any) -> None:
+        parts = [values.unwrap(b) for b in bounds]
+        self.wide = tl.int32
+        for part in parts:
+            dtype = part.dtype if values.is_tensor(part) else core.to_tensor(part).dtype
+            if dtype.primitive_bitwidth == 64 or dtype == tl.uint32:
+                self.wide = tl.int64
+        self.indices = range(*(int(part) for part in parts))
+
+    def __iter__(self) -> Iterator[Any]:
+        wide = self.wide
+        for index in self.indices:
+            yield tl.full((), index, wide)
+
+
+def counted(*bounds: Any) -> Counted:
+    return Counted(*bounds)
+
+
+def iterate(items: Any) -> Any:
+    """What a 'for' of a kernel runs over."""
+    if isinstance(items, tl.static_range):
+        bounds = (int(values.unwrap(b)) for b in (items.start, items.end, items.step))
+        return (core.constexpr(i) for i in range(*bounds))
+    if isinstance(items, tl.range):
+        return Counted(items.start, items.end, items.step)
+    if isinstance(items, range):
+        return Counted(items.start, items.stop, items.step)
+    return items
+
+
+def logical_and(lhs: Any, rhs: Callable[[], Any]) -> Any:
+    if not values.is_tensor(lhs):
+        return rhs() if lhs else lhs
+    if lhs.numel == 1 and not bool(lhs):
+        return lhs.to(tl.int1)
+    return values.logical_and(lhs, rhs())
+
+
+def logical_or(lhs: Any, rhs: Callable[[], Any]) -> Any:
+    if not values.is_tensor(lhs):
+        return lhs if lhs else rhs()
+    if lhs.numel == 1 and bool(lhs):
+        return lhs.to(tl.int1)
+    return values.logical_or(lhs, rhs())
+
+
+def logical_not(value: Any) -> Any:
+    return values.logical_not(value) if values.is_tensor(value) else not value
+
+
+def device_assert(condition: Any, message: Any) -> None:
+    tl.device_assert(condition, values.unwrap(message))
+
+
+def stops_here() -> bool:
+    """Whether breakpoints apply in the program that runs now (BLOCKSCOPE_PROGRAM=x,y,z)."""
+    from blockscope.frontend import step
+
+    wanted = os.environ.get("BLOCKSCOPE_PROGRAM")
+    if not wanted:
+        return True
+    try:
+        program = tuple(int(part) for part in wanted.split(","))
+    except ValueError:
+        raise ValueError(f"BLOCKSCOPE_PROGRAM is '{wanted}', expected x,y,z as in 3,0,0") from None
+    return step.current_program() == (program + (0, 0, 0))[:3]
+
+
+def stop() -> None:
+    """Stop in the kernel, as breakpoint() and pdb.set_trace() do, without showing our own frames."""
+    hook = sys.breakpointhook
+    is_plain = hook is sys.__breakpointhook__ and "PYTHONBREAKPOINT" not in os.environ
+    if not is_plain or pdb.set_trace.__module__ != "pdb":
+        hook()
+        return
+    pdb.Pdb(skip=["blockscope.*"], nosigint=True).set_trace(sys._getframe(1))

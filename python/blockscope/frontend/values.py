@@ -1,0 +1,70 @@
+"""What a name in a kernel can stand for: a run-time tensor, or something known when compiling."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from blockscope.language import core
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether the value is only known at run time."""
+    return isinstance(value, core.tensor)
+
+
+def unwrap(value: Any) -> Any:
+    """Return the Python value inside a constexpr, anything else as it is."""
+    return value.value if isinstance(value, core.constexpr) else value
+
+
+def decay(value: Any) -> Any:
+    """A number assigned to a plain name becomes a tensor, in tuples too; all else stays."""
+    if isinstance(value, core.tuple):
+        return map_tuple(decay, value)
+    plain = unwrap(value)
+    if isinstance(plain, bool | int | float):
+        return core.to_tensor(plain)
+    return plain if isinstance(plain, str) else value
+
+
+def map_tuple(fn: Callable[[Any], Any], value: Any) -> Any:
+    """Apply ``fn`` to the elements and keep the tuple's kind (its field names)."""
+    return value.map(fn) if hasattr(value, "map") else core.tuple([fn(item) for item in value])
+
+
+def flatten(value: Any) -> Iterator[Any]:
+    """The tensors of a value, those inside tuples in order."""
+    if isinstance(value, core.tuple):
+        for item in value:
+            yield from flatten(item)
+    elif is_tensor(value):
+        yield value
+
+
+def rebuild(value: Any, tensors: Iterator[Any]) -> Any:
+    """Return ``value`` with its tensors replaced, in the order of ``flatten``."""
+    if isinstance(value, core.tuple):
+        return map_tuple(lambda item: rebuild(item, tensors), value)
+    return next(tensors) if is_tensor(value) else value
+
+
+def structure(value: Any) -> Any:
+    """What must stay equal through a loop or on both sides of an 'if': types, and all that is static."""
+    if isinstance(value, core.tuple):
+        return tuple(structure(item) for item in value)
+    if is_tensor(value):
+        return str(value.type)
+    return repr(unwrap(value))
+
+
+def logical_not(value: Any) -> Any:
+    if is_tensor(value):
+        return core.to_tensor(value).logical_not()
+    return core.constexpr(not unwrap(value))
+
+
+def logical_and(lhs: Any, rhs: Any) -> Any:
+    return core.to_tensor(lhs).logical_and(core.to_tensor(unwrap(rhs)))
+
+
+def logical_or(lhs: Any, rhs: Any) -> Any:
+    return core.to_tensor(lhs).logical_or(core.to_tensor(unwrap(rhs)))

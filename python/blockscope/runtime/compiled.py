@@ -1,0 +1,73 @@
+"""A kernel compiled for one set of argument types and constexpr values."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+from blockscope import _core
+from blockscope.frontend.generator import Generator
+from blockscope.runtime.jit import LAUNCH_OPTIONS, current_generator, set_current_generator
+
+
+class CompiledKernel:
+    """The block IR of a kernel and the flat program that the CPU runs.
+
+    Errors: CompilationError with the user's line when the kernel breaks a rule of the language.
+    """
+
+    def __init__(self, fn: Any, arguments: list[Any], options: dict[str, Any]) -> None:
+        from blockscope.runtime.launch import in_kernel, leaves
+
+        self.fn = fn
+        self.name = fn.repr(None) if fn._repr else fn.__name__
+        self.src = fn
+        self.hash = fn.cache_key
+        builder = _core.IrBuilder()
+        run_time = leaves(arguments)
+        outer = current_generator()
+        generator = Generator(builder)
+        set_current_generator(generator)
+        try:
+            with builder:
+                values = builder.begin_function(
+                    fn.__name__, [a.type for a in run_time], [a.name for a in run_time]
+                )
+                iterator = iter(values)
+                generator.run_kernel(fn, {a.name: in_kernel(a, iterator) for a in arguments})
+                builder.finish_function()
+        finally:
+            set_current_generator(outer)
+        self._used_globals = generator.used_globals
+        self.program = builder.compile()
+        self._builder = builder
+        metadata = {**LAUNCH_OPTIONS, **options, "name": self.name, "hash": self.hash, "shared": 0}
+        metadata.update(target=_target(), tmem_size=0, global_scratch_size=0, profile_scratch_size=0)
+        self.metadata = namedtuple("KernelMetadata", sorted(metadata))(**metadata)  # type: ignore[misc]
+        self.packed_metadata = self.metadata
+        self.n_regs = self.n_spills = 0
+        self.n_max_threads = 1024
+        self.function = self.module = None
+
+    @property
+    def asm(self) -> dict[str, Any]:
+        """The texts of the stages: ``tl`` (also as ``ttir`` and ``source``) is the block IR."""
+        text = self._builder.text(True)
+        return {"tl": text, "ttir": text, "source": text}
+
+    def is_stale(self) -> bool:
+        """Whether a module variable that the kernel used has another value now."""
+        return any(values.get(name) is not value for values, name, value in self._used_globals)
+
+    def __getitem__(self, grid: Any) -> Any:
+        def launch(*args: Any, stream: Any = None) -> None:
+            del stream
+            self.fn[grid](*args)
+
+        return launch
+
+
+def _target() -> Any:
+    from blockscope.backends.compiler import GPUTarget
+
+    return GPUTarget("cpu", 0, 1)

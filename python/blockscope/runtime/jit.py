@@ -1,0 +1,388 @@
+"""@jit: a kernel function, its parameters, its launches and its uses inside other kernels."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+import threading
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar, overload
+
+from blockscope.frontend.source import FunctionSource
+from blockscope.language import core
+
+T = TypeVar("T")
+
+#: Options of a launch that are no kernel parameters. The CPU ignores what only shapes GPU code.
+LAUNCH_OPTIONS = {
+    "num_warps": 4,
+    "num_ctas": 1,
+    "num_stages": 3,
+    "maxnreg": None,
+    "enable_fp_fusion": True,
+    "launch_cooperative_grid": False,
+    "launch_pdl": False,
+    "sanitize_overflow": True,
+    "debug": False,
+    "extern_libs": None,
+    "instrumentation_mode": "",
+    "ptx_options": None,
+    "ir_override": None,
+    "enable_reflect_ftz": True,
+    "allow_fp8e4nv": False,
+    "allow_fp8e4b15": False,
+    "default_dot_input_precision": "ieee",
+    "max_num_imprecise_acc_default": 0,
+    "minRegAutoWS": 24,
+    "maxRegAutoWS": 152,
+    "num_buffers_warp_spec": 0,
+    "num_consumer_groups": 0,
+    "reg_dec_producer": 0,
+    "reg_inc_consumer": 0,
+    "waves_per_eu": 0,
+    "matrix_instr_nonkdim": 0,
+    "kpack": 1,
+    "allow_flush_denorm": False,
+    "schedule_hint": "none",
+    "llvm_fn_attrs": None,
+    "num_cpu_threads": 0,
+    "vec_lib": None,
+    "enable_fast_math": False,
+    "ukernels": None,
+    "assume_in_bounds": False,
+    "cluster_dims": (1, 1, 1),
+    "arch": None,
+    "backend_name": None,
+    "supported_fp8_dtypes": None,
+    "warp_size": 32,
+}
+
+_state = threading.local()
+
+
+class KernelParam:
+    """One parameter of a kernel."""
+
+    def __init__(self, index: int, parameter: inspect.Parameter, *, specialize: bool) -> None:
+        self.num = index
+        self._parameter = parameter
+        self.name = parameter.name
+        self.default = parameter.default
+        self.has_default = parameter.default is not inspect.Parameter.empty
+        self.do_not_specialize = not specialize
+        annotation = parameter.annotation
+        self.annotation_object = None if annotation is inspect.Parameter.empty else annotation
+        self.annotation = annotation if isinstance(annotation, str) else _annotation_name(annotation)
+        self.is_constexpr = "constexpr" in self.annotation
+        self.is_const = "const" in self.annotation and not self.is_constexpr
+
+    def __repr__(self) -> str:
+        return f"KernelParam({self.name!r})"
+
+
+def _annotation_name(annotation: Any) -> str:
+    if annotation is inspect.Parameter.empty:
+        return ""
+    if isinstance(annotation, core.dtype):
+        return str(annotation)
+    return getattr(annotation, "__name__", str(annotation))
+
+
+class KernelInterface(Generic[T]):
+    """What can be launched: ``fn[grid](*args)``."""
+
+    run: Callable[..., Any]
+
+    def __getitem__(self, grid: Any) -> Callable[..., Any]:
+        return lambda *args, **kwargs: self.run(*args, grid=grid, warmup=False, **kwargs)
+
+
+class JITFunction(KernelInterface[T]):
+    """A Python function over blocks. Launch it as ``fn[grid](...)``; call it inside other kernels.
+
+    Where it runs is decided at each launch (docs/architecture.md, "Where a kernel runs").
+    """
+
+    def __init__(
+        self,
+        fn: Callable[..., T],
+        *,
+        version: Any = None,
+        do_not_specialize: Any = None,
+        do_not_specialize_on_alignment: Any = None,
+        debug: bool | None = None,
+        noinline: bool | None = None,
+        repr: Callable[..., str] | None = None,
+        launch_metadata: Callable[..., Any] | None = None,
+    ) -> None:
+        if not inspect.isfunction(fn):
+            raise TypeError(f"@jit needs a Python function, found {type(fn).__name__}")
+        self.fn = fn
+        self.module = fn.__module__
+        self.version = version
+        self.debug = debug
+        self.noinline = noinline
+        self.launch_metadata = launch_metadata
+        self._repr = repr
+        self.signature = inspect.signature(fn)
+        for parameter in self.signature.parameters.values():
+            if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+                raise TypeError(f"@jit function '{fn.__name__}' may not have a '**' parameter")
+        excluded = set(do_not_specialize or ())
+        self.do_not_specialize = do_not_specialize or []
+        self.do_not_specialize_on_alignment = do_not_specialize_on_alignment or []
+        self.params = [
+            KernelParam(i, p, specialize=i not in excluded and p.name not in excluded)
+            for i, p in enumerate(self.signature.parameters.values())
+        ]
+        self.arg_names = [p.name for p in self.params]
+        self.constexprs = [p.num for p in self.params if p.is_constexpr]
+        self.pre_run_hooks: list[Callable[..., Any]] = []
+        self.device_caches: dict[Any, Any] = {}
+        self.kernel = None
+        functools.update_wrapper(self, fn)
+        self.__name__ = fn.__name__
+
+    # -- source ---------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def function_source(self) -> FunctionSource:
+        return FunctionSource(self.fn)
+
+    @property
+    def raw_src(self) -> list[str]:
+        return self.function_source.text.splitlines(keepends=True)
+
+    @property
+    def src(self) -> str:
+        """The function's text from its ``def`` on."""
+        text = self.function_source.text
+        return text[text.index("def ") :] if "def " in text else text
+
+    def _unsafe_update_src(self, new_source: str) -> None:
+        source = self.function_source
+        source.text = new_source
+        source.__dict__.pop("tree", None)
+        self.device_caches.clear()
+        self.__dict__.pop("cache_key", None)
+
+    @functools.cached_property
+    def cache_key(self) -> str:
+        """A hash of the source of this function; changes when the text changes."""
+        return hashlib.sha256(self.src.encode()).hexdigest()
+
+    @property
+    def hash(self) -> str:
+        return self.cache_key
+
+    @property
+    def cache(self) -> dict[Any, Any]:
+        return self.device_caches
+
+    @property
+    def used_global_vals(self) -> dict[Any, Any]:
+        code = self.fn.__code__
+        values = self.fn.__globals__
+        return {(n, id(values)): (values[n], values) for n in code.co_names if n in values}
+
+    def repr(self, specialization: Any = None) -> str:
+        return self._repr(specialization) if self._repr else self.__name__
+
+    def __repr__(self) -> str:
+        return f"JITFunction({self.module}:{self.fn.__qualname__})"
+
+    # -- launches -------------------------------------------------------------------------------
+
+    def add_pre_run_hook(self, hook: Callable[..., Any]) -> None:
+        """``hook(*args, **kwargs)`` runs before each launch."""
+        self.pre_run_hooks.append(hook)
+
+    def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
+        """Launch on ``grid`` with these arguments; returns the compiled kernel."""
+        from blockscope.runtime import launch
+
+        return launch.run(self, grid, args, kwargs, warmup=warmup)
+
+    def warmup(self, *args: Any, grid: Any, **kwargs: Any) -> Any:
+        """Compile for these arguments without running."""
+        return self.run(*args, grid=grid, warmup=True, **kwargs)
+
+    def preload(self, specialization_data: str) -> Any:
+        raise NotImplementedError("preload of GPU binaries needs the GPU back end")
+
+    # -- uses inside kernels ----------------------------------------------------------------------
+
+    def bind_in_kernel(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Bind a call inside a kernel: defaults filled, Python numbers as constexpr."""
+        try:
+            bound = self.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"call of '{self.__name__}': {error}") from None
+        bound.apply_defaults()
+        values = {}
+        for param in self.params:
+            value = bound.arguments[param.name]
+            if isinstance(value, tuple) and not isinstance(value, core.tuple):
+                value = core.tuple(value)
+            elif isinstance(value, bool | int | float | str) or value is None:
+                value = core.constexpr(value)
+            if param.is_constexpr:
+                if isinstance(value, core.tensor) and not isinstance(value, core.constexpr):
+                    raise TypeError(
+                        f"'{self.__name__}': parameter '{param.name}' is constexpr, found a value "
+                        "known only at run time"
+                    )
+                if not isinstance(value, core.constexpr | core.tuple):
+                    value = core.constexpr(value)
+            values[param.name] = value
+        return values
+
+    def _call_in_kernel(self, *args: Any, **kwargs: Any) -> Any:
+        """Run this function inside the kernel that is being compiled or stepped now."""
+        generator = current_generator()
+        if generator is not None:
+            return generator.inline(self, args, kwargs)
+        from blockscope.frontend import step
+
+        return step.call(self, args, kwargs)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        from blockscope.frontend import step
+
+        if current_generator() is None and not step.is_running():
+            raise RuntimeError(
+                f"kernel '{self.__name__}' is launched with a grid: {self.__name__}[grid](...)"
+            )
+        return self._call_in_kernel(*args, **kwargs)
+
+
+def current_generator() -> Any:
+    """The generator of the kernel that this thread compiles now, or None."""
+    return getattr(_state, "generator", None)
+
+
+def set_current_generator(generator: Any) -> None:
+    _state.generator = generator
+
+
+class ConstexprFunction:
+    """A Python function run while compiling: constexpr arguments in, constexpr out."""
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self.fn = fn
+        functools.update_wrapper(self, fn)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        in_kernel = any(isinstance(a, core.constexpr) for a in (*args, *kwargs.values()))
+        for value in (*args, *kwargs.values()):
+            if isinstance(value, core.tensor):
+                raise TypeError(
+                    f"constexpr function '{self.fn.__name__}' got a value known only at run time"
+                )
+        plain = [_plain(a) for a in args]
+        result = self.fn(*plain, **{k: _plain(v) for k, v in kwargs.items()})
+        if not in_kernel and current_generator() is None:
+            return result
+        return result if isinstance(result, core.constexpr) else core.constexpr(result)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, core.constexpr):
+        return _plain(value.value)
+    if isinstance(value, core.tuple):
+        return tuple(_plain(v) for v in value)
+    return value
+
+
+def constexpr_function(fn: Callable[..., Any]) -> ConstexprFunction:
+    """Decorate a Python function that kernels call on constexpr values."""
+    return ConstexprFunction(fn)
+
+
+@overload
+def jit(fn: Callable[..., T]) -> JITFunction[T]: ...
+@overload
+def jit(**options: Any) -> Callable[[Callable[..., T]], JITFunction[T]]: ...
+def jit(fn: Any = None, **options: Any) -> Any:
+    """Decorate a function as a kernel.
+
+    Options: version, repr, launch_metadata, do_not_specialize, do_not_specialize_on_alignment,
+    debug, noinline.
+    """
+    options.pop("interpret", None)
+
+    def decorate(function: Any) -> Any:
+        if isinstance(function, JITFunction):
+            return function
+        return JITFunction(function, **options)
+
+    return decorate(fn) if fn is not None else decorate
+
+
+class MockTensor:
+    """Stands for a tensor of a dtype where a kernel is only compiled (``warmup``)."""
+
+    def __init__(self, dtype: Any, shape: Any = None) -> None:
+        self.dtype = dtype
+        self.shape = list(shape) if shape is not None else [1]
+
+    @staticmethod
+    def wrap_dtype(arg: Any) -> Any:
+        is_torch = type(arg).__name__ == "dtype" and type(arg).__module__ == "torch"
+        return MockTensor(arg) if is_torch or isinstance(arg, core.dtype) else arg
+
+    def stride(self) -> list[int]:
+        strides = [1]
+        for size in self.shape[1:]:
+            strides.append(strides[-1] * size)
+        return list(reversed(strides))
+
+    @staticmethod
+    def data_ptr() -> int:
+        return 0
+
+    @staticmethod
+    def ptr_range() -> int:
+        return 0
+
+
+class TensorWrapper:
+    """A tensor seen with another dtype."""
+
+    def __init__(self, base: Any, dtype: Any) -> None:
+        self.dtype = dtype
+        self.base = base
+        self.data = getattr(base, "data", base)
+        self.device = getattr(base, "device", None)
+        self.shape = base.shape
+
+    def data_ptr(self) -> int:
+        return self.base.data_ptr()
+
+    def stride(self, *args: Any) -> Any:
+        return self.base.stride(*args)
+
+    def element_size(self) -> int:
+        return self.base.element_size()
+
+    def untyped_storage(self) -> Any:
+        return self.base.untyped_storage()
+
+    def cpu(self) -> TensorWrapper:
+        return TensorWrapper(self.base.cpu(), self.dtype)
+
+    def to(self, device: Any) -> TensorWrapper:
+        return TensorWrapper(self.base.to(device), self.dtype)
+
+    def __str__(self) -> str:
+        return f"TensorWrapper[{self.dtype}]({self.base})"
+
+
+def reinterpret(tensor: Any, dtype: Any) -> Any:
+    """Return ``tensor`` with its elements taken as ``dtype`` of the same size."""
+    if isinstance(tensor, TensorWrapper):
+        return tensor.base if dtype == tensor.base.dtype else TensorWrapper(tensor.base, dtype)
+    if hasattr(tensor, "data_ptr"):
+        return TensorWrapper(tensor, dtype)
+    raise TypeError(f"cannot reinterpret a {type(tensor).__name__}")

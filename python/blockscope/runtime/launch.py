@@ -1,0 +1,304 @@
+"""One launch: arguments are checked and classified, then the kernel runs in the mode that applies."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from blockscope import _core, errors, knobs
+from blockscope.language import core
+from blockscope.runtime import buffers
+from blockscope.runtime.compiled import CompiledKernel
+from blockscope.runtime.jit import LAUNCH_OPTIONS, JITFunction
+
+_INT_RANGES = (("int32", -(2**31), 2**31), ("uint32", 0, 2**32), ("int64", -(2**63), 2**63), ("uint64", 0, 2**64))
+_launch_count = 0
+
+
+def is_interpreting() -> bool:
+    """Whether kernels run step by step now (TRITON_INTERPRET=1 or set_interpret_mode)."""
+    return bool(knobs.runtime.interpret)
+
+
+def run(fn: JITFunction[Any], grid: Any, args: Sequence[Any], kwargs: dict[str, Any], *, warmup: bool) -> Any:
+    """Bind, classify and run. Returns the compiled kernel (whole-kernel mode) or None (steps)."""
+    options = {k: kwargs.pop(k) for k in list(kwargs) if k in LAUNCH_OPTIONS and k not in fn.arg_names}
+    bound = _bind(fn, args, kwargs)
+    for hook in fn.pre_run_hooks:
+        hook(*args, **kwargs)
+    size = _grid(fn, grid, bound, options)
+    if size is None:
+        if not warmup:
+            raise TypeError(f"kernel '{fn.__name__}': 'grid' is None")
+        size = (1, 1, 1)
+    if 0 in size and not warmup:
+        warnings.warn(f"kernel '{fn.__name__}': grid {size} has no programs, nothing runs", RuntimeWarning, stacklevel=4)
+        return None
+    arguments = [_classify(param, bound[param.name]) for param in fn.params]
+    if is_interpreting() and not warmup:
+        from blockscope.frontend import step
+
+        launch = _open_launch(fn, size, arguments, options)
+        try:
+            step.run(fn, launch, arguments, size)
+        finally:
+            _finish(arguments)
+        return None
+    kernel = _compile(fn, arguments, options)
+    if warmup:
+        return kernel
+    _run_compiled(fn, kernel, size, arguments, options)
+    return kernel
+
+
+def _run_compiled(fn: Any, kernel: CompiledKernel, size: Any, arguments: list[Argument], options: Any) -> None:
+    from blockscope.knobs import LazyDict
+
+    launch = _open_launch(fn, size, arguments, options)
+    enter, leave = knobs.runtime.launch_enter_hook, knobs.runtime.launch_exit_hook
+    metadata = None
+    if enter or leave:
+        metadata = LazyDict({"name": kernel.name, "function": None, "stream": 0})
+        if fn.launch_metadata is not None:
+            named = {a.name: a.value for a in arguments}
+            metadata.add(fn.launch_metadata, (size, kernel.metadata, named))
+        enter(metadata)
+    try:
+        launch.run(kernel.program, [a.bits for a in leaves(arguments)])
+    finally:
+        _finish(arguments)
+        if leave:
+            leave(metadata)
+
+
+def _finish(arguments: list[Argument]) -> None:
+    for argument in arguments:
+        if argument.buffer is not None and argument.buffer.finish is not None:
+            argument.buffer.finish()
+
+
+# -- binding ------------------------------------------------------------------------------------------
+
+
+def _bind(fn: JITFunction[Any], args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    unknown = [name for name in kwargs if name not in fn.arg_names]
+    if unknown:
+        raise KeyError(
+            f"keyword argument '{unknown[0]}' was given to kernel '{fn.__name__}', which has no such "
+            f"parameter (parameters: {', '.join(fn.arg_names)})"
+        )
+    try:
+        bound = fn.signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"kernel '{fn.__name__}': {error}") from None
+    bound.apply_defaults()
+    return dict(bound.arguments)
+
+
+def _grid(fn: Any, grid: Any, bound: dict[str, Any], options: dict[str, Any]) -> tuple[int, int, int] | None:
+    if callable(grid):
+        grid = grid({**LAUNCH_DEFAULTS, **options, **bound})
+    if grid is None:
+        return None
+    if isinstance(grid, int):
+        grid = (grid,)
+    sizes = []
+    if len(grid) > 3 or len(grid) == 0:
+        raise ValueError(f"kernel '{fn.__name__}': grid {tuple(grid)} has {len(grid)} dimensions, expected 1 to 3")
+    for axis, size in enumerate(grid):
+        if isinstance(size, bool) or not hasattr(size, "__index__"):
+            raise TypeError(
+                f"kernel '{fn.__name__}': grid dimension {axis} is {size!r} ({type(size).__name__}), "
+                "expected an int"
+            )
+        size = int(size)
+        if size < 0 or size > 2**31 - 1:
+            raise ValueError(
+                f"kernel '{fn.__name__}': grid dimension {axis} is {size}, expected 0 to 2147483647"
+            )
+        sizes.append(size)
+    return tuple(sizes + [1] * (3 - len(sizes)))  # type: ignore[return-value]
+
+
+LAUNCH_DEFAULTS = {name: LAUNCH_OPTIONS[name] for name in ("num_warps", "num_stages", "num_ctas")}
+
+
+class Argument:
+    """One kernel argument: constexpr (``type`` is None), or a run-time value of a type."""
+
+    __slots__ = ("bits", "buffer", "key", "name", "parts", "type", "value")
+
+    def __init__(self, name: str, value: Any, key: Any, type_: Any = None, bits: int = 0, buffer: Any = None) -> None:
+        self.name = name
+        self.value = value
+        self.key = key  # what a compiled kernel depends on
+        self.type = type_  # _core.Type
+        self.bits = bits  # the value's bits, or the device address
+        self.buffer = buffer
+        self.parts: list[Argument] | None = None  # of a tuple
+
+
+def _classify(param: Any, value: Any) -> Argument:
+    name = param.name
+    if param.is_constexpr:
+        return _constexpr(param, value)
+    return _run_time(param, name, value)
+
+
+def _constexpr(param: Any, value: Any) -> Argument:
+    if isinstance(value, core.constexpr):
+        value = value.value
+    if buffers.is_tensor(value) and not isinstance(value, JITFunction):
+        raise TypeError(f"argument '{param.name}' is constexpr and cannot be a tensor")
+    try:
+        hash(value)
+        key: Any = ("constexpr", type(value).__name__, value)
+    except TypeError:
+        key = ("constexpr", type(value).__name__, repr(value))
+    return Argument(param.name, value, key)
+
+
+def _run_time(param: Any, name: str, value: Any) -> Argument:
+    kind = type(value)
+    if isinstance(value, core.constexpr):
+        value = value.value
+        kind = type(value)
+    if value is None or isinstance(value, core.dtype | JITFunction) or kind is str:
+        return Argument(name, value, ("constexpr", kind.__name__, value))
+    if kind is tuple or isinstance(value, tuple | core.tuple):
+        return _tuple(param, name, value)
+    fixed = _annotated_dtype(param)
+    if kind is bool or kind is int or kind is float or _is_number(value):
+        return _number(param, name, value, fixed)
+    if hasattr(value, "block_shape") and hasattr(value, "base"):
+        return _descriptor(param, name, value)
+    if buffers.is_tensor(value):
+        buffer = buffers.describe(value, name)
+        pointer = _core.pointer_type(buffer.dtype, param.is_const)
+        return Argument(name, value, ("*", buffer.dtype, param.is_const), pointer, buffer=buffer)
+    raise TypeError(
+        f"argument '{name}' is a {kind.__module__}.{kind.__qualname__}; expected a tensor (an object "
+        "with data_ptr(), __array_interface__ or DLPack), a number, a tuple or None"
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return type(value).__module__ == "numpy" and hasattr(value, "item") and getattr(value, "shape", None) == ()
+
+
+def _annotated_dtype(param: Any) -> str | None:
+    annotation = param.annotation_object
+    if isinstance(annotation, core.dtype):
+        return annotation.name if hasattr(annotation, "name") else str(annotation)
+    return None
+
+
+def _number(param: Any, name: str, value: Any, fixed: str | None) -> Argument:
+    if _is_number(value):
+        value = value.item()
+    if isinstance(value, bool):
+        dtype = fixed or "int1"
+    elif isinstance(value, int):
+        if value == 1 and not param.do_not_specialize and fixed is None:
+            return Argument(name, 1, ("constexpr", "int", 1))
+        dtype = fixed or next((n for n, low, high in _INT_RANGES if low <= value < high), "")
+        if not dtype:
+            raise OverflowError(f"argument '{name}' is {value}, which does not fit 64 bits")
+    else:
+        dtype = fixed or "fp32"
+    try:
+        type_ = _core.scalar_type(dtype)
+        bits = _core.scalar_bits(type_, value)
+    except (ValueError, OverflowError, TypeError) as error:
+        raise type(error)(f"argument '{name}': {error}") from None
+    return Argument(name, value, (dtype,), type_, bits)
+
+
+def _tuple(param: Any, name: str, value: Any) -> Argument:
+    parts = [_run_time(param, f"{name}.{i}", item) for i, item in enumerate(value)]
+    argument = Argument(name, value, ("tuple", type(value), *(p.key for p in parts)))
+    argument.parts = parts
+    return argument
+
+
+def _descriptor(param: Any, name: str, value: Any) -> Argument:
+    from blockscope.runtime import descriptor_argument
+
+    return descriptor_argument.classify(param, name, value)
+
+
+def leaves(arguments: list[Argument]) -> list[Argument]:
+    """The run-time parts of all arguments, in the order in which the kernel takes them."""
+    found: list[Argument] = []
+    for argument in arguments:
+        if argument.parts is not None:
+            found.extend(leaves(argument.parts))
+        elif argument.type is not None:
+            found.append(argument)
+    return found
+
+
+def in_kernel(argument: Argument, values: Any) -> Any:
+    """The argument as the kernel sees it, run-time parts taken from the iterator ``values``."""
+    if argument.parts is not None:
+        parts = [in_kernel(part, values) for part in argument.parts]
+        return core.tuple.like(argument.value, parts) if hasattr(core.tuple, "like") else core.tuple(parts)
+    if argument.type is not None:
+        return next(values)
+    if argument.value is None or isinstance(argument.value, JITFunction):
+        return core.constexpr(argument.value) if argument.value is None else argument.value
+    return core.constexpr(argument.value)
+
+
+# -- compiling ------------------------------------------------------------------------------------------
+
+
+def _compile(fn: JITFunction[Any], arguments: list[Argument], options: dict[str, Any]) -> CompiledKernel:
+    key = tuple(argument.key for argument in arguments)
+    kernel = fn.device_caches.get(key)
+    if kernel is None or kernel.is_stale():
+        kernel = CompiledKernel(fn, arguments, options)
+        fn.device_caches[key] = kernel
+    return kernel
+
+
+# -- the launch as C++ sees it ----------------------------------------------------------------------------
+
+
+def _open_launch(fn: JITFunction[Any], size: Any, arguments: list[Argument], options: dict[str, Any]) -> Any:
+    from blockscope import checks
+
+    global _launch_count
+    sessions = checks.active()
+    debug = bool(options.get("debug") or fn.debug or knobs.runtime.debug or sessions)
+    meta: list[tuple[str, str]] = []
+    sources: list[tuple[str, str]] = []
+    if sessions:
+        meta = [(a.name, repr(a.value)) for a in arguments if a.type is None and a.parts is None]
+        meta += [(name, repr(value)) for name, value in options.items()]
+        file = fn.function_source.file
+        sources = [(file, "".join(linecache.getlines(file)))]
+    launch = _core.Launch(fn.__name__, size, meta, sources, _launch_count, debug)
+    _launch_count += 1
+    for argument in leaves(arguments):
+        if argument.buffer is not None:
+            b = argument.buffer
+            argument.bits = launch.add_tensor(
+                argument.name, b.dtype, b.pointer, b.storage, b.storage_bytes, b.shape, b.strides,
+                b.element_bytes, b.read_only,
+            )
+    for session in sessions:
+        session.attach(launch)
+    return launch
+
+
+def set_interpret_mode(on: bool = True) -> None:
+    """Run all kernels step by step (as TRITON_INTERPRET=1 does), or not."""
+    knobs.runtime.interpret = bool(on)
+    os.environ["TRITON_INTERPRET"] = "1" if on else "0"
+
+
+__all__ = ["errors", "is_interpreting", "run", "set_interpret_mode"]
