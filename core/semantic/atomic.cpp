@@ -1,0 +1,68 @@
+// Atomics: which element types, orders and scopes they take.
+#include "core/semantic/semantic.h"
+
+namespace blockscope {
+
+Value Semantic::atomicRmw(llvm::StringRef kind, const Value &pointer, const Operand &value,
+                          const std::optional<Operand> &mask, llvm::StringRef sem,
+                          llvm::StringRef scope) {
+  if (!checkPointer(pointer, /*writes=*/true) ||
+      !checkOneOf("sem", sem, {"acq_rel", "acquire", "release", "relaxed"}) ||
+      !checkOneOf("scope", scope, {"gpu", "cta", "sys"}))
+    return {};
+  const Type element = pointer.type.pointee();
+  const std::string elementText = typeText(element.scalar());
+  if (element.isPointer())
+    return typeError("pointer points to " + elementText + ", expected numbers");
+  if (bitWidth(element.dtype) < 32 &&
+      !(kind == "add" && (element.dtype == DType::Fp16 || element.dtype == DType::Bf16)))
+    return typeError("elements are " + elementText + ", expected 32 or 64 bits" +
+                     (kind == "add" ? ", fp16 or bf16" : ""));
+  const bool isFloat = element.isFloating();
+  if (isFloat && (kind == "and" || kind == "or" || kind == "xor"))
+    return typeError("elements are " + elementText + ", expected integers");
+  if (!pointer.type.isBlock() && value.isValue() && value.value.type.isBlock())
+    return valueError("val is a block " + typeText(value.value.type) + ", but pointer is a scalar");
+
+  std::string exactKind = kind.str();
+  if (isFloat && kind != "xchg")
+    exactKind = "f" + exactKind;
+  else if ((kind == "max" || kind == "min") && isUnsigned(element.dtype))
+    exactKind = "u" + exactKind;
+
+  Value operand = !value.isValue() && isFloat ? constant(value.scalar, element.dtype)
+                                              : cast(toTensor(value), element.scalar());
+  operand = broadcastTo(operand, element.shape);
+  llvm::SmallVector<Value, 3> operands = {pointer, operand};
+  if (mask)
+    operands.push_back(maskFor(pointer.type, *mask));
+  return emit1("tl.atomic_rmw", operands, element,
+               {{"kind", exactKind}, {"sem", sem.str()}, {"scope", scope.str()},
+                {"has_mask", mask.has_value()}});
+}
+
+Value Semantic::atomicCas(const Value &pointer, const Operand &compare, const Operand &value,
+                          llvm::StringRef sem, llvm::StringRef scope) {
+  if (!checkPointer(pointer, /*writes=*/true) ||
+      !checkOneOf("sem", sem, {"acq_rel", "acquire", "release", "relaxed"}) ||
+      !checkOneOf("scope", scope, {"gpu", "cta", "sys"}))
+    return {};
+  const Type element = pointer.type.pointee();
+  if (element.isPointer() || element.elementBytes() < 2)
+    return typeError("elements are " + typeText(element.scalar()) +
+                     ", expected numbers of 16, 32 or 64 bits");
+  const auto bring = [&](const Operand &operand, llvm::StringRef argument) -> Value {
+    if (!pointer.type.isBlock() && operand.isValue() && operand.value.type.isBlock())
+      return valueError(argument + " is a block " + typeText(operand.value.type) +
+                        ", but pointer is a scalar");
+    const Value cast_ = !operand.isValue() && element.isFloating()
+                            ? constant(operand.scalar, element.dtype)
+                            : cast(toTensor(operand), element.scalar());
+    return broadcastTo(cast_, element.shape);
+  };
+  const Value expected = bring(compare, "cmp"), desired = bring(value, "val");
+  return emit1("tl.atomic_cas", {pointer, expected, desired}, element,
+               {{"sem", sem.str()}, {"scope", scope.str()}});
+}
+
+} // namespace blockscope

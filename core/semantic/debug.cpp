@@ -1,0 +1,49 @@
+// Hints to the compiler, and assert and print in the kernel.
+#include "core/semantic/semantic.h"
+
+namespace blockscope {
+
+Value Semantic::hint(llvm::StringRef kind, const Value &x, llvm::ArrayRef<int64_t> values) {
+  if (failed())
+    return {};
+  const size_t expected = std::max<size_t>(1, x.type.shape.size());
+  if (values.size() != expected)
+    return valueError("values has " + std::to_string(values.size()) + " entries, expected " +
+                      std::to_string(expected) + ", one for each dimension of " +
+                      typeText(x.type));
+  return emit1("tl.hint", {x}, x.type,
+               {{"kind", kind.str()}, {"values", std::vector<int64_t>(values.begin(), values.end())}});
+}
+
+void Semantic::assume(const Operand &condition) {
+  const Value value = toCondition(toTensor(condition));
+  emit0("tl.assume", {value});
+}
+
+void Semantic::barrier() { emit0("tl.barrier", {}); }
+
+void Semantic::deviceAssert(const Operand &condition, llvm::StringRef message,
+                            const std::optional<Operand> &mask) {
+  Value value = toCondition(toTensor(condition));
+  llvm::SmallVector<Value, 2> operands = {value};
+  if (mask) {
+    Value active = toTensor(*mask);
+    if (!failed() && !active.type.isBool() && mask->isValue()) {
+      typeError("mask is " + typeText(active.type) + ", expected int1");
+      return;
+    }
+    std::tie(operands[0], active) = broadcast(value, toCondition(active));
+    operands.push_back(active);
+  }
+  emit0("tl.assert", operands, {{"message", message.str()}, {"has_mask", mask.has_value()}});
+}
+
+void Semantic::devicePrint(llvm::StringRef prefix, llvm::ArrayRef<Value> values, bool hex) {
+  std::vector<int64_t> isSignedValue;
+  for (const Value &value : values)
+    isSignedValue.push_back(value.type.isInteger() && isSigned(value.type.dtype) ? 1 : 0);
+  emit0("tl.print", values,
+        {{"prefix", prefix.str()}, {"hex", hex}, {"is_signed", std::move(isSignedValue)}});
+}
+
+} // namespace blockscope

@@ -1,0 +1,81 @@
+// Mathematical functions: element types they take, and the op each one is.
+#include "core/semantic/semantic.h"
+
+namespace blockscope {
+
+Value Semantic::mathUnary(llvm::StringRef mathOp, const Operand &x) {
+  const Value value = toTensor(x);
+  if (failed())
+    return {};
+  if (value.type.isPointer() || (value.type.dtype != DType::Fp32 && value.type.dtype != DType::Fp64))
+    return valueError("x is " + typeText(value.type) +
+                      ", expected fp32 or fp64; convert it with .to(tl.float32)");
+  return emit1(mathOp, {value}, value.type);
+}
+
+Value Semantic::abs(const Operand &x) {
+  const Value value = toTensor(x);
+  if (failed())
+    return {};
+  if (value.type.isFloating())
+    return emit1("math.absf", {value}, value.type);
+  if (!value.type.isInteger())
+    return typeError("x is " + typeText(value.type) + ", expected numbers");
+  return isSigned(value.type.dtype) ? emit1("math.absi", {value}, value.type) : value;
+}
+
+Value Semantic::fma(const Operand &x, const Operand &y, const Operand &z) {
+  auto [a, b] = unify(x, y, {});
+  auto [a2, c] = unify(a, z, {});
+  auto [b2, c2] = unify(b, c, {});
+  auto [a3, c3] = unify(a2, c2, {});
+  if (failed())
+    return {};
+  if (!a3.type.isFloating())
+    return typeError("operands are " + typeText(a3.type) + ", expected floats");
+  return emit1("math.fma", {a3, b2, c3}, a3.type);
+}
+
+Value Semantic::mulhi(const Operand &x, const Operand &y) {
+  auto [a, b] = unify(x, y, {});
+  if (failed())
+    return {};
+  if (!a.type.isInteger() || bitWidth(a.type.dtype) < 32)
+    return typeError("operands are " + typeText(a.type) + ", expected 32- or 64-bit integers");
+  return emit1("tl.mulhiui", {a, b}, a.type);
+}
+
+Value Semantic::sqrtRn(const Operand &x) {
+  const Value value = toTensor(x);
+  if (failed())
+    return {};
+  if (value.type.isPointer() || value.type.dtype != DType::Fp32)
+    return valueError("x is " + typeText(value.type) + ", expected fp32");
+  return emit1("math.sqrt", {value}, value.type);
+}
+
+Value Semantic::divRn(const Operand &x, const Operand &y) {
+  auto [a, b] = unify(x, y, {.divides = true});
+  if (failed())
+    return {};
+  if (a.type.dtype != DType::Fp32)
+    return valueError("operands are " + typeText(a.type) + ", expected fp32");
+  return emit1("arith.divf", {a, b}, a.type);
+}
+
+Value Semantic::externElementwise(llvm::StringRef symbol, llvm::ArrayRef<Value> arguments,
+                                  DType result) {
+  if (failed() || arguments.empty())
+    return {};
+  llvm::SmallVector<Value, 4> operands(arguments);
+  for (size_t i = 1; i < operands.size(); ++i)
+    std::tie(operands[0], operands[i]) = broadcast(operands[0], operands[i]);
+  for (size_t i = 1; i + 1 < operands.size(); ++i)
+    std::tie(operands[0], operands[i]) = broadcast(operands[0], operands[i]);
+  if (failed())
+    return {};
+  return emit1("tl.extern_elementwise", operands, Type::get(result, operands[0].type.shape),
+               {{"symbol", symbol.str()}});
+}
+
+} // namespace blockscope

@@ -1,0 +1,122 @@
+// Loads and stores: what may be loaded from where, masks, other values and modifiers.
+#include "core/semantic/semantic.h"
+
+namespace blockscope {
+
+bool Semantic::checkPointer(const Value &pointer, bool writes) {
+  if (failed())
+    return false;
+  if (!pointer.type.isPointer()) {
+    typeError("pointer is " + typeText(pointer.type) + ", expected a pointer or a block of pointers");
+    return false;
+  }
+  if (writes && pointer.type.pointeeIsConst) {
+    typeError("pointer is " + typeText(pointer.type) + ", a pointer to constant data");
+    return false;
+  }
+  return true;
+}
+
+Value Semantic::maskFor(const Type &pointer, const Operand &mask) {
+  const Value value = toTensor(mask);
+  if (failed())
+    return {};
+  if (!value.type.isBool() && mask.isValue())
+    return typeError("mask is " + typeText(value.type) +
+                     ", expected int1 (a condition such as offsets < n)");
+  if (!pointer.isBlock() && value.type.isBlock())
+    return valueError("mask is a block " + typeText(value.type) + ", but pointer is a scalar");
+  return broadcastTo(toCondition(value), pointer.shape);
+}
+
+Value Semantic::load(const Value &pointer, const LoadOptions &options) {
+  if (!checkPointer(pointer, /*writes=*/false))
+    return {};
+  if (options.other && !options.mask)
+    return valueError("other is given without mask");
+  if (!checkOneOf("cache_modifier", options.cacheModifier, {"", ".ca", ".cg", ".cs", ".cv"}) ||
+      !checkOneOf("eviction_policy", options.evictionPolicy,
+                  {"", "evict_first", "evict_last", "evict_normal"}))
+    return {};
+  Type element = pointer.type.pointee();
+  const bool isBool = element.isBool(); // any byte but 0 is true
+  Value from = pointer;
+  if (isBool) {
+    Type bytes = pointer.type;
+    bytes.dtype = DType::Int8;
+    from = emit1("tl.bitcast", {pointer}, bytes);
+    element = from.type.pointee();
+  }
+  llvm::SmallVector<Value, 3> operands = {from};
+  Attributes attributes;
+  if (options.mask) {
+    operands.push_back(maskFor(pointer.type, *options.mask));
+    attributes.set("has_mask", true);
+  }
+  if (options.other && !failed()) {
+    Value other;
+    if (options.other->isValue()) {
+      other = options.other->value;
+      if (!pointer.type.isBlock() && other.type.isBlock())
+        return valueError("other is a block " + typeText(other.type) + ", but pointer is a scalar");
+      other = broadcastTo(cast(other, element.scalar()), element.shape);
+    } else if (element.isPointer()) {
+      other = broadcastTo(cast(toTensor(*options.other), element.scalar()), element.shape);
+    } else {
+      const Scalar &number = options.other->scalar;
+      Value constantOther = number.kind == Scalar::Kind::Float && element.isInteger()
+                                ? cast(toTensor(number), element.scalar())
+                                : constant(number, element.dtype);
+      other = broadcastTo(constantOther, element.shape);
+    }
+    operands.push_back(other);
+    attributes.set("has_other", true);
+  }
+  if (!options.cacheModifier.empty())
+    attributes.set("cache_modifier", options.cacheModifier);
+  if (!options.evictionPolicy.empty())
+    attributes.set("eviction_policy", options.evictionPolicy);
+  if (options.isVolatile)
+    attributes.set("is_volatile", true);
+  Value result = emit1("tl.load", operands, element, attributes);
+  return isBool ? cast(result, DType::Int1) : result;
+}
+
+void Semantic::store(const Value &pointer, const Operand &value, const StoreOptions &options) {
+  if (!checkPointer(pointer, /*writes=*/true) ||
+      !checkOneOf("cache_modifier", options.cacheModifier, {"", ".wb", ".cg", ".cs", ".wt"}) ||
+      !checkOneOf("eviction_policy", options.evictionPolicy,
+                  {"", "evict_first", "evict_last", "evict_normal"}))
+    return;
+  Type element = pointer.type.pointee();
+  if (!pointer.type.isBlock() && value.isValue() && value.value.type.isBlock()) {
+    valueError("value is a block " + typeText(value.value.type) + ", but pointer is a scalar");
+    return;
+  }
+  Value stored;
+  if (!value.isValue() && element.isFloating())
+    stored = constant(value.scalar, element.dtype);
+  else
+    stored = cast(toTensor(value), element.scalar());
+  stored = broadcastTo(stored, element.shape);
+  Value to = pointer;
+  if (element.isBool() && !failed()) {
+    Type bytes = pointer.type;
+    bytes.dtype = DType::Int8;
+    to = emit1("tl.bitcast", {pointer}, bytes);
+    stored = cast(stored, DType::Int8);
+  }
+  llvm::SmallVector<Value, 3> operands = {to, stored};
+  Attributes attributes;
+  if (options.mask) {
+    operands.push_back(maskFor(pointer.type, *options.mask));
+    attributes.set("has_mask", true);
+  }
+  if (!options.cacheModifier.empty())
+    attributes.set("cache_modifier", options.cacheModifier);
+  if (!options.evictionPolicy.empty())
+    attributes.set("eviction_policy", options.evictionPolicy);
+  emit0("tl.store", operands, attributes);
+}
+
+} // namespace blockscope

@@ -1,0 +1,133 @@
+// Reductions, scans, sort and histogram.
+#include "core/semantic/semantic.h"
+
+namespace blockscope {
+
+Value Semantic::combineKnown(KnownCombine kind, const Value &lhs, const Value &rhs) {
+  switch (kind) {
+  case KnownCombine::Add:
+    return binary(BinaryOp::Add, lhs, rhs);
+  case KnownCombine::Mul:
+    return binary(BinaryOp::Mul, lhs, rhs);
+  case KnownCombine::Max:
+    return maximum(lhs, rhs, /*propagateNan=*/false);
+  case KnownCombine::Min:
+    return minimum(lhs, rhs, /*propagateNan=*/false);
+  case KnownCombine::Xor:
+    return binary(BinaryOp::Xor, lhs, rhs);
+  case KnownCombine::And:
+    return binary(BinaryOp::And, lhs, rhs);
+  case KnownCombine::Or:
+    return binary(BinaryOp::Or, lhs, rhs);
+  }
+  return {};
+}
+
+ValueList Semantic::reduce(llvm::ArrayRef<Value> operands, std::optional<int64_t> axis,
+                           bool keepDims, CombineFunction combine) {
+  if (failed() || operands.empty())
+    return {};
+  const llvm::SmallVector<int64_t, 4> shape(operands.front().type.shape);
+  llvm::SmallVector<Value, 2> inputs(operands);
+  for (Value &input : inputs) {
+    if (!input.type.isBlock() || input.type.shape != shape) {
+      valueError("operands are " + typeText(operands.front().type) + " and " +
+                 typeText(input.type) + ", expected blocks of one shape");
+      return {};
+    }
+    if (!axis)
+      input = reshape(input, input.type.numElements(), /*canReorder=*/false);
+  }
+  const std::optional<int64_t> at = normalizeAxis(axis.value_or(0), inputs.front().type.rank());
+  if (!at || failed())
+    return {};
+  ValueList results = emitter_.reduce(inputs, static_cast<int>(*at), combine);
+  if (failed() || results.size() != inputs.size())
+    return {};
+  llvm::SmallVector<int64_t, 4> kept(shape);
+  if (axis)
+    kept[*at] = 1;
+  else
+    kept.assign(kept.size(), 1);
+  for (size_t i = 0; i < results.size(); ++i) {
+    Type result = inputs[i].type;
+    result.shape.erase(result.shape.begin() + *at);
+    results[i].type = result;
+    if (keepDims)
+      results[i] = reshape(results[i], kept, /*canReorder=*/false);
+  }
+  return results;
+}
+
+ValueList Semantic::scan(llvm::ArrayRef<Value> operands, int64_t axis, bool reverse,
+                         CombineFunction combine) {
+  if (failed() || operands.empty())
+    return {};
+  for (const Value &input : operands)
+    if (!input.type.isBlock() || input.type.shape != operands.front().type.shape) {
+      valueError("operands are " + typeText(operands.front().type) + " and " +
+                 typeText(input.type) + ", expected blocks of one shape");
+      return {};
+    }
+  const std::optional<int64_t> at = normalizeAxis(axis, operands.front().type.rank());
+  if (!at)
+    return {};
+  ValueList results = emitter_.scan(operands, static_cast<int>(*at), reverse, combine);
+  if (failed() || results.size() != operands.size())
+    return {};
+  for (size_t i = 0; i < results.size(); ++i)
+    results[i].type = operands[i].type;
+  return results;
+}
+
+Value Semantic::reduceKnown(KnownCombine kind, const Value &x, std::optional<int64_t> axis,
+                            bool keepDims) {
+  const auto combine = [&](llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs) -> ValueList {
+    return {combineKnown(kind, lhs[0], rhs[0])};
+  };
+  ValueList results = reduce(x, axis, keepDims, combine);
+  return results.empty() ? Value() : results.front();
+}
+
+Value Semantic::scanKnown(KnownCombine kind, const Value &x, int64_t axis, bool reverse) {
+  const auto combine = [&](llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs) -> ValueList {
+    return {combineKnown(kind, lhs[0], rhs[0])};
+  };
+  ValueList results = scan(x, axis, reverse, combine);
+  return results.empty() ? Value() : results.front();
+}
+
+Value Semantic::sort(const Value &x, int64_t dim, bool descending) {
+  if (failed())
+    return {};
+  if (!x.type.isBlock() || x.type.isPointer())
+    return typeError("x is " + typeText(x.type) + ", expected a block of numbers");
+  const std::optional<int64_t> at = normalizeAxis(dim, x.type.rank());
+  if (!at)
+    return {};
+  if (*at != x.type.rank() - 1)
+    return valueError("dim is " + std::to_string(dim) + ", expected the last of " +
+                      std::to_string(x.type.rank()) + " dimensions");
+  return emit1("tl.sort", {x}, x.type,
+               {{"descending", descending}, {"is_unsigned", isUnsigned(x.type.dtype)}});
+}
+
+Value Semantic::histogram(const Value &x, int64_t bins, const std::optional<Value> &mask) {
+  if (failed())
+    return {};
+  if (x.type.rank() != 1 || !x.type.isInteger())
+    return typeError("x is " + typeText(x.type) + ", expected integers in one dimension");
+  if (!checkBlockShape(bins))
+    return {};
+  const Value wide = bitWidth(x.type.dtype) < 32 ? cast(x, DType::Int32) : x;
+  llvm::SmallVector<Value, 2> operands = {wide};
+  if (mask) {
+    if (!mask->type.isBool())
+      return typeError("mask is " + typeText(mask->type) + ", expected int1");
+    operands.push_back(broadcastTo(*mask, x.type.shape));
+  }
+  return emit1("tl.histogram", operands, Type::get(DType::Int32, bins),
+               {{"has_mask", mask.has_value()}});
+}
+
+} // namespace blockscope

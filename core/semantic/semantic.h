@@ -1,0 +1,196 @@
+// The rule book of the language: types, promotion, broadcasting and error texts, for both executors.
+//
+// Every function checks its operands, emits ops through the emitter and returns the result. An error
+// is recorded once, with op and argument; from then on the functions emit nothing and return null
+// values, so that callers need to look only at the end (`failed`). No exceptions here: the binding
+// turns an error into Python's TypeError or ValueError.
+#pragma once
+
+#include "core/semantic/operand.h"
+
+#include "llvm/ADT/Twine.h"
+
+#include <optional>
+#include <utility>
+
+namespace blockscope {
+
+struct SemanticError {
+  enum class Kind : uint8_t { Type, Value };
+  Kind kind = Kind::Value;
+  std::string message;
+};
+
+enum class BinaryOp : uint8_t { Add, Sub, Mul, TrueDiv, FloorDiv, Mod, And, Or, Xor, Shl, Shr };
+enum class CompareOp : uint8_t { Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual };
+/// Combine functions that are one op; reductions and scans over them need no Python.
+enum class KnownCombine : uint8_t { Add, Mul, Max, Min, Xor, And, Or };
+
+/// The largest number of elements of a block.
+inline constexpr int64_t kMaxBlockElements = 1048576;
+
+class Semantic {
+public:
+  explicit Semantic(Emitter &emitter) : emitter_(emitter) {}
+
+  /// Names the op that error texts speak of ("tl.load", "operator +") and forgets earlier errors.
+  void begin(llvm::StringRef op);
+  bool failed() const { return error_.has_value(); }
+  const SemanticError &error() const { return *error_; }
+  Emitter &emitter() { return emitter_; }
+
+  //===-- Numbers ------------------------------------------------------------------------------===//
+  Value toTensor(const Operand &operand);
+  /// A scalar constant of `dtype`.
+  Value constant(const Scalar &scalar, DType dtype);
+  Value constant(int64_t value, DType dtype) { return constant(Scalar::ofInt(value), dtype); }
+  Value full(llvm::ArrayRef<int64_t> shape, const Operand &value, std::optional<DType> dtype);
+  Value zerosLike(const Value &x);
+
+  //===-- Operators (arithmetic.cpp) -----------------------------------------------------------===//
+  Value binary(BinaryOp op, const Operand &lhs, const Operand &rhs);
+  Value compare(CompareOp op, const Operand &lhs, const Operand &rhs);
+  Value fdiv(const Operand &lhs, const Operand &rhs);
+  Value minimum(const Operand &lhs, const Operand &rhs, bool propagateNan);
+  Value maximum(const Operand &lhs, const Operand &rhs, bool propagateNan);
+  Value clamp(const Operand &x, const Operand &lo, const Operand &hi, bool propagateNan);
+  Value negate(const Operand &x);
+  Value plus(const Operand &x);
+  Value invert(const Operand &x);
+  /// `not x`, `x and y`, `x or y` on conditions: any integer counts as true when it is not 0.
+  Value logicalNot(const Operand &x);
+  Value logicalAnd(const Operand &lhs, const Operand &rhs);
+  Value logicalOr(const Operand &lhs, const Operand &rhs);
+  Value where(const Operand &condition, const Operand &x, const Operand &y);
+
+  //===-- Math (math.cpp) ----------------------------------------------------------------------===//
+  /// `mathOp` is an op of the math dialect of one float operand. float32 and float64 only.
+  Value mathUnary(llvm::StringRef mathOp, const Operand &x);
+  Value abs(const Operand &x);
+  Value fma(const Operand &x, const Operand &y, const Operand &z);
+  Value mulhi(const Operand &x, const Operand &y);
+  /// float32 only: correctly rounded square root and division.
+  Value sqrtRn(const Operand &x);
+  Value divRn(const Operand &x, const Operand &y);
+  Value externElementwise(llvm::StringRef symbol, llvm::ArrayRef<Value> arguments, DType result);
+
+  //===-- Casts (cast.cpp) ---------------------------------------------------------------------===//
+  /// Converts the element type to `to` (a scalar type, maybe a pointer); the shape stays.
+  Value cast(const Value &x, const Type &to, std::optional<std::string> rounding = std::nullopt);
+  Value cast(const Value &x, DType to) { return cast(x, Type::get(to)); }
+  Value bitcast(const Value &x, const Type &to);
+  /// int1: x itself, or x != 0.
+  Value toCondition(const Value &x);
+  Value promoteBf16(const Value &x);
+
+  //===-- Creation and shape (shape.cpp) -------------------------------------------------------===//
+  Value programId(int64_t axis);
+  Value numPrograms(int64_t axis);
+  Value arange(int64_t start, int64_t end);
+  Value splat(const Value &scalar, llvm::ArrayRef<int64_t> shape);
+  Value unsplat(const Value &block);
+  Value expandDims(const Value &x, int64_t axis);
+  Value broadcastTo(const Value &x, llvm::ArrayRef<int64_t> shape);
+  std::pair<Value, Value> broadcast(const Value &lhs, const Value &rhs);
+  Value reshape(const Value &x, llvm::ArrayRef<int64_t> shape, bool canReorder);
+  Value permute(const Value &x, llvm::ArrayRef<int64_t> order);
+  Value trans(const Value &x); ///< swaps the last two dimensions
+  Value join(const Operand &lhs, const Operand &rhs);
+  std::pair<Value, Value> split(const Value &x);
+  Value cat(const Value &lhs, const Value &rhs, bool canReorder, int64_t dim);
+  Value gather(const Value &source, const Value &indices, int64_t axis);
+  /// Every dimension a power of two, at most `kMaxBlockElements` elements.
+  bool checkBlockShape(llvm::ArrayRef<int64_t> shape);
+  /// Returns `axis` counted from 0; negative ones count from the end.
+  std::optional<int64_t> normalizeAxis(int64_t axis, int64_t rank);
+
+  //===-- Memory (memory.cpp, atomic.cpp) ------------------------------------------------------===//
+  struct LoadOptions {
+    std::optional<Operand> mask, other;
+    std::string cacheModifier, evictionPolicy;
+    bool isVolatile = false;
+  };
+  Value load(const Value &pointer, const LoadOptions &options);
+  struct StoreOptions {
+    std::optional<Operand> mask;
+    std::string cacheModifier, evictionPolicy;
+  };
+  void store(const Value &pointer, const Operand &value, const StoreOptions &options);
+  /// `kind`: add max min and or xor xchg.
+  Value atomicRmw(llvm::StringRef kind, const Value &pointer, const Operand &value,
+                  const std::optional<Operand> &mask, llvm::StringRef sem, llvm::StringRef scope);
+  Value atomicCas(const Value &pointer, const Operand &compare, const Operand &value,
+                  llvm::StringRef sem, llvm::StringRef scope);
+
+  //===-- Matrix product (dot.cpp) -------------------------------------------------------------===//
+  struct DotOptions {
+    std::string inputPrecision = "ieee";
+    int64_t maxNumImpreciseAcc = 0;
+    DType outDType = DType::Fp32;
+  };
+  Value dot(const Value &a, const Value &b, const std::optional<Value> &acc,
+            const DotOptions &options);
+
+  //===-- Reductions, scans, sort (reduce.cpp) -------------------------------------------------===//
+  /// No axis: over all elements. Sizes of reduced axes become 1 with `keepDims`.
+  ValueList reduce(llvm::ArrayRef<Value> operands, std::optional<int64_t> axis, bool keepDims,
+                   CombineFunction combine);
+  ValueList scan(llvm::ArrayRef<Value> operands, int64_t axis, bool reverse,
+                 CombineFunction combine);
+  Value reduceKnown(KnownCombine kind, const Value &x, std::optional<int64_t> axis, bool keepDims);
+  Value scanKnown(KnownCombine kind, const Value &x, int64_t axis, bool reverse);
+  Value combineKnown(KnownCombine kind, const Value &lhs, const Value &rhs);
+  Value sort(const Value &x, int64_t dim, bool descending);
+  Value histogram(const Value &x, int64_t bins, const std::optional<Value> &mask);
+
+  //===-- Hints and debugging (debug.cpp) ------------------------------------------------------===//
+  Value hint(llvm::StringRef kind, const Value &x, llvm::ArrayRef<int64_t> values);
+  void assume(const Operand &condition);
+  void barrier();
+  void deviceAssert(const Operand &condition, llvm::StringRef message,
+                    const std::optional<Operand> &mask);
+  void devicePrint(llvm::StringRef prefix, llvm::ArrayRef<Value> values, bool hex);
+
+  /// Records the first error. Both return null.
+  Value typeError(const llvm::Twine &message);
+  Value valueError(const llvm::Twine &message);
+
+private:
+  struct BinaryRules {
+    bool allowLhsPointer = false, allowRhsPointer = false;
+    bool convert = true; ///< bring both sides to the common element type
+    bool divides = false;
+  };
+  /// Converts both sides to one element type and one shape.
+  std::pair<Value, Value> unify(const Operand &lhs, const Operand &rhs, BinaryRules rules);
+  std::optional<DType> commonDType(const Type &lhs, bool lhsIsNumber, const Type &rhs,
+                                   bool rhsIsNumber, bool divides);
+  bool numberFits(const Scalar &scalar, DType dtype);
+  Value addPointer(const Value &pointer, const Value &offset);
+  Value binaryInteger(BinaryOp op, const Operand &lhs, const Operand &rhs);
+  Value divide(BinaryOp op, const Operand &lhs, const Operand &rhs);
+  /// The mask as int1 of the pointer's shape.
+  Value maskFor(const Type &pointer, const Operand &mask);
+  bool checkPointer(const Value &pointer, bool writes);
+  bool checkOneOf(llvm::StringRef argument, llvm::StringRef found,
+                  llvm::ArrayRef<llvm::StringRef> allowed);
+
+  Value emit1(llvm::StringRef name, llvm::ArrayRef<Value> operands, const Type &result,
+              const Attributes &attributes = {});
+  void emit0(llvm::StringRef name, llvm::ArrayRef<Value> operands,
+             const Attributes &attributes = {});
+  Value record(SemanticError::Kind kind, const llvm::Twine &message);
+
+  Emitter &emitter_;
+  std::string op_;
+  std::optional<SemanticError> error_;
+};
+
+/// Returns `[128, 64]`.
+std::string shapeText(llvm::ArrayRef<int64_t> shape);
+/// Returns `fp32`, `fp32[128, 64]`, `pointer<fp32>[128]`: how error texts name a type.
+std::string typeText(const Type &type);
+/// Returns the integer type that two integer types promote to, as in C.
+DType promoteIntegers(DType lhs, DType rhs);
+
+} // namespace blockscope
