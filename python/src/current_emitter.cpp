@@ -1,0 +1,36 @@
+// Which emitter the language's functions of this thread speak to.
+#include "current_emitter.h"
+
+#include <pybind11/pybind11.h>
+
+namespace blockscope {
+namespace {
+thread_local EmitterScope *innermost = nullptr;
+} // namespace
+
+EmitterScope::EmitterScope(Emitter &emitter, std::function<void()> afterOp)
+    : semantic_(emitter), afterOp_(std::move(afterOp)), outer_(innermost) {
+  innermost = this;
+}
+
+EmitterScope::~EmitterScope() { innermost = outer_; }
+
+Semantic &currentSemantic(const char *op) {
+  if (!innermost) {
+    PyErr_Format(PyExc_RuntimeError, "%s may be called only inside a @jit kernel", op);
+    throw pybind11::error_already_set();
+  }
+  innermost->semantic_.begin(op);
+  return innermost->semantic_;
+}
+
+Emitter *currentEmitterOrNull() { return innermost ? &innermost->semantic_.emitter() : nullptr; }
+
+Emitter &currentEmitter() { return currentSemantic("this operation").emitter(); }
+
+void runAfterOp() {
+  if (innermost && innermost->afterOp_)
+    innermost->afterOp_();
+}
+
+} // namespace blockscope

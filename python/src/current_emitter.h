@@ -1,0 +1,39 @@
+// Which emitter the language's functions of this thread speak to.
+#pragma once
+
+#include "core/semantic/semantic.h"
+
+#include <functional>
+
+namespace blockscope {
+
+/// Returns the rule book over the innermost `EmitterScope` of this thread.
+///
+/// Errors: throws Python's RuntimeError when there is none ("tl.load may be called only inside a
+///         @jit kernel").
+Semantic &currentSemantic(const char *op);
+Emitter &currentEmitter();
+/// The same, or null.
+Emitter *currentEmitterOrNull();
+/// Calls the scope's `afterOp`.
+void runAfterOp();
+
+/// Makes `emitter` the current one until the end of the scope. `afterOp` runs after every operation
+/// of the language, with the GIL held; it throws (a Python exception) when the emitter has failed.
+class EmitterScope {
+public:
+  explicit EmitterScope(Emitter &emitter, std::function<void()> afterOp = {});
+  ~EmitterScope();
+  EmitterScope(const EmitterScope &) = delete;
+  EmitterScope &operator=(const EmitterScope &) = delete;
+
+private:
+  friend Semantic &currentSemantic(const char *op);
+  friend Emitter *currentEmitterOrNull();
+  friend void runAfterOp();
+  Semantic semantic_;
+  std::function<void()> afterOp_;
+  EmitterScope *outer_;
+};
+
+} // namespace blockscope

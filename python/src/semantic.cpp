@@ -1,0 +1,498 @@
+// The functions of the rule book for Python: `_core.semantic`. blockscope.language gives them their
+// public names, defaults and docstrings.
+#include "current_emitter.h"
+#include "tensor.h"
+
+#include <pybind11/stl.h>
+
+#include <exception>
+
+namespace py = pybind11;
+
+namespace blockscope {
+namespace {
+
+/// Runs one operation of the language named `op` and wraps its value.
+template <typename Body> py::object runOp(const char *op, Body body) {
+  Semantic &semantic = currentSemantic(op);
+  Value result = body(semantic);
+  finishOp(semantic);
+  return wrapValue(std::move(result));
+}
+
+template <typename Body> void runVoidOp(const char *op, Body body) {
+  Semantic &semantic = currentSemantic(op);
+  body(semantic);
+  finishOp(semantic);
+}
+
+std::optional<Operand> optionalOperand(py::handle object, const char *op, const char *name) {
+  if (unwrapConstexpr(object).is_none())
+    return std::nullopt;
+  return operandOf(object, op, name);
+}
+
+std::optional<int64_t> optionalInt(py::handle object, const char *op, const char *name) {
+  if (unwrapConstexpr(object).is_none())
+    return std::nullopt;
+  return intOf(object, op, name);
+}
+
+py::object wrapAll(const ValueList &values) {
+  py::tuple results(values.size());
+  for (size_t i = 0; i < values.size(); ++i)
+    results[i] = wrapValue(values[i]);
+  return results;
+}
+
+//===-- Combine functions --------------------------------------------------------------------------===//
+
+/// Calls a Python combine function; remembers its exception, because emitters know none.
+class PythonCombine {
+public:
+  PythonCombine(Semantic &semantic, py::object function, const char *op)
+      : semantic_(semantic), function_(std::move(function)), op_(op) {}
+
+  ValueList operator()(llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs) {
+    if (!exception_) {
+      try {
+        return call(lhs, rhs);
+      } catch (...) {
+        exception_ = std::current_exception();
+      }
+    }
+    return ValueList(lhs.begin(), lhs.end()); // right types; thrown away by `rethrow`
+  }
+
+  void rethrow() {
+    if (exception_)
+      std::rethrow_exception(exception_);
+  }
+
+private:
+  ValueList call(llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs) {
+    py::tuple arguments(lhs.size() + rhs.size());
+    for (size_t i = 0; i < lhs.size(); ++i) {
+      arguments[i] = wrapValue(lhs[i]);
+      arguments[lhs.size() + i] = wrapValue(rhs[i]);
+    }
+    const py::object returned = unwrapConstexpr(function_(*arguments));
+    semantic_.begin(op_);
+    ValueList results;
+    if (isTensor(returned.ptr()) || !py::isinstance<py::iterable>(returned)) {
+      results.push_back(tensorOf(semantic_, returned, op_, "the combined value"));
+    } else {
+      for (py::handle one : returned)
+        results.push_back(tensorOf(semantic_, one, op_, "the combined value"));
+    }
+    if (results.size() != lhs.size())
+      semantic_.typeError("the combine function returned " + std::to_string(results.size()) +
+                          " values, expected " + std::to_string(lhs.size()));
+    for (size_t i = 0; i < results.size() && !semantic_.failed(); ++i) {
+      const Type &expected = lhs[i].type, found = results[i].type;
+      if (found.isFloating() && expected.isFloating())
+        results[i] = semantic_.cast(results[i], expected.dtype);
+      else if (found.scalar() != expected.scalar())
+        semantic_.typeError("the combine function returned " + typeText(found) + ", expected " +
+                            typeText(expected));
+      results[i] = semantic_.broadcastTo(results[i], expected.shape);
+    }
+    finishOp(semantic_);
+    return results;
+  }
+
+  Semantic &semantic_;
+  py::object function_;
+  const char *op_;
+  std::exception_ptr exception_;
+};
+
+llvm::SmallVector<Value, 2> valuesOf(Semantic &semantic, const py::list &operands, const char *op) {
+  llvm::SmallVector<Value, 2> values;
+  for (py::handle operand : operands)
+    values.push_back(tensorOf(semantic, operand, op, "input"));
+  return values;
+}
+
+py::object reduceWith(const py::list &operands, py::object axis, bool keepDims, py::object function) {
+  const char *op = "tl.reduce";
+  Semantic &semantic = currentSemantic(op);
+  PythonCombine combine(semantic, std::move(function), op);
+  const ValueList results =
+      semantic.reduce(valuesOf(semantic, operands, op), optionalInt(axis, op, "axis"), keepDims,
+                      [&](llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs) {
+                        return combine(lhs, rhs);
+                      });
+  combine.rethrow();
+  finishOp(semantic);
+  return wrapAll(results);
+}
+
+py::object scanWith(const py::list &operands, py::object axis, bool reverse, py::object function) {
+  const char *op = "tl.associative_scan";
+  Semantic &semantic = currentSemantic(op);
+  PythonCombine combine(semantic, std::move(function), op);
+  const ValueList results =
+      semantic.scan(valuesOf(semantic, operands, op), intOf(axis, op, "axis"), reverse,
+                    [&](llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs) {
+                      return combine(lhs, rhs);
+                    });
+  combine.rethrow();
+  finishOp(semantic);
+  return wrapAll(results);
+}
+
+KnownCombine knownCombine(const std::string &name) {
+  static const std::pair<const char *, KnownCombine> kNames[] = {
+      {"add", KnownCombine::Add}, {"mul", KnownCombine::Mul}, {"max", KnownCombine::Max},
+      {"min", KnownCombine::Min}, {"xor", KnownCombine::Xor}, {"and", KnownCombine::And},
+      {"or", KnownCombine::Or}};
+  for (const auto &[known, kind] : kNames)
+    if (name == known)
+      return kind;
+  throw py::value_error("no known combine function '" + name + "'");
+}
+
+//===-- Binding, one function per family -----------------------------------------------------------===//
+
+void bindNumbers(py::module_ &m) {
+  m.def("to_tensor", [](py::handle x) -> py::object {
+    if (isTensor(x.ptr()))
+      return py::reinterpret_borrow<py::object>(x);
+    return runOp("tl.to_tensor", [&](Semantic &s) { return tensorOf(s, x, "tl.to_tensor", "x"); });
+  });
+  m.def("full", [](py::handle shape, py::handle value, py::handle dtype) {
+    const char *op = "tl.full";
+    std::optional<DType> element;
+    if (!unwrapConstexpr(dtype).is_none())
+      element = typeFromPython(dtype).dtype;
+    return runOp(op, [&](Semantic &s) {
+      return s.full(intsOf(shape, op, "shape"), operandOf(value, op, "value"), element);
+    });
+  });
+  m.def("cast", [](py::handle x, py::handle dtype, std::optional<std::string> rounding,
+                   bool bitcast) {
+    const char *op = "tl.cast";
+    const Type to = typeFromPython(dtype);
+    return runOp(op, [&](Semantic &s) {
+      const Operand operand = operandOf(x, op, "input");
+      if (!operand.isValue() && !bitcast && !to.isPointer() && isFloating(to.dtype))
+        return s.constant(operand.scalar, to.dtype);
+      const Value value = s.toTensor(operand);
+      return bitcast ? s.bitcast(value, to) : s.cast(value, to, rounding);
+    });
+  });
+}
+
+template <typename Method>
+void bindPair(py::module_ &m, const char *name, const char *op, Method method) {
+  m.def(name, [op, method](py::handle x, py::handle y) {
+    return runOp(op, [&](Semantic &s) {
+      return (s.*method)(operandOf(x, op, "x"), operandOf(y, op, "y"));
+    });
+  });
+}
+
+void bindElementwise(py::module_ &m) {
+  const auto bindOperator = [&](const char *name, const char *op, BinaryOp kind) {
+    m.def(name, [op, kind](py::handle x, py::handle y) {
+      return runOp(op, [&](Semantic &s) {
+        return s.binary(kind, operandOf(x, op, "x"), operandOf(y, op, "y"));
+      });
+    });
+  };
+  bindOperator("add", "tl.add", BinaryOp::Add);
+  bindOperator("sub", "tl.sub", BinaryOp::Sub);
+  bindOperator("mul", "tl.mul", BinaryOp::Mul);
+  bindPair(m, "fdiv", "tl.fdiv", &Semantic::fdiv);
+  bindPair(m, "div_rn", "tl.div_rn", &Semantic::divRn);
+  bindPair(m, "umulhi", "tl.umulhi", &Semantic::mulhi);
+  bindPair(m, "logical_and", "logical and", &Semantic::logicalAnd);
+  bindPair(m, "logical_or", "logical or", &Semantic::logicalOr);
+  m.def("logical_not", [](py::handle x) {
+    return runOp("logical not",
+                 [&](Semantic &s) { return s.logicalNot(operandOf(x, "logical not", "x")); });
+  });
+  m.def("minimum", [](py::handle x, py::handle y, bool propagateNan) {
+    const char *op = "tl.minimum";
+    return runOp(op, [&](Semantic &s) {
+      return s.minimum(operandOf(x, op, "x"), operandOf(y, op, "y"), propagateNan);
+    });
+  });
+  m.def("maximum", [](py::handle x, py::handle y, bool propagateNan) {
+    const char *op = "tl.maximum";
+    return runOp(op, [&](Semantic &s) {
+      return s.maximum(operandOf(x, op, "x"), operandOf(y, op, "y"), propagateNan);
+    });
+  });
+  m.def("clamp", [](py::handle x, py::handle lo, py::handle hi, bool propagateNan) {
+    const char *op = "tl.clamp";
+    return runOp(op, [&](Semantic &s) {
+      return s.clamp(operandOf(x, op, "x"), operandOf(lo, op, "min"), operandOf(hi, op, "max"),
+                     propagateNan);
+    });
+  });
+  m.def("where", [](py::handle condition, py::handle x, py::handle y) {
+    const char *op = "tl.where";
+    return runOp(op, [&](Semantic &s) {
+      return s.where(operandOf(condition, op, "condition"), operandOf(x, op, "x"),
+                     operandOf(y, op, "y"));
+    });
+  });
+  m.def("fma", [](py::handle x, py::handle y, py::handle z) {
+    const char *op = "tl.fma";
+    return runOp(op, [&](Semantic &s) {
+      return s.fma(operandOf(x, op, "x"), operandOf(y, op, "y"), operandOf(z, op, "z"));
+    });
+  });
+}
+
+void bindMath(py::module_ &m) {
+  static constexpr struct {
+    const char *name, *op, *mathOp;
+  } kUnary[] = {
+      {"exp", "tl.exp", "math.exp"},       {"exp2", "tl.exp2", "math.exp2"},
+      {"log", "tl.log", "math.log"},       {"log2", "tl.log2", "math.log2"},
+      {"sin", "tl.sin", "math.sin"},       {"cos", "tl.cos", "math.cos"},
+      {"sqrt", "tl.sqrt", "math.sqrt"},    {"rsqrt", "tl.rsqrt", "math.rsqrt"},
+      {"erf", "tl.erf", "math.erf"},       {"floor", "tl.floor", "math.floor"},
+      {"ceil", "tl.ceil", "math.ceil"},
+  };
+  for (const auto &function : kUnary)
+    m.def(function.name, [op = function.op, mathOp = function.mathOp](py::handle x) {
+      return runOp(op, [&](Semantic &s) { return s.mathUnary(mathOp, operandOf(x, op, "x")); });
+    });
+  m.def("abs", [](py::handle x) {
+    return runOp("tl.abs", [&](Semantic &s) { return s.abs(operandOf(x, "tl.abs", "x")); });
+  });
+  m.def("sqrt_rn", [](py::handle x) {
+    return runOp("tl.sqrt_rn",
+                 [&](Semantic &s) { return s.sqrtRn(operandOf(x, "tl.sqrt_rn", "x")); });
+  });
+  m.def("extern_elementwise", [](const std::string &symbol, const py::list &arguments,
+                                 py::handle resultType) {
+    const char *op = "tl.extern_elementwise";
+    const DType result = typeFromPython(resultType).dtype;
+    return runOp(op, [&](Semantic &s) {
+      return s.externElementwise(symbol, valuesOf(s, arguments, op), result);
+    });
+  });
+}
+
+void bindShape(py::module_ &m) {
+  m.def("program_id", [](py::handle axis) {
+    const char *op = "tl.program_id";
+    return runOp(op, [&](Semantic &s) { return s.programId(intOf(axis, op, "axis")); });
+  });
+  m.def("num_programs", [](py::handle axis) {
+    const char *op = "tl.num_programs";
+    return runOp(op, [&](Semantic &s) { return s.numPrograms(intOf(axis, op, "axis")); });
+  });
+  m.def("arange", [](py::handle start, py::handle end) {
+    const char *op = "tl.arange";
+    return runOp(op, [&](Semantic &s) {
+      return s.arange(intOf(start, op, "start"), intOf(end, op, "end"));
+    });
+  });
+  m.def("expand_dims", [](py::handle x, py::handle axis) {
+    const char *op = "tl.expand_dims";
+    return runOp(op, [&](Semantic &s) {
+      return s.expandDims(tensorOf(s, x, op, "input"), intOf(axis, op, "axis"));
+    });
+  });
+  m.def("broadcast_to", [](py::handle x, py::handle shape) {
+    const char *op = "tl.broadcast_to";
+    return runOp(op, [&](Semantic &s) {
+      return s.broadcastTo(tensorOf(s, x, op, "input"), intsOf(shape, op, "shape"));
+    });
+  });
+  m.def("broadcast", [](py::handle x, py::handle y) {
+    const char *op = "tl.broadcast";
+    Semantic &s = currentSemantic(op);
+    auto [a, b] = s.broadcast(tensorOf(s, x, op, "input"), tensorOf(s, y, op, "other"));
+    finishOp(s);
+    return py::make_tuple(wrapValue(a), wrapValue(b));
+  });
+  m.def("reshape", [](py::handle x, py::handle shape, bool canReorder) {
+    const char *op = "tl.reshape";
+    return runOp(op, [&](Semantic &s) {
+      return s.reshape(tensorOf(s, x, op, "input"), intsOf(shape, op, "shape"), canReorder);
+    });
+  });
+  m.def("permute", [](py::handle x, py::handle dims) {
+    const char *op = "tl.permute";
+    return runOp(op, [&](Semantic &s) {
+      return s.permute(tensorOf(s, x, op, "input"), intsOf(dims, op, "dims"));
+    });
+  });
+  m.def("trans", [](py::handle x) {
+    const char *op = "tl.trans";
+    return runOp(op, [&](Semantic &s) { return s.trans(tensorOf(s, x, op, "input")); });
+  });
+  bindPair(m, "join", "tl.join", &Semantic::join);
+  m.def("split", [](py::handle x) {
+    const char *op = "tl.split";
+    Semantic &s = currentSemantic(op);
+    auto [first, second] = s.split(tensorOf(s, x, op, "a"));
+    finishOp(s);
+    return py::make_tuple(wrapValue(first), wrapValue(second));
+  });
+  m.def("cat", [](py::handle x, py::handle y, bool canReorder, py::handle dim) {
+    const char *op = "tl.cat";
+    return runOp(op, [&](Semantic &s) {
+      return s.cat(tensorOf(s, x, op, "input"), tensorOf(s, y, op, "other"), canReorder,
+                   intOf(dim, op, "dim"));
+    });
+  });
+  m.def("gather", [](py::handle source, py::handle index, py::handle axis) {
+    const char *op = "tl.gather";
+    return runOp(op, [&](Semantic &s) {
+      return s.gather(tensorOf(s, source, op, "src"), tensorOf(s, index, op, "index"),
+                      intOf(axis, op, "axis"));
+    });
+  });
+}
+
+void bindMemory(py::module_ &m) {
+  m.def("load", [](py::handle pointer, py::handle mask, py::handle other, py::handle cacheModifier,
+                   py::handle evictionPolicy, py::handle isVolatile) {
+    const char *op = "tl.load";
+    return runOp(op, [&](Semantic &s) {
+      Semantic::LoadOptions options;
+      options.mask = optionalOperand(mask, op, "mask");
+      options.other = optionalOperand(other, op, "other");
+      options.cacheModifier = textOf(cacheModifier, op, "cache_modifier");
+      options.evictionPolicy = textOf(evictionPolicy, op, "eviction_policy");
+      options.isVolatile = boolOf(isVolatile, op, "volatile");
+      return s.load(tensorOf(s, pointer, op, "pointer"), options);
+    });
+  });
+  m.def("store", [](py::handle pointer, py::handle value, py::handle mask, py::handle cacheModifier,
+                    py::handle evictionPolicy) {
+    const char *op = "tl.store";
+    runVoidOp(op, [&](Semantic &s) {
+      Semantic::StoreOptions options;
+      options.mask = optionalOperand(mask, op, "mask");
+      options.cacheModifier = textOf(cacheModifier, op, "cache_modifier");
+      options.evictionPolicy = textOf(evictionPolicy, op, "eviction_policy");
+      s.store(tensorOf(s, pointer, op, "pointer"), operandOf(value, op, "value"), options);
+    });
+  });
+  static constexpr std::pair<const char *, const char *> kAtomics[] = {
+      {"add", "tl.atomic_add"}, {"max", "tl.atomic_max"}, {"min", "tl.atomic_min"},
+      {"and", "tl.atomic_and"}, {"or", "tl.atomic_or"},   {"xor", "tl.atomic_xor"},
+      {"xchg", "tl.atomic_xchg"}};
+  for (const auto &[kind, op] : kAtomics)
+    m.def(op + 3, [kind = kind, op = op](py::handle pointer, py::handle value, py::handle mask,
+                                         py::handle sem, py::handle scope) {
+      return runOp(op, [&](Semantic &s) {
+        const std::string order = textOf(sem, op, "sem"), where = textOf(scope, op, "scope");
+        return s.atomicRmw(kind, tensorOf(s, pointer, op, "pointer"), operandOf(value, op, "val"),
+                           optionalOperand(mask, op, "mask"), order.empty() ? "acq_rel" : order,
+                           where.empty() ? "gpu" : where);
+      });
+    });
+  m.def("atomic_cas", [](py::handle pointer, py::handle compare, py::handle value, py::handle sem,
+                         py::handle scope) {
+    const char *op = "tl.atomic_cas";
+    return runOp(op, [&](Semantic &s) {
+      const std::string order = textOf(sem, op, "sem"), where = textOf(scope, op, "scope");
+      return s.atomicCas(tensorOf(s, pointer, op, "pointer"), operandOf(compare, op, "cmp"),
+                         operandOf(value, op, "val"), order.empty() ? "acq_rel" : order,
+                         where.empty() ? "gpu" : where);
+    });
+  });
+}
+
+void bindLinearAndReduce(py::module_ &m) {
+  m.def("dot", [](py::handle a, py::handle b, py::handle acc, const std::string &inputPrecision,
+                  py::handle maxNumImpreciseAcc, py::handle outDType) {
+    const char *op = "tl.dot";
+    Semantic::DotOptions options;
+    options.inputPrecision = inputPrecision;
+    options.maxNumImpreciseAcc = optionalInt(maxNumImpreciseAcc, op, "max_num_imprecise_acc").value_or(0);
+    options.outDType = typeFromPython(outDType).dtype;
+    return runOp(op, [&](Semantic &s) {
+      std::optional<Value> sum;
+      if (!unwrapConstexpr(acc).is_none())
+        sum = tensorOf(s, acc, op, "acc");
+      return s.dot(tensorOf(s, a, op, "input"), tensorOf(s, b, op, "other"), sum, options);
+    });
+  });
+  m.def("reduce", &reduceWith);
+  m.def("scan", &scanWith);
+  m.def("reduce_known", [](const std::string &kind, const char *op, py::handle x, py::handle axis,
+                           bool keepDims) {
+    return runOp(op, [&](Semantic &s) {
+      return s.reduceKnown(knownCombine(kind), tensorOf(s, x, op, "input"),
+                           optionalInt(axis, op, "axis"), keepDims);
+    });
+  });
+  m.def("scan_known", [](const std::string &kind, const char *op, py::handle x, py::handle axis,
+                         bool reverse) {
+    return runOp(op, [&](Semantic &s) {
+      return s.scanKnown(knownCombine(kind), tensorOf(s, x, op, "input"), intOf(axis, op, "axis"),
+                         reverse);
+    });
+  });
+  m.def("sort", [](py::handle x, py::handle dim, bool descending) {
+    const char *op = "tl.sort";
+    return runOp(op, [&](Semantic &s) {
+      return s.sort(tensorOf(s, x, op, "x"), intOf(dim, op, "dim"), descending);
+    });
+  });
+  m.def("histogram", [](py::handle x, py::handle bins, py::handle mask) {
+    const char *op = "tl.histogram";
+    return runOp(op, [&](Semantic &s) {
+      std::optional<Value> active;
+      if (!unwrapConstexpr(mask).is_none())
+        active = tensorOf(s, mask, op, "mask");
+      return s.histogram(tensorOf(s, x, op, "input"), intOf(bins, op, "num_bins"), active);
+    });
+  });
+}
+
+void bindDebug(py::module_ &m) {
+  m.def("hint", [](const std::string &kind, py::handle x, py::handle values) {
+    const std::string op = "tl." + kind;
+    return runOp(op.c_str(), [&](Semantic &s) {
+      return s.hint(kind, tensorOf(s, x, op.c_str(), "input"), intsOf(values, op.c_str(), "values"));
+    });
+  });
+  m.def("assume", [](py::handle condition) {
+    runVoidOp("tl.assume",
+              [&](Semantic &s) { s.assume(operandOf(condition, "tl.assume", "cond")); });
+  });
+  m.def("debug_barrier",
+        [] { runVoidOp("tl.debug_barrier", [](Semantic &s) { s.barrier(); }); });
+  m.def("device_assert", [](py::handle condition, const std::string &message, py::handle mask) {
+    const char *op = "tl.device_assert";
+    runVoidOp(op, [&](Semantic &s) {
+      s.deviceAssert(operandOf(condition, op, "cond"), message, optionalOperand(mask, op, "mask"));
+    });
+  });
+  m.def("device_print", [](const std::string &prefix, const py::list &values, bool hex) {
+    const char *op = "tl.device_print";
+    runVoidOp(op, [&](Semantic &s) { s.devicePrint(prefix, valuesOf(s, values, op), hex); });
+  });
+  m.def("is_stepping", [] {
+    const Emitter *emitter = currentEmitterOrNull();
+    return emitter && emitter->isStepping();
+  });
+  m.def("has_emitter", [] { return currentEmitterOrNull() != nullptr; });
+}
+
+} // namespace
+
+void bindSemantic(py::module_ &module) {
+  py::module_ m = module.def_submodule("semantic", "the rule book of the language");
+  bindNumbers(m);
+  bindElementwise(m);
+  bindMath(m);
+  bindShape(m);
+  bindMemory(m);
+  bindLinearAndReduce(m);
+  bindDebug(m);
+}
+
+} // namespace blockscope

@@ -1,0 +1,119 @@
+// Types between Python (dtype, pointer_type, block_type of the language) and C++ (Type).
+#include "tensor.h"
+
+#include <map>
+#include <tuple>
+
+namespace py = pybind11;
+
+namespace blockscope {
+namespace {
+
+/// The classes of blockscope.language.core, registered at import; leaked on purpose.
+struct LanguageClasses {
+  py::object constexprClass, dtypeClass, pointerClass, blockClass;
+  std::vector<py::object> scalars; ///< by DType
+  std::map<std::tuple<DType, int, int, bool>, py::object> pointers;
+};
+LanguageClasses &classes() {
+  static auto *instance = new LanguageClasses;
+  return *instance;
+}
+
+constexpr int kDTypeCount = static_cast<int>(DType::Fp64) + 1;
+
+py::list dtypeFacts() {
+  py::list rows;
+  for (int code = 0; code < kDTypeCount; ++code) {
+    const DType dtype = static_cast<DType>(code);
+    rows.append(py::make_tuple(code, dtypeName(dtype).str(), languageName(dtype).str(),
+                               bitWidth(dtype), byteSize(dtype), isFloating(dtype),
+                               isSigned(dtype)));
+  }
+  return rows;
+}
+
+} // namespace
+
+py::object unwrapConstexpr(py::handle object) {
+  py::object result = py::reinterpret_borrow<py::object>(object);
+  while (reinterpret_cast<PyObject *>(Py_TYPE(result.ptr())) == classes().constexprClass.ptr())
+    result = result.attr("value");
+  return result;
+}
+
+py::object makeConstexpr(py::object value) { return classes().constexprClass(std::move(value)); }
+
+Type typeFromPython(py::handle object) {
+  const py::object type = unwrapConstexpr(object);
+  if (py::isinstance<py::str>(type)) {
+    if (std::optional<DType> dtype = parseDType(type.cast<std::string>()))
+      return Type::get(*dtype);
+    throw py::type_error("'" + type.cast<std::string>() + "' is no dtype");
+  }
+  LanguageClasses &known = classes();
+  if (py::isinstance(type, known.pointerClass)) {
+    Type pointer = typeFromPython(type.attr("element_ty"));
+    const int depth = pointer.pointerDepth + 1;
+    if (pointer.isBlock())
+      throw py::type_error("a pointer to a block is not a type of a value");
+    pointer.pointerDepth = static_cast<uint8_t>(depth);
+    pointer.addressSpace = type.attr("address_space").cast<uint8_t>();
+    pointer.pointeeIsConst = type.attr("const").cast<bool>();
+    return pointer;
+  }
+  if (py::isinstance(type, known.blockClass)) {
+    Type element = typeFromPython(type.attr("element_ty"));
+    for (py::handle size : type.attr("shape"))
+      element.shape.push_back(unwrapConstexpr(size).cast<int64_t>());
+    return element;
+  }
+  if (py::isinstance(type, known.dtypeClass))
+    return Type::get(static_cast<DType>(type.attr("_code").cast<int>()));
+  throw py::type_error("expected a dtype such as tl.float32, got " +
+                       py::repr(type).cast<std::string>());
+}
+
+py::object typeToPython(const Type &type) {
+  LanguageClasses &known = classes();
+  if (type.isBlock()) {
+    py::list shape;
+    for (int64_t size : type.shape)
+      shape.append(size);
+    return known.blockClass(typeToPython(type.scalar()), shape);
+  }
+  if (type.isPointer()) {
+    py::object &cached = known.pointers[{type.dtype, type.pointerDepth, type.addressSpace,
+                                         type.pointeeIsConst}];
+    if (!cached) {
+      Type element = type;
+      element.pointerDepth -= 1;
+      element.pointeeIsConst = false;
+      cached = known.pointerClass(typeToPython(element), type.addressSpace, type.pointeeIsConst);
+    }
+    return cached;
+  }
+  return known.scalars.at(static_cast<size_t>(type.dtype));
+}
+
+void bindTypes(py::module_ &module) {
+  module.def("dtype_facts", &dtypeFacts,
+             "(code, name, language name, bits, bytes, is floating, is signed) of every dtype");
+  module.def(
+      "register_language",
+      [](py::object constexprClass, py::object dtypeClass, py::object pointerClass,
+         py::object blockClass, const py::list &scalars) {
+        LanguageClasses &known = classes();
+        known.constexprClass = std::move(constexprClass);
+        known.dtypeClass = std::move(dtypeClass);
+        known.pointerClass = std::move(pointerClass);
+        known.blockClass = std::move(blockClass);
+        known.scalars.clear();
+        known.pointers.clear();
+        for (py::handle scalar : scalars)
+          known.scalars.push_back(py::reinterpret_borrow<py::object>(scalar));
+      },
+      "tells C++ the classes of blockscope.language.core");
+}
+
+} // namespace blockscope
