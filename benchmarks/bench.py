@@ -1,0 +1,290 @@
+"""The table of speed: Blockscope against Triton's interpreter, memcpy, a matrix library; one run.
+
+Every number is the median of several launches in a fresh process, 2 threads. Writes
+benchmarks/results.json and docs/benchmarks.md.
+"""
+
+import argparse
+import datetime
+import json
+import math
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+CASES = {
+    "vector_add": "vector add 2^22",
+    "softmax": "softmax 4096x1000",
+    "layer_norm": "LayerNorm 4096x1000",
+    "matmul": "matmul 1024^3 fp16 (64x64x32)",
+    "attention": "attention 8x1024x64 fp16 (64x64)",
+}
+WATCHED = {"asan": 1.3, "tsan": 2.5, "asan,tsan": 3.0, "trace": 5.0}
+FIRST_LAUNCH = """
+import json, time, torch, triton
+import kernels
+launch, _, _ = kernels.matmul(4096)
+start = time.perf_counter(); launch(); first = time.perf_counter() - start
+again = []
+for _ in range(20):
+    start = time.perf_counter(); launch(); again.append(time.perf_counter() - start)
+print(json.dumps(first - sorted(again)[10]))
+"""
+IMPORT = """
+import sys, time
+start = time.perf_counter()
+import blockscope
+took = time.perf_counter() - start
+assert "torch" not in sys.modules, "blockscope imports torch"
+print(took)
+"""
+
+
+def run(python, arguments, **variables):
+    """Runs Python in a fresh process; returns the JSON of its last line, None when it failed."""
+    environment = {
+        **os.environ, "BLOCKSCOPE_THREADS": "2", "OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "2",
+        "PYTHONPATH": str(HERE), **variables,
+    }  # fmt: skip
+    if "TRITON_INTERPRET" not in variables:
+        environment.pop("TRITON_INTERPRET", None)
+    done = subprocess.run(
+        [python, *arguments], capture_output=True, text=True, env=environment, cwd=HERE
+    )
+    if done.returncode != 0:
+        reason = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        print(f"    failed ({done.returncode}): {reason}", file=sys.stderr)
+        return None
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def median_seconds(python, case, limits, watch="nothing", **variables):
+    scale, seconds, least, most = limits
+    result = run(
+        python,
+        ["kernels.py", "--case", case, "--scale", str(scale), "--seconds", str(seconds),
+         "--least", str(least), "--most", str(most), "--watch", watch],
+        **variables,
+    )  # fmt: skip
+    if result is None:
+        return None
+    if result["error"] > 0.05:
+        print(f"    {case}: wrong result, error {result['error']}", file=sys.stderr)
+        return None
+    return statistics.median(result["seconds"])
+
+
+def copy_seconds(copied_bytes):
+    """One memcpy of so many bytes: the better of one thread and of two."""
+    import threading
+
+    import numpy as np
+
+    source, target = np.ones(copied_bytes, np.uint8), np.zeros(copied_bytes, np.uint8)
+    half = copied_bytes // 2
+
+    def both():
+        other = threading.Thread(target=lambda: np.copyto(target[:half], source[:half]))
+        other.start()
+        np.copyto(target[half:], source[half:])
+        other.join()
+
+    medians = []
+    for copy in (lambda: np.copyto(target, source), both):
+        times = []
+        for _ in range(50):
+            start = time.perf_counter()
+            copy()
+            times.append(time.perf_counter() - start)
+        medians.append(statistics.median(times))
+    return min(medians)
+
+
+def library_seconds(size, folder):
+    """fp32 matrix product on 2 threads: Eigen when a compiler is there, else torch."""
+    binary = Path(folder) / "eigen_gemm"
+    for compiler in ("clang++-22", "clang++", "g++"):
+        command = [compiler, "-O3", "-march=native", "-std=c++20", "-DNDEBUG", "-pthread"]
+        command += ["-I/usr/include/eigen3", str(HERE / "eigen_gemm.cpp"), "-o", str(binary)]
+        try:
+            subprocess.run(command, check=True, capture_output=True)
+        except (OSError, subprocess.CalledProcessError):
+            continue
+        done = subprocess.run(
+            [binary, str(size), "2", "15"], capture_output=True, text=True, check=True
+        )
+        return "Eigen", float(done.stdout.split()[0])
+    import torch
+
+    torch.set_num_threads(2)
+    a, b, times = torch.randn(size, size), torch.randn(size, size), []
+    for _ in range(15):
+        start = time.perf_counter()
+        a @ b
+        times.append(time.perf_counter() - start)
+    return "torch", statistics.median(times)
+
+
+def machine():
+    cpu = platform.processor() or "unknown"
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            cpu = line.split(":", 1)[1].strip()
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return {
+        "cpu": f"{cpu}, {os.cpu_count()} processors", "memory": f"{memory:.0f} GiB",
+        "system": platform.platform(), "python": platform.python_version(), "threads": 2,
+        "date": datetime.date.today().isoformat(),
+    }  # fmt: skip
+
+
+def say(text):
+    print(f"==> {text}", file=sys.stderr, flush=True)
+
+
+def collect(options):
+    """All measurements, in seconds; None where a run failed."""
+    ours, peer, scale = sys.executable, options.peer_python, options.scale
+    os.environ["BLOCKSCOPE_AS_TRITON"] = "1"
+    quick = (scale, options.seconds, 5, 200)
+    slow = (scale, options.seconds, 3, 20)
+    results = {"machine": machine(), "scale": scale, "cases": {}, "watched": {}}
+    results["peer"] = subprocess.run(
+        [peer, "-c", "import triton, numpy; print(f'Triton {triton.__version__}, NumPy "
+         "{numpy.__version__}')"], capture_output=True, text=True, env={"PATH": os.environ["PATH"]},
+    ).stdout.strip()  # fmt: skip
+    for case, title in CASES.items():
+        say(title)
+        results["cases"][case] = {
+            "whole": median_seconds(ours, case, quick),
+            "step": median_seconds(ours, case, slow, TRITON_INTERPRET="1"),
+            "peer": median_seconds(
+                peer, case, (scale, 0, 2, 2), TRITON_INTERPRET="1", BLOCKSCOPE_AS_TRITON="0"
+            ),
+        }
+        results["watched"][case] = {}
+        for watch in WATCHED:
+            results["watched"][case][watch] = median_seconds(ours, case, slow, watch)
+    say("memcpy, matrix library, first launch, import")
+    results["memcpy"] = copy_seconds((1 << 22) // scale * 6)
+    with tempfile.TemporaryDirectory() as folder:
+        size = max(64, round(1024 / scale ** (1 / 3) / 64) * 64)
+        results["library"], results["library_seconds"] = library_seconds(size, folder)
+    firsts = [run(ours, ["-c", FIRST_LAUNCH]) for _ in range(5)]
+    results["first_launch"] = statistics.median(firsts) if None not in firsts else None
+    imports = [run(ours, ["-c", IMPORT], BLOCKSCOPE_AS_TRITON="0") for _ in range(5)]
+    results["import"] = statistics.median(imports) if None not in imports else None
+    return results
+
+
+def ratio(over, under):
+    return over / under if over is not None and under else None
+
+
+def geometric_mean(values):
+    known = [v for v in values if v]
+    return math.exp(statistics.fmean(map(math.log, known))) if known else None
+
+
+def number(value, digits=3, unit=""):
+    return "-" if value is None else f"{value:.{digits}g}{unit}"
+
+
+def milliseconds(value):
+    return "-" if value is None else f"{value * 1e3:,.2f} ms"
+
+
+def verdict(value, wanted, at_least=True):
+    if value is None:
+        return "not measured"
+    return "reached" if (value >= wanted if at_least else value <= wanted) else "missed"
+
+
+def table(results):
+    """The page as Markdown."""
+    cases, watched = results["cases"], results["watched"]
+    whole = {c: ratio(t["peer"], t["whole"]) for c, t in cases.items()}
+    step = {c: ratio(t["peer"], t["step"]) for c, t in cases.items()}
+    lines = ["| kernel | peer | whole kernel | times | step | times |", "|---|---|---|---|---|---|"]
+    for case, title in CASES.items():
+        t = cases[case]
+        lines.append(
+            f"| {title} | {milliseconds(t['peer'])} | {milliseconds(t['whole'])} "
+            f"| {number(whole[case], 4)} | {milliseconds(t['step'])} | {number(step[case])} |"
+        )
+    lines += ["", "Times the unchecked whole-kernel mode, launch and report included:", ""]
+    lines += ["| kernel | " + " | ".join(WATCHED) + " |", "|---" * (len(WATCHED) + 1) + "|"]
+    slower = {w: [] for w in WATCHED}
+    for case, title in CASES.items():
+        factors = {w: ratio(watched[case][w], cases[case]["whole"]) for w in WATCHED}
+        for w, factor in factors.items():
+            slower[w].append(factor)
+        lines.append(f"| {title} | " + " | ".join(number(f) for f in factors.values()) + " |")
+    means = {w: geometric_mean(v) for w, v in slower.items()}
+    lines.append("| geometric mean | " + " | ".join(number(m) for m in means.values()) + " |")
+
+    mean, lowest = geometric_mean(whole.values()), min(filter(None, whole.values()), default=None)
+    step_mean = geometric_mean(step.values())
+    add = ratio(results["memcpy"], cases["vector_add"]["whole"])
+    library = results["library_seconds"]
+    product = ratio(library, cases["matmul"]["whole"])
+    first, load = results["first_launch"], results["import"]
+    goals = [
+        ("whole-kernel mode over the peer, geometric mean", number(mean, 4), "300",
+         verdict(mean, 300)),
+        ("the same, lowest", number(lowest, 4), "120", verdict(lowest, 120)),
+        (f"vector add against memcpy of the same bytes ({milliseconds(results['memcpy'])})",
+         number(add), "0.5", verdict(add, 0.5)),
+        (f"matmul against {results['library']} in fp32 ({milliseconds(library)})",
+         number(product), "0.4", verdict(product, 0.4)),
+        ("step mode over the peer, geometric mean", number(step_mean), "10",
+         verdict(step_mean, 10)),
+        *((f"{w}, times the unchecked, geometric mean", number(means[w]), f"{limit}",
+           verdict(means[w], limit, False)) for w, limit in WATCHED.items()),
+        ("first launch of matmul, beyond a later one", milliseconds(first), "20 ms",
+         verdict(first, 0.02, False)),
+        ("import blockscope", milliseconds(load), "250 ms", verdict(load, 0.25, False)),
+    ]  # fmt: skip
+    lines += ["", "| goal | measured | to reach | |", "|---|---|---|---|"]
+    lines += [f"| {name} | {got} | {wanted} | {how} |" for name, got, wanted, how in goals]
+    return "\n".join(lines)
+
+
+def page(results):
+    m = results["machine"]
+    scaled = "" if results["scale"] == 1 else f" Problems divided by {results['scale']}."
+    notes = HERE / "notes.md"
+    return f"""# Benchmarks
+
+Made by `./dev bench` on {m["date"]}: {m["cpu"]}, {m["memory"]}; {m["system"]};
+Python {m["python"]}; {m["threads"]} threads. The peer is the interpreter of
+{results["peer"]}, running the same file,
+[benchmarks/kernels.py](../benchmarks/kernels.py). Medians of launches after the first.{scaled}
+
+{table(results)}
+{notes.read_text() if notes.exists() else ""}"""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--peer-python", required=True, help="Python with Triton's interpreter")
+    parser.add_argument("--scale", type=int, default=1, help="divide every problem by this")
+    parser.add_argument("--seconds", type=float, default=2.0, help="time for each measurement")
+    parser.add_argument("--results", default=HERE / "results.json", type=Path)
+    parser.add_argument("--page", default=ROOT / "docs" / "benchmarks.md", type=Path)
+    options = parser.parse_args()
+    results = collect(options)
+    print(table(results))
+    options.results.write_text(json.dumps(results, indent=1) + "\n")
+    options.page.write_text(page(results))
+
+
+if __name__ == "__main__":
+    main()
