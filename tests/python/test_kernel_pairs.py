@@ -1,0 +1,198 @@
+"""Every bad kernel of tests/kernels gives the findings in its header, every good one gives none.
+
+All files run in one process for each number of threads (and one in step mode); a few go through the
+command as well. The format of the header is in tests/kernels/README.md.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+KERNELS = Path(__file__).resolve().parents[1] / "kernels"
+BAD = sorted(KERNELS.glob("*_bad.py"))
+GOOD = sorted(KERNELS.glob("*_good.py"))
+MODES = {
+    "1 thread": {"BLOCKSCOPE_THREADS": "1"},
+    "2 threads": {"BLOCKSCOPE_THREADS": "2"},
+    "8 threads": {"BLOCKSCOPE_THREADS": "8"},
+    "step": {"TRITON_INTERPRET": "1"},
+}
+
+
+class Header:
+    """What a kernel file says is to be found in it."""
+
+    def __init__(self, path):
+        self.path = path
+        lines = path.read_text().splitlines()
+        self.checks, self.expected, self.allowed = "asan,tsan", [], set()
+        for line in lines:
+            if line.startswith("# CHECKS:"):
+                self.checks = line.split(":", 1)[1].strip()
+            elif line.startswith("# EXPECT:"):
+                codes, *pairs = line.split(":", 1)[1].split()
+                self.expected.append((codes.split("|"), dict(pair.split("=", 1) for pair in pairs)))
+            elif line.startswith("# ALLOW:"):
+                self.allowed |= set(line.split(":", 1)[1].split())
+        self.marked = {}  # code -> lines that end in a marker with it
+        for number, line in enumerate(lines, 1):
+            if marker := re.search(r"# <-- (.*)$", line):
+                for code in marker.group(1).split():
+                    self.marked.setdefault(code, set()).add(number)
+
+    def mismatch(self, finding, codes, pairs):
+        """Why a finding is not the expected one; None when it is."""
+        if finding["code"] not in codes:
+            return f"code {finding['code']}"
+        wrong_place = self.misplaced(finding)
+        if wrong_place:
+            return wrong_place
+        programs = [",".join(map(str, finding["program"]))]
+        if "other" in finding:
+            programs.append(",".join(map(str, finding["other"]["program"])))
+        got = {
+            "lane": str(finding.get("lane")),
+            "tensor": finding.get("tensor"),
+            "element": ",".join(map(str, finding.get("element", []))),
+            "count": str(finding.get("count")),
+            "severity": finding.get("severity"),
+        }
+        severity = pairs.get("severity", "error")
+        if got["severity"] != severity:
+            return f"severity {got['severity']}, expected {severity}"
+        if "other_program" in pairs:
+            if sorted(programs) != sorted([pairs["program"], pairs["other_program"]]):
+                return f"programs {' and '.join(programs)}"
+        elif "program" in pairs and programs[0] != pairs["program"]:
+            return f"program {programs[0]}, expected {pairs['program']}"
+        for key in ("lane", "tensor", "element", "count"):
+            if key in pairs and got[key] != pairs[key]:
+                return f"{key} {got[key]}, expected {pairs[key]}"
+        return None
+
+    def misplaced(self, finding):
+        """Why the lines of a finding are not marked with its code; None when they are."""
+        marked = self.marked.get(finding["code"], set())
+        for site in filter(None, (finding, finding.get("other"))):
+            if Path(site["file"]).name != self.path.name:
+                return f"file {site['file']}"
+            if site["line"] not in marked:
+                return f"line {site['line']}, expected one of {sorted(marked)}"
+        return None
+
+    def complaints(self, findings):
+        """All differences between what is expected and what was found."""
+        said = []
+        for codes, pairs in self.expected:
+            reasons = [self.mismatch(finding, codes, pairs) for finding in findings]
+            if None not in reasons:
+                said.append(f"{'|'.join(codes)} {pairs} was not found: {reasons or 'no findings'}")
+        known = self.allowed | {code for codes, _ in self.expected for code in codes}
+        for finding in findings:
+            if finding["code"] not in known:
+                said.append(f"unexpected {finding['code']} in line {finding['line']}")
+            elif wrong_place := self.misplaced(finding):
+                said.append(f"{finding['code']}: {wrong_place}")
+        return said
+
+
+def environment(variables):
+    kept = {k: v for k, v in os.environ.items() if k not in ("TRITON_INTERPRET", "TRITON_DEBUG")}
+    return {**kept, **variables}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """mode -> file name -> result of kernel_runner.py; a mode runs when it is first asked for."""
+    folder, done = tmp_path_factory.mktemp("pairs"), {}
+
+    def results(mode):
+        if mode not in done:
+            output = folder / f"{mode.replace(' ', '_')}.jsonl"
+            words = [w for path in BAD + GOOD for w in (Header(path).checks, path)]
+            command = [sys.executable, Path(__file__).with_name("kernel_runner.py"), output, *words]
+            process = subprocess.run(
+                command, env=environment(MODES[mode]), capture_output=True, text=True, timeout=280
+            )
+            lines = [json.loads(line) for line in output.read_text().splitlines()]
+            done[mode] = {Path(line["file"]).name: line for line in lines}
+            done[mode]["exit"] = (process.returncode, process.stderr[-2000:])
+        return done[mode]
+
+    return results
+
+
+def result_of(runs, mode, path):
+    results = runs(mode)
+    assert path.name in results, f"not reached; the runner ended with {results['exit']}"
+    return results[path.name]
+
+
+def test_there_are_at_least_forty_pairs():
+    assert len(BAD) >= 40
+    twins = {path.name.removesuffix("_good.py") for path in GOOD}
+    assert {path.name.removesuffix("_bad.py") for path in BAD} == twins
+
+
+def test_every_bad_kernel_says_what_is_to_be_found():
+    for path in BAD:
+        header = Header(path)
+        assert header.expected, path.name
+        for codes, _ in header.expected:
+            assert any(header.marked.get(code) for code in codes), f"{path.name}: no line is marked"
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("path", BAD, ids=lambda p: p.stem)
+def test_bad(runs, mode, path):
+    result = result_of(runs, mode, path)
+    assert result["error"] is None or "deadlock" in result["error"], result["error"]
+    complaints = Header(path).complaints(result["findings"])
+    assert not complaints, "\n".join(complaints)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("path", GOOD, ids=lambda p: p.stem)
+def test_good(runs, mode, path):
+    result = result_of(runs, mode, path)
+    assert result["error"] is None, result["error"]
+    assert [(f["code"], f["line"], f["message"]) for f in result["findings"]] == []
+
+
+@pytest.mark.parametrize("path", BAD, ids=lambda p: p.stem)
+def test_the_report_does_not_depend_on_the_number_of_threads(runs, path):
+    reports = [result_of(runs, mode, path)["findings"] for mode in MODES if mode != "step"]
+    assert reports[0] == reports[1] == reports[2]
+
+
+def check_command(path, *options):
+    return subprocess.run(
+        [sys.executable, "-m", "blockscope", "check", *options, path],
+        capture_output=True, text=True, env=environment({}), timeout=120,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["forgotten_mask_load", "sum_into_one_cell"])
+def test_the_command_reports_and_exits_with_66(name):
+    path = KERNELS / f"{name}_bad.py"
+    header = Header(path)
+    done = check_command(path, "--format", "json", "--checks", header.checks)
+    assert done.returncode == 66, done.stderr
+    assert header.complaints(json.loads(done.stdout)) == []
+
+
+def test_the_command_exits_with_0_for_a_warning():
+    done = check_command(KERNELS / "same_value_flag_bad.py")
+    assert done.returncode == 0, done.stderr
+    assert "warning[race-same-value]" in done.stderr
+
+
+def test_the_command_exits_with_0_for_a_good_kernel():
+    done = check_command(KERNELS / "forgotten_mask_load_good.py", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == []
