@@ -147,6 +147,16 @@ def test_every_bad_kernel_says_what_is_to_be_found():
             assert any(header.marked.get(code) for code in codes), f"{path.name}: no line is marked"
 
 
+def test_every_finding_code_has_a_page_and_a_bad_kernel():
+    root = KERNELS.parents[1]
+    definitions = (root / "core" / "finding_codes.def").read_text()
+    codes = set(re.findall(r'^BLK_FINDING\(\w+, "([^"]+)"', definitions, re.MULTILINE))
+    assert codes
+    expected = {code for path in BAD for names, _ in Header(path).expected for code in names}
+    assert codes <= expected
+    assert codes == {p.stem for p in (root / "docs" / "findings").glob("*.md")} - {"README"}
+
+
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("path", BAD, ids=lambda p: p.stem)
 def test_bad(runs, mode, path):
