@@ -20,7 +20,7 @@ _sessions: tuple[Any, ...] = ()
 
 
 def active() -> tuple[Any, ...]:
-    """The open sessions, outermost first. Each has ``handle``, the object that C++ knows."""
+    """The open sessions, outermost first; a launch is given to ``attach`` of each."""
     return _sessions
 
 
@@ -67,6 +67,10 @@ class CheckReport:
     def __init__(self, checks: list[str], handle: Any) -> None:
         self.checks = checks
         self.handle = handle
+
+    def attach(self, launch: Any) -> None:
+        """Let the session watch a launch that is about to run."""
+        self.handle.attach(launch)
 
     @property
     def findings(self) -> list[Finding]:
@@ -164,6 +168,10 @@ class TraceRecording:
     def __init__(self, path: str, handle: Any) -> None:
         self.path = path
         self.handle = handle
+
+    def attach(self, launch: Any) -> None:
+        """Let the session record a launch that is about to run."""
+        self.handle.attach(launch)
 
 
 @contextmanager

@@ -11,10 +11,18 @@ import os
 import platform
 import threading
 import time
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-from blockscope.backends.compiler import GPUTarget
+
+@dataclass(frozen=True)
+class GPUTarget:
+    """Where kernels run: ``backend`` is 'cpu' or 'cuda', ``arch`` the architecture."""
+
+    backend: str
+    arch: int | str
+    warp_size: int
 
 
 class CPUEvent:

@@ -320,6 +320,7 @@ class amd_knobs(KnobGroup):
 class proton_knobs(KnobGroup):
     disable = _bool("TRITON_PROTON_DISABLE")
     cupti_lib_dir = _opt_str("TRITON_CUPTI_LIB_PATH")
+    cupti_lib_blackwell_dir = _opt_str("TRITON_CUPTI_LIB_BLACKWELL_PATH")
     enable_nvtx = _bool("TRITON_ENABLE_NVTX", True)
     enable_hw_trace = _bool("TRITON_ENABLE_HW_TRACE")
     profile_buffer_size = _int("TRITON_PROFILE_BUFFER_SIZE", 64 * 1024 * 1024)

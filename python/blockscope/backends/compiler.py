@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-
-@dataclass(frozen=True)
-class GPUTarget:
-    """Where kernels run: ``backend`` is 'cpu' or 'cuda', ``arch`` the architecture."""
-
-    backend: str
-    arch: int | str
-    warp_size: int
+from blockscope.driver import GPUTarget
 
 
 class Language:
@@ -66,3 +58,6 @@ class AttrsDescriptor:
 
     def to_dict(self) -> dict[str, Any]:
         return {"arg_properties": self.arg_properties, "cls": self.cls}
+
+
+__all__ = ["AttrsDescriptor", "BaseBackend", "GPUTarget", "Language"]

@@ -15,16 +15,20 @@ from blockscope.cli import arguments, commands
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``blockscope``."""
-    return _dispatch(arguments.blockscope_parser(), argv)
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words and words[0] in arguments.SCRIPT_COMMANDS:
+        words = arguments.protect_script(words, positional=1)
+    return _dispatch(arguments.blockscope_parser(), words)
 
 
 def triton_san_main(argv: Sequence[str] | None = None) -> int:
     """The command ``triton-san``: ``triton-san asan [python] FILE [args]``."""
-    return _dispatch(arguments.triton_san_parser(), argv)
+    words = list(sys.argv[1:] if argv is None else argv)
+    return _dispatch(arguments.triton_san_parser(), arguments.protect_script(words, positional=1))
 
 
-def _dispatch(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> int:
-    options = parser.parse_args(sys.argv[1:] if argv is None else argv)
+def _dispatch(parser: argparse.ArgumentParser, words: Sequence[str]) -> int:
+    options = parser.parse_args(words)
     try:
         return commands.COMMANDS[options.command](options)
     except commands.UsageError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import Any
 
 SCRIPT_HELP = "the Python file, or '-m MODULE', or '-c CODE', then its own arguments"
@@ -45,6 +46,34 @@ def program(text: str) -> str:
     return ",".join(part.strip() for part in parts)
 
 
+SCRIPT_COMMANDS = ("run", "check", "trace", "ir")
+VALUE_OPTIONS = ("-o", "--output", "--checks", "--format", "--max-findings", "--exit-code",
+                 "--bounds")  # fmt: skip
+
+
+def protect_script(words: Sequence[str], positional: int) -> list[str]:
+    """Put '--' before the script, so that argparse leaves '-m', '-c' and what follows alone.
+
+    ``positional`` words without a dash come before the script: the command, or the checks.
+    """
+    words = list(words)
+    place = 0
+    while place < len(words):
+        word = words[place]
+        if word in ("-m", "-c", "--"):
+            break
+        if word.startswith("-") and word != "-":
+            place += 2 if word in VALUE_OPTIONS else 1
+            continue
+        if positional == 0:
+            break
+        positional -= 1
+        place += 1
+    if place < len(words) and words[place] != "--":
+        words.insert(place, "--")
+    return words
+
+
 def _add_script(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("script", nargs=argparse.REMAINDER, metavar="FILE ...", help=SCRIPT_HELP)
 
@@ -57,7 +86,7 @@ def _add_check_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--exit-code", type=exit_code, default=66, metavar="N",
                         help="exit status when there are errors (default 66)")  # fmt: skip
     parser.add_argument("--bounds", choices=["view", "storage"], default="view",
-                        help="storage: allow what is outside a view, inside its storage")  # fmt: skip
+                        help="storage: allow what is outside a view")  # fmt: skip
 
 
 def blockscope_parser() -> argparse.ArgumentParser:

@@ -85,7 +85,7 @@ def _write_report(report: Any, options: argparse.Namespace) -> None:
 
 
 def triton_san(options: argparse.Namespace) -> int:
-    words = options.script
+    words = options.script[1:] if options.script[:1] == ["--"] else options.script
     if words and (words[0] == sys.executable or os.path.basename(words[0]) in _python_names()):
         words = words[1:]
     if not words:

@@ -1,0 +1,265 @@
+"""The commands blockscope and triton-san: running scripts, exit status, reports, wrong use."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+KERNEL = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def add(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets{mask})
+    tl.store(out_ptr + offsets, x + 1, mask=offsets < n)
+
+x = torch.zeros(1000)
+out = torch.empty_like(x)
+add[(4,)](x, out, 1000, BLOCK=256)
+print(float(out.sum()))
+"""
+BAD = KERNEL.format(mask="")
+GOOD = KERNEL.format(mask=", mask=offsets < n, other=0.0")
+
+
+def command(*words, program="main", env=None, cwd=None):
+    variables = {k: v for k, v in os.environ.items() if k != "BLOCKSCOPE_AS_TRITON"}
+    variables.update(env or {})
+    code = f"import sys; from blockscope.cli import {program}; sys.exit({program}())"
+    return subprocess.run(
+        [sys.executable, "-c", code, *map(str, words)],
+        capture_output=True, text=True, env=variables, cwd=cwd, timeout=240,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def script(tmp_path):
+    def write(text, name="script.py"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_text(textwrap.dedent(text))
+        return path
+
+    return write
+
+
+# --- running ------------------------------------------------------------------------------------
+
+
+def test_script_sees_itself_as_python_would_show_it(script):
+    script("value = 42\n", "sub/neighbour.py")
+    path = script(
+        """
+        import sys, os
+        import neighbour
+        assert __name__ == "__main__" and sys.modules["__main__"].neighbour is neighbour
+        assert __file__ == sys.argv[0] and __spec__ is None
+        print(sys.argv[1:], os.path.basename(sys.path[0]))
+        """,
+        "sub/main.py",
+    )
+    done = command("run", path, "--flag", "-o", "x")
+    assert (done.returncode, done.stdout) == (0, "['--flag', '-o', 'x'] sub\n"), done.stderr
+
+
+def test_triton_means_blockscope(script):
+    path = script("import triton; print(type(triton).__name__)")
+    assert command("run", path).stdout == "TritonModule\n"
+
+
+def test_child_processes_see_the_alias_too(script):
+    path = script("import os; print(os.environ['BLOCKSCOPE_AS_TRITON'])")
+    assert command("run", path).stdout == "1\n"
+
+
+@pytest.mark.parametrize(
+    "text, status, error",
+    [
+        ("import sys; sys.exit(3)", 3, ""),
+        ("import sys; sys.exit()", 0, ""),
+        ("import sys; sys.exit('went wrong')", 1, "went wrong\n"),
+        ("raise KeyboardInterrupt", 130, None),
+    ],
+)
+def test_exit_status_is_the_scripts(script, text, status, error):
+    done = command("run", script(text))
+    assert done.returncode == status
+    assert error is None or done.stderr == error
+
+
+def test_traceback_shows_only_the_script(script):
+    path = script("def f():\n    return 1 / 0\nf()\n")
+    done = command("run", path)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "Traceback (most recent call last):\n"
+        f'  File "{path}", line 3, in <module>\n    f()\n'
+        f'  File "{path}", line 2, in f\n    return 1 / 0\n           ~~^~~\n'
+        "ZeroDivisionError: division by zero\n"
+    )
+
+
+def test_syntax_error_is_the_scripts(script):
+    path = script("def f(:\n")
+    done = command("run", path)
+    assert done.returncode == 1
+    assert "SyntaxError" in done.stderr and "blockscope" not in done.stderr.replace(str(path), "")
+
+
+def test_missing_import_is_the_scripts(script):
+    done = command("run", script("import no_such_module_here\n"))
+    assert done.returncode == 1
+    assert "No module named 'no_such_module_here'" in done.stderr
+    assert "cli" not in done.stderr
+
+
+def test_module_and_code(script, tmp_path):
+    script("import sys; print(__name__, sys.argv[1:])", "mod.py")
+    assert command("run", "-m", "mod", "a", cwd=tmp_path).stdout == "__main__ ['a']\n"
+    assert command("run", "-c", "import sys; print(sys.argv)", "a").stdout == "['-c', 'a']\n"
+
+
+def test_folder_with_main(script, tmp_path):
+    script("print('folder')", "app/__main__.py")
+    assert command("run", tmp_path / "app").stdout == "folder\n"
+
+
+def test_step_flag(script):
+    path = script("import os; print(os.environ.get('TRITON_INTERPRET'))")
+    assert command("run", "--step", path).stdout == "1\n"
+
+
+def test_python_m_blockscope(script):
+    path = script("print('hello')")
+    done = subprocess.run(
+        [sys.executable, "-m", "blockscope", "run", str(path)], capture_output=True, text=True
+    )
+    assert done.stdout == "hello\n"
+
+
+# --- wrong use ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "words, text",
+    [
+        ([], "usage: blockscope"),
+        (["fly"], "invalid choice: 'fly'"),
+        (["run"], "no file was named"),
+        (["run", "missing.py"], "there is no file 'missing.py'"),
+        (["run", "--fast", "x.py"], "--fast"),
+        (["run", "-m"], "-m needs an argument"),
+        (["check", "--checks", "msan", "x.py"], "unknown check 'msan', expected asan or tsan"),
+        (["check", "--max-findings", "0", "x.py"], "'0' is no whole number"),
+        (["check", "--exit-code", "300", "x.py"], "'300' is no exit status"),
+        (["check", "--output", "/no/such/folder/r.txt", "x.py"], "there is no folder"),
+        (["trace", "-o", "/no/such/folder/t.h5", "x.py"], "there is no folder"),
+        (["view", "missing.h5"], "there is no file 'missing.h5'"),
+        (["view", "t.h5", "--size", "big"], "'big' is no size such as 1600x1000"),
+        (["view", "t.h5", "--program", "a,b"], "'a,b' is no program such as 3,0,0"),
+    ],
+)
+def test_wrong_use_ends_with_2(words, text):
+    done = command(*words)
+    assert done.returncode == 2 and text in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_triton_san_wrong_use():
+    done = command("asan", program="triton_san_main")
+    assert done.returncode == 2 and "no file was named" in done.stderr
+    done = command("msan", "x.py", program="triton_san_main")
+    assert done.returncode == 2 and "unknown check 'msan'" in done.stderr
+
+
+# --- what needs no script -----------------------------------------------------------------------
+
+
+def test_version():
+    import blockscope
+
+    assert command("--version").stdout == f"blockscope {blockscope.__version__}\n"
+    done = command("--version", program="triton_san_main")
+    assert done.stdout == f"blockscope {blockscope.__version__}\n"
+
+
+def test_doctor_names_what_it_found():
+    done = command("doctor")
+    assert done.returncode == 0, done.stderr
+    for word in ("blockscope", "compiled part", "viewer", "python", "processor", "torch"):
+        assert any(line.startswith(word) for line in done.stdout.splitlines()), word
+
+
+def test_explain():
+    done = command("explain")
+    assert done.returncode == 0
+    first = done.stdout.split()[0]
+    page = command("explain", first)
+    assert page.returncode == 0 and first in page.stdout
+    assert command("explain", f"error[{first}]").stdout == page.stdout
+    wrong = command("explain", first + "x")
+    assert wrong.returncode == 2 and f"did you mean '{first}'?" in wrong.stderr
+
+
+# --- checks, traces, IR -------------------------------------------------------------------------
+
+
+def test_check_of_a_bad_kernel(script):
+    done = command("check", script(BAD))
+    assert done.returncode == 66
+    assert "24.0" not in done.stderr and done.stdout == "1000.0\n"
+    assert "script.py:7:" in done.stderr and "error[oob-load]" in done.stderr
+    assert "\x1b" not in done.stderr
+
+
+def test_check_of_a_good_kernel(script):
+    done = command("check", script(GOOD))
+    assert (done.returncode, done.stdout) == (0, "1000.0\n"), done.stderr
+    assert "error[" not in done.stderr
+
+
+def test_check_exit_code(script):
+    assert command("check", "--exit-code", "0", script(BAD)).returncode == 0
+    assert command("check", "--exit-code", "7", script(BAD)).returncode == 7
+
+
+def test_status_of_a_clean_script_is_its_own(script):
+    assert command("check", script(GOOD + "\nimport sys; sys.exit(5)\n")).returncode == 5
+
+
+def test_findings_count_also_when_the_script_fails(script):
+    assert command("check", script(BAD + "\nassert False\n")).returncode == 66
+
+
+def test_json_report(script, tmp_path):
+    report = tmp_path / "report.json"
+    done = command("check", "--format", "json", "--output", report, script(BAD))
+    assert done.returncode == 66 and done.stdout == "1000.0\n"
+    assert "oob-load" in json.dumps(json.loads(report.read_text()))
+
+
+@pytest.mark.parametrize("word", [["python"], ["python3"], [sys.executable], []])
+def test_triton_san(script, word):
+    done = command("asan", *word, script(BAD), program="triton_san_main")
+    assert done.returncode == 66 and "error[oob-load]" in done.stderr
+    done = command("tsan", *word, script(BAD), program="triton_san_main")
+    assert done.returncode == 0, done.stderr
+
+
+def test_trace(script, tmp_path):
+    h5py = pytest.importorskip("h5py")
+    done = command("trace", "-o", tmp_path / "t.h5", script(GOOD))
+    assert done.returncode == 0, done.stderr
+    with h5py.File(tmp_path / "t.h5") as file:
+        assert len(file)
+
+
+def test_ir(script):
+    done = command("ir", script(GOOD))
+    assert done.returncode == 0, done.stderr
+    assert "// add at " in done.stdout and "tl.load" in done.stdout and "1000.0" in done.stdout
+    assert done.stdout.count("// add at ") == 1

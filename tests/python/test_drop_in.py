@@ -1,0 +1,251 @@
+"""``import triton`` meaning Blockscope: beside another Triton, without one, and under torch."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+# The finder that blockscope.pth installs, for environments that were made without it.
+OFFER = "import blockscope_drop_in\n"
+
+
+def python(code, *, path=(), env=None, check=True):
+    """Run code in a new Python; gives its standard output."""
+    variables = {k: v for k, v in os.environ.items() if k != "BLOCKSCOPE_AS_TRITON"}
+    variables["PYTHONPATH"] = os.pathsep.join(
+        [*map(str, path), *filter(None, [os.environ.get("PYTHONPATH")])]
+    )
+    variables.update(env or {})
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True, text=True, env=variables, timeout=240,
+    )  # fmt: skip
+    if check:
+        assert done.returncode == 0, done.stderr
+    return done.stdout if check else done
+
+
+@pytest.fixture
+def other_triton(tmp_path):
+    """A folder with a package 'triton' that is not ours."""
+    package = tmp_path / "site" / "triton"
+    (package / "runtime").mkdir(parents=True)
+    (package / "__init__.py").write_text("__version__ = '9.9.9'\n")
+    (package / "language.py").write_text("real = True\n")
+    (package / "runtime" / "__init__.py").write_text("real = True\n")
+    (package / "runtime" / "jit.py").write_text("class JITFunction: pass\n")
+    return package.parent
+
+
+def test_import_blockscope_as_triton():
+    code = """
+    import blockscope as triton
+    import blockscope.language as tl
+    assert triton.language is tl and triton.cdiv(5, 4) == 2
+    """
+    python(code)
+
+
+def test_where_there_is_no_other_triton():
+    code = """
+    import triton, triton.language as tl, blockscope
+    from triton.runtime.jit import JITFunction
+    import triton.language.core
+    assert type(triton).__name__ == "TritonModule" and triton.__version__ == "3.7.0"
+    assert tl is blockscope.language and triton.jit is blockscope.jit
+    assert JITFunction is blockscope.runtime.jit.JITFunction
+    assert blockscope.language.__spec__.name == "blockscope.language"
+    assert triton.runtime.jit is blockscope.runtime.jit
+    """
+    python(OFFER + textwrap.dedent(code))
+
+
+def test_another_triton_wins_unasked(other_triton):
+    code = """
+    import triton, triton.language
+    print(triton.__version__, triton.language.real)
+    """
+    assert python(OFFER + textwrap.dedent(code), path=[other_triton]) == "9.9.9 True\n"
+
+
+def test_missing_submodule_of_another_triton_stays_missing(other_triton):
+    code = """
+    import triton
+    try:
+        import triton.testing
+    except ImportError:
+        print("missing")
+    """
+    assert python(OFFER + textwrap.dedent(code), path=[other_triton]) == "missing\n"
+
+
+def test_ours_wins_when_asked_by_the_environment(other_triton):
+    code = """
+    import triton, triton.language as tl
+    print(triton.__version__, tl.__name__)
+    """
+    out = python(
+        OFFER + textwrap.dedent(code), path=[other_triton], env={"BLOCKSCOPE_AS_TRITON": "1"}
+    )
+    assert out == "3.7.0 blockscope.language\n"
+
+
+def test_ours_wins_when_asked_by_a_call(other_triton):
+    code = """
+    import blockscope
+    blockscope.install_as_triton()
+    import triton, triton.language as tl
+    blockscope.install_as_triton()
+    print(triton.__version__, tl.__name__)
+    """
+    assert python(code, path=[other_triton]) == "3.7.0 blockscope.language\n"
+
+
+def test_asking_too_late_is_an_error(other_triton):
+    code = """
+    import triton
+    from blockscope.drop_in import install_as_triton
+    install_as_triton()
+    """
+    done = python(code, path=[other_triton], check=False)
+    assert "RuntimeError: another triton is imported already, from " in done.stderr
+
+
+MODULES = """
+triton.language triton.language.core triton.language.math triton.language.standard
+triton.language.random triton.language.semantic triton.language.extra
+triton.language.extra.libdevice triton.language.extra.cuda triton.language.extra.cuda.libdevice
+triton.language.target_info
+triton.runtime triton.runtime.jit triton.runtime.driver triton.runtime.interpreter
+triton.runtime.autotuner triton.runtime.cache triton.runtime.errors triton.runtime._allocation
+triton.runtime.build
+triton.compiler triton.compiler.compiler triton.compiler.code_generator triton.compiler.errors
+triton.backends triton.backends.compiler triton.backends.driver triton.backends.nvidia
+triton.backends.nvidia.driver triton.backends.nvidia.compiler triton.backends.triton_shared.driver
+triton.backends.cpu.driver
+triton.testing triton.tools triton.tools.tensor_descriptor triton.tools.mxfp triton.knobs
+triton.errors triton.profiler
+""".split()
+
+
+def test_module_paths_that_kernel_files_import():
+    code = f"""
+    import importlib, sys
+    import blockscope
+    for name in {MODULES}:
+        module = importlib.import_module(name)
+        own = "blockscope" + name[len("triton"):]
+        assert sys.modules[own] is module and module.__spec__.name == own, name
+    """
+    python(OFFER + textwrap.dedent(code))
+
+
+def test_names_that_kernel_files_import():
+    code = """
+    from triton import autotune, Config, heuristics, jit, cdiv, next_power_of_2, language
+    from triton import JITFunction, KernelInterface, MockTensor, TensorWrapper, reinterpret
+    from triton import CompilationError, OutOfResources, TritonError, set_allocator, knobs
+    from triton import constexpr_function, must_use_result, compile, testing, runtime
+    from triton.runtime import driver, Autotuner, JITFunction
+    from triton.runtime.driver import driver as inner
+    from triton.runtime.autotuner import OutOfResources, Autotuner, Heuristics
+    from triton.runtime.interpreter import InterpretedFunction
+    from triton.runtime.errors import InterpreterError, PTXASError
+    from triton.compiler import ASTSource, CompiledKernel, make_backend
+    from triton.compiler.errors import CompileTimeAssertionFailure
+    from triton.compiler.compiler import AttrsDescriptor, triton_key
+    from triton.backends.compiler import GPUTarget, BaseBackend
+    from triton.backends.driver import DriverBase, GPUDriver
+    from triton.testing import do_bench, perf_report, Benchmark
+    from triton.tools.tensor_descriptor import TensorDescriptor
+    import triton.runtime.driver as d
+    assert driver.active is d.active is inner.active
+    """
+    python(OFFER + textwrap.dedent(code))
+
+
+@pytest.mark.parametrize(
+    "module, text",
+    [("triton._C.libtriton", "no 'triton._C'"), ("triton.experimental.gluon", "gluon and gsan")],
+)
+def test_what_is_not_offered_says_so(module, text):
+    done = python(f"{OFFER}import {module}", check=False)
+    assert "ImportError" in done.stderr and text in done.stderr
+
+
+def test_profiler_can_be_imported_but_not_used():
+    done = python(f"{OFFER}import triton.profiler as p; p.start('x')", check=False)
+    assert "triton.profiler.start is not supported yet" in done.stderr
+
+
+def test_unknown_name_speaks_of_triton():
+    done = python(f"{OFFER}import triton; triton.no_such_thing", check=False)
+    assert "AttributeError: module 'triton' has no attribute 'no_such_thing'" in done.stderr
+    done = python(f"{OFFER}import triton.no_such_module", check=False)
+    assert "ModuleNotFoundError: No module named 'triton.no_such_module'" in done.stderr
+
+
+def test_import_blockscope_is_quick_and_loads_no_torch():
+    code = """
+    import sys
+    import blockscope
+    assert "torch" not in sys.modules and "numpy" not in sys.modules
+    """
+    python(code)
+
+
+# --- torch --------------------------------------------------------------------------------------
+
+torch = pytest.importorskip("torch")
+
+TORCH_SEES_NOTHING = """
+import torch
+from torch.utils._triton import has_triton, has_triton_package
+assert not has_triton_package() and not has_triton()
+import torch._inductor.runtime.triton_compat as compat
+assert not compat.HAS_TRITON
+import torch.cuda
+torch.cuda.is_available()
+"""
+
+
+@pytest.mark.parametrize("first", ["torch", "triton"])
+def test_torch_sees_no_triton(first):
+    second = "triton" if first == "torch" else "torch"
+    code = f"{OFFER}import {first}\nimport {second}\n{TORCH_SEES_NOTHING}import triton.language\n"
+    python(code)
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_torch_finds_another_triton_only_unasked(other_triton, asked):
+    code = """
+    import torch
+    from torch.utils._triton import has_triton_package
+    print(has_triton_package())
+    import triton
+    print(triton.__version__)
+    """
+    out = python(
+        OFFER + textwrap.dedent(code),
+        path=[other_triton],
+        env={"BLOCKSCOPE_AS_TRITON": str(int(asked))},
+    )
+    assert out.split() == (["False", "3.7.0"] if asked else ["True", "9.9.9"])
+
+
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_torch_compile_works(backend, tmp_path):
+    if backend == "inductor" and not any(
+        os.access(os.path.join(folder, "g++"), os.X_OK) for folder in os.get_exec_path()
+    ):
+        pytest.skip("torch's inductor needs g++, which is not installed")
+    code = f"""
+    import triton, torch
+    f = torch.compile(lambda x: torch.sin(x) * 2, backend={backend!r})
+    x = torch.randn(64)
+    torch.testing.assert_close(f(x), torch.sin(x) * 2)
+    """
+    cache = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path)}
+    python(OFFER + textwrap.dedent(code), env=cache)

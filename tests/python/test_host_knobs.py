@@ -1,0 +1,183 @@
+"""Settings: environment, Python values, scopes; hooks; the cache folder; small host functions."""
+
+import os
+import pickle
+
+import pytest
+from blockscope import errors, host, knobs
+from blockscope.runtime import cache
+
+GROUPS = ("build", "redis", "cache", "compilation", "autotuning", "runtime", "language", "nvidia",
+          "amd", "proton")  # fmt: skip
+
+
+def test_there_are_58_knobs_in_10_groups():
+    assert sum(len(getattr(knobs, group).knobs) for group in GROUPS) == 58
+
+
+def test_every_knob_has_its_own_variable():
+    keys = [k.key for g in GROUPS for k in getattr(knobs, g).knob_descriptors.values()]
+    assert len(set(keys)) == len(keys)
+
+
+def test_environment_decides_until_python_does(monkeypatch):
+    monkeypatch.delenv("TRITON_ALWAYS_COMPILE", raising=False)
+    assert knobs.compilation.always_compile is False
+    monkeypatch.setenv("TRITON_ALWAYS_COMPILE", "on")
+    assert knobs.compilation.always_compile is True
+    with knobs.compilation.scope():
+        knobs.compilation.always_compile = False
+        assert os.environ["TRITON_ALWAYS_COMPILE"] == "0"
+        assert knobs.compilation.always_compile is False
+    assert knobs.compilation.always_compile is True
+    assert os.environ["TRITON_ALWAYS_COMPILE"] == "on"
+
+
+def test_env_and_reset_forget_the_python_value(monkeypatch):
+    monkeypatch.setenv("TRITON_REDIS_PORT", "1")
+    with knobs.redis.scope():
+        knobs.redis.port = 2
+        os.environ["TRITON_REDIS_PORT"] = "3"
+        assert knobs.redis.port == 2
+        knobs.redis.port = knobs.env
+        assert knobs.redis.port == 3
+        knobs.redis.port = 4
+        os.environ["TRITON_REDIS_PORT"] = "5"
+        assert knobs.redis.reset().port == 5
+
+
+def test_copy_is_independent(monkeypatch):
+    with knobs.autotuning.scope():
+        copy = knobs.autotuning.copy()
+        knobs.propagate_env = False
+        try:
+            copy.print = True
+        finally:
+            knobs.propagate_env = True
+        assert copy.print is True and knobs.autotuning.print is False
+
+
+def test_none_removes_the_variable(monkeypatch):
+    monkeypatch.setenv("CC", "gcc")
+    with knobs.build.scope():
+        knobs.build.cc = None
+        assert "CC" not in os.environ and knobs.build.cc is None
+    assert knobs.build.cc == "gcc"
+
+
+def test_bad_values_name_the_variable(monkeypatch):
+    monkeypatch.setenv("TRITON_REDIS_PORT", "many")
+    with pytest.raises(ValueError, match="TRITON_REDIS_PORT is 'many': expected a whole number"):
+        knobs.redis.port  # noqa: B018
+    monkeypatch.setenv("TRITON_INTERPRET", "perhaps")
+    with pytest.raises(ValueError, match="TRITON_INTERPRET is 'perhaps': expected 0 or 1"):
+        knobs.runtime.interpret  # noqa: B018
+
+
+def test_class_knob(monkeypatch):
+    monkeypatch.setenv("TRITON_CACHE_MANAGER", "blockscope.runtime.cache:FileCacheManager")
+    assert knobs.cache.manager_class is cache.FileCacheManager
+    monkeypatch.setenv("TRITON_CACHE_MANAGER", "nowhere")
+    with pytest.raises(ValueError, match="expected MODULE:CLASS"):
+        knobs.cache.manager_class  # noqa: B018
+
+
+def test_refresh(monkeypatch):
+    monkeypatch.setenv("TRITON_DEBUG", "1")
+    knobs.refresh_knobs()
+    assert knobs.runtime.debug is True
+    monkeypatch.delenv("TRITON_DEBUG")
+    knobs.refresh_knobs()
+    assert knobs.runtime.debug is False
+
+
+def test_hook_chain():
+    calls = []
+    chain = knobs.HookChain()
+    assert not chain
+    first = lambda x: calls.append(("first", x))
+    chain.add(first)
+    chain.add(first)
+    chain.add(lambda x: calls.append(("second", x)))
+    chain(1)
+    assert calls == [("first", 1), ("second", 1)]
+    chain.remove(first)
+    chain.remove(first)
+    assert len(chain.calls) == 1
+    backwards = knobs.HookChain(reversed=True)
+    order = []
+    backwards.add(lambda: order.append(1))
+    backwards.add(lambda: order.append(2))
+    backwards()
+    assert order == [2, 1]
+
+
+def test_lazy_dict():
+    data = knobs.LazyDict({"name": "kernel"})
+    data.add(lambda x: {"flops": x * 2}, (3,))
+    assert data["flops"] == 6 and data.get() == {"name": "kernel", "flops": 6}
+
+
+def test_cache_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    manager = cache.get_cache_manager("00ff")
+    assert manager.get_file("a.json") is None
+    path = manager.put("text", "a.json", binary=False)
+    assert manager.get_file("a.json") == path and open(path).read() == "text"
+    manager.put(b"new", "a.json")
+    assert open(path, "rb").read() == b"new"
+    manager.put_group("g", {"a.json": path, "gone": str(tmp_path / "gone")})
+    assert manager.get_group("g") == {"a.json": path}
+    assert manager.get_group("other") is None
+    assert not list(tmp_path.rglob(".partial-*"))
+
+
+def test_cdiv_and_next_power_of_2():
+    assert [host.cdiv(n, 4) for n in (0, 1, 4, 5)] == [0, 1, 1, 2]
+    assert [host.next_power_of_2(n) for n in (0, 1, 2, 3, 1000, 1 << 40)] == [
+        0, 1, 2, 4, 1024, 1 << 40,
+    ]  # fmt: skip
+    assert host.next_power_of_2(5.0) == 8
+    with pytest.raises(TypeError, match="expected a whole number"):
+        host.next_power_of_2("5")
+
+
+def test_allocator():
+    with pytest.raises(RuntimeError, match="no allocator is set"):
+        host.get_allocator()(1, 1, None)
+    host.set_allocator(lambda size, alignment, stream: bytearray(size))
+    try:
+        assert len(host.get_allocator()(3, 1, None)) == 3
+    finally:
+        host.set_allocator(None)
+    with pytest.raises(TypeError, match="set_allocator got int"):
+        host.set_allocator(3)
+
+
+def test_interpret_mode(monkeypatch):
+    with knobs.runtime.scope():
+        host.set_interpret_mode(True)
+        assert knobs.runtime.interpret is True and os.environ["TRITON_INTERPRET"] == "1"
+        host.set_interpret_mode(False)
+        assert knobs.runtime.interpret is False
+
+
+def test_errors():
+    error = errors.OutOfResources(300, 200, "shared memory")
+    assert str(error).startswith(
+        "out of resource: shared memory, required: 300, hardware limit: 200"
+    )
+    assert isinstance(errors.CompileTimeAssertionFailure("x"), errors.CompilationError)
+    assert isinstance(errors.UnsupportedLanguageConstruct("x"), errors.TritonError)
+    for original in (error, errors.CompilationError("a.py:1:2: error: x"), errors.PTXASError("y"),
+                     errors.SanitizerError("z"), errors.InterpreterError("i")):  # fmt: skip
+        assert str(pickle.loads(pickle.dumps(original))) == str(original)
+
+
+def test_compilation_error_with_tritons_arguments():
+    import ast
+
+    source = "def k():\n  x = 1 < 2 < 3\n"
+    node = ast.parse(source).body[0].body[0].value
+    error = errors.CompilationError(source, node, "no chains")
+    assert str(error) == "at 2:7: no chains\n    x = 1 < 2 < 3\n        ^"
