@@ -1,0 +1,159 @@
+// CSV of each panel's table.
+#include "viz/model/csv.h"
+
+#include <algorithm>
+
+namespace blockscope {
+namespace {
+
+std::string quoted(const std::string &text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos)
+    return text;
+  std::string result = "\"";
+  for (const char each : text)
+    result += each == '"' ? "\"\"" : std::string(1, each);
+  return result + "\"";
+}
+
+std::string joined(const std::vector<std::string> &fields) {
+  std::string line;
+  for (size_t at = 0; at < fields.size(); ++at)
+    line += (at > 0 ? "," : "") + quoted(fields[at]);
+  return line + "\n";
+}
+
+std::vector<std::string> countFields(const AccessCounts &counts) {
+  return {std::to_string(counts.loads), std::to_string(counts.stores),
+          std::to_string(counts.atomics), std::to_string(counts.outside)};
+}
+
+std::string elementRow(const TensorLayout &layout, int64_t slot, const ElementCounts &counts,
+                       bool inside) {
+  std::vector<std::string> fields;
+  for (const int64_t index : layout.indexOf(slot))
+    fields.push_back(std::to_string(index));
+  fields.insert(fields.end(),
+                {std::to_string(layout.offsetBytesOf(slot)), std::to_string(counts.loads),
+                 std::to_string(counts.stores), std::to_string(counts.atomics), inside ? "1" : "0"});
+  return joined(fields);
+}
+
+std::string elementTable(const TraceModel &model, int argument) {
+  const TensorLayout &layout = model.layout(argument);
+  const HeatMap &heat = model.heat(argument);
+  std::vector<std::string> header;
+  for (size_t dim = 0; dim < layout.shape().size(); ++dim)
+    header.push_back("index" + std::to_string(dim));
+  header.insert(header.end(), {"byte_offset", "loads", "stores", "atomics", "inside"});
+  std::string text = joined(header);
+  for (int64_t slot = 0; slot < layout.slotCount(); ++slot)
+    if (heat.value(slot, HeatMode::Both) > 0)
+      text += elementRow(layout, slot, heat.at(slot), true);
+  for (const OutsidePlace &place : heat.outside())
+    text += elementRow(layout, place.slot, place.counts, false);
+  return text;
+}
+
+std::string programTable(const TraceModel &model) {
+  std::string text = "program,x,y,z,accesses,outside\n";
+  for (size_t program = 0; program < model.programCounts().size(); ++program) {
+    const auto at = model.programIndex(static_cast<int64_t>(program));
+    const ProgramCounts &counts = model.programCounts()[program];
+    text += joined({std::to_string(program), std::to_string(at[0]), std::to_string(at[1]),
+                    std::to_string(at[2]), std::to_string(counts.accesses),
+                    std::to_string(counts.outside)});
+  }
+  return text;
+}
+
+std::string pathOf(const TraceModel &model, int source) {
+  return source >= 0 ? model.sources()[static_cast<size_t>(source)].path : "";
+}
+
+std::string opTable(const TraceModel &model) {
+  std::string text = "op,name,file,line,column,variable,loads,stores,atomics,outside,masked\n";
+  const auto &ops = model.launch().ops;
+  for (size_t index = 0; index < ops.size(); ++index) {
+    std::vector<std::string> fields = {std::to_string(index), ops[index].name,
+                                       pathOf(model, ops[index].source),
+                                       std::to_string(ops[index].line),
+                                       std::to_string(ops[index].column), ops[index].variable};
+    const auto counts = countFields(model.opCounts()[index]);
+    fields.insert(fields.end(), counts.begin(), counts.end());
+    fields.push_back(std::to_string(model.opCounts()[index].masked));
+    text += joined(fields);
+  }
+  return text;
+}
+
+std::string lineTable(const TraceModel &model, int source) {
+  std::string text = "file,line,loads,stores,atomics,outside,findings\n";
+  std::vector<int> lines;
+  for (const TraceOp &op : model.launch().ops)
+    if (op.source == source)
+      lines.push_back(op.line);
+  for (const TraceFinding &finding : model.launch().findings)
+    if (finding.source == source)
+      lines.push_back(finding.line);
+  std::sort(lines.begin(), lines.end());
+  lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+  for (const int line : lines) {
+    std::vector<std::string> fields = {pathOf(model, source), std::to_string(line)};
+    const auto counts = countFields(model.lineCounts(source, line));
+    fields.insert(fields.end(), counts.begin(), counts.end());
+    fields.push_back(std::to_string(model.findingsOfLine(source, line).size()));
+    text += joined(fields);
+  }
+  return text;
+}
+
+std::string findingTable(const TraceModel &model) {
+  std::string text = "severity,code,file,line,column,program,argument,count,message\n";
+  for (const TraceFinding &finding : model.launch().findings)
+    text += joined({finding.severity, finding.code, pathOf(model, finding.source),
+                    std::to_string(finding.line), std::to_string(finding.column),
+                    std::to_string(finding.program),
+                    finding.argument >= 0
+                        ? model.launch().arguments[static_cast<size_t>(finding.argument)].name
+                        : "",
+                    std::to_string(finding.count), finding.message});
+  return text;
+}
+
+} // namespace
+
+std::string csvOf(const TraceModel &model, const Selection &selection, PanelKind panel) {
+  switch (panel) {
+  case PanelKind::Heatmap:
+    return selection.tensor >= 0 ? elementTable(model, selection.tensor) : "";
+  case PanelKind::Programs:
+    return programTable(model);
+  case PanelKind::Ops:
+    return opTable(model);
+  case PanelKind::Source:
+    return lineTable(model, selection.source);
+  case PanelKind::Findings:
+    return findingTable(model);
+  }
+  return "";
+}
+
+std::string csvName(const TraceModel &model, const Selection &selection, PanelKind panel) {
+  switch (panel) {
+  case PanelKind::Heatmap:
+    return selection.tensor >= 0
+               ? model.launch().arguments[static_cast<size_t>(selection.tensor)].name
+               : "none";
+  case PanelKind::Programs:
+    return "programs";
+  case PanelKind::Ops:
+    return "ops";
+  case PanelKind::Source:
+    return "lines";
+  case PanelKind::Findings:
+    return "findings";
+  }
+  return "";
+}
+
+} // namespace blockscope

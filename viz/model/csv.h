@@ -1,0 +1,16 @@
+// Tables of the viewer as comma-separated text.
+#pragma once
+
+#include "viz/model/selection.h"
+
+#include <string>
+
+namespace blockscope {
+
+/// The table behind a panel: touched elements of the chosen tensor, programs, ops, lines or findings.
+std::string csvOf(const TraceModel &model, const Selection &selection, PanelKind panel);
+
+/// What the table is called in a file name: "x_ptr", "programs".
+std::string csvName(const TraceModel &model, const Selection &selection, PanelKind panel);
+
+} // namespace blockscope

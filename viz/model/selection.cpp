@@ -1,0 +1,139 @@
+// How choices in one panel carry over to the others.
+#include "viz/model/selection.h"
+
+#include <algorithm>
+
+namespace blockscope {
+
+Selection firstSelection(const TraceModel &model) {
+  Selection selection;
+  const auto &findings = model.launch().findings;
+  for (const TraceFinding &finding : findings)
+    if (selection.tensor < 0 && finding.argument >= 0 &&
+        model.launch().arguments[static_cast<size_t>(finding.argument)].isTensor())
+      selection.tensor = finding.argument;
+  uint64_t most = 0;
+  if (selection.tensor < 0)
+    for (const int tensor : model.tensors()) {
+      const AccessCounts &counts = model.argumentCounts()[static_cast<size_t>(tensor)];
+      if (selection.tensor < 0 || counts.outside > 0 || counts.total() > most) {
+        selection.tensor = tensor;
+        most = counts.outside > 0 ? UINT64_MAX : counts.total();
+      }
+    }
+  for (size_t op = 0; op < model.launch().ops.size() && selection.line == 0; ++op)
+    if (model.launch().ops[op].source >= 0 && model.opCounts()[op].blocks > 0) {
+      selection.source = model.launch().ops[op].source;
+      break;
+    }
+  return selection;
+}
+
+void selectTensor(const TraceModel &model, Selection &selection, int argument) {
+  if (argument < 0 || argument == selection.tensor ||
+      argument >= static_cast<int>(model.launch().arguments.size()) ||
+      !model.launch().arguments[static_cast<size_t>(argument)].isTensor())
+    return;
+  selection.tensor = argument;
+  selection.cell.reset();
+  selection.slice = -1;
+  selection.isFitted = true;
+  // An op that never touches this tensor would light nothing.
+  if (selection.op >= 0 && model.tensorOfOp(selection.op) != argument)
+    selection.op = -1;
+}
+
+void selectProgram(const TraceModel &model, Selection &selection, int64_t program) {
+  selection.program =
+      program < 0 ? -1 : std::min(program, model.launch().programCount() - 1);
+}
+
+void selectOp(const TraceModel &model, Selection &selection, int32_t op) {
+  if (op < 0 || op >= static_cast<int32_t>(model.launch().ops.size())) {
+    selection.op = -1;
+    return;
+  }
+  selectTensor(model, selection, model.tensorOfOp(op));
+  const TraceOp &chosen = model.launch().ops[static_cast<size_t>(op)];
+  selection.op = op;
+  if (chosen.source >= 0) {
+    selection.source = chosen.source;
+    selection.line = chosen.line;
+  }
+  selection.scrollsToChoice = true;
+}
+
+void selectLine(const TraceModel &model, Selection &selection, int source, int line) {
+  selection.op = -1;
+  const auto &ops = model.launch().ops;
+  for (size_t op = 0; op < ops.size(); ++op)
+    if (ops[op].source == source && ops[op].line == line && model.opCounts()[op].blocks > 0) {
+      selectOp(model, selection, static_cast<int32_t>(op));
+      break;
+    }
+  selection.source = source;
+  selection.line = line;
+  selection.scrollsToChoice = true;
+}
+
+void selectFinding(const TraceModel &model, Selection &selection, int finding) {
+  const auto &findings = model.launch().findings;
+  if (finding < 0 || finding >= static_cast<int>(findings.size())) {
+    selection.finding = -1;
+    return;
+  }
+  const TraceFinding &chosen = findings[static_cast<size_t>(finding)];
+  selection.finding = finding;
+  selectOp(model, selection, chosen.op);
+  selectTensor(model, selection, chosen.argument);
+  selectProgram(model, selection, chosen.program);
+  if (chosen.source >= 0) {
+    selection.source = chosen.source;
+    selection.line = chosen.line;
+  }
+  selection.scrollsToChoice = true;
+}
+
+void selectCell(const TraceModel &model, Selection &selection, Cell cell) {
+  if (selection.tensor < 0)
+    return;
+  const Region &content = model.outsideCells(selection.tensor, selection.slice).content;
+  cell.row = std::clamp(cell.row, static_cast<int64_t>(content.top),
+                        static_cast<int64_t>(content.bottom) - 1);
+  cell.column = std::clamp(cell.column, static_cast<int64_t>(content.left),
+                           static_cast<int64_t>(content.right) - 1);
+  selection.cell = cell;
+}
+
+void selectSlice(const TraceModel &model, Selection &selection, int64_t slice) {
+  if (selection.tensor < 0)
+    return;
+  const int64_t count = model.plane(selection.tensor, -1).sliceCount();
+  if (count <= 1)
+    return;
+  selection.slice = std::clamp<int64_t>(slice, -1, count - 1);
+  selection.cell.reset();
+  selection.isFitted = true;
+}
+
+void clearSelection(Selection &selection) {
+  selection.program = -1;
+  selection.op = -1;
+  selection.line = 0;
+  selection.finding = -1;
+  selection.cell.reset();
+}
+
+std::optional<int64_t> slotAt(const TraceModel &model, const Selection &selection, Cell cell) {
+  if (selection.tensor < 0)
+    return std::nullopt;
+  const Plane &plane = model.plane(selection.tensor, selection.slice);
+  if (plane.contains(cell))
+    return plane.slotOf(cell);
+  for (const OutsideCell &each : model.outsideCells(selection.tensor, selection.slice).cells)
+    if (each.cell == cell)
+      return each.place.slot;
+  return std::nullopt;
+}
+
+} // namespace blockscope

@@ -1,0 +1,348 @@
+// Opening a launch and answering questions about it.
+#include "viz/model/trace_model.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace blockscope {
+namespace {
+
+constexpr int64_t kMaxPrograms = int64_t{1} << 26;
+constexpr size_t kRowsPerBlock = 4096;
+
+uint32_t saturatingAdd(uint32_t value, uint64_t more) {
+  return static_cast<uint32_t>(
+      std::min<uint64_t>(value + more, std::numeric_limits<uint32_t>::max()));
+}
+
+void add(AccessCounts &counts, const TraceRun &run, uint64_t elements, uint64_t outside) {
+  switch (run.kind) {
+  case TraceAccessKind::Read:
+    counts.loads += elements;
+    break;
+  case TraceAccessKind::Write:
+    counts.stores += elements;
+    break;
+  case TraceAccessKind::Atomic:
+    counts.atomics += elements;
+    break;
+  }
+  counts.outside += outside;
+  counts.masked += run.maskedLanes;
+  counts.blocks += (run.flags & kTraceFirstOfBlock) != 0 ? 1 : 0;
+}
+
+/// Bytes from the lowest to one past the highest that a run touches.
+std::pair<int64_t, int64_t> extentOf(const TraceRun &run) {
+  const int64_t inner = (int64_t{run.innerCount} - 1) * run.innerStrideBytes;
+  const int64_t outer = (int64_t{run.outerCount} - 1) * run.outerStrideBytes;
+  return {run.offsetBytes + std::min<int64_t>(0, inner) + std::min<int64_t>(0, outer),
+          run.offsetBytes + std::max<int64_t>(0, inner) + std::max<int64_t>(0, outer) +
+              std::max<int64_t>(1, run.elementBytes)};
+}
+
+/// How many of `count` accesses of `width` bytes at offset, offset + stride, ... touch [begin, end).
+uint64_t countTouching(int64_t offset, int64_t stride, int64_t count, int64_t width, int64_t begin,
+                       int64_t end) {
+  if (count <= 0)
+    return 0;
+  if (stride < 0)
+    return countTouching(offset + (count - 1) * stride, -stride, count, width, begin, end);
+  if (stride == 0)
+    return offset < end && offset + width > begin ? static_cast<uint64_t>(count) : 0;
+  const int64_t first = std::max<int64_t>(0, floorDivide(begin - width - offset, stride) + 1);
+  const int64_t last = std::min<int64_t>(count - 1, floorDivide(end - 1 - offset, stride));
+  return last >= first ? static_cast<uint64_t>(last - first + 1) : 0;
+}
+
+} // namespace
+
+struct TraceModel::FootprintCache {
+  int argument;
+  RunFilter filter;
+  HeatMap heat;
+  std::map<int64_t, ReducedPlanes> reduced; ///< by slice
+};
+
+TraceModel::TraceModel() = default;
+TraceModel::~TraceModel() = default;
+
+AccessCounts &AccessCounts::operator+=(const AccessCounts &other) {
+  loads += other.loads;
+  stores += other.stores;
+  atomics += other.atomics;
+  outside += other.outside;
+  masked += other.masked;
+  blocks += other.blocks;
+  return *this;
+}
+
+std::unique_ptr<TraceModel> TraceModel::open(const std::string &path, size_t launch,
+                                             std::string &error) {
+  const std::unique_ptr<TraceReader> reader = TraceReader::open(path, error);
+  if (!reader)
+    return nullptr;
+  if (reader->launchCount() == 0) {
+    error = "trace file '" + path + "': holds no launch; was a kernel launched while it recorded?";
+    return nullptr;
+  }
+  std::optional<TraceLaunch> tables = reader->readLaunch(launch, error);
+  if (!tables)
+    return nullptr;
+  if (tables->programCount() > kMaxPrograms) {
+    error = "trace file '" + path + "': has " + std::to_string(tables->programCount()) +
+            " programs, at most " + std::to_string(kMaxPrograms) + " can be shown";
+    return nullptr;
+  }
+  std::optional<TraceAccesses> accesses = reader->readAccesses(launch, *tables, error);
+  if (!accesses)
+    return nullptr;
+  auto model = std::make_unique<TraceModel>();
+  model->path_ = path;
+  model->launchCount_ = reader->launchCount();
+  model->launchIndex_ = launch;
+  model->launch_ = std::move(*tables);
+  model->accesses_ = std::move(*accesses);
+  model->sources_ = reader->sources();
+  model->summarize();
+  return model;
+}
+
+uint64_t TraceModel::outsideElements(const TraceRun &run) const {
+  const uint64_t elements = uint64_t{run.innerCount} * run.outerCount;
+  if (run.argument < 0 || elements == 0)
+    return 0;
+  const TensorLayout &layout = this->layout(run.argument);
+  const int64_t begin = layout.offsetBytesOf(0);
+  const int64_t end = layout.offsetBytesOf(layout.slotCount());
+  const auto [lowest, highest] = extentOf(run);
+  if (lowest >= begin && highest <= end && layout.isDense())
+    return 0;
+  if (highest <= begin || lowest >= end)
+    return elements;
+  uint64_t outside = 0;
+  for (int64_t row = 0; row < run.outerCount; ++row)
+    for (int64_t column = 0; column < run.innerCount; ++column) {
+      const int64_t at =
+          run.offsetBytes + row * run.outerStrideBytes + column * run.innerStrideBytes;
+      const int64_t last = at + std::max<int64_t>(1, run.elementBytes) - 1;
+      outside += layout.isElement(layout.slotOf(at)) && layout.isElement(layout.slotOf(last)) ? 0 : 1;
+    }
+  return outside;
+}
+
+void TraceModel::summarize() {
+  for (size_t index = 0; index < launch_.arguments.size(); ++index) {
+    layouts_.emplace_back(launch_.arguments[index]);
+    if (launch_.arguments[index].isTensor())
+      tensors_.push_back(static_cast<int>(index));
+  }
+  opCounts_.resize(launch_.ops.size());
+  argumentCounts_.resize(launch_.arguments.size());
+  programCounts_.resize(static_cast<size_t>(launch_.programCount()));
+  for (size_t row = 0; row < accesses_.rows; ++row) {
+    const TraceRun run = accesses_[row];
+    const uint64_t elements = uint64_t{run.innerCount} * run.outerCount;
+    const uint64_t outside = outsideElements(run);
+    add(opCounts_[run.op], run, elements, outside);
+    if (run.argument >= 0)
+      add(argumentCounts_[static_cast<size_t>(run.argument)], run, elements, outside);
+    else
+      strayAccesses_ += elements;
+    ProgramCounts &program = programCounts_[run.program];
+    program.accesses = saturatingAdd(program.accesses, elements);
+    program.outside = saturatingAdd(program.outside, run.argument >= 0 ? outside : elements);
+    if (segments_.empty() || segments_.back().second != run.program)
+      segments_.emplace_back(row, run.program);
+  }
+  for (const AccessCounts &counts : opCounts_)
+    total_ += counts;
+  segmentsByProgram_.resize(segments_.size());
+  std::iota(segmentsByProgram_.begin(), segmentsByProgram_.end(), 0U);
+  std::sort(segmentsByProgram_.begin(), segmentsByProgram_.end(),
+            [this](uint32_t left, uint32_t right) {
+              return std::make_pair(segments_[left].second, left) <
+                     std::make_pair(segments_[right].second, right);
+            });
+  assignTensorsToOps();
+}
+
+void TraceModel::assignTensorsToOps() {
+  std::map<std::pair<int, int>, uint64_t> rows;
+  // Runs of one op mostly reach one tensor: the pair is looked up only when it changes.
+  for (size_t row = 0, end = 0; row < accesses_.rows; row = end) {
+    while (end < accesses_.rows && accesses_.op[end] == accesses_.op[row] &&
+           accesses_.argument[end] == accesses_.argument[row])
+      ++end;
+    rows[{accesses_.op[row], accesses_.argument[row]}] += end - row;
+  }
+  tensorOfOp_.assign(launch_.ops.size(), -1);
+  std::vector<uint64_t> most(launch_.ops.size(), 0);
+  for (const auto &[pair, count] : rows)
+    if (pair.second >= 0 && count > most[static_cast<size_t>(pair.first)]) {
+      most[static_cast<size_t>(pair.first)] = count;
+      tensorOfOp_[static_cast<size_t>(pair.first)] = pair.second;
+    }
+}
+
+AccessCounts TraceModel::lineCounts(int source, int line) const {
+  AccessCounts counts;
+  for (size_t op = 0; op < launch_.ops.size(); ++op)
+    if (launch_.ops[op].source == source && launch_.ops[op].line == line)
+      counts += opCounts_[op];
+  return counts;
+}
+
+std::vector<size_t> TraceModel::findingsOfLine(int source, int line) const {
+  std::vector<size_t> numbers;
+  for (size_t index = 0; index < launch_.findings.size(); ++index)
+    if (launch_.findings[index].source == source && launch_.findings[index].line == line)
+      numbers.push_back(index);
+  return numbers;
+}
+
+TraceModel::RowRanges TraceModel::rowsOf(int64_t program) const {
+  if (program < 0)
+    return {{0, accesses_.rows}};
+  const auto wanted = static_cast<uint32_t>(program);
+  auto at = std::lower_bound(
+      segmentsByProgram_.begin(), segmentsByProgram_.end(), wanted,
+      [this](uint32_t segment, uint32_t value) { return segments_[segment].second < value; });
+  RowRanges ranges;
+  for (; at != segmentsByProgram_.end() && segments_[*at].second == wanted; ++at)
+    ranges.emplace_back(segments_[*at].first, *at + 1 < segments_.size()
+                                                  ? segments_[*at + 1].first
+                                                  : accesses_.rows);
+  return ranges;
+}
+
+std::vector<AccessCounts> TraceModel::opCountsOf(int64_t program) const {
+  std::vector<AccessCounts> counts(launch_.ops.size());
+  for (const auto &[begin, end] : rowsOf(program))
+    for (size_t row = begin; row < end; ++row) {
+      const TraceRun run = accesses_[row];
+      add(counts[run.op], run, uint64_t{run.innerCount} * run.outerCount, outsideElements(run));
+    }
+  return counts;
+}
+
+std::array<int64_t, 3> TraceModel::programIndex(int64_t program) const {
+  const auto &grid = launch_.grid;
+  return {program % grid[0], program / grid[0] % grid[1], program / grid[0] / grid[1]};
+}
+
+const HeatMap &TraceModel::heat(int argument) const {
+  const auto found = heats_.find(argument);
+  if (found != heats_.end())
+    return found->second;
+  return heats_
+      .emplace(argument, HeatMap(layout(argument), accesses_, argument, {}, {{0, accesses_.rows}}))
+      .first->second;
+}
+
+const HeatMap &TraceModel::footprint(int argument, RunFilter filter) const {
+  if (!footprint_ || footprint_->argument != argument || !(footprint_->filter == filter))
+    footprint_ = std::make_unique<FootprintCache>(FootprintCache{
+        argument, filter,
+        HeatMap(layout(argument), accesses_, argument, filter, rowsOf(filter.program)), {}});
+  return footprint_->heat;
+}
+
+const Plane &TraceModel::plane(int argument, int64_t slice) const {
+  return planes_.try_emplace({argument, slice}, layout(argument), slice).first->second;
+}
+
+const OutsideCells &TraceModel::outsideCells(int argument, int64_t slice) const {
+  const auto found = outsideCells_.find({argument, slice});
+  if (found != outsideCells_.end())
+    return found->second;
+  return outsideCells_
+      .emplace(std::make_pair(argument, slice), placeOutside(plane(argument, slice), heat(argument)))
+      .first->second;
+}
+
+ReducedPlanes &TraceModel::reduced(int argument, int64_t slice, HeatMode mode) const {
+  return reduced_
+      .try_emplace({argument, slice, mode}, plane(argument, slice), heat(argument), mode)
+      .first->second;
+}
+
+ReducedPlanes &TraceModel::reducedFootprint(int argument, int64_t slice, RunFilter filter) const {
+  const HeatMap &heat = footprint(argument, filter);
+  return footprint_->reduced.try_emplace(slice, plane(argument, slice), heat, HeatMode::Both)
+      .first->second;
+}
+
+const std::vector<TraceModel::RowBlock> &TraceModel::rowBlocks(int argument) const {
+  const auto [entry, isNew] = rowBlocks_.try_emplace(argument);
+  std::vector<RowBlock> &blocks = entry->second;
+  if (!isNew)
+    return blocks;
+  for (size_t begin = 0; begin < accesses_.rows; begin += kRowsPerBlock) {
+    RowBlock block{begin, std::min(begin + kRowsPerBlock, accesses_.rows),
+                   std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
+    for (size_t row = block.begin; row < block.end; ++row) {
+      if (accesses_.argument[row] != argument)
+        continue;
+      const auto [lowest, highest] = extentOf(accesses_[row]);
+      block.lowest = std::min(block.lowest, lowest);
+      block.highest = std::max(block.highest, highest);
+    }
+    if (block.lowest < block.highest)
+      blocks.push_back(block);
+  }
+  return blocks;
+}
+
+const ElementStory &TraceModel::storyOf(int argument, int64_t slot) const {
+  if (!story_ || std::get<0>(*story_) != argument || std::get<1>(*story_) != slot)
+    story_ = {argument, slot, makeStory(argument, slot)};
+  return std::get<2>(*story_);
+}
+
+ElementStory TraceModel::makeStory(int argument, int64_t slot) const {
+  ElementStory story;
+  const TensorLayout &layout = this->layout(argument);
+  const int64_t begin = layout.offsetBytesOf(slot);
+  const int64_t end = begin + layout.elementBytes();
+  std::map<int32_t, uint64_t> ops;
+  for (const RowBlock &block : rowBlocks(argument)) {
+    if (block.highest <= begin || block.lowest >= end)
+      continue;
+    for (size_t row = block.begin; row < block.end; ++row) {
+      const int64_t offset = accesses_.offsetBytes[row];
+      if (accesses_.argument[row] != argument)
+        continue;
+      if (offset >= end && accesses_.innerStrideBytes[row] >= 0 &&
+          accesses_.outerStrideBytes[row] >= 0)
+        continue;
+      const TraceRun run = accesses_[row];
+      const auto [lowest, highest] = extentOf(run);
+      if (highest <= begin || lowest >= end)
+        continue;
+      uint64_t hits = 0;
+      for (int64_t outer = 0; outer < run.outerCount; ++outer)
+        hits += countTouching(offset + outer * run.outerStrideBytes, run.innerStrideBytes,
+                              run.innerCount, std::max<int64_t>(1, run.elementBytes), begin, end);
+      if (hits == 0)
+        continue;
+      (run.kind == TraceAccessKind::Read    ? story.counts.loads
+       : run.kind == TraceAccessKind::Write ? story.counts.stores
+                                            : story.counts.atomics) += static_cast<uint32_t>(hits);
+      ops[run.op] += hits;
+      if (story.programs.empty() || story.programs.back() != run.program)
+        story.programs.push_back(run.program);
+    }
+  }
+  story.ops.assign(ops.begin(), ops.end());
+  std::sort(story.programs.begin(), story.programs.end());
+  story.programs.erase(std::unique(story.programs.begin(), story.programs.end()),
+                       story.programs.end());
+  story.programCount = story.programs.size();
+  if (story.programs.size() > ElementStory::kMaxPrograms)
+    story.programs.resize(ElementStory::kMaxPrograms);
+  return story;
+}
+
+} // namespace blockscope

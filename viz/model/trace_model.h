@@ -1,0 +1,145 @@
+// One launch of a trace, prepared for looking at: counts, heat maps, footprints, stories of elements.
+//
+// What needs all runs of a tensor is made when first asked for and kept; the model is for one thread.
+#pragma once
+
+#include "core/trace/trace_reader.h"
+#include "viz/model/heat_map.h"
+#include "viz/model/heat_view.h"
+#include "viz/model/reduced_plane.h"
+#include "viz/model/tensor_layout.h"
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace blockscope {
+
+/// Element accesses, by kind.
+struct AccessCounts {
+  uint64_t loads = 0;
+  uint64_t stores = 0;
+  uint64_t atomics = 0;
+  uint64_t outside = 0; ///< of the above, outside the tensor
+  uint64_t masked = 0;  ///< lanes masked off
+  uint64_t blocks = 0;  ///< executed block accesses
+  uint64_t total() const { return loads + stores + atomics; }
+  AccessCounts &operator+=(const AccessCounts &other);
+};
+
+/// Per program, small: there can be millions.
+struct ProgramCounts {
+  uint32_t accesses = 0; ///< saturates
+  uint32_t outside = 0;  ///< saturates
+};
+
+/// Who touched one element.
+struct ElementStory {
+  ElementCounts counts;
+  std::vector<std::pair<int32_t, uint64_t>> ops; ///< op and how often, in order of the ops
+  std::vector<uint32_t> programs;                ///< sorted, the first `kMaxPrograms`
+  uint64_t programCount = 0;
+  static constexpr size_t kMaxPrograms = 64;
+};
+
+class TraceModel {
+public:
+  TraceModel();
+  ~TraceModel();
+
+  /// Opens launch `launch` of the file.
+  /// Errors: null, with the reason in `error`.
+  static std::unique_ptr<TraceModel> open(const std::string &path, size_t launch,
+                                          std::string &error);
+
+  const std::string &path() const { return path_; }
+  size_t launchCount() const { return launchCount_; }
+  size_t launchIndex() const { return launchIndex_; }
+  const TraceLaunch &launch() const { return launch_; }
+  const std::vector<TraceSource> &sources() const { return sources_; }
+  const TraceAccesses &accesses() const { return accesses_; }
+
+  /// Argument numbers of the tensors.
+  const std::vector<int> &tensors() const { return tensors_; }
+  const std::vector<AccessCounts> &opCounts() const { return opCounts_; }
+  const std::vector<AccessCounts> &argumentCounts() const { return argumentCounts_; }
+  const std::vector<ProgramCounts> &programCounts() const { return programCounts_; }
+  const AccessCounts &total() const { return total_; }
+  /// Element accesses that belong to no argument.
+  uint64_t strayAccesses() const { return strayAccesses_; }
+  /// Counts of a source's line; zeros for a line that accessed nothing.
+  AccessCounts lineCounts(int source, int line) const;
+  /// Findings of a line, as numbers of `launch().findings`.
+  std::vector<size_t> findingsOfLine(int source, int line) const;
+  /// Counts of each op in one program.
+  std::vector<AccessCounts> opCountsOf(int64_t program) const;
+  /// The tensor an op accessed most, or -1.
+  int tensorOfOp(int32_t op) const { return tensorOfOp_[static_cast<size_t>(op)]; }
+  std::array<int64_t, 3> programIndex(int64_t program) const;
+
+  const TensorLayout &layout(int argument) const { return layouts_[static_cast<size_t>(argument)]; }
+  /// Counts of all runs of a tensor.
+  const HeatMap &heat(int argument) const;
+  /// Counts of the runs that `filter` lets through; the last one asked for is kept.
+  const HeatMap &footprint(int argument, RunFilter filter) const;
+  /// Reductions of a plane of `heat(argument)`.
+  ReducedPlanes &reduced(int argument, int64_t slice, HeatMode mode) const;
+  /// Reductions of a plane of the footprint, in mode Both.
+  ReducedPlanes &reducedFootprint(int argument, int64_t slice, RunFilter filter) const;
+  const Plane &plane(int argument, int64_t slice) const;
+  /// Where the accesses outside a tensor are drawn around its plane.
+  const OutsideCells &outsideCells(int argument, int64_t slice) const;
+
+  /// Who touched the element-sized place `slot`; the last one asked for is kept.
+  const ElementStory &storyOf(int argument, int64_t slot) const;
+
+private:
+  using RowRanges = std::vector<std::pair<size_t, size_t>>;
+  struct RowBlock {
+    size_t begin;
+    size_t end;
+    int64_t lowest; ///< byte offsets that its runs touch
+    int64_t highest;
+  };
+  struct FootprintCache;
+
+  void summarize();
+  void assignTensorsToOps();
+  uint64_t outsideElements(const TraceRun &run) const;
+  RowRanges rowsOf(int64_t program) const;
+  const std::vector<RowBlock> &rowBlocks(int argument) const;
+  ElementStory makeStory(int argument, int64_t slot) const;
+
+  std::string path_;
+  size_t launchCount_ = 0;
+  size_t launchIndex_ = 0;
+  TraceLaunch launch_;
+  std::vector<TraceSource> sources_;
+  TraceAccesses accesses_;
+  std::vector<int> tensors_;
+  std::vector<TensorLayout> layouts_;
+  std::vector<AccessCounts> opCounts_;
+  std::vector<AccessCounts> argumentCounts_;
+  std::vector<ProgramCounts> programCounts_;
+  AccessCounts total_;
+  uint64_t strayAccesses_ = 0;
+  std::vector<int> tensorOfOp_;
+  /// Rows of one program that follow one another: (first row, program), in row order.
+  std::vector<std::pair<size_t, uint32_t>> segments_;
+  /// Numbers of segments, sorted by program.
+  std::vector<uint32_t> segmentsByProgram_;
+
+  mutable std::map<int, HeatMap> heats_;
+  mutable std::map<std::pair<int, int64_t>, Plane> planes_;
+  mutable std::map<std::pair<int, int64_t>, OutsideCells> outsideCells_;
+  mutable std::map<std::tuple<int, int64_t, HeatMode>, ReducedPlanes> reduced_;
+  mutable std::map<int, std::vector<RowBlock>> rowBlocks_;
+  mutable std::unique_ptr<FootprintCache> footprint_;
+  mutable std::optional<std::tuple<int, int64_t, ElementStory>> story_;};
+
+} // namespace blockscope
