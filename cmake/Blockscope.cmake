@@ -61,7 +61,9 @@ function(blk_add_simd_sources name)
     add_library(${objects} OBJECT ${ARG_SOURCES})
     string(TOUPPER ${isa} upper)
     target_compile_definitions(${objects} PRIVATE BLK_ISA=${isa} BLK_ISA_${upper}=1)
-    target_compile_options(${objects} PRIVATE -fno-exceptions ${flags_${isa}})
+    # No errno from sqrt and floor, or their loops stay scalar; library calls do so anyway.
+    target_compile_options(${objects} PRIVATE -fno-exceptions -fno-math-errno -Wno-pass-failed
+      ${flags_${isa}})
     target_link_libraries(${objects} PRIVATE blk_flags blk_llvm ${ARG_DEPENDS})
     target_sources(blockscope_${name} PRIVATE $<TARGET_OBJECTS:${objects}>)
   endforeach()

@@ -1,0 +1,25 @@
+// Fills the one table of evaluators.
+#include "interpreter/evaluator.h"
+
+namespace blockscope {
+
+const EvaluatorTable &EvaluatorTable::instance() {
+  static const EvaluatorTable table = [] {
+    EvaluatorTable filled;
+    addElementwiseEvaluators(filled);
+    addMathEvaluators(filled);
+    addCastEvaluators(filled);
+    addShapeEvaluators(filled);
+    addDotEvaluators(filled);
+    addSortEvaluators(filled);
+    addHistogramEvaluators(filled);
+    addGatherEvaluators(filled);
+    addExternEvaluators(filled);
+    addMemoryEvaluators(filled);
+    addDebugEvaluators(filled);
+    return filled;
+  }();
+  return table;
+}
+
+} // namespace blockscope

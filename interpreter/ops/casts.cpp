@@ -1,0 +1,65 @@
+// Conversions between element types: the casts of tl and of arith.
+#include "interpreter/ops/element_type.h"
+
+namespace blockscope {
+namespace {
+
+using Matrix = ElementKernel[kNumElementTypes][kNumElementTypes];
+
+EvaluatorOrError choose(const OpSignature &signature, const Matrix &matrix) {
+  if (signature.operands.size() != 1 || signature.results.size() != 1)
+    return {{}, unsupported(signature)};
+  const auto from = elementTypeOf(signature.operands[0]), to = elementTypeOf(signature.results[0]);
+  if (!from || !to)
+    return {{}, unsupported(signature)};
+  return elementwiseOr(matrix[static_cast<int>(*from)][static_cast<int>(*to)], signature);
+}
+
+EvaluatorOrError chooseFloatCast(const OpSignature &signature) {
+  const llvm::StringRef rounding = signature.attributes.getString("rounding", "rtne");
+  if (rounding == "rtz")
+    return choose(signature, kernels().castTowardZero);
+  if (rounding == "rtne")
+    return choose(signature, kernels().castNearest);
+  return {{}, "tl.fp_cast has rounding '" + rounding.str() + "', expected 'rtne' or 'rtz'"};
+}
+
+EvaluatorOrError chooseBySignedness(const OpSignature &signature) {
+  return choose(signature, signature.attributes.getBool("is_unsigned") ? kernels().castUnsigned
+                                                                       : kernels().castSigned);
+}
+
+/// The same bits: a copy.
+EvaluatorOrError chooseBitcast(const OpSignature &signature) {
+  if (signature.operands.size() != 1 || signature.results.size() != 1 ||
+      signature.operands[0].elementBytes() != signature.results[0].elementBytes())
+    return {{}, unsupported(signature)};
+  return chooseElement(signature, ElementOp::Copy);
+}
+
+} // namespace
+
+void addCastEvaluators(EvaluatorTable &table) {
+  const auto asSigned = [](const OpSignature &signature) {
+    return choose(signature, kernels().castSigned);
+  };
+  const auto asUnsigned = [](const OpSignature &signature) {
+    return choose(signature, kernels().castUnsigned);
+  };
+  table.add("tl.fp_cast", chooseFloatCast);
+  table.add("arith.extf", chooseFloatCast);
+  table.add("arith.truncf", chooseFloatCast);
+  table.add("tl.float_to_int", chooseBySignedness);
+  table.add("tl.int_to_float", chooseBySignedness);
+  table.add("arith.sitofp", asSigned);
+  table.add("arith.uitofp", asUnsigned);
+  table.add("arith.fptosi", asSigned);
+  table.add("arith.fptoui", asUnsigned);
+  table.add("arith.extsi", asSigned);
+  table.add("arith.extui", asUnsigned);
+  table.add("arith.trunci", asUnsigned);
+  for (const char *name : {"tl.bitcast", "arith.bitcast", "tl.int_to_ptr", "tl.ptr_to_int"})
+    table.add(name, chooseBitcast);
+}
+
+} // namespace blockscope

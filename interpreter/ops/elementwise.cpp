@@ -1,0 +1,118 @@
+// Arithmetic, comparison and selection: arith.*, and the elementwise ops of tl.
+#include "interpreter/ops/element_type.h"
+
+#include "llvm/ADT/StringSwitch.h"
+
+namespace blockscope {
+namespace {
+
+struct Row {
+  llvm::StringLiteral name;
+  ElementOp op;
+};
+
+constexpr Row kRows[] = {
+    {"arith.addi", ElementOp::AddI},         {"arith.subi", ElementOp::SubI},
+    {"arith.muli", ElementOp::MulI},         {"arith.divsi", ElementOp::DivSI},
+    {"arith.divui", ElementOp::DivUI},       {"arith.remsi", ElementOp::RemSI},
+    {"arith.remui", ElementOp::RemUI},       {"arith.andi", ElementOp::AndI},
+    {"arith.ori", ElementOp::OrI},           {"arith.xori", ElementOp::XorI},
+    {"arith.shli", ElementOp::ShlI},         {"arith.shrsi", ElementOp::ShrSI},
+    {"arith.shrui", ElementOp::ShrUI},       {"arith.maxsi", ElementOp::MaxSI},
+    {"arith.maxui", ElementOp::MaxUI},       {"arith.minsi", ElementOp::MinSI},
+    {"arith.minui", ElementOp::MinUI},       {"arith.addf", ElementOp::AddF},
+    {"arith.subf", ElementOp::SubF},         {"arith.mulf", ElementOp::MulF},
+    {"arith.divf", ElementOp::DivF},         {"arith.remf", ElementOp::RemF},
+    {"arith.negf", ElementOp::NegF},         {"arith.maximumf", ElementOp::MaximumF},
+    {"arith.minimumf", ElementOp::MinimumF}, {"arith.maxnumf", ElementOp::MaxNumF},
+    {"arith.minnumf", ElementOp::MinNumF},   {"tl.mulhiui", ElementOp::MulHiUI},
+    {"tl.hint", ElementOp::Copy},
+};
+
+/// The predicate as a word ("slt", "oeq") or as upstream's number.
+std::optional<ElementOp> integerPredicate(const Attributes &attributes) {
+  using enum ElementOp;
+  constexpr ElementOp kByNumber[] = {Eq, Ne, Slt, Sle, Sgt, Sge, Ult, Ule, Ugt, Uge};
+  const Attribute *attribute = attributes.find("predicate");
+  if (!attribute)
+    return std::nullopt;
+  if (const auto *number = std::get_if<int64_t>(attribute))
+    return *number >= 0 && *number < 10 ? std::optional(kByNumber[*number]) : std::nullopt;
+  const auto *word = std::get_if<std::string>(attribute);
+  return llvm::StringSwitch<std::optional<ElementOp>>(word ? *word : "")
+      .Case("eq", Eq)
+      .Case("ne", Ne)
+      .Case("slt", Slt)
+      .Case("sle", Sle)
+      .Case("sgt", Sgt)
+      .Case("sge", Sge)
+      .Case("ult", Ult)
+      .Case("ule", Ule)
+      .Case("ugt", Ugt)
+      .Case("uge", Uge)
+      .Default(std::nullopt);
+}
+
+std::optional<ElementOp> floatPredicate(const Attributes &attributes) {
+  using enum ElementOp;
+  constexpr ElementOp kByNumber[] = {CmpFalse, Oeq,  Ogt,  Oge,  Olt,  Ole,  One, Ord,
+                                     Ueq,      Ugtf, Ugef, Ultf, Ulef, Unef, Uno, CmpTrue};
+  const Attribute *attribute = attributes.find("predicate");
+  if (!attribute)
+    return std::nullopt;
+  if (const auto *number = std::get_if<int64_t>(attribute))
+    return *number >= 0 && *number < 16 ? std::optional(kByNumber[*number]) : std::nullopt;
+  const auto *word = std::get_if<std::string>(attribute);
+  constexpr llvm::StringLiteral kWords[] = {"false", "oeq", "ogt", "oge", "olt", "ole",
+                                            "one",   "ord", "ueq", "ugt", "uge", "ult",
+                                            "ule",   "une", "uno", "true"};
+  for (size_t i = 0; i < std::size(kWords); ++i)
+    if (word && kWords[i] == *word)
+      return kByNumber[i];
+  return std::nullopt;
+}
+
+EvaluatorOrError chooseComparison(const OpSignature &signature, std::optional<ElementOp> op) {
+  if (!op)
+    return {{}, signature.name.str() + " has no known predicate"};
+  return chooseElement(signature, *op);
+}
+
+EvaluatorOrError chooseAddPointer(const OpSignature &signature) {
+  if (signature.operands.size() != 2 || !signature.operands[0].isPointer() ||
+      !signature.operands[1].isInteger())
+    return {{}, unsupported(signature)};
+  const int bytes = signature.operands[0].pointee().elementBytes();
+  const auto shift = std::make_shared<const uint64_t>(bytes == 8 ? 3 : bytes / 2);
+  const bool isUnsigned =
+      signature.attributes.getBool("is_unsigned") || signature.operands[1].isBool();
+  const auto offset = *elementTypeOf(signature.operands[1]);
+  return {Evaluator::makeElementwise(kernels().addPointer[isUnsigned][static_cast<int>(offset)],
+                                     shift),
+          {}};
+}
+
+} // namespace
+
+void addElementwiseEvaluators(EvaluatorTable &table) {
+  for (const Row &row : kRows)
+    table.add(row.name, [op = row.op](const OpSignature &signature) {
+      return chooseElement(signature, op);
+    });
+  table.add("arith.cmpi", [](const OpSignature &signature) {
+    return chooseComparison(signature, integerPredicate(signature.attributes));
+  });
+  table.add("arith.cmpf", [](const OpSignature &signature) {
+    return chooseComparison(signature, floatPredicate(signature.attributes));
+  });
+  table.add("arith.select", [](const OpSignature &signature) {
+    return chooseElement(signature, ElementOp::Select, 1);
+  });
+  table.add("tl.clamp", [](const OpSignature &signature) {
+    const bool propagates = signature.attributes.getBool("propagate_nan");
+    return chooseElement(signature, propagates ? ElementOp::ClampNanF : ElementOp::ClampF);
+  });
+  table.add("tl.addptr", chooseAddPointer);
+}
+
+} // namespace blockscope

@@ -1,0 +1,260 @@
+// tl.load, tl.store, tl.addptr, and the other ops that ask the running program.
+//
+// A load or store resolves its addresses to runs, then copies run by run: bounds were checked once for
+// each run. Scattered lanes go through a gather loop.
+#include "interpreter/evaluator.h"
+#include "interpreter/lane_access.h"
+#include "interpreter/simd/lanes.h"
+
+#include <cstring>
+
+namespace blockscope {
+namespace {
+
+struct MemoryOp {
+  AccessShape shape;
+  int maskOperand = -1;
+  int otherOperand = -1;
+};
+
+const uint8_t *maskOf(const MemoryOp &op, const void *const *operands) {
+  return op.maskOperand < 0 ? nullptr : static_cast<const uint8_t *>(operands[op.maskOperand]);
+}
+
+const std::byte *hostOf(const ExecutionContext &context, const ResolvedLanes &lanes,
+                        DeviceAddress address) {
+  const uint64_t delta =
+      lanes.allocation ? lanes.delta : hostDelta(*context.launch->memory.find(address), address);
+  return reinterpret_cast<const std::byte *>(address + delta);
+}
+
+/// Copies one run into the block at `out`.
+void loadRun(const AccessShape &shape, const AccessRun &run, const std::byte *from,
+             std::byte *out) {
+  std::byte *to = out + run.firstLane * shape.elementBytes;
+  if (run.strideBytes == shape.elementBytes)
+    std::memcpy(to, from, run.count * shape.elementBytes);
+  else
+    laneKernels().loadStrided[shape.sizeLog](from, run.strideBytes, run.count, to);
+}
+
+void storeRun(const AccessShape &shape, const AccessRun &run, std::byte *to,
+              const std::byte *values) {
+  const std::byte *from = values + run.firstLane * shape.elementBytes;
+  if (run.strideBytes == shape.elementBytes)
+    std::memcpy(to, from, run.count * shape.elementBytes);
+  else
+    laneKernels().storeStrided[shape.sizeLog](to, run.strideBytes, run.count, from);
+}
+
+void loadLanes(const ExecutionContext &context, const AccessShape &shape,
+               const ResolvedLanes &lanes, const DeviceAddress *addresses, std::byte *out) {
+  if (!lanes.isScattered) {
+    for (const AccessRun &run : lanes.runs)
+      loadRun(shape, run, hostOf(context, lanes, run.address), out);
+  } else if (lanes.allocation) {
+    laneKernels().gather[shape.sizeLog](addresses, lanes.mask, shape.lanes, lanes.firstLane,
+                                        lanes.delta, out);
+  } else {
+    for (int64_t lane = 0; lane < shape.lanes; ++lane)
+      if (!lanes.mask || lanes.mask[lane])
+        std::memcpy(out + lane * shape.elementBytes, hostOf(context, lanes, addresses[lane]),
+                    shape.elementBytes);
+  }
+}
+
+void storeLanes(const ExecutionContext &context, const AccessShape &shape,
+                const ResolvedLanes &lanes, const DeviceAddress *addresses,
+                const std::byte *values) {
+  if (!lanes.isScattered) {
+    for (const AccessRun &run : lanes.runs)
+      storeRun(shape, run, const_cast<std::byte *>(hostOf(context, lanes, run.address)), values);
+  } else if (lanes.allocation) {
+    laneKernels().scatter[shape.sizeLog](addresses, lanes.mask, shape.lanes, lanes.delta, values);
+  } else {
+    for (int64_t lane = 0; lane < shape.lanes; ++lane)
+      if (!lanes.mask || lanes.mask[lane])
+        std::memcpy(const_cast<std::byte *>(hostOf(context, lanes, addresses[lane])),
+                    values + lane * shape.elementBytes, shape.elementBytes);
+  }
+}
+
+/// Reads one element the way other threads write it.
+void loadScalar(const std::byte *from, int bytes, std::byte *out) {
+  switch (bytes) {
+  case 1:
+    *reinterpret_cast<uint8_t *>(out) =
+        __atomic_load_n(reinterpret_cast<const uint8_t *>(from), __ATOMIC_SEQ_CST);
+    break;
+  case 2:
+    *reinterpret_cast<uint16_t *>(out) =
+        __atomic_load_n(reinterpret_cast<const uint16_t *>(from), __ATOMIC_SEQ_CST);
+    break;
+  case 4:
+    *reinterpret_cast<uint32_t *>(out) =
+        __atomic_load_n(reinterpret_cast<const uint32_t *>(from), __ATOMIC_SEQ_CST);
+    break;
+  default:
+    *reinterpret_cast<uint64_t *>(out) =
+        __atomic_load_n(reinterpret_cast<const uint64_t *>(from), __ATOMIC_SEQ_CST);
+  }
+}
+
+void evalLoad(ExecutionContext &context, void *const *results, const void *const *operands,
+              const void *payload) {
+  const auto &op = *static_cast<const MemoryOp *>(payload);
+  const AccessShape &shape = op.shape;
+  const auto *addresses = static_cast<const DeviceAddress *>(operands[0]);
+  auto *out = static_cast<std::byte *>(results[0]);
+  const size_t bytes = static_cast<size_t>(shape.lanes) * shape.elementBytes;
+  const ResolvedLanes lanes = resolveLanes(context, shape, addresses, maskOf(op, operands));
+  if (lanes.mask || lanes.activeLanes == 0) { // masked off or refused lanes
+    if (op.otherOperand >= 0)
+      std::memcpy(out, operands[op.otherOperand], bytes);
+    else
+      std::memset(out, 0, bytes);
+    for (const BadLane &bad : lanes.badLanes)
+      std::memset(out + bad.lane * shape.elementBytes, 0, shape.elementBytes);
+  }
+  if (!context.launch->observers.empty())
+    notifyAccess(context, shape, lanes, addresses, nullptr, nullptr);
+  if (lanes.activeLanes == 0)
+    return;
+  if (shape.isVolatile && shape.lanes == 1)
+    loadScalar(hostOf(context, lanes, addresses[0]), shape.elementBytes, out);
+  else
+    loadLanes(context, shape, lanes, addresses, out);
+  if (shape.isVolatile)
+    noteSeen(context, payload, out, bytes, /*changed=*/false);
+}
+
+void evalStore(ExecutionContext &context, void *const *, const void *const *operands,
+               const void *payload) {
+  const auto &op = *static_cast<const MemoryOp *>(payload);
+  const auto *addresses = static_cast<const DeviceAddress *>(operands[0]);
+  const ResolvedLanes lanes = resolveLanes(context, op.shape, addresses, maskOf(op, operands));
+  if (!context.launch->observers.empty())
+    notifyAccess(context, op.shape, lanes, addresses, operands[1], nullptr);
+  if (lanes.activeLanes == 0)
+    return;
+  storeLanes(context, op.shape, lanes, addresses, static_cast<const std::byte *>(operands[1]));
+  noteProgress(context);
+}
+
+bool isAccess(const OpSignature &signature, size_t operands) {
+  return signature.operands.size() >= operands && signature.operands[0].isPointer();
+}
+
+EvaluatorOrError chooseLoad(const OpSignature &signature) {
+  if (!isAccess(signature, 1) || signature.results.size() != 1)
+    return {{}, "tl.load needs a pointer"};
+  auto op = std::make_shared<MemoryOp>(
+      MemoryOp{AccessShape(AccessKind::Load, signature.operands[0])});
+  op->shape.isVolatile = signature.attributes.getBool("is_volatile");
+  int next = 1;
+  if (signature.attributes.getBool("has_mask"))
+    op->maskOperand = next++;
+  if (signature.attributes.getBool("has_other"))
+    op->otherOperand = next++;
+  if (next != static_cast<int>(signature.operands.size()))
+    return {{}, "tl.load has operands that has_mask and has_other do not name"};
+  return {Evaluator::makeContext(evalLoad, std::move(op)), ""};
+}
+
+EvaluatorOrError chooseStore(const OpSignature &signature) {
+  if (!isAccess(signature, 2))
+    return {{}, "tl.store needs a pointer and a value"};
+  auto op = std::make_shared<MemoryOp>(
+      MemoryOp{AccessShape(AccessKind::Store, signature.operands[0])});
+  if (signature.operands.size() == 3)
+    op->maskOperand = 2;
+  return {Evaluator::makeContext(evalStore, std::move(op)), ""};
+}
+
+EvaluatorOrError chooseAddPtr(const OpSignature &signature) {
+  if (!isAccess(signature, 2))
+    return {{}, "tl.addptr needs a pointer and an offset"};
+  const LaneKernels &kernels = laneKernels();
+  const auto size =
+      std::make_shared<const int64_t>(signature.operands[0].pointee().elementBytes());
+  switch (signature.operands[1].elementBytes()) {
+  case 4:
+    return {Evaluator::makeElementwise(signature.attributes.getBool("is_unsigned")
+                                           ? kernels.addUnsigned32
+                                           : kernels.addSigned32,
+                                       size),
+            ""};
+  case 8:
+    return {Evaluator::makeElementwise(kernels.add64, size), ""};
+  default:
+    return {{}, "tl.addptr needs an offset of 32 or 64 bits, found " +
+                    signature.operands[1].scalar().str()};
+  }
+}
+
+void evalProgramId(ExecutionContext &context, void *const *results, const void *const *,
+                   const void *payload) {
+  *static_cast<int32_t *>(results[0]) = context.program[*static_cast<const int64_t *>(payload)];
+}
+
+void evalNumPrograms(ExecutionContext &context, void *const *results, const void *const *,
+                     const void *payload) {
+  *static_cast<int32_t *>(results[0]) =
+      context.launch->info.grid[*static_cast<const int64_t *>(payload)];
+}
+
+EvaluatorFactory chooseByAxis(ContextFn function) {
+  return [function](const OpSignature &signature) -> EvaluatorOrError {
+    const int64_t axis = signature.attributes.getInt("axis", -1);
+    if (axis < 0 || axis > 2)
+      return {{}, (signature.name + " has axis " + std::to_string(axis) + ", expected 0, 1 or 2")
+                      .str()};
+    return {Evaluator::makeContext(function, std::make_shared<const int64_t>(axis)), ""};
+  };
+}
+
+void evalBarrier(ExecutionContext &context, void *const *, const void *const *, const void *) {
+  for (Observer *observer : context.launch->observers)
+    observer->onBarrier(context.linearProgram, context.worker);
+}
+
+void evalNothing(void *const *, const void *const *, const void *) {}
+
+/// A hint's result is its source: one copy, which the flat program leaves out.
+void evalHint(int64_t n, int64_t, void *const *results, const void *const *operands,
+              uint32_t scalarOperands, const void *payload) {
+  const int64_t size = *static_cast<const int64_t *>(payload);
+  if (scalarOperands & 1) {
+    for (int64_t i = 0; i < n; ++i)
+      std::memcpy(static_cast<std::byte *>(results[0]) + i * size, operands[0], size);
+  } else if (results[0] != operands[0]) {
+    std::memcpy(results[0], operands[0], n * size);
+  }
+}
+
+EvaluatorOrError chooseHint(const OpSignature &signature) {
+  const auto size = std::make_shared<const int64_t>(signature.operands[0].elementBytes());
+  return {Evaluator::makeElementwise(evalHint, size), ""};
+}
+
+} // namespace
+
+void addAtomicEvaluators(EvaluatorTable &table); // ops/atomics.cpp
+
+void addMemoryEvaluators(EvaluatorTable &table) {
+  table.add("tl.load", chooseLoad);
+  table.add("tl.store", chooseStore);
+  table.add("tl.addptr", chooseAddPtr);
+  table.add("tl.program_id", chooseByAxis(evalProgramId));
+  table.add("tl.num_programs", chooseByAxis(evalNumPrograms));
+  table.add("tl.barrier", [](const OpSignature &) -> EvaluatorOrError {
+    return {Evaluator::makeContext(evalBarrier), ""};
+  });
+  table.add("tl.assume", [](const OpSignature &) -> EvaluatorOrError {
+    return {Evaluator::makeBlock(evalNothing), ""};
+  });
+  table.add("tl.hint", chooseHint);
+  addAtomicEvaluators(table);
+}
+
+} // namespace blockscope

@@ -1,0 +1,105 @@
+// Float arithmetic and comparisons. Types smaller than fp32 compute in fp32 and round once per op.
+#include "interpreter/simd/operations.h"
+
+namespace blockscope::BLK_ISA {
+namespace {
+
+struct RemFOp {
+  BLK_FORCE_INLINE static float apply(float x, float y) { return __builtin_fmodf(x, y); }
+  BLK_FORCE_INLINE static double apply(double x, double y) { return __builtin_fmod(x, y); }
+};
+struct NegFOp {
+  template <typename T> BLK_FORCE_INLINE static T apply(T x) { return -x; }
+};
+struct AbsFOp {
+  BLK_FORCE_INLINE static float apply(float x) { return __builtin_fabsf(x); }
+  BLK_FORCE_INLINE static double apply(double x) { return __builtin_fabs(x); }
+};
+template <uint16_t kAnd, uint16_t kXor> struct SignBitOp {
+  template <typename T> BLK_FORCE_INLINE static T apply(T x) {
+    return static_cast<T>((x & kAnd) ^ kXor);
+  }
+};
+
+/// The same op list for a native type and for one that goes through fp32.
+template <typename T> struct Direct {
+  template <typename Op> static constexpr ElementKernel kUnary = unary<Op, T>;
+  template <typename Op> static constexpr ElementKernel kBinary = binary<Op, T>;
+  template <typename Op> static constexpr ElementKernel kTernary = ternary<Op, T>;
+  template <typename Op> static constexpr ElementKernel kCompare = binary<Op, T, Bool>;
+};
+template <typename T> struct Widened {
+  template <typename Op>
+  static constexpr ElementKernel kUnary = throughFloat<T, 1, false, unary<Op, F32>>;
+  template <typename Op>
+  static constexpr ElementKernel kBinary = throughFloat<T, 2, false, binary<Op, F32>>;
+  template <typename Op>
+  static constexpr ElementKernel kTernary = throughFloat<T, 3, false, ternary<Op, F32>>;
+  template <typename Op>
+  static constexpr ElementKernel kCompare = throughFloat<T, 2, true, binary<Op, F32, Bool>>;
+};
+
+template <typename How> void fillType(Kernels &table, ElementType type) {
+  using enum ElementOp;
+  const auto set = [&](ElementOp op, ElementKernel kernel) { slot(table, op, type) = kernel; };
+  set(AddF, How::template kBinary<AddFOp>);
+  set(SubF, How::template kBinary<SubFOp>);
+  set(MulF, How::template kBinary<MulFOp>);
+  set(DivF, How::template kBinary<DivFOp>);
+  set(RemF, How::template kBinary<RemFOp>);
+  set(MaximumF, How::template kBinary<MaximumOp>);
+  set(MinimumF, How::template kBinary<MinimumOp>);
+  set(MaxNumF, How::template kBinary<MaxNumOp>);
+  set(MinNumF, How::template kBinary<MinNumOp>);
+  set(NegF, How::template kUnary<NegFOp>);
+  set(AbsF, How::template kUnary<AbsFOp>);
+  set(FmaF, How::template kTernary<FmaOp>);
+  set(ClampF, How::template kTernary<ClampOp>);
+  set(ClampNanF, How::template kTernary<ClampNanOp>);
+  set(CmpFalse, How::template kCompare<FalseOp>);
+  set(Oeq, How::template kCompare<EqOp>);
+  set(Ogt, How::template kCompare<GtOp>);
+  set(Oge, How::template kCompare<GeOp>);
+  set(Olt, How::template kCompare<LtOp>);
+  set(Ole, How::template kCompare<LeOp>);
+  set(One, How::template kCompare<OneOp>);
+  set(Ord, How::template kCompare<OrdOp>);
+  set(Ueq, How::template kCompare<UeqOp>);
+  set(Ugtf, How::template kCompare<UgtOp>);
+  set(Ugef, How::template kCompare<UgeOp>);
+  set(Ultf, How::template kCompare<UltOp>);
+  set(Ulef, How::template kCompare<UleOp>);
+  set(Unef, How::template kCompare<NeOp>);
+  set(Uno, How::template kCompare<UnoOp>);
+  set(CmpTrue, How::template kCompare<TrueOp>);
+}
+
+/// The frequent ops of 16-bit floats, without the way through a strip of fp32.
+template <typename T> void fillHalf(Kernels &table, ElementType type) {
+  using enum ElementOp;
+  fillType<Widened<T>>(table, type);
+  slot(table, AddF, type) = binary<AddFOp, T>;
+  slot(table, SubF, type) = binary<SubFOp, T>;
+  slot(table, MulF, type) = binary<MulFOp, T>;
+  slot(table, DivF, type) = binary<DivFOp, T>;
+  slot(table, MaxNumF, type) = binary<MaxNumOp, T>;
+  slot(table, MinNumF, type) = binary<MinNumOp, T>;
+  slot(table, NegF, type) = unary<SignBitOp<0xffff, 0x8000>, U16>;
+  slot(table, AbsF, type) = unary<SignBitOp<0x7fff, 0>, U16>;
+}
+
+} // namespace
+
+void fillFloats(Kernels &table) {
+  fillType<Direct<F32>>(table, ElementType::F32);
+  fillType<Direct<F64>>(table, ElementType::F64);
+  fillHalf<F16>(table, ElementType::F16);
+  fillHalf<BF16>(table, ElementType::BF16);
+  fillType<Widened<F8E4M3NV>>(table, ElementType::F8E4M3NV);
+  fillType<Widened<F8E4M3B8>>(table, ElementType::F8E4M3B8);
+  fillType<Widened<F8E4M3B15>>(table, ElementType::F8E4M3B15);
+  fillType<Widened<F8E5M2>>(table, ElementType::F8E5M2);
+  fillType<Widened<F8E5M2B16>>(table, ElementType::F8E5M2B16);
+}
+
+} // namespace blockscope::BLK_ISA

@@ -1,0 +1,20 @@
+// Which instruction set the kernels use. Every variant gives the same bits.
+#pragma once
+
+#include <cstdint>
+
+namespace blockscope {
+
+enum class Isa : uint8_t { Baseline, Avx2, Avx512 };
+
+/// Returns the widest instruction set that this processor has.
+Isa bestIsa();
+
+/// Returns the one in use: the best, unless the environment variable BLOCKSCOPE_ISA (`baseline`,
+/// `avx2` or `avx512`) or `setIsa` says less.
+Isa activeIsa();
+
+/// Chooses for evaluators made from now on; for tests. More than `bestIsa` is cut to it.
+void setIsa(Isa isa);
+
+} // namespace blockscope

@@ -1,0 +1,124 @@
+// Reductions by halves: x[i] with x[i + n/2], then n/4, ... until `stop` elements are left.
+//
+// Several halvings are done at once in registers, which changes nothing in the order. Elements
+// smaller than 32 bits have no kernel here; reduceBlocks serves them with elementwise kernels.
+#include "interpreter/simd/operations.h"
+
+namespace blockscope::BLK_ISA {
+namespace {
+
+/// One halving from `from` (length 2h) to `to` (length h).
+template <typename Op, typename T> void halve(int64_t h, const T *from, T *to) {
+  BLK_VECTORIZE
+  for (int64_t i = 0; i < h; ++i)
+    to[i] = Op::apply(from[i], from[i + h]);
+}
+
+/// Three halvings: x[i] .. x[i + 7h/4] meet in pairs at distance h, h/2, h/4 (h = length / 2).
+template <typename Op, typename T> void halveThrice(int64_t eighth, const T *from, T *to) {
+  const T *x0 = from, *x1 = x0 + eighth, *x2 = x1 + eighth, *x3 = x2 + eighth;
+  const T *x4 = x3 + eighth, *x5 = x4 + eighth, *x6 = x5 + eighth, *x7 = x6 + eighth;
+  BLK_VECTORIZE
+  for (int64_t i = 0; i < eighth; ++i) {
+    const T a = Op::apply(x0[i], x4[i]), b = Op::apply(x1[i], x5[i]);
+    const T c = Op::apply(x2[i], x6[i]), d = Op::apply(x3[i], x7[i]);
+    to[i] = Op::apply(Op::apply(a, c), Op::apply(b, d));
+  }
+}
+
+/// The last 16 elements to one.
+template <typename Op, typename T> BLK_FORCE_INLINE T finish16(const T *from) {
+  T x[16];
+#pragma clang loop unroll(full)
+  for (int i = 0; i < 8; ++i)
+    x[i] = Op::apply(from[i], from[i + 8]);
+#pragma clang loop unroll(full)
+  for (int i = 0; i < 4; ++i)
+    x[i] = Op::apply(x[i], x[i + 4]);
+  x[0] = Op::apply(x[0], x[2]);
+  x[1] = Op::apply(x[1], x[3]);
+  return Op::apply(x[0], x[1]);
+}
+
+template <typename Op, typename T>
+void reduceOne(int64_t length, int64_t stop, const T *in, T *out) {
+  // The first pass reads `in` and writes the scratch, then the scratch shrinks in place: an
+  // element is read before or when its place is written.
+  constexpr int64_t kScratch = 4096;
+  alignas(64) T local[kScratch];
+  T *scratch = local;
+  const T *from = in;
+  const bool isLarge = length / 2 > kScratch;
+  if (isLarge)
+    scratch = static_cast<T *>(__builtin_malloc(sizeof(T) * length / 2));
+  while (length > stop) {
+    if (stop == 1 && length == 16) {
+      *out = finish16<Op>(from);
+      break;
+    }
+    const bool three = length / 8 >= stop && (length / 8 >= 16 || stop > 1);
+    const int64_t next = three ? length / 8 : length / 2;
+    T *to = next == stop ? out : scratch;
+    if (three)
+      halveThrice<Op>(next, from, to);
+    else
+      halve<Op>(next, from, to);
+    from = to;
+    length = next;
+  }
+  if (isLarge)
+    __builtin_free(scratch);
+}
+
+template <typename Op, typename Element>
+void reduce(int64_t count, int64_t length, int64_t stop, const void *in, void *out) {
+  using T = typename Element::Compute;
+  const T *from = static_cast<const T *>(in);
+  T *to = static_cast<T *>(out);
+  for (int64_t i = 0; i < count; ++i, from += length, to += stop) {
+    if (length == stop)
+      __builtin_memcpy(to, from, stop * sizeof(T));
+    else
+      reduceOne<Op, T>(length, stop, from, to);
+  }
+}
+
+template <typename Signed, typename Unsigned> void fillInts(Kernels &table, ElementType type) {
+  using enum ElementOp;
+  const auto set = [&](ElementOp op, ReduceKernel kernel) {
+    table.reduce[static_cast<int>(op)][static_cast<int>(type)] = kernel;
+  };
+  set(AddI, reduce<AddIOp, Unsigned>);
+  set(MulI, reduce<MulIOp, Unsigned>);
+  set(AndI, reduce<AndOp, Unsigned>);
+  set(OrI, reduce<OrOp, Unsigned>);
+  set(XorI, reduce<XorOp, Unsigned>);
+  set(MaxSI, reduce<MaxIOp, Signed>);
+  set(MaxUI, reduce<MaxIOp, Unsigned>);
+  set(MinSI, reduce<MinIOp, Signed>);
+  set(MinUI, reduce<MinIOp, Unsigned>);
+}
+
+template <typename T> void fillFloat(Kernels &table, ElementType type) {
+  using enum ElementOp;
+  const auto set = [&](ElementOp op, ReduceKernel kernel) {
+    table.reduce[static_cast<int>(op)][static_cast<int>(type)] = kernel;
+  };
+  set(AddF, reduce<AddFOp, T>);
+  set(MulF, reduce<MulFOp, T>);
+  set(MaxNumF, reduce<MaxNumOp, T>);
+  set(MinNumF, reduce<MinNumOp, T>);
+  set(MaximumF, reduce<MaximumOp, T>);
+  set(MinimumF, reduce<MinimumOp, T>);
+}
+
+} // namespace
+
+void fillReductions(Kernels &table) {
+  fillInts<S32, U32>(table, ElementType::I32);
+  fillInts<S64, U64>(table, ElementType::I64);
+  fillFloat<F32>(table, ElementType::F32);
+  fillFloat<F64>(table, ElementType::F64);
+}
+
+} // namespace blockscope::BLK_ISA
