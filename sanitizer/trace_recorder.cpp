@@ -11,8 +11,8 @@ namespace {
 constexpr size_t kFlushRuns = 8192;
 
 /// Launch options, told from meta-parameters by their names.
-constexpr llvm::StringLiteral kOptionNames[] = {"num_warps", "num_stages", "num_ctas", "maxnreg",
-                                                "debug", "enable_fp_fusion"};
+constexpr llvm::StringLiteral kOptionNames[] = {"num_warps", "num_stages", "num_ctas",
+                                                "maxnreg",   "debug",      "enable_fp_fusion"};
 
 TraceAccessKind traceKind(AccessKind kind) {
   switch (kind) {
@@ -225,9 +225,8 @@ void TraceRecorder::onBadLanes(const Access &access, llvm::ArrayRef<BadLane> lan
   for (size_t begin = 0; begin < lanes.size();) {
     const BadLane &first = lanes[begin];
     size_t end = begin + 1;
-    const auto step = end < lanes.size()
-                          ? static_cast<int64_t>(lanes[end].address - first.address)
-                          : int64_t{0};
+    const auto step =
+        end < lanes.size() ? static_cast<int64_t>(lanes[end].address - first.address) : int64_t{0};
     while (end < lanes.size() && lanes[end].allocation == first.allocation &&
            lanes[end].reason == first.reason &&
            static_cast<int64_t>(lanes[end].address - lanes[end - 1].address) == step)
@@ -263,9 +262,10 @@ void TraceRecorder::onLaunchEnd() {
       if (launch_.ops.size() <= op->id)
         launch_.ops.resize(op->id + 1);
       const SourceLocation &at = op->location;
-      launch_.ops[op->id] = {op->name, opKind(op->name),
-                             at.isKnown() ? writer_->addSource({at.file, "", 1}) : -1, at.line,
-                             at.column, at.variable, callChain(at)};
+      launch_.ops[op->id] = {
+          op->name,     opKind(op->name), at.isKnown() ? writer_->addSource({at.file, "", 1}) : -1,
+          at.line,      at.column,        at.variable,
+          callChain(at)};
     }
   }
   workers_.clear();

@@ -1,0 +1,134 @@
+// Binds the IR emitter for the front end: positions, control flow, and what comes out.
+#include "python/src/ir_builder.h"
+
+#include "core/ir/ir_emitter.h"
+#include "core/passes/passes.h"
+#include "python/src/current_emitter.h"
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+namespace py = pybind11;
+
+namespace blockscope {
+
+PyIrBuilder::PyIrBuilder()
+    : emitter([this](llvm::StringRef message) { errors += message.str() + "\n"; }) {}
+
+void PyIrBuilder::setLocation(std::string file, int line, int column, std::string function) {
+  throwErrors();
+  location = std::make_shared<SourceLocation>();
+  location->file = std::move(file);
+  location->line = line;
+  location->column = column;
+  location->function = std::move(function);
+  location->caller = calls.empty() ? nullptr : calls.back();
+  emitter.setLocation(*location);
+}
+
+void PyIrBuilder::popCall() {
+  location = std::make_shared<SourceLocation>(*calls.back());
+  calls.pop_back();
+  emitter.setLocation(*location);
+}
+
+void PyIrBuilder::throwErrors() {
+  if (errors.empty())
+    return;
+  std::string text = std::move(errors);
+  errors.clear();
+  while (!text.empty() && text.back() == '\n')
+    text.pop_back();
+  throw py::value_error(text);
+}
+
+std::shared_ptr<FlatProgram> PyIrBuilder::compile() {
+  throwErrors();
+  std::string failure;
+  if (!emitter.verify(&failure) || !runPasses(emitter, &failure))
+    throw std::runtime_error("the block IR is not valid (this is a mistake in blockscope):\n" +
+                             failure + "\n" + emitter.text());
+  auto program = std::make_shared<FlatProgram>(buildFlatProgram(emitter.module(), &failure));
+  if (!failure.empty())
+    throw py::value_error(failure);
+  return program;
+}
+
+namespace {
+
+using Values = std::vector<Value>;
+
+Values toVector(const ValueList &values) { return {values.begin(), values.end()}; }
+
+struct PyBlock {
+  BlockHandle handle;
+};
+
+} // namespace
+
+void bindIrBuilder(py::module_ &module) {
+  py::class_<PyBlock>(module, "IrBlock");
+  py::class_<FlatProgram, std::shared_ptr<FlatProgram>>(module, "FlatProgram")
+      .def_property_readonly("name", [](const FlatProgram &p) { return p.name; })
+      .def_property_readonly("frame_bytes", [](const FlatProgram &p) { return p.frameBytes; });
+
+  py::class_<PyIrBuilder>(module, "IrBuilder")
+      .def(py::init<>())
+      .def(
+          "__enter__",
+          [](PyIrBuilder &self) -> PyIrBuilder & {
+            self.scope =
+                std::make_unique<EmitterScope>(self.emitter, [&self] { self.throwErrors(); });
+            return self;
+          },
+          py::return_value_policy::reference)
+      .def("__exit__", [](PyIrBuilder &self, const py::args &) { self.scope.reset(); })
+      .def("set_location", &PyIrBuilder::setLocation)
+      .def("push_call", [](PyIrBuilder &self) { self.calls.push_back(self.location); })
+      .def("pop_call", &PyIrBuilder::popCall)
+      .def("name_value", [](PyIrBuilder &self, const Value &value,
+                            const std::string &name) { self.emitter.nameValue(value, name); })
+      .def("begin_function",
+           [](PyIrBuilder &self, const std::string &name, const std::vector<Type> &types,
+              const std::vector<std::string> &names) {
+             return toVector(self.emitter.beginFunction(name, types, names));
+           })
+      .def("finish_function",
+           [](PyIrBuilder &self) {
+             self.throwErrors();
+             self.emitter.finishFunction();
+           })
+      .def("push_block",
+           [](PyIrBuilder &self, const std::vector<Type> &types) {
+             return toVector(self.emitter.pushBlock(types));
+           })
+      .def("pop_block", [](PyIrBuilder &self) { return PyBlock{self.emitter.popBlock()}; })
+      .def("create_if",
+           [](PyIrBuilder &self, const Value &condition, PyBlock thenBlock,
+              const Values &thenYields, PyBlock elseBlock, const Values &elseYields) {
+             self.throwErrors();
+             return toVector(self.emitter.createIf(condition, thenBlock.handle, thenYields,
+                                                   elseBlock.handle, elseYields));
+           })
+      .def("create_for",
+           [](PyIrBuilder &self, const Value &begin, const Value &end, const Value &step,
+              const Values &initial, PyBlock body, const Values &yields) {
+             self.throwErrors();
+             return toVector(self.emitter.createFor(begin, end, step, initial, body.handle, yields,
+                                                    /*unsignedCompare=*/false));
+           })
+      .def("create_while",
+           [](PyIrBuilder &self, const Values &initial, PyBlock before, const Value &condition,
+              const Values &forwarded, PyBlock after, const Values &yields) {
+             self.throwErrors();
+             return toVector(self.emitter.createWhile(initial, before.handle, condition, forwarded,
+                                                      after.handle, yields));
+           })
+      .def(
+          "text",
+          [](const PyIrBuilder &self, bool locations) { return self.emitter.text(locations); },
+          py::arg("with_locations") = false)
+      .def("compile", &PyIrBuilder::compile);
+}
+
+} // namespace blockscope

@@ -1,0 +1,38 @@
+// The IR builder that Python's front end drives.
+#pragma once
+
+#include "core/ir/ir_emitter.h"
+#include "interpreter/flat/builder.h"
+#include "interpreter/flat/flat_program.h"
+
+#include <pybind11/pybind11.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace blockscope {
+
+class EmitterScope;
+
+/// One kernel being compiled. Errors of ops are collected and thrown at the next position.
+struct PyIrBuilder {
+  PyIrBuilder();
+
+  void setLocation(std::string file, int line, int column, std::string function);
+  void popCall();
+  /// Errors: throws ValueError with what the emitter reported.
+  void throwErrors();
+  /// Runs the passes and lowers to the flat program. Errors: ValueError with the user's line.
+  std::shared_ptr<FlatProgram> compile();
+
+  std::string errors;
+  IrEmitter emitter;
+  std::unique_ptr<EmitterScope> scope;
+  std::shared_ptr<SourceLocation> location;
+  std::vector<std::shared_ptr<const SourceLocation>> calls;
+};
+
+void bindIrBuilder(pybind11::module_ &module);
+
+} // namespace blockscope

@@ -1,0 +1,131 @@
+// Binds launches: arguments with exact extents, running a flat program, errors of a run.
+#include "python/src/launch.h"
+
+#include "core/report.h"
+#include "interpreter/flat/flat_program.h"
+#include "interpreter/launch.h"
+
+#include <pybind11/functional.h>
+#include <pybind11/stl.h>
+
+namespace py = pybind11;
+
+namespace blockscope {
+
+namespace {
+
+using Names = std::vector<std::pair<std::string, std::string>>;
+
+void printToPython(llvm::StringRef text) {
+  py::gil_scoped_acquire gil;
+  py::module_::import("sys").attr("stdout").attr("write")(py::str(text.data(), text.size()));
+}
+
+Allocation makeAllocation(std::string name, std::string dtype, uint64_t view, uint64_t storage,
+                          int64_t storageBytes, std::vector<int64_t> shape,
+                          std::vector<int64_t> strides, int64_t elementBytes, bool readOnly) {
+  Allocation allocation;
+  allocation.info.name = std::move(name);
+  allocation.info.dtype = std::move(dtype);
+  allocation.info.shape = std::move(shape);
+  allocation.info.strides = std::move(strides);
+  allocation.info.elementBytes = elementBytes;
+  allocation.info.storageBytes = storageBytes;
+  allocation.info.storageOffsetBytes = static_cast<int64_t>(view - storage);
+  allocation.view = reinterpret_cast<std::byte *>(view);
+  allocation.storage = reinterpret_cast<std::byte *>(storage);
+  allocation.storageBytes = storageBytes;
+  allocation.readOnly = readOnly;
+  return allocation;
+}
+
+/// Asks Python which live tensor holds a host address that the kernel loaded from memory.
+std::optional<Allocation> resolveHostAddress(uint64_t address) {
+  py::gil_scoped_acquire gil;
+  py::object found = py::module_::import("blockscope.runtime.live_tensors").attr("find")(address);
+  if (found.is_none())
+    return std::nullopt;
+  return makeAllocation(
+      found.attr("owner_name").cast<std::string>(), found.attr("dtype").cast<std::string>(),
+      found.attr("pointer").cast<uint64_t>(), found.attr("storage").cast<uint64_t>(),
+      found.attr("storage_bytes").cast<int64_t>(), found.attr("shape").cast<std::vector<int64_t>>(),
+      found.attr("strides").cast<std::vector<int64_t>>(),
+      found.attr("element_bytes").cast<int64_t>(), found.attr("read_only").cast<bool>());
+}
+
+std::unique_ptr<PyLaunch> openLaunch(std::string kernel, std::array<int32_t, 3> grid, Names meta,
+                                     Names sources, int64_t index, bool asserts) {
+  auto launch = std::make_unique<PyLaunch>();
+  LaunchInfo &info = launch->state.info;
+  info.kernel = std::move(kernel);
+  info.grid = grid;
+  info.metaParameters = std::move(meta);
+  info.sources = std::move(sources);
+  info.launchIndex = index;
+  info.memory = &launch->state.memory;
+  launch->state.assertsEnabled = asserts;
+  launch->state.print = printToPython;
+  launch->state.memory.setHostResolver(resolveHostAddress);
+  return launch;
+}
+
+/// Throws blockscope.errors.SanitizerError with these findings, if there are any.
+void throwErrors(const std::vector<Finding> &findings) {
+  if (findings.empty())
+    return;
+  py::object type = py::module_::import("blockscope.errors").attr("SanitizerError");
+  py::object data = py::module_::import("json").attr("loads")(findingsAsJson(findings));
+  py::object error = type(findingsAsText(findings, /*color=*/false), data);
+  PyErr_SetObject(type.ptr(), error.ptr());
+  throw py::error_already_set();
+}
+
+/// Runs Python's signal handlers; true when the launch has to stop (Ctrl-C).
+bool pollSignals() {
+  py::gil_scoped_acquire gil;
+  return PyErr_CheckSignals() != 0;
+}
+
+void runProgram(PyLaunch &launch, const FlatProgram &program, const std::vector<uint64_t> &bits) {
+  std::vector<ArgumentValue> arguments;
+  for (uint64_t value : bits)
+    arguments.push_back({value});
+  LaunchResult result;
+  {
+    py::gil_scoped_release release;
+    // An interrupt leaves its exception set in this thread's Python state, for the throw below.
+    result = launchFlat(program, launch.state, arguments, pollSignals);
+  }
+  if (result.interrupted)
+    throw py::error_already_set();
+  if (!result.failure.empty())
+    throw std::runtime_error("kernel '" + launch.state.info.kernel + "': " + result.failure);
+  throwErrors(result.errors);
+}
+
+} // namespace
+
+void throwLaunchErrors(PyLaunch &launch) {
+  std::vector<Finding> findings;
+  {
+    std::lock_guard lock(launch.state.errorMutex);
+    findings.swap(launch.state.errors);
+  }
+  throwErrors(findings);
+}
+void bindLaunch(py::module_ &module) {
+  py::class_<PyLaunch>(module, "Launch")
+      .def(py::init(&openLaunch))
+      .def("add_tensor",
+           [](PyLaunch &self, std::string name, std::string dtype, uint64_t view, uint64_t storage,
+              int64_t storageBytes, std::vector<int64_t> shape, std::vector<int64_t> strides,
+              int64_t elementBytes, bool readOnly) {
+             return self.state.memory
+                 .add(makeAllocation(std::move(name), std::move(dtype), view, storage, storageBytes,
+                                     std::move(shape), std::move(strides), elementBytes, readOnly))
+                 .base;
+           })
+      .def("run", &runProgram);
+}
+
+} // namespace blockscope

@@ -1,0 +1,106 @@
+// Binds check and trace sessions: what watches the launches of a `with` block.
+#include "core/report.h"
+#include "core/trace/trace_writer.h"
+#include "python/src/launch.h"
+#include "sanitizer/check_session.h"
+#include "sanitizer/trace_recorder.h"
+
+#include <pybind11/stl.h>
+
+namespace py = pybind11;
+
+namespace blockscope {
+
+namespace {
+
+py::object parseJson(const std::string &text) {
+  return py::module_::import("json").attr("loads")(text);
+}
+
+CheckOptions optionsFrom(const py::dict &options) {
+  CheckOptions result;
+  for (const auto &[key, value] : options) {
+    const auto name = key.cast<std::string>();
+    if (name == "checks") {
+      for (const auto &check : value.cast<std::vector<std::string>>())
+        (check == "asan" ? result.asan : result.tsan) = true;
+    } else if (name == "bounds") {
+      result.checkViews = value.cast<std::string>() == "view";
+    } else if (name == "max_findings") {
+      result.maxFindings = value.cast<size_t>();
+    } else if (name != "stop_at_first") {
+      throw py::type_error("unknown option '" + name + "' of a check");
+    }
+  }
+  return result;
+}
+
+struct PyTraceSession {
+  explicit PyTraceSession(const std::string &path) {
+    std::string error;
+    std::unique_ptr<TraceWriter> writer = TraceWriter::create(path, error);
+    if (!writer) {
+      PyErr_SetString(PyExc_OSError, error.c_str());
+      throw py::error_already_set();
+    }
+    recorder = std::make_unique<TraceRecorder>(std::move(writer));
+  }
+
+  void close() {
+    if (isClosed)
+      return;
+    isClosed = true;
+    if (recorder->close())
+      return;
+    PyErr_SetString(PyExc_OSError, recorder->error().c_str());
+    throw py::error_already_set();
+  }
+
+  std::unique_ptr<TraceRecorder> recorder;
+  bool isClosed = false;
+};
+
+} // namespace
+
+void bindSessions(py::module_ &module) {
+  py::class_<CheckSession>(module, "CheckSession")
+      .def(py::init([](const py::dict &options) {
+        return std::make_unique<CheckSession>(optionsFrom(options));
+      }))
+      .def("attach",
+           [](py::object self, PyLaunch &launch) {
+             for (Observer *observer : self.cast<CheckSession &>().observers())
+               launch.state.observers.push_back(observer);
+             launch.kept.push_back(std::move(self));
+           })
+      .def("findings", [](const CheckSession &self) { return parseJson(self.reportJson()); })
+      .def("report_text", &CheckSession::reportText, py::arg("color") = false)
+      .def("report_json", &CheckSession::reportJson)
+      .def("error_count", &CheckSession::errorCount);
+
+  py::class_<PyTraceSession>(module, "TraceSession")
+      .def(py::init<const std::string &>())
+      .def("attach",
+           [](py::object self, PyLaunch &launch) {
+             launch.state.observers.push_back(self.cast<PyTraceSession &>().recorder.get());
+             launch.kept.push_back(std::move(self));
+           })
+      .def("add_findings",
+           [](PyTraceSession &self, const CheckSession &checks) {
+             const std::vector<Finding> findings = checks.findings();
+             std::vector<std::string> texts;
+             for (const Finding &finding : findings)
+               texts.push_back(findingAsJson(finding));
+             self.recorder->addFindings(findings, texts);
+           })
+      .def("close", &PyTraceSession::close);
+
+  module.def("finding_codes", [] {
+    std::vector<std::tuple<std::string, std::string, std::string>> codes;
+    for (const FindingCode &code : findingCodes())
+      codes.emplace_back(code.code.str(), severityName(code.severity).str(), code.summary.str());
+    return codes;
+  });
+}
+
+} // namespace blockscope

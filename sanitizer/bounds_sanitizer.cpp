@@ -1,0 +1,242 @@
+// Decides out-of-bounds, wild, null and misaligned accesses, lane by lane.
+#include "sanitizer/bounds_sanitizer.h"
+
+#include "sanitizer/describe.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+namespace blockscope {
+
+namespace {
+
+llvm::StringRef outOfBoundsCode(AccessKind kind) {
+  switch (kind) {
+  case AccessKind::Load:
+    return "oob-load";
+  case AccessKind::Store:
+    return "oob-store";
+  case AccessKind::AtomicRmw:
+  case AccessKind::AtomicCas:
+    return "oob-atomic";
+  }
+  return "oob-load";
+}
+
+llvm::StringRef codeOf(const Access &access, BadLane::Reason reason) {
+  switch (reason) {
+  case BadLane::Reason::OutOfStorage:
+    return outOfBoundsCode(access.kind);
+  case BadLane::Reason::Null:
+    return "null-pointer";
+  case BadLane::Reason::Wild:
+    return "wild-pointer";
+  case BadLane::Reason::Misaligned:
+    return "misaligned-access";
+  case BadLane::Reason::ReadOnly:
+    return "read-only-store";
+  }
+  return "wild-pointer";
+}
+
+/// What most likely went wrong, judged from where the access fell.
+std::string boundsHint(const Access &access, const Allocation &allocation, int64_t offset) {
+  constexpr int64_t kWrapMargin = int64_t{1} << 30;
+  const int64_t element = offset / std::max(1, access.elementBytes);
+  if (element < -kWrapMargin)
+    return "the offset wrapped in int32: convert to tl.int64 before the multiplication";
+  if (offset < 0)
+    return "the offset is negative: does the mask also exclude what lies before the start?";
+  if (!access.mask)
+    return "is a mask missing?";
+  const int64_t past = offset + access.elementBytes - allocation.viewEnd;
+  if (past == access.elementBytes)
+    return "one element too far: should the mask compare with '<' instead of '<='?";
+  return "the mask lets this lane through: does it compare with this tensor's size?";
+}
+
+std::string bytesText(int64_t bytes) {
+  return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
+}
+
+} // namespace
+
+void BoundsSanitizer::onAccess(const Access &access) {
+  if (!checkViews_ || access.activeLanes == 0)
+    return;
+  if (const Allocation *allocation = access.allocation) {
+    const bool inside = access.minOffset >= allocation->viewBegin &&
+                        access.maxOffset + access.elementBytes <= allocation->viewEnd;
+    if (inside && allocation->viewIsDense)
+      return;
+  }
+  reportOutsideView(access);
+}
+
+void BoundsSanitizer::reportOutsideView(const Access &access) {
+  int64_t firstLane = -1, count = 0, firstOffset = 0;
+  const Allocation *firstAllocation = nullptr;
+  for (int64_t lane = 0; lane < access.lanes; ++lane) {
+    if (access.mask && !access.mask[lane])
+      continue;
+    const Allocation *allocation =
+        access.allocation ? access.allocation : launch_->memory->find(access.addresses[lane]);
+    if (!allocation)
+      continue; // refused before
+    const int64_t offset = MemoryMap::offsetIn(*allocation, access.addresses[lane]);
+    if (!allocation->inStorage(offset, access.elementBytes) ||
+        allocation->inView(offset, access.elementBytes))
+      continue;
+    if (count++ == 0) {
+      firstLane = lane;
+      firstOffset = offset;
+      firstAllocation = allocation;
+    }
+  }
+  if (count == 0)
+    return;
+  const std::string cause =
+      "outside-view " + placeKey(access.op->location) + " " + firstAllocation->info.name;
+  collector_.add(
+      cause, {launch_->launchIndex, access.program, access.sequence, firstLane}, count,
+      [&] { return describeOutsideView(access, *firstAllocation, firstLane, firstOffset); });
+}
+
+Finding BoundsSanitizer::describeOutsideView(const Access &access, const Allocation &allocation,
+                                             int64_t lane, int64_t offset) const {
+  Finding finding = beginFinding("outside-view", *launch_);
+  finding.site = describeSite(access, *launch_, lane);
+  describeElement(finding, allocation, offset);
+  if (offset < allocation.viewBegin)
+    finding.distanceBytes = offset - allocation.viewBegin;
+  else if (offset + access.elementBytes > allocation.viewEnd)
+    finding.distanceBytes = offset + access.elementBytes - allocation.viewEnd;
+  finding.message =
+      llvm::formatv(
+          "{0} of {1} at byte {2} of '{3}' is outside the view that was passed, but inside "
+          "the {4} bytes of its storage",
+          accessKindName(access.kind), bytesText(access.elementBytes), offset, allocation.info.name,
+          allocation.storageBytes)
+          .str();
+  finding.hint = allocation.viewIsDense
+                     ? boundsHint(access, allocation, offset)
+                     : "are the strides of this view passed and used in the right order?";
+  return finding;
+}
+
+void BoundsSanitizer::onBadLanes(const Access &access, llvm::ArrayRef<BadLane> lanes) {
+  // One report for each reason and tensor; the first lane stands for the others.
+  llvm::SmallVector<std::pair<const BadLane *, int64_t>, 2> groups;
+  for (const BadLane &bad : lanes) {
+    auto *group = llvm::find_if(groups, [&](const auto &known) {
+      return known.first->reason == bad.reason && known.first->allocation == bad.allocation;
+    });
+    if (group == groups.end())
+      groups.push_back({&bad, 1});
+    else
+      ++group->second;
+  }
+  for (const auto &[bad, count] : groups)
+    reportBadLane(access, *bad, count);
+}
+
+void BoundsSanitizer::reportBadLane(const Access &access, const BadLane &bad, int64_t count) {
+  const std::string cause = (codeOf(access, bad.reason) + " " + placeKey(access.op->location) +
+                             " " + (bad.allocation ? bad.allocation->info.name : ""))
+                                .str();
+  collector_.add(cause, {launch_->launchIndex, access.program, access.sequence, bad.lane}, count,
+                 [&] { return describeBadLane(access, bad); });
+}
+
+Finding BoundsSanitizer::describeBadLane(const Access &access, const BadLane &bad) const {
+  if (bad.reason == BadLane::Reason::OutOfStorage)
+    return describeOutOfStorage(access, bad);
+  const llvm::StringRef kind = accessKindName(access.kind);
+  const std::string size = bytesText(access.elementBytes);
+  const TensorInfo *freed =
+      bad.reason == BadLane::Reason::Wild ? freedTensorAt(bad.address) : nullptr;
+  Finding finding = beginFinding(
+      freed ? llvm::StringRef("use-after-free") : codeOf(access, bad.reason), *launch_);
+  finding.site = describeSite(access, *launch_, bad.lane);
+  const int64_t offset = bad.allocation ? MemoryMap::offsetIn(*bad.allocation, bad.address) : 0;
+  if (bad.allocation)
+    describeElement(finding, *bad.allocation, offset);
+  else
+    finding.values = {{"address", llvm::formatv("{0:x}", bad.address).str()}};
+  switch (bad.reason) {
+  case BadLane::Reason::OutOfStorage:
+    break;
+  case BadLane::Reason::Null:
+    finding.message = llvm::formatv("{0} of {1} through a null pointer", kind, size).str();
+    finding.hint = "an entry of a pointer table may be 0, or a tensor argument has no memory";
+    break;
+  case BadLane::Reason::Wild:
+    if (freed) {
+      finding.tensor = *freed;
+      finding.message =
+          llvm::formatv("{0} of {1} from memory of '{2}', which was freed", kind, size, freed->name)
+              .str();
+      finding.hint = "keep the tensor alive as long as its data_ptr() is in use";
+    } else {
+      finding.message =
+          llvm::formatv("{0} of {1} at address {2:x}, which belongs to no known tensor", kind, size,
+                        bad.address)
+              .str();
+      finding.hint = "pointers loaded from memory must be data_ptr() of tensors that are alive";
+    }
+    break;
+  case BadLane::Reason::Misaligned:
+    finding.message =
+        llvm::formatv("{0} of {1} at byte {2} of '{3}', which is no multiple of {4}", kind, size,
+                      offset, finding.tensor ? finding.tensor->name : "?", access.elementBytes)
+            .str();
+    finding.hint = "was the pointer cast to a wider type after an offset in smaller elements?";
+    break;
+  case BadLane::Reason::ReadOnly:
+    finding.message = llvm::formatv("{0} of {1} to '{2}', which is read-only on the host", kind,
+                                    size, finding.tensor ? finding.tensor->name : "?")
+                          .str();
+    finding.hint = "pass a writable copy";
+    break;
+  }
+  return finding;
+}
+
+Finding BoundsSanitizer::describeOutOfStorage(const Access &access, const BadLane &bad) const {
+  const Allocation &allocation = *bad.allocation;
+  const int64_t offset = MemoryMap::offsetIn(allocation, bad.address);
+  Finding finding = beginFinding(outOfBoundsCode(access.kind), *launch_);
+  finding.site = describeSite(access, *launch_, bad.lane);
+  describeElement(finding, allocation, offset);
+  const int64_t storageBegin = allocation.storage - allocation.view;
+  const int64_t storageEnd = storageBegin + allocation.storageBytes;
+  finding.distanceBytes =
+      offset < storageBegin ? offset - storageBegin : offset + access.elementBytes - storageEnd;
+  finding.message = llvm::formatv("{0} of {1} at byte {2} of '{3}', which has {4}",
+                                  accessKindName(access.kind), bytesText(access.elementBytes),
+                                  offset, allocation.info.name, bytesText(storageEnd))
+                        .str();
+  finding.hint = boundsHint(access, allocation, offset);
+  return finding;
+}
+
+void BoundsSanitizer::onLaunchEnd() {
+  // What was an argument once is remembered: a later pointer into it that no tensor holds any more
+  // was freed. Ranges that are in use again drop out of the list.
+  for (const auto &allocation : launch_->memory->arguments()) {
+    const auto begin = reinterpret_cast<uint64_t>(allocation->storage);
+    const uint64_t end = begin + static_cast<uint64_t>(allocation->storageBytes);
+    llvm::erase_if(earlier_,
+                   [&](const Range &range) { return range.begin < end && begin < range.end; });
+    if (begin != end)
+      earlier_.push_back({begin, end, allocation->info});
+  }
+}
+
+const TensorInfo *BoundsSanitizer::freedTensorAt(uint64_t hostAddress) const {
+  for (const Range &range : earlier_)
+    if (hostAddress >= range.begin && hostAddress < range.end)
+      return &range.info;
+  return nullptr;
+}
+
+} // namespace blockscope

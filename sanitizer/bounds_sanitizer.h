@@ -1,0 +1,45 @@
+// asan: every active lane's bytes against the exact extents of its tensor.
+#pragma once
+
+#include "interpreter/observer.h"
+#include "sanitizer/collector.h"
+
+#include <vector>
+
+namespace blockscope {
+
+/// Reports lanes that the machine refused, and accepted ones that are outside the argument's view.
+class BoundsSanitizer : public Observer {
+public:
+  /// `checkViews`: an access inside the storage but outside the view is an error too.
+  BoundsSanitizer(FindingCollector &collector, bool checkViews)
+      : collector_(collector), checkViews_(checkViews) {}
+
+  bool handlesBadLanes() const override { return true; }
+  void onLaunchBegin(const LaunchInfo &launch) override { launch_ = &launch; }
+  void onAccess(const Access &access) override;
+  void onBadLanes(const Access &access, llvm::ArrayRef<BadLane> lanes) override;
+  void onLaunchEnd() override;
+
+private:
+  void reportOutsideView(const Access &access);
+  Finding describeOutsideView(const Access &access, const Allocation &allocation, int64_t lane,
+                              int64_t offset) const;
+  void reportBadLane(const Access &access, const BadLane &bad, int64_t count);
+  Finding describeBadLane(const Access &access, const BadLane &bad) const;
+  Finding describeOutOfStorage(const Access &access, const BadLane &bad) const;
+  /// Returns what an earlier launch had at a host address that is no tensor any more.
+  const TensorInfo *freedTensorAt(uint64_t hostAddress) const;
+
+  struct Range {
+    uint64_t begin, end;
+    TensorInfo info;
+  };
+
+  FindingCollector &collector_;
+  bool checkViews_;
+  const LaunchInfo *launch_ = nullptr;
+  std::vector<Range> earlier_; ///< storages of earlier launches
+};
+
+} // namespace blockscope

@@ -1,0 +1,47 @@
+// Puts the sanitizers of a session together.
+#include "sanitizer/check_session.h"
+
+#include "core/report.h"
+#include "sanitizer/bounds_sanitizer.h"
+#include "sanitizer/event_sanitizer.h"
+#include "sanitizer/race_sanitizer.h"
+
+namespace blockscope {
+
+namespace {
+
+/// Without asan a refused access still must not end the run of the other checks: the machine's own
+/// verdict is enough, so bounds are always watched, and only the views are left to asan.
+std::unique_ptr<Observer> makeBounds(FindingCollector &collector, const CheckOptions &options) {
+  return std::make_unique<BoundsSanitizer>(collector, options.asan && options.checkViews);
+}
+
+} // namespace
+
+CheckSession::CheckSession(const CheckOptions &options) : collector_(options.maxFindings) {
+  observers_.push_back(std::make_unique<EventSanitizer>(collector_));
+  observers_.push_back(makeBounds(collector_, options));
+  if (options.tsan)
+    observers_.push_back(std::make_unique<RaceSanitizer>(collector_));
+}
+
+llvm::SmallVector<Observer *, 4> CheckSession::observers() const {
+  llvm::SmallVector<Observer *, 4> result;
+  for (const auto &observer : observers_)
+    result.push_back(observer.get());
+  return result;
+}
+
+std::string CheckSession::reportText(bool color) const {
+  const std::vector<Finding> all = findings();
+  if (all.empty())
+    return "no findings";
+  std::string text = findingsAsText(all, color);
+  if (const size_t dropped = droppedCauses())
+    text += "; " + std::to_string(dropped) + " further causes are not shown (--max-findings)";
+  return text;
+}
+
+std::string CheckSession::reportJson() const { return findingsAsJson(findings()); }
+
+} // namespace blockscope

@@ -1,0 +1,40 @@
+// A check session: the sanitizers that were asked for, over any number of launches.
+#pragma once
+
+#include "interpreter/observer.h"
+#include "sanitizer/collector.h"
+
+#include "llvm/ADT/SmallVector.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace blockscope {
+
+struct CheckOptions {
+  bool asan = false;
+  bool tsan = false;
+  bool checkViews = true; ///< `--bounds view`; false for `--bounds storage`
+  size_t maxFindings = 100;
+};
+
+class CheckSession {
+public:
+  explicit CheckSession(const CheckOptions &options);
+
+  /// Returns the observers for the next launch; they live as long as the session.
+  llvm::SmallVector<Observer *, 4> observers() const;
+  std::vector<Finding> findings() const { return collector_.findings(); }
+  size_t errorCount() const { return collector_.errorCount(); }
+  size_t droppedCauses() const { return collector_.droppedCauses(); }
+  /// Returns the report of all findings; says so when some were left out, or when there are none.
+  std::string reportText(bool color) const;
+  std::string reportJson() const;
+
+private:
+  FindingCollector collector_;
+  std::vector<std::unique_ptr<Observer>> observers_;
+};
+
+} // namespace blockscope

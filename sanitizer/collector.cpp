@@ -1,0 +1,80 @@
+// Folds repeats; keeps the earliest occurrence of each cause.
+#include "sanitizer/collector.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace blockscope {
+
+namespace {
+
+/// Programs of different launches are different programs.
+int64_t programKey(const Occurrence &when) { return (when.launch << 40) ^ when.program; }
+
+} // namespace
+
+void FindingCollector::add(const std::string &cause, const Occurrence &when, int64_t count,
+                           llvm::function_ref<Finding()> describe) {
+  std::lock_guard lock(mutex_);
+  auto found = entries_.find(cause);
+  if (found == entries_.end()) {
+    // The limit guards memory. Up to four times as many causes are kept than are shown, so that the
+    // shown ones are nearly always the earliest whatever the order in which they were found.
+    if (entries_.size() >= 4 * maxFindings_) {
+      dropped_[cause] = true;
+      return;
+    }
+    found = entries_.try_emplace(cause).first;
+    found->second.first = when;
+    found->second.finding = describe();
+  } else if (when < found->second.first) {
+    found->second.first = when;
+    found->second.finding = describe();
+  }
+  Entry &entry = found->second;
+  entry.count += count;
+  entry.programs.insert(programKey(when));
+}
+
+std::vector<Finding> FindingCollector::findings() const {
+  std::lock_guard lock(mutex_);
+  std::vector<const Entry *> sorted;
+  for (const auto &entry : entries_)
+    sorted.push_back(&entry.second);
+  std::sort(sorted.begin(), sorted.end(), [](const Entry *a, const Entry *b) {
+    const SourceLocation &x = a->finding.site.location, &y = b->finding.site.location;
+    return std::tie(a->first.launch, x.file, x.line, x.column, a->finding.code, a->first,
+                    a->finding.message) < std::tie(b->first.launch, y.file, y.line, y.column,
+                                                   b->finding.code, b->first, b->finding.message);
+  });
+  std::vector<Finding> result;
+  for (const Entry *entry : sorted) {
+    if (result.size() == maxFindings_)
+      break;
+    result.push_back(entry->finding);
+    result.back().count = entry->count;
+    result.back().programCount = static_cast<int64_t>(entry->programs.size());
+  }
+  return result;
+}
+
+size_t FindingCollector::errorCount() const {
+  std::lock_guard lock(mutex_);
+  return static_cast<size_t>(std::count_if(entries_.begin(), entries_.end(), [](const auto &entry) {
+    return entry.second.finding.severity == Severity::Error;
+  }));
+}
+
+size_t FindingCollector::droppedCauses() const {
+  std::lock_guard lock(mutex_);
+  const size_t hidden = entries_.size() > maxFindings_ ? entries_.size() - maxFindings_ : 0;
+  return dropped_.size() + hidden;
+}
+
+void FindingCollector::clear() {
+  std::lock_guard lock(mutex_);
+  entries_.clear();
+  dropped_.clear();
+}
+
+} // namespace blockscope

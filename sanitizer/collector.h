@@ -1,0 +1,59 @@
+// Collects the findings of a session: repeats of one cause are one finding with a count.
+#pragma once
+
+#include "core/finding.h"
+
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace blockscope {
+
+/// When an occurrence happened; of several occurrences of a cause the earliest is shown, so that
+/// the report does not depend on the order in which threads found them.
+struct Occurrence {
+  int64_t launch = 0;
+  int64_t program = 0;
+  uint64_t sequence = 0;
+  int64_t lane = 0;
+
+  auto operator<=>(const Occurrence &) const = default;
+};
+
+/// Thread safe.
+class FindingCollector {
+public:
+  explicit FindingCollector(size_t maxFindings = 100) : maxFindings_(maxFindings) {}
+
+  /// Adds `count` occurrences of a cause. `cause` names it: code, line, tensor. `describe` is
+  /// called only when this occurrence is the earliest one known.
+  void add(const std::string &cause, const Occurrence &when, int64_t count,
+           llvm::function_ref<Finding()> describe);
+
+  /// Returns the findings, errors first in each place: sorted by launch, place and code.
+  std::vector<Finding> findings() const;
+  /// Returns how many causes of error severity there are.
+  size_t errorCount() const;
+  /// Returns how many further causes were dropped because there were more than the limit.
+  size_t droppedCauses() const;
+  void clear();
+
+private:
+  struct Entry {
+    Finding finding;
+    Occurrence first;
+    int64_t count = 0;
+    llvm::DenseSet<int64_t> programs; ///< launch and program, hashed together
+  };
+
+  mutable std::mutex mutex_;
+  llvm::StringMap<Entry> entries_;
+  llvm::StringMap<bool> dropped_;
+  size_t maxFindings_;
+};
+
+} // namespace blockscope

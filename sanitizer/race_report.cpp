@@ -1,0 +1,215 @@
+// Describes races: both sides in full.
+#include "sanitizer/describe.h"
+#include "sanitizer/race_sanitizer.h"
+#include "sanitizer/race_state.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cstring>
+
+namespace blockscope {
+
+namespace {
+
+bool isWrite(AccessKind kind) { return kind != AccessKind::Load; }
+
+/// Returns "load", "store", "atomic" for messages.
+std::string nameOf(AccessKind kind) { return accessKindName(kind).str(); }
+
+} // namespace
+
+void RaceSanitizer::report(const Conflict &context, const AccessRecord &earlier, Shared shared) {
+  const LoggedAccess &access = context.access;
+  const OpFacts ours = factsOf(access.op), theirs = factsOf(earlier.op);
+  const bool bothWrite = isWrite(access.kind) && isWrite(theirs.kind);
+  const int size = access.elementBytes;
+  const int64_t elements = std::max(1, shared.bytes / size);
+  int64_t shift = 0; // to the first element whose values differ
+  bool sameValue = false;
+  if (access.kind == AccessKind::Store && theirs.kind == AccessKind::Store && shared.values &&
+      earlier.elementBytes == size) {
+    const int64_t compared = std::min(size, shared.bytes);
+    while (shift < elements &&
+           std::memcmp(shared.values + shift * size, shared.written + shift * size, compared) == 0)
+      ++shift;
+    sameValue = shift == elements;
+    if (sameValue)
+      shift = 0;
+  }
+  const uint64_t host = shared.host + static_cast<uint64_t>(shift * size);
+  const int64_t lane = shared.lane + shift;
+  const std::byte *values = shared.values ? shared.values + shift * size : nullptr;
+  const std::byte *written = shared.written + shift * size;
+  const llvm::StringRef code = sameValue   ? "race-same-value"
+                               : bothWrite ? "race-write-write"
+                                           : "race-read-write";
+  const std::string cause = (code + " " + placeKey(ours.info->location) + " / " +
+                             placeKey(theirs.info->location) + " " + context.allocation.info.name)
+                                .str();
+  collector_.add(
+      cause, {launch_->launchIndex, context.program, access.sequence, lane}, elements, [&] {
+        Finding finding = beginFinding(code, *launch_);
+        const auto site = [&](const OpFacts &op, int64_t program, int64_t siteLane) {
+          AccessSite result;
+          result.location = op.info->location;
+          result.kind = op.kind;
+          result.program = programIndex(program, launch_->grid);
+          result.blockShape = op.blockShape;
+          result.lane = siteLane;
+          result.laneIndex = laneIndex(siteLane, op.blockShape);
+          result.accessBytes = op.elementBytes;
+          result.semantics = op.semantics;
+          return result;
+        };
+        finding.site = site(ours, context.program, lane);
+        finding.other = site(theirs, earlier.program, earlier.lane + shift * earlier.laneStep);
+        const int64_t offset =
+            static_cast<int64_t>(host - reinterpret_cast<uint64_t>(context.allocation.view));
+        describeElement(finding, context.allocation, offset);
+        if (values)
+          finding.site.value = valueText(values, size, finding.tensor->dtype);
+        if (values && theirs.kind == AccessKind::Store && earlier.elementBytes == size)
+          finding.other->value = valueText(written, size, finding.tensor->dtype);
+        const std::string verb = sameValue   ? "both write the same value to"
+                                 : bothWrite ? "both write"
+                                             : "access";
+        finding.message =
+            llvm::formatv("programs {0} and {1} {2} '{3}' at byte {4} with no order between them "
+                          "({5} here, {6} there)",
+                          context.program, earlier.program, verb, context.allocation.info.name,
+                          offset, nameOf(access.kind), nameOf(theirs.kind))
+                .str();
+        const bool hasCta = access.isAtomic && access.scope == AtomicScope::Cta;
+        const bool theirCta = theirs.kind != AccessKind::Load && theirs.kind != AccessKind::Store &&
+                              theirs.scope == AtomicScope::Cta;
+        if (hasCta || theirCta)
+          finding.hint = "scope 'cta' never orders two programs: use scope='gpu'";
+        else if (sameValue)
+          finding.hint =
+              "harmless only if it is meant: should one program write it, or the grid be smaller?";
+        else if (sequential_)
+          finding.hint =
+              "the atomics of this kernel do not order these two: use acquire and release "
+              "(sem='acq_rel') on one address between them";
+        else if (bothWrite)
+          finding.hint = "give each program its own elements, or combine with tl.atomic_add";
+        else
+          finding.hint =
+              "programs run in any order: read what another launch wrote, or use atomics";
+        return finding;
+      });
+}
+
+void RaceSanitizer::reportWarpOrder(const Conflict &context, const AccessRecord &earlier,
+                                    uint64_t host, int64_t lane) {
+  const OpFacts ours = factsOf(context.access.op), theirs = factsOf(earlier.op);
+  const std::string cause =
+      "race-warp-order " + placeKey(ours.info->location) + " / " + placeKey(theirs.info->location);
+  collector_.add(
+      cause, {launch_->launchIndex, context.program, context.access.sequence, lane}, 1, [&] {
+        Finding finding = beginFinding("race-warp-order", *launch_);
+        finding.model = "warp";
+        finding.site.location = ours.info->location;
+        finding.site.kind = ours.kind;
+        finding.site.program = programIndex(context.program, launch_->grid);
+        finding.site.blockShape = ours.blockShape;
+        finding.site.lane = lane;
+        finding.site.laneIndex = laneIndex(lane, ours.blockShape);
+        AccessSite other = finding.site;
+        other.location = theirs.info->location;
+        other.kind = theirs.kind;
+        other.blockShape = theirs.blockShape;
+        other.lane = earlier.lane;
+        other.laneIndex = laneIndex(earlier.lane, theirs.blockShape);
+        finding.other = other;
+        const int64_t offset =
+            static_cast<int64_t>(host - reinterpret_cast<uint64_t>(context.allocation.view));
+        describeElement(finding, context.allocation, offset);
+        finding.message =
+            llvm::formatv("lane {0} of this {1} touches what lane {2} of an earlier store wrote, "
+                          "with no barrier between them",
+                          lane, nameOf(ours.kind), earlier.lane)
+                .str();
+        finding.hint = "put tl.debug_barrier() between them: lanes may be in different warps";
+        return finding;
+      });
+}
+
+void RaceSanitizer::reportEarlyRelease(int64_t program, const ProgramState &state,
+                                       const LoggedAccess &access) {
+  const OpFacts ours = factsOf(access.op), theirs = factsOf(state.blockStoreOp);
+  const std::string cause = "race-warp-order release " + placeKey(ours.info->location);
+  collector_.add(cause, {launch_->launchIndex, program, access.sequence, 0}, 1, [&] {
+    Finding finding = beginFinding("race-warp-order", *launch_);
+    finding.model = "warp";
+    finding.site.location = ours.info->location;
+    finding.site.kind = ours.kind;
+    finding.site.program = programIndex(program, launch_->grid);
+    finding.site.semantics = ours.semantics;
+    AccessSite other;
+    other.location = theirs.info->location;
+    other.kind = theirs.kind;
+    other.program = finding.site.program;
+    other.blockShape = theirs.blockShape;
+    other.laneIndex = laneIndex(0, theirs.blockShape);
+    finding.other = other;
+    finding.message =
+        "this atomic releases before all warps of the program have finished the block "
+        "store before it";
+    finding.hint = "put tl.debug_barrier() between the store and the atomic";
+    return finding;
+  });
+}
+
+void RaceSanitizer::checkDuplicates(const Access &access) {
+  // Runs in rising order without overlap have no duplicates; anything else is looked at by lane.
+  bool isSorted = true;
+  DeviceAddress end = 0;
+  for (const AccessRun &run : access.runs) {
+    isSorted &= run.address >= end && (run.count == 1 || run.strideBytes >= access.elementBytes);
+    end = run.address + static_cast<DeviceAddress>((run.count - 1) * run.strideBytes) +
+          static_cast<DeviceAddress>(access.elementBytes);
+  }
+  if (isSorted || !access.values || access.valuesAreScalar)
+    return;
+  const int size = access.elementBytes;
+  const auto *values = static_cast<const std::byte *>(access.values);
+  llvm::DenseMap<DeviceAddress, int64_t> firstLane;
+  int64_t count = 0, lane = -1, other = -1;
+  for (int64_t i = 0; i < access.lanes; ++i) {
+    if (access.mask && !access.mask[i])
+      continue;
+    const auto [known, isNew] = firstLane.try_emplace(access.addresses[i], i);
+    if (isNew || std::memcmp(values + known->second * size, values + i * size, size) == 0)
+      continue;
+    if (count++ == 0) {
+      lane = i;
+      other = known->second;
+    }
+  }
+  if (count == 0)
+    return;
+  const Allocation *allocation = launch_->memory->find(access.addresses[lane]);
+  if (!allocation)
+    return;
+  const std::string cause =
+      "duplicate-store " + placeKey(access.op->location) + " " + allocation->info.name;
+  collector_.add(cause, {launch_->launchIndex, access.program, access.sequence, lane}, count, [&] {
+    Finding finding = beginFinding("duplicate-store", *launch_);
+    finding.site = describeSite(access, *launch_, lane);
+    finding.other = describeSite(access, *launch_, other);
+    const int64_t offset = MemoryMap::offsetIn(*allocation, access.addresses[lane]);
+    describeElement(finding, *allocation, offset);
+    finding.site.value = valueText(values + lane * size, size, finding.tensor->dtype);
+    finding.other->value = valueText(values + other * size, size, finding.tensor->dtype);
+    finding.message = llvm::formatv("lanes {0} and {1} of one store write different values to "
+                                    "byte {2} of '{3}': which one stays is undefined",
+                                    other, lane, offset, allocation->info.name)
+                          .str();
+    finding.hint = "give each lane its own element, mask all but one, or combine with an atomic";
+    return finding;
+  });
+}
+
+} // namespace blockscope

@@ -1,0 +1,329 @@
+// Logs accesses, keeps clocks, and checks every run against the shadow of the bytes it touches.
+#include "sanitizer/race_sanitizer.h"
+
+#include "sanitizer/describe.h"
+#include "sanitizer/race_state.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cstring>
+
+namespace blockscope {
+
+namespace {
+
+bool isAtomic(AccessKind kind) {
+  return kind == AccessKind::AtomicRmw || kind == AccessKind::AtomicCas;
+}
+
+bool acquires(AtomicSemantics semantics) {
+  return semantics == AtomicSemantics::Acquire || semantics == AtomicSemantics::AcquireRelease;
+}
+
+bool releases(AtomicSemantics semantics) {
+  return semantics == AtomicSemantics::Release || semantics == AtomicSemantics::AcquireRelease;
+}
+
+} // namespace
+
+RaceSanitizer::RaceSanitizer(FindingCollector &collector) : collector_(collector) {}
+RaceSanitizer::~RaceSanitizer() = default;
+
+void RaceSanitizer::onLaunchBegin(const LaunchInfo &launch) {
+  launch_ = &launch;
+  sequential_ = launch.hasAtomics;
+  shadow_.clear();
+  ops_.clear();
+  states_.clear();
+  released_.clear();
+  finished_.clear();
+  nextProgram_ = 0;
+  const size_t workers = static_cast<size_t>(std::max(1, launch.workers));
+  knownOps_.assign(workers, llvm::BitVector());
+  running_.clear();
+  for (size_t i = 0; i < workers; ++i)
+    running_.push_back(std::make_unique<ProgramLog>());
+}
+
+RaceSanitizer::ProgramState &RaceSanitizer::state(int64_t program) {
+  std::unique_ptr<ProgramState> &state = states_[program];
+  if (!state)
+    state = std::make_unique<ProgramState>();
+  return *state;
+}
+
+void RaceSanitizer::onProgramBegin(int64_t program, int worker) {
+  if (!sequential_)
+    *running_[worker] = ProgramLog{.program = program, .accesses = {}, .runs = {}, .values = {}};
+}
+
+void RaceSanitizer::onBarrier(int64_t program, int worker) {
+  if (sequential_) {
+    state(program).passBarrier();
+    return;
+  }
+  LoggedAccess barrier;
+  barrier.isBarrier = true;
+  running_[worker]->accesses.push_back(barrier);
+}
+
+RaceSanitizer::LoggedAccess RaceSanitizer::summarise(const Access &access, ProgramLog &log) {
+  LoggedAccess logged;
+  logged.op = access.op->id;
+  logged.kind = access.kind;
+  logged.semantics = access.semantics;
+  logged.scope = access.scope;
+  // A volatile load takes part in synchronisation, but orders nothing: like a relaxed atomic.
+  logged.isAtomic = isAtomic(access.kind) || access.isVolatile;
+  logged.elementBytes = access.elementBytes;
+  logged.lanes = access.lanes;
+  logged.sequence = access.sequence;
+  logged.allocation = access.allocation;
+  logged.firstRun = log.runs.size();
+  logged.runCount = access.runs.size();
+  log.runs.insert(log.runs.end(), access.runs.begin(), access.runs.end());
+  if (access.kind == AccessKind::Store && access.values) {
+    logged.firstValue = log.values.size();
+    const int64_t count = access.valuesAreScalar ? 1 : access.lanes;
+    logged.valuesAreScalar = access.valuesAreScalar;
+    const auto *bytes = static_cast<const std::byte *>(access.values);
+    log.values.insert(log.values.end(), bytes, bytes + count * access.elementBytes);
+    logged.hasValues = true;
+  }
+  noteOp(access);
+  return logged;
+}
+
+void RaceSanitizer::noteOp(const Access &access) {
+  llvm::BitVector &known = knownOps_[access.worker];
+  if (access.op->id < known.size() && known.test(access.op->id))
+    return;
+  if (access.op->id >= known.size())
+    known.resize(access.op->id + 64);
+  known.set(access.op->id);
+  std::lock_guard lock(opsMutex_);
+  OpFacts &facts = ops_[access.op->id];
+  facts.info = access.op;
+  facts.kind = access.kind;
+  facts.blockShape.assign(access.blockShape.begin(), access.blockShape.end());
+  facts.semantics = semanticsText(access);
+  facts.scope = access.scope;
+  facts.elementBytes = access.elementBytes;
+}
+
+RaceSanitizer::OpFacts RaceSanitizer::factsOf(uint32_t op) {
+  std::lock_guard lock(opsMutex_);
+  return ops_[op];
+}
+
+void RaceSanitizer::onAccess(const Access &access) {
+  if (access.kind == AccessKind::Store)
+    checkDuplicates(access);
+  if (!sequential_) {
+    ProgramLog &log = *running_[access.worker];
+    log.accesses.push_back(summarise(access, log));
+    return;
+  }
+  ProgramLog log{.program = access.program, .accesses = {}, .runs = {}, .values = {}};
+  const LoggedAccess logged = summarise(access, log);
+  analyse(access.program, state(access.program), logged, log);
+}
+
+void RaceSanitizer::onProgramEnd(int64_t program, int worker) {
+  if (sequential_)
+    return;
+  auto log = std::make_unique<ProgramLog>();
+  std::swap(*log, *running_[worker]);
+  std::unique_lock lock(logsMutex_);
+  finished_[program] = std::move(log);
+  drainLogs();
+}
+
+void RaceSanitizer::drainLogs() {
+  // The holder of the lock takes every log whose turn has come.
+  for (auto log = finished_.find(nextProgram_); log != finished_.end();
+       log = finished_.find(nextProgram_)) {
+    ProgramState state;
+    for (const LoggedAccess &access : log->second->accesses)
+      analyse(nextProgram_, state, access, *log->second);
+    finished_.erase(log);
+    ++nextProgram_;
+  }
+}
+
+void RaceSanitizer::onLaunchEnd() {
+  // A launch that was stopped leaves gaps; what came after them is still worth its report.
+  for (auto &[program, log] : finished_) {
+    ProgramState state;
+    for (const LoggedAccess &access : log->accesses)
+      analyse(program, state, access, *log);
+  }
+  finished_.clear();
+  states_.clear();
+  shadow_.clear();
+  released_.clear();
+}
+
+void RaceSanitizer::analyse(int64_t program, ProgramState &state, const LoggedAccess &access,
+                            const ProgramLog &log) {
+  if (access.isBarrier) {
+    state.passBarrier();
+    return;
+  }
+  if (isAtomic(access.kind) && releases(access.semantics) && access.lanes == 1 &&
+      state.blockStoreSinceBarrier)
+    reportEarlyRelease(program, state, access);
+  for (size_t i = 0; i < access.runCount; ++i) {
+    const AccessRun &run = log.runs[access.firstRun + i];
+    const Allocation *allocation =
+        access.allocation ? access.allocation : launch_->memory->find(run.address);
+    if (!allocation)
+      continue;
+    const std::byte *values = access.hasValues ? log.values.data() + access.firstValue : nullptr;
+    // An acquire orders what came before its own access too, hence first; a release, after.
+    if (isAtomic(access.kind) && access.scope != AtomicScope::Cta && acquires(access.semantics))
+      synchronise(program, state, access, run, *allocation);
+    analyseRun(program, state, access, run, *allocation, values);
+  }
+  if (isAtomic(access.kind) && access.scope != AtomicScope::Cta && releases(access.semantics)) {
+    for (size_t i = 0; i < access.runCount; ++i) {
+      const AccessRun &run = log.runs[access.firstRun + i];
+      const Allocation *allocation =
+          access.allocation ? access.allocation : launch_->memory->find(run.address);
+      if (!allocation)
+        continue;
+      const int64_t offset = MemoryMap::offsetIn(*allocation, run.address);
+      for (int64_t k = 0; k < run.count; ++k) {
+        const auto host =
+            reinterpret_cast<uint64_t>(allocation->hostAt(offset + k * run.strideBytes));
+        VectorClock &released = released_[host];
+        released.join(state.clock);
+        released.raise(static_cast<uint32_t>(program), state.epoch);
+      }
+    }
+    ++state.epoch;
+  }
+  if (access.kind == AccessKind::Store && access.lanes > 1)
+    state.noteBlockStore(access.op, access.sequence);
+}
+
+void RaceSanitizer::synchronise(int64_t, ProgramState &state, const LoggedAccess &,
+                                const AccessRun &run, const Allocation &allocation) {
+  const int64_t offset = MemoryMap::offsetIn(allocation, run.address);
+  for (int64_t k = 0; k < run.count; ++k) {
+    const auto host = reinterpret_cast<uint64_t>(allocation.hostAt(offset + k * run.strideBytes));
+    const auto released = released_.find(host);
+    if (released != released_.end())
+      state.clock.join(released->second);
+  }
+}
+
+void RaceSanitizer::analyseRun(int64_t program, ProgramState &state, const LoggedAccess &access,
+                               const AccessRun &run, const Allocation &allocation,
+                               const std::byte *values) {
+  const Conflict context{program, state, access, allocation};
+  const int64_t offset = MemoryMap::offsetIn(allocation, run.address);
+  const int size = access.elementBytes;
+  const auto valueOf = [&](int64_t lane) {
+    return values ? values + (access.valuesAreScalar ? 0 : lane * size) : nullptr;
+  };
+  if (run.strideBytes == size && !access.valuesAreScalar) {
+    analyseSpan(context, reinterpret_cast<uint64_t>(allocation.hostAt(offset)),
+                static_cast<int>(run.count * size), run.firstLane, valueOf(run.firstLane));
+    return;
+  }
+  for (int64_t k = 0; k < run.count; ++k)
+    analyseSpan(context,
+                reinterpret_cast<uint64_t>(allocation.hostAt(offset + k * run.strideBytes)), size,
+                run.firstLane + k, valueOf(run.firstLane + k));
+}
+
+void RaceSanitizer::analyseSpan(const Conflict &context, uint64_t host, int bytes, int64_t lane,
+                                const std::byte *values) {
+  const int size = context.access.elementBytes;
+  while (bytes > 0) {
+    ShadowBlock &block = shadow_.blockAt(host);
+    const int begin = static_cast<int>(host % ShadowBlock::kBytes);
+    const int count = std::min(bytes, ShadowBlock::kBytes - begin);
+    const bool isWhole = count == ShadowBlock::kBytes;
+    if (!isWhole)
+      block.refine(std::min(size, begin ? begin & -begin : ShadowBlock::kBytes));
+    for (int at = begin; at < begin + count; at += block.granule) {
+      const int64_t cellLane = lane + (at - begin) / size;
+      touchCell(context, block.cells[at / block.granule], host + at - begin, block.granule,
+                cellLane, values ? values + (at - begin) : nullptr, block.written.data() + at);
+    }
+    if (values)
+      std::memcpy(block.written.data() + begin, values, count);
+    if (isWhole && block.granule != ShadowBlock::kBytes && values)
+      block.merge(block.cells[0]); // one store covers all of it
+    host += count;
+    lane += count / size;
+    bytes -= count;
+    if (values)
+      values += count;
+  }
+}
+
+bool RaceSanitizer::happensBefore(const AccessRecord &earlier, const Conflict &context) const {
+  return earlier.program == context.program ||
+         (sequential_ && earlier.epoch <= context.state.clock.get(earlier.program) &&
+          earlier.epoch != 0);
+}
+
+void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_t host, int bytes,
+                              int64_t lane, const std::byte *values, const std::byte *written) {
+  const LoggedAccess &access = context.access;
+  const bool writes = access.kind != AccessKind::Load;
+  const auto check = [&](const AccessRecord &earlier) {
+    if (!earlier.exists())
+      return;
+    if (!happensBefore(earlier, context))
+      report(context, earlier, {host, bytes, lane, values, written});
+  };
+  check(cell.write);
+  if (cell.write.exists() && cell.write.program == context.program && !access.isAtomic &&
+      access.lanes > 1 && cell.write.laneStep == 1 && cell.write.lane != lane &&
+      cell.write.sequence > context.state.barrierSequence)
+    reportWarpOrder(context, cell.write, host, lane);
+  if (writes && !access.isAtomic) {
+    check(cell.read);
+    check(cell.otherRead);
+    check(cell.atomic);
+  } else if (access.isAtomic) {
+    if (writes) {
+      check(cell.read);
+      check(cell.otherRead);
+    }
+    // Atomics exclude each other unless one of them does not reach the other's program.
+    if (cell.atomic.exists() && !happensBefore(cell.atomic, context) &&
+        (access.scope == AtomicScope::Cta || factsOf(cell.atomic.op).scope == AtomicScope::Cta ||
+         cell.atomic.elementBytes != access.elementBytes) &&
+        (writes || factsOf(cell.atomic.op).kind != AccessKind::Load))
+      report(context, cell.atomic, {host, bytes, lane, values, written});
+  } else {
+    check(cell.atomic);
+  }
+  const AccessRecord record{static_cast<uint32_t>(context.program),
+                            context.state.epoch,
+                            access.op,
+                            static_cast<uint32_t>(access.sequence),
+                            static_cast<int32_t>(lane),
+                            static_cast<int16_t>(access.elementBytes),
+                            static_cast<int16_t>(access.lanes > 1 ? 1 : 0)};
+  if (access.isAtomic) {
+    if (writes || !cell.atomic.exists()) // a volatile load does not hide an earlier write
+      cell.atomic = record;
+  } else if (writes) {
+    cell.write = record;
+    if (!sequential_)
+      cell.read = cell.otherRead = AccessRecord();
+  } else if (!cell.read.exists() || cell.read.program == record.program) {
+    cell.read = record;
+  } else if (!cell.otherRead.exists() || cell.otherRead.program == record.program ||
+             happensBefore(cell.otherRead, context)) {
+    cell.otherRead = record;
+  }
+}
+
+} // namespace blockscope

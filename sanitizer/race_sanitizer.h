@@ -1,0 +1,104 @@
+// tsan: races between programs of one launch, by happens-before through atomics.
+//
+// Programs are unordered except through release and acquire atomics of enough scope. Accesses are
+// analysed in program order whatever the order of execution: programs of a kernel without atomics
+// run in parallel and leave logs, which are taken in order; kernels with atomics run one program at
+// a time, so that the order of synchronisation is always the same. The report therefore does not
+// depend on the number of threads.
+#pragma once
+
+#include "interpreter/observer.h"
+#include "sanitizer/collector.h"
+#include "sanitizer/shadow_memory.h"
+#include "sanitizer/vector_clock.h"
+
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/DenseMap.h"
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace blockscope {
+
+class RaceSanitizer : public Observer {
+public:
+  explicit RaceSanitizer(FindingCollector &collector);
+  ~RaceSanitizer() override;
+
+  bool wantsRuns() const override { return true; }
+  bool handlesBadLanes() const override { return true; }
+  bool wantsSequentialPrograms(const LaunchInfo &launch) const override {
+    return launch.hasAtomics;
+  }
+  void onLaunchBegin(const LaunchInfo &launch) override;
+  void onProgramBegin(int64_t program, int worker) override;
+  void onAccess(const Access &access) override;
+  void onBarrier(int64_t program, int worker) override;
+  void onProgramEnd(int64_t program, int worker) override;
+  void onLaunchEnd() override;
+
+private:
+  /// What is kept of an op, so that the other side of a race can be described later.
+  struct OpFacts {
+    const OpInfo *info = nullptr;
+    AccessKind kind = AccessKind::Load;
+    std::vector<int64_t> blockShape;
+    std::string semantics;
+    AtomicScope scope = AtomicScope::Gpu;
+    int elementBytes = 0;
+  };
+  struct LoggedAccess;
+  struct ProgramLog;
+  struct ProgramState;
+  struct Conflict;
+
+  ProgramState &state(int64_t program);
+  LoggedAccess summarise(const Access &access, ProgramLog &log);
+  void analyse(int64_t program, ProgramState &state, const LoggedAccess &access,
+               const ProgramLog &log);
+  void analyseRun(int64_t program, ProgramState &state, const LoggedAccess &access,
+                  const AccessRun &run, const Allocation &allocation, const std::byte *values);
+  void analyseSpan(const Conflict &context, uint64_t host, int bytes, int64_t lane,
+                   const std::byte *values);
+  void touchCell(const Conflict &context, ShadowCell &cell, uint64_t host, int bytes, int64_t lane,
+                 const std::byte *values, const std::byte *written);
+  bool happensBefore(const AccessRecord &earlier, const Conflict &context) const;
+  void synchronise(int64_t program, ProgramState &state, const LoggedAccess &access,
+                   const AccessRun &run, const Allocation &allocation);
+  void checkDuplicates(const Access &access);
+  /// A group of bytes that two accesses share: where, whose lane begins there, the two values.
+  struct Shared {
+    uint64_t host;
+    int bytes;
+    int64_t lane;
+    const std::byte *values;  ///< stored now, or null
+    const std::byte *written; ///< stored last
+  };
+
+  void noteOp(const Access &access);
+  OpFacts factsOf(uint32_t op);
+  void report(const Conflict &context, const AccessRecord &earlier, Shared shared);
+  void reportWarpOrder(const Conflict &context, const AccessRecord &earlier, uint64_t host,
+                       int64_t lane);
+  void reportEarlyRelease(int64_t program, const ProgramState &state, const LoggedAccess &access);
+  void drainLogs();
+
+  FindingCollector &collector_;
+  const LaunchInfo *launch_ = nullptr;
+  bool sequential_ = false;
+  ShadowMemory shadow_;
+  llvm::DenseMap<uint32_t, OpFacts> ops_;
+  std::mutex opsMutex_;                                     ///< guards ops_
+  std::vector<llvm::BitVector> knownOps_;                   ///< by worker: ops that are in ops_
+  std::map<int64_t, std::unique_ptr<ProgramState>> states_; ///< programs of a sequential launch
+  llvm::DenseMap<uint64_t, VectorClock> released_;          ///< by host address of an atomic
+  std::vector<std::unique_ptr<ProgramLog>> running_;        ///< by worker
+  std::mutex logsMutex_;                                    ///< guards the next two
+  std::map<int64_t, std::unique_ptr<ProgramLog>> finished_;
+  int64_t nextProgram_ = 0;
+};
+
+} // namespace blockscope
