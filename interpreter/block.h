@@ -11,9 +11,14 @@ namespace blockscope {
 /// Owns the elements of one value in step mode. The flat machine uses arena memory in the same form.
 /// Int1 elements are bytes 0 or 1, pointers are 64-bit device addresses (interpreter/memory.h).
 struct Block {
-  Type type; ///< the storage dtype: signless integers
-  std::unique_ptr<std::byte[]> bytes; ///< 64-byte aligned? see allocateBlock
-  void *data = nullptr;
+  Type type;            ///< the storage dtype: signless integers
+  void *data = nullptr; ///< aligned to 64 bytes
+  size_t capacityBytes = 0;
+
+  Block() = default;
+  Block(const Block &) = delete;
+  Block &operator=(const Block &) = delete;
+  ~Block(); ///< keeps the memory for the next block of this size
 
   int64_t numElements() const { return type.numElements(); }
   template <typename T> T *as() { return static_cast<T *>(data); }

@@ -38,6 +38,8 @@ public:
   /// Set by an atomic or volatile load that changed nothing and saw what it saw before: the
   /// scheduler may suspend the program after this op.
   bool spinning = false;
+  /// What each atomic or volatile load saw last (a hash); clear it when a program begins.
+  llvm::SmallVector<std::pair<const void *, uint64_t>, 2> lastSeen;
   /// Text of device_print, flushed when the program ends.
   std::string printed;
 };

@@ -57,6 +57,8 @@ struct Allocation {
   /// Returns the index of the element at `offset` in the view; outside the view the index it would
   /// have along the strides (the last dimension takes what is left over).
   std::vector<int64_t> elementIndex(int64_t offset) const;
+  /// Computes viewBegin, viewEnd and viewIsDense from the shape and strides in `info`.
+  void describeView();
 };
 
 /// The allocations of one launch, and the host addresses that were resolved while it ran.
@@ -65,7 +67,8 @@ public:
   /// Finds the tensor that contains a host address: asked once per unknown address, may call Python.
   using HostResolver = std::function<std::optional<Allocation>(uint64_t hostAddress)>;
 
-  /// Adds an argument; fills `base` and `number`. Not thread safe, before the launch only.
+  /// Adds an argument; fills `base`, `number` and the view's extents. Not thread safe, before the
+  /// launch only.
   const Allocation &add(Allocation allocation);
   void setHostResolver(HostResolver resolver) { resolver_ = std::move(resolver); }
 
@@ -88,6 +91,7 @@ private:
   HostResolver resolver_;
   mutable std::mutex hostMutex_;
   mutable std::vector<std::unique_ptr<Allocation>> hostAllocations_; // found through resolver_
+  mutable int unknownHostAddresses_ = 0; // how often the resolver knew nothing
 };
 
 } // namespace blockscope

@@ -207,8 +207,8 @@ EvaluatorFactory chooseByAxis(ContextFn function) {
   return [function](const OpSignature &signature) -> EvaluatorOrError {
     const int64_t axis = signature.attributes.getInt("axis", -1);
     if (axis < 0 || axis > 2)
-      return {{}, (signature.name + " has axis " + std::to_string(axis) + ", expected 0, 1 or 2")
-                      .str()};
+      return {{}, signature.name.str() + " has axis " + std::to_string(axis) +
+                      ", expected 0, 1 or 2"};
     return {Evaluator::makeContext(function, std::make_shared<const int64_t>(axis)), ""};
   };
 }
@@ -219,23 +219,6 @@ void evalBarrier(ExecutionContext &context, void *const *, const void *const *, 
 }
 
 void evalNothing(void *const *, const void *const *, const void *) {}
-
-/// A hint's result is its source: one copy, which the flat program leaves out.
-void evalHint(int64_t n, int64_t, void *const *results, const void *const *operands,
-              uint32_t scalarOperands, const void *payload) {
-  const int64_t size = *static_cast<const int64_t *>(payload);
-  if (scalarOperands & 1) {
-    for (int64_t i = 0; i < n; ++i)
-      std::memcpy(static_cast<std::byte *>(results[0]) + i * size, operands[0], size);
-  } else if (results[0] != operands[0]) {
-    std::memcpy(results[0], operands[0], n * size);
-  }
-}
-
-EvaluatorOrError chooseHint(const OpSignature &signature) {
-  const auto size = std::make_shared<const int64_t>(signature.operands[0].elementBytes());
-  return {Evaluator::makeElementwise(evalHint, size), ""};
-}
 
 } // namespace
 
@@ -253,7 +236,6 @@ void addMemoryEvaluators(EvaluatorTable &table) {
   table.add("tl.assume", [](const OpSignature &) -> EvaluatorOrError {
     return {Evaluator::makeBlock(evalNothing), ""};
   });
-  table.add("tl.hint", chooseHint);
   addAtomicEvaluators(table);
 }
 

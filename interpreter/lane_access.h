@@ -1,0 +1,69 @@
+// Finds out what a block of addresses touches: runs of lanes, the allocation, the lanes to refuse.
+//
+// The whole block is checked by its runs: a run is one range check and one copy. Lane by lane only
+// when a run does not lie in one allocation, or is misaligned.
+#pragma once
+
+#include "core/type.h"
+#include "interpreter/execution_context.h"
+
+namespace blockscope {
+
+/// The static side of a memory op, prepared once for all its executions.
+struct AccessShape {
+  AccessKind kind = AccessKind::Load;
+  int64_t lanes = 1;
+  int elementBytes = 1;
+  int sizeLog = 0; ///< logarithm of elementBytes
+  llvm::SmallVector<int64_t, 4> blockShape;
+  AtomicSemantics semantics = AtomicSemantics::Relaxed;
+  AtomicScope scope = AtomicScope::Gpu;
+  bool isVolatile = false;
+
+  AccessShape(AccessKind kind, const Type &pointer);
+  bool writes() const { return kind != AccessKind::Load; }
+};
+
+/// What a block access touches. Arrays live until the next call on the same thread.
+struct ResolvedLanes {
+  const uint8_t *mask = nullptr; ///< active lanes that were not refused; null when all
+  llvm::ArrayRef<AccessRun> runs;
+  /// No useful runs: go lane by lane (then `runs` is empty unless an observer wanted them).
+  bool isScattered = false;
+  const Allocation *allocation = nullptr; ///< null when lanes differ or none is active
+  uint64_t delta = 0;                     ///< host address minus address, with `allocation`
+  int64_t minOffset = 0;
+  int64_t maxOffset = 0;
+  int64_t activeLanes = 0;
+  int64_t firstLane = 0; ///< the first active one
+  llvm::ArrayRef<BadLane> badLanes;
+};
+
+/// Resolves the active lanes of one access and reports the refused ones to the observers, or ends
+/// the launch when none of them handles these.
+ResolvedLanes resolveLanes(ExecutionContext &context, const AccessShape &shape,
+                           const DeviceAddress *addresses, const uint8_t *mask);
+
+/// Host address minus device address for the addresses of one allocation.
+inline uint64_t hostDelta(const Allocation &allocation, DeviceAddress address) {
+  return (address & kDeviceTag) ? reinterpret_cast<uint64_t>(allocation.view) - allocation.base : 0;
+}
+
+/// Tells the observers about the access.
+void notifyAccess(ExecutionContext &context, const AccessShape &shape, const ResolvedLanes &lanes,
+                  const DeviceAddress *addresses, const void *values, const void *operandValues);
+
+/// Notes that memory changed, where the scheduler needs to know.
+inline void noteProgress(ExecutionContext &context) {
+  if (context.launch->info.hasAtomics)
+    context.launch->progress.fetch_add(1, std::memory_order_release);
+}
+
+/// Sets `context.spinning` when this op saw the same as the last time (and changed nothing).
+void noteSeen(ExecutionContext &context, const void *op, const void *values, size_t bytes,
+              bool changed);
+
+/// Describes a refused lane: code, message, site, tensor, element, distance.
+Finding describeBadLane(const ExecutionContext &context, const Access &access, const BadLane &lane);
+
+} // namespace blockscope

@@ -1,0 +1,213 @@
+// tl.assert and tl.print.
+#include "core/numeric/scalar.h"
+#include "interpreter/evaluator.h"
+#include "interpreter/execution_context.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstring>
+
+namespace blockscope {
+namespace {
+
+struct AssertOp {
+  std::string message;
+  llvm::SmallVector<int64_t, 4> blockShape;
+  int64_t lanes = 1;
+  bool hasMask = false;
+};
+
+std::vector<int64_t> unflatten(int64_t lane, llvm::ArrayRef<int64_t> shape) {
+  std::vector<int64_t> index(shape.size());
+  for (size_t i = shape.size(); i-- > 0; lane /= shape[i])
+    index[i] = lane % shape[i];
+  return index;
+}
+
+Finding describeAssert(const ExecutionContext &context, const AssertOp &op, int64_t lane,
+                       int64_t failed) {
+  Finding finding;
+  const LaunchInfo &info = context.launch->info;
+  finding.code = "device-assert";
+  finding.message = "device_assert failed" + (op.message.empty() ? "" : ": " + op.message);
+  finding.kernel = info.kernel;
+  finding.grid = info.grid;
+  finding.metaParameters = info.metaParameters;
+  finding.launchIndex = info.launchIndex;
+  if (context.op)
+    finding.site.location = context.op->location;
+  finding.site.program = context.program;
+  finding.site.lane = lane;
+  finding.site.laneIndex = unflatten(lane, op.blockShape);
+  finding.site.blockShape.assign(op.blockShape.begin(), op.blockShape.end());
+  finding.site.loopIterations.assign(context.loopIterations.begin(), context.loopIterations.end());
+  finding.values = {{"failed lanes", std::to_string(failed)}};
+  return finding;
+}
+
+void evalAssert(ExecutionContext &context, void *const *, const void *const *operands,
+                const void *payload) {
+  LaunchState &launch = *context.launch;
+  if (!launch.assertsEnabled)
+    return;
+  const auto &op = *static_cast<const AssertOp *>(payload);
+  const auto *condition = static_cast<const uint8_t *>(operands[0]);
+  const auto *mask = op.hasMask ? static_cast<const uint8_t *>(operands[1]) : nullptr;
+  if (!std::memchr(condition, 0, op.lanes))
+    return;
+  llvm::SmallVector<int64_t> failed;
+  for (int64_t lane = 0; lane < op.lanes; ++lane)
+    if (!condition[lane] && (!mask || mask[lane]))
+      failed.push_back(lane);
+  if (failed.empty())
+    return;
+  bool isHandled = false;
+  for (Observer *observer : launch.observers) {
+    isHandled = isHandled || observer->handlesBadLanes();
+    if (context.op)
+      observer->onAssert(*context.op, context.linearProgram, failed, op.blockShape, op.message, {});
+  }
+  if (isHandled)
+    return;
+  const std::lock_guard<std::mutex> lock(launch.errorMutex);
+  if (launch.errors.empty())
+    launch.errors.push_back(
+        describeAssert(context, op, failed.front(), static_cast<int64_t>(failed.size())));
+  launch.stop = true;
+}
+
+EvaluatorOrError chooseAssert(const OpSignature &signature) {
+  auto op = std::make_shared<AssertOp>();
+  op->message = signature.attributes.getString("message").str();
+  op->blockShape.assign(signature.operands[0].shape.begin(), signature.operands[0].shape.end());
+  op->lanes = signature.operands[0].numElements();
+  op->hasMask = signature.operands.size() == 2;
+  return {Evaluator::makeContext(evalAssert, std::move(op)), ""};
+}
+
+struct PrintOp {
+  std::string prefix;
+  bool hex = false;
+  llvm::SmallVector<Type, 4> types;
+  llvm::SmallVector<bool, 4> isSigned;
+};
+
+DType unsignedDType(DType dtype) {
+  switch (dtype) {
+  case DType::Int8:
+    return DType::UInt8;
+  case DType::Int16:
+    return DType::UInt16;
+  case DType::Int32:
+    return DType::UInt32;
+  case DType::Int64:
+    return DType::UInt64;
+  default:
+    return dtype;
+  }
+}
+
+/// Prints as C's %i, %u, %f and %p do; hex shows the bits with all their digits.
+void printValue(llvm::raw_ostream &out, const PrintOp &op, size_t operand,
+                const std::byte *element) {
+  const Type &type = op.types[operand];
+  if (type.isPointer()) {
+    uint64_t address = 0;
+    std::memcpy(&address, element, sizeof(address));
+    out << llvm::format("0x%" PRIx64, address);
+  } else if (op.hex) {
+    uint64_t bits = 0;
+    std::memcpy(&bits, element, type.elementBytes());
+    out << "0x" << llvm::format_hex_no_prefix(bits, 2 * type.elementBytes());
+  } else if (type.isFloating()) {
+    out << llvm::format("%f", numeric::readAsDouble(type.dtype, element));
+  } else if (op.isSigned[operand] || type.isBool()) {
+    out << numeric::readAsInt(type.dtype, element);
+  } else {
+    out << static_cast<uint64_t>(numeric::readAsInt(unsignedDType(type.dtype), element));
+  }
+}
+
+int digitsOf(int64_t number) {
+  int digits = 1;
+  for (; number >= 10; number /= 10)
+    ++digits;
+  return digits;
+}
+
+void printIndex(llvm::raw_ostream &out, llvm::ArrayRef<int64_t> shape, int64_t lane) {
+  const std::vector<int64_t> index = unflatten(lane, shape);
+  out << "idx (";
+  for (size_t i = 0; i < index.size(); ++i)
+    out << (i ? ", " : "")
+        << llvm::format("%*lld", digitsOf(shape[i] - 1), static_cast<long long>(index[i]));
+  out << ")";
+}
+
+void evalPrint(ExecutionContext &context, void *const *, const void *const *operands,
+               const void *payload) {
+  const auto &op = *static_cast<const PrintOp *>(payload);
+  llvm::raw_string_ostream out(context.printed);
+  const auto printProgram = [&] {
+    out << "pid (" << context.program[0] << ", " << context.program[1] << ", "
+        << context.program[2] << ")";
+  };
+  if (op.types.empty()) {
+    printProgram();
+    out << (llvm::StringRef(op.prefix).starts_with(" ") ? "" : " ") << op.prefix << "\n";
+  }
+  for (size_t i = 0; i < op.types.size(); ++i) {
+    const auto *elements = static_cast<const std::byte *>(operands[i]);
+    for (int64_t lane = 0; lane < op.types[i].numElements(); ++lane) {
+      printProgram();
+      out << " ";
+      printIndex(out, op.types[i].shape, lane);
+      out << op.prefix;
+      if (op.types.size() > 1)
+        out << "(operand " << i << ") ";
+      printValue(out, op, i, elements + lane * op.types[i].elementBytes());
+      out << "\n";
+    }
+  }
+}
+
+/// With values the prefix ends in ": ", and begins with a space when it has more than that.
+std::string normalizePrefix(llvm::StringRef prefix, bool hasValues) {
+  std::string result = prefix.str();
+  if (hasValues && !prefix.ends_with(": ")) {
+    if (!prefix.ends_with(" "))
+      result += " ";
+    result.back() = ':';
+    result += " ";
+    if (prefix.ends_with(":")) // "x:" has its colon already
+      result = prefix.str() + " ";
+  }
+  if (result.size() > 2 && result.front() != ' ')
+    result.insert(0, " ");
+  return result;
+}
+
+EvaluatorOrError choosePrint(const OpSignature &signature) {
+  auto op = std::make_shared<PrintOp>();
+  op->prefix = normalizePrefix(signature.attributes.getString("prefix"),
+                               !signature.operands.empty());
+  op->hex = signature.attributes.getBool("hex");
+  op->types.assign(signature.operands.begin(), signature.operands.end());
+  const llvm::ArrayRef<int64_t> flags = signature.attributes.getInts("is_signed");
+  for (size_t i = 0; i < op->types.size(); ++i)
+    op->isSigned.push_back(i >= flags.size() || flags[i] != 0);
+  return {Evaluator::makeContext(evalPrint, std::move(op)), ""};
+}
+
+} // namespace
+
+void addDebugEvaluators(EvaluatorTable &table) {
+  table.add("tl.assert", chooseAssert);
+  table.add("tl.print", choosePrint);
+}
+
+} // namespace blockscope
