@@ -164,7 +164,7 @@ def _hide_from_torch() -> None:
             raise ModuleNotFoundError(f"No module named '{name}'", name=name)
         return before(name, globals, locals, fromlist, level)
 
-    builtins.__import__ = import_  # type: ignore[assignment]
+    builtins.__import__ = import_
 
 
 def install_as_triton() -> None:

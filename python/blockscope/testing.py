@@ -37,12 +37,13 @@ def _summarize(times: list[float], quantiles: Sequence[float] | None, return_mod
         return values[0] if len(values) == 1 else values
     if return_mode == "all":
         return times
-    return {
+    summaries: dict[str, Callable[[list[float]], float]] = {
         "min": min,
         "max": max,
         "mean": statistics.fmean,
         "median": statistics.median,
-    }[return_mode](times)
+    }
+    return summaries[return_mode](times)
 
 
 def _check_bench_arguments(fn: Any, return_mode: str, quantiles: Any) -> None:
@@ -331,7 +332,9 @@ class Mark:
                     f"perf_report '{bench.plot_name}' got {len(xs)} x values for "
                     f"{len(bench.x_names)} x_names ({', '.join(bench.x_names)})"
                 )
-            middle, low, high = [], [], []
+            middle: list[Any] = []
+            low: list[Any] = []
+            high: list[Any] = []
             for line in bench.line_vals:
                 settings = dict(zip(bench.x_names, xs, strict=True))
                 settings.update({bench.line_arg: line}, **bench.args)

@@ -11,3 +11,12 @@ class CudaDriver(DriverBase):
 
     def __init__(self) -> None:
         raise NotYetSupported("Blockscope has no CUDA driver yet, kernels run on the CPU")
+
+
+def libcuda_dirs() -> list[str]:
+    """Folders with the CUDA driver's library; none is asked for on the CPU."""
+    return []
+
+
+def library_dirs() -> list[str]:
+    return []
