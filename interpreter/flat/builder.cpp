@@ -1,0 +1,332 @@
+// Lowers functions and ops; see program_builder.h. Control flow and combine regions are in
+// builder_control.cpp and builder_combine.cpp.
+#include "interpreter/flat/builder.h"
+
+#include "core/ir/ir_emitter.h"
+
+#include "core/ir/convert.h"
+#include "interpreter/flat/builtin_evaluators.h"
+#include "interpreter/flat/program_builder.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace blockscope::flat {
+namespace {
+
+constexpr size_t kConstantAlignment = 64;
+
+// Ops whose result is their operand's bytes under another type.
+bool isRetyped(llvm::StringRef name) {
+  return name == "tl.expand_dims" || name == "tl.reshape" || name == "tl.unsplat" ||
+         name == "tl.hint" || name == "tl.bitcast" || name == "tl.int_to_ptr" ||
+         name == "tl.ptr_to_int" || name == "arith.bitcast";
+}
+
+bool isWaiting(llvm::StringRef name, const Attributes &attributes) {
+  return name.starts_with("tl.atomic") || attributes.getBool("is_volatile");
+}
+
+// Writes the low `bytes` bytes of an integer or the bits of a float.
+void appendElement(std::vector<std::byte> &out, const llvm::APInt &bits, int bytes) {
+  const uint64_t word = bits.getZExtValue();
+  const size_t begin = out.size();
+  out.resize(begin + bytes);
+  std::memcpy(out.data() + begin, &word, bytes);
+}
+
+} // namespace
+
+int64_t ProgramBuilder::elementsOf(mlir::Type type) const {
+  if (auto shaped = mlir::dyn_cast<mlir::RankedTensorType>(type))
+    return shaped.getNumElements();
+  return lanes_;
+}
+
+ValueId ProgramBuilder::newRegister(mlir::Type type) {
+  return lowered_.addRegister(fromMlirType(type).elementBytes(), elementsOf(type));
+}
+
+ValueId ProgramBuilder::whole(mlir::Value value) {
+  const ValueId id = idOf(value);
+  const int64_t elements = elementsOf(value.getType());
+  if (lowered_.values[id].elements == elements)
+    return id;
+  const int elementBytes = lowered_.values[id].elementBytes;
+  const ValueId result = lowered_.addRegister(elementBytes, elements);
+  LoweredOp &op = add(LoweredOp::Kind::Elementwise);
+  op.elements = elements;
+  op.scalarOperands = 1;
+  op.operands = {id};
+  op.results = {result};
+  op.evaluator = makeFill(elementBytes);
+  return result;
+}
+
+ValueId ProgramBuilder::addConstant(llvm::ArrayRef<std::byte> bytes, int elementBytes) {
+  std::vector<std::byte> &constants = lowered_.constants;
+  constants.resize(llvm::alignTo(constants.size(), kConstantAlignment));
+  LoweredValue value;
+  value.home = LoweredValue::Home::Constant;
+  value.elementBytes = static_cast<uint8_t>(elementBytes);
+  value.elements = static_cast<int64_t>(bytes.size()) / elementBytes;
+  value.place = constants.size();
+  constants.insert(constants.end(), bytes.begin(), bytes.end());
+  lowered_.values.push_back(value);
+  return static_cast<ValueId>(lowered_.values.size() - 1);
+}
+
+OpSignature ProgramBuilder::signatureOf(mlir::Operation &op, Attributes attributes) const {
+  OpSignature signature;
+  signature.name = op.getName().getStringRef();
+  for (const mlir::Type type : op.getOperandTypes())
+    signature.operands.push_back(fromMlirType(type));
+  for (const mlir::Type type : op.getResultTypes())
+    signature.results.push_back(fromMlirType(type));
+  signature.attributes = std::move(attributes);
+  return signature;
+}
+
+uint32_t ProgramBuilder::addOpInfo(mlir::Operation &op) {
+  OpInfo info;
+  info.id = static_cast<uint32_t>(program_.ops.size());
+  info.name = op.getName().getStringRef().str();
+  info.location = fromMlirLocation(op.getLoc());
+  program_.ops.push_back(std::move(info));
+  return program_.ops.back().id;
+}
+
+bool ProgramBuilder::fail(mlir::Operation &op, const llvm::Twine &message) {
+  const SourceLocation location = fromMlirLocation(op.getLoc());
+  error_ = llvm::formatv("{0}:{1}:{2}: error: {3}", location.file, location.line, location.column,
+                         message.str());
+  return false;
+}
+
+bool ProgramBuilder::buildFunction(mlir::func::FuncOp function) {
+  program_.name = function.getName().str();
+  for (mlir::BlockArgument argument : function.getArguments()) {
+    ParameterInfo parameter;
+    parameter.type = fromMlirType(argument.getType());
+    parameter.name = fromMlirLocation(argument.getLoc()).variable;
+    if (parameter.type.isBlock() || parameter.type.isVoid())
+      return fail(*function, "a kernel parameter is neither a scalar nor a pointer");
+    LoweredValue value;
+    value.home = LoweredValue::Home::Argument;
+    value.elementBytes = static_cast<uint8_t>(parameter.type.elementBytes());
+    value.place = argument.getArgNumber();
+    lowered_.values.push_back(value);
+    bind(argument, static_cast<ValueId>(lowered_.values.size() - 1));
+    program_.parameters.push_back(std::move(parameter));
+  }
+  if (!function.getBody().hasOneBlock())
+    return fail(*function, "a kernel must have one block; inline calls and structure branches first");
+  if (!lowerBlock(function.getBody().front()))
+    return false;
+  add(LoweredOp::Kind::Return);
+  finish();
+  return true;
+}
+
+void ProgramBuilder::finish() {
+  fuseElementwise(lowered_, options_.fuse);
+  const Placement placement = placeValues(lowered_, options_);
+  assemble(lowered_, placement, program_);
+}
+
+bool ProgramBuilder::lowerBlock(mlir::Block &block) {
+  for (mlir::Operation &op : block.without_terminator())
+    if (!lowerOp(op))
+      return false;
+  return true;
+}
+
+bool ProgramBuilder::lowerOp(mlir::Operation &op) {
+  const llvm::StringRef name = op.getName().getStringRef();
+  if (auto ifOp = mlir::dyn_cast<mlir::scf::IfOp>(op))
+    return lowerIf(ifOp);
+  if (auto forOp = mlir::dyn_cast<mlir::scf::ForOp>(op))
+    return lowerFor(forOp);
+  if (auto whileOp = mlir::dyn_cast<mlir::scf::WhileOp>(op))
+    return lowerWhile(whileOp);
+  if (auto constant = mlir::dyn_cast<mlir::arith::ConstantOp>(op))
+    return lowerConstant(constant);
+  if (name == "tl.reduce" || name == "tl.scan")
+    return lowerCombine(op);
+  if (op.getNumRegions() != 0)
+    return fail(op, llvm::formatv("'{0}' is not supported on the CPU", name).str());
+  bool handled = false;
+  if (!lowerShapeOp(op, handled))
+    return false;
+  return handled || lowerWithEvaluator(op);
+}
+
+// Shape ops that need no evaluator, or fuse better with one of our own.
+bool ProgramBuilder::lowerShapeOp(mlir::Operation &op, bool &handled) {
+  const llvm::StringRef name = op.getName().getStringRef();
+  handled = true;
+  if (isRetyped(name) || name == "tl.splat") {
+    bind(op.getResult(0), idOf(op.getOperand(0)));
+    return true;
+  }
+  if (name == "tl.range") {
+    lowerRange(op);
+    return true;
+  }
+  if ((name == "tl.broadcast" || name == "tl.trans") &&
+      (isUniform(op.getOperand(0)) ||
+       op.getOperand(0).getType() == op.getResult(0).getType())) {
+    if (name == "tl.trans" && !isUniform(op.getOperand(0))) {
+      handled = false;
+      return true;
+    }
+    bind(op.getResult(0), idOf(op.getOperand(0)));
+    return true;
+  }
+  if (name == "tl.broadcast") {
+    const Type source = fromMlirType(op.getOperand(0).getType());
+    const Type result = fromMlirType(op.getResult(0).getType());
+    const ValueId id = newRegister(op.getResult(0).getType());
+    LoweredOp &lowered = add(LoweredOp::Kind::Elementwise);
+    lowered.elements = result.numElements();
+    lowered.operands = {idOf(op.getOperand(0))};
+    lowered.results = {id};
+    lowered.evaluator = makeBroadcast(source.shape, result.shape, result.elementBytes());
+    bind(op.getResult(0), id);
+    return true;
+  }
+  handled = false;
+  return true;
+}
+
+// A range is the same for every program: a constant block.
+void ProgramBuilder::lowerRange(mlir::Operation &op) {
+  const Attributes attributes = attributesOf(&op);
+  const int64_t begin = attributes.getInt("start");
+  const int64_t end = attributes.getInt("end");
+  auto [found, isNew] = ranges_.try_emplace({begin, end}, kNone);
+  if (isNew) {
+    std::vector<std::byte> bytes;
+    for (int64_t i = begin; i < end; ++i)
+      appendElement(bytes, llvm::APInt(32, static_cast<uint64_t>(i), true, true), 4);
+    found->second = addConstant(bytes, 4);
+  }
+  bind(op.getResult(0), found->second);
+}
+
+bool ProgramBuilder::lowerConstant(mlir::arith::ConstantOp op) {
+  const int elementBytes = fromMlirType(op.getType()).elementBytes();
+  std::vector<std::byte> bytes;
+  const mlir::Attribute value = op.getValue();
+  if (auto integer = mlir::dyn_cast<mlir::IntegerAttr>(value)) {
+    appendElement(bytes, integer.getValue(), elementBytes);
+  } else if (auto number = mlir::dyn_cast<mlir::FloatAttr>(value)) {
+    appendElement(bytes, number.getValue().bitcastToAPInt(), elementBytes);
+  } else if (auto dense = mlir::dyn_cast<mlir::DenseElementsAttr>(value)) {
+    const int64_t count = dense.isSplat() ? 1 : dense.getNumElements();
+    if (mlir::isa<mlir::FloatType>(dense.getElementType())) {
+      auto values = dense.getValues<llvm::APFloat>();
+      for (int64_t i = 0; i < count; ++i)
+        appendElement(bytes, values[i].bitcastToAPInt(), elementBytes);
+    } else {
+      auto values = dense.getValues<llvm::APInt>();
+      for (int64_t i = 0; i < count; ++i)
+        appendElement(bytes, values[i], elementBytes);
+    }
+  } else {
+    return fail(*op, "a constant of this kind is not supported");
+  }
+  bind(op.getResult(), addConstant(bytes, elementBytes));
+  return true;
+}
+
+bool ProgramBuilder::lowerWithEvaluator(mlir::Operation &op) {
+  const Attributes attributes = attributesOf(&op);
+  const EvaluatorOrError chosen = EvaluatorTable::instance().choose(signatureOf(op, attributes));
+  if (!chosen.error.empty())
+    return fail(op, chosen.error);
+
+  ValueIds operands;
+  uint32_t scalars = 0;
+  uint32_t pointwise = 0;
+  const bool isElementwise = chosen.evaluator.form == Evaluator::Form::Elementwise;
+  if (lanes_ > 1 && !isElementwise)
+    return fail(op, "not an elementwise op"); // the combine region is built again lane by lane
+  bool allUniform = op.getNumOperands() != 0;
+  for (const mlir::Value operand : op.getOperands())
+    allUniform &= isUniform(operand);
+  const int64_t elements = op.getNumResults() ? elementsOf(op.getResult(0).getType()) : 1;
+  for (const mlir::Value operand : op.getOperands()) {
+    const uint32_t bit = 1U << operands.size();
+    if (!isElementwise) {
+      operands.push_back(whole(operand));
+      continue;
+    }
+    operands.push_back(idOf(operand));
+    if (isUniform(operand))
+      scalars |= bit;
+    else if (elementsOf(operand.getType()) == elements)
+      pointwise |= bit;
+    else
+      return fail(op, "operands and result have different numbers of elements");
+  }
+
+  LoweredOp lowered;
+  lowered.operands.assign(operands.begin(), operands.end());
+  lowered.evaluator = chosen.evaluator;
+  lowered.scalarOperands = scalars;
+  lowered.pointwiseOperands = pointwise;
+  lowered.elements = isElementwise && allUniform ? 1 : elements;
+  for (const mlir::Value result : op.getResults()) {
+    const int elementBytes = fromMlirType(result.getType()).elementBytes();
+    const int64_t count = isElementwise ? lowered.elements : elementsOf(result.getType());
+    lowered.results.push_back(lowered_.addRegister(elementBytes, count));
+    bind(result, lowered.results.back());
+  }
+  switch (chosen.evaluator.form) {
+  case Evaluator::Form::Elementwise:
+    lowered.kind = LoweredOp::Kind::Elementwise;
+    break;
+  case Evaluator::Form::Block:
+    lowered.kind = LoweredOp::Kind::Block;
+    break;
+  case Evaluator::Form::Context:
+    lowered.kind = LoweredOp::Kind::Context;
+    lowered.op = addOpInfo(op);
+    program_.hasAtomics |= isWaiting(op.getName().getStringRef(), attributes);
+    break;
+  }
+  lowered_.ops.push_back(std::move(lowered));
+  return true;
+}
+
+} // namespace blockscope::flat
+
+namespace blockscope {
+
+FlatProgram buildFlatProgram(mlir::ModuleOp module, std::string *error,
+                             const FlatOptions &options) {
+  FlatProgram program;
+  auto functions = module.getOps<mlir::func::FuncOp>();
+  if (functions.empty()) {
+    if (error)
+      *error = "the module has no function";
+    return {};
+  }
+  flat::ProgramBuilder builder(program, options);
+  if (builder.buildFunction(*functions.begin()))
+    return program;
+  if (error)
+    *error = builder.error();
+  return {};
+}
+
+FlatProgram buildFlatProgram(const IrEmitter &emitter, std::string *error,
+                             const FlatOptions &options) {
+  return buildFlatProgram(emitter.module(), error, options);
+}
+
+} // namespace blockscope

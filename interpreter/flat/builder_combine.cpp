@@ -1,0 +1,142 @@
+// Lowers tl.reduce and tl.scan: known single ops to their evaluator, other regions to programs of
+// their own that run over many lanes at once, or lane by lane when they have control flow.
+#include "core/ir/convert.h"
+#include "interpreter/flat/program_builder.h"
+
+#include "llvm/ADT/SetVector.h"
+
+namespace blockscope::flat {
+namespace {
+
+constexpr int64_t kCombineLanes = 256;
+
+bool hasControlFlow(mlir::Block &body) {
+  for (mlir::Operation &op : body)
+    if (op.getNumRegions() != 0)
+      return true;
+  return false;
+}
+
+llvm::SetVector<mlir::Value> capturesOf(mlir::Operation &op) {
+  llvm::SetVector<mlir::Value> captures;
+  op.getRegion(0).walk([&](mlir::Operation *inner) {
+    for (mlir::Value operand : inner->getOperands())
+      if (!op.getRegion(0).isAncestor(operand.getParentRegion()))
+        captures.insert(operand);
+  });
+  return captures;
+}
+
+} // namespace
+
+bool ProgramBuilder::lowerKnownCombine(mlir::Operation &op, bool &handled) {
+  handled = false;
+  mlir::Block &body = op.getRegion(0).front();
+  if (op.getNumOperands() != 1 || body.getOperations().size() != 2)
+    return true;
+  mlir::Operation &combine = body.front();
+  mlir::Operation *yield = body.getTerminator();
+  if (combine.getNumOperands() != 2 || combine.getOperand(0) != body.getArgument(0) ||
+      combine.getOperand(1) != body.getArgument(1) || combine.getNumResults() != 1 ||
+      yield->getOperand(0) != combine.getResult(0))
+    return true;
+  const Attributes attributes = attributesOf(&op);
+  const Type type = fromMlirType(op.getOperand(0).getType());
+  const int axis = static_cast<int>(attributes.getInt("axis"));
+  const llvm::StringRef name = combine.getName().getStringRef();
+  const Evaluator evaluator =
+      op.getName().getStringRef() == "tl.reduce"
+          ? chooseKnownReduce(name, type, axis)
+          : chooseKnownScan(name, type, axis, attributes.getBool("reverse"));
+  if (evaluator.form != Evaluator::Form::Block || !evaluator.block)
+    return true;
+  handled = true;
+  const ValueId operand = whole(op.getOperand(0));
+  const ValueId result = newRegister(op.getResult(0).getType());
+  LoweredOp &lowered = add(LoweredOp::Kind::Block);
+  lowered.operands = {operand};
+  lowered.results = {result};
+  lowered.evaluator = evaluator;
+  bind(op.getResult(0), result);
+  return true;
+}
+
+bool ProgramBuilder::lowerCombine(mlir::Operation &op) {
+  bool handled = false;
+  if (!lowerKnownCombine(op, handled) || handled)
+    return error_.empty();
+
+  CombineProgram combine;
+  const Attributes attributes = attributesOf(&op);
+  combine.axis = static_cast<int>(attributes.getInt("axis"));
+  combine.isScan = op.getName().getStringRef() == "tl.scan";
+  combine.reverse = attributes.getBool("reverse");
+  for (const mlir::Type type : op.getOperandTypes())
+    combine.operandTypes.push_back(fromMlirType(type));
+  const llvm::SetVector<mlir::Value> captures = capturesOf(op);
+  for (const mlir::Value capture : captures)
+    if (mlir::isa<mlir::ShapedType>(capture.getType()))
+      return fail(op, "a combine function uses a block from outside");
+
+  mlir::Block &body = op.getRegion(0).front();
+  for (const int64_t lanes : {kCombineLanes, int64_t{1}}) {
+    if (lanes > 1 && hasControlFlow(body))
+      continue;
+    combine.program = std::make_unique<FlatProgram>();
+    ProgramBuilder builder(*combine.program, options_);
+    builder.buildCombine(body, captures.getArrayRef(), lanes);
+    error_ = builder.error();
+    if (error_.empty())
+      break;
+  }
+  if (!error_.empty())
+    return false;
+
+  ValueIds operands;
+  for (const mlir::Value operand : op.getOperands())
+    operands.push_back(whole(operand));
+  for (const mlir::Value capture : captures)
+    operands.push_back(idOf(capture));
+  ValueIds results;
+  for (const mlir::Value result : op.getResults()) {
+    results.push_back(newRegister(result.getType()));
+    bind(result, results.back());
+  }
+  LoweredOp &lowered = add(LoweredOp::Kind::Combine);
+  lowered.combine = static_cast<uint32_t>(program_.combines.size());
+  lowered.operands.assign(operands.begin(), operands.end());
+  lowered.results.assign(results.begin(), results.end());
+  program_.combines.push_back(std::move(combine));
+  return true;
+}
+
+bool ProgramBuilder::buildCombine(mlir::Block &body, llvm::ArrayRef<mlir::Value> captures,
+                                  int64_t lanes) {
+  lanes_ = lanes;
+  program_.name = "combine";
+  program_.lanes = lanes;
+  auto addArgument = [&](mlir::Value value, int64_t elements) {
+    LoweredValue argument;
+    argument.home = LoweredValue::Home::Argument;
+    argument.elementBytes = static_cast<uint8_t>(fromMlirType(value.getType()).elementBytes());
+    argument.elements = elements;
+    argument.place = lowered_.values.size();
+    bind(value, static_cast<ValueId>(lowered_.values.size()));
+    lowered_.values.push_back(argument);
+    program_.parameters.push_back({fromMlirType(value.getType()), ""});
+  };
+  for (const mlir::Value argument : body.getArguments())
+    addArgument(argument, lanes);
+  for (const mlir::Value capture : captures)
+    addArgument(capture, 1);
+  if (!lowerBlock(body))
+    return false;
+  ValueIds results;
+  for (const mlir::Value value : body.getTerminator()->getOperands())
+    results.push_back(whole(value));
+  add(LoweredOp::Kind::Return).operands.assign(results.begin(), results.end());
+  finish();
+  return true;
+}
+
+} // namespace blockscope::flat

@@ -1,0 +1,117 @@
+// Lowers scf.if, scf.for and scf.while to labels, jumps and parallel copies.
+//
+// A loop's result is its carried value: both are one register. So are the arguments of the second
+// region of scf.while and its results.
+#include "interpreter/flat/program_builder.h"
+
+namespace blockscope::flat {
+
+using Kind = LoweredOp::Kind;
+
+void ProgramBuilder::addCopy(llvm::ArrayRef<ValueId> to, mlir::ValueRange from) {
+  if (to.empty())
+    return;
+  ValueIds sources;
+  for (size_t i = 0; i < to.size(); ++i)
+    sources.push_back(lowered_.values[to[i]].elements == 1 ? idOf(from[i]) : whole(from[i]));
+  LoweredOp &copy = add(Kind::Copy);
+  copy.results.assign(to.begin(), to.end());
+  copy.operands.assign(sources.begin(), sources.end());
+}
+
+void ProgramBuilder::bindCarried(mlir::ValueRange arguments, mlir::ValueRange initial,
+                                 ValueIds &registers) {
+  for (const mlir::Value argument : arguments)
+    registers.push_back(newRegister(argument.getType()));
+  addCopy(registers, initial);
+  for (size_t i = 0; i < registers.size(); ++i)
+    bind(arguments[i], registers[i]);
+}
+
+bool ProgramBuilder::lowerIf(mlir::scf::IfOp op) {
+  const uint32_t elseLabel = lowered_.numLabels++;
+  const uint32_t endLabel = lowered_.numLabels++;
+  ValueIds results;
+  for (const mlir::Value result : op.getResults()) {
+    results.push_back(newRegister(result.getType()));
+    bind(result, results.back());
+  }
+  addTo(Kind::JumpIfFalse, elseLabel).operands = {idOf(op.getCondition())};
+  if (!lowerBlock(op.getThenRegion().front()))
+    return false;
+  addCopy(results, op.getThenRegion().front().getTerminator()->getOperands());
+  if (op.getElseRegion().empty()) {
+    addTo(Kind::Label, elseLabel);
+    return true;
+  }
+  addTo(Kind::Jump, endLabel);
+  addTo(Kind::Label, elseLabel);
+  if (!lowerBlock(op.getElseRegion().front()))
+    return false;
+  addCopy(results, op.getElseRegion().front().getTerminator()->getOperands());
+  addTo(Kind::Label, endLabel);
+  return true;
+}
+
+bool ProgramBuilder::lowerFor(mlir::scf::ForOp op) {
+  const uint32_t topLabel = lowered_.numLabels++;
+  const uint32_t exitLabel = lowered_.numLabels++;
+  const ValueId trips = lowered_.addRegister(8, 1);
+  const ValueId counter = newRegister(op.getInductionVar().getType());
+  const ValueId step = idOf(op.getStep());
+  const uint32_t info = addOpInfo(*op);
+
+  ValueIds carried;
+  bindCarried(op.getRegionIterArgs(), op.getInitArgs(), carried);
+  LoweredOp &begin = add(Kind::ForBegin);
+  begin.isUnsigned = op.getUnsignedCmp();
+  begin.op = info;
+  begin.results = {trips, counter};
+  begin.operands = {idOf(op.getLowerBound()), idOf(op.getUpperBound()), step};
+  bind(op.getInductionVar(), counter);
+
+  addTo(Kind::Label, topLabel);
+  LoweredOp &top = add(Kind::LoopTop);
+  top.phis.assign(carried.begin(), carried.end());
+  top.phis.append({trips, counter});
+  addTo(Kind::ForTest, exitLabel).operands = {trips};
+  if (!lowerBlock(*op.getBody()))
+    return false;
+  addCopy(carried, op.getBody()->getTerminator()->getOperands());
+  LoweredOp &next = addTo(Kind::ForNext, topLabel);
+  next.operands = {trips, counter, step};
+  next.phis.assign(carried.begin(), carried.end());
+  addTo(Kind::Label, exitLabel);
+  add(Kind::LoopEnd);
+  for (size_t i = 0; i < carried.size(); ++i)
+    bind(op.getResult(i), carried[i]);
+  return true;
+}
+
+bool ProgramBuilder::lowerWhile(mlir::scf::WhileOp op) {
+  const uint32_t topLabel = lowered_.numLabels++;
+  const uint32_t exitLabel = lowered_.numLabels++;
+  ValueIds carried;
+  bindCarried(op.getBeforeArguments(), op.getInits(), carried);
+  add(Kind::WhileBegin);
+  addTo(Kind::Label, topLabel);
+  add(Kind::LoopTop).phis.assign(carried.begin(), carried.end());
+  if (!lowerBlock(*op.getBeforeBody()))
+    return false;
+
+  auto condition = op.getConditionOp();
+  ValueIds forwarded;
+  bindCarried(op.getAfterArguments(), condition.getArgs(), forwarded);
+  addTo(Kind::JumpIfFalse, exitLabel).operands = {idOf(condition.getCondition())};
+  if (!lowerBlock(*op.getAfterBody()))
+    return false;
+  addCopy(carried, op.getAfterBody()->getTerminator()->getOperands());
+  addTo(Kind::WhileNext, topLabel).phis.assign(carried.begin(), carried.end());
+  addTo(Kind::Label, exitLabel);
+  add(Kind::LoopEnd).phis.assign(forwarded.begin(), forwarded.end());
+  for (size_t i = 0; i < forwarded.size(); ++i)
+    bind(op.getResult(i), forwarded[i]);
+  return true;
+}
+
+} // namespace blockscope::flat

@@ -1,0 +1,116 @@
+// The flat program: a kernel as a list of instructions over registers, without MLIR.
+//
+// Registers live in one frame per program instance; where each one is was planned by liveness
+// (flat/liveness.cpp). An instruction names its results and operands by their place in a table of
+// pointers, which is filled once per frame, so that running an instruction looks nothing up.
+#pragma once
+
+#include "interpreter/evaluator.h"
+#include "interpreter/observer.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace blockscope {
+
+struct FlatProgram;
+
+/// Where the memory behind one entry of the pointer table is.
+struct PointerPlan {
+  enum class Base : uint8_t { Frame, Constants, Arguments };
+  Base base = Base::Frame;
+  /// Bytes by which a strip advances per element: 0 for scalars, strip buffers and whole blocks.
+  uint8_t stepBytes = 0;
+  /// Units: bytes; arguments are numbered.
+  uint64_t offset = 0;
+};
+
+/// A combine region of tl.reduce or tl.scan: a flat program over `lanes` lanes at a time, whose
+/// arguments are the lanes of the left side, of the right side, then the captured values.
+struct CombineProgram {
+  std::unique_ptr<FlatProgram> program;
+  std::vector<Type> operandTypes; ///< of the reduced blocks
+  int axis = 0;
+  bool isScan = false;
+  bool reverse = false;
+};
+
+/// One elementwise op of a fused group.
+struct FusedMember {
+  ElementwiseFn function = nullptr;
+  const void *payload = nullptr;
+  uint32_t pointers = 0; ///< results, then operands, in the pointer table
+  uint32_t scalarOperands = 0;
+  uint8_t numResults = 0;
+  uint8_t numOperands = 0;
+};
+
+struct Instruction {
+  enum class Kind : uint8_t {
+    Elementwise, ///< one evaluator over `elements`
+    Block,
+    Context,
+    Fused,       ///< members [first, first + count), strip by strip
+    Combine,     ///< combine program number `first`
+    Copy,        ///< `elements` bytes
+    Jump,
+    JumpIfFalse, ///< operand: i1
+    ForBegin,    ///< results: trip count, counter; operands: begin, end, step
+    ForTest,     ///< operand: trip count; leaves to `target` at 0
+    ForNext,     ///< operands: trip count, counter, step; back to `target`
+    WhileBegin,
+    WhileNext,   ///< back to `target`
+    LoopEnd,     ///< the loop's counter is popped
+    Return,
+  };
+  Kind kind = Kind::Return;
+  bool isUnsigned = false;    ///< ForBegin compares without sign
+  uint8_t counterBytes = 0;   ///< For*: width of the loop counter
+  uint8_t numResults = 0;
+  uint32_t pointers = 0;      ///< results, then operands, in the pointer table
+  uint32_t scalarOperands = 0;
+  uint32_t op = 0;            ///< number in FlatProgram::ops (Context, and the loops)
+  uint32_t target = 0;        ///< instruction to go to
+  uint32_t first = 0;         ///< Fused: first member; Combine: its number
+  uint32_t count = 0;         ///< Fused: members
+  int64_t elements = 0;
+  int64_t strip = 0;          ///< Fused: elements of one strip
+  const void *payload = nullptr;
+  union {
+    ElementwiseFn elementwise = nullptr;
+    BlockFn block;
+    ContextFn context;
+  };
+};
+
+/// What the front end passes for one parameter of the kernel.
+struct ParameterInfo {
+  Type type;
+  std::string name;
+};
+
+/// A kernel ready to run. Immutable: shared by all threads and launches.
+struct FlatProgram {
+  std::string name;
+  std::vector<Instruction> instructions;
+  std::vector<FusedMember> members;
+  std::vector<PointerPlan> pointers;
+  std::vector<OpInfo> ops;
+  std::vector<ParameterInfo> parameters;
+  std::vector<CombineProgram> combines;
+  std::vector<std::shared_ptr<const void>> payloads; ///< keeps evaluators' data alive
+  std::unique_ptr<std::byte[]> constantMemory;
+  const std::byte *constants = nullptr; ///< 64-byte aligned, in constantMemory
+  /// Units: bytes of registers that one program instance needs.
+  uint64_t frameBytes = 0;
+  /// Combine programs: places of the results in the pointer table, and how many lanes one run takes.
+  std::vector<uint32_t> returns;
+  int64_t lanes = 1;
+  bool hasAtomics = false; ///< atomics or volatile loads: programs may wait for one another
+
+  bool isValid() const { return !instructions.empty(); }
+};
+
+} // namespace blockscope

@@ -1,0 +1,275 @@
+// The interpreter loop. An instruction is one call through a pointer that was chosen when the program
+// was built; its operands are read from the frame's pointer table.
+#include "interpreter/flat/machine.h"
+
+#include "interpreter/flat/frame_memory.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace blockscope {
+namespace {
+
+using Kind = Instruction::Kind;
+
+void runFused(const FlatProgram &program, const Instruction &instruction, void *const *pointers,
+              int64_t elements) {
+  const FusedMember *members = program.members.data() + instruction.first;
+  const PointerPlan *plans = program.pointers.data();
+  for (int64_t begin = 0; begin < elements; begin += instruction.strip) {
+    const int64_t n = std::min(instruction.strip, elements - begin);
+    for (uint32_t m = 0; m < instruction.count; ++m) {
+      const FusedMember &member = members[m];
+      const uint32_t first = member.pointers;
+      const uint32_t count = member.numResults + member.numOperands;
+      void *strip[16];
+      for (uint32_t i = 0; i < count; ++i)
+        strip[i] = static_cast<std::byte *>(pointers[first + i]) + begin * plans[first + i].stepBytes;
+      member.function(n, begin, strip, strip + member.numResults, member.scalarOperands,
+                      member.payload);
+    }
+  }
+}
+
+int64_t readCounter(const void *from, int bytes, bool isUnsigned) {
+  if (bytes == 8) {
+    int64_t value;
+    std::memcpy(&value, from, 8);
+    return value;
+  }
+  int32_t value;
+  std::memcpy(&value, from, 4);
+  return isUnsigned ? static_cast<int64_t>(static_cast<uint32_t>(value)) : value;
+}
+
+void writeCounter(void *to, int64_t value, int bytes) { std::memcpy(to, &value, bytes); }
+
+void reportEndlessLoop(const FlatProgram &program, const Instruction &instruction,
+                       ExecutionContext &context, int64_t begin, int64_t end, int64_t step) {
+  Finding finding;
+  finding.code = "deadlock";
+  finding.message =
+      llvm::formatv("a loop from {0} to {1} with step {2} never ends", begin, end, step);
+  finding.site.location = program.ops[instruction.op].location;
+  finding.site.program = context.program;
+  finding.site.loopIterations.assign(context.loopIterations.begin(), context.loopIterations.end());
+  if (!context.launch)
+    return;
+  LaunchState &launch = *context.launch;
+  finding.kernel = launch.info.kernel;
+  finding.grid = launch.info.grid;
+  finding.launchIndex = launch.info.launchIndex;
+  const std::lock_guard lock(launch.errorMutex);
+  launch.errors.push_back(std::move(finding));
+  launch.stop = true;
+}
+
+// Counts the iterations first, so that a counter that wraps around cannot make a loop endless.
+bool beginFor(const FlatProgram &program, const Instruction &instruction, void *const *pointers,
+              ExecutionContext &context) {
+  const int bytes = instruction.counterBytes;
+  const bool isUnsigned = instruction.isUnsigned;
+  const int64_t begin = readCounter(pointers[2], bytes, isUnsigned);
+  const int64_t end = readCounter(pointers[3], bytes, isUnsigned);
+  const int64_t step = readCounter(pointers[4], bytes, isUnsigned);
+  const bool any = isUnsigned ? static_cast<uint64_t>(begin) < static_cast<uint64_t>(end)
+                              : begin < end;
+  uint64_t trips = 0;
+  if (any) {
+    if (step == 0 || (!isUnsigned && step < 0)) {
+      reportEndlessLoop(program, instruction, context, begin, end, step);
+      return false;
+    }
+    const uint64_t distance = static_cast<uint64_t>(end) - static_cast<uint64_t>(begin);
+    trips = (distance - 1) / static_cast<uint64_t>(step) + 1;
+  }
+  std::memcpy(pointers[0], &trips, 8);
+  writeCounter(pointers[1], begin, bytes);
+  context.loopIterations.push_back(0);
+  return true;
+}
+
+bool isStopped(const ExecutionContext &context) {
+  return context.launch && context.launch->stop.load(std::memory_order_relaxed);
+}
+
+void runCombine(const FlatProgram &program, const Instruction &instruction, Frame &frame,
+                void *const *pointers, ExecutionContext &context) {
+  const CombineProgram &combine = program.combines[instruction.first];
+  const void *const *operands = pointers + instruction.numResults;
+  const void *const *captures = operands + combine.operandTypes.size();
+  const auto lanes = [&](int64_t n, void *const *out, const void *const *lhs,
+                         const void *const *rhs) {
+    frame.combine(instruction.first, n, out, lhs, rhs, captures, context);
+  };
+  if (combine.isScan)
+    scanBlocks(combine.operandTypes, combine.axis, combine.reverse, pointers, operands, lanes);
+  else
+    reduceBlocks(combine.operandTypes, combine.axis, pointers, operands, lanes);
+}
+
+} // namespace
+
+/// The frame of a combine program; its arguments are wherever the lanes are at the moment.
+struct Frame::Combine {
+  explicit Combine(const CombineProgram &combine)
+      : program(*combine.program), operands(combine.operandTypes.size()),
+        frame(program, std::vector<void *>(program.parameters.size(), nullptr)) {
+    for (uint32_t i = 0; i < program.pointers.size(); ++i)
+      if (program.pointers[i].base == PointerPlan::Base::Arguments)
+        arguments.push_back({i, static_cast<uint32_t>(program.pointers[i].offset)});
+    for (const Type &type : combine.operandTypes)
+      elementBytes.push_back(type.elementBytes());
+  }
+
+  struct Argument {
+    uint32_t pointer;
+    uint32_t number;
+  };
+  const FlatProgram &program;
+  size_t operands;
+  std::vector<Argument> arguments;
+  std::vector<int> elementBytes;
+  Frame frame;
+};
+
+Frame::Frame(const FlatProgram &program, llvm::ArrayRef<void *> arguments)
+    : bytes_(program.frameBytes) {
+  memory_ = flat::acquireFrameMemory(bytes_);
+  if (!memory_)
+    return;
+  pointers_.reserve(program.pointers.size());
+  for (const PointerPlan &plan : program.pointers)
+    switch (plan.base) {
+    case PointerPlan::Base::Frame:
+      pointers_.push_back(memory_ + plan.offset);
+      break;
+    case PointerPlan::Base::Constants:
+      pointers_.push_back(const_cast<std::byte *>(program.constants) + plan.offset);
+      break;
+    case PointerPlan::Base::Arguments:
+      pointers_.push_back(arguments[plan.offset]);
+      break;
+    }
+  for (const CombineProgram &combine : program.combines)
+    combines_.push_back(std::make_unique<Combine>(combine));
+}
+
+Frame::~Frame() { flat::releaseFrameMemory(memory_, bytes_); }
+
+void Frame::combine(uint32_t number, int64_t n, void *const *out, const void *const *lhs,
+                    const void *const *rhs, const void *const *captures,
+                    ExecutionContext &context) {
+  Combine &combine = *combines_[number];
+  const FlatProgram &program = combine.program;
+  const size_t k = combine.operands;
+  void **pointers = combine.frame.pointers();
+  for (int64_t begin = 0; begin < n; begin += program.lanes) {
+    const int64_t lanes = std::min(program.lanes, n - begin);
+    for (const Combine::Argument &argument : combine.arguments) {
+      const size_t which = argument.number;
+      const void *source = which >= 2 * k ? captures[which - 2 * k]
+                           : which >= k   ? rhs[which - k]
+                                          : lhs[which];
+      const int64_t offset = which >= 2 * k ? 0 : begin * combine.elementBytes[which % k];
+      pointers[argument.pointer] =
+          const_cast<std::byte *>(static_cast<const std::byte *>(source) + offset);
+    }
+    uint32_t pc = 0;
+    run(program, combine.frame, pc, context, lanes);
+    for (size_t i = 0; i < k; ++i)
+      std::memmove(static_cast<std::byte *>(out[i]) + begin * combine.elementBytes[i],
+                   pointers[program.returns[i]], lanes * combine.elementBytes[i]);
+  }
+}
+
+RunStatus run(const FlatProgram &program, Frame &frame, uint32_t &pc, ExecutionContext &context,
+              int64_t lanes) {
+  const Instruction *const instructions = program.instructions.data();
+  void *const *const table = frame.pointers();
+  const Instruction *next = instructions + pc;
+  for (;;) {
+    const Instruction &instruction = *next++;
+    void *const *pointers = table + instruction.pointers;
+    switch (instruction.kind) {
+    case Kind::Elementwise:
+      instruction.elementwise(std::min(instruction.elements, lanes), 0, pointers,
+                              pointers + instruction.numResults, instruction.scalarOperands,
+                              instruction.payload);
+      break;
+    case Kind::Block:
+      instruction.block(pointers, pointers + instruction.numResults, instruction.payload);
+      break;
+    case Kind::Context:
+      context.op = &program.ops[instruction.op];
+      instruction.context(context, pointers, pointers + instruction.numResults,
+                          instruction.payload);
+      if (context.spinning) [[unlikely]] {
+        context.spinning = false;
+        pc = static_cast<uint32_t>(next - instructions);
+        return isStopped(context) ? RunStatus::Stopped : RunStatus::Suspended;
+      }
+      break;
+    case Kind::Fused:
+      runFused(program, instruction, table, std::min(instruction.elements, lanes));
+      break;
+    case Kind::Combine:
+      runCombine(program, instruction, frame, pointers, context);
+      break;
+    case Kind::Copy:
+      std::memcpy(pointers[0], pointers[1], static_cast<size_t>(instruction.elements));
+      break;
+    case Kind::Jump:
+      next = instructions + instruction.target;
+      break;
+    case Kind::JumpIfFalse:
+      if (!*static_cast<const uint8_t *>(pointers[0]))
+        next = instructions + instruction.target;
+      break;
+    case Kind::ForBegin:
+      if (!beginFor(program, instruction, pointers, context))
+        return RunStatus::Stopped;
+      break;
+    case Kind::ForTest: {
+      uint64_t trips;
+      std::memcpy(&trips, pointers[0], 8);
+      if (trips == 0)
+        next = instructions + instruction.target;
+      break;
+    }
+    case Kind::ForNext: {
+      if (isStopped(context))
+        return RunStatus::Stopped;
+      uint64_t trips;
+      std::memcpy(&trips, pointers[0], 8);
+      --trips;
+      std::memcpy(pointers[0], &trips, 8);
+      const int bytes = instruction.counterBytes;
+      const auto counter = static_cast<uint64_t>(readCounter(pointers[1], bytes, true));
+      const auto step = static_cast<uint64_t>(readCounter(pointers[2], bytes, true));
+      writeCounter(pointers[1], static_cast<int64_t>(counter + step), bytes);
+      ++context.loopIterations.back();
+      next = instructions + instruction.target;
+      break;
+    }
+    case Kind::WhileBegin:
+      context.loopIterations.push_back(0);
+      break;
+    case Kind::WhileNext:
+      if (isStopped(context))
+        return RunStatus::Stopped;
+      ++context.loopIterations.back();
+      next = instructions + instruction.target;
+      break;
+    case Kind::LoopEnd:
+      context.loopIterations.pop_back();
+      break;
+    case Kind::Return:
+      return RunStatus::Done;
+    }
+  }
+}
+
+} // namespace blockscope

@@ -1,0 +1,84 @@
+// Walks the MLIR of one function or combine region and lists its ops over virtual registers.
+//
+// Only the builder*.cpp files see MLIR. A value is bound to a register, a constant or an argument;
+// shape-only ops bind their result to their source, splats to their scalar.
+#pragma once
+
+#include "interpreter/flat/lowered.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
+
+#include <map>
+
+namespace blockscope::flat {
+
+class ProgramBuilder {
+public:
+  ProgramBuilder(FlatProgram &program, const FlatOptions &options)
+      : program_(program), options_(options) {}
+
+  bool buildFunction(mlir::func::FuncOp function);
+  /// Builds a combine region for `lanes` lanes at a time; `captures` are what it uses from outside.
+  bool buildCombine(mlir::Block &body, llvm::ArrayRef<mlir::Value> captures, int64_t lanes);
+
+  const std::string &error() const { return error_; }
+
+private:
+  using ValueIds = llvm::SmallVector<ValueId, 4>;
+
+  // builder.cpp: ops
+  bool lowerBlock(mlir::Block &block); // all but the terminator
+  bool lowerOp(mlir::Operation &op);
+  bool lowerShapeOp(mlir::Operation &op, bool &handled);
+  bool lowerWithEvaluator(mlir::Operation &op);
+  bool lowerConstant(mlir::arith::ConstantOp op);
+  void lowerRange(mlir::Operation &op);
+  void finish();
+
+  // builder_control.cpp: scf
+  bool lowerIf(mlir::scf::IfOp op);
+  bool lowerFor(mlir::scf::ForOp op);
+  bool lowerWhile(mlir::scf::WhileOp op);
+  void bindCarried(mlir::ValueRange arguments, mlir::ValueRange initial, ValueIds &registers);
+  void addCopy(llvm::ArrayRef<ValueId> to, mlir::ValueRange from);
+
+  // builder_combine.cpp: reduce and scan
+  bool lowerCombine(mlir::Operation &op);
+  bool lowerKnownCombine(mlir::Operation &op, bool &handled);
+
+  int64_t elementsOf(mlir::Type type) const;
+  ValueId newRegister(mlir::Type type);
+  ValueId idOf(mlir::Value value) const { return bindings_.lookup(value); }
+  bool isUniform(mlir::Value value) const {
+    return lowered_.values[idOf(value)].elements == 1;
+  }
+  void bind(mlir::Value value, ValueId id) { bindings_[value] = id; }
+  /// Returns a register with all elements of `value`: splats are filled out.
+  ValueId whole(mlir::Value value);
+  ValueId addConstant(llvm::ArrayRef<std::byte> bytes, int elementBytes);
+  OpSignature signatureOf(mlir::Operation &op, Attributes attributes) const;
+  uint32_t addOpInfo(mlir::Operation &op);
+  LoweredOp &add(LoweredOp::Kind kind) {
+    lowered_.ops.emplace_back().kind = kind;
+    return lowered_.ops.back();
+  }
+  LoweredOp &addTo(LoweredOp::Kind kind, uint32_t label) {
+    LoweredOp &op = add(kind);
+    op.target = label;
+    return op;
+  }
+  bool fail(mlir::Operation &op, const llvm::Twine &message);
+
+  FlatProgram &program_;
+  FlatOptions options_;
+  Lowered lowered_;
+  llvm::DenseMap<mlir::Value, ValueId> bindings_;
+  std::map<std::pair<int64_t, int64_t>, ValueId> ranges_;
+  int64_t lanes_ = 1;
+  std::string error_;
+};
+
+} // namespace blockscope::flat

@@ -1,0 +1,31 @@
+// Launches a flat program over a grid.
+#pragma once
+
+#include "interpreter/execution_context.h"
+#include "interpreter/flat/flat_program.h"
+
+namespace blockscope {
+
+/// The value of one parameter: the bits of a scalar in its low bytes, or a device address.
+struct ArgumentValue {
+  uint64_t bits = 0;
+};
+
+struct LaunchResult {
+  /// Refused accesses, failed asserts, a deadlock: what was not recorded by an observer.
+  std::vector<Finding> errors;
+  bool interrupted = false; ///< the poll asked to stop
+  /// Why the launch could not run to its end for another reason (memory, grid); else empty.
+  std::string failure;
+
+  bool succeeded() const { return errors.empty() && !interrupted && failure.empty(); }
+};
+
+/// Runs every program of the grid `launch.info.grid` on the thread pool and returns when all have
+/// ended. Fills workers, memory and hasAtomics of `launch.info`. `poll` is called on this thread
+/// every 20 ms; when it returns true the launch stops.
+LaunchResult launchFlat(const FlatProgram &program, LaunchState &launch,
+                        llvm::ArrayRef<ArgumentValue> arguments,
+                        llvm::function_ref<bool()> poll = {});
+
+} // namespace blockscope
