@@ -145,6 +145,18 @@ std::pair<Value, Value> Semantic::unify(const Operand &lhs, const Operand &rhs, 
   return broadcast(a, b);
 }
 
+ValueList Semantic::promote(llvm::ArrayRef<Operand> operands) {
+  if (failed() || operands.empty())
+    return {};
+  Operand common = operands.front();
+  for (const Operand &operand : operands.drop_front())
+    common = unify(common, operand, {}).first;
+  ValueList results;
+  for (const Operand &operand : operands)
+    results.push_back(unify(operand, common, {}).first);
+  return results;
+}
+
 //===-- Pointers -----------------------------------------------------------------------------------===//
 
 Value Semantic::addPointer(const Value &pointer, const Value &offset) {

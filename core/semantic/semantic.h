@@ -61,6 +61,8 @@ public:
   Value logicalNot(const Operand &x);
   Value logicalAnd(const Operand &lhs, const Operand &rhs);
   Value logicalOr(const Operand &lhs, const Operand &rhs);
+  /// Brings all to one element type and one shape, by the rules of the operators.
+  ValueList promote(llvm::ArrayRef<Operand> operands);
   Value where(const Operand &condition, const Operand &x, const Operand &y);
 
   //===-- Math (math.cpp) ----------------------------------------------------------------------===//

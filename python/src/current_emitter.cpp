@@ -1,5 +1,5 @@
 // Which emitter the language's functions of this thread speak to.
-#include "current_emitter.h"
+#include "python/src/current_emitter.h"
 
 #include <pybind11/pybind11.h>
 

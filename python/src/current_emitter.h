@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/semantic/semantic.h"
+#include "python/src/tensor.h"
 
 #include <functional>
 

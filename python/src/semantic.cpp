@@ -1,7 +1,7 @@
 // The functions of the rule book for Python: `_core.semantic`. blockscope.language gives them their
 // public names, defaults and docstrings.
-#include "current_emitter.h"
-#include "tensor.h"
+#include "python/src/current_emitter.h"
+#include "python/src/tensor.h"
 
 #include <pybind11/stl.h>
 
@@ -268,6 +268,16 @@ void bindMath(py::module_ &m) {
   m.def("sqrt_rn", [](py::handle x) {
     return runOp("tl.sqrt_rn",
                  [&](Semantic &s) { return s.sqrtRn(operandOf(x, "tl.sqrt_rn", "x")); });
+  });
+  m.def("promote", [](const py::list &arguments) {
+    const char *op = "libdevice";
+    Semantic &s = currentSemantic(op);
+    llvm::SmallVector<Operand, 4> operands;
+    for (py::handle argument : arguments)
+      operands.push_back(operandOf(argument, op, "an argument"));
+    const ValueList results = s.promote(operands);
+    finishOp(s);
+    return wrapAll(results);
   });
   m.def("extern_elementwise", [](const std::string &symbol, const py::list &arguments,
                                  py::handle resultType) {

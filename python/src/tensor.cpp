@@ -1,8 +1,8 @@
 // `tl.tensor`: operators as CPython slots, attributes, and the reading of stepped values.
-#include "tensor.h"
+#include "python/src/tensor.h"
 
 #include "core/numeric/scalar.h"
-#include "current_emitter.h"
+#include "python/src/current_emitter.h"
 #include "interpreter/block.h"
 
 namespace py = pybind11;

@@ -71,4 +71,19 @@ template <> struct type_caster<blockscope::Value> {
   }
 };
 
+template <> struct type_caster<blockscope::Type> {
+  PYBIND11_TYPE_CASTER(blockscope::Type, const_name("dtype"));
+  bool load(handle source, bool) {
+    try {
+      value = blockscope::typeFromPython(source);
+    } catch (type_error &) {
+      return false;
+    }
+    return true;
+  }
+  static handle cast(const blockscope::Type &type, return_value_policy, handle) {
+    return blockscope::typeToPython(type).release();
+  }
+};
+
 } // namespace pybind11::detail

@@ -1,5 +1,5 @@
 // Types between Python (dtype, pointer_type, block_type of the language) and C++ (Type).
-#include "tensor.h"
+#include "python/src/tensor.h"
 
 #include <map>
 #include <tuple>

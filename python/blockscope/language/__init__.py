@@ -1,0 +1,61 @@
+"""The language of kernels: ``import blockscope.language as tl``.
+
+Functions here may be called inside ``@jit`` kernels. They put ops into the block IR, or, in step
+mode, run them at once; in both cases the rules are those of core/semantic.
+"""
+
+from blockscope.language import core, math, random, standard, target_info
+from blockscope.language.atomics import *
+from blockscope.language.block_pointer import *
+from blockscope.language.core import (
+    TRITON_MAX_TENSOR_NUMEL,
+    PropagateNan,
+    bfloat16,
+    block_type,
+    const,
+    constexpr,
+    constexpr_type,
+    dtype,
+    float8e4b8,
+    float8e4b15,
+    float8e4nv,
+    float8e5,
+    float8e5b16,
+    float16,
+    float32,
+    float64,
+    int1,
+    int8,
+    int16,
+    int32,
+    int64,
+    pi32_t,
+    pointer_type,
+    tensor,
+    to_tensor,
+    tuple,
+    tuple_type,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    void,
+)
+from blockscope.language.creation import *
+from blockscope.language.debug import *
+from blockscope.language.descriptor import *
+from blockscope.language.elementwise import *
+from blockscope.language.hints import *
+from blockscope.language.iterators import *
+from blockscope.language.linear import *
+from blockscope.language.math import *
+from blockscope.language.memory import *
+from blockscope.language.not_yet import *
+from blockscope.language.random import *
+from blockscope.language.reduce import *
+from blockscope.language.scan import *
+from blockscope.language.shape import *
+from blockscope.language.sort import *
+from blockscope.language import extra  # after all that it uses
+
+slice = slice

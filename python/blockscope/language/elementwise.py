@@ -1,0 +1,114 @@
+"""Elementwise arithmetic, choice and comparison beyond the operators."""
+
+from typing import Any
+
+from blockscope._core import semantic as _semantic
+from blockscope.language.core import (
+    PropagateNan,
+    builtin,
+    constexpr,
+    tensor,
+    tensor_method,
+    unwrap,
+)
+
+
+def _propagates(propagate_nan: Any) -> bool:
+    return unwrap(propagate_nan) is PropagateNan.ALL
+
+
+@builtin
+def add(x: Any, y: Any, sanitize_overflow: Any = True) -> Any:
+    """``x + y``."""
+    return _semantic.add(x, y)
+
+
+@builtin
+def sub(x: Any, y: Any, sanitize_overflow: Any = True) -> Any:
+    """``x - y``."""
+    return _semantic.sub(x, y)
+
+
+@builtin
+def mul(x: Any, y: Any, sanitize_overflow: Any = True) -> Any:
+    """``x * y``."""
+    return _semantic.mul(x, y)
+
+
+@builtin
+def minimum(x: Any, y: Any, propagate_nan: Any = PropagateNan.NONE) -> Any:
+    """The smaller of each pair. A NaN gives the other operand, or NaN with PropagateNan.ALL.
+
+    bfloat16 is computed, and returned, in float32.
+    """
+    return _semantic.minimum(x, y, _propagates(propagate_nan))
+
+
+@builtin
+def maximum(x: Any, y: Any, propagate_nan: Any = PropagateNan.NONE) -> Any:
+    """The larger of each pair. A NaN gives the other operand, or NaN with PropagateNan.ALL.
+
+    bfloat16 is computed, and returned, in float32.
+    """
+    return _semantic.maximum(x, y, _propagates(propagate_nan))
+
+
+@builtin
+def clamp(x: Any, min: Any, max: Any, propagate_nan: Any = PropagateNan.NONE) -> Any:
+    """Limit every element of ``x`` to ``[min, max]``. Floats only."""
+    return _semantic.clamp(x, min, max, _propagates(propagate_nan))
+
+
+@builtin
+def where(condition: Any, x: Any, y: Any) -> Any:
+    """Elements of ``x`` where ``condition`` is true, of ``y`` elsewhere. Both are evaluated."""
+    return _semantic.where(condition, x, y)
+
+
+@tensor_method
+def cdiv(x: Any, div: Any) -> Any:
+    """``x / div`` rounded up, for integers."""
+    x, div = unwrap(x), unwrap(div)
+    if isinstance(x, int) and isinstance(div, int):
+        return constexpr((x + (div - 1)) // div)
+    return (x + (div - 1)) // div
+
+
+@tensor_method
+def logical_and(x: Any, y: Any) -> Any:
+    """Whether both are not 0."""
+    return _semantic.logical_and(x, y)
+
+
+@tensor_method
+def logical_or(x: Any, y: Any) -> Any:
+    """Whether one of them is not 0."""
+    return _semantic.logical_or(x, y)
+
+
+@builtin
+def _logical_not(x: Any) -> Any:
+    return _semantic.logical_not(x)
+
+
+tensor.logical_not = _logical_not
+tensor.__not__ = _logical_not
+
+
+@builtin
+def expect_zero(x: Any, mask: Any) -> Any:
+    """``x``, which is promised to be 0 where ``mask`` is true."""
+    return x
+
+
+__all__ = [
+    "add",
+    "cdiv",
+    "clamp",
+    "expect_zero",
+    "maximum",
+    "minimum",
+    "mul",
+    "sub",
+    "where",
+]

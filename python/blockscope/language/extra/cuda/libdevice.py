@@ -1,0 +1,4 @@
+"""Device functions; the same on every target."""
+
+from blockscope.language.extra.libdevice import *
+from blockscope.language.extra.libdevice import __all__ as __all__

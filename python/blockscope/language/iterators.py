@@ -1,0 +1,74 @@
+"""What loops of a kernel run over; the front end gives them their meaning."""
+
+from typing import Any
+
+from blockscope.language.core import constexpr, tensor, unwrap
+
+
+class range:
+    """``for i in tl.range(...)``: a loop at run time, with wishes about how to compile it."""
+
+    __blockscope_builtin__ = True
+
+    def __init__(
+        self,
+        arg1: Any,
+        arg2: Any = None,
+        step: Any = None,
+        num_stages: Any = None,
+        loop_unroll_factor: Any = None,
+        disallow_acc_multi_buffer: Any = False,
+        flatten: Any = False,
+        warp_specialize: Any = False,
+        disable_licm: Any = False,
+    ) -> None:
+        has_start = unwrap(arg2) is not None
+        self.start = arg1 if has_start else constexpr(0)
+        self.end = arg2 if has_start else arg1
+        self.step = constexpr(1) if unwrap(step) is None else step
+        self.num_stages = num_stages
+        self.loop_unroll_factor = loop_unroll_factor
+        self.disallow_acc_multi_buffer = disallow_acc_multi_buffer
+        self.flatten = flatten
+        self.warp_specialize = warp_specialize
+        self.disable_licm = disable_licm
+
+    def __iter__(self) -> Any:
+        raise RuntimeError("tl.range may be used only in a 'for' of a @jit kernel")
+
+
+class static_range:
+    """``for i in tl.static_range(...)``: unrolled while compiling; ``i`` is constexpr."""
+
+    __blockscope_builtin__ = True
+
+    def __init__(self, arg1: Any, arg2: Any = None, step: Any = None) -> None:
+        has_start = unwrap(arg2) is not None
+        self.start = arg1 if has_start else constexpr(0)
+        self.end = arg2 if has_start else arg1
+        self.step = constexpr(1) if unwrap(step) is None else step
+        for name in ("start", "end", "step"):
+            value = unwrap(getattr(self, name))
+            is_known = not isinstance(value, tensor) or value._is_stepped
+            if not is_known or not hasattr(value, "__index__"):
+                raise TypeError(f"tl.static_range: {name} is {value!r}, expected a constant integer")
+            setattr(self, name, constexpr(int(value)))
+
+    def __iter__(self) -> Any:
+        raise RuntimeError("tl.static_range may be used only in a 'for' of a @jit kernel")
+
+
+class condition:
+    """``while tl.condition(c):``, the condition of a loop with wishes about how to compile it."""
+
+    __blockscope_builtin__ = True
+
+    def __init__(self, arg1: Any, disable_licm: Any = False) -> None:
+        self.condition = arg1
+        self.disable_licm = disable_licm
+
+    def __bool__(self) -> bool:
+        return bool(self.condition)
+
+
+__all__ = ["condition", "range", "static_range"]

@@ -1,0 +1,118 @@
+"""Mathematical functions. float32 and float64 unless a function says otherwise."""
+
+from typing import Any
+
+from blockscope._core import semantic as _semantic
+from blockscope.language.core import builtin, tensor_method, unwrap
+from blockscope.language.elementwise import (
+    add,
+    cdiv,
+    clamp,
+    maximum,
+    minimum,
+    mul,
+    sub,
+)
+
+
+def _make(name: str, what: str) -> Any:
+    emit = getattr(_semantic, name)
+
+    def function(x: Any) -> Any:
+        return emit(x)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{what}, of each element."
+    return tensor_method(function)
+
+
+exp = _make("exp", "e to the power x")
+exp2 = _make("exp2", "2 to the power x")
+log = _make("log", "The natural logarithm")
+log2 = _make("log2", "The logarithm to base 2")
+sin = _make("sin", "The sine")
+cos = _make("cos", "The cosine")
+sqrt = _make("sqrt", "The square root")
+rsqrt = _make("rsqrt", "One over the square root")
+erf = _make("erf", "The error function")
+floor = _make("floor", "The largest integer not above x")
+ceil = _make("ceil", "The smallest integer not below x")
+abs = _make("abs", "The absolute value (any numbers)")
+sqrt_rn = _make("sqrt_rn", "The square root, correctly rounded (float32 only)")
+
+
+@builtin
+def div_rn(x: Any, y: Any) -> Any:
+    """The quotient, correctly rounded (float32 only)."""
+    return _semantic.div_rn(x, y)
+
+
+@builtin
+def fdiv(x: Any, y: Any, ieee_rounding: Any = False) -> Any:
+    """The quotient of floats. On the CPU always correctly rounded."""
+    return _semantic.fdiv(x, y)
+
+
+@builtin
+def fma(x: Any, y: Any, z: Any) -> Any:
+    """``x * y + z``, rounded once."""
+    return _semantic.fma(x, y, z)
+
+
+@builtin
+def umulhi(x: Any, y: Any) -> Any:
+    """The high half of the unsigned product of 32- or 64-bit integers."""
+    return _semantic.umulhi(x, y)
+
+
+@tensor_method
+def sigmoid(x: Any) -> Any:
+    """``1 / (1 + exp(-x))``."""
+    return 1 / (1 + exp(-x))
+
+
+@tensor_method
+def softmax(
+    x: Any,
+    dim: Any = None,
+    keep_dims: Any = False,
+    ieee_rounding: Any = False,
+    axis: Any = None,
+) -> Any:
+    """``exp(x - max) / sum`` along ``dim`` (default 0); ``axis`` is another spelling of ``dim``."""
+    from blockscope.language.reduce import max, sum
+
+    dim = unwrap(dim) if unwrap(dim) is not None else unwrap(axis)
+    dim = 0 if dim is None else dim
+    numerator = exp(x - max(x, dim, keep_dims=True))
+    return fdiv(numerator, sum(numerator, dim, keep_dims=True), ieee_rounding)
+
+
+__all__ = [
+    "abs",
+    "add",
+    "cdiv",
+    "ceil",
+    "clamp",
+    "cos",
+    "div_rn",
+    "erf",
+    "exp",
+    "exp2",
+    "fdiv",
+    "floor",
+    "fma",
+    "log",
+    "log2",
+    "maximum",
+    "minimum",
+    "mul",
+    "rsqrt",
+    "sigmoid",
+    "sin",
+    "softmax",
+    "sqrt",
+    "sqrt_rn",
+    "sub",
+    "umulhi",
+]

@@ -1,0 +1,192 @@
+"""Reductions."""
+
+from collections.abc import Callable
+from typing import Any
+
+from blockscope._core import semantic as _semantic
+from blockscope.language import core
+from blockscope.language.core import builtin, tensor, tensor_method, unwrap
+from blockscope.language.creation import arange
+from blockscope.language.elementwise import where
+from blockscope.language.shape import _axis, _index_along, _sizes
+
+
+def _callable(combine_fn: Any) -> Callable[..., Any]:
+    """A combine function as a plain callable: @jit functions run inside the current kernel."""
+    fn = unwrap(combine_fn)
+    return getattr(fn, "_call_in_kernel", fn)
+
+
+@tensor_method
+def reduce(input: Any, axis: Any, combine_fn: Any, keep_dims: Any = False) -> Any:
+    """Combine the elements of a block (or of a tuple of blocks) along ``axis``; None means all.
+
+    ``combine_fn`` is a @jit function of two elements (of two tuples' elements, one tuple after the
+    other) that returns their combination; it must be associative. Element i is combined with
+    element i + n/2 first, then i + n/4, and so on.
+    """
+    known = getattr(unwrap(combine_fn), "_known_combine", None)
+    keep = bool(unwrap(keep_dims))
+    if isinstance(input, tensor):
+        if known:
+            return _semantic.reduce_known(known, "tl.reduce", input, axis, keep)
+        return _semantic.reduce([input], axis, keep, _callable(combine_fn))[0]
+    return core.tuple(_semantic.reduce(list(input), axis, keep, _callable(combine_fn)))
+
+
+def _combine(name: str, emit: Callable[[Any, Any], Any]) -> Any:
+    def combine(a: Any, b: Any) -> Any:
+        return emit(a, b)
+
+    combine._known_combine = name  # type: ignore[attr-defined]
+    return builtin(combine)
+
+
+_sum_combine = _combine("add", _semantic.add)
+_prod_combine = _combine("mul", _semantic.mul)
+_elementwise_max = _combine("max", lambda a, b: _semantic.maximum(a, b, False))
+_elementwise_min = _combine("min", lambda a, b: _semantic.minimum(a, b, False))
+_xor_combine = _combine("xor", lambda a, b: a ^ b)
+_or_combine = _combine("or", lambda a, b: a | b)
+
+
+def _pick_sum_dtype(in_dtype: Any, dtype: Any) -> Any:
+    """What a sum is computed in: integers of less than 32 bits widen."""
+    if unwrap(dtype) is not None:
+        return unwrap(dtype)
+    if in_dtype.is_int_signed() and in_dtype.int_bitwidth < 32:
+        return core.int32
+    if in_dtype.is_int_unsigned() and in_dtype.int_bitwidth < 32:
+        return core.uint32
+    return None
+
+
+@tensor_method
+def sum(input: Any, axis: Any = None, keep_dims: Any = False, dtype: Any = None) -> Any:
+    """The sum along ``axis`` (None: of all), computed in ``dtype``.
+
+    Without ``dtype`` integers of less than 32 bits are summed in int32 or uint32.
+    """
+    out_dtype = _pick_sum_dtype(input.dtype, dtype)
+    if out_dtype is not None:
+        input = input.to(out_dtype)
+    return _semantic.reduce_known("add", "tl.sum", input, axis, bool(unwrap(keep_dims)))
+
+
+def _promote_bfloat16_to_float32(x: Any) -> Any:
+    return x.to(core.float32) if x.dtype == core.bfloat16 else x
+
+
+def _widen(x: Any) -> Any:
+    if x.dtype.primitive_bitwidth < 32:
+        if x.dtype.is_floating():
+            return x.to(core.float32)
+        return x.to(core.int32 if x.dtype.is_int_signed() else core.uint32)
+    return x
+
+
+def _extreme_index(is_max: bool, tie_break_left: bool) -> Any:
+    """Combine (value, index) pairs; a NaN loses against a number."""
+
+    def combine(value1: Any, index1: Any, value2: Any, index2: Any) -> Any:
+        first = value1 > value2 if is_max else value1 < value2
+        is_float = value1.dtype.is_floating()
+        if tie_break_left:
+            same = value1 == value2
+            if is_float:
+                same = same | ((value1 != value1) & (value2 != value2))
+            first = first | (same & (index1 < index2))
+        if is_float:
+            first = first | ((value2 != value2) & (value1 == value1))
+        return where(first, value1, value2), where(first, index1, index2)
+
+    return combine
+
+
+def _reduce_with_indices(input: Any, axis: Any, combine_fn: Any, keep_dims: Any = False) -> Any:
+    axis = unwrap(axis)
+    if axis is None:
+        flat = _semantic.reshape(input, [input.numel.value], False)
+        results = reduce((flat, arange(0, input.numel.value)), 0, combine_fn, False)
+        if unwrap(keep_dims):
+            ones = [1] * len(input.shape)
+            results = [_semantic.reshape(r, ones, False) for r in results]
+        return core.tuple(results)
+    sizes, axis = _sizes(input), _axis(input, axis, "tl.reduce")
+    index = _index_along(sizes, axis, arange(0, sizes[axis]))
+    return reduce((input, index), axis, combine_fn, keep_dims)
+
+
+def _extreme(
+    is_max: bool, input: Any, axis: Any, return_indices: Any, tie_break_left: Any, keep_dims: Any
+) -> Any:
+    name = "max" if is_max else "min"
+    if unwrap(return_indices):
+        input = _promote_bfloat16_to_float32(input)
+        combine = _extreme_index(is_max, bool(unwrap(tie_break_left)))
+        return _reduce_with_indices(input, axis, combine, keep_dims)
+    return _semantic.reduce_known(name, f"tl.{name}", _widen(input), axis, bool(unwrap(keep_dims)))
+
+
+@tensor_method
+def max(
+    input: Any,
+    axis: Any = None,
+    return_indices: Any = False,
+    return_indices_tie_break_left: Any = True,
+    keep_dims: Any = False,
+) -> Any:
+    """The largest along ``axis`` (None: of all), NaN ignored; with its index when asked for.
+
+    Types of less than 32 bits give float32, int32 or uint32.
+    """
+    return _extreme(True, input, axis, return_indices, return_indices_tie_break_left, keep_dims)
+
+
+@tensor_method
+def min(
+    input: Any,
+    axis: Any = None,
+    return_indices: Any = False,
+    return_indices_tie_break_left: Any = True,
+    keep_dims: Any = False,
+) -> Any:
+    """The smallest along ``axis`` (None: of all), NaN ignored; with its index when asked for.
+
+    Types of less than 32 bits give float32, int32 or uint32.
+    """
+    return _extreme(False, input, axis, return_indices, return_indices_tie_break_left, keep_dims)
+
+
+@tensor_method
+def argmax(input: Any, axis: Any, tie_break_left: Any = True, keep_dims: Any = False) -> Any:
+    """The int32 index of the largest along ``axis``; of equal ones the first."""
+    return _extreme(True, input, axis, True, tie_break_left, keep_dims)[1]
+
+
+@tensor_method
+def argmin(input: Any, axis: Any, tie_break_left: Any = True, keep_dims: Any = False) -> Any:
+    """The int32 index of the smallest along ``axis``; of equal ones the first."""
+    return _extreme(False, input, axis, True, tie_break_left, keep_dims)[1]
+
+
+def _needs_integers(op: str, input: Any) -> None:
+    if not input.dtype.is_int():
+        raise ValueError(f"{op}: input is {input.dtype}, expected integers")
+
+
+@tensor_method
+def xor_sum(input: Any, axis: Any = None, keep_dims: Any = False) -> Any:
+    """The exclusive or along ``axis`` (None: of all). Integers only."""
+    _needs_integers("tl.xor_sum", input)
+    return _semantic.reduce_known("xor", "tl.xor_sum", input, axis, bool(unwrap(keep_dims)))
+
+
+@tensor_method
+def reduce_or(input: Any, axis: Any, keep_dims: Any = False) -> Any:
+    """The bitwise or along ``axis``. Integers only."""
+    _needs_integers("tl.reduce_or", input)
+    return _semantic.reduce_known("or", "tl.reduce_or", input, axis, bool(unwrap(keep_dims)))
+
+
+__all__ = ["argmax", "argmin", "max", "min", "reduce", "reduce_or", "sum", "xor_sum"]
