@@ -175,10 +175,12 @@ class TraceRecording:
 
 
 @contextmanager
-def trace(path: str | os.PathLike[str], **options: Any) -> Iterator[TraceRecording]:
+def trace(path: str | os.PathLike[str]) -> Iterator[TraceRecording]:
     """Record every launch inside the ``with`` block into an HDF5 file.
 
     Errors: OSError when the file cannot be written.
+
+    The findings of the checks that are active around the block are recorded too.
     """
     from blockscope import _core
 
@@ -190,9 +192,12 @@ def trace(path: str | os.PathLike[str], **options: Any) -> Iterator[TraceRecordi
         raise IsADirectoryError(f"trace '{file}' cannot be written: it is a folder")
     if not os.access(file if os.path.exists(file) else folder, os.W_OK):
         raise PermissionError(f"trace '{file}' cannot be written: no permission")
-    recording = TraceRecording(file, _core.TraceSession(file, **options))
+    recording = TraceRecording(file, _core.TraceSession(file))
     try:
         with _opened(recording):
             yield recording
     finally:
+        for session in active():
+            if isinstance(session, CheckReport):
+                recording.handle.add_findings(session.handle)
         recording.handle.close()

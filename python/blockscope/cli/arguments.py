@@ -107,8 +107,10 @@ def blockscope_parser() -> argparse.ArgumentParser:
     _add_script(check)
 
     trace = commands.add_parser("trace", help="run a file and record its accesses")
-    trace.add_argument("-o", "--output", default="trace.h5", metavar="T.h5",
-                       help="the trace file (default trace.h5)")  # fmt: skip
+    trace.add_argument("-o", "--output", metavar="T.h5",
+                       help="the trace file (default trace.h5); may also follow FILE")  # fmt: skip
+    trace.add_argument("--checks", default="asan,tsan", metavar="LIST",
+                       help="whose findings to record; 'none' for none")  # fmt: skip
     _add_script(trace)
 
     view = commands.add_parser("view", help="look at a trace")

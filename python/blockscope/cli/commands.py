@@ -53,16 +53,22 @@ def run(options: argparse.Namespace) -> int:
 def check(options: argparse.Namespace) -> int:
     from blockscope import checks
 
-    try:
-        names = checks.parse_checks(options.checks)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
+    names = _checks(options.checks)
     _check_writable(options.output)
     script = _prepare(options.script)
     with checks.check(names, bounds=options.bounds, max_findings=options.max_findings) as report:
         status = script.run()
     _write_report(report, options)
     return options.exit_code if report.error_count else status
+
+
+def _checks(text: str) -> list[str]:
+    from blockscope.checks import parse_checks
+
+    try:
+        return parse_checks(text)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def _write_report(report: Any, options: argparse.Namespace) -> None:
@@ -102,14 +108,30 @@ def _python_names() -> tuple[str, ...]:
 def trace(options: argparse.Namespace) -> int:
     from blockscope import checks
 
-    _check_writable(options.output)
-    script = _prepare(options.script)
-    with checks.trace(options.output):
+    words, output = _output_after_script(options.script, options.output)
+    output = output or "trace.h5"
+    names = [] if options.checks == "none" else _checks(options.checks)
+    _check_writable(output)
+    script = _prepare(words)
+    with ExitStack() as stack:
+        if names:
+            stack.enter_context(checks.check(names))
+        stack.enter_context(checks.trace(output))
         status = script.run()
     if sys.stderr.isatty():
-        print(f"wrote {options.output}; look at it with: blockscope view {options.output}",
-              file=sys.stderr)  # fmt: skip
+        print(f"wrote {output}; look at it with: blockscope view {output}", file=sys.stderr)
     return status
+
+
+def _output_after_script(words: list[str], output: str | None) -> tuple[list[str], str | None]:
+    """Take '-o T.h5' from where people write it too: right behind the file."""
+    place = 1 if words[:1] == ["--"] else 0
+    place += 2 if words[place : place + 1] in (["-m"], ["-c"]) else 1
+    if output is not None or words[place : place + 1] not in (["-o"], ["--output"]):
+        return words, output
+    if len(words) < place + 2:
+        raise UsageError(f"{words[place]} needs a file")
+    return words[:place] + words[place + 2 :], words[place + 1]
 
 
 def view(options: argparse.Namespace) -> int:
