@@ -4,6 +4,7 @@
 
 #include "core/ir/convert.h"
 #include "core/ir/tl_dialect.h"
+#include "core/numeric/scalar.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -182,12 +183,16 @@ Value IrEmitter::intConstant(Type scalarType, int64_t value) {
 }
 
 Value IrEmitter::floatConstant(Type scalarType, double value) {
-  const auto type = mlir::dyn_cast<mlir::FloatType>(impl_->convert(scalarType));
+  auto type = mlir::dyn_cast<mlir::FloatType>(impl_->convert(scalarType));
   if (!type) { // float8e4b15 has no attribute
     const Value wide = floatConstant(Type::get(DType::Fp32), value);
     return emit({"tl.fp_cast", {wide}, {{"rounding", std::string("rtne")}}, {scalarType}})[0];
   }
-  const auto attribute = mlir::FloatAttr::get(type, value);
+  uint64_t bits = 0; // rounded as every other conversion, so that both modes agree
+  numeric::writeDouble(scalarType.dtype, value, &bits);
+  const llvm::APInt encoding(type.getWidth(), bits);
+  const auto attribute =
+      mlir::FloatAttr::get(type, llvm::APFloat(type.getFloatSemantics(), encoding));
   return wrap(mlir::arith::ConstantOp::create(impl_->builder, impl_->location, attribute),
               scalarType);
 }

@@ -1,0 +1,346 @@
+// Runs every op at once on block values.
+#include "interpreter/step_emitter.h"
+
+#include "core/numeric/scalar.h"
+
+#include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <cstring>
+#include <unordered_map>
+
+namespace blockscope {
+namespace {
+
+Type storageType(const Type &type) {
+  Type result = type;
+  result.dtype = type.isPointer() ? type.dtype : storageDType(type.dtype);
+  return result;
+}
+
+Block &blockOf(const Value &value) { return *static_cast<Block *>(value.handle.get()); }
+
+Value wrap(std::shared_ptr<Block> block, const Type &type) { return {type, std::move(block)}; }
+
+ValueList unknownValues(llvm::ArrayRef<Type> types) {
+  ValueList result;
+  for (const Type &type : types)
+    result.push_back({type, nullptr});
+  return result;
+}
+
+bool allKnown(llvm::ArrayRef<Value> values) {
+  return llvm::all_of(values, [](const Value &value) { return static_cast<bool>(value); });
+}
+
+//===-- The evaluators in use ----------------------------------------------------------------===//
+
+struct HashAttribute {
+  size_t operator()(bool value) const { return value ? 3 : 5; }
+  size_t operator()(int64_t value) const { return llvm::hash_value(value); }
+  size_t operator()(double value) const { return std::hash<double>()(value); }
+  size_t operator()(const std::string &value) const { return llvm::hash_value(value); }
+  size_t operator()(const std::vector<int64_t> &values) const {
+    return llvm::hash_combine_range(values.begin(), values.end());
+  }
+  size_t operator()(const std::vector<std::string> &values) const {
+    return llvm::hash_combine_range(values.begin(), values.end());
+  }
+  size_t operator()(const Type &type) const { return static_cast<size_t>(type.dtype); }
+};
+
+size_t mix(size_t hash, size_t value) {
+  return (hash ^ value) * 0x9e3779b97f4a7c15ULL + (hash >> 29);
+}
+
+size_t mixType(size_t hash, const Type &type) {
+  hash = mix(hash, static_cast<size_t>(type.isPointer() ? type.dtype : storageDType(type.dtype)) |
+                       static_cast<size_t>(type.pointerDepth) << 8);
+  for (int64_t size : type.shape)
+    hash = mix(hash, static_cast<size_t>(size));
+  return hash;
+}
+
+size_t hashRequest(const OpRequest &request) {
+  size_t hash = reinterpret_cast<size_t>(request.name.data());
+  for (const Value &operand : request.operands)
+    hash = mixType(hash, operand.type);
+  hash = mix(hash, request.operands.size());
+  for (const Type &type : request.resultTypes)
+    hash = mixType(hash, type);
+  for (const NamedAttribute &attribute : request.attributes)
+    hash = mix(hash, std::visit(HashAttribute(), attribute.value));
+  return hash;
+}
+
+bool sameStorage(const Type &a, const Type &b) {
+  return a.pointerDepth == b.pointerDepth && a.shape == b.shape &&
+         (a.dtype == b.dtype ||
+          (!a.isPointer() && storageDType(a.dtype) == storageDType(b.dtype)));
+}
+
+bool sameAttributes(const Attributes &a, const Attributes &b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const NamedAttribute &x, const NamedAttribute &y) {
+                      return x.name == y.name && x.value == y.value;
+                    });
+}
+
+/// A request that was seen, and its evaluator.
+struct Known {
+  OpSignature signature;
+  Evaluator evaluator;
+  std::string error;
+
+  bool matches(const OpRequest &request) const {
+    if (signature.name != request.name || signature.operands.size() != request.operands.size() ||
+        signature.results.size() != request.resultTypes.size())
+      return false;
+    for (size_t i = 0; i < signature.operands.size(); ++i)
+      if (!sameStorage(signature.operands[i], request.operands[i].type))
+        return false;
+    for (size_t i = 0; i < signature.results.size(); ++i)
+      if (!sameStorage(signature.results[i], request.resultTypes[i]))
+        return false;
+    return sameAttributes(signature.attributes, request.attributes);
+  }
+};
+
+const Known &evaluatorFor(const OpRequest &request) {
+  thread_local std::unordered_multimap<size_t, std::unique_ptr<Known>> cache;
+  const size_t hash = hashRequest(request);
+  const auto [begin, end] = cache.equal_range(hash);
+  for (auto entry = begin; entry != end; ++entry)
+    if (entry->second->matches(request))
+      return *entry->second;
+  auto known = std::make_unique<Known>();
+  known->signature.name = request.name;
+  for (const Value &operand : request.operands)
+    known->signature.operands.push_back(storageType(operand.type));
+  for (const Type &type : request.resultTypes)
+    known->signature.results.push_back(storageType(type));
+  known->signature.attributes = request.attributes;
+  EvaluatorOrError choice = EvaluatorTable::instance().choose(known->signature);
+  known->evaluator = std::move(choice.evaluator);
+  known->error = std::move(choice.error);
+  return *cache.emplace(hash, std::move(known))->second;
+}
+
+std::string keyOf(llvm::StringRef name, const SourceLocation &location) {
+  std::string key = name.str();
+  for (const SourceLocation *frame = &location; frame; frame = frame->caller.get())
+    key += "|" + frame->file + ":" + std::to_string(frame->line) + ":" +
+           std::to_string(frame->column);
+  return key;
+}
+
+} // namespace
+
+StepEmitter::StepEmitter(LaunchState &launch, LocationProvider location)
+    : launch_(launch), location_(std::move(location)) {
+  context_.launch = &launch;
+}
+
+ValueList StepEmitter::fail(llvm::StringRef message, llvm::ArrayRef<Type> types) {
+  if (failure_.empty())
+    failure_ = message.str();
+  return unknownValues(types);
+}
+
+std::string StepEmitter::takeFailure() { return std::exchange(failure_, std::string()); }
+
+ValueList StepEmitter::emit(const OpRequest &request) {
+  if (!allKnown(request.operands))
+    return unknownValues(request.resultTypes);
+  const Known &known = evaluatorFor(request);
+  if (!known.error.empty())
+    return fail(known.error, request.resultTypes);
+  ValueList values;
+  llvm::SmallVector<void *, 2> results;
+  llvm::SmallVector<const void *, 4> operands;
+  for (const Type &type : request.resultTypes) {
+    std::shared_ptr<Block> block = allocateBlock(type);
+    results.push_back(block->data);
+    values.push_back(wrap(std::move(block), type));
+  }
+  for (const Value &operand : request.operands)
+    operands.push_back(blockOf(operand).data);
+  const Evaluator &evaluator = known.evaluator;
+  switch (evaluator.form) {
+  case Evaluator::Form::Elementwise: {
+    const int64_t n = request.resultTypes.front().numElements();
+    uint32_t scalars = 0;
+    for (size_t i = 0; i < operands.size(); ++i)
+      if (n != 1 && !request.operands[i].type.isBlock())
+        scalars |= 1U << i;
+    evaluator.elementwise(n, 0, results.data(), operands.data(), scalars, evaluator.payload.get());
+    break;
+  }
+  case Evaluator::Form::Block:
+    evaluator.block(results.data(), operands.data(), evaluator.payload.get());
+    break;
+  case Evaluator::Form::Context:
+    runInContext(request, evaluator, results.data(), operands.data());
+    break;
+  }
+  return values;
+}
+
+void StepEmitter::runInContext(const OpRequest &request, const Evaluator &evaluator,
+                               void *const *results, const void *const *operands) {
+  const bool isPure = request.name == "tl.program_id" || request.name == "tl.num_programs";
+  context_.op = launch_.observers.empty() || isPure ? nullptr : infoOfOp(request.name);
+  evaluator.context(context_, results, operands, evaluator.payload.get());
+  if (launch_.stop)
+    locateErrors();
+  if (!context_.printed.empty() && launch_.print) {
+    launch_.print(context_.printed);
+    context_.printed.clear();
+  }
+}
+
+const OpInfo *StepEmitter::infoOfOp(llvm::StringRef name) {
+  SourceLocation location = location_ ? location_() : SourceLocation();
+  std::unique_ptr<OpInfo> &info = infos_[keyOf(name, location)];
+  if (!info)
+    info = std::make_unique<OpInfo>(
+        OpInfo{static_cast<uint32_t>(infos_.size() - 1), name.str(), std::move(location)});
+  return info.get();
+}
+
+void StepEmitter::locateErrors() {
+  if (!location_)
+    return;
+  const std::lock_guard<std::mutex> lock(launch_.errorMutex);
+  for (Finding &error : launch_.errors)
+    if (!error.site.location.isKnown())
+      error.site.location = location_();
+}
+
+Value StepEmitter::intConstant(Type scalarType, int64_t value) {
+  if (!scalarType.isPointer() && scalarType.isBool())
+    value &= 1;
+  return scalarFromBits(scalarType, static_cast<uint64_t>(value));
+}
+
+Value StepEmitter::floatConstant(Type scalarType, double value) {
+  std::shared_ptr<Block> block = allocateBlock(scalarType);
+  numeric::writeDouble(scalarType.dtype, value, block->data);
+  return wrap(std::move(block), scalarType);
+}
+
+Value StepEmitter::scalarFromBits(const Type &type, uint64_t bits) {
+  std::shared_ptr<Block> block = allocateBlock(type);
+  std::memcpy(block->data, &bits, type.elementBytes());
+  return wrap(std::move(block), type);
+}
+
+ValueList StepEmitter::combineBlocks(
+    llvm::ArrayRef<Value> operands, llvm::ArrayRef<Type> resultTypes, CombineFunction combine,
+    llvm::function_ref<void(llvm::ArrayRef<Type>, void *const *, const void *const *, CombineLanes)>
+        walk) {
+  if (!allKnown(operands))
+    return unknownValues(resultTypes);
+  const size_t count = operands.size();
+  llvm::SmallVector<Type, 2> types;
+  llvm::SmallVector<const void *, 2> inputs;
+  for (const Value &operand : operands) {
+    types.push_back(storageType(operand.type));
+    inputs.push_back(blockOf(operand).data);
+  }
+  ValueList values;
+  llvm::SmallVector<void *, 2> outputs;
+  for (const Type &type : resultTypes) {
+    values.push_back(wrap(allocateBlock(type), type));
+    outputs.push_back(blockOf(values.back()).data);
+  }
+  bool isValid = true;
+  const auto copyIn = [&](int64_t n, const void *const *side) {
+    ValueList wrapped;
+    for (size_t i = 0; i < count; ++i) {
+      const Type type = operands[i].type.withShape({n});
+      std::shared_ptr<Block> block = allocateBlock(type);
+      std::memcpy(block->data, side[i], n * type.elementBytes());
+      wrapped.push_back(wrap(std::move(block), type));
+    }
+    return wrapped;
+  };
+  const auto combineLanes = [&](int64_t n, void *const *out, const void *const *lhs,
+                                const void *const *rhs) {
+    if (!isValid)
+      return;
+    const ValueList combined = combine(copyIn(n, lhs), copyIn(n, rhs));
+    isValid = combined.size() == count && allKnown(combined);
+    for (size_t i = 0; isValid && i < count; ++i) {
+      const Type expected = operands[i].type.withShape({n});
+      isValid = sameStorage(combined[i].type, expected);
+      if (!isValid) {
+        fail("the combine function gives " + combined[i].type.str() + ", expected " +
+                 expected.str(),
+             {});
+        break;
+      }
+      std::memcpy(out[i], blockOf(combined[i]).data, n * expected.elementBytes());
+    }
+  };
+  walk(types, outputs.data(), inputs.data(), combineLanes);
+  return isValid ? values : unknownValues(resultTypes);
+}
+
+ValueList StepEmitter::reduce(llvm::ArrayRef<Value> operands, int axis, CombineFunction combine) {
+  llvm::SmallVector<Type, 2> resultTypes;
+  for (const Value &operand : operands) {
+    resultTypes.push_back(operand.type);
+    resultTypes.back().shape.erase(resultTypes.back().shape.begin() + axis);
+  }
+  return combineBlocks(operands, resultTypes, combine,
+                       [axis](llvm::ArrayRef<Type> types, void *const *results,
+                              const void *const *inputs, CombineLanes lanes) {
+                         reduceBlocks(types, axis, results, inputs, lanes);
+                       });
+}
+
+ValueList StepEmitter::scan(llvm::ArrayRef<Value> operands, int axis, bool reverse,
+                            CombineFunction combine) {
+  llvm::SmallVector<Type, 2> resultTypes;
+  for (const Value &operand : operands)
+    resultTypes.push_back(operand.type);
+  return combineBlocks(operands, resultTypes, combine,
+                       [axis, reverse](llvm::ArrayRef<Type> types, void *const *results,
+                                       const void *const *inputs, CombineLanes lanes) {
+                         scanBlocks(types, axis, reverse, results, inputs, lanes);
+                       });
+}
+
+void StepEmitter::beginLaunch() {
+  launch_.info.workers = 1;
+  launch_.info.memory = &launch_.memory;
+  launch_.info.hasAtomics = true; // not known before the kernel has run
+  for (Observer *observer : launch_.observers)
+    observer->onLaunchBegin(launch_.info);
+}
+
+void StepEmitter::endLaunch() {
+  for (Observer *observer : launch_.observers)
+    observer->onLaunchEnd();
+}
+
+void StepEmitter::beginProgram(std::array<int32_t, 3> program) {
+  const std::array<int32_t, 3> &grid = launch_.info.grid;
+  context_.program = program;
+  context_.linearProgram =
+      program[0] + int64_t{grid[0]} * (program[1] + int64_t{grid[1]} * program[2]);
+  context_.worker = 0;
+  context_.sequence = 0;
+  context_.lastSeen.clear();
+  context_.printed.clear();
+  for (Observer *observer : launch_.observers)
+    observer->onProgramBegin(context_.linearProgram, context_.worker);
+}
+
+void StepEmitter::endProgram() {
+  for (Observer *observer : launch_.observers)
+    observer->onProgramEnd(context_.linearProgram, context_.worker);
+}
+
+} // namespace blockscope

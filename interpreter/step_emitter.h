@@ -1,0 +1,68 @@
+// Runs every op at once on block values: step mode.
+//
+// Values are blocks (Value::handle is a shared Block). Evaluators are the same as the machine's, chosen
+// once for each signature and kept.
+#pragma once
+
+#include "core/semantic/emitter.h"
+#include "interpreter/block.h"
+#include "interpreter/evaluator.h"
+#include "interpreter/execution_context.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace blockscope {
+
+class StepEmitter final : public Emitter {
+public:
+  /// Says where the kernel stands; asked only when a finding, an observer or a print needs it.
+  using LocationProvider = std::function<SourceLocation()>;
+
+  StepEmitter(LaunchState &launch, LocationProvider location);
+
+  bool isStepping() const override { return true; }
+  ValueList emit(const OpRequest &request) override;
+  Value intConstant(Type scalarType, int64_t value) override;
+  Value floatConstant(Type scalarType, double value) override;
+  ValueList reduce(llvm::ArrayRef<Value> operands, int axis, CombineFunction combine) override;
+  ValueList scan(llvm::ArrayRef<Value> operands, int axis, bool reverse,
+                 CombineFunction combine) override;
+
+  void beginLaunch();
+  void endLaunch();
+  void beginProgram(std::array<int32_t, 3> program);
+  void endProgram();
+
+  /// Makes a scalar from its bits: an argument, or a device address.
+  Value scalarFromBits(const Type &type, uint64_t bits);
+
+  /// Returns why an op could not run ("tl.dot of ... is not supported"), and forgets it. Values made
+  /// by such an op are null.
+  std::string takeFailure();
+
+  ExecutionContext &context() { return context_; }
+
+private:
+  void runInContext(const OpRequest &request, const Evaluator &evaluator, void *const *results,
+                    const void *const *operands);
+  const OpInfo *infoOfOp(llvm::StringRef name);
+  void locateErrors();
+  ValueList fail(llvm::StringRef message, llvm::ArrayRef<Type> types);
+  /// Wraps `combine` for half blocks and runs `walk` with it.
+  ValueList combineBlocks(llvm::ArrayRef<Value> operands, llvm::ArrayRef<Type> resultTypes,
+                          CombineFunction combine,
+                          llvm::function_ref<void(llvm::ArrayRef<Type>, void *const *,
+                                                  const void *const *, CombineLanes)>
+                              walk);
+
+  LaunchState &launch_;
+  LocationProvider location_;
+  ExecutionContext context_;
+  std::map<std::string, std::unique_ptr<OpInfo>> infos_;
+  std::string failure_;
+};
+
+} // namespace blockscope
