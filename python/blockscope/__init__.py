@@ -1,11 +1,63 @@
-"""Blockscope: run, step, check and look at Triton kernels."""
+"""Blockscope: run, step, check and look at Triton kernels.
 
+Names have the meaning that they have in ``triton``: ``import blockscope as triton`` works. What is
+not needed to import is loaded when it is first asked for.
+"""
+
+import importlib
 import pkgutil
+from typing import Any
 
 # The extension module lies in the build folder, <build>/python/blockscope/, which a .pth file or
 # PYTHONPATH puts on the path; an installed wheel has it beside this file.
 __path__ = pkgutil.extend_path(__path__, __name__)
 
-from blockscope import _core
+from blockscope import _core  # noqa: E402
 
 __version__: str = _core.__version__
+
+_NAMES = {
+    "Config": "autotuner",
+    "autotune": "autotuner",
+    "heuristics": "autotuner",
+    "cdiv": "host",
+    "next_power_of_2": "host",
+    "set_allocator": "host",
+    "set_interpret_mode": "host",
+    "check": "checks",
+    "trace": "checks",
+    "install_as_triton": "drop_in",
+    "CompilationError": "errors",
+    "InterpreterError": "errors",
+    "OutOfResources": "errors",
+    "SanitizerError": "errors",
+    "TritonError": "errors",
+    "JITFunction": "runtime.jit",
+    "KernelInterface": "runtime.jit",
+    "MockTensor": "runtime.jit",
+    "TensorWrapper": "runtime.jit",
+    "constexpr_function": "runtime.jit",
+    "jit": "runtime.jit",
+    "reinterpret": "runtime.jit",
+    "compile": "compiler",
+    "must_use_result": "language.not_yet",
+    "aggregate": "language.not_yet",
+}
+_MODULES = (
+    "backends", "checks", "compiler", "errors", "experimental", "knobs", "language", "profiler",
+    "runtime", "testing", "tools",
+)  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in _NAMES:
+        value = getattr(importlib.import_module(f"{__name__}.{_NAMES[name]}"), name)
+        globals()[name] = value
+        return value
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_NAMES, *_MODULES])

@@ -4,6 +4,7 @@
 #include "core/ir/ir_emitter.h"
 #include "core/passes/passes.h"
 #include "python/src/current_emitter.h"
+#include "python/src/tensor.h"
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -48,7 +49,7 @@ std::shared_ptr<FlatProgram> PyIrBuilder::compile() {
   if (!emitter.verify(&failure) || !runPasses(emitter, &failure))
     throw std::runtime_error("the block IR is not valid (this is a mistake in blockscope):\n" +
                              failure + "\n" + emitter.text());
-  auto program = std::make_shared<FlatProgram>(buildFlatProgram(emitter.module(), &failure));
+  auto program = std::make_shared<FlatProgram>(buildFlatProgram(emitter, &failure));
   if (!failure.empty())
     throw py::value_error(failure);
   return program;

@@ -1,9 +1,11 @@
 // Binds launches: arguments with exact extents, running a flat program, errors of a run.
 #include "python/src/launch.h"
 
+#include "core/numeric/scalar.h"
 #include "core/report.h"
 #include "interpreter/flat/flat_program.h"
 #include "interpreter/launch.h"
+#include "python/src/tensor.h"
 
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
@@ -51,6 +53,30 @@ std::optional<Allocation> resolveHostAddress(uint64_t address) {
       found.attr("storage_bytes").cast<int64_t>(), found.attr("shape").cast<std::vector<int64_t>>(),
       found.attr("strides").cast<std::vector<int64_t>>(),
       found.attr("element_bytes").cast<int64_t>(), found.attr("read_only").cast<bool>());
+}
+
+/// Returns the bits of a number as a kernel argument of `type`.
+///
+/// Errors: OverflowError for an integer outside the type's range.
+uint64_t scalarBits(const Type &type, const py::object &value) {
+  alignas(8) std::byte element[8] = {};
+  if (type.isFloating()) {
+    numeric::writeDouble(type.dtype, py::float_(value), element);
+  } else {
+    const int bits = bitWidth(type.dtype);
+    const py::object low = py::int_(0), one = py::int_(1);
+    const py::object span = one << py::int_(isSigned(type.dtype) ? bits - 1 : bits);
+    if (value >= span || value < (isSigned(type.dtype) ? py::object(-span) : low)) {
+      PyErr_SetString(PyExc_OverflowError,
+                      (py::str(value).cast<std::string>() + " does not fit " + type.str()).c_str());
+      throw py::error_already_set();
+    }
+    const py::object wrapped = value & ((one << py::int_(64)) - one);
+    numeric::writeInt(type.dtype, static_cast<int64_t>(wrapped.cast<uint64_t>()), element);
+  }
+  uint64_t result = 0;
+  std::memcpy(&result, element, sizeof(result));
+  return result;
 }
 
 std::unique_ptr<PyLaunch> openLaunch(std::string kernel, std::array<int32_t, 3> grid, Names meta,
@@ -114,6 +140,7 @@ void throwLaunchErrors(PyLaunch &launch) {
   throwErrors(findings);
 }
 void bindLaunch(py::module_ &module) {
+  module.def("scalar_bits", &scalarBits);
   py::class_<PyLaunch>(module, "Launch")
       .def(py::init(&openLaunch))
       .def("add_tensor",

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
-import os
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from blockscope import _core, errors, knobs
+from blockscope import _core, knobs
+from blockscope.host import is_interpreting
 from blockscope.language import core
 from blockscope.runtime import buffers
 from blockscope.runtime.compiled import CompiledKernel
 from blockscope.runtime.jit import LAUNCH_OPTIONS, JITFunction
 
-_INT_RANGES = (("int32", -(2**31), 2**31), ("uint32", 0, 2**32), ("int64", -(2**63), 2**63), ("uint64", 0, 2**64))
+_INT_RANGES = (
+    (core.int32, -(2**31), 2**31),
+    (core.uint32, 0, 2**32),
+    (core.int64, -(2**63), 2**63),
+    (core.uint64, 0, 2**64),
+)
 _launch_count = 0
-
-
-def is_interpreting() -> bool:
-    """Whether kernels run step by step now (TRITON_INTERPRET=1 or set_interpret_mode)."""
-    return bool(knobs.runtime.interpret)
 
 
 def run(fn: JITFunction[Any], grid: Any, args: Sequence[Any], kwargs: dict[str, Any], *, warmup: bool) -> Any:
@@ -177,7 +178,7 @@ def _run_time(param: Any, name: str, value: Any) -> Argument:
         return _descriptor(param, name, value)
     if buffers.is_tensor(value):
         buffer = buffers.describe(value, name)
-        pointer = _core.pointer_type(buffer.dtype, param.is_const)
+        pointer = _pointer_to(buffer.dtype, param.is_const)
         return Argument(name, value, ("*", buffer.dtype, param.is_const), pointer, buffer=buffer)
     raise TypeError(
         f"argument '{name}' is a {kind.__module__}.{kind.__qualname__}; expected a tensor (an object "
@@ -185,36 +186,39 @@ def _run_time(param: Any, name: str, value: Any) -> Argument:
     )
 
 
+@functools.cache
+def _pointer_to(dtype: str, is_const: bool) -> Any:
+    return core.pointer_type(getattr(core, dtype), 1, is_const)
+
+
 def _is_number(value: Any) -> bool:
     return type(value).__module__ == "numpy" and hasattr(value, "item") and getattr(value, "shape", None) == ()
 
 
-def _annotated_dtype(param: Any) -> str | None:
+def _annotated_dtype(param: Any) -> Any:
     annotation = param.annotation_object
-    if isinstance(annotation, core.dtype):
-        return annotation.name if hasattr(annotation, "name") else str(annotation)
-    return None
+    is_scalar = isinstance(annotation, core.dtype) and not annotation.is_ptr()
+    return annotation if is_scalar else None
 
 
-def _number(param: Any, name: str, value: Any, fixed: str | None) -> Argument:
+def _number(param: Any, name: str, value: Any, fixed: Any) -> Argument:
     if _is_number(value):
         value = value.item()
     if isinstance(value, bool):
-        dtype = fixed or "int1"
+        dtype = fixed or core.int1
     elif isinstance(value, int):
         if value == 1 and not param.do_not_specialize and fixed is None:
             return Argument(name, 1, ("constexpr", "int", 1))
-        dtype = fixed or next((n for n, low, high in _INT_RANGES if low <= value < high), "")
-        if not dtype:
+        dtype = fixed or next((t for t, low, high in _INT_RANGES if low <= value < high), None)
+        if dtype is None:
             raise OverflowError(f"argument '{name}' is {value}, which does not fit 64 bits")
     else:
-        dtype = fixed or "fp32"
+        dtype = fixed or core.float32
     try:
-        type_ = _core.scalar_type(dtype)
-        bits = _core.scalar_bits(type_, value)
+        bits = _core.scalar_bits(dtype, value)
     except (ValueError, OverflowError, TypeError) as error:
         raise type(error)(f"argument '{name}': {error}") from None
-    return Argument(name, value, (dtype,), type_, bits)
+    return Argument(name, value, (dtype,), dtype, bits)
 
 
 def _tuple(param: Any, name: str, value: Any) -> Argument:
@@ -245,7 +249,7 @@ def in_kernel(argument: Argument, values: Any) -> Any:
     """The argument as the kernel sees it, run-time parts taken from the iterator ``values``."""
     if argument.parts is not None:
         parts = [in_kernel(part, values) for part in argument.parts]
-        return core.tuple.like(argument.value, parts) if hasattr(core.tuple, "like") else core.tuple(parts)
+        return core.tuple.like(argument.value, parts)
     if argument.type is not None:
         return next(values)
     if argument.value is None or isinstance(argument.value, JITFunction):
@@ -287,18 +291,9 @@ def _open_launch(fn: JITFunction[Any], size: Any, arguments: list[Argument], opt
         if argument.buffer is not None:
             b = argument.buffer
             argument.bits = launch.add_tensor(
-                argument.name, b.dtype, b.pointer, b.storage, b.storage_bytes, b.shape, b.strides,
+                argument.name, getattr(core, b.dtype).name, b.pointer, b.storage, b.storage_bytes, b.shape, b.strides,
                 b.element_bytes, b.read_only,
             )
     for session in sessions:
         session.attach(launch)
     return launch
-
-
-def set_interpret_mode(on: bool = True) -> None:
-    """Run all kernels step by step (as TRITON_INTERPRET=1 does), or not."""
-    knobs.runtime.interpret = bool(on)
-    os.environ["TRITON_INTERPRET"] = "1" if on else "0"
-
-
-__all__ = ["errors", "is_interpreting", "run", "set_interpret_mode"]
