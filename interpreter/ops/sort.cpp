@@ -5,6 +5,7 @@
 #include "core/numeric/float_format.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 namespace blockscope {
@@ -28,7 +29,7 @@ template <typename T> struct PlainKey {
 template <typename Bits, Bits kInfinity> struct FloatKey {
   using Storage = Bits;
   using Key = std::make_signed_t<Bits>;
-  static constexpr Bits kMagnitude = static_cast<Bits>(~Bits(0) >> 1);
+  static constexpr Bits kMagnitude = std::numeric_limits<Bits>::max() / 2;
   static Key toKey(Bits bits) {
     const Bits magnitude = bits & kMagnitude;
     if (magnitude > kInfinity)

@@ -50,7 +50,7 @@ double inverseTail(double q) {
     // erfc(x) - q over its derivative -2/sqrt(pi) e^(-x^2), written with erfcx: no underflow.
     const double scaled = erfcx(x) - q * std::exp(x * x);
     const double newton = scaled / kTwoOverSqrtPi;
-    x += newton / (1 + x * newton);
+    x += newton / (1 - x * newton);
   }
   return x;
 }
