@@ -1,6 +1,9 @@
 // Types between Python (dtype, pointer_type, block_type of the language) and C++ (Type).
 #include "python/src/tensor.h"
 
+#include "core/numeric/scalar.h"
+
+#include <cstring>
 #include <map>
 #include <tuple>
 
@@ -31,6 +34,37 @@ py::list dtypeFacts() {
                                isSigned(dtype)));
   }
   return rows;
+}
+
+/// Returns the bits of a kernel argument as its dtype stores them, in the low bytes.
+uint64_t scalarBits(const Type &type, py::handle value) {
+  uint64_t bits = 0;
+  if (type.isFloating()) {
+    numeric::writeDouble(type.dtype, value.cast<double>(), &bits);
+    return bits;
+  }
+  if (type.isBool())
+    return value.cast<bool>() ? 1 : 0;
+  const py::object number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
+  if (!number)
+    throw py::error_already_set();
+  const int width = bitWidth(type.dtype);
+  const py::int_ one(1);
+  const py::object low = isSigned(type.dtype) ? -(one << py::int_(width - 1)) : py::object(py::int_(0));
+  const py::object high = one << py::int_(isSigned(type.dtype) ? width - 1 : width);
+  if (number < low || number >= high) {
+    PyErr_Format(PyExc_OverflowError, "%S is out of range for %s", number.ptr(),
+                 dtypeName(type.dtype).data());
+    throw py::error_already_set();
+  }
+  bits = PyLong_AsUnsignedLongLongMask(number.ptr());
+  return width == 64 ? bits : bits & ((uint64_t{1} << width) - 1);
+}
+
+Type namedType(const std::string &name) {
+  if (std::optional<DType> dtype = parseDType(name))
+    return Type::get(*dtype);
+  throw py::type_error("'" + name + "' is no dtype");
 }
 
 } // namespace
@@ -99,6 +133,16 @@ py::object typeToPython(const Type &type) {
 void bindTypes(py::module_ &module) {
   module.def("dtype_facts", &dtypeFacts,
              "(code, name, language name, bits, bytes, is floating, is signed) of every dtype");
+  module.def("scalar_type", &namedType, "the dtype of either of its names");
+  module.def(
+      "pointer_type",
+      [](const std::string &name, bool isConst) {
+        Type pointer = namedType(name).pointerTo();
+        pointer.pointeeIsConst = isConst;
+        return pointer;
+      },
+      "a pointer to elements of the named dtype");
+  module.def("scalar_bits", &scalarBits, "the bits of a scalar argument");
   module.def(
       "register_language",
       [](py::object constexprClass, py::object dtypeClass, py::object pointerClass,

@@ -155,6 +155,7 @@ for _name in ("neg", "pos", "invert"):
 # -- types ----------------------------------------------------------------------------------------
 
 _FACTS = {row[1]: row for row in _core.dtype_facts()}
+_LANGUAGE_NAMES = {row[2]: row[1] for row in _core.dtype_facts() if row[2] != row[1]}
 #: mantissa bits and exponent bias
 _FLOATS = {
     "fp8e4nv": (3, 7),
@@ -199,6 +200,8 @@ class dtype:
         name = name.value if hasattr(name, "value") else name
         if name in cls._known:
             return cls._known[name]
+        if name in _LANGUAGE_NAMES:
+            return dtype(_LANGUAGE_NAMES[name])
         if name not in _FACTS:
             raise ValueError(f"dtype: no element type is called '{name}'")
         self = object.__new__(cls)
