@@ -19,51 +19,65 @@ class TritonError(Exception):
 class CompilationError(TritonError):
     """A kernel that breaks a rule of the language.
 
-    Takes the whole text, or Triton's three arguments: source text, ast node and message. The text
-    starts with the place in the user's file once ``has_place`` is true; ``error_message`` is the
-    message alone.
+    ``file``, ``line`` and ``column`` (1-based) are the place in the user's Python source, None when
+    it is not known; ``calls`` holds the call sites as file and line, innermost first, when the
+    mistake is in a nested ``@jit`` function; ``error_message`` is the message alone. Takes the whole
+    text, or Triton's three arguments: source text, ast node and message.
     """
 
-    has_place = False
-
     def __init__(
-        self, src: str | None = None, node: Any = None, error_message: str | None = None
+        self,
+        src: str | None = None,
+        node: Any = None,
+        error_message: str | None = None,
+        *,
+        file: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        source_line: str | None = None,
+        calls: Sequence[tuple[str, int]] = (),
     ) -> None:
         if error_message is None and node is None:
             src, error_message = None, src
+        if line is None and hasattr(node, "lineno"):
+            line, column = node.lineno, node.col_offset + 1
+            lines = (src or "").splitlines()
+            if source_line is None and 0 < node.lineno <= len(lines):
+                source_line = lines[node.lineno - 1]
         self.src = src
         self.node = node
         self.error_message = error_message or "the kernel does not compile"
-        self.text = self._describe()
+        self.file = file
+        self.line = line
+        self.column = column
+        self.source_line = source_line
+        self.calls = tuple(calls)
         super().__init__(src, node, error_message)
 
     @property
     def message(self) -> str:
         return str(self)
 
-    def _describe(self) -> str:
-        line, column = getattr(self.node, "lineno", None), getattr(self.node, "col_offset", 0)
-        if line is None:
+    def __str__(self) -> str:
+        """The place, the message, the source line with a caret, the call sites."""
+        if self.line is None:
             return self.error_message
-        lines = (self.src or "").splitlines()
-        text = f"at {line}:{column + 1}: {self.error_message}"
-        if 0 < line <= len(lines):
-            text += f"\n  {lines[line - 1]}\n  {' ' * column}^"
+        place = f"{self.file}:{self.line}" if self.file else f"at {self.line}"
+        if self.column is not None:
+            place += f":{self.column}"
+        text = f"{place}: error: {self.error_message}"
+        if self.source_line is not None:
+            text += f"\n  {self.source_line.rstrip()}"
+            if self.column is not None:
+                text += f"\n  {' ' * (self.column - 1)}^"
+        for file, line in self.calls:
+            text += f"\n  called from {file}:{line}"
         return text
 
-    def __str__(self) -> str:
-        return self.text
-
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_compilation_error, (type(self), self.text, self.error_message, self.has_place))
-
-
-def _compilation_error(
-    kind: type[CompilationError], text: str, message: str, has_place: bool
-) -> CompilationError:
-    error = kind(text)
-    error.error_message, error.has_place = message, has_place
-    return error
+        # An ast node may not survive pickling, and nobody needs it in another process.
+        state = {**self.__dict__, "node": None}
+        return (type(self), (None, None, self.error_message), state)
 
 
 CompileError = CompilationError

@@ -263,3 +263,17 @@ def test_ir(script):
     assert done.returncode == 0, done.stderr
     assert "// add at " in done.stdout and "tl.load" in done.stdout and "1000.0" in done.stdout
     assert done.stdout.count("// add at ") == 1
+
+
+@pytest.mark.parametrize(
+    "words, expected",
+    [
+        (["f.py", "-o", "t.h5", "a"], (["f.py", "a"], "t.h5")),
+        (["--", "-m", "mod", "--output", "t.h5"], (["--", "-m", "mod"], "t.h5")),
+        (["f.py", "a", "-o", "mine"], (["f.py", "a", "-o", "mine"], None)),
+    ],
+)
+def test_output_may_follow_the_traced_file(words, expected):
+    from blockscope.cli.commands import _output_after_script
+
+    assert _output_after_script(words, None) == expected

@@ -169,7 +169,11 @@ def test_errors():
     )
     assert isinstance(errors.CompileTimeAssertionFailure("x"), errors.CompilationError)
     assert isinstance(errors.UnsupportedLanguageConstruct("x"), errors.TritonError)
-    for original in (error, errors.CompilationError("a.py:1:2: error: x"), errors.PTXASError("y"),
+    placed = errors.CompilationError(
+        None, None, "no", file="a.py", line=3, column=2, source_line=" x", calls=[("b.py", 9)]
+    )
+    assert str(placed) == "a.py:3:2: error: no\n   x\n   ^\n  called from b.py:9"
+    for original in (placed, error, errors.CompilationError("a.py:1:2: error: x"), errors.PTXASError("y"),
                      errors.SanitizerError("z"), errors.InterpreterError("i")):  # fmt: skip
         assert str(pickle.loads(pickle.dumps(original))) == str(original)
 
@@ -180,4 +184,4 @@ def test_compilation_error_with_tritons_arguments():
     source = "def k():\n  x = 1 < 2 < 3\n"
     node = ast.parse(source).body[0].body[0].value
     error = errors.CompilationError(source, node, "no chains")
-    assert str(error) == "at 2:7: no chains\n    x = 1 < 2 < 3\n        ^"
+    assert str(error) == "at 2:7: error: no chains\n    x = 1 < 2 < 3\n        ^"

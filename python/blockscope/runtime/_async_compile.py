@@ -1,4 +1,4 @@
-"""Compiling in the background, under Triton's names; here a kernel compiles in milliseconds, at once.
+"""Compiling in the background, under Triton's names; here kernels compile at once, in milliseconds.
 
 Inside ``AsyncCompileMode`` a launch returns the compiled kernel itself.
 """

@@ -1,0 +1,128 @@
+"""blockscope.check and blockscope.trace as Python users see them."""
+
+import json
+
+import blockscope
+import pytest
+from blockscope import checks, errors
+
+torch = pytest.importorskip("torch")
+
+
+def wrong_kernel():
+    """A load whose last block passes the end of x by 24 elements."""
+    from blockscope import language as tl
+
+    @blockscope.jit
+    def copy(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+        offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + offsets)
+        tl.store(out_ptr + offsets, x, mask=offsets < n)
+
+    return copy
+
+
+def launch(kernel, n=1000):
+    x, out = torch.ones(n), torch.zeros(n)
+    kernel[(blockscope.cdiv(n, 256),)](x, out, n, BLOCK=256)
+    return out
+
+
+def test_report_of_a_wrong_kernel():
+    kernel = wrong_kernel()
+    with blockscope.check("asan") as report:
+        out = launch(kernel)
+    assert out.sum() == 1000
+    assert len(report) == 1 and report and not report.clean and report.error_count == 1
+    (finding,) = report.findings
+    assert finding.code == finding["code"] == finding.get("code") == "oob-load"
+    assert finding.get("no such field") is None and "code" in dir(finding)
+    with pytest.raises(AttributeError, match="no field 'colour'"):
+        finding.colour  # noqa: B018
+    assert "error[oob-load]" in report.text() and "\x1b" not in report.text()
+    assert "\x1b" in report.text(color=True)
+    assert "oob-load" in json.dumps(json.loads(report.json()))
+    with pytest.raises(errors.SanitizerError, match="oob-load") as caught:
+        report.raise_on_error()
+    assert caught.value.findings[0].code == "oob-load"
+
+
+def test_report_of_a_right_kernel():
+    kernel = wrong_kernel()
+    with blockscope.check("asan,tsan") as report:
+        launch(kernel, 1024)
+    assert report.clean and not report and list(report) == []
+    report.raise_on_error()
+
+
+def test_only_launches_inside_the_block_are_checked():
+    kernel = wrong_kernel()
+    with blockscope.check(["asan"]) as report:
+        launch(kernel, 1024)
+    assert checks.active() == ()
+    with pytest.raises(Exception, match="x_ptr"):
+        launch(kernel)  # unchecked: an error, and not in the report
+    assert report.clean
+
+
+def test_sessions_nest():
+    kernel = wrong_kernel()
+    with blockscope.check("asan") as outer:
+        with blockscope.check("asan") as inner:
+            assert checks.active() == (outer, inner)
+            launch(kernel)
+        assert checks.active() == (outer,)
+    assert len(outer) == len(inner) == 1
+
+
+def test_session_ends_when_the_block_raises():
+    with pytest.raises(KeyError), blockscope.check():
+        raise KeyError
+    assert checks.active() == ()
+
+
+@pytest.mark.parametrize(
+    "arguments, options, text",
+    [
+        (["msan"], {}, "unknown check 'msan'"),
+        ([""], {}, "no check was named"),
+        (["asan"], {"bounds": "none"}, "bounds is 'none', expected view or storage"),
+        (["asan"], {"max_findings": 0}, "max_findings is 0"),
+    ],
+)
+def test_wrong_options(arguments, options, text):
+    with pytest.raises(ValueError, match=text), blockscope.check(*arguments, **options):
+        pass
+
+
+def test_bounds_storage_allows_what_is_outside_a_view():
+    kernel = wrong_kernel()
+    for bounds, count in (("view", 1), ("storage", 0)):
+        x, out = torch.ones(2000)[:1000], torch.zeros(1000)
+        with blockscope.check("asan", bounds=bounds) as report:
+            kernel[(4,)](x, out, 1000, BLOCK=256)
+        assert len(report) == count
+
+
+def test_trace_holds_the_findings_of_the_check_around_it(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    kernel, path = wrong_kernel(), tmp_path / "t.h5"
+    with blockscope.check("asan"), blockscope.trace(path) as recording:
+        launch(kernel)
+    assert recording.path == str(path)
+    with h5py.File(path) as file:
+        names = []
+        file.visit(names.append)
+    assert any("finding" in name for name in names)
+
+
+@pytest.mark.parametrize(
+    "path, kind, text",
+    [
+        ("no/such/folder/t.h5", FileNotFoundError, "there is no folder"),
+        (".", IsADirectoryError, "it is a folder"),
+    ],
+)
+def test_trace_that_cannot_be_written(path, kind, text):
+    with pytest.raises(kind, match=text), blockscope.trace(path):
+        pass
