@@ -22,8 +22,11 @@ class CompilationError(TritonError):
     ``file``, ``line`` and ``column`` (1-based) are the place in the user's Python source, None when
     it is not known; ``calls`` holds the call sites as file and line, innermost first, when the
     mistake is in a nested ``@jit`` function; ``error_message`` is the message alone. Takes the whole
-    text, or Triton's three arguments: source text, ast node and message.
+    text, or Triton's three arguments: source text, ast node and message. ``has_place`` is true when
+    the text says where.
     """
+
+    has_place = False
 
     def __init__(
         self,
@@ -52,6 +55,8 @@ class CompilationError(TritonError):
         self.column = column
         self.source_line = source_line
         self.calls = tuple(calls)
+        self.has_place = line is not None
+        self.text = self._describe()
         super().__init__(src, node, error_message)
 
     @property
@@ -59,6 +64,9 @@ class CompilationError(TritonError):
         return str(self)
 
     def __str__(self) -> str:
+        return self.text
+
+    def _describe(self) -> str:
         """The place, the message, the source line with a caret, the call sites."""
         if self.line is None:
             return self.error_message

@@ -684,6 +684,8 @@ def tensor_repr(x: Any) -> str:
     return f"{x.dtype}[{shape}]: {text}"
 
 
+CONSTEXPR_0 = constexpr(0)  # public kernels use Triton's name for it
+
 tensor.numpy = tensor_numpy
 tensor.cpu = lambda self: self
 tensor.__module__ = "blockscope.language.core"

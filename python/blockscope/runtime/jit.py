@@ -228,12 +228,8 @@ class JITFunction(KernelInterface[T]):
             elif isinstance(value, bool | int | float | str) or value is None:
                 value = core.constexpr(value)
             if param.is_constexpr:
-                if isinstance(value, core.tensor) and not isinstance(value, core.constexpr):
-                    raise TypeError(
-                        f"'{self.__name__}': parameter '{param.name}' is constexpr, found a value "
-                        "known only at run time"
-                    )
-                if not isinstance(value, core.constexpr | core.tuple):
+                # Triton takes run-time values here too, and public kernels pass them.
+                if not isinstance(value, core.constexpr | core.tuple | core.tensor):
                     value = core.constexpr(value)
             values[param.name] = value
         return values
