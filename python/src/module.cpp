@@ -14,6 +14,6 @@ PYBIND11_MODULE(_core, module) {
   blockscope::bindSemantic(module);
   blockscope::bindIrBuilder(module);
   blockscope::bindLaunch(module);
-  // blockscope::bindStepRunner(module);
+  blockscope::bindStepRunner(module);
   blockscope::bindSessions(module);
 }

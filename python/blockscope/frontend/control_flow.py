@@ -285,7 +285,7 @@ class ControlFlow:
             is_int = part.dtype.is_int() if values.is_tensor(part) else isinstance(part, int)
             if not is_int or (values.is_tensor(part) and part.type.is_block()):
                 raise TypeError(f"range: '{what}' must be an integer scalar, found {type_text(part)}")
-        if parts[2] == 0 and not values.is_tensor(parts[2]):
+        if not values.is_tensor(parts[2]) and parts[2] == 0:
             raise ValueError("range: 'step' must not be zero")
         wide = tl.int32
         for part in parts:

@@ -34,32 +34,45 @@ _HINTS = {
 }
 
 
-def _place(generator: Any, node: ast.AST) -> dict[str, Any]:
+def _describe(generator: Any, node: ast.AST, message: str) -> str:
+    """The error's text: place, message, line with a caret, and the calls that led there."""
     frame = generator.frame
     line = getattr(node, "lineno", frame.source.first_line)
-    return {
-        "file": frame.source.file,
-        "line": line,
-        "column": getattr(node, "col_offset", 0) + 1,
-        "source_line": frame.source.line(line),
-        "calls": [f.called_from for f in reversed(generator.frames) if f.called_from],
-    }
+    column = getattr(node, "col_offset", 0)
+    parts = [f"{frame.source.file}:{line}:{column + 1}: error: {message}"]
+    text = frame.source.line(line)
+    if text:
+        width = 1
+        if getattr(node, "end_lineno", 0) == line:
+            width = max(1, node.end_col_offset - column)  # type: ignore[attr-defined]
+        parts += [f"  {text}", "  " + " " * column + "^" * width]
+    for inner in reversed(generator.frames):
+        if inner.called_from:
+            parts.append("  called from {}:{}".format(*inner.called_from))
+    return "\n".join(parts)
+
+
+def _error(
+    kind: type[errors.CompilationError], generator: Any, node: ast.AST, message: str
+) -> errors.CompilationError:
+    result = kind(_describe(generator, node, message))
+    result.has_place = True
+    result.error_message = message
+    return result
 
 
 def compile_error(
     generator: Any, node: ast.AST, error: Exception | str
 ) -> errors.CompilationError:
     """Return a CompilationError at ``node``; one that already has a place stays as it is."""
-    if isinstance(error, errors.CompilationError) and error.line is not None:
-        return error
+    kind, message = errors.CompilationError, str(error)
     if isinstance(error, errors.CompilationError):
-        message, kind = error.error_message or str(error), type(error)
-    else:
-        message = error if isinstance(error, str) else str(error)
-        kind = errors.CompilationError
-    if isinstance(error, KeyError | AssertionError | RecursionError) or not message:
+        if error.has_place:
+            return error
+        kind, message = type(error), error.error_message
+    elif isinstance(error, KeyError | AssertionError | RecursionError) or not message:
         message = f"{type(error).__name__}: {message}"
-    result = kind(None, None, message, **_place(generator, node))
+    result = _error(kind, generator, node, message)
     result.__cause__ = error if isinstance(error, Exception) else None
     return result
 
@@ -72,4 +85,4 @@ def unsupported(
     what = what or _NAMES.get(name, f"this syntax ({name})")
     hint = hint or _HINTS.get(name)
     message = f"{what} is not supported in a kernel" + (f"; {hint}" if hint else "")
-    return errors.UnsupportedLanguageConstruct(None, None, message, **_place(generator, node))
+    return _error(errors.UnsupportedLanguageConstruct, generator, node, message)

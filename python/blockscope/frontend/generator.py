@@ -11,7 +11,6 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from typing import Any
 
-from blockscope import errors
 from blockscope import language as tl
 from blockscope.frontend import calls, globals_rule, values
 from blockscope.frontend.control_flow import ControlFlow
@@ -121,11 +120,9 @@ class Generator(ControlFlow):
             )
         try:
             yield
-        except errors.CompilationError as error:
-            if error.line is not None:
-                raise
-            raise compile_error(self, node, error) from error.__cause__
         except Exception as error:
+            if getattr(error, "has_place", False):
+                raise
             raise compile_error(self, node, error) from error
 
     # -- values ---------------------------------------------------------------------------------
