@@ -70,21 +70,27 @@ void select(int64_t n, int64_t, void *const *results, const void *const *operand
   switch (scalarOperands >> 1 & 3) {
   case 0:
     BLK_VECTORIZE
-    for (int64_t i = 0; i < n; ++i)
-      out[i] = condition[i] ? x[i] : y[i];
+    for (int64_t i = 0; i < n; ++i) {
+      const Storage first = x[i], second = y[i]; // both are read, or the loads become conditional
+      out[i] = condition[i] ? first : second;
+    }
     return;
   case 1: {
     const Storage first = *x;
     BLK_VECTORIZE
-    for (int64_t i = 0; i < n; ++i)
-      out[i] = condition[i] ? first : y[i];
+    for (int64_t i = 0; i < n; ++i) {
+      const Storage second = y[i];
+      out[i] = condition[i] ? first : second;
+    }
     return;
   }
   case 2: {
     const Storage second = *y;
     BLK_VECTORIZE
-    for (int64_t i = 0; i < n; ++i)
-      out[i] = condition[i] ? x[i] : second;
+    for (int64_t i = 0; i < n; ++i) {
+      const Storage first = x[i];
+      out[i] = condition[i] ? first : second;
+    }
     return;
   }
   default: {

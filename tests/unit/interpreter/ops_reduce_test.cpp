@@ -255,6 +255,17 @@ TEST(ShapeTest, EachOpMovesElements) {
           ASSERT_EQ(out.as<int32_t>()[at], (source[0] * 4 + source[1]) * 8 + source[2]);
         }
   }
+  for (const DType dtype : {DType::Int8, DType::Fp16, DType::Fp32, DType::Fp64}) {
+    const Data plane = randomBits(dtype, {32, 16}, 1);
+    const Data turned =
+        run1("tl.trans", {plane}, Type::get(dtype, {16, 32}), {{"order", std::vector<int64_t>{1, 0}}});
+    const int size = byteSize(dtype);
+    for (int i = 0; i < 32; ++i)
+      for (int j = 0; j < 16; ++j)
+        ASSERT_EQ(std::memcmp(&plane.bytes[(i * 16 + j) * size], &turned.bytes[(j * 32 + i) * size],
+                              size),
+                  0);
+  }
   const Data a = makeInts({2}, {1, 2}), b = makeInts({2}, {3, 4});
   const Data joined = run1("tl.join", {a, b}, Type::get(DType::Int32, {2, 2}));
   EXPECT_EQ(joined.as<int32_t>()[1], 3);
