@@ -1,0 +1,110 @@
+"""Every row of op_cases: both CPU modes give the same bits, and those of NumPy."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+import numpy as np
+import pytest
+from op_cases import CASES, OpCase, dtype_of, numpy_dtype
+
+import blockscope
+import blockscope.language as tl
+from blockscope.language.core import builtin
+
+_ROWS = [(case, dtype) for case in CASES for dtype in case.dtypes]
+
+
+@blockscope.jit
+def apply1(x, out0, out1, CALL: tl.constexpr, SHAPES: tl.constexpr):
+    a = read_block(x, SHAPES[0])
+    write_results(CALL(a), out0, out1)
+
+
+@blockscope.jit
+def apply2(x, y, out0, out1, CALL: tl.constexpr, SHAPES: tl.constexpr):
+    a = read_block(x, SHAPES[0])
+    b = read_block(y, SHAPES[1])
+    write_results(CALL(a, b), out0, out1)
+
+
+@blockscope.jit
+def apply3(x, y, z, out0, out1, CALL: tl.constexpr, SHAPES: tl.constexpr):
+    a = read_block(x, SHAPES[0])
+    b = read_block(y, SHAPES[1])
+    c = read_block(z, SHAPES[2])
+    write_results(CALL(a, b, c), out0, out1)
+
+
+@builtin
+def read_block(pointer: Any, shape: Any) -> Any:
+    sizes = [int(size) for size in shape]
+    count = int(np.prod(sizes))
+    return tl.reshape(tl.load(pointer + tl.arange(0, count)), sizes)
+
+
+@builtin
+def write_results(results: Any, *outs: Any) -> None:
+    """Store each result as it is; it must have the dtype and number of elements that NumPy has."""
+    if isinstance(results, tl.tensor):
+        results = (results,)
+    for result, out in zip(results, outs):
+        expected, found = out.dtype.element_ty, result.dtype
+        assert found == expected, f"result is {found}, expected {expected}"
+        count = result.numel.value
+        tl.store(out + tl.arange(0, count), tl.reshape(result, [count]))
+
+
+_KERNELS = {1: apply1, 2: apply2, 3: apply3}
+
+
+def run(case: OpCase, inputs: list[np.ndarray], like: list[np.ndarray]) -> list[np.ndarray]:
+    outs = [np.zeros(max(1, a.size), a.dtype) for a in like]
+    while len(outs) < 2:
+        outs.append(np.zeros(1, np.int32))
+    flat = [np.ascontiguousarray(a).reshape(-1) for a in inputs]
+    shapes = tuple(a.shape for a in inputs)
+    _KERNELS[len(inputs)][(1,)](*flat, *outs, CALL=case.call, SHAPES=shapes)
+    return [out[: max(1, a.size)].reshape(a.shape) for out, a in zip(outs, like)]
+
+
+def bits(array: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def check(found: np.ndarray, expected: np.ndarray, rtol: float) -> None:
+    name = dtype_of(expected)
+    if expected.dtype.kind in "biu":
+        np.testing.assert_array_equal(found, expected)
+        return
+    wide = np.float64
+    del name
+    np.testing.assert_allclose(found.astype(wide), expected.astype(wide), rtol=rtol, atol=rtol)
+
+
+def test_there_are_rows() -> None:
+    assert len(_ROWS) > 400
+
+
+@pytest.mark.parametrize(("case", "dtype"), _ROWS, ids=[f"{c.name}-{d}" for c, d in _ROWS])
+def test_op(case: OpCase, dtype: str) -> None:
+    random = np.random.default_rng(zlib.crc32(f"{case.name} {dtype}".encode()))
+    inputs = [block.make(dtype, random) for block in case.inputs]
+    expected = case.reference(*inputs)
+    expected = [np.asarray(e) for e in (expected if isinstance(expected, tuple) else (expected,))]
+    whole = run(case, inputs, expected)
+    for found, wanted in zip(whole, expected):
+        check(found, wanted, case.rtol)
+    blockscope.set_interpret_mode(True)
+    try:
+        stepped = run(case, inputs, expected)
+    finally:
+        blockscope.set_interpret_mode(False)
+    for one, other in zip(whole, stepped):
+        np.testing.assert_array_equal(bits(one), bits(other))
+
+
+def test_dtype_names_agree() -> None:
+    for name in {d for case in CASES for d in case.dtypes}:
+        assert tl.dtype(name).itemsize == numpy_dtype(name).itemsize
