@@ -3,8 +3,6 @@
 #include "core/ir/convert.h"
 #include "interpreter/flat/program_builder.h"
 
-#include "llvm/ADT/SetVector.h"
-
 namespace blockscope::flat {
 namespace {
 
@@ -15,16 +13,6 @@ bool hasControlFlow(mlir::Block &body) {
     if (op.getNumRegions() != 0)
       return true;
   return false;
-}
-
-llvm::SetVector<mlir::Value> capturesOf(mlir::Operation &op) {
-  llvm::SetVector<mlir::Value> captures;
-  op.getRegion(0).walk([&](mlir::Operation *inner) {
-    for (mlir::Value operand : inner->getOperands())
-      if (!op.getRegion(0).isAncestor(operand.getParentRegion()))
-        captures.insert(operand);
-  });
-  return captures;
 }
 
 } // namespace
@@ -73,10 +61,6 @@ bool ProgramBuilder::lowerCombine(mlir::Operation &op) {
   combine.reverse = attributes.getBool("reverse");
   for (const mlir::Type type : op.getOperandTypes())
     combine.operandTypes.push_back(fromMlirType(type));
-  const llvm::SetVector<mlir::Value> captures = capturesOf(op);
-  for (const mlir::Value capture : captures)
-    if (mlir::isa<mlir::ShapedType>(capture.getType()))
-      return fail(op, "a combine function uses a block from outside");
 
   mlir::Block &body = op.getRegion(0).front();
   for (const int64_t lanes : {kCombineLanes, int64_t{1}}) {
@@ -84,7 +68,7 @@ bool ProgramBuilder::lowerCombine(mlir::Operation &op) {
       continue;
     combine.program = std::make_unique<FlatProgram>();
     ProgramBuilder builder(*combine.program, options_);
-    builder.buildCombine(body, captures.getArrayRef(), lanes);
+    builder.buildCombine(body, lanes);
     error_ = builder.error();
     if (error_.empty())
       break;
@@ -95,8 +79,6 @@ bool ProgramBuilder::lowerCombine(mlir::Operation &op) {
   ValueIds operands;
   for (const mlir::Value operand : op.getOperands())
     operands.push_back(whole(operand));
-  for (const mlir::Value capture : captures)
-    operands.push_back(idOf(capture));
   ValueIds results;
   for (const mlir::Value result : op.getResults()) {
     results.push_back(newRegister(result.getType()));
@@ -110,25 +92,20 @@ bool ProgramBuilder::lowerCombine(mlir::Operation &op) {
   return true;
 }
 
-bool ProgramBuilder::buildCombine(mlir::Block &body, llvm::ArrayRef<mlir::Value> captures,
-                                  int64_t lanes) {
+bool ProgramBuilder::buildCombine(mlir::Block &body, int64_t lanes) {
   lanes_ = lanes;
   program_.name = "combine";
   program_.lanes = lanes;
-  auto addArgument = [&](mlir::Value value, int64_t elements) {
-    LoweredValue argument;
-    argument.home = LoweredValue::Home::Argument;
-    argument.elementBytes = static_cast<uint8_t>(fromMlirType(value.getType()).elementBytes());
-    argument.elements = elements;
-    argument.place = lowered_.values.size();
-    bind(value, static_cast<ValueId>(lowered_.values.size()));
-    lowered_.values.push_back(argument);
-    program_.parameters.push_back({fromMlirType(value.getType()), ""});
-  };
-  for (const mlir::Value argument : body.getArguments())
-    addArgument(argument, lanes);
-  for (const mlir::Value capture : captures)
-    addArgument(capture, 1);
+  for (const mlir::BlockArgument argument : body.getArguments()) {
+    LoweredValue value;
+    value.home = LoweredValue::Home::Argument;
+    value.elementBytes = static_cast<uint8_t>(fromMlirType(argument.getType()).elementBytes());
+    value.elements = lanes;
+    value.place = argument.getArgNumber();
+    bind(argument, static_cast<ValueId>(lowered_.values.size()));
+    lowered_.values.push_back(value);
+    program_.parameters.push_back({fromMlirType(argument.getType()), ""});
+  }
   if (!lowerBlock(body))
     return false;
   ValueIds results;

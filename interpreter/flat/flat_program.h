@@ -28,7 +28,7 @@ struct PointerPlan {
 };
 
 /// A combine region of tl.reduce or tl.scan: a flat program over `lanes` lanes at a time, whose
-/// arguments are the lanes of the left side, of the right side, then the captured values.
+/// arguments are the lanes of the left side, then of the right side.
 struct CombineProgram {
   std::unique_ptr<FlatProgram> program;
   std::vector<Type> operandTypes; ///< of the reduced blocks

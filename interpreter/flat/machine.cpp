@@ -99,10 +99,9 @@ void runCombine(const FlatProgram &program, const Instruction &instruction, Fram
                 void *const *pointers, ExecutionContext &context) {
   const CombineProgram &combine = program.combines[instruction.first];
   const void *const *operands = pointers + instruction.numResults;
-  const void *const *captures = operands + combine.operandTypes.size();
   const auto lanes = [&](int64_t n, void *const *out, const void *const *lhs,
                          const void *const *rhs) {
-    frame.combine(instruction.first, n, out, lhs, rhs, captures, context);
+    frame.combine(instruction.first, n, out, lhs, rhs, context);
   };
   if (combine.isScan)
     scanBlocks(combine.operandTypes, combine.axis, combine.reverse, pointers, operands, lanes);
@@ -160,8 +159,7 @@ Frame::Frame(const FlatProgram &program, llvm::ArrayRef<void *> arguments)
 Frame::~Frame() { flat::releaseFrameMemory(memory_, bytes_); }
 
 void Frame::combine(uint32_t number, int64_t n, void *const *out, const void *const *lhs,
-                    const void *const *rhs, const void *const *captures,
-                    ExecutionContext &context) {
+                    const void *const *rhs, ExecutionContext &context) {
   Combine &combine = *combines_[number];
   const FlatProgram &program = combine.program;
   const size_t k = combine.operands;
@@ -169,13 +167,10 @@ void Frame::combine(uint32_t number, int64_t n, void *const *out, const void *co
   for (int64_t begin = 0; begin < n; begin += program.lanes) {
     const int64_t lanes = std::min(program.lanes, n - begin);
     for (const Combine::Argument &argument : combine.arguments) {
-      const size_t which = argument.number;
-      const void *source = which >= 2 * k ? captures[which - 2 * k]
-                           : which >= k   ? rhs[which - k]
-                                          : lhs[which];
-      const int64_t offset = which >= 2 * k ? 0 : begin * combine.elementBytes[which % k];
-      pointers[argument.pointer] =
-          const_cast<std::byte *>(static_cast<const std::byte *>(source) + offset);
+      const size_t which = argument.number % k;
+      const void *source = argument.number < k ? lhs[which] : rhs[which];
+      pointers[argument.pointer] = const_cast<std::byte *>(static_cast<const std::byte *>(source) +
+                                                           begin * combine.elementBytes[which]);
     }
     uint32_t pc = 0;
     run(program, combine.frame, pc, context, lanes);

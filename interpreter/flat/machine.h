@@ -26,7 +26,7 @@ public:
 
   /// Runs combine program `number` over `n` lanes: out[k] = combine(lhs..., rhs...)[k].
   void combine(uint32_t number, int64_t n, void *const *out, const void *const *lhs,
-               const void *const *rhs, const void *const *captures, ExecutionContext &context);
+               const void *const *rhs, ExecutionContext &context);
 
 private:
   struct Combine;

@@ -211,7 +211,7 @@ Placement placeValues(const Lowered &lowered, const FlatOptions &options) {
     const uint64_t bytes =
         llvm::alignTo(static_cast<uint64_t>(lowered.values[value].bytes()), kAlignment);
     LiveRange range = widen(ranges[value], lowered, groups);
-    const uint64_t offset = firstFit(bytes, range, placed);
+    const uint64_t offset = options.share ? firstFit(bytes, range, placed) : arenaEnd - arenaBegin;
     placement.homes[value].offset = arenaBegin + offset;
     arenaEnd = std::max(arenaEnd, arenaBegin + offset + bytes);
     placed.push_back({offset, bytes, std::move(range)});

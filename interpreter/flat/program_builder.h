@@ -21,8 +21,8 @@ public:
       : program_(program), options_(options) {}
 
   bool buildFunction(mlir::func::FuncOp function);
-  /// Builds a combine region for `lanes` lanes at a time; `captures` are what it uses from outside.
-  bool buildCombine(mlir::Block &body, llvm::ArrayRef<mlir::Value> captures, int64_t lanes);
+  /// Builds a combine region, which is isolated, for `lanes` lanes at a time.
+  bool buildCombine(mlir::Block &body, int64_t lanes);
 
   const std::string &error() const { return error_; }
 

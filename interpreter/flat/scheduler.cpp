@@ -169,6 +169,8 @@ Scheduler::Choice Scheduler::choose(Worker &worker, InstancePtr &waiting) {
   if (worker.idle)
     ++busy_;
   worker.idle = false;
+  if (launch_.stop) // a deadlock may just have been found
+    return Choice::Done;
   const bool fresh = worker.holdsFresh() || hasFresh();
   if (waiting_.empty())
     return fresh ? Choice::Fresh : Choice::Done;

@@ -1,0 +1,286 @@
+// The scheduler: locks, counters and barriers between programs, deadlocks, interruption.
+#include "flat_kernel.h"
+
+#include <chrono>
+#include <numeric>
+
+namespace blockscope {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Every program adds 1 to t1[0], without an atomic, while it holds the lock t0[0].
+constexpr const char *kSpinLock = R"(
+func.func @lock(%lock: !tl.ptr<i32>, %count: !tl.ptr<i32>) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  scf.while : () -> () {
+    %old = tl.atomic_cas %lock, %c0, %c1 : !tl.ptr<i32>, i32
+    %busy = arith.cmpi ne, %old, %c0 : i32
+    scf.condition(%busy)
+  } do {
+    scf.yield
+  }
+  %x = tl.load %count : !tl.ptr<i32> -> i32
+  %y = arith.addi %x, %c1 : i32
+  tl.store %count, %y : !tl.ptr<i32>, i32
+  %free = tl.atomic_rmw "xchg" %lock, %c0 : !tl.ptr<i32>, i32 -> i32
+  return
+})";
+
+TEST(SchedulerTest, SpinLocksMakeProgressOnAnyNumberOfThreads) {
+  for (const int threads : {1, 2, 8}) {
+    std::vector<int32_t> lock(1, 0), count(1, 0);
+    FlatKernel kernel(kSpinLock);
+    ASSERT_EQ(kernel.error, "");
+    EXPECT_TRUE(kernel.program.hasAtomics);
+    kernel.tensor(lock).tensor(count);
+    EXPECT_TRUE(kernel.run({1000, 2, 1}, threads).succeeded());
+    EXPECT_EQ(count[0], 2000) << threads;
+  }
+}
+
+TEST(SchedulerTest, LockThatIsNeverFreedIsADeadlock) {
+  for (const int threads : {1, 2, 8}) {
+    std::vector<int32_t> lock(1, 1), count(1, 0);
+    FlatKernel kernel(kSpinLock);
+    kernel.tensor(lock).tensor(count);
+    const LaunchResult result = kernel.run({50, 1, 1}, threads);
+    ASSERT_EQ(result.errors.size(), 1U);
+    const Finding &finding = result.errors[0];
+    EXPECT_EQ(finding.code, "deadlock");
+    EXPECT_EQ(finding.message, "50 programs wait for memory that nobody will change: "
+                               "program (0, 0, 0) waits for 't0'[0]");
+    EXPECT_EQ(finding.programCount, 50);
+    EXPECT_EQ(finding.site.location.line, 6);
+  }
+}
+
+// Each program waits until t0[0] reaches its own number from above: the last one must run first.
+constexpr const char *kBackwards = R"(
+func.func @backwards(%turn: !tl.ptr<i32>) {
+  %c1 = arith.constant 1 : i32
+  %me = tl.program_id 0 : i32
+  scf.while : () -> () {
+    %now = tl.load %turn {is_volatile = true} : !tl.ptr<i32> -> i32
+    %wait = arith.cmpi ne, %now, %me : i32
+    scf.condition(%wait)
+  } do {
+    scf.yield
+  }
+  %m1 = arith.constant -1 : i32
+  %old = tl.atomic_rmw "add" %turn, %m1 : !tl.ptr<i32>, i32 -> i32
+  return
+})";
+
+TEST(SchedulerTest, ProgramsMayWaitForLaterOnes) {
+  for (const int threads : {1, 2, 8}) {
+    std::vector<int32_t> turn(1, 599);
+    FlatKernel kernel(kBackwards);
+    kernel.tensor(turn);
+    EXPECT_TRUE(kernel.run({600, 1, 1}, threads).succeeded());
+    EXPECT_EQ(turn[0], -1);
+  }
+}
+
+TEST(SchedulerTest, ProgramLeftAloneIsADeadlock) {
+  std::vector<int32_t> turn(1, 10);
+  FlatKernel kernel(kBackwards);
+  kernel.tensor(turn);
+  const LaunchResult result = kernel.run({12, 1, 1});
+  ASSERT_EQ(result.errors.size(), 1U);
+  EXPECT_EQ(result.errors[0].message,
+            "program (11, 0, 0) waits for 't0'[0], which nobody will change");
+}
+
+// The last program to arrive adds up what all have stored.
+constexpr const char *kLastBlock = R"(
+func.func @last(%counter: !tl.ptr<i32>, %parts: !tl.ptr<i32>, %out: !tl.ptr<i32>, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %me = tl.program_id 0 : i32
+  %mine = tl.addptr %parts, %me : !tl.ptr<i32>, i32
+  tl.store %mine, %me : !tl.ptr<i32>, i32
+  %before = tl.atomic_rmw "add" %counter, %c1 : !tl.ptr<i32>, i32 -> i32
+  %arrived = arith.addi %before, %c1 : i32
+  %isLast = arith.cmpi eq, %arrived, %n : i32
+  scf.if %isLast {
+    %sum = scf.for %i = %c0 to %n step %c1 iter_args(%s = %c0) -> (i32) : i32 {
+      %p = tl.addptr %parts, %i : !tl.ptr<i32>, i32
+      %x = tl.load %p : !tl.ptr<i32> -> i32
+      %t = arith.addi %s, %x : i32
+      scf.yield %t : i32
+    }
+    tl.store %out, %sum : !tl.ptr<i32>, i32
+  }
+  return
+})";
+
+TEST(SchedulerTest, LastBlockSeesAllOthers) {
+  for (const int threads : {1, 2, 8}) {
+    std::vector<int32_t> counter(1, 0), parts(500, 0), out(1, 0);
+    FlatKernel kernel(kLastBlock);
+    kernel.tensor(counter).tensor(parts).tensor(out).scalar(500);
+    EXPECT_TRUE(kernel.run({500, 1, 1}, threads).succeeded());
+    EXPECT_EQ(out[0], 499 * 500 / 2);
+  }
+}
+
+// A barrier over the whole grid: all programs are alive at once.
+constexpr const char *kGridBarrier = R"(
+func.func @barrier(%counter: !tl.ptr<i32>, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %x = tl.atomic_rmw "add" %counter, %c1 : !tl.ptr<i32>, i32 -> i32
+  scf.while : () -> () {
+    %now = tl.atomic_rmw "add" %counter, %c0 : !tl.ptr<i32>, i32 -> i32
+    %wait = arith.cmpi slt, %now, %n : i32
+    scf.condition(%wait)
+  } do {
+    scf.yield
+  }
+  return
+})";
+
+TEST(SchedulerTest, WholeGridMeetsAtABarrier) {
+  for (const int threads : {1, 2}) {
+    std::vector<int32_t> counter(1, 0);
+    FlatKernel kernel(kGridBarrier);
+    kernel.tensor(counter).scalar(2000);
+    EXPECT_TRUE(kernel.run({2000, 1, 1}, threads).succeeded());
+    EXPECT_EQ(counter[0], 2000);
+  }
+}
+
+TEST(SchedulerTest, BoundedTriesAreNotADeadlock) {
+  std::vector<int32_t> lock(1, 1), out(1, 0);
+  FlatKernel kernel(R"(
+  func.func @tries(%lock: !tl.ptr<i32>, %out: !tl.ptr<i32>) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %most = arith.constant 1000 : i32
+    %n = scf.while (%k = %c0) : (i32) -> (i32) {
+      %old = tl.atomic_cas %lock, %c0, %c1 : !tl.ptr<i32>, i32
+      %busy = arith.cmpi ne, %old, %c0 : i32
+      %few = arith.cmpi slt, %k, %most : i32
+      %go = arith.andi %busy, %few : i1
+      scf.condition(%go) %k : i32
+    } do {
+    ^bb0(%k: i32):
+      %next = arith.addi %k, %c1 : i32
+      scf.yield %next : i32
+    }
+    tl.store %out, %n : !tl.ptr<i32>, i32
+    return
+  })");
+  kernel.tensor(lock).tensor(out);
+  EXPECT_TRUE(kernel.run({1, 1, 1}).succeeded());
+  EXPECT_EQ(out[0], 1000);
+}
+
+constexpr const char *kLongLoop = R"(
+func.func @long(%n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %x = tl.program_id 0 : i32
+  }
+  return
+})";
+
+TEST(SchedulerTest, PollStopsALongProgram) {
+  FlatKernel kernel(kLongLoop);
+  kernel.scalar(2000000000);
+  const auto begin = Clock::now();
+  const LaunchResult result = kernel.run({4, 1, 1}, 2, [] { return true; });
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_LT(Clock::now() - begin, std::chrono::milliseconds(200));
+}
+
+TEST(SchedulerTest, PollStopsAHugeGrid) {
+  FlatKernel kernel(kLongLoop);
+  kernel.scalar(1);
+  const LaunchResult result = kernel.run({2147483647, 65535, 1}, 2, [] { return true; });
+  EXPECT_TRUE(result.interrupted);
+}
+
+TEST(SchedulerTest, GridThatCannotBeIsRefused) {
+  FlatKernel kernel(kLongLoop);
+  kernel.scalar(1);
+  EXPECT_EQ(kernel.run({2147483647, 2147483647, 2147483647}).failure,
+            "grid (2147483647, 2147483647, 2147483647) has more than 2^62 programs");
+  EXPECT_EQ(kernel.run({4, 0, 1}).failure, "grid (4, 0, 1) has a dimension that is not positive");
+}
+
+/// Records the order of programs.
+class OrderObserver : public Observer {
+public:
+  bool wantsSequentialPrograms(const LaunchInfo &) const override { return true; }
+  void onProgramBegin(int64_t program, int worker) override {
+    EXPECT_EQ(worker, 0);
+    begun.push_back(program);
+  }
+  void onDeadlock(llvm::ArrayRef<AccessSite> sites) override { stuck = sites.size(); }
+  bool handlesBadLanes() const override { return true; }
+  std::vector<int64_t> begun;
+  size_t stuck = 0;
+};
+
+TEST(SchedulerTest, ObserversMayAskForProgramOrder) {
+  std::vector<int32_t> lock(1, 0), count(1, 0);
+  FlatKernel kernel(kSpinLock);
+  kernel.tensor(lock).tensor(count);
+  OrderObserver observer;
+  EXPECT_TRUE(kernel.run({5, 4, 3}, 8, {}, &observer).succeeded());
+  std::vector<int64_t> expected(60);
+  std::iota(expected.begin(), expected.end(), 0);
+  EXPECT_EQ(observer.begun, expected);
+
+  lock[0] = 1;
+  EXPECT_TRUE(kernel.run({5, 1, 1}, 8, {}, &observer).succeeded());
+  EXPECT_EQ(observer.stuck, 5U);
+}
+
+TEST(SchedulerTest, ResultsDoNotDependOnThreads) {
+  const char *text = R"(
+  func.func @scale(%x: !tl.ptr<f32>, %y: !tl.ptr<f32>, %n: i32) {
+    %c512 = arith.constant 512 : i32
+    %me = tl.program_id 0 : i32
+    %first = arith.muli %me, %c512 : i32
+    %firsts = tl.splat %first : i32 -> tensor<512xi32>
+    %lanes = tl.range 0 to 512 : tensor<512xi32>
+    %i = arith.addi %firsts, %lanes : tensor<512xi32>
+    %ns = tl.splat %n : i32 -> tensor<512xi32>
+    %mask = arith.cmpi slt, %i, %ns : tensor<512xi32>
+    %xs = tl.splat %x : !tl.ptr<f32> -> tensor<512x!tl.ptr<f32>>
+    %xp = tl.addptr %xs, %i : tensor<512x!tl.ptr<f32>>, tensor<512xi32>
+    %v = tl.load %xp mask %mask : tensor<512xi1> : tensor<512x!tl.ptr<f32>> -> tensor<512xf32>
+    %sum = "tl.reduce"(%v) <{axis = 0 : i32}> ({
+    ^bb0(%a: f32, %b: f32):
+      %s = arith.addf %a, %b : f32
+      tl.yield %s : f32
+    }) : (tensor<512xf32>) -> f32
+    %sums = tl.splat %sum : f32 -> tensor<512xf32>
+    %w = arith.divf %v, %sums : tensor<512xf32>
+    %ys = tl.splat %y : !tl.ptr<f32> -> tensor<512x!tl.ptr<f32>>
+    %yp = tl.addptr %ys, %i : tensor<512x!tl.ptr<f32>>, tensor<512xi32>
+    tl.store %yp, %w mask %mask : tensor<512xi1> : tensor<512x!tl.ptr<f32>>, tensor<512xf32>
+    return
+  })";
+  std::vector<float> x(100000), first;
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = 1.0F / static_cast<float>(i % 977 + 1);
+  for (const int threads : {1, 2, 8}) {
+    std::vector<float> y(x.size(), -1);
+    FlatKernel kernel(text);
+    ASSERT_EQ(kernel.error, "");
+    kernel.tensor(x).tensor(y).scalar(static_cast<int32_t>(x.size()));
+    EXPECT_TRUE(kernel.run({196, 1, 1}, threads).succeeded());
+    if (first.empty())
+      first = y;
+    EXPECT_EQ(std::memcmp(first.data(), y.data(), y.size() * sizeof(float)), 0);
+  }
+}
+
+} // namespace
+} // namespace blockscope
