@@ -29,7 +29,7 @@ struct AxisMap {
       if (cellsPerPixel <= 1) {
         const double middle = at(pixel + 0.5);
         low = high = static_cast<int64_t>(std::floor(middle));
-        separator = cellsPerPixel * kSeparatorPixels <= 1 &&
+        separator = cellsPerPixel * kSeparatorPixels <= 1 && low > 0 &&
                     std::floor(at(pixel - 0.5)) != std::floor(middle);
       } else {
         low = static_cast<int64_t>(std::floor(at(pixel)));

@@ -4,10 +4,13 @@
 #include "viz/model/heat_image.h"
 #include "viz/model/trace_model.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 
 namespace blockscope {
+
+class Pictures;
 
 enum class PanelKind : uint8_t { Heatmap, Programs, Ops, Source, Findings };
 inline constexpr int kPanelCount = 5;
@@ -37,6 +40,8 @@ struct Selection {
   bool scrollsToChoice = true; ///< lists bring the chosen row into sight at the next frame
   Wish wish = Wish::None;
   std::string notice; ///< what the last command did
+
+  std::shared_ptr<Pictures> pictures; ///< no choice: the textures that show it, kept by the frame
 
   /// Lit in heat maps.
   RunFilter filter() const { return {program, op}; }

@@ -8,10 +8,10 @@
 namespace blockscope {
 namespace {
 
-/// Width of a wrapped vector: a power of two that makes the picture about 1.6 times as wide as high.
+/// Width of a wrapped vector: the power of two that makes the picture most like a square.
 int64_t wrapWidth(int64_t elements) {
   int64_t width = 16;
-  while (width * width * 5 < elements * 8)
+  while (width * width * 2 <= elements)
     width *= 2;
   return std::min(width, std::max<int64_t>(1, elements));
 }

@@ -232,7 +232,7 @@ bool writeBrokenTrace(const std::string &path) {
        0, 0, 12, 0, 10, 9, 28, R"({"code": "oob-load", "count": 28})"},
       {"oob-store", "error", "store of 4 bytes at byte -4 of 'out_ptr'", 1, 1, 0, 0, 12, 5, 1,
        R"({"code": "oob-store", "count": 1})"},
-      {"race-write-read", "warning", "programs (0, 0, 0) and (1, 0, 0) read the same elements", 0,
+      {"uninit-read", "warning", "28 elements of the next row enter the sum of row 0", 0,
        0, 1, 0, 10, 9, 336, "{}"}};
   return finish(*writer, launch);
 }

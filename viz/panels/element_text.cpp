@@ -1,0 +1,123 @@
+// Texts about an element.
+#include "viz/panels/element_text.h"
+
+#include "viz/panels/theme.h"
+#include "viz/panels/widgets.h"
+
+#include <algorithm>
+
+namespace blockscope {
+namespace {
+
+struct ElementText {
+  std::string title; ///< "x_ptr[3, 17]   byte 1268"
+  bool isOutside = false;
+  std::string counts;
+  std::string programs;
+  std::vector<std::string> lines;
+};
+
+std::string countsText(const ElementCounts &counts) {
+  std::string text;
+  const auto put = [&text](uint32_t count, const char *verb) {
+    if (count > 0)
+      text += (text.empty() ? "" : ", ") + std::string(verb) + " " + fullCountText(count) +
+              (count == 1 ? " time" : " times");
+  };
+  put(counts.loads, "read");
+  put(counts.stores, "written");
+  put(counts.atomics, "updated atomically");
+  return text.empty() ? "never touched" : text;
+}
+
+std::string programsText(const TraceModel &model, const ElementStory &story, size_t most) {
+  if (story.programCount == 0)
+    return "";
+  std::string text = plural(story.programCount, "program") + ": ";
+  const size_t shown = std::min(most, story.programs.size());
+  for (size_t index = 0; index < shown; ++index)
+    text += (index > 0 ? " " : "") + programText(model, story.programs[index]);
+  if (story.programCount > shown)
+    text += " and " + fullCountText(story.programCount - shown) + " more";
+  return text;
+}
+
+ElementText describe(const TraceModel &model, const Selection &selection, int64_t slot,
+                     size_t mostPrograms) {
+  const TensorLayout &layout = model.layout(selection.tensor);
+  const ElementStory &story = model.storyOf(selection.tensor, slot);
+  ElementText text;
+  text.isOutside = !layout.isElement(slot);
+  text.title = model.launch().arguments[static_cast<size_t>(selection.tensor)].name +
+               indexText(layout.indexOf(slot)) + "   byte " +
+               std::to_string(layout.offsetBytesOf(slot));
+  if (text.isOutside)
+    text.title += "   outside the tensor";
+  text.counts = countsText(story.counts);
+  text.programs = programsText(model, story, mostPrograms);
+  for (const auto &[op, count] : story.ops) {
+    const TraceOp &each = model.launch().ops[static_cast<size_t>(op)];
+    text.lines.push_back((each.source >= 0
+                              ? fileName(model.sources()[static_cast<size_t>(each.source)].path) +
+                                    ":" + std::to_string(each.line) + "  "
+                              : "") +
+                         each.name + (each.variable.empty() ? "" : " into " + each.variable) +
+                         "  " + fullCountText(count) + (count == 1 ? " time" : " times"));
+  }
+  return text;
+}
+
+} // namespace
+
+void drawElementTooltip(const TraceModel &model, const Selection &selection, Cell cell) {
+  const std::optional<int64_t> slot = slotAt(model, selection, cell);
+  if (!slot)
+    return;
+  const ElementText text = describe(model, selection, *slot, 4);
+  ImGui::PushStyleColor(ImGuiCol_Text, text.isOutside ? theme::kError : theme::kText);
+  ImGui::TextUnformatted(text.title.c_str());
+  ImGui::PopStyleColor();
+  ImGui::TextUnformatted(text.counts.c_str());
+  if (!text.programs.empty())
+    ImGui::TextUnformatted(text.programs.c_str());
+  for (size_t index = 0; index < std::min<size_t>(6, text.lines.size()); ++index)
+    ImGui::TextDisabled("%s", text.lines[index].c_str());
+}
+
+void drawElementStrip(const TraceModel &model, const Selection &selection, ImVec2 at,
+                      ImVec2 size) {
+  ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + size.x, at.y + size.y},
+                                            IM_COL32(34, 38, 47, 255), 4);
+  const float x = at.x + 12;
+  const float width = size.x - 24;
+  const float step = ImGui::GetFontSize() + 5;
+  const float y = at.y + (size.y - 3 * step) / 2;
+  const std::optional<int64_t> slot =
+      selection.cell ? slotAt(model, selection, *selection.cell) : std::nullopt;
+  if (!slot) {
+    drawText({x, y + step / 2}, theme::kFaint,
+             selection.cell ? "nothing was accessed here, outside the tensor"
+                            : "click a cell, or move with the arrow keys, to see who touched it",
+             width);
+    drawText({x, y + step * 3 / 2}, theme::kFaint,
+             selection.filter().isAny()
+                 ? "choose a program or an op to light what it touched"
+                 : "lit: what the chosen " +
+                       std::string(selection.program < 0 ? "op" :
+                                   selection.op < 0      ? "program" :
+                                                           "op of the chosen program") +
+                       " touched",
+             width);
+    return;
+  }
+  const ElementText text = describe(model, selection, *slot, 8);
+  drawText({x, y}, text.isOutside ? theme::kError : theme::kText, text.title + "   " + text.counts,
+           width);
+  drawText({x, y + step}, theme::kFaint, text.programs, width);
+  std::string lines;
+  for (const std::string &line : text.lines)
+    lines += (lines.empty() ? "" : "     ") + line;
+  drawText({x, y + 2 * step}, theme::kFaint, lines, width);
+}
+
+} // namespace blockscope

@@ -1,0 +1,16 @@
+// What is known about one element, as a tooltip and as the strip below the heat map.
+#pragma once
+
+#include "viz/model/selection.h"
+
+#include <imgui.h>
+
+namespace blockscope {
+
+/// Lines of a tooltip: index, offset, counts, programs and lines that touched the element.
+void drawElementTooltip(const TraceModel &model, const Selection &selection, Cell cell);
+
+/// The same of the chosen cell, in a box of the screen; a hint when no cell is chosen.
+void drawElementStrip(const TraceModel &model, const Selection &selection, ImVec2 at, ImVec2 size);
+
+} // namespace blockscope

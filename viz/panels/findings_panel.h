@@ -1,0 +1,10 @@
+// The findings that were recorded with the launch.
+#pragma once
+
+#include "viz/model/selection.h"
+
+namespace blockscope {
+
+void drawFindingsPanel(const TraceModel &model, Selection &selection);
+
+} // namespace blockscope

@@ -1,0 +1,95 @@
+// Header and status line.
+#include "viz/panels/header.h"
+
+#include "viz/panels/theme.h"
+#include "viz/panels/widgets.h"
+
+#include <algorithm>
+
+namespace blockscope {
+namespace {
+
+std::string joined(const std::vector<TraceNamedValue> &values) {
+  std::string text;
+  for (const TraceNamedValue &each : values)
+    text += (text.empty() ? "" : "   ") + each.name + "=" + each.value;
+  return text;
+}
+
+std::string scalarsText(const TraceModel &model) {
+  std::string text;
+  for (const TraceArgument &argument : model.launch().arguments)
+    if (!argument.isTensor())
+      text += (text.empty() ? "" : "   ") + argument.name + "=" + argument.value;
+  return text;
+}
+
+std::string choiceText(const TraceModel &model, const Selection &selection) {
+  std::string text;
+  const auto put = [&text](const std::string &part) {
+    text += (text.empty() ? "" : "   \u00b7   ") + part;
+  };
+  if (selection.program >= 0)
+    put("program " + programText(model, selection.program));
+  if (selection.op >= 0)
+    put(model.launch().ops[static_cast<size_t>(selection.op)].name + " in line " +
+        std::to_string(model.launch().ops[static_cast<size_t>(selection.op)].line));
+  if (selection.finding >= 0)
+    put("finding " + std::to_string(selection.finding + 1) + " of " +
+        std::to_string(model.launch().findings.size()));
+  return text.empty() ? "nothing is chosen: all programs and all ops are shown" : text;
+}
+
+} // namespace
+
+void drawHeader(const TraceModel &model, Selection &selection, float height) {
+  const float screen = ImGui::GetIO().DisplaySize.x;
+  const float buttonTop = (height - ImGui::GetFrameHeight()) / 2;
+  float buttons = 0;
+  for (const char *label : {"Copy CSV", "Save CSV", "Save PNG", "Help"})
+    buttons += textWidth(label) + 18 + 8;
+  ImGui::SetCursorPos({screen - buttons - 4, buttonTop});
+  if (ImGui::Button("Copy CSV"))
+    selection.wish = Wish::CopyCsv;
+  ImGui::SameLine();
+  if (ImGui::Button("Save CSV"))
+    selection.wish = Wish::SaveCsv;
+  ImGui::SameLine();
+  if (ImGui::Button("Save PNG"))
+    selection.wish = Wish::SavePng;
+  ImGui::SameLine();
+  if (ImGui::Button("Help"))
+    selection.showsHelp = true;
+  const TraceLaunch &launch = model.launch();
+  const float width = screen - buttons - 40;
+  std::string detail = plural(static_cast<uint64_t>(launch.programCount()), "program");
+  for (const std::string &part :
+       {joined(launch.parameters), scalarsText(model), joined(launch.options)})
+    if (!part.empty())
+      detail += "   \u00b7   " + part;
+  const float nameWidth = std::min(width, textWidth(launch.kernel, theme::titleFont()));
+  drawText({16, 10}, theme::kText, launch.kernel, width, theme::titleFont());
+  const std::string place =
+      "launch " + std::to_string(model.launchIndex() + 1) + " of " +
+      std::to_string(model.launchCount()) + " in " + fileName(model.path());
+  drawText({16 + nameWidth + 18, 15}, theme::kFaint, place, std::max(0.0F, width - nameWidth - 18));
+  drawText({16, 37}, theme::kFaint, detail, width);
+}
+
+void drawStatus(const TraceModel &model, Selection &selection, float top, float height) {
+  const float screen = ImGui::GetIO().DisplaySize.x;
+  const float y = top + (height - ImGui::GetFontSize()) / 2 - 2;
+  const std::string hints = "h  help     t  tensor     m  reads or writes     l  log     "
+                            "[ ]  program     n  finding     0  fit";
+  const float hintWidth = textWidth(hints);
+  const bool hasHints = hintWidth < screen * 0.6F;
+  if (hasHints)
+    drawText({screen - hintWidth - 14, y}, theme::kFaint, hints);
+  const float width = screen - 32 - (hasHints ? hintWidth + 20 : 0);
+  if (!selection.notice.empty())
+    drawText({16, y}, theme::kAccent, selection.notice, width);
+  else
+    drawText({16, y}, theme::kText, choiceText(model, selection), width);
+}
+
+} // namespace blockscope

@@ -1,0 +1,146 @@
+// Axes, border and colour bar.
+#include "viz/panels/heatmap_axes.h"
+
+#include "viz/panels/theme.h"
+#include "viz/panels/widgets.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace blockscope {
+namespace {
+
+/// The smallest even step of at least `least` cells: powers of two where the extent is a multiple
+/// of 16, as tiles are, else 1, 2, 5, 10...
+int64_t tickStep(double least, int64_t extent) {
+  if (extent % 16 == 0) {
+    int64_t step = 1;
+    while (static_cast<double>(step) < least)
+      step *= 2;
+    return step;
+  }
+  for (int64_t decade = 1;; decade *= 10)
+    for (const int64_t factor : {1, 2, 5})
+      if (static_cast<double>(decade * factor) >= least)
+        return decade * factor;
+}
+
+std::string columnLabel(const Plane &plane, int64_t column) {
+  return (plane.isWrapped() && plane.rows() > 1 ? "+" : "") + std::to_string(column);
+}
+
+void drawColumnNumbers(const Plane &plane, const PlotArea &area) {
+  const double pixels = area.size.x / area.region.width();
+  const float widest = textWidth(columnLabel(plane, std::max<int64_t>(0, plane.columns() - 1)));
+  const int64_t step = tickStep((widest + 16) / pixels, plane.columns());
+  const auto first = static_cast<int64_t>(std::max(0.0, std::floor(area.region.left)));
+  ImDrawList *draw = ImGui::GetWindowDrawList();
+  for (int64_t column = (first + step - 1) / step * step;
+       column < plane.columns() && static_cast<double>(column) < area.region.right; column += step) {
+    const float middle = area.x(static_cast<double>(column) + 0.5);
+    const std::string label = columnLabel(plane, column);
+    const float width = textWidth(label);
+    if (middle < area.at.x || middle - width / 2 < area.at.x - 6 || middle + width / 2 > area.end().x + 4)
+      continue;
+    drawText({middle - width / 2, area.at.y - 22}, theme::kFaint, label);
+    draw->AddLine({middle, area.at.y - 5}, {middle, area.at.y - 1}, theme::kFaint);
+  }
+}
+
+void drawRowNumbers(const Plane &plane, const PlotArea &area) {
+  const double pixels = area.size.y / area.region.height();
+  const int64_t step = tickStep((ImGui::GetFontSize() + 5) / pixels, plane.rows());
+  const auto first = static_cast<int64_t>(std::max(0.0, std::floor(area.region.top)));
+  ImDrawList *draw = ImGui::GetWindowDrawList();
+  const float half = ImGui::GetFontSize() / 2;
+  for (int64_t row = (first + step - 1) / step * step;
+       row < plane.rows() && static_cast<double>(row) < area.region.bottom; row += step) {
+    const float middle = area.y(static_cast<double>(row) + 0.5);
+    if (middle < area.at.y + half - 6 || middle > area.end().y - half + 4)
+      continue;
+    drawTextRight(area.at.x - 9, middle - half - 1, theme::kFaint, plane.rowLabel(row));
+    draw->AddLine({area.at.x - 5, middle}, {area.at.x - 1, middle}, theme::kFaint);
+  }
+}
+
+} // namespace
+
+Cell PlotArea::cellAt(ImVec2 point) const {
+  return {static_cast<int64_t>(std::floor(region.top + (point.y - at.y) / size.y * region.height())),
+          static_cast<int64_t>(std::floor(region.left + (point.x - at.x) / size.x * region.width()))};
+}
+
+float rowLabelWidth(const Plane &plane) {
+  return textWidth(plane.rowLabel(std::max<int64_t>(0, plane.rows() - 1))) + 12;
+}
+
+void drawAxes(const Plane &plane, const PlotArea &area) {
+  drawColumnNumbers(plane, area);
+  drawRowNumbers(plane, area);
+}
+
+void drawBorder(const Plane &plane, const PlotArea &area) {
+  if (plane.rows() == 0)
+    return;
+  const int64_t last = plane.columnsOf(plane.rows() - 1);
+  const auto rows = static_cast<double>(plane.rows());
+  const auto columns = static_cast<double>(plane.columns());
+  const float left = std::floor(area.x(0)) - 0.5F;
+  const float top = std::floor(area.y(0)) - 0.5F;
+  const float right = std::ceil(area.x(columns)) + 0.5F;
+  const float bottom = std::ceil(area.y(rows)) + 0.5F;
+  const float stepX = std::ceil(area.x(static_cast<double>(last))) + 0.5F;
+  const float stepY = std::ceil(area.y(rows - 1)) + 0.5F;
+  ImDrawList *draw = ImGui::GetWindowDrawList();
+  draw->PushClipRect(area.at, area.end(), true);
+  draw->PathLineTo({left, top});
+  draw->PathLineTo({right, top});
+  if (last < plane.columns()) { // the last row of a wrapped tensor is not full
+    draw->PathLineTo({right, stepY});
+    draw->PathLineTo({stepX, stepY});
+    draw->PathLineTo({stepX, bottom});
+  } else {
+    draw->PathLineTo({right, bottom});
+  }
+  draw->PathLineTo({left, bottom});
+  draw->PathStroke(IM_COL32(235, 239, 246, 255), ImDrawFlags_Closed, 1.5F);
+  draw->PopClipRect();
+}
+
+void drawColorBar(const PlotArea &area, const HeatScale &scale, ImTextureID colors,
+                  bool hasOutside) {
+  ImDrawList *draw = ImGui::GetWindowDrawList();
+  const float left = area.end().x + 14;
+  const float below = hasOutside ? 58.0F : 32.0F;
+  const float height = std::max(30.0F, std::min(area.size.y - below, 360.0F));
+  const ImVec2 top = {left, area.at.y};
+  const ImVec2 bottom = {left + 14, area.at.y + height};
+  const float font = ImGui::GetFontSize();
+  if (scale.maximum() > 1) {
+    draw->AddImage(colors, top, bottom);
+    const int ticks = std::clamp(static_cast<int>(height / 44), 1, 6);
+    double previous = -1;
+    for (int tick = 0; tick <= ticks; ++tick) {
+      const double count = std::round(scale.count(static_cast<float>(tick) / ticks));
+      const float y = bottom.y - scale.position(count) * height;
+      if (count == previous)
+        continue;
+      previous = count;
+      draw->AddLine({left + 14, y}, {left + 18, y}, theme::kFaint);
+      drawText({left + 21, std::clamp(y - font / 2 - 1, top.y - 3, bottom.y - font + 2)},
+               theme::kText, countText(static_cast<uint64_t>(count)));
+    }
+  } else {
+    draw->AddRectFilled(top, {left + 14, top.y + 14}, scale.color(scale.maximum()));
+    drawText({left + 21, top.y - 2}, theme::kText, std::to_string(scale.maximum()));
+  }
+  const float none = (scale.maximum() > 1 ? bottom.y : top.y + 14) + 12;
+  draw->AddRectFilled({left, none}, {left + 14, none + 14}, kUntouchedColor);
+  drawText({left + 21, none - 2}, theme::kText, "none");
+  if (hasOutside) {
+    draw->AddRectFilled({left, none + 24}, {left + 14, none + 38}, kOutsideColor);
+    drawText({left + 21, none + 22}, theme::kError, "outside");
+  }
+}
+
+} // namespace blockscope

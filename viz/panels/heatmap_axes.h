@@ -1,0 +1,39 @@
+// Row and column numbers, border and colour bar of the heat map.
+#pragma once
+
+#include "viz/model/selection.h"
+
+#include <imgui.h>
+
+namespace blockscope {
+
+/// Where a region of a plane is on the screen.
+struct PlotArea {
+  ImVec2 at;
+  ImVec2 size;
+  Region region;
+  float x(double column) const {
+    return at.x + static_cast<float>((column - region.left) / region.width() * size.x);
+  }
+  float y(double row) const {
+    return at.y + static_cast<float>((row - region.top) / region.height() * size.y);
+  }
+  Cell cellAt(ImVec2 point) const;
+  ImVec2 end() const { return {at.x + size.x, at.y + size.y}; }
+};
+
+/// Width that the row numbers of a plane need, in pixels.
+float rowLabelWidth(const Plane &plane);
+
+void drawAxes(const Plane &plane, const PlotArea &area);
+
+/// The border of the tensor: what is drawn outside of it is outside the tensor.
+void drawBorder(const Plane &plane, const PlotArea &area);
+
+inline constexpr float kColorBarWidth = 78;
+
+/// Colour bar with the counts that the colours mean, at the right of `area`.
+void drawColorBar(const PlotArea &area, const HeatScale &scale, ImTextureID colors,
+                  bool hasOutside);
+
+} // namespace blockscope

@@ -1,0 +1,271 @@
+// The heat map panel.
+#include "viz/panels/heatmap_panel.h"
+
+#include "viz/panels/element_text.h"
+#include "viz/panels/heatmap_axes.h"
+#include "viz/panels/pictures.h"
+#include "viz/panels/theme.h"
+#include "viz/panels/widgets.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace blockscope {
+namespace {
+
+constexpr float kInspectorHeight = 74;
+constexpr int kMaxCellNumbers = 1500;
+
+std::string shapeText(const TraceArgument &argument) {
+  std::string text = argument.dtype + " " + indexText(argument.shape);
+  int64_t dense = 1;
+  bool isDense = true;
+  for (size_t dim = argument.shape.size(); dim-- > 0; dense *= argument.shape[dim])
+    isDense = isDense && (argument.shape[dim] == 1 || argument.strides[dim] == dense);
+  return isDense ? text : text + " strides " + indexText(argument.strides);
+}
+
+void drawTensorChoice(const TraceModel &model, Selection &selection) {
+  float needed = 0;
+  for (const int tensor : model.tensors())
+    needed += textWidth(model.launch().arguments[static_cast<size_t>(tensor)].name) + 26;
+  const float room = ImGui::GetContentRegionAvail().x;
+  if (needed > room) { // too many for tabs
+    ImGui::SetNextItemWidth(std::min(320.0F, room));
+    const std::string &chosen =
+        model.launch().arguments[static_cast<size_t>(selection.tensor)].name;
+    if (ImGui::BeginCombo("##tensor", chosen.c_str())) {
+      for (const int tensor : model.tensors()) {
+        ImGui::PushID(tensor);
+        if (ImGui::Selectable(
+                model.launch().arguments[static_cast<size_t>(tensor)].name.c_str(),
+                tensor == selection.tensor))
+          selectTensor(model, selection, tensor);
+        ImGui::PopID();
+      }
+      ImGui::EndCombo();
+    }
+    return;
+  }
+  ImDrawList *draw = ImGui::GetWindowDrawList();
+  const float height = ImGui::GetFrameHeight();
+  ImVec2 at = ImGui::GetCursorScreenPos();
+  const ImVec2 start = at;
+  for (const int tensor : model.tensors()) {
+    const TraceArgument &argument = model.launch().arguments[static_cast<size_t>(tensor)];
+    const bool isOutside = model.argumentCounts()[static_cast<size_t>(tensor)].outside > 0;
+    const float width = textWidth(argument.name) + 20 + (isOutside ? 10 : 0);
+    ImGui::SetCursorScreenPos(at);
+    ImGui::PushID(tensor);
+    if (ImGui::InvisibleButton("tab", {width, height}))
+      selectTensor(model, selection, tensor);
+    const bool chosen = tensor == selection.tensor;
+    if (chosen || ImGui::IsItemHovered())
+      draw->AddRectFilled(at, {at.x + width, at.y + height},
+                          chosen ? theme::kChosen : theme::kHovered, 4);
+    ImGui::PopID();
+    drawText({at.x + 10, at.y + 4}, chosen ? theme::kText : theme::kFaint, argument.name);
+    if (isOutside)
+      draw->AddCircleFilled({at.x + width - 9, at.y + height / 2}, 3.5F, theme::kError);
+    at.x += width + 4;
+  }
+  ImGui::SetCursorScreenPos(start);
+  ImGui::Dummy({at.x - start.x, height});
+}
+
+void drawSliceChoice(const TraceModel &model, Selection &selection) {
+  const int64_t count = model.plane(selection.tensor, -1).sliceCount();
+  if (count <= 1)
+    return;
+  ImGui::SameLine(0, 14);
+  ImGui::SetNextItemWidth(150);
+  int slice = static_cast<int>(selection.slice);
+  const std::string format =
+      slice < 0 ? "all slices" : "slice %d of " + std::to_string(count);
+  if (ImGui::SliderInt("##slice", &slice, -1, static_cast<int>(count) - 1, format.c_str(),
+                       ImGuiSliderFlags_NoInput))
+    selectSlice(model, selection, slice);
+}
+
+void drawControls(const TraceModel &model, Selection &selection) {
+  drawTensorChoice(model, selection);
+  selection.mode = static_cast<HeatMode>(
+      segmented("mode", {"Reads", "Writes", "Both"}, static_cast<int>(selection.mode)));
+  ImGui::SameLine(0, 14);
+  selection.logScale = segmented("scale", {"Linear", "Log"}, selection.logScale ? 1 : 0) == 1;
+  ImGui::SameLine(0, 14);
+  if (ImGui::Button("Fit"))
+    selection.isFitted = true;
+  drawSliceChoice(model, selection);
+  const AccessCounts &counts = model.argumentCounts()[static_cast<size_t>(selection.tensor)];
+  ImGui::SameLine(0, 18);
+  ImVec2 at = ImGui::GetCursorScreenPos();
+  at.y += 4;
+  const float right = at.x + ImGui::GetContentRegionAvail().x;
+  const auto put = [&](const std::string &text, ImU32 color) {
+    const float width = textWidth(text);
+    if (at.x + width <= right)
+      drawText(at, color, text);
+    at.x += width + 16;
+  };
+  if (counts.outside > 0)
+    put(countText(counts.outside) + " outside", theme::kError);
+  put("read " + countText(counts.loads + counts.atomics), theme::kRead);
+  put("written " + countText(counts.stores + counts.atomics), theme::kWrite);
+  if (counts.masked > 0)
+    put("masked off " + countText(counts.masked), theme::kFaint);
+  ImGui::NewLine();
+}
+
+/// Counts inside the cells, where the cells are large enough.
+void drawCellNumbers(const TraceModel &model, const Selection &selection, const PlotArea &area) {
+  const double cellWidth = area.size.x / area.region.width();
+  const double cellHeight = area.size.y / area.region.height();
+  const HeatMap &heat = model.heat(selection.tensor);
+  const HeatScale scale(heat.maximum(selection.mode), selection.logScale);
+  const float widest = textWidth(countText(scale.maximum()));
+  if (cellWidth < widest + 8 || cellHeight < ImGui::GetFontSize() + 4 ||
+      area.region.width() * area.region.height() > kMaxCellNumbers)
+    return;
+  const Plane &plane = model.plane(selection.tensor, selection.slice);
+  const HeatMap *lit = selection.filter().isAny()
+                           ? nullptr
+                           : &model.footprint(selection.tensor, selection.filter());
+  const auto put = [&](Cell cell, const std::string &text, ImU32 color) {
+    const float x = area.x(static_cast<double>(cell.column) + 0.5) - textWidth(text) / 2;
+    const float y = area.y(static_cast<double>(cell.row) + 0.5) - ImGui::GetFontSize() / 2 - 1;
+    drawText({x, y}, color, text);
+  };
+  const auto rows = std::make_pair(std::max<int64_t>(0, static_cast<int64_t>(area.region.top)),
+                                   std::min<int64_t>(plane.rows(), static_cast<int64_t>(std::ceil(
+                                                                       area.region.bottom))));
+  for (int64_t row = rows.first; row < rows.second; ++row)
+    for (int64_t column = std::max<int64_t>(0, static_cast<int64_t>(area.region.left));
+         column < plane.columnsOf(row) && static_cast<double>(column) < area.region.right; ++column) {
+      const int64_t slot = plane.slotOf({row, column});
+      const uint32_t count = heat.value(slot, selection.mode);
+      const bool bright = lit == nullptr || lit->value(slot, HeatMode::Both) > 0;
+      if (count > 0)
+        put({row, column}, countText(count),
+            bright && perceivedLightness(scale.color(count)) > 0.62F
+                ? IM_COL32(10, 14, 20, 255)
+                : IM_COL32(236, 240, 247, bright ? 255 : 110));
+    }
+  for (const OutsideCell &each : model.outsideCells(selection.tensor, selection.slice).cells) {
+    const uint32_t count = each.place.counts.of(selection.mode);
+    if (count > 0 && !each.isFar)
+      put(each.cell, countText(count), IM_COL32(20, 4, 2, 255));
+  }
+}
+
+void drawCursor(const PlotArea &area, Cell cell, ImU32 color) {
+  const auto column = static_cast<double>(cell.column);
+  const auto row = static_cast<double>(cell.row);
+  ImVec2 low = {area.x(column), area.y(row)};
+  ImVec2 high = {area.x(column + 1), area.y(row + 1)};
+  for (; high.x - low.x < 6; low.x -= 1, high.x += 1) {
+  }
+  for (; high.y - low.y < 6; low.y -= 1, high.y += 1) {
+  }
+  ImDrawList *draw = ImGui::GetWindowDrawList();
+  draw->PushClipRect(area.at, area.end(), true);
+  draw->AddRect({low.x - 2, low.y - 2}, {high.x + 2, high.y + 2}, IM_COL32(0, 0, 0, 255), 0, 0, 1);
+  draw->AddRect({low.x - 1, low.y - 1}, {high.x + 1, high.y + 1}, color, 0, 0, 2);
+  draw->PopClipRect();
+}
+
+void handleMouse(const TraceModel &model, Selection &selection, const PlotArea &area) {
+  const Region &content = model.outsideCells(selection.tensor, selection.slice).content;
+  ImGui::SetCursorScreenPos(area.at);
+  ImGui::InvisibleButton("plot", area.size);
+  const ImGuiIO &io = ImGui::GetIO();
+  const double columnsPerPixel = area.region.width() / area.size.x;
+  const double rowsPerPixel = area.region.height() / area.size.y;
+  if (ImGui::IsItemHovered()) {
+    if (io.MouseWheel != 0) {
+      const double x = area.region.left + (io.MousePos.x - area.at.x) * columnsPerPixel;
+      const double y = area.region.top + (io.MousePos.y - area.at.y) * rowsPerPixel;
+      selection.region =
+          zoomed(area.region, io.MouseWheel > 0 ? 1.25 : 0.8, x, y, content);
+      selection.isFitted = false;
+    }
+    if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left))
+      selection.isFitted = true;
+    const Cell cell = area.cellAt(io.MousePos);
+    if (slotAt(model, selection, cell) && !ImGui::IsMouseDragging(ImGuiMouseButton_Left)) {
+      drawCursor(area, cell, IM_COL32(255, 255, 255, 160));
+      ImGui::BeginTooltip();
+      drawElementTooltip(model, selection, cell);
+      ImGui::EndTooltip();
+    }
+    if (ImGui::IsMouseReleased(ImGuiMouseButton_Left) && io.MouseDragMaxDistanceSqr[0] < 9 &&
+        slotAt(model, selection, cell))
+      selectCell(model, selection, cell);
+  }
+  if (ImGui::IsItemActive() && ImGui::IsMouseDragging(ImGuiMouseButton_Left)) {
+    selection.region = moved(area.region, -io.MouseDelta.x * columnsPerPixel,
+                             -io.MouseDelta.y * rowsPerPixel, content);
+    selection.isFitted = false;
+  }
+}
+
+void drawPlot(const TraceModel &model, Selection &selection, PlotArea area) {
+  const OutsideCells &outside = model.outsideCells(selection.tensor, selection.slice);
+  const Plane &plane = model.plane(selection.tensor, selection.slice);
+  selection.plotWidth = area.size.x;
+  selection.plotHeight = area.size.y;
+  if (selection.isFitted)
+    selection.region = fitRegion(outside.content, area.size.x, area.size.y);
+  area.region = selection.region;
+  ImDrawList *draw = ImGui::GetWindowDrawList();
+  draw->AddRectFilled(area.at, area.end(), kPlotBackground);
+  if (plane.rows() == 0) {
+    ImGui::SetCursorScreenPos(area.at);
+    drawEmpty("this tensor has no elements");
+    return;
+  }
+  const HeatRequest request = selection.heatRequest(static_cast<int>(area.size.x),
+                                                    static_cast<int>(area.size.y));
+  draw->AddImage(selection.pictures->heat(model, request), area.at, area.end());
+  drawBorder(plane, area);
+  drawAxes(plane, area);
+  drawCellNumbers(model, selection, area);
+  const HeatMap &heat = model.heat(selection.tensor);
+  drawColorBar(area, HeatScale(heat.maximum(selection.mode), selection.logScale),
+               selection.pictures->colorBar(), !outside.cells.empty());
+  if (selection.cell)
+    drawCursor(area, *selection.cell, IM_COL32(255, 255, 255, 255));
+  handleMouse(model, selection, area);
+}
+
+} // namespace
+
+void drawHeatmapPanel(const TraceModel &model, Selection &selection) {
+  const bool hasTensor = selection.tensor >= 0;
+  const TraceArgument *argument =
+      hasTensor ? &model.launch().arguments[static_cast<size_t>(selection.tensor)] : nullptr;
+  const PanelFrame frame(PanelKind::Heatmap, selection,
+                         hasTensor ? argument->name + "   " + shapeText(*argument) + "   " +
+                                         bytesText(argument->storageBytes)
+                                   : "");
+  if (!hasTensor) {
+    drawEmpty("the kernel was launched without tensors");
+    return;
+  }
+  if (!selection.pictures)
+    selection.pictures = std::make_shared<Pictures>();
+  drawControls(model, selection);
+  const Plane &plane = model.plane(selection.tensor, selection.slice);
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  const float left = std::min(room.x / 3, std::max(24.0F, rowLabelWidth(plane)));
+  PlotArea area;
+  area.at = {std::floor(at.x + left), std::floor(at.y + 24)};
+  area.size = {std::max(32.0F, std::floor(room.x - left - kColorBarWidth)),
+               std::max(32.0F, std::floor(room.y - 24 - kInspectorHeight - 8))};
+  drawPlot(model, selection, area);
+  drawElementStrip(model, selection, {at.x, area.end().y + 10},
+                   {room.x, kInspectorHeight - 4});
+}
+
+} // namespace blockscope

@@ -1,0 +1,10 @@
+// The help overlay: every key, from the table of commands.
+#pragma once
+
+#include "viz/model/selection.h"
+
+namespace blockscope {
+
+void drawHelpOverlay(Selection &selection);
+
+} // namespace blockscope

@@ -1,0 +1,11 @@
+// Keys of the window become commands.
+#pragma once
+
+#include "viz/model/commands.h"
+
+namespace blockscope {
+
+/// Applies every key that was pressed since the last frame.
+void handleKeys(const TraceModel &model, Selection &selection);
+
+} // namespace blockscope

@@ -1,0 +1,102 @@
+// The list of ops.
+#include "viz/panels/ops_panel.h"
+
+#include "viz/panels/theme.h"
+#include "viz/panels/widgets.h"
+
+#include <algorithm>
+
+namespace blockscope {
+namespace {
+
+ImU32 kindColor(TraceOpKind kind) {
+  switch (kind) {
+  case TraceOpKind::Read:
+    return theme::kRead;
+  case TraceOpKind::Write:
+    return theme::kWrite;
+  case TraceOpKind::Atomic:
+    return IM_COL32(214, 140, 255, 255);
+  case TraceOpKind::Other:
+    return theme::kFaint;
+  }
+  return theme::kFaint;
+}
+
+void drawOp(const TraceModel &model, Selection &selection, int32_t index,
+            const AccessCounts &counts, uint64_t most) {
+  const TraceOp &op = model.launch().ops[static_cast<size_t>(index)];
+  const float font = ImGui::GetFontSize();
+  const float height = 2 * font + 17;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x;
+  const bool chosen = selection.op == index;
+  ImGui::PushID(index);
+  if (ImGui::InvisibleButton("op", {width, height})) {
+    if (chosen)
+      selection.op = -1;
+    else
+      selectOp(model, selection, index);
+  }
+  const bool hovered = ImGui::IsItemHovered();
+  ImGui::PopID();
+  if (chosen && selection.scrollsToChoice)
+    ImGui::SetScrollHereY(0.5F);
+  ImDrawList *draw = ImGui::GetWindowDrawList();
+  if (chosen || hovered)
+    draw->AddRectFilled(at, {at.x + width, at.y + height},
+                        chosen ? theme::kChosen : theme::kHovered, 4);
+  draw->AddRectFilled({at.x, at.y + 5}, {at.x + 3, at.y + height - 8}, kindColor(op.kind), 2);
+  const std::string total = countText(counts.total());
+  const float right = at.x + width - 8;
+  drawTextRight(right, at.y + 4, counts.total() > 0 ? theme::kText : theme::kFaint, total);
+  const std::string name = op.name + (op.variable.empty() ? "" : "  " + op.variable);
+  drawText({at.x + 11, at.y + 4}, theme::kText, name, width - 31 - textWidth(total));
+  const std::string outside =
+      counts.outside > 0 ? countText(counts.outside) + " outside" : "";
+  drawTextRight(right, at.y + font + 8, theme::kError, outside);
+  std::string where;
+  if (op.source >= 0)
+    where = fileName(model.sources()[static_cast<size_t>(op.source)].path) + ":" +
+            std::to_string(op.line);
+  if (const int tensor = model.tensorOfOp(index); tensor >= 0)
+    where += (where.empty() ? "" : "  ") +
+             model.launch().arguments[static_cast<size_t>(tensor)].name;
+  if (counts.masked > 0)
+    where += "  " + countText(counts.masked) + " masked";
+  drawText({at.x + 11, at.y + font + 8}, theme::kFaint, where, width - 31 - textWidth(outside));
+  const float bar =
+      most > 0 ? (width - 19) * static_cast<float>(counts.total()) / static_cast<float>(most) : 0;
+  draw->AddRectFilled({at.x + 11, at.y + height - 4}, {at.x + 11 + bar, at.y + height - 2},
+                      kindColor(op.kind), 1);
+  if (hovered && !op.callChain.empty())
+    ImGui::SetTooltip("called from\n%s", op.callChain.c_str());
+}
+
+} // namespace
+
+void drawOpsPanel(const TraceModel &model, Selection &selection) {
+  const bool ofProgram = selection.program >= 0;
+  const PanelFrame frame(PanelKind::Ops, selection,
+                         ofProgram ? "of program " + programText(model, selection.program)
+                                   : countText(model.total().total()) + " accesses");
+  const std::vector<AccessCounts> programCounts =
+      ofProgram ? model.opCountsOf(selection.program) : std::vector<AccessCounts>();
+  const std::vector<AccessCounts> &counts = ofProgram ? programCounts : model.opCounts();
+  uint64_t most = 0;
+  for (const AccessCounts &each : counts)
+    most = std::max(most, each.total());
+  bool any = false;
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8, 2));
+  for (size_t op = 0; op < counts.size(); ++op) {
+    if (model.opCounts()[op].blocks == 0 && model.opCounts()[op].total() == 0)
+      continue;
+    drawOp(model, selection, static_cast<int32_t>(op), counts[op], most);
+    any = true;
+  }
+  ImGui::PopStyleVar();
+  if (!any)
+    drawEmpty("no op accessed memory");
+}
+
+} // namespace blockscope

@@ -1,0 +1,66 @@
+// Upload of pictures as OpenGL textures.
+#include "viz/panels/pictures.h"
+
+#define GL_GLEXT_PROTOTYPES
+#include <GL/gl.h>
+#include <GL/glext.h>
+
+#include <cstdint>
+
+namespace blockscope {
+namespace {
+
+ImTextureID handleOf(unsigned id) {
+  return reinterpret_cast<ImTextureID>(static_cast<uintptr_t>(id));
+}
+
+} // namespace
+
+Pictures::~Pictures() {
+  for (const Texture *texture : {&heat_, &programs_, &colorBar_})
+    if (texture->id != 0)
+      glDeleteTextures(1, &texture->id);
+}
+
+void Pictures::Texture::upload(const std::vector<Rgba> &pixels, int width, int height) {
+  if (id == 0)
+    glGenTextures(1, &id);
+  glBindTexture(GL_TEXTURE_2D, id);
+  // One texel is one pixel of the screen.
+  glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
+  glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, GL_NEAREST);
+  glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
+  glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
+  glPixelStorei(GL_UNPACK_ROW_LENGTH, 0);
+  glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, width, height, 0, GL_RGBA, GL_UNSIGNED_BYTE,
+               pixels.data());
+}
+
+ImTextureID Pictures::heat(const TraceModel &model, const HeatRequest &request) {
+  if (heat_.id == 0 || model_ != &model || !(heatRequest_ == request)) {
+    heat_.upload(renderHeat(model, request), request.width, request.height);
+    heatRequest_ = request;
+    model_ = &model;
+  }
+  return handleOf(heat_.id);
+}
+
+ImTextureID Pictures::programs(const TraceModel &model, const ProgramRequest &request) {
+  if (programs_.id == 0 || !(programRequest_ == request)) {
+    programs_.upload(renderPrograms(model, request), request.width, request.height);
+    programRequest_ = request;
+  }
+  return handleOf(programs_.id);
+}
+
+ImTextureID Pictures::colorBar() {
+  if (colorBar_.id == 0) {
+    std::vector<Rgba> pixels(256);
+    for (size_t index = 0; index < pixels.size(); ++index)
+      pixels[index] = heatColor(1 - static_cast<float>(index) / 255.0F);
+    colorBar_.upload(pixels, 1, 256);
+  }
+  return handleOf(colorBar_.id);
+}
+
+} // namespace blockscope

@@ -1,0 +1,39 @@
+// Textures of pictures that the model renders, made again only when what they show has changed.
+#pragma once
+
+#include "viz/model/color_map.h"
+#include "viz/model/heat_image.h"
+#include "viz/model/program_image.h"
+
+#include <imgui.h>
+
+#include <vector>
+
+namespace blockscope {
+
+/// The textures of one viewer; needs a current OpenGL context for as long as it lives.
+class Pictures {
+public:
+  Pictures() = default;
+  ~Pictures();
+  Pictures(const Pictures &) = delete;
+  Pictures &operator=(const Pictures &) = delete;
+
+  ImTextureID heat(const TraceModel &model, const HeatRequest &request);
+  ImTextureID programs(const TraceModel &model, const ProgramRequest &request);
+  ImTextureID colorBar();
+
+private:
+  struct Texture {
+    unsigned id = 0;
+    void upload(const std::vector<Rgba> &pixels, int width, int height);
+  };
+  const TraceModel *model_ = nullptr;
+  HeatRequest heatRequest_;
+  ProgramRequest programRequest_;
+  Texture heat_;
+  Texture programs_;
+  Texture colorBar_;
+};
+
+} // namespace blockscope

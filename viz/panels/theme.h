@@ -1,0 +1,35 @@
+// Colours, fonts and spacing of the viewer.
+#pragma once
+
+#include <imgui.h>
+
+namespace blockscope::theme {
+
+inline constexpr ImU32 kWindow = IM_COL32(18, 20, 25, 255);
+inline constexpr ImU32 kPanel = IM_COL32(27, 30, 37, 255);
+inline constexpr ImU32 kPanelTitle = IM_COL32(34, 38, 47, 255);
+inline constexpr ImU32 kBorder = IM_COL32(49, 54, 66, 255);
+inline constexpr ImU32 kAccent = IM_COL32(86, 164, 255, 255);
+inline constexpr ImU32 kChosen = IM_COL32(44, 74, 112, 255);
+inline constexpr ImU32 kHovered = IM_COL32(40, 46, 58, 255);
+inline constexpr ImU32 kText = IM_COL32(222, 227, 236, 255);
+inline constexpr ImU32 kFaint = IM_COL32(150, 159, 175, 255);
+inline constexpr ImU32 kError = IM_COL32(255, 98, 86, 255);
+inline constexpr ImU32 kWarning = IM_COL32(245, 184, 61, 255);
+inline constexpr ImU32 kNote = IM_COL32(110, 190, 255, 255);
+inline constexpr ImU32 kRead = IM_COL32(102, 194, 255, 255);
+inline constexpr ImU32 kWrite = IM_COL32(255, 176, 92, 255);
+
+/// Loads the fonts and sets the style; once per ImGui context, before the first frame. Uses DejaVu
+/// where it is installed, else ImGui's own font, enlarged.
+void apply();
+
+ImFont *regularFont();
+ImFont *boldFont();
+ImFont *monoFont();
+ImFont *titleFont();
+
+/// Colour of "error", "warning" or "note".
+ImU32 severityColor(const char *severity);
+
+} // namespace blockscope::theme

@@ -1,0 +1,194 @@
+// Shared pieces of the panels.
+#include "viz/panels/widgets.h"
+
+#include "viz/panels/theme.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+namespace blockscope {
+namespace {
+
+constexpr float kTitleHeight = 30;
+
+/// Whole UTF-8 characters from the start of `text`, at most `bytes`.
+size_t characterBoundary(const std::string &text, size_t bytes) {
+  while (bytes > 0 && bytes < text.size() && (text[bytes] & 0xc0) == 0x80)
+    --bytes;
+  return bytes;
+}
+
+} // namespace
+
+PanelFrame::PanelFrame(PanelKind kind, Selection &selection, const std::string &summary,
+                       ImU32 summaryColor) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const ImVec2 size = ImGui::GetContentRegionAvail();
+  const ImVec2 end = {at.x + size.x, at.y + size.y};
+  ImDrawList *draw = ImGui::GetWindowDrawList();
+  const bool hasFocus = selection.focus == kind;
+  draw->AddRectFilled(at, end, theme::kPanel, 6);
+  draw->AddRectFilled(at, {end.x, at.y + kTitleHeight}, theme::kPanelTitle, 6,
+                      ImDrawFlags_RoundCornersTop);
+  draw->AddRect(at, end, hasFocus ? theme::kAccent : theme::kBorder, 6, 0, 1);
+  const std::string number = std::to_string(static_cast<int>(kind) + 1);
+  const ImVec2 key = {at.x + 9, at.y + 7};
+  draw->AddRectFilled(key, {key.x + 16, key.y + 16},
+                      hasFocus ? theme::kAccent : IM_COL32(62, 69, 84, 255), 3);
+  draw->AddText(theme::boldFont(), 12, {key.x + 4, key.y + 1},
+                hasFocus ? IM_COL32(12, 20, 32, 255) : theme::kText, number.c_str());
+  const std::string title(panelTitle(kind));
+  drawText({at.x + 33, at.y + 6}, theme::kText, title, size.x, theme::boldFont());
+  const float room = size.x - 33 - textWidth(title, theme::boldFont()) - 34;
+  if (room > 20) {
+    const std::string shown = fitted(summary, room);
+    drawText({end.x - 12 - textWidth(shown), at.y + 6},
+             summaryColor != 0 ? summaryColor : theme::kFaint, shown, room + 4);
+  }
+  ImGui::SetCursorScreenPos({at.x + 1, at.y + kTitleHeight});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(10, 8));
+  ImGui::BeginChild(title.c_str(), {size.x - 2, size.y - kTitleHeight - 2}, false,
+                    ImGuiWindowFlags_AlwaysUseWindowPadding | ImGuiWindowFlags_NoNavInputs);
+  ImGui::PopStyleVar();
+  if (ImGui::IsMouseHoveringRect(at, end) && ImGui::IsMouseClicked(ImGuiMouseButton_Left) &&
+      !ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup))
+    selection.focus = kind;
+}
+
+PanelFrame::~PanelFrame() { ImGui::EndChild(); }
+
+std::string countText(uint64_t count) {
+  if (count < 100'000)
+    return fullCountText(count);
+  static constexpr std::array<const char *, 5> kUnits = {"k", "M", "G", "T", "P"};
+  double value = static_cast<double>(count);
+  size_t unit = 0;
+  for (value /= 1000; value >= 999.5 && unit + 1 < kUnits.size(); ++unit)
+    value /= 1000;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.*f %s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0,
+                value, kUnits[unit]);
+  return text.data();
+}
+
+std::string fullCountText(uint64_t count) {
+  std::string text = std::to_string(count);
+  for (size_t at = text.size(); at > 3; at -= 3)
+    text.insert(at - 3, "\u202f"); // narrow space
+  return text;
+}
+
+std::string bytesText(int64_t bytes) {
+  static constexpr std::array<const char *, 5> kUnits = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes);
+  size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit)
+    value /= 1024;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), unit == 0 ? "%.0f %s" : "%.1f %s", value, kUnits[unit]);
+  return text.data();
+}
+
+std::string programText(const TraceModel &model, int64_t program) {
+  const auto at = model.programIndex(program);
+  return "(" + std::to_string(at[0]) + ", " + std::to_string(at[1]) + ", " +
+         std::to_string(at[2]) + ")";
+}
+
+std::string plural(uint64_t count, const char *noun) {
+  return fullCountText(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+std::string fileName(const std::string &path) { return path.substr(path.rfind('/') + 1); }
+
+float textWidth(const std::string &text, ImFont *font) {
+  if (font == nullptr)
+    font = ImGui::GetFont();
+  return font->CalcTextSizeA(font->FontSize, 1e9F, 0, text.c_str(), text.c_str() + text.size()).x;
+}
+
+std::string fitted(const std::string &text, float width, ImFont *font) {
+  if (textWidth(text, font) <= width)
+    return text;
+  static const std::string kEllipsis = "\u2026";
+  size_t low = 0;
+  size_t high = text.size();
+  while (low + 1 < high) { // the longest start that fits
+    const size_t middle = (low + high) / 2;
+    if (textWidth(text.substr(0, characterBoundary(text, middle)) + kEllipsis, font) <= width)
+      low = middle;
+    else
+      high = middle;
+  }
+  return text.substr(0, characterBoundary(text, low)) + kEllipsis;
+}
+
+void drawText(ImVec2 at, ImU32 color, const std::string &text, float width, ImFont *font) {
+  if (font == nullptr)
+    font = ImGui::GetFont();
+  const std::string shown = fitted(text, width, font);
+  ImGui::GetWindowDrawList()->AddText(font, font->FontSize, {std::floor(at.x), std::floor(at.y)},
+                                      color, shown.c_str());
+  if (shown.size() != text.size() && ImGui::IsWindowHovered() &&
+      ImGui::IsMouseHoveringRect(at, {at.x + width, at.y + font->FontSize}))
+    ImGui::SetTooltip("%s", text.c_str());
+}
+
+void drawTextRight(float right, float top, ImU32 color, const std::string &text, ImFont *font) {
+  drawText({right - textWidth(text, font), top}, color, text, 1e9F, font);
+}
+
+float segmentedWidth(std::initializer_list<const char *> labels) {
+  float width = 0;
+  for (const char *label : labels)
+    width += textWidth(label) + 20;
+  return width;
+}
+
+int segmented(const char *id, std::initializer_list<const char *> labels, int pressed) {
+  ImGui::PushID(id);
+  const float height = ImGui::GetFrameHeight();
+  const ImVec2 begin = ImGui::GetCursorScreenPos();
+  ImDrawList *draw = ImGui::GetWindowDrawList();
+  draw->AddRectFilled(begin, {begin.x + segmentedWidth(labels), begin.y + height},
+                      IM_COL32(43, 48, 58, 255), 4);
+  int index = 0;
+  float x = begin.x;
+  for (const char *label : labels) {
+    const float width = textWidth(label) + 20;
+    ImGui::SetCursorScreenPos({x, begin.y});
+    ImGui::PushID(index);
+    if (ImGui::InvisibleButton("segment", {width, height}))
+      pressed = index;
+    const bool hovered = ImGui::IsItemHovered();
+    ImGui::PopID();
+    if (index == pressed || hovered)
+      draw->AddRectFilled({x, begin.y}, {x + width, begin.y + height},
+                          index == pressed ? theme::kChosen : theme::kHovered, 4);
+    draw->AddText({std::floor(x + 10), std::floor(begin.y + (height - ImGui::GetFontSize()) / 2)},
+                  index == pressed ? theme::kText : theme::kFaint, label);
+    x += width;
+    ++index;
+  }
+  ImGui::SetCursorScreenPos(begin);
+  ImGui::Dummy({x - begin.x, height});
+  ImGui::PopID();
+  return pressed;
+}
+
+void drawEmpty(const std::string &text) {
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  const float width = std::min(room.x - 8, textWidth(text));
+  const ImVec2 size = ImGui::CalcTextSize(text.c_str(), nullptr, false, std::max(40.0F, width));
+  ImGui::SetCursorPos({ImGui::GetCursorPosX() + std::max(0.0F, (room.x - size.x) / 2),
+                       ImGui::GetCursorPosY() + std::max(0.0F, (room.y - size.y) / 2 - 6)});
+  ImGui::PushStyleColor(ImGuiCol_Text, theme::kFaint);
+  ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + size.x + 1);
+  ImGui::TextUnformatted(text.c_str());
+  ImGui::PopTextWrapPos();
+  ImGui::PopStyleColor();
+}
+
+} // namespace blockscope

@@ -1,0 +1,61 @@
+// Pieces that the panels share: frames, text that always fits, counts, segmented buttons.
+#pragma once
+
+#include "viz/model/commands.h"
+#include "viz/model/selection.h"
+
+#include <imgui.h>
+
+#include <initializer_list>
+#include <string>
+
+namespace blockscope {
+
+/// The frame of a panel around what is drawn while it lives. It has the focus when clicked.
+class PanelFrame {
+public:
+  /// Fills the window or child that is being drawn, from the cursor on.
+  /// `summary` stands at the right end of the title.
+  PanelFrame(PanelKind kind, Selection &selection, const std::string &summary,
+             ImU32 summaryColor = 0);
+  ~PanelFrame();
+  PanelFrame(const PanelFrame &) = delete;
+  PanelFrame &operator=(const PanelFrame &) = delete;
+};
+
+/// "7", "12 345", "3.21 M": at most seven characters.
+std::string countText(uint64_t count);
+/// "1 234 567".
+std::string fullCountText(uint64_t count);
+/// "12.0 KiB".
+std::string bytesText(int64_t bytes);
+/// "(3, 0, 0)".
+std::string programText(const TraceModel &model, int64_t program);
+/// "1 program", "2 programs".
+std::string plural(uint64_t count, const char *noun);
+/// File name without its folders.
+std::string fileName(const std::string &path);
+
+/// The text, shortened with an ellipsis in its middle or at its end to at most `width` pixels.
+std::string fitted(const std::string &text, float width, ImFont *font = nullptr);
+
+float textWidth(const std::string &text, ImFont *font = nullptr);
+
+/// Draws fitted text at a place of the screen; hovering it shows the whole when it was shortened.
+void drawText(ImVec2 at, ImU32 color, const std::string &text, float width = 1e9F,
+              ImFont *font = nullptr);
+
+/// Draws text that ends at `right`.
+void drawTextRight(float right, float top, ImU32 color, const std::string &text,
+                   ImFont *font = nullptr);
+
+/// Buttons side by side of which one is pressed; returns the one that is pressed now.
+int segmented(const char *id, std::initializer_list<const char *> labels, int pressed);
+
+/// Width that `segmented` takes.
+float segmentedWidth(std::initializer_list<const char *> labels);
+
+/// A faint text in the middle of what is left of the panel.
+void drawEmpty(const std::string &text);
+
+} // namespace blockscope

@@ -1,0 +1,259 @@
+// blk-view: looks at a trace file, in a window or, with --png, in a picture.
+#include "viz/model/csv.h"
+#include "viz/window/offscreen.h"
+#include "viz/window/png_file.h"
+#include "viz/window/session.h"
+#include "viz/window/window.h"
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <unistd.h>
+
+namespace blockscope {
+namespace {
+
+constexpr int kWrongUse = 2;
+
+constexpr const char *kUsage =
+    "usage: blk-view TRACE.h5 [options]\n"
+    "  --png OUT.png     draw into a file instead of a window; needs no display\n"
+    "  --size 1600x1000  width and height in pixels\n"
+    "  --launch N        which launch of the file, from 0\n"
+    "  --tensor NAME     the tensor to show\n"
+    "  --program X,Y,Z   the program whose footprint is lit\n"
+    "  --op N, --finding N, --cell ROW,COLUMN   what else is chosen\n"
+    "  --mode reads|writes|both, --log, --slice N   how the heat map shows it\n"
+    "  --csv heat|programs|ops|lines|findings   print a table instead\n";
+
+struct Options {
+  std::string trace;
+  std::string png;
+  std::string tensor;
+  std::string csv;
+  int width = 1600;
+  int height = 1000;
+  long launch = 0;
+  std::optional<std::array<long, 3>> program;
+  std::optional<long> op;
+  std::optional<long> finding;
+  std::optional<std::array<long, 3>> cell;
+  std::optional<long> slice;
+  HeatMode mode = HeatMode::Both;
+  bool logScale = false;
+  bool help = false;
+};
+
+int fail(const std::string &message) {
+  std::fprintf(stderr, "blockscope view: %s\n", message.c_str());
+  return kWrongUse;
+}
+
+bool parseNumbers(const char *text, char separator, int least, int most, std::array<long, 3> &to) {
+  int count = 0;
+  for (const char *at = text;; ++at) {
+    char *end = nullptr;
+    if (count == most)
+      return false;
+    to[static_cast<size_t>(count++)] = std::strtol(at, &end, 10);
+    if (end == at)
+      return false;
+    if (*end == '\0')
+      return count >= least;
+    if (*end != separator)
+      return false;
+    at = end;
+  }
+}
+
+/// Empty when the arguments are good, else what is wrong.
+std::string parse(int argc, char **argv, Options &options) {
+  for (int index = 1; index < argc; ++index) {
+    const std::string name = argv[index];
+    if (name == "-h" || name == "--help") {
+      options.help = true;
+      return "";
+    }
+    if (name == "--log") {
+      options.logScale = true;
+      continue;
+    }
+    if (!name.starts_with("--")) {
+      if (!options.trace.empty())
+        return "one trace file is expected, found '" + options.trace + "' and '" + name + "'";
+      options.trace = name;
+      continue;
+    }
+    if (index + 1 >= argc)
+      return "'" + name + "' needs a value, or is no option";
+    const char *value = argv[++index];
+    std::array<long, 3> numbers{};
+    const auto wrong = [&](const char *expected) {
+      return "'" + name + "' is '" + value + "', expected " + expected;
+    };
+    if (name == "--png") {
+      options.png = value;
+    } else if (name == "--tensor") {
+      options.tensor = value;
+    } else if (name == "--csv") {
+      options.csv = value;
+    } else if (name == "--size") {
+      if (!parseNumbers(value, 'x', 2, 2, numbers) || numbers[0] < 640 || numbers[1] < 480 ||
+          numbers[0] > 16384 || numbers[1] > 16384)
+        return wrong("WIDTHxHEIGHT from 640x480 to 16384x16384");
+      options.width = static_cast<int>(numbers[0]);
+      options.height = static_cast<int>(numbers[1]);
+    } else if (name == "--program") {
+      if (!parseNumbers(value, ',', 1, 3, numbers))
+        return wrong("up to three numbers, as in 3,0,0");
+      options.program = numbers;
+    } else if (name == "--cell") {
+      if (!parseNumbers(value, ',', 2, 2, numbers))
+        return wrong("a row and a column, as in 3,17");
+      options.cell = numbers;
+    } else if (name == "--launch" || name == "--op" || name == "--finding" || name == "--slice") {
+      if (!parseNumbers(value, ',', 1, 1, numbers) || numbers[0] < 0)
+        return wrong("a number from 0");
+      if (name == "--launch")
+        options.launch = numbers[0];
+      else
+        (name == "--op" ? options.op : name == "--finding" ? options.finding : options.slice) =
+            numbers[0];
+    } else if (name == "--mode") {
+      const std::string mode = value;
+      if (mode != "reads" && mode != "writes" && mode != "both")
+        return wrong("reads, writes or both");
+      options.mode = mode == "reads"    ? HeatMode::Reads
+                     : mode == "writes" ? HeatMode::Writes
+                                        : HeatMode::Both;
+    } else {
+      return "'" + name + "' is no option";
+    }
+  }
+  return options.trace.empty() ? "a trace file is expected" : "";
+}
+
+/// Empty when everything that the options name is in the trace, else what is not.
+std::string choose(const Options &options, const TraceModel &model, Selection &selection) {
+  const TraceLaunch &launch = model.launch();
+  if (options.finding) {
+    if (*options.finding >= static_cast<long>(launch.findings.size()))
+      return "there is no finding " + std::to_string(*options.finding) + "; the launch has " +
+             std::to_string(launch.findings.size());
+    selectFinding(model, selection, static_cast<int>(*options.finding));
+  }
+  if (options.op) {
+    if (*options.op >= static_cast<long>(launch.ops.size()))
+      return "there is no op " + std::to_string(*options.op) + "; the launch has " +
+             std::to_string(launch.ops.size());
+    selectOp(model, selection, static_cast<int32_t>(*options.op));
+  }
+  if (!options.tensor.empty()) {
+    int found = -1;
+    std::string names;
+    for (const int tensor : model.tensors()) {
+      const std::string &name = launch.arguments[static_cast<size_t>(tensor)].name;
+      names += (names.empty() ? "" : ", ") + name;
+      if (name == options.tensor)
+        found = tensor;
+    }
+    if (found < 0)
+      return "there is no tensor '" + options.tensor + "'; the launch has " +
+             (names.empty() ? "none" : names);
+    selectTensor(model, selection, found);
+  }
+  if (options.program) {
+    const auto &[x, y, z] = *options.program;
+    const auto &grid = launch.grid;
+    if (x < 0 || y < 0 || z < 0 || x >= grid[0] || y >= grid[1] || z >= grid[2])
+      return "there is no program (" + std::to_string(x) + ", " + std::to_string(y) + ", " +
+             std::to_string(z) + "); the grid is " + std::to_string(grid[0]) + " x " +
+             std::to_string(grid[1]) + " x " + std::to_string(grid[2]);
+    selectProgram(model, selection, x + grid[0] * (y + grid[1] * z));
+  }
+  if (options.slice)
+    selectSlice(model, selection, *options.slice);
+  if (options.cell)
+    selectCell(model, selection, {(*options.cell)[0], (*options.cell)[1]});
+  selection.mode = options.mode;
+  selection.logScale = options.logScale;
+  return "";
+}
+
+/// A file may be made so as to break the HDF5 library; then say so instead of dying wordlessly.
+void guardReading(bool guarded) {
+  for (const int each : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT})
+    std::signal(each, guarded ? [](int) {
+      static constexpr char kText[] =
+          "blockscope view: the trace file can not be read: it broke the HDF5 library, so it is "
+          "damaged or was made to do harm\n";
+      [[maybe_unused]] const ssize_t written = write(2, kText, sizeof(kText) - 1);
+      _exit(kWrongUse);
+    } : SIG_DFL);
+}
+
+int printCsv(const Options &options, Session &session) {
+  constexpr std::array<const char *, kPanelCount> kNames = {"heat", "programs", "ops", "lines",
+                                                            "findings"};
+  for (int panel = 0; panel < kPanelCount; ++panel)
+    if (options.csv == kNames[static_cast<size_t>(panel)]) {
+      const std::string text =
+          csvOf(session.model(), session.selection(), static_cast<PanelKind>(panel));
+      return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
+                     std::fflush(stdout) == 0
+                 ? 0
+                 : fail("can not write the table");
+    }
+  return fail("'--csv' is '" + options.csv +
+              "', expected heat, programs, ops, lines or findings");
+}
+
+int drawPng(const Options &options, Session &session) {
+  std::string error;
+  const std::unique_ptr<Offscreen> screen = Offscreen::create(options.width, options.height, error);
+  if (!screen)
+    return fail(error);
+  for (int frame = 0; frame < 3; ++frame) // layout and scrolling settle in the second
+    screen->frame([&] { session.draw(); });
+  const std::vector<Rgba> pixels = screen->pixels();
+  session.selection().pictures.reset(); // before the context goes
+  if (!writePng(options.png, pixels, options.width, options.height, error))
+    return fail(error);
+  return 0;
+}
+
+int run(int argc, char **argv) {
+  Options options;
+  if (const std::string problem = parse(argc, argv, options); !problem.empty()) {
+    std::fputs(kUsage, stderr);
+    return fail(problem);
+  }
+  if (options.help) {
+    std::fputs(kUsage, stdout);
+    return 0;
+  }
+  std::string error;
+  guardReading(true);
+  const std::unique_ptr<Session> session =
+      Session::open(options.trace, static_cast<size_t>(options.launch), error);
+  guardReading(false);
+  if (!session)
+    return fail(error);
+  if (const std::string problem = choose(options, session->model(), session->selection());
+      !problem.empty())
+    return fail(problem);
+  if (!options.csv.empty())
+    return printCsv(options, *session);
+  if (!options.png.empty())
+    return drawPng(options, *session);
+  return runWindow(*session, options.width, options.height, error) ? 0 : fail(error);
+}
+
+} // namespace
+} // namespace blockscope
+
+int main(int argc, char **argv) { return blockscope::run(argc, argv); }
