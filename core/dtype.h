@@ -46,8 +46,8 @@ int byteSize(DType dtype);
 
 bool isFloating(DType dtype);
 bool isFp8(DType dtype);
-bool isInteger(DType dtype); // Int1 included
-bool isSigned(DType dtype);  // signed integers only
+bool isInteger(DType dtype);  // Int1 included
+bool isSigned(DType dtype);   // signed integers only
 bool isUnsigned(DType dtype); // unsigned integers and Int1
 /// Returns the signless integer (UInt32 -> Int32) that blocks and the IR store; floats unchanged.
 DType storageDType(DType dtype);

@@ -1,4 +1,5 @@
-// Binary floating-point formats of 8 to 32 bits as data, and exact conversions written once for all.
+// Binary floating-point formats of 8 to 32 bits as data, and exact conversions written once for
+// all.
 //
 // `decode` is exact. `encode` rounds once, from the bits of a float or a double, with integer
 // arithmetic only, so it gives the same bits on every machine and vectorises.
@@ -57,8 +58,7 @@ inline constexpr FloatFormat kBf16{8, 7, 127, Specials::Ieee, Overflow::Infinity
 inline constexpr FloatFormat kFp8E5M2{5, 2, 15, Specials::Ieee, Overflow::Saturate};
 inline constexpr FloatFormat kFp8E4M3NV{4, 3, 7, Specials::NanOnly, Overflow::Saturate};
 inline constexpr FloatFormat kFp8E4M3B8{4, 3, 8, Specials::NanAtNegativeZero, Overflow::Saturate};
-inline constexpr FloatFormat kFp8E5M2B16{5, 2, 16, Specials::NanAtNegativeZero,
-                                         Overflow::Saturate};
+inline constexpr FloatFormat kFp8E5M2B16{5, 2, 16, Specials::NanAtNegativeZero, Overflow::Saturate};
 
 template <typename Source> struct SourceFormat;
 template <> struct SourceFormat<float> {
@@ -133,10 +133,8 @@ BLK_FORCE_INLINE uint32_t encode(Source value) {
   const Bits rounded = (Bits(base) << F.mantissaBits) + kept;
 
   constexpr uint32_t kOverflowed =
-      F.overflow == Overflow::Infinity && R == Rounding::NearestEven ? F.infinity()
-                                                                     : F.maxFinite();
-  constexpr uint32_t kInfinity =
-      F.overflow == Overflow::Infinity ? F.infinity() : F.maxFinite();
+      F.overflow == Overflow::Infinity && R == Rounding::NearestEven ? F.infinity() : F.maxFinite();
+  constexpr uint32_t kInfinity = F.overflow == Overflow::Infinity ? F.infinity() : F.maxFinite();
   uint32_t result = rounded > Bits(F.maxFinite()) ? kOverflowed : uint32_t(rounded);
   result = magnitude == kSourceInfinity ? kInfinity : result;
   if constexpr (F.specials == Specials::Ieee) {

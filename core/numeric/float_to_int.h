@@ -1,8 +1,8 @@
 // Conversions between floats and integers as PTX defines them, so that no input is undefined.
 //
-// float to int (cvt.rzi): toward zero; out of range gives the nearest limit of the target. NaN gives
-// 0, but the minimum of int64 (2^63 as uint64) when the source is a double or the target has 64
-// bits. 8-bit targets go through 16 bits and are then truncated, as LLVM's NVPTX back end does
+// float to int (cvt.rzi): toward zero; out of range gives the nearest limit of the target. NaN
+// gives 0, but the minimum of int64 (2^63 as uint64) when the source is a double or the target has
+// 64 bits. 8-bit targets go through 16 bits and are then truncated, as LLVM's NVPTX back end does
 // (checked with llc 22.1: fptosi to i8 is cvt.rzi.s16), so 510.0 to int8 is -2.
 // int to float rounds to nearest even, once (also to fp16 and bf16).
 #pragma once

@@ -13,8 +13,8 @@ inline std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::arra
   for (int round = 0; round < rounds; ++round) {
     const uint32_t high0 = multiplyHigh(uint32_t(0xD2511F53), counter[0]);
     const uint32_t high1 = multiplyHigh(uint32_t(0xCD9E8D57), counter[2]);
-    counter = {high1 ^ counter[1] ^ key[0], 0xCD9E8D57u * counter[2],
-               high0 ^ counter[3] ^ key[1], 0xD2511F53u * counter[0]};
+    counter = {high1 ^ counter[1] ^ key[0], 0xCD9E8D57u * counter[2], high0 ^ counter[3] ^ key[1],
+               0xD2511F53u * counter[0]};
     key = {key[0] + 0x9E3779B9u, key[1] + 0xBB67AE85u};
   }
   return counter;

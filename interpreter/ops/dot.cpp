@@ -114,10 +114,10 @@ void evalDotFp32(void *const *results, const void *const *operands, const void *
   const int accBytes = dot.narrow ? 2 : 4;
   std::vector<float> wide(dot.narrow ? cSize : 0);
   for (int64_t i = 0; i < dot.batch; ++i) {
-    const auto *left = static_cast<const float *>(
-        widened(dot.widenA, 0, aSize, a + i * aSize * dot.aBytes));
-    const auto *right = static_cast<const float *>(
-        widened(dot.widenB, 1, bSize, b + i * bSize * dot.bBytes));
+    const auto *left =
+        static_cast<const float *>(widened(dot.widenA, 0, aSize, a + i * aSize * dot.aBytes));
+    const auto *right =
+        static_cast<const float *>(widened(dot.widenB, 1, bSize, b + i * bSize * dot.bBytes));
     const char *acc = static_cast<const char *>(operands[2]) + i * cSize * accBytes;
     char *out = static_cast<char *>(results[0]) + i * cSize * accBytes;
     if (!dot.narrow) {
@@ -189,8 +189,9 @@ EvaluatorOrError chooseFp32(const OpSignature &signature, std::shared_ptr<Dot> d
     const auto name = signature.attributes.getString("input_precision", "ieee");
     const auto precision = parsePrecision(name);
     if (!precision)
-      return {{}, "tl.dot has input_precision '" + name.str() +
-                      "', expected ieee, tf32, tf32x3, bf16x3 or bf16x6"};
+      return {{},
+              "tl.dot has input_precision '" + name.str() +
+                  "', expected ieee, tf32, tf32x3, bf16x3 or bf16x6"};
     dot->precision = *precision;
   }
   return {Evaluator::makeBlock(evalDotFp32, dot), {}};
@@ -203,7 +204,8 @@ EvaluatorOrError chooseDot(const OpSignature &signature) {
   const auto left = elementTypeOf(a), right = elementTypeOf(b),
              acc = elementTypeOf(signature.operands[2]);
   const int rank = a.rank();
-  if (!left || !right || !acc || rank < 2 || b.rank() != rank || a.shape[rank - 1] != b.shape[rank - 2])
+  if (!left || !right || !acc || rank < 2 || b.rank() != rank ||
+      a.shape[rank - 1] != b.shape[rank - 2])
     return {{}, unsupported(signature)};
   auto dot = std::make_shared<Dot>();
   dot->kernels = &kernels();

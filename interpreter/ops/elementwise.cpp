@@ -12,20 +12,34 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {"arith.addi", ElementOp::AddI},         {"arith.subi", ElementOp::SubI},
-    {"arith.muli", ElementOp::MulI},         {"arith.divsi", ElementOp::DivSI},
-    {"arith.divui", ElementOp::DivUI},       {"arith.remsi", ElementOp::RemSI},
-    {"arith.remui", ElementOp::RemUI},       {"arith.andi", ElementOp::AndI},
-    {"arith.ori", ElementOp::OrI},           {"arith.xori", ElementOp::XorI},
-    {"arith.shli", ElementOp::ShlI},         {"arith.shrsi", ElementOp::ShrSI},
-    {"arith.shrui", ElementOp::ShrUI},       {"arith.maxsi", ElementOp::MaxSI},
-    {"arith.maxui", ElementOp::MaxUI},       {"arith.minsi", ElementOp::MinSI},
-    {"arith.minui", ElementOp::MinUI},       {"arith.addf", ElementOp::AddF},
-    {"arith.subf", ElementOp::SubF},         {"arith.mulf", ElementOp::MulF},
-    {"arith.divf", ElementOp::DivF},         {"arith.remf", ElementOp::RemF},
-    {"arith.negf", ElementOp::NegF},         {"arith.maximumf", ElementOp::MaximumF},
-    {"arith.minimumf", ElementOp::MinimumF}, {"arith.maxnumf", ElementOp::MaxNumF},
-    {"arith.minnumf", ElementOp::MinNumF},   {"tl.mulhiui", ElementOp::MulHiUI},
+    {"arith.addi", ElementOp::AddI},
+    {"arith.subi", ElementOp::SubI},
+    {"arith.muli", ElementOp::MulI},
+    {"arith.divsi", ElementOp::DivSI},
+    {"arith.divui", ElementOp::DivUI},
+    {"arith.remsi", ElementOp::RemSI},
+    {"arith.remui", ElementOp::RemUI},
+    {"arith.andi", ElementOp::AndI},
+    {"arith.ori", ElementOp::OrI},
+    {"arith.xori", ElementOp::XorI},
+    {"arith.shli", ElementOp::ShlI},
+    {"arith.shrsi", ElementOp::ShrSI},
+    {"arith.shrui", ElementOp::ShrUI},
+    {"arith.maxsi", ElementOp::MaxSI},
+    {"arith.maxui", ElementOp::MaxUI},
+    {"arith.minsi", ElementOp::MinSI},
+    {"arith.minui", ElementOp::MinUI},
+    {"arith.addf", ElementOp::AddF},
+    {"arith.subf", ElementOp::SubF},
+    {"arith.mulf", ElementOp::MulF},
+    {"arith.divf", ElementOp::DivF},
+    {"arith.remf", ElementOp::RemF},
+    {"arith.negf", ElementOp::NegF},
+    {"arith.maximumf", ElementOp::MaximumF},
+    {"arith.minimumf", ElementOp::MinimumF},
+    {"arith.maxnumf", ElementOp::MaxNumF},
+    {"arith.minnumf", ElementOp::MinNumF},
+    {"tl.mulhiui", ElementOp::MulHiUI},
     {"tl.hint", ElementOp::Copy},
 };
 
@@ -78,27 +92,12 @@ EvaluatorOrError chooseComparison(const OpSignature &signature, std::optional<El
   return chooseElement(signature, *op);
 }
 
-EvaluatorOrError chooseAddPointer(const OpSignature &signature) {
-  if (signature.operands.size() != 2 || !signature.operands[0].isPointer() ||
-      !signature.operands[1].isInteger())
-    return {{}, unsupported(signature)};
-  const int bytes = signature.operands[0].pointee().elementBytes();
-  const auto shift = std::make_shared<const uint64_t>(bytes == 8 ? 3 : bytes / 2);
-  const bool isUnsigned =
-      signature.attributes.getBool("is_unsigned") || signature.operands[1].isBool();
-  const auto offset = *elementTypeOf(signature.operands[1]);
-  return {Evaluator::makeElementwise(kernels().addPointer[isUnsigned][static_cast<int>(offset)],
-                                     shift),
-          {}};
-}
-
 } // namespace
 
 void addElementwiseEvaluators(EvaluatorTable &table) {
   for (const Row &row : kRows)
-    table.add(row.name, [op = row.op](const OpSignature &signature) {
-      return chooseElement(signature, op);
-    });
+    table.add(row.name,
+              [op = row.op](const OpSignature &signature) { return chooseElement(signature, op); });
   table.add("arith.cmpi", [](const OpSignature &signature) {
     return chooseComparison(signature, integerPredicate(signature.attributes));
   });
@@ -112,7 +111,6 @@ void addElementwiseEvaluators(EvaluatorTable &table) {
     const bool propagates = signature.attributes.getBool("propagate_nan");
     return chooseElement(signature, propagates ? ElementOp::ClampNanF : ElementOp::ClampF);
   });
-  table.add("tl.addptr", chooseAddPointer);
 }
 
 } // namespace blockscope

@@ -1,8 +1,9 @@
-// tl.extern_elementwise: libdevice functions by symbol, as the language's libdevice module names them.
+// tl.extern_elementwise: libdevice functions by symbol, as the language's libdevice module names
+// them.
 //
-// Functions with a SIMD kernel use it (exp, log, sin, ...). All others are scalar: the fp64 ones are
-// the C library's or special_functions.h, the fp32 ones the same in double, rounded once, so they are
-// nearly always the correctly rounded result. Directed rounding (_rd, _ru, _rz) is exact.
+// Functions with a SIMD kernel use it (exp, log, sin, ...). All others are scalar: the fp64 ones
+// are the C library's or special_functions.h, the fp32 ones the same in double, rounded once, so
+// they are nearly always the correctly rounded result. Directed rounding (_rd, _ru, _rz) is exact.
 #include "interpreter/ops/element_type.h"
 #include "interpreter/ops/special_functions.h"
 
@@ -36,8 +37,8 @@ template <typename T> constexpr DType dtypeOf() {
 }
 
 template <auto fn, typename R, typename... Args, size_t... I>
-void callLoop(int64_t n, void *const *results, const void *const *operands,
-              uint32_t scalarOperands, std::index_sequence<I...>) {
+void callLoop(int64_t n, void *const *results, const void *const *operands, uint32_t scalarOperands,
+              std::index_sequence<I...>) {
   R *out = static_cast<R *>(results[0]);
   for (int64_t i = 0; i < n; ++i)
     out[i] = fn(static_cast<const Args *>(operands[I])[scalarOperands >> I & 1 ? 0 : i]...);
@@ -72,7 +73,8 @@ template <double (*fn)(double, double)> void addBoth2(Functions &table, llvm::St
   add<single2<fn>>(table, name.str() + "f");
 }
 
-//===-- Integers -----------------------------------------------------------------------------------===//
+//===-- Integers
+//-----------------------------------------------------------------------------------===//
 
 void addIntegers(Functions &table) {
   add<[](uint32_t x) -> int32_t { return x ? __builtin_clz(x) : 32; }>(table, "clz");
@@ -128,7 +130,8 @@ void addIntegers(Functions &table) {
                                                                                      "urhadd");
 }
 
-//===-- Directed rounding --------------------------------------------------------------------------===//
+//===-- Directed rounding
+//--------------------------------------------------------------------------===//
 
 /// FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD with libdevice's suffixes.
 template <typename Add> void forEachRounding(Add add) {
@@ -204,13 +207,15 @@ template <int kMode> void addConversions(Functions &table, const std::string &su
   add<toInt<kMode, uint32_t, double>>(table, "double2uint" + suffix);
   add<toInt<kMode, int64_t, double>>(table, "double2ll" + suffix);
   add<toInt<kMode, uint64_t, double>>(table, "double2ull" + suffix);
-  add<[](double x) -> float { return roundExact<float, kMode>(x); }>(table, "double2float" + suffix);
+  add<[](double x) -> float { return roundExact<float, kMode>(x); }>(table,
+                                                                     "double2float" + suffix);
   add<[](int32_t x) -> float { return roundExact<float, kMode>(x); }>(table, "int2float" + suffix);
   add<[](uint32_t x) -> float { return roundExact<float, kMode>(x); }>(table,
                                                                        "uint2float" + suffix);
   add<[](int64_t x) -> float { return roundExact<float, kMode>(x); }>(table, "ll2float" + suffix);
   add<[](uint64_t x) -> float { return roundExact<float, kMode>(x); }>(table, "ull2float" + suffix);
-  add<[](int64_t x) -> double { return roundExact<double, kMode>(x); }>(table, "ll2double" + suffix);
+  add<[](int64_t x) -> double { return roundExact<double, kMode>(x); }>(table,
+                                                                        "ll2double" + suffix);
   add<[](uint64_t x) -> double { return roundExact<double, kMode>(x); }>(table,
                                                                          "ull2double" + suffix);
 }
@@ -224,7 +229,7 @@ void addRounded(Functions &table) {
   add<[](int32_t x) -> double { return x; }>(table, "int2double_rn");
   add<[](uint32_t x) -> double { return x; }>(table, "uint2double_rn");
   add<[](float x) -> float { return static_cast<float>(1 / std::sqrt(double(x))); }>(table,
-                                                                                    "frsqrt_rn");
+                                                                                     "frsqrt_rn");
   add<[](double x) -> double {
     // The upper half of the reciprocal.
     return std::bit_cast<double>(std::bit_cast<uint64_t>(1 / x) & 0xffffffff00000000ull);
@@ -232,11 +237,12 @@ void addRounded(Functions &table) {
   add<[](float x) -> int16_t {
     return static_cast<int16_t>(numeric::encode<numeric::kFp16, numeric::Rounding::NearestEven>(x));
   }>(table, "float2half_rn");
-  add<[](int16_t x) -> float { return numeric::decode<numeric::kFp16>(uint16_t(x)); }>(table,
-                                                                                      "half2float");
+  add<[](int16_t x) -> float { return numeric::decode<numeric::kFp16>(uint16_t(x)); }>(
+      table, "half2float");
 }
 
-//===-- Bits and classes ---------------------------------------------------------------------------===//
+//===-- Bits and classes
+//---------------------------------------------------------------------------===//
 
 void addBits(Functions &table) {
   add<[](int32_t high, int32_t low) -> double {
@@ -266,7 +272,8 @@ void addBits(Functions &table) {
   }>(table, "saturatef");
 }
 
-//===-- Elementary and special functions -----------------------------------------------------------===//
+//===-- Elementary and special functions
+//-----------------------------------------------------------===//
 
 template <typename T> int32_t exponentOf(T x) {
   if (x == 0 || x != x)
@@ -283,8 +290,9 @@ double rcbrt(double x) { return 1 / std::cbrt(x); }
 double rhypot(double x, double y) { return 1 / std::hypot(x, y); }
 
 template <typename T> void addNorms(Functions &table, const std::string &suffix) {
-  add<[](T x, T y, T z) -> T { return static_cast<T>(std::hypot(double(x), double(y), double(z))); }>(
-      table, "norm3d" + suffix);
+  add<[](T x, T y, T z) -> T {
+    return static_cast<T>(std::hypot(double(x), double(y), double(z)));
+  }>(table, "norm3d" + suffix);
   add<[](T x, T y, T z) -> T {
     return static_cast<T>(1 / std::hypot(double(x), double(y), double(z)));
   }>(table, "rnorm3d" + suffix);
@@ -300,7 +308,7 @@ template <typename T> void addWithIntegers(Functions &table, const std::string &
   add<[](T x, int32_t n) -> T { return std::ldexp(x, n); }>(table, "ldexp" + suffix);
   add<[](T x, int32_t n) -> T { return std::scalbn(x, n); }>(table, "scalbn" + suffix);
   add<[](T x, int32_t n) -> T { return static_cast<T>(std::pow(double(x), n)); }>(table,
-                                                                                "powi" + suffix);
+                                                                                  "powi" + suffix);
   add<[](int32_t n, T x) -> T { return static_cast<T>(::jn(n, x)); }>(table, "jn" + suffix);
   add<[](int32_t n, T x) -> T { return static_cast<T>(::yn(n, x)); }>(table, "yn" + suffix);
   add<exponentOf<T>>(table, "ilogb" + suffix);
@@ -376,21 +384,22 @@ const Functions &functions() {
   return table;
 }
 
-//===-- Symbols with a SIMD kernel -----------------------------------------------------------------===//
+//===-- Symbols with a SIMD kernel
+//-----------------------------------------------------------------===//
 
 /// Under `name`f for fp32 and `name` for fp64; the fast_ ones in fp32 only.
 constexpr struct {
   llvm::StringLiteral name;
   ElementOp op;
 } kVectorised[] = {
-    {"exp", ElementOp::Exp},       {"exp2", ElementOp::Exp2},     {"log", ElementOp::Log},
-    {"log2", ElementOp::Log2},     {"sin", ElementOp::Sin},       {"cos", ElementOp::Cos},
-    {"tan", ElementOp::Tan},       {"tanh", ElementOp::Tanh},     {"erf", ElementOp::Erf},
-    {"sqrt", ElementOp::Sqrt},     {"rsqrt", ElementOp::Rsqrt},   {"floor", ElementOp::Floor},
-    {"ceil", ElementOp::Ceil},     {"trunc", ElementOp::Trunc},   {"rint", ElementOp::RoundEven},
-    {"fabs", ElementOp::AbsF},     {"fma", ElementOp::FmaF},      {"fast_sin", ElementOp::Sin},
-    {"fast_cos", ElementOp::Cos},  {"fast_tan", ElementOp::Tan},  {"fast_exp", ElementOp::Exp},
-    {"fast_log", ElementOp::Log},  {"fast_log2", ElementOp::Log2},
+    {"exp", ElementOp::Exp},      {"exp2", ElementOp::Exp2},      {"log", ElementOp::Log},
+    {"log2", ElementOp::Log2},    {"sin", ElementOp::Sin},        {"cos", ElementOp::Cos},
+    {"tan", ElementOp::Tan},      {"tanh", ElementOp::Tanh},      {"erf", ElementOp::Erf},
+    {"sqrt", ElementOp::Sqrt},    {"rsqrt", ElementOp::Rsqrt},    {"floor", ElementOp::Floor},
+    {"ceil", ElementOp::Ceil},    {"trunc", ElementOp::Trunc},    {"rint", ElementOp::RoundEven},
+    {"fabs", ElementOp::AbsF},    {"fma", ElementOp::FmaF},       {"fast_sin", ElementOp::Sin},
+    {"fast_cos", ElementOp::Cos}, {"fast_tan", ElementOp::Tan},   {"fast_exp", ElementOp::Exp},
+    {"fast_log", ElementOp::Log}, {"fast_log2", ElementOp::Log2}, {"fast_tanh", ElementOp::Tanh},
 };
 
 std::optional<ElementOp> vectorised(llvm::StringRef symbol, bool isSingle) {
@@ -426,14 +435,16 @@ EvaluatorOrError chooseExtern(const OpSignature &signature) {
 
   const auto found = functions().find(symbol);
   if (found == functions().end())
-    return {{}, "'" + symbol.str() + "' of " + typeList(types) +
-                    " cannot run on the CPU: it is not a libdevice function"};
+    return {{},
+            "'" + symbol.str() + "' of " + typeList(types) +
+                " cannot run on the CPU: it is not a libdevice function"};
   const Function &function = found->second;
   if (llvm::ArrayRef<DType>(function.operands) != llvm::ArrayRef<DType>(types) ||
       function.result != result)
-    return {{}, "'" + symbol.str() + "' takes " + typeList(function.operands) + " and gives " +
-                    dtypeName(function.result).str() + ", found " + typeList(types) + " and " +
-                    dtypeName(result).str()};
+    return {{},
+            "'" + symbol.str() + "' takes " + typeList(function.operands) + " and gives " +
+                dtypeName(function.result).str() + ", found " + typeList(types) + " and " +
+                dtypeName(result).str()};
   return {Evaluator::makeElementwise(function.loop), {}};
 }
 

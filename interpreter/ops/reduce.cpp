@@ -70,11 +70,11 @@ std::optional<ElementOp> combineOpByName(llvm::StringRef name) {
     llvm::StringLiteral name;
     ElementOp op;
   } kRows[] = {
-      {"arith.addi", AddI},         {"arith.muli", MulI},         {"arith.andi", AndI},
-      {"arith.ori", OrI},           {"arith.xori", XorI},         {"arith.maxsi", MaxSI},
-      {"arith.maxui", MaxUI},       {"arith.minsi", MinSI},       {"arith.minui", MinUI},
-      {"arith.addf", AddF},         {"arith.mulf", MulF},         {"arith.maxnumf", MaxNumF},
-      {"arith.minnumf", MinNumF},   {"arith.maximumf", MaximumF}, {"arith.minimumf", MinimumF},
+      {"arith.addi", AddI},       {"arith.muli", MulI},         {"arith.andi", AndI},
+      {"arith.ori", OrI},         {"arith.xori", XorI},         {"arith.maxsi", MaxSI},
+      {"arith.maxui", MaxUI},     {"arith.minsi", MinSI},       {"arith.minui", MinUI},
+      {"arith.addf", AddF},       {"arith.mulf", MulF},         {"arith.maxnumf", MaxNumF},
+      {"arith.minnumf", MinNumF}, {"arith.maximumf", MaximumF}, {"arith.minimumf", MinimumF},
   };
   for (const auto &row : kRows)
     if (row.name == name)

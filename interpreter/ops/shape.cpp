@@ -1,5 +1,5 @@
-// Creation and shape: tl.range, splat, unsplat, expand_dims, broadcast, reshape, trans, join, split,
-// cat. Blocks are row-major, so what keeps the order of elements is a copy.
+// Creation and shape: tl.range, splat, unsplat, expand_dims, broadcast, reshape, trans, join,
+// split, cat. Blocks are row-major, so what keeps the order of elements is a copy.
 #include "interpreter/ops/element_type.h"
 
 #include <algorithm>
@@ -18,8 +18,8 @@ EvaluatorOrError chooseCopy(const OpSignature &signature) {
 }
 
 /// Elements of the result in row-major order, each at its place in the source: strides in elements
-/// per result dimension, 0 where the source repeats. Dimensions of size 1 are dropped and dimensions
-/// that follow each other in the source are merged.
+/// per result dimension, 0 where the source repeats. Dimensions of size 1 are dropped and
+/// dimensions that follow each other in the source are merged.
 struct StridedCopy {
   llvm::SmallVector<int64_t, 4> sizes;
   llvm::SmallVector<int64_t, 4> strides;
@@ -43,8 +43,8 @@ struct StridedCopy {
   }
 };
 
-/// Transposes a square of 16 bytes a side. Interleaving row i with row i + N/2, log2(N) times, moves
-/// every element from (i, j) to (j, i).
+/// Transposes a square of 16 bytes a side. Interleaving row i with row i + N/2, log2(N) times,
+/// moves every element from (i, j) to (j, i).
 template <typename T>
 void transposeSquare(const T *in, int64_t inStride, T *out, int64_t outStride) {
   constexpr int kSide = 16 / sizeof(T);
@@ -159,8 +159,9 @@ EvaluatorOrError chooseTrans(const OpSignature &signature) {
   const auto &source = signature.operands[0].shape;
   const llvm::ArrayRef<int64_t> order = signature.attributes.getInts("order");
   if (order.size() != source.size())
-    return {{}, "tl.trans has " + std::to_string(order.size()) + " dimensions in its order, " +
-                    std::to_string(source.size()) + " in its block"};
+    return {{},
+            "tl.trans has " + std::to_string(order.size()) + " dimensions in its order, " +
+                std::to_string(source.size()) + " in its block"};
   const auto strides = denseStrides(source);
   StridedCopy copy;
   for (int64_t d : order)

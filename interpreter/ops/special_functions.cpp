@@ -123,8 +123,8 @@ double besselI(int order, double x) {
     return kInfinity;
   double term = 1, sum = 1;
   for (int k = 1; k < 30; ++k) {
-    const double next = -term * (4.0 * order * order - (2.0 * k - 1) * (2.0 * k - 1)) /
-                        (k * 8.0 * magnitude);
+    const double next =
+        -term * (4.0 * order * order - (2.0 * k - 1) * (2.0 * k - 1)) / (k * 8.0 * magnitude);
     if (std::fabs(next) >= std::fabs(term) || std::fabs(next) < 1e-17)
       break;
     sum += term = next;

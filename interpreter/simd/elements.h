@@ -163,7 +163,8 @@ void ternary(int64_t n, int64_t, void *const *results, const void *const *operan
     const int64_t count = n - begin < kStrip ? n - begin : kStrip;
     const Storage *in[3];
     for (int k = 0; k < 3; ++k)
-      in[k] = scalarOperands >> k & 1 ? spread[k] : static_cast<const Storage *>(operands[k]) + begin;
+      in[k] =
+          scalarOperands >> k & 1 ? spread[k] : static_cast<const Storage *>(operands[k]) + begin;
     const Storage *x = in[0], *y = in[1], *z = in[2];
     Storage *result = out + begin;
     BLK_VECTORIZE

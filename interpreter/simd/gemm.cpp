@@ -1,8 +1,8 @@
 // Matrix products: out = c + a * b with one fma chain in order of k for every element.
 //
-// The tile size, the instruction set and the vector width change only which chains run side by side,
-// never the order inside one, so all variants give the same bits. Rows of b are read in place (they
-// are dense), elements of a are broadcast.
+// The tile size, the instruction set and the vector width change only which chains run side by
+// side, never the order inside one, so all variants give the same bits. Rows of b are read in place
+// (they are dense), elements of a are broadcast.
 #include "interpreter/simd/elements.h"
 
 namespace blockscope::BLK_ISA {

@@ -122,54 +122,12 @@ template <typename Storage> void fillMoves(Kernels &table, ElementType type) {
   slot(table, ElementOp::Copy, type) = copy<Storage>;
 }
 
-template <typename Offset>
-void addPointer(int64_t n, int64_t, void *const *results, const void *const *operands,
-                uint32_t scalarOperands, const void *payload) {
-  const uint64_t shift = *static_cast<const uint64_t *>(payload);
-  auto *out = static_cast<uint64_t *>(results[0]);
-  const auto *pointer = static_cast<const uint64_t *>(operands[0]);
-  const auto *offset = static_cast<const Offset *>(operands[1]);
-  switch (scalarOperands & 3) {
-  case 0:
-    BLK_VECTORIZE
-    for (int64_t i = 0; i < n; ++i)
-      out[i] = pointer[i] + (static_cast<uint64_t>(offset[i]) << shift);
-    return;
-  case 1: {
-    const uint64_t base = *pointer;
-    BLK_VECTORIZE
-    for (int64_t i = 0; i < n; ++i)
-      out[i] = base + (static_cast<uint64_t>(offset[i]) << shift);
-    return;
-  }
-  case 2: {
-    const uint64_t distance = static_cast<uint64_t>(*offset) << shift;
-    BLK_VECTORIZE
-    for (int64_t i = 0; i < n; ++i)
-      out[i] = pointer[i] + distance;
-    return;
-  }
-  default: {
-    const uint64_t value = *pointer + (static_cast<uint64_t>(*offset) << shift);
-    for (int64_t i = 0; i < n; ++i)
-      out[i] = value;
-    return;
-  }
-  }
-}
-
 void range(int64_t n, int64_t begin, void *const *results, const void *const *, uint32_t,
            const void *payload) {
   const auto first = static_cast<uint32_t>(*static_cast<const int64_t *>(payload) + begin);
   auto *out = static_cast<uint32_t *>(results[0]);
   for (int64_t i = 0; i < n; ++i)
     out[i] = first + static_cast<uint32_t>(i);
-}
-
-template <typename Signed, typename Unsigned>
-void fillPointers(Kernels &table, ElementType type) {
-  table.addPointer[0][static_cast<int>(type)] = addPointer<Signed>;
-  table.addPointer[1][static_cast<int>(type)] = addPointer<Unsigned>;
 }
 
 } // namespace
@@ -181,9 +139,9 @@ void fillIntegers(Kernels &table) {
   fillWidth<S16, U16>(table, I16);
   fillWidth<S32, U32>(table, I32);
   fillWidth<S64, U64>(table, I64);
-  for (const ElementType type : {I1, I8, ElementType::F8E4M3NV, ElementType::F8E4M3B8,
-                                 ElementType::F8E4M3B15, ElementType::F8E5M2,
-                                 ElementType::F8E5M2B16})
+  for (const ElementType type :
+       {I1, I8, ElementType::F8E4M3NV, ElementType::F8E4M3B8, ElementType::F8E4M3B15,
+        ElementType::F8E5M2, ElementType::F8E5M2B16})
     fillMoves<uint8_t>(table, type);
   for (const ElementType type : {I16, ElementType::F16, ElementType::BF16})
     fillMoves<uint16_t>(table, type);
@@ -191,11 +149,6 @@ void fillIntegers(Kernels &table) {
     fillMoves<uint32_t>(table, type);
   for (const ElementType type : {I64, ElementType::F64})
     fillMoves<uint64_t>(table, type);
-  fillPointers<uint8_t, uint8_t>(table, I1);
-  fillPointers<int8_t, uint8_t>(table, I8);
-  fillPointers<int16_t, uint16_t>(table, I16);
-  fillPointers<int32_t, uint32_t>(table, I32);
-  fillPointers<int64_t, uint64_t>(table, I64);
   table.range = range;
 }
 

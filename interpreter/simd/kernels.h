@@ -149,8 +149,6 @@ struct Kernels {
   /// that is the source of an extension or the integer side of a conversion.
   ElementKernel castSigned[kNumElementTypes][kNumElementTypes];
   ElementKernel castUnsigned[kNumElementTypes][kNumElementTypes];
-  /// pointer + (offset << *payload), payload a uint64_t; [offset is unsigned][type of the offset].
-  ElementKernel addPointer[2][kNumElementTypes];
   /// No operands: the int32 numbers from *payload + begin, payload an int64_t.
   ElementKernel range;
   /// Rounds fp32 to tf32.

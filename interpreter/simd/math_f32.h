@@ -1,8 +1,9 @@
 // Elementary functions of fp32 without branches, so that loops over them vectorise.
 //
 // Only +, *, /, sqrt, fma and bit operations: the same bits on every instruction set. Polynomials
-// are our own least-squares fits (Lawson weights) on the reduced range; errors are at most 1.5 units
-// in the last place against the exact value (tests/unit/interpreter/ops_math_test.cpp measures).
+// are our own least-squares fits (Lawson weights) on the reduced range; errors are at most 1.5
+// units in the last place against the exact value (tests/unit/interpreter/ops_math_test.cpp
+// measures).
 #pragma once
 
 #include "interpreter/simd/elements.h"

@@ -6,14 +6,30 @@
 namespace blockscope::BLK_ISA {
 
 template <typename T> struct UnsignedOf;
-template <> struct UnsignedOf<int8_t> { using Type = uint8_t; };
-template <> struct UnsignedOf<int16_t> { using Type = uint16_t; };
-template <> struct UnsignedOf<int32_t> { using Type = uint32_t; };
-template <> struct UnsignedOf<int64_t> { using Type = uint64_t; };
-template <> struct UnsignedOf<uint8_t> { using Type = uint8_t; };
-template <> struct UnsignedOf<uint16_t> { using Type = uint16_t; };
-template <> struct UnsignedOf<uint32_t> { using Type = uint32_t; };
-template <> struct UnsignedOf<uint64_t> { using Type = uint64_t; };
+template <> struct UnsignedOf<int8_t> {
+  using Type = uint8_t;
+};
+template <> struct UnsignedOf<int16_t> {
+  using Type = uint16_t;
+};
+template <> struct UnsignedOf<int32_t> {
+  using Type = uint32_t;
+};
+template <> struct UnsignedOf<int64_t> {
+  using Type = uint64_t;
+};
+template <> struct UnsignedOf<uint8_t> {
+  using Type = uint8_t;
+};
+template <> struct UnsignedOf<uint16_t> {
+  using Type = uint16_t;
+};
+template <> struct UnsignedOf<uint32_t> {
+  using Type = uint32_t;
+};
+template <> struct UnsignedOf<uint64_t> {
+  using Type = uint64_t;
+};
 
 #define BLK_BINARY_OP(name, expression)                                                            \
   struct name {                                                                                    \
@@ -31,7 +47,7 @@ struct MulIOp {
       return static_cast<T>(x * y);
   }
 };
-BLK_BINARY_OP(AndOp, static_cast<T>(x & y))
+BLK_BINARY_OP(AndOp, static_cast<T>(x &y))
 BLK_BINARY_OP(OrOp, static_cast<T>(x | y))
 BLK_BINARY_OP(XorOp, static_cast<T>(x ^ y))
 BLK_BINARY_OP(ShlOp, numeric::shiftLeft(x, y))
@@ -49,12 +65,24 @@ BLK_BINARY_OP(GeOp, static_cast<uint8_t>(x >= y))
 /// Division through a float type that holds every quotient exactly enough: the distance of a
 /// non-integer quotient to the next integer is more than the rounding error.
 template <typename T> struct QuotientIn;
-template <> struct QuotientIn<int8_t> { using Type = float; };
-template <> struct QuotientIn<uint8_t> { using Type = float; };
-template <> struct QuotientIn<int16_t> { using Type = float; };
-template <> struct QuotientIn<uint16_t> { using Type = float; };
-template <> struct QuotientIn<int32_t> { using Type = double; };
-template <> struct QuotientIn<uint32_t> { using Type = double; };
+template <> struct QuotientIn<int8_t> {
+  using Type = float;
+};
+template <> struct QuotientIn<uint8_t> {
+  using Type = float;
+};
+template <> struct QuotientIn<int16_t> {
+  using Type = float;
+};
+template <> struct QuotientIn<uint16_t> {
+  using Type = float;
+};
+template <> struct QuotientIn<int32_t> {
+  using Type = double;
+};
+template <> struct QuotientIn<uint32_t> {
+  using Type = double;
+};
 
 struct DivIOp {
   template <typename T> BLK_FORCE_INLINE static T apply(T x, T y) {
@@ -76,8 +104,8 @@ struct RemIOp {
       return numeric::remainder(x, y);
     } else {
       using U = typename UnsignedOf<T>::Type;
-      const U product = static_cast<U>(static_cast<uint32_t>(DivIOp::apply(x, y)) *
-                                       static_cast<uint32_t>(y));
+      const U product =
+          static_cast<U>(static_cast<uint32_t>(DivIOp::apply(x, y)) * static_cast<uint32_t>(y));
       return y == 0 ? T(0) : static_cast<T>(static_cast<U>(x) - product);
     }
   }
@@ -104,8 +132,12 @@ BLK_BINARY_OP(MulFOp, x *y)
 BLK_BINARY_OP(DivFOp, x / y)
 
 template <typename Float> struct BitsOf;
-template <> struct BitsOf<float> { using Type = uint32_t; };
-template <> struct BitsOf<double> { using Type = uint64_t; };
+template <> struct BitsOf<float> {
+  using Type = uint32_t;
+};
+template <> struct BitsOf<double> {
+  using Type = uint64_t;
+};
 
 /// Of +0 and -0 the maximum is +0 and the minimum is -0.
 template <bool kMax, typename T> BLK_FORCE_INLINE T orderedExtreme(T x, T y) {
@@ -134,7 +166,7 @@ using MinimumOp = PropagateOp<false>;
 
 BLK_BINARY_OP(FalseOp, static_cast<uint8_t>(0 & (x == y)))
 BLK_BINARY_OP(TrueOp, static_cast<uint8_t>(1 | (x == y)))
-BLK_BINARY_OP(OneOp, static_cast<uint8_t>(x < y || x > y))
+BLK_BINARY_OP(OneOp, static_cast<uint8_t>(x<y || x> y))
 BLK_BINARY_OP(OrdOp, static_cast<uint8_t>(x == x && y == y))
 BLK_BINARY_OP(UeqOp, static_cast<uint8_t>(!(x < y || x > y)))
 BLK_BINARY_OP(UgtOp, static_cast<uint8_t>(!(x <= y)))
@@ -144,9 +176,7 @@ BLK_BINARY_OP(UleOp, static_cast<uint8_t>(!(x > y)))
 BLK_BINARY_OP(UnoOp, static_cast<uint8_t>(x != x || y != y))
 
 struct FmaOp {
-  BLK_FORCE_INLINE static float apply(float x, float y, float z) {
-    return __builtin_fmaf(x, y, z);
-  }
+  BLK_FORCE_INLINE static float apply(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
   BLK_FORCE_INLINE static double apply(double x, double y, double z) {
     return __builtin_fma(x, y, z);
   }

@@ -1,8 +1,8 @@
 // Inclusive scans of 32- and 64-bit elements.
 //
-// The order is y[i] = combine(y[i - d], y[i]) for d = 1, 2, 4, ...: every step is one elementwise pass
-// over whole rows, the same that scanBlocks does with any combine. A reverse scan is the mirror image:
-// y[i] = combine(y[i + d], y[i]).
+// The order is y[i] = combine(y[i - d], y[i]) for d = 1, 2, 4, ...: every step is one elementwise
+// pass over whole rows, the same that scanBlocks does with any combine. A reverse scan is the
+// mirror image: y[i] = combine(y[i + d], y[i]).
 #include "interpreter/simd/operations.h"
 
 namespace blockscope::BLK_ISA {

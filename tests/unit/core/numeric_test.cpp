@@ -75,8 +75,9 @@ private:
   std::vector<double> values_;
 };
 
-template <FloatFormat F> void expectSameEncoding(const ReferenceEncoder<F> &reference, double value,
-                                                 uint32_t nearest, uint32_t cut) {
+template <FloatFormat F>
+void expectSameEncoding(const ReferenceEncoder<F> &reference, double value, uint32_t nearest,
+                        uint32_t cut) {
   ASSERT_EQ(reference.encode(value, Rounding::NearestEven), nearest) << value;
   ASSERT_EQ(reference.encode(value, Rounding::TowardZero), cut) << value;
 }
@@ -156,8 +157,9 @@ TEST(NumericTest, Fp8E4M3B15RoundTripsAndLimits) {
 TEST(NumericTest, DoubleToFp32MatchesTheProcessor) {
   std::mt19937_64 random(2);
   for (int i = 0; i < 1000000; ++i) {
-    const uint64_t bits = i % 2 ? random() : (random() & ~(uint64_t(0x7ff) << 52)) |
-                                                 (uint64_t(880 + random() % 280) << 52);
+    const uint64_t bits =
+        i % 2 ? random()
+              : (random() & ~(uint64_t(0x7ff) << 52)) | (uint64_t(880 + random() % 280) << 52);
     const double value = std::bit_cast<double>(bits);
     if (std::isnan(value))
       continue;
@@ -192,10 +194,11 @@ template <typename Int> Int referenceFloatToInt(double value, bool fromDouble) {
 
 template <typename Int> void checkFloatToInt() {
   std::mt19937_64 random(3);
-  std::vector<double> values = {0.0, -0.0, 0.5, -0.5, 0.99, 1.5, 127.5, -128.5, 255.9, 256, 32767.6,
-                                -32768.9, 65535.5, 65536, 2147483647, 2147483648, -2147483648.0,
-                                -2147483649.0, 4294967295.0, 4294967296.0, 0x1p63, -0x1p63, 0x1p64,
-                                1e30, -1e30, kInfinity, -kInfinity, kNan};
+  std::vector<double> values = {
+      0.0,        -0.0,       0.5,           -0.5,          0.99,         1.5,          127.5,
+      -128.5,     255.9,      256,           32767.6,       -32768.9,     65535.5,      65536,
+      2147483647, 2147483648, -2147483648.0, -2147483649.0, 4294967295.0, 4294967296.0, 0x1p63,
+      -0x1p63,    0x1p64,     1e30,          -1e30,         kInfinity,    -kInfinity,   kNan};
   for (int i = 0; i < 300000; ++i)
     values.push_back(std::ldexp(static_cast<double>(static_cast<int64_t>(random())) * 0x1p-63,
                                 static_cast<int>(random() % 70)));
@@ -204,7 +207,8 @@ template <typename Int> void checkFloatToInt() {
     if constexpr (sizeof(Int) == 1) {
       using Wide = std::conditional_t<std::is_signed_v<Int>, int16_t, uint16_t>;
       ASSERT_EQ(floatToInt<Int>(value), static_cast<Int>(referenceFloatToInt<Wide>(value, true)));
-      ASSERT_EQ(floatToInt<Int>(single), static_cast<Int>(referenceFloatToInt<Wide>(single, false)));
+      ASSERT_EQ(floatToInt<Int>(single),
+                static_cast<Int>(referenceFloatToInt<Wide>(single, false)));
     } else {
       ASSERT_EQ(floatToInt<Int>(value), referenceFloatToInt<Int>(value, true)) << value;
       ASSERT_EQ(floatToInt<Int>(single), referenceFloatToInt<Int>(single, false)) << single;
@@ -283,8 +287,9 @@ TEST(NumericTest, PhiloxKnownAnswers) {
 
 TEST(NumericTest, ScalarsReadBackWhatWasWritten) {
   unsigned char element[8] = {};
-  for (const DType dtype : {DType::Fp8E4M3NV, DType::Fp8E4M3B8, DType::Fp8E4M3B15, DType::Fp8E5M2,
-                            DType::Fp8E5M2B16, DType::Fp16, DType::Bf16, DType::Fp32, DType::Fp64}) {
+  for (const DType dtype :
+       {DType::Fp8E4M3NV, DType::Fp8E4M3B8, DType::Fp8E4M3B15, DType::Fp8E5M2, DType::Fp8E5M2B16,
+        DType::Fp16, DType::Bf16, DType::Fp32, DType::Fp64}) {
     writeDouble(dtype, -1.5, element);
     EXPECT_EQ(readAsDouble(dtype, element), -1.5) << dtypeName(dtype).str();
   }

@@ -14,8 +14,7 @@ Data dot(const Data &a, const Data &b, const Data &acc, const char *precision = 
   return run1("tl.dot", {a, b, acc}, acc.type, {{"input_precision", std::string(precision)}});
 }
 
-template <typename T>
-Data reference(const Data &a, const Data &b, const Data &acc) {
+template <typename T> Data reference(const Data &a, const Data &b, const Data &acc) {
   Data out = acc;
   const int rank = a.type.rank();
   const int64_t m = a.type.shape[rank - 2], k = a.type.shape[rank - 1], n = b.type.shape[rank - 1];
@@ -36,7 +35,8 @@ TEST(DotTest, EveryShapeAndInstructionSetGivesTheSameChains) {
   for (const int64_t m : {1, 2, 4, 16, 32})
     for (const int64_t n : {1, 4, 8, 16, 32, 64})
       for (const int64_t k : {1, 8, 32}) {
-        const Data a = randomFloats(DType::Fp32, {m, k}, m), b = randomFloats(DType::Fp32, {k, n}, n);
+        const Data a = randomFloats(DType::Fp32, {m, k}, m),
+                   b = randomFloats(DType::Fp32, {k, n}, n);
         const Data acc = randomFloats(DType::Fp32, {m, n}, k);
         const Data expected = reference<float>(a, b, acc);
         const Data a64 = randomFloats(DType::Fp64, {m, k}, m);
@@ -52,7 +52,8 @@ TEST(DotTest, EveryShapeAndInstructionSetGivesTheSameChains) {
 }
 
 TEST(DotTest, BatchesAreIndependent) {
-  const Data a = randomFloats(DType::Fp32, {3, 16, 8}, 1), b = randomFloats(DType::Fp32, {3, 8, 32}, 2);
+  const Data a = randomFloats(DType::Fp32, {3, 16, 8}, 1),
+             b = randomFloats(DType::Fp32, {3, 8, 32}, 2);
   const Data acc = randomFloats(DType::Fp32, {3, 16, 32}, 3);
   EXPECT_EQ(dot(a, b, acc).bytes, reference<float>(a, b, acc).bytes);
 }

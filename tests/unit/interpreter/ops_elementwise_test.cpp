@@ -103,8 +103,8 @@ TEST(ElementwiseTest, PredicatesAsNumbersAndAsWords) {
 TEST(ElementwiseTest, Bf16ComputesInFp32AndRoundsOnce) {
   const Data x = run1("tl.fp_cast", {makeFloats({4}, {1, 2, 3, 256})}, Type::get(DType::Bf16, {4}));
   const Data y = run1("tl.fp_cast", {makeFloats({4}, {1, 2, 3, 1})}, Type::get(DType::Bf16, {4}));
-  const Data sum = run1("tl.fp_cast", {run1("arith.addf", {x, y}, x.type)},
-                        Type::get(DType::Fp32, {4}));
+  const Data sum =
+      run1("tl.fp_cast", {run1("arith.addf", {x, y}, x.type)}, Type::get(DType::Fp32, {4}));
   EXPECT_EQ(sum.as<float>()[0], 2);
   EXPECT_EQ(sum.as<float>()[2], 6);
   EXPECT_EQ(sum.as<float>()[3], 256); // 257 is a tie

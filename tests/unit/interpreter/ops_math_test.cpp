@@ -47,11 +47,11 @@ struct Case {
 TEST(MathTest, Fp32IsCloseToExact) {
   const auto rsqrt = [](double x) { return 1 / std::sqrt(x); };
   const Case cases[] = {
-      {"math.exp", std::exp, 1.0},    {"math.exp2", std::exp2, 1.0},  {"math.log", std::log, 1.0},
-      {"math.log2", std::log2, 1.5},  {"math.sin", std::sin, 0.51},   {"math.cos", std::cos, 0.51},
-      {"math.tan", std::tan, 0.51},   {"math.tanh", std::tanh, 0.51}, {"math.erf", std::erf, 0.55},
-      {"math.sqrt", std::sqrt, 0.5},  {"math.rsqrt", rsqrt, 1.5},     {"math.floor", std::floor, 0},
-      {"math.ceil", std::ceil, 0},    {"math.absf", std::fabs, 0},
+      {"math.exp", std::exp, 1.0},   {"math.exp2", std::exp2, 1.0},  {"math.log", std::log, 1.0},
+      {"math.log2", std::log2, 1.5}, {"math.sin", std::sin, 0.51},   {"math.cos", std::cos, 0.51},
+      {"math.tan", std::tan, 0.51},  {"math.tanh", std::tanh, 0.51}, {"math.erf", std::erf, 0.55},
+      {"math.sqrt", std::sqrt, 0.5}, {"math.rsqrt", rsqrt, 1.5},     {"math.floor", std::floor, 0},
+      {"math.ceil", std::ceil, 0},   {"math.absf", std::fabs, 0},
   };
   const std::vector<float> values = samples();
   const Data in = makeFloats({static_cast<int64_t>(values.size())}, values);
@@ -73,8 +73,8 @@ TEST(MathTest, Fp32IsCloseToExact) {
 
 TEST(MathTest, SignsOfZeroAreKept) {
   const Data zero = makeFloats({2}, {0.0f, -0.0f});
-  for (const char *name : {"math.sin", "math.tan", "math.tanh", "math.erf", "math.sqrt",
-                           "math.floor", "math.ceil"}) {
+  for (const char *name :
+       {"math.sin", "math.tan", "math.tanh", "math.erf", "math.sqrt", "math.floor", "math.ceil"}) {
     const Data out = run1(name, {zero}, zero.type);
     EXPECT_FALSE(std::signbit(out.as<float>()[0])) << name;
     EXPECT_TRUE(std::signbit(out.as<float>()[1])) << name;

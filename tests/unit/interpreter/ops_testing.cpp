@@ -11,7 +11,7 @@ Data randomBits(DType dtype, std::vector<int64_t> shape, uint64_t seed) {
   Data data(Type::get(dtype, shape));
   std::mt19937_64 random(seed);
   const int size = byteSize(dtype);
-  constexpr double kFloats[] = {0.0,  -0.0, 1.0,  -1.0,     0.5,  2.0,      3.0,  1e-3,
+  constexpr double kFloats[] = {0.0,  -0.0, 1.0,  -1.0,     0.5,  2.0,       3.0, 1e-3,
                                 1e30, 88.5, -5.5, INFINITY, -2.0, -INFINITY, NAN, 1e-40};
   for (int64_t i = 0; i < data.type.numElements(); ++i) {
     char *element = data.bytes.data() + i * size;

@@ -8,10 +8,10 @@ using namespace blockscope::testing;
 
 namespace {
 
-constexpr DType kDTypes[] = {DType::Int1,       DType::Int8,       DType::Int16,   DType::Int32,
-                             DType::Int64,      DType::Fp8E4M3NV,  DType::Fp8E4M3B8,
-                             DType::Fp8E4M3B15, DType::Fp8E5M2,    DType::Fp8E5M2B16,
-                             DType::Fp16,       DType::Bf16,       DType::Fp32,    DType::Fp64};
+constexpr DType kDTypes[] = {DType::Int1,    DType::Int8,       DType::Int16,     DType::Int32,
+                             DType::Int64,   DType::Fp8E4M3NV,  DType::Fp8E4M3B8, DType::Fp8E4M3B15,
+                             DType::Fp8E5M2, DType::Fp8E5M2B16, DType::Fp16,      DType::Bf16,
+                             DType::Fp32,    DType::Fp64};
 static_assert(std::size(kDTypes) == kNumElementTypes);
 
 constexpr int64_t kElements = 1037; // strips, vectors and a tail
@@ -68,9 +68,9 @@ TEST(KernelVariantsTest, ElementwiseOpsAgreeBitByBit) {
       const int arity = arityOf(element);
       std::vector<Data> operands;
       for (int k = 0; k < arity; ++k)
-        operands.push_back(randomBits(element == ElementOp::Select && k == 0 ? DType::Int1
-                                                                             : kDTypes[type],
-                                      {kElements}, op * 100 + type * 10 + k));
+        operands.push_back(
+            randomBits(element == ElementOp::Select && k == 0 ? DType::Int1 : kDTypes[type],
+                       {kElements}, op * 100 + type * 10 + k));
       const DType result = givesBool(element) ? DType::Int1 : kDTypes[type];
       for (uint32_t scalars = 0; scalars < (1u << arity); ++scalars) {
         const Data expected =
@@ -81,8 +81,8 @@ TEST(KernelVariantsTest, ElementwiseOpsAgreeBitByBit) {
           for (int64_t i = 1; (scalars >> k & 1) && i < kElements; ++i)
             std::memcpy(spread[k].bytes.data() + i * spread[k].type.elementBytes(),
                         spread[k].bytes.data(), spread[k].type.elementBytes());
-        ASSERT_TRUE(sameBits(expected, runKernel(baseline::kernels().element[op][type], spread, 0,
-                                                 result, false)))
+        ASSERT_TRUE(sameBits(
+            expected, runKernel(baseline::kernels().element[op][type], spread, 0, result, false)))
             << "op " << op << " type " << type << " scalars " << scalars;
         for (const Isa isa : instructionSets()) {
           const ElementKernel kernel = kernelsOf(isa).element[op][type];
@@ -105,19 +105,19 @@ TEST(KernelVariantsTest, CastsAgreeBitByBit) {
     for (int from = 0; from < kNumElementTypes; ++from)
       for (int to = 0; to < kNumElementTypes; ++to) {
         const auto kernelOf = [&](const Kernels &kernels) {
-          const decltype(kernels.castNearest) *matrices[] = {&kernels.castNearest, &kernels.castTowardZero,
-                                    &kernels.castSigned, &kernels.castUnsigned};
+          const decltype(kernels.castNearest) *matrices[] = {
+              &kernels.castNearest, &kernels.castTowardZero, &kernels.castSigned,
+              &kernels.castUnsigned};
           return (*matrices[matrix])[from][to];
         };
         if (!kernelOf(baseline::kernels()))
           continue;
         ++seen;
         const Data in = randomBits(kDTypes[from], {kElements}, from * 20 + to);
-        const Data expected =
-            runKernel(kernelOf(baseline::kernels()), {in}, 0, kDTypes[to], false);
+        const Data expected = runKernel(kernelOf(baseline::kernels()), {in}, 0, kDTypes[to], false);
         for (const Isa isa : instructionSets())
-          ASSERT_TRUE(sameBits(expected, runKernel(kernelOf(kernelsOf(isa)), {in}, 0, kDTypes[to],
-                                                   false)))
+          ASSERT_TRUE(
+              sameBits(expected, runKernel(kernelOf(kernelsOf(isa)), {in}, 0, kDTypes[to], false)))
               << "matrix " << matrix << " from " << from << " to " << to << " isa " << int(isa);
       }
   EXPECT_GT(seen, 250);
