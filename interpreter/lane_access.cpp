@@ -4,6 +4,7 @@
 #include "interpreter/simd/lanes.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cstdlib>
@@ -17,9 +18,19 @@ constexpr size_t kMaxErrors = 16;
 
 /// Reused by every access of a thread.
 struct Scratch {
-  llvm::SmallVector<AccessRun, 0> runs;
+  std::vector<AccessRun> runs; ///< the first `runCount` are valid
+  int64_t runCount = 0;
+  std::vector<uint64_t> bits; ///< one for each lane, twice
   llvm::SmallVector<uint8_t, 0> mask;
   llvm::SmallVector<BadLane, 0> badLanes;
+
+  void reserve(int64_t lanes) {
+    const auto count = static_cast<size_t>(lanes);
+    if (runs.size() < count) {
+      runs.resize(count);
+      bits.resize(2 * ((count + 63) / 64));
+    }
+  }
 };
 
 Scratch &scratch() {
@@ -80,17 +91,44 @@ private:
   DeviceAddress lastAddress_ = 0;
 };
 
-/// The next run of lanes in [lane, end): neighbours in memory, or at least three at one stride.
-AccessRun nextRun(const LaneKernels &kernels, const DeviceAddress *addresses, int64_t lane,
-                  int64_t end, int elementBytes) {
+/// The next bit that is set in [lane, n), or n.
+int64_t nextSet(const uint64_t *bits, int64_t lane, int64_t n) {
+  int64_t word = lane / 64;
+  if (lane >= n)
+    return n;
+  uint64_t rest = bits[word] & (~uint64_t{0} << (lane % 64));
+  const int64_t words = (n + 63) / 64;
+  while (rest == 0)
+    if (++word == words)
+      return n;
+    else
+      rest = bits[word];
+  return std::min<int64_t>(n, word * 64 + llvm::countr_zero(rest));
+}
+
+int64_t nextClear(const uint64_t *bits, int64_t lane, int64_t n) {
+  int64_t word = lane / 64;
+  if (lane >= n)
+    return n;
+  uint64_t rest = ~bits[word] & (~uint64_t{0} << (lane % 64));
+  const int64_t words = (n + 63) / 64;
+  while (rest == 0)
+    if (++word == words)
+      return n;
+    else
+      rest = ~bits[word];
+  return std::min<int64_t>(n, word * 64 + llvm::countr_zero(rest));
+}
+
+/// A run of lanes that are no neighbours: at least three at one stride, else one lane alone.
+AccessRun stridedRun(const LaneKernels &kernels, const DeviceAddress *addresses, int64_t lane,
+                     int64_t end, int elementBytes) {
   const DeviceAddress *from = addresses + lane;
   const int64_t limit = end - lane;
-  if (limit == 1)
+  if (limit < 3)
     return {lane, 1, *from, elementBytes};
   const auto stride = static_cast<int64_t>(from[1] - from[0]);
-  if (stride != elementBytes &&
-      (std::abs(stride) > kMaxStride || limit < 3 ||
-       static_cast<int64_t>(from[2] - from[1]) != stride))
+  if (std::abs(stride) > kMaxStride || static_cast<int64_t>(from[2] - from[1]) != stride)
     return {lane, 1, *from, elementBytes};
   return {lane, kernels.runLength(from, limit, static_cast<uint64_t>(stride)), *from, stride};
 }
@@ -98,27 +136,36 @@ AccessRun nextRun(const LaneKernels &kernels, const DeviceAddress *addresses, in
 /// Fills the runs of the active lanes; gives up, and returns false, when they are short.
 bool collectRuns(const LaneKernels &kernels, const AccessShape &shape,
                  const DeviceAddress *addresses, const uint8_t *mask, bool wantsAll,
-                 llvm::SmallVectorImpl<AccessRun> &runs) {
-  runs.clear();
+                 Scratch &memory) {
   const int64_t n = shape.lanes;
-  int64_t lane = 0;
+  const size_t words = static_cast<size_t>((n + 63) / 64);
+  memory.reserve(n);
+  uint64_t *breaks = memory.bits.data();
+  uint64_t *active = breaks + words;
+  kernels.breakBits(addresses, n, static_cast<uint64_t>(shape.elementBytes), breaks);
+  if (mask)
+    kernels.activeBits(mask, n, active);
+  AccessRun *out = memory.runs.data();
+  int64_t count = 0, lane = 0;
   while (lane < n) {
     int64_t end = n;
     if (mask) {
-      const void *begin = std::memchr(mask + lane, 1, n - lane);
-      if (!begin)
+      lane = nextSet(active, lane, n);
+      if (lane == n)
         break;
-      lane = static_cast<const uint8_t *>(begin) - mask;
-      if (const void *stop = std::memchr(mask + lane, 0, n - lane))
-        end = static_cast<const uint8_t *>(stop) - mask;
+      end = nextClear(active, lane, n);
     }
     while (lane < end) {
-      runs.push_back(nextRun(kernels, addresses, lane, end, shape.elementBytes));
-      lane += runs.back().count;
-      if (!wantsAll && runs.size() >= 16 && static_cast<int64_t>(runs.size()) * 4 > lane)
+      const int64_t next = nextSet(breaks, lane + 1, end);
+      out[count] = next - lane > 1 || lane + 1 == end
+                       ? AccessRun{lane, next - lane, addresses[lane], shape.elementBytes}
+                       : stridedRun(kernels, addresses, lane, end, shape.elementBytes);
+      lane += out[count].count;
+      if (++count >= 16 && count * 4 > lane && !wantsAll)
         return false;
     }
   }
+  memory.runCount = count;
   return true;
 }
 
@@ -126,34 +173,47 @@ DeviceAddress lastAddress(const AccessRun &run) {
   return run.address + static_cast<uint64_t>((run.count - 1) * run.strideBytes);
 }
 
-/// Checks all runs and fills allocation, offsets and delta; returns false when one is refused.
-bool acceptRuns(Finder &finder, llvm::ArrayRef<AccessRun> runs, ResolvedLanes &lanes) {
-  bool isOne = true;
-  lanes.activeLanes = 0;
-  for (const AccessRun &run : runs) {
+/// The lowest and highest element of some runs.
+struct RunBounds {
+  DeviceAddress low = ~0ULL;
+  DeviceAddress high = 0;
+  uint64_t bits = 0;
+  int64_t lanes = 0;
+
+  void add(const AccessRun &run) {
     const DeviceAddress last = lastAddress(run);
-    const DeviceAddress low = std::min(run.address, last), high = std::max(run.address, last);
-    const uint64_t bits = run.address | (run.count > 1 ? static_cast<uint64_t>(run.strideBytes) : 0);
-    if (!finder.accepts(low, high, bits))
-      return false;
-    const Allocation *allocation = finder.find(low);
-    const int64_t minOffset = MemoryMap::offsetIn(*allocation, low);
-    const int64_t maxOffset = MemoryMap::offsetIn(*allocation, high);
-    if (&run == runs.data()) {
-      lanes.allocation = allocation;
-      lanes.delta = hostDelta(*allocation, low);
-      lanes.minOffset = minOffset;
-      lanes.maxOffset = maxOffset;
-      lanes.firstLane = run.firstLane;
-    }
-    isOne = isOne && allocation == lanes.allocation &&
-            lanes.delta == hostDelta(*allocation, low);
-    lanes.minOffset = std::min(lanes.minOffset, minOffset);
-    lanes.maxOffset = std::max(lanes.maxOffset, maxOffset);
-    lanes.activeLanes += run.count;
+    low = std::min({low, run.address, last});
+    high = std::max({high, run.address, last});
+    bits |= run.address | (run.count > 1 ? static_cast<uint64_t>(run.strideBytes) : 0);
+    lanes += run.count;
   }
+};
+
+/// Checks all runs at once, or one by one when they touch more than one allocation; fills
+/// allocation, offsets and delta. Returns false when a run is refused.
+bool acceptRuns(Finder &finder, llvm::ArrayRef<AccessRun> runs, ResolvedLanes &lanes) {
+  RunBounds all;
+  for (const AccessRun &run : runs)
+    all.add(run);
+  if (runs.empty()) { // every lane was refused
+    lanes.activeLanes = 0;
+    return true;
+  }
+  lanes.activeLanes = all.lanes;
+  lanes.firstLane = runs.front().firstLane;
+  const bool isOne = finder.accepts(all.low, all.high, all.bits);
   if (!isOne)
-    lanes.allocation = nullptr;
+    for (const AccessRun &run : runs) {
+      RunBounds bounds;
+      bounds.add(run);
+      if (!finder.accepts(bounds.low, bounds.high, bounds.bits))
+        return false;
+    }
+  const Allocation *allocation = finder.find(all.low);
+  lanes.minOffset = MemoryMap::offsetIn(*allocation, all.low);
+  lanes.maxOffset = MemoryMap::offsetIn(*allocation, all.high);
+  lanes.delta = hostDelta(*allocation, all.low);
+  lanes.allocation = isOne ? allocation : nullptr;
   return true;
 }
 
@@ -293,9 +353,9 @@ ResolvedLanes resolveLanes(ExecutionContext &context, const AccessShape &shape,
   Finder finder(context.launch->memory, shape);
   const auto resolve = [&] {
     const bool hasRuns =
-        collectRuns(kernels, shape, addresses, lanes.mask, wantsRuns, memory.runs);
+        collectRuns(kernels, shape, addresses, lanes.mask, wantsRuns, memory);
     if (hasRuns)
-      lanes.runs = memory.runs;
+      lanes.runs = llvm::ArrayRef(memory.runs.data(), memory.runCount);
     return hasRuns ? acceptRuns(finder, lanes.runs, lanes)
                    : acceptBounds(finder, kernels, shape, addresses, lanes);
   };

@@ -1,6 +1,8 @@
 // Loops over the addresses of a block access. Compiled once per instruction set.
 #include "interpreter/simd/lanes.h"
 
+#include <immintrin.h>
+
 #define BLK_VECTORIZE_LANES _Pragma("clang loop vectorize(assume_safety) interleave(enable)")
 
 namespace blockscope::BLK_ISA {
@@ -27,6 +29,72 @@ int64_t runLength(const uint64_t *addresses, int64_t n, uint64_t stride) {
   return done;
 }
 
+/// Bits for the 8 neighbours that end at from[0] .. from[7].
+inline __attribute__((always_inline)) uint64_t breaksOf8(const uint64_t *from, uint64_t stride) {
+#if BLK_ISA_AVX512
+  const __m512i expected = _mm512_add_epi64(_mm512_loadu_si512(from - 1),
+                                            _mm512_set1_epi64(static_cast<long long>(stride)));
+  return _mm512_cmpneq_epi64_mask(_mm512_loadu_si512(from), expected);
+#elif BLK_ISA_AVX2
+  uint64_t equal = 0;
+  for (int half = 0; half < 2; ++half) {
+    const uint64_t *at = from + 4 * half;
+    const __m256i before = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(at - 1));
+    const __m256i expected =
+        _mm256_add_epi64(before, _mm256_set1_epi64x(static_cast<long long>(stride)));
+    const __m256i same = _mm256_cmpeq_epi64(
+        _mm256_loadu_si256(reinterpret_cast<const __m256i *>(at)), expected);
+    equal |= static_cast<uint64_t>(_mm256_movemask_pd(_mm256_castsi256_pd(same))) << (4 * half);
+  }
+  return ~equal & 0xff;
+#else
+  uint64_t breaks = 0;
+  for (int i = 0; i < 8; ++i)
+    breaks |= static_cast<uint64_t>(from[i] != from[i - 1] + stride) << i;
+  return breaks;
+#endif
+}
+
+void breakBits(const uint64_t *addresses, int64_t n, uint64_t stride, uint64_t *bits) {
+  for (int64_t word = 0; word * 64 < n; ++word) {
+    const int64_t begin = word * 64;
+    const int64_t end = begin + 64 < n ? begin + 64 : n;
+    uint64_t breaks = 0;
+    int64_t i = begin;
+    if (begin == 0) { // the first lane has no neighbour to compare with
+      breaks = 1;
+      for (i = 1; i < 8 && i < end; ++i)
+        breaks |= static_cast<uint64_t>(addresses[i] != addresses[i - 1] + stride) << i;
+    }
+    for (; i + 8 <= end; i += 8)
+      breaks |= breaksOf8(addresses + i, stride) << (i - begin);
+    for (; i < end; ++i)
+      breaks |= static_cast<uint64_t>(addresses[i] != addresses[i - 1] + stride) << (i - begin);
+    bits[word] = breaks;
+  }
+}
+
+/// Bits for 8 mask bytes, each 0 or 1: their lowest bits, gathered by a multiplication.
+inline __attribute__((always_inline)) uint64_t activeOf8(const uint8_t *mask) {
+  uint64_t bytes;
+  __builtin_memcpy(&bytes, mask, 8);
+  return ((bytes & 0x0101010101010101ULL) * 0x0102040810204080ULL) >> 56;
+}
+
+void activeBits(const uint8_t *mask, int64_t n, uint64_t *bits) {
+  for (int64_t word = 0; word * 64 < n; ++word) {
+    const int64_t begin = word * 64;
+    const int64_t end = begin + 64 < n ? begin + 64 : n;
+    uint64_t active = 0;
+    int64_t i = begin;
+    for (; i + 8 <= end; i += 8)
+      active |= activeOf8(mask + i) << (i - begin);
+    for (; i < end; ++i)
+      active |= static_cast<uint64_t>(mask[i] & 1) << (i - begin);
+    bits[word] = active;
+  }
+}
+
 LaneBounds bounds(const uint64_t *addresses, const uint8_t *mask, int64_t n) {
   uint64_t low = ~0ULL, high = 0, bits = 0;
   if (!mask) {
@@ -49,14 +117,6 @@ LaneBounds bounds(const uint64_t *addresses, const uint8_t *mask, int64_t n) {
     active += mask[i] ? 1 : 0;
   }
   return {low, high, bits, active};
-}
-
-int64_t countActive(const uint8_t *mask, int64_t n) {
-  int64_t active = 0;
-  BLK_VECTORIZE_LANES
-  for (int64_t i = 0; i < n; ++i)
-    active += mask[i] ? 1 : 0;
-  return active;
 }
 
 template <typename T>
@@ -140,8 +200,9 @@ void addPointer(int64_t n, int64_t, void *const *results, const void *const *ope
 
 constexpr LaneKernels kTable = {
     runLength,
+    breakBits,
+    activeBits,
     bounds,
-    countActive,
     {gather<uint8_t>, gather<uint16_t>, gather<uint32_t>, gather<uint64_t>},
     {scatter<uint8_t>, scatter<uint16_t>, scatter<uint32_t>, scatter<uint64_t>},
     {loadStrided<uint8_t>, loadStrided<uint16_t>, loadStrided<uint32_t>, loadStrided<uint64_t>},

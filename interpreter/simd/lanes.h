@@ -20,8 +20,11 @@ struct LaneBounds {
 struct LaneKernels {
   /// Returns how many leading lanes have the address addresses[0] + i * stride; at least 1.
   int64_t (*runLength)(const uint64_t *addresses, int64_t n, uint64_t stride);
+  /// Sets bit i where addresses[i] is not addresses[i - 1] + stride; bit 0 is set. Fills whole words.
+  void (*breakBits)(const uint64_t *addresses, int64_t n, uint64_t stride, uint64_t *bits);
+  /// Sets bit i where mask[i] is not 0. Fills whole words.
+  void (*activeBits)(const uint8_t *mask, int64_t n, uint64_t *bits);
   LaneBounds (*bounds)(const uint64_t *addresses, const uint8_t *mask, int64_t n);
-  int64_t (*countActive)(const uint8_t *mask, int64_t n);
   /// Reads active lanes; others keep what `out` has. `first` is the first active lane.
   void (*gather[4])(const uint64_t *addresses, const uint8_t *mask, int64_t n, int64_t first,
                     uint64_t delta, void *out);
