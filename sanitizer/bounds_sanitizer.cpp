@@ -39,17 +39,20 @@ llvm::StringRef codeOf(const Access &access, BadLane::Reason reason) {
 }
 
 /// What most likely went wrong, judged from where the access fell.
-std::string boundsHint(const Access &access, const Allocation &allocation, int64_t offset) {
+///
+/// `badLanes` is how many lanes of the access fell outside, `isMasked` whether any lane was off.
+std::string boundsHint(const Access &access, const Allocation &allocation, int64_t offset,
+                       int64_t badLanes, bool isMasked) {
   constexpr int64_t kWrapMargin = int64_t{1} << 30;
   const int64_t element = offset / std::max(1, access.elementBytes);
   if (element < -kWrapMargin)
     return "the offset wrapped in int32: convert to tl.int64 before the multiplication";
   if (offset < 0)
     return "the offset is negative: does the mask also exclude what lies before the start?";
-  if (!access.mask)
+  if (!isMasked)
     return "is a mask missing?";
   const int64_t past = offset + access.elementBytes - allocation.viewEnd;
-  if (past == access.elementBytes)
+  if (past == access.elementBytes && badLanes == 1)
     return "one element too far: should the mask compare with '<' instead of '<='?";
   return "the mask lets this lane through: does it compare with this tensor's size?";
 }
@@ -98,11 +101,11 @@ void BoundsSanitizer::reportOutsideView(const Access &access) {
       "outside-view " + placeKey(access.op->location) + " " + firstAllocation->info.name;
   collector_.add(
       cause, {launch_->launchIndex, access.program, access.sequence, firstLane}, count,
-      [&] { return describeOutsideView(access, *firstAllocation, firstLane, firstOffset); });
+      [&] { return describeOutsideView(access, *firstAllocation, firstLane, firstOffset, count); });
 }
 
 Finding BoundsSanitizer::describeOutsideView(const Access &access, const Allocation &allocation,
-                                             int64_t lane, int64_t offset) const {
+                                             int64_t lane, int64_t offset, int64_t count) const {
   Finding finding = beginFinding("outside-view", *launch_);
   finding.site = describeSite(access, *launch_, lane);
   describeElement(finding, allocation, offset);
@@ -118,7 +121,7 @@ Finding BoundsSanitizer::describeOutsideView(const Access &access, const Allocat
           allocation.storageBytes)
           .str();
   finding.hint = allocation.viewIsDense
-                     ? boundsHint(access, allocation, offset)
+                     ? boundsHint(access, allocation, offset, count, access.mask != nullptr)
                      : "are the strides of this view passed and used in the right order?";
   return finding;
 }
@@ -135,21 +138,25 @@ void BoundsSanitizer::onBadLanes(const Access &access, llvm::ArrayRef<BadLane> l
     else
       ++group->second;
   }
+  // The refused lanes are off in `access.mask`; the kernel's own mask had them on.
+  const bool isMasked = access.activeLanes + int64_t(lanes.size()) < access.lanes;
   for (const auto &[bad, count] : groups)
-    reportBadLane(access, *bad, count);
+    reportBadLane(access, *bad, count, isMasked);
 }
 
-void BoundsSanitizer::reportBadLane(const Access &access, const BadLane &bad, int64_t count) {
+void BoundsSanitizer::reportBadLane(const Access &access, const BadLane &bad, int64_t count,
+                                    bool isMasked) {
   const std::string cause = (codeOf(access, bad.reason) + " " + placeKey(access.op->location) +
                              " " + (bad.allocation ? bad.allocation->info.name : ""))
                                 .str();
   collector_.add(cause, {launch_->launchIndex, access.program, access.sequence, bad.lane}, count,
-                 [&] { return describeBadLane(access, bad); });
+                 [&] { return describeBadLane(access, bad, count, isMasked); });
 }
 
-Finding BoundsSanitizer::describeBadLane(const Access &access, const BadLane &bad) const {
+Finding BoundsSanitizer::describeBadLane(const Access &access, const BadLane &bad, int64_t count,
+                                         bool isMasked) const {
   if (bad.reason == BadLane::Reason::OutOfStorage)
-    return describeOutOfStorage(access, bad);
+    return describeOutOfStorage(access, bad, count, isMasked);
   const llvm::StringRef kind = accessKindName(access.kind);
   const std::string size = bytesText(access.elementBytes);
   const TensorInfo *freed =
@@ -201,7 +208,8 @@ Finding BoundsSanitizer::describeBadLane(const Access &access, const BadLane &ba
   return finding;
 }
 
-Finding BoundsSanitizer::describeOutOfStorage(const Access &access, const BadLane &bad) const {
+Finding BoundsSanitizer::describeOutOfStorage(const Access &access, const BadLane &bad,
+                                              int64_t count, bool isMasked) const {
   const Allocation &allocation = *bad.allocation;
   const int64_t offset = MemoryMap::offsetIn(allocation, bad.address);
   Finding finding = beginFinding(outOfBoundsCode(access.kind), *launch_);
@@ -215,7 +223,7 @@ Finding BoundsSanitizer::describeOutOfStorage(const Access &access, const BadLan
                                   accessKindName(access.kind), bytesText(access.elementBytes),
                                   offset, allocation.info.name, bytesText(storageEnd))
                         .str();
-  finding.hint = boundsHint(access, allocation, offset);
+  finding.hint = boundsHint(access, allocation, offset, count, isMasked);
   return finding;
 }
 
