@@ -95,7 +95,8 @@ using CombineLanes = llvm::function_ref<void(int64_t n, void *const *out, const 
 /// Lives in interpreter/ops/reduce.cpp; both modes call it.
 void reduceBlocks(llvm::ArrayRef<Type> operandTypes, int axis, void *const *results,
                   const void *const *operands, CombineLanes combine);
-/// Scans `operands` over `axis`, inclusive, left to right or right to left.
+/// Scans `operands` over `axis`, inclusive, left to right or right to left, in steps over the whole
+/// block: y[i] = combine(y[i - d], y[i]) for d = 1, 2, 4, ... (`lhs` is what the scan met first).
 /// Lives in interpreter/ops/scan.cpp; both modes call it.
 void scanBlocks(llvm::ArrayRef<Type> operandTypes, int axis, bool reverse, void *const *results,
                 const void *const *operands, CombineLanes combine);

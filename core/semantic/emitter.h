@@ -53,7 +53,8 @@ public:
   /// tl.reduce over `axis`: x[i] with x[i + n/2], then n/4, until one is left. Result types have
   /// the axis removed (scalar when none is left). All operands have one shape.
   virtual ValueList reduce(llvm::ArrayRef<Value> operands, int axis, CombineFunction combine) = 0;
-  /// tl.scan over `axis`: inclusive, left to right (right to left when `reverse`).
+  /// tl.scan over `axis`: inclusive, left to right (right to left when `reverse`), in steps:
+  /// y[i] = combine(y[i - d], y[i]) for d = 1, 2, 4, ...
   virtual ValueList scan(llvm::ArrayRef<Value> operands, int axis, bool reverse,
                          CombineFunction combine) = 0;
 };
