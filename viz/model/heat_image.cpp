@@ -137,7 +137,8 @@ double HeatScale::count(float position) const {
 
 std::vector<Rgba> renderHeat(const TraceModel &model, const HeatRequest &request) {
   const auto width = static_cast<size_t>(request.width);
-  std::vector<Rgba> pixels(width * static_cast<size_t>(request.height), 0);
+  std::vector<Rgba> pixels(width * static_cast<size_t>(request.height),
+                           kPlotBackground);
   const Plane &plane = model.plane(request.argument, request.slice);
   const HeatMap &heat = model.heat(request.argument);
   const AxisMap xs(request.region.left, request.region.right, request.width, plane.columns());

@@ -43,7 +43,8 @@ private:
 /// Draws the region. Cells smaller than a pixel show the greatest count under the pixel; a place
 /// outside the tensor is at least three pixels wide.
 ///
-/// Shapes: the result has `height` rows of `width` pixels; what is no cell is transparent.
+/// Shapes: the result has `height` rows of `width` pixels; what is no cell has the colour of the
+///         background.
 std::vector<Rgba> renderHeat(const TraceModel &model, const HeatRequest &request);
 
 } // namespace blockscope

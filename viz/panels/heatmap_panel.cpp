@@ -218,8 +218,8 @@ void drawPlot(const TraceModel &model, Selection &selection, PlotArea area) {
     selection.region = fitRegion(outside.content, area.size.x, area.size.y);
   area.region = selection.region;
   ImDrawList *draw = ImGui::GetWindowDrawList();
-  draw->AddRectFilled(area.at, area.end(), kPlotBackground);
   if (plane.rows() == 0) {
+    draw->AddRectFilled(area.at, area.end(), kPlotBackground);
     ImGui::SetCursorScreenPos(area.at);
     drawEmpty("this tensor has no elements");
     return;

@@ -1,6 +1,8 @@
 // Style and fonts.
 #include "viz/panels/theme.h"
 
+#include <GL/gl.h>
+
 #include <array>
 #include <cstring>
 #include <string>
@@ -14,7 +16,9 @@ constexpr std::array<ImWchar, 15> kGlyphs = {0x20,   0x17f,  0x370,  0x4ff,  0x2
                                              0x205e, 0x2070, 0x20ac, 0x2190, 0x23ff,
                                              0x2500, 0x27bf, 0};
 
-void addFont(const char *file, float size) {
+constexpr std::array<ImWchar, 7> kHeadingGlyphs = {0x20, 0x17f, 0x370, 0x3ff, 0x2010, 0x2030, 0};
+
+void addFont(const char *file, float size, const ImWchar *glyphs) {
   ImFontConfig config;
   config.OversampleH = 2;
   config.OversampleV = 1;
@@ -24,7 +28,7 @@ void addFont(const char *file, float size) {
                              "/usr/share/fonts/dejavu-sans-fonts/", "/usr/share/fonts/dejavu/"}) {
     const std::string path = std::string(folder) + file;
     if (access(path.c_str(), R_OK) == 0 &&
-        io.Fonts->AddFontFromFileTTF(path.c_str(), size, &config, kGlyphs.data()) != nullptr)
+        io.Fonts->AddFontFromFileTTF(path.c_str(), size, &config, glyphs) != nullptr)
       return;
   }
   ImFontConfig builtIn;
@@ -37,10 +41,10 @@ ImVec4 color(ImU32 value) { return ImGui::ColorConvertU32ToFloat4(value); }
 } // namespace
 
 void apply() {
-  addFont("DejaVuSans.ttf", 15);
-  addFont("DejaVuSans-Bold.ttf", 14);
-  addFont("DejaVuSansMono.ttf", 13);
-  addFont("DejaVuSans-Bold.ttf", 20);
+  addFont("DejaVuSans.ttf", 15, kGlyphs.data());
+  addFont("DejaVuSans-Bold.ttf", 14, kHeadingGlyphs.data());
+  addFont("DejaVuSansMono.ttf", 13, kGlyphs.data());
+  addFont("DejaVuSans-Bold.ttf", 20, kHeadingGlyphs.data());
   ImGui::StyleColorsDark();
   ImGuiStyle &style = ImGui::GetStyle();
   style.WindowPadding = {10, 8};
@@ -73,6 +77,12 @@ void apply() {
   colors[ImGuiCol_ScrollbarBg] = color(IM_COL32(0, 0, 0, 0));
   colors[ImGuiCol_ScrollbarGrab] = color(IM_COL32(62, 69, 84, 255));
   colors[ImGuiCol_Separator] = color(kBorder);
+}
+
+void clearFrame() {
+  const ImVec4 window = color(kWindow);
+  glClearColor(window.x, window.y, window.z, 1);
+  glClear(GL_COLOR_BUFFER_BIT);
 }
 
 ImFont *regularFont() { return ImGui::GetIO().Fonts->Fonts[0]; }

@@ -29,6 +29,9 @@ ImFont *boldFont();
 ImFont *monoFont();
 ImFont *titleFont();
 
+/// Clears the current OpenGL frame buffer to the colour of the window.
+void clearFrame();
+
 /// Colour of "error", "warning" or "note".
 ImU32 severityColor(const char *severity);
 

@@ -44,6 +44,7 @@ void drawViewer(const TraceModel &model, Selection &selection) {
   ImGui::SetNextWindowSize(screen);
   ImGui::Begin("##viewer", nullptr,
                ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
+                   ImGuiWindowFlags_NoBackground | // the frame is cleared to its colour
                    ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus |
                    ImGuiWindowFlags_NoNav | ImGuiWindowFlags_NoScrollWithMouse);
   const float left = std::clamp(screen.x * 0.18F, 200.0F, 330.0F);

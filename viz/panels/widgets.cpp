@@ -3,9 +3,12 @@
 
 #include "viz/panels/theme.h"
 
+#include <GL/gl.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 
 namespace blockscope {
@@ -20,6 +23,29 @@ size_t characterBoundary(const std::string &text, size_t bytes) {
   return bytes;
 }
 
+/// Clears a rectangle to the colour of panels: many times faster than drawing it, on a CPU.
+void clearPanel(const ImDrawList * /*list*/, const ImDrawCmd *command) {
+  const auto packed = reinterpret_cast<uintptr_t>(command->UserCallbackData);
+  const auto part = [packed](int index) { return static_cast<int>(packed >> (16 * index) & 0xffffU); };
+  const ImDrawData *data = ImGui::GetDrawData();
+  const float scaleX = data->FramebufferScale.x;
+  const float scaleY = data->FramebufferScale.y;
+  const ImVec4 color = ImGui::ColorConvertU32ToFloat4(theme::kPanel);
+  glScissor(static_cast<int>(part(0) * scaleX),
+            static_cast<int>((data->DisplaySize.y - part(3)) * scaleY),
+            static_cast<int>((part(2) - part(0)) * scaleX),
+            static_cast<int>((part(3) - part(1)) * scaleY));
+  glClearColor(color.x, color.y, color.z, 1);
+  glClear(GL_COLOR_BUFFER_BIT);
+}
+
+void addClearPanel(ImDrawList *draw, ImVec2 at, ImVec2 end) {
+  uintptr_t packed = 0;
+  for (const float value : {end.y, end.x, at.y, at.x})
+    packed = packed << 16U | static_cast<uintptr_t>(std::clamp(value, 0.0F, 65535.0F));
+  draw->AddCallback(clearPanel, reinterpret_cast<void *>(packed));
+}
+
 } // namespace
 
 PanelFrame::PanelFrame(PanelKind kind, Selection &selection, const std::string &summary,
@@ -29,7 +55,8 @@ PanelFrame::PanelFrame(PanelKind kind, Selection &selection, const std::string &
   const ImVec2 end = {at.x + size.x, at.y + size.y};
   ImDrawList *draw = ImGui::GetWindowDrawList();
   const bool hasFocus = selection.focus == kind;
-  draw->AddRectFilled(at, end, theme::kPanel, 6);
+  addClearPanel(draw, {at.x, at.y + 8}, {end.x, end.y - 8});
+  draw->AddRectFilled({at.x, end.y - 8}, end, theme::kPanel, 6, ImDrawFlags_RoundCornersBottom);
   draw->AddRectFilled(at, {end.x, at.y + kTitleHeight}, theme::kPanelTitle, 6,
                       ImDrawFlags_RoundCornersTop);
   draw->AddRect(at, end, hasFocus ? theme::kAccent : theme::kBorder, 6, 0, 1);

@@ -134,8 +134,7 @@ void Offscreen::frame(const std::function<void()> &draw) {
   ImGui::Render();
   glBindFramebuffer(GL_FRAMEBUFFER, impl_->framebuffer);
   glViewport(0, 0, impl_->width, impl_->height);
-  glClearColor(0, 0, 0, 1);
-  glClear(GL_COLOR_BUFFER_BIT);
+  theme::clearFrame();
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
   glFinish();
 }

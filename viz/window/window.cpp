@@ -62,7 +62,7 @@ void loop(GLFWwindow *window, Session &session) {
     int height = 0;
     glfwGetFramebufferSize(window, &width, &height);
     glViewport(0, 0, width, height);
-    glClear(GL_COLOR_BUFFER_BIT);
+    theme::clearFrame();
     ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
     if (session.selection().wish != Wish::None) {
       awake = 3;

@@ -1,0 +1,313 @@
+// Laws of the trace model: counts, planes, footprints, stories, choices.
+#include "tests/unit/trace/sample_traces.h"
+#include "viz/model/commands.h"
+#include "viz/model/csv.h"
+#include "viz/model/selection.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <unistd.h>
+
+namespace blockscope {
+namespace {
+
+std::string temporaryPath(const std::string &name) {
+  return (std::filesystem::path(::testing::TempDir()) /
+          (std::to_string(::getpid()) + "-" + name)).string();
+}
+
+std::unique_ptr<TraceModel> open(const std::string &path, size_t launch = 0) {
+  std::string error;
+  auto model = TraceModel::open(path, launch, error);
+  EXPECT_TRUE(model) << error;
+  return model;
+}
+
+std::unique_ptr<TraceModel> brokenModel() {
+  const std::string path = temporaryPath("broken.h5");
+  EXPECT_TRUE(writeBrokenTrace(path));
+  return open(path);
+}
+
+TraceArgument tensor(std::vector<int64_t> shape, std::vector<int64_t> strides) {
+  TraceArgument argument;
+  argument.name = "x";
+  argument.shape = std::move(shape);
+  argument.strides = std::move(strides);
+  argument.elementBytes = 4;
+  return argument;
+}
+
+TEST(TensorLayoutTest, EveryElementHasItsSlotAndIndex) {
+  for (const TraceArgument &argument :
+       {tensor({3, 4}, {4, 1}), tensor({3, 4}, {1, 3}), tensor({3, 4}, {-7, 1}),
+        tensor({2, 1, 5}, {16, 3, 2}), tensor({6}, {-1}), tensor({}, {})}) {
+    const TensorLayout layout(argument);
+    std::vector<int64_t> index(argument.shape.size(), 0);
+    for (bool more = true; more;) {
+      int64_t element = 0;
+      for (size_t dim = 0; dim < index.size(); ++dim)
+        element += index[dim] * argument.strides[dim];
+      const int64_t slot = layout.slotOf(element * 4);
+      EXPECT_TRUE(layout.isElement(slot));
+      EXPECT_EQ(layout.indexOf(slot), index);
+      EXPECT_EQ(layout.offsetBytesOf(slot), element * 4);
+      more = false;
+      for (size_t dim = index.size(); dim-- > 0 && !more;) {
+        more = ++index[dim] < argument.shape[dim];
+        if (!more)
+          index[dim] = 0;
+      }
+    }
+  }
+}
+
+TEST(TensorLayoutTest, GapsOfAStridedViewAreNoElements) {
+  const TensorLayout layout(tensor({8, 5}, {16, 1}));
+  EXPECT_FALSE(layout.isDense());
+  EXPECT_TRUE(layout.isElement(16 * 3 + 4));
+  EXPECT_FALSE(layout.isElement(16 * 3 + 5));
+  EXPECT_FALSE(layout.isElement(-1));
+}
+
+TEST(PlaneTest, CellsAndSlotsAreInverse) {
+  for (const TraceArgument &argument :
+       {tensor({100}, {1}), tensor({100}, {3}), tensor({5, 7}, {7, 1}), tensor({5, 7}, {1, 5}),
+        tensor({2, 3, 4}, {12, 4, 1}), tensor({2, 2, 3, 4}, {24, 12, 4, 1})}) {
+    const TensorLayout layout(argument);
+    for (int64_t slice = -1; slice < 2; ++slice) {
+      const Plane plane(layout, slice);
+      for (int64_t row = 0; row < plane.rows(); ++row)
+        for (int64_t column = 0; column < plane.columnsOf(row); ++column) {
+          const Cell cell{row, column};
+          ASSERT_TRUE(layout.isElement(plane.slotOf(cell)));
+          EXPECT_EQ(plane.cellOf(plane.slotOf(cell)), cell);
+        }
+    }
+  }
+}
+
+TEST(PlaneTest, PlacesPastTheEndAreBelowAndBesideTheTensor) {
+  const TensorLayout dense(tensor({5, 7}, {7, 1}));
+  EXPECT_EQ(Plane(dense, -1).cellOf(35), (Cell{5, 0}));
+  EXPECT_EQ(Plane(dense, -1).cellOf(-1), (Cell{-1, 6}));
+  const TensorLayout view(tensor({8, 5}, {16, 1}));
+  EXPECT_EQ(Plane(view, -1).cellOf(16 * 2 + 6), (Cell{2, 6}));
+  const TensorLayout vector(tensor({13}, {1}));
+  EXPECT_EQ(Plane(vector, -1).cellOf(13), (Cell{1, 0}));
+}
+
+TEST(TraceModelTest, CountsEveryElementOfAVectorAdd) {
+  const std::string path = temporaryPath("add.h5");
+  ASSERT_TRUE(writeVectorAddTrace(path, 5000, 1024));
+  const auto model = open(path);
+  EXPECT_EQ(model->total().loads, 10000U);
+  EXPECT_EQ(model->total().stores, 5000U);
+  EXPECT_EQ(model->total().outside, 0U);
+  EXPECT_EQ(model->total().masked, 3U * 120);
+  EXPECT_EQ(model->lineCounts(0, 12).loads, 5000U);
+  EXPECT_EQ(model->programCounts()[4].accesses, 3U * 904);
+  for (int64_t slot = 0; slot < 5000; ++slot) {
+    ASSERT_EQ(model->heat(0).value(slot, HeatMode::Reads), 1U);
+    ASSERT_EQ(model->heat(2).value(slot, HeatMode::Writes), 1U);
+  }
+  EXPECT_EQ(model->heat(2).maximum(HeatMode::Reads), 0U);
+}
+
+TEST(TraceModelTest, TilesOfAMatmulAreReadOncePerTileOfTheOther) {
+  const std::string path = temporaryPath("matmul.h5");
+  ASSERT_TRUE(writeMatmulTrace(path, 128));
+  const auto model = open(path);
+  for (int64_t slot = 0; slot < 128 * 128; ++slot) {
+    ASSERT_EQ(model->heat(0).value(slot, HeatMode::Both), 4U);
+    ASSERT_EQ(model->heat(2).value(slot, HeatMode::Both), 1U);
+  }
+  const HeatMap &footprint = model->footprint(0, {1 + 4 * 2, -1});
+  EXPECT_EQ(footprint.value(32 * 128, HeatMode::Both), 1U); // rows 32 to 63
+  EXPECT_EQ(footprint.value(31 * 128, HeatMode::Both), 0U);
+}
+
+TEST(TraceModelTest, AccessesOutsideAreCountedAndPlaced) {
+  const auto model = brokenModel();
+  EXPECT_EQ(model->total().outside, 29U);
+  EXPECT_EQ(model->heat(0).outsideAccesses(), 28U);
+  EXPECT_EQ(model->programCounts()[12].outside, 28U);
+  EXPECT_EQ(model->programCounts()[0].outside, 1U);
+  const OutsideCells &outside = model->outsideCells(0, -1);
+  ASSERT_EQ(outside.cells.size(), 28U);
+  EXPECT_EQ(outside.cells[0].cell, (Cell{13, 0}));
+  EXPECT_EQ(outside.content.bottom, 14);
+  EXPECT_EQ(model->outsideCells(1, -1).cells[0].cell, (Cell{-1, 12}));
+}
+
+TEST(TraceModelTest, AViewOfAWiderBufferShowsTheColumnsBeside) {
+  const std::string path = temporaryPath("views.h5");
+  ASSERT_TRUE(writeViewsTrace(path));
+  const auto model = open(path, 1);
+  EXPECT_EQ(model->launchCount(), 2U);
+  EXPECT_EQ(model->total().outside, 16U);
+  EXPECT_EQ(model->heat(0).value(16 * 7 + 4, HeatMode::Writes), 1U);
+  EXPECT_EQ(model->outsideCells(0, -1).content.right, 7);
+}
+
+TEST(TraceModelTest, TheStoryOfAnElementNamesProgramsAndOps) {
+  const auto model = brokenModel();
+  const ElementStory &story = model->storyOf(0, 105); // row 1, column 5: rows 0 and 1 read it
+  EXPECT_EQ(story.counts.loads, 2U);
+  EXPECT_EQ(story.programs, (std::vector<uint32_t>{0, 1}));
+  ASSERT_EQ(story.ops.size(), 1U);
+  EXPECT_EQ(story.ops[0].first, 0);
+  EXPECT_EQ(model->storyOf(0, 1300).programs, (std::vector<uint32_t>{12}));
+}
+
+TEST(TraceModelTest, StoriesAgreeWithHeatMaps) {
+  const std::string path = temporaryPath("gather.h5");
+  ASSERT_TRUE(writeGatherTrace(path, 200'000));
+  const auto model = open(path);
+  for (int64_t slot = 0; slot < 1'000'000; slot += 99'991)
+    EXPECT_EQ(model->storyOf(0, slot).counts.loads, model->heat(0).value(slot, HeatMode::Reads));
+}
+
+TEST(TraceModelTest, MissingLaunchesAndEmptyFilesAreErrors) {
+  const std::string path = temporaryPath("launches.h5");
+  ASSERT_TRUE(writeBrokenTrace(path));
+  std::string error;
+  EXPECT_FALSE(TraceModel::open(path, 3, error));
+  EXPECT_NE(error.find("has no launch 3; it holds 1"), std::string::npos) << error;
+}
+
+TEST(SelectionTest, AFindingBringsItsProgramOpLineAndTensor) {
+  const auto model = brokenModel();
+  Selection selection = firstSelection(*model);
+  EXPECT_EQ(selection.tensor, 0);
+  selectFinding(*model, selection, 1);
+  EXPECT_EQ(selection.tensor, 1);
+  EXPECT_EQ(selection.program, 0);
+  EXPECT_EQ(selection.op, 1);
+  EXPECT_EQ(selection.line, 12);
+  selectLine(*model, selection, 0, 10);
+  EXPECT_EQ(selection.op, 0);
+  EXPECT_EQ(selection.tensor, 0);
+  clearSelection(selection);
+  EXPECT_TRUE(selection.filter().isAny());
+}
+
+TEST(CommandsTest, EveryCommandHasAKeyAndRunsInEveryPanel) {
+  const auto model = brokenModel();
+  ASSERT_FALSE(keyBindings().empty());
+  std::vector<bool> bound(static_cast<size_t>(Command::Quit) + 1, false);
+  for (int panel = 0; panel < kPanelCount; ++panel)
+    for (const KeyBinding &binding : keyBindings()) {
+      bound[static_cast<size_t>(binding.command)] = true;
+      Selection selection = firstSelection(*model);
+      selection.focus = static_cast<PanelKind>(panel);
+      for (int times = 0; times < 3; ++times)
+        apply(binding.command, *model, selection);
+      EXPECT_LT(selection.program, 13);
+      EXPECT_LT(selection.op, 2);
+    }
+  for (size_t command = 0; command < bound.size(); ++command)
+    EXPECT_TRUE(bound[command]) << "command " << command << " has no key";
+}
+
+TEST(CommandsTest, ArrowsMoveInThePanelWithTheFocus) {
+  const auto model = brokenModel();
+  Selection selection = firstSelection(*model);
+  selection.region = fitRegion(model->outsideCells(0, -1).content, 800, 600);
+  apply(Command::Right, *model, selection);
+  apply(Command::Down, *model, selection);
+  EXPECT_EQ(selection.cell, (Cell{1, 0}));
+  apply(Command::FocusPrograms, *model, selection);
+  apply(Command::Right, *model, selection);
+  apply(Command::Right, *model, selection);
+  EXPECT_EQ(selection.program, 1);
+  apply(Command::FocusOps, *model, selection);
+  apply(Command::Down, *model, selection);
+  apply(Command::Down, *model, selection);
+  EXPECT_EQ(selection.op, 1);
+  apply(Command::FocusFindings, *model, selection);
+  apply(Command::Down, *model, selection);
+  EXPECT_EQ(selection.finding, 0);
+  apply(Command::FocusSource, *model, selection);
+  apply(Command::Up, *model, selection);
+  EXPECT_EQ(selection.line, 9);
+}
+
+TEST(HeatImageTest, PixelsShowTheCountsOfTheirCells) {
+  const auto model = brokenModel();
+  Selection selection = firstSelection(*model);
+  selection.region = {0, 0, 100, 14}; // two pixels per column, ten per row
+  const auto pixels = renderHeat(*model, selection.heatRequest(200, 140));
+  const HeatScale scale(2, false);
+  const auto at = [&](int row, int column) { return pixels[(row * 10 + 5) * 200 + column * 2]; };
+  EXPECT_EQ(at(0, 50), scale.color(1));
+  EXPECT_EQ(at(1, 5), scale.color(2));
+  EXPECT_EQ(at(13, 5), kOutsideColor);
+  EXPECT_EQ(at(13, 50), kPlotBackground);
+  selection.program = 1;
+  const auto lit = renderHeat(*model, selection.heatRequest(200, 140));
+  EXPECT_EQ(lit[15 * 200 + 10], scale.color(2));
+  EXPECT_EQ(lit[55 * 200 + 10], dimmed(scale.color(2)));
+}
+
+TEST(HeatImageTest, ASmallPictureShowsTheGreatestCountUnderAPixel) {
+  const std::string path = temporaryPath("pool.h5");
+  ASSERT_TRUE(writeGatherTrace(path, 300'000));
+  const auto model = open(path);
+  Selection selection = firstSelection(*model);
+  selection.region = {0, 0, 1000, 1000};
+  const HeatScale scale(model->heat(0).maximum(HeatMode::Both), false);
+  const auto pixels = renderHeat(*model, selection.heatRequest(125, 125));
+  for (const int pixel : {0, 17, 124}) {
+    uint32_t most = 0;
+    for (int64_t row = 0; row < 8; ++row)
+      for (int64_t column = 0; column < 8; ++column)
+        most = std::max(most, model->heat(0).value((pixel * 8 + row) * 1000 + pixel * 8 + column,
+                                                   HeatMode::Both));
+    EXPECT_EQ(pixels[pixel * 125 + pixel], scale.color(most));
+  }
+}
+
+TEST(ColorMapTest, LightnessRisesEvenly) {
+  constexpr int kSteps = 64;
+  const float whole = perceivedLightness(heatColor(1)) - perceivedLightness(heatColor(0));
+  EXPECT_GT(whole, 0.5F);
+  for (int step = 0; step < kSteps; ++step) {
+    const float rise = perceivedLightness(heatColor(static_cast<float>(step + 1) / kSteps)) -
+                       perceivedLightness(heatColor(static_cast<float>(step) / kSteps));
+    EXPECT_GT(rise, 0) << step;
+    EXPECT_LT(rise, 2.2F * whole / kSteps) << step;
+  }
+}
+
+TEST(HeatViewTest, ZoomKeepsThePointAndPanKeepsTheTensorInSight) {
+  const Region content = {0, 0, 100, 100};
+  const Region fit = fitRegion(content, 800, 800);
+  const Region near = zoomed(fit, 4, 25, 25, content);
+  EXPECT_NEAR((25 - near.left) / near.width(), (25 - fit.left) / fit.width(), 1e-9);
+  const Region far = moved(near, 1e9, -1e9, content);
+  EXPECT_LT(far.left, 100);
+  EXPECT_GT(far.bottom, 0);
+}
+
+TEST(CsvTest, TablesHoldTheCounts) {
+  const auto model = brokenModel();
+  Selection selection = firstSelection(*model);
+  const std::string elements = csvOf(*model, selection, PanelKind::Heatmap);
+  EXPECT_TRUE(elements.starts_with("index0,index1,byte_offset,loads,stores,atomics,inside\n"
+                                   "0,0,0,1,0,0,1\n"));
+  EXPECT_NE(elements.find("\n13,27,5308,1,0,0,0\n"), std::string::npos);
+  EXPECT_NE(csvOf(*model, selection, PanelKind::Ops).find("tl.load,row_sum.py,10,9,x,1664,0,0,28"),
+            std::string::npos);
+  EXPECT_NE(csvOf(*model, selection, PanelKind::Findings).find("28,\"load of 4 bytes"),
+            std::string::npos)
+      << csvOf(*model, selection, PanelKind::Findings);
+  EXPECT_NE(csvOf(*model, selection, PanelKind::Programs).find("\n12,12,0,0,129,28\n"),
+            std::string::npos);
+  EXPECT_NE(csvOf(*model, selection, PanelKind::Source).find("row_sum.py,12,0,13,0,1,1\n"),
+            std::string::npos);
+}
+
+} // namespace
+} // namespace blockscope

@@ -1,0 +1,313 @@
+// Draws every panel off-screen and looks at the pixels.
+#include "tests/unit/trace/sample_traces.h"
+#include "viz/panels/heatmap_axes.h"
+#include "viz/panels/pictures.h"
+#include "viz/panels/theme.h"
+#include "viz/panels/viewer.h"
+#include "viz/panels/widgets.h"
+#include "viz/window/offscreen.h"
+#include "viz/window/png_file.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <unistd.h>
+
+namespace blockscope {
+namespace {
+
+/// Pixels of a screen, with what one asks about them.
+struct Picture {
+  std::vector<Rgba> pixels;
+  int width;
+  int height;
+  Rgba at(int x, int y) const { return pixels[static_cast<size_t>(y) * width + x]; }
+  size_t count(Rgba color) const {
+    return static_cast<size_t>(std::count(pixels.begin(), pixels.end(), color));
+  }
+  /// Pixels of a rectangle that differ from the colour of its corner: 0 when it is empty.
+  int inked(int x0, int y0, int x1, int y1) const {
+    int ink = 0;
+    for (int y = y0; y < y1; ++y)
+      for (int x = x0; x < x1; ++x)
+        ink += at(x, y) != at(x0, y0) ? 1 : 0;
+    return ink;
+  }
+};
+
+class PanelsTest : public ::testing::Test {
+protected:
+  void open(bool (*writer)(const std::string &), size_t launch = 0, int width = 1600,
+            int height = 1000) {
+    const std::string path = (std::filesystem::path(::testing::TempDir()) /
+                              (std::to_string(::getpid()) + "-panels.h5")).string();
+    ASSERT_TRUE(writer(path));
+    std::string error;
+    model = TraceModel::open(path, launch, error);
+    ASSERT_TRUE(model) << error;
+    selection = firstSelection(*model);
+    screen = Offscreen::create(width, height, error);
+    ASSERT_TRUE(screen) << error;
+  }
+
+  Picture draw(int frames = 3) {
+    for (int frame = 0; frame < frames; ++frame)
+      screen->frame([&] { drawViewer(*model, selection); });
+    Picture picture{screen->pixels(), screen->width(), screen->height()};
+    if (const char *folder = std::getenv("BLK_TEST_PICTURES")) {
+      std::string error;
+      const auto *test = ::testing::UnitTest::GetInstance()->current_test_info();
+      writePng(std::string(folder) + "/" + test->name() + std::to_string(picturesSaved++) + ".png",
+               picture.pixels, picture.width, picture.height, error);
+    }
+    return picture;
+  }
+
+  void press(ImGuiKey_ key, bool shift = false) {
+    ImGuiIO &io = ImGui::GetIO();
+    io.KeyShift = shift;
+    io.KeysDown[key] = true;
+    draw(1);
+    io.KeysDown[key] = false;
+    io.KeyShift = false;
+    draw(1);
+  }
+  void type(char character) {
+    ImGui::GetIO().AddInputCharacter(static_cast<unsigned>(character));
+    draw(1);
+  }
+
+  /// Middle of a cell on the screen. The plot lies where the pixels of its border are found.
+  std::pair<int, int> placeOf(const Picture &picture, int64_t row, int64_t column) const {
+    const double cellWidth = selection.plotWidth / selection.region.width();
+    const double cellHeight = selection.plotHeight / selection.region.height();
+    const auto [left, top] = plotCorner(picture);
+    return {left + static_cast<int>((column + 0.5 - selection.region.left) * cellWidth),
+            top + static_cast<int>((row + 0.5 - selection.region.top) * cellHeight)};
+  }
+  /// Upper left corner of the plot: the first pixel of its background.
+  static std::pair<int, int> plotCorner(const Picture &picture) {
+    for (int y = 120; y < picture.height; ++y)
+      for (int x = 1; x + 40 < picture.width; ++x) {
+        bool all = true;
+        for (int along = 0; along < 24 && all; ++along)
+          all = picture.at(x + along, y) == kPlotBackground &&
+                picture.at(x, y + along / 4) == kPlotBackground &&
+                picture.at(x - 1, y + along / 4) == theme::kPanel;
+        if (all)
+          return {x, y};
+      }
+    ADD_FAILURE() << "no heat map in the picture";
+    return {0, 0};
+  }
+
+  void TearDown() override {
+    selection.pictures.reset(); // before the context goes
+    screen.reset();
+  }
+
+  std::unique_ptr<TraceModel> model;
+  Selection selection;
+  std::unique_ptr<Offscreen> screen;
+  int picturesSaved = 0;
+};
+
+TEST_F(PanelsTest, TheHeatMapShowsCountsBorderAndWhatIsOutside) {
+  open(writeBrokenTrace);
+  const Picture picture = draw();
+  const HeatScale scale(2, false);
+  const auto colorAt = [&](int64_t row, int64_t column) {
+    const auto [x, y] = placeOf(picture, row, column);
+    return picture.at(x, y);
+  };
+  EXPECT_EQ(colorAt(0, 50), scale.color(1));
+  EXPECT_EQ(colorAt(1, 5), scale.color(2));
+  EXPECT_EQ(colorAt(12, 80), scale.color(1));
+  EXPECT_EQ(colorAt(13, 5), kOutsideColor);
+  EXPECT_EQ(colorAt(13, 27), kOutsideColor);
+  EXPECT_EQ(colorAt(13, 29), kPlotBackground);
+  // The border runs between the last row and what is outside.
+  const auto [x, last] = placeOf(picture, 12, 5);
+  const auto [sameX, below] = placeOf(picture, 13, 5);
+  int bright = 0;
+  for (int y = last; y < below; ++y)
+    bright += (picture.at(x, y) & 0xffffffU) >= 0xd0d0d0U ? 1 : 0;
+  EXPECT_EQ(x, sameX);
+  EXPECT_GE(bright, 1);
+  EXPECT_LE(bright, 4);
+}
+
+TEST_F(PanelsTest, EveryPanelDrawsSomething) {
+  open(writeBrokenTrace);
+  selectFinding(*model, selection, 0);
+  const Picture picture = draw();
+  EXPECT_GT(picture.inked(12, 10, 300, 56), 500);     // kernel and parameters
+  EXPECT_GT(picture.inked(20, 100, 280, 300), 2000);  // programs
+  EXPECT_GT(picture.inked(20, 530, 280, 640), 1000);  // ops
+  EXPECT_GT(picture.inked(1050, 120, 1560, 450), 3000); // source
+  EXPECT_GT(picture.inked(1050, 670, 1560, 900), 2000); // findings
+  EXPECT_GT(picture.inked(12, 975, 600, 995), 200);   // status
+  EXPECT_GT(picture.count(theme::kChosen), 10'000U);  // op, line and finding are marked
+  EXPECT_GT(picture.count(theme::kError), 300U);
+}
+
+TEST_F(PanelsTest, AChosenProgramIsLitAndTheRestDims) {
+  open(writeBrokenTrace);
+  selectProgram(*model, selection, 4);
+  const Picture picture = draw();
+  const HeatScale scale(2, false);
+  const auto [x, y] = placeOf(picture, 4, 60);
+  EXPECT_EQ(picture.at(x, y), scale.color(1));
+  const auto [otherX, otherY] = placeOf(picture, 7, 60);
+  EXPECT_EQ(picture.at(otherX, otherY), dimmed(scale.color(1)));
+}
+
+TEST_F(PanelsTest, KeysDoWhatTheHelpSays) {
+  open(writeBrokenTrace);
+  draw(2);
+  type('t');
+  EXPECT_EQ(selection.tensor, 1);
+  type('m');
+  EXPECT_EQ(selection.mode, HeatMode::Reads);
+  type('l');
+  EXPECT_TRUE(selection.logScale);
+  type(']');
+  type(']');
+  EXPECT_EQ(selection.program, 1);
+  type('n');
+  EXPECT_EQ(selection.finding, 0);
+  EXPECT_EQ(selection.program, 12);
+  press(ImGuiKey_Escape);
+  EXPECT_EQ(selection.program, -1);
+  type('1');
+  press(ImGuiKey_RightArrow);
+  press(ImGuiKey_RightArrow);
+  EXPECT_EQ(selection.cell, (Cell{0, 1}));
+  type('+');
+  EXPECT_FALSE(selection.isFitted);
+  press(ImGuiKey_LeftArrow, /*shift=*/true);
+  type('0');
+  EXPECT_TRUE(selection.isFitted);
+  press(ImGuiKey_Tab);
+  EXPECT_EQ(selection.focus, PanelKind::Programs);
+  press(ImGuiKey_Tab, /*shift=*/true);
+  EXPECT_EQ(selection.focus, PanelKind::Heatmap);
+  type('s');
+  EXPECT_EQ(selection.wish, Wish::SavePng);
+  type('q');
+  EXPECT_EQ(selection.wish, Wish::Quit);
+}
+
+TEST_F(PanelsTest, TheHelpOverlayCoversThePanels) {
+  open(writeBrokenTrace);
+  const Picture before = draw();
+  type('?');
+  EXPECT_TRUE(selection.showsHelp);
+  const Picture help = draw();
+  EXPECT_LT(help.count(theme::kPanel), before.count(theme::kPanel) / 10);
+  EXPECT_GT(help.inked(560, 200, 1050, 800), 8000);
+  press(ImGuiKey_Escape);
+  EXPECT_FALSE(selection.showsHelp);
+}
+
+TEST_F(PanelsTest, HoveringAndClickingACellTellItsStory) {
+  open(writeBrokenTrace);
+  const Picture before = draw();
+  const auto [x, y] = placeOf(before, 13, 5);
+  ImGuiIO &io = ImGui::GetIO();
+  io.MousePos = {static_cast<float>(x), static_cast<float>(y)};
+  const Picture hover = draw();
+  EXPECT_GT(hover.inked(x + 20, y + 4, x + 280, y + 60), 300); // the tooltip
+  io.MouseDown[0] = true;
+  draw(1);
+  io.MouseDown[0] = false;
+  draw(1);
+  EXPECT_EQ(selection.cell, (Cell{13, 5}));
+}
+
+TEST_F(PanelsTest, ClickingAProgramAnOpALineAndAFindingChooses) {
+  open(writeBrokenTrace);
+  draw();
+  const auto click = [&](float x, float y) {
+    ImGuiIO &io = ImGui::GetIO();
+    io.MousePos = {x, y};
+    draw(1);
+    io.MouseDown[0] = true;
+    draw(1);
+    io.MouseDown[0] = false;
+    draw(1);
+  };
+  click(60, 545); // the first op
+  EXPECT_EQ(selection.op, 0);
+  EXPECT_EQ(selection.line, 10);
+  click(1200, 780); // the second finding
+  EXPECT_GE(selection.finding, 0);
+  EXPECT_EQ(selection.focus, PanelKind::Findings);
+}
+
+TEST_F(PanelsTest, AllSizesAndViewsDraw) {
+  open(writeViewsTrace, 1, 900, 600);
+  EXPECT_GT(draw().count(kOutsideColor), 500U);
+  TearDown();
+  open(writeViewsTrace, 0, 2200, 1400);
+  selectSlice(*model, selection, 2);
+  const Picture picture = draw();
+  const auto [x, y] = placeOf(picture, 2, 3);
+  EXPECT_EQ(picture.at(x - 12, y - 12), HeatScale(1, false).color(1));
+  const auto [emptyX, emptyY] = placeOf(picture, 4, 3);
+  EXPECT_EQ(picture.at(emptyX - 12, emptyY - 12), kUntouchedColor);
+}
+
+/// Processor time of all threads, which a busy machine does not stretch as it does the clock.
+double cpuSeconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+TEST_F(PanelsTest, TenMillionAccessesOpenAndDrawFast) {
+  open([](const std::string &path) { return writeGatherTrace(path, 10'000'000); });
+  const double opening = cpuSeconds();
+  std::string error;
+  ASSERT_TRUE(TraceModel::open(model->path(), 0, error)) << error;
+  EXPECT_LT(cpuSeconds() - opening, 2);
+  draw(3);
+  const double drawing = cpuSeconds();
+  constexpr int kFrames = 10;
+  for (int frame = 0; frame < kFrames; ++frame)
+    screen->frame([&] { drawViewer(*model, selection); });
+  const double milliseconds = (cpuSeconds() - drawing) * 1000 / kFrames;
+  RecordProperty("milliseconds", std::to_string(milliseconds));
+  EXPECT_LT(milliseconds, 32); // two threads draw
+}
+
+TEST_F(PanelsTest, LongTextIsShortenedNotCut) {
+  open(writeBrokenTrace);
+  screen->frame([&] {
+    const std::string text = "a_rather_long_name_for_a_tensor_\u00fc\u00fc\u00fc";
+    for (float width = 20; width < 400; width += 7) {
+      const std::string shown = fitted(text, width);
+      EXPECT_LE(textWidth(shown), std::max(width, textWidth("\u2026")));
+      EXPECT_TRUE(shown == text || shown.ends_with("\u2026"));
+    }
+  });
+}
+
+TEST(PngTest, AnUnwritablePathIsAnErrorWithItsReason) {
+  std::string error;
+  EXPECT_FALSE(writePng("/nonexistent/x.png", {0}, 1, 1, error));
+  EXPECT_NE(error.find("No such file"), std::string::npos);
+}
+
+TEST(CountTextTest, IsShort) {
+  EXPECT_EQ(countText(7), "7");
+  EXPECT_EQ(countText(123'456), "123 k");
+  EXPECT_EQ(countText(9'990'000), "9.99 M");
+  EXPECT_EQ(countText(999'999), "1.00 M");
+}
+
+} // namespace
+} // namespace blockscope
