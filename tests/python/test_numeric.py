@@ -5,12 +5,11 @@ Every value of the 8- and 16-bit formats, and a million random ones of the wider
 
 from __future__ import annotations
 
+import blockscope
+import blockscope.language as tl
 import ml_dtypes
 import numpy as np
 import pytest
-
-import blockscope
-import blockscope.language as tl
 
 FLOATS = {
     "fp8e4nv": ml_dtypes.float8_e4m3fn,
