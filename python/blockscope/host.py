@@ -69,6 +69,21 @@ def set_profile_allocator(allocator: Callable[..., Any] | None) -> None:
         )
 
 
+def must_use_result(x: Any, s: bool | str = True) -> Any:
+    """Decorator, with or without a message; a result that is not used is not reported yet."""
+    if isinstance(x, str):
+        return lambda fn: must_use_result(fn, x)
+    x._must_use_result = s
+    return x
+
+
+def aggregate(cls: type) -> type:
+    """Value types with fields are not supported yet."""
+    from blockscope.errors import NotYetSupported
+
+    raise NotYetSupported(f"@triton.aggregate on '{cls.__name__}' is not supported yet")
+
+
 def is_interpreting() -> bool:
     """Whether kernels run step by step now."""
     return bool(knobs.runtime.interpret)

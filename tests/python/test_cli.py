@@ -9,7 +9,7 @@ import textwrap
 import pytest
 
 KERNEL = """
-import torch, triton, triton.language as tl
+import numpy, triton, triton.language as tl
 
 @triton.jit
 def add(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
@@ -17,8 +17,8 @@ def add(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     x = tl.load(x_ptr + offsets{mask})
     tl.store(out_ptr + offsets, x + 1, mask=offsets < n)
 
-x = torch.zeros(1000)
-out = torch.empty_like(x)
+x = numpy.zeros(1000, numpy.float32)
+out = numpy.empty_like(x)
 add[(4,)](x, out, 1000, BLOCK=256)
 print(float(out.sum()))
 """
@@ -246,7 +246,7 @@ def test_json_report(script, tmp_path):
 def test_triton_san(script, word):
     done = command("asan", *word, script(BAD), program="triton_san_main")
     assert done.returncode == 66 and "error[oob-load]" in done.stderr
-    done = command("tsan", *word, script(BAD), program="triton_san_main")
+    done = command("tsan", *word, script(GOOD), program="triton_san_main")
     assert done.returncode == 0, done.stderr
 
 
@@ -277,3 +277,14 @@ def test_output_may_follow_the_traced_file(words, expected):
     from blockscope.cli.commands import _output_after_script
 
     assert _output_after_script(words, None) == expected
+
+
+def test_kernel_error_shows_only_the_scripts_lines(script):
+    done = command("run", script(BAD.replace("x + 1", "x[3]")))
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[:3] == [
+        "Traceback (most recent call last):",
+        f'  File "{done.args[-1]}", line 12, in <module>',
+        "    add[(4,)](x, out, 1000, BLOCK=256)",
+    ]
+    assert "script.py:8:" in done.stderr and "python/blockscope" not in done.stderr

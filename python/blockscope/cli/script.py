@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import io
 import os
 import sys
 import traceback
-from contextlib import suppress
 from types import CodeType, ModuleType, TracebackType
 
 from blockscope.cli.usage import UsageError
+from blockscope.errors import TritonError
 
 
 class Script:
@@ -95,7 +96,10 @@ def _status(stop: SystemExit) -> int:
 
 
 def _print_user_traceback() -> None:
-    """The present exception without the frames of the command line before the user's first one."""
+    """The present exception without the frames of the command line before the user's first one.
+
+    Errors about a kernel also go without the frames of the launch: their text names the line.
+    """
     kind, error, trace = sys.exc_info()
     here = os.path.dirname(__file__)
 
@@ -108,10 +112,18 @@ def _print_user_traceback() -> None:
     if kind is not None and sys.excepthook is not sys.__excepthook__:
         sys.excepthook(kind, error, trace)  # type: ignore[arg-type]
         return
-    traceback.print_exception(kind, error, trace)
+    if kind is None or error is None:
+        return
+    report = traceback.TracebackException(kind, error, trace, compact=True)
+    if isinstance(error, TritonError):
+        hidden = (os.path.dirname(here) + os.sep, contextlib.__file__)
+        users = [f for f in report.stack if not f.filename.startswith(hidden)]
+        report.stack = traceback.StackSummary.from_list(users)
+        report.__cause__ = None
+    print("".join(report.format()), end="", file=sys.stderr)
 
 
 def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError, AttributeError):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
             stream.flush()
