@@ -47,6 +47,11 @@ void TLDialect::initialize() {
   addInterfaces<TLInliner>();
 }
 
+mlir::Operation *TLDialect::materializeConstant(mlir::OpBuilder &builder, mlir::Attribute value,
+                                               mlir::Type type, mlir::Location location) {
+  return mlir::arith::ConstantOp::materialize(builder, value, type, location);
+}
+
 /// A constant scalar makes a constant block.
 mlir::OpFoldResult SplatOp::fold(FoldAdaptor adaptor) {
   mlir::Attribute source = adaptor.getSource();

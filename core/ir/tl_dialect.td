@@ -11,6 +11,7 @@ def TL_Dialect : Dialect {
   let summary = "block-level ops of the kernel language, without layouts or threads";
   let cppNamespace = "::blockscope::tl";
   let useDefaultTypePrinterParser = 1;
+  let hasConstantMaterializer = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::scf::SCFDialect", "::mlir::func::FuncDialect"];
 }
