@@ -1,6 +1,8 @@
 // Folding of access events into trace runs.
 #include "sanitizer/trace_recorder.h"
 
+#include "core/report.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -58,16 +60,27 @@ std::string callChain(const SourceLocation &location) {
   return chain;
 }
 
-llvm::StringRef severityName(Severity severity) {
-  switch (severity) {
-  case Severity::Note:
-    return "note";
-  case Severity::Warning:
-    return "warning";
-  case Severity::Error:
-    return "error";
-  }
-  return "error";
+/// The columns of a finding, but its source and JSON.
+TraceFinding describe(const Finding &finding, const TraceLaunch &launch) {
+  const SourceLocation &at = finding.site.location;
+  TraceFinding row;
+  row.code = finding.code;
+  row.severity = severityName(finding.severity).str();
+  row.message = finding.message;
+  for (size_t op = 0; op < launch.ops.size() && row.op < 0; ++op)
+    if (launch.ops[op].line == at.line && launch.ops[op].column == at.column)
+      row.op = static_cast<int32_t>(op);
+  for (size_t argument = 0; finding.tensor && argument < launch.arguments.size(); ++argument)
+    if (launch.arguments[argument].name == finding.tensor->name)
+      row.argument = static_cast<int32_t>(argument);
+  const auto &[x, y, z] = finding.site.program;
+  row.program = x + launch.grid[0] * (y + launch.grid[1] * int64_t{z});
+  if (row.program < 0 || row.program >= launch.programCount())
+    row.program = -1;
+  row.line = at.line;
+  row.column = at.column;
+  row.count = finding.count;
+  return row;
 }
 
 /// Whether every element of the run is an element of the view.
@@ -112,6 +125,7 @@ TraceRecorder::~TraceRecorder() { close(); }
 void TraceRecorder::onLaunchBegin(const LaunchInfo &launch) {
   endPendingLaunch();
   launch_ = TraceLaunch();
+  launchIndex_ = launch.launchIndex;
   launch_.kernel = launch.kernel;
   std::copy(launch.grid.begin(), launch.grid.end(), launch_.grid.begin());
   for (const auto &[name, value] : launch.metaParameters)
@@ -274,30 +288,22 @@ void TraceRecorder::onLaunchEnd() {
 
 void TraceRecorder::addFindings(llvm::ArrayRef<Finding> findings,
                                 llvm::ArrayRef<std::string> json) {
+  endPendingLaunch();
+  if (ended_.empty())
+    return;
   for (size_t index = 0; index < findings.size(); ++index) {
     const Finding &finding = findings[index];
-    const SourceLocation &at = finding.site.location;
-    TraceFinding row;
-    row.code = finding.code;
-    row.severity = severityName(finding.severity).str();
-    row.message = finding.message;
-    for (size_t op = 0; op < launch_.ops.size() && row.op < 0; ++op)
-      if (launch_.ops[op].line == at.line && launch_.ops[op].column == at.column)
-        row.op = static_cast<int32_t>(op);
-    for (size_t argument = 0; finding.tensor && argument < launch_.arguments.size(); ++argument)
-      if (launch_.arguments[argument].name == finding.tensor->name)
-        row.argument = static_cast<int32_t>(argument);
-    const auto &[x, y, z] = finding.site.program;
-    row.program = x + launch_.grid[0] * (y + launch_.grid[1] * int64_t{z});
-    if (row.program < 0 || row.program >= launch_.programCount())
-      row.program = -1;
-    row.source = at.isKnown() ? writer_->addSource({at.file, "", 1}) : -1;
-    row.line = at.line;
-    row.column = at.column;
-    row.count = finding.count;
+    size_t number = ended_.size() - 1;
+    for (size_t each = 0; each < ended_.size(); ++each)
+      if (ended_[each].launchIndex == finding.launchIndex)
+        number = each;
+    TraceFinding row = describe(finding, ended_[number].launch);
+    row.source = finding.site.location.isKnown()
+                     ? writer_->addSource({finding.site.location.file, "", 1})
+                     : -1;
     if (index < json.size())
       row.json = json[index];
-    launch_.findings.push_back(std::move(row));
+    writer_->addFinding(number, std::move(row));
   }
 }
 
@@ -305,8 +311,9 @@ void TraceRecorder::endPendingLaunch() {
   if (!launchPending_)
     return;
   onLaunchEnd();
-  writer_->endLaunch(launch_);
   launchPending_ = false;
+  if (writer_->endLaunch(launch_))
+    ended_.push_back({launchIndex_, std::move(launch_)});
 }
 
 bool TraceRecorder::close() {

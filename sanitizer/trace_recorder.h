@@ -33,8 +33,8 @@ public:
   void onProgramEnd(int64_t program, int worker) override;
   void onLaunchEnd() override;
 
-  /// Adds findings to the launch that is running or ended last; `json` has one text per finding.
-  /// Not thread safe: after onLaunchEnd, or from within it.
+  /// Adds findings, each to the recorded launch that it names, else to the last one; `json` has one
+  /// text per finding. Not thread safe, and not while a launch runs.
   void addFindings(llvm::ArrayRef<Finding> findings, llvm::ArrayRef<std::string> json);
 
   /// Ends the last launch and the file.
@@ -51,10 +51,18 @@ private:
   int32_t argumentOf(const Allocation *allocation);
   void endPendingLaunch();
 
+  /// An ended launch, with the number that findings call it by.
+  struct Ended {
+    int64_t launchIndex;
+    TraceLaunch launch;
+  };
+
   std::unique_ptr<TraceWriter> writer_;
   std::vector<std::unique_ptr<Worker>> workers_;
   TraceLaunch launch_;
+  int64_t launchIndex_ = 0;
   bool launchPending_ = false;
+  std::vector<Ended> ended_; ///< by number in the file
   const MemoryMap *memory_ = nullptr;
   std::vector<const Allocation *> kernelArguments_; ///< by argument number
   std::mutex foundMutex_;

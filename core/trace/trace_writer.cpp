@@ -125,7 +125,7 @@ public:
   size_t chunkRows = kTraceChunkRows;
   uint64_t chunksTaken = 0;
   uint64_t rowsWritten = 0;
-  int64_t launchCount = 0;
+  std::vector<std::vector<TraceFinding>> findings; ///< of each ended launch
   std::mutex mutex;     ///< pending, chunksTaken
   std::mutex fileMutex; ///< HDF5
   std::mutex errorMutex;
@@ -140,7 +140,9 @@ public:
   }
   bool createColumns(size_t rowsPerChunk);
   bool writeChunk(const std::vector<TraceRun> &runs, uint64_t chunkIndex);
-  bool closeFile();
+  bool writeLaunchTables(const TraceLaunch &ended);
+  bool writeTail();
+  std::string nextLaunchName() const { return std::to_string(findings.size()); }
 };
 
 bool TraceWriter::Impl::createColumns(size_t rowsPerChunk) {
@@ -186,12 +188,32 @@ bool TraceWriter::Impl::writeChunk(const std::vector<TraceRun> &runs, uint64_t c
   return true;
 }
 
-bool TraceWriter::Impl::closeFile() {
-  columns.clear();
-  accesses.close();
-  launch.close();
-  launches.close();
-  return file.close();
+bool TraceWriter::Impl::writeLaunchTables(const TraceLaunch &ended) {
+  const hid_t group = launch.get();
+  TraceTableWriter attributes(group);
+  attributes.attribute("kernel", ended.kernel);
+  attributes.attribute("grid", std::vector<int64_t>(ended.grid.begin(), ended.grid.end()));
+  bool good = attributes.good();
+  writeArguments(createGroup(group, "arguments").get(), ended.arguments, good);
+  writeNamedValues(createGroup(group, "parameters").get(), ended.parameters, good);
+  writeNamedValues(createGroup(group, "options").get(), ended.options, good);
+  writeOps(createGroup(group, "ops").get(), ended.ops, good);
+  return good;
+}
+
+/// What is known only at the end: findings and sources.
+bool TraceWriter::Impl::writeTail() {
+  bool good = true;
+  for (size_t index = 0; index < findings.size() && good; ++index) {
+    const Hdf5Group group(H5Gopen2(launches.get(), std::to_string(index).c_str(), H5P_DEFAULT));
+    writeFindings(createGroup(group.get(), "findings").get(), findings[index], good);
+  }
+  const Hdf5Group group = createGroup(file.get(), "sources");
+  TraceTableWriter table(group.get());
+  table.text("path", columnOf(sources, &TraceSource::path));
+  table.numbers("first_line", columnOf(sources, &TraceSource::firstLine));
+  table.text("text", columnOf(sources, &TraceSource::text));
+  return good && table.good();
 }
 
 TraceWriter::TraceWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -250,7 +272,7 @@ bool TraceWriter::beginLaunch() {
   impl_->pending.clear();
   impl_->chunksTaken = impl_->rowsWritten = 0;
   impl_->launch =
-      createGroup(impl_->launches.get(), std::to_string(impl_->launchCount).c_str());
+      createGroup(impl_->launches.get(), impl_->nextLaunchName().c_str());
   impl_->accesses = createGroup(impl_->launch.get(), "accesses");
   return impl_->accesses || impl_->fail("can not begin a launch");
 }
@@ -289,45 +311,36 @@ bool TraceWriter::endLaunch(const TraceLaunch &launch) {
   if (!impl_->pending.empty() && !impl_->writeChunk(impl_->pending, impl_->chunksTaken))
     return false;
   const std::lock_guard<std::mutex> lock(impl_->fileMutex);
-  const hid_t group = impl_->launch.get();
-  TraceTableWriter attributes(group);
-  attributes.attribute("kernel", launch.kernel);
-  attributes.attribute("grid", std::vector<int64_t>(launch.grid.begin(), launch.grid.end()));
-  bool good = attributes.good();
-  writeArguments(createGroup(group, "arguments").get(), launch.arguments, good);
-  writeNamedValues(createGroup(group, "parameters").get(), launch.parameters, good);
-  writeNamedValues(createGroup(group, "options").get(), launch.options, good);
-  writeOps(createGroup(group, "ops").get(), launch.ops, good);
-  writeFindings(createGroup(group, "findings").get(), launch.findings, good);
+  const bool good = impl_->writeLaunchTables(launch);
   impl_->pending.clear();
   impl_->columns.clear();
   impl_->accesses.close();
   impl_->launch.close();
-  ++impl_->launchCount;
+  impl_->findings.push_back(launch.findings);
   return good || impl_->fail("can not write the launch (is the disk full?)");
+}
+
+bool TraceWriter::addFinding(size_t launch, TraceFinding finding) {
+  if (launch >= impl_->findings.size())
+    return false;
+  impl_->findings[launch].push_back(std::move(finding));
+  return true;
 }
 
 bool TraceWriter::close() {
   if (!impl_->file)
     return !impl_->failed;
-  bool good = true;
+  impl_->columns.clear();
+  impl_->accesses.close();
   if (impl_->launch) { // begun and not ended
-    impl_->columns.clear();
-    impl_->accesses.close();
     impl_->launch.close();
-    H5Ldelete(impl_->launches.get(), std::to_string(impl_->launchCount).c_str(), H5P_DEFAULT);
+    H5Ldelete(impl_->launches.get(), impl_->nextLaunchName().c_str(), H5P_DEFAULT);
   }
-  {
-    const Hdf5Group group = createGroup(impl_->file.get(), "sources");
-    TraceTableWriter table(group.get());
-    table.text("path", columnOf(impl_->sources, &TraceSource::path));
-    table.numbers("first_line", columnOf(impl_->sources, &TraceSource::firstLine));
-    table.text("text", columnOf(impl_->sources, &TraceSource::text));
-    good = table.good();
-  }
-  good = impl_->closeFile() && good;
+  const bool written = impl_->writeTail();
+  impl_->launches.close();
   std::string reason = "can not finish the file (is the disk full?)";
-  if (impl_->failed || !good || !writeFinishedEnvelope(impl_->path, reason))
+  const bool closed = impl_->file.close();
+  if (impl_->failed || !written || !closed || !writeFinishedEnvelope(impl_->path, reason))
     return impl_->fail(reason);
   return true;
 }

@@ -28,8 +28,11 @@ public:
 
   bool beginLaunch();
   bool appendRuns(std::span<const TraceRun> runs);
-  /// Ends the launch: arguments, ops and findings are known only now.
+  /// Ends the launch: arguments, ops and findings are known only now. Launches count from 0.
   bool endLaunch(const TraceLaunch &launch);
+
+  /// Adds a finding to an ended launch; findings are written when the file is closed.
+  bool addFinding(size_t launch, TraceFinding finding);
 
   /// Writes sources and checksum and closes the file; a launch that was not ended is left out.
   bool close();

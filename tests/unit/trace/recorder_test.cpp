@@ -1,0 +1,180 @@
+// What the recorder makes of the machine's events.
+#include "sanitizer/trace_recorder.h"
+
+#include "core/trace/trace_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <unistd.h>
+
+namespace blockscope {
+namespace {
+
+/// A recorder on one launch with tensors x (8 x 16 fp32) and, as a view of a wider buffer, v (4 x 3).
+class TraceRecorderTest : public ::testing::Test {
+protected:
+  TraceRecorderTest() {
+    std::string error;
+    recorder = std::make_unique<TraceRecorder>(TraceWriter::create(path, error));
+    memory.add(allocation("x", {8, 16}, {16, 1}, storage.data(), 8 * 16 * 4));
+    memory.add(allocation("v", {4, 3}, {8, 1}, storage.data(), 4 * 8 * 4));
+    info.kernel = "kernel";
+    info.grid = {4, 1, 1};
+    info.metaParameters = {{"BLOCK", "64"}, {"num_warps", "4"}};
+    info.sources = {{"k.py", "line one\n"}};
+    info.memory = &memory;
+    op.name = "tl.load";
+    op.location.file = "k.py";
+    op.location.line = 1;
+    op.location.variable = "x";
+  }
+
+  Allocation allocation(const char *name, std::vector<int64_t> shape, std::vector<int64_t> strides,
+                        std::byte *host, int64_t bytes) const {
+    Allocation made;
+    made.info.name = name;
+    made.info.dtype = "fp32";
+    made.info.elementBytes = 4;
+    made.info.storageBytes = bytes;
+    made.view = made.storage = host;
+    made.storageBytes = bytes;
+    for (size_t dim = 0; dim < shape.size(); ++dim)
+      made.viewEnd += (shape[dim] - 1) * strides[dim] * 4;
+    made.viewEnd += 4;
+    made.viewIsDense = strides[0] == shape[1];
+    made.info.shape = std::move(shape);
+    made.info.strides = std::move(strides);
+    return made;
+  }
+
+  const Allocation &argument(size_t number) const { return *memory.arguments()[number]; }
+
+  Access access(const Allocation *allocation, llvm::ArrayRef<AccessRun> runs, int64_t lanes) const {
+    Access made{};
+    made.op = &op;
+    made.kind = AccessKind::Load;
+    made.program = 2;
+    made.lanes = made.activeLanes = lanes;
+    made.elementBytes = 4;
+    made.allocation = allocation;
+    made.runs = runs;
+    return made;
+  }
+
+  TraceAccesses readBack() {
+    EXPECT_TRUE(recorder->close()) << recorder->error();
+    std::string error;
+    const auto reader = TraceReader::open(path, error);
+    EXPECT_TRUE(reader) << error;
+    launch = reader->readLaunch(0, error).value();
+    return reader->readAccesses(0, launch, error).value();
+  }
+
+  std::string path = (std::filesystem::path(::testing::TempDir()) /
+                      (std::to_string(::getpid()) + "-recorder.h5")).string();
+  std::vector<std::byte> storage{4096};
+  MemoryMap memory;
+  LaunchInfo info;
+  OpInfo op;
+  TraceLaunch launch;
+  std::unique_ptr<TraceRecorder> recorder;
+};
+
+TEST_F(TraceRecorderTest, ATileIsOneRun) {
+  const DeviceAddress base = argument(0).base;
+  const AccessRun rows[] = {{0, 8, base, 4}, {8, 8, base + 64, 4}, {16, 8, base + 128, 4}};
+  recorder->onLaunchBegin(info);
+  Access tile = access(&argument(0), rows, 32);
+  tile.activeLanes = 24;
+  recorder->onAccess(tile);
+  recorder->onProgramEnd(2, 0);
+  recorder->onLaunchEnd();
+  const TraceAccesses accesses = readBack();
+  ASSERT_EQ(accesses.rows, 1U);
+  const TraceRun run = accesses[0];
+  EXPECT_EQ(run.innerCount, 8U);
+  EXPECT_EQ(run.innerStrideBytes, 4);
+  EXPECT_EQ(run.outerCount, 3U);
+  EXPECT_EQ(run.outerStrideBytes, 64);
+  EXPECT_EQ(run.maskedLanes, 8U);
+  EXPECT_EQ(run.program, 2U);
+  EXPECT_EQ(run.flags, kTraceFirstOfBlock);
+  EXPECT_EQ(launch.kernel, "kernel");
+  EXPECT_EQ(launch.parameters[0].name, "BLOCK");
+  EXPECT_EQ(launch.options[0].name, "num_warps");
+  EXPECT_EQ(launch.ops[0].variable, "x");
+}
+
+TEST_F(TraceRecorderTest, RefusedLanesAreOutsideAndTheRestIsNot) {
+  const DeviceAddress base = argument(0).base;
+  const AccessRun inside[] = {{0, 2, base + 504, 4}};
+  const BadLane refused[] = {
+      {2, base + 512, &argument(0), BadLane::Reason::OutOfStorage},
+      {3, base + 516, &argument(0), BadLane::Reason::OutOfStorage},
+      {4, 64, nullptr, BadLane::Reason::Wild}};
+  recorder->onLaunchBegin(info);
+  const Access made = access(&argument(0), inside, 5);
+  recorder->onBadLanes(made, refused);
+  recorder->onAccess(made);
+  recorder->onLaunchEnd();
+  const TraceAccesses accesses = readBack();
+  ASSERT_EQ(accesses.rows, 3U);
+  EXPECT_EQ(accesses[0].offsetBytes, 512);
+  EXPECT_EQ(accesses[0].innerCount, 2U);
+  EXPECT_EQ(accesses[0].flags, kTraceOutsideView | kTraceOutsideStorage | kTraceFirstOfBlock);
+  EXPECT_EQ(accesses[1].argument, -1);
+  EXPECT_EQ(accesses[2].flags, 0);
+}
+
+TEST_F(TraceRecorderTest, InsideTheStorageButOutsideTheViewIsMarked) {
+  const DeviceAddress base = argument(1).base;
+  const AccessRun rows[] = {{0, 3, base, 4}, {3, 4, base + 32, 4}};
+  recorder->onLaunchBegin(info);
+  recorder->onAccess(access(&argument(1), rows, 7));
+  recorder->onLaunchEnd();
+  const TraceAccesses accesses = readBack();
+  ASSERT_EQ(accesses.rows, 2U);
+  EXPECT_EQ(accesses[0].flags, kTraceFirstOfBlock);
+  EXPECT_EQ(accesses[1].flags, kTraceOutsideView);
+  EXPECT_EQ(accesses[1].argument, 1);
+}
+
+TEST_F(TraceRecorderTest, AFullyMaskedBlockLeavesItsMaskedLanes) {
+  recorder->onLaunchBegin(info);
+  Access none = access(nullptr, {}, 64);
+  none.activeLanes = 0;
+  recorder->onAccess(none);
+  recorder->onLaunchEnd();
+  const TraceAccesses accesses = readBack();
+  ASSERT_EQ(accesses.rows, 1U);
+  EXPECT_EQ(accesses[0].innerCount, 0U);
+  EXPECT_EQ(accesses[0].maskedLanes, 64U);
+}
+
+TEST_F(TraceRecorderTest, FindingsGoToTheLaunchTheyName) {
+  const AccessRun run[] = {{0, 4, argument(0).base, 4}};
+  for (int64_t index = 0; index < 2; ++index) {
+    info.launchIndex = index;
+    recorder->onLaunchBegin(info);
+    recorder->onAccess(access(&argument(0), run, 4));
+    recorder->onLaunchEnd();
+  }
+  Finding finding;
+  finding.code = "oob-load";
+  finding.message = "a load";
+  finding.site.location = op.location;
+  finding.site.program = {3, 0, 0};
+  finding.tensor = argument(0).info;
+  finding.launchIndex = 0;
+  recorder->addFindings(finding, std::string("{}"));
+  readBack();
+  ASSERT_EQ(launch.findings.size(), 1U);
+  EXPECT_EQ(launch.findings[0].program, 3);
+  EXPECT_EQ(launch.findings[0].op, 0);
+  EXPECT_EQ(launch.findings[0].argument, 0);
+  EXPECT_EQ(launch.findings[0].line, 1);
+}
+
+} // namespace
+} // namespace blockscope
