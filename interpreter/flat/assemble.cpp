@@ -58,11 +58,13 @@ private:
     instruction.scalarOperands = op.scalarOperands;
     instruction.numResults = static_cast<uint8_t>(op.results.size());
     instruction.target = op.target;
+    instruction.name = op.name;
     instruction.pointers = static_cast<uint32_t>(program_.pointers.size());
     for (const ValueId value : op.results)
       addPointer(value, false);
     for (const ValueId value : op.operands)
       addPointer(value, false);
+    instruction.numPointers = static_cast<uint32_t>(op.results.size() + op.operands.size());
     program_.instructions.push_back(instruction);
     return program_.instructions.back();
   }
@@ -156,6 +158,7 @@ private:
   void addMember(const LoweredOp &op) {
     FusedMember member;
     member.function = op.evaluator.elementwise;
+    member.name = op.name;
     member.payload = keep(op.evaluator.payload);
     member.scalarOperands = op.scalarOperands;
     member.numResults = static_cast<uint8_t>(op.results.size());
@@ -183,6 +186,7 @@ private:
     copy.kind = Instruction::Kind::Copy;
     copy.elements = static_cast<int64_t>(move.bytes);
     copy.numResults = 1;
+    copy.numPointers = 2;
     copy.pointers = static_cast<uint32_t>(program_.pointers.size());
     program_.pointers.push_back(move.to);
     program_.pointers.push_back(move.from);

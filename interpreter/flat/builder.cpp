@@ -18,6 +18,7 @@ namespace blockscope::flat {
 namespace {
 
 constexpr size_t kConstantAlignment = 64;
+constexpr int64_t kMostConstantBytes = 1 << 18; // of a splat that is filled out once
 
 // Ops whose result is their operand's bytes under another type.
 bool isRetyped(llvm::StringRef name) {
@@ -50,6 +51,29 @@ ValueId ProgramBuilder::newRegister(mlir::Type type) {
   return lowered_.addRegister(fromMlirType(type).elementBytes(), elementsOf(type));
 }
 
+llvm::StringRef ProgramBuilder::nameOf(mlir::Operation &op) {
+  return *program_.names.insert(op.getName().getStringRef().str()).first;
+}
+
+ValueId ProgramBuilder::wholeForReading(mlir::Value value) {
+  const ValueId id = idOf(value);
+  const LoweredValue info = lowered_.values[id];
+  const int64_t elements = elementsOf(value.getType());
+  if (info.elements == elements || info.home != LoweredValue::Home::Constant ||
+      elements * info.elementBytes > kMostConstantBytes)
+    return whole(value);
+  auto [found, isNew] = filledConstants_.try_emplace({id, elements}, kNone);
+  if (isNew) {
+    std::vector<std::byte> bytes;
+    const auto one = lowered_.constants.begin() + static_cast<ptrdiff_t>(info.place);
+    const std::vector<std::byte> element(one, one + info.elementBytes);
+    for (int64_t i = 0; i < elements; ++i)
+      bytes.insert(bytes.end(), element.begin(), element.end());
+    found->second = addConstant(bytes, info.elementBytes);
+  }
+  return found->second;
+}
+
 ValueId ProgramBuilder::whole(mlir::Value value) {
   const ValueId id = idOf(value);
   const int64_t elements = elementsOf(value.getType());
@@ -63,6 +87,7 @@ ValueId ProgramBuilder::whole(mlir::Value value) {
   op.operands = {id};
   op.results = {result};
   op.evaluator = makeFill(elementBytes);
+  op.name = "fill";
   return result;
 }
 
@@ -194,6 +219,7 @@ bool ProgramBuilder::lowerShapeOp(mlir::Operation &op, bool &handled) {
     lowered.elements = result.numElements();
     lowered.operands = {idOf(op.getOperand(0))};
     lowered.results = {id};
+    lowered.name = nameOf(op);
     lowered.evaluator = makeBroadcast(source.shape, result.shape, result.elementBytes());
     bind(op.getResult(0), id);
     return true;
@@ -262,7 +288,7 @@ bool ProgramBuilder::lowerWithEvaluator(mlir::Operation &op) {
   for (const mlir::Value operand : op.getOperands()) {
     const uint32_t bit = 1U << operands.size();
     if (!isElementwise) {
-      operands.push_back(whole(operand));
+      operands.push_back(wholeForReading(operand));
       continue;
     }
     operands.push_back(idOf(operand));
@@ -274,9 +300,13 @@ bool ProgramBuilder::lowerWithEvaluator(mlir::Operation &op) {
       return fail(op, "operands and result have different numbers of elements");
   }
 
+  // A tile of the product is finished before it is written, so acc may be updated in place.
+  if (op.getName().getStringRef() == "tl.dot")
+    pointwise = 1U << 2;
   LoweredOp lowered;
   lowered.operands.assign(operands.begin(), operands.end());
   lowered.evaluator = chosen.evaluator;
+  lowered.name = nameOf(op);
   lowered.scalarOperands = scalars;
   lowered.pointwiseOperands = pointwise;
   lowered.elements = isElementwise && allUniform ? 1 : elements;

@@ -39,12 +39,13 @@ bool ProgramBuilder::lowerKnownCombine(mlir::Operation &op, bool &handled) {
   if (evaluator.form != Evaluator::Form::Block || !evaluator.block)
     return true;
   handled = true;
-  const ValueId operand = whole(op.getOperand(0));
+  const ValueId operand = wholeForReading(op.getOperand(0));
   const ValueId result = newRegister(op.getResult(0).getType());
   LoweredOp &lowered = add(LoweredOp::Kind::Block);
   lowered.operands = {operand};
   lowered.results = {result};
   lowered.evaluator = evaluator;
+  lowered.name = nameOf(op);
   bind(op.getResult(0), result);
   return true;
 }
@@ -78,13 +79,14 @@ bool ProgramBuilder::lowerCombine(mlir::Operation &op) {
 
   ValueIds operands;
   for (const mlir::Value operand : op.getOperands())
-    operands.push_back(whole(operand));
+    operands.push_back(wholeForReading(operand));
   ValueIds results;
   for (const mlir::Value result : op.getResults()) {
     results.push_back(newRegister(result.getType()));
     bind(result, results.back());
   }
   LoweredOp &lowered = add(LoweredOp::Kind::Combine);
+  lowered.name = nameOf(op);
   lowered.combine = static_cast<uint32_t>(program_.combines.size());
   lowered.operands.assign(operands.begin(), operands.end());
   lowered.results.assign(results.begin(), results.end());

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,7 @@ struct FusedMember {
   uint32_t scalarOperands = 0;
   uint8_t numResults = 0;
   uint8_t numOperands = 0;
+  llvm::StringRef name; ///< of the op; lives in FlatProgram::names
 };
 
 struct Instruction {
@@ -72,12 +74,14 @@ struct Instruction {
   uint32_t pointers = 0;      ///< results, then operands, in the pointer table
   uint32_t scalarOperands = 0;
   uint32_t op = 0;            ///< number in FlatProgram::ops (Context, and the loops)
-  uint32_t target = 0;        ///< instruction to go to
+  uint32_t target = ~0U;      ///< instruction to go to
   uint32_t first = 0;         ///< Fused: first member; Combine: its number
   uint32_t count = 0;         ///< Fused: members
   int64_t elements = 0;
   int64_t strip = 0;          ///< Fused: elements of one strip
   const void *payload = nullptr;
+  uint32_t numPointers = 0;
+  llvm::StringRef name; ///< of the op; lives in FlatProgram::names
   union {
     ElementwiseFn elementwise = nullptr;
     BlockFn block;
@@ -101,6 +105,7 @@ struct FlatProgram {
   std::vector<ParameterInfo> parameters;
   std::vector<CombineProgram> combines;
   std::vector<std::shared_ptr<const void>> payloads; ///< keeps evaluators' data alive
+  std::set<std::string> names;
   std::unique_ptr<std::byte[]> constantMemory;
   const std::byte *constants = nullptr; ///< 64-byte aligned, in constantMemory
   /// Units: bytes of registers that one program instance needs.

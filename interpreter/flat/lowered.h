@@ -54,6 +54,7 @@ struct LoweredOp {
   uint32_t combine = kNone;
   uint32_t group = kNone; ///< set by fusion: ops of one number run strip by strip
   int64_t elements = 0;
+  llvm::StringRef name; ///< of the MLIR op, or what it is; lives in FlatProgram::names
   llvm::SmallVector<ValueId, 2> results;
   llvm::SmallVector<ValueId, 4> operands;
   /// Values that flow around loops. LoopTop: live here and made anew here; ForNext and WhileNext:

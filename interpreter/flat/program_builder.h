@@ -58,8 +58,12 @@ private:
   void bind(mlir::Value value, ValueId id) { bindings_[value] = id; }
   /// Returns a register with all elements of `value`: splats are filled out.
   ValueId whole(mlir::Value value);
+  /// The same for an operand that nothing is written to: constant splats are filled out once, when
+  /// the program is built.
+  ValueId wholeForReading(mlir::Value value);
   ValueId addConstant(llvm::ArrayRef<std::byte> bytes, int elementBytes);
   OpSignature signatureOf(mlir::Operation &op, Attributes attributes) const;
+  llvm::StringRef nameOf(mlir::Operation &op);
   uint32_t addOpInfo(mlir::Operation &op);
   LoweredOp &add(LoweredOp::Kind kind) {
     lowered_.ops.emplace_back().kind = kind;
@@ -77,6 +81,7 @@ private:
   Lowered lowered_;
   llvm::DenseMap<mlir::Value, ValueId> bindings_;
   std::map<std::pair<int64_t, int64_t>, ValueId> ranges_;
+  std::map<std::pair<ValueId, int64_t>, ValueId> filledConstants_;
   int64_t lanes_ = 1;
   std::string error_;
 };

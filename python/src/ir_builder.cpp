@@ -3,6 +3,7 @@
 
 #include "core/ir/ir_emitter.h"
 #include "core/passes/passes.h"
+#include "interpreter/flat/flat_text.h"
 #include "python/src/current_emitter.h"
 #include "python/src/tensor.h"
 
@@ -71,6 +72,7 @@ void bindIrBuilder(py::module_ &module) {
   py::class_<PyBlock>(module, "IrBlock");
   py::class_<FlatProgram, std::shared_ptr<FlatProgram>>(module, "FlatProgram")
       .def_property_readonly("name", [](const FlatProgram &p) { return p.name; })
+      .def("text", &flatText)
       .def_property_readonly("frame_bytes", [](const FlatProgram &p) { return p.frameBytes; });
 
   py::class_<PyIrBuilder>(module, "IrBuilder")

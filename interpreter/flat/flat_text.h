@@ -1,0 +1,11 @@
+// A flat program as text.
+#pragma once
+
+#include "interpreter/flat/flat_program.h"
+
+namespace blockscope {
+
+/// Returns one line per instruction and member of a fused group.
+std::string flatText(const FlatProgram &program);
+
+} // namespace blockscope
