@@ -7,6 +7,20 @@
 
 namespace blockscope {
 
+void EventSanitizer::onLaunchBegin(const LaunchInfo &launch) {
+  launch_ = &launch;
+  touched_.clear();
+}
+
+void EventSanitizer::onAccess(const Access &access) {
+  const bool canWait = access.isVolatile || access.kind == AccessKind::AtomicRmw ||
+                       access.kind == AccessKind::AtomicCas;
+  if (!canWait || !access.allocation || access.activeLanes == 0)
+    return;
+  const std::lock_guard lock(mutex_);
+  touched_[access.program] = {access.allocation, access.minOffset};
+}
+
 void EventSanitizer::onAssert(const OpInfo &op, int64_t program,
                               llvm::ArrayRef<int64_t> failedLanes,
                               llvm::ArrayRef<int64_t> blockShape, llvm::StringRef message,
@@ -28,23 +42,42 @@ void EventSanitizer::onAssert(const OpInfo &op, int64_t program,
   });
 }
 
+/// "'lock_ptr'[0]", what a stuck program waits for.
+std::string EventSanitizer::nameOf(int64_t program) const {
+  const auto touched = touched_.find(program);
+  if (touched == touched_.end())
+    return "memory";
+  std::string index;
+  for (int64_t at : touched->second.allocation->elementIndex(touched->second.offset))
+    index += (index.empty() ? "" : ", ") + std::to_string(at);
+  return "'" + touched->second.allocation->info.name + "'[" + index + "]";
+}
+
 void EventSanitizer::onDeadlock(llvm::ArrayRef<AccessSite> sites) {
+  const auto programOf = [&](const AccessSite &site) {
+    return site.program[0] + int64_t{launch_->grid[0]} *
+                                 (site.program[1] + int64_t{launch_->grid[1]} * site.program[2]);
+  };
   // One finding for each line at which programs wait.
   for (const AccessSite &site : sites) {
-    const int64_t program =
-        site.program[0] +
-        int64_t{launch_->grid[0]} * (site.program[1] + int64_t{launch_->grid[1]} * site.program[2]);
+    const int64_t program = programOf(site);
     const std::string cause = "deadlock " + placeKey(site.location);
     collector_.add(cause, {launch_->launchIndex, program, 0, site.lane}, 1, [&] {
       Finding finding = beginFinding("deadlock", *launch_);
       finding.site = site;
-      if (sites.size() > 1)
-        finding.other = &site == &sites.front() ? sites[1] : sites.front();
+      if (const auto touched = touched_.find(program); touched != touched_.end())
+        describeElement(finding, *touched->second.allocation, touched->second.offset);
       finding.message =
-          llvm::formatv("program {0} waits here for ever: all {1} live program{2} only spin and no "
-                        "memory changes",
-                        program, sites.size(), sites.size() == 1 ? "" : "s")
+          llvm::formatv("program {0} waits here for ever for {1}: all {2} live program{3} only "
+                        "spin and no memory changes",
+                        program, nameOf(program), sites.size(), sites.size() == 1 ? "" : "s")
               .str();
+      constexpr size_t kMostListed = 8;
+      for (const AccessSite &stuck : sites.take_front(kMostListed))
+        finding.values.push_back({llvm::formatv("program {0}", programOf(stuck)).str(),
+                                  llvm::formatv("waits for {0} in line {1}",
+                                                nameOf(programOf(stuck)), stuck.location.line)
+                                      .str()});
       finding.hint = "who releases this? look for a lock that is taken twice, taken in another "
                      "order elsewhere, or never released";
       return finding;

@@ -154,6 +154,8 @@ void RaceSanitizer::reportEarlyRelease(int64_t program, const ProgramState &stat
     other.blockShape = theirs.blockShape;
     other.laneIndex = laneIndex(0, theirs.blockShape);
     finding.other = other;
+    if (const Allocation *stored = launch_->memory->find(state.blockStoreAddress))
+      describeElement(finding, *stored, MemoryMap::offsetIn(*stored, state.blockStoreAddress));
     finding.message =
         "this atomic releases before all warps of the program have finished the block "
         "store before it";

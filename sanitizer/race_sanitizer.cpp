@@ -180,10 +180,11 @@ void RaceSanitizer::analyse(int64_t program, ProgramState &state, const LoggedAc
     if (!allocation)
       continue;
     const std::byte *values = access.hasValues ? log.values.data() + access.firstValue : nullptr;
-    // An acquire orders what came before its own access too, hence first; a release, after.
+    // The access itself comes before its acquire: an atomic is not ordered after a plain store to
+    // the same bytes by the value that it happens to read in this order of execution.
+    analyseRun(program, state, access, run, *allocation, values);
     if (isAtomic(access.kind) && access.scope != AtomicScope::Cta && acquires(access.semantics))
       synchronise(program, state, access, run, *allocation);
-    analyseRun(program, state, access, run, *allocation, values);
   }
   if (isAtomic(access.kind) && access.scope != AtomicScope::Cta && releases(access.semantics)) {
     for (size_t i = 0; i < access.runCount; ++i) {
@@ -203,8 +204,8 @@ void RaceSanitizer::analyse(int64_t program, ProgramState &state, const LoggedAc
     }
     ++state.epoch;
   }
-  if (access.kind == AccessKind::Store && access.lanes > 1)
-    state.noteBlockStore(access.op, access.sequence);
+  if (access.kind == AccessKind::Store && access.lanes > 1 && access.runCount > 0)
+    state.noteBlockStore(access.op, access.sequence, log.runs[access.firstRun].address);
 }
 
 void RaceSanitizer::synchronise(int64_t, ProgramState &state, const LoggedAccess &,
@@ -284,6 +285,7 @@ void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_
   check(cell.write);
   if (cell.write.exists() && cell.write.program == context.program && !access.isAtomic &&
       access.lanes > 1 && cell.write.laneStep == 1 && cell.write.lane != lane &&
+      cell.write.sequence != static_cast<uint32_t>(access.sequence) &&
       cell.write.sequence > context.state.barrierSequence)
     reportWarpOrder(context, cell.write, host, lane);
   if (writes && !access.isAtomic) {

@@ -37,14 +37,16 @@ struct RaceSanitizer::ProgramState {
   uint64_t lastSequence = 0;
   bool blockStoreSinceBarrier = false;
   uint32_t blockStoreOp = 0;
+  DeviceAddress blockStoreAddress = 0; ///< of its first active lane
 
   void passBarrier() {
     barrierSequence = lastSequence;
     blockStoreSinceBarrier = false;
   }
-  void noteBlockStore(uint32_t op, uint64_t sequence) {
+  void noteBlockStore(uint32_t op, uint64_t sequence, DeviceAddress address) {
     blockStoreSinceBarrier = true;
     blockStoreOp = op;
+    blockStoreAddress = address;
     lastSequence = sequence;
   }
 };
