@@ -21,9 +21,6 @@ Value Semantic::atomicRmw(llvm::StringRef kind, const Value &pointer, const Oper
   const bool isFloat = element.isFloating();
   if (isFloat && (kind == "and" || kind == "or" || kind == "xor"))
     return typeError("elements are " + elementText + ", expected integers");
-  if (!pointer.type.isBlock() && value.isValue() && value.value.type.isBlock())
-    return valueError("val is a block " + typeText(value.value.type) + ", but pointer is a scalar");
-
   std::string exactKind = kind.str();
   if (isFloat && kind != "xchg")
     exactKind = "f" + exactKind;
@@ -32,7 +29,7 @@ Value Semantic::atomicRmw(llvm::StringRef kind, const Value &pointer, const Oper
 
   Value operand = !value.isValue() && isFloat ? constant(value.scalar, element.dtype)
                                               : cast(toTensor(value), element.scalar());
-  operand = broadcastTo(operand, element.shape);
+  operand = fitToPointer(operand, element.shape, "val");
   llvm::SmallVector<Value, 3> operands = {pointer, operand};
   if (mask)
     operands.push_back(maskFor(pointer.type, *mask));
@@ -52,13 +49,10 @@ Value Semantic::atomicCas(const Value &pointer, const Operand &compare, const Op
     return typeError("elements are " + typeText(element.scalar()) +
                      ", expected numbers of 16, 32 or 64 bits");
   const auto bring = [&](const Operand &operand, llvm::StringRef argument) -> Value {
-    if (!pointer.type.isBlock() && operand.isValue() && operand.value.type.isBlock())
-      return valueError(argument + " is a block " + typeText(operand.value.type) +
-                        ", but pointer is a scalar");
-    const Value cast_ = !operand.isValue() && element.isFloating()
-                            ? constant(operand.scalar, element.dtype)
-                            : cast(toTensor(operand), element.scalar());
-    return broadcastTo(cast_, element.shape);
+    const Value converted = !operand.isValue() && element.isFloating()
+                                ? constant(operand.scalar, element.dtype)
+                                : cast(toTensor(operand), element.scalar());
+    return fitToPointer(converted, element.shape, argument);
   };
   const Value expected = bring(compare, "cmp"), desired = bring(value, "val");
   return emit1("tl.atomic_cas", {pointer, expected, desired}, element,

@@ -17,6 +17,23 @@ bool Semantic::checkPointer(const Value &pointer, bool writes) {
   return true;
 }
 
+Value Semantic::fitToPointer(const Value &value, llvm::ArrayRef<int64_t> shape,
+                             llvm::StringRef argument) {
+  if (failed())
+    return {};
+  const llvm::ArrayRef<int64_t> from = value.type.shape;
+  if (shape.empty() && !from.empty())
+    return valueError(argument + " is a block " + typeText(value.type) +
+                      ", but pointer is a scalar");
+  bool fits = from.empty() || from.size() == shape.size();
+  for (size_t i = 0; fits && i < from.size(); ++i)
+    fits = from[i] == shape[i] || from[i] == 1;
+  if (!fits)
+    return valueError(argument + " is " + typeText(value.type) + ", which does not fit the shape " +
+                      shapeText(shape) + " of pointer");
+  return broadcastTo(value, shape);
+}
+
 Value Semantic::maskFor(const Type &pointer, const Operand &mask) {
   const Value value = toTensor(mask);
   if (failed())
@@ -24,9 +41,7 @@ Value Semantic::maskFor(const Type &pointer, const Operand &mask) {
   if (!value.type.isBool() && mask.isValue())
     return typeError("mask is " + typeText(value.type) +
                      ", expected int1 (a condition such as offsets < n)");
-  if (!pointer.isBlock() && value.type.isBlock())
-    return valueError("mask is a block " + typeText(value.type) + ", but pointer is a scalar");
-  return broadcastTo(toCondition(value), pointer.shape);
+  return fitToPointer(toCondition(value), pointer.shape, "mask");
 }
 
 Value Semantic::load(const Value &pointer, const LoadOptions &options) {
@@ -56,10 +71,8 @@ Value Semantic::load(const Value &pointer, const LoadOptions &options) {
   if (options.other && !failed()) {
     Value other;
     if (options.other->isValue()) {
-      other = options.other->value;
-      if (!pointer.type.isBlock() && other.type.isBlock())
-        return valueError("other is a block " + typeText(other.type) + ", but pointer is a scalar");
-      other = broadcastTo(cast(other, element.scalar()), element.shape);
+      other = fitToPointer(options.other->value, element.shape, "other");
+      other = cast(other, element.scalar());
     } else if (element.isPointer()) {
       other = broadcastTo(cast(toTensor(*options.other), element.scalar()), element.shape);
     } else {
@@ -88,17 +101,13 @@ void Semantic::store(const Value &pointer, const Operand &value, const StoreOpti
       !checkOneOf("eviction_policy", options.evictionPolicy,
                   {"", "evict_first", "evict_last", "evict_normal"}))
     return;
-  Type element = pointer.type.pointee();
-  if (!pointer.type.isBlock() && value.isValue() && value.value.type.isBlock()) {
-    valueError("value is a block " + typeText(value.value.type) + ", but pointer is a scalar");
-    return;
-  }
+  const Type element = pointer.type.pointee();
   Value stored;
   if (!value.isValue() && element.isFloating())
     stored = constant(value.scalar, element.dtype);
   else
     stored = cast(toTensor(value), element.scalar());
-  stored = broadcastTo(stored, element.shape);
+  stored = fitToPointer(stored, element.shape, "value");
   Value to = pointer;
   if (element.isBool() && !failed()) {
     Type bytes = pointer.type;

@@ -174,6 +174,8 @@ private:
   /// The mask as int1 of the pointer's shape.
   Value maskFor(const Type &pointer, const Operand &mask);
   bool checkPointer(const Value &pointer, bool writes);
+  /// `value` brought to the shape of the pointer; `argument` is its name in the error text.
+  Value fitToPointer(const Value &value, llvm::ArrayRef<int64_t> shape, llvm::StringRef argument);
   bool checkOneOf(llvm::StringRef argument, llvm::StringRef found,
                   llvm::ArrayRef<llvm::StringRef> allowed);
 

@@ -57,5 +57,6 @@ from blockscope.language.scan import *
 from blockscope.language.shape import *
 from blockscope.language.sort import *
 from blockscope.language import extra  # after all that it uses
+from blockscope.language.extra import libdevice
 
 slice = slice

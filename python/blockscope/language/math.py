@@ -116,3 +116,12 @@ __all__ = [
     "sub",
     "umulhi",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """``tl.math`` also has the functions of libdevice, as older kernels spell them."""
+    from blockscope.language.extra import libdevice
+
+    if name in libdevice.FUNCTIONS:
+        return getattr(libdevice, name)
+    raise AttributeError(f"module 'blockscope.language.math' has no attribute '{name}'")

@@ -1,0 +1,163 @@
+"""What the language says about wrong operands: the same text in both CPU modes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import blockscope
+import blockscope.language as tl
+from blockscope.language.core import builtin
+
+
+@blockscope.jit
+def kernel(x, y, s, CALL: tl.constexpr):
+    i = tl.arange(0, 128)
+    CALL(x, y, s, i)
+
+
+def f16(*shape: int) -> Any:
+    return tl.zeros(shape, tl.float16)
+
+
+# name, call with (x: pointer, y: pointer, s: scalar int32, i: arange), text
+ROWS = [
+    ("length", lambda x, y, s, i: tl.arange(0, 100),
+     "tl.arange: the length end - start is 100, expected a power of two"),
+    ("order", lambda x, y, s, i: tl.arange(8, 0), "tl.arange: end (0) must be greater than start (8)"),
+    ("shape", lambda x, y, s, i: tl.zeros((3, 4), tl.float32),
+     "shape [3, 4] has 3 at dimension 0, expected a power of two"),
+    ("too_large", lambda x, y, s, i: tl.zeros((2048, 1024), tl.float32),
+     "shape [2048, 1024] has more than 1048576 elements"),
+    ("int_mask", lambda x, y, s, i: tl.load(x + i, mask=i),
+     "tl.load: mask is int32[128], expected int1 (a condition such as offsets < n)"),
+    ("store_int_mask", lambda x, y, s, i: tl.store(x + i, 0.0, mask=i),
+     "tl.store: mask is int32[128], expected int1"),
+    ("other_without_mask", lambda x, y, s, i: tl.load(x + i, other=0.0),
+     "tl.load: other is given without mask"),
+    ("load_of_number", lambda x, y, s, i: tl.load(i),
+     "tl.load: pointer is int32[128], expected a pointer or a block of pointers"),
+    ("mask_of_scalar", lambda x, y, s, i: tl.load(x, mask=i < 3),
+     "tl.load: mask is a block int1[128], but pointer is a scalar"),
+    ("mask_shape", lambda x, y, s, i: tl.load(x + i, mask=tl.arange(0, 64) < 3),
+     "tl.load: mask is int1[64], which does not fit the shape [128] of pointer"),
+    ("value_of_scalar", lambda x, y, s, i: tl.store(x, i.to(tl.float32)),
+     "tl.store: value is a block fp32[128], but pointer is a scalar"),
+    ("cache_modifier", lambda x, y, s, i: tl.load(x + i, cache_modifier=".xx"),
+     "tl.load: cache_modifier is '.xx', expected one of '', '.ca', '.cg', '.cs', '.cv'"),
+    ("boundary_check", lambda x, y, s, i: tl.load(x + i, boundary_check=(0,)),
+     "tl.load: boundary_check and padding_option are for block pointers"),
+    ("shapes", lambda x, y, s, i: i + tl.arange(0, 64),
+     "operator +: shapes [128] and [64] do not match: dimension 0 is 128 and 64"),
+    ("two_pointers", lambda x, y, s, i: x + y, "operator +: cannot add two pointers"),
+    ("pointer_and_float", lambda x, y, s, i: x + 1.5,
+     "operator +: cannot combine pointer<fp32> and fp32"),
+    ("pointer_times", lambda x, y, s, i: x * 2, "operator *: cannot combine pointer<fp32> and int32"),
+    ("float_and", lambda x, y, s, i: i.to(tl.float32) & i,
+     "operator &: operands are fp32[128], expected integers"),
+    ("float_floordiv", lambda x, y, s, i: i.to(tl.float32) // 2,
+     "operator //: operands are fp32[128], expected integers"),
+    ("mixed_signs", lambda x, y, s, i: i // i.to(tl.uint32),
+     "operator //: operands int32 and uint32 have different signedness"),
+    ("negative_number", lambda x, y, s, i: i.to(tl.uint32) + (-1),
+     "operator +: negative number -1 with a tensor of uint32"),
+    ("number_range", lambda x, y, s, i: i.to(tl.int8) + 1000,
+     "operator +: number 1000 is out of range for int8"),
+    ("huge_number", lambda x, y, s, i: i + 2**70, "integer 1180591620717411303424 does not fit 64 bits"),
+    ("exp_of_int", lambda x, y, s, i: tl.exp(i), "tl.exp: x is int32[128], expected fp32 or fp64"),
+    ("exp_of_half", lambda x, y, s, i: tl.exp(i.to(tl.float16)),
+     "tl.exp: x is fp16[128], expected fp32 or fp64"),
+    ("index", lambda x, y, s, i: i[0], "unsupported tensor index: 0; only None and : are supported"),
+    ("slice", lambda x, y, s, i: i[1:3], "unsupported tensor index: slice(1, 3, None)"),
+    ("indices", lambda x, y, s, i: i[:, :], "too many indices for int32[128]"),
+    ("power", lambda x, y, s, i: i**2, "operator **: only for constexpr values"),
+    ("matmul", lambda x, y, s, i: i @ i, "operator @: use tl.dot"),
+    ("none", lambda x, y, s, i: i + None, "unsupported operand type(s) for +"),
+    ("dot_dtypes", lambda x, y, s, i: tl.dot(f16(16, 16), tl.zeros((16, 16), tl.float32)),
+     "tl.dot: operands are fp16[16, 16] and fp32[16, 16], expected one element type"),
+    ("dot_shapes", lambda x, y, s, i: tl.dot(f16(16, 32), f16(16, 16)),
+     "tl.dot: shapes [16, 32] and [16, 16] do not match: K is 32 and 16"),
+    ("dot_acc", lambda x, y, s, i: tl.dot(f16(16, 16), f16(16, 16), f16(16, 16)),
+     "tl.dot: acc is fp16[16, 16], expected fp32[16, 16]"),
+    ("dot_precision", lambda x, y, s, i: tl.dot(f16(16, 16), f16(16, 16), input_precision="x"),
+     "tl.dot: input_precision is 'x', expected one of 'tf32'"),
+    ("dot_scaled", lambda x, y, s, i: tl.dot_scaled(i, i, "", i, i, ""),
+     "tl.dot_scaled is not supported yet"),
+    ("reshape", lambda x, y, s, i: tl.reshape(i, (64,)),
+     "tl.reshape: cannot reshape int32[128] with 128 elements to [64] with 64"),
+    ("permute", lambda x, y, s, i: tl.permute(i[:, None], (0, 0)),
+     "tl.permute: order [0, 0] is not a permutation of the 2 dimensions of int32[128, 1]"),
+    ("axis", lambda x, y, s, i: tl.sum(i, 1), "tl.sum: axis 1 is outside a block of 1 dimensions"),
+    ("program_axis", lambda x, y, s, i: tl.program_id(3),
+     "tl.program_id: axis is 3, expected 0, 1 or 2"),
+    ("atomic_half_max", lambda x, y, s, i: tl.atomic_max((x + i).to(tl.pointer_type(tl.float16)), 1.0),
+     "tl.atomic_max: elements are fp16, expected 32 or 64 bits"),
+    ("atomic_sem", lambda x, y, s, i: tl.atomic_add(x + i, 1.0, sem="foo"),
+     "tl.atomic_add: sem is 'foo', expected one of 'acq_rel'"),
+    ("atomic_and_float", lambda x, y, s, i: tl.atomic_and(x + i, 1),
+     "tl.atomic_and: elements are fp32, expected integers"),
+    ("rounding", lambda x, y, s, i: tl.cast(i, tl.float32, fp_downcast_rounding="rtz"),
+     "fp_downcast_rounding is only for conversions to a narrower float, got int32 to fp32"),
+    ("bitcast", lambda x, y, s, i: i.to(tl.int8, bitcast=True),
+     "cannot bitcast int32[128] of 32 bits to int8 of 8 bits"),
+    ("static_assert", lambda x, y, s, i: tl.static_assert(False, "no way"), "no way"),
+    ("inline_asm", lambda x, y, s, i: tl.inline_asm_elementwise("", "", [i], tl.int32, True, 1),
+     "tl.inline_asm_elementwise is not supported yet"),
+    ("map_elementwise", lambda x, y, s, i: tl.map_elementwise(None, i),
+     "tl.map_elementwise is not supported yet"),
+    ("libdevice", lambda x, y, s, i: tl.extra.libdevice.sin(i),
+     "libdevice.sin: arguments are (int32), expected (fp32) or (fp64)"),
+    ("where_pointer", lambda x, y, s, i: tl.where(i < 3, x + i, i),
+     "tl.where: cannot choose between pointer<fp32>[128] and int32[128]"),
+    ("compare_pointer", lambda x, y, s, i: (x + i) == i,
+     "operator ==: cannot compare pointer<fp32>[128] with int32[128]"),
+    ("histogram", lambda x, y, s, i: tl.histogram(i.to(tl.float32), 16),
+     "tl.histogram: x is fp32[128], expected integers in one dimension"),
+    ("clamp", lambda x, y, s, i: tl.clamp(i, 0, 3), "tl.clamp: x is int32[128], expected a float type"),
+    ("full_range", lambda x, y, s, i: tl.full((4,), 300, tl.int8),
+     "tl.full: value 300 is out of range for int8"),
+    ("gather", lambda x, y, s, i: tl.gather(i, i[:, None], 0),
+     "tl.gather: src is int32[128] and index is int32[128, 1], expected blocks of one rank"),
+    ("dtype", lambda x, y, s, i: i.to(3), "expected a dtype such as tl.float32, got 3"),
+    ("print_prefix", lambda x, y, s, i: tl.device_print("\u00e9"),
+     "has characters that are not printable ASCII"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("stepping", [False, True], ids=["whole", "step"])
+@pytest.mark.parametrize(("call", "text"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS])
+def test_text(call: Any, text: str, stepping: bool) -> None:
+    x = np.zeros(128, np.float32)
+    blockscope.set_interpret_mode(stepping)
+    try:
+        with pytest.raises(Exception) as caught:
+            kernel[(1,)](x, x, 5, CALL=builtin(call))
+    finally:
+        blockscope.set_interpret_mode(False)
+    assert text in str(caught.value)
+    if not stepping:
+        assert isinstance(caught.value, blockscope.CompilationError)
+        assert f"{__file__}:" in str(caught.value)
+
+
+def test_outside_of_a_kernel() -> None:
+    with pytest.raises(RuntimeError, match=r"tl.arange may be called only inside a @jit kernel"):
+        tl.arange(0, 8)
+
+
+@blockscope.jit
+def branch_on_block(x):
+    if tl.load(x + tl.arange(0, 8)) > 0:
+        tl.store(x, 1.0)
+
+
+@pytest.mark.parametrize("stepping", [False, True], ids=["whole", "step"])
+def test_block_in_if(stepping: bool) -> None:
+    blockscope.set_interpret_mode(stepping)
+    try:
+        with pytest.raises(Exception, match=r"shape \[8\]"):
+            branch_on_block[(1,)](np.zeros(8, np.float32))
+    finally:
+        blockscope.set_interpret_mode(False)
