@@ -1,0 +1,287 @@
+"""Loads, stores, atomics, block pointers and descriptors: equal in both CPU modes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import blockscope
+import blockscope.language as tl
+
+
+@pytest.fixture(params=["whole", "step"], autouse=True)
+def mode(request: pytest.FixtureRequest) -> Iterator[str]:
+    blockscope.set_interpret_mode(request.param == "step")
+    yield request.param
+    blockscope.set_interpret_mode(False)
+
+
+@blockscope.jit
+def masked_copy(x, out, n, B: tl.constexpr, OTHER: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(out + i, tl.load(x + i, mask=i < n, other=OTHER))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "int32", "uint16", "int64"])
+def test_masked_load_gives_other(dtype: str) -> None:
+    x, out = np.arange(64).astype(dtype), np.zeros(64, dtype)
+    masked_copy[(1,)](x, out, 40, B=64, OTHER=7)
+    np.testing.assert_array_equal(out, np.where(np.arange(64) < 40, x, x.dtype.type(7)))
+
+
+@blockscope.jit
+def masked_store(out, n, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(out + i, i.to(tl.float32), mask=i < n)
+    tl.store(out + 63, 5)
+
+
+def test_masked_store_keeps_the_rest() -> None:
+    out = np.full(64, -1, np.float32)
+    masked_store[(1,)](out, 10, B=64)
+    expected = np.where(np.arange(64) < 10, np.arange(64), -1).astype(np.float32)
+    expected[63] = 5
+    np.testing.assert_array_equal(out, expected)
+
+
+@blockscope.jit
+def modifiers(x, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    a = tl.load(x + i, cache_modifier=".cg", eviction_policy="evict_first")
+    b = tl.load(x + i, mask=i < B, other=0, volatile=True)
+    tl.store(out + i, a + b, cache_modifier=".wt", eviction_policy="evict_last")
+
+
+def test_modifiers_change_nothing() -> None:
+    x, out = np.arange(32, dtype=np.int32), np.zeros(32, np.int32)
+    modifiers[(1,)](x, out, B=32)
+    np.testing.assert_array_equal(out, 2 * x)
+
+
+@blockscope.jit
+def bools(x, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    flag = tl.load(x + i)
+    tl.store(out + i, ~flag)
+
+
+def test_any_byte_but_zero_is_true() -> None:
+    x = np.array([0, 1, 2, 255] * 4, np.uint8).view(np.bool_)
+    out = np.zeros(16, np.bool_)
+    bools[(1,)](x, out, B=16)
+    np.testing.assert_array_equal(out.view(np.uint8), [1, 0, 0, 0] * 4)
+
+
+@blockscope.jit
+def address_arithmetic(x, out):
+    i = tl.arange(0, 8)
+    last = x + 15
+    a = tl.load(last - i)
+    b = tl.load(i.to(tl.uint8) + x)
+    c = tl.load(x + i.to(tl.int64) * 2)
+    d = tl.load(last - i.to(tl.uint32))
+    tl.store(out + i, a)
+    tl.store(out + 8 + i, b)
+    tl.store(out + 16 + i, c)
+    tl.store(out + 24 + i, d)
+
+
+def test_address_arithmetic() -> None:
+    x, out = np.arange(16, dtype=np.float32), np.zeros(32, np.float32)
+    address_arithmetic[(1,)](x, out)
+    i = np.arange(8)
+    np.testing.assert_array_equal(out, np.concatenate([15 - i, i, 2 * i, 15 - i]))
+
+
+@blockscope.jit
+def through_pointers(table, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    for k in range(2):
+        base = tl.load(table + k).to(tl.pointer_type(tl.float32))
+        tl.store(out + k * B + i, tl.load(base + i))
+
+
+def test_pointers_loaded_from_memory() -> None:
+    torch = pytest.importorskip("torch")
+    a, b = torch.arange(16.0), torch.arange(16.0) * 3
+    table = torch.tensor([a.data_ptr(), b.data_ptr()], dtype=torch.int64)
+    out = torch.zeros(32)
+    through_pointers[(1,)](table, out, B=16)
+    assert torch.equal(out, torch.cat([a, b]))
+
+
+@blockscope.jit
+def atomics(x, old, KIND: tl.constexpr, B: tl.constexpr):
+    i = tl.arange(0, B)
+    if KIND == "add":
+        before = tl.atomic_add(x + i, i + 1)
+    elif KIND == "max":
+        before = tl.atomic_max(x + i, 10)
+    elif KIND == "min":
+        before = tl.atomic_min(x + i, 10)
+    elif KIND == "and":
+        before = tl.atomic_and(x + i, 6)
+    elif KIND == "or":
+        before = tl.atomic_or(x + i, 8, sem="relaxed", scope="cta")
+    elif KIND == "xor":
+        before = tl.atomic_xor(x + i, 5)
+    elif KIND == "xchg":
+        before = tl.atomic_xchg(x + i, 3, sem="release")
+    else:
+        before = tl.atomic_cas(x + i, i, i * 100)
+    tl.store(old + i, before)
+
+
+_ATOMICS = {
+    "add": lambda x, i: x + i.astype(x.dtype) + x.dtype.type(1),
+    "max": lambda x, i: np.maximum(x, x.dtype.type(10)),
+    "min": lambda x, i: np.minimum(x, x.dtype.type(10)),
+    "and": lambda x, i: x & x.dtype.type(6),
+    "or": lambda x, i: x | x.dtype.type(8),
+    "xor": lambda x, i: x ^ x.dtype.type(5),
+    "xchg": lambda x, i: np.full_like(x, 3),
+    "cas": lambda x, i: np.where(x == i.astype(x.dtype), (i * 100).astype(x.dtype), x),
+}
+
+
+@pytest.mark.parametrize("kind", _ATOMICS)
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "uint64"])
+def test_atomics(kind: str, dtype: str) -> None:
+    i = np.arange(16)
+    x = np.where(i % 3 == 0, i, 40 - i).astype(dtype)
+    if dtype.startswith("int"):
+        x[5] = x.dtype.type(-4)
+    before, old = x.copy(), np.zeros_like(x)
+    atomics[(1,)](x, old, KIND=kind, B=16)
+    np.testing.assert_array_equal(old, before)
+    np.testing.assert_array_equal(x, _ATOMICS[kind](before, i))
+
+
+@blockscope.jit
+def float_atomics(x, old, KIND: tl.constexpr, B: tl.constexpr):
+    i = tl.arange(0, B)
+    if KIND == "add":
+        before = tl.atomic_add(x + i, 0.5, mask=i < 12)
+    elif KIND == "max":
+        before = tl.atomic_max(x + i, 2.0, mask=i < 12)
+    elif KIND == "min":
+        before = tl.atomic_min(x + i, 2.0, mask=i < 12)
+    else:
+        before = tl.atomic_xchg(x + i, 2.0, mask=i < 12)
+    tl.store(old + i, before, mask=i < 12)
+
+
+@pytest.mark.parametrize("kind", ["add", "max", "min", "xchg"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_float_atomics(kind: str, dtype: str) -> None:
+    x = np.linspace(-8, 8, 16).astype(dtype)
+    before, old = x.copy(), x.copy()
+    float_atomics[(1,)](x, old, KIND=kind, B=16)
+    changed = {
+        "add": before + before.dtype.type(0.5),
+        "max": np.maximum(before, 2),
+        "min": np.minimum(before, 2),
+        "xchg": np.full_like(before, 2),
+    }[kind]
+    np.testing.assert_array_equal(old, before)
+    np.testing.assert_array_equal(x, np.where(np.arange(16) < 12, changed, before))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_atomic_add(dtype: str) -> None:
+    torch = pytest.importorskip("torch")
+    x = torch.linspace(-8, 8, 16).to(getattr(torch, dtype))
+    before, old = x.clone(), x.clone()
+    float_atomics[(1,)](x, old, KIND="add", B=16)
+    assert torch.equal(old, before)
+    assert torch.equal(x[:12], before[:12] + 0.5)
+    assert torch.equal(x[12:], before[12:])
+
+
+@blockscope.jit
+def count(counter, B: tl.constexpr):
+    tl.atomic_add(counter + tl.zeros((B,), tl.int32), 1)
+
+
+def test_all_lanes_and_programs_count() -> None:
+    counter = np.zeros(1, np.int32)
+    count[(50,)](counter, B=32)
+    assert counter[0] == 1600
+
+
+@blockscope.jit
+def transpose_blocks(x, out, M, N, BM: tl.constexpr, BN: tl.constexpr):
+    a = tl.make_block_ptr(
+        x, shape=(M, N), strides=(N, 1), offsets=(tl.program_id(0) * BM, 0),
+        block_shape=(BM, BN), order=(1, 0),
+    )  # fmt: skip
+    b = tl.make_block_ptr(
+        out, shape=(N, M), strides=(M, 1), offsets=(0, tl.program_id(0) * BM),
+        block_shape=(BN, BM), order=(1, 0),
+    )  # fmt: skip
+    for _ in range(0, N, BN):
+        block = tl.load(a, boundary_check=(0, 1), padding_option="zero")
+        tl.store(b, tl.trans(block).to(out.dtype.element_ty), boundary_check=(0, 1))
+        a = tl.advance(a, (0, BN))
+        b = tl.advance(b, (BN, 0))
+
+
+def test_block_pointers_move_and_stop_at_the_boundary() -> None:
+    x = np.arange(50 * 70, dtype=np.float32).reshape(50, 70)
+    out = np.zeros((70, 50), np.float32)
+    transpose_blocks[(4,)](x, out, 50, 70, BM=16, BN=32)
+    np.testing.assert_array_equal(out, x.T)
+
+
+@blockscope.jit
+def padded(x, out, n, PAD: tl.constexpr, B: tl.constexpr):
+    p = tl.make_block_ptr(x, (n,), (1,), (0,), (B,), (0,))
+    tl.store(out + tl.arange(0, B), tl.load(p, boundary_check=(0,), padding_option=PAD))
+
+
+@pytest.mark.parametrize(("padding", "value"), [("zero", 0), ("nan", np.nan)])
+def test_padding_of_block_pointers(padding: str, value: float) -> None:
+    x, out = np.arange(16, dtype=np.float32), np.ones(16, np.float32)
+    padded[(1,)](x, out, 11, PAD=padding, B=16)
+    np.testing.assert_array_equal(out, np.where(np.arange(16) < 11, x, np.float32(value)))
+
+
+@blockscope.jit
+def through_descriptors(x, out, M, N, BM: tl.constexpr, BN: tl.constexpr):
+    a = tl.make_tensor_descriptor(x, shape=[M, N], strides=[N, 1], block_shape=[BM, BN])
+    b = tl.make_tensor_descriptor(out, shape=[M, N], strides=[N, 1], block_shape=[BM, BN])
+    row, column = tl.program_id(0) * BM, tl.program_id(1) * BN
+    block = a.load([row, column])
+    b.store([row, column], block * 2)
+    tl.static_assert(a.dtype == tl.float32)
+    tl.static_assert(a.block_shape[1] == BN)
+
+
+def test_descriptors() -> None:
+    x = np.arange(40 * 36, dtype=np.float32).reshape(40, 36)
+    out = np.zeros_like(x)
+    through_descriptors[(3, 2)](x, out, 40, 36, BM=16, BN=32)
+    np.testing.assert_array_equal(out, 2 * x)
+
+
+@blockscope.jit
+def gather_by_descriptor(x, B: tl.constexpr):
+    d = tl.make_tensor_descriptor(x, shape=[B, B], strides=[B, 1], block_shape=[1, B])
+    d.gather(tl.arange(0, 8), 0)
+
+
+def test_descriptor_gather_is_not_there_yet() -> None:
+    with pytest.raises(Exception, match=r"descriptor.gather is not supported yet"):
+        gather_by_descriptor[(1,)](np.zeros((32, 32), np.float32), B=32)
+
+
+@blockscope.jit
+def write_constant(x: tl.const, out):
+    tl.store(x, tl.load(out))
+
+
+def test_store_through_const() -> None:
+    with pytest.raises(Exception, match=r"tl.store: pointer is .*constant data"):
+        write_constant[(1,)](np.zeros(4, np.float32), np.zeros(4, np.float32))
