@@ -4,6 +4,7 @@
 // over whole halves of the block. Known combines run the same order inside SIMD kernels.
 #include "interpreter/ops/element_type.h"
 #include "interpreter/ops/reduce_order.h"
+#include "interpreter/ops/transpose.h"
 
 #include <cstring>
 
@@ -22,23 +23,41 @@ AxisSplit splitAtAxis(llvm::ArrayRef<int64_t> shape, int axis) {
   return split;
 }
 
-/// [outer, length, inner] -> [length, outer, inner].
+namespace {
+
+/// [rows, columns, inner] -> [columns, rows, inner].
+void swapAxes(int64_t rows, int64_t columns, int64_t inner, int elementBytes, const void *in,
+              void *out) {
+  const auto plane = [&]<typename T>(T) {
+    copyPlane<T>(columns, rows, 1, columns, static_cast<const T *>(in), static_cast<T *>(out));
+  };
+  if (rows == 1 || columns == 1) {
+    std::memcpy(out, in, rows * columns * inner * elementBytes);
+  } else if (inner > 1) {
+    const int64_t bytes = inner * elementBytes;
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < columns; ++j)
+        std::memcpy(static_cast<char *>(out) + (j * rows + i) * bytes,
+                    static_cast<const char *>(in) + (i * columns + j) * bytes, bytes);
+  } else if (elementBytes == 1) {
+    plane(uint8_t());
+  } else if (elementBytes == 2) {
+    plane(uint16_t());
+  } else if (elementBytes == 4) {
+    plane(uint32_t());
+  } else {
+    plane(uint64_t());
+  }
+}
+
+} // namespace
+
 void axisToFront(const AxisSplit &split, int elementBytes, const void *in, void *out) {
-  const int64_t row = split.inner * elementBytes;
-  const auto *from = static_cast<const char *>(in);
-  auto *to = static_cast<char *>(out);
-  for (int64_t o = 0; o < split.outer; ++o)
-    for (int64_t i = 0; i < split.length; ++i)
-      std::memcpy(to + (i * split.outer + o) * row, from + (o * split.length + i) * row, row);
+  swapAxes(split.outer, split.length, split.inner, elementBytes, in, out);
 }
 
 void axisFromFront(const AxisSplit &split, int elementBytes, const void *in, void *out) {
-  const int64_t row = split.inner * elementBytes;
-  const auto *from = static_cast<const char *>(in);
-  auto *to = static_cast<char *>(out);
-  for (int64_t o = 0; o < split.outer; ++o)
-    for (int64_t i = 0; i < split.length; ++i)
-      std::memcpy(to + (o * split.length + i) * row, from + (i * split.outer + o) * row, row);
+  swapAxes(split.length, split.outer, split.inner, elementBytes, in, out);
 }
 
 void reduceBlocks(llvm::ArrayRef<Type> operandTypes, int axis, void *const *results,
