@@ -19,9 +19,7 @@ public:
   }
   ~Hdf5Handle() { close(); }
 
-  bool close() {
-    return id_ < 0 || Close(std::exchange(id_, -1)) >= 0;
-  }
+  bool close() { return id_ < 0 || Close(std::exchange(id_, -1)) >= 0; }
   explicit operator bool() const { return id_ >= 0; }
   hid_t get() const { return id_; }
 

@@ -32,8 +32,8 @@ struct TraceRun {
   int64_t offsetBytes = 0;
   int64_t innerStrideBytes = 0;
   int64_t outerStrideBytes = 0;
-  uint32_t program = 0;     ///< x + grid[0] * (y + grid[1] * z)
-  uint32_t innerCount = 0;  ///< 0: every lane of the block was masked off
+  uint32_t program = 0;    ///< x + grid[0] * (y + grid[1] * z)
+  uint32_t innerCount = 0; ///< 0: every lane of the block was masked off
   uint32_t outerCount = 1;
   uint32_t maskedLanes = 0; ///< lanes masked off, on the first run of a block access
   uint16_t op = 0;

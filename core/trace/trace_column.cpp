@@ -81,8 +81,8 @@ Hdf5Dataset createColumn(hid_t group, const char *name, hid_t type, size_t chunk
       H5Pset_deflate(properties.get(), kDeflateLevel) < 0 ||
       H5Pset_fill_value(properties.get(), type, defaultValue) < 0)
     return {};
-  return Hdf5Dataset(H5Dcreate2(group, name, type, space.get(), H5P_DEFAULT, properties.get(),
-                                H5P_DEFAULT));
+  return Hdf5Dataset(
+      H5Dcreate2(group, name, type, space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT));
 }
 
 } // namespace blockscope

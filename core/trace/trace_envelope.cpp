@@ -109,7 +109,7 @@ bool writeUnfinishedEnvelope(const std::string &path, std::string &error) {
 
 bool writeFinishedEnvelope(const std::string &path, std::string &error) {
   const Descriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC));
-  struct stat info {};
+  struct stat info{};
   uint32_t crc = 0;
   if (file.get() < 0 || fstat(file.get(), &info) != 0 ||
       !crcOfBody(file.get(), static_cast<uint64_t>(info.st_size), crc)) {
@@ -124,7 +124,7 @@ bool writeFinishedEnvelope(const std::string &path, std::string &error) {
 
 bool checkEnvelope(const std::string &path, std::string &error) {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat info {};
+  struct stat info{};
   if (file.get() < 0 || fstat(file.get(), &info) != 0) {
     error = withReason("can not open");
     return false;
@@ -141,9 +141,10 @@ bool checkEnvelope(const std::string &path, std::string &error) {
   const ssize_t got = pread(file.get(), block.data(), kTraceEnvelopeBytes, 0);
   const std::string_view head(block.data(), got > 0 ? static_cast<size_t>(got) : 0);
   if (!head.starts_with(kMagic.substr(0, std::max<size_t>(1, head.size())))) {
-    error = head.starts_with(kHdf5Magic)
-                ? "is an HDF5 file, but no Blockscope trace: the header 'BLOCKSCOPE TRACE' is missing"
-                : "is no Blockscope trace: it does not begin with 'BLOCKSCOPE TRACE'";
+    error =
+        head.starts_with(kHdf5Magic)
+            ? "is an HDF5 file, but no Blockscope trace: the header 'BLOCKSCOPE TRACE' is missing"
+            : "is no Blockscope trace: it does not begin with 'BLOCKSCOPE TRACE'";
     return false;
   }
   if (head.size() < kTraceEnvelopeBytes) {

@@ -184,8 +184,9 @@ bool readColumn(hid_t group, const char *name, T defaultValue, uint64_t fileByte
       continue; // not written: the default
     uint32_t skipped = 0;
     PackedChunk packed(packedBytes <= fileBytes ? packedBytes : 0);
-    if (packed.empty() || H5Dread_chunk(layout.dataset.get(), H5P_DEFAULT, &offset, &skipped,
-                                        packed.data()) < 0 || skipped != 0) {
+    if (packed.empty() ||
+        H5Dread_chunk(layout.dataset.get(), H5P_DEFAULT, &offset, &skipped, packed.data()) < 0 ||
+        skipped != 0) {
       error = std::string("'accesses/") + name + "' can not be read";
       return false;
     }
@@ -278,7 +279,7 @@ std::unique_ptr<TraceReader> TraceReader::open(const std::string &path, std::str
     error = impl->named(problem);
     return nullptr;
   }
-  struct stat info {};
+  struct stat info{};
   if (stat(path.c_str(), &info) == 0)
     impl->fileBytes = static_cast<uint64_t>(info.st_size);
   impl->file = Hdf5File(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT));
@@ -410,9 +411,9 @@ bool readFindings(TraceTableReader table, size_t sourceCount, TraceLaunch &launc
                            " names nothing in the file");
       break;
     }
-    launch.findings.push_back({codes[row], severities[row], messages[row], ops[row],
-                               arguments[row], programs[row], sources[row], lines[row],
-                               columns[row], counts[row], jsons[row]});
+    launch.findings.push_back({codes[row], severities[row], messages[row], ops[row], arguments[row],
+                               programs[row], sources[row], lines[row], columns[row], counts[row],
+                               jsons[row]});
   }
   error = table.error();
   return error.empty();
@@ -420,8 +421,8 @@ bool readFindings(TraceTableReader table, size_t sourceCount, TraceLaunch &launc
 
 } // namespace
 
-bool TraceReader::Impl::readLaunchTables(hid_t group, const std::string &label,
-                                         TraceLaunch &launch, std::string &error) const {
+bool TraceReader::Impl::readLaunchTables(hid_t group, const std::string &label, TraceLaunch &launch,
+                                         std::string &error) const {
   const auto table = [&](const char *name, Hdf5Group &owner) {
     owner = openGroup(group, name);
     return TraceTableReader(owner.get(), label + "/" + name, fileBytes);
@@ -438,8 +439,7 @@ bool TraceReader::Impl::readLaunchTables(hid_t group, const std::string &label,
     attributes.fail("grid", "has more than 2^32 programs");
   error = attributes.error();
   std::array<Hdf5Group, 5> owners;
-  return error.empty() &&
-         readArguments(table("arguments", owners[0]), launch.arguments, error) &&
+  return error.empty() && readArguments(table("arguments", owners[0]), launch.arguments, error) &&
          readNamedValues(table("parameters", owners[1]), launch.parameters, error) &&
          readNamedValues(table("options", owners[2]), launch.options, error) &&
          readOps(table("ops", owners[3]), sources.size(), launch.ops, error) &&

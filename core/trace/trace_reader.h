@@ -24,7 +24,8 @@ public:
   const std::vector<TraceSource> &sources() const;
   size_t launchCount() const;
 
-  /// Everything of launch `index` but the access runs. Indices into sources and ops are valid or -1.
+  /// Everything of launch `index` but the access runs. Indices into sources and ops are valid or
+  /// -1.
   std::optional<TraceLaunch> readLaunch(size_t index, std::string &error) const;
 
   /// The access runs of launch `index`: every program, op and argument number is one of `launch`,

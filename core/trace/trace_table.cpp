@@ -35,11 +35,10 @@ void TraceTableWriter::write(const char *name, hid_t type, const std::vector<hsi
     H5Pset_chunk(properties.get(), static_cast<int>(dims.size()), dims.data());
     H5Pset_deflate(properties.get(), 6);
   }
-  const Hdf5Dataset dataset(H5Dcreate2(group_, name, type, space.get(), H5P_DEFAULT,
-                                       properties.get(), H5P_DEFAULT));
+  const Hdf5Dataset dataset(
+      H5Dcreate2(group_, name, type, space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT));
   good_ = dataset &&
-          (bytes == 0 ||
-           H5Dwrite(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+          (bytes == 0 || H5Dwrite(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
 }
 
 void TraceTableWriter::matrix(const char *name, const std::vector<int64_t> &values, size_t width) {
@@ -98,9 +97,9 @@ std::vector<uint64_t> TraceTableReader::open(const char *name, hid_t type, int r
     fail(name, "is no dataset that can be read");
     return {};
   }
-  const bool rightType = type >= 0 ? H5Tequal(found.get(), type) > 0
-                                   : H5Tget_class(found.get()) == H5T_STRING &&
-                                         H5Tis_variable_str(found.get()) == 0;
+  const bool rightType =
+      type >= 0 ? H5Tequal(found.get(), type) > 0
+                : H5Tget_class(found.get()) == H5T_STRING && H5Tis_variable_str(found.get()) == 0;
   if (!rightType) {
     fail(name, "has the wrong type");
     return {};
@@ -114,8 +113,8 @@ std::vector<uint64_t> TraceTableReader::open(const char *name, hid_t type, int r
   if (rows_ < 0)
     rows_ = static_cast<int64_t>(dims[0]);
   if (static_cast<int64_t>(dims[0]) != rows_) {
-    fail(name, "has " + std::to_string(dims[0]) + " rows, its neighbours have " +
-                   std::to_string(rows_));
+    fail(name,
+         "has " + std::to_string(dims[0]) + " rows, its neighbours have " + std::to_string(rows_));
     return {};
   }
   return {dims.begin(), dims.begin() + rank};

@@ -1,4 +1,5 @@
-// Small tables of a trace file: a group of equally long columns of numbers and text, and attributes.
+// Small tables of a trace file: a group of equally long columns of numbers and text, and
+// attributes.
 #pragma once
 
 #include "core/trace/hdf5_handle.h"

@@ -126,8 +126,8 @@ public:
   uint64_t chunksTaken = 0;
   uint64_t rowsWritten = 0;
   std::vector<std::vector<TraceFinding>> findings; ///< of each ended launch
-  std::mutex mutex;     ///< pending, chunksTaken
-  std::mutex fileMutex; ///< HDF5
+  std::mutex mutex;                                ///< pending, chunksTaken
+  std::mutex fileMutex;                            ///< HDF5
   std::mutex errorMutex;
   std::atomic<bool> failed{false};
   std::string error;
@@ -271,8 +271,7 @@ bool TraceWriter::beginLaunch() {
   impl_->columns.clear();
   impl_->pending.clear();
   impl_->chunksTaken = impl_->rowsWritten = 0;
-  impl_->launch =
-      createGroup(impl_->launches.get(), impl_->nextLaunchName().c_str());
+  impl_->launch = createGroup(impl_->launches.get(), impl_->nextLaunchName().c_str());
   impl_->accesses = createGroup(impl_->launch.get(), "accesses");
   return impl_->accesses || impl_->fail("can not begin a launch");
 }

@@ -10,7 +10,8 @@
 
 namespace blockscope {
 
-/// Writer of one trace file. Launches follow one another: `beginLaunch`, `appendRuns`..., `endLaunch`.
+/// Writer of one trace file. Launches follow one another: `beginLaunch`, `appendRuns`...,
+/// `endLaunch`.
 ///
 /// `appendRuns` may be called from several threads at once; the rest from one thread. Runs of one
 /// program keep their order when they are appended in order.

@@ -65,9 +65,9 @@ std::array<Rgba, 256> makeTable() {
     const float part = at - static_cast<float>(stop);
     const Lab left = toOklab(kStops[stop]);
     const Lab right = toOklab(kStops[stop + 1]);
-    table[index] = fromOklab({darkest + (brightest - darkest) * position,
-                              left.a + (right.a - left.a) * part,
-                              left.b + (right.b - left.b) * part});
+    table[index] =
+        fromOklab({darkest + (brightest - darkest) * position, left.a + (right.a - left.a) * part,
+                   left.b + (right.b - left.b) * part});
   }
   return table;
 }

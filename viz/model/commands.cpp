@@ -83,7 +83,9 @@ constexpr auto kHelp = std::to_array<HelpLine>({
     {"q", "quit"},
 });
 
-int next(int value, int step, int count) { return count > 0 ? ((value + step) % count + count) % count : 0; }
+int next(int value, int step, int count) {
+  return count > 0 ? ((value + step) % count + count) % count : 0;
+}
 
 void stepTensor(const TraceModel &model, Selection &selection, int step) {
   const auto &tensors = model.tensors();
@@ -148,8 +150,8 @@ void stepCell(const TraceModel &model, Selection &selection, int64_t rows, int64
   const double dy = beyond(static_cast<double>(selection.cell->row), region.top, region.bottom);
   if (dx != 0 || dy != 0) {
     selection.isFitted = false;
-    selection.region = moved(region, dx, dy,
-                             model.outsideCells(selection.tensor, selection.slice).content);
+    selection.region =
+        moved(region, dx, dy, model.outsideCells(selection.tensor, selection.slice).content);
   }
 }
 
@@ -209,18 +211,17 @@ void zoom(const TraceModel &model, Selection &selection, double factor) {
                                   : (region.left + region.right) / 2;
   const double y = selection.cell ? static_cast<double>(selection.cell->row) + 0.5
                                   : (region.top + region.bottom) / 2;
-  region = zoomed(region, factor, x, y,
-                  model.outsideCells(selection.tensor, selection.slice).content);
+  region =
+      zoomed(region, factor, x, y, model.outsideCells(selection.tensor, selection.slice).content);
   selection.isFitted = false;
 }
 
 void pan(const TraceModel &model, Selection &selection, double columns, double rows) {
   if (selection.tensor < 0)
     return;
-  selection.region =
-      moved(selection.region, columns * selection.region.width() / 8,
-            rows * selection.region.height() / 8,
-            model.outsideCells(selection.tensor, selection.slice).content);
+  selection.region = moved(selection.region, columns * selection.region.width() / 8,
+                           rows * selection.region.height() / 8,
+                           model.outsideCells(selection.tensor, selection.slice).content);
   selection.isFitted = false;
 }
 
@@ -233,9 +234,9 @@ void choose(const TraceModel &model, Selection &selection) {
     const ElementStory &story = model.storyOf(selection.tensor, *slot);
     if (story.programs.empty())
       return;
-    const auto after = std::upper_bound(story.programs.begin(), story.programs.end(),
-                                        selection.program,
-                                        [](int64_t value, uint32_t each) { return value < each; });
+    const auto after =
+        std::upper_bound(story.programs.begin(), story.programs.end(), selection.program,
+                         [](int64_t value, uint32_t each) { return value < each; });
     selectProgram(model, selection,
                   after != story.programs.end() ? *after : story.programs.front());
   } else if (selection.focus == PanelKind::Source) {

@@ -32,9 +32,9 @@ std::string elementRow(const TensorLayout &layout, int64_t slot, const ElementCo
   std::vector<std::string> fields;
   for (const int64_t index : layout.indexOf(slot))
     fields.push_back(std::to_string(index));
-  fields.insert(fields.end(),
-                {std::to_string(layout.offsetBytesOf(slot)), std::to_string(counts.loads),
-                 std::to_string(counts.stores), std::to_string(counts.atomics), inside ? "1" : "0"});
+  fields.insert(fields.end(), {std::to_string(layout.offsetBytesOf(slot)),
+                               std::to_string(counts.loads), std::to_string(counts.stores),
+                               std::to_string(counts.atomics), inside ? "1" : "0"});
   return joined(fields);
 }
 
@@ -74,10 +74,12 @@ std::string opTable(const TraceModel &model) {
   std::string text = "op,name,file,line,column,variable,loads,stores,atomics,outside,masked\n";
   const auto &ops = model.launch().ops;
   for (size_t index = 0; index < ops.size(); ++index) {
-    std::vector<std::string> fields = {std::to_string(index), ops[index].name,
+    std::vector<std::string> fields = {std::to_string(index),
+                                       ops[index].name,
                                        pathOf(model, ops[index].source),
                                        std::to_string(ops[index].line),
-                                       std::to_string(ops[index].column), ops[index].variable};
+                                       std::to_string(ops[index].column),
+                                       ops[index].variable};
     const auto counts = countFields(model.opCounts()[index]);
     fields.insert(fields.end(), counts.begin(), counts.end());
     fields.push_back(std::to_string(model.opCounts()[index].masked));

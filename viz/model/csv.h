@@ -7,7 +7,8 @@
 
 namespace blockscope {
 
-/// The table behind a panel: touched elements of the chosen tensor, programs, ops, lines or findings.
+/// The table behind a panel: touched elements of the chosen tensor, programs, ops, lines or
+/// findings.
 std::string csvOf(const TraceModel &model, const Selection &selection, PanelKind panel);
 
 /// What the table is called in a file name: "x_ptr", "programs".

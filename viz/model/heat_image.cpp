@@ -75,8 +75,8 @@ public:
     const int64_t slot = plane_.rowSlot(row);
     highest = std::min(highest, plane_.columnsOf(row) - 1);
     for (int64_t column = lowest; column <= highest; ++column)
-      line[column - lowest] = std::max(
-          line[column - lowest], heat_.value(slot + column * plane_.columnStride(), mode_));
+      line[column - lowest] = std::max(line[column - lowest],
+                                       heat_.value(slot + column * plane_.columnStride(), mode_));
   }
 
 private:
@@ -91,9 +91,9 @@ Rgba darkened(Rgba color) {
 }
 
 bool contains(const std::vector<OutsidePlace> &places, int64_t slot) {
-  const auto at = std::lower_bound(
-      places.begin(), places.end(), slot,
-      [](const OutsidePlace &place, int64_t value) { return place.slot < value; });
+  const auto at =
+      std::lower_bound(places.begin(), places.end(), slot,
+                       [](const OutsidePlace &place, int64_t value) { return place.slot < value; });
   return at != places.end() && at->slot == slot;
 }
 
@@ -112,8 +112,8 @@ void drawOutside(const TraceModel &model, const HeatRequest &request, std::vecto
     const int y0 = static_cast<int>(std::lround(top)) + gap;
     const int x1 = std::max(x0 + 3, static_cast<int>(std::lround(left + scaleX)));
     const int y1 = std::max(y0 + 3, static_cast<int>(std::lround(top + scaleY)));
-    const Rgba color = lit == nullptr || contains(*lit, each.place.slot) ? kOutsideColor
-                                                                         : dimmed(kOutsideColor);
+    const Rgba color =
+        lit == nullptr || contains(*lit, each.place.slot) ? kOutsideColor : dimmed(kOutsideColor);
     for (int y = std::max(0, y0); y < std::min(y1, request.height); ++y)
       for (int x = std::max(0, x0); x < std::min(x1, request.width); ++x)
         pixels[static_cast<size_t>(y) * request.width + x] = color;
@@ -137,8 +137,7 @@ double HeatScale::count(float position) const {
 
 std::vector<Rgba> renderHeat(const TraceModel &model, const HeatRequest &request) {
   const auto width = static_cast<size_t>(request.width);
-  std::vector<Rgba> pixels(width * static_cast<size_t>(request.height),
-                           kPlotBackground);
+  std::vector<Rgba> pixels(width * static_cast<size_t>(request.height), kPlotBackground);
   const Plane &plane = model.plane(request.argument, request.slice);
   const HeatMap &heat = model.heat(request.argument);
   const AxisMap xs(request.region.left, request.region.right, request.width, plane.columns());

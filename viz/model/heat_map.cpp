@@ -66,7 +66,8 @@ void HeatMap::addRun(const TraceRun &run, bool contiguousPass) {
       const int64_t at = offset + column * run.innerStrideBytes;
       if (!isPlain) { // wider, narrower or misaligned: every element that is touched
         const int64_t first = layout_->slotOf(at);
-        addContiguous(first, layout_->slotOf(at + std::max(1, int{run.elementBytes}) - 1) - first + 1,
+        addContiguous(first,
+                      layout_->slotOf(at + std::max(1, int{run.elementBytes}) - 1) - first + 1,
                       run.kind);
         continue;
       }
@@ -104,8 +105,9 @@ HeatMap::HeatMap(const TensorLayout &layout, const TraceAccesses &accesses, int 
   }
   if (!layout.isDense())
     moveGapsOutside(layout);
-  std::sort(outside_.begin(), outside_.end(),
-            [](const OutsidePlace &left, const OutsidePlace &right) { return left.slot < right.slot; });
+  std::sort(
+      outside_.begin(), outside_.end(),
+      [](const OutsidePlace &left, const OutsidePlace &right) { return left.slot < right.slot; });
   size_t kept = 0;
   for (const OutsidePlace &place : outside_) {
     if (kept > 0 && outside_[kept - 1].slot == place.slot) {

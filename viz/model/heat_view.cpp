@@ -16,13 +16,14 @@ OutsideCells placeOutside(const Plane &plane, const HeatMap &heat) {
     cell.place = place;
     if (const std::optional<Cell> at = plane.cellOf(place.slot)) {
       cell.cell.row = std::clamp(at->row, -marginRows, plane.rows() - 1 + marginRows);
-      cell.cell.column = std::clamp(at->column, -marginColumns, plane.columns() - 1 + marginColumns);
+      cell.cell.column =
+          std::clamp(at->column, -marginColumns, plane.columns() - 1 + marginColumns);
       cell.isFar = !(cell.cell == *at);
     } else if (plane.sliceCount() == 1 && plane.columns() > 0) {
       cell.isGap = true;
-      cell.cell = {std::min(plane.rows() + 1 + gaps / plane.columns(),
-                            plane.rows() - 1 + marginRows),
-                   gaps % plane.columns()};
+      cell.cell = {
+          std::min(plane.rows() + 1 + gaps / plane.columns(), plane.rows() - 1 + marginRows),
+          gaps % plane.columns()};
       ++gaps;
     } else {
       continue; // in another slice
@@ -64,8 +65,8 @@ Region fitRegion(const Region &content, double width, double height) {
   const double cell = std::min(cellWidth, cellHeight);
   const double moreColumns = width / cell - region.width();
   const double moreRows = height / cell - region.height();
-  return {region.left - moreColumns / 2, region.top - moreRows / 2,
-          region.right + moreColumns / 2, region.bottom + moreRows / 2};
+  return {region.left - moreColumns / 2, region.top - moreRows / 2, region.right + moreColumns / 2,
+          region.bottom + moreRows / 2};
 }
 
 Region zoomed(const Region &region, double factor, double x, double y, const Region &content) {

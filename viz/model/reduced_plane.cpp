@@ -50,10 +50,9 @@ const ReducedPlane &ReducedPlanes::get(int rowShift, int columnShift) {
     if (entry.first.first <= rowShift && entry.first.second <= columnShift &&
         (best == nullptr || entry.second.values.size() < best->second.values.size()))
       best = &entry;
-  ReducedPlane made = best != nullptr
-                          ? fromFiner(best->second, rowShift - best->first.first,
-                                      columnShift - best->first.second)
-                          : fromPlane(rowShift, columnShift);
+  ReducedPlane made = best != nullptr ? fromFiner(best->second, rowShift - best->first.first,
+                                                  columnShift - best->first.second)
+                                      : fromPlane(rowShift, columnShift);
   return reductions_.emplace(std::make_pair(rowShift, columnShift), std::move(made)).first->second;
 }
 

@@ -44,8 +44,7 @@ void selectTensor(const TraceModel &model, Selection &selection, int argument) {
 }
 
 void selectProgram(const TraceModel &model, Selection &selection, int64_t program) {
-  selection.program =
-      program < 0 ? -1 : std::min(program, model.launch().programCount() - 1);
+  selection.program = program < 0 ? -1 : std::min(program, model.launch().programCount() - 1);
 }
 
 void selectOp(const TraceModel &model, Selection &selection, int32_t op) {

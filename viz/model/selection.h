@@ -53,8 +53,8 @@ struct Selection {
 /// The first choice when a launch is opened: the first finding's tensor, else the busiest one.
 Selection firstSelection(const TraceModel &model);
 
-// Each choice brings along what belongs to it: a finding its program, op, line and tensor; an op its
-// line and tensor; a line its first op.
+// Each choice brings along what belongs to it: a finding its program, op, line and tensor; an op
+// its line and tensor; a line its first op.
 void selectTensor(const TraceModel &model, Selection &selection, int argument);
 void selectProgram(const TraceModel &model, Selection &selection, int64_t program);
 void selectOp(const TraceModel &model, Selection &selection, int32_t op);
@@ -64,7 +64,8 @@ void selectCell(const TraceModel &model, Selection &selection, Cell cell);
 void selectSlice(const TraceModel &model, Selection &selection, int64_t slice);
 void clearSelection(Selection &selection);
 
-/// The slot under a cell of the chosen plane: of an element, or of a place outside that was accessed.
+/// The slot under a cell of the chosen plane: of an element, or of a place outside that was
+/// accessed.
 std::optional<int64_t> slotAt(const TraceModel &model, const Selection &selection, Cell cell);
 
 } // namespace blockscope

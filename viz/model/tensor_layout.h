@@ -57,11 +57,11 @@ private:
   std::vector<int64_t> decompose(int64_t slot, int64_t &gap) const;
 
   std::vector<int64_t> shape_;
-  std::vector<Dim> dims_; ///< extents above 1, in order of the axes
+  std::vector<Dim> dims_;        ///< extents above 1, in order of the axes
   std::vector<size_t> byStride_; ///< indices into dims_, largest stride first, no stride 0
   int64_t elementBytes_;
   int elementShift_ = -1; ///< log2 of elementBytes_, when it is a power of two
-  int64_t lowest_ = 0; ///< lowest element offset
+  int64_t lowest_ = 0;    ///< lowest element offset
   int64_t slotCount_ = 0;
   bool isDense_ = true;
 };

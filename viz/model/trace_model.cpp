@@ -42,7 +42,8 @@ std::pair<int64_t, int64_t> extentOf(const TraceRun &run) {
               std::max<int64_t>(1, run.elementBytes)};
 }
 
-/// How many of `count` accesses of `width` bytes at offset, offset + stride, ... touch [begin, end).
+/// How many of `count` accesses of `width` bytes at offset, offset + stride, ... touch [begin,
+/// end).
 uint64_t countTouching(int64_t offset, int64_t stride, int64_t count, int64_t width, int64_t begin,
                        int64_t end) {
   if (count <= 0)
@@ -127,7 +128,8 @@ uint64_t TraceModel::outsideElements(const TraceRun &run) const {
       const int64_t at =
           run.offsetBytes + row * run.outerStrideBytes + column * run.innerStrideBytes;
       const int64_t last = at + std::max<int64_t>(1, run.elementBytes) - 1;
-      outside += layout.isElement(layout.slotOf(at)) && layout.isElement(layout.slotOf(last)) ? 0 : 1;
+      outside +=
+          layout.isElement(layout.slotOf(at)) && layout.isElement(layout.slotOf(last)) ? 0 : 1;
     }
   return outside;
 }
@@ -211,9 +213,8 @@ TraceModel::RowRanges TraceModel::rowsOf(int64_t program) const {
       [this](uint32_t segment, uint32_t value) { return segments_[segment].second < value; });
   RowRanges ranges;
   for (; at != segmentsByProgram_.end() && segments_[*at].second == wanted; ++at)
-    ranges.emplace_back(segments_[*at].first, *at + 1 < segments_.size()
-                                                  ? segments_[*at + 1].first
-                                                  : accesses_.rows);
+    ranges.emplace_back(segments_[*at].first,
+                        *at + 1 < segments_.size() ? segments_[*at + 1].first : accesses_.rows);
   return ranges;
 }
 
@@ -244,8 +245,10 @@ const HeatMap &TraceModel::heat(int argument) const {
 const HeatMap &TraceModel::footprint(int argument, RunFilter filter) const {
   if (!footprint_ || footprint_->argument != argument || !(footprint_->filter == filter))
     footprint_ = std::make_unique<FootprintCache>(FootprintCache{
-        argument, filter,
-        HeatMap(layout(argument), accesses_, argument, filter, rowsOf(filter.program)), {}});
+        argument,
+        filter,
+        HeatMap(layout(argument), accesses_, argument, filter, rowsOf(filter.program)),
+        {}});
   return footprint_->heat;
 }
 
@@ -258,13 +261,13 @@ const OutsideCells &TraceModel::outsideCells(int argument, int64_t slice) const 
   if (found != outsideCells_.end())
     return found->second;
   return outsideCells_
-      .emplace(std::make_pair(argument, slice), placeOutside(plane(argument, slice), heat(argument)))
+      .emplace(std::make_pair(argument, slice),
+               placeOutside(plane(argument, slice), heat(argument)))
       .first->second;
 }
 
 ReducedPlanes &TraceModel::reduced(int argument, int64_t slice, HeatMode mode) const {
-  return reduced_
-      .try_emplace({argument, slice, mode}, plane(argument, slice), heat(argument), mode)
+  return reduced_.try_emplace({argument, slice, mode}, plane(argument, slice), heat(argument), mode)
       .first->second;
 }
 

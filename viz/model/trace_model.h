@@ -1,6 +1,8 @@
-// One launch of a trace, prepared for looking at: counts, heat maps, footprints, stories of elements.
+// One launch of a trace, prepared for looking at: counts, heat maps, footprints, stories of
+// elements.
 //
-// What needs all runs of a tensor is made when first asked for and kept; the model is for one thread.
+// What needs all runs of a tensor is made when first asked for and kept; the model is for one
+// thread.
 #pragma once
 
 #include "core/trace/trace_reader.h"
@@ -140,6 +142,7 @@ private:
   mutable std::map<std::tuple<int, int64_t, HeatMode>, ReducedPlanes> reduced_;
   mutable std::map<int, std::vector<RowBlock>> rowBlocks_;
   mutable std::unique_ptr<FootprintCache> footprint_;
-  mutable std::optional<std::tuple<int, int64_t, ElementStory>> story_;};
+  mutable std::optional<std::tuple<int, int64_t, ElementStory>> story_;
+};
 
 } // namespace blockscope

@@ -84,8 +84,7 @@ void drawElementTooltip(const TraceModel &model, const Selection &selection, Cel
     ImGui::TextDisabled("%s", text.lines[index].c_str());
 }
 
-void drawElementStrip(const TraceModel &model, const Selection &selection, ImVec2 at,
-                      ImVec2 size) {
+void drawElementStrip(const TraceModel &model, const Selection &selection, ImVec2 at, ImVec2 size) {
   ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + size.x, at.y + size.y},
                                             IM_COL32(34, 38, 47, 255), 4);
   const float x = at.x + 12;
@@ -103,9 +102,9 @@ void drawElementStrip(const TraceModel &model, const Selection &selection, ImVec
              selection.filter().isAny()
                  ? "choose a program or an op to light what it touched"
                  : "lit: what the chosen " +
-                       std::string(selection.program < 0 ? "op" :
-                                   selection.op < 0      ? "program" :
-                                                           "op of the chosen program") +
+                       std::string(selection.program < 0 ? "op"
+                                   : selection.op < 0    ? "program"
+                                                         : "op of the chosen program") +
                        " touched",
              width);
     return;

@@ -26,8 +26,7 @@ void drawFinding(const TraceModel &model, Selection &selection, size_t index) {
   const float width = ImGui::GetContentRegionAvail().x;
   const float textLeft = 18;
   const float wrap = width - textLeft - 8;
-  const float messageHeight =
-      ImGui::CalcTextSize(finding.message.c_str(), nullptr, false, wrap).y;
+  const float messageHeight = ImGui::CalcTextSize(finding.message.c_str(), nullptr, false, wrap).y;
   const float height = 2 * font + messageHeight + 20;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const bool chosen = selection.finding == static_cast<int>(index);
@@ -64,9 +63,9 @@ void drawFindingsPanel(const TraceModel &model, Selection &selection) {
       findings.size() > errors ? plural(findings.size() - errors, "other") : "";
   const PanelFrame frame(PanelKind::Findings, selection,
                          findings.empty() ? "none recorded"
-                         : errors == 0    ? others
-                                          : plural(errors, "error") +
-                                             (others.empty() ? "" : ", " + others),
+                         : errors == 0
+                             ? others
+                             : plural(errors, "error") + (others.empty() ? "" : ", " + others),
                          errors > 0 ? theme::kError : 0);
   if (findings.empty()) {
     const bool leftTensor = model.total().outside > 0 || model.strayAccesses() > 0;

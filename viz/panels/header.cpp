@@ -69,9 +69,8 @@ void drawHeader(const TraceModel &model, Selection &selection, float height) {
       detail += "   \u00b7   " + part;
   const float nameWidth = std::min(width, textWidth(launch.kernel, theme::titleFont()));
   drawText({16, 10}, theme::kText, launch.kernel, width, theme::titleFont());
-  const std::string place =
-      "launch " + std::to_string(model.launchIndex() + 1) + " of " +
-      std::to_string(model.launchCount()) + " in " + fileName(model.path());
+  const std::string place = "launch " + std::to_string(model.launchIndex() + 1) + " of " +
+                            std::to_string(model.launchCount()) + " in " + fileName(model.path());
   drawText({16 + nameWidth + 18, 15}, theme::kFaint, place, std::max(0.0F, width - nameWidth - 18));
   drawText({16, 37}, theme::kFaint, detail, width);
 }

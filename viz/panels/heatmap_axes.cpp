@@ -36,11 +36,13 @@ void drawColumnNumbers(const Plane &plane, const PlotArea &area) {
   const auto first = static_cast<int64_t>(std::max(0.0, std::floor(area.region.left)));
   ImDrawList *draw = ImGui::GetWindowDrawList();
   for (int64_t column = (first + step - 1) / step * step;
-       column < plane.columns() && static_cast<double>(column) < area.region.right; column += step) {
+       column < plane.columns() && static_cast<double>(column) < area.region.right;
+       column += step) {
     const float middle = area.x(static_cast<double>(column) + 0.5);
     const std::string label = columnLabel(plane, column);
     const float width = textWidth(label);
-    if (middle < area.at.x || middle - width / 2 < area.at.x - 6 || middle + width / 2 > area.end().x + 4)
+    if (middle < area.at.x || middle - width / 2 < area.at.x - 6 ||
+        middle + width / 2 > area.end().x + 4)
       continue;
     drawText({middle - width / 2, area.at.y - 22}, theme::kFaint, label);
     draw->AddLine({middle, area.at.y - 5}, {middle, area.at.y - 1}, theme::kFaint);
@@ -66,8 +68,9 @@ void drawRowNumbers(const Plane &plane, const PlotArea &area) {
 } // namespace
 
 Cell PlotArea::cellAt(ImVec2 point) const {
-  return {static_cast<int64_t>(std::floor(region.top + (point.y - at.y) / size.y * region.height())),
-          static_cast<int64_t>(std::floor(region.left + (point.x - at.x) / size.x * region.width()))};
+  return {
+      static_cast<int64_t>(std::floor(region.top + (point.y - at.y) / size.y * region.height())),
+      static_cast<int64_t>(std::floor(region.left + (point.x - at.x) / size.x * region.width()))};
 }
 
 float rowLabelWidth(const Plane &plane) {

@@ -37,9 +37,8 @@ void drawTensorChoice(const TraceModel &model, Selection &selection) {
     if (ImGui::BeginCombo("##tensor", chosen.c_str())) {
       for (const int tensor : model.tensors()) {
         ImGui::PushID(tensor);
-        if (ImGui::Selectable(
-                model.launch().arguments[static_cast<size_t>(tensor)].name.c_str(),
-                tensor == selection.tensor))
+        if (ImGui::Selectable(model.launch().arguments[static_cast<size_t>(tensor)].name.c_str(),
+                              tensor == selection.tensor))
           selectTensor(model, selection, tensor);
         ImGui::PopID();
       }
@@ -80,8 +79,7 @@ void drawSliceChoice(const TraceModel &model, Selection &selection) {
   ImGui::SameLine(0, 14);
   ImGui::SetNextItemWidth(150);
   int slice = static_cast<int>(selection.slice);
-  const std::string format =
-      slice < 0 ? "all slices" : "slice %d of " + std::to_string(count);
+  const std::string format = slice < 0 ? "all slices" : "slice %d of " + std::to_string(count);
   if (ImGui::SliderInt("##slice", &slice, -1, static_cast<int>(count) - 1, format.c_str(),
                        ImGuiSliderFlags_NoInput))
     selectSlice(model, selection, slice);
@@ -128,20 +126,20 @@ void drawCellNumbers(const TraceModel &model, const Selection &selection, const 
       area.region.width() * area.region.height() > kMaxCellNumbers)
     return;
   const Plane &plane = model.plane(selection.tensor, selection.slice);
-  const HeatMap *lit = selection.filter().isAny()
-                           ? nullptr
-                           : &model.footprint(selection.tensor, selection.filter());
+  const HeatMap *lit =
+      selection.filter().isAny() ? nullptr : &model.footprint(selection.tensor, selection.filter());
   const auto put = [&](Cell cell, const std::string &text, ImU32 color) {
     const float x = area.x(static_cast<double>(cell.column) + 0.5) - textWidth(text) / 2;
     const float y = area.y(static_cast<double>(cell.row) + 0.5) - ImGui::GetFontSize() / 2 - 1;
     drawText({x, y}, color, text);
   };
-  const auto rows = std::make_pair(std::max<int64_t>(0, static_cast<int64_t>(area.region.top)),
-                                   std::min<int64_t>(plane.rows(), static_cast<int64_t>(std::ceil(
-                                                                       area.region.bottom))));
+  const auto rows = std::make_pair(
+      std::max<int64_t>(0, static_cast<int64_t>(area.region.top)),
+      std::min<int64_t>(plane.rows(), static_cast<int64_t>(std::ceil(area.region.bottom))));
   for (int64_t row = rows.first; row < rows.second; ++row)
     for (int64_t column = std::max<int64_t>(0, static_cast<int64_t>(area.region.left));
-         column < plane.columnsOf(row) && static_cast<double>(column) < area.region.right; ++column) {
+         column < plane.columnsOf(row) && static_cast<double>(column) < area.region.right;
+         ++column) {
       const int64_t slot = plane.slotOf({row, column});
       const uint32_t count = heat.value(slot, selection.mode);
       const bool bright = lit == nullptr || lit->value(slot, HeatMode::Both) > 0;
@@ -185,8 +183,7 @@ void handleMouse(const TraceModel &model, Selection &selection, const PlotArea &
     if (io.MouseWheel != 0) {
       const double x = area.region.left + (io.MousePos.x - area.at.x) * columnsPerPixel;
       const double y = area.region.top + (io.MousePos.y - area.at.y) * rowsPerPixel;
-      selection.region =
-          zoomed(area.region, io.MouseWheel > 0 ? 1.25 : 0.8, x, y, content);
+      selection.region = zoomed(area.region, io.MouseWheel > 0 ? 1.25 : 0.8, x, y, content);
       selection.isFitted = false;
     }
     if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left))
@@ -224,8 +221,8 @@ void drawPlot(const TraceModel &model, Selection &selection, PlotArea area) {
     drawEmpty("this tensor has no elements");
     return;
   }
-  const HeatRequest request = selection.heatRequest(static_cast<int>(area.size.x),
-                                                    static_cast<int>(area.size.y));
+  const HeatRequest request =
+      selection.heatRequest(static_cast<int>(area.size.x), static_cast<int>(area.size.y));
   draw->AddImage(selection.pictures->heat(model, request), area.at, area.end());
   drawBorder(plane, area);
   drawAxes(plane, area);
@@ -264,8 +261,7 @@ void drawHeatmapPanel(const TraceModel &model, Selection &selection) {
   area.size = {std::max(32.0F, std::floor(room.x - left - kColorBarWidth)),
                std::max(32.0F, std::floor(room.y - 24 - kInspectorHeight - 8))};
   drawPlot(model, selection, area);
-  drawElementStrip(model, selection, {at.x, area.end().y + 10},
-                   {room.x, kInspectorHeight - 4});
+  drawElementStrip(model, selection, {at.x, area.end().y + 10}, {room.x, kInspectorHeight - 4});
 }
 
 } // namespace blockscope

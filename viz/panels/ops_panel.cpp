@@ -52,16 +52,15 @@ void drawOp(const TraceModel &model, Selection &selection, int32_t index,
   drawTextRight(right, at.y + 4, counts.total() > 0 ? theme::kText : theme::kFaint, total);
   const std::string name = op.name + (op.variable.empty() ? "" : "  " + op.variable);
   drawText({at.x + 11, at.y + 4}, theme::kText, name, width - 31 - textWidth(total));
-  const std::string outside =
-      counts.outside > 0 ? countText(counts.outside) + " outside" : "";
+  const std::string outside = counts.outside > 0 ? countText(counts.outside) + " outside" : "";
   drawTextRight(right, at.y + font + 8, theme::kError, outside);
   std::string where;
   if (op.source >= 0)
     where = fileName(model.sources()[static_cast<size_t>(op.source)].path) + ":" +
             std::to_string(op.line);
   if (const int tensor = model.tensorOfOp(index); tensor >= 0)
-    where += (where.empty() ? "" : "  ") +
-             model.launch().arguments[static_cast<size_t>(tensor)].name;
+    where +=
+        (where.empty() ? "" : "  ") + model.launch().arguments[static_cast<size_t>(tensor)].name;
   if (counts.masked > 0)
     where += "  " + countText(counts.masked) + " masked";
   drawText({at.x + 11, at.y + font + 8}, theme::kFaint, where, width - 31 - textWidth(outside));

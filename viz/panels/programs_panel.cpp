@@ -44,8 +44,7 @@ void drawSlider(const TraceModel &model, Selection &selection) {
                                  : "program " + programText(model, selection.program),
            width - (selection.program < 0 ? 0 : 90));
   if (selection.program >= 0)
-    drawTextRight(at.x + width, at.y, theme::kFaint,
-                  "number " + std::to_string(selection.program));
+    drawTextRight(at.x + width, at.y, theme::kFaint, "number " + std::to_string(selection.program));
   ImGui::Dummy({width, ImGui::GetFontSize() - 2});
 }
 
@@ -77,8 +76,8 @@ void drawGrid(const TraceModel &model, Selection &selection) {
   const ImVec2 room = ImGui::GetContentRegionAvail();
   if (room.x < 20 || room.y < 20)
     return;
-  const float cell = std::min({room.x / static_cast<float>(grid.columns),
-                               room.y / static_cast<float>(grid.rows), 56.0F});
+  const float cell = std::min(
+      {room.x / static_cast<float>(grid.columns), room.y / static_cast<float>(grid.rows), 56.0F});
   ImVec2 size = {cell * static_cast<float>(grid.columns), cell * static_cast<float>(grid.rows)};
   if (cell >= 3)
     size = {std::floor(cell) * static_cast<float>(grid.columns),
@@ -90,8 +89,8 @@ void drawGrid(const TraceModel &model, Selection &selection) {
   const ImVec2 at = {std::floor(start.x + (room.x - size.x) / 2), std::floor(start.y)};
   const int64_t layer = selection.program < 0 ? 0 : selection.program / grid.perLayer;
   ImDrawList *draw = ImGui::GetWindowDrawList();
-  draw->AddImage(selection.pictures->programs(model, {layer, static_cast<int>(size.x),
-                                                      static_cast<int>(size.y), &model}),
+  draw->AddImage(selection.pictures->programs(
+                     model, {layer, static_cast<int>(size.x), static_cast<int>(size.y), &model}),
                  at, {at.x + size.x, at.y + size.y});
   const float cellX = size.x / static_cast<float>(grid.columns);
   const float cellY = size.y / static_cast<float>(grid.rows);
@@ -100,7 +99,8 @@ void drawGrid(const TraceModel &model, Selection &selection) {
     ImVec2 low = {at.x + cellX * static_cast<float>(within % grid.columns),
                   at.y + cellY * static_cast<float>(within / grid.columns)};
     const ImVec2 high = {std::max(low.x + cellX, low.x + 5), std::max(low.y + cellY, low.y + 5)};
-    draw->AddRect({low.x - 2, low.y - 2}, {high.x + 1, high.y + 1}, IM_COL32(0, 0, 0, 255), 0, 0, 1);
+    draw->AddRect({low.x - 2, low.y - 2}, {high.x + 1, high.y + 1}, IM_COL32(0, 0, 0, 255), 0, 0,
+                  1);
     draw->AddRect({low.x - 1, low.y - 1}, high, color, 0, 0, 2);
   };
   if (selection.program >= 0)

@@ -18,13 +18,13 @@ constexpr ImU32 kNumber = IM_COL32(240, 178, 122, 255);
 constexpr ImU32 kDecorator = IM_COL32(120, 190, 255, 255);
 
 constexpr std::array<std::string_view, 31> kKeywords = {
-    "def",  "return", "for",    "in",     "if",     "else",  "elif",  "while",  "import", "from", "as",
-    "None", "True",   "False",  "and",    "or",     "not",   "is",    "lambda", "pass",   "with",
-    "class", "assert", "break", "continue", "try",  "except", "raise", "global", "yield", "del"};
+    "def",      "return", "for",    "in",    "if",     "else",  "elif",   "while",
+    "import",   "from",   "as",     "None",  "True",   "False", "and",    "or",
+    "not",      "is",     "lambda", "pass",  "with",   "class", "assert", "break",
+    "continue", "try",    "except", "raise", "global", "yield", "del"};
 
 bool isWord(char each) {
-  return std::isalnum(static_cast<unsigned char>(each)) != 0 || each == '_' ||
-         (each & 0x80) != 0;
+  return std::isalnum(static_cast<unsigned char>(each)) != 0 || each == '_' || (each & 0x80) != 0;
 }
 
 } // namespace
@@ -69,7 +69,7 @@ std::vector<ColoredText> colorPython(std::string_view line, char &inString) {
       }
       const std::string_view word = line.substr(begin, at - begin);
       put(begin, at,
-          each == '@' ? kDecorator
+          each == '@'                                                              ? kDecorator
           : std::find(kKeywords.begin(), kKeywords.end(), word) != kKeywords.end() ? kKeyword
                                                                                    : theme::kText);
     } else {

@@ -125,7 +125,9 @@ void drawLine(const TraceModel &model, Selection &selection, int line, std::stri
                       : writes > 0 ? columns.writes - textWidth(writeText) - 8
                                    : columns.writes;
   drawCode(text, inString, {columns.text, at.y + 2}, right,
-           chosen ? theme::kChosen : hovered ? theme::kHovered : theme::kPanel);
+           chosen    ? theme::kChosen
+           : hovered ? theme::kHovered
+                     : theme::kPanel);
   drawTextRight(columns.reads, at.y + 1, theme::kRead, readText);
   drawTextRight(columns.writes, at.y + 1, theme::kWrite, writeText);
   ImGui::SetCursorScreenPos({at.x, at.y + height});
@@ -165,8 +167,8 @@ void drawFileChoice(const TraceModel &model, Selection &selection) {
 } // namespace
 
 void drawSourcePanel(const TraceModel &model, Selection &selection) {
-  const bool hasSource = selection.source >= 0 &&
-                         selection.source < static_cast<int>(model.sources().size());
+  const bool hasSource =
+      selection.source >= 0 && selection.source < static_cast<int>(model.sources().size());
   const PanelFrame frame(
       PanelKind::Source, selection,
       hasSource ? fileName(model.sources()[static_cast<size_t>(selection.source)].path) : "");

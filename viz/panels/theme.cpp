@@ -12,9 +12,8 @@ namespace blockscope::theme {
 namespace {
 
 // Latin, Greek, Cyrillic, punctuation, arrows, mathematics, boxes and shapes.
-constexpr std::array<ImWchar, 15> kGlyphs = {0x20,   0x17f,  0x370,  0x4ff,  0x2010,
-                                             0x205e, 0x2070, 0x20ac, 0x2190, 0x23ff,
-                                             0x2500, 0x27bf, 0};
+constexpr std::array<ImWchar, 15> kGlyphs = {0x20,   0x17f,  0x370,  0x4ff,  0x2010, 0x205e, 0x2070,
+                                             0x20ac, 0x2190, 0x23ff, 0x2500, 0x27bf, 0};
 
 constexpr std::array<ImWchar, 7> kHeadingGlyphs = {0x20, 0x17f, 0x370, 0x3ff, 0x2010, 0x2030, 0};
 

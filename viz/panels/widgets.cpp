@@ -26,7 +26,9 @@ size_t characterBoundary(const std::string &text, size_t bytes) {
 /// Clears a rectangle to the colour of panels: many times faster than drawing it, on a CPU.
 void clearPanel(const ImDrawList * /*list*/, const ImDrawCmd *command) {
   const auto packed = reinterpret_cast<uintptr_t>(command->UserCallbackData);
-  const auto part = [packed](int index) { return static_cast<int>(packed >> (16 * index) & 0xffffU); };
+  const auto part = [packed](int index) {
+    return static_cast<int>(packed >> (16 * index) & 0xffffU);
+  };
   const ImDrawData *data = ImGui::GetDrawData();
   const float scaleX = data->FramebufferScale.x;
   const float scaleY = data->FramebufferScale.y;
@@ -95,7 +97,10 @@ std::string countText(uint64_t count) {
   for (value /= 1000; value >= 999.5 && unit + 1 < kUnits.size(); ++unit)
     value /= 1000;
   std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.*f %s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0,
+  std::snprintf(text.data(), text.size(), "%.*f %s",
+                value < 9.995   ? 2
+                : value < 99.95 ? 1
+                                : 0,
                 value, kUnits[unit]);
   return text.data();
 }
@@ -120,8 +125,8 @@ std::string bytesText(int64_t bytes) {
 
 std::string programText(const TraceModel &model, int64_t program) {
   const auto at = model.programIndex(program);
-  return "(" + std::to_string(at[0]) + ", " + std::to_string(at[1]) + ", " +
-         std::to_string(at[2]) + ")";
+  return "(" + std::to_string(at[0]) + ", " + std::to_string(at[1]) + ", " + std::to_string(at[2]) +
+         ")";
 }
 
 std::string plural(uint64_t count, const char *noun) {

@@ -121,8 +121,9 @@ std::string parse(int argc, char **argv, Options &options) {
       if (name == "--launch")
         options.launch = numbers[0];
       else
-        (name == "--op" ? options.op : name == "--finding" ? options.finding : options.slice) =
-            numbers[0];
+        (name == "--op"        ? options.op
+         : name == "--finding" ? options.finding
+                               : options.slice) = numbers[0];
     } else if (name == "--mode") {
       const std::string mode = value;
       if (mode != "reads" && mode != "writes" && mode != "both")
@@ -208,8 +209,7 @@ int printCsv(const Options &options, Session &session) {
                  ? 0
                  : fail("can not write the table");
     }
-  return fail("'--csv' is '" + options.csv +
-              "', expected heat, programs, ops, lines or findings");
+  return fail("'--csv' is '" + options.csv + "', expected heat, programs, ops, lines or findings");
 }
 
 int drawPng(const Options &options, Session &session) {

@@ -45,16 +45,19 @@ bool Offscreen::Impl::createContext(std::string &error) {
     return false;
   }
   constexpr std::array<EGLint, 3> kConfig = {EGL_RENDERABLE_TYPE, EGL_OPENGL_BIT, EGL_NONE};
-  constexpr std::array<EGLint, 7> kContext = {EGL_CONTEXT_MAJOR_VERSION, 3,
-                                              EGL_CONTEXT_MINOR_VERSION, 3,
+  constexpr std::array<EGLint, 7> kContext = {EGL_CONTEXT_MAJOR_VERSION,
+                                              3,
+                                              EGL_CONTEXT_MINOR_VERSION,
+                                              3,
                                               EGL_CONTEXT_OPENGL_PROFILE_MASK,
-                                              EGL_CONTEXT_OPENGL_CORE_PROFILE_BIT, EGL_NONE};
+                                              EGL_CONTEXT_OPENGL_CORE_PROFILE_BIT,
+                                              EGL_NONE};
   EGLConfig config = nullptr;
   EGLint count = 0;
   eglBindAPI(EGL_OPENGL_API);
   eglChooseConfig(display, kConfig.data(), &config, 1, &count);
-  context = eglCreateContext(display, count > 0 ? config : nullptr, EGL_NO_CONTEXT,
-                             kContext.data());
+  context =
+      eglCreateContext(display, count > 0 ? config : nullptr, EGL_NO_CONTEXT, kContext.data());
   if (context == EGL_NO_CONTEXT ||
       eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, context) == EGL_FALSE) {
     error = "no off-screen renderer: OpenGL 3.3 can not be started without a surface";

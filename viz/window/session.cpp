@@ -29,7 +29,8 @@ std::string stemOf(const std::string &path) {
 
 std::string saveText(const std::string &path, const std::string &text) {
   std::FILE *file = std::fopen(path.c_str(), "wb");
-  const bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const bool written =
+      file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
   const bool closed = file != nullptr && std::fclose(file) == 0;
   return written && closed ? "saved " + path
                            : "can not write '" + path + "': " + std::strerror(errno);
@@ -37,8 +38,7 @@ std::string saveText(const std::string &path, const std::string &text) {
 
 } // namespace
 
-std::unique_ptr<Session> Session::open(const std::string &path, size_t launch,
-                                       std::string &error) {
+std::unique_ptr<Session> Session::open(const std::string &path, size_t launch, std::string &error) {
   auto session = std::make_unique<Session>();
   session->model_ = TraceModel::open(path, launch, error);
   if (!session->model_)
@@ -87,10 +87,10 @@ bool Session::fulfil(const SessionHost &host) {
         "copied the table of " + csvName(*model_, selection_, selection_.focus) + " as CSV";
     return true;
   case Wish::SaveCsv:
-    selection_.notice =
-        saveText(freeName(stemOf(model_->path()) + "-" +
-                              csvName(*model_, selection_, selection_.focus), ".csv"),
-                 csvOf(*model_, selection_, selection_.focus));
+    selection_.notice = saveText(
+        freeName(stemOf(model_->path()) + "-" + csvName(*model_, selection_, selection_.focus),
+                 ".csv"),
+        csvOf(*model_, selection_, selection_.focus));
     return true;
   case Wish::NextLaunch:
   case Wish::PreviousLaunch:
@@ -99,8 +99,8 @@ bool Session::fulfil(const SessionHost &host) {
     else if (wish == Wish::PreviousLaunch && launch > 0)
       openLaunch(launch - 1);
     else
-      selection_.notice = model_->launchCount() == 1 ? "the file holds one launch"
-                                                     : "there is no further launch";
+      selection_.notice =
+          model_->launchCount() == 1 ? "the file holds one launch" : "there is no further launch";
     return true;
   }
   return true;

@@ -11,7 +11,8 @@
 namespace blockscope {
 namespace {
 
-/// A recorder on one launch with tensors x (8 x 16 fp32) and, as a view of a wider buffer, v (4 x 3).
+/// A recorder on one launch with tensors x (8 x 16 fp32) and, as a view of a wider buffer, v (4 x
+/// 3).
 class TraceRecorderTest : public ::testing::Test {
 protected:
   TraceRecorderTest() {
@@ -71,8 +72,9 @@ protected:
     return reader->readAccesses(0, launch, error).value();
   }
 
-  std::string path = (std::filesystem::path(::testing::TempDir()) /
-                      (std::to_string(::getpid()) + "-recorder.h5")).string();
+  std::string path =
+      (std::filesystem::path(::testing::TempDir()) / (std::to_string(::getpid()) + "-recorder.h5"))
+          .string();
   std::vector<std::byte> storage{4096};
   MemoryMap memory;
   LaunchInfo info;
@@ -109,10 +111,9 @@ TEST_F(TraceRecorderTest, ATileIsOneRun) {
 TEST_F(TraceRecorderTest, RefusedLanesAreOutsideAndTheRestIsNot) {
   const DeviceAddress base = argument(0).base;
   const AccessRun inside[] = {{0, 2, base + 504, 4}};
-  const BadLane refused[] = {
-      {2, base + 512, &argument(0), BadLane::Reason::OutOfStorage},
-      {3, base + 516, &argument(0), BadLane::Reason::OutOfStorage},
-      {4, 64, nullptr, BadLane::Reason::Wild}};
+  const BadLane refused[] = {{2, base + 512, &argument(0), BadLane::Reason::OutOfStorage},
+                             {3, base + 516, &argument(0), BadLane::Reason::OutOfStorage},
+                             {4, 64, nullptr, BadLane::Reason::Wild}};
   recorder->onLaunchBegin(info);
   const Access made = access(&argument(0), inside, 5);
   recorder->onBadLanes(made, refused);

@@ -34,8 +34,7 @@ TraceArgument scalar(const char *name, int64_t value) {
   return argument;
 }
 
-TraceOp op(const char *name, TraceOpKind kind, int32_t line, int32_t column,
-           const char *variable) {
+TraceOp op(const char *name, TraceOpKind kind, int32_t line, int32_t column, const char *variable) {
   return {name, kind, 0, line, column, variable, ""};
 }
 
@@ -141,7 +140,8 @@ bool writeVectorAddTrace(const std::string &path, int64_t elements, int64_t bloc
   launch.grid = {(elements + block - 1) / block, 1, 1};
   launch.parameters = {{"BLOCK", std::to_string(block)}};
   launch.options = {{"num_warps", "4"}, {"num_stages", "3"}};
-  launch.arguments = {tensor("x_ptr", "fp32", 4, {elements}), tensor("y_ptr", "fp32", 4, {elements}),
+  launch.arguments = {tensor("x_ptr", "fp32", 4, {elements}),
+                      tensor("y_ptr", "fp32", 4, {elements}),
                       tensor("out_ptr", "fp32", 4, {elements}), scalar("n", elements)};
   launch.ops = {op("tl.load", TraceOpKind::Read, 12, 9, "x"),
                 op("tl.load", TraceOpKind::Read, 13, 9, "y"),
@@ -174,8 +174,11 @@ bool writeMatmulTrace(const std::string &path, int64_t size) {
   launch.arguments = {tensor("a_ptr", "fp16", 2, {size, size}),
                       tensor("b_ptr", "fp16", 2, {size, size}),
                       tensor("c_ptr", "fp16", 2, {size, size}),
-                      scalar("M", size), scalar("N", size), scalar("K", size),
-                      scalar("stride_am", size), scalar("stride_bk", size),
+                      scalar("M", size),
+                      scalar("N", size),
+                      scalar("K", size),
+                      scalar("stride_am", size),
+                      scalar("stride_bk", size),
                       scalar("stride_cm", size)};
   launch.ops = {op("tl.load", TraceOpKind::Read, 15, 13, "a"),
                 op("tl.load", TraceOpKind::Read, 16, 13, "b"),
@@ -232,8 +235,8 @@ bool writeBrokenTrace(const std::string &path) {
        0, 0, 12, 0, 10, 9, 28, R"({"code": "oob-load", "count": 28})"},
       {"oob-store", "error", "store of 4 bytes at byte -4 of 'out_ptr'", 1, 1, 0, 0, 12, 5, 1,
        R"({"code": "oob-store", "count": 1})"},
-      {"uninit-read", "warning", "28 elements of the next row enter the sum of row 0", 0,
-       0, 1, 0, 10, 9, 336, "{}"}};
+      {"uninit-read", "warning", "28 elements of the next row enter the sum of row 0", 0, 0, 1, 0,
+       10, 9, 336, "{}"}};
   return finish(*writer, launch);
 }
 
@@ -242,8 +245,8 @@ bool writeGatherTrace(const std::string &path, int64_t accesses) {
   const auto writer = TraceWriter::create(path, error);
   if (!writer)
     return false;
-  writer->addSource({"gather.py", "# a gather\nx = tl.load(table_ptr + tl.load(index_ptr + i))\n",
-                     1});
+  writer->addSource(
+      {"gather.py", "# a gather\nx = tl.load(table_ptr + tl.load(index_ptr + i))\n", 1});
   constexpr int64_t kBlock = 1024;
   TraceLaunch launch;
   launch.kernel = "gather_kernel";

@@ -15,8 +15,8 @@ namespace blockscope {
 namespace {
 
 std::string temporaryPath(const std::string &name) {
-  return (std::filesystem::path(::testing::TempDir()) /
-          (std::to_string(::getpid()) + "-" + name)).string();
+  return (std::filesystem::path(::testing::TempDir()) / (std::to_string(::getpid()) + "-" + name))
+      .string();
 }
 
 std::vector<char> bytesOfFile(const std::string &path) {

@@ -13,8 +13,8 @@ namespace blockscope {
 namespace {
 
 std::string temporaryPath(const std::string &name) {
-  return (std::filesystem::path(::testing::TempDir()) /
-          (std::to_string(::getpid()) + "-" + name)).string();
+  return (std::filesystem::path(::testing::TempDir()) / (std::to_string(::getpid()) + "-" + name))
+      .string();
 }
 
 std::unique_ptr<TraceModel> open(const std::string &path, size_t launch = 0) {

@@ -42,8 +42,9 @@ class PanelsTest : public ::testing::Test {
 protected:
   void open(bool (*writer)(const std::string &), size_t launch = 0, int width = 1600,
             int height = 1000) {
-    const std::string path = (std::filesystem::path(::testing::TempDir()) /
-                              (std::to_string(::getpid()) + "-panels.h5")).string();
+    const std::string path =
+        (std::filesystem::path(::testing::TempDir()) / (std::to_string(::getpid()) + "-panels.h5"))
+            .string();
     ASSERT_TRUE(writer(path));
     std::string error;
     model = TraceModel::open(path, launch, error);
@@ -144,13 +145,13 @@ TEST_F(PanelsTest, EveryPanelDrawsSomething) {
   open(writeBrokenTrace);
   selectFinding(*model, selection, 0);
   const Picture picture = draw();
-  EXPECT_GT(picture.inked(12, 10, 300, 56), 500);     // kernel and parameters
-  EXPECT_GT(picture.inked(20, 100, 280, 300), 2000);  // programs
-  EXPECT_GT(picture.inked(20, 530, 280, 640), 1000);  // ops
+  EXPECT_GT(picture.inked(12, 10, 300, 56), 500);       // kernel and parameters
+  EXPECT_GT(picture.inked(20, 100, 280, 300), 2000);    // programs
+  EXPECT_GT(picture.inked(20, 530, 280, 640), 1000);    // ops
   EXPECT_GT(picture.inked(1050, 120, 1560, 450), 3000); // source
   EXPECT_GT(picture.inked(1050, 670, 1560, 900), 2000); // findings
-  EXPECT_GT(picture.inked(12, 975, 600, 995), 200);   // status
-  EXPECT_GT(picture.count(theme::kChosen), 10'000U);  // op, line and finding are marked
+  EXPECT_GT(picture.inked(12, 975, 600, 995), 200);     // status
+  EXPECT_GT(picture.count(theme::kChosen), 10'000U);    // op, line and finding are marked
   EXPECT_GT(picture.count(theme::kError), 300U);
 }
 
