@@ -1,13 +1,17 @@
 // Runs every op at once on block values.
 #include "interpreter/step_emitter.h"
 
+#include "interpreter/flat/deadlock.h"
+
 #include "core/numeric/scalar.h"
 
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <cstring>
+#include <tuple>
 #include <unordered_map>
+#include <utility>
 
 namespace blockscope {
 namespace {
@@ -75,8 +79,7 @@ size_t hashRequest(const OpRequest &request) {
 
 bool sameStorage(const Type &a, const Type &b) {
   return a.pointerDepth == b.pointerDepth && a.shape == b.shape &&
-         (a.dtype == b.dtype ||
-          (!a.isPointer() && storageDType(a.dtype) == storageDType(b.dtype)));
+         (a.dtype == b.dtype || (!a.isPointer() && storageDType(a.dtype) == storageDType(b.dtype)));
 }
 
 bool sameAttributes(const Attributes &a, const Attributes &b) {
@@ -129,8 +132,8 @@ const Known &evaluatorFor(const OpRequest &request) {
 std::string keyOf(llvm::StringRef name, const SourceLocation &location) {
   std::string key = name.str();
   for (const SourceLocation *frame = &location; frame; frame = frame->caller.get())
-    key += "|" + frame->file + ":" + std::to_string(frame->line) + ":" +
-           std::to_string(frame->column);
+    key +=
+        "|" + frame->file + ":" + std::to_string(frame->line) + ":" + std::to_string(frame->column);
   return key;
 }
 
@@ -191,6 +194,10 @@ void StepEmitter::runInContext(const OpRequest &request, const Evaluator &evalua
   const bool isPure = request.name == "tl.program_id" || request.name == "tl.num_programs";
   context_.op = launch_.observers.empty() || isPure ? nullptr : infoOfOp(request.name);
   evaluator.context(context_, results, operands, evaluator.payload.get());
+  if (context_.spinning) {
+    std::memcpy(&spinAddress_, operands[0], sizeof spinAddress_);
+    context_.op = infoOfOp(request.name);
+  }
   if (launch_.stop)
     locateErrors();
   if (!context_.printed.empty() && launch_.print) {
@@ -293,11 +300,10 @@ ValueList StepEmitter::reduce(llvm::ArrayRef<Value> operands, int axis, CombineF
     resultTypes.push_back(operand.type);
     resultTypes.back().shape.erase(resultTypes.back().shape.begin() + axis);
   }
-  return combineBlocks(operands, resultTypes, combine,
-                       [axis](llvm::ArrayRef<Type> types, void *const *results,
-                              const void *const *inputs, CombineLanes lanes) {
-                         reduceBlocks(types, axis, results, inputs, lanes);
-                       });
+  return combineBlocks(
+      operands, resultTypes, combine,
+      [axis](llvm::ArrayRef<Type> types, void *const *results, const void *const *inputs,
+             CombineLanes lanes) { reduceBlocks(types, axis, results, inputs, lanes); });
 }
 
 ValueList StepEmitter::scan(llvm::ArrayRef<Value> operands, int axis, bool reverse,
@@ -336,6 +342,32 @@ void StepEmitter::beginProgram(std::array<int32_t, 3> program) {
   context_.printed.clear();
   for (Observer *observer : launch_.observers)
     observer->onProgramBegin(context_.linearProgram, context_.worker);
+}
+
+bool StepEmitter::takeSpin() { return std::exchange(context_.spinning, false); }
+
+int StepEmitter::suspendProgram() {
+  suspended_.try_emplace(nextSuspended_, context_, spinAddress_);
+  context_.loopIterations.clear();
+  context_.spinning = false;
+  return nextSuspended_++;
+}
+
+void StepEmitter::resumeProgram(int number) {
+  const auto found = suspended_.find(number);
+  std::tie(context_, spinAddress_) = found->second;
+  suspended_.erase(found);
+}
+
+void StepEmitter::reportDeadlock() {
+  std::vector<flat::StuckProgram> stuck;
+  for (const auto &[number, program] : suspended_)
+    stuck.push_back({&program.first, program.second});
+  stuck.push_back({&context_, spinAddress_});
+  llvm::sort(stuck, [](const flat::StuckProgram &a, const flat::StuckProgram &b) {
+    return a.context->linearProgram < b.context->linearProgram;
+  });
+  flat::reportDeadlock(launch_, stuck);
 }
 
 void StepEmitter::endProgram() {

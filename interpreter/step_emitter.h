@@ -1,7 +1,7 @@
 // Runs every op at once on block values: step mode.
 //
-// Values are blocks (Value::handle is a shared Block). Evaluators are the same as the machine's, chosen
-// once for each signature and kept.
+// Values are blocks (Value::handle is a shared Block). Evaluators are the same as the machine's,
+// chosen once for each signature and kept.
 #pragma once
 
 #include "core/semantic/emitter.h"
@@ -13,6 +13,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace blockscope {
 
@@ -36,11 +38,20 @@ public:
   void beginProgram(std::array<int32_t, 3> program);
   void endProgram();
 
+  /// Whether the op that ran last spun: an atomic or volatile load that saw what it saw before.
+  /// Tells it once.
+  bool takeSpin();
+  /// Sets the running program aside, so that another can run; returns a number to resume it by.
+  int suspendProgram();
+  void resumeProgram(int number);
+  /// Reports that the running program and all suspended ones wait for ever.
+  void reportDeadlock();
+
   /// Makes a scalar from its bits: an argument, or a device address.
   Value scalarFromBits(const Type &type, uint64_t bits);
 
-  /// Returns why an op could not run ("tl.dot of ... is not supported"), and forgets it. Values made
-  /// by such an op are null.
+  /// Returns why an op could not run ("tl.dot of ... is not supported"), and forgets it. Values
+  /// made by such an op are null.
   std::string takeFailure();
 
   ExecutionContext &context() { return context_; }
@@ -61,6 +72,10 @@ private:
   LaunchState &launch_;
   LocationProvider location_;
   ExecutionContext context_;
+  DeviceAddress spinAddress_ = 0; ///< that the last spin looked at
+  /// Programs set aside, and the addresses that they look at.
+  std::map<int, std::pair<ExecutionContext, DeviceAddress>> suspended_;
+  int nextSuspended_ = 0;
   std::map<std::string, std::unique_ptr<OpInfo>> infos_;
   std::string failure_;
 };

@@ -30,35 +30,76 @@ SourceLocation locationFrom(const py::object &provider) {
 }
 
 struct PyStepRunner {
-  PyStepRunner(PyLaunch &launch, py::object provider)
-      : launch(launch), emitter(launch.state, [provider] { return locationFrom(provider); }) {}
+  PyStepRunner(PyLaunch &launch, py::object provider, py::object onSpin)
+      : launch(launch), onSpin(std::move(onSpin)),
+        emitter(launch.state, [provider] { return locationFrom(provider); }) {}
+
+  /// After every op: throws what went wrong, and lets other programs run where this one spins.
+  void afterOp() {
+    if (launch.state.stop)
+      throwLaunchErrors(launch);
+    if (const std::string failure = emitter.takeFailure(); !failure.empty())
+      throw py::value_error(failure);
+    if (emitter.takeSpin())
+      handleSpin();
+  }
+
+  /// A program that spins waits for another one: the others get their turn (frontend/step.py). When
+  /// memory stays as it is however often they had it, nothing will ever change.
+  void handleSpin() {
+    constexpr int kSpinsBeforeOthers = 8, kSpinsBeforeDeadlock = 1000;
+    const uint64_t progress = launch.state.progress;
+    spins = progress == progressAtSpin ? spins + 1 : 1;
+    progressAtSpin = progress;
+    if (spins < kSpinsBeforeOthers)
+      return;
+    const int suspended = emitter.suspendProgram();
+    if (onSpin().cast<bool>()) // a program began that did not run before
+      spins = 0;
+    emitter.resumeProgram(suspended);
+    if (spins < kSpinsBeforeDeadlock)
+      return;
+    emitter.reportDeadlock();
+    throwLaunchErrors(launch);
+    py::object type = py::module_::import("blockscope.frontend.turns").attr("StoppedByFinding");
+    PyErr_SetNone(type.ptr());
+    throw py::error_already_set();
+  }
 
   PyLaunch &launch;
+  py::object onSpin;
+  int spins = 0;
+  uint64_t progressAtSpin = 0;
   StepEmitter emitter;
+};
+
+/// `with runner.scope():` makes the emitter that of this thread.
+struct PyStepScope {
+  PyStepRunner *runner;
   std::unique_ptr<EmitterScope> scope;
 };
 
 } // namespace
 
 void bindStepRunner(py::module_ &module) {
-  py::class_<PyStepRunner>(module, "StepRunner")
-      .def(py::init<PyLaunch &, py::object>(), py::keep_alive<1, 2>())
-      .def(
-          "__enter__",
-          [](PyStepRunner &self) -> PyStepRunner & {
-            self.scope = std::make_unique<EmitterScope>(self.emitter, [&self] {
-              if (self.launch.state.stop)
-                throwLaunchErrors(self.launch);
-            });
-            self.emitter.beginLaunch();
-            return self;
-          },
-          py::return_value_policy::reference)
-      .def("__exit__",
-           [](PyStepRunner &self, const py::args &) {
-             self.scope.reset();
-             self.emitter.endLaunch();
+  py::class_<PyStepScope>(module, "StepScope")
+      .def("__enter__",
+           [](PyStepScope &self) {
+             PyStepRunner *runner = self.runner;
+             self.scope =
+                 std::make_unique<EmitterScope>(runner->emitter, [runner] { runner->afterOp(); });
            })
+      .def("__exit__", [](PyStepScope &self, const py::args &) { self.scope.reset(); });
+  py::class_<PyStepRunner>(module, "StepRunner")
+      .def(py::init<PyLaunch &, py::object, py::object>(), py::keep_alive<1, 2>())
+      .def("begin_launch", [](PyStepRunner &self) { self.emitter.beginLaunch(); })
+      .def("end_launch", [](PyStepRunner &self) { self.emitter.endLaunch(); })
+      .def(
+          "scope",
+          [](PyStepRunner &self) {
+            return std::make_unique<PyStepScope>(PyStepScope{&self, nullptr});
+          },
+          py::keep_alive<0, 1>())
       .def("value", [](PyStepRunner &self, const Type &type,
                        uint64_t bits) { return self.emitter.scalarFromBits(type, bits); })
       .def("begin_program",

@@ -8,6 +8,7 @@ from typing import Any
 
 from blockscope import _core
 from blockscope.frontend.rewrite import stepped_function
+from blockscope.frontend.turns import StoppedByFinding, Turns
 from blockscope.language import core
 
 _kernel_code: dict[types.CodeType, str] = {}
@@ -40,27 +41,50 @@ def call(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return core.tuple(result) if type(result) is tuple else result
 
 
+class _Programs:
+    """The programs of one launch, started in order of their number."""
+
+    def __init__(self, function: types.FunctionType, grid: tuple[int, int, int]) -> None:
+        self.function = function
+        self.rest = (
+            (x, y, z) for z in range(grid[2]) for y in range(grid[1]) for x in range(grid[0])
+        )
+        self.runner: Any = None
+        self.values: list[Any] = []
+
+    def run_next(self) -> bool:
+        """Run the next program to its end; False when none is left."""
+        program = next(self.rest, None)
+        if program is None:
+            return False
+        _state.program = program
+        self.runner.begin_program(*program)
+        self.function(*self.values)
+        self.runner.end_program()
+        return True
+
+
 def run(fn: Any, launch: Any, arguments: list[Any], grid: tuple[int, int, int]) -> None:
-    """Run every program of the grid, in order of its number."""
+    """Run every program of the grid, in order of its number; where one spins, the others go on."""
     from blockscope.runtime.launch import in_kernel, leaves
 
-    function = _function(fn)
+    programs = _Programs(_function(fn), grid)
+    turns = Turns(programs.run_next, lambda: runner.scope())
+    runner = programs.runner = _core.StepRunner(launch, source_location, turns.on_spin)
     outer = current_program()
-    with _core.StepRunner(launch, source_location) as runner:
-        run_time = iter([runner.value(a.type, a.bits) for a in leaves(arguments)])
-        values = [in_kernel(argument, run_time) for argument in arguments]
-        try:
-            for z in range(grid[2]):
-                for y in range(grid[1]):
-                    for x in range(grid[0]):
-                        _state.program = (x, y, z)
-                        runner.begin_program(x, y, z)
-                        function(*values)
-                        runner.end_program()
-        except BaseException as error:
-            raise error.with_traceback(_users_frames(error.__traceback__)) from error.__cause__
-        finally:
-            _state.program = outer
+    runner.begin_launch()
+    try:
+        with runner.scope():
+            run_time = iter([runner.value(a.type, a.bits) for a in leaves(arguments)])
+            programs.values = [in_kernel(argument, run_time) for argument in arguments]
+            turns.run()
+    except StoppedByFinding:
+        return
+    except BaseException as error:
+        raise error.with_traceback(_users_frames(error.__traceback__)) from error.__cause__
+    finally:
+        _state.program = outer
+        runner.end_launch()
     runner.finish()
 
 

@@ -1,0 +1,85 @@
+"""Turns of stepped programs: one runs at a time; one that spins lets the others go on.
+
+A program runs on the thread that launched the kernel. Only when one spins does the next one get a
+thread of its own, so pdb sees one thread unless programs wait for one another.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+
+class StoppedByFinding(BaseException):
+    """Ends a stepped launch whose finding (a deadlock) was recorded by a check."""
+
+
+class Turns:
+    """Runs ``start_next`` (the next program; False when none is left) until all programs ended."""
+
+    def __init__(self, start_next: Callable[[], bool], scope: Callable[[], Any]) -> None:
+        self._start_next = start_next
+        self._scope = scope
+        self._waiting: deque[threading.Event] = deque()
+        self._has_more = True
+        self._failure: BaseException | None = None
+
+    def run(self) -> None:
+        """Run every program; raises what the first failing one raised."""
+        while self._take_next():
+            pass
+        while self._waiting and self._failure is None:
+            self._pass_on()
+        if self._failure is not None:
+            self._release_all()
+            raise self._failure
+
+    def on_spin(self) -> bool:
+        """Called by a program that spins: others run, then it goes on. True when one began."""
+        begins = self._has_more
+        if begins:
+            turn = self._wait_in_line()
+            threading.Thread(target=self._run_thread, daemon=True).start()
+            self._await(turn)
+        elif self._waiting:
+            self._pass_on()
+        return begins
+
+    def _take_next(self) -> bool:
+        self._has_more = self._has_more and self._start_next()
+        return self._has_more and self._failure is None
+
+    def _run_thread(self) -> None:
+        try:
+            with self._scope():
+                self._take_next()
+        except BaseException as error:
+            if self._failure is None:
+                self._failure = error
+        self._wake_first()
+
+    def _wait_in_line(self) -> threading.Event:
+        turn = threading.Event()
+        self._waiting.append(turn)
+        return turn
+
+    def _pass_on(self) -> None:
+        turn = self._wait_in_line()
+        self._wake_first()
+        self._await(turn)
+
+    def _wake_first(self) -> None:
+        if self._waiting:
+            self._waiting.popleft().set()
+
+    def _await(self, turn: threading.Event) -> None:
+        while not turn.wait(0.1):  # short waits, so that Ctrl-C is seen
+            pass
+        if self._failure is not None and threading.current_thread() is not threading.main_thread():
+            raise StoppedByFinding
+        if self._failure is not None:
+            raise self._failure
+
+    def _release_all(self) -> None:
+        while self._waiting:
+            self._wake_first()
