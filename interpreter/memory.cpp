@@ -17,7 +17,7 @@ namespace {
 constexpr uint64_t kNumberMask = (1ULL << 20) - 1;
 constexpr uint64_t kNullPage = 4096;
 /// After so many unknown addresses in one launch the resolver is not asked again.
-constexpr int kUnknownLimit = 32;
+constexpr int kUnknownLimit = 1 << 20;
 
 int64_t floorDiv(int64_t x, int64_t y) {
   const int64_t quotient = x / y;

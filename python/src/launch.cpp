@@ -41,10 +41,13 @@ Allocation makeAllocation(std::string name, std::string dtype, uint64_t view, ui
   return allocation;
 }
 
-/// Asks Python which live tensor holds a host address that the kernel loaded from memory.
-std::optional<Allocation> resolveHostAddress(uint64_t address) {
+/// Asks Python which live tensor holds a host address that the kernel loaded from memory. `tensors`
+/// is what is alive; it is looked up once a launch, at the first such address.
+std::optional<Allocation> resolveHostAddress(uint64_t address, py::object &tensors) {
   py::gil_scoped_acquire gil;
-  py::object found = py::module_::import("blockscope.runtime.live_tensors").attr("find")(address);
+  if (!tensors)
+    tensors = py::module_::import("blockscope.runtime.live_tensors").attr("LiveTensors")();
+  py::object found = tensors.attr("find")(address);
   if (found.is_none())
     return std::nullopt;
   return makeAllocation(
@@ -91,7 +94,9 @@ std::unique_ptr<PyLaunch> openLaunch(std::string kernel, std::array<int32_t, 3> 
   info.memory = &launch->state.memory;
   launch->state.assertsEnabled = asserts;
   launch->state.print = printToPython;
-  launch->state.memory.setHostResolver(resolveHostAddress);
+  launch->state.memory.setHostResolver([tensors = py::object()](uint64_t address) mutable {
+    return resolveHostAddress(address, tensors);
+  });
   return launch;
 }
 

@@ -10,6 +10,7 @@ import sys
 import traceback
 
 import blockscope
+import torch
 
 blockscope.install_as_triton()
 
@@ -17,6 +18,7 @@ blockscope.install_as_triton()
 def run(checks, file):
     """The findings of one file, and the traceback when it ended with an exception."""
     error = None
+    torch.manual_seed(0)
     with blockscope.check(checks) as report:
         try:
             runpy.run_path(file, run_name="__main__")
