@@ -92,18 +92,23 @@ def compile(src: Any, target: GPUTarget | None = None, options: Any = None, **_:
         IRSource(src)
     if target is not None:
         make_backend(target)
-    from blockscope.runtime.jit import MockTensor
-
     named: dict[str, Any] = dict(src.constexprs)
     for name, kind in src.signature.items():
         if name in named or kind == "constexpr":
             continue
-        named[name] = MockTensor.wrap_dtype(kind) if kind.startswith("*") else _example(kind)
+        named[name] = _example(kind)
     return src.fn.warmup(grid=(1,), **named)
 
 
 def _example(kind: str) -> Any:
-    """A value of a scalar type; 17 is neither 1 nor divisible by 16, so nothing specialises."""
+    """A value of a type; 17 is neither 1 nor divisible by 16, so nothing specialises."""
+    if kind.startswith("*"):
+        from blockscope.runtime.jit import MockTensor
+
+        name = kind[1:].removeprefix("k")
+        if name[:1] in "iu" and name[1:].isdigit():
+            name = ("int" if name[0] == "i" else "uint") + name[1:]
+        return MockTensor(name)
     if kind in ("i1", "u1", "int1"):
         return True
     return 17.5 if kind.startswith(("fp", "bf")) else 17

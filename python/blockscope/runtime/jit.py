@@ -205,7 +205,17 @@ class JITFunction(KernelInterface[T]):
         return launch.run(self, grid, args, kwargs, warmup=warmup)
 
     def warmup(self, *args: Any, grid: Any, **kwargs: Any) -> Any:
-        """Compile for these arguments without running."""
+        """Compile for these arguments without running; a dtype stands for a tensor of it."""
+        constant = {param.name for param in self.params if param.is_constexpr}
+        names = [*self.arg_names, *("" for _ in args)]
+        args = tuple(
+            arg if name in constant else MockTensor.wrap_dtype(arg)
+            for name, arg in zip(names, args, strict=False)
+        )
+        kwargs = {
+            name: arg if name in constant else MockTensor.wrap_dtype(arg)
+            for name, arg in kwargs.items()
+        }
         return self.run(*args, grid=grid, warmup=True, **kwargs)
 
     def preload(self, specialization_data: str) -> Any:
@@ -227,10 +237,10 @@ class JITFunction(KernelInterface[T]):
                 value = core.tuple(value)
             elif isinstance(value, bool | int | float | str) or value is None:
                 value = core.constexpr(value)
-            if param.is_constexpr:
-                # Triton takes run-time values here too, and public kernels pass them.
-                if not isinstance(value, core.constexpr | core.tuple | core.tensor):
-                    value = core.constexpr(value)
+            # Triton takes run-time values here too, and public kernels pass them.
+            known = isinstance(value, core.constexpr | core.tuple | core.tensor)
+            if param.is_constexpr and not known:
+                value = core.constexpr(value)
             values[param.name] = value
         return values
 
@@ -318,6 +328,8 @@ def jit(fn: Any = None, **options: Any) -> Any:
 
 class MockTensor:
     """Stands for a tensor of a dtype where a kernel is only compiled (``warmup``)."""
+
+    is_mock = True
 
     def __init__(self, dtype: Any, shape: Any = None) -> None:
         self.dtype = dtype

@@ -1,0 +1,150 @@
+"""The host side with real kernels: what kernel files do before and around a launch."""
+
+import blockscope as triton
+import blockscope.language as tl
+import pytest
+from blockscope import knobs
+
+torch = pytest.importorskip("torch")
+
+
+@triton.jit
+def row_sums(x_ptr, out_ptr, stride, n_rows, n_cols, BLOCK: tl.constexpr, num_stages: tl.constexpr):
+    for row in tl.range(tl.program_id(0), n_rows, tl.num_programs(0), num_stages=num_stages):
+        offsets = tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + row * stride + offsets, mask=offsets < n_cols, other=0.0)
+        tl.store(out_ptr + row, tl.sum(x, axis=0))
+
+
+@pytest.mark.parametrize("pass_constants", [True, False])
+def test_occupancy_before_the_launch(pass_constants):
+    active = triton.runtime.driver.active
+    properties = active.utils.get_device_properties(active.get_active_torch_device().index)
+    x, out = torch.rand(70, 50), torch.zeros(70)
+    arguments = (x, out, x.stride(0), 70, 50)
+    kernel = row_sums.warmup(*arguments, BLOCK=64, num_stages=2, num_warps=4, grid=(1,))
+    kernel._init_handles()
+    assert active.get_current_target().backend == kernel.metadata.target.backend == "cpu"
+    occupancy = properties["max_num_regs"] // (kernel.n_regs * properties["warpSize"] * 4)
+    occupancy = min(occupancy, properties["max_shared_mem"] // kernel.metadata.shared)
+    programs = min(properties["multiprocessor_count"] * occupancy, 70)
+    assert not out.any()
+    kernel[(programs, 1, 1)](*arguments, *((64, 2) if pass_constants else ()))
+    torch.testing.assert_close(out, x.sum(1))
+
+
+def scaled(configs, **options):
+    @triton.autotune(configs, key=["n"], **options)
+    @triton.heuristics({"EVEN": lambda args: args["n"] % args["BLOCK"] == 0})
+    @triton.jit
+    def scale(x_ptr, out_ptr, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
+        offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        if EVEN:
+            value = tl.load(x_ptr + offsets)
+        else:
+            value = tl.load(x_ptr + offsets, mask=offsets < n)
+        tl.atomic_add(out_ptr + offsets, value * 2, mask=offsets < n)
+
+    return scale
+
+
+@pytest.mark.parametrize("mode", ["whole", "step", "check"])
+@pytest.mark.parametrize("n", [1000, 1024])
+def test_autotune_of_a_kernel_that_accumulates(mode, n, monkeypatch):
+    configs = [triton.Config({"BLOCK": b}, num_warps=w) for b in (128, 256) for w in (4, 8)]
+    kernel = scaled(configs, reset_to_zero=["out_ptr"])
+    x, out = torch.rand(n), torch.ones(n)
+    grid = lambda meta: (triton.cdiv(n, meta["BLOCK"]),)
+    if mode == "check":
+        with triton.check("asan,tsan") as report:
+            kernel[grid](x, out.zero_(), n)
+        report.raise_on_error()
+    else:
+        monkeypatch.setenv("TRITON_INTERPRET", str(int(mode == "step")))
+        kernel[grid](x, out.zero_() if mode == "step" else out, n)
+    torch.testing.assert_close(out, x * 2)
+    assert kernel.best_config in configs
+    assert len(kernel.configs_timings) == (4 if mode == "whole" else 0)
+    assert kernel.fn.jit_function.__name__ == "scale" and "def scale" in kernel.src
+
+
+def test_static_assert_rules_a_config_out():
+    @triton.autotune([triton.Config({"BLOCK": b}) for b in (64, 128, 256)], key=["n"])
+    @triton.jit
+    def fill(out_ptr, n, BLOCK: tl.constexpr):
+        tl.static_assert(BLOCK == 128, "only 128")
+        offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(out_ptr + offsets, 1.0, mask=offsets < n)
+
+    out = torch.zeros(200)
+    fill[lambda meta: (triton.cdiv(200, meta["BLOCK"]),)](out, 200)
+    assert out.all() and fill.best_config.kwargs == {"BLOCK": 128}
+
+
+def test_hooks_see_the_launch():
+    @triton.jit(launch_metadata=lambda grid, kernel, args: {"name": "mine", "bytes": args["n"] * 4})
+    def fill(out_ptr, n, BLOCK: tl.constexpr):
+        offsets = tl.arange(0, BLOCK)
+        tl.store(out_ptr + offsets, 1.0, mask=offsets < n)
+
+    seen = []
+    hook = lambda metadata: seen.append(metadata.get())
+    knobs.runtime.launch_enter_hook.add(hook)
+    try:
+        fill[(1,)](torch.zeros(20), 20, BLOCK=32)
+    finally:
+        knobs.runtime.launch_enter_hook.remove(hook)
+    assert seen[0]["name"] == "mine" and seen[0]["bytes"] == 80
+
+
+def test_do_bench_of_a_kernel():
+    x, out = torch.rand(70, 50), torch.zeros(70)
+    launch = lambda: row_sums[(70,)](x, out, 50, 70, 50, BLOCK=64, num_stages=1)
+    assert 0 < triton.testing.do_bench(launch, warmup=1, rep=5) < 1000
+
+
+def test_triton_shared_driver():
+    from blockscope.backends.triton_shared.driver import CPUDriver
+
+    triton.runtime.driver.set_active(CPUDriver())
+    try:
+        x, out = torch.rand(70, 50), torch.zeros(70)
+        row_sums[(7,)](x, out, 50, 70, 50, BLOCK=64, num_stages=1)
+        torch.testing.assert_close(out, x.sum(1))
+    finally:
+        triton.runtime.driver.reset_active()
+
+
+def test_set_interpret_mode():
+    seen = []
+
+    @triton.jit
+    def fill(out_ptr, BLOCK: tl.constexpr):
+        seen.append("python")
+        tl.store(out_ptr + tl.arange(0, BLOCK), 1.0)
+
+    out = torch.zeros(16)
+    with knobs.runtime.scope():
+        triton.set_interpret_mode(True)
+        fill[(2,)](out, BLOCK=16)
+    assert seen == ["python"] * 2 and out.all()
+
+
+def test_compile_ahead_of_a_launch():
+    signature = {
+        "x_ptr": "*fp32",
+        "out_ptr": "*fp32",
+        "stride": "i32",
+        "n_rows": "i32",
+        "n_cols": "i32",
+    }
+    source = triton.compiler.ASTSource(row_sums, signature, {"BLOCK": 64, "num_stages": 1})
+    kernel = triton.compile(source)
+    assert "tl.load" in kernel.asm["ttir"]
+    kernel = row_sums.warmup(torch.float16, triton.MockTensor(tl.float32), 1, 2, 3, BLOCK=64,
+                             num_stages=1, grid=(1,))  # fmt: skip
+    assert "f16" in kernel.asm["ttir"]
+    with pytest.raises(ValueError, match="'y_ptr' in 'signature'"):
+        triton.compiler.ASTSource(row_sums, {"y_ptr": "*fp32"})
+    with pytest.raises(NotImplementedError, match="IR files"):
+        triton.compile("kernel.ttir")
