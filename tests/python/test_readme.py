@@ -1,5 +1,6 @@
-"""The kernel of README.md gives the report of README.md."""
+"""The pages tell the truth: the README's report is exact, the op page lists every function."""
 
+import importlib
 import re
 import subprocess
 import sys
@@ -22,3 +23,12 @@ def test_the_report_is_exact(tmp_path):
     )
     assert done.returncode == 66
     assert done.stdout + done.stderr == report
+
+
+def test_the_op_page_lists_every_function():
+    sys.path.insert(0, str(ROOT / "docs"))
+    make_ops_page = importlib.import_module("make_ops_page")
+    listed = re.findall(r"^\| `tl\.(\w+)`", (ROOT / "docs" / "ops.md").read_text(), re.M)
+    made = re.findall(r"^\| `tl\.(\w+)`", make_ops_page.page(), re.M)
+    assert len(listed) > 100
+    assert listed == made, "run .venv/bin/python docs/make_ops_page.py"
