@@ -47,7 +47,8 @@ int64_t floatPredicate(CompareOp op) {
 
 } // namespace
 
-//===-- Promotion ----------------------------------------------------------------------------------===//
+//===-- Promotion
+//----------------------------------------------------------------------------------===//
 
 DType promoteIntegers(DType lhs, DType rhs) {
   const int left = bitWidth(lhs), right = bitWidth(rhs);
@@ -157,7 +158,8 @@ ValueList Semantic::promote(llvm::ArrayRef<Operand> operands) {
   return results;
 }
 
-//===-- Pointers -----------------------------------------------------------------------------------===//
+//===-- Pointers
+//-----------------------------------------------------------------------------------===//
 
 Value Semantic::addPointer(const Value &pointer, const Value &offset) {
   Value steps = offset;
@@ -169,7 +171,8 @@ Value Semantic::addPointer(const Value &pointer, const Value &offset) {
   return emit1("tl.addptr", {pointer, steps}, pointer.type, attributes);
 }
 
-//===-- Arithmetic ---------------------------------------------------------------------------------===//
+//===-- Arithmetic
+//---------------------------------------------------------------------------------===//
 
 Value Semantic::binary(BinaryOp op, const Operand &lhs, const Operand &rhs) {
   switch (op) {
@@ -188,8 +191,8 @@ Value Semantic::binary(BinaryOp op, const Operand &lhs, const Operand &rhs) {
   case BinaryOp::Shr:
     return binaryInteger(op, lhs, rhs);
   }
-  auto [a, b] = unify(lhs, rhs,
-                      {.allowLhsPointer = op != BinaryOp::Mul, .allowRhsPointer = op == BinaryOp::Add});
+  auto [a, b] = unify(
+      lhs, rhs, {.allowLhsPointer = op != BinaryOp::Mul, .allowRhsPointer = op == BinaryOp::Add});
   if (failed())
     return {};
   if (a.type.isPointer() || b.type.isPointer()) {
@@ -227,7 +230,8 @@ Value Semantic::divide(BinaryOp op, const Operand &lhs, const Operand &rhs) {
   if (a.type.isFloating()) {
     if (op == BinaryOp::Mod)
       return emit1("arith.remf", {a, b}, a.type);
-    return typeError("operands are " + typeText(a.type) + ", expected integers; // of floats is "
+    return typeError("operands are " + typeText(a.type) +
+                     ", expected integers; // of floats is "
                      "tl.floor(x / y)");
   }
   const bool isSignedOp = isSigned(a.type.dtype);
@@ -300,14 +304,16 @@ Value Semantic::clamp(const Operand &x, const Operand &lo, const Operand &hi, bo
   if (failed())
     return {};
   if (!b.type.isFloating())
-    return typeError("x is " + typeText(b.type) + ", expected a float type; use tl.minimum and "
+    return typeError("x is " + typeText(b.type) +
+                     ", expected a float type; use tl.minimum and "
                      "tl.maximum for integers");
   b = promoteBf16(b);
   return emit1("tl.clamp", {b, promoteBf16(low3), promoteBf16(high2)}, b.type,
                {{"propagate_nan", propagateNan}});
 }
 
-//===-- Unary --------------------------------------------------------------------------------------===//
+//===-- Unary
+//--------------------------------------------------------------------------------------===//
 
 Value Semantic::plus(const Operand &x) { return toTensor(x); }
 
@@ -349,7 +355,8 @@ Value Semantic::logicalOr(const Operand &lhs, const Operand &rhs) {
   return binaryInteger(BinaryOp::Or, toCondition(toTensor(lhs)), toCondition(toTensor(rhs)));
 }
 
-//===-- Comparison and choice ----------------------------------------------------------------------===//
+//===-- Comparison and choice
+//----------------------------------------------------------------------===//
 
 Value Semantic::compare(CompareOp op, const Operand &lhs, const Operand &rhs) {
   auto [a, b] = unify(lhs, rhs, {.allowLhsPointer = true, .allowRhsPointer = true});

@@ -34,7 +34,9 @@ Value Semantic::atomicRmw(llvm::StringRef kind, const Value &pointer, const Oper
   if (mask)
     operands.push_back(maskFor(pointer.type, *mask));
   return emit1("tl.atomic_rmw", operands, element,
-               {{"kind", exactKind}, {"sem", sem.str()}, {"scope", scope.str()},
+               {{"kind", exactKind},
+                {"sem", sem.str()},
+                {"scope", scope.str()},
                 {"has_mask", mask.has_value()}});
 }
 

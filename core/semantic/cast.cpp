@@ -10,8 +10,8 @@ Value Semantic::cast(const Value &x, const Type &to, std::optional<std::string> 
   const Type result = to.scalar().withShape(from.shape);
   if (from == result)
     return x;
-  if (rounding && !(from.isFloating() && to.isFloating() &&
-                    bitWidth(to.dtype) < bitWidth(from.dtype)))
+  if (rounding &&
+      !(from.isFloating() && to.isFloating() && bitWidth(to.dtype) < bitWidth(from.dtype)))
     return valueError("fp_downcast_rounding is only for conversions to a narrower float, got " +
                       from.scalar().str() + " to " + to.scalar().str());
   if (rounding && !checkOneOf("fp_downcast_rounding", *rounding, {"rtne", "rtz"}))

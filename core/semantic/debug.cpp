@@ -9,10 +9,10 @@ Value Semantic::hint(llvm::StringRef kind, const Value &x, llvm::ArrayRef<int64_
   const size_t expected = std::max<size_t>(1, x.type.shape.size());
   if (values.size() != expected)
     return valueError("values has " + std::to_string(values.size()) + " entries, expected " +
-                      std::to_string(expected) + ", one for each dimension of " +
-                      typeText(x.type));
-  return emit1("tl.hint", {x}, x.type,
-               {{"kind", kind.str()}, {"values", std::vector<int64_t>(values.begin(), values.end())}});
+                      std::to_string(expected) + ", one for each dimension of " + typeText(x.type));
+  return emit1(
+      "tl.hint", {x}, x.type,
+      {{"kind", kind.str()}, {"values", std::vector<int64_t>(values.begin(), values.end())}});
 }
 
 void Semantic::assume(const Operand &condition) {

@@ -7,7 +7,8 @@ Value Semantic::mathUnary(llvm::StringRef mathOp, const Operand &x) {
   const Value value = toTensor(x);
   if (failed())
     return {};
-  if (value.type.isPointer() || (value.type.dtype != DType::Fp32 && value.type.dtype != DType::Fp64))
+  if (value.type.isPointer() ||
+      (value.type.dtype != DType::Fp32 && value.type.dtype != DType::Fp64))
     return valueError("x is " + typeText(value.type) +
                       ", expected fp32 or fp64; convert it with .to(tl.float32)");
   return emit1(mathOp, {value}, value.type);

@@ -7,7 +7,8 @@ bool Semantic::checkPointer(const Value &pointer, bool writes) {
   if (failed())
     return false;
   if (!pointer.type.isPointer()) {
-    typeError("pointer is " + typeText(pointer.type) + ", expected a pointer or a block of pointers");
+    typeError("pointer is " + typeText(pointer.type) +
+              ", expected a pointer or a block of pointers");
     return false;
   }
   if (writes && pointer.type.pointeeIsConst) {

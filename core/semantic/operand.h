@@ -30,8 +30,8 @@ struct Operand {
   Scalar scalar;
 
   Operand() = default;
-  Operand(Value value) : value(std::move(value)) {}   // NOLINT(google-explicit-constructor)
-  Operand(const Scalar &scalar) : scalar(scalar) {}   // NOLINT(google-explicit-constructor)
+  Operand(Value value) : value(std::move(value)) {} // NOLINT(google-explicit-constructor)
+  Operand(const Scalar &scalar) : scalar(scalar) {} // NOLINT(google-explicit-constructor)
   bool isValue() const { return static_cast<bool>(value); }
 };
 

@@ -6,11 +6,10 @@
 
 namespace blockscope {
 
-//===-- Numbers ------------------------------------------------------------------------------------===//
+//===-- Numbers
+//------------------------------------------------------------------------------------===//
 
-Scalar Scalar::ofBool(bool value) {
-  return {Kind::Bool, false, value ? 1 : 0, value ? 1.0 : 0.0};
-}
+Scalar Scalar::ofBool(bool value) { return {Kind::Bool, false, value ? 1 : 0, value ? 1.0 : 0.0}; }
 
 Scalar Scalar::ofInt(int64_t value) {
   return {Kind::Int, false, value, static_cast<double>(value)};
@@ -41,9 +40,9 @@ DType literalDType(const Scalar &scalar) {
     return DType::Int1;
   case Scalar::Kind::Float: {
     const double size = std::fabs(scalar.number);
-    const bool isSingle = size == 0 || !std::isfinite(size) ||
-                          (size >= std::numeric_limits<float>::min() &&
-                           size <= std::numeric_limits<float>::max());
+    const bool isSingle =
+        size == 0 || !std::isfinite(size) ||
+        (size >= std::numeric_limits<float>::min() && size <= std::numeric_limits<float>::max());
     return isSingle ? DType::Fp32 : DType::Fp64;
   }
   case Scalar::Kind::Int:
@@ -59,7 +58,8 @@ DType literalDType(const Scalar &scalar) {
   return DType::Int64;
 }
 
-//===-- Text ---------------------------------------------------------------------------------------===//
+//===-- Text
+//---------------------------------------------------------------------------------------===//
 
 std::string shapeText(llvm::ArrayRef<int64_t> shape) {
   std::string text = "[";
@@ -73,7 +73,8 @@ std::string typeText(const Type &type) {
   return type.isBlock() ? text + shapeText(type.shape) : text;
 }
 
-//===-- Errors -------------------------------------------------------------------------------------===//
+//===-- Errors
+//-------------------------------------------------------------------------------------===//
 
 void Semantic::begin(llvm::StringRef op) {
   op_.assign(op.data(), op.size());
@@ -105,7 +106,8 @@ bool Semantic::checkOneOf(llvm::StringRef argument, llvm::StringRef found,
   return false;
 }
 
-//===-- Emitting -----------------------------------------------------------------------------------===//
+//===-- Emitting
+//-----------------------------------------------------------------------------------===//
 
 Value Semantic::emit1(llvm::StringRef name, llvm::ArrayRef<Value> operands, const Type &result,
                       const Attributes &attributes) {
@@ -124,7 +126,8 @@ void Semantic::emit0(llvm::StringRef name, llvm::ArrayRef<Value> operands,
     emitter_.emit({name, operands, attributes, {}});
 }
 
-//===-- Constants ----------------------------------------------------------------------------------===//
+//===-- Constants
+//----------------------------------------------------------------------------------===//
 
 bool Semantic::numberFits(const Scalar &scalar, DType dtype) {
   if (scalar.kind == Scalar::Kind::Float || !isInteger(dtype))

@@ -16,8 +16,8 @@ bool Semantic::checkBlockShape(llvm::ArrayRef<int64_t> shape) {
     elements = elements > kMaxBlockElements ? elements : elements * shape[i];
   }
   if (elements > kMaxBlockElements) {
-    valueError("shape " + shapeText(shape) + " has more than " +
-               std::to_string(kMaxBlockElements) + " elements");
+    valueError("shape " + shapeText(shape) + " has more than " + std::to_string(kMaxBlockElements) +
+               " elements");
     return false;
   }
   return true;

@@ -45,7 +45,8 @@ py::object wrapAll(const ValueList &values) {
   return results;
 }
 
-//===-- Combine functions --------------------------------------------------------------------------===//
+//===-- Combine functions
+//--------------------------------------------------------------------------===//
 
 /// Calls a Python combine function; remembers its exception, because emitters know none.
 class PythonCombine {
@@ -114,15 +115,14 @@ llvm::SmallVector<Value, 2> valuesOf(Semantic &semantic, const py::list &operand
   return values;
 }
 
-py::object reduceWith(const py::list &operands, py::object axis, bool keepDims, py::object function) {
+py::object reduceWith(const py::list &operands, py::object axis, bool keepDims,
+                      py::object function) {
   const char *op = "tl.reduce";
   Semantic &semantic = currentSemantic(op);
   PythonCombine combine(semantic, std::move(function), op);
-  const ValueList results =
-      semantic.reduce(valuesOf(semantic, operands, op), optionalInt(axis, op, "axis"), keepDims,
-                      [&](llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs) {
-                        return combine(lhs, rhs);
-                      });
+  const ValueList results = semantic.reduce(
+      valuesOf(semantic, operands, op), optionalInt(axis, op, "axis"), keepDims,
+      [&](llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs) { return combine(lhs, rhs); });
   combine.rethrow();
   finishOp(semantic);
   return wrapAll(results);
@@ -132,11 +132,9 @@ py::object scanWith(const py::list &operands, py::object axis, bool reverse, py:
   const char *op = "tl.associative_scan";
   Semantic &semantic = currentSemantic(op);
   PythonCombine combine(semantic, std::move(function), op);
-  const ValueList results =
-      semantic.scan(valuesOf(semantic, operands, op), intOf(axis, op, "axis"), reverse,
-                    [&](llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs) {
-                      return combine(lhs, rhs);
-                    });
+  const ValueList results = semantic.scan(
+      valuesOf(semantic, operands, op), intOf(axis, op, "axis"), reverse,
+      [&](llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs) { return combine(lhs, rhs); });
   combine.rethrow();
   finishOp(semantic);
   return wrapAll(results);
@@ -153,7 +151,8 @@ KnownCombine knownCombine(const std::string &name) {
   throw py::value_error("no known combine function '" + name + "'");
 }
 
-//===-- Binding, one function per family -----------------------------------------------------------===//
+//===-- Binding, one function per family
+//-----------------------------------------------------------===//
 
 void bindNumbers(py::module_ &m) {
   m.def("to_tensor", [](py::handle x) -> py::object {
@@ -170,26 +169,25 @@ void bindNumbers(py::module_ &m) {
       return s.full(intsOf(shape, op, "shape"), operandOf(value, op, "value"), element);
     });
   });
-  m.def("cast", [](py::handle x, py::handle dtype, std::optional<std::string> rounding,
-                   bool bitcast) {
-    const char *op = "tl.cast";
-    const Type to = typeFromPython(dtype);
-    return runOp(op, [&](Semantic &s) {
-      const Operand operand = operandOf(x, op, "input");
-      if (!operand.isValue() && !bitcast && !to.isPointer() && isFloating(to.dtype))
-        return s.constant(operand.scalar, to.dtype);
-      const Value value = s.toTensor(operand);
-      return bitcast ? s.bitcast(value, to) : s.cast(value, to, rounding);
-    });
-  });
+  m.def("cast",
+        [](py::handle x, py::handle dtype, std::optional<std::string> rounding, bool bitcast) {
+          const char *op = "tl.cast";
+          const Type to = typeFromPython(dtype);
+          return runOp(op, [&](Semantic &s) {
+            const Operand operand = operandOf(x, op, "input");
+            if (!operand.isValue() && !bitcast && !to.isPointer() && isFloating(to.dtype))
+              return s.constant(operand.scalar, to.dtype);
+            const Value value = s.toTensor(operand);
+            return bitcast ? s.bitcast(value, to) : s.cast(value, to, rounding);
+          });
+        });
 }
 
 template <typename Method>
 void bindPair(py::module_ &m, const char *name, const char *op, Method method) {
   m.def(name, [op, method](py::handle x, py::handle y) {
-    return runOp(op, [&](Semantic &s) {
-      return (s.*method)(operandOf(x, op, "x"), operandOf(y, op, "y"));
-    });
+    return runOp(
+        op, [&](Semantic &s) { return (s.*method)(operandOf(x, op, "x"), operandOf(y, op, "y")); });
   });
 }
 
@@ -251,11 +249,11 @@ void bindMath(py::module_ &m) {
   static constexpr struct {
     const char *name, *op, *mathOp;
   } kUnary[] = {
-      {"exp", "tl.exp", "math.exp"},       {"exp2", "tl.exp2", "math.exp2"},
-      {"log", "tl.log", "math.log"},       {"log2", "tl.log2", "math.log2"},
-      {"sin", "tl.sin", "math.sin"},       {"cos", "tl.cos", "math.cos"},
-      {"sqrt", "tl.sqrt", "math.sqrt"},    {"rsqrt", "tl.rsqrt", "math.rsqrt"},
-      {"erf", "tl.erf", "math.erf"},       {"floor", "tl.floor", "math.floor"},
+      {"exp", "tl.exp", "math.exp"},    {"exp2", "tl.exp2", "math.exp2"},
+      {"log", "tl.log", "math.log"},    {"log2", "tl.log2", "math.log2"},
+      {"sin", "tl.sin", "math.sin"},    {"cos", "tl.cos", "math.cos"},
+      {"sqrt", "tl.sqrt", "math.sqrt"}, {"rsqrt", "tl.rsqrt", "math.rsqrt"},
+      {"erf", "tl.erf", "math.erf"},    {"floor", "tl.floor", "math.floor"},
       {"ceil", "tl.ceil", "math.ceil"},
   };
   for (const auto &function : kUnary)
@@ -279,14 +277,14 @@ void bindMath(py::module_ &m) {
     finishOp(s);
     return wrapAll(results);
   });
-  m.def("extern_elementwise", [](const std::string &symbol, const py::list &arguments,
-                                 py::handle resultType) {
-    const char *op = "tl.extern_elementwise";
-    const DType result = typeFromPython(resultType).dtype;
-    return runOp(op, [&](Semantic &s) {
-      return s.externElementwise(symbol, valuesOf(s, arguments, op), result);
-    });
-  });
+  m.def("extern_elementwise",
+        [](const std::string &symbol, const py::list &arguments, py::handle resultType) {
+          const char *op = "tl.extern_elementwise";
+          const DType result = typeFromPython(resultType).dtype;
+          return runOp(op, [&](Semantic &s) {
+            return s.externElementwise(symbol, valuesOf(s, arguments, op), result);
+          });
+        });
 }
 
 void bindShape(py::module_ &m) {
@@ -389,8 +387,8 @@ void bindMemory(py::module_ &m) {
     });
   });
   static constexpr std::pair<const char *, const char *> kAtomics[] = {
-      {"add", "tl.atomic_add"}, {"max", "tl.atomic_max"}, {"min", "tl.atomic_min"},
-      {"and", "tl.atomic_and"}, {"or", "tl.atomic_or"},   {"xor", "tl.atomic_xor"},
+      {"add", "tl.atomic_add"},  {"max", "tl.atomic_max"}, {"min", "tl.atomic_min"},
+      {"and", "tl.atomic_and"},  {"or", "tl.atomic_or"},   {"xor", "tl.atomic_xor"},
       {"xchg", "tl.atomic_xchg"}};
   for (const auto &[kind, op] : kAtomics)
     m.def(op + 3, [kind = kind, op = op](py::handle pointer, py::handle value, py::handle mask,
@@ -420,7 +418,8 @@ void bindLinearAndReduce(py::module_ &m) {
     const char *op = "tl.dot";
     Semantic::DotOptions options;
     options.inputPrecision = inputPrecision;
-    options.maxNumImpreciseAcc = optionalInt(maxNumImpreciseAcc, op, "max_num_imprecise_acc").value_or(0);
+    options.maxNumImpreciseAcc =
+        optionalInt(maxNumImpreciseAcc, op, "max_num_imprecise_acc").value_or(0);
     options.outDType = typeFromPython(outDType).dtype;
     return runOp(op, [&](Semantic &s) {
       std::optional<Value> sum;
@@ -431,20 +430,20 @@ void bindLinearAndReduce(py::module_ &m) {
   });
   m.def("reduce", &reduceWith);
   m.def("scan", &scanWith);
-  m.def("reduce_known", [](const std::string &kind, const char *op, py::handle x, py::handle axis,
-                           bool keepDims) {
-    return runOp(op, [&](Semantic &s) {
-      return s.reduceKnown(knownCombine(kind), tensorOf(s, x, op, "input"),
-                           optionalInt(axis, op, "axis"), keepDims);
-    });
-  });
-  m.def("scan_known", [](const std::string &kind, const char *op, py::handle x, py::handle axis,
-                         bool reverse) {
-    return runOp(op, [&](Semantic &s) {
-      return s.scanKnown(knownCombine(kind), tensorOf(s, x, op, "input"), intOf(axis, op, "axis"),
-                         reverse);
-    });
-  });
+  m.def("reduce_known",
+        [](const std::string &kind, const char *op, py::handle x, py::handle axis, bool keepDims) {
+          return runOp(op, [&](Semantic &s) {
+            return s.reduceKnown(knownCombine(kind), tensorOf(s, x, op, "input"),
+                                 optionalInt(axis, op, "axis"), keepDims);
+          });
+        });
+  m.def("scan_known",
+        [](const std::string &kind, const char *op, py::handle x, py::handle axis, bool reverse) {
+          return runOp(op, [&](Semantic &s) {
+            return s.scanKnown(knownCombine(kind), tensorOf(s, x, op, "input"),
+                               intOf(axis, op, "axis"), reverse);
+          });
+        });
   m.def("sort", [](py::handle x, py::handle dim, bool descending) {
     const char *op = "tl.sort";
     return runOp(op, [&](Semantic &s) {
@@ -466,15 +465,15 @@ void bindDebug(py::module_ &m) {
   m.def("hint", [](const std::string &kind, py::handle x, py::handle values) {
     const std::string op = "tl." + kind;
     return runOp(op.c_str(), [&](Semantic &s) {
-      return s.hint(kind, tensorOf(s, x, op.c_str(), "input"), intsOf(values, op.c_str(), "values"));
+      return s.hint(kind, tensorOf(s, x, op.c_str(), "input"),
+                    intsOf(values, op.c_str(), "values"));
     });
   });
   m.def("assume", [](py::handle condition) {
     runVoidOp("tl.assume",
               [&](Semantic &s) { s.assume(operandOf(condition, "tl.assume", "cond")); });
   });
-  m.def("debug_barrier",
-        [] { runVoidOp("tl.debug_barrier", [](Semantic &s) { s.barrier(); }); });
+  m.def("debug_barrier", [] { runVoidOp("tl.debug_barrier", [](Semantic &s) { s.barrier(); }); });
   m.def("device_assert", [](py::handle condition, const std::string &message, py::handle mask) {
     const char *op = "tl.device_assert";
     runVoidOp(op, [&](Semantic &s) {

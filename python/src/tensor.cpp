@@ -2,8 +2,8 @@
 #include "python/src/tensor.h"
 
 #include "core/numeric/scalar.h"
-#include "python/src/current_emitter.h"
 #include "interpreter/block.h"
+#include "python/src/current_emitter.h"
 
 namespace py = pybind11;
 
@@ -13,7 +13,8 @@ PyTypeObject *tensorType = nullptr;
 
 namespace {
 
-//===-- From and to Python -------------------------------------------------------------------------===//
+//===-- From and to Python
+//-------------------------------------------------------------------------===//
 
 /// Runs `body`, which may throw, at the border to C.
 template <typename Body> PyObject *guarded(Body body) {
@@ -177,9 +178,11 @@ void finishOp(Semantic &semantic) {
 
 namespace {
 
-//===-- Operators ----------------------------------------------------------------------------------===//
+//===-- Operators
+//----------------------------------------------------------------------------------===//
 
-template <typename Emit> PyObject *emitBinary(const char *op, PyObject *lhs, PyObject *rhs, Emit emit) {
+template <typename Emit>
+PyObject *emitBinary(const char *op, PyObject *lhs, PyObject *rhs, Emit emit) {
   return guarded([&]() -> PyObject * {
     Operand left, right;
     if (!toOperand(lhs, left) || !toOperand(rhs, right))
@@ -192,8 +195,8 @@ template <typename Emit> PyObject *emitBinary(const char *op, PyObject *lhs, PyO
 }
 
 template <BinaryOp Op> PyObject *binarySlot(PyObject *lhs, PyObject *rhs) {
-  static constexpr const char *kNames[] = {"operator +",  "operator -", "operator *", "operator /",
-                                           "operator //", "operator %", "operator &", "operator |",
+  static constexpr const char *kNames[] = {"operator +",  "operator -",  "operator *", "operator /",
+                                           "operator //", "operator %",  "operator &", "operator |",
                                            "operator ^",  "operator <<", "operator >>"};
   return emitBinary(kNames[static_cast<int>(Op)], lhs, rhs,
                     [](Semantic &semantic, const Operand &left, const Operand &right) {
@@ -213,10 +216,10 @@ PyObject *matmulSlot(PyObject *, PyObject *) {
 }
 
 PyObject *compareSlot(PyObject *lhs, PyObject *rhs, int operation) {
-  static constexpr const char *kNames[] = {"operator <",  "operator <=", "operator ==",
-                                           "operator !=", "operator >",  "operator >="};
-  static constexpr CompareOp kOps[] = {CompareOp::Less,     CompareOp::LessEqual,
-                                       CompareOp::Equal,    CompareOp::NotEqual,
+  static constexpr const char *kNames[] = {
+      "operator <", "operator <=", "operator ==", "operator !=", "operator >", "operator >="};
+  static constexpr CompareOp kOps[] = {CompareOp::Less,    CompareOp::LessEqual,
+                                       CompareOp::Equal,   CompareOp::NotEqual,
                                        CompareOp::Greater, CompareOp::GreaterEqual};
   return emitBinary(kNames[operation], lhs, rhs,
                     [&](Semantic &semantic, const Operand &left, const Operand &right) {
@@ -239,7 +242,8 @@ PyObject *plusSlot(PyObject *x) { return Py_NewRef(x); }
 PyObject *invertSlot(PyObject *x) { return emitUnary<&Semantic::invert>("operator ~", x); }
 PyObject *absSlot(PyObject *x) { return emitUnary<&Semantic::abs>("tl.abs", x); }
 
-//===-- Indexing -----------------------------------------------------------------------------------===//
+//===-- Indexing
+//-----------------------------------------------------------------------------------===//
 
 PyObject *subscriptSlot(PyObject *self, PyObject *key) {
   return guarded([&]() -> PyObject * {
@@ -276,12 +280,14 @@ int assignSlot(PyObject *, PyObject *, PyObject *) {
   return -1;
 }
 
-//===-- Values, when stepping ----------------------------------------------------------------------===//
+//===-- Values, when stepping
+//----------------------------------------------------------------------===//
 
 const Block &blockOf(PyObject *self, const char *what) {
   const auto *tensor = reinterpret_cast<TensorObject *>(self);
   if (!tensor->isStepped || !tensor->value)
-    throw py::type_error(std::string(what) + " of a tensor: its value is not known while the kernel "
+    throw py::type_error(std::string(what) +
+                         " of a tensor: its value is not known while the kernel "
                          "is compiled; it is in step mode (TRITON_INTERPRET=1)");
   return *static_cast<const Block *>(tensor->value.handle.get());
 }
@@ -341,7 +347,8 @@ PyObject *intSlot(PyObject *self) {
   return number ? PyNumber_Long(number.ptr()) : nullptr;
 }
 
-//===-- Attributes ---------------------------------------------------------------------------------===//
+//===-- Attributes
+//---------------------------------------------------------------------------------===//
 
 py::object methodNamed(const char *name) {
   return py::module_::import("blockscope.language.core").attr(name);
@@ -406,7 +413,8 @@ PyObject *getTransposed(PyObject *self, void *) {
 PyObject *getHandle(PyObject *self, void *) { return Py_NewRef(self); }
 
 PyObject *getData(PyObject *self, void *) {
-  return attribute(self, [](PyObject *self) { return methodNamed("tensor_numpy")(py::handle(self)); });
+  return attribute(self,
+                   [](PyObject *self) { return methodNamed("tensor_numpy")(py::handle(self)); });
 }
 
 PyObject *getIsStepped(PyObject *self, void *) {

@@ -11,8 +11,7 @@
 namespace blockscope {
 
 struct TensorObject {
-  PyObject_HEAD
-  Value value;
+  PyObject_HEAD Value value;
   bool isStepped; ///< the value is there now, as a block
 };
 

@@ -50,7 +50,8 @@ uint64_t scalarBits(const Type &type, py::handle value) {
     throw py::error_already_set();
   const int width = bitWidth(type.dtype);
   const py::int_ one(1);
-  const py::object low = isSigned(type.dtype) ? -(one << py::int_(width - 1)) : py::object(py::int_(0));
+  const py::object low =
+      isSigned(type.dtype) ? -(one << py::int_(width - 1)) : py::object(py::int_(0));
   const py::object high = one << py::int_(isSigned(type.dtype) ? width - 1 : width);
   if (number < low || number >= high) {
     PyErr_Format(PyExc_OverflowError, "%S is out of range for %s", number.ptr(),
@@ -117,8 +118,8 @@ py::object typeToPython(const Type &type) {
     return known.blockClass(typeToPython(type.scalar()), shape);
   }
   if (type.isPointer()) {
-    py::object &cached = known.pointers[{type.dtype, type.pointerDepth, type.addressSpace,
-                                         type.pointeeIsConst}];
+    py::object &cached =
+        known.pointers[{type.dtype, type.pointerDepth, type.addressSpace, type.pointeeIsConst}];
     if (!cached) {
       Type element = type;
       element.pointerDepth -= 1;

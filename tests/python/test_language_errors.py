@@ -1,14 +1,14 @@
 """What the language says about wrong operands: the same text in both CPU modes."""
 
+# ruff: noqa: E501
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-import pytest
-
 import blockscope
 import blockscope.language as tl
+import numpy as np
+import pytest
 from blockscope.language.core import builtin
 
 

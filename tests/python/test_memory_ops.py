@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-import pytest
-
 import blockscope
 import blockscope.language as tl
+import numpy as np
+import pytest
 
 
 @pytest.fixture(params=["whole", "step"], autouse=True)
@@ -24,7 +23,9 @@ def masked_copy(x, out, n, B: tl.constexpr, OTHER: tl.constexpr):
     tl.store(out + i, tl.load(x + i, mask=i < n, other=OTHER))
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "int32", "uint16", "int64"])
+@pytest.mark.parametrize(
+    "dtype", ["float16", "float32", "float64", "int8", "int32", "uint16", "int64"]
+)
 def test_masked_load_gives_other(dtype: str) -> None:
     x, out = np.arange(64).astype(dtype), np.zeros(64, dtype)
     masked_copy[(1,)](x, out, 40, B=64, OTHER=7)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import zlib
 from typing import Any
 
-import numpy as np
-import pytest
-from op_cases import CASES, OpCase, dtype_of, numpy_dtype
-
 import blockscope
 import blockscope.language as tl
+import numpy as np
+import pytest
 from blockscope.language.core import builtin
+from op_cases import CASES, OpCase, dtype_of, numpy_dtype
 
 _ROWS = [(case, dtype) for case in CASES for dtype in case.dtypes]
 

@@ -4,7 +4,17 @@ Functions here may be called inside ``@jit`` kernels. They put ops into the bloc
 mode, run them at once; in both cases the rules are those of core/semantic.
 """
 
-from blockscope.language import core, math, random, standard, target_info
+# Each module says in __all__ what it adds here.
+# ruff: noqa: F401, F403
+
+from blockscope.language import (
+    core,
+    extra,  # after all that it uses
+    math,
+    random,
+    standard,
+    target_info,
+)
 from blockscope.language.atomics import *
 from blockscope.language.block_pointer import *
 from blockscope.language.core import (
@@ -45,6 +55,7 @@ from blockscope.language.creation import *
 from blockscope.language.debug import *
 from blockscope.language.descriptor import *
 from blockscope.language.elementwise import *
+from blockscope.language.extra import libdevice
 from blockscope.language.hints import *
 from blockscope.language.iterators import *
 from blockscope.language.linear import *
@@ -56,7 +67,5 @@ from blockscope.language.reduce import *
 from blockscope.language.scan import *
 from blockscope.language.shape import *
 from blockscope.language.sort import *
-from blockscope.language import extra  # after all that it uses
-from blockscope.language.extra import libdevice
 
 slice = slice

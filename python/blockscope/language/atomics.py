@@ -7,8 +7,8 @@ from blockscope.language.core import tensor_method
 
 _DOC = """{what} atomically, where ``mask`` is true; returns the old value.
 
-    ``sem``: "acq_rel" (default), "acquire", "release", "relaxed"; ``scope``: "gpu" (default), "cta",
-    "sys".
+    ``sem``: "acq_rel" (default), "acquire", "release", "relaxed".
+    ``scope``: "gpu" (default), "cta", "sys".
     """
 
 

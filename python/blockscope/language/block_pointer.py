@@ -53,7 +53,7 @@ class block_pointer(core.tuple):
     def __eq__(self, other: Any) -> Any:
         return self is other
 
-    __hash__ = object.__hash__  # type: ignore[assignment]
+    __hash__ = object.__hash__
 
     def _pointers_and_mask(self, op: str, boundary_check: Any) -> tuple[Any, Any]:
         rank = len(self.block_shape)
@@ -78,9 +78,13 @@ class block_pointer(core.tuple):
         _no_mask("tl.load", mask, other)
         padding = unwrap(padding_option) or ""
         if padding not in ("", "zero", "nan"):
-            raise ValueError(f"tl.load: padding_option is '{padding}', expected '', 'zero' or 'nan'")
+            raise ValueError(
+                f"tl.load: padding_option is '{padding}', expected '', 'zero' or 'nan'"
+            )
         pointers, mask = self._pointers_and_mask("tl.load", boundary_check)
-        fill = padding_value("tl.load", padding, self.base) if mask is not None and padding else None
+        fill = (
+            padding_value("tl.load", padding, self.base) if mask is not None and padding else None
+        )
         return _semantic.load(pointers, mask, fill, cache_modifier, eviction_policy, volatile)
 
     def _store(
@@ -113,7 +117,9 @@ def _dims(boundary_check: Any) -> list[int]:
 
 def _no_mask(op: str, mask: Any, other: Any) -> None:
     if unwrap(mask) is not None or unwrap(other) is not None:
-        raise ValueError(f"{op}: a block pointer takes boundary_check and padding_option, not mask and other")
+        raise ValueError(
+            f"{op}: a block pointer takes boundary_check and padding_option, not mask and other"
+        )
 
 
 def window(
@@ -164,7 +170,7 @@ def _tensors(op: str, name: str, values: Any, rank: int | None, dtype: Any) -> l
 def make_block_ptr(
     base: Any, shape: Any, strides: Any, offsets: Any, block_shape: Any, order: Any
 ) -> Any:
-    """A pointer to the block at ``offsets`` of the tensor at ``base`` with ``shape`` and ``strides``.
+    """A pointer to the block at ``offsets`` of a tensor in memory with ``shape`` and ``strides``.
 
     ``order`` says which dimension is contiguous; it changes no result.
     """
@@ -189,10 +195,12 @@ def make_block_ptr(
 def advance(base: Any, offsets: Any) -> Any:
     """The block pointer moved by ``offsets``; ``base`` stays as it is."""
     if not isinstance(base, block_pointer):
-        raise TypeError(f"tl.advance: base must be a block pointer, found {getattr(base, 'type', base)}")
+        raise TypeError(
+            f"tl.advance: base must be a block pointer, found {getattr(base, 'type', base)}"
+        )
     rank = len(base.block_shape)
     steps = _tensors("tl.advance", "offsets", offsets, rank, core.int32)
-    moved = [old + step for old, step in zip(base._part(2), steps)]
+    moved = [old + step for old, step in zip(base._part(2), steps, strict=True)]
     return base._with([*base[: 1 + 2 * rank], *moved])
 
 

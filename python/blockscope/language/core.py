@@ -6,7 +6,7 @@ import builtins
 import enum
 import operator
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from blockscope import _core
 from blockscope._core import semantic as _semantic
@@ -57,6 +57,7 @@ class constexpr:
     """A value known when the kernel is compiled. Operators on two of them give another."""
 
     __slots__ = ("value",)
+    value: Any
 
     def __init__(self, value: Any) -> None:
         while isinstance(value, constexpr):
@@ -140,9 +141,26 @@ def _constexpr_operator(name: str, function: Callable[[Any, Any], Any]) -> None:
         setattr(constexpr, f"__r{name}__", backward)
 
 
-for _name in (
-    "add sub mul truediv floordiv mod pow lshift rshift and or xor lt le gt ge eq ne".split()
-):
+for _name in [
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "lshift",
+    "rshift",
+    "and",
+    "or",
+    "xor",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "eq",
+    "ne",
+]:
     _constexpr_operator(_name, getattr(operator, f"__{_name}__"))
 for _name in ("neg", "pos", "invert"):
     setattr(
@@ -173,11 +191,11 @@ _FLOATS = {
 class dtype:
     """An element type, ``dtype("fp32")``. There is one object for each name."""
 
-    SINT_TYPES = ["int8", "int16", "int32", "int64"]
-    UINT_TYPES = ["int1", "uint8", "uint16", "uint32", "uint64"]
-    FP_TYPES = list(_FLOATS)
-    STANDARD_FP_TYPES = ["fp16", "bf16", "fp32", "fp64"]
-    OTHER_TYPES = ["void"]
+    SINT_TYPES: ClassVar = ["int8", "int16", "int32", "int64"]
+    UINT_TYPES: ClassVar = ["int1", "uint8", "uint16", "uint32", "uint64"]
+    FP_TYPES: ClassVar = list(_FLOATS)
+    STANDARD_FP_TYPES: ClassVar = ["fp16", "bf16", "fp32", "fp64"]
+    OTHER_TYPES: ClassVar = ["void"]
 
     class SIGNEDNESS(enum.Enum):
         SIGNED = 0
@@ -191,7 +209,13 @@ class dtype:
     name: str
     primitive_bitwidth: int
     itemsize: int
-    _known: dict[str, dtype] = {}
+    int_bitwidth: int
+    int_signedness: Any
+    fp_mantissa_width: int
+    exponent_bias: int
+    _code: int
+    _language_name: str
+    _known: ClassVar[dict[str, dtype]] = {}
 
     def __new__(cls, name: Any = None, *args: Any, **kwargs: Any) -> Any:
         if cls is not dtype:
@@ -234,7 +258,7 @@ class dtype:
 
     @property
     def shape(self) -> Any:
-        return builtins.tuple()
+        return ()
 
     @staticmethod
     def is_dtype(type_str: str) -> bool:
@@ -438,7 +462,9 @@ class tuple_type(dtype):
     def __init__(self, types: Iterable[Any], fields: Any = None) -> None:
         self.types = builtins.list(types)
         self.fields = fields or [""] * len(self.types)
-        self.name = "[" + ",".join(f"{f}:{t}" for f, t in zip(self.fields, self.types)) + "]"
+        self.name = (
+            "[" + ",".join(f"{f}:{t}" for f, t in zip(self.fields, self.types, strict=True)) + "]"
+        )
 
     @staticmethod
     def is_tuple() -> bool:
@@ -451,7 +477,10 @@ class tuple_type(dtype):
         return iter(self.types)
 
     def __eq__(self, other: Any) -> Any:
-        return type(other) is tuple_type and (self.types, self.fields) == (other.types, other.fields)
+        return type(other) is tuple_type and (self.types, self.fields) == (
+            other.types,
+            other.fields,
+        )
 
     def __ne__(self, other: Any) -> Any:
         return not self == other
@@ -522,7 +551,7 @@ def get_int_dtype(bitwidth: int, signed: bool) -> dtype:
 # -- tuple ----------------------------------------------------------------------------------------
 
 
-class tuple(builtins.tuple):  # noqa: A001
+class tuple(builtins.tuple):
     """A tuple in a kernel, maybe with named fields."""
 
     _fields: Any = None
@@ -558,7 +587,9 @@ class tuple(builtins.tuple):  # noqa: A001
 
     @property
     def type(self) -> tuple_type:
-        return tuple_type([getattr(item, "type", constexpr_type(item)) for item in self], self._fields)
+        return tuple_type(
+            [getattr(item, "type", constexpr_type(item)) for item in self], self._fields
+        )
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("__") and self._fields and name in self._fields:
@@ -595,7 +626,7 @@ class tuple(builtins.tuple):  # noqa: A001
         if len(self) != len(other):
             return constexpr(False)
         result: Any = constexpr(True)
-        for left, right in zip(self, other):
+        for left, right in zip(self, other, strict=True):
             same = left == right
             if isinstance(same, tensor):
                 result = same if isinstance(result, constexpr) else result & same

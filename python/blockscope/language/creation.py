@@ -29,7 +29,10 @@ def num_programs(axis: Any) -> Any:
 
 @builtin
 def arange(start: Any, end: Any) -> Any:
-    """The int32 numbers ``start``, ..., ``end - 1``. Both are constexpr; their count is a power of two."""
+    """The int32 numbers ``start``, ..., ``end - 1``.
+
+    Both are constexpr; their count is a power of two.
+    """
     return _semantic.arange(start, end)
 
 
@@ -52,9 +55,7 @@ def zeros_like(input: Any) -> Any:
 
 
 @tensor_method
-def cast(
-    input: Any, dtype: Any, fp_downcast_rounding: Any = None, bitcast: Any = False
-) -> Any:
+def cast(input: Any, dtype: Any, fp_downcast_rounding: Any = None, bitcast: Any = False) -> Any:
     """Convert the elements to ``dtype``; with ``bitcast`` keep the bits (widths must be equal).
 
     ``fp_downcast_rounding`` is "rtne" (the default) or "rtz", for a narrower float only. Floats go

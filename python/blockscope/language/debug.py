@@ -49,7 +49,9 @@ def device_print(prefix: Any = "", *args: Any, hex: Any = False) -> None:
     if not isinstance(prefix, str):
         args, prefix = (prefix, *args), ""
     if not (prefix.isascii() and (prefix.isprintable() or prefix == "")):
-        raise ValueError(f"tl.device_print: prefix {prefix!r} has characters that are not printable ASCII")
+        raise ValueError(
+            f"tl.device_print: prefix {prefix!r} has characters that are not printable ASCII"
+        )
     values = []
     for value in args:
         plain = unwrap(value)

@@ -64,7 +64,7 @@ class tensor_descriptor(core.tuple):
     def __eq__(self, other: Any) -> Any:
         return self is other
 
-    __hash__ = object.__hash__  # type: ignore[assignment]
+    __hash__ = object.__hash__
 
     def _window(self, op: str, offsets: Any) -> tuple[Any, Any]:
         rank = len(self._block_shape)
@@ -142,9 +142,8 @@ def make_tensor_descriptor(
         raise ValueError(f"{op}: the last stride is {last}, expected 1")
     size = base.dtype.element_ty.itemsize
     if block[-1] * size < 16:
-        raise ValueError(
-            f"{op}: the last dimension of block_shape has {block[-1] * size} bytes, expected at least 16"
-        )
+        found = block[-1] * size
+        raise ValueError(f"{op}: the last dimension of the block has {found} bytes, expected 16")
     items = [
         base,
         *_tensors(op, "shape", shape, rank, core.int32),
@@ -155,7 +154,9 @@ def make_tensor_descriptor(
 
 def _descriptor(op: str, value: Any) -> Any:
     if not isinstance(value, tensor_descriptor):
-        raise TypeError(f"{op}: desc must be a tensor descriptor, found {getattr(value, 'type', value)}")
+        raise TypeError(
+            f"{op}: desc must be a tensor descriptor, found {getattr(value, 'type', value)}"
+        )
     return value
 
 

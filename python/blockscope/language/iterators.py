@@ -51,7 +51,9 @@ class static_range:
             value = unwrap(getattr(self, name))
             is_known = not isinstance(value, tensor) or value._is_stepped
             if not is_known or not hasattr(value, "__index__"):
-                raise TypeError(f"tl.static_range: {name} is {value!r}, expected a constant integer")
+                raise TypeError(
+                    f"tl.static_range: {name} is {value!r}, expected a constant integer"
+                )
             setattr(self, name, constexpr(int(value)))
 
     def __iter__(self) -> Any:

@@ -48,7 +48,12 @@ def dot(
         other = _semantic.trans(other)
     out = unwrap(out_dtype)
     return _semantic.dot(
-        input, other, acc, str(precision).lower(), max_num_imprecise_acc, float32 if out is None else out
+        input,
+        other,
+        acc,
+        str(precision).lower(),
+        max_num_imprecise_acc,
+        float32 if out is None else out,
     )
 
 

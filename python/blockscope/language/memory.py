@@ -28,7 +28,13 @@ def load(
         read = getattr(unwrap(pointer), "_load", None)
         if read is not None:
             return read(
-                mask, other, boundary_check, padding_option, cache_modifier, eviction_policy, volatile
+                mask,
+                other,
+                boundary_check,
+                padding_option,
+                cache_modifier,
+                eviction_policy,
+                volatile,
             )
     elif boundary_check or padding_option:
         _refuse_block_options("tl.load", boundary_check, padding_option)

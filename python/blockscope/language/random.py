@@ -3,7 +3,6 @@
 Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011).
 """
 
-from builtins import range
 from typing import Any
 
 from blockscope._core import semantic as _semantic
@@ -46,9 +45,7 @@ def philox_impl(
 
 
 @builtin
-def philox(
-    seed: Any, c0: Any, c1: Any, c2: Any, c3: Any, n_rounds: Any = N_ROUNDS_DEFAULT
-) -> Any:
+def philox(seed: Any, c0: Any, c1: Any, c2: Any, c3: Any, n_rounds: Any = N_ROUNDS_DEFAULT) -> Any:
     """Four blocks of random bits for a 64-bit seed and four counters."""
     seed = to_tensor(seed).to(core.uint64)
     c0, c1, c2, c3 = (to_tensor(c) for c in (c0, c1, c2, c3))

@@ -24,7 +24,8 @@ def associative_scan(input: Any, axis: Any, combine_fn: Any, reverse: Any = Fals
 def cumsum(input: Any, axis: Any = 0, reverse: Any = False, dtype: Any = None) -> Any:
     """The running sum along ``axis``, computed in ``dtype``.
 
-    Without ``dtype`` bfloat16 is summed in float32, integers of less than 32 bits in int32 or uint32.
+    Without ``dtype`` bfloat16 is summed in float32, integers of less than 32 bits in int32 or
+    uint32.
     """
     input = _promote_bfloat16_to_float32(input)
     out_dtype = _pick_sum_dtype(input.dtype, dtype)

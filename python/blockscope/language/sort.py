@@ -35,7 +35,7 @@ def bitonic_merge(x: Any, dim: Any = None, descending: Any = 0) -> Any:
 
 @tensor_method
 def histogram(input: Any, num_bins: Any, mask: Any = None) -> Any:
-    """How often each of 0, ..., ``num_bins - 1`` is in a 1-D integer block, where ``mask`` is true."""
+    """How often 0, ..., ``num_bins - 1`` are in a 1-D integer block, where ``mask`` is true."""
     return _semantic.histogram(input, num_bins, mask)
 
 

@@ -1,5 +1,6 @@
 """The part of the language that Triton writes in itself; the module exists for its import path."""
 
+from blockscope.language.creation import zeros, zeros_like
 from blockscope.language.elementwise import cdiv
 from blockscope.language.math import sigmoid, softmax
 from blockscope.language.reduce import (
@@ -21,7 +22,6 @@ from blockscope.language.reduce import (
 from blockscope.language.scan import cumprod, cumsum
 from blockscope.language.shape import flip, interleave, ravel, squeeze, swizzle2d, unsqueeze
 from blockscope.language.sort import bitonic_merge, sort, topk
-from blockscope.language.creation import zeros, zeros_like
 
 __all__ = [
     "_elementwise_max",

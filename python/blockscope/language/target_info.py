@@ -8,7 +8,7 @@ from blockscope.language.core import builtin, constexpr
 @builtin
 def current_target() -> Any:
     """The target of the launch."""
-    from blockscope import driver
+    from blockscope.driver import driver
 
     return constexpr(driver.active.get_current_target())
 

@@ -271,7 +271,7 @@ globals().update({name: _make(name, overloads) for name, overloads in FUNCTIONS.
 def extern_elementwise(
     lib_name: Any, lib_path: Any, args: Any, arg_type_symbol_dict: Any, is_pure: Any = True
 ) -> Any:
-    """Call a function of a library on each element; on the CPU only those of libdevice are known."""
+    """Call a library's function on each element; the CPU knows those of libdevice."""
     overloads = {
         tuple(core.unwrap(one) for one in types): symbol
         for types, symbol in core.unwrap(arg_type_symbol_dict).items()
