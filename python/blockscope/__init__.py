@@ -12,7 +12,7 @@ from typing import Any
 # PYTHONPATH puts on the path; an installed wheel has it beside this file.
 __path__ = pkgutil.extend_path(__path__, __name__)
 
-from blockscope import _core  # noqa: E402
+from blockscope import _core
 
 __version__: str = _core.__version__
 

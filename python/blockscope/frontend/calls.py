@@ -71,7 +71,9 @@ def _len(value: Any) -> Any:
 
 def _isinstance(value: Any, kinds: Any) -> Any:
     kinds = values.unwrap(kinds)
-    kinds = builtins.tuple(values.unwrap(k) for k in kinds) if isinstance(kinds, core.tuple) else kinds
+    kinds = (
+        builtins.tuple(values.unwrap(k) for k in kinds) if isinstance(kinds, core.tuple) else kinds
+    )
     inner = values.unwrap(value)
     return core.constexpr(isinstance(inner, kinds) or isinstance(value, kinds))
 
@@ -86,7 +88,11 @@ def _hasattr(value: Any, name: Any) -> Any:
 
 def _convert(kind: Callable[[Any], Any], dtype: Any) -> Callable[[Any], Any]:
     def convert(value: Any) -> Any:
-        return tl.cast(value, dtype) if values.is_tensor(value) else core.constexpr(kind(values.unwrap(value)))
+        return (
+            tl.cast(value, dtype)
+            if values.is_tensor(value)
+            else core.constexpr(kind(values.unwrap(value)))
+        )
 
     return convert
 

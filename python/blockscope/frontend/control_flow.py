@@ -57,10 +57,14 @@ class ControlFlow:
             value = value.condition
         if not values.is_tensor(value):
             plain = values.unwrap(value)
-            if isinstance(plain, bool | int | float | str | type(None) | builtins.tuple | core.tuple):
+            if isinstance(
+                plain, bool | int | float | str | type(None) | builtins.tuple | core.tuple
+            ):
                 return bool(plain)
             raise compile_error(
-                self, node, f"a condition must be a scalar tensor or a bool, found {type(plain).__name__}"
+                self,
+                node,
+                f"a condition must be a scalar tensor or a bool, found {type(plain).__name__}",
             )
         with self.at(node):
             if value.type.is_block() and value.numel.value != 1:
@@ -236,7 +240,9 @@ class ControlFlow:
                 )
             yields.extend(values.flatten(after))
         for name in self.frame.values.keys() - before.keys():
-            self.frame.lost[name] = f"'{name}' is defined only inside the loop of line {node.lineno}"
+            self.frame.lost[name] = (
+                f"'{name}' is defined only inside the loop of line {node.lineno}"
+            )
         return yields
 
     def visit_For(self, node: ast.For) -> None:
@@ -275,7 +281,9 @@ class ControlFlow:
             raise unsupported(self, node.iter, "a loop over this", "use range(...)")
         loop = self.visit(node.iter)
         if not isinstance(loop, tl.range | tl.static_range):
-            raise unsupported(self, node.iter, "a loop over this", "use range(...) or tl.static_range")
+            raise unsupported(
+                self, node.iter, "a loop over this", "use range(...) or tl.static_range"
+            )
         return loop
 
     def bounds(self, node: ast.For, loop: Any) -> tuple[Any, Any, Any, Any]:
@@ -284,7 +292,9 @@ class ControlFlow:
         for part, what in zip(parts, ("start", "end", "step"), strict=True):
             is_int = part.dtype.is_int() if values.is_tensor(part) else isinstance(part, int)
             if not is_int or (values.is_tensor(part) and part.type.is_block()):
-                raise TypeError(f"range: '{what}' must be an integer scalar, found {type_text(part)}")
+                raise TypeError(
+                    f"range: '{what}' must be an integer scalar, found {type_text(part)}"
+                )
         if not values.is_tensor(parts[2]) and parts[2] == 0:
             raise ValueError("range: 'step' must not be zero")
         wide = tl.int32

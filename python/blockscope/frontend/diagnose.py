@@ -61,9 +61,7 @@ def _error(
     return result
 
 
-def compile_error(
-    generator: Any, node: ast.AST, error: Exception | str
-) -> errors.CompilationError:
+def compile_error(generator: Any, node: ast.AST, error: Exception | str) -> errors.CompilationError:
     """Return a CompilationError at ``node``; one that already has a place stays as it is."""
     kind, message = errors.CompilationError, str(error)
     if isinstance(error, errors.CompilationError):

@@ -116,7 +116,10 @@ class Generator(ControlFlow):
         if line:
             frame.line = line
             self.builder.set_location(
-                frame.source.file, line, node.col_offset + 1, frame.fn.__name__  # type: ignore[attr-defined]
+                frame.source.file,
+                line,
+                node.col_offset + 1,
+                frame.fn.__name__,  # type: ignore[attr-defined]
             )
         try:
             yield
@@ -195,7 +198,11 @@ class Generator(ControlFlow):
                 continue
             value = self.visit(operand)
             with self.at(node):
-                result = values.logical_and(result, value) if is_and else values.logical_or(result, value)
+                result = (
+                    values.logical_and(result, value)
+                    if is_and
+                    else values.logical_or(result, value)
+                )
         return result
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
@@ -216,7 +223,9 @@ class Generator(ControlFlow):
             return value[index]
 
     def visit_Slice(self, node: ast.Slice) -> Any:
-        parts = [values.unwrap(self.visit(p)) if p else None for p in (node.lower, node.upper, node.step)]
+        parts = [
+            values.unwrap(self.visit(p)) if p else None for p in (node.lower, node.upper, node.step)
+        ]
         return slice(*parts)
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
@@ -236,7 +245,9 @@ class Generator(ControlFlow):
             assert isinstance(part, ast.FormattedValue)
             value = values.unwrap(self.visit(part.value))
             if values.is_tensor(value):
-                raise unsupported(self, part, "a run-time value in an f-string", "use tl.device_print")
+                raise unsupported(
+                    self, part, "a run-time value in an f-string", "use tl.device_print"
+                )
             spec = values.unwrap(self.visit(part.format_spec)) if part.format_spec else ""
             text += format(repr(value) if part.conversion == ord("r") else value, spec)
         return core.constexpr(text)
@@ -291,10 +302,16 @@ class Generator(ControlFlow):
         if annotation is core.constexpr:
             assert isinstance(node.target, ast.Name)
             if node.target.id in self.frame.values:
-                raise ValueError(f"'{node.target.id}' is already defined: a constexpr cannot be reassigned")
+                raise ValueError(
+                    f"'{node.target.id}' is already defined: a constexpr cannot be reassigned"
+                )
             if values.is_tensor(value):
-                raise ValueError(f"'{node.target.id}' is annotated constexpr, but its value is only known at run time")
-            self.frame.values[node.target.id] = value if isinstance(value, core.constexpr) else core.constexpr(value)
+                raise ValueError(
+                    f"'{node.target.id}' is annotated constexpr, but its value is only known at run time"
+                )
+            self.frame.values[node.target.id] = (
+                value if isinstance(value, core.constexpr) else core.constexpr(value)
+            )
             return
         self.assign(node.target, values.decay(value))
 

@@ -10,10 +10,36 @@ from blockscope.language import core
 
 _BUILTINS = {
     name: getattr(builtins, name)
-    for name in (
-        "abs bool float getattr hasattr int isinstance len list max min print range repr str tuple "
-        "type True False None ValueError sum all any zip enumerate reversed round"
-    ).split()
+    for name in [
+        "abs",
+        "bool",
+        "float",
+        "getattr",
+        "hasattr",
+        "int",
+        "isinstance",
+        "len",
+        "list",
+        "max",
+        "min",
+        "print",
+        "range",
+        "repr",
+        "str",
+        "tuple",
+        "type",
+        "True",
+        "False",
+        "None",
+        "ValueError",
+        "sum",
+        "all",
+        "any",
+        "zip",
+        "enumerate",
+        "reversed",
+        "round",
+    ]
     if hasattr(builtins, name)
 }
 
@@ -35,7 +61,10 @@ def look_up(fn: Any, name: str, used: list[tuple[dict[str, Any], str, Any]]) -> 
         return value
     if where == "global":
         annotation = fn.fn.__globals__.get("__annotations__", {}).get(name)
-        if annotation is core.constexpr or os.environ.get("TRITON_ALLOW_NON_CONSTEXPR_GLOBALS") == "1":
+        if (
+            annotation is core.constexpr
+            or os.environ.get("TRITON_ALLOW_NON_CONSTEXPR_GLOBALS") == "1"
+        ):
             return value if isinstance(value, core.tensor) else core.constexpr(value)
         raise NameError(
             f"kernels cannot read the module variable '{name}' ({type(value).__name__}): a compiled "
@@ -60,7 +89,9 @@ def _find(fn: Any, name: str) -> tuple[Any, str | None]:
 
 
 def _is_allowed(value: Any) -> bool:
-    if value is None or isinstance(value, core.constexpr | core.dtype | types.ModuleType | core.tuple):
+    if value is None or isinstance(
+        value, core.constexpr | core.dtype | types.ModuleType | core.tuple
+    ):
         return True
     if callable(value) or inspect.isclass(value):
         return True

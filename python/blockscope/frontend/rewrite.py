@@ -11,7 +11,7 @@ import types
 from typing import Any
 
 _RUNTIME = "__blockscope_step__"
-_KERNEL_BUILTINS = frozenset("min max float int bool abs isinstance".split())
+_KERNEL_BUILTINS = frozenset(["min", "max", "float", "int", "bool", "abs", "isinstance"])
 
 
 def stepped_function(fn: Any) -> types.FunctionType:
@@ -24,7 +24,9 @@ def stepped_function(fn: Any) -> types.FunctionType:
     assert isinstance(definition, ast.FunctionDef)
     names = [a.arg for a in _all_arguments(definition.args)]
     local_names = set(names) | {
-        n.id for n in ast.walk(definition) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        n.id
+        for n in ast.walk(definition)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     }
     definition.args = ast.arguments(
         posonlyargs=[], args=[ast.arg(n) for n in names], kwonlyargs=[], kw_defaults=[], defaults=[]
@@ -37,7 +39,11 @@ def stepped_function(fn: Any) -> types.FunctionType:
     outer = ast.FunctionDef(
         name="_closure",
         args=ast.arguments(
-            posonlyargs=[], args=[ast.arg(n) for n in free], kwonlyargs=[], kw_defaults=[], defaults=[]
+            posonlyargs=[],
+            args=[ast.arg(n) for n in free],
+            kwonlyargs=[],
+            kw_defaults=[],
+            defaults=[],
         ),
         body=[definition, ast.Return(ast.Name(definition.name, ast.Load()))],
         decorator_list=[],
@@ -53,7 +59,9 @@ def stepped_function(fn: Any) -> types.FunctionType:
     code = compile(module, source.file, "exec")
     outer_code = next(c for c in code.co_consts if isinstance(c, types.CodeType))
     inner = next(
-        c for c in outer_code.co_consts if isinstance(c, types.CodeType) and c.co_name == definition.name
+        c
+        for c in outer_code.co_consts
+        if isinstance(c, types.CodeType) and c.co_name == definition.name
     )
     fn.fn.__globals__[_RUNTIME] = step_runtime
     cells = dict(zip(free, fn.fn.__closure__ or (), strict=True))

@@ -6,9 +6,7 @@ from blockscope.errors import NotYetSupported
 
 
 def compile_module_from_src(*args: Any, **kwargs: Any) -> Any:
-    raise NotYetSupported(
-        "triton.runtime.build has no counterpart: nothing is compiled in C"
-    )
+    raise NotYetSupported("triton.runtime.build has no counterpart: nothing is compiled in C")
 
 
 def __getattr__(name: str) -> Any:

@@ -24,9 +24,13 @@ _INT_RANGES = (
 _launch_count = 0
 
 
-def run(fn: JITFunction[Any], grid: Any, args: Sequence[Any], kwargs: dict[str, Any], *, warmup: bool) -> Any:
+def run(
+    fn: JITFunction[Any], grid: Any, args: Sequence[Any], kwargs: dict[str, Any], *, warmup: bool
+) -> Any:
     """Bind, classify and run. Returns the compiled kernel (whole-kernel mode) or None (steps)."""
-    options = {k: kwargs.pop(k) for k in list(kwargs) if k in LAUNCH_OPTIONS and k not in fn.arg_names}
+    options = {
+        k: kwargs.pop(k) for k in list(kwargs) if k in LAUNCH_OPTIONS and k not in fn.arg_names
+    }
     bound = _bind(fn, args, kwargs)
     for hook in fn.pre_run_hooks:
         hook(*args, **kwargs)
@@ -36,7 +40,11 @@ def run(fn: JITFunction[Any], grid: Any, args: Sequence[Any], kwargs: dict[str, 
             raise TypeError(f"kernel '{fn.__name__}': 'grid' is None")
         size = (1, 1, 1)
     if 0 in size and not warmup:
-        warnings.warn(f"kernel '{fn.__name__}': grid {size} has no programs, nothing runs", RuntimeWarning, stacklevel=4)
+        warnings.warn(
+            f"kernel '{fn.__name__}': grid {size} has no programs, nothing runs",
+            RuntimeWarning,
+            stacklevel=4,
+        )
         return None
     arguments = [_classify(param, bound[param.name]) for param in fn.params]
     if is_interpreting() and not warmup:
@@ -55,7 +63,9 @@ def run(fn: JITFunction[Any], grid: Any, args: Sequence[Any], kwargs: dict[str, 
     return kernel
 
 
-def _run_compiled(fn: Any, kernel: CompiledKernel, size: Any, arguments: list[Argument], options: Any) -> None:
+def _run_compiled(
+    fn: Any, kernel: CompiledKernel, size: Any, arguments: list[Argument], options: Any
+) -> None:
     from blockscope.knobs import LazyDict
 
     launch = _open_launch(fn, size, arguments, options)
@@ -99,7 +109,9 @@ def _bind(fn: JITFunction[Any], args: Sequence[Any], kwargs: dict[str, Any]) -> 
     return dict(bound.arguments)
 
 
-def _grid(fn: Any, grid: Any, bound: dict[str, Any], options: dict[str, Any]) -> tuple[int, int, int] | None:
+def _grid(
+    fn: Any, grid: Any, bound: dict[str, Any], options: dict[str, Any]
+) -> tuple[int, int, int] | None:
     if callable(grid):
         grid = grid({**LAUNCH_DEFAULTS, **options, **bound})
     if grid is None:
@@ -108,7 +120,9 @@ def _grid(fn: Any, grid: Any, bound: dict[str, Any], options: dict[str, Any]) ->
         grid = (grid,)
     sizes = []
     if len(grid) > 3 or len(grid) == 0:
-        raise ValueError(f"kernel '{fn.__name__}': grid {tuple(grid)} has {len(grid)} dimensions, expected 1 to 3")
+        raise ValueError(
+            f"kernel '{fn.__name__}': grid {tuple(grid)} has {len(grid)} dimensions, expected 1 to 3"
+        )
     for axis, size in enumerate(grid):
         if isinstance(size, bool) or not hasattr(size, "__index__"):
             raise TypeError(
@@ -132,7 +146,9 @@ class Argument:
 
     __slots__ = ("bits", "buffer", "key", "name", "parts", "type", "value")
 
-    def __init__(self, name: str, value: Any, key: Any, type_: Any = None, bits: int = 0, buffer: Any = None) -> None:
+    def __init__(
+        self, name: str, value: Any, key: Any, type_: Any = None, bits: int = 0, buffer: Any = None
+    ) -> None:
         self.name = name
         self.value = value
         self.key = key  # what a compiled kernel depends on
@@ -192,7 +208,11 @@ def _pointer_to(dtype: str, is_const: bool) -> Any:
 
 
 def _is_number(value: Any) -> bool:
-    return type(value).__module__ == "numpy" and hasattr(value, "item") and getattr(value, "shape", None) == ()
+    return (
+        type(value).__module__ == "numpy"
+        and hasattr(value, "item")
+        and getattr(value, "shape", None) == ()
+    )
 
 
 def _annotated_dtype(param: Any) -> Any:
@@ -260,7 +280,9 @@ def in_kernel(argument: Argument, values: Any) -> Any:
 # -- compiling ------------------------------------------------------------------------------------------
 
 
-def _compile(fn: JITFunction[Any], arguments: list[Argument], options: dict[str, Any]) -> CompiledKernel:
+def _compile(
+    fn: JITFunction[Any], arguments: list[Argument], options: dict[str, Any]
+) -> CompiledKernel:
     key = tuple(argument.key for argument in arguments)
     kernel = fn.device_caches.get(key)
     if kernel is None or kernel.is_stale():
@@ -272,7 +294,9 @@ def _compile(fn: JITFunction[Any], arguments: list[Argument], options: dict[str,
 # -- the launch as C++ sees it ----------------------------------------------------------------------------
 
 
-def _open_launch(fn: JITFunction[Any], size: Any, arguments: list[Argument], options: dict[str, Any]) -> Any:
+def _open_launch(
+    fn: JITFunction[Any], size: Any, arguments: list[Argument], options: dict[str, Any]
+) -> Any:
     from blockscope import checks
 
     global _launch_count
@@ -291,8 +315,15 @@ def _open_launch(fn: JITFunction[Any], size: Any, arguments: list[Argument], opt
         if argument.buffer is not None:
             b = argument.buffer
             argument.bits = launch.add_tensor(
-                argument.name, getattr(core, b.dtype).name, b.pointer, b.storage, b.storage_bytes, b.shape, b.strides,
-                b.element_bytes, b.read_only,
+                argument.name,
+                getattr(core, b.dtype).name,
+                b.pointer,
+                b.storage,
+                b.storage_bytes,
+                b.shape,
+                b.strides,
+                b.element_bytes,
+                b.read_only,
             )
     for session in sessions:
         session.attach(launch)
