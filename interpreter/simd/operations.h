@@ -131,12 +131,23 @@ BLK_BINARY_OP(SubFOp, x - y)
 BLK_BINARY_OP(MulFOp, x *y)
 BLK_BINARY_OP(DivFOp, x / y)
 
+/// A vector of any number of lanes; the ops below take it as they take one element.
+template <typename T, int kLanes> struct VectorOf {
+  typedef T Type __attribute__((vector_size(kLanes * sizeof(T))));
+};
+
 template <typename Float> struct BitsOf;
 template <> struct BitsOf<float> {
   using Type = uint32_t;
 };
 template <> struct BitsOf<double> {
   using Type = uint64_t;
+};
+template <typename Float>
+  requires requires(Float x) { x[0] = 0; }
+struct BitsOf<Float> {
+  using Element = typename BitsOf<decltype(Float{}[0] + 0)>::Type;
+  using Type = typename VectorOf<Element, sizeof(Float) / sizeof(Element)>::Type;
 };
 
 /// Of +0 and -0 the maximum is +0 and the minimum is -0.

@@ -7,6 +7,14 @@
 namespace blockscope::BLK_ISA {
 namespace {
 
+template <int... kIndex> struct Indices {};
+template <int kCount, int... kIndex> struct IndicesTo {
+  using Type = typename IndicesTo<kCount - 1, kCount - 1, kIndex...>::Type;
+};
+template <int... kIndex> struct IndicesTo<0, kIndex...> {
+  using Type = Indices<kIndex...>;
+};
+
 /// One halving from `from` (length 2h) to `to` (length h).
 template <typename Op, typename T> void halve(int64_t h, const T *from, T *to) {
   BLK_VECTORIZE
@@ -26,18 +34,50 @@ template <typename Op, typename T> void halveThrice(int64_t eighth, const T *fro
   }
 }
 
-/// The last 16 elements to one.
-template <typename Op, typename T> BLK_FORCE_INLINE T finish16(const T *from) {
-  T x[16];
+/// The lower or upper half of a vector.
+template <int kFirst, typename T, int kLanes, int... kIndex>
+BLK_FORCE_INLINE auto part(typename VectorOf<T, kLanes>::Type x, Indices<kIndex...>) {
+  return __builtin_shufflevector(x, x, (kFirst + kIndex)...);
+}
+
+/// Halves inside one vector, to one element.
+template <typename Op, typename T, int kLanes>
+BLK_FORCE_INLINE T reduceLanes(typename VectorOf<T, kLanes>::Type x) {
+  if constexpr (kLanes == 2) {
+    return Op::apply(T(x[0]), T(x[1]));
+  } else {
+    using Half = typename IndicesTo<kLanes / 2>::Type;
+    const typename VectorOf<T, kLanes / 2>::Type low = part<0, T, kLanes>(x, Half{});
+    const typename VectorOf<T, kLanes / 2>::Type high = part<kLanes / 2, T, kLanes>(x, Half{});
+    return reduceLanes<Op, T, kLanes / 2>(Op::apply(low, high));
+  }
+}
+
+/// The last 16 * kVectors elements to one, in registers.
+template <typename Op, typename T, int kVectors> BLK_FORCE_INLINE T reduceShort(const T *from) {
+  using Vector = typename VectorOf<T, 16>::Type;
+  Vector x[kVectors];
 #pragma clang loop unroll(full)
-  for (int i = 0; i < 8; ++i)
-    x[i] = Op::apply(from[i], from[i + 8]);
+  for (int i = 0; i < kVectors; ++i)
+    __builtin_memcpy(&x[i], from + 16 * i, sizeof(Vector));
 #pragma clang loop unroll(full)
-  for (int i = 0; i < 4; ++i)
-    x[i] = Op::apply(x[i], x[i + 4]);
-  x[0] = Op::apply(x[0], x[2]);
-  x[1] = Op::apply(x[1], x[3]);
-  return Op::apply(x[0], x[1]);
+  for (int half = kVectors / 2; half >= 1; half /= 2)
+#pragma clang loop unroll(full)
+    for (int i = 0; i < kVectors / 2; ++i)
+      if (i < half)
+        x[i] = Op::apply(x[i], x[i + half]);
+  return reduceLanes<Op, T, 16>(x[0]);
+}
+
+template <typename Op, typename T> T reduceShort(int64_t length, const T *from) {
+  switch (length) {
+  case 16:
+    return reduceShort<Op, T, 1>(from);
+  case 32:
+    return reduceShort<Op, T, 2>(from);
+  default:
+    return reduceShort<Op, T, 4>(from);
+  }
 }
 
 template <typename Op, typename T>
@@ -52,8 +92,8 @@ void reduceOne(int64_t length, int64_t stop, const T *in, T *out) {
   if (isLarge)
     scratch = static_cast<T *>(__builtin_malloc(sizeof(T) * length / 2));
   while (length > stop) {
-    if (stop == 1 && length == 16) {
-      *out = finish16<Op>(from);
+    if (stop == 1 && length >= 16 && length <= 64) {
+      *out = reduceShort<Op>(length, from);
       break;
     }
     const bool three = length / 8 >= stop && (length / 8 >= 16 || stop > 1);
