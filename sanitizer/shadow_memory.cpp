@@ -29,7 +29,7 @@ void ShadowBlock::refine(int bytes) {
   granule = bytes;
 }
 
-void ShadowBlock::merge(const ShadowCell &cell) {
+void ShadowBlock::merge(ShadowCell cell) {
   if (granule != kBytes) {
     cells = std::make_unique<ShadowCell[]>(1);
     granule = kBytes;

@@ -45,7 +45,7 @@ struct ShadowBlock {
   /// Splits cells until none is larger than `bytes` (a power of two).
   void refine(int bytes);
   /// Makes one cell of the block again.
-  void merge(const ShadowCell &cell);
+  void merge(ShadowCell cell); // by value: it may be one of the cells that go
 };
 
 /// Blocks by host address; pages of 4 KiB are made when first touched.
