@@ -291,6 +291,10 @@ def __getattr__(name: str) -> Any:
     """``tl.core`` has all of the language, as in Triton."""
     from blockscope import language
 
+    if name == "extern":
+        return builtin
+    if name == "extern_elementwise":
+        return language.extra.libdevice.extern_elementwise
     if name.startswith("__") or not hasattr(language, name):
         raise AttributeError(f"module 'blockscope.language.core' has no attribute '{name}'")
     return getattr(language, name)

@@ -19,6 +19,16 @@ def not_yet(name: str) -> Any:
 
 map_elementwise = not_yet("tl.map_elementwise")
 inline_asm_elementwise = not_yet("tl.inline_asm_elementwise")
+atomic_load = not_yet("tl.atomic_load")
+atomic_store = not_yet("tl.atomic_store")
+atomic_poll = not_yet("tl.atomic_poll")
 aggregate_replace = not_yet("tl.aggregate_replace")
 
-__all__ = ["aggregate_replace", "inline_asm_elementwise", "map_elementwise"]
+__all__ = [
+    "aggregate_replace",
+    "atomic_load",
+    "atomic_poll",
+    "atomic_store",
+    "inline_asm_elementwise",
+    "map_elementwise",
+]

@@ -1,11 +1,15 @@
 """The part of the language that Triton writes in itself; the module exists for its import path."""
 
+from typing import Any
+
+from blockscope.language.core import builtin, constexpr, unwrap
 from blockscope.language.creation import zeros, zeros_like
 from blockscope.language.elementwise import cdiv
 from blockscope.language.math import sigmoid, softmax
 from blockscope.language.reduce import (
     _elementwise_max,
     _elementwise_min,
+    _extreme_index,
     _or_combine,
     _pick_sum_dtype,
     _prod_combine,
@@ -22,6 +26,24 @@ from blockscope.language.reduce import (
 from blockscope.language.scan import cumprod, cumsum
 from blockscope.language.shape import flip, interleave, ravel, squeeze, swizzle2d, unsqueeze
 from blockscope.language.sort import bitonic_merge, sort, topk
+
+_argmax_combine_tie_break_left = builtin(_extreme_index(is_max=True, tie_break_left=True))
+_argmax_combine_tie_break_fast = builtin(_extreme_index(is_max=True, tie_break_left=False))
+_argmin_combine_tie_break_left = builtin(_extreme_index(is_max=False, tie_break_left=True))
+_argmin_combine_tie_break_fast = builtin(_extreme_index(is_max=False, tie_break_left=False))
+
+
+@builtin
+def _log2(i: Any) -> Any:
+    """The largest k with 2^k <= i, of a constant."""
+    return constexpr(int(unwrap(i)).bit_length() - 1)
+
+
+@builtin
+def _is_power_of_two(i: Any) -> Any:
+    """Whether a constant is a power of two."""
+    return constexpr(int(unwrap(i)).bit_count() == 1)
+
 
 __all__ = [
     "_elementwise_max",
