@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/finding.h"
+#include "interpreter/access_run.h"
 #include "interpreter/memory.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -38,14 +39,6 @@ struct LaunchInfo {
   const MemoryMap *memory = nullptr;
   /// Whether the kernel has atomics or volatile loads (when false, programs need no clocks).
   bool hasAtomics = false;
-};
-
-/// Active lanes [firstLane, firstLane + count) at address, address + stride, ...; all in bounds.
-struct AccessRun {
-  int64_t firstLane;
-  int64_t count;
-  DeviceAddress address;
-  int64_t strideBytes;
 };
 
 /// One executed memory operation of one program, before its effect on memory (for atomics: after).

@@ -28,30 +28,23 @@ const std::byte *hostOf(const ExecutionContext &context, const ResolvedLanes &la
   return reinterpret_cast<const std::byte *>(address + delta);
 }
 
-/// Copies one run into the block at `out`.
-void loadRun(const AccessShape &shape, const AccessRun &run, const std::byte *from,
-             std::byte *out) {
-  std::byte *to = out + run.firstLane * shape.elementBytes;
-  if (run.strideBytes == shape.elementBytes)
-    std::memcpy(to, from, run.count * shape.elementBytes);
-  else
-    laneKernels().loadStrided[shape.sizeLog](from, run.strideBytes, run.count, to);
-}
-
-void storeRun(const AccessShape &shape, const AccessRun &run, std::byte *to,
-              const std::byte *values) {
-  const std::byte *from = values + run.firstLane * shape.elementBytes;
-  if (run.strideBytes == shape.elementBytes)
-    std::memcpy(to, from, run.count * shape.elementBytes);
-  else
-    laneKernels().storeStrided[shape.sizeLog](to, run.strideBytes, run.count, from);
+/// Calls `copy` with all runs, or run by run when they are in different allocations.
+template <typename Copy>
+void forEachDelta(const ExecutionContext &context, const ResolvedLanes &lanes, Copy copy) {
+  if (lanes.allocation) {
+    copy(lanes.runs.data(), static_cast<int64_t>(lanes.runs.size()), lanes.delta);
+    return;
+  }
+  for (const AccessRun &run : lanes.runs)
+    copy(&run, 1, hostDelta(*context.launch->memory.find(run.address), run.address));
 }
 
 void loadLanes(const ExecutionContext &context, const AccessShape &shape,
                const ResolvedLanes &lanes, const DeviceAddress *addresses, std::byte *out) {
   if (!lanes.isScattered) {
-    for (const AccessRun &run : lanes.runs)
-      loadRun(shape, run, hostOf(context, lanes, run.address), out);
+    forEachDelta(context, lanes, [&](const AccessRun *runs, int64_t count, uint64_t delta) {
+      laneKernels().loadRuns[shape.sizeLog](runs, count, delta, out);
+    });
   } else if (lanes.allocation) {
     laneKernels().gather[shape.sizeLog](addresses, lanes.mask, shape.lanes, lanes.firstLane,
                                         lanes.delta, out);
@@ -67,8 +60,9 @@ void storeLanes(const ExecutionContext &context, const AccessShape &shape,
                 const ResolvedLanes &lanes, const DeviceAddress *addresses,
                 const std::byte *values) {
   if (!lanes.isScattered) {
-    for (const AccessRun &run : lanes.runs)
-      storeRun(shape, run, const_cast<std::byte *>(hostOf(context, lanes, run.address)), values);
+    forEachDelta(context, lanes, [&](const AccessRun *runs, int64_t count, uint64_t delta) {
+      laneKernels().storeRuns[shape.sizeLog](runs, count, delta, values);
+    });
   } else if (lanes.allocation) {
     laneKernels().scatter[shape.sizeLog](addresses, lanes.mask, shape.lanes, lanes.delta, values);
   } else {

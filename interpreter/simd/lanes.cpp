@@ -2,6 +2,7 @@
 #include "interpreter/simd/lanes.h"
 
 #include <immintrin.h>
+#include <stddef.h>
 
 #define BLK_VECTORIZE_LANES _Pragma("clang loop vectorize(assume_safety) interleave(enable)")
 
@@ -145,26 +146,81 @@ void scatter(const uint64_t *addresses, const uint8_t *mask, int64_t n, uint64_t
       *reinterpret_cast<T *>(addresses[i] + delta) = from[i];
 }
 
-template <typename T>
-void loadStrided(const void *from, int64_t stride, int64_t n, void *out) {
-  const char *at = static_cast<const char *>(from);
-  auto *to = static_cast<T *>(out);
-  if (stride == 0) {
-    const T value = *reinterpret_cast<const T *>(at);
-    for (int64_t i = 0; i < n; ++i)
-      to[i] = value;
+/// Copies bytes that do not overlap; short ones, the rows of a tile, without a call. A last piece
+/// that is not whole is copied together with bytes before it.
+inline __attribute__((always_inline)) void copyBytes(char *to, const char *from, int64_t bytes) {
+  if (bytes > 512 || bytes < 16) {
+    __builtin_memcpy(to, from, static_cast<size_t>(bytes));
     return;
   }
-  for (int64_t i = 0; i < n; ++i)
-    to[i] = *reinterpret_cast<const T *>(at + i * stride);
+  int64_t done = 0;
+  for (; done + 64 <= bytes; done += 64)
+    __builtin_memcpy(to + done, from + done, 64);
+  for (; done + 16 <= bytes; done += 16)
+    __builtin_memcpy(to + done, from + done, 16);
+  if (done < bytes)
+    __builtin_memcpy(to + bytes - 16, from + bytes - 16, 16);
+}
+
+/// Returns how many runs, from runs[0] on, are neighbouring columns of one tile in memory.
+inline __attribute__((always_inline)) int64_t columnsOf(const AccessRun *runs, int64_t limit,
+                                                        int64_t elementBytes) {
+  int64_t columns = 1;
+  while (columns < limit && runs[columns].count == runs[0].count &&
+         runs[columns].strideBytes == runs[0].strideBytes &&
+         runs[columns].firstLane == runs[0].firstLane + columns * runs[0].count &&
+         runs[columns].address ==
+             runs[0].address + static_cast<uint64_t>(columns * elementBytes))
+    ++columns;
+  return columns;
+}
+
+/// Reads up to 16 neighbouring columns row by row: a row is one or two cache lines.
+template <typename T, int64_t kColumns>
+void loadColumns(const char *from, int64_t stride, int64_t rows, T *to) {
+  for (int64_t row = 0; row < rows; ++row) {
+    T values[kColumns];
+    __builtin_memcpy(values, from + row * stride, sizeof(values));
+    for (int64_t column = 0; column < kColumns; ++column)
+      to[column * rows + row] = values[column];
+  }
 }
 
 template <typename T>
-void storeStrided(void *to, int64_t stride, int64_t n, const void *values) {
-  char *at = static_cast<char *>(to);
-  const auto *from = static_cast<const T *>(values);
-  for (int64_t i = 0; i < n; ++i)
-    *reinterpret_cast<T *>(at + i * stride) = from[i];
+void loadRuns(const AccessRun *runs, int64_t count, uint64_t delta, void *out) {
+  for (int64_t i = 0; i < count; ++i) {
+    const AccessRun run = runs[i];
+    T *to = static_cast<T *>(out) + run.firstLane;
+    const char *from = reinterpret_cast<const char *>(run.address + delta);
+    if (run.strideBytes == sizeof(T)) {
+      copyBytes(reinterpret_cast<char *>(to), from, run.count * static_cast<int64_t>(sizeof(T)));
+    } else if (run.strideBytes == 0) {
+      const T value = *reinterpret_cast<const T *>(from);
+      for (int64_t lane = 0; lane < run.count; ++lane)
+        to[lane] = value;
+    } else if (columnsOf(runs + i, count - i < 16 ? count - i : 16, sizeof(T)) == 16) {
+      loadColumns<T, 16>(from, run.strideBytes, run.count, to);
+      i += 15;
+    } else {
+      for (int64_t lane = 0; lane < run.count; ++lane)
+        to[lane] = *reinterpret_cast<const T *>(from + lane * run.strideBytes);
+    }
+  }
+}
+
+template <typename T>
+void storeRuns(const AccessRun *runs, int64_t count, uint64_t delta, const void *values) {
+  for (int64_t i = 0; i < count; ++i) {
+    const AccessRun run = runs[i];
+    const T *from = static_cast<const T *>(values) + run.firstLane;
+    char *to = reinterpret_cast<char *>(run.address + delta);
+    if (run.strideBytes == sizeof(T))
+      copyBytes(to, reinterpret_cast<const char *>(from),
+                run.count * static_cast<int64_t>(sizeof(T)));
+    else
+      for (int64_t lane = 0; lane < run.count; ++lane)
+        *reinterpret_cast<T *>(to + lane * run.strideBytes) = from[lane];
+  }
 }
 
 template <typename Offset>
@@ -205,8 +261,8 @@ constexpr LaneKernels kTable = {
     bounds,
     {gather<uint8_t>, gather<uint16_t>, gather<uint32_t>, gather<uint64_t>},
     {scatter<uint8_t>, scatter<uint16_t>, scatter<uint32_t>, scatter<uint64_t>},
-    {loadStrided<uint8_t>, loadStrided<uint16_t>, loadStrided<uint32_t>, loadStrided<uint64_t>},
-    {storeStrided<uint8_t>, storeStrided<uint16_t>, storeStrided<uint32_t>, storeStrided<uint64_t>},
+    {loadRuns<uint8_t>, loadRuns<uint16_t>, loadRuns<uint32_t>, loadRuns<uint64_t>},
+    {storeRuns<uint8_t>, storeRuns<uint16_t>, storeRuns<uint32_t>, storeRuns<uint64_t>},
     addPointer<int32_t>,
     addPointer<uint32_t>,
     addPointer<int64_t>};

