@@ -145,6 +145,7 @@ std::vector<Rgba> renderHeat(const TraceModel &model, const HeatRequest &request
   const int64_t lowest = xs.lowest();
   const int64_t highest = xs.highest();
   const bool dims = !request.lit.isAny();
+  const bool isApart = std::max(xs.cellsPerPixel, ys.cellsPerPixel) * kSeparatorPixels <= 1;
   const CellSource source(plane, heat, request.mode,
                           model.reduced(request.argument, request.slice, request.mode), ys.shift,
                           xs.shift);
@@ -185,7 +186,8 @@ std::vector<Rgba> renderHeat(const TraceModel &model, const HeatRequest &request
       Rgba color = scale.color(value);
       if (dims && lit == 0)
         color = dimmed(color);
-      out[x] = xs.isSeparator[x] != 0 || ys.isSeparator[y] != 0 ? darkened(color) : color;
+      out[x] =
+          isApart && (xs.isSeparator[x] != 0 || ys.isSeparator[y] != 0) ? darkened(color) : color;
     }
   }
   drawOutside(model, request, pixels);

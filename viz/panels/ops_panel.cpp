@@ -23,6 +23,26 @@ ImU32 kindColor(TraceOpKind kind) {
   return theme::kFaint;
 }
 
+/// File, line, tensor and masked lanes: as much of it as fits.
+std::string placeText(const TraceModel &model, int32_t index, const AccessCounts &counts,
+                      float width) {
+  const TraceOp &op = model.launch().ops[static_cast<size_t>(index)];
+  const int tensor = model.tensorOfOp(index);
+  const std::string line = "line " + std::to_string(op.line);
+  const std::string file = op.source >= 0
+                               ? fileName(model.sources()[static_cast<size_t>(op.source)].path) +
+                                     ":" + std::to_string(op.line)
+                               : line;
+  const std::string name =
+      tensor >= 0 ? "  " + model.launch().arguments[static_cast<size_t>(tensor)].name : "";
+  const std::string masked = counts.masked > 0 ? "  " + countText(counts.masked) + " masked" : "";
+  for (const std::string &text :
+       {file + name + masked, line + name + masked, line + masked, line + name})
+    if (textWidth(text) <= width)
+      return text;
+  return line;
+}
+
 void drawOp(const TraceModel &model, Selection &selection, int32_t index,
             const AccessCounts &counts, uint64_t most) {
   const TraceOp &op = model.launch().ops[static_cast<size_t>(index)];
@@ -54,18 +74,12 @@ void drawOp(const TraceModel &model, Selection &selection, int32_t index,
   drawText({at.x + 11, at.y + 4}, theme::kText, name, width - 31 - textWidth(total));
   const std::string outside = counts.outside > 0 ? countText(counts.outside) + " outside" : "";
   drawTextRight(right, at.y + font + 8, theme::kError, outside);
-  std::string where;
-  if (op.source >= 0)
-    where = fileName(model.sources()[static_cast<size_t>(op.source)].path) + ":" +
-            std::to_string(op.line);
-  if (const int tensor = model.tensorOfOp(index); tensor >= 0)
-    where +=
-        (where.empty() ? "" : "  ") + model.launch().arguments[static_cast<size_t>(tensor)].name;
-  if (counts.masked > 0)
-    where += "  " + countText(counts.masked) + " masked";
-  drawText({at.x + 11, at.y + font + 8}, theme::kFaint, where, width - 31 - textWidth(outside));
+  drawText({at.x + 11, at.y + font + 8}, theme::kFaint,
+           placeText(model, index, counts, width - 31 - textWidth(outside)),
+           width - 31 - textWidth(outside));
   const float bar =
-      most > 0 ? (width - 19) * static_cast<float>(counts.total()) / static_cast<float>(most) : 0;
+      most > 0 ? 3 + (width - 22) * static_cast<float>(counts.total()) / static_cast<float>(most)
+               : 0;
   draw->AddRectFilled({at.x + 11, at.y + height - 4}, {at.x + 11 + bar, at.y + height - 2},
                       kindColor(op.kind), 1);
   if (hovered && !op.callChain.empty())

@@ -1,7 +1,7 @@
 // The source panel. A finding stands in a row of its own below its line.
 #include "viz/panels/source_panel.h"
 
-#include "viz/panels/python_colors.h"
+#include "viz/panels/code_lines.h"
 #include "viz/panels/theme.h"
 #include "viz/panels/widgets.h"
 
@@ -36,25 +36,38 @@ struct Columns {
   float writes; ///< right end
 };
 
-void drawCode(std::string_view line, char &inString, ImVec2 at, float right, ImU32 background) {
-  ImFont *font = theme::monoFont();
-  ImDrawList *draw = ImGui::GetWindowDrawList();
-  const ImVec4 clip(at.x, at.y - 2, right, at.y + font->FontSize + 4);
-  const bool tooLong = textWidth(std::string(line), font) > right - at.x;
-  float x = at.x;
-  for (const ColoredText &part : colorPython(line, inString)) {
-    const char *end = part.text.data() + part.text.size();
-    if (x < right)
-      draw->AddText(font, font->FontSize, {x, at.y}, part.color, part.text.data(), end, 0, &clip);
-    x += font->CalcTextSizeA(font->FontSize, 1e9F, 0, part.text.data(), end).x;
+float rowHeight() { return theme::monoFont()->FontSize + 5; }
+
+/// One line, laid out: its counts stand right of its first row.
+struct SourceLine {
+  std::string reads;
+  std::string writes;
+  CodeLine code;
+  float height;
+
+  SourceLine(const AccessCounts &counts, std::string_view text, const Columns &columns,
+             char &inString)
+      : reads(counts.loads + counts.atomics > 0 ? countText(counts.loads + counts.atomics) : ""),
+        writes(counts.stores + counts.atomics > 0 ? countText(counts.stores + counts.atomics)
+                                                  : "") {
+    const float right = !reads.empty()    ? columns.reads - textWidth(reads) - 8
+                        : !writes.empty() ? columns.writes - textWidth(writes) - 8
+                                          : columns.writes;
+    const float character = theme::monoFont()->GetCharAdvance('0');
+    code = layOutCode(text, static_cast<int>((right - columns.text) / character), inString);
+    height = static_cast<float>(code.rows) * rowHeight();
   }
-  if (!tooLong)
-    return;
-  const float mark = textWidth("\u2026", font) + 3;
-  draw->AddRectFilled({right - mark, at.y - 1}, {right, at.y + font->FontSize + 2}, background);
-  draw->AddText(font, font->FontSize, {right - mark + 2, at.y}, theme::kFaint, "\u2026");
-  if (ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(at, {right, at.y + font->FontSize}))
-    ImGui::SetTooltip("%.*s", static_cast<int>(line.size()), line.data());
+};
+
+void drawCode(const CodeLine &code, ImVec2 at) {
+  ImFont *font = theme::monoFont();
+  const float character = font->GetCharAdvance('0');
+  for (const CodePiece &piece : code.pieces)
+    ImGui::GetWindowDrawList()->AddText(font, font->FontSize,
+                                        {at.x + character * static_cast<float>(piece.column),
+                                         at.y + rowHeight() * static_cast<float>(piece.row)},
+                                        piece.color, piece.text.data(),
+                                        piece.text.data() + piece.text.size());
 }
 
 /// Layout of the row of a finding below its line.
@@ -93,44 +106,29 @@ void drawFindingRow(const TraceModel &model, Selection &selection, size_t number
   ImGui::SetCursorScreenPos({at.x, at.y + row.height});
 }
 
-void drawLine(const TraceModel &model, Selection &selection, int line, std::string_view text,
-              char &inString, const Columns &columns) {
+void drawLine(const TraceModel &model, Selection &selection, int line, const SourceLine &source,
+              const std::vector<size_t> &findings, const Columns &columns) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float height = theme::monoFont()->FontSize + 5;
   const bool chosen = selection.line == line;
-  const AccessCounts counts = model.lineCounts(selection.source, line);
-  const std::vector<size_t> findings = model.findingsOfLine(selection.source, line);
   ImGui::PushID(line);
-  if (ImGui::InvisibleButton("line", {columns.writes - columns.left + 4, height}))
+  if (ImGui::InvisibleButton("line", {columns.writes - columns.left + 4, source.height}))
     selectLine(model, selection, selection.source, line);
   const bool hovered = ImGui::IsItemHovered();
   ImGui::PopID();
-  if (chosen && selection.scrollsToChoice)
-    ImGui::SetScrollHereY(0.4F);
   ImDrawList *draw = ImGui::GetWindowDrawList();
   if (chosen || hovered)
-    draw->AddRectFilled({at.x, at.y}, {columns.writes + 4, at.y + height},
+    draw->AddRectFilled({at.x, at.y}, {columns.writes + 4, at.y + source.height},
                         chosen ? theme::kChosen : theme::kHovered, 3);
   if (!findings.empty())
     draw->AddCircleFilled(
-        {columns.left + 5, at.y + height / 2}, 4,
+        {columns.left + 5, at.y + rowHeight() / 2}, 4,
         theme::severityColor(model.launch().findings[findings[0]].severity.c_str()));
   drawTextRight(columns.number, at.y + 2, chosen ? theme::kText : theme::kFaint,
                 std::to_string(line), theme::monoFont());
-  const uint64_t reads = counts.loads + counts.atomics;
-  const uint64_t writes = counts.stores + counts.atomics;
-  const std::string readText = reads > 0 ? countText(reads) : "";
-  const std::string writeText = writes > 0 ? countText(writes) : "";
-  const float right = reads > 0    ? columns.reads - textWidth(readText) - 8
-                      : writes > 0 ? columns.writes - textWidth(writeText) - 8
-                                   : columns.writes;
-  drawCode(text, inString, {columns.text, at.y + 2}, right,
-           chosen    ? theme::kChosen
-           : hovered ? theme::kHovered
-                     : theme::kPanel);
-  drawTextRight(columns.reads, at.y + 1, theme::kRead, readText);
-  drawTextRight(columns.writes, at.y + 1, theme::kWrite, writeText);
-  ImGui::SetCursorScreenPos({at.x, at.y + height});
+  drawCode(source.code, {columns.text, at.y + 2});
+  drawTextRight(columns.reads, at.y + 1, theme::kRead, source.reads);
+  drawTextRight(columns.writes, at.y + 1, theme::kWrite, source.writes);
+  ImGui::SetCursorScreenPos({at.x, at.y + source.height});
   for (const size_t finding : findings)
     drawFindingRow(model, selection, finding, columns);
 }
@@ -142,6 +140,38 @@ int firstLineOfInterest(const TraceModel &model, int source) {
     if (op.source == source && op.line > 0 && (first == 0 || op.line < first))
       first = op.line;
   return first;
+}
+
+/// The lines in sight; the others only take their room. A line that would be cut at the lower edge
+/// is left for the next turn of the wheel.
+void drawLines(const TraceModel &model, Selection &selection, const TraceSource &source,
+               const std::vector<std::string_view> &lines, const Columns &columns) {
+  const float top = ImGui::GetCursorPosY();
+  const float sightTop = ImGui::GetWindowPos().y;
+  const float sightBottom = sightTop + ImGui::GetWindowHeight();
+  const bool appears = ImGui::IsWindowAppearing() && selection.line == 0;
+  const int first = firstLineOfInterest(model, selection.source);
+  char inString = 0;
+  for (size_t index = 0; index < lines.size(); ++index) {
+    const int line = source.firstLine + static_cast<int>(index);
+    const SourceLine laidOut(model.lineCounts(selection.source, line), lines[index], columns,
+                             inString);
+    const std::vector<size_t> findings = model.findingsOfLine(selection.source, line);
+    float height = laidOut.height;
+    for (const size_t finding : findings)
+      height += FindingRow(model.launch().findings[finding], columns).height;
+    const float y = ImGui::GetCursorScreenPos().y;
+    const float below = ImGui::GetCursorPosY() - top;
+    if (appears && line == first && below > ImGui::GetWindowHeight() * 0.7F)
+      ImGui::SetScrollY(std::max(0.0F, below - 8 * rowHeight()));
+    const bool isCut = y + height > sightBottom && y > sightTop + sightBottom * 0.1F;
+    if (y + height < sightTop || isCut)
+      ImGui::Dummy({1, height});
+    else
+      drawLine(model, selection, line, laidOut, findings, columns);
+    if (selection.line == line && selection.scrollsToChoice)
+      ImGui::SetScrollHereY(0.4F);
+  }
 }
 
 void drawFileChoice(const TraceModel &model, Selection &selection) {
@@ -197,31 +227,7 @@ void drawSourcePanel(const TraceModel &model, Selection &selection) {
   ImGui::SetCursorScreenPos({head.x, head.y + ImGui::GetFontSize() + 4});
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
   ImGui::BeginChild("lines", {0, 0}, false, ImGuiWindowFlags_NoNavInputs);
-  const float lineHeight = theme::monoFont()->FontSize + 5;
-  const float top = ImGui::GetCursorPosY();
-  if (ImGui::IsWindowAppearing() && selection.line == 0) {
-    const int first = firstLineOfInterest(model, selection.source);
-    const auto below = static_cast<float>(first - source.firstLine);
-    if (top + below * lineHeight > ImGui::GetWindowHeight() * 0.7F)
-      ImGui::SetScrollY(std::max(0.0F, (below - 8) * lineHeight));
-  }
-  char inString = 0;
-  const float sightTop = ImGui::GetWindowPos().y;
-  const float sightBottom = sightTop + ImGui::GetWindowHeight();
-  for (size_t index = 0; index < lines.size(); ++index) {
-    const int line = source.firstLine + static_cast<int>(index);
-    const float y = ImGui::GetCursorScreenPos().y;
-    const bool isWanted = selection.line == line && selection.scrollsToChoice;
-    if (!isWanted && (y + lineHeight < sightTop || y > sightBottom)) { // out of sight
-      float height = lineHeight;
-      for (const size_t finding : model.findingsOfLine(selection.source, line))
-        height += FindingRow(model.launch().findings[finding], columns).height;
-      colorPython(lines[index], inString);
-      ImGui::Dummy({1, height});
-      continue;
-    }
-    drawLine(model, selection, line, lines[index], inString, columns);
-  }
+  drawLines(model, selection, source, lines, columns);
   ImGui::EndChild();
   ImGui::PopStyleVar();
 }

@@ -1,0 +1,28 @@
+// Source lines broken to the width of the panel: nothing of a line is cut off.
+#pragma once
+
+#include <imgui.h>
+
+#include <string_view>
+#include <vector>
+
+namespace blockscope {
+
+/// A piece of one colour in one row.
+struct CodePiece {
+  std::string_view text;
+  ImU32 color;
+  int row;
+  int column;
+};
+
+struct CodeLine {
+  std::vector<CodePiece> pieces;
+  int rows = 1;
+};
+
+/// Lays a line of Python out in rows of `columns` characters; rows after the first are indented.
+/// A row ends after a space or comma where there is one. `inString` is as in `colorPython`.
+CodeLine layOutCode(std::string_view line, int columns, char &inString);
+
+} // namespace blockscope
