@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 constexpr size_t kSmallest = 64;
-constexpr int kClasses = 18;              // 64 bytes to 8 MiB
+constexpr int kClasses = 18;               // 64 bytes to 8 MiB
 constexpr size_t kKeptBytes = 32ULL << 20; // per thread
 
 /// Free lists of one thread, one for each power of two.

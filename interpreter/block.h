@@ -8,8 +8,9 @@
 
 namespace blockscope {
 
-/// Owns the elements of one value in step mode. The flat machine uses arena memory in the same form.
-/// Int1 elements are bytes 0 or 1, pointers are 64-bit device addresses (interpreter/memory.h).
+/// Owns the elements of one value in step mode. The flat machine uses arena memory in the same
+/// form. Int1 elements are bytes 0 or 1, pointers are 64-bit device addresses
+/// (interpreter/memory.h).
 struct Block {
   Type type;            ///< the storage dtype: signless integers
   void *data = nullptr; ///< aligned to 64 bytes

@@ -60,8 +60,8 @@ public:
       return false;
     const int64_t begin = MemoryMap::offsetIn(*allocation, low);
     const int64_t end = MemoryMap::offsetIn(*allocation, high);
-    const uint64_t alignment = (bits | hostDelta(*allocation, low)) &
-                               static_cast<uint64_t>(shape_.elementBytes - 1);
+    const uint64_t alignment =
+        (bits | hostDelta(*allocation, low)) & static_cast<uint64_t>(shape_.elementBytes - 1);
     return alignment == 0 && end >= begin &&
            allocation->inStorage(begin, end - begin + shape_.elementBytes);
   }
@@ -315,8 +315,8 @@ Access describeAccess(const ExecutionContext &context, const AccessShape &shape,
   return access;
 }
 
-void reportBadLanes(ExecutionContext &context, const AccessShape &shape,
-                    const ResolvedLanes &lanes, const DeviceAddress *addresses) {
+void reportBadLanes(ExecutionContext &context, const AccessShape &shape, const ResolvedLanes &lanes,
+                    const DeviceAddress *addresses) {
   LaunchState &launch = *context.launch;
   const Access access = describeAccess(context, shape, lanes, addresses);
   bool isHandled = false;
@@ -346,14 +346,12 @@ ResolvedLanes resolveLanes(ExecutionContext &context, const AccessShape &shape,
   lanes.mask = mask && std::memchr(mask, 0, shape.lanes) ? mask : nullptr;
   if (lanes.mask && !std::memchr(mask, 1, shape.lanes))
     return lanes;
-  const bool wantsRuns = llvm::any_of(context.launch->observers, [](const Observer *observer) {
-    return observer->wantsRuns();
-  });
+  const bool wantsRuns = llvm::any_of(
+      context.launch->observers, [](const Observer *observer) { return observer->wantsRuns(); });
   Scratch &memory = scratch();
   Finder finder(context.launch->memory, shape);
   const auto resolve = [&] {
-    const bool hasRuns =
-        collectRuns(kernels, shape, addresses, lanes.mask, wantsRuns, memory);
+    const bool hasRuns = collectRuns(kernels, shape, addresses, lanes.mask, wantsRuns, memory);
     if (hasRuns)
       lanes.runs = llvm::ArrayRef(memory.runs.data(), memory.runCount);
     return hasRuns ? acceptRuns(finder, lanes.runs, lanes)

@@ -1,7 +1,7 @@
 // Simulated device memory: which tensor an address belongs to, and which element of it.
 //
-// A view is a set of elements q = sum of index * stride. Questions about it are answered in elements
-// from its lowest one, with all strides made positive, dimensions by falling stride.
+// A view is a set of elements q = sum of index * stride. Questions about it are answered in
+// elements from its lowest one, with all strides made positive, dimensions by falling stride.
 #include "interpreter/memory.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -118,8 +118,8 @@ std::vector<int64_t> Allocation::elementIndex(int64_t offset) const {
 
 const Allocation &MemoryMap::add(Allocation allocation) {
   allocation.number = static_cast<uint32_t>(arguments_.size());
-  allocation.base = kDeviceTag | (static_cast<uint64_t>(allocation.number) << kAllocationShift) |
-                    kOffsetBias;
+  allocation.base =
+      kDeviceTag | (static_cast<uint64_t>(allocation.number) << kAllocationShift) | kOffsetBias;
   allocation.describeView();
   arguments_.push_back(std::make_unique<Allocation>(std::move(allocation)));
   return *arguments_.back();

@@ -64,7 +64,8 @@ struct Allocation {
 /// The allocations of one launch, and the host addresses that were resolved while it ran.
 class MemoryMap {
 public:
-  /// Finds the tensor that contains a host address: asked once per unknown address, may call Python.
+  /// Finds the tensor that contains a host address: asked once per unknown address, may call
+  /// Python.
   using HostResolver = std::function<std::optional<Allocation>(uint64_t hostAddress)>;
 
   /// Adds an argument; fills `base`, `number` and the view's extents. Not thread safe, before the

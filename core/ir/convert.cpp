@@ -240,8 +240,8 @@ void readFrames(mlir::Location location, std::string &variable,
 mlir::Type toMlirType(mlir::MLIRContext &context, const Type &type) {
   mlir::Type element = elementToMlir(context, type.dtype);
   for (int depth = 0; depth < type.pointerDepth; ++depth)
-    element = tl::PtrType::get(&context, element,
-                               depth + 1 == type.pointerDepth ? type.addressSpace : 1);
+    element =
+        tl::PtrType::get(&context, element, depth + 1 == type.pointerDepth ? type.addressSpace : 1);
   return type.isBlock() ? mlir::RankedTensorType::get(type.shape, element) : element;
 }
 

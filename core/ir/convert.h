@@ -20,8 +20,8 @@ Type fromMlirType(mlir::Type type);
 mlir::Attribute toMlirAttribute(mlir::MLIRContext &context, llvm::StringRef opName,
                                 llvm::StringRef name, const Attribute &value);
 /// Returns the attributes of an op as `OpSignature` has them: defaults filled in, predicates as
-/// upstream's numbers, `has_mask` and `has_other` for operand segments, `value` of a constant that is a
-/// scalar or a block of equal elements (integers sign-extended, floats as double).
+/// upstream's numbers, `has_mask` and `has_other` for operand segments, `value` of a constant that
+/// is a scalar or a block of equal elements (integers sign-extended, floats as double).
 Attributes attributesOf(mlir::Operation *op);
 
 /// Returns a location of the form name(variable, callsite(fused<function>[file:line:col], ...)).

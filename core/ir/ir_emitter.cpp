@@ -167,10 +167,10 @@ ValueList IrEmitter::emit(const OpRequest &request) {
       state.addAttribute(attribute.name, value);
   }
   if (hasSegments)
-    state.addAttribute("operandSegmentSizes",
-                       impl_->builder.getDenseI32ArrayAttr(
-                           {1, request.attributes.getBool("has_mask") ? 1 : 0,
-                            request.attributes.getBool("has_other") ? 1 : 0}));
+    state.addAttribute(
+        "operandSegmentSizes",
+        impl_->builder.getDenseI32ArrayAttr({1, request.attributes.getBool("has_mask") ? 1 : 0,
+                                             request.attributes.getBool("has_other") ? 1 : 0}));
   return impl_->finish(impl_->builder.create(state), request.resultTypes);
 }
 

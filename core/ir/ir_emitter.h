@@ -66,8 +66,8 @@ public:
                      llvm::ArrayRef<Value> elseYields);
   /// scf.for with a positive step; the body's arguments are the counter and the carried values.
   ValueList createFor(const Value &lowerBound, const Value &upperBound, const Value &step,
-                      llvm::ArrayRef<Value> initial, BlockHandle body,
-                      llvm::ArrayRef<Value> yields, bool unsignedCompare);
+                      llvm::ArrayRef<Value> initial, BlockHandle body, llvm::ArrayRef<Value> yields,
+                      bool unsignedCompare);
   /// scf.while: `before` takes `initial` and gives condition and forwarded values; `after` takes
   /// these and yields the next ones for `before`.
   ValueList createWhile(llvm::ArrayRef<Value> initial, BlockHandle before, const Value &condition,

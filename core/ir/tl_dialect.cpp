@@ -48,7 +48,7 @@ void TLDialect::initialize() {
 }
 
 mlir::Operation *TLDialect::materializeConstant(mlir::OpBuilder &builder, mlir::Attribute value,
-                                               mlir::Type type, mlir::Location location) {
+                                                mlir::Type type, mlir::Location location) {
   return mlir::arith::ConstantOp::materialize(builder, value, type, location);
 }
 

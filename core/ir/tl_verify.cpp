@@ -91,8 +91,8 @@ LogicalResult verifyCombine(Operation *op, Region &region) {
     return op->emitOpError("needs an operand");
   if (llvm::SmallVector<Type>(region.getArgumentTypes()) != arguments)
     return op->emitOpError("has a region with ")
-           << region.getNumArguments() << " arguments, expected the elements of both sides: "
-           << arguments.size();
+           << region.getNumArguments()
+           << " arguments, expected the elements of both sides: " << arguments.size();
   auto yield = dyn_cast<YieldOp>(region.front().back());
   if (!yield)
     return op->emitOpError("has a region that does not end in 'tl.yield'");
@@ -353,8 +353,8 @@ LogicalResult HistogramOp::verify() {
     return emitOpError("gives ") << getType() << ", expected a 1-D block of 'i32'";
   if (getMask() && (!getMask().getType().getElementType().isInteger(1) ||
                     getMask().getType().getShape() != source.getShape()))
-    return emitOpError("has a mask of ") << getMask().getType() << ", expected 'i1' of shape "
-                                         << shapeText(source.getShape());
+    return emitOpError("has a mask of ")
+           << getMask().getType() << ", expected 'i1' of shape " << shapeText(source.getShape());
   return success();
 }
 

@@ -54,7 +54,8 @@ void foldAll(Operation *root) {
 bool takesPatternsOf(RegisteredOperationName name) {
   static constexpr llvm::StringLiteral kFloatOps[] = {"arith.addf", "arith.subf", "arith.mulf",
                                                       "arith.divf", "arith.negf"};
-  return name.getDialectNamespace() != "math" && !llvm::is_contained(kFloatOps, name.getStringRef());
+  return name.getDialectNamespace() != "math" &&
+         !llvm::is_contained(kFloatOps, name.getStringRef());
 }
 
 struct SimplifyPass : PassWrapper<SimplifyPass, OperationPass<>> {

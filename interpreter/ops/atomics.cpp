@@ -94,8 +94,8 @@ bool floatRmw(void *target, const void *operand, void *old) {
   return next != seen;
 }
 
-template <typename T> bool compareAndSwap(void *target, const void *compare, const void *value,
-                                          void *old) {
+template <typename T>
+bool compareAndSwap(void *target, const void *compare, const void *value, void *old) {
   T expected = *static_cast<const T *>(compare);
   const T desired = *static_cast<const T *>(value);
   const bool swapped =
@@ -218,10 +218,10 @@ void evalRmw(ExecutionContext &context, void *const *results, const void *const 
   if (lanes.mask || lanes.activeLanes == 0)
     std::memset(old, 0, op.shape.lanes * bytes);
   if (lanes.activeLanes != 0)
-    changed = forActiveLanes(context, op.shape, lanes, addresses,
-                             [&](std::byte *target, int64_t lane) {
-                               return op.rmw(target, values + lane * bytes, old + lane * bytes);
-                             });
+    changed =
+        forActiveLanes(context, op.shape, lanes, addresses, [&](std::byte *target, int64_t lane) {
+          return op.rmw(target, values + lane * bytes, old + lane * bytes);
+        });
   finish(context, op, lanes, addresses, old, values, changed);
 }
 
@@ -238,11 +238,11 @@ void evalCas(ExecutionContext &context, void *const *results, const void *const 
   if (lanes.mask || lanes.activeLanes == 0)
     std::memset(old, 0, op.shape.lanes * bytes);
   if (lanes.activeLanes != 0)
-    changed = forActiveLanes(context, op.shape, lanes, addresses,
-                             [&](std::byte *target, int64_t lane) {
-                               const int64_t at = lane * bytes;
-                               return op.cas(target, compare + at, values + at, old + at);
-                             });
+    changed =
+        forActiveLanes(context, op.shape, lanes, addresses, [&](std::byte *target, int64_t lane) {
+          const int64_t at = lane * bytes;
+          return op.cas(target, compare + at, values + at, old + at);
+        });
   finish(context, op, lanes, addresses, old, values, changed);
 }
 
@@ -304,7 +304,6 @@ EvaluatorOrError chooseCas(const OpSignature &signature) {
 }
 
 } // namespace
-
 
 void addAtomicEvaluators(EvaluatorTable &table); // called by ops/memory.cpp
 

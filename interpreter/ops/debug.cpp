@@ -153,8 +153,8 @@ void evalPrint(ExecutionContext &context, void *const *, const void *const *oper
   const auto &op = *static_cast<const PrintOp *>(payload);
   llvm::raw_string_ostream out(context.printed);
   const auto printProgram = [&] {
-    out << "pid (" << context.program[0] << ", " << context.program[1] << ", "
-        << context.program[2] << ")";
+    out << "pid (" << context.program[0] << ", " << context.program[1] << ", " << context.program[2]
+        << ")";
   };
   if (op.types.empty()) {
     printProgram();
@@ -193,8 +193,8 @@ std::string normalizePrefix(llvm::StringRef prefix, bool hasValues) {
 
 EvaluatorOrError choosePrint(const OpSignature &signature) {
   auto op = std::make_shared<PrintOp>();
-  op->prefix = normalizePrefix(signature.attributes.getString("prefix"),
-                               !signature.operands.empty());
+  op->prefix =
+      normalizePrefix(signature.attributes.getString("prefix"), !signature.operands.empty());
   op->hex = signature.attributes.getBool("hex");
   op->types.assign(signature.operands.begin(), signature.operands.end());
   const llvm::ArrayRef<int64_t> flags = signature.attributes.getInts("is_signed");

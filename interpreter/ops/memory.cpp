@@ -1,7 +1,7 @@
 // tl.load, tl.store, tl.addptr, and the other ops that ask the running program.
 //
-// A load or store resolves its addresses to runs, then copies run by run: bounds were checked once for
-// each run. Scattered lanes go through a gather loop.
+// A load or store resolves its addresses to runs, then copies run by run: bounds were checked once
+// for each run. Scattered lanes go through a gather loop.
 #include "interpreter/evaluator.h"
 #include "interpreter/lane_access.h"
 #include "interpreter/simd/lanes.h"
@@ -142,8 +142,8 @@ bool isAccess(const OpSignature &signature, size_t operands) {
 EvaluatorOrError chooseLoad(const OpSignature &signature) {
   if (!isAccess(signature, 1) || signature.results.size() != 1)
     return {{}, "tl.load needs a pointer"};
-  auto op = std::make_shared<MemoryOp>(
-      MemoryOp{AccessShape(AccessKind::Load, signature.operands[0])});
+  auto op =
+      std::make_shared<MemoryOp>(MemoryOp{AccessShape(AccessKind::Load, signature.operands[0])});
   op->shape.isVolatile = signature.attributes.getBool("is_volatile");
   int next = 1;
   if (signature.attributes.getBool("has_mask"))
@@ -158,8 +158,8 @@ EvaluatorOrError chooseLoad(const OpSignature &signature) {
 EvaluatorOrError chooseStore(const OpSignature &signature) {
   if (!isAccess(signature, 2))
     return {{}, "tl.store needs a pointer and a value"};
-  auto op = std::make_shared<MemoryOp>(
-      MemoryOp{AccessShape(AccessKind::Store, signature.operands[0])});
+  auto op =
+      std::make_shared<MemoryOp>(MemoryOp{AccessShape(AccessKind::Store, signature.operands[0])});
   if (signature.operands.size() == 3)
     op->maskOperand = 2;
   return {Evaluator::makeContext(evalStore, std::move(op)), ""};
@@ -169,8 +169,7 @@ EvaluatorOrError chooseAddPtr(const OpSignature &signature) {
   if (!isAccess(signature, 2))
     return {{}, "tl.addptr needs a pointer and an offset"};
   const LaneKernels &kernels = laneKernels();
-  const auto size =
-      std::make_shared<const int64_t>(signature.operands[0].pointee().elementBytes());
+  const auto size = std::make_shared<const int64_t>(signature.operands[0].pointee().elementBytes());
   switch (signature.operands[1].elementBytes()) {
   case 4:
     return {Evaluator::makeElementwise(signature.attributes.getBool("is_unsigned")
@@ -181,8 +180,9 @@ EvaluatorOrError chooseAddPtr(const OpSignature &signature) {
   case 8:
     return {Evaluator::makeElementwise(kernels.add64, size), ""};
   default:
-    return {{}, "tl.addptr needs an offset of 32 or 64 bits, found " +
-                    signature.operands[1].scalar().str()};
+    return {{},
+            "tl.addptr needs an offset of 32 or 64 bits, found " +
+                signature.operands[1].scalar().str()};
   }
 }
 
@@ -201,8 +201,8 @@ EvaluatorFactory chooseByAxis(ContextFn function) {
   return [function](const OpSignature &signature) -> EvaluatorOrError {
     const int64_t axis = signature.attributes.getInt("axis", -1);
     if (axis < 0 || axis > 2)
-      return {{}, signature.name.str() + " has axis " + std::to_string(axis) +
-                      ", expected 0, 1 or 2"};
+      return {{},
+              signature.name.str() + " has axis " + std::to_string(axis) + ", expected 0, 1 or 2"};
     return {Evaluator::makeContext(function, std::make_shared<const int64_t>(axis)), ""};
   };
 }

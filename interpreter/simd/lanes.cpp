@@ -43,8 +43,8 @@ inline __attribute__((always_inline)) uint64_t breaksOf8(const uint64_t *from, u
     const __m256i before = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(at - 1));
     const __m256i expected =
         _mm256_add_epi64(before, _mm256_set1_epi64x(static_cast<long long>(stride)));
-    const __m256i same = _mm256_cmpeq_epi64(
-        _mm256_loadu_si256(reinterpret_cast<const __m256i *>(at)), expected);
+    const __m256i same =
+        _mm256_cmpeq_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(at)), expected);
     equal |= static_cast<uint64_t>(_mm256_movemask_pd(_mm256_castsi256_pd(same))) << (4 * half);
   }
   return ~equal & 0xff;
@@ -169,8 +169,7 @@ inline __attribute__((always_inline)) int64_t columnsOf(const AccessRun *runs, i
   while (columns < limit && runs[columns].count == runs[0].count &&
          runs[columns].strideBytes == runs[0].strideBytes &&
          runs[columns].firstLane == runs[0].firstLane + columns * runs[0].count &&
-         runs[columns].address ==
-             runs[0].address + static_cast<uint64_t>(columns * elementBytes))
+         runs[columns].address == runs[0].address + static_cast<uint64_t>(columns * elementBytes))
     ++columns;
   return columns;
 }

@@ -15,12 +15,13 @@ struct LaneBounds {
   int64_t active;
 };
 
-/// Tables are indexed by the logarithm of the element size: 1, 2, 4, 8 bytes. A null mask means that
-/// every lane is active. `delta` is what turns an address into a host address.
+/// Tables are indexed by the logarithm of the element size: 1, 2, 4, 8 bytes. A null mask means
+/// that every lane is active. `delta` is what turns an address into a host address.
 struct LaneKernels {
   /// Returns how many leading lanes have the address addresses[0] + i * stride; at least 1.
   int64_t (*runLength)(const uint64_t *addresses, int64_t n, uint64_t stride);
-  /// Sets bit i where addresses[i] is not addresses[i - 1] + stride; bit 0 is set. Fills whole words.
+  /// Sets bit i where addresses[i] is not addresses[i - 1] + stride; bit 0 is set. Fills whole
+  /// words.
   void (*breakBits)(const uint64_t *addresses, int64_t n, uint64_t stride, uint64_t *bits);
   /// Sets bit i where mask[i] is not 0. Fills whole words.
   void (*activeBits)(const uint8_t *mask, int64_t n, uint64_t *bits);

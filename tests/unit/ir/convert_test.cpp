@@ -33,8 +33,8 @@ TEST(ConvertTest, AttributesOfAnOpHaveDefaultsAndNumbers) {
   const Attributes predicate = {{"predicate", std::string("ult")}};
   const Value compared = emitter.emit(
       {"arith.cmpi", {arguments[0], arguments[0]}, predicate, {Type::get(DType::Int1)}})[0];
-  const Value loaded = emitter.emit(
-      {"tl.load", {arguments[1], compared}, {{"has_mask", true}}, {i32}})[0];
+  const Value loaded =
+      emitter.emit({"tl.load", {arguments[1], compared}, {{"has_mask", true}}, {i32}})[0];
   auto opOf = [](const Value &value) {
     return mlir::Value::getFromOpaquePointer(value.handle.get()).getDefiningOp();
   };

@@ -1,6 +1,6 @@
 // The IR emitter builds valid modules, keeps locations and names, and reports errors as text.
-#include "core/ir/ir_emitter.h"
 #include "core/ir/convert.h"
+#include "core/ir/ir_emitter.h"
 #include "core/passes/passes.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -49,8 +49,8 @@ TEST_F(IrEmitterTest, MaskedLoadGetsOperandSegmentsAndNames) {
 
 TEST_F(IrEmitterTest, InvalidOpIsReportedAndItsUsesAreSilent) {
   const ValueList arguments = begin();
-  const Value bad = emitOne(emitter, "tl.load", {arguments[0], arguments[1]}, kF32,
-                            {{"has_mask", true}});
+  const Value bad =
+      emitOne(emitter, "tl.load", {arguments[0], arguments[1]}, kF32, {{"has_mask", true}});
   EXPECT_FALSE(bad);
   EXPECT_EQ(errors, "'tl.load' op has a mask of 'i32', expected 'i1'");
   EXPECT_FALSE(emitOne(emitter, "arith.addf", {bad, bad}, kF32));
@@ -70,8 +70,7 @@ TEST_F(IrEmitterTest, ControlFlowFromDetachedBlocks) {
   const ValueList body = emitter.pushBlock({kI32, kI32});
   const Value sum = emitOne(emitter, "arith.addi", {body[0], body[1]}, kI32);
   const BlockHandle loop = emitter.popBlock();
-  const Value total =
-      emitter.createFor(zero, arguments[1], one, {zero}, loop, {sum}, false)[0];
+  const Value total = emitter.createFor(zero, arguments[1], one, {zero}, loop, {sum}, false)[0];
 
   const ValueList before = emitter.pushBlock({kI32});
   const Value more = emitOne(emitter, "arith.cmpi", {before[0], arguments[1]}, kBool,
@@ -83,8 +82,8 @@ TEST_F(IrEmitterTest, ControlFlowFromDetachedBlocks) {
   const Value last =
       emitter.createWhile({total}, beforeBlock, more, {before[0]}, afterBlock, {next})[0];
 
-  const Value isOdd = emitOne(emitter, "arith.cmpi", {last, one}, kBool,
-                              {{"predicate", std::string("eq")}});
+  const Value isOdd =
+      emitOne(emitter, "arith.cmpi", {last, one}, kBool, {{"predicate", std::string("eq")}});
   emitter.pushBlock();
   const BlockHandle thenBlock = emitter.popBlock();
   emitter.pushBlock();
@@ -130,8 +129,7 @@ TEST_F(IrEmitterTest, ReduceRegionTakesScalars) {
 
 TEST_F(IrEmitterTest, LocationsKeepCallChainFunctionAndVariable) {
   SourceLocation caller{"kernels.py", 20, 5, "kernel", "", nullptr};
-  SourceLocation location{"lib.py", 7, 12, "helper", "",
-                          std::make_shared<SourceLocation>(caller)};
+  SourceLocation location{"lib.py", 7, 12, "helper", "", std::make_shared<SourceLocation>(caller)};
   const ValueList arguments = begin();
   emitter.setLocation(location);
   const Value x = emitOne(emitter, "tl.load", {arguments[0]}, kF32);

@@ -34,9 +34,8 @@ TEST_F(AccessTest, MaskedLanesGiveZeroOrOther) {
   EXPECT_EQ(valuesOf<float>(loadMasked(at(xs, iota(8)), mask)),
             (std::vector<float>{0, 0, 3, 4, 5, 6, 0, 0}));
   const Value other = block<float>(DType::Fp32, std::vector<float>(8, -1));
-  const Value loaded =
-      emit("tl.load", {at(xs, iota(8)), block(DType::Int1, mask), other},
-           Type::get(DType::Fp32, {8}), {{"has_mask", true}, {"has_other", true}});
+  const Value loaded = emit("tl.load", {at(xs, iota(8)), block(DType::Int1, mask), other},
+                            Type::get(DType::Fp32, {8}), {{"has_mask", true}, {"has_other", true}});
   EXPECT_EQ(valuesOf<float>(loaded), (std::vector<float>{-1, -1, 3, 4, 5, 6, -1, -1}));
 }
 
@@ -246,10 +245,9 @@ TEST_F(AccessTest, OffsetsAreSignedUnsignedOrWide) {
   const auto base = valuesOf<uint64_t>(xs)[0];
   const auto offsetBy = [&](DType dtype, int64_t offset, bool isUnsigned) {
     const Value value = emitter.intConstant(Type::get(dtype), offset);
-    return static_cast<int64_t>(
-        valuesOf<uint64_t>(
-            emit("tl.addptr", {xs, value}, pointer, {{"is_unsigned", isUnsigned}}))[0] -
-        base);
+    return static_cast<int64_t>(valuesOf<uint64_t>(emit("tl.addptr", {xs, value}, pointer,
+                                                        {{"is_unsigned", isUnsigned}}))[0] -
+                                base);
   };
   EXPECT_EQ(offsetBy(DType::Int32, -2, false), -8);
   EXPECT_EQ(offsetBy(DType::Int32, -2, true), 4 * 0xfffffffeLL);

@@ -55,9 +55,8 @@ TEST_F(AtomicTest, FloatsOfEveryWidth) {
 TEST_F(AtomicTest, LanesGoInOrderOverDuplicateAddresses) {
   std::vector<int32_t> memory(2, 0);
   const Value pointer = addTensor("m", memory, DType::Int32);
-  const Value old =
-      rmw("add", at(pointer, {0, 0, 1, 0}), block<int32_t>(DType::Int32, {1, 2, 3, 4}),
-          {1, 1, 1, 0});
+  const Value old = rmw("add", at(pointer, {0, 0, 1, 0}),
+                        block<int32_t>(DType::Int32, {1, 2, 3, 4}), {1, 1, 1, 0});
   EXPECT_EQ(memory, (std::vector<int32_t>{3, 3}));
   EXPECT_EQ(valuesOf<int32_t>(old), (std::vector<int32_t>{0, 1, 0, 0}));
 }
@@ -69,8 +68,9 @@ TEST_F(AtomicTest, CompareAndSwapSpinsOnlyWhenItKeepsFailing) {
   const Value one = emitter.intConstant(Type::get(DType::Int32), 1);
   launch.info.hasAtomics = true;
   const auto tryLock = [&] {
-    return valuesOf<int32_t>(emit("tl.atomic_cas", {pointer, zero, one}, Type::get(DType::Int32),
-                                  {{"sem", std::string("acquire")}, {"scope", std::string("gpu")}}))[0];
+    return valuesOf<int32_t>(
+        emit("tl.atomic_cas", {pointer, zero, one}, Type::get(DType::Int32),
+             {{"sem", std::string("acquire")}, {"scope", std::string("gpu")}}))[0];
   };
   EXPECT_EQ(tryLock(), 1);
   EXPECT_FALSE(emitter.context().spinning);

@@ -70,8 +70,9 @@ TEST_F(DebugTest, PrintsScalarsOperandsAndNothing) {
   const Value i = emitter.intConstant(Type::get(DType::Int32), 7);
   const Value f = emitter.floatConstant(Type::get(DType::Fp16), 1.5);
   EXPECT_EQ(print("v", {i}), "pid (3, 1, 0) idx () v: 7\n");
-  EXPECT_EQ(print("v: ", {i, f}),
-            "pid (3, 1, 0) idx () v: (operand 0) 7\npid (3, 1, 0) idx () v: (operand 1) 1.500000\n");
+  EXPECT_EQ(
+      print("v: ", {i, f}),
+      "pid (3, 1, 0) idx () v: (operand 0) 7\npid (3, 1, 0) idx () v: (operand 1) 1.500000\n");
   EXPECT_EQ(print("here", {}), "pid (3, 1, 0) here\n");
 }
 

@@ -86,8 +86,8 @@ struct LaunchTest : ::testing::Test {
     EXPECT_EQ(emitter.takeFailure(), "");
     return value;
   }
-  template <typename T> Value block(DType dtype, const std::vector<T> &values,
-                                    std::vector<int64_t> shape = {}) {
+  template <typename T>
+  Value block(DType dtype, const std::vector<T> &values, std::vector<int64_t> shape = {}) {
     if (shape.empty())
       shape = {static_cast<int64_t>(values.size())};
     std::shared_ptr<Block> result = allocateBlock(Type::get(dtype, shape));
@@ -119,8 +119,8 @@ struct LaunchTest : ::testing::Test {
     emitter.emit({"tl.store", {pointers, values}, {}, {}});
   }
   void storeMasked(const Value &pointers, const Value &values, const std::vector<uint8_t> &mask) {
-    emitter.emit({"tl.store", {pointers, values, block(DType::Int1, mask, shapeOf(pointers))},
-                  {}, {}});
+    emitter.emit(
+        {"tl.store", {pointers, values, block(DType::Int1, mask, shapeOf(pointers))}, {}, {}});
   }
   static std::vector<int64_t> shapeOf(const Value &value) {
     return {value.type.shape.begin(), value.type.shape.end()};
