@@ -21,9 +21,9 @@ class CompilationError(TritonError):
 
     ``file``, ``line`` and ``column`` (1-based) are the place in the user's Python source, None when
     it is not known; ``calls`` holds the call sites as file and line, innermost first, when the
-    mistake is in a nested ``@jit`` function; ``error_message`` is the message alone. Takes the whole
-    text, or Triton's three arguments: source text, ast node and message. ``has_place`` is true when
-    the text says where.
+    mistake is in a nested ``@jit`` function; ``error_message`` is the message alone. Takes the
+    whole text, or Triton's three arguments: source text, ast node and message. ``has_place`` is
+    true when the text says where.
     """
 
     has_place = False

@@ -1,4 +1,4 @@
-"""Calls inside a kernel: the language, nested @jit functions, and the builtins that kernels may use."""
+"""Calls inside a kernel: the language, nested @jit functions, and the builtins of Python."""
 
 import ast
 import builtins
@@ -33,7 +33,7 @@ def call(
         return generator.inline(fn, args, kwargs)
     if isinstance(fn, ConstexprFunction):
         return fn(*args, **kwargs)
-    replacement = BUILTIN_CALLS.get(fn) if isinstance(fn, Callable) and _hashable(fn) else None
+    replacement = BUILTIN_CALLS.get(fn) if callable(fn) and _hashable(fn) else None
     if replacement is not None:
         return replacement(*args, **kwargs)
     if _is_language(fn):

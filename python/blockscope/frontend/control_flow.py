@@ -1,8 +1,8 @@
 """Control flow of a kernel: if, for, while and early return as structured ops of the IR.
 
-What a loop carries is read off the syntax: the names that its body assigns and that exist before it.
-A run-time 'if' that returns takes the statements after it into its arms, so that every path of a
-function ends once.
+What a loop carries is read off the syntax: the names that its body assigns and that exist before
+it. A run-time 'if' that returns takes the statements after it into its arms, so that every path of
+a function ends once.
 """
 
 import ast
@@ -287,7 +287,7 @@ class ControlFlow:
         return loop
 
     def bounds(self, node: ast.For, loop: Any) -> tuple[Any, Any, Any, Any]:
-        """Return start, end and step of one integer type, and for a negative step where it starts."""
+        """Return start, end and step of one integer type; for a negative step where it starts."""
         parts = [values.unwrap(v) for v in (loop.start, loop.end, loop.step)]
         for part, what in zip(parts, ("start", "end", "step"), strict=True):
             is_int = part.dtype.is_int() if values.is_tensor(part) else isinstance(part, int)

@@ -118,8 +118,8 @@ class Generator(ControlFlow):
             self.builder.set_location(
                 frame.source.file,
                 line,
-                node.col_offset + 1,
-                frame.fn.__name__,  # type: ignore[attr-defined]
+                getattr(node, "col_offset", 0) + 1,
+                frame.fn.__name__,
             )
         try:
             yield
@@ -307,7 +307,8 @@ class Generator(ControlFlow):
                 )
             if values.is_tensor(value):
                 raise ValueError(
-                    f"'{node.target.id}' is annotated constexpr, but its value is only known at run time"
+                    f"'{node.target.id}' is annotated constexpr, but its value is only known at "
+                    "run time"
                 )
             self.frame.values[node.target.id] = (
                 value if isinstance(value, core.constexpr) else core.constexpr(value)

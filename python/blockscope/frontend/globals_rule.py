@@ -67,8 +67,8 @@ def look_up(fn: Any, name: str, used: list[tuple[dict[str, Any], str, Any]]) -> 
         ):
             return value if isinstance(value, core.tensor) else core.constexpr(value)
         raise NameError(
-            f"kernels cannot read the module variable '{name}' ({type(value).__name__}): a compiled "
-            f"kernel would keep its old value; pass it as an argument or write {name} = "
+            f"kernels cannot read the module variable '{name}' ({type(value).__name__}): a "
+            f"compiled kernel would keep its old value; pass it as an argument or write {name} = "
             f"tl.constexpr({value!r})"
         )
     return core.constexpr(value) if isinstance(value, bool | int | float | str) else value
@@ -99,7 +99,7 @@ def _is_allowed(value: Any) -> bool:
 
 
 def check_module_attribute(owner: Any, name: str, value: Any) -> Any:
-    """A plain number found in a module is a module variable too; modules of Python are constants."""
+    """A plain number found in a module is a module variable too; Python's modules are constants."""
     if isinstance(owner, types.ModuleType) and isinstance(value, bool | int | float | str):
         return core.constexpr(value)
     return value

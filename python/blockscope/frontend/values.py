@@ -48,7 +48,7 @@ def rebuild(value: Any, tensors: Iterator[Any]) -> Any:
 
 
 def structure(value: Any) -> Any:
-    """What must stay equal through a loop or on both sides of an 'if': types, and all that is static."""
+    """What must stay equal through a loop and in both arms of an 'if': types, static values."""
     if isinstance(value, core.tuple):
         return tuple(structure(item) for item in value)
     if is_tensor(value):

@@ -1,7 +1,8 @@
 """What memory an argument stands for: exact extents of its storage and of the view that was passed.
 
-Anything with ``data_ptr()`` (torch), ``__array_interface__`` (NumPy), ``__cuda_array_interface__`` or
-DLPack is a tensor. CPU memory is used in place; GPU memory is copied in and, after the launch, out.
+Anything with ``data_ptr()`` (torch), ``__array_interface__`` (NumPy), ``__cuda_array_interface__``
+or DLPack is a tensor. CPU memory is used in place; GPU memory is copied in and, after the launch,
+out.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ _DTYPE_NAMES = {
     "fp8e4b15": "float8e4b15",
 }
 _LANGUAGE_NAMES = frozenset(
-    "int1 int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 "
-    "float8e5 float8e5b16 float8e4nv float8e4b8 float8e4b15".split()
+    """int1 int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64
+    float8e5 float8e5b16 float8e4nv float8e4b8 float8e4b15""".split()  # noqa: SIM905
 )
 
 
@@ -74,10 +75,12 @@ def is_tensor(value: Any) -> bool:
     return (
         hasattr(kind, "data_ptr")
         or hasattr(value, "data_ptr")
-        or hasattr(kind, "__array_interface__")
-        and hasattr(kind, "__len__")
-        and not hasattr(kind, "dtype_of_scalar")
-        and getattr(value, "shape", None) != ()
+        or (
+            hasattr(kind, "__array_interface__")
+            and hasattr(kind, "__len__")
+            and not hasattr(kind, "dtype_of_scalar")
+            and getattr(value, "shape", None) != ()
+        )
         or hasattr(kind, "__cuda_array_interface__")
         or hasattr(kind, "__dlpack__")
     )
@@ -114,7 +117,9 @@ def describe(value: Any, name: str) -> Buffer:
             return _from_array_interface(numpy.from_dlpack(value))
     except (TypeError, ValueError, BufferError, RuntimeError) as error:
         raise type(error)(f"argument '{name}': {error}") from None
-    raise TypeError(f"argument '{name}': a {type(value).__name__} has no buffer that can be read here")
+    raise TypeError(
+        f"argument '{name}': a {type(value).__name__} has no buffer that can be read here"
+    )
 
 
 def _from_torch(value: Any) -> Buffer:
@@ -125,7 +130,9 @@ def _from_torch(value: Any) -> Buffer:
     pointer = int(value.data_ptr())
     shape = tuple(int(n) for n in getattr(value, "shape", ()) or ())
     element_bytes = int(value.element_size()) if hasattr(value, "element_size") else 1
-    strides = tuple(int(n) for n in value.stride()) if hasattr(value, "stride") else (1,) * len(shape)
+    strides = (1,) * len(shape)
+    if hasattr(value, "stride"):
+        strides = tuple(int(n) for n in value.stride())
     if hasattr(value, "untyped_storage"):
         storage = value.untyped_storage()
         base, size = int(storage.data_ptr()), int(storage.nbytes())
@@ -133,12 +140,14 @@ def _from_torch(value: Any) -> Buffer:
         base, size = pointer, element_bytes * _count(shape)
     if pointer == 0 and _count(shape) != 0:
         raise ValueError(
-            f"a {dtype} tensor of shape {list(shape)} has no memory (its storage was freed or moved)"
+            f"a {dtype} tensor of shape {list(shape)} has no memory (its storage was freed or "
+            "moved)"
         )
     if size < _extent(shape, strides, element_bytes) + (pointer - base):
         raise ValueError(
-            f"a tensor of shape {list(shape)} needs {_extent(shape, strides, element_bytes)} bytes, "
-            f"but its storage has {size - (pointer - base)} (it was freed or resized)"
+            f"a tensor of shape {list(shape)} needs "
+            f"{_extent(shape, strides, element_bytes)} bytes, but its storage has "
+            f"{size - (pointer - base)} (it was freed or resized)"
         )
     return Buffer(dtype, pointer, base, size, shape, strides, element_bytes, owner=value)
 

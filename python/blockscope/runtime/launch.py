@@ -1,4 +1,4 @@
-"""One launch: arguments are checked and classified, then the kernel runs in the mode that applies."""
+"""One launch: arguments are checked and classified, then the kernel runs in its mode."""
 
 from __future__ import annotations
 
@@ -91,15 +91,15 @@ def _finish(arguments: list[Argument]) -> None:
             argument.buffer.finish()
 
 
-# -- binding ------------------------------------------------------------------------------------------
+# -- binding ---------------------------------------------------------------------------------------
 
 
 def _bind(fn: JITFunction[Any], args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
     unknown = [name for name in kwargs if name not in fn.arg_names]
     if unknown:
         raise KeyError(
-            f"keyword argument '{unknown[0]}' was given to kernel '{fn.__name__}', which has no such "
-            f"parameter (parameters: {', '.join(fn.arg_names)})"
+            f"keyword argument '{unknown[0]}' was given to kernel '{fn.__name__}', which has no "
+            f"such parameter (parameters: {', '.join(fn.arg_names)})"
         )
     try:
         bound = fn.signature.bind(*args, **kwargs)
@@ -121,13 +121,14 @@ def _grid(
     sizes = []
     if len(grid) > 3 or len(grid) == 0:
         raise ValueError(
-            f"kernel '{fn.__name__}': grid {tuple(grid)} has {len(grid)} dimensions, expected 1 to 3"
+            f"kernel '{fn.__name__}': grid {tuple(grid)} has {len(grid)} dimensions, expected 1 "
+            "to 3"
         )
     for axis, size in enumerate(grid):
         if isinstance(size, bool) or not hasattr(size, "__index__"):
             raise TypeError(
-                f"kernel '{fn.__name__}': grid dimension {axis} is {size!r} ({type(size).__name__}), "
-                "expected an int"
+                f"kernel '{fn.__name__}': grid dimension {axis} is {size!r} "
+                f"({type(size).__name__}), expected an int"
             )
         size = int(size)
         if size < 0 or size > 2**31 - 1:
@@ -197,8 +198,8 @@ def _run_time(param: Any, name: str, value: Any) -> Argument:
         pointer = _pointer_to(buffer.dtype, param.is_const)
         return Argument(name, value, ("*", buffer.dtype, param.is_const), pointer, buffer=buffer)
     raise TypeError(
-        f"argument '{name}' is a {kind.__module__}.{kind.__qualname__}; expected a tensor (an object "
-        "with data_ptr(), __array_interface__ or DLPack), a number, a tuple or None"
+        f"argument '{name}' is a {kind.__module__}.{kind.__qualname__}; expected a tensor (an "
+        "object with data_ptr(), __array_interface__ or DLPack), a number, a tuple or None"
     )
 
 
@@ -277,7 +278,7 @@ def in_kernel(argument: Argument, values: Any) -> Any:
     return core.constexpr(argument.value)
 
 
-# -- compiling ------------------------------------------------------------------------------------------
+# -- compiling -------------------------------------------------------------------------------------
 
 
 def _compile(
@@ -291,7 +292,7 @@ def _compile(
     return kernel
 
 
-# -- the launch as C++ sees it ----------------------------------------------------------------------------
+# -- the launch as C++ sees it ---------------------------------------------------------------------
 
 
 def _open_launch(
