@@ -40,10 +40,9 @@ class FunctionSource:
         ast.increment_lineno(module, self.first_line - 1)
         if self.indent:
             for node in ast.walk(module):
-                if hasattr(node, "col_offset"):
+                if isinstance(node, ast.expr | ast.stmt | ast.arg | ast.keyword | ast.alias):
                     node.col_offset += self.indent
-                if getattr(node, "end_col_offset", None) is not None:
-                    node.end_col_offset += self.indent
+                    node.end_col_offset = (node.end_col_offset or 0) + self.indent
         return definition
 
     def line(self, number: int) -> str:

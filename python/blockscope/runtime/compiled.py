@@ -50,7 +50,7 @@ class CompiledKernel:
         metadata.update(
             target=_target(), tmem_size=0, global_scratch_size=0, profile_scratch_size=0
         )
-        self.metadata = namedtuple("KernelMetadata", sorted(metadata))(**metadata)  # type: ignore[misc]
+        self.metadata = namedtuple("KernelMetadata", sorted(metadata))(**metadata)
         self.packed_metadata = self.metadata
         self.n_spills = 0
         self.n_max_threads = 1024

@@ -76,6 +76,7 @@ def _run_compiled(
         if fn.launch_metadata is not None:
             named = {a.name: a.value for a in arguments}
             metadata.add(fn.launch_metadata, (size, kernel.metadata, named))
+    if enter:
         enter(metadata)
     try:
         launch.run(kernel.program, [a.bits for a in leaves(arguments)])
