@@ -111,6 +111,23 @@ void throwErrors(const std::vector<Finding> &findings) {
   throw py::error_already_set();
 }
 
+/// Calls `function` so that neither it nor what it calls shows up in the traceback of an error: a
+/// C++ function leaves no frame, and blockscope.frontend.tracebacks drops those of the package.
+py::object callForUser(const py::function &function, const py::args &args,
+                       const py::kwargs &kwargs) {
+  try {
+    return function(*args, **kwargs);
+  } catch (py::error_already_set &error) {
+    py::object trace = py::module_::import("blockscope.frontend.tracebacks")
+                           .attr("users_frames")(error.value(), error.trace());
+    PyObject *kept = trace.is_none() ? nullptr : trace.release().ptr();
+    PyErr_Restore(error.type().inc_ref().ptr(), error.value().inc_ref().ptr(), kept);
+    if (!kept)
+      PyException_SetTraceback(error.value().ptr(), Py_None);
+    throw py::error_already_set();
+  }
+}
+
 /// Runs Python's signal handlers; true when the launch has to stop (Ctrl-C).
 bool pollSignals() {
   py::gil_scoped_acquire gil;
@@ -146,6 +163,7 @@ void throwLaunchErrors(PyLaunch &launch) {
 }
 void bindLaunch(py::module_ &module) {
   module.def("scalar_bits", &scalarBits);
+  module.def("call_for_user", &callForUser);
   py::class_<PyLaunch>(module, "Launch")
       .def(py::init(&openLaunch))
       .def("add_tensor",

@@ -7,17 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from blockscope import _core
+from blockscope.frontend import tracebacks
 from blockscope.frontend.rewrite import stepped_function
 from blockscope.frontend.turns import StoppedByFinding, Turns
 from blockscope.language import core
+from blockscope.runtime.jit import set_stepper
 
 _kernel_code: dict[types.CodeType, str] = {}
 _state = threading.local()
-
-
-def is_running() -> bool:
-    """Whether this thread is inside a stepped kernel."""
-    return getattr(_state, "program", None) is not None
 
 
 def current_program() -> tuple[int, int, int] | None:
@@ -28,9 +25,15 @@ def current_program() -> tuple[int, int, int] | None:
 def _function(fn: Any) -> types.FunctionType:
     stepped = fn.__dict__.get("_stepped")
     if stepped is None:
-        stepped = stepped_function(fn)
+        tracer = sys.gettrace()
+        sys.settrace(None)  # a debugger that steps into the function must not see this
+        try:
+            stepped = stepped_function(fn)
+        finally:
+            sys.settrace(tracer)
         fn._stepped = stepped
         _kernel_code[stepped.__code__] = fn.__name__
+        tracebacks.note_kernel(stepped.__code__)
     return stepped
 
 
@@ -58,6 +61,7 @@ class _Programs:
         if program is None:
             return False
         _state.program = program
+        set_stepper(call)
         self.runner.begin_program(*program)
         self.function(*self.values)
         self.runner.end_program()
@@ -80,27 +84,11 @@ def run(fn: Any, launch: Any, arguments: list[Any], grid: tuple[int, int, int]) 
             turns.run()
     except StoppedByFinding:
         return
-    except BaseException as error:
-        raise error.with_traceback(_users_frames(error.__traceback__)) from error.__cause__
     finally:
         _state.program = outer
+        set_stepper(call if outer else None)
         runner.end_launch()
     runner.finish()
-
-
-def _users_frames(trace: types.TracebackType | None) -> types.TracebackType | None:
-    """Drop the frames of this package, so that a traceback shows the kernel."""
-    kept = []
-    while trace is not None:
-        module = trace.tb_frame.f_globals.get("__name__", "")
-        is_kernel = trace.tb_frame.f_code in _kernel_code
-        if is_kernel or not (module == "blockscope" or module.startswith("blockscope.")):
-            kept.append(trace)
-        trace = trace.tb_next
-    result = None
-    for item in reversed(kept):
-        result = types.TracebackType(result, item.tb_frame, item.tb_lasti, item.tb_lineno)
-    return result
 
 
 def _kernel_frames() -> Iterator[types.FrameType]:

@@ -116,6 +116,14 @@ def stops_here() -> bool:
     return step.current_program() == (program + (0, 0, 0))[:3]
 
 
+class _KernelDebugger(pdb.Pdb):
+    """Steps from the kernel into its nested functions, past this package and Python's own modules."""
+
+    def is_skipped_module(self, module_name: str | None) -> bool:
+        top = (module_name or "").partition(".")[0]
+        return top == "blockscope" or (top in sys.stdlib_module_names and top != "__main__")
+
+
 def stop() -> None:
     """Stop in the kernel, as breakpoint() and pdb.set_trace() do, without showing our own frames."""
     hook = sys.breakpointhook
@@ -123,4 +131,4 @@ def stop() -> None:
     if not is_plain or pdb.set_trace.__module__ != "pdb":
         hook()
         return
-    pdb.Pdb(skip=["blockscope.*"], nosigint=True).set_trace(sys._getframe(1))
+    _KernelDebugger(skip=["blockscope.*"], nosigint=True).set_trace(sys._getframe(1))

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, overload
 
+from blockscope import _core
 from blockscope.frontend.source import FunctionSource
 from blockscope.language import core
 
@@ -76,6 +77,8 @@ class KernelParam:
         self.annotation = annotation if isinstance(annotation, str) else _annotation_name(annotation)
         self.is_constexpr = "constexpr" in self.annotation
         self.is_const = "const" in self.annotation and not self.is_constexpr
+        self.is_variadic = parameter.kind is inspect.Parameter.VAR_POSITIONAL
+        self.is_keyword_only = parameter.kind is inspect.Parameter.KEYWORD_ONLY
 
     def __repr__(self) -> str:
         return f"KernelParam({self.name!r})"
@@ -95,7 +98,7 @@ class KernelInterface(Generic[T]):
     run: Callable[..., Any]
 
     def __getitem__(self, grid: Any) -> Callable[..., Any]:
-        return lambda *args, **kwargs: self.run(*args, grid=grid, warmup=False, **kwargs)
+        return functools.partial(_core.call_for_user, self.run, grid=grid, warmup=False)
 
 
 class JITFunction(KernelInterface[T]):
@@ -224,24 +227,42 @@ class JITFunction(KernelInterface[T]):
     # -- uses inside kernels ----------------------------------------------------------------------
 
     def bind_in_kernel(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Bind a call inside a kernel: defaults filled, Python numbers as constexpr."""
-        try:
-            bound = self.signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"call of '{self.__name__}': {error}") from None
-        bound.apply_defaults()
+        """Bind a call inside a kernel: defaults filled, Python numbers as constexpr.
+
+        Done by hand, since step mode calls this often and a debugger would step into `inspect`.
+        Run-time values are let through for constexpr parameters, as Triton does.
+        """
         values = {}
+        rest = list(args)
+        named = dict(kwargs)
         for param in self.params:
-            value = bound.arguments[param.name]
-            if isinstance(value, tuple) and not isinstance(value, core.tuple):
-                value = core.tuple(value)
-            elif isinstance(value, bool | int | float | str) or value is None:
+            name = param.name
+            if param.is_variadic:
+                values[name] = core.tuple([_in_kernel(v) for v in rest])
+                rest = []
+                continue
+            if rest and not param.is_keyword_only:
+                if name in named:
+                    raise TypeError(f"call of '{self.__name__}': two values for '{name}'")
+                value = rest.pop(0)
+            elif name in named:
+                value = named.pop(name)
+            elif param.has_default:
+                value = param.default
+            else:
+                raise TypeError(f"call of '{self.__name__}': missing argument '{name}'")
+            value = _in_kernel(value)
+            if param.is_constexpr and not isinstance(
+                value, core.constexpr | core.tuple | core.tensor
+            ):
                 value = core.constexpr(value)
-            # Triton takes run-time values here too, and public kernels pass them.
-            known = isinstance(value, core.constexpr | core.tuple | core.tensor)
-            if param.is_constexpr and not known:
-                value = core.constexpr(value)
-            values[param.name] = value
+            values[name] = value
+        if rest or named:
+            extra = f"'{next(iter(named))}'" if named else f"{len(args)} positional values"
+            raise TypeError(
+                f"call of '{self.__name__}': {extra} too much, expected "
+                f"{', '.join(self.arg_names) or 'no arguments'}"
+            )
         return values
 
     def _call_in_kernel(self, *args: Any, **kwargs: Any) -> Any:
@@ -249,18 +270,30 @@ class JITFunction(KernelInterface[T]):
         generator = current_generator()
         if generator is not None:
             return generator.inline(self, args, kwargs)
-        from blockscope.frontend import step
-
-        return step.call(self, args, kwargs)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        from blockscope.frontend import step
-
-        if current_generator() is None and not step.is_running():
+        stepper = getattr(_state, "stepper", None)
+        if stepper is None:
             raise RuntimeError(
                 f"kernel '{self.__name__}' is launched with a grid: {self.__name__}[grid](...)"
             )
-        return self._call_in_kernel(*args, **kwargs)
+        return stepper(self, args, kwargs)
+
+    __call__ = _call_in_kernel
+
+
+def _in_kernel(value: Any) -> Any:
+    """A Python value as a kernel passes it on: numbers and strings are constexpr."""
+    if isinstance(value, core.tensor | core.constexpr):
+        return value
+    if isinstance(value, tuple) and not isinstance(value, core.tuple):
+        return core.tuple.from_named(value)
+    if isinstance(value, bool | int | float | str) or value is None:
+        return core.constexpr(value)
+    return value
+
+
+def set_stepper(stepper: Any) -> None:
+    """Set what runs nested @jit functions of the kernel that this thread steps through, or None."""
+    _state.stepper = stepper
 
 
 def current_generator() -> Any:

@@ -1,0 +1,36 @@
+"""Tracebacks that show the user's lines: the launch, and in step mode the kernel."""
+
+import os
+import types
+
+from blockscope.errors import TritonError
+
+_kernel_code: set[types.CodeType] = set()
+#: Errors about what the user wrote. Others, outside a kernel, are our mistakes and stay whole.
+_USERS_ERRORS = (TritonError, TypeError, ValueError, KeyError, NameError, KeyboardInterrupt)
+
+
+def note_kernel(code: types.CodeType) -> None:
+    """Remember the code of a stepped kernel function: its frames are the user's."""
+    _kernel_code.add(code)
+
+
+def users_frames(
+    error: BaseException, trace: types.TracebackType | None
+) -> types.TracebackType | None:
+    """Return ``trace`` without this package's frames, as far as they are of no use to the user."""
+    frames = []
+    while trace is not None:
+        frames.append(trace)
+        trace = trace.tb_next
+    in_kernel = any(t.tb_frame.f_code in _kernel_code for t in frames)
+    keep_all = os.environ.get("TRITON_FRONT_END_DEBUGGING") == "1"
+    if keep_all or not (in_kernel or isinstance(error, _USERS_ERRORS)):
+        return frames[0] if frames else None
+    result = None
+    for item in reversed(frames):
+        module = item.tb_frame.f_globals.get("__name__", "")
+        is_ours = module == "blockscope" or module.startswith("blockscope.")
+        if item.tb_frame.f_code in _kernel_code or not is_ours:
+            result = types.TracebackType(result, item.tb_frame, item.tb_lasti, item.tb_lineno)
+    return result

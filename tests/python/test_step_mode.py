@@ -1,0 +1,203 @@
+"""Step mode as a user meets it: pdb on a terminal, prints, tracebacks, programs that wait."""
+
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+PREFIX = """\
+import pdb
+import torch
+import triton
+import triton.language as tl
+"""
+
+KERNEL = """\
+@triton.jit
+def scale(x, factor):
+    doubled = x * factor
+    return doubled
+
+
+@triton.jit
+def kernel(x_ptr, n, BLOCK: tl.constexpr):
+    pid = tl.program_id(0)
+    {stop}
+    offsets = pid * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask)
+    tl.store(x_ptr + offsets, scale(x, 2.0), mask=mask)
+
+
+x = torch.arange(6, dtype=torch.float32)
+kernel[(2,)](x, 6, BLOCK=4)
+print("result", x.tolist())
+"""
+
+
+class Terminal:
+    """A script on a pseudo-terminal, answered line by line."""
+
+    def __init__(self, path, environment):
+        self.master, slave = pty.openpty()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "blockscope", "run", str(path)],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env={**os.environ, "TRITON_INTERPRET": "1", "TERM": "dumb", **environment},
+        )
+        os.close(slave)
+
+    def until(self, wanted, seconds=60):
+        """Read until ``wanted`` appears; returns what was read."""
+        text, end = "", time.monotonic() + seconds
+        while wanted not in text:
+            ready, _, _ = select.select([self.master], [], [], max(0, end - time.monotonic()))
+            assert ready, f"no {wanted!r} in time, got:\n{text}"
+            try:
+                data = os.read(self.master, 4096)
+            except OSError:  # the program ended
+                break
+            if not data:
+                break
+            text += data.decode().replace("\r", "")
+        return text
+
+    def say(self, line):
+        os.write(self.master, (line + "\n").encode())
+        return self.until("(Pdb) ")
+
+    def finish(self, line):
+        os.write(self.master, (line + "\n").encode())
+        text = self.until("\0", seconds=60)
+        assert self.process.wait(30) == 0, text
+        return text
+
+
+@pytest.fixture
+def script(tmp_path):
+    def write(text):
+        path = tmp_path / "kernel_file.py"
+        path.write_text(PREFIX + textwrap.dedent(text))
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("stop", ["breakpoint()", "pdb.set_trace()"])
+def test_pdb_steps_through_a_kernel_and_into_a_nested_function(script, stop):
+    terminal = Terminal(script(KERNEL.format(stop=stop)), {})
+    assert "offsets = pid * BLOCK" in terminal.until("(Pdb) ")
+    terminal.say("n")
+    assert "int32[4]: [0 1 2 3]" in terminal.say("p offsets")
+    terminal.say("n")
+    assert re.search(r"int1\[4\]: \[ *True +True +True +True\]", terminal.say("p mask"))
+    terminal.say("n")
+    assert "--Call--" in terminal.say("s") and "scale" in terminal.say("n")
+    terminal.say("n")
+    assert "fp32[4]: [0. 2. 4. 6.]" in terminal.say("p doubled")
+    assert "offsets = pid * BLOCK" in terminal.say("c")  # the next program
+    assert "int32: 1" in terminal.say("p pid")
+    assert "result [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]" in terminal.finish("c")
+
+
+def test_breakpoints_stop_only_in_the_chosen_program(script):
+    path = script(KERNEL.format(stop="breakpoint()"))
+    terminal = Terminal(path, {"BLOCKSCOPE_PROGRAM": "1,0,0"})
+    terminal.until("(Pdb) ")
+    assert "int32: 1" in terminal.say("p pid")
+    assert "result" in terminal.finish("c")
+
+
+def run(path, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "blockscope", "run", str(path)],
+        env={**os.environ, "TRITON_INTERPRET": "1", **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_any_python_works_in_a_stepped_kernel(script):
+    path = script("""\
+        @triton.jit
+        def kernel(x_ptr):
+            offsets = tl.arange(0, 4)
+            seen = {"first": offsets}
+            for name in ["a", "b"]:
+                if name == "b":
+                    break
+            try:
+                raise KeyError("x")
+            except KeyError as error:
+                print("caught", error, name, (lambda v: v + 1)(seen["first"]).numpy().tolist())
+            tl.store(x_ptr + offsets, offsets)
+
+        x = torch.zeros(4, dtype=torch.int32)
+        kernel[(1,)](x)
+        print(x.tolist())
+        """)
+    result = run(path)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines() == ["caught 'x' b [1, 2, 3, 4]", "[0, 1, 2, 3]"]
+
+
+def test_an_exception_shows_the_users_lines(script):
+    path = script("""\
+        @triton.jit
+        def inner(x):
+            return x.no_such_thing
+
+        @triton.jit
+        def kernel(x_ptr):
+            x = tl.load(x_ptr)
+            inner(x)
+
+        kernel[(1,)](torch.zeros(4))
+        """)
+    result = run(path)
+    assert result.returncode == 1
+    lines = [line for line in result.stderr.splitlines() if line.strip().startswith("File")]
+    assert all("kernel_file.py" in line for line in lines), result.stderr
+    assert "x.no_such_thing" in result.stderr and "inner(x)" in result.stderr
+
+
+def test_programs_that_wait_for_one_another_end(script):
+    path = script("""\
+        @triton.jit
+        def kernel(flag_ptr, order_ptr):
+            pid = tl.program_id(0)
+            # A ring: every program waits for the next one, which waits for a second word of it.
+            tl.atomic_xchg(flag_ptr + pid, 1)
+            while tl.atomic_add(flag_ptr + (pid + 1) % 3, 0) == 0:
+                pass
+            tl.atomic_add(order_ptr, 1)
+
+        flags, count = torch.zeros(3, dtype=torch.int32), torch.zeros(1, dtype=torch.int32)
+        kernel[(3,)](flags, count)
+        print(count.item())
+        """)
+    result = run(path)
+    assert (result.returncode, result.stdout.strip()) == (0, "3"), result.stderr
+
+
+def test_a_wait_for_nobody_is_named(script):
+    path = script("""\
+        @triton.jit
+        def kernel(flag_ptr):
+            while tl.atomic_add(flag_ptr, 0) == 0:
+                pass
+
+        kernel[(2,)](torch.zeros(1, dtype=torch.int32))
+        """)
+    result = run(path)
+    assert result.returncode == 1
+    assert "error[deadlock]" in result.stderr and "kernel_file.py:7" in result.stderr
