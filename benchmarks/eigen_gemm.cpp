@@ -1,4 +1,5 @@
-// Times C = A B in fp32 with Eigen, the rows shared among threads. Arguments: size, threads, repeats.
+// Times C = A B in fp32 with Eigen, the rows shared among threads. Arguments: size, threads,
+// repeats.
 #include <Eigen/Dense>
 
 #include <algorithm>

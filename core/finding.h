@@ -35,8 +35,8 @@ struct AccessSite {
   SourceLocation location;
   AccessKind kind = AccessKind::Load;
   std::array<int32_t, 3> program = {0, 0, 0};
-  int64_t lane = 0;                 ///< flat index in the block
-  std::vector<int64_t> laneIndex;   ///< the same per dimension of the block
+  int64_t lane = 0;               ///< flat index in the block
+  std::vector<int64_t> laneIndex; ///< the same per dimension of the block
   std::vector<int64_t> blockShape;
   std::vector<int64_t> loopIterations; ///< outermost first
   int64_t accessBytes = 0;
@@ -63,9 +63,9 @@ struct Finding {
   int64_t byteOffset = 0;
   int64_t distanceBytes = 0;
   std::vector<std::pair<std::string, std::string>> values; ///< named values: "x" -> "4096"
-  std::string hint;  ///< at most one
-  std::string model; ///< "tile" or "warp" for orders inside a program, else empty
-  int64_t count = 1; ///< how many occurrences were folded into this one
+  std::string hint;                                        ///< at most one
+  std::string model;        ///< "tile" or "warp" for orders inside a program, else empty
+  int64_t count = 1;        ///< how many occurrences were folded into this one
   int64_t programCount = 1; ///< in how many programs
 };
 

@@ -1,4 +1,5 @@
-// Where in the user's Python an op comes from, with the chain of calls through nested @jit functions.
+// Where in the user's Python an op comes from, with the chain of calls through nested @jit
+// functions.
 #pragma once
 
 #include <cstdint>

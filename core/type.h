@@ -10,7 +10,8 @@
 
 namespace blockscope {
 
-/// A scalar (empty shape) or a block. Pointers count their depth: 1 points to `dtype`, 2 to a pointer.
+/// A scalar (empty shape) or a block. Pointers count their depth: 1 points to `dtype`, 2 to a
+/// pointer.
 struct Type {
   DType dtype = DType::Void;
   uint8_t pointerDepth = 0;

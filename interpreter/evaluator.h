@@ -1,4 +1,5 @@
-// Evaluators: how one op computes, chosen once per (op, types, attributes), shared by both CPU modes.
+// Evaluators: how one op computes, chosen once per (op, types, attributes), shared by both CPU
+// modes.
 #pragma once
 
 #include "core/attributes.h"
@@ -36,7 +37,8 @@ using BlockFn = void (*)(void *const *results, const void *const *operands, cons
 using ContextFn = void (*)(ExecutionContext &context, void *const *results,
                            const void *const *operands, const void *payload);
 
-/// How one op of one signature computes. `payload` is what the factory prepared (shapes, attributes).
+/// How one op of one signature computes. `payload` is what the factory prepared (shapes,
+/// attributes).
 struct Evaluator {
   enum class Form : uint8_t { Elementwise, Block, Context };
   Form form = Form::Block;
@@ -101,8 +103,8 @@ void reduceBlocks(llvm::ArrayRef<Type> operandTypes, int axis, void *const *resu
 void scanBlocks(llvm::ArrayRef<Type> operandTypes, int axis, bool reverse, void *const *results,
                 const void *const *operands, CombineLanes combine);
 
-/// Vectorised reduce for a combine that is one known op ("arith.addf", "arith.maxnumf", ...), in the
-/// same order and with the same bits as reduceBlocks; a null evaluator when there is none.
+/// Vectorised reduce for a combine that is one known op ("arith.addf", "arith.maxnumf", ...), in
+/// the same order and with the same bits as reduceBlocks; a null evaluator when there is none.
 Evaluator chooseKnownReduce(llvm::StringRef combineOp, const Type &operandType, int axis);
 Evaluator chooseKnownScan(llvm::StringRef combineOp, const Type &operandType, int axis,
                           bool reverse);

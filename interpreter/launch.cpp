@@ -42,10 +42,9 @@ int chooseWorkers(const FlatProgram &program, const LaunchState &launch) {
     return 1;
   const auto &grid = launch.info.grid;
   const uint64_t programs = static_cast<uint64_t>(grid[0]) * grid[1] * grid[2];
-  const uint64_t fitting =
-      flat::frameMemoryLimit() / 2 / std::max<uint64_t>(program.frameBytes, 1);
-  return static_cast<int>(std::clamp<uint64_t>(
-      std::min(programs, fitting), 1, static_cast<uint64_t>(defaultThreadCount())));
+  const uint64_t fitting = flat::frameMemoryLimit() / 2 / std::max<uint64_t>(program.frameBytes, 1);
+  return static_cast<int>(std::clamp<uint64_t>(std::min(programs, fitting), 1,
+                                               static_cast<uint64_t>(defaultThreadCount())));
 }
 
 } // namespace

@@ -1,7 +1,8 @@
 // What watches a run: sanitizers, the trace recorder, counters. The machine names none of them.
 //
-// Events come from the thread that runs the program; `worker` is that thread's index, so an observer
-// can keep per-worker state without locks. onLaunchBegin/End come from the launching thread.
+// Events come from the thread that runs the program; `worker` is that thread's index, so an
+// observer can keep per-worker state without locks. onLaunchBegin/End come from the launching
+// thread.
 #pragma once
 
 #include "core/finding.h"
@@ -24,8 +25,8 @@ enum class AtomicScope : uint8_t { Cta, Gpu, System };
 
 /// One static op that accesses memory, prints or asserts; the same for all programs of a launch.
 struct OpInfo {
-  uint32_t id = 0;    ///< index into LaunchInfo::ops
-  std::string name;   ///< "tl.load"
+  uint32_t id = 0;  ///< index into LaunchInfo::ops
+  std::string name; ///< "tl.load"
   SourceLocation location;
 };
 
@@ -50,12 +51,14 @@ struct Access {
   bool isVolatile = false;
   int64_t program; ///< linear: x + grid.x * (y + grid.y * z)
   int worker;
-  uint64_t sequence;  ///< counts the events of this program
-  int64_t lanes;      ///< elements of the block
+  uint64_t sequence; ///< counts the events of this program
+  int64_t lanes;     ///< elements of the block
   llvm::ArrayRef<int64_t> blockShape;
   int elementBytes;
-  const DeviceAddress *addresses; ///< per lane
-  const uint8_t *mask;            ///< per lane, null when all are active
+  /// Per lane. Null when all active lanes lie inside the dense view of `allocation`, at rising
+  /// addresses without overlap: then offsets and runs say all, and `mask` is null too.
+  const DeviceAddress *addresses;
+  const uint8_t *mask; ///< per lane, null when all are active
   const void *values;             ///< store: what is stored; atomics: the old values (see kind)
   const void *operandValues;      ///< atomics: the operand; else null
   bool valuesAreScalar = false;   ///< `values` is one element for all lanes
@@ -96,7 +99,8 @@ public:
   virtual void onBadLanes(const Access &, llvm::ArrayRef<BadLane>) {}
   virtual void onBarrier(int64_t /*program*/, int /*worker*/) {}
   /// A failing device_assert: lane by lane where `failed` is set.
-  virtual void onAssert(const OpInfo &, int64_t /*program*/, llvm::ArrayRef<int64_t> /*failedLanes*/,
+  virtual void onAssert(const OpInfo &, int64_t /*program*/,
+                        llvm::ArrayRef<int64_t> /*failedLanes*/,
                         llvm::ArrayRef<int64_t> /*blockShape*/, llvm::StringRef /*message*/,
                         llvm::ArrayRef<std::pair<std::string, std::string>> /*values*/) {}
   virtual void onProgramEnd(int64_t /*program*/, int /*worker*/) {}

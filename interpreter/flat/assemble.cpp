@@ -1,4 +1,5 @@
-// Turns placed ops into instructions: pointer plans, jump targets, copies in an order that is right.
+// Turns placed ops into instructions: pointer plans, jump targets, copies in an order that is
+// right.
 #include "interpreter/flat/lowered.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -38,8 +39,8 @@ public:
 private:
   static bool isJump(Instruction::Kind kind) {
     using K = Instruction::Kind;
-    return kind == K::Jump || kind == K::JumpIfFalse || kind == K::ForTest ||
-           kind == K::ForNext || kind == K::WhileNext;
+    return kind == K::Jump || kind == K::JumpIfFalse || kind == K::ForTest || kind == K::ForNext ||
+           kind == K::WhileNext;
   }
 
   uint32_t addPointer(ValueId value, bool stepping) {
@@ -167,8 +168,7 @@ private:
     for (const ValueId value : op.results)
       addPointer(value, true);
     for (size_t i = 0; i < op.operands.size(); ++i)
-      addPointer(op.operands[i],
-                 (op.pointwiseOperands >> i & 1) && !(op.scalarOperands >> i & 1));
+      addPointer(op.operands[i], (op.pointwiseOperands >> i & 1) && !(op.scalarOperands >> i & 1));
     program_.members.push_back(member);
   }
 

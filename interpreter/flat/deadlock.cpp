@@ -52,9 +52,9 @@ Finding describe(const LaunchState &launch, llvm::ArrayRef<StuckProgram> stuck,
       "{0} programs wait for memory that nobody will change: {1} waits for {2}", stuck.size(),
       programName(sites[0].program), elementName(launch, stuck[0].address));
   if (stuck.size() == 1)
-    finding.message = llvm::formatv("{0} waits for {1}, which nobody will change",
-                                    programName(sites[0].program),
-                                    elementName(launch, stuck[0].address));
+    finding.message =
+        llvm::formatv("{0} waits for {1}, which nobody will change", programName(sites[0].program),
+                      elementName(launch, stuck[0].address));
   finding.kernel = launch.info.kernel;
   finding.grid = launch.info.grid;
   finding.metaParameters = launch.info.metaParameters;

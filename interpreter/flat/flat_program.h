@@ -54,31 +54,31 @@ struct Instruction {
     Elementwise, ///< one evaluator over `elements`
     Block,
     Context,
-    Fused,       ///< members [first, first + count), strip by strip
-    Combine,     ///< combine program number `first`
-    Copy,        ///< `elements` bytes
+    Fused,   ///< members [first, first + count), strip by strip
+    Combine, ///< combine program number `first`
+    Copy,    ///< `elements` bytes
     Jump,
     JumpIfFalse, ///< operand: i1
     ForBegin,    ///< results: trip count, counter; operands: begin, end, step
     ForTest,     ///< operand: trip count; leaves to `target` at 0
     ForNext,     ///< operands: trip count, counter, step; back to `target`
     WhileBegin,
-    WhileNext,   ///< back to `target`
-    LoopEnd,     ///< the loop's counter is popped
+    WhileNext, ///< back to `target`
+    LoopEnd,   ///< the loop's counter is popped
     Return,
   };
   Kind kind = Kind::Return;
-  bool isUnsigned = false;    ///< ForBegin compares without sign
-  uint8_t counterBytes = 0;   ///< For*: width of the loop counter
+  bool isUnsigned = false;  ///< ForBegin compares without sign
+  uint8_t counterBytes = 0; ///< For*: width of the loop counter
   uint8_t numResults = 0;
-  uint32_t pointers = 0;      ///< results, then operands, in the pointer table
+  uint32_t pointers = 0; ///< results, then operands, in the pointer table
   uint32_t scalarOperands = 0;
-  uint32_t op = 0;            ///< number in FlatProgram::ops (Context, and the loops)
-  uint32_t target = ~0U;      ///< instruction to go to
-  uint32_t first = 0;         ///< Fused: first member; Combine: its number
-  uint32_t count = 0;         ///< Fused: members
+  uint32_t op = 0;       ///< number in FlatProgram::ops (Context, and the loops)
+  uint32_t target = ~0U; ///< instruction to go to
+  uint32_t first = 0;    ///< Fused: first member; Combine: its number
+  uint32_t count = 0;    ///< Fused: members
   int64_t elements = 0;
-  int64_t strip = 0;          ///< Fused: elements of one strip
+  int64_t strip = 0; ///< Fused: elements of one strip
   const void *payload = nullptr;
   uint32_t numPointers = 0;
   llvm::StringRef name; ///< of the op; lives in FlatProgram::names
@@ -110,7 +110,8 @@ struct FlatProgram {
   const std::byte *constants = nullptr; ///< 64-byte aligned, in constantMemory
   /// Units: bytes of registers that one program instance needs.
   uint64_t frameBytes = 0;
-  /// Combine programs: places of the results in the pointer table, and how many lanes one run takes.
+  /// Combine programs: places of the results in the pointer table, and how many lanes one run
+  /// takes.
   std::vector<uint32_t> returns;
   int64_t lanes = 1;
   bool hasAtomics = false; ///< atomics or volatile loads: programs may wait for one another

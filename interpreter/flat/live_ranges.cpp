@@ -1,9 +1,9 @@
 // Live ranges over the linear order of ops.
 //
-// A value used inside a loop that does not contain its definition lives until that loop ends. Around
-// a loop the flowing values (phis) are cut at LoopTop, so that between its last use in the body and
-// its new definition at the end the register is free. The same holds between the two definitions of
-// the result of an `if`: ops between them belong to the other branch and do not run.
+// A value used inside a loop that does not contain its definition lives until that loop ends.
+// Around a loop the flowing values (phis) are cut at LoopTop, so that between its last use in the
+// body and its new definition at the end the register is free. The same holds between the two
+// definitions of the result of an `if`: ops between them belong to the other branch and do not run.
 #include "interpreter/flat/live_ranges.h"
 
 #include <algorithm>

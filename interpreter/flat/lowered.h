@@ -73,7 +73,8 @@ struct Lowered {
   uint32_t numGroups = 0; ///< set by fusion
 
   ValueId addRegister(int elementBytes, int64_t elements) {
-    values.push_back({LoweredValue::Home::Register, static_cast<uint8_t>(elementBytes), elements, 0});
+    values.push_back(
+        {LoweredValue::Home::Register, static_cast<uint8_t>(elementBytes), elements, 0});
     return static_cast<ValueId>(values.size() - 1);
   }
 };
@@ -89,8 +90,8 @@ struct Placement {
     uint64_t offset = 0;
     bool isStrip = false; ///< lives in a strip buffer, never as a whole block
   };
-  std::vector<Home> homes;      ///< per value
-  std::vector<uint32_t> classOf; ///< per value: values of one class share their memory
+  std::vector<Home> homes;         ///< per value
+  std::vector<uint32_t> classOf;   ///< per value: values of one class share their memory
   std::vector<int64_t> groupStrip; ///< per group: elements of one strip
   uint64_t frameBytes = 0;
 };

@@ -1,5 +1,5 @@
-// The interpreter loop. An instruction is one call through a pointer that was chosen when the program
-// was built; its operands are read from the frame's pointer table.
+// The interpreter loop. An instruction is one call through a pointer that was chosen when the
+// program was built; its operands are read from the frame's pointer table.
 #include "interpreter/flat/machine.h"
 
 #include "interpreter/flat/frame_memory.h"
@@ -26,7 +26,8 @@ void runFused(const FlatProgram &program, const Instruction &instruction, void *
       const uint32_t count = member.numResults + member.numOperands;
       void *strip[16];
       for (uint32_t i = 0; i < count; ++i)
-        strip[i] = static_cast<std::byte *>(pointers[first + i]) + begin * plans[first + i].stepBytes;
+        strip[i] =
+            static_cast<std::byte *>(pointers[first + i]) + begin * plans[first + i].stepBytes;
       member.function(n, begin, strip, strip + member.numResults, member.scalarOperands,
                       member.payload);
     }
@@ -74,8 +75,8 @@ bool beginFor(const FlatProgram &program, const Instruction &instruction, void *
   const int64_t begin = readCounter(pointers[2], bytes, isUnsigned);
   const int64_t end = readCounter(pointers[3], bytes, isUnsigned);
   const int64_t step = readCounter(pointers[4], bytes, isUnsigned);
-  const bool any = isUnsigned ? static_cast<uint64_t>(begin) < static_cast<uint64_t>(end)
-                              : begin < end;
+  const bool any =
+      isUnsigned ? static_cast<uint64_t>(begin) < static_cast<uint64_t>(end) : begin < end;
   uint64_t trips = 0;
   if (any) {
     if (step == 0 || (!isUnsigned && step < 0)) {

@@ -1,8 +1,8 @@
 // Where every register lives in the frame: scalars, then the arena of blocks, then strip buffers.
 //
-// Blocks are placed first-fit by decreasing size; two may share bytes when their live ranges, widened
-// to whole instructions and groups, do not meet. Inside a group, values that nothing else needs live
-// in strip buffers that stay in the L1 cache.
+// Blocks are placed first-fit by decreasing size; two may share bytes when their live ranges,
+// widened to whole instructions and groups, do not meet. Inside a group, values that nothing else
+// needs live in strip buffers that stay in the L1 cache.
 #include "interpreter/flat/live_ranges.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -106,7 +106,7 @@ public:
         lastUse[value] = i;
     }
     std::map<ValueId, size_t> bufferOf;
-    std::vector<uint8_t> buffers;           // bytes of an element
+    std::vector<uint8_t> buffers;              // bytes of an element
     std::vector<std::vector<size_t>> freed(9); // per bytes of an element
     int64_t streamBytes = 0;
     for (uint32_t i = group.first; i <= group.last; ++i) {
@@ -149,8 +149,8 @@ private:
     for (const uint8_t bytes : buffers)
       elementBytes += bytes;
     const int64_t elements = lowered_.ops[group.first].elements;
-    strip = static_cast<int64_t>(
-        llvm::bit_floor(static_cast<uint64_t>(kStripCacheBytes / std::max<int64_t>(elementBytes, 1))));
+    strip = static_cast<int64_t>(llvm::bit_floor(
+        static_cast<uint64_t>(kStripCacheBytes / std::max<int64_t>(elementBytes, 1))));
     strip = std::clamp(strip, kMinStrip, kMaxStrip);
     if (elements < 2 * strip)
       strip = elements;
@@ -221,7 +221,8 @@ Placement placeValues(const Lowered &lowered, const FlatOptions &options) {
   StripPlanner strips(lowered, local);
   placement.groupStrip.resize(groups.size());
   for (size_t i = 0; i < groups.size(); ++i)
-    frameEnd = std::max(frameEnd, strips.plan(groups[i], arenaEnd, placement, placement.groupStrip[i]));
+    frameEnd =
+        std::max(frameEnd, strips.plan(groups[i], arenaEnd, placement, placement.groupStrip[i]));
 
   for (uint32_t value = 0; value < lowered.values.size(); ++value)
     if (placement.classOf[value] != value)

@@ -1,6 +1,7 @@
 // The scheduler. A deadlock is proved, not guessed: every live program is suspended, memory has not
-// changed since each of them last ran, and each has come back to a state of its registers that it was
-// in before. A program whose registers go on changing (it counts its tries) gets a million tries.
+// changed since each of them last ran, and each has come back to a state of its registers that it
+// was in before. A program whose registers go on changing (it counts its tries) gets a million
+// tries.
 #include "interpreter/flat/scheduler.h"
 
 #include "interpreter/flat/deadlock.h"
@@ -50,10 +51,10 @@ struct Scheduler::Instance {
       nextReference = 1;
       isStuck = false;
     }
-    const uint64_t state = llvm::xxh3_64bits(llvm::ArrayRef<uint8_t>(
-                               reinterpret_cast<const uint8_t *>(frame.bytes().data()),
-                               frame.bytes().size())) ^
-                           (static_cast<uint64_t>(pc) * 0x9e3779b97f4a7c15ULL);
+    const uint64_t state =
+        llvm::xxh3_64bits(llvm::ArrayRef<uint8_t>(
+            reinterpret_cast<const uint8_t *>(frame.bytes().data()), frame.bytes().size())) ^
+        (static_cast<uint64_t>(pc) * 0x9e3779b97f4a7c15ULL);
     if ((tries > 0 && state == reference) || tries >= kMostTries)
       isStuck = true;
     if (++tries == nextReference) {
@@ -230,8 +231,7 @@ void Scheduler::reportDeadlock() {
   for (const InstancePtr &instance : waiting_) {
     const Instruction &instruction = program_.instructions[instance->pc - 1];
     DeviceAddress address = 0;
-    std::memcpy(&address,
-                instance->frame.pointers()[instruction.pointers + instruction.numResults],
+    std::memcpy(&address, instance->frame.pointers()[instruction.pointers + instruction.numResults],
                 sizeof address);
     stuck.push_back({&instance->context, address});
   }

@@ -74,7 +74,7 @@ private:
   std::deque<InstancePtr> waiting_;
   std::vector<InstancePtr> spare_;
   size_t numInstances_ = 0;
-  int busy_; ///< workers that may change memory
+  int busy_;                          ///< workers that may change memory
   std::atomic<size_t> numWaiting_{0}; // read without the mutex
   std::mutex printMutex_;
 };

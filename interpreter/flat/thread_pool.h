@@ -11,9 +11,9 @@ namespace blockscope {
 /// may use. At least 1, at most 1024.
 int defaultThreadCount();
 
-/// Calls `task(worker)` for worker = 0 .. workers - 1, each on a thread of the pool, and returns when
-/// all are done. Meanwhile calls `poll` on this thread, every `interval`. Thread safe: launches of
-/// several threads share the pool.
+/// Calls `task(worker)` for worker = 0 .. workers - 1, each on a thread of the pool, and returns
+/// when all are done. Meanwhile calls `poll` on this thread, every `interval`. Thread safe:
+/// launches of several threads share the pool.
 void runOnThreads(int workers, llvm::function_ref<void(int worker)> task,
                   llvm::function_ref<void()> poll, std::chrono::milliseconds interval);
 

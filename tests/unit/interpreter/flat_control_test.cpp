@@ -219,7 +219,8 @@ std::string argMax(bool branches) {
       %small = arith.cmpi slt, %a, %limit : i32
       %more = arith.cmpi sgt, %a, %b : i32
       %gt = arith.andi %small, %more : i1
-)" + combine + R"(
+)" + combine +
+         R"(
       tl.yield %v, %w : i32, i32
     }) : (tensor<2048xi32>, tensor<2048xi32>) -> (i32, i32)
     tl.store %out, %m#1 : !tl.ptr<i32>, i32

@@ -32,7 +32,9 @@ public:
       sum = next;
     }
     text_ += "  %q = tl.addptr %p, %lanes : tensor<1024x!tl.ptr<i32>>, tensor<1024xi32>\n"
-             "  tl.store %q, " + sum + " : tensor<1024x!tl.ptr<i32>>, tensor<1024xi32>\n"
+             "  tl.store %q, " +
+             sum +
+             " : tensor<1024x!tl.ptr<i32>>, tensor<1024xi32>\n"
              "  return\n}\n";
     return text_;
   }
@@ -94,8 +96,8 @@ private:
     const int axis = pick(2);
     text_ += "  " + name + "e = tl.expand_dims " + name + "m axis " + std::to_string(axis) +
              " : tensor<32xi32> -> " + (axis ? "tensor<32x1xi32>" : "tensor<1x32xi32>") + "\n";
-    text_ += "  " + name + "b = tl.broadcast " + name + "e : " +
-             (axis ? "tensor<32x1xi32>" : "tensor<1x32xi32>") + " -> tensor<32x32xi32>\n";
+    text_ += "  " + name + "b = tl.broadcast " + name +
+             "e : " + (axis ? "tensor<32x1xi32>" : "tensor<1x32xi32>") + " -> tensor<32x32xi32>\n";
     add(name, "tl.reshape " + name + "b : tensor<32x32xi32> -> " + kType);
   }
 
@@ -167,9 +169,9 @@ TEST(FlatRandomTest, SharingMemoryAndFusingChangeNothing) {
     const std::string text = RandomKernel(seed).make();
     for (const int32_t n : {0, 1, 3}) {
       // Without sharing every value has a place of its own: nothing can be overwritten.
-      const std::vector<int32_t> expected = runOnce(text, {false, false, false}, n);
-      for (const FlatOptions options :
-           {FlatOptions{true, true, true}, {false, true, true}, {true, false, true}})
+      const std::vector<int32_t> expected = runOnce(text, {false, false, false, false}, n);
+      for (const FlatOptions options : {FlatOptions{}, {false, true, true, true},
+                                        {true, false, true, true}, {true, true, false, true}})
         ASSERT_EQ(runOnce(text, options, n), expected) << "seed " << seed << "\n" << text;
     }
   }
