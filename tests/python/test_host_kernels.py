@@ -148,3 +148,28 @@ def test_compile_ahead_of_a_launch():
         triton.compiler.ASTSource(row_sums, {"y_ptr": "*fp32"})
     with pytest.raises(NotImplementedError, match="IR files"):
         triton.compile("kernel.ttir")
+
+
+@triton.jit
+def unflatten(X, Y=None):
+    pid = tl.program_id(0)
+    if Y is None:
+        return pid % X, pid // X
+    return pid % X, (pid // X) % Y
+
+
+@pytest.mark.parametrize("step", [False, True])
+def test_none_is_none_in_nested_functions(step, monkeypatch):
+    @triton.jit
+    def fill(out_ptr, bias_ptr, W: tl.constexpr, S: tl.constexpr):
+        x, y = unflatten(W)
+        value = y * 10 + x
+        if bias_ptr is not None:
+            value += tl.load(bias_ptr)
+        if S is None:
+            tl.store(out_ptr + y * W + x, value)
+
+    monkeypatch.setenv("TRITON_INTERPRET", str(int(step)))
+    out = torch.zeros(6, dtype=torch.int32)
+    fill[(6,)](out, None, W=3, S=None)
+    assert out.tolist() == [0, 1, 2, 10, 11, 12]

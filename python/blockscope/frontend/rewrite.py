@@ -78,11 +78,10 @@ def _all_arguments(arguments: ast.arguments) -> list[ast.arg]:
 
 def _runtime(name: str, *args: ast.expr, at: ast.AST) -> ast.expr:
     """`__blockscope_step__.name(args)` at the place of ``at``."""
-    function = ast.Attribute(ast.Name(_RUNTIME, ast.Load()), name, ast.Load())
-    call = ast.Call(function, list(args), [])
-    for node in (function.value, function, call):
-        ast.copy_location(node, at)
-    return call
+    function: ast.expr = ast.copy_location(ast.Name(_RUNTIME, ast.Load()), at)
+    for part in name.split("."):
+        function = ast.copy_location(ast.Attribute(function, part, ast.Load()), at)
+    return ast.copy_location(ast.Call(function, list(args), []), at)
 
 
 def _later(body: ast.expr) -> ast.expr:
@@ -125,6 +124,13 @@ class _Rewriter(ast.NodeTransformer):
         for value in node.values[1:]:
             result = _runtime(name, result, _later(value), at=node)
         return result
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        self.generic_visit(node)
+        if any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):  # a constexpr None is None
+            node.left = _runtime("core.unwrap", node.left, at=node.left)
+            node.comparators = [_runtime("core.unwrap", c, at=c) for c in node.comparators]
+        return node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
