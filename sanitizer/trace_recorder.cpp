@@ -116,6 +116,8 @@ struct TraceRecorder::Worker {
   std::vector<const OpInfo *> ops; ///< by id, null when not met
   std::vector<AccessRun> badRuns;
   bool blockBegun = false; ///< refused lanes of the coming access are recorded already
+  size_t firstOfBlock = 0; ///< index of its first run
+  size_t refusedLanes = 0;
 };
 
 TraceRecorder::TraceRecorder(std::unique_ptr<TraceWriter> writer) : writer_(std::move(writer)) {}
@@ -193,10 +195,11 @@ void TraceRecorder::addRuns(Worker &worker, const Access &access, int32_t argume
     if (canFold && !begins && (worker.runs.back().flags & ~kTraceFirstOfBlock) == run.flags &&
         foldInto(worker.runs.back(), run))
       continue;
-    run.maskedLanes = begins ? static_cast<uint32_t>(access.lanes - access.activeLanes) : 0;
-    if (begins)
+    if (begins) {
       run.flags |= kTraceFirstOfBlock;
-    worker.blockBegun = true;
+      worker.firstOfBlock = worker.runs.size();
+      worker.blockBegun = true;
+    }
     worker.runs.push_back(run);
     canFold = true;
   }
@@ -226,7 +229,10 @@ void TraceRecorder::onAccess(const Access &access) {
   }
   if (!mine.blockBegun) // no lane was active
     addRuns(mine, access, argumentOf(access.allocation), 0, AccessRun{0, 0, 0, 0}, nullptr);
+  mine.runs[mine.firstOfBlock].maskedLanes = static_cast<uint32_t>(
+      access.lanes - access.activeLanes - static_cast<int64_t>(mine.refusedLanes));
   mine.blockBegun = false;
+  mine.refusedLanes = 0;
   if (mine.runs.size() >= kFlushRuns) {
     writer_->appendRuns(mine.runs);
     mine.runs.clear();
@@ -236,6 +242,7 @@ void TraceRecorder::onAccess(const Access &access) {
 void TraceRecorder::onBadLanes(const Access &access, llvm::ArrayRef<BadLane> lanes) {
   Worker &mine = worker(access.worker);
   noteOp(mine, *access.op);
+  mine.refusedLanes += lanes.size();
   for (size_t begin = 0; begin < lanes.size();) {
     const BadLane &first = lanes[begin];
     size_t end = begin + 1;

@@ -123,16 +123,18 @@ void drawOutside(const TraceModel &model, const HeatRequest &request, std::vecto
 } // namespace
 
 float HeatScale::position(double count) const {
-  if (maximum_ <= 1)
+  if (isFlat())
     return 0.55F;
-  const double top = maximum_;
-  return static_cast<float>(logScale_ ? std::log(std::max(1.0, count)) / std::log(top)
-                                      : (count - 1) / (top - 1));
+  const double low = minimum_;
+  const double high = maximum_;
+  return static_cast<float>(logScale_ ? std::log(std::max(low, count) / low) / std::log(high / low)
+                                      : (count - low) / (high - low));
 }
 
 double HeatScale::count(float position) const {
-  const double top = std::max<uint32_t>(1, maximum_);
-  return logScale_ ? std::pow(top, position) : 1 + position * (top - 1);
+  const double low = minimum_;
+  const double high = maximum_;
+  return logScale_ ? low * std::pow(high / low, position) : low + position * (high - low);
 }
 
 std::vector<Rgba> renderHeat(const TraceModel &model, const HeatRequest &request) {
@@ -154,7 +156,7 @@ std::vector<Rgba> renderHeat(const TraceModel &model, const HeatRequest &request
                         model.reducedFootprint(request.argument, request.slice, request.lit),
                         ys.shift, xs.shift)
            : source;
-  const HeatScale scale(heat.maximum(request.mode), request.logScale);
+  const HeatScale scale(heat, request.mode, request.logScale);
   std::vector<uint32_t> line;
   std::vector<uint32_t> litLine;
   for (size_t y = 0; y < ys.first.size() && lowest <= highest; ++y) {

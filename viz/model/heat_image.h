@@ -5,6 +5,7 @@
 #include "viz/model/heat_view.h"
 #include "viz/model/trace_model.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace blockscope {
@@ -22,10 +23,14 @@ struct HeatRequest {
   bool operator==(const HeatRequest &) const = default;
 };
 
-/// Colours of counts from 1 to the maximum.
+/// Colours of counts between the smallest and the greatest of a heat map.
 class HeatScale {
 public:
-  HeatScale(uint32_t maximum, bool logScale) : maximum_(maximum), logScale_(logScale) {}
+  HeatScale(uint32_t minimum, uint32_t maximum, bool logScale)
+      : minimum_(std::max(1U, minimum)), maximum_(std::max(minimum_, maximum)),
+        logScale_(logScale) {}
+  HeatScale(const HeatMap &heat, HeatMode mode, bool logScale)
+      : HeatScale(heat.minimum(mode), heat.maximum(mode), logScale) {}
   /// Position of a count on the colour bar, 0 to 1.
   float position(double count) const;
   /// The count at a position of the colour bar.
@@ -34,8 +39,11 @@ public:
     return count == 0 ? kUntouchedColor : heatColor(position(count));
   }
   uint32_t maximum() const { return maximum_; }
+  /// All touched elements have one count: there is one colour.
+  bool isFlat() const { return minimum_ == maximum_; }
 
 private:
+  uint32_t minimum_;
   uint32_t maximum_;
   bool logScale_;
 };

@@ -121,9 +121,13 @@ HeatMap::HeatMap(const TensorLayout &layout, const TraceAccesses &accesses, int 
   outside_.resize(std::min(kept, kMaxOutsidePlaces));
   for (int64_t slot = 0; slot < layout.slotCount(); ++slot) {
     const ElementCounts counts = at(slot);
-    for (const HeatMode mode : {HeatMode::Reads, HeatMode::Writes, HeatMode::Both})
-      maximum_[static_cast<size_t>(mode)] =
-          std::max(maximum_[static_cast<size_t>(mode)], counts.of(mode));
+    for (const HeatMode mode : {HeatMode::Reads, HeatMode::Writes, HeatMode::Both}) {
+      const auto index = static_cast<size_t>(mode);
+      const uint32_t value = counts.of(mode);
+      maximum_[index] = std::max(maximum_[index], value);
+      if (value > 0 && (minimum_[index] == 0 || value < minimum_[index]))
+        minimum_[index] = value;
+    }
   }
 }
 

@@ -56,8 +56,10 @@ public:
             atomics_.empty() ? 0 : atomics_[index]};
   }
   uint32_t value(int64_t slot, HeatMode mode) const { return at(slot).of(mode); }
-  /// Greatest value of an element of the view, and the smallest that is not 0.
+  /// Greatest value of an element of the view, and the smallest that is not 0; 0 for an untouched
+  /// tensor.
   uint32_t maximum(HeatMode mode) const { return maximum_[static_cast<size_t>(mode)]; }
+  uint32_t minimum(HeatMode mode) const { return minimum_[static_cast<size_t>(mode)]; }
 
   /// Places outside the view by slot; at most `kMaxOutsidePlaces` of them are kept.
   const std::vector<OutsidePlace> &outside() const { return outside_; }
@@ -81,6 +83,7 @@ private:
   std::vector<OutsidePlace> outside_;
   uint64_t outsideAccesses_ = 0;
   uint32_t maximum_[3] = {0, 0, 0};
+  uint32_t minimum_[3] = {0, 0, 0};
 };
 
 } // namespace blockscope

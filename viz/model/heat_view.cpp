@@ -51,20 +51,19 @@ Region fitRegion(const Region &content, double width, double height) {
                    content.bottom + padRows};
   const double cellWidth = width / region.width();
   const double cellHeight = height / region.height();
-  constexpr double kStretch = 5;
-  if (cellWidth > cellHeight * kStretch || cellHeight > cellWidth * kStretch) {
-    // A low, wide tensor is stretched, but no cell is higher than a twelfth of the picture.
-    const double highest = std::max(height / 12, cellWidth);
-    if (cellHeight > highest) {
-      const double more = height / highest - region.height();
-      region.top -= more / 2;
-      region.bottom += more / 2;
-    }
-    return region;
-  }
-  const double cell = std::min(cellWidth, cellHeight);
-  const double moreColumns = width / cell - region.width();
-  const double moreRows = height / cell - region.height();
+  // Square cells when that leaves little room empty, else cells up to twice as long as wide; a
+  // tensor that is a mere strip even so is stretched to where a cell is a twelfth of the picture.
+  double cell = std::min(cellWidth, cellHeight);
+  double other = std::max(cellWidth, cellHeight);
+  if (other <= 1.5 * cell)
+    other = cell;
+  else if (other <= 5 * cell)
+    other = std::min(other, 2 * cell);
+  else
+    other = std::min(other, std::max(std::min(width, height) / 12, cell));
+  const bool isWide = cellWidth <= cellHeight;
+  const double moreColumns = width / (isWide ? cell : other) - region.width();
+  const double moreRows = height / (isWide ? other : cell) - region.height();
   return {region.left - moreColumns / 2, region.top - moreRows / 2, region.right + moreColumns / 2,
           region.bottom + moreRows / 2};
 }

@@ -34,9 +34,14 @@ std::vector<Rgba> renderPrograms(const TraceModel &model, const ProgramRequest &
   const ProgramGrid grid = gridOf(model);
   std::vector<Rgba> pixels(static_cast<size_t>(request.width) * request.height, 0);
   uint32_t most = 1;
-  for (const ProgramCounts &counts : model.programCounts())
-    most = std::max(most, counts.accesses);
-  const HeatScale scale(most, false);
+  uint32_t least = UINT32_MAX;
+  for (const ProgramCounts &counts : model.programCounts()) {
+    if (counts.accesses > 0) {
+      most = std::max(most, counts.accesses);
+      least = std::min(least, counts.accesses);
+    }
+  }
+  const HeatScale scale(std::min(least, most), most, false);
   const double columnsPerPixel = static_cast<double>(grid.columns) / request.width;
   const double rowsPerPixel = static_cast<double>(grid.rows) / request.height;
   const bool separate = columnsPerPixel * 5 <= 1 && rowsPerPixel * 5 <= 1;

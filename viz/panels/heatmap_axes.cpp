@@ -85,28 +85,34 @@ void drawAxes(const Plane &plane, const PlotArea &area) {
 void drawBorder(const Plane &plane, const PlotArea &area) {
   if (plane.rows() == 0)
     return;
+  // The first and one past the last pixel of the picture's cells.
+  const bool isFine = area.region.width() <= area.size.x;
+  const auto begin = [isFine](float at) { return isFine ? std::ceil(at - 0.5F) : std::floor(at); };
+  const auto end = [isFine](float at) { return isFine ? std::ceil(at - 0.5F) : std::ceil(at); };
   const int64_t last = plane.columnsOf(plane.rows() - 1);
   const auto rows = static_cast<double>(plane.rows());
-  const auto columns = static_cast<double>(plane.columns());
-  const float left = std::floor(area.x(0)) - 0.5F;
-  const float top = std::floor(area.y(0)) - 0.5F;
-  const float right = std::ceil(area.x(columns)) + 0.5F;
-  const float bottom = std::ceil(area.y(rows)) + 0.5F;
-  const float stepX = std::ceil(area.x(static_cast<double>(last))) + 0.5F;
-  const float stepY = std::ceil(area.y(rows - 1)) + 0.5F;
+  const float left = begin(area.x(0));
+  const float top = begin(area.y(0));
+  const float right = end(area.x(static_cast<double>(plane.columns())));
+  const float bottom = end(area.y(rows));
+  // The last row of a wrapped tensor may not be full.
+  const bool isStepped = last < plane.columns();
+  const float stepX = isStepped ? end(area.x(static_cast<double>(last))) : right;
+  const float stepY = isStepped ? end(area.y(rows - 1)) : bottom;
+  constexpr float kThick = 2;
   ImDrawList *draw = ImGui::GetWindowDrawList();
   draw->PushClipRect(area.at, area.end(), true);
-  draw->PathLineTo({left, top});
-  draw->PathLineTo({right, top});
-  if (last < plane.columns()) { // the last row of a wrapped tensor is not full
-    draw->PathLineTo({right, stepY});
-    draw->PathLineTo({stepX, stepY});
-    draw->PathLineTo({stepX, bottom});
-  } else {
-    draw->PathLineTo({right, bottom});
+  const auto line = [draw](float x0, float y0, float x1, float y1) {
+    draw->AddRectFilled({x0, y0}, {x1, y1}, IM_COL32(235, 239, 246, 255));
+  };
+  line(left - kThick, top - kThick, right + kThick, top);
+  line(left - kThick, top, left, bottom + kThick);
+  line(right, top, right + kThick, stepY + kThick);
+  line(left, bottom, stepX + (isStepped ? kThick : 0), bottom + kThick);
+  if (isStepped) {
+    line(stepX, stepY, right, stepY + kThick);
+    line(stepX, stepY + kThick, stepX + kThick, bottom);
   }
-  draw->PathLineTo({left, bottom});
-  draw->PathStroke(IM_COL32(235, 239, 246, 255), ImDrawFlags_Closed, 1.5F);
   draw->PopClipRect();
 }
 
@@ -119,7 +125,7 @@ void drawColorBar(const PlotArea &area, const HeatScale &scale, ImTextureID colo
   const ImVec2 top = {left, area.at.y};
   const ImVec2 bottom = {left + 14, area.at.y + height};
   const float font = ImGui::GetFontSize();
-  if (scale.maximum() > 1) {
+  if (!scale.isFlat()) {
     draw->AddImage(colors, top, bottom);
     const int ticks = std::clamp(static_cast<int>(height / 44), 1, 6);
     double previous = -1;
@@ -135,9 +141,9 @@ void drawColorBar(const PlotArea &area, const HeatScale &scale, ImTextureID colo
     }
   } else {
     draw->AddRectFilled(top, {left + 14, top.y + 14}, scale.color(scale.maximum()));
-    drawText({left + 21, top.y - 2}, theme::kText, std::to_string(scale.maximum()));
+    drawText({left + 21, top.y - 2}, theme::kText, countText(scale.maximum()));
   }
-  const float none = (scale.maximum() > 1 ? bottom.y : top.y + 14) + 12;
+  const float none = (scale.isFlat() ? top.y + 14 : bottom.y) + 12;
   draw->AddRectFilled({left, none}, {left + 14, none + 14}, kUntouchedColor);
   drawText({left + 21, none - 2}, theme::kText, "none");
   if (hasOutside) {

@@ -120,7 +120,7 @@ void drawCellNumbers(const TraceModel &model, const Selection &selection, const 
   const double cellWidth = area.size.x / area.region.width();
   const double cellHeight = area.size.y / area.region.height();
   const HeatMap &heat = model.heat(selection.tensor);
-  const HeatScale scale(heat.maximum(selection.mode), selection.logScale);
+  const HeatScale scale(heat, selection.mode, selection.logScale);
   const float widest = textWidth(countText(scale.maximum()));
   if (cellWidth < widest + 8 || cellHeight < ImGui::GetFontSize() + 4 ||
       area.region.width() * area.region.height() > kMaxCellNumbers)
@@ -228,7 +228,7 @@ void drawPlot(const TraceModel &model, Selection &selection, PlotArea area) {
   drawAxes(plane, area);
   drawCellNumbers(model, selection, area);
   const HeatMap &heat = model.heat(selection.tensor);
-  drawColorBar(area, HeatScale(heat.maximum(selection.mode), selection.logScale),
+  drawColorBar(area, HeatScale(heat, selection.mode, selection.logScale),
                selection.pictures->colorBar(), !outside.cells.empty());
   if (selection.cell)
     drawCursor(area, *selection.cell, IM_COL32(255, 255, 255, 255));

@@ -115,7 +115,8 @@ TEST_F(TraceRecorderTest, RefusedLanesAreOutsideAndTheRestIsNot) {
                              {3, base + 516, &argument(0), BadLane::Reason::OutOfStorage},
                              {4, 64, nullptr, BadLane::Reason::Wild}};
   recorder->onLaunchBegin(info);
-  const Access made = access(&argument(0), inside, 5);
+  Access made = access(&argument(0), inside, 8);
+  made.activeLanes = 2; // three more were refused, three are masked off
   recorder->onBadLanes(made, refused);
   recorder->onAccess(made);
   recorder->onLaunchEnd();
@@ -124,6 +125,7 @@ TEST_F(TraceRecorderTest, RefusedLanesAreOutsideAndTheRestIsNot) {
   EXPECT_EQ(accesses[0].offsetBytes, 512);
   EXPECT_EQ(accesses[0].innerCount, 2U);
   EXPECT_EQ(accesses[0].flags, kTraceOutsideView | kTraceOutsideStorage | kTraceFirstOfBlock);
+  EXPECT_EQ(accesses[0].maskedLanes, 3U);
   EXPECT_EQ(accesses[1].argument, -1);
   EXPECT_EQ(accesses[2].flags, 0);
 }

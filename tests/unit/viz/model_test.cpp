@@ -239,7 +239,7 @@ TEST(HeatImageTest, PixelsShowTheCountsOfTheirCells) {
   Selection selection = firstSelection(*model);
   selection.region = {0, 0, 100, 14}; // two pixels per column, ten per row
   const auto pixels = renderHeat(*model, selection.heatRequest(200, 140));
-  const HeatScale scale(2, false);
+  const HeatScale scale(1, 2, false);
   const auto at = [&](int row, int column) { return pixels[(row * 10 + 5) * 200 + column * 2]; };
   EXPECT_EQ(at(0, 50), scale.color(1));
   EXPECT_EQ(at(1, 5), scale.color(2));
@@ -257,7 +257,7 @@ TEST(HeatImageTest, ASmallPictureShowsTheGreatestCountUnderAPixel) {
   const auto model = open(path);
   Selection selection = firstSelection(*model);
   selection.region = {0, 0, 1000, 1000};
-  const HeatScale scale(model->heat(0).maximum(HeatMode::Both), false);
+  const HeatScale scale(model->heat(0), HeatMode::Both, false);
   const auto pixels = renderHeat(*model, selection.heatRequest(125, 125));
   for (const int pixel : {0, 17, 124}) {
     uint32_t most = 0;

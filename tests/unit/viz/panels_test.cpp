@@ -119,7 +119,7 @@ protected:
 TEST_F(PanelsTest, TheHeatMapShowsCountsBorderAndWhatIsOutside) {
   open(writeBrokenTrace);
   const Picture picture = draw();
-  const HeatScale scale(2, false);
+  const HeatScale scale(1, 2, false);
   const auto colorAt = [&](int64_t row, int64_t column) {
     const auto [x, y] = placeOf(picture, row, column);
     return picture.at(x, y);
@@ -159,7 +159,7 @@ TEST_F(PanelsTest, AChosenProgramIsLitAndTheRestDims) {
   open(writeBrokenTrace);
   selectProgram(*model, selection, 4);
   const Picture picture = draw();
-  const HeatScale scale(2, false);
+  const HeatScale scale(1, 2, false);
   const auto [x, y] = placeOf(picture, 4, 60);
   EXPECT_EQ(picture.at(x, y), scale.color(1));
   const auto [otherX, otherY] = placeOf(picture, 7, 60);
@@ -257,7 +257,7 @@ TEST_F(PanelsTest, AllSizesAndViewsDraw) {
   selectSlice(*model, selection, 2);
   const Picture picture = draw();
   const auto [x, y] = placeOf(picture, 2, 3);
-  EXPECT_EQ(picture.at(x - 12, y - 12), HeatScale(1, false).color(1));
+  EXPECT_EQ(picture.at(x - 12, y - 12), HeatScale(1, 1, false).color(1));
   const auto [emptyX, emptyY] = placeOf(picture, 4, 3);
   EXPECT_EQ(picture.at(emptyX - 12, emptyY - 12), kUntouchedColor);
 }
