@@ -173,3 +173,23 @@ def test_none_is_none_in_nested_functions(step, monkeypatch):
     out = torch.zeros(6, dtype=torch.int32)
     fill[(6,)](out, None, W=3, S=None)
     assert out.tolist() == [0, 1, 2, 10, 11, 12]
+
+
+@tl.constexpr
+def wider(dtype):
+    return tl.float64 if dtype == tl.float32 else dtype
+
+
+@pytest.mark.parametrize("step", [False, True])
+def test_python_function_in_a_constexpr(step, monkeypatch):
+    @triton.jit
+    def kernel(x_ptr, out_ptr):
+        dtype: tl.constexpr = wider(x_ptr.dtype.element_ty)
+        x = tl.load(x_ptr).to(dtype)
+        tl.store(out_ptr, x / 3)
+
+    monkeypatch.setenv("TRITON_INTERPRET", str(int(step)))
+    out = torch.zeros(1, dtype=torch.float64)
+    kernel[(1,)](torch.ones(1), out)
+    assert out.item() == 1 / 3
+    assert kernel.__globals__ is globals()

@@ -15,7 +15,10 @@ from blockscope.runtime.jit import ConstexprFunction, JITFunction
 
 def visit_call(generator: Any, node: ast.Call) -> Any:
     """Evaluate the function and its arguments, then call it as the kernel language does."""
-    fn = values.unwrap(generator.visit(node.func))
+    callee = generator.visit(node.func)
+    fn = values.unwrap(callee)
+    if callee is not fn and inspect.isfunction(fn) and not _is_language(fn):
+        fn = ConstexprFunction(fn)  # tl.constexpr(f): a Python function to run while compiling
     args = generator.elements(node.args)
     kwargs: dict[str, Any] = {}
     for keyword in node.keywords:

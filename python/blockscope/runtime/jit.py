@@ -146,6 +146,7 @@ class JITFunction(KernelInterface[T]):
         self.kernel = None
         functools.update_wrapper(self, fn)
         self.__name__ = fn.__name__
+        self.__globals__ = fn.__globals__
 
     # -- source ---------------------------------------------------------------------------------
 
