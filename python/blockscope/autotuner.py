@@ -175,6 +175,7 @@ class Autotuner(_Tuning):
         self.reset_to_zero = list(reset_to_zero or ())
         self.restore_value = list(restore_value or ())
         self._restore_copies: dict[str, Any] = {}
+        self._best_ms = float("inf")  # of the configurations timed so far
         self.user_defined_pre_hook = pre_hook is not None
         self.user_defined_post_hook = post_hook is not None
         self.pre_hook = pre_hook or self._reset_and_save
@@ -273,20 +274,21 @@ class Autotuner(_Tuning):
 
         return call
 
-    def _bench(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], config: Config, best: float
-    ) -> list[float]:
-        """Median, 20 % and 80 % quantiles of the time in ms; infinite when it cannot run."""
+    def _bench(self, *args: Any, config: Config, **meta: Any) -> list[float]:
+        """Median, 20 % and 80 % quantiles of the time in ms; infinite when it cannot run.
+
+        Public code derives from this class and calls this method, so its signature is Triton's.
+        """
         if knobs.autotuning.print:
             print(f"autotuning '{self.base_fn.__name__}' with {config}")
-        call = self._kernel_call(args, kwargs, config)
+        call = self._kernel_call(args, meta, config)
         try:
             if self._do_bench is None:
                 call()  # compiles
                 start = time.perf_counter()
                 call()
                 first = (time.perf_counter() - start) * 1e3
-                if first > max(4 * best, 1.0) or first > 200:
+                if first > max(4 * self._best_ms, 1.0) or first > 200:
                     return [first] * 3
             timings = self.do_bench(call, quantiles=(0.5, 0.2, 0.8))
         except _SKIPPED as error:
@@ -300,13 +302,13 @@ class Autotuner(_Tuning):
     ) -> dict[Config, list[float]]:
         measured: dict[tuple[Any, ...], list[float]] = {}
         timings: dict[Config, list[float]] = {}
-        best = float("inf")
+        self._best_ms = float("inf")
         for config in configs:
             # A user's timer is asked for every configuration; ours knows what the CPU ignores.
             identity = config.cpu_identity() if self._do_bench is None else config._identity()
             if identity not in measured:
-                measured[identity] = self._bench(args, kwargs, config, best)
-                best = min(best, measured[identity][0])
+                measured[identity] = self._bench(*args, config=config, **kwargs)
+                self._best_ms = min(self._best_ms, measured[identity][0])
             timings[config] = measured[identity]
         return timings
 

@@ -193,3 +193,27 @@ def test_python_function_in_a_constexpr(step, monkeypatch):
     kernel[(1,)](torch.ones(1), out)
     assert out.item() == 1 / 3
     assert kernel.__globals__ is globals()
+
+
+@triton.jit
+def smallest(dtype):
+    kind = dtype.value
+    if kind.is_floating():
+        value: tl.constexpr = float("-inf")
+        return value
+    value: tl.constexpr = -(2 ** (kind.int_bitwidth - 1))
+    return value
+
+
+@pytest.mark.parametrize("step", [False, True])
+def test_dtypes_are_constexpr_in_nested_functions(step, monkeypatch):
+    @triton.jit
+    def kernel(out_ptr, n):
+        twice: tl.constexpr = n * 2  # only known at run time: taken as it is
+        tl.store(out_ptr, smallest(out_ptr.dtype.element_ty))
+        tl.store(out_ptr + 1, twice)
+
+    monkeypatch.setenv("TRITON_INTERPRET", str(int(step)))
+    out = torch.zeros(2, dtype=torch.int16)
+    kernel[(1,)](out, 5)
+    assert out.tolist() == [-32768, 10]

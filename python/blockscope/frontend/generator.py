@@ -305,14 +305,10 @@ class Generator(ControlFlow):
                 raise ValueError(
                     f"'{node.target.id}' is already defined: a constexpr cannot be reassigned"
                 )
-            if values.is_tensor(value):
-                raise ValueError(
-                    f"'{node.target.id}' is annotated constexpr, but its value is only known at "
-                    "run time"
-                )
-            self.frame.values[node.target.id] = (
-                value if isinstance(value, core.constexpr) else core.constexpr(value)
-            )
+            if not isinstance(value, core.constexpr) and not values.is_tensor(value):
+                value = core.constexpr(value)
+            # Triton takes run-time values here too, and public kernels have them.
+            self.frame.values[node.target.id] = value
             return
         self.assign(node.target, values.decay(value))
 

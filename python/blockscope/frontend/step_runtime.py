@@ -39,9 +39,8 @@ def decay(value: Any) -> Any:
 
 
 def constexpr(value: Any) -> Any:
-    if values.is_tensor(value):
-        raise ValueError("a name annotated constexpr has a value that is only known at run time")
-    return value if isinstance(value, core.constexpr) else core.constexpr(value)
+    keeps = isinstance(value, core.constexpr) or values.is_tensor(value)
+    return value if keeps else core.constexpr(value)
 
 
 class Counted:

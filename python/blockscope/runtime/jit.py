@@ -282,12 +282,12 @@ class JITFunction(KernelInterface[T]):
 
 
 def _in_kernel(value: Any) -> Any:
-    """A Python value as a kernel passes it on: numbers and strings are constexpr."""
+    """A Python value as a kernel passes it on: numbers, strings and dtypes are constexpr."""
     if isinstance(value, core.tensor | core.constexpr):
         return value
     if isinstance(value, tuple) and not isinstance(value, core.tuple):
         return core.tuple.from_named(value)
-    if isinstance(value, bool | int | float | str) or value is None:
+    if isinstance(value, bool | int | float | str | core.dtype) or value is None:
         return core.constexpr(value)
     return value
 
