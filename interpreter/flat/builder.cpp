@@ -149,6 +149,9 @@ bool ProgramBuilder::buildFunction(mlir::func::FuncOp function) {
   }
   if (!function.getBody().hasOneBlock())
     return fail(*function, "a kernel must have one block; inline calls and structure branches first");
+  useTiles_ = options_.tiles;
+  if (useTiles_)
+    analysis_.run(function);
   if (!lowerBlock(function.getBody().front()))
     return false;
   add(LoweredOp::Kind::Return);
@@ -184,7 +187,9 @@ bool ProgramBuilder::lowerOp(mlir::Operation &op) {
   if (op.getNumRegions() != 0)
     return fail(op, llvm::formatv("'{0}' is not supported on the CPU", name).str());
   bool handled = false;
-  if (!lowerShapeOp(op, handled))
+  if (!lowerTileOp(op, handled))
+    return false;
+  if (!handled && !lowerShapeOp(op, handled))
     return false;
   return handled || lowerWithEvaluator(op);
 }
@@ -274,6 +279,11 @@ bool ProgramBuilder::lowerWithEvaluator(mlir::Operation &op) {
   const EvaluatorOrError chosen = EvaluatorTable::instance().choose(signatureOf(op, attributes));
   if (!chosen.error.empty())
     return fail(op, chosen.error);
+  bool handled = false;
+  if (!lowerTileAccess(op, chosen.evaluator, attributes, handled))
+    return false;
+  if (handled)
+    return true;
 
   ValueIds operands;
   uint32_t scalars = 0;
@@ -349,6 +359,11 @@ FlatProgram buildFlatProgram(mlir::ModuleOp module, std::string *error,
   flat::ProgramBuilder builder(program, options);
   if (builder.buildFunction(*functions.begin()))
     return program;
+  if (builder.lostTile()) {
+    FlatOptions plain = options;
+    plain.tiles = false;
+    return buildFlatProgram(module, error, plain);
+  }
   if (error)
     *error = builder.error();
   return {};

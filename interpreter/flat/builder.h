@@ -15,6 +15,7 @@ class IrEmitter;
 struct FlatOptions {
   bool fuse = true;     ///< run elementwise chains strip by strip
   bool coalesce = true; ///< update loop-carried values in place
+  bool tiles = true;    ///< keep affine offsets and pointers as base and strides
   bool share = true;    ///< let values that never live at once share memory
 };
 

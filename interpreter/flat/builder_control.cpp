@@ -8,15 +8,27 @@ namespace blockscope::flat {
 
 using Kind = LoweredOp::Kind;
 
-void ProgramBuilder::addCopy(llvm::ArrayRef<ValueId> to, mlir::ValueRange from) {
+bool ProgramBuilder::addCopy(llvm::ArrayRef<ValueId> to, mlir::ValueRange from,
+                             llvm::ArrayRef<bool> asTile) {
   if (to.empty())
-    return;
+    return true;
   ValueIds sources;
-  for (size_t i = 0; i < to.size(); ++i)
-    sources.push_back(lowered_.values[to[i]].elements == 1 ? idOf(from[i]) : whole(from[i]));
+  for (size_t i = 0; i < to.size(); ++i) {
+    if (!asTile.empty() && asTile[i]) {
+      const auto tile = tileIds_.find(from[i]);
+      if (tile == tileIds_.end()) {
+        lostTile_ = true;
+        return false;
+      }
+      sources.push_back(tile->second);
+    } else {
+      sources.push_back(lowered_.values[to[i]].elements == 1 ? idOf(from[i]) : whole(from[i]));
+    }
+  }
   LoweredOp &copy = add(Kind::Copy);
   copy.results.assign(to.begin(), to.end());
   copy.operands.assign(sources.begin(), sources.end());
+  return true;
 }
 
 void ProgramBuilder::bindCarried(mlir::ValueRange arguments, mlir::ValueRange initial,
@@ -62,7 +74,18 @@ bool ProgramBuilder::lowerFor(mlir::scf::ForOp op) {
   const uint32_t info = addOpInfo(*op);
 
   ValueIds carried;
-  bindCarried(op.getRegionIterArgs(), op.getInitArgs(), carried);
+  llvm::SmallVector<bool> asTile;
+  for (const mlir::Value argument : op.getRegionIterArgs()) {
+    asTile.push_back(useTiles_ && analysis_.isCarriedTile(argument));
+    carried.push_back(asTile.back() ? newTileRegister(argument.getType())
+                                    : newRegister(argument.getType()));
+  }
+  const auto bindAll = [&](mlir::ValueRange values) {
+    for (size_t i = 0; i < carried.size(); ++i)
+      asTile[i] ? bindTile(values[i], carried[i]) : bind(values[i], carried[i]);
+  };
+  if (!addCopy(carried, op.getInitArgs(), asTile))
+    return false;
   LoweredOp &begin = add(Kind::ForBegin);
   begin.isUnsigned = op.getUnsignedCmp();
   begin.op = info;
@@ -75,16 +98,16 @@ bool ProgramBuilder::lowerFor(mlir::scf::ForOp op) {
   top.phis.assign(carried.begin(), carried.end());
   top.phis.append({trips, counter});
   addTo(Kind::ForTest, exitLabel).operands = {trips};
-  if (!lowerBlock(*op.getBody()))
+  bindAll(op.getRegionIterArgs());
+  if (!lowerBlock(*op.getBody()) ||
+      !addCopy(carried, op.getBody()->getTerminator()->getOperands(), asTile))
     return false;
-  addCopy(carried, op.getBody()->getTerminator()->getOperands());
   LoweredOp &next = addTo(Kind::ForNext, topLabel);
   next.operands = {trips, counter, step};
   next.phis.assign(carried.begin(), carried.end());
   addTo(Kind::Label, exitLabel);
   add(Kind::LoopEnd);
-  for (size_t i = 0; i < carried.size(); ++i)
-    bind(op.getResult(i), carried[i]);
+  bindAll(op.getResults());
   return true;
 }
 

@@ -5,6 +5,8 @@
 #pragma once
 
 #include "interpreter/flat/lowered.h"
+#include "interpreter/flat/tile.h"
+#include "interpreter/flat/tile_analysis.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -25,6 +27,8 @@ public:
   bool buildCombine(mlir::Block &body, int64_t lanes);
 
   const std::string &error() const { return error_; }
+  /// Whether the analysis promised a tile that lowering did not make: build again without tiles.
+  bool lostTile() const { return lostTile_; }
 
 private:
   using ValueIds = llvm::SmallVector<ValueId, 4>;
@@ -43,7 +47,18 @@ private:
   bool lowerFor(mlir::scf::ForOp op);
   bool lowerWhile(mlir::scf::WhileOp op);
   void bindCarried(mlir::ValueRange arguments, mlir::ValueRange initial, ValueIds &registers);
-  void addCopy(llvm::ArrayRef<ValueId> to, mlir::ValueRange from);
+  /// Copies values into registers, at once; `asTile` (if not empty) says which ones as tiles.
+  bool addCopy(llvm::ArrayRef<ValueId> to, mlir::ValueRange from,
+               llvm::ArrayRef<bool> asTile = {});
+
+  // builder_tiles.cpp: affine blocks
+  bool lowerTileOp(mlir::Operation &op, bool &handled);
+  bool lowerTileAccess(mlir::Operation &op, const Evaluator &general, const Attributes &attributes,
+                       bool &handled);
+  /// Binds `value` to a tile, and to the block that is made of it where one is needed.
+  void bindTile(mlir::Value value, ValueId tile);
+  ValueId newTileRegister(mlir::Type type);
+  bool isUniformResult(mlir::Operation &op) const;
 
   // builder_combine.cpp: reduce and scan
   bool lowerCombine(mlir::Operation &op);
@@ -82,6 +97,10 @@ private:
   llvm::DenseMap<mlir::Value, ValueId> bindings_;
   std::map<std::pair<int64_t, int64_t>, ValueId> ranges_;
   std::map<std::pair<ValueId, int64_t>, ValueId> filledConstants_;
+  TileAnalysis analysis_;
+  llvm::DenseMap<mlir::Value, ValueId> tileIds_;
+  bool useTiles_ = false;
+  bool lostTile_ = false;
   int64_t lanes_ = 1;
   std::string error_;
 };

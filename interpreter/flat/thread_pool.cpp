@@ -66,6 +66,7 @@ private:
   };
 
   void serve() {
+    pthread_setname_np(pthread_self(), "blk-worker"); // as debuggers and profilers show it
     std::unique_lock lock(mutex_);
     for (;;) {
       wake_.wait(lock, [this] { return !queue_.empty(); });

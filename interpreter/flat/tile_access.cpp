@@ -1,0 +1,336 @@
+// Loads and stores through a tile of pointers: the rows of a box, checked once by its corners.
+//
+// Whatever is not plainly right (out of bounds, several allocations, misaligned, a view with gaps
+// under observers) goes to the general evaluator, with the addresses written out.
+#include "interpreter/flat/tile.h"
+#include "interpreter/lane_access.h"
+#include "interpreter/simd/lanes.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace blockscope::flat {
+namespace {
+
+constexpr int64_t kMostStride = int64_t{1} << 40;
+
+struct TileAccess {
+  AccessShape access;
+  TileShape shape;
+  Evaluator general;
+  int valueOperand = -1; ///< of a store
+  int maskOperand = -1;
+  int otherOperand = -1;
+  bool valueIsScalar = false;
+};
+
+/// The part of a block that an access touches, with dimensions merged that run on in memory.
+struct Rows {
+  struct Dimension {
+    int64_t size;
+    int64_t memoryStride; // bytes
+    int64_t laneStride;   // elements
+  };
+  Dimension dimensions[kTileRank];
+  int rank = 0; // at least 1; the last is the row
+  int64_t firstLane = 0;
+  int64_t activeLanes = 1;
+  DeviceAddress address = 0; // of the first lane
+  DeviceAddress least = 0;
+  DeviceAddress most = 0; // of elements
+  uint64_t bits = 0;      // that all addresses are made of
+};
+
+/// False when the strides are beyond any memory.
+bool findRows(const Tile &tile, const TileShape &shape, const int64_t *lo, const int64_t *hi,
+              Rows &rows) {
+  rows.address = static_cast<DeviceAddress>(tile.base);
+  int64_t laneStride = shape.lanes;
+  for (int d = 0; d < shape.rank; ++d) {
+    const int64_t stride = tile.strides[d];
+    if (stride > kMostStride || stride < -kMostStride)
+      return false;
+    laneStride /= shape.sizes[d];
+    const int64_t size = hi[d] - lo[d];
+    rows.address += static_cast<uint64_t>(lo[d] * stride);
+    rows.firstLane += lo[d] * laneStride;
+    rows.activeLanes *= size;
+    if (size == 1)
+      continue;
+    Rows::Dimension *last = rows.rank ? &rows.dimensions[rows.rank - 1] : nullptr;
+    if (last && last->memoryStride == stride * size && last->laneStride == laneStride * size)
+      *last = {last->size * size, stride, laneStride};
+    else
+      rows.dimensions[rows.rank++] = {size, stride, laneStride};
+  }
+  if (rows.rank == 0 || rows.dimensions[rows.rank - 1].laneStride != 1)
+    rows.dimensions[rows.rank++] = {1, 0, 1};
+  rows.least = rows.most = rows.bits = rows.address;
+  for (int d = 0; d < rows.rank; ++d) {
+    const int64_t reach = rows.dimensions[d].memoryStride * (rows.dimensions[d].size - 1);
+    (reach < 0 ? rows.least : rows.most) += static_cast<uint64_t>(reach);
+    if (rows.dimensions[d].size > 1)
+      rows.bits |= static_cast<uint64_t>(rows.dimensions[d].memoryStride);
+  }
+  return true;
+}
+
+/// Returns the rows in lane order; they live until the next call on this thread.
+llvm::ArrayRef<AccessRun> listRuns(const Rows &rows, int elementBytes) {
+  thread_local std::vector<AccessRun> runs;
+  runs.clear();
+  const int outer = rows.rank - 1;
+  const Rows::Dimension row = rows.dimensions[outer];
+  const int64_t stride = row.size == 1 ? elementBytes : row.memoryStride;
+  int64_t index[kTileRank] = {};
+  int64_t offset = 0, lane = rows.firstLane;
+  for (;;) {
+    runs.push_back({lane, row.size, rows.address + static_cast<uint64_t>(offset), stride});
+    int d = outer - 1;
+    for (; d >= 0; --d) {
+      const Rows::Dimension &dimension = rows.dimensions[d];
+      offset += dimension.memoryStride;
+      lane += dimension.laneStride;
+      if (++index[d] < dimension.size)
+        break;
+      index[d] = 0;
+      offset -= dimension.size * dimension.memoryStride;
+      lane -= dimension.size * dimension.laneStride;
+    }
+    if (d < 0)
+      return runs;
+  }
+}
+
+/// Whether rows follow each other in memory without overlap.
+bool isRising(const Rows &rows, int elementBytes) {
+  int64_t extent = elementBytes;
+  for (int d = rows.rank - 1; d >= 0; --d) {
+    const Rows::Dimension &dimension = rows.dimensions[d];
+    if (dimension.size == 1)
+      continue;
+    if (dimension.memoryStride < extent)
+      return false;
+    extent += dimension.memoryStride * (dimension.size - 1);
+  }
+  return true;
+}
+
+/// Checks the corners. Returns null when the general evaluator has to look.
+const Allocation *findAllocation(const ExecutionContext &context, const AccessShape &access,
+                                 const Rows &rows) {
+  const Allocation *allocation = context.launch->memory.find(rows.least);
+  if (!allocation || (allocation->readOnly && access.writes()) ||
+      ((rows.least ^ rows.most) >> kAllocationShift) != 0)
+    return nullptr;
+  const int64_t least = MemoryMap::offsetIn(*allocation, rows.least);
+  const int64_t most = MemoryMap::offsetIn(*allocation, rows.most);
+  const uint64_t bits = rows.bits | hostDelta(*allocation, rows.least);
+  if ((bits & static_cast<uint64_t>(access.elementBytes - 1)) != 0 || most < least ||
+      !allocation->inStorage(least, most - least + access.elementBytes))
+    return nullptr;
+  return allocation;
+}
+
+/// Tells the observers; false when they need every address (see Access::addresses).
+bool notify(ExecutionContext &context, const TileAccess &op, const Rows &rows,
+            const Allocation &allocation, const void *values) {
+  LaunchState &launch = *context.launch;
+  if (launch.observers.empty())
+    return true;
+  ResolvedLanes lanes;
+  lanes.allocation = &allocation;
+  lanes.delta = hostDelta(allocation, rows.least);
+  lanes.minOffset = MemoryMap::offsetIn(allocation, rows.least);
+  lanes.maxOffset = MemoryMap::offsetIn(allocation, rows.most);
+  lanes.activeLanes = rows.activeLanes;
+  lanes.firstLane = rows.firstLane;
+  if (!allocation.viewIsDense || lanes.minOffset < allocation.viewBegin ||
+      lanes.maxOffset + op.access.elementBytes > allocation.viewEnd ||
+      !isRising(rows, op.access.elementBytes) || op.valueIsScalar)
+    return false;
+  if (llvm::any_of(launch.observers, [](const Observer *o) { return o->wantsRuns(); }))
+    lanes.runs = listRuns(rows, op.access.elementBytes);
+  notifyAccess(context, op.access, lanes, nullptr, values, nullptr);
+  return true;
+}
+
+template <typename T> void fillElements(void *out, int64_t n, const void *value) {
+  T element;
+  std::memcpy(&element, value, sizeof element);
+  std::fill_n(static_cast<T *>(out), n, element);
+}
+
+void fillBytes(std::byte *out, int64_t n, int elementBytes, const void *value) {
+  switch (elementBytes) {
+  case 1:
+    return fillElements<uint8_t>(out, n, value);
+  case 2:
+    return fillElements<uint16_t>(out, n, value);
+  case 4:
+    return fillElements<uint32_t>(out, n, value);
+  default:
+    return fillElements<uint64_t>(out, n, value);
+  }
+}
+
+/// The box of the mask, or all; false when the mask is not a box.
+bool boxOf(const TileAccess &op, const void *const *operands, const int64_t *&lo,
+           const int64_t *&hi) {
+  static constexpr int64_t zeros[kTileRank] = {};
+  lo = zeros;
+  hi = op.shape.sizes;
+  if (op.maskOperand < 0)
+    return true;
+  const auto &mask = *static_cast<const MaskTile *>(operands[op.maskOperand]);
+  lo = mask.lo;
+  hi = mask.hi;
+  if (mask.inBlock)
+    return false;
+  for (int d = 0; d < op.shape.rank; ++d)
+    if (lo[d] >= hi[d])
+      return false; // nothing is active: rare, so not here
+  return true;
+}
+
+/// Runs the evaluator over blocks.
+void runGeneral(ExecutionContext &context, const TileAccess &op, void *const *results,
+                const void *const *operands) {
+  thread_local std::vector<DeviceAddress> addresses;
+  thread_local std::vector<uint8_t> mask;
+  thread_local std::vector<uint64_t> other, value;
+  const int64_t lanes = op.shape.lanes;
+  const size_t words = static_cast<size_t>((lanes * op.access.elementBytes + 7) / 8);
+  const void *blocks[4] = {};
+  int count = 0;
+  addresses.resize(lanes);
+  writeTile(*static_cast<const Tile *>(operands[0]), op.shape, 0, lanes, 8, addresses.data());
+  blocks[count++] = addresses.data();
+  if (op.valueOperand >= 0) {
+    const void *stored = operands[op.valueOperand];
+    if (op.valueIsScalar) {
+      value.resize(words);
+      fillBytes(reinterpret_cast<std::byte *>(value.data()), lanes, op.access.elementBytes, stored);
+      stored = value.data();
+    }
+    blocks[count++] = stored;
+  }
+  if (op.maskOperand >= 0) {
+    mask.resize(lanes);
+    writeMask(*static_cast<const MaskTile *>(operands[op.maskOperand]), op.shape, 0, lanes,
+              mask.data());
+    blocks[count++] = mask.data();
+  }
+  if (op.otherOperand >= 0) {
+    other.resize(words);
+    fillBytes(reinterpret_cast<std::byte *>(other.data()), lanes, op.access.elementBytes,
+              operands[op.otherOperand]);
+    blocks[count++] = other.data();
+  }
+  op.general.context(context, results, blocks, op.general.payload.get());
+}
+
+/// Finds rows and allocation and tells the observers; false: run the general evaluator.
+bool prepare(ExecutionContext &context, const TileAccess &op, const void *const *operands,
+             const void *values, Rows &rows, uint64_t &delta) {
+  const Tile &tile = *static_cast<const Tile *>(operands[0]);
+  const int64_t *lo = nullptr, *hi = nullptr;
+  if (tile.inBlock || !boxOf(op, operands, lo, hi) || !findRows(tile, op.shape, lo, hi, rows))
+    return false;
+  const Allocation *allocation = findAllocation(context, op.access, rows);
+  if (!allocation || !notify(context, op, rows, *allocation, values))
+    return false;
+  delta = hostDelta(*allocation, rows.least);
+  return true;
+}
+
+bool isOneContiguousRun(const Rows &rows, int elementBytes) {
+  return rows.rank == 1 && rows.dimensions[0].memoryStride == elementBytes;
+}
+
+void evalTileLoad(ExecutionContext &context, void *const *results, const void *const *operands,
+                  const void *payload) {
+  const auto &op = *static_cast<const TileAccess *>(payload);
+  Rows rows;
+  uint64_t delta = 0;
+  if (!prepare(context, op, operands, nullptr, rows, delta))
+    return runGeneral(context, op, results, operands);
+  auto *out = static_cast<std::byte *>(results[0]);
+  const int size = op.access.elementBytes;
+  static constexpr uint64_t zero = 0;
+  const void *other = op.otherOperand >= 0 ? operands[op.otherOperand] : &zero;
+  if (isOneContiguousRun(rows, size)) {
+    const int64_t end = rows.firstLane + rows.activeLanes;
+    fillBytes(out, rows.firstLane, size, other);
+    std::memcpy(out + rows.firstLane * size, reinterpret_cast<const void *>(rows.address + delta),
+                static_cast<size_t>(rows.activeLanes) * size);
+    fillBytes(out + end * size, op.shape.lanes - end, size, other);
+    return;
+  }
+  if (rows.activeLanes != op.shape.lanes)
+    fillBytes(out, op.shape.lanes, size, other);
+  const llvm::ArrayRef<AccessRun> runs = listRuns(rows, size);
+  laneKernels().loadRuns[op.access.sizeLog](runs.data(), static_cast<int64_t>(runs.size()), delta,
+                                            out);
+}
+
+void storeScalar(const Rows &rows, uint64_t delta, const void *value, int size) {
+  for (const AccessRun &run : listRuns(rows, size)) {
+    auto *to = reinterpret_cast<std::byte *>(run.address + delta);
+    for (int64_t i = 0; i < run.count; ++i)
+      std::memcpy(to + i * run.strideBytes, value, size);
+  }
+}
+
+void evalTileStore(ExecutionContext &context, void *const *results, const void *const *operands,
+                   const void *payload) {
+  const auto &op = *static_cast<const TileAccess *>(payload);
+  Rows rows;
+  uint64_t delta = 0;
+  const auto *values = static_cast<const std::byte *>(operands[op.valueOperand]);
+  if (!prepare(context, op, operands, values, rows, delta))
+    return runGeneral(context, op, results, operands);
+  const int size = op.access.elementBytes;
+  if (op.valueIsScalar) {
+    storeScalar(rows, delta, values, size);
+  } else if (isOneContiguousRun(rows, size)) {
+    std::memcpy(reinterpret_cast<void *>(rows.address + delta), values + rows.firstLane * size,
+                static_cast<size_t>(rows.activeLanes) * size);
+  } else {
+    const llvm::ArrayRef<AccessRun> runs = listRuns(rows, size);
+    laneKernels().storeRuns[op.access.sizeLog](runs.data(), static_cast<int64_t>(runs.size()),
+                                               delta, values);
+  }
+  noteProgress(context);
+}
+
+std::shared_ptr<TileAccess> describe(const OpSignature &signature, AccessKind kind,
+                                     Evaluator general) {
+  auto op = std::make_shared<TileAccess>(TileAccess{AccessShape(kind, signature.operands[0]),
+                                                    TileShape(signature.operands[0]),
+                                                    std::move(general)});
+  return op;
+}
+
+} // namespace
+
+Evaluator makeTileLoad(const OpSignature &signature, Evaluator general) {
+  auto op = describe(signature, AccessKind::Load, std::move(general));
+  int next = 1;
+  if (signature.attributes.getBool("has_mask"))
+    op->maskOperand = next++;
+  if (signature.attributes.getBool("has_other"))
+    op->otherOperand = next++;
+  return Evaluator::makeContext(evalTileLoad, std::move(op));
+}
+
+Evaluator makeTileStore(const OpSignature &signature, bool valueIsScalar, Evaluator general) {
+  auto op = describe(signature, AccessKind::Store, std::move(general));
+  op->valueOperand = 1;
+  op->valueIsScalar = valueIsScalar;
+  if (signature.operands.size() == 3)
+    op->maskOperand = 2;
+  return Evaluator::makeContext(evalTileStore, std::move(op));
+}
+
+} // namespace blockscope::flat
