@@ -96,8 +96,8 @@ void drawGrid(const TraceModel &model, Selection &selection) {
   const float cellY = size.y / static_cast<float>(grid.rows);
   const auto mark = [&](int64_t program, ImU32 color) {
     const int64_t within = program % grid.perLayer;
-    ImVec2 low = {at.x + cellX * static_cast<float>(within % grid.columns),
-                  at.y + cellY * static_cast<float>(within / grid.columns)};
+    const int64_t row = within / grid.columns, column = within % grid.columns;
+    ImVec2 low = {at.x + cellX * static_cast<float>(column), at.y + cellY * static_cast<float>(row)};
     const ImVec2 high = {std::max(low.x + cellX, low.x + 5), std::max(low.y + cellY, low.y + 5)};
     draw->AddRect({low.x - 2, low.y - 2}, {high.x + 1, high.y + 1}, IM_COL32(0, 0, 0, 255), 0, 0,
                   1);
@@ -134,10 +134,16 @@ void drawProgramsPanel(const TraceModel &model, Selection &selection) {
   if (model.launch().grid[2] > 1) {
     const int64_t perLayer = model.launch().grid[0] * model.launch().grid[1];
     int layer = static_cast<int>(selection.program < 0 ? 0 : selection.program / perLayer);
-    ImGui::SetNextItemWidth(ImGui::GetContentRegionAvail().x);
-    const std::string format = "z = %d of " + std::to_string(model.launch().grid[2]);
-    if (ImGui::SliderInt("##layer", &layer, 0, static_cast<int>(model.launch().grid[2]) - 1,
-                         format.c_str(), ImGuiSliderFlags_NoInput))
+    const std::string label =
+        "z " + std::to_string(layer) + " of " + std::to_string(model.launch().grid[2]);
+    ImGui::SetNextItemWidth(
+        std::max(40.0F, ImGui::GetContentRegionAvail().x - textWidth(label) - 10));
+    const bool changed =
+        ImGui::SliderInt("##layer", &layer, 0, static_cast<int>(model.launch().grid[2]) - 1, "",
+                         ImGuiSliderFlags_NoInput);
+    ImGui::SameLine();
+    ImGui::TextUnformatted(label.c_str());
+    if (changed)
       selectProgram(model, selection,
                     layer * perLayer + std::max<int64_t>(0, selection.program) % perLayer);
   }
