@@ -97,7 +97,8 @@ void drawGrid(const TraceModel &model, Selection &selection) {
   const auto mark = [&](int64_t program, ImU32 color) {
     const int64_t within = program % grid.perLayer;
     const int64_t row = within / grid.columns, column = within % grid.columns;
-    ImVec2 low = {at.x + cellX * static_cast<float>(column), at.y + cellY * static_cast<float>(row)};
+    ImVec2 low = {at.x + cellX * static_cast<float>(column),
+                  at.y + cellY * static_cast<float>(row)};
     const ImVec2 high = {std::max(low.x + cellX, low.x + 5), std::max(low.y + cellY, low.y + 5)};
     draw->AddRect({low.x - 2, low.y - 2}, {high.x + 1, high.y + 1}, IM_COL32(0, 0, 0, 255), 0, 0,
                   1);
