@@ -10,6 +10,7 @@ namespace {
 
 constexpr int64_t kMaxPrograms = int64_t{1} << 26;
 constexpr size_t kRowsPerBlock = 4096;
+constexpr size_t kMaxLaunchesSearched = 200;
 
 uint32_t saturatingAdd(uint32_t value, uint64_t more) {
   return static_cast<uint32_t>(
@@ -57,6 +58,16 @@ uint64_t countTouching(int64_t offset, int64_t stride, int64_t count, int64_t wi
   return last >= first ? static_cast<uint64_t>(last - first + 1) : 0;
 }
 
+size_t firstWithFindings(const TraceReader &reader) {
+  std::string ignored; // a broken launch is told of when it is opened
+  for (size_t launch = 0; launch < std::min(reader.launchCount(), kMaxLaunchesSearched); ++launch) {
+    const std::optional<TraceLaunch> tables = reader.readLaunch(launch, ignored);
+    if (tables && !tables->findings.empty())
+      return launch;
+  }
+  return 0;
+}
+
 } // namespace
 
 struct TraceModel::FootprintCache {
@@ -79,7 +90,7 @@ AccessCounts &AccessCounts::operator+=(const AccessCounts &other) {
   return *this;
 }
 
-std::unique_ptr<TraceModel> TraceModel::open(const std::string &path, size_t launch,
+std::unique_ptr<TraceModel> TraceModel::open(const std::string &path, std::optional<size_t> launch,
                                              std::string &error) {
   const std::unique_ptr<TraceReader> reader = TraceReader::open(path, error);
   if (!reader)
@@ -88,7 +99,8 @@ std::unique_ptr<TraceModel> TraceModel::open(const std::string &path, size_t lau
     error = "trace file '" + path + "': holds no launch; was a kernel launched while it recorded?";
     return nullptr;
   }
-  std::optional<TraceLaunch> tables = reader->readLaunch(launch, error);
+  const size_t number = launch ? *launch : firstWithFindings(*reader);
+  std::optional<TraceLaunch> tables = reader->readLaunch(number, error);
   if (!tables)
     return nullptr;
   if (tables->programCount() > kMaxPrograms) {
@@ -96,13 +108,13 @@ std::unique_ptr<TraceModel> TraceModel::open(const std::string &path, size_t lau
             " programs, at most " + std::to_string(kMaxPrograms) + " can be shown";
     return nullptr;
   }
-  std::optional<TraceAccesses> accesses = reader->readAccesses(launch, *tables, error);
+  std::optional<TraceAccesses> accesses = reader->readAccesses(number, *tables, error);
   if (!accesses)
     return nullptr;
   auto model = std::make_unique<TraceModel>();
   model->path_ = path;
   model->launchCount_ = reader->launchCount();
-  model->launchIndex_ = launch;
+  model->launchIndex_ = number;
   model->launch_ = std::move(*tables);
   model->accesses_ = std::move(*accesses);
   model->sources_ = reader->sources();

@@ -54,9 +54,9 @@ public:
   TraceModel();
   ~TraceModel();
 
-  /// Opens launch `launch` of the file.
+  /// Opens a launch of the file; without a number the first that has findings, else the first.
   /// Errors: null, with the reason in `error`.
-  static std::unique_ptr<TraceModel> open(const std::string &path, size_t launch,
+  static std::unique_ptr<TraceModel> open(const std::string &path, std::optional<size_t> launch,
                                           std::string &error);
 
   const std::string &path() const { return path_; }

@@ -71,8 +71,18 @@ void drawHeader(const TraceModel &model, Selection &selection, float height) {
   drawText({16, 10}, theme::kText, launch.kernel, width, theme::titleFont());
   const std::string place = "launch " + std::to_string(model.launchIndex() + 1) + " of " +
                             std::to_string(model.launchCount()) + " in " + fileName(model.path());
-  drawText({16 + nameWidth + 18, 15}, theme::kFaint, place, std::max(0.0F, width - nameWidth - 18));
-  drawText({16, 37}, theme::kFaint, detail, width);
+  float placeLeft = 16 + nameWidth + 18;
+  if (model.launchCount() > 1 && nameWidth + 200 < width) {
+    ImGui::SetCursorPos({placeLeft, 8});
+    if (ImGui::ArrowButton("previous launch", ImGuiDir_Left))
+      selection.wish = Wish::PreviousLaunch;
+    ImGui::SameLine(0, 4);
+    if (ImGui::ArrowButton("next launch", ImGuiDir_Right))
+      selection.wish = Wish::NextLaunch;
+    placeLeft += 2 * ImGui::GetFrameHeight() + 14;
+  }
+  drawText({placeLeft, 12}, theme::kFaint, place, std::max(0.0F, width - placeLeft + 16));
+  drawText({16, 38}, theme::kFaint, detail, width);
 }
 
 void drawStatus(const TraceModel &model, Selection &selection, float top, float height) {

@@ -77,12 +77,17 @@ void drawSliceChoice(const TraceModel &model, Selection &selection) {
   if (count <= 1)
     return;
   ImGui::SameLine(0, 14);
-  ImGui::SetNextItemWidth(150);
+  ImGui::SetNextItemWidth(110);
   int slice = static_cast<int>(selection.slice);
-  const std::string format = slice < 0 ? "all slices" : "slice %d of " + std::to_string(count);
-  if (ImGui::SliderInt("##slice", &slice, -1, static_cast<int>(count) - 1, format.c_str(),
+  if (ImGui::SliderInt("##slice", &slice, -1, static_cast<int>(count) - 1, "",
                        ImGuiSliderFlags_NoInput))
     selectSlice(model, selection, slice);
+  ImGui::SameLine();
+  ImGui::AlignTextToFramePadding();
+  ImGui::TextUnformatted(
+      selection.slice < 0
+          ? "all slices"
+          : ("slice " + std::to_string(selection.slice) + " of " + std::to_string(count)).c_str());
 }
 
 void drawControls(const TraceModel &model, Selection &selection) {

@@ -23,7 +23,7 @@ constexpr const char *kUsage =
     "usage: blk-view TRACE.h5 [options]\n"
     "  --png OUT.png     draw into a file instead of a window; needs no display\n"
     "  --size 1600x1000  width and height in pixels\n"
-    "  --launch N        which launch of the file, from 0\n"
+    "  --launch N        which launch of the file, from 0; else the first with findings\n"
     "  --tensor NAME     the tensor to show\n"
     "  --program X,Y,Z   the program whose footprint is lit\n"
     "  --op N, --finding N, --cell ROW,COLUMN   what else is chosen\n"
@@ -37,7 +37,7 @@ struct Options {
   std::string csv;
   int width = 1600;
   int height = 1000;
-  long launch = 0;
+  std::optional<long> launch;
   std::optional<std::array<long, 3>> program;
   std::optional<long> op;
   std::optional<long> finding;
@@ -118,12 +118,10 @@ std::string parse(int argc, char **argv, Options &options) {
     } else if (name == "--launch" || name == "--op" || name == "--finding" || name == "--slice") {
       if (!parseNumbers(value, ',', 1, 1, numbers) || numbers[0] < 0)
         return wrong("a number from 0");
-      if (name == "--launch")
-        options.launch = numbers[0];
-      else
-        (name == "--op"        ? options.op
-         : name == "--finding" ? options.finding
-                               : options.slice) = numbers[0];
+      (name == "--op"        ? options.op
+       : name == "--finding" ? options.finding
+       : name == "--launch"  ? options.launch
+                             : options.slice) = numbers[0];
     } else if (name == "--mode") {
       const std::string mode = value;
       if (mode != "reads" && mode != "writes" && mode != "both")
@@ -238,8 +236,7 @@ int run(int argc, char **argv) {
   }
   std::string error;
   guardReading(true);
-  const std::unique_ptr<Session> session =
-      Session::open(options.trace, static_cast<size_t>(options.launch), error);
+  const std::unique_ptr<Session> session = Session::open(options.trace, options.launch, error);
   guardReading(false);
   if (!session)
     return fail(error);

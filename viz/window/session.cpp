@@ -38,7 +38,8 @@ std::string saveText(const std::string &path, const std::string &text) {
 
 } // namespace
 
-std::unique_ptr<Session> Session::open(const std::string &path, size_t launch, std::string &error) {
+std::unique_ptr<Session> Session::open(const std::string &path, std::optional<size_t> launch,
+                                       std::string &error) {
   auto session = std::make_unique<Session>();
   session->model_ = TraceModel::open(path, launch, error);
   if (!session->model_)

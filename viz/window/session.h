@@ -19,7 +19,8 @@ struct SessionHost {
 class Session {
 public:
   /// Errors: null, with the reason in `error`.
-  static std::unique_ptr<Session> open(const std::string &path, size_t launch, std::string &error);
+  static std::unique_ptr<Session> open(const std::string &path, std::optional<size_t> launch,
+                                       std::string &error);
 
   const TraceModel &model() const { return *model_; }
   Selection &selection() { return selection_; }

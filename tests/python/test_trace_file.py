@@ -1,0 +1,212 @@
+"""Trace files as h5py reads them: what a traced launch leaves, and what is said when it cannot."""
+
+import os
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+import pytest
+
+import blockscope
+import blockscope as triton
+import blockscope.language as tl
+
+
+@triton.jit
+def scale_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask)
+    tl.store(out_ptr + offsets, x * 2, mask=mask)
+
+
+@triton.jit
+def tile_kernel(x_ptr, out_ptr, stride, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    offsets = tl.arange(0, ROWS)[:, None] * stride + tl.arange(0, COLUMNS)[None, :]
+    tl.store(out_ptr + offsets, tl.load(x_ptr + offsets))
+
+
+@triton.jit
+def shifted_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    tl.store(out_ptr + offsets, tl.load(x_ptr + offsets + 8))
+
+
+@triton.jit
+def count_kernel(index_ptr, counts_ptr, BLOCK: tl.constexpr):
+    index = tl.load(index_ptr + tl.arange(0, BLOCK))
+    tl.atomic_add(counts_ptr + index, 1)
+
+
+def runs_of(launch):
+    return {name: column[:] for name, column in launch["accesses"].items()}
+
+
+def elements_of(runs, row):
+    """Byte offsets of every element of a run."""
+    inner = np.arange(runs["inner_count"][row]) * runs["inner_stride"][row]
+    outer = np.arange(runs["outer_count"][row]) * runs["outer_stride"][row]
+    return (runs["offset"][row] + outer[:, None] + inner[None, :]).ravel()
+
+
+def text(attribute):
+    return attribute.decode() if isinstance(attribute, bytes) else str(attribute)
+
+
+@pytest.fixture
+def traced(tmp_path):
+    path = tmp_path / "t.h5"
+    x = np.arange(1000, dtype=np.float32)
+    out = np.zeros_like(x)
+    with blockscope.trace(path):
+        scale_kernel[(4,)](x, out, 1000, BLOCK=256)
+    np.testing.assert_array_equal(out, x * 2)
+    return path
+
+
+def test_a_launch_is_recorded_with_arguments_ops_and_source(traced):
+    with h5py.File(traced) as trace:
+        assert text(trace.attrs["format"]) == "blockscope-trace"
+        assert list(trace["launches"]) == ["0"]
+        launch = trace["launches/0"]
+        assert text(launch.attrs["kernel"]) == "scale_kernel"
+        assert list(launch.attrs["grid"]) == [4, 1, 1]
+        arguments = launch["arguments"]
+        assert list(arguments["name"].asstr()[:2]) == ["x_ptr", "out_ptr"]
+        assert list(arguments["dtype"].asstr()[:2]) == ["fp32", "fp32"]
+        assert arguments["shape"][0, 0] == 1000 and arguments["strides"][0, 0] == 1
+        assert list(arguments["storage_bytes"][:2]) == [4000, 4000]
+        parameters = dict(
+            zip(launch["parameters/name"].asstr()[:], launch["parameters/value"].asstr()[:])
+        )
+        assert parameters["BLOCK"] == "256"
+        ops = {
+            name: (line, variable)
+            for name, line, variable in zip(
+                launch["ops/name"].asstr()[:], launch["ops/line"][:],
+                launch["ops/variable"].asstr()[:],
+            )
+        }  # fmt: skip
+        first = scale_kernel.fn.__code__.co_firstlineno
+        assert ops["tl.load"] == (first + 4, "x")
+        assert ops["tl.store"][0] == first + 5
+        paths = list(trace["sources/path"].asstr()[:])
+        assert any(os.path.basename(path) == os.path.basename(__file__) for path in paths)
+        assert "def scale_kernel" in "".join(trace["sources/text"].asstr()[:])
+
+
+def test_every_access_is_recorded_once(traced):
+    with h5py.File(traced) as trace:
+        launch = trace["launches/0"]
+        runs = runs_of(launch)
+        kinds = launch["ops/kind"][:]
+        for kind, argument in ((0, 0), (1, 1)):
+            touched = np.zeros(1000, int)
+            for row in np.flatnonzero(runs["kind"] == kind):
+                assert runs["argument"][row] == argument
+                assert kinds[runs["op"][row]] == kind + 1
+                np.add.at(touched, elements_of(runs, row) // 4, 1)
+            assert (touched == 1).all()
+        assert (runs["flags"] == 4).all()
+        assert len(runs["offset"]) == 8  # a block is one run
+        assert runs["masked_lanes"].sum() == 2 * 24
+        assert sorted(set(runs["program"])) == [0, 1, 2, 3]
+
+
+def test_a_tile_is_one_run(tmp_path):
+    x = np.zeros((64, 100), np.float16)
+    out = np.zeros_like(x)
+    with blockscope.trace(tmp_path / "t.h5"):
+        tile_kernel[(1,)](x, out, 100, ROWS=64, COLUMNS=32)
+    with h5py.File(tmp_path / "t.h5") as trace:
+        runs = runs_of(trace["launches/0"])
+    assert len(runs["offset"]) == 2
+    assert (runs["outer_count"] == 64).all() and (runs["inner_count"] == 32).all()
+    assert (runs["outer_stride"] == 200).all() and (runs["inner_stride"] == 2).all()
+
+
+def test_accesses_outside_are_marked_and_findings_come_along(tmp_path):
+    x, out = np.zeros(32, np.float32), np.zeros(32, np.float32)
+    with blockscope.check("asan") as report, blockscope.trace(tmp_path / "t.h5"):
+        shifted_kernel[(1,)](x, out, BLOCK=32)
+    assert len(report.findings) == 1
+    with h5py.File(tmp_path / "t.h5") as trace:
+        launch = trace["launches/0"]
+        runs = runs_of(launch)
+        outside = np.flatnonzero(runs["flags"] & 2)
+        assert len(outside) == 1
+        np.testing.assert_array_equal(elements_of(runs, outside[0]), np.arange(128, 160, 4))
+        assert runs["masked_lanes"].sum() == 0
+        assert list(launch["findings/code"].asstr()[:]) == ["oob-load"]
+        assert launch["findings/op"][0] == runs["op"][outside[0]]
+        assert launch["findings/argument"][0] == 0
+        assert launch["findings/program"][0] == 0
+        assert '"oob-load"' in launch["findings/json"].asstr()[0]
+
+
+def test_a_trace_alone_lets_a_wrong_kernel_run_to_its_end(tmp_path):
+    x, out = np.arange(32, dtype=np.float32), np.ones(32, np.float32)
+    with blockscope.trace(tmp_path / "t.h5"):
+        shifted_kernel[(1,)](x, out, BLOCK=32)
+    np.testing.assert_array_equal(out[:24], x[8:])
+    np.testing.assert_array_equal(out[24:], 0)
+
+
+def test_atomics_are_atomics(tmp_path):
+    index = np.array([3, 3, 0, 1] * 4, np.int32)
+    counts = np.zeros(4, np.int32)
+    with blockscope.trace(tmp_path / "t.h5"):
+        count_kernel[(2,)](index, counts, BLOCK=16)
+    assert list(counts) == [8, 8, 0, 16]
+    with h5py.File(tmp_path / "t.h5") as trace:
+        runs = runs_of(trace["launches/0"])
+    touched = np.zeros(4, int)
+    for row in np.flatnonzero(runs["kind"] == 2):
+        np.add.at(touched, elements_of(runs, row) // 4, 1)
+    assert list(touched) == list(counts)
+
+
+def test_findings_stay_with_their_launch(tmp_path):
+    x, out = np.zeros(32, np.float32), np.zeros(32, np.float32)
+    with blockscope.check("asan"), blockscope.trace(tmp_path / "t.h5"):
+        shifted_kernel[(1,)](x, out, BLOCK=32)
+        scale_kernel[(1,)](x, out, 32, BLOCK=32)
+    with h5py.File(tmp_path / "t.h5") as trace:
+        assert len(trace["launches/0/findings/code"]) == 1
+        assert len(trace["launches/1/findings/code"]) == 0
+
+
+def test_contiguous_accesses_take_little_room(tmp_path):
+    """10^8 element accesses stay under 100 MB; a tenth of them here."""
+    n = 10_000_000 // 2
+    x, out = np.zeros(n, np.float32), np.zeros(n, np.float32)
+    with blockscope.trace(tmp_path / "t.h5"):
+        scale_kernel[(triton.cdiv(n, 1024),)](x, out, n, BLOCK=1024)
+    assert os.path.getsize(tmp_path / "t.h5") < 1_000_000
+
+
+def test_an_exception_inside_the_block_still_leaves_a_good_file(tmp_path):
+    x, out = np.zeros(32, np.float32), np.zeros(32, np.float32)
+    with pytest.raises(KeyError), blockscope.trace(tmp_path / "t.h5"):
+        scale_kernel[(1,)](x, out, 32, BLOCK=32)
+        raise KeyError("of the user")
+    with h5py.File(tmp_path / "t.h5") as trace:
+        assert list(trace["launches"]) == ["0"]
+
+
+def test_an_unwritable_trace_is_an_error_that_names_it(tmp_path):
+    for path in (tmp_path / "none" / "t.h5", tmp_path):
+        with pytest.raises(OSError, match="trace"), blockscope.trace(path):
+            pass
+
+
+def test_a_process_that_dies_leaves_a_file_that_says_so(tmp_path):
+    path = tmp_path / "t.h5"
+    code = f"""
+import os, blockscope
+with blockscope.trace({str(path)!r}):
+    os._exit(1)
+"""
+    subprocess.run([sys.executable, "-c", code], timeout=120, check=False)
+    assert b"unfinished" in path.read_bytes()[:512]

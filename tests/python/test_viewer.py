@@ -1,0 +1,181 @@
+"""``blockscope view``: pictures with no display, tables, and what it says of files that are no traces."""
+
+import os
+import subprocess
+import sys
+
+import matplotlib.image
+import numpy as np
+import pytest
+
+import blockscope
+import blockscope as triton
+import blockscope.language as tl
+from blockscope.cli.usage import UsageError
+from blockscope.cli.viewer import find_viewer
+
+OUTSIDE = (255, 72, 60)
+BACKGROUND = (18, 20, 25)
+BORDER = (235, 239, 246)
+
+
+@triton.jit
+def row_sum_kernel(x_ptr, out_ptr, n_cols, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    x = tl.load(x_ptr + row * n_cols + tl.arange(0, BLOCK))
+    tl.store(out_ptr + row, tl.sum(x, axis=0))
+
+
+@pytest.fixture(scope="module")
+def viewer():
+    try:
+        return find_viewer()
+    except UsageError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory):
+    """Rows of 100 are summed in blocks of 128: the last one reads 28 elements past the end."""
+    path = tmp_path_factory.mktemp("trace") / "broken.h5"
+    x, out = np.ones((13, 100), np.float32), np.zeros(13, np.float32)
+    with blockscope.check("asan"), blockscope.trace(path):
+        row_sum_kernel[(13,)](x, out, 100, BLOCK=128)
+    return path
+
+
+def view(*words, check=True):
+    """Run the command without any display."""
+    variables = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    code = "import sys; from blockscope.cli import main; sys.exit(main())"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "view", *map(str, words)],
+        capture_output=True, text=True, env=variables, timeout=240,
+    )  # fmt: skip
+    if check:
+        assert done.returncode == 0, done.stderr
+    return done
+
+
+def picture(path):
+    pixels = matplotlib.image.imread(path)[:, :, :3]
+    return np.rint(pixels * 255).astype(int)
+
+
+def mask_of(pixels, color):
+    return (pixels == color).all(axis=2)
+
+
+def heat_map_of(pixels):
+    """Rows and columns between the borders of the tensor: the long bright lines."""
+    bright = mask_of(pixels, BORDER)
+    rows = np.flatnonzero(bright.sum(axis=1) > 200)
+    columns = np.flatnonzero(bright.sum(axis=0) > 200)
+    top, bottom = rows.min(), rows.max()
+    left, right = columns.min(), columns.max()
+    return top + 2, bottom - 1, left + 2, right - 1
+
+
+def test_the_picture_shows_counts_border_and_accesses_outside(viewer, broken, tmp_path):
+    view(broken, "--png", tmp_path / "a.png", "--tensor", "x_ptr", "--size", "1600x1000")
+    pixels = picture(tmp_path / "a.png")
+    assert pixels.shape == (1000, 1600, 3)
+    top, bottom, left, right = heat_map_of(pixels)
+    cell_height, cell_width = (bottom - top) / 13, (right - left) / 100
+
+    def color(row, column):
+        return tuple(pixels[int(top + (row + 0.5) * cell_height),
+                            int(left + (column + 0.5) * cell_width)])  # fmt: skip
+
+    once, twice = color(0, 50), color(1, 5)
+    assert once != twice and OUTSIDE not in (once, twice)
+    for row in range(1, 13):
+        assert color(row, 10) == twice and color(row, 27) == twice
+        assert color(row, 29) == once and color(row, 99) == once
+    # Row 13 is outside: 28 elements were read.
+    assert color(13, 5) == OUTSIDE and color(13, 26) == OUTSIDE
+    assert color(13, 30) == BACKGROUND
+
+
+def test_a_chosen_program_lights_its_footprint(viewer, broken, tmp_path):
+    view(broken, "--png", tmp_path / "all.png")
+    view(broken, "--png", tmp_path / "one.png", "--program", "4,0,0")
+    everything, one = picture(tmp_path / "all.png"), picture(tmp_path / "one.png")
+    top, bottom, left, right = heat_map_of(everything)
+    height = (bottom - top) / 13
+    lit, other = (int(top + (row + 0.5) * height) for row in (4, 8))
+    middle = (left + right) // 2
+    assert (everything[lit, middle] == one[lit, middle]).all()
+    assert one[other, middle].sum() < everything[other, middle].sum()
+
+
+@pytest.mark.parametrize("size", ["900x600", "1600x1000", "2560x1440"])
+def test_every_size_draws_all_panels(viewer, broken, tmp_path, size):
+    view(broken, "--png", tmp_path / "a.png", "--size", size)
+    pixels = picture(tmp_path / "a.png")
+    width, height = map(int, size.split("x"))
+    assert pixels.shape == (height, width, 3)
+    assert mask_of(pixels, OUTSIDE).sum() > 100
+    thirds = [pixels[:, : width // 6], pixels[:, width // 4 : width // 2], pixels[:, -width // 4 :]]
+    for part in thirds:
+        assert len(np.unique(part.reshape(-1, 3), axis=0)) > 20
+
+
+def test_tables_come_as_csv(viewer, broken):
+    done = subprocess.run(
+        [viewer, broken, "--csv", "ops"], capture_output=True, text=True, timeout=60, check=True
+    )
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("op,name,file,line,column")
+    assert any("tl.load" in line and ",1664,0,0,28," in line for line in lines)
+
+
+def damaged_files(broken, folder):
+    whole = broken.read_bytes()
+    flipped = bytearray(whole)
+    flipped[len(flipped) // 2] ^= 0x20
+    files = {
+        "empty": (b"", "is empty"),
+        "text": (b"hello, this is no trace\n", "is no Blockscope trace"),
+        "hdf5": (b"\x89HDF\r\n\x1a\n" + bytes(2000), "is an HDF5 file, but no Blockscope trace"),
+        "header": (whole[:300], "is cut short"),
+        "half": (whole[: len(whole) // 2], "is cut short"),
+        "flipped": (bytes(flipped), "is damaged or was changed"),
+        "longer": (whole + b"more", "has something appended"),
+        "newer": (whole.replace(b"TRACE 1", b"TRACE 7", 1), "has format version 7"),
+    }
+    for name, (content, message) in files.items():
+        path = folder / f"{name}.h5"
+        path.write_bytes(content)
+        yield path, message
+
+
+def test_files_that_are_no_traces_get_one_clear_line(viewer, broken, tmp_path):
+    for path, message in damaged_files(broken, tmp_path):
+        done = view(path, "--png", tmp_path / "never.png", check=False)
+        assert done.returncode == 2, path
+        assert message in done.stderr and path.name in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+        assert not (tmp_path / "never.png").exists()
+
+
+def test_wrong_words_are_answered_with_what_there_is(viewer, broken, tmp_path):
+    png = ("--png", tmp_path / "never.png")
+    for words, message in (
+        (("--tensor", "z_ptr"), "there is no tensor 'z_ptr'; the launch has x_ptr, out_ptr"),
+        (("--program", "13,0,0"), "there is no program (13, 0, 0); the grid is 13 x 1 x 1"),
+        (("--program", "-1,0,0"), "no program"),
+        (("--launch", "5"), "has no launch 5; it holds 1"),
+        (("--png", "/nonexistent/a.png"), "nonexistent"),
+    ):
+        done = subprocess.run(
+            [viewer, broken, *map(str, (*png, *words))],
+            capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+        assert done.returncode == 2 and message in done.stderr, done.stderr
+
+
+def test_without_a_display_the_window_says_what_to_do(viewer, broken):
+    done = view(broken, check=False)
+    assert done.returncode == 2
+    assert "--png" in done.stderr
