@@ -4,13 +4,12 @@ import os
 import subprocess
 import sys
 
-import h5py
-import numpy as np
-import pytest
-
 import blockscope
 import blockscope as triton
 import blockscope.language as tl
+import h5py
+import numpy as np
+import pytest
 
 
 @triton.jit

@@ -1,16 +1,15 @@
-"""``blockscope view``: pictures with no display, tables, and what it says of files that are no traces."""
+"""``blockscope view``: pictures drawn with no display, and what it says of files that are no traces."""
 
 import os
 import subprocess
 import sys
 
-import matplotlib.image
-import numpy as np
-import pytest
-
 import blockscope
 import blockscope as triton
 import blockscope.language as tl
+import matplotlib.image
+import numpy as np
+import pytest
 from blockscope.cli.usage import UsageError
 from blockscope.cli.viewer import find_viewer
 
