@@ -1,4 +1,4 @@
-"""``blockscope view``: pictures drawn with no display, and what it says of files that are no traces."""
+"""``blockscope view``: pictures drawn with no display, and what it says of damaged files."""
 
 import os
 import subprocess
