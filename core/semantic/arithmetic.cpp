@@ -47,8 +47,7 @@ int64_t floatPredicate(CompareOp op) {
 
 } // namespace
 
-//===-- Promotion
-//----------------------------------------------------------------------------------===//
+//===-- Promotion ---------------------------------------------------------------------------===//
 
 DType promoteIntegers(DType lhs, DType rhs) {
   const int left = bitWidth(lhs), right = bitWidth(rhs);
@@ -158,8 +157,7 @@ ValueList Semantic::promote(llvm::ArrayRef<Operand> operands) {
   return results;
 }
 
-//===-- Pointers
-//-----------------------------------------------------------------------------------===//
+//===-- Pointers ----------------------------------------------------------------------------===//
 
 Value Semantic::addPointer(const Value &pointer, const Value &offset) {
   Value steps = offset;
@@ -171,8 +169,7 @@ Value Semantic::addPointer(const Value &pointer, const Value &offset) {
   return emit1("tl.addptr", {pointer, steps}, pointer.type, attributes);
 }
 
-//===-- Arithmetic
-//---------------------------------------------------------------------------------===//
+//===-- Arithmetic --------------------------------------------------------------------------===//
 
 Value Semantic::binary(BinaryOp op, const Operand &lhs, const Operand &rhs) {
   switch (op) {
@@ -312,8 +309,7 @@ Value Semantic::clamp(const Operand &x, const Operand &lo, const Operand &hi, bo
                {{"propagate_nan", propagateNan}});
 }
 
-//===-- Unary
-//--------------------------------------------------------------------------------------===//
+//===-- Unary -------------------------------------------------------------------------------===//
 
 Value Semantic::plus(const Operand &x) { return toTensor(x); }
 
@@ -355,8 +351,7 @@ Value Semantic::logicalOr(const Operand &lhs, const Operand &rhs) {
   return binaryInteger(BinaryOp::Or, toCondition(toTensor(lhs)), toCondition(toTensor(rhs)));
 }
 
-//===-- Comparison and choice
-//----------------------------------------------------------------------===//
+//===-- Comparison and choice ---------------------------------------------------------------===//
 
 Value Semantic::compare(CompareOp op, const Operand &lhs, const Operand &rhs) {
   auto [a, b] = unify(lhs, rhs, {.allowLhsPointer = true, .allowRhsPointer = true});

@@ -6,8 +6,7 @@
 
 namespace blockscope {
 
-//===-- Numbers
-//------------------------------------------------------------------------------------===//
+//===-- Numbers -----------------------------------------------------------------------------===//
 
 Scalar Scalar::ofBool(bool value) { return {Kind::Bool, false, value ? 1 : 0, value ? 1.0 : 0.0}; }
 
@@ -58,8 +57,7 @@ DType literalDType(const Scalar &scalar) {
   return DType::Int64;
 }
 
-//===-- Text
-//---------------------------------------------------------------------------------------===//
+//===-- Text --------------------------------------------------------------------------------===//
 
 std::string shapeText(llvm::ArrayRef<int64_t> shape) {
   std::string text = "[";
@@ -73,8 +71,7 @@ std::string typeText(const Type &type) {
   return type.isBlock() ? text + shapeText(type.shape) : text;
 }
 
-//===-- Errors
-//-------------------------------------------------------------------------------------===//
+//===-- Errors ------------------------------------------------------------------------------===//
 
 void Semantic::begin(llvm::StringRef op) {
   op_.assign(op.data(), op.size());
@@ -106,8 +103,7 @@ bool Semantic::checkOneOf(llvm::StringRef argument, llvm::StringRef found,
   return false;
 }
 
-//===-- Emitting
-//-----------------------------------------------------------------------------------===//
+//===-- Emitting ----------------------------------------------------------------------------===//
 
 Value Semantic::emit1(llvm::StringRef name, llvm::ArrayRef<Value> operands, const Type &result,
                       const Attributes &attributes) {
@@ -116,7 +112,11 @@ Value Semantic::emit1(llvm::StringRef name, llvm::ArrayRef<Value> operands, cons
   ValueList results = emitter_.emit({name, operands, attributes, result});
   if (results.empty())
     return {};
-  results.front().type = result; // the emitter may know the storage type only
+  Type &type = results.front().type; // the emitter may know the storage type only
+  if (type.shape == result.shape)
+    type.dtype = result.dtype;
+  else
+    type = result;
   return std::move(results.front());
 }
 
@@ -126,8 +126,7 @@ void Semantic::emit0(llvm::StringRef name, llvm::ArrayRef<Value> operands,
     emitter_.emit({name, operands, attributes, {}});
 }
 
-//===-- Constants
-//----------------------------------------------------------------------------------===//
+//===-- Constants ---------------------------------------------------------------------------===//
 
 bool Semantic::numberFits(const Scalar &scalar, DType dtype) {
   if (scalar.kind == Scalar::Kind::Float || !isInteger(dtype))

@@ -40,8 +40,7 @@ public:
   const SemanticError &error() const { return *error_; }
   Emitter &emitter() { return emitter_; }
 
-  //===-- Numbers
-  //------------------------------------------------------------------------------===//
+  //===-- Numbers ---------------------------------------------------------------------------===//
   Value toTensor(const Operand &operand);
   /// A scalar constant of `dtype`.
   Value constant(const Scalar &scalar, DType dtype);
@@ -49,8 +48,7 @@ public:
   Value full(llvm::ArrayRef<int64_t> shape, const Operand &value, std::optional<DType> dtype);
   Value zerosLike(const Value &x);
 
-  //===-- Operators (arithmetic.cpp)
-  //-----------------------------------------------------------===//
+  //===-- Operators (arithmetic.cpp) --------------------------------------------------------===//
   Value binary(BinaryOp op, const Operand &lhs, const Operand &rhs);
   Value compare(CompareOp op, const Operand &lhs, const Operand &rhs);
   Value fdiv(const Operand &lhs, const Operand &rhs);
@@ -68,8 +66,7 @@ public:
   ValueList promote(llvm::ArrayRef<Operand> operands);
   Value where(const Operand &condition, const Operand &x, const Operand &y);
 
-  //===-- Math (math.cpp)
-  //----------------------------------------------------------------------===//
+  //===-- Math (math.cpp) -------------------------------------------------------------------===//
   /// `mathOp` is an op of the math dialect of one float operand. float32 and float64 only.
   Value mathUnary(llvm::StringRef mathOp, const Operand &x);
   Value abs(const Operand &x);
@@ -80,8 +77,7 @@ public:
   Value divRn(const Operand &x, const Operand &y);
   Value externElementwise(llvm::StringRef symbol, llvm::ArrayRef<Value> arguments, DType result);
 
-  //===-- Casts (cast.cpp)
-  //---------------------------------------------------------------------===//
+  //===-- Casts (cast.cpp) ------------------------------------------------------------------===//
   /// Converts the element type to `to` (a scalar type, maybe a pointer); the shape stays.
   Value cast(const Value &x, const Type &to, std::optional<std::string> rounding = std::nullopt);
   Value cast(const Value &x, DType to) { return cast(x, Type::get(to)); }
@@ -90,8 +86,7 @@ public:
   Value toCondition(const Value &x);
   Value promoteBf16(const Value &x);
 
-  //===-- Creation and shape (shape.cpp)
-  //-------------------------------------------------------===//
+  //===-- Creation and shape (shape.cpp) ----------------------------------------------------===//
   Value programId(int64_t axis);
   Value numPrograms(int64_t axis);
   Value arange(int64_t start, int64_t end);
@@ -112,8 +107,7 @@ public:
   /// Returns `axis` counted from 0; negative ones count from the end.
   std::optional<int64_t> normalizeAxis(int64_t axis, int64_t rank);
 
-  //===-- Memory (memory.cpp, atomic.cpp)
-  //------------------------------------------------------===//
+  //===-- Memory (memory.cpp, atomic.cpp) ---------------------------------------------------===//
   struct LoadOptions {
     std::optional<Operand> mask, other;
     std::string cacheModifier, evictionPolicy;
@@ -131,8 +125,7 @@ public:
   Value atomicCas(const Value &pointer, const Operand &compare, const Operand &value,
                   llvm::StringRef sem, llvm::StringRef scope);
 
-  //===-- Matrix product (dot.cpp)
-  //-------------------------------------------------------------===//
+  //===-- Matrix product (dot.cpp) ----------------------------------------------------------===//
   struct DotOptions {
     std::string inputPrecision = "ieee";
     int64_t maxNumImpreciseAcc = 0;
@@ -141,8 +134,7 @@ public:
   Value dot(const Value &a, const Value &b, const std::optional<Value> &acc,
             const DotOptions &options);
 
-  //===-- Reductions, scans, sort (reduce.cpp)
-  //-------------------------------------------------===//
+  //===-- Reductions, scans, sort (reduce.cpp) ----------------------------------------------===//
   /// No axis: over all elements. Sizes of reduced axes become 1 with `keepDims`.
   ValueList reduce(llvm::ArrayRef<Value> operands, std::optional<int64_t> axis, bool keepDims,
                    CombineFunction combine);
@@ -154,8 +146,7 @@ public:
   Value sort(const Value &x, int64_t dim, bool descending);
   Value histogram(const Value &x, int64_t bins, const std::optional<Value> &mask);
 
-  //===-- Hints and debugging (debug.cpp)
-  //------------------------------------------------------===//
+  //===-- Hints and debugging (debug.cpp) ---------------------------------------------------===//
   Value hint(llvm::StringRef kind, const Value &x, llvm::ArrayRef<int64_t> values);
   void assume(const Operand &condition);
   void barrier();

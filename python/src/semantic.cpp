@@ -1,158 +1,15 @@
 // The functions of the rule book for Python: `_core.semantic`. blockscope.language gives them their
 // public names, defaults and docstrings.
-#include "python/src/current_emitter.h"
-#include "python/src/tensor.h"
+#include "python/src/semantic_calls.h"
 
 #include <pybind11/stl.h>
-
-#include <exception>
 
 namespace py = pybind11;
 
 namespace blockscope {
 namespace {
 
-/// Runs one operation of the language named `op` and wraps its value.
-template <typename Body> py::object runOp(const char *op, Body body) {
-  Semantic &semantic = currentSemantic(op);
-  Value result = body(semantic);
-  finishOp(semantic);
-  return wrapValue(std::move(result));
-}
-
-template <typename Body> void runVoidOp(const char *op, Body body) {
-  Semantic &semantic = currentSemantic(op);
-  body(semantic);
-  finishOp(semantic);
-}
-
-std::optional<Operand> optionalOperand(py::handle object, const char *op, const char *name) {
-  if (unwrapConstexpr(object).is_none())
-    return std::nullopt;
-  return operandOf(object, op, name);
-}
-
-std::optional<int64_t> optionalInt(py::handle object, const char *op, const char *name) {
-  if (unwrapConstexpr(object).is_none())
-    return std::nullopt;
-  return intOf(object, op, name);
-}
-
-py::object wrapAll(const ValueList &values) {
-  py::tuple results(values.size());
-  for (size_t i = 0; i < values.size(); ++i)
-    results[i] = wrapValue(values[i]);
-  return results;
-}
-
-//===-- Combine functions
-//--------------------------------------------------------------------------===//
-
-/// Calls a Python combine function; remembers its exception, because emitters know none.
-class PythonCombine {
-public:
-  PythonCombine(Semantic &semantic, py::object function, const char *op)
-      : semantic_(semantic), function_(std::move(function)), op_(op) {}
-
-  ValueList operator()(llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs) {
-    if (!exception_) {
-      try {
-        return call(lhs, rhs);
-      } catch (...) {
-        exception_ = std::current_exception();
-      }
-    }
-    return ValueList(lhs.begin(), lhs.end()); // right types; thrown away by `rethrow`
-  }
-
-  void rethrow() {
-    if (exception_)
-      std::rethrow_exception(exception_);
-  }
-
-private:
-  ValueList call(llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs) {
-    py::tuple arguments(lhs.size() + rhs.size());
-    for (size_t i = 0; i < lhs.size(); ++i) {
-      arguments[i] = wrapValue(lhs[i]);
-      arguments[lhs.size() + i] = wrapValue(rhs[i]);
-    }
-    const py::object returned = unwrapConstexpr(function_(*arguments));
-    semantic_.begin(op_);
-    ValueList results;
-    if (isTensor(returned.ptr()) || !py::isinstance<py::iterable>(returned)) {
-      results.push_back(tensorOf(semantic_, returned, op_, "the combined value"));
-    } else {
-      for (py::handle one : returned)
-        results.push_back(tensorOf(semantic_, one, op_, "the combined value"));
-    }
-    if (results.size() != lhs.size())
-      semantic_.typeError("the combine function returned " + std::to_string(results.size()) +
-                          " values, expected " + std::to_string(lhs.size()));
-    for (size_t i = 0; i < results.size() && !semantic_.failed(); ++i) {
-      const Type &expected = lhs[i].type, found = results[i].type;
-      if (found.isFloating() && expected.isFloating())
-        results[i] = semantic_.cast(results[i], expected.dtype);
-      else if (found.scalar() != expected.scalar())
-        semantic_.typeError("the combine function returned " + typeText(found) + ", expected " +
-                            typeText(expected));
-      results[i] = semantic_.broadcastTo(results[i], expected.shape);
-    }
-    finishOp(semantic_);
-    return results;
-  }
-
-  Semantic &semantic_;
-  py::object function_;
-  const char *op_;
-  std::exception_ptr exception_;
-};
-
-llvm::SmallVector<Value, 2> valuesOf(Semantic &semantic, const py::list &operands, const char *op) {
-  llvm::SmallVector<Value, 2> values;
-  for (py::handle operand : operands)
-    values.push_back(tensorOf(semantic, operand, op, "input"));
-  return values;
-}
-
-py::object reduceWith(const py::list &operands, py::object axis, bool keepDims,
-                      py::object function) {
-  const char *op = "tl.reduce";
-  Semantic &semantic = currentSemantic(op);
-  PythonCombine combine(semantic, std::move(function), op);
-  const ValueList results = semantic.reduce(
-      valuesOf(semantic, operands, op), optionalInt(axis, op, "axis"), keepDims,
-      [&](llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs) { return combine(lhs, rhs); });
-  combine.rethrow();
-  finishOp(semantic);
-  return wrapAll(results);
-}
-
-py::object scanWith(const py::list &operands, py::object axis, bool reverse, py::object function) {
-  const char *op = "tl.associative_scan";
-  Semantic &semantic = currentSemantic(op);
-  PythonCombine combine(semantic, std::move(function), op);
-  const ValueList results = semantic.scan(
-      valuesOf(semantic, operands, op), intOf(axis, op, "axis"), reverse,
-      [&](llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs) { return combine(lhs, rhs); });
-  combine.rethrow();
-  finishOp(semantic);
-  return wrapAll(results);
-}
-
-KnownCombine knownCombine(const std::string &name) {
-  static const std::pair<const char *, KnownCombine> kNames[] = {
-      {"add", KnownCombine::Add}, {"mul", KnownCombine::Mul}, {"max", KnownCombine::Max},
-      {"min", KnownCombine::Min}, {"xor", KnownCombine::Xor}, {"and", KnownCombine::And},
-      {"or", KnownCombine::Or}};
-  for (const auto &[known, kind] : kNames)
-    if (name == known)
-      return kind;
-  throw py::value_error("no known combine function '" + name + "'");
-}
-
-//===-- Binding, one function per family
-//-----------------------------------------------------------===//
+//===-- Binding, one function per family ----------------------------------------------------===//
 
 void bindNumbers(py::module_ &m) {
   m.def("to_tensor", [](py::handle x) -> py::object {
@@ -160,8 +17,8 @@ void bindNumbers(py::module_ &m) {
       return py::reinterpret_borrow<py::object>(x);
     return runOp("tl.to_tensor", [&](Semantic &s) { return tensorOf(s, x, "tl.to_tensor", "x"); });
   });
-  m.def("full", [](py::handle shape, py::handle value, py::handle dtype) {
-    const char *op = "tl.full";
+  m.def("full", [](py::handle shape, py::handle value, py::handle dtype, const std::string &name) {
+    const char *op = name.c_str();
     std::optional<DType> element;
     if (!unwrapConstexpr(dtype).is_none())
       element = typeFromPython(dtype).dtype;
@@ -412,7 +269,7 @@ void bindMemory(py::module_ &m) {
   });
 }
 
-void bindLinearAndReduce(py::module_ &m) {
+void bindLinear(py::module_ &m) {
   m.def("dot", [](py::handle a, py::handle b, py::handle acc, const std::string &inputPrecision,
                   py::handle maxNumImpreciseAcc, py::handle outDType) {
     const char *op = "tl.dot";
@@ -426,37 +283,6 @@ void bindLinearAndReduce(py::module_ &m) {
       if (!unwrapConstexpr(acc).is_none())
         sum = tensorOf(s, acc, op, "acc");
       return s.dot(tensorOf(s, a, op, "input"), tensorOf(s, b, op, "other"), sum, options);
-    });
-  });
-  m.def("reduce", &reduceWith);
-  m.def("scan", &scanWith);
-  m.def("reduce_known",
-        [](const std::string &kind, const char *op, py::handle x, py::handle axis, bool keepDims) {
-          return runOp(op, [&](Semantic &s) {
-            return s.reduceKnown(knownCombine(kind), tensorOf(s, x, op, "input"),
-                                 optionalInt(axis, op, "axis"), keepDims);
-          });
-        });
-  m.def("scan_known",
-        [](const std::string &kind, const char *op, py::handle x, py::handle axis, bool reverse) {
-          return runOp(op, [&](Semantic &s) {
-            return s.scanKnown(knownCombine(kind), tensorOf(s, x, op, "input"),
-                               intOf(axis, op, "axis"), reverse);
-          });
-        });
-  m.def("sort", [](py::handle x, py::handle dim, bool descending) {
-    const char *op = "tl.sort";
-    return runOp(op, [&](Semantic &s) {
-      return s.sort(tensorOf(s, x, op, "x"), intOf(dim, op, "dim"), descending);
-    });
-  });
-  m.def("histogram", [](py::handle x, py::handle bins, py::handle mask) {
-    const char *op = "tl.histogram";
-    return runOp(op, [&](Semantic &s) {
-      std::optional<Value> active;
-      if (!unwrapConstexpr(mask).is_none())
-        active = tensorOf(s, mask, op, "mask");
-      return s.histogram(tensorOf(s, x, op, "input"), intOf(bins, op, "num_bins"), active);
     });
   });
 }
@@ -500,7 +326,8 @@ void bindSemantic(py::module_ &module) {
   bindMath(m);
   bindShape(m);
   bindMemory(m);
-  bindLinearAndReduce(m);
+  bindLinear(m);
+  bindReductions(m);
   bindDebug(m);
 }
 

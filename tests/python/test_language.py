@@ -425,3 +425,52 @@ def test_values_in_step_mode() -> None:
         stepped[(1,)]()
     finally:
         blockscope.set_interpret_mode(False)
+
+
+@blockscope.jit
+def swizzled(out, M: tl.constexpr, N: tl.constexpr, G: tl.constexpr):
+    for i in range(M):
+        for j in range(N):
+            new_i, new_j = tl.swizzle2d(i, j, M, N, G)
+            tl.store(out + new_i * N + new_j, i * N + j)
+
+
+def test_swizzle2d(mode: str) -> None:
+    out = np.full((4, 4), -1, np.int32)
+    swizzled[(1,)](out, M=4, N=4, G=2)
+    expected = [[0, 2, 4, 6], [1, 3, 5, 7], [8, 10, 12, 14], [9, 11, 13, 15]]
+    np.testing.assert_array_equal(out, expected)
+
+
+@blockscope.jit
+def as_compilers_write(
+    in_ptr0, in_ptr1, out_ptr0, xnumel, XBLOCK: tl.constexpr, RBLOCK: tl.constexpr
+):
+    xoffset = tl.program_id(0) * XBLOCK
+    xindex = xoffset + tl.arange(0, XBLOCK)[:, None]
+    xmask = xindex < xnumel
+    rbase = tl.arange(0, RBLOCK)[None, :]
+    tmp0 = tl.load(
+        in_ptr0 + (rbase + RBLOCK * xindex), xmask, eviction_policy="evict_last", other=0.0
+    )
+    tmp1 = tl.load(in_ptr1 + rbase, None).to(tl.float32)
+    tmp2 = tmp0 * tmp1
+    tmp3 = tl.full([XBLOCK, RBLOCK], 0.5, tl.float32)
+    tmp4 = tl.where(xmask, tmp2 + tmp3, float("-inf"))
+    tmp5 = tl.max(tl.broadcast_to(tmp4, [XBLOCK, RBLOCK]), 1)[:, None]
+    tmp6 = tl.extra.libdevice.exp(tmp4 - tmp5)
+    tmp7 = tl.sum(tl.where(xmask, tmp6, 0), 1)[:, None]
+    tl.device_assert((xindex >= 0) | ~xmask, "index out of bounds")
+    tl.store(out_ptr0 + xindex, tl.math.log(tmp7) + tmp5, xmask)
+
+
+def test_kernel_as_compilers_write_it(mode: str) -> None:
+    random = np.random.default_rng(5)
+    x, w = (
+        random.standard_normal((37, 64)).astype(np.float32),
+        random.standard_normal(64).astype(np.float16),
+    )
+    out = np.zeros(37, np.float32)
+    as_compilers_write[(5,)](x, w, out, 37, XBLOCK=8, RBLOCK=64)
+    y = (x * w.astype(np.float32) + 0.5).astype(np.float64)
+    np.testing.assert_allclose(out, np.log(np.exp(y).sum(1)), rtol=1e-5)

@@ -26,6 +26,26 @@ def f16(*shape: int) -> Any:
 ROWS = [
     ("length", lambda x, y, s, i: tl.arange(0, 100),
      "tl.arange: the length end - start is 100, expected a power of two"),
+    (
+        "length_at_run_time",
+        lambda x, y, s, i: tl.arange(0, s),
+        "tl.arange: end is a tensor of int32, expected a constant integer",
+    ),
+    (
+        "shape_at_run_time",
+        lambda x, y, s, i: tl.zeros((s,), tl.int32),
+        "tl.zeros: a size is a tensor of int32, expected constexpr",
+    ),
+    (
+        "static_range_at_run_time",
+        lambda x, y, s, i: tl.static_range(s),
+        "tl.static_range: end is a tensor of int32, expected a constant integer",
+    ),
+    (
+        "static_assert_at_run_time",
+        lambda x, y, s, i: tl.static_assert(s == 5),
+        "tl.static_assert: cond is known only at run time",
+    ),
     ("order", lambda x, y, s, i: tl.arange(8, 0), "tl.arange: end (0) must be greater than start (8)"),
     ("shape", lambda x, y, s, i: tl.zeros((3, 4), tl.float32),
      "shape [3, 4] has 3 at dimension 0, expected a power of two"),

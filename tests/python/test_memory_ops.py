@@ -286,3 +286,22 @@ def write_constant(x: tl.const, out):
 def test_store_through_const() -> None:
     with pytest.raises(Exception, match=r"tl.store: pointer is .*constant data"):
         write_constant[(1,)](np.zeros(4, np.float32), np.zeros(4, np.float32))
+
+
+@blockscope.jit
+def with_host_descriptors(source, target):
+    row, column = tl.program_id(0) * 16, tl.program_id(1) * 32
+    block = source.load([row, column])
+    target.store([row, column], block + 1)
+
+
+def test_descriptors_of_the_host() -> None:
+    from blockscope.tools.tensor_descriptor import TensorDescriptor
+
+    torch = pytest.importorskip("torch")
+    x = torch.arange(40.0 * 36).reshape(40, 36)
+    out = torch.zeros_like(x)
+    source = TensorDescriptor.from_tensor(x, [16, 32])
+    target = TensorDescriptor(out, [40, 36], [36, 1], [16, 32])
+    with_host_descriptors[(3, 2)](source, target)
+    assert torch.equal(out, x + 1)

@@ -222,9 +222,7 @@ def shape_of(shape: Any, op: str) -> builtins.list[int]:
     for size in shape:
         size = unwrap(size)
         if isinstance(size, tensor):
-            if not size._is_stepped:
-                raise TypeError(f"{op}: a size is known only at run time, expected constexpr")
-            raise TypeError(f"{op}: a size is a tensor, expected constexpr")
+            raise TypeError(f"{op}: a size is a tensor of {size.type}, expected constexpr")
         if not isinstance(size, int):
             raise TypeError(f"{op}: a size is {size!r}, expected a constant integer")
         sizes.append(size)

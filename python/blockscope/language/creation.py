@@ -39,13 +39,13 @@ def arange(start: Any, end: Any) -> Any:
 @builtin
 def full(shape: Any, value: Any, dtype: Any) -> Any:
     """A block of ``shape`` with every element ``value`` (a number or a scalar tensor)."""
-    return _semantic.full(shape_of([shape], "tl.full"), value, dtype)
+    return _semantic.full(shape_of([shape], "tl.full"), value, dtype, "tl.full")
 
 
 @builtin
 def zeros(shape: Any, dtype: Any) -> Any:
     """A block of zeros."""
-    return _semantic.full(shape_of([shape], "tl.zeros"), 0, dtype)
+    return _semantic.full(shape_of([shape], "tl.zeros"), 0, dtype, "tl.zeros")
 
 
 @builtin

@@ -21,7 +21,7 @@ def static_print(
 def static_assert(cond: Any, msg: Any = "") -> None:
     """Stop compiling when the constant ``cond`` is false."""
     cond = unwrap(cond)
-    if isinstance(cond, tensor) and not cond._is_stepped:
+    if isinstance(cond, tensor):
         raise TypeError(
             "tl.static_assert: cond is known only at run time, expected a constant; use "
             "tl.device_assert"

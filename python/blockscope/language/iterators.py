@@ -49,11 +49,9 @@ class static_range:
         self.step = constexpr(1) if unwrap(step) is None else step
         for name in ("start", "end", "step"):
             value = unwrap(getattr(self, name))
-            is_known = not isinstance(value, tensor) or value._is_stepped
-            if not is_known or not hasattr(value, "__index__"):
-                raise TypeError(
-                    f"tl.static_range: {name} is {value!r}, expected a constant integer"
-                )
+            if isinstance(value, tensor) or not hasattr(value, "__index__"):
+                found = f"a tensor of {value.type}" if isinstance(value, tensor) else repr(value)
+                raise TypeError(f"tl.static_range: {name} is {found}, expected a constant integer")
             setattr(self, name, constexpr(int(value)))
 
     def __iter__(self) -> Any:

@@ -55,7 +55,7 @@ def philox(seed: Any, c0: Any, c1: Any, c2: Any, c3: Any, n_rounds: Any = N_ROUN
         low = (seed & 0xFFFFFFFF).to(kind)
     else:
         kind = core.uint64
-        high, low = _semantic.full([], 0, kind), seed
+        high, low = _semantic.full([], 0, kind, "tl.philox"), seed
     c0, c1, c2, c3 = (c.to(kind, bitcast=True) for c in (c0, c1, c2, c3))
     return philox_impl(c0, c1, c2, c3, low, high, n_rounds)
 

@@ -269,7 +269,12 @@ globals().update({name: _make(name, overloads) for name, overloads in FUNCTIONS.
 
 @builtin
 def extern_elementwise(
-    lib_name: Any, lib_path: Any, args: Any, arg_type_symbol_dict: Any, is_pure: Any = True
+    lib_name: Any,
+    lib_path: Any,
+    args: Any,
+    arg_type_symbol_dict: Any,
+    is_pure: Any = True,
+    **_: Any,
 ) -> Any:
     """Call a library's function on each element; the CPU knows those of libdevice."""
     overloads = {

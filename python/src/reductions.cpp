@@ -1,0 +1,145 @@
+// Reductions and scans for Python: known combine functions, and those of the user.
+#include "python/src/semantic_calls.h"
+
+#include <exception>
+
+namespace py = pybind11;
+
+namespace blockscope {
+namespace {
+
+//===-- Combine functions -------------------------------------------------------------------===//
+
+/// Calls a Python combine function; remembers its exception, because emitters know none.
+class PythonCombine {
+public:
+  PythonCombine(Semantic &semantic, py::object function, const char *op)
+      : semantic_(semantic), function_(std::move(function)), op_(op) {}
+
+  ValueList operator()(llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs) {
+    if (!exception_) {
+      try {
+        return call(lhs, rhs);
+      } catch (...) {
+        exception_ = std::current_exception();
+      }
+    }
+    return ValueList(lhs.begin(), lhs.end()); // right types; thrown away by `rethrow`
+  }
+
+  void rethrow() {
+    if (exception_)
+      std::rethrow_exception(exception_);
+  }
+
+private:
+  ValueList call(llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs) {
+    py::tuple arguments(lhs.size() + rhs.size());
+    for (size_t i = 0; i < lhs.size(); ++i) {
+      arguments[i] = wrapValue(lhs[i]);
+      arguments[lhs.size() + i] = wrapValue(rhs[i]);
+    }
+    const py::object returned = unwrapConstexpr(function_(*arguments));
+    semantic_.begin(op_);
+    ValueList results;
+    if (isTensor(returned.ptr()) || !py::isinstance<py::iterable>(returned)) {
+      results.push_back(tensorOf(semantic_, returned, op_, "the combined value"));
+    } else {
+      for (py::handle one : returned)
+        results.push_back(tensorOf(semantic_, one, op_, "the combined value"));
+    }
+    if (results.size() != lhs.size())
+      semantic_.typeError("the combine function returned " + std::to_string(results.size()) +
+                          " values, expected " + std::to_string(lhs.size()));
+    for (size_t i = 0; i < results.size() && !semantic_.failed(); ++i) {
+      const Type &expected = lhs[i].type, found = results[i].type;
+      if (found.isFloating() && expected.isFloating())
+        results[i] = semantic_.cast(results[i], expected.dtype);
+      else if (found.scalar() != expected.scalar())
+        semantic_.typeError("the combine function returned " + typeText(found) + ", expected " +
+                            typeText(expected));
+      results[i] = semantic_.broadcastTo(results[i], expected.shape);
+    }
+    finishOp(semantic_);
+    return results;
+  }
+
+  Semantic &semantic_;
+  py::object function_;
+  const char *op_;
+  std::exception_ptr exception_;
+};
+
+py::object reduceWith(const py::list &operands, py::object axis, bool keepDims,
+                      py::object function) {
+  const char *op = "tl.reduce";
+  Semantic &semantic = currentSemantic(op);
+  PythonCombine combine(semantic, std::move(function), op);
+  const ValueList results = semantic.reduce(
+      valuesOf(semantic, operands, op), optionalInt(axis, op, "axis"), keepDims,
+      [&](llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs) { return combine(lhs, rhs); });
+  combine.rethrow();
+  finishOp(semantic);
+  return wrapAll(results);
+}
+
+py::object scanWith(const py::list &operands, py::object axis, bool reverse, py::object function) {
+  const char *op = "tl.associative_scan";
+  Semantic &semantic = currentSemantic(op);
+  PythonCombine combine(semantic, std::move(function), op);
+  const ValueList results = semantic.scan(
+      valuesOf(semantic, operands, op), intOf(axis, op, "axis"), reverse,
+      [&](llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs) { return combine(lhs, rhs); });
+  combine.rethrow();
+  finishOp(semantic);
+  return wrapAll(results);
+}
+
+KnownCombine knownCombine(const std::string &name) {
+  static const std::pair<const char *, KnownCombine> kNames[] = {
+      {"add", KnownCombine::Add}, {"mul", KnownCombine::Mul}, {"max", KnownCombine::Max},
+      {"min", KnownCombine::Min}, {"xor", KnownCombine::Xor}, {"and", KnownCombine::And},
+      {"or", KnownCombine::Or}};
+  for (const auto &[known, kind] : kNames)
+    if (name == known)
+      return kind;
+  throw py::value_error("no known combine function '" + name + "'");
+}
+
+} // namespace
+
+void bindReductions(py::module_ &m) {
+  m.def("reduce", &reduceWith);
+  m.def("scan", &scanWith);
+  m.def("reduce_known",
+        [](const std::string &kind, const char *op, py::handle x, py::handle axis, bool keepDims) {
+          return runOp(op, [&](Semantic &s) {
+            return s.reduceKnown(knownCombine(kind), tensorOf(s, x, op, "input"),
+                                 optionalInt(axis, op, "axis"), keepDims);
+          });
+        });
+  m.def("scan_known",
+        [](const std::string &kind, const char *op, py::handle x, py::handle axis, bool reverse) {
+          return runOp(op, [&](Semantic &s) {
+            return s.scanKnown(knownCombine(kind), tensorOf(s, x, op, "input"),
+                               intOf(axis, op, "axis"), reverse);
+          });
+        });
+  m.def("sort", [](py::handle x, py::handle dim, bool descending) {
+    const char *op = "tl.sort";
+    return runOp(op, [&](Semantic &s) {
+      return s.sort(tensorOf(s, x, op, "x"), intOf(dim, op, "dim"), descending);
+    });
+  });
+  m.def("histogram", [](py::handle x, py::handle bins, py::handle mask) {
+    const char *op = "tl.histogram";
+    return runOp(op, [&](Semantic &s) {
+      std::optional<Value> active;
+      if (!unwrapConstexpr(mask).is_none())
+        active = tensorOf(s, mask, op, "mask");
+      return s.histogram(tensorOf(s, x, op, "input"), intOf(bins, op, "num_bins"), active);
+    });
+  });
+}
+
+} // namespace blockscope
