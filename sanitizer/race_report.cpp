@@ -19,6 +19,19 @@ std::string nameOf(AccessKind kind) { return accessKindName(kind).str(); }
 
 } // namespace
 
+AccessSite RaceSanitizer::describeOp(const OpFacts &op, int64_t program, int64_t lane) const {
+  AccessSite site;
+  site.location = op.info->location;
+  site.kind = op.kind;
+  site.program = programIndex(program, launch_->grid);
+  site.blockShape = op.blockShape;
+  site.lane = lane;
+  site.laneIndex = laneIndex(lane, op.blockShape);
+  site.accessBytes = op.elementBytes;
+  site.semantics = op.semantics;
+  return site;
+}
+
 void RaceSanitizer::report(const Conflict &context, const AccessRecord &earlier, Shared shared) {
   const LoggedAccess &access = context.access;
   const OpFacts ours = factsOf(access.op), theirs = factsOf(earlier.op);
@@ -50,20 +63,9 @@ void RaceSanitizer::report(const Conflict &context, const AccessRecord &earlier,
   collector_.add(
       cause, {launch_->launchIndex, context.program, access.sequence, lane}, elements, [&] {
         Finding finding = beginFinding(code, *launch_);
-        const auto site = [&](const OpFacts &op, int64_t program, int64_t siteLane) {
-          AccessSite result;
-          result.location = op.info->location;
-          result.kind = op.kind;
-          result.program = programIndex(program, launch_->grid);
-          result.blockShape = op.blockShape;
-          result.lane = siteLane;
-          result.laneIndex = laneIndex(siteLane, op.blockShape);
-          result.accessBytes = op.elementBytes;
-          result.semantics = op.semantics;
-          return result;
-        };
-        finding.site = site(ours, context.program, lane);
-        finding.other = site(theirs, earlier.program, earlier.lane + shift * earlier.laneStep);
+        finding.site = describeOp(ours, context.program, lane);
+        finding.other =
+            describeOp(theirs, earlier.program, earlier.lane + shift * earlier.laneStep);
         const int64_t offset =
             static_cast<int64_t>(host - reinterpret_cast<uint64_t>(context.allocation.view));
         describeElement(finding, context.allocation, offset);
@@ -101,6 +103,19 @@ void RaceSanitizer::report(const Conflict &context, const AccessRecord &earlier,
       });
 }
 
+/// The facts that both findings of the warp model share.
+Finding RaceSanitizer::describeWarpOrder(const Conflict &context, const AccessRecord &earlier,
+                                         uint64_t host, int64_t lane) {
+  const OpFacts ours = factsOf(context.access.op), theirs = factsOf(earlier.op);
+  Finding finding = beginFinding("race-warp-order", *launch_);
+  finding.model = "warp";
+  finding.site = describeOp(ours, context.program, lane);
+  finding.other = describeOp(theirs, earlier.program, earlier.lane);
+  describeElement(finding, context.allocation,
+                  static_cast<int64_t>(host - reinterpret_cast<uint64_t>(context.allocation.view)));
+  return finding;
+}
+
 void RaceSanitizer::reportWarpOrder(const Conflict &context, const AccessRecord &earlier,
                                     uint64_t host, int64_t lane) {
   const OpFacts ours = factsOf(context.access.op), theirs = factsOf(earlier.op);
@@ -108,24 +123,7 @@ void RaceSanitizer::reportWarpOrder(const Conflict &context, const AccessRecord 
       "race-warp-order " + placeKey(ours.info->location) + " / " + placeKey(theirs.info->location);
   collector_.add(
       cause, {launch_->launchIndex, context.program, context.access.sequence, lane}, 1, [&] {
-        Finding finding = beginFinding("race-warp-order", *launch_);
-        finding.model = "warp";
-        finding.site.location = ours.info->location;
-        finding.site.kind = ours.kind;
-        finding.site.program = programIndex(context.program, launch_->grid);
-        finding.site.blockShape = ours.blockShape;
-        finding.site.lane = lane;
-        finding.site.laneIndex = laneIndex(lane, ours.blockShape);
-        AccessSite other = finding.site;
-        other.location = theirs.info->location;
-        other.kind = theirs.kind;
-        other.blockShape = theirs.blockShape;
-        other.lane = earlier.lane;
-        other.laneIndex = laneIndex(earlier.lane, theirs.blockShape);
-        finding.other = other;
-        const int64_t offset =
-            static_cast<int64_t>(host - reinterpret_cast<uint64_t>(context.allocation.view));
-        describeElement(finding, context.allocation, offset);
+        Finding finding = describeWarpOrder(context, earlier, host, lane);
         finding.message =
             llvm::formatv("lane {0} of this {1} touches what lane {2} of an earlier store wrote, "
                           "with no barrier between them",
@@ -136,32 +134,22 @@ void RaceSanitizer::reportWarpOrder(const Conflict &context, const AccessRecord 
       });
 }
 
-void RaceSanitizer::reportEarlyRelease(int64_t program, const ProgramState &state,
-                                       const LoggedAccess &access) {
-  const OpFacts ours = factsOf(access.op), theirs = factsOf(state.blockStoreOp);
-  const std::string cause = "race-warp-order release " + placeKey(ours.info->location);
-  collector_.add(cause, {launch_->launchIndex, program, access.sequence, 0}, 1, [&] {
-    Finding finding = beginFinding("race-warp-order", *launch_);
-    finding.model = "warp";
-    finding.site.location = ours.info->location;
-    finding.site.kind = ours.kind;
-    finding.site.program = programIndex(program, launch_->grid);
-    finding.site.semantics = ours.semantics;
-    AccessSite other;
-    other.location = theirs.info->location;
-    other.kind = theirs.kind;
-    other.program = finding.site.program;
-    other.blockShape = theirs.blockShape;
-    other.laneIndex = laneIndex(0, theirs.blockShape);
-    finding.other = other;
-    if (const Allocation *stored = launch_->memory->find(state.blockStoreAddress))
-      describeElement(finding, *stored, MemoryMap::offsetIn(*stored, state.blockStoreAddress));
-    finding.message =
-        "this atomic releases before all warps of the program have finished the block "
-        "store before it";
-    finding.hint = "put tl.debug_barrier() between the store and the atomic";
-    return finding;
-  });
+void RaceSanitizer::reportEarlyRelease(const Conflict &context, const AccessRecord &earlier,
+                                       uint64_t host, int64_t lane) {
+  const OpFacts ours = factsOf(context.access.op), theirs = factsOf(earlier.op);
+  // One cause however many places feel it: the store that lacks its barrier.
+  const std::string cause = "race-warp-order release " + placeKey(theirs.info->location);
+  collector_.add(
+      cause, {launch_->launchIndex, context.program, context.access.sequence, lane}, 1, [&] {
+        Finding finding = describeWarpOrder(context, earlier, host, lane);
+        finding.message =
+            llvm::formatv("this {0} may come before all warps of program {1} have stored: that "
+                          "program releases after its store with no barrier between the two",
+                          nameOf(ours.kind), earlier.program)
+                .str();
+        finding.hint = "put tl.debug_barrier() between the store and the atomic that releases";
+        return finding;
+      });
 }
 
 void RaceSanitizer::checkDuplicates(const Access &access) {

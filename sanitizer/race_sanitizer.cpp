@@ -170,9 +170,6 @@ void RaceSanitizer::analyse(int64_t program, ProgramState &state, const LoggedAc
     state.passBarrier();
     return;
   }
-  if (isAtomic(access.kind) && releases(access.semantics) && access.lanes == 1 &&
-      state.blockStoreSinceBarrier)
-    reportEarlyRelease(program, state, access);
   for (size_t i = 0; i < access.runCount; ++i) {
     const AccessRun &run = log.runs[access.firstRun + i];
     const Allocation *allocation =
@@ -197,15 +194,17 @@ void RaceSanitizer::analyse(int64_t program, ProgramState &state, const LoggedAc
       for (int64_t k = 0; k < run.count; ++k) {
         const auto host =
             reinterpret_cast<uint64_t>(allocation->hostAt(offset + k * run.strideBytes));
-        VectorClock &released = released_[host];
-        released.join(state.clock);
-        released.raise(static_cast<uint32_t>(program), state.epoch);
+        Released &released = released_[host];
+        released.all.join(state.clock);
+        released.all.raise(static_cast<uint32_t>(program), state.epoch);
+        released.warp.join(state.warpClock);
+        released.warp.raise(static_cast<uint32_t>(program), state.barrierEpoch);
       }
     }
     ++state.epoch;
   }
-  if (access.kind == AccessKind::Store && access.lanes > 1 && access.runCount > 0)
-    state.noteBlockStore(access.op, access.sequence, log.runs[access.firstRun].address);
+  if (access.kind == AccessKind::Store && access.lanes > 1)
+    state.lastSequence = access.sequence;
 }
 
 void RaceSanitizer::synchronise(int64_t, ProgramState &state, const LoggedAccess &,
@@ -214,8 +213,10 @@ void RaceSanitizer::synchronise(int64_t, ProgramState &state, const LoggedAccess
   for (int64_t k = 0; k < run.count; ++k) {
     const auto host = reinterpret_cast<uint64_t>(allocation.hostAt(offset + k * run.strideBytes));
     const auto released = released_.find(host);
-    if (released != released_.end())
-      state.clock.join(released->second);
+    if (released == released_.end())
+      continue;
+    state.clock.join(released->second.all);
+    state.warpClock.join(released->second.warp);
   }
 }
 
@@ -272,6 +273,13 @@ bool RaceSanitizer::happensBefore(const AccessRecord &earlier, const Conflict &c
           earlier.epoch != 0);
 }
 
+/// Whether a release ordered an earlier block store of another program although no barrier stood
+/// between the two: other warps of that program may store later than the one that released.
+bool RaceSanitizer::missesBarrier(const AccessRecord &earlier, const Conflict &context) const {
+  return sequential_ && earlier.program != context.program && earlier.laneStep == 1 &&
+         earlier.epoch > context.state.warpClock.get(earlier.program);
+}
+
 void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_t host, int bytes,
                               int64_t lane, const std::byte *values, const std::byte *written) {
   const LoggedAccess &access = context.access;
@@ -283,6 +291,9 @@ void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_
       report(context, earlier, {host, bytes, lane, values, written});
   };
   check(cell.write);
+  if (cell.write.exists() && happensBefore(cell.write, context) &&
+      missesBarrier(cell.write, context))
+    reportEarlyRelease(context, cell.write, host, lane);
   if (cell.write.exists() && cell.write.program == context.program && !access.isAtomic &&
       access.lanes > 1 && cell.write.laneStep == 1 && cell.write.lane != lane &&
       cell.write.sequence != static_cast<uint32_t>(access.sequence) &&

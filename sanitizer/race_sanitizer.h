@@ -66,6 +66,7 @@ private:
   void touchCell(const Conflict &context, ShadowCell &cell, uint64_t host, int bytes, int64_t lane,
                  const std::byte *values, const std::byte *written);
   bool happensBefore(const AccessRecord &earlier, const Conflict &context) const;
+  bool missesBarrier(const AccessRecord &earlier, const Conflict &context) const;
   void synchronise(int64_t program, ProgramState &state, const LoggedAccess &access,
                    const AccessRun &run, const Allocation &allocation);
   void checkDuplicates(const Access &access);
@@ -80,10 +81,14 @@ private:
 
   void noteOp(const Access &access);
   OpFacts factsOf(uint32_t op);
+  AccessSite describeOp(const OpFacts &op, int64_t program, int64_t lane) const;
+  Finding describeWarpOrder(const Conflict &context, const AccessRecord &earlier, uint64_t host,
+                            int64_t lane);
   void report(const Conflict &context, const AccessRecord &earlier, Shared shared);
   void reportWarpOrder(const Conflict &context, const AccessRecord &earlier, uint64_t host,
                        int64_t lane);
-  void reportEarlyRelease(int64_t program, const ProgramState &state, const LoggedAccess &access);
+  void reportEarlyRelease(const Conflict &context, const AccessRecord &earlier, uint64_t host,
+                          int64_t lane);
   void drainLogs();
 
   FindingCollector &collector_;
@@ -94,9 +99,13 @@ private:
   std::mutex opsMutex_;                                     ///< guards ops_
   std::vector<llvm::BitVector> knownOps_;                   ///< by worker: ops that are in ops_
   std::map<int64_t, std::unique_ptr<ProgramState>> states_; ///< programs of a sequential launch
-  llvm::DenseMap<uint64_t, VectorClock> released_;          ///< by host address of an atomic
-  std::vector<std::unique_ptr<ProgramLog>> running_;        ///< by worker
-  std::mutex logsMutex_;                                    ///< guards the next two
+  /// What a release made visible: in program order, and in the warp model.
+  struct Released {
+    VectorClock all, warp;
+  };
+  llvm::DenseMap<uint64_t, Released> released_;      ///< by host address of an atomic
+  std::vector<std::unique_ptr<ProgramLog>> running_; ///< by worker
+  std::mutex logsMutex_;                             ///< guards the next two
   std::map<int64_t, std::unique_ptr<ProgramLog>> finished_;
   int64_t nextProgram_ = 0;
 };

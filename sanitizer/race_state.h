@@ -32,22 +32,16 @@ struct RaceSanitizer::ProgramLog {
 struct RaceSanitizer::ProgramState {
   uint32_t epoch = 1;
   VectorClock clock;
-  /// Events before this one are visible to all warps of the program.
+  /// The same in the warp model, where a release covers block stores only up to the last barrier.
+  VectorClock warpClock;
+  uint32_t barrierEpoch = 0;
+  /// Events up to this one are visible to all warps of the program.
   uint64_t barrierSequence = 0;
   uint64_t lastSequence = 0;
-  bool blockStoreSinceBarrier = false;
-  uint32_t blockStoreOp = 0;
-  DeviceAddress blockStoreAddress = 0; ///< of its first active lane
 
   void passBarrier() {
     barrierSequence = lastSequence;
-    blockStoreSinceBarrier = false;
-  }
-  void noteBlockStore(uint32_t op, uint64_t sequence, DeviceAddress address) {
-    blockStoreSinceBarrier = true;
-    blockStoreOp = op;
-    blockStoreAddress = address;
-    lastSequence = sequence;
+    barrierEpoch = epoch++;
   }
 };
 
