@@ -177,7 +177,9 @@ def test_good(runs, mode, path):
 @pytest.mark.parametrize("path", BAD, ids=lambda p: p.stem)
 def test_the_report_does_not_depend_on_the_number_of_threads(runs, path):
     reports = [result_of(runs, mode, path)["findings"] for mode in MODES if mode != "step"]
-    assert reports[0] == reports[1] == reports[2]
+    # Every process has its tensors elsewhere.
+    one, two, eight = (re.sub(r"0x[0-9a-f]+", "address", json.dumps(r)) for r in reports)
+    assert one == two == eight
 
 
 def check_command(path, *options):
