@@ -161,6 +161,12 @@ class Generator(ControlFlow):
 
     def binary(self, node: ast.AST, kind: type[ast.operator], lhs: Any, rhs: Any) -> Any:
         with self.at(node):
+            for side in (lhs, rhs):
+                if values.unwrap(side) is None:
+                    raise TypeError(
+                        f"one side of this {kind.__name__.lower()} is None, expected a tensor or a "
+                        "number (was None passed for a tensor argument?)"
+                    )
             return _BINARY[kind](lhs, rhs)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:

@@ -1,0 +1,201 @@
+"""Bad input gives one clear error: what was found, what was expected, where."""
+
+import ctypes
+import threading
+import time
+
+import numpy as np
+import pytest
+import torch
+
+import blockscope as triton
+import blockscope.language as tl
+from blockscope.errors import CompilationError, SanitizerError, UnsupportedLanguageConstruct
+
+SIZE = 3  # no constexpr
+
+
+@triton.jit
+def copy(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    tl.store(out_ptr + offsets, tl.load(x_ptr + offsets, mask=mask), mask=mask)
+
+
+@triton.jit
+def int_mask(x_ptr):
+    offsets = tl.arange(0, 8)
+    tl.load(x_ptr + offsets, mask=offsets)
+
+
+@triton.jit
+def reads_global(x_ptr):
+    tl.store(x_ptr, SIZE)
+
+
+@triton.jit
+def undefined(x_ptr):
+    tl.store(x_ptr, nope)  # noqa: F821
+
+
+@triton.jit
+def breaks(x_ptr):
+    for i in range(3):
+        tl.store(x_ptr + i, 1.0)
+        break
+
+
+@triton.jit
+def returns_in_loop(x_ptr):
+    for i in range(3):
+        tl.store(x_ptr + i, 1.0)
+        return
+
+
+@triton.jit
+def chained(x_ptr, n):
+    tl.store(x_ptr, 0 < n < 3)
+
+
+@triton.jit
+def shapes(x_ptr):
+    tl.store(x_ptr + tl.arange(0, 8), tl.arange(0, 8) + tl.arange(0, 16))
+
+
+@triton.jit
+def carries(x_ptr):
+    total = 0
+    for i in range(3):
+        total += 1.5
+    tl.store(x_ptr, total)
+
+
+@triton.jit
+def one_sided(x_ptr, n):
+    if n > 3:
+        y = 1
+    tl.store(x_ptr, y)
+
+
+@triton.jit
+def block_condition(x_ptr):
+    if tl.arange(0, 8) > 3:
+        tl.store(x_ptr, 1.0)
+
+
+@triton.jit
+def out_of_bounds(x_ptr):
+    tl.store(x_ptr + 100 + tl.arange(0, 8), 1.0)
+
+
+@triton.jit
+def endless(x_ptr, n):
+    i = n
+    while i > 0:
+        i += 2
+        i -= 1
+    tl.store(x_ptr, i)
+
+
+def x():
+    return torch.rand(64)
+
+
+COMPILE = [
+    (lambda: copy[(1,)](x(), x(), 64, BLOCK=48), CompilationError, r"is 48, expected a power of two"),
+    (lambda: int_mask[(1,)](x()), CompilationError, r"mask is int32\[8\], expected int1"),
+    (lambda: reads_global[(1,)](x()), CompilationError, r"module variable 'SIZE'"),
+    (lambda: undefined[(1,)](x()), CompilationError, r"'nope' is not defined"),
+    (lambda: breaks[(1,)](x()), UnsupportedLanguageConstruct, r"'break' is not supported"),
+    (lambda: returns_in_loop[(1,)](x()), UnsupportedLanguageConstruct, r"'return' inside a loop"),
+    (lambda: chained[(1,)](x(), 5), UnsupportedLanguageConstruct, r"chained comparison"),
+    (lambda: shapes[(1,)](x()), CompilationError, r"shapes \[8\] and \[16\] do not match"),
+    (lambda: carries[(1,)](x()), CompilationError, r"'total' has type int32 before .* fp32 after"),
+    (lambda: one_sided[(1,)](x(), 7), CompilationError, r"'y' is defined only in the 'if'"),
+    (lambda: block_condition[(1,)](x()), CompilationError, r"condition must be a scalar"),
+    (lambda: copy[(1,)](None, x(), 64, BLOCK=64), CompilationError, r"is None"),
+]
+
+
+@pytest.mark.parametrize(("launch", "kind", "text"), COMPILE)
+def test_a_wrong_kernel_names_file_and_line_with_a_caret(launch, kind, text):
+    with pytest.raises(kind, match=text) as caught:
+        launch()
+    message = str(caught.value)
+    assert f"{__file__}:" in message and "^" in message
+
+
+LAUNCH = [
+    (lambda: copy[(-1,)](x(), x(), 64, BLOCK=64), ValueError, r"dimension 0 is -1, expected 0 to"),
+    (lambda: copy[1, 1, 1, 1](x(), x(), 64, BLOCK=64), ValueError, r"4 dimensions, expected 1 to 3"),
+    (lambda: copy[(1.5,)](x(), x(), 64, BLOCK=64), TypeError, r"is 1.5 \(float\), expected an int"),
+    (lambda: copy[(1,)](x(), x(), 64), TypeError, r"missing a required argument: 'BLOCK'"),
+    (lambda: copy[(1,)](x(), x(), 64, BLOCK=64, N=3), KeyError, r"'N' was given to kernel 'copy'"),
+    (lambda: copy[(1,)](object(), x(), 64, BLOCK=64), TypeError, r"argument 'x_ptr' is a .*object"),
+    (lambda: copy[(1,)]([1.0], x(), 64, BLOCK=64), TypeError, r"argument 'x_ptr' is a .*list"),
+    (
+        lambda: copy[(1,)](torch.zeros(4, dtype=torch.complex64), x(), 4, BLOCK=4),
+        TypeError,
+        r"'x_ptr': kernels have no element type for 'torch.complex64'",
+    ),
+    (
+        lambda: copy[(1,)](torch.zeros(4, device="meta"), x(), 4, BLOCK=4),
+        ValueError,
+        r"'x_ptr': tensor is on device 'meta'",
+    ),
+    (lambda: copy[(1,)](x(), x(), 2**70, BLOCK=64), OverflowError, r"argument 'n' is .* 64 bits"),
+    (lambda: copy(x(), x(), 64, 64), RuntimeError, r"launched with a grid: copy\[grid\]"),
+]
+
+
+@pytest.mark.parametrize(("launch", "kind", "text"), LAUNCH)
+def test_a_wrong_launch_names_kernel_or_argument(launch, kind, text):
+    with pytest.raises(kind, match=text):
+        launch()
+
+
+def test_a_grid_of_zero_warns_and_runs_nothing():
+    out = torch.zeros(64)
+    with pytest.warns(RuntimeWarning, match="grid .* has no programs"):
+        copy[(0,)](x(), out, 64, BLOCK=64)
+    assert not out.any()
+
+
+def test_a_freed_tensor_is_named():
+    freed = x()
+    freed.untyped_storage().resize_(0)
+    with pytest.raises(ValueError, match="'x_ptr': .* freed or moved"):
+        copy[(1,)](freed, x(), 64, BLOCK=64)
+
+
+def test_an_unchecked_store_out_of_bounds_is_an_error_and_touches_nothing():
+    target = torch.zeros(64)
+    with pytest.raises(SanitizerError, match="oob-store") as caught:
+        out_of_bounds[(1,)](target)
+    assert not target.any() and caught.value.findings[0]["element"] == [100]
+
+
+def test_a_store_to_a_read_only_array_is_an_error():
+    out = np.ones(64, np.float32)
+    out.flags.writeable = False
+    with pytest.raises(SanitizerError, match="read-only"):
+        copy[(1,)](x(), out, 64, BLOCK=64)
+
+
+def test_ctrl_c_stops_a_long_launch():
+    main = threading.main_thread().ident
+
+    def interrupt():
+        time.sleep(1.0)
+        sent.append(time.monotonic())
+        ctypes.pythonapi.PyErr_SetInterrupt()
+
+    sent: list[float] = []
+    assert main == threading.get_ident()
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        endless[(2,)](x(), 5)
+    took = time.monotonic() - sent[0]
+    thread.join()
+    assert took < 5  # 0.2 s on a machine that is not busy
