@@ -125,12 +125,14 @@ bool TileAnalysis::makesTile(mlir::Operation &op, llvm::function_ref<bool(mlir::
   if (name == "tl.expand_dims" || name == "tl.broadcast" || name == "tl.trans" ||
       name == "tl.hint")
     return tile(0);
+  if (name == "tl.addptr" && !isTileType(op.getOperand(1).getType()))
+    return false;
   if (name == "arith.addi" || name == "arith.subi" || name == "tl.addptr")
     return either(0) && either(1) && (tile(0) || tile(1));
   if (name == "arith.muli")
     return (tile(0) && isUniform(op.getOperand(1))) || (isUniform(op.getOperand(0)) && tile(1));
   if (name == "arith.extsi" || name == "arith.extui")
-    return tile(0);
+    return tile(0) && isTileType(op.getOperand(0).getType()); // and not a mask
   return false;
 }
 

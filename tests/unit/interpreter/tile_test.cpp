@@ -61,7 +61,9 @@ func.func @walk(%in: !tl.ptr<f32>, %out: !tl.ptr<f32>, %offsets: !tl.ptr<i64>, %
   %qs = tl.addptr %q, %w : tensor<16x32x!tl.ptr<f32>>, tensor<16x32xi32>
   tl.store %qs, %kept mask %mask : tensor<16x32xi1> : tensor<16x32x!tl.ptr<f32>>, tensor<16x32xf32>
   %wide = arith.EXTEND %off : tensor<16x32xi32> to tensor<16x32xi64>
-  %twice = arith.addi %wide, %wide : tensor<16x32xi64>
+  %bits = arith.extui %mask : tensor<16x32xi1> to tensor<16x32xi64>
+  %sixth = arith.addi %wide, %bits : tensor<16x32xi64>
+  %twice = arith.addi %wide, %sixth : tensor<16x32xi64>
   %o = tl.splat %offsets : !tl.ptr<i64> -> tensor<16x32x!tl.ptr<i64>>
   %os = tl.addptr %o, %w : tensor<16x32x!tl.ptr<i64>>, tensor<16x32xi32>
   tl.store %os, %twice : tensor<16x32x!tl.ptr<i64>>, tensor<16x32xi64>
