@@ -114,10 +114,15 @@ std::pair<Value, Value> Semantic::broadcast(const Value &lhs, const Value &rhs) 
     return {};
   if (lhs.type.shape == rhs.type.shape)
     return {lhs, rhs};
+  // The shapes are those of blocks that exist, so their lengths are not checked again: in step mode
+  // a scan combines parts of a block, which have any length.
+  const auto splatLike = [&](const Value &scalar, const Value &block) {
+    return emit1("tl.splat", {scalar}, scalar.type.withShape(block.type.shape));
+  };
   if (!lhs.type.isBlock())
-    return {splat(lhs, rhs.type.shape), rhs};
+    return {splatLike(lhs, rhs), rhs};
   if (!rhs.type.isBlock())
-    return {lhs, splat(rhs, lhs.type.shape)};
+    return {lhs, splatLike(rhs, lhs)};
   Value a = lhs, b = rhs;
   while (a && a.type.rank() < b.type.rank())
     a = expandDims(a, 0);
@@ -136,7 +141,13 @@ std::pair<Value, Value> Semantic::broadcast(const Value &lhs, const Value &rhs) 
     }
     shape[i] = left == 1 ? right : left;
   }
-  return {broadcastTo(a, shape), broadcastTo(b, shape)};
+  const bool isNew = a.type.shape != shape && b.type.shape != shape;
+  if (isNew && !checkBlockShape(shape))
+    return {};
+  const auto stretched = [&](const Value &x) {
+    return x.type.shape == shape ? x : emit1("tl.broadcast", {x}, x.type.withShape(shape));
+  };
+  return {stretched(a), stretched(b)};
 }
 
 Value Semantic::reshape(const Value &x, llvm::ArrayRef<int64_t> shape, bool canReorder) {

@@ -217,3 +217,22 @@ def test_dtypes_are_constexpr_in_nested_functions(step, monkeypatch):
     out = torch.zeros(2, dtype=torch.int16)
     kernel[(1,)](out, 5)
     assert out.tolist() == [-32768, 10]
+
+
+@triton.jit
+def decayed(a, b):
+    return a * 1.0 + tl.where(b > 0, b, b * 0.5)
+
+
+@pytest.mark.parametrize("step", [False, True])
+def test_numbers_in_the_combine_function_of_a_scan(step, monkeypatch):
+    @triton.jit
+    def kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
+        offsets = tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + offsets)
+        tl.store(out_ptr + offsets, tl.associative_scan(x, 0, decayed))
+
+    monkeypatch.setenv("TRITON_INTERPRET", str(int(step)))
+    x, out = torch.rand(16), torch.zeros(16)
+    kernel[(1,)](x, out, BLOCK=16)
+    torch.testing.assert_close(out, x.cumsum(0))
