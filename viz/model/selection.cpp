@@ -9,8 +9,7 @@ Selection firstSelection(const TraceModel &model) {
   Selection selection;
   const auto &findings = model.launch().findings;
   for (const TraceFinding &finding : findings)
-    if (selection.tensor < 0 && finding.argument >= 0 &&
-        model.launch().arguments[static_cast<size_t>(finding.argument)].isTensor())
+    if (selection.tensor < 0 && model.isShown(finding.argument))
       selection.tensor = finding.argument;
   uint64_t most = 0;
   if (selection.tensor < 0)
@@ -30,9 +29,7 @@ Selection firstSelection(const TraceModel &model) {
 }
 
 void selectTensor(const TraceModel &model, Selection &selection, int argument) {
-  if (argument < 0 || argument == selection.tensor ||
-      argument >= static_cast<int>(model.launch().arguments.size()) ||
-      !model.launch().arguments[static_cast<size_t>(argument)].isTensor())
+  if (argument == selection.tensor || !model.isShown(argument))
     return;
   selection.tensor = argument;
   selection.cell.reset();

@@ -149,7 +149,7 @@ uint64_t TraceModel::outsideElements(const TraceRun &run) const {
 void TraceModel::summarize() {
   for (size_t index = 0; index < launch_.arguments.size(); ++index) {
     layouts_.emplace_back(launch_.arguments[index]);
-    if (launch_.arguments[index].isTensor())
+    if (launch_.arguments[index].isTensor() && layouts_.back().slotCount() <= kMaxSlots)
       tensors_.push_back(static_cast<int>(index));
   }
   opCounts_.resize(launch_.ops.size());
@@ -198,6 +198,10 @@ void TraceModel::assignTensorsToOps() {
       most[static_cast<size_t>(pair.first)] = count;
       tensorOfOp_[static_cast<size_t>(pair.first)] = pair.second;
     }
+}
+
+bool TraceModel::isShown(int argument) const {
+  return std::binary_search(tensors_.begin(), tensors_.end(), argument);
 }
 
 AccessCounts TraceModel::lineCounts(int source, int line) const {

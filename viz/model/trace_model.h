@@ -66,8 +66,10 @@ public:
   const std::vector<TraceSource> &sources() const { return sources_; }
   const TraceAccesses &accesses() const { return accesses_; }
 
-  /// Argument numbers of the tensors.
+  /// Argument numbers of the tensors that can be shown: of at most `kMaxSlots` slots.
   const std::vector<int> &tensors() const { return tensors_; }
+  bool isShown(int argument) const;
+  static constexpr int64_t kMaxSlots = int64_t{1} << 28;
   const std::vector<AccessCounts> &opCounts() const { return opCounts_; }
   const std::vector<AccessCounts> &argumentCounts() const { return argumentCounts_; }
   const std::vector<ProgramCounts> &programCounts() const { return programCounts_; }

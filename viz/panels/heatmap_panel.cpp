@@ -251,7 +251,7 @@ void drawHeatmapPanel(const TraceModel &model, Selection &selection) {
                                          bytesText(argument->storageBytes)
                                    : "");
   if (!hasTensor) {
-    drawEmpty("the kernel was launched without tensors");
+    drawEmpty("the launch has no tensor, or none small enough to show");
     return;
   }
   if (!selection.pictures)

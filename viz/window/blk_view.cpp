@@ -185,14 +185,24 @@ std::string choose(const Options &options, const TraceModel &model, Selection &s
 
 /// A file may be made so as to break the HDF5 library; then say so instead of dying wordlessly.
 void guardReading(bool guarded) {
-  for (const int each : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT})
-    std::signal(each, guarded ? [](int) {
+  static std::array<char, 16384> stack; // the handler works even when the stack is used up
+  stack_t alternative{};
+  alternative.ss_sp = stack.data();
+  alternative.ss_size = stack.size();
+  sigaltstack(&alternative, nullptr);
+  struct sigaction action{};
+  action.sa_flags = SA_ONSTACK;
+  action.sa_handler = SIG_DFL;
+  if (guarded)
+    action.sa_handler = [](int) {
       static constexpr char kText[] =
           "blockscope view: the trace file can not be read: it broke the HDF5 library, so it is "
           "damaged or was made to do harm\n";
       [[maybe_unused]] const ssize_t written = write(2, kText, sizeof(kText) - 1);
       _exit(kWrongUse);
-    } : SIG_DFL);
+    };
+  for (const int each : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT})
+    sigaction(each, &action, nullptr);
 }
 
 int printCsv(const Options &options, Session &session) {

@@ -118,6 +118,8 @@ def blockscope_parser() -> argparse.ArgumentParser:
     view.add_argument("--png", metavar="OUT", help="draw into a file, without a display")
     view.add_argument("--tensor", metavar="NAME", help="the tensor to show")
     view.add_argument("--program", type=program, metavar="X,Y,Z", help="the program to show")
+    view.add_argument("--launch", type=int, metavar="N",
+                      help="which launch, from 0 (default: the first with findings)")  # fmt: skip
     view.add_argument("--size", type=size, metavar="WxH", help="size in pixels, such as 1600x1000")
 
     explain = commands.add_parser("explain", help="explain a finding code")

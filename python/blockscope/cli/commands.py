@@ -141,10 +141,10 @@ def view(options: argparse.Namespace) -> int:
         raise UsageError(f"there is no file '{options.trace}'")
     _check_writable(options.png)
     words = [find_viewer(), options.trace]
-    for name in ("png", "tensor", "program", "size"):
+    for name in ("png", "tensor", "program", "size", "launch"):
         value = getattr(options, name)
         if value is not None:
-            words += [f"--{name}", value]
+            words += [f"--{name}", str(value)]
     sys.stdout.flush()
     os.execv(words[0], words)
 

@@ -1,4 +1,5 @@
 // Laws of the trace model: counts, planes, footprints, stories, choices.
+#include "core/trace/trace_writer.h"
 #include "tests/unit/trace/sample_traces.h"
 #include "viz/model/commands.h"
 #include "viz/model/csv.h"
@@ -175,6 +176,31 @@ TEST(TraceModelTest, MissingLaunchesAndEmptyFilesAreErrors) {
   std::string error;
   EXPECT_FALSE(TraceModel::open(path, 3, error));
   EXPECT_NE(error.find("has no launch 3; it holds 1"), std::string::npos) << error;
+}
+
+TEST(TraceModelTest, ATensorTooLargeToShowIsLeftOut) {
+  const std::string path = temporaryPath("large.h5");
+  std::string error;
+  const auto writer = TraceWriter::create(path, error);
+  ASSERT_TRUE(writer) << error;
+  TraceLaunch launch;
+  launch.kernel = "k";
+  launch.arguments = {tensor({int64_t{1} << 50}, {1}), tensor({4}, {1})};
+  launch.ops = {{"tl.load", TraceOpKind::Read, -1, 1, 1, "", ""}};
+  ASSERT_TRUE(writer->beginLaunch());
+  TraceRun run;
+  run.argument = 0;
+  run.innerCount = 4;
+  run.innerStrideBytes = 4;
+  run.elementBytes = 4;
+  ASSERT_TRUE(writer->appendRuns({&run, 1}));
+  ASSERT_TRUE(writer->endLaunch(launch));
+  ASSERT_TRUE(writer->close());
+  const auto model = open(path);
+  EXPECT_EQ(model->tensors(), std::vector<int>{1});
+  Selection selection = firstSelection(*model);
+  selectOp(*model, selection, 0);
+  EXPECT_EQ(selection.tensor, 1);
 }
 
 TEST(SelectionTest, AFindingBringsItsProgramOpLineAndTensor) {
