@@ -54,11 +54,11 @@ LaunchResult launchFlat(const FlatProgram &program, LaunchState &launch,
   LaunchResult result;
   result.failure = checkGrid(launch.info.grid);
   if (result.failure.empty() && arguments.size() != program.parameters.size())
-    result.failure = llvm::formatv("kernel '{0}' has {1} parameters, but {2} values were passed",
-                                   program.name, program.parameters.size(), arguments.size());
+    result.failure = llvm::formatv("the kernel has {0} parameters, but {1} values were passed",
+                                   program.parameters.size(), arguments.size());
   if (result.failure.empty() && program.frameBytes > flat::frameMemoryLimit())
     result.failure = llvm::formatv(
-        "kernel '{0}' needs {1} for the blocks of one program; {2} can be used here", program.name,
+        "one program needs {0} for its blocks, but only {1} can be used on this machine",
         gibibytes(program.frameBytes), gibibytes(flat::frameMemoryLimit()));
   if (!result.failure.empty())
     return result;
@@ -90,9 +90,9 @@ LaunchResult launchFlat(const FlatProgram &program, LaunchState &launch,
   const std::lock_guard lock(launch.errorMutex);
   result.errors = launch.errors;
   if (scheduler.isOutOfMemory())
-    result.failure = llvm::formatv(
-        "out of memory: too many programs of kernel '{0}' wait at once, each with {1} of blocks",
-        program.name, gibibytes(program.frameBytes));
+    result.failure =
+        llvm::formatv("out of memory: too many programs wait at once, each with {0} of blocks",
+                      gibibytes(program.frameBytes));
   return result;
 }
 

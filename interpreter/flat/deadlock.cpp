@@ -21,7 +21,10 @@ AccessSite siteOf(const ExecutionContext &context) {
   site.location = context.op->location;
   site.kind = kindOf(context.op->name);
   site.program = context.program;
-  site.loopIterations.assign(context.loopIterations.begin(), context.loopIterations.end());
+  // How often the innermost loop has spun says nothing and changes from run to run.
+  const llvm::ArrayRef<int64_t> loops = context.loopIterations;
+  const llvm::ArrayRef<int64_t> outer = loops.empty() ? loops : loops.drop_back();
+  site.loopIterations.assign(outer.begin(), outer.end());
   return site;
 }
 
