@@ -57,6 +57,13 @@ public:
   /// y[i] = combine(y[i - d], y[i]) for d = 1, 2, 4, ...
   virtual ValueList scan(llvm::ArrayRef<Value> operands, int axis, bool reverse,
                          CombineFunction combine) = 0;
+
+  /// The same for a combine that is the one op `combineOp` ("arith.addf") on every element, with
+  /// the same bits: null when the emitter has no faster way.
+  virtual Value reduceByOp(llvm::StringRef combineOp, const Value &operand, int axis) { return {}; }
+  virtual Value scanByOp(llvm::StringRef combineOp, const Value &operand, int axis, bool reverse) {
+    return {};
+  }
 };
 
 } // namespace blockscope

@@ -2,6 +2,37 @@
 #include "core/semantic/semantic.h"
 
 namespace blockscope {
+namespace {
+
+/// Returns the op that `combineKnown` emits for numbers of `type`.
+llvm::StringRef combineOpName(KnownCombine kind, const Type &type) {
+  const bool isFloat = type.isFloating(), isSignedInt = !isFloat && isSigned(type.dtype);
+  switch (kind) {
+  case KnownCombine::Add:
+    return isFloat ? "arith.addf" : type.isBool() ? "arith.xori" : "arith.addi";
+  case KnownCombine::Mul:
+    return isFloat ? "arith.mulf" : type.isBool() ? "arith.andi" : "arith.muli";
+  case KnownCombine::Max:
+    return isFloat         ? "arith.maxnumf"
+           : type.isBool() ? "arith.ori"
+           : isSignedInt   ? "arith.maxsi"
+                           : "arith.maxui";
+  case KnownCombine::Min:
+    return isFloat         ? "arith.minnumf"
+           : type.isBool() ? "arith.andi"
+           : isSignedInt   ? "arith.minsi"
+                           : "arith.minui";
+  case KnownCombine::Xor:
+    return "arith.xori";
+  case KnownCombine::And:
+    return "arith.andi";
+  case KnownCombine::Or:
+    return "arith.ori";
+  }
+  return "";
+}
+
+} // namespace
 
 Value Semantic::combineKnown(KnownCombine kind, const Value &lhs, const Value &rhs) {
   switch (kind) {
@@ -10,9 +41,9 @@ Value Semantic::combineKnown(KnownCombine kind, const Value &lhs, const Value &r
   case KnownCombine::Mul:
     return binary(BinaryOp::Mul, lhs, rhs);
   case KnownCombine::Max:
-    return maximum(lhs, rhs, /*propagateNan=*/false);
+    return cast(maximum(lhs, rhs, /*propagateNan=*/false), lhs.type.dtype); // bf16 was widened
   case KnownCombine::Min:
-    return minimum(lhs, rhs, /*propagateNan=*/false);
+    return cast(minimum(lhs, rhs, /*propagateNan=*/false), lhs.type.dtype);
   case KnownCombine::Xor:
     return binary(BinaryOp::Xor, lhs, rhs);
   case KnownCombine::And:
@@ -23,8 +54,9 @@ Value Semantic::combineKnown(KnownCombine kind, const Value &lhs, const Value &r
   return {};
 }
 
-ValueList Semantic::reduce(llvm::ArrayRef<Value> operands, std::optional<int64_t> axis,
-                           bool keepDims, CombineFunction combine) {
+ValueList
+Semantic::reduceBy(llvm::ArrayRef<Value> operands, std::optional<int64_t> axis, bool keepDims,
+                   llvm::function_ref<ValueList(llvm::ArrayRef<Value> operands, int axis)> run) {
   if (failed() || operands.empty())
     return {};
   const llvm::SmallVector<int64_t, 4> shape(operands.front().type.shape);
@@ -41,7 +73,7 @@ ValueList Semantic::reduce(llvm::ArrayRef<Value> operands, std::optional<int64_t
   const std::optional<int64_t> at = normalizeAxis(axis.value_or(0), inputs.front().type.rank());
   if (!at || failed())
     return {};
-  ValueList results = emitter_.reduce(inputs, static_cast<int>(*at), combine);
+  ValueList results = run(inputs, static_cast<int>(*at));
   if (failed() || results.size() != inputs.size())
     return {};
   llvm::SmallVector<int64_t, 4> kept(shape);
@@ -57,6 +89,13 @@ ValueList Semantic::reduce(llvm::ArrayRef<Value> operands, std::optional<int64_t
       results[i] = reshape(results[i], kept, /*canReorder=*/false);
   }
   return results;
+}
+
+ValueList Semantic::reduce(llvm::ArrayRef<Value> operands, std::optional<int64_t> axis,
+                           bool keepDims, CombineFunction combine) {
+  return reduceBy(operands, axis, keepDims, [&](llvm::ArrayRef<Value> inputs, int at) {
+    return emitter_.reduce(inputs, at, combine);
+  });
 }
 
 ValueList Semantic::scan(llvm::ArrayRef<Value> operands, int64_t axis, bool reverse,
@@ -85,11 +124,25 @@ Value Semantic::reduceKnown(KnownCombine kind, const Value &x, std::optional<int
   const auto combine = [&](llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs) -> ValueList {
     return {combineKnown(kind, lhs[0], rhs[0])};
   };
-  ValueList results = reduce(x, axis, keepDims, combine);
+  const auto run = [&](llvm::ArrayRef<Value> inputs, int at) -> ValueList {
+    if (Value fast = emitter_.reduceByOp(combineOpName(kind, inputs[0].type), inputs[0], at))
+      return {fast};
+    return emitter_.reduce(inputs, at, combine);
+  };
+  ValueList results = reduceBy(x, axis, keepDims, run);
   return results.empty() ? Value() : results.front();
 }
 
 Value Semantic::scanKnown(KnownCombine kind, const Value &x, int64_t axis, bool reverse) {
+  const std::optional<int64_t> at =
+      x.type.isBlock() ? normalizeAxis(axis, x.type.rank()) : std::nullopt;
+  if (at && !failed()) {
+    const int where = static_cast<int>(*at);
+    if (Value fast = emitter_.scanByOp(combineOpName(kind, x.type), x, where, reverse)) {
+      fast.type = x.type;
+      return fast;
+    }
+  }
   const auto combine = [&](llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs) -> ValueList {
     return {combineKnown(kind, lhs[0], rhs[0])};
   };

@@ -170,6 +170,9 @@ private:
                                    bool rhsIsNumber, bool divides);
   bool numberFits(const Scalar &scalar, DType dtype);
   Value addPointer(const Value &pointer, const Value &offset);
+  /// Checks and shapes operands, lets `run` reduce them over an axis, shapes the results.
+  ValueList reduceBy(llvm::ArrayRef<Value> operands, std::optional<int64_t> axis, bool keepDims,
+                     llvm::function_ref<ValueList(llvm::ArrayRef<Value> operands, int axis)> run);
   Value binaryInteger(BinaryOp op, const Operand &lhs, const Operand &rhs);
   Value divide(BinaryOp op, const Operand &lhs, const Operand &rhs);
   /// The mask as int1 of the pointer's shape.

@@ -275,6 +275,23 @@ _OPERATORS = [
         _divide_truncating,
         SIGNED,
     ),
+    OpCase("floordiv_zero", lambda x: x // (x - x), [X], np.zeros_like, INTEGERS),
+    OpCase("mod_zero", lambda x: x % (x - x), [X], np.zeros_like, INTEGERS),
+    OpCase(
+        "floordiv_minus_one",
+        lambda x: x // tl.full((128,), -1, x.dtype),
+        [X],
+        _wrapping(np.negative),
+        SIGNED,
+    ),
+    OpCase("lshift_width", lambda x: x << x.dtype.int_bitwidth, [X], np.zeros_like, INTEGERS),
+    OpCase(
+        "rshift_width",
+        lambda x: x >> x.dtype.int_bitwidth,
+        [X],
+        lambda x: (-(x < 0).astype(np.int8)).astype(x.dtype),
+        INTEGERS,
+    ),
     OpCase("mod", lambda x, y: x % y, [X, Block(low=1, high=100)], _remainder_truncating, INTEGERS),
     OpCase(
         "mod_negative",
