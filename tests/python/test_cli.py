@@ -160,6 +160,8 @@ def test_python_m_blockscope(script):
         (["trace", "-o", "/no/such/folder/t.h5", "x.py"], "there is no folder"),
         (["view", "missing.h5"], "there is no file 'missing.h5'"),
         (["view", "t.h5", "--size", "big"], "'big' is no size such as 1600x1000"),
+        (["view", "t.h5", "--launch", "-1"], "--launch"),
+        (["view", "t.h5", "--mode", "writing"], "invalid choice: 'writing'"),
         (["view", "t.h5", "--program", "a,b"], "'a,b' is no program such as 3,0,0"),
     ],
 )
@@ -288,3 +290,18 @@ def test_kernel_error_shows_only_the_scripts_lines(script):
         "    add[(4,)](x, out, 1000, BLOCK=256)",
     ]
     assert "script.py:8:" in done.stderr and "python/blockscope" not in done.stderr
+
+
+def test_view_gets_its_options(tmp_path, monkeypatch):
+    viewer = tmp_path / "blk-view"
+    viewer.write_text('#!/bin/sh\necho "$@"\n')
+    viewer.chmod(0o755)
+    trace = tmp_path / "t.h5"
+    trace.write_text("")
+    options = ["--png", tmp_path / "o.png", "--tensor", "x_ptr", "--program", "3,0,0", "--size",
+               "1600x1000", "--launch", "1", "--finding", "0", "--cell", "3,17", "--mode", "reads",
+               "--log"]  # fmt: skip
+    done = command("view", trace, *options, env={"BLOCKSCOPE_VIEWER": str(viewer)})
+    words = done.stdout.split()
+    assert done.returncode == 0 and words[0] == str(trace) and words[-1] == "--log"
+    assert sorted(words[1:]) == sorted(map(str, options))

@@ -26,6 +26,12 @@ def positive(text: str) -> int:
     return value
 
 
+def number(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"'{text}' is no number from 0")
+    return int(text)
+
+
 def exit_code(text: str) -> int:
     if not text.isdigit() or int(text) > 255:
         raise argparse.ArgumentTypeError(f"'{text}' is no exit status from 0 to 255")
@@ -118,9 +124,17 @@ def blockscope_parser() -> argparse.ArgumentParser:
     view.add_argument("--png", metavar="OUT", help="draw into a file, without a display")
     view.add_argument("--tensor", metavar="NAME", help="the tensor to show")
     view.add_argument("--program", type=program, metavar="X,Y,Z", help="the program to show")
-    view.add_argument("--launch", type=int, metavar="N",
+    view.add_argument("--launch", type=number, metavar="N",
                       help="which launch, from 0 (default: the first with findings)")  # fmt: skip
     view.add_argument("--size", type=size, metavar="WxH", help="size in pixels, such as 1600x1000")
+    view.add_argument("--op", type=number, metavar="N", help="the op to choose")
+    view.add_argument("--finding", type=number, metavar="N", help="the finding to choose")
+    view.add_argument("--cell", metavar="ROW,COLUMN", help="the element to choose")
+    view.add_argument("--slice", type=number, metavar="N", help="of a tensor of many dimensions")
+    view.add_argument("--mode", choices=["reads", "writes", "both"], help="what the map counts")
+    view.add_argument("--log", action="store_true", help="logarithmic colours")
+    view.add_argument("--csv", choices=["heat", "programs", "ops", "lines", "findings"],
+                      help="print a table instead")  # fmt: skip
 
     explain = commands.add_parser("explain", help="explain a finding code")
     explain.add_argument("code", nargs="?", metavar="CODE", help="none: list the codes")

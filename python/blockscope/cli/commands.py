@@ -12,6 +12,8 @@ from typing import Any
 from blockscope.cli.script import Script
 from blockscope.cli.usage import UsageError
 
+VIEW_OPTIONS = ("png", "tensor", "program", "size", "launch", "op", "finding", "cell", "slice",
+                "mode", "csv")  # fmt: skip
 PYTHON_WORDS = ("python", "python3", "py")
 
 
@@ -141,10 +143,12 @@ def view(options: argparse.Namespace) -> int:
         raise UsageError(f"there is no file '{options.trace}'")
     _check_writable(options.png)
     words = [find_viewer(), options.trace]
-    for name in ("png", "tensor", "program", "size", "launch"):
+    for name in VIEW_OPTIONS:
         value = getattr(options, name)
         if value is not None:
             words += [f"--{name}", str(value)]
+    if options.log:
+        words.append("--log")
     sys.stdout.flush()
     os.execv(words[0], words)
 
