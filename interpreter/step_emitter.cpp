@@ -152,9 +152,31 @@ ValueList StepEmitter::fail(llvm::StringRef message, llvm::ArrayRef<Type> types)
 
 std::string StepEmitter::takeFailure() { return std::exchange(failure_, std::string()); }
 
+/// Adds the two sides of the comparison that a condition comes from, to be shown when it fails.
+ValueList StepEmitter::emitAssert(const OpRequest &request) {
+  llvm::SmallVector<Value, 4> operands(request.operands);
+  for (const Comparison &comparison : comparisons_)
+    if (comparison.result && comparison.result == request.operands.front().handle)
+      operands.append({comparison.lhs, comparison.rhs});
+  return run({request.name, operands, request.attributes, request.resultTypes});
+}
+
 ValueList StepEmitter::emit(const OpRequest &request) {
   if (!allKnown(request.operands))
     return unknownValues(request.resultTypes);
+  if (!launch_.assertsEnabled)
+    return run(request);
+  if (request.name == "tl.assert")
+    return emitAssert(request);
+  ValueList values = run(request);
+  if (request.name == "arith.cmpi" || request.name == "arith.cmpf") {
+    comparisons_[nextComparison_] = {values[0].handle, request.operands[0], request.operands[1]};
+    nextComparison_ = (nextComparison_ + 1) % comparisons_.size();
+  }
+  return values;
+}
+
+ValueList StepEmitter::run(const OpRequest &request) {
   const Known &known = evaluatorFor(request);
   if (!known.error.empty())
     return fail(known.error, request.resultTypes);
@@ -316,6 +338,28 @@ ValueList StepEmitter::scan(llvm::ArrayRef<Value> operands, int axis, bool rever
                                        const void *const *inputs, CombineLanes lanes) {
                          scanBlocks(types, axis, reverse, results, inputs, lanes);
                        });
+}
+
+Value StepEmitter::runBlock(const Evaluator &evaluator, const Value &operand, const Type &result) {
+  if (!evaluator.block || !operand)
+    return {};
+  Value value = wrap(allocateBlock(result), result);
+  void *const output = blockOf(value).data;
+  const void *const input = blockOf(operand).data;
+  evaluator.block(&output, &input, evaluator.payload.get());
+  return value;
+}
+
+Value StepEmitter::reduceByOp(llvm::StringRef combineOp, const Value &operand, int axis) {
+  Type result = operand.type;
+  result.shape.erase(result.shape.begin() + axis);
+  return runBlock(chooseKnownReduce(combineOp, storageType(operand.type), axis), operand, result);
+}
+
+Value StepEmitter::scanByOp(llvm::StringRef combineOp, const Value &operand, int axis,
+                            bool reverse) {
+  return runBlock(chooseKnownScan(combineOp, storageType(operand.type), axis, reverse), operand,
+                  operand.type);
 }
 
 void StepEmitter::beginLaunch() {

@@ -32,6 +32,8 @@ public:
   ValueList reduce(llvm::ArrayRef<Value> operands, int axis, CombineFunction combine) override;
   ValueList scan(llvm::ArrayRef<Value> operands, int axis, bool reverse,
                  CombineFunction combine) override;
+  Value reduceByOp(llvm::StringRef combineOp, const Value &operand, int axis) override;
+  Value scanByOp(llvm::StringRef combineOp, const Value &operand, int axis, bool reverse) override;
 
   void beginLaunch();
   void endLaunch();
@@ -57,11 +59,15 @@ public:
   ExecutionContext &context() { return context_; }
 
 private:
+  ValueList run(const OpRequest &request);
+  ValueList emitAssert(const OpRequest &request);
   void runInContext(const OpRequest &request, const Evaluator &evaluator, void *const *results,
                     const void *const *operands);
   const OpInfo *infoOfOp(llvm::StringRef name);
   void locateErrors();
   ValueList fail(llvm::StringRef message, llvm::ArrayRef<Type> types);
+  /// Runs a whole-block evaluator on one operand; null when there is none.
+  Value runBlock(const Evaluator &evaluator, const Value &operand, const Type &result);
   /// Wraps `combine` for half blocks and runs `walk` with it.
   ValueList combineBlocks(llvm::ArrayRef<Value> operands, llvm::ArrayRef<Type> resultTypes,
                           CombineFunction combine,
@@ -78,6 +84,14 @@ private:
   int nextSuspended_ = 0;
   std::map<std::string, std::unique_ptr<OpInfo>> infos_;
   std::string failure_;
+
+  /// The latest comparisons, for the values that a failed assert shows.
+  struct Comparison {
+    std::shared_ptr<void> result;
+    Value lhs, rhs;
+  };
+  std::array<Comparison, 8> comparisons_;
+  size_t nextComparison_ = 0;
 };
 
 } // namespace blockscope

@@ -275,6 +275,8 @@ Attributes attributesOf(mlir::Operation *op) {
     if (auto value = attributeFromMlir(named.getValue()))
       result.set(name, *value);
   }
+  if (auto assertion = mlir::dyn_cast<tl::AssertOp>(op))
+    result.set("has_mask", assertion.getMask() != nullptr);
   if (auto load = mlir::dyn_cast<tl::LoadOp>(op)) {
     result.set("has_mask", load.getMask() != nullptr);
     result.set("has_other", load.getOther() != nullptr);

@@ -54,6 +54,16 @@ llvm::SmallVector<Type> typesOf(llvm::ArrayRef<Value> values) {
   return result;
 }
 
+/// Adds the two sides of the comparison that a condition comes from, to be shown when it fails.
+int addCompared(mlir::OperationState &state) {
+  mlir::Operation *compare = state.operands.front().getDefiningOp();
+  if (!compare || !mlir::isa<mlir::arith::CmpIOp, mlir::arith::CmpFOp>(compare))
+    return 0;
+  const mlir::Value lhs = compare->getOperand(0), rhs = compare->getOperand(1);
+  state.addOperands({lhs, rhs});
+  return 2;
+}
+
 } // namespace
 
 struct IrEmitter::Impl {
@@ -158,7 +168,6 @@ ValueList IrEmitter::emit(const OpRequest &request) {
   mlir::OperationState state(impl_->location, name);
   state.addOperands(valuesOf(request.operands));
   state.addTypes(impl_->convert(request.resultTypes));
-  const bool hasSegments = request.name == "tl.load";
   for (const NamedAttribute &attribute : request.attributes) {
     if (attribute.name == "has_mask" || attribute.name == "has_other")
       continue;
@@ -166,11 +175,16 @@ ValueList IrEmitter::emit(const OpRequest &request) {
             toMlirAttribute(impl_->context, request.name, attribute.name, attribute.value))
       state.addAttribute(attribute.name, value);
   }
-  if (hasSegments)
-    state.addAttribute(
-        "operandSegmentSizes",
-        impl_->builder.getDenseI32ArrayAttr({1, request.attributes.getBool("has_mask") ? 1 : 0,
-                                             request.attributes.getBool("has_other") ? 1 : 0}));
+  const int hasMask = request.attributes.getBool("has_mask") ? 1 : 0;
+  const int hasOther = request.attributes.getBool("has_other") ? 1 : 0;
+  if (request.name == "tl.load")
+    state.addAttribute("operandSegmentSizes",
+                       impl_->builder.getDenseI32ArrayAttr({1, hasMask, hasOther}));
+  if (request.name == "tl.assert") {
+    const int shown = addCompared(state);
+    state.addAttribute("operandSegmentSizes",
+                       impl_->builder.getDenseI32ArrayAttr({1, hasMask, shown}));
+  }
   return impl_->finish(impl_->builder.create(state), request.resultTypes);
 }
 

@@ -326,10 +326,10 @@ def TL_HintOp : TL_Op<"hint", [Pure, SameOperandsAndResultType]> {
   let hasVerifier = 1;
 }
 
-def TL_AssertOp : TL_Op<"assert", [MemoryEffects<[MemWrite]>]> {
-  let summary = "every element is true where the mask is true, else the message";
-  let arguments = (ins AnyType:$condition, Optional<AnyType>:$mask, StrAttr:$message);
-  let assemblyFormat = "$condition (`mask` $mask^ `:` type($mask))? `,` $message attr-dict `:` type($condition)";
+def TL_AssertOp : TL_Op<"assert", [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
+  let summary = "every element is true where the mask is true, else the message; what was compared is shown";
+  let arguments = (ins AnyType:$condition, Optional<AnyType>:$mask, Variadic<AnyType>:$shown, StrAttr:$message);
+  let assemblyFormat = "$condition (`mask` $mask^ `:` type($mask))? `,` $message (`show` $shown^ `:` type($shown))? attr-dict `:` type($condition)";
   let hasVerifier = 1;
 }
 

@@ -375,12 +375,14 @@ LogicalResult HintOp::verify() {
 }
 
 LogicalResult AssertOp::verify() {
-  for (Value value : getOperands())
-    if (!elementOf(value.getType()).isInteger(1))
+  const llvm::ArrayRef<int64_t> shape = shapeOf(getCondition().getType());
+  for (Value value : {getCondition(), getMask()})
+    if (value && !elementOf(value.getType()).isInteger(1))
       return emitOpError("has an operand of ") << value.getType() << ", expected 'i1'";
-  if (getMask())
-    return requireShape(*this, "mask", getMask().getType(), shapeOf(getCondition().getType()));
-  return success();
+  for (Value value : getShown())
+    if (failed(requireShape(*this, "value to show", value.getType(), shape)))
+      return failure();
+  return getMask() ? requireShape(*this, "mask", getMask().getType(), shape) : success();
 }
 
 LogicalResult PrintOp::verify() {

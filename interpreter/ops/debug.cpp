@@ -19,7 +19,10 @@ struct AssertOp {
   llvm::SmallVector<int64_t, 4> blockShape;
   int64_t lanes = 1;
   bool hasMask = false;
+  llvm::SmallVector<Type, 2> shown; ///< the two sides of the comparison, or none
 };
+
+using NamedValues = std::vector<std::pair<std::string, std::string>>;
 
 std::vector<int64_t> unflatten(int64_t lane, llvm::ArrayRef<int64_t> shape) {
   std::vector<int64_t> index(shape.size());
@@ -28,8 +31,34 @@ std::vector<int64_t> unflatten(int64_t lane, llvm::ArrayRef<int64_t> shape) {
   return index;
 }
 
+std::string valueText(const Type &type, const std::byte *elements, int64_t lane) {
+  const std::byte *element = elements + lane * type.elementBytes();
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  if (type.isPointer())
+    out << llvm::format("0x%016" PRIx64, *reinterpret_cast<const uint64_t *>(element));
+  else if (type.isFloating())
+    out << llvm::format("%g", numeric::readAsDouble(type.dtype, element));
+  else
+    out << numeric::readAsInt(type.dtype, element);
+  return text;
+}
+
+/// What was compared at `lane`, and how many lanes failed.
+NamedValues valuesOf(const AssertOp &op, const void *const *operands, int64_t lane, size_t failed) {
+  NamedValues values;
+  const int first = op.hasMask ? 2 : 1;
+  for (size_t i = 0; i < op.shown.size(); ++i)
+    values.emplace_back(
+        i == 0 ? "left" : "right",
+        valueText(op.shown[i], static_cast<const std::byte *>(operands[first + i]), lane));
+  if (op.lanes > 1)
+    values.emplace_back("failed lanes", std::to_string(failed));
+  return values;
+}
+
 Finding describeAssert(const ExecutionContext &context, const AssertOp &op, int64_t lane,
-                       int64_t failed) {
+                       NamedValues values) {
   Finding finding;
   const LaunchInfo &info = context.launch->info;
   finding.code = "device-assert";
@@ -45,7 +74,7 @@ Finding describeAssert(const ExecutionContext &context, const AssertOp &op, int6
   finding.site.laneIndex = unflatten(lane, op.blockShape);
   finding.site.blockShape.assign(op.blockShape.begin(), op.blockShape.end());
   finding.site.loopIterations.assign(context.loopIterations.begin(), context.loopIterations.end());
-  finding.values = {{"failed lanes", std::to_string(failed)}};
+  finding.values = std::move(values);
   return finding;
 }
 
@@ -65,18 +94,19 @@ void evalAssert(ExecutionContext &context, void *const *, const void *const *ope
       failed.push_back(lane);
   if (failed.empty())
     return;
+  NamedValues values = valuesOf(op, operands, failed.front(), failed.size());
   bool isHandled = false;
   for (Observer *observer : launch.observers) {
     isHandled = isHandled || observer->handlesBadLanes();
     if (context.op)
-      observer->onAssert(*context.op, context.linearProgram, failed, op.blockShape, op.message, {});
+      observer->onAssert(*context.op, context.linearProgram, failed, op.blockShape, op.message,
+                         values);
   }
   if (isHandled)
     return;
   const std::lock_guard<std::mutex> lock(launch.errorMutex);
   if (launch.errors.empty())
-    launch.errors.push_back(
-        describeAssert(context, op, failed.front(), static_cast<int64_t>(failed.size())));
+    launch.errors.push_back(describeAssert(context, op, failed.front(), std::move(values)));
   launch.stop = true;
 }
 
@@ -85,7 +115,8 @@ EvaluatorOrError chooseAssert(const OpSignature &signature) {
   op->message = signature.attributes.getString("message").str();
   op->blockShape.assign(signature.operands[0].shape.begin(), signature.operands[0].shape.end());
   op->lanes = signature.operands[0].numElements();
-  op->hasMask = signature.operands.size() == 2;
+  op->hasMask = signature.attributes.getBool("has_mask");
+  op->shown.assign(signature.operands.begin() + (op->hasMask ? 2 : 1), signature.operands.end());
   return {Evaluator::makeContext(evalAssert, std::move(op)), ""};
 }
 

@@ -126,6 +126,8 @@ func.func @debugging(%c: i1, %x: tensor<4x8xi32>, %b: tensor<4x8xi1>, %f: f32) {
   %0 = tl.hint "multiple_of" [16, 1] %x : tensor<4x8xi32>
   // CHECK: tl.assert %{{.*}} mask %{{.*}} : tensor<4x8xi1>, "x is small" : tensor<4x8xi1>
   tl.assert %b mask %b : tensor<4x8xi1>, "x is small" : tensor<4x8xi1>
+  // CHECK: tl.assert %{{.*}}, "x" show %{{.*}}, %{{.*}} : tensor<4x8xi32>, tensor<4x8xi32> : tensor<4x8xi1>
+  tl.assert %b, "x" show %x, %x : tensor<4x8xi32>, tensor<4x8xi32> : tensor<4x8xi1>
   // CHECK: tl.print "x: " true [true, false], %{{.*}}, %{{.*}} : tensor<4x8xi32>, f32
   tl.print "x: " true [true, false], %x, %f : tensor<4x8xi32>, f32
   // CHECK: tl.print "here" false []

@@ -11,7 +11,9 @@ struct DebugTest : LaunchTest {
     llvm::SmallVector<Value, 2> operands = {block(DType::Int1, condition)};
     if (!mask.empty())
       operands.push_back(block(DType::Int1, mask));
-    emitter.emit({"tl.assert", operands, {{"message", std::string("x is small")}}, {}});
+    const Attributes attributes = {{"message", std::string("x is small")},
+                                   {"has_mask", !mask.empty()}};
+    emitter.emit({"tl.assert", operands, attributes, {}});
   }
   std::string print(llvm::StringRef prefix, llvm::ArrayRef<Value> values, bool hex = false,
                     std::vector<int64_t> isSigned = {}) {
@@ -40,6 +42,19 @@ TEST_F(DebugTest, AssertsAreOffUnlessEnabled) {
   EXPECT_EQ(launch.errors[0].message, "device_assert failed: x is small");
   EXPECT_EQ(launch.errors[0].site.lane, 1);
   EXPECT_EQ(launch.errors[0].site.location.line, 12);
+}
+
+TEST_F(DebugTest, AssertsShowWhatWasCompared) {
+  launch.assertsEnabled = true;
+  const Value x = block(DType::Int32, std::vector<int32_t>{1, -7});
+  const Value limit = block(DType::Int32, std::vector<int32_t>{0, 0});
+  const Value isPositive =
+      emit("arith.cmpi", {x, limit}, Type::get(DType::Int1, {2}), {{"predicate", int64_t{4}}});
+  emitter.emit({"tl.assert", {isPositive}, {{"message", std::string()}}, {}});
+  ASSERT_EQ(launch.errors.size(), 1U);
+  const std::vector<std::pair<std::string, std::string>> expected = {
+      {"left", "-7"}, {"right", "0"}, {"failed lanes", "1"}};
+  EXPECT_EQ(launch.errors[0].values, expected);
 }
 
 TEST_F(DebugTest, ObserversGetFailedLanes) {
