@@ -330,7 +330,7 @@ class proton_knobs(KnobGroup):
 class cpu_knobs(KnobGroup):
     """Settings of the CPU executors."""
 
-    num_threads = _int("BLOCKSCOPE_NUM_THREADS", 0)
+    num_threads = _int("BLOCKSCOPE_THREADS", 0)
     program = _opt_str("BLOCKSCOPE_PROGRAM")
 
 
