@@ -148,7 +148,8 @@ bool ProgramBuilder::buildFunction(mlir::func::FuncOp function) {
     program_.parameters.push_back(std::move(parameter));
   }
   if (!function.getBody().hasOneBlock())
-    return fail(*function, "a kernel must have one block; inline calls and structure branches first");
+    return fail(*function,
+                "a kernel must have one block; inline calls and structure branches first");
   useTiles_ = options_.tiles;
   if (useTiles_)
     analysis_.run(function);
@@ -207,8 +208,7 @@ bool ProgramBuilder::lowerShapeOp(mlir::Operation &op, bool &handled) {
     return true;
   }
   if ((name == "tl.broadcast" || name == "tl.trans") &&
-      (isUniform(op.getOperand(0)) ||
-       op.getOperand(0).getType() == op.getResult(0).getType())) {
+      (isUniform(op.getOperand(0)) || op.getOperand(0).getType() == op.getResult(0).getType())) {
     if (name == "tl.trans" && !isUniform(op.getOperand(0))) {
       handled = false;
       return true;
@@ -289,6 +289,8 @@ bool ProgramBuilder::lowerWithEvaluator(mlir::Operation &op) {
   uint32_t scalars = 0;
   uint32_t pointwise = 0;
   const bool isElementwise = chosen.evaluator.form == Evaluator::Form::Elementwise;
+  if (isElementwise && op.getNumOperands() + op.getNumResults() > kMostFusedPointers)
+    return fail(op, "an elementwise op with so many operands is not supported on the CPU");
   if (lanes_ > 1 && !isElementwise)
     return fail(op, "not an elementwise op"); // the combine region is built again lane by lane
   bool allUniform = op.getNumOperands() != 0;
@@ -296,11 +298,11 @@ bool ProgramBuilder::lowerWithEvaluator(mlir::Operation &op) {
     allUniform &= isUniform(operand);
   const int64_t elements = op.getNumResults() ? elementsOf(op.getResult(0).getType()) : 1;
   for (const mlir::Value operand : op.getOperands()) {
-    const uint32_t bit = 1U << operands.size();
     if (!isElementwise) {
       operands.push_back(wholeForReading(operand));
       continue;
     }
+    const uint32_t bit = 1U << operands.size();
     operands.push_back(idOf(operand));
     if (isUniform(operand))
       scalars |= bit;

@@ -21,8 +21,8 @@ struct FlatOptions {
 
 /// Lowers the module's one function. The module is not changed and not needed afterwards.
 ///
-/// Errors: an op that has no evaluator, more registers than can be addressed; then the result is not
-/// valid and `error` is "file:line:column: error: ..." with the user's position.
+/// Errors: an op that has no evaluator, more registers than can be addressed; then the result is
+/// not valid and `error` is "file:line:column: error: ..." with the user's position.
 FlatProgram buildFlatProgram(mlir::ModuleOp module, std::string *error,
                              const FlatOptions &options = {});
 /// The same for the module of an emitter; for callers without MLIR headers.

@@ -59,8 +59,8 @@ bool ProgramBuilder::lowerTileOp(mlir::Operation &op, bool &handled) {
     tiles |= static_cast<uint32_t>(tile) << lowered.operands.size();
     lowered.operands.push_back(tile ? tileIds_.lookup(operand) : idOf(operand));
   }
-  const bool keepsIndex = name != "tl.expand_dims" && name != "tl.broadcast" && name != "tl.trans" &&
-                          name != "arith.cmpi";
+  const bool keepsIndex = name != "tl.expand_dims" && name != "tl.broadcast" &&
+                          name != "tl.trans" && name != "arith.cmpi";
   lowered.pointwiseOperands = keepsIndex ? tiles : 0;
   const ValueId tile = newTileRegister(result.getType());
   lowered.results = {tile};
@@ -109,8 +109,8 @@ bool ProgramBuilder::lowerTileAccess(mlir::Operation &op, const Evaluator &gener
   lowered.elements = fromMlirType(op.getOperand(0).getType()).numElements();
   lowered.operands.assign(operands.begin(), operands.end());
   const OpSignature signature = signatureOf(op, attributes);
-  lowered.evaluator = isLoad ? makeTileLoad(signature, general)
-                             : makeTileStore(signature, valueIsScalar, general);
+  lowered.evaluator =
+      isLoad ? makeTileLoad(signature, general) : makeTileStore(signature, valueIsScalar, general);
   if (isLoad) {
     lowered.results = {newRegister(op.getResult(0).getType())};
     bind(op.getResult(0), lowered.results[0]);

@@ -38,6 +38,9 @@ struct CombineProgram {
   bool reverse = false;
 };
 
+/// Results and operands that a member of a fused group may have together.
+constexpr int kMostFusedPointers = 16;
+
 /// One elementwise op of a fused group.
 struct FusedMember {
   ElementwiseFn function = nullptr;

@@ -56,7 +56,7 @@ public:
 
 private:
   static bool mayReplace(const LoweredOp &op, size_t operand) {
-    return op.kind == Kind::Copy || (op.pointwiseOperands >> operand & 1);
+    return op.kind == Kind::Copy || (operand < 32 && (op.pointwiseOperands >> operand & 1));
   }
 
   void findLoops() {

@@ -24,7 +24,7 @@ void runFused(const FlatProgram &program, const Instruction &instruction, void *
       const FusedMember &member = members[m];
       const uint32_t first = member.pointers;
       const uint32_t count = member.numResults + member.numOperands;
-      void *strip[16];
+      void *strip[kMostFusedPointers];
       for (uint32_t i = 0; i < count; ++i)
         strip[i] =
             static_cast<std::byte *>(pointers[first + i]) + begin * plans[first + i].stepBytes;

@@ -48,8 +48,7 @@ private:
   bool lowerWhile(mlir::scf::WhileOp op);
   void bindCarried(mlir::ValueRange arguments, mlir::ValueRange initial, ValueIds &registers);
   /// Copies values into registers, at once; `asTile` (if not empty) says which ones as tiles.
-  bool addCopy(llvm::ArrayRef<ValueId> to, mlir::ValueRange from,
-               llvm::ArrayRef<bool> asTile = {});
+  bool addCopy(llvm::ArrayRef<ValueId> to, mlir::ValueRange from, llvm::ArrayRef<bool> asTile = {});
 
   // builder_tiles.cpp: affine blocks
   bool lowerTileOp(mlir::Operation &op, bool &handled);
@@ -67,9 +66,7 @@ private:
   int64_t elementsOf(mlir::Type type) const;
   ValueId newRegister(mlir::Type type);
   ValueId idOf(mlir::Value value) const { return bindings_.lookup(value); }
-  bool isUniform(mlir::Value value) const {
-    return lowered_.values[idOf(value)].elements == 1;
-  }
+  bool isUniform(mlir::Value value) const { return lowered_.values[idOf(value)].elements == 1; }
   void bind(mlir::Value value, ValueId id) { bindings_[value] = id; }
   /// Returns a register with all elements of `value`: splats are filled out.
   ValueId whole(mlir::Value value);

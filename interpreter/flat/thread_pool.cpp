@@ -1,5 +1,5 @@
-// One pool for the process. It is never destroyed, and forgotten in a forked child, where its threads
-// do not exist.
+// One pool for the process. It is never destroyed, and forgotten in a forked child, where its
+// threads do not exist.
 #include "interpreter/flat/thread_pool.h"
 
 #include <algorithm>

@@ -59,14 +59,14 @@ int64_t tileWords(const Type &type);
 /// Bounds of the exact elements of an affine tile; false when 64 bits are not enough.
 bool tileBounds(const Tile &tile, const TileShape &shape, int64_t &least, int64_t &most);
 /// Writes elements [begin, begin + n) of the tile, each `elementBytes` wide.
-void writeTile(const Tile &tile, const TileShape &shape, int64_t begin, int64_t n,
-               int elementBytes, void *out);
+void writeTile(const Tile &tile, const TileShape &shape, int64_t begin, int64_t n, int elementBytes,
+               void *out);
 void writeMask(const MaskTile &mask, const TileShape &shape, int64_t begin, int64_t n,
                uint8_t *out);
 
 /// The evaluator of a tile op: arith.addi, arith.subi, arith.muli, arith.extsi, arith.extui,
-/// tl.addptr, tl.expand_dims, tl.broadcast, tl.trans, and arith.cmpi and arith.andi that make masks.
-/// `tileOperands` has a bit set for each operand that is a tile; the others are scalars.
+/// tl.addptr, tl.expand_dims, tl.broadcast, tl.trans, and arith.cmpi and arith.andi that make
+/// masks. `tileOperands` has a bit set for each operand that is a tile; the others are scalars.
 Evaluator makeTileOp(const OpSignature &signature, uint32_t tileOperands);
 /// Writes a tile or mask of this type out as a block; an elementwise member that reads its operand
 /// whole.

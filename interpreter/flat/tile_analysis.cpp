@@ -122,8 +122,7 @@ bool TileAnalysis::makesTile(mlir::Operation &op, llvm::function_ref<bool(mlir::
     return false;
   if (name == "tl.range")
     return true;
-  if (name == "tl.expand_dims" || name == "tl.broadcast" || name == "tl.trans" ||
-      name == "tl.hint")
+  if (name == "tl.expand_dims" || name == "tl.broadcast" || name == "tl.trans" || name == "tl.hint")
     return tile(0);
   if (name == "tl.addptr" && !isTileType(op.getOperand(1).getType()))
     return false;

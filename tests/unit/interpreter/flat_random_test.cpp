@@ -170,8 +170,10 @@ TEST(FlatRandomTest, SharingMemoryAndFusingChangeNothing) {
     for (const int32_t n : {0, 1, 3}) {
       // Without sharing every value has a place of its own: nothing can be overwritten.
       const std::vector<int32_t> expected = runOnce(text, {false, false, false, false}, n);
-      for (const FlatOptions options : {FlatOptions{}, {false, true, true, true},
-                                        {true, false, true, true}, {true, true, false, true}})
+      for (const FlatOptions options : {FlatOptions{},
+                                        {false, true, true, true},
+                                        {true, false, true, true},
+                                        {true, true, false, true}})
         ASSERT_EQ(runOnce(text, options, n), expected) << "seed " << seed << "\n" << text;
     }
   }

@@ -77,7 +77,7 @@ struct Outcome {
 };
 
 Outcome runWalk(const std::string &text, bool tiles, const std::array<int32_t, 5> &numbers,
-            std::vector<float> &in) {
+                std::vector<float> &in) {
   Outcome run{std::vector<float>(48 * 32, -1), std::vector<int64_t>(48 * 32, -1), {}};
   FlatOptions options;
   options.tiles = tiles;
@@ -105,8 +105,7 @@ TEST(TileTest, SameResultsAndErrorsAsBlocks) {
   const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<uint32_t>(n)); };
   for (const char *predicate : {"slt", "sle", "sgt", "sge"})
     for (const char *extend : {"extsi", "extui"}) {
-      const std::string text =
-          replace(replace(kWalk, "PREDICATE", predicate), "EXTEND", extend);
+      const std::string text = replace(replace(kWalk, "PREDICATE", predicate), "EXTEND", extend);
       for (int i = 0; i < 40; ++i) {
         const std::array<int32_t, 5> numbers = {pick(50), pick(36) - 2, strides[pick(12)],
                                                 strides[pick(12)], strides[pick(8)]};
