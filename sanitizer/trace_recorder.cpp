@@ -83,13 +83,31 @@ TraceFinding describe(const Finding &finding, const TraceLaunch &launch) {
   return row;
 }
 
+/// Whether a run that begins at an element of the view stays in it because it follows a dimension.
+bool followsDimension(const Allocation &allocation, int64_t offset, const AccessRun &run,
+                      int bytes) {
+  const TensorInfo &info = allocation.info;
+  if (bytes != info.elementBytes)
+    return false;
+  const std::vector<int64_t> index = allocation.elementIndex(offset);
+  for (size_t dim = 0; dim < index.size(); ++dim)
+    if (run.strideBytes == info.strides[dim] * info.elementBytes &&
+        index[dim] + run.count <= info.shape[dim])
+      return true;
+  return false;
+}
+
 /// Whether every element of the run is an element of the view.
 bool isInView(const Allocation &allocation, int64_t offset, const AccessRun &run, int bytes) {
   const int64_t last = offset + (run.count - 1) * run.strideBytes;
   if (allocation.viewIsDense)
     return std::min(offset, last) >= allocation.viewBegin &&
            std::max(offset, last) + bytes <= allocation.viewEnd;
-  for (int64_t index = 0; index < run.count; ++index)
+  if (run.count > 0 && !allocation.inView(offset, bytes))
+    return false;
+  if (run.count > 2 && followsDimension(allocation, offset, run, bytes))
+    return true;
+  for (int64_t index = 1; index < run.count; ++index)
     if (!allocation.inView(offset + index * run.strideBytes, bytes))
       return false;
   return true;

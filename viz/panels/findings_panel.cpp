@@ -30,13 +30,15 @@ void drawFinding(const TraceModel &model, Selection &selection, size_t index) {
   const float height = 2 * font + messageHeight + 20;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const bool chosen = selection.finding == static_cast<int>(index);
+  if (chosen && selection.scrollsToChoice)
+    ImGui::SetScrollHereY(0.5F);
+  if (isCutBelow(height))
+    return ImGui::Dummy({width, height});
   ImGui::PushID(static_cast<int>(index));
   if (ImGui::InvisibleButton("finding", {width, height}))
     selectFinding(model, selection, static_cast<int>(index));
   const bool hovered = ImGui::IsItemHovered();
   ImGui::PopID();
-  if (chosen && selection.scrollsToChoice)
-    ImGui::SetScrollHereY(0.5F);
   ImDrawList *draw = ImGui::GetWindowDrawList();
   if (chosen || hovered)
     draw->AddRectFilled(at, {at.x + width, at.y + height},

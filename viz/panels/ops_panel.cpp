@@ -37,7 +37,7 @@ std::string placeText(const TraceModel &model, int32_t index, const AccessCounts
       tensor >= 0 ? "  " + model.launch().arguments[static_cast<size_t>(tensor)].name : "";
   const std::string masked = counts.masked > 0 ? "  " + countText(counts.masked) + " masked" : "";
   for (const std::string &text :
-       {file + name + masked, line + name + masked, line + masked, line + name})
+       {file + name + masked, line + name + masked, line + name, line + masked})
     if (textWidth(text) <= width)
       return text;
   return line;
@@ -51,6 +51,10 @@ void drawOp(const TraceModel &model, Selection &selection, int32_t index,
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
   const bool chosen = selection.op == index;
+  if (chosen && selection.scrollsToChoice)
+    ImGui::SetScrollHereY(0.5F);
+  if (isCutBelow(height))
+    return ImGui::Dummy({width, height});
   ImGui::PushID(index);
   if (ImGui::InvisibleButton("op", {width, height})) {
     if (chosen)
@@ -60,8 +64,6 @@ void drawOp(const TraceModel &model, Selection &selection, int32_t index,
   }
   const bool hovered = ImGui::IsItemHovered();
   ImGui::PopID();
-  if (chosen && selection.scrollsToChoice)
-    ImGui::SetScrollHereY(0.5F);
   ImDrawList *draw = ImGui::GetWindowDrawList();
   if (chosen || hovered)
     draw->AddRectFilled(at, {at.x + width, at.y + height},

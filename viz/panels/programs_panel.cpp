@@ -39,12 +39,14 @@ void drawSlider(const TraceModel &model, Selection &selection) {
     apply(Command::NextProgram, model, selection);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
-  drawText(at, theme::kText,
-           selection.program < 0 ? "all " + plural(static_cast<uint64_t>(last + 1), "program")
-                                 : "program " + programText(model, selection.program),
-           width - (selection.program < 0 ? 0 : 90));
-  if (selection.program >= 0)
-    drawTextRight(at.x + width, at.y, theme::kFaint, "number " + std::to_string(selection.program));
+  const std::string name = selection.program < 0
+                               ? "all " + plural(static_cast<uint64_t>(last + 1), "program")
+                               : "program " + programText(model, selection.program);
+  drawText(at, theme::kText, name, width);
+  const std::string number =
+      selection.program < 0 ? "" : "number " + std::to_string(selection.program);
+  if (textWidth(name) + textWidth(number) + 12 <= width)
+    drawTextRight(at.x + width, at.y, theme::kFaint, number);
   ImGui::Dummy({width, ImGui::GetFontSize() - 2});
 }
 

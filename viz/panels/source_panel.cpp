@@ -147,8 +147,6 @@ int firstLineOfInterest(const TraceModel &model, int source) {
 void drawLines(const TraceModel &model, Selection &selection, const TraceSource &source,
                const std::vector<std::string_view> &lines, const Columns &columns) {
   const float top = ImGui::GetCursorPosY();
-  const float sightTop = ImGui::GetWindowPos().y;
-  const float sightBottom = sightTop + ImGui::GetWindowHeight();
   const bool appears = ImGui::IsWindowAppearing() && selection.line == 0;
   const int first = firstLineOfInterest(model, selection.source);
   char inString = 0;
@@ -164,8 +162,7 @@ void drawLines(const TraceModel &model, Selection &selection, const TraceSource 
     const float below = ImGui::GetCursorPosY() - top;
     if (appears && line == first && below > ImGui::GetWindowHeight() * 0.7F)
       ImGui::SetScrollY(std::max(0.0F, below - 8 * rowHeight()));
-    const bool isCut = y + height > sightBottom && y > sightTop + sightBottom * 0.1F;
-    if (y + height < sightTop || isCut)
+    if (y + height < ImGui::GetWindowPos().y || isCutBelow(height))
       ImGui::Dummy({1, height});
     else
       drawLine(model, selection, line, laidOut, findings, columns);

@@ -73,8 +73,9 @@ PanelFrame::PanelFrame(PanelKind kind, Selection &selection, const std::string &
   const float room = size.x - 33 - textWidth(title, theme::boldFont()) - 34;
   if (room > 20) {
     const std::string shown = fitted(summary, room);
-    drawText({end.x - 12 - textWidth(shown), at.y + 6},
-             summaryColor != 0 ? summaryColor : theme::kFaint, shown, room + 4);
+    if (shown.size() * 2 >= summary.size()) // half of it or more says something
+      drawText({end.x - 12 - textWidth(shown), at.y + 6},
+               summaryColor != 0 ? summaryColor : theme::kFaint, shown, room + 4);
   }
   ImGui::SetCursorScreenPos({at.x + 1, at.y + kTitleHeight});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(10, 8));
@@ -208,6 +209,12 @@ int segmented(const char *id, std::initializer_list<const char *> labels, int pr
   ImGui::Dummy({x - begin.x, height});
   ImGui::PopID();
   return pressed;
+}
+
+bool isCutBelow(float height) {
+  const float top = ImGui::GetWindowPos().y;
+  const float y = ImGui::GetCursorScreenPos().y;
+  return y + height > top + ImGui::GetWindowHeight() && y > top + ImGui::GetWindowHeight() / 4;
 }
 
 void drawEmpty(const std::string &text) {

@@ -55,6 +55,10 @@ int segmented(const char *id, std::initializer_list<const char *> labels, int pr
 /// Width that `segmented` takes.
 float segmentedWidth(std::initializer_list<const char *> labels);
 
+/// Whether a row of `height` at the cursor would be cut at the lower edge of its list. Such a row
+/// only takes its room, until it is scrolled into sight.
+bool isCutBelow(float height);
+
 /// A faint text in the middle of what is left of the panel.
 void drawEmpty(const std::string &text);
 
