@@ -294,18 +294,15 @@ Value Semantic::maximum(const Operand &lhs, const Operand &rhs, bool propagateNa
 }
 
 Value Semantic::clamp(const Operand &x, const Operand &lo, const Operand &hi, bool propagateNan) {
-  auto [low, high] = unify(lo, hi, {});
-  auto [a, low2] = unify(x, low, {});
-  auto [b, high2] = unify(a, high, {});
-  auto [low3, unused] = unify(low2, b, {});
+  auto [a, low] = unify(x, lo, {});
+  auto [b, high] = unify(a, hi, {});
+  low = unify(low, b, {}).first;
   if (failed())
     return {};
   if (!b.type.isFloating())
-    return typeError("x is " + typeText(b.type) +
-                     ", expected a float type; use tl.minimum and "
-                     "tl.maximum for integers");
+    return minimum(maximum(b, low, propagateNan), high, propagateNan);
   b = promoteBf16(b);
-  return emit1("tl.clamp", {b, promoteBf16(low3), promoteBf16(high2)}, b.type,
+  return emit1("tl.clamp", {b, promoteBf16(low), promoteBf16(high)}, b.type,
                {{"propagate_nan", propagateNan}});
 }
 

@@ -174,6 +174,12 @@ def _widened(x: np.ndarray) -> np.ndarray:
     return x
 
 
+def _compared(x: np.ndarray) -> np.ndarray:
+    """What max and min compute small types in."""
+    wide = _widened(x)
+    return wide.astype(np.int32) if x.dtype.itemsize < 4 and x.dtype.kind == "u" else wide
+
+
 def by_halves(x: np.ndarray, axis: int, combine: Callable[..., Any]) -> np.ndarray:
     """Reduce in the documented order: element i with i + n/2, then with i + n/4, ..."""
     x = np.moveaxis(x, axis, 0)
@@ -195,7 +201,7 @@ def _sum(axis: int) -> Callable[..., Any]:
 def _running(operation: Callable[..., Any]) -> Callable[..., Any]:
     def run(x: np.ndarray) -> np.ndarray:
         is_small = x.dtype.kind in "iu" and x.dtype.itemsize < 4
-        if operation is np.add and is_small:
+        if is_small:
             x = _widened(x)
         if x.dtype == ml_dtypes.bfloat16:
             x = x.astype(np.float32)
@@ -361,6 +367,20 @@ _ELEMENTWISE = [
         [Block(edges=False), Block(low=-2, high=-1), Block(low=0, high=1)],
         _clamp,
         FLOATS,
+    ),
+    OpCase(
+        "clamp_numbers",
+        lambda x: tl.clamp(x, 2, 50),
+        [X],
+        lambda x: np.minimum(np.maximum(x, x.dtype.type(2)), x.dtype.type(50)),
+        INTEGERS,
+    ),
+    OpCase(
+        "clamp_half",
+        lambda x: tl.clamp(x, 0.0, 1.0),
+        [Block(edges=False)],
+        lambda x: np.clip(x, np.float16(0), np.float16(1)),
+        ("fp16",),
     ),
     OpCase("where", _plain(tl.where), [Block(dtype="int1"), X, X], np.where, NUMBERS),
     OpCase("abs", _plain(tl.abs), [X], _wrapping(np.abs)),
@@ -622,9 +642,9 @@ _REDUCTIONS = [
         ("fp16", "bf16", "int8"),
     ),
     OpCase("sum_bool", _plain(tl.sum), [X], lambda x: np.uint32(x.sum()), BOOL),
-    OpCase("max", _plain(tl.max), [Block()], lambda x: np.fmax.reduce(_widened(x))),
-    OpCase("min", _plain(tl.min), [Block()], lambda x: np.fmin.reduce(_widened(x))),
-    OpCase("max_rows", lambda x: tl.max(x, 1), [MATRIX], lambda x: np.fmax.reduce(_widened(x), 1)),
+    OpCase("max", _plain(tl.max), [Block()], lambda x: np.fmax.reduce(_compared(x))),
+    OpCase("min", _plain(tl.min), [Block()], lambda x: np.fmin.reduce(_compared(x))),
+    OpCase("max_rows", lambda x: tl.max(x, 1), [MATRIX], lambda x: np.fmax.reduce(_compared(x), 1)),
     OpCase(
         "argmax",
         lambda x: tl.argmax(x, 1),
@@ -659,7 +679,7 @@ _REDUCTIONS = [
         _plain(tl.cumprod),
         [Block((16,), 1, 2)],
         _running(np.multiply),
-        ("int32", "int64", "fp32", "fp64"),
+        ("int8", "uint16", "int32", "int64", "fp32", "fp64"),
     ),
     OpCase(
         "cumsum_reverse",

@@ -135,7 +135,6 @@ ROWS = [
      "operator ==: cannot compare pointer<fp32>[128] with int32[128]"),
     ("histogram", lambda x, y, s, i: tl.histogram(i.to(tl.float32), 16),
      "tl.histogram: x is fp32[128], expected integers in one dimension"),
-    ("clamp", lambda x, y, s, i: tl.clamp(i, 0, 3), "tl.clamp: x is int32[128], expected a float type"),
     ("full_range", lambda x, y, s, i: tl.full((4,), 300, tl.int8),
      "tl.full: value 300 is out of range for int8"),
     ("gather", lambda x, y, s, i: tl.gather(i, i[:, None], 0),

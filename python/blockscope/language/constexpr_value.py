@@ -75,11 +75,11 @@ class constexpr:
             raise AttributeError(name)
         return getattr(object.__getattribute__(self, "value"), name)
 
-    def __getstate__(self) -> Any:
-        return self.value
+    def __reduce__(self) -> Any:
+        return (constexpr, (self.value,))
 
-    def __setstate__(self, state: Any) -> None:
-        self.value = state
+    def __abs__(self) -> constexpr:
+        return constexpr(abs(self.value))
 
     def logical_and(self, other: Any) -> constexpr:
         return constexpr(self.value and unwrap(other))

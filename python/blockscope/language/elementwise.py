@@ -55,7 +55,7 @@ def maximum(x: Any, y: Any, propagate_nan: Any = PropagateNan.NONE) -> Any:
 
 @builtin
 def clamp(x: Any, min: Any, max: Any, propagate_nan: Any = PropagateNan.NONE) -> Any:
-    """Limit every element of ``x`` to ``[min, max]``. Floats only."""
+    """Limit every element of ``x`` to ``[min, max]``; bfloat16 gives float32."""
     return _semantic.clamp(x, min, max, _propagates(propagate_nan))
 
 

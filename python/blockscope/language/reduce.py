@@ -54,11 +54,9 @@ def _pick_sum_dtype(in_dtype: Any, dtype: Any) -> Any:
     """What a sum is computed in: integers of less than 32 bits widen."""
     if unwrap(dtype) is not None:
         return unwrap(dtype)
-    if in_dtype.is_int_signed() and in_dtype.int_bitwidth < 32:
-        return core.int32
-    if in_dtype.is_int_unsigned() and in_dtype.int_bitwidth < 32:
-        return core.uint32
-    return None
+    if in_dtype.primitive_bitwidth >= 32 or not in_dtype.is_int():
+        return None
+    return core.int32 if in_dtype.is_int_signed() else core.uint32
 
 
 @tensor_method
@@ -81,7 +79,7 @@ def _widen(x: Any) -> Any:
     if x.dtype.primitive_bitwidth < 32:
         if x.dtype.is_floating():
             return x.to(core.float32)
-        return x.to(core.int32 if x.dtype.is_int_signed() else core.uint32)
+        return x.to(core.int32)
     return x
 
 
@@ -138,7 +136,7 @@ def max(
 ) -> Any:
     """The largest along ``axis`` (None: of all), NaN ignored; with its index when asked for.
 
-    Types of less than 32 bits give float32, int32 or uint32.
+    Types of less than 32 bits give float32 or int32.
     """
     return _extreme(True, input, axis, return_indices, return_indices_tie_break_left, keep_dims)
 
@@ -153,7 +151,7 @@ def min(
 ) -> Any:
     """The smallest along ``axis`` (None: of all), NaN ignored; with its index when asked for.
 
-    Types of less than 32 bits give float32, int32 or uint32.
+    Types of less than 32 bits give float32 or int32.
     """
     return _extreme(False, input, axis, return_indices, return_indices_tie_break_left, keep_dims)
 

@@ -35,9 +35,12 @@ def cumsum(input: Any, axis: Any = 0, reverse: Any = False, dtype: Any = None) -
 
 
 @tensor_method
-def cumprod(input: Any, axis: Any = 0, reverse: Any = False) -> Any:
-    """The running product along ``axis``; bfloat16 in float32."""
+def cumprod(input: Any, axis: Any = 0, reverse: Any = False, dtype: Any = None) -> Any:
+    """The running product along ``axis``, computed in ``dtype``; without it as for ``cumsum``."""
     input = _promote_bfloat16_to_float32(input)
+    out_dtype = _pick_sum_dtype(input.dtype, dtype)
+    if out_dtype is not None:
+        input = input.to(out_dtype)
     return _semantic.scan_known("mul", "tl.cumprod", input, axis, bool(unwrap(reverse)))
 
 
