@@ -200,9 +200,11 @@ private:
     for (size_t i = 0; i < op.results.size(); ++i) {
       const Placement::Home &to = placement_.homes[op.results[i]];
       const Placement::Home &from = placement_.homes[op.operands[i]];
-      const Move move{{to.base, 0, to.offset},
-                      {from.base, 0, from.offset},
-                      static_cast<uint64_t>(lowered_.values[op.results[i]].bytes())};
+      // The constant of a tile has no room for elements.
+      const int64_t bytes =
+          std::min(lowered_.values[op.results[i]].bytes(), lowered_.values[op.operands[i]].bytes());
+      const Move move{
+          {to.base, 0, to.offset}, {from.base, 0, from.offset}, static_cast<uint64_t>(bytes)};
       if (!same(move.to, move.from))
         moves.push_back(move);
     }

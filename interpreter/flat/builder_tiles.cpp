@@ -60,7 +60,7 @@ bool ProgramBuilder::lowerTileOp(mlir::Operation &op, bool &handled) {
     lowered.operands.push_back(tile ? tileIds_.lookup(operand) : idOf(operand));
   }
   const bool keepsIndex = name != "tl.expand_dims" && name != "tl.broadcast" &&
-                          name != "tl.trans" && name != "arith.cmpi";
+                          name != "tl.trans" && name != "arith.cmpi" && name != "arith.remsi";
   lowered.pointwiseOperands = keepsIndex ? tiles : 0;
   const ValueId tile = newTileRegister(result.getType());
   lowered.results = {tile};

@@ -39,7 +39,7 @@ int64_t tileWords(const Type &type) {
   const int64_t lanes = type.numElements();
   if (type.isBool())
     return (kMaskHeader + lanes + 7) / 8;
-  return kTileHeader / 8 + (TileShape(type).isNarrow ? 0 : lanes);
+  return kTileHeader / 8 + lanes;
 }
 
 bool tileBounds(const Tile &tile, const TileShape &shape, int64_t &least, int64_t &most) {
@@ -55,8 +55,10 @@ bool tileBounds(const Tile &tile, const TileShape &shape, int64_t &least, int64_
 
 void writeTile(const Tile &tile, const TileShape &shape, int64_t begin, int64_t n, int elementBytes,
                void *out) {
-  if (tile.inBlock) {
-    std::memcpy(out, tile.block() + begin, n * 8); // never narrow
+  if (tile.inBlock && elementBytes == 4) {
+    std::copy_n(tile.block() + begin, n, static_cast<int32_t *>(out));
+  } else if (tile.inBlock) {
+    std::memcpy(out, tile.block() + begin, n * 8);
   } else if (elementBytes == 4) {
     writeAffine(tile, shape, begin, n, static_cast<int32_t *>(out));
   } else {

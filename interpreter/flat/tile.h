@@ -25,8 +25,8 @@ struct TileShape {
   TileShape() = default;
 };
 
-/// An integer or pointer block. In memory the elements (int64_t each) follow at kTileHeader; they
-/// are written only when `inBlock` is set, which narrow tiles never are.
+/// An integer or pointer block. In memory the elements (int64_t each, narrow ones sign-extended)
+/// follow at kTileHeader; they are written only when `inBlock` is set.
 struct Tile {
   int64_t base = 0;
   int64_t strides[kTileRank] = {};

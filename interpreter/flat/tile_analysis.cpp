@@ -128,6 +128,8 @@ bool TileAnalysis::makesTile(mlir::Operation &op, llvm::function_ref<bool(mlir::
     return false;
   if (name == "arith.addi" || name == "arith.subi" || name == "tl.addptr")
     return either(0) && either(1) && (tile(0) || tile(1));
+  if (name == "arith.remsi")
+    return tile(0) && isUniform(op.getOperand(1));
   if (name == "arith.muli")
     return (tile(0) && isUniform(op.getOperand(1))) || (isUniform(op.getOperand(0)) && tile(1));
   if (name == "arith.extsi" || name == "arith.extui")

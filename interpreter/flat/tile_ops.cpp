@@ -7,14 +7,17 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace blockscope::flat {
 namespace {
 
-int64_t laneValue(const Tile &tile, const TileShape &shape, int64_t lane) {
-  int64_t value;
-  writeTile(tile, shape, lane, 1, 8, &value);
-  return value;
+/// All elements of a tile, in memory of this thread; `slot` tells two tiles apart.
+const int64_t *elementsOf(const Tile &tile, const TileShape &shape, int slot) {
+  thread_local std::vector<int64_t> elements[2];
+  elements[slot].resize(static_cast<size_t>(shape.lanes));
+  writeTile(tile, shape, 0, shape.lanes, 8, elements[slot].data());
+  return elements[slot].data();
 }
 
 struct TileOp {
@@ -59,8 +62,12 @@ void combine(const TileOp &op, void *const *results, const void *const *operands
     result = header;
     return;
   }
-  for (int64_t i = 0; i < op.result.lanes; ++i) // may be in place of an operand
-    result.block()[i] = lane(laneValue(a, op.operands[0], i), laneValue(b, op.operands[1], i));
+  const int64_t *left = elementsOf(a, op.operands[0], 0);
+  const int64_t *right = elementsOf(b, op.operands[1], 1);
+  for (int64_t i = 0; i < op.result.lanes; ++i) {
+    const int64_t element = lane(left[i], right[i]);
+    result.block()[i] = op.result.isNarrow ? static_cast<int32_t>(element) : element;
+  }
   result.inBlock = true;
 }
 
@@ -129,12 +136,13 @@ void evalExtend(void *const *results, const void *const *operands, const void *p
   const auto &op = *static_cast<const TileOp *>(payload);
   const Tile &source = *static_cast<const Tile *>(operands[0]);
   Tile &result = *static_cast<Tile *>(results[0]);
-  if (isExact(source, op.operands[0], op.isUnsigned)) {
+  if (!source.inBlock && isExact(source, op.operands[0], op.isUnsigned)) {
     result = source;
     return;
   }
+  const int64_t *elements = elementsOf(source, op.operands[0], 0);
   for (int64_t i = 0; i < op.result.lanes; ++i)
-    result.block()[i] = widen(laneValue(source, op.operands[0], i), true, op.isUnsigned);
+    result.block()[i] = widen(elements[i], true, op.isUnsigned);
   result.inBlock = true;
 }
 
@@ -154,6 +162,45 @@ void evalAddPtr(void *const *results, const void *const *operands, const void *p
       [&](int64_t pointer, int64_t offset) {
         return wrapAdd(pointer, wrapMul(widen(offset, isNarrow, op.isUnsigned), op.pointeeBytes));
       });
+}
+
+// The remainder of a block that lies between two multiples is affine again. Else the evaluator over
+// blocks decides, also what a remainder by 0 is.
+struct RemainderOp {
+  TileOp op;
+  Evaluator general;
+};
+
+void evalRemainder(void *const *results, const void *const *operands, const void *payload) {
+  const auto &remainder = *static_cast<const RemainderOp *>(payload);
+  const TileOp &op = remainder.op;
+  const Tile &source = *static_cast<const Tile *>(operands[0]);
+  const int64_t divisor = readScalar(operands[1], op.scalarBytes[1]);
+  Tile &result = *static_cast<Tile *>(results[0]);
+  int64_t least = 0, most = 0;
+  if (!source.inBlock && isExact(source, op.operands[0], false) && divisor > 0 &&
+      tileBounds(source, op.operands[0], least, most) && least >= 0 &&
+      least / divisor == most / divisor) {
+    Tile header = source;
+    header.base -= least / divisor * divisor;
+    result = header;
+    return;
+  }
+  const auto lanes = static_cast<size_t>(op.result.lanes);
+  thread_local std::vector<int64_t> in, out;
+  in.resize(lanes);
+  out.resize(lanes);
+  const int elementBytes = op.result.isNarrow ? 4 : 8;
+  writeTile(source, op.operands[0], 0, op.result.lanes, elementBytes, in.data());
+  void *outs[] = {out.data()};
+  const void *ins[] = {in.data(), operands[1]};
+  remainder.general.elementwise(op.result.lanes, 0, outs, ins, /*scalarOperands=*/2,
+                                remainder.general.payload.get());
+  if (op.result.isNarrow)
+    std::copy_n(reinterpret_cast<const int32_t *>(out.data()), lanes, result.block());
+  else
+    std::copy_n(out.data(), lanes, result.block());
+  result.inBlock = true;
 }
 
 /// Dimension of the source that dimension `d` of the result comes from, or -1.
@@ -306,9 +353,10 @@ void evalCompare(void *const *results, const void *const *operands, const void *
       tileBounds(b, op.result, least, most) && compareAffine(compareOp, a, b, result))
     return;
   result.inBlock = true;
+  const int64_t *left = elementsOf(a, op.operands[0], 0);
+  const int64_t *right = elementsOf(b, op.operands[1], 1);
   for (int64_t i = 0; i < op.result.lanes; ++i)
-    result.block()[i] = compare(compareOp.comparison, laneValue(a, op.operands[0], i),
-                                laneValue(b, op.operands[1], i));
+    result.block()[i] = compare(compareOp.comparison, left[i], right[i]);
 }
 
 void evalAnd(void *const *results, const void *const *operands, const void *payload) {
@@ -404,6 +452,12 @@ Evaluator makeTileOp(const OpSignature &signature, uint32_t tileOperands) {
     op->op.operands[0].rank = op->op.operands[1].rank = op->op.result.rank;
     op->comparison = comparisonOf(signature.attributes);
     return Evaluator::makeBlock(evalCompare, std::move(op));
+  }
+  if (name == "arith.remsi") {
+    auto op = std::make_shared<RemainderOp>();
+    op->op = describe(signature, tileOperands);
+    op->general = EvaluatorTable::instance().choose(signature).evaluator;
+    return Evaluator::makeBlock(evalRemainder, std::move(op));
   }
   const BlockFn function = llvm::StringSwitch<BlockFn>(name)
                                .Case("arith.addi", evalAdd)

@@ -9,7 +9,7 @@ namespace {
 // Reads a 16 x 32 block three times, moving on by %step, and stores the sum; offsets as values too.
 constexpr const char *kWalk = R"(
 func.func @walk(%in: !tl.ptr<f32>, %out: !tl.ptr<f32>, %offsets: !tl.ptr<i64>, %m: i32, %n: i32,
-                %s0: i32, %s1: i32, %step: i32) {
+                %s0: i32, %s1: i32, %step: i32, %wrap: i32) {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %c3 = arith.constant 3 : i32
@@ -29,7 +29,9 @@ func.func @walk(%in: !tl.ptr<f32>, %out: !tl.ptr<f32>, %offsets: !tl.ptr<i64>, %
   %rmb = tl.broadcast %rm2 : tensor<16x1xi1> -> tensor<16x32xi1>
   %cmb = tl.broadcast %cm2 : tensor<1x32xi1> -> tensor<16x32xi1>
   %mask = arith.andi %rmb, %cmb : tensor<16x32xi1>
-  %r2 = tl.expand_dims %rows axis 1 : tensor<16xi32> -> tensor<16x1xi32>
+  %wraps = tl.splat %wrap : i32 -> tensor<16xi32>
+  %within = arith.remsi %rows, %wraps : tensor<16xi32>
+  %r2 = tl.expand_dims %within axis 1 : tensor<16xi32> -> tensor<16x1xi32>
   %c2 = tl.expand_dims %c axis 0 : tensor<32xi32> -> tensor<1x32xi32>
   %s0s = tl.splat %s0 : i32 -> tensor<16x1xi32>
   %s1s = tl.splat %s1 : i32 -> tensor<1x32xi32>
@@ -53,7 +55,8 @@ func.func @walk(%in: !tl.ptr<f32>, %out: !tl.ptr<f32>, %offsets: !tl.ptr<i64>, %
   %lower = arith.cmpi sge, %rob, %cob : tensor<16x32xi32>
   %kept = arith.select %lower, %sum, %zero : tensor<16x32xi1>, tensor<16x32xf32>
   %c32 = arith.constant dense<32> : tensor<16x1xi32>
-  %wr = arith.muli %r2, %c32 : tensor<16x1xi32>
+  %rows2 = tl.expand_dims %rows axis 1 : tensor<16xi32> -> tensor<16x1xi32>
+  %wr = arith.muli %rows2, %c32 : tensor<16x1xi32>
   %wrb = tl.broadcast %wr : tensor<16x1xi32> -> tensor<16x32xi32>
   %wcb = tl.broadcast %c2 : tensor<1x32xi32> -> tensor<16x32xi32>
   %w = arith.addi %wrb, %wcb : tensor<16x32xi32>
@@ -76,7 +79,7 @@ struct Outcome {
   std::vector<std::string> errors;
 };
 
-Outcome runWalk(const std::string &text, bool tiles, const std::array<int32_t, 5> &numbers,
+Outcome runWalk(const std::string &text, bool tiles, const std::array<int32_t, 6> &numbers,
                 std::vector<float> &in) {
   Outcome run{std::vector<float>(48 * 32, -1), std::vector<int64_t>(48 * 32, -1), {}};
   FlatOptions options;
@@ -102,13 +105,15 @@ TEST(TileTest, SameResultsAndErrorsAsBlocks) {
   for (size_t i = 0; i < in.size(); ++i)
     in[i] = static_cast<float>(i);
   const int32_t strides[] = {0, 1, -1, 2, 32, 33, 64, 1000, 1 << 20, 1 << 27, 1 << 30, -(1 << 26)};
+  const int32_t wraps[] = {1000, 16, 20, 5, 0};
   const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<uint32_t>(n)); };
   for (const char *predicate : {"slt", "sle", "sgt", "sge"})
     for (const char *extend : {"extsi", "extui"}) {
       const std::string text = replace(replace(kWalk, "PREDICATE", predicate), "EXTEND", extend);
       for (int i = 0; i < 40; ++i) {
-        const std::array<int32_t, 5> numbers = {pick(50), pick(36) - 2, strides[pick(12)],
-                                                strides[pick(12)], strides[pick(8)]};
+        const std::array<int32_t, 6> numbers = {pick(50),          pick(36) - 2,
+                                                strides[pick(12)], strides[pick(12)],
+                                                strides[pick(8)],  wraps[pick(5)]};
         const Outcome with = runWalk(text, true, numbers, in);
         const Outcome without = runWalk(text, false, numbers, in);
         ASSERT_EQ(with.errors, without.errors) << ::testing::PrintToString(numbers);
@@ -155,7 +160,7 @@ TEST(TileTest, ObserversSeeTheSameAccesses) {
         options.tiles = tiles;
         FlatKernel kernel(text, options);
         kernel.tensor(in).tensor(out).tensor(offsets);
-        for (const int32_t number : {rows, 30, 64, 1, 3})
+        for (const int32_t number : {rows, 30, 64, 1, 3, 48})
           kernel.scalar(number);
         CountObserver observer(runs);
         EXPECT_TRUE(kernel.run({3, 1, 1}, 1, {}, &observer).succeeded());

@@ -1,1 +1,0 @@
-// Placeholder: gives the library one source until its own files are here.
