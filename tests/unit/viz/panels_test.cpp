@@ -7,6 +7,7 @@
 #include "viz/panels/widgets.h"
 #include "viz/window/offscreen.h"
 #include "viz/window/png_file.h"
+#include "viz/window/session.h"
 
 #include <gtest/gtest.h>
 
@@ -295,6 +296,43 @@ TEST_F(PanelsTest, LongTextIsShortenedNotCut) {
       EXPECT_TRUE(shown == text || shown.ends_with("\u2026"));
     }
   });
+}
+
+TEST(SessionTest, WishesBecomeFilesClipboardAndLaunches) {
+  const std::filesystem::path folder =
+      std::filesystem::path(::testing::TempDir()) / (std::to_string(::getpid()) + "-session");
+  std::filesystem::create_directories(folder);
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder);
+  ASSERT_TRUE(writeViewsTrace("views.h5"));
+  std::string error;
+  const auto session = Session::open("views.h5", std::nullopt, error);
+  ASSERT_TRUE(session) << error;
+  std::string copied;
+  SessionHost host;
+  host.pixels = [](int &width, int &height) {
+    width = height = 2;
+    return std::vector<Rgba>(4, kOutsideColor);
+  };
+  host.copy = [&copied](const std::string &text) { copied = text; };
+  const auto wish = [&](Wish each) {
+    session->selection().wish = each;
+    return session->fulfil(host);
+  };
+  EXPECT_TRUE(wish(Wish::SavePng));
+  EXPECT_TRUE(wish(Wish::SavePng));
+  EXPECT_TRUE(std::filesystem::exists("views.png"));
+  EXPECT_TRUE(std::filesystem::exists("views-2.png"));
+  EXPECT_TRUE(wish(Wish::SaveCsv));
+  EXPECT_TRUE(std::filesystem::exists("views-cube_ptr.csv"));
+  EXPECT_TRUE(wish(Wish::CopyCsv));
+  EXPECT_TRUE(copied.starts_with("index0,index1,index2,byte_offset"));
+  EXPECT_TRUE(wish(Wish::NextLaunch));
+  EXPECT_EQ(session->model().launch().kernel, "view_kernel");
+  EXPECT_TRUE(wish(Wish::NextLaunch));
+  EXPECT_EQ(session->selection().notice, "there is no further launch");
+  EXPECT_FALSE(wish(Wish::Quit));
+  std::filesystem::current_path(before);
 }
 
 TEST(PngTest, AnUnwritablePathIsAnErrorWithItsReason) {
