@@ -58,10 +58,10 @@ struct Access {
   /// Per lane. Null when all active lanes lie inside the dense view of `allocation`, at rising
   /// addresses without overlap: then offsets and runs say all, and `mask` is null too.
   const DeviceAddress *addresses;
-  const uint8_t *mask; ///< per lane, null when all are active
-  const void *values;             ///< store: what is stored; atomics: the old values (see kind)
-  const void *operandValues;      ///< atomics: the operand; else null
-  bool valuesAreScalar = false;   ///< `values` is one element for all lanes
+  const uint8_t *mask;          ///< per lane, null when all are active
+  const void *values;           ///< store: what is stored; atomics: the old values (see kind)
+  const void *operandValues;    ///< atomics: the operand; else null
+  bool valuesAreScalar = false; ///< `values` is one element for all lanes
   /// The one allocation of all active lanes; null when lanes differ (then see addresses).
   const Allocation *allocation;
   /// Lowest and highest byte offset of active lanes in `allocation` (start of the element).
