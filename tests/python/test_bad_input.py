@@ -4,12 +4,11 @@ import ctypes
 import threading
 import time
 
+import blockscope as triton
+import blockscope.language as tl
 import numpy as np
 import pytest
 import torch
-
-import blockscope as triton
-import blockscope.language as tl
 from blockscope.errors import CompilationError, SanitizerError, UnsupportedLanguageConstruct
 
 SIZE = 3  # no constexpr
@@ -102,7 +101,11 @@ def x():
 
 
 COMPILE = [
-    (lambda: copy[(1,)](x(), x(), 64, BLOCK=48), CompilationError, r"is 48, expected a power of two"),
+    (
+        lambda: copy[(1,)](x(), x(), 64, BLOCK=48),
+        CompilationError,
+        r"is 48, expected a power of two",
+    ),
     (lambda: int_mask[(1,)](x()), CompilationError, r"mask is int32\[8\], expected int1"),
     (lambda: reads_global[(1,)](x()), CompilationError, r"module variable 'SIZE'"),
     (lambda: undefined[(1,)](x()), CompilationError, r"'nope' is not defined"),
@@ -127,7 +130,11 @@ def test_a_wrong_kernel_names_file_and_line_with_a_caret(launch, kind, text):
 
 LAUNCH = [
     (lambda: copy[(-1,)](x(), x(), 64, BLOCK=64), ValueError, r"dimension 0 is -1, expected 0 to"),
-    (lambda: copy[1, 1, 1, 1](x(), x(), 64, BLOCK=64), ValueError, r"4 dimensions, expected 1 to 3"),
+    (
+        lambda: copy[1, 1, 1, 1](x(), x(), 64, BLOCK=64),
+        ValueError,
+        r"4 dimensions, expected 1 to 3",
+    ),
     (lambda: copy[(1.5,)](x(), x(), 64, BLOCK=64), TypeError, r"is 1.5 \(float\), expected an int"),
     (lambda: copy[(1,)](x(), x(), 64), TypeError, r"missing a required argument: 'BLOCK'"),
     (lambda: copy[(1,)](x(), x(), 64, BLOCK=64, N=3), KeyError, r"'N' was given to kernel 'copy'"),

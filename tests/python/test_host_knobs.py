@@ -173,8 +173,9 @@ def test_errors():
         None, None, "no", file="a.py", line=3, column=2, source_line=" x", calls=[("b.py", 9)]
     )
     assert str(placed) == "a.py:3:2: error: no\n   x\n   ^\n  called from b.py:9"
-    for original in (placed, error, errors.CompilationError("a.py:1:2: error: x"), errors.PTXASError("y"),
-                     errors.SanitizerError("z"), errors.InterpreterError("i")):  # fmt: skip
+    whole = errors.CompilationError("a.py:1:2: error: x")
+    others = errors.PTXASError("y"), errors.SanitizerError("z"), errors.InterpreterError("i")
+    for original in (placed, error, whole, *others):
         assert str(pickle.loads(pickle.dumps(original))) == str(original)
 
 

@@ -112,11 +112,11 @@ def stops_here() -> bool:
         program = tuple(int(part) for part in wanted.split(","))
     except ValueError:
         raise ValueError(f"BLOCKSCOPE_PROGRAM is '{wanted}', expected x,y,z as in 3,0,0") from None
-    return step.current_program() == (program + (0, 0, 0))[:3]
+    return step.current_program() == (*program, 0, 0, 0)[:3]
 
 
 class _KernelDebugger(pdb.Pdb):
-    """Steps from the kernel into its nested functions, past this package and Python's own modules."""
+    """Steps from the kernel into its nested functions, past this package and Python's modules."""
 
     def is_skipped_module(self, module_name: str | None) -> bool:
         top = (module_name or "").partition(".")[0]
@@ -124,7 +124,7 @@ class _KernelDebugger(pdb.Pdb):
 
 
 def stop() -> None:
-    """Stop in the kernel, as breakpoint() and pdb.set_trace() do, without showing our own frames."""
+    """Stop in the kernel, as breakpoint() and pdb.set_trace() do, without showing our frames."""
     hook = sys.breakpointhook
     is_plain = hook is sys.__breakpointhook__ and "PYTHONBREAKPOINT" not in os.environ
     if not is_plain or pdb.set_trace.__module__ != "pdb":

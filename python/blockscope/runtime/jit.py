@@ -74,7 +74,9 @@ class KernelParam:
         self.do_not_specialize = not specialize
         annotation = parameter.annotation
         self.annotation_object = None if annotation is inspect.Parameter.empty else annotation
-        self.annotation = annotation if isinstance(annotation, str) else _annotation_name(annotation)
+        self.annotation = (
+            annotation if isinstance(annotation, str) else _annotation_name(annotation)
+        )
         self.is_constexpr = "constexpr" in self.annotation
         self.is_const = "const" in self.annotation and not self.is_constexpr
         self.is_variadic = parameter.kind is inspect.Parameter.VAR_POSITIONAL
