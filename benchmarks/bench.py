@@ -51,7 +51,8 @@ def run(python, arguments, **variables):
     """Runs Python in a fresh process; returns the JSON of its last line, None when it failed."""
     environment = {
         **os.environ, "BLOCKSCOPE_THREADS": "2", "OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "2",
-        "PYTHONPATH": str(HERE), **variables,
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH")])),
+        **variables,
     }  # fmt: skip
     if "TRITON_INTERPRET" not in variables:
         environment.pop("TRITON_INTERPRET", None)
@@ -166,7 +167,12 @@ def collect(options):
             "whole": median_seconds(ours, case, quick),
             "step": median_seconds(ours, case, slow, TRITON_INTERPRET="1"),
             "peer": median_seconds(
-                peer, case, (scale, 0, 2, 2), TRITON_INTERPRET="1", BLOCKSCOPE_AS_TRITON="0"
+                peer,
+                case,
+                (scale, 0, 2, 2),
+                TRITON_INTERPRET="1",
+                BLOCKSCOPE_AS_TRITON="0",
+                PYTHONPATH=str(HERE),
             ),
         }
         results["watched"][case] = {}
