@@ -7,6 +7,7 @@ hardware threads, the limits that a CPU does not have are those of a large GPU.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 import threading
@@ -272,7 +273,8 @@ class CPUDriver(DriverBase):
         if hasattr(cache, "zero_"):
             cache.zero_()
         else:
-            cache[:] = bytes(len(cache))
+            size = len(cache)
+            ctypes.memset((ctypes.c_char * size).from_buffer(cache), 0, size)
 
     def map_python_to_cpp_type(self, ty: str) -> str:
         return "void*" if ty.startswith("*") else ty

@@ -64,8 +64,10 @@ def _time_runs(
     """Milliseconds of each run of ``fn``, at least one, about ``rep_ms`` in total.
 
     A run that alone takes longer than the budget is timed once, so that slow kernels do not make a
-    benchmark endless.
+    benchmark endless; nor do quick ones, before each of which the caches are overwritten: after
+    three times the budget, all included, no further run starts.
     """
+    deadline = time.perf_counter() + 3 * warmup_ms / 1e3
 
     def timed() -> float:
         before()
@@ -75,12 +77,13 @@ def _time_runs(
 
     first = timed()  # compiles
     spent = 0.0
-    while spent + first / 2 < warmup_ms and spent < warmup_ms:
+    while spent + first / 2 < warmup_ms and spent < warmup_ms and time.perf_counter() < deadline:
         first = timed()
         spent += max(first, 1e-4)
     times = [timed()]
     total = times[0]
-    while total < rep_ms and len(times) < 10_000:
+    deadline = time.perf_counter() + 3 * rep_ms / 1e3
+    while total < rep_ms and time.perf_counter() < deadline:
         times.append(timed())
         total += max(times[-1], 1e-4)
     return times
