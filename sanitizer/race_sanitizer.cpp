@@ -134,19 +134,37 @@ void RaceSanitizer::onProgramEnd(int64_t program, int worker) {
     return;
   auto log = std::make_unique<ProgramLog>();
   std::swap(*log, *running_[worker]);
-  std::unique_lock lock(logsMutex_);
-  finished_[program] = std::move(log);
+  size_t waiting;
+  {
+    std::lock_guard lock(logsMutex_);
+    finished_[program] = std::move(log);
+    waiting = finished_.size();
+  }
+  // One worker analyses while the others run on; when it cannot keep up, they wait for it, so that
+  // the logs stay few.
+  std::unique_lock analysis(analysisMutex_, std::defer_lock);
+  if (waiting > 8 * running_.size())
+    analysis.lock();
+  else if (!analysis.try_lock())
+    return;
   drainLogs();
 }
 
+std::unique_ptr<RaceSanitizer::ProgramLog> RaceSanitizer::takeNextLog() {
+  std::lock_guard lock(logsMutex_);
+  const auto found = finished_.find(nextProgram_);
+  if (found == finished_.end())
+    return nullptr;
+  std::unique_ptr<ProgramLog> log = std::move(found->second);
+  finished_.erase(found);
+  return log;
+}
+
 void RaceSanitizer::drainLogs() {
-  // The holder of the lock takes every log whose turn has come.
-  for (auto log = finished_.find(nextProgram_); log != finished_.end();
-       log = finished_.find(nextProgram_)) {
+  while (const std::unique_ptr<ProgramLog> log = takeNextLog()) {
     ProgramState state;
-    for (const LoggedAccess &access : log->second->accesses)
-      analyse(nextProgram_, state, access, *log->second);
-    finished_.erase(log);
+    for (const LoggedAccess &access : log->accesses)
+      analyse(nextProgram_, state, access, *log);
     ++nextProgram_;
   }
 }
@@ -244,26 +262,23 @@ void RaceSanitizer::analyseSpan(const Conflict &context, uint64_t host, int byte
                                 const std::byte *values) {
   const int size = context.access.elementBytes;
   while (bytes > 0) {
-    ShadowBlock &block = shadow_.blockAt(host);
-    const int begin = static_cast<int>(host % ShadowBlock::kBytes);
-    const int count = std::min(bytes, ShadowBlock::kBytes - begin);
-    const bool isWhole = count == ShadowBlock::kBytes;
-    if (!isWhole)
-      block.refine(std::min(size, begin ? begin & -begin : ShadowBlock::kBytes));
-    for (int at = begin; at < begin + count; at += block.granule) {
-      const int64_t cellLane = lane + (at - begin) / size;
-      touchCell(context, block.cells[at / block.granule], host + at - begin, block.granule,
-                cellLane, values ? values + (at - begin) : nullptr, block.written.data() + at);
+    ShadowPage &page = shadow_.pageAt(host);
+    const int begin = static_cast<int>(host % ShadowPage::kBytes);
+    const int count = std::min(bytes, ShadowPage::kBytes - begin);
+    std::byte *written = values ? page.writtenForStore() : page.written();
+    page.touch(begin, begin + count, [&](ShadowCell &cell, int from, int to) {
+      const int skipped = from - begin;
+      touchCell(context, cell, host + static_cast<uint64_t>(skipped), to - from,
+                lane + skipped / size, values ? values + skipped : nullptr,
+                written ? written + from : nullptr);
+    });
+    if (values) {
+      std::memcpy(written + begin, values, static_cast<size_t>(count));
+      values += count;
     }
-    if (values)
-      std::memcpy(block.written.data() + begin, values, count);
-    if (isWhole && block.granule != ShadowBlock::kBytes && values)
-      block.merge(block.cells[0]); // one store covers all of it
-    host += count;
+    host += static_cast<uint64_t>(count);
     lane += count / size;
     bytes -= count;
-    if (values)
-      values += count;
   }
 }
 

@@ -15,6 +15,7 @@
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
 
+#include <atomic>
 #include <deque>
 #include <map>
 #include <memory>
@@ -90,6 +91,7 @@ private:
   void reportEarlyRelease(const Conflict &context, const AccessRecord &earlier, uint64_t host,
                           int64_t lane);
   void drainLogs();
+  std::unique_ptr<ProgramLog> takeNextLog();
 
   FindingCollector &collector_;
   const LaunchInfo *launch_ = nullptr;
@@ -105,9 +107,10 @@ private:
   };
   llvm::DenseMap<uint64_t, Released> released_;      ///< by host address of an atomic
   std::vector<std::unique_ptr<ProgramLog>> running_; ///< by worker
-  std::mutex logsMutex_;                             ///< guards the next two
+  std::mutex analysisMutex_;                         ///< held by the worker that analyses
+  std::mutex logsMutex_;                             ///< guards finished_
   std::map<int64_t, std::unique_ptr<ProgramLog>> finished_;
-  int64_t nextProgram_ = 0;
+  std::atomic<int64_t> nextProgram_ = 0;
 };
 
 } // namespace blockscope

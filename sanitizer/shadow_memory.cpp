@@ -1,13 +1,17 @@
-// Splitting, merging and finding shadow blocks.
+// Splitting, joining and finding shadow segments.
 #include "sanitizer/shadow_memory.h"
+
+#include <algorithm>
 
 namespace blockscope {
 
 namespace {
 
-/// The record as a cell sees it that begins `bytes` later.
+/// The record as a segment sees it that begins `bytes` later.
 AccessRecord shifted(AccessRecord record, int bytes) {
-  record.lane += record.laneStep * (bytes / record.elementBytes);
+  const int from = record.phase + bytes;
+  record.lane += record.laneStep * (from / record.elementBytes);
+  record.phase = static_cast<int16_t>(from % record.elementBytes);
   return record;
 }
 
@@ -16,40 +20,81 @@ ShadowCell shifted(const ShadowCell &cell, int bytes) {
           shifted(cell.atomic, bytes)};
 }
 
+/// Whether `next` is what `record` says of the bytes that begin `bytes` later.
+bool continues(const AccessRecord &record, const AccessRecord &next, int bytes) {
+  if (!record.exists() || !next.exists())
+    return record.exists() == next.exists();
+  return shifted(record, bytes) == next;
+}
+
+bool continues(const ShadowCell &cell, const ShadowCell &next, int bytes) {
+  return continues(cell.write, next.write, bytes) && continues(cell.read, next.read, bytes) &&
+         continues(cell.otherRead, next.otherRead, bytes) &&
+         continues(cell.atomic, next.atomic, bytes);
+}
+
 } // namespace
 
-void ShadowBlock::refine(int bytes) {
-  if (bytes >= granule)
-    return;
-  const int count = kBytes / bytes, factor = granule / bytes;
-  auto finer = std::make_unique<ShadowCell[]>(count);
-  for (int i = 0; i < count; ++i)
-    finer[i] = shifted(cells[i / factor], i % factor * bytes);
-  cells = std::move(finer);
-  granule = bytes;
+void ShadowPage::splitAt(size_t index, int at) {
+  ShadowSegment rest = segments_[index];
+  rest.cell = shifted(rest.cell, at - rest.begin);
+  rest.begin = static_cast<uint16_t>(at);
+  segments_[index].end = rest.begin;
+  segments_.insert(segments_.begin() + static_cast<ptrdiff_t>(index) + 1, rest);
 }
 
-void ShadowBlock::merge(ShadowCell cell) {
-  if (granule != kBytes) {
-    cells = std::make_unique<ShadowCell[]>(1);
-    granule = kBytes;
+void ShadowPage::touch(int begin, int end, Visitor visit) {
+  auto index = static_cast<size_t>(
+      std::upper_bound(segments_.begin(), segments_.end(), begin,
+                       [](int at, const ShadowSegment &segment) { return at < segment.end; }) -
+      segments_.begin());
+  if (index < segments_.size() && segments_[index].begin < begin)
+    splitAt(index++, begin);
+  const size_t first = index;
+  for (int at = begin; at < end; ++index) {
+    const int next = index < segments_.size() ? segments_[index].begin : kBytes;
+    if (next > at) // nothing is known of what lies before the next segment
+      segments_.insert(segments_.begin() + static_cast<ptrdiff_t>(index),
+                       {static_cast<uint16_t>(at), static_cast<uint16_t>(std::min(next, end)), {}});
+    else if (segments_[index].end > end)
+      splitAt(index, end);
+    visit(segments_[index].cell, at, segments_[index].end);
+    at = segments_[index].end;
   }
-  cells[0] = cell;
+  join(first, index);
 }
 
-ShadowBlock &ShadowMemory::blockAt(uint64_t hostAddress) {
-  const uint64_t number = hostAddress / kPageBytes;
+void ShadowPage::join(size_t first, size_t last) {
+  if (last - first < 2)
+    return;
+  size_t kept = first;
+  for (size_t i = first + 1; i < last; ++i) {
+    ShadowSegment &segment = segments_[kept];
+    if (continues(segment.cell, segments_[i].cell, segments_[i].begin - segment.begin))
+      segment.end = segments_[i].end;
+    else
+      segments_[++kept] = segments_[i];
+  }
+  segments_.erase(segments_.begin() + static_cast<ptrdiff_t>(kept) + 1,
+                  segments_.begin() + static_cast<ptrdiff_t>(last));
+}
+
+std::byte *ShadowPage::writtenForStore() {
+  if (!written_)
+    written_ = std::make_unique<std::byte[]>(kBytes);
+  return written_.get();
+}
+
+ShadowPage &ShadowMemory::pageAt(uint64_t hostAddress) {
+  const uint64_t number = hostAddress / ShadowPage::kBytes;
   if (!lastPage_ || number != lastNumber_) {
-    std::unique_ptr<Page> &page = pages_[number];
+    std::unique_ptr<ShadowPage> &page = pages_[number];
     if (!page)
-      page = std::make_unique<Page>();
+      page = std::make_unique<ShadowPage>();
     lastNumber_ = number;
     lastPage_ = page.get();
   }
-  ShadowBlock &block = (*lastPage_)[hostAddress % kPageBytes / ShadowBlock::kBytes];
-  if (!block.cells)
-    block.cells = std::make_unique<ShadowCell[]>(1);
-  return block;
+  return *lastPage_;
 }
 
 } // namespace blockscope

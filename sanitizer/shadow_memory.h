@@ -1,17 +1,18 @@
 // What is known about every byte of memory that a launch touched: who wrote and who read it last.
 //
-// Memory is kept in blocks of 64 bytes. A block that was only ever accessed whole has one cell; a
-// partial access splits it into cells of the access's element size. So contiguous kernels cost one
-// cell a cache line and the check stays byte-exact (FastTrack, docs/references.md#fasttrack).
+// A page of 1 KiB is a sorted list of segments; all bytes of a segment have the same history, apart
+// from lanes that count up along it. An access splits segments at its ends and joins again what it
+// made equal, so contiguous kernels cost a segment or two a page and the check stays byte-exact.
 #pragma once
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 namespace blockscope {
 
@@ -26,8 +27,10 @@ struct AccessRecord {
   int32_t lane = 0;
   int16_t elementBytes = 1;
   int16_t laneStep = 0; ///< lanes per element inside the cell: 0 or 1
+  int16_t phase = 0;    ///< bytes of the element that lie before the cell, where it was cut
 
   bool exists() const { return program != kNone; }
+  bool operator==(const AccessRecord &) const = default;
 };
 
 /// Last write, last two readers from different programs, last atomic of a group of bytes.
@@ -35,35 +38,47 @@ struct ShadowCell {
   AccessRecord write, read, otherRead, atomic;
 };
 
-struct ShadowBlock {
-  static constexpr int kBytes = 64;
-
-  int granule = kBytes;                       ///< bytes of one cell
-  std::unique_ptr<ShadowCell[]> cells;        ///< kBytes / granule
-  std::array<std::byte, kBytes> written = {}; ///< the bytes as programs last stored them
-
-  /// Splits cells until none is larger than `bytes` (a power of two).
-  void refine(int bytes);
-  /// Makes one cell of the block again.
-  void merge(ShadowCell cell); // by value: it may be one of the cells that go
+/// Bytes [begin, end) of a page with one history.
+struct ShadowSegment {
+  uint16_t begin, end;
+  ShadowCell cell;
 };
 
-/// Blocks by host address; pages of 4 KiB are made when first touched.
+class ShadowPage {
+public:
+  static constexpr int kBytes = 1024;
+  /// Called with the cell of bytes [begin, end); may change the cell.
+  using Visitor = llvm::function_ref<void(ShadowCell &cell, int begin, int end)>;
+
+  /// Visits bytes [begin, end) in rising order, each byte once; untouched bytes get an empty cell.
+  void touch(int begin, int end, Visitor visit);
+  /// Returns what programs last stored to the page's bytes; null when they have not.
+  std::byte *written() { return written_.get(); }
+  /// The same, made when there is none.
+  std::byte *writtenForStore();
+  llvm::ArrayRef<ShadowSegment> segments() const { return segments_; }
+
+private:
+  void splitAt(size_t index, int at);
+  void join(size_t first, size_t last);
+
+  llvm::SmallVector<ShadowSegment, 2> segments_;
+  std::unique_ptr<std::byte[]> written_;
+};
+
+/// Pages by host address, made when first touched.
 class ShadowMemory {
 public:
-  ShadowBlock &blockAt(uint64_t hostAddress);
+  ShadowPage &pageAt(uint64_t hostAddress);
   void clear() {
     pages_.clear();
     lastPage_ = nullptr;
   }
 
 private:
-  static constexpr uint64_t kPageBytes = 4096;
-  using Page = std::array<ShadowBlock, kPageBytes / ShadowBlock::kBytes>;
-
-  llvm::DenseMap<uint64_t, std::unique_ptr<Page>> pages_;
+  llvm::DenseMap<uint64_t, std::unique_ptr<ShadowPage>> pages_;
   uint64_t lastNumber_ = 0;
-  Page *lastPage_ = nullptr;
+  ShadowPage *lastPage_ = nullptr;
 };
 
 } // namespace blockscope
