@@ -332,13 +332,15 @@ void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_
   } else {
     check(cell.atomic);
   }
-  const AccessRecord record{static_cast<uint32_t>(context.program),
-                            context.state.epoch,
-                            access.op,
-                            static_cast<uint32_t>(access.sequence),
-                            static_cast<int32_t>(lane),
-                            static_cast<int16_t>(access.elementBytes),
-                            static_cast<int16_t>(access.lanes > 1 ? 1 : 0)};
+  const AccessRecord record{
+      static_cast<uint32_t>(context.program),
+      context.state.epoch,
+      access.op,
+      static_cast<uint32_t>(access.sequence),
+      static_cast<int32_t>(lane),
+      static_cast<int16_t>(access.elementBytes),
+      static_cast<int16_t>(access.lanes > 1 ? 1 : 0),
+      static_cast<int16_t>(host % static_cast<unsigned>(access.elementBytes))};
   if (access.isAtomic) {
     if (writes || !cell.atomic.exists()) // a volatile load does not hide an earlier write
       cell.atomic = record;

@@ -9,11 +9,13 @@
 namespace blockscope {
 namespace {
 
-AccessRecord record(uint32_t program, uint32_t sequence, int lane, int elementBytes) {
+/// The record of bytes that begin `skipped` bytes into an access whose first lane is 0.
+AccessRecord record(uint32_t program, uint32_t sequence, int skipped, int elementBytes) {
   AccessRecord result;
   result.program = program;
   result.sequence = sequence;
-  result.lane = lane;
+  result.lane = skipped / elementBytes;
+  result.phase = static_cast<int16_t>(skipped % elementBytes);
   result.elementBytes = static_cast<int16_t>(elementBytes);
   result.laneStep = 1;
   return result;
@@ -38,8 +40,7 @@ TEST(ShadowPageTest, AContiguousStoreIsOneSegmentWhateverWasThereBefore) {
       cell.write = record(static_cast<uint32_t>(begin), 0, 0, 4);
     });
   EXPECT_EQ(page.segments().size(), 16U);
-  page.touch(0, 64,
-             [](ShadowCell &cell, int begin, int) { cell.write = record(99, 1, begin / 4, 4); });
+  page.touch(0, 64, [](ShadowCell &cell, int begin, int) { cell.write = record(99, 1, begin, 4); });
   ASSERT_EQ(page.segments().size(), 1U);
   EXPECT_EQ(page.segments()[0].end, 64);
 }
@@ -72,7 +73,7 @@ TEST(ShadowPageTest, EveryByteKeepsItsHistoryUnderRandomAccesses) {
                         found->lane + (found->phase + at - from) / found->elementBytes);
             }
           }
-        (isWrite ? cell.write : cell.read) = record(step, step, (from - begin) / size, size);
+        (isWrite ? cell.write : cell.read) = record(step, step, from - begin, size);
       });
       EXPECT_EQ(next, end);
       for (int at = begin; at < end; ++at)
