@@ -443,6 +443,33 @@ def test_swizzle2d(mode: str) -> None:
 
 
 @blockscope.jit
+def factorial(x, N: tl.constexpr):
+    if N == 0:
+        return x
+    else:
+        return factorial(x * N, N - 1)
+
+
+@blockscope.jit
+def recursive(out, N: tl.constexpr):
+    tl.store(out, factorial(1, N))
+
+
+def test_a_function_that_calls_itself_over_a_constexpr(mode: str) -> None:
+    out = np.zeros(2, np.int32)
+    recursive[(1,)](out, N=5)
+
+    @blockscope.jit
+    def count_down(out, N: tl.constexpr):
+        if N > 0:
+            tl.store(out + 1, N)
+            count_down(out, N - 1)
+
+    count_down[(1,)](out, N=3)
+    np.testing.assert_array_equal(out, [120, 1])
+
+
+@blockscope.jit
 def as_compilers_write(
     in_ptr0, in_ptr1, out_ptr0, xnumel, XBLOCK: tl.constexpr, RBLOCK: tl.constexpr
 ):

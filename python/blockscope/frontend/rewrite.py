@@ -36,6 +36,9 @@ def stepped_function(fn: Any) -> types.FunctionType:
     rewriter = _Rewriter(local_names | set(fn.fn.__globals__) - set(dir(__builtins__)))
     definition.body = [rewriter.visit(s) for s in definition.body]
     free = fn.fn.__code__.co_freevars
+    body: list[ast.stmt] = [definition, ast.Return(ast.Name(definition.name, ast.Load()))]
+    if definition.name not in free:  # a kernel that calls itself means the module's name
+        body.insert(0, ast.Global([definition.name]))
     outer = ast.FunctionDef(
         name="_closure",
         args=ast.arguments(
@@ -45,7 +48,7 @@ def stepped_function(fn: Any) -> types.FunctionType:
             kw_defaults=[],
             defaults=[],
         ),
-        body=[definition, ast.Return(ast.Name(definition.name, ast.Load()))],
+        body=body,
         decorator_list=[],
     )
     module = ast.Module([outer], type_ignores=[])
