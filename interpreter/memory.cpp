@@ -79,7 +79,8 @@ void Allocation::describeView() {
     return;
   int64_t extent = 1; // elements that the faster dimensions cover without a gap
   int64_t low = 0;
-  for (const Dimension &dimension : llvm::reverse(dimensionsOf(info, /*keepSingle=*/false))) {
+  const Dimensions dimensions = dimensionsOf(info, /*keepSingle=*/false);
+  for (const Dimension &dimension : llvm::reverse(dimensions)) {
     viewIsDense = viewIsDense && dimension.step <= extent;
     extent += (dimension.size - 1) * dimension.step;
     if (dimension.isReversed)
