@@ -12,10 +12,6 @@ from typing import Any
 # PYTHONPATH puts on the path; an installed wheel has it beside this file.
 __path__ = pkgutil.extend_path(__path__, __name__)
 
-from blockscope import _core
-
-__version__: str = _core.__version__
-
 _NAMES = {
     "Config": "autotuner",
     "autotune": "autotuner",
@@ -59,6 +55,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(f"{__name__}.{_NAMES[name]}"), name)
         globals()[name] = value
         return value
+    if name == "__version__":
+        return importlib.import_module(f"{__name__}._core").__version__
     if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
