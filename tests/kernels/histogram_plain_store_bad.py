@@ -1,4 +1,4 @@
-# Two programs fill one histogram with loads and stores; each block has its values only once.
+# Two programs, of weight 1 and 2, fill one histogram with loads and stores.
 # CHECKS: tsan
 # EXPECT: race-read-write tensor=counts_ptr
 # ALLOW: race-write-write race-same-value
@@ -10,7 +10,7 @@ import triton.language as tl
 @triton.jit
 def kernel(x_ptr, counts_ptr, BLOCK: tl.constexpr):
     bins = tl.load(x_ptr + tl.program_id(0) * BLOCK + tl.arange(0, BLOCK))
-    tl.store(counts_ptr + bins, tl.load(counts_ptr + bins) + 1)  # <-- race-read-write race-write-write race-same-value
+    tl.store(counts_ptr + bins, tl.load(counts_ptr + bins) + tl.program_id(0) + 1)  # <-- race-read-write race-write-write race-same-value
 
 
 x = torch.cat([torch.arange(16), torch.arange(16).flip(0)]).to(torch.int32)

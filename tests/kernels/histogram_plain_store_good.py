@@ -1,4 +1,4 @@
-# Two programs fill one histogram with atomics; each block has its values only once.
+# Two programs, of weight 1 and 2, fill one histogram with atomics.
 # CHECKS: asan,tsan
 import torch
 import triton
@@ -8,7 +8,7 @@ import triton.language as tl
 @triton.jit
 def kernel(x_ptr, counts_ptr, BLOCK: tl.constexpr):
     bins = tl.load(x_ptr + tl.program_id(0) * BLOCK + tl.arange(0, BLOCK))
-    tl.atomic_add(counts_ptr + bins, 1)
+    tl.atomic_add(counts_ptr + bins, tl.program_id(0) + 1)
 
 
 x = torch.cat([torch.arange(16), torch.arange(16).flip(0)]).to(torch.int32)

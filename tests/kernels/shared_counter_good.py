@@ -12,6 +12,6 @@ def kernel(x_ptr, counter_ptr, BLOCK: tl.constexpr):
     tl.atomic_add(counter_ptr, positive)
 
 
-x = torch.arange(-20, 236, dtype=torch.int32)
+x = (torch.arange(256) % 64 < 64 >> torch.arange(256) // 64).to(torch.int32)  # 64, 32, 16, 8 ones
 counter = torch.zeros(1, dtype=torch.int32)
 kernel[(4,)](x, counter, BLOCK=64)

@@ -177,8 +177,11 @@ def test_good(runs, mode, path):
 @pytest.mark.parametrize("path", BAD, ids=lambda p: p.stem)
 def test_the_report_does_not_depend_on_the_number_of_threads(runs, path):
     reports = [result_of(runs, mode, path)["findings"] for mode in MODES if mode != "step"]
-    # Every process has its tensors elsewhere.
-    one, two, eight = (re.sub(r"0x[0-9a-f]+", "address", json.dumps(r)) for r in reports)
+    # Every process has its tensors elsewhere, and what a racing program stores may depend on what
+    # it happened to load.
+    one, two, eight = (
+        re.sub(r'0x[0-9a-f]+|"value": "[^"]*"', "", json.dumps(report)) for report in reports
+    )
     assert one == two == eight
 
 
