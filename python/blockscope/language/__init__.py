@@ -9,7 +9,7 @@ mode, run them at once; in both cases the rules are those of core/semantic.
 
 from blockscope.language import (
     core,
-    extra,  # after all that it uses
+    extra,
     math,
     random,
     standard,
