@@ -32,5 +32,5 @@ llvm_map_components_to_libnames(blk_llvm_libraries support core asmparser fronte
 target_link_libraries(blk_llvm INTERFACE ${blk_llvm_libraries})
 target_link_libraries(blk_mlir INTERFACE
   MLIRParser MLIROptLib MLIRTransforms MLIRTransformUtils
-  MLIRFuncDialect MLIRArithDialect MLIRMathDialect MLIRSCFDialect MLIRUBDialect)
+  MLIRFuncDialect MLIRFuncInlinerExtension MLIRArithDialect MLIRMathDialect MLIRSCFDialect MLIRUBDialect)
 target_link_options(blk_mlir INTERFACE LINKER:--icf=all)
