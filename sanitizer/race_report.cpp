@@ -117,31 +117,33 @@ Finding RaceSanitizer::describeWarpOrder(const Conflict &context, const AccessRe
 }
 
 void RaceSanitizer::reportWarpOrder(const Conflict &context, const AccessRecord &earlier,
-                                    uint64_t host, int64_t lane) {
+                                    Shared shared) {
   const OpFacts ours = factsOf(context.access.op), theirs = factsOf(earlier.op);
   const std::string cause =
       "race-warp-order " + placeKey(ours.info->location) + " / " + placeKey(theirs.info->location);
   collector_.add(
-      cause, {launch_->launchIndex, context.program, context.access.sequence, lane}, 1, [&] {
-        Finding finding = describeWarpOrder(context, earlier, host, lane);
-        finding.message =
-            llvm::formatv("lane {0} of this {1} touches what lane {2} of an earlier store wrote, "
-                          "with no barrier between them",
-                          lane, nameOf(ours.kind), earlier.lane)
-                .str();
+      cause, {launch_->launchIndex, context.program, context.access.sequence, shared.lane},
+      std::max(1, shared.bytes / context.access.elementBytes), [&] {
+        Finding finding = describeWarpOrder(context, earlier, shared.host, shared.lane);
+        finding.message = llvm::formatv("lane {0} of this {1} touches what lane {2} "
+                                        "of an earlier store wrote, "
+                                        "with no barrier between them",
+                                        shared.lane, nameOf(ours.kind), earlier.lane)
+                              .str();
         finding.hint = "put tl.debug_barrier() between them: lanes may be in different warps";
         return finding;
       });
 }
 
 void RaceSanitizer::reportEarlyRelease(const Conflict &context, const AccessRecord &earlier,
-                                       uint64_t host, int64_t lane) {
+                                       Shared shared) {
   const OpFacts ours = factsOf(context.access.op), theirs = factsOf(earlier.op);
   // One cause however many places feel it: the store that lacks its barrier.
   const std::string cause = "race-warp-order release " + placeKey(theirs.info->location);
   collector_.add(
-      cause, {launch_->launchIndex, context.program, context.access.sequence, lane}, 1, [&] {
-        Finding finding = describeWarpOrder(context, earlier, host, lane);
+      cause, {launch_->launchIndex, context.program, context.access.sequence, shared.lane},
+      std::max(1, shared.bytes / context.access.elementBytes), [&] {
+        Finding finding = describeWarpOrder(context, earlier, shared.host, shared.lane);
         finding.message =
             llvm::formatv("this {0} may come before all warps of program {1} have stored: that "
                           "program releases after its store with no barrier between the two",

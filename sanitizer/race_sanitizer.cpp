@@ -35,7 +35,7 @@ void RaceSanitizer::onLaunchBegin(const LaunchInfo &launch) {
   shadow_.clear();
   ops_.clear();
   states_.clear();
-  released_.clear();
+  graph_.clear();
   finished_.clear();
   nextProgram_ = 0;
   const size_t workers = static_cast<size_t>(std::max(1, launch.workers));
@@ -179,7 +179,7 @@ void RaceSanitizer::onLaunchEnd() {
   finished_.clear();
   states_.clear();
   shadow_.clear();
-  released_.clear();
+  graph_.clear();
 }
 
 void RaceSanitizer::analyse(int64_t program, ProgramState &state, const LoggedAccess &access,
@@ -199,7 +199,7 @@ void RaceSanitizer::analyse(int64_t program, ProgramState &state, const LoggedAc
     // the same bytes by the value that it happens to read in this order of execution.
     analyseRun(program, state, access, run, *allocation, values);
     if (isAtomic(access.kind) && access.scope != AtomicScope::Cta && acquires(access.semantics))
-      synchronise(program, state, access, run, *allocation);
+      synchronise(program, run, *allocation);
   }
   if (isAtomic(access.kind) && access.scope != AtomicScope::Cta && releases(access.semantics)) {
     for (size_t i = 0; i < access.runCount; ++i) {
@@ -212,11 +212,7 @@ void RaceSanitizer::analyse(int64_t program, ProgramState &state, const LoggedAc
       for (int64_t k = 0; k < run.count; ++k) {
         const auto host =
             reinterpret_cast<uint64_t>(allocation->hostAt(offset + k * run.strideBytes));
-        Released &released = released_[host];
-        released.all.join(state.clock);
-        released.all.raise(static_cast<uint32_t>(program), state.epoch);
-        released.warp.join(state.warpClock);
-        released.warp.raise(static_cast<uint32_t>(program), state.barrierEpoch);
+        graph_.release(static_cast<uint32_t>(program), host, state.epoch, state.barrierEpoch);
       }
     }
     ++state.epoch;
@@ -225,16 +221,12 @@ void RaceSanitizer::analyse(int64_t program, ProgramState &state, const LoggedAc
     state.lastSequence = access.sequence;
 }
 
-void RaceSanitizer::synchronise(int64_t, ProgramState &state, const LoggedAccess &,
-                                const AccessRun &run, const Allocation &allocation) {
+void RaceSanitizer::synchronise(int64_t program, const AccessRun &run,
+                                const Allocation &allocation) {
   const int64_t offset = MemoryMap::offsetIn(allocation, run.address);
   for (int64_t k = 0; k < run.count; ++k) {
     const auto host = reinterpret_cast<uint64_t>(allocation.hostAt(offset + k * run.strideBytes));
-    const auto released = released_.find(host);
-    if (released == released_.end())
-      continue;
-    state.clock.join(released->second.all);
-    state.warpClock.join(released->second.warp);
+    graph_.acquire(static_cast<uint32_t>(program), host);
   }
 }
 
@@ -282,17 +274,19 @@ void RaceSanitizer::analyseSpan(const Conflict &context, uint64_t host, int byte
   }
 }
 
-bool RaceSanitizer::happensBefore(const AccessRecord &earlier, const Conflict &context) const {
-  return earlier.program == context.program ||
-         (sequential_ && earlier.epoch <= context.state.clock.get(earlier.program) &&
-          earlier.epoch != 0);
+bool RaceSanitizer::happensBefore(const AccessRecord &earlier, const Conflict &context) {
+  if (earlier.program == context.program)
+    return true;
+  return sequential_ && earlier.epoch != 0 &&
+         graph_.sees(static_cast<uint32_t>(context.program), earlier.program, earlier.epoch);
 }
 
 /// Whether a release ordered an earlier block store of another program although no barrier stood
 /// between the two: other warps of that program may store later than the one that released.
-bool RaceSanitizer::missesBarrier(const AccessRecord &earlier, const Conflict &context) const {
+bool RaceSanitizer::missesBarrier(const AccessRecord &earlier, const Conflict &context) {
   return sequential_ && earlier.program != context.program && earlier.laneStep == 1 &&
-         earlier.epoch > context.state.warpClock.get(earlier.program);
+         !graph_.seesInWarps(static_cast<uint32_t>(context.program), earlier.program,
+                             earlier.epoch);
 }
 
 void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_t host, int bytes,
@@ -308,12 +302,12 @@ void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_
   check(cell.write);
   if (cell.write.exists() && happensBefore(cell.write, context) &&
       missesBarrier(cell.write, context))
-    reportEarlyRelease(context, cell.write, host, lane);
+    reportEarlyRelease(context, cell.write, {host, bytes, lane, values, written});
   if (cell.write.exists() && cell.write.program == context.program && !access.isAtomic &&
       access.lanes > 1 && cell.write.laneStep == 1 && cell.write.lane != lane &&
       cell.write.sequence != static_cast<uint32_t>(access.sequence) &&
       cell.write.sequence > context.state.barrierSequence)
-    reportWarpOrder(context, cell.write, host, lane);
+    reportWarpOrder(context, cell.write, {host, bytes, lane, values, written});
   if (writes && !access.isAtomic) {
     check(cell.read);
     check(cell.otherRead);

@@ -10,7 +10,7 @@
 #include "interpreter/observer.h"
 #include "sanitizer/collector.h"
 #include "sanitizer/shadow_memory.h"
-#include "sanitizer/vector_clock.h"
+#include "sanitizer/sync_graph.h"
 
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
@@ -66,10 +66,9 @@ private:
                    const std::byte *values);
   void touchCell(const Conflict &context, ShadowCell &cell, uint64_t host, int bytes, int64_t lane,
                  const std::byte *values, const std::byte *written);
-  bool happensBefore(const AccessRecord &earlier, const Conflict &context) const;
-  bool missesBarrier(const AccessRecord &earlier, const Conflict &context) const;
-  void synchronise(int64_t program, ProgramState &state, const LoggedAccess &access,
-                   const AccessRun &run, const Allocation &allocation);
+  bool happensBefore(const AccessRecord &earlier, const Conflict &context);
+  bool missesBarrier(const AccessRecord &earlier, const Conflict &context);
+  void synchronise(int64_t program, const AccessRun &run, const Allocation &allocation);
   void checkDuplicates(const Access &access);
   /// A group of bytes that two accesses share: where, whose lane begins there, the two values.
   struct Shared {
@@ -86,10 +85,8 @@ private:
   Finding describeWarpOrder(const Conflict &context, const AccessRecord &earlier, uint64_t host,
                             int64_t lane);
   void report(const Conflict &context, const AccessRecord &earlier, Shared shared);
-  void reportWarpOrder(const Conflict &context, const AccessRecord &earlier, uint64_t host,
-                       int64_t lane);
-  void reportEarlyRelease(const Conflict &context, const AccessRecord &earlier, uint64_t host,
-                          int64_t lane);
+  void reportWarpOrder(const Conflict &context, const AccessRecord &earlier, Shared shared);
+  void reportEarlyRelease(const Conflict &context, const AccessRecord &earlier, Shared shared);
   void drainLogs();
   std::unique_ptr<ProgramLog> takeNextLog();
 
@@ -101,14 +98,10 @@ private:
   std::mutex opsMutex_;                                     ///< guards ops_
   std::vector<llvm::BitVector> knownOps_;                   ///< by worker: ops that are in ops_
   std::map<int64_t, std::unique_ptr<ProgramState>> states_; ///< programs of a sequential launch
-  /// What a release made visible: in program order, and in the warp model.
-  struct Released {
-    VectorClock all, warp;
-  };
-  llvm::DenseMap<uint64_t, Released> released_;      ///< by host address of an atomic
-  std::vector<std::unique_ptr<ProgramLog>> running_; ///< by worker
-  std::mutex analysisMutex_;                         ///< held by the worker that analyses
-  std::mutex logsMutex_;                             ///< guards finished_
+  SyncGraph graph_;                                         ///< of a sequential launch
+  std::vector<std::unique_ptr<ProgramLog>> running_;        ///< by worker
+  std::mutex analysisMutex_;                                ///< held by the worker that analyses
+  std::mutex logsMutex_;                                    ///< guards finished_
   std::map<int64_t, std::unique_ptr<ProgramLog>> finished_;
   std::atomic<int64_t> nextProgram_ = 0;
 };

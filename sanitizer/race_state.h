@@ -31,10 +31,7 @@ struct RaceSanitizer::ProgramLog {
 
 struct RaceSanitizer::ProgramState {
   uint32_t epoch = 1;
-  VectorClock clock;
-  /// The same in the warp model, where a release covers block stores only up to the last barrier.
-  VectorClock warpClock;
-  uint32_t barrierEpoch = 0;
+  uint32_t barrierEpoch = 0; ///< at the last barrier
   /// Events up to this one are visible to all warps of the program.
   uint64_t barrierSequence = 0;
   uint64_t lastSequence = 0;
