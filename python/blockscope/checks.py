@@ -7,6 +7,7 @@ are open. The sessions themselves are C++ objects; here is only what Python user
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -17,11 +18,26 @@ CHECKS = ("asan", "tsan")
 BOUNDS = ("view", "storage")
 
 _sessions: tuple[Any, ...] = ()
+_one_launch = threading.RLock()
 
 
 def active() -> tuple[Any, ...]:
     """The open sessions, outermost first; a launch is given to ``attach`` of each."""
     return _sessions
+
+
+@contextmanager
+def watching() -> Iterator[tuple[Any, ...]]:
+    """Gives the open sessions for one launch.
+
+    A session follows one launch at a time: while one is open, launches of other threads wait.
+    """
+    sessions = _sessions
+    if not sessions:
+        yield sessions
+        return
+    with _one_launch:
+        yield sessions
 
 
 def parse_checks(checks: str | Iterable[str]) -> list[str]:

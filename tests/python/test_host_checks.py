@@ -1,6 +1,7 @@
 """blockscope.check and blockscope.trace as Python users see them."""
 
 import json
+import threading
 
 import blockscope
 import pytest
@@ -26,6 +27,27 @@ def launch(kernel, n=1000):
     x, out = torch.ones(n), torch.zeros(n)
     kernel[(blockscope.cdiv(n, 256),)](x, out, n, BLOCK=256)
     return out
+
+
+@pytest.mark.parametrize("step", [False, True])
+def test_threads_that_launch_under_one_check(step):
+    kernel = wrong_kernel()
+    launches = [(kernel, 1000)] * 5 + [(kernel, 1024)] * 5
+    blockscope.set_interpret_mode(step)
+    try:
+        with blockscope.check("asan,tsan") as report:
+            threads = [
+                threading.Thread(target=lambda: [launch(*each) for each in launches])
+                for _ in range(4)
+            ]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+    finally:
+        blockscope.set_interpret_mode(False)
+    (finding,) = report.findings
+    assert finding.code == "oob-load" and finding.count == 4 * 5 * 24
 
 
 def test_report_of_a_wrong_kernel():

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from blockscope import _core, knobs
+from blockscope import _core, checks, knobs
 from blockscope.host import is_interpreting
 from blockscope.language import core
 from blockscope.runtime import buffers
@@ -48,27 +48,40 @@ def run(
         return None
     arguments = [_classify(param, bound[param.name]) for param in fn.params]
     if is_interpreting() and not warmup:
-        from blockscope.frontend import step
-
-        launch = _open_launch(fn, size, arguments, options)
-        try:
-            step.run(fn, launch, arguments, size)
-        finally:
-            _finish(arguments)
+        with checks.watching() as sessions:
+            _run_stepped(fn, size, arguments, options, sessions)
         return None
     kernel = _compile(fn, arguments, options)
     if warmup:
         return kernel
-    _run_compiled(fn, kernel, size, arguments, options)
+    with checks.watching() as sessions:
+        _run_compiled(fn, kernel, size, arguments, options, sessions)
     return kernel
 
 
+def _run_stepped(
+    fn: Any, size: Any, arguments: list[Argument], options: Any, sessions: Any
+) -> None:
+    from blockscope.frontend import step
+
+    launch = _open_launch(fn, size, arguments, options, sessions)
+    try:
+        step.run(fn, launch, arguments, size)
+    finally:
+        _finish(arguments)
+
+
 def _run_compiled(
-    fn: Any, kernel: CompiledKernel, size: Any, arguments: list[Argument], options: Any
+    fn: Any,
+    kernel: CompiledKernel,
+    size: Any,
+    arguments: list[Argument],
+    options: Any,
+    sessions: Any,
 ) -> None:
     from blockscope.knobs import LazyDict
 
-    launch = _open_launch(fn, size, arguments, options)
+    launch = _open_launch(fn, size, arguments, options, sessions)
     enter, leave = knobs.runtime.launch_enter_hook, knobs.runtime.launch_exit_hook
     metadata = None
     if enter or leave:
@@ -297,12 +310,13 @@ def _compile(
 
 
 def _open_launch(
-    fn: JITFunction[Any], size: Any, arguments: list[Argument], options: dict[str, Any]
+    fn: JITFunction[Any],
+    size: Any,
+    arguments: list[Argument],
+    options: dict[str, Any],
+    sessions: tuple[Any, ...],
 ) -> Any:
-    from blockscope import checks
-
     global _launch_count
-    sessions = checks.active()
     debug = bool(options.get("debug") or fn.debug or knobs.runtime.debug or sessions)
     meta: list[tuple[str, str]] = []
     sources: list[tuple[str, str]] = []
