@@ -1,0 +1,82 @@
+// Walks releases and acquires backwards when a clock is asked for.
+#include "sanitizer/sync_graph.h"
+
+namespace blockscope {
+
+void SyncGraph::clear() {
+  logOf_.clear();
+  logs_.clear();
+  nodes_.clear();
+}
+
+void SyncGraph::acquire(uint32_t program, uint64_t host) {
+  const auto log = logOf_.find(host);
+  if (log == logOf_.end())
+    return;
+  const Acquire acquire{log->second, static_cast<uint32_t>(logs_[log->second].size())};
+  std::vector<Acquire> &acquires = nodes_[program].acquires;
+  if (!acquires.empty() && acquires.back().log == acquire.log &&
+      acquires.back().length == acquire.length)
+    return; // a spin that saw nothing new
+  acquires.push_back(acquire);
+}
+
+void SyncGraph::release(uint32_t program, uint64_t host, uint32_t epoch, uint32_t barrierEpoch) {
+  const auto [log, isNew] = logOf_.try_emplace(host, static_cast<uint32_t>(logs_.size()));
+  if (isNew)
+    logs_.emplace_back();
+  const auto node = nodes_.find(program);
+  const size_t acquires = node == nodes_.end() ? 0 : node->second.acquires.size();
+  logs_[log->second].push_back({program, epoch, barrierEpoch, static_cast<uint32_t>(acquires)});
+}
+
+void SyncGraph::update(Node &node) {
+  std::vector<Acquire> open(node.acquires.begin() + static_cast<ptrdiff_t>(node.known),
+                            node.acquires.end());
+  node.known = node.acquires.size();
+  while (!open.empty()) {
+    const Acquire acquire = open.back();
+    open.pop_back();
+    uint32_t &walked = node.walkedReleases[acquire.log];
+    const uint32_t first = walked;
+    walked = std::max(walked, acquire.length);
+    for (uint32_t i = first; i < acquire.length; ++i) {
+      const Release &release = logs_[acquire.log][i];
+      node.clock.raise(release.program, release.epoch);
+      node.warpClock.raise(release.program, release.barrierEpoch);
+      uint32_t &count = node.walkedAcquires[release.program];
+      if (count >= release.acquires)
+        continue;
+      const std::vector<Acquire> &theirs = nodes_[release.program].acquires;
+      open.insert(open.end(), theirs.begin() + count, theirs.begin() + release.acquires);
+      count = release.acquires;
+    }
+  }
+}
+
+bool SyncGraph::sees(uint32_t program, uint32_t other, uint32_t epoch) {
+  const auto node = nodes_.find(program);
+  if (node == nodes_.end() || node->second.acquires.empty())
+    return false;
+  // The holder of a lock mostly meets what the last holder did.
+  const Acquire &last = node->second.acquires.back();
+  const Release &release = logs_[last.log][last.length - 1];
+  if (release.program == other && release.epoch >= epoch)
+    return true;
+  update(node->second);
+  return epoch <= node->second.clock.get(other);
+}
+
+bool SyncGraph::seesInWarps(uint32_t program, uint32_t other, uint32_t epoch) {
+  const auto node = nodes_.find(program);
+  if (node == nodes_.end() || node->second.acquires.empty())
+    return false;
+  const Acquire &last = node->second.acquires.back();
+  const Release &release = logs_[last.log][last.length - 1];
+  if (release.program == other && release.barrierEpoch >= epoch)
+    return true;
+  update(node->second);
+  return epoch <= node->second.warpClock.get(other);
+}
+
+} // namespace blockscope

@@ -1,0 +1,56 @@
+// Which program has seen which: releases by address, acquires by program.
+//
+// A vector clock is made of them only when two accesses conflict and ask. Kernels whose atomics
+// only count or add up never ask, and would pay the square of the number of programs for clocks.
+#pragma once
+
+#include "sanitizer/vector_clock.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace blockscope {
+
+class SyncGraph {
+public:
+  void clear();
+  /// `program` sees all that was released at `host` so far.
+  void acquire(uint32_t program, uint64_t host);
+  /// What `program` did up to `epoch`, and what it has seen, becomes visible at `host`; in the warp
+  /// model its block stores only up to `barrierEpoch`.
+  void release(uint32_t program, uint64_t host, uint32_t epoch, uint32_t barrierEpoch);
+
+  /// Whether `program` has seen what `other` did in `epoch`.
+  bool sees(uint32_t program, uint32_t other, uint32_t epoch);
+  /// The same for block stores in the warp model.
+  bool seesInWarps(uint32_t program, uint32_t other, uint32_t epoch);
+
+private:
+  struct Release {
+    uint32_t program, epoch, barrierEpoch;
+    uint32_t acquires; ///< how many acquires of the program came before
+  };
+  /// The first `length` releases of a log were seen.
+  struct Acquire {
+    uint32_t log, length;
+  };
+  struct Node {
+    std::vector<Acquire> acquires;
+    // The clocks of the first `known` acquires, and what was walked for them.
+    size_t known = 0;
+    VectorClock clock, warpClock;
+    llvm::DenseMap<uint32_t, uint32_t> walkedReleases; ///< log -> length
+    llvm::DenseMap<uint32_t, uint32_t> walkedAcquires; ///< program -> count
+  };
+
+  void update(Node &node);
+
+  llvm::DenseMap<uint64_t, uint32_t> logOf_;
+  std::vector<std::vector<Release>> logs_;
+  std::map<uint32_t, Node> nodes_;
+};
+
+} // namespace blockscope
