@@ -34,7 +34,7 @@ AccessSite RaceSanitizer::describeOp(const OpFacts &op, int64_t program, int64_t
 
 void RaceSanitizer::report(const Conflict &context, const AccessRecord &earlier, Shared shared) {
   const LoggedAccess &access = context.access;
-  const OpFacts ours = factsOf(access.op), theirs = factsOf(earlier.op);
+  const OpFacts &ours = factsOf(access.op), &theirs = factsOf(earlier.op);
   const bool bothWrite = isWrite(access.kind) && isWrite(theirs.kind);
   const int size = access.elementBytes;
   const int64_t elements = std::max(1, shared.bytes / size);
@@ -90,7 +90,7 @@ void RaceSanitizer::report(const Conflict &context, const AccessRecord &earlier,
         else if (sameValue)
           finding.hint =
               "harmless only if it is meant: should one program write it, or the grid be smaller?";
-        else if (sequential_)
+        else if (hasAtomics_)
           finding.hint =
               "the atomics of this kernel do not order these two: use acquire and release "
               "(sem='acq_rel') on one address between them";
@@ -106,7 +106,7 @@ void RaceSanitizer::report(const Conflict &context, const AccessRecord &earlier,
 /// The facts that both findings of the warp model share.
 Finding RaceSanitizer::describeWarpOrder(const Conflict &context, const AccessRecord &earlier,
                                          uint64_t host, int64_t lane) {
-  const OpFacts ours = factsOf(context.access.op), theirs = factsOf(earlier.op);
+  const OpFacts &ours = factsOf(context.access.op), &theirs = factsOf(earlier.op);
   Finding finding = beginFinding("race-warp-order", *launch_);
   finding.model = "warp";
   finding.site = describeOp(ours, context.program, lane);
@@ -118,7 +118,7 @@ Finding RaceSanitizer::describeWarpOrder(const Conflict &context, const AccessRe
 
 void RaceSanitizer::reportWarpOrder(const Conflict &context, const AccessRecord &earlier,
                                     Shared shared) {
-  const OpFacts ours = factsOf(context.access.op), theirs = factsOf(earlier.op);
+  const OpFacts &ours = factsOf(context.access.op), &theirs = factsOf(earlier.op);
   const std::string cause =
       "race-warp-order " + placeKey(ours.info->location) + " / " + placeKey(theirs.info->location);
   collector_.add(
@@ -137,7 +137,7 @@ void RaceSanitizer::reportWarpOrder(const Conflict &context, const AccessRecord 
 
 void RaceSanitizer::reportEarlyRelease(const Conflict &context, const AccessRecord &earlier,
                                        Shared shared) {
-  const OpFacts ours = factsOf(context.access.op), theirs = factsOf(earlier.op);
+  const OpFacts &ours = factsOf(context.access.op), &theirs = factsOf(earlier.op);
   // One cause however many places feel it: the store that lacks its barrier.
   const std::string cause = "race-warp-order release " + placeKey(theirs.info->location);
   collector_.add(

@@ -31,18 +31,13 @@ RaceSanitizer::~RaceSanitizer() = default;
 
 void RaceSanitizer::onLaunchBegin(const LaunchInfo &launch) {
   launch_ = &launch;
-  sequential_ = launch.hasAtomics;
+  hasAtomics_ = launch.hasAtomics;
   shadow_.clear();
   ops_.clear();
   states_.clear();
   graph_.clear();
-  finished_.clear();
-  nextProgram_ = 0;
-  const size_t workers = static_cast<size_t>(std::max(1, launch.workers));
-  knownOps_.assign(workers, llvm::BitVector());
-  running_.clear();
-  for (size_t i = 0; i < workers; ++i)
-    running_.push_back(std::make_unique<ProgramLog>());
+  knownOps_.clear();
+  log_ = std::make_unique<ProgramLog>();
 }
 
 RaceSanitizer::ProgramState &RaceSanitizer::state(int64_t program) {
@@ -52,20 +47,7 @@ RaceSanitizer::ProgramState &RaceSanitizer::state(int64_t program) {
   return *state;
 }
 
-void RaceSanitizer::onProgramBegin(int64_t program, int worker) {
-  if (!sequential_)
-    *running_[worker] = ProgramLog{.program = program, .accesses = {}, .runs = {}, .values = {}};
-}
-
-void RaceSanitizer::onBarrier(int64_t program, int worker) {
-  if (sequential_) {
-    state(program).passBarrier();
-    return;
-  }
-  LoggedAccess barrier;
-  barrier.isBarrier = true;
-  running_[worker]->accesses.push_back(barrier);
-}
+void RaceSanitizer::onBarrier(int64_t program, int) { state(program).passBarrier(); }
 
 RaceSanitizer::LoggedAccess RaceSanitizer::summarise(const Access &access, ProgramLog &log) {
   LoggedAccess logged;
@@ -95,13 +77,11 @@ RaceSanitizer::LoggedAccess RaceSanitizer::summarise(const Access &access, Progr
 }
 
 void RaceSanitizer::noteOp(const Access &access) {
-  llvm::BitVector &known = knownOps_[access.worker];
-  if (access.op->id < known.size() && known.test(access.op->id))
+  if (access.op->id < knownOps_.size() && knownOps_.test(access.op->id))
     return;
-  if (access.op->id >= known.size())
-    known.resize(access.op->id + 64);
-  known.set(access.op->id);
-  std::lock_guard lock(opsMutex_);
+  if (access.op->id >= knownOps_.size())
+    knownOps_.resize(access.op->id + 64);
+  knownOps_.set(access.op->id);
   OpFacts &facts = ops_[access.op->id];
   facts.info = access.op;
   facts.kind = access.kind;
@@ -111,72 +91,20 @@ void RaceSanitizer::noteOp(const Access &access) {
   facts.elementBytes = access.elementBytes;
 }
 
-RaceSanitizer::OpFacts RaceSanitizer::factsOf(uint32_t op) {
-  std::lock_guard lock(opsMutex_);
-  return ops_[op];
-}
+const RaceSanitizer::OpFacts &RaceSanitizer::factsOf(uint32_t op) { return ops_[op]; }
 
 void RaceSanitizer::onAccess(const Access &access) {
   if (access.kind == AccessKind::Store)
     checkDuplicates(access);
-  if (!sequential_) {
-    ProgramLog &log = *running_[access.worker];
-    log.accesses.push_back(summarise(access, log));
-    return;
-  }
-  ProgramLog log{.program = access.program, .accesses = {}, .runs = {}, .values = {}};
-  const LoggedAccess logged = summarise(access, log);
-  analyse(access.program, state(access.program), logged, log);
+  log_->runs.clear();
+  log_->values.clear();
+  const LoggedAccess logged = summarise(access, *log_);
+  analyse(access.program, state(access.program), logged, *log_);
 }
 
-void RaceSanitizer::onProgramEnd(int64_t program, int worker) {
-  if (sequential_)
-    return;
-  auto log = std::make_unique<ProgramLog>();
-  std::swap(*log, *running_[worker]);
-  size_t waiting;
-  {
-    std::lock_guard lock(logsMutex_);
-    finished_[program] = std::move(log);
-    waiting = finished_.size();
-  }
-  // One worker analyses while the others run on; when it cannot keep up, they wait for it, so that
-  // the logs stay few.
-  std::unique_lock analysis(analysisMutex_, std::defer_lock);
-  if (waiting > 8 * running_.size())
-    analysis.lock();
-  else if (!analysis.try_lock())
-    return;
-  drainLogs();
-}
-
-std::unique_ptr<RaceSanitizer::ProgramLog> RaceSanitizer::takeNextLog() {
-  std::lock_guard lock(logsMutex_);
-  const auto found = finished_.find(nextProgram_);
-  if (found == finished_.end())
-    return nullptr;
-  std::unique_ptr<ProgramLog> log = std::move(found->second);
-  finished_.erase(found);
-  return log;
-}
-
-void RaceSanitizer::drainLogs() {
-  while (const std::unique_ptr<ProgramLog> log = takeNextLog()) {
-    ProgramState state;
-    for (const LoggedAccess &access : log->accesses)
-      analyse(nextProgram_, state, access, *log);
-    ++nextProgram_;
-  }
-}
+void RaceSanitizer::onProgramEnd(int64_t program, int) { states_.erase(program); }
 
 void RaceSanitizer::onLaunchEnd() {
-  // A launch that was stopped leaves gaps; what came after them is still worth its report.
-  for (auto &[program, log] : finished_) {
-    ProgramState state;
-    for (const LoggedAccess &access : log->accesses)
-      analyse(program, state, access, *log);
-  }
-  finished_.clear();
   states_.clear();
   shadow_.clear();
   graph_.clear();
@@ -184,10 +112,6 @@ void RaceSanitizer::onLaunchEnd() {
 
 void RaceSanitizer::analyse(int64_t program, ProgramState &state, const LoggedAccess &access,
                             const ProgramLog &log) {
-  if (access.isBarrier) {
-    state.passBarrier();
-    return;
-  }
   for (size_t i = 0; i < access.runCount; ++i) {
     const AccessRun &run = log.runs[access.firstRun + i];
     const Allocation *allocation =
@@ -257,7 +181,7 @@ void RaceSanitizer::analyseSpan(const Conflict &context, uint64_t host, int byte
     ShadowPage &page = shadow_.pageAt(host);
     const int begin = static_cast<int>(host % ShadowPage::kBytes);
     const int count = std::min(bytes, ShadowPage::kBytes - begin);
-    std::byte *written = values ? page.writtenForStore() : page.written();
+    std::byte *written = values ? shadow_.writtenForStore() : page.written();
     page.touch(begin, begin + count, [&](ShadowCell &cell, int from, int to) {
       const int skipped = from - begin;
       touchCell(context, cell, host + static_cast<uint64_t>(skipped), to - from,
@@ -277,14 +201,14 @@ void RaceSanitizer::analyseSpan(const Conflict &context, uint64_t host, int byte
 bool RaceSanitizer::happensBefore(const AccessRecord &earlier, const Conflict &context) {
   if (earlier.program == context.program)
     return true;
-  return sequential_ && earlier.epoch != 0 &&
+  return hasAtomics_ && earlier.epoch != 0 &&
          graph_.sees(static_cast<uint32_t>(context.program), earlier.program, earlier.epoch);
 }
 
 /// Whether a release ordered an earlier block store of another program although no barrier stood
 /// between the two: other warps of that program may store later than the one that released.
 bool RaceSanitizer::missesBarrier(const AccessRecord &earlier, const Conflict &context) {
-  return sequential_ && earlier.program != context.program && earlier.laneStep == 1 &&
+  return hasAtomics_ && earlier.program != context.program && earlier.laneStep == 1 &&
          !graph_.seesInWarps(static_cast<uint32_t>(context.program), earlier.program,
                              earlier.epoch);
 }
@@ -318,9 +242,10 @@ void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_
       check(cell.otherRead);
     }
     // Atomics exclude each other unless one of them does not reach the other's program.
-    if (cell.atomic.exists() && !happensBefore(cell.atomic, context) &&
-        (access.scope == AtomicScope::Cta || factsOf(cell.atomic.op).scope == AtomicScope::Cta ||
-         cell.atomic.elementBytes != access.elementBytes) &&
+    if (cell.atomic.exists() &&
+        (access.scope == AtomicScope::Cta || cell.atomic.elementBytes != access.elementBytes ||
+         factsOf(cell.atomic.op).scope == AtomicScope::Cta) &&
+        !happensBefore(cell.atomic, context) &&
         (writes || factsOf(cell.atomic.op).kind != AccessKind::Load))
       report(context, cell.atomic, {host, bytes, lane, values, written});
   } else {
@@ -340,7 +265,7 @@ void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_
       cell.atomic = record;
   } else if (writes) {
     cell.write = record;
-    if (!sequential_)
+    if (!hasAtomics_)
       cell.read = cell.otherRead = AccessRecord();
   } else if (!cell.read.exists() || cell.read.program == record.program) {
     cell.read = record;

@@ -1,10 +1,8 @@
 // tsan: races between programs of one launch, by happens-before through atomics.
 //
-// Programs are unordered except through release and acquire atomics of enough scope. Accesses are
-// analysed in program order whatever the order of execution: programs of a kernel without atomics
-// run in parallel and leave logs, which are taken in order; kernels with atomics run one program at
-// a time, so that the order of synchronisation is always the same. The report therefore does not
-// depend on the number of threads.
+// Programs are unordered except through release and acquire atomics of enough scope. Under this
+// check they run one at a time, in order of their numbers: what races then loads and stores the
+// same values in every run, so the report does not depend on the number of threads.
 #pragma once
 
 #include "interpreter/observer.h"
@@ -15,11 +13,8 @@
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
 
-#include <atomic>
-#include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 namespace blockscope {
@@ -31,11 +26,8 @@ public:
 
   bool wantsRuns() const override { return true; }
   bool handlesBadLanes() const override { return true; }
-  bool wantsSequentialPrograms(const LaunchInfo &launch) const override {
-    return launch.hasAtomics;
-  }
+  bool wantsSequentialPrograms(const LaunchInfo &) const override { return true; }
   void onLaunchBegin(const LaunchInfo &launch) override;
-  void onProgramBegin(int64_t program, int worker) override;
   void onAccess(const Access &access) override;
   void onBarrier(int64_t program, int worker) override;
   void onProgramEnd(int64_t program, int worker) override;
@@ -80,30 +72,23 @@ private:
   };
 
   void noteOp(const Access &access);
-  OpFacts factsOf(uint32_t op);
+  const OpFacts &factsOf(uint32_t op);
   AccessSite describeOp(const OpFacts &op, int64_t program, int64_t lane) const;
   Finding describeWarpOrder(const Conflict &context, const AccessRecord &earlier, uint64_t host,
                             int64_t lane);
   void report(const Conflict &context, const AccessRecord &earlier, Shared shared);
   void reportWarpOrder(const Conflict &context, const AccessRecord &earlier, Shared shared);
   void reportEarlyRelease(const Conflict &context, const AccessRecord &earlier, Shared shared);
-  void drainLogs();
-  std::unique_ptr<ProgramLog> takeNextLog();
 
   FindingCollector &collector_;
   const LaunchInfo *launch_ = nullptr;
-  bool sequential_ = false;
+  bool hasAtomics_ = false; ///< without them nothing ever orders two programs
   ShadowMemory shadow_;
   llvm::DenseMap<uint32_t, OpFacts> ops_;
-  std::mutex opsMutex_;                                     ///< guards ops_
-  std::vector<llvm::BitVector> knownOps_;                   ///< by worker: ops that are in ops_
-  std::map<int64_t, std::unique_ptr<ProgramState>> states_; ///< programs of a sequential launch
-  SyncGraph graph_;                                         ///< of a sequential launch
-  std::vector<std::unique_ptr<ProgramLog>> running_;        ///< by worker
-  std::mutex analysisMutex_;                                ///< held by the worker that analyses
-  std::mutex logsMutex_;                                    ///< guards finished_
-  std::map<int64_t, std::unique_ptr<ProgramLog>> finished_;
-  std::atomic<int64_t> nextProgram_ = 0;
+  llvm::BitVector knownOps_;                                ///< those in ops_
+  std::map<int64_t, std::unique_ptr<ProgramState>> states_; ///< programs that have begun
+  SyncGraph graph_;
+  std::unique_ptr<ProgramLog> log_; ///< of the access that is analysed now
 };
 
 } // namespace blockscope

@@ -12,7 +12,6 @@ struct RaceSanitizer::LoggedAccess {
   AtomicSemantics semantics = AtomicSemantics::Relaxed;
   AtomicScope scope = AtomicScope::Gpu;
   bool isAtomic = false;
-  bool isBarrier = false;
   bool hasValues = false;
   bool valuesAreScalar = false;
   int elementBytes = 1;
@@ -23,8 +22,6 @@ struct RaceSanitizer::LoggedAccess {
 };
 
 struct RaceSanitizer::ProgramLog {
-  int64_t program = 0;
-  std::vector<LoggedAccess> accesses;
   std::vector<AccessRun> runs;
   std::vector<std::byte> values;
 };

@@ -79,22 +79,31 @@ void ShadowPage::join(size_t first, size_t last) {
                   segments_.begin() + static_cast<ptrdiff_t>(last));
 }
 
-std::byte *ShadowPage::writtenForStore() {
-  if (!written_)
-    written_ = std::make_unique<std::byte[]>(kBytes);
-  return written_.get();
+std::byte *ShadowPage::writtenForStore(llvm::BumpPtrAllocator &bytes) {
+  if (!written_) {
+    written_ = bytes.Allocate<std::byte>(kBytes);
+    std::fill_n(written_, kBytes, std::byte{0});
+  }
+  return written_;
 }
 
 ShadowPage &ShadowMemory::pageAt(uint64_t hostAddress) {
   const uint64_t number = hostAddress / ShadowPage::kBytes;
   if (!lastPage_ || number != lastNumber_) {
-    std::unique_ptr<ShadowPage> &page = pages_[number];
+    ShadowPage *&page = pages_[number];
     if (!page)
-      page = std::make_unique<ShadowPage>();
+      page = new (pool_.Allocate()) ShadowPage();
     lastNumber_ = number;
-    lastPage_ = page.get();
+    lastPage_ = page;
   }
   return *lastPage_;
+}
+
+void ShadowMemory::clear() {
+  pages_.clear();
+  pool_.DestroyAll();
+  bytes_.Reset();
+  lastPage_ = nullptr;
 }
 
 } // namespace blockscope

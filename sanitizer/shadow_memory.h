@@ -1,6 +1,6 @@
 // What is known about every byte of memory that a launch touched: who wrote and who read it last.
 //
-// A page of 1 KiB is a sorted list of segments; all bytes of a segment have the same history, apart
+// A page of 2 KiB is a sorted list of segments; all bytes of a segment have the same history, apart
 // from lanes that count up along it. An access splits segments at its ends and joins again what it
 // made equal, so contiguous kernels cost a segment or two a page and the check stays byte-exact.
 #pragma once
@@ -9,10 +9,10 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Allocator.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 namespace blockscope {
 
@@ -46,16 +46,16 @@ struct ShadowSegment {
 
 class ShadowPage {
 public:
-  static constexpr int kBytes = 1024;
+  static constexpr int kBytes = 2048;
   /// Called with the cell of bytes [begin, end); may change the cell.
   using Visitor = llvm::function_ref<void(ShadowCell &cell, int begin, int end)>;
 
   /// Visits bytes [begin, end) in rising order, each byte once; untouched bytes get an empty cell.
   void touch(int begin, int end, Visitor visit);
   /// Returns what programs last stored to the page's bytes; null when they have not.
-  std::byte *written() { return written_.get(); }
-  /// The same, made when there is none.
-  std::byte *writtenForStore();
+  std::byte *written() { return written_; }
+  /// The same, made in `bytes` when there is none.
+  std::byte *writtenForStore(llvm::BumpPtrAllocator &bytes);
   llvm::ArrayRef<ShadowSegment> segments() const { return segments_; }
 
 private:
@@ -63,20 +63,21 @@ private:
   void join(size_t first, size_t last);
 
   llvm::SmallVector<ShadowSegment, 2> segments_;
-  std::unique_ptr<std::byte[]> written_;
+  std::byte *written_ = nullptr;
 };
 
 /// Pages by host address, made when first touched.
 class ShadowMemory {
 public:
   ShadowPage &pageAt(uint64_t hostAddress);
-  void clear() {
-    pages_.clear();
-    lastPage_ = nullptr;
-  }
+  /// Returns where the page that was found last keeps what was stored to it.
+  std::byte *writtenForStore() { return lastPage_->writtenForStore(bytes_); }
+  void clear();
 
 private:
-  llvm::DenseMap<uint64_t, std::unique_ptr<ShadowPage>> pages_;
+  llvm::DenseMap<uint64_t, ShadowPage *> pages_;
+  llvm::SpecificBumpPtrAllocator<ShadowPage> pool_;
+  llvm::BumpPtrAllocator bytes_;
   uint64_t lastNumber_ = 0;
   ShadowPage *lastPage_ = nullptr;
 };
