@@ -7,6 +7,7 @@
 
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <cstring>
 #include <tuple>
@@ -284,12 +285,19 @@ ValueList StepEmitter::combineBlocks(
     outputs.push_back(blockOf(values.back()).data);
   }
   bool isValid = true;
+  // Blocks of the language have a power of two of elements: the last lane fills a block up, and
+  // what it gives there is dropped.
   const auto copyIn = [&](int64_t n, const void *const *side) {
     ValueList wrapped;
     for (size_t i = 0; i < count; ++i) {
-      const Type type = operands[i].type.withShape({n});
+      const auto size = static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(n)));
+      const Type type = operands[i].type.withShape({size});
+      const int64_t bytes = type.elementBytes();
       std::shared_ptr<Block> block = allocateBlock(type);
-      std::memcpy(block->data, side[i], n * type.elementBytes());
+      std::memcpy(block->data, side[i], n * bytes);
+      for (int64_t lane = n; lane < size; ++lane)
+        std::memcpy(block->as<std::byte>() + lane * bytes,
+                    static_cast<const std::byte *>(side[i]) + (n - 1) * bytes, bytes);
       wrapped.push_back(wrap(std::move(block), type));
     }
     return wrapped;
@@ -301,7 +309,15 @@ ValueList StepEmitter::combineBlocks(
     const ValueList combined = combine(copyIn(n, lhs), copyIn(n, rhs));
     isValid = combined.size() == count && allKnown(combined);
     for (size_t i = 0; isValid && i < count; ++i) {
-      const Type expected = operands[i].type.withShape({n});
+      const Type element = operands[i].type.withShape({});
+      const Type expected =
+          element.withShape({static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(n)))});
+      if (sameStorage(combined[i].type, element)) { // one value for every lane
+        for (int64_t lane = 0; lane < n; ++lane)
+          std::memcpy(static_cast<std::byte *>(out[i]) + lane * element.elementBytes(),
+                      blockOf(combined[i]).data, element.elementBytes());
+        continue;
+      }
       isValid = sameStorage(combined[i].type, expected);
       if (!isValid) {
         fail("the combine function gives " + combined[i].type.str() + ", expected " +

@@ -97,6 +97,23 @@ def test_custom_scans(mode: str, reverse: bool) -> None:
 
 
 @blockscope.jit
+def add_with_zeros(a, b):
+    return a + b + tl.zeros_like(a)
+
+
+@blockscope.jit
+def scan_with_a_block_made_inside(x, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out + i, tl.associative_scan(tl.load(x + i), 0, add_with_zeros))
+
+
+def test_a_combine_function_may_make_blocks(mode: str) -> None:
+    x, out = np.arange(32, dtype=np.int32), np.zeros(32, np.int32)
+    scan_with_a_block_made_inside[(1,)](x, out, N=32)
+    np.testing.assert_array_equal(out, x.cumsum())
+
+
+@blockscope.jit
 def wrong_combine(a, b):
     return a, b
 
