@@ -14,7 +14,7 @@
 
 namespace blockscope {
 
-/// A kernel from text with its tensors. Scalars and tensors are passed in order.
+/// A kernel from text with its tensors_. Scalars and tensors are passed in order.
 class FlatKernel {
 public:
   explicit FlatKernel(llvm::StringRef text, const FlatOptions &options = {}) {
@@ -31,20 +31,20 @@ public:
   /// Adds a tensor argument over `data`, which must stay alive.
   template <typename T> FlatKernel &tensor(std::vector<T> &data) {
     Allocation allocation;
-    allocation.info.name = "t" + std::to_string(arguments.size());
+    allocation.info.name = "t" + std::to_string(arguments_.size());
     allocation.info.shape = {static_cast<int64_t>(data.size())};
     allocation.info.strides = {1};
     allocation.info.elementBytes = sizeof(T);
     allocation.info.storageBytes = static_cast<int64_t>(data.size() * sizeof(T));
     allocation.view = allocation.storage = reinterpret_cast<std::byte *>(data.data());
     allocation.storageBytes = allocation.info.storageBytes;
-    tensors.push_back(std::move(allocation));
-    arguments.push_back({~0ULL});
+    tensors_.push_back(std::move(allocation));
+    arguments_.push_back({~0ULL});
     return *this;
   }
   template <typename T> FlatKernel &scalar(T value) {
-    arguments.emplace_back();
-    std::memcpy(&arguments.back().bits, &value, sizeof value);
+    arguments_.emplace_back();
+    std::memcpy(&arguments_.back().bits, &value, sizeof value);
     return *this;
   }
 
@@ -59,9 +59,9 @@ public:
       launch.observers.push_back(observer);
     std::vector<ArgumentValue> values;
     size_t next = 0;
-    for (const ArgumentValue &argument : arguments)
+    for (const ArgumentValue &argument : arguments_)
       values.push_back(argument.bits == ~0ULL
-                           ? ArgumentValue{launch.memory.add(tensors[next++]).base}
+                           ? ArgumentValue{launch.memory.add(tensors_[next++]).base}
                            : argument);
     return launchFlat(program, launch, values, poll);
   }
@@ -71,8 +71,8 @@ public:
   std::string printed;
 
 private:
-  std::vector<Allocation> tensors;
-  std::vector<ArgumentValue> arguments;
+  std::vector<Allocation> tensors_;
+  std::vector<ArgumentValue> arguments_;
 };
 
 } // namespace blockscope

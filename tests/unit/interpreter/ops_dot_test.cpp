@@ -81,7 +81,7 @@ TEST(DotTest, IntegersAreExact) {
     for (int64_t j = 0; j < 64; ++j) {
       uint32_t sum = acc.as<uint32_t>()[i * 64 + j], unsignedSum = sum;
       for (int64_t k = 0; k < 32; ++k) {
-        const auto right = static_cast<int32_t>(b.as<int8_t>()[k * 64 + j]);
+        const int right = b.as<int8_t>()[k * 64 + j];
         sum += static_cast<uint32_t>(a.as<int8_t>()[i * 32 + k] * right);
         unsignedSum += static_cast<uint32_t>(a.as<uint8_t>()[i * 32 + k] * right);
       }
