@@ -14,7 +14,7 @@
 
 namespace blockscope {
 
-/// A kernel from text with its tensors_. Scalars and tensors are passed in order.
+/// A kernel from text with its tensors. Scalars and tensors are passed in order.
 class FlatKernel {
 public:
   explicit FlatKernel(llvm::StringRef text, const FlatOptions &options = {}) {
