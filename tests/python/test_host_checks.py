@@ -5,7 +5,7 @@ import threading
 
 import blockscope
 import pytest
-from blockscope import checks, errors
+from blockscope import checks, errors, knobs
 
 torch = pytest.importorskip("torch")
 
@@ -33,19 +33,15 @@ def launch(kernel, n=1000):
 def test_threads_that_launch_under_one_check(step):
     kernel = wrong_kernel()
     launches = [(kernel, 1000)] * 5 + [(kernel, 1024)] * 5
-    blockscope.set_interpret_mode(step)
-    try:
-        with blockscope.check("asan,tsan") as report:
-            threads = [
-                threading.Thread(target=lambda: [launch(*each) for each in launches])
-                for _ in range(4)
-            ]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-    finally:
-        blockscope.set_interpret_mode(False)
+    with knobs.runtime.scope(), blockscope.check("asan,tsan") as report:
+        blockscope.set_interpret_mode(step)
+        threads = [
+            threading.Thread(target=lambda: [launch(*each) for each in launches]) for _ in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
     (finding,) = report.findings
     assert finding.code == "oob-load" and finding.count == 4 * 5 * 24
 
