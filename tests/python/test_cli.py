@@ -230,7 +230,9 @@ def test_check_exit_code(script):
 
 
 def test_status_of_a_clean_script_is_its_own(script):
-    assert command("check", script(GOOD + "\nimport sys; sys.exit(5)\n")).returncode == 5
+    done = command("check", script(GOOD + "\nimport sys; sys.exit(5)\n"))
+    assert done.returncode == 5
+    assert done.stderr == "no findings up to where the script ended, with status 5\n"
 
 
 def test_findings_count_also_when_the_script_fails(script):

@@ -60,7 +60,7 @@ def check(options: argparse.Namespace) -> int:
     script = _prepare(options.script)
     with checks.check(names, bounds=options.bounds, max_findings=options.max_findings) as report:
         status = script.run()
-    _write_report(report, options)
+    _write_report(report, options, status)
     return options.exit_code if report.error_count else status
 
 
@@ -73,16 +73,21 @@ def _checks(text: str) -> list[str]:
         raise UsageError(str(error)) from None
 
 
-def _write_report(report: Any, options: argparse.Namespace) -> None:
+def _write_report(report: Any, options: argparse.Namespace, status: int) -> None:
     if options.format == "json":
         text = report.json().rstrip("\n") + "\n"
     else:
         color = options.output is None and wants_color(sys.stderr)
         text = report.text(color).rstrip("\n")
+        if status and not report.findings:
+            text += f" up to where the script ended, with status {status}"
         text = text + "\n" if text else ""
     if options.output is not None:
-        with open(options.output, "w", encoding="utf-8") as file:
-            file.write(text)
+        try:
+            with open(options.output, "w", encoding="utf-8") as file:
+                file.write(text)
+        except OSError as error:
+            raise UsageError(f"'{options.output}' cannot be written: {error.strerror}") from None
     elif options.format == "json":
         # On standard output, so that a program can read it; people's text goes to standard error.
         sys.stdout.write(text)
@@ -118,7 +123,10 @@ def trace(options: argparse.Namespace) -> int:
     with ExitStack() as stack:
         if names:
             stack.enter_context(checks.check(names))
-        stack.enter_context(checks.trace(output))
+        try:
+            stack.enter_context(checks.trace(output))
+        except OSError as error:
+            raise UsageError(str(error)) from None
         status = script.run()
     if sys.stderr.isatty():
         print(f"wrote {output}; look at it with: blockscope view {output}", file=sys.stderr)
