@@ -237,7 +237,7 @@ std::unique_ptr<TraceWriter> TraceWriter::create(const std::string &path, std::s
   impl->file = Hdf5File(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), H5P_DEFAULT));
   std::string reason;
   if (!impl->file) {
-    error = "trace file '" + path + "': can not create (is it open in another program?)";
+    error = "trace file '" + path + "': cannot be created";
     return nullptr;
   }
   if (!writeUnfinishedEnvelope(path, reason)) {

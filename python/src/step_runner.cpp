@@ -104,6 +104,17 @@ void bindStepRunner(py::module_ &module) {
                        uint64_t bits) { return self.emitter.scalarFromBits(type, bits); })
       .def("begin_program",
            [](PyStepRunner &self, int x, int y, int z) { self.emitter.beginProgram({x, y, z}); })
+      .def("loop_depth",
+           [](PyStepRunner &self) { return self.emitter.context().loopIterations.size(); })
+      .def("set_loops",
+           [](PyStepRunner &self, size_t depth, int64_t iteration) {
+             // Loops deeper than `depth` have ended; a negative iteration ends that one as well.
+             auto &loops = self.emitter.context().loopIterations;
+             if (loops.size() > depth)
+               loops.resize(depth);
+             if (iteration >= 0)
+               loops.push_back(iteration);
+           })
       .def("end_program",
            [](PyStepRunner &self) {
              self.emitter.endProgram();

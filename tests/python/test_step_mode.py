@@ -1,5 +1,6 @@
 """Step mode as a user meets it: pdb on a terminal, prints, tracebacks, programs that wait."""
 
+import json
 import os
 import pty
 import re
@@ -201,3 +202,27 @@ def test_a_wait_for_nobody_is_named(script):
     result = run(path)
     assert result.returncode == 1
     assert "error[deadlock]" in result.stderr and "kernel_file.py:7" in result.stderr
+
+
+@pytest.mark.parametrize("mode", ["0", "1"])
+def test_findings_tell_the_turns_of_the_loops(script, mode, tmp_path):
+    path = script("""\
+        @triton.jit
+        def kernel(x_ptr, n):
+            for i in range(2, 8, 2):
+                j = 0
+                while j < n:
+                    tl.store(x_ptr + i * 10 + j, 1.0)
+                    j += 1
+            for k in range(3):
+                tl.store(x_ptr + 100 * k, 1.0)
+
+        kernel[(1,)](torch.zeros(62), 3)
+        """)
+    out = tmp_path / "findings.json"
+    command = [sys.executable, "-m", "blockscope", "check", "--format", "json"]
+    environment = {**os.environ, "TRITON_INTERPRET": mode}
+    subprocess.run([*command, "--output", str(out), str(path)], env=environment, timeout=120)
+    first, second = json.loads(out.read_text())
+    assert (first["loop_iterations"], first["count"]) == ([2, 2], 1)
+    assert (second["loop_iterations"], second["count"]) == ([1], 2)

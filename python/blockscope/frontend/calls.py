@@ -50,7 +50,9 @@ def call(
             generator,
             node,
             f"a call of the Python function '{getattr(fn, '__name__', fn)}'",
-            "decorate it with @jit",
+            "use step mode: TRITON_INTERPRET=1, or blockscope run --step"
+            if getattr(fn, "__module__", None) in ("pdb", "ipdb")
+            else "decorate it with @jit",
         )
     raise TypeError(f"'{type(fn).__name__}' object is not callable in a kernel")
 

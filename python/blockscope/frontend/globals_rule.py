@@ -53,6 +53,10 @@ def look_up(fn: Any, name: str, used: list[tuple[dict[str, Any], str, Any]]) -> 
     compiled kernel would keep its old value.
     """
     value, where = _find(fn.fn, name)
+    if where is None and name in ("breakpoint", "pdb"):
+        raise NameError(
+            f"'{name}' works in step mode: set TRITON_INTERPRET=1, or use blockscope run --step"
+        )
     if where is None:
         raise NameError(f"'{name}' is not defined")
     if where == "global":

@@ -120,6 +120,18 @@ class _Rewriter(ast.NodeTransformer):
         node.iter = _runtime("iterate", node.iter, at=node.iter)
         return node
 
+    def visit_While(self, node: ast.While) -> ast.AST:
+        self.generic_visit(node)
+        if node.orelse:
+            return node
+        # for _ in turns(): if not test: break; ... - so that findings know the turn
+        leave = ast.If(ast.UnaryOp(ast.Not(), node.test), [ast.Break()], [])
+        for part in (leave, leave.test, leave.body[0]):
+            ast.copy_location(part, node.test)
+        target = ast.copy_location(ast.Name("_turn", ast.Store()), node)
+        loop = ast.For(target, _runtime("turns", at=node), [leave, *node.body], [])
+        return ast.copy_location(loop, node)
+
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         self.generic_visit(node)
         name = "logical_and" if isinstance(node.op, ast.And) else "logical_or"

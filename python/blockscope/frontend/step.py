@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from blockscope import _core
-from blockscope.frontend import tracebacks
+from blockscope.frontend import step_runtime, tracebacks
 from blockscope.frontend.rewrite import stepped_function
 from blockscope.frontend.turns import StoppedByFinding, Turns
 from blockscope.language import core
@@ -62,6 +62,7 @@ class _Programs:
             return False
         _state.program = program
         set_stepper(call)
+        step_runtime.set_runner(self.runner)
         self.runner.begin_program(*program)
         self.function(*self.values)
         self.runner.end_program()

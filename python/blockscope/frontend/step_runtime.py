@@ -1,9 +1,11 @@
 """What the rewritten kernel of step mode calls (see rewrite.py)."""
 
+import itertools
 import os
 import pdb
 import sys
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from blockscope import language as tl
@@ -43,6 +45,31 @@ def constexpr(value: Any) -> Any:
     return value if keeps else core.constexpr(value)
 
 
+_state = threading.local()
+
+
+def set_runner(runner: Any) -> None:
+    """Set the _core.StepRunner of the programs that this thread steps through."""
+    _state.runner = runner
+
+
+def noted(indices: Iterable[int]) -> Iterator[int]:
+    """The same numbers; findings meanwhile tell which turn of the loop this is."""
+    runner = _state.runner
+    depth = runner.loop_depth()
+    try:
+        for turn, index in enumerate(indices):
+            runner.set_loops(depth, turn)
+            yield index
+    finally:
+        runner.set_loops(depth, -1)
+
+
+def turns() -> Iterator[int]:
+    """The turns of a 'while'."""
+    return noted(itertools.count())
+
+
 class Counted:
     """`range(...)` of a kernel: counts with scalar tensors of one integer type."""
 
@@ -57,7 +84,7 @@ class Counted:
 
     def __iter__(self) -> Iterator[Any]:
         wide = self.wide
-        for index in self.indices:
+        for index in noted(self.indices):
             yield tl.full((), index, wide)
 
 
