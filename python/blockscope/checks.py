@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from blockscope.errors import SanitizerError
+from blockscope.errors import NotYetSupported, SanitizerError
 
 CHECKS = ("asan", "tsan")
 BOUNDS = ("view", "storage")
@@ -162,6 +162,8 @@ def check(
         raise ValueError(f"bounds is '{bounds}', expected {' or '.join(BOUNDS)}")
     if not isinstance(max_findings, int) or max_findings < 1:
         raise ValueError(f"max_findings is {max_findings!r}, expected a whole number of at least 1")
+    if stop_at_first:
+        raise NotYetSupported("check: stop_at_first is not supported yet; use max_findings")
     from blockscope import _core
 
     handle = _core.CheckSession(
@@ -169,7 +171,6 @@ def check(
             "checks": names,
             "bounds": bounds,
             "max_findings": max_findings,
-            "stop_at_first": stop_at_first,
             **options,
         }
     )
