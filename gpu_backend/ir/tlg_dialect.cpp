@@ -1,0 +1,61 @@
+// The `tlg` dialect: registration, and layouts as attributes of types.
+#include "gpu_backend/ir/tlg_dialect.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include "gpu_backend/ir/tlg_dialect.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "gpu_backend/ir/tlg_attributes.cpp.inc"
+#define GET_OP_CLASSES
+#include "gpu_backend/ir/tlg_ops.cpp.inc"
+
+namespace blockscope::tlg {
+
+void TLGDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "gpu_backend/ir/tlg_attributes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "gpu_backend/ir/tlg_ops.cpp.inc"
+      >();
+}
+
+mlir::OpFoldResult ConvertLayoutOp::fold(FoldAdaptor) {
+  if (getSource().getType() == getType())
+    return getSource();
+  return {};
+}
+
+gpu::LinearLayout toLayout(LayoutAttr attribute) {
+  gpu::LinearLayout layout;
+  layout.registers.assign(attribute.getRegisters().begin(), attribute.getRegisters().end());
+  layout.lanes.assign(attribute.getLanes().begin(), attribute.getLanes().end());
+  layout.warps.assign(attribute.getWarps().begin(), attribute.getWarps().end());
+  return layout;
+}
+
+LayoutAttr toAttribute(mlir::MLIRContext *context, const gpu::LinearLayout &layout) {
+  return LayoutAttr::get(context, layout.registers, layout.lanes, layout.warps);
+}
+
+gpu::LinearLayout layoutOf(mlir::Type type) {
+  return toLayout(
+      mlir::cast<LayoutAttr>(mlir::cast<mlir::RankedTensorType>(type).getEncoding()));
+}
+
+bool hasLayout(mlir::Type type) {
+  auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type);
+  return tensor && mlir::isa_and_nonnull<LayoutAttr>(tensor.getEncoding());
+}
+
+mlir::RankedTensorType withLayout(mlir::Type type, const gpu::LinearLayout &layout) {
+  auto tensor = mlir::cast<mlir::RankedTensorType>(type);
+  return mlir::RankedTensorType::get(tensor.getShape(), tensor.getElementType(),
+                                     toAttribute(tensor.getContext(), layout));
+}
+
+} // namespace blockscope::tlg

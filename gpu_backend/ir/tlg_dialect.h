@@ -1,0 +1,39 @@
+// The `tlg` dialect in C++: the layout attribute of tensor types, and the ops of the GPU level.
+#pragma once
+
+#include "gpu_backend/layout/linear_layout.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "gpu_backend/ir/tlg_dialect.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "gpu_backend/ir/tlg_attributes.h.inc"
+
+#define GET_OP_CLASSES
+#include "gpu_backend/ir/tlg_ops.h.inc"
+
+namespace blockscope::tlg {
+
+gpu::LinearLayout toLayout(LayoutAttr attribute);
+LayoutAttr toAttribute(mlir::MLIRContext *context, const gpu::LinearLayout &layout);
+
+/// The layout of a tensor type of the GPU level. The type must have one.
+gpu::LinearLayout layoutOf(mlir::Type type);
+bool hasLayout(mlir::Type type);
+/// The same tensor type with another layout.
+mlir::RankedTensorType withLayout(mlir::Type type, const gpu::LinearLayout &layout);
+
+/// The module's attribute with the number of warps of a program.
+inline constexpr llvm::StringLiteral kNumWarpsAttribute = "tlg.num_warps";
+/// The i32 attribute of a kernel argument that is a multiple of it (bytes for pointers).
+inline constexpr llvm::StringLiteral kDivisibilityAttribute = "tl.divisibility";
+/// The i32 attribute of an access: how many neighbouring elements of a thread go in one instruction.
+inline constexpr llvm::StringLiteral kVectorAttribute = "tlg.vector";
+
+} // namespace blockscope::tlg

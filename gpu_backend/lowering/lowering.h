@@ -1,0 +1,124 @@
+// From the GPU level to LLVM IR: the state of one kernel while its ops are lowered one by one.
+//
+// There is no dialect in between. A scalar is one LLVM value, the same in all threads; a block is
+// one LLVM value for each register of its layout, in this thread. Ops are lowered in order by the
+// function that the table names (one file per op family, with the name of its evaluators' file in
+// interpreter/ops); structured control flow becomes basic blocks with a phi per register.
+#pragma once
+
+#include "gpu_backend/compile.h"
+#include "gpu_backend/ir/tlg_dialect.h"
+#include "gpu_backend/layout/linear_layout.h"
+
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/IR/IRBuilder.h"
+
+#include <optional>
+
+namespace blockscope::gpu {
+
+using Registers = llvm::SmallVector<llvm::Value *, 8>;
+
+/// The address spaces of the hardware.
+inline constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;
+
+class Lowering {
+public:
+  Lowering(llvm::Module &module, llvm::Function &function, const GpuTarget &target,
+           const GpuOptions &options, GpuKernel &kernel);
+
+  /// Lowers the ops of a block in order; the terminator is left to the caller.
+  mlir::LogicalResult lowerBlock(mlir::Block &block);
+  /// Lowers one op; an error names the op and its line.
+  mlir::LogicalResult lower(mlir::Operation *op);
+
+  // -- values -----------------------------------------------------------------------------------
+  /// The registers of a value that was lowered before.
+  llvm::ArrayRef<llvm::Value *> get(mlir::Value value) const;
+  /// Its only register, for scalars.
+  llvm::Value *scalar(mlir::Value value) const;
+  void set(mlir::Value value, Registers registers);
+  void set(mlir::Value value, llvm::Value *scalar) { set(value, Registers{scalar}); }
+  /// How many registers a thread has of a value of this type.
+  static int registerCount(mlir::Type type);
+
+  /// The LLVM type of one element: fp8 as i8, pointers in their address space.
+  llvm::Type *elementType(mlir::Type type) const;
+  /// The LLVM type of one element in memory: i1 as i8.
+  llvm::Type *memoryType(mlir::Type type) const;
+  static int elementBytes(mlir::Type type);
+
+  // -- threads ----------------------------------------------------------------------------------
+  llvm::Value *threadId();
+  llvm::Value *laneId();
+  llvm::Value *warpId();
+  int numWarps() const { return options_.numWarps; }
+  /// The element of this thread's register 0: XOR it with registerElement of the others.
+  llvm::Value *threadElement(const LinearLayout &layout);
+  /// For each register the coordinate of its element along `dim`, as i32.
+  Registers coordinates(mlir::RankedTensorType type, int dim);
+  /// True in one thread of those that hold the same elements; null when each holds its own.
+  llvm::Value *ownsElements(const LinearLayout &layout);
+  /// For each register whether it is the first that holds its element.
+  static llvm::SmallVector<bool, 16> distinctRegisters(const LinearLayout &layout);
+  /// True in thread 0.
+  llvm::Value *isFirstThread();
+  /// All threads of the program have come here, and see each other's shared memory.
+  void barrier();
+  llvm::Value *shuffleXor(llvm::Value *value, int laneMask);
+  /// The value of lane `lane` (an i32 of this thread's choice).
+  llvm::Value *shuffle(llvm::Value *value, llvm::Value *lane);
+
+  // -- shared memory ----------------------------------------------------------------------------
+  /// Scratch memory of one op, as a pointer; the next op may have the same bytes. The caller puts a
+  /// barrier before its first write (others may still read), and between writing and reading.
+  llvm::Value *scratch(int64_t sizeBytes);
+  int64_t sharedBytes() const { return scratchBase_ + scratchBytes_; }
+  /// Shared memory that lives through the whole kernel lies below the scratch.
+  void reserveShared(int64_t sizeBytes) { scratchBase_ = sizeBytes; }
+  llvm::Value *sharedPointer(llvm::Value *offsetBytes);
+
+  // -- code -------------------------------------------------------------------------------------
+  llvm::IRBuilder<> &builder() { return builder_; }
+  llvm::LLVMContext &context() { return builder_.getContext(); }
+  llvm::Module &module() { return module_; }
+  llvm::Function &function() { return function_; }
+  const GpuTarget &target() const { return target_; }
+  const GpuOptions &options() const { return options_; }
+  GpuKernel &kernel() { return kernel_; }
+  llvm::Value *i32(int64_t value) { return builder_.getInt32(static_cast<uint32_t>(value)); }
+  /// Runs `body` only where `condition` holds; null means always.
+  void onlyIf(llvm::Value *condition, llvm::function_ref<void()> body);
+  /// PTX with operands; `constraints` as LLVM writes them.
+  llvm::Value *assembly(llvm::Type *result, llvm::StringRef text, llvm::StringRef constraints,
+                        llvm::ArrayRef<llvm::Value *> operands, bool hasSideEffects = true);
+  /// Lowers the region of a reduce or scan on scalars: `arguments` for its block's arguments.
+  mlir::FailureOr<Registers> inlineRegion(mlir::Region &region,
+                                          llvm::ArrayRef<llvm::Value *> arguments);
+
+private:
+  void setLocation(mlir::Location location);
+
+  llvm::Module &module_;
+  llvm::Function &function_;
+  const GpuTarget &target_;
+  const GpuOptions &options_;
+  GpuKernel &kernel_;
+  llvm::IRBuilder<> builder_;
+  llvm::DenseMap<mlir::Value, Registers> values_;
+  llvm::Value *threadId_ = nullptr, *laneId_ = nullptr, *warpId_ = nullptr;
+  llvm::GlobalVariable *shared_ = nullptr;
+  int64_t scratchBase_ = 0, scratchBytes_ = 0;
+  struct DebugScopes;
+  std::shared_ptr<DebugScopes> debug_;
+};
+
+using LowerFunction = mlir::LogicalResult (*)(Lowering &, mlir::Operation *);
+
+/// What lowers an op, by its name; null for an op that the GPU does not have yet.
+LowerFunction findLowering(llvm::StringRef opName);
+/// All op names that can be lowered, in order.
+llvm::ArrayRef<llvm::StringLiteral> loweredOps();
+
+} // namespace blockscope::gpu
