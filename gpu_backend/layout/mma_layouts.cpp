@@ -1,0 +1,148 @@
+// Fragments as lists of bits, and the loop that repeats them over warps and shape.
+#include "gpu_backend/layout/mma_layouts.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <cassert>
+
+namespace blockscope::gpu {
+namespace {
+
+enum Axis { kRow, kColumn };
+
+/// Appends bits of a shape's two last dimensions, given as powers of two along an axis.
+class FragmentBuilder {
+public:
+  explicit FragmentBuilder(llvm::ArrayRef<int64_t> shape) : shape_(shape), sizes_(shape) {
+    assert(shape.size() >= 2 && "a product has two dimensions");
+  }
+
+  /// One bit: the element `offset` further along `axis`, a copy when the shape ends before.
+  void bit(Bases &bases, Axis axis, int64_t offset) {
+    bases.push_back(offset < size(axis) ? element(dim(axis), offset) : 0);
+  }
+  /// The bits `first`, 2 * `first`, ..., below `end`.
+  void bits(Bases &bases, Axis axis, int64_t first, int64_t end) {
+    for (int64_t offset = first; offset < end; offset *= 2)
+      bit(bases, axis, offset);
+  }
+  /// As `bits`, to the end of the shape.
+  void rest(Bases &bases, Axis axis, int64_t first) { bits(bases, axis, first, size(axis)); }
+  void copies(Bases &bases, int64_t count) { bases.append(llvm::Log2_64(count), 0); }
+
+  /// The dimensions before the last two, all together: `warps` of them side by side.
+  void batch(LinearLayout &layout, int64_t warps) {
+    int64_t left = warps;
+    for (int dim = static_cast<int>(sizes_.size()) - 3; dim >= 0; --dim) {
+      for (int64_t offset = 1; offset < sizes_[dim]; offset *= 2) {
+        Bases &bases = left > 1 ? layout.warps : layout.registers;
+        bases.push_back(element(dim, offset));
+        left = left > 1 ? left / 2 : 1;
+      }
+    }
+    copies(layout.warps, left);
+  }
+
+private:
+  int dim(Axis axis) const { return static_cast<int>(sizes_.size()) - (axis == kRow ? 2 : 1); }
+  int64_t size(Axis axis) const { return sizes_[dim(axis)]; }
+  ElementBits element(int dim, int64_t offset) const {
+    return static_cast<ElementBits>(offset) << shape_.shift(dim);
+  }
+
+  ShapeBits shape_;
+  llvm::ArrayRef<int64_t> sizes_;
+};
+
+/// The fragment of A in a warp: rows 0-15 (0-7 for 8 bytes), `32 / elementBytes` deep. wgmma has
+/// the same one.
+LinearLayout fragmentA(FragmentBuilder &builder, int elementBytes) {
+  LinearLayout layout;
+  const int pack = elementBytes < 4 ? 4 / elementBytes : 1; // elements per 32-bit register
+  builder.bits(layout.registers, kColumn, 1, pack);
+  if (elementBytes < 8) {
+    builder.bit(layout.registers, kRow, 8);
+    builder.bit(layout.registers, kColumn, 4 * pack);
+  }
+  builder.bits(layout.lanes, kColumn, pack, 4 * pack);
+  builder.bits(layout.lanes, kRow, 1, 8);
+  return layout;
+}
+
+/// Four threads side by side hold two elements each, eight rows of them: every accumulator of 8
+/// x 8.
+void quadLanes(FragmentBuilder &builder, Bases &lanes) {
+  builder.bits(lanes, kColumn, 2, 8);
+  builder.bits(lanes, kRow, 1, 8);
+}
+
+} // namespace
+
+int mmaDepth(int elementBytes) { return elementBytes == 8 ? 4 : 32 / elementBytes; }
+
+LinearLayout mmaAccumulator(llvm::ArrayRef<int64_t> shape, int operandBytes, MmaWarps warps) {
+  FragmentBuilder builder(shape);
+  const int64_t rows = operandBytes == 8 ? 8 : 16;
+  LinearLayout layout;
+  builder.bit(layout.registers, kColumn, 1);
+  builder.bits(layout.registers, kRow, 8, rows);
+  quadLanes(builder, layout.lanes);
+  builder.bits(layout.warps, kRow, rows, rows * warps.m);
+  builder.bits(layout.warps, kColumn, 8, 8 * warps.n);
+  builder.rest(layout.registers, kColumn, 8 * warps.n);
+  builder.rest(layout.registers, kRow, rows * warps.m);
+  builder.batch(layout, warps.batch);
+  return layout;
+}
+
+LinearLayout mmaOperandA(llvm::ArrayRef<int64_t> shape, int elementBytes, MmaWarps warps) {
+  FragmentBuilder builder(shape);
+  const int64_t rows = elementBytes == 8 ? 8 : 16;
+  LinearLayout layout = fragmentA(builder, elementBytes);
+  builder.bits(layout.warps, kRow, rows, rows * warps.m);
+  builder.copies(layout.warps, warps.n);
+  builder.rest(layout.registers, kColumn, mmaDepth(elementBytes));
+  builder.rest(layout.registers, kRow, rows * warps.m);
+  builder.batch(layout, warps.batch);
+  return layout;
+}
+
+LinearLayout mmaOperandB(llvm::ArrayRef<int64_t> shape, int elementBytes, MmaWarps warps) {
+  FragmentBuilder builder(shape);
+  const int pack = elementBytes < 4 ? 4 / elementBytes : 1;
+  LinearLayout layout;
+  builder.bits(layout.registers, kRow, 1, pack);
+  if (elementBytes < 8)
+    builder.bit(layout.registers, kRow, 4 * pack);
+  builder.bits(layout.lanes, kRow, pack, 4 * pack);
+  builder.bits(layout.lanes, kColumn, 1, 8);
+  builder.copies(layout.warps, warps.m);
+  builder.bits(layout.warps, kColumn, 8, 8 * warps.n);
+  builder.rest(layout.registers, kRow, mmaDepth(elementBytes));
+  builder.rest(layout.registers, kColumn, 8 * warps.n);
+  builder.batch(layout, warps.batch);
+  return layout;
+}
+
+LinearLayout wgmmaAccumulator(llvm::ArrayRef<int64_t> shape, int64_t instructionN, MmaWarps warps) {
+  assert(warps.m % 4 == 0 && "a warpgroup is four warps along M");
+  FragmentBuilder builder(shape);
+  LinearLayout layout;
+  builder.bit(layout.registers, kColumn, 1);
+  builder.bit(layout.registers, kRow, 8);
+  builder.bits(layout.registers, kColumn, 8, instructionN);
+  quadLanes(builder, layout.lanes);
+  builder.bits(layout.warps, kRow, 16, 16 * warps.m);
+  builder.bits(layout.warps, kColumn, instructionN, instructionN * warps.n);
+  builder.rest(layout.registers, kColumn, instructionN * warps.n);
+  builder.rest(layout.registers, kRow, 16 * warps.m);
+  builder.batch(layout, warps.batch);
+  return layout;
+}
+
+LinearLayout wgmmaOperandA(llvm::ArrayRef<int64_t> shape, int elementBytes, MmaWarps warps) {
+  assert(warps.m % 4 == 0 && "a warpgroup is four warps along M");
+  return mmaOperandA(shape, elementBytes, warps);
+}
+
+} // namespace blockscope::gpu

@@ -1,0 +1,49 @@
+// Where the tensor core instructions keep their operands: mma.sync and wgmma.
+//
+// A layout is one instruction's fragment, then warps, then repetitions. The registers of a fragment
+// are the lowest register bits in the order in which the instruction numbers them, so instruction
+// tile t of a thread owns the registers [t * size, (t + 1) * size). Tiles are numbered with the
+// inner dimension of the operand first: N of an accumulator, K of an operand, then the other, then
+// the batch. Warps are numbered along M first, then N, then the batch, in accumulators and operands
+// alike; warps along a dimension that an operand lacks hold copies, as do fragments larger than the
+// shape. Source: PTX ISA 9.0, 9.7.14.5 (mma) and 9.7.15.5 (wgmma).
+#pragma once
+
+#include "gpu_backend/layout/linear_layout.h"
+
+namespace blockscope::gpu {
+
+/// How many warps lie along each dimension of a product; powers of two.
+struct MmaWarps {
+  int64_t m = 1, n = 1, batch = 1;
+};
+
+/// Depth K of one mma.sync for operands of `elementBytes`: 32, 16, 8 for 1, 2, 4 bytes
+/// (m16n8kK), 4 for 8 bytes (m8n8k4).
+int mmaDepth(int elementBytes);
+
+/// The accumulator of mma.sync: of m16n8 (4 registers), or of m8n8 (2 registers) when
+/// `operandBytes` is 8.
+///
+/// Shapes: `shape` is M x N, with any batch dimension before.
+LinearLayout mmaAccumulator(llvm::ArrayRef<int64_t> shape, int operandBytes, MmaWarps warps);
+
+/// The first operand of mma.sync; `4 / elementBytes` registers make a 32-bit register of the
+/// instruction.
+///
+/// Shapes: `shape` is M x K; K is at least `mmaDepth`, or a part would be added twice.
+LinearLayout mmaOperandA(llvm::ArrayRef<int64_t> shape, int elementBytes, MmaWarps warps);
+
+/// The second operand of mma.sync, K x N, as `mmaOperandA`.
+LinearLayout mmaOperandB(llvm::ArrayRef<int64_t> shape, int elementBytes, MmaWarps warps);
+
+/// The 32-bit accumulator of wgmma m64nNkK with N = `instructionN` (N / 2 registers).
+///
+/// Shapes: `shape` is M x N; `warps.m` is a multiple of 4, the warps of a warpgroup.
+LinearLayout wgmmaAccumulator(llvm::ArrayRef<int64_t> shape, int64_t instructionN, MmaWarps warps);
+
+/// The first operand of wgmma from registers, of depth 32 bytes: `32 / elementBytes` elements of K.
+/// The accumulator's registers 8j .. 8j + 7, rounded to 16 bits, are this operand's step j.
+LinearLayout wgmmaOperandA(llvm::ArrayRef<int64_t> shape, int elementBytes, MmaWarps warps);
+
+} // namespace blockscope::gpu

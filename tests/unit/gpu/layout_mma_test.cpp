@@ -1,0 +1,148 @@
+// Tensor core fragments against the index formulas of the PTX ISA, and how warps share a tile.
+#include "gpu_backend/layout/layout_queries.h"
+#include "gpu_backend/layout/mma_layouts.h"
+
+#include "gtest/gtest.h"
+
+#include <functional>
+
+namespace blockscope::gpu {
+namespace {
+
+struct At {
+  int row, column;
+};
+using Formula = std::function<At(int reg, int lane)>;
+
+void expectFragment(const LinearLayout &layout, int columns, int registers,
+                    const Formula &formula) {
+  ASSERT_EQ(layout.registerCount(), registers);
+  ASSERT_EQ(layout.laneCount(), 32);
+  for (int lane = 0; lane < 32; ++lane) {
+    for (int reg = 0; reg < registers; ++reg) {
+      const At at = formula(reg, lane);
+      EXPECT_EQ(layout.element(reg, lane, 0), static_cast<uint32_t>(at.row * columns + at.column))
+          << "register " << reg << " lane " << lane;
+    }
+  }
+}
+
+int group(int lane) { return lane >> 2; }
+int inGroup(int lane) { return lane % 4; }
+
+TEST(LayoutMmaTest, AccumulatorsFollowThePtxFormulas) {
+  expectFragment(mmaAccumulator({16, 8}, 2, {}), 8, 4, [](int i, int lane) {
+    return At{group(lane) + (i < 2 ? 0 : 8), inGroup(lane) * 2 + (i & 1)};
+  });
+  expectFragment(mmaAccumulator({8, 8}, 8, {}), 8, 2,
+                 [](int i, int lane) { return At{group(lane), inGroup(lane) * 2 + (i & 1)}; });
+}
+
+TEST(LayoutMmaTest, OperandsOf16BitsFollowThePtxFormulas) {
+  expectFragment(mmaOperandA({16, 16}, 2, {}), 16, 8, [](int i, int lane) {
+    const bool upper = i < 2 || (i >= 4 && i < 6);
+    return At{upper ? group(lane) : group(lane) + 8, inGroup(lane) * 2 + (i & 1) + (i < 4 ? 0 : 8)};
+  });
+  expectFragment(mmaOperandB({16, 8}, 2, {}), 8, 4, [](int i, int lane) {
+    return At{inGroup(lane) * 2 + (i & 1) + (i < 2 ? 0 : 8), group(lane)};
+  });
+}
+
+TEST(LayoutMmaTest, OperandsOfTf32FollowThePtxFormulas) {
+  expectFragment(mmaOperandA({16, 8}, 4, {}), 8, 4, [](int i, int lane) {
+    return At{i == 0 || i == 2 ? group(lane) : group(lane) + 8,
+              i < 2 ? inGroup(lane) : inGroup(lane) + 4};
+  });
+  expectFragment(mmaOperandB({8, 8}, 4, {}), 8, 2, [](int i, int lane) {
+    return At{i == 0 ? inGroup(lane) : inGroup(lane) + 4, group(lane)};
+  });
+}
+
+TEST(LayoutMmaTest, OperandsOf8BitsFollowThePtxFormulas) {
+  expectFragment(mmaOperandA({16, 32}, 1, {}), 32, 16, [](int i, int lane) {
+    const bool upper = i < 4 || (i >= 8 && i < 12);
+    return At{upper ? group(lane) : group(lane) + 8,
+              inGroup(lane) * 4 + (i & 3) + (i < 8 ? 0 : 16)};
+  });
+  expectFragment(mmaOperandB({32, 8}, 1, {}), 8, 8, [](int i, int lane) {
+    return At{inGroup(lane) * 4 + (i & 3) + (i < 4 ? 0 : 16), group(lane)};
+  });
+}
+
+TEST(LayoutMmaTest, OperandsOf64BitsFollowThePtxFormulas) {
+  expectFragment(mmaOperandA({8, 4}, 8, {}), 4, 1,
+                 [](int, int lane) { return At{lane >> 2, lane % 4}; });
+  expectFragment(mmaOperandB({4, 8}, 8, {}), 8, 1,
+                 [](int, int lane) { return At{lane % 4, lane >> 2}; });
+}
+
+TEST(LayoutMmaTest, WgmmaAccumulatorFollowsThePtxFormula) {
+  for (const int n : {8, 16, 64, 256}) {
+    const LinearLayout layout = wgmmaAccumulator({64, n}, n, {4, 1, 1});
+    ASSERT_EQ(layout.registerCount(), n / 2);
+    for (int thread = 0; thread < 128; ++thread) {
+      for (int i = 0; i < n / 2; ++i) {
+        const int row = 16 * (thread / 32) + thread % 32 / 4 + 8 * (i / 2 % 2);
+        const int column = 8 * (i / 4) + 2 * (thread % 4) + i % 2;
+        ASSERT_EQ(layout.element(i, thread % 32, thread / 32),
+                  static_cast<uint32_t>(row * n + column));
+      }
+    }
+  }
+}
+
+TEST(LayoutMmaTest, WgmmaOperandIsTheAccumulatorOfTheProductBefore) {
+  for (const int n : {16, 64, 128})
+    EXPECT_EQ(wgmmaOperandA({128, n}, 2, {8, 1, 1}), wgmmaAccumulator({128, n}, n, {8, 1, 1}));
+}
+
+TEST(LayoutMmaTest, TilesAreConsecutiveRegistersAndWarpsLieAlongMThenN) {
+  const LinearLayout accumulator = mmaAccumulator({128, 64}, 2, {4, 2, 1});
+  ASSERT_EQ(accumulator.registerCount(), 4 * 4 * 2); // 4 registers, 4 tiles along N, 2 along M
+  for (int tile = 0; tile < 8; ++tile)
+    for (int warp = 0; warp < 8; ++warp)
+      EXPECT_EQ(accumulator.element(4 * tile, 0, warp),
+                static_cast<uint32_t>((tile / 4 * 64 + warp % 4 * 16) * 64 + tile % 4 * 16 +
+                                      warp / 4 * 8));
+
+  const LinearLayout a = mmaOperandA({128, 32}, 2, {4, 2, 1});
+  ASSERT_EQ(a.registerCount(), 8 * 2 * 2); // two steps of K, then two tiles of M
+  for (int warp = 0; warp < 8; ++warp)
+    EXPECT_EQ(a.element(8 * 3, 0, warp), static_cast<uint32_t>((64 + warp % 4 * 16) * 32 + 16));
+  EXPECT_EQ(freeBits(a), (InputBits{0, 0, 4}));
+
+  const LinearLayout b = mmaOperandB({32, 64}, 2, {4, 2, 1});
+  ASSERT_EQ(b.registerCount(), 4 * 2 * 4);
+  for (int warp = 0; warp < 8; ++warp)
+    EXPECT_EQ(b.element(4 * 3, 0, warp), static_cast<uint32_t>(16 * 64 + 16 + warp / 4 * 8));
+  EXPECT_EQ(freeBits(b), (InputBits{0, 0, 3}));
+}
+
+TEST(LayoutMmaTest, SmallShapesMakeCopiesAndBatchesShareWarps) {
+  const LinearLayout small = mmaAccumulator({8, 8}, 2, {2, 2, 1});
+  EXPECT_TRUE(isSurjective(small, 6));
+  EXPECT_EQ(freeBits(small), (InputBits{2, 0, 3}));
+  const LinearLayout batch = mmaAccumulator({4, 16, 8}, 2, {1, 1, 2});
+  EXPECT_TRUE(isSurjective(batch, 9));
+  EXPECT_EQ(batch.warpElement(1), 128u);
+  EXPECT_EQ(batch.registerElement(4), 256u);
+}
+
+TEST(LayoutMmaTest, ProductsCoverEveryTripleOnce) {
+  // Warp by warp: the rows of its A are those of its accumulator, the columns of its B likewise.
+  const MmaWarps warps{2, 4, 1};
+  for (const int bytes : {1, 2, 4, 8}) {
+    const int m = 64, n = 64, k = 64;
+    const LinearLayout c = mmaAccumulator({m, n}, bytes, warps);
+    const LinearLayout a = mmaOperandA({m, k}, bytes, warps);
+    const LinearLayout b = mmaOperandB({k, n}, bytes, warps);
+    for (int warp = 0; warp < 8; ++warp) {
+      EXPECT_EQ(a.warpElement(warp) / k, c.warpElement(warp) / n);
+      EXPECT_EQ(b.warpElement(warp) % n, c.warpElement(warp) % n);
+    }
+    EXPECT_TRUE(isSurjective(a, 12) && isSurjective(b, 12) && isSurjective(c, 12));
+  }
+}
+
+} // namespace
+} // namespace blockscope::gpu
