@@ -1,8 +1,11 @@
 // The `tlg` dialect: registration, and layouts as attributes of types.
 #include "gpu_backend/ir/tlg_dialect.h"
 
+#include "core/ir/tl_dialect.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include "gpu_backend/ir/tlg_dialect.cpp.inc"
@@ -43,8 +46,7 @@ LayoutAttr toAttribute(mlir::MLIRContext *context, const gpu::LinearLayout &layo
 }
 
 gpu::LinearLayout layoutOf(mlir::Type type) {
-  return toLayout(
-      mlir::cast<LayoutAttr>(mlir::cast<mlir::RankedTensorType>(type).getEncoding()));
+  return toLayout(mlir::cast<LayoutAttr>(mlir::cast<mlir::RankedTensorType>(type).getEncoding()));
 }
 
 bool hasLayout(mlir::Type type) {
@@ -56,6 +58,15 @@ mlir::RankedTensorType withLayout(mlir::Type type, const gpu::LinearLayout &layo
   auto tensor = mlir::cast<mlir::RankedTensorType>(type);
   return mlir::RankedTensorType::get(tensor.getShape(), tensor.getElementType(),
                                      toAttribute(tensor.getContext(), layout));
+}
+
+int elementBytes(mlir::Type type) {
+  type = mlir::getElementTypeOrSelf(type);
+  if (mlir::isa<tl::PtrType>(type))
+    return 8;
+  if (mlir::isa<tl::F8E4M3B15Type>(type))
+    return 1;
+  return static_cast<int>((type.getIntOrFloatBitWidth() + 7) / 8);
 }
 
 } // namespace blockscope::tlg

@@ -29,11 +29,24 @@ bool hasLayout(mlir::Type type);
 /// The same tensor type with another layout.
 mlir::RankedTensorType withLayout(mlir::Type type, const gpu::LinearLayout &layout);
 
+/// The size of an element in memory: of int1 1, of pointers 8.
+int elementBytes(mlir::Type type);
+
 /// The module's attribute with the number of warps of a program.
 inline constexpr llvm::StringLiteral kNumWarpsAttribute = "tlg.num_warps";
 /// The i32 attribute of a kernel argument that is a multiple of it (bytes for pointers).
 inline constexpr llvm::StringLiteral kDivisibilityAttribute = "tl.divisibility";
-/// The i32 attribute of an access: how many neighbouring elements of a thread go in one instruction.
+/// The i32 attribute of an access: how many neighbouring elements of a thread go in one
+/// instruction.
 inline constexpr llvm::StringLiteral kVectorAttribute = "tlg.vector";
 
 } // namespace blockscope::tlg
+
+namespace blockscope::gpu {
+
+// In this component these names mean MLIR's, not those of core/.
+using mlir::Attribute;
+using mlir::Type;
+using mlir::Value;
+
+} // namespace blockscope::gpu

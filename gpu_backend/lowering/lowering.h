@@ -13,6 +13,7 @@
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
 
 #include <optional>
 
@@ -30,6 +31,8 @@ public:
 
   /// Lowers the ops of a block in order; the terminator is left to the caller.
   mlir::LogicalResult lowerBlock(mlir::Block &block);
+  /// Ends the kernel: completes the debug information.
+  void finish();
   /// Lowers one op; an error names the op and its line.
   mlir::LogicalResult lower(mlir::Operation *op);
 
@@ -58,10 +61,9 @@ public:
   llvm::Value *threadElement(const LinearLayout &layout);
   /// For each register the coordinate of its element along `dim`, as i32.
   Registers coordinates(mlir::RankedTensorType type, int dim);
-  /// True in one thread of those that hold the same elements; null when each holds its own.
+  /// True in one thread of those that hold the same elements; null when each holds its own. Which
+  /// registers are copies, freeBits(layout).registers says.
   llvm::Value *ownsElements(const LinearLayout &layout);
-  /// For each register whether it is the first that holds its element.
-  static llvm::SmallVector<bool, 16> distinctRegisters(const LinearLayout &layout);
   /// True in thread 0.
   llvm::Value *isFirstThread();
   /// All threads of the program have come here, and see each other's shared memory.
@@ -119,6 +121,6 @@ using LowerFunction = mlir::LogicalResult (*)(Lowering &, mlir::Operation *);
 /// What lowers an op, by its name; null for an op that the GPU does not have yet.
 LowerFunction findLowering(llvm::StringRef opName);
 /// All op names that can be lowered, in order.
-llvm::ArrayRef<llvm::StringLiteral> loweredOps();
+std::vector<std::string> loweredOps();
 
 } // namespace blockscope::gpu

@@ -1,0 +1,175 @@
+// Structured control flow as basic blocks, and the ids of programs.
+#include "gpu_backend/lowering/families.h"
+
+#include "core/ir/tl_dialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
+
+using namespace mlir;
+
+namespace blockscope::gpu {
+namespace {
+
+using Phis = llvm::SmallVector<llvm::SmallVector<llvm::PHINode *, 8>>;
+
+/// A phi for each register of each value, with one incoming edge.
+Phis makePhis(Lowering &lowering, ValueRange values, ValueRange initial, llvm::BasicBlock *from) {
+  Phis phis;
+  for (auto [value, start] : llvm::zip(values, initial)) {
+    auto &registers = phis.emplace_back();
+    Registers result;
+    for (llvm::Value *incoming : lowering.get(start)) {
+      auto *phi = lowering.builder().CreatePHI(incoming->getType(), 2);
+      phi->addIncoming(incoming, from);
+      registers.push_back(phi);
+      result.push_back(phi);
+    }
+    lowering.set(value, result);
+  }
+  return phis;
+}
+
+void addIncoming(Lowering &lowering, const Phis &phis, ValueRange values, llvm::BasicBlock *from) {
+  for (auto [registers, value] : llvm::zip(phis, values))
+    for (auto [phi, incoming] : llvm::zip(registers, lowering.get(value)))
+      phi->addIncoming(incoming, from);
+}
+
+llvm::BasicBlock *newBlock(Lowering &lowering, const char *name) {
+  return llvm::BasicBlock::Create(lowering.context(), name, &lowering.function());
+}
+
+LogicalResult lowerFor(Lowering &lowering, Operation *op) {
+  auto loop = cast<scf::ForOp>(op);
+  llvm::IRBuilder<> &builder = lowering.builder();
+  llvm::BasicBlock *before = builder.GetInsertBlock();
+  llvm::BasicBlock *header = newBlock(lowering, "for"), *body = newBlock(lowering, "for.body"),
+                   *after = newBlock(lowering, "for.end");
+  llvm::Value *lower = lowering.scalar(loop.getLowerBound());
+  builder.CreateBr(header);
+  builder.SetInsertPoint(header);
+  auto *counter = builder.CreatePHI(lower->getType(), 2, "i");
+  counter->addIncoming(lower, before);
+  lowering.set(loop.getInductionVar(), counter);
+  const Phis phis = makePhis(lowering, loop.getRegionIterArgs(), loop.getInitArgs(), before);
+  llvm::SmallVector<Registers> carried;
+  for (Value argument : loop.getRegionIterArgs())
+    carried.emplace_back(lowering.get(argument));
+  llvm::Value *upper = lowering.scalar(loop.getUpperBound());
+  builder.CreateCondBr(loop.getUnsignedCmp() ? builder.CreateICmpULT(counter, upper)
+                                             : builder.CreateICmpSLT(counter, upper),
+                       body, after);
+  builder.SetInsertPoint(body);
+  if (failed(lowering.lowerBlock(*loop.getBody())))
+    return failure();
+  llvm::Value *next = builder.CreateAdd(counter, lowering.scalar(loop.getStep()), "",
+                                        /*HasNUW=*/false, /*HasNSW=*/!loop.getUnsignedCmp());
+  llvm::BasicBlock *last = builder.GetInsertBlock();
+  counter->addIncoming(next, last);
+  addIncoming(lowering, phis, loop.getYieldedValues(), last);
+  builder.CreateBr(header);
+  builder.SetInsertPoint(after);
+  for (auto [result, registers] : llvm::zip(loop.getResults(), carried))
+    lowering.set(result, registers);
+  return success();
+}
+
+LogicalResult lowerWhile(Lowering &lowering, Operation *op) {
+  auto loop = cast<scf::WhileOp>(op);
+  llvm::IRBuilder<> &builder = lowering.builder();
+  llvm::BasicBlock *before = builder.GetInsertBlock();
+  llvm::BasicBlock *header = newBlock(lowering, "while"), *body = newBlock(lowering, "while.body"),
+                   *after = newBlock(lowering, "while.end");
+  builder.CreateBr(header);
+  builder.SetInsertPoint(header);
+  const Phis phis = makePhis(lowering, loop.getBeforeArguments(), loop.getInits(), before);
+  if (failed(lowering.lowerBlock(*loop.getBeforeBody())))
+    return failure();
+  auto condition = loop.getConditionOp();
+  llvm::SmallVector<Registers> forwarded;
+  for (Value value : condition.getArgs())
+    forwarded.emplace_back(lowering.get(value));
+  builder.CreateCondBr(lowering.scalar(condition.getCondition()), body, after);
+  builder.SetInsertPoint(body);
+  for (auto [argument, registers] : llvm::zip(loop.getAfterArguments(), forwarded))
+    lowering.set(argument, registers);
+  if (failed(lowering.lowerBlock(*loop.getAfterBody())))
+    return failure();
+  addIncoming(lowering, phis, loop.getYieldOp().getOperands(), builder.GetInsertBlock());
+  builder.CreateBr(header);
+  builder.SetInsertPoint(after);
+  for (auto [result, registers] : llvm::zip(loop.getResults(), forwarded))
+    lowering.set(result, registers);
+  return success();
+}
+
+LogicalResult lowerIf(Lowering &lowering, Operation *op) {
+  auto branch = cast<scf::IfOp>(op);
+  llvm::IRBuilder<> &builder = lowering.builder();
+  llvm::BasicBlock *then = newBlock(lowering, "then"), *otherwise = newBlock(lowering, "else"),
+                   *after = newBlock(lowering, "end");
+  builder.CreateCondBr(lowering.scalar(branch.getCondition()), then, otherwise);
+  builder.SetInsertPoint(then);
+  if (failed(lowering.lowerBlock(*branch.thenBlock())))
+    return failure();
+  llvm::SmallVector<Registers> yielded;
+  for (Value value : branch.thenYield().getOperands())
+    yielded.emplace_back(lowering.get(value));
+  llvm::BasicBlock *thenEnd = builder.GetInsertBlock();
+  builder.CreateBr(after);
+  builder.SetInsertPoint(otherwise);
+  if (Block *block = branch.elseBlock())
+    if (failed(lowering.lowerBlock(*block)))
+      return failure();
+  llvm::BasicBlock *elseEnd = builder.GetInsertBlock();
+  builder.CreateBr(after);
+  builder.SetInsertPoint(after);
+  for (auto [index, result] : llvm::enumerate(branch.getResults())) {
+    Registers registers;
+    llvm::ArrayRef<llvm::Value *> elseRegisters =
+        lowering.get(branch.elseYield().getOperand(index));
+    for (auto [a, b] : llvm::zip(yielded[index], elseRegisters)) {
+      auto *phi = builder.CreatePHI(a->getType(), 2);
+      phi->addIncoming(a, thenEnd);
+      phi->addIncoming(b, elseEnd);
+      registers.push_back(phi);
+    }
+    lowering.set(result, registers);
+  }
+  return success();
+}
+
+LogicalResult lowerProgramId(Lowering &lowering, Operation *op) {
+  static constexpr llvm::Intrinsic::ID kIds[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x,
+                                                 llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y,
+                                                 llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z};
+  lowering.set(op->getResult(0),
+               lowering.builder().CreateIntrinsic(kIds[cast<tl::ProgramIdOp>(op).getAxis()], {}));
+  return success();
+}
+
+LogicalResult lowerNumPrograms(Lowering &lowering, Operation *op) {
+  static constexpr llvm::Intrinsic::ID kIds[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x,
+                                                 llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_y,
+                                                 llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_z};
+  lowering.set(op->getResult(0),
+               lowering.builder().CreateIntrinsic(kIds[cast<tl::NumProgramsOp>(op).getAxis()], {}));
+  return success();
+}
+
+} // namespace
+
+llvm::ArrayRef<LoweringRow> controlFlowRows() {
+  static constexpr LoweringRow kRows[] = {
+      {"scf.for", lowerFor},
+      {"scf.if", lowerIf},
+      {"scf.while", lowerWhile},
+      {"tl.num_programs", lowerNumPrograms},
+      {"tl.program_id", lowerProgramId},
+  };
+  return kRows;
+}
+
+} // namespace blockscope::gpu

@@ -1,0 +1,257 @@
+// Arithmetic, comparisons, bit operations and selections, register by register; constants.
+#include "gpu_backend/lowering/families.h"
+
+#include "core/ir/tl_dialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
+
+using namespace mlir;
+
+namespace blockscope::gpu {
+namespace {
+
+using llvm::Intrinsic::ID;
+using Operands = llvm::ArrayRef<llvm::Value *>;
+using MakeOne = llvm::Value *(*)(Lowering &, Operation *, Operands);
+
+/// Lowers an op whose result is made register by register from its operands' registers.
+template <MakeOne makeOne> LogicalResult eachRegister(Lowering &lowering, Operation *op) {
+  Registers results;
+  llvm::SmallVector<llvm::Value *, 4> operands(op->getNumOperands());
+  const int count = Lowering::registerCount(op->getResult(0).getType());
+  for (int reg = 0; reg < count; ++reg) {
+    for (auto [operand, value] : llvm::zip(operands, op->getOperands())) {
+      const llvm::ArrayRef<llvm::Value *> registers = lowering.get(value);
+      operand = registers[registers.size() == 1 ? 0 : reg]; // a scalar goes with every register
+    }
+    results.push_back(makeOne(lowering, op, operands));
+  }
+  lowering.set(op->getResult(0), results);
+  return success();
+}
+
+template <llvm::Instruction::BinaryOps opcode>
+llvm::Value *binary(Lowering &lowering, Operation *, Operands x) {
+  return lowering.builder().CreateBinOp(opcode, x[0], x[1]);
+}
+
+template <ID id> llvm::Value *binaryIntrinsic(Lowering &lowering, Operation *, Operands x) {
+  return lowering.builder().CreateBinaryIntrinsic(id, x[0], x[1]);
+}
+
+template <llvm::Instruction::CastOps opcode>
+llvm::Value *castTo(Lowering &lowering, Operation *op, Operands x) {
+  return lowering.builder().CreateCast(opcode, x[0],
+                                       lowering.elementType(op->getResult(0).getType()));
+}
+
+llvm::Value *negate(Lowering &lowering, Operation *, Operands x) {
+  return lowering.builder().CreateFNeg(x[0]);
+}
+
+/// A shift by the width or more gives what shifting bit by bit gives, as PTX does.
+template <llvm::Instruction::BinaryOps opcode>
+llvm::Value *shift(Lowering &lowering, Operation *, Operands x) {
+  llvm::IRBuilder<> &builder = lowering.builder();
+  const unsigned width = x[0]->getType()->getIntegerBitWidth();
+  auto *last = llvm::ConstantInt::get(x[0]->getType(), width - 1);
+  llvm::Value *tooFar = builder.CreateICmpUGT(x[1], last);
+  if constexpr (opcode == llvm::Instruction::AShr) {
+    return builder.CreateAShr(x[0], builder.CreateSelect(tooFar, last, x[1]));
+  } else {
+    llvm::Value *amount = builder.CreateSelect(tooFar, last, x[1]);
+    auto *zero = llvm::ConstantInt::get(x[0]->getType(), 0);
+    return builder.CreateSelect(tooFar, zero, builder.CreateBinOp(opcode, x[0], amount));
+  }
+}
+
+/// Signed division that cannot trap: x / 0 is undefined in the language, and stays so here.
+llvm::Value *compareIntegers(Lowering &lowering, Operation *op, Operands x) {
+  using P = arith::CmpIPredicate;
+  llvm::IRBuilder<> &builder = lowering.builder();
+  switch (cast<arith::CmpIOp>(op).getPredicate()) {
+  case P::eq:
+    return builder.CreateICmpEQ(x[0], x[1]);
+  case P::ne:
+    return builder.CreateICmpNE(x[0], x[1]);
+  case P::slt:
+    return builder.CreateICmpSLT(x[0], x[1]);
+  case P::sle:
+    return builder.CreateICmpSLE(x[0], x[1]);
+  case P::sgt:
+    return builder.CreateICmpSGT(x[0], x[1]);
+  case P::sge:
+    return builder.CreateICmpSGE(x[0], x[1]);
+  case P::ult:
+    return builder.CreateICmpULT(x[0], x[1]);
+  case P::ule:
+    return builder.CreateICmpULE(x[0], x[1]);
+  case P::ugt:
+    return builder.CreateICmpUGT(x[0], x[1]);
+  case P::uge:
+    return builder.CreateICmpUGE(x[0], x[1]);
+  }
+  return nullptr;
+}
+
+llvm::Value *compareFloats(Lowering &lowering, Operation *op, Operands x) {
+  using P = arith::CmpFPredicate;
+  using L = llvm::CmpInst::Predicate;
+  // The enumerations of MLIR and LLVM have the same order: false, oeq ... ord, ueq ... une, uno,
+  // true.
+  const auto predicate = cast<arith::CmpFOp>(op).getPredicate();
+  L llvmPredicate = L::FCMP_FALSE;
+  switch (predicate) {
+  case P::AlwaysFalse:
+    llvmPredicate = L::FCMP_FALSE;
+    break;
+  case P::OEQ:
+    llvmPredicate = L::FCMP_OEQ;
+    break;
+  case P::OGT:
+    llvmPredicate = L::FCMP_OGT;
+    break;
+  case P::OGE:
+    llvmPredicate = L::FCMP_OGE;
+    break;
+  case P::OLT:
+    llvmPredicate = L::FCMP_OLT;
+    break;
+  case P::OLE:
+    llvmPredicate = L::FCMP_OLE;
+    break;
+  case P::ONE:
+    llvmPredicate = L::FCMP_ONE;
+    break;
+  case P::ORD:
+    llvmPredicate = L::FCMP_ORD;
+    break;
+  case P::UEQ:
+    llvmPredicate = L::FCMP_UEQ;
+    break;
+  case P::UGT:
+    llvmPredicate = L::FCMP_UGT;
+    break;
+  case P::UGE:
+    llvmPredicate = L::FCMP_UGE;
+    break;
+  case P::ULT:
+    llvmPredicate = L::FCMP_ULT;
+    break;
+  case P::ULE:
+    llvmPredicate = L::FCMP_ULE;
+    break;
+  case P::UNE:
+    llvmPredicate = L::FCMP_UNE;
+    break;
+  case P::UNO:
+    llvmPredicate = L::FCMP_UNO;
+    break;
+  case P::AlwaysTrue:
+    llvmPredicate = L::FCMP_TRUE;
+    break;
+  }
+  return lowering.builder().CreateFCmp(llvmPredicate, x[0], x[1]);
+}
+
+llvm::Value *select(Lowering &lowering, Operation *, Operands x) {
+  return lowering.builder().CreateSelect(x[0], x[1], x[2]);
+}
+
+llvm::Value *addPointer(Lowering &lowering, Operation *op, Operands x) {
+  llvm::IRBuilder<> &builder = lowering.builder();
+  auto add = cast<tl::AddPtrOp>(op);
+  auto pointer = cast<tl::PtrType>(getElementTypeOrSelf(op->getResult(0).getType()));
+  llvm::Value *offset = x[1];
+  if (offset->getType()->getIntegerBitWidth() < 64)
+    offset = add.getIsUnsigned() ? builder.CreateZExt(offset, builder.getInt64Ty())
+                                 : builder.CreateSExt(offset, builder.getInt64Ty());
+  return builder.CreateGEP(lowering.memoryType(pointer.getPointee()), x[0], offset);
+}
+
+llvm::Value *intToPointer(Lowering &lowering, Operation *op, Operands x) {
+  return lowering.builder().CreateIntToPtr(x[0], lowering.elementType(op->getResult(0).getType()));
+}
+
+llvm::Value *pointerToInt(Lowering &lowering, Operation *op, Operands x) {
+  return lowering.builder().CreatePtrToInt(x[0], lowering.elementType(op->getResult(0).getType()));
+}
+
+llvm::Value *bitcast(Lowering &lowering, Operation *op, Operands x) {
+  llvm::Type *type = lowering.elementType(op->getResult(0).getType());
+  return x[0]->getType() == type ? x[0] : lowering.builder().CreateBitCast(x[0], type);
+}
+
+llvm::Value *keep(Lowering &, Operation *, Operands x) { return x[0]; }
+
+LogicalResult lowerConstant(Lowering &lowering, Operation *op) {
+  Attribute value = cast<arith::ConstantOp>(op).getValue();
+  if (auto dense = dyn_cast<DenseElementsAttr>(value)) {
+    if (!dense.isSplat())
+      return op->emitError("a constant block with different elements is not supported on the GPU");
+    value = dense.getSplatValue<Attribute>();
+  }
+  llvm::Type *type = lowering.elementType(op->getResult(0).getType());
+  llvm::APInt bits = isa<FloatAttr>(value) ? cast<FloatAttr>(value).getValue().bitcastToAPInt()
+                                           : cast<IntegerAttr>(value).getValue();
+  llvm::Constant *constant = llvm::ConstantInt::get(lowering.context(), bits);
+  if (!type->isIntegerTy())
+    constant = llvm::ConstantFP::get(type, cast<FloatAttr>(value).getValue());
+  lowering.set(op->getResult(0),
+               Registers(Lowering::registerCount(op->getResult(0).getType()), constant));
+  return success();
+}
+
+LogicalResult lowerNothing(Lowering &, Operation *) { return success(); }
+
+} // namespace
+
+llvm::ArrayRef<LoweringRow> elementwiseRows() {
+  using I = llvm::Instruction;
+  static constexpr LoweringRow kRows[] = {
+      {"arith.addf", eachRegister<binary<I::FAdd>>},
+      {"arith.addi", eachRegister<binary<I::Add>>},
+      {"arith.andi", eachRegister<binary<I::And>>},
+      {"arith.cmpf", eachRegister<compareFloats>},
+      {"arith.cmpi", eachRegister<compareIntegers>},
+      {"arith.constant", lowerConstant},
+      {"arith.divf", eachRegister<binary<I::FDiv>>},
+      {"arith.divsi", eachRegister<binary<I::SDiv>>},
+      {"arith.divui", eachRegister<binary<I::UDiv>>},
+      {"arith.extsi", eachRegister<castTo<I::SExt>>},
+      {"arith.extui", eachRegister<castTo<I::ZExt>>},
+      {"arith.maximumf", eachRegister<binaryIntrinsic<llvm::Intrinsic::maximum>>},
+      {"arith.maxnumf", eachRegister<binaryIntrinsic<llvm::Intrinsic::maxnum>>},
+      {"arith.maxsi", eachRegister<binaryIntrinsic<llvm::Intrinsic::smax>>},
+      {"arith.maxui", eachRegister<binaryIntrinsic<llvm::Intrinsic::umax>>},
+      {"arith.minimumf", eachRegister<binaryIntrinsic<llvm::Intrinsic::minimum>>},
+      {"arith.minnumf", eachRegister<binaryIntrinsic<llvm::Intrinsic::minnum>>},
+      {"arith.minsi", eachRegister<binaryIntrinsic<llvm::Intrinsic::smin>>},
+      {"arith.minui", eachRegister<binaryIntrinsic<llvm::Intrinsic::umin>>},
+      {"arith.mulf", eachRegister<binary<I::FMul>>},
+      {"arith.muli", eachRegister<binary<I::Mul>>},
+      {"arith.negf", eachRegister<negate>},
+      {"arith.ori", eachRegister<binary<I::Or>>},
+      {"arith.remsi", eachRegister<binary<I::SRem>>},
+      {"arith.remui", eachRegister<binary<I::URem>>},
+      {"arith.select", eachRegister<select>},
+      {"arith.shli", eachRegister<shift<I::Shl>>},
+      {"arith.shrsi", eachRegister<shift<I::AShr>>},
+      {"arith.shrui", eachRegister<shift<I::LShr>>},
+      {"arith.subf", eachRegister<binary<I::FSub>>},
+      {"arith.subi", eachRegister<binary<I::Sub>>},
+      {"arith.trunci", eachRegister<castTo<I::Trunc>>},
+      {"arith.xori", eachRegister<binary<I::Xor>>},
+      {"tl.addptr", eachRegister<addPointer>},
+      {"tl.assume", lowerNothing},
+      {"tl.bitcast", eachRegister<bitcast>},
+      {"tl.hint", eachRegister<keep>},
+      {"tl.int_to_ptr", eachRegister<intToPointer>},
+      {"tl.ptr_to_int", eachRegister<pointerToInt>},
+  };
+  return kRows;
+}
+
+} // namespace blockscope::gpu

@@ -1,0 +1,19 @@
+// The op families: each file of this folder adds its rows to the one table.
+#pragma once
+
+#include "gpu_backend/lowering/lowering.h"
+
+namespace blockscope::gpu {
+
+struct LoweringRow {
+  llvm::StringLiteral opName;
+  LowerFunction function;
+};
+
+llvm::ArrayRef<LoweringRow> controlFlowRows();
+llvm::ArrayRef<LoweringRow> convertLayoutRows();
+llvm::ArrayRef<LoweringRow> elementwiseRows();
+llvm::ArrayRef<LoweringRow> memoryRows();
+llvm::ArrayRef<LoweringRow> shapeRows();
+
+} // namespace blockscope::gpu

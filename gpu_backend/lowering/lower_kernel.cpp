@@ -1,0 +1,74 @@
+// The kernel's function: parameters, attributes, body.
+#include "gpu_backend/lowering/lower_kernel.h"
+
+#include "core/ir/tl_dialect.h"
+#include "gpu_backend/lowering/debug_scopes.h"
+#include "gpu_backend/lowering/lowering.h"
+
+using namespace mlir;
+
+namespace blockscope::gpu {
+namespace {
+
+/// The type of a parameter: as in memory.
+llvm::Type *parameterType(Type type, llvm::LLVMContext &context) {
+  if (isa<tl::PtrType>(type))
+    return llvm::PointerType::get(context, kGlobalSpace);
+  if (type.isF16())
+    return llvm::Type::getHalfTy(context);
+  if (type.isBF16())
+    return llvm::Type::getBFloatTy(context);
+  if (type.isF32())
+    return llvm::Type::getFloatTy(context);
+  if (type.isF64())
+    return llvm::Type::getDoubleTy(context);
+  return llvm::Type::getIntNTy(context, 8 * tlg::elementBytes(type));
+}
+
+llvm::Function *declare(func::FuncOp function, llvm::Module &module, const GpuOptions &options) {
+  llvm::LLVMContext &context = module.getContext();
+  llvm::SmallVector<llvm::Type *> types;
+  for (Type type : function.getArgumentTypes())
+    types.push_back(parameterType(type, context));
+  auto *result = llvm::Function::Create(
+      llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, /*isVarArg=*/false),
+      llvm::Function::ExternalLinkage, function.getName(), module);
+  result->setCallingConv(llvm::CallingConv::PTX_Kernel);
+  result->addFnAttr("nvvm.reqntid", std::to_string(32 * options.numWarps));
+  if (options.maxRegisters)
+    result->addFnAttr("nvvm.maxnreg", std::to_string(*options.maxRegisters));
+  for (auto [i, argument] : llvm::enumerate(result->args())) {
+    const auto divisibility = function.getArgAttrOfType<IntegerAttr>(static_cast<unsigned>(i),
+                                                                     tlg::kDivisibilityAttribute);
+    if (argument.getType()->isPointerTy() && divisibility)
+      argument.addAttr(llvm::Attribute::getWithAlignment(
+          context, llvm::Align(std::max<int64_t>(1, divisibility.getInt()))));
+  }
+  return result;
+}
+
+} // namespace
+
+std::unique_ptr<llvm::Module> lowerKernel(func::FuncOp function, llvm::LLVMContext &context,
+                                          const GpuTarget &target, const GpuOptions &options,
+                                          GpuKernel &kernel) {
+  auto module = std::make_unique<llvm::Module>(function.getName(), context);
+  module->setTargetTriple(llvm::Triple("nvptx64-nvidia-cuda"));
+  llvm::Function *result = declare(function, *module, options);
+  Lowering lowering(*module, *result, target, options, kernel);
+  for (auto [argument, value] : llvm::zip(function.getArguments(), result->args())) {
+    llvm::Value *given = &value;
+    llvm::Type *wanted = lowering.elementType(argument.getType());
+    if (wanted->isIntegerTy(1))
+      given = lowering.builder().CreateICmpNE(given, lowering.builder().getInt8(0));
+    lowering.set(argument, given);
+  }
+  if (failed(lowering.lowerBlock(function.getBody().front())))
+    return nullptr;
+  lowering.builder().CreateRetVoid();
+  lowering.finish();
+  kernel.sharedBytes = static_cast<int>(lowering.sharedBytes());
+  return module;
+}
+
+} // namespace blockscope::gpu

@@ -1,0 +1,190 @@
+// Loads and stores of global memory: runs of neighbouring elements in one instruction, predicated
+// instead of branched around.
+#include "gpu_backend/lowering/families.h"
+#include "gpu_backend/lowering/words.h"
+
+#include "core/ir/tl_dialect.h"
+#include "gpu_backend/layout/layout_queries.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+
+namespace blockscope::gpu {
+namespace {
+
+/// The registers of an access, grouped into instructions.
+struct AccessRuns {
+  int length = 1;
+  llvm::SmallVector<uint32_t> order; ///< run i has order[i * length] and those after it
+};
+
+AccessRuns runsOf(Operation *op, Type pointerType) {
+  auto type = dyn_cast<RankedTensorType>(pointerType);
+  if (!type)
+    return {1, {0}};
+  const auto vector = op->getAttrOfType<DenseI32ArrayAttr>(tlg::kVectorAttribute);
+  const int dim = vector ? vector[0] : type.getRank() - 1;
+  const RegisterRuns runs =
+      contiguity(tlg::layoutOf(type), ShapeBits(type.getShape()), dim, vector ? vector[1] : 1);
+  return {runs.length, {runs.order.begin(), runs.order.end()}};
+}
+
+llvm::Value *maskOf(Lowering &lowering, Value mask, uint32_t reg) {
+  if (!mask)
+    return nullptr;
+  const llvm::ArrayRef<llvm::Value *> registers = lowering.get(mask);
+  return registers[registers.size() == 1 ? 0 : reg];
+}
+
+std::string modifiers(llvm::StringRef cache, llvm::StringRef eviction, bool isVolatile) {
+  if (isVolatile)
+    return ".volatile.global";
+  std::string text = ".global";
+  if (!cache.empty())
+    text += cache.str();
+  if (!eviction.empty() && eviction != "evict_normal")
+    text += (".L1::" + eviction).str();
+  return text;
+}
+
+std::string vectorSuffix(const WordFormat &words) {
+  return words.count == 1 ? llvm::formatv(".b{0}", words.bits).str()
+                          : llvm::formatv(".v{0}.b{1}", words.count, words.bits).str();
+}
+
+/// "{$0, $1}" or "$0".
+std::string operandList(int first, int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i)
+    text += llvm::formatv("{0}${1}", i == 0 ? "" : ", ", first + i).str();
+  return count == 1 ? text : "{" + text + "}";
+}
+
+LogicalResult lowerLoad(Lowering &lowering, Operation *op) {
+  auto load = cast<tl::LoadOp>(op);
+  llvm::IRBuilder<> &builder = lowering.builder();
+  const Type type = load.getType();
+  const AccessRuns runs = runsOf(op, load.getPointer().getType());
+  const llvm::ArrayRef<llvm::Value *> pointers = lowering.get(load.getPointer());
+  const bool isPlain = !load.getMask() && !load.getIsVolatile() &&
+                       load.getCacheModifier().empty() && load.getEvictionPolicy().empty();
+  const WordFormat words = wordsOf(runs.length * Lowering::elementBytes(type));
+  Registers results(Lowering::registerCount(type));
+  for (size_t i = 0; i < runs.order.size(); i += runs.length) {
+    const llvm::ArrayRef<uint32_t> run = llvm::ArrayRef(runs.order).slice(i, runs.length);
+    llvm::Value *pointer = pointers[run.front()];
+    llvm::SmallVector<llvm::Value *> loaded;
+    if (isPlain) {
+      auto *vector = llvm::FixedVectorType::get(lowering.memoryType(type), runs.length);
+      llvm::Value *all = builder.CreateAlignedLoad(
+          vector, pointer, llvm::Align(runs.length * Lowering::elementBytes(type)));
+      for (int j = 0; j < runs.length; ++j)
+        loaded.push_back(fromMemory(lowering, builder.CreateExtractElement(all, j), type));
+    } else {
+      llvm::Value *mask = maskOf(lowering, load.getMask(), run.front());
+      llvm::SmallVector<llvm::Value *> others;
+      for (const uint32_t reg : run) {
+        llvm::Value *other = llvm::Constant::getNullValue(lowering.elementType(type));
+        if (load.getOther()) {
+          const llvm::ArrayRef<llvm::Value *> given = lowering.get(load.getOther());
+          other = given[given.size() == 1 ? 0 : reg];
+        }
+        others.push_back(other);
+      }
+      llvm::SmallVector<llvm::Value *> operands = packWords(lowering, others, type, words);
+      std::string constraints = words.constraintList("=");
+      for (int word = 0; word < words.count; ++word)
+        constraints += llvm::formatv(",{0}", word).str();
+      constraints += ",l";
+      operands.push_back(pointer);
+      std::string text =
+          "ld" +
+          modifiers(load.getCacheModifier(), load.getEvictionPolicy(), load.getIsVolatile()) +
+          vectorSuffix(words) + " " + operandList(0, words.count) +
+          llvm::formatv(", [${0}];", 2 * words.count).str();
+      if (mask) {
+        text = llvm::formatv("@${0} ", 2 * words.count + 1).str() + text;
+        constraints += ",b";
+        operands.push_back(mask);
+      }
+      llvm::Value *result =
+          lowering.assembly(words.structType(lowering), text, constraints, operands);
+      loaded = unpackWords(lowering, result, type, runs.length, words);
+    }
+    for (auto [reg, value] : llvm::zip(run, loaded))
+      results[reg] = value;
+  }
+  lowering.set(load, results);
+  return success();
+}
+
+LogicalResult lowerStore(Lowering &lowering, Operation *op) {
+  auto store = cast<tl::StoreOp>(op);
+  llvm::IRBuilder<> &builder = lowering.builder();
+  const Type type = store.getValue().getType();
+  const AccessRuns runs = runsOf(op, store.getPointer().getType());
+  const llvm::ArrayRef<llvm::Value *> pointers = lowering.get(store.getPointer());
+  const llvm::ArrayRef<llvm::Value *> values = lowering.get(store.getValue());
+  const bool isBlock = tlg::hasLayout(store.getPointer().getType());
+  llvm::Value *owner = nullptr;
+  uint32_t copies = 0;
+  if (isBlock) {
+    const LinearLayout layout = tlg::layoutOf(store.getPointer().getType());
+    owner = lowering.ownsElements(layout);
+    copies = freeBits(layout).registers;
+  } else {
+    owner = lowering.isFirstThread();
+  }
+  const bool isPlain = store.getCacheModifier().empty() && store.getEvictionPolicy().empty();
+  const WordFormat words = wordsOf(runs.length * Lowering::elementBytes(type));
+  for (size_t i = 0; i < runs.order.size(); i += runs.length) {
+    const llvm::ArrayRef<uint32_t> run = llvm::ArrayRef(runs.order).slice(i, runs.length);
+    if ((run.front() & copies) != 0)
+      continue;
+    llvm::Value *mask = maskOf(lowering, store.getMask(), run.front());
+    if (owner)
+      mask = mask ? builder.CreateAnd(mask, owner) : owner;
+    llvm::SmallVector<llvm::Value *> stored;
+    for (const uint32_t reg : run)
+      stored.push_back(values[values.size() == 1 ? 0 : reg]);
+    if (isPlain && !mask) {
+      auto *vectorType = llvm::FixedVectorType::get(lowering.memoryType(type), runs.length);
+      llvm::Value *vector = llvm::PoisonValue::get(vectorType);
+      for (auto [j, value] : llvm::enumerate(stored))
+        vector = builder.CreateInsertElement(vector, toMemory(lowering, value, type), j);
+      builder.CreateAlignedStore(vector, pointers[run.front()],
+                                 llvm::Align(runs.length * Lowering::elementBytes(type)));
+      continue;
+    }
+    llvm::SmallVector<llvm::Value *> operands = packWords(lowering, stored, type, words);
+    std::string constraints = words.constraintList("") + ",l";
+    operands.push_back(pointers[run.front()]);
+    std::string text = "st" +
+                       modifiers(store.getCacheModifier(), store.getEvictionPolicy(), false) +
+                       vectorSuffix(words) + llvm::formatv(" [${0}], ", words.count).str() +
+                       operandList(0, words.count) + ";";
+    if (mask) {
+      text = llvm::formatv("@${0} ", words.count + 1).str() + text;
+      constraints += ",b";
+      operands.push_back(mask);
+    }
+    lowering.assembly(builder.getVoidTy(), text, constraints, operands);
+  }
+  return success();
+}
+
+LogicalResult lowerBarrier(Lowering &lowering, Operation *) {
+  lowering.barrier();
+  return success();
+}
+
+} // namespace
+
+llvm::ArrayRef<LoweringRow> memoryRows() {
+  static constexpr LoweringRow kRows[] = {
+      {"tl.barrier", lowerBarrier}, {"tl.load", lowerLoad}, {"tl.store", lowerStore}};
+  return kRows;
+}
+
+} // namespace blockscope::gpu

@@ -1,0 +1,33 @@
+// The table of what can be lowered.
+#include "gpu_backend/lowering/families.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace blockscope::gpu {
+namespace {
+
+const llvm::StringMap<LowerFunction> &table() {
+  static const llvm::StringMap<LowerFunction> functions = [] {
+    llvm::StringMap<LowerFunction> map;
+    for (const auto rows :
+         {controlFlowRows, convertLayoutRows, elementwiseRows, memoryRows, shapeRows})
+      for (const LoweringRow &row : rows())
+        map[row.opName] = row.function;
+    return map;
+  }();
+  return functions;
+}
+
+} // namespace
+
+LowerFunction findLowering(llvm::StringRef opName) { return table().lookup(opName); }
+
+std::vector<std::string> loweredOps() {
+  std::vector<std::string> names;
+  for (const auto &entry : table())
+    names.push_back(entry.getKey().str());
+  llvm::sort(names);
+  return names;
+}
+
+} // namespace blockscope::gpu

@@ -1,0 +1,95 @@
+// Packs by way of LLVM vectors, which NVPTX turns into moves between registers.
+#include "gpu_backend/lowering/words.h"
+
+namespace blockscope::gpu {
+
+std::string WordFormat::constraintList(llvm::StringRef prefix) const {
+  const char *letter = bits == 64 ? "l" : bits == 32 ? "r" : "h";
+  std::string text;
+  for (int i = 0; i < count; ++i)
+    text += (i == 0 ? "" : ",") + prefix.str() + letter;
+  return text;
+}
+
+llvm::Type *WordFormat::registerType(Lowering &lowering) const {
+  return llvm::Type::getIntNTy(lowering.context(), std::max(bits, 16));
+}
+
+llvm::Type *WordFormat::structType(Lowering &lowering) const {
+  if (count == 1)
+    return registerType(lowering);
+  return llvm::StructType::get(lowering.context(),
+                               llvm::SmallVector<llvm::Type *>(count, registerType(lowering)));
+}
+
+WordFormat wordsOf(int sizeBytes) {
+  if (sizeBytes < 4)
+    return {1, sizeBytes * 8};
+  if (sizeBytes == 8)
+    return {1, 64};
+  return {sizeBytes / 4, 32};
+}
+
+llvm::Value *toMemory(Lowering &lowering, llvm::Value *element, mlir::Type type) {
+  llvm::IRBuilder<> &builder = lowering.builder();
+  if (element->getType()->isIntegerTy(1))
+    return builder.CreateZExt(element, builder.getInt8Ty());
+  return element;
+}
+
+llvm::Value *fromMemory(Lowering &lowering, llvm::Value *element, mlir::Type type) {
+  llvm::Type *wanted = lowering.elementType(type);
+  if (wanted->isIntegerTy(1)) // any byte but 0 is true
+    return lowering.builder().CreateICmpNE(element, llvm::ConstantInt::get(element->getType(), 0));
+  return element;
+}
+
+llvm::SmallVector<llvm::Value *> packWords(Lowering &lowering,
+                                           llvm::ArrayRef<llvm::Value *> elements, mlir::Type type,
+                                           const WordFormat &words) {
+  llvm::IRBuilder<> &builder = lowering.builder();
+  llvm::Type *memory = lowering.memoryType(type);
+  if (memory->isPointerTy())
+    memory = builder.getInt64Ty();
+  llvm::Value *vector = llvm::PoisonValue::get(
+      llvm::FixedVectorType::get(memory, static_cast<unsigned>(elements.size())));
+  for (auto [i, element] : llvm::enumerate(elements)) {
+    llvm::Value *value = toMemory(lowering, element, type);
+    if (value->getType()->isPointerTy())
+      value = builder.CreatePtrToInt(value, memory);
+    vector = builder.CreateInsertElement(vector, value, i);
+  }
+  llvm::Value *packed = builder.CreateBitCast(
+      vector, llvm::FixedVectorType::get(builder.getIntNTy(words.bits), words.count));
+  llvm::SmallVector<llvm::Value *> result;
+  for (int i = 0; i < words.count; ++i)
+    result.push_back(
+        builder.CreateZExt(builder.CreateExtractElement(packed, i), words.registerType(lowering)));
+  return result;
+}
+
+llvm::SmallVector<llvm::Value *> unpackWords(Lowering &lowering, llvm::Value *result,
+                                             mlir::Type type, int elementCount,
+                                             const WordFormat &words) {
+  llvm::IRBuilder<> &builder = lowering.builder();
+  llvm::Type *word = builder.getIntNTy(words.bits);
+  llvm::Value *vector = llvm::PoisonValue::get(llvm::FixedVectorType::get(word, words.count));
+  for (int i = 0; i < words.count; ++i) {
+    llvm::Value *part = words.count == 1 ? result : builder.CreateExtractValue(result, i);
+    vector = builder.CreateInsertElement(vector, builder.CreateTrunc(part, word), i);
+  }
+  llvm::Type *memory = lowering.memoryType(type);
+  const bool isPointer = memory->isPointerTy();
+  llvm::Value *elements = builder.CreateBitCast(
+      vector, llvm::FixedVectorType::get(isPointer ? builder.getInt64Ty() : memory, elementCount));
+  llvm::SmallVector<llvm::Value *> unpacked;
+  for (int i = 0; i < elementCount; ++i) {
+    llvm::Value *element = builder.CreateExtractElement(elements, i);
+    if (isPointer)
+      element = builder.CreateIntToPtr(element, memory);
+    unpacked.push_back(fromMemory(lowering, element, type));
+  }
+  return unpacked;
+}
+
+} // namespace blockscope::gpu

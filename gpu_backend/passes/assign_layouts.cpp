@@ -1,0 +1,357 @@
+// Rewrites a kernel so that every tensor type has a layout.
+//
+// The new function is built op by op beside the old one. `require(value, layout)` gives the new
+// value of an old one in a layout: the one that exists, a cheap op made again, or a conversion,
+// made once where the value is defined.
+#include "gpu_backend/ir/tlg_dialect.h"
+#include "gpu_backend/layout/blocked_layout.h"
+#include "gpu_backend/layout/layout_queries.h"
+#include "gpu_backend/layout/shape_layouts.h"
+#include "gpu_backend/passes/layout_choice.h"
+#include "gpu_backend/passes/passes.h"
+#include "gpu_backend/passes/shape_transfer.h"
+
+#include "core/ir/tl_dialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace blockscope::gpu {
+namespace {
+
+bool isBlock(Value value) { return isa<RankedTensorType>(value.getType()); }
+
+class LayoutAssigner {
+public:
+  LayoutAssigner(func::FuncOp function, const AxisAnalysis &axes, const LayoutChoice &choice)
+      : old_(function), axes_(axes), choice_(choice), builder_(function.getContext()) {}
+
+  func::FuncOp rewrite() {
+    builder_.setInsertionPoint(old_);
+    auto function = cast<func::FuncOp>(builder_.cloneWithoutRegions(*old_.getOperation()));
+    Block *block = function.addEntryBlock();
+    for (auto [before, after] : llvm::zip(old_.getArguments(), block->getArguments())) {
+      after.setLoc(before.getLoc());
+      scalars_.map(before, after);
+    }
+    builder_.setInsertionPointToStart(block);
+    rewriteBlock(old_.getBody().front());
+    func::ReturnOp::create(builder_, old_.getBody().front().getTerminator()->getLoc());
+    for (Operation *marker : markers_)
+      marker->erase();
+    return function;
+  }
+
+private:
+  // -- old values in new form ---------------------------------------------------------------------
+
+  Value require(Value value, const LinearLayout &layout) {
+    const tlg::LayoutAttr attribute = tlg::toAttribute(value.getContext(), layout);
+    Value &known = made_[{value, attribute}];
+    if (known)
+      return known;
+    const OpBuilder::InsertionGuard guard(builder_);
+    Value result;
+    if (choice_.isCheap(value)) {
+      builder_.setInsertionPoint(placeOf_.lookup(value.getDefiningOp()));
+      result = remake(value.getDefiningOp(), layout);
+    } else {
+      Value primary = primary_.lookup(value);
+      assert(primary && "a block is used before it is made");
+      builder_.setInsertionPointAfterValue(primary);
+      result = convert(primary, layout, value.getLoc());
+    }
+    made_[{value, attribute}] = result; // `known` may have moved
+    return result;
+  }
+
+  Value convert(Value value, const LinearLayout &layout, Location location) {
+    if (tlg::layoutOf(value.getType()) == layout)
+      return value;
+    return tlg::ConvertLayoutOp::create(builder_, location,
+                                        tlg::withLayout(value.getType(), layout), value);
+  }
+
+  /// The operand of an op that is rewritten: blocks in `layout`, all else as it is.
+  Value operandIn(Value value, const std::optional<LinearLayout> &layout) {
+    if (!isBlock(value))
+      return scalars_.lookup(value);
+    return require(value, layout ? *layout : own(value));
+  }
+
+  /// The layout that a block has by itself.
+  LinearLayout own(Value value) {
+    return choice_.isCheap(value) ? choice_.fallback(value.getType()) : choice_.of(value);
+  }
+
+  void define(Value value, Value made) {
+    if (!isBlock(value)) {
+      scalars_.map(value, made);
+      return;
+    }
+    primary_[value] = made;
+    made_[{value, tlg::toAttribute(value.getContext(), tlg::layoutOf(made.getType()))}] = made;
+  }
+
+  /// Makes a cheap op again so that its result has `layout`.
+  Value remake(Operation *op, const LinearLayout &layout) {
+    llvm::SmallVector<Value> operands;
+    for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+      operands.push_back(operandIn(operand, operandLayout(op, static_cast<unsigned>(i), layout)));
+    return create(op, operands, {tlg::withLayout(op->getResult(0).getType(), layout)})
+        ->getResult(0);
+  }
+
+  Operation *create(Operation *op, llvm::ArrayRef<Value> operands, TypeRange types) {
+    OperationState state(op->getLoc(), op->getName(), operands, types, op->getAttrs());
+    if (auto constant = dyn_cast<arith::ConstantOp>(op))
+      if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
+        state.attributes.set("value", SplatElementsAttr::get(cast<ShapedType>(types[0]),
+                                                             splat.getSplatValue<Attribute>()));
+    for (Region &region : op->getRegions()) {
+      IRMapping mapping;
+      region.cloneInto(state.addRegion(), mapping);
+    }
+    return builder_.create(state);
+  }
+
+  // -- ops
+  // ------------------------------------------------------------------------------------------
+
+  void rewriteBlock(Block &block) {
+    for (Operation &op : block.without_terminator())
+      rewriteOp(&op);
+  }
+
+  void rewriteOp(Operation *op) {
+    if (op->getNumResults() == 1 && choice_.isCheap(op->getResult(0))) {
+      // Made where it is wanted, but placed here: what it uses is before, what uses it after.
+      auto marker = arith::ConstantOp::create(builder_, op->getLoc(), builder_.getBoolAttr(false));
+      markers_.push_back(marker);
+      placeOf_[op] = marker;
+      return;
+    }
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      return rewriteFor(loop);
+    if (auto loop = dyn_cast<scf::WhileOp>(op))
+      return rewriteWhile(loop);
+    if (auto branch = dyn_cast<scf::IfOp>(op))
+      return rewriteIf(branch);
+    const bool isAccess = isa<tl::LoadOp, tl::StoreOp, tl::AtomicRmwOp, tl::AtomicCasOp>(op);
+    if (isAccess && isBlock(op->getOperand(0)))
+      return rewriteAccess(op);
+    if (auto dot = dyn_cast<tl::DotOp>(op))
+      return rewriteDot(dot);
+    rewritePlain(op);
+  }
+
+  /// An op whose operands follow from the layout of its result, or the other way round.
+  void rewritePlain(Operation *op) {
+    llvm::SmallVector<Value> operands;
+    llvm::SmallVector<Type> types;
+    // Reductions and shape ops that add or take bits have the layout that their operand gives them.
+    const bool fromOperand = isa<tl::ReduceOp, tl::JoinOp, tl::CatOp>(op);
+    const bool hasBlockResult = op->getNumResults() != 0 && isBlock(op->getResult(0));
+    std::optional<LinearLayout> result;
+    if (hasBlockResult)
+      result = own(op->getResult(0));
+    if (fromOperand) {
+      std::optional<LinearLayout> operand;
+      for (Value value : op->getOperands())
+        if (isBlock(value) && !choice_.isCheap(value) && !operand)
+          operand = choice_.of(value);
+      if (isa<tl::JoinOp, tl::CatOp>(op) && result)
+        operand = operandLayout(op, 0, *result);
+      if (!operand && isBlock(op->getOperand(0)))
+        operand = choice_.fallback(op->getOperand(0).getType());
+      for (Value value : op->getOperands())
+        operands.push_back(operandIn(value, operand));
+      if (hasBlockResult && operand)
+        result = resultLayout(op, 0, *operand);
+    } else {
+      std::optional<LinearLayout> shared;
+      for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+        std::optional<LinearLayout> layout;
+        if (result)
+          layout = operandLayout(op, static_cast<unsigned>(i), *result);
+        if (!hasBlockResult && isBlock(operand) && isa<tl::AssertOp, tl::PrintOp>(op)) {
+          if (!shared) // one thread looks at the same element of all that is shown
+            shared = own(operand);
+          layout = shared;
+        }
+        if (isa<tl::SplitOp>(op) && !result) // to scalars
+          layout = own(operand);
+        operands.push_back(operandIn(operand, layout));
+      }
+    }
+    for (Type type : op->getResultTypes())
+      types.push_back(isa<RankedTensorType>(type) ? Type(tlg::withLayout(type, *result)) : type);
+    Operation *made = create(op, operands, types);
+    for (auto [before, after] : llvm::zip(op->getResults(), made->getResults()))
+      define(before, after);
+  }
+
+  void rewriteAccess(Operation *op) {
+    const LinearLayout &layout = choice_.ofAccess(op);
+    llvm::SmallVector<Value> operands;
+    llvm::SmallVector<Type> types;
+    for (Value operand : op->getOperands())
+      operands.push_back(operandIn(operand, layout));
+    for (Type type : op->getResultTypes())
+      types.push_back(tlg::withLayout(type, layout));
+    Operation *made = create(op, operands, types);
+    annotate(op, made, layout);
+    for (auto [before, after] : llvm::zip(op->getResults(), made->getResults()))
+      define(before, after);
+  }
+
+  /// Writes down how many elements go in one instruction, while the facts are at hand.
+  void annotate(Operation *op, Operation *made, const LinearLayout &layout) {
+    Value pointer = op->getOperand(0), mask;
+    if (auto load = dyn_cast<tl::LoadOp>(op))
+      mask = load.getMask();
+    else if (auto store = dyn_cast<tl::StoreOp>(op))
+      mask = store.getMask();
+    const int dim = axes_.orderOf(pointer)[0];
+    const ShapeBits shape(cast<RankedTensorType>(pointer.getType()).getShape());
+    const auto width = static_cast<int>(axes_.vectorWidth(pointer, mask, dim));
+    made->setAttr(tlg::kVectorAttribute, builder_.getDenseI32ArrayAttr(
+                                             {dim, contiguity(layout, shape, dim, width).length}));
+  }
+
+  void rewriteDot(tl::DotOp dot) {
+    const DotLayouts &layouts = choice_.ofDot(dot);
+    Value made = create(dot,
+                        {require(dot.getA(), layouts.a), require(dot.getB(), layouts.b),
+                         require(dot.getAcc(), layouts.accumulator)},
+                        {tlg::withLayout(dot.getType(), layouts.accumulator)})
+                     ->getResult(0);
+    define(dot, made);
+  }
+
+  Type typeOf(Value value) {
+    return isBlock(value) ? Type(tlg::withLayout(value.getType(), own(value))) : value.getType();
+  }
+
+  llvm::SmallVector<Type> typesOf(ValueRange values) {
+    llvm::SmallVector<Type> types;
+    for (Value value : values)
+      types.push_back(typeOf(value));
+    return types;
+  }
+
+  /// `values` in the layouts of the variables they go into.
+  llvm::SmallVector<Value> inLayoutsOf(ValueRange values, ValueRange variables) {
+    llvm::SmallVector<Value> result;
+    for (auto [value, variable] : llvm::zip(values, variables))
+      result.push_back(isBlock(value) ? require(value, own(variable)) : scalars_.lookup(value));
+    return result;
+  }
+
+  Block *beginRegion(Region &region, ValueRange oldArguments) {
+    Block *block = region.empty() ? &region.emplaceBlock() : &region.front();
+    if (block->getNumArguments() == 0)
+      for (Value argument : oldArguments)
+        block->addArgument(typeOf(argument), argument.getLoc());
+    for (auto [before, after] : llvm::zip(oldArguments, block->getArguments()))
+      define(before, after);
+    builder_.setInsertionPointToEnd(block);
+    return block;
+  }
+
+  void rewriteFor(scf::ForOp loop) {
+    OperationState state(loop.getLoc(), loop->getName());
+    state.addOperands({scalars_.lookup(loop.getLowerBound()), scalars_.lookup(loop.getUpperBound()),
+                       scalars_.lookup(loop.getStep())});
+    state.addOperands(inLayoutsOf(loop.getInitArgs(), loop.getRegionIterArgs()));
+    state.addTypes(typesOf(loop.getRegionIterArgs()));
+    state.addAttributes(loop->getAttrs());
+    state.addRegion();
+    Operation *made = builder_.create(state);
+    {
+      const OpBuilder::InsertionGuard guard(builder_);
+      beginRegion(made->getRegion(0), loop.getBody()->getArguments());
+      rewriteBlock(*loop.getBody());
+      scf::YieldOp::create(builder_, loop.getBody()->getTerminator()->getLoc(),
+                           inLayoutsOf(loop.getYieldedValues(), loop.getRegionIterArgs()));
+    }
+    defineResults(loop, made, loop.getRegionIterArgs());
+  }
+
+  /// Results have the layout of the loop's variables; where another was chosen, it is converted to.
+  void defineResults(Operation *op, Operation *made, ValueRange) {
+    for (auto [before, after] : llvm::zip(op->getResults(), made->getResults()))
+      define(before, after);
+  }
+
+  void rewriteWhile(scf::WhileOp loop) {
+    OperationState state(loop.getLoc(), loop->getName());
+    state.addOperands(inLayoutsOf(loop.getInits(), loop.getBeforeArguments()));
+    state.addTypes(typesOf(loop.getAfterArguments()));
+    state.addAttributes(loop->getAttrs());
+    state.addRegion();
+    state.addRegion();
+    Operation *made = builder_.create(state);
+    {
+      const OpBuilder::InsertionGuard guard(builder_);
+      beginRegion(made->getRegion(0), loop.getBeforeArguments());
+      rewriteBlock(*loop.getBeforeBody());
+      auto condition = loop.getConditionOp();
+      scf::ConditionOp::create(builder_, condition.getLoc(),
+                               scalars_.lookup(condition.getCondition()),
+                               inLayoutsOf(condition.getArgs(), loop.getAfterArguments()));
+      beginRegion(made->getRegion(1), loop.getAfterArguments());
+      rewriteBlock(*loop.getAfterBody());
+      scf::YieldOp::create(builder_, loop.getYieldOp().getLoc(),
+                           inLayoutsOf(loop.getYieldOp().getOperands(), loop.getBeforeArguments()));
+    }
+    defineResults(loop, made, loop.getAfterArguments());
+  }
+
+  void rewriteIf(scf::IfOp branch) {
+    OperationState state(branch.getLoc(), branch->getName());
+    state.addOperands(scalars_.lookup(branch.getCondition()));
+    state.addTypes(typesOf(branch.getResults()));
+    state.addAttributes(branch->getAttrs());
+    state.addRegion();
+    state.addRegion();
+    Operation *made = builder_.create(state);
+    for (auto [i, region] : llvm::enumerate(branch->getRegions())) {
+      if (region.empty())
+        continue;
+      const OpBuilder::InsertionGuard guard(builder_);
+      beginRegion(made->getRegion(i), {});
+      rewriteBlock(region.front());
+      scf::YieldOp::create(
+          builder_, region.front().getTerminator()->getLoc(),
+          inLayoutsOf(region.front().getTerminator()->getOperands(), branch.getResults()));
+    }
+    defineResults(branch, made, branch.getResults());
+  }
+
+  func::FuncOp old_;
+  const AxisAnalysis &axes_;
+  const LayoutChoice &choice_;
+  OpBuilder builder_;
+  IRMapping scalars_;
+  llvm::DenseMap<Value, Value> primary_;
+  llvm::DenseMap<std::pair<Value, Attribute>, Value> made_;
+  llvm::DenseMap<Operation *, Operation *> placeOf_;
+  llvm::SmallVector<Operation *> markers_;
+};
+
+} // namespace
+
+LogicalResult assignLayouts(func::FuncOp function, const GpuTarget &target,
+                            const GpuOptions &options) {
+  const AxisAnalysis axes(function);
+  const LayoutChoice choice(function, axes, target, options);
+  LayoutAssigner(function, axes, choice).rewrite();
+  function.erase();
+  return success();
+}
+
+} // namespace blockscope::gpu

@@ -1,0 +1,425 @@
+// The facts that each op gives of its result, and the walk over loops.
+#include "gpu_backend/passes/axis_info.h"
+
+#include "core/ir/tl_dialect.h"
+#include "gpu_backend/ir/tlg_dialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <numeric>
+
+using namespace mlir;
+
+namespace blockscope::gpu {
+namespace {
+
+using Dim = AxisInfo::Dim;
+constexpr int64_t kMost = int64_t{1} << 32;
+
+llvm::ArrayRef<int64_t> shapeOf(Type type) {
+  static constexpr int64_t kOne[] = {1};
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getRank() > 0 ? tensor.getShape() : llvm::ArrayRef<int64_t>(kOne);
+}
+
+bool isTracked(Type type) {
+  const Type element = getElementTypeOrSelf(type);
+  return isa<IntegerType, tl::PtrType, IndexType>(element);
+}
+
+/// The greatest power of two that divides `value`, at most kMost.
+int64_t powerIn(int64_t value) { return value == 0 ? kMost : std::min(kMost, value & -value); }
+
+AxisInfo unknown(Type type) { return {llvm::SmallVector<Dim, 3>(shapeOf(type).size()), {}}; }
+
+AxisInfo ofConstant(Type type, int64_t value) {
+  AxisInfo info = unknown(type);
+  for (auto [dim, size] : llvm::zip(info.dims, shapeOf(type)))
+    dim = {1, powerIn(value), size};
+  info.constant = value;
+  return info;
+}
+
+Dim meet(const Dim &a, const Dim &b) {
+  return {std::gcd(a.contiguity, b.contiguity), std::gcd(a.divisibility, b.divisibility),
+          std::gcd(a.constancy, b.constancy)};
+}
+
+int64_t elementBytesOf(Type pointer) {
+  auto type = dyn_cast<tl::PtrType>(getElementTypeOrSelf(pointer));
+  return type ? tlg::elementBytes(type.getPointee()) : 1;
+}
+
+/// The divisibility at every value of a run, not only at the first.
+int64_t everywhere(const Dim &dim) {
+  return dim.contiguity > 1 ? std::gcd(dim.divisibility, int64_t{1}) : dim.divisibility;
+}
+
+/// What divides the first value of each run of `length`, when runs of `dim` may be longer and their
+/// values grow by `step`.
+int64_t firstOfRuns(const Dim &dim, int64_t length, int64_t step) {
+  return dim.contiguity > length ? std::gcd(dim.divisibility, length * step) : dim.divisibility;
+}
+
+/// x + y, or x - y when `minus`; y counts elements of `elementBytes` when x is a pointer.
+AxisInfo add(const AxisInfo &x, const AxisInfo &y, Type type, int64_t elementBytes, bool minus) {
+  AxisInfo info = unknown(type);
+  for (size_t d = 0; d < info.dims.size(); ++d) {
+    const Dim &a = x.dims[d], &b = y.dims[d];
+    Dim &out = info.dims[d];
+    // A run of one plus a stretch where the other is constant is a run again.
+    out.contiguity = std::max(std::gcd(a.contiguity, b.constancy),
+                              minus ? 1 : std::gcd(a.constancy, b.contiguity));
+    out.constancy = std::gcd(a.constancy, b.constancy);
+    out.divisibility = std::gcd(firstOfRuns(a, out.contiguity, elementBytes),
+                                std::min(kMost, firstOfRuns(b, out.contiguity, 1) * elementBytes));
+  }
+  if (x.constant && y.constant && !isa<tl::PtrType>(getElementTypeOrSelf(type)))
+    info.constant = minus ? *x.constant - *y.constant : *x.constant + *y.constant;
+  return info;
+}
+
+AxisInfo multiply(const AxisInfo &x, const AxisInfo &y, Type type) {
+  if (x.constant && y.constant)
+    return ofConstant(type, *x.constant * *y.constant);
+  if (x.constant == 1)
+    return y;
+  if (y.constant == 1)
+    return x;
+  AxisInfo info = unknown(type);
+  for (size_t d = 0; d < info.dims.size(); ++d) {
+    const Dim &a = x.dims[d], &b = y.dims[d];
+    info.dims[d].constancy = std::gcd(a.constancy, b.constancy);
+    info.dims[d].divisibility = std::min(kMost, everywhere(a) * everywhere(b));
+  }
+  return info;
+}
+
+AxisInfo divide(const AxisInfo &x, const AxisInfo &y, Type type) {
+  if (x.constant && y.constant && *y.constant != 0)
+    return ofConstant(type, *x.constant / *y.constant);
+  if (y.constant == 1)
+    return x;
+  AxisInfo info = unknown(type);
+  for (size_t d = 0; d < info.dims.size(); ++d) {
+    const Dim &a = x.dims[d], &b = y.dims[d];
+    // Values of a run that starts at a multiple of the divisor share their quotient.
+    int64_t constancy = std::gcd(a.constancy, b.constancy);
+    if (b.constancy >= a.contiguity && a.contiguity > 1)
+      constancy =
+          std::max(constancy, std::gcd(a.contiguity, std::gcd(a.divisibility, b.divisibility)));
+    info.dims[d].constancy = constancy;
+    if (y.constant && *y.constant > 0 && llvm::isPowerOf2_64(*y.constant) && a.contiguity == 1)
+      info.dims[d].divisibility = std::max<int64_t>(1, a.divisibility / *y.constant);
+  }
+  return info;
+}
+
+AxisInfo remainder(const AxisInfo &x, const AxisInfo &y, Type type) {
+  if (x.constant && y.constant && *y.constant != 0)
+    return ofConstant(type, *x.constant % *y.constant);
+  AxisInfo info = unknown(type);
+  for (size_t d = 0; d < info.dims.size(); ++d) {
+    const Dim &a = x.dims[d], &b = y.dims[d];
+    info.dims[d].constancy = std::gcd(a.constancy, b.constancy);
+    // The run goes on until it meets a multiple of the divisor.
+    const int64_t inside = std::gcd(a.divisibility, b.divisibility);
+    if (b.constancy >= a.contiguity)
+      info.dims[d].contiguity = std::gcd(a.contiguity, inside);
+    info.dims[d].divisibility = a.contiguity > 1 && info.dims[d].contiguity < a.contiguity
+                                    ? std::gcd(inside, info.dims[d].contiguity)
+                                    : inside;
+  }
+  return info;
+}
+
+AxisInfo compare(arith::CmpIOp op, const AxisInfo &x, const AxisInfo &y) {
+  using P = arith::CmpIPredicate;
+  AxisInfo info = unknown(op.getType());
+  const P predicate = op.getPredicate();
+  const bool less =
+      predicate == P::slt || predicate == P::ult || predicate == P::sge || predicate == P::uge;
+  const bool greater =
+      predicate == P::sgt || predicate == P::ugt || predicate == P::sle || predicate == P::ule;
+  for (size_t d = 0; d < info.dims.size(); ++d) {
+    const Dim &a = x.dims[d], &b = y.dims[d];
+    int64_t constancy = std::gcd(a.constancy, b.constancy);
+    // A run against an aligned bound changes sides only at multiples of the alignment.
+    if (less && b.constancy >= a.contiguity)
+      constancy =
+          std::max(constancy, std::gcd(a.contiguity, std::gcd(a.divisibility, b.divisibility)));
+    if (greater && a.constancy >= b.contiguity)
+      constancy =
+          std::max(constancy, std::gcd(b.contiguity, std::gcd(a.divisibility, b.divisibility)));
+    info.dims[d].constancy = constancy;
+  }
+  return info;
+}
+
+AxisInfo hinted(tl::HintOp op, AxisInfo info) {
+  for (auto [dim, value] : llvm::zip(info.dims, op.getValues())) {
+    const int64_t power = powerIn(value);
+    if (op.getKind() == "multiple_of")
+      dim.divisibility =
+          std::max(dim.divisibility, power * (isa<tl::PtrType>(getElementTypeOrSelf(op.getType()))
+                                                  ? elementBytesOf(op.getType())
+                                                  : 1));
+    else if (op.getKind() == "max_contiguous")
+      dim.contiguity = std::max(dim.contiguity, power);
+    else if (op.getKind() == "max_constancy")
+      dim.constancy = std::max(dim.constancy, power);
+  }
+  return info;
+}
+
+/// Only how long values stay equal, the same for all operands.
+AxisInfo constancyOf(llvm::ArrayRef<const AxisInfo *> operands, Type type) {
+  AxisInfo info = unknown(type);
+  for (size_t d = 0; d < info.dims.size(); ++d) {
+    info.dims[d].constancy = shapeOf(type)[d];
+    for (const AxisInfo *operand : operands)
+      if (operand->dims.size() == info.dims.size())
+        info.dims[d].constancy = std::gcd(info.dims[d].constancy, operand->dims[d].constancy);
+  }
+  return info;
+}
+
+} // namespace
+
+AxisAnalysis::AxisAnalysis(func::FuncOp function) {
+  for (BlockArgument argument : function.getArguments()) {
+    if (!isTracked(argument.getType()))
+      continue;
+    AxisInfo info = unknown(argument.getType());
+    if (auto known = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
+                                                            tlg::kDivisibilityAttribute))
+      info.dims[0].divisibility = powerIn(known.getInt());
+    infos_[argument] = info;
+  }
+  visitBlock(function.getBody().front());
+}
+
+const AxisInfo &AxisAnalysis::at(Value value) const {
+  static const AxisInfo kNothing[] = {{{{}}, {}},
+                                      {{{}, {}}, {}},
+                                      {{{}, {}, {}}, {}},
+                                      {{{}, {}, {}, {}}, {}},
+                                      {{{}, {}, {}, {}, {}}, {}}};
+  const auto found = infos_.find(value);
+  if (found != infos_.end())
+    return found->second;
+  return kNothing[std::min<size_t>(4, shapeOf(value.getType()).size() - 1)];
+}
+
+bool AxisAnalysis::meetInto(Value value, const AxisInfo &info) {
+  const auto [place, isNew] = infos_.try_emplace(value, info);
+  if (isNew)
+    return true;
+  AxisInfo merged = place->second;
+  for (auto [dim, other] : llvm::zip(merged.dims, info.dims))
+    dim = meet(dim, other);
+  if (merged.constant != info.constant)
+    merged.constant.reset();
+  if (merged == place->second)
+    return false;
+  place->second = merged;
+  return true;
+}
+
+void AxisAnalysis::visitBlock(Block &block) {
+  for (Operation &op : block)
+    visit(&op);
+}
+
+void AxisAnalysis::visitLoop(Operation *loop) {
+  // Begin with what comes in, and take back what an iteration contradicts. It ends: facts only
+  // shrink.
+  bool changed = true;
+  if (auto forOp = dyn_cast<scf::ForOp>(loop)) {
+    const AxisInfo lower = at(forOp.getLowerBound()), step = at(forOp.getStep());
+    infos_[forOp.getInductionVar()] = {
+        {{1, std::gcd(lower.dims[0].divisibility, step.dims[0].divisibility), 1}}, {}};
+    for (auto [argument, initial] : llvm::zip(forOp.getRegionIterArgs(), forOp.getInitArgs()))
+      if (isTracked(argument.getType()))
+        infos_[argument] = at(initial);
+    while (changed) {
+      changed = false;
+      visitBlock(*forOp.getBody());
+      for (auto [argument, value] : llvm::zip(forOp.getRegionIterArgs(), forOp.getYieldedValues()))
+        if (isTracked(argument.getType()))
+          changed |= meetInto(argument, at(value));
+    }
+    for (auto [result, argument] : llvm::zip(forOp.getResults(), forOp.getRegionIterArgs()))
+      if (isTracked(result.getType()))
+        infos_[result] = at(argument);
+    return;
+  }
+  auto whileOp = cast<scf::WhileOp>(loop);
+  for (auto [argument, initial] : llvm::zip(whileOp.getBeforeArguments(), whileOp.getInits()))
+    if (isTracked(argument.getType()))
+      infos_[argument] = at(initial);
+  while (changed) {
+    changed = false;
+    visitBlock(*whileOp.getBeforeBody());
+    for (auto [argument, value] :
+         llvm::zip(whileOp.getAfterArguments(), whileOp.getConditionOp().getArgs()))
+      if (isTracked(argument.getType()))
+        infos_[argument] = at(value);
+    visitBlock(*whileOp.getAfterBody());
+    for (auto [argument, value] :
+         llvm::zip(whileOp.getBeforeArguments(), whileOp.getYieldOp().getOperands()))
+      if (isTracked(argument.getType()))
+        changed |= meetInto(argument, at(value));
+  }
+  for (auto [result, value] : llvm::zip(whileOp.getResults(), whileOp.getConditionOp().getArgs()))
+    if (isTracked(result.getType()))
+      infos_[result] = at(value);
+}
+
+void AxisAnalysis::visit(Operation *op) {
+  if (isa<scf::ForOp, scf::WhileOp>(op))
+    return visitLoop(op);
+  if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    for (Region &region : branch->getRegions())
+      if (!region.empty())
+        visitBlock(region.front());
+    for (auto [i, result] : llvm::enumerate(branch.getResults())) {
+      if (!isTracked(result.getType()))
+        continue;
+      infos_[result] = at(branch.thenYield().getOperand(i));
+      meetInto(result, at(branch.elseYield().getOperand(i)));
+    }
+    return;
+  }
+  if (op->getNumResults() == 1 && isTracked(op->getResult(0).getType()))
+    infos_[op->getResult(0)] = transfer(op);
+}
+
+AxisInfo AxisAnalysis::transfer(Operation *op) const {
+  const Type type = op->getResult(0).getType();
+  llvm::APInt number;
+  if (matchPattern(op, m_ConstantInt(&number)))
+    return ofConstant(type, number.getSExtValue());
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
+      if (isa<IntegerType>(splat.getElementType()))
+        return ofConstant(type, splat.getSplatValue<APInt>().getSExtValue());
+  const auto x = [&](int i) -> const AxisInfo & { return at(op->getOperand(i)); };
+  return llvm::TypeSwitch<Operation *, AxisInfo>(op)
+      .Case([&](tl::RangeOp range) {
+        const int64_t size = shapeOf(type)[0];
+        return AxisInfo{{{size, powerIn(range.getStart()), 1}}, {}};
+      })
+      .Case([&](tl::SplatOp) {
+        AxisInfo info = unknown(type);
+        for (auto [dim, size] : llvm::zip(info.dims, shapeOf(type)))
+          dim = {1, x(0).dims[0].divisibility, size};
+        info.constant = x(0).constant;
+        return info;
+      })
+      .Case([&](tl::ExpandDimsOp expand) {
+        AxisInfo info = x(0);
+        // One element along the new dimension: the divisibility that every element has.
+        int64_t divisibility = kMost;
+        for (const Dim &dim : info.dims)
+          divisibility = std::gcd(divisibility, everywhere(dim));
+        info.dims.insert(info.dims.begin() + expand.getAxis(), Dim{1, divisibility, 1});
+        return info;
+      })
+      .Case([&](tl::BroadcastOp broadcast) {
+        AxisInfo info = x(0);
+        for (auto [dim, from, to] :
+             llvm::zip(info.dims, shapeOf(broadcast.getSource().getType()), shapeOf(type)))
+          if (from != to)
+            dim = {1, dim.divisibility, to};
+        return info;
+      })
+      .Case([&](tl::TransOp trans) {
+        AxisInfo info = x(0);
+        for (auto [i, from] : llvm::enumerate(trans.getOrder()))
+          info.dims[i] = x(0).dims[from];
+        return info;
+      })
+      .Case([&](tl::AddPtrOp) { return add(x(0), x(1), type, elementBytesOf(type), false); })
+      .Case([&](arith::AddIOp) { return add(x(0), x(1), type, 1, false); })
+      .Case([&](arith::SubIOp) { return add(x(0), x(1), type, 1, true); })
+      .Case([&](arith::MulIOp) { return multiply(x(0), x(1), type); })
+      .Case([&](arith::ShLIOp) {
+        if (x(1).constant && *x(1).constant >= 0 && *x(1).constant < 32)
+          return multiply(x(0), ofConstant(type, int64_t{1} << *x(1).constant), type);
+        return constancyOf({&x(0), &x(1)}, type);
+      })
+      .Case<arith::DivSIOp, arith::DivUIOp>([&](auto) { return divide(x(0), x(1), type); })
+      .Case<arith::RemSIOp, arith::RemUIOp>([&](auto) { return remainder(x(0), x(1), type); })
+      .Case<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp>([&](auto) { return x(0); })
+      .Case([&](arith::CmpIOp cmp) { return compare(cmp, x(0), x(1)); })
+      .Case([&](arith::SelectOp) {
+        AxisInfo info = constancyOf({&x(0), &x(1), &x(2)}, type);
+        for (size_t d = 0; d < info.dims.size(); ++d) {
+          const Dim both = meet(x(1).dims[d], x(2).dims[d]);
+          const int64_t same =
+              x(0).dims.size() == info.dims.size() ? x(0).dims[d].constancy : shapeOf(type)[d];
+          info.dims[d].contiguity = std::gcd(both.contiguity, same);
+          info.dims[d].divisibility = info.dims[d].contiguity == both.contiguity
+                                          ? both.divisibility
+                                          : std::gcd(both.divisibility, info.dims[d].contiguity);
+        }
+        return info;
+      })
+      .Case([&](tl::HintOp hint) { return hinted(hint, x(0)); })
+      .Case<tl::IntToPtrOp, tl::PtrToIntOp>([&](auto) {
+        AxisInfo info = x(0);
+        for (Dim &dim : info.dims) {
+          dim.divisibility = everywhere(dim);
+          dim.contiguity = 1;
+        }
+        return info;
+      })
+      .Case([&](tl::BitcastOp) {
+        AxisInfo info = x(0);
+        const bool samePointee =
+            elementBytesOf(op->getOperand(0).getType()) == elementBytesOf(type);
+        for (Dim &dim : info.dims)
+          if (!samePointee)
+            dim = {1, everywhere(dim), dim.constancy};
+        return info;
+      })
+      .Default([&](Operation *) {
+        if (op->getNumOperands() == 0 || op->getNumRegions() != 0 || isa<tl::LoadOp>(op) ||
+            !isMemoryEffectFree(op))
+          return unknown(type);
+        llvm::SmallVector<const AxisInfo *> operands;
+        for (Value operand : op->getOperands()) {
+          if (shapeOf(operand.getType()) != shapeOf(type))
+            return unknown(type);
+          operands.push_back(&at(operand));
+        }
+        return constancyOf(operands, type);
+      });
+}
+
+int64_t AxisAnalysis::vectorWidth(Value pointer, Value mask, int dim) const {
+  const Dim &known = at(pointer).dims[dim];
+  const int64_t bytes = elementBytesOf(pointer.getType());
+  int64_t width = std::min({known.contiguity, std::max<int64_t>(1, known.divisibility / bytes),
+                            std::max<int64_t>(1, 16 / bytes)});
+  if (mask && isa<RankedTensorType>(mask.getType()))
+    width = std::min(width, at(mask).dims[dim].constancy);
+  return width;
+}
+
+llvm::SmallVector<int, 3> AxisAnalysis::orderOf(Value pointer) const {
+  const AxisInfo &info = at(pointer);
+  llvm::SmallVector<int, 3> order(info.dims.size());
+  for (size_t i = 0; i < order.size(); ++i)
+    order[i] = static_cast<int>(order.size() - 1 - i); // the last is the fastest among equals
+  llvm::stable_sort(
+      order, [&](int a, int b) { return info.dims[a].contiguity > info.dims[b].contiguity; });
+  return order;
+}
+
+} // namespace blockscope::gpu

@@ -1,0 +1,249 @@
+// Anchors, and how layouts spread from them.
+#include "gpu_backend/passes/layout_choice.h"
+
+#include "core/ir/tl_dialect.h"
+#include "gpu_backend/layout/blocked_layout.h"
+#include "gpu_backend/layout/layout_queries.h"
+#include "gpu_backend/passes/shape_transfer.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace blockscope::gpu {
+namespace {
+
+bool isBlock(Value value) { return isa<RankedTensorType>(value.getType()); }
+
+RankedTensorType blockType(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// The pointer operand of an access of a block, or null.
+Value accessedPointer(Operation *op) {
+  if (isa<tl::LoadOp, tl::StoreOp, tl::AtomicRmwOp, tl::AtomicCasOp>(op) &&
+      isBlock(op->getOperand(0)))
+    return op->getOperand(0);
+  return {};
+}
+
+Value maskOf(Operation *op) {
+  if (auto load = dyn_cast<tl::LoadOp>(op))
+    return load.getMask();
+  if (auto store = dyn_cast<tl::StoreOp>(op))
+    return store.getMask();
+  return {};
+}
+
+} // namespace
+
+LayoutChoice::LayoutChoice(func::FuncOp function, const AxisAnalysis &axes, const GpuTarget &target,
+                           const GpuOptions &options)
+    : axes_(axes), options_(options) {
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    for (Value result : op->getResults())
+      cheap_[result] = computeCheap(result);
+    if (auto dot = dyn_cast<tl::DotOp>(op)) {
+      dots_[op] = chooseDotLayouts(dot, target, options.numWarps);
+      layouts_[dot.getResult()] = dots_[op].accumulator;
+    }
+  });
+  anchor(function);
+  // A region's ops take layouts of their own.
+  const auto walk = [&](llvm::function_ref<bool(Operation *)> spread, bool backward) {
+    bool changed = false;
+    llvm::SmallVector<Operation *> ops;
+    function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (op != function)
+        ops.push_back(op);
+      return isa<tl::ReduceOp, tl::ScanOp>(op) ? WalkResult::skip() : WalkResult::advance();
+    });
+    if (backward)
+      std::reverse(ops.begin(), ops.end());
+    for (Operation *op : ops)
+      changed |= spread(op);
+    return changed;
+  };
+  bool changed = true;
+  while (changed) {
+    while (walk([&](Operation *op) { return spreadForward(op); }, false)) {
+    }
+    changed = walk([&](Operation *op) { return spreadBackward(op); }, true);
+    if (changed)
+      continue;
+    // What is left has no connection to any anchor: begin with the first.
+    function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (isa<tl::ReduceOp, tl::ScanOp>(op))
+        for (Value operand : op->getOperands())
+          changed = changed || (isOpen(operand) && give(operand, fallback(operand.getType())));
+      for (Value result : op->getResults())
+        changed = changed || (isOpen(result) && give(result, fallback(result.getType())));
+      for (Region &region : op->getRegions())
+        if (!isa<func::FuncOp>(op) && !region.empty())
+          for (Value argument : region.front().getArguments())
+            changed = changed || (isOpen(argument) && give(argument, fallback(argument.getType())));
+      return changed ? WalkResult::interrupt() : WalkResult::advance();
+    });
+  }
+  chooseStores(function);
+}
+
+bool LayoutChoice::computeCheap(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !isBlock(value))
+    return false;
+  if (isa<arith::ConstantOp, tl::SplatOp, tl::RangeOp>(op))
+    return true;
+  const bool movesOnly =
+      isa<tl::BroadcastOp, tl::ExpandDimsOp, tl::ReshapeOp, tl::TransOp, tl::AddPtrOp, tl::HintOp>(
+          op) ||
+      (op->getName().getDialectNamespace() == "arith" && isElementwise(op));
+  return movesOnly && llvm::all_of(op->getOperands(), [&](Value operand) {
+           return !isBlock(operand) || cheap_.lookup(operand);
+         });
+}
+
+bool LayoutChoice::isCheap(Value value) const { return cheap_.lookup(value); }
+
+bool LayoutChoice::isOpen(Value value) const {
+  return isBlock(value) && !isCheap(value) && !layouts_.contains(value);
+}
+
+const LinearLayout &LayoutChoice::of(Value value) const {
+  const auto found = layouts_.find(value);
+  assert(found != layouts_.end() && "every block that is not cheap has a layout");
+  return found->second;
+}
+
+const LinearLayout &LayoutChoice::ofAccess(Operation *op) const {
+  return accesses_.find(op)->second;
+}
+const DotLayouts &LayoutChoice::ofDot(Operation *op) const { return dots_.find(op)->second; }
+
+LinearLayout LayoutChoice::fallback(Type type) const {
+  const llvm::ArrayRef<int64_t> shape = cast<RankedTensorType>(type).getShape();
+  llvm::SmallVector<int> order(shape.size());
+  for (size_t i = 0; i < order.size(); ++i)
+    order[i] = static_cast<int>(order.size() - 1 - i);
+  return blockedForAccess(shape, order, 1, options_.numWarps);
+}
+
+void LayoutChoice::anchor(func::FuncOp function) {
+  // Accesses of blocks of one shape share the widest vectors of them all, so that what is loaded
+  // from one place can be stored to another without moving.
+  std::map<std::pair<std::vector<int64_t>, int>, int64_t> widest;
+  const auto keyOf = [&](Value pointer) {
+    const llvm::ArrayRef<int64_t> shape = blockType(pointer).getShape();
+    return std::pair(std::vector<int64_t>(shape.begin(), shape.end()), axes_.orderOf(pointer)[0]);
+  };
+  llvm::SmallVector<Operation *> accesses;
+  function.walk([&](Operation *op) {
+    if (Value pointer = accessedPointer(op)) {
+      accesses.push_back(op);
+      int64_t &width = widest.try_emplace(keyOf(pointer), 1).first->second;
+      if (isa<tl::LoadOp, tl::StoreOp>(op))
+        width = std::max(width, axes_.vectorWidth(pointer, maskOf(op), axes_.orderOf(pointer)[0]));
+    }
+  });
+  for (Operation *op : accesses) {
+    Value pointer = op->getOperand(0);
+    accesses_[op] = blockedForAccess(blockType(pointer).getShape(), axes_.orderOf(pointer),
+                                     widest[keyOf(pointer)], options_.numWarps);
+    for (Value result : op->getResults())
+      layouts_[result] = accesses_[op];
+  }
+}
+
+bool LayoutChoice::give(Value value, const std::optional<LinearLayout> &layout) {
+  if (!layout || !isOpen(value))
+    return false;
+  layouts_[value] = withoutRegisterCopies(*layout);
+  return true;
+}
+
+/// Values that are one variable of a loop: the first layout among them is that of all.
+bool LayoutChoice::tie(llvm::ArrayRef<Value> values) {
+  for (Value value : values) {
+    const auto found = layouts_.find(value);
+    if (found == layouts_.end())
+      continue;
+    const LinearLayout layout = found->second;
+    bool changed = false;
+    for (Value other : values)
+      changed |= give(other, layout);
+    return changed;
+  }
+  return false;
+}
+
+bool LayoutChoice::spreadForward(Operation *op) {
+  bool changed = false;
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs()))
+      changed |=
+          tie({argument, loop.getYieldedValues()[i], loop.getResult(i), loop.getInitArgs()[i]});
+    return changed;
+  }
+  if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+    for (auto [i, argument] : llvm::enumerate(loop.getBeforeArguments()))
+      changed |= tie({argument, loop.getYieldOp().getOperand(i), loop.getInits()[i]});
+    for (auto [i, argument] : llvm::enumerate(loop.getAfterArguments()))
+      changed |= tie({argument, loop.getConditionOp().getArgs()[i], loop.getResult(i)});
+    return changed;
+  }
+  if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    for (auto [i, result] : llvm::enumerate(branch.getResults()))
+      changed |= tie({result, branch.thenYield().getOperand(i), branch.elseYield().getOperand(i)});
+    return changed;
+  }
+  if (isa<tl::DotOp>(op) || !llvm::any_of(op->getResults(), [&](Value r) { return isOpen(r); }))
+    return false;
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    const auto found = layouts_.find(operand);
+    if (found == layouts_.end())
+      continue;
+    const std::optional<LinearLayout> layout =
+        resultLayout(op, static_cast<unsigned>(i), found->second);
+    if (!layout)
+      continue;
+    for (Value result : op->getResults())
+      changed |= give(result, layout);
+    return changed;
+  }
+  return false;
+}
+
+bool LayoutChoice::spreadBackward(Operation *op) {
+  bool changed = false;
+  if (accessedPointer(op)) {
+    for (Value operand : op->getOperands())
+      changed |= isOpen(operand) && give(operand, accesses_[op]);
+    return changed;
+  }
+  if (auto dot = dyn_cast<tl::DotOp>(op))
+    return give(dot.getAcc(), dots_[op].accumulator);
+  if (op->getNumResults() == 0 || !layouts_.contains(op->getResult(0)) ||
+      isa<scf::ForOp, scf::WhileOp, scf::IfOp>(op))
+    return false;
+  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+    changed |= isOpen(operand) && give(operand, operandLayout(op, static_cast<unsigned>(i),
+                                                              layouts_[op->getResult(0)]));
+  return changed;
+}
+
+/// A store takes its value as it is if that is as wide as the best layout; else the value is moved.
+void LayoutChoice::chooseStores(func::FuncOp function) {
+  function.walk([&](tl::StoreOp store) {
+    Value pointer = store.getPointer(), value = store.getValue();
+    if (!isBlock(pointer) || isCheap(value) || !layouts_.contains(value))
+      return;
+    const int dim = axes_.orderOf(pointer)[0];
+    const ShapeBits shape(blockType(pointer).getShape());
+    const auto width = static_cast<int>(axes_.vectorWidth(pointer, store.getMask(), dim));
+    const int has = contiguity(layouts_[value], shape, dim, width).length;
+    const int best = contiguity(accesses_[store], shape, dim, width).length;
+    if (has >= best)
+      accesses_[store] = layouts_[value];
+  });
+}
+
+} // namespace blockscope::gpu

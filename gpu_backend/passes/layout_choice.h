@@ -1,0 +1,49 @@
+// Which layout each block of a kernel shall have, before any code is changed.
+//
+// Accesses of memory get the layout that coalesces them, products that of their instruction; from
+// there layouts spread forwards to what is computed from them, then backwards to what they are
+// computed from, until every block that is not cheap has one. Cheap blocks (index arithmetic from
+// ranges and scalars) have none: they are computed again in each layout that is asked for.
+#pragma once
+
+#include "gpu_backend/compile.h"
+#include "gpu_backend/layout/linear_layout.h"
+#include "gpu_backend/passes/axis_info.h"
+#include "gpu_backend/passes/dot_layouts.h"
+
+namespace blockscope::gpu {
+
+class LayoutChoice {
+public:
+  LayoutChoice(mlir::func::FuncOp function, const AxisAnalysis &axes, const GpuTarget &target,
+               const GpuOptions &options);
+
+  /// Whether `value` is computed again wherever it is wanted in another layout.
+  bool isCheap(mlir::Value value) const;
+  /// The layout of a block that is not cheap.
+  const LinearLayout &of(mlir::Value value) const;
+  /// The layout in which an access (load, store, atomic) is made.
+  const LinearLayout &ofAccess(mlir::Operation *op) const;
+  const DotLayouts &ofDot(mlir::Operation *op) const;
+  /// A layout for a block that nothing asks more of.
+  LinearLayout fallback(mlir::Type type) const;
+
+private:
+  bool computeCheap(mlir::Value value);
+  void anchor(mlir::func::FuncOp function);
+  bool spreadForward(mlir::Operation *op);
+  bool spreadBackward(mlir::Operation *op);
+  bool tie(llvm::ArrayRef<mlir::Value> values);
+  bool give(mlir::Value value, const std::optional<LinearLayout> &layout);
+  bool isOpen(mlir::Value value) const;
+  void chooseStores(mlir::func::FuncOp function);
+
+  const AxisAnalysis &axes_;
+  const GpuOptions &options_;
+  llvm::DenseMap<mlir::Value, bool> cheap_;
+  llvm::DenseMap<mlir::Value, LinearLayout> layouts_;
+  llvm::DenseMap<mlir::Operation *, LinearLayout> accesses_;
+  llvm::DenseMap<mlir::Operation *, DotLayouts> dots_;
+};
+
+} // namespace blockscope::gpu

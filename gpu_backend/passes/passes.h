@@ -1,0 +1,16 @@
+// The passes of the GPU level, in the order in which compile.cpp runs them.
+#pragma once
+
+#include "gpu_backend/compile.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace blockscope::gpu {
+
+/// Gives every block a layout: rewrites the kernel's function with layouts in its tensor types and
+/// tlg.convert_layout where two do not fit.
+mlir::LogicalResult assignLayouts(mlir::func::FuncOp function, const GpuTarget &target,
+                                  const GpuOptions &options);
+
+} // namespace blockscope::gpu

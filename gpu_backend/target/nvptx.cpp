@@ -1,0 +1,153 @@
+// LLVM's part of the compiler. Its targets and options are global to the process, set once.
+#include "gpu_backend/target/nvptx.h"
+
+#include "gpu_backend/target/stage_timer.h"
+#include "gpu_backend/target/toolkit.h"
+
+#include "llvm/Analysis/CGSCCPassManager.h"
+#include "llvm/Analysis/LoopAnalysisManager.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/IRReader/IRReader.h"
+#include "llvm/Linker/Linker.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/SmallVectorMemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/IPO/Internalize.h"
+
+#include <mutex>
+
+extern "C" {
+void LLVMInitializeNVPTXTargetInfo();
+void LLVMInitializeNVPTXTarget();
+void LLVMInitializeNVPTXTargetMC();
+void LLVMInitializeNVPTXAsmPrinter();
+}
+
+namespace blockscope::gpu {
+namespace {
+
+void initializeOnce() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+    // Shared addresses fit in 32 bits: half the registers and instructions.
+    auto &options = llvm::cl::getRegisteredOptions();
+    if (auto found = options.find("nvptx-short-ptr"); found != options.end())
+      static_cast<llvm::cl::opt<bool> *>(found->second)->setValue(true);
+  });
+}
+
+std::unique_ptr<llvm::TargetMachine> makeMachine(const GpuTarget &target, bool fuse,
+                                                 std::string *error) {
+  initializeOnce();
+  const llvm::Triple triple("nvptx64-nvidia-cuda");
+  std::string message;
+  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, message);
+  if (!found) {
+    *error = message;
+    return nullptr;
+  }
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = fuse ? llvm::FPOpFusion::Fast : llvm::FPOpFusion::Standard;
+  const std::string features = "+ptx" + std::to_string(target.ptxVersion);
+  return std::unique_ptr<llvm::TargetMachine>(
+      found->createTargetMachine(triple, target.arch, features, options, llvm::Reloc::PIC_,
+                                 std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+}
+
+bool callsLibdevice(const llvm::Module &module) {
+  return llvm::any_of(module, [](const llvm::Function &function) {
+    return function.isDeclaration() && function.getName().starts_with("__nv_");
+  });
+}
+
+bool linkLibdevice(llvm::Module &module, const std::string &given, std::string *error) {
+  const std::string path = findLibdevice(given, error);
+  if (path.empty())
+    return false;
+  llvm::SMDiagnostic diagnostic;
+  std::unique_ptr<llvm::Module> library =
+      llvm::getLazyIRFileModule(path, diagnostic, module.getContext());
+  if (!library) {
+    *error = "cannot read " + path + ": " + diagnostic.getMessage().str();
+    return false;
+  }
+  library->setTargetTriple(module.getTargetTriple());
+  library->setDataLayout(module.getDataLayout());
+  const bool failed = llvm::Linker::linkModules(
+      module, std::move(library), llvm::Linker::LinkOnlyNeeded,
+      [](llvm::Module &linked, const llvm::StringSet<> &names) {
+        llvm::internalizeModule(linked, [&](const llvm::GlobalValue &value) {
+          return !value.hasName() || names.count(value.getName()) == 0;
+        });
+      });
+  if (failed)
+    *error = "cannot link " + path;
+  return !failed;
+}
+
+void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager callGraph;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PipelineTuningOptions tuning;
+  tuning.SLPVectorization = true;
+  llvm::PassBuilder builder(&machine, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(callGraph);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, callGraph, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
+}
+
+} // namespace
+
+bool prepareModule(llvm::Module &module, const GpuTarget &target, std::string *error) {
+  const std::unique_ptr<llvm::TargetMachine> machine = makeMachine(target, true, error);
+  if (!machine)
+    return false;
+  module.setTargetTriple(machine->getTargetTriple());
+  module.setDataLayout(machine->createDataLayout());
+  return true;
+}
+
+std::string emitPtx(llvm::Module &module, const GpuTarget &target, const GpuOptions &options,
+                    std::vector<StageTime> &times, std::string *error) {
+  const std::unique_ptr<llvm::TargetMachine> machine =
+      makeMachine(target, options.enableFpFusion, error);
+  if (!machine)
+    return {};
+  std::string problem;
+  llvm::raw_string_ostream stream(problem);
+  if (llvm::verifyModule(module, &stream)) {
+    *error = "the LLVM IR is not valid (this is a mistake in blockscope): " + problem;
+    return {};
+  }
+  {
+    const StageTimer timer(times, "llvm");
+    if (callsLibdevice(module) && !linkLibdevice(module, options.libdevicePath, error))
+      return {};
+    optimize(module, *machine);
+  }
+  const StageTimer timer(times, "ptx");
+  llvm::SmallString<0> text;
+  llvm::raw_svector_ostream output(text);
+  llvm::legacy::PassManager passes;
+  if (machine->addPassesToEmitFile(passes, output, nullptr, llvm::CodeGenFileType::AssemblyFile)) {
+    *error = "LLVM cannot emit PTX";
+    return {};
+  }
+  passes.run(module);
+  return text.str().str();
+}
+
+} // namespace blockscope::gpu

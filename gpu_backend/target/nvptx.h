@@ -1,0 +1,21 @@
+// From an LLVM module to PTX: optimisation, libdevice, LLVM's NVPTX back end. No MLIR here.
+#pragma once
+
+#include "gpu_backend/compile.h"
+
+#include "llvm/IR/Module.h"
+
+#include <string>
+
+namespace blockscope::gpu {
+
+/// Sets triple, data layout and attributes of `target`; before anything is lowered that depends on
+/// the width of shared pointers.
+bool prepareModule(llvm::Module &module, const GpuTarget &target, std::string *error);
+/// Links libdevice if the module calls it, optimises, and returns the PTX.
+///
+/// Errors: empty, with the text in `error`.
+std::string emitPtx(llvm::Module &module, const GpuTarget &target, const GpuOptions &options,
+                    std::vector<StageTime> &times, std::string *error);
+
+} // namespace blockscope::gpu

@@ -1,0 +1,127 @@
+// Finds ptxas and libdevice, runs ptxas in a process of its own.
+#include "gpu_backend/target/toolkit.h"
+
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/Regex.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstdlib>
+
+namespace blockscope::gpu {
+namespace {
+
+std::string below(llvm::StringRef root, llvm::StringRef path) {
+  llvm::SmallString<128> full(root);
+  llvm::sys::path::append(full, path);
+  return llvm::sys::fs::exists(full) ? full.str().str() : std::string();
+}
+
+std::string inToolkit(llvm::StringRef path) {
+  for (const char *root : std::initializer_list<const char *>{
+           std::getenv("CUDA_HOME"), std::getenv("CUDA_PATH"), "/usr/local/cuda"})
+    if (root)
+      if (std::string found = below(root, path); !found.empty())
+        return found;
+  return {};
+}
+
+/// The number that follows or precedes in `text`, by the first group of `pattern`.
+int numberIn(llvm::StringRef text, llvm::StringRef pattern) {
+  llvm::SmallVector<llvm::StringRef> groups;
+  int number = 0;
+  if (llvm::Regex(pattern).match(text, &groups))
+    groups[1].getAsInteger(10, number);
+  return number;
+}
+
+} // namespace
+
+std::string findLibdevice(const std::string &given, std::string *error) {
+  if (!given.empty())
+    return given;
+  std::string found = inToolkit("nvvm/libdevice/libdevice.10.bc");
+  if (found.empty())
+    *error = "libdevice.10.bc was not found; install Python's nvidia-cuda-nvcc package or set "
+             "CUDA_HOME";
+  return found;
+}
+
+std::string findPtxas(const std::string &given, std::string *error) {
+  if (!given.empty())
+    return given;
+  if (const char *path = std::getenv("TRITON_PTXAS_PATH"))
+    return path;
+  if (auto found = llvm::sys::findProgramByName("ptxas"))
+    return *found;
+  std::string found = inToolkit("bin/ptxas");
+  if (found.empty())
+    *error = "ptxas was not found; install Python's nvidia-cuda-nvcc package, or set CUDA_HOME or "
+             "TRITON_PTXAS_PATH";
+  return found;
+}
+
+bool assemble(GpuKernel &kernel, const GpuOptions &options, std::string *error) {
+  const std::string ptxas = findPtxas(options.ptxasPath, error);
+  if (ptxas.empty())
+    return false;
+  llvm::SmallString<128> input, output, log;
+  if (llvm::sys::fs::createTemporaryFile(kernel.name, "ptx", input) ||
+      llvm::sys::fs::createTemporaryFile(kernel.name, "cubin", output) ||
+      llvm::sys::fs::createTemporaryFile(kernel.name, "log", log)) {
+    *error = "cannot make temporary files for ptxas";
+    return false;
+  }
+  bool keepInput = false;
+  const llvm::scope_exit cleanUp([&] {
+    if (!keepInput)
+      llvm::sys::fs::remove(input);
+    llvm::sys::fs::remove(output);
+    llvm::sys::fs::remove(log);
+  });
+  {
+    std::error_code code;
+    llvm::raw_fd_ostream stream(input, code);
+    stream << kernel.ptx;
+  }
+  llvm::SmallVector<llvm::StringRef> arguments{ptxas, "-v",   "-arch", kernel.target.arch,
+                                               "-o",  output, input};
+  if (options.lineInfo)
+    arguments.push_back("-lineinfo");
+  llvm::SplitString(options.ptxasOptions, arguments);
+  std::string message;
+  const int status = llvm::sys::ExecuteAndWait(
+      ptxas, arguments, std::nullopt, {std::nullopt, llvm::StringRef(log), llvm::StringRef(log)},
+      /*SecondsToWait=*/0, /*MemoryLimit=*/0, &message);
+  const auto said = llvm::MemoryBuffer::getFile(log);
+  const llvm::StringRef text = said ? (*said)->getBuffer() : llvm::StringRef();
+  if (status != 0) {
+    keepInput = true;
+    *error = ("ptxas failed with status " + llvm::Twine(status) + " on " + input + ": " +
+              (text.empty() ? llvm::StringRef(message) : text))
+                 .str();
+    return false;
+  }
+  kernel.registers = numberIn(text, "Used ([0-9]+) registers");
+  kernel.spillBytes =
+      numberIn(text, "([0-9]+) bytes spill stores") + numberIn(text, "([0-9]+) bytes spill loads");
+  llvm::SmallVector<llvm::StringRef> lines;
+  text.split(lines, '\n');
+  for (const llvm::StringRef line : lines)
+    if (line.contains("(C75") || line.contains("warning"))
+      kernel.warnings.push_back(line.trim().str());
+  const auto cubin = llvm::MemoryBuffer::getFile(output);
+  if (!cubin) {
+    *error = "ptxas wrote no cubin";
+    return false;
+  }
+  kernel.cubin = (*cubin)->getBuffer().str();
+  return true;
+}
+
+} // namespace blockscope::gpu
