@@ -303,6 +303,12 @@ void IrEmitter::finishFunction() {
   impl_->builder.setInsertionPointToEnd(impl_->module->getBody());
 }
 
+void IrEmitter::setDivisibility(unsigned argument, int32_t divisor) {
+  for (auto function : impl_->module->getOps<mlir::func::FuncOp>())
+    if (argument < function.getNumArguments())
+      function.setArgAttr(argument, "tl.divisibility", impl_->builder.getI32IntegerAttr(divisor));
+}
+
 ValueList IrEmitter::pushBlock(llvm::ArrayRef<Type> argumentTypes) {
   auto *block = new mlir::Block;
   impl_->detached.push_back(block);

@@ -52,6 +52,10 @@ public:
                           llvm::ArrayRef<std::string> argumentNames);
   /// Ends it with a return.
   void finishFunction();
+  /// Tells what an argument of the finished kernel can be divided by (`tl.divisibility`).
+  ///
+  /// Units: bytes for a pointer.
+  void setDivisibility(unsigned argument, int32_t divisor);
 
   /// Begins a detached block, emits into it, and returns its arguments.
   ValueList pushBlock(llvm::ArrayRef<Type> argumentTypes = {});

@@ -1,10 +1,12 @@
 """Choosing a kernel's meta-parameters: ``autotune``, ``Config`` and ``heuristics``.
 
-On the CPU ``num_warps``, ``num_stages``, ``num_ctas`` and ``maxnreg`` change nothing, so the
-built-in timer times configurations that differ only in them once. Every configuration is warmed up
-and timed for some milliseconds, at least once; one that is four times slower than the best when it
-is warmed up is not timed again. In step mode, and while a check or a trace is active, nothing is
-timed: the first configuration that runs is the best one.
+On a GPU all configurations are compiled at once, on all processors, then timed one by one; those
+that need more than the device has are left out. On the CPU ``num_warps``, ``num_stages``,
+``num_ctas`` and ``maxnreg`` change nothing, so the built-in timer times configurations that differ
+only in them once. Every configuration is warmed up and timed for some milliseconds, at least once;
+one that is four times slower than the best when it is warmed up is not timed again. In step mode,
+and while a check or a trace is active, nothing is timed: the first configuration that runs is the
+best one.
 """
 
 from __future__ import annotations
@@ -15,9 +17,12 @@ import json
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 from blockscope import knobs
+from blockscope.driver import cpu_count
 from blockscope.errors import (
     AutotunerError,
     CompileTimeAssertionFailure,
@@ -176,6 +181,7 @@ class Autotuner(_Tuning):
         self.restore_value = list(restore_value or ())
         self._restore_copies: dict[str, Any] = {}
         self._best_ms = float("inf")  # of the configurations timed so far
+        self._is_on_gpu = False  # whether the launch that is tuned for goes to a GPU
         self.user_defined_pre_hook = pre_hook is not None
         self.user_defined_post_hook = post_hook is not None
         self.pre_hook = pre_hook or self._reset_and_save
@@ -243,8 +249,10 @@ class Autotuner(_Tuning):
 
     @property
     def do_bench(self) -> Callable[..., Any]:
-        from blockscope.driver import driver
+        from blockscope.driver import CPUDriver, driver
 
+        if self._do_bench is None and not self._is_on_gpu:
+            return CPUDriver().get_benchmarker()
         return self._do_bench or driver.active.get_benchmarker()
 
     def _kernel_call(
@@ -283,7 +291,7 @@ class Autotuner(_Tuning):
             print(f"autotuning '{self.base_fn.__name__}' with {config}")
         call = self._kernel_call(args, meta, config)
         try:
-            if self._do_bench is None:
+            if self._do_bench is None and not self._is_on_gpu:
                 call()  # compiles
                 start = time.perf_counter()
                 call()
@@ -303,14 +311,34 @@ class Autotuner(_Tuning):
         measured: dict[tuple[Any, ...], list[float]] = {}
         timings: dict[Config, list[float]] = {}
         self._best_ms = float("inf")
+        self._is_on_gpu = _goes_to_gpu(args, kwargs)
+        if self._is_on_gpu:
+            self._compile_all(args, kwargs, configs)
+        # A user's timer is asked for every configuration; ours knows what the CPU ignores.
+        merges = self._do_bench is None and not self._is_on_gpu
         for config in configs:
-            # A user's timer is asked for every configuration; ours knows what the CPU ignores.
-            identity = config.cpu_identity() if self._do_bench is None else config._identity()
+            identity = config.cpu_identity() if merges else config._identity()
             if identity not in measured:
                 measured[identity] = self._bench(*args, config=config, **kwargs)
                 self._best_ms = min(self._best_ms, measured[identity][0])
             timings[config] = measured[identity]
         return timings
+
+    def _compile_all(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], configs: list[Config]
+    ) -> None:
+        """Compile on several processors: the compiler does not hold Python's lock.
+
+        A configuration that does not compile says so again when it is timed.
+        """
+        launch = {name: value for name, value in kwargs.items() if name != "warmup"}
+
+        def compile_one(config: Config) -> None:
+            with suppress(Exception):
+                self.fn.warmup(*args, **{**launch, **config.all_kwargs()})
+
+        with ThreadPoolExecutor(min(len(configs), cpu_count())) as pool:
+            list(pool.map(compile_one, configs))
 
     # --- running ----------------------------------------------------------------------------------
 
@@ -442,6 +470,15 @@ class Autotuner(_Tuning):
             ]
         finally:
             self.nargs = None
+
+
+def _goes_to_gpu(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    from blockscope.driver import driver
+    from blockscope.runtime import device_buffers
+
+    return driver.is_gpu_active() and any(
+        device_buffers.device_of(value) is not None for value in (*args, *kwargs.values())
+    )
 
 
 def _times_count() -> bool:

@@ -127,6 +127,10 @@ class PTXASError(TritonError):
         return f"ptxas error: {self.error_message}" if self.error_message else "ptxas error"
 
 
+class LaunchError(TritonError, RuntimeError):
+    """A kernel could not be loaded or launched on a GPU, or failed there."""
+
+
 class AutotunerError(TritonError):
     """The autotuner has no configuration to run."""
 

@@ -1,5 +1,6 @@
 // The extension module blockscope._core.
 #include "core/version.h"
+#include "python/src/gpu_driver.h"
 #include "python/src/ir_builder.h"
 #include "python/src/launch.h"
 #include "python/src/tensor.h"
@@ -16,4 +17,7 @@ PYBIND11_MODULE(_core, module) {
   blockscope::bindLaunch(module);
   blockscope::bindStepRunner(module);
   blockscope::bindSessions(module);
+  blockscope::bindGpuDriver(module);
+  blockscope::bindGpuCompile(module);
+  blockscope::bindGpuLauncher(module);
 }

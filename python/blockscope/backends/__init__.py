@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 from blockscope.backends.compiler import BaseBackend, GPUTarget
+from blockscope.backends.nvidia.compiler import CUDABackend
+from blockscope.backends.nvidia.driver import CudaDriver
 from blockscope.driver import CPUDriver, DriverBase
 
 
@@ -12,6 +14,9 @@ class Backend:
     driver: type[DriverBase]
 
 
-backends: dict[str, Backend] = {"cpu": Backend(BaseBackend, CPUDriver)}
+backends: dict[str, Backend] = {
+    "cpu": Backend(BaseBackend, CPUDriver),
+    "nvidia": Backend(CUDABackend, CudaDriver),
+}
 
 __all__ = ["Backend", "BaseBackend", "DriverBase", "GPUTarget", "backends"]

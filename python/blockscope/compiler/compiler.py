@@ -1,4 +1,4 @@
-"""``triton.compile`` and what it takes, for the CPU."""
+"""``triton.compile`` and what it takes, for the CPU and for NVIDIA GPUs."""
 
 from __future__ import annotations
 
@@ -55,6 +55,13 @@ class ASTSource:
             named[key] = value
         return named
 
+    def is_aligned(self, name: str) -> bool:
+        """Whether ``attrs`` say that an argument can be divided by 16."""
+        if not isinstance(self.attrs, dict):
+            return False
+        facts = self.attrs.get((self.fn.arg_names.index(name),)) or ()
+        return any(tuple(fact) == ("tt.divisibility", 16) for fact in facts)
+
     def hash(self) -> str:
         import hashlib
 
@@ -80,38 +87,48 @@ def __getattr__(name: str) -> Any:
 
 
 def make_backend(target: GPUTarget) -> BaseBackend:
-    """The back end of a target. Errors: ValueError for any but the CPU."""
-    if target.backend != "cpu":
-        raise ValueError(f"there is no back end for '{target.backend}', expected 'cpu'")
-    return BaseBackend(target)
+    """The back end of a target. Errors: ValueError for any but the CPU and NVIDIA GPUs."""
+    from blockscope.backends import backends
+
+    for backend in backends.values():
+        if backend.compiler.supports_target(target):
+            return backend.compiler(target)
+    raise ValueError(f"there is no back end for '{target.backend}', expected 'cpu' or 'cuda'")
 
 
 def compile(src: Any, target: GPUTarget | None = None, options: Any = None, **_: Any) -> Any:
-    """Compile an ``ASTSource`` without running it; gives the compiled kernel."""
+    """Compile an ``ASTSource`` without running it; gives the compiled kernel.
+
+    A target of 'cuda' needs no GPU: the kernel's texts and binary can be looked at on any machine.
+    """
     if not isinstance(src, ASTSource):
         IRSource(src)
-    if target is not None:
-        make_backend(target)
     named: dict[str, Any] = dict(src.constexprs)
     for name, kind in src.signature.items():
         if name in named or kind == "constexpr":
             continue
-        named[name] = _example(kind)
-    return src.fn.warmup(grid=(1,), **named)
+        named[name] = _example(kind, src.is_aligned(name))
+    launch = options if isinstance(options, dict) else getattr(options, "__dict__", None) or {}
+    if target is not None:
+        make_backend(target)
+        launch = {**launch, "arch": target.arch if target.backend == "cuda" else "cpu"}
+    return src.fn.warmup(grid=(1,), **named, **launch)
 
 
-def _example(kind: str) -> Any:
-    """A value of a type; 17 is neither 1 nor divisible by 16, so nothing specialises."""
+def _example(kind: str, aligned: bool) -> Any:
+    """A value of a type; 17 is neither 1 nor divisible by 16, so nothing specialises unasked."""
     if kind.startswith("*"):
         from blockscope.runtime.jit import MockTensor
 
         name = kind[1:].removeprefix("k")
         if name[:1] in "iu" and name[1:].isdigit():
             name = ("int" if name[0] == "i" else "uint") + name[1:]
-        return MockTensor(name)
+        return MockTensor(name, address=0 if aligned else 1)
     if kind in ("i1", "u1", "int1"):
         return True
-    return 17.5 if kind.startswith(("fp", "bf")) else 17
+    if kind.startswith(("fp", "bf")):
+        return 17.5
+    return 16 if aligned else 17
 
 
 __all__ = [

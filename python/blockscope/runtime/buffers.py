@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from blockscope.runtime import device_buffers
+
 _TYPESTR = {
     "b1": "int1",
     "i1": "int8",
@@ -105,12 +107,16 @@ def describe(value: Any, name: str) -> Buffer:
     Errors: TypeError or ValueError that name the argument.
     """
     try:
+        if device_buffers.target_device() is not None:
+            return device_buffers.describe(value)
         if getattr(value, "is_mock", False):  # only compiled for: there is no memory to touch
             return Buffer(dtype_name(value.dtype), 0, 0, 0, (0,), (1,), 1, owner=value)
         if hasattr(value, "data_ptr"):
             return _from_torch(value)
         if hasattr(value, "__array_interface__"):
             return _from_array_interface(value)
+        if device_buffers.device_of(value) is not None:
+            return device_buffers.copy_in_array(value)
         if hasattr(value, "__dlpack__"):
             import numpy
 
@@ -155,11 +161,18 @@ def _from_torch(value: Any) -> Buffer:
 def _from_device(value: Any, device: str) -> Buffer:
     if device.startswith("meta"):
         raise ValueError("tensor is on device 'meta', which has no data; expected 'cpu' or 'cuda'")
-    host = value.detach().to("cpu")
-    buffer = _from_torch(host)
-    buffer.owner = (value, host)
-    buffer.finish = lambda: value.detach().copy_(host)
-    return buffer
+    pointer, base, size, owner, finish = device_buffers.copy_in(value)
+    return Buffer(
+        dtype_name(value.dtype),
+        pointer,
+        base,
+        size,
+        tuple(int(n) for n in value.shape),
+        tuple(int(n) for n in value.stride()),
+        int(value.element_size()),
+        owner=owner,
+        finish=finish,
+    )
 
 
 def _from_array_interface(value: Any) -> Buffer:

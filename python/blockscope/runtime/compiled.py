@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
-from blockscope import _core
-from blockscope.frontend.generator import Generator
-from blockscope.runtime.jit import LAUNCH_OPTIONS, current_generator, set_current_generator
+from blockscope.runtime.block_ir import emit
+from blockscope.runtime.jit import LAUNCH_OPTIONS
 
 
 class CompiledKernel:
@@ -17,30 +16,13 @@ class CompiledKernel:
     """
 
     def __init__(self, fn: Any, arguments: list[Any], options: dict[str, Any]) -> None:
-        from blockscope.runtime.launch import in_kernel, leaves
-
         self.fn = fn
         self._constants = {p.name: a.value for p, a in zip(fn.params, arguments, strict=True)
                            if p.is_constexpr}  # fmt: skip
         self.name = fn.repr(None) if fn._repr else fn.__name__
         self.src = fn
         self.hash = fn.cache_key
-        builder = _core.IrBuilder()
-        run_time = leaves(arguments)
-        outer = current_generator()
-        generator = Generator(builder)
-        set_current_generator(generator)
-        try:
-            with builder:
-                values = builder.begin_function(
-                    fn.__name__, [a.type for a in run_time], [a.name for a in run_time]
-                )
-                iterator = iter(values)
-                generator.run_kernel(fn, {a.name: in_kernel(a, iterator) for a in arguments})
-                builder.finish_function()
-        finally:
-            set_current_generator(outer)
-        self._used_globals = generator.used_globals
+        builder, self._used_globals = emit(fn, arguments)
         self.program = builder.compile()
         self._builder = builder
         metadata = {**LAUNCH_OPTIONS, **options, "name": self.name, "hash": self.hash}

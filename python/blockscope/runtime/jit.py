@@ -171,6 +171,7 @@ class JITFunction(KernelInterface[T]):
         source.text = new_source
         source.__dict__.pop("tree", None)
         self.device_caches.clear()
+        self._launcher.clear()
         self.__dict__.pop("cache_key", None)
 
     @functools.cached_property
@@ -204,8 +205,28 @@ class JITFunction(KernelInterface[T]):
         """``hook(*args, **kwargs)`` runs before each launch."""
         self.pre_run_hooks.append(hook)
 
+    @functools.cached_property
+    def _launcher(self) -> Any:
+        """Repeats GPU launches without Python; everything else comes back to ``_run``."""
+        from blockscope.runtime import gpu_launcher
+
+        return _core.GpuLauncher(self, gpu_launcher.parameters_of(self))
+
+    @functools.cached_property
+    def _bind(self) -> Callable[[Any], Callable[..., Any]]:
+        is_plain = type(self).run is JITFunction.run
+        return self._launcher.bind if is_plain else super().__getitem__
+
+    def __getitem__(self, grid: Any) -> Callable[..., Any]:
+        return self._bind(grid)
+
     def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
         """Launch on ``grid`` with these arguments; returns the compiled kernel."""
+        if warmup:
+            return self._run(*args, grid=grid, warmup=True, **kwargs)
+        return self._launcher.bind(grid)(*args, **kwargs)
+
+    def _run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
         from blockscope.runtime import launch
 
         return launch.run(self, grid, args, kwargs, warmup=warmup)
@@ -367,8 +388,9 @@ class MockTensor:
 
     is_mock = True
 
-    def __init__(self, dtype: Any, shape: Any = None) -> None:
+    def __init__(self, dtype: Any, shape: Any = None, address: int = 0) -> None:
         self.dtype = dtype
+        self._address = address
         self.shape = list(shape) if shape is not None else [1]
 
     @staticmethod
@@ -382,9 +404,9 @@ class MockTensor:
             strides.append(strides[-1] * size)
         return list(reversed(strides))
 
-    @staticmethod
-    def data_ptr() -> int:
-        return 0
+    def data_ptr(self) -> int:
+        """An address that is as aligned as the tensors to compile for; nothing is there."""
+        return self._address
 
     @staticmethod
     def ptr_range() -> int:

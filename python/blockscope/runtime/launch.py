@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from blockscope import _core, checks, knobs
+from blockscope.driver import driver
 from blockscope.host import is_interpreting
 from blockscope.language import core
-from blockscope.runtime import buffers
+from blockscope.runtime import buffers, device_buffers
 from blockscope.runtime.compiled import CompiledKernel
 from blockscope.runtime.jit import LAUNCH_OPTIONS, JITFunction
 
@@ -46,6 +47,30 @@ def run(
             stacklevel=4,
         )
         return None
+    if warmup or not (is_interpreting() or checks.active()):
+        device = _gpu_of(bound, options, warmup)
+        if device is not None:
+            from blockscope.runtime import gpu
+
+            return gpu.launch(fn, size, bound, options, device, warmup=warmup)
+    with device_buffers.host_copies():
+        return _run_on_cpu(fn, size, bound, options, warmup)
+
+
+def _gpu_of(bound: dict[str, Any], options: dict[str, Any], warmup: bool) -> int | None:
+    """The GPU that the launch goes to, or None for the CPU. Naming a target decides."""
+    if warmup and options.get("arch"):
+        return None if options["arch"] == "cpu" else device_buffers.ANY_DEVICE
+    if not driver.is_gpu_active():
+        return None
+    from blockscope.runtime import gpu
+
+    return gpu.chosen_device(bound.values())
+
+
+def _run_on_cpu(
+    fn: JITFunction[Any], size: Any, bound: dict[str, Any], options: dict[str, Any], warmup: bool
+) -> Any:
     arguments = [_classify(param, bound[param.name]) for param in fn.params]
     if is_interpreting() and not warmup:
         with checks.watching() as sessions:

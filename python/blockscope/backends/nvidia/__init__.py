@@ -1,1 +1,1 @@
-"""The NVIDIA back end's module path; there is no GPU back end yet."""
+"""The NVIDIA back end's module path."""

@@ -1,20 +1,31 @@
-"""The NVIDIA compiler's names, so that files can import them; using them is an error."""
+"""The NVIDIA compiler's names, as kernel files and generated code import them."""
+
+from __future__ import annotations
 
 from typing import Any
 
 from blockscope.backends.compiler import BaseBackend, GPUTarget
-from blockscope.errors import NotYetSupported
-
-
-class CUDAOptions:
-    def __init__(self, **_: Any) -> None:
-        raise NotYetSupported("Blockscope has no CUDA back end yet, kernels run on the CPU")
 
 
 class CUDABackend(BaseBackend):
+    """Describes an NVIDIA target."""
+
+    binary_ext = "cubin"
+
     @staticmethod
     def supports_target(target: GPUTarget) -> bool:
-        return False
+        return target.backend == "cuda"
 
-    def __init__(self, target: GPUTarget) -> None:
-        raise NotYetSupported("Blockscope has no CUDA back end yet, kernels run on the CPU")
+    def parse_options(self, options: dict[str, Any]) -> Any:
+        from blockscope.runtime.gpu import GpuOptions
+
+        known = {n: v for n, v in options.items() if n in GpuOptions.__dataclass_fields__}
+        return GpuOptions(**known)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "CUDAOptions":  # what a launch chooses about its code
+        from blockscope.runtime.gpu import GpuOptions
+
+        return GpuOptions
+    raise AttributeError(f"module 'triton.backends.nvidia.compiler' has no attribute '{name}'")

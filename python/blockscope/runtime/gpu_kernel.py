@@ -1,0 +1,249 @@
+"""A kernel compiled for the GPU: its texts, its binary, its launches."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+import threading
+from collections import namedtuple
+from dataclasses import dataclass
+from typing import Any
+
+from blockscope import _core, knobs
+from blockscope.runtime import gpu_tools
+
+
+class Asm(dict[str, Any]):
+    """The stages of a kernel by name; ``sass`` is disassembled when it is first asked for."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        texts = {name: data[name] for name in ("tl", "tlg", "llir", "ptx", "cubin")}
+        super().__init__(**texts, ttir=data["tl"], source=data["tl"], ttgir=data["tlg"])
+
+    def __missing__(self, name: str) -> Any:
+        if name != "sass":
+            raise KeyError(f"kernel has no stage '{name}', expected {', '.join(self)} or sass")
+        self["sass"] = _disassemble(self["cubin"])
+        return self["sass"]
+
+
+def _disassemble(cubin: bytes) -> str:
+    tools = ((gpu_tools.cuobjdump(), "-sass"), (gpu_tools.nvdisasm(), "-c"))
+    for program, option in tools:
+        if not program:
+            continue
+        with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+            file.write(cubin)
+            file.flush()
+            return subprocess.run(
+                [program, option, file.name], check=True, capture_output=True, text=True
+            ).stdout
+    raise RuntimeError(
+        "asm['sass'] needs cuobjdump or nvdisasm of the CUDA toolkit, which were not found; set "
+        "TRITON_CUOBJDUMP_PATH or CUDA_HOME"
+    )
+
+
+@dataclass
+class ShortWay:
+    """What the C++ launcher needs to launch this kernel again by itself."""
+
+    handle: Any
+    argument_count: int
+    scratch: Any
+    used_globals: list[Any]
+
+
+class GpuCompiledKernel:
+    """One kernel for one set of argument types, constants and options, on any device of its target.
+
+    ``data`` is what ``_core.gpu.compile`` gives, or what the cache on disk kept of it.
+    """
+
+    def __init__(
+        self,
+        fn: Any,
+        data: dict[str, Any],
+        options: dict[str, Any],
+        target: Any,
+        key: str,
+        argument_count: int,
+        constants: dict[str, Any],
+        used_globals: list[Any],
+    ) -> None:
+        self.fn = fn
+        self.src = fn
+        self.name = fn.repr(None) if fn._repr else fn.__name__
+        self.hash = key
+        self.data = data
+        self.asm = Asm(data)
+        self.kernel = data["cubin"]
+        self.options = options
+        self.target = target
+        self.warnings = list(data.get("warnings", ()))
+        self._argument_count = argument_count
+        self._constants = constants
+        self._used_globals = used_globals
+        self._handles: dict[int, Any] = {}
+        self._lock = threading.Lock()
+        metadata = {
+            **options,
+            "name": data["name"],
+            "hash": key,
+            "target": target,
+            "num_warps": data["num_warps"],
+            "num_ctas": data["num_ctas"],
+            "cluster_dims": (data["num_ctas"], 1, 1),
+            "shared": data["shared"],
+            "global_scratch_size": data["global_scratch_size"],
+            "global_scratch_align": data["global_scratch_align"],
+            "profile_scratch_size": 0,
+            "profile_scratch_align": 1,
+            "tmem_size": 0,
+            "triton_version": _triton_version(),
+        }
+        self.metadata = namedtuple("KernelMetadata", sorted(metadata))(**metadata)
+        self.packed_metadata = self.metadata
+
+    # -- loading ----------------------------------------------------------------------------------
+
+    def handle(self, device: int | None = None) -> Any:
+        """The kernel loaded on a device; the current one by default.
+
+        Errors: OutOfResources when the device has too little of something, LaunchError.
+        """
+        if device is None:
+            from blockscope.backends.nvidia.driver import current_device
+
+            device = current_device()
+        handle = self._handles.get(device)
+        if handle is None:
+            with self._lock:
+                handle = self._handles.get(device) or self._load(device)
+                self._handles[device] = handle
+        return handle
+
+    def _load(self, device: int) -> Any:
+        hook_arguments = (None, None, self.name, None, self.hash)
+        knobs.runtime.kernel_load_start_hook(*hook_arguments)
+        handle = _core.gpu.load(
+            name=self.data["name"],
+            binary=self.data["cubin"],
+            device=device,
+            num_warps=self.data["num_warps"],
+            num_ctas=self.data["num_ctas"],
+            shared_bytes=self.data["shared"],
+            cooperative=bool(self.options.get("launch_cooperative_grid")),
+            programmatic_dependent=bool(self.options.get("launch_pdl")),
+        )
+        knobs.runtime.kernel_load_end_hook(
+            handle.module, handle.function, self.name, None, self.hash
+        )
+        return handle
+
+    def _init_handles(self) -> None:
+        """Load the kernel on the current device."""
+        self.handle()
+
+    @property
+    def module(self) -> int:
+        return self.handle().module
+
+    @property
+    def function(self) -> int:
+        return self.handle().function
+
+    @property
+    def n_regs(self) -> int:
+        """Registers of one thread."""
+        return self.data["registers"] or self.handle().n_regs
+
+    @property
+    def n_spills(self) -> int:
+        """32-bit words of one thread that do not fit its registers."""
+        return self.data["spill_bytes"] // 4
+
+    @property
+    def n_max_threads(self) -> int:
+        """The largest CTA that this kernel's registers allow."""
+        return self.handle().max_threads
+
+    def is_stale(self) -> bool:
+        """Whether a module variable that the kernel used has another value now."""
+        return any(values.get(name) is not value for values, name, value in self._used_globals)
+
+    # -- launching --------------------------------------------------------------------------------
+
+    def launch(self, size: Any, bits: list[int], device: int, stream: int) -> None:
+        """Launch on a grid; ``bits`` are the run-time arguments, 8 bytes each.
+
+        Errors: LaunchError; also for a device_assert that failed, when the kernel has any.
+        """
+        handle = self.handle(device)
+        memory = self._scratch(size, stream)
+        if memory is not None:
+            bits = [*bits, memory.data_ptr()]
+        if not self.data["takes_debug_buffer"]:
+            handle.launch(size, bits, stream)
+            return
+        from blockscope.runtime.gpu_debug import DebugBuffer
+
+        buffer = DebugBuffer(self, device)
+        handle.launch(size, [*bits, buffer.address], stream)
+        buffer.report(size, stream)
+
+    def _scratch(self, size: Any, stream: int) -> Any:
+        """Memory for the whole grid, of ``triton.set_allocator`` or of torch; None if unused."""
+        per_program = self.data["global_scratch_size"]
+        if not per_program:
+            return None
+        from blockscope import host
+
+        total = per_program * size[0] * size[1] * size[2] * self.data["num_ctas"]
+        allocator = host.get_allocator()
+        if not isinstance(allocator, host.NullAllocator):
+            return allocator(total, self.data["global_scratch_align"], stream)
+        import torch
+
+        return torch.empty(total, dtype=torch.uint8, device="cuda")
+
+    def short_way(self, device: int) -> ShortWay | None:
+        """How C++ launches this kernel alone; None when each launch needs Python."""
+        if self.data["takes_debug_buffer"] or device not in self._handles:
+            return None
+        return ShortWay(
+            self._handles[device],
+            self._argument_count,
+            self._scratch if self.data["global_scratch_size"] else None,
+            _without_repeats(self._used_globals),
+        )
+
+    def __getitem__(self, grid: Any) -> Any:
+        """Launch again, with all arguments or, as older files do, without the constexpr ones."""
+
+        def launch(*args: Any, stream: Any = None) -> None:
+            del stream
+            names = self.fn.arg_names
+            if len(args) == len(names) - len(self._constants):
+                given = iter(args)
+                args = tuple(
+                    self._constants[n] if n in self._constants else next(given) for n in names
+                )
+            self.fn.run(*args, grid=grid, warmup=False, **self.options)
+
+        return launch
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name} for {self.target.backend} {self.target.arch}>"
+
+
+def _without_repeats(used: list[Any]) -> list[Any]:
+    return list(
+        {(id(values), name): (values, name, value) for values, name, value in used}.values()
+    )
+
+
+def _triton_version() -> str:
+    from blockscope.drop_in import TRITON_VERSION
+
+    return TRITON_VERSION

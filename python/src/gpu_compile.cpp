@@ -1,0 +1,149 @@
+// Binds the GPU compiler: a kernel's block IR in, what GpuKernel holds out, as a dict that the
+// cache on disk can keep.
+#include "core/passes/passes.h"
+#include "gpu_backend/compile.h"
+#include "python/src/gpu_driver.h"
+#include "python/src/ir_builder.h"
+
+#include <pybind11/stl.h>
+
+namespace py = pybind11;
+
+namespace blockscope {
+
+namespace {
+
+GpuTarget targetNamed(const std::string &arch) {
+  std::string error;
+  const std::optional<GpuTarget> target = GpuTarget::parse(arch, &error);
+  if (!target)
+    throw py::value_error(error);
+  return *target;
+}
+
+GpuOptions optionsFrom(const py::dict &options) {
+  GpuOptions result;
+  for (const auto &[key, value] : options) {
+    const auto name = key.cast<std::string>();
+    if (name == "num_warps")
+      result.numWarps = value.cast<int>();
+    else if (name == "num_stages")
+      result.numStages = value.cast<int>();
+    else if (name == "num_ctas")
+      result.numCtas = value.cast<int>();
+    else if (name == "maxnreg")
+      result.maxRegisters = value.cast<std::optional<int>>();
+    else if (name == "enable_fp_fusion")
+      result.enableFpFusion = value.cast<bool>();
+    else if (name == "debug")
+      result.debug = value.cast<bool>();
+    else if (name == "line_info")
+      result.lineInfo = value.cast<bool>();
+    else if (name == "dump_dir")
+      result.dumpDir = value.cast<std::string>();
+    else if (name == "ptxas_path")
+      result.ptxasPath = value.cast<std::string>();
+    else if (name == "ptxas_options")
+      result.ptxasOptions = value.cast<std::string>();
+    else if (name == "libdevice_path")
+      result.libdevicePath = value.cast<std::string>();
+    else
+      throw py::type_error("unknown option '" + name + "' of the GPU compiler");
+  }
+  return result;
+}
+
+py::dict siteAsDict(const DebugSite &site) {
+  py::list values;
+  for (const DType dtype : site.values)
+    values.append(dtypeName(dtype).str());
+  py::dict result;
+  result["is_assert"] = site.isAssert;
+  result["text"] = site.text;
+  result["file"] = site.location.file;
+  result["line"] = site.location.line;
+  result["function"] = site.location.function;
+  result["values"] = values;
+  result["shape"] = site.shape;
+  result["hex"] = site.hex;
+  return result;
+}
+
+py::dict asDict(const GpuKernel &kernel) {
+  py::dict result;
+  result["name"] = kernel.name;
+  result["tl"] = kernel.tl;
+  result["tlg"] = kernel.tlg;
+  result["llir"] = kernel.llir;
+  result["ptx"] = kernel.ptx;
+  result["cubin"] = py::bytes(kernel.cubin);
+  result["arch"] = kernel.target.arch;
+  result["num_warps"] = kernel.numWarps;
+  result["num_ctas"] = kernel.numCtas;
+  result["shared"] = kernel.sharedBytes;
+  result["registers"] = kernel.registers;
+  result["spill_bytes"] = kernel.spillBytes;
+  result["global_scratch_size"] = kernel.globalScratchBytes;
+  result["global_scratch_align"] = kernel.globalScratchAlign;
+  result["takes_debug_buffer"] = kernel.takesDebugBuffer;
+  py::list sites;
+  for (const DebugSite &site : kernel.debugSites)
+    sites.append(siteAsDict(site));
+  result["debug_sites"] = sites;
+  py::list times;
+  for (const StageTime &time : kernel.times)
+    times.append(py::make_tuple(time.stage, time.elapsedNs));
+  result["times"] = times;
+  result["warnings"] = kernel.warnings;
+  return result;
+}
+
+/// Runs the passes of the block IR and returns its text, which is what a compiled kernel depends
+/// on.
+std::string simplify(PyIrBuilder &builder, const py::list &divisors, bool withLocations) {
+  builder.throwErrors();
+  for (size_t i = 0; i < divisors.size(); ++i)
+    if (const auto divisor = divisors[i].cast<int32_t>(); divisor != 1)
+      builder.emitter.setDivisibility(static_cast<unsigned>(i), divisor);
+  std::string failure;
+  if (!builder.emitter.verify(&failure) || !runPasses(builder.emitter, &failure))
+    throw std::runtime_error("the block IR is not valid (this is a mistake in blockscope):\n" +
+                             failure + "\n" + builder.emitter.text());
+  return builder.emitter.text(withLocations);
+}
+
+/// Returns (result, None) or (None, text of the error): Python gives the error its class.
+py::tuple compile(PyIrBuilder &builder, const std::string &arch, const py::dict &options) {
+  const GpuTarget target = targetNamed(arch);
+  const GpuOptions chosen = optionsFrom(options);
+  std::unique_ptr<GpuKernel> kernel;
+  std::string error;
+  {
+    py::gil_scoped_release release;
+    kernel = compileForGpu(builder.emitter, target, chosen, &error);
+  }
+  if (!kernel)
+    return py::make_tuple(py::none(), error);
+  return py::make_tuple(asDict(*kernel), py::none());
+}
+
+} // namespace
+
+void bindGpuCompile(py::module_ &module) {
+  py::module_ gpu = module.attr("gpu").cast<py::module_>();
+  gpu.def("simplify", &simplify);
+  gpu.def("compile", &compile);
+  gpu.def("parse_target", [](const std::string &arch) {
+    const GpuTarget target = targetNamed(arch);
+    return py::make_tuple(target.arch, target.capability);
+  });
+  gpu.def("target_of_capability", [](int capability) {
+    std::string error;
+    const std::optional<GpuTarget> target = GpuTarget::ofCapability(capability, &error);
+    if (!target)
+      throw std::runtime_error(error);
+    return target->arch;
+  });
+}
+
+} // namespace blockscope

@@ -1,0 +1,297 @@
+// Binds the GPU driver: devices, loading kernels, launching them, copies. Errors of launches.
+#include "python/src/gpu_driver.h"
+
+#include "gpu_backend/driver/devices.h"
+
+#include <pybind11/stl.h>
+
+#include <cstdlib>
+
+namespace py = pybind11;
+
+namespace blockscope {
+
+namespace {
+
+/// What was launched last, for the report of an error that shows up later.
+struct RecentLaunch {
+  const LoadedKernel *kernel = nullptr;
+  std::array<uint32_t, 3> grid = {};
+};
+constexpr size_t kRecentCount = 4;
+RecentLaunch recentLaunches[kRecentCount]; // guarded by Python's lock
+size_t launchCount = 0;
+
+std::string launchText(const LoadedKernel &kernel, const std::array<uint32_t, 3> &grid) {
+  return "'" + kernel.name() + "' on grid (" + std::to_string(grid[0]) + ", " +
+         std::to_string(grid[1]) + ", " + std::to_string(grid[2]) + ")";
+}
+
+/// Errors of a kernel that ran before: after one of them the context is lost.
+bool isLeftByAKernel(CUresult result) {
+  switch (static_cast<int>(result)) {
+  case CUDA_ERROR_ILLEGAL_ADDRESS:
+  case CUDA_ERROR_MISALIGNED_ADDRESS:
+  case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+  case CUDA_ERROR_INVALID_PC:
+  case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+  case CUDA_ERROR_HARDWARE_STACK_ERROR:
+  case CUDA_ERROR_LAUNCH_FAILED:
+  case CUDA_ERROR_LAUNCH_TIMEOUT:
+  case CUDA_ERROR_ASSERT:
+    return true;
+  default:
+    return false;
+  }
+}
+
+constexpr const char *kCheckHint = "\n  hint: 'blockscope check --checks asan FILE' runs the same "
+                                   "launches on the CPU and names the line";
+
+void setLaunchError(const std::string &text) {
+  py::object type = py::module_::import("blockscope.errors").attr("LaunchError");
+  PyErr_SetObject(type.ptr(), py::str(text).ptr());
+}
+
+void reportLaunch(CUresult result, const LoadedKernel &kernel,
+                  const std::array<uint32_t, 3> &grid) {
+  const std::string place = " on GPU " + std::to_string(kernel.device());
+  if (!isLeftByAKernel(result)) {
+    setLaunchError("kernel " + launchText(kernel, grid) + " with " +
+                   std::to_string(kernel.numWarps()) + " warps cannot be launched" + place + ": " +
+                   describeCudaError(result));
+    return;
+  }
+  std::string before;
+  for (size_t back = 2; back <= kRecentCount && back <= launchCount; ++back) {
+    const RecentLaunch &launch = recentLaunches[(launchCount - back) % kRecentCount];
+    before += (before.empty() ? "" : ", ") + launchText(*launch.kernel, launch.grid);
+  }
+  setLaunchError("a kernel failed" + place + ": " + describeCudaError(result) +
+                 "\n  found by: the launch of " + launchText(kernel, grid) +
+                 "\n  launched before it: " +
+                 (before.empty() ? "no kernel of blockscope" : before) + kCheckHint);
+}
+
+bool waitsForLaunches() {
+  static const bool waits = [] {
+    for (const char *name : {"BLOCKSCOPE_SYNC", "CUDA_LAUNCH_BLOCKING"})
+      if (const char *value = std::getenv(name); value && *value && *value != '0')
+        return true;
+    return false;
+  }();
+  return waits;
+}
+
+bool isCapturing(uint64_t stream) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  cudaApi()->cuStreamIsCapturing(reinterpret_cast<CUstream>(stream), &status);
+  return status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+CUresult waitFor(const LoadedKernel &kernel, uint64_t stream) {
+  const ContextScope scope(kernel.device());
+  if (isCapturing(stream))
+    return CUDA_SUCCESS;
+  return cudaApi()->cuStreamSynchronize(reinterpret_cast<CUstream>(stream));
+}
+
+void throwCuda(CUresult result, const std::string &what) {
+  if (result == CUDA_SUCCESS)
+    return;
+  setLaunchError(what + ": " + describeCudaError(result) +
+                 (isLeftByAKernel(result) ? kCheckHint : ""));
+  throw py::error_already_set();
+}
+
+const CudaApi &requireApi() {
+  std::string error;
+  const CudaApi *api = cudaApi(&error);
+  if (!api)
+    throw std::runtime_error(error);
+  return *api;
+}
+
+py::dict propertiesOf(int ordinal) {
+  std::string error;
+  const auto &devices = gpuDevices(&error);
+  if (ordinal < 0 || static_cast<size_t>(ordinal) >= devices.size())
+    throw std::runtime_error(error.empty() ? "there is no GPU " + std::to_string(ordinal) : error);
+  const DeviceInfo &info = devices[ordinal];
+  py::dict result;
+  result["name"] = info.name;
+  result["capability"] = info.capability;
+  result["max_shared_mem"] = info.maxSharedBytes;
+  result["shared_mem_per_multiprocessor"] = info.sharedBytesPerMultiprocessor;
+  result["max_num_regs"] = info.registersPerCta;
+  result["multiprocessor_count"] = info.multiprocessors;
+  result["warpSize"] = info.warpSize;
+  result["max_threads_per_sm"] = info.maxThreadsPerMultiprocessor;
+  result["max_threads_per_block"] = info.maxThreadsPerCta;
+  result["sm_clock_rate"] = info.clockKhz;
+  result["mem_clock_rate"] = info.memoryClockKhz;
+  result["mem_bus_width"] = info.memoryBusBits;
+  result["l2_cache_size"] = info.l2CacheBytes;
+  result["total_memory"] = info.memoryBytes;
+  return result;
+}
+
+/// Loads a kernel. Errors: OutOfResources, or LaunchError.
+PyGpuKernel loadKernel(std::string name, const py::bytes &binary, int device, int numWarps,
+                       int numCtas, int sharedBytes, bool cooperative, bool programmaticDependent) {
+  // Modules are never unloaded, and an error names launches that may be long past.
+  static auto *all = new std::vector<std::unique_ptr<LoadedKernel>>; // guarded by Python's lock
+  KernelImage image{std::move(name), std::string(binary),  numWarps, numCtas, sharedBytes,
+                    cooperative,     programmaticDependent};
+  LoadFailure failure;
+  std::unique_ptr<LoadedKernel> kernel;
+  {
+    py::gil_scoped_release release;
+    kernel = LoadedKernel::load(image, device, failure);
+  }
+  if (!kernel && failure.resource.empty()) {
+    setLaunchError(failure.text);
+    throw py::error_already_set();
+  }
+  if (!kernel) {
+    py::object type = py::module_::import("blockscope.errors").attr("OutOfResources");
+    py::object error = type(failure.required, failure.limit, failure.resource);
+    PyErr_SetObject(type.ptr(), error.ptr());
+    throw py::error_already_set();
+  }
+  all->push_back(std::move(kernel));
+  return {all->back().get()};
+}
+
+void launchFromPython(const PyGpuKernel &self, std::array<uint32_t, 3> grid,
+                      std::vector<uint64_t> bits, uint64_t stream) {
+  if (!launchOnGpu(*self.kernel, grid, bits.data(), static_cast<int>(bits.size()), stream))
+    throw py::error_already_set();
+}
+
+/// Memory of the host that the GPU reaches too: what a kernel writes is there even if it traps.
+struct HostBuffer {
+  HostBuffer(int device, size_t sizeBytes) : device(device), sizeBytes(sizeBytes) {
+    const CudaApi &api = requireApi();
+    const ContextScope scope(device);
+    throwCuda(api.cuMemHostAlloc(&memory, sizeBytes, CU_MEMHOSTALLOC_DEVICEMAP),
+              "a buffer of " + std::to_string(sizeBytes) + " bytes cannot be allocated");
+    CUdeviceptr pointer = 0;
+    api.cuMemHostGetDevicePointer(&pointer, memory, 0);
+    address = pointer;
+  }
+  ~HostBuffer() {
+    const ContextScope scope(device);
+    if (memory)
+      cudaApi()->cuMemFreeHost(memory);
+  }
+  HostBuffer(const HostBuffer &) = delete;
+  HostBuffer &operator=(const HostBuffer &) = delete;
+
+  int device;
+  size_t sizeBytes;
+  void *memory = nullptr;
+  uint64_t address = 0;
+};
+
+void bindMemory(py::module_ &gpu) {
+  py::class_<HostBuffer>(gpu, "HostBuffer")
+      .def(py::init<int, size_t>())
+      .def_readonly("address", &HostBuffer::address)
+      .def_property_readonly("bytes", [](const HostBuffer &self) {
+        return py::memoryview::from_memory(self.memory, static_cast<py::ssize_t>(self.sizeBytes),
+                                           /*readonly=*/false);
+      });
+  gpu.def("device_of_address", [](uint64_t address) -> py::object {
+    uint64_t pointer = 0;
+    const int device = deviceOfAddress(address, pointer);
+    return device < 0 ? py::object(py::none()) : py::make_tuple(device, pointer);
+  });
+  gpu.def("copy_to_host", [](uint64_t host, uint64_t address, size_t sizeBytes, int device) {
+    const ContextScope scope(device);
+    throwCuda(requireApi().cuMemcpyDtoH(reinterpret_cast<void *>(host), address, sizeBytes),
+              "a copy of " + std::to_string(sizeBytes) + " bytes from the GPU failed");
+  });
+  gpu.def("copy_to_device", [](uint64_t address, uint64_t host, size_t sizeBytes, int device) {
+    const ContextScope scope(device);
+    throwCuda(requireApi().cuMemcpyHtoD(address, reinterpret_cast<void *>(host), sizeBytes),
+              "a copy of " + std::to_string(sizeBytes) + " bytes to the GPU failed");
+  });
+  gpu.def("allocate", [](size_t sizeBytes, int device) {
+    const ContextScope scope(device);
+    CUdeviceptr address = 0;
+    throwCuda(requireApi().cuMemAlloc(&address, sizeBytes),
+              std::to_string(sizeBytes) + " bytes of GPU memory cannot be allocated");
+    return static_cast<uint64_t>(address);
+  });
+  gpu.def("free", [](uint64_t address, int device) {
+    const ContextScope scope(device);
+    requireApi().cuMemFree(address);
+  });
+}
+
+} // namespace
+
+const LoadedKernel *loadedKernelOf(PyObject *object) {
+  return py::isinstance<PyGpuKernel>(object) ? py::cast<PyGpuKernel>(py::handle(object)).kernel
+                                             : nullptr;
+}
+
+bool launchOnGpu(const LoadedKernel &kernel, const std::array<uint32_t, 3> &grid,
+                 uint64_t *arguments, int count, uint64_t stream) {
+  recentLaunches[launchCount++ % kRecentCount] = {&kernel, grid};
+  CUresult result;
+  {
+    py::gil_scoped_release release;
+    result = kernel.launch(grid, arguments, count, reinterpret_cast<CUstream>(stream));
+    if (result == CUDA_SUCCESS && waitsForLaunches())
+      result = waitFor(kernel, stream);
+  }
+  if (result == CUDA_SUCCESS)
+    return true;
+  reportLaunch(result, kernel, grid);
+  return false;
+}
+
+void bindGpuDriver(py::module_ &module) {
+  py::module_ gpu = module.def_submodule("gpu");
+  gpu.def("why_unavailable", []() -> py::object {
+    std::string error;
+    return gpuDevices(&error).empty() ? py::object(py::str(error)) : py::none();
+  });
+  gpu.def("driver_version", [] { return requireApi().driverVersion; });
+  gpu.def("device_count", [] { return gpuDevices().size(); });
+  gpu.def("device_properties", &propertiesOf);
+  gpu.def("current_device", [] {
+    CUdevice device = 0;
+    return requireApi().cuCtxGetDevice(&device) == CUDA_SUCCESS ? static_cast<int>(device) : 0;
+  });
+  gpu.def("is_capturing", &isCapturing);
+  gpu.def("synchronize", [](int device, uint64_t stream) {
+    requireApi();
+    CUresult result;
+    {
+      py::gil_scoped_release release;
+      const ContextScope scope(device);
+      result = cudaApi()->cuStreamSynchronize(reinterpret_cast<CUstream>(stream));
+    }
+    throwCuda(result, "waiting for GPU " + std::to_string(device));
+  });
+  py::class_<PyGpuKernel>(gpu, "Kernel")
+      .def_property_readonly("name", [](const PyGpuKernel &k) { return k.kernel->name(); })
+      .def_property_readonly("device", [](const PyGpuKernel &k) { return k.kernel->device(); })
+      .def_property_readonly("n_regs", [](const PyGpuKernel &k) { return k.kernel->registers(); })
+      .def_property_readonly("local_bytes",
+                             [](const PyGpuKernel &k) { return k.kernel->localBytes(); })
+      .def_property_readonly("max_threads",
+                             [](const PyGpuKernel &k) { return k.kernel->maxThreads(); })
+      .def_property_readonly("function", [](const PyGpuKernel &k) { return k.kernel->function(); })
+      .def_property_readonly("module", [](const PyGpuKernel &k) { return k.kernel->module(); })
+      .def("launch", &launchFromPython, py::arg("grid"), py::arg("bits"), py::arg("stream") = 0);
+  gpu.def("load", &loadKernel, py::arg("name"), py::arg("binary"), py::arg("device"),
+          py::arg("num_warps") = 4, py::arg("num_ctas") = 1, py::arg("shared_bytes") = 0,
+          py::arg("cooperative") = false, py::arg("programmatic_dependent") = false);
+  bindMemory(gpu);
+}
+
+} // namespace blockscope

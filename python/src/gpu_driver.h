@@ -1,0 +1,29 @@
+// GPU kernels as Python holds them, and the errors of launches.
+#pragma once
+
+#include "gpu_backend/driver/loaded_kernel.h"
+
+#include <pybind11/pybind11.h>
+
+namespace blockscope {
+
+/// A loaded kernel; the driver's record of it lives as long as the process.
+struct PyGpuKernel {
+  const LoadedKernel *kernel = nullptr;
+};
+
+/// Launches without holding Python's lock, and waits if BLOCKSCOPE_SYNC or CUDA_LAUNCH_BLOCKING is
+/// set and the stream is not being captured. `arguments` are 8-byte cells, as in LoadedKernel.
+///
+/// Errors: false, with blockscope.errors.LaunchError set.
+bool launchOnGpu(const LoadedKernel &kernel, const std::array<uint32_t, 3> &grid,
+                 uint64_t *arguments, int count, uint64_t stream);
+
+/// Returns the LoadedKernel of a Python object that is a `_core.gpu.Kernel`, else null.
+const LoadedKernel *loadedKernelOf(PyObject *object);
+
+void bindGpuDriver(pybind11::module_ &module);
+void bindGpuLauncher(pybind11::module_ &module);
+void bindGpuCompile(pybind11::module_ &module);
+
+} // namespace blockscope

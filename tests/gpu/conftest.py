@@ -1,0 +1,35 @@
+"""Every test here needs an NVIDIA GPU and a torch with CUDA; elsewhere all are skipped."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from blockscope import _core
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
+os.environ.setdefault("BLOCKSCOPE_CACHE", "0")  # tests of the cache turn it on
+
+
+def _why_not() -> str | None:
+    reason = _core.gpu.why_unavailable()
+    if reason is None:
+        try:
+            import torch
+        except ImportError:
+            return "torch is not installed"
+        if not torch.cuda.is_available():
+            return "torch finds no GPU"
+    return reason
+
+
+def pytest_collection_modifyitems(items):
+    reason = _why_not()
+    if reason is not None:
+        for item in items:
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture
+def device():
+    return "cuda"
