@@ -37,15 +37,16 @@ llvm::Value *maskOf(Lowering &lowering, Value mask, uint32_t reg) {
   return registers[registers.size() == 1 ? 0 : reg];
 }
 
+/// The qualifiers of an access. PTX takes a cache operator or an eviction priority, not both; the
+/// priority is only a hint, so it gives way unless the operator is the default anyway.
 std::string modifiers(llvm::StringRef cache, llvm::StringRef eviction, bool isVolatile) {
   if (isVolatile)
     return ".volatile.global";
-  std::string text = ".global";
-  if (!cache.empty())
-    text += cache.str();
-  if (!eviction.empty() && eviction != "evict_normal")
-    text += (".L1::" + eviction).str();
-  return text;
+  const bool hasPriority = !eviction.empty() && eviction != "evict_normal";
+  const bool isDefault = cache == ".ca" || cache == ".wb";
+  if (hasPriority && (cache.empty() || isDefault))
+    return (".global.L1::" + eviction).str();
+  return ".global" + cache.str();
 }
 
 std::string vectorSuffix(const WordFormat &words) {
