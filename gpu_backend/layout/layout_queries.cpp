@@ -45,6 +45,22 @@ InputBits freeBits(const LinearLayout &layout) {
   return free;
 }
 
+std::optional<InputBits> inputsAlong(const LinearLayout &layout, const ShapeBits &shape, int dim) {
+  bool isSeparate = true;
+  const auto mask = [&](const Bases &bases) {
+    uint32_t along = 0;
+    for (size_t bit = 0; bit < bases.size(); ++bit) {
+      if ((bases[bit] & shape.mask(dim)) == 0)
+        continue;
+      isSeparate &= (bases[bit] & ~shape.mask(dim)) == 0;
+      along |= 1u << bit;
+    }
+    return along;
+  };
+  const InputBits along{mask(layout.registers), mask(layout.lanes), mask(layout.warps)};
+  return isSeparate ? std::optional(along) : std::nullopt;
+}
+
 LinearLayout withoutRegisterCopies(const LinearLayout &layout) {
   return {f2::independentSubset(layout.registers), layout.lanes, layout.warps};
 }

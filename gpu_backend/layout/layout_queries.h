@@ -31,6 +31,13 @@ inline bool isOwner(const InputBits &free, uint32_t reg, uint32_t lane, uint32_t
   return ((reg & free.registers) | (lane & free.lanes) | (warp & free.warps)) == 0;
 }
 
+/// The input bits that move along dimension `dim`: a reduction or scan along it works in these
+/// registers, exchanges with the lanes `lane ^ bit` of these lane bits, and meets these warps. A
+/// dependent basis is among them, so leave out `freeBits` where copies must not count twice.
+/// Nothing when a basis moves along `dim` and another dimension at once: convert to a blocked
+/// layout first.
+std::optional<InputBits> inputsAlong(const LinearLayout &layout, const ShapeBits &shape, int dim);
+
 /// The layout without the registers that copy another register of the same thread.
 LinearLayout withoutRegisterCopies(const LinearLayout &layout);
 

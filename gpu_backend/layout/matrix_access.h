@@ -35,6 +35,9 @@ struct MatrixAccess {
   InputBits idle;
   /// What a warp needs for all instructions.
   int wavefronts = 0;
+
+  /// As `SharedAccess::threadBits`.
+  uint32_t threadBits() const { return flippedBits(lanes) | flippedBits(warps); }
 };
 
 /// The plan of ldmatrix for `layout`, or nothing when it does not fit this pair, with or without

@@ -37,6 +37,14 @@ SharedLayout plainShared(int width, int elementBytes);
 SharedLayout swizzledShared(llvm::ArrayRef<int64_t> shape, int contiguousDim, int elementBytes,
                             int swizzleBytes);
 
+/// All bits that some basis flips.
+inline ElementBits flippedBits(llvm::ArrayRef<ElementBits> bases) {
+  ElementBits bits = 0;
+  for (const ElementBits basis : bases)
+    bits |= basis;
+  return bits;
+}
+
 /// The registers of one vector access, in the order of memory.
 struct SharedVector {
   uint32_t offsetBytes;
@@ -59,6 +67,9 @@ struct SharedAccess {
   uint32_t threadOffsetBytes(uint32_t lane, uint32_t warp) const {
     return combine(lanes, lane) ^ combine(warps, warp);
   }
+  /// The bits that threads flip: only these of a vector's offset need an XOR, the others can be
+  /// added, as an immediate offset.
+  uint32_t threadBits() const { return flippedBits(lanes) | flippedBits(warps); }
 };
 
 /// The widest aligned vectors with which `layout` accesses `shared`. A store leaves out the threads

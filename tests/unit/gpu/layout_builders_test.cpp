@@ -175,6 +175,15 @@ TEST(LayoutBuildersTest, CanonicalFormsAgreeWhenRegistersAreRenamed) {
   EXPECT_EQ(sourceRegisters(other, first), std::nullopt);
 }
 
+TEST(LayoutBuildersTest, InputsAlongADimension) {
+  const ShapeBits shape({16, 32});
+  const LinearLayout layout = blocked({16, 32}, {2, 2}, {4, 8}, {1, 2}, {1, 0});
+  EXPECT_EQ(inputsAlong(layout, shape, 1), (InputBits{1, 7, 1}));
+  EXPECT_EQ(inputsAlong(layout, shape, 0), (InputBits{2 | 4, 24, 0}));
+  const LinearLayout mixed{{33}, {1, 2, 4, 8, 16}, {}};
+  EXPECT_EQ(inputsAlong(mixed, shape, 0), std::nullopt);
+}
+
 TEST(LayoutBuildersTest, ShapeChangesMoveNoElement) {
   Random random(8);
   for (int trial = 0; trial < 2000; ++trial) {

@@ -42,7 +42,7 @@ void expectShared(const SharedPlan &plan, const LinearLayout &source,
 TEST(LayoutConversionTest, AnyPairConvertsAsPlanned) {
   Random random(11);
   int kinds[4] = {};
-  for (int trial = 0; trial < 4000; ++trial) {
+  for (int trial = 0; trial < 2500; ++trial) {
     const int width = uniform(random, 0, 10), warpBits = uniform(random, 0, 3);
     const LinearLayout source = randomLayout(random, width, warpBits);
     const LinearLayout destination = randomLayout(random, width, warpBits);
@@ -94,7 +94,7 @@ LinearLayout mixWithinWarps(Random &random, const LinearLayout &layout) {
 TEST(LayoutConversionTest, WhateverStaysInWarpsConvertsByShuffles) {
   Random random(12);
   int virtualRegisters = 0;
-  for (int trial = 0; trial < 4000; ++trial) {
+  for (int trial = 0; trial < 2500; ++trial) {
     const int width = uniform(random, 1, 9);
     const LinearLayout source = randomLayout(random, width, uniform(random, 0, 2));
     LinearLayout destination = mixWithinWarps(random, source);
@@ -119,7 +119,7 @@ TEST(LayoutConversionTest, WhateverStaysInWarpsConvertsByShuffles) {
 TEST(LayoutConversionTest, LayoutsOfBlocksHaveNoConflicts) {
   // Permutations of unit bases without copies: stores and loads take what their bytes need.
   Random random(13);
-  for (int trial = 0; trial < 3000; ++trial) {
+  for (int trial = 0; trial < 1500; ++trial) {
     const int warpBits = uniform(random, 0, 3), width = uniform(random, 5 + warpBits, 12);
     const auto permuted = [&] {
       Bases bases = f2::identity(width);

@@ -113,10 +113,27 @@ TEST(LayoutSharedTest, AccumulatorsStoreToSwizzledTilesByStmatrix) {
   EXPECT_FALSE(matrixStore(laneCopies, plainShared(4, 2)));
 }
 
+TEST(LayoutSharedTest, RowsStoreToSwizzledTilesByVectors) {
+  const int64_t shape[] = {64, 64};
+  const LinearLayout rows = blockedForAccess(shape, {1, 0}, 8, 4);
+  for (const int swizzle : {128, 64, 32}) {
+    const SharedAccess store = vectorStore(rows, swizzledShared(shape, 1, 2, swizzle));
+    EXPECT_EQ(store.vectorBytes, 16);
+    // Eight lanes write a row of 128 bytes: chunks of a narrower swizzle lie in the same banks.
+    EXPECT_EQ(store.wavefronts, 4 * static_cast<int>(store.vectors.size()) * 128 / swizzle);
+    for (const SharedVector &vector : store.vectors) { // XOR and addition agree, as promised
+      const uint32_t flipped = vector.offsetBytes & store.threadBits();
+      for (uint32_t lane = 0; lane < 32; ++lane)
+        EXPECT_EQ(vector.offsetBytes ^ store.threadOffsetBytes(lane, 3),
+                  (flipped ^ store.threadOffsetBytes(lane, 3)) + (vector.offsetBytes - flipped));
+    }
+  }
+}
+
 TEST(LayoutSharedTest, RandomLayoutsLoadByMatricesOrNotAtAll) {
   Random random(21);
   int found = 0;
-  for (int trial = 0; trial < 20000; ++trial) {
+  for (int trial = 0; trial < 6000; ++trial) {
     const int width = uniform(random, 6, 9), bytes = 1 << uniform(random, 0, 2);
     LinearLayout layout = randomLayout(random, width, uniform(random, 0, 1));
     const SharedLayout shared = plainShared(width, bytes);
@@ -144,7 +161,7 @@ TEST(LayoutSharedTest, RandomLayoutsLoadByMatricesOrNotAtAll) {
               ASSERT_EQ(loaded[warp][lane][reg], expected[warp][lane][reg]) << layout.text();
     }
   }
-  EXPECT_GT(found, 100);
+  EXPECT_GT(found, 50);
 }
 
 TEST(LayoutSharedTest, PredictedWavefrontsAreCountedOnes) {
