@@ -35,7 +35,7 @@ public:
   uint32_t dependent() const { return dependent_; }
   /// The vectors over the columns whose sum is 0; one per dependent column, which it alone contains
   /// among the dependent ones.
-  const Bases &kernel() const { return kernel_; }
+  Bases kernel() const { return kernel_; } // a copy: it is asked of temporaries in range-for
   /// The reduced echelon basis, ascending: equal for equal spans.
   Bases basis() const;
 
