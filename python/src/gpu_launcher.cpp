@@ -174,7 +174,8 @@ const Entry *GpuLauncher::find(const LaunchKey &key, uint64_t hash) const {
 void GpuLauncher::remember(const LaunchKey &key, uint64_t hash, PyObject *compiled) {
   const py::handle object(compiled);
   // What the general way ran on the CPU, or has to look at on every launch, has no `short_way`.
-  const py::object shortWay = py::getattr(object, "short_way", py::none());
+  const py::object ask = py::getattr(object, "short_way", py::none());
+  const py::object shortWay = ask.is_none() ? ask : ask(key.device);
   if (shortWay.is_none() || shortWay.attr("argument_count").cast<size_t>() != key.bitsCount)
     return;
   const auto [begin, end] = entries_.equal_range(hash);
