@@ -17,6 +17,7 @@ PYBIND11_MODULE(_core, module) {
   blockscope::bindLaunch(module);
   blockscope::bindStepRunner(module);
   blockscope::bindSessions(module);
+  blockscope::bindTraceSession(module);
   blockscope::bindGpuDriver(module);
   blockscope::bindGpuCompile(module);
   blockscope::bindGpuLauncher(module);
