@@ -107,6 +107,9 @@ function(blk_add_python_module name)
   Python_add_library(${name} MODULE WITH_SOABI)
   blk_configure(${name} EXCEPTIONS ${ARGN})
   target_link_libraries(${name} PRIVATE pybind11::headers)
+  # One exported symbol: an LLVM linked in must not meet another one of the same process.
+  target_link_options(${name} PRIVATE
+    LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/python_module.map)
   set_target_properties(${name} PROPERTIES
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python/blockscope)
 endfunction()

@@ -28,8 +28,17 @@ foreach(target IN LISTS MLIR_EXPORTED_TARGETS)
     set_target_properties(${target} PROPERTIES INTERFACE_LINK_LIBRARIES "${links}")
   endif()
 endforeach()
-llvm_map_components_to_libnames(blk_llvm_libraries support core asmparser frontendopenmp)
-target_link_libraries(blk_llvm INTERFACE ${blk_llvm_libraries})
+llvm_map_components_to_libnames(blk_llvm_libraries support core asmparser frontendopenmp
+  nvptxcodegen nvptxinfo nvptxdesc irreader linker passes) # the second line is the GPU compiler's
+# Archives of what LLVM itself uses come first, so that --as-needed drops the shared libraries.
+set(blk_compression)
+foreach(name IN ITEMS z zstd)
+  find_library(BLK_ARCHIVE_${name} NAMES lib${name}.a)
+  if(BLK_ARCHIVE_${name})
+    list(APPEND blk_compression ${BLK_ARCHIVE_${name}})
+  endif()
+endforeach()
+target_link_libraries(blk_llvm INTERFACE ${blk_compression} ${blk_llvm_libraries})
 target_link_libraries(blk_mlir INTERFACE
   MLIRParser MLIROptLib MLIRTransforms MLIRTransformUtils
   MLIRFuncDialect MLIRFuncInlinerExtension MLIRArithDialect MLIRMathDialect MLIRSCFDialect MLIRUBDialect)
