@@ -1,16 +1,41 @@
-"""What the kernel is compiled for. On the CPU: no GPU of any kind."""
+"""What the kernel is compiled for: on a GPU its architecture, on the CPU no GPU of any kind."""
 
 from typing import Any
 
 from blockscope.language.core import builtin, constexpr
 
 
+def _gpu_target() -> Any:
+    """The GPU target that the kernel is compiled for now; None for the CPU."""
+    from blockscope.runtime.jit import current_generator
+
+    return getattr(current_generator(), "target", None)
+
+
+def _plain(value: Any) -> Any:
+    return getattr(value, "value", value)
+
+
 @builtin
 def current_target() -> Any:
     """The target of the launch."""
-    from blockscope.driver import driver
+    from blockscope.driver import CPUDriver
 
-    return constexpr(driver.active.get_current_target())
+    return constexpr(_gpu_target() or CPUDriver().get_current_target())
+
+
+@builtin
+def is_cuda() -> Any:
+    """Whether the kernel is compiled for an NVIDIA GPU."""
+    return constexpr(_gpu_target() is not None)
+
+
+@builtin
+def cuda_capability_geq(major: Any, minor: Any = 0) -> Any:
+    """Whether it is compiled for an NVIDIA GPU of at least this compute capability."""
+    target = _gpu_target()
+    wanted = 10 * int(_plain(major)) + int(_plain(minor))
+    return constexpr(target is not None and int(target.arch) >= wanted)
 
 
 def _no(name: str) -> Any:
@@ -18,12 +43,10 @@ def _no(name: str) -> Any:
         return constexpr(False)
 
     question.__name__ = question.__qualname__ = name
-    question.__doc__ = "False on the CPU."
+    question.__doc__ = "False: there is no back end for AMD GPUs."
     return builtin(question)
 
 
-is_cuda = _no("is_cuda")
-cuda_capability_geq = _no("cuda_capability_geq")
 is_hip = _no("is_hip")
 is_hip_cdna3 = _no("is_hip_cdna3")
 is_hip_cdna4 = _no("is_hip_cdna4")

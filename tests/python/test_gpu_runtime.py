@@ -1,0 +1,423 @@
+"""The way to the GPU on a machine without one: a fake libcuda, and a compiler that is left out.
+
+Programs run in processes of their own, since a process opens the driver once.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+
+PREAMBLE = '''
+import os, sys
+import pytest
+import blockscope as triton
+import blockscope.language as tl
+import torch
+from blockscope import _core, knobs
+from blockscope.errors import LaunchError, OutOfResources
+from blockscope.runtime import gpu, gpu_launcher
+from ptx import compiled_data
+
+compiled = []
+
+def compile_nothing(builder, arch, settings):
+    compiled.append((arch, settings))
+    return compiled_data("k", "x", num_warps=settings["num_warps"], **changes), None
+
+changes = {}
+_core.gpu.compile = compile_nothing
+
+class Tensor:
+    """A torch tensor on a GPU, as far as a launch looks at it."""
+    device = "cuda:0"
+
+    def __init__(self, address=4096, dtype=torch.float32):
+        self.address, self.dtype, self.shape = address, dtype, (64,)
+
+    def data_ptr(self):
+        return self.address
+
+    def get_device(self):
+        return 0
+
+gpu_launcher._torch_is_known = True
+_core.gpu.register_torch(Tensor, type("Parameter", (Tensor,), {}), [torch.float32, torch.float16],
+                         lambda device: 77)
+
+def launches():
+    """Of cuLaunchKernelEx: name, grid, threads, shared bytes, stream, device, arguments."""
+    try:
+        with open(os.environ["FAKE_CUDA_LOG"]) as file:
+            return [line.split() for line in file]
+    except FileNotFoundError:
+        return []
+
+@triton.jit
+def k(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + i, i < n) + n, i < n)
+
+'''
+
+
+@pytest.fixture(scope="session")
+def libcuda(tmp_path_factory):
+    compiler = next(filter(None, map(shutil.which, ("clang-22", "clang", "cc"))), None)
+    if compiler is None:
+        pytest.skip("no C compiler for the fake libcuda")
+    path = tmp_path_factory.mktemp("libcuda") / "libcuda.so.1"
+    source = HERE / "data" / "fake_libcuda.c"
+    subprocess.run([compiler, "-shared", "-fPIC", "-w", "-o", path, source], check=True)
+    return path
+
+
+@pytest.fixture
+def run(libcuda, tmp_path):
+    """Runs a program on the fake GPU; fails with its output unless it ends well."""
+
+    def run_program(source, preamble=PREAMBLE, **environment):
+        file = tmp_path / "program.py"
+        file.write_text(preamble + textwrap.dedent(source))
+        settings = {
+            "TRITON_LIBCUDA_PATH": str(libcuda),
+            "TRITON_DEFAULT_BACKEND": "cuda",
+            "FAKE_CUDA_LOG": str(tmp_path / "launches"),
+            "FAKE_CUDA_ARGUMENTS": "3",
+            "BLOCKSCOPE_CACHE": "0",
+            **environment,
+        }
+        path = os.pathsep.join([str(ROOT / "tests" / "gpu"), *sys.path])
+        result = subprocess.run(
+            [sys.executable, str(file)],
+            env={**os.environ, "PYTHONPATH": path, **settings},
+            capture_output=True,
+            text=True,
+            timeout=200,
+        )
+        assert result.returncode == 0, result.stdout + result.stderr
+        return result.stdout
+
+    return run_program
+
+
+def test_the_same_launch_again_goes_the_short_way(run):
+    run("""
+        x, y = Tensor(4096), Tensor(8192)
+        for _ in range(3):
+            kernel = k[(7,)](x, y, 100, BLOCK=128)
+        assert k._launcher.stored() == 1 and len(compiled) == 1
+        assert compiled[0][0] == "sm_90a"
+        general, *short = launches()
+        assert general == ["k", "7", "1", "1", "128", "0", "0", "0", "4096", "8192", "100"]
+        assert short == [["k", "7", "1", "1", "128", "0", "77", "0", "4096", "8192", "100"]] * 2
+        assert kernel.n_regs == 40 and kernel.n_max_threads == 1024 and kernel.n_spills == 0
+        assert kernel.metadata.num_warps == 4 and kernel.metadata.target.backend == "cuda"
+        # Other values of the same kinds are the same kernel.
+        k[(7,)](Tensor(1 << 20), y, 77, BLOCK=128)
+        assert len(compiled) == 1 and len(launches()) == 4
+        assert launches()[-1][-3:] == [str(1 << 20), "8192", "77"]
+    """)
+
+
+def test_what_makes_another_kernel(run):
+    run(
+        """
+        x, y = Tensor(4096), Tensor(8192)
+        def count(*args, **kwargs):
+            before = len(compiled)
+            for _ in range(3):
+                k[(1,)](*args, **kwargs)
+            return len(compiled) - before
+        assert count(x, y, 100, BLOCK=128) == 1
+        assert count(x, y, 100, 128) == 0
+        assert count(x, y, BLOCK=128, n=100) == 0
+        assert count(x, y, 100, BLOCK=256) == 1
+        assert count(x, y, 112, BLOCK=128) == 1, "divisible by 16"
+        assert count(x, y, 1, BLOCK=128) == 1, "1 is a constant"
+        assert count(x, y, 1 << 33, BLOCK=128) == 1, "64 bits"
+        assert count(x, y, -5, BLOCK=128) == 0
+        assert count(Tensor(4100), y, 100, BLOCK=128) == 1, "not divisible by 16"
+        assert count(Tensor(4096, torch.float16), y, 100, BLOCK=128) == 1
+        assert count(x, y, 2.5, BLOCK=128) == 1
+        assert count(x, y, 100, BLOCK=128, num_warps=8) == 1
+        assert launches()[-1][4] == "256"
+        assert count(x, y, 100, BLOCK=128, num_stages=1) == 1
+        assert k._launcher.stored() >= 10
+        knobs.runtime.debug = True
+        assert count(x, y, 100, BLOCK=128) == 1
+        """,
+        FAKE_CUDA_ARGUMENTS="2",  # an n of 1 is no argument
+    )
+
+
+def test_grids(run):
+    run("""
+        x, y = Tensor(4096), Tensor(8192)
+        seen = []
+        def grid(meta):
+            seen.append(meta)
+            return (triton.cdiv(meta["n"], meta["BLOCK"]), 2)
+        for _ in range(3):
+            k[grid](x, y, n=1000, BLOCK=128, num_warps=2)
+        assert [l[1:4] for l in launches()] == [["8", "2", "1"]] * 3
+        assert seen[0]["num_warps"] == seen[2]["num_warps"] == 2
+        assert seen[0]["num_stages"] == seen[2]["num_stages"] == 3
+        assert seen[2]["x"] is x
+        for _ in range(2):
+            with pytest.raises(ValueError, match="dimension 1 is 65536, expected at most 65535"):
+                k[(1, 65536)](x, y, 100, BLOCK=128)
+            with pytest.raises(TypeError, match="missing a required argument"):
+                k[(1,)](x, y, BLOCK=128)
+            with pytest.raises(KeyError, match="BLOK"):
+                k[(1,)](x, y, 100, BLOK=128)
+            with pytest.warns(RuntimeWarning, match="no programs"):
+                k[(0,)](x, y, 100, BLOCK=128)
+        with pytest.raises(ValueError, match="num_warps is 3, expected a power of two"):
+            k[(1,)](x, y, 100, BLOCK=128, num_warps=3)
+    """)
+
+
+def test_where_launches_run(run):
+    run("""
+        x, y = Tensor(4096), Tensor(8192)
+        a, b = torch.ones(64), torch.zeros(64)
+        k[(1,)](x, y, 64, BLOCK=64)
+        k[(1,)](x, y, 64, BLOCK=64)
+        count = len(launches())
+        k[(1,)](a, b, 64, BLOCK=64)
+        assert b[0] == 65 and len(launches()) == count, "CPU tensors run on the CPU"
+        with pytest.raises(ValueError, match="argument 'y': tensor is on 'cpu', but"):
+            k[(1,)](x, torch.zeros(64)[1:], 64, BLOCK=64)
+        entered = []
+        knobs.runtime.launch_enter_hook.add(lambda metadata: entered.append(metadata.get()["name"]))
+        k[(1,)](x, y, 64, BLOCK=64)
+        assert entered == ["k"] and len(launches()) == count + 1
+        knobs.runtime.launch_enter_hook.calls.clear()
+        hooked = []
+        k.add_pre_run_hook(lambda *args, **kwargs: hooked.append(args))
+        k[(1,)](x, y, 64, BLOCK=64)
+        assert len(hooked) == 1 and len(launches()) == count + 2
+        k.pre_run_hooks.clear()
+        from blockscope.driver import CPUDriver
+        triton.runtime.driver.set_active(CPUDriver())
+        with pytest.raises(Exception):
+            k[(1,)](x, y, 64, BLOCK=64)  # would be copied, but this is no real tensor
+        triton.runtime.driver.reset_active()
+        k[(1,)](x, y, 64, BLOCK=64)
+        assert len(launches()) == count + 3
+    """)
+
+
+def test_gpu_arrays_are_copied_for_step_mode_and_checks(run):
+    run("""
+        import ctypes
+        memory = (ctypes.c_float * 80)(*[1.0] * 80)
+        base = (ctypes.addressof(memory) + 63) // 64 * 64
+        class Array:
+            def __init__(self, address):
+                self.dtype = "float32"
+                self.__cuda_array_interface__ = dict(
+                    shape=(16,), typestr="<f4", data=(address, False), version=3, strides=None)
+        Array.__cuda_array_interface__ = None
+        x, y = Array(base), Array(base + 64)
+        k[(1,)](x, y, 16, BLOCK=16)
+        assert launches()[-1][-3:] == [str(base), str(base + 64), "16"]
+        count = len(launches())
+        values = ctypes.cast(base, ctypes.POINTER(ctypes.c_float))
+        with triton.check("asan") as report:
+            k[(1,)](x, y, 16, BLOCK=16)
+        assert report.clean and values[16] == 17.0 and values[15] == 1.0
+        values[16] = 0
+        triton.set_interpret_mode(True)
+        k[(1,)](x, y, 16, BLOCK=16)
+        assert values[16] == 17.0 and len(launches()) == count
+    """)
+
+
+def test_errors_of_launches(run):
+    run(
+        """
+        x, y = Tensor(4096), Tensor(8192)
+        for _ in range(2):
+            with pytest.raises(LaunchError, match="a kernel failed on GPU 0: a fake error"):
+                k[(5,)](x, y, 100, BLOCK=128)
+        with pytest.raises(RuntimeError, match=r"the launch of 'k' on grid \\(5, 1, 1\\)"):
+            k[(5,)](x, y, 100, BLOCK=128)
+        with pytest.raises(RuntimeError, match="blockscope check --checks asan FILE"):
+            k[(5,)](x, y, 100, BLOCK=128)
+        """,
+        FAKE_CUDA_LAUNCH="700",
+    )
+    run(
+        """
+        with pytest.raises(LaunchError, match=r"'k' on grid \\(5, 1, 1\\) with 4 warps cannot"):
+            k[(5,)](Tensor(4096), Tensor(8192), 100, BLOCK=128)
+        changes["shared"] = 300000
+        with pytest.raises(OutOfResources, match="shared memory, required: 300000, hardware"):
+            k[(5,)](Tensor(4096), Tensor(8192), 100, BLOCK=64)
+        changes.clear()
+        text = "out of resource: shared memory, required: 9, limit: 8"
+        _core.gpu.compile = lambda *_: (None, text)
+        with pytest.raises(OutOfResources) as caught:
+            k[(5,)](Tensor(4096), Tensor(8192), 100, BLOCK=32)
+        assert (caught.value.required, caught.value.limit) == (9, 8)
+        _core.gpu.compile = lambda *_: (None, "ptxas: line 3: no")
+        with pytest.raises(triton.runtime.errors.PTXASError, match="kernel 'k': line 3: no"):
+            k[(5,)](Tensor(4096), Tensor(8192), 100, BLOCK=32)
+        """,
+        FAKE_CUDA_LAUNCH="1",
+    )
+
+
+def test_a_changed_global_compiles_again(run):
+    run(
+        """
+        FACTOR = tl.constexpr(2)
+
+        @triton.jit
+        def scaled(x, y):
+            tl.store(y, tl.load(x) * FACTOR)
+
+        x, y = Tensor(4096), Tensor(8192)
+        for _ in range(3):
+            scaled[(1,)](x, y)
+        assert len(compiled) == 1 and scaled._launcher.stored() == 1
+        FACTOR = tl.constexpr(3)
+        for _ in range(3):
+            scaled[(1,)](x, y)
+        assert len(compiled) == 2 and scaled._launcher.stored() == 1
+        """,
+        FAKE_CUDA_ARGUMENTS="2",
+    )
+
+
+def test_autotune_leaves_out_what_does_not_fit(run):
+    run("""
+        def compile_some(builder, arch, settings):
+            compiled.append(settings["num_warps"])
+            data = compiled_data("k", "x", num_warps=settings["num_warps"])
+            return {**data, "shared": 300000 if settings["num_warps"] == 8 else 0}, None
+
+        _core.gpu.compile = compile_some
+        timed = []
+
+        def bench(call, quantiles):
+            call()
+            timed.append(launches()[-1][4])
+            return [float(timed[-1])] * 3
+
+        configs = [triton.Config({"BLOCK": 64}, num_warps=w) for w in (8, 4, 2)]
+        tuned = triton.autotune(configs, ["n"], do_bench=bench)(k)
+        tuned[(1,)](Tensor(4096), Tensor(8192), 100)
+        assert timed == ["128", "64"] and tuned.best_config.num_warps == 2
+        assert sorted(compiled) == [2, 4, 8], "each was compiled once, before it was timed"
+    """)
+
+
+def test_debug_output(run):
+    out = run("""
+        import struct
+        site = dict(text=" x: ", file="f.py", line=7, function="k", shape=[4], hex=False)
+        changes.update(
+            takes_debug_buffer=True,
+            debug_sites=[dict(site, is_assert=False, values=["fp32"]),
+                         dict(site, is_assert=True, text="too big", values=[])],
+        )
+        from blockscope.runtime import gpu_debug
+
+        def record(site, program, index, *values):
+            head = struct.pack("<IiiiII", site, *program, index, len(values))
+            return head + b"".join(struct.pack("<Q", value) for value in values)
+
+        records = record(0, (1, 0, 0), 2, struct.unpack("<I", struct.pack("<f", 2.5))[0])
+        records += record(0, (0, 0, 0), 3, struct.unpack("<I", struct.pack("<f", 1.5))[0])
+        failing = record(1, (0, 1, 0), 1)
+
+        class Filled(gpu_debug.DebugBuffer):
+            def __init__(self, *args):
+                super().__init__(*args)
+                _, size, _, _ = struct.unpack_from("<IIII", self.memory.bytes, 0)
+                data = records + (failing if fails else b"")
+                struct.pack_into("<IIII", self.memory.bytes, 0, len(data), size, int(fails), 0)
+                self.memory.bytes[16 : 16 + len(data)] = data
+
+        gpu_debug.DebugBuffer = Filled
+        fails = False
+        for _ in range(2):
+            k[(1,)](Tensor(4096), Tensor(8192), 100, BLOCK=128)
+        assert k._launcher.stored() == 0
+        fails = True
+        with pytest.raises(LaunchError) as caught:
+            k[(1,)](Tensor(4096), Tensor(8192), 100, BLOCK=128)
+        text = str(caught.value)
+        assert text.startswith("f.py:7: device_assert failed: too big")
+        assert "program (0, 1, 0), element (1) of kernel 'k'" in text
+    """)
+    assert out.splitlines()[:2] == [
+        "pid (0, 0, 0) idx (3) x: 1.500000",
+        "pid (1, 0, 0) idx (2) x: 2.500000",
+    ]
+
+
+NO_DRIVER = """
+import blockscope as triton
+from blockscope import _core
+from blockscope.backends.nvidia.driver import CudaDriver, why_unavailable
+
+print(_core.gpu.why_unavailable())
+assert not CudaDriver.is_active()
+assert triton.runtime.driver.active.get_current_target().backend == "cpu"
+try:
+    CudaDriver()
+except RuntimeError as error:
+    assert str(error) == _core.gpu.why_unavailable()
+"""
+
+
+@pytest.mark.parametrize(
+    "environment, text",
+    [
+        ({"TRITON_LIBCUDA_PATH": "/nowhere"}, "there is no CUDA driver (/nowhere: "),
+        (
+            {"FAKE_CUDA_VERSION": "11040"},
+            "the CUDA driver is too old: it is of CUDA 11.4",
+        ),
+        ({"FAKE_CUDA_INIT": "100"}, "the CUDA driver finds no GPU"),
+        ({"FAKE_CUDA_INIT": "3"}, "the CUDA driver does not start: a fake error"),
+        (
+            {"FAKE_CUDA_DEVICES": "0"},
+            "the CUDA driver finds no GPU; is CUDA_VISIBLE_DEV",
+        ),
+    ],
+)
+def test_why_there_is_no_gpu(run, environment, text):
+    out = run("", preamble=NO_DRIVER, TRITON_DEFAULT_BACKEND="", **environment)
+    assert out.startswith(text)
+    assert "without" in out
+
+
+def test_a_torch_without_cuda_means_the_cpu(run):
+    run("""
+        import torch
+        from blockscope.backends.nvidia import driver
+        assert (driver.why_unavailable() is None) == (torch.version.cuda is not None)
+        """, preamble="")  # fmt: skip
+
+
+def test_device_properties(run):
+    run("""
+        active = triton.runtime.driver.active
+        assert active.get_current_target() == triton.backends.compiler.GPUTarget("cuda", 90, 32)
+        assert active.get_device_capability() == (9, 0)
+        properties = active.utils.get_device_properties(0)
+        assert properties["max_shared_mem"] == 232448 and properties["name"] == "Fake GPU"
+        assert properties["multiprocessor_count"] == 132
+    """)

@@ -1,0 +1,125 @@
+"""What the C++ launcher takes for the same kernel, and what it leaves to Python."""
+
+import blockscope as triton
+import blockscope.language as tl
+import numpy as np
+import pytest
+import torch
+from blockscope import _core
+from blockscope.runtime import gpu_launcher
+
+
+@triton.jit(do_not_specialize=["plain"], do_not_specialize_on_alignment=["loose"])
+def kernel(x, n, plain, loose, wide: tl.int64, real: tl.float64, half: tl.float16 = None,
+           BLOCK: tl.constexpr = 64):  # fmt: skip
+    pass
+
+
+@triton.jit
+def simple(x, n, BLOCK: tl.constexpr = 64):
+    pass
+
+
+@pytest.fixture(autouse=True)
+def torch_is_known():
+    gpu_launcher.register_torch()
+
+
+def key(*args, **kwargs):
+    return simple._launcher.key(args, kwargs)
+
+
+def aligned(dtype=torch.float32):
+    tensor = torch.zeros(64, dtype=dtype)
+    return tensor if tensor.data_ptr() % 16 == 0 else pytest.skip("torch gave odd memory")
+
+
+def test_values_do_not_matter_kinds_do():
+    x, y = aligned(), aligned()
+    assert key(x, 100)[0] == key(y, 101)[0]
+    assert key(x, 100)[1] == [x.data_ptr(), 100]
+    assert key(x, 100) == key(x, n=100) == key(n=100, x=x) == key(x, 100, 64)
+    different = [
+        key(x, 100),
+        key(x[1:], 100),
+        key(aligned(torch.float16), 100),
+        key(aligned(torch.bfloat16), 100),
+        key(x, 112),
+        key(x, 1),
+        key(x, 2**31),
+        key(x, 2**40),
+        key(x, 2**63 + 1),
+        key(x, True),
+        key(x, 1.5),
+        key(x, None),
+        key(x, 100, 128),
+        key(x, 100, 64.0),
+        key(x, 100, "64"),
+        key(x, 100, True),
+        key(x, 100, num_warps=8),
+        key(x, 100, num_warps=4),
+        key(x, 100, num_stages=8),
+    ]
+    words = [repr(k[0]) for k in different]
+    assert len(set(words)) == len(words)
+
+
+def test_bits():
+    x = aligned()
+    assert key(x, -1)[1][1] == 2**64 - 1
+    assert key(x, 1)[1] == [x.data_ptr()]
+    assert key(x, 0.5)[1][1] == int(np.float32(0.5).view(np.uint32))
+    assert key(x, True)[1][1] == 1
+
+
+def test_annotations_and_do_not_specialize():
+    x = aligned()
+    launcher = kernel._launcher
+
+    def k(n=3, plain=3, loose=3, wide=3, real=3.0):
+        return launcher.key((x, n, plain, loose, wide, real), {"half": None})
+
+    # An annotation that only Python can convert to leaves the launch to Python.
+    assert k() is None
+
+    @triton.jit(do_not_specialize=["plain"], do_not_specialize_on_alignment=["loose"])
+    def other(x, n, plain, loose, wide: tl.int64, real: tl.float64):
+        pass
+
+    launcher = other._launcher
+    k = lambda n=3, plain=3, loose=3, wide=3, real=3.0: launcher.key((x, n, plain, loose, wide, real), {})  # fmt: skip # noqa: E501
+    assert k(plain=1)[0] == k(plain=16)[0] == k()[0] != k(n=16)[0]
+    assert k(loose=16)[0] == k()[0] != k(loose=1)[0]
+    assert k(wide=1)[0] == k()[0] != k(wide=16)[0]
+    assert k(real=2)[1][-1] == int(np.float64(2).view(np.uint64))
+    assert k(wide=2**63) is None, "Python words the error"
+
+
+def test_what_is_left_to_python():
+    x = aligned()
+    assert key(x) is None
+    assert key(x, 1, 2, 3) is None
+    assert key(x, 1, x=x) is None
+    assert key(np.zeros(4), 1) is None
+    assert key(x, np.int32(3)) is None
+    assert key(x, (1, 2)) is None
+    assert key(x, 2**64) is None
+    assert key(x, 3, tl.float32) is None or key(x, 3, tl.float32)[0]
+    assert key(x, 3, [1]) is None
+    assert key(x, 3, extern_libs={}) is None
+
+    @triton.jit
+    def variadic(*args):
+        pass
+
+    assert variadic._launcher.key((1,), {}) is None
+
+
+def test_targets():
+    assert _core.gpu.parse_target("sm_90") == ("sm_90a", 90)
+    names = ("sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a")
+    assert [_core.gpu.parse_target(name)[1] for name in names] == [80, 86, 89, 90, 100, 120]
+    with pytest.raises(ValueError, match="unknown GPU architecture 'sm_35', expected one of sm_80"):
+        _core.gpu.parse_target("sm_35")
+    with pytest.raises(RuntimeError, match="not compiled for GPUs of compute capability 7.5"):
+        _core.gpu.target_of_capability(75)
