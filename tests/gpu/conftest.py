@@ -4,10 +4,18 @@ import os
 import sys
 from pathlib import Path
 
+import blockscope
 import pytest
 from blockscope import _core
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "examples"))
+sys.path.append(str(ROOT / "tests" / "python"))  # behind this folder: both have a test_ops.py
+# Processes that tests start find the same package.
+_packages = [str(Path(folder).parent) for folder in blockscope.__path__]
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    dict.fromkeys([*_packages, *filter(None, [os.environ.get("PYTHONPATH")])])
+)
 os.environ.setdefault("BLOCKSCOPE_CACHE", "0")  # tests of the cache turn it on
 
 
