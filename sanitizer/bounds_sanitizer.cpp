@@ -9,35 +9,6 @@ namespace blockscope {
 
 namespace {
 
-llvm::StringRef outOfBoundsCode(AccessKind kind) {
-  switch (kind) {
-  case AccessKind::Load:
-    return "oob-load";
-  case AccessKind::Store:
-    return "oob-store";
-  case AccessKind::AtomicRmw:
-  case AccessKind::AtomicCas:
-    return "oob-atomic";
-  }
-  return "oob-load";
-}
-
-llvm::StringRef codeOf(const Access &access, BadLane::Reason reason) {
-  switch (reason) {
-  case BadLane::Reason::OutOfStorage:
-    return outOfBoundsCode(access.kind);
-  case BadLane::Reason::Null:
-    return "null-pointer";
-  case BadLane::Reason::Wild:
-    return "wild-pointer";
-  case BadLane::Reason::Misaligned:
-    return "misaligned-access";
-  case BadLane::Reason::ReadOnly:
-    return "read-only-store";
-  }
-  return "wild-pointer";
-}
-
 /// What most likely went wrong, judged from where the access fell.
 ///
 /// `badLanes` is how many lanes of the access fell outside, `isMasked` whether any lane was off.
@@ -55,10 +26,6 @@ std::string boundsHint(const Access &access, const Allocation &allocation, int64
   if (past == access.elementBytes && badLanes == 1)
     return "one element too far: should the mask compare with '<' instead of '<='?";
   return "the mask lets this lane through: does it compare with this tensor's size?";
-}
-
-std::string bytesText(int64_t bytes) {
-  return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
 }
 
 } // namespace
@@ -146,84 +113,30 @@ void BoundsSanitizer::onBadLanes(const Access &access, llvm::ArrayRef<BadLane> l
 
 void BoundsSanitizer::reportBadLane(const Access &access, const BadLane &bad, int64_t count,
                                     bool isMasked) {
-  const std::string cause = (codeOf(access, bad.reason) + " " + placeKey(access.op->location) +
-                             " " + (bad.allocation ? bad.allocation->info.name : ""))
-                                .str();
+  const std::string cause =
+      (badLaneCode(access.kind, bad.reason) + " " + placeKey(access.op->location) + " " +
+       (bad.allocation ? bad.allocation->info.name : ""))
+          .str();
   collector_.add(cause, {launch_->launchIndex, access.program, access.sequence, bad.lane}, count,
-                 [&] { return describeBadLane(access, bad, count, isMasked); });
+                 [&] { return describeRefused(access, bad, count, isMasked); });
 }
 
-Finding BoundsSanitizer::describeBadLane(const Access &access, const BadLane &bad, int64_t count,
+Finding BoundsSanitizer::describeRefused(const Access &access, const BadLane &bad, int64_t count,
                                          bool isMasked) const {
+  Finding finding = describeBadLane(*launch_, access, bad);
   if (bad.reason == BadLane::Reason::OutOfStorage)
-    return describeOutOfStorage(access, bad, count, isMasked);
-  const llvm::StringRef kind = accessKindName(access.kind);
-  const std::string size = bytesText(access.elementBytes);
+    finding.hint = boundsHint(access, *bad.allocation, finding.byteOffset, count, isMasked);
   const TensorInfo *freed =
       bad.reason == BadLane::Reason::Wild ? freedTensorAt(bad.address) : nullptr;
-  Finding finding = beginFinding(
-      freed ? llvm::StringRef("use-after-free") : codeOf(access, bad.reason), *launch_);
-  finding.site = describeSite(access, *launch_, bad.lane);
-  const int64_t offset = bad.allocation ? MemoryMap::offsetIn(*bad.allocation, bad.address) : 0;
-  if (bad.allocation)
-    describeElement(finding, *bad.allocation, offset);
-  else
-    finding.values = {{"address", llvm::formatv("{0:x}", bad.address).str()}};
-  switch (bad.reason) {
-  case BadLane::Reason::OutOfStorage:
-    break;
-  case BadLane::Reason::Null:
-    finding.message = llvm::formatv("{0} of {1} through a null pointer", kind, size).str();
-    finding.hint = "an entry of a pointer table may be 0, or a tensor argument has no memory";
-    break;
-  case BadLane::Reason::Wild:
-    if (freed) {
-      finding.tensor = *freed;
-      finding.message =
-          llvm::formatv("{0} of {1} from memory of '{2}', which was freed", kind, size, freed->name)
-              .str();
-      finding.hint = "keep the tensor alive as long as its data_ptr() is in use";
-    } else {
-      finding.message =
-          llvm::formatv("{0} of {1} at address {2:x}, which belongs to no known tensor", kind, size,
-                        bad.address)
-              .str();
-      finding.hint = "pointers loaded from memory must be data_ptr() of tensors that are alive";
-    }
-    break;
-  case BadLane::Reason::Misaligned:
+  if (freed) {
+    finding.code = "use-after-free";
+    finding.tensor = *freed;
     finding.message =
-        llvm::formatv("{0} of {1} at byte {2} of '{3}', which is no multiple of {4}", kind, size,
-                      offset, finding.tensor ? finding.tensor->name : "?", access.elementBytes)
+        llvm::formatv("{0} of {1} from memory of '{2}', which was freed",
+                      accessKindName(access.kind), bytesText(access.elementBytes), freed->name)
             .str();
-    finding.hint = "was the pointer cast to a wider type after an offset in smaller elements?";
-    break;
-  case BadLane::Reason::ReadOnly:
-    finding.message = llvm::formatv("{0} of {1} to '{2}', which is read-only on the host", kind,
-                                    size, finding.tensor ? finding.tensor->name : "?")
-                          .str();
-    finding.hint = "pass a writable copy";
-    break;
+    finding.hint = "keep the tensor alive as long as its data_ptr() is in use";
   }
-  return finding;
-}
-
-Finding BoundsSanitizer::describeOutOfStorage(const Access &access, const BadLane &bad,
-                                              int64_t count, bool isMasked) const {
-  const Allocation &allocation = *bad.allocation;
-  const int64_t offset = MemoryMap::offsetIn(allocation, bad.address);
-  Finding finding = beginFinding(outOfBoundsCode(access.kind), *launch_);
-  finding.site = describeSite(access, *launch_, bad.lane);
-  describeElement(finding, allocation, offset);
-  const int64_t storageBegin = allocation.storage - allocation.view;
-  const int64_t storageEnd = storageBegin + allocation.storageBytes;
-  finding.distanceBytes =
-      offset < storageBegin ? offset - storageBegin : offset + access.elementBytes - storageEnd;
-  finding.message = llvm::formatv("{0} of {1} at byte {2} of '{3}', which has {4}",
-                                  accessKindName(access.kind), bytesText(access.elementBytes),
-                                  offset, allocation.info.name, bytesText(storageEnd))
-                        .str();
-  finding.hint = boundsHint(access, allocation, offset, count, isMasked);
   return finding;
 }
 

@@ -26,10 +26,8 @@ private:
   Finding describeOutsideView(const Access &access, const Allocation &allocation, int64_t lane,
                               int64_t offset, int64_t count) const;
   void reportBadLane(const Access &access, const BadLane &bad, int64_t count, bool isMasked);
-  Finding describeBadLane(const Access &access, const BadLane &bad, int64_t count,
+  Finding describeRefused(const Access &access, const BadLane &bad, int64_t count,
                           bool isMasked) const;
-  Finding describeOutOfStorage(const Access &access, const BadLane &bad, int64_t count,
-                               bool isMasked) const;
   /// Returns what an earlier launch had at a host address that is no tensor any more.
   const TensorInfo *freedTensorAt(uint64_t hostAddress) const;
 

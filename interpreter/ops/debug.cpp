@@ -1,5 +1,6 @@
 // tl.assert and tl.print.
 #include "core/numeric/scalar.h"
+#include "interpreter/describe.h"
 #include "interpreter/evaluator.h"
 #include "interpreter/execution_context.h"
 
@@ -23,13 +24,6 @@ struct AssertOp {
 };
 
 using NamedValues = std::vector<std::pair<std::string, std::string>>;
-
-std::vector<int64_t> unflatten(int64_t lane, llvm::ArrayRef<int64_t> shape) {
-  std::vector<int64_t> index(shape.size());
-  for (size_t i = shape.size(); i-- > 0; lane /= shape[i])
-    index[i] = lane % shape[i];
-  return index;
-}
 
 std::string valueText(const Type &type, const std::byte *elements, int64_t lane) {
   const std::byte *element = elements + lane * type.elementBytes();
@@ -59,19 +53,13 @@ NamedValues valuesOf(const AssertOp &op, const void *const *operands, int64_t la
 
 Finding describeAssert(const ExecutionContext &context, const AssertOp &op, int64_t lane,
                        NamedValues values) {
-  Finding finding;
-  const LaunchInfo &info = context.launch->info;
-  finding.code = "device-assert";
+  Finding finding = beginFinding("device-assert", context.launch->info);
   finding.message = "device_assert failed" + (op.message.empty() ? "" : ": " + op.message);
-  finding.kernel = info.kernel;
-  finding.grid = info.grid;
-  finding.metaParameters = info.metaParameters;
-  finding.launchIndex = info.launchIndex;
   if (context.op)
     finding.site.location = context.op->location;
   finding.site.program = context.program;
   finding.site.lane = lane;
-  finding.site.laneIndex = unflatten(lane, op.blockShape);
+  finding.site.laneIndex = laneIndex(lane, op.blockShape);
   finding.site.blockShape.assign(op.blockShape.begin(), op.blockShape.end());
   finding.site.loopIterations.assign(context.loopIterations.begin(), context.loopIterations.end());
   finding.values = std::move(values);
@@ -171,7 +159,7 @@ int digitsOf(int64_t number) {
 }
 
 void printIndex(llvm::raw_ostream &out, llvm::ArrayRef<int64_t> shape, int64_t lane) {
-  const std::vector<int64_t> index = unflatten(lane, shape);
+  const std::vector<int64_t> index = laneIndex(lane, shape);
   out << "idx (";
   for (size_t i = 0; i < index.size(); ++i)
     out << (i ? ", " : "")

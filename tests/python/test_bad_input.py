@@ -206,3 +206,21 @@ def test_ctrl_c_stops_a_long_launch():
     took = time.monotonic() - sent[0]
     thread.join()
     assert took < 5  # 0.2 s on a machine that is not busy
+
+
+@triton.jit
+def before_the_start(x_ptr, out_ptr):
+    offsets = tl.arange(0, 4)
+    tl.store(out_ptr + offsets, tl.load(x_ptr + offsets - 3))
+
+
+def test_an_unchecked_launch_says_the_same_as_asan():
+    """One description of a refused lane serves both, with the side on which it fell."""
+    x, out = np.ones(8, np.float32), np.ones(8, np.float32)
+    with pytest.raises(SanitizerError, match="12 bytes before the start") as caught:
+        before_the_start[(1,)](x, out)
+    with triton.check("asan") as report:
+        before_the_start[(1,)](x, out)
+    (unchecked,), (checked,) = caught.value.findings, report.findings
+    for field in ("code", "message", "byte_offset", "distance_bytes", "element"):
+        assert unchecked[field] == checked[field], field
