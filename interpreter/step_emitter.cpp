@@ -2,12 +2,13 @@
 #include "interpreter/step_emitter.h"
 
 #include "interpreter/flat/deadlock.h"
+#include "interpreter/step_combine.h"
+#include "interpreter/step_values.h"
 
 #include "core/numeric/scalar.h"
 
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MathExtras.h"
 
 #include <cstring>
 #include <tuple>
@@ -17,25 +18,11 @@
 namespace blockscope {
 namespace {
 
-Type storageType(const Type &type) {
-  Type result = type;
-  result.dtype = type.isPointer() ? type.dtype : storageDType(type.dtype);
-  return result;
-}
-
-Block &blockOf(const Value &value) { return *static_cast<Block *>(value.handle.get()); }
-
-Value wrap(std::shared_ptr<Block> block, const Type &type) { return {type, std::move(block)}; }
-
 ValueList unknownValues(llvm::ArrayRef<Type> types) {
   ValueList result;
   for (const Type &type : types)
     result.push_back({type, nullptr});
   return result;
-}
-
-bool allKnown(llvm::ArrayRef<Value> values) {
-  return llvm::all_of(values, [](const Value &value) { return static_cast<bool>(value); });
 }
 
 //===-- The evaluators in use ----------------------------------------------------------------===//
@@ -76,11 +63,6 @@ size_t hashRequest(const OpRequest &request) {
   for (const NamedAttribute &attribute : request.attributes)
     hash = mix(hash, std::visit(HashAttribute(), attribute.value));
   return hash;
-}
-
-bool sameStorage(const Type &a, const Type &b) {
-  return a.pointerDepth == b.pointerDepth && a.shape == b.shape &&
-         (a.dtype == b.dtype || (!a.isPointer() && storageDType(a.dtype) == storageDType(b.dtype)));
 }
 
 bool sameAttributes(const Attributes &a, const Attributes &b) {
@@ -187,7 +169,7 @@ ValueList StepEmitter::run(const OpRequest &request) {
   for (const Type &type : request.resultTypes) {
     std::shared_ptr<Block> block = allocateBlock(type);
     results.push_back(block->data);
-    values.push_back(wrap(std::move(block), type));
+    values.push_back(wrapBlock(std::move(block), type));
   }
   for (const Value &operand : request.operands)
     operands.push_back(blockOf(operand).data);
@@ -256,13 +238,13 @@ Value StepEmitter::intConstant(Type scalarType, int64_t value) {
 Value StepEmitter::floatConstant(Type scalarType, double value) {
   std::shared_ptr<Block> block = allocateBlock(scalarType);
   numeric::writeDouble(scalarType.dtype, value, block->data);
-  return wrap(std::move(block), scalarType);
+  return wrapBlock(std::move(block), scalarType);
 }
 
 Value StepEmitter::scalarFromBits(const Type &type, uint64_t bits) {
   std::shared_ptr<Block> block = allocateBlock(type);
   std::memcpy(block->data, &bits, type.elementBytes());
-  return wrap(std::move(block), type);
+  return wrapBlock(std::move(block), type);
 }
 
 ValueList StepEmitter::combineBlocks(
@@ -271,7 +253,6 @@ ValueList StepEmitter::combineBlocks(
         walk) {
   if (!allKnown(operands))
     return unknownValues(resultTypes);
-  const size_t count = operands.size();
   llvm::SmallVector<Type, 2> types;
   llvm::SmallVector<const void *, 2> inputs;
   for (const Value &operand : operands) {
@@ -281,55 +262,14 @@ ValueList StepEmitter::combineBlocks(
   ValueList values;
   llvm::SmallVector<void *, 2> outputs;
   for (const Type &type : resultTypes) {
-    values.push_back(wrap(allocateBlock(type), type));
+    values.push_back(wrapBlock(allocateBlock(type), type));
     outputs.push_back(blockOf(values.back()).data);
   }
-  bool isValid = true;
-  // Blocks of the language have a power of two of elements: the last lane fills a block up, and
-  // what it gives there is dropped.
-  const auto copyIn = [&](int64_t n, const void *const *side) {
-    ValueList wrapped;
-    for (size_t i = 0; i < count; ++i) {
-      const auto size = static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(n)));
-      const Type type = operands[i].type.withShape({size});
-      const int64_t bytes = type.elementBytes();
-      std::shared_ptr<Block> block = allocateBlock(type);
-      std::memcpy(block->data, side[i], n * bytes);
-      for (int64_t lane = n; lane < size; ++lane)
-        std::memcpy(block->as<std::byte>() + lane * bytes,
-                    static_cast<const std::byte *>(side[i]) + (n - 1) * bytes, bytes);
-      wrapped.push_back(wrap(std::move(block), type));
-    }
-    return wrapped;
-  };
-  const auto combineLanes = [&](int64_t n, void *const *out, const void *const *lhs,
-                                const void *const *rhs) {
-    if (!isValid)
-      return;
-    const ValueList combined = combine(copyIn(n, lhs), copyIn(n, rhs));
-    isValid = combined.size() == count && allKnown(combined);
-    for (size_t i = 0; isValid && i < count; ++i) {
-      const Type element = operands[i].type.withShape({});
-      const Type expected =
-          element.withShape({static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(n)))});
-      if (sameStorage(combined[i].type, element)) { // one value for every lane
-        for (int64_t lane = 0; lane < n; ++lane)
-          std::memcpy(static_cast<std::byte *>(out[i]) + lane * element.elementBytes(),
-                      blockOf(combined[i]).data, element.elementBytes());
-        continue;
-      }
-      isValid = sameStorage(combined[i].type, expected);
-      if (!isValid) {
-        fail("the combine function gives " + combined[i].type.str() + ", expected " +
-                 expected.str(),
-             {});
-        break;
-      }
-      std::memcpy(out[i], blockOf(combined[i]).data, n * expected.elementBytes());
-    }
-  };
-  walk(types, outputs.data(), inputs.data(), combineLanes);
-  return isValid ? values : unknownValues(resultTypes);
+  StepCombine lanes(operands, combine);
+  walk(types, outputs.data(), inputs.data(), lanes);
+  if (!lanes.error().empty())
+    fail(lanes.error(), {});
+  return lanes.isValid() ? values : unknownValues(resultTypes);
 }
 
 ValueList StepEmitter::reduce(llvm::ArrayRef<Value> operands, int axis, CombineFunction combine) {
@@ -359,7 +299,7 @@ ValueList StepEmitter::scan(llvm::ArrayRef<Value> operands, int axis, bool rever
 Value StepEmitter::runBlock(const Evaluator &evaluator, const Value &operand, const Type &result) {
   if (!evaluator.block || !operand)
     return {};
-  Value value = wrap(allocateBlock(result), result);
+  Value value = wrapBlock(allocateBlock(result), result);
   void *const output = blockOf(value).data;
   const void *const input = blockOf(operand).data;
   evaluator.block(&output, &input, evaluator.payload.get());

@@ -68,7 +68,7 @@ private:
   ValueList fail(llvm::StringRef message, llvm::ArrayRef<Type> types);
   /// Runs a whole-block evaluator on one operand; null when there is none.
   Value runBlock(const Evaluator &evaluator, const Value &operand, const Type &result);
-  /// Wraps `combine` for half blocks and runs `walk` with it.
+  /// Runs `walk` over the blocks with `combine` for its lanes.
   ValueList combineBlocks(llvm::ArrayRef<Value> operands, llvm::ArrayRef<Type> resultTypes,
                           CombineFunction combine,
                           llvm::function_ref<void(llvm::ArrayRef<Type>, void *const *,

@@ -31,7 +31,9 @@ struct OpRequest {
 };
 
 /// Called with the values of the two sides, n each; returns n combined values. In the IR they are
-/// scalars (block arguments of the region), in step mode blocks of equal shape.
+/// scalars (block arguments of the region), in step mode blocks of equal shape. A function that
+/// asks for the value of one element, as a Python 'if' does, gives an empty list for blocks; step
+/// mode then calls it again for each element, with scalars.
 using CombineFunction =
     llvm::function_ref<ValueList(llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs)>;
 

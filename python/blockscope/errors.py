@@ -154,6 +154,10 @@ class SanitizerError(TritonError):
         super().__init__(text)
 
 
+class BlockValueError(ValueError):
+    """A stepped kernel takes a block of several elements for one number, as in ``if block:``."""
+
+
 class InternalError(TritonError):
     """Blockscope itself is wrong; the text carries what is needed to reproduce it."""
 

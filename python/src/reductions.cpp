@@ -20,6 +20,10 @@ public:
     if (!exception_) {
       try {
         return call(lhs, rhs);
+      } catch (const py::error_already_set &error) {
+        if (lhs.front().type.isBlock() && asksForOneElement(error))
+          return {}; // called again with scalars
+        exception_ = std::current_exception();
       } catch (...) {
         exception_ = std::current_exception();
       }
@@ -33,6 +37,11 @@ public:
   }
 
 private:
+  /// Whether the function took a block for a number: an 'if', a 'while', int().
+  static bool asksForOneElement(const py::error_already_set &error) {
+    return error.matches(py::module_::import("blockscope.errors").attr("BlockValueError"));
+  }
+
   ValueList call(llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs) {
     py::tuple arguments(lhs.size() + rhs.size());
     for (size_t i = 0; i < lhs.size(); ++i) {

@@ -165,13 +165,18 @@ const Block &blockOf(PyObject *self, const char *what) {
   return *static_cast<const Block *>(tensor->value.handle.get());
 }
 
+[[noreturn]] void throwOfBlock(const std::string &message) {
+  const py::object type = py::module_::import("blockscope.errors").attr("BlockValueError");
+  PyErr_SetString(type.ptr(), message.c_str());
+  throw py::error_already_set();
+}
+
 const void *onlyElement(PyObject *self, const char *what) {
   const Block &block = blockOf(self, what);
   if (valueOf(self).type.numElements() != 1)
-    throw py::value_error(std::string(what) + " of a block of shape " +
-                          shapeText(valueOf(self).type.shape) +
-                          " is ambiguous; a block has no single value, reduce it first (tl.max, "
-                          "tl.sum) or choose with tl.where");
+    throwOfBlock(std::string(what) + " of a block of shape " + shapeText(valueOf(self).type.shape) +
+                 " is ambiguous; a block has no single value, reduce it first (tl.max, tl.sum) or "
+                 "choose with tl.where");
   return block.data;
 }
 
