@@ -175,7 +175,7 @@ bool readColumn(hid_t group, const char *name, T defaultValue, uint64_t fileByte
     if (packed.empty() ||
         H5Dread_chunk(layout.dataset.get(), H5P_DEFAULT, &offset, &skipped, packed.data()) < 0 ||
         skipped != 0) {
-      error = std::string("'accesses/") + name + "' can not be read";
+      error = std::string("'accesses/") + name + "' cannot be read";
       return false;
     }
     inflater.add(std::move(packed), sizeof(T), layout.chunkRows,

@@ -103,7 +103,7 @@ bool writeUnfinishedEnvelope(const std::string &path, std::string &error) {
       writeHeader(file.get(), std::string(kMagic) + std::to_string(kTraceFormatVersion) +
                                   "\nunfinished: the process that recorded this ended early\n"))
     return true;
-  error = withReason("can not write the header");
+  error = withReason("cannot write the header");
   return false;
 }
 
@@ -113,12 +113,12 @@ bool writeFinishedEnvelope(const std::string &path, std::string &error) {
   uint32_t crc = 0;
   if (file.get() < 0 || fstat(file.get(), &info) != 0 ||
       !crcOfBody(file.get(), static_cast<uint64_t>(info.st_size), crc)) {
-    error = withReason("can not read the file back for its checksum");
+    error = withReason("cannot read the file back for its checksum");
     return false;
   }
   if (writeHeader(file.get(), finishedHeader(static_cast<uint64_t>(info.st_size), crc)))
     return true;
-  error = withReason("can not write the header");
+  error = withReason("cannot write the header");
   return false;
 }
 
@@ -126,7 +126,7 @@ bool checkEnvelope(const std::string &path, std::string &error) {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat info{};
   if (file.get() < 0 || fstat(file.get(), &info) != 0) {
-    error = withReason("can not open");
+    error = withReason("cannot open");
     return false;
   }
   if (!S_ISREG(info.st_mode)) {
@@ -180,7 +180,7 @@ bool checkEnvelope(const std::string &path, std::string &error) {
   }
   uint32_t found = 0;
   if (bytes < kTraceEnvelopeBytes || !crcOfBody(file.get(), bytes, found)) {
-    error = withReason("can not be read to its end");
+    error = withReason("cannot be read to its end");
     return false;
   }
   if (found != crc) {

@@ -69,7 +69,7 @@ std::unique_ptr<TraceReader> TraceReader::open(const std::string &path, std::str
     impl->fileBytes = static_cast<uint64_t>(info.st_size);
   impl->file = Hdf5File(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT));
   if (!impl->file) {
-    error = impl->named("the HDF5 part can not be opened");
+    error = impl->named("the HDF5 part cannot be opened");
     return nullptr;
   }
   TraceTableReader root(impl->file.get(), "", impl->fileBytes);

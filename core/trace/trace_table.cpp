@@ -131,7 +131,7 @@ bool TraceTableReader::checkSize(const char *name, uint64_t rows, uint64_t rowBy
 
 void TraceTableReader::read(const char *name, hid_t type, void *values) {
   if (H5Dread(dataset_.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
-    fail(name, "can not be read");
+    fail(name, "cannot be read");
 }
 
 std::vector<std::vector<int64_t>> TraceTableReader::matrix(const char *name) {
@@ -189,7 +189,7 @@ std::string TraceTableReader::textAttribute(const char *name) {
   }
   std::string value(H5Tget_size(type.get()), '\0');
   if (H5Aread(attribute.get(), type.get(), value.data()) < 0)
-    fail(name, "(an attribute) can not be read");
+    fail(name, "(an attribute) cannot be read");
   value.resize(strnlen(value.data(), value.size()));
   return value;
 }

@@ -158,7 +158,7 @@ bool TraceWriter::Impl::createColumns(size_t rowsPerChunk) {
   });
   return std::all_of(columns.begin(), columns.end(),
                      [](const OpenColumn &column) { return static_cast<bool>(column.dataset); }) ||
-         fail("can not create the columns of accesses");
+         fail("cannot create the columns of accesses (is the disk full?)");
 }
 
 /// Compresses outside the lock, writes inside it.
@@ -183,7 +183,7 @@ bool TraceWriter::Impl::writeChunk(const std::vector<TraceRun> &runs, uint64_t c
         (!packed[column].empty() &&
          H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, &offset, packed[column].size(),
                         packed[column].data()) < 0))
-      return fail("can not write (is the disk full?)");
+      return fail("cannot write (is the disk full?)");
   }
   return true;
 }
@@ -226,10 +226,10 @@ std::unique_ptr<TraceWriter> TraceWriter::create(const std::string &path, std::s
   silenceHdf5();
   auto impl = std::make_unique<Impl>();
   impl->path = path;
-  // HDF5 does not say why it can not create a file; the system does.
+  // HDF5 does not say why it cannot create a file; the system does.
   std::FILE *probe = std::fopen(path.c_str(), "wb");
   if (probe == nullptr || std::fclose(probe) != 0) {
-    error = "trace file '" + path + "': can not create: " + std::strerror(errno);
+    error = "trace file '" + path + "' cannot be created: " + std::strerror(errno);
     return nullptr;
   }
   const Hdf5Properties creation(H5Pcreate(H5P_FILE_CREATE));
@@ -237,7 +237,7 @@ std::unique_ptr<TraceWriter> TraceWriter::create(const std::string &path, std::s
   impl->file = Hdf5File(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), H5P_DEFAULT));
   std::string reason;
   if (!impl->file) {
-    error = "trace file '" + path + "': cannot be created";
+    error = "trace file '" + path + "' cannot be created by the HDF5 library (is the disk full?)";
     return nullptr;
   }
   if (!writeUnfinishedEnvelope(path, reason)) {
@@ -249,7 +249,7 @@ std::unique_ptr<TraceWriter> TraceWriter::create(const std::string &path, std::s
   root.attribute("version", std::vector<int64_t>{kTraceFormatVersion});
   impl->launches = createGroup(impl->file.get(), "launches");
   if (!root.good() || !impl->launches) {
-    error = "trace file '" + path + "': can not write";
+    error = "trace file '" + path + "': cannot write its first tables (is the disk full?)";
     return nullptr;
   }
   return std::unique_ptr<TraceWriter>(new TraceWriter(std::move(impl)));
@@ -273,7 +273,7 @@ bool TraceWriter::beginLaunch() {
   impl_->chunksTaken = impl_->rowsWritten = 0;
   impl_->launch = createGroup(impl_->launches.get(), impl_->nextLaunchName().c_str());
   impl_->accesses = createGroup(impl_->launch.get(), "accesses");
-  return impl_->accesses || impl_->fail("can not begin a launch");
+  return impl_->accesses || impl_->fail("cannot begin a launch (is the disk full?)");
 }
 
 bool TraceWriter::appendRuns(std::span<const TraceRun> runs) {
@@ -316,7 +316,7 @@ bool TraceWriter::endLaunch(const TraceLaunch &launch) {
   impl_->accesses.close();
   impl_->launch.close();
   impl_->findings.push_back(launch.findings);
-  return good || impl_->fail("can not write the launch (is the disk full?)");
+  return good || impl_->fail("cannot write the launch (is the disk full?)");
 }
 
 bool TraceWriter::addFinding(size_t launch, TraceFinding finding) {
@@ -337,7 +337,7 @@ bool TraceWriter::close() {
   }
   const bool written = impl_->writeTail();
   impl_->launches.close();
-  std::string reason = "can not finish the file (is the disk full?)";
+  std::string reason = "cannot finish the file (is the disk full?)";
   const bool closed = impl_->file.close();
   if (impl_->failed || !written || !closed || !writeFinishedEnvelope(impl_->path, reason))
     return impl_->fail(reason);

@@ -196,7 +196,7 @@ void guardReading(bool guarded) {
   if (guarded)
     action.sa_handler = [](int) {
       static constexpr char kText[] =
-          "blockscope view: the trace file can not be read: it broke the HDF5 library, so it is "
+          "blockscope view: the trace file cannot be read: it broke the HDF5 library, so it is "
           "damaged or was made to do harm\n";
       [[maybe_unused]] const ssize_t written = write(2, kText, sizeof(kText) - 1);
       _exit(kWrongUse);
@@ -215,7 +215,7 @@ int printCsv(const Options &options, Session &session) {
       return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
                      std::fflush(stdout) == 0
                  ? 0
-                 : fail("can not write the table");
+                 : fail("cannot write the table");
     }
   return fail("'--csv' is '" + options.csv + "', expected heat, programs, ops, lines or findings");
 }

@@ -60,7 +60,7 @@ bool Offscreen::Impl::createContext(std::string &error) {
       eglCreateContext(display, count > 0 ? config : nullptr, EGL_NO_CONTEXT, kContext.data());
   if (context == EGL_NO_CONTEXT ||
       eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, context) == EGL_FALSE) {
-    error = "no off-screen renderer: OpenGL 3.3 can not be started without a surface";
+    error = "no off-screen renderer: OpenGL 3.3 cannot be started without a surface";
     return false;
   }
   return true;

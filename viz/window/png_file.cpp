@@ -20,7 +20,7 @@ bool writePng(const std::string &path, const std::vector<Rgba> &pixels, int widt
                              static_cast<unsigned char>(pixel >> 16U & 255U)});
   std::FILE *file = std::fopen(path.c_str(), "wb");
   if (file == nullptr) {
-    error = "can not write '" + path + "': " + std::strerror(errno);
+    error = "cannot write '" + path + "': " + std::strerror(errno);
     return false;
   }
   png_image image{};
@@ -32,7 +32,7 @@ bool writePng(const std::string &path, const std::vector<Rgba> &pixels, int widt
   const bool closed = std::fclose(file) == 0;
   if (written && closed)
     return true;
-  error = "can not write '" + path + "': " + (written ? std::strerror(errno) : image.message);
+  error = "cannot write '" + path + "': " + (written ? std::strerror(errno) : image.message);
   unlink(path.c_str());
   return false;
 }

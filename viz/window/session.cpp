@@ -33,7 +33,7 @@ std::string saveText(const std::string &path, const std::string &text) {
       file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
   const bool closed = file != nullptr && std::fclose(file) == 0;
   return written && closed ? "saved " + path
-                           : "can not write '" + path + "': " + std::strerror(errno);
+                           : "cannot write '" + path + "': " + std::strerror(errno);
 }
 
 } // namespace
