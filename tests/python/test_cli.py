@@ -161,6 +161,7 @@ def test_python_m_blockscope(script):
         (["view", "missing.h5"], "there is no file 'missing.h5'"),
         (["view", "t.h5", "--size", "big"], "'big' is no size such as 1600x1000"),
         (["view", "t.h5", "--launch", "-1"], "--launch"),
+        (["view", "t.h5", "--png", "heat.jpg"], "'heat.jpg' does not end in .png"),
         (["view", "t.h5", "--mode", "writing"], "invalid choice: 'writing'"),
         (["view", "t.h5", "--program", "a,b"], "'a,b' is no program such as 3,0,0"),
     ],

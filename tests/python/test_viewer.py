@@ -166,6 +166,7 @@ def test_wrong_words_are_answered_with_what_there_is(viewer, broken, tmp_path):
         (("--program", "-1,0,0"), "no program"),
         (("--launch", "5"), "has no launch 5; it holds 1"),
         (("--png", "/nonexistent/a.png"), "nonexistent"),
+        (("--png", "heat.jpg"), "'--png' is 'heat.jpg', expected a name that ends in .png"),
     ):
         done = subprocess.run(
             [viewer, broken, *map(str, (*png, *words))],

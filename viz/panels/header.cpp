@@ -69,7 +69,7 @@ void drawHeader(const TraceModel &model, Selection &selection, float height) {
       detail += "   \u00b7   " + part;
   const float nameWidth = std::min(width, textWidth(launch.kernel, theme::titleFont()));
   drawText({16, 10}, theme::kText, launch.kernel, width, theme::titleFont());
-  const std::string place = "launch " + std::to_string(model.launchIndex() + 1) + " of " +
+  const std::string place = "launch " + std::to_string(model.launchIndex()) + " of " +
                             std::to_string(model.launchCount()) + " in " + fileName(model.path());
   float placeLeft = 16 + nameWidth + 18;
   if (model.launchCount() > 1 && nameWidth + 200 < width) {

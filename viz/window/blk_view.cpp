@@ -5,7 +5,9 @@
 #include "viz/window/session.h"
 #include "viz/window/window.h"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -70,6 +72,13 @@ bool parseNumbers(const char *text, char separator, int least, int most, std::ar
   }
 }
 
+bool isPngName(const std::string &name) {
+  std::string end = name.substr(name.size() - std::min<size_t>(name.size(), 4));
+  for (char &letter : end)
+    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return end == ".png";
+}
+
 /// Empty when the arguments are good, else what is wrong.
 std::string parse(int argc, char **argv, Options &options) {
   for (int index = 1; index < argc; ++index) {
@@ -96,6 +105,8 @@ std::string parse(int argc, char **argv, Options &options) {
       return "'" + name + "' is '" + value + "', expected " + expected;
     };
     if (name == "--png") {
+      if (!isPngName(value))
+        return wrong("a name that ends in .png");
       options.png = value;
     } else if (name == "--tensor") {
       options.tensor = value;

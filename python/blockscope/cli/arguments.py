@@ -48,6 +48,12 @@ def size(text: str) -> str:
 def program(text: str) -> str:
     parts = text.split(",")
     if not 1 <= len(parts) <= 3 or not all(part.strip().isdigit() for part in parts):
+def png_file(text: str) -> str:
+    if not text.lower().endswith(".png"):
+        raise argparse.ArgumentTypeError(f"'{text}' does not end in .png, the only format written")
+    return text
+
+
         raise argparse.ArgumentTypeError(f"'{text}' is no program such as 3,0,0")
     return ",".join(part.strip() for part in parts)
 
@@ -121,7 +127,9 @@ def blockscope_parser() -> argparse.ArgumentParser:
 
     view = commands.add_parser("view", help="look at a trace")
     view.add_argument("trace", metavar="T.h5")
-    view.add_argument("--png", metavar="OUT", help="draw into a file, without a display")
+    view.add_argument(
+        "--png", metavar="OUT.png", type=png_file, help="draw into a .png file, without a display"
+    )
     view.add_argument("--tensor", metavar="NAME", help="the tensor to show")
     view.add_argument("--program", type=program, metavar="X,Y,Z", help="the program to show")
     view.add_argument("--launch", type=number, metavar="N",
