@@ -200,6 +200,9 @@ def test_doctor_names_what_it_found():
 def test_explain():
     done = command("explain")
     assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert "oob-load           a load reads outside its tensor" in lines
+    assert all(len(line.split()) > 3 for line in lines)
     first = done.stdout.split()[0]
     page = command("explain", first)
     assert page.returncode == 0 and first in page.stdout

@@ -162,11 +162,13 @@ def view(options: argparse.Namespace) -> int:
 
 
 def explain(options: argparse.Namespace) -> int:
-    from blockscope.cli.explain import codes, text_of
+    from blockscope.cli.explain import summaries, text_of
 
     if options.code is None:
-        for code in codes():
-            print(code)
+        rows = summaries()
+        width = max(len(code) for code, _ in rows)
+        for code, summary in rows:
+            print(f"{code:<{width}}  {summary}")
         return 0
     print(text_of(options.code), end="")
     return 0

@@ -21,6 +21,15 @@ def codes() -> list[str]:
     return sorted(page.stem for page in _folder().glob("*.md") if page.stem.lower() != "readme")
 
 
+def summaries() -> list[tuple[str, str]]:
+    """Each code with what it means in one line: the title of its page."""
+    rows = []
+    for code in codes():
+        with open(_folder() / f"{code}.md", encoding="utf-8") as page:
+            rows.append((code, page.readline().removeprefix(f"# {code}:").strip()))
+    return rows
+
+
 def text_of(code: str) -> str:
     """The page of a code. Errors: UsageError, with the nearest code, for an unknown one."""
     code = code.strip().removeprefix("error[").removesuffix("]").lower()
