@@ -16,20 +16,27 @@ std::unique_ptr<Observer> makeBounds(FindingCollector &collector, const CheckOpt
   return std::make_unique<BoundsSanitizer>(collector, options.asan && options.checkViews);
 }
 
+/// Programs run in order of their numbers, so that the first error is the same in every run.
+class ProgramOrder : public Observer {
+  bool wantsSequentialPrograms(const LaunchInfo &) const override { return true; }
+};
+
 } // namespace
 
-CheckSession::CheckSession(const CheckOptions &options) : collector_(options.maxFindings) {
+CheckSession::CheckSession(const CheckOptions &options)
+    : collector_(options.maxFindings, options.stopAtFirst) {
+  if (options.stopAtFirst)
+    observers_.push_back(std::make_unique<ProgramOrder>());
   observers_.push_back(std::make_unique<EventSanitizer>(collector_));
   observers_.push_back(makeBounds(collector_, options));
   if (options.tsan)
     observers_.push_back(std::make_unique<RaceSanitizer>(collector_));
 }
 
-llvm::SmallVector<Observer *, 4> CheckSession::observers() const {
-  llvm::SmallVector<Observer *, 4> result;
+void CheckSession::watch(LaunchState &launch) {
+  collector_.watch(launch.stop);
   for (const auto &observer : observers_)
-    result.push_back(observer.get());
-  return result;
+    launch.observers.push_back(observer.get());
 }
 
 std::string CheckSession::reportText(bool color) const {

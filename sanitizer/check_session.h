@@ -1,10 +1,8 @@
 // A check session: the sanitizers that were asked for, over any number of launches.
 #pragma once
 
-#include "interpreter/observer.h"
+#include "interpreter/execution_context.h"
 #include "sanitizer/collector.h"
-
-#include "llvm/ADT/SmallVector.h"
 
 #include <memory>
 #include <string>
@@ -17,14 +15,15 @@ struct CheckOptions {
   bool tsan = false;
   bool checkViews = true; ///< `--bounds view`; false for `--bounds storage`
   size_t maxFindings = 100;
+  bool stopAtFirst = false; ///< the launch ends at the first error
 };
 
 class CheckSession {
 public:
   explicit CheckSession(const CheckOptions &options);
 
-  /// Returns the observers for the next launch; they live as long as the session.
-  llvm::SmallVector<Observer *, 4> observers() const;
+  /// Lets the sanitizers watch a launch that is about to run. The session must outlive it.
+  void watch(LaunchState &launch);
   std::vector<Finding> findings() const { return collector_.findings(); }
   size_t errorCount() const { return collector_.errorCount(); }
   size_t droppedCauses() const { return collector_.droppedCauses(); }

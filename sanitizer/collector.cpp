@@ -18,6 +18,8 @@ void FindingCollector::add(const std::string &cause, const Occurrence &when, int
   std::lock_guard lock(mutex_);
   auto found = entries_.find(cause);
   if (found == entries_.end()) {
+    if (hasStopped())
+      return;
     // The limit guards memory. Up to four times as many causes are kept than are shown, so that the
     // shown ones are nearly always the earliest whatever the order in which they were found.
     if (entries_.size() >= 4 * maxFindings_) {
@@ -27,6 +29,9 @@ void FindingCollector::add(const std::string &cause, const Occurrence &when, int
     found = entries_.try_emplace(cause).first;
     found->second.first = when;
     found->second.finding = describe();
+    hasError_ |= found->second.finding.severity == Severity::Error;
+    if (hasStopped() && stop_)
+      *stop_ = true;
   } else if (when < found->second.first) {
     found->second.first = when;
     found->second.finding = describe();
@@ -75,6 +80,7 @@ void FindingCollector::clear() {
   std::lock_guard lock(mutex_);
   entries_.clear();
   dropped_.clear();
+  hasError_ = false;
 }
 
 } // namespace blockscope

@@ -7,6 +7,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <atomic>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -27,7 +28,12 @@ struct Occurrence {
 /// Thread safe.
 class FindingCollector {
 public:
-  explicit FindingCollector(size_t maxFindings = 100) : maxFindings_(maxFindings) {}
+  explicit FindingCollector(size_t maxFindings = 100, bool stopsAtFirst = false)
+      : maxFindings_(maxFindings), stopsAtFirst_(stopsAtFirst) {}
+
+  /// The flag that ends the launch which is watched from now on; set at the first error when the
+  /// collector stops at it. Further causes are then no longer kept.
+  void watch(std::atomic<bool> &stop) { stop_ = &stop; }
 
   /// Adds `count` occurrences of a cause. `cause` names it: code, line, tensor. `describe` is
   /// called only when this occurrence is the earliest one known.
@@ -50,10 +56,16 @@ private:
     llvm::DenseSet<int64_t> programs; ///< launch and program, hashed together
   };
 
+  /// Returns whether an error is known after which nothing else counts.
+  bool hasStopped() const { return stopsAtFirst_ && hasError_; }
+
   mutable std::mutex mutex_;
   llvm::StringMap<Entry> entries_;
   llvm::StringMap<bool> dropped_;
   size_t maxFindings_;
+  bool stopsAtFirst_;
+  bool hasError_ = false;
+  std::atomic<bool> *stop_ = nullptr; ///< of the launch that runs now
 };
 
 } // namespace blockscope

@@ -202,10 +202,12 @@ RunStatus run(const FlatProgram &program, Frame &frame, uint32_t &pc, ExecutionC
       context.op = &program.ops[instruction.op];
       instruction.context(context, pointers, pointers + instruction.numResults,
                           instruction.payload);
+      if (isStopped(context)) [[unlikely]]
+        return RunStatus::Stopped; // nothing runs on behind the op that ended the launch
       if (context.spinning) [[unlikely]] {
         context.spinning = false;
         pc = static_cast<uint32_t>(next - instructions);
-        return isStopped(context) ? RunStatus::Stopped : RunStatus::Suspended;
+        return RunStatus::Suspended;
       }
       break;
     case Kind::Fused:

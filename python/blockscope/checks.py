@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from blockscope.errors import NotYetSupported, SanitizerError
+from blockscope.errors import SanitizerError, StoppedAtFirst
 
 CHECKS = ("asan", "tsan")
 BOUNDS = ("view", "storage")
@@ -36,8 +36,13 @@ def watching() -> Iterator[tuple[Any, ...]]:
     if not sessions:
         yield sessions
         return
+    stopping = [s for s in sessions if isinstance(s, CheckReport)]
     with _one_launch:
+        for session in stopping:  # nothing runs on, not even where the script catches the error
+            session.raise_if_stopped()
         yield sessions
+        for session in stopping:
+            session.raise_if_stopped()
 
 
 def parse_checks(checks: str | Iterable[str]) -> list[str]:
@@ -80,9 +85,10 @@ class Finding:
 class CheckReport:
     """The findings of a checked run; grows while the run goes on."""
 
-    def __init__(self, checks: list[str], handle: Any) -> None:
+    def __init__(self, checks: list[str], handle: Any, stops_at_first: bool = False) -> None:
         self.checks = checks
         self.handle = handle
+        self.stops_at_first = stops_at_first
 
     def attach(self, launch: Any) -> None:
         """Let the session watch a launch that is about to run."""
@@ -108,6 +114,11 @@ class CheckReport:
     def json(self) -> str:
         """All findings as a JSON document."""
         return self.handle.report_json()
+
+    def raise_if_stopped(self) -> None:
+        """Raise StoppedAtFirst when this check ends at its first error and has found it."""
+        if self.stops_at_first and self.error_count:
+            raise StoppedAtFirst(self.text(), self.findings)
 
     def raise_on_error(self) -> None:
         """Raise SanitizerError with the whole report when there are errors."""
@@ -155,15 +166,15 @@ def check(
     Errors: ValueError for an unknown check or a wrong option.
 
     ``bounds="storage"`` allows accesses outside an argument's view but inside its storage. Of
-    ``max_findings`` causes the first ones are kept, each with the number of its repeats.
+    ``max_findings`` causes the first ones are kept, each with the number of its repeats. With
+    ``stop_at_first`` a launch ends at its first error and raises SanitizerError; programs then run
+    one after another, so that it is the same error in every run.
     """
     names = parse_checks(checks)
     if bounds not in BOUNDS:
         raise ValueError(f"bounds is '{bounds}', expected {' or '.join(BOUNDS)}")
     if not isinstance(max_findings, int) or max_findings < 1:
         raise ValueError(f"max_findings is {max_findings!r}, expected a whole number of at least 1")
-    if stop_at_first:
-        raise NotYetSupported("check: stop_at_first is not supported yet; use max_findings")
     from blockscope import _core
 
     handle = _core.CheckSession(
@@ -171,10 +182,11 @@ def check(
             "checks": names,
             "bounds": bounds,
             "max_findings": max_findings,
+            "stop_at_first": bool(stop_at_first),
             **options,
         }
     )
-    report = CheckReport(names, handle)
+    report = CheckReport(names, handle, bool(stop_at_first))
     with _opened(report):
         yield report
 

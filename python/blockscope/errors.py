@@ -154,6 +154,10 @@ class SanitizerError(TritonError):
         super().__init__(text)
 
 
+class StoppedAtFirst(SanitizerError):
+    """A check that stops at its first error has found it; no kernel runs any more."""
+
+
 class BlockValueError(ValueError):
     """A stepped kernel takes a block of several elements for one number, as in ``if block:``."""
 

@@ -26,7 +26,9 @@ CheckOptions optionsFrom(const py::dict &options) {
       result.checkViews = value.cast<std::string>() == "view";
     } else if (name == "max_findings") {
       result.maxFindings = value.cast<size_t>();
-    } else if (name != "stop_at_first") {
+    } else if (name == "stop_at_first") {
+      result.stopAtFirst = value.cast<bool>();
+    } else {
       throw py::type_error("unknown option '" + name + "' of a check");
     }
   }
@@ -42,8 +44,7 @@ void bindSessions(py::module_ &module) {
       }))
       .def("attach",
            [](py::object self, PyLaunch &launch) {
-             for (Observer *observer : self.cast<CheckSession &>().observers())
-               launch.state.observers.push_back(observer);
+             self.cast<CheckSession &>().watch(launch.state);
              launch.kept.push_back(std::move(self));
            })
       .def("findings", [](const CheckSession &self) { return parseJson(self.reportJson()); })

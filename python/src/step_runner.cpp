@@ -36,8 +36,10 @@ struct PyStepRunner {
 
   /// After every op: throws what went wrong, and lets other programs run where this one spins.
   void afterOp() {
-    if (launch.state.stop)
+    if (launch.state.stop) {
       throwLaunchErrors(launch);
+      throwStopped();
+    }
     if (const std::string failure = emitter.takeFailure(); !failure.empty())
       throw py::value_error(failure);
     if (emitter.takeSpin())
@@ -61,6 +63,11 @@ struct PyStepRunner {
       return;
     emitter.reportDeadlock();
     throwLaunchErrors(launch);
+    throwStopped();
+  }
+
+  /// Ends the launch whose finding a check has recorded.
+  [[noreturn]] static void throwStopped() {
     py::object type = py::module_::import("blockscope.frontend.turns").attr("StoppedByFinding");
     PyErr_SetNone(type.ptr());
     throw py::error_already_set();

@@ -83,6 +83,51 @@ def test_only_launches_inside_the_block_are_checked():
     assert report.clean
 
 
+@pytest.mark.parametrize("step", [False, True])
+def test_stop_at_first(step):
+    """The first program ends the launch at its first error: it stores nothing behind it."""
+    from blockscope import language as tl
+
+    @blockscope.jit
+    def kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
+        pid = tl.program_id(0)
+        first = tl.load(x_ptr + pid * BLOCK + tl.arange(0, BLOCK))
+        tl.store(out_ptr + pid, tl.sum(first))
+        second = tl.load(x_ptr + 1000 + pid)
+        tl.store(out_ptr + 8 + pid, second)
+
+    x, out = torch.ones(40), torch.zeros(16)
+    with knobs.runtime.scope():
+        blockscope.set_interpret_mode(step)
+        with blockscope.check("asan,tsan", stop_at_first=True) as report:
+            with pytest.raises(errors.SanitizerError, match="oob-load") as caught:
+                kernel[(8,)](x, out, BLOCK=16)
+            with pytest.raises(errors.SanitizerError):  # nor does any later launch run
+                kernel[(8,)](x, out, BLOCK=4)
+        assert checks.active() == ()
+    assert len(report) == len(caught.value.findings) == 1
+    (finding,) = report.findings
+    assert (finding.program, finding.element) == ([0, 0, 0], [1000])
+    assert out.tolist() == [16.0] + [0.0] * 15
+
+
+@pytest.mark.parametrize("step", [False, True])
+def test_stop_at_first_goes_on_after_a_warning(step):
+    from blockscope import language as tl
+
+    @blockscope.jit
+    def kernel(flag_ptr, out_ptr):
+        tl.store(flag_ptr, 1.0)
+        tl.store(out_ptr + tl.program_id(0), 1.0)
+
+    out = torch.zeros(4)
+    with knobs.runtime.scope(), blockscope.check("tsan", stop_at_first=True) as report:
+        blockscope.set_interpret_mode(step)
+        kernel[(4,)](torch.zeros(1), out)
+    assert [finding.code for finding in report] == ["race-same-value"]
+    assert out.tolist() == [1.0] * 4
+
+
 def test_sessions_nest():
     kernel = wrong_kernel()
     with blockscope.check("asan") as outer:

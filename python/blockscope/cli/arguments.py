@@ -45,15 +45,15 @@ def size(text: str) -> str:
     return text
 
 
-def program(text: str) -> str:
-    parts = text.split(",")
-    if not 1 <= len(parts) <= 3 or not all(part.strip().isdigit() for part in parts):
 def png_file(text: str) -> str:
     if not text.lower().endswith(".png"):
         raise argparse.ArgumentTypeError(f"'{text}' does not end in .png, the only format written")
     return text
 
 
+def program(text: str) -> str:
+    parts = text.split(",")
+    if not 1 <= len(parts) <= 3 or not all(part.strip().isdigit() for part in parts):
         raise argparse.ArgumentTypeError(f"'{text}' is no program such as 3,0,0")
     return ",".join(part.strip() for part in parts)
 
@@ -97,6 +97,8 @@ def _add_check_options(parser: argparse.ArgumentParser) -> None:
                         help="keep the first N causes (default 100)")  # fmt: skip
     parser.add_argument("--exit-code", type=exit_code, default=66, metavar="N",
                         help="exit status when there are errors (default 66)")  # fmt: skip
+    parser.add_argument("--stop-at-first", action="store_true",
+                        help="end at the first error; programs run one by one")  # fmt: skip
     parser.add_argument("--bounds", choices=["view", "storage"], default="view",
                         help="storage: allow what is outside a view")  # fmt: skip
 

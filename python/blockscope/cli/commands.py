@@ -11,6 +11,7 @@ from typing import Any
 
 from blockscope.cli.script import Script
 from blockscope.cli.usage import UsageError
+from blockscope.errors import StoppedAtFirst
 
 VIEW_OPTIONS = ("png", "tensor", "program", "size", "launch", "op", "finding", "cell", "slice",
                 "mode", "csv")  # fmt: skip
@@ -58,8 +59,13 @@ def check(options: argparse.Namespace) -> int:
     names = _checks(options.checks)
     _check_writable(options.output)
     script = _prepare(options.script)
-    with checks.check(names, bounds=options.bounds, max_findings=options.max_findings) as report:
-        status = script.run()
+    with checks.check(
+        names,
+        bounds=options.bounds,
+        max_findings=options.max_findings,
+        stop_at_first=options.stop_at_first,
+    ) as report:
+        status = script.run(silent=(StoppedAtFirst,) if options.stop_at_first else ())
     _write_report(report, options, status)
     return options.exit_code if report.error_count else status
 

@@ -45,13 +45,18 @@ class Script:
             elif not os.path.isfile(self.file):
                 raise UsageError(f"there is no file '{self.file}'")
 
-    def run(self) -> int:
-        """Run it; gives its exit status. A traceback shows only the user's frames."""
+    def run(self, silent: tuple[type[BaseException], ...] = ()) -> int:
+        """Run it; gives its exit status. A traceback shows only the user's frames.
+
+        Exceptions in ``silent`` give none: the caller reports them.
+        """
         sys.argv[:] = self.argv
         try:
             self._execute()
         except SystemExit as stop:
             return _status(stop)
+        except silent:
+            return 1
         except KeyboardInterrupt:
             _print_user_traceback()
             return 130

@@ -11,7 +11,7 @@ from typing import Any
 
 
 class StoppedByFinding(BaseException):
-    """Ends a stepped launch whose finding (a deadlock) was recorded by a check."""
+    """Ends a stepped launch whose finding (a deadlock, a first error) was recorded by a check."""
 
 
 class Turns:
