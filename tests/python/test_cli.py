@@ -243,6 +243,50 @@ def test_findings_count_also_when_the_script_fails(script):
     assert command("check", script(BAD + "\nassert False\n")).returncode == 66
 
 
+def test_stop_at_first(script):
+    done = command("check", "--stop-at-first", script(BAD))
+    assert done.returncode == 66 and done.stdout == "", done.stderr
+    assert done.stderr.count("error[oob-load]") == 1 and "Traceback" not in done.stderr
+
+
+ECHO = "import sys; print(sys.argv[1:])"
+
+
+@pytest.mark.parametrize(
+    "words, warned",
+    [
+        (["check", "{}", "--max-findings", "3"], ["--max-findings"]),
+        (["check", "{}", "--max-findings=3", "--bounds", "view"], ["--max-findings=3", "--bounds"]),
+        (["run", "{}", "--step"], ["--step"]),
+        (["trace", "-o", "t.h5", "{}", "--checks", "asan"], ["--checks"]),
+        (["check", "-c", ECHO, "--exit-code", "3"], ["--exit-code"]),
+        (["check", "{}", "--epochs", "3", "-h"], []),
+        (["check", "--", "{}", "--max-findings", "3"], []),
+    ],
+)
+def test_an_option_behind_the_script_goes_to_it_with_a_warning(script, tmp_path, words, warned):
+    path = script(ECHO)
+    done = command(*(word.format(path) for word in words), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    place = words.index("{}") + 1 if "{}" in words else words.index(ECHO) + 1
+    assert done.stdout == f"{words[place:]}\n"
+    lines = [line for line in done.stderr.splitlines() if "warning" in line]
+    assert [line.split("'")[1] for line in lines] == warned
+    assert all(f"blockscope {words[0]}: warning" in line for line in lines)
+
+
+def test_the_output_of_a_trace_behind_its_script_is_no_cause_of_a_warning(script, tmp_path):
+    done = command("trace", script(ECHO), "-o", "t.h5", "a", cwd=tmp_path)
+    assert (done.stdout, done.stderr) == ("['a']\n", "")
+    assert (tmp_path / "t.h5").exists()
+
+
+def test_triton_san_warns_of_options_behind_the_script(script):
+    done = command("asan", script(ECHO), "--max-findings", "3", program="triton_san_main")
+    assert done.stdout == "['--max-findings', '3']\n"
+    assert "triton-san: warning: '--max-findings' stands behind the script" in done.stderr
+
+
 def test_json_report(script, tmp_path):
     report = tmp_path / "report.json"
     done = command("check", "--format", "json", "--output", report, script(BAD))
@@ -282,9 +326,9 @@ def test_ir(script):
     ],
 )
 def test_output_may_follow_the_traced_file(words, expected):
-    from blockscope.cli.commands import _output_after_script
+    from blockscope.cli.commands import output_after_script
 
-    assert _output_after_script(words, None) == expected
+    assert output_after_script(words, None) == expected
 
 
 def test_kernel_error_shows_only_the_scripts_lines(script):

@@ -16,26 +16,45 @@ from blockscope.cli import arguments, commands
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``blockscope``."""
     words = list(sys.argv[1:] if argv is None else argv)
+    parser = arguments.blockscope_parser()
     if words and words[0] in arguments.SCRIPT_COMMANDS:
-        words = arguments.protect_script(words, positional=1)
-    return _dispatch(arguments.blockscope_parser(), words)
+        return _dispatch(parser, words, has_script=True)
+    return _dispatch(parser, words, has_script=False)
 
 
 def triton_san_main(argv: Sequence[str] | None = None) -> int:
     """The command ``triton-san``: ``triton-san asan [python] FILE [args]``."""
     words = list(sys.argv[1:] if argv is None else argv)
-    return _dispatch(arguments.triton_san_parser(), arguments.protect_script(words, positional=1))
+    return _dispatch(arguments.triton_san_parser(), words, has_script=True)
 
 
-def _dispatch(parser: argparse.ArgumentParser, words: Sequence[str]) -> int:
-    options = parser.parse_args(words)
+def _dispatch(parser: argparse.ArgumentParser, words: list[str], *, has_script: bool) -> int:
+    protected = arguments.protect_script(words, positional=1) if has_script else words
+    options = parser.parse_args(protected)
     try:
+        if protected != words:  # a '--' of the user says that what follows is for the script
+            _warn_of_options_behind_script(parser, options)
         return commands.COMMANDS[options.command](options)
     except commands.UsageError as error:
         print(f"{parser.prog}: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:
         return 1
+
+
+def _warn_of_options_behind_script(
+    parser: argparse.ArgumentParser, options: argparse.Namespace
+) -> None:
+    command = arguments.command_parser(parser, options.command)
+    words = options.script
+    if options.command == "trace":
+        words, _ = commands.output_after_script(words, options.output)
+    for word in arguments.options_behind_script(command, words):
+        print(
+            f"{command.prog}: warning: '{word}' stands behind the script and goes to it; put it "
+            "before the script if it is meant for this command, or '--' before the script if not",
+            file=sys.stderr,
+        )
 
 
 __all__ = ["main", "triton_san_main"]

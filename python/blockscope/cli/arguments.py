@@ -6,7 +6,10 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-SCRIPT_HELP = "the Python file, or '-m MODULE', or '-c CODE', then its own arguments"
+SCRIPT_HELP = (
+    "the Python file, or '-m MODULE', or '-c CODE'; all that follows is for the script, so options "
+    "of this command come before it"
+)
 
 
 class _Version(argparse.Action):
@@ -86,6 +89,23 @@ def protect_script(words: Sequence[str], positional: int) -> list[str]:
     return words
 
 
+def options_behind_script(parser: argparse.ArgumentParser, script: Sequence[str]) -> list[str]:
+    """Options of this command that stand behind the script, and therefore go to it."""
+    words = list(script[1:] if script[:1] == ["--"] else script)
+    own = {name for name in parser._option_string_actions if name not in ("-h", "--help")}
+    rest = words[2:] if words[:1] in (["-m"], ["-c"]) else words[1:]
+    return [word for word in rest if word.partition("=")[0] in own]
+
+
+def command_parser(parser: argparse.ArgumentParser, command: str) -> argparse.ArgumentParser:
+    """The parser of one command; of ``triton-san``, which has no commands, itself."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            found: argparse.ArgumentParser = action.choices[command]
+            return found
+    return parser
+
+
 def _add_script(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("script", nargs=argparse.REMAINDER, metavar="FILE ...", help=SCRIPT_HELP)
 
@@ -122,7 +142,7 @@ def blockscope_parser() -> argparse.ArgumentParser:
 
     trace = commands.add_parser("trace", help="run a file and record its accesses")
     trace.add_argument("-o", "--output", metavar="T.h5",
-                       help="the trace file (default trace.h5); may also follow FILE")  # fmt: skip
+                       help="the trace file (default trace.h5); FILE may come before")  # fmt: skip
     trace.add_argument("--checks", default="asan,tsan", metavar="LIST",
                        help="whose findings to record; 'none' for none")  # fmt: skip
     _add_script(trace)

@@ -121,7 +121,7 @@ def _python_names() -> tuple[str, ...]:
 def trace(options: argparse.Namespace) -> int:
     from blockscope import checks
 
-    words, output = _output_after_script(options.script, options.output)
+    words, output = output_after_script(options.script, options.output)
     output = output or "trace.h5"
     names = [] if options.checks == "none" else _checks(options.checks)
     _check_writable(output)
@@ -139,7 +139,7 @@ def trace(options: argparse.Namespace) -> int:
     return status
 
 
-def _output_after_script(words: list[str], output: str | None) -> tuple[list[str], str | None]:
+def output_after_script(words: list[str], output: str | None) -> tuple[list[str], str | None]:
     """Take '-o T.h5' from where people write it too: right behind the file."""
     place = 1 if words[:1] == ["--"] else 0
     place += 2 if words[place : place + 1] in (["-m"], ["-c"]) else 1
