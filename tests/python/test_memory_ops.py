@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Iterator
+from typing import Any
 
 import blockscope
 import blockscope.language as tl
@@ -111,6 +113,58 @@ def test_pointers_loaded_from_memory() -> None:
     out = torch.zeros(32)
     through_pointers[(1,)](table, out, B=16)
     assert torch.equal(out, torch.cat([a, b]))
+
+
+def _numpy_source(a: np.ndarray, holder: str) -> Any:
+    """What keeps an array alive; nothing of it is an argument of the launch."""
+    if holder == "list":
+        return [a]
+    if holder == "dict in a tuple":  # the garbage collector tracks neither
+        return ({"a": a},)
+    if holder == "attribute":
+        return types.SimpleNamespace(a=a)
+    if holder == "closure":
+        return lambda: a
+    if holder == "object array":
+        return np.array([a, None], dtype=object)
+    return a[2:]  # a view keeps the whole array
+
+
+HOLDERS = ["list", "dict in a tuple", "attribute", "closure", "object array", "view"]
+
+
+@pytest.mark.parametrize("holder", [*HOLDERS, "local"])
+def test_pointers_to_numpy_arrays_loaded_from_memory(holder: str) -> None:
+    a = np.arange(16, dtype=np.float32)
+    table = np.array([a.ctypes.data, a.ctypes.data], np.int64)
+    kept = a if holder == "local" else _numpy_source(a, holder)
+    if holder != "local":
+        del a
+    out = np.zeros(32, np.float32)
+    through_pointers[(1,)](table, out, B=16)
+    np.testing.assert_array_equal(out, np.tile(np.arange(16), 2))
+    del kept
+
+
+@blockscope.jit
+def store_through_pointer(table):
+    tl.store(tl.load(table).to(tl.pointer_type(tl.float32)) + 5, 1.0)
+
+
+def test_a_finding_names_the_numpy_array_that_a_pointer_leads_to() -> None:
+    held = [np.zeros((3, 4), np.float32)]
+    held[0].setflags(write=False)
+    with blockscope.check("asan") as report:
+        store_through_pointer[(1,)](np.array([held[0].ctypes.data], np.int64))
+    (finding,) = report.findings
+    assert finding.code == "read-only-store" and finding.tensor == "<array of float32 [3, 4]>"
+    assert finding.element == [1, 1]
+
+
+def test_a_pointer_to_a_freed_numpy_array_belongs_to_nobody() -> None:
+    table = np.array([np.zeros(1 << 20, np.float32).ctypes.data] * 2, np.int64)
+    with pytest.raises(blockscope.errors.SanitizerError, match="belongs to no known tensor"):
+        through_pointers[(1,)](table, np.zeros(32, np.float32), B=16)
 
 
 @blockscope.jit
@@ -265,6 +319,20 @@ def test_descriptors() -> None:
     out = np.zeros_like(x)
     through_descriptors[(3, 2)](x, out, 40, 36, BM=16, BN=32)
     np.testing.assert_array_equal(out, 2 * x)
+
+
+@blockscope.jit
+def by_function_of_descriptors(x, out, N, B: tl.constexpr):
+    a = tl.make_tensor_descriptor(x, shape=[N], strides=[1], block_shape=[B])
+    b = tl.make_tensor_descriptor(out, shape=[N], strides=[1], block_shape=[B])
+    start = tl.program_id(0) * B
+    tl.store_tensor_descriptor(b, [start], tl.load_tensor_descriptor(a, [start]) + 1)
+
+
+def test_functions_that_load_and_store_by_a_descriptor() -> None:
+    x, out = np.arange(40, dtype=np.float32), np.zeros(40, np.float32)
+    by_function_of_descriptors[(3,)](x, out, 40, B=16)
+    np.testing.assert_array_equal(out, x + 1)
 
 
 @blockscope.jit

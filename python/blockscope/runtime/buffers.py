@@ -143,8 +143,8 @@ def _from_torch(value: Any) -> Buffer:
         storage = value.untyped_storage()
         base, size = int(storage.data_ptr()), int(storage.nbytes())
     else:
-        base, size = pointer, element_bytes * _count(shape)
-    if pointer == 0 and _count(shape) != 0:
+        base, size = pointer, element_bytes * element_count(shape)
+    if pointer == 0 and element_count(shape) != 0:
         raise ValueError(
             f"a {dtype} tensor of shape {list(shape)} has no memory (its storage was freed or "
             "moved)"
@@ -189,7 +189,7 @@ def _from_array_interface(value: Any) -> Buffer:
     element_bytes = int(typestr[2:])
     steps = interface.get("strides")
     if steps is None:
-        strides = _contiguous(shape)
+        strides = contiguous_strides(shape)
     else:
         if any(step % element_bytes for step in steps):
             raise ValueError(f"array has strides {steps} that are no multiples of its element size")
@@ -215,7 +215,7 @@ def _numpy_storage(
     return pointer + low, _extent(shape, strides, element_bytes) - low
 
 
-def _contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
+def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     strides, step = [], 1
     for size in reversed(shape):
         strides.append(step)
@@ -223,7 +223,7 @@ def _contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-def _count(shape: tuple[int, ...]) -> int:
+def element_count(shape: tuple[int, ...]) -> int:
     total = 1
     for size in shape:
         total *= size
@@ -232,7 +232,7 @@ def _count(shape: tuple[int, ...]) -> int:
 
 def _extent(shape: tuple[int, ...], strides: tuple[int, ...], element_bytes: int) -> int:
     """Bytes from element (0, ..., 0) to the end of the last element in address order."""
-    if _count(shape) == 0:
+    if element_count(shape) == 0:
         return 0
     reach = sum(max(0, (n - 1) * s) for n, s in zip(shape, strides, strict=True))
     return (reach + 1) * element_bytes

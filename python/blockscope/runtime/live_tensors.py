@@ -1,4 +1,4 @@
-"""Finds the live tensor that holds a host address which a kernel loaded from memory."""
+"""Finds the live tensor or array that holds a host address which a kernel loaded from memory."""
 
 from __future__ import annotations
 
@@ -6,29 +6,57 @@ import bisect
 import gc
 import sys
 import weakref
+from collections.abc import Callable, Iterable, Iterator
+from types import FrameType
 from typing import Any
 
 from blockscope.runtime import buffers
 
+_BATCH = 4096
+_NO_MEMORY = (RuntimeError, TypeError, ValueError, NotImplementedError)
+
 
 class LiveTensors:
-    """The CPU tensors that are alive when a launch first meets an address it does not know.
+    """What is alive when a launch first meets an address that it does not know.
 
-    torch tensors are found through Python's garbage collector; NumPy arrays are not tracked by it.
-    Nothing is kept alive: a launch holds its arguments, and others are looked at by weak reference.
+    torch tensors are found first, through Python's garbage collector. It does not track NumPy
+    arrays: they are looked for in everything that holds references, and only when no tensor has
+    the address. Nothing is kept alive: a launch holds its arguments, and others are looked at by
+    weak reference.
     """
 
+    #: The arrays of the latest search: kernels are launched again with the same table of pointers.
+    known_arrays: _Storages | None = None
+
     def __init__(self) -> None:
-        torch: Any = sys.modules.get("torch")
+        self._tensors: _Storages | None = None
+        self._has_searched = False
+
+    def find(self, address: int) -> buffers.Buffer | None:
+        """Return the tensor or array whose storage holds ``address``, or None."""
+        self._tensors = self._tensors or _Storages(_torch_tensors(), _torch_storage)
+        if buffer := self._tensors.find(address, "tensor"):
+            return buffer
+        known = LiveTensors.known_arrays
+        buffer = known.find(address, "array") if known else None
+        if buffer is None and not self._has_searched:
+            self._has_searched = True
+            LiveTensors.known_arrays = _Storages(_numpy_arrays(), _numpy_storage)
+            buffer = LiveTensors.known_arrays.find(address, "array")
+        return buffer
+
+
+class _Storages:
+    """The storages of some tensors, by address; of each the tensor that reaches furthest."""
+
+    def __init__(
+        self, candidates: Iterable[Any], storage_of: Callable[[Any], tuple[int, int]]
+    ) -> None:
         found: dict[int, tuple[int, Any]] = {}  # begin of a storage -> its end, one tensor in it
-        for candidate in gc.get_objects() if torch is not None else ():
+        for candidate in candidates:
             try:
-                if not issubclass(type(candidate), torch.Tensor) or candidate.device.type != "cpu":
-                    continue
-                storage = candidate.untyped_storage()
-                begin = storage.data_ptr()
-                end = begin + storage.nbytes()
-            except (RuntimeError, TypeError, ValueError, NotImplementedError):
+                begin, end = storage_of(candidate)
+            except _NO_MEMORY:
                 continue
             if begin < end and end > found.get(begin, (0, None))[0]:
                 found[begin] = (end, weakref.ref(candidate))
@@ -36,8 +64,7 @@ class LiveTensors:
         self.ends = [found[begin][0] for begin in self.begins]
         self.tensors = [found[begin][1] for begin in self.begins]
 
-    def find(self, address: int) -> buffers.Buffer | None:
-        """Return the tensor whose storage holds ``address``, or None."""
+    def find(self, address: int, kind: str) -> buffers.Buffer | None:
         place = bisect.bisect_right(self.begins, address) - 1
         if place < 0 or address >= self.ends[place]:
             return None
@@ -45,15 +72,77 @@ class LiveTensors:
         if tensor is None:
             return None
         try:
-            buffer = buffers.describe(tensor, "tensor")
-        except (RuntimeError, TypeError, ValueError, NotImplementedError):
+            buffer = buffers.describe(tensor, kind)
+        except _NO_MEMORY:
             return None
+        if not buffer.storage <= address < buffer.storage + buffer.storage_bytes:
+            return None  # its memory has moved since
         # The whole storage, since a pointer in memory does not say which view it came from.
-        buffer.pointer = self.begins[place]
+        starts_there = buffer.pointer == buffer.storage == self.begins[place]
         count = buffer.storage_bytes // max(1, buffer.element_bytes)
-        if len(buffer.shape) != 1 and tensor.is_contiguous() and tensor.numel() == count:
-            buffer.shape, buffer.strides = tuple(tensor.shape), tuple(tensor.stride())
-        else:
+        shape = buffer.shape
+        is_whole = starts_there and buffer.strides == buffers.contiguous_strides(shape)
+        buffer.pointer = self.begins[place]
+        if not is_whole or buffers.element_count(shape) != count:
             buffer.shape, buffer.strides = (count,), (1,)
-        buffer.owner_name = f"<tensor of {buffer.dtype} {list(tensor.shape)}>"
+        buffer.owner_name = f"<{kind} of {buffer.dtype} {list(shape)}>"
         return buffer
+
+
+def _torch_tensors() -> Iterator[Any]:
+    torch: Any = sys.modules.get("torch")
+    for candidate in gc.get_objects() if torch is not None else ():
+        if issubclass(type(candidate), torch.Tensor):
+            yield candidate
+
+
+def _torch_storage(tensor: Any) -> tuple[int, int]:
+    if tensor.device.type != "cpu":
+        return 0, 0
+    storage = tensor.untyped_storage()
+    begin = storage.data_ptr()
+    return begin, begin + storage.nbytes()
+
+
+def _numpy_arrays() -> Iterator[Any]:
+    """Every array that a container, an object, a cell or a running function holds."""
+    numpy: Any = sys.modules.get("numpy")
+    if numpy is None:
+        return
+    arrays = set(_with_subclasses(numpy.ndarray))
+    wanted = arrays | {dict, tuple}
+    holders = gc.get_objects()
+    found: dict[int, Any] = {}
+    for start in range(0, len(holders), _BATCH):  # together they refer to millions of objects
+        for value in gc.get_referents(*holders[start : start + _BATCH]):
+            if type(value) in wanted:
+                found[id(value)] = value
+    for frame in sys._current_frames().values():
+        inner: FrameType | None = frame
+        while inner is not None:
+            found |= {id(v): v for v in inner.f_locals.values() if type(v) in wanted}
+            inner = inner.f_back
+    # The collector leaves out dicts and tuples that hold nothing it tracks: look into those.
+    todo = list(found.values())
+    while todo:
+        value = todo.pop()
+        if type(value) in arrays:
+            yield value
+            inside = value.flat if value.dtype == object else ()
+        else:
+            inside = () if gc.is_tracked(value) else gc.get_referents(value)
+        for part in inside:
+            if type(part) in wanted and id(part) not in found:
+                found[id(part)] = part
+                todo.append(part)
+
+
+def _with_subclasses(kind: type) -> Iterator[type]:
+    yield kind
+    for derived in kind.__subclasses__():
+        yield from _with_subclasses(derived)
+
+
+def _numpy_storage(array: Any) -> tuple[int, int]:
+    buffer = buffers.describe(array, "array")
+    return buffer.storage, buffer.storage + buffer.storage_bytes
