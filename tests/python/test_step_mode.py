@@ -75,10 +75,10 @@ class Terminal:
         os.write(self.master, (line + "\n").encode())
         return self.until("(Pdb) ")
 
-    def finish(self, line):
+    def finish(self, line, status=0):
         os.write(self.master, (line + "\n").encode())
         text = self.until("\0", seconds=60)
-        assert self.process.wait(30) == 0, text
+        assert self.process.wait(30) == status, text
         return text
 
 
@@ -115,6 +115,15 @@ def test_breakpoints_stop_only_in_the_chosen_program(script):
     terminal.until("(Pdb) ")
     assert "int32: 1" in terminal.say("p pid")
     assert "result" in terminal.finish("c")
+
+
+def test_quitting_the_debugger_shows_the_users_lines(script):
+    terminal = Terminal(script(KERNEL.format(stop="breakpoint()")), {})
+    terminal.until("(Pdb) ")
+    text = terminal.finish("q", status=1)
+    files = re.findall(r'File "(.*?)", line (\d+)', text)
+    assert [os.path.basename(file) for file, _ in files] == ["kernel_file.py"] * 2, text
+    assert text.rstrip("\0\n").endswith("bdb.BdbQuit")
 
 
 def run(path, **environment):

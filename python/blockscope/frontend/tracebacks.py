@@ -31,6 +31,8 @@ def users_frames(
     for item in reversed(frames):
         module = item.tb_frame.f_globals.get("__name__", "")
         is_ours = module == "blockscope" or module.startswith("blockscope.")
+        # Whoever quits the debugger need not see how it ends the program.
+        is_ours = is_ours or (module in ("bdb", "pdb") and type(error).__name__ == "BdbQuit")
         if item.tb_frame.f_code in _kernel_code or not is_ours:
             result = types.TracebackType(result, item.tb_frame, item.tb_lasti, item.tb_lineno)
     return result
