@@ -40,6 +40,115 @@ def welford(mean_a, m2_a, n_a, mean_b, m2_b, n_b):
 
 
 @blockscope.jit
+def larger_pair(value_a, index_a, value_b, index_b):
+    if value_a > value_b:
+        value, index = value_a, index_a
+    else:
+        value, index = value_b, index_b
+    return value, index
+
+
+@blockscope.jit
+def nearer_to_zero(a, b):
+    return a if tl.abs(a) < tl.abs(b) else b
+
+
+@blockscope.jit
+def branching_reductions(x, out, M: tl.constexpr, N: tl.constexpr):
+    v = tl.load(x + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :])
+    column = tl.broadcast_to(tl.arange(0, N)[None, :], (M, N))
+    value, index = tl.reduce((v, column), 1, larger_pair)
+    row = tl.arange(0, M)
+    tl.store(out + row, value)
+    tl.store(out + M + row, index.to(tl.float32))
+    near = tl.associative_scan(v, 1, nearer_to_zero)
+    tl.store(out + 2 * M + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :], near)
+
+
+def test_combine_functions_with_branches(mode: str) -> None:
+    x = np.random.default_rng(2).standard_normal((4, 8)).astype(np.float32)
+    out = np.zeros(8 + 32, np.float32)
+    branching_reductions[(1,)](x, out, M=4, N=8)
+    np.testing.assert_array_equal(out[:4], x.max(1))
+    np.testing.assert_array_equal(out[4:8], x.argmax(1))
+    nearest = [[min(row[: j + 1], key=abs) for j in range(8)] for row in x]
+    np.testing.assert_array_equal(out[8:].reshape(4, 8), nearest)
+
+
+@blockscope.jit
+def fails_in_the_second_call(a, b):
+    if a > b:
+        return undefined_name  # noqa: F821
+    return b
+
+
+@blockscope.jit
+def reduce_with_mistake(x, out):
+    tl.store(out, tl.reduce(tl.load(x + tl.arange(0, 8)), 0, fails_in_the_second_call))
+
+
+def test_a_mistake_in_a_branch_of_a_combine_function_is_named(mode: str) -> None:
+    with pytest.raises((NameError, blockscope.CompilationError), match="undefined_name"):
+        reduce_with_mistake[(1,)](np.arange(8.0)[::-1].copy(), np.zeros(1))
+
+
+@blockscope.jit
+def halve_while(x, out):
+    value = tl.load(x)
+    count = 0
+    while tl.condition(value > 1):
+        value = value // 2
+        count += 1
+    tl.store(out, count)
+
+
+def test_condition_of_a_loop(mode: str) -> None:
+    out = np.zeros(1, np.int32)
+    halve_while[(1,)](np.array([37], np.int32), out)
+    assert out[0] == 5
+
+
+@blockscope.must_use_result("it changes nothing")
+@blockscope.jit
+def doubled(x):
+    return x * 2
+
+
+@blockscope.jit
+def drops_a_result(x):
+    doubled(tl.load(x))
+
+
+@blockscope.jit
+def drops_an_advance(x):
+    p = tl.make_block_ptr(x, (8,), (1,), (0,), (4,), (0,))
+    tl.advance(p, (4,))
+
+
+@blockscope.jit
+def uses_the_result(x):
+    tl.store(x, doubled(tl.load(x)))
+    tl.load(x)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "text"),
+    [
+        (drops_a_result, "the result of doubled is not used; it changes nothing"),
+        (drops_an_advance, "the result of tl.advance is not used"),
+    ],
+)
+def test_a_result_that_must_be_used(mode: str, kernel: Any, text: str) -> None:
+    with pytest.raises(blockscope.CompilationError, match=text) as caught:
+        kernel[(1,)](np.zeros(8, np.float32))
+    if mode == "whole":
+        assert "test_language.py" in str(caught.value)
+    x = np.ones(1, np.float32)
+    uses_the_result[(1,)](x)
+    assert x[0] == 2
+
+
+@blockscope.jit
 def custom_reductions(x, out, M: tl.constexpr, N: tl.constexpr):
     i = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
     v = tl.load(x + i)

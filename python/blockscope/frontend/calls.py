@@ -8,7 +8,7 @@ from typing import Any
 
 from blockscope import language as tl
 from blockscope.frontend import values
-from blockscope.frontend.diagnose import unsupported
+from blockscope.frontend.diagnose import compile_error, unsupported
 from blockscope.language import core
 from blockscope.runtime.jit import ConstexprFunction, JITFunction
 
@@ -19,6 +19,8 @@ def visit_call(generator: Any, node: ast.Call) -> Any:
     fn = values.unwrap(callee)
     if callee is not fn and inspect.isfunction(fn) and not _is_language(fn):
         fn = ConstexprFunction(fn)  # tl.constexpr(f): a Python function to run while compiling
+    if node is generator.dropped and (message := values.must_use(fn, ast.unparse(node.func))):
+        raise compile_error(generator, node, message)
     args = generator.elements(node.args)
     kwargs: dict[str, Any] = {}
     for keyword in node.keywords:

@@ -68,6 +68,7 @@ class Generator(ControlFlow):
     def __init__(self, builder: Any) -> None:
         self.builder = builder
         self.frames: list[Frame] = []
+        self.dropped: ast.expr | None = None  # the expression whose result nobody takes
         self.used_globals: list[tuple[dict[str, Any], str, Any]] = []
 
     @property
@@ -279,10 +280,8 @@ class Generator(ControlFlow):
     def visit_Expr(self, node: ast.Expr) -> None:
         if isinstance(node.value, ast.Constant):
             return  # a docstring
-        result = self.visit(node.value)
-        message = getattr(result, "must_use_message", None)
-        if message is not None:
-            raise compile_error(self, node, message)
+        self.dropped = node.value
+        self.visit(node.value)
 
     def visit_Pass(self, node: ast.Pass) -> None:
         del node

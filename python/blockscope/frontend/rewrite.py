@@ -132,6 +132,15 @@ class _Rewriter(ast.NodeTransformer):
         loop = ast.For(target, _runtime("turns", at=node), [leave, *node.body], [])
         return ast.copy_location(loop, node)
 
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr:
+        name = ast.unparse(node.value.func) if isinstance(node.value, ast.Call) else ""
+        self.generic_visit(node)
+        call = node.value  # breakpoints are no calls any more
+        if isinstance(call, ast.Call) and not ast.unparse(call.func).startswith(_RUNTIME):
+            text = ast.copy_location(ast.Constant(name), call.func)
+            call.func = _runtime("dropped", call.func, text, at=call.func)
+        return node
+
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         self.generic_visit(node)
         name = "logical_and" if isinstance(node.op, ast.And) else "logical_or"

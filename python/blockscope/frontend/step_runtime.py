@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from blockscope import language as tl
+from blockscope.errors import CompilationError
 from blockscope.frontend import values
 from blockscope.frontend.calls import BUILTIN_CALLS
 from blockscope.language import core
@@ -122,6 +123,13 @@ def logical_or(lhs: Any, rhs: Callable[[], Any]) -> Any:
 
 def logical_not(value: Any) -> Any:
     return values.logical_not(value) if values.is_tensor(value) else not value
+
+
+def dropped(fn: Any, name: str) -> Any:
+    """The function that is called, unless its result must be used."""
+    if message := values.must_use(fn, name):
+        raise CompilationError(message)
+    return fn
 
 
 def device_assert(condition: Any, message: Any) -> None:

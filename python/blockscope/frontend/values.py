@@ -56,6 +56,14 @@ def structure(value: Any) -> Any:
     return repr(unwrap(value))
 
 
+def must_use(fn: Any, name: str) -> str | None:
+    """What is wrong with dropping the result of ``fn``, or None (``triton.must_use_result``)."""
+    why = getattr(fn, "_must_use_result", False)
+    if not why:
+        return None
+    return f"the result of {name} is not used" + (f"; {why}" if isinstance(why, str) else "")
+
+
 def logical_not(value: Any) -> Any:
     if is_tensor(value):
         return core.to_tensor(value).logical_not()

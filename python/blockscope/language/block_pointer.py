@@ -17,7 +17,6 @@ class block_pointer(core.tuple):
 
     block_shape: list[int]
     order: list[int]
-    must_use_message: str | None = None  # read by the front end when a call's result is dropped
 
     @staticmethod
     def make(items: Any, block_shape: list[int], order: list[int]) -> block_pointer:
@@ -202,12 +201,9 @@ def advance(base: Any, offsets: Any) -> Any:
     rank = len(base.block_shape)
     steps = _tensors("tl.advance", "offsets", offsets, rank, core.int32)
     moved = [old + step for old, step in zip(base._part(2), steps, strict=True)]
-    result = base._with([*base[: 1 + 2 * rank], *moved])
-    result.must_use_message = (
-        "the result of tl.advance is not used; it does not change its argument"
-    )
-    return result
+    return base._with([*base[: 1 + 2 * rank], *moved])
 
 
+advance._must_use_result = "it does not change its argument"  # type: ignore[attr-defined]
 tensor.advance = advance
 __all__ = ["advance", "make_block_ptr"]
