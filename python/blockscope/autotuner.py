@@ -474,11 +474,13 @@ class Autotuner(_Tuning):
 
 def _goes_to_gpu(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     from blockscope.driver import driver
-    from blockscope.runtime import device_buffers
 
-    return driver.is_gpu_active() and any(
-        device_buffers.device_of(value) is not None for value in (*args, *kwargs.values())
-    )
+    if not driver.is_gpu_active():
+        return False
+    from blockscope.runtime import device_buffers, gpu
+
+    tensors = gpu.tensors_in((*args, *kwargs.values()))
+    return any(device_buffers.device_of(value) is not None for value in tensors)
 
 
 def _times_count() -> bool:
@@ -492,10 +494,14 @@ class _StoredTimings:
     """Timings of one kernel and key in the cache folder, as ``<kernel>.autotune.json``."""
 
     def __init__(self, jit_function: Any, configs: list[Config], key: tuple[Any, ...]) -> None:
-        from blockscope.driver import cpu_name
+        from blockscope.driver import cpu_name, driver
         from blockscope.runtime.cache import get_cache_manager, triton_key
 
-        parts = [triton_key(), cpu_name(), str(jit_function.cache_key), str(key)]
+        device = cpu_name()
+        if driver.is_gpu_active():
+            properties = driver.active.utils.get_device_properties
+            device = properties(driver.active.get_current_device())["name"]
+        parts = [triton_key(), device, str(jit_function.cache_key), str(key)]
         parts += [str(config) for config in configs]
         digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
         self.manager = get_cache_manager(digest)

@@ -1,6 +1,8 @@
 // Binds and classifies the arguments of a launch.
 #include "python/src/launch_key.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <cstring>
 
 namespace py = pybind11;
@@ -29,10 +31,23 @@ const Names &names() {
   return instance;
 }
 
+/// Types of objects that never change and have a hash: dtypes and functions of the language.
+const std::array<PyTypeObject *, 2> &constantTypes() {
+  static const std::array<PyTypeObject *, 2> types = [] {
+    const py::object dtype = py::module_::import("blockscope.language.core").attr("float32");
+    py::object function = py::module_::import("blockscope.runtime.jit").attr("JITFunction");
+    return std::array{Py_TYPE(dtype.ptr()),
+                      reinterpret_cast<PyTypeObject *>(function.release().ptr())};
+  }();
+  return types;
+}
+
 /// Constants that are compared by value here; other types take the slow way.
 bool isPlainConstant(PyObject *value) {
-  return value == Py_None || PyLong_CheckExact(value) || PyBool_Check(value) ||
-         PyUnicode_CheckExact(value) || PyFloat_CheckExact(value);
+  if (value == Py_None || PyLong_CheckExact(value) || PyBool_Check(value) ||
+      PyUnicode_CheckExact(value) || PyFloat_CheckExact(value))
+    return true;
+  return llvm::is_contained(constantTypes(), Py_TYPE(value));
 }
 
 bool addConstant(PyObject *value, LaunchKey &key) {

@@ -57,10 +57,23 @@ def _viewer() -> str:
 
 
 def _gpu() -> str:
-    import ctypes.util
+    from blockscope.backends.nvidia.driver import why_unavailable
 
-    driver = ctypes.util.find_library("cuda")
-    return f"{driver} found; kernels run on the CPU" if driver else "none, kernels run on the CPU"
+    reason = why_unavailable()
+    if reason is not None:
+        return f"none, kernels run on the CPU ({reason})"
+    from blockscope import _core
+
+    found = [_core.gpu.device_properties(n) for n in range(_core.gpu.device_count())]
+    version = _core.gpu.driver_version()
+    names = ", ".join(f"{p['name']} ({p['capability'] / 10})" for p in found)
+    return f"{names}, CUDA {version // 1000}.{version % 1000 // 10}"
+
+
+def _assembler() -> str:
+    from blockscope.runtime import gpu_tools
+
+    return gpu_tools.ptxas() or "none; pip install nvidia-cuda-nvcc gives ptxas"
 
 
 def _settings() -> str:
@@ -84,6 +97,7 @@ def lines() -> Iterator[tuple[str, str]]:
     yield "vector units", " ".join(f for f in FEATURES if f in flags) or "none known"
     yield "memory", f"{memory_bytes() / 2**30:.1f} GiB"
     yield "gpu", _gpu()
+    yield "ptxas", _assembler()
     yield "display", os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or "none"
     for name in PACKAGES:
         yield name, _package(name)

@@ -36,7 +36,7 @@ def chosen_device(values: Any) -> int | None:
     Errors: ValueError for tensors on several GPUs that do not reach each other's memory.
     """
     devices, on_cpu = [], False
-    for value in _tensors(values):
+    for value in tensors_in(values):
         device = device_buffers.device_of(value)
         if device is not None:
             devices.append(device)
@@ -54,10 +54,11 @@ def chosen_device(values: Any) -> int | None:
 _NUMBERS = (bool, int, float, str)
 
 
-def _tensors(values: Any) -> Any:
+def tensors_in(values: Any) -> Any:
+    """The tensors among some arguments, in tuples and descriptors too."""
     for value in values:
         if isinstance(value, tuple):
-            yield from _tensors(value)
+            yield from tensors_in(value)
         elif hasattr(value, "block_shape") and hasattr(value, "base"):
             yield value.base
         elif not isinstance(value, _NUMBERS) and value is not None and buffers.is_tensor(value):
@@ -195,10 +196,10 @@ def current_stream(device: int, values: Any) -> int:
     torch: Any = sys.modules.get("torch")
     if torch is None or not hasattr(torch._C, "_cuda_getCurrentRawStream"):
         return 0
-    if any(isinstance(getattr(v, "base", v), torch.Tensor) for v in _tensors(values)):
+    if any(isinstance(getattr(v, "base", v), torch.Tensor) for v in tensors_in(values)):
         return torch._C._cuda_getCurrentRawStream(device)
     # A kernel without tensors belongs to whoever works on the device now: torch, if it started it.
-    has_tensors = next(iter(_tensors(values)), None) is not None
+    has_tensors = next(iter(tensors_in(values)), None) is not None
     if not has_tensors and torch.cuda.is_initialized():
         return torch._C._cuda_getCurrentRawStream(device)
     return 0

@@ -193,6 +193,10 @@ class JITFunction(KernelInterface[T]):
         values = self.fn.__globals__
         return {(n, id(values)): (values[n], values) for n in code.co_names if n in values}
 
+    def __getstate__(self) -> dict[str, Any]:
+        # A copy makes a launcher of its own.
+        return {k: v for k, v in self.__dict__.items() if k not in ("_launcher", "_bind")}
+
     def repr(self, specialization: Any = None) -> str:
         return self._repr(specialization) if self._repr else self.__name__
 
