@@ -166,6 +166,40 @@ def test_names_that_kernel_files_import():
     python(OFFER + textwrap.dedent(code))
 
 
+def test_the_module_path_of_semantic(tmp_path):
+    code = """
+    import triton, triton.language as tl
+    assert tl.semantic.cast
+    from triton.language.semantic import TritonSemantic, cast, to_tensor
+    from triton.language import semantic
+    import numpy
+
+    @triton.jit
+    def kernel(out_ptr):
+        value = semantic.add(cast(to_tensor(2), tl.float32, None), 1.0, _builder=None)
+        tl.store(out_ptr, value)
+
+    def annotated(x, _semantic: TritonSemantic = None, other: TritonSemantic[int] = None):
+        pass
+
+    out = numpy.zeros(1, numpy.float32)
+    kernel[(1,)](out)
+    assert out[0] == 3 and tl.semantic is semantic
+    for wrong, text in (
+        (lambda: TritonSemantic(None), "TritonSemantic builds Triton's own IR"),
+        (lambda: semantic.no_such_thing, "has no 'no_such_thing' in Blockscope"),
+    ):
+        try:
+            wrong()
+        except (NotImplementedError, AttributeError) as error:
+            assert text in str(error), error
+        else:
+            raise AssertionError(text)
+    """
+    (tmp_path / "kernel_file.py").write_text(textwrap.dedent(code))
+    python(OFFER + "import kernel_file", path=[tmp_path])
+
+
 @pytest.mark.parametrize(
     "module, text",
     [("triton._C.libtriton", "no 'triton._C'"), ("triton.experimental.gluon", "gluon and gsan")],

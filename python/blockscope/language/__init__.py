@@ -12,6 +12,7 @@ from blockscope.language import (
     extra,
     math,
     random,
+    semantic,
     standard,
     target_info,
 )
