@@ -36,7 +36,7 @@ HEADER = """# The language, op by op
 
 Made by `docs/make_ops_page.py`. *Whole* is the flat program (CPU tensors), *step* is
 `TRITON_INTERPRET=1`; both use the same rules and evaluators. *Rows* counts the cases of
-`tests/python/op_cases.py`, each run in both modes for each of its dtypes and held to NumPy and to
+`tests/python/op_cases/`, each run in both modes for each of its dtypes and held to NumPy and to
 the other mode bit by bit; *kernels* says whether an example, a test kernel or another test uses
 the function. The GPU back end has none of them yet.
 """

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import types
 import zlib
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import blockscope
@@ -102,6 +105,50 @@ def test_op(case: OpCase, dtype: str) -> None:
         blockscope.set_interpret_mode(False)
     for one, other in zip(whole, stepped):
         np.testing.assert_array_equal(bits(one), bits(other))
+
+
+#: Functions that are no operations on blocks, and the files that test them.
+ELSEWHERE = {
+    "test_language.py": "condition device_assert device_print static_assert static_print to_tensor",
+    "test_host_kernels.py": "num_programs arange",
+    "test_language_errors.py": "dot_scaled",
+    "test_memory_ops.py": """advance atomic_add atomic_and atomic_cas atomic_max atomic_min
+        atomic_or atomic_xchg atomic_xor load load_tensor_descriptor make_block_ptr
+        make_tensor_descriptor store store_tensor_descriptor""",
+}
+
+
+def _names_in(function: Any, seen: set[types.CodeType]) -> Iterator[str]:
+    """The names that a row's function uses, in the functions of op_cases that it calls too."""
+    if not isinstance(function, types.FunctionType):
+        return
+    yield function.__name__
+    if function.__code__ in seen or not function.__module__.startswith("op_cases"):
+        return
+    seen.add(function.__code__)
+    for name in function.__code__.co_names:
+        yield name
+        yield from _names_in(function.__globals__.get(name), seen)
+    for cell in function.__closure__ or ():
+        yield from _names_in(cell.cell_contents, seen)
+
+
+def test_every_function_of_the_language_has_a_row() -> None:
+    public = {
+        name
+        for name, value in vars(tl).items()
+        if getattr(value, "__blockscope_builtin__", False)
+        and not isinstance(value, type)
+        and not (name.startswith("_") or value.__doc__ == "Not supported yet.")
+    }
+    assert len(public) > 90
+    with_row = {name for case in CASES for name in _names_in(case.call, set())}
+    for file, names in ELSEWHERE.items():
+        text = Path(__file__).with_name(file).read_text()
+        for name in names.split():
+            assert f"tl.{name}" in text, f"{file} does not use tl.{name}"
+            with_row.add(name)
+    assert sorted(public - with_row) == []
 
 
 def test_dtype_names_agree() -> None:

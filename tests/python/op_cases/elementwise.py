@@ -1,0 +1,109 @@
+"""Elementwise functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import blockscope.language as tl
+import ml_dtypes
+import numpy as np
+
+from op_cases.case import (
+    FLOATS,
+    INTEGERS,
+    NUMBERS,
+    SMALL,
+    WIDE_FLOATS,
+    Block,
+    OpCase,
+    X,
+    plain,
+    true_divide,
+    wrapping,
+)
+
+
+def _extreme(which: Callable[..., Any]) -> Callable[..., Any]:
+    def run(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        if x.dtype == ml_dtypes.bfloat16:
+            x, y = x.astype(np.float32), y.astype(np.float32)
+        return which(x, y)
+
+    return run
+
+
+def _clamp(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    if x.dtype == ml_dtypes.bfloat16:
+        x, low, high = (v.astype(np.float32) for v in (x, low, high))
+    return np.fmin(np.fmax(x, low), high)
+
+
+def _high_product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    bits = x.dtype.itemsize * 8
+    mask = (1 << bits) - 1
+    exact = [((int(a) & mask) * (int(b) & mask)) >> bits for a, b in zip(x, y)]
+    return np.array(exact, np.uint64).astype(f"uint{bits}").view(x.dtype)
+
+
+CASES: list[OpCase] = [
+    OpCase("minimum", plain(tl.minimum), [X, Block(edges=False)], _extreme(np.fmin)),
+    OpCase("maximum", plain(tl.maximum), [X, Block(edges=False)], _extreme(np.fmax)),
+    OpCase(
+        "minimum_nan",
+        lambda x, y: tl.minimum(x, y, tl.PropagateNan.ALL),
+        [X, Block(edges=False)],
+        _extreme(np.minimum),
+        FLOATS,
+    ),
+    OpCase(
+        "maximum_nan",
+        lambda x, y: tl.maximum(x, y, tl.PropagateNan.ALL),
+        [X, Block(edges=False)],
+        _extreme(np.maximum),
+        FLOATS,
+    ),
+    OpCase(
+        "clamp",
+        plain(tl.clamp),
+        [Block(edges=False), Block(low=-2, high=-1), Block(low=0, high=1)],
+        _clamp,
+        FLOATS,
+    ),
+    OpCase(
+        "clamp_numbers",
+        lambda x: tl.clamp(x, 2, 50),
+        [X],
+        lambda x: np.minimum(np.maximum(x, x.dtype.type(2)), x.dtype.type(50)),
+        INTEGERS,
+    ),
+    OpCase(
+        "clamp_half",
+        lambda x: tl.clamp(x, 0.0, 1.0),
+        [Block(edges=False)],
+        lambda x: np.clip(x, np.float16(0), np.float16(1)),
+        ("fp16",),
+    ),
+    OpCase("where", plain(tl.where), [Block(dtype="int1"), X, X], np.where, NUMBERS),
+    OpCase("abs", plain(tl.abs), [X], wrapping(np.abs)),
+    OpCase(
+        "cdiv",
+        plain(tl.cdiv),
+        [Block(low=0, high=90), Block(low=1, high=9)],
+        lambda x, y: -(-x.astype(np.int64) // y.astype(np.int64)).astype(x.dtype),
+        ("int32", "int64"),
+    ),
+    OpCase("fdiv", plain(tl.fdiv), [X, Block(low=1, high=9)], true_divide, WIDE_FLOATS),
+    OpCase("div_rn", plain(tl.div_rn), [X, Block(low=1, high=9)], true_divide, ("fp32",)),
+    OpCase("sqrt_rn", plain(tl.sqrt_rn), [X], wrapping(np.sqrt), ("fp32",)),
+    OpCase(
+        "fma",
+        plain(tl.fma),
+        [SMALL, SMALL, SMALL],
+        lambda x, y, z: (x.astype(np.float64) * y + z).astype(x.dtype),
+        ("fp32",),
+    ),
+    OpCase(
+        "umulhi", plain(tl.umulhi), [X, X], _high_product, ("int32", "uint32", "int64", "uint64")
+    ),
+]
