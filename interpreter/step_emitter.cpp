@@ -318,10 +318,10 @@ Value StepEmitter::scanByOp(llvm::StringRef combineOp, const Value &operand, int
                   operand.type);
 }
 
-void StepEmitter::beginLaunch() {
+void StepEmitter::beginLaunch(bool hasAtomics) {
   launch_.info.workers = 1;
   launch_.info.memory = &launch_.memory;
-  launch_.info.hasAtomics = true; // not known before the kernel has run
+  launch_.info.hasAtomics = hasAtomics;
   for (Observer *observer : launch_.observers)
     observer->onLaunchBegin(launch_.info);
 }

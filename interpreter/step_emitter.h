@@ -35,7 +35,8 @@ public:
   Value reduceByOp(llvm::StringRef combineOp, const Value &operand, int axis) override;
   Value scanByOp(llvm::StringRef combineOp, const Value &operand, int axis, bool reverse) override;
 
-  void beginLaunch();
+  /// `hasAtomics`: as LaunchInfo says; true when in doubt.
+  void beginLaunch(bool hasAtomics);
   void endLaunch();
   void beginProgram(std::array<int32_t, 3> program);
   void endProgram();

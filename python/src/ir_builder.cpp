@@ -73,6 +73,7 @@ void bindIrBuilder(py::module_ &module) {
   py::class_<FlatProgram, std::shared_ptr<FlatProgram>>(module, "FlatProgram")
       .def_property_readonly("name", [](const FlatProgram &p) { return p.name; })
       .def("text", &flatText)
+      .def_property_readonly("has_atomics", [](const FlatProgram &p) { return p.hasAtomics; })
       .def_property_readonly("frame_bytes", [](const FlatProgram &p) { return p.frameBytes; });
 
   py::class_<PyIrBuilder>(module, "IrBuilder")

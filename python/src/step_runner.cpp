@@ -99,7 +99,8 @@ void bindStepRunner(py::module_ &module) {
       .def("__exit__", [](PyStepScope &self, const py::args &) { self.scope.reset(); });
   py::class_<PyStepRunner>(module, "StepRunner")
       .def(py::init<PyLaunch &, py::object, py::object>(), py::keep_alive<1, 2>())
-      .def("begin_launch", [](PyStepRunner &self) { self.emitter.beginLaunch(); })
+      .def("begin_launch",
+           [](PyStepRunner &self, bool hasAtomics) { self.emitter.beginLaunch(hasAtomics); })
       .def("end_launch", [](PyStepRunner &self) { self.emitter.endLaunch(); })
       .def(
           "scope",

@@ -52,7 +52,7 @@ def look_up(fn: Any, name: str, used: list[tuple[dict[str, Any], str, Any]]) -> 
     Errors: NameError for an unknown name and for a module variable that is not constexpr, since a
     compiled kernel would keep its old value.
     """
-    value, where = _find(fn.fn, name)
+    value, where = find(fn.fn, name)
     if where is None and name in ("breakpoint", "pdb"):
         raise NameError(
             f"'{name}' works in step mode: set TRITON_INTERPRET=1, or use blockscope run --step"
@@ -78,7 +78,8 @@ def look_up(fn: Any, name: str, used: list[tuple[dict[str, Any], str, Any]]) -> 
     return core.constexpr(value) if isinstance(value, bool | int | float | str) else value
 
 
-def _find(fn: Any, name: str) -> tuple[Any, str | None]:
+def find(fn: Any, name: str) -> tuple[Any, str | None]:
+    """Return what a name means in a Python function and where it is from, None when unknown."""
     if name in fn.__code__.co_freevars and fn.__closure__:
         cell = fn.__closure__[fn.__code__.co_freevars.index(name)]
         try:

@@ -69,7 +69,9 @@ class _Programs:
         return True
 
 
-def run(fn: Any, launch: Any, arguments: list[Any], grid: tuple[int, int, int]) -> None:
+def run(
+    fn: Any, launch: Any, arguments: list[Any], grid: tuple[int, int, int], has_atomics: bool
+) -> None:
     """Run every program of the grid, in order of its number; where one spins, the others go on."""
     from blockscope.runtime.launch import in_kernel, leaves
 
@@ -77,7 +79,7 @@ def run(fn: Any, launch: Any, arguments: list[Any], grid: tuple[int, int, int]) 
     turns = Turns(programs.run_next, lambda: runner.scope())
     runner = programs.runner = _core.StepRunner(launch, source_location, turns.on_spin)
     outer = current_program()
-    runner.begin_launch()
+    runner.begin_launch(has_atomics)
     try:
         with runner.scope():
             run_time = iter([runner.value(a.type, a.bits) for a in leaves(arguments)])

@@ -87,11 +87,14 @@ def _run_on_cpu(
 def _run_stepped(
     fn: Any, size: Any, arguments: list[Argument], options: Any, sessions: Any
 ) -> None:
-    from blockscope.frontend import step
+    from blockscope.frontend import step, waiting
 
+    atomics = not sessions or waiting.has_atomics(
+        fn, arguments, lambda: _compile(fn, arguments, options)
+    )
     launch = _open_launch(fn, size, arguments, options, sessions)
     try:
-        step.run(fn, launch, arguments, size)
+        step.run(fn, launch, arguments, size, atomics)
     finally:
         _finish(arguments)
 

@@ -139,6 +139,7 @@ def _numpy_arrays() -> Iterator[Any]:
 
 def _with_subclasses(kind: type) -> Iterator[type]:
     yield kind
+    derived: type
     for derived in kind.__subclasses__():
         yield from _with_subclasses(derived)
 
