@@ -2,6 +2,7 @@
 // cache on disk can keep.
 #include "core/passes/passes.h"
 #include "gpu_backend/compile.h"
+#include "gpu_backend/lowering/lowering.h"
 #include "python/src/gpu_driver.h"
 #include "python/src/ir_builder.h"
 
@@ -133,6 +134,7 @@ void bindGpuCompile(py::module_ &module) {
   py::module_ gpu = module.attr("gpu").cast<py::module_>();
   gpu.def("simplify", &simplify);
   gpu.def("compile", &compile);
+  gpu.def("lowered_ops", &gpu::loweredOps);
   gpu.def("parse_target", [](const std::string &arch) {
     const GpuTarget target = targetNamed(arch);
     return py::make_tuple(target.arch, target.capability);

@@ -20,6 +20,7 @@ void bindLaunch(pybind11::module_ &module);
 void bindStepRunner(pybind11::module_ &module);
 void bindSessions(pybind11::module_ &module);
 void bindTraceSession(pybind11::module_ &module);
+void bindLastWriter(pybind11::module_ &module);
 
 /// Throws blockscope.errors.SanitizerError when the launch recorded errors.
 void throwLaunchErrors(PyLaunch &launch);

@@ -18,6 +18,7 @@ PYBIND11_MODULE(_core, module) {
   blockscope::bindStepRunner(module);
   blockscope::bindSessions(module);
   blockscope::bindTraceSession(module);
+  blockscope::bindLastWriter(module);
   blockscope::bindGpuDriver(module);
   blockscope::bindGpuCompile(module);
   blockscope::bindGpuLauncher(module);
