@@ -61,9 +61,9 @@ def program(text: str) -> str:
     return ",".join(part.strip() for part in parts)
 
 
-SCRIPT_COMMANDS = ("run", "check", "trace", "ir")
+SCRIPT_COMMANDS = ("run", "check", "trace", "ir", "compile", "verify")
 VALUE_OPTIONS = ("-o", "--output", "--checks", "--format", "--max-findings", "--exit-code",
-                 "--bounds")  # fmt: skip
+                 "--bounds", "--target", "--emit")  # fmt: skip
 
 
 def protect_script(words: Sequence[str], positional: int) -> list[str]:
@@ -172,6 +172,23 @@ def blockscope_parser() -> argparse.ArgumentParser:
     ir = commands.add_parser("ir", help="run a file and print the block IR of its kernels")
     ir.add_argument("-o", "--output", metavar="F", help="write to F, not to the terminal")
     _add_script(ir)
+
+    compile = commands.add_parser("compile", help="run a file on the CPU and compile its kernels "
+                                  "for GPUs: registers, spills, occupancy")  # fmt: skip
+    compile.add_argument("--target", default="sm_90a", metavar="LIST",
+                         help="one or more, such as sm_80,sm_90a (default sm_90a)")  # fmt: skip
+    compile.add_argument("--emit", choices=["tl", "tlg", "llir", "ptx", "cubin"],
+                         help="print a stage of each kernel")  # fmt: skip
+    compile.add_argument("--time", action="store_true", help="print the time of each stage")
+    compile.add_argument("-o", "--output", metavar="FOLDER",
+                         help="write what --emit names to files there")  # fmt: skip
+    _add_script(compile)
+
+    verify = commands.add_parser("verify", help="run each launch of a file on the CPU and on the "
+                                 "GPU, and compare what it writes")  # fmt: skip
+    verify.add_argument("--exit-code", type=exit_code, default=66, metavar="N",
+                        help="exit status when there is a difference (default 66)")  # fmt: skip
+    _add_script(verify)
 
     commands.add_parser("doctor", help="say what was found on this machine")
     return parser

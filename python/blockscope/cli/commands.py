@@ -193,6 +193,18 @@ def ir(options: argparse.Namespace) -> int:
         return script.run()
 
 
+def compile(options: argparse.Namespace) -> int:
+    from blockscope.cli.compile import compile_script
+
+    return compile_script(_prepare(options.script), options)
+
+
+def verify(options: argparse.Namespace) -> int:
+    from blockscope.cli.verify import verify_script
+
+    return verify_script(_prepare(options.script), options)
+
+
 def doctor(options: argparse.Namespace) -> int:
     from blockscope.cli.doctor import report
 
@@ -206,6 +218,8 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "view": view,
     "explain": explain,
     "ir": ir,
+    "compile": compile,
+    "verify": verify,
     "doctor": doctor,
     "triton-san": triton_san,
 }

@@ -1,0 +1,124 @@
+"""``blockscope compile``: what each kernel of a script becomes on a GPU, and what it costs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from blockscope.cli.compiled_launches import Result, compiled_launches
+from blockscope.cli.occupancy import occupancy
+from blockscope.cli.script import Script
+from blockscope.cli.usage import UsageError
+
+STAGES = {"tl": "tl", "tlg": "tlg", "llir": "ll", "ptx": "ptx", "cubin": "cubin"}
+"""The stages that ``--emit`` takes, each with the suffix of its files."""
+
+
+class Printer:
+    """Prints results as they come, and keeps count of the kernels that cannot be compiled."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._options = options
+        self.failures = self._count = 0
+
+    def __call__(self, result: Result) -> None:
+        self._count += 1
+        heading = f"{result.fn.__name__} ({result.place}) for {result.target}"
+        if result.error is not None:
+            self.failures += 1
+            print(f"{heading}: error: {result.error}")
+        else:
+            print(f"{heading}, {result.kernel.metadata.num_warps} warps: {cost(result)}")
+            for warning in result.kernel.warnings:
+                print(f"  warning: {warning}")
+            if self._options.time:
+                print(f"  time: {times(result.kernel)}")
+        if self._options.emit is not None:
+            self._emit(result)
+        sys.stdout.flush()
+
+    def _emit(self, result: Result) -> None:
+        stage = self._options.emit
+        if result.kernel is None and stage != "tl":
+            return
+        text = result.ir if stage == "tl" else result.kernel.asm[stage]
+        if self._options.output is None:
+            print(text.rstrip("\n") + "\n")
+            return
+        name = f"{self._count:02}-{result.fn.__name__}.{result.target}.{STAGES[stage]}"
+        data = text if isinstance(text, bytes) else text.encode()
+        try:
+            Path(self._options.output, name).write_bytes(data)
+        except OSError as error:
+            raise UsageError(f"'{error.filename}' cannot be written: {error.strerror}") from None
+
+
+def cost(result: Result) -> str:
+    """Registers, spills, shared memory and occupancy of a kernel, in words."""
+    kernel = result.kernel
+    data, metadata = kernel.data, kernel.metadata
+    spills = f"{kernel.n_spills * 4} bytes spilled" if kernel.n_spills else "no spills"
+    text = f"{data['registers']} registers, {spills}, {metadata.shared} bytes of shared memory"
+    fits = occupancy(
+        kernel.target.arch, data["registers"], metadata.num_warps, metadata.shared
+    )  # fmt: skip
+    if fits is None:
+        return text
+    if fits.ctas == 0:
+        return f"{text}, does not fit a multiprocessor: too little of its {fits.limit}"
+    return (
+        f"{text}, occupancy {fits.share:.0%} "
+        f"({fits.ctas} CTA{'s' if fits.ctas > 1 else ''} a multiprocessor, limit: {fits.limit})"
+    )
+
+
+def times(kernel: Any) -> str:
+    """How long each stage of the compiler took."""
+    stages = kernel.data["times"]
+    words = [f"{stage} {ns / 1e6:.1f}" for stage, ns in stages]
+    return f"{' + '.join(words)} = {sum(ns for _, ns in stages) / 1e6:.1f} ms"
+
+
+def targets_from(text: str) -> list[str]:
+    """``"sm_80,sm_90a"`` as names of targets. Errors: UsageError for an unknown one."""
+    from blockscope import _core
+
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise UsageError("--target names no target, expected one such as sm_90a")
+    try:
+        return [_core.gpu.parse_target(name)[0] for name in names]
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def check_tools() -> None:
+    """Errors: UsageError when what assembles PTX is missing: once, not for each kernel."""
+    from blockscope.runtime import gpu_tools
+
+    for name, path in (("ptxas", gpu_tools.ptxas()), ("libdevice", gpu_tools.libdevice())):
+        if not path:
+            raise UsageError(
+                f"{name} was not found; 'pip install nvidia-cuda-nvcc' has it, or set CUDA_HOME"
+            )
+
+
+def compile_script(script: Script, options: argparse.Namespace) -> int:
+    """Run the script; its status, or 1 when a kernel cannot be compiled."""
+    targets = targets_from(options.target)
+    check_tools()
+    if options.emit == "cubin" and options.output is None:
+        raise UsageError("--emit cubin gives binary files; name a folder for them with -o FOLDER")
+    if options.output is not None:
+        if options.emit is None:
+            raise UsageError("-o needs --emit STAGE: what to write")
+        try:
+            Path(options.output).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"'{options.output}' is no folder: {error.strerror}") from None
+    printer = Printer(options)
+    with compiled_launches(targets, printer):
+        status = script.run()
+    return status or int(printer.failures > 0)
