@@ -1,0 +1,327 @@
+"""The rows of gpu.py: what each side runs, on which tensors, and what is right."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+SIDES = ("torch", "triton", "blockscope")
+
+
+@dataclass
+class Case:
+    """What a side runs, and how its result is judged."""
+
+    function: Callable[[], Any]
+    result: Callable[[], Any] = lambda: None  # what `function` left, for the comparison
+
+
+@dataclass
+class Row:
+    """One line of the table; torch is the reference.
+
+    ``make(side, kernels)`` gives a Case. ``kernels`` is gpu_kernels.py as that side compiles it,
+    or, where compiling is measured, a function that loads it anew.
+    """
+
+    name: str
+    make: Callable[[str, Any], Case]
+    reference: Callable[[], Any] | None = None
+    tolerance: float = 0.0
+    work: float = 0.0  # bytes or operations of one run
+    unit: str = ""  # "GB/s", "TFLOP/s"
+    measure: str = "gpu"  # "gpu", "host", "compile"
+    is_quick: bool = False
+    sides: tuple[str, ...] = SIDES
+
+
+def rows() -> Iterator[Row]:
+    """All rows, made when they are reached: their tensors must not exist together."""
+    yield vector_add(1 << 27)
+    for columns in (1024, 4096, 8192, 12672):
+        yield softmax(4096, columns, is_quick=columns == 4096)
+    yield layer_norm(4096, 16384)
+    for size, tile in MATMULS:
+        yield matmul(size, tile, is_quick=(size, tile) == (4096, (128, 256, 64, 8, 3)))
+    for head in (64, 128):
+        for causal in (False, True):
+            yield attention(head, causal, is_quick=head == 128 and not causal)
+    for causal in (False, True):
+        yield attention_backward(128, causal)
+    yield launch_overhead()
+    yield cold_compile("elementwise")
+    yield cold_compile("matmul")
+
+
+#: Size, and BLOCK_M, BLOCK_N, BLOCK_K, num_warps, num_stages.
+MATMULS = (
+    (1024, (64, 128, 64, 4, 4)),
+    (2048, (128, 128, 64, 4, 4)),
+    (2048, (128, 256, 64, 8, 3)),
+    (4096, (128, 256, 64, 8, 3)),
+    (4096, (128, 256, 64, 8, 4)),
+    (8192, (128, 256, 64, 8, 3)),
+    (8192, (128, 256, 64, 8, 4)),
+)
+
+
+def vector_add(n: int) -> Row:
+    import torch
+
+    x, y = torch.rand(n, device="cuda"), torch.rand(n, device="cuda")
+
+    def make(side: str, kernels: Any) -> Case:
+        out = torch.empty_like(x)
+        if side == "torch":
+            return Case(lambda: torch.add(x, y, out=out), lambda: out)
+        grid = (-(-n // 1024),)
+        return Case(lambda: kernels.add_kernel[grid](x, y, out, n, BLOCK=1024), lambda: out)
+
+    name = f"vector add 2^{n.bit_length() - 1} fp32"
+    return Row(name, make, lambda: x + y, 0.0, 12 * n, "GB/s", is_quick=True)
+
+
+def softmax(row_count: int, columns: int, *, is_quick: bool) -> Row:
+    import torch
+
+    x = torch.randn(row_count, columns, device="cuda")
+    block = 1 << (columns - 1).bit_length()
+    warps = 4 if block <= 2048 else 8 if block <= 4096 else 16
+
+    def make(side: str, kernels: Any) -> Case:
+        out = torch.empty_like(x)
+        if side == "torch":
+            return Case(lambda: torch.softmax(x, 1, out=out), lambda: out)
+        kernel = kernels.softmax_kernel[row_count,]
+        return Case(lambda: kernel(x, out, columns, BLOCK=block, num_warps=warps), lambda: out)
+
+    return Row(
+        f"softmax {row_count}x{columns} fp32", make, lambda: torch.softmax(x.double(), 1), 1e-6,
+        8 * row_count * columns, "GB/s", is_quick=is_quick,
+    )  # fmt: skip
+
+
+def layer_norm(row_count: int, columns: int) -> Row:
+    import torch
+
+    x = torch.randn(row_count, columns, device="cuda").half()
+    w = torch.rand(columns, device="cuda").half()
+    b = torch.rand(columns, device="cuda").half()
+
+    def forward(x: Any, w: Any, b: Any) -> Any:
+        return torch.nn.functional.layer_norm(x, (columns,), w, b, 1e-5)
+
+    def make(side: str, kernels: Any) -> Case:
+        if side == "torch":
+            outs: list[Any] = [None]
+
+            def run() -> None:
+                outs[0] = forward(x, w, b)
+
+            return Case(run, lambda: outs[0])
+        out = torch.empty_like(x)
+        kernel = kernels.layer_norm_kernel[row_count,]
+        return Case(
+            lambda: kernel(x, w, b, out, columns, 1e-5, BLOCK=columns, num_warps=16), lambda: out
+        )
+
+    return Row(
+        f"LayerNorm {row_count}x{columns} fp16", make,
+        lambda: forward(x.float(), w.float(), b.float()), 2e-2, 4 * row_count * columns, "GB/s",
+        is_quick=True,
+    )  # fmt: skip
+
+
+def matmul(size: int, tile: tuple[int, ...], *, is_quick: bool) -> Row:
+    import torch
+
+    block_m, block_n, block_k, warps, stages = tile
+    a = torch.randn(size, size, device="cuda").half()
+    b = torch.randn(size, size, device="cuda").half()
+
+    def make(side: str, kernels: Any) -> Case:
+        c = torch.empty(size, size, device="cuda", dtype=torch.float16)
+        if side == "torch":
+            return Case(lambda: torch.matmul(a, b, out=c), lambda: c)
+        grid = (-(-size // block_m) * -(-size // block_n),)
+        options = {
+            "BLOCK_M": block_m, "BLOCK_N": block_n, "BLOCK_K": block_k, "GROUP": 8,
+            "num_warps": warps, "num_stages": stages,
+        }  # fmt: skip
+        strides = (*a.stride(), *b.stride(), *c.stride())
+        return Case(
+            lambda: kernels.matmul_kernel[grid](a, b, c, size, size, size, *strides, **options),
+            lambda: c,
+        )
+
+    return Row(
+        f"matmul {size} fp16, {block_m}x{block_n}x{block_k}, {warps} warps, {stages} stages", make,
+        lambda: a.float() @ b.float(), 2e-2, 2 * size**3, "TFLOP/s", is_quick=is_quick,
+    )  # fmt: skip
+
+
+BATCH, HEADS, LENGTH = 4, 32, 4096
+
+
+def _attention_flops(head: int, causal: bool, products: int) -> float:
+    return products * 2.0 * BATCH * HEADS * LENGTH**2 * head * (0.5 if causal else 1.0)
+
+
+def _attention_inputs(head: int, count: int) -> list[Any]:
+    import torch
+
+    shape = (BATCH, HEADS, LENGTH, head)
+    return [torch.randn(shape, device="cuda").half() for _ in range(count)]
+
+
+def _forward(kernels: Any, q: Any, k: Any, v: Any, causal: bool) -> tuple[Any, Any, Any]:
+    """What launches the forward kernel, its output and its logarithms of sums."""
+    import torch
+
+    head = q.shape[-1]
+    out = torch.empty_like(q)
+    lse = torch.empty(q.shape[:-1], device="cuda", dtype=torch.float32)
+    scale2 = math.log2(math.e) / math.sqrt(head)
+    options = {"BLOCK_M": 128, "BLOCK_N": 128 if head == 64 or not causal else 64, "num_warps": 8}
+    launch = lambda: kernels.attention_kernel[LENGTH // 128, BATCH * HEADS](
+        q, k, v, out, lse, scale2, LENGTH=LENGTH, HEAD=head, CAUSAL=causal, num_stages=3, **options
+    )
+    return launch, out, lse
+
+
+def _some_heads(q: Any, k: Any, v: Any, causal: bool) -> Any:
+    """The reference for two heads, in float32: all of it would not fit."""
+    import torch
+
+    q, k, v = (t[:1, :2].float() for t in (q, k, v))
+    scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
+    if causal:
+        hidden = torch.ones(LENGTH, LENGTH, device="cuda", dtype=torch.bool).triu(1)
+        scores = scores.masked_fill(hidden, -math.inf)
+    return torch.softmax(scores, -1) @ v
+
+
+def attention(head: int, causal: bool, *, is_quick: bool) -> Row:
+    import torch
+
+    q, k, v = _attention_inputs(head, 3)
+
+    def make(side: str, kernels: Any) -> Case:
+        if side == "torch":
+            outs: list[Any] = [None]
+
+            def run() -> None:
+                outs[0] = torch.nn.functional.scaled_dot_product_attention(
+                    q, k, v, is_causal=causal
+                )
+
+            return Case(run, lambda: outs[0][:1, :2])
+        launch, out, _ = _forward(kernels, q, k, v, causal)
+        return Case(launch, lambda: out[:1, :2])
+
+    return Row(
+        f"attention forward {BATCH}x{HEADS}x{LENGTH}x{head} fp16{', causal' if causal else ''}",
+        make, lambda: _some_heads(q, k, v, causal), 2e-2, _attention_flops(head, causal, 2),
+        "TFLOP/s", is_quick=is_quick,
+    )  # fmt: skip
+
+
+def attention_backward(head: int, causal: bool) -> Row:
+    import torch
+
+    q, k, v, d_out = _attention_inputs(head, 4)
+
+    def reference() -> Any:
+        leaves = [t[:1, :2].float().requires_grad_() for t in (q, k, v)]
+        scores = leaves[0] @ leaves[1].transpose(-1, -2) / math.sqrt(head)
+        if causal:
+            hidden = torch.ones(LENGTH, LENGTH, device="cuda", dtype=torch.bool).triu(1)
+            scores = scores.masked_fill(hidden, -math.inf)
+        (torch.softmax(scores, -1) @ leaves[2]).backward(d_out[:1, :2].float())
+        return torch.stack([leaf.grad for leaf in leaves])
+
+    def make(side: str, kernels: Any) -> Case:
+        if side == "torch":
+            leaves = [t.detach().requires_grad_() for t in (q, k, v)]
+            out = torch.nn.functional.scaled_dot_product_attention(*leaves, is_causal=causal)
+            grads: list[Any] = []
+
+            def run() -> None:
+                grads[:] = torch.autograd.grad(out, leaves, d_out, retain_graph=True)
+
+            return Case(run, lambda: torch.stack([g[:1, :2] for g in grads]))
+        forward, out, lse = _forward(kernels, q, k, v, causal)
+        forward()
+        delta = torch.empty_like(lse)
+        results = [torch.empty_like(q) for _ in range(3)]
+        scale = 1 / math.sqrt(head)
+        meta = {"LENGTH": LENGTH, "HEAD": head, "CAUSAL": causal}
+        inputs = (q, k, v, d_out, lse, delta)
+        scales = (scale, scale * math.log2(math.e))
+
+        def launch() -> None:
+            row_count = BATCH * HEADS * LENGTH
+            kernels.delta_kernel[row_count // 64,](out, d_out, delta, HEAD=head, BLOCK=64)
+            kernels.keys_kernel[LENGTH // 128, BATCH * HEADS](
+                *inputs, *results[1:], *scales, **meta, BLOCK_M=64, BLOCK_N=128, num_warps=8,
+                num_stages=2,
+            )  # fmt: skip
+            kernels.queries_kernel[LENGTH // 128, BATCH * HEADS](
+                *inputs, results[0], *scales, **meta, BLOCK_M=128, BLOCK_N=64, num_warps=8,
+                num_stages=2,
+            )  # fmt: skip
+
+        return Case(launch, lambda: torch.stack([t[:1, :2] for t in results]))
+
+    return Row(
+        f"attention backward {BATCH}x{HEADS}x{LENGTH}x{head} fp16{', causal' if causal else ''}",
+        make, reference, 5e-2, _attention_flops(head, causal, 5), "TFLOP/s",
+    )  # fmt: skip
+
+
+def launch_overhead() -> Row:
+    import torch
+
+    tensors = [torch.zeros(16, device="cuda") for _ in range(4)]
+
+    def make(side: str, kernels: Any) -> Case:
+        if side == "torch":
+            return Case(lambda: tensors[0].add_(0))
+        return Case(lambda: kernels.eight_arguments_kernel[1,](*tensors, 16, 32, 48, 64))
+
+    return Row("launch, 8 arguments", make, unit="us", measure="host", is_quick=True)
+
+
+def cold_compile(kind: str) -> Row:
+    """Compiling a kernel that no cache knows, after the compiler has been used once."""
+    import torch
+
+    size = 1024
+    a, b = (torch.zeros(size, size, device="cuda", dtype=torch.float16) for _ in range(2))
+    x = torch.zeros(1 << 20, device="cuda")
+
+    def make(side: str, kernels: Any) -> Case:
+        variants = iter((64, 128, 256, 512, 1024, 2048))
+        steps = iter((16, 32, 64, 128))
+
+        def run() -> None:
+            fresh = kernels()
+            if kind == "elementwise":
+                block = next(variants)
+                fresh.add_kernel[x.numel() // block,](x, x, x, x.numel(), BLOCK=block)
+            else:
+                strides = (size, 1) * 3
+                fresh.matmul_kernel[64,](
+                    a, b, a, size, size, size, *strides, BLOCK_M=128, BLOCK_N=128,
+                    BLOCK_K=next(steps), GROUP=8, num_warps=8, num_stages=3,
+                )  # fmt: skip
+            torch.cuda.synchronize()
+
+        return Case(run)
+
+    return Row(
+        f"cold compile, {kind}", make, unit="ms", measure="compile", is_quick=True,
+        sides=("triton", "blockscope"),
+    )  # fmt: skip
