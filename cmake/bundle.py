@@ -29,7 +29,7 @@ export PYTHONDONTWRITEBYTECODE=1
 
 PYTEST_INI = """[pytest]
 testpaths = tests/gpu
-pythonpath = python tests/python
+pythonpath = python
 xfail_strict = true
 addopts = -p no:cacheprovider
 """

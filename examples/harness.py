@@ -4,6 +4,8 @@ that it prints.
 Outputs can be kept with ``--save FILE.npz`` (or EXAMPLE_SAVE), as raw bits, so that two runs can
 be compared bit by bit. A name that ends in ``~`` marks a result whose rounding depends on the
 order of execution.
+
+Tensors are on the CPU, or where EXAMPLE_DEVICE says: EXAMPLE_DEVICE=cuda.
 """
 
 import argparse
@@ -13,7 +15,7 @@ import sys
 import numpy as np
 import torch
 
-DEVICE = os.environ.get("EXAMPLE_DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
+DEVICE = os.environ.get("EXAMPLE_DEVICE") or "cpu"
 
 _BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
