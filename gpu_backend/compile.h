@@ -60,6 +60,9 @@ struct GpuOptions {
   std::string ptxasPath;     ///< the assembler; empty: look for it
   std::string ptxasOptions;  ///< more options for it, separated by blanks
   std::string libdevicePath; ///< libdevice.10.bc; empty: look for it
+  /// What ptxas gets as its environment, "NAME=value". Python takes it while no other thread can
+  /// change the process's own, which is no longer so when ptxas starts.
+  std::vector<std::string> environment;
 };
 
 /// How long a stage of the compiler took.

@@ -95,8 +95,10 @@ bool assemble(GpuKernel &kernel, const GpuOptions &options, std::string *error) 
     arguments.push_back("-lineinfo");
   llvm::SplitString(options.ptxasOptions, arguments);
   std::string message;
+  const llvm::SmallVector<llvm::StringRef> environment(options.environment.begin(),
+                                                       options.environment.end());
   const int status = llvm::sys::ExecuteAndWait(
-      ptxas, arguments, std::nullopt, {std::nullopt, llvm::StringRef(log), llvm::StringRef(log)},
+      ptxas, arguments, llvm::ArrayRef<llvm::StringRef>(environment), {std::nullopt, llvm::StringRef(log), llvm::StringRef(log)},
       /*SecondsToWait=*/0, /*MemoryLimit=*/0, &message);
   const auto said = llvm::MemoryBuffer::getFile(log);
   const llvm::StringRef text = said ? (*said)->getBuffer() : llvm::StringRef();

@@ -8,6 +8,8 @@
 
 #include <pybind11/stl.h>
 
+#include <unistd.h>
+
 namespace py = pybind11;
 
 namespace blockscope {
@@ -51,6 +53,8 @@ GpuOptions optionsFrom(const py::dict &options) {
     else
       throw py::type_error("unknown option '" + name + "' of the GPU compiler");
   }
+  for (char **variable = environ; variable && *variable; ++variable)
+    result.environment.emplace_back(*variable);
   return result;
 }
 
