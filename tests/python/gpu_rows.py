@@ -19,7 +19,7 @@ from blockscope.runtime.jit import MockTensor
 from op_cases import NOT_YET, OpCase, dtype_of
 from op_cases.kernels import KERNELS
 
-_OP = re.compile(r"\b(?:arith|math|scf|tl|ub)\.[a-z_0-9]+")
+_OP = re.compile(r"(?<![!#])\b(?:arith|math|scf|tl|ub)\.[a-z_0-9]+")
 
 
 def operands(case: OpCase, dtype: str) -> tuple[list[np.ndarray], list[np.ndarray]]:

@@ -12,53 +12,10 @@ import blockscope
 import blockscope.language as tl
 import numpy as np
 import pytest
-from blockscope.language.core import builtin
 from op_cases import CASES, OpCase, dtype_of, numpy_dtype
+from op_cases.kernels import KERNELS
 
 _ROWS = [(case, dtype) for case in CASES for dtype in case.dtypes]
-
-
-@blockscope.jit
-def apply1(x, out0, out1, CALL: tl.constexpr, SHAPES: tl.constexpr):
-    a = read_block(x, SHAPES[0])
-    write_results(CALL(a), out0, out1)
-
-
-@blockscope.jit
-def apply2(x, y, out0, out1, CALL: tl.constexpr, SHAPES: tl.constexpr):
-    a = read_block(x, SHAPES[0])
-    b = read_block(y, SHAPES[1])
-    write_results(CALL(a, b), out0, out1)
-
-
-@blockscope.jit
-def apply3(x, y, z, out0, out1, CALL: tl.constexpr, SHAPES: tl.constexpr):
-    a = read_block(x, SHAPES[0])
-    b = read_block(y, SHAPES[1])
-    c = read_block(z, SHAPES[2])
-    write_results(CALL(a, b, c), out0, out1)
-
-
-@builtin
-def read_block(pointer: Any, shape: Any) -> Any:
-    sizes = [int(size) for size in shape]
-    count = int(np.prod(sizes))
-    return tl.reshape(tl.load(pointer + tl.arange(0, count)), sizes)
-
-
-@builtin
-def write_results(results: Any, *outs: Any) -> None:
-    """Store each result as it is; it must have the dtype and number of elements that NumPy has."""
-    if isinstance(results, tl.tensor):
-        results = (results,)
-    for result, out in zip(results, outs):
-        expected, found = out.dtype.element_ty, result.dtype
-        assert found == expected, f"result is {found}, expected {expected}"
-        count = result.numel.value
-        tl.store(out + tl.arange(0, count), tl.reshape(result, [count]))
-
-
-_KERNELS = {1: apply1, 2: apply2, 3: apply3}
 
 
 def run(case: OpCase, inputs: list[np.ndarray], like: list[np.ndarray]) -> list[np.ndarray]:
@@ -67,7 +24,7 @@ def run(case: OpCase, inputs: list[np.ndarray], like: list[np.ndarray]) -> list[
         outs.append(np.zeros(1, np.int32))
     flat = [np.ascontiguousarray(a).reshape(-1) for a in inputs]
     shapes = tuple(a.shape for a in inputs)
-    _KERNELS[len(inputs)][(1,)](*flat, *outs, CALL=case.call, SHAPES=shapes)
+    KERNELS[len(inputs)][(1,)](*flat, *outs, CALL=case.call, SHAPES=shapes)
     return [out[: max(1, a.size)].reshape(a.shape) for out, a in zip(outs, like)]
 
 
