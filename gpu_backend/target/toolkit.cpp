@@ -97,9 +97,10 @@ bool assemble(GpuKernel &kernel, const GpuOptions &options, std::string *error) 
   std::string message;
   const llvm::SmallVector<llvm::StringRef> environment(options.environment.begin(),
                                                        options.environment.end());
-  const int status = llvm::sys::ExecuteAndWait(
-      ptxas, arguments, llvm::ArrayRef<llvm::StringRef>(environment), {std::nullopt, llvm::StringRef(log), llvm::StringRef(log)},
-      /*SecondsToWait=*/0, /*MemoryLimit=*/0, &message);
+  const int status =
+      llvm::sys::ExecuteAndWait(ptxas, arguments, llvm::ArrayRef<llvm::StringRef>(environment),
+                                {std::nullopt, llvm::StringRef(log), llvm::StringRef(log)},
+                                /*SecondsToWait=*/0, /*MemoryLimit=*/0, &message);
   const auto said = llvm::MemoryBuffer::getFile(log);
   const llvm::StringRef text = said ? (*said)->getBuffer() : llvm::StringRef();
   if (status != 0) {
