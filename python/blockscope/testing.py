@@ -524,18 +524,59 @@ def _copy_gbps() -> float:
     return 2 * size / best / 1e9
 
 
+def _gpu_properties(device: Any) -> dict[str, Any] | None:
+    """The properties of a GPU, by default the current one; None when kernels run on the CPU."""
+    from blockscope.driver import driver
+
+    if not driver.is_gpu_active():
+        return None
+    number = driver.active.get_current_device() if device is None else int(device)
+    return driver.active.utils.get_device_properties(number)
+
+
 def get_dram_gbps(device: Any = None) -> float:
-    """Memory bandwidth in GB/s, measured by copying."""
+    """Memory bandwidth in GB/s: of a GPU by its clock and bus, of the CPU measured by copying."""
+    gpu = _gpu_properties(device)
+    if gpu is not None:
+        return gpu["mem_clock_rate"] * 1e3 * 2 * gpu["mem_bus_width"] / 8 / 1e9
     return _copy_gbps()
 
 
+#: Floating point operations of one multiprocessor in one cycle, by compute capability: of the
+#: vector units on 32 bits, of the matrix units on 16 bits; of half the bits there are twice as many.
+_OPERATIONS_PER_CYCLE = {
+    80: (128, 2048),
+    86: (256, 1024),
+    89: (256, 1024),
+    90: (256, 4096),
+    100: (256, 8192),
+    120: (256, 1024),
+}
+
+
+def _gpu_tflops(gpu: dict[str, Any], dtype: Any, clock_khz: float | None, unit: int) -> float:
+    capability = gpu["capability"]
+    known = _OPERATIONS_PER_CYCLE.get(capability) or _OPERATIONS_PER_CYCLE.get(
+        capability // 10 * 10
+    )
+    if known is None:
+        raise ValueError(f"the peak of GPUs of capability {capability / 10} is not known")
+    operations = known[unit] * (32, 16)[unit] / _dtype_bits(dtype)
+    return (
+        gpu["multiprocessor_count"] * (clock_khz or gpu["sm_clock_rate"]) * 1e3 * operations / 1e12
+    )
+
+
 def get_max_simd_tflops(dtype: Any, clock_rate: float | None = None, device: Any = None) -> float:
-    """Peak of the vector units in TFLOP/s: threads x GHz x lanes x 2 FMA a cycle.
+    """Peak of the vector units in TFLOP/s; on the CPU threads x GHz x lanes x 2 FMA a cycle.
 
     Units: ``clock_rate`` in kHz.
     """
     from blockscope.driver import CPUUtils, cpu_info
 
+    gpu = _gpu_properties(device)
+    if gpu is not None:
+        return _gpu_tflops(gpu, dtype, clock_rate, 0)
     properties = CPUUtils().get_device_properties()
     clock_khz = clock_rate or properties["sm_clock_rate"]
     bits = 512 if "avx512f" in cpu_info().get("flags", "") else 256
@@ -546,7 +587,10 @@ def get_max_simd_tflops(dtype: Any, clock_rate: float | None = None, device: Any
 def get_max_tensorcore_tflops(
     dtype: Any, clock_rate: float | None = None, device: Any = None
 ) -> float:
-    """The CPU has no matrix units that Blockscope uses: the peak of the vector units."""
+    """Peak of a GPU's matrix units; of the CPU, which has none that are used, the vector units."""
+    gpu = _gpu_properties(device)
+    if gpu is not None:
+        return _gpu_tflops(gpu, dtype, clock_rate, 1)
     return get_max_simd_tflops(dtype, clock_rate, device)
 
 

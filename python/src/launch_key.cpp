@@ -11,7 +11,7 @@ namespace blockscope {
 
 namespace {
 
-enum WordKind : uint64_t { kConstant = 1, kTensor, kScalar, kOne, kNone, kOption };
+enum WordKind : uint64_t { kConstant = 1, kTensor, kScalar, kOne, kNone, kOption, kDescriptor };
 
 constexpr uint64_t kAlignmentBytes = 16;
 constexpr uint64_t kAlignedBit = 1 << 16;
@@ -24,6 +24,11 @@ struct Names {
   PyObject *dtype = PyUnicode_InternFromString("dtype");
   PyObject *dataPtr = PyUnicode_InternFromString("data_ptr");
   PyObject *getDevice = PyUnicode_InternFromString("get_device");
+  PyObject *base = PyUnicode_InternFromString("base");
+  PyObject *shape = PyUnicode_InternFromString("shape");
+  PyObject *strides = PyUnicode_InternFromString("strides");
+  PyObject *blockShape = PyUnicode_InternFromString("block_shape");
+  PyObject *padding = PyUnicode_InternFromString("padding");
 };
 
 const Names &names() {
@@ -162,6 +167,62 @@ bool addInt(const LaunchParameter &parameter, PyObject *value, LaunchKey &key) {
   return fitsType(number, code) && addScalar(code, static_cast<uint64_t>(number), aligned, key);
 }
 
+/// Gives every int of the list `object.name` to `take`; false for anything but a list of ints.
+template <typename Take> bool forEachInt(PyObject *object, PyObject *name, Take take) {
+  const auto list = py::reinterpret_steal<py::object>(PyObject_GetAttr(object, name));
+  bool isGood = list && PyList_CheckExact(list.ptr());
+  for (Py_ssize_t i = 0; isGood && i < PyList_GET_SIZE(list.ptr()); ++i) {
+    PyObject *item = PyList_GET_ITEM(list.ptr(), i);
+    int overflow = 1;
+    const long long number =
+        PyLong_CheckExact(item) ? PyLong_AsLongLongAndOverflow(item, &overflow) : 0;
+    isGood = overflow == 0 && take(number);
+  }
+  if (PyErr_Occurred())
+    PyErr_Clear();
+  return isGood;
+}
+
+PyTypeObject *descriptorType() {
+  static auto *const kType = reinterpret_cast<PyTypeObject *>(
+      py::object(py::module_::import("blockscope.tools.tensor_descriptor").attr("TensorDescriptor"))
+          .release()
+          .ptr());
+  return kType;
+}
+
+/// A descriptor made on the host: base, shape and strides at run time, block and padding constant,
+/// as in blockscope/runtime/descriptor_argument.py.
+bool addDescriptor(const LaunchParameter &parameter, PyObject *value, LaunchKey &key,
+                   bool acceptsCpu) {
+  const auto base = py::reinterpret_steal<py::object>(PyObject_GetAttr(value, names().base));
+  const auto padding = py::reinterpret_steal<py::object>(PyObject_GetAttr(value, names().padding));
+  if (!base || !padding) {
+    PyErr_Clear();
+    return false;
+  }
+  PyTypeObject *type = Py_TYPE(base.ptr());
+  if ((type != torchTypes().tensor && type != torchTypes().parameter) ||
+      !PyUnicode_CheckExact(padding.ptr()))
+    return false;
+  const bool isNan = PyUnicode_CompareWithASCIIString(padding.ptr(), "nan") == 0;
+  const auto takeAs = [&](ScalarCode code) {
+    return [&key, &parameter, code](long long number) {
+      const bool aligned = parameter.specializesAlignment && number % kAlignmentBytes == 0;
+      return fitsType(number, code) && addScalar(code, static_cast<uint64_t>(number), aligned, key);
+    };
+  };
+  return key.add(makeWord(kDescriptor, isNan, false)) &&
+         forEachInt(value, names().blockShape,
+                    [&](long long size) {
+                      return key.add(makeWord(kDescriptor, 2, false) | static_cast<uint64_t>(size)
+                                                                           << 17);
+                    }) &&
+         addTensor(parameter, base.ptr(), key, acceptsCpu) &&
+         forEachInt(value, names().shape, takeAs(I32)) &&
+         forEachInt(value, names().strides, takeAs(I64));
+}
+
 bool addRunTime(const LaunchParameter &parameter, PyObject *value, LaunchKey &key,
                 bool acceptsCpu) {
   if (parameter.isUnusual)
@@ -177,7 +238,9 @@ bool addRunTime(const LaunchParameter &parameter, PyObject *value, LaunchKey &ke
     return addInt(parameter, value, key);
   if (PyFloat_CheckExact(value))
     return addFloat(parameter, PyFloat_AS_DOUBLE(value), key);
-  return value == Py_None && key.add(kNone);
+  if (value == Py_None)
+    return key.add(kNone);
+  return type == descriptorType() && addDescriptor(parameter, value, key, acceptsCpu);
 }
 
 /// Finds a keyword among the parameters; mostly the very same interned string.

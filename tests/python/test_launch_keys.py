@@ -7,6 +7,7 @@ import pytest
 import torch
 from blockscope import _core
 from blockscope.runtime import gpu_launcher
+from blockscope.tools.tensor_descriptor import TensorDescriptor
 
 
 @triton.jit(do_not_specialize=["plain"], do_not_specialize_on_alignment=["loose"])
@@ -97,6 +98,23 @@ def test_annotations_and_do_not_specialize():
     assert k(wide=1)[0] == k()[0] != k(wide=16)[0]
     assert k(real=2)[1][-1] == int(np.float64(2).view(np.uint64))
     assert k(wide=2**63) is None, "Python words the error"
+
+
+def test_descriptors():
+    x = torch.zeros(32, 64)
+    descriptor = TensorDescriptor.from_tensor(x, [16, 32])
+    assert key(descriptor, 100)[1] == [x.data_ptr(), 32, 64, 64, 1, 100]
+    assert key(descriptor, 100)[0] == key(TensorDescriptor.from_tensor(x, [16, 32]), 101)[0]
+    others = [
+        key(x, 100),
+        key(descriptor, 100),
+        key(TensorDescriptor.from_tensor(x, [32, 16]), 100),
+        key(TensorDescriptor.from_tensor(torch.zeros(33, 64), [16, 32]), 100),
+        key(TensorDescriptor.from_tensor(x.to(torch.float16), [16, 32]), 100),
+        key(TensorDescriptor(x, [32, 64], [64, 1], [16, 32], padding="nan"), 100),
+    ]
+    words = [repr(k[0]) for k in others]
+    assert len(set(words)) == len(words)
 
 
 def test_what_is_left_to_python():
