@@ -543,7 +543,7 @@ def get_dram_gbps(device: Any = None) -> float:
 
 
 #: Floating point operations of one multiprocessor in one cycle, by compute capability: of the
-#: vector units on 32 bits, of the matrix units on 16 bits; of half the bits there are twice as many.
+#: vector units on 32 bits, of the matrix units on 16 bits. Half the bits, twice the operations.
 _OPERATIONS_PER_CYCLE = {
     80: (128, 2048),
     86: (256, 1024),
