@@ -53,6 +53,7 @@ struct GpuOptions {
   int numStages = 3;
   int numCtas = 1;
   std::optional<int> maxRegisters;
+  int ptxVersion = 0; ///< 10 * major + minor of the PTX language; 0: the target's
   bool enableFpFusion = true;
   bool debug = false; ///< device_assert is compiled in
   bool lineInfo = true;

@@ -44,7 +44,7 @@ void initializeOnce() {
   });
 }
 
-std::unique_ptr<llvm::TargetMachine> makeMachine(const GpuTarget &target, bool fuse,
+std::unique_ptr<llvm::TargetMachine> makeMachine(const GpuTarget &target, const GpuOptions &chosen,
                                                  std::string *error) {
   initializeOnce();
   const llvm::Triple triple("nvptx64-nvidia-cuda");
@@ -55,18 +55,20 @@ std::unique_ptr<llvm::TargetMachine> makeMachine(const GpuTarget &target, bool f
     return nullptr;
   }
   llvm::TargetOptions options;
-  options.AllowFPOpFusion = fuse ? llvm::FPOpFusion::Fast : llvm::FPOpFusion::Standard;
-  const std::string features = "+ptx" + std::to_string(target.ptxVersion);
+  options.AllowFPOpFusion =
+      chosen.enableFpFusion ? llvm::FPOpFusion::Fast : llvm::FPOpFusion::Standard;
+  const std::string features =
+      "+ptx" + std::to_string(chosen.ptxVersion ? chosen.ptxVersion : target.ptxVersion);
   return std::unique_ptr<llvm::TargetMachine>(
       found->createTargetMachine(triple, target.arch, features, options, llvm::Reloc::PIC_,
                                  std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
-bool callsLibdevice(const llvm::Module &module) {
-  return llvm::any_of(module, [](const llvm::Function &function) {
-    return function.isDeclaration() && function.getName().starts_with("__nv_");
-  });
+bool isLibdeviceCall(const llvm::Function &function) {
+  return function.isDeclaration() && function.getName().starts_with("__nv_");
 }
+
+bool callsLibdevice(const llvm::Module &module) { return llvm::any_of(module, isLibdeviceCall); }
 
 bool linkLibdevice(llvm::Module &module, const std::string &given, std::string *error) {
   const std::string path = findLibdevice(given, error);
@@ -88,9 +90,16 @@ bool linkLibdevice(llvm::Module &module, const std::string &given, std::string *
           return !value.hasName() || names.count(value.getName()) == 0;
         });
       });
-  if (failed)
+  if (failed) {
     *error = "cannot link " + path;
-  return !failed;
+    return false;
+  }
+  for (const llvm::Function &function : module)
+    if (isLibdeviceCall(function)) {
+      *error = "'" + function.getName().str() + "' is not a function of " + path;
+      return false;
+    }
+  return true;
 }
 
 void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
@@ -112,7 +121,7 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
 } // namespace
 
 bool prepareModule(llvm::Module &module, const GpuTarget &target, std::string *error) {
-  const std::unique_ptr<llvm::TargetMachine> machine = makeMachine(target, true, error);
+  const std::unique_ptr<llvm::TargetMachine> machine = makeMachine(target, GpuOptions(), error);
   if (!machine)
     return false;
   module.setTargetTriple(machine->getTargetTriple());
@@ -122,8 +131,7 @@ bool prepareModule(llvm::Module &module, const GpuTarget &target, std::string *e
 
 std::string emitPtx(llvm::Module &module, const GpuTarget &target, const GpuOptions &options,
                     std::vector<StageTime> &times, std::string *error) {
-  const std::unique_ptr<llvm::TargetMachine> machine =
-      makeMachine(target, options.enableFpFusion, error);
+  const std::unique_ptr<llvm::TargetMachine> machine = makeMachine(target, options, error);
   if (!machine)
     return {};
   std::string problem;

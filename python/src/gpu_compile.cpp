@@ -32,6 +32,8 @@ GpuOptions optionsFrom(const py::dict &options) {
       result.numWarps = value.cast<int>();
     else if (name == "num_stages")
       result.numStages = value.cast<int>();
+    else if (name == "ptx_version")
+      result.ptxVersion = value.cast<int>();
     else if (name == "num_ctas")
       result.numCtas = value.cast<int>();
     else if (name == "maxnreg")

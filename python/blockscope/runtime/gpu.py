@@ -286,6 +286,7 @@ def _compiler_settings(options: GpuOptions) -> dict[str, Any]:
         "maxnreg": options.maxnreg,
         "enable_fp_fusion": options.enable_fp_fusion,
         "debug": options.debug,
+        "ptx_version": gpu_tools.ptx_version(),
         "line_info": not knobs.compilation.disable_line_info,
         "ptxas_options": f"{extra} -O0" if knobs.nvidia.disable_ptxas_opt else extra,
     }
