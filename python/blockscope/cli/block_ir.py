@@ -14,10 +14,10 @@ from blockscope.runtime.jit import JITFunction
 def printed_kernels(stream: TextIO) -> Iterator[None]:
     """Print, inside the ``with`` block, every kernel once for each set of argument types."""
     seen: set[str] = set()
-    run = JITFunction.run
+    run = JITFunction._run
 
-    def printing(self: Any, *args: Any, **kwargs: Any) -> Any:
-        kernel = run(self, *args, **kwargs)
+    def printing(self: Any, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
+        kernel = run(self, *args, grid=grid, warmup=warmup, **kwargs)
         text = (getattr(kernel, "asm", None) or {}).get("ttir", "")
         if text and text not in seen:
             seen.add(text)
@@ -26,10 +26,10 @@ def printed_kernels(stream: TextIO) -> Iterator[None]:
             print(text.rstrip("\n") + "\n", file=stream, flush=True)
         return kernel
 
-    JITFunction.run = printing  # type: ignore[method-assign]
+    JITFunction._run = printing  # type: ignore[method-assign]
     try:
         with knobs.runtime.scope():
             knobs.runtime.interpret = False
             yield
     finally:
-        JITFunction.run = run  # type: ignore[method-assign]
+        JITFunction._run = run  # type: ignore[method-assign]

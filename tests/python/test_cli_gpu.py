@@ -1,0 +1,167 @@
+"""The commands compile and verify: what can be said of them without a GPU."""
+
+import re
+import textwrap
+
+import blockscope
+import blockscope.language as tl
+import gpu_rows
+import pytest
+from blockscope import _core
+from blockscope.cli.launch_copies import CannotCopy, Copies
+from blockscope.cli.occupancy import occupancy
+from blockscope.cli.verify import Launch, Verifier, bound_for, differences
+from blockscope.runtime.jit import JITFunction
+from test_cli import GOOD, command
+
+torch = pytest.importorskip("torch")
+needs_tools = pytest.mark.skipif(not gpu_rows.has_tools(), reason="ptxas is not installed")
+
+
+@pytest.fixture
+def script(tmp_path):
+    path = tmp_path / "script.py"
+    path.write_text(textwrap.dedent(GOOD))
+    return path
+
+
+# --- compile --------------------------------------------------------------------------------------
+
+
+@needs_tools
+def test_compile_says_what_a_kernel_costs(script):
+    done = command("compile", "--target", "sm_80,sm_90", "--time", script)
+    assert done.returncode == 0, done.stderr
+    lines = re.findall(r"add \(.*script\.py:4\) for (sm_\w+), 4 warps: (.*)", done.stdout)
+    assert [target for target, _ in lines] == ["sm_80", "sm_90a"]
+    for _, cost in lines:
+        assert re.match(r"\d+ registers, no spills, 0 bytes of shared memory, occupancy \d+%", cost)
+    assert len(re.findall(r"time: tlg .* ptxas [\d.]+ = [\d.]+ ms", done.stdout)) == 2
+    assert "1000.0" in done.stdout  # the script ran, on the CPU
+
+
+@needs_tools
+def test_compile_emits_stages(script, tmp_path):
+    folder = tmp_path / "out"
+    assert command("compile", "--emit", "cubin", "-o", folder, script).returncode == 0
+    (cubin,) = folder.iterdir()
+    assert cubin.name == "01-add.sm_90a.cubin" and cubin.read_bytes()[:4] == b"\x7fELF"
+    assert ".visible .entry add(" in command("compile", "--emit", "ptx", script).stdout
+    assert "tl.load" in command("compile", "--emit", "tl", script).stdout
+
+
+@needs_tools
+def test_compile_tells_wrong_use(script):
+    done = command("compile", "--target", "sm_70", script)
+    assert done.returncode == 2 and "unknown GPU architecture 'sm_70'" in done.stderr
+    done = command("compile", "--emit", "cubin", script)
+    assert done.returncode == 2 and "-o FOLDER" in done.stderr
+    done = command("compile", "-o", "x", script)
+    assert done.returncode == 2 and "--emit" in done.stderr
+
+
+def test_occupancy():
+    assert occupancy(90, 32, 4, 0).share == 1.0
+    assert occupancy(90, 255, 8, 0) == occupancy(90, 250, 8, 1024)
+    full = occupancy(90, 128, 8, 200 << 10)
+    assert (full.ctas, full.limit) == (1, "shared memory")
+    assert occupancy(86, 32, 4, 0).ctas == 12  # 48 warps
+    assert occupancy(90, 64, 4, 230 << 10).ctas == 0
+    assert occupancy(75, 32, 4, 0) is None
+
+
+# --- verify ---------------------------------------------------------------------------------------
+
+
+@blockscope.jit
+def scale_kernel(x_ptr, out_ptr, n, factor, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets, mask=offsets < n)
+    tl.store(out_ptr + offsets, x * factor, mask=offsets < n)
+
+
+STORE_LINE = scale_kernel.fn.__code__.co_firstlineno + 4
+
+
+def launched():
+    """A launch, its tensors, and copies of them after it ran in both."""
+    x, out = torch.arange(64.0), torch.zeros(16, 8)[:, :4]
+    launch = Launch(JITFunction._run, scale_kernel, (x, out, 64, 3.0), (4,), {"BLOCK": 16})
+    on_cpu, other = launch.copies("cpu"), launch.copies("cpu")
+    launch.run_on(on_cpu)
+    launch.run_on(other)
+    return launch, on_cpu, other
+
+
+@pytest.mark.skipif(_core.gpu.why_unavailable() is None, reason="there is a GPU")
+def test_verify_without_a_gpu_says_so(script):
+    done = command("verify", script)
+    assert done.returncode == 2
+    assert "verify compares with a GPU, and there is none to use: " in done.stderr
+
+
+def test_equal_runs_have_no_differences():
+    launch, on_cpu, other = launched()
+    assert list(launch.tensors) == ["x_ptr", "out_ptr"]
+    assert differences(launch, on_cpu, other) == []
+
+
+def test_a_difference_names_element_program_and_line():
+    launch, on_cpu, other = launched()
+    other.tensor(launch.tensors["out_ptr"])[5, 2] += 1.0  # the store of flat element 42
+    lines = differences(launch, on_cpu, other)
+    assert lines == [
+        "'out_ptr' differs in 1 of 64 elements, expected the same bits",
+        "  first at [5, 2]: CPU 126.0, GPU 127.0",
+        f"  written by program (2, 0, 0) in {__file__}:{STORE_LINE} (tl.store)",
+    ]
+    assert on_cpu.tensor(launch.tensors["out_ptr"])[5, 2] == 126.0  # the second run left it
+
+
+def test_a_difference_beside_the_views_is_found():
+    launch, on_cpu, other = launched()
+    other.storage(launch.tensors["out_ptr"])[4 * 8 * 15 + 4 * 4] = 1
+    (line,) = differences(launch, on_cpu, other)
+    assert "storage of 'out_ptr' differs outside of the views" in line and line.endswith("byte 496")
+
+
+def test_bounds_follow_the_operations():
+    half, whole = torch.float16, torch.int32
+    assert bound_for("arith.addi : i32", whole, fuses=True).share == 0
+    assert bound_for("arith.addf : tensor<8xf16>", half, fuses=True).share == 0
+    assert bound_for("math.exp : tensor<8xf16>", half, fuses=True).share > 0
+    fused = "arith.mulf : f16, arith.addf : f16"
+    assert bound_for(fused, half, fuses=True).share > 0 == bound_for(fused, half, fuses=False).share
+    assert "'tl.dot'" in bound_for("tl.dot : tensor<8x8xf16>", half, fuses=False).text
+
+
+def test_pointers_from_memory_are_not_verified():
+    @blockscope.jit
+    def through_table(table, out):
+        tl.store(out, tl.load(tl.load(table).to(tl.pointer_type(tl.float32))))
+
+    value = torch.ones(1)
+    table = torch.tensor([value.data_ptr()])
+    with pytest.raises(CannotCopy, match="takes addresses from memory"):
+        Launch(JITFunction._run, through_table, (table, torch.zeros(1)), (1,), {})
+
+
+def test_a_verified_launch_leaves_its_results():
+    verifier = Verifier("cpu")  # both runs on the CPU: what is around them is the same
+    x, out = torch.arange(8.0), torch.zeros(8)
+    with verifier.watching():
+        scale_kernel[(1,)](x, out, 8, 2.0, BLOCK=8)
+    assert torch.equal(out, 2 * x)
+    assert verifier.summary() == "verify: 1 launches, 0 with differences"
+
+
+def test_copies_keep_views_of_one_storage_together():
+    whole = torch.arange(10)
+    tensors = {"low": whole[:6], "high": whole[4:]}
+    copies = Copies(tensors, "cpu")
+    copies.tensor(tensors["low"])[5] = -1
+    assert copies.tensor(tensors["high"])[1] == -1 and whole[5] == 5
+    pair = copies.argument((tensors["low"], 1))
+    assert pair[0][5] == -1 and pair[1] == 1
+    copies.copy_back(tensors)
+    assert whole[5] == -1
