@@ -7,8 +7,10 @@ import importlib
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import blockscope.language as tl
+from blockscope import _core
 
 ROOT = Path(__file__).resolve().parents[1]
 FAMILIES = {
@@ -38,23 +40,61 @@ Made by `docs/make_ops_page.py`. *Whole* is the flat program (CPU tensors), *ste
 `TRITON_INTERPRET=1`; both use the same rules and evaluators. *Rows* counts the cases of
 `tests/python/op_cases/`, each run in both modes for each of its dtypes and held to NumPy and to
 the other mode bit by bit; *kernels* says whether an example, a test kernel or another test uses
-the function. The GPU back end has none of them yet.
+the function. *GPU* is compiled code: "yes" when the GPU compiler lowers every operation that the
+function becomes, else what it lacks, with the share of the rows that have it when not all do.
 """
+#: What functions without rows become; those that are not named here leave nothing at run time.
+BECOMES = {
+    "arange": "tl.range",
+    "num_programs": "tl.num_programs",
+    "program_id": "tl.program_id",
+    "load": "tl.load",
+    "store": "tl.store",
+    "load_tensor_descriptor": "tl.load",
+    "store_tensor_descriptor": "tl.store",
+    "device_assert": "tl.assert",
+    "device_print": "tl.print",
+    "condition": "scf.while",
+    "range": "scf.for",
+    "atomic_cas": "tl.atomic_cas",
+    **{
+        f"atomic_{kind}": "tl.atomic_rmw"
+        for kind in ("add", "and", "max", "min", "or", "xchg", "xor")
+    },
+}
 
 
-def rows_by_function() -> dict[str, int]:
-    """Counts the op cases of each function, by the name that the row begins with."""
+def rows_by_function() -> dict[str, list[tuple[Any, str]]]:
+    """The op cases of each function, by the name that the row begins with, with their dtypes."""
     sys.path.insert(0, str(ROOT / "tests" / "python"))
-    cases = importlib.import_module("op_cases").CASES
-    counts: dict[str, int] = {}
-    for case in cases:
+    rows: dict[str, list[tuple[Any, str]]] = {}
+    for case in importlib.import_module("op_cases").CASES:
         words = case.name.removeprefix("tl_").split("_")
         for end in range(len(words), 0, -1):
             name = "_".join(words[:end])
             if hasattr(tl, name):
-                counts[name] = counts.get(name, 0) + len(case.dtypes)
+                rows.setdefault(name, []).extend((case, dtype) for dtype in case.dtypes)
                 break
-    return counts
+    return rows
+
+
+def on_gpu(name: str, rows: list[tuple[Any, str]]) -> str:
+    """Whether the GPU compiler has what a function becomes; what it lacks otherwise."""
+    gpu_rows = importlib.import_module("gpu_rows")
+    lowered = set(_core.gpu.lowered_ops())
+    if not rows:
+        lacks = {BECOMES.get(name, "")} - lowered - {""}
+        return f"no: `{lacks.pop()}`" if lacks else "yes"
+    lacking: set[str] = set()
+    failing = 0
+    for case, dtype in rows:
+        missing = gpu_rows.run_time_ops(case, dtype) - lowered
+        failing += bool(missing)
+        lacking |= missing
+    if not failing:
+        return "yes"
+    names = ", ".join(f"`{op}`" for op in sorted(lacking))
+    return f"no: {names}" if failing == len(rows) else f"{failing / len(rows):.0%} lack {names}"
 
 
 def texts_that_use() -> list[str]:
@@ -76,7 +116,8 @@ def page() -> str:
         if not names:
             continue
         parts.append(
-            f"\n## {title}\n\n| op | whole | step | rows | kernels |\n|---|---|---|---|---|\n"
+            f"\n## {title}\n\n| op | whole | step | GPU | rows | kernels |\n"
+            "|---|---|---|---|---|---|\n"
         )
         for name in names:
             about = (getattr(tl, name).__doc__ or "").lower()
@@ -85,7 +126,9 @@ def page() -> str:
                 rf"\btl\.(math\.)?{name}\(|\.{name}\(" if rows.get(name) else rf"\btl\.{name}\b"
             )
             used = any(use.search(text) for text in texts)
-            cells = (f"`tl.{name}`", mark, mark, rows.get(name) or "", "yes" if used else "")
+            mine = rows.get(name, [])
+            gpu = on_gpu(name, mine) if mark == "yes" else mark
+            cells = (f"`tl.{name}`", mark, mark, gpu, len(mine) or "", "yes" if used else "")
             parts.append("| " + " | ".join(map(str, cells)) + " |\n")
     return "".join(parts)
 
