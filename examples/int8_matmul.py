@@ -53,7 +53,7 @@ def int8_matmul_kernel(
         w_mask = (steps[:, None] < k) & (columns[None, :] < n)
         x = tl.load(x_ptr + rows[:, None] * k + steps[None, :], mask=x_mask, other=0)
         w = tl.load(w_ptr + steps[:, None] * n + columns[None, :], mask=w_mask, other=0)
-        total = tl.dot(x, w, total)
+        total = tl.dot(x, w, total, out_dtype=tl.int32)
     x_scale = tl.load(x_scale_ptr + rows, mask=rows < m, other=0.0)
     w_scale = tl.load(w_scale_ptr + columns, mask=columns < n, other=0.0)
     out = total.to(tl.float32) * x_scale[:, None] * w_scale[None, :]
