@@ -6,6 +6,7 @@
 #include "gpu_backend/layout/layout_queries.h"
 #include "gpu_backend/lowering/debug_scopes.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/IR/InlineAsm.h"
@@ -78,9 +79,21 @@ void Lowering::finish() {
 }
 
 LogicalResult Lowering::lowerBlock(Block &block) {
+  // A loop's body comes after itself, and what follows a branch after one of several blocks.
+  const bool isConditional = isa<scf::ForOp, scf::WhileOp, scf::IfOp>(block.getParentOp());
+  const auto usesBefore = scratchUses_;
+  const bool wasUnknown = isScratchUnknown_;
+  const int requestsBefore = scratchRequests_;
+  isScratchUnknown_ |= isConditional;
   for (Operation &op : block.without_terminator())
     if (failed(lower(&op)))
       return failure();
+  if (isConditional && scratchRequests_ == requestsBefore) {
+    scratchUses_ = usesBefore;
+    isScratchUnknown_ = wasUnknown;
+  } else if (isConditional) {
+    isScratchUnknown_ = true;
+  }
   return success();
 }
 
@@ -90,7 +103,10 @@ LogicalResult Lowering::lower(Operation *op) {
     return op->emitError("'" + op->getName().getStringRef() +
                          "' is not supported on the GPU yet; it runs on the CPU");
   setLocation(op->getLoc());
-  return function(*this, op);
+  Operation *outer = std::exchange(current_, op);
+  const LogicalResult result = function(*this, op);
+  current_ = outer;
+  return result;
 }
 
 void Lowering::setLocation(Location location) {
@@ -208,6 +224,8 @@ llvm::Value *Lowering::isFirstThread() { return builder_.CreateICmpEQ(threadId()
 
 void Lowering::barrier() {
   builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {i32(0)});
+  llvm::erase_if(scratchUses_, [&](const ScratchUse &use) { return use.op != current_; });
+  isScratchUnknown_ = false;
 }
 
 namespace {
@@ -266,9 +284,32 @@ llvm::Value *Lowering::sharedPointer(llvm::Value *offsetBytes) {
   return builder_.CreateGEP(builder_.getInt8Ty(), shared_, offsetBytes);
 }
 
-llvm::Value *Lowering::scratch(int64_t sizeBytes) {
-  scratchBytes_ = std::max(scratchBytes_, sizeBytes);
-  return sharedPointer(i32(scratchBase_));
+/// The first bytes that nobody may be reading.
+int64_t Lowering::freeScratch(int64_t sizeBytes) const {
+  int64_t begin = 0;
+  for (const ScratchUse &use : scratchUses_)
+    if (use.begin < begin + sizeBytes && begin < use.end)
+      begin = llvm::alignTo(use.end, 16);
+  return begin;
+}
+
+int64_t Lowering::scratchOffset(int64_t sizeBytes) {
+  // Small ops take turns in this much, or in what a large one needs anyway: no barrier before them.
+  constexpr int64_t kTurnBytes = 8192;
+  int64_t begin = freeScratch(sizeBytes);
+  if (isScratchUnknown_ || begin + sizeBytes > std::max(scratchBytes_, kTurnBytes)) {
+    if (isScratchUnknown_ || begin != 0)
+      barrier();
+    begin = freeScratch(sizeBytes);
+  }
+  const ScratchUse use{begin, begin + sizeBytes, current_};
+  scratchUses_.insert(
+      llvm::lower_bound(scratchUses_, use,
+                        [](const ScratchUse &a, const ScratchUse &b) { return a.begin < b.begin; }),
+      use);
+  ++scratchRequests_;
+  scratchBytes_ = std::max(scratchBytes_, use.end);
+  return scratchBase_ + begin;
 }
 
 // -- code -----------------------------------------------------------------------------------------

@@ -66,16 +66,19 @@ public:
   llvm::Value *ownsElements(const LinearLayout &layout);
   /// True in thread 0.
   llvm::Value *isFirstThread();
-  /// All threads of the program have come here, and see each other's shared memory.
+  /// All threads of the program have come here, and see each other's memory.
   void barrier();
   llvm::Value *shuffleXor(llvm::Value *value, int laneMask);
   /// The value of lane `lane` (an i32 of this thread's choice).
   llvm::Value *shuffle(llvm::Value *value, llvm::Value *lane);
 
   // -- shared memory ----------------------------------------------------------------------------
-  /// Scratch memory of one op, as a pointer; the next op may have the same bytes. The caller puts a
-  /// barrier before its first write (others may still read), and between writing and reading.
-  llvm::Value *scratch(int64_t sizeBytes);
+  /// Scratch memory for the op that is being lowered, as a pointer aligned to 16 bytes; later ops
+  /// may have the same bytes. All threads come here: where an earlier op's threads may still read
+  /// the bytes, this is a barrier. The caller puts a barrier between writing and reading.
+  llvm::Value *scratch(int64_t sizeBytes) { return sharedPointer(i32(scratchOffset(sizeBytes))); }
+  /// The same as an offset in shared memory, in bytes.
+  int64_t scratchOffset(int64_t sizeBytes);
   int64_t sharedBytes() const { return scratchBase_ + scratchBytes_; }
   /// Shared memory that lives through the whole kernel lies below the scratch.
   void reserveShared(int64_t sizeBytes) { scratchBase_ = sizeBytes; }
@@ -101,6 +104,13 @@ public:
 
 private:
   void setLocation(mlir::Location location);
+  int64_t freeScratch(int64_t sizeBytes) const;
+
+  /// Scratch bytes that threads may still read, because no barrier came since `op` used them.
+  struct ScratchUse {
+    int64_t begin, end;
+    mlir::Operation *op;
+  };
 
   llvm::Module &module_;
   llvm::Function &function_;
@@ -112,6 +122,11 @@ private:
   llvm::Value *threadId_ = nullptr, *laneId_ = nullptr, *warpId_ = nullptr;
   llvm::GlobalVariable *shared_ = nullptr;
   int64_t scratchBase_ = 0, scratchBytes_ = 0;
+  llvm::SmallVector<ScratchUse> scratchUses_; ///< by where they begin
+  /// Control flow meets here: any scratch bytes may still be read.
+  bool isScratchUnknown_ = false;
+  int scratchRequests_ = 0;
+  mlir::Operation *current_ = nullptr; ///< the op that is being lowered
   struct DebugScopes;
   std::shared_ptr<DebugScopes> debug_;
 };
