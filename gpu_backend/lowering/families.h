@@ -10,10 +10,16 @@ struct LoweringRow {
   LowerFunction function;
 };
 
+llvm::ArrayRef<LoweringRow> atomicsRows();
 llvm::ArrayRef<LoweringRow> controlFlowRows();
 llvm::ArrayRef<LoweringRow> convertLayoutRows();
 llvm::ArrayRef<LoweringRow> elementwiseRows();
+llvm::ArrayRef<LoweringRow> gatherRows();
+llvm::ArrayRef<LoweringRow> histogramRows();
 llvm::ArrayRef<LoweringRow> memoryRows();
+llvm::ArrayRef<LoweringRow> reduceRows();
+llvm::ArrayRef<LoweringRow> scanRows();
 llvm::ArrayRef<LoweringRow> shapeRows();
+llvm::ArrayRef<LoweringRow> sortRows();
 
 } // namespace blockscope::gpu

@@ -1,0 +1,367 @@
+// tl.atomic_rmw and tl.atomic_cas as PTX atomics: each element once, by a thread that owns it.
+//
+// The program is one thread of the language, so its order covers all its threads: with release the
+// threads meet before the atomic, with acquire after it. A thread that does several atomics orders
+// them by a fence before and one behind instead of at each. What the hardware does not have
+// (minimum and maximum of floats) loops over compare-and-swap.
+#include "gpu_backend/lowering/combine.h"
+#include "gpu_backend/lowering/families.h"
+
+#include "core/ir/tl_dialect.h"
+
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+
+namespace blockscope::gpu {
+namespace {
+
+/// Memory orders and scope of one op, as PTX names them.
+struct Order {
+  std::string sem, scope;
+  bool acquires() const { return sem == "acquire" || sem == "acq_rel"; }
+  bool releases() const { return sem == "release" || sem == "acq_rel"; }
+  /// ".acq_rel.gpu.global."
+  std::string text() const { return "." + sem + "." + scope + ".global."; }
+};
+
+/// The atomics of one op; a function of it makes one, given the registers and who takes part.
+class Atomics {
+public:
+  using MakeOne = llvm::function_ref<llvm::Value *(int reg, llvm::Value *predicate)>;
+
+  Atomics(Lowering &lowering, Operation *op, Order order)
+      : lowering_(lowering), builder_(lowering.builder()), op_(op), order_(std::move(order)),
+        isBlock_(tlg::hasLayout(op->getOperand(0).getType())) {
+    if (isBlock_) {
+      layout_ = tlg::layoutOf(op->getOperand(0).getType());
+      free_ = freeBits(layout_);
+    }
+  }
+
+  bool isResultUsed() const { return !op_->getResult(0).use_empty(); }
+  /// The order at each atomic; `fenced` when there are fences around them all.
+  const Order &order() const { return order_; }
+
+  /// Orders the op with what is before and behind, and gives its result to all threads.
+  void emit(Value mask, bool hasLoops, MakeOne makeOne) {
+    const bool isFenced = hasLoops || atomicCount() > 1;
+    const Order whole = order_;
+    if (whole.releases())
+      lowering_.barrier();
+    if (isFenced && whole.releases())
+      fence();
+    if (isFenced)
+      order_.sem = "relaxed";
+    llvm::Value *owner = isBlock_ ? lowering_.ownsElements(layout_) : lowering_.isFirstThread();
+    Registers results(Lowering::registerCount(op_->getResult(0).getType()));
+    for (int reg = 0; reg < static_cast<int>(results.size()); ++reg) {
+      if ((reg & free_.registers) != 0)
+        continue;
+      llvm::Value *predicate = owner;
+      if (mask) {
+        const llvm::ArrayRef<llvm::Value *> masks = lowering_.get(mask);
+        llvm::Value *active = masks[masks.size() == 1 ? 0 : reg];
+        predicate = predicate ? builder_.CreateAnd(predicate, active) : active;
+      }
+      results[reg] = makeOne(reg, predicate);
+    }
+    order_ = whole;
+    if (isFenced && whole.acquires())
+      fence();
+    const bool met = isResultUsed() && share(results);
+    if (whole.acquires() && !met)
+      lowering_.barrier();
+    if (isResultUsed())
+      lowering_.set(op_->getResult(0), results);
+  }
+
+  void fence() {
+    lowering_.assembly(builder_.getVoidTy(), "fence.acq_rel." + order_.scope + ";", "~{memory}",
+                       {});
+  }
+
+private:
+  int atomicCount() const {
+    return isBlock_ ? layout_.registerCount() >> llvm::popcount(free_.registers) : 1;
+  }
+
+  /// Gives the owners' results to the threads that hold copies. Returns whether all threads met.
+  bool share(Registers &results) {
+    for (int reg = 0; reg < static_cast<int>(results.size()); ++reg)
+      results[reg] = results[ownerRegister(reg)];
+    const bool isOneWarp = lowering_.numWarps() == 1;
+    if (!isBlock_ && isOneWarp) {
+      results[0] = lowering_.shuffle(results[0], lowering_.i32(0));
+      return false;
+    }
+    if (isBlock_ && (free_.lanes | free_.warps) == 0)
+      return false;
+    if (isBlock_ && free_.warps == 0 && areCopiesPlain()) {
+      llvm::Value *lane = builder_.CreateAnd(lowering_.laneId(), lowering_.i32(31 & ~free_.lanes));
+      for (llvm::Value *&result : results)
+        result = lowering_.shuffle(result, lane);
+      return false;
+    }
+    shareThroughMemory(results);
+    return true;
+  }
+
+  void shareThroughMemory(Registers &results) {
+    int64_t count = 1;
+    if (isBlock_)
+      count = cast<RankedTensorType>(op_->getResult(0).getType()).getNumElements();
+    Slots slots(lowering_, op_->getResults(), count);
+    llvm::Value *thread = isBlock_ ? lowering_.threadElement(layout_) : lowering_.i32(0);
+    const auto slot = [&](int reg) {
+      return isBlock_ ? builder_.CreateXor(thread, lowering_.i32(layout_.registerElement(reg)))
+                      : lowering_.i32(0);
+    };
+    lowering_.onlyIf(isBlock_ ? lowering_.ownsElements(layout_) : lowering_.isFirstThread(), [&] {
+      for (int reg = 0; reg < static_cast<int>(results.size()); ++reg)
+        if ((reg & free_.registers) == 0)
+          slots.store(slot(reg), {results[reg]});
+    });
+    lowering_.barrier();
+    for (int reg = 0; reg < static_cast<int>(results.size()); ++reg)
+      results[reg] = slots.load(slot(reg))[0];
+  }
+
+  /// The register of the same thread that owns the element of `reg`.
+  int ownerRegister(int reg) const {
+    if ((reg & free_.registers) == 0)
+      return reg;
+    for (int other = 0; other < reg; ++other)
+      if ((other & free_.registers) == 0 &&
+          layout_.registerElement(other) == layout_.registerElement(reg))
+        return other;
+    return reg;
+  }
+
+  /// Whether a lane that holds copies differs from the owner in its free bits only.
+  bool areCopiesPlain() const {
+    for (auto [bit, basis] : llvm::enumerate(layout_.lanes))
+      if ((free_.lanes >> bit) & 1 && basis != 0)
+        return false;
+    return true;
+  }
+
+  Lowering &lowering_;
+  llvm::IRBuilder<> &builder_;
+  Operation *op_;
+  Order order_;
+  bool isBlock_;
+  LinearLayout layout_;
+  InputBits free_;
+};
+
+// -- one atomic -----------------------------------------------------------------------------------
+
+llvm::StringRef letterOf(unsigned bits) { return bits == 64 ? "l" : bits == 32 ? "r" : "h"; }
+
+llvm::Value *toBits(Lowering &lowering, llvm::Value *value) {
+  llvm::Type *type = value->getType();
+  if (type->isIntegerTy())
+    return value;
+  return lowering.builder().CreateBitCast(
+      value, lowering.builder().getIntNTy(type->getPrimitiveSizeInBits()));
+}
+
+/// "atom.relaxed.gpu.global.add.u32 $0, [pointer], operands;" on bits; 0 where it takes no part.
+/// Without a result it is a `red`.
+llvm::Value *atomicInstruction(Lowering &lowering, const Order &order, llvm::StringRef operation,
+                               llvm::Value *pointer, llvm::ArrayRef<llvm::Value *> values,
+                               llvm::Value *predicate, bool hasResult = true) {
+  llvm::IRBuilder<> &builder = lowering.builder();
+  llvm::Type *type = values.front()->getType();
+  const llvm::StringRef letter = letterOf(type->getIntegerBitWidth());
+  llvm::SmallVector<llvm::Value *> operands;
+  std::string constraints;
+  int next = 0;
+  if (hasResult) {
+    constraints = ("=" + letter + ",").str();
+    next = 1;
+    if (predicate) {
+      constraints += "0,";
+      operands.push_back(llvm::ConstantInt::get(type, 0));
+      next = 2;
+    }
+  }
+  std::string text = (hasResult ? "atom" : "red") + order.text() + operation.str() +
+                     (hasResult ? " $0," : "") + llvm::formatv(" [${0}]", next).str();
+  operands.push_back(pointer);
+  constraints += "l";
+  for (llvm::Value *value : values) {
+    operands.push_back(value);
+    constraints += ("," + letter).str();
+    text += llvm::formatv(", ${0}", ++next).str();
+  }
+  if (predicate) {
+    operands.push_back(predicate);
+    constraints += ",b";
+    text = llvm::formatv("@${0} ", ++next).str() + text;
+  }
+  return lowering.assembly(hasResult ? type : builder.getVoidTy(), text + ";",
+                           constraints + ",~{memory}", operands);
+}
+
+/// Replaces what is in memory by `next` of it, and gives what was there; 0 where it takes no part.
+llvm::Value *compareAndSwapLoop(Lowering &lowering, const Order &order, llvm::Value *pointer,
+                                llvm::Type *type, llvm::Value *predicate,
+                                llvm::function_ref<llvm::Value *(llvm::Value *)> next) {
+  llvm::IRBuilder<> &builder = lowering.builder();
+  const auto newBlock = [&](const char *name) {
+    return llvm::BasicBlock::Create(lowering.context(), name, &lowering.function());
+  };
+  const unsigned bits = type->getIntegerBitWidth();
+  llvm::BasicBlock *before = builder.GetInsertBlock();
+  llvm::BasicBlock *start = newBlock("atomic"), *loop = newBlock("atomic.again"),
+                   *after = newBlock("atomic.end");
+  if (predicate)
+    builder.CreateCondBr(predicate, start, after);
+  else
+    builder.CreateBr(start);
+  builder.SetInsertPoint(start);
+  llvm::Value *first =
+      lowering.assembly(type, llvm::formatv("ld{0}b{1} $0, [$1];", order.text(), bits).str(),
+                        ("=" + letterOf(bits) + ",l,~{memory}").str(), {pointer});
+  builder.CreateBr(loop);
+  builder.SetInsertPoint(loop);
+  auto *seen = builder.CreatePHI(type, 2);
+  seen->addIncoming(first, start);
+  llvm::Value *found = atomicInstruction(lowering, order, llvm::formatv("cas.b{0}", bits).str(),
+                                         pointer, {seen, next(seen)}, nullptr);
+  seen->addIncoming(found, loop);
+  builder.CreateCondBr(builder.CreateICmpEQ(found, seen), after, loop);
+  builder.SetInsertPoint(after);
+  auto *result = builder.CreatePHI(type, 2);
+  result->addIncoming(found, loop);
+  if (predicate)
+    result->addIncoming(llvm::ConstantInt::get(type, 0), before);
+  return result;
+}
+
+// -- tl.atomic_rmw --------------------------------------------------------------------------------
+
+/// The operation of a PTX atomic, such as "add.noftz.f16"; empty where there is none.
+std::string operationOf(llvm::StringRef kind, Type type, const GpuTarget &target) {
+  const unsigned bits = 8 * tlg::elementBytes(type);
+  if (kind == "fadd") {
+    if (type.isF16() || (type.isBF16() && target.capability >= 90))
+      return type.isF16() ? "add.noftz.f16" : "add.noftz.bf16";
+    return type.isF32() || type.isF64() ? llvm::formatv("add.f{0}", bits).str() : "";
+  }
+  if (bits < 32 || (kind != "xchg" && !type.isInteger()))
+    return "";
+  const llvm::StringRef name = llvm::StringSwitch<llvm::StringRef>(kind)
+                                   .Case("add", "add.u")
+                                   .Case("max", "max.s")
+                                   .Case("min", "min.s")
+                                   .Case("umax", "max.u")
+                                   .Case("umin", "min.u")
+                                   .Case("and", "and.b")
+                                   .Case("or", "or.b")
+                                   .Case("xor", "xor.b")
+                                   .Case("xchg", "exch.b")
+                                   .Default("");
+  return name.empty() ? "" : name.str() + std::to_string(bits);
+}
+
+/// What a loop computes where PTX has no such atomic; null where the language has none either.
+using NextValue = llvm::Value *(*)(llvm::IRBuilder<> &, llvm::Value *seen, llvm::Value *operand);
+
+/// A sum of 16-bit floats in fp32, rounded once.
+llvm::Value *narrowSum(llvm::IRBuilder<> &builder, llvm::Value *seen, llvm::Value *operand) {
+  llvm::Value *sum = builder.CreateFAdd(builder.CreateFPExt(seen, builder.getFloatTy()),
+                                        builder.CreateFPExt(operand, builder.getFloatTy()));
+  return builder.CreateFPTrunc(sum, seen->getType());
+}
+
+/// The operand where it is a number and either more (or less) than what is there or that is none.
+template <llvm::CmpInst::Predicate unorderedOrBetter>
+llvm::Value *betterNumber(llvm::IRBuilder<> &builder, llvm::Value *seen, llvm::Value *operand) {
+  llvm::Value *takes = builder.CreateAnd(builder.CreateFCmp(unorderedOrBetter, operand, seen),
+                                         builder.CreateFCmpORD(operand, operand));
+  return builder.CreateSelect(takes, operand, seen);
+}
+
+NextValue loopOf(llvm::StringRef kind, Type type) {
+  const bool isWide = type.isF32() || type.isF64();
+  if (kind == "fadd" && type.isBF16())
+    return narrowSum;
+  if (kind == "fmax" && isWide)
+    return betterNumber<llvm::CmpInst::FCMP_UGT>;
+  if (kind == "fmin" && isWide)
+    return betterNumber<llvm::CmpInst::FCMP_ULT>;
+  return nullptr;
+}
+
+LogicalResult lowerAtomicRmw(Lowering &lowering, Operation *op) {
+  auto atomic = cast<tl::AtomicRmwOp>(op);
+  llvm::IRBuilder<> &builder = lowering.builder();
+  const Type type = getElementTypeOrSelf(atomic.getType());
+  const std::string operation = operationOf(atomic.getKind(), type, lowering.target());
+  const NextValue next = loopOf(atomic.getKind(), type);
+  if (operation.empty() && !next)
+    return op->emitError("atomic '")
+           << atomic.getKind() << "' of " << type << " is not supported on the GPU";
+  Atomics atomics(lowering, op, {atomic.getSem().str(), atomic.getScope().str()});
+  const llvm::ArrayRef<llvm::Value *> pointers = lowering.get(atomic.getPointer());
+  const llvm::ArrayRef<llvm::Value *> values = lowering.get(atomic.getValue());
+  llvm::Type *element = lowering.elementType(type);
+  atomics.emit(atomic.getMask(), operation.empty(), [&](int reg, llvm::Value *predicate) {
+    llvm::Value *value = values[values.size() == 1 ? 0 : reg];
+    const Order &order = atomics.order();
+    if (operation.empty()) {
+      llvm::Type *bits = builder.getIntNTy(element->getPrimitiveSizeInBits());
+      llvm::Value *old = compareAndSwapLoop(
+          lowering, order, pointers[reg], bits, predicate, [&](llvm::Value *seen) {
+            return toBits(lowering, next(builder, builder.CreateBitCast(seen, element), value));
+          });
+      return builder.CreateBitCast(old, element);
+    }
+    // Nothing is acquired by a `red`.
+    const bool needsResult =
+        atomics.isResultUsed() || order.acquires() || atomic.getKind() == "xchg";
+    llvm::Value *old = atomicInstruction(lowering, order, operation, pointers[reg],
+                                         {toBits(lowering, value)}, predicate, needsResult);
+    return needsResult ? builder.CreateBitCast(old, element) : old;
+  });
+  return success();
+}
+
+// -- tl.atomic_cas --------------------------------------------------------------------------------
+
+LogicalResult lowerAtomicCas(Lowering &lowering, Operation *op) {
+  auto atomic = cast<tl::AtomicCasOp>(op);
+  const Type type = getElementTypeOrSelf(atomic.getType());
+  const int bits = 8 * Lowering::elementBytes(type);
+  if (bits < 16)
+    return op->emitError("atomic compare-and-swap of ")
+           << type << " is not supported on the GPU, expected 16, 32 or 64 bits";
+  Atomics atomics(lowering, op, {atomic.getSem().str(), atomic.getScope().str()});
+  const llvm::ArrayRef<llvm::Value *> pointers = lowering.get(atomic.getPointer());
+  const llvm::ArrayRef<llvm::Value *> expected = lowering.get(atomic.getCompare());
+  const llvm::ArrayRef<llvm::Value *> desired = lowering.get(atomic.getValue());
+  atomics.emit({}, /*hasLoops=*/false, [&](int reg, llvm::Value *predicate) {
+    llvm::Value *old = atomicInstruction(
+        lowering, atomics.order(), llvm::formatv("cas.b{0}", bits).str(), pointers[reg],
+        {toBits(lowering, expected[reg]), toBits(lowering, desired[reg])}, predicate);
+    return lowering.builder().CreateBitCast(old, lowering.elementType(type));
+  });
+  return success();
+}
+
+} // namespace
+
+llvm::ArrayRef<LoweringRow> atomicsRows() {
+  static constexpr LoweringRow kRows[] = {
+      {"tl.atomic_cas", lowerAtomicCas},
+      {"tl.atomic_rmw", lowerAtomicRmw},
+  };
+  return kRows;
+}
+
+} // namespace blockscope::gpu

@@ -1,0 +1,79 @@
+// What reductions, scans and sorts have in common: the combine region on the values of one element,
+// the part that each bit of a layout has in the axis, and slots of scratch memory.
+#pragma once
+
+#include "gpu_backend/layout/layout_queries.h"
+#include "gpu_backend/lowering/lowering.h"
+
+namespace blockscope::gpu {
+
+/// The values of one element, one of each operand.
+using Elements = llvm::SmallVector<llvm::Value *, 2>;
+
+/// The combine region of a tl.reduce or tl.scan.
+class Combine {
+public:
+  Combine(Lowering &lowering, mlir::Operation *op) : lowering_(lowering), op_(op) {}
+
+  Elements operator()(const Elements &lhs, const Elements &rhs);
+  /// Whether an op of the region could not be lowered; it has reported why.
+  bool hasFailed() const { return hasFailed_; }
+  /// The op that is all of the region, such as "arith.addi"; empty when there is more to it.
+  llvm::StringRef onlyOp() const;
+  /// Whether it is known that the order of the two elements makes no difference.
+  bool isCommutative() const;
+
+private:
+  Lowering &lowering_;
+  mlir::Operation *op_;
+  bool hasFailed_ = false;
+};
+
+/// The input bits of a layout that move along one dimension and make no copies.
+///
+/// Errors: nothing where a bit moves along it and along others as well.
+std::optional<InputBits> bitsAlong(const LinearLayout &layout, const ShapeBits &shape, int dim);
+
+/// The bits of `mask` as numbers, those with the lowest coordinates along `dim` first.
+llvm::SmallVector<int> inOrderOfAxis(uint32_t mask, const Bases &bases, const ShapeBits &shape,
+                                     int dim);
+
+enum class Level { Registers, Lanes, Warps };
+
+/// The input bit that flips one bit of an element's coordinate.
+struct BitOwner {
+  Level level = Level::Registers;
+  int bit = -1;
+};
+
+/// The owner of each bit of the coordinate along `dim`, from low to high.
+///
+/// Errors: nothing where a basis of the layout is more than one bit, or two bases are the same.
+std::optional<llvm::SmallVector<BitOwner>> ownersAlong(const LinearLayout &layout,
+                                                       const ShapeBits &shape, int dim);
+
+/// Scratch memory with numbered slots, each for the values of one element.
+class Slots {
+public:
+  /// All threads come here.
+  Slots(Lowering &lowering, mlir::ValueRange operands, int64_t count);
+  void store(llvm::Value *slot, const Elements &elements);
+  Elements load(llvm::Value *slot);
+  /// Stores each element of a block, of the only operand, in the slot of its row-major number.
+  void storeBlock(llvm::ArrayRef<llvm::Value *> registers, const LinearLayout &layout);
+
+private:
+  llvm::Value *pointer(size_t operand, llvm::Value *slot);
+
+  Lowering &lowering_;
+  llvm::SmallVector<mlir::Type, 2> types_;
+  llvm::SmallVector<llvm::Value *, 2> bases_;
+};
+
+/// The layout without anything that reductions and scans find hard: the blocked one.
+LinearLayout plainLayout(mlir::Type type, int numWarps);
+
+/// The registers of each operand: element r has register r of each.
+llvm::SmallVector<Elements> elementsOf(llvm::ArrayRef<Registers> operands);
+
+} // namespace blockscope::gpu

@@ -1,0 +1,343 @@
+// Scans in index order, for any layout whose bits each move along one bit of one dimension.
+//
+// The bits of the axis are taken from low to high, in segments that lie all in registers, in lanes
+// or in warps. Before a segment every block of elements below it is scanned, and its last element
+// is its total. A segment scans the totals of its blocks and combines what came before a block with
+// each element of it. In reverse all is the same with the coordinates' bits inverted: the last
+// element of a block then has zeros where it has ones otherwise.
+#include "gpu_backend/lowering/combine.h"
+#include "gpu_backend/lowering/convert_layout.h"
+#include "gpu_backend/lowering/families.h"
+
+#include "core/ir/tl_dialect.h"
+
+using namespace mlir;
+
+namespace blockscope::gpu {
+namespace {
+
+/// Neighbouring bits of the axis of one level; `bits` ascend.
+struct Segment {
+  Level level;
+  int firstAxisBit;
+  llvm::SmallVector<int> bits;
+
+  uint32_t mask() const {
+    uint32_t all = 0;
+    for (const int bit : bits)
+      all |= 1U << bit;
+    return all;
+  }
+};
+
+llvm::SmallVector<Segment> segmentsOf(llvm::ArrayRef<BitOwner> owners) {
+  llvm::SmallVector<Segment> segments;
+  for (auto [i, owner] : llvm::enumerate(owners)) {
+    if (segments.empty() || segments.back().level != owner.level ||
+        segments.back().bits.back() > owner.bit)
+      segments.push_back({owner.level, static_cast<int>(i), {}});
+    segments.back().bits.push_back(owner.bit);
+  }
+  return segments;
+}
+
+class Scan {
+public:
+  Scan(Lowering &lowering, tl::ScanOp op, const LinearLayout &layout)
+      : lowering_(lowering), builder_(lowering.builder()), op_(op), layout_(layout),
+        free_(freeBits(layout)),
+        shape_(cast<RankedTensorType>(op.getOperand(0).getType()).getShape()),
+        axis_(static_cast<int>(op.getAxis())), isReverse_(op.getReverse()), combine_(lowering, op) {
+  }
+
+  FailureOr<llvm::SmallVector<Registers>> run(llvm::ArrayRef<Registers> operands,
+                                              llvm::ArrayRef<Segment> segments) {
+    elements_ = elementsOf(operands);
+    for (const Segment &segment : segments) {
+      switch (segment.level) {
+      case Level::Registers:
+        scanRegisters(segment);
+        below_.registers |= segment.mask();
+        break;
+      case Level::Lanes:
+        scanLanes(segment);
+        below_.lanes |= segment.mask();
+        break;
+      case Level::Warps:
+        scanWarps(segment);
+        below_.warps |= segment.mask();
+        break;
+      }
+    }
+    if (combine_.hasFailed())
+      return failure();
+    llvm::SmallVector<Registers> results(operands.size());
+    for (int reg = 0; reg < layout_.registerCount(); ++reg)
+      for (auto [i, result] : llvm::enumerate(results))
+        result.push_back(elements_[reg & ~free_.registers][i]);
+    return results;
+  }
+
+private:
+  // -- positions ----------------------------------------------------------------------------------
+
+  /// Those of `bits` that are set in the last element of a block.
+  uint32_t last(uint32_t bits) const { return isReverse_ ? 0 : bits; }
+
+  /// The number of a lane or warp with `bits` as in the last element of a block.
+  llvm::Value *atLast(llvm::Value *number, uint32_t bits) {
+    return isReverse_ ? builder_.CreateAnd(number, lowering_.i32(~bits))
+                      : builder_.CreateOr(number, lowering_.i32(bits));
+  }
+
+  /// Registers with none of `bits`, each element once.
+  llvm::SmallVector<uint32_t> registersWithout(uint32_t bits) const {
+    llvm::SmallVector<uint32_t> result;
+    for (int reg = 0; reg < layout_.registerCount(); ++reg)
+      if ((reg & (bits | free_.registers)) == 0)
+        result.push_back(reg);
+    return result;
+  }
+
+  /// The subsets of `mask`, ascending.
+  static llvm::SmallVector<uint32_t> subsets(uint32_t mask) {
+    llvm::SmallVector<uint32_t> result = {0};
+    for (uint32_t next = (0 - mask) & mask; next != 0; next = (next - mask) & mask)
+      result.push_back(next);
+    return result;
+  }
+
+  // -- totals -------------------------------------------------------------------------------------
+
+  /// The number of the block below axis bit `firstAxisBit` in which an element is.
+  uint32_t blockOf(ElementBits element, int firstAxisBit) const {
+    const int shift = shape_.shift(axis_);
+    const ElementBits inner = (ElementBits{1} << shift) - 1;
+    return (element & inner) | ((element >> (shift + firstAxisBit)) << shift);
+  }
+
+  /// The block's number without what the register says.
+  llvm::Value *threadBlock(int firstAxisBit, uint32_t withoutWarps = 0) {
+    LinearLayout blocks;
+    for (const ElementBits basis : layout_.lanes)
+      blocks.lanes.push_back(blockOf(basis, firstAxisBit));
+    for (auto [bit, basis] : llvm::enumerate(layout_.warps))
+      blocks.warps.push_back((withoutWarps >> bit) & 1 ? 0 : blockOf(basis, firstAxisBit));
+    return lowering_.threadElement(blocks);
+  }
+
+  /// The total of the block of each of `registers`, in the lanes of the same warp.
+  llvm::DenseMap<uint32_t, Elements> totalsInWarp(llvm::ArrayRef<uint32_t> registers) {
+    llvm::DenseMap<uint32_t, Elements> totals;
+    for (const uint32_t reg : registers) {
+      const Elements &source = elements_[reg | last(below_.registers)];
+      totals[reg] =
+          below_.lanes == 0 ? source : shuffled(source, atLast(lowering_.laneId(), below_.lanes));
+    }
+    return totals;
+  }
+
+  /// A table with the totals of all blocks.
+  Slots publishTotals(const Segment &segment) {
+    Slots slots(lowering_, op_.getOperands(),
+                int64_t{1} << (shape_.width() - segment.firstAxisBit));
+    const auto threadBits = [](uint32_t lanes, uint32_t warps) { return lanes | (warps << 5); };
+    const uint32_t fixed = threadBits(below_.lanes | free_.lanes, below_.warps | free_.warps);
+    llvm::Value *writes = nullptr;
+    if (fixed != 0)
+      writes =
+          builder_.CreateICmpEQ(builder_.CreateAnd(lowering_.threadId(), lowering_.i32(fixed)),
+                                lowering_.i32(threadBits(last(below_.lanes), last(below_.warps))));
+    lowering_.onlyIf(writes, [&] {
+      llvm::Value *thread = threadBlock(segment.firstAxisBit);
+      for (const uint32_t reg : registersWithout(below_.registers)) {
+        llvm::Value *slot = builder_.CreateXor(
+            thread, lowering_.i32(blockOf(layout_.registerElement(reg), segment.firstAxisBit)));
+        slots.store(slot, elements_[reg | last(below_.registers)]);
+      }
+    });
+    lowering_.barrier();
+    return slots;
+  }
+
+  /// The total of the block of each of `registers`.
+  llvm::DenseMap<uint32_t, Elements> totals(const Segment &segment,
+                                            llvm::ArrayRef<uint32_t> registers) {
+    if (below_.warps == 0)
+      return totalsInWarp(registers);
+    Slots slots = publishTotals(segment);
+    llvm::Value *thread = threadBlock(segment.firstAxisBit);
+    llvm::DenseMap<uint32_t, Elements> result;
+    for (const uint32_t reg : registers)
+      result[reg] = slots.load(builder_.CreateXor(
+          thread, lowering_.i32(blockOf(layout_.registerElement(reg), segment.firstAxisBit))));
+    return result;
+  }
+
+  Elements shuffled(const Elements &elements, llvm::Value *lane) {
+    Elements result;
+    for (llvm::Value *value : elements)
+      result.push_back(lowering_.shuffle(value, lane));
+    return result;
+  }
+
+  Elements select(llvm::Value *condition, const Elements &yes, const Elements &no) {
+    Elements result;
+    for (auto [a, b] : llvm::zip(yes, no))
+      result.push_back(builder_.CreateSelect(condition, a, b));
+    return result;
+  }
+
+  /// Combines what came before with every element of the block of `reg`, where `condition` holds.
+  void prepend(const Elements &before, uint32_t reg, llvm::Value *condition = nullptr) {
+    for (const uint32_t low : subsets(below_.registers)) {
+      Elements &element = elements_[reg | low];
+      const Elements combined = combine_(before, element);
+      element = condition ? select(condition, combined, element) : combined;
+    }
+  }
+
+  // -- levels -------------------------------------------------------------------------------------
+
+  void scanRegisters(const Segment &segment) {
+    llvm::SmallVector<uint32_t> order = subsets(segment.mask());
+    if (isReverse_)
+      std::reverse(order.begin(), order.end());
+    const bool areTotalsHere = below_.lanes == 0 && below_.warps == 0;
+    const auto blockTotals = totals(segment, registersWithout(below_.registers));
+    for (const uint32_t base : registersWithout(below_.registers | segment.mask())) {
+      Elements before = blockTotals.lookup(base | order.front());
+      for (const uint32_t block : llvm::ArrayRef(order).drop_front()) {
+        const uint32_t reg = base | block;
+        prepend(before, reg);
+        if (block == order.back())
+          break;
+        before = areTotalsHere ? elements_[reg | last(below_.registers)]
+                               : combine_(before, blockTotals.lookup(reg));
+      }
+    }
+  }
+
+  void scanLanes(const Segment &segment) {
+    const llvm::SmallVector<uint32_t> blocks = registersWithout(below_.registers);
+    const uint32_t mask = segment.mask();
+    llvm::Value *lane = lowering_.laneId();
+    llvm::Value *inSegment = builder_.CreateAnd(lane, lowering_.i32(mask));
+    const auto isSet = [&](uint32_t bit) {
+      llvm::Value *masked = builder_.CreateAnd(lane, lowering_.i32(bit));
+      return isReverse_ ? builder_.CreateICmpEQ(masked, lowering_.i32(0))
+                        : builder_.CreateICmpNE(masked, lowering_.i32(0));
+    };
+    auto scanned = totals(segment, blocks);
+    uint32_t below = 0;
+    for (const int bit : segment.bits) {
+      // The upper half of each pair of blocks takes the total of the lower half.
+      const uint32_t flag = 1U << bit;
+      llvm::Value *source = atLast(lane, below);
+      source = isReverse_ ? builder_.CreateOr(source, lowering_.i32(flag))
+                          : builder_.CreateAnd(source, lowering_.i32(~flag));
+      llvm::Value *isUpper = isSet(flag);
+      for (const uint32_t reg : blocks) {
+        Elements &total = scanned[reg];
+        total = select(isUpper, combine_(shuffled(total, source), total), total);
+      }
+      below |= flag;
+    }
+    if (below_.empty()) { // the blocks are single elements
+      for (const uint32_t reg : blocks)
+        elements_[reg] = scanned[reg];
+      return;
+    }
+    // The lane before, in the segment's bits: the borrow or carry runs through the others.
+    llvm::Value *previous =
+        isReverse_
+            ? builder_.CreateAdd(builder_.CreateOr(lane, lowering_.i32(~mask)), lowering_.i32(1))
+            : builder_.CreateSub(inSegment, lowering_.i32(1));
+    previous = builder_.CreateOr(builder_.CreateAnd(previous, lowering_.i32(mask)),
+                                 builder_.CreateAnd(lane, lowering_.i32(31 & ~mask)));
+    llvm::Value *hasPrevious =
+        builder_.CreateICmpNE(inSegment, lowering_.i32(isReverse_ ? mask : 0));
+    for (const uint32_t reg : blocks)
+      prepend(shuffled(scanned[reg], previous), reg, hasPrevious);
+  }
+
+  /// Every thread combines the totals of the warps before its own.
+  void scanWarps(const Segment &segment) {
+    Slots slots = publishTotals(segment);
+    LinearLayout numbers; // of the warp within the segment
+    numbers.warps.resize(layout_.warps.size(), 0);
+    for (auto [i, bit] : llvm::enumerate(segment.bits))
+      numbers.warps[bit] = ElementBits{1} << i;
+    const uint32_t count = 1U << segment.bits.size();
+    llvm::Value *number = lowering_.threadElement(numbers);
+    if (isReverse_)
+      number = builder_.CreateXor(number, lowering_.i32(count - 1));
+    llvm::Value *thread = threadBlock(segment.firstAxisBit, segment.mask());
+    for (const uint32_t reg : registersWithout(below_.registers)) {
+      const auto totalOf = [&](uint32_t i) {
+        const uint32_t coordinate = isReverse_ ? count - 1 - i : i;
+        return slots.load(builder_.CreateXor(
+            thread, lowering_.i32(blockOf(layout_.registerElement(reg), segment.firstAxisBit) ^
+                                  (coordinate << shape_.shift(axis_)))));
+      };
+      Elements sum = totalOf(0), before = sum;
+      for (uint32_t i = 1; i + 1 < count; ++i) {
+        sum = combine_(sum, totalOf(i));
+        before = select(builder_.CreateICmpUGT(number, lowering_.i32(i)), sum, before);
+      }
+      prepend(before, reg, builder_.CreateICmpNE(number, lowering_.i32(0)));
+    }
+  }
+
+  Lowering &lowering_;
+  llvm::IRBuilder<> &builder_;
+  tl::ScanOp op_;
+  LinearLayout layout_;
+  InputBits free_;
+  InputBits below_; ///< the bits of the axis below the segment
+  ShapeBits shape_;
+  int axis_;
+  bool isReverse_;
+  Combine combine_;
+  llvm::SmallVector<Elements> elements_; ///< by register; those of copies are not kept up
+};
+
+LogicalResult lowerScan(Lowering &lowering, Operation *op) {
+  auto scan = cast<tl::ScanOp>(op);
+  const auto type = cast<RankedTensorType>(scan.getOperand(0).getType());
+  const ShapeBits shape(type.getShape());
+  const int axis = static_cast<int>(scan.getAxis());
+  const LinearLayout given = tlg::layoutOf(type);
+  LinearLayout layout = given;
+  auto owners = ownersAlong(layout, shape, axis);
+  llvm::SmallVector<Registers> operands;
+  for (Value operand : scan.getOperands())
+    operands.emplace_back(lowering.get(operand));
+  if (!owners) {
+    layout = plainLayout(type, lowering.numWarps());
+    owners = ownersAlong(layout, shape, axis);
+    for (auto [registers, operand] : llvm::zip(operands, scan.getOperands()))
+      registers = convertLayout(lowering, registers, cast<RankedTensorType>(operand.getType()),
+                                given, layout);
+  }
+  FailureOr<llvm::SmallVector<Registers>> results =
+      Scan(lowering, scan, layout).run(operands, segmentsOf(*owners));
+  if (failed(results))
+    return failure();
+  for (auto [result, registers] : llvm::zip(scan.getResults(), *results)) {
+    if (layout != given)
+      registers = convertLayout(lowering, registers, cast<RankedTensorType>(result.getType()),
+                                layout, given);
+    lowering.set(result, registers);
+  }
+  return success();
+}
+
+} // namespace
+
+llvm::ArrayRef<LoweringRow> scanRows() {
+  static constexpr LoweringRow kRows[] = {{"tl.scan", lowerScan}};
+  return kRows;
+}
+
+} // namespace blockscope::gpu
