@@ -1,0 +1,656 @@
+"""A machine for PTX without a GPU: the threads of a program as NumPy vectors.
+
+For tests of what the compiler makes of layouts: who holds which element, who writes where. Threads
+run at the lowest program counter first, so they meet again after branches as on the hardware. Every
+byte of shared memory knows who read and wrote it since the last barrier, so a missing barrier is an
+error, and so are memory that was never written and a store of one byte by two threads. Arithmetic
+is that of the instructions that integer code needs, and exact float operations.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+GLOBAL_BASE = 1 << 20
+_LINE = re.compile(r"(?:@(!?)(%p\w+)\s+)?([a-z][\w.:]*)\s*(.*)$", re.DOTALL)
+_FLOATS = {
+    "f16": np.float16,
+    "bf16": ml_dtypes.bfloat16,
+    "f32": np.float32,
+    "f64": np.float64,
+}
+
+np.seterr(all="ignore")
+
+
+class PtxError(AssertionError):
+    """The program is wrong: a race, a bad address, a divergent barrier."""
+
+
+def bits_of(kind: str) -> int:
+    return 8 if kind == "pred" else int(re.sub(r"\D", "", kind))
+
+
+def typed(values: np.ndarray, kind: str) -> np.ndarray:
+    """Raw 64-bit values as numbers of a PTX type."""
+    bits = bits_of(kind)
+    raw = values.astype(np.uint64).astype(f"u{bits // 8}")
+    if kind in _FLOATS:
+        return raw.view(_FLOATS[kind])
+    return raw.view(f"i{bits // 8}") if kind.startswith("s") else raw
+
+
+def raw(values: np.ndarray) -> np.ndarray:
+    """Numbers as raw 64-bit values, narrower ones with zeros above."""
+    values = np.ascontiguousarray(values)
+    if values.dtype == bool:
+        return values.astype(np.uint64)
+    return values.view(f"u{values.dtype.itemsize}").astype(np.uint64)
+
+
+class Instruction:
+    """One line: predicate, opcode in parts, operands as text."""
+
+    def __init__(self, text: str) -> None:
+        match = _LINE.match(text)
+        if match is None:
+            raise PtxError(f"cannot read '{text}'")
+        self.text = text
+        self.is_negated = match[1] == "!"
+        self.predicate = match[2]
+        self.parts = match[3].replace("::", ".").split(".")
+        self.operands = [
+            part.strip() for part in re.findall(r"\{[^}]*\}|\[[^]]*\]|[^,\s]+", match[4])
+        ]
+
+    def has(self, *names: str) -> bool:
+        return any(name in self.parts for name in names)
+
+    @property
+    def kind(self) -> str:
+        return self.parts[-1]
+
+
+class Memory:
+    """Bytes with who touched them in which stretch between barriers."""
+
+    def __init__(self, size: int, threads: int) -> None:
+        self.data = np.full(size, 0xA5, np.uint8)
+        self.is_written = np.zeros(size, bool)
+        self.writer = np.full(size, -1)
+        self.reader = np.full(size, -1)  # -2: several
+        self.write_stamp = np.full(size, -1)
+        self.read_stamp = np.full(size, -1)
+        self.write_warp_stamp = np.full(size, -1)
+        self.read_warp_stamp = np.full(size, -1)
+
+    def conflict(self, at: np.ndarray, who: np.ndarray, stamp: int, warp_stamp: np.ndarray,
+                 what: str) -> np.ndarray:  # fmt: skip
+        other = getattr(self, "writer" if what == "write" else "reader")[at]
+        same_stretch = getattr(self, f"{what}_stamp")[at] == stamp
+        same_warp = (other >= 0) & (other // 32 == who // 32)
+        met = same_warp & (getattr(self, f"{what}_warp_stamp")[at] != warp_stamp)
+        return same_stretch & (other != who) & (other != -1) & ~met
+
+
+class Machine:
+    def __init__(self, ptx: str, num_warps: int) -> None:
+        self.threads = 32 * num_warps
+        self.warps = np.arange(self.threads) // 32
+        self.code: list[Instruction] = []
+        self.labels: dict[str, int] = {}
+        self.parameters: list[tuple[str, int]] = []
+        self.symbols: dict[str, tuple[int, bytes]] = {}
+        self.barriers = 0
+        self._read(ptx)
+
+    # -- program ----------------------------------------------------------------------------------
+
+    def _read(self, ptx: str) -> None:
+        ptx = re.sub(r"//[^\n]*", "", ptx)
+        address = 4096
+        for match in re.finditer(
+            r"\.global\s+\.align\s+\d+\s+\.b8\s+(\w+)\[(\d+)\](?:\s*=\s*\{([^}]*)\})?", ptx
+        ):
+            values = [int(x, 0) for x in (match[3] or "").replace(" ", "").split(",") if x]
+            data = bytes(v & 255 for v in values).ljust(int(match[2]), b"\0")
+            self.symbols[match[1]] = (address, data)
+            address += (len(data) + 255) // 256 * 256
+        entry = ptx[ptx.index(".entry") :]
+        head, body = entry.split("{", 1)
+        for match in re.finditer(r"\.param\s+\.(\w+)(?:\s+\.ptr[^,)]*?)?\s+(\w+)\s*[,)\n]", head):
+            self.parameters.append((match[2], bits_of(match[1]) // 8))
+        body = body[: body.index("\n}")]
+        body = re.sub(r"(?m)^\s*\.(reg|loc|local|shared|pragma|file)\b[^\n]*$", "", body)
+        for piece in re.split(r";|(?<=:)\n|\n(?=\$)", body):
+            piece = piece.strip()
+            while match := re.match(r"(\$\w+):\s*", piece):
+                self.labels[match[1]] = len(self.code)
+                piece = piece[match.end() :]
+            if piece and piece not in "{}":
+                self.code.append(Instruction(piece))
+
+    # -- running ----------------------------------------------------------------------------------
+
+    def run(self, grid: tuple[int, int, int], arguments: Iterable[Any], shared_bytes: int) -> None:
+        """Runs all programs in turn; arrays among the arguments are changed in place."""
+        memory = bytearray(b"\0" * 65536)
+        for address, data in self.symbols.values():
+            memory[address : address + len(data)] = data
+        arrays: list[tuple[int, np.ndarray]] = []
+        values: list[bytes] = []
+        arguments = list(arguments)
+        for (_, size), argument in zip(self.parameters, arguments, strict=True):
+            if isinstance(argument, np.ndarray):
+                start = len(memory) + 64
+                start -= start % 256 - 256
+                memory.extend(b"\0" * (start - len(memory)) + argument.tobytes())
+                arrays.append((start, argument))
+                values.append((GLOBAL_BASE + start).to_bytes(8, "little"))
+            else:
+                values.append(np.asarray(argument).tobytes().ljust(size, b"\0")[:size])
+        self.values = dict(zip((name for name, _ in self.parameters), values))
+        memory.extend(b"\0" * 256)
+        self.memory = np.frombuffer(memory, np.uint8).copy()
+        for z in range(grid[2]):
+            for y in range(grid[1]):
+                for x in range(grid[0]):
+                    self._run_program((x, y, z), grid, shared_bytes)
+        for start, array in arrays:
+            found = self.memory[start : start + array.nbytes].tobytes()
+            array[...] = np.frombuffer(found, array.dtype).reshape(array.shape)
+
+    def _run_program(self, program: tuple[int, ...], grid: tuple[int, ...], shared: int) -> None:
+        self.shared = Memory(shared, self.threads)
+        self.stamp, self.warp_stamp = 0, np.zeros(self.threads, int)
+        self.registers: dict[str, np.ndarray] = {}
+        thread = np.arange(self.threads, dtype=np.uint64)
+        for axis, name in enumerate("xyz"):
+            self.registers[f"%tid.{name}"] = thread if axis == 0 else thread * 0
+            self.registers[f"%ctaid.{name}"] = thread * 0 + np.uint64(program[axis])
+            self.registers[f"%nctaid.{name}"] = thread * 0 + np.uint64(grid[axis])
+        self.registers["%laneid"] = thread % np.uint64(32)
+        self.counter = np.zeros(self.threads, int)
+        done = np.zeros(self.threads, bool)
+        waits = np.zeros(self.threads, bool)
+        for _ in range(2_000_000):
+            ready = ~done & ~waits
+            if not ready.any():
+                if done.all():
+                    return
+                if done.any() or len(np.unique(self.counter)) != 1:
+                    raise PtxError("threads wait at different barriers")
+                waits[:] = False
+                self.counter += 1
+                self.stamp += 1
+                self.barriers += 1
+                continue
+            counter = int(self.counter[ready].min())
+            here = np.flatnonzero(ready & (self.counter == counter))
+            instruction = self.code[counter]
+            active = self._active(instruction, here)
+            opcode = instruction.parts[0]
+            if opcode in ("ret", "exit"):
+                done[active] = True
+            elif opcode == "bra":
+                self.counter[active] = self.labels[instruction.operands[0]]
+                active_set = set(active)
+                self.counter[[i for i in here if i not in active_set]] += 1
+                continue
+            elif opcode in ("bar", "barrier") and not instruction.has("warp"):
+                waits[here] = True
+                continue
+            else:
+                self._step(instruction, here, active, done)
+            self.counter[here] += 1
+        raise PtxError("the program does not end")
+
+    def _active(self, instruction: Instruction, here: np.ndarray) -> np.ndarray:
+        if instruction.predicate is None:
+            return here
+        condition = self.registers[instruction.predicate][here] != 0
+        return here[~condition if instruction.is_negated else condition]
+
+    def _step(self, instruction: Instruction, here: np.ndarray, active: np.ndarray,
+              done: np.ndarray) -> None:  # fmt: skip
+        opcode = instruction.parts[0]
+        if instruction.has("sync") or instruction.has("warp"):
+            for warp in np.unique(self.warps[here]):
+                lanes = np.flatnonzero((self.warps == warp) & ~done)
+                if not np.isin(lanes, active).all():
+                    raise PtxError(f"not all lanes of a warp are at '{instruction.text}'")
+        handler: Callable[..., None] | None = getattr(self, f"op_{opcode}", None)
+        if handler is None:
+            raise PtxError(f"no instruction '{instruction.text}'")
+        try:
+            handler(instruction, active)
+        except (PtxError, ValueError, KeyError, IndexError, TypeError) as error:
+            raise PtxError(f"'{instruction.text}': {error!r}") from error
+
+    # -- operands ---------------------------------------------------------------------------------
+
+    def get(self, text: str, at: np.ndarray, kind: str = "b64") -> np.ndarray:
+        """The raw values of an operand in the threads `at`."""
+        if text.startswith("%") and not text.startswith("%SP"):
+            if text in ("%ntid.x",):
+                return np.full(len(at), self.threads, np.uint64)
+            return self.registers[text][at]
+        if text.startswith(("0f", "0d")):
+            value = int(text[2:], 16)
+        elif text.startswith("shared_memory"):
+            value = int(text.removeprefix("shared_memory") or 0)
+        elif text in self.symbols:
+            value = GLOBAL_BASE + self.symbols[text][0]
+        elif text in ("true", "false"):
+            value = int(text == "true")
+        else:
+            value = int(text.rstrip("U"), 0) & ((1 << bits_of(kind)) - 1)
+        return np.full(len(at), value, np.uint64)
+
+    def number(self, text: str, at: np.ndarray, kind: str) -> np.ndarray:
+        return typed(self.get(text, at, kind), kind)
+
+    def put(self, text: str, at: np.ndarray, values: np.ndarray) -> None:
+        if text == "_":
+            return
+        if text not in self.registers:
+            self.registers[text] = np.zeros(self.threads, np.uint64)
+        self.registers[text][at] = values if values.dtype == np.uint64 else raw(values)
+
+    def address(self, text: str, at: np.ndarray) -> np.ndarray:
+        match = re.fullmatch(r"\[\s*([^+\s\]]+)\s*(?:\+\s*(-?\d+))?\s*\]", text)
+        assert match is not None, text
+        return self.get(match[1], at).astype(np.int64) + int(match[2] or 0)
+
+    # -- memory -----------------------------------------------------------------------------------
+
+    def read(self, space: str, address: np.ndarray, at: np.ndarray, size: int) -> np.ndarray:
+        place = address[:, None] + np.arange(size)
+        if (address % size).any():
+            raise PtxError("a misaligned address")
+        if space == "global":
+            data = self.memory[self._global(place)]
+        else:
+            self._note(place, at, "read")
+            data = self.shared.data[place]
+        return np.ascontiguousarray(data).view(f"u{size}")[:, 0].astype(np.uint64)
+
+    def write(self, space: str, address: np.ndarray, at: np.ndarray, size: int,
+              values: np.ndarray, atomic: bool = False) -> None:  # fmt: skip
+        place = address[:, None] + np.arange(size)
+        if (address % size).any():
+            raise PtxError("a misaligned address")
+        data = values.astype(f"u{size}")[:, None].view(np.uint8)
+        if space == "global":
+            place = self._global(place)
+            if not atomic and len(np.unique(place)) != place.size:
+                raise PtxError("two threads store the same byte")
+            self.memory[place] = data
+            return
+        if not atomic:
+            self._note(place, at, "write")
+        self.shared.is_written[place] = True
+        self.shared.data[place] = data
+
+    def _global(self, place: np.ndarray) -> np.ndarray:
+        place = place - GLOBAL_BASE
+        if (place < 0).any() or (place >= len(self.memory)).any():
+            raise PtxError("an address outside global memory")
+        return place
+
+    def _note(self, place: np.ndarray, at: np.ndarray, what: str) -> None:
+        """Checks an access of shared memory against the earlier ones, and remembers it."""
+        shared, at = self.shared, np.broadcast_to(at[:, None], place.shape).reshape(-1)
+        place = place.reshape(-1)
+        if (place < 0).any() or (place >= len(shared.data)).any():
+            raise PtxError(f"shared memory has {len(shared.data)} bytes, found {place.max()}")
+        stamps = self.warp_stamp[at]
+        if shared.conflict(place, at, self.stamp, stamps, "write").any():
+            raise PtxError(f"a {what} of what another thread has just written")
+        if what == "read":
+            if not shared.is_written[place].all():
+                raise PtxError("a read of what nobody has written")
+            several = (shared.read_stamp[place] == self.stamp) & (shared.reader[place] != at)
+            shared.reader[place] = at
+            order = np.argsort(place, kind="stable")
+            repeated = np.zeros(len(place), bool)
+            repeated[order[1:]] = place[order[1:]] == place[order[:-1]]
+            shared.reader[place[several | repeated]] = -2
+            shared.read_stamp[place], shared.read_warp_stamp[place] = self.stamp, stamps
+            return
+        if shared.conflict(place, at, self.stamp, stamps, "read").any():
+            raise PtxError("a write of what another thread has just read")
+        if len(np.unique(place)) != len(place):
+            raise PtxError("two threads store the same byte")
+        shared.writer[place], shared.write_stamp[place] = at, self.stamp
+        shared.write_warp_stamp[place] = stamps
+
+    @staticmethod
+    def _names(text: str) -> list[str]:
+        return [name.strip() for name in text.strip("{}").split(",")]
+
+    def op_ld(self, i: Instruction, at: np.ndarray) -> None:
+        size = bits_of(i.kind) // 8
+        names = self._names(i.operands[0])
+        if i.has("param"):
+            match = re.fullmatch(r"\[(\w+)(?:\+(\d+))?\]", i.operands[1])
+            assert match is not None
+            data = self.values[match[1]]
+            for k, name in enumerate(names):
+                offset = int(match[2] or 0) + k * size
+                value = int.from_bytes(data[offset : offset + size], "little")
+                self.put(name, at, np.full(len(at), value, np.uint64))
+            return
+        space = "shared" if i.has("shared") else "global"
+        start = self.address(i.operands[1], at)
+        if len(at) and (start % (size * len(names))).any():
+            raise PtxError("a misaligned vector")
+        for k, name in enumerate(names):
+            values = self.read(space, start + k * size, at, size)
+            if i.kind.startswith("s"):
+                values = typed(values, i.kind).astype(np.int64).view(np.uint64)
+            self.put(name, at, values)
+
+    def op_st(self, i: Instruction, at: np.ndarray) -> None:
+        size = bits_of(i.kind) // 8
+        start = self.address(i.operands[0], at)
+        names = self._names(i.operands[1])
+        if len(at) and (start % (size * len(names))).any():
+            raise PtxError("a misaligned vector")
+        for k, name in enumerate(names):
+            self.write("shared" if i.has("shared") else "global", start + k * size, at, size,
+                       self.get(name, at, i.kind))  # fmt: skip
+
+    _COMBINE: dict[str, Callable[[Any, Any], Any]] = {
+        "add": lambda a, b: a + b,
+        "and": lambda a, b: a & b,
+        "or": lambda a, b: a | b,
+        "xor": lambda a, b: a ^ b,
+        "min": np.minimum,
+        "max": np.maximum,
+        "exch": lambda _, b: b,
+    }
+
+    def _atomic(self, i: Instruction, at: np.ndarray, result: str, operands: list[str]) -> None:
+        space = "shared" if i.has("shared") else "global"
+        size = bits_of(i.kind) // 8
+        start = self.address(operands[0], at)
+        for k, thread in enumerate(at):
+            one, where = np.array([thread]), start[k : k + 1]
+            place = (where - (GLOBAL_BASE if space == "global" else 0))[0]
+            data = self.memory if space == "global" else self.shared.data
+            old = data[place : place + size].copy().view(f"u{size}").astype(np.uint64)
+            x = self.get(operands[1], one, i.kind)
+            if i.has("cas"):
+                new = self.get(operands[2], one, i.kind) if old[0] == x[0] else old
+            else:
+                combine = next(self._COMBINE[part] for part in i.parts if part in self._COMBINE)
+                new = raw(combine(typed(old, i.kind), typed(x, i.kind)))
+            self.write(space, where, one, size, new, atomic=True)
+            self.put(result, one, old)
+
+    def op_atom(self, i: Instruction, at: np.ndarray) -> None:
+        self._atomic(i, at, i.operands[0], i.operands[1:])
+
+    def op_red(self, i: Instruction, at: np.ndarray) -> None:
+        self._atomic(i, at, "_", i.operands)
+
+    # -- warps ------------------------------------------------------------------------------------
+
+    def op_bar(self, i: Instruction, at: np.ndarray) -> None:
+        self.warp_stamp[at] += 1
+
+    def op_shfl(self, i: Instruction, at: np.ndarray) -> None:
+        target = i.operands[0].split("|")[0]
+        values, lane = self.get(i.operands[1], at), at % 32
+        number = self.get(i.operands[2], at).astype(np.int64)
+        source = lane ^ number if i.has("bfly") else number & 31
+        full = np.zeros(self.threads, np.uint64)
+        full[at] = values
+        self.put(target, at, full[at - lane + source] & np.uint64(0xFFFFFFFF))
+
+    def op_redux(self, i: Instruction, at: np.ndarray) -> None:
+        values = self.number(i.operands[1], at, i.kind.replace("b", "u"))
+        name = next(part for part in i.parts if part in self._COMBINE)
+        reduce = {"add": np.add, "min": np.minimum, "max": np.maximum, "and": np.bitwise_and,
+                  "or": np.bitwise_or, "xor": np.bitwise_xor}[name].reduce  # fmt: skip
+        result = np.zeros(len(at), values.dtype)
+        for warp in np.unique(at // 32):
+            result[at // 32 == warp] = reduce(values[at // 32 == warp], dtype=values.dtype)
+        self.put(i.operands[0], at, result)
+
+    def _matrix_places(self, i: Instruction, at: np.ndarray, address: str,
+                       count: int) -> list[np.ndarray]:  # fmt: skip
+        """For each matrix the address of each lane's two halves."""
+        rows = np.zeros(self.threads, np.int64)
+        rows[at] = self.address(address, at)
+        lane, first = at % 32, at - at % 32
+        places = []
+        for matrix in range(count):
+            if i.has("trans"):
+                halves = [rows[first + 8 * matrix + 2 * (lane % 4) + h] + lane // 4 * 2
+                          for h in range(2)]  # fmt: skip
+            else:
+                halves = [rows[first + 8 * matrix + lane // 4] + lane % 4 * 4 + 2 * h
+                          for h in range(2)]  # fmt: skip
+            places.append(np.stack(halves, axis=1))
+        return places
+
+    def op_ldmatrix(self, i: Instruction, at: np.ndarray) -> None:
+        names = self._names(i.operands[0])
+        for name, place in zip(names, self._matrix_places(i, at, i.operands[1], len(names))):
+            low, high = (self.read("shared", place[:, h], at, 2) for h in range(2))
+            self.put(name, at, low | high << np.uint64(16))
+
+    def op_stmatrix(self, i: Instruction, at: np.ndarray) -> None:
+        names = self._names(i.operands[1])
+        for name, place in zip(names, self._matrix_places(i, at, i.operands[0], len(names))):
+            values = self.get(name, at)
+            for h in range(2):
+                self.write("shared", place[:, h], at, 2, values >> np.uint64(16 * h))
+
+    # -- moves ------------------------------------------------------------------------------------
+
+    def op_mov(self, i: Instruction, at: np.ndarray) -> None:
+        target, source = i.operands[0], i.operands[1]
+        bits = bits_of(i.kind)
+        if target.startswith("{"):
+            names, values = self._names(target), self.get(source, at)
+            width = bits // len(names)
+            for k, name in enumerate(names):
+                part = values >> np.uint64(width * k) & np.uint64((1 << width) - 1)
+                self.put(name, at, part)
+        elif source.startswith("{"):
+            names = self._names(source)
+            width = bits // len(names)
+            total = np.zeros(len(at), np.uint64)
+            for k, name in enumerate(names):
+                part = self.get(name, at, f"b{width}") & np.uint64((1 << width) - 1)
+                total |= part << np.uint64(width * k)
+            self.put(target, at, total)
+        else:
+            self.put(target, at, self.get(source, at, i.kind))
+
+    def op_cvta(self, i: Instruction, at: np.ndarray) -> None:
+        self.put(i.operands[0], at, self.get(i.operands[1], at))
+
+    def op_cvt(self, i: Instruction, at: np.ndarray) -> None:
+        target, source = i.parts[-2], i.parts[-1]
+        values = self.number(i.operands[1], at, source)
+        if target in _FLOATS:
+            values = values.astype(_FLOATS[target])
+        else:
+            values = values.astype(("i" if target[0] == "s" else "u") + str(bits_of(target) // 8))
+            if source.startswith("s"):  # narrow registers are wider than their type
+                values = values.astype(np.int64)
+        self.put(i.operands[0], at, values)
+
+    def op_selp(self, i: Instruction, at: np.ndarray) -> None:
+        chosen = self.get(i.operands[3], at) != 0
+        a, b = (self.get(name, at, i.kind) for name in i.operands[1:3])
+        self.put(i.operands[0], at, np.where(chosen, a, b))
+
+    def op_setp(self, i: Instruction, at: np.ndarray) -> None:
+        a, b = (self.number(name, at, i.kind) for name in i.operands[1:3])
+        name = i.parts[1]
+        unordered = np.zeros(len(at), bool)
+        if i.kind in _FLOATS:
+            a, b = a.astype(np.float64), b.astype(np.float64)
+            unordered = np.isnan(a) | np.isnan(b)
+        if name in ("num", "nan"):
+            result = unordered if name == "nan" else ~unordered
+        else:
+            result = {
+                "eq": a == b, "ne": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b,
+                "lo": a < b, "ls": a <= b, "hi": a > b, "hs": a >= b,
+            }[name if len(name) == 2 else name[:2]]  # fmt: skip
+            result = result | unordered if len(name) == 3 else result & ~unordered
+        for part in i.parts[2:-1]:
+            if part in ("and", "or", "xor"):
+                other = self.get(i.operands[3].lstrip("!"), at) != 0
+                result = self._COMBINE[part](result, other != i.operands[3].startswith("!"))
+        self.put(i.operands[0].split("|")[0], at, result)
+
+    # -- arithmetic -------------------------------------------------------------------------------
+
+    def _binary(self, i: Instruction, at: np.ndarray, function: Callable[..., Any]) -> None:
+        values = [self.number(name, at, i.kind) for name in i.operands[1:]]
+        result = function(*values)
+        self.put(i.operands[0], at, result.astype(values[0].dtype))
+
+    def op_add(self, i: Instruction, at: np.ndarray) -> None:
+        self._binary(i, at, lambda a, b: a + b)
+
+    def op_sub(self, i: Instruction, at: np.ndarray) -> None:
+        self._binary(i, at, lambda a, b: a - b)
+
+    def _product(self, i: Instruction, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        if i.has("wide"):
+            wide = ("i" if i.kind[0] == "s" else "u") + str(bits_of(i.kind) // 4)
+            return a.astype(wide) * b.astype(wide)
+        if i.has("hi"):
+            return np.array([(int(x) * int(y)) >> bits_of(i.kind) for x, y in zip(a, b)], a.dtype)
+        return a * b
+
+    def op_mul(self, i: Instruction, at: np.ndarray) -> None:
+        a, b = (self.number(name, at, i.kind) for name in i.operands[1:3])
+        self.put(i.operands[0], at, self._product(i, a, b))
+
+    def op_mad(self, i: Instruction, at: np.ndarray) -> None:
+        a, b = (self.number(name, at, i.kind) for name in i.operands[1:3])
+        product = self._product(i, a, b)
+        kind = i.kind[0] + str(8 * product.dtype.itemsize)
+        self.put(i.operands[0], at, product + self.number(i.operands[3], at, kind))
+
+    def op_fma(self, i: Instruction, at: np.ndarray) -> None:
+        a, b, c = (self.number(name, at, i.kind) for name in i.operands[1:4])
+        exact = a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)
+        self.put(i.operands[0], at, exact.astype(a.dtype))
+
+    def op_div(self, i: Instruction, at: np.ndarray) -> None:
+        self._binary(i, at, lambda a, b: a / b if i.kind in _FLOATS else a // b)
+
+    def op_neg(self, i: Instruction, at: np.ndarray) -> None:
+        self._binary(i, at, lambda a: -a)
+
+    def op_abs(self, i: Instruction, at: np.ndarray) -> None:
+        self._binary(i, at, np.abs)
+
+    def op_min(self, i: Instruction, at: np.ndarray) -> None:
+        number = np.minimum if i.has("NaN") or i.kind not in _FLOATS else np.fmin
+        self._binary(i, at, number)
+
+    def op_max(self, i: Instruction, at: np.ndarray) -> None:
+        number = np.maximum if i.has("NaN") or i.kind not in _FLOATS else np.fmax
+        self._binary(i, at, number)
+
+    def _bitwise(self, i: Instruction, at: np.ndarray, function: Callable[..., Any]) -> None:
+        values = [self.get(name, at, i.kind) for name in i.operands[1:]]
+        mask = 1 if i.kind == "pred" else (1 << bits_of(i.kind)) - 1
+        self.put(i.operands[0], at, function(*values) & np.uint64(mask))
+
+    def op_and(self, i: Instruction, at: np.ndarray) -> None:
+        self._bitwise(i, at, lambda a, b: a & b)
+
+    def op_or(self, i: Instruction, at: np.ndarray) -> None:
+        self._bitwise(i, at, lambda a, b: a | b)
+
+    def op_xor(self, i: Instruction, at: np.ndarray) -> None:
+        self._bitwise(i, at, lambda a, b: a ^ b)
+
+    def op_not(self, i: Instruction, at: np.ndarray) -> None:
+        self._bitwise(i, at, lambda a: ~a)
+
+    def op_lop3(self, i: Instruction, at: np.ndarray) -> None:
+        a, b, c = (self.get(name, at, "b32") for name in i.operands[1:4])
+        table, result = int(i.operands[4].rstrip("U"), 0), np.zeros(len(at), np.uint64)
+        for k in range(8):
+            if table >> k & 1:
+                result |= (a if k & 4 else ~a) & (b if k & 2 else ~b) & (c if k & 1 else ~c)
+        self.put(i.operands[0], at, result & np.uint64(0xFFFFFFFF))
+
+    def op_popc(self, i: Instruction, at: np.ndarray) -> None:
+        values = self.get(i.operands[1], at)
+        self.put(i.operands[0], at, np.array([int(v).bit_count() for v in values], np.uint64))
+
+    def op_shl(self, i: Instruction, at: np.ndarray) -> None:
+        values, amount = self.number(i.operands[1], at, i.kind), self.get(i.operands[2], at, "b32")
+        shifted = values << np.minimum(amount, bits_of(i.kind) - 1).astype(values.dtype)
+        self.put(i.operands[0], at, np.where(amount >= bits_of(i.kind), 0, shifted).astype(
+            values.dtype))  # fmt: skip
+
+    def op_shr(self, i: Instruction, at: np.ndarray) -> None:
+        values, amount = self.number(i.operands[1], at, i.kind), self.get(i.operands[2], at, "b32")
+        shifted = values >> np.minimum(amount, bits_of(i.kind) - 1).astype(values.dtype)
+        if values.dtype.kind == "u":
+            shifted = np.where(amount >= bits_of(i.kind), 0, shifted).astype(values.dtype)
+        self.put(i.operands[0], at, shifted)
+
+    def op_shf(self, i: Instruction, at: np.ndarray) -> None:
+        low, high = (self.get(name, at, "b32") for name in i.operands[1:3])
+        amount = self.get(i.operands[3], at, "b32") & np.uint64(31)
+        both = high << np.uint64(32) | low
+        shifted = both >> amount if i.has("r") else both >> (np.uint64(32) - amount)
+        self.put(i.operands[0], at, shifted & np.uint64(0xFFFFFFFF))
+
+    def op_bfe(self, i: Instruction, at: np.ndarray) -> None:
+        values = self.number(i.operands[1], at, i.kind)
+        start, length = int(i.operands[2]), int(i.operands[3])
+        bits = bits_of(i.kind)
+        shifted = values << values.dtype.type(bits - start - length)
+        self.put(i.operands[0], at, shifted >> values.dtype.type(bits - length))
+
+    def op_bfi(self, i: Instruction, at: np.ndarray) -> None:
+        inserted, base = (self.get(name, at, i.kind) for name in i.operands[1:3])
+        start, length = int(i.operands[3]), int(i.operands[4])
+        mask = np.uint64(((1 << length) - 1) << start)
+        self.put(i.operands[0], at, (base & ~mask) | (inserted << np.uint64(start) & mask))
+
+    def op_prmt(self, i: Instruction, at: np.ndarray) -> None:
+        low, high = (self.get(name, at, "b32") for name in i.operands[1:3])
+        selector = self.get(i.operands[3], at, "b32")
+        both, result = high << np.uint64(32) | low, np.zeros(len(at), np.uint64)
+        for k in range(4):
+            choice = selector >> np.uint64(4 * k)
+            byte = both >> ((choice & np.uint64(7)) * np.uint64(8)) & np.uint64(255)
+            sign = (byte >> np.uint64(7)) * np.uint64(255)
+            byte = np.where(choice & np.uint64(8), sign, byte)
+            result |= byte << np.uint64(8 * k)
+        self.put(i.operands[0], at, result)
+
+    def op_fence(self, i: Instruction, at: np.ndarray) -> None:
+        pass
+
+    op_membar = op_fence
+
+
+def run(kernel: Any, arguments: Iterable[Any], grid: tuple[int, ...] = (1,)) -> Machine:
+    """Runs a compiled kernel (`fn.warmup(..., arch=...)`) on NumPy arrays and scalars."""
+    machine = Machine(kernel.asm["ptx"], kernel.metadata.num_warps)
+    machine.run((*grid, 1, 1)[:3], arguments, kernel.metadata.shared)
+    return machine

@@ -1,0 +1,80 @@
+"""What the GPU compiler makes of reductions, scans, sorts and so on, run by ptx_machine.py: right
+results, no missing barrier, each element stored once. Every 25th case; all of them on request
+(BLOCKSCOPE_ALL_MACHINE_CASES=1).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import blockscope as triton
+import blockscope.language as tl
+import gpu_cases
+import gpu_rows
+import numpy as np
+import ptx_machine
+import pytest
+from blockscope.runtime.jit import MockTensor
+from op_cases import dtype_of
+
+pytestmark = pytest.mark.skipif(
+    not gpu_rows.has_tools(), reason="ptxas and libdevice are not installed (nvidia-cuda-nvcc)"
+)
+STEP = 1 if os.environ.get("BLOCKSCOPE_ALL_MACHINE_CASES") else 25
+ARCHS = ("sm_90a", "sm_80")
+
+
+@pytest.fixture(autouse=True)
+def no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+
+
+def compiled(kernel: Any, arguments: Sequence[Any], warps: int, arch: str, **constants: Any) -> Any:
+    mocks = [
+        MockTensor(tl.dtype(dtype_of(value))) if isinstance(value, np.ndarray) else value
+        for value in arguments
+    ]
+    result = kernel.warmup(*mocks, **constants, grid=(1,), arch=arch, num_warps=warps)
+    assert result.warnings == []
+    return result
+
+
+def launcher(arch: str) -> Any:
+    def launch(kernel: Any, arguments: Sequence[Any], warps: int, constants: Any) -> None:
+        result = compiled(kernel, arguments, warps, arch, **constants)
+        taken = [value if isinstance(value, np.ndarray) else np.int32(value) for value in arguments]
+        count = len(ptx_machine.Machine(result.asm["ptx"], warps).parameters)
+        ptx_machine.run(result, taken[:count])
+
+    return launch
+
+
+def test_there_are_cases() -> None:
+    assert len(gpu_cases.ALL) == sum(len(cases) for cases in gpu_cases.CASES.values()) > 1000
+
+
+@pytest.mark.parametrize("name", list(gpu_cases.ALL)[::STEP])
+def test_case(name: str) -> None:
+    arch = ARCHS[list(gpu_cases.ALL).index(name) // STEP % len(ARCHS)]
+    gpu_cases.ALL[name](launcher(arch))
+
+
+@triton.jit
+def racy_kernel(x_ptr, out_ptr, N: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, N))
+    tl.store(out_ptr, tl.sum(x))
+
+
+def test_the_machine_finds_a_missing_barrier() -> None:
+    x, out = np.ones(256, np.float32), np.zeros(1, np.float32)
+    result = compiled(racy_kernel, [x, out], 4, "sm_90a", N=256)
+    machine = ptx_machine.Machine(result.asm["ptx"], 4)
+    machine.run((1, 1, 1), [x, out], result.metadata.shared)
+    assert out[0] == 256 and machine.barriers == 1
+    broken = ptx_machine.Machine(
+        result.asm["ptx"].replace("bar.sync \t0;", "").replace("barrier.sync.aligned \t0;", ""), 4
+    )
+    with pytest.raises(ptx_machine.PtxError, match="just written|nobody has written"):
+        broken.run((1, 1, 1), [x, out], result.metadata.shared)
