@@ -1,7 +1,9 @@
 """Every test here needs an NVIDIA GPU and a torch with CUDA; elsewhere all are skipped."""
 
 import os
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import blockscope
@@ -41,3 +43,44 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture
 def device():
     return "cuda"
+
+
+# -- going on after a kernel that broke the CUDA context -------------------------------------------
+
+#: The test after which CUDA answers every call with an error, and those that are still to run.
+_broken_by = None
+_left = []
+
+
+def pytest_runtest_setup(item):
+    if _broken_by is not None:
+        _left.append(item.nodeid)
+        pytest.skip(f"runs in a new process, since {_broken_by} broke the CUDA context")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item):
+    global _broken_by
+    torch = sys.modules.get("torch")
+    if _broken_by is not None or torch is None or not torch.cuda.is_initialized():
+        return
+    try:
+        torch.cuda.synchronize()
+    except RuntimeError as error:
+        _broken_by = item.nodeid
+        raise AssertionError(f"the CUDA context is broken: {error}") from None
+
+
+def pytest_sessionfinish(session):
+    """Run what is left in a process of its own, which does the same."""
+    if not _left:
+        return
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        file.write("\n".join(_left) + "\n")
+        file.flush()
+        print(f"\n{len(_left)} tests go on in a new process", flush=True)
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"@{file.name}"],
+            cwd=session.config.invocation_params.dir,
+        )
+    session.exitstatus = session.exitstatus or done.returncode
