@@ -215,7 +215,7 @@ const AxisInfo &AxisAnalysis::at(Value value) const {
   return kNothing[std::min<size_t>(4, shapeOf(value.getType()).size() - 1)];
 }
 
-bool AxisAnalysis::meetInto(Value value, const AxisInfo &info) {
+bool AxisAnalysis::meetInto(Value value, AxisInfo info) {
   const auto [place, isNew] = infos_.try_emplace(value, info);
   if (isNew)
     return true;
@@ -235,6 +235,7 @@ void AxisAnalysis::visitBlock(Block &block) {
     visit(&op);
 }
 
+// What `at` gives lies in the map: it is copied before the map may grow.
 void AxisAnalysis::visitLoop(Operation *loop) {
   // Begin with what comes in, and take back what an iteration contradicts. It ends: facts only
   // shrink.
@@ -245,7 +246,7 @@ void AxisAnalysis::visitLoop(Operation *loop) {
         {{1, std::gcd(lower.dims[0].divisibility, step.dims[0].divisibility), 1}}, {}};
     for (auto [argument, initial] : llvm::zip(forOp.getRegionIterArgs(), forOp.getInitArgs()))
       if (isTracked(argument.getType()))
-        infos_[argument] = at(initial);
+        infos_[argument] = AxisInfo(at(initial));
     while (changed) {
       changed = false;
       visitBlock(*forOp.getBody());
@@ -255,20 +256,20 @@ void AxisAnalysis::visitLoop(Operation *loop) {
     }
     for (auto [result, argument] : llvm::zip(forOp.getResults(), forOp.getRegionIterArgs()))
       if (isTracked(result.getType()))
-        infos_[result] = at(argument);
+        infos_[result] = AxisInfo(at(argument));
     return;
   }
   auto whileOp = cast<scf::WhileOp>(loop);
   for (auto [argument, initial] : llvm::zip(whileOp.getBeforeArguments(), whileOp.getInits()))
     if (isTracked(argument.getType()))
-      infos_[argument] = at(initial);
+      infos_[argument] = AxisInfo(at(initial));
   while (changed) {
     changed = false;
     visitBlock(*whileOp.getBeforeBody());
     for (auto [argument, value] :
          llvm::zip(whileOp.getAfterArguments(), whileOp.getConditionOp().getArgs()))
       if (isTracked(argument.getType()))
-        infos_[argument] = at(value);
+        infos_[argument] = AxisInfo(at(value));
     visitBlock(*whileOp.getAfterBody());
     for (auto [argument, value] :
          llvm::zip(whileOp.getBeforeArguments(), whileOp.getYieldOp().getOperands()))
@@ -277,7 +278,7 @@ void AxisAnalysis::visitLoop(Operation *loop) {
   }
   for (auto [result, value] : llvm::zip(whileOp.getResults(), whileOp.getConditionOp().getArgs()))
     if (isTracked(result.getType()))
-      infos_[result] = at(value);
+      infos_[result] = AxisInfo(at(value));
 }
 
 void AxisAnalysis::visit(Operation *op) {
@@ -290,7 +291,7 @@ void AxisAnalysis::visit(Operation *op) {
     for (auto [i, result] : llvm::enumerate(branch.getResults())) {
       if (!isTracked(result.getType()))
         continue;
-      infos_[result] = at(branch.thenYield().getOperand(i));
+      infos_[result] = AxisInfo(at(branch.thenYield().getOperand(i)));
       meetInto(result, at(branch.elseYield().getOperand(i)));
     }
     return;

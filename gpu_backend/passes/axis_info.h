@@ -46,7 +46,7 @@ private:
   void visitLoop(mlir::Operation *loop);
   void visit(mlir::Operation *op);
   AxisInfo transfer(mlir::Operation *op) const;
-  bool meetInto(mlir::Value value, const AxisInfo &info);
+  bool meetInto(mlir::Value value, AxisInfo info);
 
   llvm::DenseMap<mlir::Value, AxisInfo> infos_;
 };
