@@ -116,6 +116,10 @@ struct AttributeToMlir {
   }
   mlir::Attribute operator()(double value) { return builder.getF64FloatAttr(value); }
   mlir::Attribute operator()(const std::string &value) {
+    if (name == "fastmath")
+      return mlir::arith::FastMathFlagsAttr::get(
+          builder.getContext(),
+          mlir::arith::symbolizeFastMathFlags(value).value_or(mlir::arith::FastMathFlags::none));
     if (name == "predicate")
       if (auto number = predicateNumber(opName, value))
         return builder.getI64IntegerAttr(*number);

@@ -222,7 +222,7 @@ Value Semantic::divide(BinaryOp op, const Operand &lhs, const Operand &rhs) {
       a = cast(a, DType::Fp32);
       b = cast(b, DType::Fp32);
     }
-    return emit1("arith.divf", {a, b}, a.type);
+    return emit1("arith.divf", {a, b}, a.type, approximation(a.type));
   }
   if (a.type.isFloating()) {
     if (op == BinaryOp::Mod)
@@ -258,13 +258,13 @@ Value Semantic::binaryInteger(BinaryOp op, const Operand &lhs, const Operand &rh
   return emit1(name, {a, b}, a.type);
 }
 
-Value Semantic::fdiv(const Operand &lhs, const Operand &rhs) {
+Value Semantic::fdiv(const Operand &lhs, const Operand &rhs, bool ieeeRounding) {
   auto [a, b] = unify(lhs, rhs, {.divides = true});
   if (failed())
     return {};
   if (!a.type.isFloating())
     return typeError("operands are " + typeText(a.type) + ", expected floats");
-  return emit1("arith.divf", {a, b}, a.type);
+  return emit1("arith.divf", {a, b}, a.type, ieeeRounding ? Attributes() : approximation(a.type));
 }
 
 Value Semantic::minimum(const Operand &lhs, const Operand &rhs, bool propagateNan) {

@@ -2,6 +2,23 @@
 #include "core/semantic/semantic.h"
 
 namespace blockscope {
+namespace {
+
+/// The prefix as it is shown: with values it ends in ": ", and begins with a space when it has more
+/// than that.
+std::string shownPrefix(llvm::StringRef prefix, bool hasValues) {
+  std::string result = prefix.str();
+  if (hasValues && !prefix.ends_with(": ")) {
+    if (prefix.ends_with(" ")) // "x " shows as "x: ", and "x:" has its colon already
+      result.pop_back();
+    result += prefix.ends_with(":") ? " " : ": ";
+  }
+  if (result.size() > 2 && result.front() != ' ')
+    result.insert(0, " ");
+  return result;
+}
+
+} // namespace
 
 Value Semantic::hint(llvm::StringRef kind, const Value &x, llvm::ArrayRef<int64_t> values) {
   if (failed())
@@ -43,7 +60,9 @@ void Semantic::devicePrint(llvm::StringRef prefix, llvm::ArrayRef<Value> values,
   for (const Value &value : values)
     isSignedValue.push_back(value.type.isInteger() && isSigned(value.type.dtype) ? 1 : 0);
   emit0("tl.print", values,
-        {{"prefix", prefix.str()}, {"hex", hex}, {"is_signed", std::move(isSignedValue)}});
+        {{"prefix", shownPrefix(prefix, !values.empty())},
+         {"hex", hex},
+         {"is_signed", std::move(isSignedValue)}});
 }
 
 } // namespace blockscope

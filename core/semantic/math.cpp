@@ -3,6 +3,10 @@
 
 namespace blockscope {
 
+Attributes Semantic::approximation(const Type &type) {
+  return type.dtype == DType::Fp32 ? Attributes{{"fastmath", std::string("afn")}} : Attributes();
+}
+
 Value Semantic::mathUnary(llvm::StringRef mathOp, const Operand &x) {
   const Value value = toTensor(x);
   if (failed())
@@ -11,7 +15,8 @@ Value Semantic::mathUnary(llvm::StringRef mathOp, const Operand &x) {
       (value.type.dtype != DType::Fp32 && value.type.dtype != DType::Fp64))
     return valueError("x is " + typeText(value.type) +
                       ", expected fp32 or fp64; convert it with .to(tl.float32)");
-  return emit1(mathOp, {value}, value.type);
+  return emit1(mathOp, {value}, value.type,
+               mathOp == "math.sqrt" ? approximation(value.type) : Attributes());
 }
 
 Value Semantic::abs(const Operand &x) {

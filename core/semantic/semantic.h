@@ -51,7 +51,8 @@ public:
   //===-- Operators (arithmetic.cpp) --------------------------------------------------------===//
   Value binary(BinaryOp op, const Operand &lhs, const Operand &rhs);
   Value compare(CompareOp op, const Operand &lhs, const Operand &rhs);
-  Value fdiv(const Operand &lhs, const Operand &rhs);
+  /// Unless `ieeeRounding`, a quotient of fp32 may be approximate, as that of `/`.
+  Value fdiv(const Operand &lhs, const Operand &rhs, bool ieeeRounding);
   Value minimum(const Operand &lhs, const Operand &rhs, bool propagateNan);
   Value maximum(const Operand &lhs, const Operand &rhs, bool propagateNan);
   Value clamp(const Operand &x, const Operand &lo, const Operand &hi, bool propagateNan);
@@ -175,6 +176,8 @@ private:
                      llvm::function_ref<ValueList(llvm::ArrayRef<Value> operands, int axis)> run);
   Value binaryInteger(BinaryOp op, const Operand &lhs, const Operand &rhs);
   Value divide(BinaryOp op, const Operand &lhs, const Operand &rhs);
+  /// Marks an op whose result a GPU may approximate when it is fp32; the CPU never does.
+  static Attributes approximation(const Type &type);
   /// The mask as int1 of the pointer's shape.
   Value maskFor(const Type &pointer, const Operand &mask);
   bool checkPointer(const Value &pointer, bool writes);

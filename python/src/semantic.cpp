@@ -59,7 +59,12 @@ void bindElementwise(py::module_ &m) {
   bindOperator("add", "tl.add", BinaryOp::Add);
   bindOperator("sub", "tl.sub", BinaryOp::Sub);
   bindOperator("mul", "tl.mul", BinaryOp::Mul);
-  bindPair(m, "fdiv", "tl.fdiv", &Semantic::fdiv);
+  m.def("fdiv", [](py::handle x, py::handle y, bool ieeeRounding) {
+    const char *op = "tl.fdiv";
+    return runOp(op, [&](Semantic &s) {
+      return s.fdiv(operandOf(x, op, "x"), operandOf(y, op, "y"), ieeeRounding);
+    });
+  });
   bindPair(m, "div_rn", "tl.div_rn", &Semantic::divRn);
   bindPair(m, "umulhi", "tl.umulhi", &Semantic::mulhi);
   bindPair(m, "logical_and", "logical and", &Semantic::logicalAnd);

@@ -49,8 +49,9 @@ def div_rn(x: Any, y: Any) -> Any:
 
 @builtin
 def fdiv(x: Any, y: Any, ieee_rounding: Any = False) -> Any:
-    """The quotient of floats. On the CPU always correctly rounded."""
-    return _semantic.fdiv(x, y)
+    """The quotient of floats. On the CPU always correctly rounded; on a GPU that of float32 is
+    within 2 units in the last place, as that of ``/``, unless ``ieee_rounding``."""
+    return _semantic.fdiv(x, y, bool(unwrap(ieee_rounding)))
 
 
 @builtin
