@@ -10,9 +10,8 @@ const llvm::StringMap<LowerFunction> &table() {
   static const llvm::StringMap<LowerFunction> functions = [] {
     llvm::StringMap<LowerFunction> map;
     for (const auto rows :
-         {atomicsRows, controlFlowRows, convertLayoutRows, elementwiseRows,
-          gatherRows, histogramRows, memoryRows, reduceRows, scanRows,
-          shapeRows, sortRows})
+         {atomicsRows, castRows, controlFlowRows, convertLayoutRows, elementwiseRows, gatherRows,
+          histogramRows, memoryRows, reduceRows, scanRows, shapeRows, sortRows})
       for (const LoweringRow &row : rows())
         map[row.opName] = row.function;
     return map;
@@ -22,9 +21,7 @@ const llvm::StringMap<LowerFunction> &table() {
 
 } // namespace
 
-LowerFunction findLowering(llvm::StringRef opName) {
-  return table().lookup(opName);
-}
+LowerFunction findLowering(llvm::StringRef opName) { return table().lookup(opName); }
 
 std::vector<std::string> loweredOps() {
   std::vector<std::string> names;

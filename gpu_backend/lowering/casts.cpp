@@ -1,0 +1,294 @@
+// Conversions between element types, with the bits that the CPU gives.
+//
+// Between fp16, bf16, fp32 and fp64 the hardware rounds once. fp8e4nv and fp8e5 have instructions
+// from sm_89 on, two elements at a time and to nearest only; all else goes by float_encoding.h.
+// A value that needs two steps is cut to fp32 and rounded to odd first, so that it is rounded once.
+#include "gpu_backend/lowering/casts.h"
+
+#include "core/dtype.h"
+#include "core/ir/convert.h"
+#include "core/ir/tl_dialect.h"
+#include "gpu_backend/lowering/each_register.h"
+#include "gpu_backend/lowering/families.h"
+#include "gpu_backend/lowering/float_encoding.h"
+
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+
+namespace blockscope::gpu {
+namespace {
+
+using numeric::Rounding;
+namespace Intrinsic = llvm::Intrinsic;
+
+DType dtypeOf(Type type) { return fromMlirType(getElementTypeOrSelf(type)).dtype; }
+
+const numeric::FloatFormat &formatOf(DType dtype) {
+  if (dtype == DType::Fp8E4M3NV)
+    return numeric::kFp8E4M3NV;
+  if (dtype == DType::Fp8E4M3B8)
+    return numeric::kFp8E4M3B8;
+  return dtype == DType::Fp8E5M2 ? numeric::kFp8E5M2 : numeric::kFp8E5M2B16;
+}
+
+bool hasFp8Instructions(Lowering &lowering) { return lowering.target().capability >= 89; }
+
+template <typename Convert>
+Registers mapped(llvm::ArrayRef<llvm::Value *> values, Convert convert) {
+  Registers results;
+  for (llvm::Value *value : values)
+    results.push_back(convert(value));
+  return results;
+}
+
+llvm::Value *call(Lowering &lowering, Intrinsic::ID id, llvm::ArrayRef<llvm::Value *> operands) {
+  return lowering.builder().CreateIntrinsic(id, operands);
+}
+
+/// Between floats of 16 bits and more.
+llvm::Value *resize(Lowering &lowering, llvm::Value *value, llvm::Type *to, Rounding rounding) {
+  llvm::IRBuilder<> &builder = lowering.builder();
+  llvm::Type *single = builder.getFloatTy(), *from = value->getType();
+  const unsigned fromBits = from->getPrimitiveSizeInBits(), toBits = to->getPrimitiveSizeInBits();
+  if (from == to)
+    return value;
+  if (fromBits == 16 && (toBits == 16 || from->isBFloatTy()) && to != single)
+    return resize(lowering, builder.CreateFPExt(value, single), to, rounding);
+  if (fromBits < toBits)
+    return builder.CreateFPExt(value, to);
+  if (rounding == Rounding::NearestEven)
+    return builder.CreateFPTrunc(value, to);
+  if (fromBits == 64) // cutting twice is cutting once
+    return resize(lowering, call(lowering, Intrinsic::nvvm_d2f_rz, value), to, rounding);
+  return call(lowering, to->isHalfTy() ? Intrinsic::nvvm_f2f16_rz : Intrinsic::nvvm_f2bf16_rz,
+              value);
+}
+
+/// Two elements at a time from fp32 to fp8.
+Registers encodePairs(Lowering &lowering, llvm::ArrayRef<llvm::Value *> values, DType to) {
+  llvm::IRBuilder<> &builder = lowering.builder();
+  const Intrinsic::ID id =
+      to == DType::Fp8E5M2 ? Intrinsic::nvvm_ff_to_e5m2x2_rn : Intrinsic::nvvm_ff_to_e4m3x2_rn;
+  Registers results;
+  for (size_t i = 0; i < values.size(); i += 2) {
+    const bool isPair = i + 1 < values.size();
+    llvm::Value *high = isPair ? values[i + 1] : llvm::ConstantFP::getZero(builder.getFloatTy());
+    llvm::Value *both = call(lowering, id, {high, values[i]});
+    results.push_back(builder.CreateTrunc(both, builder.getInt8Ty()));
+    if (isPair)
+      results.push_back(builder.CreateTrunc(builder.CreateLShr(both, 8), builder.getInt8Ty()));
+  }
+  return results;
+}
+
+/// Two elements at a time from fp8e4nv to fp16.
+Registers decodePairs(Lowering &lowering, llvm::ArrayRef<llvm::Value *> values) {
+  llvm::IRBuilder<> &builder = lowering.builder();
+  Registers results;
+  for (size_t i = 0; i < values.size(); i += 2) {
+    const bool isPair = i + 1 < values.size();
+    llvm::Value *both = builder.CreateZExt(values[i], builder.getInt16Ty());
+    if (isPair)
+      both = builder.CreateOr(
+          both, builder.CreateShl(builder.CreateZExt(values[i + 1], builder.getInt16Ty()), 8));
+    llvm::Value *halves = call(lowering, Intrinsic::nvvm_e4m3x2_to_f16x2_rn, both);
+    for (int j = 0; j < (isPair ? 2 : 1); ++j)
+      results.push_back(builder.CreateExtractElement(halves, j));
+  }
+  return results;
+}
+
+/// From fp8 to fp16 or fp32, whichever is nearer.
+Registers decode(Lowering &lowering, llvm::ArrayRef<llvm::Value *> values, DType from) {
+  llvm::IRBuilder<> &builder = lowering.builder();
+  if (from == DType::Fp8E5M2)
+    return mapped(values, [&](llvm::Value *value) { return decodeE5M2(builder, value); });
+  if (from == DType::Fp8E4M3B15)
+    return mapped(values, [&](llvm::Value *value) { return decodeE4M3B15(builder, value); });
+  if (from == DType::Fp8E4M3NV && hasFp8Instructions(lowering))
+    return decodePairs(lowering, values);
+  return mapped(values,
+                [&](llvm::Value *value) { return decodeFp8(builder, value, formatOf(from)); });
+}
+
+/// A wider float as fp32 whose rounding to fp8 is the rounding of the value.
+llvm::Value *toSingle(Lowering &lowering, llvm::Value *value, Rounding rounding) {
+  llvm::IRBuilder<> &builder = lowering.builder();
+  if (!value->getType()->isDoubleTy())
+    return resize(lowering, value, builder.getFloatTy(), rounding);
+  llvm::Value *cut = call(lowering, Intrinsic::nvvm_d2f_rz, value);
+  if (rounding == Rounding::TowardZero)
+    return cut;
+  llvm::Value *back = builder.CreateFPExt(cut, builder.getDoubleTy());
+  return roundToOdd(builder, cut, builder.CreateFCmpUNE(back, value));
+}
+
+llvm::Value *toE4M3B15(Lowering &lowering, llvm::Value *value, Rounding rounding) {
+  llvm::IRBuilder<> &builder = lowering.builder();
+  // A cut NaN may lose its sign.
+  llvm::Type *bits = builder.getIntNTy(value->getType()->getPrimitiveSizeInBits());
+  llvm::Value *sign =
+      builder.CreateICmpSLT(builder.CreateBitCast(value, bits), llvm::ConstantInt::get(bits, 0));
+  llvm::Value *half = resize(lowering, value, builder.getHalfTy(), Rounding::TowardZero);
+  return encodeE4M3B15(builder, half, sign, rounding);
+}
+
+Registers encode(Lowering &lowering, llvm::ArrayRef<llvm::Value *> values, DType to,
+                 Rounding rounding) {
+  if (to == DType::Fp8E4M3B15)
+    return mapped(values, [&](llvm::Value *value) { return toE4M3B15(lowering, value, rounding); });
+  const Registers singles =
+      mapped(values, [&](llvm::Value *value) { return toSingle(lowering, value, rounding); });
+  const bool isHardware = to == DType::Fp8E4M3NV || to == DType::Fp8E5M2;
+  if (isHardware && hasFp8Instructions(lowering) && rounding == Rounding::NearestEven)
+    return encodePairs(lowering, singles, to);
+  return mapped(singles, [&](llvm::Value *value) {
+    return encodeFp8(lowering.builder(), value, formatOf(to), rounding);
+  });
+}
+
+LogicalResult lowerFloatCast(Lowering &lowering, Operation *op) {
+  auto cast = dyn_cast<tl::FpCastOp>(op);
+  const bool cuts = cast && cast.getRounding() == "rtz";
+  lowering.set(op->getResult(0), castFloats(lowering, lowering.get(op->getOperand(0)),
+                                            op->getOperand(0).getType(), op->getResult(0).getType(),
+                                            cuts ? Rounding::TowardZero : Rounding::NearestEven));
+  return success();
+}
+
+// -- integers -------------------------------------------------------------------------------------
+
+/// Toward zero, as PTX defines it for every value: LLVM's fptosi leaves large ones undefined.
+llvm::Value *truncateToInt(Lowering &lowering, llvm::Value *value, unsigned width,
+                           bool isUnsigned) {
+  llvm::IRBuilder<> &builder = lowering.builder();
+  const bool isDouble = value->getType()->isDoubleTy();
+  if (width <= 16) { // 8 bits are the low ones of 16
+    llvm::Value *wide = lowering.assembly(
+        builder.getInt16Ty(),
+        llvm::formatv("cvt.rzi.{0}16.{1} $0, $1;", isUnsigned ? "u" : "s", isDouble ? "f64" : "f32")
+            .str(),
+        isDouble ? "=h,d" : "=h,f", value, /*hasSideEffects=*/false);
+    return builder.CreateTrunc(wide, builder.getIntNTy(width));
+  }
+  static constexpr Intrinsic::ID kIds[2][2][2] = {
+      {{Intrinsic::nvvm_f2i_rz, Intrinsic::nvvm_f2ui_rz},
+       {Intrinsic::nvvm_f2ll_rz, Intrinsic::nvvm_f2ull_rz}},
+      {{Intrinsic::nvvm_d2i_rz, Intrinsic::nvvm_d2ui_rz},
+       {Intrinsic::nvvm_d2ll_rz, Intrinsic::nvvm_d2ull_rz}}};
+  return call(lowering, kIds[isDouble][width == 64][isUnsigned], value);
+}
+
+LogicalResult lowerFloatToInt(Lowering &lowering, Operation *op) {
+  auto cast = mlir::cast<tl::FloatToIntOp>(op);
+  const Type from = cast.getSource().getType();
+  const unsigned width = getElementTypeOrSelf(cast.getType()).getIntOrFloatBitWidth();
+  if (width == 1)
+    return op->emitError("a float as int1 is not supported on the GPU; compare it with 0");
+  Builder types(op->getContext());
+  const Type wide = getElementTypeOrSelf(from).isF64() ? types.getF64Type() : types.getF32Type();
+  const Registers values = castFloats(lowering, lowering.get(cast.getSource()), from, wide);
+  lowering.set(cast, mapped(values, [&](llvm::Value *value) {
+                 return truncateToInt(lowering, value, width, cast.getIsUnsigned());
+               }));
+  return success();
+}
+
+/// To fp32 toward zero, or to odd: rounded from there to fewer bits it is rounded once.
+llvm::Value *intToOdd(Lowering &lowering, llvm::Value *value, bool isUnsigned) {
+  static constexpr Intrinsic::ID kTo[2][2] = {{Intrinsic::nvvm_i2f_rz, Intrinsic::nvvm_ui2f_rz},
+                                              {Intrinsic::nvvm_ll2f_rz, Intrinsic::nvvm_ull2f_rz}};
+  const unsigned width = value->getType()->getIntegerBitWidth();
+  llvm::Value *cut = call(lowering, kTo[width == 64][isUnsigned], value);
+  llvm::Value *back = truncateToInt(lowering, cut, width, isUnsigned);
+  return roundToOdd(lowering.builder(), cut, lowering.builder().CreateICmpNE(back, value));
+}
+
+llvm::Value *intToFloat(Lowering &lowering, llvm::Value *value, llvm::Type *to, bool isUnsigned) {
+  llvm::IRBuilder<> &builder = lowering.builder();
+  const unsigned width = value->getType()->getIntegerBitWidth();
+  if (width < 32)
+    value = isUnsigned ? builder.CreateZExt(value, builder.getInt32Ty())
+                       : builder.CreateSExt(value, builder.getInt32Ty());
+  if (to->getPrimitiveSizeInBits() == 16 && width >= 32)
+    return builder.CreateFPTrunc(intToOdd(lowering, value, isUnsigned), to);
+  llvm::Type *wide = to->getPrimitiveSizeInBits() == 16 ? builder.getFloatTy() : to;
+  llvm::Value *result =
+      isUnsigned ? builder.CreateUIToFP(value, wide) : builder.CreateSIToFP(value, wide);
+  return resize(lowering, result, to, Rounding::NearestEven);
+}
+
+LogicalResult lowerIntToFloat(Lowering &lowering, Operation *op) {
+  auto cast = mlir::cast<tl::IntToFloatOp>(op);
+  const Type to = cast.getType();
+  const Type single = Builder(op->getContext()).getF32Type();
+  const bool isSmall = isFp8Type(to); // by way of fp32, as on the CPU
+  const Registers values = mapped(lowering.get(cast.getSource()), [&](llvm::Value *value) {
+    return intToFloat(lowering, value, lowering.elementType(isSmall ? single : to),
+                      cast.getIsUnsigned());
+  });
+  lowering.set(cast, isSmall ? castFloats(lowering, values, single, to) : values);
+  return success();
+}
+
+} // namespace
+
+bool isFp8Type(Type type) {
+  type = getElementTypeOrSelf(type);
+  return !isa<tl::PtrType>(type) && isFp8(dtypeOf(type));
+}
+
+Registers castFloats(Lowering &lowering, llvm::ArrayRef<llvm::Value *> values, Type from, Type to,
+                     Rounding rounding) {
+  const DType source = dtypeOf(from), target = dtypeOf(to);
+  if (source == target)
+    return Registers(values);
+  const Registers wide = isFp8(source) ? decode(lowering, values, source) : Registers(values);
+  if (isFp8(target))
+    return encode(lowering, wide, target, rounding);
+  return mapped(wide, [&](llvm::Value *value) {
+    return resize(lowering, value, lowering.elementType(to), rounding);
+  });
+}
+
+LogicalResult widened(Lowering &lowering, Operation *op, NarrowestFloat narrowest,
+                      MakeOne makeOne) {
+  const Type single = Builder(op->getContext()).getF32Type();
+  const auto isNarrow = [&](Type type) {
+    const Type element = getElementTypeOrSelf(type);
+    return isFp8Type(element) ||
+           (narrowest == NarrowestFloat::Fp32 && (element.isF16() || element.isBF16()));
+  };
+  llvm::SmallVector<Registers, 4> operands;
+  for (Value operand : op->getOperands()) {
+    const llvm::ArrayRef<llvm::Value *> values = lowering.get(operand);
+    operands.push_back(isNarrow(operand.getType())
+                           ? castFloats(lowering, values, operand.getType(), single)
+                           : Registers(values));
+  }
+  const Type type = op->getResult(0).getType();
+  Registers results;
+  llvm::SmallVector<llvm::Value *, 4> one(operands.size());
+  for (int reg = 0; reg < Lowering::registerCount(type); ++reg) {
+    for (auto [value, registers] : llvm::zip(one, operands))
+      value = registers[registers.size() == 1 ? 0 : reg];
+    results.push_back(makeOne(lowering, op, one));
+  }
+  lowering.set(op->getResult(0),
+               isNarrow(type) ? castFloats(lowering, results, single, type) : results);
+  return success();
+}
+
+llvm::ArrayRef<LoweringRow> castRows() {
+  static constexpr LoweringRow kRows[] = {
+      {"arith.extf", lowerFloatCast},       {"arith.truncf", lowerFloatCast},
+      {"tl.float_to_int", lowerFloatToInt}, {"tl.fp_cast", lowerFloatCast},
+      {"tl.int_to_float", lowerIntToFloat},
+  };
+  return kRows;
+}
+
+} // namespace blockscope::gpu
