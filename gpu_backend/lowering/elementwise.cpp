@@ -1,4 +1,5 @@
 // Arithmetic, comparisons, bit operations and selections, register by register; constants.
+#include "gpu_backend/lowering/each_register.h"
 #include "gpu_backend/lowering/families.h"
 
 #include "core/ir/tl_dialect.h"
@@ -13,24 +14,6 @@ namespace blockscope::gpu {
 namespace {
 
 using llvm::Intrinsic::ID;
-using Operands = llvm::ArrayRef<llvm::Value *>;
-using MakeOne = llvm::Value *(*)(Lowering &, Operation *, Operands);
-
-/// Lowers an op whose result is made register by register from its operands' registers.
-template <MakeOne makeOne> LogicalResult eachRegister(Lowering &lowering, Operation *op) {
-  Registers results;
-  llvm::SmallVector<llvm::Value *, 4> operands(op->getNumOperands());
-  const int count = Lowering::registerCount(op->getResult(0).getType());
-  for (int reg = 0; reg < count; ++reg) {
-    for (auto [operand, value] : llvm::zip(operands, op->getOperands())) {
-      const llvm::ArrayRef<llvm::Value *> registers = lowering.get(value);
-      operand = registers[registers.size() == 1 ? 0 : reg]; // a scalar goes with every register
-    }
-    results.push_back(makeOne(lowering, op, operands));
-  }
-  lowering.set(op->getResult(0), results);
-  return success();
-}
 
 template <llvm::Instruction::BinaryOps opcode>
 llvm::Value *binary(Lowering &lowering, Operation *, Operands x) {
@@ -211,28 +194,27 @@ LogicalResult lowerNothing(Lowering &, Operation *) { return success(); }
 llvm::ArrayRef<LoweringRow> elementwiseRows() {
   using I = llvm::Instruction;
   static constexpr LoweringRow kRows[] = {
-      {"arith.addf", eachRegister<binary<I::FAdd>>},
+      {"arith.addf", eachFloat<binary<I::FAdd>>},
       {"arith.addi", eachRegister<binary<I::Add>>},
       {"arith.andi", eachRegister<binary<I::And>>},
-      {"arith.cmpf", eachRegister<compareFloats>},
+      {"arith.cmpf", eachFloat<compareFloats>},
       {"arith.cmpi", eachRegister<compareIntegers>},
       {"arith.constant", lowerConstant},
-      {"arith.divf", eachRegister<binary<I::FDiv>>},
       {"arith.divsi", eachRegister<binary<I::SDiv>>},
       {"arith.divui", eachRegister<binary<I::UDiv>>},
       {"arith.extsi", eachRegister<castTo<I::SExt>>},
       {"arith.extui", eachRegister<castTo<I::ZExt>>},
-      {"arith.maximumf", eachRegister<binaryIntrinsic<llvm::Intrinsic::maximum>>},
-      {"arith.maxnumf", eachRegister<binaryIntrinsic<llvm::Intrinsic::maxnum>>},
+      {"arith.maximumf", eachFloat<binaryIntrinsic<llvm::Intrinsic::maximum>>},
+      {"arith.maxnumf", eachFloat<binaryIntrinsic<llvm::Intrinsic::maxnum>>},
       {"arith.maxsi", eachRegister<binaryIntrinsic<llvm::Intrinsic::smax>>},
       {"arith.maxui", eachRegister<binaryIntrinsic<llvm::Intrinsic::umax>>},
-      {"arith.minimumf", eachRegister<binaryIntrinsic<llvm::Intrinsic::minimum>>},
-      {"arith.minnumf", eachRegister<binaryIntrinsic<llvm::Intrinsic::minnum>>},
+      {"arith.minimumf", eachFloat<binaryIntrinsic<llvm::Intrinsic::minimum>>},
+      {"arith.minnumf", eachFloat<binaryIntrinsic<llvm::Intrinsic::minnum>>},
       {"arith.minsi", eachRegister<binaryIntrinsic<llvm::Intrinsic::smin>>},
       {"arith.minui", eachRegister<binaryIntrinsic<llvm::Intrinsic::umin>>},
-      {"arith.mulf", eachRegister<binary<I::FMul>>},
+      {"arith.mulf", eachFloat<binary<I::FMul>>},
       {"arith.muli", eachRegister<binary<I::Mul>>},
-      {"arith.negf", eachRegister<negate>},
+      {"arith.negf", eachFloat<negate>},
       {"arith.ori", eachRegister<binary<I::Or>>},
       {"arith.remsi", eachRegister<binary<I::SRem>>},
       {"arith.remui", eachRegister<binary<I::URem>>},
@@ -240,7 +222,7 @@ llvm::ArrayRef<LoweringRow> elementwiseRows() {
       {"arith.shli", eachRegister<shift<I::Shl>>},
       {"arith.shrsi", eachRegister<shift<I::AShr>>},
       {"arith.shrui", eachRegister<shift<I::LShr>>},
-      {"arith.subf", eachRegister<binary<I::FSub>>},
+      {"arith.subf", eachFloat<binary<I::FSub>>},
       {"arith.subi", eachRegister<binary<I::Sub>>},
       {"arith.trunci", eachRegister<castTo<I::Trunc>>},
       {"arith.xori", eachRegister<binary<I::Xor>>},

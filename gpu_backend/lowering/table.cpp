@@ -9,9 +9,9 @@ namespace {
 const llvm::StringMap<LowerFunction> &table() {
   static const llvm::StringMap<LowerFunction> functions = [] {
     llvm::StringMap<LowerFunction> map;
-    for (const auto rows :
-         {atomicsRows, castRows, controlFlowRows, convertLayoutRows, elementwiseRows, gatherRows,
-          histogramRows, memoryRows, reduceRows, scanRows, shapeRows, sortRows})
+    for (const auto rows : {atomicsRows, castRows, controlFlowRows, convertLayoutRows,
+                            elementwiseRows, externLibdeviceRows, gatherRows, histogramRows,
+                            mathRows, memoryRows, reduceRows, scanRows, shapeRows, sortRows})
       for (const LoweringRow &row : rows())
         map[row.opName] = row.function;
     return map;
