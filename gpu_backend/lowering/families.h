@@ -14,6 +14,7 @@ llvm::ArrayRef<LoweringRow> atomicsRows();
 llvm::ArrayRef<LoweringRow> castRows();
 llvm::ArrayRef<LoweringRow> controlFlowRows();
 llvm::ArrayRef<LoweringRow> convertLayoutRows();
+llvm::ArrayRef<LoweringRow> debugRows();
 llvm::ArrayRef<LoweringRow> elementwiseRows();
 llvm::ArrayRef<LoweringRow> externLibdeviceRows();
 llvm::ArrayRef<LoweringRow> gatherRows();

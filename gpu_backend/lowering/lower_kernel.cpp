@@ -2,6 +2,7 @@
 #include "gpu_backend/lowering/lower_kernel.h"
 
 #include "core/ir/tl_dialect.h"
+#include "gpu_backend/lowering/debug.h"
 #include "gpu_backend/lowering/debug_scopes.h"
 #include "gpu_backend/lowering/lowering.h"
 
@@ -25,21 +26,25 @@ llvm::Type *parameterType(Type type, llvm::LLVMContext &context) {
   return llvm::Type::getIntNTy(context, 8 * tlg::elementBytes(type));
 }
 
-llvm::Function *declare(func::FuncOp function, llvm::Module &module, const GpuOptions &options) {
+llvm::Function *declare(func::FuncOp function, llvm::Module &module, const GpuOptions &options,
+                        const GpuKernel &kernel) {
   llvm::LLVMContext &context = module.getContext();
   llvm::SmallVector<llvm::Type *> types;
   for (Type type : function.getArgumentTypes())
     types.push_back(parameterType(type, context));
   auto *result = llvm::Function::Create(
+  if (kernel.takesDebugBuffer)
+    types.push_back(llvm::PointerType::get(context, kGlobalSpace));
       llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, /*isVarArg=*/false),
       llvm::Function::ExternalLinkage, function.getName(), module);
   result->setCallingConv(llvm::CallingConv::PTX_Kernel);
   result->addFnAttr("nvvm.reqntid", std::to_string(32 * options.numWarps));
   if (options.maxRegisters)
     result->addFnAttr("nvvm.maxnreg", std::to_string(*options.maxRegisters));
-  for (auto [i, argument] : llvm::enumerate(result->args())) {
-    const auto divisibility = function.getArgAttrOfType<IntegerAttr>(static_cast<unsigned>(i),
-                                                                     tlg::kDivisibilityAttribute);
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    llvm::Argument &argument = *result->getArg(i);
+    const auto divisibility =
+        function.getArgAttrOfType<IntegerAttr>(i, tlg::kDivisibilityAttribute);
     if (argument.getType()->isPointerTy() && divisibility)
       argument.addAttr(llvm::Attribute::getWithAlignment(
           context, llvm::Align(std::max<int64_t>(1, divisibility.getInt()))));
@@ -54,7 +59,8 @@ std::unique_ptr<llvm::Module> lowerKernel(func::FuncOp function, llvm::LLVMConte
                                           GpuKernel &kernel) {
   auto module = std::make_unique<llvm::Module>(function.getName(), context);
   module->setTargetTriple(llvm::Triple("nvptx64-nvidia-cuda"));
-  llvm::Function *result = declare(function, *module, options);
+  kernel.takesDebugBuffer = takesDebugBuffer(function, options);
+  llvm::Function *result = declare(function, *module, options, kernel);
   Lowering lowering(*module, *result, target, options, kernel);
   for (auto [argument, value] : llvm::zip(function.getArguments(), result->args())) {
     llvm::Value *given = &value;

@@ -9,7 +9,7 @@ namespace {
 const llvm::StringMap<LowerFunction> &table() {
   static const llvm::StringMap<LowerFunction> functions = [] {
     llvm::StringMap<LowerFunction> map;
-    for (const auto rows : {atomicsRows, castRows, controlFlowRows, convertLayoutRows,
+    for (const auto rows : {atomicsRows, castRows, controlFlowRows, convertLayoutRows, debugRows,
                             elementwiseRows, externLibdeviceRows, gatherRows, histogramRows,
                             mathRows, memoryRows, reduceRows, scanRows, shapeRows, sortRows})
       for (const LoweringRow &row : rows())

@@ -24,6 +24,11 @@ namespace {
 
 bool isBlock(Value value) { return isa<RankedTensorType>(value.getType()); }
 
+bool haveSameShape(Value a, Value b) {
+  return isBlock(a) && isBlock(b) &&
+         cast<ShapedType>(a.getType()).getShape() == cast<ShapedType>(b.getType()).getShape();
+}
+
 class LayoutAssigner {
 public:
   LayoutAssigner(func::FuncOp function, const AxisAnalysis &axes, const LayoutChoice &choice)
@@ -177,8 +182,8 @@ private:
         std::optional<LinearLayout> layout;
         if (result)
           layout = operandLayout(op, static_cast<unsigned>(i), *result);
-        if (!hasBlockResult && isBlock(operand) && isa<tl::AssertOp, tl::PrintOp>(op)) {
-          if (!shared) // one thread looks at the same element of all that is shown
+        if (isa<tl::AssertOp>(op) && haveSameShape(op->getOperand(0), operand)) {
+          if (!shared) // one thread looks at the same element of condition and mask
             shared = own(operand);
           layout = shared;
         }
