@@ -17,8 +17,25 @@
 namespace blockscope::tlg {
 
 void TLGDialect::initialize() {
+namespace {
+
+/// Printed IR names each layout once, as `#layout`, `#layout1` and so on.
+class LayoutAliases : public mlir::OpAsmDialectInterface {
+public:
+  using mlir::OpAsmDialectInterface::OpAsmDialectInterface;
+
+  AliasResult getAlias(mlir::Attribute attribute, llvm::raw_ostream &name) const override {
+    if (!mlir::isa<LayoutAttr>(attribute))
+      return AliasResult::NoAlias;
+    name << "layout";
+    return AliasResult::FinalAlias;
+  }
+};
+
+} // namespace
   addAttributes<
 #define GET_ATTRDEF_LIST
+  addInterfaces<LayoutAliases>();
 #include "gpu_backend/ir/tlg_attributes.cpp.inc"
       >();
   addOperations<
