@@ -25,7 +25,7 @@ class Printer:
 
     def __call__(self, result: Result) -> None:
         self._count += 1
-        heading = f"{result.fn.__name__} ({result.place}) for {result.target}"
+        heading = f"{result.fn.__name__}({result.signature}) at {result.place} for {result.target}"
         if result.error is not None:
             self.failures += 1
             print(f"{heading}: error: {result.error}")

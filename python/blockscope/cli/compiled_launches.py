@@ -10,6 +10,7 @@ from typing import Any
 
 from blockscope import knobs
 from blockscope.errors import TritonError
+from blockscope.runtime import device_buffers, launch
 from blockscope.runtime.jit import JITFunction
 
 
@@ -19,6 +20,7 @@ class Result:
 
     fn: Any
     target: str
+    signature: str
     kernel: Any = None
     error: Exception | None = None
     ir: str = ""  # the block IR, also of a kernel that cannot be compiled
@@ -27,6 +29,22 @@ class Result:
     def place(self) -> str:
         code = self.fn.fn.__code__
         return f"{code.co_filename}:{code.co_firstlineno}"
+
+
+def signature_of(fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
+    """What a launch's kernel depends on: the types of its arguments, and its constants."""
+    named = {name: value for name, value in kwargs.items() if name in fn.arg_names}
+    bound = fn.signature.bind(*args, **named)
+    bound.apply_defaults()
+    words = []
+    with device_buffers.addresses_on(device_buffers.ANY_DEVICE):
+        for param in fn.params:
+            argument = launch._classify(param, bound.arguments[param.name])
+            words += [str(leaf.type) for leaf in launch.leaves([argument])]
+            if argument.type is None and argument.parts is None:
+                value = getattr(argument.value, "__name__", None) or repr(argument.value)
+                words.append(f"{param.name}={value}")
+    return ", ".join(words)
 
 
 @contextmanager
@@ -41,18 +59,20 @@ def compiled_launches(
     seen: set[Any] = set()
 
     def compile_for(target: str, fn: Any, args: Any, grid: Any, kwargs: Any) -> Result:
+        signature = signature_of(fn, args, kwargs)
         try:
             kernel = run(fn, *args, grid=grid, warmup=True, **{**kwargs, "arch": target})
         except TritonError as error:
             text = run(fn, *args, grid=grid, warmup=True, **{**kwargs, "arch": "cpu"}).asm["tl"]
-            return Result(fn, target, error=error, ir=text)
-        return Result(fn, target, kernel, ir=kernel.asm["tl"])
+            return Result(fn, target, signature, error=error, ir=text)
+        return Result(fn, target, signature, kernel, ir=kernel.asm["tl"])
 
     def compiling(self: Any, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
         if warmup:
             return run(self, *args, grid=grid, warmup=True, **kwargs)
         wanted = [kwargs["arch"]] if kwargs.get("arch") else targets
-        for result in threads.map(lambda t: compile_for(t, self, args, grid, kwargs), wanted):
+        map_all = threads.map if jobs > 1 else map
+        for result in map_all(lambda t: compile_for(t, self, args, grid, kwargs), wanted):
             key = (result.target, result.kernel.hash if result.kernel else str(result.error))
             if key not in seen:
                 seen.add(key)
