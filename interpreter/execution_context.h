@@ -3,6 +3,7 @@
 
 #include "interpreter/memory.h"
 #include "interpreter/observer.h"
+#include "interpreter/saved_memory.h"
 
 #include <array>
 #include <functional>
@@ -21,6 +22,9 @@ struct LaunchState {
   std::atomic<bool> stop{false};
   /// Counts every change of memory that another program can see; the scheduler's progress.
   std::atomic<uint64_t> progress{0};
+  /// Where what is about to be written is saved first; null when the launch is not done again, or
+  /// can be without.
+  std::unique_ptr<SavedMemory> saved;
   std::mutex errorMutex;
   std::vector<Finding> errors; ///< refused accesses and failed asserts when nothing observes
 };

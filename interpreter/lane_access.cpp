@@ -305,6 +305,7 @@ Access describeAccess(const ExecutionContext &context, const AccessShape &shape,
   access.blockShape = shape.blockShape;
   access.elementBytes = shape.elementBytes;
   access.addresses = addresses;
+  access.box = lanes.box;
   access.mask = lanes.mask;
   access.allocation = lanes.allocation;
   access.minOffset = lanes.minOffset;
@@ -332,6 +333,33 @@ void reportBadLanes(ExecutionContext &context, const AccessShape &shape, const R
   launch.stop = true;
 }
 
+/// Saves what is about to be written, where the launch may be done again.
+void saveLanes(LaunchState &launch, const AccessShape &shape, const ResolvedLanes &lanes,
+               const DeviceAddress *addresses) {
+  const auto saveOne = [&](DeviceAddress address, int64_t bytes) {
+    const Allocation *allocation =
+        lanes.allocation ? lanes.allocation : launch.memory.find(address);
+    launch.saved->save(
+        *allocation, reinterpret_cast<const std::byte *>(address + hostDelta(*allocation, address)),
+        bytes);
+  };
+  if (lanes.activeLanes == 0)
+    return;
+  if (lanes.isScattered || lanes.runs.empty()) {
+    for (int64_t lane = 0; lane < shape.lanes; ++lane)
+      if (!lanes.mask || lanes.mask[lane])
+        saveOne(addresses[lane], shape.elementBytes);
+    return;
+  }
+  for (const AccessRun &run : lanes.runs) {
+    if (run.strideBytes == shape.elementBytes)
+      saveOne(run.address, run.count * shape.elementBytes);
+    else
+      for (int64_t i = 0; i < run.count; ++i)
+        saveOne(run.address + static_cast<uint64_t>(i * run.strideBytes), shape.elementBytes);
+  }
+}
+
 } // namespace
 
 AccessShape::AccessShape(AccessKind kind, const Type &pointer)
@@ -357,22 +385,31 @@ ResolvedLanes resolveLanes(ExecutionContext &context, const AccessShape &shape,
     return hasRuns ? acceptRuns(finder, lanes.runs, lanes)
                    : acceptBounds(finder, kernels, shape, addresses, lanes);
   };
-  if (resolve())
+  const auto save = [&] {
+    if (shape.writes() && context.launch->saved)
+      saveLanes(*context.launch, shape, lanes, addresses);
+  };
+  if (resolve()) {
+    save();
     return lanes;
+  }
   refuseLanes(finder, shape, addresses, memory, lanes);
   lanes.isScattered = false;
   lanes.runs = {};
   if (!resolve())
     acceptEach(finder, shape, addresses, lanes);
+  save();
   if (!lanes.badLanes.empty())
     reportBadLanes(context, shape, lanes, addresses);
   return lanes;
 }
 
 void notifyAccess(ExecutionContext &context, const AccessShape &shape, const ResolvedLanes &lanes,
-                  const DeviceAddress *addresses, const void *values, const void *operandValues) {
+                  const DeviceAddress *addresses, const void *values, const void *operandValues,
+                  bool valuesAreScalar) {
   Access access = describeAccess(context, shape, lanes, addresses);
   access.values = values;
+  access.valuesAreScalar = valuesAreScalar;
   access.operandValues = operandValues;
   for (Observer *observer : context.launch->observers)
     observer->onAccess(access);
@@ -381,6 +418,8 @@ void notifyAccess(ExecutionContext &context, const AccessShape &shape, const Res
 
 void noteSeen(ExecutionContext &context, const void *op, const void *values, size_t bytes,
               bool changed) {
+  if (context.launch->info.mayRepeat)
+    return; // its programs do not wait
   uint64_t hash = 0xcbf29ce484222325ULL;
   const auto *byte = static_cast<const uint8_t *>(values);
   for (size_t i = 0; i < bytes; ++i)

@@ -26,7 +26,8 @@ struct AccessShape {
 
 /// What a block access touches. Arrays live until the next call on the same thread.
 struct ResolvedLanes {
-  const uint8_t *mask = nullptr; ///< active lanes that were not refused; null when all
+  const uint8_t *mask = nullptr;  ///< active lanes that were not refused; null when all
+  const AccessBox *box = nullptr; ///< what a tile knows of its lanes
   llvm::ArrayRef<AccessRun> runs;
   /// No useful runs: go lane by lane (then `runs` is empty unless an observer wanted them).
   bool isScattered = false;
@@ -51,7 +52,8 @@ inline uint64_t hostDelta(const Allocation &allocation, DeviceAddress address) {
 
 /// Tells the observers about the access.
 void notifyAccess(ExecutionContext &context, const AccessShape &shape, const ResolvedLanes &lanes,
-                  const DeviceAddress *addresses, const void *values, const void *operandValues);
+                  const DeviceAddress *addresses, const void *values, const void *operandValues,
+                  bool valuesAreScalar = false);
 
 /// Notes that memory changed, where the scheduler needs to know.
 inline void noteProgress(ExecutionContext &context) {

@@ -47,6 +47,96 @@ int chooseWorkers(const FlatProgram &program, const LaunchState &launch) {
                                                static_cast<uint64_t>(defaultThreadCount())));
 }
 
+bool overlap(const Allocation &a, const Allocation &b) {
+  return a.storage < b.storage + b.storageBytes && b.storage < a.storage + a.storageBytes;
+}
+
+/// Marks the allocations that the kernel cannot load from, or cannot store to.
+void markUse(const MemoryUse &use, MemoryMap &memory, llvm::ArrayRef<ArgumentValue> arguments) {
+  if (!use.isKnown)
+    return;
+  std::vector<bool> loaded(memory.arguments().size()), stored(memory.arguments().size());
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (!use.loaded[i] && !use.stored[i])
+      continue;
+    const Allocation *target =
+        (arguments[i].bits & kDeviceTag) ? memory.find(arguments[i].bits) : nullptr;
+    if (!target)
+      return; // a host address: it may lead anywhere
+    for (const std::unique_ptr<Allocation> &other : memory.arguments())
+      if (other.get() == target || overlap(*other, *target)) {
+        loaded[other->number] = loaded[other->number] || use.loaded[i];
+        stored[other->number] = stored[other->number] || use.stored[i];
+      }
+  }
+  for (const std::unique_ptr<Allocation> &allocation : memory.arguments()) {
+    allocation->mayBeLoaded = loaded[allocation->number];
+    allocation->mayBeStored = stored[allocation->number];
+  }
+}
+
+/// Whether programs may load what the launch stores. When they cannot, a second run does the same
+/// as the first, whatever that has left in memory.
+bool readsItsOutput(const MemoryUse &use, const MemoryMap &memory) {
+  return !use.isKnown || llvm::any_of(memory.arguments(), [](const auto &allocation) {
+    return allocation->mayBeLoaded && allocation->mayBeStored;
+  });
+}
+
+/// One launch of a program; the second run of `repeat` takes the place of the first.
+class Run {
+public:
+  Run(const FlatProgram &program, LaunchState &launch, std::vector<void *> arguments,
+      llvm::function_ref<bool()> poll)
+      : program_(program), launch_(launch), arguments_(std::move(arguments)), poll_(poll) {}
+
+  /// Runs all programs once and fills the result, but for errors.
+  void runOnce(LaunchResult &result) {
+    launch_.info.workers = chooseWorkers(program_, launch_);
+    for (Observer *observer : launch_.observers)
+      observer->onLaunchBegin(launch_.info);
+    Scheduler scheduler(program_, launch_, arguments_, launch_.info.workers);
+    runOnThreads(
+        launch_.info.workers, [&](int worker) { scheduler.work(worker); },
+        [&] {
+          if (poll_ && !result.interrupted && poll_()) {
+            result.interrupted = true;
+            launch_.stop = true;
+          }
+        },
+        kPollInterval);
+    if (scheduler.isOutOfMemory())
+      result.failure =
+          llvm::formatv("out of memory: too many programs wait at once, each with {0} of blocks",
+                        gibibytes(program_.frameBytes));
+  }
+
+  bool mustRepeat(const LaunchResult &result) const {
+    return launch_.info.mayRepeat && !result.interrupted && result.failure.empty() &&
+           (launch_.stop ||
+            llvm::any_of(launch_.observers, [](Observer *o) { return o->wantsRepeat(); }));
+  }
+
+  /// Puts memory back and runs again, programs one after another.
+  void repeat(LaunchResult &result) {
+    if (launch_.saved)
+      launch_.saved->restore();
+    launch_.saved.reset();
+    launch_.errors.clear();
+    launch_.stop = false;
+    launch_.info.mayRepeat = false;
+    for (Observer *observer : launch_.observers)
+      observer->onLaunchRepeat();
+    runOnce(result);
+  }
+
+private:
+  const FlatProgram &program_;
+  LaunchState &launch_;
+  std::vector<void *> arguments_;
+  llvm::function_ref<bool()> poll_;
+};
+
 } // namespace
 
 LaunchResult launchFlat(const FlatProgram &program, LaunchState &launch,
@@ -70,29 +160,25 @@ LaunchResult launchFlat(const FlatProgram &program, LaunchState &launch,
 
   launch.info.memory = &launch.memory;
   launch.info.hasAtomics = program.hasAtomics;
-  launch.info.workers = chooseWorkers(program, launch);
-  for (Observer *observer : launch.observers)
-    observer->onLaunchBegin(launch.info);
+  const MemoryUse &use = program.memoryUse;
+  launch.info.mayRepeat =
+      !launch.observers.empty() && !use.prints && !use.orders &&
+      llvm::all_of(launch.observers, [](Observer *o) { return o->canRepeat(); });
+  if (launch.info.mayRepeat) {
+    markUse(use, launch.memory, values);
+    if (readsItsOutput(use, launch.memory))
+      launch.saved = std::make_unique<SavedMemory>();
+  }
 
-  Scheduler scheduler(program, launch, std::move(addresses), launch.info.workers);
-  runOnThreads(
-      launch.info.workers, [&](int worker) { scheduler.work(worker); },
-      [&] {
-        if (poll && !result.interrupted && poll()) {
-          result.interrupted = true;
-          launch.stop = true;
-        }
-      },
-      kPollInterval);
-
+  Run run(program, launch, std::move(addresses), poll);
+  run.runOnce(result);
+  if (run.mustRepeat(result))
+    run.repeat(result);
+  launch.saved.reset();
   for (Observer *observer : launch.observers)
     observer->onLaunchEnd();
   const std::lock_guard lock(launch.errorMutex);
   result.errors = launch.errors;
-  if (scheduler.isOutOfMemory())
-    result.failure =
-        llvm::formatv("out of memory: too many programs wait at once, each with {0} of blocks",
-                      gibibytes(program.frameBytes));
   return result;
 }
 

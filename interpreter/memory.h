@@ -36,6 +36,9 @@ struct Allocation {
   std::byte *storage = nullptr; ///< host address of the storage's first byte
   int64_t storageBytes = 0;
   bool readOnly = false;
+  /// False when no op of the launch can load from its storage, store to it. Set when it starts.
+  bool mayBeLoaded = true;
+  bool mayBeStored = true;
   /// Byte extents of the view from `view`: first byte and one past the last; lowest is negative
   /// only with negative strides.
   int64_t viewBegin = 0;

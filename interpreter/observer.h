@@ -40,6 +40,9 @@ struct LaunchInfo {
   const MemoryMap *memory = nullptr;
   /// Whether the kernel has atomics or volatile loads (when false, programs need no clocks).
   bool hasAtomics = false;
+  /// This run may be thrown away and done again, programs one after another (see wantsRepeat). Then
+  /// what one program does depends on others only through plain loads of what they store.
+  bool mayRepeat = false;
 };
 
 /// One executed memory operation of one program, before its effect on memory (for atomics: after).
@@ -55,9 +58,10 @@ struct Access {
   int64_t lanes;     ///< elements of the block
   llvm::ArrayRef<int64_t> blockShape;
   int elementBytes;
-  /// Per lane. Null when all active lanes lie inside the dense view of `allocation`, at rising
-  /// addresses without overlap: then offsets and runs say all, and `mask` is null too.
+  /// Per lane. Null when all active lanes lie inside the dense view of `allocation`, without
+  /// overlap: then offsets and `box` (or runs) say all, and `mask` is null too.
   const DeviceAddress *addresses;
+  const AccessBox *box;         ///< null when `addresses` is not
   const uint8_t *mask;          ///< per lane, null when all are active
   const void *values;           ///< store: what is stored; atomics: the old values (see kind)
   const void *operandValues;    ///< atomics: the operand; else null
@@ -107,6 +111,15 @@ public:
   /// All live programs spin and no memory changes. One site per stuck program.
   virtual void onDeadlock(llvm::ArrayRef<AccessSite>) {}
   virtual void onLaunchEnd() {}
+
+  /// Whether a launch may be done again while this watches. It then gets onLaunchRepeat, and all
+  /// events from onLaunchBegin on for a second time.
+  virtual bool canRepeat() const { return false; }
+  /// Asked when all programs of a launch that `mayRepeat` have ended: whether it must be done
+  /// again, from the memory that it began with, programs one after another.
+  virtual bool wantsRepeat() { return false; }
+  /// What this launch has found so far is void.
+  virtual void onLaunchRepeat() {}
 
   /// Whether refused accesses are handled here (recorded), so that the run goes on. When no
   /// observer handles them, the launch ends with an error.

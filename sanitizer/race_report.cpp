@@ -17,6 +17,27 @@ bool isWrite(AccessKind kind) { return kind != AccessKind::Load; }
 /// Returns "load", "store", "atomic" for messages.
 std::string nameOf(AccessKind kind) { return accessKindName(kind).str(); }
 
+/// False when the lanes are known to be apart: a box, or runs or lanes at rising addresses.
+bool mayShareBytes(const Access &access) {
+  if (!access.addresses || access.activeLanes < 2)
+    return false;
+  const auto size = static_cast<DeviceAddress>(access.elementBytes);
+  DeviceAddress end = 0;
+  for (const AccessRun &run : access.runs) {
+    if (run.address < end || (run.count > 1 && run.strideBytes < access.elementBytes))
+      return true;
+    end = run.address + static_cast<DeviceAddress>((run.count - 1) * run.strideBytes) + size;
+  }
+  for (int64_t lane = 0; access.runs.empty() && lane < access.lanes; ++lane) {
+    if (access.mask && !access.mask[lane])
+      continue;
+    if (access.addresses[lane] < end)
+      return true;
+    end = access.addresses[lane] + size;
+  }
+  return false;
+}
+
 } // namespace
 
 AccessSite RaceSanitizer::describeOp(const OpFacts &op, int64_t program, int64_t lane) const {
@@ -155,15 +176,7 @@ void RaceSanitizer::reportEarlyRelease(const Conflict &context, const AccessReco
 }
 
 void RaceSanitizer::checkDuplicates(const Access &access) {
-  // Runs in rising order without overlap have no duplicates; anything else is looked at by lane.
-  bool isSorted = true;
-  DeviceAddress end = 0;
-  for (const AccessRun &run : access.runs) {
-    isSorted &= run.address >= end && (run.count == 1 || run.strideBytes >= access.elementBytes);
-    end = run.address + static_cast<DeviceAddress>((run.count - 1) * run.strideBytes) +
-          static_cast<DeviceAddress>(access.elementBytes);
-  }
-  if (isSorted || !access.values || access.valuesAreScalar)
+  if (!mayShareBytes(access) || !access.values || access.valuesAreScalar)
     return;
   const int size = access.elementBytes;
   const auto *values = static_cast<const std::byte *>(access.values);

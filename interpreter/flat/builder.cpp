@@ -6,6 +6,7 @@
 
 #include "core/ir/convert.h"
 #include "interpreter/flat/builtin_evaluators.h"
+#include "interpreter/flat/memory_use.h"
 #include "interpreter/flat/program_builder.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -150,6 +151,7 @@ bool ProgramBuilder::buildFunction(mlir::func::FuncOp function) {
   if (!function.getBody().hasOneBlock())
     return fail(*function,
                 "a kernel must have one block; inline calls and structure branches first");
+  program_.memoryUse = findMemoryUse(function);
   useTiles_ = options_.tiles;
   if (useTiles_)
     analysis_.run(function);

@@ -98,6 +98,15 @@ struct ParameterInfo {
   std::string name;
 };
 
+/// What the memory ops of a kernel may do, known before it runs. The default says nothing.
+struct MemoryUse {
+  /// By parameter: whether its memory may be loaded from, stored to. Atomics do both.
+  std::vector<bool> loaded, stored;
+  bool isKnown = false; ///< every pointer that is accessed comes from a parameter
+  bool orders = true;   ///< an atomic whose result is used, or a volatile load
+  bool prints = true;
+};
+
 /// A kernel ready to run. Immutable: shared by all threads and launches.
 struct FlatProgram {
   std::string name;
@@ -117,6 +126,7 @@ struct FlatProgram {
   /// takes.
   std::vector<uint32_t> returns;
   int64_t lanes = 1;
+  MemoryUse memoryUse;
   bool hasAtomics = false; ///< atomics or volatile loads: programs may wait for one another
 
   bool isValid() const { return !instructions.empty(); }

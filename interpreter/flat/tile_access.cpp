@@ -6,7 +6,10 @@
 #include "interpreter/lane_access.h"
 #include "interpreter/simd/lanes.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
+#include <cstdlib>
 #include <vector>
 
 namespace blockscope::flat {
@@ -24,18 +27,12 @@ struct TileAccess {
   bool valueIsScalar = false;
 };
 
-/// The part of a block that an access touches, with dimensions merged that run on in memory.
+static_assert(kBoxRank == kTileRank);
+
+/// The part of a block that an access touches; the last dimension of the box is the row.
 struct Rows {
-  struct Dimension {
-    int64_t size;
-    int64_t memoryStride; // bytes
-    int64_t laneStride;   // elements
-  };
-  Dimension dimensions[kTileRank];
-  int rank = 0; // at least 1; the last is the row
-  int64_t firstLane = 0;
+  AccessBox box;
   int64_t activeLanes = 1;
-  DeviceAddress address = 0; // of the first lane
   DeviceAddress least = 0;
   DeviceAddress most = 0; // of elements
   uint64_t bits = 0;      // that all addresses are made of
@@ -44,7 +41,8 @@ struct Rows {
 /// False when the strides are beyond any memory.
 bool findRows(const Tile &tile, const TileShape &shape, const int64_t *lo, const int64_t *hi,
               Rows &rows) {
-  rows.address = static_cast<DeviceAddress>(tile.base);
+  AccessBox &box = rows.box;
+  box.address = static_cast<DeviceAddress>(tile.base);
   int64_t laneStride = shape.lanes;
   for (int d = 0; d < shape.rank; ++d) {
     const int64_t stride = tile.strides[d];
@@ -52,49 +50,49 @@ bool findRows(const Tile &tile, const TileShape &shape, const int64_t *lo, const
       return false;
     laneStride /= shape.sizes[d];
     const int64_t size = hi[d] - lo[d];
-    rows.address += static_cast<uint64_t>(lo[d] * stride);
-    rows.firstLane += lo[d] * laneStride;
+    box.address += static_cast<uint64_t>(lo[d] * stride);
+    box.firstLane += lo[d] * laneStride;
     rows.activeLanes *= size;
     if (size == 1)
       continue;
-    Rows::Dimension *last = rows.rank ? &rows.dimensions[rows.rank - 1] : nullptr;
-    if (last && last->memoryStride == stride * size && last->laneStride == laneStride * size)
+    AccessBox::Dimension *last = box.rank ? &box.dimensions[box.rank - 1] : nullptr;
+    if (last && last->strideBytes == stride * size && last->laneStride == laneStride * size)
       *last = {last->size * size, stride, laneStride};
     else
-      rows.dimensions[rows.rank++] = {size, stride, laneStride};
+      box.dimensions[box.rank++] = {size, stride, laneStride};
   }
-  if (rows.rank == 0 || rows.dimensions[rows.rank - 1].laneStride != 1)
-    rows.dimensions[rows.rank++] = {1, 0, 1};
-  rows.least = rows.most = rows.bits = rows.address;
-  for (int d = 0; d < rows.rank; ++d) {
-    const int64_t reach = rows.dimensions[d].memoryStride * (rows.dimensions[d].size - 1);
+  if (box.rank == 0 || box.dimensions[box.rank - 1].laneStride != 1)
+    box.dimensions[box.rank++] = {1, 0, 1};
+  rows.least = rows.most = rows.bits = box.address;
+  for (const AccessBox::Dimension &dimension : llvm::ArrayRef(box.dimensions, box.rank)) {
+    const int64_t reach = dimension.strideBytes * (dimension.size - 1);
     (reach < 0 ? rows.least : rows.most) += static_cast<uint64_t>(reach);
-    if (rows.dimensions[d].size > 1)
-      rows.bits |= static_cast<uint64_t>(rows.dimensions[d].memoryStride);
+    if (dimension.size > 1)
+      rows.bits |= static_cast<uint64_t>(dimension.strideBytes);
   }
   return true;
 }
 
 /// Returns the rows in lane order; they live until the next call on this thread.
-llvm::ArrayRef<AccessRun> listRuns(const Rows &rows, int elementBytes) {
+llvm::ArrayRef<AccessRun> listRuns(const AccessBox &box, int elementBytes) {
   thread_local std::vector<AccessRun> runs;
   runs.clear();
-  const int outer = rows.rank - 1;
-  const Rows::Dimension row = rows.dimensions[outer];
-  const int64_t stride = row.size == 1 ? elementBytes : row.memoryStride;
+  const int outer = box.rank - 1;
+  const AccessBox::Dimension row = box.dimensions[outer];
+  const int64_t stride = row.size == 1 ? elementBytes : row.strideBytes;
   int64_t index[kTileRank] = {};
-  int64_t offset = 0, lane = rows.firstLane;
+  int64_t offset = 0, lane = box.firstLane;
   for (;;) {
-    runs.push_back({lane, row.size, rows.address + static_cast<uint64_t>(offset), stride});
+    runs.push_back({lane, row.size, box.address + static_cast<uint64_t>(offset), stride});
     int d = outer - 1;
     for (; d >= 0; --d) {
-      const Rows::Dimension &dimension = rows.dimensions[d];
-      offset += dimension.memoryStride;
+      const AccessBox::Dimension &dimension = box.dimensions[d];
+      offset += dimension.strideBytes;
       lane += dimension.laneStride;
       if (++index[d] < dimension.size)
         break;
       index[d] = 0;
-      offset -= dimension.size * dimension.memoryStride;
+      offset -= dimension.size * dimension.strideBytes;
       lane -= dimension.size * dimension.laneStride;
     }
     if (d < 0)
@@ -102,16 +100,21 @@ llvm::ArrayRef<AccessRun> listRuns(const Rows &rows, int elementBytes) {
   }
 }
 
-/// Whether rows follow each other in memory without overlap.
-bool isRising(const Rows &rows, int elementBytes) {
+/// Whether no two lanes share bytes: by rising stride, each dimension steps over the ones before.
+bool isDisjoint(const AccessBox &box, int elementBytes) {
+  llvm::SmallVector<AccessBox::Dimension, kBoxRank> dimensions(box.dimensions,
+                                                               box.dimensions + box.rank);
+  llvm::sort(dimensions, [](const AccessBox::Dimension &a, const AccessBox::Dimension &b) {
+    return std::abs(a.strideBytes) < std::abs(b.strideBytes);
+  });
   int64_t extent = elementBytes;
-  for (int d = rows.rank - 1; d >= 0; --d) {
-    const Rows::Dimension &dimension = rows.dimensions[d];
+  for (const AccessBox::Dimension &dimension : dimensions) {
     if (dimension.size == 1)
       continue;
-    if (dimension.memoryStride < extent)
+    const int64_t stride = std::abs(dimension.strideBytes);
+    if (stride < extent)
       return false;
-    extent += dimension.memoryStride * (dimension.size - 1);
+    extent += stride * (dimension.size - 1);
   }
   return true;
 }
@@ -132,6 +135,21 @@ const Allocation *findAllocation(const ExecutionContext &context, const AccessSh
   return allocation;
 }
 
+/// Saves what a store is about to write, where the launch may be done again.
+void saveRows(LaunchState &launch, const TileAccess &op, const Rows &rows,
+              const Allocation &allocation) {
+  const int size = op.access.elementBytes;
+  const uint64_t delta = hostDelta(allocation, rows.least);
+  for (const AccessRun &run : listRuns(rows.box, size)) {
+    const auto *host = reinterpret_cast<const std::byte *>(run.address + delta);
+    if (run.strideBytes == size)
+      launch.saved->save(allocation, host, run.count * size);
+    else
+      for (int64_t i = 0; i < run.count; ++i)
+        launch.saved->save(allocation, host + i * run.strideBytes, size);
+  }
+}
+
 /// Tells the observers; false when they need every address (see Access::addresses).
 bool notify(ExecutionContext &context, const TileAccess &op, const Rows &rows,
             const Allocation &allocation, const void *values) {
@@ -144,14 +162,15 @@ bool notify(ExecutionContext &context, const TileAccess &op, const Rows &rows,
   lanes.minOffset = MemoryMap::offsetIn(allocation, rows.least);
   lanes.maxOffset = MemoryMap::offsetIn(allocation, rows.most);
   lanes.activeLanes = rows.activeLanes;
-  lanes.firstLane = rows.firstLane;
+  lanes.firstLane = rows.box.firstLane;
+  lanes.box = &rows.box;
   if (!allocation.viewIsDense || lanes.minOffset < allocation.viewBegin ||
       lanes.maxOffset + op.access.elementBytes > allocation.viewEnd ||
-      !isRising(rows, op.access.elementBytes) || op.valueIsScalar)
+      !isDisjoint(rows.box, op.access.elementBytes))
     return false;
   if (llvm::any_of(launch.observers, [](const Observer *o) { return o->wantsRuns(); }))
-    lanes.runs = listRuns(rows, op.access.elementBytes);
-  notifyAccess(context, op.access, lanes, nullptr, values, nullptr);
+    lanes.runs = listRuns(rows.box, op.access.elementBytes);
+  notifyAccess(context, op.access, lanes, nullptr, values, nullptr, op.valueIsScalar);
   return true;
 }
 
@@ -240,12 +259,14 @@ bool prepare(ExecutionContext &context, const TileAccess &op, const void *const 
   const Allocation *allocation = findAllocation(context, op.access, rows);
   if (!allocation || !notify(context, op, rows, *allocation, values))
     return false;
+  if (op.access.writes() && context.launch->saved)
+    saveRows(*context.launch, op, rows, *allocation);
   delta = hostDelta(*allocation, rows.least);
   return true;
 }
 
-bool isOneContiguousRun(const Rows &rows, int elementBytes) {
-  return rows.rank == 1 && rows.dimensions[0].memoryStride == elementBytes;
+bool isOneContiguousRun(const AccessBox &box, int elementBytes) {
+  return box.rank == 1 && box.dimensions[0].strideBytes == elementBytes;
 }
 
 void evalTileLoad(ExecutionContext &context, void *const *results, const void *const *operands,
@@ -259,23 +280,24 @@ void evalTileLoad(ExecutionContext &context, void *const *results, const void *c
   const int size = op.access.elementBytes;
   static constexpr uint64_t zero = 0;
   const void *other = op.otherOperand >= 0 ? operands[op.otherOperand] : &zero;
-  if (isOneContiguousRun(rows, size)) {
-    const int64_t end = rows.firstLane + rows.activeLanes;
-    fillBytes(out, rows.firstLane, size, other);
-    std::memcpy(out + rows.firstLane * size, reinterpret_cast<const void *>(rows.address + delta),
+  if (isOneContiguousRun(rows.box, size)) {
+    const int64_t end = rows.box.firstLane + rows.activeLanes;
+    fillBytes(out, rows.box.firstLane, size, other);
+    std::memcpy(out + rows.box.firstLane * size,
+                reinterpret_cast<const void *>(rows.box.address + delta),
                 static_cast<size_t>(rows.activeLanes) * size);
     fillBytes(out + end * size, op.shape.lanes - end, size, other);
     return;
   }
   if (rows.activeLanes != op.shape.lanes)
     fillBytes(out, op.shape.lanes, size, other);
-  const llvm::ArrayRef<AccessRun> runs = listRuns(rows, size);
+  const llvm::ArrayRef<AccessRun> runs = listRuns(rows.box, size);
   laneKernels().loadRuns[op.access.sizeLog](runs.data(), static_cast<int64_t>(runs.size()), delta,
                                             out);
 }
 
 void storeScalar(const Rows &rows, uint64_t delta, const void *value, int size) {
-  for (const AccessRun &run : listRuns(rows, size)) {
+  for (const AccessRun &run : listRuns(rows.box, size)) {
     auto *to = reinterpret_cast<std::byte *>(run.address + delta);
     for (int64_t i = 0; i < run.count; ++i)
       std::memcpy(to + i * run.strideBytes, value, size);
@@ -293,11 +315,11 @@ void evalTileStore(ExecutionContext &context, void *const *results, const void *
   const int size = op.access.elementBytes;
   if (op.valueIsScalar) {
     storeScalar(rows, delta, values, size);
-  } else if (isOneContiguousRun(rows, size)) {
-    std::memcpy(reinterpret_cast<void *>(rows.address + delta), values + rows.firstLane * size,
-                static_cast<size_t>(rows.activeLanes) * size);
+  } else if (isOneContiguousRun(rows.box, size)) {
+    std::memcpy(reinterpret_cast<void *>(rows.box.address + delta),
+                values + rows.box.firstLane * size, static_cast<size_t>(rows.activeLanes) * size);
   } else {
-    const llvm::ArrayRef<AccessRun> runs = listRuns(rows, size);
+    const llvm::ArrayRef<AccessRun> runs = listRuns(rows.box, size);
     laneKernels().storeRuns[op.access.sizeLog](runs.data(), static_cast<int64_t>(runs.size()),
                                                delta, values);
   }

@@ -1,0 +1,124 @@
+// Walks pointers backwards: through arithmetic, selections and what loops carry.
+#include "interpreter/flat/memory_use.h"
+
+#include "core/ir/convert.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+namespace blockscope::flat {
+namespace {
+
+bool isPointer(mlir::Value value) { return fromMlirType(value.getType()).isPointer(); }
+
+bool isAtomic(llvm::StringRef name) { return name.starts_with("tl.atomic"); }
+
+/// The parameters that one pointer may come from.
+class Origins {
+public:
+  explicit Origins(size_t parameters) : found(parameters, false) {}
+
+  void follow(mlir::Value pointer) {
+    push(pointer);
+    while (!open_.empty() && !isUnknown) {
+      const mlir::Value value = open_.pop_back_val();
+      if (const auto argument = mlir::dyn_cast<mlir::BlockArgument>(value))
+        followArgument(argument);
+      else
+        followResult(mlir::cast<mlir::OpResult>(value));
+    }
+  }
+
+  std::vector<bool> found;
+  bool isUnknown = false;
+
+private:
+  void push(mlir::Value value) {
+    if (seen_.insert(value).second)
+      open_.push_back(value);
+  }
+
+  void followArgument(mlir::BlockArgument argument) {
+    mlir::Operation *parent = argument.getOwner()->getParentOp();
+    const unsigned number = argument.getArgNumber();
+    if (mlir::isa<mlir::func::FuncOp>(parent)) {
+      found[number] = true;
+    } else if (auto loop = mlir::dyn_cast<mlir::scf::ForOp>(parent); loop && number > 0) {
+      push(loop.getInitArgs()[number - 1]);
+      push(loop.getBody()->getTerminator()->getOperand(number - 1));
+    } else if (auto loop = mlir::dyn_cast<mlir::scf::WhileOp>(parent)) {
+      if (argument.getOwner() == loop.getBeforeBody()) {
+        push(loop.getInits()[number]);
+        push(loop.getAfterBody()->getTerminator()->getOperand(number));
+      } else {
+        push(loop.getConditionOp().getArgs()[number]);
+      }
+    } else {
+      isUnknown = true;
+    }
+  }
+
+  void followResult(mlir::OpResult result) {
+    mlir::Operation *op = result.getOwner();
+    const unsigned number = result.getResultNumber();
+    if (auto choice = mlir::dyn_cast<mlir::scf::IfOp>(op)) {
+      for (mlir::Region *region : {&choice.getThenRegion(), &choice.getElseRegion()})
+        push(region->front().getTerminator()->getOperand(number));
+      return;
+    }
+    if (auto loop = mlir::dyn_cast<mlir::scf::ForOp>(op)) {
+      push(loop.getInitArgs()[number]);
+      push(loop.getBody()->getTerminator()->getOperand(number));
+      return;
+    }
+    if (auto loop = mlir::dyn_cast<mlir::scf::WhileOp>(op)) {
+      push(loop.getConditionOp().getArgs()[number]);
+      return;
+    }
+    const llvm::StringRef name = op->getName().getStringRef();
+    bool hasPointer = false;
+    for (const mlir::Value operand : op->getOperands())
+      if (isPointer(operand)) {
+        hasPointer = true;
+        push(operand);
+      }
+    if (!hasPointer || op->getNumRegions() != 0 || name == "tl.load" || isAtomic(name))
+      isUnknown = true;
+  }
+
+  llvm::SmallVector<mlir::Value> open_;
+  llvm::DenseSet<mlir::Value> seen_;
+};
+
+} // namespace
+
+MemoryUse findMemoryUse(mlir::func::FuncOp function) {
+  const size_t parameters = function.getNumArguments();
+  MemoryUse use;
+  use.isKnown = true;
+  use.orders = use.prints = false;
+  use.loaded.assign(parameters, false);
+  use.stored.assign(parameters, false);
+  function.walk([&](mlir::Operation *op) {
+    const llvm::StringRef name = op->getName().getStringRef();
+    const bool loads = name == "tl.load" || isAtomic(name);
+    const bool stores = name == "tl.store" || isAtomic(name);
+    use.prints |= name == "tl.print";
+    use.orders |= isAtomic(name) && !op->use_empty();
+    if (name == "tl.load")
+      use.orders |= attributesOf(op).getBool("is_volatile");
+    if (!loads && !stores)
+      return;
+    Origins origins(parameters);
+    origins.follow(op->getOperand(0));
+    use.isKnown &= !origins.isUnknown;
+    for (size_t i = 0; i < parameters; ++i) {
+      use.loaded[i] = use.loaded[i] || (loads && origins.found[i]);
+      use.stored[i] = use.stored[i] || (stores && origins.found[i]);
+    }
+  });
+  return use;
+}
+
+} // namespace blockscope::flat
