@@ -16,6 +16,7 @@ public:
       : collector_(collector), checkViews_(checkViews) {}
 
   bool handlesBadLanes() const override { return true; }
+  bool canRepeat() const override { return true; }
   void onLaunchBegin(const LaunchInfo &launch) override { launch_ = &launch; }
   void onAccess(const Access &access) override;
   void onBadLanes(const Access &access, llvm::ArrayRef<BadLane> lanes) override;

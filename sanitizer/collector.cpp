@@ -83,4 +83,18 @@ void FindingCollector::clear() {
   hasError_ = false;
 }
 
+void FindingCollector::remember() {
+  std::lock_guard lock(mutex_);
+  rememberedEntries_ = entries_;
+  rememberedDropped_ = dropped_;
+  rememberedError_ = hasError_;
+}
+
+void FindingCollector::revert() {
+  std::lock_guard lock(mutex_);
+  entries_ = rememberedEntries_;
+  dropped_ = rememberedDropped_;
+  hasError_ = rememberedError_;
+}
+
 } // namespace blockscope

@@ -47,6 +47,9 @@ public:
   /// Returns how many further causes were dropped because there were more than the limit.
   size_t droppedCauses() const;
   void clear();
+  /// Remembers what is known now; `revert` forgets what came after the last `remember`.
+  void remember();
+  void revert();
 
 private:
   struct Entry {
@@ -62,6 +65,9 @@ private:
   mutable std::mutex mutex_;
   llvm::StringMap<Entry> entries_;
   llvm::StringMap<bool> dropped_;
+  llvm::StringMap<Entry> rememberedEntries_;
+  llvm::StringMap<bool> rememberedDropped_;
+  bool rememberedError_ = false;
   size_t maxFindings_;
   bool stopsAtFirst_;
   bool hasError_ = false;

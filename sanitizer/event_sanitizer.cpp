@@ -15,7 +15,7 @@ void EventSanitizer::onLaunchBegin(const LaunchInfo &launch) {
 void EventSanitizer::onAccess(const Access &access) {
   const bool canWait = access.isVolatile || access.kind == AccessKind::AtomicRmw ||
                        access.kind == AccessKind::AtomicCas;
-  if (!canWait || !access.allocation || access.activeLanes == 0)
+  if (!canWait || launch_->mayRepeat || !access.allocation || access.activeLanes == 0)
     return;
   const std::lock_guard lock(mutex_);
   touched_[access.program] = {access.allocation, access.minOffset};

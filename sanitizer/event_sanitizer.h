@@ -15,6 +15,7 @@ public:
   explicit EventSanitizer(FindingCollector &collector) : collector_(collector) {}
 
   bool handlesBadLanes() const override { return false; }
+  bool canRepeat() const override { return true; }
   void onLaunchBegin(const LaunchInfo &launch) override;
   void onAccess(const Access &access) override;
   void onAssert(const OpInfo &op, int64_t program, llvm::ArrayRef<int64_t> failedLanes,

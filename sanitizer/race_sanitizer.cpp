@@ -32,6 +32,11 @@ RaceSanitizer::~RaceSanitizer() = default;
 void RaceSanitizer::onLaunchBegin(const LaunchInfo &launch) {
   launch_ = &launch;
   hasAtomics_ = launch.hasAtomics;
+  screen_.reset();
+  if (launch.mayRepeat) {
+    collector_.remember();
+    screen_ = std::make_unique<RaceScreen>(launch);
+  }
   shadow_.clear();
   ops_.clear();
   states_.clear();
@@ -47,7 +52,12 @@ RaceSanitizer::ProgramState &RaceSanitizer::state(int64_t program) {
   return *state;
 }
 
-void RaceSanitizer::onBarrier(int64_t program, int) { state(program).passBarrier(); }
+void RaceSanitizer::onBarrier(int64_t program, int worker) {
+  if (screen_)
+    screen_->onBarrier(worker);
+  else
+    state(program).passBarrier();
+}
 
 RaceSanitizer::LoggedAccess RaceSanitizer::summarise(const Access &access, ProgramLog &log) {
   LoggedAccess logged;
@@ -96,15 +106,25 @@ const RaceSanitizer::OpFacts &RaceSanitizer::factsOf(uint32_t op) { return ops_[
 void RaceSanitizer::onAccess(const Access &access) {
   if (access.kind == AccessKind::Store)
     checkDuplicates(access);
+  if (screen_)
+    return screen_->onAccess(access);
   log_->runs.clear();
   log_->values.clear();
   const LoggedAccess logged = summarise(access, *log_);
   analyse(access.program, state(access.program), logged, *log_);
 }
 
-void RaceSanitizer::onProgramEnd(int64_t program, int) { states_.erase(program); }
+void RaceSanitizer::onProgramEnd(int64_t program, int worker) {
+  if (screen_)
+    screen_->onProgramEnd(worker);
+  else
+    states_.erase(program);
+}
+
+bool RaceSanitizer::wantsRepeat() { return screen_ && screen_->hasSuspects(); }
 
 void RaceSanitizer::onLaunchEnd() {
+  screen_.reset();
   states_.clear();
   shadow_.clear();
   graph_.clear();

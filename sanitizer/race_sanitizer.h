@@ -1,12 +1,15 @@
 // tsan: races between programs of one launch, by happens-before through atomics.
 //
-// Programs are unordered except through release and acquire atomics of enough scope. Under this
-// check they run one at a time, in order of their numbers: what races then loads and stores the
-// same values in every run, so the report does not depend on the number of threads.
+// Programs are unordered except through release and acquire atomics of enough scope. Where they
+// cannot wait for one another, a screen decides on all threads whether there can be a race at all.
+// Only if so, and for all other kernels, the exact analysis runs: programs one at a time, in order
+// of their numbers, so that what races loads and stores the same values in every run, and the
+// report does not depend on the number of threads.
 #pragma once
 
 #include "interpreter/observer.h"
 #include "sanitizer/collector.h"
+#include "sanitizer/race_screen.h"
 #include "sanitizer/shadow_memory.h"
 #include "sanitizer/sync_graph.h"
 
@@ -24,13 +27,18 @@ public:
   explicit RaceSanitizer(FindingCollector &collector);
   ~RaceSanitizer() override;
 
-  bool wantsRuns() const override { return true; }
+  bool wantsRuns() const override { return !screen_; }
   bool handlesBadLanes() const override { return true; }
-  bool wantsSequentialPrograms(const LaunchInfo &) const override { return true; }
+  bool canRepeat() const override { return true; }
+  bool wantsSequentialPrograms(const LaunchInfo &launch) const override {
+    return !launch.mayRepeat;
+  }
   void onLaunchBegin(const LaunchInfo &launch) override;
   void onAccess(const Access &access) override;
   void onBarrier(int64_t program, int worker) override;
   void onProgramEnd(int64_t program, int worker) override;
+  bool wantsRepeat() override;
+  void onLaunchRepeat() override { collector_.revert(); }
   void onLaunchEnd() override;
 
 private:
@@ -82,7 +90,8 @@ private:
 
   FindingCollector &collector_;
   const LaunchInfo *launch_ = nullptr;
-  bool hasAtomics_ = false; ///< without them nothing ever orders two programs
+  std::unique_ptr<RaceScreen> screen_; ///< while only it looks
+  bool hasAtomics_ = false;            ///< without them nothing ever orders two programs
   ShadowMemory shadow_;
   llvm::DenseMap<uint32_t, OpFacts> ops_;
   llvm::BitVector knownOps_;                                ///< those in ops_

@@ -1,0 +1,123 @@
+// Sweeps the block accesses of one program by address.
+#include "sanitizer/warp_order.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace blockscope {
+
+namespace {
+
+constexpr size_t kMostAccesses = 1 << 14;
+constexpr size_t kComparisonsPerAccess = 64;
+
+/// The lanes of a box as a map between index and address: where the index of lane 0 would be, and
+/// the index of the first lane.
+struct LaneMap {
+  uint64_t origin;
+  int64_t rest;
+  int64_t first[kBoxRank];
+};
+
+LaneMap mapOf(const AccessBox &box) {
+  LaneMap map{box.address, box.firstLane, {}};
+  for (int d = 0; d < box.rank; ++d) {
+    const AccessBox::Dimension &dimension = box.dimensions[d];
+    map.first[d] = map.rest / dimension.laneStride;
+    map.rest %= dimension.laneStride;
+    map.origin -= static_cast<uint64_t>(map.first[d] * dimension.strideBytes);
+  }
+  return map;
+}
+
+/// Whether both boxes put every address that they share into the same lane.
+bool haveSameLanes(const AccessBox &a, const AccessBox &b, int elementBytes) {
+  if (a.rank != b.rank)
+    return false;
+  const LaneMap x = mapOf(a), y = mapOf(b);
+  if (x.origin != y.origin || x.rest != y.rest)
+    return false;
+  AccessBox both = a; // from the origin to the end of either; one index for each address?
+  for (int d = 0; d < a.rank; ++d) {
+    const AccessBox::Dimension &p = a.dimensions[d], &q = b.dimensions[d];
+    if (p.strideBytes != q.strideBytes || p.laneStride != q.laneStride)
+      return false;
+    both.dimensions[d].size = std::max(x.first[d] + p.size, y.first[d] + q.size);
+    both.dimensions[d].strideBytes = std::abs(p.strideBytes);
+  }
+  std::sort(both.dimensions, both.dimensions + both.rank,
+            [](const AccessBox::Dimension &p, const AccessBox::Dimension &q) {
+              return p.strideBytes < q.strideBytes;
+            });
+  int64_t extent = elementBytes;
+  for (int d = 0; d < both.rank; ++d) {
+    const AccessBox::Dimension &dimension = both.dimensions[d];
+    if (dimension.size == 1)
+      continue;
+    if (dimension.strideBytes < extent)
+      return false;
+    extent += dimension.strideBytes * (dimension.size - 1);
+  }
+  return true;
+}
+
+} // namespace
+
+void WarpOrder::onAccess(const AccessBox &box, int elementBytes, bool isStore) {
+  if (accesses_.size() > kMostAccesses || (accesses_.empty() && !isStore))
+    return; // what comes before the first store cannot see one
+  BlockAccess access{rowsOf(box, elementBytes),
+                     0,
+                     box,
+                     elementBytes,
+                     isStore,
+                     static_cast<uint32_t>(accesses_.size())};
+  access.end = access.rows.begin + access.rows.pattern.extent();
+  accesses_.push_back(access);
+}
+
+bool WarpOrder::clash(const BlockAccess &store, const BlockAccess &later) {
+  if (!store.isStore || (store.elementBytes == later.elementBytes &&
+                         haveSameLanes(store.box, later.box, store.elementBytes)))
+    return false;
+  const bool storeIsSmaller = store.rows.pattern.rows() < later.rows.pattern.rows();
+  const PlacedRows &few = storeIsSmaller ? store.rows : later.rows;
+  const PlacedRows &many = storeIsSmaller ? later.rows : store.rows;
+  bool shares = false;
+  few.pattern.forEachRow([&](uint64_t offset) {
+    const auto begin = static_cast<int64_t>(few.begin + offset - many.begin);
+    shares =
+        shares || many.pattern.touches(begin, begin + static_cast<int64_t>(few.pattern.rowBytes));
+  });
+  return shares;
+}
+
+bool WarpOrder::mayBeBroken() {
+  std::vector<BlockAccess> &sorted = accesses_;
+  if (sorted.size() < 2 || sorted.size() > kMostAccesses) {
+    const bool isTooMany = sorted.size() > kMostAccesses;
+    sorted.clear();
+    return isTooMany;
+  }
+  std::sort(sorted.begin(), sorted.end(),
+            [](const BlockAccess &a, const BlockAccess &b) { return a.rows.begin < b.rows.begin; });
+  size_t comparisons = 0;
+  std::vector<const BlockAccess *> open;
+  bool broken = false;
+  for (const BlockAccess &next : sorted) {
+    llvm::erase_if(open, [&](const BlockAccess *known) { return known->end <= next.rows.begin; });
+    for (const BlockAccess *known : open)
+      broken = broken || (known->order < next.order ? clash(*known, next) : clash(next, *known));
+    comparisons += open.size();
+    broken = broken || comparisons > kComparisonsPerAccess * sorted.size();
+    if (broken)
+      break;
+    open.push_back(&next);
+  }
+  sorted.clear();
+  return broken;
+}
+
+} // namespace blockscope
