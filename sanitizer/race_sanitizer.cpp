@@ -76,10 +76,10 @@ RaceSanitizer::LoggedAccess RaceSanitizer::summarise(const Access &access, Progr
   log.runs.insert(log.runs.end(), access.runs.begin(), access.runs.end());
   if (access.kind == AccessKind::Store && access.values) {
     logged.firstValue = log.values.size();
-    const int64_t count = access.valuesAreScalar ? 1 : access.lanes;
-    logged.valuesAreScalar = access.valuesAreScalar;
     const auto *bytes = static_cast<const std::byte *>(access.values);
-    log.values.insert(log.values.end(), bytes, bytes + count * access.elementBytes);
+    const int64_t stored = access.valuesAreScalar ? 1 : access.lanes;
+    for (int64_t lane = 0; lane < access.lanes; lane += stored)
+      log.values.insert(log.values.end(), bytes, bytes + stored * access.elementBytes);
     logged.hasValues = true;
   }
   noteOp(access);
@@ -180,10 +180,8 @@ void RaceSanitizer::analyseRun(int64_t program, ProgramState &state, const Logge
   const Conflict context{program, state, access, allocation};
   const int64_t offset = MemoryMap::offsetIn(allocation, run.address);
   const int size = access.elementBytes;
-  const auto valueOf = [&](int64_t lane) {
-    return values ? values + (access.valuesAreScalar ? 0 : lane * size) : nullptr;
-  };
-  if (run.strideBytes == size && !access.valuesAreScalar) {
+  const auto valueOf = [&](int64_t lane) { return values ? values + lane * size : nullptr; };
+  if (run.strideBytes == size) {
     analyseSpan(context, reinterpret_cast<uint64_t>(allocation.hostAt(offset)),
                 static_cast<int>(run.count * size), run.firstLane, valueOf(run.firstLane));
     return;

@@ -13,7 +13,6 @@ struct RaceSanitizer::LoggedAccess {
   AtomicScope scope = AtomicScope::Gpu;
   bool isAtomic = false;
   bool hasValues = false;
-  bool valuesAreScalar = false;
   int elementBytes = 1;
   int64_t lanes = 1;
   uint64_t sequence = 0;
