@@ -5,6 +5,7 @@
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/lowering/lower_kernel.h"
 #include "gpu_backend/passes/passes.h"
+#include "gpu_backend/passes/shared_operands.h"
 #include "gpu_backend/target/nvptx.h"
 #include "gpu_backend/target/stage_timer.h"
 #include "gpu_backend/target/toolkit.h"
@@ -78,7 +79,16 @@ bool toGpuLevel(ModuleOp module, func::FuncOp function, const GpuTarget &target,
   manager.enableVerifier(std::getenv("BLOCKSCOPE_VERIFY_IR") != nullptr);
   manager.addPass(createCSEPass());
   manager.addPass(createLoopInvariantCodeMotionPass());
-  return succeeded(manager.run(module));
+  if (failed(manager.run(module)))
+    return false;
+  function = *module.getOps<func::FuncOp>().begin();
+  gpu::pipelineLoops(function, options);
+  gpu::stageOperands(function);
+  PassManager after(module.getContext());
+  after.enableVerifier(std::getenv("BLOCKSCOPE_VERIFY_IR") != nullptr);
+  after.addPass(createCSEPass());
+  after.addPass(createLoopInvariantCodeMotionPass());
+  return succeeded(after.run(module));
 }
 
 } // namespace

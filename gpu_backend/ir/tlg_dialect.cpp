@@ -11,12 +11,12 @@
 #include "gpu_backend/ir/tlg_dialect.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "gpu_backend/ir/tlg_attributes.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "gpu_backend/ir/tlg_types.cpp.inc"
 #define GET_OP_CLASSES
 #include "gpu_backend/ir/tlg_ops.cpp.inc"
 
 namespace blockscope::tlg {
-
-void TLGDialect::initialize() {
 namespace {
 
 /// Printed IR names each layout once, as `#layout`, `#layout1` and so on.
@@ -33,10 +33,16 @@ public:
 };
 
 } // namespace
+
+void TLGDialect::initialize() {
+  addInterfaces<LayoutAliases>();
   addAttributes<
 #define GET_ATTRDEF_LIST
-  addInterfaces<LayoutAliases>();
 #include "gpu_backend/ir/tlg_attributes.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "gpu_backend/ir/tlg_types.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST
@@ -48,6 +54,13 @@ mlir::OpFoldResult ConvertLayoutOp::fold(FoldAdaptor) {
   if (getSource().getType() == getType())
     return getSource();
   return {};
+}
+
+void MmaOp::getEffects(
+    llvm::SmallVectorImpl<mlir::SideEffects::EffectInstance<mlir::MemoryEffects::Effect>>
+        &effects) {
+  if (mlir::isa<SharedType>(getA().getType()) || mlir::isa<SharedType>(getB().getType()))
+    effects.emplace_back(mlir::MemoryEffects::Read::get());
 }
 
 gpu::LinearLayout toLayout(LayoutAttr attribute) {
@@ -75,6 +88,18 @@ mlir::RankedTensorType withLayout(mlir::Type type, const gpu::LinearLayout &layo
   auto tensor = mlir::cast<mlir::RankedTensorType>(type);
   return mlir::RankedTensorType::get(tensor.getShape(), tensor.getElementType(),
                                      toAttribute(tensor.getContext(), layout));
+}
+
+gpu::SharedLayout sharedLayoutOf(SharedType type) {
+  gpu::SharedLayout layout;
+  layout.offsets.assign(type.getOffsets().begin(), type.getOffsets().end());
+  layout.elementBytes = elementBytes(type.getElementType());
+  return layout;
+}
+
+SharedType sharedType(llvm::ArrayRef<int64_t> shape, mlir::Type elementType,
+                      const gpu::SharedLayout &layout, int stages) {
+  return SharedType::get(elementType.getContext(), shape, elementType, layout.offsets, stages);
 }
 
 int elementBytes(mlir::Type type) {

@@ -1,7 +1,7 @@
 // The `tlg` dialect in C++: the layout attribute of tensor types, and the ops of the GPU level.
 #pragma once
 
-#include "gpu_backend/layout/linear_layout.h"
+#include "gpu_backend/layout/shared_layout.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -14,6 +14,9 @@
 
 #define GET_ATTRDEF_CLASSES
 #include "gpu_backend/ir/tlg_attributes.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "gpu_backend/ir/tlg_types.h.inc"
 
 #define GET_OP_CLASSES
 #include "gpu_backend/ir/tlg_ops.h.inc"
@@ -28,6 +31,11 @@ gpu::LinearLayout layoutOf(mlir::Type type);
 bool hasLayout(mlir::Type type);
 /// The same tensor type with another layout.
 mlir::RankedTensorType withLayout(mlir::Type type, const gpu::LinearLayout &layout);
+
+/// The layout of a block in shared memory, and the type of a block or ring of that layout.
+gpu::SharedLayout sharedLayoutOf(SharedType type);
+SharedType sharedType(llvm::ArrayRef<int64_t> shape, mlir::Type elementType,
+                      const gpu::SharedLayout &layout, int stages = 1);
 
 /// The size of an element in memory: of int1 1, of pointers 8.
 int elementBytes(mlir::Type type);

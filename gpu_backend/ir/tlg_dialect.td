@@ -1,16 +1,16 @@
-// The `tlg` dialect: the block IR with layouts, and what only a GPU has.
+// The `tlg` dialect: the block IR with layouts, and what only a GPU has. Its ops: tlg_ops.td.
 #ifndef BLOCKSCOPE_GPU_BACKEND_IR_TLG_DIALECT
 #define BLOCKSCOPE_GPU_BACKEND_IR_TLG_DIALECT
 
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/OpBase.td"
-include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def TLG_Dialect : Dialect {
   let name = "tlg";
   let summary = "block-level ops with layouts, for one GPU program of several warps";
   let cppNamespace = "::blockscope::tlg";
   let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
 }
 
 def TLG_LayoutAttr : AttrDef<TLG_Dialect, "Layout"> {
@@ -25,14 +25,16 @@ def TLG_LayoutAttr : AttrDef<TLG_Dialect, "Layout"> {
   let assemblyFormat = "`<` `registers` `=` `[` (`]`) : ($registers^ `]`)? `,` `lanes` `=` `[` (`]`) : ($lanes^ `]`)? `,` `warps` `=` `[` (`]`) : ($warps^ `]`)? `>`";
 }
 
-class TLG_Op<string mnemonic, list<Trait> traits = []> : Op<TLG_Dialect, mnemonic, traits>;
-
-def TLG_ConvertLayoutOp : TLG_Op<"convert_layout", [Pure, SameOperandsAndResultShape, SameOperandsAndResultElementType]> {
-  let summary = "the same block with its elements in other registers, lanes and warps";
-  let arguments = (ins AnyRankedTensor:$source);
-  let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
-  let hasFolder = 1;
+def TLG_SharedType : TypeDef<TLG_Dialect, "Shared"> {
+  let mnemonic = "shared";
+  let summary = "a block in shared memory, or a ring of several";
+  let description = [{
+    `offsets` has for each bit of the row-major element number the bits of the byte offset that it
+    flips (gpu_backend/layout/shared_layout.h).
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
+                        OptionalArrayRefParameter<"uint32_t">:$offsets, DefaultValuedParameter<"int", "1">:$stages);
+  let assemblyFormat = "`<` `[` $shape `]` `,` $elementType `,` `offsets` `=` `[` (`]`) : ($offsets^ `]`)? (`,` `stages` `=` $stages^)? `>`";
 }
 
 #endif

@@ -15,15 +15,19 @@ llvm::ArrayRef<LoweringRow> castRows();
 llvm::ArrayRef<LoweringRow> controlFlowRows();
 llvm::ArrayRef<LoweringRow> convertLayoutRows();
 llvm::ArrayRef<LoweringRow> debugRows();
+llvm::ArrayRef<LoweringRow> dotRows();
 llvm::ArrayRef<LoweringRow> elementwiseRows();
 llvm::ArrayRef<LoweringRow> externLibdeviceRows();
+llvm::ArrayRef<LoweringRow> mathRows();
 llvm::ArrayRef<LoweringRow> gatherRows();
 llvm::ArrayRef<LoweringRow> histogramRows();
-llvm::ArrayRef<LoweringRow> mathRows();
 llvm::ArrayRef<LoweringRow> memoryRows();
+llvm::ArrayRef<LoweringRow> mmaRows();
 llvm::ArrayRef<LoweringRow> reduceRows();
 llvm::ArrayRef<LoweringRow> scanRows();
 llvm::ArrayRef<LoweringRow> shapeRows();
 llvm::ArrayRef<LoweringRow> sortRows();
+llvm::ArrayRef<LoweringRow> sharedMemoryRows();
+llvm::ArrayRef<LoweringRow> wgmmaRows();
 
 } // namespace blockscope::gpu

@@ -5,6 +5,7 @@
 #include "gpu_backend/lowering/debug.h"
 #include "gpu_backend/lowering/debug_scopes.h"
 #include "gpu_backend/lowering/lowering.h"
+#include "gpu_backend/passes/shared_operands.h"
 
 using namespace mlir;
 
@@ -32,9 +33,9 @@ llvm::Function *declare(func::FuncOp function, llvm::Module &module, const GpuOp
   llvm::SmallVector<llvm::Type *> types;
   for (Type type : function.getArgumentTypes())
     types.push_back(parameterType(type, context));
-  auto *result = llvm::Function::Create(
   if (kernel.takesDebugBuffer)
     types.push_back(llvm::PointerType::get(context, kGlobalSpace));
+  auto *result = llvm::Function::Create(
       llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, /*isVarArg=*/false),
       llvm::Function::ExternalLinkage, function.getName(), module);
   result->setCallingConv(llvm::CallingConv::PTX_Kernel);
@@ -69,6 +70,7 @@ std::unique_ptr<llvm::Module> lowerKernel(func::FuncOp function, llvm::LLVMConte
       given = lowering.builder().CreateICmpNE(given, lowering.builder().getInt8(0));
     lowering.set(argument, given);
   }
+  lowering.reserveShared(placeShared(function));
   if (failed(lowering.lowerBlock(function.getBody().front())))
     return nullptr;
   lowering.builder().CreateRetVoid();

@@ -229,12 +229,9 @@ private:
 
   void rewriteDot(tl::DotOp dot) {
     const DotLayouts &layouts = choice_.ofDot(dot);
-    Value made = create(dot,
-                        {require(dot.getA(), layouts.a), require(dot.getB(), layouts.b),
-                         require(dot.getAcc(), layouts.accumulator)},
-                        {tlg::withLayout(dot.getType(), layouts.accumulator)})
-                     ->getResult(0);
-    define(dot, made);
+    define(dot,
+           createDot(builder_, dot, layouts, operandIn(dot.getA(), layouts.a),
+                     operandIn(dot.getB(), layouts.b), require(dot.getAcc(), layouts.accumulator)));
   }
 
   Type typeOf(Value value) {
@@ -352,6 +349,7 @@ private:
 
 LogicalResult assignLayouts(func::FuncOp function, const GpuTarget &target,
                             const GpuOptions &options) {
+  widenDotOperands(function, target);
   const AxisAnalysis axes(function);
   const LayoutChoice choice(function, axes, target, options);
   LayoutAssigner(function, axes, choice).rewrite();

@@ -1,10 +1,11 @@
 // Chooses between the tensor cores and plain multiplication.
 #include "gpu_backend/passes/dot_layouts.h"
 
+#include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/layout/blocked_layout.h"
-#include "gpu_backend/layout/layout_queries.h"
-#include "gpu_backend/layout/mma_layouts.h"
+#include "gpu_backend/passes/shared_operands.h"
 
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/SmallSet.h"
 
 using namespace mlir;
@@ -12,26 +13,75 @@ using namespace mlir;
 namespace blockscope::gpu {
 namespace {
 
-/// The layout of an operand whose threads hold all of K for the rows (or columns) of their part of
-/// the accumulator. `dim` is the accumulator's dimension that the operand has, `kDim` the other's.
-LinearLayout wholeDepth(const LinearLayout &accumulator, llvm::ArrayRef<int64_t> accumulatorShape,
-                        llvm::ArrayRef<int64_t> shape, int dim, int kDim) {
-  const ShapeBits from(accumulatorShape), to(shape);
-  const int rank = from.rank();
-  const auto move = [&](ElementBits basis) {
-    ElementBits moved = from.coordinate(basis, dim) << to.shift(dim);
-    for (int batch = 0; batch < rank - 2; ++batch)
-      moved |= from.coordinate(basis, batch) << to.shift(batch);
-    return moved;
+Type elementOf(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
+
+Type withElement(Type block, Type element) {
+  const auto type = cast<RankedTensorType>(block);
+  return RankedTensorType::get(type.getShape(), element, type.getEncoding());
+}
+
+int64_t depthOf(tl::DotOp dot) {
+  return cast<RankedTensorType>(dot.getA().getType()).getShape().back();
+}
+
+bool isFp8(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8; }
+
+/// Whether the tensor cores multiply fp8 operands of these types.
+bool multipliesFp8(tl::DotOp dot, const GpuTarget &target) {
+  return target.capability >= 89 && depthOf(dot) >= mmaDepth(1) &&
+         llvm::all_of(ValueRange{dot.getA(), dot.getB()}, [](Value operand) {
+           return isa<Float8E4M3FNType, Float8E5M2Type>(elementOf(operand));
+         });
+}
+
+/// The bytes of an element as the tensor cores multiply it, or 0 where they cannot.
+int tensorCoreBytes(tl::DotOp dot, const GpuTarget &target) {
+  if (target.capability < 80)
+    return 0;
+  const Type type = elementOf(dot.getA());
+  int bytes = 0;
+  if (type.isF32()) {
+    const llvm::StringRef precision = dot.getInputPrecision();
+    bytes = precision.starts_with("tf32") ? 4 : precision.starts_with("bf16") ? 2 : 0;
+  } else if (isFp8(type)) {
+    bytes = multipliesFp8(dot, target) ? 1 : 0;
+  } else {
+    bytes = tlg::elementBytes(type);
+  }
+  return bytes != 0 && depthOf(dot) >= mmaDepth(bytes) ? bytes : 0;
+}
+
+/// The accumulator of plain multiplication: each thread a small square, so that what it reads is
+/// used often.
+LinearLayout fmaAccumulator(llvm::ArrayRef<int64_t> shape, int numWarps) {
+  const size_t rank = shape.size();
+  const int64_t m = shape[rank - 2], n = shape[rank - 1];
+  llvm::SmallVector<int64_t> size(rank, 1), lanes(rank, 1), warps(rank, 1);
+  llvm::SmallVector<int> order(rank);
+  for (size_t i = 0; i < rank; ++i)
+    order[i] = static_cast<int>(rank - 1 - i);
+  int64_t elements = m * n;
+  if (rank == 3)
+    for (int64_t left = numWarps; left > 1 && warps[0] < shape[0]; left /= 2)
+      warps[0] *= 2;
+  const int64_t warpsInside = numWarps / warps[0];
+  elements /= 32 * warpsInside;
+  for (int64_t left = std::min<int64_t>(elements, 16); left > 1; left /= 2) {
+    const bool alongN = size[rank - 1] <= size[rank - 2] && size[rank - 1] < n;
+    (alongN || size[rank - 2] >= m ? size[rank - 1] : size[rank - 2]) *= 2;
+  }
+  const auto spread = [&](llvm::SmallVectorImpl<int64_t> &counts, int64_t count,
+                          const llvm::SmallVectorImpl<int64_t> &below) {
+    for (; count > 1; count /= 2) {
+      const int64_t rows = m / (size[rank - 2] * below[rank - 2] * counts[rank - 2]);
+      const int64_t columns = n / (size[rank - 1] * below[rank - 1] * counts[rank - 1]);
+      counts[columns >= rows || rows <= 1 ? rank - 1 : rank - 2] *= 2;
+    }
   };
-  LinearLayout result = accumulator;
-  for (Bases *bases : {&result.registers, &result.lanes, &result.warps})
-    for (ElementBits &basis : *bases)
-      basis = move(basis);
-  result = withoutRegisterCopies(result);
-  for (int bit = 0; bit < to.width(kDim); ++bit)
-    result.registers.push_back(ElementBits{1} << (to.shift(kDim) + bit));
-  return result;
+  const llvm::SmallVector<int64_t> ones(rank, 1);
+  spread(lanes, 32, ones);
+  spread(warps, warpsInside, lanes);
+  return blocked(shape, size, lanes, warps, order);
 }
 
 /// Whether the result of `dot` goes, through other ops, into the first operand of another product:
@@ -94,31 +144,140 @@ MmaWarps splitWarps(llvm::ArrayRef<int64_t> shape, int numWarps, bool alongRows)
 
 } // namespace
 
-DotLayouts chooseDotLayouts(tl::DotOp dot, const GpuTarget &target, int numWarps) {
+namespace {
+
+/// The load that an operand comes from, through transpositions, and the dimension of the operand
+/// along which it lies in memory.
+struct Source {
+  tl::LoadOp load;
+  int contiguousDim;
+};
+
+std::optional<Source> sourceOf(Value operand, const AxisAnalysis &axes) {
+  if (auto load = operand.getDefiningOp<tl::LoadOp>())
+    return Source{load, axes.orderOf(load.getPointer())[0]};
+  auto trans = operand.getDefiningOp<tl::TransOp>();
+  if (!trans)
+    return std::nullopt;
+  std::optional<Source> source = sourceOf(trans.getSource(), axes);
+  if (source)
+    source->contiguousDim = static_cast<int>(llvm::find(trans.getOrder(), source->contiguousDim) -
+                                             trans.getOrder().begin());
+  return source;
+}
+
+/// Whether an operand has been made before the loop around `dot` begins.
+bool isMadeOutside(tl::DotOp dot, Value operand) {
+  auto loop = dot->getParentOfType<LoopLikeOpInterface>();
+  return loop && !loop->isAncestor(operand.getParentRegion()->getParentOp());
+}
+
+/// The layouts for wgmma, where the target has it and takes the product.
+std::optional<DotLayouts> chooseWgmma(tl::DotOp dot, int bytes, const AxisAnalysis &axes,
+                                      const GpuTarget &target, int numWarps) {
+  const llvm::ArrayRef<int64_t> shape = dot.getType().getShape();
+  const llvm::StringRef precision = dot.getInputPrecision();
+  const bool isSplit = elementOf(dot.getA()).isF32() && precision != "tf32";
+  if (target.capability != 90 || shape.size() != 2 || shape[0] < 64 || shape[1] < 16 ||
+      numWarps % 4 != 0 || bytes == 8 || isSplit)
+    return std::nullopt;
+  DotLayouts layouts;
+  layouts.kind = DotKind::Wgmma;
+  layouts.operandBytes = bytes;
+  layouts.warps.m = 4;
+  for (int left = numWarps / 4; left > 1; left /= 2) {
+    if (shape[0] / 16 >= 2 * layouts.warps.m)
+      layouts.warps.m *= 2;
+    else if (shape[1] / layouts.warps.n >= 32)
+      layouts.warps.n *= 2;
+    else
+      return std::nullopt; // warpgroups would repeat each other's work
+  }
+  const std::optional<Source> a = sourceOf(dot.getA(), axes), b = sourceOf(dot.getB(), axes);
+  // Operands of other than 2 bytes must lie along K in memory.
+  if (bytes != 2 && b && b->contiguousDim != 0)
+    return std::nullopt;
+  const bool isMoved =
+      isMadeOutside(dot, dot.getA()) || (a && (bytes == 2 || a->contiguousDim == 1));
+  if (!isMoved)
+    layouts.a = wgmmaOperandA(cast<RankedTensorType>(dot.getA().getType()).getShape(), bytes,
+                              layouts.warps);
+  layouts.accumulator =
+      wgmmaAccumulator(shape, wgmmaColumns(shape[1], layouts.warps.n), layouts.warps);
+  return layouts;
+}
+
+} // namespace
+
+DotLayouts chooseDotLayouts(tl::DotOp dot, const AxisAnalysis &axes, const GpuTarget &target,
+                            int numWarps) {
   const llvm::ArrayRef<int64_t> shape = dot.getType().getShape();
   const llvm::ArrayRef<int64_t> aShape = cast<RankedTensorType>(dot.getA().getType()).getShape();
   const llvm::ArrayRef<int64_t> bShape = cast<RankedTensorType>(dot.getB().getType()).getShape();
-  const int rank = static_cast<int>(shape.size());
   DotLayouts layouts;
-  const Type element = cast<RankedTensorType>(dot.getA().getType()).getElementType();
-  const bool halves =
-      (element.isF16() || element.isBF16()) && dot.getType().getElementType().isF32();
-  if (target.capability >= 80 && halves && aShape[rank - 1] >= 16 && shape[rank - 2] >= 16 &&
-      shape[rank - 1] >= 8) {
-    const MmaWarps warps = splitWarps(shape, numWarps, feedsDot(dot) || isFedByDot(dot));
-    layouts.kind = DotKind::Mma;
-    layouts.accumulator = mmaAccumulator(shape, 2, warps);
-    layouts.a = mmaOperandA(aShape, 2, warps);
-    layouts.b = mmaOperandB(bShape, 2, warps);
+  const int bytes = tensorCoreBytes(dot, target);
+  if (bytes == 0) {
+    layouts.accumulator = fmaAccumulator(shape, numWarps);
     return layouts;
   }
-  llvm::SmallVector<int> order(rank);
-  for (int i = 0; i < rank; ++i)
-    order[i] = rank - 1 - i;
-  layouts.accumulator = blockedForAccess(shape, order, 1, numWarps);
-  layouts.a = wholeDepth(layouts.accumulator, shape, aShape, rank - 2, rank - 1);
-  layouts.b = wholeDepth(layouts.accumulator, shape, bShape, rank - 1, rank - 2);
+  if (const std::optional<DotLayouts> wgmma = chooseWgmma(dot, bytes, axes, target, numWarps))
+    return *wgmma;
+  layouts.kind = DotKind::Mma;
+  layouts.operandBytes = bytes;
+  layouts.warps = splitWarps(shape, numWarps, feedsDot(dot) || isFedByDot(dot));
+  layouts.accumulator = mmaAccumulator(shape, bytes, layouts.warps);
+  layouts.a = mmaOperandA(aShape, bytes, layouts.warps);
+  layouts.b = mmaOperandB(bShape, bytes, layouts.warps);
   return layouts;
+}
+
+Value createDot(OpBuilder &builder, tl::DotOp dot, const DotLayouts &layouts, Value a, Value b,
+                Value accumulator) {
+  if (layouts.kind == DotKind::Fma)
+    return builder
+        .create(OperationState(dot.getLoc(), dot->getName().getStringRef(), {a, b, accumulator},
+                               {accumulator.getType()}, dot->getAttrs()))
+        ->getResult(0);
+  const llvm::SmallVector<int32_t, 3> warps{static_cast<int32_t>(layouts.warps.m),
+                                            static_cast<int32_t>(layouts.warps.n),
+                                            static_cast<int32_t>(layouts.warps.batch)};
+  const Location location = dot.getLoc();
+  if (layouts.kind == DotKind::Wgmma) {
+    // Accumulated in fp32 and rounded once.
+    const auto type = cast<RankedTensorType>(accumulator.getType());
+    const bool isNarrow = type.getElementType().isF16();
+    if (isNarrow)
+      accumulator = tl::FpCastOp::create(builder, location, withElement(type, builder.getF32Type()),
+                                         accumulator);
+    Value running = tlg::WgmmaOp::create(
+        builder, location, accumulator.getType(), a, b, accumulator,
+        builder.getI32IntegerAttr(layouts.operandBytes), builder.getDenseI32ArrayAttr(warps),
+        dot.getInputPrecisionAttr(), dot.getAUnsignedAttr(), dot.getBUnsignedAttr());
+    Value result =
+        tlg::WgmmaWaitOp::create(builder, location, TypeRange(running.getType()), running, 0)
+            ->getResult(0);
+    return isNarrow ? tl::FpCastOp::create(builder, location, type, result) : result;
+  }
+  return tlg::MmaOp::create(builder, location, accumulator.getType(), a, b, accumulator,
+                            builder.getI32IntegerAttr(layouts.operandBytes),
+                            builder.getDenseI32ArrayAttr(warps), dot.getInputPrecisionAttr(),
+                            dot.getAUnsignedAttr(), dot.getBUnsignedAttr());
+}
+
+void widenDotOperands(func::FuncOp function, const GpuTarget &target) {
+  function.walk([&](tl::DotOp dot) {
+    if (multipliesFp8(dot, target))
+      return;
+    OpBuilder builder(dot);
+    for (const unsigned operand : {0U, 1U}) {
+      Value value = dot->getOperand(operand);
+      const Type type = elementOf(value);
+      if (isFp8(type) || isa<tl::F8E4M3B15Type>(type))
+        dot->setOperand(operand, tl::FpCastOp::create(
+                                     builder, dot.getLoc(),
+                                     withElement(value.getType(), builder.getF16Type()), value));
+    }
+  });
 }
 
 } // namespace blockscope::gpu

@@ -2,23 +2,42 @@
 #pragma once
 
 #include "gpu_backend/compile.h"
-#include "gpu_backend/layout/linear_layout.h"
+#include "gpu_backend/layout/mma_layouts.h"
+#include "gpu_backend/passes/axis_info.h"
 
 #include "core/ir/tl_dialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+
+#include <optional>
 
 namespace blockscope::gpu {
 
 enum class DotKind {
-  Fma, ///< each thread multiplies what it holds
-  Mma, ///< mma.sync of a warp
+  Fma,   ///< each thread multiplies, operands go through shared memory
+  Mma,   ///< mma.sync of a warp
+  Wgmma, ///< of a warpgroup, the second operand (and mostly the first) in shared memory
 };
 
 struct DotLayouts {
   DotKind kind = DotKind::Fma;
-  LinearLayout a, b, accumulator;
+  int operandBytes = 0; ///< of an element as it is multiplied
+  MmaWarps warps;
+  /// Of the operands; nothing where any layout will do.
+  std::optional<LinearLayout> a, b;
+  LinearLayout accumulator;
 };
 
 /// The layouts for `dot` on `target`: of the tensor cores where they take its types and shape.
-DotLayouts chooseDotLayouts(tl::DotOp dot, const GpuTarget &target, int numWarps);
+DotLayouts chooseDotLayouts(tl::DotOp dot, const AxisAnalysis &axes, const GpuTarget &target,
+                            int numWarps);
+
+/// Makes the op of the GPU level for `dot` with new operands, which have `layouts`.
+mlir::Value createDot(mlir::OpBuilder &builder, tl::DotOp dot, const DotLayouts &layouts,
+                      mlir::Value a, mlir::Value b, mlir::Value accumulator);
+
+/// Casts fp8 operands to fp16, exactly, where the target does not multiply them as they are.
+void widenDotOperands(mlir::func::FuncOp function, const GpuTarget &target);
 
 } // namespace blockscope::gpu

@@ -43,7 +43,7 @@ LayoutChoice::LayoutChoice(func::FuncOp function, const AxisAnalysis &axes, cons
     for (Value result : op->getResults())
       cheap_[result] = computeCheap(result);
     if (auto dot = dyn_cast<tl::DotOp>(op)) {
-      dots_[op] = chooseDotLayouts(dot, target, options.numWarps);
+      dots_[op] = chooseDotLayouts(dot, axes, target, options.numWarps);
       layouts_[dot.getResult()] = dots_[op].accumulator;
     }
   });

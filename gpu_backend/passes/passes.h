@@ -13,4 +13,8 @@ namespace blockscope::gpu {
 mlir::LogicalResult assignLayouts(mlir::func::FuncOp function, const GpuTarget &target,
                                   const GpuOptions &options);
 
+/// Begins the loads that feed products of loops turns before they are used, through rings in shared
+/// memory.
+void pipelineLoops(mlir::func::FuncOp function, const GpuOptions &options);
+
 } // namespace blockscope::gpu

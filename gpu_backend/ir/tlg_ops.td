@@ -1,0 +1,117 @@
+// The ops of the GPU level: moves between layouts, shared memory, tensor cores.
+#ifndef BLOCKSCOPE_GPU_BACKEND_IR_TLG_OPS
+#define BLOCKSCOPE_GPU_BACKEND_IR_TLG_OPS
+
+include "gpu_backend/ir/tlg_dialect.td"
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class TLG_Op<string mnemonic, list<Trait> traits = []> : Op<TLG_Dialect, mnemonic, traits>;
+
+def TLG_Block : AnyTypeOf<[AnyRankedTensor, TLG_SharedType]>;
+
+def TLG_ConvertLayoutOp : TLG_Op<"convert_layout", [Pure, SameOperandsAndResultShape, SameOperandsAndResultElementType]> {
+  let summary = "the same block with its elements in other registers, lanes and warps";
+  let arguments = (ins AnyRankedTensor:$source);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasFolder = 1;
+}
+
+//===-- Shared memory ----------------------------------------------------------------------------===//
+
+def TLG_AllocSharedOp : TLG_Op<"alloc_shared", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "shared memory for the whole kernel, one block or a ring of several";
+  let description = [{ `offset` is where it starts, in bytes, once memory is given out. }];
+  let arguments = (ins OptionalAttr<I32Attr>:$offset);
+  let results = (outs TLG_SharedType:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def TLG_StageOp : TLG_Op<"stage", [Pure]> {
+  let summary = "one block of a ring; an index equal to their number is 0 again";
+  let arguments = (ins TLG_SharedType:$ring, I32:$index);
+  let results = (outs TLG_SharedType:$result);
+  let assemblyFormat = "$ring `[` $index `]` attr-dict `:` type($ring) `->` type($result)";
+}
+
+def TLG_TransSharedOp : TLG_Op<"trans_shared", [Pure]> {
+  let summary = "the block with its dimensions in another order, in the same memory";
+  let arguments = (ins TLG_SharedType:$source, DenseI32ArrayAttr:$order);
+  let results = (outs TLG_SharedType:$result);
+  let assemblyFormat = "$source $order attr-dict `:` type($source) `->` type($result)";
+}
+
+def TLG_LocalStoreOp : TLG_Op<"local_store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "write a block to shared memory; barriers are ops of their own";
+  let arguments = (ins AnyRankedTensor:$value, TLG_SharedType:$destination);
+  let assemblyFormat = "$value `,` $destination attr-dict `:` type($value) `,` type($destination)";
+}
+
+def TLG_LocalLoadOp : TLG_Op<"local_load", [MemoryEffects<[MemRead]>]> {
+  let summary = "read a block from shared memory";
+  let arguments = (ins TLG_SharedType:$source);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+}
+
+def TLG_AsyncCopyOp : TLG_Op<"async_copy", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "begin copying from global to shared memory (cp.async)";
+  let description = [{
+    Where `mask` is false, zeros are written. Where `predicate` is false, nothing is done at all.
+  }];
+  let arguments = (ins AnyRankedTensor:$pointer, TLG_SharedType:$destination, Optional<AnyRankedTensor>:$mask,
+      Optional<I1>:$predicate);
+  let assemblyFormat = [{
+    $pointer `,` $destination (`mask` $mask^)? (`if` $predicate^)? attr-dict `:` type($pointer) `,` type($destination)
+    (`,` type($mask)^)?
+  }];
+}
+
+def TLG_AsyncCommitOp : TLG_Op<"async_commit", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "the copies that were begun since the last commit are a group";
+  let assemblyFormat = "attr-dict";
+}
+
+def TLG_AsyncWaitOp : TLG_Op<"async_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "wait for this thread's copies, except for the newest `pending` groups";
+  let arguments = (ins I32Attr:$pending);
+  let assemblyFormat = "$pending attr-dict";
+}
+
+def TLG_FenceAsyncOp : TLG_Op<"fence_async", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "this thread's writes to shared memory come before later reads by wgmma and TMA";
+  let assemblyFormat = "attr-dict";
+}
+
+//===-- Tensor cores -----------------------------------------------------------------------------===//
+
+class TLG_ProductOp<string mnemonic, list<Trait> traits> : TLG_Op<mnemonic, !listconcat(traits, [AllTypesMatch<["acc", "result"]>])> {
+  let arguments = (ins TLG_Block:$a, TLG_Block:$b, AnyRankedTensor:$acc,
+      I32Attr:$operand_bytes, DenseI32ArrayAttr:$warps, DefaultValuedAttr<StrAttr, "\"ieee\"">:$input_precision,
+      DefaultValuedAttr<BoolAttr, "false">:$a_unsigned, DefaultValuedAttr<BoolAttr, "false">:$b_unsigned);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$a `,` $b `,` $acc attr-dict `:` type($a) `,` type($b) `->` type($result)";
+}
+
+def TLG_MmaOp : TLG_ProductOp<"mma", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>, AlwaysSpeculatable]> {
+  let summary = "acc + a * b by mma.sync";
+  let description = [{
+    Operands in registers have the layouts of layout/mma_layouts.h for `operand_bytes` (of an element
+    as it is multiplied) and `warps` (along M, N and the batch).
+  }];
+}
+
+def TLG_WgmmaOp : TLG_ProductOp<"wgmma", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "begin acc + a * b by wgmma; the result may be used by tlg.wgmma and tlg.wgmma_wait only";
+  let description = [{ `b` is in shared memory; `a` too, or in registers as wgmmaOperandA. }];
+}
+
+def TLG_WgmmaWaitOp : TLG_Op<"wgmma_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "wait for all products begun except for the newest `pending`; `values` are then complete";
+  let arguments = (ins Variadic<AnyRankedTensor>:$values, I32Attr:$pending);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = "$pending ($values^ `:` type($values) `->` type($results))? attr-dict";
+}
+
+#endif

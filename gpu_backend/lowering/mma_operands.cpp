@@ -1,0 +1,153 @@
+// fp32 operands are rounded to tf32, or split into a sum of tf32 or bf16 terms, as on the CPU.
+#include "gpu_backend/lowering/mma_operands.h"
+#include "gpu_backend/lowering/words.h"
+
+#include "gpu_backend/layout/mma_layouts.h"
+
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
+
+using namespace mlir;
+
+namespace blockscope::gpu {
+namespace {
+
+enum class Split : uint8_t { None, Tf32, Bf16 };
+
+Split splitOf(const OperandFormat &format) {
+  if (!format.isFp32)
+    return Split::None;
+  return format.operandBytes == 4 ? Split::Tf32 : Split::Bf16;
+}
+
+/// The value rounded to the format of the instruction, and as fp32.
+std::pair<llvm::Value *, llvm::Value *> roundTerm(Lowering &lowering, Split split,
+                                                  llvm::Value *value) {
+  llvm::IRBuilder<> &builder = lowering.builder();
+  if (split == Split::Tf32) {
+    llvm::Value *bits = builder.CreateIntrinsic(llvm::Intrinsic::nvvm_f2tf32_rna, {value});
+    return {bits, builder.CreateBitCast(bits, builder.getFloatTy())};
+  }
+  llvm::Value *rounded = builder.CreateFPTrunc(value, builder.getBFloatTy());
+  return {rounded, builder.CreateFPExt(rounded, builder.getFloatTy())};
+}
+
+/// Each term is the rounding of what the ones before it left; infinity and NaN are in the first
+/// only.
+llvm::SmallVector<llvm::Value *, 3> splitValue(Lowering &lowering, Split split, int count,
+                                               llvm::Value *value) {
+  llvm::IRBuilder<> &builder = lowering.builder();
+  llvm::SmallVector<llvm::Value *, 3> terms;
+  llvm::Value *zero = llvm::ConstantFP::get(builder.getFloatTy(), 0);
+  for (int term = 0; term < count; ++term) {
+    const auto [rounded, wide] = roundTerm(lowering, split, value);
+    terms.push_back(rounded);
+    if (term + 1 == count)
+      break;
+    llvm::Value *difference = builder.CreateFSub(value, value);
+    llvm::Value *isFinite = builder.CreateFCmpOEQ(difference, zero);
+    value = builder.CreateSelect(isFinite, builder.CreateFSub(value, wide), zero);
+  }
+  return terms;
+}
+
+llvm::SmallVector<llvm::Value *, 4> pack(Lowering &lowering, llvm::ArrayRef<llvm::Value *> values,
+                                         int operandBytes) {
+  if (operandBytes == 8)
+    return llvm::SmallVector<llvm::Value *, 4>(values);
+  llvm::IRBuilder<> &builder = lowering.builder();
+  const int perWord = 4 / operandBytes;
+  llvm::SmallVector<llvm::Value *, 4> words;
+  for (size_t i = 0; i < values.size(); i += perWord) {
+    llvm::Value *vector =
+        llvm::PoisonValue::get(llvm::FixedVectorType::get(values[i]->getType(), perWord));
+    for (int j = 0; j < perWord; ++j)
+      vector = builder.CreateInsertElement(vector, values[i + j], j);
+    words.push_back(builder.CreateBitCast(vector, builder.getInt32Ty()));
+  }
+  return words;
+}
+
+} // namespace
+
+llvm::ArrayRef<int64_t> shapeOfOperand(Value operand) {
+  if (auto shared = dyn_cast<tlg::SharedType>(operand.getType()))
+    return shared.getShape();
+  return cast<RankedTensorType>(operand.getType()).getShape();
+}
+
+Type elementOfOperand(Value operand) {
+  if (auto shared = dyn_cast<tlg::SharedType>(operand.getType()))
+    return shared.getElementType();
+  return getElementTypeOrSelf(operand.getType());
+}
+
+llvm::StringRef operandTypeName(Type type, int operandBytes, bool isUnsigned) {
+  if (isa<Float8E4M3FNType>(type))
+    return "e4m3";
+  if (isa<Float8E5M2Type>(type))
+    return "e5m2";
+  if (type.isInteger(8))
+    return isUnsigned ? "u8" : "s8";
+  if (type.isF16())
+    return "f16";
+  if (type.isF64())
+    return "f64";
+  return operandBytes == 4 ? "tf32" : "bf16"; // bf16, or fp32 in terms
+}
+
+bool OperandFormat::isFp32Block(Value operand) { return elementOfOperand(operand).isF32(); }
+
+int OperandFormat::termCount() const {
+  if (!isFp32)
+    return 1;
+  return precision == "bf16x6" ? 3 : precision.ends_with("x3") ? 2 : 1;
+}
+
+llvm::SmallVector<std::pair<int, int>, 6> OperandFormat::termProducts() const {
+  switch (termCount()) {
+  case 2:
+    return {{1, 0}, {0, 1}, {0, 0}};
+  case 3:
+    return {{1, 1}, {2, 0}, {0, 2}, {1, 0}, {0, 1}, {0, 0}};
+  default:
+    return {{0, 0}};
+  }
+}
+
+MmaOperand::MmaOperand(Lowering &lowering, Value operand, const OperandFormat &format,
+                       const LinearLayout &layout, int fragmentSize)
+    : lowering_(lowering), format_(format), fragmentSize_(fragmentSize) {
+  if (auto shared = dyn_cast<tlg::SharedType>(operand.getType()))
+    reader_.emplace(lowering, lowering.scalar(operand), shared.getElementType(),
+                    tlg::sharedLayoutOf(shared), layout);
+  else
+    registers_ = lowering.get(operand);
+}
+
+llvm::ArrayRef<llvm::Value *> MmaOperand::words(int64_t tile, int term) {
+  if (!fragments_.contains(tile))
+    make(tile);
+  return fragments_[tile][term];
+}
+
+void MmaOperand::make(int64_t tile) {
+  const Split split = splitOf(format_);
+  const int termCount = format_.termCount();
+  llvm::SmallVector<llvm::SmallVector<llvm::Value *>, 3> terms(termCount);
+  for (int i = 0; i < fragmentSize_; ++i) {
+    const auto reg = static_cast<uint32_t>(tile * fragmentSize_ + i);
+    llvm::Value *value = reader_ ? reader_->get(reg) : registers_[reg];
+    if (split == Split::None) {
+      terms[0].push_back(value);
+      continue;
+    }
+    for (auto [term, part] : llvm::enumerate(splitValue(lowering_, split, termCount, value)))
+      terms[term].push_back(part);
+  }
+  llvm::SmallVector<Fragment, 1> &fragment = fragments_[tile];
+  for (const auto &term : terms)
+    fragment.push_back(pack(lowering_, term, format_.operandBytes));
+}
+
+} // namespace blockscope::gpu

@@ -1,0 +1,57 @@
+// The operands of tensor core instructions as the words that the instructions take.
+#pragma once
+
+#include "gpu_backend/lowering/shared_access.h"
+
+namespace blockscope::gpu {
+
+/// The shape of an operand in registers or in shared memory.
+llvm::ArrayRef<int64_t> shapeOfOperand(mlir::Value operand);
+
+mlir::Type elementOfOperand(mlir::Value operand);
+
+/// What PTX calls the type of an operand whose elements are multiplied in `operandBytes` bytes.
+llvm::StringRef operandTypeName(mlir::Type type, int operandBytes, bool isUnsigned);
+
+/// How operands are converted to what is multiplied.
+struct OperandFormat {
+  int operandBytes;          ///< of an element as it is multiplied
+  llvm::StringRef precision; ///< input_precision, for fp32
+  bool isFp32 = false;       ///< the elements in the IR are fp32
+
+  template <typename Op> static OperandFormat of(Op op) {
+    return {static_cast<int>(op.getOperandBytes()), op.getInputPrecision(), isFp32Block(op.getA())};
+  }
+  static bool isFp32Block(mlir::Value operand);
+
+  /// In how many terms an operand is split: one unless the precision is tf32x3, bf16x3 or bf16x6.
+  int termCount() const;
+  /// Which terms of the first operand meet which of the second, in the order of the CPU.
+  llvm::SmallVector<std::pair<int, int>, 6> termProducts() const;
+};
+
+/// One operand of a product in registers or in shared memory, as the words of its fragments.
+/// Fragments are made when they are first asked for, so that few of them live at a time.
+class MmaOperand {
+public:
+  /// `layout` is that in registers, of which each `fragmentSize` make a fragment; an operand in
+  /// shared memory is read to it.
+  MmaOperand(Lowering &lowering, mlir::Value operand, const OperandFormat &format,
+             const LinearLayout &layout, int fragmentSize);
+
+  /// The words of fragment `tile`, of one term of the split.
+  llvm::ArrayRef<llvm::Value *> words(int64_t tile, int term = 0);
+
+private:
+  using Fragment = llvm::SmallVector<llvm::Value *, 4>;
+  void make(int64_t tile);
+
+  Lowering &lowering_;
+  OperandFormat format_;
+  int fragmentSize_;
+  std::optional<SharedReader> reader_;
+  llvm::ArrayRef<llvm::Value *> registers_;
+  llvm::DenseMap<int64_t, llvm::SmallVector<Fragment, 1>> fragments_;
+};
+
+} // namespace blockscope::gpu

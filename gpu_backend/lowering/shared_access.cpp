@@ -1,0 +1,121 @@
+// Vectors as LLVM loads and stores, matrices as ldmatrix.
+#include "gpu_backend/lowering/shared_access.h"
+#include "gpu_backend/lowering/words.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+namespace blockscope::gpu {
+
+SharedAddress::SharedAddress(Lowering &lowering, llvm::Value *base,
+                             llvm::ArrayRef<ElementBits> lanes, llvm::ArrayRef<ElementBits> warps)
+    : lowering_(lowering), base_(base),
+      thread_(lowering.threadElement({{}, Bases(lanes), Bases(warps)})),
+      threadBits_(flippedBits(lanes) | flippedBits(warps)) {}
+
+llvm::Value *SharedAddress::at(uint32_t offsetBytes) {
+  llvm::IRBuilder<> &builder = lowering_.builder();
+  const uint32_t flips = offsetBytes & threadBits_;
+  llvm::Value *&pointer = flipped_[flips];
+  if (!pointer)
+    pointer = lowering_.sharedPointer(
+        builder.CreateAdd(base_, builder.CreateXor(thread_, lowering_.i32(flips))));
+  return builder.CreateGEP(builder.getInt8Ty(), pointer, lowering_.i32(offsetBytes & ~threadBits_));
+}
+
+SharedReader::SharedReader(Lowering &lowering, llvm::Value *base, mlir::Type elementType,
+                           const SharedLayout &shared, const LinearLayout &layout)
+    : lowering_(lowering), elementType_(elementType), layout_(layout),
+      matrices_(matrixLoad(layout, shared)), vectors_(vectorLoad(layout, shared)),
+      values_(layout.registerCount(), nullptr) {
+  llvm::DenseMap<ElementBits, int> instructionOf; // by element, so that copies find it too
+  const auto note = [&](llvm::ArrayRef<uint32_t> registers, int instruction) {
+    for (const uint32_t reg : registers)
+      instructionOf[layout.registerElement(reg)] = instruction;
+  };
+  if (matrices_)
+    for (auto [i, instruction] : llvm::enumerate(matrices_->instructions))
+      note(instruction.registers, static_cast<int>(i));
+  else
+    for (auto [i, vector] : llvm::enumerate(vectors_.vectors))
+      note(vector.registers, static_cast<int>(i));
+  for (int reg = 0; reg < layout.registerCount(); ++reg)
+    instructions_.push_back(instructionOf.lookup(layout.registerElement(reg)));
+  if (matrices_)
+    address_.emplace(lowering, base, matrices_->lanes, matrices_->warps);
+  else
+    address_.emplace(lowering, base, vectors_.lanes, vectors_.warps);
+}
+
+llvm::Value *SharedReader::get(uint32_t reg) {
+  if (values_[reg])
+    return values_[reg];
+  llvm::ArrayRef<uint32_t> registers;
+  const int instruction = instructions_[reg];
+  if (matrices_) {
+    loadMatrices(matrices_->instructions[instruction]);
+    registers = matrices_->instructions[instruction].registers;
+  } else {
+    loadVector(vectors_.vectors[instruction]);
+    registers = vectors_.vectors[instruction].registers;
+  }
+  if (!values_[reg]) // a copy of another register
+    for (const uint32_t other : registers)
+      if (layout_.registerElement(other) == layout_.registerElement(reg))
+        values_[reg] = values_[other];
+  return values_[reg];
+}
+
+void SharedReader::loadVector(const SharedVector &vector) {
+  llvm::IRBuilder<> &builder = lowering_.builder();
+  auto *type = llvm::FixedVectorType::get(lowering_.memoryType(elementType_),
+                                          static_cast<unsigned>(vector.registers.size()));
+  llvm::Value *loaded = builder.CreateAlignedLoad(type, address_->at(vector.offsetBytes),
+                                                  llvm::Align(vectors_.vectorBytes));
+  for (auto [i, reg] : llvm::enumerate(vector.registers))
+    values_[reg] = fromMemory(lowering_, builder.CreateExtractElement(loaded, i), elementType_);
+}
+
+void SharedReader::loadMatrices(const MatrixInstruction &instruction) {
+  llvm::IRBuilder<> &builder = lowering_.builder();
+  const int count = matrices_->matrices;
+  const WordFormat words{count, 32};
+  std::string list;
+  for (int i = 0; i < count; ++i)
+    list += llvm::formatv("{0}${1}", i == 0 ? "" : ", ", i).str();
+  const std::string text =
+      llvm::formatv("ldmatrix.sync.aligned.m8n8.x{0}{1}.shared.b16 {{{2}}, [${0}];", count,
+                    matrices_->transposed ? ".trans" : "", list)
+          .str();
+  llvm::Value *address =
+      builder.CreatePtrToInt(address_->at(instruction.offsetBytes), builder.getInt32Ty());
+  auto *call = llvm::cast<llvm::CallInst>(lowering_.assembly(words.structType(lowering_), text,
+                                                             words.constraintList("=") + ",r",
+                                                             {address}, /*hasSideEffects=*/false));
+  call->setOnlyReadsMemory();
+  call->setConvergent(); // all lanes take part
+  const auto elements = unpackWords(lowering_, call, elementType_,
+                                    static_cast<int>(instruction.registers.size()), words);
+  for (auto [reg, element] : llvm::zip(instruction.registers, elements))
+    values_[reg] = element;
+}
+
+void storeShared(Lowering &lowering, llvm::ArrayRef<llvm::Value *> values, mlir::Type elementType,
+                 const LinearLayout &layout, llvm::Value *base, const SharedLayout &shared) {
+  llvm::IRBuilder<> &builder = lowering.builder();
+  const SharedAccess access = vectorStore(layout, shared);
+  SharedAddress address(lowering, base, access.lanes, access.warps);
+  lowering.onlyIf(lowering.ownsElements(layout), [&] {
+    for (const SharedVector &vector : access.vectors) {
+      auto *type = llvm::FixedVectorType::get(lowering.memoryType(elementType),
+                                              static_cast<unsigned>(vector.registers.size()));
+      llvm::Value *stored = llvm::PoisonValue::get(type);
+      for (auto [i, reg] : llvm::enumerate(vector.registers))
+        stored =
+            builder.CreateInsertElement(stored, toMemory(lowering, values[reg], elementType), i);
+      builder.CreateAlignedStore(stored, address.at(vector.offsetBytes),
+                                 llvm::Align(access.vectorBytes));
+    }
+  });
+}
+
+} // namespace blockscope::gpu

@@ -1,0 +1,55 @@
+// Addresses and accesses of blocks in shared memory, for the ops that read or write them.
+#pragma once
+
+#include "gpu_backend/layout/matrix_access.h"
+#include "gpu_backend/lowering/lowering.h"
+
+namespace blockscope::gpu {
+
+/// The addresses of this thread in a block of shared memory.
+class SharedAddress {
+public:
+  /// `base` is where the block starts, an i32 in bytes; `lanes` and `warps` what the bits of the
+  /// thread's number flip.
+  SharedAddress(Lowering &lowering, llvm::Value *base, llvm::ArrayRef<ElementBits> lanes,
+                llvm::ArrayRef<ElementBits> warps);
+
+  /// The address whose offset in the block is `offsetBytes` XOR that of the thread. Offsets that
+  /// differ in bits that threads do not flip differ by a constant.
+  llvm::Value *at(uint32_t offsetBytes);
+
+private:
+  Lowering &lowering_;
+  llvm::Value *base_, *thread_;
+  ElementBits threadBits_;
+  llvm::DenseMap<uint32_t, llvm::Value *> flipped_;
+};
+
+/// Reads the registers of a layout from a block in shared memory, by ldmatrix where it fits; only
+/// those that are asked for.
+class SharedReader {
+public:
+  SharedReader(Lowering &lowering, llvm::Value *base, mlir::Type elementType,
+               const SharedLayout &shared, const LinearLayout &layout);
+  llvm::Value *get(uint32_t reg);
+
+private:
+  void loadMatrices(const MatrixInstruction &instruction);
+  void loadVector(const SharedVector &vector);
+
+  Lowering &lowering_;
+  mlir::Type elementType_;
+  LinearLayout layout_;
+  std::optional<MatrixAccess> matrices_;
+  SharedAccess vectors_;
+  std::optional<SharedAddress> address_;
+  /// For each register the instruction that loads it, then what was loaded.
+  llvm::SmallVector<int> instructions_;
+  Registers values_;
+};
+
+/// Writes a block to shared memory, each element once.
+void storeShared(Lowering &lowering, llvm::ArrayRef<llvm::Value *> values, mlir::Type elementType,
+                 const LinearLayout &layout, llvm::Value *base, const SharedLayout &shared);
+
+} // namespace blockscope::gpu

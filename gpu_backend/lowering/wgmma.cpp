@@ -1,0 +1,232 @@
+// tlg.wgmma: products of a warpgroup from shared memory, and waiting for them.
+//
+// wgmma reads an operand through a descriptor: address, swizzle and two distances. W is the width
+// of the swizzle in bytes. An operand that is contiguous along K is read in chunks of W bytes of K,
+// one that is contiguous along M or N in chunks of W bytes of that. The accumulators are operands
+// and results of the inline assembly of every product and of the wait, so that nothing that uses
+// them can move above the wait.
+#include "gpu_backend/lowering/families.h"
+#include "gpu_backend/lowering/mma_operands.h"
+
+#include "gpu_backend/layout/mma_layouts.h"
+#include "gpu_backend/passes/shared_operands.h"
+
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+
+namespace blockscope::gpu {
+namespace {
+
+constexpr int kRows = 64, kWarps = 4, kStepBytes = 32;
+
+/// Where the threads' warpgroups begin in a product.
+struct Groups {
+  int64_t m, n; ///< warpgroups along each
+};
+
+/// "{$0, $1}" of `count` operands from `first`.
+std::string braces(int first, int count) {
+  std::string text = "{";
+  for (int i = 0; i < count; ++i)
+    text += llvm::formatv("{0}${1}", i == 0 ? "" : ", ", first + i).str();
+  return text + "}";
+}
+
+/// "=f,=f,...,0,1,...": `count` results that are operands too.
+std::string tiedConstraints(int count, llvm::StringRef letter, int firstTied = 0) {
+  std::string text;
+  for (int i = 0; i < count; ++i)
+    text += (i == 0 ? "=" : ",=") + letter.str();
+  for (int i = 0; i < count; ++i)
+    text += llvm::formatv(",{0}", i + firstTied).str();
+  return text;
+}
+
+llvm::StringRef letterOf(llvm::Type *type) { return type->isFloatTy() ? "f" : "r"; }
+
+llvm::Type *structOf(Lowering &lowering, llvm::ArrayRef<llvm::Value *> values) {
+  llvm::SmallVector<llvm::Type *> types;
+  for (llvm::Value *value : values)
+    types.push_back(value->getType());
+  return types.size() == 1 ? types.front() : llvm::StructType::get(lowering.context(), types);
+}
+
+/// The descriptors of an operand in shared memory.
+class Descriptor {
+public:
+  /// `lineDim` is M or N, `depthDim` K; `lines` how many of M or N an instruction takes; the
+  /// warpgroups lie along it, their bits begin at `firstGroupBit`.
+  Descriptor(Lowering &lowering, Value operand, int lineDim, int64_t groups, int64_t lines,
+             int firstGroupBit)
+      : lowering_(lowering), lineDim_(lineDim) {
+    const auto type = cast<tlg::SharedType>(operand.getType());
+    layout_ = tlg::sharedLayoutOf(type);
+    shape_ = ShapeBits(type.getShape());
+    const SwizzleMatch match = *matchSwizzle(type);
+    isTransposed_ = match.contiguousDim == lineDim;
+    const int64_t depth = type.getShape()[1 - lineDim], width = match.swizzleBytes;
+    const uint64_t leading = isTransposed_ ? depth * width : 16, stride = 8 * width;
+    const uint64_t mode = width == 128 ? 1 : width == 64 ? 2 : 3;
+    const uint64_t constant = (leading >> 4) << 16 | (stride >> 4) << 32 | mode << 62;
+    llvm::IRBuilder<> &builder = lowering.builder();
+    LinearLayout group{{}, Bases(5, 0), Bases(llvm::Log2_64(lowering.numWarps()), 0)};
+    for (int64_t i = 1, bit = firstGroupBit; i < groups; i *= 2, ++bit)
+      group.warps[bit] = offsetBytes(i * lines, 0);
+    llvm::Value *start =
+        builder.CreateAdd(lowering.scalar(operand), lowering.threadElement(group), "", true, true);
+    start = builder.CreatePtrToInt(lowering.sharedPointer(start), builder.getInt32Ty());
+    start = builder.CreateAnd(builder.CreateLShr(start, 4), lowering.i32(0x3fff));
+    base_ = builder.CreateOr(builder.CreateZExt(start, builder.getInt64Ty()),
+                             builder.getInt64(constant));
+  }
+
+  bool isTransposed() const { return isTransposed_; }
+
+  /// That of the instruction that begins at this row or column and depth.
+  llvm::Value *at(int64_t line, int64_t depth) {
+    llvm::IRBuilder<> &builder = lowering_.builder();
+    return builder.CreateAdd(base_, builder.getInt64(offsetBytes(line, depth) >> 4));
+  }
+
+private:
+  uint32_t offsetBytes(int64_t line, int64_t depth) const {
+    return layout_.offsetBytes(static_cast<ElementBits>(line) << shape_.shift(lineDim_) |
+                               static_cast<ElementBits>(depth) << shape_.shift(1 - lineDim_));
+  }
+
+  Lowering &lowering_;
+  int lineDim_;
+  SharedLayout layout_;
+  ShapeBits shape_;
+  bool isTransposed_ = false;
+  llvm::Value *base_ = nullptr;
+};
+
+/// The inline assembly of one product.
+struct Instruction {
+  std::string text, constraints;
+};
+
+Instruction makeInstruction(tlg::WgmmaOp op, int64_t columns, llvm::StringRef letter,
+                            bool aInRegisters, bool transposeA, bool transposeB) {
+  const auto bytes = static_cast<int>(op.getOperandBytes());
+  const auto size = static_cast<int>(columns / 2);
+  const bool isInteger = letter == "r";
+  Instruction result;
+  result.constraints = tiedConstraints(size, letter) + (aInRegisters ? ",r,r,r,r,l" : ",l,l");
+  const int a = 2 * size;
+  const std::string left = aInRegisters ? braces(a, 4) : llvm::formatv("${0}", a).str();
+  std::string modifiers = isInteger ? "" : ", 1, 1";
+  if (bytes == 2)
+    modifiers += (aInRegisters ? ""
+                  : transposeA ? ", 1"
+                               : ", 0") +
+                 std::string(transposeB ? ", 1" : ", 0");
+  result.text =
+      llvm::formatv("{{.reg .pred p; setp.eq.u32 p, 0, 0; "
+                    "wgmma.mma_async.sync.aligned.m64n{0}k{1}.{2}.{3}.{4} {5}, {6}, ${7}, p{8};}",
+                    columns, kStepBytes / bytes, isInteger ? "s32" : "f32",
+                    operandTypeName(elementOfOperand(op.getA()), bytes, op.getAUnsigned()),
+                    operandTypeName(elementOfOperand(op.getB()), bytes, op.getBUnsigned()),
+                    braces(0, size), left, a + (aInRegisters ? 4 : 1), modifiers)
+          .str();
+  return result;
+}
+
+void plain(Lowering &lowering, llvm::StringRef text) {
+  lowering.assembly(lowering.builder().getVoidTy(), text, "", {});
+}
+
+LogicalResult lowerWgmma(Lowering &lowering, Operation *op) {
+  auto wgmma = cast<tlg::WgmmaOp>(op);
+  llvm::IRBuilder<> &builder = lowering.builder();
+  const auto bytes = static_cast<int>(wgmma.getOperandBytes());
+  const auto type = cast<RankedTensorType>(wgmma.getType());
+  const int64_t m = type.getDimSize(0), n = type.getDimSize(1);
+  const int64_t k = shapeOfOperand(wgmma.getA()).back();
+  const llvm::ArrayRef<int32_t> warps = wgmma.getWarps();
+  const Groups groups{warps[0] / kWarps, warps[1]};
+  const int64_t columns = wgmmaColumns(n, groups.n);
+  const int64_t tilesM = m / (kRows * groups.m), tilesN = n / (columns * groups.n);
+  const int64_t depth = kStepBytes / bytes, steps = k / depth;
+  const auto size = static_cast<int>(columns / 2);
+  Registers sums(lowering.get(wgmma.getAcc()));
+  if (static_cast<int64_t>(sums.size()) != tilesM * tilesN * size ||
+      !isa<tlg::SharedType>(wgmma.getB().getType()))
+    return op->emitError("has operands that are not of wgmma (a mistake in blockscope)");
+
+  const bool aInRegisters = tlg::hasLayout(wgmma.getA().getType());
+  std::optional<Descriptor> a;
+  std::optional<MmaOperand> registers;
+  const int rowBits = static_cast<int>(llvm::Log2_64(warps[0]));
+  if (aInRegisters)
+    registers.emplace(lowering, wgmma.getA(), OperandFormat::of(wgmma), LinearLayout(), 16 / bytes);
+  else
+    a.emplace(lowering, wgmma.getA(), /*lineDim=*/0, groups.m, kRows, /*firstGroupBit=*/2);
+  Descriptor b(lowering, wgmma.getB(), /*lineDim=*/1, groups.n, columns, rowBits);
+  const Instruction instruction =
+      makeInstruction(wgmma, columns, letterOf(sums.front()->getType()), aInRegisters,
+                      a && a->isTransposed(), b.isTransposed());
+  if (registers) // made before the fence
+    for (int64_t tile = 0; tile < tilesM * steps; ++tile)
+      (void)registers->words(tile);
+  plain(lowering, "wgmma.fence.sync.aligned;");
+  for (int64_t step = 0; step < steps; ++step)
+    for (int64_t i = 0; i < tilesM; ++i)
+      for (int64_t j = 0; j < tilesN; ++j) {
+        const auto part = llvm::MutableArrayRef(sums).slice((i * tilesN + j) * size, size);
+        llvm::SmallVector<llvm::Value *> operands(part.begin(), part.end());
+        if (registers)
+          llvm::append_range(operands, registers->words(i * steps + step));
+        else
+          operands.push_back(a->at(i * kRows * groups.m, step * depth));
+        operands.push_back(b.at(j * columns * groups.n, step * depth));
+        llvm::Value *result = lowering.assembly(structOf(lowering, part), instruction.text,
+                                                instruction.constraints, operands);
+        for (auto [index, sum] : llvm::enumerate(part))
+          sum = builder.CreateExtractValue(result, index);
+      }
+  plain(lowering, "wgmma.commit_group.sync.aligned;");
+  lowering.set(wgmma.getResult(), sums);
+  return success();
+}
+
+LogicalResult lowerWgmmaWait(Lowering &lowering, Operation *op) {
+  auto wait = cast<tlg::WgmmaWaitOp>(op);
+  llvm::IRBuilder<> &builder = lowering.builder();
+  const std::string text =
+      llvm::formatv("wgmma.wait_group.sync.aligned {0};", wait.getPending()).str();
+  llvm::SmallVector<llvm::Value *> all;
+  for (Value value : wait.getValues())
+    llvm::append_range(all, lowering.get(value));
+  if (all.empty()) {
+    plain(lowering, text);
+    return success();
+  }
+  std::string constraints;
+  for (llvm::Value *value : all)
+    constraints += (constraints.empty() ? "=" : ",=") + letterOf(value->getType()).str();
+  for (size_t i = 0; i < all.size(); ++i)
+    constraints += llvm::formatv(",{0}", i).str();
+  llvm::Value *result = lowering.assembly(structOf(lowering, all), text, constraints, all);
+  unsigned next = 0;
+  for (auto [value, complete] : llvm::zip(wait.getValues(), wait.getResults())) {
+    Registers registers;
+    for (size_t i = 0; i < lowering.get(value).size(); ++i)
+      registers.push_back(builder.CreateExtractValue(result, next++));
+    lowering.set(complete, registers);
+  }
+  return success();
+}
+
+} // namespace
+
+llvm::ArrayRef<LoweringRow> wgmmaRows() {
+  static constexpr LoweringRow kTable[] = {{"tlg.wgmma", lowerWgmma},
+                                           {"tlg.wgmma_wait", lowerWgmmaWait}};
+  return kTable;
+}
+
+} // namespace blockscope::gpu

@@ -1,0 +1,351 @@
+// Software pipelining: the loads that feed a loop's products are begun num_stages - 1 turns early.
+//
+// Such a load becomes cp.async into a ring of num_stages blocks in shared memory. Its pointers and
+// masks come from a copy of the ops that compute them, run ahead on loop variables of their own
+// (`ahead`). In turn i:
+//   wait until this thread's copies for turn i have come; barrier: those of all threads have
+//   begin the copies for turn i + num_stages - 1, into the block that turn i - 1 read
+//   the turn itself
+// so one barrier says both that the data is there and that the oldest block is free. Products by
+// wgmma are still running after their turn; there the copies wait for those of the turn before, and
+// a second barrier.
+#include "gpu_backend/ir/tlg_dialect.h"
+#include "gpu_backend/passes/passes.h"
+#include "gpu_backend/passes/shared_operands.h"
+
+#include "core/ir/tl_dialect.h"
+#include "gpu_backend/layout/layout_queries.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace blockscope::gpu {
+namespace {
+
+/// The ops of a loop's body that compute some values from its variables, and those variables.
+struct Slice {
+  llvm::SmallSetVector<Operation *, 16> ops;
+  llvm::SmallSetVector<unsigned, 4> variables; ///< by their number among the loop's
+
+  /// Adds what `value` is computed from. False when that is not possible without effects.
+  bool add(scf::ForOp loop, Value value) {
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      if (argument.getOwner() != loop.getBody() || argument == loop.getInductionVar())
+        return !loop->isProperAncestor(argument.getOwner()->getParentOp());
+      const unsigned variable = argument.getArgNumber() - 1;
+      return !variables.insert(variable) || add(loop, loop.getYieldedValues()[variable]);
+    }
+    Operation *op = value.getDefiningOp();
+    if (!loop->isProperAncestor(op))
+      return true;
+    if (op->getBlock() != loop.getBody() || op->getNumRegions() != 0 || !isPure(op))
+      return false;
+    return !ops.insert(op) ||
+           llvm::all_of(op->getOperands(), [&](Value operand) { return add(loop, operand); });
+  }
+};
+
+struct EarlyLoad {
+  tl::LoadOp load;
+  tlg::SharedType block;
+  Value ring;
+};
+
+bool isProduct(Operation *op) { return isa<tl::DotOp, tlg::MmaOp, tlg::WgmmaOp>(op); }
+
+/// Whether `value` goes, by way of other ops of its block, into an operand of a product there.
+bool feedsProduct(Value value) {
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  llvm::SmallVector<Value> open{value};
+  while (!open.empty()) {
+    const Value current = open.pop_back_val();
+    for (OpOperand &use : current.getUses()) {
+      Operation *user = use.getOwner();
+      if (isProduct(user)) {
+        if (use.getOperandNumber() < 2)
+          return true;
+        continue;
+      }
+      if (user->getBlock() == value.getParentBlock() && isPure(user) && seen.insert(user).second)
+        llvm::append_range(open, user->getResults());
+    }
+  }
+  return false;
+}
+
+bool isZero(Value value) {
+  Attribute constant;
+  if (!matchPattern(value, m_Constant(&constant)))
+    return false;
+  if (auto dense = dyn_cast<SplatElementsAttr>(constant))
+    constant = dense.getSplatValue<Attribute>();
+  if (auto number = dyn_cast<FloatAttr>(constant))
+    return number.getValue().isPosZero();
+  auto number = dyn_cast<IntegerAttr>(constant);
+  return number && number.getValue().isZero();
+}
+
+/// Whether an op of the loop may write what a later turn loads.
+bool mayWriteGlobal(Operation *op) {
+  return isa<tl::StoreOp, tl::AtomicRmwOp, tl::AtomicCasOp>(op) ||
+         (op->getNumRegions() == 0 && !isMemoryEffectFree(op) &&
+          !isa<tl::LoadOp, tl::AssertOp, tl::PrintOp>(op) &&
+          !isa_and_nonnull<tlg::TLGDialect>(op->getDialect()));
+}
+
+class LoopPipeliner {
+public:
+  LoopPipeliner(scf::ForOp loop, int stages) : loop_(loop), stages_(stages), rewriter_(loop) {}
+
+  bool run() {
+    const bool writes =
+        loop_
+            .walk([](Operation *op) {
+              return mayWriteGlobal(op) ? WalkResult::interrupt() : WalkResult::advance();
+            })
+            .wasInterrupted();
+    if (writes || loop_.getUnsignedCmp())
+      return false;
+    findLoads();
+    if (loads_.empty())
+      return false;
+    llvm::SmallVector<Operation *> inOrder;
+    for (Operation &op : loop_.getBody()->without_terminator())
+      if (slice_.ops.contains(&op))
+        inOrder.push_back(&op);
+    order_ = inOrder;
+    beginBeforeLoop();
+    addVariables();
+    rewriteBody();
+    return true;
+  }
+
+private:
+  int distance() const { return stages_ - 1; }
+
+  // -- which loads
+  // ----------------------------------------------------------------------------------
+
+  void findLoads() {
+    for (auto load : loop_.getBody()->getOps<tl::LoadOp>()) {
+      const std::optional<tlg::SharedType> block = blockFor(load);
+      Slice slice = slice_;
+      if (block && feedsProduct(load.getResult()) && slice.add(loop_, load.getPointer()) &&
+          (!load.getMask() || slice.add(loop_, load.getMask()))) {
+        slice_ = slice;
+        loads_.push_back({load, *block, {}});
+      }
+    }
+  }
+
+  /// The block in shared memory for a load that cp.async can do.
+  static std::optional<tlg::SharedType> blockFor(tl::LoadOp load) {
+    const auto type = dyn_cast<RankedTensorType>(load.getType());
+    const auto vector = load->getAttrOfType<DenseI32ArrayAttr>(tlg::kVectorAttribute);
+    const llvm::StringRef cache = load.getCacheModifier();
+    if (!type || !vector || load.getIsVolatile() ||
+        (!cache.empty() && cache != ".ca" && cache != ".cg") ||
+        (load.getOther() && !isZero(load.getOther())) ||
+        (load.getMask() && !tlg::hasLayout(load.getMask().getType())))
+      return std::nullopt;
+    const SharedLayout layout = sharedForOperand(type, vector[0]);
+    const int bytes = vector[1] * layout.elementBytes;
+    if (vectorStore(tlg::layoutOf(type), layout, bytes).vectorBytes < 4)
+      return std::nullopt;
+    return tlg::sharedType(type.getShape(), type.getElementType(), layout);
+  }
+
+  // -- code
+  // -----------------------------------------------------------------------------------------
+
+  Value constant(Type type, int64_t value) {
+    return arith::ConstantOp::create(rewriter_, loop_.getLoc(),
+                                     rewriter_.getIntegerAttr(type, value));
+  }
+
+  /// Whether there is a turn `turns` after the one that begins at `at`, which exists.
+  Value hasTurn(Value at, int turns) {
+    const Location location = loop_.getLoc();
+    Value left = loop_.getUpperBound(), step = loop_.getStep();
+    Type wide = rewriter_.getI64Type();
+    const auto widened = [&](Value value) -> Value {
+      if (value.getType() == wide || value.getType().isIndex())
+        return value;
+      return arith::ExtSIOp::create(rewriter_, location, wide, value);
+    };
+    // A constant step cannot overflow, other steps are multiplied in 64 bits.
+    llvm::APInt known;
+    const bool isSmall = matchPattern(step, m_ConstantInt(&known)) && known.ult(1 << 20);
+    if (!isSmall) {
+      left = widened(left);
+      at = widened(at);
+      step = widened(step);
+    }
+    left = arith::SubIOp::create(rewriter_, location, left, at);
+    Value needed =
+        isSmall ? constant(step.getType(), known.getSExtValue() * turns)
+                : arith::MulIOp::create(rewriter_, location, step, constant(step.getType(), turns))
+                      .getResult();
+    return arith::CmpIOp::create(rewriter_, location, arith::CmpIPredicate::ugt, left, needed);
+  }
+
+  Value advanced(Value at, int turns) {
+    const Location location = loop_.getLoc();
+    Value distance = arith::MulIOp::create(rewriter_, location, loop_.getStep(),
+                                           constant(loop_.getStep().getType(), turns));
+    return arith::AddIOp::create(rewriter_, location, at, distance);
+  }
+
+  /// Begins all copies of one turn, and gives the next turn's `ahead`.
+  llvm::SmallVector<Value> beginCopies(Value turn, ValueRange ahead, Value stage, Value predicate) {
+    IRMapping mapping;
+    mapping.map(loop_.getInductionVar(), turn);
+    for (auto [variable, value] : llvm::zip(slice_.variables, ahead))
+      mapping.map(loop_.getRegionIterArg(variable), value);
+    for (Operation *op : order_)
+      rewriter_.clone(*op, mapping);
+    for (EarlyLoad &early : loads_) {
+      const Location location = early.load.getLoc();
+      Value block = tlg::StageOp::create(rewriter_, location, early.block, early.ring, stage);
+      Value mask = early.load.getMask() ? mapping.lookupOrDefault(early.load.getMask()) : Value();
+      auto copy = tlg::AsyncCopyOp::create(rewriter_, location,
+                                           mapping.lookupOrDefault(early.load.getPointer()), block,
+                                           mask, predicate);
+      copy->setAttr(tlg::kVectorAttribute, early.load->getAttr(tlg::kVectorAttribute));
+    }
+    tlg::AsyncCommitOp::create(rewriter_, loop_.getLoc());
+    llvm::SmallVector<Value> next;
+    for (const unsigned variable : slice_.variables)
+      next.push_back(mapping.lookupOrDefault(loop_.getYieldedValues()[variable]));
+    return next;
+  }
+
+  void beginBeforeLoop() {
+    const Location location = loop_.getLoc();
+    rewriter_.setInsertionPoint(loop_);
+    for (EarlyLoad &early : loads_)
+      early.ring = tlg::AllocSharedOp::create(
+          rewriter_, early.load.getLoc(),
+          tlg::SharedType::get(rewriter_.getContext(), early.block.getShape(),
+                               early.block.getElementType(), early.block.getOffsets(), stages_),
+          IntegerAttr());
+    if (loop_->getParentOfType<scf::ForOp>() || loop_->getParentOfType<scf::WhileOp>())
+      tl::BarrierOp::create(rewriter_, location); // the last round may still be read
+    for (const unsigned variable : slice_.variables)
+      ahead_.push_back(loop_.getInitArgs()[variable]);
+    Value turn = loop_.getLowerBound();
+    Value isEntered = arith::CmpIOp::create(rewriter_, location, arith::CmpIPredicate::slt, turn,
+                                            loop_.getUpperBound());
+    for (int stage = 0; stage < distance(); ++stage) {
+      Value predicate = isEntered;
+      if (stage > 0)
+        predicate = arith::AndIOp::create(rewriter_, location, isEntered,
+                                          hasTurn(loop_.getLowerBound(), stage));
+      ahead_ = beginCopies(stage == 0 ? turn : advanced(turn, stage), ahead_,
+                           constant(rewriter_.getI32Type(), stage), predicate);
+    }
+  }
+
+  /// Variables for what is computed ahead, and for the block that a turn reads.
+  void addVariables() {
+    llvm::SmallVector<Value> initial(ahead_);
+    initial.push_back(constant(rewriter_.getI32Type(), 0));
+    const unsigned before = loop_.getNumRegionIterArgs();
+    auto made = loop_.replaceWithAdditionalYields(
+        rewriter_, initial, /*replaceInitOperandUsesInLoop=*/false,
+        [](OpBuilder &, Location, llvm::ArrayRef<BlockArgument> arguments) {
+          return llvm::SmallVector<Value>(arguments.begin(), arguments.end());
+        });
+    loop_ = cast<scf::ForOp>(made->getOperation());
+    ahead_.assign(loop_.getRegionIterArgs().begin() + before, loop_.getRegionIterArgs().end());
+    slot_ = ahead_.pop_back_val();
+    firstNew_ = before;
+  }
+
+  void rewriteBody() {
+    const Location location = loop_.getLoc();
+    Block *body = loop_.getBody();
+    rewriter_.setInsertionPointToStart(body);
+    tlg::AsyncWaitOp::create(rewriter_, location, distance() - 1);
+    const bool usesWgmma = !body->getOps<tlg::WgmmaOp>().empty();
+    if (usesWgmma)
+      tlg::FenceAsyncOp::create(rewriter_, location);
+    tl::BarrierOp::create(rewriter_, location);
+    for (EarlyLoad &early : loads_) {
+      const OpBuilder::InsertionGuard guard(rewriter_);
+      Value block =
+          tlg::StageOp::create(rewriter_, early.load.getLoc(), early.block, early.ring, slot_);
+      replaceLoad(rewriter_, early.load, block);
+    }
+    if (usesWgmma)
+      placeAfterProducts();
+    llvm::SmallVector<Value> yields =
+        beginCopies(advanced(loop_.getInductionVar(), distance()), ahead_, writtenSlot(),
+                    hasTurn(loop_.getInductionVar(), distance()));
+    yields.push_back(nextSlot());
+    loop_.getBody()->getTerminator()->setOperands(firstNew_, yields.size(), yields);
+    for (EarlyLoad &early : loads_)
+      rewriter_.eraseOp(early.load);
+  }
+
+  /// Moves the place where copies begin behind the first products, and, where products go on after
+  /// their turn, behind a wait for those of the turn before.
+  void placeAfterProducts() {
+    Block *body = loop_.getBody();
+    const int running = keepProductsRunning(rewriter_, loop_);
+    if (running == 0) {
+      rewriter_.setInsertionPointAfter(*body->getOps<tlg::WgmmaOp>().begin());
+      return;
+    }
+    Operation *last = nullptr;
+    for (auto product : body->getOps<tlg::WgmmaOp>())
+      last = product;
+    rewriter_.setInsertionPointAfter(last);
+    tlg::WgmmaWaitOp::create(rewriter_, loop_.getLoc(), TypeRange(), ValueRange(), running);
+    tl::BarrierOp::create(rewriter_, loop_.getLoc());
+  }
+
+  /// The block that the turn before read.
+  Value writtenSlot() {
+    return wrapped(slot_, 0, constant(rewriter_.getI32Type(), stages_ - 1), -1);
+  }
+  Value nextSlot() { return wrapped(slot_, stages_ - 1, constant(rewriter_.getI32Type(), 0), 1); }
+  /// `slot + step`, or `otherwise` where it is `last`.
+  Value wrapped(Value slot, int last, Value otherwise, int step) {
+    const Location location = loop_.getLoc();
+    Type type = rewriter_.getI32Type();
+    Value isLast = arith::CmpIOp::create(rewriter_, location, arith::CmpIPredicate::eq, slot,
+                                         constant(type, last));
+    Value sum = arith::AddIOp::create(rewriter_, location, slot, constant(type, step));
+    return arith::SelectOp::create(rewriter_, location, isLast, otherwise, sum);
+  }
+
+  scf::ForOp loop_;
+  int stages_;
+  IRRewriter rewriter_;
+  llvm::SmallVector<EarlyLoad> loads_;
+  Slice slice_;
+  llvm::SmallVector<Operation *> order_; ///< the slice's ops
+  llvm::SmallVector<Value> ahead_;       ///< the slice's variables, some turns later
+  Value slot_;                           ///< which block of the rings this turn reads
+  unsigned firstNew_ = 0;
+};
+
+} // namespace
+
+void pipelineLoops(func::FuncOp function, const GpuOptions &options) {
+  if (options.numStages < 2)
+    return;
+  llvm::SmallVector<scf::ForOp> loops;
+  function.walk([&](scf::ForOp loop) { loops.push_back(loop); });
+  for (const scf::ForOp loop : loops)
+    LoopPipeliner(loop, options.numStages).run();
+}
+
+} // namespace blockscope::gpu

@@ -1,0 +1,202 @@
+// Views instead of loads, and places in shared memory.
+#include "gpu_backend/passes/shared_operands.h"
+
+#include "gpu_backend/layout/layout_queries.h"
+#include "gpu_backend/layout/mma_layouts.h"
+
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+
+using namespace mlir;
+
+namespace blockscope::gpu {
+namespace {
+
+constexpr int kSmallestSwizzle = 32, kWidestSwizzle = 128, kSwizzleRows = 8;
+
+tlg::SharedType transposedType(tlg::SharedType type, llvm::ArrayRef<int32_t> order) {
+  const ShapeBits from(type.getShape());
+  llvm::SmallVector<int64_t> shape;
+  for (const int32_t dim : order)
+    shape.push_back(type.getShape()[dim]);
+  const ShapeBits to(shape);
+  const SharedLayout layout = tlg::sharedLayoutOf(type);
+  SharedLayout result = layout;
+  for (auto [i, dim] : llvm::enumerate(order))
+    for (int bit = 0; bit < from.width(dim); ++bit)
+      result.offsets[to.shift(static_cast<int>(i)) + bit] = layout.offsets[from.shift(dim) + bit];
+  return tlg::sharedType(shape, type.getElementType(), result, type.getStages());
+}
+
+bool readsShared(OpOperand &use) {
+  return isa<tlg::MmaOp, tlg::WgmmaOp>(use.getOwner()) && use.getOperandNumber() < 2;
+}
+
+/// Gives `block` to the products that use `value`, by way of conversions and transpositions.
+void giveToProducts(RewriterBase &rewriter, Value value, Value block) {
+  for (OpOperand &use : llvm::make_early_inc_range(value.getUses())) {
+    Operation *user = use.getOwner();
+    if (readsShared(use)) {
+      rewriter.modifyOpInPlace(user, [&] { use.set(block); });
+      continue;
+    }
+    const OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPoint(user);
+    if (auto convert = dyn_cast<tlg::ConvertLayoutOp>(user)) {
+      giveToProducts(rewriter, convert.getResult(), block);
+    } else if (auto trans = dyn_cast<tl::TransOp>(user)) {
+      const auto type = transposedType(cast<tlg::SharedType>(block.getType()), trans.getOrder());
+      Value view =
+          tlg::TransSharedOp::create(rewriter, trans.getLoc(), type, block, trans.getOrderAttr());
+      giveToProducts(rewriter, trans.getResult(), view);
+      if (view.use_empty())
+        rewriter.eraseOp(view.getDefiningOp());
+    } else {
+      continue;
+    }
+    if (user->use_empty())
+      rewriter.eraseOp(user);
+  }
+}
+
+} // namespace
+
+SharedLayout sharedForOperand(RankedTensorType type, int dim) {
+  const llvm::ArrayRef<int64_t> shape = type.getShape();
+  const int rank = static_cast<int>(shape.size()), bytes = tlg::elementBytes(type);
+  const int64_t row = shape[dim] * bytes;
+  if (rank < 2 || dim < rank - 2 || row < kSmallestSwizzle ||
+      shape[2 * rank - 3 - dim] < kSwizzleRows)
+    return plainShared(ShapeBits(shape).width(), bytes);
+  return swizzledShared(shape, dim, bytes,
+                        static_cast<int>(std::min<int64_t>(row, kWidestSwizzle)));
+}
+
+void replaceLoad(RewriterBase &rewriter, tl::LoadOp load, Value block) {
+  giveToProducts(rewriter, load.getResult(), block);
+  rewriter.setInsertionPoint(load);
+  if (!load->use_empty())
+    rewriter.replaceAllUsesWith(
+        load.getResult(),
+        tlg::LocalLoadOp::create(rewriter, load.getLoc(), load.getType(), block).getResult());
+}
+
+std::optional<SwizzleMatch> matchSwizzle(tlg::SharedType type) {
+  const llvm::ArrayRef<int64_t> shape = type.getShape();
+  const SharedLayout layout = tlg::sharedLayoutOf(type);
+  if (shape.size() != 2)
+    return std::nullopt;
+  for (const int dim : {0, 1})
+    for (int width = kWidestSwizzle; width >= kSmallestSwizzle; width /= 2)
+      if (shape[dim] * layout.elementBytes >= width && shape[1 - dim] >= kSwizzleRows &&
+          swizzledShared(shape, dim, layout.elementBytes, width) == layout)
+        return SwizzleMatch{dim, width};
+  return std::nullopt;
+}
+
+int64_t wgmmaColumns(int64_t n, int64_t groups) { return std::min<int64_t>(n / groups, 256); }
+
+int keepProductsRunning(RewriterBase &rewriter, scf::ForOp loop) {
+  llvm::SmallVector<tlg::WgmmaOp> products(loop.getBody()->getOps<tlg::WgmmaOp>());
+  llvm::SmallVector<unsigned> variables;
+  for (tlg::WgmmaOp product : products) {
+    auto sum = dyn_cast<BlockArgument>(product.getAcc());
+    if (!isa<tlg::SharedType>(product.getA().getType()) ||
+        !isa<tlg::SharedType>(product.getB().getType()) || !sum ||
+        sum.getOwner() != loop.getBody() || !sum.hasOneUse() || !product->hasOneUse())
+      return 0;
+    auto wait = dyn_cast<tlg::WgmmaWaitOp>(*product->user_begin());
+    const unsigned variable = sum.getArgNumber() - 1;
+    if (!wait || wait->getNumResults() != 1 || !wait->hasOneUse() ||
+        loop.getYieldedValues()[variable] != wait->getResult(0))
+      return 0;
+    variables.push_back(variable);
+  }
+  for (tlg::WgmmaOp product : products) {
+    Operation *wait = *product->user_begin();
+    rewriter.replaceOp(wait, product->getResults());
+  }
+  const OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPointAfter(loop);
+  llvm::SmallVector<Value> sums;
+  for (const unsigned variable : variables)
+    sums.push_back(loop.getResult(variable));
+  auto wait =
+      tlg::WgmmaWaitOp::create(rewriter, loop.getLoc(), TypeRange(ValueRange(sums)), sums, 0);
+  for (auto [sum, complete] : llvm::zip(sums, wait.getResults()))
+    rewriter.replaceAllUsesExcept(sum, complete, wait);
+  return static_cast<int>(products.size());
+}
+
+namespace {
+
+/// The dimension along which threads hold the longest runs: what memory or the last op had.
+int runDim(RankedTensorType type) {
+  const ShapeBits shape(type.getShape());
+  const LinearLayout layout = tlg::layoutOf(type);
+  return contiguity(layout, shape, 0).length > contiguity(layout, shape, 1).length ? 0 : 1;
+}
+
+/// Puts one operand of `product` into shared memory: where it is made, if that is outside of the
+/// loop around the product, else right before the product.
+void stageOperand(OpBuilder &builder, tlg::WgmmaOp product, OpOperand &operand, int depthDim) {
+  Value value = operand.get();
+  const auto type = cast<RankedTensorType>(value.getType());
+  const Location location = product.getLoc();
+  auto loop = product->getParentOfType<LoopLikeOpInterface>();
+  const bool isOutside = loop && !loop->isAncestor(value.getParentRegion()->getParentOp());
+  if (isOutside)
+    builder.setInsertionPointAfterValue(value);
+  else
+    builder.setInsertionPoint(product);
+  // Only elements of 2 bytes can be contiguous along M or N.
+  const int dim = tlg::elementBytes(type) == 2 ? runDim(type) : depthDim;
+  const SharedLayout layout = sharedForOperand(type, dim);
+  const auto blockType = tlg::sharedType(type.getShape(), type.getElementType(), layout);
+  Value block = tlg::AllocSharedOp::create(builder, location, blockType, IntegerAttr());
+  tl::BarrierOp::create(builder, location); // what was here before has been read
+  tlg::LocalStoreOp::create(builder, location, value, block);
+  tlg::FenceAsyncOp::create(builder, location);
+  tl::BarrierOp::create(builder, location);
+  if (!isOutside) {
+    operand.set(block);
+    return;
+  }
+  const unsigned number = operand.getOperandNumber();
+  value.replaceUsesWithIf(block, [&](OpOperand &use) {
+    return isa<tlg::WgmmaOp>(use.getOwner()) && use.getOperandNumber() == number;
+  });
+}
+
+} // namespace
+
+void stageOperands(func::FuncOp function) {
+  OpBuilder builder(function.getContext());
+  function.walk([&](tlg::WgmmaOp product) {
+    const llvm::ArrayRef<int32_t> warps = product.getWarps();
+    const auto bytes = static_cast<int>(product.getOperandBytes());
+    if (auto type = dyn_cast<RankedTensorType>(product.getA().getType()))
+      if (tlg::layoutOf(type) !=
+          wgmmaOperandA(type.getShape(), bytes, {warps[0], warps[1], warps[2]}))
+        stageOperand(builder, product, product.getAMutable(), /*depthDim=*/1);
+    if (isa<RankedTensorType>(product.getB().getType()))
+      stageOperand(builder, product, product.getBMutable(), /*depthDim=*/0);
+  });
+}
+
+int64_t placeShared(func::FuncOp function) {
+  constexpr int64_t kAlignment = 1024; // of the widest swizzle
+  int64_t end = 0;
+  function.walk([&](tlg::AllocSharedOp alloc) {
+    const tlg::SharedType type = alloc.getType();
+    end = static_cast<int64_t>(llvm::alignTo(end, kAlignment));
+    alloc.setOffset(static_cast<int32_t>(end));
+    end += static_cast<int64_t>(tlg::sharedLayoutOf(type).sizeBytes()) * type.getStages();
+  });
+  return static_cast<int64_t>(llvm::alignTo(end, 16));
+}
+
+} // namespace blockscope::gpu

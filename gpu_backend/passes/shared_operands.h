@@ -1,0 +1,46 @@
+// Operands of products in shared memory.
+#pragma once
+
+#include "gpu_backend/compile.h"
+#include "gpu_backend/ir/tlg_dialect.h"
+#include "gpu_backend/layout/shared_layout.h"
+
+#include "core/ir/tl_dialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/PatternMatch.h"
+
+#include <optional>
+
+namespace blockscope::gpu {
+
+/// The layout in shared memory for a block that is contiguous along `dim`: with the widest swizzle
+/// that ldmatrix, wgmma and TMA know, or row-major where the block is too small for one.
+SharedLayout sharedForOperand(mlir::RankedTensorType type, int dim);
+
+/// The swizzle of a block of two dimensions that wgmma can read.
+struct SwizzleMatch {
+  int contiguousDim, swizzleBytes;
+};
+std::optional<SwizzleMatch> matchSwizzle(tlg::SharedType type);
+
+/// How many columns of N one wgmma takes when `groups` warpgroups share them.
+int64_t wgmmaColumns(int64_t n, int64_t groups);
+
+/// Gives `block`, where the data of `load` is in shared memory, to all users of the load: products
+/// read it there, for other ops it is read from there.
+void replaceLoad(mlir::RewriterBase &rewriter, tl::LoadOp load, mlir::Value block);
+
+/// Where all products by wgmma of a loop only add to variables of it, lets them go on into the next
+/// turn: they are waited for after the loop. Returns how many a turn begins; 0 where nothing was
+/// changed.
+int keepProductsRunning(mlir::RewriterBase &rewriter, mlir::scf::ForOp loop);
+
+/// Puts the operands that wgmma wants there into shared memory.
+void stageOperands(mlir::func::FuncOp function);
+
+/// Gives every tlg.alloc_shared its place. Returns how many bytes they need together.
+int64_t placeShared(mlir::func::FuncOp function);
+
+} // namespace blockscope::gpu

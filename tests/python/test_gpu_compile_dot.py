@@ -1,0 +1,129 @@
+"""Products compiled for GPUs, without one: which instructions they become, that ptxas has nothing
+to say about them, and that no register is spilled.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+import blockscope as triton
+import blockscope.language as tl
+import pytest
+from blockscope import _core
+
+torch = pytest.importorskip("torch")
+sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
+
+ARCHITECTURES = [80, 89, 90, 100]
+
+
+@triton.jit
+def matmul_kernel(
+    a_ptr, b_ptr, c_ptr, k, a_row, b_row, c_row,
+    M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, PRECISION: tl.constexpr,
+):  # fmt: skip
+    rows = tl.program_id(0) * M + tl.arange(0, M)
+    columns = tl.program_id(1) * N + tl.arange(0, N)
+    steps = tl.arange(0, K)
+    a_block = a_ptr + rows[:, None] * a_row + steps[None, :]
+    b_block = b_ptr + steps[:, None] * b_row + columns[None, :]
+    total = tl.zeros((M, N), dtype=tl.float32)
+    for _ in range(0, k, K):
+        total = tl.dot(tl.load(a_block), tl.load(b_block), total, input_precision=PRECISION)
+        a_block += K
+        b_block += K * b_row
+    tl.store(c_ptr + rows[:, None] * c_row + columns[None, :], total.to(c_ptr.dtype.element_ty))
+
+
+def compiled(kernel, *args, arch, **options):
+    made = kernel.warmup(*args, grid=(1,), arch=arch, **options)
+    assert made.n_spills == 0
+    return made.asm["ptx"]
+
+
+def matmul(dtype, arch, blocks=(64, 64, 32), warps=4, stages=3, precision="tf32"):
+    a = torch.zeros(512, 512, dtype=torch.float32).to(dtype)
+    c = torch.zeros(512, 512, dtype=torch.float32 if dtype == torch.float32 else torch.float16)
+    return compiled(matmul_kernel, a, a, c, 512, 512, 512, 512, *blocks, precision, arch=arch,
+                    num_warps=warps, num_stages=stages)  # fmt: skip
+
+
+def count(ptx, pattern):
+    return len(re.findall(pattern, ptx))
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize(
+    "dtype, name", [(torch.float16, "f16"), (torch.bfloat16, "bf16"), (torch.float32, "tf32")]
+)
+def test_tensor_cores(dtype, name, arch):
+    ptx = matmul(dtype, arch)
+    if arch == 90 and dtype != torch.float32:
+        assert f"wgmma.mma_async.sync.aligned.m64n64k16.f32.{name}.{name}" in ptx
+        assert "mma.sync" not in ptx
+    else:
+        assert re.search(rf"mma\.sync\.aligned\.m16n8k\d+\.row\.col\.f32\.{name}\.{name}\.f32", ptx)
+    assert count(ptx, r"cp\.async\.cg") > 0
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize("stages", [1, 2, 4])
+def test_stages(stages, arch):
+    ptx = matmul(torch.float16, arch, (128, 128, 32), 4, stages)
+    groups = count(ptx, r"cp\.async\.commit_group")
+    assert groups == (0 if stages == 1 else stages)
+    if stages > 1:
+        assert f"cp.async.wait_group {stages - 2};" in ptx
+        if arch != 90:
+            assert "ldmatrix.sync.aligned.m8n8.x4.shared" in ptx
+            assert "ldmatrix.sync.aligned.m8n8.x4.trans.shared" in ptx
+
+
+def test_large_tile_of_warpgroups():
+    ptx = matmul(torch.float16, 90, (128, 256, 64), 8, 3)
+    assert count(ptx, r"wgmma\.mma_async\.sync\.aligned\.m64n256k16\.f32\.f16\.f16") == 4
+    assert "wgmma.wait_group.sync.aligned 1;" in ptx  # one group goes on into the next turn
+    assert "wgmma.wait_group.sync.aligned 0;" in ptx
+
+
+def test_fp32_is_exact_unless_asked():
+    ptx = matmul(torch.float32, 80, precision="ieee")
+    assert "mma.sync" not in ptx
+    assert "fma.rn.f32" in ptx
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize("head", [64, 128])
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention(causal, head, arch):
+    from attention import attention_kernel
+
+    kernel = attention_kernel
+    if not hasattr(kernel, "warmup"):
+        pytest.skip("examples were loaded with another triton")
+    q = torch.zeros(2, 256, head, dtype=torch.float16)
+    lse = torch.zeros(2, 256)
+    warps = 8 if head == 128 else 4
+    ptx = compiled(kernel, q, q, q, q, lse, 256 * head, head, 256, 0.1, HEAD=head,
+                   BLOCK_M=128 if head == 128 else 64, BLOCK_N=64, CAUSAL=causal, arch=arch,
+                   num_warps=warps, num_stages=2)  # fmt: skip
+    assert ("wgmma.mma_async" if arch == 90 else "mma.sync") in ptx
+    assert "cp.async" in ptx
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_matmul_example(arch):
+    from matmul import identity, leaky_relu
+    from matmul import matmul_kernel as example
+
+    a = torch.zeros(256, 256, dtype=torch.float16)
+    for activation in (identity, leaky_relu):
+        ptx = compiled(example, a, a, a, 256, 256, 256, 256, 1, 256, 1, 256, 1, BLOCK_M=64,
+                       BLOCK_N=64, BLOCK_K=32, GROUP=4, PRECISION="ieee", ACTIVATION=activation,
+                       arch=arch)  # fmt: skip
+        assert ("wgmma.mma_async" if arch == 90 else "mma.sync") in ptx
+
+
+def test_known_targets():
+    for arch in ARCHITECTURES:
+        assert _core.gpu.target_of_capability(arch).startswith("sm_")
