@@ -1,79 +1,309 @@
-// Moves a block's elements to the registers, lanes and warps of another layout.
+// Moves a block's elements to the registers, lanes and warps of another layout, as a plan of
+// layout/conversion.h says: by renaming registers, by shuffles, or through scratch memory.
 #include "gpu_backend/lowering/convert_layout.h"
 
 #include "gpu_backend/lowering/families.h"
+#include "gpu_backend/lowering/shared_access.h"
 #include "gpu_backend/lowering/words.h"
 
-#include "gpu_backend/layout/layout_queries.h"
+#include "gpu_backend/layout/conversion.h"
+
+#include "llvm/IR/IntrinsicsNVPTX.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
 namespace blockscope::gpu {
 namespace {
 
-/// The byte offsets of each register's element in row-major order, in this
-/// thread.
-Registers rowMajorOffsets(Lowering &lowering, const LinearLayout &layout,
-                          int elementBytes) {
-  llvm::IRBuilder<> &builder = lowering.builder();
-  llvm::Value *thread = lowering.threadElement(layout);
-  Registers offsets;
-  for (int reg = 0; reg < layout.registerCount(); ++reg) {
-    llvm::Value *element =
-        builder.CreateXor(thread, lowering.i32(layout.registerElement(reg)));
-    offsets.push_back(builder.CreateMul(element, lowering.i32(elementBytes)));
+// -- shuffles -------------------------------------------------------------------------------------
+
+class ShuffleCode {
+public:
+  ShuffleCode(Lowering &lowering, const ShufflePlan &plan, RankedTensorType type)
+      : lowering_(lowering), builder_(lowering.builder()), plan_(plan), type_(type) {}
+
+  Registers run(llvm::ArrayRef<llvm::Value *> source) {
+    Registers sent(source), received(plan_.receivedCount, nullptr);
+    for (const RegisterExchange &swap : plan_.before)
+      exchange(sent, swap);
+    llvm::Value *from = nullptr;
+    if (!plan_.keepsLanes())
+      from = lowering_.threadElement({{}, plan_.sourceLanes, plan_.sourceWarps});
+    for (const ShuffleStep &step : plan_.steps)
+      shuffle(step, from, sent, received);
+    for (llvm::Value *&value : received)
+      if (!value)
+        value = llvm::PoisonValue::get(lowering_.elementType(type_));
+    for (const RegisterExchange &swap : plan_.after)
+      exchange(received, swap);
+    Registers results;
+    for (const uint32_t entry : plan_.results)
+      results.push_back(received[entry]);
+    return results;
   }
-  return offsets;
-}
+
+private:
+  void exchange(Registers &values, const RegisterExchange &swap) {
+    const uint32_t mask = swap.lanes | (swap.warps << 5);
+    llvm::Value *bits = builder_.CreateAnd(lowering_.threadId(), lowering_.i32(mask));
+    if (!llvm::isPowerOf2_32(mask))
+      bits = builder_.CreateAnd(builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, bits),
+                                lowering_.i32(1));
+    llvm::Value *applies = builder_.CreateICmpNE(bits, lowering_.i32(0));
+    for (uint32_t i = 0; i < values.size(); ++i) {
+      const uint32_t other = i ^ swap.flip;
+      if (other < i)
+        continue;
+      llvm::Value *first = values[i], *second = values[other];
+      values[i] = builder_.CreateSelect(applies, second, first);
+      values[other] = builder_.CreateSelect(applies, first, second);
+    }
+  }
+
+  void shuffle(const ShuffleStep &step, llvm::Value *from, const Registers &sent,
+               Registers &received) {
+    if (!from && step.laneFlip == 0) { // stays in its lane
+      for (auto [to, entry] : llvm::zip(step.received, step.sent))
+        received[to] = sent[entry];
+      return;
+    }
+    Registers packed;
+    for (const uint32_t entry : step.sent)
+      packed.push_back(sent[entry]);
+    const auto count = static_cast<int>(llvm::PowerOf2Ceil(packed.size()));
+    packed.resize(count, packed.front());
+    const WordFormat words = wordsOf(count * Lowering::elementBytes(type_));
+    llvm::Value *word = packWords(lowering_, packed, type_, words).front();
+    word = from ? lowering_.shuffle(word, builder_.CreateXor(from, lowering_.i32(step.laneFlip)))
+                : lowering_.shuffleXor(word, static_cast<int>(step.laneFlip));
+    const auto values = unpackWords(lowering_, word, type_, count, words);
+    for (auto [i, to] : llvm::enumerate(step.received))
+      received[to] = values[i];
+  }
+
+  Lowering &lowering_;
+  llvm::IRBuilder<> &builder_;
+  const ShufflePlan &plan_;
+  RankedTensorType type_;
+};
+
+// -- shared memory --------------------------------------------------------------------------------
+
+class SharedCode {
+public:
+  SharedCode(Lowering &lowering, const SharedPlan &plan, RankedTensorType type)
+      : lowering_(lowering), builder_(lowering.builder()), plan_(plan), type_(type),
+        memoryType_(lowering.memoryType(type)) {
+    if (memoryType_->isPointerTy())
+      memoryType_ = builder_.getInt64Ty();
+  }
+
+  Registers run(llvm::ArrayRef<llvm::Value *> source, size_t resultCount) {
+    base_ = lowering_.i32(lowering_.scratchOffset(plan_.roundBytes));
+    Registers loaded(resultCount, nullptr);
+    for (int round = 0; round < plan_.rounds; ++round) {
+      if (round != 0)
+        lowering_.barrier();
+      lowering_.onlyIf(takesPart(plan_.matrixStore ? plan_.matrixStore->idle : plan_.store.idle),
+                       [&] { store(round, source); });
+      if (plan_.withinWarps && plan_.rounds == 1)
+        builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_bar_warp_sync, {lowering_.i32(-1)});
+      else
+        lowering_.barrier();
+      load(round, loaded);
+    }
+    Registers results;
+    for (const uint32_t reg : plan_.copyOf)
+      results.push_back(loaded[reg]);
+    return results;
+  }
+
+private:
+  llvm::Value *takesPart(const InputBits &idle) {
+    const uint32_t mask = idle.lanes | (idle.warps << 5);
+    if (mask == 0)
+      return nullptr;
+    return builder_.CreateICmpEQ(builder_.CreateAnd(lowering_.threadId(), lowering_.i32(mask)),
+                                 lowering_.i32(0));
+  }
+
+  bool isInRound(uint32_t offsetBytes, int round) const {
+    return offsetBytes / plan_.roundBytes == static_cast<uint32_t>(round);
+  }
+
+  void store(int round, llvm::ArrayRef<llvm::Value *> source) {
+    if (plan_.matrixStore) {
+      SharedAddress address(lowering_, base_, plan_.matrixStore->lanes, plan_.matrixStore->warps);
+      for (const MatrixInstruction &instruction : plan_.matrixStore->instructions)
+        if (isInRound(instruction.offsetBytes, round))
+          storeMatrices(*plan_.matrixStore, instruction, address, source);
+      return;
+    }
+    eachVector(plan_.store, round,
+               [&](const SharedVector &vector, llvm::Value *pointer, llvm::Value *condition) {
+                 llvm::Value *stored = llvm::PoisonValue::get(vectorType(vector));
+                 for (auto [i, reg] : llvm::enumerate(vector.registers)) {
+                   llvm::Value *value = toMemory(lowering_, source[reg], type_);
+                   if (value->getType()->isPointerTy())
+                     value = builder_.CreatePtrToInt(value, memoryType_);
+                   stored = builder_.CreateInsertElement(stored, value, i);
+                 }
+                 lowering_.onlyIf(condition, [&] {
+                   builder_.CreateAlignedStore(stored, pointer,
+                                               llvm::Align(plan_.store.vectorBytes));
+                 });
+               });
+  }
+
+  void load(int round, Registers &loaded) {
+    if (plan_.matrixLoad) {
+      SharedAddress address(lowering_, base_, plan_.matrixLoad->lanes, plan_.matrixLoad->warps);
+      for (const MatrixInstruction &instruction : plan_.matrixLoad->instructions)
+        if (isInRound(instruction.offsetBytes, round))
+          loadMatrices(*plan_.matrixLoad, instruction, address, loaded);
+      return;
+    }
+    eachVector(plan_.load, round,
+               [&](const SharedVector &vector, llvm::Value *pointer, llvm::Value *condition) {
+                 llvm::Value *all = builder_.CreateAlignedLoad(vectorType(vector), pointer,
+                                                               llvm::Align(plan_.load.vectorBytes));
+                 for (auto [i, reg] : llvm::enumerate(vector.registers)) {
+                   llvm::Value *value = builder_.CreateExtractElement(all, i);
+                   llvm::Type *element = lowering_.elementType(type_);
+                   value = element->isPointerTy() ? builder_.CreateIntToPtr(value, element)
+                                                  : fromMemory(lowering_, value, type_);
+                   // What another round has brought stays.
+                   loaded[reg] = condition && loaded[reg]
+                                     ? builder_.CreateSelect(condition, value, loaded[reg])
+                                     : value;
+                 }
+               });
+  }
+
+  llvm::FixedVectorType *vectorType(const SharedVector &vector) {
+    return llvm::FixedVectorType::get(memoryType_, static_cast<unsigned>(vector.registers.size()));
+  }
+
+  /// The vectors of a round, each with its address. Where threads differ in which those are, all
+  /// vectors come, with the condition that this thread's is in the round.
+  void
+  eachVector(const SharedAccess &access, int round,
+             llvm::function_ref<void(const SharedVector &, llvm::Value *, llvm::Value *)> each) {
+    if (plan_.uniformRounds) {
+      SharedAddress address(lowering_, base_, access.lanes, access.warps);
+      for (const SharedVector &vector : access.vectors)
+        if (isInRound(vector.offsetBytes, round))
+          each(vector, address.at(vector.offsetBytes % plan_.roundBytes), nullptr);
+      return;
+    }
+    llvm::Value *thread = lowering_.threadElement({{}, access.lanes, access.warps});
+    for (const SharedVector &vector : access.vectors) {
+      llvm::Value *offset = builder_.CreateXor(thread, lowering_.i32(vector.offsetBytes));
+      llvm::Value *inRound =
+          builder_.CreateAnd(offset, lowering_.i32(int64_t{plan_.roundBytes} - 1));
+      llvm::Value *condition = builder_.CreateICmpEQ(
+          builder_.CreateLShr(offset, llvm::Log2_32(plan_.roundBytes)), lowering_.i32(round));
+      each(vector, lowering_.sharedPointer(builder_.CreateAdd(base_, inRound)), condition);
+    }
+  }
+
+  // -- ldmatrix and stmatrix ----------------------------------------------------------------------
+
+  static std::string operandsOf(int first, int count) {
+    std::string list;
+    for (int i = 0; i < count; ++i)
+      list += llvm::formatv("{0}${1}", i == 0 ? "" : ", ", first + i).str();
+    return "{" + list + "}";
+  }
+
+  static std::string shapeOf(const MatrixAccess &access) {
+    return llvm::formatv(".sync.aligned.m8n8.x{0}{1}.shared.b16 ", access.matrices,
+                         access.transposed ? ".trans" : "")
+        .str();
+  }
+
+  llvm::Value *addressOf(SharedAddress &address, const MatrixInstruction &instruction) {
+    return builder_.CreatePtrToInt(address.at(instruction.offsetBytes % plan_.roundBytes),
+                                   builder_.getInt32Ty());
+  }
+
+  void storeMatrices(const MatrixAccess &access, const MatrixInstruction &instruction,
+                     SharedAddress &address, llvm::ArrayRef<llvm::Value *> source) {
+    const WordFormat words{access.matrices, 32};
+    Registers elements;
+    for (const uint32_t reg : instruction.registers)
+      elements.push_back(source[reg]);
+    llvm::SmallVector<llvm::Value *> operands = {addressOf(address, instruction)};
+    llvm::append_range(operands, packWords(lowering_, elements, type_, words));
+    auto *call = llvm::cast<llvm::CallInst>(lowering_.assembly(
+        builder_.getVoidTy(),
+        "stmatrix" + shapeOf(access) + "[$0], " + operandsOf(1, access.matrices) + ";",
+        "r," + words.constraintList("") + ",~{memory}", operands));
+    call->setConvergent(); // all lanes take part
+  }
+
+  void loadMatrices(const MatrixAccess &access, const MatrixInstruction &instruction,
+                    SharedAddress &address, Registers &loaded) {
+    const WordFormat words{access.matrices, 32};
+    auto *call = llvm::cast<llvm::CallInst>(lowering_.assembly(
+        words.structType(lowering_),
+        "ldmatrix" + shapeOf(access) + operandsOf(0, access.matrices) +
+            llvm::formatv(", [${0}];", access.matrices).str(),
+        words.constraintList("=") + ",r,~{memory}", {addressOf(address, instruction)}));
+    call->setConvergent();
+    const auto elements =
+        unpackWords(lowering_, call, type_, static_cast<int>(instruction.registers.size()), words);
+    for (auto [reg, element] : llvm::zip(instruction.registers, elements))
+      loaded[reg] = element;
+  }
+
+  Lowering &lowering_;
+  llvm::IRBuilder<> &builder_;
+  const SharedPlan &plan_;
+  RankedTensorType type_;
+  llvm::Type *memoryType_;
+  llvm::Value *base_ = nullptr; ///< offset in shared memory
+};
 
 LogicalResult lowerConvertLayout(Lowering &lowering, Operation *op) {
   auto convert = cast<tlg::ConvertLayoutOp>(op);
   const RankedTensorType type = convert.getType();
   lowering.set(convert,
                convertLayout(lowering, lowering.get(convert.getSource()), type,
-                             tlg::layoutOf(convert.getSource().getType()),
-                             tlg::layoutOf(type)));
+                             tlg::layoutOf(convert.getSource().getType()), tlg::layoutOf(type)));
   return success();
 }
 
 } // namespace
 
-Registers convertLayout(Lowering &lowering,
-                        llvm::ArrayRef<llvm::Value *> source,
-                        RankedTensorType type, const LinearLayout &from,
-                        const LinearLayout &to) {
-  Registers results;
-  if (const auto registers = sourceRegisters(to, from)) {
-    for (const uint32_t reg : *registers)
+Registers convertLayout(Lowering &lowering, llvm::ArrayRef<llvm::Value *> source,
+                        RankedTensorType type, const LinearLayout &from, const LinearLayout &to) {
+  ConversionOptions options;
+  options.sharedLimitBytes = 32 * 1024; // more in one round would leave room for fewer programs
+  options.matrixStore = lowering.target().capability >= 90;
+  const ConversionPlan plan = planConversion(from, to, ShapeBits(type.getShape()).width(),
+                                             Lowering::elementBytes(type), options);
+  switch (plan.kind) {
+  case ConversionPlan::Kind::None:
+    return Registers(source);
+  case ConversionPlan::Kind::Registers: {
+    Registers results;
+    for (const uint32_t reg : plan.registers)
       results.push_back(source[reg]);
     return results;
   }
-  llvm::IRBuilder<> &builder = lowering.builder();
-  const int bytes = Lowering::elementBytes(type);
-  llvm::Value *base = lowering.scratch(type.getNumElements() * bytes);
-  llvm::Type *memory = lowering.memoryType(type);
-  const Registers writes = rowMajorOffsets(lowering, from, bytes);
-  const uint32_t copies = freeBits(from).registers;
-  lowering.onlyIf(lowering.ownsElements(from), [&] {
-    for (int reg = 0; reg < from.registerCount(); ++reg)
-      if ((reg & copies) == 0)
-        builder.CreateStore(
-            toMemory(lowering, source[reg], type),
-            builder.CreateGEP(builder.getInt8Ty(), base, writes[reg]));
-  });
-  lowering.barrier();
-  for (llvm::Value *offset : rowMajorOffsets(lowering, to, bytes))
-    results.push_back(fromMemory(
-        lowering,
-        builder.CreateLoad(
-            memory, builder.CreateGEP(builder.getInt8Ty(), base, offset)),
-        type));
-  return results;
+  case ConversionPlan::Kind::Shuffles:
+    return ShuffleCode(lowering, *plan.shuffles, type).run(source);
+  case ConversionPlan::Kind::Shared:
+    return SharedCode(lowering, *plan.shared, type).run(source, to.registerCount());
+  }
+  return {};
 }
 
 llvm::ArrayRef<LoweringRow> convertLayoutRows() {
-  static constexpr LoweringRow kRows[] = {
-      {"tlg.convert_layout", lowerConvertLayout}};
+  static constexpr LoweringRow kRows[] = {{"tlg.convert_layout", lowerConvertLayout}};
   return kRows;
 }
 

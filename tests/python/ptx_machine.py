@@ -4,7 +4,7 @@ For tests of what the compiler makes of layouts: who holds which element, who wr
 run at the lowest program counter first, so they meet again after branches as on the hardware. Every
 byte of shared memory knows who read and wrote it since the last barrier, so a missing barrier is an
 error, and so are memory that was never written and a store of one byte by two threads. Arithmetic
-is that of the instructions that integer code needs, and exact float operations.
+is that of the instructions that integer code needs, and some of floats.
 """
 
 from __future__ import annotations
@@ -33,13 +33,17 @@ class PtxError(AssertionError):
 
 
 def bits_of(kind: str) -> int:
+    if kind.endswith("x2"):
+        return 32
     return 8 if kind == "pred" else int(re.sub(r"\D", "", kind))
 
 
 def typed(values: np.ndarray, kind: str) -> np.ndarray:
-    """Raw 64-bit values as numbers of a PTX type."""
+    """Raw 64-bit values as numbers of a PTX type; pairs of floats are rows of two."""
     bits = bits_of(kind)
     raw = values.astype(np.uint64).astype(f"u{bits // 8}")
+    if kind.endswith("x2"):
+        return raw.view(_FLOATS[kind[:-2]]).reshape(-1, 2)
     if kind in _FLOATS:
         return raw.view(_FLOATS[kind])
     return raw.view(f"i{bits // 8}") if kind.startswith("s") else raw
@@ -50,6 +54,8 @@ def raw(values: np.ndarray) -> np.ndarray:
     values = np.ascontiguousarray(values)
     if values.dtype == bool:
         return values.astype(np.uint64)
+    if values.ndim == 2:
+        return values.view(np.uint32)[:, 0].astype(np.uint64)
     return values.view(f"u{values.dtype.itemsize}").astype(np.uint64)
 
 
@@ -239,7 +245,7 @@ class Machine:
         if text.startswith("%") and not text.startswith("%SP"):
             if text in ("%ntid.x",):
                 return np.full(len(at), self.threads, np.uint64)
-            return self.registers[text][at]
+            return self.registers.get(text, np.zeros(self.threads, np.uint64))[at]
         if text.startswith(("0f", "0d")):
             value = int(text[2:], 16)
         elif text.startswith("shared_memory"):
@@ -265,7 +271,8 @@ class Machine:
     def address(self, text: str, at: np.ndarray) -> np.ndarray:
         match = re.fullmatch(r"\[\s*([^+\s\]]+)\s*(?:\+\s*(-?\d+))?\s*\]", text)
         assert match is not None, text
-        return self.get(match[1], at).astype(np.int64) + int(match[2] or 0)
+        start = self.get(match[1], at).astype(np.int64) + int(match[2] or 0)
+        return start & 0xFFFFFFFF  # shared addresses have 32 bits; global ones are small here
 
     # -- memory -----------------------------------------------------------------------------------
 
@@ -479,9 +486,14 @@ class Machine:
     def op_cvta(self, i: Instruction, at: np.ndarray) -> None:
         self.put(i.operands[0], at, self.get(i.operands[1], at))
 
+    _ROUNDINGS = {"rmi": np.floor, "rpi": np.ceil, "rzi": np.trunc, "rni": np.rint}
+
     def op_cvt(self, i: Instruction, at: np.ndarray) -> None:
         target, source = i.parts[-2], i.parts[-1]
         values = self.number(i.operands[1], at, source)
+        for mode, function in self._ROUNDINGS.items():
+            if i.has(mode):  # to a whole number
+                values = function(values.astype(np.float64))
         if target in _FLOATS:
             values = values.astype(_FLOATS[target])
         else:
@@ -498,8 +510,8 @@ class Machine:
     def op_setp(self, i: Instruction, at: np.ndarray) -> None:
         a, b = (self.number(name, at, i.kind) for name in i.operands[1:3])
         name = i.parts[1]
-        unordered = np.zeros(len(at), bool)
-        if i.kind in _FLOATS:
+        unordered = np.zeros(a.shape, bool)
+        if i.kind.removesuffix("x2") in _FLOATS:
             a, b = a.astype(np.float64), b.astype(np.float64)
             unordered = np.isnan(a) | np.isnan(b)
         if name in ("num", "nan"):
@@ -514,7 +526,9 @@ class Machine:
             if part in ("and", "or", "xor"):
                 other = self.get(i.operands[3].lstrip("!"), at) != 0
                 result = self._COMBINE[part](result, other != i.operands[3].startswith("!"))
-        self.put(i.operands[0].split("|")[0], at, result)
+        targets = i.operands[0].split("|")
+        for k, target in enumerate(targets if result.ndim == 2 else targets[:1]):
+            self.put(target, at, result[:, k] if result.ndim == 2 else result)
 
     # -- arithmetic -------------------------------------------------------------------------------
 
@@ -553,7 +567,18 @@ class Machine:
         self.put(i.operands[0], at, exact.astype(a.dtype))
 
     def op_div(self, i: Instruction, at: np.ndarray) -> None:
-        self._binary(i, at, lambda a, b: a / b if i.kind in _FLOATS else a // b)
+        def quotients(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+            if i.kind in _FLOATS:
+                return a / b
+            exact = [abs(int(x)) // abs(int(y)) if y else 0 for x, y in zip(a, b)]
+            return np.array(exact, object).astype(a.dtype) * np.where(
+                (a < 0) == (b < 0), 1, -1
+            ).astype(a.dtype)
+
+        self._binary(i, at, quotients)
+
+    def op_ex2(self, i: Instruction, at: np.ndarray) -> None:
+        self._binary(i, at, np.exp2)
 
     def op_neg(self, i: Instruction, at: np.ndarray) -> None:
         self._binary(i, at, lambda a: -a)
@@ -562,11 +587,11 @@ class Machine:
         self._binary(i, at, np.abs)
 
     def op_min(self, i: Instruction, at: np.ndarray) -> None:
-        number = np.minimum if i.has("NaN") or i.kind not in _FLOATS else np.fmin
+        number = np.minimum if i.has("NaN") or i.kind[0] in "us" else np.fmin
         self._binary(i, at, number)
 
     def op_max(self, i: Instruction, at: np.ndarray) -> None:
-        number = np.maximum if i.has("NaN") or i.kind not in _FLOATS else np.fmax
+        number = np.maximum if i.has("NaN") or i.kind[0] in "us" else np.fmax
         self._binary(i, at, number)
 
     def _bitwise(self, i: Instruction, at: np.ndarray, function: Callable[..., Any]) -> None:

@@ -1,0 +1,131 @@
+"""Which instructions reductions, scans, sorts, atomics and conversions compile to."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import block_checks as checks
+import blockscope as triton
+import blockscope.language as tl
+import gpu_rows
+import pytest
+from blockscope.language.core import builtin
+
+pytestmark = pytest.mark.skipif(
+    not gpu_rows.has_tools(), reason="ptxas and libdevice are not installed (nvidia-cuda-nvcc)"
+)
+
+
+@pytest.fixture(autouse=True)
+def no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+
+
+def ptx(
+    kernel: Any, *arguments: Any, arch: str = "sm_90a", warps: int = 4, **constants: Any
+) -> str:
+    result = kernel.warmup(*arguments, **constants, grid=(1,), arch=arch, num_warps=warps)
+    assert result.warnings == []
+    return result.asm["ptx"]
+
+
+def count(text: str, pattern: str) -> int:
+    return len(re.findall(pattern, text))
+
+
+BARRIER = r"bar(rier)?\.(cta\.)?sync"
+
+
+def mapped(call: Any, dtype: Any, shape: Any = (1024,), **options: Any) -> str:
+    out = options.pop("out", dtype)
+    return ptx(
+        checks.map_kernel, dtype, out, CALL=builtin(call), SHAPE=shape, FLIP=False, **options
+    )
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize(
+    ("call", "name"), [(tl.sum, "add"), (tl.max, "max"), (tl.min, "min"), (tl.xor_sum, "xor")]
+)
+def test_integers_over_a_warp_in_one_instruction(call: Any, name: str, arch: str) -> None:
+    text = mapped(lambda x: call(x, 0), tl.int32, arch=arch)
+    assert count(text, rf"redux\.sync\.{name}\.[sub]32") == 1
+    assert count(text, r"shfl\.sync") == 0
+    assert count(text, BARRIER) == 1
+
+
+def test_sums_of_floats_take_five_shuffles_and_one_barrier() -> None:
+    text = mapped(lambda x: tl.sum(x, 0), tl.float32)
+    assert count(text, r"shfl\.sync\.bfly") == 5
+    assert count(text, BARRIER) == 1
+    assert count(mapped(lambda x: tl.sum(x, 0), tl.float32, warps=1), BARRIER) == 0
+
+
+def test_a_row_in_one_lane_needs_no_shuffle() -> None:
+    text = mapped(lambda x: tl.sum(x.reshape(256, 4), 1), tl.float32, out=tl.float32)
+    assert count(text, r"shfl\.sync") == 0
+
+
+@triton.jit
+def three_sums_kernel(x_ptr, out_ptr, N: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, N))
+    y = x / tl.sum(x)
+    z = y / tl.max(y)
+    tl.store(out_ptr, tl.sum(z))
+
+
+def test_reductions_in_a_row_have_one_barrier_each() -> None:
+    assert count(ptx(three_sums_kernel, tl.float32, tl.float32, N=512), BARRIER) == 3
+
+
+def atomic(kind: Any, dtype: Any, *, sem: str, keep: bool, arch: str = "sm_90a") -> str:
+    return ptx(
+        checks.atomic_kernel, dtype, tl.int32, dtype, dtype, 100, KIND=kind, SEM=sem, SCOPE="gpu",
+        N=128, KEEP=keep, arch=arch,
+    )  # fmt: skip
+
+
+def test_atomics_without_a_result_are_reductions_where_nothing_is_acquired() -> None:
+    relaxed = atomic(tl.atomic_add, tl.float32, sem="relaxed", keep=False)
+    assert count(relaxed, r"red\.relaxed\.gpu\.global\.add\.f32") == 1
+    assert count(relaxed, BARRIER) == 0
+    assert "red.release.gpu" in atomic(tl.atomic_or, tl.int32, sem="release", keep=False)
+    assert "atom.acq_rel.gpu" in atomic(tl.atomic_add, tl.int32, sem="acq_rel", keep=False)
+    assert "atom.relaxed.gpu" in atomic(tl.atomic_add, tl.int32, sem="relaxed", keep=True)
+
+
+def test_orders_meet_the_other_threads() -> None:
+    for sem, barriers in {"relaxed": 0, "acquire": 1, "release": 1, "acq_rel": 2}.items():
+        text = atomic(tl.atomic_max, tl.uint64, sem=sem, keep=True)
+        assert count(text, rf"atom\.{sem}\.gpu\.global\.max\.u64") == 1
+        assert count(text, BARRIER) == barriers
+
+
+def test_float_extremes_loop() -> None:
+    text = atomic(tl.atomic_max, tl.float32, sem="relaxed", keep=True)
+    assert "atom.relaxed.gpu.global.cas.b32" in text
+
+
+@pytest.mark.parametrize(
+    ("dtype", "arch", "instruction"),
+    [
+        (tl.float16, "sm_80", "add.noftz.f16"),
+        (tl.bfloat16, "sm_90a", "add.noftz.bf16"),
+        (tl.bfloat16, "sm_80", "cas.b16"),
+        (tl.float64, "sm_80", "add.f64"),
+    ],
+)
+def test_sums_of_floats(dtype: Any, arch: str, instruction: str) -> None:
+    assert instruction in atomic(tl.atomic_add, dtype, sem="relaxed", keep=True, arch=arch)
+
+
+def test_conversions_in_a_warp_shuffle() -> None:
+    text = ptx(checks.transpose_kernel, tl.float32, tl.float32, R=8, C=8, warps=1)
+    assert count(text, BARRIER) == 0
+
+
+def test_a_conversion_has_one_barrier() -> None:
+    text = ptx(checks.transpose_kernel, tl.float16, tl.float16, R=64, C=64)
+    assert count(text, BARRIER) == 1
+    assert count(text, r"st\.shared\.v[24]|stmatrix") > 0
