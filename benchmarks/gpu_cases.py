@@ -45,9 +45,8 @@ def rows() -> Iterator[Row]:
     yield layer_norm(4096, 16384)
     for size, tile in MATMULS:
         yield matmul(size, tile, is_quick=(size, tile) == (4096, (128, 256, 64, 8, 3)))
-    for head in (64, 128):
-        for causal in (False, True):
-            yield attention(head, causal, is_quick=head == 128 and not causal)
+    for head, causal, stages in ATTENTIONS:
+        yield attention(head, causal, stages, is_quick=head == 128 and not causal)
     for causal in (False, True):
         yield attention_backward(128, causal)
     yield launch_overhead()
@@ -65,6 +64,10 @@ MATMULS = (
     (8192, (128, 256, 64, 8, 3)),
     (8192, (128, 256, 64, 8, 4)),
 )
+
+
+#: Size of a head, causal or not, num_stages.
+ATTENTIONS = ((64, False, 3), (64, True, 3), (128, False, 3), (128, True, 3), (128, True, 2))
 
 
 def vector_add(n: int) -> Row:
@@ -176,7 +179,9 @@ def _attention_inputs(head: int, count: int) -> list[Any]:
     return [torch.randn(shape, device="cuda").half() for _ in range(count)]
 
 
-def _forward(kernels: Any, q: Any, k: Any, v: Any, causal: bool) -> tuple[Any, Any, Any]:
+def _forward(
+    kernels: Any, q: Any, k: Any, v: Any, causal: bool, stages: int
+) -> tuple[Any, Any, Any]:
     """What launches the forward kernel, its output and its logarithms of sums."""
     import torch
 
@@ -184,9 +189,19 @@ def _forward(kernels: Any, q: Any, k: Any, v: Any, causal: bool) -> tuple[Any, A
     out = torch.empty_like(q)
     lse = torch.empty(q.shape[:-1], device="cuda", dtype=torch.float32)
     scale2 = math.log2(math.e) / math.sqrt(head)
-    options = {"BLOCK_M": 128, "BLOCK_N": 128 if head == 64 or not causal else 64, "num_warps": 8}
+    options = {"BLOCK_M": 128, "BLOCK_N": 128 if head == 64 and not causal else 64, "num_warps": 8}
     launch = lambda: kernels.attention_kernel[LENGTH // 128, BATCH * HEADS](
-        q, k, v, out, lse, scale2, LENGTH=LENGTH, HEAD=head, CAUSAL=causal, num_stages=3, **options
+        q,
+        k,
+        v,
+        out,
+        lse,
+        scale2,
+        LENGTH=LENGTH,
+        HEAD=head,
+        CAUSAL=causal,
+        num_stages=stages,
+        **options,
     )
     return launch, out, lse
 
@@ -203,7 +218,7 @@ def _some_heads(q: Any, k: Any, v: Any, causal: bool) -> Any:
     return torch.softmax(scores, -1) @ v
 
 
-def attention(head: int, causal: bool, *, is_quick: bool) -> Row:
+def attention(head: int, causal: bool, stages: int, *, is_quick: bool) -> Row:
     import torch
 
     q, k, v = _attention_inputs(head, 3)
@@ -218,11 +233,12 @@ def attention(head: int, causal: bool, *, is_quick: bool) -> Row:
                 )
 
             return Case(run, lambda: outs[0][:1, :2])
-        launch, out, _ = _forward(kernels, q, k, v, causal)
+        launch, out, _ = _forward(kernels, q, k, v, causal, stages)
         return Case(launch, lambda: out[:1, :2])
 
     return Row(
-        f"attention forward {BATCH}x{HEADS}x{LENGTH}x{head} fp16{', causal' if causal else ''}",
+        f"attention forward {BATCH}x{HEADS}x{LENGTH}x{head} fp16{', causal' if causal else ''}, "
+        f"{stages} stages",
         make, lambda: _some_heads(q, k, v, causal), 2e-2, _attention_flops(head, causal, 2),
         "TFLOP/s", is_quick=is_quick,
     )  # fmt: skip
@@ -252,7 +268,7 @@ def attention_backward(head: int, causal: bool) -> Row:
                 grads[:] = torch.autograd.grad(out, leaves, d_out, retain_graph=True)
 
             return Case(run, lambda: torch.stack([g[:1, :2] for g in grads]))
-        forward, out, lse = _forward(kernels, q, k, v, causal)
+        forward, out, lse = _forward(kernels, q, k, v, causal, 2)
         forward()
         delta = torch.empty_like(lse)
         results = [torch.empty_like(q) for _ in range(3)]
