@@ -339,5 +339,6 @@ def TL_PrintOp : TL_Op<"print", [MemoryEffects<[MemWrite]>]> {
   let assemblyFormat = "$prefix $hex $is_signed (`,` $values^ `:` type($values))? attr-dict";
   let hasVerifier = 1;
 }
+// The prefix is as it is shown: " x: " where there are values (core/semantic/debug.cpp).
 
 #endif

@@ -194,26 +194,9 @@ void evalPrint(ExecutionContext &context, void *const *, const void *const *oper
   }
 }
 
-/// With values the prefix ends in ": ", and begins with a space when it has more than that.
-std::string normalizePrefix(llvm::StringRef prefix, bool hasValues) {
-  std::string result = prefix.str();
-  if (hasValues && !prefix.ends_with(": ")) {
-    if (!prefix.ends_with(" "))
-      result += " ";
-    result.back() = ':';
-    result += " ";
-    if (prefix.ends_with(":")) // "x:" has its colon already
-      result = prefix.str() + " ";
-  }
-  if (result.size() > 2 && result.front() != ' ')
-    result.insert(0, " ");
-  return result;
-}
-
 EvaluatorOrError choosePrint(const OpSignature &signature) {
   auto op = std::make_shared<PrintOp>();
-  op->prefix =
-      normalizePrefix(signature.attributes.getString("prefix"), !signature.operands.empty());
+  op->prefix = signature.attributes.getString("prefix").str();
   op->hex = signature.attributes.getBool("hex");
   op->types.assign(signature.operands.begin(), signature.operands.end());
   const llvm::ArrayRef<int64_t> flags = signature.attributes.getInts("is_signed");

@@ -74,7 +74,7 @@ TEST_F(DebugTest, BarrierReachesObservers) {
 TEST_F(DebugTest, PrintsOneLineAnElement) {
   std::vector<int32_t> values(12);
   std::iota(values.begin(), values.end(), -1);
-  const std::string text = print("x", {block(DType::Int32, values, {12})});
+  const std::string text = print(" x: ", {block(DType::Int32, values, {12})});
   EXPECT_EQ(text.substr(0, text.find('\n')), "pid (0, 0, 0) idx ( 0) x: -1");
   EXPECT_NE(text.find("pid (0, 0, 0) idx (11) x: 10\n"), std::string::npos) << text;
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 12);
@@ -84,9 +84,9 @@ TEST_F(DebugTest, PrintsScalarsOperandsAndNothing) {
   emitter.beginProgram({3, 1, 0});
   const Value i = emitter.intConstant(Type::get(DType::Int32), 7);
   const Value f = emitter.floatConstant(Type::get(DType::Fp16), 1.5);
-  EXPECT_EQ(print("v", {i}), "pid (3, 1, 0) idx () v: 7\n");
+  EXPECT_EQ(print(" v: ", {i}), "pid (3, 1, 0) idx () v: 7\n");
   EXPECT_EQ(
-      print("v: ", {i, f}),
+      print(" v: ", {i, f}),
       "pid (3, 1, 0) idx () v: (operand 0) 7\npid (3, 1, 0) idx () v: (operand 1) 1.500000\n");
   EXPECT_EQ(print("here", {}), "pid (3, 1, 0) here\n");
 }
@@ -95,14 +95,15 @@ TEST_F(DebugTest, PrintsEveryKindOfNumber) {
   const auto constant = [&](DType dtype, int64_t value) {
     return emitter.intConstant(Type::get(dtype), value);
   };
-  EXPECT_EQ(print("x", {constant(DType::Int8, -1)}, false, {0}), "pid (0, 0, 0) idx () x: 255\n");
-  EXPECT_EQ(print("x", {constant(DType::Int8, -1)}, true), "pid (0, 0, 0) idx () x: 0xff\n");
-  EXPECT_EQ(print("x", {constant(DType::Int64, -2)}, true),
+  EXPECT_EQ(print(" x: ", {constant(DType::Int8, -1)}, false, {0}),
+            "pid (0, 0, 0) idx () x: 255\n");
+  EXPECT_EQ(print(" x: ", {constant(DType::Int8, -1)}, true), "pid (0, 0, 0) idx () x: 0xff\n");
+  EXPECT_EQ(print(" x: ", {constant(DType::Int64, -2)}, true),
             "pid (0, 0, 0) idx () x: 0xfffffffffffffffe\n");
-  EXPECT_EQ(print("x", {constant(DType::Int1, 1)}), "pid (0, 0, 0) idx () x: 1\n");
-  EXPECT_EQ(print("x", {emitter.floatConstant(Type::get(DType::Bf16), -0.5)}),
+  EXPECT_EQ(print(" x: ", {constant(DType::Int1, 1)}), "pid (0, 0, 0) idx () x: 1\n");
+  EXPECT_EQ(print(" x: ", {emitter.floatConstant(Type::get(DType::Bf16), -0.5)}),
             "pid (0, 0, 0) idx () x: -0.500000\n");
-  EXPECT_EQ(print("x", {emitter.floatConstant(Type::get(DType::Fp8E4M3NV), 2)}),
+  EXPECT_EQ(print(" x: ", {emitter.floatConstant(Type::get(DType::Fp8E4M3NV), 2)}),
             "pid (0, 0, 0) idx () x: 2.000000\n");
 }
 
