@@ -39,10 +39,18 @@ public:
     // A count that wraps around would write over records: it stops half-way.
     lowering_.onlyIf(builder_.CreateICmpSGE(used, lowering_.i32(0)), [&] {
       llvm::Value *start = add(kUsed, lowering_.i32(sizeBytes));
-      llvm::Value *capacity = builder_.CreateLoad(builder_.getInt32Ty(), at(kCapacity));
-      llvm::Value *end = builder_.CreateAdd(start, lowering_.i32(sizeBytes));
-      lowering_.onlyIf(builder_.CreateICmpULE(end, capacity),
-                       [&] { write(start, site, element, value); });
+      llvm::Value *record = builder_.CreateGEP(builder_.getInt8Ty(), at(kRecords),
+                                               builder_.CreateZExt(start, builder_.getInt64Ty()));
+      lowering_.onlyIf(fits(start, kRecordBytes), [&] {
+        writeHead(record, site, element, value ? 1 : 0);
+        // A head whose value is missing tells the host that the records end here.
+        if (value)
+          lowering_.onlyIf(fits(start, sizeBytes), [&] {
+            builder_.CreateAlignedStore(
+                value, builder_.CreateConstGEP1_32(builder_.getInt8Ty(), record, kRecordBytes),
+                llvm::Align(8));
+          });
+      });
     });
   }
 
@@ -65,22 +73,21 @@ private:
     return ctas == 1 ? number : builder_.CreateUDiv(number, lowering_.i32(ctas));
   }
 
-  void write(llvm::Value *start, size_t site, llvm::Value *element, llvm::Value *value) {
-    llvm::Value *record = builder_.CreateGEP(builder_.getInt8Ty(), at(kRecords),
-                                             builder_.CreateZExt(start, builder_.getInt64Ty()));
+  llvm::Value *fits(llvm::Value *start, int sizeBytes) {
+    llvm::Value *capacity = builder_.CreateLoad(builder_.getInt32Ty(), at(kCapacity));
+    return builder_.CreateICmpULE(builder_.CreateAdd(start, lowering_.i32(sizeBytes)), capacity);
+  }
+
+  void writeHead(llvm::Value *record, size_t site, llvm::Value *element, int valueCount) {
     llvm::Value *const words[] = {lowering_.i32(static_cast<int64_t>(site)),
                                   program(0),
                                   program(1),
                                   program(2),
                                   element,
-                                  lowering_.i32(value ? 1 : 0)};
+                                  lowering_.i32(valueCount)};
     for (auto [i, word] : llvm::enumerate(words))
       builder_.CreateAlignedStore(
           word, builder_.CreateConstGEP1_32(builder_.getInt32Ty(), record, i), llvm::Align(4));
-    if (value)
-      builder_.CreateAlignedStore(
-          value, builder_.CreateConstGEP1_32(builder_.getInt8Ty(), record, kRecordBytes),
-          llvm::Align(8));
   }
 
   Lowering &lowering_;
