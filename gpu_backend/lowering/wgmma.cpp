@@ -19,7 +19,7 @@ using namespace mlir;
 namespace blockscope::gpu {
 namespace {
 
-constexpr int kRows = 64, kWarps = 4, kStepBytes = 32;
+constexpr int kRows = 64, kWarps = 4, kStepBytes = 32, kWordsA = 4;
 
 /// Where the threads' warpgroups begin in a product.
 struct Groups {
@@ -34,13 +34,13 @@ std::string braces(int first, int count) {
   return text + "}";
 }
 
-/// "=f,=f,...,0,1,...": `count` results that are operands too.
-std::string tiedConstraints(int count, llvm::StringRef letter, int firstTied = 0) {
+/// "=f,=f,...,0,1,...": `count` results, which are operands too when they are tied.
+std::string constraintsOf(llvm::StringRef letter, int count, bool isTied) {
   std::string text;
   for (int i = 0; i < count; ++i)
     text += (i == 0 ? "=" : ",=") + letter.str();
-  for (int i = 0; i < count; ++i)
-    text += llvm::formatv(",{0}", i + firstTied).str();
+  for (int i = 0; isTied && i < count; ++i)
+    text += llvm::formatv(",{0}", i).str();
   return text;
 }
 
@@ -104,19 +104,20 @@ private:
   llvm::Value *base_ = nullptr;
 };
 
-/// The inline assembly of one product.
+/// The inline assembly of one product: `result` = a * b, or added to what `result` was.
 struct Instruction {
   std::string text, constraints;
 };
 
 Instruction makeInstruction(tlg::WgmmaOp op, int64_t columns, llvm::StringRef letter,
-                            bool aInRegisters, bool transposeA, bool transposeB) {
+                            bool aInRegisters, bool transposeA, bool transposeB, bool adds) {
   const auto bytes = static_cast<int>(op.getOperandBytes());
   const auto size = static_cast<int>(columns / 2);
   const bool isInteger = letter == "r";
   Instruction result;
-  result.constraints = tiedConstraints(size, letter) + (aInRegisters ? ",r,r,r,r,l" : ",l,l");
-  const int a = 2 * size;
+  result.constraints =
+      constraintsOf(letter, size, /*isTied=*/adds) + (aInRegisters ? ",r,r,r,r,l" : ",l,l");
+  const int a = adds ? 2 * size : size;
   const std::string left = aInRegisters ? braces(a, 4) : llvm::formatv("${0}", a).str();
   std::string modifiers = isInteger ? "" : ", 1, 1";
   if (bytes == 2)
@@ -125,18 +126,43 @@ Instruction makeInstruction(tlg::WgmmaOp op, int64_t columns, llvm::StringRef le
                                : ", 0") +
                  std::string(transposeB ? ", 1" : ", 0");
   result.text =
-      llvm::formatv("{{.reg .pred p; setp.eq.u32 p, 0, 0; "
+      llvm::formatv("{{.reg .pred p; setp.{9}.u32 p, 0, 0; "
                     "wgmma.mma_async.sync.aligned.m64n{0}k{1}.{2}.{3}.{4} {5}, {6}, ${7}, p{8};}",
                     columns, kStepBytes / bytes, isInteger ? "s32" : "f32",
                     operandTypeName(elementOfOperand(op.getA()), bytes, op.getAUnsigned()),
                     operandTypeName(elementOfOperand(op.getB()), bytes, op.getBUnsigned()),
-                    braces(0, size), left, a + (aInRegisters ? 4 : 1), modifiers)
+                    braces(0, size), left, a + (aInRegisters ? 4 : 1), modifiers,
+                    adds ? "eq" : "ne")
           .str();
   return result;
 }
 
-void plain(Lowering &lowering, llvm::StringRef text) {
-  lowering.assembly(lowering.builder().getVoidTy(), text, "", {});
+/// An instruction without operands, after which `values` are as before: they are ready when it
+/// comes, and nothing that uses them moves above it.
+void fence(Lowering &lowering, llvm::StringRef text, llvm::MutableArrayRef<llvm::Value *> values) {
+  if (values.empty()) {
+    lowering.assembly(lowering.builder().getVoidTy(), text, "", {});
+    return;
+  }
+  std::string constraints;
+  for (llvm::Value *value : values)
+    constraints += (constraints.empty() ? "=" : ",=") + letterOf(value->getType()).str();
+  for (size_t i = 0; i < values.size(); ++i)
+    constraints += llvm::formatv(",{0}", i).str();
+  llvm::Value *result = lowering.assembly(structOf(lowering, values), text, constraints, values);
+  if (values.size() == 1) {
+    values.front() = result;
+    return;
+  }
+  for (auto [i, value] : llvm::enumerate(values))
+    value = lowering.builder().CreateExtractValue(result, i);
+}
+
+bool isZero(llvm::ArrayRef<llvm::Value *> values) {
+  return llvm::all_of(values, [](llvm::Value *value) {
+    auto *constant = dyn_cast<llvm::Constant>(value);
+    return constant && constant->isNullValue();
+  });
 }
 
 LogicalResult lowerWgmma(Lowering &lowering, Operation *op) {
@@ -166,57 +192,59 @@ LogicalResult lowerWgmma(Lowering &lowering, Operation *op) {
   else
     a.emplace(lowering, wgmma.getA(), /*lineDim=*/0, groups.m, kRows, /*firstGroupBit=*/2);
   Descriptor b(lowering, wgmma.getB(), /*lineDim=*/1, groups.n, columns, rowBits);
-  const Instruction instruction =
-      makeInstruction(wgmma, columns, letterOf(sums.front()->getType()), aInRegisters,
-                      a && a->isTransposed(), b.isTransposed());
-  if (registers) // made before the fence
+  const llvm::StringRef letter = letterOf(sums.front()->getType());
+  const auto instruction = [&](bool adds) {
+    return makeInstruction(wgmma, columns, letter, aInRegisters, a && a->isTransposed(),
+                           b.isTransposed(), adds);
+  };
+  const bool isFresh = isZero(sums); // the first products need not add
+  const Instruction add = instruction(true), first = instruction(!isFresh);
+  llvm::SmallVector<llvm::Value *> ready;
+  if (!isFresh)
+    ready.assign(sums.begin(), sums.end());
+  const size_t sumCount = ready.size();
+  if (registers)
     for (int64_t tile = 0; tile < tilesM * steps; ++tile)
-      (void)registers->words(tile);
-  plain(lowering, "wgmma.fence.sync.aligned;");
+      llvm::append_range(ready, registers->words(tile));
+  fence(lowering, "wgmma.fence.sync.aligned;", ready);
+  std::copy(ready.begin(), ready.begin() + sumCount, sums.begin());
+  const llvm::ArrayRef<llvm::Value *> words = llvm::ArrayRef(ready).drop_front(sumCount);
   for (int64_t step = 0; step < steps; ++step)
     for (int64_t i = 0; i < tilesM; ++i)
       for (int64_t j = 0; j < tilesN; ++j) {
         const auto part = llvm::MutableArrayRef(sums).slice((i * tilesN + j) * size, size);
-        llvm::SmallVector<llvm::Value *> operands(part.begin(), part.end());
-        if (registers)
-          llvm::append_range(operands, registers->words(i * steps + step));
+        const bool adds = step > 0 || !isFresh;
+        llvm::SmallVector<llvm::Value *> operands;
+        if (adds)
+          operands.assign(part.begin(), part.end());
+        if (aInRegisters)
+          llvm::append_range(operands, words.slice((i * steps + step) * kWordsA, kWordsA));
         else
           operands.push_back(a->at(i * kRows * groups.m, step * depth));
         operands.push_back(b.at(j * columns * groups.n, step * depth));
-        llvm::Value *result = lowering.assembly(structOf(lowering, part), instruction.text,
-                                                instruction.constraints, operands);
+        const Instruction &product = step == 0 ? first : add;
+        llvm::Value *result = lowering.assembly(structOf(lowering, part), product.text,
+                                                product.constraints, operands);
         for (auto [index, sum] : llvm::enumerate(part))
           sum = builder.CreateExtractValue(result, index);
       }
-  plain(lowering, "wgmma.commit_group.sync.aligned;");
+  fence(lowering, "wgmma.commit_group.sync.aligned;", {});
   lowering.set(wgmma.getResult(), sums);
   return success();
 }
 
 LogicalResult lowerWgmmaWait(Lowering &lowering, Operation *op) {
   auto wait = cast<tlg::WgmmaWaitOp>(op);
-  llvm::IRBuilder<> &builder = lowering.builder();
-  const std::string text =
-      llvm::formatv("wgmma.wait_group.sync.aligned {0};", wait.getPending()).str();
-  llvm::SmallVector<llvm::Value *> all;
+  Registers all;
   for (Value value : wait.getValues())
     llvm::append_range(all, lowering.get(value));
-  if (all.empty()) {
-    plain(lowering, text);
-    return success();
-  }
-  std::string constraints;
-  for (llvm::Value *value : all)
-    constraints += (constraints.empty() ? "=" : ",=") + letterOf(value->getType()).str();
-  for (size_t i = 0; i < all.size(); ++i)
-    constraints += llvm::formatv(",{0}", i).str();
-  llvm::Value *result = lowering.assembly(structOf(lowering, all), text, constraints, all);
-  unsigned next = 0;
-  for (auto [value, complete] : llvm::zip(wait.getValues(), wait.getResults())) {
-    Registers registers;
-    for (size_t i = 0; i < lowering.get(value).size(); ++i)
-      registers.push_back(builder.CreateExtractValue(result, next++));
-    lowering.set(complete, registers);
+  fence(lowering, llvm::formatv("wgmma.wait_group.sync.aligned {0};", wait.getPending()).str(),
+        all);
+  llvm::ArrayRef<llvm::Value *> left = all;
+  for (Value complete : wait.getResults()) {
+    const int count = Lowering::registerCount(complete.getType());
+    lowering.set(complete, Registers(left.take_front(count)));
+    left = left.drop_front(count);
   }
   return success();
 }

@@ -76,7 +76,7 @@ SHAPES = [(16, 16, 16), (32, 32, 64), (64, 64, 32), (64, 128, 64), (128, 128, 32
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_halves(dtype, shape, warps, device):
     m, n, k = shape
-    run_dot(rand((m, k), dtype, device), rand((k, n), dtype, device), torch.float32, 1e-6,
+    run_dot(rand((m, k), dtype, device), rand((k, n), dtype, device), torch.float32, 4e-6,
             warps=warps)  # fmt: skip
 
 
@@ -85,7 +85,7 @@ def test_halves(dtype, shape, warps, device):
 def test_other_numbers_of_warps(shape, warps, device):
     m, n, k = shape
     run_dot(rand((m, k), torch.float16, device), rand((k, n), torch.float16, device),
-            torch.float32, 1e-6, warps=warps)  # fmt: skip
+            torch.float32, 4e-6, warps=warps)  # fmt: skip
 
 
 @pytest.mark.parametrize("warps", [4, 8])
@@ -102,7 +102,7 @@ def test_orders(dtype, trans, lies, shape, warps, device):
     a = a.T.contiguous().T if lies[0] else a
     b = b.T.contiguous().T if lies[1] else b
     out = torch.int32 if dtype == torch.int8 else torch.float32
-    tolerance = {torch.int8: 0, torch.float32: 2e-3, torch.float8_e4m3fn: 2e-3}.get(dtype, 1e-6)
+    tolerance = {torch.int8: 0, torch.float32: 2e-3, torch.float8_e4m3fn: 2e-3}.get(dtype, 4e-6)
     run_dot(a, b, out, tolerance, precision="tf32", warps=warps, trans=trans)
 
 
@@ -110,7 +110,7 @@ def test_orders(dtype, trans, lies, shape, warps, device):
 @pytest.mark.parametrize("shape", [(16, 16, 16), (64, 64, 32), (32, 128, 64), (8, 8, 8), (2, 4, 2)])
 @pytest.mark.parametrize(
     "precision, tolerance",
-    [("ieee", 1e-6), ("tf32", 2e-3), ("tf32x3", 2e-6), ("bf16x3", 5e-5), ("bf16x6", 2e-6)],
+    [("ieee", 4e-6), ("tf32", 2e-3), ("tf32x3", 6e-6), ("bf16x3", 5e-5), ("bf16x6", 6e-6)],
 )
 def test_fp32(precision, tolerance, shape, warps, device):
     m, n, k = shape
@@ -171,7 +171,7 @@ def batched_kernel(
 @pytest.mark.parametrize("warps", [1, 4, 8])
 @pytest.mark.parametrize("shape", [(2, 16, 16, 16), (4, 32, 16, 32), (8, 64, 64, 16)])
 @pytest.mark.parametrize(
-    "dtype, tolerance", [(torch.float16, 1e-6), (torch.float32, 1e-6), (torch.int8, 0)]
+    "dtype, tolerance", [(torch.float16, 4e-6), (torch.float32, 4e-6), (torch.int8, 0)]
 )
 def test_batched(dtype, tolerance, shape, warps, device):
     batch, m, n, k = shape
@@ -238,7 +238,7 @@ def test_matmul(dtype, blocks, lies, warps, stages, device):
     a, b = rand((256, 512), dtype, device), rand((512, 384), dtype, device)
     a = a.T.contiguous().T if lies[0] else a
     b = b.T.contiguous().T if lies[1] else b
-    run_matmul(a, b, blocks, 2e-6, warps, stages)
+    run_matmul(a, b, blocks, 6e-6, warps, stages)
 
 
 @pytest.mark.parametrize("stages", [3, 4])
@@ -257,7 +257,7 @@ def test_large_tiles(size, stages, device):
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
 def test_masked_matmul(dtype, sizes, warps, stages, device):
     m, n, k = sizes
-    tolerance = 2e-6 if dtype == torch.float16 else 2e-3
+    tolerance = 6e-6 if dtype == torch.float16 else 2e-3
     run_matmul(rand((m, k), dtype, device), rand((k, n), dtype, device), (64, 64, 32), tolerance,
                warps, stages)  # fmt: skip
 
@@ -269,7 +269,7 @@ def test_masked_matmul(dtype, sizes, warps, stages, device):
     "dtype, precision, tolerance",
     [
         (torch.float32, "tf32", 2e-3),
-        (torch.float32, "ieee", 2e-6),
+        (torch.float32, "ieee", 6e-6),
         (torch.float32, "tf32x3", 4e-6),
         (torch.float8_e4m3fn, "ieee", 1e-3),
         (torch.float8_e5m2, "ieee", 1e-3),
@@ -385,7 +385,7 @@ def test_computed_operand(size, warps, stages, device):
     out = torch.full((size, size), 77.0, device=device)
     scaled_kernel[(1,)](a, b, s, out, k, size, 64, num_warps=warps, num_stages=stages)
     scaled = (b.half() * s[:, None]).double()
-    check(out, a.double() @ scaled, 2e-6)
+    check(out, a.double() @ scaled, 6e-6)
 
 
 def test_zero_turns(device):

@@ -38,6 +38,7 @@ def matmul_kernel(
 def compiled(kernel, *args, arch, **options):
     made = kernel.warmup(*args, grid=(1,), arch=arch, **options)
     assert made.n_spills == 0
+    assert made.warnings == []
     return made.asm["ptx"]
 
 
