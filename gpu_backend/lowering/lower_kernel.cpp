@@ -5,7 +5,7 @@
 #include "gpu_backend/lowering/debug.h"
 #include "gpu_backend/lowering/debug_scopes.h"
 #include "gpu_backend/lowering/lowering.h"
-#include "gpu_backend/passes/shared_operands.h"
+#include "gpu_backend/passes/place_shared.h"
 
 using namespace mlir;
 
@@ -70,7 +70,7 @@ std::unique_ptr<llvm::Module> lowerKernel(func::FuncOp function, llvm::LLVMConte
       given = lowering.builder().CreateICmpNE(given, lowering.builder().getInt8(0));
     lowering.set(argument, given);
   }
-  lowering.reserveShared(placeShared(function));
+  lowering.reserveShared(SharedPlaces(function));
   if (failed(lowering.lowerBlock(function.getBody().front())))
     return nullptr;
   lowering.builder().CreateRetVoid();

@@ -293,9 +293,20 @@ int64_t Lowering::freeScratch(int64_t sizeBytes) const {
   return begin;
 }
 
+void Lowering::reserveShared(SharedPlaces places) {
+  places_ = std::move(places);
+  scratchBase_ = places_.sizeBytes();
+}
+
 int64_t Lowering::scratchOffset(int64_t sizeBytes) {
   // Small ops take turns in this much, or in what a large one needs anyway: no barrier before them.
   constexpr int64_t kTurnBytes = 8192;
+  const int64_t free = sizeBytes > kTurnBytes ? places_.freeBytes(current_) : 0;
+  if (free >= std::min(sizeBytes, scratchBase_) && free != 0) {
+    barrier(); // their readers, and those of the scratch above them
+    largeBytes_ = std::max(largeBytes_, sizeBytes);
+    return 0;
+  }
   int64_t begin = freeScratch(sizeBytes);
   if (isScratchUnknown_ || begin + sizeBytes > std::max(scratchBytes_, kTurnBytes)) {
     if (isScratchUnknown_ || begin != 0)

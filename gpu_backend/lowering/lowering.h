@@ -9,6 +9,7 @@
 #include "gpu_backend/compile.h"
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/layout/linear_layout.h"
+#include "gpu_backend/passes/place_shared.h"
 
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMap.h"
@@ -79,9 +80,11 @@ public:
   llvm::Value *scratch(int64_t sizeBytes) { return sharedPointer(i32(scratchOffset(sizeBytes))); }
   /// The same as an offset in shared memory, in bytes.
   int64_t scratchOffset(int64_t sizeBytes);
-  int64_t sharedBytes() const { return scratchBase_ + scratchBytes_; }
-  /// Shared memory that lives through the whole kernel lies below the scratch.
-  void reserveShared(int64_t sizeBytes) { scratchBase_ = sizeBytes; }
+  int64_t sharedBytes() const { return std::max(scratchBase_ + scratchBytes_, largeBytes_); }
+  /// Blocks of the kernel lie below the scratch. A large scratch takes the bytes of blocks that are
+  /// not needed any more.
+  void reserveShared(SharedPlaces places);
+  const SharedPlaces &sharedPlaces() const { return places_; }
   llvm::Value *sharedPointer(llvm::Value *offsetBytes);
 
   // -- code -------------------------------------------------------------------------------------
@@ -121,7 +124,8 @@ private:
   llvm::DenseMap<mlir::Value, Registers> values_;
   llvm::Value *threadId_ = nullptr, *laneId_ = nullptr, *warpId_ = nullptr;
   llvm::GlobalVariable *shared_ = nullptr;
-  int64_t scratchBase_ = 0, scratchBytes_ = 0;
+  SharedPlaces places_;
+  int64_t scratchBase_ = 0, scratchBytes_ = 0, largeBytes_ = 0;
   llvm::SmallVector<ScratchUse> scratchUses_; ///< by where they begin
   /// Control flow meets here: any scratch bytes may still be read.
   bool isScratchUnknown_ = false;

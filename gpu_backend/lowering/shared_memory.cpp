@@ -15,6 +15,8 @@ LogicalResult lowerAllocShared(Lowering &lowering, Operation *op) {
   auto alloc = cast<tlg::AllocSharedOp>(op);
   if (!alloc.getOffset())
     return op->emitError("was given no memory (a mistake in blockscope)");
+  if (lowering.sharedPlaces().isReused(op))
+    lowering.barrier(); // the block that was here has been read
   lowering.set(alloc, lowering.i32(*alloc.getOffset()));
   return success();
 }

@@ -187,16 +187,4 @@ void stageOperands(func::FuncOp function) {
   });
 }
 
-int64_t placeShared(func::FuncOp function) {
-  constexpr int64_t kAlignment = 1024; // of the widest swizzle
-  int64_t end = 0;
-  function.walk([&](tlg::AllocSharedOp alloc) {
-    const tlg::SharedType type = alloc.getType();
-    end = static_cast<int64_t>(llvm::alignTo(end, kAlignment));
-    alloc.setOffset(static_cast<int32_t>(end));
-    end += static_cast<int64_t>(tlg::sharedLayoutOf(type).sizeBytes()) * type.getStages();
-  });
-  return static_cast<int64_t>(llvm::alignTo(end, 16));
-}
-
 } // namespace blockscope::gpu

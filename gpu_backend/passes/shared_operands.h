@@ -40,7 +40,4 @@ int keepProductsRunning(mlir::RewriterBase &rewriter, mlir::scf::ForOp loop);
 /// Puts the operands that wgmma wants there into shared memory.
 void stageOperands(mlir::func::FuncOp function);
 
-/// Gives every tlg.alloc_shared its place. Returns how many bytes they need together.
-int64_t placeShared(mlir::func::FuncOp function);
-
 } // namespace blockscope::gpu

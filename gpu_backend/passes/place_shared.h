@@ -1,0 +1,41 @@
+// Where blocks lie in shared memory: blocks that are not needed at the same time share bytes.
+//
+// Time is counted in the ops of the kernel's outermost block: a loop is one moment. A block that is
+// given bytes of an earlier one begins with a barrier (its lowering sees `isReused`).
+#pragma once
+
+#include "gpu_backend/ir/tlg_dialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace blockscope::gpu {
+
+class SharedPlaces {
+public:
+  SharedPlaces() = default;
+  /// Gives every tlg.alloc_shared of the kernel its place.
+  explicit SharedPlaces(mlir::func::FuncOp function);
+
+  /// The bytes of all blocks together.
+  int64_t sizeBytes() const { return sizeBytes_; }
+  bool isReused(mlir::Operation *alloc) const { return reused_.contains(alloc); }
+  /// The bytes from 0 on that belong to blocks needed neither at `op` nor later.
+  int64_t freeBytes(mlir::Operation *op) const;
+
+private:
+  struct Block {
+    int64_t begin, end;
+    int first, last; ///< moments
+  };
+  int momentOf(mlir::Operation *op) const;
+  int lastUse(tlg::AllocSharedOp alloc) const;
+
+  llvm::DenseMap<mlir::Operation *, int> moments_;
+  llvm::SmallVector<int> waits_; ///< moments at which products by wgmma are waited for
+  llvm::SmallVector<Block> blocks_;
+  llvm::DenseSet<mlir::Operation *> reused_;
+  int64_t sizeBytes_ = 0;
+};
+
+} // namespace blockscope::gpu
