@@ -24,8 +24,11 @@ def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     chosen = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
     names = [params["name"] for params in chosen if params.get("name") in NAMES]
 
+    folders = tmp_path_factory.mktemp("examples")  # not from several threads at once
+
     def run(name: str) -> dict:
-        folder = tmp_path_factory.mktemp(name)
+        folder = folders / name
+        folder.mkdir()
         process = subprocess.run(
             [sys.executable, ROOT / "tests/python/example_runner.py", folder, "-", f"{name}:"],
             capture_output=True, text=True, timeout=200,
