@@ -9,6 +9,7 @@
 #include "gpu_backend/target/nvptx.h"
 #include "gpu_backend/target/stage_timer.h"
 #include "gpu_backend/target/toolkit.h"
+#include "gpu_backend/target/write_file.h"
 
 #include "core/ir/convert.h"
 
@@ -56,16 +57,19 @@ private:
   ScopedDiagnosticHandler handler_;
 };
 
-void dump(const GpuOptions &options, llvm::StringRef name, llvm::StringRef suffix,
-          llvm::StringRef text) {
+bool dump(const GpuOptions &options, llvm::StringRef name, llvm::StringRef suffix,
+          llvm::StringRef stage, std::string *error) {
   if (options.dumpDir.empty())
-    return;
-  llvm::sys::fs::create_directories(options.dumpDir);
+    return true;
   llvm::SmallString<128> path(options.dumpDir);
   llvm::sys::path::append(path, name + "." + suffix);
-  std::error_code code;
-  llvm::raw_fd_ostream stream(path, code);
-  stream << text;
+  std::error_code code = llvm::sys::fs::create_directories(options.dumpDir);
+  if (!code)
+    code = gpu::writeFile(path, stage);
+  if (code)
+    *error += llvm::formatv("cannot write '{0}' into the folder of dumps: {1}", path.str(),
+                            code.message());
+  return !code;
 }
 
 bool toGpuLevel(ModuleOp module, func::FuncOp function, const GpuTarget &target,
@@ -109,11 +113,13 @@ std::unique_ptr<GpuKernel> compileForGpu(IrEmitter &emitter, const GpuTarget &ta
   kernel->numWarps = options.numWarps;
   kernel->numCtas = options.numCtas;
   kernel->tl = emitter.text();
-  dump(options, kernel->name, "tl", kernel->tl);
+  if (!dump(options, kernel->name, "tl", kernel->tl, &text))
+    return nullptr;
   if (!toGpuLevel(module, function, target, options, *kernel))
     return nullptr;
   kernel->tlg = printed(module);
-  dump(options, kernel->name, "tlg", kernel->tlg);
+  if (!dump(options, kernel->name, "tlg", kernel->tlg, &text))
+    return nullptr;
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> code;
   {
@@ -128,9 +134,9 @@ std::unique_ptr<GpuKernel> compileForGpu(IrEmitter &emitter, const GpuTarget &ta
     return nullptr;
   kernel->ptx = gpu::emitPtx(*code, target, options, kernel->times, &text);
   code->print(stream, nullptr);
-  dump(options, kernel->name, "ll", kernel->llir);
-  dump(options, kernel->name, "ptx", kernel->ptx);
-  if (kernel->ptx.empty())
+  if (!dump(options, kernel->name, "ll", kernel->llir, &text) || kernel->ptx.empty())
+    return nullptr;
+  if (!dump(options, kernel->name, "ptx", kernel->ptx, &text))
     return nullptr;
   const StageTimer timer(kernel->times, "ptxas");
   if (!gpu::assemble(*kernel, options, &text))

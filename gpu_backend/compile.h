@@ -9,13 +9,13 @@
 // how many bytes a pointer, or by what an integer, can be divided.
 //
 // Debug buffer, filled by device_assert and device_print, read by the host after the launch:
-//   u32 usedBytes      what records asked for (atomic add); more than capacityBytes: the rest is
-//   lost u32 capacityBytes  of the records u32 failedAsserts  elements for which an assert failed
-//   (atomic add) u32 reserved then records of 24 bytes and 8 for each value: u32 site (index into
-//   `debugSites`), i32 program number per axis (3), u32 flat index of the element in its block (0
-//   for a scalar), u32 number of values, then each value's bits in 8 bytes. One record per element,
-//   by the thread that owns it. An assert that failed adds one without values and the program goes
-//   on.
+//   u32 usedBytes (what records asked for, by atomic add; above capacityBytes the rest is lost),
+//   u32 capacityBytes of the records, u32 failedAsserts (elements that failed, by atomic add),
+//   u32 reserved; then records of 24 bytes and 8 for each value: u32 site (in `debugSites`),
+//   i32 program number per axis (3), u32 flat index of the element in its block (0 for a scalar),
+//   u32 number of values, each value's bits in 8 bytes.
+// One record per element, by the thread that owns it. An assert that failed adds one without values
+// and the program goes on.
 #pragma once
 
 #include "core/dtype.h"

@@ -18,17 +18,17 @@ struct Lowering::DebugScopes {
 
   /// The position of an op, with the calls that inlined it; the kernel's line 0 if it is unknown.
   llvm::DILocation *at(const SourceLocation &location);
-  void finish() { builder.finalize(); }
+  void finish() { builder_.finalize(); }
 
 private:
   llvm::DIFile *file(const std::string &path);
   llvm::DISubprogram *scope(const SourceLocation &location);
 
-  llvm::DIBuilder builder;
-  llvm::Function &function;
-  llvm::DICompileUnit *unit = nullptr;
-  llvm::DISubprogram *kernel = nullptr;
-  std::map<std::pair<std::string, std::string>, llvm::DISubprogram *> scopes;
+  llvm::DIBuilder builder_;
+  llvm::Function &function_;
+  llvm::DICompileUnit *unit_ = nullptr;
+  llvm::DISubprogram *kernel_ = nullptr;
+  std::map<std::pair<std::string, std::string>, llvm::DISubprogram *> scopes_;
 };
 
 } // namespace blockscope::gpu

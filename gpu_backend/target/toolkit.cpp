@@ -1,15 +1,16 @@
 // Finds ptxas and libdevice, runs ptxas in a process of its own.
 #include "gpu_backend/target/toolkit.h"
 
-#include "llvm/ADT/ScopeExit.h"
+#include "gpu_backend/target/write_file.h"
+
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/Regex.h"
-#include "llvm/Support/raw_ostream.h"
 
 #include <cstdlib>
 
@@ -77,17 +78,11 @@ bool assemble(GpuKernel &kernel, const GpuOptions &options, std::string *error) 
     *error = "cannot make temporary files for ptxas";
     return false;
   }
-  bool keepInput = false;
-  const llvm::scope_exit cleanUp([&] {
-    if (!keepInput)
-      llvm::sys::fs::remove(input);
-    llvm::sys::fs::remove(output);
-    llvm::sys::fs::remove(log);
-  });
-  {
-    std::error_code code;
-    llvm::raw_fd_ostream stream(input, code);
-    stream << kernel.ptx;
+  llvm::FileRemover removeInput(input);
+  const llvm::FileRemover removeOutput(output), removeLog(log);
+  if (const std::error_code code = writeFile(input, kernel.ptx)) {
+    *error = ("cannot write '" + input + "' for ptxas: " + code.message()).str();
+    return false;
   }
   llvm::SmallVector<llvm::StringRef> arguments{ptxas, "-v",   "-arch", kernel.target.arch,
                                                "-o",  output, input};
@@ -104,7 +99,7 @@ bool assemble(GpuKernel &kernel, const GpuOptions &options, std::string *error) 
   const auto said = llvm::MemoryBuffer::getFile(log);
   const llvm::StringRef text = said ? (*said)->getBuffer() : llvm::StringRef();
   if (status != 0) {
-    keepInput = true;
+    removeInput.releaseFile();
     *error = ("ptxas failed with status " + llvm::Twine(status) + " on " + input + ": " +
               (text.empty() ? llvm::StringRef(message) : text))
                  .str();
