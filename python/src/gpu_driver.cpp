@@ -53,6 +53,16 @@ void setLaunchError(const std::string &text) {
   PyErr_SetObject(type.ptr(), py::str(text).ptr());
 }
 
+/// The last launches, the newest first, without the newest `skipped`.
+std::vector<std::string> launchesBefore(size_t skipped) {
+  std::vector<std::string> texts;
+  for (size_t back = skipped + 1; back <= kRecentCount && back <= launchCount; ++back) {
+    const RecentLaunch &launch = recentLaunches[(launchCount - back) % kRecentCount];
+    texts.push_back(launchText(*launch.kernel, launch.grid));
+  }
+  return texts;
+}
+
 void reportLaunch(CUresult result, const LoadedKernel &kernel,
                   const std::array<uint32_t, 3> &grid) {
   const std::string place = " on GPU " + std::to_string(kernel.device());
@@ -63,10 +73,8 @@ void reportLaunch(CUresult result, const LoadedKernel &kernel,
     return;
   }
   std::string before;
-  for (size_t back = 2; back <= kRecentCount && back <= launchCount; ++back) {
-    const RecentLaunch &launch = recentLaunches[(launchCount - back) % kRecentCount];
-    before += (before.empty() ? "" : ", ") + launchText(*launch.kernel, launch.grid);
-  }
+  for (const std::string &launch : launchesBefore(1))
+    before += (before.empty() ? "" : ", ") + launch;
   setLaunchError("a kernel failed" + place + ": " + describeCudaError(result) +
                  "\n  found by: the launch of " + launchText(kernel, grid) +
                  "\n  launched before it: " +
@@ -260,6 +268,7 @@ void bindGpuDriver(py::module_ &module) {
     return gpuDevices(&error).empty() ? py::object(py::str(error)) : py::none();
   });
   gpu.def("driver_version", [] { return requireApi().driverVersion; });
+  gpu.def("recent_launches", [] { return launchesBefore(0); });
   gpu.def("device_count", [] { return gpuDevices().size(); });
   gpu.def("device_properties", &propertiesOf);
   gpu.def("current_device", [] {

@@ -14,7 +14,14 @@ from typing import Any
 from blockscope import _core, knobs
 from blockscope.driver import GPUTarget
 from blockscope.errors import CompilationError, OutOfResources, PTXASError
-from blockscope.runtime import buffers, device_buffers, disk_cache, gpu_launcher, gpu_tools
+from blockscope.runtime import (
+    buffers,
+    device_buffers,
+    disk_cache,
+    gpu_excepthook,
+    gpu_launcher,
+    gpu_tools,
+)
 from blockscope.runtime.block_ir import emit
 from blockscope.runtime.gpu_kernel import GpuCompiledKernel
 
@@ -153,6 +160,7 @@ def launch(
     kernel = compiled(fn, arguments, parse_options(fn, options), target)
     if warmup:
         return kernel
+    gpu_excepthook.install(_core.gpu.recent_launches)
     _check_grid(fn, size)
     stream = current_stream(device, bound.values())
     bits = [a.bits if a.buffer is None else a.buffer.pointer for a in general.leaves(arguments)]
