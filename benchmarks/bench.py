@@ -56,6 +56,9 @@ def run(python, arguments, **variables):
     }  # fmt: skip
     if "TRITON_INTERPRET" not in variables:
         environment.pop("TRITON_INTERPRET", None)
+    # Python's bytecode is kept, as in every installation, whatever this shell says.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    environment.setdefault("PYTHONPYCACHEPREFIX", str(ROOT / "build" / "bytecode"))
     done = subprocess.run(
         [python, *arguments], capture_output=True, text=True, env=environment, cwd=HERE
     )
