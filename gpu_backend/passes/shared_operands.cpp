@@ -35,12 +35,24 @@ bool readsShared(OpOperand &use) {
   return isa<tlg::MmaOp, tlg::WgmmaOp>(use.getOwner()) && use.getOperandNumber() < 2;
 }
 
+/// Whether the product can read `block` as the operand `use`: wgmma takes only elements of 2 bytes
+/// along M or N.
+bool canRead(OpOperand &use, Value block) {
+  auto wgmma = dyn_cast<tlg::WgmmaOp>(use.getOwner());
+  if (!wgmma)
+    return true;
+  const int depthDim = use.getOperandNumber() == 0 ? 1 : 0;
+  const std::optional<SwizzleMatch> match = matchSwizzle(cast<tlg::SharedType>(block.getType()));
+  return match && (wgmma.getOperandBytes() == 2 || match->contiguousDim == depthDim);
+}
+
 /// Gives `block` to the products that use `value`, by way of conversions and transpositions.
 void giveToProducts(RewriterBase &rewriter, Value value, Value block) {
   for (OpOperand &use : llvm::make_early_inc_range(value.getUses())) {
     Operation *user = use.getOwner();
     if (readsShared(use)) {
-      rewriter.modifyOpInPlace(user, [&] { use.set(block); });
+      if (canRead(use, block))
+        rewriter.modifyOpInPlace(user, [&] { use.set(block); });
       continue;
     }
     const OpBuilder::InsertionGuard guard(rewriter);

@@ -128,3 +128,34 @@ def test_matmul_example(arch):
 def test_known_targets():
     for arch in ARCHITECTURES:
         assert _core.gpu.target_of_capability(arch).startswith("sm_")
+
+
+@triton.jit
+def transposed_left_kernel(
+    a_ptr, b_ptr, c_ptr, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, OUT: tl.constexpr
+):
+    rows, columns, steps = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    total = tl.zeros((M, N), OUT)
+    for start in range(0, k, K):
+        a = tl.load(a_ptr + (start + steps)[:, None] * M + rows[None, :]).T
+        b = tl.load(b_ptr + columns[:, None] * k + (start + steps)[None, :]).T
+        total = tl.dot(a, b, total, input_precision="tf32")
+    tl.store(c_ptr + rows[:, None] * N + columns[None, :], total)
+
+
+@pytest.mark.parametrize(
+    "dtype, out, in_registers",
+    [
+        (torch.int8, tl.int32, True),
+        (torch.float8_e4m3fn, tl.float32, True),
+        (torch.float32, tl.float32, True),
+        (torch.bfloat16, tl.float32, False),
+    ],
+)
+def test_wgmma_reads_only_2_bytes_along_rows(dtype, out, in_registers):
+    """The loop has the left operand in shared memory along M; wgmma needs it along K."""
+    a = torch.zeros(192, 64).to(dtype)
+    c = torch.zeros(64, 64, dtype=torch.int32 if out == tl.int32 else torch.float32)
+    ptx = compiled(transposed_left_kernel, a, a, c, 192, 64, 64, 64, out, arch="sm_90a")
+    assert "cp.async" in ptx
+    assert (count(ptx, r"wgmma\.mma_async[^{]*\{[^}]*\}, \{") > 0) == in_registers
