@@ -43,7 +43,8 @@ def typed(values: np.ndarray, kind: str) -> np.ndarray:
     bits = bits_of(kind)
     raw = values.astype(np.uint64).astype(f"u{bits // 8}")
     if kind.endswith("x2"):
-        return raw.view(_FLOATS[kind[:-2]]).reshape(-1, 2)
+        element = _FLOATS.get(kind[:-2], np.int16 if kind[0] == "s" else np.uint16)
+        return raw.view(element).reshape(-1, 2)
     if kind in _FLOATS:
         return raw.view(_FLOATS[kind])
     return raw.view(f"i{bits // 8}") if kind.startswith("s") else raw
@@ -55,7 +56,7 @@ def raw(values: np.ndarray) -> np.ndarray:
     if values.dtype == bool:
         return values.astype(np.uint64)
     if values.ndim == 2:
-        return values.view(np.uint32)[:, 0].astype(np.uint64)
+        return values.view(f"u{2 * values.dtype.itemsize}")[:, 0].astype(np.uint64)
     return values.view(f"u{values.dtype.itemsize}").astype(np.uint64)
 
 
@@ -184,9 +185,13 @@ class Machine:
         self.counter = np.zeros(self.threads, int)
         done = np.zeros(self.threads, bool)
         waits = np.zeros(self.threads, bool)
+        meets = np.zeros(self.threads, bool)  # at an instruction that its whole warp executes
         for _ in range(2_000_000):
-            ready = ~done & ~waits
+            ready = ~done & ~waits & ~meets
             if not ready.any():
+                if meets.any():
+                    text = self.code[int(self.counter[meets].min())].text
+                    raise PtxError(f"not all lanes of a warp are at '{text}'")
                 if done.all():
                     return
                 if done.any() or len(np.unique(self.counter)) != 1:
@@ -199,6 +204,13 @@ class Machine:
             counter = int(self.counter[ready].min())
             here = np.flatnonzero(ready & (self.counter == counter))
             instruction = self.code[counter]
+            if instruction.has("sync", "warp") and instruction.parts[0] not in ("bar", "barrier"):
+                away = np.unique(self.warps[~done & (self.counter != counter)])
+                at = self.counter == counter
+                meets[at] = np.isin(self.warps[at], away)
+                here = np.flatnonzero(at & ~done & ~waits & ~meets)
+                if not len(here):
+                    continue
             active = self._active(instruction, here)
             opcode = instruction.parts[0]
             if opcode in ("ret", "exit"):
@@ -350,8 +362,10 @@ class Machine:
             data = self.values[match[1]]
             for k, name in enumerate(names):
                 offset = int(match[2] or 0) + k * size
-                value = int.from_bytes(data[offset : offset + size], "little")
-                self.put(name, at, np.full(len(at), value, np.uint64))
+                value = int.from_bytes(
+                    data[offset : offset + size], "little", signed=i.kind[0] == "s"
+                )
+                self.put(name, at, np.full(len(at), value & ((1 << 64) - 1), np.uint64))
             return
         space = "shared" if i.has("shared") else "global"
         start = self.address(i.operands[1], at)
@@ -579,6 +593,27 @@ class Machine:
 
     def op_ex2(self, i: Instruction, at: np.ndarray) -> None:
         self._binary(i, at, np.exp2)
+
+    def op_lg2(self, i: Instruction, at: np.ndarray) -> None:
+        self._binary(i, at, np.log2)
+
+    def op_rcp(self, i: Instruction, at: np.ndarray) -> None:
+        self._binary(i, at, lambda a: 1 / a)
+
+    def op_sqrt(self, i: Instruction, at: np.ndarray) -> None:
+        self._binary(i, at, np.sqrt)
+
+    def op_rsqrt(self, i: Instruction, at: np.ndarray) -> None:
+        self._binary(i, at, lambda a: 1 / np.sqrt(a))
+
+    def op_sin(self, i: Instruction, at: np.ndarray) -> None:
+        self._binary(i, at, np.sin)
+
+    def op_cos(self, i: Instruction, at: np.ndarray) -> None:
+        self._binary(i, at, np.cos)
+
+    def op_copysign(self, i: Instruction, at: np.ndarray) -> None:
+        self._binary(i, at, lambda sign, a: np.copysign(a, sign))
 
     def op_neg(self, i: Instruction, at: np.ndarray) -> None:
         self._binary(i, at, lambda a: -a)
