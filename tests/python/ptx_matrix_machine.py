@@ -1,0 +1,315 @@
+"""The machine of ptx_machine.py with matrix products and asynchronous copies.
+
+What is asynchronous happens as late as it may: a copy's bytes are nobody's until its thread waits
+for them, wgmma reads its operands when it is issued and again when it is waited for, and its sums
+may not be touched in between. wgmma may read a byte only after the thread that wrote it has passed
+fence.proxy.async and all have met at a barrier. Fragments: PTX ISA 9.0, 9.7.14.5 (mma) and 9.7.15.5
+(wgmma).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import ptx_machine
+from ptx_machine import Instruction, PtxError
+
+_WGMMA = re.compile(
+    r"\{\.reg \.pred p; setp\.(eq|ne)\.u32 p, 0, 0; (wgmma[^;]*), p((?:, \d+)*);\s*\}"
+)
+_NUMBERS: dict[str, Any] = {
+    "f16": np.float16,
+    "bf16": ml_dtypes.bfloat16,
+    "e4m3": ml_dtypes.float8_e4m3fn,
+    "e5m2": ml_dtypes.float8_e5m2,
+    "s8": np.int8,
+    "u8": np.uint8,
+    "tf32": np.float32,
+    "f64": np.float64,
+}
+
+
+def elements(data: np.ndarray, kind: str) -> np.ndarray:
+    """Bytes (the last axis) as the numbers that a product takes, in float64."""
+    if kind == "tf32":
+        words = np.ascontiguousarray(data).view(np.uint32) & np.uint32(0xFFFFE000)
+        return words.view(np.float32).astype(np.float64)
+    return np.ascontiguousarray(data).view(_NUMBERS[kind]).astype(np.float64)
+
+
+@dataclass
+class _Product:
+    """One wgmma of one warpgroup that is not complete."""
+
+    threads: np.ndarray
+    sums: list[str]
+    adds: bool
+    kinds: list[str]  # of a, b and the sums
+    a: np.ndarray | None  # words, where they are in registers
+    places: list[np.ndarray]  # of the bytes in shared memory, and these
+    data: list[np.ndarray]
+    group: int = -1  # the commit that it belongs to
+
+
+class Machine(ptx_machine.Machine):
+    def __init__(self, ptx: str, num_warps: int) -> None:
+        text = _WGMMA.sub(lambda m: f"{m[2]}, {'true' if m[1] == 'eq' else 'false'}{m[3]};", ptx)
+        super().__init__(text, num_warps)
+        self.products_done = 0
+
+    def _run_program(self, program: tuple[int, ...], grid: tuple[int, ...], shared: int) -> None:
+        self.copies: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
+        self.copy_group = np.zeros(self.threads, np.int64)
+        self.unfenced = np.zeros(shared, bool)
+        self.products: list[_Product] = []
+        self.product_group = np.zeros(self.threads // 128 + 1, np.int64)
+        self.running: set[str] = set()
+        super()._run_program(program, grid, shared)
+        if self.products:
+            raise PtxError("the program ends before its products do")
+
+    # -- registers of products that run -----------------------------------------------------------
+
+    def get(self, text: str, at: np.ndarray, kind: str = "b64") -> np.ndarray:
+        if text in self.running:
+            raise PtxError(f"{text} is read while a product writes it")
+        return super().get(text, at, kind)
+
+    def put(self, text: str, at: np.ndarray, values: np.ndarray) -> None:
+        if text in self.running:
+            raise PtxError(f"{text} is written while a product writes it")
+        super().put(text, at, values)
+
+    def write(self, space: str, address: np.ndarray, at: np.ndarray, size: int,
+              values: np.ndarray, atomic: bool = False) -> None:  # fmt: skip
+        super().write(space, address, at, size, values, atomic)
+        if space == "shared":
+            self.unfenced[address[:, None] + np.arange(size)] = True
+
+    def op_fence(self, i: Instruction, at: np.ndarray) -> None:
+        if i.has("proxy"):
+            self.unfenced[np.isin(self.shared.writer, at)] = False
+
+    op_membar = op_fence
+
+    # -- cp.async ---------------------------------------------------------------------------------
+
+    def op_cp(self, i: Instruction, at: np.ndarray) -> None:
+        if i.has("commit_group"):
+            self.copy_group[at] += 1
+        elif i.has("wait_group"):
+            self._finish_copies(at, int(i.operands[0]))
+        else:
+            self._begin_copies(i, at)
+
+    def _begin_copies(self, i: Instruction, at: np.ndarray) -> None:
+        size = int(i.operands[2])
+        to, source = self.address(i.operands[0], at), self.address(i.operands[1], at)
+        count = self.get(i.operands[3], at, "b32").astype(np.int64)
+        if not np.isin(count, (0, size)).all():
+            raise PtxError("a copy of a part")
+        if (to % size).any() or (source[count > 0] % size).any():
+            raise PtxError("a misaligned copy")
+        data = np.zeros((len(at), size), np.uint8)
+        if (count > 0).any():
+            data[count > 0] = self.memory[self._global(source[count > 0, None] + np.arange(size))]
+        place = to[:, None] + np.arange(size)
+        self._note(place, at, "write")
+        self.shared.is_written[place] = False
+        self.copies.append((at, self.copy_group[at], place, data))
+
+    def _finish_copies(self, at: np.ndarray, pending: int) -> None:
+        left = []
+        for threads, groups, place, data in self.copies:
+            done = np.isin(threads, at) & (groups < self.copy_group[threads] - pending)
+            if done.any():
+                self._note(place[done], threads[done], "write")
+                self.shared.data[place[done]] = data[done]
+                self.shared.is_written[place[done]] = True
+                self.unfenced[place[done]] = True
+            if not done.all():
+                left.append((threads[~done], groups[~done], place[~done], data[~done]))
+        self.copies = left
+
+    # -- mma.sync ---------------------------------------------------------------------------------
+
+    def _words(self, names: list[str], at: np.ndarray, kind: str) -> np.ndarray:
+        """The elements of each word of each thread: (threads, words, elements)."""
+        size = 8 if kind == "f64" else 4
+        words = np.stack([self.get(name, at) for name in names], axis=1)
+        data = words.astype(f"u{size}")[..., None].view(np.uint8)
+        return elements(data, kind)
+
+    @staticmethod
+    def _matrix(words: np.ndarray, rows: int, depth: int, is_row_first: bool) -> np.ndarray:
+        """Fragments of warps (warps, 32, words, elements) as matrices (warps, rows, depth)."""
+        result = np.full((words.shape[0], rows, depth), np.nan)
+        lane = np.arange(32)
+        pack = words.shape[3]
+        halves = rows // 8 if is_row_first else 1
+        for word in range(words.shape[2]):
+            row = lane // 4 + 8 * (word % halves)
+            for j in range(pack):
+                k = lane % 4 * pack + j + word // halves * 4 * pack
+                result[:, row, k] = words[:, :, word, j]
+        return result
+
+    def _sums(self, names: list[str], at: np.ndarray, kind: str) -> np.ndarray:
+        values = np.stack([self.number(name, at, kind) for name in names], axis=1)
+        return values.astype(np.float64 if kind[0] == "f" else np.int64)
+
+    def _put_sums(self, names: list[str], at: np.ndarray, values: np.ndarray, kind: str) -> None:
+        for k, name in enumerate(names):
+            column = values[:, k]
+            if kind[0] == "f":
+                self.put(name, at, column.astype(np.float32 if kind == "f32" else np.float64))
+            else:
+                self.put(name, at, column.astype(np.int64).astype(np.int32))
+
+    def op_mma(self, i: Instruction, at: np.ndarray) -> None:
+        shape = next(part for part in i.parts if re.fullmatch(r"m\d+n\d+k\d+", part))
+        rows, columns, depth = (int(x) for x in re.findall(r"\d+", shape))
+        sum_kind, a_kind, b_kind, _ = i.parts[-4:]
+        d, a, b, c = (self._names(text) for text in i.operands)
+        warps = len(at) // 32
+        left = self._words(a, at, a_kind).reshape(warps, 32, len(a), -1)
+        right = self._words(b, at, b_kind).reshape(warps, 32, len(b), -1)
+        x = self._matrix(left, rows, depth, True)
+        y = self._matrix(right, columns, depth, False)
+        product = np.einsum("wmk,wnk->wmn", x, y)
+        sums = self._sums(c, at, sum_kind)
+        lane, warp = np.tile(np.arange(32), warps), np.repeat(np.arange(warps), 32)
+        for k in range(len(d)):
+            row, column = lane // 4 + 8 * (k // 2), lane % 4 * 2 + k % 2
+            sums[:, k] += product[warp, row, column].astype(sums.dtype)
+        self._put_sums(d, at, sums, sum_kind)
+        self.products_done += 1
+
+    # -- wgmma ------------------------------------------------------------------------------------
+
+    def op_wgmma(self, i: Instruction, at: np.ndarray) -> None:
+        if len(at) % 128 or (at.reshape(-1, 128) != at[::128, None] + np.arange(128)).any():
+            raise PtxError("a part of a warpgroup")
+        if i.has("fence"):
+            return
+        for group in at.reshape(-1, 128):
+            number = group[0] // 128
+            if i.has("commit_group"):
+                for product in self.products:
+                    if product.threads[0] == group[0] and product.group < 0:
+                        product.group = self.product_group[number]
+                self.product_group[number] += 1
+            elif i.has("wait_group"):
+                self._finish_products(group, self.product_group[number] - int(i.operands[0]))
+            else:
+                self._begin_product(i, group)
+        if i.has("wait_group"):
+            self.running = {name for product in self.products for name in product.sums}
+
+    def _begin_product(self, i: Instruction, group: np.ndarray) -> None:
+        shape = next(part for part in i.parts if part.startswith("m64n"))
+        _, columns, depth = (int(x) for x in re.findall(r"\d+", shape))
+        sums = self._names(i.operands[0])
+        a_kind, b_kind = i.parts[-2:]
+        adds, flags = i.operands[3] == "true", [int(x) for x in i.operands[4:]]
+        trans_b = bool(flags[-1]) if len(flags) > 2 else False
+        places, a = [], None
+        if i.operands[1].startswith("{"):
+            a = self._words(self._names(i.operands[1]), group, a_kind)
+        else:
+            trans_a = bool(flags[2]) if len(flags) > 3 else False
+            places.append(self._operand_places(i.operands[1], group, 64, a_kind, trans_a))
+        places.append(self._operand_places(i.operands[2], group, columns, b_kind, trans_b))
+        data = [self._read_operand(place, group) for place in places]
+        product = _Product(group, sums, adds, [a_kind, b_kind, i.parts[-3]], a, places, data)
+        self.products.append(product)
+        self.running.update(sums)
+
+    def _operand_places(self, text: str, group: np.ndarray, lines: int, kind: str,
+                        transposed: bool) -> np.ndarray:  # fmt: skip
+        """The addresses of an operand's bytes, (lines, 32)."""
+        values = self.get(text, group)
+        if (values != values[0]).any():
+            raise PtxError("threads of a warpgroup give different descriptors")
+        descriptor = int(values[0])
+        start = (descriptor & 0x3FFF) << 4
+        leading, stride = ((descriptor >> at & 0x3FFF) << 4 for at in (16, 32))
+        width = {1: 128, 2: 64, 3: 32}[descriptor >> 62]
+        line, byte = np.arange(lines)[:, None], np.arange(32)[None, :]
+        if transposed:
+            size = np.dtype(_NUMBERS[kind]).itemsize
+            depth, inside = byte // size, byte % size
+            along = line * size
+            place = (start + along // width * leading + depth // 8 * stride + depth % 8 * width
+                     + along % width + inside)  # fmt: skip
+        else:
+            place = start + line // 8 * stride + line % 8 * width + byte
+        return place ^ (place >> 7 & width // 16 - 1) << 4
+
+    def _read_operand(self, place: np.ndarray, group: np.ndarray) -> np.ndarray:
+        self._note(place.reshape(1, -1), group[:1], "read")
+        if self.unfenced[place].any():
+            raise PtxError("wgmma reads what was written before no fence.proxy.async")
+        return self.shared.data[place].copy()
+
+    def _finish_products(self, group: np.ndarray, before: int) -> None:
+        left = []
+        for product in self.products:
+            if product.threads[0] != group[0] or not 0 <= product.group < before:
+                left.append(product)
+                continue
+            for place, data in zip(product.places, product.data):
+                if (self._read_operand(place, group) != data).any():
+                    raise PtxError("an operand changed while wgmma read it")
+            self.running.difference_update(product.sums)
+            self._finish(product)
+        self.products = left
+
+    def _finish(self, product: _Product) -> None:
+        a_kind, b_kind, sum_kind = product.kinds
+        if product.a is None:
+            x = elements(product.data[0], a_kind)
+        else:
+            words = product.a.reshape(4, 32, 4, -1)
+            x = self._matrix(words, 16, 4 * 2 * words.shape[3], True).reshape(64, -1)
+        y = elements(product.data[-1], b_kind)
+        result = x @ y.T
+        at, count = product.threads, len(product.sums)
+        values = np.zeros((128, count), np.float64 if sum_kind == "f32" else np.int64)
+        if product.adds:
+            values = self._sums(product.sums, at, sum_kind)
+        thread = np.arange(128)
+        row = thread // 32 * 16 + thread % 32 // 4
+        for k in range(count):
+            column = thread % 4 * 2 + k % 2 + k // 4 * 8
+            values[:, k] += result[row + k // 2 % 2 * 8, column].astype(values.dtype)
+        self._put_sums(product.sums, at, values, sum_kind)
+        self.products_done += 1
+
+    # -- conversions ------------------------------------------------------------------------------
+
+    def op_cvt(self, i: Instruction, at: np.ndarray) -> None:
+        if i.has("tf32"):
+            bits = self.get(i.operands[1], at, "b32") + np.uint64(0x1000) & np.uint64(0xFFFFE000)
+            self.put(i.operands[0], at, bits)
+        elif i.has("e4m3x2", "e5m2x2") and i.parts[-2] == "f16x2":
+            pair = self.get(i.operands[1], at).astype(np.uint16)[:, None].view(np.uint8)
+            values = pair.view(_NUMBERS[i.kind[:4]]).astype(np.float16)
+            self.put(i.operands[0], at, np.ascontiguousarray(values))
+        elif len(i.operands) == 3:  # two floats to a pair, the second one low
+            pair = [self.number(name, at, i.kind) for name in (i.operands[2], i.operands[1])]
+            kind = _NUMBERS[i.parts[-2].removesuffix("x2")]
+            self.put(i.operands[0], at, np.stack([x.astype(kind) for x in pair], axis=1))
+        else:
+            super().op_cvt(i, at)
+
+
+def run(kernel: Any, arguments: Any, grid: tuple[int, ...] = (1,)) -> Machine:
+    """Runs a compiled kernel (`fn.warmup(..., arch=...)`) on NumPy arrays and scalars."""
+    machine = Machine(kernel.asm["ptx"], kernel.metadata.num_warps)
+    machine.run((*grid, 1, 1)[:3], arguments, kernel.metadata.shared)
+    return machine

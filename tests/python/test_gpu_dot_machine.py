@@ -1,0 +1,138 @@
+"""A part of tests/gpu/test_dot.py without a GPU: the PTX of its launches, run by
+ptx_matrix_machine.py, which knows tensor cores and asynchronous copies.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import gpu_rows
+import numpy as np
+import ptx_matrix_machine
+import pytest
+from blockscope.runtime import gpu, launch
+
+torch = pytest.importorskip("torch")
+sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
+import test_dot as dots  # noqa: E402
+
+pytestmark = pytest.mark.skipif(
+    not gpu_rows.has_tools(), reason="ptxas and libdevice are not installed (nvidia-cuda-nvcc)"
+)
+ARCHS = ["sm_80", "sm_90a"]
+BOTH_ARCHS = pytest.mark.parametrize("arch", ARCHS)
+HALF, FP8, FP32 = torch.float16, torch.float8_e4m3fn, torch.float32
+
+
+def storage_of(tensor: Any) -> np.ndarray:
+    return torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage()).numpy()
+
+
+@pytest.fixture
+def machines(arch: str, monkeypatch: pytest.MonkeyPatch) -> list[ptx_matrix_machine.Machine]:
+    """Launches on CPU tensors go to the machine; all machines that ran, in order."""
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+    torch.manual_seed(7)
+    made: list[ptx_matrix_machine.Machine] = []
+
+    def run(fn: Any, grid: Sequence[int], bound: Any, options: Any, warmup: bool) -> Any:
+        kernel = gpu.launch(fn, grid, bound, {**options, "arch": arch}, None, warmup=True)
+        assert kernel.warnings == []
+        machine = ptx_matrix_machine.Machine(kernel.asm["ptx"], kernel.metadata.num_warps)
+        values = []
+        for parameter in fn.params:
+            value = bound[parameter.name]
+            if isinstance(value, torch.Tensor):
+                values.append(storage_of(value))
+            elif not parameter.is_constexpr and value != 1:  # 1 is compiled in
+                values.append(np.int32(value))
+        machine.run(tuple(grid), values, kernel.metadata.shared)
+        made.append(machine)
+        return kernel
+
+    monkeypatch.setattr(launch, "_run_on_cpu", run)
+    return made
+
+
+def used(machines: list[ptx_matrix_machine.Machine], opcode: str) -> bool:
+    return any(i.parts[0] == opcode for machine in machines for i in machine.code)
+
+
+@BOTH_ARCHS
+@pytest.mark.parametrize("shape", [(64, 64, 32), (128, 64, 64), (16, 16, 16)])
+@pytest.mark.parametrize("dtype", [HALF, FP8, torch.int8, FP32])
+def test_product(dtype: Any, shape: tuple[int, ...], arch: str, machines: Any) -> None:
+    m, n, k = shape
+    b = dots.rand((n, k), dtype, "cpu").T
+    out = torch.int32 if dtype == torch.int8 else FP32
+    tolerance = {torch.int8: 0, FP32: 2e-3}.get(dtype, 6e-6)
+    dots.run_dot(dots.rand((m, k), dtype, "cpu"), b, out, tolerance, "tf32")
+    assert used(machines, "wgmma") == (arch == "sm_90a" and m >= 64)
+    assert used(machines, "mma") or used(machines, "wgmma") or (dtype.itemsize == 1 and k < 32)
+
+
+@BOTH_ARCHS
+@pytest.mark.parametrize("trans", [(False, False), (True, True)])
+@pytest.mark.parametrize("lies", [(False, True), (True, False)])
+@pytest.mark.parametrize("dtype", [HALF, FP8, FP32])
+def test_orders(dtype: Any, lies: Any, trans: Any, arch: str, machines: Any) -> None:
+    a, b = dots.rand((128, 64), dtype, "cpu"), dots.rand((64, 32), dtype, "cpu")
+    a = a.T.contiguous().T if lies[0] else a
+    b = b.T.contiguous().T if lies[1] else b
+    tolerance = 2e-3 if dtype == FP32 else 6e-6
+    dots.run_dot(a, b, FP32, tolerance, "tf32", 8, trans)
+
+
+@BOTH_ARCHS
+@pytest.mark.parametrize("precision", ["ieee", "tf32x3", "bf16x6"])
+def test_fp32(precision: str, arch: str, machines: Any) -> None:
+    a, b = dots.rand((64, 32), FP32, "cpu"), dots.rand((32, 64), FP32, "cpu")
+    dots.run_dot(a, b, FP32, 4e-6, precision)
+    assert used(machines, "mma") == (precision != "ieee")
+
+
+@BOTH_ARCHS
+@pytest.mark.parametrize("stages", [1, 2, 4])
+@pytest.mark.parametrize("lies", [(False, False), (True, True)])
+def test_loop(lies: Any, stages: int, arch: str, machines: Any) -> None:
+    a, b = dots.rand((128, 160), HALF, "cpu"), dots.rand((160, 128), HALF, "cpu")
+    a = a.T.contiguous().T if lies[0] else a
+    b = b.T.contiguous().T if lies[1] else b
+    dots.run_matmul(a, b, (128, 128, 32), 6e-6, 8, stages)
+    assert used(machines, "cp") == (stages > 1)
+
+
+@BOTH_ARCHS
+@pytest.mark.parametrize("stages", [1, 3])
+@pytest.mark.parametrize("sizes", [(65, 33, 17), (72, 64, 72)])
+def test_masks(sizes: Any, stages: int, arch: str, machines: Any) -> None:
+    m, n, k = sizes
+    a, b = dots.rand((m, k), HALF, "cpu"), dots.rand((k, n), HALF, "cpu")
+    dots.run_matmul(a, b, (64, 64, 32), 6e-6, 4, stages)
+
+
+@BOTH_ARCHS
+@pytest.mark.parametrize("stages", [1, 2, 3])
+def test_products_in_sequence(stages: int, arch: str, machines: Any) -> None:
+    dots.test_products_in_sequence(64, 4, stages, "cpu")
+
+
+@BOTH_ARCHS
+@pytest.mark.parametrize("stages", [1, 3])
+def test_computed_operand(stages: int, arch: str, machines: Any) -> None:
+    dots.test_computed_operand(64, 4, stages, "cpu")
+
+
+@pytest.mark.parametrize("arch", ["sm_90a"])
+def test_a_missing_wait_is_found(arch: str, monkeypatch: Any, machines: Any) -> None:
+    read = ptx_matrix_machine.Machine._read
+    pattern = "cp.async.wait_group 1;"
+    monkeypatch.setattr(
+        ptx_matrix_machine.Machine, "_read", lambda self, ptx: read(self, ptx.replace(pattern, ""))
+    )
+    a, b = dots.rand((64, 128), HALF, "cpu"), dots.rand((128, 64), HALF, "cpu")
+    with pytest.raises(ptx_matrix_machine.PtxError, match="nobody has written"):
+        dots.run_matmul(a, b, (64, 64, 32), 6e-6, 4, 3)
