@@ -2,10 +2,11 @@
 #include "gpu_backend/compile.h"
 
 #include "core/ir/ir_emitter.h"
+#include "core/passes/pass_dumps.h"
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/lowering/lower_kernel.h"
-#include "gpu_backend/passes/passes.h"
-#include "gpu_backend/passes/shared_operands.h"
+#include "gpu_backend/reproducer.h"
+#include "gpu_backend/run_pipeline.h"
 #include "gpu_backend/target/nvptx.h"
 #include "gpu_backend/target/stage_timer.h"
 #include "gpu_backend/target/toolkit.h"
@@ -14,9 +15,7 @@
 #include "core/ir/convert.h"
 
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/Verifier.h"
-#include "mlir/Pass/PassManager.h"
-#include "mlir/Transforms/Passes.h"
+#include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -72,27 +71,22 @@ bool dump(const GpuOptions &options, llvm::StringRef name, llvm::StringRef suffi
   return !code;
 }
 
-bool toGpuLevel(ModuleOp module, func::FuncOp function, const GpuTarget &target,
-                const GpuOptions &options, GpuKernel &kernel) {
-  const StageTimer timer(kernel.times, "tlg");
-  module->setAttr(tlg::kNumWarpsAttribute,
-                  Builder(module.getContext()).getI32IntegerAttr(options.numWarps));
-  if (failed(gpu::assignLayouts(function, target, options)))
-    return false;
-  PassManager manager(module.getContext());
-  manager.enableVerifier(std::getenv("BLOCKSCOPE_VERIFY_IR") != nullptr);
-  manager.addPass(createCSEPass());
-  manager.addPass(createLoopInvariantCodeMotionPass());
-  if (failed(manager.run(module)))
-    return false;
-  function = *module.getOps<func::FuncOp>().begin();
-  gpu::pipelineLoops(function, options);
-  gpu::stageOperands(function);
-  PassManager after(module.getContext());
-  after.enableVerifier(std::getenv("BLOCKSCOPE_VERIFY_IR") != nullptr);
-  after.addPass(createCSEPass());
-  after.addPass(createLoopInvariantCodeMotionPass());
-  return succeeded(after.run(module));
+void dumpLlvm(const GpuOptions &options, const llvm::Module &code, llvm::StringRef when) {
+  if (!options.dumpLlvm)
+    return;
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << "; *** LLVM IR of '" << code.getName() << "' " << when << " ***\n" << code << "\n";
+  writeDump(text);
+}
+
+/// Adds to an error of ours, found after the passes, where the IR is that shows it again.
+void addReproducer(const GpuOptions &options, const GpuKernel &kernel, std::string &error) {
+  if (!gpu::isOurMistake(error))
+    return;
+  const std::string emit = llvm::formatv("builtin.module(tlg-emit{{debug={0} fp-fusion={1}})",
+                                         options.debug, options.enableFpFusion);
+  error += gpu::writeReproducer(kernel.tlg, emit, kernel.name, error, options);
 }
 
 } // namespace
@@ -115,8 +109,11 @@ std::unique_ptr<GpuKernel> compileForGpu(IrEmitter &emitter, const GpuTarget &ta
   kernel->tl = emitter.text();
   if (!dump(options, kernel->name, "tl", kernel->tl, &text))
     return nullptr;
-  if (!toGpuLevel(module, function, target, options, *kernel))
-    return nullptr;
+  {
+    const StageTimer timer(kernel->times, "tlg");
+    if (!gpu::runGpuPipeline(module, target, options, *kernel, text))
+      return nullptr;
+  }
   kernel->tlg = printed(module);
   if (!dump(options, kernel->name, "tlg", kernel->tlg, &text))
     return nullptr;
@@ -127,13 +124,19 @@ std::unique_ptr<GpuKernel> compileForGpu(IrEmitter &emitter, const GpuTarget &ta
     code =
         gpu::lowerKernel(*module.getOps<func::FuncOp>().begin(), context, target, options, *kernel);
   }
-  if (!code)
+  if (!code) {
+    addReproducer(options, *kernel, text);
     return nullptr;
+  }
   llvm::raw_string_ostream stream(kernel->llir);
   if (!gpu::prepareModule(*code, target, &text))
     return nullptr;
+  dumpLlvm(options, *code, "as lowered");
   kernel->ptx = gpu::emitPtx(*code, target, options, kernel->times, &text);
   code->print(stream, nullptr);
+  dumpLlvm(options, *code, "optimised");
+  if (kernel->ptx.empty())
+    addReproducer(options, *kernel, text);
   if (!dump(options, kernel->name, "ll", kernel->llir, &text) || kernel->ptx.empty())
     return nullptr;
   if (!dump(options, kernel->name, "ptx", kernel->ptx, &text))

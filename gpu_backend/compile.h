@@ -58,6 +58,9 @@ struct GpuOptions {
   bool debug = false; ///< device_assert is compiled in
   bool lineInfo = true;
   std::string dumpDir;       ///< if not empty, every stage is written to a file there
+  std::string passPipeline;  ///< the passes of the GPU level as text; empty: `tlg-pipeline`
+  std::string dumpPasses;    ///< "1" or a kernel's name: the IR goes to stderr after every pass
+  bool dumpLlvm = false;     ///< LLVM IR goes to stderr, as lowered and as optimised
   std::string ptxasPath;     ///< the assembler; empty: look for it
   std::string ptxasOptions;  ///< more options for it, separated by blanks
   std::string libdevicePath; ///< libdevice.10.bc; empty: look for it
@@ -106,7 +109,7 @@ struct GpuKernel {
 ///
 /// Errors: null, with the text in `error`. A text that begins with "ptxas" is the assembler's; one
 /// that begins with "out of resource: " has the form "out of resource: NAME, required: N, limit:
-/// M".
+/// M". Where the mistake is ours, the text names a file with the IR that reproduces it.
 std::unique_ptr<GpuKernel> compileForGpu(IrEmitter &emitter, const GpuTarget &target,
                                          const GpuOptions &options, std::string *error);
 

@@ -3,6 +3,7 @@
 
 #include "core/ir/ir_emitter.h"
 #include "core/ir/tl_dialect.h"
+#include "core/passes/pass_dumps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -114,6 +115,10 @@ bool runPasses(ModuleOp module, std::string *errors) {
   PassManager manager(module.getContext(), ModuleOp::getOperationName());
   manager.enableVerifier(std::getenv("BLOCKSCOPE_VERIFY_IR") != nullptr);
   buildPipeline(manager, hasCalls);
+  auto functions = module.getOps<func::FuncOp>();
+  const char *dumps = std::getenv("MLIR_ENABLE_DUMP");
+  if (dumps && !functions.empty() && wantsPassDumps(dumps, (*functions.begin()).getName()))
+    addPassDumps(manager, (*functions.begin()).getName());
   const bool succeeded = mlir::succeeded(manager.run(module));
   if (errors)
     *errors = text;

@@ -42,6 +42,10 @@ int elementBytes(mlir::Type type);
 
 /// The module's attribute with the number of warps of a program.
 inline constexpr llvm::StringLiteral kNumWarpsAttribute = "tlg.num_warps";
+/// The module's attributes with the architecture (a string) and the stages of loops (i32): what
+/// passes take when their options say nothing.
+inline constexpr llvm::StringLiteral kArchAttribute = "tlg.arch";
+inline constexpr llvm::StringLiteral kNumStagesAttribute = "tlg.num_stages";
 /// The i32 attribute of a kernel argument that is a multiple of it (bytes for pointers).
 inline constexpr llvm::StringLiteral kDivisibilityAttribute = "tl.divisibility";
 /// The i32 attribute of an access: how many neighbouring elements of a thread go in one

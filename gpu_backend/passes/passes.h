@@ -1,4 +1,4 @@
-// The passes of the GPU level, in the order in which compile.cpp runs them.
+// The passes of the GPU level, in the order in which named_passes.cpp runs them.
 #pragma once
 
 #include "gpu_backend/compile.h"

@@ -334,6 +334,14 @@ class cpu_knobs(KnobGroup):
     program = _opt_str("BLOCKSCOPE_PROGRAM")
 
 
+class gpu_knobs(KnobGroup):
+    """Settings of the GPU compiler that Triton has no knob for."""
+
+    dump_passes = _str("MLIR_ENABLE_DUMP", "")
+    dump_llvm = _bool("LLVM_IR_ENABLE_DUMP")
+    pass_pipeline = _str("BLOCKSCOPE_GPU_PIPELINE", "")
+
+
 build = build_knobs()
 redis = redis_knobs()
 cache = cache_knobs()
@@ -345,6 +353,7 @@ nvidia = nvidia_knobs()
 amd = amd_knobs()
 proton = proton_knobs()
 cpu = cpu_knobs()
+gpu = gpu_knobs()
 
 base_knobs = KnobGroup
 

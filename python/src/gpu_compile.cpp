@@ -46,6 +46,12 @@ GpuOptions optionsFrom(const py::dict &options) {
       result.lineInfo = value.cast<bool>();
     else if (name == "dump_dir")
       result.dumpDir = value.cast<std::string>();
+    else if (name == "pass_pipeline")
+      result.passPipeline = value.cast<std::string>();
+    else if (name == "dump_passes")
+      result.dumpPasses = value.cast<std::string>();
+    else if (name == "dump_llvm")
+      result.dumpLlvm = value.cast<bool>();
     else if (name == "ptxas_path")
       result.ptxasPath = value.cast<std::string>();
     else if (name == "ptxas_options")

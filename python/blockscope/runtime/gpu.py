@@ -266,11 +266,11 @@ def _compile(
     text = _core.gpu.simplify(builder, aligned, bool(settings["line_info"]))
     key = disk_cache.key_of(text, arch, sorted(settings.items()), _tools_identity())
     front_end_ns = int((time.perf_counter() - start) * 1e9)
-    data = disk_cache.read(key)
+    dumps = _dump_settings(fn)
+    data = None if any(dumps.values()) else disk_cache.read(key)  # a hit would print nothing
     is_hit = data is not None
     if data is None:
-        settings["dump_dir"] = knobs.cache.dump_dir if knobs.compilation.dump_ir else ""
-        data, error = _core.gpu.compile(builder, arch, settings | _tool_paths())
+        data, error = _core.gpu.compile(builder, arch, settings | dumps | _tool_paths())
         if error is not None:
             raise compile_error(fn, error)
         disk_cache.write(key, data)
@@ -294,9 +294,21 @@ def _compiler_settings(options: GpuOptions) -> dict[str, Any]:
         "maxnreg": options.maxnreg,
         "enable_fp_fusion": options.enable_fp_fusion,
         "debug": options.debug,
+        "pass_pipeline": knobs.gpu.pass_pipeline,
         "ptx_version": gpu_tools.ptx_version(),
         "line_info": not knobs.compilation.disable_line_info,
         "ptxas_options": f"{extra} -O0" if knobs.nvidia.disable_ptxas_opt else extra,
+    }
+
+
+def _dump_settings(fn: Any) -> dict[str, Any]:
+    """What of the compiler's work is shown; it changes nothing in what comes out."""
+    wanted = knobs.gpu.dump_passes  # 1, or the name of a kernel
+    dumps_passes = wanted == fn.__name__ or wanted.lower() in ("1", "true", "on")
+    return {
+        "dump_dir": knobs.cache.dump_dir if knobs.compilation.dump_ir else "",
+        "dump_passes": wanted if dumps_passes else "",
+        "dump_llvm": knobs.gpu.dump_llvm,
     }
 
 

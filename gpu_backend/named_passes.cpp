@@ -1,0 +1,224 @@
+// Wraps the functions of passes/ as MLIR passes.
+#include "gpu_backend/named_passes.h"
+
+#include "gpu_backend/ir/tlg_dialect.h"
+#include "gpu_backend/passes/passes.h"
+#include "gpu_backend/passes/place_shared.h"
+#include "gpu_backend/passes/shared_operands.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+#include <mutex>
+
+using namespace mlir;
+
+namespace blockscope::gpu {
+namespace {
+
+constexpr llvm::StringLiteral kArchHelp = "the GPU architecture; empty: the module's";
+constexpr llvm::StringLiteral kWarpsHelp = "warps of a program; 0: the module's";
+constexpr llvm::StringLiteral kStagesHelp = "blocks in a loop's ring; 0: the module's";
+
+int intOf(ModuleOp module, llvm::StringRef attribute, int given, int otherwise) {
+  if (given != 0)
+    return given;
+  auto value = module->getAttrOfType<IntegerAttr>(attribute);
+  return value ? static_cast<int>(value.getInt()) : otherwise;
+}
+
+/// A module pass. The module of a kernel has one function, so that inner pass managers would say
+/// nothing and make pipelines harder to write.
+template <typename Derived> struct ModulePass : PassWrapper<Derived, OperationPass<ModuleOp>> {
+  using Base = PassWrapper<Derived, OperationPass<ModuleOp>>;
+  using Base::Base;
+
+  void getDependentDialects(DialectRegistry &registry) const final {
+    registry.insert<tlg::TLGDialect, arith::ArithDialect, scf::SCFDialect>();
+  }
+  void runOnOperation() final {
+    llvm::SmallVector<func::FuncOp> functions(this->getOperation().template getOps<func::FuncOp>());
+    for (func::FuncOp function : functions)
+      if (failed(static_cast<Derived *>(this)->runOn(function)))
+        return this->signalPassFailure();
+  }
+};
+
+struct AssignLayoutsPass : ModulePass<AssignLayoutsPass> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(AssignLayoutsPass)
+  AssignLayoutsPass() = default;
+  AssignLayoutsPass(const AssignLayoutsPass &other) : ModulePass(other) {}
+
+  llvm::StringRef getArgument() const final { return "tlg-assign-layouts"; }
+  llvm::StringRef getDescription() const final {
+    return "give every block a layout, and convert where two do not fit";
+  }
+
+  LogicalResult runOn(func::FuncOp function) {
+    ModuleOp module = getOperation();
+    const std::optional<GpuTarget> target = targetOf(module, arch);
+    if (!target)
+      return failure();
+    const bool hasLayouts = function
+                                .walk([](Operation *op) {
+                                  return llvm::any_of(op->getResultTypes(), tlg::hasLayout)
+                                             ? WalkResult::interrupt()
+                                             : WalkResult::advance();
+                                })
+                                .wasInterrupted();
+    if (hasLayouts)
+      return function.emitError("has layouts already; tlg-assign-layouts runs once");
+    GpuOptions options;
+    options.numWarps = numWarpsOf(module, numWarps);
+    if (options.numWarps < 1 || !llvm::isPowerOf2_32(static_cast<uint32_t>(options.numWarps)))
+      return function.emitError("cannot have ")
+             << options.numWarps << " warps, expected a power of two";
+    module->setAttr(tlg::kArchAttribute, StringAttr::get(&getContext(), target->arch));
+    module->setAttr(tlg::kNumWarpsAttribute,
+                    Builder(&getContext()).getI32IntegerAttr(options.numWarps));
+    return assignLayouts(function, *target, options);
+  }
+
+  Option<std::string> arch{*this, "arch", llvm::cl::desc(kArchHelp), llvm::cl::init("")};
+  Option<int> numWarps{*this, "num-warps", llvm::cl::desc(kWarpsHelp), llvm::cl::init(0)};
+};
+
+struct PipelineLoopsPass : ModulePass<PipelineLoopsPass> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PipelineLoopsPass)
+  PipelineLoopsPass() = default;
+  PipelineLoopsPass(const PipelineLoopsPass &other) : ModulePass(other) {}
+
+  llvm::StringRef getArgument() const final { return "tlg-pipeline-loops"; }
+  llvm::StringRef getDescription() const final {
+    return "begin loads that feed products turns early, through rings in shared memory";
+  }
+
+  LogicalResult runOn(func::FuncOp function) {
+    if (failed(requireLayouts(getOperation())))
+      return failure();
+    GpuOptions options;
+    options.numStages =
+        intOf(getOperation(), tlg::kNumStagesAttribute, numStages, options.numStages);
+    pipelineLoops(function, options);
+    return success();
+  }
+
+  Option<int> numStages{*this, "num-stages", llvm::cl::desc(kStagesHelp), llvm::cl::init(0)};
+};
+
+struct StageOperandsPass : ModulePass<StageOperandsPass> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(StageOperandsPass)
+
+  llvm::StringRef getArgument() const final { return "tlg-stage-operands"; }
+  llvm::StringRef getDescription() const final {
+    return "put the operands that wgmma reads there into shared memory";
+  }
+
+  LogicalResult runOn(func::FuncOp function) {
+    if (failed(requireLayouts(getOperation())))
+      return failure();
+    stageOperands(function);
+    return success();
+  }
+};
+
+/// Lowering gives out memory by itself too, because it has to know which blocks share bytes: the
+/// pass shows the same places.
+struct PlaceSharedPass : ModulePass<PlaceSharedPass> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlaceSharedPass)
+
+  llvm::StringRef getArgument() const final { return "tlg-place-shared"; }
+  llvm::StringRef getDescription() const final {
+    return "give every block in shared memory its offset";
+  }
+
+  static LogicalResult runOn(func::FuncOp function) {
+    const SharedPlaces places(function);
+    return success();
+  }
+};
+
+struct GpuPipelineOptions : PassPipelineOptions<GpuPipelineOptions> {
+  Option<std::string> arch{*this, "arch", llvm::cl::desc(kArchHelp), llvm::cl::init("")};
+  Option<int> numWarps{*this, "num-warps", llvm::cl::desc(kWarpsHelp), llvm::cl::init(0)};
+  Option<int> numStages{*this, "num-stages", llvm::cl::desc(kStagesHelp), llvm::cl::init(0)};
+};
+
+void build(OpPassManager &manager, llvm::StringRef arch, int numWarps, int numStages) {
+  auto layouts = std::make_unique<AssignLayoutsPass>();
+  layouts->arch = arch.str();
+  layouts->numWarps = numWarps;
+  manager.addPass(std::move(layouts));
+  manager.addPass(createCSEPass());
+  manager.addPass(createLoopInvariantCodeMotionPass());
+  auto loops = std::make_unique<PipelineLoopsPass>();
+  loops->numStages = numStages;
+  manager.addPass(std::move(loops));
+  manager.addPass(std::make_unique<StageOperandsPass>());
+  manager.addPass(createCSEPass());
+  manager.addPass(createLoopInvariantCodeMotionPass());
+  manager.addPass(std::make_unique<PlaceSharedPass>());
+}
+
+} // namespace
+
+void registerGpuPasses() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    registerTransformsPasses();
+    PassRegistration<AssignLayoutsPass>();
+    PassRegistration<PipelineLoopsPass>();
+    PassRegistration<StageOperandsPass>();
+    PassRegistration<PlaceSharedPass>();
+    PassPipelineRegistration<GpuPipelineOptions>(
+        "tlg-pipeline", "what every kernel for a GPU goes through before it is lowered",
+        [](OpPassManager &manager, const GpuPipelineOptions &options) {
+          build(manager, options.arch, options.numWarps, options.numStages);
+        });
+  });
+}
+
+void buildGpuPipeline(OpPassManager &manager, const GpuTarget &target, const GpuOptions &options) {
+  // 1 is "no ring"; 0 would mean the module's.
+  build(manager, target.arch, options.numWarps, std::max(1, options.numStages));
+}
+
+void setTarget(ModuleOp module, const GpuTarget &target, const GpuOptions &options) {
+  Builder builder(module.getContext());
+  module->setAttr(tlg::kArchAttribute, builder.getStringAttr(target.arch));
+  module->setAttr(tlg::kNumWarpsAttribute, builder.getI32IntegerAttr(options.numWarps));
+  module->setAttr(tlg::kNumStagesAttribute,
+                  builder.getI32IntegerAttr(std::max(1, options.numStages)));
+}
+
+std::optional<GpuTarget> targetOf(ModuleOp module, llvm::StringRef arch) {
+  if (auto own = module->getAttrOfType<StringAttr>(tlg::kArchAttribute); own && arch.empty())
+    arch = own.getValue();
+  std::string error;
+  std::optional<GpuTarget> target = arch.empty() ? GpuTarget() : GpuTarget::parse(arch, &error);
+  if (!target)
+    module.emitError(error);
+  return target;
+}
+
+int numWarpsOf(ModuleOp module, int numWarps) {
+  return intOf(module, tlg::kNumWarpsAttribute, numWarps, GpuOptions().numWarps);
+}
+
+LogicalResult requireLayouts(ModuleOp module) {
+  const WalkResult result = module.walk([](Operation *op) -> WalkResult {
+    for (const Type type : op->getResultTypes())
+      if (isa<RankedTensorType>(type) && !tlg::hasLayout(type)) {
+        op->emitError("has a block without a layout; tlg-assign-layouts has to come before");
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+} // namespace blockscope::gpu

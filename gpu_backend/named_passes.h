@@ -1,0 +1,34 @@
+// The passes of the GPU level by name, and the pipeline `tlg-pipeline` of them.
+//
+// A pass takes the architecture, warps and stages from its options, else from the module's
+// attributes, which compileForGpu sets, else the defaults of GpuOptions. So the same text is a
+// pipeline for every kernel.
+#pragma once
+
+#include "gpu_backend/compile.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace blockscope::gpu {
+
+/// Registers the passes and the pipeline, together with the upstream passes it uses. Once is
+/// enough; more calls do nothing.
+void registerGpuPasses();
+
+/// Adds the passes that every kernel goes through to `manager`, which is for modules.
+void buildGpuPipeline(mlir::OpPassManager &manager, const GpuTarget &target,
+                      const GpuOptions &options);
+
+/// Writes target and options into attributes of the module.
+void setTarget(mlir::ModuleOp module, const GpuTarget &target, const GpuOptions &options);
+
+/// The target: `arch`, or if that is empty the module's. Errors: an error of the module.
+std::optional<GpuTarget> targetOf(mlir::ModuleOp module, llvm::StringRef arch);
+/// The number of warps: `numWarps`, or if that is 0 the module's.
+int numWarpsOf(mlir::ModuleOp module, int numWarps);
+
+/// Fails, with an error at the op, when a block has no layout yet.
+mlir::LogicalResult requireLayouts(mlir::ModuleOp module);
+
+} // namespace blockscope::gpu

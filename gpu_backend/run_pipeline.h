@@ -1,0 +1,16 @@
+// Runs the passes of the GPU level, with dumps, and with a reproducer when one fails.
+#pragma once
+
+#include "gpu_backend/compile.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace blockscope::gpu {
+
+/// Runs the chosen passes on `module`, whose text was `blockIr`.
+///
+/// Errors: false, with the text in `error`, which has what the context's handler collected before.
+bool runGpuPipeline(mlir::ModuleOp module, const GpuTarget &target, const GpuOptions &options,
+                    const GpuKernel &kernel, std::string &error);
+
+} // namespace blockscope::gpu

@@ -1,0 +1,105 @@
+// Which layouts are chosen, and where one is converted.
+// RUN: blk-opt %s --split-input-file --pass-pipeline='builtin.module(tlg-assign-layouts{arch=sm_80},cse)' | FileCheck %s
+
+// The load has rows in lanes, the store columns. One conversion between them; the index arithmetic
+// is made in both layouts and never converted.
+// CHECK: #[[ROWS:layout[0-9]*]] = #tlg.layout<registers = [1, 2, 512, 1024, 2048], lanes = [4, 8, 16, 32, 64], warps = [128, 256]>
+// CHECK: #[[COLUMNS:layout[0-9]*]] = #tlg.layout<registers = [64, 128, 8, 16, 32], lanes = [256, 512, 1024, 2048, 1], warps = [2, 4]>
+// CHECK-LABEL: func.func @transposed(
+// CHECK-COUNT-2: tl.range 0 to 64
+// CHECK-NOT: tl.range
+// CHECK-NOT: tlg.convert_layout
+// CHECK: %[[V:.*]] = tl.load {{.*}} -> tensor<64x64xf32, #[[ROWS]]>
+// CHECK: %[[C:.*]] = tlg.convert_layout %[[V]] : tensor<64x64xf32, #[[ROWS]]> -> tensor<64x64xf32, #[[COLUMNS]]>
+// CHECK-NOT: tlg.convert_layout
+// CHECK: tl.store {{.*}}, %[[C]]
+func.func @transposed(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}) {
+  %cst = arith.constant dense<64> : tensor<1x64xi32>
+  %cst_0 = arith.constant dense<64> : tensor<64x1xi32>
+  %i = tl.range 0 to 64 : tensor<64xi32>
+  %0 = tl.expand_dims %i axis 1 : tensor<64xi32> -> tensor<64x1xi32>
+  %1 = arith.muli %0, %cst_0 : tensor<64x1xi32>
+  %2 = tl.splat %x : !tl.ptr<f32> -> tensor<64x1x!tl.ptr<f32>>
+  %3 = tl.addptr %2, %1 : tensor<64x1x!tl.ptr<f32>>, tensor<64x1xi32>
+  %4 = tl.expand_dims %i axis 0 : tensor<64xi32> -> tensor<1x64xi32>
+  %5 = tl.broadcast %3 : tensor<64x1x!tl.ptr<f32>> -> tensor<64x64x!tl.ptr<f32>>
+  %6 = tl.broadcast %4 : tensor<1x64xi32> -> tensor<64x64xi32>
+  %7 = tl.addptr %5, %6 : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xi32>
+  %v = tl.load %7 : tensor<64x64x!tl.ptr<f32>> -> tensor<64x64xf32>
+  %8 = arith.muli %4, %cst : tensor<1x64xi32>
+  %9 = tl.splat %y : !tl.ptr<f32> -> tensor<1x64x!tl.ptr<f32>>
+  %10 = tl.addptr %9, %8 : tensor<1x64x!tl.ptr<f32>>, tensor<1x64xi32>
+  %11 = tl.broadcast %10 : tensor<1x64x!tl.ptr<f32>> -> tensor<64x64x!tl.ptr<f32>>
+  %12 = tl.broadcast %0 : tensor<64x1xi32> -> tensor<64x64xi32>
+  %13 = tl.addptr %11, %12 : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xi32>
+  tl.store %13, %v : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xf32>
+  return
+}
+
+// -----
+
+// The result of a reduction has its operand's layout without the axis: the lanes along it hold
+// copies, so that it is broadcast again without a thread asking another one.
+// CHECK: #[[SLICE:layout[0-9]*]] = #tlg.layout<registers = [8, 16, 32], lanes = [0, 0, 0, 0, 1], warps = [2, 4]>
+// CHECK: #[[BLOCK:layout[0-9]*]] = #tlg.layout<registers = [1, 2, 512, 1024, 2048], lanes = [4, 8, 16, 32, 64], warps = [128, 256]>
+// CHECK-LABEL: func.func @reduced(
+// CHECK: tl.reduce
+// CHECK: } : (tensor<64x64xf32, #[[BLOCK]]>) -> tensor<64xf32, #[[SLICE]]>
+// CHECK-NOT: tlg.convert_layout {{.*}}tensor<64xf32
+// CHECK: arith.subf {{.*}} : tensor<64x64xf32, #[[BLOCK]]>
+func.func @reduced(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32 {tl.divisibility = 16 : i32}) {
+  %i = tl.range 0 to 64 : tensor<64xi32>
+  %0 = tl.expand_dims %i axis 1 : tensor<64xi32> -> tensor<64x1xi32>
+  %1 = tl.splat %n : i32 -> tensor<64x1xi32>
+  %2 = arith.muli %0, %1 : tensor<64x1xi32>
+  %3 = tl.splat %x : !tl.ptr<f32> -> tensor<64x1x!tl.ptr<f32>>
+  %4 = tl.addptr %3, %2 : tensor<64x1x!tl.ptr<f32>>, tensor<64x1xi32>
+  %5 = tl.expand_dims %i axis 0 : tensor<64xi32> -> tensor<1x64xi32>
+  %6 = tl.broadcast %4 : tensor<64x1x!tl.ptr<f32>> -> tensor<64x64x!tl.ptr<f32>>
+  %7 = tl.broadcast %5 : tensor<1x64xi32> -> tensor<64x64xi32>
+  %8 = tl.addptr %6, %7 : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xi32>
+  %v = tl.load %8 : tensor<64x64x!tl.ptr<f32>> -> tensor<64x64xf32>
+  %m = tl.reduce %v axis 1 {
+  ^bb0(%arg3: f32, %arg4: f32):
+    %16 = arith.maxnumf %arg3, %arg4 : f32
+    tl.yield %16 : f32
+  } : (tensor<64x64xf32>) -> tensor<64xf32>
+  %9 = tl.splat %y : !tl.ptr<f32> -> tensor<64x1x!tl.ptr<f32>>
+  %10 = tl.addptr %9, %2 : tensor<64x1x!tl.ptr<f32>>, tensor<64x1xi32>
+  %11 = tl.broadcast %10 : tensor<64x1x!tl.ptr<f32>> -> tensor<64x64x!tl.ptr<f32>>
+  %12 = tl.addptr %11, %7 : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xi32>
+  %13 = tl.expand_dims %m axis 1 : tensor<64xf32> -> tensor<64x1xf32>
+  %14 = tl.broadcast %13 : tensor<64x1xf32> -> tensor<64x64xf32>
+  %15 = arith.subf %v, %14 : tensor<64x64xf32>
+  tl.store %12, %15 : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xf32>
+  return
+}
+
+// -----
+
+// A loop's variable, what it begins with and what comes after have the layout of the load inside.
+// CHECK: #[[LAYOUT:.*]] = #tlg.layout<registers = [1, 2], lanes = [4, 8, 16, 32, 64], warps = [128, 256]>
+// CHECK-LABEL: func.func @summed(
+// CHECK: arith.constant dense<0.000000e+00> : tensor<512xf32, #[[LAYOUT]]>
+// CHECK: scf.for {{.*}} -> (tensor<512xf32, #[[LAYOUT]]>, !tl.ptr<f32>)
+// CHECK-NOT: tlg.convert_layout
+// CHECK: tl.store {{.*}} tensor<512xf32, #[[LAYOUT]]>
+func.func @summed(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %k: i32) {
+  %c512_i32 = arith.constant 512 : i32
+  %c1_i32 = arith.constant 1 : i32
+  %c0_i32 = arith.constant 0 : i32
+  %cst = arith.constant dense<0.000000e+00> : tensor<512xf32>
+  %i = tl.range 0 to 512 : tensor<512xi32>
+  %0:2 = scf.for %_ = %c0_i32 to %k step %c1_i32 iter_args(%total = %cst, %x_0 = %x) -> (tensor<512xf32>, !tl.ptr<f32>)  : i32 {
+    %3 = tl.splat %x_0 : !tl.ptr<f32> -> tensor<512x!tl.ptr<f32>>
+    %4 = tl.addptr %3, %i : tensor<512x!tl.ptr<f32>>, tensor<512xi32>
+    %5 = tl.load %4 : tensor<512x!tl.ptr<f32>> -> tensor<512xf32>
+    %total_1 = arith.addf %total, %5 : tensor<512xf32>
+    %x_2 = tl.addptr %x_0, %c512_i32 : !tl.ptr<f32>, i32
+    scf.yield %total_1, %x_2 : tensor<512xf32>, !tl.ptr<f32>
+  }
+  %1 = tl.splat %y : !tl.ptr<f32> -> tensor<512x!tl.ptr<f32>>
+  %2 = tl.addptr %1, %i : tensor<512x!tl.ptr<f32>>, tensor<512xi32>
+  tl.store %2, %0#0 : tensor<512x!tl.ptr<f32>>, tensor<512xf32>
+  return
+}
