@@ -591,6 +591,9 @@ class Machine:
 
         self._binary(i, at, quotients)
 
+    def op_rem(self, i: Instruction, at: np.ndarray) -> None:
+        self._binary(i, at, np.fmod)
+
     def op_ex2(self, i: Instruction, at: np.ndarray) -> None:
         self._binary(i, at, np.exp2)
 
