@@ -132,3 +132,29 @@ def test_a_failing_pass_leaves_what_reproduces_it(
         )  # fmt: skip
         assert again.returncode != 0
         assert "has layouts already" in again.stderr
+
+
+@triton.jit
+def product_kernel(a_ptr, c_ptr, N: tl.constexpr):
+    rows = tl.arange(0, N)
+    block = rows[:, None] * N + rows[None, :]
+    a = tl.load(a_ptr + block)
+    tl.store(c_ptr + block, tl.dot(a, a))
+
+
+def test_a_mistake_found_while_lowering_leaves_what_reproduces_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("BLOCKSCOPE_GPU_PIPELINE", "tlg-assign-layouts")  # wgmma wants more
+    with pytest.raises(CompilationError, match="mistake in blockscope") as error:
+        product_kernel.warmup(tl.float16, tl.float32, N=64, grid=(1,), arch="sm_90a")
+    named = re.search(r"blk-opt reproduces this from (\S+\.mlir), ", str(error.value))
+    assert named
+    command = Path(named[1]).read_text().splitlines()[0]
+    if BLK_OPT.exists():
+        again = subprocess.run(
+            command.removeprefix("// ").replace("blk-opt", str(BLK_OPT), 1),
+            shell=True, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert again.returncode != 0
+        assert "mistake in blockscope" in again.stderr

@@ -95,3 +95,21 @@ func.func @selected(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f
   tl.store %at, %v : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
   return
 }
+
+// -----
+
+// Blocks that are chosen from element by element: what both are known to be.
+// CHECK-LABEL: func.func @selected_blocks(
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 4>
+func.func @selected_blocks(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %c: i1) {
+  %offset = arith.constant dense<512> : tensor<1024xi32>
+  %range = tl.range 0 to 1024 : tensor<1024xi32>
+  %further = arith.addi %range, %offset : tensor<1024xi32>
+  %choice = tl.splat %c : i1 -> tensor<1024xi1>
+  %from = arith.select %choice, %range, %further : tensor<1024xi1>, tensor<1024xi32>
+  %base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %at = tl.addptr %base, %from : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %v = tl.load %at : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+  tl.store %at, %v : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  return
+}
