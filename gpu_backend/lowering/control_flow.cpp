@@ -14,18 +14,54 @@ namespace {
 
 using Phis = llvm::SmallVector<llvm::SmallVector<llvm::PHINode *, 8>>;
 
-/// A phi for each register of each value, with one incoming edge.
+/// How many registers of a value go through control flow as one: as many small elements as fill a
+/// hardware register.
+size_t perPhi(llvm::ArrayRef<llvm::Value *> registers) {
+  const unsigned bits = registers.front()->getType()->getScalarSizeInBits();
+  const size_t count = bits == 8 || bits == 16 ? 32 / bits : 1;
+  return registers.size() % count == 0 ? count : 1;
+}
+
+/// The registers as what goes through phis.
+Registers packed(Lowering &lowering, llvm::ArrayRef<llvm::Value *> registers) {
+  llvm::IRBuilder<> &builder = lowering.builder();
+  const size_t count = perPhi(registers);
+  if (count == 1)
+    return Registers(registers);
+  Registers result;
+  for (size_t i = 0; i < registers.size(); i += count) {
+    llvm::Value *vector = llvm::PoisonValue::get(
+        llvm::FixedVectorType::get(registers[i]->getType(), static_cast<unsigned>(count)));
+    for (size_t j = 0; j < count; ++j)
+      vector = builder.CreateInsertElement(vector, registers[i + j], j);
+    result.push_back(vector);
+  }
+  return result;
+}
+
+/// Phis for the registers of each value, with one incoming edge from a block that is complete.
 Phis makePhis(Lowering &lowering, ValueRange values, ValueRange initial, llvm::BasicBlock *from) {
+  llvm::IRBuilder<> &builder = lowering.builder();
   Phis phis;
-  for (auto [value, start] : llvm::zip(values, initial)) {
-    auto &registers = phis.emplace_back();
-    Registers result;
-    for (llvm::Value *incoming : lowering.get(start)) {
-      auto *phi = lowering.builder().CreatePHI(incoming->getType(), 2);
-      phi->addIncoming(incoming, from);
-      registers.push_back(phi);
-      result.push_back(phi);
+  for (Value start : initial) {
+    Registers incoming;
+    {
+      const llvm::IRBuilderBase::InsertPointGuard guard(builder);
+      builder.SetInsertPoint(from->getTerminator());
+      incoming = packed(lowering, lowering.get(start));
     }
+    auto &made = phis.emplace_back();
+    for (llvm::Value *value : incoming) {
+      made.push_back(builder.CreatePHI(value->getType(), 2));
+      made.back()->addIncoming(value, from);
+    }
+  }
+  for (auto [made, value, start] : llvm::zip(phis, values, initial)) {
+    const size_t count = perPhi(lowering.get(start));
+    Registers result;
+    for (llvm::PHINode *phi : made)
+      for (size_t j = 0; j < count; ++j)
+        result.push_back(count == 1 ? phi : builder.CreateExtractElement(phi, j));
     lowering.set(value, result);
   }
   return phis;
@@ -33,7 +69,7 @@ Phis makePhis(Lowering &lowering, ValueRange values, ValueRange initial, llvm::B
 
 void addIncoming(Lowering &lowering, const Phis &phis, ValueRange values, llvm::BasicBlock *from) {
   for (auto [registers, value] : llvm::zip(phis, values))
-    for (auto [phi, incoming] : llvm::zip(registers, lowering.get(value)))
+    for (auto [phi, incoming] : llvm::zip(registers, packed(lowering, lowering.get(value))))
       phi->addIncoming(incoming, from);
 }
 

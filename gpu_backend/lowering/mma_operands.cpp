@@ -51,23 +51,6 @@ llvm::SmallVector<llvm::Value *, 3> splitValue(Lowering &lowering, Split split, 
   return terms;
 }
 
-llvm::SmallVector<llvm::Value *, 4> pack(Lowering &lowering, llvm::ArrayRef<llvm::Value *> values,
-                                         int operandBytes) {
-  if (operandBytes == 8)
-    return llvm::SmallVector<llvm::Value *, 4>(values);
-  llvm::IRBuilder<> &builder = lowering.builder();
-  const int perWord = 4 / operandBytes;
-  llvm::SmallVector<llvm::Value *, 4> words;
-  for (size_t i = 0; i < values.size(); i += perWord) {
-    llvm::Value *vector =
-        llvm::PoisonValue::get(llvm::FixedVectorType::get(values[i]->getType(), perWord));
-    for (int j = 0; j < perWord; ++j)
-      vector = builder.CreateInsertElement(vector, values[i + j], j);
-    words.push_back(builder.CreateBitCast(vector, builder.getInt32Ty()));
-  }
-  return words;
-}
-
 } // namespace
 
 llvm::ArrayRef<int64_t> shapeOfOperand(Value operand) {
@@ -94,6 +77,23 @@ llvm::StringRef operandTypeName(Type type, int operandBytes, bool isUnsigned) {
   if (type.isF64())
     return "f64";
   return operandBytes == 4 ? "tf32" : "bf16"; // bf16, or fp32 in terms
+}
+
+llvm::SmallVector<llvm::Value *, 4>
+packFragment(Lowering &lowering, llvm::ArrayRef<llvm::Value *> values, int operandBytes) {
+  if (operandBytes == 8)
+    return llvm::SmallVector<llvm::Value *, 4>(values);
+  llvm::IRBuilder<> &builder = lowering.builder();
+  const int perWord = 4 / operandBytes;
+  llvm::SmallVector<llvm::Value *, 4> words;
+  for (size_t i = 0; i < values.size(); i += perWord) {
+    llvm::Value *vector =
+        llvm::PoisonValue::get(llvm::FixedVectorType::get(values[i]->getType(), perWord));
+    for (int j = 0; j < perWord; ++j)
+      vector = builder.CreateInsertElement(vector, values[i + j], j);
+    words.push_back(builder.CreateBitCast(vector, builder.getInt32Ty()));
+  }
+  return words;
 }
 
 bool OperandFormat::isFp32Block(Value operand) { return elementOfOperand(operand).isF32(); }
@@ -147,7 +147,7 @@ void MmaOperand::make(int64_t tile) {
   }
   llvm::SmallVector<Fragment, 1> &fragment = fragments_[tile];
   for (const auto &term : terms)
-    fragment.push_back(pack(lowering_, term, format_.operandBytes));
+    fragment.push_back(packFragment(lowering_, term, format_.operandBytes));
 }
 
 } // namespace blockscope::gpu

@@ -13,6 +13,10 @@ mlir::Type elementOfOperand(mlir::Value operand);
 /// What PTX calls the type of an operand whose elements are multiplied in `operandBytes` bytes.
 llvm::StringRef operandTypeName(mlir::Type type, int operandBytes, bool isUnsigned);
 
+/// Elements that are multiplied in `operandBytes` bytes as the words that instructions take.
+llvm::SmallVector<llvm::Value *, 4>
+packFragment(Lowering &lowering, llvm::ArrayRef<llvm::Value *> values, int operandBytes);
+
 /// How operands are converted to what is multiplied.
 struct OperandFormat {
   int operandBytes;          ///< of an element as it is multiplied

@@ -137,25 +137,26 @@ Instruction makeInstruction(tlg::WgmmaOp op, int64_t columns, llvm::StringRef le
   return result;
 }
 
-/// An instruction without operands, after which `values` are as before: they are ready when it
-/// comes, and nothing that uses them moves above it.
-void fence(Lowering &lowering, llvm::StringRef text, llvm::MutableArrayRef<llvm::Value *> values) {
-  if (values.empty()) {
-    lowering.assembly(lowering.builder().getVoidTy(), text, "", {});
-    return;
-  }
+/// An instruction without operands of its own: `sums` are ready when it comes, and nothing that
+/// uses them moves above it; `read` are ready and stay as they are until then.
+void fence(Lowering &lowering, llvm::StringRef text, llvm::MutableArrayRef<llvm::Value *> sums,
+           llvm::ArrayRef<llvm::Value *> read = {}) {
   std::string constraints;
-  for (llvm::Value *value : values)
-    constraints += (constraints.empty() ? "=" : ",=") + letterOf(value->getType()).str();
-  for (size_t i = 0; i < values.size(); ++i)
-    constraints += llvm::formatv(",{0}", i).str();
-  llvm::Value *result = lowering.assembly(structOf(lowering, values), text, constraints, values);
-  if (values.size() == 1) {
-    values.front() = result;
-    return;
-  }
-  for (auto [i, value] : llvm::enumerate(values))
-    value = lowering.builder().CreateExtractValue(result, i);
+  const auto add = [&](const std::string &constraint) {
+    constraints += (constraints.empty() ? "" : ",") + constraint;
+  };
+  for (llvm::Value *sum : sums)
+    add("=" + letterOf(sum->getType()).str());
+  for (size_t i = 0; i < sums.size(); ++i)
+    add(std::to_string(i));
+  for (llvm::Value *value : read)
+    add(letterOf(value->getType()).str());
+  llvm::SmallVector<llvm::Value *> operands(sums.begin(), sums.end());
+  llvm::append_range(operands, read);
+  llvm::Type *type = sums.empty() ? lowering.builder().getVoidTy() : structOf(lowering, sums);
+  llvm::Value *result = lowering.assembly(type, text, constraints, operands);
+  for (auto [i, sum] : llvm::enumerate(sums))
+    sum = sums.size() == 1 ? result : lowering.builder().CreateExtractValue(result, i);
 }
 
 bool isZero(llvm::ArrayRef<llvm::Value *> values) {
@@ -199,16 +200,12 @@ LogicalResult lowerWgmma(Lowering &lowering, Operation *op) {
   };
   const bool isFresh = isZero(sums); // the first products need not add
   const Instruction add = instruction(true), first = instruction(!isFresh);
-  llvm::SmallVector<llvm::Value *> ready;
-  if (!isFresh)
-    ready.assign(sums.begin(), sums.end());
-  const size_t sumCount = ready.size();
+  llvm::SmallVector<llvm::Value *> words; // made before the fence
   if (registers)
     for (int64_t tile = 0; tile < tilesM * steps; ++tile)
-      llvm::append_range(ready, registers->words(tile));
-  fence(lowering, "wgmma.fence.sync.aligned;", ready);
-  std::copy(ready.begin(), ready.begin() + sumCount, sums.begin());
-  const llvm::ArrayRef<llvm::Value *> words = llvm::ArrayRef(ready).drop_front(sumCount);
+      llvm::append_range(words, registers->words(tile));
+  fence(lowering, "wgmma.fence.sync.aligned;",
+        isFresh ? llvm::MutableArrayRef<llvm::Value *>() : llvm::MutableArrayRef(sums), words);
   for (int64_t step = 0; step < steps; ++step)
     for (int64_t i = 0; i < tilesM; ++i)
       for (int64_t j = 0; j < tilesN; ++j) {
@@ -218,7 +215,8 @@ LogicalResult lowerWgmma(Lowering &lowering, Operation *op) {
         if (adds)
           operands.assign(part.begin(), part.end());
         if (aInRegisters)
-          llvm::append_range(operands, words.slice((i * steps + step) * kWordsA, kWordsA));
+          llvm::append_range(operands,
+                             llvm::ArrayRef(words).slice((i * steps + step) * kWordsA, kWordsA));
         else
           operands.push_back(a->at(i * kRows * groups.m, step * depth));
         operands.push_back(b.at(j * columns * groups.n, step * depth));
@@ -235,16 +233,27 @@ LogicalResult lowerWgmma(Lowering &lowering, Operation *op) {
 
 LogicalResult lowerWgmmaWait(Lowering &lowering, Operation *op) {
   auto wait = cast<tlg::WgmmaWaitOp>(op);
-  Registers all;
-  for (Value value : wait.getValues())
-    llvm::append_range(all, lowering.get(value));
+  // Sums become complete; first operands in registers are only kept until here.
+  const auto isSum = [](Value value) { return tlg::elementBytes(value.getType()) == 4; };
+  Registers sums, read;
+  for (Value value : wait.getValues()) {
+    const llvm::ArrayRef<llvm::Value *> registers = lowering.get(value);
+    if (isSum(value))
+      llvm::append_range(sums, registers);
+    else
+      llvm::append_range(read,
+                         packFragment(lowering, registers, tlg::elementBytes(value.getType())));
+  }
   fence(lowering, llvm::formatv("wgmma.wait_group.sync.aligned {0};", wait.getPending()).str(),
-        all);
-  llvm::ArrayRef<llvm::Value *> left = all;
-  for (Value complete : wait.getResults()) {
-    const int count = Lowering::registerCount(complete.getType());
-    lowering.set(complete, Registers(left.take_front(count)));
-    left = left.drop_front(count);
+        sums, read);
+  llvm::ArrayRef<llvm::Value *> left = sums;
+  for (auto [value, complete] : llvm::zip(wait.getValues(), wait.getResults())) {
+    Registers registers(lowering.get(value));
+    if (isSum(value)) {
+      registers = Registers(left.take_front(registers.size()));
+      left = left.drop_front(registers.size());
+    }
+    lowering.set(complete, registers);
   }
   return success();
 }

@@ -10,51 +10,29 @@
 // wgmma are still running after their turn; there the copies wait for those of the turn before, and
 // a second barrier.
 #include "gpu_backend/ir/tlg_dialect.h"
+#include "gpu_backend/passes/delay_products.h"
+#include "gpu_backend/passes/loop_slice.h"
 #include "gpu_backend/passes/passes.h"
 #include "gpu_backend/passes/shared_operands.h"
 
 #include "core/ir/tl_dialect.h"
-#include "gpu_backend/layout/layout_queries.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
 namespace blockscope::gpu {
 namespace {
 
-/// The ops of a loop's body that compute some values from its variables, and those variables.
-struct Slice {
-  llvm::SmallSetVector<Operation *, 16> ops;
-  llvm::SmallSetVector<unsigned, 4> variables; ///< by their number among the loop's
-
-  /// Adds what `value` is computed from. False when that is not possible without effects.
-  bool add(scf::ForOp loop, Value value) {
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      if (argument.getOwner() != loop.getBody() || argument == loop.getInductionVar())
-        return !loop->isProperAncestor(argument.getOwner()->getParentOp());
-      const unsigned variable = argument.getArgNumber() - 1;
-      return !variables.insert(variable) || add(loop, loop.getYieldedValues()[variable]);
-    }
-    Operation *op = value.getDefiningOp();
-    if (!loop->isProperAncestor(op))
-      return true;
-    if (op->getBlock() != loop.getBody() || op->getNumRegions() != 0 || !isPure(op))
-      return false;
-    return !ops.insert(op) ||
-           llvm::all_of(op->getOperands(), [&](Value operand) { return add(loop, operand); });
-  }
-};
-
 struct EarlyLoad {
   tl::LoadOp load;
   tlg::SharedType block;
   Value ring;
+  tl::LoadOp after; ///< behind the loop, the load of one turn more; or null
 };
 
 bool isProduct(Operation *op) { return isa<tl::DotOp, tlg::MmaOp, tlg::WgmmaOp>(op); }
@@ -79,18 +57,6 @@ bool feedsProduct(Value value) {
   return false;
 }
 
-bool isZero(Value value) {
-  Attribute constant;
-  if (!matchPattern(value, m_Constant(&constant)))
-    return false;
-  if (auto dense = dyn_cast<SplatElementsAttr>(constant))
-    constant = dense.getSplatValue<Attribute>();
-  if (auto number = dyn_cast<FloatAttr>(constant))
-    return number.getValue().isPosZero();
-  auto number = dyn_cast<IntegerAttr>(constant);
-  return number && number.getValue().isZero();
-}
-
 /// Whether an op of the loop may write what a later turn loads.
 bool mayWriteGlobal(Operation *op) {
   return isa<tl::StoreOp, tl::AtomicRmwOp, tl::AtomicCasOp>(op) ||
@@ -112,14 +78,10 @@ public:
             .wasInterrupted();
     if (writes || loop_.getUnsignedCmp())
       return false;
+    delayed_ = delayProduct(rewriter_, loop_);
     findLoads();
     if (loads_.empty())
       return false;
-    llvm::SmallVector<Operation *> inOrder;
-    for (Operation &op : loop_.getBody()->without_terminator())
-      if (slice_.ops.contains(&op))
-        inOrder.push_back(&op);
-    order_ = inOrder;
     beginBeforeLoop();
     addVariables();
     rewriteBody();
@@ -129,40 +91,19 @@ public:
 private:
   int distance() const { return stages_ - 1; }
 
-  // -- which loads
-  // ----------------------------------------------------------------------------------
-
   void findLoads() {
     for (auto load : loop_.getBody()->getOps<tl::LoadOp>()) {
-      const std::optional<tlg::SharedType> block = blockFor(load);
-      Slice slice = slice_;
+      const std::optional<tlg::SharedType> block = sharedForLoad(load);
+      LoopSlice slice = slice_;
       if (block && feedsProduct(load.getResult()) && slice.add(loop_, load.getPointer()) &&
           (!load.getMask() || slice.add(loop_, load.getMask()))) {
         slice_ = slice;
-        loads_.push_back({load, *block, {}});
+        loads_.push_back({load, *block, {}, {}});
+        if (delayed_ && delayed_->inLoop == load)
+          loads_.back().after = delayed_->after;
       }
     }
   }
-
-  /// The block in shared memory for a load that cp.async can do.
-  static std::optional<tlg::SharedType> blockFor(tl::LoadOp load) {
-    const auto type = dyn_cast<RankedTensorType>(load.getType());
-    const auto vector = load->getAttrOfType<DenseI32ArrayAttr>(tlg::kVectorAttribute);
-    const llvm::StringRef cache = load.getCacheModifier();
-    if (!type || !vector || load.getIsVolatile() ||
-        (!cache.empty() && cache != ".ca" && cache != ".cg") ||
-        (load.getOther() && !isZero(load.getOther())) ||
-        (load.getMask() && !tlg::hasLayout(load.getMask().getType())))
-      return std::nullopt;
-    const SharedLayout layout = sharedForOperand(type, vector[0]);
-    const int bytes = vector[1] * layout.elementBytes;
-    if (vectorStore(tlg::layoutOf(type), layout, bytes).vectorBytes < 4)
-      return std::nullopt;
-    return tlg::sharedType(type.getShape(), type.getElementType(), layout);
-  }
-
-  // -- code
-  // -----------------------------------------------------------------------------------------
 
   Value constant(Type type, int64_t value) {
     return arith::ConstantOp::create(rewriter_, loop_.getLoc(),
@@ -202,21 +143,22 @@ private:
     return arith::AddIOp::create(rewriter_, location, at, distance);
   }
 
-  /// Begins all copies of one turn, and gives the next turn's `ahead`.
-  llvm::SmallVector<Value> beginCopies(Value turn, ValueRange ahead, Value stage, Value predicate) {
+  /// Begins all copies of one turn, and gives the next turn's `ahead`. `predicate` says whether
+  /// there is this turn, `extraPredicate` whether there is the one before it; null is yes.
+  llvm::SmallVector<Value> beginCopies(Value turn, ValueRange ahead, Value stage, Value predicate,
+                                       Value extraPredicate) {
     IRMapping mapping;
     mapping.map(loop_.getInductionVar(), turn);
     for (auto [variable, value] : llvm::zip(slice_.variables, ahead))
       mapping.map(loop_.getRegionIterArg(variable), value);
-    for (Operation *op : order_)
-      rewriter_.clone(*op, mapping);
+    slice_.clone(rewriter_, loop_, mapping);
     for (EarlyLoad &early : loads_) {
       const Location location = early.load.getLoc();
       Value block = tlg::StageOp::create(rewriter_, location, early.block, early.ring, stage);
       Value mask = early.load.getMask() ? mapping.lookupOrDefault(early.load.getMask()) : Value();
       auto copy = tlg::AsyncCopyOp::create(rewriter_, location,
                                            mapping.lookupOrDefault(early.load.getPointer()), block,
-                                           mask, predicate);
+                                           mask, early.after ? extraPredicate : predicate);
       copy->setAttr(tlg::kVectorAttribute, early.load->getAttr(tlg::kVectorAttribute));
     }
     tlg::AsyncCommitOp::create(rewriter_, loop_.getLoc());
@@ -242,13 +184,15 @@ private:
     Value turn = loop_.getLowerBound();
     Value isEntered = arith::CmpIOp::create(rewriter_, location, arith::CmpIPredicate::slt, turn,
                                             loop_.getUpperBound());
+    Value predicate, before;
     for (int stage = 0; stage < distance(); ++stage) {
-      Value predicate = isEntered;
+      before = predicate;
+      predicate = isEntered;
       if (stage > 0)
         predicate = arith::AndIOp::create(rewriter_, location, isEntered,
                                           hasTurn(loop_.getLowerBound(), stage));
       ahead_ = beginCopies(stage == 0 ? turn : advanced(turn, stage), ahead_,
-                           constant(rewriter_.getI32Type(), stage), predicate);
+                           constant(rewriter_.getI32Type(), stage), predicate, before);
     }
   }
 
@@ -285,13 +229,30 @@ private:
     }
     if (usesWgmma)
       placeAfterProducts();
+    Value counter = loop_.getInductionVar();
     llvm::SmallVector<Value> yields =
-        beginCopies(advanced(loop_.getInductionVar(), distance()), ahead_, writtenSlot(),
-                    hasTurn(loop_.getInductionVar(), distance()));
+        beginCopies(advanced(counter, distance()), ahead_, writtenSlot(),
+                    hasTurn(counter, distance()), hasTurn(counter, distance() - 1));
     yields.push_back(nextSlot());
     loop_.getBody()->getTerminator()->setOperands(firstNew_, yields.size(), yields);
-    for (EarlyLoad &early : loads_)
+    for (EarlyLoad &early : loads_) {
+      if (early.after)
+        readAfterLoop(early);
       rewriter_.eraseOp(early.load);
+    }
+  }
+
+  /// The block of one turn more has been copied too.
+  void readAfterLoop(EarlyLoad &early) {
+    const Location location = early.after.getLoc();
+    rewriter_.setInsertionPoint(early.after);
+    tlg::AsyncWaitOp::create(rewriter_, location, distance() - 1);
+    tlg::FenceAsyncOp::create(rewriter_, location);
+    tl::BarrierOp::create(rewriter_, location);
+    Value block = tlg::StageOp::create(rewriter_, location, early.block, early.ring,
+                                       loop_.getResults().back());
+    replaceLoad(rewriter_, early.after, block);
+    rewriter_.eraseOp(early.after);
   }
 
   /// Moves the place where copies begin behind the first products, and, where products go on after
@@ -300,7 +261,7 @@ private:
     Block *body = loop_.getBody();
     const int running = keepProductsRunning(rewriter_, loop_);
     if (running == 0) {
-      rewriter_.setInsertionPointAfter(*body->getOps<tlg::WgmmaOp>().begin());
+      rewriter_.setInsertionPoint(*body->getOps<tlg::WgmmaWaitOp>().begin());
       return;
     }
     Operation *last = nullptr;
@@ -330,10 +291,10 @@ private:
   int stages_;
   IRRewriter rewriter_;
   llvm::SmallVector<EarlyLoad> loads_;
-  Slice slice_;
-  llvm::SmallVector<Operation *> order_; ///< the slice's ops
-  llvm::SmallVector<Value> ahead_;       ///< the slice's variables, some turns later
-  Value slot_;                           ///< which block of the rings this turn reads
+  std::optional<DelayedLoad> delayed_;
+  LoopSlice slice_;
+  llvm::SmallVector<Value> ahead_; ///< the slice's variables, some turns later
+  Value slot_;                     ///< which block of the rings this turn reads
   unsigned firstNew_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include "gpu_backend/layout/layout_queries.h"
 #include "gpu_backend/layout/mma_layouts.h"
 
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -29,6 +30,18 @@ tlg::SharedType transposedType(tlg::SharedType type, llvm::ArrayRef<int32_t> ord
     for (int bit = 0; bit < from.width(dim); ++bit)
       result.offsets[to.shift(static_cast<int>(i)) + bit] = layout.offsets[from.shift(dim) + bit];
   return tlg::sharedType(shape, type.getElementType(), result, type.getStages());
+}
+
+bool isZero(Value value) {
+  Attribute constant;
+  if (!matchPattern(value, m_Constant(&constant)))
+    return false;
+  if (auto dense = dyn_cast<SplatElementsAttr>(constant))
+    constant = dense.getSplatValue<Attribute>();
+  if (auto number = dyn_cast<FloatAttr>(constant))
+    return number.getValue().isPosZero();
+  auto number = dyn_cast<IntegerAttr>(constant);
+  return number && number.getValue().isZero();
 }
 
 bool readsShared(OpOperand &use) {
@@ -94,6 +107,22 @@ void replaceLoad(RewriterBase &rewriter, tl::LoadOp load, Value block) {
     rewriter.replaceAllUsesWith(
         load.getResult(),
         tlg::LocalLoadOp::create(rewriter, load.getLoc(), load.getType(), block).getResult());
+}
+
+std::optional<tlg::SharedType> sharedForLoad(tl::LoadOp load) {
+  const auto type = dyn_cast<RankedTensorType>(load.getType());
+  const auto vector = load->getAttrOfType<DenseI32ArrayAttr>(tlg::kVectorAttribute);
+  const llvm::StringRef cache = load.getCacheModifier();
+  if (!type || !vector || load.getIsVolatile() ||
+      (!cache.empty() && cache != ".ca" && cache != ".cg") ||
+      (load.getOther() && !isZero(load.getOther())) ||
+      (load.getMask() && !tlg::hasLayout(load.getMask().getType())))
+    return std::nullopt;
+  const SharedLayout layout = sharedForOperand(type, vector[0]);
+  const int bytes = vector[1] * layout.elementBytes;
+  if (vectorStore(tlg::layoutOf(type), layout, bytes).vectorBytes < 4)
+    return std::nullopt;
+  return tlg::sharedType(type.getShape(), type.getElementType(), layout);
 }
 
 std::optional<SwizzleMatch> matchSwizzle(tlg::SharedType type) {

@@ -19,6 +19,9 @@ namespace blockscope::gpu {
 /// that ldmatrix, wgmma and TMA know, or row-major where the block is too small for one.
 SharedLayout sharedForOperand(mlir::RankedTensorType type, int dim);
 
+/// The block in shared memory for a load that cp.async can do, or nothing.
+std::optional<tlg::SharedType> sharedForLoad(tl::LoadOp load);
+
 /// The swizzle of a block of two dimensions that wgmma can read.
 struct SwizzleMatch {
   int contiguousDim, swizzleBytes;

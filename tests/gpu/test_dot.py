@@ -321,8 +321,9 @@ def two_products_kernel(a_ptr, b_ptr, c_ptr, out_ptr, k, N: tl.constexpr, BLOCK_
 @pytest.mark.parametrize("stages", [1, 2, 3, 4])
 @pytest.mark.parametrize("warps", [4, 8])
 @pytest.mark.parametrize("size", [32, 64, 128])
-def test_products_in_sequence(size, warps, stages, device):
-    k = 256
+@pytest.mark.parametrize("turns", [0, 1, 4])
+def test_products_in_sequence(turns, size, warps, stages, device):
+    k = 64 * turns
     a, b, c = (rand(s, torch.float16, device) / 8 for s in ((size, size), (size, k), (k, size)))
     out = torch.full((size, size), 77.0, device=device)
     two_products_kernel[(1,)](a, b, c, out, k, size, 64, num_warps=warps, num_stages=stages)
@@ -331,6 +332,21 @@ def test_products_in_sequence(size, warps, stages, device):
         middle = (a.double() @ b[:, start : start + 64].double()).half().double()
         want = want * 0.5 + middle @ c[start : start + 64].double()
     check(out, want, 1e-3)
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3])
+def test_infinity_in_the_second_product(stages, device):
+    """No product of zero and infinity that the kernel did not ask for."""
+    size, k = 64, 128
+    a = torch.eye(size, device=device, dtype=torch.float16)
+    b = torch.ones(size, k, device=device, dtype=torch.float16)
+    c = torch.ones(k, size, device=device, dtype=torch.float16)
+    c[:, 3] = float("inf")
+    out = torch.full((size, size), 77.0, device=device)
+    two_products_kernel[(1,)](a, b, c, out, k, size, 64, num_warps=4, num_stages=stages)
+    want = torch.full((size, size), 96.0, device=device)
+    want[:, 3] = float("inf")
+    assert torch.equal(out, want)
 
 
 @triton.jit

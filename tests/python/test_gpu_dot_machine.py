@@ -116,8 +116,19 @@ def test_masks(sizes: Any, stages: int, arch: str, machines: Any) -> None:
 
 @BOTH_ARCHS
 @pytest.mark.parametrize("stages", [1, 2, 3])
-def test_products_in_sequence(stages: int, arch: str, machines: Any) -> None:
-    dots.test_products_in_sequence(64, 4, stages, "cpu")
+@pytest.mark.parametrize("turns", [0, 1, 4])
+def test_products_in_sequence(turns: int, stages: int, arch: str, machines: Any) -> None:
+    dots.test_products_in_sequence(turns, 64, 4, stages, "cpu")
+    # The second product of a turn runs at the same time as the first one of the next.
+    overlaps = any("wait_group" in i.parts and i.operands == ["1"] for i in machines[0].code
+                   if i.parts[0] == "wgmma")  # fmt: skip
+    assert overlaps == (arch == "sm_90a" and stages > 1)
+
+
+@BOTH_ARCHS
+@pytest.mark.parametrize("stages", [1, 3])
+def test_infinity_in_the_second_product(stages: int, arch: str, machines: Any) -> None:
+    dots.test_infinity_in_the_second_product(stages, "cpu")
 
 
 @BOTH_ARCHS
