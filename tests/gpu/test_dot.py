@@ -142,8 +142,8 @@ def test_int8(dtype, shape, warps, device):
 def test_fp8(left, right, shape, warps, device):
     m, n, k = shape
     b = rand((n, k), right, device).T
-    # The tensor cores of sm_90 keep about 13 bits of a sum of fp8 products.
-    run_dot(rand((m, k), left, device), b, torch.float32, 1e-3, warps=warps)
+    # The tensor cores of sm_90 cut each sum of fp8 products to about 13 bits, once an instruction.
+    run_dot(rand((m, k), left, device), b, torch.float32, 2e-3, warps=warps)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float8_e5m2])
