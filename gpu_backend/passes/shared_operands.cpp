@@ -3,6 +3,7 @@
 
 #include "gpu_backend/layout/layout_queries.h"
 #include "gpu_backend/layout/mma_layouts.h"
+#include "gpu_backend/layout/shuffle_plan.h"
 
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
@@ -161,12 +162,22 @@ int keepProductsRunning(RewriterBase &rewriter, scf::ForOp loop) {
     rewriter.replaceOp(wait, product->getResults());
   }
   const OpBuilder::InsertionGuard guard(rewriter);
+  const auto waitFor = [&](ValueRange sums) {
+    return tlg::WgmmaWaitOp::create(rewriter, loop.getLoc(), TypeRange(sums), sums, 0);
+  };
+  // The sums are in registers before the loop may be skipped: where the ways meet, ptxas must not
+  // find them written by something else while products run.
+  rewriter.setInsertionPoint(loop);
+  llvm::SmallVector<Value> initial, sums;
+  for (const unsigned variable : variables)
+    initial.push_back(loop.getInitArgs()[variable]);
+  auto ready = waitFor(initial);
+  for (auto [variable, value] : llvm::zip(variables, ready.getResults()))
+    loop.getInitArgsMutable()[variable].assign(value);
   rewriter.setInsertionPointAfter(loop);
-  llvm::SmallVector<Value> sums;
   for (const unsigned variable : variables)
     sums.push_back(loop.getResult(variable));
-  auto wait =
-      tlg::WgmmaWaitOp::create(rewriter, loop.getLoc(), TypeRange(ValueRange(sums)), sums, 0);
+  auto wait = waitFor(sums);
   for (auto [sum, complete] : llvm::zip(sums, wait.getResults()))
     rewriter.replaceAllUsesExcept(sum, complete, wait);
   return static_cast<int>(products.size());
@@ -181,51 +192,83 @@ int runDim(RankedTensorType type) {
   return contiguity(layout, shape, 0).length > contiguity(layout, shape, 1).length ? 0 : 1;
 }
 
-/// Puts one operand of `product` into shared memory: where it is made, if that is outside of the
-/// loop around the product, else right before the product.
-void stageOperand(OpBuilder &builder, tlg::WgmmaOp product, OpOperand &operand, int depthDim) {
-  Value value = operand.get();
-  const auto type = cast<RankedTensorType>(value.getType());
-  const Location location = product.getLoc();
+/// Whether `value` is made outside of the loop around `product`.
+bool isMadeOutside(Operation *product, Value value) {
   auto loop = product->getParentOfType<LoopLikeOpInterface>();
-  const bool isOutside = loop && !loop->isAncestor(value.getParentRegion()->getParentOp());
-  if (isOutside)
+  return loop && !loop->isAncestor(value.getParentRegion()->getParentOp());
+}
+
+/// Puts `value`, which operand `operand` of `product` is, into shared memory: where it is made, if
+/// that is outside of the loop around the product, else right before the product.
+void stageOperand(OpBuilder &builder, Operation *product, unsigned operand, Value value, int dim) {
+  const auto type = cast<RankedTensorType>(value.getType());
+  const Location location = product->getLoc();
+  if (isMadeOutside(product, value))
     builder.setInsertionPointAfterValue(value);
   else
     builder.setInsertionPoint(product);
-  // Only elements of 2 bytes can be contiguous along M or N.
-  const int dim = tlg::elementBytes(type) == 2 ? runDim(type) : depthDim;
   const SharedLayout layout = sharedForOperand(type, dim);
   const auto blockType = tlg::sharedType(type.getShape(), type.getElementType(), layout);
   Value block = tlg::AllocSharedOp::create(builder, location, blockType, IntegerAttr());
   tl::BarrierOp::create(builder, location); // what was here before has been read
   tlg::LocalStoreOp::create(builder, location, value, block);
-  tlg::FenceAsyncOp::create(builder, location);
+  if (isa<tlg::WgmmaOp>(product))
+    tlg::FenceAsyncOp::create(builder, location);
   tl::BarrierOp::create(builder, location);
-  if (!isOutside) {
-    operand.set(block);
-    return;
+  product->setOperand(operand, block);
+}
+
+void stageOperandsOf(OpBuilder &builder, tlg::WgmmaOp product) {
+  const llvm::ArrayRef<int32_t> warps = product.getWarps();
+  const auto bytes = static_cast<int>(product.getOperandBytes());
+  for (const unsigned operand : {0U, 1U}) {
+    Value value = product->getOperand(operand);
+    const auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type ||
+        (operand == 0 && tlg::layoutOf(type) ==
+                             wgmmaOperandA(type.getShape(), bytes, {warps[0], warps[1], warps[2]})))
+      continue;
+    // Only elements of 2 bytes can be contiguous along M or N.
+    const int depthDim = operand == 0 ? 1 : 0;
+    stageOperand(builder, product, operand, value, bytes == 2 ? runDim(type) : depthDim);
   }
-  const unsigned number = operand.getOperandNumber();
-  value.replaceUsesWithIf(block, [&](OpOperand &use) {
-    return isa<tlg::WgmmaOp>(use.getOwner()) && use.getOperandNumber() == number;
-  });
+}
+
+/// An operand of mma.sync that comes to its threads by way of shared memory anyway stays there, to
+/// be read piece by piece, if it would take many registers.
+void stageOperandsOf(OpBuilder &builder, tlg::MmaOp product) {
+  constexpr int kManyWords = 64;
+  for (const unsigned operand : {0U, 1U}) {
+    auto convert = product->getOperand(operand).getDefiningOp<tlg::ConvertLayoutOp>();
+    if (!convert || convert.getType().getRank() != 2)
+      continue;
+    Value source = convert.getSource();
+    const LinearLayout to = tlg::layoutOf(convert.getType());
+    if (to.registerCount() * tlg::elementBytes(convert.getType()) / 4 < kManyWords ||
+        staysInWarps(tlg::layoutOf(source.getType()), to))
+      continue;
+    stageOperand(builder, product, operand, source,
+                 runDim(cast<RankedTensorType>(source.getType())));
+    if (convert->use_empty())
+      convert->erase();
+  }
 }
 
 } // namespace
 
 void stageOperands(func::FuncOp function) {
   OpBuilder builder(function.getContext());
-  function.walk([&](tlg::WgmmaOp product) {
-    const llvm::ArrayRef<int32_t> warps = product.getWarps();
-    const auto bytes = static_cast<int>(product.getOperandBytes());
-    if (auto type = dyn_cast<RankedTensorType>(product.getA().getType()))
-      if (tlg::layoutOf(type) !=
-          wgmmaOperandA(type.getShape(), bytes, {warps[0], warps[1], warps[2]}))
-        stageOperand(builder, product, product.getAMutable(), /*depthDim=*/1);
-    if (isa<RankedTensorType>(product.getB().getType()))
-      stageOperand(builder, product, product.getBMutable(), /*depthDim=*/0);
+  llvm::SmallVector<Operation *> products;
+  function.walk([&](Operation *op) {
+    if (isa<tlg::WgmmaOp, tlg::MmaOp>(op))
+      products.push_back(op);
   });
+  for (Operation *op : products) {
+    if (auto product = dyn_cast<tlg::WgmmaOp>(op))
+      stageOperandsOf(builder, product);
+    else
+      stageOperandsOf(builder, cast<tlg::MmaOp>(op));
+  }
 }
 
 } // namespace blockscope::gpu

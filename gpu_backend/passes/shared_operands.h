@@ -40,7 +40,7 @@ void replaceLoad(mlir::RewriterBase &rewriter, tl::LoadOp load, mlir::Value bloc
 /// changed.
 int keepProductsRunning(mlir::RewriterBase &rewriter, mlir::scf::ForOp loop);
 
-/// Puts the operands that wgmma wants there into shared memory.
+/// Puts the operands that wgmma wants there into shared memory, and large ones of mma.sync.
 void stageOperands(mlir::func::FuncOp function);
 
 } // namespace blockscope::gpu

@@ -87,6 +87,35 @@ def test_large_tile_of_warpgroups():
     assert "wgmma.wait_group.sync.aligned 0;" in ptx
 
 
+@triton.jit
+def masked_kernel(
+    a_ptr, b_ptr, c_ptr, m, n, k, a_row, b_column,
+    M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
+):  # fmt: skip
+    """Stores are masked, b lies column by column."""
+    rows = tl.program_id(0) * M + tl.arange(0, M)
+    columns = tl.program_id(1) * N + tl.arange(0, N)
+    steps = tl.arange(0, K)
+    a_block = a_ptr + rows[:, None] * a_row + steps[None, :]
+    b_block = b_ptr + steps[:, None] + columns[None, :] * b_column
+    total = tl.zeros((M, N), dtype=tl.float32)
+    for _ in range(0, k, K):
+        total = tl.dot(tl.load(a_block), tl.load(b_block), total)
+        a_block += K
+        b_block += K
+    inside = (rows < m)[:, None] & (columns < n)[None, :]
+    tl.store(c_ptr + rows[:, None] * n + columns[None, :], total, mask=inside)
+
+
+@pytest.mark.parametrize("stages", [2, 3, 4])
+@pytest.mark.parametrize("warps", [4, 8])
+def test_a_loop_that_may_be_skipped(warps, stages):
+    """Sums of a skipped loop must not be written where products of the loop still run (C7515)."""
+    a, c = torch.zeros(512, 512, dtype=torch.float16), torch.zeros(512, 512)
+    compiled(masked_kernel, a, a, c, 512, 512, 512, 512, 512, M=128, N=128, K=64, arch=90,
+             num_warps=warps, num_stages=stages)  # fmt: skip
+
+
 def test_fp32_is_exact_unless_asked():
     ptx = matmul(torch.float32, 80, precision="ieee")
     assert "mma.sync" not in ptx
