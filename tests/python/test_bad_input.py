@@ -1,6 +1,7 @@
 """Bad input gives one clear error: what was found, what was expected, where."""
 
 import ctypes
+import signal
 import threading
 import time
 
@@ -189,7 +190,15 @@ def test_a_store_to_a_read_only_array_is_an_error():
         copy[(1,)](x(), out, 64, BLOCK=64)
 
 
-def test_ctrl_c_stops_a_long_launch():
+@pytest.fixture
+def heeds_interrupts():
+    """A shell that starts the tests in the background has SIGINT ignored, and Python keeps that."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_stops_a_long_launch(heeds_interrupts):
     main = threading.main_thread().ident
 
     def interrupt():
