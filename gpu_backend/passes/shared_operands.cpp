@@ -203,7 +203,8 @@ bool isMadeOutside(Operation *product, Value value) {
 void stageOperand(OpBuilder &builder, Operation *product, unsigned operand, Value value, int dim) {
   const auto type = cast<RankedTensorType>(value.getType());
   const Location location = product->getLoc();
-  if (isMadeOutside(product, value))
+  const bool isOutside = isMadeOutside(product, value);
+  if (isOutside)
     builder.setInsertionPointAfterValue(value);
   else
     builder.setInsertionPoint(product);
@@ -216,6 +217,11 @@ void stageOperand(OpBuilder &builder, Operation *product, unsigned operand, Valu
     tlg::FenceAsyncOp::create(builder, location);
   tl::BarrierOp::create(builder, location);
   product->setOperand(operand, block);
+  if (isOutside) // other loops read the same block
+    value.replaceUsesWithIf(block, [&](OpOperand &use) {
+      return use.getOwner()->getName() == product->getName() && use.getOperandNumber() == operand &&
+             isMadeOutside(use.getOwner(), value);
+    });
 }
 
 void stageOperandsOf(OpBuilder &builder, tlg::WgmmaOp product) {
