@@ -17,17 +17,19 @@ namespace {
 struct AccessRuns {
   int length = 1;
   llvm::SmallVector<uint32_t> order; ///< run i has order[i * length] and those after it
+  size_t distinct =
+      1; ///< how many of `order` are different elements, the others are copies of them
 };
 
 AccessRuns runsOf(Operation *op, Type pointerType) {
   auto type = dyn_cast<RankedTensorType>(pointerType);
   if (!type)
-    return {1, {0}};
+    return {1, {0}, 1};
   const auto vector = op->getAttrOfType<DenseI32ArrayAttr>(tlg::kVectorAttribute);
   const int dim = vector ? vector[0] : type.getRank() - 1;
   const RegisterRuns runs =
       contiguity(tlg::layoutOf(type), ShapeBits(type.getShape()), dim, vector ? vector[1] : 1);
-  return {runs.length, {runs.order.begin(), runs.order.end()}};
+  return {runs.length, {runs.order.begin(), runs.order.end()}, static_cast<size_t>(runs.distinct)};
 }
 
 llvm::Value *maskOf(Lowering &lowering, Value mask, uint32_t reg) {
@@ -72,7 +74,7 @@ LogicalResult lowerLoad(Lowering &lowering, Operation *op) {
                        load.getCacheModifier().empty() && load.getEvictionPolicy().empty();
   const WordFormat words = wordsOf(runs.length * Lowering::elementBytes(type));
   Registers results(Lowering::registerCount(type));
-  for (size_t i = 0; i < runs.order.size(); i += runs.length) {
+  for (size_t i = 0; i < runs.distinct; i += runs.length) {
     const llvm::ArrayRef<uint32_t> run = llvm::ArrayRef(runs.order).slice(i, runs.length);
     llvm::Value *pointer = pointers[run.front()];
     llvm::SmallVector<llvm::Value *> loaded;
@@ -116,6 +118,8 @@ LogicalResult lowerLoad(Lowering &lowering, Operation *op) {
     for (auto [reg, value] : llvm::zip(run, loaded))
       results[reg] = value;
   }
+  for (size_t i = runs.distinct; i < runs.order.size(); ++i)
+    results[runs.order[i]] = results[runs.order[i % runs.distinct]];
   lowering.set(load, results);
   return success();
 }
