@@ -349,7 +349,8 @@ ValueList IrEmitter::createIf(const Value &condition, BlockHandle thenBlock,
 
 ValueList IrEmitter::createFor(const Value &lowerBound, const Value &upperBound, const Value &step,
                                llvm::ArrayRef<Value> initial, BlockHandle body,
-                               llvm::ArrayRef<Value> yields, bool unsignedCompare) {
+                               llvm::ArrayRef<Value> yields, bool unsignedCompare,
+                               const LoopHints &hints) {
   const llvm::SmallVector<Type> types = typesOf(initial);
   if (!lowerBound || !upperBound || !step || !allKnown(initial) || !allKnown(yields))
     return unknownValues(types);
@@ -359,6 +360,10 @@ ValueList IrEmitter::createFor(const Value &lowerBound, const Value &upperBound,
   state.addTypes(impl_->convert(types));
   if (unsignedCompare)
     state.addAttribute("unsignedCmp", impl_->builder.getUnitAttr());
+  if (hints.numStages)
+    state.addAttribute(tl::kNumStagesHint, impl_->builder.getI32IntegerAttr(*hints.numStages));
+  if (hints.unrollFactor)
+    state.addAttribute(tl::kUnrollHint, impl_->builder.getI32IntegerAttr(*hints.unrollFactor));
   state.addRegion();
   mlir::Operation *op = impl_->builder.create(state);
   impl_->place<mlir::scf::YieldOp>(op->getRegion(0), body, valuesOf(yields));

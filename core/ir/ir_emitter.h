@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace mlir {
@@ -68,10 +69,14 @@ public:
   ValueList createIf(const Value &condition, BlockHandle thenBlock,
                      llvm::ArrayRef<Value> thenYields, BlockHandle elseBlock,
                      llvm::ArrayRef<Value> elseYields);
+  /// What tl.range says about how to compile a loop; nothing: as the compiler finds best.
+  struct LoopHints {
+    std::optional<int> numStages, unrollFactor;
+  };
   /// scf.for with a positive step; the body's arguments are the counter and the carried values.
   ValueList createFor(const Value &lowerBound, const Value &upperBound, const Value &step,
                       llvm::ArrayRef<Value> initial, BlockHandle body, llvm::ArrayRef<Value> yields,
-                      bool unsignedCompare);
+                      bool unsignedCompare, const LoopHints &hints = {});
   /// scf.while: `before` takes `initial` and gives condition and forwarded values; `after` takes
   /// these and yields the next ones for `before`.
   ValueList createWhile(llvm::ArrayRef<Value> initial, BlockHandle before, const Value &condition,

@@ -29,6 +29,10 @@ struct Observation : mlir::SideEffects::Resource::Base<Observation> {
 
 namespace blockscope::tl {
 
+/// The i32 attributes of a loop with what tl.range says: `num_stages` and `loop_unroll_factor`.
+inline constexpr llvm::StringLiteral kNumStagesHint = "tl.num_stages";
+inline constexpr llvm::StringLiteral kUnrollHint = "tl.loop_unroll_factor";
+
 /// Loads the dialects of the block IR: tl, arith, math, scf, func, ub.
 void loadDialects(mlir::MLIRContext &context);
 /// Registers the same, for a tool that loads them when it parses.

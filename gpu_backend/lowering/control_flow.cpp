@@ -77,6 +77,18 @@ llvm::BasicBlock *newBlock(Lowering &lowering, const char *name) {
   return llvm::BasicBlock::Create(lowering.context(), name, &lowering.function());
 }
 
+/// The metadata of a loop of which LLVM makes `factor` turns one.
+llvm::MDNode *unrolledBy(Lowering &lowering, int64_t factor) {
+  llvm::LLVMContext &context = lowering.context();
+  llvm::Metadata *wish[] = {
+      llvm::MDString::get(context, "llvm.loop.unroll.count"),
+      llvm::ConstantAsMetadata::get(lowering.builder().getInt32(static_cast<uint32_t>(factor)))};
+  llvm::MDNode *loop =
+      llvm::MDNode::getDistinct(context, {nullptr, llvm::MDNode::get(context, wish)});
+  loop->replaceOperandWith(0, loop); // a loop's name is itself
+  return loop;
+}
+
 LogicalResult lowerFor(Lowering &lowering, Operation *op) {
   auto loop = cast<scf::ForOp>(op);
   llvm::IRBuilder<> &builder = lowering.builder();
@@ -105,7 +117,10 @@ LogicalResult lowerFor(Lowering &lowering, Operation *op) {
   llvm::BasicBlock *last = builder.GetInsertBlock();
   counter->addIncoming(next, last);
   addIncoming(lowering, phis, loop.getYieldedValues(), last);
-  builder.CreateBr(header);
+  llvm::BranchInst *again = builder.CreateBr(header);
+  if (auto factor = loop->getAttrOfType<IntegerAttr>(tl::kUnrollHint);
+      factor && factor.getInt() > 1)
+    again->setMetadata(llvm::LLVMContext::MD_loop, unrolledBy(lowering, factor.getInt()));
   builder.SetInsertPoint(after);
   for (auto [result, registers] : llvm::zip(loop.getResults(), carried))
     lowering.set(result, registers);

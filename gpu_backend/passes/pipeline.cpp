@@ -1,4 +1,5 @@
-// Software pipelining: the loads that feed a loop's products are begun num_stages - 1 turns early.
+// Software pipelining: the loads that feed a loop's products are begun num_stages - 1 turns early;
+// all loads, where tl.range asks for stages.
 //
 // Such a load becomes cp.async into a ring of num_stages blocks in shared memory. Its pointers and
 // masks come from a copy of the ops that compute them, run ahead on loop variables of their own
@@ -67,7 +68,9 @@ bool mayWriteGlobal(Operation *op) {
 
 class LoopPipeliner {
 public:
-  LoopPipeliner(scf::ForOp loop, int stages) : loop_(loop), stages_(stages), rewriter_(loop) {}
+  /// `asked` says that the loop itself asks for its stages.
+  LoopPipeliner(scf::ForOp loop, int stages, bool asked)
+      : loop_(loop), stages_(stages), asked_(asked), rewriter_(loop) {}
 
   bool run() {
     const bool writes =
@@ -93,9 +96,10 @@ private:
 
   void findLoads() {
     for (auto load : loop_.getBody()->getOps<tl::LoadOp>()) {
-      const std::optional<tlg::SharedType> block = sharedForLoad(load);
+      const bool feeds = feedsProduct(load.getResult());
+      const std::optional<tlg::SharedType> block = sharedForLoad(load, /*withOther=*/!feeds);
       LoopSlice slice = slice_;
-      if (block && feedsProduct(load.getResult()) && slice.add(loop_, load.getPointer()) &&
+      if (block && (feeds || asked_) && slice.add(loop_, load.getPointer()) &&
           (!load.getMask() || slice.add(loop_, load.getMask()))) {
         slice_ = slice;
         loads_.push_back({load, *block, {}, {}});
@@ -289,6 +293,7 @@ private:
 
   scf::ForOp loop_;
   int stages_;
+  bool asked_;
   IRRewriter rewriter_;
   llvm::SmallVector<EarlyLoad> loads_;
   std::optional<DelayedLoad> delayed_;
@@ -301,12 +306,14 @@ private:
 } // namespace
 
 void pipelineLoops(func::FuncOp function, const GpuOptions &options) {
-  if (options.numStages < 2)
-    return;
   llvm::SmallVector<scf::ForOp> loops;
   function.walk([&](scf::ForOp loop) { loops.push_back(loop); });
-  for (const scf::ForOp loop : loops)
-    LoopPipeliner(loop, options.numStages).run();
+  for (const scf::ForOp loop : loops) {
+    const auto asked = loop->getAttrOfType<IntegerAttr>(tl::kNumStagesHint);
+    const int stages = asked ? static_cast<int>(asked.getInt()) : options.numStages;
+    if (stages > 1)
+      LoopPipeliner(loop, stages, asked != nullptr).run();
+  }
 }
 
 } // namespace blockscope::gpu

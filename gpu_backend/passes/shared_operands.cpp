@@ -5,6 +5,7 @@
 #include "gpu_backend/layout/mma_layouts.h"
 #include "gpu_backend/layout/shuffle_plan.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/STLExtras.h"
@@ -43,6 +44,11 @@ bool isZero(Value value) {
     return number.getValue().isPosZero();
   auto number = dyn_cast<IntegerAttr>(constant);
   return number && number.getValue().isZero();
+}
+
+/// Whether `load` gives something else than zeros where its mask is false.
+bool hasOther(tl::LoadOp load) {
+  return load.getMask() && load.getOther() && !isZero(load.getOther());
 }
 
 bool readsShared(OpOperand &use) {
@@ -102,21 +108,24 @@ SharedLayout sharedForOperand(RankedTensorType type, int dim) {
 }
 
 void replaceLoad(RewriterBase &rewriter, tl::LoadOp load, Value block) {
-  giveToProducts(rewriter, load.getResult(), block);
+  if (!hasOther(load))
+    giveToProducts(rewriter, load.getResult(), block);
   rewriter.setInsertionPoint(load);
-  if (!load->use_empty())
-    rewriter.replaceAllUsesWith(
-        load.getResult(),
-        tlg::LocalLoadOp::create(rewriter, load.getLoc(), load.getType(), block).getResult());
+  if (load->use_empty())
+    return;
+  Value value = tlg::LocalLoadOp::create(rewriter, load.getLoc(), load.getType(), block);
+  if (hasOther(load))
+    value =
+        arith::SelectOp::create(rewriter, load.getLoc(), load.getMask(), value, load.getOther());
+  rewriter.replaceAllUsesWith(load.getResult(), value);
 }
 
-std::optional<tlg::SharedType> sharedForLoad(tl::LoadOp load) {
+std::optional<tlg::SharedType> sharedForLoad(tl::LoadOp load, bool withOther) {
   const auto type = dyn_cast<RankedTensorType>(load.getType());
   const auto vector = load->getAttrOfType<DenseI32ArrayAttr>(tlg::kVectorAttribute);
   const llvm::StringRef cache = load.getCacheModifier();
   if (!type || !vector || load.getIsVolatile() ||
-      (!cache.empty() && cache != ".ca" && cache != ".cg") ||
-      (load.getOther() && !isZero(load.getOther())) ||
+      (!cache.empty() && cache != ".ca" && cache != ".cg") || (hasOther(load) && !withOther) ||
       (load.getMask() && !tlg::hasLayout(load.getMask().getType())))
     return std::nullopt;
   const SharedLayout layout = sharedForOperand(type, vector[0]);

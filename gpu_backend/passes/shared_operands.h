@@ -19,8 +19,9 @@ namespace blockscope::gpu {
 /// that ldmatrix, wgmma and TMA know, or row-major where the block is too small for one.
 SharedLayout sharedForOperand(mlir::RankedTensorType type, int dim);
 
-/// The block in shared memory for a load that cp.async can do, or nothing.
-std::optional<tlg::SharedType> sharedForLoad(tl::LoadOp load);
+/// The block in shared memory for a load that cp.async can do, or nothing. Where the mask is false
+/// it has zeros; a load that gives something else there only counts `withOther`.
+std::optional<tlg::SharedType> sharedForLoad(tl::LoadOp load, bool withOther = false);
 
 /// The swizzle of a block of two dimensions that wgmma can read.
 struct SwizzleMatch {
@@ -32,7 +33,7 @@ std::optional<SwizzleMatch> matchSwizzle(tlg::SharedType type);
 int64_t wgmmaColumns(int64_t n, int64_t groups);
 
 /// Gives `block`, where the data of `load` is in shared memory, to all users of the load: products
-/// read it there, for other ops it is read from there.
+/// read it there, for other ops it is read from there, and `other` put where the mask is false.
 void replaceLoad(mlir::RewriterBase &rewriter, tl::LoadOp load, mlir::Value block);
 
 /// Where all products by wgmma of a loop only add to variables of it, lets them go on into the next

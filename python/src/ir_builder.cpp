@@ -116,10 +116,12 @@ void bindIrBuilder(py::module_ &module) {
            })
       .def("create_for",
            [](PyIrBuilder &self, const Value &begin, const Value &end, const Value &step,
-              const Values &initial, PyBlock body, const Values &yields) {
+              const Values &initial, PyBlock body, const Values &yields,
+              std::optional<int> numStages, std::optional<int> unrollFactor) {
              self.throwErrors();
              return toVector(self.emitter.createFor(begin, end, step, initial, body.handle, yields,
-                                                    /*unsignedCompare=*/false));
+                                                    /*unsignedCompare=*/false,
+                                                    {numStages, unrollFactor}));
            })
       .def("create_while",
            [](PyIrBuilder &self, const Values &initial, PyBlock before, const Value &condition,

@@ -272,7 +272,9 @@ class ControlFlow:
         yields = self.leave_loop(node, carried, before)
         block = self.builder.pop_block()
         with self.at(node):
-            results = iter(self.builder.create_for(start, end, step, initial, block, yields))
+            hints = loop.num_stages, loop.loop_unroll_factor
+            made = self.builder.create_for(start, end, step, initial, block, yields, *hints)
+            results = iter(made)
         frame.values = before
         self.enter_loop(carried, results)
 

@@ -4,9 +4,29 @@ from typing import Any
 
 from blockscope.language.core import constexpr, tensor, unwrap
 
+MOST_STAGES = 64  # as for the kernel's option
+
+
+def _count(name: str, value: Any) -> int | None:
+    value = unwrap(value)
+    if value is None:
+        return None
+    if isinstance(value, tensor | bool) or not isinstance(value, int):
+        found = f"a tensor of {value.type}" if isinstance(value, tensor) else repr(value)
+        raise TypeError(f"tl.range: {name} is {found}, expected a constant integer")
+    if not 0 <= value <= MOST_STAGES:
+        raise ValueError(f"tl.range: {name} is {value}, expected 0 to {MOST_STAGES}")
+    return value
+
 
 class range:
-    """``for i in tl.range(...)``: a loop at run time, with wishes about how to compile it."""
+    """``for i in tl.range(...)``: a loop at run time, with wishes about how to compile it.
+
+    They change nothing in what is computed. On a GPU ``num_stages`` takes the place of the kernel's
+    for this loop: its loads, not only those of products, are begun ``num_stages - 1`` turns early
+    (below 2: none). ``loop_unroll_factor`` above 1 is how many turns become one. The others are
+    taken and have no effect yet.
+    """
 
     __blockscope_builtin__ = True
 
@@ -26,8 +46,8 @@ class range:
         self.start = arg1 if has_start else constexpr(0)
         self.end = arg2 if has_start else arg1
         self.step = constexpr(1) if unwrap(step) is None else step
-        self.num_stages = num_stages
-        self.loop_unroll_factor = loop_unroll_factor
+        self.num_stages = _count("num_stages", num_stages)
+        self.loop_unroll_factor = _count("loop_unroll_factor", loop_unroll_factor)
         self.disallow_acc_multi_buffer = disallow_acc_multi_buffer
         self.flatten = flatten
         self.warp_specialize = warp_specialize

@@ -1,0 +1,90 @@
+"""What tl.range says about how to compile a loop: stages, unrolling, and hints without effect."""
+
+import blockscope as triton
+import blockscope.language as tl
+import pytest
+from test_dot import check, rand
+
+torch = pytest.importorskip("torch")
+
+
+@triton.jit
+def staged_matmul_kernel(
+    a_ptr, b_ptr, c_ptr, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
+    STAGES: tl.constexpr, UNROLL: tl.constexpr,
+):  # fmt: skip
+    m = tl.arange(0, M)
+    n = tl.arange(0, N)
+    total = tl.zeros((M, N), dtype=tl.float32)
+    for start in tl.range(0, k, K, num_stages=STAGES, loop_unroll_factor=UNROLL):
+        steps = start + tl.arange(0, K)
+        a = tl.load(a_ptr + m[:, None] * k + steps[None, :])
+        b = tl.load(b_ptr + steps[:, None] * N + n[None, :])
+        total = tl.dot(a, b, total)
+    tl.store(c_ptr + m[:, None] * N + n[None, :], total)
+
+
+def run_staged_matmul(stages, kernel_stages, unroll, device):
+    a, b = rand((64, 160), torch.float16, device), rand((160, 64), torch.float16, device)
+    c = torch.full((64, 64), 77.0, device=device)
+    staged_matmul_kernel[(1,)](a, b, c, 160, 64, 64, 32, stages, unroll, num_stages=kernel_stages)
+    check(c, a.double() @ b.double(), 6e-6)
+
+
+@pytest.mark.parametrize("stages", [None, 0, 1, 2, 4])
+@pytest.mark.parametrize("kernel_stages", [1, 3])
+def test_stages_of_a_loop(stages, kernel_stages, device):
+    run_staged_matmul(stages, kernel_stages, None, device)
+
+
+@pytest.mark.parametrize("unroll", [1, 2, 3, 4])
+@pytest.mark.parametrize("stages", [1, 3])
+def test_unrolled(unroll, stages, device):
+    run_staged_matmul(stages, 3, unroll, device)
+
+
+@triton.jit
+def columns_kernel(
+    x_ptr, most_ptr, sum_ptr, rows, n, N: tl.constexpr, STAGES: tl.constexpr, OTHER: tl.constexpr
+):
+    """No products: the loads of a loop that asks for stages itself."""
+    columns = tl.arange(0, N)
+    most = tl.full((N,), float("-inf"), tl.float32)
+    total = tl.zeros((N,), dtype=tl.float32)
+    for row in tl.range(0, rows, num_stages=STAGES):
+        x = tl.load(x_ptr + row * N + columns, mask=columns < n - row, other=OTHER)
+        most = tl.maximum(most, x)
+        total += tl.where(columns < n - row, x, 0.0)
+    tl.store(most_ptr + columns, most)
+    tl.store(sum_ptr + columns, total)
+
+
+@pytest.mark.parametrize("stages", [1, 2, 5])
+@pytest.mark.parametrize("other", [0.0, float("-inf")])
+@pytest.mark.parametrize("rows", [0, 2, 7])
+def test_loads_without_products(rows, other, stages, device):
+    size, n = 512, 384
+    x = torch.randint(-99, 100, (max(rows, 1), size), device=device).float()
+    most, total = torch.zeros(size, device=device), torch.zeros(size, device=device)
+    columns_kernel[(1,)](x, most, total, rows, n, size, stages, other)
+    shown = torch.arange(size, device=device) < n - torch.arange(rows, device=device)[:, None]
+    seen = torch.where(shown, x[:rows], other)
+    low = torch.full((1, size), float("-inf"), device=device)
+    assert torch.equal(most, torch.cat([low, seen]).max(0).values)
+    assert torch.equal(total, torch.where(shown, x[:rows], 0.0).sum(0))
+
+
+@triton.jit
+def hinted_kernel(out_ptr, n):
+    total = 0
+    for i in tl.range(
+        0, n, disallow_acc_multi_buffer=True, flatten=True, warp_specialize=True, disable_licm=True
+    ):
+        total += i
+    tl.store(out_ptr, total)
+
+
+def test_hints_without_effect(device):
+    out = torch.zeros(1, dtype=torch.int32, device=device)
+    hinted_kernel[(1,)](out, 10)
+    assert out.item() == 45

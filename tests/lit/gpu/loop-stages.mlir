@@ -1,0 +1,57 @@
+// Stages that a loop asks for itself, in place of the kernel's; then loads without a product too.
+// RUN: blk-opt %s --split-input-file --tlg-pipeline='arch=sm_80 num-stages=3' | FileCheck %s
+// RUN: blk-opt %s --split-input-file --pass-pipeline='builtin.module(tlg-pipeline{arch=sm_80 num-stages=3},tlg-emit{to=llvm})' -o /dev/null | FileCheck %s --check-prefix=LLVM
+
+// CHECK-LABEL: func.func @two(
+// CHECK: tlg.alloc_shared {{.*}} stages = 2>
+// CHECK-COUNT-1: tlg.async_commit
+// CHECK: scf.for
+// CHECK: %[[READ:.*]] = tlg.local_load
+// CHECK: arith.select {{.*}}, %[[READ]], {{.*}} : tensor<1024xi1
+// CHECK: tlg.async_copy {{.*}} mask {{.*}} if
+// CHECK: tl.num_stages = 2
+func.func @two(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %least = arith.constant dense<0xFF800000> : tensor<1024xf32>
+  %width = arith.constant dense<1024> : tensor<1024xi32>
+  %limit = arith.constant dense<512> : tensor<1024xi32>
+  %range = tl.range 0 to 1024 : tensor<1024xi32>
+  %mask = arith.cmpi slt, %range, %limit : tensor<1024xi32>
+  %base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %begin = tl.addptr %base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %most, %end = scf.for %i = %zero to %n step %one iter_args(%so_far = %least, %at = %begin) -> (tensor<1024xf32>, tensor<1024x!tl.ptr<f32>>) : i32 {
+    %v = tl.load %at mask %mask : tensor<1024xi1> other %least : tensor<1024xf32> : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+    %larger = arith.maximumf %so_far, %v : tensor<1024xf32>
+    %next = tl.addptr %at, %width : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+    scf.yield %larger, %next : tensor<1024xf32>, tensor<1024x!tl.ptr<f32>>
+  } {tl.num_stages = 2 : i32}
+  tl.store %begin, %most : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  return
+}
+
+// -----
+
+// One stage is none. How many turns become one is LLVM's business.
+// CHECK-LABEL: func.func @unrolled(
+// CHECK-NOT: tlg.async_copy
+// LLVM: br label {{.*}}, !llvm.loop ![[LOOP:[0-9]+]]
+// LLVM: ![[LOOP]] = distinct !{![[LOOP]], ![[WISH:[0-9]+]]}
+// LLVM: ![[WISH]] = !{!"llvm.loop.unroll.count", i32 4}
+func.func @unrolled(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %nothing = arith.constant dense<0.0> : tensor<1024xf32>
+  %width = arith.constant dense<1024> : tensor<1024xi32>
+  %range = tl.range 0 to 1024 : tensor<1024xi32>
+  %base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %begin = tl.addptr %base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %sum, %end = scf.for %i = %zero to %n step %one iter_args(%so_far = %nothing, %at = %begin) -> (tensor<1024xf32>, tensor<1024x!tl.ptr<f32>>) : i32 {
+    %v = tl.load %at : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+    %larger = arith.addf %so_far, %v : tensor<1024xf32>
+    %next = tl.addptr %at, %width : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+    scf.yield %larger, %next : tensor<1024xf32>, tensor<1024x!tl.ptr<f32>>
+  } {tl.num_stages = 1 : i32, tl.loop_unroll_factor = 4 : i32}
+  tl.store %begin, %sum : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  return
+}
