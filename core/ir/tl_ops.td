@@ -258,7 +258,7 @@ def TL_ExternElementwiseOp : TL_Op<"extern_elementwise", [Pure]> {
 def TL_DotOp : TL_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
   let summary = "acc + a * b over the last two dimensions; rank 2 or 3 (batched)";
   let arguments = (ins AnyRankedTensor:$a, AnyRankedTensor:$b, AnyRankedTensor:$acc,
-      DefaultValuedAttr<StrAttr, "\"ieee\"">:$input_precision, DefaultValuedAttr<I32Attr, "0">:$max_num_imprecise_acc,
+      DefaultValuedAttr<StrAttr, "\"ieee\"">:$input_precision, OptionalAttr<I32Attr>:$max_num_imprecise_acc,
       DefaultValuedAttr<BoolAttr, "false">:$a_unsigned, DefaultValuedAttr<BoolAttr, "false">:$b_unsigned);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$a `,` $b `,` $acc attr-dict `:` type($a) `,` type($b) `->` type($result)";

@@ -82,8 +82,12 @@ Value Semantic::dot(const Value &a, const Value &b, const std::optional<Value> &
     return {};
   Attributes attributes;
   attributes.set("input_precision", options.inputPrecision);
-  if (options.maxNumImpreciseAcc)
-    attributes.set("max_num_imprecise_acc", options.maxNumImpreciseAcc);
+  if (options.maxNumImpreciseAcc && isFp8(left) && isFp8(right)) {
+    if (*options.maxNumImpreciseAcc < 0 || *options.maxNumImpreciseAcc > k)
+      return valueError("max_num_imprecise_acc is " + std::to_string(*options.maxNumImpreciseAcc) +
+                        ", expected a number from 0 to K, which is " + std::to_string(k));
+    attributes.set("max_num_imprecise_acc", *options.maxNumImpreciseAcc);
+  }
   if (left == DType::UInt8)
     attributes.set("a_unsigned", true);
   if (right == DType::UInt8)

@@ -129,7 +129,7 @@ public:
   //===-- Matrix product (dot.cpp) ----------------------------------------------------------===//
   struct DotOptions {
     std::string inputPrecision = "ieee";
-    int64_t maxNumImpreciseAcc = 0;
+    std::optional<int64_t> maxNumImpreciseAcc; ///< of fp8 operands; others are exact anyway
     DType outDType = DType::Fp32;
   };
   Value dot(const Value &a, const Value &b, const std::optional<Value> &acc,

@@ -89,7 +89,8 @@ def TLG_FenceAsyncOp : TLG_Op<"fence_async", [MemoryEffects<[MemRead, MemWrite]>
 class TLG_ProductOp<string mnemonic, list<Trait> traits> : TLG_Op<mnemonic, !listconcat(traits, [AllTypesMatch<["acc", "result"]>])> {
   let arguments = (ins TLG_Block:$a, TLG_Block:$b, AnyRankedTensor:$acc,
       I32Attr:$operand_bytes, DenseI32ArrayAttr:$warps, DefaultValuedAttr<StrAttr, "\"ieee\"">:$input_precision,
-      DefaultValuedAttr<BoolAttr, "false">:$a_unsigned, DefaultValuedAttr<BoolAttr, "false">:$b_unsigned);
+      DefaultValuedAttr<BoolAttr, "false">:$a_unsigned, DefaultValuedAttr<BoolAttr, "false">:$b_unsigned,
+      OptionalAttr<I32Attr>:$max_num_imprecise_acc);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$a `,` $b `,` $acc attr-dict `:` type($a) `,` type($b) `->` type($result)";
 }
@@ -104,7 +105,11 @@ def TLG_MmaOp : TLG_ProductOp<"mma", [DeclareOpInterfaceMethods<MemoryEffectsOpI
 
 def TLG_WgmmaOp : TLG_ProductOp<"wgmma", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "begin acc + a * b by wgmma; the result may be used by tlg.wgmma and tlg.wgmma_wait only";
-  let description = [{ `b` is in shared memory; `a` too, or in registers as wgmmaOperandA. }];
+  let description = [{
+    `b` is in shared memory; `a` too, or in registers as wgmmaOperandA. With `max_num_imprecise_acc`
+    the tensor cores, which cut off sums of fp8 products, add up no more than so many of them (at
+    least those of one instruction); their sums are added to `acc` in fp32.
+  }];
 }
 
 def TLG_WgmmaWaitOp : TLG_Op<"wgmma_wait", [MemoryEffects<[MemRead, MemWrite]>]> {

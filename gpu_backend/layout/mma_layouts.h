@@ -31,7 +31,8 @@ LinearLayout mmaAccumulator(llvm::ArrayRef<int64_t> shape, int operandBytes, Mma
 /// The first operand of mma.sync; `4 / elementBytes` registers make a 32-bit register of the
 /// instruction.
 ///
-/// Shapes: `shape` is M x K; K is at least `mmaDepth`, or a part would be added twice.
+/// Shapes: `shape` is M x K. Where K is half of `mmaDepth`, the last bit of a fragment's registers
+///         makes copies, which must count as zeros; less is not possible.
 LinearLayout mmaOperandA(llvm::ArrayRef<int64_t> shape, int elementBytes, MmaWarps warps);
 
 /// The second operand of mma.sync, K x N, as `mmaOperandA`.

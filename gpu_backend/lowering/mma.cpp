@@ -96,7 +96,7 @@ LogicalResult lowerMma(Lowering &lowering, Operation *op) {
   const llvm::ArrayRef<int32_t> warps = mma.getWarps();
   const auto along = [](int64_t size, int64_t step) { return std::max<int64_t>(1, size / step); };
   const Tiles tiles{along(shape[rank - 2], (bytes == 8 ? 8 : 16) * warps[0]),
-                    along(shape[rank - 1], 8 * warps[1]), k / mmaDepth(bytes),
+                    along(shape[rank - 1], 8 * warps[1]), along(k, mmaDepth(bytes)),
                     rank == 3 ? along(shape[0], warps[2]) : 1};
   const Instruction instruction = makeInstruction(lowering, mma);
   const int size = instruction.accumulatorSize;

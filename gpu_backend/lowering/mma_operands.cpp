@@ -2,6 +2,7 @@
 #include "gpu_backend/lowering/mma_operands.h"
 #include "gpu_backend/lowering/words.h"
 
+#include "gpu_backend/layout/layout_queries.h"
 #include "gpu_backend/layout/mma_layouts.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -123,6 +124,9 @@ MmaOperand::MmaOperand(Lowering &lowering, Value operand, const OperandFormat &f
                     tlg::sharedLayoutOf(shared), layout);
   else
     registers_ = lowering.get(operand);
+  // The second half of a fragment's depth is its last bit; copies there would be multiplied twice.
+  if (fragmentSize > 1 && (freeBits(layout).registers & fragmentSize / 2) != 0)
+    zeros_ = static_cast<uint32_t>(fragmentSize) / 2;
 }
 
 llvm::ArrayRef<llvm::Value *> MmaOperand::words(int64_t tile, int term) {
@@ -138,6 +142,8 @@ void MmaOperand::make(int64_t tile) {
   for (int i = 0; i < fragmentSize_; ++i) {
     const auto reg = static_cast<uint32_t>(tile * fragmentSize_ + i);
     llvm::Value *value = reader_ ? reader_->get(reg) : registers_[reg];
+    if ((reg & zeros_) != 0)
+      value = llvm::Constant::getNullValue(value->getType());
     if (split == Split::None) {
       terms[0].push_back(value);
       continue;

@@ -39,7 +39,8 @@ struct OperandFormat {
 class MmaOperand {
 public:
   /// `layout` is that in registers, of which each `fragmentSize` make a fragment; an operand in
-  /// shared memory is read to it.
+  /// shared memory is read to it. Of a fragment that is twice as deep as the operand, the second
+  /// half is zeros.
   MmaOperand(Lowering &lowering, mlir::Value operand, const OperandFormat &format,
              const LinearLayout &layout, int fragmentSize);
 
@@ -53,6 +54,7 @@ private:
   Lowering &lowering_;
   OperandFormat format_;
   int fragmentSize_;
+  uint32_t zeros_ = 0; ///< the bit of registers beyond K
   std::optional<SharedReader> reader_;
   llvm::ArrayRef<llvm::Value *> registers_;
   llvm::DenseMap<int64_t, llvm::SmallVector<Fragment, 1>> fragments_;

@@ -198,35 +198,59 @@ LogicalResult lowerWgmma(Lowering &lowering, Operation *op) {
     return makeInstruction(wgmma, columns, letter, aInRegisters, a && a->isTransposed(),
                            b.isTransposed(), adds);
   };
-  const bool isFresh = isZero(sums); // the first products need not add
-  const Instruction add = instruction(true), first = instruction(!isFresh);
+  const bool isFresh = isZero(sums);      // the first products need not add
   llvm::SmallVector<llvm::Value *> words; // made before the fence
   if (registers)
     for (int64_t tile = 0; tile < tilesM * steps; ++tile)
       llvm::append_range(words, registers->words(tile));
-  fence(lowering, "wgmma.fence.sync.aligned;",
+  // Step `step` of tile (i, j), added to `part` or in its place.
+  const auto multiply = [&](int64_t i, int64_t j, int64_t step,
+                            llvm::MutableArrayRef<llvm::Value *> part, bool adds) {
+    llvm::SmallVector<llvm::Value *> operands;
+    if (adds)
+      operands.assign(part.begin(), part.end());
+    if (aInRegisters)
+      llvm::append_range(operands,
+                         llvm::ArrayRef(words).slice((i * steps + step) * kWordsA, kWordsA));
+    else
+      operands.push_back(a->at(i * kRows * groups.m, step * depth));
+    operands.push_back(b.at(j * columns * groups.n, step * depth));
+    const Instruction product = instruction(adds);
+    llvm::Value *result =
+        lowering.assembly(structOf(lowering, part), product.text, product.constraints, operands);
+    for (auto [index, sum] : llvm::enumerate(part))
+      sum = builder.CreateExtractValue(result, index);
+  };
+  const auto partOf = [&](int64_t i, int64_t j) {
+    return llvm::MutableArrayRef(sums).slice((i * tilesN + j) * size, size);
+  };
+  constexpr llvm::StringLiteral kBegin = "wgmma.fence.sync.aligned;";
+  constexpr llvm::StringLiteral kCommit = "wgmma.commit_group.sync.aligned;";
+  if (const std::optional<uint32_t> limit = wgmma.getMaxNumImpreciseAcc()) {
+    // Tile by tile, as each takes the registers of its sums once more.
+    const int64_t most = std::max<int64_t>(1, *limit / depth);
+    for (int64_t i = 0; i < tilesM; ++i)
+      for (int64_t j = 0; j < tilesN; ++j)
+        for (int64_t begin = 0; begin < steps; begin += most) {
+          Registers few(partOf(i, j));
+          fence(lowering, kBegin, {}, words);
+          for (int64_t step = begin; step < std::min(steps, begin + most); ++step)
+            multiply(i, j, step, few, /*adds=*/step != begin);
+          fence(lowering, kCommit, {});
+          fence(lowering, "wgmma.wait_group.sync.aligned 0;", few);
+          for (auto [sum, part] : llvm::zip(partOf(i, j), few))
+            sum = builder.CreateFAdd(sum, part);
+        }
+    lowering.set(wgmma.getResult(), sums);
+    return success();
+  }
+  fence(lowering, kBegin,
         isFresh ? llvm::MutableArrayRef<llvm::Value *>() : llvm::MutableArrayRef(sums), words);
   for (int64_t step = 0; step < steps; ++step)
     for (int64_t i = 0; i < tilesM; ++i)
-      for (int64_t j = 0; j < tilesN; ++j) {
-        const auto part = llvm::MutableArrayRef(sums).slice((i * tilesN + j) * size, size);
-        const bool adds = step > 0 || !isFresh;
-        llvm::SmallVector<llvm::Value *> operands;
-        if (adds)
-          operands.assign(part.begin(), part.end());
-        if (aInRegisters)
-          llvm::append_range(operands,
-                             llvm::ArrayRef(words).slice((i * steps + step) * kWordsA, kWordsA));
-        else
-          operands.push_back(a->at(i * kRows * groups.m, step * depth));
-        operands.push_back(b.at(j * columns * groups.n, step * depth));
-        const Instruction &product = step == 0 ? first : add;
-        llvm::Value *result = lowering.assembly(structOf(lowering, part), product.text,
-                                                product.constraints, operands);
-        for (auto [index, sum] : llvm::enumerate(part))
-          sum = builder.CreateExtractValue(result, index);
-      }
-  fence(lowering, "wgmma.commit_group.sync.aligned;", {});
+      for (int64_t j = 0; j < tilesN; ++j)
+        multiply(i, j, step, partOf(i, j), /*adds=*/step > 0 || !isFresh);
+  fence(lowering, kCommit, {});
   lowering.set(wgmma.getResult(), sums);
   return success();
 }

@@ -156,7 +156,7 @@ private:
     return tlg::WgmmaOp::create(rewriter_, second_.getLoc(), sum.getType(), a, b, sum,
                                 second_.getOperandBytesAttr(), second_.getWarpsAttr(),
                                 second_.getInputPrecisionAttr(), second_.getAUnsignedAttr(),
-                                second_.getBUnsignedAttr());
+                                second_.getBUnsignedAttr(), second_.getMaxNumImpreciseAccAttr());
   }
 
   void beginInLoop() {

@@ -26,9 +26,14 @@ int64_t depthOf(tl::DotOp dot) {
 
 bool isFp8(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8; }
 
+/// Whether K is enough for mma.sync: half an instruction's depth is filled up with zeros.
+bool isDeepEnough(tl::DotOp dot, int bytes) {
+  return depthOf(dot) >= (bytes == 8 ? mmaDepth(bytes) : mmaDepth(bytes) / 2);
+}
+
 /// Whether the tensor cores multiply fp8 operands of these types.
 bool multipliesFp8(tl::DotOp dot, const GpuTarget &target) {
-  return target.capability >= 89 && depthOf(dot) >= mmaDepth(1) &&
+  return target.capability >= 89 && isDeepEnough(dot, 1) &&
          llvm::all_of(ValueRange{dot.getA(), dot.getB()}, [](Value operand) {
            return isa<Float8E4M3FNType, Float8E5M2Type>(elementOf(operand));
          });
@@ -48,7 +53,7 @@ int tensorCoreBytes(tl::DotOp dot, const GpuTarget &target) {
   } else {
     bytes = tlg::elementBytes(type);
   }
-  return bytes != 0 && depthOf(dot) >= mmaDepth(bytes) ? bytes : 0;
+  return bytes != 0 && isDeepEnough(dot, bytes) ? bytes : 0;
 }
 
 /// The accumulator of plain multiplication: each thread a small square, so that what it reads is
@@ -179,7 +184,7 @@ std::optional<DotLayouts> chooseWgmma(tl::DotOp dot, int bytes, const AxisAnalys
   const llvm::StringRef precision = dot.getInputPrecision();
   const bool isSplit = elementOf(dot.getA()).isF32() && precision != "tf32";
   if (target.capability != 90 || shape.size() != 2 || shape[0] < 64 || shape[1] < 16 ||
-      numWarps % 4 != 0 || bytes == 8 || isSplit)
+      numWarps % 4 != 0 || bytes == 8 || isSplit || depthOf(dot) < mmaDepth(bytes))
     return std::nullopt;
   DotLayouts layouts;
   layouts.kind = DotKind::Wgmma;
@@ -252,7 +257,8 @@ Value createDot(OpBuilder &builder, tl::DotOp dot, const DotLayouts &layouts, Va
     Value running = tlg::WgmmaOp::create(
         builder, location, accumulator.getType(), a, b, accumulator,
         builder.getI32IntegerAttr(layouts.operandBytes), builder.getDenseI32ArrayAttr(warps),
-        dot.getInputPrecisionAttr(), dot.getAUnsignedAttr(), dot.getBUnsignedAttr());
+        dot.getInputPrecisionAttr(), dot.getAUnsignedAttr(), dot.getBUnsignedAttr(),
+        layouts.operandBytes == 1 ? dot.getMaxNumImpreciseAccAttr() : IntegerAttr());
     Value result =
         tlg::WgmmaWaitOp::create(builder, location, TypeRange(running.getType()), running, 0)
             ->getResult(0);
@@ -261,7 +267,7 @@ Value createDot(OpBuilder &builder, tl::DotOp dot, const DotLayouts &layouts, Va
   return tlg::MmaOp::create(builder, location, accumulator.getType(), a, b, accumulator,
                             builder.getI32IntegerAttr(layouts.operandBytes),
                             builder.getDenseI32ArrayAttr(warps), dot.getInputPrecisionAttr(),
-                            dot.getAUnsignedAttr(), dot.getBUnsignedAttr());
+                            dot.getAUnsignedAttr(), dot.getBUnsignedAttr(), IntegerAttr());
 }
 
 void widenDotOperands(func::FuncOp function, const GpuTarget &target) {

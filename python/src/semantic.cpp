@@ -280,8 +280,7 @@ void bindLinear(py::module_ &m) {
     const char *op = "tl.dot";
     Semantic::DotOptions options;
     options.inputPrecision = inputPrecision;
-    options.maxNumImpreciseAcc =
-        optionalInt(maxNumImpreciseAcc, op, "max_num_imprecise_acc").value_or(0);
+    options.maxNumImpreciseAcc = optionalInt(maxNumImpreciseAcc, op, "max_num_imprecise_acc");
     options.outDType = typeFromPython(outDType).dtype;
     return runOp(op, [&](Semantic &s) {
       std::optional<Value> sum;

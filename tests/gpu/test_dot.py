@@ -127,7 +127,9 @@ def test_fp64(shape, warps, device):
 
 
 @pytest.mark.parametrize("warps", [4, 8])
-@pytest.mark.parametrize("shape", [(16, 16, 16), (64, 64, 32), (128, 128, 64), (64, 256, 128)])
+@pytest.mark.parametrize(
+    "shape", [(16, 16, 16), (64, 64, 32), (128, 128, 64), (64, 256, 128), (128, 64, 16), (8, 8, 16)]
+)
 @pytest.mark.parametrize("dtype", [torch.int8, torch.uint8])
 def test_int8(dtype, shape, warps, device):
     m, n, k = shape
@@ -136,7 +138,9 @@ def test_int8(dtype, shape, warps, device):
 
 
 @pytest.mark.parametrize("warps", [4, 8])
-@pytest.mark.parametrize("shape", [(16, 16, 16), (64, 64, 32), (128, 128, 64), (64, 256, 128)])
+@pytest.mark.parametrize(
+    "shape", [(16, 16, 16), (64, 64, 32), (128, 128, 64), (64, 256, 128), (128, 64, 16), (8, 8, 16)]
+)
 @pytest.mark.parametrize("left", [torch.float8_e4m3fn, torch.float8_e5m2])
 @pytest.mark.parametrize("right", [torch.float8_e4m3fn, torch.float8_e5m2])
 def test_fp8(left, right, shape, warps, device):
@@ -144,6 +148,42 @@ def test_fp8(left, right, shape, warps, device):
     b = rand((n, k), right, device).T
     # The tensor cores of sm_90 cut each sum of fp8 products to about 13 bits, once an instruction.
     run_dot(rand((m, k), left, device), b, torch.float32, 2e-3, warps=warps)
+
+
+@triton.jit
+def limited_kernel(
+    a_ptr, b_ptr, c_ptr, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, LIMIT: tl.constexpr
+):
+    m = tl.arange(0, M)
+    n = tl.arange(0, N)
+    total = tl.zeros((M, N), dtype=tl.float32)
+    for start in range(0, k, K):
+        steps = start + tl.arange(0, K)
+        a = tl.load(a_ptr + m[:, None] * k + steps[None, :])
+        b = tl.load(b_ptr + n[None, :] * k + steps[:, None])
+        total = tl.dot(a, b, total, max_num_imprecise_acc=LIMIT)
+    tl.store(c_ptr + m[:, None] * N + n[None, :], total)
+
+
+def run_limited(limit, turns, device):
+    """How far the sum of 1024 small terms after a large one is off, relative to it."""
+    m, n, k = 128, 64, 128
+    a = torch.full((m, turns * k), 2.0**-4, device=device).to(torch.float8_e4m3fn)
+    b = torch.full((n, turns * k), 2.0**-4, device=device).to(torch.float8_e4m3fn)
+    a[:, 0], b[:, 0] = 16.0, 16.0
+    c = torch.full((m, n), 77.0, device=device)
+    limited_kernel[(1,)](a, b, c, turns * k, m, n, k, limit)
+    want = (a.double() @ b.double().T)[0, 0].item()
+    assert (c == c[0, 0]).all()
+    return abs(c[0, 0].item() - want) / want
+
+
+@pytest.mark.parametrize("limit", [0, 32, 48, 64, 128])
+@pytest.mark.parametrize("turns", [1, 8])
+def test_limit_of_imprecise_sums(limit, turns, device):
+    error = run_limited(limit, turns, device)
+    # Of what follows the first `limit` products nothing is lost.
+    assert error <= max(32, limit) * 2.0**-8 / 256
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float8_e5m2])

@@ -18,6 +18,7 @@ from blockscope.runtime import gpu, launch
 torch = pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
 import test_dot as dots  # noqa: E402
+import test_loops as loops  # noqa: E402
 
 pytestmark = pytest.mark.skipif(
     not gpu_rows.has_tools(), reason="ptxas and libdevice are not installed (nvidia-cuda-nvcc)"
@@ -62,7 +63,7 @@ def used(machines: list[ptx_matrix_machine.Machine], opcode: str) -> bool:
 
 
 @BOTH_ARCHS
-@pytest.mark.parametrize("shape", [(64, 64, 32), (128, 64, 64), (16, 16, 16)])
+@pytest.mark.parametrize("shape", [(64, 64, 32), (128, 64, 64), (16, 16, 16), (64, 16, 16)])
 @pytest.mark.parametrize("dtype", [HALF, FP8, torch.int8, FP32])
 def test_product(dtype: Any, shape: tuple[int, ...], arch: str, machines: Any) -> None:
     m, n, k = shape
@@ -70,8 +71,65 @@ def test_product(dtype: Any, shape: tuple[int, ...], arch: str, machines: Any) -
     out = torch.int32 if dtype == torch.int8 else FP32
     tolerance = {torch.int8: 0, FP32: 2e-3}.get(dtype, 6e-6)
     dots.run_dot(dots.rand((m, k), dtype, "cpu"), b, out, tolerance, "tf32")
-    assert used(machines, "wgmma") == (arch == "sm_90a" and m >= 64)
-    assert used(machines, "mma") or used(machines, "wgmma") or (dtype.itemsize == 1 and k < 32)
+    assert used(machines, "wgmma") == (arch == "sm_90a" and m >= 64 and k * dtype.itemsize >= 32)
+    assert used(machines, "mma") or used(machines, "wgmma")
+
+
+@pytest.mark.parametrize("arch", ["sm_89"])
+@pytest.mark.parametrize("types", [(FP8, FP8), (FP8, torch.float8_e5m2), (torch.uint8,) * 2])
+@pytest.mark.parametrize("size", [8, 32])
+def test_half_an_instruction(size: int, types: Any, arch: str, machines: Any) -> None:
+    a, b = dots.rand((size, 16), types[0], "cpu"), dots.rand((16, size), types[1], "cpu")
+    out = torch.int32 if types[0] == torch.uint8 else FP32
+    dots.run_dot(a, b, out, 0 if out == torch.int32 else 6e-6, warps=1)
+    assert used(machines, "mma")
+
+
+@pytest.mark.parametrize("arch", ["sm_90a"])
+@pytest.mark.parametrize("limit", [None, 0, 32, 48, 64, 128])
+def test_limit_of_imprecise_sums(limit: int | None, arch: str, machines: Any) -> None:
+    assert dots.run_limited(limit, 3, "cpu") < 1e-6
+    waits = [i for i in machines[0].code if i.parts[0] == "wgmma" and "wait_group" in i.parts]
+    runs = 0 if limit is None else 2 * 128 // max(32, limit // 32 * 32)  # of two tiles
+    assert len(waits) == 3 + runs
+
+
+def rounds_and_copies(machine: Any) -> tuple[int, bool]:
+    copies = [i for i in machine.code if i.parts[0] == "cp"]
+    return len([i for i in copies if "commit_group" in i.parts]), bool(copies)
+
+
+@BOTH_ARCHS
+@pytest.mark.parametrize("kernel_stages", [1, 3])
+@pytest.mark.parametrize("stages", [None, 0, 1, 2, 4])
+def test_stages_of_a_loop(stages: int | None, kernel_stages: int, arch: str, machines: Any) -> None:
+    loops.test_stages_of_a_loop(stages, kernel_stages, "cpu")
+    effective = kernel_stages if stages is None else max(1, stages)
+    # One round of copies for each stage but the last, and one in the loop.
+    assert rounds_and_copies(machines[0]) == ((effective, True) if effective > 1 else (0, False))
+
+
+@BOTH_ARCHS
+@pytest.mark.parametrize("rows", [0, 2, 7])
+@pytest.mark.parametrize("other", [0.0, float("-inf")])
+@pytest.mark.parametrize("stages", [1, 2, 5])
+def test_loads_without_products(
+    stages: int, other: float, rows: int, arch: str, machines: Any
+) -> None:
+    loops.test_loads_without_products(rows, other, stages, "cpu")
+    assert rounds_and_copies(machines[0]) == ((stages, True) if stages > 1 else (0, False))
+
+
+@BOTH_ARCHS
+@pytest.mark.parametrize("unroll", [1, 2, 3])
+@pytest.mark.parametrize("stages", [1, 3])
+def test_unrolled(stages: int, unroll: int, arch: str, machines: Any) -> None:
+    loops.test_unrolled(unroll, stages, "cpu")
+
+
+@pytest.mark.parametrize("arch", ["sm_80"])
+def test_hints_without_effect(arch: str, machines: Any) -> None:
+    loops.test_hints_without_effect("cpu")
 
 
 @BOTH_ARCHS

@@ -42,6 +42,16 @@ ROWS = [
         "tl.static_range: end is a tensor of int32, expected a constant integer",
     ),
     (
+        "stages_at_run_time",
+        lambda x, y, s, i: tl.range(4, num_stages=s),
+        "tl.range: num_stages is a tensor of int32, expected a constant integer",
+    ),
+    (
+        "unroll_factor",
+        lambda x, y, s, i: tl.range(4, loop_unroll_factor=-1),
+        "tl.range: loop_unroll_factor is -1, expected 0 to 64",
+    ),
+    (
         "static_assert_at_run_time",
         lambda x, y, s, i: tl.static_assert(s == 5),
         "tl.static_assert: cond is known only at run time",
@@ -99,6 +109,8 @@ ROWS = [
      "tl.dot: operands are fp16[16, 16] and fp32[16, 16], expected one element type"),
     ("dot_shapes", lambda x, y, s, i: tl.dot(f16(16, 32), f16(16, 16)),
      "tl.dot: shapes [16, 32] and [16, 16] do not match: K is 32 and 16"),
+    ("dot_limit", lambda x, y, s, i: tl.dot(tl.zeros((16, 32), tl.float8e5), tl.zeros((32, 16), tl.float8e5), max_num_imprecise_acc=64),
+     "tl.dot: max_num_imprecise_acc is 64, expected a number from 0 to K, which is 32"),
     ("dot_acc", lambda x, y, s, i: tl.dot(f16(16, 16), f16(16, 16), f16(16, 16)),
      "tl.dot: acc is fp16[16, 16], expected fp32[16, 16]"),
     ("dot_precision", lambda x, y, s, i: tl.dot(f16(16, 16), f16(16, 16), input_precision="x"),

@@ -31,7 +31,10 @@ def dot(
     Both have one dtype (two kinds of fp8 may mix): int8 gives int32, fp64 fp64, the others fp32, or
     fp16 for fp16 and fp8 operands when ``out_dtype`` says so. ``input_precision`` of float32
     operands: "ieee" (default on the CPU), "tf32", "tf32x3", "bf16x3", "bf16x6"; ``allow_tf32`` is
-    its old spelling. ``trans_a`` and ``trans_b`` transpose an operand first.
+    its old spelling. ``max_num_imprecise_acc`` of fp8 operands: wgmma of sm_90 cuts off the sums
+    that it makes; they have at most so many products (and at least 32) before they are added in
+    fp32. Without it they are not limited, as in Triton. ``trans_a`` and ``trans_b`` transpose an
+    operand first.
     """
     precision = unwrap(input_precision)
     allow_tf32 = unwrap(allow_tf32)
