@@ -44,11 +44,6 @@ AxisInfo ofConstant(Type type, int64_t value) {
   return info;
 }
 
-Dim meet(const Dim &a, const Dim &b) {
-  return {std::gcd(a.contiguity, b.contiguity), std::gcd(a.divisibility, b.divisibility),
-          std::gcd(a.constancy, b.constancy)};
-}
-
 int64_t elementBytesOf(Type pointer) {
   auto type = dyn_cast<tl::PtrType>(getElementTypeOrSelf(pointer));
   return type ? tlg::elementBytes(type.getPointee()) : 1;
@@ -63,6 +58,13 @@ int64_t everywhere(const Dim &dim) {
 /// values grow by `step`.
 int64_t firstOfRuns(const Dim &dim, int64_t length, int64_t step) {
   return dim.contiguity > length ? std::gcd(dim.divisibility, length * step) : dim.divisibility;
+}
+
+/// What both are known to be; values of runs grow by `step`.
+Dim meet(const Dim &a, const Dim &b, int64_t step) {
+  const int64_t contiguity = std::gcd(a.contiguity, b.contiguity);
+  return {contiguity, std::gcd(firstOfRuns(a, contiguity, step), firstOfRuns(b, contiguity, step)),
+          std::gcd(a.constancy, b.constancy)};
 }
 
 /// x + y, or x - y when `minus`; y counts elements of `elementBytes` when x is a pointer.
@@ -99,6 +101,7 @@ AxisInfo multiply(const AxisInfo &x, const AxisInfo &y, Type type) {
   return info;
 }
 
+/// x / y where quotients are rounded down, or x is not negative.
 AxisInfo divide(const AxisInfo &x, const AxisInfo &y, Type type) {
   if (x.constant && y.constant && *y.constant != 0)
     return ofConstant(type, *x.constant / *y.constant);
@@ -113,12 +116,14 @@ AxisInfo divide(const AxisInfo &x, const AxisInfo &y, Type type) {
       constancy =
           std::max(constancy, std::gcd(a.contiguity, std::gcd(a.divisibility, b.divisibility)));
     info.dims[d].constancy = constancy;
-    if (y.constant && *y.constant > 0 && llvm::isPowerOf2_64(*y.constant) && a.contiguity == 1)
+    if (y.constant && *y.constant > 0 && llvm::isPowerOf2_64(*y.constant) &&
+        a.contiguity <= *y.constant)
       info.dims[d].divisibility = std::max<int64_t>(1, a.divisibility / *y.constant);
   }
   return info;
 }
 
+/// What is left of x / y, which is rounded as in `divide`.
 AxisInfo remainder(const AxisInfo &x, const AxisInfo &y, Type type) {
   if (x.constant && y.constant && *y.constant != 0)
     return ofConstant(type, *x.constant % *y.constant);
@@ -176,15 +181,74 @@ AxisInfo hinted(tl::HintOp op, AxisInfo info) {
   return info;
 }
 
-/// Only how long values stay equal, the same for all operands.
+/// Only how long values stay equal: as long as those of all operands, which have the shape of
+/// `type`.
 AxisInfo constancyOf(llvm::ArrayRef<const AxisInfo *> operands, Type type) {
   AxisInfo info = unknown(type);
   for (size_t d = 0; d < info.dims.size(); ++d) {
     info.dims[d].constancy = shapeOf(type)[d];
     for (const AxisInfo *operand : operands)
-      if (operand->dims.size() == info.dims.size())
-        info.dims[d].constancy = std::gcd(info.dims[d].constancy, operand->dims[d].constancy);
+      info.dims[d].constancy = std::gcd(info.dims[d].constancy, operand->dims[d].constancy);
   }
+  return info;
+}
+
+/// One of x and y, element by element: what divides both.
+AxisInfo eitherOf(const AxisInfo &x, const AxisInfo &y, Type type) {
+  AxisInfo info = constancyOf({&x, &y}, type);
+  for (auto [dim, a, b] : llvm::zip(info.dims, x.dims, y.dims))
+    dim.divisibility = std::gcd(everywhere(a), everywhere(b));
+  return info;
+}
+
+/// x or y as a condition says, which stays the same for `same` elements along each dimension.
+AxisInfo select(llvm::ArrayRef<int64_t> same, const AxisInfo &x, const AxisInfo &y, Type type) {
+  AxisInfo info = unknown(type);
+  const int64_t step = elementBytesOf(type);
+  for (size_t d = 0; d < info.dims.size(); ++d) {
+    Dim dim = meet(x.dims[d], y.dims[d], step);
+    dim.constancy = std::gcd(dim.constancy, same[d]);
+    const int64_t contiguity = std::gcd(dim.contiguity, same[d]);
+    dim.divisibility = firstOfRuns(dim, contiguity, step);
+    dim.contiguity = contiguity;
+    info.dims[d] = dim;
+  }
+  return info;
+}
+
+/// x & y where one is a constant with ones below or above some bit only.
+std::optional<AxisInfo> masked(const AxisInfo &x, const AxisInfo &y, Type type) {
+  if (x.constant && !y.constant)
+    return masked(y, x, type);
+  if (!y.constant || x.constant)
+    return std::nullopt;
+  const int64_t mask = *y.constant;
+  if (mask > 0 && llvm::isPowerOf2_64(static_cast<uint64_t>(mask) + 1))
+    return remainder(x, ofConstant(type, mask + 1), type);
+  if (mask >= 0 || mask < -kMost || !llvm::isPowerOf2_64(static_cast<uint64_t>(-mask)))
+    return std::nullopt;
+  const AxisInfo step = ofConstant(type, -mask);
+  return multiply(divide(x, step, type), step, type);
+}
+
+/// The same elements in row-major order under another shape, from or to one dimension.
+AxisInfo reshape(const AxisInfo &x, Type from, Type to) {
+  AxisInfo info = unknown(to);
+  const llvm::ArrayRef<int64_t> shape = shapeOf(to);
+  const int64_t step = elementBytesOf(to);
+  const Dim &last = x.dims.back();
+  if (info.dims.size() == 1) {
+    info.dims[0] = last;
+  } else if (shapeOf(from).size() == 1) {
+    int64_t inner = 1; // elements from one index of a dimension to the next
+    for (size_t d = info.dims.size(); d-- > 0; inner *= shape[d]) {
+      Dim &dim = info.dims[d];
+      dim.contiguity = inner == 1 ? std::gcd(last.contiguity, shape[d]) : 1;
+      dim.constancy = std::gcd(std::max<int64_t>(1, last.constancy / inner), shape[d]);
+      dim.divisibility = inner == 1 ? firstOfRuns(last, dim.contiguity, step) : everywhere(last);
+    }
+  }
+  info.constant = x.constant;
   return info;
 }
 
@@ -221,7 +285,8 @@ bool AxisAnalysis::meetInto(Value value, AxisInfo info) {
     return true;
   AxisInfo merged = place->second;
   for (auto [dim, other] : llvm::zip(merged.dims, info.dims))
-    dim = meet(dim, other);
+    dim = meet(dim, other, elementBytesOf(value.getType()));
+  merged.mayBeNegative |= info.mayBeNegative;
   if (merged.constant != info.constant)
     merged.constant.reset();
   if (merged == place->second)
@@ -243,7 +308,9 @@ void AxisAnalysis::visitLoop(Operation *loop) {
   if (auto forOp = dyn_cast<scf::ForOp>(loop)) {
     const AxisInfo lower = at(forOp.getLowerBound()), step = at(forOp.getStep());
     infos_[forOp.getInductionVar()] = {
-        {{1, std::gcd(lower.dims[0].divisibility, step.dims[0].divisibility), 1}}, {}};
+        {{1, std::gcd(lower.dims[0].divisibility, step.dims[0].divisibility), 1}},
+        {},
+        lower.mayBeNegative};
     for (auto [argument, initial] : llvm::zip(forOp.getRegionIterArgs(), forOp.getInitArgs()))
       if (isTracked(argument.getType()))
         infos_[argument] = AxisInfo(at(initial));
@@ -296,8 +363,29 @@ void AxisAnalysis::visit(Operation *op) {
     }
     return;
   }
-  if (op->getNumResults() == 1 && isTracked(op->getResult(0).getType()))
-    infos_[op->getResult(0)] = transfer(op);
+  if (op->getNumResults() == 1 && isTracked(op->getResult(0).getType())) {
+    AxisInfo info = transfer(op);
+    info.mayBeNegative = mayBeNegative(op, info.constant);
+    infos_[op->getResult(0)] = info;
+  }
+}
+
+bool AxisAnalysis::mayBeNegative(Operation *op, std::optional<int64_t> constant) const {
+  const auto x = [&](int i) { return at(op->getOperand(i)).mayBeNegative; };
+  if (constant)
+    return *constant < 0;
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<arith::SubIOp>([](auto) { return true; })
+      .Case<arith::DivSIOp, arith::RemSIOp, arith::ShRSIOp>([&](auto) { return x(0); })
+      .Case<arith::DivUIOp, arith::RemUIOp, arith::ShRUIOp>([](auto) { return false; })
+      .Case<arith::AndIOp, arith::MaxSIOp>([&](auto) { return x(0) && x(1); })
+      .Case<arith::SelectOp>([&](auto) { return x(1) || x(2); })
+      .Case<tl::RangeOp>([](tl::RangeOp range) { return range.getStart() < 0; })
+      .Default([&](Operation *) {
+        return op->getNumRegions() == 0 && !isa<tl::LoadOp>(op) &&
+               llvm::any_of(op->getOperands(),
+                            [&](Value operand) { return at(operand).mayBeNegative; });
+      });
 }
 
 AxisInfo AxisAnalysis::transfer(Operation *op) const {
@@ -354,21 +442,57 @@ AxisInfo AxisAnalysis::transfer(Operation *op) const {
           return multiply(x(0), ofConstant(type, int64_t{1} << *x(1).constant), type);
         return constancyOf({&x(0), &x(1)}, type);
       })
-      .Case<arith::DivSIOp, arith::DivUIOp>([&](auto) { return divide(x(0), x(1), type); })
-      .Case<arith::RemSIOp, arith::RemUIOp>([&](auto) { return remainder(x(0), x(1), type); })
+      .Case<arith::DivUIOp>([&](auto) { return divide(x(0), x(1), type); })
+      .Case<arith::RemUIOp>([&](auto) { return remainder(x(0), x(1), type); })
+      .Case<arith::DivSIOp>([&](auto) {
+        return x(0).mayBeNegative ? constancyOf({&x(0), &x(1)}, type) : divide(x(0), x(1), type);
+      })
+      .Case<arith::RemSIOp>([&](auto) {
+        return x(0).mayBeNegative ? eitherOf(x(0), x(1), type) : remainder(x(0), x(1), type);
+      })
+      .Case<arith::ShRSIOp, arith::ShRUIOp>([&](auto) {
+        if (x(1).constant && *x(1).constant >= 0 && *x(1).constant < 31)
+          return divide(x(0), ofConstant(type, int64_t{1} << *x(1).constant), type);
+        return constancyOf({&x(0), &x(1)}, type);
+      })
+      .Case([&](arith::AndIOp) {
+        if (const std::optional<AxisInfo> info = masked(x(0), x(1), type))
+          return *info;
+        return constancyOf({&x(0), &x(1)}, type);
+      })
+      .Case<arith::MinSIOp, arith::MaxSIOp, arith::MinUIOp, arith::MaxUIOp>(
+          [&](auto) { return eitherOf(x(0), x(1), type); })
       .Case<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp>([&](auto) { return x(0); })
       .Case([&](arith::CmpIOp cmp) { return compare(cmp, x(0), x(1)); })
-      .Case([&](arith::SelectOp) {
-        AxisInfo info = constancyOf({&x(0), &x(1), &x(2)}, type);
-        for (size_t d = 0; d < info.dims.size(); ++d) {
-          const Dim both = meet(x(1).dims[d], x(2).dims[d]);
-          const int64_t same =
-              x(0).dims.size() == info.dims.size() ? x(0).dims[d].constancy : shapeOf(type)[d];
-          info.dims[d].contiguity = std::gcd(both.contiguity, same);
-          info.dims[d].divisibility = info.dims[d].contiguity == both.contiguity
-                                          ? both.divisibility
-                                          : std::gcd(both.divisibility, info.dims[d].contiguity);
+      .Case([&](arith::SelectOp op) {
+        llvm::SmallVector<int64_t> same(shapeOf(type)); // a scalar decides for the whole block
+        if (isa<RankedTensorType>(op.getCondition().getType()))
+          for (auto [size, dim] : llvm::zip(same, x(0).dims))
+            size = dim.constancy;
+        return select(same, x(1), x(2), type);
+      })
+      .Case([&](tl::ReshapeOp reshaped) {
+        return reshaped.getAllowReorder() ? unknown(type)
+                                          : reshape(x(0), reshaped.getSource().getType(), type);
+      })
+      .Case([&](tl::CatOp cat) {
+        AxisInfo info = unknown(type);
+        for (auto [dim, a, b] : llvm::zip(info.dims, x(0).dims, x(1).dims))
+          dim = meet(a, b, elementBytesOf(type));
+        return info;
+      })
+      .Case([&](tl::JoinOp join) {
+        AxisInfo info = unknown(type);
+        const int64_t step = elementBytesOf(type);
+        int64_t divisibility = kMost;
+        const bool isBlock = isa<RankedTensorType>(join.getLhs().getType());
+        for (size_t d = 0; d < x(0).dims.size(); ++d) {
+          const Dim both = meet(x(0).dims[d], x(1).dims[d], step);
+          divisibility = std::gcd(divisibility, everywhere(both));
+          if (isBlock)
+            info.dims[d] = both;
         }
+        info.dims.back().divisibility = divisibility;
         return info;
       })
       .Case([&](tl::HintOp hint) { return hinted(hint, x(0)); })

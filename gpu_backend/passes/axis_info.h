@@ -23,6 +23,10 @@ struct AxisInfo {
   };
   llvm::SmallVector<Dim, 3> dims;  ///< one for a scalar
   std::optional<int64_t> constant; ///< the one value that all elements have
+  /// Whether something points to negative values: a difference, or a negative constant. Then signed
+  /// quotients and remainders, which are rounded to zero, form no runs. Arguments and what is
+  /// loaded count as not negative: they are mostly sizes and indices.
+  bool mayBeNegative = false;
 
   bool operator==(const AxisInfo &other) const = default;
 };
@@ -46,6 +50,7 @@ private:
   void visitLoop(mlir::Operation *loop);
   void visit(mlir::Operation *op);
   AxisInfo transfer(mlir::Operation *op) const;
+  bool mayBeNegative(mlir::Operation *op, std::optional<int64_t> constant) const;
   bool meetInto(mlir::Value value, AxisInfo info);
 
   llvm::DenseMap<mlir::Value, AxisInfo> infos_;

@@ -113,3 +113,182 @@ func.func @selected_blocks(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %c: i1
   tl.store %at, %v : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
   return
 }
+
+// -----
+
+// A scalar decides for the whole block.
+// CHECK-LABEL: func.func @selected_by_a_scalar(
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 4>
+func.func @selected_by_a_scalar(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %c: i1) {
+  %offset = arith.constant dense<512> : tensor<1024xi32>
+  %range = tl.range 0 to 1024 : tensor<1024xi32>
+  %further = arith.addi %range, %offset : tensor<1024xi32>
+  %from = arith.select %c, %range, %further : tensor<1024xi32>
+  %base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %at = tl.addptr %base, %from : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %v = tl.load %at : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+  tl.store %at, %v : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  return
+}
+
+// -----
+
+// Rows that are chosen one by one are any rows: 17 elements apart, they are not aligned.
+// CHECK-LABEL: func.func @rows_chosen_one_by_one(
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 1, 1>
+func.func @rows_chosen_one_by_one(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
+  %nothing = arith.constant dense<0> : tensor<64xi32>
+  %apart = arith.constant dense<17> : tensor<64x1xi32>
+  %i = tl.range 0 to 64 : tensor<64xi32>
+  %j = tl.range 0 to 32 : tensor<32xi32>
+  %limit = tl.splat %n : i32 -> tensor<64xi32>
+  %inside = arith.cmpi slt, %i, %limit : tensor<64xi32>
+  %chosen = arith.select %inside, %i, %nothing : tensor<64xi1>, tensor<64xi32>
+  %rows = tl.expand_dims %chosen axis 1 : tensor<64xi32> -> tensor<64x1xi32>
+  %starts = arith.muli %rows, %apart : tensor<64x1xi32>
+  %down = tl.broadcast %starts : tensor<64x1xi32> -> tensor<64x32xi32>
+  %columns = tl.expand_dims %j axis 0 : tensor<32xi32> -> tensor<1x32xi32>
+  %across = tl.broadcast %columns : tensor<1x32xi32> -> tensor<64x32xi32>
+  %offsets = arith.addi %down, %across : tensor<64x32xi32>
+  %base = tl.splat %x : !tl.ptr<f32> -> tensor<64x32x!tl.ptr<f32>>
+  %at = tl.addptr %base, %offsets : tensor<64x32x!tl.ptr<f32>>, tensor<64x32xi32>
+  %v = tl.load %at : tensor<64x32x!tl.ptr<f32>> -> tensor<64x32xf32>
+  tl.store %at, %v : tensor<64x32x!tl.ptr<f32>>, tensor<64x32xf32>
+  return
+}
+
+// -----
+
+// Quotients are the same for 8 neighbours, remainders go up for 8.
+// CHECK-LABEL: func.func @quotients_and_remainders(
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 8>
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 8>
+// CHECK: tl.store {{.*}}tlg.vector = array<i32: 0, 8>
+func.func @quotients_and_remainders(%x: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %lda: i32 {tl.divisibility = 16 : i32}) {
+  %width = arith.constant dense<24> : tensor<1024xi32>
+  %three = arith.constant dense<3> : tensor<1024xi32>
+  %seven = arith.constant dense<7> : tensor<1024xi32>
+  %i = tl.range 0 to 1024 : tensor<1024xi32>
+  %apart = tl.splat %lda : i32 -> tensor<1024xi32>
+  %base = tl.splat %x : !tl.ptr<f16> -> tensor<1024x!tl.ptr<f16>>
+  %row = arith.divsi %i, %width : tensor<1024xi32>
+  %column = arith.remsi %i, %width : tensor<1024xi32>
+  %start = arith.muli %row, %apart : tensor<1024xi32>
+  %offsets = arith.addi %start, %column : tensor<1024xi32>
+  %at = tl.addptr %base, %offsets : tensor<1024x!tl.ptr<f16>>, tensor<1024xi32>
+  %v = tl.load %at : tensor<1024x!tl.ptr<f16>> -> tensor<1024xf16>
+  %row2 = arith.shrsi %i, %three : tensor<1024xi32>
+  %column2 = arith.andi %i, %seven : tensor<1024xi32>
+  %start2 = arith.muli %row2, %apart : tensor<1024xi32>
+  %offsets2 = arith.addi %start2, %column2 : tensor<1024xi32>
+  %at2 = tl.addptr %base, %offsets2 : tensor<1024x!tl.ptr<f16>>, tensor<1024xi32>
+  %w = tl.load %at2 : tensor<1024x!tl.ptr<f16>> -> tensor<1024xf16>
+  tl.store %at2, %v : tensor<1024x!tl.ptr<f16>>, tensor<1024xf16>
+  return
+}
+
+// -----
+
+// Quotients of negative numbers are rounded to zero: -16 / 16 is -1, -15 / 16 is 0.
+// CHECK-LABEL: func.func @negative_quotients(
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 1>
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 1>
+func.func @negative_quotients(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %lda: i32 {tl.divisibility = 16 : i32}) {
+  %sixteen = arith.constant dense<16> : tensor<1024xi32>
+  %i = tl.range 0 to 1024 : tensor<1024xi32>
+  %before = arith.subi %i, %sixteen : tensor<1024xi32>
+  %apart = tl.splat %lda : i32 -> tensor<1024xi32>
+  %base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %row = arith.divsi %before, %sixteen : tensor<1024xi32>
+  %start = arith.muli %row, %apart : tensor<1024xi32>
+  %offsets = arith.addi %start, %i : tensor<1024xi32>
+  %at = tl.addptr %base, %offsets : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %v = tl.load %at : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+  %column = arith.remsi %before, %sixteen : tensor<1024xi32>
+  %at2 = tl.addptr %base, %column : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %w = tl.load %at2 : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+  %sum = arith.addf %v, %w : tensor<1024xf32>
+  tl.store %base, %sum : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  return
+}
+
+// -----
+
+// Where a block begins may be the smaller of two multiples of 4, and rounded down to one of 8.
+// CHECK-LABEL: func.func @smaller_start(
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 4>
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 4>
+func.func @smaller_start(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32 {tl.divisibility = 4 : i32}, %m: i32) {
+  %thousand = arith.constant 1024 : i32
+  %eights = arith.constant -8 : i32
+  %program = tl.program_id 0 : i32
+  %begin = arith.muli %program, %thousand : i32
+  %least = arith.minsi %begin, %n : i32
+  %i = tl.range 0 to 1024 : tensor<1024xi32>
+  %from = tl.splat %least : i32 -> tensor<1024xi32>
+  %offsets = arith.addi %from, %i : tensor<1024xi32>
+  %base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %at = tl.addptr %base, %offsets : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %v = tl.load %at : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+  %down = arith.andi %m, %eights : i32
+  %there = tl.addptr %x, %down : !tl.ptr<f32>, i32
+  %base2 = tl.splat %there : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %at2 = tl.addptr %base2, %i : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %w = tl.load %at2 : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+  %sum = arith.addf %v, %w : tensor<1024xf32>
+  tl.store %base, %sum : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  return
+}
+
+// -----
+
+// Wide offsets, pointers that are moved twice, and blocks in another shape or put together.
+// CHECK-LABEL: func.func @moved_and_shaped(
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 4>
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 1, 4>
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 4>
+func.func @moved_and_shaped(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i64 {tl.divisibility = 16 : i32}) {
+  %i = tl.range 0 to 1024 : tensor<1024xi32>
+  %wide = arith.extsi %i : tensor<1024xi32> to tensor<1024xi64>
+  %further = tl.splat %n : i64 -> tensor<1024xi64>
+  %base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %moved = tl.addptr %base, %further : tensor<1024x!tl.ptr<f32>>, tensor<1024xi64>
+  %at = tl.addptr %moved, %wide : tensor<1024x!tl.ptr<f32>>, tensor<1024xi64>
+  %v = tl.load %at : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+  %square = tl.reshape %at : tensor<1024x!tl.ptr<f32>> -> tensor<32x32x!tl.ptr<f32>>
+  %w = tl.load %square : tensor<32x32x!tl.ptr<f32>> -> tensor<32x32xf32>
+  %both = tl.cat %at, %at dim 0 : tensor<1024x!tl.ptr<f32>>, tensor<1024x!tl.ptr<f32>> -> tensor<2048x!tl.ptr<f32>>
+  %u = tl.load %both : tensor<2048x!tl.ptr<f32>> -> tensor<2048xf32>
+  tl.store %at, %v : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  tl.store %square, %w : tensor<32x32x!tl.ptr<f32>>, tensor<32x32xf32>
+  tl.store %both, %u : tensor<2048x!tl.ptr<f32>>, tensor<2048xf32>
+  return
+}
+
+// -----
+
+// Pointers of a loop that move by a multiple of 16 bytes, and by one that is not.
+// CHECK-LABEL: func.func @moved_in_a_loop(
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 4>
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 2>
+func.func @moved_in_a_loop(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %four = arith.constant dense<4> : tensor<1024xi32>
+  %two = arith.constant dense<2> : tensor<1024xi32>
+  %nothing = arith.constant dense<0.0> : tensor<1024xf32>
+  %i = tl.range 0 to 1024 : tensor<1024xi32>
+  %base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %begin = tl.addptr %base, %i : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %end:3 = scf.for %k = %zero to %n step %one iter_args(%a = %begin, %b = %begin, %sum = %nothing) -> (tensor<1024x!tl.ptr<f32>>, tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>) : i32 {
+    %v = tl.load %a : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+    %w = tl.load %b : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+    %first = arith.addf %sum, %v : tensor<1024xf32>
+    %second = arith.addf %first, %w : tensor<1024xf32>
+    %next_a = tl.addptr %a, %four : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+    %next_b = tl.addptr %b, %two : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+    scf.yield %next_a, %next_b, %second : tensor<1024x!tl.ptr<f32>>, tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  }
+  tl.store %begin, %end#2 : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  return
+}
