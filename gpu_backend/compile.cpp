@@ -5,6 +5,7 @@
 #include "core/passes/pass_dumps.h"
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/lowering/lower_kernel.h"
+#include "gpu_backend/report/kernel_notes.h"
 #include "gpu_backend/reproducer.h"
 #include "gpu_backend/run_pipeline.h"
 #include "gpu_backend/target/nvptx.h"
@@ -117,12 +118,16 @@ std::unique_ptr<GpuKernel> compileForGpu(IrEmitter &emitter, const GpuTarget &ta
   kernel->tlg = printed(module);
   if (!dump(options, kernel->name, "tlg", kernel->tlg, &text))
     return nullptr;
+  function = *module.getOps<func::FuncOp>().begin(); // passes made a new one
+  {
+    const StageTimer timer(kernel->times, "notes");
+    gpu::noteKernel(function, target, options, *kernel);
+  }
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> code;
   {
     const StageTimer timer(kernel->times, "lower");
-    code =
-        gpu::lowerKernel(*module.getOps<func::FuncOp>().begin(), context, target, options, *kernel);
+    code = gpu::lowerKernel(function, context, target, options, *kernel);
   }
   if (!code) {
     addReproducer(options, *kernel, text);
@@ -144,6 +149,8 @@ std::unique_ptr<GpuKernel> compileForGpu(IrEmitter &emitter, const GpuTarget &ta
   const StageTimer timer(kernel->times, "ptxas");
   if (!gpu::assemble(*kernel, options, &text))
     return nullptr;
+  gpu::noteAssembled(function, options, *kernel);
+  gpu::sortNotes(kernel->notes);
   return kernel;
 }
 

@@ -174,12 +174,17 @@ def blockscope_parser() -> argparse.ArgumentParser:
     _add_script(ir)
 
     compile = commands.add_parser("compile", help="run a file on the CPU and compile its kernels "
-                                  "for GPUs: registers, spills, occupancy")  # fmt: skip
+                                  "for GPUs: registers, spills, occupancy, and warnings of what "
+                                  "makes them slow")  # fmt: skip
     compile.add_argument("--target", default="sm_90a", metavar="LIST",
                          help="one or more, such as sm_80,sm_90a (default sm_90a)")  # fmt: skip
     compile.add_argument("--emit", choices=["tl", "tlg", "llir", "ptx", "cubin"],
                          help="print a stage of each kernel")  # fmt: skip
     compile.add_argument("--time", action="store_true", help="print the time of each stage")
+    compile.add_argument("--notes", action="store_true",
+                         help="print also what may well be meant")  # fmt: skip
+    compile.add_argument("--json", action="store_true",
+                         help="print all as JSON when the file has run")  # fmt: skip
     compile.add_argument("-o", "--output", metavar="FOLDER",
                          help="write what --emit names to files there")  # fmt: skip
     _add_script(compile)

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
 from typing import Any
 
 from blockscope.cli.compiled_launches import Result, compiled_launches
-from blockscope.cli.occupancy import occupancy
+from blockscope.cli.occupancy import Occupancy, limits_of_cta, occupancy, registers_of_cta
 from blockscope.cli.script import Script
 from blockscope.cli.usage import UsageError
+from blockscope.errors import OutOfResources
+from blockscope.runtime.kernel_notes import note_text, warnings_in
 
 STAGES = {"tl": "tl", "tlg": "tlg", "llir": "ll", "ptx": "ptx", "cubin": "cubin"}
 """The stages that ``--emit`` takes, each with the suffix of its files."""
 
 
 class Printer:
-    """Prints results as they come, and keeps count of the kernels that cannot be compiled."""
+    """Prints results as they come, and keeps count of the kernels that cannot run."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
@@ -25,19 +28,33 @@ class Printer:
 
     def __call__(self, result: Result) -> None:
         self._count += 1
+        error = result.error or shortage(result.kernel)
+        self.failures += error is not None
         heading = f"{result.fn.__name__}({result.signature}) at {result.place} for {result.target}"
-        if result.error is not None:
-            self.failures += 1
-            print(f"{heading}: error: {result.error}")
-        else:
-            print(f"{heading}, {result.kernel.metadata.num_warps} warps: {cost(result)}")
-            for warning in result.kernel.warnings:
-                print(f"  warning: {warning}")
+        if error is not None:
+            print(f"{heading}: error: {error}")
+        if result.kernel is not None:
+            if error is None:
+                print(f"{heading}, {result.kernel.metadata.num_warps} warps: {cost(result)}")
+            self._print_notes(result.kernel)
             if self._options.time:
                 print(f"  time: {times(result.kernel)}")
         if self._options.emit is not None:
             self._emit(result)
         sys.stdout.flush()
+
+    def finish(self) -> None:
+        """What is printed when the script has ended."""
+
+    def _print_notes(self, kernel: Any) -> None:
+        shown = kernel.notes if self._options.notes else warnings_in(kernel.notes)
+        for note in shown:
+            print(note_text(note))
+        for line in kernel.warnings:
+            if "serialized" not in line:  # which is a note, with the user's line
+                print(f"  ptxas: {line}")
+        if rest := len(kernel.notes) - len(shown):
+            print(f"  {rest} note{'s' if rest > 1 else ''} not shown: --notes shows them")
 
     def _emit(self, result: Result) -> None:
         stage = self._options.emit
@@ -55,15 +72,68 @@ class Printer:
             raise UsageError(f"'{error.filename}' cannot be written: {error.strerror}") from None
 
 
+class JsonPrinter:
+    """Prints one array when the script has ended, with an object for each kernel."""
+
+    def __init__(self) -> None:
+        self._kernels: list[dict[str, Any]] = []
+        self.failures = 0
+
+    def __call__(self, result: Result) -> None:
+        kernel, code = result.kernel, result.fn.fn.__code__
+        error = result.error or shortage(kernel)
+        self.failures += error is not None
+        data: dict[str, Any] = {
+            "kernel": result.fn.__name__,
+            "signature": result.signature,
+            "file": code.co_filename,
+            "line": code.co_firstlineno,
+            "target": result.target,
+            "error": None if error is None else str(error),
+        }
+        if kernel is not None:
+            data["num_warps"] = kernel.metadata.num_warps
+            data["registers"] = kernel.data["registers"]
+            data["spill_bytes"] = kernel.data["spill_bytes"]
+            data["shared_bytes"] = kernel.metadata.shared
+            fits = fit(kernel)
+            data["occupancy"] = None if fits is None else fits.share
+            data["notes"] = kernel.notes
+        self._kernels.append(data)
+
+    def finish(self) -> None:
+        print(json.dumps(self._kernels, indent=2), flush=True)
+
+
+def fit(kernel: Any) -> Occupancy | None:
+    metadata = kernel.metadata
+    return occupancy(
+        kernel.target.arch, kernel.data["registers"], metadata.num_warps, metadata.shared
+    )
+
+
+def shortage(kernel: Any) -> OutOfResources | None:
+    """What a kernel needs more of than a CTA of its target can have."""
+    if kernel is None:
+        return None
+    limits = limits_of_cta(kernel.target.arch)
+    if limits is None:
+        return None
+    if kernel.metadata.shared > limits.shared_bytes:
+        return OutOfResources(kernel.metadata.shared, limits.shared_bytes, "shared memory")
+    registers = registers_of_cta(kernel.data["registers"], kernel.metadata.num_warps)
+    if registers > limits.registers:
+        return OutOfResources(registers, limits.registers, "registers")
+    return None
+
+
 def cost(result: Result) -> str:
     """Registers, spills, shared memory and occupancy of a kernel, in words."""
     kernel = result.kernel
     data, metadata = kernel.data, kernel.metadata
     spills = f"{kernel.n_spills * 4} bytes spilled" if kernel.n_spills else "no spills"
     text = f"{data['registers']} registers, {spills}, {metadata.shared} bytes of shared memory"
-    fits = occupancy(
-        kernel.target.arch, data["registers"], metadata.num_warps, metadata.shared
-    )  # fmt: skip
+    fits = fit(kernel)
     if fits is None:
         return text
     if fits.ctas == 0:
@@ -111,6 +181,8 @@ def compile_script(script: Script, options: argparse.Namespace) -> int:
     check_tools()
     if options.emit == "cubin" and options.output is None:
         raise UsageError("--emit cubin gives binary files; name a folder for them with -o FOLDER")
+    if options.json and (options.emit is not None or options.time):
+        raise UsageError("--json prints what it has as JSON, without --emit and --time")
     if options.output is not None:
         if options.emit is None:
             raise UsageError("-o needs --emit STAGE: what to write")
@@ -118,7 +190,8 @@ def compile_script(script: Script, options: argparse.Namespace) -> int:
             Path(options.output).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(f"'{options.output}' is no folder: {error.strerror}") from None
-    printer = Printer(options)
+    printer = JsonPrinter() if options.json else Printer(options)
     with compiled_launches(targets, printer):
         status = script.run()
+    printer.finish()
     return status or int(printer.failures > 0)

@@ -49,9 +49,7 @@ def occupancy(capability: int, registers: int, warps: int, shared_bytes: int) ->
     sm = _MULTIPROCESSORS.get(capability)
     if sm is None:
         return None
-    unit = _REGISTERS_PER_WARP_UNIT
-    per_warp = -(-max(registers, 1) * 32 // unit) * unit
-    warps_by_registers = _REGISTERS // per_warp // _WARP_UNIT * _WARP_UNIT
+    warps_by_registers = _REGISTERS // _registers_of_warp(registers) // _WARP_UNIT * _WARP_UNIT
     limits = {
         "warps": sm.warps // warps,
         "CTAs": sm.ctas,
@@ -60,3 +58,27 @@ def occupancy(capability: int, registers: int, warps: int, shared_bytes: int) ->
     }
     limit = min(limits, key=lambda name: limits[name])
     return Occupancy(limits[limit], limits[limit] * warps / sm.warps, limit)
+
+
+@dataclass(frozen=True)
+class CtaLimits:
+    """What one CTA of a target can have."""
+
+    shared_bytes: int
+    registers: int = _REGISTERS
+
+
+def limits_of_cta(capability: int) -> CtaLimits | None:
+    """The limits of a target; None for one that is not known."""
+    sm = _MULTIPROCESSORS.get(capability)
+    return None if sm is None else CtaLimits(sm.shared_bytes - _RESERVED_SHARED)
+
+
+def registers_of_cta(registers: int, warps: int) -> int:
+    """The registers that a CTA takes. Units: ``registers`` of one thread."""
+    return _registers_of_warp(registers) * -(-warps // _WARP_UNIT) * _WARP_UNIT
+
+
+def _registers_of_warp(registers: int) -> int:
+    unit = _REGISTERS_PER_WARP_UNIT
+    return -(-max(registers, 1) * 32 // unit) * unit

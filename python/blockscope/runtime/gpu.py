@@ -21,6 +21,7 @@ from blockscope.runtime import (
     gpu_excepthook,
     gpu_launcher,
     gpu_tools,
+    kernel_notes,
 )
 from blockscope.runtime.block_ir import emit
 from blockscope.runtime.gpu_kernel import GpuCompiledKernel
@@ -274,6 +275,8 @@ def _compile(
         if error is not None:
             raise compile_error(fn, error)
         disk_cache.write(key, data)
+    if knobs.gpu.warnings:
+        kernel_notes.tell(fn.__name__, data["notes"])
     _tell_listener(fn, options, data, front_end_ns, is_hit)
     constants = {
         param.name: argument.value

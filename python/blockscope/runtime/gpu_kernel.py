@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from blockscope import _core, knobs
-from blockscope.runtime import gpu_tools
+from blockscope.runtime import gpu_tools, kernel_notes
 
 
 class Asm(dict[str, Any]):
@@ -80,7 +80,8 @@ class GpuCompiledKernel:
         self.kernel = data["cubin"]
         self.options = options
         self.target = target
-        self.warnings = list(data.get("warnings", ()))
+        self.warnings = list(data.get("warnings", ()))  # of ptxas, in its words
+        self.notes: list[kernel_notes.Note] = list(data.get("notes", ()))
         self._argument_count = argument_count
         self._constants = constants
         self._used_globals = used_globals

@@ -1,0 +1,78 @@
+// What the assembled kernel adds: spilled registers, products that ptxas runs one by one.
+#include "core/ir/convert.h"
+#include "gpu_backend/ir/tlg_dialect.h"
+#include "gpu_backend/report/kernel_notes.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+
+namespace blockscope::gpu {
+namespace {
+
+constexpr int kRegistersOfCta = 65536, kMostRegisters = 255;
+constexpr int kFewSpillBytes =
+    32; ///< stored and loaded; so few cost nothing that could be measured
+
+void noteSpills(func::FuncOp function, const GpuOptions &options, GpuKernel &kernel) {
+  if (kernel.spillBytes == 0)
+    return;
+  const int threads = 32 * options.numWarps;
+  const int limit = std::min({kMostRegisters, kRegistersOfCta / threads,
+                              options.maxRegisters ? *options.maxRegisters : kMostRegisters});
+  KernelNote &note = kernel.notes.emplace_back();
+  note.code = "spills";
+  if (kernel.spillBytes <= kFewSpillBytes)
+    note.severity = Severity::Note;
+  note.location = fromMlirLocation(function.getLoc());
+  note.found = kernel.spillBytes;
+  note.message =
+      llvm::formatv("{0} of each thread do not fit its {1} registers (it may have {2}) and are "
+                    "stored to memory and loaded again",
+                    counted(kernel.spillBytes, "byte"), kernel.registers, limit);
+  note.cost = "local memory traffic where the values are used, above all in loops";
+  if (options.maxRegisters && limit == *options.maxRegisters)
+    note.hint = llvm::formatv("a larger maxnreg than {0}", *options.maxRegisters);
+  else if (limit < kMostRegisters)
+    note.hint = "fewer warps (num_warps), so that each thread may have more registers; else "
+                "smaller blocks";
+  else
+    note.hint = llvm::formatv("num_warps={0}, so that each thread holds half as much, or smaller "
+                              "blocks",
+                              2 * options.numWarps);
+}
+
+/// ptxas names the kernel, not the line: the first product stands for all.
+void noteSerialized(func::FuncOp function, GpuKernel &kernel) {
+  const auto said = llvm::find_if(kernel.warnings, [](llvm::StringRef line) {
+    return line.contains("(C75") && line.contains("serialized");
+  });
+  if (said == kernel.warnings.end())
+    return;
+  llvm::SmallVector<SourceLocation> products;
+  function.walk(
+      [&](tlg::WgmmaOp product) { products.push_back(fromMlirLocation(product.getLoc())); });
+  if (products.empty())
+    return;
+  llvm::StringRef why = *said;
+  why = why.split("serialized due to ").second;
+  why = why.split(" in function").first.split(" in the function").first;
+  KernelNote &note = kernel.notes.emplace_back();
+  note.code = "serialized-wgmma";
+  note.location = products.front();
+  note.also.assign(products.begin() + 1, products.end());
+  note.message = "ptxas runs the kernel's wgmma one by one" + (why.empty() ? "" : ": " + why.str());
+  note.cost = "each waits for the one before it, so that the tensor cores stand still in between";
+  note.hint = why.contains("register")
+                  ? "fewer sums a thread: more warps (num_warps) or a smaller block"
+                  : "no use of a product's result before the loop's turn ends";
+}
+
+} // namespace
+
+void noteAssembled(func::FuncOp function, const GpuOptions &options, GpuKernel &kernel) {
+  noteSpills(function, options, kernel);
+  noteSerialized(function, kernel);
+}
+
+} // namespace blockscope::gpu

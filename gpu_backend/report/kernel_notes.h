@@ -1,0 +1,30 @@
+// What may cost a kernel speed: its accesses to global memory, its products and their loops, what
+// ptxas said. Bank conflicts are noted where accesses of shared memory are lowered.
+//
+// Notes are read off the kernel as it is before it is lowered, so they speak of the code that runs:
+// what a pass mended is not told.
+#pragma once
+
+#include "gpu_backend/compile.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace blockscope::gpu {
+
+/// Notes of loads, stores and atomics that touch more memory than they need, or by small pieces.
+void noteAccesses(mlir::func::FuncOp function, std::vector<KernelNote> &notes);
+/// Notes of products that do not use the target's best instructions, and of their loops.
+void noteProducts(mlir::func::FuncOp function, const GpuTarget &target, const GpuOptions &options,
+                  std::vector<KernelNote> &notes);
+/// All that is seen before the kernel is lowered.
+void noteKernel(mlir::func::FuncOp function, const GpuTarget &target, const GpuOptions &options,
+                GpuKernel &kernel);
+/// What the assembled kernel adds: spills, and products that ptxas runs one by one.
+void noteAssembled(mlir::func::FuncOp function, const GpuOptions &options, GpuKernel &kernel);
+/// Puts notes in the order of the source, those of one place, code and message once.
+void sortNotes(std::vector<KernelNote> &notes);
+
+/// "16 bytes", "1 byte".
+std::string counted(int64_t count, llvm::StringRef noun);
+
+} // namespace blockscope::gpu

@@ -1,0 +1,222 @@
+// Products that do not use wgmma or the tensor cores where the target has them, and loops that wait
+// in every turn for what their products load.
+//
+// Why is read off the op: each reason is a fact of the hardware, so that it stays true when the
+// passes learn to do more. An op that no reason fits is not told.
+#include "core/ir/convert.h"
+#include "core/ir/tl_dialect.h"
+#include "gpu_backend/ir/tlg_dialect.h"
+#include "gpu_backend/passes/loop_slice.h"
+#include "gpu_backend/report/kernel_notes.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+
+namespace blockscope::gpu {
+namespace {
+
+constexpr int64_t kWgmmaRows = 64, kWgmmaColumns = 16, kWgmmaDepthBytes = 32;
+constexpr int kWarpsOfGroup = 4;
+
+bool isProduct(Operation *op) { return isa<tl::DotOp, tlg::MmaOp, tlg::WgmmaOp>(op); }
+
+llvm::ArrayRef<int64_t> shapeOf(Value block) {
+  if (auto shared = dyn_cast<tlg::SharedType>(block.getType()))
+    return shared.getShape();
+  return cast<RankedTensorType>(block.getType()).getShape();
+}
+
+Type elementOf(Value block) {
+  if (auto shared = dyn_cast<tlg::SharedType>(block.getType()))
+    return shared.getElementType();
+  return cast<RankedTensorType>(block.getType()).getElementType();
+}
+
+struct Reason {
+  std::string text, hint;
+  Severity severity = Severity::Warning;
+};
+
+/// Why a product by mma.sync is none by wgmma; nothing where wgmma would not do it anyway.
+std::optional<Reason> whyNotWgmma(tlg::MmaOp product, int numWarps) {
+  const llvm::ArrayRef<int64_t> shape = product.getResult().getType().getShape();
+  const int64_t bytes = product.getOperandBytes(), depth = shapeOf(product.getA()).back();
+  const llvm::StringRef precision = product.getInputPrecision();
+  const auto small = [](char name, int64_t size, int64_t least) {
+    return Reason{
+        llvm::formatv("{0} is {1}, wgmma takes at least {2}", name, size, least),
+        llvm::formatv("a block with {0} of {1} or more, if there is so much to do", name, least),
+        Severity::Note};
+  };
+  if (bytes == 8)
+    return std::nullopt;
+  if (shape.size() == 3)
+    return Reason{"a batched product goes by mma.sync", "", Severity::Note};
+  if (shape[0] < kWgmmaRows)
+    return small('M', shape[0], kWgmmaRows);
+  if (shape[1] < kWgmmaColumns)
+    return small('N', shape[1], kWgmmaColumns);
+  if (depth * bytes < kWgmmaDepthBytes)
+    return small('K', depth, kWgmmaDepthBytes / bytes);
+  if (numWarps % kWarpsOfGroup != 0)
+    return Reason{
+        llvm::formatv("num_warps is {0}, wgmma takes groups of {1} warps", numWarps, kWarpsOfGroup),
+        llvm::formatv("num_warps={0}", kWarpsOfGroup)};
+  if (elementOf(product.getA()).isF32() && precision != "tf32")
+    return Reason{
+        llvm::formatv("input_precision='{0}' takes products apart into several", precision), "",
+        Severity::Note};
+  if (shape[0] / kWgmmaRows * (shape[1] / 32) < numWarps / kWarpsOfGroup)
+    return Reason{llvm::formatv("{0} warps are more than a block of {1} x {2} has work for",
+                                numWarps, shape[0], shape[1]),
+                  "fewer warps (num_warps), or a larger block"};
+  if (bytes != 2)
+    return Reason{llvm::formatv("the second operand does not lie along K in memory, which wgmma "
+                                "wants of elements of {0}",
+                                counted(bytes, "byte")),
+                  "keep the transposed tensor in memory, and tl.trans what is loaded"};
+  return std::nullopt;
+}
+
+/// Why a product uses no tensor cores.
+Reason whyNoTensorCores(tl::DotOp dot) {
+  const Type type = elementOf(dot.getA());
+  if (type.isF32() && dot.getInputPrecision() == "ieee")
+    return {"fp32 with input_precision='ieee' is more than the tensor cores keep",
+            "input_precision='tf32', or 'tf32x3' and 'bf16x6' for more digits"};
+  return {llvm::formatv("K is {0}, too few for elements of {1}", shapeOf(dot.getA()).back(),
+                        counted(tlg::elementBytes(type), "byte")),
+          llvm::formatv("K of at least {0}", kWgmmaDepthBytes / tlg::elementBytes(type))};
+}
+
+KernelNote noteAt(Operation *op, llvm::StringRef code, Reason reason) {
+  KernelNote note;
+  note.code = code;
+  note.severity = reason.severity;
+  note.location = fromMlirLocation(op->getLoc());
+  note.message = std::move(reason.text);
+  note.hint = std::move(reason.hint);
+  return note;
+}
+
+void noteProduct(Operation *op, const GpuTarget &target, int numWarps,
+                 std::vector<KernelNote> &notes) {
+  if (auto dot = dyn_cast<tl::DotOp>(op)) {
+    Reason reason = whyNoTensorCores(dot);
+    reason.text = "the product does not use the tensor cores: " + reason.text;
+    notes.push_back(noteAt(op, "no-tensor-cores", std::move(reason)));
+    notes.back().cost = "each thread multiplies by itself, which takes ten times as long and more";
+  } else if (auto product = dyn_cast<tlg::MmaOp>(op); product && target.capability == 90) {
+    std::optional<Reason> reason = whyNotWgmma(product, numWarps);
+    if (!reason)
+      return;
+    reason->text = "the product goes by mma.sync and not by wgmma: " + reason->text;
+    notes.push_back(noteAt(op, "no-wgmma", *std::move(reason)));
+    notes.back().cost = "mma.sync reaches about 60% of what wgmma does";
+  }
+}
+
+// -- loops ----------------------------------------------------------------------------------------
+
+/// Whether `value` goes, by way of other ops of its block, into an operand of a product there.
+bool feedsProduct(Value value) {
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  llvm::SmallVector<Value> open{value};
+  while (!open.empty())
+    for (OpOperand &use : llvm::make_early_inc_range(open.pop_back_val().getUses())) {
+      Operation *user = use.getOwner();
+      if (isProduct(user) && use.getOperandNumber() < 2)
+        return true;
+      if (user->getBlock() != value.getParentBlock() || isProduct(user) ||
+          !seen.insert(user).second)
+        continue;
+      if (auto store = dyn_cast<tlg::LocalStoreOp>(user))
+        open.push_back(store.getDestination());
+      else if (isPure(user))
+        llvm::append_range(open, user->getResults());
+    }
+  return false;
+}
+
+Operation *firstWrite(scf::ForOp loop) {
+  Operation *found = nullptr;
+  loop.walk([&](Operation *op) {
+    if (!isa<tl::StoreOp, tl::AtomicRmwOp, tl::AtomicCasOp>(op))
+      return WalkResult::advance();
+    found = op;
+    return WalkResult::interrupt();
+  });
+  return found;
+}
+
+bool isZero(Value value) {
+  Attribute constant;
+  if (!matchPattern(value, m_Constant(&constant)))
+    return false;
+  if (auto dense = dyn_cast<SplatElementsAttr>(constant))
+    constant = dense.getSplatValue<Attribute>();
+  if (auto number = dyn_cast<FloatAttr>(constant))
+    return number.getValue().isPosZero();
+  auto number = dyn_cast<IntegerAttr>(constant);
+  return number && number.getValue().isZero();
+}
+
+std::optional<Reason> whyNotEarly(scf::ForOp loop, tl::LoadOp load, int numStages) {
+  if (numStages < 2)
+    return Reason{llvm::formatv("num_stages is {0}", numStages), "num_stages=3 and more",
+                  Severity::Note};
+  if (Operation *write = firstWrite(loop))
+    return Reason{llvm::formatv("line {0} of the loop writes to global memory, and a later turn "
+                                "might load that",
+                                fromMlirLocation(write->getLoc()).line),
+                  "move the store or atomic behind the loop"};
+  const auto vector = load->getAttrOfType<DenseI32ArrayAttr>(tlg::kVectorAttribute);
+  const int bytes = (vector ? vector[1] : 1) * tlg::elementBytes(load.getType());
+  if (bytes < 4)
+    return Reason{llvm::formatv("it loads by pieces of {0}, asynchronous copies take at least 4",
+                                counted(bytes, "byte")),
+                  "offsets and masks that are known to be multiples of more elements"};
+  if (load.getIsVolatile())
+    return Reason{"the load is volatile", ""};
+  if (load.getOther() && !isZero(load.getOther()))
+    return Reason{"its 'other' is not zero, which is all that asynchronous copies can fill in",
+                  "other=0.0, and tl.where after the load"};
+  LoopSlice slice;
+  if (!slice.add(loop, load.getPointer()) || (load.getMask() && !slice.add(loop, load.getMask())))
+    return Reason{
+        "its addresses or its mask come from another load, or from an if or a loop inside "
+        "the loop",
+        "load indices for the next turn one turn before"};
+  return std::nullopt;
+}
+
+void noteLoop(scf::ForOp loop, int numStages, std::vector<KernelNote> &notes) {
+  for (auto load : loop.getBody()->getOps<tl::LoadOp>()) {
+    if (!tlg::hasLayout(load.getType()) || !feedsProduct(load.getResult()))
+      continue;
+    std::optional<Reason> reason = whyNotEarly(loop, load, numStages);
+    if (!reason)
+      continue;
+    reason->text = "what the product needs is loaded in the turn that uses it: " + reason->text;
+    notes.push_back(noteAt(load, "not-pipelined", *std::move(reason)));
+    notes.back().cost = "every turn waits for memory";
+  }
+}
+
+} // namespace
+
+void noteProducts(func::FuncOp function, const GpuTarget &target, const GpuOptions &options,
+                  std::vector<KernelNote> &notes) {
+  function.walk([&](Operation *op) {
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      noteLoop(loop, options.numStages, notes);
+    else if (isProduct(op))
+      noteProduct(op, target, options.numWarps, notes);
+  });
+}
+
+} // namespace blockscope::gpu
