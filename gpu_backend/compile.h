@@ -4,7 +4,8 @@
 //   1. the run-time arguments: pointers as 8 bytes, floats and integers in the size of their dtype,
 //      int1 as one byte;
 //   2. if `globalScratchBytes` is not 0, a pointer to scratch memory for the whole grid;
-//   3. if `takesDebugBuffer`, a pointer to a debug buffer (below).
+//   3. if `takesDebugBuffer`, a pointer to a debug buffer (below);
+//   4. for each of `tensorMaps` the 128 bytes of the map, aligned to 64.
 // Facts about arguments come as attributes of the function's arguments: `tl.divisibility` (i32), by
 // how many bytes a pointer, or by what an integer, can be divided.
 //
@@ -21,6 +22,7 @@
 #include "core/dtype.h"
 #include "core/finding.h"
 #include "core/source_location.h"
+#include "gpu_backend/tensor_map.h"
 
 #include "llvm/ADT/StringRef.h"
 
@@ -58,6 +60,7 @@ struct GpuOptions {
   bool enableFpFusion = true;
   bool debug = false; ///< device_assert is compiled in
   bool lineInfo = true;
+  bool tma = true;           ///< blocks of tensors are copied by TMA where the GPU has it
   std::string dumpDir;       ///< if not empty, every stage is written to a file there
   std::string passPipeline;  ///< the passes of the GPU level as text; empty: `tlg-pipeline`
   std::string dumpPasses;    ///< "1" or a kernel's name: the IR goes to stderr after every pass
@@ -91,9 +94,9 @@ struct KernelNote {
   std::string code;                      ///< "uncoalesced"
   Severity severity = Severity::Warning; ///< or a note: the author may well have meant it
   SourceLocation location;
-  std::string message; ///< what was found and expected: one line, lower case
-  std::string cost;    ///< what that costs
-  std::string hint;    ///< at most one, may be empty
+  std::string message;              ///< what was found and expected: one line, lower case
+  std::string cost;                 ///< what that costs
+  std::string hint;                 ///< at most one, may be empty
   std::vector<SourceLocation> also; ///< other places of which the same holds
   /// The two numbers of the message, in the unit of the code; 0 where there are none.
   int64_t found = 0, expected = 0;
@@ -113,6 +116,7 @@ struct GpuKernel {
   uint64_t globalScratchBytes = 0; ///< per program; the launcher allocates it for the whole grid
   uint64_t globalScratchAlign = 128;
   bool takesDebugBuffer = false;
+  std::vector<TensorMap> tensorMaps;
   std::vector<DebugSite> debugSites;
   std::vector<StageTime> times;
   std::vector<std::string> warnings; ///< of ptxas, in its words

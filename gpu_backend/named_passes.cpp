@@ -87,6 +87,38 @@ struct AssignLayoutsPass : ModulePass<AssignLayoutsPass> {
   Option<int> numWarps{*this, "num-warps", llvm::cl::desc(kWarpsHelp), llvm::cl::init(0)};
 };
 
+struct FindTmaPass : ModulePass<FindTmaPass> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FindTmaPass)
+
+  llvm::StringRef getArgument() const final { return "tlg-find-tma"; }
+  llvm::StringRef getDescription() const final {
+    return "mark the loads and stores of rectangles that TMA can do";
+  }
+
+  LogicalResult runOn(func::FuncOp function) {
+    if (failed(requireLayouts(getOperation())))
+      return failure();
+    findTmaAccesses(function);
+    return success();
+  }
+};
+
+struct StoreByTmaPass : ModulePass<StoreByTmaPass> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(StoreByTmaPass)
+
+  llvm::StringRef getArgument() const final { return "tlg-store-by-tma"; }
+  llvm::StringRef getDescription() const final {
+    return "store the marked blocks by TMA, through shared memory";
+  }
+
+  LogicalResult runOn(func::FuncOp function) {
+    if (failed(requireLayouts(getOperation())))
+      return failure();
+    storeByTma(function);
+    return success();
+  }
+};
+
 struct PipelineLoopsPass : ModulePass<PipelineLoopsPass> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PipelineLoopsPass)
   PipelineLoopsPass() = default;
@@ -155,9 +187,11 @@ void build(OpPassManager &manager, llvm::StringRef arch, int numWarps, int numSt
   manager.addPass(std::move(layouts));
   manager.addPass(createCSEPass());
   manager.addPass(createLoopInvariantCodeMotionPass());
+  manager.addPass(std::make_unique<FindTmaPass>());
   auto loops = std::make_unique<PipelineLoopsPass>();
   loops->numStages = numStages;
   manager.addPass(std::move(loops));
+  manager.addPass(std::make_unique<StoreByTmaPass>());
   manager.addPass(std::make_unique<StageOperandsPass>());
   manager.addPass(createCSEPass());
   manager.addPass(createLoopInvariantCodeMotionPass());
@@ -171,7 +205,9 @@ void registerGpuPasses() {
   std::call_once(once, [] {
     registerTransformsPasses();
     PassRegistration<AssignLayoutsPass>();
+    PassRegistration<FindTmaPass>();
     PassRegistration<PipelineLoopsPass>();
+    PassRegistration<StoreByTmaPass>();
     PassRegistration<StageOperandsPass>();
     PassRegistration<PlaceSharedPass>();
     PassPipelineRegistration<GpuPipelineOptions>(
@@ -193,6 +229,9 @@ void setTarget(ModuleOp module, const GpuTarget &target, const GpuOptions &optio
   module->setAttr(tlg::kNumWarpsAttribute, builder.getI32IntegerAttr(options.numWarps));
   module->setAttr(tlg::kNumStagesAttribute,
                   builder.getI32IntegerAttr(std::max(1, options.numStages)));
+  // TMA would need its maps told of clusters; a kernel's fallback does without.
+  if (!options.tma || options.numCtas > 1)
+    module->setAttr(tlg::kNoTmaAttribute, builder.getUnitAttr());
 }
 
 std::optional<GpuTarget> targetOf(ModuleOp module, llvm::StringRef arch) {

@@ -11,6 +11,7 @@ namespace {
 constexpr int kDefaultSharedBytes = 48 * 1024;
 constexpr int kPortableClusterSize = 8;
 constexpr int kMaxArguments = 512; // of 8 bytes: the driver's limit is 4096 bytes, or 32764
+constexpr size_t kMaxMaps = 16;
 
 CUresult loadModule(const CudaApi &api, const std::string &binary, CUmodule &module,
                     std::string &log) {
@@ -61,6 +62,8 @@ bool LoadedKernel::prepare(const KernelImage &image, LoadFailure &failure) {
   sharedBytes_ = image.sharedBytes;
   cooperative_ = image.cooperative;
   programmaticDependent_ = image.programmaticDependent;
+  if (!image.tensorMaps.empty())
+    maps_ = std::make_unique<TensorMapEncoder>(image.tensorMaps);
   std::string log;
   CUresult result = loadModule(api, image.binary, module_, log);
   if (result != CUDA_SUCCESS) {
@@ -98,11 +101,17 @@ bool LoadedKernel::prepare(const KernelImage &image, LoadFailure &failure) {
 
 CUresult LoadedKernel::launch(const std::array<uint32_t, 3> &grid, uint64_t *arguments, int count,
                               CUstream stream) const {
-  void *pointers[kMaxArguments];
+  void *pointers[kMaxArguments + kMaxMaps];
+  CUtensorMap maps[kMaxMaps];
+  const size_t mapCount = maps_ ? maps_->size() : 0;
   if (count > kMaxArguments)
     return CUDA_ERROR_INVALID_VALUE;
+  if (mapCount > kMaxMaps || (maps_ && !maps_->encode(arguments, count, maps)))
+    return kNoTensorMap;
   for (int i = 0; i < count; ++i)
     pointers[i] = arguments + i;
+  for (size_t i = 0; i < mapCount; ++i)
+    pointers[static_cast<size_t>(count) + i] = maps + i;
   CUlaunchAttribute attributes[3];
   unsigned used = 0;
   if (numCtas_ > 1) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "gpu_backend/driver/cuda_api.h"
+#include "gpu_backend/driver/tensor_map_encoder.h"
 
 #include <array>
 #include <cstdint>
@@ -22,6 +23,7 @@ struct KernelImage {
   int sharedBytes = 0;
   bool cooperative = false;           ///< all CTAs of the grid run at the same time
   bool programmaticDependent = false; ///< may begin before the kernel ahead of it has ended
+  std::vector<TensorMap> tensorMaps = {};
 };
 
 /// Why a kernel cannot be loaded. `resource` is empty unless the device has too little of it.
@@ -31,6 +33,10 @@ struct LoadFailure {
   int64_t required = 0;
   int64_t limit = 0;
 };
+
+/// The tensors of a launch cannot be copied by TMA: nothing was launched, and another compilation
+/// of the kernel has to be, without TMA. CUDA has no such number.
+inline constexpr auto kNoTensorMap = static_cast<CUresult>(1023);
 
 class LoadedKernel {
 public:
@@ -42,6 +48,8 @@ public:
 
   /// Launches asynchronously on a stream of the kernel's device. The grid is in programs;
   /// `arguments` points to one 8-byte cell per parameter, its value in the low bytes.
+  ///
+  /// Errors: the driver's, or kNoTensorMap.
   CUresult launch(const std::array<uint32_t, 3> &grid, uint64_t *arguments, int count,
                   CUstream stream) const;
 
@@ -64,6 +72,7 @@ private:
   int device_ = 0, registers_ = 0, localBytes_ = 0, maxThreads_ = 0;
   int numWarps_ = 4, numCtas_ = 1, sharedBytes_ = 0;
   bool cooperative_ = false, programmaticDependent_ = false;
+  std::unique_ptr<TensorMapEncoder> maps_; ///< null without TMA
 };
 
 } // namespace blockscope

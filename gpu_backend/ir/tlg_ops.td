@@ -84,6 +84,57 @@ def TLG_FenceAsyncOp : TLG_Op<"fence_async", [MemoryEffects<[MemRead, MemWrite]>
   let assemblyFormat = "attr-dict";
 }
 
+//===-- TMA --------------------------------------------------------------------------------------===//
+
+def TLG_MbarrierInitOp : TLG_Op<"mbarrier_init", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "make a ring of mbarriers in shared memory, each for one arrival; again: from phase 0";
+  let description = [{
+    A barrier of all threads of the program has to follow before they are used. `again`: they are
+    mbarriers already, and nobody uses them.
+  }];
+  let arguments = (ins TLG_SharedType:$barriers, UnitAttr:$again);
+  let assemblyFormat = "$barriers attr-dict `:` type($barriers)";
+}
+
+def TLG_MbarrierExpectOp : TLG_Op<"mbarrier_expect", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "one thread arrives; the phase ends when copies have brought `bytes`";
+  let description = [{ Where `predicate` is false, nothing is done at all. }];
+  let arguments = (ins TLG_SharedType:$barrier, I32:$bytes, Optional<I1>:$predicate);
+  let assemblyFormat = "$barrier `,` $bytes (`if` $predicate^)? attr-dict `:` type($barrier)";
+}
+
+def TLG_MbarrierWaitOp : TLG_Op<"mbarrier_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "wait until the phase with this parity has ended";
+  let arguments = (ins TLG_SharedType:$barrier, I32:$parity);
+  let assemblyFormat = "$barrier `,` $parity attr-dict `:` type($barrier)";
+}
+
+def TLG_TmaLoadOp : TLG_Op<"tma_load", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "one thread begins copying a block of a tensor to shared memory; `barrier` counts the bytes";
+  let description = [{
+    `starts` is where the block begins in the tensor, per dimension of the block. Outside of the tensor
+    zeros are written. `map` is a number in the function's tensor maps. Where `predicate` is false,
+    nothing is done at all.
+  }];
+  let arguments = (ins TLG_SharedType:$destination, TLG_SharedType:$barrier, Variadic<I32>:$starts,
+      Optional<I1>:$predicate, I32Attr:$map);
+  let assemblyFormat = [{
+    $map `[` $starts `]` `to` $destination `,` $barrier (`if` $predicate^)? attr-dict `:` type($destination) `,` type($barrier)
+  }];
+}
+
+def TLG_TmaStoreOp : TLG_Op<"tma_store", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "one thread begins copying a block from shared memory to a tensor, and waits for it";
+  let description = [{
+    What lies outside of the tensor is dropped. Afterwards this thread has passed the reading of the
+    block, or with `completes` the writing of the tensor.
+  }];
+  let arguments = (ins TLG_SharedType:$source, Variadic<I32>:$starts, Optional<I1>:$predicate, I32Attr:$map, UnitAttr:$completes);
+  let assemblyFormat = [{
+    $source `to` $map `[` $starts `]` (`if` $predicate^)? attr-dict `:` type($source)
+  }];
+}
+
 //===-- Tensor cores -----------------------------------------------------------------------------===//
 
 class TLG_ProductOp<string mnemonic, list<Trait> traits> : TLG_Op<mnemonic, !listconcat(traits, [AllTypesMatch<["acc", "result"]>])> {

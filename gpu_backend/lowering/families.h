@@ -28,6 +28,7 @@ llvm::ArrayRef<LoweringRow> scanRows();
 llvm::ArrayRef<LoweringRow> shapeRows();
 llvm::ArrayRef<LoweringRow> sortRows();
 llvm::ArrayRef<LoweringRow> sharedMemoryRows();
+llvm::ArrayRef<LoweringRow> tmaRows();
 llvm::ArrayRef<LoweringRow> wgmmaRows();
 
 } // namespace blockscope::gpu

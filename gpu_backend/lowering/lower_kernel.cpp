@@ -12,6 +12,32 @@ using namespace mlir;
 namespace blockscope::gpu {
 namespace {
 
+constexpr uint64_t kMapBytes = 128, kMapAlignment = 64;
+
+std::vector<std::string> texts(DictionaryAttr map, llvm::StringRef name) {
+  std::vector<std::string> result;
+  for (const auto text : map.getAs<ArrayAttr>(name).getAsRange<StringAttr>())
+    result.push_back(text.str());
+  return result;
+}
+
+/// What the launcher has to encode.
+std::vector<TensorMap> tensorMapsOf(func::FuncOp function) {
+  std::vector<TensorMap> result;
+  const auto maps = function->getAttrOfType<ArrayAttr>(tlg::kTensorMapsAttribute);
+  for (const auto map : maps ? maps.getValue() : llvm::ArrayRef<Attribute>()) {
+    const auto fields = cast<DictionaryAttr>(map);
+    const auto number = [&](llvm::StringRef name) {
+      return static_cast<int>(fields.getAs<IntegerAttr>(name).getInt());
+    };
+    result.push_back({number("element_bytes"), number("swizzle_bytes"),
+                      fields.getAs<DenseI64ArrayAttr>("box").asArrayRef().vec(),
+                      fields.getAs<StringAttr>("base").str(), texts(fields, "sizes"),
+                      texts(fields, "strides")});
+  }
+  return result;
+}
+
 /// The type of a parameter: as in memory.
 llvm::Type *parameterType(Type type, llvm::LLVMContext &context) {
   if (isa<tl::PtrType>(type))
@@ -35,6 +61,7 @@ llvm::Function *declare(func::FuncOp function, llvm::Module &module, const GpuOp
     types.push_back(parameterType(type, context));
   if (kernel.takesDebugBuffer)
     types.push_back(llvm::PointerType::get(context, kGlobalSpace));
+  types.append(kernel.tensorMaps.size(), llvm::PointerType::get(context, 0));
   auto *result = llvm::Function::Create(
       llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, /*isVarArg=*/false),
       llvm::Function::ExternalLinkage, function.getName(), module);
@@ -50,6 +77,14 @@ llvm::Function *declare(func::FuncOp function, llvm::Module &module, const GpuOp
       argument.addAttr(llvm::Attribute::getWithAlignment(
           context, llvm::Align(std::max<int64_t>(1, divisibility.getInt()))));
   }
+  // TMA reads a map in constant memory, where parameters are: it must not be copied first.
+  auto *mapType = llvm::ArrayType::get(llvm::Type::getInt8Ty(context), kMapBytes);
+  for (size_t i = types.size() - kernel.tensorMaps.size(); i < types.size(); ++i) {
+    llvm::Argument &argument = *result->getArg(static_cast<unsigned>(i));
+    argument.addAttr(llvm::Attribute::getWithByValType(context, mapType));
+    argument.addAttr(llvm::Attribute::getWithAlignment(context, llvm::Align(kMapAlignment)));
+    argument.addAttr(llvm::Attribute::get(context, "nvvm.grid_constant"));
+  }
   return result;
 }
 
@@ -61,6 +96,7 @@ std::unique_ptr<llvm::Module> lowerKernel(func::FuncOp function, llvm::LLVMConte
   auto module = std::make_unique<llvm::Module>(function.getName(), context);
   module->setTargetTriple(llvm::Triple("nvptx64-nvidia-cuda"));
   kernel.takesDebugBuffer = takesDebugBuffer(function, options);
+  kernel.tensorMaps = tensorMapsOf(function);
   llvm::Function *result = declare(function, *module, options, kernel);
   Lowering lowering(*module, *result, target, options, kernel);
   for (auto [argument, value] : llvm::zip(function.getArguments(), result->args())) {

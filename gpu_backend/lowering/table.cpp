@@ -9,10 +9,11 @@ namespace {
 const llvm::StringMap<LowerFunction> &table() {
   static const llvm::StringMap<LowerFunction> functions = [] {
     llvm::StringMap<LowerFunction> map;
-    for (const auto rows :
-         {atomicsRows, castRows, controlFlowRows, convertLayoutRows, debugRows, dotRows,
-          elementwiseRows, externLibdeviceRows, gatherRows, histogramRows, mathRows, memoryRows,
-          mmaRows, reduceRows, scanRows, shapeRows, sharedMemoryRows, sortRows, wgmmaRows})
+    for (const auto rows : {atomicsRows,      castRows,      controlFlowRows, convertLayoutRows,
+                            debugRows,        dotRows,       elementwiseRows, externLibdeviceRows,
+                            gatherRows,       histogramRows, mathRows,        memoryRows,
+                            mmaRows,          reduceRows,    scanRows,        shapeRows,
+                            sharedMemoryRows, sortRows,      tmaRows,         wgmmaRows})
       for (const LoweringRow &row : rows())
         map[row.opName] = row.function;
     return map;

@@ -4,6 +4,9 @@
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/passes/loop_slice.h"
 #include "gpu_backend/passes/shared_operands.h"
+#include "gpu_backend/passes/tma_access.h"
+
+#include "core/ir/tl_dialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -143,7 +146,9 @@ private:
                                    mapping.lookupOrDefault(load_.getPointer()), mask, Value(),
                                    load_.getCacheModifierAttr(), load_.getEvictionPolicyAttr(),
                                    load_.getIsVolatileAttr());
-    load->setAttr(tlg::kVectorAttribute, load_->getAttr(tlg::kVectorAttribute));
+    for (const llvm::StringRef name : {tlg::kVectorAttribute, kTmaAttribute})
+      if (Attribute value = load_->getAttr(name))
+        load->setAttr(name, value);
     Value operand = load.getResult();
     for (Operation *view : views_) {
       mapping.map(view->getOperand(0), operand);

@@ -13,8 +13,14 @@ namespace blockscope::gpu {
 mlir::LogicalResult assignLayouts(mlir::func::FuncOp function, const GpuTarget &target,
                                   const GpuOptions &options);
 
+/// Marks the accesses of rectangles of tensors that TMA can do, on GPUs that have it.
+void findTmaAccesses(mlir::func::FuncOp function);
+
 /// Begins the loads that feed products of loops turns before they are used, through rings in shared
 /// memory.
 void pipelineLoops(mlir::func::FuncOp function, const GpuOptions &options);
+
+/// Stores the marked blocks by TMA.
+void storeByTma(mlir::func::FuncOp function);
 
 } // namespace blockscope::gpu

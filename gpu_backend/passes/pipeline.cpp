@@ -10,11 +10,15 @@
 // so one barrier says both that the data is there and that the oldest block is free. Products by
 // wgmma are still running after their turn; there the copies wait for those of the turn before, and
 // a second barrier.
+//
+// Rectangles of tensors are copied by TMA instead: one thread begins all of a turn's, and one
+// mbarrier for each block of the rings tells all threads when its bytes have come.
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/passes/delay_products.h"
 #include "gpu_backend/passes/loop_slice.h"
 #include "gpu_backend/passes/passes.h"
 #include "gpu_backend/passes/shared_operands.h"
+#include "gpu_backend/passes/tma_access.h"
 
 #include "core/ir/tl_dialect.h"
 
@@ -34,6 +38,7 @@ struct EarlyLoad {
   tlg::SharedType block;
   Value ring;
   tl::LoadOp after; ///< behind the loop, the load of one turn more; or null
+  bool isTma = false;
 };
 
 bool isProduct(Operation *op) { return isa<tl::DotOp, tlg::MmaOp, tlg::WgmmaOp>(op); }
@@ -97,16 +102,35 @@ private:
   void findLoads() {
     for (auto load : loop_.getBody()->getOps<tl::LoadOp>()) {
       const bool feeds = feedsProduct(load.getResult());
-      const std::optional<tlg::SharedType> block = sharedForLoad(load, /*withOther=*/!feeds);
+      const std::optional<TmaAccess> tma = tmaAccess(load);
+      const std::optional<tlg::SharedType> block =
+          tma ? std::optional(tma->block) : sharedForLoad(load, /*withOther=*/!feeds);
       LoopSlice slice = slice_;
-      if (block && (feeds || asked_) && slice.add(loop_, load.getPointer()) &&
-          (!load.getMask() || slice.add(loop_, load.getMask()))) {
+      if (block && (feeds || asked_) && addAddress(slice, load, tma)) {
         slice_ = slice;
-        loads_.push_back({load, *block, {}, {}});
+        loads_.push_back({load, *block, {}, {}, tma.has_value()});
         if (delayed_ && delayed_->inLoop == load)
           loads_.back().after = delayed_->after;
       }
     }
+  }
+
+  /// Adds what says where a load reads.
+  bool addAddress(LoopSlice &slice, tl::LoadOp load, const std::optional<TmaAccess> &tma) {
+    if (!tma)
+      return slice.add(loop_, load.getPointer()) &&
+             (!load.getMask() || slice.add(loop_, load.getMask()));
+    return (!tma->tile.condition || slice.add(loop_, tma->tile.condition)) &&
+           llvm::all_of(tma->tile.dims, [&](const RectangularTile::Dim &dim) {
+             return !dim.start || slice.add(loop_, dim.start);
+           });
+  }
+
+  bool hasTma() const {
+    return llvm::any_of(loads_, [](const EarlyLoad &early) { return early.isTma; });
+  }
+  bool hasCopies() const {
+    return llvm::any_of(loads_, [](const EarlyLoad &early) { return !early.isTma; });
   }
 
   Value constant(Type type, int64_t value) {
@@ -156,20 +180,78 @@ private:
     for (auto [variable, value] : llvm::zip(slice_.variables, ahead))
       mapping.map(loop_.getRegionIterArg(variable), value);
     slice_.clone(rewriter_, loop_, mapping);
+    Value barrier = hasTma() ? expectBytes(stage, predicate, extraPredicate) : Value();
     for (EarlyLoad &early : loads_) {
       const Location location = early.load.getLoc();
       Value block = tlg::StageOp::create(rewriter_, location, early.block, early.ring, stage);
+      if (early.isTma) {
+        const TmaAccess access = *tmaAccess(early.load); // anew: the loop may have been replaced
+        const auto starts = makeStarts(rewriter_, location, access.tile,
+                                       [&](Value value) { return mapping.lookupOrDefault(value); });
+        auto function = loop_->getParentOfType<func::FuncOp>();
+        tlg::TmaLoadOp::create(rewriter_, location, block, barrier, starts,
+                               early.after ? extraPredicate : predicate,
+                               static_cast<uint32_t>(addTensorMap(function, access)));
+        continue;
+      }
       Value mask = early.load.getMask() ? mapping.lookupOrDefault(early.load.getMask()) : Value();
       auto copy = tlg::AsyncCopyOp::create(rewriter_, location,
                                            mapping.lookupOrDefault(early.load.getPointer()), block,
                                            mask, early.after ? extraPredicate : predicate);
       copy->setAttr(tlg::kVectorAttribute, early.load->getAttr(tlg::kVectorAttribute));
     }
-    tlg::AsyncCommitOp::create(rewriter_, loop_.getLoc());
+    if (hasCopies())
+      tlg::AsyncCommitOp::create(rewriter_, loop_.getLoc());
     llvm::SmallVector<Value> next;
     for (const unsigned variable : slice_.variables)
       next.push_back(mapping.lookupOrDefault(loop_.getYieldedValues()[variable]));
     return next;
+  }
+
+  Value barrierOf(Value stage) {
+    const auto ring = cast<tlg::SharedType>(barriers_.getType());
+    const auto one =
+        tlg::sharedType(ring.getShape(), ring.getElementType(), tlg::sharedLayoutOf(ring));
+    return tlg::StageOp::create(rewriter_, loop_.getLoc(), one, barriers_, stage);
+  }
+
+  /// The mbarrier of a block of the rings, told how many bytes will come for a turn.
+  Value expectBytes(Value stage, Value predicate, Value extraPredicate) {
+    const Location location = loop_.getLoc();
+    int64_t always = 0, extra = 0; // of the turn before, too
+    for (const EarlyLoad &early : loads_)
+      if (early.isTma)
+        (early.after ? extra : always) += tlg::sharedLayoutOf(early.block).sizeBytes();
+    Value bytes = constant(rewriter_.getI32Type(), always + extra);
+    if (extra != 0 && always != 0 && predicate)
+      bytes = arith::SelectOp::create(rewriter_, location, predicate, bytes,
+                                      constant(rewriter_.getI32Type(), extra));
+    Value barrier = barrierOf(stage);
+    tlg::MbarrierExpectOp::create(rewriter_, location, barrier, bytes,
+                                  extra != 0 ? extraPredicate : predicate);
+    return barrier;
+  }
+
+  /// Makes the ring's mbarriers; in a loop they are made anew for every round.
+  void makeBarriers() {
+    const Location location = loop_.getLoc();
+    const auto type =
+        tlg::SharedType::get(rewriter_.getContext(), {1}, rewriter_.getI64Type(), {}, stages_);
+    Operation *outermost = nullptr;
+    for (Operation *outer = loop_->getParentOp(); !isa<func::FuncOp>(outer);
+         outer = outer->getParentOp())
+      outermost = outer;
+    if (outermost) {
+      const OpBuilder::InsertionGuard guard(rewriter_);
+      rewriter_.setInsertionPoint(outermost);
+      barriers_ = tlg::AllocSharedOp::create(rewriter_, location, type, IntegerAttr());
+      tlg::MbarrierInitOp::create(rewriter_, location, barriers_, /*again=*/false);
+    } else {
+      barriers_ = tlg::AllocSharedOp::create(rewriter_, location, type, IntegerAttr());
+    }
+    tlg::FenceAsyncOp::create(rewriter_, location); // threads may have written where TMA will
+    tlg::MbarrierInitOp::create(rewriter_, location, barriers_, /*again=*/outermost != nullptr);
+    tl::BarrierOp::create(rewriter_, location);
   }
 
   void beginBeforeLoop() {
@@ -183,6 +265,8 @@ private:
           IntegerAttr());
     if (loop_->getParentOfType<scf::ForOp>() || loop_->getParentOfType<scf::WhileOp>())
       tl::BarrierOp::create(rewriter_, location); // the last round may still be read
+    if (hasTma())
+      makeBarriers();
     for (const unsigned variable : slice_.variables)
       ahead_.push_back(loop_.getInitArgs()[variable]);
     Value turn = loop_.getLowerBound();
@@ -203,6 +287,8 @@ private:
   /// Variables for what is computed ahead, and for the block that a turn reads.
   void addVariables() {
     llvm::SmallVector<Value> initial(ahead_);
+    if (hasTma())
+      initial.push_back(constant(rewriter_.getI32Type(), 0));
     initial.push_back(constant(rewriter_.getI32Type(), 0));
     const unsigned before = loop_.getNumRegionIterArgs();
     auto made = loop_.replaceWithAdditionalYields(
@@ -213,30 +299,31 @@ private:
     loop_ = cast<scf::ForOp>(made->getOperation());
     ahead_.assign(loop_.getRegionIterArgs().begin() + before, loop_.getRegionIterArgs().end());
     slot_ = ahead_.pop_back_val();
+    if (hasTma())
+      parity_ = ahead_.pop_back_val();
     firstNew_ = before;
   }
 
   void rewriteBody() {
-    const Location location = loop_.getLoc();
     Block *body = loop_.getBody();
     rewriter_.setInsertionPointToStart(body);
-    tlg::AsyncWaitOp::create(rewriter_, location, distance() - 1);
     const bool usesWgmma = !body->getOps<tlg::WgmmaOp>().empty();
-    if (usesWgmma)
-      tlg::FenceAsyncOp::create(rewriter_, location);
-    tl::BarrierOp::create(rewriter_, location);
+    auto barrier = waitForCopies(slot_, parity_, usesWgmma);
     for (EarlyLoad &early : loads_) {
       const OpBuilder::InsertionGuard guard(rewriter_);
       Value block =
           tlg::StageOp::create(rewriter_, early.load.getLoc(), early.block, early.ring, slot_);
       replaceLoad(rewriter_, early.load, block);
     }
-    if (usesWgmma)
-      placeAfterProducts();
+    // Where copies wait for the products before, and a barrier, they need no other one.
+    if (usesWgmma && placeAfterProducts() && !hasCopies())
+      rewriter_.eraseOp(barrier);
     Value counter = loop_.getInductionVar();
     llvm::SmallVector<Value> yields =
         beginCopies(advanced(counter, distance()), ahead_, writtenSlot(),
                     hasTurn(counter, distance()), hasTurn(counter, distance() - 1));
+    if (hasTma())
+      yields.push_back(nextParity());
     yields.push_back(nextSlot());
     loop_.getBody()->getTerminator()->setOperands(firstNew_, yields.size(), yields);
     for (EarlyLoad &early : loads_) {
@@ -246,13 +333,25 @@ private:
     }
   }
 
+  /// All threads see what was copied into a block of the rings. Returns their barrier.
+  tl::BarrierOp waitForCopies(Value slot, Value parity, bool usesWgmma) {
+    const Location location = loop_.getLoc();
+    if (hasTma())
+      tlg::MbarrierWaitOp::create(rewriter_, location, barrierOf(slot), parity);
+    if (hasCopies())
+      tlg::AsyncWaitOp::create(rewriter_, location, distance() - 1);
+    // wgmma reads what threads wrote, or TMA will write what threads have read.
+    if (hasCopies() ? usesWgmma || hasTma() : !usesWgmma)
+      tlg::FenceAsyncOp::create(rewriter_, location);
+    return tl::BarrierOp::create(rewriter_, location);
+  }
+
   /// The block of one turn more has been copied too.
   void readAfterLoop(EarlyLoad &early) {
     const Location location = early.after.getLoc();
     rewriter_.setInsertionPoint(early.after);
-    tlg::AsyncWaitOp::create(rewriter_, location, distance() - 1);
-    tlg::FenceAsyncOp::create(rewriter_, location);
-    tl::BarrierOp::create(rewriter_, location);
+    Value parity = hasTma() ? loop_.getResults().drop_back().back() : Value();
+    waitForCopies(loop_.getResults().back(), parity, /*usesWgmma=*/true);
     Value block = tlg::StageOp::create(rewriter_, location, early.block, early.ring,
                                        loop_.getResults().back());
     replaceLoad(rewriter_, early.after, block);
@@ -260,13 +359,13 @@ private:
   }
 
   /// Moves the place where copies begin behind the first products, and, where products go on after
-  /// their turn, behind a wait for those of the turn before.
-  void placeAfterProducts() {
+  /// their turn, behind a wait for those of the turn before. Returns whether there is one.
+  bool placeAfterProducts() {
     Block *body = loop_.getBody();
     const int running = keepProductsRunning(rewriter_, loop_);
     if (running == 0) {
       rewriter_.setInsertionPoint(*body->getOps<tlg::WgmmaWaitOp>().begin());
-      return;
+      return false;
     }
     Operation *last = nullptr;
     for (auto product : body->getOps<tlg::WgmmaOp>())
@@ -274,6 +373,7 @@ private:
     rewriter_.setInsertionPointAfter(last);
     tlg::WgmmaWaitOp::create(rewriter_, loop_.getLoc(), TypeRange(), ValueRange(), running);
     tl::BarrierOp::create(rewriter_, loop_.getLoc());
+    return true;
   }
 
   /// The block that the turn before read.
@@ -281,6 +381,15 @@ private:
     return wrapped(slot_, 0, constant(rewriter_.getI32Type(), stages_ - 1), -1);
   }
   Value nextSlot() { return wrapped(slot_, stages_ - 1, constant(rewriter_.getI32Type(), 0), 1); }
+  /// Every time that the rings begin anew the other one.
+  Value nextParity() {
+    const Location location = loop_.getLoc();
+    Type type = rewriter_.getI32Type();
+    Value isLast = arith::CmpIOp::create(rewriter_, location, arith::CmpIPredicate::eq, slot_,
+                                         constant(type, stages_ - 1));
+    Value other = arith::XOrIOp::create(rewriter_, location, parity_, constant(type, 1));
+    return arith::SelectOp::create(rewriter_, location, isLast, other, parity_);
+  }
   /// `slot + step`, or `otherwise` where it is `last`.
   Value wrapped(Value slot, int last, Value otherwise, int step) {
     const Location location = loop_.getLoc();
@@ -295,11 +404,12 @@ private:
   int stages_;
   bool asked_;
   IRRewriter rewriter_;
-  llvm::SmallVector<EarlyLoad> loads_;
+  llvm::SmallVector<EarlyLoad, 2> loads_;
   std::optional<DelayedLoad> delayed_;
   LoopSlice slice_;
   llvm::SmallVector<Value> ahead_; ///< the slice's variables, some turns later
   Value slot_;                     ///< which block of the rings this turn reads
+  Value barriers_, parity_;        ///< of TMA: a ring, and the phase that this turn waits for
   unsigned firstNew_ = 0;
 };
 

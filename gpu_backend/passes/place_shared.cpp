@@ -12,6 +12,7 @@ namespace blockscope::gpu {
 
 SharedPlaces::SharedPlaces(func::FuncOp function) {
   constexpr int64_t kAlignment = 1024; // of the widest swizzle
+  constexpr int64_t kBarrierBytes = 8;
   int moment = 0;
   for (Operation &op : function.getBody().front()) {
     moments_[&op] = moment;
@@ -25,7 +26,11 @@ SharedPlaces::SharedPlaces(func::FuncOp function) {
     const tlg::SharedType type = alloc.getType();
     const int64_t size =
         static_cast<int64_t>(tlg::sharedLayoutOf(type).sizeBytes()) * type.getStages();
-    const int first = momentOf(alloc), last = lastUse(alloc);
+    // The bytes of mbarriers are never anything else.
+    const bool isBarriers = llvm::any_of(
+        alloc->getUsers(), [](Operation *user) { return isa<tlg::MbarrierInitOp>(user); });
+    const int64_t alignment = isBarriers ? kBarrierBytes : kAlignment;
+    const int first = momentOf(alloc), last = isBarriers ? moment : lastUse(alloc);
     llvm::SmallVector<Block> alive;
     for (const Block &block : blocks_)
       if (block.first <= last && first <= block.last)
@@ -34,7 +39,7 @@ SharedPlaces::SharedPlaces(func::FuncOp function) {
     int64_t begin = 0;
     for (const Block &block : alive)
       if (block.begin < begin + size && begin < block.end)
-        begin = static_cast<int64_t>(llvm::alignTo(block.end, kAlignment));
+        begin = static_cast<int64_t>(llvm::alignTo(block.end, alignment));
     if (llvm::any_of(blocks_, [&](const Block &block) {
           return block.begin < begin + size && begin < block.end;
         }))

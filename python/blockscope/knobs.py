@@ -340,6 +340,7 @@ class gpu_knobs(KnobGroup):
     dump_passes = _str("MLIR_ENABLE_DUMP", "")
     dump_llvm = _bool("LLVM_IR_ENABLE_DUMP")
     pass_pipeline = _str("BLOCKSCOPE_GPU_PIPELINE", "")
+    tma = _bool("BLOCKSCOPE_TMA", True)
     warnings = _bool("BLOCKSCOPE_WARNINGS")
 
 

@@ -45,6 +45,8 @@ GpuOptions optionsFrom(const py::dict &options) {
       result.debug = value.cast<bool>();
     else if (name == "line_info")
       result.lineInfo = value.cast<bool>();
+    else if (name == "tma")
+      result.tma = value.cast<bool>();
     else if (name == "dump_dir")
       result.dumpDir = value.cast<std::string>();
     else if (name == "pass_pipeline")
@@ -130,6 +132,14 @@ py::dict asDict(const GpuKernel &kernel) {
   result["global_scratch_size"] = kernel.globalScratchBytes;
   result["global_scratch_align"] = kernel.globalScratchAlign;
   result["takes_debug_buffer"] = kernel.takesDebugBuffer;
+  py::list maps;
+  for (const TensorMap &map : kernel.tensorMaps) {
+    using namespace py::literals;
+    maps.append(py::dict("element_bytes"_a = map.elementBytes, "swizzle_bytes"_a = map.swizzleBytes,
+                         "box"_a = map.box, "base"_a = map.base, "sizes"_a = map.sizes,
+                         "strides"_a = map.strides));
+  }
+  result["tensor_maps"] = maps;
   py::list sites;
   for (const DebugSite &site : kernel.debugSites)
     sites.append(siteAsDict(site));

@@ -5,6 +5,8 @@
 
 #include <pybind11/stl.h>
 
+#include <unordered_map>
+
 #include <cstdlib>
 
 namespace py = pybind11;
@@ -144,13 +146,54 @@ py::dict propertiesOf(int ordinal) {
   return result;
 }
 
+/// What is launched where a kernel has no tensor maps for the arguments: `make` gives it once.
+struct WithoutTma {
+  py::object make;
+  const LoadedKernel *kernel = nullptr;
+};
+
+/// By kernel; guarded by Python's lock.
+std::unordered_map<const LoadedKernel *, WithoutTma> &withoutTma() {
+  static auto *all = new std::unordered_map<const LoadedKernel *, WithoutTma>;
+  return *all;
+}
+
+/// The compilation of a kernel without TMA. Errors: null, with Python's error set.
+const LoadedKernel *kernelWithoutTma(const LoadedKernel &kernel) {
+  const auto found = withoutTma().find(&kernel);
+  if (found == withoutTma().end()) {
+    setLaunchError("kernel '" + kernel.name() + "' has tensors that TMA cannot copy");
+    return nullptr;
+  }
+  if (!found->second.kernel) {
+    PyObject *made = PyObject_CallNoArgs(found->second.make.ptr());
+    if (!made)
+      return nullptr;
+    withoutTma()[&kernel].kernel = loadedKernelOf(made);
+    Py_DECREF(made);
+  }
+  return withoutTma()[&kernel].kernel;
+}
+
+std::vector<TensorMap> tensorMapsFrom(const py::list &maps) {
+  std::vector<TensorMap> result;
+  for (const py::handle map : maps)
+    result.push_back({map["element_bytes"].cast<int>(), map["swizzle_bytes"].cast<int>(),
+                      map["box"].cast<std::vector<int64_t>>(), map["base"].cast<std::string>(),
+                      map["sizes"].cast<std::vector<std::string>>(),
+                      map["strides"].cast<std::vector<std::string>>()});
+  return result;
+}
+
 /// Loads a kernel. Errors: OutOfResources, or LaunchError.
 PyGpuKernel loadKernel(std::string name, const py::bytes &binary, int device, int numWarps,
-                       int numCtas, int sharedBytes, bool cooperative, bool programmaticDependent) {
+                       int numCtas, int sharedBytes, bool cooperative, bool programmaticDependent,
+                       const py::list &tensorMaps, const py::object &makeWithoutTma) {
   // Modules are never unloaded, and an error names launches that may be long past.
   static auto *all = new std::vector<std::unique_ptr<LoadedKernel>>; // guarded by Python's lock
-  KernelImage image{std::move(name), std::string(binary),  numWarps, numCtas, sharedBytes,
-                    cooperative,     programmaticDependent};
+  KernelImage image{
+      std::move(name),       std::string(binary),       numWarps, numCtas, sharedBytes, cooperative,
+      programmaticDependent, tensorMapsFrom(tensorMaps)};
   LoadFailure failure;
   std::unique_ptr<LoadedKernel> kernel;
   {
@@ -167,6 +210,8 @@ PyGpuKernel loadKernel(std::string name, const py::bytes &binary, int device, in
     PyErr_SetObject(type.ptr(), error.ptr());
     throw py::error_already_set();
   }
+  if (!makeWithoutTma.is_none())
+    withoutTma()[kernel.get()].make = makeWithoutTma;
   all->push_back(std::move(kernel));
   return {all->back().get()};
 }
@@ -257,6 +302,10 @@ bool launchOnGpu(const LoadedKernel &kernel, const std::array<uint32_t, 3> &grid
   }
   if (result == CUDA_SUCCESS)
     return true;
+  if (result == kNoTensorMap) {
+    const LoadedKernel *other = kernelWithoutTma(kernel);
+    return other && launchOnGpu(*other, grid, arguments, count, stream);
+  }
   reportLaunch(result, kernel, grid);
   return false;
 }
@@ -299,7 +348,8 @@ void bindGpuDriver(py::module_ &module) {
       .def("launch", &launchFromPython, py::arg("grid"), py::arg("bits"), py::arg("stream") = 0);
   gpu.def("load", &loadKernel, py::arg("name"), py::arg("binary"), py::arg("device"),
           py::arg("num_warps") = 4, py::arg("num_ctas") = 1, py::arg("shared_bytes") = 0,
-          py::arg("cooperative") = false, py::arg("programmatic_dependent") = false);
+          py::arg("cooperative") = false, py::arg("programmatic_dependent") = false,
+          py::arg("tensor_maps") = py::list(), py::arg("without_tma") = py::none());
   bindMemory(gpu);
 }
 

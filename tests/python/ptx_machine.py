@@ -186,8 +186,16 @@ class Machine:
         done = np.zeros(self.threads, bool)
         waits = np.zeros(self.threads, bool)
         meets = np.zeros(self.threads, bool)  # at an instruction that its whole warp executes
+        stalled = np.zeros(self.threads, bool)  # until something else has happened
+        is_retry = False
         for _ in range(2_000_000):
-            ready = ~done & ~waits & ~meets
+            ready = ~done & ~waits & ~meets & ~stalled
+            if not ready.any() and stalled.any():
+                if is_retry:
+                    text = self.code[int(self.counter[stalled].min())].text
+                    raise PtxError(f"nothing ends the wait of '{text}'")
+                stalled[:], is_retry = False, True
+                continue
             if not ready.any():
                 if meets.any():
                     text = self.code[int(self.counter[meets].min())].text
@@ -205,9 +213,11 @@ class Machine:
             here = np.flatnonzero(ready & (self.counter == counter))
             instruction = self.code[counter]
             if instruction.has("sync", "warp") and instruction.parts[0] not in ("bar", "barrier"):
-                away = np.unique(self.warps[~done & (self.counter != counter)])
+                # Those of a warpgroup come one by one, those of a warp together.
+                team = self.warps // (4 if instruction.parts[0] == "wgmma" else 1)
+                away = np.unique(team[~done & (self.counter != counter)])
                 at = self.counter == counter
-                meets[at] = np.isin(self.warps[at], away)
+                meets[at] = np.isin(team[at], away)
                 here = np.flatnonzero(at & ~done & ~waits & ~meets)
                 if not len(here):
                     continue
@@ -224,8 +234,12 @@ class Machine:
                 waits[here] = True
                 continue
             else:
-                self._step(instruction, here, active, done)
+                stuck = self._step(instruction, here, active, done)
+                if stuck is not None and len(stuck):
+                    stalled[stuck] = True
+                    here = np.setdiff1d(here, stuck)
             self.counter[here] += 1
+            is_retry &= not len(here)
         raise PtxError("the program does not end")
 
     def _active(self, instruction: Instruction, here: np.ndarray) -> np.ndarray:
@@ -235,18 +249,19 @@ class Machine:
         return here[~condition if instruction.is_negated else condition]
 
     def _step(self, instruction: Instruction, here: np.ndarray, active: np.ndarray,
-              done: np.ndarray) -> None:  # fmt: skip
+              done: np.ndarray) -> Any:  # fmt: skip
+        """Executes one instruction; returns the threads that it lets wait."""
         opcode = instruction.parts[0]
         if instruction.has("sync") or instruction.has("warp"):
             for warp in np.unique(self.warps[here]):
                 lanes = np.flatnonzero((self.warps == warp) & ~done)
                 if not np.isin(lanes, active).all():
                     raise PtxError(f"not all lanes of a warp are at '{instruction.text}'")
-        handler: Callable[..., None] | None = getattr(self, f"op_{opcode}", None)
+        handler: Callable[..., Any] | None = getattr(self, f"op_{opcode}", None)
         if handler is None:
             raise PtxError(f"no instruction '{instruction.text}'")
         try:
-            handler(instruction, active)
+            return handler(instruction, active)
         except (PtxError, ValueError, KeyError, IndexError, TypeError) as error:
             raise PtxError(f"'{instruction.text}': {error!r}") from error
 

@@ -17,6 +17,7 @@ import ml_dtypes
 import numpy as np
 import ptx_machine
 from ptx_machine import Instruction, PtxError
+from ptx_tma_machine import Tma
 
 _WGMMA = re.compile(
     r"\{\.reg \.pred p; setp\.(eq|ne)\.u32 p, 0, 0; (wgmma[^;]*), p((?:, \d+)*);\s*\}"
@@ -55,16 +56,37 @@ class _Product:
     group: int = -1  # the commit that it belongs to
 
 
-class Machine(ptx_machine.Machine):
-    def __init__(self, ptx: str, num_warps: int) -> None:
+class _Fences(ptx_machine.Machine):
+    """Tells the bytes that threads wrote before no fence.proxy.async."""
+
+    unfenced: np.ndarray
+
+    def _run_program(self, program: tuple[int, ...], grid: tuple[int, ...], shared: int) -> None:
+        self.unfenced = np.zeros(shared, bool)
+        super()._run_program(program, grid, shared)
+
+    def write(self, space: str, address: np.ndarray, at: np.ndarray, size: int,
+              values: np.ndarray, atomic: bool = False) -> None:  # fmt: skip
+        super().write(space, address, at, size, values, atomic)
+        if space == "shared":
+            self.unfenced[address[:, None] + np.arange(size)] = True
+
+    def op_fence(self, i: Instruction, at: np.ndarray) -> None:
+        if i.has("proxy"):
+            self.unfenced[np.isin(self.shared.writer, at)] = False
+
+    op_membar = op_fence
+
+
+class Machine(Tma, _Fences):
+    def __init__(self, ptx: str, num_warps: int, maps: Any = ()) -> None:
         text = _WGMMA.sub(lambda m: f"{m[2]}, {'true' if m[1] == 'eq' else 'false'}{m[3]};", ptx)
-        super().__init__(text, num_warps)
+        super().__init__(text, num_warps, maps)
         self.products_done = 0
 
     def _run_program(self, program: tuple[int, ...], grid: tuple[int, ...], shared: int) -> None:
         self.copies: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
         self.copy_group = np.zeros(self.threads, np.int64)
-        self.unfenced = np.zeros(shared, bool)
         self.products: list[_Product] = []
         self.product_group = np.zeros(self.threads // 128 + 1, np.int64)
         self.running: set[str] = set()
@@ -84,22 +106,12 @@ class Machine(ptx_machine.Machine):
             raise PtxError(f"{text} is written while a product writes it")
         super().put(text, at, values)
 
-    def write(self, space: str, address: np.ndarray, at: np.ndarray, size: int,
-              values: np.ndarray, atomic: bool = False) -> None:  # fmt: skip
-        super().write(space, address, at, size, values, atomic)
-        if space == "shared":
-            self.unfenced[address[:, None] + np.arange(size)] = True
-
-    def op_fence(self, i: Instruction, at: np.ndarray) -> None:
-        if i.has("proxy"):
-            self.unfenced[np.isin(self.shared.writer, at)] = False
-
-    op_membar = op_fence
-
     # -- cp.async ---------------------------------------------------------------------------------
 
     def op_cp(self, i: Instruction, at: np.ndarray) -> None:
-        if i.has("commit_group"):
+        if i.has("bulk"):
+            super().op_cp(i, at)
+        elif i.has("commit_group"):
             self.copy_group[at] += 1
         elif i.has("wait_group"):
             self._finish_copies(at, int(i.operands[0]))
@@ -310,6 +322,7 @@ class Machine(ptx_machine.Machine):
 
 def run(kernel: Any, arguments: Any, grid: tuple[int, ...] = (1,)) -> Machine:
     """Runs a compiled kernel (`fn.warmup(..., arch=...)`) on NumPy arrays and scalars."""
-    machine = Machine(kernel.asm["ptx"], kernel.metadata.num_warps)
+    maps = kernel.data.get("tensor_maps", ())
+    machine = Machine(kernel.asm["ptx"], kernel.metadata.num_warps, maps)
     machine.run((*grid, 1, 1)[:3], arguments, kernel.metadata.shared)
     return machine

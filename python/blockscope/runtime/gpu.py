@@ -256,11 +256,19 @@ def compiled(
 
 
 def _compile(
-    fn: Any, arguments: list[Any], aligned: list[int], options: GpuOptions, target: GPUTarget
+    fn: Any,
+    arguments: list[Any],
+    aligned: list[int],
+    options: GpuOptions,
+    target: GPUTarget,
+    *,
+    tma: bool = True,
 ) -> GpuCompiledKernel:
+    from blockscope.runtime import launch as general
+
     start = time.perf_counter()
     builder, used_globals = emit(fn, arguments, target)
-    settings = _compiler_settings(options)
+    settings = _compiler_settings(options) | {"tma": tma and bool(knobs.gpu.tma)}
     arch = arch_of(target)
     # The block IR is all that the compiler sees of the source, of what it calls, of constants and
     # types; so it is the key, together with what else the compiler is told.
@@ -283,8 +291,21 @@ def _compile(
         for param, argument in zip(fn.params, arguments, strict=True)
         if param.is_constexpr
     }
+    plain = general.without_values(arguments)
+
+    def without_tma() -> GpuCompiledKernel:
+        return _compile(fn, plain, aligned, options, target, tma=False)
+
     return GpuCompiledKernel(
-        fn, data, asdict(options), target, key, len(aligned), constants, used_globals
+        fn,
+        data,
+        asdict(options),
+        target,
+        key,
+        len(aligned),
+        constants,
+        used_globals,
+        without_tma if data.get("tensor_maps") else None,
     )
 
 

@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 import threading
 from collections import namedtuple
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,6 +71,7 @@ class GpuCompiledKernel:
         argument_count: int,
         constants: dict[str, Any],
         used_globals: list[Any],
+        without_tma: Callable[[], GpuCompiledKernel] | None = None,
     ) -> None:
         self.fn = fn
         self.src = fn
@@ -85,6 +87,7 @@ class GpuCompiledKernel:
         self._argument_count = argument_count
         self._constants = constants
         self._used_globals = used_globals
+        self._without_tma = without_tma  # compiles the kernel for tensors that TMA cannot copy
         self._handles: dict[int, Any] = {}
         self._lock = threading.Lock()
         metadata = {
@@ -127,6 +130,7 @@ class GpuCompiledKernel:
     def _load(self, device: int) -> Any:
         hook_arguments = (None, None, self.name, None, self.hash)
         knobs.runtime.kernel_load_start_hook(*hook_arguments)
+        make = self._without_tma
         handle = _core.gpu.load(
             name=self.data["name"],
             binary=self.data["cubin"],
@@ -136,6 +140,8 @@ class GpuCompiledKernel:
             shared_bytes=self.data["shared"],
             cooperative=bool(self.options.get("launch_cooperative_grid")),
             programmatic_dependent=bool(self.options.get("launch_pdl")),
+            tensor_maps=self.data.get("tensor_maps", []),
+            without_tma=(lambda: make().handle(device)) if make else None,
         )
         knobs.runtime.kernel_load_end_hook(
             handle.module, handle.function, self.name, None, self.hash

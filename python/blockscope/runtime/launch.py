@@ -297,6 +297,18 @@ def _descriptor(param: Any, name: str, value: Any) -> Argument:
     return descriptor_argument.classify(param, name, value)
 
 
+def without_values(arguments: list[Argument]) -> list[Argument]:
+    """The arguments as a kernel is compiled for them, without what they hold at run time."""
+    result = []
+    for argument in arguments:
+        value = argument.value if argument.type is None else None
+        plain = Argument(argument.name, value, argument.key, argument.type)
+        if argument.parts is not None:
+            plain.parts = without_values(argument.parts)
+        result.append(plain)
+    return result
+
+
 def leaves(arguments: list[Argument]) -> list[Argument]:
     """The run-time parts of all arguments, in the order in which the kernel takes them."""
     found: list[Argument] = []

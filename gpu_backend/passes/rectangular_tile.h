@@ -1,0 +1,35 @@
+// Accesses of a rectangle: a block of a tensor whose address, sizes and strides are known when the
+// kernel is launched.
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Value.h"
+
+#include <optional>
+#include <string>
+
+namespace blockscope::gpu {
+
+/// base[start + i] along each dimension, where 0 <= start + i < size; elsewhere nothing is
+/// accessed.
+struct RectangularTile {
+  struct Dim {
+    mlir::Value start; ///< an i32 scalar; null: `firstIndex`
+    int64_t firstIndex = 0;
+    std::string size; ///< expressions of tensor_map.h, in elements
+    std::string stride;
+  };
+  unsigned argument = 0; ///< the kernel's argument that points to the tensor
+  std::string base;      ///< in bytes
+  llvm::SmallVector<Dim, 4> dims;
+  int contiguousDim = 0;
+  mlir::Value condition; ///< an i1 scalar: where it is false nothing is accessed; null: true
+};
+
+/// The rectangle that a load or store with these blocks of pointers and masks accesses: pointers
+/// are a sum of indices times strides, and the mask compares each index with 0 and with a size, all
+/// in 64 bits, as tensor descriptors and block pointers come out. Nothing for any other form, or
+/// when the address or an outer stride may be no multiple of 16 bytes.
+std::optional<RectangularTile> matchTile(mlir::Value pointer, mlir::Value mask);
+
+} // namespace blockscope::gpu

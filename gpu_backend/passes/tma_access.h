@@ -1,0 +1,37 @@
+// Loads and stores that TMA can do.
+#pragma once
+
+#include "gpu_backend/ir/tlg_dialect.h"
+#include "gpu_backend/passes/rectangular_tile.h"
+
+#include "core/ir/tl_dialect.h"
+
+#include "mlir/IR/Builders.h"
+
+#include <optional>
+
+namespace blockscope::gpu {
+
+/// An access by TMA: the rectangle, and the block in shared memory that it goes to or comes from.
+struct TmaAccess {
+  RectangularTile tile;
+  tlg::SharedType block;
+};
+
+/// The attribute of accesses that TMA can do: a unit for loads; for stores a bool, whether
+/// something may look at what was written before the kernel ends.
+inline constexpr llvm::StringLiteral kTmaAttribute = "tlg.tma";
+
+/// The load as a copy by TMA, if findTmaAccesses found it.
+std::optional<TmaAccess> tmaAccess(tl::LoadOp load);
+
+/// Adds the access's tensor map to those of the function. Returns its number.
+int addTensorMap(mlir::func::FuncOp function, const TmaAccess &access);
+
+/// The i32 scalars where the block begins, of the tile's starts by way of `now`; far outside of the
+/// tensor where its condition does not hold.
+llvm::SmallVector<mlir::Value> makeStarts(mlir::OpBuilder &builder, mlir::Location location,
+                                          const RectangularTile &tile,
+                                          llvm::function_ref<mlir::Value(mlir::Value)> now);
+
+} // namespace blockscope::gpu
