@@ -4,6 +4,7 @@
 #include "core/ir/tl_dialect.h"
 #include "gpu_backend/layout/blocked_layout.h"
 #include "gpu_backend/layout/f2_matrix.h"
+#include "gpu_backend/lowering/convert_layout.h"
 #include "gpu_backend/lowering/words.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -144,6 +145,26 @@ LinearLayout plainLayout(Type type, int numWarps) {
   const llvm::ArrayRef<int64_t> shape = cast<RankedTensorType>(type).getShape();
   llvm::SmallVector<int> order(llvm::reverse(llvm::seq<int>(0, static_cast<int>(shape.size()))));
   return blockedForAccess(shape, order, 1, numWarps);
+}
+
+llvm::SmallVector<Registers> operandsIn(Lowering &lowering, Operation *op,
+                                        const LinearLayout &layout) {
+  llvm::SmallVector<Registers> result;
+  for (Value operand : op->getOperands())
+    result.push_back(convertLayout(lowering, lowering.get(operand),
+                                   cast<RankedTensorType>(operand.getType()),
+                                   tlg::layoutOf(operand.getType()), layout));
+  return result;
+}
+
+void setResults(Lowering &lowering, Operation *op, llvm::ArrayRef<Registers> results,
+                const LinearLayout &layout) {
+  for (auto [result, registers] : llvm::zip(op->getResults(), results)) {
+    const auto type = dyn_cast<RankedTensorType>(result.getType());
+    lowering.set(result, type
+                             ? convertLayout(lowering, registers, type, layout, tlg::layoutOf(type))
+                             : registers);
+  }
 }
 
 llvm::SmallVector<Elements> elementsOf(llvm::ArrayRef<Registers> operands) {

@@ -73,6 +73,14 @@ private:
 /// The layout without anything that reductions and scans find hard: the blocked one.
 LinearLayout plainLayout(mlir::Type type, int numWarps);
 
+/// The registers of each operand of a reduction or scan in `layout`, which they may not have.
+llvm::SmallVector<Registers> operandsIn(Lowering &lowering, mlir::Operation *op,
+                                        const LinearLayout &layout);
+/// Gives `op` its results: scalars as they are, blocks that come in `layout` in the layouts of
+/// their types.
+void setResults(Lowering &lowering, mlir::Operation *op, llvm::ArrayRef<Registers> results,
+                const LinearLayout &layout);
+
 /// The registers of each operand: element r has register r of each.
 llvm::SmallVector<Elements> elementsOf(llvm::ArrayRef<Registers> operands);
 

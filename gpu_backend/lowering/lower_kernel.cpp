@@ -38,27 +38,12 @@ std::vector<TensorMap> tensorMapsOf(func::FuncOp function) {
   return result;
 }
 
-/// The type of a parameter: as in memory.
-llvm::Type *parameterType(Type type, llvm::LLVMContext &context) {
-  if (isa<tl::PtrType>(type))
-    return llvm::PointerType::get(context, kGlobalSpace);
-  if (type.isF16())
-    return llvm::Type::getHalfTy(context);
-  if (type.isBF16())
-    return llvm::Type::getBFloatTy(context);
-  if (type.isF32())
-    return llvm::Type::getFloatTy(context);
-  if (type.isF64())
-    return llvm::Type::getDoubleTy(context);
-  return llvm::Type::getIntNTy(context, 8 * tlg::elementBytes(type));
-}
-
 llvm::Function *declare(func::FuncOp function, llvm::Module &module, const GpuOptions &options,
                         const GpuKernel &kernel) {
   llvm::LLVMContext &context = module.getContext();
   llvm::SmallVector<llvm::Type *> types;
   for (Type type : function.getArgumentTypes())
-    types.push_back(parameterType(type, context));
+    types.push_back(memoryType(type, context));
   if (kernel.takesDebugBuffer)
     types.push_back(llvm::PointerType::get(context, kGlobalSpace));
   types.append(kernel.tensorMaps.size(), llvm::PointerType::get(context, 0));

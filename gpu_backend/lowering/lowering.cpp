@@ -134,8 +134,7 @@ int Lowering::registerCount(Type type) {
   return tlg::hasLayout(type) ? tlg::layoutOf(type).registerCount() : 1;
 }
 
-llvm::Type *Lowering::elementType(Type type) const {
-  llvm::LLVMContext &context = builder_.getContext();
+llvm::Type *elementType(Type type, llvm::LLVMContext &context) {
   type = getElementTypeOrSelf(type);
   if (auto pointer = dyn_cast<tl::PtrType>(type))
     return llvm::PointerType::get(context, pointer.getAddressSpace());
@@ -152,9 +151,17 @@ llvm::Type *Lowering::elementType(Type type) const {
   return llvm::Type::getInt8Ty(context); // fp8
 }
 
+llvm::Type *memoryType(Type type, llvm::LLVMContext &context) {
+  llvm::Type *element = elementType(type, context);
+  return element->isIntegerTy(1) ? llvm::Type::getInt8Ty(context) : element;
+}
+
+llvm::Type *Lowering::elementType(Type type) const {
+  return gpu::elementType(type, builder_.getContext());
+}
+
 llvm::Type *Lowering::memoryType(Type type) const {
-  llvm::Type *element = elementType(type);
-  return element->isIntegerTy(1) ? llvm::Type::getInt8Ty(builder_.getContext()) : element;
+  return gpu::memoryType(type, builder_.getContext());
 }
 
 int Lowering::elementBytes(Type type) { return tlg::elementBytes(type); }

@@ -25,6 +25,11 @@ using Registers = llvm::SmallVector<llvm::Value *, 8>;
 /// The address spaces of the hardware.
 inline constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;
 
+/// The LLVM type of one element: fp8 as i8, pointers in their address space.
+llvm::Type *elementType(mlir::Type type, llvm::LLVMContext &context);
+/// The LLVM type of one element in memory, and of a parameter: i1 as i8.
+llvm::Type *memoryType(mlir::Type type, llvm::LLVMContext &context);
+
 class Lowering {
 public:
   Lowering(llvm::Module &module, llvm::Function &function, const GpuTarget &target,
@@ -47,9 +52,7 @@ public:
   /// How many registers a thread has of a value of this type.
   static int registerCount(mlir::Type type);
 
-  /// The LLVM type of one element: fp8 as i8, pointers in their address space.
   llvm::Type *elementType(mlir::Type type) const;
-  /// The LLVM type of one element in memory: i1 as i8.
   llvm::Type *memoryType(mlir::Type type) const;
   static int elementBytes(mlir::Type type);
 

@@ -6,7 +6,6 @@
 // so sums of floats may differ from the CPU's in the last bits. In the end every thread has the
 // result of its elements: scalars are the same everywhere.
 #include "gpu_backend/lowering/combine.h"
-#include "gpu_backend/lowering/convert_layout.h"
 #include "gpu_backend/lowering/families.h"
 
 #include "core/ir/tl_dialect.h"
@@ -189,29 +188,18 @@ LogicalResult lowerReduce(Lowering &lowering, Operation *op) {
   const auto type = cast<RankedTensorType>(reduce.getOperand(0).getType());
   const ShapeBits shape(type.getShape());
   const int axis = static_cast<int>(reduce.getAxis());
-  const LinearLayout given = tlg::layoutOf(type);
-  LinearLayout layout = given;
+  LinearLayout layout = tlg::layoutOf(type);
   std::optional<InputBits> along = bitsAlong(layout, shape, axis);
-  llvm::SmallVector<Registers> operands;
-  for (Value operand : reduce.getOperands())
-    operands.emplace_back(lowering.get(operand));
   if (!along) {
     layout = plainLayout(type, lowering.numWarps());
     along = bitsAlong(layout, shape, axis);
-    for (auto [registers, operand] : llvm::zip(operands, reduce.getOperands()))
-      registers = convertLayout(lowering, registers, cast<RankedTensorType>(operand.getType()),
-                                given, layout);
   }
-  FailureOr<llvm::SmallVector<Registers>> results =
-      Reduction(lowering, reduce, layout, *along).run(operands);
+  const FailureOr<llvm::SmallVector<Registers>> results =
+      Reduction(lowering, reduce, layout, *along).run(operandsIn(lowering, op, layout));
   if (failed(results))
     return failure();
-  for (auto [result, registers] : llvm::zip(reduce.getResults(), *results)) {
-    if (layout != given && tlg::hasLayout(result.getType()))
-      registers = convertLayout(lowering, registers, cast<RankedTensorType>(result.getType()),
-                                sliced(layout, shape, axis), tlg::layoutOf(result.getType()));
-    lowering.set(result, registers);
-  }
+  const bool isScalar = shape.rank() == 1;
+  setResults(lowering, op, *results, isScalar ? layout : sliced(layout, shape, axis));
   return success();
 }
 

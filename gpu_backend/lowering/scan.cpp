@@ -6,7 +6,6 @@
 // each element of it. In reverse all is the same with the coordinates' bits inverted: the last
 // element of a block then has zeros where it has ones otherwise.
 #include "gpu_backend/lowering/combine.h"
-#include "gpu_backend/lowering/convert_layout.h"
 #include "gpu_backend/lowering/families.h"
 
 #include "core/ir/tl_dialect.h"
@@ -307,29 +306,17 @@ LogicalResult lowerScan(Lowering &lowering, Operation *op) {
   const auto type = cast<RankedTensorType>(scan.getOperand(0).getType());
   const ShapeBits shape(type.getShape());
   const int axis = static_cast<int>(scan.getAxis());
-  const LinearLayout given = tlg::layoutOf(type);
-  LinearLayout layout = given;
+  LinearLayout layout = tlg::layoutOf(type);
   auto owners = ownersAlong(layout, shape, axis);
-  llvm::SmallVector<Registers> operands;
-  for (Value operand : scan.getOperands())
-    operands.emplace_back(lowering.get(operand));
   if (!owners) {
     layout = plainLayout(type, lowering.numWarps());
     owners = ownersAlong(layout, shape, axis);
-    for (auto [registers, operand] : llvm::zip(operands, scan.getOperands()))
-      registers = convertLayout(lowering, registers, cast<RankedTensorType>(operand.getType()),
-                                given, layout);
   }
-  FailureOr<llvm::SmallVector<Registers>> results =
-      Scan(lowering, scan, layout).run(operands, segmentsOf(*owners));
+  const FailureOr<llvm::SmallVector<Registers>> results =
+      Scan(lowering, scan, layout).run(operandsIn(lowering, op, layout), segmentsOf(*owners));
   if (failed(results))
     return failure();
-  for (auto [result, registers] : llvm::zip(scan.getResults(), *results)) {
-    if (layout != given)
-      registers = convertLayout(lowering, registers, cast<RankedTensorType>(result.getType()),
-                                layout, given);
-    lowering.set(result, registers);
-  }
+  setResults(lowering, op, *results, layout);
   return success();
 }
 
