@@ -230,6 +230,16 @@ def TL_BarrierOp : TL_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let assemblyFormat = "attr-dict";
 }
 
+def TL_GdcWaitOp : TL_Op<"gdc_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "wait for the launch ahead, where launch_pdl let this one begin before its end";
+  let assemblyFormat = "attr-dict";
+}
+
+def TL_GdcLaunchDependentsOp : TL_Op<"gdc_launch_dependents", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "let a launch behind with launch_pdl begin once all programs have come here";
+  let assemblyFormat = "attr-dict";
+}
+
 //===-- Math that upstream does not have -----------------------------------------------------------===//
 
 def TL_MulhiUIOp : TL_Op<"mulhiui", [Pure, SameOperandsAndResultType]> {

@@ -39,6 +39,10 @@ void Semantic::assume(const Operand &condition) {
 
 void Semantic::barrier() { emit0("tl.barrier", {}); }
 
+void Semantic::gdcWait() { emit0("tl.gdc_wait", {}); }
+
+void Semantic::gdcLaunchDependents() { emit0("tl.gdc_launch_dependents", {}); }
+
 void Semantic::deviceAssert(const Operand &condition, llvm::StringRef message,
                             const std::optional<Operand> &mask) {
   Value value = toCondition(toTensor(condition));

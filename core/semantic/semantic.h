@@ -151,6 +151,8 @@ public:
   Value hint(llvm::StringRef kind, const Value &x, llvm::ArrayRef<int64_t> values);
   void assume(const Operand &condition);
   void barrier();
+  void gdcWait();
+  void gdcLaunchDependents();
   void deviceAssert(const Operand &condition, llvm::StringRef message,
                     const std::optional<Operand> &mask);
   void devicePrint(llvm::StringRef prefix, llvm::ArrayRef<Value> values, bool hex);

@@ -179,6 +179,16 @@ LogicalResult lowerStore(Lowering &lowering, Operation *op) {
   return success();
 }
 
+/// Launches overlap from sm_90 on; before, there is nothing to wait for.
+LogicalResult lowerGridDependency(Lowering &lowering, Operation *op) {
+  if (lowering.target().capability >= 90)
+    lowering.assembly(lowering.builder().getVoidTy(),
+                      isa<tl::GdcWaitOp>(op) ? "griddepcontrol.wait;"
+                                             : "griddepcontrol.launch_dependents;",
+                      "~{memory}", {});
+  return success();
+}
+
 LogicalResult lowerBarrier(Lowering &lowering, Operation *) {
   lowering.barrier();
   return success();
@@ -188,7 +198,12 @@ LogicalResult lowerBarrier(Lowering &lowering, Operation *) {
 
 llvm::ArrayRef<LoweringRow> memoryRows() {
   static constexpr LoweringRow kRows[] = {
-      {"tl.barrier", lowerBarrier}, {"tl.load", lowerLoad}, {"tl.store", lowerStore}};
+      {"tl.barrier", lowerBarrier},
+      {"tl.gdc_launch_dependents", lowerGridDependency},
+      {"tl.gdc_wait", lowerGridDependency},
+      {"tl.load", lowerLoad},
+      {"tl.store", lowerStore},
+  };
   return kRows;
 }
 

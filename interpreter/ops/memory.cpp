@@ -227,9 +227,11 @@ void addMemoryEvaluators(EvaluatorTable &table) {
   table.add("tl.barrier", [](const OpSignature &) -> EvaluatorOrError {
     return {Evaluator::makeContext(evalBarrier), ""};
   });
-  table.add("tl.assume", [](const OpSignature &) -> EvaluatorOrError {
-    return {Evaluator::makeBlock(evalNothing), ""};
-  });
+  // Launches come one after another on the CPU: there is nothing to wait for.
+  for (const char *name : {"tl.assume", "tl.gdc_wait", "tl.gdc_launch_dependents"})
+    table.add(name, [](const OpSignature &) -> EvaluatorOrError {
+      return {Evaluator::makeBlock(evalNothing), ""};
+    });
   addAtomicEvaluators(table);
 }
 

@@ -304,6 +304,10 @@ void bindDebug(py::module_ &m) {
               [&](Semantic &s) { s.assume(operandOf(condition, "tl.assume", "cond")); });
   });
   m.def("debug_barrier", [] { runVoidOp("tl.debug_barrier", [](Semantic &s) { s.barrier(); }); });
+  m.def("gdc_wait", [] { runVoidOp("tl.extra.cuda.gdc_wait", [](Semantic &s) { s.gdcWait(); }); });
+  m.def("gdc_launch_dependents", [] {
+    runVoidOp("tl.extra.cuda.gdc_launch_dependents", [](Semantic &s) { s.gdcLaunchDependents(); });
+  });
   m.def("device_assert", [](py::handle condition, const std::string &message, py::handle mask) {
     const char *op = "tl.device_assert";
     runVoidOp(op, [&](Semantic &s) {

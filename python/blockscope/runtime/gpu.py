@@ -20,6 +20,7 @@ from blockscope.runtime import (
     disk_cache,
     gpu_excepthook,
     gpu_launcher,
+    gpu_options,
     gpu_tools,
     kernel_notes,
 )
@@ -118,6 +119,12 @@ class GpuOptions:
             not isinstance(self.maxnreg, int) or not 16 <= self.maxnreg <= 255
         ):
             raise ValueError(f"maxnreg is {self.maxnreg!r}, expected a number from 16 to 255")
+        for name in ("enable_fp_fusion", "debug", "launch_cooperative_grid", "launch_pdl"):
+            value = getattr(self, name)
+            if not isinstance(value, bool) and value not in (0, 1):
+                raise TypeError(f"{name} is {value!r}, expected True or False")
+        if not isinstance(self.ptx_options, str | None):
+            raise TypeError(f"ptx_options is {self.ptx_options!r}, expected text for ptxas")
 
 
 def parse_options(fn: Any, options: dict[str, Any]) -> GpuOptions:
@@ -158,6 +165,7 @@ def launch(
     with device_buffers.addresses_on(device):
         arguments = [general._classify(param, bound[param.name]) for param in fn.params]
     target = target_of(options, device)
+    gpu_options.refuse_unsupported(options, int(target.arch))
     kernel = compiled(fn, arguments, parse_options(fn, options), target)
     if warmup:
         return kernel

@@ -1,5 +1,7 @@
 """Functions of NVIDIA targets."""
 
+from blockscope._core import semantic as _semantic
+from blockscope.language.core import builtin
 from blockscope.language.extra.cuda import libdevice
 from blockscope.language.not_yet import not_yet
 
@@ -9,8 +11,25 @@ num_threads = not_yet("tl.extra.cuda.num_threads")
 num_warps = not_yet("tl.extra.cuda.num_warps")
 convert_custom_float8_sm70 = not_yet("tl.extra.cuda.convert_custom_float8_sm70")
 convert_custom_float8_sm80 = not_yet("tl.extra.cuda.convert_custom_float8_sm80")
-gdc_wait = not_yet("tl.extra.cuda.gdc_wait")
-gdc_launch_dependents = not_yet("tl.extra.cuda.gdc_launch_dependents")
+
+
+@builtin
+def gdc_wait() -> None:
+    """Wait until the launch ahead has ended, and see what it wrote.
+
+    Only a launch with ``launch_pdl`` may begin before; all others wait by themselves.
+    """
+    _semantic.gdc_wait()
+
+
+@builtin
+def gdc_launch_dependents() -> None:
+    """Let the launch behind begin, if it has ``launch_pdl``, once all programs have come here.
+
+    Those that have ended count as well.
+    """
+    _semantic.gdc_launch_dependents()
+
 
 __all__ = [
     "convert_custom_float8_sm70",

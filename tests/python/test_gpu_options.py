@@ -1,0 +1,116 @@
+"""Options of a launch: each has an effect, or says that it has none there, or changes nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import blockscope as triton
+import blockscope.language as tl
+import gpu_rows
+import pytest
+from blockscope.errors import NotYetSupported
+
+pytestmark = pytest.mark.skipif(
+    not gpu_rows.has_tools(), reason="ptxas and libdevice are not installed (nvidia-cuda-nvcc)"
+)
+
+
+@triton.jit
+def scale_kernel(x_ptr, y_ptr, N: tl.constexpr):
+    tl.extra.cuda.gdc_wait()
+    offsets = tl.arange(0, N)
+    x = tl.load(x_ptr + offsets)
+    tl.extra.cuda.gdc_launch_dependents()
+    tl.device_assert(x > 0, "not positive")
+    tl.store(y_ptr + offsets, x * 2.0 + 1.0)
+
+
+def compiled(**options: Any) -> Any:
+    return scale_kernel.warmup(
+        tl.float32, tl.float32, N=256, grid=(1,), **{"arch": "sm_90a", **options}
+    )
+
+
+@pytest.fixture(autouse=True)
+def no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+
+
+@pytest.mark.parametrize(
+    ("option", "pattern"),
+    [
+        ({"num_warps": 8}, ".reqntid 256"),
+        ({"maxnreg": 40}, ".maxnreg 40"),
+        ({"enable_fp_fusion": False}, "add.rn.f32"),
+        ({"debug": True}, "atom.global"),
+    ],
+)
+def test_options_with_an_effect(option: dict[str, Any], pattern: str) -> None:
+    assert pattern not in compiled().asm["ptx"]
+    assert pattern in compiled(**option).asm["ptx"]
+
+
+def test_options_of_ptxas() -> None:
+    assert compiled(ptx_options="-O0").asm["cubin"] != compiled().asm["cubin"]
+    with pytest.raises(triton.runtime.errors.PTXASError, match="Unknown option"):
+        compiled(ptx_options="--nonsense")
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"num_ctas": 1}, {"cluster_dims": (1, 1, 1)}, {"extern_libs": {}}, {"ir_override": None},
+        {"instrumentation_mode": ""}, {"allow_fp8e4nv": True}, {"enable_reflect_ftz": False},
+        {"sanitize_overflow": False, "debug": True}, {"sanitize_overflow": True},
+        {"waves_per_eu": 2}, {"warp_size": 32}, {"backend_name": "cuda"},
+        {"max_num_imprecise_acc_default": 2**30}, {"default_dot_input_precision": "ieee"},
+    ],
+)  # fmt: skip
+def test_options_that_change_nothing(option: dict[str, Any]) -> None:
+    if option == {"sanitize_overflow": False, "debug": True}:
+        assert compiled(**option).asm["ptx"] == compiled(debug=True).asm["ptx"]
+    else:
+        assert compiled(**option).asm["ptx"] == compiled().asm["ptx"]
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"num_ctas": 2}, "num_ctas is 2, expected 1; clusters are not supported yet"),
+        ({"cluster_dims": (2, 1, 1)}, r"cluster_dims is \(2, 1, 1\), expected \(1, 1, 1\)"),
+        ({"extern_libs": {"mine": "/x.bc"}}, "extern_libs is .*; only libdevice is linked"),
+        ({"ir_override": "/x.ttir"}, "ir_override is '/x.ttir', expected none; BLOCKSCOPE_GPU"),
+        ({"instrumentation_mode": "fpsan"}, "instrumentation_mode is 'fpsan'"),
+        ({"warp_size": 64}, "warp_size is 64, expected 32"),
+        ({"backend_name": "hip"}, "backend_name is 'hip', expected 'cuda'"),
+        ({"max_num_imprecise_acc_default": 0}, "give max_num_imprecise_acc to tl.dot"),
+        ({"default_dot_input_precision": "tf32"}, "give input_precision to tl.dot"),
+        ({"launch_pdl": True, "arch": "sm_80"}, "launch_pdl needs sm_90 or newer, found sm_80"),
+        ({"sanitize_overflow": True, "debug": True}, "sanitize_overflow is True with debug"),
+    ],
+)
+def test_options_that_are_not_there(option: dict[str, Any], message: str) -> None:
+    with pytest.raises(NotYetSupported, match=message):
+        compiled(**option)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"launch_pdl": "yes"}, "launch_pdl is 'yes', expected True or False"),
+        ({"enable_fp_fusion": 3}, "enable_fp_fusion is 3, expected True or False"),
+        ({"ptx_options": ["-v"]}, "ptx_options is .*, expected text for ptxas"),
+    ],
+)
+def test_options_of_a_wrong_type(option: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        compiled(**option)
+
+
+def test_launches_that_depend() -> None:
+    """Between the two instructions lies the load, as in the source."""
+    ptx = compiled(launch_pdl=True).asm["ptx"]
+    order = [ptx.index("griddepcontrol.wait;"), ptx.index("ld.global")]
+    order += [ptx.index("griddepcontrol.launch_dependents;"), ptx.index("st.global")]
+    assert order == sorted(order)
+    assert "griddepcontrol" not in compiled(arch="sm_80").asm["ptx"]
