@@ -88,3 +88,23 @@ def test_hints_without_effect(device):
     out = torch.zeros(1, dtype=torch.int32, device=device)
     hinted_kernel[(1,)](out, 10)
     assert out.item() == 45
+
+
+@triton.jit
+def in_place_kernel(x_ptr, y_ptr, rows, N: tl.constexpr, STAGES: tl.constexpr):
+    """Each turn loads what the one before stored, when both pointers are of one tensor."""
+    columns = tl.arange(0, N)
+    for row in tl.range(0, rows, num_stages=STAGES):
+        x = tl.load(x_ptr + row * N + columns)
+        tl.store(y_ptr + (row + 1) * N + columns, x * 2)
+
+
+@pytest.mark.parametrize("stages", [1, 3])
+@pytest.mark.parametrize("one_tensor", [True, False])
+def test_stores_before_later_loads(one_tensor, stages, device):
+    x = torch.arange(6 * 128, device=device).float().reshape(6, 128)
+    y = x if one_tensor else torch.zeros_like(x)
+    first = x.clone()
+    in_place_kernel[(1,)](x, y, 5, 128, stages)
+    for row in range(5):
+        assert torch.equal(y[row + 1], first[0] * 2 ** (row + 1) if one_tensor else first[row] * 2)

@@ -127,6 +127,24 @@ def test_unrolled(stages: int, unroll: int, arch: str, machines: Any) -> None:
     loops.test_unrolled(unroll, stages, "cpu")
 
 
+@BOTH_ARCHS
+@pytest.mark.parametrize("one_tensor", [True, False])
+def test_stores_before_later_loads(one_tensor: bool, arch: str, machines: Any) -> None:
+    loops.test_stores_before_later_loads(one_tensor, 3, "cpu")
+    assert rounds_and_copies(machines[0]) == (0, False)
+
+
+@BOTH_ARCHS
+def test_the_inner_loop_of_a_persistent_kernel(arch: str, machines: Any) -> None:
+    """Only the outer loop stores."""
+    m, n, k = 128, 64, 96
+    a, b = dots.rand((m, k), HALF, "cpu"), dots.rand((k, n), HALF, "cpu")
+    c = torch.full((m, n), 77, dtype=HALF)
+    dots.persistent_kernel[(1,)](a, b, c, m, n, k, 64, 32, 32, num_stages=3)
+    dots.check(c, a.double() @ b.double(), 1e-3)
+    assert rounds_and_copies(machines[0]) == (3, True)
+
+
 @pytest.mark.parametrize("arch", ["sm_80"])
 def test_hints_without_effect(arch: str, machines: Any) -> None:
     loops.test_hints_without_effect("cpu")
