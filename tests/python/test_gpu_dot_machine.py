@@ -75,13 +75,35 @@ def test_product(dtype: Any, shape: tuple[int, ...], arch: str, machines: Any) -
     assert used(machines, "mma") or used(machines, "wgmma")
 
 
-@pytest.mark.parametrize("arch", ["sm_89"])
-@pytest.mark.parametrize("types", [(FP8, FP8), (FP8, torch.float8_e5m2), (torch.uint8,) * 2])
-@pytest.mark.parametrize("size", [8, 32])
-def test_half_an_instruction(size: int, types: Any, arch: str, machines: Any) -> None:
-    a, b = dots.rand((size, 16), types[0], "cpu"), dots.rand((16, size), types[1], "cpu")
+@pytest.mark.parametrize("arch", ["sm_89", "sm_90a"])
+@pytest.mark.parametrize(
+    ("types", "k", "precision"),
+    [
+        ((FP8, FP8), 16, "ieee"),
+        ((FP8, torch.float8_e5m2), 16, "ieee"),
+        ((torch.uint8, torch.uint8), 16, "ieee"),
+        ((HALF, HALF), 8, "ieee"),
+        ((FP32, FP32), 4, "tf32"),
+        ((FP32, FP32), 8, "bf16x6"),
+    ],
+)
+@pytest.mark.parametrize("size", [8, 64])
+def test_half_an_instruction(
+    size: int, types: Any, k: int, precision: str, arch: str, machines: Any
+) -> None:
+    a, b = dots.rand((size, k), types[0], "cpu"), dots.rand((k, size), types[1], "cpu")
     out = torch.int32 if types[0] == torch.uint8 else FP32
-    dots.run_dot(a, b, out, 0 if out == torch.int32 else 6e-6, warps=1)
+    tolerance = {torch.int32: 0, FP32: 2e-3 if precision == "tf32" else 6e-6}[out]
+    dots.run_dot(a, b, out, tolerance, precision, warps=4 if size == 64 else 1)
+    assert used(machines, "mma")
+
+
+@BOTH_ARCHS
+@pytest.mark.parametrize("dtype", [FP8, torch.bfloat16])
+def test_half_an_instruction_in_a_loop(dtype: Any, arch: str, machines: Any) -> None:
+    depth = 16 // dtype.itemsize
+    a, b = dots.rand((64, 5 * depth), dtype, "cpu"), dots.rand((5 * depth, 64), dtype, "cpu")
+    dots.run_matmul(a, b, (64, 64, depth), 6e-6, 4, 3)
     assert used(machines, "mma")
 
 
