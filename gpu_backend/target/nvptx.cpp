@@ -4,8 +4,11 @@
 #include "gpu_backend/target/stage_timer.h"
 #include "gpu_backend/target/toolkit.h"
 
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/IRReader/IRReader.h"
@@ -112,6 +115,21 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
 }
 
+/// Keeps LLVM's errors, at which it would end the process, in a text. Wishes that it cannot grant,
+/// such as to unroll a loop with barriers, are only wishes.
+void keepErrors(llvm::LLVMContext &context, std::string &text) {
+  context.setDiagnosticHandlerCallBack(
+      [](const llvm::DiagnosticInfo *info, void *kept) {
+        if (info->getSeverity() != llvm::DS_Error)
+          return;
+        llvm::raw_string_ostream stream(*static_cast<std::string *>(kept));
+        llvm::DiagnosticPrinterRawOStream printer(stream);
+        info->print(printer);
+        stream << "\n";
+      },
+      &text);
+}
+
 } // namespace
 
 bool prepareModule(llvm::Module &module, const GpuTarget &target, std::string *error) {
@@ -134,6 +152,9 @@ std::string emitPtx(llvm::Module &module, const GpuTarget &target, const GpuOpti
     *error = "the LLVM IR is not valid (this is a mistake in blockscope): " + problem;
     return {};
   }
+  keepErrors(module.getContext(), problem);
+  const auto noLonger =
+      llvm::make_scope_exit([&] { module.getContext().setDiagnosticHandlerCallBack(nullptr); });
   {
     const StageTimer timer(times, "llvm");
     if (callsLibdevice(module) && !linkLibdevice(module, options.libdevicePath, error))
@@ -149,7 +170,10 @@ std::string emitPtx(llvm::Module &module, const GpuTarget &target, const GpuOpti
     return {};
   }
   passes.run(module);
-  return text.str().str();
+  if (problem.empty())
+    return text.str().str();
+  *error = "LLVM cannot emit PTX: " + problem;
+  return {};
 }
 
 } // namespace blockscope::gpu

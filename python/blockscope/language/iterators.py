@@ -24,8 +24,8 @@ class range:
 
     They change nothing in what is computed. On a GPU ``num_stages`` takes the place of the kernel's
     for this loop: its loads, not only those of products, are begun ``num_stages - 1`` turns early
-    (below 2: none). ``loop_unroll_factor`` above 1 is how many turns become one. The others are
-    taken and have no effect yet.
+    (below 2: none). ``loop_unroll_factor`` above 1 is how many turns become one, unless the threads
+    of a program wait for one another in the loop. The others are taken and have no effect yet.
     """
 
     __blockscope_builtin__ = True
