@@ -26,12 +26,13 @@ from blockscope.driver import cpu_count
 from blockscope.errors import (
     AutotunerError,
     CompileTimeAssertionFailure,
+    OptionNotSupported,
     OutOfResources,
     PTXASError,
 )
 from blockscope.runtime.jit import KernelInterface
 
-_SKIPPED = (OutOfResources, CompileTimeAssertionFailure, PTXASError)
+_SKIPPED = (OutOfResources, CompileTimeAssertionFailure, OptionNotSupported, PTXASError)
 _FAILED = [float("inf")] * 3
 
 

@@ -168,3 +168,7 @@ class InternalError(TritonError):
 
 class NotYetSupported(NotImplementedError, TritonError):
     """Something of Triton that Blockscope does not have yet."""
+
+
+class OptionNotSupported(NotYetSupported):
+    """An option of a launch that cannot be honoured; autotune leaves such configurations out."""

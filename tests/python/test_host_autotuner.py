@@ -133,12 +133,13 @@ def test_pruning_everything_is_an_error():
         tuner[(1,)](None, 4)
 
 
-def test_failing_configs_count_as_infinite():
+@pytest.mark.parametrize("other", ["CompileTimeAssertionFailure", "OptionNotSupported"])
+def test_failing_configs_count_as_infinite(other):
     def action(arguments):
         if arguments["BLOCK"] == 64:
             raise errors.OutOfResources(300, 200, "shared memory")
         if arguments["BLOCK"] == 128:
-            raise errors.CompileTimeAssertionFailure("no")
+            raise getattr(errors, other)("no")
 
     kernel = Kernel(["x", "n", "BLOCK"], action)
     tuner = tuned(kernel, {256: 9.0})

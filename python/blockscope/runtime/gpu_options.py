@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from blockscope.errors import NotYetSupported
+from blockscope.errors import OptionNotSupported
 from blockscope.language.linear import default_input_precision
 
 #: For each option what is taken, in words too, and what to do instead.
@@ -54,14 +54,14 @@ _TAKEN: dict[str, tuple[Callable[[Any], bool], str, str]] = {
 
 
 def refuse_unsupported(options: dict[str, Any], capability: int) -> None:
-    """Raise NotYetSupported for the first option that asks for what is not there."""
+    """Raise OptionNotSupported for the first option that asks for what is not there."""
     for name, (is_taken, expected, instead) in _TAKEN.items():
         if name in options and not is_taken(options[name]):
             hint = f"; {instead}" if instead else ""
-            raise NotYetSupported(f"{name} is {options[name]!r}, expected {expected}{hint}")
+            raise OptionNotSupported(f"{name} is {options[name]!r}, expected {expected}{hint}")
     if options.get("launch_pdl") and capability < 90:
-        raise NotYetSupported(f"launch_pdl needs sm_90 or newer, found sm_{capability}")
+        raise OptionNotSupported(f"launch_pdl needs sm_90 or newer, found sm_{capability}")
     if options.get("sanitize_overflow") and options.get("debug"):
-        raise NotYetSupported(
+        raise OptionNotSupported(
             "sanitize_overflow is True with debug, expected False; overflow is not checked on a GPU"
         )
