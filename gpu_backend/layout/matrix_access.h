@@ -36,6 +36,11 @@ struct MatrixAccess {
   /// What a warp needs for all instructions.
   int wavefronts = 0;
 
+  /// As `SharedAccess::conflictWays`; a matrix has the bytes of one wavefront.
+  int conflictWays() const {
+    const int least = matrices * static_cast<int>(instructions.size());
+    return wavefronts > least ? wavefronts / least : 1;
+  }
   /// As `SharedAccess::threadBits`.
   uint32_t threadBits() const { return flippedBits(lanes) | flippedBits(warps); }
 };

@@ -64,6 +64,13 @@ struct SharedAccess {
   /// What a warp needs for all vectors when no round splits them.
   int wavefronts = 0;
 
+  /// How many times the wavefronts that the same bytes need without bank conflicts.
+  int conflictWays() const {
+    const int phases = vectorBytes > 4 ? vectorBytes / 4 : 1;
+    const int least = phases * static_cast<int>(vectors.size());
+    return wavefronts > least ? wavefronts / least : 1;
+  }
+
   uint32_t threadOffsetBytes(uint32_t lane, uint32_t warp) const {
     return combine(lanes, lane) ^ combine(warps, warp);
   }

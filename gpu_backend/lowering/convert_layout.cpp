@@ -297,6 +297,12 @@ Registers convertLayout(Lowering &lowering, llvm::ArrayRef<llvm::Value *> source
   case ConversionPlan::Kind::Shuffles:
     return ShuffleCode(lowering, *plan.shuffles, type).run(source);
   case ConversionPlan::Kind::Shared:
+    noteConflicts(lowering, "where elements are stored on their way to other threads",
+                  plan.shared->matrixStore ? plan.shared->matrixStore->conflictWays()
+                                           : plan.shared->store.conflictWays());
+    noteConflicts(lowering, "where elements are loaded on their way to other threads",
+                  plan.shared->matrixLoad ? plan.shared->matrixLoad->conflictWays()
+                                          : plan.shared->load.conflictWays());
     return SharedCode(lowering, *plan.shared, type).run(source, to.registerCount());
   }
   return {};

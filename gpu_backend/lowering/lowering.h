@@ -98,6 +98,8 @@ public:
   const GpuTarget &target() const { return target_; }
   const GpuOptions &options() const { return options_; }
   GpuKernel &kernel() { return kernel_; }
+  /// The op that is being lowered.
+  mlir::Operation *currentOp() const { return current_; }
   llvm::Value *i32(int64_t value) { return builder_.getInt32(static_cast<uint32_t>(value)); }
   /// Runs `body` only where `condition` holds; null means always.
   void onlyIf(llvm::Value *condition, llvm::function_ref<void()> body);

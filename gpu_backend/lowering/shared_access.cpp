@@ -2,9 +2,31 @@
 #include "gpu_backend/lowering/shared_access.h"
 #include "gpu_backend/lowering/words.h"
 
+#include "core/ir/convert.h"
+
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace blockscope::gpu {
+
+void noteConflicts(Lowering &lowering, llvm::StringRef what, int ways) {
+  if (ways < 2)
+    return;
+  mlir::Operation *op = lowering.currentOp();
+  KernelNote &note = lowering.kernel().notes.emplace_back();
+  note.code = "bank-conflict";
+  note.severity =
+      op->getParentOfType<mlir::LoopLikeOpInterface>() ? Severity::Warning : Severity::Note;
+  note.location = fromMlirLocation(op->getLoc());
+  note.message = llvm::formatv("{0}-way bank conflicts {1}", ways, what);
+  note.cost = llvm::formatv("these accesses of shared memory take {0} times as long", ways);
+  note.hint = mlir::isa<tlg::MmaOp>(op)
+                  ? "an operand that lies along K in memory is read without, and one of 2 bytes"
+                  : "a larger inner dimension of the block, or another num_warps, changes who "
+                    "holds what";
+  note.found = ways;
+  note.expected = 1;
+}
 
 SharedAddress::SharedAddress(Lowering &lowering, llvm::Value *base,
                              llvm::ArrayRef<ElementBits> lanes, llvm::ArrayRef<ElementBits> warps)
@@ -38,6 +60,8 @@ SharedReader::SharedReader(Lowering &lowering, llvm::Value *base, mlir::Type ele
   else
     for (auto [i, vector] : llvm::enumerate(vectors_.vectors))
       note(vector.registers, static_cast<int>(i));
+  noteConflicts(lowering, "where a block is read from shared memory",
+                matrices_ ? matrices_->conflictWays() : vectors_.conflictWays());
   for (int reg = 0; reg < layout.registerCount(); ++reg)
     instructions_.push_back(instructionOf.lookup(layout.registerElement(reg)));
   if (matrices_)
@@ -103,6 +127,7 @@ void storeShared(Lowering &lowering, llvm::ArrayRef<llvm::Value *> values, mlir:
                  const LinearLayout &layout, llvm::Value *base, const SharedLayout &shared) {
   llvm::IRBuilder<> &builder = lowering.builder();
   const SharedAccess access = vectorStore(layout, shared);
+  noteConflicts(lowering, "where a block is written to shared memory", access.conflictWays());
   SharedAddress address(lowering, base, access.lanes, access.warps);
   lowering.onlyIf(lowering.ownsElements(layout), [&] {
     for (const SharedVector &vector : access.vectors) {

@@ -6,6 +6,10 @@
 
 namespace blockscope::gpu {
 
+/// Notes bank conflicts of the op that is being lowered, if there are: `what` as in "where an
+/// operand is read".
+void noteConflicts(Lowering &lowering, llvm::StringRef what, int ways);
+
 /// The addresses of this thread in a block of shared memory.
 class SharedAddress {
 public:

@@ -65,6 +65,7 @@ LogicalResult lowerAsyncCopy(Lowering &lowering, Operation *op) {
   const auto vector = op->getAttrOfType<DenseI32ArrayAttr>(tlg::kVectorAttribute);
   const int bytes = (vector ? vector[1] : 1) * tlg::elementBytes(shared.getElementType());
   const SharedAccess access = vectorStore(layout, tlg::sharedLayoutOf(shared), bytes);
+  noteConflicts(lowering, "where a block is copied to shared memory", access.conflictWays());
   if (access.vectorBytes < 4)
     return op->emitError("has less than 4 bytes in a row (a mistake in blockscope)");
   SharedAddress address(lowering, lowering.scalar(copy.getDestination()), access.lanes,

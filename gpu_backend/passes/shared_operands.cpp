@@ -48,7 +48,7 @@ bool isZero(Value value) {
 
 /// Whether `load` gives something else than zeros where its mask is false.
 bool hasOther(tl::LoadOp load) {
-  return load.getMask() && load.getOther() && !isZero(load.getOther());
+  return load.getMask() && load.getOther() && !isKnownZero(load.getOther());
 }
 
 bool readsShared(OpOperand &use) {
@@ -95,6 +95,21 @@ void giveToProducts(RewriterBase &rewriter, Value value, Value block) {
 }
 
 } // namespace
+
+bool isKnownZero(Value value) {
+  // Casts to fp8 are not folded; zero is zero in every type.
+  while (isa_and_nonnull<tl::SplatOp, tl::FpCastOp>(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  Attribute constant;
+  if (!matchPattern(value, m_Constant(&constant)))
+    return false;
+  if (auto dense = dyn_cast<SplatElementsAttr>(constant))
+    constant = dense.getSplatValue<Attribute>();
+  if (auto number = dyn_cast<FloatAttr>(constant))
+    return number.getValue().isPosZero();
+  auto number = dyn_cast<IntegerAttr>(constant);
+  return number && number.getValue().isZero();
+}
 
 SharedLayout sharedForOperand(RankedTensorType type, int dim) {
   const llvm::ArrayRef<int64_t> shape = type.getShape();

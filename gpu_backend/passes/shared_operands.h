@@ -19,6 +19,9 @@ namespace blockscope::gpu {
 /// that ldmatrix, wgmma and TMA know, or row-major where the block is too small for one.
 SharedLayout sharedForOperand(mlir::RankedTensorType type, int dim);
 
+/// Whether `value` is known to be positive zero, or a block of it.
+bool isKnownZero(mlir::Value value);
+
 /// The block in shared memory for a load that cp.async can do, or nothing. Where the mask is false
 /// it has zeros; a load that gives something else there only counts `withOther`.
 std::optional<tlg::SharedType> sharedForLoad(tl::LoadOp load, bool withOther = false);

@@ -196,7 +196,7 @@ public:
         access.vectorBytes());
     if (all.ratio() < 2)
       return lookAtPieces(access);
-    noteTraffic(access, one, all);
+    noteTraffic(access, all);
   }
 
 private:
@@ -217,28 +217,28 @@ private:
     return {0, 0};
   }
 
-  void noteTraffic(const Access &access, const Traffic &one, const Traffic &all) {
+  void noteTraffic(const Access &access, const Traffic &all) {
     const auto [neighbour, dim] = neighbours(access);
     const uint32_t pair[] = {0, neighbour};
     const AddressProbe::Dependence dependence = probe_.dependsOn(access.pointer, pair);
     const std::string sectors =
-        llvm::formatv("{0} sectors of {1} bytes, expected {2} for {3}", one.sectors, kSectorBytes,
-                      one.expected(), counted(one.bytes, "byte"));
+        llvm::formatv("{0} sectors of {1} bytes, expected {2} for {3}", all.sectors, kSectorBytes,
+                      all.expected(), counted(all.bytes, "byte"));
     const std::string cost = llvm::formatv("up to {0} times the memory traffic",
                                            (all.sectors + all.expected() / 2) / all.expected());
     if (dependence.onData) {
       KernelNote &note = add(access, "gather", Severity::Note);
       note.message = nameOf(access) + ": addresses come from data, so a warp may touch " + sectors;
       note.cost = cost;
-      note.found = one.sectors;
-      note.expected = one.expected();
+      note.found = all.sectors;
+      note.expected = all.expected();
       return;
     }
     KernelNote &note =
         add(access, "uncoalesced", all.ratio() > 2 ? Severity::Warning : Severity::Note);
     note.cost = cost;
-    note.found = one.sectors;
-    note.expected = one.expected();
+    note.found = all.sectors;
+    note.expected = all.expected();
     const std::string block =
         llvm::formatv("dimension {0} of its block {1}", dim, shapeText(access.type().getShape()));
     if (!dependence.arguments.empty()) {

@@ -3,6 +3,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <map>
 #include <tuple>
 
 using namespace mlir;
@@ -20,27 +21,35 @@ void noteKernel(func::FuncOp function, const GpuTarget &target, const GpuOptions
 }
 
 void sortNotes(std::vector<KernelNote> &notes) {
-  const auto key = [](const KernelNote &note) {
-    const SourceLocation &at = note.location;
-    return std::tie(at.file, at.line, at.column, note.code, note.message);
+  const auto place = [](const SourceLocation &at) { return std::tie(at.file, at.line, at.column); };
+  const auto isBefore = [&](const SourceLocation &a, const SourceLocation &b) {
+    return place(a) < place(b);
   };
-  const auto isBefore = [](const SourceLocation &a, const SourceLocation &b) {
-    return std::tie(a.file, a.line, a.column) < std::tie(b.file, b.line, b.column);
-  };
+  llvm::sort(notes, [&](const KernelNote &a, const KernelNote &b) {
+    return std::tuple_cat(place(a.location), std::tie(a.code, a.message)) <
+           std::tuple_cat(place(b.location), std::tie(b.code, b.message));
+  });
+  std::map<std::pair<std::string, std::string>, size_t> known;
+  std::vector<KernelNote> merged;
   for (KernelNote &note : notes) {
-    llvm::sort(note.also, isBefore);
-    llvm::erase_if(note.also, [&](const SourceLocation &other) {
-      return !isBefore(note.location, other) && !isBefore(other, note.location);
-    });
-    note.also.erase(
-        llvm::unique(note.also, [&](const SourceLocation &a,
-                                    const SourceLocation &b) { return !isBefore(a, b); }),
-        note.also.end());
+    const auto [first, isNew] = known.try_emplace({note.code, note.message}, merged.size());
+    if (isNew) {
+      merged.push_back(std::move(note));
+      continue;
+    }
+    merged[first->second].also.push_back(note.location);
+    llvm::append_range(merged[first->second].also, note.also);
   }
-  llvm::sort(notes, [&](const KernelNote &a, const KernelNote &b) { return key(a) < key(b); });
-  notes.erase(llvm::unique(notes, [&](const KernelNote &a,
-                                      const KernelNote &b) { return key(a) == key(b); }),
-              notes.end());
+  for (KernelNote &note : merged) {
+    llvm::sort(note.also, isBefore);
+    const auto isSame = [&](const SourceLocation &a, const SourceLocation &b) {
+      return place(a) == place(b);
+    };
+    note.also.erase(llvm::unique(note.also, isSame), note.also.end());
+    llvm::erase_if(note.also,
+                   [&](const SourceLocation &other) { return isSame(other, note.location); });
+  }
+  notes = std::move(merged);
 }
 
 } // namespace blockscope::gpu

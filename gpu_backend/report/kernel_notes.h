@@ -21,7 +21,7 @@ void noteKernel(mlir::func::FuncOp function, const GpuTarget &target, const GpuO
                 GpuKernel &kernel);
 /// What the assembled kernel adds: spills, and products that ptxas runs one by one.
 void noteAssembled(mlir::func::FuncOp function, const GpuOptions &options, GpuKernel &kernel);
-/// Puts notes in the order of the source, those of one place, code and message once.
+/// Puts notes in the order of the source; those that say the same become one with several places.
 void sortNotes(std::vector<KernelNote> &notes);
 
 /// "16 bytes", "1 byte".

@@ -7,10 +7,10 @@
 #include "core/ir/tl_dialect.h"
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/passes/loop_slice.h"
+#include "gpu_backend/passes/shared_operands.h"
 #include "gpu_backend/report/kernel_notes.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -86,8 +86,8 @@ std::optional<Reason> whyNotWgmma(tlg::MmaOp product, int numWarps) {
 Reason whyNoTensorCores(tl::DotOp dot) {
   const Type type = elementOf(dot.getA());
   if (type.isF32() && dot.getInputPrecision() == "ieee")
-    return {"fp32 with input_precision='ieee' is more than the tensor cores keep",
-            "input_precision='tf32', or 'tf32x3' and 'bf16x6' for more digits"};
+    return {"fp32 in input_precision 'ieee' (the default) has more digits than they keep",
+            "say input_precision='tf32', or for more digits 'tf32x3'"};
   return {llvm::formatv("K is {0}, too few for elements of {1}", shapeOf(dot.getA()).back(),
                         counted(tlg::elementBytes(type), "byte")),
           llvm::formatv("K of at least {0}", kWgmmaDepthBytes / tlg::elementBytes(type))};
@@ -153,18 +153,6 @@ Operation *firstWrite(scf::ForOp loop) {
   return found;
 }
 
-bool isZero(Value value) {
-  Attribute constant;
-  if (!matchPattern(value, m_Constant(&constant)))
-    return false;
-  if (auto dense = dyn_cast<SplatElementsAttr>(constant))
-    constant = dense.getSplatValue<Attribute>();
-  if (auto number = dyn_cast<FloatAttr>(constant))
-    return number.getValue().isPosZero();
-  auto number = dyn_cast<IntegerAttr>(constant);
-  return number && number.getValue().isZero();
-}
-
 std::optional<Reason> whyNotEarly(scf::ForOp loop, tl::LoadOp load, int numStages) {
   if (numStages < 2)
     return Reason{llvm::formatv("num_stages is {0}", numStages), "num_stages=3 and more",
@@ -182,7 +170,7 @@ std::optional<Reason> whyNotEarly(scf::ForOp loop, tl::LoadOp load, int numStage
                   "offsets and masks that are known to be multiples of more elements"};
   if (load.getIsVolatile())
     return Reason{"the load is volatile", ""};
-  if (load.getOther() && !isZero(load.getOther()))
+  if (load.getMask() && load.getOther() && !isKnownZero(load.getOther()))
     return Reason{"its 'other' is not zero, which is all that asynchronous copies can fill in",
                   "other=0.0, and tl.where after the load"};
   LoopSlice slice;
@@ -195,6 +183,8 @@ std::optional<Reason> whyNotEarly(scf::ForOp loop, tl::LoadOp load, int numStage
 }
 
 void noteLoop(scf::ForOp loop, int numStages, std::vector<KernelNote> &notes) {
+  if (const auto own = loop->getAttrOfType<IntegerAttr>(tl::kNumStagesHint))
+    numStages = static_cast<int>(own.getInt());
   for (auto load : loop.getBody()->getOps<tl::LoadOp>()) {
     if (!tlg::hasLayout(load.getType()) || !feedsProduct(load.getResult()))
       continue;

@@ -1,11 +1,15 @@
-// Prints the LLVM IR or PTX of a module of the GPU level to stdout, as compileForGpu makes it:
+// Prints the LLVM IR or PTX of a module of the GPU level to stdout, as compileForGpu makes it, or
+// the notes of its speed:
 //   blk-opt FILE --pass-pipeline='builtin.module(tlg-pipeline{arch=sm_80},tlg-emit)' -o /dev/null
 #include "gpu_backend/tools/emit_code.h"
 
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/lowering/lower_kernel.h"
 #include "gpu_backend/named_passes.h"
+#include "gpu_backend/report/kernel_notes.h"
 #include "gpu_backend/target/nvptx.h"
+
+#include "core/report.h"
 
 #include "mlir/Pass/Pass.h"
 #include "llvm/IR/Verifier.h"
@@ -22,7 +26,7 @@ struct EmitCodePass : PassWrapper<EmitCodePass, OperationPass<ModuleOp>> {
 
   llvm::StringRef getArgument() const final { return "tlg-emit"; }
   llvm::StringRef getDescription() const final {
-    return "print the PTX (or the LLVM IR) of a kernel of the GPU level to stdout";
+    return "print the PTX (or the LLVM IR, or notes) of a kernel of the GPU level to stdout";
   }
 
   void runOnOperation() final {
@@ -44,10 +48,20 @@ struct EmitCodePass : PassWrapper<EmitCodePass, OperationPass<ModuleOp>> {
     options.enableFpFusion = fpFusion;
     llvm::LLVMContext context;
     GpuKernel kernel;
+    func::FuncOp function = *module.getOps<func::FuncOp>().begin();
+    noteKernel(function, *target, options, kernel);
     const std::unique_ptr<llvm::Module> code =
-        lowerKernel(*module.getOps<func::FuncOp>().begin(), context, *target, options, kernel);
+        lowerKernel(function, context, *target, options, kernel);
     if (!code)
       return failure();
+    if (to == "notes") {
+      sortNotes(kernel.notes);
+      for (const KernelNote &note : kernel.notes)
+        llvm::outs() << severityName(note.severity) << "[" << note.code << "]: " << note.message
+                     << "\n";
+      llvm::outs() << function.getName() << ": " << counted(kernel.notes.size(), "note") << "\n";
+      return success();
+    }
     std::string error;
     if (!prepareModule(*code, *target, &error))
       return module.emitError(error);
@@ -59,7 +73,8 @@ struct EmitCodePass : PassWrapper<EmitCodePass, OperationPass<ModuleOp>> {
       return success();
     }
     if (to != "ptx")
-      return module.emitError("'" + to + "' is nothing that tlg-emit prints, expected ptx or llvm");
+      return module.emitError("'" + to +
+                              "' is nothing that tlg-emit prints, expected ptx, llvm or notes");
     const std::string ptx = emitPtx(*code, *target, options, kernel.times, &error);
     if (ptx.empty())
       return module.emitError(error);
@@ -67,7 +82,7 @@ struct EmitCodePass : PassWrapper<EmitCodePass, OperationPass<ModuleOp>> {
     return success();
   }
 
-  Option<std::string> to{*this, "to", llvm::cl::desc("ptx or llvm"), llvm::cl::init("ptx")};
+  Option<std::string> to{*this, "to", llvm::cl::desc("ptx, llvm or notes"), llvm::cl::init("ptx")};
   Option<std::string> arch{*this, "arch", llvm::cl::desc("sm_90a and so on"), llvm::cl::init("")};
   Option<bool> debug{*this, "debug", llvm::cl::desc("with device_assert"), llvm::cl::init(false)};
   Option<bool> fpFusion{*this, "fp-fusion", llvm::cl::desc("a * b + c may be fused"),

@@ -6,7 +6,7 @@ are lower case, without a final period, and say what was found and what was expe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,11 +108,17 @@ class OutOfResources(TritonError):
         self.name = name
         super().__init__(required, limit, name)
 
+    _HINTS: ClassVar[dict[str, str]] = {
+        "shared memory": "smaller blocks or fewer stages (num_stages) need less",
+        "registers": "fewer warps (num_warps), smaller blocks or maxnreg need less",
+        "threads of one CTA": "fewer warps (num_warps), or fewer registers a thread (maxnreg), fit",
+    }
+
     def __str__(self) -> str:
+        hint = self._HINTS.get(self.name, "smaller blocks or fewer stages need less")
         return (
             f"out of resource: {self.name}, required: {self.required}, "
-            f"hardware limit: {self.limit}\n"
-            "  hint: smaller blocks or fewer stages need less"
+            f"hardware limit: {self.limit}\n  hint: {hint}"
         )
 
 

@@ -136,15 +136,42 @@ def test_bounds_follow_the_operations():
     assert "'tl.dot'" in bound_for("tl.dot : tensor<8x8xf16>", half, fuses=False).text
 
 
-def test_pointers_from_memory_are_not_verified():
-    @blockscope.jit
-    def through_table(table, out):
-        tl.store(out, tl.load(tl.load(table).to(tl.pointer_type(tl.float32))))
+@blockscope.jit
+def through_table(table, out):
+    pointer = tl.load(table + tl.program_id(0)).to(tl.pointer_type(tl.float32))
+    tl.store(out + tl.program_id(0), tl.load(pointer))
+    tl.store(pointer, 7.0)
 
+
+def test_tensors_behind_a_table_of_addresses_are_verified_too():
+    values, out = [torch.full((4,), float(i)) for i in (1, 2)], torch.zeros(2)
+    table = torch.tensor([value.data_ptr() for value in values])
+    addresses = table.clone()
+    launch = Launch(JITFunction._run, through_table, (table, out), (2,), {})
+    assert list(launch.tensors) == ["table", "out", "table[0]", "table[1]"]
+    on_cpu, other = launch.copies("cpu"), launch.copies("cpu")
+    launch.run_on(on_cpu)
+    launch.run_on(other)
+    assert differences(launch, on_cpu, other) == []
+    assert on_cpu.tensor(values[1]).tolist() == [7, 2, 2, 2] and values[1][0] == 2  # not yet
+    other.tensor(values[1])[0] = 8.0
+    lines = differences(launch, on_cpu, other)
+    assert lines[:2] == [
+        "'table[1]' differs in 1 of 4 elements, expected the same bits",
+        "  first at [0]: CPU 7.0, GPU 8.0",
+    ]
+    assert lines[2].startswith("  written by program (1, 0, 0) in ")
+    on_cpu.copy_back(launch.tensors)
+    assert values[1][0] == 7 and out.tolist() == [1, 2] and torch.equal(table, addresses)
+
+
+def test_addresses_of_nothing_are_not_verified():
     value = torch.ones(1)
-    table = torch.tensor([value.data_ptr()])
-    with pytest.raises(CannotCopy, match="takes addresses from memory"):
-        Launch(JITFunction._run, through_table, (table, torch.zeros(1)), (1,), {})
+    table = torch.tensor([value.data_ptr(), 1 << 40])
+    with pytest.raises(CannotCopy, match=r"'table\[1\]' is the address of no live tensor"):
+        Launch(JITFunction._run, through_table, (table, torch.zeros(2)), (1,), {})
+    with pytest.raises(CannotCopy, match="no argument holds any"):
+        Launch(JITFunction._run, through_table, (table[:0], torch.zeros(2)), (1,), {})
 
 
 def test_a_verified_launch_leaves_its_results():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from blockscope.runtime import buffers
@@ -67,6 +68,25 @@ class Copies:
                 tensor.size(), tensor.stride(),
             )  # fmt: skip
 
+    @contextmanager
+    def own_addresses(
+        self, tables: Mapping[str, Any], tensors: Mapping[str, Any]
+    ) -> Iterator[None]:
+        """Inside, the copies of ``tables`` hold addresses of the copies of ``tensors``."""
+        moves = []  # begin and end of the original storage, and where the copy begins
+        for tensor in tensors.values():
+            storage = tensor.untyped_storage()
+            begin = storage.data_ptr()
+            moves.append((begin, begin + storage.nbytes(), self.storage(tensor).data_ptr()))
+        back = [(new, new + end - begin, begin) for begin, end, new in moves]
+        for table in tables.values():
+            _move_addresses(self.tensor(table), moves)
+        try:
+            yield
+        finally:
+            for table in tables.values():
+                _move_addresses(self.tensor(table), back)
+
     def argument(self, value: Any) -> Any:
         """An argument with the copies in place of its tensors."""
         import torch
@@ -109,6 +129,18 @@ class Copies:
             whole, copy = _whole_storage(tensor), self.storage(tensor).to(tensor.device)
             if not torch.equal(whole, copy):
                 whole.copy_(copy)
+
+
+def _move_addresses(table: Any, moves: Sequence[tuple[int, int, int]]) -> None:
+    import torch
+
+    numbers = table.view(torch.int64)
+    before = numbers.cpu()
+    after = before.clone()
+    for begin, end, new in moves:
+        inside = (before >= begin) & (before < end)
+        after[inside] = before[inside] + (new - begin)
+    numbers.copy_(after)
 
 
 def _key(tensor: Any) -> tuple[str, int]:

@@ -15,6 +15,7 @@ from typing import Any
 
 from blockscope import _core, checks, knobs
 from blockscope.cli.launch_copies import CannotCopy, Copies, tensors_of
+from blockscope.cli.pointer_tables import tables_in, tensors_behind
 from blockscope.cli.script import Script
 from blockscope.cli.usage import UsageError
 from blockscope.errors import TritonError
@@ -166,8 +167,10 @@ class Launch:
             self.tensors.update(tensors_of(value, name))
         for_cpu = {**kwargs, "arch": "cpu"}
         self.ir: str = run(fn, *args, grid=grid, warmup=True, **for_cpu).asm["tl"]
+        self._tables: dict[str, Any] = {}
         if _POINTERS_FROM_MEMORY.search(self.ir):
-            raise CannotCopy("the kernel takes addresses from memory, which fit one device")
+            self._tables = tables_in(self.tensors)
+            self.tensors |= tensors_behind(self._tables)
         self._before = Copies(self.tensors, "cpu")
 
     @property
@@ -180,7 +183,8 @@ class Launch:
     def run_on(self, copies: Copies) -> Any:
         args = [copies.argument(value) for value in self._args]
         kwargs = {name: copies.argument(value) for name, value in self._kwargs.items()}
-        return self._run(self._fn, *args, grid=self._grid, **kwargs)
+        with copies.own_addresses(self._tables, self.tensors):
+            return self._run(self._fn, *args, grid=self._grid, **kwargs)
 
     def writer_of(self, address: int, on_cpu: Copies) -> str:
         """Who stores at a host address: runs once more on the CPU, in the same memory."""

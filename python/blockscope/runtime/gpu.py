@@ -292,7 +292,7 @@ def _compile(
             raise compile_error(fn, error)
         disk_cache.write(key, data)
     if knobs.gpu.warnings:
-        kernel_notes.tell(fn.__name__, data["notes"])
+        kernel_notes.tell(fn.__name__, kernel_notes.notes_of(fn, data))
     _tell_listener(fn, options, data, front_end_ns, is_hit)
     constants = {
         param.name: argument.value

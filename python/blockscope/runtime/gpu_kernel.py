@@ -83,7 +83,7 @@ class GpuCompiledKernel:
         self.options = options
         self.target = target
         self.warnings = list(data.get("warnings", ()))  # of ptxas, in its words
-        self.notes: list[kernel_notes.Note] = list(data.get("notes", ()))
+        self.notes = kernel_notes.notes_of(fn, data)
         self._argument_count = argument_count
         self._constants = constants
         self._used_globals = used_globals

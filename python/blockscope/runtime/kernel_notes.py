@@ -26,8 +26,10 @@ def note_text(note: Note) -> str:
     for caller in note["called_from"]:
         function = f" in {caller['function']}" if caller["function"] else ""
         lines.append(f"  called from: {place(caller)}{function}")
-    if note["also"]:
-        lines.append(f"  also: {', '.join(_other_place(other, note) for other in note['also'])}")
+    others = dict.fromkeys(_other_place(other, note) for other in note["also"])
+    others.pop(f"line {note['line']}", None)
+    if others:
+        lines.append(f"  also: {', '.join(others)}")
     for label in ("cost", "hint"):
         if note[label]:
             lines.append(f"  {label}: {note[label]}")
@@ -48,6 +50,13 @@ def _source(note: Note) -> list[str]:
         lead = "".join("\t" if c == "\t" else " " for c in text[: note["column"] - 1])
         lines.append(f"  {' ' * len(number)} | {lead}^")
     return lines
+
+
+def notes_of(fn: Any, data: dict[str, Any]) -> list[Note]:
+    """The notes of a compiled kernel; what has no line of its own is told at the kernel's."""
+    code = fn.fn.__code__
+    whole = {"file": code.co_filename, "line": code.co_firstlineno, "column": 1}
+    return [note if note["line"] else note | whole for note in data.get("notes", ())]
 
 
 def warnings_in(notes: Iterable[Note]) -> list[Note]:

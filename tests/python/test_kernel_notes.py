@@ -1,0 +1,340 @@
+"""What the compiler notes of a kernel's speed: each bad kernel, with its line, and its mended form,
+which is silent."""
+
+import inspect
+import json
+import textwrap
+
+import blockscope
+import blockscope.language as tl
+import gpu_rows
+import pytest
+from blockscope import knobs
+from blockscope.errors import OutOfResources
+from blockscope.runtime.kernel_notes import note_text, tell, warnings_in
+from test_cli import command
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.skipif(not gpu_rows.has_tools(), reason="ptxas is not installed")
+
+F16, F32 = torch.float16, torch.float32
+
+
+@pytest.fixture(autouse=True)
+def no_cache(monkeypatch):
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+
+
+def compiled(fn, *args, arch="sm_90a", **options):
+    return fn.warmup(*args, grid=(1,), arch=arch, **options)
+
+
+def notes(kernel, source):
+    """(severity, code, what is in the line of the note) of each note, in order."""
+    lines, first = inspect.getsourcelines(source.fn)
+    return [(n["severity"], n["code"], lines[n["line"] - first].strip()) for n in kernel.notes]
+
+
+# --- accesses of global memory --------------------------------------------------------------------
+
+
+@blockscope.jit
+def strided(x_ptr, out_ptr, STEP: tl.constexpr, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets * STEP)
+    tl.store(out_ptr + offsets, x)
+
+
+def test_a_stride_between_threads_is_uncoalesced():
+    x = torch.zeros(1 << 14)
+    kernel = compiled(strided, x, x, STEP=8, BLOCK=512)
+    assert notes(kernel, strided) == [
+        ("warning", "uncoalesced", "x = tl.load(x_ptr + offsets * STEP)")
+    ]
+    (note,) = kernel.notes
+    assert (note["variable"], note["found"], note["expected"]) == ("x", 128, 16)
+    assert "'x_ptr'" in note["message"] and note["cost"] == "up to 8 times the memory traffic"
+    assert compiled(strided, x, x, STEP=1, BLOCK=512).notes == []
+
+
+@blockscope.jit
+def copied(x_ptr, out_ptr, row_stride, column_stride, M: tl.constexpr, N: tl.constexpr):
+    rows, columns = tl.arange(0, M)[:, None], tl.arange(0, N)[None, :]
+    x = tl.load(x_ptr + rows * row_stride + columns * column_stride)
+    tl.store(out_ptr + rows * N + columns, x)
+
+
+@pytest.mark.parametrize("strides", [(64, 1), (1, 64), (1024, 1)])
+def test_a_dimension_of_stride_one_is_coalesced(strides):
+    x = torch.zeros(1 << 17)
+    assert compiled(copied, x, x, *strides, M=64, N=64).notes == []
+
+
+def test_a_stride_that_is_not_known_is_named():
+    x = torch.zeros(1 << 17)
+    (note,) = compiled(copied, x, x, 1024, 2, M=64, N=64).notes
+    assert note["severity"] == "warning" and note["code"] == "uncoalesced"
+    assert note["message"].startswith(
+        "load of 'x_ptr' cannot be shown to be coalesced: along dimension 1 of its block [64, 64] "
+        "elements lie apart by 'column_stride', known only when it runs"
+    )
+
+
+@blockscope.jit
+def added(x_ptr, out_ptr, STEP: tl.constexpr, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    tl.atomic_add(out_ptr + offsets * STEP, tl.load(x_ptr + offsets))
+
+
+def test_atomics_count_too():
+    x = torch.zeros(1 << 14)
+    line = "tl.atomic_add(out_ptr + offsets * STEP, tl.load(x_ptr + offsets))"
+    assert notes(compiled(added, x, x, STEP=16, BLOCK=256), added) == [
+        ("warning", "uncoalesced", line)
+    ]
+    assert compiled(added, x, x, STEP=1, BLOCK=256).notes == []
+
+
+@blockscope.jit
+def gathered(x_ptr, index_ptr, out_ptr, D: tl.constexpr, BLOCK: tl.constexpr):
+    offsets, columns = tl.arange(0, BLOCK), tl.arange(0, D)
+    index = tl.load(index_ptr + offsets)
+    if D == 1:
+        tl.store(out_ptr + offsets, tl.load(x_ptr + index))
+    else:
+        x = tl.load(x_ptr + index[:, None] * D + columns[None, :])
+        tl.store(out_ptr + offsets[:, None] * D + columns[None, :], x)
+
+
+def test_a_gather_is_only_a_note():
+    x, index = torch.zeros(1 << 14), torch.zeros(512, dtype=torch.int32)
+    assert notes(compiled(gathered, x, index, x, D=1, BLOCK=512), gathered) == [
+        ("note", "gather", "tl.store(out_ptr + offsets, tl.load(x_ptr + index))")
+    ]
+    # Whole rows are coalesced wherever they begin.
+    assert compiled(gathered, x, index, x, D=64, BLOCK=64).notes == []
+
+
+@blockscope.jit
+def masked(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets, mask=offsets < n)
+    tl.store(out_ptr + offsets, x, mask=offsets < n)
+
+
+def test_narrow_pieces_say_which_argument():
+    x, y = torch.zeros(4096, dtype=F16), torch.zeros(4097, dtype=F16)[1:]
+    (note,) = warnings_in(compiled(masked, x, x, 1001, BLOCK=1024).notes)
+    assert note["message"] == (
+        "load of 'x_ptr' goes by pieces of 2 bytes, expected 16: 'n' is not known to be a multiple "
+        "of 16"
+    )
+    assert len(note["also"]) == 1  # the store, of which the same holds
+    (note,) = warnings_in(compiled(masked, x, y, 1008, BLOCK=1024).notes)
+    assert note["message"] == (
+        "store to 'out_ptr' goes by pieces of 2 bytes, expected 16: 'out_ptr' is not known to "
+        "begin at a multiple of 16 bytes"
+    )
+    assert compiled(masked, x, x, 1008, BLOCK=1024).notes == []
+    # Pieces of 4 bytes are whole sectors for a warp.
+    (note,) = compiled(masked, x.float(), x.float(), 1001, BLOCK=1024).notes
+    assert note["severity"] == "note" and note["code"] == "narrow-access"
+
+
+# --- products -------------------------------------------------------------------------------------
+
+
+@blockscope.jit
+def product(
+    a_ptr, b_ptr, out_ptr, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
+    PRECISION: tl.constexpr = None, STORES: tl.constexpr = False,
+):  # fmt: skip
+    rows, columns, steps = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    out = out_ptr + rows[:, None] * N + columns[None, :]
+    total = tl.zeros((M, N), tl.float32)
+    for start in range(0, k, K):
+        a = tl.load(a_ptr + rows[:, None] * k + (start + steps)[None, :])
+        b = tl.load(b_ptr + (start + steps)[:, None] * N + columns[None, :])
+        total = tl.dot(a, b, total, input_precision=PRECISION)
+        if STORES:
+            tl.store(out, total)
+    tl.store(out, total)
+
+
+DOT = "total = tl.dot(a, b, total, input_precision=PRECISION)"
+
+
+def of_product(dtype=F16, size=(64, 64, 64), arch="sm_90a", options=None, **constants):
+    a, out = torch.zeros(1 << 16, dtype=dtype), torch.zeros(1 << 16)
+    m, n, k = size
+    kernel = compiled(
+        product, a, a, out, 256, M=m, N=n, K=k, arch=arch, **constants, **(options or {})
+    )
+    return kernel, notes(kernel, product)
+
+
+def test_a_good_product_is_silent():
+    for arch in ("sm_80", "sm_90a"):
+        assert of_product(arch=arch)[1] == []
+    assert of_product(size=(128, 128, 64), options={"num_warps": 8})[1] == []
+
+
+def test_why_a_product_is_no_wgmma():
+    kernel, found = of_product(options={"num_warps": 2})
+    assert found == [("warning", "no-wgmma", DOT)]
+    assert kernel.notes[0]["message"].endswith("num_warps is 2, wgmma takes groups of 4 warps")
+    kernel, found = of_product(size=(16, 64, 64))
+    assert found == [("note", "no-wgmma", DOT)]
+    assert kernel.notes[0]["message"].endswith("M is 16, wgmma takes at least 64")
+    assert of_product(arch="sm_80", options={"num_warps": 2})[1] == []
+
+
+def test_a_product_that_reads_its_operand_across_banks():
+    kernel, found = of_product(F32, PRECISION="tf32", size=(64, 64, 32), arch="sm_80")
+    assert found == [("warning", "bank-conflict", DOT)]
+    assert "bank conflicts where a block is read from shared memory" in kernel.notes[0]["message"]
+    assert "along K" in kernel.notes[0]["hint"]
+    kernel, found = of_product(F16, size=(64, 64, 32), arch="sm_80")  # ldmatrix.trans
+    assert found == []
+
+
+def test_why_a_product_uses_no_tensor_cores():
+    kernel, found = of_product(F32, PRECISION="ieee", size=(64, 64, 32))
+    assert found == [("warning", "no-tensor-cores", DOT)]
+    assert "input_precision 'ieee'" in kernel.notes[0]["message"]
+
+
+def test_why_a_loop_waits_for_its_loads():
+    kernel, found = of_product(STORES=True)
+    load = "a = tl.load(a_ptr + rows[:, None] * k + (start + steps)[None, :])"
+    assert found[0] == ("warning", "not-pipelined", load)
+    line = product.fn.__code__.co_firstlineno + 13
+    assert f"line {line} of the loop writes to global memory" in kernel.notes[0]["message"]
+    assert [other["line"] for other in kernel.notes[0]["also"]] == [line - 3]
+    kernel, found = of_product(options={"num_stages": 1})
+    assert [code for _, code, _ in found] == ["not-pipelined"]
+    assert kernel.notes[0]["severity"] == "note"
+
+
+def test_spills_and_what_ptxas_runs_one_by_one():
+    kernel, found = of_product(size=(256, 256, 64))
+    assert found[0][:2] == ("warning", "spills") and found[0][2] == "@blockscope.jit"
+    assert kernel.notes[0]["found"] == kernel.n_spills * 4 > 0
+    assert kernel.notes[0]["hint"].startswith("num_warps=8")
+    assert found[1] == ("warning", "serialized-wgmma", DOT)
+
+
+# --- where notes are shown ------------------------------------------------------------------------
+
+SCRIPT = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def read(pointer, offsets):
+    return tl.load(pointer + offsets)
+
+@triton.jit
+def kernel(x_ptr, out_ptr, stride, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    x = read(x_ptr, offsets * stride)
+    tl.store(out_ptr + offsets, x)
+
+kernel[(1,)](torch.zeros(4096), torch.zeros(512), {stride}, BLOCK=512)
+"""
+
+
+@pytest.fixture
+def script(tmp_path):
+    def write(stride):
+        path = tmp_path / "script.py"
+        path.write_text(textwrap.dedent(SCRIPT.format(stride=stride)))
+        return path
+
+    return write
+
+
+def test_compile_prints_warnings_with_the_calls_that_lead_there(script):
+    path = script(7)
+    done = command("compile", path)
+    assert done.returncode == 0, done.stderr
+    heading, rest = done.stdout.split("\n", 1)
+    assert heading.startswith("kernel(pointer<fp32>, pointer<fp32>, int32, BLOCK=512) at ")
+    assert rest == (
+        f"{path}:6:12: warning[uncoalesced]: load of 'x_ptr' cannot be shown to be coalesced: "
+        "along dimension 0 of its block [512] elements lie apart by 'stride', known only when it "
+        "runs; a warp may touch 128 sectors of 32 bytes, expected 16 for 512 bytes\n"
+        "  6 |     return tl.load(pointer + offsets)\n"
+        "    |            ^\n"
+        f"  called from: {path}:11:9 in kernel\n"
+        "  cost: up to 8 times the memory traffic\n"
+        "  hint: make the tensor contiguous along this dimension (a stride of 1 is compiled in), "
+        "let another dimension be the contiguous one, or make 'stride' a tl.constexpr\n"
+    )
+    assert "warning[" not in command("compile", "--notes", script(1)).stdout
+
+
+def test_compile_prints_json(script):
+    done = command("compile", "--json", script(7))
+    (kernel,) = json.loads(done.stdout)
+    assert kernel["kernel"] == "kernel" and kernel["target"] == "sm_90a" and kernel["error"] is None
+    (note,) = kernel["notes"]
+    assert (note["code"], note["line"], note["called_from"][0]["line"]) == ("uncoalesced", 6, 11)
+    done = command("compile", "--json", "--time", script(7))
+    assert done.returncode == 2 and "--json" in done.stderr
+
+
+def test_launches_tell_their_warnings_when_asked(monkeypatch, capfd):
+    x = torch.zeros(1 << 14)
+    with knobs.gpu.scope():
+        knobs.gpu.warnings = True
+        compiled(strided, x, x, STEP=16, BLOCK=512)
+        compiled(strided, x, x, STEP=16, BLOCK=512)
+    said = capfd.readouterr().err
+    assert said.startswith("kernel 'strided':\n") and said.count("warning[uncoalesced]") == 1
+    tell("quiet", [])
+    assert capfd.readouterr().err == ""
+
+
+def test_a_note_without_a_source_file_is_text_too():
+    note = {
+        "file": "gone.py", "line": 3, "column": 1, "severity": "note", "code": "gather",
+        "message": "m", "cost": "", "hint": "h", "called_from": [], "also": [],
+    }  # fmt: skip
+    assert note_text(note) == "gone.py:3:1: note[gather]: m\n  hint: h"
+
+
+# --- what does not fit ----------------------------------------------------------------------------
+
+HUGE = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def huge(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    rows, columns = tl.arange(0, 128), tl.arange(0, BLOCK)
+    total = tl.zeros((128, 128), tl.float32)
+    for start in range(0, n, BLOCK):
+        a = tl.load(x_ptr + rows[:, None] * n + start + columns[None, :])
+        total = tl.dot(a, a.T, total)
+    tl.store(out_ptr + rows[:, None] * 128 + rows[None, :], total)
+
+huge[(1,)](torch.zeros(128, 512).half(), torch.zeros(128, 128), 512, BLOCK={block})
+"""
+
+
+def test_compile_says_what_does_not_fit_its_target(tmp_path):
+    path = tmp_path / "huge.py"
+    path.write_text(HUGE.format(block=256))
+    done = command("compile", "--target", "sm_86,sm_90", path)
+    assert done.returncode == 1, done.stdout
+    first, second = (line for line in done.stdout.splitlines() if line.startswith("huge("))
+    error = "out of resource: shared memory, required: 196608, hardware limit: 101376"
+    assert first.endswith(f"for sm_86: error: {error}") and "error" not in second
+    assert "  hint: smaller blocks or fewer stages (num_stages) need less\n" in done.stdout
+
+
+def test_errors_name_the_option_that_helps():
+    assert str(OutOfResources(300, 200, "shared memory")).endswith(
+        "hint: smaller blocks or fewer stages (num_stages) need less"
+    )
+    assert "num_warps" in str(OutOfResources(2, 1, "registers"))
+    assert "num_warps" in str(OutOfResources(2, 1, "threads of one CTA"))
