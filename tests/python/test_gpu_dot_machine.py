@@ -216,6 +216,13 @@ def test_masks(sizes: Any, stages: int, arch: str, machines: Any) -> None:
 
 
 @BOTH_ARCHS
+def test_masks_of_fp8_are_loaded_early(arch: str, machines: Any) -> None:
+    a, b = dots.rand((72, 144), FP8, "cpu"), dots.rand((64, 144), FP8, "cpu").T
+    dots.run_matmul(a, b, (64, 64, 64), 2e-3, 4, 3)
+    assert used(machines, "cp")
+
+
+@BOTH_ARCHS
 @pytest.mark.parametrize("stages", [1, 2, 3])
 @pytest.mark.parametrize("turns", [0, 1, 4])
 def test_products_in_sequence(turns: int, stages: int, arch: str, machines: Any) -> None:
