@@ -45,6 +45,8 @@ def rows() -> Iterator[Row]:
     yield layer_norm(4096, 16384)
     for size, tile in MATMULS:
         yield matmul(size, tile, is_quick=(size, tile) == (4096, (128, 256, 64, 8, 3)))
+    for size, tile in MATMULS:
+        yield matmul(size, tile, is_quick=False, with_descriptors=True)
     for head, causal, stages in ATTENTIONS:
         yield attention(head, causal, stages, is_quick=head == 128 and not causal)
     for causal in (False, True):
@@ -137,7 +139,9 @@ def layer_norm(row_count: int, columns: int) -> Row:
     )  # fmt: skip
 
 
-def matmul(size: int, tile: tuple[int, ...], *, is_quick: bool) -> Row:
+def matmul(
+    size: int, tile: tuple[int, ...], *, is_quick: bool, with_descriptors: bool = False
+) -> Row:
     import torch
 
     block_m, block_n, block_k, warps, stages = tile
@@ -153,14 +157,21 @@ def matmul(size: int, tile: tuple[int, ...], *, is_quick: bool) -> Row:
             "BLOCK_M": block_m, "BLOCK_N": block_n, "BLOCK_K": block_k, "GROUP": 8,
             "num_warps": warps, "num_stages": stages,
         }  # fmt: skip
+        if with_descriptors:
+            kernels.triton.set_allocator(  # Triton keeps descriptors of the kernel in memory
+                lambda size, align, stream: torch.empty(size, dtype=torch.int8, device="cuda")
+            )
+            kernel = kernels.descriptor_matmul_kernel
+            return Case(lambda: kernel[grid](a, b, c, size, size, size, **options), lambda: c)
         strides = (*a.stride(), *b.stride(), *c.stride())
         return Case(
             lambda: kernels.matmul_kernel[grid](a, b, c, size, size, size, *strides, **options),
             lambda: c,
         )
 
+    name = "matmul with descriptors" if with_descriptors else "matmul"
     return Row(
-        f"matmul {size} fp16, {block_m}x{block_n}x{block_k}, {warps} warps, {stages} stages", make,
+        f"{name} {size} fp16, {block_m}x{block_n}x{block_k}, {warps} warps, {stages} stages", make,
         lambda: a.float() @ b.float(), 2e-2, 2 * size**3, "TFLOP/s", is_quick=is_quick,
     )  # fmt: skip
 

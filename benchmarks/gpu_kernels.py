@@ -70,6 +70,27 @@ def matmul_kernel(
 
 
 @triton.jit
+def descriptor_matmul_kernel(
+    a_ptr, b_ptr, c_ptr, M, N, K,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr,
+):  # fmt: skip
+    a_desc = tl.make_tensor_descriptor(a_ptr, [M, K], [K, 1], [BLOCK_M, BLOCK_K])
+    b_desc = tl.make_tensor_descriptor(b_ptr, [K, N], [N, 1], [BLOCK_K, BLOCK_N])
+    c_desc = tl.make_tensor_descriptor(c_ptr, [M, N], [N, 1], [BLOCK_M, BLOCK_N])
+    pid = tl.program_id(0)
+    rows, columns = tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N)
+    in_group = GROUP * columns
+    first = pid // in_group * GROUP
+    size = min(rows - first, GROUP)
+    m = (first + pid % in_group % size) * BLOCK_M
+    n = pid % in_group // size * BLOCK_N
+    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for k in range(0, K, BLOCK_K):
+        acc = tl.dot(a_desc.load([m, k]), b_desc.load([k, n]), acc)
+    c_desc.store([m, n], acc.to(c_ptr.dtype.element_ty))
+
+
+@triton.jit
 def attention_steps(
     acc, sums, largest, q, k_ptr, v_ptr, queries, low, high, LENGTH: tl.constexpr,
     HEAD: tl.constexpr, BLOCK_N: tl.constexpr, MASKED: tl.constexpr,

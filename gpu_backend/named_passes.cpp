@@ -103,18 +103,18 @@ struct FindTmaPass : ModulePass<FindTmaPass> {
   }
 };
 
-struct StoreByTmaPass : ModulePass<StoreByTmaPass> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(StoreByTmaPass)
+struct CopyByTmaPass : ModulePass<CopyByTmaPass> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CopyByTmaPass)
 
-  llvm::StringRef getArgument() const final { return "tlg-store-by-tma"; }
+  llvm::StringRef getArgument() const final { return "tlg-copy-by-tma"; }
   llvm::StringRef getDescription() const final {
-    return "store the marked blocks by TMA, through shared memory";
+    return "copy what is marked and not in a ring by TMA: stores, operands of products";
   }
 
   LogicalResult runOn(func::FuncOp function) {
     if (failed(requireLayouts(getOperation())))
       return failure();
-    storeByTma(function);
+    copyByTma(function);
     return success();
   }
 };
@@ -191,7 +191,7 @@ void build(OpPassManager &manager, llvm::StringRef arch, int numWarps, int numSt
   auto loops = std::make_unique<PipelineLoopsPass>();
   loops->numStages = numStages;
   manager.addPass(std::move(loops));
-  manager.addPass(std::make_unique<StoreByTmaPass>());
+  manager.addPass(std::make_unique<CopyByTmaPass>());
   manager.addPass(std::make_unique<StageOperandsPass>());
   manager.addPass(createCSEPass());
   manager.addPass(createLoopInvariantCodeMotionPass());
@@ -207,7 +207,7 @@ void registerGpuPasses() {
     PassRegistration<AssignLayoutsPass>();
     PassRegistration<FindTmaPass>();
     PassRegistration<PipelineLoopsPass>();
-    PassRegistration<StoreByTmaPass>();
+    PassRegistration<CopyByTmaPass>();
     PassRegistration<StageOperandsPass>();
     PassRegistration<PlaceSharedPass>();
     PassPipelineRegistration<GpuPipelineOptions>(

@@ -106,6 +106,9 @@ CUresult LoadedKernel::launch(const std::array<uint32_t, 3> &grid, uint64_t *arg
   const size_t mapCount = maps_ ? maps_->size() : 0;
   if (count > kMaxArguments)
     return CUDA_ERROR_INVALID_VALUE;
+  const ContextScope scope(device_);
+  if (scope.result() != CUDA_SUCCESS)
+    return scope.result();
   if (mapCount > kMaxMaps || (maps_ && !maps_->encode(arguments, count, maps)))
     return kNoTensorMap;
   for (int i = 0; i < count; ++i)
@@ -137,9 +140,6 @@ CUresult LoadedKernel::launch(const std::array<uint32_t, 3> &grid, uint64_t *arg
   config.hStream = stream;
   config.attrs = attributes;
   config.numAttrs = used;
-  const ContextScope scope(device_);
-  if (scope.result() != CUDA_SUCCESS)
-    return scope.result();
   return cudaApi()->cuLaunchKernelEx(&config, function_, pointers, nullptr);
 }
 

@@ -123,16 +123,17 @@ def TLG_TmaLoadOp : TLG_Op<"tma_load", [AttrSizedOperandSegments, MemoryEffects<
   }];
 }
 
-def TLG_TmaStoreOp : TLG_Op<"tma_store", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "one thread begins copying a block from shared memory to a tensor, and waits for it";
-  let description = [{
-    What lies outside of the tensor is dropped. Afterwards this thread has passed the reading of the
-    block, or with `completes` the writing of the tensor.
-  }];
-  let arguments = (ins TLG_SharedType:$source, Variadic<I32>:$starts, Optional<I1>:$predicate, I32Attr:$map, UnitAttr:$completes);
-  let assemblyFormat = [{
-    $source `to` $map `[` $starts `]` (`if` $predicate^)? attr-dict `:` type($source)
-  }];
+def TLG_TmaStoreOp : TLG_Op<"tma_store", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "one thread begins copying a block from shared memory to a tensor";
+  let description = [{ What lies outside of the tensor is dropped. `starts` and `map` are as for tlg.tma_load. }];
+  let arguments = (ins TLG_SharedType:$source, Variadic<I32>:$starts, I32Attr:$map);
+  let assemblyFormat = "$source `to` $map `[` $starts `]` attr-dict `:` type($source)";
+}
+
+def TLG_TmaStoreWaitOp : TLG_Op<"tma_store_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "the thread that stores waits until its blocks have been read, or, with `completes`, written";
+  let arguments = (ins UnitAttr:$completes);
+  let assemblyFormat = "attr-dict";
 }
 
 //===-- Tensor cores -----------------------------------------------------------------------------===//

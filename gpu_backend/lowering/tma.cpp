@@ -159,15 +159,21 @@ LogicalResult lowerTmaStore(Lowering &lowering, Operation *op) {
       llvm::formatv("cp.async.bulk.tensor.{0}d.global.shared::cta.tile.bulk_group {1}, [$0];",
                     copy.rank(), copy.text(1))
           .str();
-  lowering.onlyIf(isIssuer(lowering, store.getPredicate()), [&] {
+  lowering.onlyIf(lowering.isFirstThread(), [&] {
     for (const TmaBoxes::Box &box : copy.boxes()) {
       Registers operands{builder.CreateAdd(from, lowering.i32(box.offsetBytes))};
       llvm::append_range(operands, copy.operands(box));
       emit(lowering, text, "r," + copy.constraints(), operands);
     }
     emit(lowering, "cp.async.bulk.commit_group;", "", {});
-    emit(lowering,
-         store.getCompletes() ? "cp.async.bulk.wait_group 0;" : "cp.async.bulk.wait_group.read 0;",
+  });
+  return success();
+}
+
+LogicalResult lowerTmaStoreWait(Lowering &lowering, Operation *op) {
+  const bool completes = cast<tlg::TmaStoreWaitOp>(op).getCompletes();
+  lowering.onlyIf(lowering.isFirstThread(), [&] {
+    emit(lowering, completes ? "cp.async.bulk.wait_group 0;" : "cp.async.bulk.wait_group.read 0;",
          "", {});
   });
   return success();
@@ -179,7 +185,7 @@ llvm::ArrayRef<LoweringRow> tmaRows() {
   static constexpr LoweringRow kRows[] = {
       {"tlg.mbarrier_expect", lowerExpect}, {"tlg.mbarrier_init", lowerInit},
       {"tlg.mbarrier_wait", lowerWait},     {"tlg.tma_load", lowerTmaLoad},
-      {"tlg.tma_store", lowerTmaStore},
+      {"tlg.tma_store", lowerTmaStore},     {"tlg.tma_store_wait", lowerTmaStoreWait},
   };
   return kRows;
 }

@@ -20,7 +20,7 @@ void findTmaAccesses(mlir::func::FuncOp function);
 /// memory.
 void pipelineLoops(mlir::func::FuncOp function, const GpuOptions &options);
 
-/// Stores the marked blocks by TMA.
-void storeByTma(mlir::func::FuncOp function);
+/// Does the marked stores by TMA, and the marked loads outside of loops that wgmma reads.
+void copyByTma(mlir::func::FuncOp function);
 
 } // namespace blockscope::gpu

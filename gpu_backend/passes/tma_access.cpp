@@ -6,19 +6,20 @@
 #include "gpu_backend/compile.h"
 #include "gpu_backend/layout/tma_box.h"
 #include "gpu_backend/passes/passes.h"
+#include "gpu_backend/passes/place_shared.h"
 #include "gpu_backend/passes/shared_operands.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
 namespace blockscope::gpu {
 namespace {
 
-constexpr int kFirstCapability = 90;
+constexpr int kFirstCapability = 90, kMostMaps = 16;
 
 /// Whether `first` may run before `second` does.
 bool mayPrecede(Operation *first, Operation *second) {
@@ -57,28 +58,31 @@ bool mayOrderMemory(Operation *op) {
          !isMemoryEffectFree(op) && !isa<tlg::TLGDialect>(op->getDialect());
 }
 
-/// Whether something before `load` may have written to what argument `argument` points to.
-bool mayReadWritten(Operation *load, unsigned argument) {
-  auto function = load->getParentOfType<func::FuncOp>();
+/// Whether something before `access` may have written to what argument `argument` points to. Stores
+/// by TMA that come before another store are waited for.
+bool mayBeWritten(Operation *access, unsigned argument) {
+  auto function = access->getParentOfType<func::FuncOp>();
   return function
       .walk([&](Operation *op) {
         auto store = dyn_cast<tl::StoreOp>(op);
         const bool writes = store && argumentOf(store.getPointer()).value_or(argument) == argument;
-        return (writes || mayOrderMemory(op)) && mayPrecede(op, load) ? WalkResult::interrupt()
-                                                                      : WalkResult::advance();
+        const bool isOrdered = isa<tl::StoreOp>(access) && op->hasAttr(kTmaAttribute);
+        return op != access && ((writes && !isOrdered) || mayOrderMemory(op)) &&
+                       mayPrecede(op, access)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
       })
       .wasInterrupted();
 }
 
-/// Whether something after `store` may look at what argument `argument` points to.
-bool mayBeRead(Operation *store, unsigned argument) {
+/// Whether something after `store` may look at what argument `argument` points to, or write there.
+bool mayBeAccessed(Operation *store, unsigned argument) {
   auto function = store->getParentOfType<func::FuncOp>();
   return function
       .walk([&](Operation *op) {
-        auto load = dyn_cast<tl::LoadOp>(op);
-        const bool reads = load && argumentOf(load.getPointer()).value_or(argument) == argument;
-        return op != store && (reads || isa<tl::StoreOp>(op) || mayOrderMemory(op)) &&
-                       mayPrecede(store, op)
+        const bool accesses = isa<tl::LoadOp, tl::StoreOp>(op) &&
+                              argumentOf(op->getOperand(0)).value_or(argument) == argument;
+        return op != store && (accesses || mayOrderMemory(op)) && mayPrecede(store, op)
                    ? WalkResult::interrupt()
                    : WalkResult::advance();
       })
@@ -97,18 +101,6 @@ std::optional<TmaAccess> accessOf(Value pointer, Value mask, Type elementType) {
   return TmaAccess{std::move(*tile), tlg::sharedType(type.getShape(), elementType, layout)};
 }
 
-bool isZero(Value value) {
-  Attribute constant;
-  if (!matchPattern(value, m_Constant(&constant)))
-    return false;
-  if (auto dense = dyn_cast<SplatElementsAttr>(constant))
-    constant = dense.getSplatValue<Attribute>();
-  if (auto number = dyn_cast<FloatAttr>(constant))
-    return number.getValue().isPosZero();
-  auto number = dyn_cast<IntegerAttr>(constant);
-  return number && number.getValue().isZero();
-}
-
 bool isPlain(llvm::StringRef cacheModifier) {
   return cacheModifier.empty() || cacheModifier == ".ca" || cacheModifier == ".cg" ||
          cacheModifier == ".wb";
@@ -122,6 +114,12 @@ std::optional<TmaAccess> tmaAccess(tl::LoadOp load) {
              : std::nullopt;
 }
 
+std::optional<TmaAccess> tmaAccess(tl::StoreOp store) {
+  return store->hasAttr(kTmaAttribute) ? accessOf(store.getPointer(), store.getMask(),
+                                                  getElementTypeOrSelf(store.getValue().getType()))
+                                       : std::nullopt;
+}
+
 void findTmaAccesses(func::FuncOp function) {
   auto module = function->getParentOfType<ModuleOp>();
   auto arch = module->getAttrOfType<StringAttr>(tlg::kArchAttribute);
@@ -129,23 +127,31 @@ void findTmaAccesses(func::FuncOp function) {
   if (!target || target->capability < kFirstCapability || module->hasAttr(tlg::kNoTmaAttribute))
     return;
   Builder builder(function.getContext());
+  int found = 0; // each may have a map of its own
   function.walk([&](Operation *op) {
+    if (found == kMostMaps)
+      return;
     if (auto load = dyn_cast<tl::LoadOp>(op)) {
       if (!tlg::hasLayout(load.getType()) || load.getIsVolatile() ||
-          !isPlain(load.getCacheModifier()) || (load.getOther() && !isZero(load.getOther())))
+          !isPlain(load.getCacheModifier()) || (load.getOther() && !isKnownZero(load.getOther())))
         return;
       const std::optional<TmaAccess> access =
           accessOf(load.getPointer(), load.getMask(), getElementTypeOrSelf(load.getType()));
-      if (access && !mayReadWritten(load, access->tile.argument))
+      if (access && !mayBeWritten(load, access->tile.argument)) {
         load->setAttr(kTmaAttribute, builder.getUnitAttr());
+        ++found;
+      }
     } else if (auto store = dyn_cast<tl::StoreOp>(op)) {
       const Type type = store.getValue().getType();
       if (!tlg::hasLayout(type) || !isPlain(store.getCacheModifier()))
         return;
       const std::optional<TmaAccess> access =
           accessOf(store.getPointer(), store.getMask(), getElementTypeOrSelf(type));
-      if (access)
-        store->setAttr(kTmaAttribute, builder.getBoolAttr(mayBeRead(store, access->tile.argument)));
+      if (access && !mayBeWritten(store, access->tile.argument)) {
+        const bool completes = mayBeAccessed(store, access->tile.argument);
+        store->setAttr(kTmaAttribute, builder.getBoolAttr(completes));
+        ++found;
+      }
     }
   });
 }
@@ -203,34 +209,125 @@ llvm::SmallVector<Value> makeStarts(OpBuilder &builder, Location location,
   return starts;
 }
 
-void storeByTma(func::FuncOp function) {
-  llvm::SmallVector<tl::StoreOp> stores;
-  function.walk([&](tl::StoreOp store) {
-    if (store->hasAttr(kTmaAttribute))
-      stores.push_back(store);
+namespace {
+
+/// Whether a product by wgmma takes `value`, perhaps transposed, as an operand.
+bool goesToWgmma(Value value) {
+  return llvm::any_of(value.getUses(), [](OpOperand &use) {
+    Operation *user = use.getOwner();
+    return isa<tlg::WgmmaOp>(user)
+               ? use.getOperandNumber() < 2
+               : isa<tl::TransOp, tlg::ConvertLayoutOp>(user) && goesToWgmma(user->getResult(0));
   });
-  for (tl::StoreOp store : stores) {
-    const std::optional<TmaAccess> access = accessOf(
-        store.getPointer(), store.getMask(), getElementTypeOrSelf(store.getValue().getType()));
-    if (!access)
+}
+
+/// The first op beside `alloc` in which its block or a view of it is used, from `from` on.
+Operation *firstUse(Operation *alloc, Operation *from) {
+  Operation *first = alloc->getBlock()->getTerminator();
+  llvm::SmallVector<Value> open{alloc->getResult(0)};
+  while (!open.empty())
+    for (Operation *user : open.pop_back_val().getUsers()) {
+      if (isa<tlg::TransSharedOp>(user)) {
+        open.push_back(user->getResult(0));
+        continue;
+      }
+      Operation *beside = alloc->getBlock()->findAncestorOpInBlock(*user);
+      if (from->isBeforeInBlock(beside) && beside->isBeforeInBlock(first))
+        first = beside;
+    }
+  return first;
+}
+
+/// Whether there is shared memory for one more block at `op`, and some scratch.
+bool hasRoom(Operation *op, tlg::SharedType block) {
+  constexpr int64_t kMostBytes = 227 * 1024, kMostBytesFrom120 = 99 * 1024, kScratchBytes = 8192;
+  auto arch = op->getParentOfType<ModuleOp>()->getAttrOfType<StringAttr>(tlg::kArchAttribute);
+  const std::optional<GpuTarget> target = arch ? GpuTarget::parse(arch.getValue()) : GpuTarget();
+  const int64_t most = target && target->capability >= 120 ? kMostBytesFrom120 : kMostBytes;
+  const SharedPlaces places(op->getParentOfType<func::FuncOp>());
+  const int64_t bytes = tlg::sharedLayoutOf(block).sizeBytes();
+  const int64_t needed = places.freeBytes(op) >= bytes ? 0 : llvm::alignTo(bytes, 1024);
+  return places.sizeBytes() + needed + kScratchBytes <= most;
+}
+
+/// Loads an operand that a loop's products share, say; it comes while the loop's rings are filled.
+void loadByTma(tl::LoadOp load, const TmaAccess &access) {
+  IRRewriter rewriter(load);
+  const Location location = load.getLoc();
+  const auto barrierType =
+      tlg::SharedType::get(load.getContext(), {1}, rewriter.getI64Type(), {}, 1);
+  const auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(rewriter, location, rewriter.getI32IntegerAttr(value));
+  };
+  auto block = tlg::AllocSharedOp::create(rewriter, location, access.block, IntegerAttr());
+  Value barrier = tlg::AllocSharedOp::create(rewriter, location, barrierType, IntegerAttr());
+  tlg::FenceAsyncOp::create(rewriter, location); // threads may have written where TMA will
+  tlg::MbarrierInitOp::create(rewriter, location, barrier, /*again=*/false);
+  tl::BarrierOp::create(rewriter, location);
+  const uint32_t bytes = tlg::sharedLayoutOf(access.block).sizeBytes();
+  tlg::MbarrierExpectOp::create(rewriter, location, barrier, constant(bytes), Value());
+  const auto starts =
+      makeStarts(rewriter, location, access.tile, [](Value value) { return value; });
+  auto function = load->getParentOfType<func::FuncOp>();
+  auto copy = tlg::TmaLoadOp::create(rewriter, location, block, barrier, starts, Value(),
+                                     static_cast<uint32_t>(addTensorMap(function, access)));
+  replaceLoad(rewriter, load, block);
+  rewriter.setInsertionPoint(firstUse(block, copy));
+  tlg::MbarrierWaitOp::create(rewriter, location, barrier, constant(0));
+  rewriter.eraseOp(load);
+}
+
+/// Stores a block through shared memory. In a loop the turn after it waits.
+void storeByTma(tl::StoreOp store, const TmaAccess &access) {
+  OpBuilder builder(store);
+  const Location location = store.getLoc();
+  const bool completes = store->getAttrOfType<BoolAttr>(kTmaAttribute).getValue();
+  Operation *outermost = nullptr; // loop
+  for (Operation *outer = store->getParentOp(); outer; outer = outer->getParentOp())
+    if (isa<LoopLikeOpInterface>(outer))
+      outermost = outer;
+  const bool waitsLater = outermost && !completes;
+  Value block = tlg::AllocSharedOp::create(builder, location, access.block, IntegerAttr());
+  const auto starts = makeStarts(builder, location, access.tile, [](Value value) { return value; });
+  if (waitsLater) // it may write where this turn does
+    tlg::TmaStoreWaitOp::create(builder, location, /*completes=*/true);
+  if (outermost)
+    tl::BarrierOp::create(builder, location); // the turn before has left the block
+  Value value = store.getValue();
+  if (auto convert = value.getDefiningOp<tlg::ConvertLayoutOp>())
+    value = convert.getSource(); // shared memory is written from any layout
+  tlg::LocalStoreOp::create(builder, location, value, block);
+  tlg::FenceAsyncOp::create(builder, location);
+  tl::BarrierOp::create(builder, location);
+  auto function = store->getParentOfType<func::FuncOp>();
+  tlg::TmaStoreOp::create(builder, location, block, starts,
+                          static_cast<uint32_t>(addTensorMap(function, access)));
+  if (waitsLater)
+    builder.setInsertionPointAfter(outermost);
+  tlg::TmaStoreWaitOp::create(builder, location, completes);
+  store.erase();
+}
+
+} // namespace
+
+void copyByTma(func::FuncOp function) {
+  llvm::SmallVector<Operation *> accesses;
+  function.walk([&](Operation *op) {
+    if (op->hasAttr(kTmaAttribute))
+      accesses.push_back(op);
+  });
+  for (Operation *op : accesses) {
+    auto store = dyn_cast<tl::StoreOp>(op);
+    auto load = dyn_cast<tl::LoadOp>(op);
+    if (load && (load->getParentOfType<LoopLikeOpInterface>() || !goesToWgmma(load.getResult())))
       continue;
-    OpBuilder builder(store);
-    const Location location = store.getLoc();
-    const bool completes = store->getAttrOfType<BoolAttr>(kTmaAttribute).getValue();
-    Value block = tlg::AllocSharedOp::create(builder, location, access->block, IntegerAttr());
-    const auto starts =
-        makeStarts(builder, location, access->tile, [](Value value) { return value; });
-    if (store->getParentOfType<LoopLikeOpInterface>())
-      tl::BarrierOp::create(builder, location); // the turn before has left the block
-    Value value = store.getValue();
-    if (auto convert = value.getDefiningOp<tlg::ConvertLayoutOp>())
-      value = convert.getSource(); // shared memory is written from any layout
-    tlg::LocalStoreOp::create(builder, location, value, block);
-    tlg::FenceAsyncOp::create(builder, location);
-    tl::BarrierOp::create(builder, location);
-    tlg::TmaStoreOp::create(builder, location, block, starts, Value(),
-                            static_cast<uint32_t>(addTensorMap(function, *access)), completes);
-    store.erase();
+    const std::optional<TmaAccess> access = store ? tmaAccess(store) : tmaAccess(load);
+    if (!access || !hasRoom(op, access->block))
+      continue;
+    if (store)
+      storeByTma(store, *access);
+    else
+      loadByTma(load, *access);
   }
 }
 

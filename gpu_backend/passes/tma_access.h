@@ -22,8 +22,9 @@ struct TmaAccess {
 /// something may look at what was written before the kernel ends.
 inline constexpr llvm::StringLiteral kTmaAttribute = "tlg.tma";
 
-/// The load as a copy by TMA, if findTmaAccesses found it.
+/// The access as a copy by TMA, if findTmaAccesses found it.
 std::optional<TmaAccess> tmaAccess(tl::LoadOp load);
+std::optional<TmaAccess> tmaAccess(tl::StoreOp store);
 
 /// Adds the access's tensor map to those of the function. Returns its number.
 int addTensorMap(mlir::func::FuncOp function, const TmaAccess &access);

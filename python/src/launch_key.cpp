@@ -191,8 +191,8 @@ PyTypeObject *descriptorType() {
   return kType;
 }
 
-/// A descriptor made on the host: base, shape and strides at run time, block and padding constant,
-/// as in blockscope/runtime/descriptor_argument.py.
+/// A descriptor made on the host: base, shape and strides at run time, block, padding and a last
+/// stride of 1 constant, as in blockscope/runtime/descriptor_argument.py.
 bool addDescriptor(const LaunchParameter &parameter, PyObject *value, LaunchKey &key,
                    bool acceptsCpu) {
   const auto base = py::reinterpret_steal<py::object>(PyObject_GetAttr(value, names().base));
@@ -206,21 +206,27 @@ bool addDescriptor(const LaunchParameter &parameter, PyObject *value, LaunchKey 
       !PyUnicode_CheckExact(padding.ptr()))
     return false;
   const bool isNan = PyUnicode_CompareWithASCIIString(padding.ptr(), "nan") == 0;
+  int rank = 0;
   const auto takeAs = [&](ScalarCode code) {
     return [&key, &parameter, code](long long number) {
       const bool aligned = parameter.specializesAlignment && number % kAlignmentBytes == 0;
       return fitsType(number, code) && addScalar(code, static_cast<uint64_t>(number), aligned, key);
     };
   };
+  const auto takeStride = [&, seen = 0](long long number) mutable {
+    // The last one is compiled in.
+    return ++seen == rank && number == 1 ? key.add(kOne) : takeAs(I64)(number);
+  };
   return key.add(makeWord(kDescriptor, isNan, false)) &&
          forEachInt(value, names().blockShape,
                     [&](long long size) {
+                      ++rank;
                       return key.add(makeWord(kDescriptor, 2, false) | static_cast<uint64_t>(size)
                                                                            << 17);
                     }) &&
          addTensor(parameter, base.ptr(), key, acceptsCpu) &&
          forEachInt(value, names().shape, takeAs(I32)) &&
-         forEachInt(value, names().strides, takeAs(I64));
+         forEachInt(value, names().strides, takeStride);
 }
 
 bool addRunTime(const LaunchParameter &parameter, PyObject *value, LaunchKey &key,

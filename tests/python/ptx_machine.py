@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import reduce
 from typing import Any
 
 import ml_dtypes
@@ -649,11 +650,11 @@ class Machine:
 
     def op_min(self, i: Instruction, at: np.ndarray) -> None:
         number = np.minimum if i.has("NaN") or i.kind[0] in "us" else np.fmin
-        self._binary(i, at, number)
+        self._binary(i, at, lambda *values: reduce(number, values))  # three from sm_100 on
 
     def op_max(self, i: Instruction, at: np.ndarray) -> None:
         number = np.maximum if i.has("NaN") or i.kind[0] in "us" else np.fmax
-        self._binary(i, at, number)
+        self._binary(i, at, lambda *values: reduce(number, values))
 
     def _bitwise(self, i: Instruction, at: np.ndarray, function: Callable[..., Any]) -> None:
         values = [self.get(name, at, i.kind) for name in i.operands[1:]]
@@ -728,6 +729,9 @@ class Machine:
             byte = np.where(choice & np.uint64(8), sign, byte)
             result |= byte << np.uint64(8 * k)
         self.put(i.operands[0], at, result)
+
+    def op_pmevent(self, i: Instruction, at: np.ndarray) -> None:
+        pass
 
     def op_fence(self, i: Instruction, at: np.ndarray) -> None:
         pass

@@ -421,3 +421,56 @@ def test_device_properties(run):
         assert properties["max_shared_mem"] == 232448 and properties["name"] == "Fake GPU"
         assert properties["multiprocessor_count"] == 132
     """)
+
+
+def test_tensor_maps(run):
+    """A map is encoded for the arguments of a launch; a tensor that has none goes to a compilation
+    without TMA, which is made once."""
+    run(
+        """
+        MAP = {"element_bytes": 4, "swizzle_bytes": 0, "box": [64, 8], "base": "a0 256 +",
+               "sizes": ["a2 s32", "a2 s32 2 *"], "strides": ["a2 s32 4 *"]}
+        def compile_two(builder, arch, settings):
+            compiled.append(settings["tma"])
+            maps = [MAP] if settings["tma"] else []
+            name = "k" if settings["tma"] else "plain"
+            return compiled_data(name, "x", num_warps=4, tensor_maps=maps), None
+        _core.gpu.compile = compile_two
+
+        x, y = Tensor(4096), Tensor(8192)
+        for n in (64, 64, 32, 0, 64, -16, 0):
+            k[(1,)](x, y, n, BLOCK=64)
+        k[(1,)](y, x, 64, BLOCK=64)
+        lines = launches()
+        names = [line[0] for line in lines]
+        assert names == ["map", "k", "k", "map", "k", "plain", "map", "k", "plain", "plain",
+                         "map", "k"]
+        assert compiled == [True, False]
+        assert lines[0][1:] == ["4352", "64", "128", "1024", "64", "8"]
+        assert lines[3][1:] == ["4352", "32", "64", "512", "64", "8"]
+        assert lines[6][1:] == lines[0][1:]
+        assert lines[10][1:] == ["8448", "64", "128", "1024", "64", "8"]
+        k.device_caches.clear()
+        os.environ["BLOCKSCOPE_TMA"] = "0"
+        k[(1,)](x, y, 128.0, BLOCK=64)
+        assert compiled == [True, False, False]
+        """
+    )
+
+
+def test_a_driver_that_refuses_a_map(run):
+    run(
+        """
+        def compile_two(builder, arch, settings):
+            compiled.append(settings["tma"])
+            maps = [{"element_bytes": 4, "swizzle_bytes": 0, "box": [64], "base": "a0",
+                     "sizes": ["a2 s32"], "strides": []}] if settings["tma"] else []
+            return compiled_data("k", "x", num_warps=4, tensor_maps=maps), None
+        _core.gpu.compile = compile_two
+        for _ in range(3):
+            k[(1,)](Tensor(4096), Tensor(8192), 64, BLOCK=64)
+        assert compiled == [True, False]
+        assert [line[0] for line in launches()] == ["map", "k"] * 3
+        """,
+        FAKE_CUDA_MAPS="1",
+    )

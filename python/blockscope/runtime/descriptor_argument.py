@@ -8,7 +8,7 @@ from blockscope.language.descriptor import tensor_descriptor
 
 def classify(param: Any, name: str, value: Any) -> Any:
     """Return the argument for a TensorDescriptor: its tensor, shape and strides at run time, its
-    block shape and padding as constants.
+    block shape, padding and a last stride of 1 as constants.
 
     Errors: TypeError or ValueError that name the argument.
     """
@@ -25,7 +25,11 @@ def classify(param: Any, name: str, value: Any) -> Any:
         ("strides", value.strides, core.int64),
     ):
         for axis, number in enumerate(numbers):
-            parts.append(launch._number(param, f"{name}.{what}[{axis}]", int(number), dtype))
+            part = f"{name}.{what}[{axis}]"
+            if what == "strides" and axis == len(block) - 1 and int(number) == 1:
+                parts.append(launch.Argument(part, 1, ("constexpr", "int", 1)))
+            else:
+                parts.append(launch._number(param, part, int(number), dtype))
     template = tensor_descriptor.make((), block, padding)
     key = ("descriptor", tuple(block), padding, *(part.key for part in parts))
     argument = launch.Argument(name, template, key)

@@ -52,13 +52,22 @@ int cuPointerGetAttribute(void *value, int attribute, uint64_t address) {
     *(uint64_t *)value = address;
   return 0;
 }
-// The bytes of a map are its base, rank, sizes, strides and box.
-int cuTensorMapEncodeTiled(uint64_t *map, int type, unsigned rank, uint64_t base,
+// Written to the file too: "map", base, sizes, strides, box.
+int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, uint64_t base,
                            const uint64_t *sizes, const uint64_t *strides, const unsigned *box) {
-  memset(map, 0, 128);
-  map[0] = base, map[1] = rank;
-  for (unsigned i = 0; i < rank && i < 4; ++i)
-    map[2 + i] = sizes[i], map[6 + i] = i + 1 < rank ? strides[i] : 0, map[10 + i] = box[i];
+  const char *path = getenv("FAKE_CUDA_LOG");
+  FILE *file = path ? fopen(path, "a") : NULL;
+  if (file) {
+    fprintf(file, "map %llu", (unsigned long long)base);
+    for (unsigned i = 0; i < rank; ++i)
+      fprintf(file, " %llu", (unsigned long long)sizes[i]);
+    for (unsigned i = 0; i + 1 < rank; ++i)
+      fprintf(file, " %llu", (unsigned long long)strides[i]);
+    for (unsigned i = 0; i < rank; ++i)
+      fprintf(file, " %u", box[i]);
+    fprintf(file, "\n");
+    fclose(file);
+  }
   return number("FAKE_CUDA_MAPS", 0);
 }
 int cuModuleLoadDataEx(void **module, const void *image, unsigned n, void *names, void *values) {

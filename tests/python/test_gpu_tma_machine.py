@@ -1,0 +1,203 @@
+"""A part of tests/gpu/test_tma.py without a GPU: the PTX of its launches, run by
+ptx_matrix_machine.py, and what that machine finds when a wait or a fence is missing.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import gpu_rows
+import numpy as np
+import ptx_matrix_machine
+import ptx_tma_machine
+import pytest
+from blockscope.runtime import gpu, launch
+
+torch = pytest.importorskip("torch")
+sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
+import test_tma as tma  # noqa: E402
+
+pytestmark = pytest.mark.skipif(
+    not gpu_rows.has_tools(), reason="ptxas and libdevice are not installed (nvidia-cuda-nvcc)"
+)
+ARCHS = pytest.mark.parametrize("arch", ["sm_90a", "sm_120a"])
+ONE_ARCH = pytest.mark.parametrize("arch", ["sm_90a"])
+Machine = ptx_matrix_machine.Machine
+PtxError = ptx_matrix_machine.PtxError
+HALF = torch.float16
+
+
+def values_of(value: Any) -> list[Any]:
+    """An argument as the machine takes it: tensors as arrays of their storage's bytes."""
+    if isinstance(value, torch.Tensor):
+        return [torch.empty(0, dtype=torch.uint8).set_(value.untyped_storage()).numpy()]
+    if hasattr(value, "block_shape"):
+        numbers = [np.int32(size) for size in value.shape if size != 1]
+        return [*values_of(value.base), *numbers, *(np.int64(s) for s in value.strides if s != 1)]
+    if value == 1:  # is compiled in
+        return []
+    return [np.float32(value) if isinstance(value, float) else np.int32(value)]
+
+
+@pytest.fixture
+def machines(arch: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Launches on CPU tensors go to the machine; all machines that ran, in order."""
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+    torch.manual_seed(7)
+    made: list[Any] = []
+
+    def run(fn: Any, grid: Sequence[int], bound: Any, options: Any, warmup: bool) -> Any:
+        kernel = gpu.launch(fn, grid, bound, {**options, "arch": arch}, None, warmup=True)
+        assert kernel.warnings == []
+        maps = kernel.data["tensor_maps"]
+        machine = Machine(kernel.asm["ptx"], kernel.metadata.num_warps, maps)
+        names = [p.name for p in fn.params if not p.is_constexpr]
+        values = [value for name in names for value in values_of(bound[name])]
+        machine.run(tuple(grid), values, kernel.metadata.shared)
+        made.append(machine)
+        return kernel
+
+    monkeypatch.setattr(launch, "_run_on_cpu", run)
+    return made
+
+
+def forms(machine: Any) -> set[str]:
+    """How the kernel copies: "load" and "store" by TMA, "cp.async"."""
+    found = set()
+    for i in machine.code:
+        if i.parts[0] == "cp" and i.has("tensor"):
+            found.add("load" if i.has("mbarrier") else "store")
+        elif i.parts[0] == "cp" and not i.has("bulk"):
+            found.add("cp.async")
+    return found
+
+
+@ARCHS
+@pytest.mark.parametrize("dtype,shape,tile,trans", tma.TYPED)
+def test_matmul(dtype: Any, shape: Any, tile: Any, trans: Any, arch: str, machines: Any) -> None:
+    tma.run_typed_matmul(dtype, shape, tile, trans, "cpu")
+    assert forms(machines[0]) == {"load", "store"}
+
+
+@ONE_ARCH
+@pytest.mark.parametrize("stages", [1, 2, 4])
+def test_stages(stages: int, arch: str, machines: Any) -> None:
+    tma.run_typed_matmul(HALF, (64, 128, 208), (64, 64, 32), False, "cpu", stages=stages)
+
+
+@ONE_ARCH
+def test_matmul_of_large_tiles(arch: str, machines: Any) -> None:
+    tma.run_typed_matmul(HALF, (144, 272, 144), (128, 256, 64), False, "cpu", warps=8)
+
+
+@ARCHS
+@pytest.mark.parametrize("shape", [(144, 80, 48), (16, 16, 16)])
+def test_matmul_with_descriptors_of_the_host(shape: Any, arch: str, machines: Any) -> None:
+    tma.run_host_matmul(shape, (64, 64, 32), "cpu")
+    assert forms(machines[0]) == {"load", "store"}
+
+
+@ARCHS
+@pytest.mark.parametrize("shape", [(144, 144, 112), (128, 192, 16)])
+@pytest.mark.parametrize("programs", [1, 3])
+def test_loop_in_a_loop(shape: Any, programs: int, arch: str, machines: Any) -> None:
+    tma.run_matmul(tma.persistent_kernel, shape, (64, 64, 32), "cpu", 4, 3, (programs,))
+    assert forms(machines[0]) == {"load", "store"}
+
+
+@ARCHS
+@pytest.mark.parametrize("stages", [2, 3])
+def test_descriptor_and_pointers_in_one_loop(stages: int, arch: str, machines: Any) -> None:
+    tma.run_matmul(tma.mixed_kernel, (144, 96, 80), (64, 64, 32), "cpu", 4, stages)
+    assert forms(machines[0]) == {"load", "cp.async"}
+
+
+@ARCHS
+@pytest.mark.parametrize("kernel", [tma.block_pointer_kernel, tma.two_loops_kernel])
+@pytest.mark.parametrize("shape", [(144, 96, 80), (80, 80, 16)])
+def test_other_loops(kernel: Any, shape: Any, arch: str, machines: Any) -> None:
+    tma.run_matmul(kernel, shape, (64, 64, 32), "cpu")
+    assert forms(machines[0]) == {"load", "store"}
+
+
+@ONE_ARCH
+@pytest.mark.parametrize("shape", [(144, 96, 64), (64, 256, 48)])
+def test_first_operand_of_a_loop(shape: Any, arch: str, machines: Any) -> None:
+    tma.test_first_operand_of_a_loop(shape, "cpu")
+    assert forms(machines[0]) == {"load", "store"}
+
+
+@ARCHS
+@pytest.mark.parametrize("size,stages", [(64, 1), (64, 2), (32, 3)])
+def test_attention(size: int, stages: int, arch: str, machines: Any) -> None:
+    tma.run_attention(2, 128, size, 64, 32, "cpu", 4, stages)
+    if stages > 1:
+        assert forms(machines[0]) == {"load", "store"}
+
+
+@ONE_ARCH
+@pytest.mark.parametrize("m,n,stride,first,to,block", tma.COPIES_2D)
+def test_copy_2d(m: int, n: int, stride: int, first: Any, to: Any, block: Any, arch: str,
+                 machines: Any) -> None:  # fmt: skip
+    tma.run_copy_2d(m, n, stride, first, to, block, HALF, "zero", "cpu")
+    assert "store" in forms(machines[0])
+
+
+@ONE_ARCH
+@pytest.mark.parametrize("first,to", [(0, 0), (200, 10), (-20, 220), (1 << 30, 0)])
+def test_copy_1d(first: int, to: int, arch: str, machines: Any) -> None:
+    tma.test_copy_1d(250, first, to, 64, HALF, "cpu")
+    assert "store" in forms(machines[0])
+
+
+@ONE_ARCH
+def test_copy_3d(arch: str, machines: Any) -> None:
+    tma.test_copy_3d((5, 20, 80), (3, 10, 40), (4, 16, 64), HALF, "cpu")
+    tma.test_copy_3d((5, 20, 80), (-1, -2, -3), (2, 8, 128), HALF, "cpu")
+    assert "store" in forms(machines[0])
+
+
+@ONE_ARCH
+def test_order_of_memory(arch: str, machines: Any) -> None:
+    tma.test_order_of_memory("cpu")
+    assert "cp.async.bulk.wait_group 0" in {i.text for i in machines[0].code}
+
+
+@ONE_ARCH
+def test_what_tma_cannot_do(arch: str, machines: Any) -> None:
+    tma.test_copy_with_nan_as_padding("cpu")
+    tma.test_odd_strides("cpu")
+    assert not forms(machines[1])
+
+
+# -- mistakes that the machine finds ---------------------------------------------------------------
+
+BROKEN = [
+    (r"{.reg .pred p; wait: mbarrier.try_wait", "{.reg .pred p; skip: mbarrier.try_wait", "nobody"),
+    ("bar.sync", "// bar.sync", "just"),
+    ("fence.proxy.async", "// fence.proxy.async", "no fence.proxy.async"),
+    ("fence.mbarrier_init", "// fence.mbarrier_init", "before its fence"),
+    ("wgmma.wait_group.sync.aligned 1;", "", "while wgmma|nobody has written|just"),
+    ("cp.async.bulk.wait_group.read 0;", "", "ends before its copies"),
+]
+
+
+@ONE_ARCH
+@pytest.mark.parametrize("found,instead,message", BROKEN)
+def test_what_is_missing_is_found(found: str, instead: str, message: str, arch: str,
+                                  machines: Any, monkeypatch: Any) -> None:  # fmt: skip
+    read = Machine._read
+
+    def broken(self: Any, ptx: str) -> None:
+        assert found in ptx or "skip" in instead
+        read(self, ptx.replace(found, instead))
+
+    if "skip" in instead:
+        monkeypatch.setattr(ptx_tma_machine.Tma, "_wait", lambda *_: None)
+    else:
+        monkeypatch.setattr(Machine, "_read", broken)
+    with pytest.raises(PtxError, match=message):
+        tma.run_typed_matmul(HALF, (64, 64, 256), (64, 64, 32), False, "cpu")
