@@ -52,8 +52,9 @@ def test_every_pass_is_dumped(
     names = passes_in(text)
     assert names[0] == "blk-simplify"
     assert names[4:] == [
-        "tlg-assign-layouts", "cse", "loop-invariant-code-motion", "tlg-pipeline-loops",
-        "tlg-stage-operands", "cse", "loop-invariant-code-motion", "tlg-place-shared",
+        "tlg-assign-layouts", "cse", "loop-invariant-code-motion", "tlg-find-tma",
+        "tlg-pipeline-loops", "tlg-copy-by-tma", "tlg-stage-operands", "cse",
+        "loop-invariant-code-motion", "tlg-place-shared",
     ]  # fmt: skip
     assert text.count("func.func @copy_kernel") == len(names)
 
