@@ -2,6 +2,7 @@
 #include "gpu_backend/named_passes.h"
 
 #include "gpu_backend/ir/tlg_dialect.h"
+#include "gpu_backend/passes/order_products.h"
 #include "gpu_backend/passes/passes.h"
 #include "gpu_backend/passes/place_shared.h"
 #include "gpu_backend/passes/shared_operands.h"
@@ -158,6 +159,20 @@ struct StageOperandsPass : ModulePass<StageOperandsPass> {
   }
 };
 
+struct OrderProductsPass : ModulePass<OrderProductsPass> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OrderProductsPass)
+
+  llvm::StringRef getArgument() const final { return "tlg-order-products"; }
+  llvm::StringRef getDescription() const final {
+    return "begin products by wgmma early and wait for them late";
+  }
+
+  static LogicalResult runOn(func::FuncOp function) {
+    orderProducts(function);
+    return success();
+  }
+};
+
 /// Lowering gives out memory by itself too, because it has to know which blocks share bytes: the
 /// pass shows the same places.
 struct PlaceSharedPass : ModulePass<PlaceSharedPass> {
@@ -195,6 +210,7 @@ void build(OpPassManager &manager, llvm::StringRef arch, int numWarps, int numSt
   manager.addPass(std::make_unique<StageOperandsPass>());
   manager.addPass(createCSEPass());
   manager.addPass(createLoopInvariantCodeMotionPass());
+  manager.addPass(std::make_unique<OrderProductsPass>());
   manager.addPass(std::make_unique<PlaceSharedPass>());
 }
 
@@ -209,6 +225,7 @@ void registerGpuPasses() {
     PassRegistration<PipelineLoopsPass>();
     PassRegistration<CopyByTmaPass>();
     PassRegistration<StageOperandsPass>();
+    PassRegistration<OrderProductsPass>();
     PassRegistration<PlaceSharedPass>();
     PassPipelineRegistration<GpuPipelineOptions>(
         "tlg-pipeline", "what every kernel for a GPU goes through before it is lowered",

@@ -84,15 +84,15 @@ def TLG_FenceAsyncOp : TLG_Op<"fence_async", [MemoryEffects<[MemRead, MemWrite]>
   let assemblyFormat = "attr-dict";
 }
 
-//===-- TMA --------------------------------------------------------------------------------------===//
+//===-- mbarriers and TMA ------------------------------------------------------------------------===//
 
 def TLG_MbarrierInitOp : TLG_Op<"mbarrier_init", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "make a ring of mbarriers in shared memory, each for one arrival; again: from phase 0";
+  let summary = "make a ring of mbarriers in shared memory, each for `arrivals`; again: from phase 0";
   let description = [{
     A barrier of all threads of the program has to follow before they are used. `again`: they are
     mbarriers already, and nobody uses them.
   }];
-  let arguments = (ins TLG_SharedType:$barriers, UnitAttr:$again);
+  let arguments = (ins TLG_SharedType:$barriers, DefaultValuedAttr<I32Attr, "1">:$arrivals, UnitAttr:$again);
   let assemblyFormat = "$barriers attr-dict `:` type($barriers)";
 }
 
@@ -107,6 +107,19 @@ def TLG_MbarrierWaitOp : TLG_Op<"mbarrier_wait", [MemoryEffects<[MemRead, MemWri
   let summary = "wait until the phase with this parity has ended";
   let arguments = (ins TLG_SharedType:$barrier, I32:$parity);
   let assemblyFormat = "$barrier `,` $parity attr-dict `:` type($barrier)";
+}
+
+def TLG_MbarrierArriveOp : TLG_Op<"mbarrier_arrive", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "one thread of each warp arrives, when all threads of the warp are here";
+  let arguments = (ins TLG_SharedType:$barrier);
+  let assemblyFormat = "$barrier attr-dict `:` type($barrier)";
+}
+
+def TLG_AsyncArriveOp : TLG_Op<"async_arrive", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "every thread arrives when the copies that it has begun (cp.async) have come";
+  let description = [{ Where `predicate` is false, nothing is done at all. }];
+  let arguments = (ins TLG_SharedType:$barrier, Optional<I1>:$predicate);
+  let assemblyFormat = "$barrier (`if` $predicate^)? attr-dict `:` type($barrier)";
 }
 
 def TLG_TmaLoadOp : TLG_Op<"tma_load", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {

@@ -43,7 +43,8 @@ LogicalResult lowerInit(Lowering &lowering, Operation *op) {
       llvm::Value *address = builder.CreateAdd(first, lowering.i32(stage * kMbarrierBytes));
       if (init.getAgain())
         emit(lowering, "mbarrier.inval.shared::cta.b64 [$0];", "r", {address});
-      emit(lowering, "mbarrier.init.shared::cta.b64 [$0], 1;", "r", {address});
+      emit(lowering, "mbarrier.init.shared::cta.b64 [$0], $1;", "r,n",
+           {address, lowering.i32(static_cast<int>(init.getArrivals()))});
     }
     emit(lowering, "fence.mbarrier_init.release.cluster;", "", {});
   });
@@ -67,6 +68,28 @@ LogicalResult lowerWait(Lowering &lowering, Operation *op) {
        "r,r",
        {sharedAddress(lowering, lowering.scalar(wait.getBarrier())),
         lowering.scalar(wait.getParity())});
+  return success();
+}
+
+LogicalResult lowerArrive(Lowering &lowering, Operation *op) {
+  auto arrive = cast<tlg::MbarrierArriveOp>(op);
+  llvm::IRBuilder<> &builder = lowering.builder();
+  llvm::Value *address = sharedAddress(lowering, lowering.scalar(arrive.getBarrier()));
+  emit(lowering, "bar.warp.sync 0xffffffff;", "", {});
+  emit(lowering, "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b",
+       {address, builder.CreateICmpEQ(lowering.laneId(), lowering.i32(0))});
+  return success();
+}
+
+LogicalResult lowerAsyncArrive(Lowering &lowering, Operation *op) {
+  auto arrive = cast<tlg::AsyncArriveOp>(op);
+  Registers operands{sharedAddress(lowering, lowering.scalar(arrive.getBarrier()))};
+  std::string text = "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [$0];";
+  if (Value predicate = arrive.getPredicate()) {
+    text = "@$1 " + text;
+    operands.push_back(lowering.scalar(predicate));
+  }
+  emit(lowering, text, operands.size() == 1 ? "r" : "r,b", operands);
   return success();
 }
 
@@ -183,9 +206,10 @@ LogicalResult lowerTmaStoreWait(Lowering &lowering, Operation *op) {
 
 llvm::ArrayRef<LoweringRow> tmaRows() {
   static constexpr LoweringRow kRows[] = {
-      {"tlg.mbarrier_expect", lowerExpect}, {"tlg.mbarrier_init", lowerInit},
-      {"tlg.mbarrier_wait", lowerWait},     {"tlg.tma_load", lowerTmaLoad},
-      {"tlg.tma_store", lowerTmaStore},     {"tlg.tma_store_wait", lowerTmaStoreWait},
+      {"tlg.async_arrive", lowerAsyncArrive}, {"tlg.mbarrier_arrive", lowerArrive},
+      {"tlg.mbarrier_expect", lowerExpect},   {"tlg.mbarrier_init", lowerInit},
+      {"tlg.mbarrier_wait", lowerWait},       {"tlg.tma_load", lowerTmaLoad},
+      {"tlg.tma_store", lowerTmaStore},       {"tlg.tma_store_wait", lowerTmaStoreWait},
   };
   return kRows;
 }

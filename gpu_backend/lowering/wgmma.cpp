@@ -10,6 +10,7 @@
 
 #include "gpu_backend/layout/mma_layouts.h"
 #include "gpu_backend/passes/shared_operands.h"
+#include "gpu_backend/target/nvptx.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -188,10 +189,12 @@ LogicalResult lowerWgmma(Lowering &lowering, Operation *op) {
   std::optional<Descriptor> a;
   std::optional<MmaOperand> registers;
   const int rowBits = static_cast<int>(llvm::Log2_64(warps[0]));
-  if (aInRegisters)
+  if (aInRegisters) {
+    lowering.function().addFnAttr(kNeedsRegisters);
     registers.emplace(lowering, wgmma.getA(), OperandFormat::of(wgmma), LinearLayout(), 16 / bytes);
-  else
+  } else {
     a.emplace(lowering, wgmma.getA(), /*lineDim=*/0, groups.m, kRows, /*firstGroupBit=*/2);
+  }
   Descriptor b(lowering, wgmma.getB(), /*lineDim=*/1, groups.n, columns, rowBits);
   const llvm::StringRef letter = letterOf(sums.front()->getType());
   const auto instruction = [&](bool adds) {

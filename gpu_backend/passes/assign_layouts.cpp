@@ -67,7 +67,11 @@ private:
       Value primary = primary_.lookup(value);
       assert(primary && "a block is used before it is made");
       builder_.setInsertionPointAfterValue(primary);
-      result = convert(primary, layout, value.getLoc());
+      // What repeats a smaller block: that one is converted.
+      Operation *op = value.getDefiningOp();
+      result = op && isa<tl::BroadcastOp, tl::ExpandDimsOp>(op)
+                   ? remake(op, layout)
+                   : convert(primary, layout, value.getLoc());
     }
     made_[{value, attribute}] = result; // `known` may have moved
     return result;

@@ -8,6 +8,8 @@
 
 #include "core/ir/tl_dialect.h"
 
+#include "core/ir/tl_dialect.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -185,8 +187,23 @@ private:
     auto wait = tlg::WgmmaWaitOp::create(rewriter_, location, TypeRange{sum.getType(), a.getType()},
                                          ValueRange{running, a}, 0);
     rewriter_.replaceAllUsesExcept(sum, wait->getResult(0), running.getDefiningOp());
+    sinkCast(wait);
     rewriter_.eraseOp(secondWait_);
     rewriter_.eraseOp(second_);
+  }
+
+  /// Makes the next turn's first operand narrow only after the wait: then it can have the registers
+  /// that this turn's product read. Made before, ptxas moves the wait above what it is made from.
+  void sinkCast(Operation *wait) {
+    Operation *cast = second_.getA().getDefiningOp();
+    while (cast && isa<tl::FpCastOp, tlg::ConvertLayoutOp>(cast) &&
+           llvm::all_of(cast->getUsers(), [&](Operation *user) {
+             return user == second_ || isa<scf::YieldOp>(user) ||
+                    (user->getBlock() == cast->getBlock() && wait->isBeforeInBlock(user));
+           })) {
+      rewriter_.moveOpAfter(cast, wait);
+      cast = cast->getOperand(0).getDefiningOp();
+    }
   }
 
   tl::LoadOp endAfterLoop() {

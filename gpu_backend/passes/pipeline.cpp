@@ -13,6 +13,16 @@
 //
 // Rectangles of tensors are copied by TMA instead: one thread begins all of a turn's, and one
 // mbarrier for each block of the rings tells all threads when its bytes have come.
+//
+// Where warpgroups compute between products (attention), a barrier in every turn would make them
+// multiply at the same time and compute at the same time, and one half of the chip would always be
+// idle. There, with three stages or more, warps meet only at mbarriers, one that says that a block
+// has come and one that says that it was read:
+//   wait until the block for turn i has come
+//   the turn itself; before its last product is waited for:
+//     wait until all warps have read what turn i - 1 read; begin the copies into it
+//   say that this warp has read turn i's
+// so that a warpgroup can be most of a turn ahead of the other one.
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/passes/delay_products.h"
 #include "gpu_backend/passes/loop_slice.h"
@@ -40,6 +50,8 @@ struct EarlyLoad {
   tl::LoadOp after; ///< behind the loop, the load of one turn more; or null
   bool isTma = false;
 };
+
+constexpr int kWarpsOfGroup = 4;
 
 bool isProduct(Operation *op) { return isa<tl::DotOp, tlg::MmaOp, tlg::WgmmaOp>(op); }
 
@@ -90,6 +102,7 @@ public:
     findLoads();
     if (loads_.empty())
       return false;
+    warpsApart_ = stages_ > 2 ? warpsThatCompute() : 0;
     beginBeforeLoop();
     addVariables();
     rewriteBody();
@@ -125,6 +138,29 @@ private:
              return !dim.start || slice.add(loop_, dim.start);
            });
   }
+
+  /// How many warps there are, if they are several warpgroups and make first operands of products
+  /// themselves; else 0.
+  int warpsThatCompute() {
+    for (auto product : loop_.getBody()->getOps<tlg::WgmmaOp>()) {
+      int warps = 1;
+      for (const int32_t along : product.getWarps())
+        warps *= along;
+      if (warps > kWarpsOfGroup && isComputed(product.getA()))
+        return warps;
+    }
+    return 0;
+  }
+  /// Whether this or the last turn computes `value`, other than by loading it.
+  bool isComputed(Value value) {
+    Operation *op = value.getDefiningOp();
+    while (op && isa<tl::TransOp, tlg::ConvertLayoutOp>(op)) {
+      value = op->getOperand(0);
+      op = value.getDefiningOp();
+    }
+    return value.getParentBlock() == loop_.getBody() && !isa_and_nonnull<tl::LoadOp>(op);
+  }
+  bool isApart() const { return warpsApart_ != 0; }
 
   bool hasTma() const {
     return llvm::any_of(loads_, [](const EarlyLoad &early) { return early.isTma; });
@@ -200,7 +236,10 @@ private:
                                            mask, early.after ? extraPredicate : predicate);
       copy->setAttr(tlg::kVectorAttribute, early.load->getAttr(tlg::kVectorAttribute));
     }
-    if (hasCopies())
+    if (isApart() && hasCopies())
+      tlg::AsyncArriveOp::create(rewriter_, loop_.getLoc(), barrierOf(arrived_, stage),
+                                 hasExtra() ? extraPredicate : predicate);
+    else if (hasCopies())
       tlg::AsyncCommitOp::create(rewriter_, loop_.getLoc());
     llvm::SmallVector<Value> next;
     for (const unsigned variable : slice_.variables)
@@ -208,11 +247,17 @@ private:
     return next;
   }
 
-  Value barrierOf(Value stage) {
-    const auto ring = cast<tlg::SharedType>(barriers_.getType());
+  /// Whether some copies are for the turn before too.
+  bool hasExtra() const {
+    return llvm::any_of(loads_, [](const EarlyLoad &early) { return early.after != nullptr; });
+  }
+  bool hasBarriers() const { return isApart() || hasTma(); }
+
+  Value barrierOf(Value barriers, Value stage) {
+    const auto ring = cast<tlg::SharedType>(barriers.getType());
     const auto one =
         tlg::sharedType(ring.getShape(), ring.getElementType(), tlg::sharedLayoutOf(ring));
-    return tlg::StageOp::create(rewriter_, loop_.getLoc(), one, barriers_, stage);
+    return tlg::StageOp::create(rewriter_, loop_.getLoc(), one, barriers, stage);
   }
 
   /// The mbarrier of a block of the rings, told how many bytes will come for a turn.
@@ -226,32 +271,44 @@ private:
     if (extra != 0 && always != 0 && predicate)
       bytes = arith::SelectOp::create(rewriter_, location, predicate, bytes,
                                       constant(rewriter_.getI32Type(), extra));
-    Value barrier = barrierOf(stage);
+    Value barrier = barrierOf(arrived_, stage);
     tlg::MbarrierExpectOp::create(rewriter_, location, barrier, bytes,
                                   extra != 0 ? extraPredicate : predicate);
     return barrier;
   }
 
-  /// Makes the ring's mbarriers; in a loop they are made anew for every round.
+  /// Makes the rings' mbarriers; in a loop they are made anew for every round.
   void makeBarriers() {
     const Location location = loop_.getLoc();
-    const auto type =
-        tlg::SharedType::get(rewriter_.getContext(), {1}, rewriter_.getI64Type(), {}, stages_);
     Operation *outermost = nullptr;
     for (Operation *outer = loop_->getParentOp(); !isa<func::FuncOp>(outer);
          outer = outer->getParentOp())
       outermost = outer;
-    if (outermost) {
-      const OpBuilder::InsertionGuard guard(rewriter_);
-      rewriter_.setInsertionPoint(outermost);
-      barriers_ = tlg::AllocSharedOp::create(rewriter_, location, type, IntegerAttr());
-      tlg::MbarrierInitOp::create(rewriter_, location, barriers_, /*again=*/false);
-    } else {
-      barriers_ = tlg::AllocSharedOp::create(rewriter_, location, type, IntegerAttr());
-    }
-    tlg::FenceAsyncOp::create(rewriter_, location); // threads may have written where TMA will
-    tlg::MbarrierInitOp::create(rewriter_, location, barriers_, /*again=*/outermost != nullptr);
+    arrived_ = makeRing(outermost, (hasTma() ? 1 : 0) + (hasCopies() ? 32 * warpsApart_ : 0));
+    if (isApart())
+      read_ = makeRing(outermost, warpsApart_);
+    if (hasTma())
+      tlg::FenceAsyncOp::create(rewriter_, location); // threads may have written where TMA will
     tl::BarrierOp::create(rewriter_, location);
+  }
+
+  /// A ring of mbarriers, which is there before `outermost` (may be null).
+  Value makeRing(Operation *outermost, int arrivals) {
+    const Location location = loop_.getLoc();
+    const auto type =
+        tlg::SharedType::get(rewriter_.getContext(), {1}, rewriter_.getI64Type(), {}, stages_);
+    Value barriers;
+    {
+      const OpBuilder::InsertionGuard guard(rewriter_);
+      if (outermost)
+        rewriter_.setInsertionPoint(outermost);
+      barriers = tlg::AllocSharedOp::create(rewriter_, location, type, IntegerAttr());
+      if (outermost)
+        tlg::MbarrierInitOp::create(rewriter_, location, barriers, arrivals, /*again=*/false);
+    }
+    tlg::MbarrierInitOp::create(rewriter_, location, barriers, arrivals,
+                                /*again=*/outermost != nullptr);
+    return barriers;
   }
 
   void beginBeforeLoop() {
@@ -265,7 +322,7 @@ private:
           IntegerAttr());
     if (loop_->getParentOfType<scf::ForOp>() || loop_->getParentOfType<scf::WhileOp>())
       tl::BarrierOp::create(rewriter_, location); // the last round may still be read
-    if (hasTma())
+    if (hasBarriers())
       makeBarriers();
     for (const unsigned variable : slice_.variables)
       ahead_.push_back(loop_.getInitArgs()[variable]);
@@ -287,7 +344,7 @@ private:
   /// Variables for what is computed ahead, and for the block that a turn reads.
   void addVariables() {
     llvm::SmallVector<Value> initial(ahead_);
-    if (hasTma())
+    if (hasBarriers())
       initial.push_back(constant(rewriter_.getI32Type(), 0));
     initial.push_back(constant(rewriter_.getI32Type(), 0));
     const unsigned before = loop_.getNumRegionIterArgs();
@@ -299,7 +356,7 @@ private:
     loop_ = cast<scf::ForOp>(made->getOperation());
     ahead_.assign(loop_.getRegionIterArgs().begin() + before, loop_.getRegionIterArgs().end());
     slot_ = ahead_.pop_back_val();
-    if (hasTma())
+    if (hasBarriers())
       parity_ = ahead_.pop_back_val();
     firstNew_ = before;
   }
@@ -309,20 +366,30 @@ private:
     rewriter_.setInsertionPointToStart(body);
     const bool usesWgmma = !body->getOps<tlg::WgmmaOp>().empty();
     auto barrier = waitForCopies(slot_, parity_, usesWgmma);
+    bool isReadByThreads = false;
     for (EarlyLoad &early : loads_) {
       const OpBuilder::InsertionGuard guard(rewriter_);
       Value block =
           tlg::StageOp::create(rewriter_, early.load.getLoc(), early.block, early.ring, slot_);
       replaceLoad(rewriter_, early.load, block);
+      isReadByThreads |= llvm::any_of(block.getUsers(),
+                                      [](Operation *user) { return isa<tlg::LocalLoadOp>(user); });
+    }
+    if (barrier && hasTma() && usesWgmma && isReadByThreads) { // TMA will write what they have read
+      const OpBuilder::InsertionGuard guard(rewriter_);
+      rewriter_.setInsertionPoint(barrier);
+      tlg::FenceAsyncOp::create(rewriter_, loop_.getLoc());
     }
     // Where copies wait for the products before, and a barrier, they need no other one.
-    if (usesWgmma && placeAfterProducts() && !hasCopies())
+    if (isApart())
+      placeBeforeLastWait();
+    else if (usesWgmma && placeAfterProducts() && !hasCopies())
       rewriter_.eraseOp(barrier);
     Value counter = loop_.getInductionVar();
     llvm::SmallVector<Value> yields =
         beginCopies(advanced(counter, distance()), ahead_, writtenSlot(),
                     hasTurn(counter, distance()), hasTurn(counter, distance() - 1));
-    if (hasTma())
+    if (hasBarriers())
       yields.push_back(nextParity());
     yields.push_back(nextSlot());
     loop_.getBody()->getTerminator()->setOperands(firstNew_, yields.size(), yields);
@@ -333,11 +400,16 @@ private:
     }
   }
 
-  /// All threads see what was copied into a block of the rings. Returns their barrier.
+  /// All threads see what was copied into a block of the rings. Returns their barrier, if any.
   tl::BarrierOp waitForCopies(Value slot, Value parity, bool usesWgmma) {
     const Location location = loop_.getLoc();
-    if (hasTma())
-      tlg::MbarrierWaitOp::create(rewriter_, location, barrierOf(slot), parity);
+    if (hasBarriers())
+      tlg::MbarrierWaitOp::create(rewriter_, location, barrierOf(arrived_, slot), parity);
+    if (isApart()) {
+      if (hasCopies())
+        tlg::FenceAsyncOp::create(rewriter_, location);
+      return {};
+    }
     if (hasCopies())
       tlg::AsyncWaitOp::create(rewriter_, location, distance() - 1);
     // wgmma reads what threads wrote, or TMA will write what threads have read.
@@ -350,7 +422,7 @@ private:
   void readAfterLoop(EarlyLoad &early) {
     const Location location = early.after.getLoc();
     rewriter_.setInsertionPoint(early.after);
-    Value parity = hasTma() ? loop_.getResults().drop_back().back() : Value();
+    Value parity = hasBarriers() ? loop_.getResults().drop_back().back() : Value();
     waitForCopies(loop_.getResults().back(), parity, /*usesWgmma=*/true);
     Value block = tlg::StageOp::create(rewriter_, location, early.block, early.ring,
                                        loop_.getResults().back());
@@ -374,6 +446,27 @@ private:
     tlg::WgmmaWaitOp::create(rewriter_, loop_.getLoc(), TypeRange(), ValueRange(), running);
     tl::BarrierOp::create(rewriter_, loop_.getLoc());
     return true;
+  }
+
+  /// Moves the place where copies begin to a wait for all warps to have read the turn before's
+  /// blocks, late in the turn; each warp says at its end that it has read this turn's.
+  void placeBeforeLastWait() {
+    const Location location = loop_.getLoc();
+    Operation *terminator = loop_.getBody()->getTerminator();
+    rewriter_.setInsertionPoint(terminator);
+    tlg::MbarrierArriveOp::create(rewriter_, location, barrierOf(read_, slot_));
+    Operation *last = nullptr;
+    for (auto wait : loop_.getBody()->getOps<tlg::WgmmaWaitOp>())
+      last = wait;
+    rewriter_.setInsertionPoint(last);
+    Value isFirst = arith::CmpIOp::create(rewriter_, location, arith::CmpIPredicate::eq, slot_,
+                                          constant(rewriter_.getI32Type(), 0));
+    Value other =
+        arith::XOrIOp::create(rewriter_, location, parity_, constant(rewriter_.getI32Type(), 1));
+    Value parity = arith::SelectOp::create(rewriter_, location, isFirst, other, parity_);
+    tlg::MbarrierWaitOp::create(rewriter_, location, barrierOf(read_, writtenSlot()), parity);
+    if (hasTma())
+      tlg::FenceAsyncOp::create(rewriter_, location); // threads may have read where TMA will write
   }
 
   /// The block that the turn before read.
@@ -409,7 +502,9 @@ private:
   LoopSlice slice_;
   llvm::SmallVector<Value> ahead_; ///< the slice's variables, some turns later
   Value slot_;                     ///< which block of the rings this turn reads
-  Value barriers_, parity_;        ///< of TMA: a ring, and the phase that this turn waits for
+  int warpsApart_ = 0;             ///< so many go through the turns without a barrier; or 0
+  Value arrived_, read_;           ///< rings of mbarriers: a block has come, was read
+  Value parity_;                   ///< of the phase of `arrived_` that this turn waits for
   unsigned firstNew_ = 0;
 };
 

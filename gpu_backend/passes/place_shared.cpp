@@ -16,8 +16,8 @@ SharedPlaces::SharedPlaces(func::FuncOp function) {
   int moment = 0;
   for (Operation &op : function.getBody().front()) {
     moments_[&op] = moment;
-    op.walk([&](tlg::WgmmaWaitOp) {
-      if (waits_.empty() || waits_.back() != moment)
+    op.walk([&](tlg::WgmmaWaitOp wait) {
+      if (wait.getPending() == 0 && (waits_.empty() || waits_.back() != moment))
         waits_.push_back(moment);
     });
     ++moment;

@@ -126,6 +126,11 @@ void replaceLoad(RewriterBase &rewriter, tl::LoadOp load, Value block) {
   if (!hasOther(load))
     giveToProducts(rewriter, load.getResult(), block);
   rewriter.setInsertionPoint(load);
+  if (!hasOther(load)) // shared memory can be read in any layout
+    for (Operation *user : llvm::make_early_inc_range(load->getUsers()))
+      if (auto convert = dyn_cast<tlg::ConvertLayoutOp>(user))
+        rewriter.replaceOpWithNewOp<tlg::LocalLoadOp>(convert, convert.getType(), block);
+  rewriter.setInsertionPoint(load);
   if (load->use_empty())
     return;
   Value value = tlg::LocalLoadOp::create(rewriter, load.getLoc(), load.getType(), block);

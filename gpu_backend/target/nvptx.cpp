@@ -21,11 +21,19 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/IPO/Internalize.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/LoopStrengthReduce.h"
 
 #include <mutex>
 
 namespace blockscope::gpu {
 namespace {
+
+void setOption(llvm::StringRef name) {
+  auto &options = llvm::cl::getRegisteredOptions();
+  if (auto found = options.find(name); found != options.end())
+    static_cast<llvm::cl::opt<bool> *>(found->second)->setValue(true);
+}
 
 void initializeOnce() {
   static std::once_flag once;
@@ -35,9 +43,8 @@ void initializeOnce() {
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
     // Shared addresses fit in 32 bits: half the registers and instructions.
-    auto &options = llvm::cl::getRegisteredOptions();
-    if (auto found = options.find("nvptx-short-ptr"); found != options.end())
-      static_cast<llvm::cl::opt<bool> *>(found->second)->setValue(true);
+    setOption("nvptx-short-ptr");
+    setOption("disable-lsr"); // `optimize` decides
   });
 }
 
@@ -112,7 +119,15 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, callGraph, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
+  llvm::ModulePassManager passes =
+      builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3);
+  // A pointer kept and bumped for each address is quick, and costs registers from turn to turn.
+  if (llvm::none_of(module, [](const llvm::Function &function) {
+        return function.hasFnAttribute(kNeedsRegisters);
+      }))
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(
+        llvm::createFunctionToLoopPassAdaptor(llvm::LoopStrengthReducePass())));
+  passes.run(module, modules);
 }
 
 /// Keeps LLVM's errors, at which it would end the process, in a text. Wishes that it cannot grant,

@@ -9,6 +9,9 @@
 
 namespace blockscope::gpu {
 
+/// An attribute of functions whose loops have no registers left for addresses.
+constexpr llvm::StringLiteral kNeedsRegisters = "blockscope-needs-registers";
+
 /// Sets triple, data layout and attributes of `target`; before anything is lowered that depends on
 /// the width of shared pointers.
 bool prepareModule(llvm::Module &module, const GpuTarget &target, std::string *error);

@@ -1,0 +1,50 @@
+// Two products that do not need one another: the second one is begun right behind the first, and
+// what is computed from the first one's sums runs beside it. A third one needs both.
+// RUN: blk-opt %s --tlg-pipeline=arch=sm_90a | FileCheck %s
+
+// CHECK-LABEL: func.func @products(
+// CHECK: %[[AB:.*]] = tlg.wgmma %{{.*}}, %{{.*}}, %{{.*}}
+// CHECK-NEXT: %[[CD:.*]] = tlg.wgmma %{{.*}}, %{{.*}}, %{{.*}}
+// CHECK-NEXT: %[[X:.*]] = tlg.wgmma_wait 1 %[[AB]]
+// CHECK: math.exp2 %[[X]]
+// CHECK: %[[Y:.*]] = tlg.wgmma_wait 0 %[[CD]]
+// CHECK-NEXT: arith.addf %{{.*}}, %[[Y]]
+// CHECK: %[[ZD:.*]] = tlg.wgmma
+// CHECK-NEXT: tlg.wgmma_wait 0 %[[ZD]]
+func.func @products(%a: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %out: !tl.ptr<f32> {tl.divisibility = 16 : i32}) {
+  %zero = arith.constant dense<0.000000e+00> : tensor<64x64xf32>
+  %i = tl.range 0 to 64 : tensor<64xi32>
+  %c64 = arith.constant dense<64> : tensor<64x1xi32>
+  %more = arith.constant dense<4096> : tensor<64x64xi32>
+  %row = tl.expand_dims %i axis 1 : tensor<64xi32> -> tensor<64x1xi32>
+  %column = tl.expand_dims %i axis 0 : tensor<64xi32> -> tensor<1x64xi32>
+  %0 = arith.muli %row, %c64 : tensor<64x1xi32>
+  %1 = tl.broadcast %0 : tensor<64x1xi32> -> tensor<64x64xi32>
+  %2 = tl.broadcast %column : tensor<1x64xi32> -> tensor<64x64xi32>
+  %offsets = arith.addi %1, %2 : tensor<64x64xi32>
+  %base = tl.splat %a : !tl.ptr<f16> -> tensor<64x64x!tl.ptr<f16>>
+  %pa = tl.addptr %base, %offsets : tensor<64x64x!tl.ptr<f16>>, tensor<64x64xi32>
+  %pb = tl.addptr %pa, %more : tensor<64x64x!tl.ptr<f16>>, tensor<64x64xi32>
+  %pc = tl.addptr %pb, %more : tensor<64x64x!tl.ptr<f16>>, tensor<64x64xi32>
+  %pd = tl.addptr %pc, %more : tensor<64x64x!tl.ptr<f16>>, tensor<64x64xi32>
+  %va = tl.load %pa : tensor<64x64x!tl.ptr<f16>> -> tensor<64x64xf16>
+  %vb = tl.load %pb : tensor<64x64x!tl.ptr<f16>> -> tensor<64x64xf16>
+  %vc = tl.load %pc : tensor<64x64x!tl.ptr<f16>> -> tensor<64x64xf16>
+  %vd = tl.load %pd : tensor<64x64x!tl.ptr<f16>> -> tensor<64x64xf16>
+  %po = tl.splat %out : !tl.ptr<f32> -> tensor<64x64x!tl.ptr<f32>>
+  %at = tl.addptr %po, %offsets : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xi32>
+  %zero_i = arith.constant 0 : i32
+  %one_i = arith.constant 1 : i32
+  %eight = arith.constant 8 : i32
+  %sum = scf.for %_ = %zero_i to %eight step %one_i iter_args(%total = %zero) -> (tensor<64x64xf32>)  : i32 {
+    %ab = tl.dot %va, %vb, %zero : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+    %x = math.exp2 %ab : tensor<64x64xf32>
+    %cd = tl.dot %vc, %vd, %zero : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+    %y = arith.addf %x, %cd : tensor<64x64xf32>
+    %z = tl.fp_cast %y : tensor<64x64xf32> -> tensor<64x64xf16>
+    %next = tl.dot %z, %vd, %total : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+    scf.yield %next : tensor<64x64xf32>
+  }
+  tl.store %at, %sum : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xf32>
+  return
+}
