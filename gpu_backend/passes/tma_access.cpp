@@ -52,8 +52,8 @@ std::optional<unsigned> argumentOf(Value pointer) {
 bool mayOrderMemory(Operation *op) {
   if (auto load = dyn_cast<tl::LoadOp>(op))
     return load.getIsVolatile();
-  if (isa<tl::StoreOp, tl::AssertOp, tl::PrintOp>(op))
-    return false;
+  if (isa<tl::StoreOp, tl::AssertOp, tl::PrintOp, tl::GdcWaitOp, tl::GdcLaunchDependentsOp>(op))
+    return false; // what the launch ahead wrote, TMA sees too
   return op->getNumRegions() == 0 && !op->hasTrait<OpTrait::IsTerminator>() &&
          !isMemoryEffectFree(op) && !isa<tlg::TLGDialect>(op->getDialect());
 }
