@@ -42,6 +42,13 @@ def TLG_TransSharedOp : TLG_Op<"trans_shared", [Pure]> {
   let assemblyFormat = "$source $order attr-dict `:` type($source) `->` type($result)";
 }
 
+def TLG_ReshapeSharedOp : TLG_Op<"reshape_shared", [Pure]> {
+  let summary = "the block with another shape, elements in row-major order, in the same memory";
+  let arguments = (ins TLG_SharedType:$source);
+  let results = (outs TLG_SharedType:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+}
+
 def TLG_LocalStoreOp : TLG_Op<"local_store", [MemoryEffects<[MemWrite]>]> {
   let summary = "write a block to shared memory; barriers are ops of their own";
   let arguments = (ins AnyRankedTensor:$value, TLG_SharedType:$destination);

@@ -31,7 +31,7 @@ LogicalResult lowerStage(Lowering &lowering, Operation *op) {
   return success();
 }
 
-LogicalResult lowerTransShared(Lowering &lowering, Operation *op) {
+LogicalResult lowerView(Lowering &lowering, Operation *op) {
   lowering.set(op->getResult(0), lowering.scalar(op->getOperand(0)));
   return success();
 }
@@ -126,7 +126,7 @@ llvm::ArrayRef<LoweringRow> sharedMemoryRows() {
       {"tlg.async_copy", lowerAsyncCopy},     {"tlg.async_wait", lowerAsyncWait},
       {"tlg.fence_async", lowerFenceAsync},   {"tlg.local_load", lowerLocalLoad},
       {"tlg.local_store", lowerLocalStore},   {"tlg.stage", lowerStage},
-      {"tlg.trans_shared", lowerTransShared},
+      {"tlg.reshape_shared", lowerView},      {"tlg.trans_shared", lowerView},
   };
   return kRows;
 }

@@ -86,6 +86,14 @@ void giveToProducts(RewriterBase &rewriter, Value value, Value block) {
       giveToProducts(rewriter, trans.getResult(), view);
       if (view.use_empty())
         rewriter.eraseOp(view.getDefiningOp());
+    } else if (auto reshape = dyn_cast<tl::ReshapeOp>(user)) {
+      const auto from = cast<tlg::SharedType>(block.getType());
+      const auto type = tlg::sharedType(cast<ShapedType>(reshape.getType()).getShape(),
+                                        from.getElementType(), tlg::sharedLayoutOf(from));
+      Value view = tlg::ReshapeSharedOp::create(rewriter, reshape.getLoc(), type, block);
+      giveToProducts(rewriter, reshape.getResult(), view);
+      if (view.use_empty())
+        rewriter.eraseOp(view.getDefiningOp());
     } else {
       continue;
     }

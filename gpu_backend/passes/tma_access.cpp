@@ -215,9 +215,9 @@ namespace {
 bool goesToWgmma(Value value) {
   return llvm::any_of(value.getUses(), [](OpOperand &use) {
     Operation *user = use.getOwner();
-    return isa<tlg::WgmmaOp>(user)
-               ? use.getOperandNumber() < 2
-               : isa<tl::TransOp, tlg::ConvertLayoutOp>(user) && goesToWgmma(user->getResult(0));
+    return isa<tlg::WgmmaOp>(user) ? use.getOperandNumber() < 2
+                                   : isa<tl::TransOp, tl::ReshapeOp, tlg::ConvertLayoutOp>(user) &&
+                                         goesToWgmma(user->getResult(0));
   });
 }
 
@@ -227,7 +227,7 @@ Operation *firstUse(Operation *alloc, Operation *from) {
   llvm::SmallVector<Value> open{alloc->getResult(0)};
   while (!open.empty())
     for (Operation *user : open.pop_back_val().getUsers()) {
-      if (isa<tlg::TransSharedOp>(user)) {
+      if (isa<tlg::TransSharedOp, tlg::ReshapeSharedOp>(user)) {
         open.push_back(user->getResult(0));
         continue;
       }
@@ -262,7 +262,7 @@ void loadByTma(tl::LoadOp load, const TmaAccess &access) {
   auto block = tlg::AllocSharedOp::create(rewriter, location, access.block, IntegerAttr());
   Value barrier = tlg::AllocSharedOp::create(rewriter, location, barrierType, IntegerAttr());
   tlg::FenceAsyncOp::create(rewriter, location); // threads may have written where TMA will
-  tlg::MbarrierInitOp::create(rewriter, location, barrier, /*again=*/false);
+  tlg::MbarrierInitOp::create(rewriter, location, barrier, /*arrivals=*/1, /*again=*/false);
   tl::BarrierOp::create(rewriter, location);
   const uint32_t bytes = tlg::sharedLayoutOf(access.block).sizeBytes();
   tlg::MbarrierExpectOp::create(rewriter, location, barrier, constant(bytes), Value());

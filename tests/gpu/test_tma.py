@@ -278,6 +278,36 @@ def test_attention(size, stages, device):
     run_attention(1, 512, size, 128, 64, device, 8, stages)
 
 
+@triton.jit
+def heads_kernel(q_ptr, k_ptr, out_ptr, Z, H, L, D: tl.constexpr, BM: tl.constexpr,
+                 BN: tl.constexpr):  # fmt: skip
+    """(q k^T) k, with batch and head as dimensions of their own."""
+    q_desc = tl.make_tensor_descriptor(q_ptr, [Z, H, L, D], [H * L * D, L * D, D, 1], [1, 1, BM, D])
+    k_desc = tl.make_tensor_descriptor(k_ptr, [Z, H, L, D], [H * L * D, L * D, D, 1], [1, 1, BN, D])
+    out_desc = tl.make_tensor_descriptor(
+        out_ptr, [Z, H, L, D], [H * L * D, L * D, D, 1], [1, 1, BM, D]
+    )
+    z, h, m = tl.program_id(1) // H, tl.program_id(1) % H, tl.program_id(0) * BM
+    q = q_desc.load([z, h, m, 0]).reshape(BM, D)
+    acc = tl.zeros([BM, D], tl.float32)
+    for n in range(0, L, BN):
+        k = k_desc.load([z, h, n, 0]).reshape(BN, D)
+        acc = tl.dot((tl.dot(q, k.T) * 0.125).to(tl.float16), k, acc)
+    out_desc.store([z, h, m, 0], (acc * 0.125).to(tl.float16).reshape(1, 1, BM, D))
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3])
+@pytest.mark.parametrize("shape", [(2, 2, 96, 64), (1, 3, 64, 32)])
+def test_heads(shape, stages, device):
+    q, k = (rand(shape, torch.float16, device) for _ in range(2))
+    out = torch.full_like(q, 7)
+    z, h, length, size = shape
+    grid = (triton.cdiv(length, 64), z * h)
+    heads_kernel[grid](q, k, out, z, h, length, size, 64, 32, num_stages=stages)
+    scores = (q.double() @ k.double().transpose(2, 3) * 0.125).half().double()
+    check(out, scores @ k.double() * 0.125, 4e-3)
+
+
 # -- copies ----------------------------------------------------------------------------------------
 
 

@@ -138,6 +138,15 @@ def test_attention(size: int, stages: int, arch: str, machines: Any) -> None:
         assert forms(machines[0]) == {"load", "store"}
 
 
+@ARCHS
+@pytest.mark.parametrize("shape", [(2, 1, 96, 64), (1, 2, 64, 32)])
+@pytest.mark.parametrize("stages", [1, 3])
+def test_heads(shape: Any, stages: int, arch: str, machines: Any) -> None:
+    tma.test_heads(shape, stages, "cpu")
+    if stages > 1:
+        assert forms(machines[0]) == {"load", "store"}
+
+
 @ONE_ARCH
 @pytest.mark.parametrize("m,n,stride,first,to,block", tma.COPIES_2D)
 def test_copy_2d(m: int, n: int, stride: int, first: Any, to: Any, block: Any, arch: str,

@@ -10,8 +10,8 @@
 // CHECK-SAME: {base = "a1", box = array<i64: 64, 64>, {{.*}} sizes = ["a2 s32", "a4 s32 2 * s32"], strides = ["a4 s32 2 * s32"]
 // CHECK-SAME: {base = "a5", box = array<i64: 64, 128>
 // CHECK: %[[FULL:.*]] = tlg.alloc_shared {offset = 73728 : i32} : <[1], i64, offsets = [], stages = 3>
-// CHECK-NEXT: tlg.fence_async
 // CHECK-NEXT: tlg.mbarrier_init %[[FULL]]
+// CHECK-NEXT: tlg.fence_async
 // CHECK-NEXT: tl.barrier
 // CHECK: tlg.mbarrier_expect {{.*}} if
 // CHECK: tlg.tma_load 0[{{.*}}] to {{.*}} if
@@ -41,9 +41,9 @@
 // PTX: .param .align 64 .b8 product_param_6[128],
 // PTX-NEXT: .param .align 64 .b8 product_param_7[128],
 // PTX-NEXT: .param .align 64 .b8 product_param_8[128]
-// PTX: fence.proxy.async.shared::cta;
 // PTX: mbarrier.init.shared::cta.b64 [{{.*}}], 1;
 // PTX: fence.mbarrier_init.release.cluster;
+// PTX: fence.proxy.async.shared::cta;
 // PTX: bar.sync
 // PTX: mbarrier.arrive.expect_tx.shared::cta.b64 _, [{{.*}}], {{.*}};
 // PTX: cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [{{.*}}], [{{.*}}, {{[{].*[}]}}], [{{.*}}];
