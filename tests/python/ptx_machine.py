@@ -1,10 +1,11 @@
 """A machine for PTX without a GPU: the threads of a program as NumPy vectors.
 
 For tests of what the compiler makes of layouts: who holds which element, who writes where. Threads
-run at the lowest program counter first, so they meet again after branches as on the hardware. Every
-byte of shared memory knows who read and wrote it since the last barrier, so a missing barrier is an
-error, and so are memory that was never written and a store of one byte by two threads. Arithmetic
-is that of the instructions that integer code needs, and some of floats.
+run at the lowest program counter first, so they meet again after branches as on the hardware; a
+Schedule lets some run ahead. Every byte of shared memory knows who read and wrote it (see
+ptx_clocks.py), so a missing barrier is an error, and so are memory that was never written and a
+store of one byte by two threads. Arithmetic is that of the instructions that integer code needs,
+and some of floats.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from ptx_clocks import Clocks, Memory, Race
 
 GLOBAL_BASE = 1 << 20
 _LINE = re.compile(r"(?:@(!?)(%p\w+)\s+)?([a-z][\w.:]*)\s*(.*)$", re.DOTALL)
@@ -64,7 +66,8 @@ def raw(values: np.ndarray) -> np.ndarray:
 class Instruction:
     """One line: predicate, opcode in parts, operands as text."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, number: int = -1) -> None:
+        self.number = number
         match = _LINE.match(text)
         if match is None:
             raise PtxError(f"cannot read '{text}'")
@@ -84,26 +87,30 @@ class Instruction:
         return self.parts[-1]
 
 
-class Memory:
-    """Bytes with who touched them in which stretch between barriers."""
+class Schedule:
+    """Who runs next among the threads that can: all that are at the lowest program counter, or,
+    with `first`, those of this warpgroup as long as one can go on. With a seed: warps in an order
+    that is drawn anew now and then, when threads look again whether their waits are over, too.
+    """
 
-    def __init__(self, size: int, threads: int) -> None:
-        self.data = np.full(size, 0xA5, np.uint8)
-        self.is_written = np.zeros(size, bool)
-        self.writer = np.full(size, -1)
-        self.reader = np.full(size, -1)  # -2: several
-        self.write_stamp = np.full(size, -1)
-        self.read_stamp = np.full(size, -1)
-        self.write_warp_stamp = np.full(size, -1)
-        self.read_warp_stamp = np.full(size, -1)
+    def __init__(self, first: int | None = None, seed: int | None = None) -> None:
+        self.first = first
+        self.random = None if seed is None else np.random.default_rng(seed)
+        self.looks_again = False
+        self.rank = np.zeros(1, int)
 
-    def conflict(self, at: np.ndarray, who: np.ndarray, stamp: int, warp_stamp: np.ndarray,
-                 what: str) -> np.ndarray:  # fmt: skip
-        other = getattr(self, "writer" if what == "write" else "reader")[at]
-        same_stretch = getattr(self, f"{what}_stamp")[at] == stamp
-        same_warp = (other >= 0) & (other // 32 == who // 32)
-        met = same_warp & (getattr(self, f"{what}_warp_stamp")[at] != warp_stamp)
-        return same_stretch & (other != who) & (other != -1) & ~met
+    def choose(self, ready: np.ndarray, warps: np.ndarray) -> np.ndarray:
+        self.looks_again = False
+        if self.random is not None:
+            if len(self.rank) <= warps[-1] or self.random.random() < 0.01:
+                self.rank = self.random.permutation(warps[-1] + 1) // self.random.integers(1, 5)
+                self.looks_again = True
+            rank = self.rank[warps]
+        elif self.first is not None:
+            rank = (warps // 4 != self.first).astype(int)
+        else:
+            return ready
+        return ready & (rank == rank[ready].min())
 
 
 class Machine:
@@ -115,6 +122,7 @@ class Machine:
         self.parameters: list[tuple[str, int]] = []
         self.symbols: dict[str, tuple[int, bytes]] = {}
         self.barriers = 0
+        self.schedule = Schedule()
         self._read(ptx)
 
     # -- program ----------------------------------------------------------------------------------
@@ -141,7 +149,7 @@ class Machine:
                 self.labels[match[1]] = len(self.code)
                 piece = piece[match.end() :]
             if piece and piece not in "{}":
-                self.code.append(Instruction(piece))
+                self.code.append(Instruction(piece, len(self.code)))
 
     # -- running ----------------------------------------------------------------------------------
 
@@ -182,8 +190,9 @@ class Machine:
             array[...] = np.frombuffer(found, array.dtype).reshape(array.shape)
 
     def _run_program(self, program: tuple[int, ...], grid: tuple[int, ...], shared: int) -> None:
-        self.shared = Memory(shared, self.threads)
-        self.stamp, self.warp_stamp = 0, np.zeros(self.threads, int)
+        self.clocks = Clocks(self.threads)
+        self.shared = Memory(shared, self.clocks)
+        self.now = -1  # which instruction runs
         self.registers: dict[str, np.ndarray] = {}
         thread = np.arange(self.threads, dtype=np.uint64)
         for axis, name in enumerate("xyz"):
@@ -198,6 +207,8 @@ class Machine:
         stalled = np.zeros(self.threads, bool)  # until something else has happened
         is_retry = False
         for _ in range(2_000_000):
+            if self.schedule.looks_again:
+                stalled[:] = False
             ready = ~done & ~waits & ~meets & ~stalled
             if not ready.any() and stalled.any():
                 if is_retry:
@@ -215,17 +226,20 @@ class Machine:
                     raise PtxError("threads wait at different barriers")
                 waits[:] = False
                 self.counter += 1
-                self.stamp += 1
+                self.clocks.block_barrier()
                 self.barriers += 1
                 continue
+            ready = self.schedule.choose(ready, self.warps)
             counter = int(self.counter[ready].min())
             here = np.flatnonzero(ready & (self.counter == counter))
             instruction = self.code[counter]
-            if instruction.has("sync", "warp") and instruction.parts[0] not in ("bar", "barrier"):
+            if instruction.has("warp") or (
+                instruction.has("sync") and instruction.parts[0] not in ("bar", "barrier")
+            ):
                 # Those of a warpgroup come one by one, those of a warp together.
                 team = self.warps // (4 if instruction.parts[0] == "wgmma" else 1)
                 away = np.unique(team[~done & (self.counter != counter)])
-                at = self.counter == counter
+                at = (self.counter == counter) & np.isin(team, team[here])
                 meets[at] = np.isin(team[at], away)
                 here = np.flatnonzero(at & ~done & ~waits & ~meets)
                 if not len(here):
@@ -269,8 +283,12 @@ class Machine:
         handler: Callable[..., Any] | None = getattr(self, f"op_{opcode}", None)
         if handler is None:
             raise PtxError(f"no instruction '{instruction.text}'")
+        self.now = instruction.number
         try:
             return handler(instruction, active)
+        except Race as race:
+            earlier = f" by '{self.code[race.code].text}'" if race.code >= 0 else ""
+            raise PtxError(f"'{instruction.text}': {race}{earlier}") from race
         except (PtxError, ValueError, KeyError, IndexError, TypeError) as error:
             raise PtxError(f"'{instruction.text}': {error!r}") from error
 
@@ -348,30 +366,14 @@ class Machine:
 
     def _note(self, place: np.ndarray, at: np.ndarray, what: str) -> None:
         """Checks an access of shared memory against the earlier ones, and remembers it."""
-        shared, at = self.shared, np.broadcast_to(at[:, None], place.shape).reshape(-1)
-        place = place.reshape(-1)
-        if (place < 0).any() or (place >= len(shared.data)).any():
-            raise PtxError(f"shared memory has {len(shared.data)} bytes, found {place.max()}")
-        stamps = self.warp_stamp[at]
-        if shared.conflict(place, at, self.stamp, stamps, "write").any():
-            raise PtxError(f"a {what} of what another thread has just written")
+        if (place < 0).any() or (place >= len(self.shared.data)).any():
+            raise PtxError(f"shared memory has {len(self.shared.data)} bytes, found {place.max()}")
         if what == "read":
-            if not shared.is_written[place].all():
-                raise PtxError("a read of what nobody has written")
-            several = (shared.read_stamp[place] == self.stamp) & (shared.reader[place] != at)
-            shared.reader[place] = at
-            order = np.argsort(place, kind="stable")
-            repeated = np.zeros(len(place), bool)
-            repeated[order[1:]] = place[order[1:]] == place[order[:-1]]
-            shared.reader[place[several | repeated]] = -2
-            shared.read_stamp[place], shared.read_warp_stamp[place] = self.stamp, stamps
-            return
-        if shared.conflict(place, at, self.stamp, stamps, "read").any():
-            raise PtxError("a write of what another thread has just read")
-        if len(np.unique(place)) != len(place):
-            raise PtxError("two threads store the same byte")
-        shared.writer[place], shared.write_stamp[place] = at, self.stamp
-        shared.write_warp_stamp[place] = stamps
+            self.shared.read(place, at, self.now)
+        elif what == "write":
+            self.shared.write(place, at, self.now)
+        else:
+            self.shared.begin_write(place, at, self.now)
 
     @staticmethod
     def _names(text: str) -> list[str]:
@@ -448,7 +450,7 @@ class Machine:
     # -- warps ------------------------------------------------------------------------------------
 
     def op_bar(self, i: Instruction, at: np.ndarray) -> None:
-        self.warp_stamp[at] += 1
+        self.clocks.warp_barrier(at)
 
     def op_shfl(self, i: Instruction, at: np.ndarray) -> None:
         target = i.operands[0].split("|")[0]

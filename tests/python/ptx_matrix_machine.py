@@ -1,9 +1,10 @@
 """The machine of ptx_machine.py with matrix products and asynchronous copies.
 
 What is asynchronous happens as late as it may: a copy's bytes are nobody's until its thread waits
-for them, wgmma reads its operands when it is issued and again when it is waited for, and its sums
-may not be touched in between. wgmma may read a byte only after the thread that wrote it has passed
-fence.proxy.async and all have met at a barrier. Fragments: PTX ISA 9.0, 9.7.14.5 (mma) and 9.7.15.5
+for them, or until somebody waits for the mbarrier where they arrive; wgmma reads its operands from
+its issue until it is waited for, and its sums may not be touched in between. wgmma may read a byte
+only if a fence.proxy.async came between, in the thread that wrote it or in those that know of the
+write. Fragments: PTX ISA 9.0, 9.7.14.5 (mma) and 9.7.15.5
 (wgmma).
 """
 
@@ -53,11 +54,12 @@ class _Product:
     a: np.ndarray | None  # words, where they are in registers
     places: list[np.ndarray]  # of the bytes in shared memory, and these
     data: list[np.ndarray]
+    code: int
     group: int = -1  # the commit that it belongs to
 
 
 class _Fences(ptx_machine.Machine):
-    """Tells the bytes that threads wrote before no fence.proxy.async."""
+    """Tells the bytes that threads wrote before no fence.proxy.async of theirs."""
 
     unfenced: np.ndarray
 
@@ -73,9 +75,18 @@ class _Fences(ptx_machine.Machine):
 
     def op_fence(self, i: Instruction, at: np.ndarray) -> None:
         if i.has("proxy"):
-            self.unfenced[np.isin(self.shared.writer, at)] = False
+            passes = np.zeros(self.threads + 1, bool)  # the last one for nobody
+            passes[at] = True
+            self.unfenced &= ~passes[self.shared.writer]
+            self.clocks.fence(at)
 
     op_membar = op_fence
+
+    def need_fence(self, place: np.ndarray, team: np.ndarray, what: str) -> None:
+        """Before the asynchronous proxy does for a team what it may do only behind a fence."""
+        late = self.unfenced[place].reshape(-1)
+        if late.any() and (late & ~self.shared.is_fenced(place, team)).any():
+            raise PtxError(f"{what} what was written before no fence.proxy.async")
 
 
 class Machine(Tma, _Fences):
@@ -85,7 +96,9 @@ class Machine(Tma, _Fences):
         self.products_done = 0
 
     def _run_program(self, program: tuple[int, ...], grid: tuple[int, ...], shared: int) -> None:
-        self.copies: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
+        # Number in the program, threads, their groups, addresses and bytes.
+        self.copies: list[tuple[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
+        self.copies_begun = 0
         self.copy_group = np.zeros(self.threads, np.int64)
         self.products: list[_Product] = []
         self.product_group = np.zeros(self.threads // 128 + 1, np.int64)
@@ -93,6 +106,8 @@ class Machine(Tma, _Fences):
         super()._run_program(program, grid, shared)
         if self.products:
             raise PtxError("the program ends before its products do")
+        if self.copies:
+            raise PtxError("the program ends before its copies do")
 
     # -- registers of products that run -----------------------------------------------------------
 
@@ -115,7 +130,9 @@ class Machine(Tma, _Fences):
             self.copy_group[at] += 1
         elif i.has("wait_group"):
             self._finish_copies(at, int(i.operands[0]))
-        else:
+        elif i.has("mbarrier"):
+            self._arrive_behind_copies(i, at)
+        elif len(at):
             self._begin_copies(i, at)
 
     def _begin_copies(self, i: Instruction, at: np.ndarray) -> None:
@@ -130,21 +147,31 @@ class Machine(Tma, _Fences):
         if (count > 0).any():
             data[count > 0] = self.memory[self._global(source[count > 0, None] + np.arange(size))]
         place = to[:, None] + np.arange(size)
-        self._note(place, at, "write")
-        self.shared.is_written[place] = False
-        self.copies.append((at, self.copy_group[at], place, data))
+        self._note(place, at, "copy")
+        self.copies_begun += 1
+        self.copies.append((self.copies_begun, at, self.copy_group[at], place, data))
 
     def _finish_copies(self, at: np.ndarray, pending: int) -> None:
         left = []
-        for threads, groups, place, data in self.copies:
+        for number, threads, groups, place, data in self.copies:
             done = np.isin(threads, at) & (groups < self.copy_group[threads] - pending)
             if done.any():
-                self._note(place[done], threads[done], "write")
-                self.shared.data[place[done]] = data[done]
-                self.shared.is_written[place[done]] = True
+                self.shared.land_for(place[done], data[done], threads[done])
                 self.unfenced[place[done]] = True
             if not done.all():
-                left.append((threads[~done], groups[~done], place[~done], data[~done]))
+                left.append((number, threads[~done], groups[~done], place[~done], data[~done]))
+        self.copies = left
+
+    def land_copies(self, at: np.ndarray, last: int, column: int, epoch: int) -> None:
+        """The threads' copies up to number `last` have come with a phase of an mbarrier."""
+        left = []
+        for number, threads, groups, place, data in self.copies:
+            done = np.isin(threads, at) if number <= last else np.zeros(len(threads), bool)
+            if done.any():
+                self.shared.land(place[done], data[done], column, epoch)
+                self.unfenced[place[done]] = True
+            if not done.all():
+                left.append((number, threads[~done], groups[~done], place[~done], data[~done]))
         self.copies = left
 
     # -- mma.sync ---------------------------------------------------------------------------------
@@ -237,7 +264,8 @@ class Machine(Tma, _Fences):
             places.append(self._operand_places(i.operands[1], group, 64, a_kind, trans_a))
         places.append(self._operand_places(i.operands[2], group, columns, b_kind, trans_b))
         data = [self._read_operand(place, group) for place in places]
-        product = _Product(group, sums, adds, [a_kind, b_kind, i.parts[-3]], a, places, data)
+        kinds = [a_kind, b_kind, i.parts[-3]]
+        product = _Product(group, sums, adds, kinds, a, places, data, i.number)
         self.products.append(product)
         self.running.update(sums)
 
@@ -263,23 +291,29 @@ class Machine(Tma, _Fences):
         return place ^ (place >> 7 & width // 16 - 1) << 4
 
     def _read_operand(self, place: np.ndarray, group: np.ndarray) -> np.ndarray:
-        self._note(place.reshape(1, -1), group[:1], "read")
-        if self.unfenced[place].any():
-            raise PtxError("wgmma reads what was written before no fence.proxy.async")
+        if (place < 0).any() or (place >= len(self.shared.data)).any():
+            raise PtxError(f"shared memory has {len(self.shared.data)} bytes, found {place.max()}")
+        self.shared.hold(place, group, self.now)
+        self.need_fence(place, group, "wgmma reads")
         return self.shared.data[place].copy()
 
     def _finish_products(self, group: np.ndarray, before: int) -> None:
-        left = []
+        left, done = [], []
         for product in self.products:
-            if product.threads[0] != group[0] or not 0 <= product.group < before:
-                left.append(product)
-                continue
+            is_done = product.threads[0] == group[0] and 0 <= product.group < before
+            (done if is_done else left).append(product)
+        self.products = left
+        for product in done:
             for place, data in zip(product.places, product.data):
-                if (self._read_operand(place, group) != data).any():
+                if (self.shared.data[place] != data).any():
                     raise PtxError("an operand changed while wgmma read it")
+                self.shared.let_go(place, group)
             self.running.difference_update(product.sums)
             self._finish(product)
-        self.products = left
+        for product in left if done else ():
+            if product.threads[0] == group[0]:
+                for place in product.places:
+                    self.shared.keep(place, group, product.code)
 
     def _finish(self, product: _Product) -> None:
         a_kind, b_kind, sum_kind = product.kinds

@@ -1,9 +1,11 @@
 """TMA and mbarriers for the machine of ptx_machine.py.
 
-Copies happen as late as they may: what TMA loads is in shared memory when the first thread has
-waited for its mbarrier, and may be read by a thread that waited too, or after a barrier; what it
-stores is in global memory when the storing thread has waited in full, else when the program ends.
-TMA may read or overwrite a byte only after the thread that wrote it has passed fence.proxy.async.
+Copies happen as late as they may: what TMA loads, and what cp.async brings that arrives at an
+mbarrier, is in shared memory when the first thread has waited for the mbarrier, and may be read by
+a thread that waited too, or knows of one that did; what TMA stores is in global memory when the
+storing thread has waited in full, else when the program ends. TMA may read or overwrite a byte that
+a thread wrote only behind fence.proxy.async. Threads wait for an mbarrier's phases in order, each
+for every one of them: other waits take one phase for another.
 """
 
 from __future__ import annotations
@@ -86,25 +88,27 @@ class TensorMap:
 
 @dataclass
 class _Mbarrier:
-    thread: int  # that made it, and when
-    stamp: int
+    """Phases end when somebody waits for them, or when arrivals for the next one come."""
+
+    arrivals: int  # that end a phase
+    column: int  # of its clock, and what that was at the beginning
+    before: int
+    told: np.ndarray  # by those who arrived in this phase
+    learned: np.ndarray  # by who waits for the last one
+    waited: np.ndarray  # for each thread, for how many phases
+    maker: int
     is_fenced: bool = False
-    phase: int = 0
-    expected: int | None = None  # bytes, once the phase's one thread has arrived
+    phase: int = 0  # so many are over
+    arrived: int = 0
+    expected: int = 0  # bytes
     copies: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
-    done: int = -1  # what ended the phase before: an index in Tma.landed
-
-
-@dataclass
-class _Landed:
-    """What one phase has brought: who has waited for it, and when the first one had."""
-
-    stamp: int
-    waited: np.ndarray
+    behind: list[tuple[np.ndarray, int]] = field(default_factory=list)  # threads, copies begun
 
 
 class Tma:
-    """Mixed into a machine with `unfenced`, which tells the bytes that threads wrote last."""
+    """Mixed into a machine with `unfenced`, which tells the bytes that threads wrote last, and
+    with the copies of cp.async.
+    """
 
     def __init__(self, ptx: str, num_warps: int, maps: Any = ()) -> None:
         self.maps = list(maps)
@@ -119,8 +123,8 @@ class Tma:
         cells = [int.from_bytes(value, "little") for value in self.values.values()]  # type: ignore
         self.encoded = [TensorMap(data, cells) for data in self.maps]
         self.mbarriers: dict[int, _Mbarrier] = {}
-        self.landed: list[_Landed] = []
-        self.landing = np.full(shared, -1)  # for each byte what brought it
+        self.is_mbarrier = np.zeros(shared + 8, bool)
+        self.columns: dict[int, tuple[int, int]] = {}  # of the clocks of ended mbarriers
         self.stores: list[tuple[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
         self.written_later: list[tuple[np.ndarray, np.ndarray]] = []
         super()._run_program(program, grid, shared)  # type: ignore[misc]
@@ -136,89 +140,141 @@ class Tma:
 
     def _note(self, place: np.ndarray, at: np.ndarray, what: str) -> None:
         super()._note(place, at, what)  # type: ignore[misc]
-        flat = place.reshape(-1)
-        for address in self.mbarriers:
-            if ((flat >= address) & (flat < address + 8)).any():
-                raise PtxError(f"a {what} of an mbarrier")
-        if what == "write":
-            self.landing[flat] = -1
-            return
-        threads = np.broadcast_to(at[:, None], place.shape).reshape(-1)
-        for number in np.unique(self.landing[flat]):
-            if number < 0 or self.landed[number].stamp < self.stamp:
-                continue
-            if not self.landed[number].waited[threads[self.landing[flat] == number]].all():
-                raise PtxError("a read of what TMA brought, without a wait")
+        if self.mbarriers and self.is_mbarrier[place].any():
+            raise PtxError(f"a {what} of an mbarrier")
 
     # -- mbarriers --------------------------------------------------------------------------------
 
-    def _mbarrier(self, address: int, thread: int) -> _Mbarrier:
+    def _mbarrier(self, address: int, at: np.ndarray) -> _Mbarrier:
+        """One that threads use. Making and ending it are writes of its bytes, this is a read."""
         barrier = self.mbarriers.get(address)
         if barrier is None:
             raise PtxError("no mbarrier here")
-        if barrier.thread != thread and barrier.stamp == self.stamp:
-            raise PtxError("an mbarrier that another thread has just made")
+        self.shared.read(np.full((len(at), 1), address), at, self.now)
         return barrier
 
     def op_mbarrier(self, i: Instruction, at: np.ndarray) -> Any:
+        if not len(at):
+            return None
         text = next(operand for operand in i.operands if operand.startswith("["))
         addresses = self.address(text, at)  # type: ignore[attr-defined]
         if i.has("try_wait"):
             return self._wait(i, at, addresses)
-        for thread, address in zip(at, addresses):
-            address, thread = int(address), int(thread)
+        for address in np.unique(addresses):
+            threads = at[addresses == address]
             if i.has("init"):
-                if address in self.mbarriers or address % 8 or i.operands[1] != "1":
-                    raise PtxError("an mbarrier on top of another, misaligned or for several")
-                self._note(address + np.arange(8)[None], np.array([thread]), "write")
-                self.mbarriers[address] = _Mbarrier(thread, self.stamp)
-                continue
-            barrier = self._mbarrier(address, thread)
-            if i.has("inval"):
-                if barrier.copies or barrier.expected is not None:
-                    raise PtxError("an mbarrier ends while it is used")
-                del self.mbarriers[address]
+                self._make(int(address), threads, int(self.get(i.operands[1], at, "b32")[0]))
+            elif i.has("inval"):
+                self._end(int(address), threads)
             elif i.has("expect_tx"):
-                if barrier.expected is not None:
-                    raise PtxError("a second thread arrives")
-                size = self.get(i.operands[2], np.array([thread]), "b32")
-                barrier.expected = int(size[0])
+                sizes = self.get(i.operands[2], threads, "b32")
+                self._arrive(int(address), threads, int(sizes.sum()))
+            else:
+                self._arrive(int(address), threads)
         return None
+
+    def _make(self, address: int, at: np.ndarray, arrivals: int) -> None:
+        if self.is_mbarrier[address : address + 8].any() or address % 8 or len(at) > 1:
+            raise PtxError("an mbarrier on top of another, misaligned or twice")
+        if not 0 < arrivals < 1 << 20:
+            raise PtxError(f"an mbarrier for {arrivals} arrivals")
+        self._note(address + np.arange(8)[None], at, "write")
+        self.shared.is_written[address : address + 8] = True
+        self.is_mbarrier[address : address + 8] = True
+        column, before = self.columns.get(address) or (self.clocks.new_column(), 0)
+        told = self.clocks.nothing(), self.clocks.nothing()
+        waited = np.zeros(self.threads, int)  # type: ignore[attr-defined]
+        self.mbarriers[address] = _Mbarrier(arrivals, column, before, *told, waited, int(at[0]))
+
+    def _end(self, address: int, at: np.ndarray) -> None:
+        barrier = self._mbarrier(address, at)
+        self._end_phase(barrier)
+        if barrier.copies or barrier.behind or barrier.arrived or barrier.expected:
+            raise PtxError("an mbarrier ends while it is used")
+        self.shared.write(address + np.arange(8)[None], at, self.now)
+        self.columns[address] = barrier.column, barrier.before + barrier.phase + 1
+        self.is_mbarrier[address : address + 8] = False
+        del self.mbarriers[address]
+
+    def _arrive(self, address: int, at: np.ndarray, size: int = 0, behind: int = -1) -> None:
+        """Threads arrive, perhaps telling of bytes to come, or when `behind` copies have come."""
+        barrier = self._mbarrier(address, at)
+        if barrier.arrived == barrier.arrivals:
+            self._end_phase(barrier)  # or else there are too many
+        barrier.arrived += len(at)
+        barrier.expected += size
+        if barrier.arrived > barrier.arrivals:
+            text = f"expected {barrier.arrivals}"
+            raise PtxError(f"{barrier.arrived} threads arrive at an mbarrier, {text}")
+        if behind >= 0:
+            barrier.behind.append((at, behind))
+        else:
+            barrier.told = self._joined(barrier.told, self.clocks.published(at))
+
+    @staticmethod
+    def _joined(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """What two have told; there may have been fewer clocks when the first one did."""
+        result = b.copy()
+        result[:, : a.shape[1]] = np.maximum(result[:, : a.shape[1]], a)
+        return result
+
+    def _arrive_behind_copies(self, i: Instruction, at: np.ndarray) -> None:
+        if not i.has("noinc"):
+            raise PtxError("an arrival that raises the number of arrivals")
+        if not len(at):
+            return
+        addresses = self.address(i.operands[0], at)  # type: ignore[attr-defined]
+        for address in np.unique(addresses):
+            self._arrive(int(address), at[addresses == address], behind=self.copies_begun)
 
     def _wait(self, i: Instruction, at: np.ndarray, addresses: np.ndarray) -> np.ndarray:
         """Returns the threads that have to wait on."""
-        parities = self.get(i.operands[1], at, "b32")
-        stuck = []
-        for thread, address, parity in zip(at, addresses, parities):
-            barrier = self._mbarrier(int(address), int(thread))
-            if barrier.phase % 2 == int(parity):
-                size = sum(len(place) for place, _ in barrier.copies)
-                if barrier.expected is None or size < barrier.expected:
-                    stuck.append(thread)
-                    continue
-                if size > barrier.expected:
-                    raise PtxError(f"{size} bytes come, expected {barrier.expected}")
-                self._land(barrier)
-            if barrier.done >= 0:
-                self.landed[barrier.done].waited[thread] = True
-        return np.array(stuck, int)
+        parities = self.get(i.operands[1], at, "b32").astype(int)
+        stuck = [np.zeros(0, int)]
+        for address, parity in np.unique(np.stack([addresses, parities]), axis=1).T:
+            threads = at[(addresses == address) & (parities == parity)]
+            barrier = self._mbarrier(int(address), threads)
+            waited = barrier.waited[threads]
+            if parity == 1 and not barrier.phase and not waited.any():
+                continue  # for the phase before the first one, which is over
+            if (waited % 2 != parity).any():
+                raise PtxError(f"a wait for phase {waited.min() + 1} or {waited.min() - 1} of an "
+                               f"mbarrier, expected {waited.min()}")  # fmt: skip
+            if (barrier.phase - waited > 1).any():
+                raise PtxError(f"{barrier.phase} phases are over for a wait for {waited.min()}")
+            if parity == barrier.phase % 2 and not self._end_phase(barrier):
+                stuck.append(threads)
+                continue
+            barrier.waited[threads] += 1
+            self.clocks.learn(threads, barrier.learned)
+        return np.concatenate(stuck)
 
-    def _land(self, barrier: _Mbarrier) -> None:
-        barrier.done = len(self.landed)
-        self.landed.append(_Landed(self.stamp, np.zeros(self.threads, bool)))  # type: ignore
-        for place, data in barrier.copies:
-            self.shared.data[place] = data
-            self.shared.is_written[place] = True
-            self.shared.write_stamp[place] = -1  # `landing` says from now on who may read
-            self.unfenced[place] = False
-            self.landing[place] = barrier.done
-        barrier.copies, barrier.expected = [], None
+    def _end_phase(self, barrier: _Mbarrier) -> bool:
+        """Ends the phase if it can end; copies come."""
+        size = sum(len(place) for place, _ in barrier.copies)
+        if barrier.arrived < barrier.arrivals or size < barrier.expected:
+            return False
+        if size > barrier.expected:
+            raise PtxError(f"{size} bytes come, expected {barrier.expected}")
         barrier.phase += 1
+        epoch = barrier.before + barrier.phase
+        for place, data in barrier.copies:
+            self.shared.land(place, data, barrier.column, epoch)
+            self.unfenced[place] = False
+        for number in np.unique([number for _, number in barrier.behind]):
+            threads = [at for at, last in barrier.behind if last == number]
+            self.land_copies(np.concatenate(threads), number, barrier.column, epoch)
+        barrier.learned = self._joined(barrier.learned, self.clocks.nothing())
+        barrier.learned = self._joined(barrier.told, barrier.learned)
+        barrier.learned[0, barrier.column] = epoch
+        barrier.told = self.clocks.nothing()
+        barrier.copies, barrier.behind, barrier.arrived, barrier.expected = [], [], 0, 0
+        return True
 
     def op_fence(self, i: Instruction, at: np.ndarray) -> None:
         if i.has("mbarrier_init"):
             for barrier in self.mbarriers.values():
-                barrier.is_fenced |= barrier.thread in at
+                barrier.is_fenced |= barrier.maker in at
         super().op_fence(i, at)  # type: ignore[misc]
 
     op_membar = op_fence
@@ -256,14 +312,12 @@ class Tma:
 
     def _begin_load(self, i: Instruction, at: np.ndarray, thread: int) -> None:
         to, where = (int(self.address(i.operands[k], at)[0]) for k in (0, 2))  # type: ignore
-        barrier = self._mbarrier(where, thread)
+        barrier = self._mbarrier(where, at)
         if not barrier.is_fenced:
             raise PtxError("an mbarrier before its fence")
         place, source, inside = self._box(i.operands[1], at, to)
-        self._note(place[None], at, "write")
-        if self.unfenced[place].any():
-            raise PtxError("TMA writes over what was written before no fence.proxy.async")
-        self.shared.is_written[place] = False
+        self.need_fence(place, at, "TMA writes over")
+        self._note(place[None], at, "copy")
         data = np.zeros(len(place), np.uint8)
         data[inside] = self.memory[self._global(source[inside])]  # type: ignore[attr-defined]
         barrier.copies.append((place, data))
@@ -276,9 +330,8 @@ class Tma:
         self.stores.append((thread, place, self.shared.data[place].copy(), inside, target))
 
     def _read_image(self, place: np.ndarray, at: np.ndarray) -> None:
-        self._note(place[None], at, "read")
-        if self.unfenced[place].any():
-            raise PtxError("TMA reads what was written before no fence.proxy.async")
+        self.shared.hold(place, at, self.now)
+        self.need_fence(place, at, "TMA reads")
 
     def _finish_stores(self, at: np.ndarray, writes: bool) -> None:
         left = []
@@ -286,7 +339,7 @@ class Tma:
             if thread not in at:
                 left.append((thread, place, data, inside, target))
                 continue
-            self._read_image(place, np.array([thread]))
+            self.shared.let_go(place, np.array([thread]))
             if (self.shared.data[place] != data).any():
                 raise PtxError("a block changed while TMA read it")
             self.written_later.append((target, data[inside]))

@@ -1,0 +1,209 @@
+"""Who knows what in a program: happens-before by vector clocks, for the machine of ptx_machine.py.
+
+Every warp has a clock, and every mbarrier one that counts its phases. A thread knows of each clock
+how far it has come; block barriers, bar.warp.sync and waits for mbarriers are where threads come to
+know more. A byte of shared memory keeps its last write and each warp's last read, as the clock they
+came under; an access that does not know of an earlier one that it conflicts with is a race. What is
+asynchronous is under way from its begin, known by nobody, until its end. A thread knows its own
+accesses, those of the other lanes only after a barrier.
+
+What a thread knows to be visible to the asynchronous proxy is a second set of clocks: what it knew
+at its last fence.proxy.async, or what others tell it that had.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+UNDER_WAY = 1 << 30  # later than what anybody knows
+_SEVERAL = -2  # readers
+
+
+class Race(AssertionError):
+    """Two accesses in no order: what the later one finds, and the earlier one's place in the
+    code."""
+
+    def __init__(self, text: str, code: int) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+class Clocks:
+    def __init__(self, threads: int) -> None:
+        self.warp = np.arange(threads) // 32
+        self.warps = int(self.warp[-1]) + 1
+        self.now = np.ones(self.warps, np.int64)
+        self.known = np.zeros((threads, self.warps + 8), np.int64)
+        self.fenced = self.known.copy()
+        self.columns = self.warps
+
+    def new_column(self) -> int:
+        """A clock of an mbarrier."""
+        if self.columns == self.known.shape[1]:
+            more = np.zeros_like(self.known)
+            self.known = np.hstack([self.known, more])
+            self.fenced = np.hstack([self.fenced, more])
+        self.columns += 1
+        return self.columns - 1
+
+    def nothing(self) -> np.ndarray:
+        """What an mbarrier's phase begins with: `known` and `fenced`."""
+        return np.zeros((2, self.known.shape[1]), np.int64)
+
+    def block_barrier(self) -> None:
+        self.known[:] = self.known.max(axis=0)
+        self.known[:, : self.warps] = self.now
+        self.fenced[:] = self.fenced.max(axis=0)
+        self.now += 1
+
+    def warp_barrier(self, at: np.ndarray) -> None:
+        for warp in np.unique(self.warp[at]):
+            lanes = at[self.warp[at] == warp]
+            self.known[lanes] = self.known[lanes].max(axis=0)
+            self.known[lanes, warp] = self.now[warp]
+            self.fenced[lanes] = self.fenced[lanes].max(axis=0)
+            self.now[warp] += 1
+
+    def fence(self, at: np.ndarray) -> None:
+        self.fenced[at] = np.maximum(self.fenced[at], self.known[at])
+
+    def published(self, at: np.ndarray) -> np.ndarray:
+        """What threads tell when they arrive: all that they did only where a whole warp does."""
+        found = np.stack([self.known[at].max(axis=0), self.fenced[at].max(axis=0)])
+        for warp in np.unique(self.warp[at]):
+            if (self.warp[at] == warp).sum() == 32:
+                found[0, warp] = self.now[warp]
+                self.now[warp] += 1
+        return found
+
+    def learn(self, at: np.ndarray, told: np.ndarray) -> None:
+        width = told.shape[1]
+        self.known[at, :width] = np.maximum(self.known[at, :width], told[0])
+        self.fenced[at, :width] = np.maximum(self.fenced[at, :width], told[1])
+
+
+class Memory:
+    """Bytes, each with its last write and each warp's last read."""
+
+    def __init__(self, size: int, clocks: Clocks) -> None:
+        self.data = np.full(size, 0xA5, np.uint8)
+        self.is_written = np.zeros(size, bool)
+        self.clocks = clocks
+        self.column = np.zeros(size, np.int64)
+        self.epoch = np.zeros(size, np.int64)
+        self.writer = np.full(size, -1)
+        self.write_code = np.zeros(size, np.int64)
+        count = size * clocks.warps  # a row for each byte
+        self.read_epoch = np.zeros(count, np.int32)
+        self.reader = np.zeros(count, np.int16)
+        self.read_code = np.zeros(count, np.int32)
+
+    def _check_writes(
+        self, known: np.ndarray, place: np.ndarray, who: np.ndarray, what: str
+    ) -> None:
+        """`known` has a row for each of `place`, or is one for all."""
+        column, epoch = self.column[place], self.epoch[place]
+        late = (known[who, column] if known.ndim == 2 else known[column]) < epoch
+        if late.any():
+            late &= self.writer[place] != who
+        if late.any():
+            raise Race(f"a {what} of what another thread has just written",
+                       int(self.write_code[place[late]][0]))  # fmt: skip
+
+    def _need_data(self, place: np.ndarray) -> None:
+        empty = ~self.is_written[place]
+        if empty.any():
+            first = place[empty][0]
+            begun = self.epoch[first] == UNDER_WAY
+            raise Race("a read of what nobody has written",
+                       int(self.write_code[first]) if begun else -1)  # fmt: skip
+
+    def read(self, place: np.ndarray, at: np.ndarray, code: int) -> None:
+        """Threads read rows of bytes."""
+        who = np.repeat(at, place.shape[1])
+        place = place.reshape(-1)
+        clocks = self.clocks
+        self._need_data(place)
+        self._check_writes(clocks.known, place, who, "read")
+        warp = clocks.warp[who]
+        key = place * clocks.warps + warp
+        old, now = self.read_epoch[key], clocks.now[warp]
+        several = (old > clocks.known[who, warp]) & (self.reader[key] != who)
+        self.reader[key] = who
+        several |= self.reader[key] != who
+        if several.any():
+            self.reader[key[several]] = _SEVERAL
+        self.read_epoch[key] = np.maximum(old, now)
+        self.read_code[key] = code
+
+    def _check_reads(self, place: np.ndarray, at: np.ndarray) -> None:
+        """Before threads write rows of bytes."""
+        clocks, size = self.clocks, place.shape[1]
+        flat = place.reshape(-1)
+        epochs = self.read_epoch.reshape(-1, clocks.warps)[flat]
+        rows = epochs.reshape(len(place), size, clocks.warps)
+        late = rows > clocks.known[at, None, : clocks.warps]
+        if not late.any():
+            return
+        row, byte, warp = np.nonzero(late)
+        key = place[row, byte] * clocks.warps + warp
+        bad = (self.reader[key] != at[row]) | (self.read_epoch[key] == UNDER_WAY)
+        if bad.any():
+            raise Race("a write of what another thread has just read",
+                       int(self.read_code[key[bad]][0]))  # fmt: skip
+
+    def write(self, place: np.ndarray, at: np.ndarray, code: int) -> None:
+        """Threads write rows of bytes."""
+        flat, who = place.reshape(-1), np.repeat(at, place.shape[1])
+        self._check_writes(self.clocks.known, flat, who, "write")
+        self._check_reads(place, at)
+        self.writer[flat] = who
+        if (self.writer[flat] != who).any():
+            raise Race("two threads store the same byte", code)
+        self.column[flat] = warp = self.clocks.warp[who]
+        self.epoch[flat] = self.clocks.now[warp]
+        self.write_code[flat] = code
+
+    def begin_write(self, place: np.ndarray, at: np.ndarray, code: int) -> None:
+        """Copies to rows of bytes begin: nobody knows what they hold."""
+        self.write(place, at, code)
+        flat = place.reshape(-1)
+        self.writer[flat], self.epoch[flat] = -1, UNDER_WAY
+        self.is_written[flat] = False
+
+    def land(self, place: np.ndarray, data: np.ndarray, column: int, epoch: int) -> None:
+        """Copies have come; who knows that `column` has come to `epoch` may use them."""
+        self.data[place], self.is_written[place] = data, True
+        self.writer[place], self.column[place], self.epoch[place] = -1, column, epoch
+
+    def land_for(self, place: np.ndarray, data: np.ndarray, at: np.ndarray) -> None:
+        """The copies to rows of bytes have come for the threads that began them."""
+        self.data[place], self.is_written[place] = data, True
+        self.writer[place] = at[:, None]
+        self.column[place] = warp = self.clocks.warp[at][:, None]
+        self.epoch[place] = self.clocks.now[warp]
+
+    def hold(self, place: np.ndarray, team: np.ndarray, code: int) -> None:
+        """The asynchronous proxy reads bytes for a team from now on, which all of it knows."""
+        place = place.reshape(-1)
+        self._need_data(place)
+        self._check_writes(self.clocks.known[team].min(axis=0), place, team[:1], "read")
+        self.keep(place, team, code)
+
+    def keep(self, place: np.ndarray, team: np.ndarray, code: int) -> None:
+        """Marks bytes as read from now on."""
+        place = place.reshape(-1)
+        for warp in np.unique(self.clocks.warp[team]):
+            key = place * self.clocks.warps + warp
+            self.read_epoch[key], self.read_code[key] = UNDER_WAY, code
+
+    def let_go(self, place: np.ndarray, team: np.ndarray) -> None:
+        place = place.reshape(-1)
+        for warp in np.unique(self.clocks.warp[team]):
+            key = place * self.clocks.warps + warp
+            self.read_epoch[key], self.reader[key] = self.clocks.now[warp], _SEVERAL
+
+    def is_fenced(self, place: np.ndarray, team: np.ndarray) -> np.ndarray:
+        """Which writes of bytes the asynchronous proxy sees for a team, if they were generic."""
+        place = place.reshape(-1)
+        return self.clocks.fenced[team].min(axis=0)[self.column[place]] >= self.epoch[place]
