@@ -102,7 +102,7 @@ class Machine(Tma, _Fences):
         self.copy_group = np.zeros(self.threads, np.int64)
         self.products: list[_Product] = []
         self.product_group = np.zeros(self.threads // 128 + 1, np.int64)
-        self.running: set[str] = set()
+        self.running: dict[str, set[int]] = {}  # warpgroups in which products write a register
         super()._run_program(program, grid, shared)
         if self.products:
             raise PtxError("the program ends before its products do")
@@ -111,14 +111,17 @@ class Machine(Tma, _Fences):
 
     # -- registers of products that run -----------------------------------------------------------
 
+    def _must_rest(self, text: str, at: np.ndarray, what: str) -> None:
+        groups = self.running.get(text)
+        if groups and np.isin(at // 128, list(groups)).any():
+            raise PtxError(f"{text} is {what} while a product writes it")
+
     def get(self, text: str, at: np.ndarray, kind: str = "b64") -> np.ndarray:
-        if text in self.running:
-            raise PtxError(f"{text} is read while a product writes it")
+        self._must_rest(text, at, "read")
         return super().get(text, at, kind)
 
     def put(self, text: str, at: np.ndarray, values: np.ndarray) -> None:
-        if text in self.running:
-            raise PtxError(f"{text} is written while a product writes it")
+        self._must_rest(text, at, "written")
         super().put(text, at, values)
 
     # -- cp.async ---------------------------------------------------------------------------------
@@ -246,8 +249,6 @@ class Machine(Tma, _Fences):
                 self._finish_products(group, self.product_group[number] - int(i.operands[0]))
             else:
                 self._begin_product(i, group)
-        if i.has("wait_group"):
-            self.running = {name for product in self.products for name in product.sums}
 
     def _begin_product(self, i: Instruction, group: np.ndarray) -> None:
         shape = next(part for part in i.parts if part.startswith("m64n"))
@@ -267,7 +268,11 @@ class Machine(Tma, _Fences):
         kinds = [a_kind, b_kind, i.parts[-3]]
         product = _Product(group, sums, adds, kinds, a, places, data, i.number)
         self.products.append(product)
-        self.running.update(sums)
+        self._mark(product)
+
+    def _mark(self, product: _Product) -> None:
+        for name in product.sums:
+            self.running.setdefault(name, set()).add(int(product.threads[0]) // 128)
 
     def _operand_places(self, text: str, group: np.ndarray, lines: int, kind: str,
                         transposed: bool) -> np.ndarray:  # fmt: skip
@@ -308,10 +313,12 @@ class Machine(Tma, _Fences):
                 if (self.shared.data[place] != data).any():
                     raise PtxError("an operand changed while wgmma read it")
                 self.shared.let_go(place, group)
-            self.running.difference_update(product.sums)
+            for name in product.sums:
+                self.running[name].discard(int(group[0]) // 128)
             self._finish(product)
         for product in left if done else ():
             if product.threads[0] == group[0]:
+                self._mark(product)
                 for place in product.places:
                     self.shared.keep(place, group, product.code)
 
