@@ -5,12 +5,14 @@
 
 #include "gpu_backend/compile.h"
 #include "gpu_backend/layout/tma_box.h"
+#include "gpu_backend/passes/axis_info.h"
 #include "gpu_backend/passes/passes.h"
 #include "gpu_backend/passes/place_shared.h"
 #include "gpu_backend/passes/shared_operands.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -277,8 +279,55 @@ void loadByTma(tl::LoadOp load, const TmaAccess &access) {
   rewriter.eraseOp(load);
 }
 
-/// Stores a block through shared memory. In a loop the turn after it waits.
-void storeByTma(tl::StoreOp store, const TmaAccess &access) {
+/// Whether an integer scalar is never negative, as far as can be seen; products and sums that wrap
+/// are not thought of.
+bool isNotNegative(Value value) {
+  llvm::APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return !constant.isNegative();
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    return loop && argument == loop.getInductionVar() && isNotNegative(loop.getLowerBound());
+  }
+  Operation *op = value.getDefiningOp();
+  if (isa<tl::ProgramIdOp, tl::NumProgramsOp>(op))
+    return true;
+  return isa<arith::AddIOp, arith::MulIOp, arith::DivSIOp, arith::RemSIOp, arith::MinSIOp,
+             arith::ExtSIOp, tl::HintOp>(op) &&
+         llvm::all_of(op->getOperands(), isNotNegative);
+}
+
+/// True where TMA can store a block that begins at `starts`, and there is something to store; null
+/// if it always can. A GPU takes a store that begins at a negative index, or at no multiple of 16
+/// bytes along the contiguous dimension, for an illegal instruction; loads may begin anywhere.
+Value canStore(OpBuilder &builder, Location location, const TmaAccess &access, ValueRange starts,
+               const AxisAnalysis &axes) {
+  constexpr int kAlignmentBytes = 16;
+  const RectangularTile &tile = access.tile;
+  const int64_t step =
+      std::max(1, kAlignmentBytes / tlg::sharedLayoutOf(access.block).elementBytes);
+  Value result = tile.condition;
+  const auto require = [&](arith::CmpIPredicate predicate, Value value) {
+    Value zero = arith::ConstantOp::create(builder, location, builder.getI32IntegerAttr(0));
+    Value holds = arith::CmpIOp::create(builder, location, predicate, value, zero);
+    result = result ? arith::AndIOp::create(builder, location, result, holds).getResult() : holds;
+  };
+  for (auto [i, dim, start] : llvm::enumerate(tile.dims, starts)) {
+    if (dim.start ? !isNotNegative(dim.start) : dim.firstIndex < 0)
+      require(arith::CmpIPredicate::sge, start);
+    const int64_t known = dim.start ? axes.at(dim.start).dims[0].divisibility : dim.firstIndex;
+    if (static_cast<int>(i) == tile.contiguousDim && known % step != 0) {
+      Value mask = arith::ConstantOp::create(builder, location,
+                                             builder.getI32IntegerAttr(static_cast<int>(step - 1)));
+      require(arith::CmpIPredicate::eq, arith::AndIOp::create(builder, location, start, mask));
+    }
+  }
+  return result;
+}
+
+/// Stores a block through shared memory; threads do what TMA cannot. In a loop the turn after it
+/// waits.
+void storeByTma(tl::StoreOp store, const TmaAccess &access, const AxisAnalysis &axes) {
   OpBuilder builder(store);
   const Location location = store.getLoc();
   const bool completes = store->getAttrOfType<BoolAttr>(kTmaAttribute).getValue();
@@ -299,9 +348,28 @@ void storeByTma(tl::StoreOp store, const TmaAccess &access) {
   tlg::LocalStoreOp::create(builder, location, value, block);
   tlg::FenceAsyncOp::create(builder, location);
   tl::BarrierOp::create(builder, location);
-  auto function = store->getParentOfType<func::FuncOp>();
-  tlg::TmaStoreOp::create(builder, location, block, starts,
-                          static_cast<uint32_t>(addTensorMap(function, access)));
+  const auto map =
+      static_cast<uint32_t>(addTensorMap(store->getParentOfType<func::FuncOp>(), access));
+  const auto byTma = [&](OpBuilder &inner) {
+    tlg::TmaStoreOp::create(inner, location, block, starts, map);
+  };
+  if (Value condition = canStore(builder, location, access, starts, axes)) {
+    scf::IfOp::create(
+        builder, location, condition,
+        [&](OpBuilder &inner, Location) {
+          byTma(inner);
+          scf::YieldOp::create(inner, location);
+        },
+        [&](OpBuilder &inner, Location) {
+          Value read = tlg::LocalLoadOp::create(inner, location, store.getValue().getType(), block);
+          Operation *plain = inner.clone(*store);
+          plain->setOperand(1, read);
+          plain->removeAttr(kTmaAttribute);
+          scf::YieldOp::create(inner, location);
+        });
+  } else {
+    byTma(builder);
+  }
   if (waitsLater)
     builder.setInsertionPointAfter(outermost);
   tlg::TmaStoreWaitOp::create(builder, location, completes);
@@ -316,6 +384,7 @@ void copyByTma(func::FuncOp function) {
     if (op->hasAttr(kTmaAttribute))
       accesses.push_back(op);
   });
+  const AxisAnalysis axes(function);
   for (Operation *op : accesses) {
     auto store = dyn_cast<tl::StoreOp>(op);
     auto load = dyn_cast<tl::LoadOp>(op);
@@ -325,7 +394,7 @@ void copyByTma(func::FuncOp function) {
     if (!access || !hasRoom(op, access->block))
       continue;
     if (store)
-      storeByTma(store, *access);
+      storeByTma(store, *access, axes);
     else
       loadByTma(load, *access);
   }
