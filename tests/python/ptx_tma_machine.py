@@ -281,8 +281,8 @@ class Tma:
 
     # -- copies -----------------------------------------------------------------------------------
 
-    def _box(self, text: str, thread: np.ndarray, shared: int) -> Any:
-        """The places of the box that "[map, {coordinates}]" names."""
+    def _coordinates(self, text: str, thread: np.ndarray) -> tuple[TensorMap, list[int]]:
+        """The map and the indices that "[map, {coordinates}]" names."""
         match = re.fullmatch(r"\[\s*(\S+),\s*\{([^}]*)\}\s*\]", text)
         assert match is not None, text
         handle = int(self.get(match[1], thread)[0]) - _FIRST_HANDLE
@@ -293,6 +293,11 @@ class Tma:
         tensor = self.encoded[handle]
         if len(start) != len(tensor.box):
             raise PtxError("coordinates of another rank")
+        return tensor, start
+
+    def _box(self, text: str, thread: np.ndarray, shared: int) -> Any:
+        """The places of the box that "[map, {coordinates}]" names."""
+        tensor, start = self._coordinates(text, thread)
         self.tma_copies += 1
         return tensor.places(start, shared)
 
@@ -325,9 +330,16 @@ class Tma:
     def _begin_store(self, i: Instruction, at: np.ndarray, thread: int) -> None:
         start = int(self.address(i.operands[1], at)[0])  # type: ignore[attr-defined]
         place, target, inside = self._box(i.operands[0], at, start)
+        self._check_start(i.operands[0], at)
         self._read_image(place, at)
         target = self._global(target[inside])  # type: ignore[attr-defined]
         self.stores.append((thread, place, self.shared.data[place].copy(), inside, target))
+
+    def _check_start(self, text: str, thread: np.ndarray) -> None:
+        """A GPU takes stores that begin elsewhere for an illegal instruction (seen on an H200)."""
+        tensor, start = self._coordinates(text, thread)
+        if min(start) < 0 or start[0] * tensor.element_bytes % 16:
+            raise PtxError(f"TMA stores from {start}")
 
     def _read_image(self, place: np.ndarray, at: np.ndarray) -> None:
         self.shared.hold(place, at, self.now)
