@@ -6,6 +6,7 @@ What the script goes on with is the result of the device where its tensors are.
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from blockscope.cli.pointer_tables import tables_in, tensors_behind
 from blockscope.cli.script import Script
 from blockscope.cli.usage import UsageError
 from blockscope.errors import TritonError
+from blockscope.language.linear import default_input_precision
 from blockscope.runtime.jit import JITFunction
 
 #: Operations whose results differ in the last bits between the CPU and the GPU.
@@ -47,6 +49,8 @@ def verify_script(script: Script, options: argparse.Namespace) -> int:
         raise UsageError("verify needs torch, which is not installed") from None
     if not torch.cuda.is_available():
         raise UsageError("verify needs a torch with CUDA; this torch finds no GPU")
+    # Both runs multiply float32 as the GPU does when the kernel does not say.
+    os.environ.setdefault("TRITON_F32_DEFAULT", default_input_precision(on_gpu=True))
     verifier = Verifier(f"cuda:{torch.cuda.current_device()}")
     with verifier.watching():
         status = script.run()

@@ -6,12 +6,13 @@ from typing import Any
 from blockscope._core import semantic as _semantic
 from blockscope.errors import NotYetSupported
 from blockscope.language.core import builtin, float32, unwrap
+from blockscope.language.target_info import gpu_target
 
 
-def default_input_precision() -> str:
+def default_input_precision(on_gpu: bool) -> str:
     """How float32 operands of dot are taken when the kernel does not say: TRITON_F32_DEFAULT, else
-    "ieee" (a GPU takes "tf32")."""
-    return os.environ.get("TRITON_F32_DEFAULT", "") or "ieee"
+    "tf32" on a GPU, as in Triton, and "ieee" on the CPU."""
+    return os.environ.get("TRITON_F32_DEFAULT", "") or ("tf32" if on_gpu else "ieee")
 
 
 @builtin
@@ -30,17 +31,17 @@ def dot(
 
     Both have one dtype (two kinds of fp8 may mix): int8 gives int32, fp64 fp64, the others fp32, or
     fp16 for fp16 and fp8 operands when ``out_dtype`` says so. ``input_precision`` of float32
-    operands: "ieee" (default on the CPU), "tf32", "tf32x3", "bf16x3", "bf16x6"; ``allow_tf32`` is
-    its old spelling. ``max_num_imprecise_acc`` of fp8 operands: wgmma of sm_90 cuts off the sums
-    that it makes; they have at most so many products (and at least 32) before they are added in
-    fp32. Without it they are not limited, as in Triton. ``trans_a`` and ``trans_b`` transpose an
-    operand first.
+    operands: "ieee" (default on the CPU), "tf32" (default on a GPU), "tf32x3", "bf16x3", "bf16x6";
+    ``allow_tf32`` is its old spelling. ``max_num_imprecise_acc`` of fp8 operands: wgmma of sm_90
+    cuts off the sums that it makes; they have at most so many products (and at least 32) before
+    they are added in fp32. Without it they are not limited, as in Triton. ``trans_a`` and
+    ``trans_b`` transpose an operand first.
     """
     precision = unwrap(input_precision)
     allow_tf32 = unwrap(allow_tf32)
     if precision is None:
         if allow_tf32 is None:
-            precision = default_input_precision()
+            precision = default_input_precision(on_gpu=gpu_target() is not None)
         else:
             precision = "tf32" if allow_tf32 else "ieee"
     elif allow_tf32 is not None:

@@ -5,7 +5,7 @@ from typing import Any
 from blockscope.language.core import builtin, constexpr
 
 
-def _gpu_target() -> Any:
+def gpu_target() -> Any:
     """The GPU target that the kernel is compiled for now; None for the CPU."""
     from blockscope.runtime.jit import current_generator
 
@@ -21,19 +21,19 @@ def current_target() -> Any:
     """The target of the launch."""
     from blockscope.driver import CPUDriver
 
-    return constexpr(_gpu_target() or CPUDriver().get_current_target())
+    return constexpr(gpu_target() or CPUDriver().get_current_target())
 
 
 @builtin
 def is_cuda() -> Any:
     """Whether the kernel is compiled for an NVIDIA GPU."""
-    return constexpr(_gpu_target() is not None)
+    return constexpr(gpu_target() is not None)
 
 
 @builtin
 def cuda_capability_geq(major: Any, minor: Any = 0) -> Any:
     """Whether it is compiled for an NVIDIA GPU of at least this compute capability."""
-    target = _gpu_target()
+    target = gpu_target()
     wanted = 10 * int(_plain(major)) + int(_plain(minor))
     return constexpr(target is not None and int(target.arch) >= wanted)
 

@@ -41,7 +41,7 @@ _TAKEN: dict[str, tuple[Callable[[Any], bool], str, str]] = {
     "warp_size": (lambda value: value in (None, 32), "32", ""),
     "backend_name": (lambda value: value in (None, "cuda"), "'cuda'", ""),
     "default_dot_input_precision": (
-        lambda value: value in (None, default_input_precision()),
+        lambda value: value in (None, default_input_precision(on_gpu=True)),
         "nothing",
         "give input_precision to tl.dot, or set TRITON_F32_DEFAULT",
     ),
