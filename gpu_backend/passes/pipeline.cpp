@@ -268,12 +268,13 @@ private:
       if (early.isTma)
         (early.after ? extra : always) += tlg::sharedLayoutOf(early.block).sizeBytes();
     Value bytes = constant(rewriter_.getI32Type(), always + extra);
-    if (extra != 0 && always != 0 && predicate)
+    // For the turn before the mbarrier is waited for even where only other copies are for it.
+    if (hasExtra() && always != 0 && predicate)
       bytes = arith::SelectOp::create(rewriter_, location, predicate, bytes,
                                       constant(rewriter_.getI32Type(), extra));
     Value barrier = barrierOf(arrived_, stage);
     tlg::MbarrierExpectOp::create(rewriter_, location, barrier, bytes,
-                                  extra != 0 ? extraPredicate : predicate);
+                                  hasExtra() ? extraPredicate : predicate);
     return barrier;
   }
 
