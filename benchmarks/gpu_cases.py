@@ -47,10 +47,11 @@ def rows() -> Iterator[Row]:
         yield matmul(size, tile, is_quick=(size, tile) == (4096, (128, 256, 64, 8, 3)))
     for size, tile in MATMULS:
         yield matmul(size, tile, is_quick=False, with_descriptors=True)
-    for head, causal, stages in ATTENTIONS:
-        yield attention(head, causal, stages, is_quick=head == 128 and not causal)
+    for shape in ATTENTIONS:
+        yield attention(*shape, is_quick=shape == (128, False, 128, 3))
     for causal in (False, True):
-        yield attention_backward(128, causal)
+        for stages in (2, 3):
+            yield attention_backward(128, causal, stages)
     yield launch_overhead()
     yield cold_compile("elementwise")
     yield cold_compile("matmul")
@@ -68,8 +69,16 @@ MATMULS = (
 )
 
 
-#: Size of a head, causal or not, num_stages.
-ATTENTIONS = ((64, False, 3), (64, True, 3), (128, False, 3), (128, True, 3), (128, True, 2))
+#: Size of a head, causal or not, keys of a step, num_stages.
+ATTENTIONS = (
+    (64, False, 128, 3),
+    (64, True, 64, 3),
+    (128, False, 64, 3),
+    (128, False, 128, 2),
+    (128, False, 128, 3),
+    (128, True, 64, 3),
+    (128, True, 128, 3),
+)
 
 
 def vector_add(n: int) -> Row:
@@ -191,7 +200,7 @@ def _attention_inputs(head: int, count: int) -> list[Any]:
 
 
 def _forward(
-    kernels: Any, q: Any, k: Any, v: Any, causal: bool, stages: int
+    kernels: Any, q: Any, k: Any, v: Any, causal: bool, keys: int, stages: int
 ) -> tuple[Any, Any, Any]:
     """What launches the forward kernel, its output and its logarithms of sums."""
     import torch
@@ -200,7 +209,7 @@ def _forward(
     out = torch.empty_like(q)
     lse = torch.empty(q.shape[:-1], device="cuda", dtype=torch.float32)
     scale2 = math.log2(math.e) / math.sqrt(head)
-    options = {"BLOCK_M": 128, "BLOCK_N": 128 if head == 64 and not causal else 64, "num_warps": 8}
+    options = {"BLOCK_M": 128, "BLOCK_N": keys, "num_warps": 8}
     launch = lambda: kernels.attention_kernel[LENGTH // 128, BATCH * HEADS](
         q,
         k,
@@ -229,7 +238,7 @@ def _some_heads(q: Any, k: Any, v: Any, causal: bool) -> Any:
     return torch.softmax(scores, -1) @ v
 
 
-def attention(head: int, causal: bool, stages: int, *, is_quick: bool) -> Row:
+def attention(head: int, causal: bool, keys: int, stages: int, *, is_quick: bool) -> Row:
     import torch
 
     q, k, v = _attention_inputs(head, 3)
@@ -244,18 +253,18 @@ def attention(head: int, causal: bool, stages: int, *, is_quick: bool) -> Row:
                 )
 
             return Case(run, lambda: outs[0][:1, :2])
-        launch, out, _ = _forward(kernels, q, k, v, causal, stages)
+        launch, out, _ = _forward(kernels, q, k, v, causal, keys, stages)
         return Case(launch, lambda: out[:1, :2])
 
     return Row(
         f"attention forward {BATCH}x{HEADS}x{LENGTH}x{head} fp16{', causal' if causal else ''}, "
-        f"{stages} stages",
+        f"{keys} keys, {stages} stages",
         make, lambda: _some_heads(q, k, v, causal), 2e-2, _attention_flops(head, causal, 2),
         "TFLOP/s", is_quick=is_quick,
     )  # fmt: skip
 
 
-def attention_backward(head: int, causal: bool) -> Row:
+def attention_backward(head: int, causal: bool, stages: int) -> Row:
     import torch
 
     q, k, v, d_out = _attention_inputs(head, 4)
@@ -279,7 +288,7 @@ def attention_backward(head: int, causal: bool) -> Row:
                 grads[:] = torch.autograd.grad(out, leaves, d_out, retain_graph=True)
 
             return Case(run, lambda: torch.stack([g[:1, :2] for g in grads]))
-        forward, out, lse = _forward(kernels, q, k, v, causal, 2)
+        forward, out, lse = _forward(kernels, q, k, v, causal, 64, 2)
         forward()
         delta = torch.empty_like(lse)
         results = [torch.empty_like(q) for _ in range(3)]
@@ -293,17 +302,18 @@ def attention_backward(head: int, causal: bool) -> Row:
             kernels.delta_kernel[row_count // 64,](out, d_out, delta, HEAD=head, BLOCK=64)
             kernels.keys_kernel[LENGTH // 128, BATCH * HEADS](
                 *inputs, *results[1:], *scales, **meta, BLOCK_M=64, BLOCK_N=128, num_warps=8,
-                num_stages=2,
+                num_stages=stages,
             )  # fmt: skip
             kernels.queries_kernel[LENGTH // 128, BATCH * HEADS](
                 *inputs, results[0], *scales, **meta, BLOCK_M=128, BLOCK_N=64, num_warps=8,
-                num_stages=2,
+                num_stages=stages,
             )  # fmt: skip
 
         return Case(launch, lambda: torch.stack([t[:1, :2] for t in results]))
 
     return Row(
-        f"attention backward {BATCH}x{HEADS}x{LENGTH}x{head} fp16{', causal' if causal else ''}",
+        f"attention backward {BATCH}x{HEADS}x{LENGTH}x{head} fp16{', causal' if causal else ''}, "
+        f"{stages} stages",
         make, reference, 5e-2, _attention_flops(head, causal, 5), "TFLOP/s",
     )  # fmt: skip
 

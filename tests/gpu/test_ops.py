@@ -74,7 +74,15 @@ def warm_up(name: str) -> tuple[list[str], BaseException | None]:
 
 
 @pytest.fixture(scope="module")
-def warmed(request: pytest.FixtureRequest):
+def multiplied_as_on_the_cpu():
+    """A GPU takes float32 in tf32 when the kernel does not say."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRITON_F32_DEFAULT", "ieee")
+        yield
+
+
+@pytest.fixture(scope="module")
+def warmed(request: pytest.FixtureRequest, multiplied_as_on_the_cpu: None):
     """Compiles the chosen rows on threads, before and while they run: see gpu_rows."""
     chosen = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
     keys = [(params["row"],) for params in chosen if params.get("row") in ROWS]

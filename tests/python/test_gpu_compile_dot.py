@@ -88,6 +88,25 @@ def test_large_tile_of_warpgroups():
 
 
 @triton.jit
+def plain_kernel(a_ptr, c_ptr, N: tl.constexpr):
+    block = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
+    a = tl.load(a_ptr + block)
+    tl.store(c_ptr + block, tl.dot(a, a))
+
+
+@pytest.mark.parametrize("asked", [None, "ieee", "tf32x3"])
+def test_precision_when_the_kernel_does_not_say(asked, monkeypatch):
+    monkeypatch.delenv("TRITON_F32_DEFAULT", raising=False)
+    if asked is not None:
+        monkeypatch.setenv("TRITON_F32_DEFAULT", asked)
+    a = torch.zeros(32, 32)
+    text = plain_kernel.warmup(a, a, 32, grid=(1,), arch="sm_90a").asm["tl"]
+    assert f'input_precision = "{asked or "tf32"}"' in text or (
+        asked == "ieee" and "tf32" not in text
+    )
+
+
+@triton.jit
 def masked_kernel(
     a_ptr, b_ptr, c_ptr, m, n, k, a_row, b_column,
     M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,

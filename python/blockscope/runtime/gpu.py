@@ -14,6 +14,7 @@ from typing import Any
 from blockscope import _core, knobs
 from blockscope.driver import GPUTarget
 from blockscope.errors import CompilationError, OutOfResources, PTXASError
+from blockscope.language.linear import default_input_precision
 from blockscope.runtime import (
     buffers,
     device_buffers,
@@ -255,7 +256,8 @@ def compiled(
 ) -> GpuCompiledKernel:
     """The kernel for these arguments: from this process, from disk, or compiled now."""
     aligned = divisors(fn, arguments)
-    key = (target, options, tuple(aligned), *(argument.key for argument in arguments))
+    precision = default_input_precision(on_gpu=True)
+    key = (target, options, precision, tuple(aligned), *(argument.key for argument in arguments))
     kernel = fn.device_caches.get(key)
     if kernel is None or kernel.is_stale():
         kernel = _compile(fn, arguments, aligned, options, target)
