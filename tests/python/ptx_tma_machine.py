@@ -240,8 +240,9 @@ class Tma:
             if (waited % 2 != parity).any():
                 raise PtxError(f"a wait for phase {waited.min() + 1} or {waited.min() - 1} of an "
                                f"mbarrier, expected {waited.min()}")  # fmt: skip
-            if (barrier.phase - waited > 1).any():
-                raise PtxError(f"{barrier.phase} phases are over for a wait for {waited.min()}")
+            over = barrier.phase + self._can_end(barrier)
+            if (over - waited > 1).any():
+                raise PtxError(f"{over} phases are over for a wait for {waited.min()}")
             if parity == barrier.phase % 2 and not self._end_phase(barrier):
                 stuck.append(threads)
                 continue
@@ -249,13 +250,19 @@ class Tma:
             self.clocks.learn(threads, barrier.learned)
         return np.concatenate(stuck)
 
-    def _end_phase(self, barrier: _Mbarrier) -> bool:
-        """Ends the phase if it can end; copies come."""
+    @staticmethod
+    def _can_end(barrier: _Mbarrier) -> bool:
         size = sum(len(place) for place, _ in barrier.copies)
         if barrier.arrived < barrier.arrivals or size < barrier.expected:
             return False
         if size > barrier.expected:
             raise PtxError(f"{size} bytes come, expected {barrier.expected}")
+        return True
+
+    def _end_phase(self, barrier: _Mbarrier) -> bool:
+        """Ends the phase if it can end; copies come."""
+        if not self._can_end(barrier):
+            return False
         barrier.phase += 1
         epoch = barrier.before + barrier.phase
         for place, data in barrier.copies:

@@ -311,6 +311,64 @@ def test_descriptors_with_barriers(by_tma: Any, stages: int, warps: int) -> None
     program.run_all([(out, want)], 4e-3)
 
 
+@triton.jit
+def gradients_kernel(
+    q_ptr, k_ptr, v_ptr, d_out_ptr, lse_ptr, delta_ptr, d_k_ptr, d_v_ptr, d_q_ptr, scale, scale2,
+    LENGTH: tl.constexpr, HEAD: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+    DESCRIPTORS_OUT: tl.constexpr,
+):  # fmt: skip
+    """Of 128 keys and of 128 queries in one program: two loops, one after the other."""
+    q_desc = tl.make_tensor_descriptor(q_ptr, [LENGTH, HEAD], [HEAD, 1], [BM, HEAD])
+    g_desc = tl.make_tensor_descriptor(d_out_ptr, [LENGTH, HEAD], [HEAD, 1], [BM, HEAD])
+    k_desc = tl.make_tensor_descriptor(k_ptr, [LENGTH, HEAD], [HEAD, 1], [BM, HEAD])
+    v_desc = tl.make_tensor_descriptor(v_ptr, [LENGTH, HEAD], [HEAD, 1], [BM, HEAD])
+    rows = tl.program_id(0) * BN + tl.arange(0, BN)
+    own = rows[:, None] * HEAD + tl.arange(0, HEAD)[None, :]
+    k = tl.load(k_ptr + own)
+    v = tl.load(v_ptr + own)
+    d_k = tl.zeros([BN, HEAD], dtype=tl.float32)
+    d_v = tl.zeros([BN, HEAD], dtype=tl.float32)
+    for start in range(0, LENGTH, BM):
+        queries = start + tl.arange(0, BM)
+        other_q = q_desc.load([start, 0])
+        weights = tl.math.exp2(tl.dot(k, other_q.T) * scale2 - tl.load(lse_ptr + queries)[None, :])
+        other_g = g_desc.load([start, 0])
+        d_v = tl.dot(weights.to(other_g.dtype), other_g, d_v)
+        d_scores = weights * (tl.dot(v, other_g.T) - tl.load(delta_ptr + queries)[None, :])
+        d_k = tl.dot(d_scores.to(other_q.dtype), other_q, d_k)
+    if DESCRIPTORS_OUT:
+        out = tl.make_tensor_descriptor(d_k_ptr, [LENGTH, HEAD], [HEAD, 1], [BN, HEAD])
+        out.store([tl.program_id(0) * BN, 0], (d_k * scale).to(d_k_ptr.dtype.element_ty))
+    else:
+        tl.store(d_k_ptr + own, (d_k * scale).to(d_k_ptr.dtype.element_ty))
+    tl.store(d_v_ptr + own, d_v.to(d_v_ptr.dtype.element_ty))
+    q = tl.load(q_ptr + own)
+    d_out = tl.load(d_out_ptr + own)
+    lse = tl.load(lse_ptr + rows)
+    delta = tl.load(delta_ptr + rows)
+    d_q = tl.zeros([BN, HEAD], dtype=tl.float32)
+    for start in range(0, LENGTH, BM):
+        other_k = k_desc.load([start, 0])
+        other_v = v_desc.load([start, 0])
+        weights = tl.math.exp2(tl.dot(q, other_k.T) * scale2 - lse[:, None])
+        d_scores = weights * (tl.dot(d_out, other_v.T) - delta[:, None])
+        d_q = tl.dot(d_scores.to(other_k.dtype), other_k, d_q)
+    tl.store(d_q_ptr + own, (d_q * scale).to(d_q_ptr.dtype.element_ty))
+
+
+@pytest.mark.parametrize("stages,block,out", [(3, 64, False), (3, 64, True), (2, 64, True)])
+def test_backward_by_descriptors(stages: int, block: int, out: bool) -> None:
+    case = Attention(1, 256, 64, False, HALF)
+    d_q, d_k, d_v = (torch.empty_like(case.q) for _ in range(3))
+    program = Program(
+        gradients_kernel, (2,), (case.q, case.k, case.v, case.d_out, case.lse, case.delta, d_k,
+        d_v, d_q, case.scale, case.scale2), 8, stages, LENGTH=256, HEAD=64, BM=block, BN=128,
+        DESCRIPTORS_OUT=out,
+    )  # fmt: skip
+    assert "cp.async.bulk.tensor" in program.ptx and program.is_apart == (stages > 2)
+    program.run_all([(d_k, case.d_k), (d_v, case.d_v), (d_q, case.d_q)], 6e-3)
+
+
 # -- fp8 and bf16 ----------------------------------------------------------------------------------
 
 
@@ -465,3 +523,47 @@ def test_a_phase_too_short_is_found(schedule: str, correct: Program) -> None:
     broken = re.sub(r"(mbarrier\.init[^,]*), 256;", r"\1, 128;", correct.ptx)
     with pytest.raises(PtxError, match="arrive|nobody|expected|phase"):
         correct.run(schedule, broken)
+
+
+# -- phases ----------------------------------------------------------------------------------------
+
+PHASES = """
+.visible .entry phases()
+{
+	mov.u32 %r1, %tid.x;
+	setp.ne.u32 %p1, %r1, 0;
+	mov.b32 %r2, shared_memory;
+	@%p1 bra $L_made;
+	mbarrier.init.shared::cta.b64 [%r2], 1;
+$L_made:
+	bar.sync 0;
+	@%p1 bra $L_other;
+	CODE
+$L_other:
+	bar.sync 0;
+	mbarrier.try_wait.parity.shared::cta.b64 [%r2], 0;
+	mbarrier.try_wait.parity.shared::cta.b64 [%r2], PARITY;
+	ret;
+}
+"""
+COME = "mbarrier.arrive.shared::cta.b64 _, [%r2];"
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize(
+    "code,parity,message",
+    [
+        ("", 1, "nothing ends the wait"),
+        (COME, 1, "nothing ends the wait"),
+        (COME, 0, "a wait for phase 2 or 0 of an mbarrier, expected 1"),
+        (2 * COME, 1, "2 phases are over for a wait for 0"),
+        (3 * COME, 1, "3 phases are over for a wait for 0"),
+    ],
+)
+def test_phases(code: str, parity: int, message: str, schedule: str) -> None:
+    """Each thread waits for all phases, none too late to tell them apart."""
+    ptx = PHASES.replace("CODE", code).replace("PARITY", str(parity))
+    machine = Machine(ptx, 8)
+    machine.schedule = SCHEDULES[schedule]()
+    with pytest.raises(PtxError, match=message):
+        machine.run((1, 1, 1), (), 16)
