@@ -8,8 +8,6 @@
 
 #include "core/ir/tl_dialect.h"
 
-#include "core/ir/tl_dialect.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;

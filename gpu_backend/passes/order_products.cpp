@@ -106,12 +106,9 @@ private:
 
   void waitLate(Product &product) {
     Operation *place = product.wait->getNextNode();
-    bool passesProduct = false;
     while (!place->hasTrait<OpTrait::IsTerminator>() && !changesShared(place) &&
-           !uses(place, product.wait)) {
-      passesProduct |= isa<tlg::WgmmaOp>(place);
+           !uses(place, product.wait))
       place = place->getNextNode();
-    }
     if (place == product.wait->getNextNode())
       return;
     // A first operand in registers stays there as long as the product may read it.
