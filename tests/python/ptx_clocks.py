@@ -36,6 +36,7 @@ class Clocks:
         self.known = np.zeros((threads, self.warps + 8), np.int64)
         self.fenced = self.known.copy()
         self.columns = self.warps
+        self.own_fence = np.zeros(self.warps, np.int64)  # each warp's clock at its last fence
 
     def new_column(self) -> int:
         """A clock of an mbarrier."""
@@ -66,6 +67,10 @@ class Clocks:
 
     def fence(self, at: np.ndarray) -> None:
         self.fenced[at] = np.maximum(self.fenced[at], self.known[at])
+        for warp in np.unique(self.warp[at]):
+            if (self.warp[at] == warp).sum() == 32:
+                self.own_fence[warp] = self.now[warp]
+                self.now[warp] += 1
 
     def published(self, at: np.ndarray) -> np.ndarray:
         """What threads tell when they arrive: all that they did only where a whole warp does."""
@@ -97,6 +102,7 @@ class Memory:
         self.read_epoch = np.zeros(count, np.int32)
         self.reader = np.zeros(count, np.int16)
         self.read_code = np.zeros(count, np.int32)
+        self.generic_epoch = np.zeros(count, np.int32)  # of reads that are not asynchronous
 
     def _check_writes(
         self, known: np.ndarray, place: np.ndarray, who: np.ndarray, what: str
@@ -134,6 +140,7 @@ class Memory:
         if several.any():
             self.reader[key[several]] = _SEVERAL
         self.read_epoch[key] = np.maximum(old, now)
+        self.generic_epoch[key] = now
         self.read_code[key] = code
 
     def _check_reads(self, place: np.ndarray, at: np.ndarray) -> None:
@@ -196,6 +203,20 @@ class Memory:
         for warp in np.unique(self.clocks.warp[team]):
             key = place * self.clocks.warps + warp
             self.read_epoch[key], self.read_code[key] = UNDER_WAY, code
+
+    def need_fence_of_reads(self, place: np.ndarray, thread: int) -> None:
+        """Before the asynchronous proxy overwrites for a thread what threads may have read."""
+        clocks = self.clocks
+        epochs = self.generic_epoch.reshape(-1, clocks.warps)[place.reshape(-1)]
+        known = clocks.known[thread, : clocks.warps].copy()
+        known[clocks.warp[thread]] = clocks.now[clocks.warp[thread]]
+        fenced = np.maximum(clocks.fenced[thread, : clocks.warps],
+                            np.minimum(known, clocks.own_fence))  # fmt: skip
+        late = np.argwhere(epochs > fenced)
+        if len(late):
+            key = place.reshape(-1)[late[0, 0]] * clocks.warps + late[0, 1]
+            text = "TMA writes over what was read before no fence.proxy.async"
+            raise Race(text, int(self.read_code[key]))
 
     def let_go(self, place: np.ndarray, team: np.ndarray) -> None:
         place = place.reshape(-1)

@@ -4,8 +4,8 @@ Copies happen as late as they may: what TMA loads, and what cp.async brings that
 mbarrier, is in shared memory when the first thread has waited for the mbarrier, and may be read by
 a thread that waited too, or knows of one that did; what TMA stores is in global memory when the
 storing thread has waited in full, else when the program ends. TMA may read or overwrite a byte that
-a thread wrote only behind fence.proxy.async. Threads wait for an mbarrier's phases in order, each
-for every one of them: other waits take one phase for another.
+a thread wrote, and overwrite one that it read, only behind fence.proxy.async. Threads wait for an
+mbarrier's phases in order, each for every one of them: other waits take one phase for another.
 """
 
 from __future__ import annotations
@@ -330,6 +330,7 @@ class Tma:
         place, source, inside = self._box(i.operands[1], at, to)
         self.need_fence(place, at, "TMA writes over")
         self._note(place[None], at, "copy")
+        self.shared.need_fence_of_reads(place, thread)
         data = np.zeros(len(place), np.uint8)
         data[inside] = self.memory[self._global(source[inside])]  # type: ignore[attr-defined]
         barrier.copies.append((place, data))

@@ -491,11 +491,44 @@ def correct() -> Iterator[Program]:
         yield program
 
 
+BROKEN_BY_TMA: dict[str, tuple[Callable[[str], str], str]] = {
+    "no wait for what was read": (without(WAIT, 1), "just read by 'wgmma"),
+    "no wait for what has come": (without(WAIT), "a read of what nobody has written"),
+    "a warp does not arrive": (without_a_warp, "nothing ends the wait"),
+    "arrival before products end": (moved(ARRIVE, LAST_WAIT), "just read by 'wgmma"),
+}
+
+
+@pytest.fixture(scope="module")
+def by_tma() -> Iterator[Program]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BLOCKSCOPE_CACHE", "0")
+        torch.manual_seed(7)
+        program, out, want = forward_by_tma(1, 320, (128, 64), 3, True, True)
+        program.run()
+        check(out, want, 4e-3)
+        yield program
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("name", BROKEN_BY_TMA)
+def test_mistakes_with_tma_are_found(name: str, schedule: str, by_tma: Program) -> None:
+    change, message = BROKEN_BY_TMA[name]
+    broken = changed_loop(by_tma.ptx, change)
+    assert broken != by_tma.ptx
+    with pytest.raises(PtxError, match=message):
+        by_tma.run(schedule, broken)
+
+
 def changed_loop(ptx: str, change: Callable[[str], str]) -> str:
-    for match in re.finditer(r"(\$L__BB0_\d+):\n(?:(?!\$L__BB0_\d+:)[\s\S])*?bra \t\1;", ptx):
-        if "mbarrier.arrive.shared" in match[0]:
-            return ptx[: match.start()] + change(match[0]) + ptx[match.end() :]
-    raise AssertionError("no loop")
+    """The innermost loop in which warps arrive, changed."""
+    loops = []
+    for label in re.finditer(r"(\$L__BB0_\d+):\n", ptx):
+        for back in re.finditer(rf"bra(\.uni)? \t{re.escape(label[1])};", ptx):
+            if "mbarrier.arrive.shared" in ptx[label.start() : back.end()]:
+                loops.append((back.end() - label.start(), label.start(), back.end()))
+    _, start, end = min(loops)
+    return ptx[:start] + change(ptx[start:end]) + ptx[end:]
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
