@@ -34,18 +34,6 @@ tlg::SharedType transposedType(tlg::SharedType type, llvm::ArrayRef<int32_t> ord
   return tlg::sharedType(shape, type.getElementType(), result, type.getStages());
 }
 
-bool isZero(Value value) {
-  Attribute constant;
-  if (!matchPattern(value, m_Constant(&constant)))
-    return false;
-  if (auto dense = dyn_cast<SplatElementsAttr>(constant))
-    constant = dense.getSplatValue<Attribute>();
-  if (auto number = dyn_cast<FloatAttr>(constant))
-    return number.getValue().isPosZero();
-  auto number = dyn_cast<IntegerAttr>(constant);
-  return number && number.getValue().isZero();
-}
-
 /// Whether `load` gives something else than zeros where its mask is false.
 bool hasOther(tl::LoadOp load) {
   return load.getMask() && load.getOther() && !isKnownZero(load.getOther());
