@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -316,8 +317,9 @@ private:
         return false;
       if (part.stride->text == "1" && contiguous < 0)
         contiguous = static_cast<int>(dim);
-      else if (part.stride->divisor * elementBytes_ % kAlignmentBytes != 0)
-        return false;
+      else if (int64_t known = 0; llvm::to_integer(part.stride->text, known) &&
+                                  known * elementBytes_ % kAlignmentBytes != 0)
+        return false; // others are looked at when the kernel is launched
       tile_.dims[dim] = {part.index->start, part.index->constant, part.size->text,
                          part.stride->text};
     }

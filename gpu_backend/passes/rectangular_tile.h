@@ -29,7 +29,8 @@ struct RectangularTile {
 /// The rectangle that a load or store with these blocks of pointers and masks accesses: pointers
 /// are a sum of indices times strides, and the mask compares each index with 0 and with a size, all
 /// in 64 bits, as tensor descriptors and block pointers come out. Nothing for any other form, or
-/// when the address or an outer stride may be no multiple of 16 bytes.
+/// when the address may be, or an outer stride is, no multiple of 16 bytes. Strides that are known
+/// at the launch only are looked at there.
 std::optional<RectangularTile> matchTile(mlir::Value pointer, mlir::Value mask);
 
 } // namespace blockscope::gpu

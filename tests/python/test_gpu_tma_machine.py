@@ -178,8 +178,8 @@ def test_order_of_memory(arch: str, machines: Any) -> None:
 @ONE_ARCH
 def test_what_tma_cannot_do(arch: str, machines: Any) -> None:
     tma.test_copy_with_nan_as_padding("cpu")
-    tma.test_odd_strides("cpu")
-    assert not forms(machines[1])
+    with pytest.raises(PtxError, match="no tensor map"):  # where a launch takes another kernel
+        tma.test_odd_strides("cpu")
 
 
 # -- mistakes that the machine finds ---------------------------------------------------------------
