@@ -147,7 +147,8 @@ std::unique_ptr<GpuKernel> compileForGpu(IrEmitter &emitter, const GpuTarget &ta
   if (!dump(options, kernel->name, "ptx", kernel->ptx, &text))
     return nullptr;
   const StageTimer timer(kernel->times, "ptxas");
-  if (!gpu::assemble(*kernel, options, &text))
+  if (!gpu::assemble(*kernel, options, &text) ||
+      !dump(options, kernel->name, "cubin", kernel->cubin, &text))
     return nullptr;
   gpu::noteAssembled(function, options, *kernel);
   gpu::sortNotes(kernel->notes);

@@ -181,8 +181,11 @@ LogicalResult lowerWgmma(Lowering &lowering, Operation *op) {
   const int64_t depth = kStepBytes / bytes, steps = k / depth;
   const auto size = static_cast<int>(columns / 2);
   Registers sums(lowering.get(wgmma.getAcc()));
-  if (static_cast<int64_t>(sums.size()) != tilesM * tilesN * size ||
-      !isa<tlg::SharedType>(wgmma.getB().getType()))
+  if (!isa<tlg::SharedType>(wgmma.getB().getType()))
+    return op->emitError("reads its second operand from shared memory, but finds a block in "
+                         "registers; tlg-stage-operands has to come before (in the usual pipeline "
+                         "this is a mistake in blockscope)");
+  if (static_cast<int64_t>(sums.size()) != tilesM * tilesN * size)
     return op->emitError("has operands that are not of wgmma (a mistake in blockscope)");
 
   const bool aInRegisters = tlg::hasLayout(wgmma.getA().getType());

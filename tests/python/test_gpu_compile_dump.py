@@ -32,10 +32,21 @@ def compile_with_dumps(folder: Path, value: int, monkeypatch: Any) -> Any:
 
 def test_every_stage_is_in_a_file(tmp_path: Path, monkeypatch: Any) -> None:
     kernel = compile_with_dumps(tmp_path / "new" / "folder", 1, monkeypatch)
-    files = {path.name: path.read_text() for path in (tmp_path / "new" / "folder").iterdir()}
+    (folder,) = (tmp_path / "new" / "folder").iterdir()
+    assert folder.name == kernel.metadata.hash
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
     name = kernel.data["name"]
-    assert sorted(files) == [f"{name}.{stage}" for stage in ("ll", "ptx", "tl", "tlg")]
-    assert files[f"{name}.ptx"] == kernel.asm["ptx"]
+    assert sorted(files) == [f"{name}.{stage}" for stage in ("cubin", "ll", "ptx", "tl", "tlg")]
+    assert files[f"{name}.ptx"].decode() == kernel.asm["ptx"]
+    assert files[f"{name}.cubin"] == kernel.asm["cubin"]
+
+
+def test_kernels_of_one_name_do_not_overwrite_each_other(tmp_path: Path, monkeypatch: Any) -> None:
+    kernels = [compile_with_dumps(tmp_path, value, monkeypatch) for value in (3, 4)]
+    for kernel in kernels:
+        path = tmp_path / kernel.metadata.hash / f"{kernel.data['name']}.ptx"
+        assert path.read_text() == kernel.asm["ptx"]
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path, monkeypatch: Any) -> None:

@@ -83,7 +83,12 @@ def test_llvm_ir_is_dumped(
 
 def test_another_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = compiled()
-    for text in ("tlg-assign-layouts", "builtin.module(tlg-assign-layouts,cse)", "tlg-pipeline"):
+    for text in (
+        "tlg-assign-layouts,cse,tlg-stage-operands",
+        "tlg-assign-layouts",
+        "builtin.module(tlg-assign-layouts,cse)",
+        "tlg-pipeline",
+    ):
         monkeypatch.setenv("BLOCKSCOPE_GPU_PIPELINE", text)
         other = compiled()
         assert other.metadata.hash != usual.metadata.hash
@@ -118,7 +123,9 @@ def test_a_failing_pass_leaves_what_reproduces_it(
     named = re.search(r"blk-opt reproduces this from (\S+\.mlir), ", str(error.value))
     assert named
     path = Path(named[1])
-    assert path.parent == (tmp_path / "dumps" if dumps else tmp_path)
+    assert (path.parent.parent if dumps else path.parent) == (
+        tmp_path / "dumps" if dumps else tmp_path
+    )
     command, reason, *ir = path.read_text().splitlines()
     assert re.fullmatch(
         rf"// blk-opt {path} --pass-pipeline='builtin\.module\(tlg-assign-layouts\{{.*\}}\)'",
@@ -147,7 +154,8 @@ def test_a_mistake_found_while_lowering_leaves_what_reproduces_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("BLOCKSCOPE_GPU_PIPELINE", "tlg-assign-layouts")  # wgmma wants more
-    with pytest.raises(CompilationError, match="mistake in blockscope") as error:
+    missing = r"test_gpu_passes\.py:\d+:\d+: .*; tlg-stage-operands has to come before \(in"
+    with pytest.raises(CompilationError, match=missing) as error:
         product_kernel.warmup(tl.float16, tl.float32, N=64, grid=(1,), arch="sm_90a")
     named = re.search(r"blk-opt reproduces this from (\S+\.mlir), ", str(error.value))
     assert named
@@ -159,3 +167,10 @@ def test_a_mistake_found_while_lowering_leaves_what_reproduces_it(
         )  # fmt: skip
         assert again.returncode != 0
         assert "mistake in blockscope" in again.stderr
+
+
+def test_the_shortest_pipeline_fits_products_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BLOCKSCOPE_GPU_PIPELINE", "tlg-assign-layouts,cse,tlg-stage-operands")
+    for arch, instruction in (("sm_80", "mma.sync"), ("sm_90a", "wgmma.mma_async")):
+        kernel = product_kernel.warmup(tl.float16, tl.float32, N=64, grid=(1,), arch=arch)
+        assert instruction in kernel.asm["ptx"]

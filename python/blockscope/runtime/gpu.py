@@ -6,6 +6,7 @@ watches; the C++ launcher (python/src/gpu_launcher.cpp) repeats the rest by itse
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from dataclasses import asdict, dataclass
@@ -142,7 +143,7 @@ def target_of(options: dict[str, Any], device: int) -> GPUTarget:
     arch = options.get("arch") or knobs.runtime.override_arch
     if arch:
         text = str(arch)
-        _, capability = _core.gpu.parse_target(text if text.startswith("sm_") else f"sm_{text}")
+        _, capability = _core.gpu.parse_target(f"sm_{text}" if text[:1].isdigit() else text)
     else:
         capability = _core.gpu.device_properties(device)["capability"]
     return GPUTarget("cuda", capability, 32)
@@ -285,7 +286,7 @@ def _compile(
     text = _core.gpu.simplify(builder, aligned, bool(settings["line_info"]))
     key = disk_cache.key_of(text, arch, sorted(settings.items()), _tools_identity())
     front_end_ns = int((time.perf_counter() - start) * 1e9)
-    dumps = _dump_settings(fn)
+    dumps = _dump_settings(fn, key)
     data = None if any(dumps.values()) else disk_cache.read(key)  # a hit would print nothing
     is_hit = data is not None
     if data is None:
@@ -335,12 +336,15 @@ def _compiler_settings(options: GpuOptions) -> dict[str, Any]:
     }
 
 
-def _dump_settings(fn: Any) -> dict[str, Any]:
-    """What of the compiler's work is shown; it changes nothing in what comes out."""
+def _dump_settings(fn: Any, key: str) -> dict[str, Any]:
+    """What of the compiler's work is shown; it changes nothing in what comes out.
+
+    Files go to a folder for each key: kernels of one name do not overwrite each other.
+    """
     wanted = knobs.gpu.dump_passes  # 1, or the name of a kernel
     dumps_passes = wanted == fn.__name__ or wanted.lower() in ("1", "true", "on")
     return {
-        "dump_dir": knobs.cache.dump_dir if knobs.compilation.dump_ir else "",
+        "dump_dir": os.path.join(knobs.cache.dump_dir, key) if knobs.compilation.dump_ir else "",
         "dump_passes": wanted if dumps_passes else "",
         "dump_llvm": knobs.gpu.dump_llvm,
     }
