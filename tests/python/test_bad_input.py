@@ -97,6 +97,22 @@ def endless(x_ptr, n):
     tl.store(x_ptr, i)
 
 
+@triton.jit
+def misspelt(x_ptr):
+    tl.store(x_ptr, tl.laod(x_ptr))
+
+
+class InGpuMemory:
+    """An array whose memory only the driver could read."""
+
+    dtype = "float32"
+    shape = (64,)
+    __cuda_array_interface__ = {  # noqa: RUF012
+        "shape": (64,), "typestr": "<f4", "data": (0x7F0000000000, False), "version": 3,
+        "strides": None,
+    }  # fmt: skip
+
+
 def x():
     return torch.rand(64)
 
@@ -110,6 +126,11 @@ COMPILE = [
     (lambda: int_mask[(1,)](x()), CompilationError, r"mask is int32\[8\], expected int1"),
     (lambda: reads_global[(1,)](x()), CompilationError, r"module variable 'SIZE'"),
     (lambda: undefined[(1,)](x()), CompilationError, r"'nope' is not defined"),
+    (
+        lambda: misspelt[(1,)](x()),
+        CompilationError,
+        r"language' has no attribute 'laod'; did you mean 'load'\?",
+    ),
     (lambda: breaks[(1,)](x()), UnsupportedLanguageConstruct, r"'break' is not supported"),
     (lambda: returns_in_loop[(1,)](x()), UnsupportedLanguageConstruct, r"'return' inside a loop"),
     (lambda: chained[(1,)](x(), 5), UnsupportedLanguageConstruct, r"chained comparison"),
@@ -139,6 +160,18 @@ LAUNCH = [
     (lambda: copy[(1.5,)](x(), x(), 64, BLOCK=64), TypeError, r"is 1.5 \(float\), expected an int"),
     (lambda: copy[(1,)](x(), x(), 64), TypeError, r"missing a required argument: 'BLOCK'"),
     (lambda: copy[(1,)](x(), x(), 64, BLOCK=64, N=3), KeyError, r"'N' was given to kernel 'copy'"),
+    (
+        lambda: copy[(1,)](x(), x(), 64, BLOCK=64, num_wraps=4),
+        KeyError,
+        r"'num_wraps' was given to kernel 'copy', .* did you mean 'num_warps'\?",
+    ),
+    (lambda: copy[(1,)](x(), x(), 64, BLOK=64), KeyError, r"did you mean 'BLOCK'\?"),
+    pytest.param(
+        lambda: copy[(1,)](InGpuMemory(), x(), 64, BLOCK=64),
+        RuntimeError,
+        r"^argument 'x_ptr' is in GPU memory: (there is no|the) CUDA driver",
+        marks=pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU"),
+    ),
     (lambda: copy[(1,)](object(), x(), 64, BLOCK=64), TypeError, r"argument 'x_ptr' is a .*object"),
     (lambda: copy[(1,)]([1.0], x(), 64, BLOCK=64), TypeError, r"argument 'x_ptr' is a .*list"),
     (

@@ -1,6 +1,7 @@
 """Errors of a kernel's source: the user's file, line and caret, through nested calls."""
 
 import ast
+import difflib
 from typing import Any
 
 from blockscope import errors
@@ -70,9 +71,20 @@ def compile_error(generator: Any, node: ast.AST, error: Exception | str) -> erro
         kind, message = type(error), error.error_message
     elif isinstance(error, KeyError | AssertionError | RecursionError) or not message:
         message = f"{type(error).__name__}: {message}"
+    elif isinstance(error, AttributeError):
+        message += _nearest_attribute(error)
     result = _error(kind, generator, node, message)
     result.__cause__ = error if isinstance(error, Exception) else None
     return result
+
+
+def _nearest_attribute(error: AttributeError) -> str:
+    """What may have been meant by a name that an object lacks, as Python's tracebacks add it."""
+    if error.obj is None or not error.name:
+        return ""
+    public = [name for name in dir(error.obj) if not name.startswith("_")]
+    near = difflib.get_close_matches(error.name, public, 1)
+    return f"; did you mean '{near[0]}'?" if near else ""
 
 
 def unsupported(

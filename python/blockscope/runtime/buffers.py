@@ -122,10 +122,18 @@ def describe(value: Any, name: str) -> Buffer:
 
             return _from_array_interface(numpy.from_dlpack(value))
     except (TypeError, ValueError, BufferError, RuntimeError) as error:
-        raise type(error)(f"argument '{name}': {error}") from None
+        is_on_gpu = isinstance(error, RuntimeError) and _is_in_gpu_memory(value)
+        place = " is in GPU memory" if is_on_gpu else ""
+        raise type(error)(f"argument '{name}'{place}: {error}") from None
     raise TypeError(
         f"argument '{name}': a {type(value).__name__} has no buffer that can be read here"
     )
+
+
+def _is_in_gpu_memory(value: Any) -> bool:
+    """Also where no driver can be asked."""
+    device = str(getattr(value, "device", ""))
+    return device.startswith("cuda") or hasattr(value, "__cuda_array_interface__")
 
 
 def _from_torch(value: Any) -> Buffer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import linecache
 import warnings
@@ -139,9 +140,11 @@ def _finish(arguments: list[Argument]) -> None:
 def _bind(fn: JITFunction[Any], args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
     unknown = [name for name in kwargs if name not in fn.arg_names]
     if unknown:
+        near = difflib.get_close_matches(unknown[0], [*fn.arg_names, *LAUNCH_OPTIONS], 1)
+        hint = f"; did you mean '{near[0]}'?" if near else ""
         raise KeyError(
             f"keyword argument '{unknown[0]}' was given to kernel '{fn.__name__}', which has no "
-            f"such parameter (parameters: {', '.join(fn.arg_names)})"
+            f"such parameter or option (parameters: {', '.join(fn.arg_names)}){hint}"
         )
     try:
         bound = fn.signature.bind(*args, **kwargs)
