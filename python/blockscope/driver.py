@@ -342,6 +342,8 @@ def _default_driver() -> Any:
     from blockscope.backends.nvidia import driver as nvidia
 
     chosen = os.environ.get("TRITON_DEFAULT_BACKEND", "").lower()
+    if chosen not in ("", "cpu", "cuda", "nvidia"):
+        raise ValueError(f"TRITON_DEFAULT_BACKEND is '{chosen}', expected 'cpu' or 'cuda'")
     if chosen == "cpu" or os.environ.get("TRITON_CPU_BACKEND") == "1":
         return CPUDriver()
     if chosen in ("cuda", "nvidia") or nvidia.CudaDriver.is_active():

@@ -3,7 +3,7 @@
 import pytest
 from blockscope.backends import GPUTarget, backends
 from blockscope.backends.triton_shared.driver import CPUDriver
-from blockscope.driver import driver
+from blockscope.driver import _default_driver, driver
 from blockscope.runtime import driver as driver_module
 
 
@@ -77,6 +77,14 @@ def test_set_active():
 
     with pytest.raises(ValueError, match="'hip', expected one for 'cpu' or 'cuda'"):
         driver.set_active(Gpu())
+
+
+def test_an_unknown_default_backend_is_an_error(monkeypatch):
+    monkeypatch.setenv("TRITON_DEFAULT_BACKEND", "rocm")
+    with pytest.raises(ValueError, match="TRITON_DEFAULT_BACKEND is 'rocm', expected 'cpu' or"):
+        _default_driver()
+    monkeypatch.setenv("TRITON_DEFAULT_BACKEND", "cpu")
+    assert _default_driver().get_current_target().backend == "cpu"
 
 
 def test_backends():
