@@ -71,6 +71,12 @@ bool assemble(GpuKernel &kernel, const GpuOptions &options, std::string *error) 
   const std::string ptxas = findPtxas(options.ptxasPath, error);
   if (ptxas.empty())
     return false;
+  if (!llvm::sys::fs::can_execute(ptxas)) {
+    const char *named = std::getenv("TRITON_PTXAS_PATH");
+    *error = std::string("ptxas: ") + (named && ptxas == named ? "TRITON_PTXAS_PATH" : "its path") +
+             " is '" + ptxas + "', expected a program that can be run";
+    return false;
+  }
   llvm::SmallString<128> input, output, log;
   if (llvm::sys::fs::createTemporaryFile(kernel.name, "ptx", input) ||
       llvm::sys::fs::createTemporaryFile(kernel.name, "cubin", output) ||

@@ -63,7 +63,7 @@ def test_options_of_ptxas() -> None:
         {"instrumentation_mode": ""}, {"allow_fp8e4nv": True}, {"enable_reflect_ftz": False},
         {"sanitize_overflow": False, "debug": True}, {"sanitize_overflow": True},
         {"waves_per_eu": 2}, {"warp_size": 32}, {"backend_name": "cuda"},
-        {"max_num_imprecise_acc_default": 2**30}, {"default_dot_input_precision": "ieee"},
+        {"max_num_imprecise_acc_default": 2**30}, {"default_dot_input_precision": "tf32"},
     ],
 )  # fmt: skip
 def test_options_that_change_nothing(option: dict[str, Any]) -> None:
@@ -84,7 +84,7 @@ def test_options_that_change_nothing(option: dict[str, Any]) -> None:
         ({"warp_size": 64}, "warp_size is 64, expected 32"),
         ({"backend_name": "hip"}, "backend_name is 'hip', expected 'cuda'"),
         ({"max_num_imprecise_acc_default": 0}, "give max_num_imprecise_acc to tl.dot"),
-        ({"default_dot_input_precision": "tf32"}, "give input_precision to tl.dot"),
+        ({"default_dot_input_precision": "ieee"}, "give input_precision to tl.dot"),
         ({"launch_pdl": True, "arch": "sm_80"}, "launch_pdl needs sm_90 or newer, found sm_80"),
         ({"sanitize_overflow": True, "debug": True}, "sanitize_overflow is True with debug"),
     ],
@@ -114,3 +114,24 @@ def test_launches_that_depend() -> None:
     order += [ptx.index("griddepcontrol.launch_dependents;"), ptx.index("st.global")]
     assert order == sorted(order)
     assert "griddepcontrol" not in compiled(arch="sm_80").asm["ptx"]
+
+
+@pytest.mark.parametrize("arch", ["sm_90a", "sm_90", "90a", "90", 90])
+def test_names_of_a_target(arch: Any) -> None:
+    assert compiled(arch=arch).metadata.target.arch == 90
+
+
+@pytest.mark.parametrize("arch", ["h100", "sm_h100", "9"])
+def test_an_unknown_target_is_shown_as_it_was_given(arch: str) -> None:
+    shown = "sm_9" if arch == "9" else arch
+    with pytest.raises(ValueError, match=f"unknown GPU architecture '{shown}', expected one of"):
+        compiled(arch=arch)
+
+
+def test_a_ptxas_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRITON_PTXAS_PATH", "/nowhere/ptxas")
+    scale_kernel.device_caches.clear()
+    message = "kernel 'scale_kernel': TRITON_PTXAS_PATH is '/nowhere/ptxas', expected a program"
+    with pytest.raises(triton.runtime.errors.PTXASError, match=message):
+        compiled()
+    scale_kernel.device_caches.clear()
