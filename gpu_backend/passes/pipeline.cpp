@@ -365,7 +365,10 @@ private:
   void rewriteBody() {
     Block *body = loop_.getBody();
     rewriter_.setInsertionPointToStart(body);
-    const bool usesWgmma = !body->getOps<tlg::WgmmaOp>().empty();
+    // Products in an `if` or a loop of their own are complete when that ends.
+    const bool hasOwnProducts = !body->getOps<tlg::WgmmaOp>().empty();
+    const bool usesWgmma =
+        loop_.walk([](tlg::WgmmaOp) { return WalkResult::interrupt(); }).wasInterrupted();
     auto barrier = waitForCopies(slot_, parity_, usesWgmma);
     bool isReadByThreads = false;
     for (EarlyLoad &early : loads_) {
@@ -384,7 +387,7 @@ private:
     // Where copies wait for the products before, and a barrier, they need no other one.
     if (isApart())
       placeBeforeLastWait();
-    else if (usesWgmma && placeAfterProducts() && !hasCopies())
+    else if (hasOwnProducts && placeAfterProducts() && !hasCopies())
       rewriter_.eraseOp(barrier);
     Value counter = loop_.getInductionVar();
     llvm::SmallVector<Value> yields =

@@ -373,6 +373,8 @@ void storeByTma(tl::StoreOp store, const TmaAccess &access, const AxisAnalysis &
   if (waitsLater)
     builder.setInsertionPointAfter(outermost);
   tlg::TmaStoreWaitOp::create(builder, location, completes);
+  if (completes)
+    tl::BarrierOp::create(builder, location); // the thread that stores tells the others
   store.erase();
 }
 

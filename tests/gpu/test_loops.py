@@ -108,3 +108,24 @@ def test_stores_before_later_loads(one_tensor, stages, device):
     in_place_kernel[(1,)](x, y, 5, 128, stages)
     for row in range(5):
         assert torch.equal(y[row + 1], first[0] * 2 ** (row + 1) if one_tensor else first[row] * 2)
+
+
+@triton.jit
+def product_in_an_if_kernel(a_ptr, b_ptr, c_ptr, K, first, N: tl.constexpr, BLOCK: tl.constexpr):
+    n, step = tl.arange(0, N), tl.arange(0, BLOCK)
+    total = tl.zeros((N, N), tl.float32)
+    for k in range(0, K, BLOCK):
+        a = tl.load(a_ptr + n[:, None] * K + (k + step)[None, :])
+        b = tl.load(b_ptr + (k + step)[:, None] * N + n[None, :])
+        if k > first:
+            total = tl.dot(a, b, total)
+    tl.store(c_ptr + n[:, None] * N + n[None, :], total)
+
+
+def test_product_in_an_if(device):
+    a = torch.randn(64, 96, device=device).half()
+    b = torch.randn(96, 64, device=device).half()
+    c = torch.zeros(64, 64, device=device)
+    product_in_an_if_kernel[1,](a, b, c, 96, 3, 64, 32, num_warps=4, num_stages=2)
+    want = a[:, 32:].double() @ b[32:].double()
+    assert (c.double() - want).abs().max() <= 1e-4

@@ -474,3 +474,16 @@ def test_a_tensor_that_is_not_aligned(device):
 def test_odd_strides(device):
     """Rows that are no multiple of 16 bytes apart."""
     run_copy_2d(50, 33, 33, (20, 10), (3, 5), (32, 32), torch.float16, "zero", device)
+
+
+@triton.jit
+def count_kernel(x_ptr, n, M: tl.constexpr, N: tl.constexpr):
+    x = tl.make_tensor_descriptor(x_ptr, [M, N], [N, 1], [M, N])
+    for _ in range(n):
+        x.store([0, 0], x.load([0, 0]) + 1.0)
+
+
+def test_a_store_is_seen_by_the_next_turn(device):
+    x = torch.zeros(32, 32, device=device)
+    count_kernel[1,](x, 4, 32, 32, num_warps=2)
+    assert (x == 4).all()

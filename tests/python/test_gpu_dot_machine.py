@@ -153,6 +153,11 @@ def test_unrolled(
 
 
 @BOTH_ARCHS
+def test_product_in_an_if(arch: str, machines: Any) -> None:
+    loops.test_product_in_an_if("cpu")
+
+
+@BOTH_ARCHS
 @pytest.mark.parametrize("one_tensor", [True, False])
 def test_stores_before_later_loads(one_tensor: bool, arch: str, machines: Any) -> None:
     loops.test_stores_before_later_loads(one_tensor, 3, "cpu")
