@@ -32,7 +32,7 @@ from blockscope.errors import (
 )
 from blockscope.runtime.jit import KernelInterface
 
-_SKIPPED = (OutOfResources, CompileTimeAssertionFailure, OptionNotSupported, PTXASError)
+SKIPPED = (OutOfResources, CompileTimeAssertionFailure, OptionNotSupported, PTXASError)
 _FAILED = [float("inf")] * 3
 
 
@@ -300,7 +300,7 @@ class Autotuner(_Tuning):
                 if first > max(4 * self._best_ms, 1.0) or first > 200:
                     return [first] * 3
             timings = self.do_bench(call, quantiles=(0.5, 0.2, 0.8))
-        except _SKIPPED as error:
+        except SKIPPED as error:
             if knobs.autotuning.print:
                 print(f"autotuning failed: {error}")
             return list(_FAILED)
@@ -385,7 +385,7 @@ class Autotuner(_Tuning):
             self.nargs = nargs
             try:
                 result = self._launch(args, kwargs, config)
-            except _SKIPPED as error:
+            except SKIPPED as error:
                 last = error
                 continue
             self.cache[key] = config

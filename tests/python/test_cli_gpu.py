@@ -61,6 +61,45 @@ def test_compile_tells_wrong_use(script):
     assert done.returncode == 2 and "--emit" in done.stderr
 
 
+@needs_tools
+def test_compile_tells_of_a_ptxas_that_is_not_there(script):
+    done = command("compile", script, env={"TRITON_PTXAS_PATH": "/nowhere/ptxas"})
+    assert done.returncode == 2
+    assert "TRITON_PTXAS_PATH is '/nowhere/ptxas', expected a program that can be" in done.stderr
+
+
+TUNED = """
+import torch, triton, triton.language as tl
+
+def resets(arguments):
+    assert arguments["x_ptr"] is not None
+
+@triton.autotune(
+    [triton.Config({"BLOCK": 256}, num_warps=w, num_stages=s, pre_hook=resets)
+     for w, s in ((2, 3), (4, 3), (8, 2))],
+    key=["n"],
+)
+@triton.jit
+def add(x_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets, mask=offsets < n)
+    tl.store(x_ptr + offsets, x * 2, mask=offsets < n)
+
+for _ in range(2):
+    add[lambda meta: (triton.cdiv(1000, meta["BLOCK"]),)](torch.zeros(1000), 1000)
+"""
+
+
+@needs_tools
+def test_compile_compiles_all_configurations_of_an_autotuned_kernel(tmp_path):
+    path = tmp_path / "tuned.py"
+    path.write_text(TUNED)
+    done = command("compile", path)
+    assert done.returncode == 0, done.stderr
+    found = re.findall(r"^add\(.*\) at .* for sm_90a, (.*): \d+ registers", done.stdout, re.M)
+    assert found == ["2 warps", "4 warps", "8 warps, 2 stages"]
+
+
 def test_occupancy():
     assert occupancy(90, 32, 4, 0).share == 1.0
     assert occupancy(90, 255, 8, 0) == occupancy(90, 250, 8, 1024)

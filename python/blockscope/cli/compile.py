@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from blockscope.cli.occupancy import Occupancy, limits_of_cta, occupancy, regist
 from blockscope.cli.script import Script
 from blockscope.cli.usage import UsageError
 from blockscope.errors import OutOfResources
+from blockscope.runtime.jit import LAUNCH_OPTIONS
 from blockscope.runtime.kernel_notes import note_text, warnings_in
 
 STAGES = {"tl": "tl", "tlg": "tlg", "llir": "ll", "ptx": "ptx", "cubin": "cubin"}
@@ -35,7 +38,7 @@ class Printer:
             print(f"{heading}: error: {error}")
         if result.kernel is not None:
             if error is None:
-                print(f"{heading}, {result.kernel.metadata.num_warps} warps: {cost(result)}")
+                print(f"{heading}, {shape(result.kernel)}: {cost(result)}")
             self._print_notes(result.kernel)
             if self._options.time:
                 print(f"  time: {times(result.kernel)}")
@@ -73,9 +76,15 @@ class Printer:
 
 
 class JsonPrinter:
-    """Prints one array when the script has ended, with an object for each kernel."""
+    """Prints one array when the script has ended, with an object for each kernel.
+
+    What the script prints, at its end too, goes to stderr, so that stdout is JSON alone.
+    """
 
     def __init__(self) -> None:
+        sys.stdout.flush()
+        self._output = os.fdopen(os.dup(1), "w", encoding="utf-8")
+        os.dup2(2, 1)
         self._kernels: list[dict[str, Any]] = []
         self.failures = 0
 
@@ -93,6 +102,8 @@ class JsonPrinter:
         }
         if kernel is not None:
             data["num_warps"] = kernel.metadata.num_warps
+            data["num_stages"] = kernel.metadata.num_stages
+            data["maxnreg"] = kernel.metadata.maxnreg
             data["registers"] = kernel.data["registers"]
             data["spill_bytes"] = kernel.data["spill_bytes"]
             data["shared_bytes"] = kernel.metadata.shared
@@ -102,7 +113,8 @@ class JsonPrinter:
         self._kernels.append(data)
 
     def finish(self) -> None:
-        print(json.dumps(self._kernels, indent=2), flush=True)
+        with self._output:
+            print(json.dumps(self._kernels, indent=2), file=self._output)
 
 
 def fit(kernel: Any) -> Occupancy | None:
@@ -125,6 +137,17 @@ def shortage(kernel: Any) -> OutOfResources | None:
     if registers > limits.registers:
         return OutOfResources(registers, limits.registers, "registers")
     return None
+
+
+def shape(kernel: Any) -> str:
+    """The options that tell kernels of one signature apart: warps, and what is not as usual."""
+    metadata = kernel.metadata
+    words = [f"{metadata.num_warps} warps"]
+    if metadata.num_stages != LAUNCH_OPTIONS["num_stages"]:
+        words.append(f"{metadata.num_stages} stages")
+    if metadata.maxnreg is not None:
+        words.append(f"maxnreg {metadata.maxnreg}")
+    return ", ".join(words)
 
 
 def cost(result: Result) -> str:
@@ -173,6 +196,10 @@ def check_tools() -> None:
             raise UsageError(
                 f"{name} was not found; 'pip install nvidia-cuda-nvcc' has it, or set CUDA_HOME"
             )
+    if shutil.which(gpu_tools.ptxas()) is None:
+        raise UsageError(
+            f"TRITON_PTXAS_PATH is '{gpu_tools.ptxas()}', expected a program that can be run"
+        )
 
 
 def compile_script(script: Script, options: argparse.Namespace) -> int:

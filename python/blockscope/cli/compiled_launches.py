@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 from blockscope import knobs
+from blockscope.autotuner import SKIPPED, Autotuner
 from blockscope.errors import TritonError
 from blockscope.runtime import device_buffers, launch
 from blockscope.runtime.jit import JITFunction
@@ -53,10 +54,12 @@ def compiled_launches(
 ) -> Iterator[None]:
     """Inside, compile each launch for ``targets`` before it runs; each new kernel goes to ``sink``.
 
-    A kernel that cannot be compiled for a target still runs on the CPU.
+    A kernel that cannot be compiled for a target still runs on the CPU. Of an autotuned kernel all
+    configurations are compiled; the CPU times only those that differ there.
     """
-    run = JITFunction._run
+    run, tune = JITFunction._run, Autotuner._tune
     seen: set[Any] = set()
+    is_tuning = False
 
     def compile_for(target: str, fn: Any, args: Any, grid: Any, kwargs: Any) -> Result:
         signature = signature_of(fn, args, kwargs)
@@ -68,7 +71,7 @@ def compiled_launches(
         return Result(fn, target, signature, kernel, ir=kernel.asm["tl"])
 
     def compiling(self: Any, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
-        if warmup:
+        if warmup and not is_tuning:
             return run(self, *args, grid=grid, warmup=True, **kwargs)
         wanted = [kwargs["arch"]] if kwargs.get("arch") else targets
         map_all = threads.map if jobs > 1 else map
@@ -77,12 +80,26 @@ def compiled_launches(
             if key not in seen:
                 seen.add(key)
                 sink(result)
-        return run(self, *args, grid=grid, **kwargs)
+        return None if warmup else run(self, *args, grid=grid, **kwargs)
+
+    def tuning(self: Any, args: Any, kwargs: Any, configs: Any, key: Any) -> None:
+        nonlocal is_tuning
+        is_tuning = True
+        try:
+            for config in configs:
+                # One that cannot be launched says so when it is timed.
+                with suppress(*SKIPPED):
+                    self._kernel_call(args, {**kwargs, "warmup": True}, config)()
+        finally:
+            is_tuning = False
+        tune(self, args, kwargs, configs, key)
 
     JITFunction._run = compiling  # type: ignore[method-assign]
+    Autotuner._tune = tuning  # type: ignore[method-assign]
     try:
         with ThreadPoolExecutor(jobs) as threads, knobs.runtime.scope():
             knobs.runtime.interpret = False
             yield
     finally:
         JITFunction._run = run  # type: ignore[method-assign]
+        Autotuner._tune = tune  # type: ignore[method-assign]
