@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("python/blockscope", "python/blockscope_drop_in.py", "tests/gpu", "tests/python",
-           "tests/kernels", "examples", "benchmarks", "docs/findings")  # fmt: skip
+           "tests/kernels", "examples", "benchmarks", "docs/findings", "docs/notes")  # fmt: skip
 #: What the extension module may need of the machine: the C and C++ libraries.
 LIBRARIES = ("libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "libstdc++.so.6",
              "libgcc_s.so.1", "ld-linux-x86-64.so.2")  # fmt: skip

@@ -2,11 +2,14 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
+from blockscope.cli.explain import text_of
 
 KERNEL = """
 import numpy, triton, triton.language as tl
@@ -209,6 +212,21 @@ def test_explain():
     assert command("explain", f"error[{first}]").stdout == page.stdout
     wrong = command("explain", first + "x")
     assert wrong.returncode == 2 and f"did you mean '{first}'?" in wrong.stderr
+
+
+def test_every_note_of_the_compiler_is_explained():
+    root = Path(__file__).parents[2]
+    table = (root / "docs" / "gpu.md").read_text()
+    codes = set(re.findall(r"^\| `([a-z-]+)`(?: \(note\))? \| ", table, re.M)) & {
+        page.stem for page in (root / "docs" / "notes").glob("*.md")
+    }
+    assert len(codes) == 9
+    source = "".join(p.read_text() for p in (root / "gpu_backend").rglob("*.cpp"))
+    for code in sorted(codes):
+        page = text_of(f"warning[{code}]")
+        assert f'"{code}"' in source and page.startswith(f"# {code}: ")
+        assert page.count("```python") == 2 and "\n## What to do\n" in page
+    assert "spills             values that do not fit" in command("explain").stdout
 
 
 # --- checks, traces, IR -------------------------------------------------------------------------

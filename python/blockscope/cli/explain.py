@@ -1,4 +1,4 @@
-"""The pages docs/findings/<code>.md, from the package or from the source tree."""
+"""The pages of docs/findings and docs/notes, from the package or from the source tree."""
 
 from __future__ import annotations
 
@@ -8,34 +8,37 @@ from pathlib import Path
 from blockscope.cli.usage import UsageError
 
 
-def _folder() -> Path:
+def _pages() -> dict[str, Path]:
+    """The page of each code: of findings, then of what ``blockscope compile`` notes."""
     package = Path(__file__).resolve().parents[1]
-    for folder in (package / "docs" / "findings", package.parents[1] / "docs" / "findings"):
-        if folder.is_dir():
-            return folder
+    for docs in (package / "docs", package.parents[1] / "docs"):
+        if (docs / "findings").is_dir():
+            pages = [*docs.glob("findings/*.md"), *docs.glob("notes/*.md")]
+            return {page.stem: page for page in pages if page.stem.lower() != "readme"}
     raise UsageError("the pages docs/findings/ were not found beside the package")
 
 
 def codes() -> list[str]:
     """All codes that have a page."""
-    return sorted(page.stem for page in _folder().glob("*.md") if page.stem.lower() != "readme")
+    return sorted(_pages())
 
 
 def summaries() -> list[tuple[str, str]]:
     """Each code with what it means in one line: the title of its page."""
     rows = []
-    for code in codes():
-        with open(_folder() / f"{code}.md", encoding="utf-8") as page:
+    for code, path in sorted(_pages().items()):
+        with open(path, encoding="utf-8") as page:
             rows.append((code, page.readline().removeprefix(f"# {code}:").strip()))
     return rows
 
 
 def text_of(code: str) -> str:
     """The page of a code. Errors: UsageError, with the nearest code, for an unknown one."""
-    code = code.strip().removeprefix("error[").removesuffix("]").lower()
-    known = codes()
+    code = code.strip().rpartition("[")[2].removesuffix("]").lower()
+    pages = _pages()
+    known = sorted(pages)
     if code not in known:
         near = difflib.get_close_matches(code, known, 1)
         hint = f"did you mean '{near[0]}'?" if near else f"known are: {', '.join(known)}"
         raise UsageError(f"there is no finding code '{code}'; {hint}")
-    return (_folder() / f"{code}.md").read_text(encoding="utf-8").rstrip("\n") + "\n"
+    return pages[code].read_text(encoding="utf-8").rstrip("\n") + "\n"
