@@ -77,6 +77,10 @@ func.func @memory(%p: tensor<4x!tl.ptr<f32>>, %i: tensor<4xi32>, %m: tensor<4xi1
   %5 = tl.atomic_cas %l, %v, %v : !tl.ptr<i32>, i32
   // CHECK: tl.barrier
   tl.barrier
+  // CHECK: tl.gdc_wait
+  tl.gdc_wait
+  // CHECK: tl.gdc_launch_dependents
+  tl.gdc_launch_dependents
   return
 }
 
