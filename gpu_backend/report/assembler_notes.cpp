@@ -11,6 +11,7 @@ namespace blockscope::gpu {
 namespace {
 
 constexpr int kRegistersOfCta = 65536, kMostRegisters = 255;
+constexpr int kRegisterStep = 8; ///< registers are given out in steps of so many
 constexpr int kFewSpillBytes =
     32; ///< stored and loaded; so few cost nothing that could be measured
 
@@ -26,13 +27,22 @@ void noteSpills(func::FuncOp function, const GpuOptions &options, GpuKernel &ker
     note.severity = Severity::Note;
   note.location = fromMlirLocation(function.getLoc());
   note.found = kernel.spillBytes;
+  const bool byOption = options.maxRegisters && limit == *options.maxRegisters;
+  const std::string limitedBy = byOption ? " by maxnreg"
+                                : limit < kMostRegisters
+                                    ? llvm::formatv(" with {0} warps", options.numWarps).str()
+                                    : "";
   note.message =
-      llvm::formatv("{0} of each thread do not fit its {1} registers (it may have {2}) and are "
-                    "stored to memory and loaded again",
-                    counted(kernel.spillBytes, "byte"), kernel.registers, limit);
+      llvm::formatv("{0} of each thread are stored to memory and loaded again: ptxas "
+                    "gave it {1} registers, of at most {2}{3}",
+                    counted(kernel.spillBytes, "byte"), kernel.registers, limit, limitedBy);
   note.cost = "local memory traffic where the values are used, above all in loops";
-  if (options.maxRegisters && limit == *options.maxRegisters)
-    note.hint = llvm::formatv("a larger maxnreg than {0}", *options.maxRegisters);
+  if (kernel.registers + kRegisterStep < limit)
+    note.hint = llvm::formatv("maxnreg={0}, or ptx_options without a limit of their own; else "
+                              "smaller blocks",
+                              limit);
+  else if (byOption)
+    note.hint = llvm::formatv("a larger maxnreg than {0}", limit);
   else if (limit < kMostRegisters)
     note.hint = "fewer warps (num_warps), so that each thread may have more registers; else "
                 "smaller blocks";

@@ -86,7 +86,7 @@ std::optional<Reason> whyNotWgmma(tlg::MmaOp product, int numWarps) {
 Reason whyNoTensorCores(tl::DotOp dot) {
   const Type type = elementOf(dot.getA());
   if (type.isF32() && dot.getInputPrecision() == "ieee")
-    return {"fp32 in input_precision 'ieee' (the default) has more digits than they keep",
+    return {"fp32 in input_precision 'ieee' has more digits than they keep",
             "say input_precision='tf32', or for more digits 'tf32x3'"};
   return {llvm::formatv("K is {0}, too few for elements of {1}", shapeOf(dot.getA()).back(),
                         counted(tlg::elementBytes(type), "byte")),
@@ -171,8 +171,9 @@ std::optional<Reason> whyNotEarly(scf::ForOp loop, tl::LoadOp load, int numStage
   if (load.getIsVolatile())
     return Reason{"the load is volatile", ""};
   if (load.getMask() && load.getOther() && !isKnownZero(load.getOther()))
-    return Reason{"its 'other' is not zero, which is all that asynchronous copies can fill in",
-                  "other=0.0, and tl.where after the load"};
+    return Reason{"its 'other' (of a descriptor or block pointer, its padding_option) is not zero, "
+                  "which is all that asynchronous copies can fill in",
+                  "other=0.0 or padding_option=\"zero\", and tl.where after the load"};
   LoopSlice slice;
   if (!slice.add(loop, load.getPointer()) || (load.getMask() && !slice.add(loop, load.getMask())))
     return Reason{

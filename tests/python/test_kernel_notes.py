@@ -201,7 +201,9 @@ def test_a_product_that_reads_its_operand_across_banks():
 def test_why_a_product_uses_no_tensor_cores():
     kernel, found = of_product(F32, PRECISION="ieee", size=(64, 64, 32))
     assert found == [("warning", "no-tensor-cores", DOT)]
-    assert "input_precision 'ieee'" in kernel.notes[0]["message"]
+    assert kernel.notes[0]["message"].endswith(
+        "fp32 in input_precision 'ieee' has more digits than they keep"
+    )
 
 
 def test_why_a_loop_waits_for_its_loads():
@@ -214,6 +216,51 @@ def test_why_a_loop_waits_for_its_loads():
     kernel, found = of_product(options={"num_stages": 1})
     assert [code for _, code, _ in found] == ["not-pipelined"]
     assert kernel.notes[0]["severity"] == "note"
+
+
+@blockscope.jit
+def padded_product(a_ptr, b_ptr, out_ptr, k, SIZE: tl.constexpr, PADDING: tl.constexpr):
+    a = tl.make_tensor_descriptor(
+        a_ptr, [SIZE, k], [k, 1], [SIZE, SIZE], padding_option=PADDING
+    )  # fmt: skip
+    b = tl.make_tensor_descriptor(
+        b_ptr, [k, SIZE], [SIZE, 1], [SIZE, SIZE], padding_option=PADDING
+    )  # fmt: skip
+    total = tl.zeros((SIZE, SIZE), tl.float32)
+    for start in range(0, k, SIZE):
+        total = tl.dot(a.load([0, start]), b.load([start, 0]), total)
+    columns = tl.arange(0, SIZE)
+    tl.store(out_ptr + columns[:, None] * SIZE + columns[None, :], total)
+
+
+def test_padding_that_keeps_a_loop_waiting_is_named():
+    a, out = torch.zeros(1 << 16, dtype=F16), torch.zeros(1 << 16)
+    kernel = compiled(padded_product, a, a, out, 256, SIZE=64, PADDING="nan")
+    (note,) = [n for n in kernel.notes if n["code"] == "not-pipelined"]
+    assert (
+        "'other' (of a descriptor or block pointer, its padding_option) is not zero"
+        in (note["message"])
+    )
+    assert note["hint"].startswith('other=0.0 or padding_option="zero", and tl.where')
+    kernel = compiled(padded_product, a, a, out, 256, SIZE=64, PADDING="zero")
+    assert "not-pipelined" not in [n["code"] for n in kernel.notes]
+
+
+FEW_REGISTERS = "--override-directive-values --maxrregcount=32"
+
+
+def test_spills_say_what_limits_the_registers():
+    kernel, found = of_product(arch="sm_80", options={"maxnreg": 32})
+    (note,) = [n for n in kernel.notes if n["code"] == "spills"]
+    assert note["message"] == (
+        f"{note['found']} bytes of each thread are stored to memory and loaded again: ptxas gave "
+        "it 32 registers, of at most 32 by maxnreg"
+    )
+    assert note["hint"] == "a larger maxnreg than 32"
+    kernel, found = of_product(arch="sm_80", options={"ptx_options": FEW_REGISTERS})
+    (note,) = [n for n in kernel.notes if n["code"] == "spills"]
+    assert note["message"].endswith("ptxas gave it 32 registers, of at most 255")
+    assert note["hint"].startswith("maxnreg=255, or ptx_options without a limit")
 
 
 def test_spills_and_what_ptxas_runs_one_by_one():
@@ -279,8 +326,26 @@ def test_compile_prints_json(script):
     assert kernel["kernel"] == "kernel" and kernel["target"] == "sm_90a" and kernel["error"] is None
     (note,) = kernel["notes"]
     assert (note["code"], note["line"], note["called_from"][0]["line"]) == ("uncoalesced", 6, 11)
+    assert (kernel["num_warps"], kernel["num_stages"], kernel["maxnreg"]) == (4, 3, None)
     done = command("compile", "--json", "--time", script(7))
     assert done.returncode == 2 and "--json" in done.stderr
+
+
+def test_json_is_alone_on_stdout(script):
+    path = script(1)
+    text = path.read_text()
+    noise = (
+        "import atexit, os\natexit.register(print, 'at the end')\nos.system('echo of a child')\n"
+    )
+    path.write_text(noise + text + "\nprint('of the script')\n")
+    done = command("compile", "--json", path)
+    assert done.returncode == 0 and len(json.loads(done.stdout)) == 1
+    for words in ("at the end", "of a child", "of the script"):
+        assert words in done.stderr
+    path.write_text(text + "\nraise ValueError('of the script')\n")
+    done = command("compile", "--json", path)
+    assert done.returncode == 1 and len(json.loads(done.stdout)) == 1
+    assert "Traceback" in done.stderr and "ValueError: of the script" in done.stderr
 
 
 def test_launches_tell_their_warnings_when_asked(monkeypatch, capfd):
