@@ -53,8 +53,9 @@ inline constexpr llvm::StringLiteral kDivisibilityAttribute = "tl.divisibility";
 inline constexpr llvm::StringLiteral kVectorAttribute = "tlg.vector";
 /// The module's unit attribute that says to do without TMA.
 inline constexpr llvm::StringLiteral kNoTmaAttribute = "tlg.no_tma";
-/// The array attribute of a function with its tensor maps: dictionaries with the fields of TensorMap
-/// (gpu_backend/tensor_map.h) and `contiguous_dim`, of the block. Each is a parameter of the kernel.
+/// The array attribute of a function with its tensor maps: dictionaries with the fields of
+/// TensorMap (gpu_backend/tensor_map.h) and `contiguous_dim`, of the block. Each is a parameter of
+/// the kernel.
 inline constexpr llvm::StringLiteral kTensorMapsAttribute = "tlg.tensor_maps";
 
 } // namespace blockscope::tlg
