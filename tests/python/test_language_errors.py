@@ -56,6 +56,11 @@ ROWS = [
         lambda x, y, s, i: tl.static_assert(s == 5),
         "tl.static_assert: cond is known only at run time",
     ),
+    (
+        "descriptor_store",
+        lambda x, y, s, i: tl.make_tensor_descriptor(x, [32, 32], [32, 1], [32, 32]).store([0, 0], f16(32, 16)),
+        "descriptor.store: the value has shape [32, 16], expected the descriptor's block [32, 32]",
+    ),
     ("order", lambda x, y, s, i: tl.arange(8, 0), "tl.arange: end (0) must be greater than start (8)"),
     ("shape", lambda x, y, s, i: tl.zeros((3, 4), tl.float32),
      "shape [3, 4] has 3 at dimension 0, expected a power of two"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from blockscope._core import semantic as _semantic
@@ -82,11 +83,21 @@ class tensor_descriptor(core.tuple):
 
     @builtin
     def store(self, offsets: Any, value: Any) -> None:
-        """Write a block at ``offsets``; what lies outside the tensor is dropped."""
+        """Write a block at ``offsets``; what lies outside the tensor is dropped.
+
+        Its shape may differ from the descriptor's block by sides of 1.
+
+        Errors: ValueError when it has another number of elements.
+        """
         pointers, mask = self._window("descriptor.store", offsets)
         value = core.to_tensor(value)
         shape = [size.value for size in value.shape]
         if value.type.is_block() and shape != self._block_shape:
+            if math.prod(shape) != math.prod(self._block_shape):
+                raise ValueError(
+                    f"descriptor.store: the value has shape {shape}, expected the descriptor's "
+                    f"block {list(self._block_shape)}"
+                )
             value = _semantic.reshape(value, self._block_shape, False)
         _semantic.store(pointers, value, mask, "", "")
 
