@@ -191,7 +191,7 @@ private:
   }
 
   /// Makes the next turn's first operand narrow only after the wait: then it can have the registers
-  /// that this turn's product read. Made before, ptxas moves the wait above what it is made from.
+  /// that this turn's product read.
   void sinkCast(Operation *wait) {
     Operation *cast = second_.getA().getDefiningOp();
     while (cast && isa<tl::FpCastOp, tlg::ConvertLayoutOp>(cast) &&

@@ -732,9 +732,6 @@ class Machine:
             result |= byte << np.uint64(8 * k)
         self.put(i.operands[0], at, result)
 
-    def op_pmevent(self, i: Instruction, at: np.ndarray) -> None:
-        pass
-
     def op_fence(self, i: Instruction, at: np.ndarray) -> None:
         pass
 
