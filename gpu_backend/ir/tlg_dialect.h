@@ -51,8 +51,15 @@ inline constexpr llvm::StringLiteral kDivisibilityAttribute = "tl.divisibility";
 /// The i32 attribute of an access: how many neighbouring elements of a thread go in one
 /// instruction.
 inline constexpr llvm::StringLiteral kVectorAttribute = "tlg.vector";
+/// The i32 array attribute of a comparison: along each dimension, how many neighbouring elements
+/// are equal (a power of two; runs begin at multiples of it).
+inline constexpr llvm::StringLiteral kEqualRunsAttribute = "tlg.equal_runs";
 /// The module's unit attribute that says to do without TMA.
 inline constexpr llvm::StringLiteral kNoTmaAttribute = "tlg.no_tma";
+/// The module's unit attributes that say that rings must have no more blocks than stages, and that
+/// one has more.
+inline constexpr llvm::StringLiteral kNoMoreBlocksAttribute = "tlg.no_more_blocks";
+inline constexpr llvm::StringLiteral kMoreBlocksAttribute = "tlg.more_blocks";
 /// The array attribute of a function with its tensor maps: dictionaries with the fields of
 /// TensorMap (gpu_backend/tensor_map.h) and `contiguous_dim`, of the block. Each is a parameter of
 /// the kernel.

@@ -129,7 +129,8 @@ private:
   }
 
   /// Each warp writes what it has, at the number of the result's element, in a table of its own;
-  /// every thread then combines the tables.
+  /// every thread then combines the tables. Many tables are read by as many lanes of those that
+  /// want the same, which then combine what they have.
   void reduceWarps() {
     llvm::IRBuilder<> &builder = lowering_.builder();
     const Bases map = slicedElements(shape_, axis_);
@@ -161,6 +162,19 @@ private:
         slots.store(builder.CreateAdd(numberOf(reg), table, "", true, true), elements_[reg]);
     });
     lowering_.barrier();
+    const llvm::SmallVector<int> readers = lanesForTables(bits.size());
+    if (!readers.empty()) {
+      llvm::Value *own = tableOfLane(readers, resultCount);
+      for (const uint32_t reg : kept()) {
+        Elements &elements = elements_[reg];
+        elements = slots.load(builder.CreateAdd(numberOf(reg), own, "", true, true));
+        for (const int bit : llvm::reverse(readers))
+          elements = combine_(elements, shuffled(elements, [&](llvm::Value *value) {
+                                return lowering_.shuffleXor(value, 1 << bit);
+                              }));
+      }
+      return;
+    }
     for (const uint32_t reg : kept()) {
       llvm::SmallVector<Elements> parts;
       for (int i = 0; i < tableCount; ++i)
@@ -171,6 +185,28 @@ private:
           parts[i] = combine_(parts[i], parts[i + half]);
       elements_[reg] = parts[0];
     }
+  }
+
+  /// The lane bits whose lanes share the reading of 2^count tables; none when a thread reads all.
+  llvm::SmallVector<int> lanesForTables(size_t count) const {
+    // With fewer tables, reading all of them is as quick as shuffles, which wait for one another.
+    constexpr size_t kLeastCount = 5;
+    llvm::SmallVector<int> lanes;
+    for (int bit = 0; bit < static_cast<int>(layout_.lanes.size()); ++bit)
+      if (((along_.lanes | free_.lanes) >> bit & 1) != 0 && lanes.size() < count)
+        lanes.push_back(bit);
+    if (count < kLeastCount || lanes.size() < count || !combine_.isCommutative())
+      lanes.clear();
+    return lanes;
+  }
+
+  /// Where the table of this thread's lane begins, in slots.
+  llvm::Value *tableOfLane(llvm::ArrayRef<int> lanes, int64_t resultCount) {
+    LinearLayout tables;
+    tables.lanes.resize(layout_.lanes.size(), 0);
+    for (auto [i, bit] : llvm::enumerate(lanes))
+      tables.lanes[bit] = static_cast<ElementBits>(resultCount << i);
+    return lowering_.threadElement(tables);
   }
 
   Lowering &lowering_;

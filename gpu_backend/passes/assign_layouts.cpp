@@ -124,7 +124,20 @@ private:
       IRMapping mapping;
       region.cloneInto(state.addRegion(), mapping);
     }
-    return builder_.create(state);
+    Operation *made = builder_.create(state);
+    if (isa<arith::CmpIOp>(op) && isBlock(op->getResult(0)))
+      annotateEqualRuns(op, made);
+    return made;
+  }
+
+  /// Most masks compare a range with a size that both have a common divisor: a thread needs one
+  /// comparison for all elements of a run.
+  void annotateEqualRuns(Operation *op, Operation *made) {
+    llvm::SmallVector<int32_t> runs;
+    for (const AxisInfo::Dim &dim : axes_.at(op->getResult(0)).dims)
+      runs.push_back(static_cast<int32_t>(dim.constancy));
+    if (llvm::any_of(runs, [](int32_t run) { return run > 1; }))
+      made->setAttr(tlg::kEqualRunsAttribute, builder_.getDenseI32ArrayAttr(runs));
   }
 
   // -- ops

@@ -36,6 +36,11 @@ def _all_reductions() -> Iterator[tuple[str, _Check]]:
                 yield _bind(checks.check_integers, dtype, count, warps)
         for count in (16, 128, 512):
             yield _bind(checks.check_loop, count, warps)
+    for shape, axis in ((4096,), 0), ((64, 64), 0), ((64, 64), 1), ((2048, 2), 0), ((8, 512), 1):
+        # Lanes share the results of so many warps.
+        yield _bind(checks.check_sum, shape, axis, "float32", 32, False)
+        yield _bind(checks.check_sum, shape, axis, "int64", 32, False)
+        yield _bind(checks.check_extremes, shape, axis, 32)
 
 
 def _all_scans() -> Iterator[tuple[str, _Check]]:
