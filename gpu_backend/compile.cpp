@@ -90,26 +90,20 @@ void addReproducer(const GpuOptions &options, const GpuKernel &kernel, std::stri
   error += gpu::writeReproducer(kernel.tlg, emit, kernel.name, error, options);
 }
 
-} // namespace
-
-std::unique_ptr<GpuKernel> compileForGpu(IrEmitter &emitter, const GpuTarget &target,
-                                         const GpuOptions &options, std::string *error) {
-  std::string ignored;
-  std::string &text = error ? *error : ignored;
-  text.clear();
-  ModuleOp module = emitter.module();
-  module.getContext()->loadDialect<tlg::TLGDialect>();
-  const ErrorCollector collector(module.getContext(), &text);
-  auto functions = module.getOps<func::FuncOp>();
-  func::FuncOp function = *functions.begin();
+/// The passes and all that comes after; lowers the module in place. Null with the text in `text`.
+std::unique_ptr<GpuKernel> compileModule(ModuleOp module, llvm::StringRef tl,
+                                         const GpuTarget &target, const GpuOptions &options,
+                                         std::string &text) {
+  func::FuncOp function = *module.getOps<func::FuncOp>().begin();
   auto kernel = std::make_unique<GpuKernel>();
   kernel->name = function.getName().str();
   kernel->target = target;
   kernel->numWarps = options.numWarps;
   kernel->numCtas = options.numCtas;
-  kernel->tl = emitter.text();
+  kernel->tl = tl.str();
   if (!dump(options, kernel->name, "tl", kernel->tl, &text))
     return nullptr;
+  const OwningOpRef<ModuleOp> before = module.clone();
   {
     const StageTimer timer(kernel->times, "tlg");
     if (!gpu::runGpuPipeline(module, target, options, *kernel, text))
@@ -133,6 +127,11 @@ std::unique_ptr<GpuKernel> compileForGpu(IrEmitter &emitter, const GpuTarget &ta
     addReproducer(options, *kernel, text);
     return nullptr;
   }
+  if (module->hasAttr(tlg::kMoreBlocksAttribute) && kernel->sharedBytes > target.sharedKiB * 1024) {
+    GpuOptions fewer = options;
+    fewer.moreBlocks = false;
+    return compileModule(*before, tl, target, fewer, text);
+  }
   llvm::raw_string_ostream stream(kernel->llir);
   if (!gpu::prepareModule(*code, target, &text))
     return nullptr;
@@ -148,11 +147,25 @@ std::unique_ptr<GpuKernel> compileForGpu(IrEmitter &emitter, const GpuTarget &ta
     return nullptr;
   const StageTimer timer(kernel->times, "ptxas");
   if (!gpu::assemble(*kernel, options, &text) ||
+      !dump(options, kernel->name, "ptx", kernel->ptx, &text) ||
       !dump(options, kernel->name, "cubin", kernel->cubin, &text))
     return nullptr;
   gpu::noteAssembled(function, options, *kernel);
   gpu::sortNotes(kernel->notes);
   return kernel;
+}
+
+} // namespace
+
+std::unique_ptr<GpuKernel> compileForGpu(IrEmitter &emitter, const GpuTarget &target,
+                                         const GpuOptions &options, std::string *error) {
+  std::string ignored;
+  std::string &text = error ? *error : ignored;
+  text.clear();
+  ModuleOp module = emitter.module();
+  module.getContext()->loadDialect<tlg::TLGDialect>();
+  const ErrorCollector collector(module.getContext(), &text);
+  return compileModule(module, emitter.text(), target, options, text);
 }
 
 } // namespace blockscope

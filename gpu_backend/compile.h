@@ -41,6 +41,7 @@ struct GpuTarget {
   int capability = 90; ///< 10 * major + minor
   std::string arch = "sm_90a";
   int ptxVersion = 90; ///< 10 * major + minor of the PTX language
+  int sharedKiB = 227; ///< the most that one CTA can have
 
   /// Returns the target `sm_80`, `sm_90a` and so on, or what runs best on such a GPU (`sm_90`).
   ///
@@ -61,6 +62,7 @@ struct GpuOptions {
   bool debug = false; ///< device_assert is compiled in
   bool lineInfo = true;
   bool tma = true;           ///< blocks of tensors are copied by TMA where the GPU has it
+  bool moreBlocks = true;    ///< rings may have a block more than stages, where memory is left
   std::string dumpDir;       ///< if not empty, every stage is written to a file there
   std::string passPipeline;  ///< the passes of the GPU level as text; empty: `tlg-pipeline`
   std::string dumpPasses;    ///< "1" or a kernel's name: the IR goes to stderr after every pass

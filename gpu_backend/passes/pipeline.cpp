@@ -22,11 +22,13 @@
 //   the turn itself; before its last product is waited for:
 //     wait until all warps have read what turn i - 1 read; begin the copies into it
 //   say that this warp has read turn i's
-// so that a warpgroup can be most of a turn ahead of the other one.
+// so that a warpgroup can be most of a turn ahead of the other one. Where two stages were asked for
+// the rings get a third block, if there is memory for it.
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/passes/delay_products.h"
 #include "gpu_backend/passes/loop_slice.h"
 #include "gpu_backend/passes/passes.h"
+#include "gpu_backend/passes/place_shared.h"
 #include "gpu_backend/passes/shared_operands.h"
 #include "gpu_backend/passes/tma_access.h"
 
@@ -102,6 +104,7 @@ public:
     findLoads();
     if (loads_.empty())
       return false;
+    addBlock();
     warpsApart_ = stages_ > 2 ? warpsThatCompute() : 0;
     beginBeforeLoop();
     addVariables();
@@ -111,6 +114,25 @@ public:
 
 private:
   int distance() const { return stages_ - 1; }
+
+  /// Takes three stages for two, where that lets warpgroups go apart and there is memory for it.
+  /// Scratch may need more in the end: then the kernel is compiled again without this.
+  void addBlock() {
+    auto function = loop_->getParentOfType<func::FuncOp>();
+    auto module = function->getParentOfType<ModuleOp>();
+    if (stages_ != 2 || warpsThatCompute() == 0 || module->hasAttr(tlg::kNoMoreBlocksAttribute))
+      return;
+    constexpr int kBlocks = 3;
+    int64_t bytes = SharedPlaces(function).sizeBytes();
+    for (const EarlyLoad &early : loads_)
+      bytes += kBlocks * llvm::alignTo(tlg::sharedLayoutOf(early.block).sizeBytes(), 1024);
+    auto arch = module->getAttrOfType<StringAttr>(tlg::kArchAttribute);
+    const std::optional<GpuTarget> target = arch ? GpuTarget::parse(arch.getValue()) : GpuTarget();
+    if (bytes > target.value_or(GpuTarget()).sharedKiB * int64_t{1024})
+      return;
+    stages_ = kBlocks;
+    module->setAttr(tlg::kMoreBlocksAttribute, rewriter_.getUnitAttr());
+  }
 
   void findLoads() {
     for (auto load : loop_.getBody()->getOps<tl::LoadOp>()) {
@@ -386,7 +408,7 @@ private:
     }
     // Where copies wait for the products before, and a barrier, they need no other one.
     if (isApart())
-      placeBeforeLastWait();
+      placeBeforeLastWait(isReadByThreads);
     else if (hasOwnProducts && placeAfterProducts() && !hasCopies())
       rewriter_.eraseOp(barrier);
     Value counter = loop_.getInductionVar();
@@ -454,7 +476,7 @@ private:
 
   /// Moves the place where copies begin to a wait for all warps to have read the turn before's
   /// blocks, late in the turn; each warp says at its end that it has read this turn's.
-  void placeBeforeLastWait() {
+  void placeBeforeLastWait(bool isReadByThreads) {
     const Location location = loop_.getLoc();
     Operation *terminator = loop_.getBody()->getTerminator();
     rewriter_.setInsertionPoint(terminator);
@@ -469,8 +491,8 @@ private:
         arith::XOrIOp::create(rewriter_, location, parity_, constant(rewriter_.getI32Type(), 1));
     Value parity = arith::SelectOp::create(rewriter_, location, isFirst, other, parity_);
     tlg::MbarrierWaitOp::create(rewriter_, location, barrierOf(read_, writtenSlot()), parity);
-    if (hasTma())
-      tlg::FenceAsyncOp::create(rewriter_, location); // threads may have read where TMA will write
+    if (hasTma() && isReadByThreads)
+      tlg::FenceAsyncOp::create(rewriter_, location); // TMA will write what they have read
   }
 
   /// The block that the turn before read.

@@ -242,10 +242,10 @@ Operation *firstUse(Operation *alloc, Operation *from) {
 
 /// Whether there is shared memory for one more block at `op`, and some scratch.
 bool hasRoom(Operation *op, tlg::SharedType block) {
-  constexpr int64_t kMostBytes = 227 * 1024, kMostBytesFrom120 = 99 * 1024, kScratchBytes = 8192;
+  constexpr int64_t kScratchBytes = 8192;
   auto arch = op->getParentOfType<ModuleOp>()->getAttrOfType<StringAttr>(tlg::kArchAttribute);
   const std::optional<GpuTarget> target = arch ? GpuTarget::parse(arch.getValue()) : GpuTarget();
-  const int64_t most = target && target->capability >= 120 ? kMostBytesFrom120 : kMostBytes;
+  const int64_t most = target.value_or(GpuTarget()).sharedKiB * int64_t{1024};
   const SharedPlaces places(op->getParentOfType<func::FuncOp>());
   const int64_t bytes = tlg::sharedLayoutOf(block).sizeBytes();
   const int64_t needed = places.freeBytes(op) >= bytes ? 0 : llvm::alignTo(bytes, 1024);
