@@ -67,7 +67,10 @@ std::string findPtxas(const std::string &given, std::string *error) {
   return found;
 }
 
-bool assemble(GpuKernel &kernel, const GpuOptions &options, std::string *error) {
+namespace {
+
+/// As `assemble`, with the PTX as it is.
+bool assembleOnce(GpuKernel &kernel, const GpuOptions &options, std::string *error) {
   const std::string ptxas = findPtxas(options.ptxasPath, error);
   if (ptxas.empty())
     return false;
@@ -125,6 +128,42 @@ bool assemble(GpuKernel &kernel, const GpuOptions &options, std::string *error) 
     return false;
   }
   kernel.cubin = (*cubin)->getBuffer().str();
+  return true;
+}
+
+/// ptxas gives some kernels that need many registers very few, and lets them spill, so that more of
+/// them run at a time; told that one CTA a multiprocessor will do, it gives them all.
+std::string withOneCta(llvm::StringRef ptx) {
+  constexpr llvm::StringLiteral kBefore = "\n.reqntid ";
+  const size_t begin = ptx.find(kBefore);
+  if (begin == llvm::StringRef::npos)
+    return {};
+  const size_t end = ptx.find('\n', begin + kBefore.size());
+  return (ptx.take_front(end) + "\n.minnctapersm 1" + ptx.drop_front(end)).str();
+}
+
+} // namespace
+
+bool assemble(GpuKernel &kernel, const GpuOptions &options, std::string *error) {
+  constexpr int kRegistersOfCta = 65536, kMostRegisters = 255, kRegisterStep = 8;
+  if (!assembleOnce(kernel, options, error))
+    return false;
+  const int most = std::min(kMostRegisters, kRegistersOfCta / (32 * options.numWarps));
+  if (kernel.spillBytes == 0 || kernel.registers + kRegisterStep >= most || options.maxRegisters)
+    return true;
+  GpuKernel other;
+  other.name = kernel.name;
+  other.target = kernel.target;
+  other.ptx = withOneCta(kernel.ptx);
+  std::string ignored;
+  if (other.ptx.empty() || !assembleOnce(other, options, &ignored) ||
+      other.spillBytes >= kernel.spillBytes)
+    return true;
+  kernel.ptx = std::move(other.ptx);
+  kernel.cubin = std::move(other.cubin);
+  kernel.registers = other.registers;
+  kernel.spillBytes = other.spillBytes;
+  kernel.warnings = std::move(other.warnings);
   return true;
 }
 

@@ -15,7 +15,8 @@ std::string findLibdevice(const std::string &given, std::string *error);
 /// /usr/local/cuda.
 std::string findPtxas(const std::string &given, std::string *error);
 
-/// Assembles kernel.ptx to kernel.cubin and reads registers and spills from what ptxas says.
+/// Assembles kernel.ptx to kernel.cubin and reads registers and spills from what ptxas says. Where
+/// it gives few registers and lets the kernel spill, the PTX may be changed to ask for more.
 ///
 /// Errors: false, with the text in `error` and the PTX kept in a file that it names.
 bool assemble(GpuKernel &kernel, const GpuOptions &options, std::string *error);
