@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -49,6 +50,8 @@ def rows() -> Iterator[Row]:
         yield matmul(size, tile, is_quick=False, with_descriptors=True)
     for shape in ATTENTIONS:
         yield attention(*shape, is_quick=shape == (128, False, 128, 3))
+    for shape in ATTENTIONS:
+        yield attention(*shape, is_quick=False, with_descriptors=True)
     for causal in (False, True):
         for stages in (2, 3):
             yield attention_backward(128, causal, stages)
@@ -200,8 +203,9 @@ def _attention_inputs(head: int, count: int) -> list[Any]:
 
 
 def _forward(
-    kernels: Any, q: Any, k: Any, v: Any, causal: bool, keys: int, stages: int
-) -> tuple[Any, Any, Any]:
+    kernels: Any, q: Any, k: Any, v: Any, causal: bool, keys: int, stages: int,
+    with_descriptors: bool = False,
+) -> tuple[Any, Any, Any]:  # fmt: skip
     """What launches the forward kernel, its output and its logarithms of sums."""
     import torch
 
@@ -210,11 +214,17 @@ def _forward(
     lse = torch.empty(q.shape[:-1], device="cuda", dtype=torch.float32)
     scale2 = math.log2(math.e) / math.sqrt(head)
     options = {"BLOCK_M": 128, "BLOCK_N": keys, "num_warps": 8}
-    launch = lambda: kernels.attention_kernel[LENGTH // 128, BATCH * HEADS](
-        q,
-        k,
-        v,
-        out,
+    kernel, tensors = kernels.attention_kernel, [q, k, v, out]
+    if with_descriptors:
+        tools = importlib.import_module(f"{kernels.triton.__name__}.tools.tensor_descriptor")
+        kernel = kernels.descriptor_attention_kernel
+        rows = [t.view(-1, head) for t in tensors]
+        tensors = [
+            tools.TensorDescriptor(t, t.shape, t.stride(), [size, head])
+            for t, size in zip(rows, (128, keys, keys, 128), strict=True)
+        ]
+    launch = lambda: kernel[LENGTH // 128, BATCH * HEADS](
+        *tensors,
         lse,
         scale2,
         LENGTH=LENGTH,
@@ -238,7 +248,10 @@ def _some_heads(q: Any, k: Any, v: Any, causal: bool) -> Any:
     return torch.softmax(scores, -1) @ v
 
 
-def attention(head: int, causal: bool, keys: int, stages: int, *, is_quick: bool) -> Row:
+def attention(
+    head: int, causal: bool, keys: int, stages: int, *, is_quick: bool,
+    with_descriptors: bool = False,
+) -> Row:  # fmt: skip
     import torch
 
     q, k, v = _attention_inputs(head, 3)
@@ -253,11 +266,12 @@ def attention(head: int, causal: bool, keys: int, stages: int, *, is_quick: bool
                 )
 
             return Case(run, lambda: outs[0][:1, :2])
-        launch, out, _ = _forward(kernels, q, k, v, causal, keys, stages)
+        launch, out, _ = _forward(kernels, q, k, v, causal, keys, stages, with_descriptors)
         return Case(launch, lambda: out[:1, :2])
 
+    name = "attention with descriptors" if with_descriptors else "attention"
     return Row(
-        f"attention forward {BATCH}x{HEADS}x{LENGTH}x{head} fp16{', causal' if causal else ''}, "
+        f"{name} forward {BATCH}x{HEADS}x{LENGTH}x{head} fp16{', causal' if causal else ''}, "
         f"{keys} keys, {stages} stages",
         make, lambda: _some_heads(q, k, v, causal), 2e-2, _attention_flops(head, causal, 2),
         "TFLOP/s", is_quick=is_quick,

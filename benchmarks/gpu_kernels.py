@@ -92,15 +92,19 @@ def descriptor_matmul_kernel(
 
 @triton.jit
 def attention_steps(
-    acc, sums, largest, q, k_ptr, v_ptr, queries, low, high, LENGTH: tl.constexpr,
-    HEAD: tl.constexpr, BLOCK_N: tl.constexpr, MASKED: tl.constexpr,
+    acc, sums, largest, q, k_from, v_from, queries, first, low, high, HEAD: tl.constexpr,
+    BLOCK_N: tl.constexpr, MASKED: tl.constexpr, DESCRIPTORS: tl.constexpr,
 ):  # fmt: skip
-    """The keys from low to high; q is scaled to powers of two."""
+    """The keys from low to high; q is scaled to powers of two. k_from and v_from are pointers to
+    the head's first row, or descriptors of all heads, whose row `first` that is."""
     features = tl.arange(0, HEAD)
     for start in range(low, high, BLOCK_N):
         start = tl.multiple_of(start, BLOCK_N)
         keys = start + tl.arange(0, BLOCK_N)
-        k = tl.load(k_ptr + keys[None, :] * HEAD + features[:, None])
+        if DESCRIPTORS:
+            k = k_from.load([first + start, 0]).T
+        else:
+            k = tl.load(k_from + keys[None, :] * HEAD + features[:, None])
         scores = tl.dot(q, k)
         if MASKED:
             scores = tl.where(keys[None, :] <= queries[:, None], scores, -1.0e6)
@@ -108,10 +112,40 @@ def attention_steps(
         weights = tl.math.exp2(scores - new_largest[:, None])
         shrink = tl.math.exp2(largest - new_largest)
         sums = sums * shrink + tl.sum(weights, 1)
-        v = tl.load(v_ptr + keys[:, None] * HEAD + features[None, :])
+        if DESCRIPTORS:
+            v = v_from.load([first + start, 0])
+        else:
+            v = tl.load(v_from + keys[:, None] * HEAD + features[None, :])
         acc = tl.dot(weights.to(v.dtype), v, acc * shrink[:, None])
         largest = new_largest
     return acc, sums, largest
+
+
+@triton.jit
+def attention_of_block(
+    q, k_from, v_from, block, first, scale2, LENGTH: tl.constexpr, HEAD: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, CAUSAL: tl.constexpr, DESCRIPTORS: tl.constexpr,
+):  # fmt: skip
+    queries = block * BLOCK_M + tl.arange(0, BLOCK_M)
+    q = (q * scale2).to(q.dtype)
+    acc = tl.zeros([BLOCK_M, HEAD], dtype=tl.float32)
+    sums = tl.zeros([BLOCK_M], dtype=tl.float32)
+    largest = tl.full([BLOCK_M], -1.0e30, dtype=tl.float32)
+    if CAUSAL:
+        acc, sums, largest = attention_steps(
+            acc, sums, largest, q, k_from, v_from, queries, first, 0, block * BLOCK_M,
+            HEAD, BLOCK_N, False, DESCRIPTORS,
+        )  # fmt: skip
+        acc, sums, largest = attention_steps(
+            acc, sums, largest, q, k_from, v_from, queries, first, block * BLOCK_M,
+            (block + 1) * BLOCK_M, HEAD, BLOCK_N, True, DESCRIPTORS,
+        )  # fmt: skip
+    else:
+        acc, sums, largest = attention_steps(
+            acc, sums, largest, q, k_from, v_from, queries, first, 0, LENGTH,
+            HEAD, BLOCK_N, False, DESCRIPTORS,
+        )  # fmt: skip
+    return acc / sums[:, None], largest + tl.math.log2(sums)
 
 
 @triton.jit
@@ -126,28 +160,28 @@ def attention_kernel(
     features = tl.arange(0, HEAD)
     offsets = queries[:, None] * HEAD + features[None, :]
     q = tl.load(q_ptr + base + offsets)
-    q = (q * scale2).to(q.dtype)
-    acc = tl.zeros([BLOCK_M, HEAD], dtype=tl.float32)
-    sums = tl.zeros([BLOCK_M], dtype=tl.float32)
-    largest = tl.full([BLOCK_M], -1.0e30, dtype=tl.float32)
-    k_ptr += base
-    v_ptr += base
-    if CAUSAL:
-        acc, sums, largest = attention_steps(
-            acc, sums, largest, q, k_ptr, v_ptr, queries, 0, block * BLOCK_M,
-            LENGTH, HEAD, BLOCK_N, False,
-        )  # fmt: skip
-        acc, sums, largest = attention_steps(
-            acc, sums, largest, q, k_ptr, v_ptr, queries, block * BLOCK_M, (block + 1) * BLOCK_M,
-            LENGTH, HEAD, BLOCK_N, True,
-        )  # fmt: skip
-    else:
-        acc, sums, largest = attention_steps(
-            acc, sums, largest, q, k_ptr, v_ptr, queries, 0, LENGTH, LENGTH, HEAD, BLOCK_N, False
-        )
-    out = acc / sums[:, None]
+    out, lse = attention_of_block(
+        q, k_ptr + base, v_ptr + base, block, 0, scale2, LENGTH, HEAD, BLOCK_M, BLOCK_N, CAUSAL,
+        False,
+    )  # fmt: skip
     tl.store(out_ptr + base + offsets, out.to(out_ptr.dtype.element_ty))
-    tl.store(lse_ptr + head * LENGTH + queries, largest + tl.math.log2(sums))
+    tl.store(lse_ptr + head * LENGTH + queries, lse)
+
+
+@triton.jit
+def descriptor_attention_kernel(
+    q_desc, k_desc, v_desc, out_desc, lse_ptr, scale2, LENGTH: tl.constexpr, HEAD: tl.constexpr,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, CAUSAL: tl.constexpr,
+):  # fmt: skip
+    block = tl.program_id(0)
+    first = tl.program_id(1) * LENGTH
+    row = first + block * BLOCK_M
+    q = q_desc.load([row, 0])
+    out, lse = attention_of_block(
+        q, k_desc, v_desc, block, first, scale2, LENGTH, HEAD, BLOCK_M, BLOCK_N, CAUSAL, True
+    )
+    out_desc.store([row, 0], out.to(q.dtype))
+    tl.store(lse_ptr + row + tl.arange(0, BLOCK_M), lse)
 
 
 @triton.jit
