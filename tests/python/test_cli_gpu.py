@@ -32,7 +32,7 @@ def script(tmp_path):
 def test_compile_says_what_a_kernel_costs(script):
     done = command("compile", "--target", "sm_80,sm_90", "--time", script)
     assert done.returncode == 0, done.stderr
-    signature = r"add\(pointer<fp32>, pointer<fp32>, int32, BLOCK=256\)"
+    signature = r"add\(pointer<fp32>:16, pointer<fp32>:16, int32, BLOCK=256\)"
     lines = re.findall(signature + r" at .*script\.py:4 for (sm_\w+), 4 warps: (.*)", done.stdout)
     assert [target for target, _ in lines] == ["sm_80", "sm_90a"]
     for _, cost in lines:

@@ -11,7 +11,7 @@ from typing import Any
 from blockscope import knobs
 from blockscope.autotuner import SKIPPED, Autotuner
 from blockscope.errors import TritonError
-from blockscope.runtime import device_buffers, launch
+from blockscope.runtime import device_buffers, gpu, launch
 from blockscope.runtime.jit import JITFunction
 
 
@@ -33,15 +33,19 @@ class Result:
 
 
 def signature_of(fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
-    """What a launch's kernel depends on: the types of its arguments, and its constants."""
+    """What a launch's kernel depends on: the types of its arguments, ``:16`` behind those that can
+    be divided by 16, and its constants."""
     named = {name: value for name, value in kwargs.items() if name in fn.arg_names}
     bound = fn.signature.bind(*args, **named)
     bound.apply_defaults()
     words = []
     with device_buffers.addresses_on(device_buffers.ANY_DEVICE):
-        for param in fn.params:
-            argument = launch._classify(param, bound.arguments[param.name])
-            words += [str(leaf.type) for leaf in launch.leaves([argument])]
+        arguments = [launch._classify(p, bound.arguments[p.name]) for p in fn.params]
+        divisors = iter(gpu.divisors(fn, arguments))
+        for param, argument in zip(fn.params, arguments, strict=True):
+            for leaf in launch.leaves([argument]):
+                divisor = next(divisors)
+                words.append(f"{leaf.type}:{divisor}" if divisor > 1 else str(leaf.type))
             if argument.type is None and argument.parts is None:
                 value = getattr(argument.value, "__name__", None) or repr(argument.value)
                 words.append(f"{param.name}={value}")
