@@ -363,6 +363,9 @@ void AxisAnalysis::visit(Operation *op) {
     }
     return;
   }
+  // One in a branch holds there only.
+  if (auto assume = dyn_cast<tl::AssumeOp>(op); assume && isa<func::FuncOp>(op->getParentOp()))
+    return readAssumption(assume);
   if (op->getNumResults() == 1 && isTracked(op->getResult(0).getType())) {
     AxisInfo info = transfer(op);
     info.mayBeNegative = mayBeNegative(op, info.constant);
@@ -375,17 +378,35 @@ bool AxisAnalysis::mayBeNegative(Operation *op, std::optional<int64_t> constant)
   if (constant)
     return *constant < 0;
   return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case<arith::SubIOp>([](auto) { return true; })
-      .Case<arith::DivSIOp, arith::RemSIOp, arith::ShRSIOp>([&](auto) { return x(0); })
+      .Case<tl::ProgramIdOp, tl::NumProgramsOp, arith::ExtUIOp>([](auto) { return false; })
       .Case<arith::DivUIOp, arith::RemUIOp, arith::ShRUIOp>([](auto) { return false; })
+      .Case<tl::RangeOp>([](tl::RangeOp range) { return range.getStart() < 0; })
+      .Case<arith::DivSIOp, arith::RemSIOp, arith::ShRSIOp, arith::ShLIOp, tl::GatherOp>(
+          [&](auto) { return x(0); })
       .Case<arith::AndIOp, arith::MaxSIOp>([&](auto) { return x(0) && x(1); })
       .Case<arith::SelectOp>([&](auto) { return x(1) || x(2); })
-      .Case<tl::RangeOp>([](tl::RangeOp range) { return range.getStart() < 0; })
-      .Default([&](Operation *) {
-        return op->getNumRegions() == 0 && !isa<tl::LoadOp>(op) &&
-               llvm::any_of(op->getOperands(),
+      .Case<arith::AddIOp, arith::MulIOp, arith::OrIOp, arith::MinSIOp, arith::ExtSIOp,
+            arith::TruncIOp, tl::SplatOp, tl::UnsplatOp, tl::ExpandDimsOp, tl::BroadcastOp,
+            tl::ReshapeOp, tl::TransOp, tl::JoinOp, tl::CatOp, tl::HintOp>([&](auto) {
+        return llvm::any_of(op->getOperands(),
                             [&](Value operand) { return at(operand).mayBeNegative; });
-      });
+      })
+      .Default([](auto) { return true; });
+}
+
+/// `tl.assume(n >= 0)`: from here on; what was made of the value before stays as it is.
+void AxisAnalysis::readAssumption(tl::AssumeOp op) {
+  auto compare = op.getCondition().getDefiningOp<arith::CmpIOp>();
+  if (!compare || !isTracked(compare.getLhs().getType()))
+    return;
+  const std::optional<int64_t> bound = at(compare.getRhs()).constant;
+  const arith::CmpIPredicate predicate = compare.getPredicate();
+  if (bound && ((predicate == arith::CmpIPredicate::sge && *bound >= 0) ||
+                (predicate == arith::CmpIPredicate::sgt && *bound >= -1))) {
+    AxisInfo info = at(compare.getLhs());
+    info.mayBeNegative = false;
+    infos_[compare.getLhs()] = info;
+  }
 }
 
 AxisInfo AxisAnalysis::transfer(Operation *op) const {

@@ -12,6 +12,10 @@
 
 #include <optional>
 
+namespace blockscope::tl {
+class AssumeOp;
+}
+
 namespace blockscope::gpu {
 
 struct AxisInfo {
@@ -23,10 +27,11 @@ struct AxisInfo {
   };
   llvm::SmallVector<Dim, 3> dims;  ///< one for a scalar
   std::optional<int64_t> constant; ///< the one value that all elements have
-  /// Whether something points to negative values: a difference, or a negative constant. Then signed
-  /// quotients and remainders, which are rounded to zero, form no runs. Arguments and what is
-  /// loaded count as not negative: they are mostly sizes and indices.
-  bool mayBeNegative = false;
+  /// False where values are made of ranges, program numbers, constants and what tl.assume says is
+  /// not negative, without differences. Sums and products that wrap are not thought of, and
+  /// divisors count as positive: they are sizes. Else signed quotients and remainders, which are
+  /// rounded to zero, form no runs.
+  bool mayBeNegative = true;
 
   bool operator==(const AxisInfo &other) const = default;
 };
@@ -51,6 +56,7 @@ private:
   void visit(mlir::Operation *op);
   AxisInfo transfer(mlir::Operation *op) const;
   bool mayBeNegative(mlir::Operation *op, std::optional<int64_t> constant) const;
+  void readAssumption(tl::AssumeOp op);
   bool meetInto(mlir::Value value, AxisInfo info);
 
   llvm::DenseMap<mlir::Value, AxisInfo> infos_;

@@ -214,6 +214,37 @@ func.func @negative_quotients(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %ld
 
 // -----
 
+// An argument may be negative, unless the kernel assumes that it is not.
+// CHECK-LABEL: func.func @quotients_of_arguments(
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 1>
+// CHECK: tl.assume
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 4>
+func.func @quotients_of_arguments(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %first: i32 {tl.divisibility = 16 : i32}, %second: i32 {tl.divisibility = 16 : i32}) {
+  %sixteen = arith.constant dense<16> : tensor<1024xi32>
+  %five = arith.constant dense<5> : tensor<1024xi32>
+  %zero = arith.constant 0 : i32
+  %i = tl.range 0 to 1024 : tensor<1024xi32>
+  %base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %at = tl.addptr %base, %i : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %from = tl.splat %first : i32 -> tensor<1024xi32>
+  %index = arith.addi %from, %i : tensor<1024xi32>
+  %row = arith.divsi %index, %sixteen : tensor<1024xi32>
+  %mask = arith.cmpi slt, %row, %five : tensor<1024xi32>
+  %v = tl.load %at mask %mask : tensor<1024xi1> : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+  %holds = arith.cmpi sge, %second, %zero : i32
+  tl.assume %holds : i1
+  %from2 = tl.splat %second : i32 -> tensor<1024xi32>
+  %index2 = arith.addi %from2, %i : tensor<1024xi32>
+  %row2 = arith.divsi %index2, %sixteen : tensor<1024xi32>
+  %mask2 = arith.cmpi slt, %row2, %five : tensor<1024xi32>
+  %w = tl.load %at mask %mask2 : tensor<1024xi1> : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+  %sum = arith.addf %v, %w : tensor<1024xf32>
+  tl.store %base, %sum : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  return
+}
+
+// -----
+
 // Where a block begins may be the smaller of two multiples of 4, and rounded down to one of 8.
 // CHECK-LABEL: func.func @smaller_start(
 // CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 4>
