@@ -324,7 +324,7 @@ def test_compile_prints_warnings_with_the_calls_that_lead_there(script):
     done = command("compile", path)
     assert done.returncode == 0, done.stderr
     heading, rest = done.stdout.split("\n", 1)
-    assert heading.startswith("kernel(pointer<fp32>, pointer<fp32>, int32, BLOCK=512) at ")
+    assert heading.startswith("kernel(pointer<fp32>:16, pointer<fp32>:16, int32, BLOCK=512) at ")
     assert rest == (
         f"{path}:6:12: warning[uncoalesced]: load of 'x_ptr' cannot be shown to be coalesced: "
         "along dimension 0 of its block [512] elements lie apart by 'stride', known only when it "
