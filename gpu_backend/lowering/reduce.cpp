@@ -14,6 +14,8 @@
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
+#include <functional>
+
 using namespace mlir;
 
 namespace blockscope::gpu {
@@ -163,31 +165,25 @@ private:
     });
     lowering_.barrier();
     const llvm::SmallVector<int> readers = lanesForTables(bits.size());
-    if (!readers.empty()) {
-      llvm::Value *own = tableOfLane(readers, resultCount);
-      for (const uint32_t reg : kept()) {
-        Elements &elements = elements_[reg];
-        elements = slots.load(builder.CreateAdd(numberOf(reg), own, "", true, true));
-        for (const int bit : llvm::reverse(readers))
-          elements = combine_(elements, shuffled(elements, [&](llvm::Value *value) {
-                                return lowering_.shuffleXor(value, 1 << bit);
-                              }));
-      }
-      return;
-    }
+    llvm::Value *own = readers.empty() ? lowering_.i32(0) : tableOfLane(readers, resultCount);
     for (const uint32_t reg : kept()) {
-      llvm::SmallVector<Elements> parts;
-      for (int i = 0; i < tableCount; ++i)
-        parts.push_back(slots.load(
-            builder.CreateAdd(numberOf(reg), lowering_.i32(i * resultCount), "", true, true)));
-      for (int half = tableCount / 2; half >= 1; half /= 2)
-        for (int i = 0; i < half; ++i)
-          parts[i] = combine_(parts[i], parts[i + half]);
-      elements_[reg] = parts[0];
+      llvm::Value *slot = builder.CreateAdd(numberOf(reg), own, "", true, true);
+      // Table i with table i + count / 2 and so on, one after the other: few are held at a time.
+      const std::function<Elements(int, int)> combined = [&](int first, int step) -> Elements {
+        if (step == tableCount)
+          return slots.load(
+              builder.CreateAdd(slot, lowering_.i32(first * resultCount), "", true, true));
+        const Elements low = combined(first, 2 * step);
+        return combine_(low, combined(first + step, 2 * step));
+      };
+      elements_[reg] = combined(0, 1 << readers.size());
+      for (const int bit : llvm::reverse(readers))
+        elements_[reg] = combinedWithLane(elements_[reg], bit);
     }
   }
 
-  /// The lane bits whose lanes share the reading of 2^count tables; none when a thread reads all.
+  /// The lane bits whose lanes share the reading of 2^count tables, each taking the lowest bits of
+  /// a table's number; none when every thread reads all.
   llvm::SmallVector<int> lanesForTables(size_t count) const {
     // With fewer tables, reading all of them is as quick as shuffles, which wait for one another.
     constexpr size_t kLeastCount = 5;
@@ -195,9 +191,26 @@ private:
     for (int bit = 0; bit < static_cast<int>(layout_.lanes.size()); ++bit)
       if (((along_.lanes | free_.lanes) >> bit & 1) != 0 && lanes.size() < count)
         lanes.push_back(bit);
-    if (count < kLeastCount || lanes.size() < count || !combine_.isCommutative())
+    if (count < kLeastCount)
       lanes.clear();
     return lanes;
+  }
+
+  /// What this lane and the one that differs in `bit` have, the lane without the bit first.
+  Elements combinedWithLane(const Elements &own, int bit) {
+    const Elements other =
+        shuffled(own, [&](llvm::Value *value) { return lowering_.shuffleXor(value, 1 << bit); });
+    if (combine_.isCommutative())
+      return combine_(own, other);
+    llvm::IRBuilder<> &builder = lowering_.builder();
+    llvm::Value *isSecond = builder.CreateICmpNE(
+        builder.CreateAnd(lowering_.laneId(), lowering_.i32(1 << bit)), lowering_.i32(0));
+    Elements first, second;
+    for (auto [mine, theirs] : llvm::zip(own, other)) {
+      first.push_back(builder.CreateSelect(isSecond, theirs, mine));
+      second.push_back(builder.CreateSelect(isSecond, mine, theirs));
+    }
+    return combine_(first, second);
   }
 
   /// Where the table of this thread's lane begins, in slots.

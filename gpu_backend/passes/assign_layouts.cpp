@@ -134,8 +134,9 @@ private:
   /// comparison for all elements of a run.
   void annotateEqualRuns(Operation *op, Operation *made) {
     llvm::SmallVector<int32_t> runs;
-    for (const AxisInfo::Dim &dim : axes_.at(op->getResult(0)).dims)
-      runs.push_back(static_cast<int32_t>(dim.constancy));
+    const auto shape = cast<RankedTensorType>(op->getResult(0).getType()).getShape();
+    for (auto [dim, size] : llvm::zip(axes_.at(op->getResult(0)).dims, shape))
+      runs.push_back(static_cast<int32_t>(std::min(dim.constancy, size)));
     if (llvm::any_of(runs, [](int32_t run) { return run > 1; }))
       made->setAttr(tlg::kEqualRunsAttribute, builder_.getDenseI32ArrayAttr(runs));
   }

@@ -166,19 +166,39 @@ AxisInfo compare(arith::CmpIOp op, const AxisInfo &x, const AxisInfo &y) {
 }
 
 AxisInfo hinted(tl::HintOp op, AxisInfo info) {
-  for (auto [dim, value] : llvm::zip(info.dims, op.getValues())) {
-    const int64_t power = powerIn(value);
+  for (auto [dim, value, size] : llvm::zip(info.dims, op.getValues(), shapeOf(op.getType()))) {
+    const int64_t power = powerIn(value), run = std::min(power, size);
     if (op.getKind() == "multiple_of")
       dim.divisibility =
           std::max(dim.divisibility, power * (isa<tl::PtrType>(getElementTypeOrSelf(op.getType()))
                                                   ? elementBytesOf(op.getType())
                                                   : 1));
     else if (op.getKind() == "max_contiguous")
-      dim.contiguity = std::max(dim.contiguity, power);
+      dim.contiguity = std::max(dim.contiguity, run);
     else if (op.getKind() == "max_constancy")
-      dim.constancy = std::max(dim.constancy, power);
+      dim.constancy = std::max(dim.constancy, run);
   }
   return info;
+}
+
+/// An integer in another width. Runs end where values of the narrower type, taken as signed, go
+/// from the largest to the smallest.
+AxisInfo resized(AxisInfo info, Type from, Type to) {
+  const unsigned narrower = std::min(getElementTypeOrSelf(from).getIntOrFloatBitWidth(),
+                                     getElementTypeOrSelf(to).getIntOrFloatBitWidth());
+  const int64_t most = int64_t{1} << std::min(31U, narrower - 1);
+  for (Dim &dim : info.dims) {
+    dim.contiguity = std::min(dim.contiguity, most);
+    dim.divisibility = std::min(dim.divisibility, most);
+  }
+  return info;
+}
+
+/// Whether each element of the result comes from the same element of each operand, of its shape.
+bool isElementwise(Operation *op) {
+  return op->getNumRegions() == 0 &&
+         (op->hasTrait<OpTrait::Elementwise>() ||
+          isa<tl::FpCastOp, tl::FloatToIntOp, tl::IntToFloatOp, tl::MulhiUIOp, tl::ClampOp>(op));
 }
 
 /// Only how long values stay equal: as long as those of all operands, which have the shape of
@@ -377,6 +397,10 @@ bool AxisAnalysis::mayBeNegative(Operation *op, std::optional<int64_t> constant)
   const auto x = [&](int i) { return at(op->getOperand(i)).mayBeNegative; };
   if (constant)
     return *constant < 0;
+  // Sums of 8 and 16 bits wrap easily.
+  auto integer = dyn_cast<IntegerType>(getElementTypeOrSelf(op->getResult(0).getType()));
+  if (integer && integer.getWidth() < 32)
+    return true;
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<tl::ProgramIdOp, tl::NumProgramsOp, arith::ExtUIOp>([](auto) { return false; })
       .Case<arith::DivUIOp, arith::RemUIOp, arith::ShRUIOp>([](auto) { return false; })
@@ -385,9 +409,9 @@ bool AxisAnalysis::mayBeNegative(Operation *op, std::optional<int64_t> constant)
           [&](auto) { return x(0); })
       .Case<arith::AndIOp, arith::MaxSIOp>([&](auto) { return x(0) && x(1); })
       .Case<arith::SelectOp>([&](auto) { return x(1) || x(2); })
-      .Case<arith::AddIOp, arith::MulIOp, arith::OrIOp, arith::MinSIOp, arith::ExtSIOp,
-            arith::TruncIOp, tl::SplatOp, tl::UnsplatOp, tl::ExpandDimsOp, tl::BroadcastOp,
-            tl::ReshapeOp, tl::TransOp, tl::JoinOp, tl::CatOp, tl::HintOp>([&](auto) {
+      .Case<arith::AddIOp, arith::MulIOp, arith::OrIOp, arith::MinSIOp, arith::ExtSIOp, tl::SplatOp,
+            tl::UnsplatOp, tl::ExpandDimsOp, tl::BroadcastOp, tl::ReshapeOp, tl::TransOp,
+            tl::JoinOp, tl::CatOp, tl::HintOp>([&](auto) {
         return llvm::any_of(op->getOperands(),
                             [&](Value operand) { return at(operand).mayBeNegative; });
       })
@@ -483,7 +507,8 @@ AxisInfo AxisAnalysis::transfer(Operation *op) const {
       })
       .Case<arith::MinSIOp, arith::MaxSIOp, arith::MinUIOp, arith::MaxUIOp>(
           [&](auto) { return eitherOf(x(0), x(1), type); })
-      .Case<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp>([&](auto) { return x(0); })
+      .Case<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp>(
+          [&](auto) { return resized(x(0), op->getOperand(0).getType(), type); })
       .Case([&](arith::CmpIOp cmp) { return compare(cmp, x(0), x(1)); })
       .Case([&](arith::SelectOp op) {
         llvm::SmallVector<int64_t> same(shapeOf(type)); // a scalar decides for the whole block
@@ -535,8 +560,7 @@ AxisInfo AxisAnalysis::transfer(Operation *op) const {
         return info;
       })
       .Default([&](Operation *) {
-        if (op->getNumOperands() == 0 || op->getNumRegions() != 0 || isa<tl::LoadOp>(op) ||
-            !isMemoryEffectFree(op))
+        if (!isElementwise(op))
           return unknown(type);
         llvm::SmallVector<const AxisInfo *> operands;
         for (Value operand : op->getOperands()) {

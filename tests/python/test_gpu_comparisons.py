@@ -1,0 +1,128 @@
+"""Comparisons of integers that the GPU compiler makes once for a run of elements (tlg.equal_runs):
+what looks like a run and is none. PTX run by ptx_machine.py."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import blockscope as triton
+import blockscope.language as tl
+import gpu_rows
+import numpy as np
+import pytest
+from test_gpu_machine import ARCHS, launcher
+
+pytestmark = pytest.mark.skipif(
+    not gpu_rows.has_tools(), reason="ptxas and libdevice are not installed (nvidia-cuda-nvcc)"
+)
+
+
+@pytest.fixture(autouse=True)
+def no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+
+
+def hold(
+    kernel: Any, inputs: Sequence[Any], expected: Any, warps: int = 1, **constants: Any
+) -> None:
+    """The kernel writes what NumPy expects to its first argument, on the CPU and as PTX."""
+    expected = np.asarray(expected, np.int32)
+    out = np.full_like(expected, 7)
+    kernel[(1,)](out, *inputs, num_warps=warps, **constants)
+    np.testing.assert_array_equal(out, expected)
+    for arch in ARCHS:
+        out[...] = 7
+        launcher(arch)(kernel, [out, *inputs], warps, constants)
+        np.testing.assert_array_equal(out, expected, err_msg=arch)
+
+
+@triton.jit
+def narrow_sign(out_ptr, B: tl.constexpr, DTYPE: tl.constexpr):
+    r = tl.arange(0, B)
+    tl.store(out_ptr + r, (r.to(DTYPE) < 0).to(tl.int32))
+
+
+@triton.jit
+def narrow_quotient(out_ptr, B: tl.constexpr):
+    r = tl.arange(0, B)
+    tl.store(out_ptr + r, ((r.to(tl.int8) + 64) // 16 < -4).to(tl.int32))
+
+
+@triton.jit
+def narrow_then_wide(out_ptr, B: tl.constexpr):
+    r = tl.arange(0, B)
+    tl.store(out_ptr + r, (r.to(tl.int8).to(tl.int64) + 256 < 256).to(tl.int32))
+
+
+def test_narrow_integers_change_their_sign_inside_a_range() -> None:
+    r = np.arange(256)
+    narrow = r.astype(np.int8).astype(int)
+    hold(narrow_sign, [], narrow < 0, B=256, DTYPE=tl.int8)
+    hold(narrow_sign, [], np.arange(1 << 16) >= 1 << 15, warps=8, B=1 << 16, DTYPE=tl.int16)
+    hold(narrow_quotient, [], np.trunc((r + 64).astype(np.int8) / 16) < -4, B=256)
+    hold(narrow_then_wide, [], narrow < 0, B=256)
+
+
+@triton.jit
+def masked_by_sign(out_ptr, x_ptr, B: tl.constexpr):
+    r = tl.arange(0, B)
+    tl.store(out_ptr + r, tl.load(x_ptr + r, mask=r.to(tl.int8) >= 0, other=-5))
+
+
+def test_a_mask_of_narrow_integers() -> None:
+    r = np.arange(256)
+    hold(masked_by_sign, [np.arange(128, dtype=np.int32)], np.where(r < 128, r, -5), B=256)
+
+
+@triton.jit
+def bins(out_ptr, N: tl.constexpr, D: tl.constexpr):
+    r = tl.arange(0, N)
+    tl.store(out_ptr + r, (tl.histogram(r // D, N) > 0).to(tl.int32))
+
+
+def test_a_histogram_is_not_as_even_as_its_input() -> None:
+    hold(bins, [], np.arange(256) < 2, N=256, D=128)
+
+
+@triton.jit
+def quotient(out_ptr, start, B: tl.constexpr):
+    r = tl.arange(0, B)
+    tl.store(out_ptr + r, ((r + start) // 16 == 0).to(tl.int32))
+
+
+@triton.jit
+def remainder(out_ptr, start, B: tl.constexpr):
+    r = tl.arange(0, B)
+    tl.store(out_ptr + r, ((r + start) % 64 >= -16).to(tl.int32))
+
+
+@triton.jit
+def loaded_quotient(out_ptr, x_ptr, B: tl.constexpr):
+    r = tl.arange(0, B)
+    page = tl.load(x_ptr)
+    tl.store(out_ptr + r, ((page * 16 + r) // 16 == page).to(tl.int32))
+
+
+def test_quotients_of_negative_arguments_are_rounded_to_zero() -> None:
+    r = np.arange(128)
+    hold(quotient, [-16], np.trunc((r - 16) / 16) == 0, B=128)
+    hold(quotient, [16], (r + 16) // 16 == 0, B=128)
+    hold(remainder, [-64], np.fmod(r - 64, 64) >= -16, B=128)
+    hold(loaded_quotient, [np.array([-1], np.int32)], np.trunc((r - 16) / 16) == -1, B=128)
+
+
+@triton.jit
+def rows_less(out_ptr, x_ptr, y_ptr, B: tl.constexpr, GROUP: tl.constexpr):
+    i = tl.arange(0, B)[:, None]
+    j = tl.arange(0, B)[None, :]
+    x = tl.max_constancy(tl.load(x_ptr + i + j * 0), (1, GROUP))
+    y = tl.max_constancy(tl.load(y_ptr + i + j * 0), (1, GROUP))
+    tl.store(out_ptr + i * B + j, (x < y).to(tl.int32))
+
+
+@pytest.mark.parametrize("group", [16, 32])
+def test_a_hint_reaches_no_further_than_the_block(group: int) -> None:
+    a = np.arange(16, dtype=np.int32)
+    b = np.where(a % 2 == 0, a + 1, a - 1).astype(np.int32)
+    hold(rows_less, [a, b], np.repeat(a < b, 16).reshape(16, 16), B=16, GROUP=group)
