@@ -62,6 +62,7 @@ struct GpuOptions {
   bool debug = false; ///< device_assert is compiled in
   bool lineInfo = true;
   bool tma = true;           ///< blocks of tensors are copied by TMA where the GPU has it
+  bool mayOverlap = false;   ///< any two arguments may be views of the same memory
   bool moreBlocks = true;    ///< rings may have a block more than stages, where memory is left
   std::string dumpDir;       ///< if not empty, every stage is written to a file there
   std::string passPipeline;  ///< the passes of the GPU level as text; empty: `tlg-pipeline`
@@ -119,6 +120,10 @@ struct GpuKernel {
   uint64_t globalScratchAlign = 128;
   bool takesDebugBuffer = false;
   std::vector<TensorMap> tensorMaps;
+  /// Pairs of run-time arguments that must not overlap in memory, by number. Where those of a
+  /// launch do, or have no tensor maps, the kernel compiled without `tma` and with `mayOverlap` is
+  /// for it.
+  std::vector<std::pair<int, int>> apart;
   std::vector<DebugSite> debugSites;
   std::vector<StageTime> times;
   std::vector<std::string> warnings; ///< of ptxas, in its words

@@ -249,6 +249,8 @@ void setTarget(ModuleOp module, const GpuTarget &target, const GpuOptions &optio
   // TMA would need its maps told of clusters; a kernel's fallback does without.
   if (!options.tma || options.numCtas > 1)
     module->setAttr(tlg::kNoTmaAttribute, builder.getUnitAttr());
+  if (options.mayOverlap)
+    module->setAttr(tlg::kMayOverlapAttribute, builder.getUnitAttr());
   if (!options.moreBlocks)
     module->setAttr(tlg::kNoMoreBlocksAttribute, builder.getUnitAttr());
 }

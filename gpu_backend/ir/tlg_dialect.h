@@ -56,6 +56,11 @@ inline constexpr llvm::StringLiteral kVectorAttribute = "tlg.vector";
 inline constexpr llvm::StringLiteral kEqualRunsAttribute = "tlg.equal_runs";
 /// The module's unit attribute that says to do without TMA.
 inline constexpr llvm::StringLiteral kNoTmaAttribute = "tlg.no_tma";
+/// The module's unit attribute that says that any two arguments may overlap in memory.
+inline constexpr llvm::StringLiteral kMayOverlapAttribute = "tlg.may_overlap";
+/// The array attribute of a function that relies on arguments not to overlap in memory: pairs of
+/// their numbers (i32 arrays).
+inline constexpr llvm::StringLiteral kApartAttribute = "tlg.apart";
 /// The module's unit attributes that say that rings must have no more blocks than stages, and that
 /// one has more.
 inline constexpr llvm::StringLiteral kNoMoreBlocksAttribute = "tlg.no_more_blocks";

@@ -38,6 +38,14 @@ std::vector<TensorMap> tensorMapsOf(func::FuncOp function) {
   return result;
 }
 
+std::vector<std::pair<int, int>> apartOf(func::FuncOp function) {
+  std::vector<std::pair<int, int>> result;
+  if (const auto pairs = function->getAttrOfType<ArrayAttr>(tlg::kApartAttribute))
+    for (const auto pair : pairs.getAsRange<DenseI32ArrayAttr>())
+      result.emplace_back(pair[0], pair[1]);
+  return result;
+}
+
 llvm::Function *declare(func::FuncOp function, llvm::Module &module, const GpuOptions &options,
                         const GpuKernel &kernel) {
   llvm::LLVMContext &context = module.getContext();
@@ -82,6 +90,7 @@ std::unique_ptr<llvm::Module> lowerKernel(func::FuncOp function, llvm::LLVMConte
   module->setTargetTriple(llvm::Triple("nvptx64-nvidia-cuda"));
   kernel.takesDebugBuffer = takesDebugBuffer(function, options);
   kernel.tensorMaps = tensorMapsOf(function);
+  kernel.apart = apartOf(function);
   llvm::Function *result = declare(function, *module, options, kernel);
   Lowering lowering(*module, *result, target, options, kernel);
   for (auto [argument, value] : llvm::zip(function.getArguments(), result->args())) {

@@ -47,6 +47,8 @@ GpuOptions optionsFrom(const py::dict &options) {
       result.lineInfo = value.cast<bool>();
     else if (name == "tma")
       result.tma = value.cast<bool>();
+    else if (name == "may_overlap")
+      result.mayOverlap = value.cast<bool>();
     else if (name == "dump_dir")
       result.dumpDir = value.cast<std::string>();
     else if (name == "pass_pipeline")
@@ -140,6 +142,7 @@ py::dict asDict(const GpuKernel &kernel) {
                          "strides"_a = map.strides));
   }
   result["tensor_maps"] = maps;
+  result["apart"] = kernel.apart;
   py::list sites;
   for (const DebugSite &site : kernel.debugSites)
     sites.append(siteAsDict(site));

@@ -146,33 +146,16 @@ py::dict propertiesOf(int ordinal) {
   return result;
 }
 
-/// What is launched where a kernel has no tensor maps for the arguments: `make` gives it once.
-struct WithoutTma {
+/// What is launched where a kernel does not fit the tensors: `make` gives it once.
+struct CarefulKernel {
   py::object make;
   const LoadedKernel *kernel = nullptr;
 };
 
 /// By kernel; guarded by Python's lock.
-std::unordered_map<const LoadedKernel *, WithoutTma> &withoutTma() {
-  static auto *all = new std::unordered_map<const LoadedKernel *, WithoutTma>;
+std::unordered_map<const LoadedKernel *, CarefulKernel> &carefulKernels() {
+  static auto *all = new std::unordered_map<const LoadedKernel *, CarefulKernel>;
   return *all;
-}
-
-/// The compilation of a kernel without TMA. Errors: null, with Python's error set.
-const LoadedKernel *kernelWithoutTma(const LoadedKernel &kernel) {
-  const auto found = withoutTma().find(&kernel);
-  if (found == withoutTma().end()) {
-    setLaunchError("kernel '" + kernel.name() + "' has tensors that TMA cannot copy");
-    return nullptr;
-  }
-  if (!found->second.kernel) {
-    PyObject *made = PyObject_CallNoArgs(found->second.make.ptr());
-    if (!made)
-      return nullptr;
-    withoutTma()[&kernel].kernel = loadedKernelOf(made);
-    Py_DECREF(made);
-  }
-  return withoutTma()[&kernel].kernel;
 }
 
 std::vector<TensorMap> tensorMapsFrom(const py::list &maps) {
@@ -188,7 +171,7 @@ std::vector<TensorMap> tensorMapsFrom(const py::list &maps) {
 /// Loads a kernel. Errors: OutOfResources, or LaunchError.
 PyGpuKernel loadKernel(std::string name, const py::bytes &binary, int device, int numWarps,
                        int numCtas, int sharedBytes, bool cooperative, bool programmaticDependent,
-                       const py::list &tensorMaps, const py::object &makeWithoutTma) {
+                       const py::list &tensorMaps, const py::object &makeCareful) {
   // Modules are never unloaded, and an error names launches that may be long past.
   static auto *all = new std::vector<std::unique_ptr<LoadedKernel>>; // guarded by Python's lock
   KernelImage image{
@@ -210,15 +193,16 @@ PyGpuKernel loadKernel(std::string name, const py::bytes &binary, int device, in
     PyErr_SetObject(type.ptr(), error.ptr());
     throw py::error_already_set();
   }
-  if (!makeWithoutTma.is_none())
-    withoutTma()[kernel.get()].make = makeWithoutTma;
+  if (!makeCareful.is_none())
+    carefulKernels()[kernel.get()].make = makeCareful;
   all->push_back(std::move(kernel));
   return {all->back().get()};
 }
 
 void launchFromPython(const PyGpuKernel &self, std::array<uint32_t, 3> grid,
-                      std::vector<uint64_t> bits, uint64_t stream) {
-  if (!launchOnGpu(*self.kernel, grid, bits.data(), static_cast<int>(bits.size()), stream))
+                      std::vector<uint64_t> bits, uint64_t stream, bool careful) {
+  const LoadedKernel *kernel = careful ? carefulKernel(*self.kernel) : self.kernel;
+  if (!kernel || !launchOnGpu(*kernel, grid, bits.data(), static_cast<int>(bits.size()), stream))
     throw py::error_already_set();
 }
 
@@ -290,6 +274,22 @@ const LoadedKernel *loadedKernelOf(PyObject *object) {
                                              : nullptr;
 }
 
+const LoadedKernel *carefulKernel(const LoadedKernel &kernel) {
+  const auto found = carefulKernels().find(&kernel);
+  if (found == carefulKernels().end()) {
+    setLaunchError("kernel '" + kernel.name() + "' has tensors that it cannot be launched for");
+    return nullptr;
+  }
+  if (!found->second.kernel) {
+    PyObject *made = PyObject_CallNoArgs(found->second.make.ptr());
+    if (!made)
+      return nullptr;
+    carefulKernels()[&kernel].kernel = loadedKernelOf(made);
+    Py_DECREF(made);
+  }
+  return carefulKernels()[&kernel].kernel;
+}
+
 bool launchOnGpu(const LoadedKernel &kernel, const std::array<uint32_t, 3> &grid,
                  uint64_t *arguments, int count, uint64_t stream) {
   recentLaunches[launchCount++ % kRecentCount] = {&kernel, grid};
@@ -303,7 +303,7 @@ bool launchOnGpu(const LoadedKernel &kernel, const std::array<uint32_t, 3> &grid
   if (result == CUDA_SUCCESS)
     return true;
   if (result == kNoTensorMap) {
-    const LoadedKernel *other = kernelWithoutTma(kernel);
+    const LoadedKernel *other = carefulKernel(kernel);
     return other && launchOnGpu(*other, grid, arguments, count, stream);
   }
   reportLaunch(result, kernel, grid);
@@ -345,11 +345,12 @@ void bindGpuDriver(py::module_ &module) {
                              [](const PyGpuKernel &k) { return k.kernel->maxThreads(); })
       .def_property_readonly("function", [](const PyGpuKernel &k) { return k.kernel->function(); })
       .def_property_readonly("module", [](const PyGpuKernel &k) { return k.kernel->module(); })
-      .def("launch", &launchFromPython, py::arg("grid"), py::arg("bits"), py::arg("stream") = 0);
+      .def("launch", &launchFromPython, py::arg("grid"), py::arg("bits"), py::arg("stream") = 0,
+           py::arg("careful") = false);
   gpu.def("load", &loadKernel, py::arg("name"), py::arg("binary"), py::arg("device"),
           py::arg("num_warps") = 4, py::arg("num_ctas") = 1, py::arg("shared_bytes") = 0,
           py::arg("cooperative") = false, py::arg("programmatic_dependent") = false,
-          py::arg("tensor_maps") = py::list(), py::arg("without_tma") = py::none());
+          py::arg("tensor_maps") = py::list(), py::arg("careful") = py::none());
   bindMemory(gpu);
 }
 

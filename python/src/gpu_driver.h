@@ -19,6 +19,12 @@ struct PyGpuKernel {
 bool launchOnGpu(const LoadedKernel &kernel, const std::array<uint32_t, 3> &grid,
                  uint64_t *arguments, int count, uint64_t stream);
 
+/// The compilation of a kernel that relies on nothing about the tensors of a launch: without TMA,
+/// and for arguments that may overlap. It is made when it is first asked for.
+///
+/// Errors: null, with Python's error set.
+const LoadedKernel *carefulKernel(const LoadedKernel &kernel);
+
 /// Returns the LoadedKernel of a Python object that is a `_core.gpu.Kernel`, else null.
 const LoadedKernel *loadedKernelOf(PyObject *object);
 

@@ -7,6 +7,7 @@
 // is stored. So the short way never decides anything that the general way has not decided before.
 #include "python/src/gpu_driver.h"
 #include "python/src/launch_key.h"
+#include "python/src/storage_overlap.h"
 
 #include <pybind11/stl.h>
 #include <structmember.h>
@@ -35,6 +36,7 @@ struct Entry {
   int device = 0;
   py::object compiled; ///< blockscope.runtime.gpu_kernel.GpuCompiledKernel
   const LoadedKernel *kernel = nullptr;
+  ArgumentPairs apart; ///< arguments that must not overlap, else another kernel is launched
   std::vector<UsedGlobal> globals;
   py::object scratch; ///< a function of (grid, stream) that gives memory, or null
 };
@@ -192,6 +194,7 @@ void GpuLauncher::remember(const LaunchKey &key, uint64_t hash, PyObject *compil
   entry->compiled = py::reinterpret_borrow<py::object>(object);
   const py::object handle = shortWay.attr("handle");
   entry->kernel = loadedKernelOf(handle.ptr());
+  entry->apart = shortWay.attr("apart").cast<ArgumentPairs>();
   const py::object scratch = shortWay.attr("scratch");
   entry->scratch = scratch.is_none() ? py::object() : scratch;
   for (const py::handle used : shortWay.attr("used_globals")) {
@@ -262,21 +265,29 @@ bool currentStream(int device, uint64_t &stream) {
 
 bool launchEntry(const Entry &entry, const std::array<uint32_t, 3> &grid, LaunchKey &key) {
   // The entry may be replaced while Python's lock is not held.
-  const LoadedKernel &kernel = *entry.kernel;
+  const LoadedKernel *kernel = entry.kernel;
+  const py::object scratch = entry.scratch;
+  if (!entry.apart.empty()) {
+    const ArgumentPairs apart = entry.apart;
+    if (mayOverlap(apart, key.owners.data(), key.bitsCount))
+      kernel = carefulKernel(*kernel);
+    if (!kernel)
+      return false;
+  }
   uint64_t stream = 0;
-  if (!currentStream(kernel.device(), stream))
+  if (!currentStream(kernel->device(), stream))
     return false;
   py::object memory;
-  if (entry.scratch) {
+  if (scratch) {
     memory = py::reinterpret_steal<py::object>(
-        PyObject_CallFunction(entry.scratch.ptr(), "((III)K)", grid[0], grid[1], grid[2], stream));
+        PyObject_CallFunction(scratch.ptr(), "((III)K)", grid[0], grid[1], grid[2], stream));
     PyObject *address = memory ? PyObject_CallMethod(memory.ptr(), "data_ptr", nullptr) : nullptr;
     if (!address)
       return false;
     key.addBits(PyLong_AsUnsignedLongLongMask(address));
     Py_DECREF(address);
   }
-  return launchOnGpu(kernel, grid, key.bits.data(), static_cast<int>(key.bitsCount), stream);
+  return launchOnGpu(*kernel, grid, key.bits.data(), static_cast<int>(key.bitsCount), stream);
 }
 
 // -- the Python types --------------------------------------------------------------------------

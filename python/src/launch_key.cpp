@@ -74,7 +74,9 @@ long long callForNumber(PyObject *object, PyObject *method, bool &failed) {
   return number;
 }
 
-bool addTensor(const LaunchParameter &parameter, PyObject *value, LaunchKey &key, bool acceptsCpu) {
+/// `owner` is the argument, which lives as long as the launch: the tensor, or a descriptor of it.
+bool addTensor(const LaunchParameter &parameter, PyObject *value, PyObject *owner, LaunchKey &key,
+               bool acceptsCpu) {
   PyObject *dtype = PyObject_GetAttr(value, names().dtype);
   if (!dtype) {
     PyErr_Clear();
@@ -97,7 +99,7 @@ bool addTensor(const LaunchParameter &parameter, PyObject *value, LaunchKey &key
   if (failed)
     return false;
   const bool aligned = parameter.specializesAlignment && address % kAlignmentBytes == 0;
-  return key.add(makeWord(kTensor, code, aligned)) && key.addBits(address);
+  return key.add(makeWord(kTensor, code, aligned)) && key.addBits(address, owner);
 }
 
 bool fitsType(int64_t value, int code) {
@@ -224,7 +226,7 @@ bool addDescriptor(const LaunchParameter &parameter, PyObject *value, LaunchKey 
                       return key.add(makeWord(kDescriptor, 2, false) | static_cast<uint64_t>(size)
                                                                            << 17);
                     }) &&
-         addTensor(parameter, base.ptr(), key, acceptsCpu) &&
+         addTensor(parameter, base.ptr(), value, key, acceptsCpu) &&
          forEachInt(value, names().shape, takeAs(I32)) &&
          forEachInt(value, names().strides, takeStride);
 }
@@ -235,7 +237,7 @@ bool addRunTime(const LaunchParameter &parameter, PyObject *value, LaunchKey &ke
     return false;
   PyTypeObject *type = Py_TYPE(value);
   if (type == torchTypes().tensor || type == torchTypes().parameter)
-    return addTensor(parameter, value, key, acceptsCpu);
+    return addTensor(parameter, value, value, key, acceptsCpu);
   if (PyBool_Check(value))
     return parameter.fixedType < 0 || parameter.fixedType == I1
                ? addScalar(I1, value == Py_True, false, key)
@@ -270,9 +272,10 @@ bool LaunchKey::add(uint64_t word, PyObject *object) {
   return true;
 }
 
-bool LaunchKey::addBits(uint64_t value) {
+bool LaunchKey::addBits(uint64_t value, PyObject *owner) {
   if (bitsCount == kMaxKeyWords)
     return false;
+  owners[bitsCount] = owner;
   bits[bitsCount++] = value;
   return true;
 }

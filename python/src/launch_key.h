@@ -35,6 +35,8 @@ struct LaunchKey {
   std::array<PyObject *, kMaxKeyWords> objects; ///< the constant of a word, or null
   size_t size = 0;
   std::array<uint64_t, kMaxKeyWords> bits; ///< of the run-time arguments, in order
+  std::array<PyObject *, kMaxKeyWords>
+      owners; ///< for each of them the tensor or descriptor, or null
   size_t bitsCount = 0;
   std::array<PyObject *, kMaxKeyWords> values; ///< one per parameter, defaults filled in
   std::array<std::pair<PyObject *, PyObject *>, kMaxKeyWords> options;
@@ -42,7 +44,7 @@ struct LaunchKey {
   int device = -1; ///< of the tensors; -1 without any
 
   bool add(uint64_t word, PyObject *object = nullptr);
-  bool addBits(uint64_t value);
+  bool addBits(uint64_t value, PyObject *owner = nullptr);
   uint64_t hash() const;
 };
 

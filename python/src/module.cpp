@@ -3,6 +3,7 @@
 #include "python/src/gpu_driver.h"
 #include "python/src/ir_builder.h"
 #include "python/src/launch.h"
+#include "python/src/storage_overlap.h"
 #include "python/src/tensor.h"
 
 #include <pybind11/pybind11.h>
@@ -22,4 +23,5 @@ PYBIND11_MODULE(_core, module) {
   blockscope::bindGpuDriver(module);
   blockscope::bindGpuCompile(module);
   blockscope::bindGpuLauncher(module);
+  blockscope::bindStorageOverlap(module);
 }

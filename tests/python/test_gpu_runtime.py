@@ -474,3 +474,129 @@ def test_a_driver_that_refuses_a_map(run):
         """,
         FAKE_CUDA_MAPS="1",
     )
+
+
+VIEWS = """
+        class Storage:
+            def __init__(self, address, size):
+                self.data_ptr, self.nbytes = lambda: address, lambda: size
+
+        class View(Tensor):
+            # A part of a storage.
+            def __init__(self, address, storage, size):
+                super().__init__(address)
+                self.storage = Storage(storage, size)
+
+            def untyped_storage(self):
+                return self.storage
+
+        gpu_launcher._torch_is_known = True
+        _core.gpu.register_torch(View, type("Parameter", (View,), {}), [torch.float32],
+                                 lambda device: 77)
+
+        def compile_two(builder, arch, settings):
+            careful = settings["may_overlap"]
+            compiled.append(careful)
+            assert settings["tma"] != careful
+            data = {"apart": APART} if not careful else {}
+            return compiled_data("careful" if careful else "k", "x", num_warps=4, **data), None
+        _core.gpu.compile = compile_two
+"""
+
+
+@pytest.mark.parametrize("short", [True, False])
+def test_arguments_that_overlap_go_to_the_careful_kernel(run, short):
+    """By the short way, which begins with the second launch, and by the general one."""
+    run(
+        VIEWS
+        + f"""
+        APART = [(0, 1)]
+        if not {short}:
+            knobs.runtime.launch_enter_hook = lambda metadata: None
+        """
+        + """
+        x, y = View(4096, 4096, 1024), View(8192, 8192, 1024)
+        k[(1,)](x, y, 64, BLOCK=64)
+        assert compiled == [False]
+        for first, second in (
+            (x, y),
+            (x, x),
+            (x, View(4608, 4096, 1024)),  # another view of the storage
+            (y, View(8192, 8128, 65)),  # a storage that has one byte of the other one
+            (y, View(8128, 8128, 64)),
+            (View(4096, 4096, 0), View(4096, 4096, 0)),  # nothing
+            (y, x),
+        ):
+            k[(1,)](first, second, 64, BLOCK=64)
+        names = [line[0] for line in launches()]
+        careful = "careful"
+        assert names == ["k", "k", careful, careful, careful, "k", "k", "k"]
+        assert compiled == [False, True]
+        assert k._launcher.stored() == %d
+        assert launches()[3][-3:] == ["4096", "4608", "64"]
+        # A tensor that does not say where it ends.
+        def fails():
+            raise RuntimeError("no storage")
+        z = View(16384, 16384, 64)
+        z.untyped_storage = fails
+        k[(1,)](x, z, 64, BLOCK=64)
+        assert launches()[-1][0] == "careful"
+        """
+        % short
+    )
+
+
+def test_arguments_of_other_libraries_may_overlap(run):
+    run(
+        VIEWS
+        + """
+        APART = [(0, 1)]
+        class Other(Tensor):
+            pass
+        x, y = View(4096, 4096, 1024), Other(8192)
+        for _ in range(3):
+            k[(1,)](x, y, 64, BLOCK=64)
+        assert [line[0] for line in launches()] == ["careful"] * 3
+        """
+    )
+
+
+def test_no_pairs_ask_for_no_storage(run):
+    run(
+        VIEWS
+        + """
+        APART = []
+        x = View(4096, 4096, 1024)
+        x.untyped_storage = None
+        for _ in range(3):
+            k[(1,)](x, x, 64, BLOCK=64)
+        assert [line[0] for line in launches()] == ["k"] * 3 and compiled == [False]
+        """
+    )
+
+
+def test_descriptors_that_overlap(run):
+    run(
+        VIEWS
+        + """
+        from blockscope.tools.tensor_descriptor import TensorDescriptor
+
+        @triton.jit
+        def copy(x, y, BLOCK: tl.constexpr):
+            y.store([0], x.load([0]))
+
+        # A descriptor is a base, a size and a stride that is compiled in.
+        APART = [(0, 2)]
+        def view(address, storage):
+            made = View(address, storage, 1024)
+            made.shape, made.stride, made.ndim = (64,), lambda *axis: (1,), 1
+            return TensorDescriptor(made, [64], [1], [64])
+        x, y, part = view(4096, 4096), view(8192, 8192), view(4352, 4096)
+        for first, second in ((x, y), (x, y), (x, part), (part, y), (y, y)):
+            copy[(1,)](first, second, BLOCK=64)
+        names = [line[0] for line in launches()]
+        assert names == ["k", "k", "careful", "k", "careful"]
+        assert copy._launcher.stored() == 1 and compiled == [False, True]
+        """,
+        FAKE_CUDA_ARGUMENTS="4",
+    )

@@ -174,16 +174,18 @@ def launch(
     gpu_excepthook.install(_core.gpu.recent_launches)
     _check_grid(fn, size)
     stream = current_stream(device, bound.values())
-    bits = [a.bits if a.buffer is None else a.buffer.pointer for a in general.leaves(arguments)]
+    leaves = general.leaves(arguments)
+    bits = [a.bits if a.buffer is None else a.buffer.pointer for a in leaves]
+    owners = [a.value for a in leaves]
     enter, leave = knobs.runtime.launch_enter_hook, knobs.runtime.launch_exit_hook
     if not enter and not leave:
-        kernel.launch(size, bits, device, stream)
+        kernel.launch(size, bits, device, stream, owners)
         return kernel
     metadata = _hook_metadata(fn, kernel, size, arguments, device, stream)
     if enter:
         enter(metadata)
     try:
-        kernel.launch(size, bits, device, stream)
+        kernel.launch(size, bits, device, stream, owners)
     finally:
         if leave:
             leave(metadata)
@@ -273,13 +275,17 @@ def _compile(
     options: GpuOptions,
     target: GPUTarget,
     *,
-    tma: bool = True,
+    careful: bool = False,
 ) -> GpuCompiledKernel:
+    """Compile; ``careful`` relies on nothing about the tensors of a launch."""
     from blockscope.runtime import launch as general
 
     start = time.perf_counter()
     builder, used_globals = emit(fn, arguments, target)
-    settings = _compiler_settings(options) | {"tma": tma and bool(knobs.gpu.tma)}
+    settings = _compiler_settings(options) | {
+        "tma": not careful and bool(knobs.gpu.tma),
+        "may_overlap": careful,
+    }
     arch = arch_of(target)
     # The block IR is all that the compiler sees of the source, of what it calls, of constants and
     # types; so it is the key, together with what else the compiler is told.
@@ -304,8 +310,8 @@ def _compile(
     }
     plain = general.without_values(arguments)
 
-    def without_tma() -> GpuCompiledKernel:
-        return _compile(fn, plain, aligned, options, target, tma=False)
+    def make_careful() -> GpuCompiledKernel:
+        return _compile(fn, plain, aligned, options, target, careful=True)
 
     return GpuCompiledKernel(
         fn,
@@ -316,7 +322,7 @@ def _compile(
         len(aligned),
         constants,
         used_globals,
-        without_tma if data.get("tensor_maps") else None,
+        make_careful if data.get("tensor_maps") or data.get("apart") else None,
     )
 
 

@@ -52,6 +52,7 @@ class ShortWay:
     handle: Any
     argument_count: int
     scratch: Any
+    apart: list[Any]
     used_globals: list[Any]
 
 
@@ -71,7 +72,7 @@ class GpuCompiledKernel:
         argument_count: int,
         constants: dict[str, Any],
         used_globals: list[Any],
-        without_tma: Callable[[], GpuCompiledKernel] | None = None,
+        make_careful: Callable[[], GpuCompiledKernel] | None = None,
     ) -> None:
         self.fn = fn
         self.src = fn
@@ -87,7 +88,9 @@ class GpuCompiledKernel:
         self._argument_count = argument_count
         self._constants = constants
         self._used_globals = used_globals
-        self._without_tma = without_tma  # compiles the kernel for tensors that TMA cannot copy
+        # Compiles the kernel for tensors that TMA cannot copy, or that overlap.
+        self._make_careful = make_careful
+        self._apart = data.get("apart", [])  # pairs of run-time arguments
         self._handles: dict[int, Any] = {}
         self._lock = threading.Lock()
         metadata = {
@@ -130,7 +133,7 @@ class GpuCompiledKernel:
     def _load(self, device: int) -> Any:
         hook_arguments = (None, None, self.name, None, self.hash)
         knobs.runtime.kernel_load_start_hook(*hook_arguments)
-        make = self._without_tma
+        make = self._make_careful
         handle = _core.gpu.load(
             name=self.data["name"],
             binary=self.data["cubin"],
@@ -141,7 +144,7 @@ class GpuCompiledKernel:
             cooperative=bool(self.options.get("launch_cooperative_grid")),
             programmatic_dependent=bool(self.options.get("launch_pdl")),
             tensor_maps=self.data.get("tensor_maps", []),
-            without_tma=(lambda: make().handle(device)) if make else None,
+            careful=(lambda: make().handle(device)) if make else None,
         )
         knobs.runtime.kernel_load_end_hook(
             handle.module, handle.function, self.name, None, self.hash
@@ -181,22 +184,26 @@ class GpuCompiledKernel:
 
     # -- launching --------------------------------------------------------------------------------
 
-    def launch(self, size: Any, bits: list[int], device: int, stream: int) -> None:
-        """Launch on a grid; ``bits`` are the run-time arguments, 8 bytes each.
+    def launch(
+        self, size: Any, bits: list[int], device: int, stream: int, owners: list[Any]
+    ) -> None:
+        """Launch on a grid; ``bits`` are the run-time arguments, 8 bytes each, ``owners`` the
+        tensors among them.
 
         Errors: LaunchError; also for a device_assert that failed, when the kernel has any.
         """
         handle = self.handle(device)
+        careful = bool(self._apart) and _core.gpu.may_overlap(self._apart, owners)
         memory = self._scratch(size, stream)
         if memory is not None:
             bits = [*bits, memory.data_ptr()]
         if not self.data["takes_debug_buffer"]:
-            handle.launch(size, bits, stream)
+            handle.launch(size, bits, stream, careful)
             return
         from blockscope.runtime.gpu_debug import DebugBuffer
 
         buffer = DebugBuffer(self, device)
-        handle.launch(size, [*bits, buffer.address], stream)
+        handle.launch(size, [*bits, buffer.address], stream, careful)
         buffer.report(size, stream)
 
     def _scratch(self, size: Any, stream: int) -> Any:
@@ -222,6 +229,7 @@ class GpuCompiledKernel:
             self._handles[device],
             self._argument_count,
             self._scratch if self.data["global_scratch_size"] else None,
+            self._apart,
             _without_repeats(self._used_globals),
         )
 
