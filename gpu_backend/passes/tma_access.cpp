@@ -1,10 +1,12 @@
 // TMA reads and writes memory past the order of a thread's other accesses. So a load is left to the
 // threads when something before it in the kernel may have written what it reads, and a store is
-// waited for in full when something after it may look at what it wrote.
+// waited for in full when something after it may look at what it wrote. Accesses of other arguments
+// are taken for accesses of other memory, which is recorded.
 #include "gpu_backend/passes/tma_access.h"
 
 #include "gpu_backend/compile.h"
 #include "gpu_backend/layout/tma_box.h"
+#include "gpu_backend/passes/arguments_apart.h"
 #include "gpu_backend/passes/axis_info.h"
 #include "gpu_backend/passes/passes.h"
 #include "gpu_backend/passes/place_shared.h"
@@ -14,6 +16,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -35,20 +38,6 @@ bool mayPrecede(Operation *first, Operation *second) {
   return false;
 }
 
-/// The kernel's argument that a pointer or block of pointers comes from, if that can be seen.
-std::optional<unsigned> argumentOf(Value pointer) {
-  while (Operation *op = pointer.getDefiningOp()) {
-    if (!isa<tl::AddPtrOp, tl::SplatOp, tl::BroadcastOp, tl::ExpandDimsOp, tlg::ConvertLayoutOp>(
-            op))
-      return std::nullopt;
-    pointer = op->getOperand(0);
-  }
-  auto argument = dyn_cast<BlockArgument>(pointer);
-  if (!argument || !isa<func::FuncOp>(argument.getOwner()->getParentOp()))
-    return std::nullopt;
-  return argument.getArgNumber();
-}
-
 /// Whether another program, or another thread of this one, may be told by `op` that memory was
 /// written: atomics, barriers, volatile accesses, what we do not know.
 bool mayOrderMemory(Operation *op) {
@@ -60,35 +49,70 @@ bool mayOrderMemory(Operation *op) {
          !isMemoryEffectFree(op) && !isa<tlg::TLGDialect>(op->getDialect());
 }
 
-/// Whether something before `access` may have written to what argument `argument` points to. Stores
-/// by TMA that come before another store are waited for.
-bool mayBeWritten(Operation *access, unsigned argument) {
+using Arguments = llvm::SmallSetVector<unsigned, 4>;
+
+/// Whether an access through `pointer` may be one of what argument `argument` points to; `others`
+/// gets the argument that it is one of otherwise.
+bool mayBeOf(unsigned argument, Value pointer, Arguments &others) {
+  const unsigned found = argumentOf(pointer).value_or(argument);
+  if (found != argument)
+    others.insert(found);
+  return found == argument;
+}
+
+/// Whether something before `access` may have written to what argument `argument` points to, if
+/// that is apart from `others`. Stores by TMA that come before another store are waited for.
+bool mayBeWritten(Operation *access, unsigned argument, Arguments &others) {
   auto function = access->getParentOfType<func::FuncOp>();
   return function
       .walk([&](Operation *op) {
+        if (op == access || !mayPrecede(op, access))
+          return WalkResult::advance();
         auto store = dyn_cast<tl::StoreOp>(op);
-        const bool writes = store && argumentOf(store.getPointer()).value_or(argument) == argument;
         const bool isOrdered = isa<tl::StoreOp>(access) && op->hasAttr(kTmaAttribute);
-        return op != access && ((writes && !isOrdered) || mayOrderMemory(op)) &&
-                       mayPrecede(op, access)
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
+        const bool writes = store && !isOrdered && mayBeOf(argument, store.getPointer(), others);
+        return writes || mayOrderMemory(op) ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }
 
-/// Whether something after `store` may look at what argument `argument` points to, or write there.
-bool mayBeAccessed(Operation *store, unsigned argument) {
+/// Whether something after `store` may look at what argument `argument` points to, or write there,
+/// if that is apart from `others`.
+bool mayBeAccessed(Operation *store, unsigned argument, Arguments &others) {
   auto function = store->getParentOfType<func::FuncOp>();
   return function
       .walk([&](Operation *op) {
-        const bool accesses = isa<tl::LoadOp, tl::StoreOp>(op) &&
-                              argumentOf(op->getOperand(0)).value_or(argument) == argument;
-        return op != store && (accesses || mayOrderMemory(op)) && mayPrecede(store, op)
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
+        if (op == store || !mayPrecede(store, op))
+          return WalkResult::advance();
+        const bool accesses =
+            isa<tl::LoadOp, tl::StoreOp>(op) && mayBeOf(argument, op->getOperand(0), others);
+        return accesses || mayOrderMemory(op) ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
+}
+
+/// Whether TMA can do `load`; records what that relies on.
+bool canLoad(tl::LoadOp load, unsigned argument) {
+  Arguments others;
+  if (mayBeWritten(load, argument, others))
+    return false;
+  for (const unsigned other : others)
+    requireApart(load->getParentOfType<func::FuncOp>(), argument, other);
+  return true;
+}
+
+/// Whether TMA can do `store`, and if so whether it has to be complete before the kernel goes on;
+/// records what that relies on.
+std::optional<bool> canStore(tl::StoreOp store, unsigned argument) {
+  Arguments before, after;
+  if (mayBeWritten(store, argument, before))
+    return std::nullopt;
+  const bool completes = mayBeAccessed(store, argument, after);
+  if (!completes)
+    before.insert_range(after);
+  for (const unsigned other : before)
+    requireApart(store->getParentOfType<func::FuncOp>(), argument, other);
+  return completes;
 }
 
 std::optional<TmaAccess> accessOf(Value pointer, Value mask, Type elementType) {
@@ -139,7 +163,7 @@ void findTmaAccesses(func::FuncOp function) {
         return;
       const std::optional<TmaAccess> access =
           accessOf(load.getPointer(), load.getMask(), getElementTypeOrSelf(load.getType()));
-      if (access && !mayBeWritten(load, access->tile.argument)) {
+      if (access && canLoad(load, access->tile.argument)) {
         load->setAttr(kTmaAttribute, builder.getUnitAttr());
         ++found;
       }
@@ -149,9 +173,10 @@ void findTmaAccesses(func::FuncOp function) {
         return;
       const std::optional<TmaAccess> access =
           accessOf(store.getPointer(), store.getMask(), getElementTypeOrSelf(type));
-      if (access && !mayBeWritten(store, access->tile.argument)) {
-        const bool completes = mayBeAccessed(store, access->tile.argument);
-        store->setAttr(kTmaAttribute, builder.getBoolAttr(completes));
+      if (!access)
+        return;
+      if (const std::optional<bool> completes = canStore(store, access->tile.argument)) {
+        store->setAttr(kTmaAttribute, builder.getBoolAttr(*completes));
         ++found;
       }
     }
@@ -223,7 +248,18 @@ bool goesToWgmma(Value value) {
   });
 }
 
-/// The first op beside `alloc` in which its block or a view of it is used, from `from` on.
+/// Whether `op` or something in it may write to global memory, or tell others that they may.
+bool mayWrite(Operation *op) {
+  return op
+      ->walk([](Operation *inner) {
+        return isa<tl::StoreOp, tl::AtomicRmwOp, tl::AtomicCasOp>(inner) ? WalkResult::interrupt()
+                                                                         : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// The first op beside `alloc`, from `from` on, in which its block or a view of it is used, or
+/// what it is copied from may be written.
 Operation *firstUse(Operation *alloc, Operation *from) {
   Operation *first = alloc->getBlock()->getTerminator();
   llvm::SmallVector<Value> open{alloc->getResult(0)};
@@ -237,6 +273,9 @@ Operation *firstUse(Operation *alloc, Operation *from) {
       if (from->isBeforeInBlock(beside) && beside->isBeforeInBlock(first))
         first = beside;
     }
+  for (Operation *op = from; op != first; op = op->getNextNode())
+    if (mayWrite(op))
+      return op;
   return first;
 }
 
@@ -300,8 +339,8 @@ bool isNotNegative(Value value) {
 /// True where TMA can store a block that begins at `starts`, and there is something to store; null
 /// if it always can. A GPU takes a store that begins at a negative index, or at no multiple of 16
 /// bytes along the contiguous dimension, for an illegal instruction; loads may begin anywhere.
-Value canStore(OpBuilder &builder, Location location, const TmaAccess &access, ValueRange starts,
-               const AxisAnalysis &axes) {
+Value storeCondition(OpBuilder &builder, Location location, const TmaAccess &access,
+                     ValueRange starts, const AxisAnalysis &axes) {
   constexpr int kAlignmentBytes = 16;
   const RectangularTile &tile = access.tile;
   const int64_t step =
@@ -353,7 +392,7 @@ void storeByTma(tl::StoreOp store, const TmaAccess &access, const AxisAnalysis &
   const auto byTma = [&](OpBuilder &inner) {
     tlg::TmaStoreOp::create(inner, location, block, starts, map);
   };
-  if (Value condition = canStore(builder, location, access, starts, axes)) {
+  if (Value condition = storeCondition(builder, location, access, starts, axes)) {
     scf::IfOp::create(
         builder, location, condition,
         [&](OpBuilder &inner, Location) {

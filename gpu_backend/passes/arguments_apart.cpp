@@ -1,0 +1,102 @@
+// Walks from pointers to arguments, and collects a loop's stores.
+#include "gpu_backend/passes/arguments_apart.h"
+
+#include "gpu_backend/ir/tlg_dialect.h"
+
+#include "core/ir/tl_dialect.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+
+namespace blockscope::gpu {
+
+std::optional<unsigned> argumentOf(Value pointer) {
+  std::optional<unsigned> found;
+  llvm::DenseSet<Value> seen;
+  llvm::SmallVector<Value> open{pointer};
+  const auto addVariable = [&](scf::ForOp loop, unsigned variable) {
+    open.push_back(loop.getInitArgs()[variable]);
+    open.push_back(loop.getYieldedValues()[variable]);
+  };
+  while (!open.empty()) {
+    Value value = open.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    if (Operation *op = value.getDefiningOp()) {
+      if (auto loop = dyn_cast<scf::ForOp>(op))
+        addVariable(loop, cast<OpResult>(value).getResultNumber());
+      else if (isa<tl::AddPtrOp, tl::SplatOp, tl::BroadcastOp, tl::ExpandDimsOp, tl::HintOp,
+                   tlg::ConvertLayoutOp>(op))
+        open.push_back(op->getOperand(0));
+      else
+        return std::nullopt;
+      continue;
+    }
+    auto argument = cast<BlockArgument>(value);
+    Operation *owner = argument.getOwner()->getParentOp();
+    auto loop = dyn_cast<scf::ForOp>(owner);
+    if (loop && argument != loop.getInductionVar()) {
+      addVariable(loop, argument.getArgNumber() - 1);
+      continue;
+    }
+    if (!isa<func::FuncOp>(owner) ||
+        found.value_or(argument.getArgNumber()) != argument.getArgNumber())
+      return std::nullopt;
+    found = argument.getArgNumber();
+  }
+  return found;
+}
+
+void requireApart(func::FuncOp function, unsigned argument, unsigned other) {
+  if (argument == other)
+    return;
+  Builder builder(function.getContext());
+  const Attribute pair =
+      builder.getDenseI32ArrayAttr({static_cast<int32_t>(std::min(argument, other)),
+                                    static_cast<int32_t>(std::max(argument, other))});
+  llvm::SmallVector<Attribute> pairs;
+  if (auto known = function->getAttrOfType<ArrayAttr>(tlg::kApartAttribute))
+    pairs.assign(known.begin(), known.end());
+  if (llvm::is_contained(pairs, pair))
+    return;
+  pairs.push_back(pair);
+  function->setAttr(tlg::kApartAttribute, builder.getArrayAttr(pairs));
+}
+
+LoopWrites::LoopWrites(scf::ForOp loop) : function_(loop->getParentOfType<func::FuncOp>()) {
+  const bool mayOverlap =
+      function_->getParentOfType<ModuleOp>()->hasAttr(tlg::kMayOverlapAttribute);
+  bool writes = false, hasVolatile = false;
+  loop.walk([&](Operation *op) {
+    if (auto store = dyn_cast<tl::StoreOp>(op)) {
+      writes = true;
+      const std::optional<unsigned> argument = argumentOf(store.getPointer());
+      isUnknown_ |= mayOverlap || !argument;
+      stored_.insert(argument.value_or(0));
+    } else if (auto load = dyn_cast<tl::LoadOp>(op)) {
+      hasVolatile |= load.getIsVolatile();
+    } else if (op->getNumRegions() == 0 && !isMemoryEffectFree(op) &&
+               !isa<tl::AssertOp, tl::PrintOp>(op) &&
+               !isa_and_nonnull<tlg::TLGDialect>(op->getDialect())) {
+      isUnknown_ = true; // atomics, barriers
+    }
+  });
+  isUnknown_ |= writes && hasVolatile;
+}
+
+bool LoopWrites::canMove(Value pointer) const {
+  if (isUnknown_ || stored_.empty())
+    return !isUnknown_;
+  const std::optional<unsigned> argument = argumentOf(pointer);
+  return argument && !stored_.contains(*argument);
+}
+
+void LoopWrites::requireApart(Value pointer) const {
+  for (const unsigned stored : stored_)
+    gpu::requireApart(function_, *argumentOf(pointer), stored);
+}
+
+} // namespace blockscope::gpu

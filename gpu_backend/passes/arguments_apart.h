@@ -1,0 +1,41 @@
+// Which arguments of a kernel an access goes to, and which of them it takes for different memory.
+//
+// Two arguments may be views of one storage, which only a launch can see. A pass that moves an
+// access past one of another argument says so here; a launch whose arguments overlap after all runs
+// a compilation that relies on nothing (kMayOverlapAttribute).
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <optional>
+
+namespace blockscope::gpu {
+
+/// Returns the number of the kernel's argument that a pointer or block of pointers comes from, also
+/// by way of loops' variables; nothing if that cannot be seen.
+std::optional<unsigned> argumentOf(mlir::Value pointer);
+
+/// Records that the function is right only where these arguments do not overlap in memory.
+void requireApart(mlir::func::FuncOp function, unsigned argument, unsigned other);
+
+/// What a loop does to global memory, for a load that is to come some turns earlier.
+class LoopWrites {
+public:
+  explicit LoopWrites(mlir::scf::ForOp loop);
+
+  /// Whether the loop writes nothing that anybody looks at.
+  bool isEmpty() const { return !isUnknown_ && stored_.empty(); }
+  /// Whether a load through `pointer` may come earlier.
+  bool canMove(mlir::Value pointer) const;
+  /// Records what that relies on.
+  void requireApart(mlir::Value pointer) const;
+
+private:
+  mlir::func::FuncOp function_;
+  bool isUnknown_ = false; ///< something may write anywhere, or others are told what was written
+  llvm::SmallSetVector<unsigned, 2> stored_; ///< arguments
+};
+
+} // namespace blockscope::gpu
