@@ -14,6 +14,9 @@
 // Rectangles of tensors are copied by TMA instead: one thread begins all of a turn's, and one
 // mbarrier for each block of the rings tells all threads when its bytes have come.
 //
+// What the loop stores may be what a later turn loads. Loads of the arguments that are stored to
+// stay in their turn; of the others it is recorded that they must be other memory.
+//
 // Where warpgroups compute between products (attention), a barrier in every turn would make them
 // multiply at the same time and compute at the same time, and one half of the chip would always be
 // idle. There, with three stages or more, warps meet only at mbarriers, one that says that a block
@@ -25,6 +28,7 @@
 // so that a warpgroup can be most of a turn ahead of the other one. Where two stages were asked for
 // the rings get a third block, if there is memory for it.
 #include "gpu_backend/ir/tlg_dialect.h"
+#include "gpu_backend/passes/arguments_apart.h"
 #include "gpu_backend/passes/delay_products.h"
 #include "gpu_backend/passes/loop_slice.h"
 #include "gpu_backend/passes/passes.h"
@@ -77,30 +81,17 @@ bool feedsProduct(Value value) {
   return false;
 }
 
-/// Whether an op of the loop may write what a later turn loads.
-bool mayWriteGlobal(Operation *op) {
-  return isa<tl::StoreOp, tl::AtomicRmwOp, tl::AtomicCasOp>(op) ||
-         (op->getNumRegions() == 0 && !isMemoryEffectFree(op) &&
-          !isa<tl::LoadOp, tl::AssertOp, tl::PrintOp>(op) &&
-          !isa_and_nonnull<tlg::TLGDialect>(op->getDialect()));
-}
-
 class LoopPipeliner {
 public:
   /// `asked` says that the loop itself asks for its stages.
   LoopPipeliner(scf::ForOp loop, int stages, bool asked)
-      : loop_(loop), stages_(stages), asked_(asked), rewriter_(loop) {}
+      : loop_(loop), writes_(loop), stages_(stages), asked_(asked), rewriter_(loop) {}
 
   bool run() {
-    const bool writes =
-        loop_
-            .walk([](Operation *op) {
-              return mayWriteGlobal(op) ? WalkResult::interrupt() : WalkResult::advance();
-            })
-            .wasInterrupted();
-    if (writes || loop_.getUnsignedCmp())
+    if (loop_.getUnsignedCmp())
       return false;
-    delayed_ = delayProduct(rewriter_, loop_);
+    if (writes_.isEmpty())
+      delayed_ = delayProduct(rewriter_, loop_);
     findLoads();
     if (loads_.empty())
       return false;
@@ -136,6 +127,8 @@ private:
 
   void findLoads() {
     for (auto load : loop_.getBody()->getOps<tl::LoadOp>()) {
+      if (!writes_.canMove(load.getPointer()))
+        continue;
       const bool feeds = feedsProduct(load.getResult());
       const std::optional<TmaAccess> tma = tmaAccess(load);
       const std::optional<tlg::SharedType> block =
@@ -143,6 +136,7 @@ private:
       LoopSlice slice = slice_;
       if (block && (feeds || asked_) && addAddress(slice, load, tma)) {
         slice_ = slice;
+        writes_.requireApart(load.getPointer());
         loads_.push_back({load, *block, {}, {}, tma.has_value()});
         if (delayed_ && delayed_->inLoop == load)
           loads_.back().after = delayed_->after;
@@ -520,6 +514,7 @@ private:
   }
 
   scf::ForOp loop_;
+  LoopWrites writes_; ///< what the loop does to global memory
   int stages_;
   bool asked_;
   IRRewriter rewriter_;

@@ -6,6 +6,7 @@
 #include "core/ir/convert.h"
 #include "core/ir/tl_dialect.h"
 #include "gpu_backend/ir/tlg_dialect.h"
+#include "gpu_backend/passes/arguments_apart.h"
 #include "gpu_backend/passes/loop_slice.h"
 #include "gpu_backend/passes/shared_operands.h"
 #include "gpu_backend/report/kernel_notes.h"
@@ -142,11 +143,20 @@ bool feedsProduct(Value value) {
   return false;
 }
 
-Operation *firstWrite(scf::ForOp loop) {
+/// The first store or atomic of the loop that may write what `load` loads, as the pipeliner sees
+/// it.
+Operation *firstWrite(scf::ForOp loop, tl::LoadOp load) {
+  const bool mayOverlap = loop->getParentOfType<ModuleOp>()->hasAttr(tlg::kMayOverlapAttribute);
+  const std::optional<unsigned> loaded = argumentOf(load.getPointer());
   Operation *found = nullptr;
   loop.walk([&](Operation *op) {
-    if (!isa<tl::StoreOp, tl::AtomicRmwOp, tl::AtomicCasOp>(op))
+    if (auto store = dyn_cast<tl::StoreOp>(op)) {
+      const std::optional<unsigned> stored = argumentOf(store.getPointer());
+      if (!mayOverlap && stored && loaded && *stored != *loaded)
+        return WalkResult::advance();
+    } else if (!isa<tl::AtomicRmwOp, tl::AtomicCasOp>(op)) {
       return WalkResult::advance();
+    }
     found = op;
     return WalkResult::interrupt();
   });
@@ -157,11 +167,13 @@ std::optional<Reason> whyNotEarly(scf::ForOp loop, tl::LoadOp load, int numStage
   if (numStages < 2)
     return Reason{llvm::formatv("num_stages is {0}", numStages), "num_stages=3 and more",
                   Severity::Note};
-  if (Operation *write = firstWrite(loop))
-    return Reason{llvm::formatv("line {0} of the loop writes to global memory, and a later turn "
-                                "might load that",
-                                fromMlirLocation(write->getLoc()).line),
-                  "move the store or atomic behind the loop"};
+  if (Operation *write = firstWrite(loop, load))
+    return Reason{
+        llvm::formatv("line {0} of the loop writes to global memory, and a later turn "
+                      "might load that",
+                      fromMlirLocation(write->getLoc()).line),
+        "move it behind the loop, or store to an argument of its own that the loop does not "
+        "load"};
   const auto vector = load->getAttrOfType<DenseI32ArrayAttr>(tlg::kVectorAttribute);
   const int bytes = (vector ? vector[1] : 1) * tlg::elementBytes(load.getType());
   if (bytes < 4)

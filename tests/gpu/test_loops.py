@@ -129,3 +129,99 @@ def test_product_in_an_if(device):
     product_in_an_if_kernel[1,](a, b, c, 96, 3, 64, 32, num_warps=4, num_stages=2)
     want = a[:, 32:].double() @ b[32:].double()
     assert (c.double() - want).abs().max() <= 1e-4
+
+
+@triton.jit
+def chunks_kernel(
+    k_ptr, v_ptr, state_ptr, chunks, shift, N: tl.constexpr, DESCRIPTORS: tl.constexpr
+):
+    """The states of linear attention before each chunk, behind the first `shift` elements."""
+    rows, columns = tl.arange(0, N), tl.arange(0, N)
+    if DESCRIPTORS:
+        keys = tl.make_tensor_descriptor(k_ptr, [chunks * N, N], [N, 1], [N, N])
+        values = tl.make_tensor_descriptor(v_ptr, [chunks * N, N], [N, 1], [N, N])
+        states = tl.make_tensor_descriptor(state_ptr, [chunks * N + shift, N], [N, 1], [N, N])
+    state = tl.zeros((N, N), tl.float32)
+    for chunk in range(chunks):
+        at = (chunk * N + rows)[:, None] * N + columns[None, :]
+        if DESCRIPTORS:
+            states.store([chunk * N + shift, 0], state.to(tl.float16))
+            k, v = keys.load([chunk * N, 0]), values.load([chunk * N, 0])
+        else:
+            tl.store(state_ptr + shift * N + at, state.to(tl.float16))
+            k, v = tl.load(k_ptr + at), tl.load(v_ptr + at)
+        state = tl.dot(tl.trans(k), v, state)
+
+
+def run_chunks(chunks, descriptors, device, stages, warps=4, size=64):
+    k, v = (torch.randint(-1, 2, (chunks * size, size), device=device).half() for _ in range(2))
+    out = torch.full((chunks * size, size), 77.0, device=device).half()
+    kernel = chunks_kernel[(1,)](
+        k, v, out, chunks, 0, size, descriptors, num_stages=stages, num_warps=warps
+    )
+    want = torch.zeros(size, size, device=device)
+    for chunk in range(chunks):
+        part = slice(chunk * size, (chunk + 1) * size)
+        assert torch.equal(out[part].float(), want)
+        want += k[part].float().T @ v[part].float()
+    return kernel
+
+
+@pytest.mark.parametrize("descriptors", [False, True])
+@pytest.mark.parametrize("stages", [1, 2, 3])
+@pytest.mark.parametrize("chunks", [1, 2, 7])
+def test_a_loop_that_stores(chunks, stages, descriptors, device):
+    run_chunks(chunks, descriptors, device, stages)
+
+
+@triton.jit
+def growing_kernel(
+    x_ptr, w_ptr, y_ptr, sum_ptr, turns, shift, N: tl.constexpr, DESCRIPTORS: tl.constexpr
+):
+    """What a turn stores may be what the next one loads; each thread has the same elements."""
+    rows, columns = tl.arange(0, N), tl.arange(0, N)
+    if DESCRIPTORS:
+        xs = tl.make_tensor_descriptor(x_ptr, [turns * N, N], [N, 1], [N, N])
+        ys = tl.make_tensor_descriptor(y_ptr, [turns * N + shift, N], [N, 1], [N, N])
+    w = tl.load(w_ptr + rows[:, None] * N + columns[None, :])
+    total = tl.zeros((N, N), tl.float32)
+    for turn in range(turns):
+        at = (turn * N + rows)[:, None] * N + columns[None, :]
+        if DESCRIPTORS:
+            x = xs.load([turn * N, 0])
+            ys.store([turn * N + shift, 0], x + 1)
+        else:
+            x = tl.load(x_ptr + at)
+            tl.store(y_ptr + shift * N + at, x + 1)
+        total = tl.dot(x, w, total)
+    tl.store(sum_ptr + rows[:, None] * N + columns[None, :], total)
+
+
+def run_growing(turns, form, descriptors, device, stages, warps=4, size=64):
+    """`form` says what the two tensors are: "apart", "views" of one storage, or "same"."""
+    memory = torch.randint(-1, 2, ((turns + 1) * size, size), device=device).half()
+    w = torch.randint(-1, 2, (size, size), device=device).half()
+    before = memory.clone()
+    x = memory if form == "same" else memory[: turns * size]
+    y = {"apart": memory.clone(), "views": memory[size:], "same": memory}[form]
+    shift = size if form == "same" else 0
+    total = torch.zeros(size, size, device=device)
+    for _ in range(3):  # the short way, too
+        memory.copy_(before)
+        growing_kernel[(1,)](
+            x, w, y, total, turns, shift, size, descriptors, num_stages=stages, num_warps=warps
+        )
+        want = torch.zeros_like(total)
+        for turn in range(turns):
+            part = slice(turn * size, (turn + 1) * size)
+            loaded = before[part] if form == "apart" else before[:size] + turn
+            assert torch.equal(y[turn * size + shift :][:size], loaded + 1)
+            want += loaded.float() @ w.float()
+        assert torch.equal(total, want)
+
+
+@pytest.mark.parametrize("descriptors", [False, True])
+@pytest.mark.parametrize("form", ["apart", "views", "same"])
+@pytest.mark.parametrize("stages", [1, 2, 3])
+def test_what_a_turn_stores_and_the_next_one_loads(stages, form, descriptors, device):
+    run_growing(5, form, descriptors, device, stages)

@@ -13,6 +13,7 @@ from typing import Any
 
 import blockscope.language as tl
 import numpy as np
+from blockscope import _core
 from blockscope.errors import CompilationError
 from blockscope.runtime import gpu_tools
 from blockscope.runtime.jit import MockTensor
@@ -33,6 +34,12 @@ def operands(case: OpCase, dtype: str) -> tuple[list[np.ndarray], list[np.ndarra
 
 def constants(case: OpCase, inputs: list[np.ndarray]) -> dict[str, Any]:
     return {"CALL": case.call, "SHAPES": tuple(array.shape for array in inputs)}
+
+
+def as_launched(kernel: Any, owners: list[Any]) -> Any:
+    """The kernel that a launch on these run-time arguments runs: it, or the careful one."""
+    overlap = _core.gpu.may_overlap(kernel.data["apart"], owners)
+    return kernel._make_careful() if overlap else kernel
 
 
 def warm_up(case: OpCase, dtype: str, **options: Any) -> Any:

@@ -147,7 +147,7 @@ def test_narrow_pieces_say_which_argument():
 @blockscope.jit
 def product(
     a_ptr, b_ptr, out_ptr, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
-    PRECISION: tl.constexpr = None, STORES: tl.constexpr = False,
+    PRECISION: tl.constexpr = None, WRITES: tl.constexpr = None,
 ):  # fmt: skip
     rows, columns, steps = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
     out = out_ptr + rows[:, None] * N + columns[None, :]
@@ -156,8 +156,12 @@ def product(
         a = tl.load(a_ptr + rows[:, None] * k + (start + steps)[None, :])
         b = tl.load(b_ptr + (start + steps)[:, None] * N + columns[None, :])
         total = tl.dot(a, b, total, input_precision=PRECISION)
-        if STORES:
+        if WRITES == "out":
             tl.store(out, total)
+        if WRITES == "a":
+            tl.store(a_ptr + rows[:, None] * N + columns[None, :], total.to(tl.float16))
+        if WRITES == "atomic":
+            tl.atomic_add(out, total)
     tl.store(out, total)
 
 
@@ -207,12 +211,19 @@ def test_why_a_product_uses_no_tensor_cores():
 
 
 def test_why_a_loop_waits_for_its_loads():
-    kernel, found = of_product(STORES=True)
     load = "a = tl.load(a_ptr + rows[:, None] * k + (start + steps)[None, :])"
-    assert found[0] == ("warning", "not-pipelined", load)
-    line = product.fn.__code__.co_firstlineno + 13
-    assert f"line {line} of the loop writes to global memory" in kernel.notes[0]["message"]
-    assert [other["line"] for other in kernel.notes[0]["also"]] == [line - 3]
+    first = product.fn.__code__.co_firstlineno
+    for writes, line, also in (("a", first + 15, []), ("atomic", first + 17, [first + 10])):
+        kernel, found = of_product(WRITES=writes)
+        (note,) = [note for note in kernel.notes if note["code"] == "not-pipelined"]
+        assert ("warning", "not-pipelined", load) in found
+        assert f"line {line} of the loop writes to global memory" in note["message"]
+        assert [other["line"] for other in note["also"]] == also
+    # What is stored to another argument is none of a load's business, unless that is all one.
+    kernel, found = of_product(WRITES="out")
+    assert "not-pipelined" not in [code for _, code, _ in found]
+    (note,) = [n for n in kernel._make_careful().notes if n["code"] == "not-pipelined"]
+    assert f"line {first + 13} of the loop" in note["message"]
     kernel, found = of_product(options={"num_stages": 1})
     assert [code for _, code, _ in found] == ["not-pipelined"]
     assert kernel.notes[0]["severity"] == "note"

@@ -1,0 +1,185 @@
+"""Loops that store, without a GPU: loads of other arguments begin early, which a launch has to
+check; run by ptx_matrix_machine.py, which finds races and missing waits.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import blockscope as triton
+import blockscope.language as tl
+import gpu_rows
+import numpy as np
+import ptx_matrix_machine
+import pytest
+from blockscope.runtime import gpu, launch
+from ptx_machine import Schedule
+
+torch = pytest.importorskip("torch")
+sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
+import test_loops as loops  # noqa: E402
+
+pytestmark = pytest.mark.skipif(
+    not gpu_rows.has_tools(), reason="ptxas and libdevice are not installed (nvidia-cuda-nvcc)"
+)
+ARCHS = pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+HALF = torch.float16
+
+
+def value_of(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return torch.empty(0, dtype=torch.uint8).set_(value.untyped_storage()).numpy()
+    return np.int32(value)
+
+
+@pytest.fixture
+def kernels(arch: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Launches on CPU tensors go to the machine; the kernels that ran, in order."""
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+    torch.manual_seed(7)
+    made: list[Any] = []
+
+    def run(fn: Any, grid: Sequence[int], bound: Any, options: Any, warmup: bool) -> Any:
+        kernel = gpu.launch(fn, grid, bound, {**options, "arch": arch}, None, warmup=True)
+        given = [bound[p.name] for p in fn.params if not p.is_constexpr]
+        given = [value for value in given if isinstance(value, torch.Tensor) or value != 1]
+        kernel = gpu_rows.as_launched(kernel, given)
+        assert kernel.warnings == []
+        maps = kernel.data["tensor_maps"]
+        machine = ptx_matrix_machine.Machine(kernel.asm["ptx"], kernel.metadata.num_warps, maps)
+        machine.schedule = Schedule(seed=3)
+        machine.run(tuple(grid), [value_of(value) for value in given], kernel.metadata.shared)
+        made.append(kernel)
+        return kernel
+
+    monkeypatch.setattr(launch, "_run_on_cpu", run)
+    return made
+
+
+def copies(kernel: Any) -> set[str]:
+    """How the kernel copies: "load" and "store" by TMA, "cp.async"."""
+    ptx = kernel.asm["ptx"]
+    names = {"load": "cp.async.bulk.tensor.2d.shared", "store": "cp.async.bulk.tensor.2d.global",
+             "cp.async": "cp.async.c"}  # fmt: skip
+    return {name for name, text in names.items() if text in ptx}
+
+
+@ARCHS
+@pytest.mark.parametrize("stages", [1, 2, 3])
+@pytest.mark.parametrize("descriptors", [False, True])
+@pytest.mark.parametrize("chunks", [2, 5])
+def test_chunks(chunks: int, descriptors: bool, stages: int, arch: str, kernels: Any) -> None:
+    loops.run_chunks(chunks, descriptors, "cpu", stages)
+    (kernel,) = kernels
+    by_tma = descriptors and arch == "sm_90a"
+    pairs = sorted(map(tuple, kernel.data["apart"]))
+    assert pairs == ([(0, 2), (1, 2)] if stages > 1 or by_tma else [])
+    if stages > 1:
+        assert copies(kernel) == ({"load", "store"} if by_tma else {"cp.async"})
+
+
+@pytest.mark.parametrize("arch", ["sm_90a"])
+@pytest.mark.parametrize("descriptors", [False, True])
+def test_chunks_of_two_warpgroups(descriptors: bool, arch: str, kernels: Any) -> None:
+    loops.run_chunks(4, descriptors, "cpu", 3, warps=8, size=128)
+
+
+@ARCHS
+@pytest.mark.parametrize("stages", [2, 3])
+@pytest.mark.parametrize("descriptors", [False, True])
+@pytest.mark.parametrize("form", ["apart", "same"])
+def test_what_the_next_turn_loads(
+    form: str, descriptors: bool, stages: int, arch: str, kernels: Any
+) -> None:
+    loops.run_growing(4, form, descriptors, "cpu", stages)
+    early = {"load", "store"} if descriptors and arch == "sm_90a" else {"cp.async"}
+    assert copies(kernels[0]) == (early if form == "apart" else set())
+    assert ([0, 2] in map(list, kernels[0].data["apart"])) == (form == "apart")
+
+
+@triton.jit
+def scores_kernel(q_ptr, k_ptr, v_ptr, scores_ptr, out_ptr, length, N: tl.constexpr,
+                  ROWS: tl.constexpr):  # fmt: skip
+    """Stores between the two products of a turn, of which the second one comes a turn later."""
+    rows, columns = tl.arange(0, ROWS), tl.arange(0, N)
+    q = tl.load(q_ptr + rows[:, None] * N + columns[None, :])
+    total = tl.zeros((ROWS, N), tl.float32)
+    for start in range(0, length, N):
+        keys = start + tl.arange(0, N)
+        k = tl.load(k_ptr + keys[None, :] * N + columns[:, None])
+        scores = tl.dot(q, k).to(tl.float16)
+        tl.store(scores_ptr + rows[:, None] * length + keys[None, :], scores)
+        v = tl.load(v_ptr + keys[:, None] * N + columns[None, :])
+        total = tl.dot(scores, v, total)
+    tl.store(out_ptr + rows[:, None] * N + columns[None, :], total)
+
+
+@pytest.mark.parametrize("arch", ["sm_90a"])
+@pytest.mark.parametrize("stages", [1, 2, 3])
+@pytest.mark.parametrize("warps", [4, 8])
+def test_stores_between_two_products(warps: int, stages: int, arch: str, kernels: Any) -> None:
+    size, rows, length = 64, 16 * warps, 320
+    q, k, v = (torch.randint(-1, 2, (count, size)).half() for count in (rows, length, length))
+    scores, out = torch.full((rows, length), 77.0).half(), torch.empty(rows, size)
+    scores_kernel[(1,)](q, k, v, scores, out, length, size, rows,
+                        num_stages=stages, num_warps=warps)  # fmt: skip
+    want = (q.float() @ k.float().T).half()
+    assert torch.equal(scores, want)
+    assert torch.equal(out, want.float() @ v.float())
+    pairs = sorted(map(list, kernels[0].data["apart"]))
+    assert pairs == ([[1, 3], [2, 3]] if stages > 1 else [])
+    apart = "mbarrier.arrive.shared" in kernels[0].asm["ptx"]
+    assert apart == (warps == 8 and stages > 1)
+
+
+@triton.jit
+def overwriting_kernel(q_ptr, k_ptr, v_ptr, out_ptr, length, N: tl.constexpr, ROWS: tl.constexpr):
+    rows, columns = tl.arange(0, ROWS), tl.arange(0, N)
+    q = tl.load(q_ptr + rows[:, None] * N + columns[None, :])
+    total = tl.zeros((ROWS, N), tl.float32)
+    for start in range(0, length, N):
+        keys = start + tl.arange(0, N)
+        k = tl.load(k_ptr + keys[None, :] * N + columns[:, None])
+        scores = tl.dot(q, k).to(tl.float16)
+        v = tl.load(v_ptr + keys[:, None] * N + columns[None, :])
+        total = tl.dot(scores, v, total)
+        tl.store(v_ptr + keys[:, None] * N + columns[None, :], v + 1)
+    tl.store(out_ptr + rows[:, None] * N + columns[None, :], total)
+
+
+@pytest.mark.parametrize("arch", ["sm_90a"])
+def test_values_that_are_stored_over_stay_in_their_turn(arch: str, kernels: Any) -> None:
+    """The second product's operand is loaded before it is stored over, not a turn later."""
+    size, rows, length = 64, 64, 320
+    q, k = (torch.randint(-1, 2, (count, size)).half() for count in (rows, length))
+    v = torch.randint(-1, 2, (length, size)).half()
+    before, out = v.clone(), torch.empty(rows, size)
+    overwriting_kernel[(1,)](q, k, v, out, length, size, rows, num_stages=3)
+    scores = (q.float() @ k.float().T).half()
+    assert torch.equal(out, scores.float() @ before.float())
+    assert torch.equal(v, before + 1)
+
+
+@triton.jit
+def replaced_kernel(q_ptr, k_ptr, out_ptr, N: tl.constexpr):
+    """What TMA loads is stored over before it is used."""
+    at = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
+    q = tl.make_tensor_descriptor(q_ptr, [N, N], [N, 1], [N, N]).load([0, 0])
+    k = tl.load(k_ptr + at)
+    tl.store(q_ptr + at, k)
+    tl.store(out_ptr + at, tl.dot(q, k))
+
+
+@pytest.mark.parametrize("arch", ["sm_90a"])
+def test_a_copy_has_come_before_it_is_stored_over(arch: str, kernels: Any) -> None:
+    size = 64
+    q, k = (torch.randint(-1, 2, (size, size)).half() for _ in range(2))
+    want, out = q.float() @ k.float(), torch.empty(size, size)
+    replaced_kernel[(1,)](q, k, out, size)
+    assert torch.equal(out, want) and torch.equal(q, k)
+    assert copies(kernels[0]) == {"load"}
+    ptx = kernels[0].asm["ptx"]
+    assert ptx.index("mbarrier.try_wait") < ptx.index("st.global")
