@@ -2,8 +2,9 @@
 
 Each row runs in a process that also runs the rows after it; when a side fails or hangs, its cell
 says why and the next row goes on, in a new process if need be. Times are medians of single runs
-between CUDA events, with the L2 cache overwritten before each. Results are held to torch's in
-float32 or float64.
+between CUDA events, with the L2 cache overwritten before each, of sides in turn (torch, Triton,
+Blockscope, Blockscope, Triton, torch, and again). Results are held to torch's in float32 or
+float64.
 
   python benchmarks/gpu.py                       all rows, a few minutes
   python benchmarks/gpu.py --quick               one size of each, under a minute
@@ -28,10 +29,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from gpu_cases import SIDES, Row, rows
+from gpu_cases import SIDES, Case, Row, rows
 
 HERE = Path(__file__).resolve().parent
-ROW_SECONDS = 90  # a side that takes longer hangs
+ROW_SECONDS = 90  # a step that takes longer hangs
+ROUNDS = 2  # each side is measured twice in a round
 
 # -- measuring -------------------------------------------------------------------------------------
 
@@ -118,34 +120,66 @@ def triton_means(side: str) -> Iterator[None]:
 # -- one process -----------------------------------------------------------------------------------
 
 
-def run_side(row: Row, side: str, bench: Bench, kernels: dict[str, Any]) -> dict[str, Any]:
-    """Measure one side of one row. A wrong result gives its error in place of a time."""
+def prepare(row: Row, side: str, bench: Bench, kernels: dict[str, Any]) -> tuple[Case, Any]:
+    """One side of a row and what its line begins with: a wrong result is an error."""
     if side != "torch" and side not in kernels:
         kernels[side] = load_kernels(side)
     if row.measure == "compile":
-        case = row.make(side, lambda: load_kernels(side))
-    else:
-        case = row.make(side, kernels.get(side))
-    if row.measure == "compile":
-        times = []
-        for _ in range(4):  # the first warms the compiler up
-            begin = time.perf_counter()
-            case.function()
-            times.append((time.perf_counter() - begin) * 1e3)
-        return {"ms": statistics.median(times[1:])}
+        return row.make(side, lambda: load_kernels(side)), {}
+    case = row.make(side, kernels.get(side))
     case.function()
     bench.torch.cuda.synchronize()
-    answer: dict[str, Any] = {}
-    if row.reference is not None:
-        error = largest_error(case.result(), row.reference())
-        answer["error"] = error
-        if not error <= row.tolerance:
-            return {**answer, "failed": f"wrong: error {error:.2g}, allowed {row.tolerance:.2g}"}
+    if row.reference is None:
+        return case, {}
+    error = largest_error(case.result(), row.reference())
+    if not error <= row.tolerance:
+        raise ValueError(f"wrong: error {error:.2g}, allowed {row.tolerance:.2g}")
+    return case, {"error": error}
+
+
+def measure(row: Row, case: Case, bench: Bench) -> float:
+    """Milliseconds; microseconds of what a call costs the host."""
     if row.measure == "host":
-        answer["us"] = bench.host_microseconds(case.function)
-    else:
-        answer["ms"] = bench.milliseconds(case.function)
-    return answer
+        return bench.host_microseconds(case.function)
+    if row.measure == "gpu":
+        return bench.milliseconds(case.function)
+    times = []
+    for _ in range(3):  # the first warms the compiler up
+        begin = time.perf_counter()
+        case.function()
+        times.append((time.perf_counter() - begin) * 1e3)
+    return statistics.median(times[1:])
+
+
+def run_row(row: Row, sides: list[str], bench: Bench, kernels: dict[str, Any]) -> None:
+    """Measure the sides of a row in turn, there and back: what runs later finds a hotter chip.
+
+    Prints a line before each step, so that it is known where a process died, then the results.
+    """
+    cases: dict[str, Case] = {}
+    lines: dict[str, dict[str, Any]] = {}
+    times: dict[str, list[float]] = {side: [] for side in sides}
+
+    def attempt(side: str, step: Callable[[], None]) -> None:
+        tell({"begin": [row.name, side]})
+        try:
+            step()
+        except Exception as error:
+            lines[side] = {"failed": f"{type(error).__name__}: {str(error).strip()}"}
+
+    def begin(side: str) -> None:
+        cases[side], lines[side] = prepare(row, side, bench, kernels)
+
+    for side in sides:
+        attempt(side, lambda side=side: begin(side))
+    for side in [*sides, *reversed(sides)] * ROUNDS:
+        if side in cases and "failed" not in lines[side]:
+            attempt(side, lambda side=side: times[side].append(measure(row, cases[side], bench)))
+    for side in sides:
+        if "failed" not in lines[side]:
+            lines[side]["us" if row.measure == "host" else "ms"] = statistics.median(times[side])
+        line = {"row": row.name, "side": side, "work": row.work, "unit": row.unit}
+        tell(line | lines[side])
 
 
 def largest_error(found: Any, expected: Any) -> float:
@@ -161,22 +195,19 @@ def work(options: argparse.Namespace) -> None:
 
     torch.manual_seed(0)
     os.environ["BLOCKSCOPE_CACHE"] = "0"
-    bench, kernels = Bench(options.seconds), {}
+    bench, kernels = Bench(options.seconds / (2 * ROUNDS)), {}
     done = {tuple(pair) for pair in json.loads(options.done)}
     for row in rows():
-        for side in row.sides:
-            if not wanted(row, side, options) or (row.name, side) in done:
-                continue
-            tell({"begin": [row.name, side]})
-            try:
-                answer = run_side(row, side, bench, kernels)
-            except Exception as error:
-                answer = {"failed": f"{type(error).__name__}: {str(error).strip()}"}
-            tell({"row": row.name, "side": side, "work": row.work, "unit": row.unit, **answer})
-            try:
-                torch.cuda.synchronize()
-            except Exception:
-                sys.exit(3)  # this process can use the GPU no more
+        sides = [
+            side
+            for side in row.sides
+            if wanted(row, side, options) and (row.name, side) not in done
+        ]
+        run_row(row, sides, bench, kernels)
+        try:
+            torch.cuda.synchronize()
+        except Exception:
+            sys.exit(3)  # this process can use the GPU no more
         del row
         torch.cuda.empty_cache()
     tell({"end": True})
@@ -206,8 +237,8 @@ def collect(options: argparse.Namespace) -> list[dict[str, Any]]:
         begun, ended = run_worker(options, done, results)
         if ended:
             return results
-        last = [results[-1]["row"], results[-1]["side"]] if len(results) > len(done) else None
-        if begun is not None and begun != last:  # it broke in the middle of this one
+        known = [[r["row"], r["side"]] for r in results]
+        if begun is not None and begun not in known:  # it broke in the middle of this one
             results.append({"row": begun[0], "side": begun[1], "failed": "the process died"})
         elif len(results) == len(done):
             sys.exit("the worker did not start; see above")
