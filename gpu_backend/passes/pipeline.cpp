@@ -106,22 +106,29 @@ public:
 private:
   int distance() const { return stages_ - 1; }
 
-  /// Takes three stages for two, where that lets warpgroups go apart and there is memory for it.
-  /// Scratch may need more in the end: then the kernel is compiled again without this.
+  /// Takes a stage more where it gains and memory would be left unused: three for two where that
+  /// lets warpgroups go apart, four for three where threads copy for products of warpgroups and no
+  /// multiprocessor can have fewer CTAs for it. Scratch may need more in the end: then the kernel
+  /// is compiled again without this.
   void addBlock() {
     auto function = loop_->getParentOfType<func::FuncOp>();
     auto module = function->getParentOfType<ModuleOp>();
-    if (stages_ != 2 || warpsThatCompute() == 0 || module->hasAttr(tlg::kNoMoreBlocksAttribute))
+    const bool goesApart = warpsThatCompute() != 0;
+    const bool copiesForProducts = !loop_.getBody()->getOps<tlg::WgmmaOp>().empty() && hasCopies();
+    if (module->hasAttr(tlg::kNoMoreBlocksAttribute) ||
+        !(goesApart ? stages_ == 2 : copiesForProducts && stages_ == 3))
       return;
-    constexpr int kBlocks = 3;
-    int64_t bytes = SharedPlaces(function).sizeBytes();
+    int64_t ofTurn = 0;
     for (const EarlyLoad &early : loads_)
-      bytes += kBlocks * llvm::alignTo(tlg::sharedLayoutOf(early.block).sizeBytes(), 1024);
+      ofTurn += llvm::alignTo(tlg::sharedLayoutOf(early.block).sizeBytes(), 1024);
     auto arch = module->getAttrOfType<StringAttr>(tlg::kArchAttribute);
     const std::optional<GpuTarget> target = arch ? GpuTarget::parse(arch.getValue()) : GpuTarget();
-    if (bytes > target.value_or(GpuTarget()).sharedKiB * int64_t{1024})
+    const int64_t most = target.value_or(GpuTarget()).sharedKiB * int64_t{1024};
+    const int64_t before = SharedPlaces(function).sizeBytes() + stages_ * ofTurn;
+    const int64_t after = before + ofTurn;
+    if (after > most || (!goesApart && most / after < most / before))
       return;
-    stages_ = kBlocks;
+    ++stages_;
     module->setAttr(tlg::kMoreBlocksAttribute, rewriter_.getUnitAttr());
   }
 
