@@ -89,9 +89,11 @@ class CheckReport:
         self.checks = checks
         self.handle = handle
         self.stops_at_first = stops_at_first
+        self.launches = 0  # so many were watched
 
     def attach(self, launch: Any) -> None:
         """Let the session watch a launch that is about to run."""
+        self.launches += 1
         self.handle.attach(launch)
 
     @property
@@ -197,9 +199,11 @@ class TraceRecording:
     def __init__(self, path: str, handle: Any) -> None:
         self.path = path
         self.handle = handle
+        self.launches = 0  # so many were recorded
 
     def attach(self, launch: Any) -> None:
         """Let the session record a launch that is about to run."""
+        self.launches += 1
         self.handle.attach(launch)
 
 

@@ -295,8 +295,35 @@ def test_an_option_behind_the_script_goes_to_it_with_a_warning(script, tmp_path,
 
 def test_the_output_of_a_trace_behind_its_script_is_no_cause_of_a_warning(script, tmp_path):
     done = command("trace", script(ECHO), "-o", "t.h5", "a", cwd=tmp_path)
-    assert (done.stdout, done.stderr) == ("['a']\n", "")
+    assert done.stdout == "['a']\n" and "warning" not in done.stderr
+    assert done.stderr == "no kernel was launched: t.h5 is empty\n"
     assert (tmp_path / "t.h5").exists()
+
+
+def test_nothing_launched_is_not_called_clean(script, tmp_path):
+    empty = script("print(1)")
+    done = command("check", empty)
+    assert done.returncode == 0 and "no kernel was launched: nothing was checked" in done.stderr
+    done = command("trace", "-o", tmp_path / "victim.py", empty)
+    assert done.returncode == 2 and "named like a Python file" in done.stderr
+
+
+def test_an_error_of_a_kernel_shows_the_users_frames_alone(script):
+    path = script("""
+        import torch
+        import blockscope as triton
+        import blockscope.language as tl
+
+        @triton.jit
+        def k(x_ptr, B: tl.constexpr):
+            tl.store(x_ptr + tl.arange(0, B), yy)
+
+        k[(1,)](torch.zeros(8), B=8)
+    """)
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True)
+    frames = [line for line in done.stderr.splitlines() if line.startswith("  File ")]
+    assert len(frames) == 1 and str(path) in frames[0], done.stderr
+    assert done.stderr.count("Traceback") == 1 and "'yy' is not defined" in done.stderr
 
 
 def test_triton_san_warns_of_options_behind_the_script(script):

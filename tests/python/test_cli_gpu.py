@@ -61,6 +61,40 @@ def test_compile_tells_wrong_use(script):
     assert done.returncode == 2 and "--emit" in done.stderr
 
 
+TWO = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def j(x_ptr, B: tl.constexpr):
+    tl.store(x_ptr + tl.arange(0, B), 1.0)
+
+@triton.jit
+def k(x_ptr, B: tl.constexpr):
+    with open("x"):
+        tl.store(x_ptr + tl.arange(0, B), 1.0)
+
+for block in (8, 16):
+    try:
+        j[(1,)](torch.zeros(32), B=block, num_ctas=2)
+    except ValueError:
+        pass
+k[(1,)](torch.zeros(32), B=8)
+"""
+
+
+@needs_tools
+def test_compile_loses_no_kernel_that_fails(tmp_path):
+    path = tmp_path / "two.py"
+    path.write_text(TWO)
+    done = command("compile", "--target", "90", path)
+    assert done.returncode == 1
+    heads = [line.split(" at ")[0] for line in done.stdout.splitlines() if "error:" in line]
+    assert heads == [f"{name}(pointer<fp32>:16, B={b})" for name, b in
+                     (("j", 8), ("j", 16), ("k", 8))], done.stdout  # fmt: skip
+    assert done.stderr.count("Traceback") == 1 and "During handling" not in done.stderr
+    assert "blockscope/" not in done.stderr
+
+
 @needs_tools
 def test_compile_tells_of_a_ptxas_that_is_not_there(script):
     done = command("compile", script, env={"TRITON_PTXAS_PATH": "/nowhere/ptxas"})

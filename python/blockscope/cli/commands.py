@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -40,6 +41,8 @@ def _check_writable(path: str | None) -> None:
     folder = os.path.dirname(os.path.abspath(path))
     if os.path.isdir(path):
         raise UsageError(f"'{path}' cannot be written: it is a folder")
+    if path.endswith(".py"):
+        raise UsageError(f"'{path}' cannot be written: it is named like a Python file")
     if not os.path.isdir(folder):
         raise UsageError(f"'{path}' cannot be written: there is no folder '{folder}'")
     if not os.access(path if os.path.exists(path) else folder, os.W_OK):
@@ -85,7 +88,9 @@ def _write_report(report: Any, options: argparse.Namespace, status: int) -> None
     else:
         color = options.output is None and wants_color(sys.stderr)
         text = report.text(color).rstrip("\n")
-        if status and not report.findings:
+        if report.launches == 0:
+            text = "no kernel was launched: nothing was checked"
+        elif status and not report.findings:
             text += f" up to where the script ended, with status {status}"
         text = text + "\n" if text else ""
     if options.output is not None:
@@ -130,12 +135,16 @@ def trace(options: argparse.Namespace) -> int:
         if names:
             stack.enter_context(checks.check(names))
         try:
-            stack.enter_context(checks.trace(output))
+            recording = stack.enter_context(checks.trace(output))
         except OSError as error:
             raise UsageError(str(error)) from None
         status = script.run()
-    if sys.stderr.isatty():
-        print(f"wrote {output}; look at it with: blockscope view {output}", file=sys.stderr)
+    if recording.launches == 0:
+        print(f"no kernel was launched: {output} is empty", file=sys.stderr)
+    else:
+        some = f"{recording.launches} launch{'es' if recording.launches > 1 else ''}"
+        print(f"wrote {some} to {output}; look at it with: blockscope view {output}",
+              file=sys.stderr)  # fmt: skip
     return status
 
 
@@ -180,10 +189,16 @@ def explain(options: argparse.Namespace) -> int:
     return 0
 
 
+def _end_with_reader() -> None:
+    """Whoever reads what is printed may stop early, as ``head`` does."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+
+
 def ir(options: argparse.Namespace) -> int:
     from blockscope.cli.block_ir import printed_kernels
 
     _check_writable(options.output)
+    _end_with_reader()
     script = _prepare(options.script)
     with ExitStack() as stack:
         stream = sys.stdout
@@ -196,6 +211,7 @@ def ir(options: argparse.Namespace) -> int:
 def compile(options: argparse.Namespace) -> int:
     from blockscope.cli.compile import compile_script
 
+    _end_with_reader()
     return compile_script(_prepare(options.script), options)
 
 

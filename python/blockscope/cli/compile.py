@@ -34,11 +34,13 @@ class Printer:
         error = result.error or shortage(result.kernel)
         self.failures += error is not None
         heading = f"{result.fn.__name__}({result.signature}) at {result.place} for {result.target}"
+        if result.kernel is not None:
+            heading += f", {shape(result.kernel)}"
         if error is not None:
             print(f"{heading}: error: {error}")
         if result.kernel is not None:
             if error is None:
-                print(f"{heading}, {shape(result.kernel)}: {cost(result)}")
+                print(f"{heading}: {cost(result)}")
             self._print_notes(result.kernel)
             if self._options.time:
                 print(f"  time: {times(result.kernel)}")
@@ -48,6 +50,8 @@ class Printer:
 
     def finish(self) -> None:
         """What is printed when the script has ended."""
+        if self._count == 0:
+            print("no kernel was launched: nothing was compiled", file=sys.stderr)
 
     def _print_notes(self, kernel: Any) -> None:
         shown = kernel.notes if self._options.notes else warnings_in(kernel.notes)
@@ -179,6 +183,7 @@ def targets_from(text: str) -> list[str]:
     from blockscope import _core
 
     names = [name.strip() for name in text.split(",") if name.strip()]
+    names = [f"sm_{name}" if name[:1].isdigit() else name for name in names]
     if not names:
         raise UsageError("--target names no target, expected one such as sm_90a")
     try:

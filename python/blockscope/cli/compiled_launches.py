@@ -66,13 +66,17 @@ def compiled_launches(
     is_tuning = False
 
     def compile_for(target: str, fn: Any, args: Any, grid: Any, kwargs: Any) -> Result:
-        signature = signature_of(fn, args, kwargs)
+        result = Result(fn, target, signature_of(fn, args, kwargs))
         try:
-            kernel = run(fn, *args, grid=grid, warmup=True, **{**kwargs, "arch": target})
+            result.kernel = run(fn, *args, grid=grid, warmup=True, **{**kwargs, "arch": target})
+            result.ir = result.kernel.asm["tl"]
         except TritonError as error:
-            text = run(fn, *args, grid=grid, warmup=True, **{**kwargs, "arch": "cpu"}).asm["tl"]
-            return Result(fn, target, signature, error=error, ir=text)
-        return Result(fn, target, signature, kernel, ir=kernel.asm["tl"])
+            result.error = error
+        if result.error is not None:
+            with suppress(TritonError):  # no block IR either
+                on_cpu = run(fn, *args, grid=grid, warmup=True, **{**kwargs, "arch": "cpu"})
+                result.ir = on_cpu.asm["tl"]
+        return result
 
     def compiling(self: Any, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
         if warmup and not is_tuning:
@@ -80,7 +84,10 @@ def compiled_launches(
         wanted = [kwargs["arch"]] if kwargs.get("arch") else targets
         map_all = threads.map if jobs > 1 else map
         for result in map_all(lambda t: compile_for(t, self, args, grid, kwargs), wanted):
-            key = (result.target, result.kernel.hash if result.kernel else str(result.error))
+            key: Any = (result.target, result.kernel.hash if result.kernel else str(result.error))
+            if result.error is not None:  # which may say nothing of the kernel
+                options = sorted((k, repr(v)) for k, v in kwargs.items() if k not in self.arg_names)
+                key = (*key, self, result.signature, *options)
             if key not in seen:
                 seen.add(key)
                 sink(result)

@@ -23,16 +23,38 @@ def users_frames(
     while trace is not None:
         frames.append(trace)
         trace = trace.tb_next
+    if isinstance(error, TritonError) and not _keeps_all():
+        _trim_cause(error)
     in_kernel = any(t.tb_frame.f_code in _kernel_code for t in frames)
-    keep_all = os.environ.get("TRITON_FRONT_END_DEBUGGING") == "1"
-    if keep_all or not (in_kernel or isinstance(error, _USERS_ERRORS)):
+    if _keeps_all() or not (in_kernel or isinstance(error, _USERS_ERRORS)):
         return frames[0] if frames else None
     result = None
     for item in reversed(frames):
         module = item.tb_frame.f_globals.get("__name__", "")
         is_ours = module == "blockscope" or module.startswith("blockscope.")
+        # A kernel is walked inside context managers.
+        is_ours = is_ours or (module == "contextlib" and isinstance(error, TritonError))
         # Whoever quits the debugger need not see how it ends the program.
         is_ours = is_ours or (module in ("bdb", "pdb") and type(error).__name__ == "BdbQuit")
         if item.tb_frame.f_code in _kernel_code or not is_ours:
             result = types.TracebackType(result, item.tb_frame, item.tb_lasti, item.tb_lineno)
     return result
+
+
+def _keeps_all() -> bool:
+    return os.environ.get("TRITON_FRONT_END_DEBUGGING") == "1"
+
+
+def _trim_cause(error: BaseException) -> None:
+    """Without what the text of ``error`` says already: a cause that no code of the user raised."""
+    cause = error.__cause__
+    if cause is None:
+        return
+    trace = users_frames(cause, cause.__traceback__)
+    modules = []
+    while trace is not None:
+        modules.append(trace.tb_frame.f_globals.get("__name__", ""))
+        trace = trace.tb_next
+    if all(module == "contextlib" or module.startswith("blockscope") for module in modules):
+        error.__cause__ = None
+        error.__suppress_context__ = True
