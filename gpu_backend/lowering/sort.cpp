@@ -31,7 +31,8 @@ template <typename Decode> std::array<uint8_t, 256> encodingsInOrder(Decode deco
   };
   std::array<uint8_t, 256> order;
   std::iota(order.begin(), order.end(), uint8_t{0});
-  llvm::stable_sort(order, [&](uint8_t a, uint8_t b) { return keyOf(a) < keyOf(b); });
+  llvm::sort(order,
+             [&](uint8_t a, uint8_t b) { return std::pair(keyOf(a), a) < std::pair(keyOf(b), b); });
   return order;
 }
 

@@ -585,10 +585,10 @@ int64_t AxisAnalysis::vectorWidth(Value pointer, Value mask, int dim) const {
 llvm::SmallVector<int, 3> AxisAnalysis::orderOf(Value pointer) const {
   const AxisInfo &info = at(pointer);
   llvm::SmallVector<int, 3> order(info.dims.size());
-  for (size_t i = 0; i < order.size(); ++i)
-    order[i] = static_cast<int>(order.size() - 1 - i); // the last is the fastest among equals
-  llvm::stable_sort(
-      order, [&](int a, int b) { return info.dims[a].contiguity > info.dims[b].contiguity; });
+  std::iota(order.begin(), order.end(), 0);
+  llvm::sort(order, [&](int a, int b) { // the last is the fastest among equals
+    return std::pair(info.dims[a].contiguity, a) > std::pair(info.dims[b].contiguity, b);
+  });
   return order;
 }
 

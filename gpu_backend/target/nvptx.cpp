@@ -168,8 +168,8 @@ std::string emitPtx(llvm::Module &module, const GpuTarget &target, const GpuOpti
     return {};
   }
   keepErrors(module.getContext(), problem);
-  const auto noLonger =
-      llvm::make_scope_exit([&] { module.getContext().setDiagnosticHandlerCallBack(nullptr); });
+  const llvm::scope_exit noLonger(
+      [&] { module.getContext().setDiagnosticHandlerCallBack(nullptr); });
   {
     const StageTimer timer(times, "llvm");
     if (callsLibdevice(module) && !linkLibdevice(module, options.libdevicePath, error))
