@@ -12,6 +12,9 @@ from types import CodeType, ModuleType, TracebackType
 
 from blockscope.cli.usage import UsageError
 from blockscope.errors import TritonError
+from blockscope.frontend import tracebacks
+
+_USERS_ERRORS = (TritonError, TypeError, ValueError, RuntimeError)
 
 
 class Script:
@@ -103,7 +106,8 @@ def _status(stop: SystemExit) -> int:
 def _print_user_traceback() -> None:
     """The present exception without the frames of the command line before the user's first one.
 
-    Errors about a kernel also go without the frames of the launch: their text names the line.
+    Errors about what the user wrote, or has not got, also go without the frames of this package:
+    their text says what to do.
     """
     kind, error, trace = sys.exc_info()
     here = os.path.dirname(__file__)
@@ -120,11 +124,12 @@ def _print_user_traceback() -> None:
     if kind is None or error is None:
         return
     report = traceback.TracebackException(kind, error, trace, compact=True)
-    if isinstance(error, TritonError):
+    if isinstance(error, _USERS_ERRORS) and not tracebacks.keeps_all():
         hidden = (os.path.dirname(here) + os.sep, contextlib.__file__)
         users = [f for f in report.stack if not f.filename.startswith(hidden)]
         report.stack = traceback.StackSummary.from_list(users)
-        report.__cause__ = None
+        if isinstance(error, TritonError):
+            report.__cause__ = None
     print("".join(report.format()), end="", file=sys.stderr)
 
 

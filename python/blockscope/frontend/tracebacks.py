@@ -23,10 +23,10 @@ def users_frames(
     while trace is not None:
         frames.append(trace)
         trace = trace.tb_next
-    if isinstance(error, TritonError) and not _keeps_all():
+    if isinstance(error, TritonError) and not keeps_all():
         _trim_cause(error)
     in_kernel = any(t.tb_frame.f_code in _kernel_code for t in frames)
-    if _keeps_all() or not (in_kernel or isinstance(error, _USERS_ERRORS)):
+    if keeps_all() or not (in_kernel or isinstance(error, _USERS_ERRORS)):
         return frames[0] if frames else None
     result = None
     for item in reversed(frames):
@@ -41,7 +41,8 @@ def users_frames(
     return result
 
 
-def _keeps_all() -> bool:
+def keeps_all() -> bool:
+    """Whether whoever works on this package wants to see its frames."""
     return os.environ.get("TRITON_FRONT_END_DEBUGGING") == "1"
 
 
