@@ -163,6 +163,8 @@ def test_wrong_words_are_answered_with_what_there_is(viewer, broken, tmp_path):
     for words, message in (
         (("--tensor", "z_ptr"), "there is no tensor 'z_ptr'; the launch has x_ptr, out_ptr"),
         (("--program", "13,0,0"), "there is no program (13, 0, 0); the grid is 13 x 1 x 1"),
+        (("--cell", "99999,0"), "there is no cell 99999,0; the nearest is "),
+        (("--slice", "4"), "there is no slice 4; the tensor has 1"),
         (("--program", "-1,0,0"), "no program"),
         (("--launch", "5"), "has no launch 5; it holds 1"),
         (("--png", "/nonexistent/a.png"), "nonexistent"),

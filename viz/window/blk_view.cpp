@@ -185,10 +185,24 @@ std::string choose(const Options &options, const TraceModel &model, Selection &s
              std::to_string(grid[1]) + " x " + std::to_string(grid[2]);
     selectProgram(model, selection, x + grid[0] * (y + grid[1] * z));
   }
-  if (options.slice)
+  if (options.slice) {
+    const int64_t count =
+        selection.tensor < 0 ? 1
+                             : std::max<int64_t>(1, model.plane(selection.tensor, -1).sliceCount());
+    if (*options.slice >= count)
+      return "there is no slice " + std::to_string(*options.slice) + "; the tensor has " +
+             std::to_string(count);
     selectSlice(model, selection, *options.slice);
-  if (options.cell)
-    selectCell(model, selection, {(*options.cell)[0], (*options.cell)[1]});
+  }
+  if (options.cell) {
+    const long row = (*options.cell)[0], column = (*options.cell)[1];
+    selectCell(model, selection, {row, column});
+    if (!selection.cell || selection.cell->row != row || selection.cell->column != column)
+      return "there is no cell " + std::to_string(row) + "," + std::to_string(column) +
+             (selection.cell ? "; the nearest is " + std::to_string(selection.cell->row) + "," +
+                                   std::to_string(selection.cell->column)
+                             : std::string("; no tensor is chosen"));
+  }
   selection.mode = options.mode;
   selection.logScale = options.logScale;
   return "";
