@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 /// Active lanes [firstLane, firstLane + count) at address, address + stride, ...; all in bounds.
 struct AccessRun {
@@ -29,4 +29,4 @@ struct AccessBox {
   uint64_t address = 0; ///< a DeviceAddress, of the first lane
 };
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

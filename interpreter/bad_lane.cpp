@@ -4,7 +4,7 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
-namespace blockscope {
+namespace blockscope::interpreter {
 namespace {
 
 /// The bytes of the storage, counted from the view's first element as offsets are.
@@ -103,4 +103,4 @@ Finding describeBadLane(const ExecutionContext &context, const Access &access,
   return finding;
 }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -9,7 +9,7 @@
 #include <new>
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 namespace {
 
 constexpr size_t kAlignment = 64;
@@ -93,4 +93,4 @@ std::shared_ptr<Block> allocateBlock(const Type &type) {
   return block;
 }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <memory>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 /// Owns the elements of one value in step mode. The flat machine uses arena memory in the same
 /// form. Int1 elements are bytes 0 or 1, pointers are 64-bit device addresses
@@ -29,4 +29,4 @@ struct Block {
 /// Returns a block of uninitialised elements, aligned to 64 bytes.
 std::shared_ptr<Block> allocateBlock(const Type &type);
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -3,7 +3,7 @@
 
 #include "llvm/ADT/Twine.h"
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 Finding beginFinding(llvm::StringRef code, const LaunchInfo &launch) {
   Finding finding;
@@ -65,4 +65,4 @@ std::string bytesText(int64_t bytes) {
   return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
 }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 /// Starts a finding of `code` in this launch; severity is that of the code.
 Finding beginFinding(llvm::StringRef code, const LaunchInfo &launch);
@@ -31,4 +31,4 @@ llvm::StringRef badLaneCode(AccessKind kind, BadLane::Reason reason);
 /// who may know the other lanes.
 Finding describeBadLane(const LaunchInfo &launch, const Access &access, const BadLane &bad);
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

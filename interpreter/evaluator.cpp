@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 Evaluator Evaluator::makeElementwise(ElementwiseFn fn, std::shared_ptr<const void> payload) {
   Evaluator evaluator;
@@ -48,4 +48,4 @@ std::vector<std::string> EvaluatorTable::names() const {
   return names;
 }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -12,7 +12,7 @@
 #include <memory>
 #include <string>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 class ExecutionContext;
 
@@ -109,4 +109,4 @@ Evaluator chooseKnownReduce(llvm::StringRef combineOp, const Type &operandType, 
 Evaluator chooseKnownScan(llvm::StringRef combineOp, const Type &operandType, int axis,
                           bool reverse);
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -1,7 +1,7 @@
 // The table of all evaluators.
 #include "interpreter/evaluator.h"
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 const EvaluatorTable &EvaluatorTable::instance() {
   static const EvaluatorTable table = [] {
@@ -22,4 +22,4 @@ const EvaluatorTable &EvaluatorTable::instance() {
   return table;
 }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

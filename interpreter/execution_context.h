@@ -8,7 +8,7 @@
 #include <array>
 #include <functional>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 /// One launch as all its programs share it.
 struct LaunchState {
@@ -48,4 +48,4 @@ public:
   std::string printed;
 };
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

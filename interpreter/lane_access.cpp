@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 namespace {
 
 constexpr int64_t kMaxStride = int64_t{1} << 40;
@@ -434,4 +434,4 @@ void noteSeen(ExecutionContext &context, const void *op, const void *values, siz
   context.spinning = false;
 }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -7,7 +7,7 @@
 #include "core/type.h"
 #include "interpreter/execution_context.h"
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 /// The static side of a memory op, prepared once for all its executions.
 struct AccessShape {
@@ -68,4 +68,4 @@ void noteSeen(ExecutionContext &context, const void *op, const void *values, siz
 /// Describes a refused lane: code, message, site, tensor, element, distance.
 Finding describeBadLane(const ExecutionContext &context, const Access &access, const BadLane &lane);
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

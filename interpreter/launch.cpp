@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 namespace {
 
 constexpr std::chrono::milliseconds kPollInterval{20};
@@ -182,4 +182,4 @@ LaunchResult launchFlat(const FlatProgram &program, LaunchState &launch,
   return result;
 }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -4,7 +4,7 @@
 #include "interpreter/execution_context.h"
 #include "interpreter/flat/flat_program.h"
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 /// The value of one parameter: the bits of a scalar in its low bytes, or a device address.
 struct ArgumentValue {
@@ -30,4 +30,4 @@ LaunchResult launchFlat(const FlatProgram &program, LaunchState &launch,
                         llvm::ArrayRef<ArgumentValue> arguments,
                         llvm::function_ref<bool()> poll = {});
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

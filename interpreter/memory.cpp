@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 namespace {
 
 constexpr uint64_t kNumberMask = (1ULL << 20) - 1;
@@ -161,4 +161,4 @@ const Allocation *MemoryMap::findHost(uint64_t address) const {
   return hostAllocations_.back().get();
 }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 using DeviceAddress = uint64_t;
 
@@ -98,4 +98,4 @@ private:
   mutable int unknownHostAddresses_ = 0; // how often the resolver knew nothing
 };
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 enum class AtomicSemantics : uint8_t { Relaxed, Acquire, Release, AcquireRelease };
 enum class AtomicScope : uint8_t { Cta, Gpu, System };
@@ -126,4 +126,4 @@ public:
   virtual bool handlesBadLanes() const { return false; }
 };
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

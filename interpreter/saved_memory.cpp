@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 void SavedMemory::save(const Allocation &allocation, const std::byte *host, int64_t bytes) {
   const auto storage = reinterpret_cast<uint64_t>(allocation.storage);
@@ -37,4 +37,4 @@ void SavedMemory::restore() {
   }
 }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -11,7 +11,7 @@
 
 #include <array>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 class SavedMemory {
 public:
@@ -41,4 +41,4 @@ private:
   std::array<Shard, kShards> shards_;
 };
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

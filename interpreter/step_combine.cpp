@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 namespace {
 
 int64_t blockSize(int64_t lanes) {
@@ -74,4 +74,4 @@ void StepCombine::operator()(int64_t n, void *const *out, const void *const *lhs
     combineOnce(combine_(copyIn(1, lhs, lane), copyIn(1, rhs, lane)), 1, out, lane);
 }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 /// Gives the function whole blocks of lanes, and single lanes once it has asked for scalars.
 class StepCombine {
@@ -33,4 +33,4 @@ private:
   std::string error_;
 };
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 namespace {
 
 ValueList unknownValues(llvm::ArrayRef<Type> types) {
@@ -375,4 +375,4 @@ void StepEmitter::endProgram() {
     observer->onProgramEnd(context_.linearProgram, context_.worker);
 }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 class StepEmitter final : public Emitter {
 public:
@@ -95,4 +95,4 @@ private:
   size_t nextComparison_ = 0;
 };
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 inline Block &blockOf(const Value &value) { return *static_cast<Block *>(value.handle.get()); }
 
@@ -34,4 +34,4 @@ inline bool allKnown(llvm::ArrayRef<Value> values) {
   return true;
 }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -5,7 +5,7 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 
 namespace {
 
@@ -160,4 +160,4 @@ const TensorInfo *BoundsSanitizer::freedTensorAt(uint64_t hostAddress) const {
   return nullptr;
 }
 
-} // namespace blockscope
+} // namespace blockscope::sanitizer

@@ -1,12 +1,12 @@
 // asan: every active lane's bytes against the exact extents of its tensor.
 #pragma once
 
-#include "interpreter/observer.h"
 #include "sanitizer/collector.h"
+#include "sanitizer/observation.h"
 
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 
 /// Reports lanes that the machine refused, and accepted ones that are outside the argument's view.
 class BoundsSanitizer : public Observer {
@@ -43,4 +43,4 @@ private:
   std::vector<Range> earlier_; ///< storages of earlier launches
 };
 
-} // namespace blockscope
+} // namespace blockscope::sanitizer

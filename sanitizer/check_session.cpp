@@ -6,7 +6,7 @@
 #include "sanitizer/event_sanitizer.h"
 #include "sanitizer/race_sanitizer.h"
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 
 namespace {
 
@@ -33,7 +33,7 @@ CheckSession::CheckSession(const CheckOptions &options)
     observers_.push_back(std::make_unique<RaceSanitizer>(collector_));
 }
 
-void CheckSession::watch(LaunchState &launch) {
+void CheckSession::watch(interpreter::LaunchState &launch) {
   collector_.watch(launch.stop);
   for (const auto &observer : observers_)
     launch.observers.push_back(observer.get());
@@ -51,4 +51,4 @@ std::string CheckSession::reportText(bool color) const {
 
 std::string CheckSession::reportJson() const { return findingsAsJson(findings()); }
 
-} // namespace blockscope
+} // namespace blockscope::sanitizer

@@ -3,12 +3,13 @@
 
 #include "interpreter/execution_context.h"
 #include "sanitizer/collector.h"
+#include "sanitizer/observation.h"
 
 #include <memory>
 #include <string>
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 
 struct CheckOptions {
   bool asan = false;
@@ -23,7 +24,7 @@ public:
   explicit CheckSession(const CheckOptions &options);
 
   /// Lets the sanitizers watch a launch that is about to run. The session must outlive it.
-  void watch(LaunchState &launch);
+  void watch(interpreter::LaunchState &launch);
   std::vector<Finding> findings() const { return collector_.findings(); }
   size_t errorCount() const { return collector_.errorCount(); }
   size_t droppedCauses() const { return collector_.droppedCauses(); }
@@ -36,4 +37,4 @@ private:
   std::vector<std::unique_ptr<Observer>> observers_;
 };
 
-} // namespace blockscope
+} // namespace blockscope::sanitizer

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 
 namespace {
 
@@ -97,4 +97,4 @@ void FindingCollector::revert() {
   hasError_ = rememberedError_;
 }
 
-} // namespace blockscope
+} // namespace blockscope::sanitizer

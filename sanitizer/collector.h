@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 
 /// When an occurrence happened; of several occurrences of a cause the earliest is shown, so that
 /// the report does not depend on the order in which threads found them.
@@ -74,4 +74,4 @@ private:
   std::atomic<bool> *stop_ = nullptr; ///< of the launch that runs now
 };
 
-} // namespace blockscope
+} // namespace blockscope::sanitizer

@@ -8,7 +8,7 @@
 
 #include <cstring>
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 
 std::string placeKey(const SourceLocation &location) {
   std::string key;
@@ -31,4 +31,4 @@ std::string valueText(const void *bytes, int elementBytes, llvm::StringRef dtype
   return "0x" + llvm::utohexstr(bits, /*LowerCase=*/true);
 }
 
-} // namespace blockscope
+} // namespace blockscope::sanitizer

@@ -1,15 +1,15 @@
 // Parts of a finding that sanitizers fill in the same way, besides interpreter/describe.h.
 #pragma once
 
-#include "interpreter/describe.h"
+#include "sanitizer/observation.h"
 
 #include <string>
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 
 /// Returns "file:line:column" with its callers: what tells two causes apart.
 std::string placeKey(const SourceLocation &location);
 /// Returns the element at `bytes` as text, read as the tensor's dtype when sizes agree.
 std::string valueText(const void *bytes, int elementBytes, llvm::StringRef dtype);
 
-} // namespace blockscope
+} // namespace blockscope::sanitizer

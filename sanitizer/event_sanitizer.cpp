@@ -5,7 +5,7 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 
 void EventSanitizer::onLaunchBegin(const LaunchInfo &launch) {
   launch_ = &launch;
@@ -85,4 +85,4 @@ void EventSanitizer::onDeadlock(llvm::ArrayRef<AccessSite> sites) {
   }
 }
 
-} // namespace blockscope
+} // namespace blockscope::sanitizer

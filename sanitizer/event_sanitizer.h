@@ -1,14 +1,14 @@
 // Failed asserts and deadlocks as findings; part of every check.
 #pragma once
 
-#include "interpreter/observer.h"
 #include "sanitizer/collector.h"
+#include "sanitizer/observation.h"
 
 #include "llvm/ADT/DenseMap.h"
 
 #include <mutex>
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 
 class EventSanitizer : public Observer {
 public:
@@ -38,4 +38,4 @@ private:
   llvm::DenseMap<int64_t, Touched> touched_; ///< by program: what it waits for when it is stuck
 };
 
-} // namespace blockscope
+} // namespace blockscope::sanitizer

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 
 namespace {
 
@@ -97,4 +97,4 @@ PlacedRows rowsOf(const AccessBox &box, int elementBytes) {
   return result;
 }
 
-} // namespace blockscope
+} // namespace blockscope::sanitizer

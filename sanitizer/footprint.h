@@ -1,7 +1,7 @@
 // The bytes that one access touches, in a form that needs no lanes: an interval, or rows in it.
 #pragma once
 
-#include "interpreter/access_run.h"
+#include "sanitizer/observation.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -9,7 +9,7 @@
 #include <compare>
 #include <cstdint>
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 
 /// Rows of bytes at even distances, along up to four dimensions. Strides fall, and each is at least
 /// as long as what the dimensions after it cover.
@@ -42,4 +42,4 @@ struct PlacedRows {
 /// Returns the bytes of a box; dimensions that run on in memory become one.
 PlacedRows rowsOf(const AccessBox &box, int elementBytes);
 
-} // namespace blockscope
+} // namespace blockscope::sanitizer

@@ -3,7 +3,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 
 void LastWriter::onLaunchBegin(const LaunchInfo &launch) {
   grid_ = launch.grid;
@@ -38,4 +38,4 @@ void LastWriter::onAccess(const Access &access) {
             access.op->location};
 }
 
-} // namespace blockscope
+} // namespace blockscope::sanitizer

@@ -1,13 +1,13 @@
 // An observer that answers one question: who stored the byte at this address last.
 #pragma once
 
-#include "interpreter/observer.h"
+#include "sanitizer/observation.h"
 
 #include <mutex>
 #include <optional>
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 
 /// Watches one launch at a time; programs run in order of their number, so the answer is the same
 /// in every run.
@@ -40,4 +40,4 @@ private:
   std::optional<Write> found_;
 };
 
-} // namespace blockscope
+} // namespace blockscope::sanitizer

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 
 namespace {
 
@@ -306,4 +306,4 @@ OverlapSearch::Verdict OverlapSearch::compareRows(llvm::ArrayRef<Footprint> grou
   return Verdict::Clean;
 }
 
-} // namespace blockscope
+} // namespace blockscope::sanitizer

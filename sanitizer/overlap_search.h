@@ -17,7 +17,7 @@
 #include <mutex>
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 
 /// How bytes are touched. Atomics of one width exclude each other.
 enum class Touch : uint8_t { Read, Write, Atomic1, Atomic2, Atomic4, Atomic8 };
@@ -62,4 +62,4 @@ private:
   std::vector<RowPattern> patterns_; ///< number 0: one row, from begin to end
 };
 
-} // namespace blockscope
+} // namespace blockscope::sanitizer

@@ -8,7 +8,7 @@
 
 #include <cstring>
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 
 namespace {
 
@@ -217,4 +217,4 @@ void RaceSanitizer::checkDuplicates(const Access &access) {
   });
 }
 
-} // namespace blockscope
+} // namespace blockscope::sanitizer

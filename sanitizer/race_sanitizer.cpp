@@ -8,7 +8,7 @@
 
 #include <cstring>
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 
 namespace {
 
@@ -293,4 +293,4 @@ void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_
   }
 }
 
-} // namespace blockscope
+} // namespace blockscope::sanitizer

@@ -7,8 +7,8 @@
 // report does not depend on the number of threads.
 #pragma once
 
-#include "interpreter/observer.h"
 #include "sanitizer/collector.h"
+#include "sanitizer/observation.h"
 #include "sanitizer/race_screen.h"
 #include "sanitizer/shadow_memory.h"
 #include "sanitizer/sync_graph.h"
@@ -20,7 +20,7 @@
 #include <memory>
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 
 class RaceSanitizer : public Observer {
 public:
@@ -100,4 +100,4 @@ private:
   std::unique_ptr<ProgramLog> log_; ///< of the access that is analysed now
 };
 
-} // namespace blockscope
+} // namespace blockscope::sanitizer

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 
 namespace {
 
@@ -102,7 +102,7 @@ void RaceScreen::addBox(const Access &access, Touch touch, AccessBox box,
       search_.giveUp(); // by an offset of 2^42 bytes from another tensor
     return;
   }
-  box.address += hostDelta(allocation, box.address);
+  box.address += interpreter::hostDelta(allocation, box.address);
   search_.add(access.worker, static_cast<uint32_t>(access.program), touch,
               rowsOf(box, access.elementBytes));
   if (access.lanes > 1 && (access.kind == AccessKind::Load || access.kind == AccessKind::Store))
@@ -110,4 +110,4 @@ void RaceScreen::addBox(const Access &access, Touch touch, AccessBox box,
                                                                 access.kind == AccessKind::Store);
 }
 
-} // namespace blockscope
+} // namespace blockscope::sanitizer

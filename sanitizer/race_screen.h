@@ -7,11 +7,11 @@
 // that conflict first are made, by the same two programs, in every order of execution.
 #pragma once
 
-#include "interpreter/observer.h"
+#include "sanitizer/observation.h"
 #include "sanitizer/overlap_search.h"
 #include "sanitizer/warp_order.h"
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 
 class RaceScreen {
 public:
@@ -40,4 +40,4 @@ private:
   OverlapSearch search_;
 };
 
-} // namespace blockscope
+} // namespace blockscope::sanitizer

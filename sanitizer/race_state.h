@@ -3,7 +3,7 @@
 
 #include "sanitizer/race_sanitizer.h"
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 
 /// An access without what only lives during the event.
 struct RaceSanitizer::LoggedAccess {
@@ -46,4 +46,4 @@ struct RaceSanitizer::Conflict {
   const Allocation &allocation;
 };
 
-} // namespace blockscope
+} // namespace blockscope::sanitizer

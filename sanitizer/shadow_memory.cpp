@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 
 namespace {
 
@@ -106,4 +106,4 @@ void ShadowMemory::clear() {
   lastPage_ = nullptr;
 }
 
-} // namespace blockscope
+} // namespace blockscope::sanitizer

@@ -14,7 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 
 /// One access as a cell remembers it. Its lane is that of the cell's first byte.
 struct AccessRecord {
@@ -82,4 +82,4 @@ private:
   ShadowPage *lastPage_ = nullptr;
 };
 
-} // namespace blockscope
+} // namespace blockscope::sanitizer

@@ -1,7 +1,7 @@
 // Walks releases and acquires backwards when a clock is asked for.
 #include "sanitizer/sync_graph.h"
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 
 void SyncGraph::clear() {
   logOf_.clear();
@@ -79,4 +79,4 @@ bool SyncGraph::seesInWarps(uint32_t program, uint32_t other, uint32_t epoch) {
   return epoch <= node->second.warpClock.get(other);
 }
 
-} // namespace blockscope
+} // namespace blockscope::sanitizer

@@ -12,7 +12,7 @@
 #include <map>
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 
 class SyncGraph {
 public:
@@ -53,4 +53,4 @@ private:
   std::map<uint32_t, Node> nodes_;
 };
 
-} // namespace blockscope
+} // namespace blockscope::sanitizer

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 namespace {
 
 constexpr size_t kFlushRuns = 8192;
@@ -346,4 +346,4 @@ bool TraceRecorder::close() {
   return writer_->close();
 }
 
-} // namespace blockscope
+} // namespace blockscope::sanitizer

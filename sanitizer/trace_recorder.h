@@ -5,7 +5,7 @@
 #pragma once
 
 #include "core/trace/trace_writer.h"
-#include "interpreter/observer.h"
+#include "sanitizer/observation.h"
 
 #include "llvm/ADT/ArrayRef.h"
 
@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 
 /// Records launches into one trace file.
 ///
@@ -69,4 +69,4 @@ private:
   std::map<const Allocation *, int32_t> found_; ///< allocations met by host address
 };
 
-} // namespace blockscope
+} // namespace blockscope::sanitizer

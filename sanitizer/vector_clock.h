@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 
 /// What a program has seen of the others: program -> the latest of its epochs. Absent is 0:
 /// nothing.
@@ -30,4 +30,4 @@ private:
   llvm::DenseMap<uint32_t, uint32_t> seen_;
 };
 
-} // namespace blockscope
+} // namespace blockscope::sanitizer

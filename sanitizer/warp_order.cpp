@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 
 namespace {
 
@@ -120,4 +120,4 @@ bool WarpOrder::mayBeBroken() {
   return broken;
 }
 
-} // namespace blockscope
+} // namespace blockscope::sanitizer

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 
 /// Follows one program at a time.
 class WarpOrder {
@@ -33,4 +33,4 @@ private:
   std::vector<BlockAccess> accesses_; ///< from the first store on
 };
 
-} // namespace blockscope
+} // namespace blockscope::sanitizer

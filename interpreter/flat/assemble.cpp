@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace blockscope::flat {
+namespace blockscope::interpreter::flat {
 namespace {
 
 using Kind = LoweredOp::Kind;
@@ -251,4 +251,4 @@ void assemble(Lowered &lowered, const Placement &placement, FlatProgram &program
   Assembler(lowered, placement, program).run();
 }
 
-} // namespace blockscope::flat
+} // namespace blockscope::interpreter::flat

@@ -15,7 +15,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace blockscope::flat {
+namespace blockscope::interpreter::flat {
 namespace {
 
 constexpr size_t kConstantAlignment = 64;
@@ -347,9 +347,9 @@ bool ProgramBuilder::lowerWithEvaluator(mlir::Operation &op) {
   return true;
 }
 
-} // namespace blockscope::flat
+} // namespace blockscope::interpreter::flat
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 FlatProgram buildFlatProgram(mlir::ModuleOp module, std::string *error,
                              const FlatOptions &options) {
@@ -378,4 +378,4 @@ FlatProgram buildFlatProgram(const IrEmitter &emitter, std::string *error,
   return buildFlatProgram(emitter.module(), error, options);
 }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

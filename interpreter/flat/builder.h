@@ -8,8 +8,10 @@ class ModuleOp;
 } // namespace mlir
 
 namespace blockscope {
-
 class IrEmitter;
+} // namespace blockscope
+
+namespace blockscope::interpreter {
 
 /// Switches of the build; tests compare results with and without them.
 struct FlatOptions {
@@ -29,4 +31,4 @@ FlatProgram buildFlatProgram(mlir::ModuleOp module, std::string *error,
 FlatProgram buildFlatProgram(const IrEmitter &emitter, std::string *error,
                              const FlatOptions &options = {});
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -3,7 +3,7 @@
 #include "core/ir/convert.h"
 #include "interpreter/flat/program_builder.h"
 
-namespace blockscope::flat {
+namespace blockscope::interpreter::flat {
 namespace {
 
 constexpr int64_t kCombineLanes = 256;
@@ -118,4 +118,4 @@ bool ProgramBuilder::buildCombine(mlir::Block &body, int64_t lanes) {
   return true;
 }
 
-} // namespace blockscope::flat
+} // namespace blockscope::interpreter::flat

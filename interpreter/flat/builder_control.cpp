@@ -4,7 +4,7 @@
 // region of scf.while and its results.
 #include "interpreter/flat/program_builder.h"
 
-namespace blockscope::flat {
+namespace blockscope::interpreter::flat {
 
 using Kind = LoweredOp::Kind;
 
@@ -137,4 +137,4 @@ bool ProgramBuilder::lowerWhile(mlir::scf::WhileOp op) {
   return true;
 }
 
-} // namespace blockscope::flat
+} // namespace blockscope::interpreter::flat

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-namespace blockscope::flat {
+namespace blockscope::interpreter::flat {
 
 void ProgramBuilder::bindTile(mlir::Value value, ValueId tile) {
   tileIds_[value] = tile;
@@ -119,4 +119,4 @@ bool ProgramBuilder::lowerTileAccess(mlir::Operation &op, const Evaluator &gener
   return true;
 }
 
-} // namespace blockscope::flat
+} // namespace blockscope::interpreter::flat

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace blockscope::flat {
+namespace blockscope::interpreter::flat {
 namespace {
 
 template <typename T>
@@ -111,4 +111,4 @@ Evaluator makeBroadcast(llvm::ArrayRef<int64_t> sourceShape, llvm::ArrayRef<int6
   return elementwise(bySize<BroadcastOf>(elementBytes), std::move(shape));
 }
 
-} // namespace blockscope::flat
+} // namespace blockscope::interpreter::flat

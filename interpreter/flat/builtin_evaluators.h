@@ -4,7 +4,7 @@
 
 #include "interpreter/evaluator.h"
 
-namespace blockscope::flat {
+namespace blockscope::interpreter::flat {
 
 /// Every element of the result is the one element of the (scalar) operand.
 Evaluator makeFill(int elementBytes);
@@ -14,4 +14,4 @@ Evaluator makeFill(int elementBytes);
 Evaluator makeBroadcast(llvm::ArrayRef<int64_t> sourceShape, llvm::ArrayRef<int64_t> resultShape,
                         int elementBytes);
 
-} // namespace blockscope::flat
+} // namespace blockscope::interpreter::flat

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace blockscope::flat {
+namespace blockscope::interpreter::flat {
 namespace {
 
 constexpr size_t kMostListed = 16;
@@ -94,4 +94,4 @@ void reportDeadlock(LaunchState &launch, llvm::ArrayRef<StuckProgram> stuck) {
   launch.errors.push_back(describe(launch, stuck, sites));
 }
 
-} // namespace blockscope::flat
+} // namespace blockscope::interpreter::flat

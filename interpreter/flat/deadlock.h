@@ -3,7 +3,7 @@
 
 #include "interpreter/execution_context.h"
 
-namespace blockscope::flat {
+namespace blockscope::interpreter::flat {
 
 /// A program that will spin for ever, and the address that it looks at.
 struct StuckProgram {
@@ -15,4 +15,4 @@ struct StuckProgram {
 /// waits for which element, with lines. `stuck` is in order of program numbers, not empty.
 void reportDeadlock(LaunchState &launch, llvm::ArrayRef<StuckProgram> stuck);
 
-} // namespace blockscope::flat
+} // namespace blockscope::interpreter::flat

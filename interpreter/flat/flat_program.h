@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 struct FlatProgram;
 
@@ -132,4 +132,4 @@ struct FlatProgram {
   bool isValid() const { return !instructions.empty(); }
 };
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

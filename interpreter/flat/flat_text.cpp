@@ -3,7 +3,7 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
-namespace blockscope {
+namespace blockscope::interpreter {
 namespace {
 
 using Kind = Instruction::Kind;
@@ -96,4 +96,4 @@ std::string flatText(const FlatProgram &program) {
   return text;
 }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

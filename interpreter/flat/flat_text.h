@@ -3,9 +3,9 @@
 
 #include "interpreter/flat/flat_program.h"
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 /// Returns one line per instruction and member of a fused group.
 std::string flatText(const FlatProgram &program);
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <vector>
 
-namespace blockscope::flat {
+namespace blockscope::interpreter::flat {
 namespace {
 
 constexpr size_t kAlignment = 64;
@@ -73,4 +73,4 @@ uint64_t frameMemoryLimit() {
   return pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) / 4 * 3;
 }
 
-} // namespace blockscope::flat
+} // namespace blockscope::interpreter::flat

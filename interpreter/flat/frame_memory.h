@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace blockscope::flat {
+namespace blockscope::interpreter::flat {
 
 /// Returns memory of at least `bytes`, aligned to 64, with undefined contents; `bytes` becomes its
 /// whole size. Null when there is not enough. Thread safe.
@@ -14,4 +14,4 @@ void releaseFrameMemory(std::byte *memory, size_t bytes);
 /// Units: bytes that all frames of a launch may take, a part of the machine's memory.
 uint64_t frameMemoryLimit();
 
-} // namespace blockscope::flat
+} // namespace blockscope::interpreter::flat

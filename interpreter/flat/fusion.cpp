@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace blockscope::flat {
+namespace blockscope::interpreter::flat {
 namespace {
 
 bool endsBasicBlock(LoweredOp::Kind kind) {
@@ -186,4 +186,4 @@ void fuseElementwise(Lowered &lowered, bool makeGroups) {
     numberGroups(lowered);
 }
 
-} // namespace blockscope::flat
+} // namespace blockscope::interpreter::flat

@@ -3,7 +3,7 @@
 
 #include "interpreter/flat/tile.h"
 
-namespace blockscope::flat {
+namespace blockscope::interpreter::flat {
 
 inline int64_t wrapAdd(int64_t x, int64_t y) {
   return static_cast<int64_t>(static_cast<uint64_t>(x) + static_cast<uint64_t>(y));
@@ -36,4 +36,4 @@ private:
   const TileShape &shape_;
 };
 
-} // namespace blockscope::flat
+} // namespace blockscope::interpreter::flat

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace blockscope::flat {
+namespace blockscope::interpreter::flat {
 namespace {
 
 using Kind = LoweredOp::Kind;
@@ -186,4 +186,4 @@ std::vector<uint32_t> coalesceCopies(const Lowered &lowered, std::vector<LiveRan
   return classOf;
 }
 
-} // namespace blockscope::flat
+} // namespace blockscope::interpreter::flat

@@ -3,7 +3,7 @@
 
 #include "interpreter/flat/lowered.h"
 
-namespace blockscope::flat {
+namespace blockscope::interpreter::flat {
 
 /// Closed interval of half positions: op number i reads at 2 i and writes at 2 i + 1. An operand
 /// that a result must not overwrite is live until 2 i + 1.
@@ -26,4 +26,4 @@ std::vector<uint32_t> coalesceCopies(const Lowered &lowered, std::vector<LiveRan
 
 bool overlap(const LiveRange &a, const LiveRange &b);
 
-} // namespace blockscope::flat
+} // namespace blockscope::interpreter::flat

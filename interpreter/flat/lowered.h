@@ -8,7 +8,7 @@
 #include "interpreter/flat/builder.h"
 #include "interpreter/flat/flat_program.h"
 
-namespace blockscope::flat {
+namespace blockscope::interpreter::flat {
 
 using ValueId = uint32_t;
 constexpr uint32_t kNone = ~0U;
@@ -103,4 +103,4 @@ Placement placeValues(const Lowered &lowered, const FlatOptions &options);
 /// Makes the instructions, pointers and constants of `program`.
 void assemble(Lowered &lowered, const Placement &placement, FlatProgram &program);
 
-} // namespace blockscope::flat
+} // namespace blockscope::interpreter::flat

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 namespace {
 
 using Kind = Instruction::Kind;
@@ -270,4 +270,4 @@ RunStatus run(const FlatProgram &program, Frame &frame, uint32_t &pc, ExecutionC
   }
 }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 /// Registers of one program instance, and the pointer table of its program. Reused from program to
 /// program; a suspended instance keeps its own.
@@ -47,4 +47,4 @@ enum class RunStatus : uint8_t {
 RunStatus run(const FlatProgram &program, Frame &frame, uint32_t &pc, ExecutionContext &context,
               int64_t lanes = INT64_MAX);
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -7,7 +7,7 @@
 
 #include "llvm/ADT/DenseSet.h"
 
-namespace blockscope::flat {
+namespace blockscope::interpreter::flat {
 namespace {
 
 bool isPointer(mlir::Value value) { return fromMlirType(value.getType()).isPointer(); }
@@ -121,4 +121,4 @@ MemoryUse findMemoryUse(mlir::func::FuncOp function) {
   return use;
 }
 
-} // namespace blockscope::flat
+} // namespace blockscope::interpreter::flat

@@ -5,10 +5,10 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
-namespace blockscope::flat {
+namespace blockscope::interpreter::flat {
 
 /// Follows every pointer that is accessed back to the parameters it may come from. A pointer whose
 /// origin is not seen (it was loaded, or made of an integer) may come from anywhere.
 MemoryUse findMemoryUse(mlir::func::FuncOp function);
 
-} // namespace blockscope::flat
+} // namespace blockscope::interpreter::flat

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <map>
 
-namespace blockscope::flat {
+namespace blockscope::interpreter::flat {
 namespace {
 
 constexpr uint64_t kAlignment = 64;
@@ -231,4 +231,4 @@ Placement placeValues(const Lowered &lowered, const FlatOptions &options) {
   return placement;
 }
 
-} // namespace blockscope::flat
+} // namespace blockscope::interpreter::flat

@@ -15,7 +15,7 @@
 
 #include <map>
 
-namespace blockscope::flat {
+namespace blockscope::interpreter::flat {
 
 class ProgramBuilder {
 public:
@@ -102,4 +102,4 @@ private:
   std::string error_;
 };
 
-} // namespace blockscope::flat
+} // namespace blockscope::interpreter::flat

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <thread>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 namespace {
 
 constexpr int64_t kMostChunk = 256;
@@ -271,4 +271,4 @@ void Scheduler::work(int number) {
     --busy_;
 }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -12,7 +12,7 @@
 #include <mutex>
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 class Scheduler {
 public:
@@ -79,4 +79,4 @@ private:
   std::mutex printMutex_;
 };
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -12,7 +12,7 @@
 #include <sched.h>
 #include <thread>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 namespace {
 
 constexpr int kMostThreads = 1024;
@@ -112,4 +112,4 @@ void runOnThreads(int workers, llvm::function_ref<void(int)> task, llvm::functio
   ThreadPool::instance().run(workers, task, poll, interval);
 }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 /// Returns how many threads run programs: BLOCKSCOPE_THREADS, or all processors that this process
 /// may use. At least 1, at most 1024.
@@ -17,4 +17,4 @@ int defaultThreadCount();
 void runOnThreads(int workers, llvm::function_ref<void(int worker)> task,
                   llvm::function_ref<void()> poll, std::chrono::milliseconds interval);
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace blockscope::flat {
+namespace blockscope::interpreter::flat {
 namespace {
 
 template <typename T>
@@ -95,4 +95,4 @@ void writeMask(const MaskTile &mask, const TileShape &shape, int64_t begin, int6
   }
 }
 
-} // namespace blockscope::flat
+} // namespace blockscope::interpreter::flat

@@ -10,7 +10,7 @@
 
 #include <cstring>
 
-namespace blockscope::flat {
+namespace blockscope::interpreter::flat {
 
 constexpr int kTileRank = 4;
 
@@ -78,4 +78,4 @@ Evaluator makeTileToBlock(const Type &type);
 Evaluator makeTileLoad(const OpSignature &signature, Evaluator general);
 Evaluator makeTileStore(const OpSignature &signature, bool valueIsScalar, Evaluator general);
 
-} // namespace blockscope::flat
+} // namespace blockscope::interpreter::flat

@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <vector>
 
-namespace blockscope::flat {
+namespace blockscope::interpreter::flat {
 namespace {
 
 constexpr int64_t kMostStride = int64_t{1} << 40;
@@ -355,4 +355,4 @@ Evaluator makeTileStore(const OpSignature &signature, bool valueIsScalar, Evalua
   return Evaluator::makeContext(evalTileStore, std::move(op));
 }
 
-} // namespace blockscope::flat
+} // namespace blockscope::interpreter::flat

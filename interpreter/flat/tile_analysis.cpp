@@ -6,7 +6,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
-namespace blockscope::flat {
+namespace blockscope::interpreter::flat {
 namespace {
 
 bool isTileType(mlir::Type mlirType) {
@@ -137,4 +137,4 @@ bool TileAnalysis::makesTile(mlir::Operation &op, llvm::function_ref<bool(mlir::
   return false;
 }
 
-} // namespace blockscope::flat
+} // namespace blockscope::interpreter::flat

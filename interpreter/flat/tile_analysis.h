@@ -4,7 +4,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
-namespace blockscope::flat {
+namespace blockscope::interpreter::flat {
 
 class TileAnalysis {
 public:
@@ -25,4 +25,4 @@ private:
   llvm::DenseMap<mlir::Value, bool> known_;
 };
 
-} // namespace blockscope::flat
+} // namespace blockscope::interpreter::flat

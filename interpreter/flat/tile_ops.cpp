@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace blockscope::flat {
+namespace blockscope::interpreter::flat {
 namespace {
 
 /// All elements of a tile, in memory of this thread; `slot` tells two tiles apart.
@@ -475,4 +475,4 @@ Evaluator makeTileToBlock(const Type &type) {
   return Evaluator::makeElementwise(type.isBool() ? evalMaskToBlock : evalToBlock, std::move(op));
 }
 
-} // namespace blockscope::flat
+} // namespace blockscope::interpreter::flat

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <limits>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 namespace {
 
 /// One atomic on one element: writes the old value and returns whether memory changed.
@@ -312,4 +312,4 @@ void addAtomicEvaluators(EvaluatorTable &table) {
   table.add("tl.atomic_cas", chooseCas);
 }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

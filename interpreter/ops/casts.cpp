@@ -1,7 +1,7 @@
 // Conversions between element types: the casts of tl and of arith.
 #include "interpreter/ops/element_type.h"
 
-namespace blockscope {
+namespace blockscope::interpreter {
 namespace {
 
 using Matrix = ElementKernel[kNumElementTypes][kNumElementTypes];
@@ -62,4 +62,4 @@ void addCastEvaluators(EvaluatorTable &table) {
     table.add(name, chooseBitcast);
 }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -12,7 +12,7 @@
 #include <cinttypes>
 #include <cstring>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 namespace {
 
 struct AssertOp {
@@ -212,4 +212,4 @@ void addDebugEvaluators(EvaluatorTable &table) {
   table.add("tl.print", choosePrint);
 }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

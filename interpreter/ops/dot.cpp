@@ -11,7 +11,7 @@
 #include <cstring>
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 namespace {
 
 /// Which terms of an operand meet which of the other: pairs of term numbers, small ones first.
@@ -240,4 +240,4 @@ EvaluatorOrError chooseDot(const OpSignature &signature) {
 
 void addDotEvaluators(EvaluatorTable &table) { table.add("tl.dot", chooseDot); }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

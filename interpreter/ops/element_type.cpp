@@ -1,7 +1,7 @@
 // From the types of the language to the element types of the kernels.
 #include "interpreter/ops/element_type.h"
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 std::optional<ElementType> elementTypeOf(const Type &type) {
   if (type.isPointer())
@@ -83,4 +83,4 @@ EvaluatorOrError chooseElement(const OpSignature &signature, ElementOp op, int o
   return elementwiseOr(kernels().element[static_cast<int>(op)][static_cast<int>(*type)], signature);
 }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -6,7 +6,7 @@
 
 #include <optional>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 /// Returns the element type, I64 for pointers; nothing for void.
 std::optional<ElementType> elementTypeOf(const Type &type);
@@ -23,4 +23,4 @@ EvaluatorOrError chooseElement(const OpSignature &signature, ElementOp op, int o
 /// Wraps a kernel that may be null.
 EvaluatorOrError elementwiseOr(ElementKernel kernel, const OpSignature &signature);
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -3,7 +3,7 @@
 
 #include "llvm/ADT/StringSwitch.h"
 
-namespace blockscope {
+namespace blockscope::interpreter {
 namespace {
 
 struct Row {
@@ -113,4 +113,4 @@ void addElementwiseEvaluators(EvaluatorTable &table) {
   });
 }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -17,7 +17,7 @@
 #include <cstring>
 #include <limits>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 namespace {
 
 /// A loop over one C++ function, and the types it takes.
@@ -454,4 +454,4 @@ void addExternEvaluators(EvaluatorTable &table) {
   table.add("tl.extern_elementwise", chooseExtern);
 }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

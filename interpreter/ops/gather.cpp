@@ -2,7 +2,7 @@
 #include "interpreter/ops/element_type.h"
 #include "interpreter/ops/reduce_order.h"
 
-namespace blockscope {
+namespace blockscope::interpreter {
 namespace {
 
 /// The source and the result differ only in the length of the axis.
@@ -69,4 +69,4 @@ EvaluatorOrError chooseGather(const OpSignature &signature) {
 
 void addGatherEvaluators(EvaluatorTable &table) { table.add("tl.gather", chooseGather); }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 namespace {
 
 struct Histogram {
@@ -63,4 +63,4 @@ EvaluatorOrError chooseHistogram(const OpSignature &signature) {
 
 void addHistogramEvaluators(EvaluatorTable &table) { table.add("tl.histogram", chooseHistogram); }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

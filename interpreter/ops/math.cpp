@@ -1,7 +1,7 @@
 // Elementary functions: math.*.
 #include "interpreter/ops/element_type.h"
 
-namespace blockscope {
+namespace blockscope::interpreter {
 namespace {
 
 struct Row {
@@ -29,4 +29,4 @@ void addMathEvaluators(EvaluatorTable &table) {
               [op = row.op](const OpSignature &signature) { return chooseElement(signature, op); });
 }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -8,7 +8,7 @@
 
 #include <cstring>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 namespace {
 
 struct MemoryOp {
@@ -235,4 +235,4 @@ void addMemoryEvaluators(EvaluatorTable &table) {
   addAtomicEvaluators(table);
 }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -8,7 +8,7 @@
 
 #include <cstring>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 AxisSplit splitAtAxis(llvm::ArrayRef<int64_t> shape, int axis) {
   AxisSplit split;
@@ -141,4 +141,4 @@ Evaluator chooseKnownReduce(llvm::StringRef combineOp, const Type &operandType, 
   return Evaluator::makeBlock(evalKnownReduce, known);
 }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

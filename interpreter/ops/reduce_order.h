@@ -6,7 +6,7 @@
 
 #include <optional>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 struct AxisSplit {
   int64_t outer = 1;
@@ -23,4 +23,4 @@ void axisFromFront(const AxisSplit &split, int elementBytes, const void *in, voi
 /// Returns the op of a combine that is one op ("arith.addf").
 std::optional<ElementOp> combineOpByName(llvm::StringRef name);
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 namespace {
 
 /// Two buffers of one value; the scan goes from one to the other.
@@ -92,4 +92,4 @@ Evaluator chooseKnownScan(llvm::StringRef combineOp, const Type &operandType, in
   return Evaluator::makeBlock(evalKnownScan, known);
 }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

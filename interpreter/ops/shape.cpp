@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 namespace {
 
 EvaluatorOrError chooseRange(const OpSignature &signature) {
@@ -210,4 +210,4 @@ void addShapeEvaluators(EvaluatorTable &table) {
   table.add("tl.cat", chooseCat);
 }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

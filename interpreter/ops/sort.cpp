@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 namespace {
 
 struct Rows {
@@ -122,4 +122,4 @@ EvaluatorOrError chooseSort(const OpSignature &signature) {
 
 void addSortEvaluators(EvaluatorTable &table) { table.add("tl.sort", chooseSort); }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

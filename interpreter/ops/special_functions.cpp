@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace blockscope::special {
+namespace blockscope::interpreter::special {
 namespace {
 
 constexpr double kPi = 3.14159265358979323846;
@@ -138,4 +138,4 @@ double besselI(int order, double x) {
 double besselI0(double x) { return besselI(0, x); }
 double besselI1(double x) { return std::copysign(besselI(1, x), x); }
 
-} // namespace blockscope::special
+} // namespace blockscope::interpreter::special

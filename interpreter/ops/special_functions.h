@@ -3,7 +3,7 @@
 // Errors are a few units in the last place of double unless said otherwise: far below fp32.
 #pragma once
 
-namespace blockscope::special {
+namespace blockscope::interpreter::special {
 
 double sinpi(double x);
 double cospi(double x);
@@ -18,4 +18,4 @@ double normcdfinv(double x);
 double besselI0(double x);
 double besselI1(double x);
 
-} // namespace blockscope::special
+} // namespace blockscope::interpreter::special

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 /// Transposes a square of 16 bytes a side. Interleaving row i with row i + N/2, log2(N) times,
 /// moves every element from (i, j) to (j, i).
@@ -48,4 +48,4 @@ void copyPlane(int64_t rows, int64_t columns, int64_t rowStride, int64_t columnS
       out[i * columns + j] = in[i * rowStride + j * columnStride];
 }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

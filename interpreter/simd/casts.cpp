@@ -1,7 +1,7 @@
 // Conversions between all element types.
 #include "interpreter/simd/elements.h"
 
-namespace blockscope::BLK_ISA {
+namespace blockscope::interpreter::BLK_ISA {
 namespace {
 
 using numeric::FloatFormat;
@@ -162,4 +162,4 @@ void fillCasts(Kernels &table) {
   table.roundTf32 = unary<Tf32Op, F32>;
 }
 
-} // namespace blockscope::BLK_ISA
+} // namespace blockscope::interpreter::BLK_ISA

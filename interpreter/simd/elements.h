@@ -10,7 +10,7 @@
 // A result may be an operand's memory, element for element; no other overlap exists.
 #define BLK_VECTORIZE _Pragma("clang loop vectorize(assume_safety)")
 
-namespace blockscope::BLK_ISA {
+namespace blockscope::interpreter::BLK_ISA {
 
 using numeric::Rounding;
 
@@ -225,4 +225,4 @@ BLK_FORCE_INLINE ElementKernel &slot(Kernels &table, ElementOp op, ElementType t
   return table.element[static_cast<int>(op)][static_cast<int>(type)];
 }
 
-} // namespace blockscope::BLK_ISA
+} // namespace blockscope::interpreter::BLK_ISA

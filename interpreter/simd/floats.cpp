@@ -1,7 +1,7 @@
 // Float arithmetic and comparisons. Types smaller than fp32 compute in fp32 and round once per op.
 #include "interpreter/simd/operations.h"
 
-namespace blockscope::BLK_ISA {
+namespace blockscope::interpreter::BLK_ISA {
 namespace {
 
 struct RemFOp {
@@ -102,4 +102,4 @@ void fillFloats(Kernels &table) {
   fillType<Widened<F8E5M2B16>>(table, ElementType::F8E5M2B16);
 }
 
-} // namespace blockscope::BLK_ISA
+} // namespace blockscope::interpreter::BLK_ISA

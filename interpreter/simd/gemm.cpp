@@ -5,7 +5,7 @@
 // (they are dense), elements of a are broadcast.
 #include "interpreter/simd/elements.h"
 
-namespace blockscope::BLK_ISA {
+namespace blockscope::interpreter::BLK_ISA {
 namespace {
 
 #if BLK_ISA_AVX512
@@ -113,4 +113,4 @@ void fillGemm(Kernels &table) {
   table.gemmI32 = gemmI32;
 }
 
-} // namespace blockscope::BLK_ISA
+} // namespace blockscope::interpreter::BLK_ISA

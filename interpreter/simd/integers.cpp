@@ -3,7 +3,7 @@
 
 #include <initializer_list>
 
-namespace blockscope::BLK_ISA {
+namespace blockscope::interpreter::BLK_ISA {
 namespace {
 
 template <typename Signed, typename Unsigned> void fillWidth(Kernels &table, ElementType type) {
@@ -152,4 +152,4 @@ void fillIntegers(Kernels &table) {
   table.range = range;
 }
 
-} // namespace blockscope::BLK_ISA
+} // namespace blockscope::interpreter::BLK_ISA

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 namespace {
 
 Isa chooseAtStart() {
@@ -52,4 +52,4 @@ const Kernels &kernels() {
   return baseline::kernels();
 }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

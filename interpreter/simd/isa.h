@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 enum class Isa : uint8_t { Baseline, Avx2, Avx512 };
 
@@ -17,4 +17,4 @@ Isa activeIsa();
 /// Chooses for evaluators made from now on; for tests. More than `bestIsa` is cut to it.
 void setIsa(Isa isa);
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

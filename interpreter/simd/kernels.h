@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 /// Element types as kernels see them. Pointers are I64, I1 is a byte 0 or 1.
 enum class ElementType : uint8_t {
@@ -173,4 +173,4 @@ const Kernels &kernels();
 /// Returns the kernels of `activeIsa()`.
 const Kernels &kernels();
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -6,7 +6,7 @@
 
 #define BLK_VECTORIZE_LANES _Pragma("clang loop vectorize(assume_safety) interleave(enable)")
 
-namespace blockscope::BLK_ISA {
+namespace blockscope::interpreter::BLK_ISA {
 
 const LaneKernels &laneKernelTable();
 
@@ -270,4 +270,4 @@ constexpr LaneKernels kTable = {
 
 const LaneKernels &laneKernelTable() { return kTable; }
 
-} // namespace blockscope::BLK_ISA
+} // namespace blockscope::interpreter::BLK_ISA

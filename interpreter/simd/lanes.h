@@ -5,7 +5,7 @@
 
 #include "interpreter/access_run.h"
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 /// The lowest and highest address of active lanes, and all their bits or-ed together.
 struct LaneBounds {
@@ -46,4 +46,4 @@ struct LaneKernels {
 /// Returns the set for the instruction set in use (interpreter/simd/isa.h).
 const LaneKernels &laneKernels();
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -2,7 +2,7 @@
 #include "interpreter/simd/isa.h"
 #include "interpreter/simd/lanes.h"
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 namespace baseline {
 const LaneKernels &laneKernelTable();
@@ -26,4 +26,4 @@ const LaneKernels &laneKernels() {
   return baseline::laneKernelTable();
 }
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

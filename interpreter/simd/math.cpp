@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-namespace blockscope::BLK_ISA {
+namespace blockscope::interpreter::BLK_ISA {
 namespace {
 
 /// A function of the C library on doubles.
@@ -78,4 +78,4 @@ void fillMath(Kernels &table) {
   fill<unary<TruncOp, F32>, unary<TruncOp, F64>>(table, Trunc);
 }
 
-} // namespace blockscope::BLK_ISA
+} // namespace blockscope::interpreter::BLK_ISA

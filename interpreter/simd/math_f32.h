@@ -8,7 +8,7 @@
 
 #include "interpreter/simd/elements.h"
 
-namespace blockscope::BLK_ISA {
+namespace blockscope::interpreter::BLK_ISA {
 
 BLK_FORCE_INLINE uint32_t bitsOf(float x) { return __builtin_bit_cast(uint32_t, x); }
 BLK_FORCE_INLINE uint64_t bitsOf(double x) { return __builtin_bit_cast(uint64_t, x); }
@@ -268,4 +268,4 @@ struct TruncOp {
   BLK_FORCE_INLINE static double apply(double x) { return __builtin_trunc(x); }
 };
 
-} // namespace blockscope::BLK_ISA
+} // namespace blockscope::interpreter::BLK_ISA

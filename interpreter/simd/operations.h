@@ -3,7 +3,7 @@
 
 #include "interpreter/simd/elements.h"
 
-namespace blockscope::BLK_ISA {
+namespace blockscope::interpreter::BLK_ISA {
 
 template <typename T> struct UnsignedOf;
 template <> struct UnsignedOf<int8_t> {
@@ -205,4 +205,4 @@ struct ClampNanOp {
 
 #undef BLK_BINARY_OP
 
-} // namespace blockscope::BLK_ISA
+} // namespace blockscope::interpreter::BLK_ISA

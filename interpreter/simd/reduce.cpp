@@ -4,7 +4,7 @@
 // smaller than 32 bits have no kernel here; reduceBlocks serves them with elementwise kernels.
 #include "interpreter/simd/operations.h"
 
-namespace blockscope::BLK_ISA {
+namespace blockscope::interpreter::BLK_ISA {
 namespace {
 
 template <int... kIndex> struct Indices {};
@@ -161,4 +161,4 @@ void fillReductions(Kernels &table) {
   fillFloat<F64>(table, ElementType::F64);
 }
 
-} // namespace blockscope::BLK_ISA
+} // namespace blockscope::interpreter::BLK_ISA

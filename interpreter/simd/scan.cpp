@@ -5,7 +5,7 @@
 // mirror image: y[i] = combine(y[i + d], y[i]).
 #include "interpreter/simd/operations.h"
 
-namespace blockscope::BLK_ISA {
+namespace blockscope::interpreter::BLK_ISA {
 namespace {
 
 template <typename Op, typename T>
@@ -64,4 +64,4 @@ void fillScans(Kernels &table) {
   fillFloat<F64>(table, ElementType::F64);
 }
 
-} // namespace blockscope::BLK_ISA
+} // namespace blockscope::interpreter::BLK_ISA

@@ -1,7 +1,7 @@
 // The table of kernels of one instruction set.
 #include "interpreter/simd/elements.h"
 
-namespace blockscope::BLK_ISA {
+namespace blockscope::interpreter::BLK_ISA {
 
 const Kernels &kernels() {
   static const Kernels table = [] {
@@ -18,4 +18,4 @@ const Kernels &kernels() {
   return table;
 }
 
-} // namespace blockscope::BLK_ISA
+} // namespace blockscope::interpreter::BLK_ISA

@@ -3,7 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
-namespace blockscope {
+namespace blockscope::python {
 namespace {
 thread_local EmitterScope *innermost = nullptr;
 } // namespace
@@ -33,4 +33,4 @@ void runAfterOp() {
     innermost->afterOp_();
 }
 
-} // namespace blockscope
+} // namespace blockscope::python

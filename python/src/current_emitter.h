@@ -6,7 +6,7 @@
 
 #include <functional>
 
-namespace blockscope {
+namespace blockscope::python {
 
 /// Returns the rule book over the innermost `EmitterScope` of this thread.
 ///
@@ -37,4 +37,4 @@ private:
   EmitterScope *outer_;
 };
 
-} // namespace blockscope
+} // namespace blockscope::python

@@ -13,7 +13,7 @@
 
 namespace py = pybind11;
 
-namespace blockscope {
+namespace blockscope::python {
 
 namespace {
 
@@ -208,4 +208,4 @@ void bindGpuCompile(py::module_ &module) {
   });
 }
 
-} // namespace blockscope
+} // namespace blockscope::python

@@ -11,7 +11,7 @@
 
 namespace py = pybind11;
 
-namespace blockscope {
+namespace blockscope::python {
 
 namespace {
 
@@ -354,4 +354,4 @@ void bindGpuDriver(py::module_ &module) {
   bindMemory(gpu);
 }
 
-} // namespace blockscope
+} // namespace blockscope::python

@@ -5,7 +5,7 @@
 
 #include <pybind11/pybind11.h>
 
-namespace blockscope {
+namespace blockscope::python {
 
 /// A loaded kernel; the driver's record of it lives as long as the process.
 struct PyGpuKernel {
@@ -32,4 +32,4 @@ void bindGpuDriver(pybind11::module_ &module);
 void bindGpuLauncher(pybind11::module_ &module);
 void bindGpuCompile(pybind11::module_ &module);
 
-} // namespace blockscope
+} // namespace blockscope::python

@@ -19,7 +19,7 @@
 
 namespace py = pybind11;
 
-namespace blockscope {
+namespace blockscope::python {
 
 namespace {
 
@@ -611,4 +611,4 @@ void bindGpuLauncher(py::module_ &module) {
   gpu.def("register_torch", &registerTorch);
 }
 
-} // namespace blockscope
+} // namespace blockscope::python

@@ -12,7 +12,7 @@
 
 namespace py = pybind11;
 
-namespace blockscope {
+namespace blockscope::python {
 
 PyIrBuilder::PyIrBuilder()
     : emitter([this](llvm::StringRef message) { errors += message.str() + "\n"; }) {}
@@ -44,13 +44,14 @@ void PyIrBuilder::throwErrors() {
   throw py::value_error(text);
 }
 
-std::shared_ptr<FlatProgram> PyIrBuilder::compile() {
+std::shared_ptr<interpreter::FlatProgram> PyIrBuilder::compile() {
   throwErrors();
   std::string failure;
   if (!emitter.verify(&failure) || !runPasses(emitter, &failure))
     throw std::runtime_error("the block IR is not valid (this is a mistake in blockscope):\n" +
                              failure + "\n" + emitter.text());
-  auto program = std::make_shared<FlatProgram>(buildFlatProgram(emitter, &failure));
+  auto program =
+      std::make_shared<interpreter::FlatProgram>(interpreter::buildFlatProgram(emitter, &failure));
   if (!failure.empty())
     throw py::value_error(failure);
   return program;
@@ -70,11 +71,14 @@ struct PyBlock {
 
 void bindIrBuilder(py::module_ &module) {
   py::class_<PyBlock>(module, "IrBlock");
-  py::class_<FlatProgram, std::shared_ptr<FlatProgram>>(module, "FlatProgram")
-      .def_property_readonly("name", [](const FlatProgram &p) { return p.name; })
-      .def("text", &flatText)
-      .def_property_readonly("has_atomics", [](const FlatProgram &p) { return p.hasAtomics; })
-      .def_property_readonly("frame_bytes", [](const FlatProgram &p) { return p.frameBytes; });
+  py::class_<interpreter::FlatProgram, std::shared_ptr<interpreter::FlatProgram>>(module,
+                                                                                  "FlatProgram")
+      .def_property_readonly("name", [](const interpreter::FlatProgram &p) { return p.name; })
+      .def("text", &interpreter::flatText)
+      .def_property_readonly("has_atomics",
+                             [](const interpreter::FlatProgram &p) { return p.hasAtomics; })
+      .def_property_readonly("frame_bytes",
+                             [](const interpreter::FlatProgram &p) { return p.frameBytes; });
 
   py::class_<PyIrBuilder>(module, "IrBuilder")
       .def(py::init<>())
@@ -137,4 +141,4 @@ void bindIrBuilder(py::module_ &module) {
       .def("compile", &PyIrBuilder::compile);
 }
 
-} // namespace blockscope
+} // namespace blockscope::python

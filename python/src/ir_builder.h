@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::python {
 
 class EmitterScope;
 
@@ -24,7 +24,7 @@ struct PyIrBuilder {
   /// Errors: throws ValueError with what the emitter reported.
   void throwErrors();
   /// Runs the passes and lowers to the flat program. Errors: ValueError with the user's line.
-  std::shared_ptr<FlatProgram> compile();
+  std::shared_ptr<interpreter::FlatProgram> compile();
 
   std::string errors;
   IrEmitter emitter;
@@ -35,4 +35,4 @@ struct PyIrBuilder {
 
 void bindIrBuilder(pybind11::module_ &module);
 
-} // namespace blockscope
+} // namespace blockscope::python

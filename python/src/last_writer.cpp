@@ -7,17 +7,17 @@
 
 namespace py = pybind11;
 
-namespace blockscope {
+namespace blockscope::python {
 
 void bindLastWriter(py::module_ &module) {
-  py::class_<LastWriter>(module, "LastWriter")
+  py::class_<sanitizer::LastWriter>(module, "LastWriter")
       .def(py::init<uint64_t>())
       .def("attach",
            [](py::object self, PyLaunch &launch) {
-             launch.state.observers.push_back(&self.cast<LastWriter &>());
+             launch.state.observers.push_back(&self.cast<sanitizer::LastWriter &>());
              launch.kept.push_back(std::move(self));
            })
-      .def("found", [](const LastWriter &self) -> py::object {
+      .def("found", [](const sanitizer::LastWriter &self) -> py::object {
         if (!self.found())
           return py::none();
         py::dict result;
@@ -29,4 +29,4 @@ void bindLastWriter(py::module_ &module) {
       });
 }
 
-} // namespace blockscope
+} // namespace blockscope::python

@@ -12,7 +12,7 @@
 
 namespace py = pybind11;
 
-namespace blockscope {
+namespace blockscope::python {
 
 namespace {
 
@@ -23,10 +23,11 @@ void printToPython(llvm::StringRef text) {
   py::module_::import("sys").attr("stdout").attr("write")(py::str(text.data(), text.size()));
 }
 
-Allocation makeAllocation(std::string name, std::string dtype, uint64_t view, uint64_t storage,
-                          int64_t storageBytes, std::vector<int64_t> shape,
-                          std::vector<int64_t> strides, int64_t elementBytes, bool readOnly) {
-  Allocation allocation;
+interpreter::Allocation makeAllocation(std::string name, std::string dtype, uint64_t view,
+                                       uint64_t storage, int64_t storageBytes,
+                                       std::vector<int64_t> shape, std::vector<int64_t> strides,
+                                       int64_t elementBytes, bool readOnly) {
+  interpreter::Allocation allocation;
   allocation.info.name = std::move(name);
   allocation.info.dtype = std::move(dtype);
   allocation.info.shape = std::move(shape);
@@ -43,7 +44,7 @@ Allocation makeAllocation(std::string name, std::string dtype, uint64_t view, ui
 
 /// Asks Python which live tensor holds a host address that the kernel loaded from memory. `tensors`
 /// is what is alive; it is looked up once a launch, at the first such address.
-std::optional<Allocation> resolveHostAddress(uint64_t address, py::object &tensors) {
+std::optional<interpreter::Allocation> resolveHostAddress(uint64_t address, py::object &tensors) {
   py::gil_scoped_acquire gil;
   if (!tensors)
     tensors = py::module_::import("blockscope.runtime.live_tensors").attr("LiveTensors")();
@@ -85,7 +86,7 @@ uint64_t scalarBits(const Type &type, const py::object &value) {
 std::unique_ptr<PyLaunch> openLaunch(std::string kernel, std::array<int32_t, 3> grid, Names meta,
                                      Names sources, int64_t index, bool asserts) {
   auto launch = std::make_unique<PyLaunch>();
-  LaunchInfo &info = launch->state.info;
+  interpreter::LaunchInfo &info = launch->state.info;
   info.kernel = std::move(kernel);
   info.grid = grid;
   info.metaParameters = std::move(meta);
@@ -134,15 +135,16 @@ bool pollSignals() {
   return PyErr_CheckSignals() != 0;
 }
 
-void runProgram(PyLaunch &launch, const FlatProgram &program, const std::vector<uint64_t> &bits) {
-  std::vector<ArgumentValue> arguments;
+void runProgram(PyLaunch &launch, const interpreter::FlatProgram &program,
+                const std::vector<uint64_t> &bits) {
+  std::vector<interpreter::ArgumentValue> arguments;
   for (uint64_t value : bits)
     arguments.push_back({value});
-  LaunchResult result;
+  interpreter::LaunchResult result;
   {
     py::gil_scoped_release release;
     // An interrupt leaves its exception set in this thread's Python state, for the throw below.
-    result = launchFlat(program, launch.state, arguments, pollSignals);
+    result = interpreter::launchFlat(program, launch.state, arguments, pollSignals);
   }
   if (result.interrupted)
     throw py::error_already_set();
@@ -178,4 +180,4 @@ void bindLaunch(py::module_ &module) {
       .def("run", &runProgram);
 }
 
-} // namespace blockscope
+} // namespace blockscope::python

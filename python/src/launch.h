@@ -8,11 +8,11 @@
 #include <memory>
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::python {
 
 /// Owned by Python until the launch has run; observers outlive it (their sessions are kept).
 struct PyLaunch {
-  LaunchState state;
+  interpreter::LaunchState state;
   std::vector<pybind11::object> kept; ///< sessions whose observers are attached
 };
 
@@ -25,4 +25,4 @@ void bindLastWriter(pybind11::module_ &module);
 /// Throws blockscope.errors.SanitizerError when the launch recorded errors.
 void throwLaunchErrors(PyLaunch &launch);
 
-} // namespace blockscope
+} // namespace blockscope::python

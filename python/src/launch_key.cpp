@@ -7,7 +7,7 @@
 
 namespace py = pybind11;
 
-namespace blockscope {
+namespace blockscope::python {
 
 namespace {
 
@@ -353,4 +353,4 @@ bool isSameConstant(PyObject *a, PyObject *b) {
   return PyObject_RichCompareBool(a, b, Py_EQ) == 1;
 }
 
-} // namespace blockscope
+} // namespace blockscope::python

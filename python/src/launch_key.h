@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::python {
 
 constexpr size_t kMaxKeyWords = 96;
 
@@ -72,4 +72,4 @@ bool classifyArguments(const std::vector<LaunchParameter> &parameters, LaunchKey
 /// Whether two constants make the same kernel: the same type and value, floats by their bits.
 bool isSameConstant(PyObject *a, PyObject *b);
 
-} // namespace blockscope
+} // namespace blockscope::python

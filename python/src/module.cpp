@@ -11,17 +11,17 @@
 PYBIND11_MODULE(_core, module) {
   module.doc() = "Blockscope's C++ part; use the package blockscope instead.";
   module.attr("__version__") = blockscope::versionString();
-  blockscope::bindTypes(module);
-  blockscope::bindTensor(module);
-  blockscope::bindSemantic(module);
-  blockscope::bindIrBuilder(module);
-  blockscope::bindLaunch(module);
-  blockscope::bindStepRunner(module);
-  blockscope::bindSessions(module);
-  blockscope::bindTraceSession(module);
-  blockscope::bindLastWriter(module);
-  blockscope::bindGpuDriver(module);
-  blockscope::bindGpuCompile(module);
-  blockscope::bindGpuLauncher(module);
-  blockscope::bindStorageOverlap(module);
+  blockscope::python::bindTypes(module);
+  blockscope::python::bindTensor(module);
+  blockscope::python::bindSemantic(module);
+  blockscope::python::bindIrBuilder(module);
+  blockscope::python::bindLaunch(module);
+  blockscope::python::bindStepRunner(module);
+  blockscope::python::bindSessions(module);
+  blockscope::python::bindTraceSession(module);
+  blockscope::python::bindLastWriter(module);
+  blockscope::python::bindGpuDriver(module);
+  blockscope::python::bindGpuCompile(module);
+  blockscope::python::bindGpuLauncher(module);
+  blockscope::python::bindStorageOverlap(module);
 }

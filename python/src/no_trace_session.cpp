@@ -5,7 +5,7 @@
 
 namespace py = pybind11;
 
-namespace blockscope {
+namespace blockscope::python {
 
 void bindTraceSession(py::module_ &module) {
   module.def("TraceSession", [](const std::string &path) {
@@ -17,4 +17,4 @@ void bindTraceSession(py::module_ &module) {
   });
 }
 
-} // namespace blockscope
+} // namespace blockscope::python

@@ -3,7 +3,7 @@
 
 namespace py = pybind11;
 
-namespace blockscope {
+namespace blockscope::python {
 namespace {
 
 bool intToOperand(PyObject *object, Operand &result) {
@@ -132,4 +132,4 @@ llvm::SmallVector<int64_t, 4> intsOf(py::handle object, const char *op, const ch
   return result;
 }
 
-} // namespace blockscope
+} // namespace blockscope::python

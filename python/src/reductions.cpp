@@ -5,7 +5,7 @@
 
 namespace py = pybind11;
 
-namespace blockscope {
+namespace blockscope::python {
 namespace {
 
 //===-- Combine functions -------------------------------------------------------------------===//
@@ -151,4 +151,4 @@ void bindReductions(py::module_ &m) {
   });
 }
 
-} // namespace blockscope
+} // namespace blockscope::python

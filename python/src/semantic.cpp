@@ -6,7 +6,7 @@
 
 namespace py = pybind11;
 
-namespace blockscope {
+namespace blockscope::python {
 namespace {
 
 //===-- Binding, one function per family ----------------------------------------------------===//
@@ -339,4 +339,4 @@ void bindSemantic(py::module_ &module) {
   bindDebug(m);
 }
 
-} // namespace blockscope
+} // namespace blockscope::python

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace blockscope {
+namespace blockscope::python {
 
 /// Runs one operation of the language named `op` and wraps its value.
 template <typename Body> pybind11::object runOp(const char *op, Body body) {
@@ -55,4 +55,4 @@ inline llvm::SmallVector<Value, 2> valuesOf(Semantic &semantic, const pybind11::
 /// Reductions, scans, sort and histogram.
 void bindReductions(pybind11::module_ &module);
 
-} // namespace blockscope
+} // namespace blockscope::python

@@ -7,7 +7,7 @@
 
 namespace py = pybind11;
 
-namespace blockscope {
+namespace blockscope::python {
 
 namespace {
 
@@ -15,8 +15,8 @@ py::object parseJson(const std::string &text) {
   return py::module_::import("json").attr("loads")(text);
 }
 
-CheckOptions optionsFrom(const py::dict &options) {
-  CheckOptions result;
+sanitizer::CheckOptions optionsFrom(const py::dict &options) {
+  sanitizer::CheckOptions result;
   for (const auto &[key, value] : options) {
     const auto name = key.cast<std::string>();
     if (name == "checks") {
@@ -38,19 +38,20 @@ CheckOptions optionsFrom(const py::dict &options) {
 } // namespace
 
 void bindSessions(py::module_ &module) {
-  py::class_<CheckSession>(module, "CheckSession")
+  py::class_<sanitizer::CheckSession>(module, "CheckSession")
       .def(py::init([](const py::dict &options) {
-        return std::make_unique<CheckSession>(optionsFrom(options));
+        return std::make_unique<sanitizer::CheckSession>(optionsFrom(options));
       }))
       .def("attach",
            [](py::object self, PyLaunch &launch) {
-             self.cast<CheckSession &>().watch(launch.state);
+             self.cast<sanitizer::CheckSession &>().watch(launch.state);
              launch.kept.push_back(std::move(self));
            })
-      .def("findings", [](const CheckSession &self) { return parseJson(self.reportJson()); })
-      .def("report_text", &CheckSession::reportText, py::arg("color") = false)
-      .def("report_json", &CheckSession::reportJson)
-      .def("error_count", &CheckSession::errorCount);
+      .def("findings",
+           [](const sanitizer::CheckSession &self) { return parseJson(self.reportJson()); })
+      .def("report_text", &sanitizer::CheckSession::reportText, py::arg("color") = false)
+      .def("report_json", &sanitizer::CheckSession::reportJson)
+      .def("error_count", &sanitizer::CheckSession::errorCount);
 
   module.def("finding_codes", [] {
     std::vector<std::tuple<std::string, std::string, std::string>> codes;
@@ -60,4 +61,4 @@ void bindSessions(py::module_ &module) {
   });
 }
 
-} // namespace blockscope
+} // namespace blockscope::python

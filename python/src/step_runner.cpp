@@ -8,7 +8,7 @@
 
 namespace py = pybind11;
 
-namespace blockscope {
+namespace blockscope::python {
 
 namespace {
 
@@ -77,7 +77,7 @@ struct PyStepRunner {
   py::object onSpin;
   int spins = 0;
   uint64_t progressAtSpin = 0;
-  StepEmitter emitter;
+  interpreter::StepEmitter emitter;
 };
 
 /// `with runner.scope():` makes the emitter that of this thread.
@@ -131,4 +131,4 @@ void bindStepRunner(py::module_ &module) {
       .def("finish", [](PyStepRunner &self) { throwLaunchErrors(self.launch); });
 }
 
-} // namespace blockscope
+} // namespace blockscope::python

@@ -9,7 +9,7 @@
 
 namespace py = pybind11;
 
-namespace blockscope {
+namespace blockscope::python {
 
 namespace {
 
@@ -90,4 +90,4 @@ void bindStorageOverlap(py::module_ &module) {
   });
 }
 
-} // namespace blockscope
+} // namespace blockscope::python

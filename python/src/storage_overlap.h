@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::python {
 
 /// Pairs of a kernel's run-time arguments, by number.
 using ArgumentPairs = std::vector<std::pair<int, int>>;
@@ -20,4 +20,4 @@ bool mayOverlap(const ArgumentPairs &pairs, PyObject *const *owners, size_t coun
 
 void bindStorageOverlap(pybind11::module_ &module);
 
-} // namespace blockscope
+} // namespace blockscope::python

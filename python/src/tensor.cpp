@@ -7,7 +7,7 @@
 
 namespace py = pybind11;
 
-namespace blockscope {
+namespace blockscope::python {
 
 PyTypeObject *tensorType = nullptr;
 
@@ -156,13 +156,13 @@ int assignSlot(PyObject *, PyObject *, PyObject *) {
 
 //===-- Values, when stepping ---------------------------------------------------------------===//
 
-const Block &blockOf(PyObject *self, const char *what) {
+const interpreter::Block &blockOf(PyObject *self, const char *what) {
   const auto *tensor = reinterpret_cast<TensorObject *>(self);
   if (!tensor->isStepped || !tensor->value)
     throw py::type_error(std::string(what) +
                          " of a tensor: its value is not known while the kernel "
                          "is compiled; it is in step mode (TRITON_INTERPRET=1)");
-  return *static_cast<const Block *>(tensor->value.handle.get());
+  return *static_cast<const interpreter::Block *>(tensor->value.handle.get());
 }
 
 [[noreturn]] void throwOfBlock(const std::string &message) {
@@ -172,7 +172,7 @@ const Block &blockOf(PyObject *self, const char *what) {
 }
 
 const void *onlyElement(PyObject *self, const char *what) {
-  const Block &block = blockOf(self, what);
+  const interpreter::Block &block = blockOf(self, what);
   if (valueOf(self).type.numElements() != 1)
     throwOfBlock(std::string(what) + " of a block of shape " + shapeText(valueOf(self).type.shape) +
                  " is ambiguous; a block has no single value, reduce it first (tl.max, tl.sum) or "
@@ -300,7 +300,7 @@ PyObject *getIsStepped(PyObject *self, void *) {
 
 PyObject *rawBytes(PyObject *self, PyObject *) {
   return guarded([&]() -> PyObject * {
-    const Block &block = blockOf(self, "the elements");
+    const interpreter::Block &block = blockOf(self, "the elements");
     const Type &type = valueOf(self).type;
     return PyBytes_FromStringAndSize(static_cast<const char *>(block.data),
                                      type.numElements() * type.elementBytes());
@@ -370,4 +370,4 @@ void bindTensor(py::module_ &module) {
   module.attr("tensor") = py::handle(reinterpret_cast<PyObject *>(tensorType));
 }
 
-} // namespace blockscope
+} // namespace blockscope::python

@@ -8,7 +8,7 @@
 
 #include <pybind11/pybind11.h>
 
-namespace blockscope {
+namespace blockscope::python {
 
 struct TensorObject {
   PyObject_HEAD Value value;
@@ -53,20 +53,20 @@ void bindTypes(pybind11::module_ &module);
 void bindTensor(pybind11::module_ &module);
 void bindSemantic(pybind11::module_ &module);
 
-} // namespace blockscope
+} // namespace blockscope::python
 
 namespace pybind11::detail {
 
 template <> struct type_caster<blockscope::Value> {
   PYBIND11_TYPE_CASTER(blockscope::Value, const_name("tensor"));
   bool load(handle source, bool) {
-    if (!blockscope::isTensor(source.ptr()))
+    if (!blockscope::python::isTensor(source.ptr()))
       return false;
-    value = blockscope::valueOf(source.ptr());
+    value = blockscope::python::valueOf(source.ptr());
     return true;
   }
   static handle cast(blockscope::Value value, return_value_policy, handle) {
-    return blockscope::wrapValue(std::move(value)).release();
+    return blockscope::python::wrapValue(std::move(value)).release();
   }
 };
 
@@ -74,14 +74,14 @@ template <> struct type_caster<blockscope::Type> {
   PYBIND11_TYPE_CASTER(blockscope::Type, const_name("dtype"));
   bool load(handle source, bool) {
     try {
-      value = blockscope::typeFromPython(source);
+      value = blockscope::python::typeFromPython(source);
     } catch (type_error &) {
       return false;
     }
     return true;
   }
   static handle cast(const blockscope::Type &type, return_value_policy, handle) {
-    return blockscope::typeToPython(type).release();
+    return blockscope::python::typeToPython(type).release();
   }
 };
 

@@ -9,7 +9,7 @@
 
 namespace py = pybind11;
 
-namespace blockscope {
+namespace blockscope::python {
 
 namespace {
 
@@ -21,7 +21,7 @@ struct PyTraceSession {
       PyErr_SetString(PyExc_OSError, error.c_str());
       throw py::error_already_set();
     }
-    recorder = std::make_unique<TraceRecorder>(std::move(writer));
+    recorder = std::make_unique<sanitizer::TraceRecorder>(std::move(writer));
   }
 
   void close() {
@@ -34,7 +34,7 @@ struct PyTraceSession {
     throw py::error_already_set();
   }
 
-  std::unique_ptr<TraceRecorder> recorder;
+  std::unique_ptr<sanitizer::TraceRecorder> recorder;
   bool isClosed = false;
 };
 
@@ -49,7 +49,7 @@ void bindTraceSession(py::module_ &module) {
              launch.kept.push_back(std::move(self));
            })
       .def("add_findings",
-           [](PyTraceSession &self, const CheckSession &checks) {
+           [](PyTraceSession &self, const sanitizer::CheckSession &checks) {
              const std::vector<Finding> findings = checks.findings();
              std::vector<std::string> texts;
              for (const Finding &finding : findings)
@@ -59,4 +59,4 @@ void bindTraceSession(py::module_ &module) {
       .def("close", &PyTraceSession::close);
 }
 
-} // namespace blockscope
+} // namespace blockscope::python

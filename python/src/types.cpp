@@ -9,7 +9,7 @@
 
 namespace py = pybind11;
 
-namespace blockscope {
+namespace blockscope::python {
 namespace {
 
 /// The classes of blockscope.language.core, registered at import; leaked on purpose.
@@ -161,4 +161,4 @@ void bindTypes(py::module_ &module) {
       "tells C++ the classes of blockscope.language.core");
 }
 
-} // namespace blockscope
+} // namespace blockscope::python

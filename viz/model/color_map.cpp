@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-namespace blockscope {
+namespace blockscope::viz {
 namespace {
 
 struct Lab {
@@ -90,4 +90,4 @@ Rgba dimmed(Rgba color) {
   return rgba(mix(red), mix(green), mix(blue), color >> 24U);
 }
 
-} // namespace blockscope
+} // namespace blockscope::viz

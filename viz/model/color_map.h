@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace blockscope {
+namespace blockscope::viz {
 
 /// Red, green, blue, alpha from the lowest byte up: the order of ImU32 and of RGBA textures.
 using Rgba = uint32_t;
@@ -28,4 +28,4 @@ float perceivedLightness(Rgba color);
 /// The colour made darker and greyer, for what is not chosen.
 Rgba dimmed(Rgba color);
 
-} // namespace blockscope
+} // namespace blockscope::viz

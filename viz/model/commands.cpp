@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-namespace blockscope {
+namespace blockscope::viz {
 namespace {
 
 constexpr auto kBindings = std::to_array<KeyBinding>({
@@ -378,4 +378,4 @@ void apply(Command command, const TraceModel &model, Selection &selection) {
   }
 }
 
-} // namespace blockscope
+} // namespace blockscope::viz

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-namespace blockscope {
+namespace blockscope::viz {
 
 enum class Command : uint8_t {
   FocusHeatmap,
@@ -93,4 +93,4 @@ void apply(Command command, const TraceModel &model, Selection &selection);
 
 std::string_view panelTitle(PanelKind panel);
 
-} // namespace blockscope
+} // namespace blockscope::viz

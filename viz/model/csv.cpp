@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace blockscope {
+namespace blockscope::viz {
 namespace {
 
 std::string quoted(const std::string &text) {
@@ -158,4 +158,4 @@ std::string csvName(const TraceModel &model, const Selection &selection, PanelKi
   return "";
 }
 
-} // namespace blockscope
+} // namespace blockscope::viz

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace blockscope {
+namespace blockscope::viz {
 
 /// The table behind a panel: touched elements of the chosen tensor, programs, ops, lines or
 /// findings.
@@ -14,4 +14,4 @@ std::string csvOf(const TraceModel &model, const Selection &selection, PanelKind
 /// What the table is called in a file name: "x_ptr", "programs".
 std::string csvName(const TraceModel &model, const Selection &selection, PanelKind panel);
 
-} // namespace blockscope
+} // namespace blockscope::viz

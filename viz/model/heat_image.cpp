@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace blockscope {
+namespace blockscope::viz {
 namespace {
 
 constexpr double kSeparatorPixels = 7; ///< cells at least this wide are drawn apart
@@ -196,4 +196,4 @@ std::vector<Rgba> renderHeat(const TraceModel &model, const HeatRequest &request
   return pixels;
 }
 
-} // namespace blockscope
+} // namespace blockscope::viz

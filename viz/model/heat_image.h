@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::viz {
 
 /// Everything that the picture depends on: equal requests give equal pixels.
 struct HeatRequest {
@@ -55,4 +55,4 @@ private:
 ///         background.
 std::vector<Rgba> renderHeat(const TraceModel &model, const HeatRequest &request);
 
-} // namespace blockscope
+} // namespace blockscope::viz

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace blockscope {
+namespace blockscope::viz {
 
 std::vector<uint32_t> &HeatMap::countsOf(TraceAccessKind kind) {
   std::vector<uint32_t> &counts = kind == TraceAccessKind::Read    ? loads_
@@ -145,4 +145,4 @@ void HeatMap::moveGapsOutside(const TensorLayout &layout) {
   }
 }
 
-} // namespace blockscope
+} // namespace blockscope::viz

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::viz {
 
 /// Which counts a heat map shows. Atomics are both reads and writes, and count once in Both.
 enum class HeatMode : uint8_t { Reads, Writes, Both };
@@ -86,4 +86,4 @@ private:
   uint32_t minimum_[3] = {0, 0, 0};
 };
 
-} // namespace blockscope
+} // namespace blockscope::viz

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace blockscope {
+namespace blockscope::viz {
 
 OutsideCells placeOutside(const Plane &plane, const HeatMap &heat) {
   OutsideCells result;
@@ -90,4 +90,4 @@ Region moved(const Region &region, double columns, double rows, const Region &co
   return {region.left + columns, region.top + rows, region.right + columns, region.bottom + rows};
 }
 
-} // namespace blockscope
+} // namespace blockscope::viz

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::viz {
 
 /// A rectangle of a plane in cells; row 0, column 0 has its upper left corner at (0, 0).
 struct Region {
@@ -47,4 +47,4 @@ Region zoomed(const Region &region, double factor, double x, double y, const Reg
 /// Moves the region by cells, so far as some content stays in sight.
 Region moved(const Region &region, double columns, double rows, const Region &content);
 
-} // namespace blockscope
+} // namespace blockscope::viz

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace blockscope {
+namespace blockscope::viz {
 
 int64_t ProgramGrid::programAt(int64_t column, int64_t row, int64_t layer) const {
   if (column < 0 || column >= columns || row < 0 || row >= rows || layer < 0 || layer >= layers)
@@ -79,4 +79,4 @@ std::vector<Rgba> renderPrograms(const TraceModel &model, const ProgramRequest &
   return pixels;
 }
 
-} // namespace blockscope
+} // namespace blockscope::viz

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::viz {
 
 /// How a grid lies in a picture: x across and y down; one dimension is wrapped; one z at a time.
 struct ProgramGrid {
@@ -33,4 +33,4 @@ struct ProgramRequest {
 /// Shapes: `height` rows of `width` pixels; what is no program is transparent.
 std::vector<Rgba> renderPrograms(const TraceModel &model, const ProgramRequest &request);
 
-} // namespace blockscope
+} // namespace blockscope::viz

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace blockscope {
+namespace blockscope::viz {
 namespace {
 
 ReducedPlane emptyPlane(int64_t rows, int64_t columns, int rowShift, int columnShift) {
@@ -56,4 +56,4 @@ const ReducedPlane &ReducedPlanes::get(int rowShift, int columnShift) {
   return reductions_.emplace(std::make_pair(rowShift, columnShift), std::move(made)).first->second;
 }
 
-} // namespace blockscope
+} // namespace blockscope::viz

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::viz {
 
 /// Maxima over blocks of 2^columnShift x 2^rowShift cells.
 struct ReducedPlane {
@@ -41,4 +41,4 @@ private:
   std::map<std::pair<int, int>, ReducedPlane> reductions_;
 };
 
-} // namespace blockscope
+} // namespace blockscope::viz

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace blockscope {
+namespace blockscope::viz {
 
 Selection firstSelection(const TraceModel &model) {
   Selection selection;
@@ -132,4 +132,4 @@ std::optional<int64_t> slotAt(const TraceModel &model, const Selection &selectio
   return std::nullopt;
 }
 
-} // namespace blockscope
+} // namespace blockscope::viz

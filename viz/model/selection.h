@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-namespace blockscope {
+namespace blockscope::viz {
 
 class Pictures;
 
@@ -68,4 +68,4 @@ void clearSelection(Selection &selection);
 /// accessed.
 std::optional<int64_t> slotAt(const TraceModel &model, const Selection &selection, Cell cell);
 
-} // namespace blockscope
+} // namespace blockscope::viz

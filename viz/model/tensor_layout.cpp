@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstdlib>
 
-namespace blockscope {
+namespace blockscope::viz {
 namespace {
 
 /// Width of a wrapped vector: the power of two that makes the picture most like a square.
@@ -190,4 +190,4 @@ std::string indexText(const std::vector<int64_t> &index) {
   return text + "]";
 }
 
-} // namespace blockscope
+} // namespace blockscope::viz

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::viz {
 
 /// Rounds toward minus infinity; `by` is positive.
 inline int64_t floorDivide(int64_t value, int64_t by) {
@@ -119,4 +119,4 @@ private:
 /// "[3, 17]".
 std::string indexText(const std::vector<int64_t> &index);
 
-} // namespace blockscope
+} // namespace blockscope::viz

@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-namespace blockscope {
+namespace blockscope::viz {
 namespace {
 
 constexpr int64_t kMaxPrograms = int64_t{1} << 26;
@@ -364,4 +364,4 @@ ElementStory TraceModel::makeStory(int argument, int64_t slot) const {
   return story;
 }
 
-} // namespace blockscope
+} // namespace blockscope::viz

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::viz {
 
 /// Element accesses, by kind.
 struct AccessCounts {
@@ -147,4 +147,4 @@ private:
   mutable std::optional<std::tuple<int, int64_t, ElementStory>> story_;
 };
 
-} // namespace blockscope
+} // namespace blockscope::viz

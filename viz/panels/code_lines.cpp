@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace blockscope {
+namespace blockscope::viz {
 namespace {
 
 constexpr int kTabColumns = 4;
@@ -64,4 +64,4 @@ CodeLine layOutCode(std::string_view line, int columns, char &inString) {
   return result;
 }
 
-} // namespace blockscope
+} // namespace blockscope::viz

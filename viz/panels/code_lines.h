@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::viz {
 
 /// A piece of one colour in one row.
 struct CodePiece {
@@ -25,4 +25,4 @@ struct CodeLine {
 /// A row ends after a space or comma where there is one. `inString` is as in `colorPython`.
 CodeLine layOutCode(std::string_view line, int columns, char &inString);
 
-} // namespace blockscope
+} // namespace blockscope::viz

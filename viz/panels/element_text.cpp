@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace blockscope {
+namespace blockscope::viz {
 namespace {
 
 struct ElementText {
@@ -119,4 +119,4 @@ void drawElementStrip(const TraceModel &model, const Selection &selection, ImVec
   drawText({x, y + 2 * step}, theme::kFaint, lines, width);
 }
 
-} // namespace blockscope
+} // namespace blockscope::viz

@@ -5,7 +5,7 @@
 
 #include <imgui.h>
 
-namespace blockscope {
+namespace blockscope::viz {
 
 /// Lines of a tooltip: index, offset, counts, programs and lines that touched the element.
 void drawElementTooltip(const TraceModel &model, const Selection &selection, Cell cell);
@@ -13,4 +13,4 @@ void drawElementTooltip(const TraceModel &model, const Selection &selection, Cel
 /// The same of the chosen cell, in a box of the screen; a hint when no cell is chosen.
 void drawElementStrip(const TraceModel &model, const Selection &selection, ImVec2 at, ImVec2 size);
 
-} // namespace blockscope
+} // namespace blockscope::viz

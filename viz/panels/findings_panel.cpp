@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace blockscope {
+namespace blockscope::viz {
 namespace {
 
 std::string placeText(const TraceModel &model, const TraceFinding &finding) {
@@ -82,4 +82,4 @@ void drawFindingsPanel(const TraceModel &model, Selection &selection) {
   ImGui::PopStyleVar();
 }
 
-} // namespace blockscope
+} // namespace blockscope::viz

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace blockscope {
+namespace blockscope::viz {
 namespace {
 
 std::string joined(const std::vector<TraceNamedValue> &values) {
@@ -101,4 +101,4 @@ void drawStatus(const TraceModel &model, Selection &selection, float top, float 
     drawText({16, y}, theme::kText, choiceText(model, selection), width);
 }
 
-} // namespace blockscope
+} // namespace blockscope::viz

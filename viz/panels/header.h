@@ -3,7 +3,7 @@
 
 #include "viz/model/selection.h"
 
-namespace blockscope {
+namespace blockscope::viz {
 
 /// Kernel, grid, parameters and options; the file; buttons.
 void drawHeader(const TraceModel &model, Selection &selection, float height);
@@ -11,4 +11,4 @@ void drawHeader(const TraceModel &model, Selection &selection, float height);
 /// What is chosen, what the last command did, and the keys one needs most.
 void drawStatus(const TraceModel &model, Selection &selection, float top, float height);
 
-} // namespace blockscope
+} // namespace blockscope::viz

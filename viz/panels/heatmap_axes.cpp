@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace blockscope {
+namespace blockscope::viz {
 namespace {
 
 /// The smallest even step of at least `least` cells: powers of two where the extent is a multiple
@@ -152,4 +152,4 @@ void drawColorBar(const PlotArea &area, const HeatScale &scale, ImTextureID colo
   }
 }
 
-} // namespace blockscope
+} // namespace blockscope::viz

@@ -5,7 +5,7 @@
 
 #include <imgui.h>
 
-namespace blockscope {
+namespace blockscope::viz {
 
 /// Where a region of a plane is on the screen.
 struct PlotArea {
@@ -36,4 +36,4 @@ inline constexpr float kColorBarWidth = 78;
 void drawColorBar(const PlotArea &area, const HeatScale &scale, ImTextureID colors,
                   bool hasOutside);
 
-} // namespace blockscope
+} // namespace blockscope::viz

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace blockscope {
+namespace blockscope::viz {
 namespace {
 
 constexpr float kInspectorHeight = 74;
@@ -269,4 +269,4 @@ void drawHeatmapPanel(const TraceModel &model, Selection &selection) {
   drawElementStrip(model, selection, {at.x, area.end().y + 10}, {room.x, kInspectorHeight - 4});
 }
 
-} // namespace blockscope
+} // namespace blockscope::viz

@@ -3,8 +3,8 @@
 
 #include "viz/model/selection.h"
 
-namespace blockscope {
+namespace blockscope::viz {
 
 void drawHeatmapPanel(const TraceModel &model, Selection &selection);
 
-} // namespace blockscope
+} // namespace blockscope::viz

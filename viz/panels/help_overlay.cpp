@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace blockscope {
+namespace blockscope::viz {
 namespace {
 
 constexpr float kKeyWidth = 250;
@@ -58,4 +58,4 @@ void drawHelpOverlay(Selection &selection) {
   ImGui::End();
 }
 
-} // namespace blockscope
+} // namespace blockscope::viz

@@ -3,7 +3,7 @@
 
 #include <imgui.h>
 
-namespace blockscope {
+namespace blockscope::viz {
 namespace {
 
 ImGuiKey_ imguiKey(SpecialKey key) {
@@ -58,4 +58,4 @@ void handleKeys(const TraceModel &model, Selection &selection) {
   }
 }
 
-} // namespace blockscope
+} // namespace blockscope::viz

@@ -3,9 +3,9 @@
 
 #include "viz/model/commands.h"
 
-namespace blockscope {
+namespace blockscope::viz {
 
 /// Applies every key that was pressed since the last frame.
 void handleKeys(const TraceModel &model, Selection &selection);
 
-} // namespace blockscope
+} // namespace blockscope::viz

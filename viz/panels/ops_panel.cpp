@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace blockscope {
+namespace blockscope::viz {
 namespace {
 
 ImU32 kindColor(TraceOpKind kind) {
@@ -114,4 +114,4 @@ void drawOpsPanel(const TraceModel &model, Selection &selection) {
     drawEmpty("no op accessed memory");
 }
 
-} // namespace blockscope
+} // namespace blockscope::viz

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace blockscope {
+namespace blockscope::viz {
 namespace {
 
 ImTextureID handleOf(unsigned id) {
@@ -63,4 +63,4 @@ ImTextureID Pictures::colorBar() {
   return handleOf(colorBar_.id);
 }
 
-} // namespace blockscope
+} // namespace blockscope::viz

@@ -9,7 +9,7 @@
 
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::viz {
 
 /// The textures of one viewer; needs a current OpenGL context for as long as it lives.
 class Pictures {
@@ -36,4 +36,4 @@ private:
   Texture colorBar_;
 };
 
-} // namespace blockscope
+} // namespace blockscope::viz

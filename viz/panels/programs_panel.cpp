@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace blockscope {
+namespace blockscope::viz {
 namespace {
 
 std::string gridText(const TraceModel &model) {
@@ -153,4 +153,4 @@ void drawProgramsPanel(const TraceModel &model, Selection &selection) {
   drawGrid(model, selection);
 }
 
-} // namespace blockscope
+} // namespace blockscope::viz

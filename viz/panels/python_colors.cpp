@@ -8,7 +8,7 @@
 #include <cctype>
 #include <string>
 
-namespace blockscope {
+namespace blockscope::viz {
 namespace {
 
 constexpr ImU32 kKeyword = IM_COL32(197, 146, 255, 255);
@@ -82,4 +82,4 @@ std::vector<ColoredText> colorPython(std::string_view line, char &inString) {
   return parts;
 }
 
-} // namespace blockscope
+} // namespace blockscope::viz

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::viz {
 
 struct ColoredText {
   std::string_view text;
@@ -17,4 +17,4 @@ struct ColoredText {
 /// character, or 0.
 std::vector<ColoredText> colorPython(std::string_view line, char &inString);
 
-} // namespace blockscope
+} // namespace blockscope::viz

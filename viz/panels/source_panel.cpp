@@ -9,7 +9,7 @@
 #include <cmath>
 #include <string_view>
 
-namespace blockscope {
+namespace blockscope::viz {
 namespace {
 
 constexpr float kCountWidth = 58;
@@ -229,4 +229,4 @@ void drawSourcePanel(const TraceModel &model, Selection &selection) {
   ImGui::PopStyleVar();
 }
 
-} // namespace blockscope
+} // namespace blockscope::viz

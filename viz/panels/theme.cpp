@@ -8,7 +8,7 @@
 #include <string>
 #include <unistd.h>
 
-namespace blockscope::theme {
+namespace blockscope::viz::theme {
 namespace {
 
 // Latin, Greek, Cyrillic, punctuation, arrows, mathematics, boxes and shapes.
@@ -95,4 +95,4 @@ ImU32 severityColor(const char *severity) {
   return std::strcmp(severity, "note") == 0 ? kNote : kError;
 }
 
-} // namespace blockscope::theme
+} // namespace blockscope::viz::theme

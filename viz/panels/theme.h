@@ -3,7 +3,7 @@
 
 #include <imgui.h>
 
-namespace blockscope::theme {
+namespace blockscope::viz::theme {
 
 inline constexpr ImU32 kWindow = IM_COL32(18, 20, 25, 255);
 inline constexpr ImU32 kPanel = IM_COL32(27, 30, 37, 255);
@@ -35,4 +35,4 @@ void clearFrame();
 /// Colour of "error", "warning" or "note".
 ImU32 severityColor(const char *severity);
 
-} // namespace blockscope::theme
+} // namespace blockscope::viz::theme

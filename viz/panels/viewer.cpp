@@ -15,7 +15,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace blockscope {
+namespace blockscope::viz {
 namespace {
 
 constexpr float kGap = 8;
@@ -72,4 +72,4 @@ void drawViewer(const TraceModel &model, Selection &selection) {
     selection.scrollsToChoice = false;
 }
 
-} // namespace blockscope
+} // namespace blockscope::viz

@@ -3,9 +3,9 @@
 
 #include "viz/model/selection.h"
 
-namespace blockscope {
+namespace blockscope::viz {
 
 /// Draws a frame into the current ImGui context, and carries out the keys that were pressed.
 void drawViewer(const TraceModel &model, Selection &selection);
 
-} // namespace blockscope
+} // namespace blockscope::viz

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <cstdio>
 
-namespace blockscope {
+namespace blockscope::viz {
 namespace {
 
 constexpr float kTitleHeight = 30;
@@ -230,4 +230,4 @@ void drawEmpty(const std::string &text) {
   ImGui::PopStyleColor();
 }
 
-} // namespace blockscope
+} // namespace blockscope::viz

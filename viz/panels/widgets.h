@@ -9,7 +9,7 @@
 #include <initializer_list>
 #include <string>
 
-namespace blockscope {
+namespace blockscope::viz {
 
 /// The frame of a panel around what is drawn while it lives. It has the focus when clicked.
 class PanelFrame {
@@ -62,4 +62,4 @@ bool isCutBelow(float height);
 /// A faint text in the middle of what is left of the panel.
 void drawEmpty(const std::string &text);
 
-} // namespace blockscope
+} // namespace blockscope::viz

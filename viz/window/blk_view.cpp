@@ -16,7 +16,7 @@
 #include <string>
 #include <unistd.h>
 
-namespace blockscope {
+namespace blockscope::viz {
 namespace {
 
 constexpr int kWrongUse = 2;
@@ -286,6 +286,6 @@ int run(int argc, char **argv) {
 }
 
 } // namespace
-} // namespace blockscope
+} // namespace blockscope::viz
 
-int main(int argc, char **argv) { return blockscope::run(argc, argv); }
+int main(int argc, char **argv) { return blockscope::viz::run(argc, argv); }

@@ -15,7 +15,7 @@
 #include <array>
 #include <cstdlib>
 
-namespace blockscope {
+namespace blockscope::viz {
 
 struct Offscreen::Impl {
   EGLDisplay display = EGL_NO_DISPLAY;
@@ -159,4 +159,4 @@ std::vector<Rgba> Offscreen::pixels() const {
 int Offscreen::width() const { return impl_->width; }
 int Offscreen::height() const { return impl_->height; }
 
-} // namespace blockscope
+} // namespace blockscope::viz

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::viz {
 
 /// An OpenGL and ImGui context that draws into memory. One at a time in a process.
 class Offscreen {
@@ -30,4 +30,4 @@ private:
   std::unique_ptr<Impl> impl_;
 };
 
-} // namespace blockscope
+} // namespace blockscope::viz

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <unistd.h>
 
-namespace blockscope {
+namespace blockscope::viz {
 
 bool writePng(const std::string &path, const std::vector<Rgba> &pixels, int width, int height,
               std::string &error) {
@@ -37,4 +37,4 @@ bool writePng(const std::string &path, const std::vector<Rgba> &pixels, int widt
   return false;
 }
 
-} // namespace blockscope
+} // namespace blockscope::viz

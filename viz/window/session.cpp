@@ -11,7 +11,7 @@
 #include <cstring>
 #include <unistd.h>
 
-namespace blockscope {
+namespace blockscope::viz {
 namespace {
 
 /// The first of "name.end", "name-2.end", ... in the current folder that does not exist.
@@ -107,4 +107,4 @@ bool Session::fulfil(const SessionHost &host) {
   return true;
 }
 
-} // namespace blockscope
+} // namespace blockscope::viz

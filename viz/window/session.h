@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::viz {
 
 /// What a window lends to a session.
 struct SessionHost {
@@ -35,4 +35,4 @@ private:
   Selection selection_;
 };
 
-} // namespace blockscope
+} // namespace blockscope::viz

@@ -13,7 +13,7 @@
 
 #include <algorithm>
 
-namespace blockscope {
+namespace blockscope::viz {
 namespace {
 
 /// F1 is not among ImGui 1.86's named keys.
@@ -113,4 +113,4 @@ bool runWindow(Session &session, int width, int height, std::string &error) {
   return started;
 }
 
-} // namespace blockscope
+} // namespace blockscope::viz

@@ -5,10 +5,10 @@
 
 #include <string>
 
-namespace blockscope {
+namespace blockscope::viz {
 
 /// Shows the session until its window is closed.
 /// Errors: false, with the reason in `error`.
 bool runWindow(Session &session, int width, int height, std::string &error);
 
-} // namespace blockscope
+} // namespace blockscope::viz

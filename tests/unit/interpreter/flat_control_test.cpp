@@ -1,7 +1,7 @@
 // Control flow of the flat program: loops, branches, carried values, combine regions.
 #include "flat_kernel.h"
 
-namespace blockscope {
+namespace blockscope::interpreter {
 namespace {
 
 // Stores %r (i32) to the one tensor argument.
@@ -253,4 +253,4 @@ TEST(FlatControlTest, MissingEvaluatorNamesThePlace) {
 }
 
 } // namespace
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -12,7 +12,7 @@
 
 #include <cstring>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 
 /// A kernel from text with its tensors. Scalars and tensors are passed in order.
 class FlatKernel {
@@ -75,4 +75,4 @@ private:
   std::vector<ArgumentValue> arguments_;
 };
 
-} // namespace blockscope
+} // namespace blockscope::interpreter

@@ -3,7 +3,7 @@
 
 #include <random>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 namespace {
 
 constexpr int64_t kLanes = 1024;
@@ -180,4 +180,4 @@ TEST(FlatRandomTest, SharingMemoryAndFusingChangeNothing) {
 }
 
 } // namespace
-} // namespace blockscope
+} // namespace blockscope::interpreter

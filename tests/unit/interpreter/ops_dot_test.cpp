@@ -6,7 +6,8 @@
 #include <cmath>
 
 using namespace blockscope;
-using namespace blockscope::testing;
+using namespace blockscope::interpreter;
+using namespace blockscope::interpreter::testing;
 
 namespace {
 

@@ -5,7 +5,8 @@
 #include <limits>
 
 using namespace blockscope;
-using namespace blockscope::testing;
+using namespace blockscope::interpreter;
+using namespace blockscope::interpreter::testing;
 
 namespace {
 

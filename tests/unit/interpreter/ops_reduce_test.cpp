@@ -9,7 +9,8 @@
 #include <numeric>
 
 using namespace blockscope;
-using namespace blockscope::testing;
+using namespace blockscope::interpreter;
+using namespace blockscope::interpreter::testing;
 
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace blockscope::testing {
+namespace blockscope::interpreter::testing {
 
 Data randomBits(DType dtype, std::vector<int64_t> shape, uint64_t seed) {
   Data data(Type::get(dtype, shape));
@@ -141,4 +141,4 @@ bool sameBits(const Data &x, const Data &y) {
   return true;
 }
 
-} // namespace blockscope::testing
+} // namespace blockscope::interpreter::testing

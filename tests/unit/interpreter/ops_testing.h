@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-namespace blockscope::testing {
+namespace blockscope::interpreter::testing {
 
 /// A block with its type.
 struct Data {
@@ -67,4 +67,4 @@ struct IsaScope {
 /// Whether two blocks are equal bit by bit; a NaN equals any NaN of a floating type.
 bool sameBits(const Data &x, const Data &y);
 
-} // namespace blockscope::testing
+} // namespace blockscope::interpreter::testing

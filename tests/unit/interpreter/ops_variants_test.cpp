@@ -4,7 +4,8 @@
 #include "interpreter/simd/kernels.h"
 
 using namespace blockscope;
-using namespace blockscope::testing;
+using namespace blockscope::interpreter;
+using namespace blockscope::interpreter::testing;
 
 namespace {
 

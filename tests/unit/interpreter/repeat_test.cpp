@@ -5,7 +5,7 @@
 #include <mutex>
 #include <numeric>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 namespace {
 
 // x[i] += 1 in place, for 256 elements a program, and an atomic count of programs.
@@ -136,4 +136,4 @@ TEST(RepeatTest, ProgramsThatLookAtAtomicsAreNotRunTwice) {
 }
 
 } // namespace
-} // namespace blockscope
+} // namespace blockscope::interpreter

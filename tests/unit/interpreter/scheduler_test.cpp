@@ -4,7 +4,7 @@
 #include <chrono>
 #include <numeric>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -283,4 +283,4 @@ TEST(SchedulerTest, ResultsDoNotDependOnThreads) {
 }
 
 } // namespace
-} // namespace blockscope
+} // namespace blockscope::interpreter

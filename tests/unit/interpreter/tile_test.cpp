@@ -3,7 +3,7 @@
 
 #include <random>
 
-namespace blockscope {
+namespace blockscope::interpreter {
 namespace {
 
 // Reads a 16 x 32 block three times, moving on by %step, and stores the sum; offsets as values too.
@@ -173,4 +173,4 @@ TEST(TileTest, ObserversSeeTheSameAccesses) {
 }
 
 } // namespace
-} // namespace blockscope
+} // namespace blockscope::interpreter

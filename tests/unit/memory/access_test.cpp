@@ -6,7 +6,8 @@
 #include <random>
 
 using namespace blockscope;
-using blockscope::testing::LaunchTest;
+using namespace blockscope::interpreter;
+using blockscope::interpreter::testing::LaunchTest;
 
 namespace {
 

@@ -6,6 +6,7 @@
 #include <array>
 
 using namespace blockscope;
+using namespace blockscope::interpreter;
 
 namespace {
 

@@ -4,7 +4,8 @@
 #include <cmath>
 
 using namespace blockscope;
-using blockscope::testing::LaunchTest;
+using namespace blockscope::interpreter;
+using blockscope::interpreter::testing::LaunchTest;
 
 namespace {
 

@@ -2,7 +2,8 @@
 #include "tests/unit/memory/launch_fixture.h"
 
 using namespace blockscope;
-using blockscope::testing::LaunchTest;
+using namespace blockscope::interpreter;
+using blockscope::interpreter::testing::LaunchTest;
 
 namespace {
 

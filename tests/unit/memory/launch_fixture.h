@@ -9,7 +9,7 @@
 #include <cstring>
 #include <numeric>
 
-namespace blockscope::testing {
+namespace blockscope::interpreter::testing {
 
 /// Copies what the events point to.
 struct Recorder : Observer {
@@ -131,4 +131,4 @@ struct LaunchTest : ::testing::Test {
   }
 };
 
-} // namespace blockscope::testing
+} // namespace blockscope::interpreter::testing

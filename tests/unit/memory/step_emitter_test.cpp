@@ -4,7 +4,8 @@
 #include <chrono>
 
 using namespace blockscope;
-using blockscope::testing::LaunchTest;
+using namespace blockscope::interpreter;
+using blockscope::interpreter::testing::LaunchTest;
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 namespace {
 
 constexpr uint64_t kBase = 1 << 20;
@@ -215,4 +215,4 @@ TEST(WarpOrderTest, RandomTilesAreNeverTakenForGoodWhenTheyAreNot) {
 }
 
 } // namespace
-} // namespace blockscope
+} // namespace blockscope::sanitizer

@@ -6,7 +6,7 @@
 #include <array>
 #include <random>
 
-namespace blockscope {
+namespace blockscope::sanitizer {
 namespace {
 
 /// The record of bytes that begin `skipped` bytes into an access whose first lane is 0.
@@ -91,4 +91,4 @@ TEST(ShadowMemoryTest, AnAddressHasOnePage) {
 }
 
 } // namespace
-} // namespace blockscope
+} // namespace blockscope::sanitizer

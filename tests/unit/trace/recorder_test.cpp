@@ -17,7 +17,7 @@ class TraceRecorderTest : public ::testing::Test {
 protected:
   TraceRecorderTest() {
     std::string error;
-    recorder = std::make_unique<TraceRecorder>(TraceWriter::create(path, error));
+    recorder = std::make_unique<sanitizer::TraceRecorder>(TraceWriter::create(path, error));
     memory.add(allocation("x", {8, 16}, {16, 1}, storage.data(), 8 * 16 * 4));
     memory.add(allocation("v", {4, 3}, {8, 1}, storage.data(), 4 * 8 * 4));
     info.kernel = "kernel";
@@ -31,9 +31,10 @@ protected:
     op.location.variable = "x";
   }
 
-  Allocation allocation(const char *name, std::vector<int64_t> shape, std::vector<int64_t> strides,
-                        std::byte *host, int64_t bytes) const {
-    Allocation made;
+  interpreter::Allocation allocation(const char *name, std::vector<int64_t> shape,
+                                     std::vector<int64_t> strides, std::byte *host,
+                                     int64_t bytes) const {
+    interpreter::Allocation made;
     made.info.name = name;
     made.info.dtype = "fp32";
     made.info.elementBytes = 4;
@@ -49,10 +50,13 @@ protected:
     return made;
   }
 
-  const Allocation &argument(size_t number) const { return *memory.arguments()[number]; }
+  const interpreter::Allocation &argument(size_t number) const {
+    return *memory.arguments()[number];
+  }
 
-  Access access(const Allocation *allocation, llvm::ArrayRef<AccessRun> runs, int64_t lanes) const {
-    Access made{};
+  interpreter::Access access(const interpreter::Allocation *allocation,
+                             llvm::ArrayRef<interpreter::AccessRun> runs, int64_t lanes) const {
+    interpreter::Access made{};
     made.op = &op;
     made.kind = AccessKind::Load;
     made.program = 2;
@@ -76,18 +80,19 @@ protected:
       (std::filesystem::path(::testing::TempDir()) / (std::to_string(::getpid()) + "-recorder.h5"))
           .string();
   std::vector<std::byte> storage{4096};
-  MemoryMap memory;
-  LaunchInfo info;
-  OpInfo op;
+  interpreter::MemoryMap memory;
+  interpreter::LaunchInfo info;
+  interpreter::OpInfo op;
   TraceLaunch launch;
-  std::unique_ptr<TraceRecorder> recorder;
+  std::unique_ptr<sanitizer::TraceRecorder> recorder;
 };
 
 TEST_F(TraceRecorderTest, ATileIsOneRun) {
-  const DeviceAddress base = argument(0).base;
-  const AccessRun rows[] = {{0, 8, base, 4}, {8, 8, base + 64, 4}, {16, 8, base + 128, 4}};
+  const interpreter::DeviceAddress base = argument(0).base;
+  const interpreter::AccessRun rows[] = {
+      {0, 8, base, 4}, {8, 8, base + 64, 4}, {16, 8, base + 128, 4}};
   recorder->onLaunchBegin(info);
-  Access tile = access(&argument(0), rows, 32);
+  interpreter::Access tile = access(&argument(0), rows, 32);
   tile.activeLanes = 24;
   recorder->onAccess(tile);
   recorder->onProgramEnd(2, 0);
@@ -109,13 +114,14 @@ TEST_F(TraceRecorderTest, ATileIsOneRun) {
 }
 
 TEST_F(TraceRecorderTest, RefusedLanesAreOutsideAndTheRestIsNot) {
-  const DeviceAddress base = argument(0).base;
-  const AccessRun inside[] = {{0, 2, base + 504, 4}};
-  const BadLane refused[] = {{2, base + 512, &argument(0), BadLane::Reason::OutOfStorage},
-                             {3, base + 516, &argument(0), BadLane::Reason::OutOfStorage},
-                             {4, 64, nullptr, BadLane::Reason::Wild}};
+  const interpreter::DeviceAddress base = argument(0).base;
+  const interpreter::AccessRun inside[] = {{0, 2, base + 504, 4}};
+  const interpreter::BadLane refused[] = {
+      {2, base + 512, &argument(0), interpreter::BadLane::Reason::OutOfStorage},
+      {3, base + 516, &argument(0), interpreter::BadLane::Reason::OutOfStorage},
+      {4, 64, nullptr, interpreter::BadLane::Reason::Wild}};
   recorder->onLaunchBegin(info);
-  Access made = access(&argument(0), inside, 8);
+  interpreter::Access made = access(&argument(0), inside, 8);
   made.activeLanes = 2; // three more were refused, three are masked off
   recorder->onBadLanes(made, refused);
   recorder->onAccess(made);
@@ -131,8 +137,8 @@ TEST_F(TraceRecorderTest, RefusedLanesAreOutsideAndTheRestIsNot) {
 }
 
 TEST_F(TraceRecorderTest, InsideTheStorageButOutsideTheViewIsMarked) {
-  const DeviceAddress base = argument(1).base;
-  const AccessRun rows[] = {{0, 3, base, 4}, {3, 4, base + 32, 4}};
+  const interpreter::DeviceAddress base = argument(1).base;
+  const interpreter::AccessRun rows[] = {{0, 3, base, 4}, {3, 4, base + 32, 4}};
   recorder->onLaunchBegin(info);
   recorder->onAccess(access(&argument(1), rows, 7));
   recorder->onLaunchEnd();
@@ -145,7 +151,7 @@ TEST_F(TraceRecorderTest, InsideTheStorageButOutsideTheViewIsMarked) {
 
 TEST_F(TraceRecorderTest, AFullyMaskedBlockLeavesItsMaskedLanes) {
   recorder->onLaunchBegin(info);
-  Access none = access(nullptr, {}, 64);
+  interpreter::Access none = access(nullptr, {}, 64);
   none.activeLanes = 0;
   recorder->onAccess(none);
   recorder->onLaunchEnd();
@@ -156,7 +162,7 @@ TEST_F(TraceRecorderTest, AFullyMaskedBlockLeavesItsMaskedLanes) {
 }
 
 TEST_F(TraceRecorderTest, FindingsGoToTheLaunchTheyName) {
-  const AccessRun run[] = {{0, 4, argument(0).base, 4}};
+  const interpreter::AccessRun run[] = {{0, 4, argument(0).base, 4}};
   for (int64_t index = 0; index < 2; ++index) {
     info.launchIndex = index;
     recorder->onLaunchBegin(info);

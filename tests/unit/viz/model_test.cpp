@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <unistd.h>
 
-namespace blockscope {
+namespace blockscope::viz {
 namespace {
 
 std::string temporaryPath(const std::string &name) {
@@ -336,4 +336,4 @@ TEST(CsvTest, TablesHoldTheCounts) {
 }
 
 } // namespace
-} // namespace blockscope
+} // namespace blockscope::viz

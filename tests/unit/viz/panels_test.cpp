@@ -17,7 +17,7 @@
 #include <filesystem>
 #include <unistd.h>
 
-namespace blockscope {
+namespace blockscope::viz {
 namespace {
 
 /// Pixels of a screen, with what one asks about them.
@@ -349,4 +349,4 @@ TEST(CountTextTest, IsShort) {
 }
 
 } // namespace
-} // namespace blockscope
+} // namespace blockscope::viz
