@@ -8,14 +8,17 @@ import importlib
 import pkgutil
 from typing import Any
 
+from blockscope.compat import paths
+
 # The extension module lies in the build folder, <build>/python/blockscope/, which a .pth file or
 # PYTHONPATH puts on the path; an installed wheel has it beside this file.
 __path__ = pkgutil.extend_path(__path__, __name__)
+paths.install()
 
 _NAMES = {
-    "Config": "autotuner",
-    "autotune": "autotuner",
-    "heuristics": "autotuner",
+    "Config": "runtime.autotuner",
+    "autotune": "runtime.autotuner",
+    "heuristics": "runtime.autotuner",
     "cdiv": "host",
     "next_power_of_2": "host",
     "set_allocator": "host",
@@ -31,8 +34,8 @@ _NAMES = {
     "SanitizerError": "errors",
     "TritonError": "errors",
     "UnsupportedLanguageConstruct": "errors",
-    "AsyncCompileMode": "runtime._async_compile",
-    "FutureKernel": "runtime._async_compile",
+    "AsyncCompileMode": "compat.runtime._async_compile",
+    "FutureKernel": "compat.runtime._async_compile",
     "JITFunction": "runtime.jit",
     "KernelInterface": "runtime.jit",
     "MockTensor": "runtime.jit",
@@ -40,7 +43,7 @@ _NAMES = {
     "constexpr_function": "runtime.jit",
     "jit": "runtime.jit",
     "reinterpret": "runtime.jit",
-    "compile": "compiler",
+    "compile": "compat.compiler",
     "must_use_result": "host",
     "aggregate": "host",
 }

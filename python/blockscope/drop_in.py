@@ -14,15 +14,14 @@ from __future__ import annotations
 import builtins
 import importlib
 import importlib.machinery
-import importlib.util
 import sys
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from types import FrameType, ModuleType
 from typing import Any
 
-TRITON_VERSION = "3.7.0"
-"""The version of Triton whose language and host side are offered."""
+from blockscope.compat.paths import alias_spec
+from blockscope.version import TRITON_VERSION
 
 HIDDEN_FROM = ("torch", "functorch", "torchgen")
 """Top-level packages whose imports do not see the alias."""
@@ -89,18 +88,6 @@ class _TritonLoader(Loader):
         _place_finder_first()
 
 
-class _AliasLoader(Loader):
-    """Loads ``triton.x`` by importing ``blockscope.x`` and putting it under both names."""
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        module = importlib.import_module(_INSIDE + spec.name[len(_OUTSIDE) :])
-        self.own_spec = module.__spec__
-        return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        module.__spec__ = self.own_spec  # the import system has set it to the alias's
-
-
 class TritonFinder(MetaPathFinder):
     """Finds ``triton`` and its modules in Blockscope, for everyone but torch."""
 
@@ -122,13 +109,7 @@ class TritonFinder(MetaPathFinder):
             )
         if not isinstance(sys.modules.get(_OUTSIDE), TritonModule):
             return None  # a submodule of a real Triton
-        own = _INSIDE + fullname[len(_OUTSIDE) :]
-        if own not in sys.modules and importlib.util.find_spec(own) is None:
-            return None
-        is_package = hasattr(sys.modules.get(own), "__path__")
-        return importlib.machinery.ModuleSpec(
-            fullname, _AliasLoader(), origin=__file__, is_package=is_package
-        )
+        return alias_spec(fullname, _INSIDE + fullname[len(_OUTSIDE) :])
 
 
 _finder = TritonFinder()

@@ -91,6 +91,6 @@ def is_interpreting() -> bool:
 
 def default_threads() -> int:
     """Threads that kernels run on: BLOCKSCOPE_THREADS, or all that the process may use."""
-    from blockscope.driver import cpu_count
+    from blockscope.driver.cpu import cpu_count
 
     return knobs.cpu.num_threads or cpu_count() or os.cpu_count() or 1

@@ -572,7 +572,7 @@ def get_max_simd_tflops(dtype: Any, clock_rate: float | None = None, device: Any
 
     Units: ``clock_rate`` in kHz.
     """
-    from blockscope.driver import CPUUtils, cpu_info
+    from blockscope.driver.cpu import CPUUtils, cpu_info
 
     gpu = _gpu_properties(device)
     if gpu is not None:

@@ -34,7 +34,7 @@ struct Entry {
   std::vector<uint64_t> words;
   std::vector<py::object> objects; ///< null handles where the word has no constant
   int device = 0;
-  py::object compiled; ///< blockscope.runtime.gpu_kernel.GpuCompiledKernel
+  py::object compiled; ///< blockscope.runtime.backends.cuda.kernel.GpuCompiledKernel
   const LoadedKernel *kernel = nullptr;
   ArgumentPairs apart; ///< arguments that must not overlap, else another kernel is launched
   std::vector<UsedGlobal> globals;

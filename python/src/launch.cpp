@@ -47,7 +47,7 @@ interpreter::Allocation makeAllocation(std::string name, std::string dtype, uint
 std::optional<interpreter::Allocation> resolveHostAddress(uint64_t address, py::object &tensors) {
   py::gil_scoped_acquire gil;
   if (!tensors)
-    tensors = py::module_::import("blockscope.runtime.live_tensors").attr("LiveTensors")();
+    tensors = py::module_::import("blockscope.runtime.memory.live_tensors").attr("LiveTensors")();
   py::object found = tensors.attr("find")(address);
   if (found.is_none())
     return std::nullopt;

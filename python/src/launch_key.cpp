@@ -187,7 +187,8 @@ template <typename Take> bool forEachInt(PyObject *object, PyObject *name, Take 
 
 PyTypeObject *descriptorType() {
   static auto *const kType = reinterpret_cast<PyTypeObject *>(
-      py::object(py::module_::import("blockscope.tools.tensor_descriptor").attr("TensorDescriptor"))
+      py::object(
+          py::module_::import("blockscope.runtime.tensor_descriptor").attr("TensorDescriptor"))
           .release()
           .ptr());
   return kType;

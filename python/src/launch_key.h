@@ -2,7 +2,8 @@
 // microsecond.
 //
 // A key is one word per parameter and launch option, with the Python object where a value is a
-// constant. Keys are finer than blockscope.runtime.gpu's: one key always means one kernel.
+// constant. Keys are finer than those of Python (runtime/backends/cuda): one
+// key always means one kernel.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -26,7 +27,7 @@ struct LaunchParameter {
   bool isUnusual = false;           ///< an annotation that only Python knows how to convert to
 };
 
-/// Types of numbers, in an order that Python knows too (blockscope/runtime/gpu_launcher.py).
+/// Types of numbers, in an order that Python knows too (blockscope/runtime/launcher.py).
 enum ScalarCode : uint8_t { I1, I8, I16, I32, I64, U8, U16, U32, U64, F32, F64 };
 
 /// The arguments of one launch, bound and classified. Borrows every object from the caller.

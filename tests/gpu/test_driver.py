@@ -184,7 +184,7 @@ def test_launcher_repeats_a_launch(device, monkeypatch):
     """From `kernel[grid](...)` to the GPU with a kernel that only the compiler is left out of."""
     import blockscope as triton
     import blockscope.language as tl
-    from blockscope.runtime import gpu
+    from blockscope.runtime.backends.cuda import backend as gpu
 
     @triton.jit
     def add(x, y, out, n, BLOCK: tl.constexpr):
@@ -224,7 +224,7 @@ def test_launch_overhead(device, monkeypatch):
     """Prints what one launch of eight arguments costs Python; the goal is under 4 us."""
     import blockscope as triton
     import blockscope.language as tl
-    from blockscope.runtime import gpu
+    from blockscope.runtime.backends.cuda import backend as gpu
 
     @triton.jit
     def many(x, y, out, n, a, b, c, BLOCK: tl.constexpr):

@@ -15,7 +15,7 @@ import blockscope.language as tl
 import numpy as np
 from blockscope import _core
 from blockscope.errors import CompilationError
-from blockscope.runtime import gpu_tools
+from blockscope.runtime.backends.cuda import tools as gpu_tools
 from blockscope.runtime.jit import MockTensor
 from op_cases import NOT_YET, OpCase, dtype_of
 from op_cases.kernels import KERNELS

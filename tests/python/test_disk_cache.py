@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from blockscope import knobs
-from blockscope.runtime import disk_cache
+from blockscope.runtime.backends.cuda import disk_cache
 
 KERNEL = {
     "name": "k",
@@ -115,7 +115,7 @@ def test_what_was_used_longest_ago_goes_first(folder, monkeypatch):
 
 def test_many_processes_write_and_read_one_key(folder):
     program = (
-        "from blockscope.runtime import disk_cache\n"
+        "from blockscope.runtime.backends.cuda import disk_cache\n"
         "key = disk_cache.key_of('shared')\n"
         "kernel = {'cubin': bytes(100_000), 'name': 'k'}\n"
         "for _ in range(50):\n"

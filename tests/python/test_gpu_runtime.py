@@ -23,7 +23,8 @@ import blockscope.language as tl
 import torch
 from blockscope import _core, knobs
 from blockscope.errors import LaunchError, OutOfResources
-from blockscope.runtime import gpu, gpu_launcher
+from blockscope.runtime import launcher
+from blockscope.runtime.backends.cuda import backend as gpu
 from ptx import compiled_data
 
 compiled = []
@@ -48,7 +49,7 @@ class Tensor:
     def get_device(self):
         return 0
 
-gpu_launcher._torch_is_known = True
+launcher._torch_is_known = True
 _core.gpu.register_torch(Tensor, type("Parameter", (Tensor,), {}), [torch.float32, torch.float16],
                          lambda device: 77)
 
@@ -331,7 +332,7 @@ def test_debug_output(run):
             debug_sites=[dict(site, is_assert=False, values=["fp32"]),
                          dict(site, is_assert=True, text="too big", values=[])],
         )
-        from blockscope.runtime import gpu_debug
+        from blockscope.runtime.backends.cuda import debug
 
         def record(site, program, index, *values):
             head = struct.pack("<IiiiII", site, *program, index, len(values))
@@ -341,7 +342,7 @@ def test_debug_output(run):
         records += record(0, (0, 0, 0), 3, struct.unpack("<I", struct.pack("<f", 1.5))[0])
         failing = record(1, (0, 1, 0), 1)
 
-        class Filled(gpu_debug.DebugBuffer):
+        class Filled(debug.DebugBuffer):
             def __init__(self, *args):
                 super().__init__(*args)
                 _, size, _, _ = struct.unpack_from("<IIII", self.memory.bytes, 0)
@@ -349,7 +350,7 @@ def test_debug_output(run):
                 struct.pack_into("<IIII", self.memory.bytes, 0, len(data), size, int(fails), 0)
                 self.memory.bytes[16 : 16 + len(data)] = data
 
-        gpu_debug.DebugBuffer = Filled
+        debug.DebugBuffer = Filled
         fails = False
         for _ in range(2):
             k[(1,)](Tensor(4096), Tensor(8192), 100, BLOCK=128)
@@ -370,7 +371,7 @@ def test_debug_output(run):
 NO_DRIVER = """
 import blockscope as triton
 from blockscope import _core
-from blockscope.backends.nvidia.driver import CudaDriver, why_unavailable
+from blockscope.driver.cuda import CudaDriver, why_unavailable
 
 print(_core.gpu.why_unavailable())
 assert not CudaDriver.is_active()
@@ -407,7 +408,7 @@ def test_why_there_is_no_gpu(run, environment, text):
 def test_a_torch_without_cuda_means_the_cpu(run):
     run("""
         import torch
-        from blockscope.backends.nvidia import driver
+        from blockscope.driver import cuda as driver
         assert (driver.why_unavailable() is None) == (torch.version.cuda is not None)
         """, preamble="")  # fmt: skip
 
@@ -490,7 +491,7 @@ VIEWS = """
             def untyped_storage(self):
                 return self.storage
 
-        gpu_launcher._torch_is_known = True
+        launcher._torch_is_known = True
         _core.gpu.register_torch(View, type("Parameter", (View,), {}), [torch.float32],
                                  lambda device: 77)
 

@@ -15,7 +15,8 @@ import gpu_rows
 import numpy as np
 import ptx_matrix_machine
 import pytest
-from blockscope.runtime import gpu, launch
+from blockscope.runtime import launch
+from blockscope.runtime.backends.cuda import backend as gpu
 from ptx_machine import Schedule
 
 torch = pytest.importorskip("torch")

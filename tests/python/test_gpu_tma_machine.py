@@ -14,7 +14,8 @@ import numpy as np
 import ptx_matrix_machine
 import ptx_tma_machine
 import pytest
-from blockscope.runtime import gpu, launch
+from blockscope.runtime import launch
+from blockscope.runtime.backends.cuda import backend as gpu
 
 torch = pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))

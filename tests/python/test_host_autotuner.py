@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 from blockscope import checks, errors, knobs
-from blockscope.autotuner import Config, autotune, heuristics
+from blockscope.runtime.autotuner import Config, autotune, heuristics
 
 
 class Kernel:

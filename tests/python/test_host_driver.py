@@ -3,7 +3,8 @@
 import pytest
 from blockscope.backends import GPUTarget, backends
 from blockscope.backends.triton_shared.driver import CPUDriver
-from blockscope.driver import _default_driver, driver
+from blockscope.driver import driver
+from blockscope.driver.active import _default_driver
 from blockscope.runtime import driver as driver_module
 
 
@@ -89,7 +90,7 @@ def test_an_unknown_default_backend_is_an_error(monkeypatch):
 
 def test_backends():
     assert backends["cpu"].driver.is_active()
-    from blockscope.backends.nvidia.driver import CudaDriver
+    from blockscope.driver.cuda import CudaDriver
 
     assert backends["nvidia"].driver is CudaDriver
     if not CudaDriver.is_active():

@@ -11,7 +11,7 @@ import gpu_rows
 import pytest
 from blockscope import knobs
 from blockscope.errors import OutOfResources
-from blockscope.runtime.kernel_notes import note_text, tell, warnings_in
+from blockscope.runtime.backends.cuda.notes import note_text, tell, warnings_in
 from test_cli import command
 
 torch = pytest.importorskip("torch")

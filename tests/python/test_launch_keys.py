@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from blockscope import _core
-from blockscope.runtime import gpu_launcher
+from blockscope.runtime import launcher
 from blockscope.tools.tensor_descriptor import TensorDescriptor
 
 
@@ -23,7 +23,7 @@ def simple(x, n, BLOCK: tl.constexpr = 64):
 
 @pytest.fixture(autouse=True)
 def torch_is_known():
-    gpu_launcher.register_torch()
+    launcher.register_torch()
 
 
 def key(*args, **kwargs):

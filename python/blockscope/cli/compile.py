@@ -15,8 +15,8 @@ from blockscope.cli.occupancy import Occupancy, limits_of_cta, occupancy, regist
 from blockscope.cli.script import Script
 from blockscope.cli.usage import UsageError
 from blockscope.errors import OutOfResources
+from blockscope.runtime.backends.cuda.notes import note_text, warnings_in
 from blockscope.runtime.jit import LAUNCH_OPTIONS
-from blockscope.runtime.kernel_notes import note_text, warnings_in
 
 STAGES = {"tl": "tl", "tlg": "tlg", "llir": "ll", "ptx": "ptx", "cubin": "cubin"}
 """The stages that ``--emit`` takes, each with the suffix of its files."""
@@ -194,16 +194,16 @@ def targets_from(text: str) -> list[str]:
 
 def check_tools() -> None:
     """Errors: UsageError when what assembles PTX is missing: once, not for each kernel."""
-    from blockscope.runtime import gpu_tools
+    from blockscope.runtime.backends.cuda import tools
 
-    for name, path in (("ptxas", gpu_tools.ptxas()), ("libdevice", gpu_tools.libdevice())):
+    for name, path in (("ptxas", tools.ptxas()), ("libdevice", tools.libdevice())):
         if not path:
             raise UsageError(
                 f"{name} was not found; 'pip install nvidia-cuda-nvcc' has it, or set CUDA_HOME"
             )
-    if shutil.which(gpu_tools.ptxas()) is None:
+    if shutil.which(tools.ptxas()) is None:
         raise UsageError(
-            f"TRITON_PTXAS_PATH is '{gpu_tools.ptxas()}', expected a program that can be run"
+            f"TRITON_PTXAS_PATH is '{tools.ptxas()}', expected a program that can be run"
         )
 
 

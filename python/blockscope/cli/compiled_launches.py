@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from blockscope import knobs
-from blockscope.autotuner import SKIPPED, Autotuner
 from blockscope.errors import TritonError
-from blockscope.runtime import device_buffers, gpu, launch
+from blockscope.runtime import launch
+from blockscope.runtime.autotuner import SKIPPED, Autotuner
+from blockscope.runtime.backends.cuda import backend as gpu
 from blockscope.runtime.jit import JITFunction
+from blockscope.runtime.memory import device as device_buffers
 
 
 @dataclass

@@ -57,7 +57,7 @@ def _viewer() -> str:
 
 
 def _gpu() -> str:
-    from blockscope.backends.nvidia.driver import why_unavailable
+    from blockscope.driver.cuda import why_unavailable
 
     reason = why_unavailable()
     if reason is not None:
@@ -71,9 +71,9 @@ def _gpu() -> str:
 
 
 def _assembler() -> str:
-    from blockscope.runtime import gpu_tools
+    from blockscope.runtime.backends.cuda import tools
 
-    return gpu_tools.ptxas() or "none; pip install nvidia-cuda-nvcc gives ptxas"
+    return tools.ptxas() or "none; pip install nvidia-cuda-nvcc gives ptxas"
 
 
 def _settings() -> str:
@@ -85,7 +85,7 @@ def _settings() -> str:
 def lines() -> Iterator[tuple[str, str]]:
     """Each line of the report as name and value."""
     import blockscope
-    from blockscope.driver import cpu_count, cpu_info, cpu_name, memory_bytes
+    from blockscope.driver.cpu import cpu_count, cpu_info, cpu_name, memory_bytes
 
     flags = cpu_info().get("flags", "").split()
     yield "blockscope", f"{blockscope.__version__} at {Path(blockscope.__file__).parent}"

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from blockscope.runtime import buffers
 from blockscope.runtime.jit import TensorWrapper
+from blockscope.runtime.memory import buffers
 
 
 class CannotCopy(Exception):

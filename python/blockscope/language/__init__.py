@@ -5,14 +5,16 @@ mode, run them at once; in both cases the rules are those of core/semantic.
 """
 
 # Each module says in __all__ what it adds here.
-# ruff: noqa: F401, F403
+# ruff: noqa: F401, F403, F405
+
+import importlib as _importlib
+from typing import Any as _Any
 
 from blockscope.language import (
     core,
     extra,
     math,
     random,
-    semantic,
     standard,
     target_info,
 )
@@ -70,3 +72,10 @@ from blockscope.language.shape import *
 from blockscope.language.sort import *
 
 slice = slice
+__all__ = [*(name for name in globals() if not name.startswith("_")), "semantic"]
+
+
+def __getattr__(name: str) -> _Any:
+    if name == "semantic":
+        return _importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

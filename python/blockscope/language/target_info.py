@@ -19,9 +19,9 @@ def _plain(value: Any) -> Any:
 @builtin
 def current_target() -> Any:
     """The target of the launch."""
-    from blockscope.driver import CPUDriver
+    from blockscope.target import cpu_target
 
-    return constexpr(gpu_target() or CPUDriver().get_current_target())
+    return constexpr(gpu_target() or cpu_target())
 
 
 @builtin

@@ -1,15 +1,638 @@
-"""The autotuner, under the module path that Triton uses."""
+"""Choosing a kernel's meta-parameters: ``autotune``, ``Config`` and ``heuristics``.
 
-from blockscope.autotuner import Autotuner, Config, Heuristics, autotune, heuristics
-from blockscope.errors import AutotunerError, OutOfResources, PTXASError
+On a GPU all configurations are compiled at once, on all processors, then timed one by one; those
+that need more than the device has are left out. On the CPU ``num_warps``, ``num_stages``,
+``num_ctas`` and ``maxnreg`` change nothing, so the built-in timer times configurations that differ
+only in them once. Every configuration is warmed up and timed for some milliseconds, at least once;
+one that is four times slower than the best when it is warmed up is not timed again. In step mode,
+and while a check or a trace is active, nothing is timed: the first configuration that runs is the
+best one.
+"""
 
-__all__ = [
-    "Autotuner",
-    "AutotunerError",
-    "Config",
-    "Heuristics",
-    "OutOfResources",
-    "PTXASError",
-    "autotune",
-    "heuristics",
-]
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import time
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
+
+from blockscope import knobs
+from blockscope.driver.cpu import cpu_count
+from blockscope.errors import (
+    AutotunerError,
+    CompileTimeAssertionFailure,
+    OptionNotSupported,
+    OutOfResources,
+    PTXASError,
+)
+from blockscope.runtime.jit import KernelInterface
+
+SKIPPED = (OutOfResources, CompileTimeAssertionFailure, OptionNotSupported, PTXASError)
+_FAILED = [float("inf")] * 3
+
+
+class Config:
+    """One set of meta-parameters and launch options for ``autotune`` to try.
+
+    ``pre_hook`` is called with all arguments by name before each launch with this configuration.
+    """
+
+    _OPTIONS = ("num_warps", "num_ctas", "num_stages", "maxnreg", "ir_override")
+
+    def __init__(
+        self,
+        kwargs: dict[str, Any],
+        num_warps: int = 4,
+        num_stages: int = 3,
+        num_ctas: int = 1,
+        maxnreg: int | None = None,
+        pre_hook: Callable[[dict[str, Any]], Any] | None = None,
+        ir_override: str | None = None,
+        num_cpu_threads: int | None = None,
+        **options: Any,
+    ) -> None:
+        if not isinstance(kwargs, dict):
+            raise TypeError(f"Config got {type(kwargs).__name__} as kwargs, expected a dict")
+        self.kwargs = kwargs
+        self.num_warps = num_warps
+        self.num_ctas = num_ctas
+        self.num_stages = num_stages
+        self.maxnreg = maxnreg
+        self.pre_hook = pre_hook
+        self.ir_override = ir_override
+        self.num_cpu_threads = num_cpu_threads
+        self.options = options
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__({})  # type: ignore[misc]
+        self.__dict__.update(state)
+
+    def all_kwargs(self) -> dict[str, Any]:
+        """The meta-parameters and the launch options, as keywords of the launch."""
+        chosen = {name: getattr(self, name) for name in self._OPTIONS}
+        chosen["num_cpu_threads"] = self.num_cpu_threads
+        chosen.update(self.options)
+        return {**self.kwargs, **{k: v for k, v in chosen.items() if v is not None}}
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name}: {value}" for name, value in self._fields().items())
+
+    __repr__ = __str__
+
+    def _fields(self) -> dict[str, Any]:
+        return {
+            **self.kwargs,
+            **{
+                name: getattr(self, name)
+                for name in ("num_warps", "num_ctas", "num_stages", "maxnreg")
+            },
+        }
+
+    def _identity(self) -> tuple[Any, ...]:
+        hashable = tuple(sorted((k, _hashable(v)) for k, v in self.all_kwargs().items()))
+        return (hashable, self.pre_hook)
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Config) and self._identity() == other._identity()
+
+    def cpu_identity(self) -> tuple[Any, ...]:
+        """What decides the speed on the CPU."""
+        values = {**self.kwargs, "num_cpu_threads": self.num_cpu_threads}
+        return (tuple(sorted((k, _hashable(v)) for k, v in values.items())), self.pre_hook)
+
+
+def _hashable(value: Any) -> Any:
+    try:
+        hash(value)
+    except TypeError:
+        return repr(value)
+    return value
+
+
+def _innermost(fn: Any) -> Any:
+    """The JITFunction below decorators such as ``heuristics``."""
+    while isinstance(fn, Autotuner | Heuristics):
+        fn = fn.fn
+    return fn
+
+
+class _Tuning(KernelInterface):
+    """What ``autotune`` and ``heuristics`` share: they wrap a kernel and answer as it does."""
+
+    fn: Any
+
+    @property
+    def jit_function(self) -> Any:
+        return _innermost(self)
+
+    def __getattr__(self, name: str) -> Any:
+        # Only names that this object lacks come here: src, params, cache_key, ...
+        if name.startswith("__") or "fn" not in self.__dict__:
+            raise AttributeError(name)
+        return getattr(self.__dict__["fn"], name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.fn(*args, **kwargs)
+
+
+class Autotuner(_Tuning):
+    """A kernel that runs with the fastest of its configurations, chosen once for each key."""
+
+    def __init__(
+        self,
+        fn: Any,
+        arg_names: Sequence[str],
+        configs: Sequence[Config] | None,
+        key: Sequence[str],
+        reset_to_zero: Iterable[str] | None,
+        restore_value: Iterable[str] | None,
+        pre_hook: Callable[..., Any] | None = None,
+        post_hook: Callable[..., Any] | None = None,
+        prune_configs_by: dict[str, Any] | None = None,
+        warmup: int | None = None,
+        rep: int | None = None,
+        use_cuda_graph: bool = False,
+        do_bench: Callable[..., Any] | None = None,
+        cache_results: bool = False,
+    ) -> None:
+        self.fn = fn
+        self.arg_names = list(arg_names)
+        self.configs = list(configs) if configs else [Config({})]
+        for config in self.configs:
+            if not isinstance(config, Config):
+                raise TypeError(
+                    f"autotune got {type(config).__name__} among 'configs', expected triton.Config"
+                )
+        self.keys = [key] if isinstance(key, str) else list(key)
+        self.cache: dict[tuple[Any, ...], Config] = {}
+        self.configs_timings: dict[Config, list[float]] = {}
+        self.bench_time: float | None = None
+        self.best_config: Config = self.configs[0]
+        self.nargs: dict[str, Any] | None = None
+        self.cache_results = cache_results or knobs.autotuning.cache
+        self.reset_to_zero = list(reset_to_zero or ())
+        self.restore_value = list(restore_value or ())
+        self._restore_copies: dict[str, Any] = {}
+        self._best_ms = float("inf")  # of the configurations timed so far
+        self._is_on_gpu = False  # whether the launch that is tuned for goes to a GPU
+        self.user_defined_pre_hook = pre_hook is not None
+        self.user_defined_post_hook = post_hook is not None
+        self.pre_hook = pre_hook or self._reset_and_save
+        self.post_hook = post_hook or self._restore
+        self._read_pruning(prune_configs_by or {})
+        self.base_fn = self.fn
+        while not inspect.isfunction(self.base_fn) and hasattr(self.base_fn, "fn"):
+            self.base_fn = self.base_fn.fn
+        self._do_bench = do_bench
+        self.num_warmups = warmup
+        self.num_reps = rep
+        self.use_cuda_graph = use_cuda_graph
+        if warmup is not None or rep is not None or use_cuda_graph:
+            warnings.warn(
+                "autotune's 'warmup', 'rep' and 'use_cuda_graph' are deprecated, use 'do_bench'",
+                DeprecationWarning,
+                stacklevel=3,
+            )
+        if do_bench is None and (warmup is not None or rep is not None):
+            from blockscope import testing
+
+            self._do_bench = lambda call, quantiles: testing.do_bench(
+                call, 25 if warmup is None else warmup, 100 if rep is None else rep,
+                quantiles=quantiles,
+            )  # fmt: skip
+
+    def _read_pruning(self, by: dict[str, Any]) -> None:
+        unknown = set(by) - {"perf_model", "top_k", "early_config_prune"}
+        if unknown:
+            raise ValueError(
+                f"autotune got '{min(unknown)}' in 'prune_configs_by', "
+                "expected perf_model, top_k or early_config_prune"
+            )
+        self.perf_model = by.get("perf_model")
+        self.configs_top_k = by.get("top_k", 1.0)
+        self.early_config_prune = by.get("early_config_prune")
+
+    # --- hooks that keep arguments as they were while configurations are tried --------------------
+
+    def _reset_and_save(self, arguments: dict[str, Any], reset_only: bool = False) -> None:
+        for name in self.reset_to_zero:
+            if self._argument(arguments, name, "reset_to_zero") is not None:
+                _fill_zero(arguments[name])
+        if not reset_only:
+            self._restore_copies = {
+                name: _clone(arguments[name])
+                for name in self.restore_value
+                if self._argument(arguments, name, "restore_value") is not None
+            }
+
+    def _argument(self, arguments: dict[str, Any], name: str, option: str) -> Any:
+        if name not in arguments:
+            raise ValueError(
+                f"autotune has '{name}' in '{option}', but '{self.base_fn.__name__}' was launched "
+                "without an argument of this name"
+            )
+        return arguments[name]
+
+    def _restore(self, arguments: dict[str, Any], exception: Exception | None = None) -> None:
+        for name, copy in self._restore_copies.items():
+            _copy_into(arguments[name], copy)
+        self._restore_copies = {}
+
+    # --- timing -----------------------------------------------------------------------------------
+
+    @property
+    def do_bench(self) -> Callable[..., Any]:
+        from blockscope.driver import CPUDriver, driver
+
+        if self._do_bench is None and not self._is_on_gpu:
+            return CPUDriver().get_benchmarker()
+        return self._do_bench or driver.active.get_benchmarker()
+
+    def _kernel_call(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], config: Config
+    ) -> Callable[[], Any]:
+        """A function that launches once with ``config``, with all hooks around it."""
+        conflicts = sorted(kwargs.keys() & config.kwargs.keys())
+        if conflicts:
+            raise ValueError(
+                f"'{self.base_fn.__name__}' was launched with '{conflicts[0]}', "
+                "which autotune chooses; leave it out of the launch"
+            )
+        launch = {**kwargs, **config.all_kwargs()}
+        arguments = {**(self.nargs or {}), **launch}
+
+        def call() -> Any:
+            if config.pre_hook:
+                config.pre_hook(arguments)
+            self.pre_hook(arguments)
+            try:
+                result = self.fn.run(*args, **launch)
+            except Exception as error:
+                self.post_hook(arguments, exception=error)
+                raise
+            self.post_hook(arguments, exception=None)
+            return result
+
+        return call
+
+    def _bench(self, *args: Any, config: Config, **meta: Any) -> list[float]:
+        """Median, 20 % and 80 % quantiles of the time in ms; infinite when it cannot run.
+
+        Public code derives from this class and calls this method, so its signature is Triton's.
+        """
+        if knobs.autotuning.print:
+            print(f"autotuning '{self.base_fn.__name__}' with {config}")
+        call = self._kernel_call(args, meta, config)
+        try:
+            if self._do_bench is None and not self._is_on_gpu:
+                call()  # compiles
+                start = time.perf_counter()
+                call()
+                first = (time.perf_counter() - start) * 1e3
+                if first > max(4 * self._best_ms, 1.0) or first > 200:
+                    return [first] * 3
+            timings = self.do_bench(call, quantiles=(0.5, 0.2, 0.8))
+        except SKIPPED as error:
+            if knobs.autotuning.print:
+                print(f"autotuning failed: {error}")
+            return list(_FAILED)
+        return list(timings) if isinstance(timings, list | tuple) else [timings] * 3
+
+    def _bench_all(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], configs: list[Config]
+    ) -> dict[Config, list[float]]:
+        measured: dict[tuple[Any, ...], list[float]] = {}
+        timings: dict[Config, list[float]] = {}
+        self._best_ms = float("inf")
+        self._is_on_gpu = _goes_to_gpu(args, kwargs)
+        if self._is_on_gpu:
+            self._compile_all(args, kwargs, configs)
+        # A user's timer is asked for every configuration; ours knows what the CPU ignores.
+        merges = self._do_bench is None and not self._is_on_gpu
+        for config in configs:
+            identity = config.cpu_identity() if merges else config._identity()
+            if identity not in measured:
+                measured[identity] = self._bench(*args, config=config, **kwargs)
+                self._best_ms = min(self._best_ms, measured[identity][0])
+            timings[config] = measured[identity]
+        return timings
+
+    def _compile_all(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], configs: list[Config]
+    ) -> None:
+        """Compile on several processors: the compiler does not hold Python's lock.
+
+        A configuration that does not compile says so again when it is timed.
+        """
+        launch = {name: value for name, value in kwargs.items() if name != "warmup"}
+
+        def compile_one(config: Config) -> None:
+            with suppress(Exception):
+                self.fn.warmup(*args, **{**launch, **config.all_kwargs()})
+
+        with ThreadPoolExecutor(min(len(configs), cpu_count())) as pool:
+            list(pool.map(compile_one, configs))
+
+    # --- running ----------------------------------------------------------------------------------
+
+    def tuning_key(self, kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """What a choice holds for: the values of the key arguments and the dtypes of all."""
+        arguments = {**(self.nargs or {}), **kwargs}
+        named = {name: arguments[name] for name in self.arg_names if name in arguments}
+        values = [_hashable(named[name]) for name in self.keys if name in named]
+        return (*values, *(str(arg.dtype) for arg in named.values() if hasattr(arg, "dtype")))
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        self.nargs = dict(zip(self.arg_names, args, strict=False))
+        if len(self.configs) == 1:
+            return self._launch(args, kwargs, self.configs[0])
+        key = self.tuning_key(kwargs)
+        if key not in self.cache:
+            configs = self.prune_configs(kwargs)
+            if len(configs) == 1:
+                self.cache[key] = configs[0]
+            elif kwargs.get("warmup"):
+                return self._launch(args, kwargs, configs[0])
+            elif not _times_count():
+                return self._run_first_valid(args, kwargs, configs, key)
+            else:
+                self._tune(args, kwargs, configs, key)
+        return self._launch(args, kwargs, self.cache[key])
+
+    def _launch(self, args: tuple[Any, ...], kwargs: dict[str, Any], config: Config) -> Any:
+        self.best_config = config
+        if config.pre_hook is not None:
+            config.pre_hook({**(self.nargs or {}), **kwargs, **config.all_kwargs()})
+        try:
+            return self.fn.run(*args, **{**kwargs, **config.all_kwargs()})
+        finally:
+            self.nargs = None
+
+    def _run_first_valid(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], configs: list[Config], key: Any
+    ) -> Any:
+        """Launch with the first configuration that the kernel accepts."""
+        nargs = self.nargs
+        for config in configs:
+            self.nargs = nargs
+            try:
+                result = self._launch(args, kwargs, config)
+            except SKIPPED as error:
+                last = error
+                continue
+            self.cache[key] = config
+            return result
+        raise AutotunerError(
+            f"none of the {len(configs)} configurations of '{self.base_fn.__name__}' runs; "
+            f"the last one failed with: {last}"
+        )
+
+    def _tune(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], configs: list[Config], key: Any
+    ) -> None:
+        stored = self._stored_timings(configs, key)
+        start = time.perf_counter()
+        timings = stored.read() if stored else None
+        hit = timings is not None
+        if timings is None:
+            timings = self._bench_all(args, kwargs, configs)
+            self.bench_time = time.perf_counter() - start
+            if stored:
+                stored.write(timings)
+        self.configs_timings = timings
+        best = min(timings, key=lambda config: timings[config][0])
+        if timings[best][0] == float("inf"):
+            raise AutotunerError(
+                f"none of the {len(configs)} configurations of '{self.base_fn.__name__}' runs"
+            )
+        self.cache[key] = best
+        self.pre_hook({**(self.nargs or {}), **kwargs, **best.all_kwargs()}, reset_only=True)
+        if knobs.autotuning.print and not hit:
+            print(
+                f"autotuning '{self.base_fn.__name__}' for key {key} took {self.bench_time:.2f} s; "
+                f"best: {best}"
+            )
+        if knobs.autotuning.listener is not None:
+            knobs.autotuning.listener(
+                fn=self.jit_function,
+                key=key,
+                best_config=best,
+                configs_timings=timings,
+                duration=None if hit else self.bench_time,
+                cache_hit=hit,
+            )
+
+    def _stored_timings(self, configs: list[Config], key: Any) -> _StoredTimings | None:
+        """Where timings are kept on disk; None when they are not, as with hooks in a config."""
+        if not self.cache_results or not key or any(config.pre_hook for config in configs):
+            return None
+        return _StoredTimings(self.jit_function, configs, key)
+
+    def prune_configs(self, kwargs: dict[str, Any]) -> list[Config]:
+        """The configurations that ``prune_configs_by`` leaves for these arguments."""
+        configs = self.configs
+        if self.early_config_prune:
+            configs = list(self.early_config_prune(configs, self.nargs, **kwargs))
+            if not configs:
+                raise AutotunerError(
+                    f"early_config_prune of '{self.base_fn.__name__}' left no configuration, "
+                    "expected at least one"
+                )
+        if not self.perf_model:
+            return configs
+        top_k = self.configs_top_k
+        if isinstance(top_k, float) and top_k <= 1.0:
+            top_k = max(1, int(len(configs) * top_k))
+        elif not isinstance(top_k, int):
+            raise TypeError(f"top_k is {top_k!r}, expected a whole number, or a share up to 1.0")
+        if len(configs) <= top_k:
+            return configs
+        estimates = {
+            config: self.perf_model(**(self.nargs or {}), **kwargs, **config.all_kwargs())
+            for config in configs
+        }
+        return sorted(estimates, key=lambda config: estimates[config])[:top_k]
+
+    def warmup(self, *args: Any, **kwargs: Any) -> list[Any]:
+        """Compile for every configuration without running."""
+        self.nargs = dict(zip(self.arg_names, args, strict=False))
+        try:
+            return [
+                self.fn.warmup(*args, **{**kwargs, **config.all_kwargs()})
+                for config in self.prune_configs(kwargs)
+            ]
+        finally:
+            self.nargs = None
+
+
+def _goes_to_gpu(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    from blockscope.driver import driver
+
+    if not driver.is_gpu_active():
+        return False
+    from blockscope.runtime.backends.cuda import backend as gpu
+    from blockscope.runtime.memory import device as device_buffers
+
+    tensors = gpu.tensors_in((*args, *kwargs.values()))
+    return any(device_buffers.device_of(value) is not None for value in tensors)
+
+
+def _times_count() -> bool:
+    """False where a time says nothing: in step mode and under a check or a trace."""
+    from blockscope import checks
+
+    return not knobs.runtime.interpret and not checks.active()
+
+
+class _StoredTimings:
+    """Timings of one kernel and key in the cache folder, as ``<kernel>.autotune.json``."""
+
+    def __init__(self, jit_function: Any, configs: list[Config], key: tuple[Any, ...]) -> None:
+        from blockscope.driver import driver
+        from blockscope.driver.cpu import cpu_name
+        from blockscope.runtime.cache import get_cache_manager, triton_key
+
+        device = cpu_name()
+        if driver.is_gpu_active():
+            properties = driver.active.utils.get_device_properties
+            device = properties(driver.active.get_current_device())["name"]
+        parts = [triton_key(), device, str(jit_function.cache_key), str(key)]
+        parts += [str(config) for config in configs]
+        digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+        self.manager = get_cache_manager(digest)
+        self.file = f"{jit_function.__name__[:150]}.autotune.json"
+        self.configs = configs
+        self.key = key
+
+    def read(self) -> dict[Config, list[float]] | None:
+        path = self.manager.get_file(self.file)
+        if path is None:
+            return None
+        try:
+            with open(path, encoding="utf-8") as file:
+                rows = json.load(file)["configs_timings"]
+            timings = {self.configs[index]: [float(t) for t in row] for index, row in rows}
+        except (OSError, ValueError, KeyError, IndexError, TypeError):
+            return None  # a damaged file is timed anew and replaced
+        return timings or None
+
+    def write(self, timings: dict[Config, list[float]]) -> None:
+        rows = [[self.configs.index(config), row] for config, row in timings.items()]
+        data = {
+            "key": [str(part) for part in self.key],
+            "configs": [str(config) for config in self.configs],
+            "configs_timings": rows,
+        }
+        try:
+            self.manager.put(json.dumps(data), self.file, binary=False)
+        except OSError as error:
+            warnings.warn(f"autotune timings could not be kept: {error}", stacklevel=2)
+
+
+def _fill_zero(tensor: Any) -> None:
+    if hasattr(tensor, "zero_"):
+        tensor.zero_()
+    else:
+        tensor[...] = 0
+
+
+def _clone(tensor: Any) -> Any:
+    return tensor.clone() if hasattr(tensor, "clone") else tensor.copy()
+
+
+def _copy_into(tensor: Any, source: Any) -> None:
+    if hasattr(tensor, "copy_"):
+        tensor.copy_(source)
+    else:
+        tensor[...] = source
+
+
+def autotune(
+    configs: Sequence[Config],
+    key: Sequence[str] = (),
+    prune_configs_by: dict[str, Any] | None = None,
+    reset_to_zero: Iterable[str] | None = None,
+    restore_value: Iterable[str] | None = None,
+    pre_hook: Callable[..., Any] | None = None,
+    post_hook: Callable[..., Any] | None = None,
+    warmup: int | None = None,
+    rep: int | None = None,
+    use_cuda_graph: bool = False,
+    do_bench: Callable[..., Any] | None = None,
+    cache_results: bool = False,
+) -> Callable[[Any], Autotuner]:
+    """Decorator above ``@jit``: run with the fastest of ``configs`` for each value of ``key``.
+
+    Errors: AutotunerError when no configuration runs.
+
+    The kernel runs many times while it is tuned. ``reset_to_zero`` names arguments to clear before
+    each run, ``restore_value`` names arguments to put back after each. ``prune_configs_by`` has any
+    of ``early_config_prune(configs, named_args, **kwargs)``, ``perf_model(**args)`` and ``top_k``.
+    ``cache_results`` keeps the timings on disk between processes.
+    """
+
+    def decorate(fn: Any) -> Autotuner:
+        if not hasattr(fn, "run") or not hasattr(fn, "arg_names"):
+            raise TypeError(
+                f"autotune got {type(fn).__name__}, expected a kernel: put @triton.jit below it"
+            )
+        return Autotuner(
+            fn, fn.arg_names, configs, key, reset_to_zero, restore_value, pre_hook=pre_hook,
+            post_hook=post_hook, prune_configs_by=prune_configs_by, warmup=warmup, rep=rep,
+            use_cuda_graph=use_cuda_graph, do_bench=do_bench, cache_results=cache_results,
+        )  # fmt: skip
+
+    return decorate
+
+
+class Heuristics(_Tuning):
+    """A kernel some of whose meta-parameters are computed from its arguments at each launch."""
+
+    def __init__(
+        self, fn: Any, arg_names: Sequence[str], values: dict[str, Callable[..., Any]]
+    ) -> None:
+        self.fn = fn
+        self.arg_names = list(arg_names)
+        self.values = values
+
+    def _computed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        for name, rule in self.values.items():
+            value = rule({**dict(zip(self.arg_names, args, strict=False)), **kwargs})
+            if isinstance(value, dict) and name in value:
+                kwargs.update(value)  # some write {"BLOCK": lambda args: {"BLOCK": 128}}
+            else:
+                kwargs[name] = value
+        return kwargs
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        return self.fn.run(*args, **self._computed(args, kwargs))
+
+    def warmup(self, *args: Any, **kwargs: Any) -> Any:
+        return self.fn.warmup(*args, **self._computed(args, kwargs))
+
+
+def heuristics(values: dict[str, Callable[[dict[str, Any]], Any]]) -> Callable[[Any], Heuristics]:
+    """Decorator above ``@jit``: compute meta-parameters from the arguments of the launch."""
+    for name, rule in values.items():
+        if not callable(rule):
+            raise TypeError(
+                f"heuristics got {type(rule).__name__} for '{name}', expected a function of the "
+                "arguments"
+            )
+
+    def decorate(fn: Any) -> Heuristics:
+        if not hasattr(fn, "run") or not hasattr(fn, "arg_names"):
+            raise TypeError(
+                f"heuristics got {type(fn).__name__}, expected a kernel: put @triton.jit below it"
+            )
+        return Heuristics(fn, fn.arg_names, values)
+
+    return decorate

@@ -212,9 +212,9 @@ class JITFunction(KernelInterface[T]):
     @functools.cached_property
     def _launcher(self) -> Any:
         """Repeats GPU launches without Python; everything else comes back to ``_run``."""
-        from blockscope.runtime import gpu_launcher
+        from blockscope.runtime import launcher
 
-        return _core.GpuLauncher(self, gpu_launcher.parameters_of(self))
+        return _core.GpuLauncher(self, launcher.parameters_of(self))
 
     @functools.cached_property
     def _bind(self) -> Callable[[Any], Callable[..., Any]]:

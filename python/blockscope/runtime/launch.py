@@ -13,9 +13,10 @@ from blockscope import _core, checks, knobs
 from blockscope.driver import driver
 from blockscope.host import is_interpreting
 from blockscope.language import core
-from blockscope.runtime import buffers, device_buffers
-from blockscope.runtime.compiled import CompiledKernel
+from blockscope.runtime.backends.flat import CompiledKernel
 from blockscope.runtime.jit import LAUNCH_OPTIONS, JITFunction
+from blockscope.runtime.memory import buffers
+from blockscope.runtime.memory import device as device_buffers
 
 _INT_RANGES = (
     (core.int32, -(2**31), 2**31),
@@ -51,7 +52,7 @@ def run(
     if warmup or not (is_interpreting() or checks.active()):
         device = _gpu_of(bound, options, warmup)
         if device is not None:
-            from blockscope.runtime import gpu
+            from blockscope.runtime.backends.cuda import backend as gpu
 
             return gpu.launch(fn, size, bound, options, device, warmup=warmup)
     with device_buffers.host_copies():
@@ -64,7 +65,7 @@ def _gpu_of(bound: dict[str, Any], options: dict[str, Any], warmup: bool) -> int
         return None if options["arch"] == "cpu" else device_buffers.ANY_DEVICE
     if not driver.is_gpu_active():
         return None
-    from blockscope.runtime import gpu
+    from blockscope.runtime.backends.cuda import backend as gpu
 
     return gpu.chosen_device(bound.values())
 

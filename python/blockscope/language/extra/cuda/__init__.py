@@ -2,7 +2,7 @@
 
 from blockscope._core import semantic as _semantic
 from blockscope.language.core import builtin
-from blockscope.language.extra.cuda import libdevice
+from blockscope.language.extra import libdevice
 from blockscope.language.not_yet import not_yet
 
 globaltimer = not_yet("tl.extra.cuda.globaltimer")

@@ -1,6 +1,6 @@
 """Functions of AMD targets."""
 
-from blockscope.language.extra.hip import libdevice
+from blockscope.language.extra import libdevice
 from blockscope.language.not_yet import not_yet
 
 memrealtime = not_yet("tl.extra.hip.memrealtime")

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from blockscope.runtime import device_buffers
+from blockscope.runtime.memory import device as device_buffers
 
 _TYPESTR = {
     "b1": "int1",

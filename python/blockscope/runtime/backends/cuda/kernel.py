@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from blockscope import _core, knobs
-from blockscope.runtime import gpu_tools, kernel_notes
+from blockscope.runtime.backends.cuda import notes as kernel_notes
+from blockscope.runtime.backends.cuda import tools
+from blockscope.version import TRITON_VERSION
 
 
 class Asm(dict[str, Any]):
@@ -29,8 +31,8 @@ class Asm(dict[str, Any]):
 
 
 def _disassemble(cubin: bytes) -> str:
-    tools = ((gpu_tools.cuobjdump(), "-sass"), (gpu_tools.nvdisasm(), "-c"))
-    for program, option in tools:
+    programs = ((tools.cuobjdump(), "-sass"), (tools.nvdisasm(), "-c"))
+    for program, option in programs:
         if not program:
             continue
         with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
@@ -107,7 +109,7 @@ class GpuCompiledKernel:
             "profile_scratch_size": 0,
             "profile_scratch_align": 1,
             "tmem_size": 0,
-            "triton_version": _triton_version(),
+            "triton_version": TRITON_VERSION,
         }
         self.metadata = namedtuple("KernelMetadata", sorted(metadata))(**metadata)
         self.packed_metadata = self.metadata
@@ -120,7 +122,7 @@ class GpuCompiledKernel:
         Errors: OutOfResources when the device has too little of something, LaunchError.
         """
         if device is None:
-            from blockscope.backends.nvidia.driver import current_device
+            from blockscope.driver.cuda import current_device
 
             device = current_device()
         handle = self._handles.get(device)
@@ -200,7 +202,7 @@ class GpuCompiledKernel:
         if not self.data["takes_debug_buffer"]:
             handle.launch(size, bits, stream, careful)
             return
-        from blockscope.runtime.gpu_debug import DebugBuffer
+        from blockscope.runtime.backends.cuda.debug import DebugBuffer
 
         buffer = DebugBuffer(self, device)
         handle.launch(size, [*bits, buffer.address], stream, careful)
@@ -256,9 +258,3 @@ def _without_repeats(used: list[Any]) -> list[Any]:
     return list(
         {(id(values), name): (values, name, value) for values, name, value in used}.values()
     )
-
-
-def _triton_version() -> str:
-    from blockscope.drop_in import TRITON_VERSION
-
-    return TRITON_VERSION

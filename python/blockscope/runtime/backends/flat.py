@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any
 
-from blockscope.runtime.block_ir import emit
+from blockscope.frontend.block_ir import emit
 from blockscope.runtime.jit import LAUNCH_OPTIONS
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
 from typing import Any
 
-from blockscope.runtime import buffers
+from blockscope.runtime.memory import buffers
 
 _BATCH = 4096
 _NO_MEMORY = (RuntimeError, TypeError, ValueError, NotImplementedError)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from blockscope.driver import GPUTarget
+from blockscope.target import GPUTarget
 
 
 class Language:

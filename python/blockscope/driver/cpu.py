@@ -1,8 +1,8 @@
-"""The active driver, and the CPU's: what ``triton.runtime.driver.active`` answers without a GPU.
+"""The CPU's driver: what ``triton.runtime.driver.active`` answers without a GPU.
 
-Kernel files ask it where they run, how many processors there are and how much shared memory. The
-CPU driver gives each answer a value that such files can compute with: the processors are the
-hardware threads, the limits that a CPU does not have are those of a large GPU.
+Kernel files ask it where they run, how many processors there are and how much shared memory. Each
+answer is a value that such files can compute with: the processors are the hardware threads, the
+limits that a CPU does not have are those of a large GPU.
 """
 
 from __future__ import annotations
@@ -10,20 +10,12 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
-import threading
 import time
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-
-@dataclass(frozen=True)
-class GPUTarget:
-    """Where kernels run: ``backend`` is 'cpu' or 'cuda', ``arch`` the architecture."""
-
-    backend: str
-    arch: int | str
-    warp_size: int
+from blockscope.driver.base import DriverBase
+from blockscope.target import GPUTarget, cpu_target
 
 
 class CPUEvent:
@@ -209,25 +201,6 @@ class CPUUtils:
         raise NotYetSupported("the CPU driver does not load GPU binaries")
 
 
-class DriverBase:
-    """Interface of drivers, under the name that files import from triton.backends.driver."""
-
-    @classmethod
-    def is_active(cls) -> bool:
-        return True
-
-    def get_current_target(self) -> GPUTarget:
-        raise NotImplementedError
-
-    def get_active_torch_device(self) -> Any:
-        raise NotImplementedError
-
-    def get_benchmarker(self) -> Any:
-        from blockscope.testing import do_bench
-
-        return do_bench
-
-
 class CPUDriver(DriverBase):
     """Runs kernels on the CPU."""
 
@@ -236,7 +209,7 @@ class CPUDriver(DriverBase):
         return CPUUtils()
 
     def get_current_target(self) -> GPUTarget:
-        return GPUTarget("cpu", platform.machine(), 32)
+        return cpu_target()
 
     def get_current_device(self) -> int:
         return 0
@@ -281,74 +254,3 @@ class CPUDriver(DriverBase):
 
 
 CACHE_BYTES = 32 << 20
-
-
-class DriverConfig:
-    """Holds the active driver; ``active`` makes the default one when first asked."""
-
-    def __init__(self) -> None:
-        self._default: Any = None
-        self._active: Any = None
-        self._is_gpu = False
-        self._lock = threading.Lock()
-
-    @property
-    def default(self) -> Any:
-        with self._lock:
-            if self._default is None:
-                self._default = _default_driver()
-        return self._default
-
-    @property
-    def active(self) -> Any:
-        if self._active is None:
-            self._activate(self.default)
-        return self._active
-
-    def _activate(self, driver: Any) -> None:
-        from blockscope import _core
-
-        self._active = driver
-        self._is_gpu = driver.get_current_target().backend == "cuda"
-        _core.gpu.activate(self._is_gpu)
-
-    def is_gpu_active(self) -> bool:
-        """Whether kernels on GPU tensors run on the GPU, as far as the active driver decides."""
-        if self._active is None:
-            self._activate(self.default)
-        return self._is_gpu
-
-    def set_active(self, driver: Any) -> None:
-        if not hasattr(driver, "get_current_target"):
-            raise TypeError(
-                f"set_active got {type(driver).__name__}, expected a driver such as CPUDriver()"
-            )
-        backend = driver.get_current_target().backend
-        if backend not in ("cpu", "cuda"):
-            raise ValueError(
-                f"set_active got a driver for '{backend}', expected one for 'cpu' or 'cuda'"
-            )
-        self._activate(driver)
-
-    def reset_active(self) -> None:
-        self._activate(self.default)
-
-
-def _default_driver() -> Any:
-    """CUDA's where there is a GPU that torch can use too, else the CPU's.
-
-    TRITON_DEFAULT_BACKEND names one: ``cpu``, or ``cuda``, which is an error where there is none.
-    """
-    from blockscope.backends.nvidia import driver as nvidia
-
-    chosen = os.environ.get("TRITON_DEFAULT_BACKEND", "").lower()
-    if chosen not in ("", "cpu", "cuda", "nvidia"):
-        raise ValueError(f"TRITON_DEFAULT_BACKEND is '{chosen}', expected 'cpu' or 'cuda'")
-    if chosen == "cpu" or os.environ.get("TRITON_CPU_BACKEND") == "1":
-        return CPUDriver()
-    if chosen in ("cuda", "nvidia") or nvidia.CudaDriver.is_active():
-        return nvidia.CudaDriver()
-    return CPUDriver()
-
-
-driver = DriverConfig()

@@ -41,7 +41,7 @@ def register_torch() -> None:
     torch: Any = sys.modules.get("torch")
     if _torch_is_known or torch is None or not hasattr(torch, "Tensor"):
         return
-    from blockscope.runtime import buffers
+    from blockscope.runtime.memory import buffers
 
     dtypes = []
     for value in vars(torch).values():

@@ -67,7 +67,7 @@ def target_device() -> int | None:
 
 def describe(value: Any) -> Any:
     """The buffer of an argument of a GPU launch: its dtype and address; the rest is not known."""
-    from blockscope.runtime import buffers
+    from blockscope.runtime.memory import buffers
 
     if getattr(value, "is_mock", False):
         return buffers.Buffer(buffers.dtype_name(value.dtype), 0, 0, 0, (0,), (1,), 1, owner=value)
@@ -84,7 +84,7 @@ def describe(value: Any) -> Any:
 
 def _address_of_host_memory(value: Any) -> tuple[int, str]:
     """Page-locked host memory can be reached from the GPU, other host memory cannot."""
-    from blockscope.runtime import buffers
+    from blockscope.runtime.memory import buffers
 
     if hasattr(value, "data_ptr"):
         pointer, dtype = int(value.data_ptr()), buffers.dtype_name(value.dtype)
@@ -151,7 +151,7 @@ def copy_in(value: Any) -> tuple[int, int, int, Any, Any]:
 
 def copy_in_array(value: Any) -> Any:
     """The buffer of an array in GPU memory that is no torch tensor; its extent is its view's."""
-    from blockscope.runtime import buffers
+    from blockscope.runtime.memory import buffers
 
     array = _Array(value)
     low = sum(min(0, (n - 1) * s) for n, s in zip(array.shape, array.strides, strict=True))
@@ -216,7 +216,7 @@ class _Array:
             self._from_dlpack(value)
 
     def _from_interface(self, value: Any, interface: dict[str, Any]) -> None:
-        from blockscope.runtime import buffers
+        from blockscope.runtime.memory import buffers
 
         self.shape = tuple(int(n) for n in interface["shape"])
         self.pointer = int(interface["data"][0])

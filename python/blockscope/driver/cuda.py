@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from blockscope import _core
-from blockscope.driver import DriverBase, GPUTarget
+from blockscope.driver.base import DriverBase
+from blockscope.target import GPUTarget
 
 
 def current_device() -> int:

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from blockscope.backends.compiler import BaseBackend, GPUTarget
-from blockscope.backends.nvidia.compiler import CUDABackend
-from blockscope.backends.nvidia.driver import CudaDriver
+from blockscope.compat.backends.compiler import BaseBackend, GPUTarget
+from blockscope.compat.backends.nvidia.compiler import CUDABackend
+from blockscope.compat.backends.nvidia.driver import CudaDriver
 from blockscope.driver import CPUDriver, DriverBase
 
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from blockscope.compiler import compiler as _compiler
-from blockscope.compiler.compiler import (
+from blockscope.compat.compiler import compiler as _compiler
+from blockscope.compat.compiler.compiler import (
     ASTSource,
     AttrsDescriptor,
     IRSource,
@@ -11,7 +11,7 @@ from blockscope.compiler.compiler import (
     compile,
     make_backend,
 )
-from blockscope.compiler.errors import CompilationError
+from blockscope.compat.compiler.errors import CompilationError
 
 __all__ = [
     "ASTSource",

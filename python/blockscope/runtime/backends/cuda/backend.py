@@ -1,7 +1,7 @@
 """The general way to the GPU: from bound arguments to a compiled kernel and its launch.
 
 The first launch of every kernel and key comes through here, and every launch that something
-watches; the C++ launcher (python/src/gpu_launcher.cpp) repeats the rest by itself.
+watches; the C++ launcher (python/src/launcher.cpp) repeats the rest by itself.
 """
 
 from __future__ import annotations
@@ -13,21 +13,16 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from blockscope import _core, knobs
-from blockscope.driver import GPUTarget
 from blockscope.errors import CompilationError, OutOfResources, PTXASError
+from blockscope.frontend.block_ir import emit
 from blockscope.language.linear import default_input_precision
-from blockscope.runtime import (
-    buffers,
-    device_buffers,
-    disk_cache,
-    gpu_excepthook,
-    gpu_launcher,
-    gpu_options,
-    gpu_tools,
-    kernel_notes,
-)
-from blockscope.runtime.block_ir import emit
-from blockscope.runtime.gpu_kernel import GpuCompiledKernel
+from blockscope.runtime import launcher
+from blockscope.runtime.backends.cuda import disk_cache, excepthook, notes, tools
+from blockscope.runtime.backends.cuda import options as cuda_options
+from blockscope.runtime.backends.cuda.kernel import GpuCompiledKernel
+from blockscope.runtime.memory import buffers
+from blockscope.runtime.memory import device as device_buffers
+from blockscope.target import GPUTarget
 
 ALIGNMENT = 16
 """Arguments that can be divided by this are known to be, when a kernel is compiled."""
@@ -163,15 +158,15 @@ def launch(
     """Compile for these arguments unless that is done, and launch unless it is a warm-up."""
     from blockscope.runtime import launch as general
 
-    gpu_launcher.register_torch()
+    launcher.register_torch()
     with device_buffers.addresses_on(device):
         arguments = [general._classify(param, bound[param.name]) for param in fn.params]
     target = target_of(options, device)
-    gpu_options.refuse_unsupported(options, int(target.arch))
+    cuda_options.refuse_unsupported(options, int(target.arch))
     kernel = compiled(fn, arguments, parse_options(fn, options), target)
     if warmup:
         return kernel
-    gpu_excepthook.install(_core.gpu.recent_launches)
+    excepthook.install(_core.gpu.recent_launches)
     _check_grid(fn, size)
     stream = current_stream(device, bound.values())
     leaves = general.leaves(arguments)
@@ -301,7 +296,7 @@ def _compile(
             raise compile_error(fn, error)
         disk_cache.write(key, data)
     if knobs.gpu.warnings:
-        kernel_notes.tell(fn.__name__, kernel_notes.notes_of(fn, data))
+        notes.tell(fn.__name__, notes.notes_of(fn, data))
     _tell_listener(fn, options, data, front_end_ns, is_hit)
     constants = {
         param.name: argument.value
@@ -336,7 +331,7 @@ def _compiler_settings(options: GpuOptions) -> dict[str, Any]:
         "enable_fp_fusion": options.enable_fp_fusion,
         "debug": options.debug,
         "pass_pipeline": knobs.gpu.pass_pipeline,
-        "ptx_version": gpu_tools.ptx_version(),
+        "ptx_version": tools.ptx_version(),
         "line_info": not knobs.compilation.disable_line_info,
         "ptxas_options": f"{extra} -O0" if knobs.nvidia.disable_ptxas_opt else extra,
     }
@@ -357,11 +352,11 @@ def _dump_settings(fn: Any, key: str) -> dict[str, Any]:
 
 
 def _tool_paths() -> dict[str, str]:
-    return {"ptxas_path": gpu_tools.ptxas(), "libdevice_path": gpu_tools.libdevice()}
+    return {"ptxas_path": tools.ptxas(), "libdevice_path": tools.libdevice()}
 
 
 def _tools_identity() -> list[str]:
-    return [gpu_tools.identity(path) for path in _tool_paths().values()]
+    return [tools.identity(path) for path in _tool_paths().values()]
 
 
 def compile_error(fn: Any, text: str) -> Exception:

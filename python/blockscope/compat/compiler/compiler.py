@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from blockscope.backends.compiler import AttrsDescriptor, BaseBackend, GPUTarget
+from blockscope.compat.backends.compiler import AttrsDescriptor, BaseBackend, GPUTarget
 from blockscope.errors import NotYetSupported
 from blockscope.knobs import LazyDict
 from blockscope.runtime.cache import triton_key
@@ -88,7 +88,7 @@ def __getattr__(name: str) -> Any:
 
 def make_backend(target: GPUTarget) -> BaseBackend:
     """The back end of a target. Errors: ValueError for any but the CPU and NVIDIA GPUs."""
-    from blockscope.backends import backends
+    from blockscope.compat.backends import backends
 
     for backend in backends.values():
         if backend.compiler.supports_target(target):

@@ -1,0 +1,1 @@
+"""What only mirrors a module path or a name of Triton's; ``paths`` has the table of paths."""

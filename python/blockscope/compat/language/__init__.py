@@ -1,0 +1,1 @@
+"""Modules of ``triton.language`` that have no part in the language here."""

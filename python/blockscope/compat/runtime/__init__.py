@@ -1,0 +1,1 @@
+"""Modules of ``triton.runtime`` that have no part in launches here."""
