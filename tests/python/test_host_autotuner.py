@@ -3,10 +3,13 @@
 import inspect
 import json
 import pickle
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from blockscope import checks, errors, knobs
+from blockscope import checks, errors, knobs, testing
+from blockscope.runtime import autotuner
 from blockscope.runtime.autotuner import Config, autotune, heuristics
 
 
@@ -327,3 +330,86 @@ def test_heuristics_below_autotune():
     tuner[(1,)](None, 256)
     assert kernel.launches[-1]["EVEN"] is True
     assert tuner.jit_function is kernel
+
+
+def test_a_stored_choice_depends_on_what_the_kernel_calls(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+
+    def launches(helper):
+        kernel = Kernel(["x", "n", "BLOCK"])
+
+        def fn():
+            helper()
+
+        kernel.fn = fn
+        tuned(kernel, {64: 3.0, 128: 1.0, 256: 2.0}, cache_results=True)[(1,)](None, 4)
+        return len(kernel.launches)
+
+    def one():
+        return 1
+
+    def two():
+        return 2
+
+    assert [launches(one), launches(one), launches(two)] == [4, 1, 4]
+
+
+def test_threads_do_not_share_the_arguments_of_a_call():
+    """Eight threads tune for keys of their own; each one's state is put back after each run."""
+
+    def action(arguments):
+        value = arguments["state"][0]
+        time.sleep(0.001)
+        assert arguments["state"][0] == value
+        arguments["state"] *= 2
+
+    kernel = Kernel(["state", "n", "BLOCK"], action)
+    tuner = autotune(
+        CONFIGS, key=["n"], restore_value=["state"],
+        do_bench=lambda call, quantiles: [call() and 1.0] * 3,
+    )(kernel)  # fmt: skip
+    states = [np.full(3, float(n + 1)) for n in range(8)]
+    seen = []
+
+    def prune(configs, named_args, **kwargs):
+        seen.append(named_args["n"] == int(named_args["state"][0]))
+        return configs
+
+    tuner.early_config_prune = prune
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: tuner[(1,)](states[n], n + 1), range(8)))
+    assert [s[0] for s in states] == [2.0 * (n + 1) for n in range(8)]
+    assert len(seen) == 8 and all(seen)
+    assert tuner.nargs is None
+
+
+def test_one_thread_tunes_a_key_and_the_others_wait_for_it():
+    kernel = Kernel(["x", "n", "BLOCK"], lambda arguments: time.sleep(0.005))
+    tuner = tuned(kernel, {64: 3.0, 128: 1.0, 256: 2.0})
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: tuner[(1,)](None, 4), range(8)))
+    assert len(kernel.launches) == 3 + 8
+
+
+def test_a_slow_configuration_is_given_up_after_its_first_runs(monkeypatch):
+    """On a GPU; the stand-in for it says what five runs take, and counts whole measurements."""
+    first = {64: [1.0, 0.9, 1.1], 128: [2.5, 2.3, 2.6], 256: [0.8, 0.7, 0.9]}
+    kernel = Kernel(["x", "n", "BLOCK"])
+    measured = []
+
+    def bench(call, quantiles):
+        call()
+        measured.append(kernel.launches[-1]["BLOCK"])
+        return first[measured[-1]]
+
+    tuner = autotune(CONFIGS, key=["n"])(kernel)
+    monkeypatch.setattr(autotuner, "_goes_to_gpu", lambda args, kwargs: True)
+    monkeypatch.setattr(type(tuner), "do_bench", property(lambda self: bench))
+    monkeypatch.setattr(
+        testing, "first_times_on_gpu",
+        lambda call: (call(), first[kernel.launches[-1]["BLOCK"]])[1],
+    )  # fmt: skip
+    tuner[(1,)](None, 4)
+    assert measured == [64, 256]
+    assert tuner.best_config.kwargs["BLOCK"] == 256
+    assert {c.kwargs["BLOCK"]: t[0] for c, t in tuner.configs_timings.items()}[128] == 2.5

@@ -169,3 +169,45 @@ def test_what_the_machine_can_do():
     assert testing.get_max_tensorcore_tflops(None) > 0
     with pytest.raises(RuntimeError, match="needs a GPU"), testing.set_gpu_clock():
         pass
+
+
+class Stream:
+    """A GPU as do_bench sees it, with a clock of its own that advances by what is put on it."""
+
+    def __init__(self):
+        self.now_ms = 0.0
+
+    def Event(self, enable_timing):  # noqa: N802 (torch's name)
+        stream = self
+
+        class Event:
+            def record(self):
+                self.at = stream.now_ms
+
+            def elapsed_time(self, end):
+                return end.at - self.at
+
+        return Event()
+
+    def synchronize(self):
+        pass
+
+
+def test_runs_on_a_gpu_are_counted_with_what_comes_before_them(monkeypatch):
+    """A kernel of 2 us behind a flush of 98 us: 25 + 100 ms hold 1250 runs, not 62500."""
+    stream = Stream()
+    monkeypatch.setattr(testing, "_device_interface", lambda: stream)
+    runs = 0
+
+    def advance(milliseconds):
+        stream.now_ms += milliseconds
+
+    def kernel():
+        nonlocal runs
+        runs += 1
+        advance(0.002)
+
+    times = testing._time_on_gpu(kernel, 25, 100, lambda: advance(0.098))
+    assert len(times) == pytest.approx(1000, abs=1)
+    assert runs == pytest.approx(1250 + 6, abs=3)
+    assert times == [pytest.approx(0.002)] * len(times)

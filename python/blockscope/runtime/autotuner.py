@@ -1,12 +1,16 @@
 """Choosing a kernel's meta-parameters: ``autotune``, ``Config`` and ``heuristics``.
 
 On a GPU all configurations are compiled at once, on all processors, then timed one by one; those
-that need more than the device has are left out. On the CPU ``num_warps``, ``num_stages``,
+that need more than the device has are left out, and one that takes twice the time of the best in
+its first five runs is not run again. On the CPU ``num_warps``, ``num_stages``,
 ``num_ctas`` and ``maxnreg`` change nothing, so the built-in timer times configurations that differ
 only in them once. Every configuration is warmed up and timed for some milliseconds, at least once;
 one that is four times slower than the best when it is warmed up is not timed again. In step mode,
 and while a check or a trace is active, nothing is timed: the first configuration that runs is the
 best one.
+
+One thread tunes at a time, since what runs beside a run changes its time. What belongs to one call
+of a kernel (its arguments, saved copies) is kept for each thread.
 """
 
 from __future__ import annotations
@@ -14,6 +18,8 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+import os
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -30,10 +36,23 @@ from blockscope.errors import (
     OutOfResources,
     PTXASError,
 )
+from blockscope.frontend.dependencies import source_key
 from blockscope.runtime.jit import KernelInterface
 
 SKIPPED = (OutOfResources, CompileTimeAssertionFailure, OptionNotSupported, PTXASError)
 _FAILED = [float("inf")] * 3
+_SPENT = 2.0  # times the best: a configuration this slow in its first runs is given up
+
+_tuning = threading.RLock()
+
+
+def _renew_lock() -> None:
+    """In a forked child: the thread that held the lock is not there."""
+    global _tuning
+    _tuning = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
 
 
 class Config:
@@ -143,6 +162,16 @@ class _Tuning(KernelInterface):
         return self.fn(*args, **kwargs)
 
 
+class _Call(threading.local):
+    """What an autotuner keeps of the call that a thread is in."""
+
+    def __init__(self) -> None:
+        self.nargs: dict[str, Any] | None = None  # positional arguments by name
+        self.copies: dict[str, Any] = {}  # arguments to put back after a run
+        self.best_ms = float("inf")  # of the configurations timed so far
+        self.is_on_gpu = False  # whether the launch that is tuned for goes to a GPU
+
+
 class Autotuner(_Tuning):
     """A kernel that runs with the fastest of its configurations, chosen once for each key."""
 
@@ -176,13 +205,10 @@ class Autotuner(_Tuning):
         self.configs_timings: dict[Config, list[float]] = {}
         self.bench_time: float | None = None
         self.best_config: Config = self.configs[0]
-        self.nargs: dict[str, Any] | None = None
         self.cache_results = cache_results or knobs.autotuning.cache
         self.reset_to_zero = list(reset_to_zero or ())
         self.restore_value = list(restore_value or ())
-        self._restore_copies: dict[str, Any] = {}
-        self._best_ms = float("inf")  # of the configurations timed so far
-        self._is_on_gpu = False  # whether the launch that is tuned for goes to a GPU
+        self._call = _Call()
         self.user_defined_pre_hook = pre_hook is not None
         self.user_defined_post_hook = post_hook is not None
         self.pre_hook = pre_hook or self._reset_and_save
@@ -209,6 +235,21 @@ class Autotuner(_Tuning):
                 quantiles=quantiles,
             )  # fmt: skip
 
+    @property
+    def nargs(self) -> dict[str, Any] | None:
+        """The positional arguments, by name, of the call that this thread is in."""
+        return self._call.nargs
+
+    @nargs.setter
+    def nargs(self, value: dict[str, Any] | None) -> None:
+        self._call.nargs = value
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_call"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _call=_Call())
+
     def _read_pruning(self, by: dict[str, Any]) -> None:
         unknown = set(by) - {"perf_model", "top_k", "early_config_prune"}
         if unknown:
@@ -227,7 +268,7 @@ class Autotuner(_Tuning):
             if self._argument(arguments, name, "reset_to_zero") is not None:
                 _fill_zero(arguments[name])
         if not reset_only:
-            self._restore_copies = {
+            self._call.copies = {
                 name: _clone(arguments[name])
                 for name in self.restore_value
                 if self._argument(arguments, name, "restore_value") is not None
@@ -242,9 +283,9 @@ class Autotuner(_Tuning):
         return arguments[name]
 
     def _restore(self, arguments: dict[str, Any], exception: Exception | None = None) -> None:
-        for name, copy in self._restore_copies.items():
+        for name, copy in self._call.copies.items():
             _copy_into(arguments[name], copy)
-        self._restore_copies = {}
+        self._call.copies = {}
 
     # --- timing -----------------------------------------------------------------------------------
 
@@ -252,7 +293,7 @@ class Autotuner(_Tuning):
     def do_bench(self) -> Callable[..., Any]:
         from blockscope.driver import CPUDriver, driver
 
-        if self._do_bench is None and not self._is_on_gpu:
+        if self._do_bench is None and not self._call.is_on_gpu:
             return CPUDriver().get_benchmarker()
         return self._do_bench or driver.active.get_benchmarker()
 
@@ -292,36 +333,44 @@ class Autotuner(_Tuning):
             print(f"autotuning '{self.base_fn.__name__}' with {config}")
         call = self._kernel_call(args, meta, config)
         try:
-            if self._do_bench is None and not self._is_on_gpu:
-                call()  # compiles
-                start = time.perf_counter()
-                call()
-                first = (time.perf_counter() - start) * 1e3
-                if first > max(4 * self._best_ms, 1.0) or first > 200:
-                    return [first] * 3
-            timings = self.do_bench(call, quantiles=(0.5, 0.2, 0.8))
+            timings = self._spent(call) if self._do_bench is None else None
+            timings = timings or self.do_bench(call, quantiles=(0.5, 0.2, 0.8))
         except SKIPPED as error:
             if knobs.autotuning.print:
                 print(f"autotuning failed: {error}")
             return list(_FAILED)
         return list(timings) if isinstance(timings, list | tuple) else [timings] * 3
 
+    def _spent(self, call: Callable[[], Any]) -> list[float] | None:
+        """The timings of a configuration that a few runs show to be too slow; else None."""
+        if self._call.is_on_gpu:
+            from blockscope import testing
+
+            first = testing.first_times_on_gpu(call)
+            return first if first[1] > _SPENT * self._call.best_ms else None
+        call()  # compiles
+        start = time.perf_counter()
+        call()
+        first_ms = (time.perf_counter() - start) * 1e3
+        is_spent = first_ms > max(4 * self._call.best_ms, 1.0) or first_ms > 200
+        return [first_ms] * 3 if is_spent else None
+
     def _bench_all(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], configs: list[Config]
     ) -> dict[Config, list[float]]:
         measured: dict[tuple[Any, ...], list[float]] = {}
         timings: dict[Config, list[float]] = {}
-        self._best_ms = float("inf")
-        self._is_on_gpu = _goes_to_gpu(args, kwargs)
-        if self._is_on_gpu:
+        self._call.best_ms = float("inf")
+        self._call.is_on_gpu = _goes_to_gpu(args, kwargs)
+        if self._call.is_on_gpu:
             self._compile_all(args, kwargs, configs)
         # A user's timer is asked for every configuration; ours knows what the CPU ignores.
-        merges = self._do_bench is None and not self._is_on_gpu
+        merges = self._do_bench is None and not self._call.is_on_gpu
         for config in configs:
             identity = config.cpu_identity() if merges else config._identity()
             if identity not in measured:
                 measured[identity] = self._bench(*args, config=config, **kwargs)
-                self._best_ms = min(self._best_ms, measured[identity][0])
+                self._call.best_ms = min(self._call.best_ms, measured[identity][0])
             timings[config] = measured[identity]
         return timings
 
@@ -364,7 +413,9 @@ class Autotuner(_Tuning):
             elif not _times_count():
                 return self._run_first_valid(args, kwargs, configs, key)
             else:
-                self._tune(args, kwargs, configs, key)
+                with _tuning:
+                    if key not in self.cache:
+                        self._tune(args, kwargs, configs, key)
         return self._launch(args, kwargs, self.cache[key])
 
     def _launch(self, args: tuple[Any, ...], kwargs: dict[str, Any], config: Config) -> Any:
@@ -504,7 +555,7 @@ class _StoredTimings:
         if driver.is_gpu_active():
             properties = driver.active.utils.get_device_properties
             device = properties(driver.active.get_current_device())["name"]
-        parts = [triton_key(), device, str(jit_function.cache_key), str(key)]
+        parts = [triton_key(), device, source_key(jit_function), str(key)]
         parts += [str(config) for config in configs]
         digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
         self.manager = get_cache_manager(digest)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+import functools
+import hashlib
 import json
 import os
 import tempfile
 from abc import ABC, abstractmethod
 
-from blockscope import knobs
+from blockscope import _core, knobs
 
 
 def default_cache_dir() -> str:
@@ -23,11 +25,16 @@ def default_dump_dir() -> str:
     return knobs.cache.get_triton_dir("dump")
 
 
-def triton_key() -> str:
-    """What a cache entry must depend on besides its source: the version of Blockscope."""
-    import blockscope
+@functools.cache
+def build_id() -> str:
+    """A hash of the compiled part of Blockscope, which holds the compiler."""
+    with open(_core.__file__, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
-    return f"blockscope-{blockscope.__version__}"
+
+def triton_key() -> str:
+    """What a cache entry must depend on besides its source: the build of Blockscope."""
+    return f"blockscope-{_core.__version__}-{build_id()}"
 
 
 class CacheManager(ABC):

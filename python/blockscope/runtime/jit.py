@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import inspect
 import threading
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, overload
 
 from blockscope import _core
+from blockscope.frontend import dependencies
 from blockscope.frontend.source import FunctionSource
 from blockscope.language import core
 
@@ -146,6 +146,7 @@ class JITFunction(KernelInterface[T]):
         self.pre_run_hooks: list[Callable[..., Any]] = []
         self.device_caches: dict[Any, Any] = {}
         self.kernel = None
+        self.hash: str | None = None  # of the source; None: to be computed
         functools.update_wrapper(self, fn)
         self.__name__ = fn.__name__
         self.__globals__ = fn.__globals__
@@ -172,16 +173,14 @@ class JITFunction(KernelInterface[T]):
         source.__dict__.pop("tree", None)
         self.device_caches.clear()
         self._launcher.clear()
-        self.__dict__.pop("cache_key", None)
-
-    @functools.cached_property
-    def cache_key(self) -> str:
-        """A hash of the source of this function; changes when the text changes."""
-        return hashlib.sha256(self.src.encode()).hexdigest()
+        self.hash = None
 
     @property
-    def hash(self) -> str:
-        return self.cache_key
+    def cache_key(self) -> str:
+        """A hash of this function's source and of all that it calls and reads, kept in ``hash``."""
+        if self.hash is None:
+            self.hash = dependencies.source_key(self)
+        return self.hash
 
     @property
     def cache(self) -> dict[Any, Any]:

@@ -16,11 +16,11 @@ import hashlib
 import json
 import os
 import tempfile
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from blockscope import knobs
+from blockscope.runtime.cache import build_id
 
 _SUFFIX = ".kernel"
 _FORMAT = 1
@@ -49,15 +49,6 @@ def limit_bytes() -> int:
     if not text.isdigit():
         raise ValueError(f"environment variable BLOCKSCOPE_CACHE_MB is '{text}', expected a number")
     return int(text) << 20
-
-
-@lru_cache(None)
-def build_id() -> str:
-    """A hash of the compiled part of Blockscope, which holds the compiler."""
-    from blockscope import _core
-
-    with open(_core.__file__, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def key_of(*parts: Any) -> str:
