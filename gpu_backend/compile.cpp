@@ -3,15 +3,16 @@
 
 #include "core/ir/ir_emitter.h"
 #include "core/passes/pass_dumps.h"
+#include "gpu_backend/codegen/nvptx.h"
+#include "gpu_backend/codegen/stage_timer.h"
+#include "gpu_backend/codegen/toolkit.h"
+#include "gpu_backend/codegen/write_file.h"
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/lowering/lower_kernel.h"
+#include "gpu_backend/lowering/lowering.h"
 #include "gpu_backend/report/kernel_notes.h"
 #include "gpu_backend/reproducer.h"
 #include "gpu_backend/run_pipeline.h"
-#include "gpu_backend/target/nvptx.h"
-#include "gpu_backend/target/stage_timer.h"
-#include "gpu_backend/target/toolkit.h"
-#include "gpu_backend/target/write_file.h"
 
 #include "core/ir/convert.h"
 
@@ -127,7 +128,7 @@ std::unique_ptr<GpuKernel> compileModule(ModuleOp module, llvm::StringRef tl,
     addReproducer(options, *kernel, text);
     return nullptr;
   }
-  if (module->hasAttr(tlg::kMoreBlocksAttribute) && kernel->sharedBytes > target.sharedKiB * 1024) {
+  if (module->hasAttr(tlg::kMoreBlocksAttribute) && kernel->sharedBytes > target.sharedBytes()) {
     GpuOptions fewer = options;
     fewer.moreBlocks = false;
     return compileModule(*before, tl, target, fewer, text);
@@ -167,5 +168,7 @@ std::unique_ptr<GpuKernel> compileForGpu(IrEmitter &emitter, const GpuTarget &ta
   const ErrorCollector collector(module.getContext(), &text);
   return compileModule(module, emitter.text(), target, options, text);
 }
+
+std::vector<std::string> gpuOps() { return gpu::loweredOps(); }
 
 } // namespace blockscope

@@ -1,52 +1,83 @@
-// The GPU architectures that kernels are compiled for.
-#include "gpu_backend/compile.h"
+// The table of targets. A new architecture is a row here.
+#include "gpu_backend/gpu_target.h"
 
 #include "llvm/ADT/Twine.h"
+
+#include <algorithm>
 
 namespace blockscope {
 
 namespace {
 
-struct KnownTarget {
-  int capability;
-  llvm::StringLiteral arch;
-  int ptxVersion;
-  int sharedKiB;
-};
+constexpr int kPtxVersion = 90; // the newest that LLVM 22 writes
 
-// The `a` variants have the matrix instructions that the plain ones lack, and run only there.
-constexpr KnownTarget kTargets[] = {
-    {80, "sm_80", 90, 163},    {86, "sm_86", 90, 99},    {87, "sm_87", 90, 163},
-    {89, "sm_89", 90, 99},     {90, "sm_90a", 90, 227},  {100, "sm_100a", 90, 227},
-    {103, "sm_103a", 90, 227}, {120, "sm_120a", 90, 99}, {121, "sm_121a", 90, 99},
-};
+constexpr GpuFeatures kAmpere{.hasCpAsync = true};
+constexpr GpuFeatures kAda{.hasCpAsync = true, .hasFp8 = true};
+/// What all have since Hopper.
+constexpr GpuFeatures kTmaGpu{.hasCpAsync = true,
+                              .hasFp8 = true,
+                              .hasBf16Atomics = true,
+                              .hasMatrixStore = true,
+                              .hasDependentLaunch = true,
+                              .hasClusters = true,
+                              .hasTma = true};
 
-GpuTarget targetFrom(const KnownTarget &known) {
-  return {known.capability, known.arch.str(), known.ptxVersion, known.sharedKiB};
+constexpr GpuFeatures withWgmma(GpuFeatures features) {
+  features.hasWgmma = true;
+  return features;
 }
+
+constexpr GpuFeatures withTcgen05(GpuFeatures features) {
+  features.hasTcgen05 = true;
+  return features;
+}
+
+constexpr GpuFeatures kHopper = withWgmma(kTmaGpu), kBlackwell = withTcgen05(kTmaGpu);
+
+/// The rows. The `a` variants have the matrix instructions that the plain ones lack, and run only
+/// there. A multiprocessor has warps, CTAs, KiB of shared memory, operations of its vector units
+/// and of its tensor cores.
+constexpr GpuTarget kTargets[] = {
+    {kAmpere, "sm_80", 80, kPtxVersion, {64, 32, 164, 128, 2048}},
+    {kAmpere, "sm_86", 86, kPtxVersion, {48, 16, 100, 256, 1024}},
+    {kAmpere, "sm_87", 87, kPtxVersion, {48, 16, 164, 256, 2048}},
+    {kAda, "sm_89", 89, kPtxVersion, {48, 24, 100, 256, 1024}},
+    {kHopper, "sm_90a", 90, kPtxVersion, {64, 32, 228, 256, 4096}},
+    {kBlackwell, "sm_100a", 100, kPtxVersion, {64, 32, 228, 256, 8192}},
+    {kBlackwell, "sm_103a", 103, kPtxVersion, {64, 32, 228, 256, 8192}},
+    {kTmaGpu, "sm_120a", 120, kPtxVersion, {48, 24, 100, 256, 1024}},
+    {kTmaGpu, "sm_121a", 121, kPtxVersion, {48, 24, 100, 256, 1024}},
+};
 
 std::string knownNames() {
   std::string names;
-  for (const KnownTarget &known : kTargets)
+  for (const GpuTarget &known : kTargets)
     names += (names.empty() ? "" : ", ") + known.arch.str();
   return names;
 }
 
 } // namespace
 
+llvm::ArrayRef<GpuTarget> GpuTarget::all() { return kTargets; }
+
+int GpuTarget::registersPerThread(int warps) const {
+  return std::min(kThreadRegisters, multiprocessor.registers / (32 * warps));
+}
+
 std::optional<GpuTarget> GpuTarget::parse(llvm::StringRef arch, std::string *error) {
-  for (const KnownTarget &known : kTargets)
+  for (const GpuTarget &known : kTargets) {
     if (arch == known.arch || (known.arch.ends_with("a") && arch == known.arch.drop_back()))
-      return targetFrom(known);
+      return known;
+  }
   if (error)
     *error = ("unknown GPU architecture '" + arch + "', expected one of " + knownNames()).str();
   return std::nullopt;
 }
 
 std::optional<GpuTarget> GpuTarget::ofCapability(int capability, std::string *error) {
-  for (const KnownTarget &known : kTargets)
+  for (const GpuTarget &known : kTargets)
     if (capability == known.capability)
-      return targetFrom(known);
+      return known;
   if (error)
     *error = "kernels are not compiled for GPUs of compute capability " +
              std::to_string(capability / 10) + "." + std::to_string(capability % 10) +

@@ -99,7 +99,10 @@ struct FindTmaPass : ModulePass<FindTmaPass> {
   LogicalResult runOn(func::FuncOp function) {
     if (failed(requireLayouts(getOperation())))
       return failure();
-    findTmaAccesses(function);
+    const std::optional<GpuTarget> target = targetOf(getOperation(), "");
+    if (!target)
+      return failure();
+    findTmaAccesses(function, *target);
     return success();
   }
 };
@@ -115,7 +118,10 @@ struct CopyByTmaPass : ModulePass<CopyByTmaPass> {
   LogicalResult runOn(func::FuncOp function) {
     if (failed(requireLayouts(getOperation())))
       return failure();
-    copyByTma(function);
+    const std::optional<GpuTarget> target = targetOf(getOperation(), "");
+    if (!target)
+      return failure();
+    copyByTma(function, *target);
     return success();
   }
 };
@@ -133,10 +139,13 @@ struct PipelineLoopsPass : ModulePass<PipelineLoopsPass> {
   LogicalResult runOn(func::FuncOp function) {
     if (failed(requireLayouts(getOperation())))
       return failure();
+    const std::optional<GpuTarget> target = targetOf(getOperation(), "");
+    if (!target)
+      return failure();
     GpuOptions options;
     options.numStages =
         intOf(getOperation(), tlg::kNumStagesAttribute, numStages, options.numStages);
-    pipelineLoops(function, options);
+    pipelineLoops(function, *target, options);
     return success();
   }
 
@@ -258,8 +267,11 @@ void setTarget(ModuleOp module, const GpuTarget &target, const GpuOptions &optio
 std::optional<GpuTarget> targetOf(ModuleOp module, llvm::StringRef arch) {
   if (auto own = module->getAttrOfType<StringAttr>(tlg::kArchAttribute); own && arch.empty())
     arch = own.getValue();
-  std::string error;
-  std::optional<GpuTarget> target = arch.empty() ? GpuTarget() : GpuTarget::parse(arch, &error);
+  std::string error = ("no GPU architecture: give arch= to the pass, or '" + tlg::kArchAttribute +
+                       "' to the module")
+                          .str();
+  const std::optional<GpuTarget> target =
+      arch.empty() ? std::nullopt : GpuTarget::parse(arch, &error);
   if (!target)
     module.emitError(error);
   return target;

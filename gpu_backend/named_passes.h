@@ -1,11 +1,12 @@
 // The passes of the GPU level by name, and the pipeline `tlg-pipeline` of them.
 //
 // A pass takes the architecture, warps and stages from its options, else from the module's
-// attributes, which compileForGpu sets, else the defaults of GpuOptions. So the same text is a
-// pipeline for every kernel.
+// attributes, which compileForGpu sets, else (warps and stages) the defaults of GpuOptions. So the
+// same text is a pipeline for every kernel.
 #pragma once
 
-#include "gpu_backend/compile.h"
+#include "gpu_backend/gpu_options.h"
+#include "gpu_backend/gpu_target.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -23,7 +24,8 @@ void buildGpuPipeline(mlir::OpPassManager &manager, const GpuTarget &target,
 /// Writes target and options into attributes of the module.
 void setTarget(mlir::ModuleOp module, const GpuTarget &target, const GpuOptions &options);
 
-/// The target: `arch`, or if that is empty the module's. Errors: an error of the module.
+/// The target: `arch`, or if that is empty the module's. Errors: an error of the module where there
+/// is none, or an unknown one.
 std::optional<GpuTarget> targetOf(mlir::ModuleOp module, llvm::StringRef arch);
 /// The number of warps: `numWarps`, or if that is 0 the module's.
 int numWarpsOf(mlir::ModuleOp module, int numWarps);

@@ -1,7 +1,7 @@
 // Writes the IR of a failure together with the command that shows it again.
 #include "gpu_backend/reproducer.h"
 
-#include "gpu_backend/target/write_file.h"
+#include "gpu_backend/codegen/write_file.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"

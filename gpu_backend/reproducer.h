@@ -1,7 +1,9 @@
 // Files that reproduce a failure of the compiler with blk-opt.
 #pragma once
 
-#include "gpu_backend/compile.h"
+#include "gpu_backend/gpu_options.h"
+
+#include "llvm/ADT/StringRef.h"
 
 namespace blockscope::gpu {
 

@@ -1,7 +1,8 @@
 // Runs the passes of the GPU level, with dumps, and with a reproducer when one fails.
 #pragma once
 
-#include "gpu_backend/compile.h"
+#include "gpu_backend/gpu_kernel.h"
+#include "gpu_backend/gpu_options.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

@@ -54,8 +54,8 @@ struct ConversionOptions {
   /// Units: bytes, at least 128.
   uint32_t sharedLimitBytes = 64 * 1024;
   bool shuffles = true;
-  bool matrixLoad = true;  // ldmatrix, sm_75
-  bool matrixStore = true; // stmatrix, sm_90
+  bool matrixLoad = true;  // ldmatrix
+  bool matrixStore = true; // stmatrix
 };
 
 /// The cheapest plan that gives every register of `destination`, copies included, the element that

@@ -51,7 +51,7 @@ struct MatrixAccess {
 /// Shapes: elements of 1, 2 or 4 bytes; .trans only moves elements of 2 bytes.
 std::optional<MatrixAccess> matrixLoad(const LinearLayout &layout, const SharedLayout &shared);
 
-/// As `matrixLoad` for stmatrix (sm_90); also nothing when lanes hold copies of each other.
+/// As `matrixLoad` for stmatrix; also nothing when lanes hold copies of each other.
 std::optional<MatrixAccess> matrixStore(const LinearLayout &layout, const SharedLayout &shared);
 
 } // namespace blockscope::gpu

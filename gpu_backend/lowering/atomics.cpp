@@ -249,7 +249,7 @@ llvm::Value *compareAndSwapLoop(Lowering &lowering, const Order &order, llvm::Va
 std::string operationOf(llvm::StringRef kind, Type type, const GpuTarget &target) {
   const unsigned bits = 8 * tlg::elementBytes(type);
   if (kind == "fadd") {
-    if (type.isF16() || (type.isBF16() && target.capability >= 90))
+    if (type.isF16() || (type.isBF16() && target.hasBf16Atomics))
       return type.isF16() ? "add.noftz.f16" : "add.noftz.bf16";
     return type.isF32() || type.isF64() ? llvm::formatv("add.f{0}", bits).str() : "";
   }

@@ -1,8 +1,9 @@
 // Conversions between element types, with the bits that the CPU gives.
 //
 // Between fp16, bf16, fp32 and fp64 the hardware rounds once. fp8e4nv and fp8e5 have instructions
-// from sm_89 on, two elements at a time and to nearest only; all else goes by float_encoding.h.
-// A value that needs two steps is cut to fp32 and rounded to odd first, so that it is rounded once.
+// where GPUs have them, two elements at a time and to nearest only; all else goes by
+// float_encoding.h. A value that needs two steps is cut to fp32 and rounded to odd first, so that
+// it is rounded once.
 #include "gpu_backend/lowering/casts.h"
 
 #include "core/dtype.h"
@@ -34,7 +35,7 @@ const numeric::FloatFormat &formatOf(DType dtype) {
   return dtype == DType::Fp8E5M2 ? numeric::kFp8E5M2 : numeric::kFp8E5M2B16;
 }
 
-bool hasFp8Instructions(Lowering &lowering) { return lowering.target().capability >= 89; }
+bool hasFp8Instructions(Lowering &lowering) { return lowering.target().hasFp8; }
 
 template <typename Convert>
 Registers mapped(llvm::ArrayRef<llvm::Value *> values, Convert convert) {

@@ -282,7 +282,7 @@ Registers convertLayout(Lowering &lowering, llvm::ArrayRef<llvm::Value *> source
                         RankedTensorType type, const LinearLayout &from, const LinearLayout &to) {
   ConversionOptions options;
   options.sharedLimitBytes = 32 * 1024; // more in one round would leave room for fewer programs
-  options.matrixStore = lowering.target().capability >= 90;
+  options.matrixStore = lowering.target().hasMatrixStore;
   const ConversionPlan plan = planConversion(from, to, ShapeBits(type.getShape()).width(),
                                              Lowering::elementBytes(type), options);
   switch (plan.kind) {

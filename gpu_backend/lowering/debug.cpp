@@ -20,7 +20,7 @@ using namespace mlir;
 namespace blockscope::gpu {
 namespace {
 
-// Bytes from the start of the buffer, and of a record without values (gpu_backend/compile.h).
+// Bytes from the start of the buffer, and of a record without values (gpu_backend/gpu_kernel.h).
 constexpr int kUsed = 0, kCapacity = 4, kFailedAsserts = 8, kRecords = 16;
 constexpr int kRecordBytes = 24, kValueBytes = 8;
 

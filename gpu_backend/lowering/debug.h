@@ -1,7 +1,8 @@
-// What a kernel says while it runs: the debug buffer that gpu_backend/compile.h describes.
+// What a kernel says while it runs: the debug buffer that gpu_backend/gpu_kernel.h describes.
 #pragma once
 
-#include "gpu_backend/compile.h"
+#include "gpu_backend/gpu_kernel.h"
+#include "gpu_backend/gpu_options.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

@@ -1,7 +1,8 @@
 // A whole kernel from the GPU level to an LLVM module.
 #pragma once
 
-#include "gpu_backend/compile.h"
+#include "gpu_backend/gpu_kernel.h"
+#include "gpu_backend/gpu_options.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/IR/Module.h"

@@ -6,7 +6,8 @@
 // interpreter/ops); structured control flow becomes basic blocks with a phi per register.
 #pragma once
 
-#include "gpu_backend/compile.h"
+#include "gpu_backend/gpu_kernel.h"
+#include "gpu_backend/gpu_options.h"
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/layout/linear_layout.h"
 #include "gpu_backend/passes/place_shared.h"

@@ -179,9 +179,9 @@ LogicalResult lowerStore(Lowering &lowering, Operation *op) {
   return success();
 }
 
-/// Launches overlap from sm_90 on; before, there is nothing to wait for.
+/// Where launches do not overlap, there is nothing to wait for.
 LogicalResult lowerGridDependency(Lowering &lowering, Operation *op) {
-  if (lowering.target().capability >= 90)
+  if (lowering.target().hasDependentLaunch)
     lowering.assembly(lowering.builder().getVoidTy(),
                       isa<tl::GdcWaitOp>(op) ? "griddepcontrol.wait;"
                                              : "griddepcontrol.launch_dependents;",

@@ -104,7 +104,7 @@ private:
     return result;
   }
 
-  /// Integers of up to 32 bits over all lanes of a warp in one instruction (sm_80); null if this is
+  /// Integers of up to 32 bits over all lanes of a warp in one instruction; null if this is
   /// something else.
   llvm::Value *reduceWarpAtOnce(const Elements &elements) {
     using namespace llvm::Intrinsic;
@@ -119,8 +119,7 @@ private:
                                .Case("arith.xori", nvvm_redux_sync_xor)
                                .Default(not_intrinsic);
     llvm::Type *type = elements[0]->getType();
-    if (along_.lanes != 31 || lowering_.target().capability < 80 || intrinsic == not_intrinsic ||
-        type->getIntegerBitWidth() > 32)
+    if (along_.lanes != 31 || intrinsic == not_intrinsic || type->getIntegerBitWidth() > 32)
       return nullptr;
     llvm::IRBuilder<> &builder = lowering_.builder();
     const bool isSigned = intrinsic == nvvm_redux_sync_max || intrinsic == nvvm_redux_sync_min;

@@ -8,9 +8,9 @@
 #include "gpu_backend/lowering/families.h"
 #include "gpu_backend/lowering/mma_operands.h"
 
+#include "gpu_backend/codegen/nvptx.h"
 #include "gpu_backend/layout/mma_layouts.h"
 #include "gpu_backend/passes/shared_operands.h"
-#include "gpu_backend/target/nvptx.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/FormatVariadic.h"

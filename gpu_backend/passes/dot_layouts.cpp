@@ -33,7 +33,7 @@ bool isDeepEnough(tl::DotOp dot, int bytes) {
 
 /// Whether the tensor cores multiply fp8 operands of these types.
 bool multipliesFp8(tl::DotOp dot, const GpuTarget &target) {
-  return target.capability >= 89 && isDeepEnough(dot, 1) &&
+  return target.hasFp8 && isDeepEnough(dot, 1) &&
          llvm::all_of(ValueRange{dot.getA(), dot.getB()}, [](Value operand) {
            return isa<Float8E4M3FNType, Float8E5M2Type>(elementOf(operand));
          });
@@ -41,8 +41,6 @@ bool multipliesFp8(tl::DotOp dot, const GpuTarget &target) {
 
 /// The bytes of an element as the tensor cores multiply it, or 0 where they cannot.
 int tensorCoreBytes(tl::DotOp dot, const GpuTarget &target) {
-  if (target.capability < 80)
-    return 0;
   const Type type = elementOf(dot.getA());
   int bytes = 0;
   if (type.isF32()) {
@@ -183,7 +181,7 @@ std::optional<DotLayouts> chooseWgmma(tl::DotOp dot, int bytes, const AxisAnalys
   const llvm::ArrayRef<int64_t> shape = dot.getType().getShape();
   const llvm::StringRef precision = dot.getInputPrecision();
   const bool isSplit = elementOf(dot.getA()).isF32() && precision != "tf32";
-  if (target.capability != 90 || shape.size() != 2 || shape[0] < 64 || shape[1] < 16 ||
+  if (!target.hasWgmma || shape.size() != 2 || shape[0] < 64 || shape[1] < 16 ||
       numWarps % 4 != 0 || bytes == 8 || isSplit || depthOf(dot) < mmaDepth(bytes))
     return std::nullopt;
   DotLayouts layouts;

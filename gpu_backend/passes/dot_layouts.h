@@ -1,7 +1,7 @@
 // The layouts of a product: of its accumulator, and of its operands in registers.
 #pragma once
 
-#include "gpu_backend/compile.h"
+#include "gpu_backend/gpu_target.h"
 #include "gpu_backend/layout/mma_layouts.h"
 #include "gpu_backend/passes/axis_info.h"
 

@@ -6,7 +6,8 @@
 // ranges and scalars) have none: they are computed again in each layout that is asked for.
 #pragma once
 
-#include "gpu_backend/compile.h"
+#include "gpu_backend/gpu_options.h"
+#include "gpu_backend/gpu_target.h"
 #include "gpu_backend/layout/linear_layout.h"
 #include "gpu_backend/passes/axis_info.h"
 #include "gpu_backend/passes/dot_layouts.h"

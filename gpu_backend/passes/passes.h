@@ -1,7 +1,8 @@
 // The passes of the GPU level, in the order in which named_passes.cpp runs them.
 #pragma once
 
-#include "gpu_backend/compile.h"
+#include "gpu_backend/gpu_options.h"
+#include "gpu_backend/gpu_target.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -14,13 +15,13 @@ mlir::LogicalResult assignLayouts(mlir::func::FuncOp function, const GpuTarget &
                                   const GpuOptions &options);
 
 /// Marks the accesses of rectangles of tensors that TMA can do, on GPUs that have it.
-void findTmaAccesses(mlir::func::FuncOp function);
+void findTmaAccesses(mlir::func::FuncOp function, const GpuTarget &target);
 
 /// Begins the loads that feed products of loops turns before they are used, through rings in shared
 /// memory.
-void pipelineLoops(mlir::func::FuncOp function, const GpuOptions &options);
+void pipelineLoops(mlir::func::FuncOp function, const GpuTarget &target, const GpuOptions &options);
 
 /// Does the marked stores by TMA, and the marked loads outside of loops that wgmma reads.
-void copyByTma(mlir::func::FuncOp function);
+void copyByTma(mlir::func::FuncOp function, const GpuTarget &target);
 
 } // namespace blockscope::gpu

@@ -84,8 +84,9 @@ bool feedsProduct(Value value) {
 class LoopPipeliner {
 public:
   /// `asked` says that the loop itself asks for its stages.
-  LoopPipeliner(scf::ForOp loop, int stages, bool asked)
-      : loop_(loop), writes_(loop), stages_(stages), asked_(asked), rewriter_(loop) {}
+  LoopPipeliner(scf::ForOp loop, const GpuTarget &target, int stages, bool asked)
+      : loop_(loop), writes_(loop), target_(target), stages_(stages), asked_(asked),
+        rewriter_(loop) {}
 
   bool run() {
     if (loop_.getUnsignedCmp())
@@ -121,9 +122,7 @@ private:
     int64_t ofTurn = 0;
     for (const EarlyLoad &early : loads_)
       ofTurn += llvm::alignTo(tlg::sharedLayoutOf(early.block).sizeBytes(), 1024);
-    auto arch = module->getAttrOfType<StringAttr>(tlg::kArchAttribute);
-    const std::optional<GpuTarget> target = arch ? GpuTarget::parse(arch.getValue()) : GpuTarget();
-    const int64_t most = target.value_or(GpuTarget()).sharedKiB * int64_t{1024};
+    const int64_t most = target_.sharedBytes();
     const int64_t before = SharedPlaces(function).sizeBytes() + stages_ * ofTurn;
     const int64_t after = before + ofTurn;
     if (after > most || (!goesApart && most / after < most / before))
@@ -522,6 +521,7 @@ private:
 
   scf::ForOp loop_;
   LoopWrites writes_; ///< what the loop does to global memory
+  const GpuTarget &target_;
   int stages_;
   bool asked_;
   IRRewriter rewriter_;
@@ -538,14 +538,14 @@ private:
 
 } // namespace
 
-void pipelineLoops(func::FuncOp function, const GpuOptions &options) {
+void pipelineLoops(func::FuncOp function, const GpuTarget &target, const GpuOptions &options) {
   llvm::SmallVector<scf::ForOp> loops;
   function.walk([&](scf::ForOp loop) { loops.push_back(loop); });
   for (const scf::ForOp loop : loops) {
     const auto asked = loop->getAttrOfType<IntegerAttr>(tl::kNumStagesHint);
     const int stages = asked ? static_cast<int>(asked.getInt()) : options.numStages;
     if (stages > 1)
-      LoopPipeliner(loop, stages, asked != nullptr).run();
+      LoopPipeliner(loop, target, stages, asked != nullptr).run();
   }
 }
 

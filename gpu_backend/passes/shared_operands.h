@@ -1,7 +1,6 @@
 // Operands of products in shared memory.
 #pragma once
 
-#include "gpu_backend/compile.h"
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/layout/shared_layout.h"
 

@@ -4,7 +4,6 @@
 // are taken for accesses of other memory, which is recorded.
 #include "gpu_backend/passes/tma_access.h"
 
-#include "gpu_backend/compile.h"
 #include "gpu_backend/layout/tma_box.h"
 #include "gpu_backend/passes/arguments_apart.h"
 #include "gpu_backend/passes/axis_info.h"
@@ -24,7 +23,7 @@ using namespace mlir;
 namespace blockscope::gpu {
 namespace {
 
-constexpr int kFirstCapability = 90, kMostMaps = 16;
+constexpr int kMostMaps = 16;
 
 /// Whether `first` may run before `second` does.
 bool mayPrecede(Operation *first, Operation *second) {
@@ -146,11 +145,9 @@ std::optional<TmaAccess> tmaAccess(tl::StoreOp store) {
                                        : std::nullopt;
 }
 
-void findTmaAccesses(func::FuncOp function) {
+void findTmaAccesses(func::FuncOp function, const GpuTarget &target) {
   auto module = function->getParentOfType<ModuleOp>();
-  auto arch = module->getAttrOfType<StringAttr>(tlg::kArchAttribute);
-  const std::optional<GpuTarget> target = arch ? GpuTarget::parse(arch.getValue()) : GpuTarget();
-  if (!target || target->capability < kFirstCapability || module->hasAttr(tlg::kNoTmaAttribute))
+  if (!target.hasTma || module->hasAttr(tlg::kNoTmaAttribute))
     return;
   Builder builder(function.getContext());
   int found = 0; // each may have a map of its own
@@ -280,15 +277,12 @@ Operation *firstUse(Operation *alloc, Operation *from) {
 }
 
 /// Whether there is shared memory for one more block at `op`, and some scratch.
-bool hasRoom(Operation *op, tlg::SharedType block) {
+bool hasRoom(Operation *op, tlg::SharedType block, const GpuTarget &target) {
   constexpr int64_t kScratchBytes = 8192;
-  auto arch = op->getParentOfType<ModuleOp>()->getAttrOfType<StringAttr>(tlg::kArchAttribute);
-  const std::optional<GpuTarget> target = arch ? GpuTarget::parse(arch.getValue()) : GpuTarget();
-  const int64_t most = target.value_or(GpuTarget()).sharedKiB * int64_t{1024};
   const SharedPlaces places(op->getParentOfType<func::FuncOp>());
   const int64_t bytes = tlg::sharedLayoutOf(block).sizeBytes();
   const int64_t needed = places.freeBytes(op) >= bytes ? 0 : llvm::alignTo(bytes, 1024);
-  return places.sizeBytes() + needed + kScratchBytes <= most;
+  return places.sizeBytes() + needed + kScratchBytes <= target.sharedBytes();
 }
 
 /// Loads an operand that a loop's products share, say; it comes while the loop's rings are filled.
@@ -419,7 +413,7 @@ void storeByTma(tl::StoreOp store, const TmaAccess &access, const AxisAnalysis &
 
 } // namespace
 
-void copyByTma(func::FuncOp function) {
+void copyByTma(func::FuncOp function, const GpuTarget &target) {
   llvm::SmallVector<Operation *> accesses;
   function.walk([&](Operation *op) {
     if (op->hasAttr(kTmaAttribute))
@@ -432,7 +426,7 @@ void copyByTma(func::FuncOp function) {
     if (load && (load->getParentOfType<LoopLikeOpInterface>() || !goesToWgmma(load.getResult())))
       continue;
     const std::optional<TmaAccess> access = store ? tmaAccess(store) : tmaAccess(load);
-    if (!access || !hasRoom(op, access->block))
+    if (!access || !hasRoom(op, access->block, target))
       continue;
     if (store)
       storeByTma(store, *access, axes);

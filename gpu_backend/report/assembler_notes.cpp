@@ -10,17 +10,15 @@ using namespace mlir;
 namespace blockscope::gpu {
 namespace {
 
-constexpr int kRegistersOfCta = 65536, kMostRegisters = 255;
-constexpr int kRegisterStep = 8; ///< registers are given out in steps of so many
 constexpr int kFewSpillBytes =
     32; ///< stored and loaded; so few cost nothing that could be measured
 
 void noteSpills(func::FuncOp function, const GpuOptions &options, GpuKernel &kernel) {
   if (kernel.spillBytes == 0)
     return;
-  const int threads = 32 * options.numWarps;
-  const int limit = std::min({kMostRegisters, kRegistersOfCta / threads,
-                              options.maxRegisters ? *options.maxRegisters : kMostRegisters});
+  constexpr int kMost = GpuTarget::kThreadRegisters;
+  const int limit = std::min(kernel.target.registersPerThread(options.numWarps),
+                             options.maxRegisters.value_or(kMost));
   KernelNote &note = kernel.notes.emplace_back();
   note.code = "spills";
   if (kernel.spillBytes <= kFewSpillBytes)
@@ -29,7 +27,7 @@ void noteSpills(func::FuncOp function, const GpuOptions &options, GpuKernel &ker
   note.found = kernel.spillBytes;
   const bool byOption = options.maxRegisters && limit == *options.maxRegisters;
   const std::string limitedBy = byOption ? " by maxnreg"
-                                : limit < kMostRegisters
+                                : limit < kMost
                                     ? llvm::formatv(" with {0} warps", options.numWarps).str()
                                     : "";
   note.message =
@@ -37,13 +35,13 @@ void noteSpills(func::FuncOp function, const GpuOptions &options, GpuKernel &ker
                     "gave it {1} registers, of at most {2}{3}",
                     counted(kernel.spillBytes, "byte"), kernel.registers, limit, limitedBy);
   note.cost = "local memory traffic where the values are used, above all in loops";
-  if (kernel.registers + kRegisterStep < limit)
+  if (kernel.registers + kernel.target.registerStep() < limit)
     note.hint = llvm::formatv("maxnreg={0}, or ptx_options without a limit of their own; else "
                               "smaller blocks",
                               limit);
   else if (byOption)
     note.hint = llvm::formatv("a larger maxnreg than {0}", limit);
-  else if (limit < kMostRegisters)
+  else if (limit < kMost)
     note.hint = "fewer warps (num_warps), so that each thread may have more registers; else "
                 "smaller blocks";
   else

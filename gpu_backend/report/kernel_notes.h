@@ -5,7 +5,8 @@
 // what a pass mended is not told.
 #pragma once
 
-#include "gpu_backend/compile.h"
+#include "gpu_backend/gpu_kernel.h"
+#include "gpu_backend/gpu_options.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 

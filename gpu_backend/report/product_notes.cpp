@@ -111,7 +111,7 @@ void noteProduct(Operation *op, const GpuTarget &target, int numWarps,
     reason.text = "the product does not use the tensor cores: " + reason.text;
     notes.push_back(noteAt(op, "no-tensor-cores", std::move(reason)));
     notes.back().cost = "each thread multiplies by itself, which takes ten times as long and more";
-  } else if (auto product = dyn_cast<tlg::MmaOp>(op); product && target.capability == 90) {
+  } else if (auto product = dyn_cast<tlg::MmaOp>(op); product && target.hasWgmma) {
     std::optional<Reason> reason = whyNotWgmma(product, numWarps);
     if (!reason)
       return;

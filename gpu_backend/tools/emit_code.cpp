@@ -3,11 +3,11 @@
 //   blk-opt FILE --pass-pipeline='builtin.module(tlg-pipeline{arch=sm_80},tlg-emit)' -o /dev/null
 #include "gpu_backend/tools/emit_code.h"
 
+#include "gpu_backend/codegen/nvptx.h"
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/lowering/lower_kernel.h"
 #include "gpu_backend/named_passes.h"
 #include "gpu_backend/report/kernel_notes.h"
-#include "gpu_backend/target/nvptx.h"
 
 #include "core/report.h"
 

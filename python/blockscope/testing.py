@@ -565,26 +565,15 @@ def get_dram_gbps(device: Any = None) -> float:
     return _copy_gbps()
 
 
-#: Floating point operations of one multiprocessor in one cycle, by compute capability: of the
-#: vector units on 32 bits, of the matrix units on 16 bits. Half the bits, twice the operations.
-_OPERATIONS_PER_CYCLE = {
-    80: (128, 2048),
-    86: (256, 1024),
-    89: (256, 1024),
-    90: (256, 4096),
-    100: (256, 8192),
-    120: (256, 1024),
-}
+def _gpu_tflops(gpu: dict[str, Any], dtype: Any, clock_khz: float | None, unit: str) -> float:
+    """Peak of the ``unit`` "vector" or "matrix" of a GPU. Half the bits, twice the operations.
 
+    Errors: RuntimeError for a GPU that kernels are not compiled for.
+    """
+    from blockscope import _core
 
-def _gpu_tflops(gpu: dict[str, Any], dtype: Any, clock_khz: float | None, unit: int) -> float:
-    capability = gpu["capability"]
-    known = _OPERATIONS_PER_CYCLE.get(capability) or _OPERATIONS_PER_CYCLE.get(
-        capability // 10 * 10
-    )
-    if known is None:
-        raise ValueError(f"the peak of GPUs of capability {capability / 10} is not known")
-    operations = known[unit] * (32, 16)[unit] / _dtype_bits(dtype)
+    known = _core.gpu.target_of_capability(gpu["capability"])[f"{unit}_operations"]
+    operations = known * {"vector": 32, "matrix": 16}[unit] / _dtype_bits(dtype)
     return (
         gpu["multiprocessor_count"] * (clock_khz or gpu["sm_clock_rate"]) * 1e3 * operations / 1e12
     )
@@ -599,7 +588,7 @@ def get_max_simd_tflops(dtype: Any, clock_rate: float | None = None, device: Any
 
     gpu = _gpu_properties(device)
     if gpu is not None:
-        return _gpu_tflops(gpu, dtype, clock_rate, 0)
+        return _gpu_tflops(gpu, dtype, clock_rate, "vector")
     properties = CPUUtils().get_device_properties()
     clock_khz = clock_rate or properties["sm_clock_rate"]
     bits = 512 if "avx512f" in cpu_info().get("flags", "") else 256
@@ -613,7 +602,7 @@ def get_max_tensorcore_tflops(
     """Peak of a GPU's matrix units; of the CPU, which has none that are used, the vector units."""
     gpu = _gpu_properties(device)
     if gpu is not None:
-        return _gpu_tflops(gpu, dtype, clock_rate, 1)
+        return _gpu_tflops(gpu, dtype, clock_rate, "matrix")
     return get_max_simd_tflops(dtype, clock_rate, device)
 
 

@@ -3,7 +3,6 @@
 #include "core/passes/passes.h"
 #include "core/report.h"
 #include "gpu_backend/compile.h"
-#include "gpu_backend/lowering/lowering.h"
 #include "python/src/gpu_driver.h"
 #include "python/src/ir_builder.h"
 
@@ -16,6 +15,32 @@ namespace py = pybind11;
 namespace blockscope::python {
 
 namespace {
+
+/// The row of the table of targets.
+py::dict asDict(const GpuTarget &target) {
+  const Multiprocessor &processor = target.multiprocessor;
+  py::list features;
+#define BLK_GPU_FEATURE(field, name)                                                               \
+  if (target.field)                                                                                \
+    features.append(name);
+#include "gpu_backend/gpu_features.def"
+#undef BLK_GPU_FEATURE
+  py::dict result;
+  result["arch"] = target.arch.str();
+  result["capability"] = target.capability;
+  result["features"] = features;
+  result["shared_bytes"] = target.sharedBytes();
+  result["reserved_shared_bytes"] = GpuTarget::kReservedSharedBytes;
+  result["registers"] = processor.registers;
+  result["thread_registers"] = GpuTarget::kThreadRegisters;
+  result["register_unit"] = processor.registerUnit;
+  result["warp_unit"] = processor.warpUnit;
+  result["warps"] = processor.warps;
+  result["ctas"] = processor.ctas;
+  result["vector_operations"] = processor.vectorOperations;
+  result["matrix_operations"] = processor.matrixOperations;
+  return result;
+}
 
 GpuTarget targetNamed(const std::string &arch) {
   std::string error;
@@ -125,7 +150,7 @@ py::dict asDict(const GpuKernel &kernel) {
   result["llir"] = kernel.llir;
   result["ptx"] = kernel.ptx;
   result["cubin"] = py::bytes(kernel.cubin);
-  result["arch"] = kernel.target.arch;
+  result["arch"] = kernel.target.arch.str();
   result["num_warps"] = kernel.numWarps;
   result["num_ctas"] = kernel.numCtas;
   result["shared"] = kernel.sharedBytes;
@@ -194,17 +219,20 @@ void bindGpuCompile(py::module_ &module) {
   py::module_ gpu = module.attr("gpu").cast<py::module_>();
   gpu.def("simplify", &simplify);
   gpu.def("compile", &compile);
-  gpu.def("lowered_ops", &gpu::loweredOps);
-  gpu.def("parse_target", [](const std::string &arch) {
-    const GpuTarget target = targetNamed(arch);
-    return py::make_tuple(target.arch, target.capability);
+  gpu.def("lowered_ops", &gpuOps);
+  gpu.def("targets", [] {
+    py::list rows;
+    for (const GpuTarget &target : GpuTarget::all())
+      rows.append(asDict(target));
+    return rows;
   });
+  gpu.def("target_named", [](const std::string &arch) { return asDict(targetNamed(arch)); });
   gpu.def("target_of_capability", [](int capability) {
     std::string error;
     const std::optional<GpuTarget> target = GpuTarget::ofCapability(capability, &error);
     if (!target)
       throw std::runtime_error(error);
-    return target->arch;
+    return asDict(*target);
   });
 }
 

@@ -196,7 +196,15 @@ def test_version():
 def test_doctor_names_what_it_found():
     done = command("doctor")
     assert done.returncode == 0, done.stderr
-    for word in ("blockscope", "compiled part", "viewer", "python", "processor", "torch"):
+    for word in (
+        "blockscope",
+        "compiled part",
+        "viewer",
+        "python",
+        "processor",
+        "gpu targets",
+        "torch",
+    ):
         assert any(line.startswith(word) for line in done.stdout.splitlines()), word
 
 

@@ -175,7 +175,7 @@ def test_matmul_example(arch):
 
 def test_known_targets():
     for arch in ARCHITECTURES:
-        assert _core.gpu.target_of_capability(arch).startswith("sm_")
+        assert _core.gpu.target_of_capability(arch)["arch"].startswith("sm_")
 
 
 @triton.jit

@@ -85,7 +85,10 @@ def test_options_that_change_nothing(option: dict[str, Any]) -> None:
         ({"backend_name": "hip"}, "backend_name is 'hip', expected 'cuda'"),
         ({"max_num_imprecise_acc_default": 0}, "give max_num_imprecise_acc to tl.dot"),
         ({"default_dot_input_precision": "ieee"}, "give input_precision to tl.dot"),
-        ({"launch_pdl": True, "arch": "sm_80"}, "launch_pdl needs sm_90 or newer, found sm_80"),
+        (
+            {"launch_pdl": True, "arch": "sm_80"},
+            "launch_pdl needs dependent launches, found sm_80, expected one of sm_90a, sm_100a",
+        ),
         ({"sanitize_overflow": True, "debug": True}, "sanitize_overflow is True with debug"),
     ],
 )

@@ -137,10 +137,13 @@ def test_what_is_left_to_python():
 
 
 def test_targets():
-    assert _core.gpu.parse_target("sm_90") == ("sm_90a", 90)
-    names = ("sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a")
-    assert [_core.gpu.parse_target(name)[1] for name in names] == [80, 86, 89, 90, 100, 120]
+    assert _core.gpu.target_named("sm_90") == _core.gpu.target_of_capability(90)
+    for row in _core.gpu.targets():
+        assert _core.gpu.target_named(row["arch"]) == row
+        assert _core.gpu.target_of_capability(row["capability"]) == row
+    hopper = _core.gpu.target_named("sm_90a")
+    assert hopper["shared_bytes"] == 227 * 1024 and "wgmma" in hopper["features"]
     with pytest.raises(ValueError, match="unknown GPU architecture 'sm_35', expected one of sm_80"):
-        _core.gpu.parse_target("sm_35")
+        _core.gpu.target_named("sm_35")
     with pytest.raises(RuntimeError, match="not compiled for GPUs of compute capability 7.5"):
         _core.gpu.target_of_capability(75)

@@ -10,8 +10,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from blockscope import _core
 from blockscope.cli.compiled_launches import Result, compiled_launches
-from blockscope.cli.occupancy import Occupancy, limits_of_cta, occupancy, registers_of_cta
+from blockscope.cli.occupancy import Occupancy, occupancy, registers_of_cta
 from blockscope.cli.script import Script
 from blockscope.cli.usage import UsageError
 from blockscope.errors import OutOfResources
@@ -111,8 +112,7 @@ class JsonPrinter:
             data["registers"] = kernel.data["registers"]
             data["spill_bytes"] = kernel.data["spill_bytes"]
             data["shared_bytes"] = kernel.metadata.shared
-            fits = fit(kernel)
-            data["occupancy"] = None if fits is None else fits.share
+            data["occupancy"] = fit(kernel).share
             data["notes"] = kernel.notes
         self._kernels.append(data)
 
@@ -121,25 +121,21 @@ class JsonPrinter:
             print(json.dumps(self._kernels, indent=2), file=self._output)
 
 
-def fit(kernel: Any) -> Occupancy | None:
-    metadata = kernel.metadata
-    return occupancy(
-        kernel.target.arch, kernel.data["registers"], metadata.num_warps, metadata.shared
-    )
+def fit(kernel: Any) -> Occupancy:
+    metadata, target = kernel.metadata, _core.gpu.target_of_capability(kernel.target.arch)
+    return occupancy(target, kernel.data["registers"], metadata.num_warps, metadata.shared)
 
 
 def shortage(kernel: Any) -> OutOfResources | None:
     """What a kernel needs more of than a CTA of its target can have."""
     if kernel is None:
         return None
-    limits = limits_of_cta(kernel.target.arch)
-    if limits is None:
-        return None
-    if kernel.metadata.shared > limits.shared_bytes:
-        return OutOfResources(kernel.metadata.shared, limits.shared_bytes, "shared memory")
-    registers = registers_of_cta(kernel.data["registers"], kernel.metadata.num_warps)
-    if registers > limits.registers:
-        return OutOfResources(registers, limits.registers, "registers")
+    target = _core.gpu.target_of_capability(kernel.target.arch)
+    if kernel.metadata.shared > target["shared_bytes"]:
+        return OutOfResources(kernel.metadata.shared, target["shared_bytes"], "shared memory")
+    registers = registers_of_cta(target, kernel.data["registers"], kernel.metadata.num_warps)
+    if registers > target["registers"]:
+        return OutOfResources(registers, target["registers"], "registers")
     return None
 
 
@@ -161,8 +157,6 @@ def cost(result: Result) -> str:
     spills = f"{kernel.n_spills * 4} bytes spilled" if kernel.n_spills else "no spills"
     text = f"{data['registers']} registers, {spills}, {metadata.shared} bytes of shared memory"
     fits = fit(kernel)
-    if fits is None:
-        return text
     if fits.ctas == 0:
         return f"{text}, does not fit a multiprocessor: too little of its {fits.limit}"
     return (
@@ -180,14 +174,12 @@ def times(kernel: Any) -> str:
 
 def targets_from(text: str) -> list[str]:
     """``"sm_80,sm_90a"`` as names of targets. Errors: UsageError for an unknown one."""
-    from blockscope import _core
-
     names = [name.strip() for name in text.split(",") if name.strip()]
     names = [f"sm_{name}" if name[:1].isdigit() else name for name in names]
     if not names:
         raise UsageError("--target names no target, expected one such as sm_90a")
     try:
-        return [_core.gpu.parse_target(name)[0] for name in names]
+        return [_core.gpu.target_named(name)["arch"] for name in names]
     except ValueError as error:
         raise UsageError(str(error)) from None
 

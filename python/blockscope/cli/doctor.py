@@ -66,8 +66,25 @@ def _gpu() -> str:
 
     found = [_core.gpu.device_properties(n) for n in range(_core.gpu.device_count())]
     version = _core.gpu.driver_version()
-    names = ", ".join(f"{p['name']} ({p['capability'] / 10})" for p in found)
+    names = ", ".join(f"{p['name']} ({_code_of(p['capability'])})" for p in found)
     return f"{names}, CUDA {version // 1000}.{version % 1000 // 10}"
+
+
+def _code_of(capability: int) -> str:
+    """What kernels of a GPU are compiled for, and with."""
+    from blockscope import _core
+
+    try:
+        target = _core.gpu.target_of_capability(capability)
+    except RuntimeError as error:
+        return str(error)
+    return f"{capability / 10}, {target['arch']}: {', '.join(target['features'])}"
+
+
+def _targets() -> str:
+    from blockscope import _core
+
+    return " ".join(target["arch"] for target in _core.gpu.targets())
 
 
 def _assembler() -> str:
@@ -97,6 +114,7 @@ def lines() -> Iterator[tuple[str, str]]:
     yield "vector units", " ".join(f for f in FEATURES if f in flags) or "none known"
     yield "memory", f"{memory_bytes() / 2**30:.1f} GiB"
     yield "gpu", _gpu()
+    yield "gpu targets", _targets()
     yield "ptxas", _assembler()
     yield "display", os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or "none"
     for name in PACKAGES:

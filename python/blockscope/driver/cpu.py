@@ -176,9 +176,12 @@ class CPUUtils:
     def get_device_properties(self, device: int = 0) -> dict[str, int]:
         """Limits and rates by their CUDA names. Units: bytes, kHz, bits."""
         clock_khz = int(float(cpu_info().get("cpu MHz", "2000")) * 1000)
+        from blockscope import _core
+
+        limits = _core.gpu.target_named("sm_90a")  # kernels that fit it run
         return {
-            "max_shared_mem": 232448,
-            "max_num_regs": 65536,
+            "max_shared_mem": limits["shared_bytes"],
+            "max_num_regs": limits["registers"],
             "multiprocessor_count": cpu_count(),
             "warpSize": 32,
             "max_threads_per_sm": 2048,

@@ -138,7 +138,8 @@ def target_of(options: dict[str, Any], device: int) -> GPUTarget:
     arch = options.get("arch") or knobs.runtime.override_arch
     if arch:
         text = str(arch)
-        _, capability = _core.gpu.parse_target(f"sm_{text}" if text[:1].isdigit() else text)
+        target = _core.gpu.target_named(f"sm_{text}" if text[:1].isdigit() else text)
+        capability = target["capability"]
     else:
         capability = _core.gpu.device_properties(device)["capability"]
     return GPUTarget("cuda", capability, 32)
@@ -146,7 +147,7 @@ def target_of(options: dict[str, Any], device: int) -> GPUTarget:
 
 def arch_of(target: GPUTarget) -> str:
     """``sm_90a`` for the target of capability 90."""
-    return _core.gpu.target_of_capability(int(target.arch))
+    return _core.gpu.target_of_capability(int(target.arch))["arch"]
 
 
 # -- launching -------------------------------------------------------------------------------------
@@ -360,7 +361,8 @@ def _tools_identity() -> list[str]:
 
 
 def compile_error(fn: Any, text: str) -> Exception:
-    """The exception for an error of the GPU compiler; compile.h says how the texts begin."""
+    """The exception for an error of the GPU compiler; gpu_backend/compile.h says how the
+    texts begin."""
     kernel = f"kernel '{fn.__name__}'"
     if text.startswith("out of resource: "):
         fields = text.removeprefix("out of resource: ").split(", ")

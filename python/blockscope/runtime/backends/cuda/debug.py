@@ -1,7 +1,7 @@
 """What device_print and device_assert of a GPU kernel have written, as text and as an error.
 
-The layout of the buffer is fixed in gpu_backend/compile.h. It lies in host memory that the GPU
-reaches, so it can be read even when the kernel was stopped.
+The layout of the buffer is fixed in gpu_backend/gpu_kernel.h. It lies in host memory that the
+GPU reaches, so it can be read even when the kernel was stopped.
 """
 
 from __future__ import annotations

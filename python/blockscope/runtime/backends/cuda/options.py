@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from blockscope import _core
 from blockscope.errors import OptionNotSupported
 from blockscope.language.linear import default_input_precision
 
@@ -59,9 +60,18 @@ def refuse_unsupported(options: dict[str, Any], capability: int) -> None:
         if name in options and not is_taken(options[name]):
             hint = f"; {instead}" if instead else ""
             raise OptionNotSupported(f"{name} is {options[name]!r}, expected {expected}{hint}")
-    if options.get("launch_pdl") and capability < 90:
-        raise OptionNotSupported(f"launch_pdl needs sm_90 or newer, found sm_{capability}")
+    if options.get("launch_pdl"):
+        _require_feature("launch_pdl", "dependent launches", capability)
     if options.get("sanitize_overflow") and options.get("debug"):
         raise OptionNotSupported(
             "sanitize_overflow is True with debug, expected False; overflow is not checked on a GPU"
+        )
+
+
+def _require_feature(option: str, feature: str, capability: int) -> None:
+    targets = _core.gpu.targets()
+    if feature not in next(t["features"] for t in targets if t["capability"] == capability):
+        having = ", ".join(t["arch"] for t in targets if feature in t["features"])
+        raise OptionNotSupported(
+            f"{option} needs {feature}, found sm_{capability}, expected one of {having}"
         )

@@ -1,7 +1,7 @@
 // Finds ptxas and libdevice, runs ptxas in a process of its own.
-#include "gpu_backend/target/toolkit.h"
+#include "gpu_backend/codegen/toolkit.h"
 
-#include "gpu_backend/target/write_file.h"
+#include "gpu_backend/codegen/write_file.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -145,11 +145,11 @@ std::string withOneCta(llvm::StringRef ptx) {
 } // namespace
 
 bool assemble(GpuKernel &kernel, const GpuOptions &options, std::string *error) {
-  constexpr int kRegistersOfCta = 65536, kMostRegisters = 255, kRegisterStep = 8;
   if (!assembleOnce(kernel, options, error))
     return false;
-  const int most = std::min(kMostRegisters, kRegistersOfCta / (32 * options.numWarps));
-  if (kernel.spillBytes == 0 || kernel.registers + kRegisterStep >= most || options.maxRegisters)
+  const int most = kernel.target.registersPerThread(options.numWarps);
+  if (kernel.spillBytes == 0 || kernel.registers + kernel.target.registerStep() >= most ||
+      options.maxRegisters)
     return true;
   GpuKernel other;
   other.name = kernel.name;

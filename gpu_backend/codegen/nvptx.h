@@ -1,7 +1,8 @@
 // From an LLVM module to PTX: optimisation, libdevice, LLVM's NVPTX back end. No MLIR here.
 #pragma once
 
-#include "gpu_backend/compile.h"
+#include "gpu_backend/gpu_kernel.h"
+#include "gpu_backend/gpu_options.h"
 
 #include "llvm/IR/Module.h"
 

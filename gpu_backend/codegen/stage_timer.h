@@ -1,7 +1,7 @@
 // Measures one stage of the compiler.
 #pragma once
 
-#include "gpu_backend/compile.h"
+#include "gpu_backend/gpu_kernel.h"
 
 #include <chrono>
 

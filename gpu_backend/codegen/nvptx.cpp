@@ -1,8 +1,8 @@
 // LLVM's part of the compiler. Its targets and options are global to the process, set once.
-#include "gpu_backend/target/nvptx.h"
+#include "gpu_backend/codegen/nvptx.h"
 
-#include "gpu_backend/target/stage_timer.h"
-#include "gpu_backend/target/toolkit.h"
+#include "gpu_backend/codegen/stage_timer.h"
+#include "gpu_backend/codegen/toolkit.h"
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Analysis/CGSCCPassManager.h"

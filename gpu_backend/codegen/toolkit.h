@@ -1,7 +1,8 @@
 // The parts of the CUDA toolkit that are files: the assembler and the math library.
 #pragma once
 
-#include "gpu_backend/compile.h"
+#include "gpu_backend/gpu_kernel.h"
+#include "gpu_backend/gpu_options.h"
 
 #include <string>
 
