@@ -4,15 +4,24 @@ Names have the meaning that they have in ``triton``: ``import blockscope as trit
 not needed to import is loaded when it is first asked for.
 """
 
+from __future__ import annotations
+
 import importlib
-import pkgutil
-from typing import Any
+import os
+import sys
 
 from blockscope.compat import paths
 
+TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the time to import typing
+if TYPE_CHECKING:
+    from typing import Any
+
 # The extension module lies in the build folder, <build>/python/blockscope/, which a .pth file or
 # PYTHONPATH puts on the path; an installed wheel has it beside this file.
-__path__ = pkgutil.extend_path(__path__, __name__)
+for _folder in sys.path:
+    _folder = os.path.join(os.path.abspath(_folder), __name__)
+    if _folder not in __path__ and os.path.isdir(_folder):
+        __path__.append(_folder)
 paths.install()
 
 _NAMES = {

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
 from blockscope import knobs
+from blockscope.errors import NotYetSupported
 
 
 def cdiv(x: Any, y: Any) -> Any:
@@ -79,18 +79,9 @@ def must_use_result(x: Any, s: bool | str = True) -> Any:
 
 def aggregate(cls: type) -> type:
     """Value types with fields are not supported yet."""
-    from blockscope.errors import NotYetSupported
-
     raise NotYetSupported(f"@triton.aggregate on '{cls.__name__}' is not supported yet")
 
 
 def is_interpreting() -> bool:
     """Whether kernels run step by step now."""
     return bool(knobs.runtime.interpret)
-
-
-def default_threads() -> int:
-    """Threads that kernels run on: BLOCKSCOPE_THREADS, or all that the process may use."""
-    from blockscope.driver.cpu import cpu_count
-
-    return knobs.cpu.num_threads or cpu_count() or os.cpu_count() or 1

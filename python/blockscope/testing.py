@@ -9,85 +9,41 @@ from __future__ import annotations
 import functools
 import math
 import os
-import statistics
 import subprocess
 import time
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-RETURN_MODES = ("min", "max", "mean", "median", "all")
-_ESTIMATE_RUNS = 5
+from blockscope import _core, timing
+from blockscope.driver import driver
+from blockscope.driver.cpu import CPUUtils, cpu_info
+from blockscope.errors import NotYetSupported
+from blockscope.timing import RETURN_MODES, do_bench_cpu_quick
 
+__all__ = [
+    "RETURN_MODES",
+    "Benchmark",
+    "Mark",
+    "Table",
+    "allclose",
+    "assert_almost_equal",
+    "assert_close",
+    "cuda_memcheck",
+    "do_bench",
+    "do_bench_cpu_quick",
+    "do_bench_cudagraph",
+    "do_bench_cudagraph_proton",
+    "do_bench_proton",
+    "get_dram_gbps",
+    "get_max_simd_tflops",
+    "get_max_tensorcore_tflops",
+    "nvsmi",
+    "perf_report",
+    "set_gpu_clock",
+]
 
 # --- timing -------------------------------------------------------------------------------------
-
-
-def _quantile(ordered: Sequence[float], q: float) -> float:
-    """The q-quantile of sorted values, linear between neighbours."""
-    position = q * (len(ordered) - 1)
-    low = math.floor(position)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (position - low)
-
-
-def _summarize(times: list[float], quantiles: Sequence[float] | None, return_mode: str) -> Any:
-    if quantiles is not None:
-        ordered = sorted(times)
-        values = [_quantile(ordered, q) for q in quantiles]
-        return values[0] if len(values) == 1 else values
-    if return_mode == "all":
-        return times
-    summaries: dict[str, Callable[[list[float]], float]] = {
-        "min": min,
-        "max": max,
-        "mean": statistics.fmean,
-        "median": statistics.median,
-    }
-    return summaries[return_mode](times)
-
-
-def _check_bench_arguments(fn: Any, return_mode: str, quantiles: Any) -> None:
-    if not callable(fn):
-        raise TypeError(f"do_bench got {type(fn).__name__} as 'fn', expected a function to call")
-    if return_mode not in RETURN_MODES:
-        raise ValueError(
-            f"do_bench got return_mode '{return_mode}', expected one of {', '.join(RETURN_MODES)}"
-        )
-    for q in quantiles or ():
-        if not 0 <= q <= 1:
-            raise ValueError(f"do_bench got the quantile {q}, expected 0 to 1")
-
-
-def _time_runs(
-    fn: Callable[[], Any], warmup_ms: float, rep_ms: float, before: Callable[[], None]
-) -> list[float]:
-    """Milliseconds of each run of ``fn``, at least one, about ``rep_ms`` in total.
-
-    A run that alone takes longer than the budget is timed once, so that slow kernels do not make a
-    benchmark endless; nor do quick ones, before each of which the caches are overwritten: after
-    three times the budget, all included, no further run starts.
-    """
-    deadline = time.perf_counter() + 3 * warmup_ms / 1e3
-
-    def timed() -> float:
-        before()
-        start = time.perf_counter_ns()
-        fn()
-        return (time.perf_counter_ns() - start) / 1e6
-
-    first = timed()  # compiles
-    spent = 0.0
-    while spent + first / 2 < warmup_ms and spent < warmup_ms and time.perf_counter() < deadline:
-        first = timed()
-        spent += max(first, 1e-4)
-    times = [timed()]
-    total = times[0]
-    deadline = time.perf_counter() + 3 * rep_ms / 1e3
-    while total < rep_ms and time.perf_counter() < deadline:
-        times.append(timed())
-        total += max(times[-1], 1e-4)
-    return times
 
 
 def do_bench(
@@ -112,85 +68,7 @@ def do_bench(
     files written for older versions; ``percentiles`` is the old name of ``quantiles``.
     """
     quantiles = quantiles if quantiles is not None else percentiles
-    _check_bench_arguments(fn, return_mode, quantiles)
-    from blockscope.driver import driver
-
-    active = driver.active
-    cache = active.get_empty_cache_for_benchmark()
-    timer = _time_on_gpu if driver.is_gpu_active() else _time_runs
-
-    def before() -> None:
-        for x in grad_to_none if grad_to_none is not None else ():
-            x.grad = None
-        active.clear_cache(cache)
-
-    return _summarize(timer(fn, warmup, rep, before), quantiles, return_mode)
-
-
-def _time_on_gpu(
-    fn: Callable[[], Any], warmup_ms: float, rep_ms: float, before: Callable[[], None]
-) -> list[float]:
-    """Milliseconds of each run, between two events of the current stream; nothing waits between.
-
-    What ``before`` puts on the stream runs outside the events, but counts for how many runs there
-    are: overwriting the caches can take fifty times as long as a short kernel.
-    """
-    fn()  # compiles
-    cuda = _device_interface()
-    cuda.synchronize()
-    start, end = cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)
-    start.record()
-    for _ in range(_ESTIMATE_RUNS):
-        before()
-        fn()
-    end.record()
-    cuda.synchronize()
-    estimate = max(start.elapsed_time(end) / _ESTIMATE_RUNS, 1e-3)
-    if warmup_ms > 0:
-        for _ in range(max(1, int(warmup_ms / estimate))):
-            before()
-            fn()
-    return _event_times(fn, max(1, int(rep_ms / estimate)), before)
-
-
-def first_times_on_gpu(fn: Callable[[], Any]) -> list[float]:
-    """Median, 20 % and 80 % quantiles, in ms, of five runs: enough to see a slow kernel."""
-    from blockscope.driver import driver
-
-    active = driver.active
-    cache = active.get_empty_cache_for_benchmark()
-    fn()  # compiles
-    times = sorted(_event_times(fn, _ESTIMATE_RUNS, lambda: active.clear_cache(cache)))
-    return [_quantile(times, q) for q in (0.5, 0.2, 0.8)]
-
-
-def _event_times(
-    fn: Callable[[], Any], count: int, before: Callable[[], None] = lambda: None
-) -> list[float]:
-    """Milliseconds of each of ``count`` runs, on the current stream of the GPU."""
-    cuda = _device_interface()
-    starts = [cuda.Event(enable_timing=True) for _ in range(count)]
-    ends = [cuda.Event(enable_timing=True) for _ in range(count)]
-    for start, end in zip(starts, ends, strict=True):
-        before()
-        start.record()
-        fn()
-        end.record()
-    cuda.synchronize()
-    return [start.elapsed_time(end) for start, end in zip(starts, ends, strict=True)]
-
-
-def _device_interface() -> Any:
-    from blockscope.driver import driver
-
-    return driver.active.get_device_interface()
-
-
-def do_bench_cpu_quick(
-    fn: Callable[[], Any], quantiles: Sequence[float] | None = None, return_mode: str = "mean"
-) -> Any:
-    """As ``do_bench`` with 5 ms to warm up and 20 ms to time, the caches left warm."""
-    return _summarize(_time_runs(fn, 5, 20, lambda: None), quantiles, return_mode)
+    return timing.do_bench(driver.active, fn, warmup, rep, grad_to_none, quantiles, return_mode)
 
 
 def do_bench_cudagraph(
@@ -204,34 +82,16 @@ def do_bench_cudagraph(
 
     On the CPU, which has no graphs, the same as ``do_bench``. Units: milliseconds for one run.
     """
-    from blockscope.driver import driver
-
     if not driver.is_gpu_active():
         return do_bench(fn, rep / 4, rep, grad_to_none, quantiles, return_mode)
-    _check_bench_arguments(fn, return_mode, quantiles)
+    timing.check_arguments(fn, return_mode, quantiles)
 
     def run() -> None:
-        for x in grad_to_none if grad_to_none is not None else ():
-            x.grad = None
+        timing.clear_gradients(grad_to_none)
         fn()
 
-    return _summarize(_time_graph(run, rep), quantiles, return_mode)
-
-
-def _time_graph(fn: Callable[[], Any], rep_ms: float) -> list[float]:
-    """Milliseconds of one run, from ten replays of a graph of about ``rep_ms``."""
-    import torch
-
-    cuda = _device_interface()
-    with cuda.stream(cuda.Stream()):
-        fn()  # compiles
-        estimate = max(statistics.fmean(_event_times(fn, _ESTIMATE_RUNS)), 1e-4)
-        count = max(1, min(int(rep_ms / estimate), 10_000))
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            for _ in range(count):
-                fn()
-        return [time / count for time in _event_times(graph.replay, 10)]
+    times = timing.time_graph(driver.active.get_device_interface(), run, rep)
+    return timing.summarize(times, quantiles, return_mode)
 
 
 def do_bench_proton(*args: Any, **kwargs: Any) -> Any:
@@ -243,8 +103,6 @@ def do_bench_cudagraph_proton(*args: Any, **kwargs: Any) -> Any:
 
 
 def _no_profiler(name: str) -> Exception:
-    from blockscope.errors import NotYetSupported
-
     return NotYetSupported(f"triton.testing.{name} needs the profiler, which is not there yet")
 
 
@@ -549,8 +407,6 @@ def _copy_gbps() -> float:
 
 def _gpu_properties(device: Any) -> dict[str, Any] | None:
     """The properties of a GPU, by default the current one; None when kernels run on the CPU."""
-    from blockscope.driver import driver
-
     if not driver.is_gpu_active():
         return None
     number = driver.active.get_current_device() if device is None else int(device)
@@ -570,8 +426,6 @@ def _gpu_tflops(gpu: dict[str, Any], dtype: Any, clock_khz: float | None, unit: 
 
     Errors: RuntimeError for a GPU that kernels are not compiled for.
     """
-    from blockscope import _core
-
     known = _core.gpu.target_of_capability(gpu["capability"])[f"{unit}_operations"]
     operations = known * {"vector": 32, "matrix": 16}[unit] / _dtype_bits(dtype)
     return (
@@ -584,8 +438,6 @@ def get_max_simd_tflops(dtype: Any, clock_rate: float | None = None, device: Any
 
     Units: ``clock_rate`` in kHz.
     """
-    from blockscope.driver.cpu import CPUUtils, cpu_info
-
     gpu = _gpu_properties(device)
     if gpu is not None:
         return _gpu_tflops(gpu, dtype, clock_rate, "vector")

@@ -34,7 +34,7 @@ struct Entry {
   std::vector<uint64_t> words;
   std::vector<py::object> objects; ///< null handles where the word has no constant
   int device = 0;
-  py::object compiled; ///< blockscope.runtime.backends.cuda.kernel.GpuCompiledKernel
+  py::object compiled; ///< blockscope.runtime.backends.cuda.kernel.CudaKernel
   const LoadedKernel *kernel = nullptr;
   ArgumentPairs apart; ///< arguments that must not overlap, else another kernel is launched
   std::vector<UsedGlobal> globals;
@@ -234,7 +234,7 @@ bool readGrid(PyObject *grid, std::array<uint32_t, 3> &sizes) {
 /// Calls a grid function with the arguments, options and defaults by name. A new reference or null.
 PyObject *callGrid(PyObject *grid, const GpuLauncher &launcher, const LaunchKey &key) {
   static const auto *defaults =
-      new py::object(py::module_::import("blockscope.runtime.launch").attr("LAUNCH_DEFAULTS"));
+      new py::object(py::module_::import("blockscope.runtime.options").attr("LAUNCH_DEFAULTS"));
   PyObject *named = PyDict_Copy(defaults->ptr());
   if (!named)
     return nullptr;

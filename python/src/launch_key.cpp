@@ -195,7 +195,7 @@ PyTypeObject *descriptorType() {
 }
 
 /// A descriptor made on the host: base, shape and strides at run time, block, padding and a last
-/// stride of 1 constant, as in blockscope/runtime/descriptor_argument.py.
+/// stride of 1 constant, as in blockscope/runtime/arguments.py.
 bool addDescriptor(const LaunchParameter &parameter, PyObject *value, LaunchKey &key,
                    bool acceptsCpu) {
   const auto base = py::reinterpret_steal<py::object>(PyObject_GetAttr(value, names().base));

@@ -153,10 +153,11 @@ def test_a_wrong_kernel_names_file_and_line_with_a_caret(launch, kind, text):
 LAUNCH = [
     (lambda: copy[(-1,)](x(), x(), 64, BLOCK=64), ValueError, r"dimension 0 is -1, expected 0 to"),
     (
-        lambda: copy[1, 1, 1, 1](x(), x(), 64, BLOCK=64),
+        lambda: copy[1, 1, 1, 2](x(), x(), 64, BLOCK=64),
         ValueError,
-        r"4 dimensions, expected 1 to 3",
+        r"grid \(1, 1, 1, 2\) has 4 dimensions, expected 1 to 3, or ones behind them",
     ),
+    (lambda: copy[()](x(), x(), 64, BLOCK=64), ValueError, r"has 0 dimensions, expected 1 to 3"),
     (lambda: copy[(1.5,)](x(), x(), 64, BLOCK=64), TypeError, r"is 1.5 \(float\), expected an int"),
     (lambda: copy[(1,)](x(), x(), 64), TypeError, r"missing a required argument: 'BLOCK'"),
     (lambda: copy[(1,)](x(), x(), 64, BLOCK=64, N=3), KeyError, r"'N' was given to kernel 'copy'"),
@@ -197,9 +198,18 @@ def test_a_wrong_launch_names_kernel_or_argument(launch, kind, text):
 
 def test_a_grid_of_zero_warns_and_runs_nothing():
     out = torch.zeros(64)
-    with pytest.warns(RuntimeWarning, match="grid .* has no programs"):
+    with pytest.warns(RuntimeWarning, match="grid .* has no programs") as caught:
         copy[(0,)](x(), out, 64, BLOCK=64)
+        copy.run(x(), out, 64, BLOCK=64, grid=(0,))
     assert not out.any()
+    assert {warning.filename for warning in caught} == {__file__}
+
+
+@pytest.mark.parametrize("grid", [(2, 1, 1, 1), [2, 1, 1, 1, 1], lambda meta: (2, 1, 1, 1)])
+def test_a_grid_may_have_ones_behind_its_three_dimensions(grid):
+    data, out = x(), torch.zeros(64)
+    copy[grid](data, out, 64, BLOCK=32)
+    assert torch.equal(out, data)
 
 
 def test_a_freed_tensor_is_named():

@@ -5,16 +5,14 @@ ptx_matrix_machine.py, which knows tensor cores and asynchronous copies.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import gpu_rows
-import numpy as np
+import machine_backend
 import ptx_matrix_machine
 import pytest
-from blockscope.runtime import launch
-from blockscope.runtime.backends.cuda import backend as gpu
+from machine_backend import MachineBackend, storage_of
 
 torch = pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
@@ -29,36 +27,20 @@ BOTH_ARCHS = pytest.mark.parametrize("arch", ARCHS)
 HALF, FP8, FP32 = torch.float16, torch.float8_e4m3fn, torch.float32
 
 
-def storage_of(tensor: Any) -> np.ndarray:
-    return torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage()).numpy()
-
-
 @pytest.fixture
 def machines(arch: str, monkeypatch: pytest.MonkeyPatch) -> list[ptx_matrix_machine.Machine]:
     """Launches on CPU tensors go to the machine; all machines that ran, in order."""
-    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
     torch.manual_seed(7)
     made: list[ptx_matrix_machine.Machine] = []
 
-    def run(fn: Any, grid: Sequence[int], bound: Any, options: Any, warmup: bool) -> Any:
-        kernel = gpu.launch(fn, grid, bound, {**options, "arch": arch}, None, warmup=True)
-        owners = [bound[p.name] for p in fn.params if not p.is_constexpr]
-        owners = [x for x in owners if isinstance(x, torch.Tensor) or x != 1]
-        kernel = gpu_rows.as_launched(kernel, owners)
+    def run(kernel: Any, grid: Any, values: list[Any]) -> None:
+        kernel = gpu_rows.as_launched(kernel, values)
         assert kernel.warnings == []
         machine = ptx_matrix_machine.Machine(kernel.asm["ptx"], kernel.metadata.num_warps)
-        values = []
-        for parameter in fn.params:
-            value = bound[parameter.name]
-            if isinstance(value, torch.Tensor):
-                values.append(storage_of(value))
-            elif not parameter.is_constexpr and value != 1:  # 1 is compiled in
-                values.append(np.int32(value))
-        machine.run(tuple(grid), values, kernel.metadata.shared)
+        machine.run(grid, [storage_of(value) for value in values], kernel.metadata.shared)
         made.append(machine)
-        return kernel
 
-    monkeypatch.setattr(launch, "_run_on_cpu", run)
+    machine_backend.use(monkeypatch, MachineBackend(arch, run))
     return made
 
 

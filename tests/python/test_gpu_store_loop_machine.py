@@ -5,18 +5,16 @@ check; run by ptx_matrix_machine.py, which finds races and missing waits.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import blockscope as triton
 import blockscope.language as tl
 import gpu_rows
-import numpy as np
+import machine_backend
 import ptx_matrix_machine
 import pytest
-from blockscope.runtime import launch
-from blockscope.runtime.backends.cuda import backend as gpu
+from machine_backend import MachineBackend, storage_of
 from ptx_machine import Schedule
 
 torch = pytest.importorskip("torch")
@@ -30,33 +28,22 @@ ARCHS = pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
 HALF = torch.float16
 
 
-def value_of(value: Any) -> Any:
-    if isinstance(value, torch.Tensor):
-        return torch.empty(0, dtype=torch.uint8).set_(value.untyped_storage()).numpy()
-    return np.int32(value)
-
-
 @pytest.fixture
 def kernels(arch: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Launches on CPU tensors go to the machine; the kernels that ran, in order."""
-    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
     torch.manual_seed(7)
     made: list[Any] = []
 
-    def run(fn: Any, grid: Sequence[int], bound: Any, options: Any, warmup: bool) -> Any:
-        kernel = gpu.launch(fn, grid, bound, {**options, "arch": arch}, None, warmup=True)
-        given = [bound[p.name] for p in fn.params if not p.is_constexpr]
-        given = [value for value in given if isinstance(value, torch.Tensor) or value != 1]
-        kernel = gpu_rows.as_launched(kernel, given)
+    def run(kernel: Any, grid: Any, values: list[Any]) -> None:
+        kernel = gpu_rows.as_launched(kernel, values)
         assert kernel.warnings == []
         maps = kernel.data["tensor_maps"]
         machine = ptx_matrix_machine.Machine(kernel.asm["ptx"], kernel.metadata.num_warps, maps)
         machine.schedule = Schedule(seed=3)
-        machine.run(tuple(grid), [value_of(value) for value in given], kernel.metadata.shared)
+        machine.run(grid, [storage_of(value) for value in values], kernel.metadata.shared)
         made.append(kernel)
-        return kernel
 
-    monkeypatch.setattr(launch, "_run_on_cpu", run)
+    machine_backend.use(monkeypatch, MachineBackend(arch, run))
     return made
 
 

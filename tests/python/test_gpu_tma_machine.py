@@ -5,17 +5,15 @@ ptx_matrix_machine.py, and what that machine finds when a wait or a fence is mis
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import gpu_rows
-import numpy as np
+import machine_backend
 import ptx_matrix_machine
 import ptx_tma_machine
 import pytest
-from blockscope.runtime import launch
-from blockscope.runtime.backends.cuda import backend as gpu
+from machine_backend import MachineBackend, storage_of
 
 torch = pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
@@ -31,37 +29,19 @@ PtxError = ptx_matrix_machine.PtxError
 HALF = torch.float16
 
 
-def values_of(value: Any) -> list[Any]:
-    """An argument as the machine takes it: tensors as arrays of their storage's bytes."""
-    if isinstance(value, torch.Tensor):
-        return [torch.empty(0, dtype=torch.uint8).set_(value.untyped_storage()).numpy()]
-    if hasattr(value, "block_shape"):
-        numbers = [np.int32(size) for size in value.shape if size != 1]
-        return [*values_of(value.base), *numbers, *(np.int64(s) for s in value.strides if s != 1)]
-    if value == 1:  # is compiled in
-        return []
-    return [np.float32(value) if isinstance(value, float) else np.int32(value)]
-
-
 @pytest.fixture
 def machines(arch: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Launches on CPU tensors go to the machine; all machines that ran, in order."""
-    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
     torch.manual_seed(7)
     made: list[Any] = []
 
-    def run(fn: Any, grid: Sequence[int], bound: Any, options: Any, warmup: bool) -> Any:
-        kernel = gpu.launch(fn, grid, bound, {**options, "arch": arch}, None, warmup=True)
-        assert kernel.warnings == []
+    def run(kernel: Any, grid: Any, values: list[Any]) -> None:
         maps = kernel.data["tensor_maps"]
         machine = Machine(kernel.asm["ptx"], kernel.metadata.num_warps, maps)
-        names = [p.name for p in fn.params if not p.is_constexpr]
-        values = [value for name in names for value in values_of(bound[name])]
-        machine.run(tuple(grid), values, kernel.metadata.shared)
+        machine.run(grid, [storage_of(value) for value in values], kernel.metadata.shared)
         made.append(machine)
-        return kernel
 
-    monkeypatch.setattr(launch, "_run_on_cpu", run)
+    machine_backend.use(monkeypatch, MachineBackend(arch, run))
     return made
 
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from blockscope import checks, errors, knobs, testing
+from blockscope import checks, errors, knobs, timing
 from blockscope.runtime import autotuner
 from blockscope.runtime.autotuner import Config, autotune, heuristics
 
@@ -406,8 +406,8 @@ def test_a_slow_configuration_is_given_up_after_its_first_runs(monkeypatch):
     monkeypatch.setattr(autotuner, "_goes_to_gpu", lambda args, kwargs: True)
     monkeypatch.setattr(type(tuner), "do_bench", property(lambda self: bench))
     monkeypatch.setattr(
-        testing, "first_times_on_gpu",
-        lambda call: (call(), first[kernel.launches[-1]["BLOCK"]])[1],
+        timing, "first_times_on_gpu",
+        lambda driver, call: (call(), first[kernel.launches[-1]["BLOCK"]])[1],
     )  # fmt: skip
     tuner[(1,)](None, 4)
     assert measured == [64, 256]

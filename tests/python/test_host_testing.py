@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from blockscope import testing
+from blockscope import testing, timing
 
 
 def test_do_bench_takes_the_time_of_a_run():
@@ -193,10 +193,9 @@ class Stream:
         pass
 
 
-def test_runs_on_a_gpu_are_counted_with_what_comes_before_them(monkeypatch):
+def test_runs_on_a_gpu_are_counted_with_what_comes_before_them():
     """A kernel of 2 us behind a flush of 98 us: 25 + 100 ms hold 1250 runs, not 62500."""
     stream = Stream()
-    monkeypatch.setattr(testing, "_device_interface", lambda: stream)
     runs = 0
 
     def advance(milliseconds):
@@ -207,7 +206,7 @@ def test_runs_on_a_gpu_are_counted_with_what_comes_before_them(monkeypatch):
         runs += 1
         advance(0.002)
 
-    times = testing._time_on_gpu(kernel, 25, 100, lambda: advance(0.098))
+    times = timing.time_on_gpu(stream, kernel, 25, 100, lambda: advance(0.098))
     assert len(times) == pytest.approx(1000, abs=1)
     assert runs == pytest.approx(1250 + 6, abs=3)
     assert times == [pytest.approx(0.002)] * len(times)

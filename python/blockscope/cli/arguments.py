@@ -16,9 +16,9 @@ class _Version(argparse.Action):
     """``--version``; looks the version up only when it is asked for."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        import blockscope
+        from blockscope import _core
 
-        print(f"blockscope {blockscope.__version__}")
+        print(f"blockscope {_core.__version__}")
         parser.exit(0)
 
 

@@ -17,7 +17,7 @@ from blockscope.cli.script import Script
 from blockscope.cli.usage import UsageError
 from blockscope.errors import OutOfResources
 from blockscope.runtime.backends.cuda.notes import note_text, warnings_in
-from blockscope.runtime.jit import LAUNCH_OPTIONS
+from blockscope.runtime.options import LAUNCH_OPTIONS
 
 STAGES = {"tl": "tl", "tlg": "tlg", "llir": "ll", "ptx": "ptx", "cubin": "cubin"}
 """The stages that ``--emit`` takes, each with the suffix of its files."""

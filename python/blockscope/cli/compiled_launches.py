@@ -10,11 +10,12 @@ from typing import Any
 
 from blockscope import knobs
 from blockscope.errors import TritonError
-from blockscope.runtime import launch
+from blockscope.frontend.argument import leaves
+from blockscope.runtime import hooks
+from blockscope.runtime.arguments import classify
 from blockscope.runtime.autotuner import SKIPPED, Autotuner
-from blockscope.runtime.backends.cuda import backend as gpu
-from blockscope.runtime.jit import JITFunction
-from blockscope.runtime.memory import device as device_buffers
+from blockscope.runtime.backends.cuda.compile import divisors
+from blockscope.runtime.memory.device import ANY_DEVICE, DeviceMemory
 
 
 @dataclass
@@ -41,16 +42,15 @@ def signature_of(fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
     bound = fn.signature.bind(*args, **named)
     bound.apply_defaults()
     words = []
-    with device_buffers.addresses_on(device_buffers.ANY_DEVICE):
-        arguments = [launch._classify(p, bound.arguments[p.name]) for p in fn.params]
-        divisors = iter(gpu.divisors(fn, arguments))
-        for param, argument in zip(fn.params, arguments, strict=True):
-            for leaf in launch.leaves([argument]):
-                divisor = next(divisors)
-                words.append(f"{leaf.type}:{divisor}" if divisor > 1 else str(leaf.type))
-            if argument.type is None and argument.parts is None:
-                value = getattr(argument.value, "__name__", None) or repr(argument.value)
-                words.append(f"{param.name}={value}")
+    arguments = classify(fn, bound.arguments, DeviceMemory(ANY_DEVICE))
+    known = iter(divisors(fn, arguments))
+    for param, argument in zip(fn.params, arguments, strict=True):
+        for leaf in leaves([argument]):
+            divisor = next(known)
+            words.append(f"{leaf.type}:{divisor}" if divisor > 1 else str(leaf.type))
+        if argument.type is None and argument.parts is None:
+            value = getattr(argument.value, "__name__", None) or repr(argument.value)
+            words.append(f"{param.name}={value}")
     return ", ".join(words)
 
 
@@ -63,11 +63,11 @@ def compiled_launches(
     A kernel that cannot be compiled for a target still runs on the CPU. Of an autotuned kernel all
     configurations are compiled; the CPU times only those that differ there.
     """
-    run, tune = JITFunction._run, Autotuner._tune
+    tune = Autotuner._tune
     seen: set[Any] = set()
     is_tuning = False
 
-    def compile_for(target: str, fn: Any, args: Any, grid: Any, kwargs: Any) -> Result:
+    def compile_for(run: Any, target: str, fn: Any, args: Any, grid: Any, kwargs: Any) -> Result:
         result = Result(fn, target, signature_of(fn, args, kwargs))
         try:
             result.kernel = run(fn, *args, grid=grid, warmup=True, **{**kwargs, "arch": target})
@@ -80,20 +80,22 @@ def compiled_launches(
                 result.ir = on_cpu.asm["tl"]
         return result
 
-    def compiling(self: Any, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
+    def compiling(
+        run: Any, fn: Any, args: Any, grid: Any, kwargs: dict[str, Any], warmup: bool
+    ) -> Any:
         if warmup and not is_tuning:
-            return run(self, *args, grid=grid, warmup=True, **kwargs)
+            return run(fn, *args, grid=grid, warmup=True, **kwargs)
         wanted = [kwargs["arch"]] if kwargs.get("arch") else targets
         map_all = threads.map if jobs > 1 else map
-        for result in map_all(lambda t: compile_for(t, self, args, grid, kwargs), wanted):
+        for result in map_all(lambda t: compile_for(run, t, fn, args, grid, kwargs), wanted):
             key: Any = (result.target, result.kernel.hash if result.kernel else str(result.error))
             if result.error is not None:  # which may say nothing of the kernel
-                options = sorted((k, repr(v)) for k, v in kwargs.items() if k not in self.arg_names)
-                key = (*key, self, result.signature, *options)
+                options = sorted((k, repr(v)) for k, v in kwargs.items() if k not in fn.arg_names)
+                key = (*key, fn, result.signature, *options)
             if key not in seen:
                 seen.add(key)
                 sink(result)
-        return None if warmup else run(self, *args, grid=grid, **kwargs)
+        return None if warmup else run(fn, *args, grid=grid, **kwargs)
 
     def tuning(self: Any, args: Any, kwargs: Any, configs: Any, key: Any) -> None:
         nonlocal is_tuning
@@ -107,12 +109,14 @@ def compiled_launches(
             is_tuning = False
         tune(self, args, kwargs, configs, key)
 
-    JITFunction._run = compiling  # type: ignore[method-assign]
     Autotuner._tune = tuning  # type: ignore[method-assign]
     try:
-        with ThreadPoolExecutor(jobs) as threads, knobs.runtime.scope():
+        with (
+            ThreadPoolExecutor(jobs) as threads,
+            hooks.intercepted(compiling),
+            knobs.runtime.scope(),
+        ):
             knobs.runtime.interpret = False
             yield
     finally:
-        JITFunction._run = run  # type: ignore[method-assign]
         Autotuner._tune = tune  # type: ignore[method-assign]

@@ -21,6 +21,14 @@ def _package(name: str) -> str:
         return "not installed"
 
 
+def _version() -> str:
+    try:
+        from blockscope import _core
+    except ImportError:
+        return "version unknown"
+    return _core.__version__
+
+
 def _core() -> str:
     try:
         from blockscope import _core
@@ -101,11 +109,10 @@ def _settings() -> str:
 
 def lines() -> Iterator[tuple[str, str]]:
     """Each line of the report as name and value."""
-    import blockscope
     from blockscope.driver.cpu import cpu_count, cpu_info, cpu_name, memory_bytes
 
     flags = cpu_info().get("flags", "").split()
-    yield "blockscope", f"{blockscope.__version__} at {Path(blockscope.__file__).parent}"
+    yield "blockscope", f"{_version()} at {Path(__file__).parents[1]}"
     yield "compiled part", _core()
     yield "viewer", _viewer()
     yield "python", f"{platform.python_version()} at {sys.executable}"

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from blockscope.runtime.jit import TensorWrapper
-from blockscope.runtime.memory import buffers
+from blockscope.runtime.memory.buffer import is_tensor
+from blockscope.runtime.tensors import TensorWrapper
 
 
 class CannotCopy(Exception):
@@ -29,7 +29,7 @@ def tensors_of(value: Any, name: str) -> Iterator[tuple[str, Any]]:
     elif isinstance(value, tuple):
         for index, item in enumerate(value):
             yield from tensors_of(item, f"{name}.{index}")
-    elif not isinstance(value, bool | int | float | str) and buffers.is_tensor(value):
+    elif not isinstance(value, bool | int | float | str) and is_tensor(value):
         kind = f"{type(value).__module__}.{type(value).__qualname__}"
         raise CannotCopy(f"argument '{name}' is a {kind}, expected a torch tensor")
 

@@ -21,7 +21,7 @@ from blockscope.cli.script import Script
 from blockscope.cli.usage import UsageError
 from blockscope.errors import TritonError
 from blockscope.language.linear import default_input_precision
-from blockscope.runtime.jit import JITFunction
+from blockscope.runtime import hooks
 
 #: Operations whose results differ in the last bits between the CPU and the GPU.
 _INEXACT = re.compile(
@@ -92,31 +92,27 @@ class Verifier:
 
     def __init__(self, device: str) -> None:
         self._device = device  # where the other run goes: a GPU, but in tests
-        self._run = JITFunction._run
         self.launches = self.differences = self.failures = self.skipped = 0
 
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Inside, every launch is verified."""
-        run, verifier = self._run, self
 
-        def verifying(fn: Any, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
+        def verifying(
+            run: Any, fn: Any, args: Any, grid: Any, kwargs: dict[str, Any], warmup: bool
+        ) -> Any:
             if warmup:
                 return run(fn, *args, grid=grid, warmup=True, **kwargs)
-            return verifier._launch(fn, args, grid, kwargs)
+            return self._launch(run, fn, args, grid, kwargs)
 
         # A hook keeps the C++ launcher from repeating launches by itself.
         def hook(_: Any) -> None:
             return None
 
-        JITFunction._run = verifying  # type: ignore[method-assign, assignment]
-        try:
-            with knobs.runtime.scope():
-                knobs.runtime.interpret = False
-                knobs.runtime.launch_enter_hook = hook
-                yield
-        finally:
-            JITFunction._run = run  # type: ignore[method-assign]
+        with hooks.intercepted(verifying), knobs.runtime.scope():
+            knobs.runtime.interpret = False
+            knobs.runtime.launch_enter_hook = hook
+            yield
 
     def summary(self) -> str:
         text = f"verify: {self.launches} launches, {self.differences} with differences"
@@ -128,15 +124,15 @@ class Verifier:
 
     # -- one launch -------------------------------------------------------------------------------
 
-    def _launch(self, fn: Any, args: Any, grid: Any, kwargs: dict[str, Any]) -> Any:
+    def _launch(self, run: Any, fn: Any, args: Any, grid: Any, kwargs: dict[str, Any]) -> Any:
         number, self.launches = self.launches, self.launches + 1
         heading = f"launch {number} of '{fn.__name__}'"
         try:
-            launch = Launch(self._run, fn, args, grid, kwargs)
+            launch = Launch(run, fn, args, grid, kwargs)
         except CannotCopy as reason:
             self.skipped += 1
             _say(f"{heading}: not verified: {reason}")
-            return self._run(fn, *args, grid=grid, **kwargs)
+            return run(fn, *args, grid=grid, **kwargs)
         on_cpu, on_gpu = launch.copies("cpu"), launch.copies(self._device)
         result = launch.run_on(on_cpu)
         try:

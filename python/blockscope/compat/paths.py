@@ -8,11 +8,14 @@ the same name below ``blockscope``.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import sys
-from collections.abc import Sequence
-from importlib.machinery import ModuleSpec
-from types import ModuleType
+
+TYPE_CHECKING = False  # as in blockscope/__init__.py
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+    from typing import Any
 
 #: A path below ``triton``, and the module below ``blockscope`` that is found there.
 PATHS = {
@@ -66,6 +69,9 @@ class AliasLoader:
 
 def alias_spec(name: str, module: str) -> ModuleSpec | None:
     """The spec of ``name`` as a second name of ``module``; None when there is no such module."""
+    import importlib.machinery
+    import importlib.util
+
     loaded = sys.modules.get(module)
     if loaded is not None:
         is_package = hasattr(loaded, "__path__")
@@ -74,7 +80,8 @@ def alias_spec(name: str, module: str) -> ModuleSpec | None:
         if spec is None:
             return None
         is_package = spec.submodule_search_locations is not None
-    return ModuleSpec(name, AliasLoader(module), origin=__file__, is_package=is_package)  # type: ignore[arg-type]
+    loader: Any = AliasLoader(module)
+    return importlib.machinery.ModuleSpec(name, loader, origin=__file__, is_package=is_package)
 
 
 class PathFinder:

@@ -6,6 +6,7 @@ import os
 import threading
 from typing import Any
 
+from blockscope import _core
 from blockscope.driver.cpu import CPUDriver
 
 
@@ -32,8 +33,6 @@ class DriverConfig:
         return self._active
 
     def _activate(self, driver: Any) -> None:
-        from blockscope import _core
-
         self._active = driver
         self._is_gpu = driver.get_current_target().backend == "cuda"
         _core.gpu.activate(self._is_gpu)

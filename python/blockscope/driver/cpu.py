@@ -14,7 +14,9 @@ import time
 from functools import cached_property, lru_cache
 from typing import Any
 
+from blockscope import _core, timing
 from blockscope.driver.base import DriverBase
+from blockscope.errors import NotYetSupported
 from blockscope.target import GPUTarget, cpu_target
 
 
@@ -176,8 +178,6 @@ class CPUUtils:
     def get_device_properties(self, device: int = 0) -> dict[str, int]:
         """Limits and rates by their CUDA names. Units: bytes, kHz, bits."""
         clock_khz = int(float(cpu_info().get("cpu MHz", "2000")) * 1000)
-        from blockscope import _core
-
         limits = _core.gpu.target_named("sm_90a")  # kernels that fit it run
         return {
             "max_shared_mem": limits["shared_bytes"],
@@ -199,8 +199,6 @@ class CPUUtils:
         self.printf_fifo_bytes = size
 
     def load_binary(self, *_: Any) -> Any:
-        from blockscope.errors import NotYetSupported
-
         raise NotYetSupported("the CPU driver does not load GPU binaries")
 
 
@@ -236,10 +234,8 @@ class CPUDriver(DriverBase):
         return torch.device("cpu")
 
     def get_benchmarker(self) -> Any:
-        """The timer that autotune uses: the CPU clock, with small budgets."""
-        from blockscope.testing import do_bench_cpu_quick
-
-        return do_bench_cpu_quick
+        """The CPU's clock, with small budgets."""
+        return timing.do_bench_cpu_quick
 
     def get_empty_cache_for_benchmark(self) -> Any:
         """A buffer larger than the caches; clearing it evicts what a run left there."""

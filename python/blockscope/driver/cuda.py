@@ -135,11 +135,6 @@ class CudaDriver(DriverBase):
 
         return torch.device("cuda", self.get_current_device())
 
-    def get_benchmarker(self) -> Any:
-        from blockscope.testing import do_bench
-
-        return do_bench
-
     def get_empty_cache_for_benchmark(self) -> Any:
         """A tensor larger than the L2 cache; clearing it evicts what a run left there."""
         import torch

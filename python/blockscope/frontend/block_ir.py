@@ -5,25 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 from blockscope import _core
+from blockscope.frontend.argument import Argument, in_kernel, leaves
 from blockscope.frontend.generator import Generator
-from blockscope.runtime.jit import current_generator, set_current_generator
+from blockscope.language import context
 
 
-def emit(fn: Any, arguments: list[Any], target: Any = None) -> tuple[Any, list[Any]]:
+def emit(
+    fn: Any, arguments: list[Argument], target: Any = None, *, prints: bool = True
+) -> tuple[Any, list[Any]]:
     """Return the builder that holds the kernel's IR, and the module variables that it read.
 
     ``target`` is what ``tl.target_info`` answers while the kernel is compiled; None is the CPU.
+    ``prints`` says whether ``tl.static_print`` prints.
 
     Errors: CompilationError with the user's line when the kernel breaks a rule of the language.
     """
-    from blockscope.runtime.launch import in_kernel, leaves
-
     builder = _core.IrBuilder()
     run_time = leaves(arguments)
-    outer = current_generator()
     generator = Generator(builder)
-    generator.target = target  # type: ignore[attr-defined]
-    set_current_generator(generator)
+    outer = context.enter(context.Kernel(generator.inline, target=target, prints=prints))
     try:
         with builder:
             values = builder.begin_function(
@@ -33,5 +33,5 @@ def emit(fn: Any, arguments: list[Any], target: Any = None) -> tuple[Any, list[A
             generator.run_kernel(fn, {a.name: in_kernel(a, iterator) for a in arguments})
             builder.finish_function()
     finally:
-        set_current_generator(outer)
+        context.enter(outer)
     return builder, generator.used_globals

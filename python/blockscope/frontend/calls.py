@@ -8,9 +8,10 @@ from typing import Any
 
 from blockscope import language as tl
 from blockscope.frontend import values
+from blockscope.frontend.constexpr_function import ConstexprFunction
 from blockscope.frontend.diagnose import compile_error, unsupported
+from blockscope.frontend.kernel_function import KernelFunction
 from blockscope.language import core
-from blockscope.runtime.jit import ConstexprFunction, JITFunction
 
 
 def visit_call(generator: Any, node: ast.Call) -> Any:
@@ -34,7 +35,7 @@ def visit_call(generator: Any, node: ast.Call) -> Any:
 def call(
     generator: Any, node: ast.Call, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    if isinstance(fn, JITFunction):
+    if isinstance(fn, KernelFunction):
         return generator.inline(fn, args, kwargs)
     if isinstance(fn, ConstexprFunction):
         return fn(*args, **kwargs)

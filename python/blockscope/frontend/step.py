@@ -1,25 +1,18 @@
 """Step mode: the kernel is plain Python, run over block values, one program after another."""
 
 import sys
-import threading
 import types
 from collections.abc import Iterator
 from typing import Any
 
 from blockscope import _core
-from blockscope.frontend import step_runtime, tracebacks
+from blockscope.frontend import tracebacks
+from blockscope.frontend.argument import Argument, in_kernel, leaves
 from blockscope.frontend.rewrite import stepped_function
 from blockscope.frontend.turns import StoppedByFinding, Turns
-from blockscope.language import core
-from blockscope.runtime.jit import set_stepper
+from blockscope.language import context, core
 
 _kernel_code: dict[types.CodeType, str] = {}
-_state = threading.local()
-
-
-def current_program() -> tuple[int, int, int] | None:
-    """The program that this thread steps through now."""
-    return getattr(_state, "program", None)
 
 
 def _function(fn: Any) -> types.FunctionType:
@@ -60,9 +53,7 @@ class _Programs:
         program = next(self.rest, None)
         if program is None:
             return False
-        _state.program = program
-        set_stepper(call)
-        step_runtime.set_runner(self.runner)
+        context.enter(context.Kernel(call, program=program, runner=self.runner))
         self.runner.begin_program(*program)
         self.function(*self.values)
         self.runner.end_program()
@@ -70,15 +61,13 @@ class _Programs:
 
 
 def run(
-    fn: Any, launch: Any, arguments: list[Any], grid: tuple[int, int, int], has_atomics: bool
+    fn: Any, launch: Any, arguments: list[Argument], grid: tuple[int, int, int], has_atomics: bool
 ) -> None:
     """Run every program of the grid, in order of its number; where one spins, the others go on."""
-    from blockscope.runtime.launch import in_kernel, leaves
-
     programs = _Programs(_function(fn), grid)
     turns = Turns(programs.run_next, lambda: runner.scope())
     runner = programs.runner = _core.StepRunner(launch, source_location, turns.on_spin)
-    outer = current_program()
+    outer = context.current()
     runner.begin_launch(has_atomics)
     try:
         with runner.scope():
@@ -88,8 +77,7 @@ def run(
     except StoppedByFinding:
         return
     finally:
-        _state.program = outer
-        set_stepper(call if outer else None)
+        context.enter(outer)
         runner.end_launch()
     runner.finish()
 

@@ -4,7 +4,6 @@ import itertools
 import os
 import pdb
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -12,7 +11,7 @@ from blockscope import language as tl
 from blockscope.errors import CompilationError
 from blockscope.frontend import values
 from blockscope.frontend.calls import BUILTIN_CALLS
-from blockscope.language import core
+from blockscope.language import context, core
 
 min_ = BUILTIN_CALLS[min]
 max_ = BUILTIN_CALLS[max]
@@ -46,17 +45,15 @@ def constexpr(value: Any) -> Any:
     return value if keeps else core.constexpr(value)
 
 
-_state = threading.local()
-
-
-def set_runner(runner: Any) -> None:
-    """Set the _core.StepRunner of the programs that this thread steps through."""
-    _state.runner = runner
+def _kernel() -> context.Kernel:
+    kernel = context.current()
+    assert kernel is not None  # a stepped function is only called by step.py
+    return kernel
 
 
 def noted(indices: Iterable[int]) -> Iterator[int]:
     """The same numbers; findings meanwhile tell which turn of the loop this is."""
-    runner = _state.runner
+    runner = _kernel().runner
     depth = runner.loop_depth()
     try:
         for turn, index in enumerate(indices):
@@ -138,8 +135,6 @@ def device_assert(condition: Any, message: Any) -> None:
 
 def stops_here() -> bool:
     """Whether breakpoints apply in the program that runs now (BLOCKSCOPE_PROGRAM=x,y,z)."""
-    from blockscope.frontend import step
-
     wanted = os.environ.get("BLOCKSCOPE_PROGRAM")
     if not wanted:
         return True
@@ -147,7 +142,7 @@ def stops_here() -> bool:
         program = tuple(int(part) for part in wanted.split(","))
     except ValueError:
         raise ValueError(f"BLOCKSCOPE_PROGRAM is '{wanted}', expected x,y,z as in 3,0,0") from None
-    return step.current_program() == (*program, 0, 0, 0)[:3]
+    return _kernel().program == (*program, 0, 0, 0)[:3]
 
 
 class _KernelDebugger(pdb.Pdb):

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from blockscope.frontend import globals_rule, values
-from blockscope.language import debug
-from blockscope.runtime.jit import JITFunction
+from blockscope.frontend.kernel_function import KernelFunction
 
 #: tl.load takes `volatile` as its eighth argument.
 _LOAD_ARGUMENTS = 8
@@ -29,8 +28,7 @@ def has_atomics(fn: Any, arguments: list[Any], compiled: Callable[[], Any]) -> b
     tracer = sys.gettrace()
     sys.settrace(None)  # a debugger that steps into the launch must not see this
     try:
-        with debug.printing_nothing():
-            return bool(compiled().program.has_atomics)
+        return bool(compiled().program.has_atomics)
     except Exception:
         return True
     finally:
@@ -43,7 +41,7 @@ def _mentions_atomics(found: list[Any]) -> bool:
     todo = list(found)
     while todo:
         value = values.unwrap(todo.pop())
-        if isinstance(value, JITFunction):
+        if isinstance(value, KernelFunction):
             if id(value) in seen:
                 continue
             seen.add(id(value))

@@ -8,6 +8,7 @@ mode, run them at once; in both cases the rules are those of core/semantic.
 # ruff: noqa: F401, F403, F405
 
 import importlib as _importlib
+import sys as _sys
 from typing import Any as _Any
 
 from blockscope.language import (
@@ -72,6 +73,7 @@ from blockscope.language.shape import *
 from blockscope.language.sort import *
 
 slice = slice
+core.set_language(_sys.modules[__name__])
 __all__ = [*(name for name in globals() if not name.startswith("_")), "semantic"]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import builtins
 import enum
 from collections.abc import Callable, Iterable
+from types import ModuleType
 from typing import Any, TypeVar
 
 from blockscope._core import semantic as _semantic
@@ -285,14 +286,20 @@ tensor.__module__ = "blockscope.language.core"
 tensor.__blockscope_builtin__ = True
 
 
-def __getattr__(name: str) -> Any:
-    """``tl.core`` has all of the language, as in Triton."""
-    from blockscope import language
+_language: Any = None  # the package, once all of it is there
 
+
+def set_language(package: ModuleType) -> None:
+    """Let this module have all of the language, as Triton's ``tl.core`` does."""
+    global _language
+    _language = package
+
+
+def __getattr__(name: str) -> Any:
     if name == "extern":
         return builtin
-    if name == "extern_elementwise":
-        return language.extra.libdevice.extern_elementwise
-    if name.startswith("__") or not hasattr(language, name):
+    if name == "extern_elementwise" and _language is not None:
+        return _language.extra.libdevice.extern_elementwise
+    if name.startswith("__") or not hasattr(_language, name):
         raise AttributeError(f"module 'blockscope.language.core' has no attribute '{name}'")
-    return getattr(language, name)
+    return getattr(_language, name)

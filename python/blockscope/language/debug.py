@@ -1,26 +1,12 @@
 """Printing and asserting, while the kernel is compiled and while it runs."""
 
 import builtins
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from blockscope._core import semantic as _semantic
 from blockscope.errors import CompileTimeAssertionFailure
+from blockscope.language import context
 from blockscope.language.core import builtin, tensor, unwrap
-
-_state = threading.local()
-
-
-@contextmanager
-def printing_nothing() -> Iterator[None]:
-    """Inside the ``with`` block kernels that this thread compiles print nothing."""
-    _state.is_quiet = True
-    try:
-        yield
-    finally:
-        _state.is_quiet = False
 
 
 @builtin
@@ -28,7 +14,8 @@ def static_print(
     *values: Any, sep: Any = " ", end: Any = "\n", file: Any = None, flush: Any = False
 ) -> None:
     """Print constants, types and shapes while the kernel is compiled."""
-    if getattr(_state, "is_quiet", False):
+    kernel = context.current()
+    if kernel is not None and not kernel.prints:
         return
     plain = [unwrap(value) for value in values]
     builtins.print(*plain, sep=unwrap(sep), end=unwrap(end), file=file, flush=bool(unwrap(flush)))

@@ -11,12 +11,6 @@ from blockscope.language.elementwise import where
 from blockscope.language.shape import _axis, _index_along, _sizes
 
 
-def _callable(combine_fn: Any) -> Callable[..., Any]:
-    """A combine function as a plain callable: @jit functions run inside the current kernel."""
-    fn = unwrap(combine_fn)
-    return getattr(fn, "_call_in_kernel", fn)
-
-
 @tensor_method
 def reduce(input: Any, axis: Any, combine_fn: Any, keep_dims: Any = False) -> Any:
     """Combine the elements of a block (or of a tuple of blocks) along ``axis``; None means all.
@@ -30,8 +24,8 @@ def reduce(input: Any, axis: Any, combine_fn: Any, keep_dims: Any = False) -> An
     if isinstance(input, tensor):
         if known:
             return _semantic.reduce_known(known, "tl.reduce", input, axis, keep)
-        return _semantic.reduce([input], axis, keep, _callable(combine_fn))[0]
-    return core.tuple(_semantic.reduce(list(input), axis, keep, _callable(combine_fn)))
+        return _semantic.reduce([input], axis, keep, unwrap(combine_fn))[0]
+    return core.tuple(_semantic.reduce(list(input), axis, keep, unwrap(combine_fn)))
 
 
 def _combine(name: str, emit: Callable[[Any, Any], Any]) -> Any:

@@ -5,7 +5,7 @@ from typing import Any
 from blockscope._core import semantic as _semantic
 from blockscope.language import core
 from blockscope.language.core import tensor, tensor_method, unwrap
-from blockscope.language.reduce import _callable, _pick_sum_dtype, _promote_bfloat16_to_float32
+from blockscope.language.reduce import _pick_sum_dtype, _promote_bfloat16_to_float32
 
 
 @tensor_method
@@ -16,8 +16,8 @@ def associative_scan(input: Any, axis: Any, combine_fn: Any, reverse: Any = Fals
     if isinstance(input, tensor):
         if known:
             return _semantic.scan_known(known, "tl.associative_scan", input, axis, backwards)
-        return _semantic.scan([input], axis, backwards, _callable(combine_fn))[0]
-    return core.tuple(_semantic.scan(list(input), axis, backwards, _callable(combine_fn)))
+        return _semantic.scan([input], axis, backwards, unwrap(combine_fn))[0]
+    return core.tuple(_semantic.scan(list(input), axis, backwards, unwrap(combine_fn)))
 
 
 @tensor_method

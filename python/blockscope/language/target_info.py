@@ -2,14 +2,14 @@
 
 from typing import Any
 
+from blockscope.language import context
 from blockscope.language.core import builtin, constexpr
 
 
 def gpu_target() -> Any:
     """The GPU target that the kernel is compiled for now; None for the CPU."""
-    from blockscope.runtime.jit import current_generator
-
-    return getattr(current_generator(), "target", None)
+    kernel = context.current()
+    return None if kernel is None else kernel.target
 
 
 def _plain(value: Any) -> Any:
@@ -19,7 +19,7 @@ def _plain(value: Any) -> Any:
 @builtin
 def current_target() -> Any:
     """The target of the launch."""
-    from blockscope.target import cpu_target
+    from blockscope.target import cpu_target  # slow to import, and seldom asked for
 
     return constexpr(gpu_target() or cpu_target())
 

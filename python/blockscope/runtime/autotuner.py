@@ -27,8 +27,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
-from blockscope import knobs
-from blockscope.driver.cpu import cpu_count
+from blockscope import checks, knobs
 from blockscope.errors import (
     AutotunerError,
     CompileTimeAssertionFailure,
@@ -38,6 +37,8 @@ from blockscope.errors import (
 )
 from blockscope.frontend.dependencies import source_key
 from blockscope.runtime.jit import KernelInterface
+
+# Others of our modules are imported when something is tuned, so that kernel files start quickly.
 
 SKIPPED = (OutOfResources, CompileTimeAssertionFailure, OptionNotSupported, PTXASError)
 _FAILED = [float("inf")] * 3
@@ -344,9 +345,10 @@ class Autotuner(_Tuning):
     def _spent(self, call: Callable[[], Any]) -> list[float] | None:
         """The timings of a configuration that a few runs show to be too slow; else None."""
         if self._call.is_on_gpu:
-            from blockscope import testing
+            from blockscope import timing
+            from blockscope.driver import driver
 
-            first = testing.first_times_on_gpu(call)
+            first = timing.first_times_on_gpu(driver.active, call)
             return first if first[1] > _SPENT * self._call.best_ms else None
         call()  # compiles
         start = time.perf_counter()
@@ -381,6 +383,8 @@ class Autotuner(_Tuning):
 
         A configuration that does not compile says so again when it is timed.
         """
+        from blockscope.driver.cpu import cpu_count
+
         launch = {name: value for name, value in kwargs.items() if name != "warmup"}
 
         def compile_one(config: Config) -> None:
@@ -526,20 +530,17 @@ class Autotuner(_Tuning):
 
 def _goes_to_gpu(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     from blockscope.driver import driver
+    from blockscope.runtime.memory.buffer import tensors_in
+    from blockscope.runtime.memory.device import device_of
 
     if not driver.is_gpu_active():
         return False
-    from blockscope.runtime.backends.cuda import backend as gpu
-    from blockscope.runtime.memory import device as device_buffers
-
-    tensors = gpu.tensors_in((*args, *kwargs.values()))
-    return any(device_buffers.device_of(value) is not None for value in tensors)
+    tensors = tensors_in((*args, *kwargs.values()))
+    return any(device_of(value) is not None for value in tensors)
 
 
 def _times_count() -> bool:
     """False where a time says nothing: in step mode and under a check or a trace."""
-    from blockscope import checks
-
     return not knobs.runtime.interpret and not checks.active()
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from blockscope import _core
 from blockscope.language import core
+from blockscope.runtime.memory.buffer import dtype_name
 
 #: In the order of ScalarCode.
 _SCALAR_CODES = ("int1", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
@@ -41,13 +42,11 @@ def register_torch() -> None:
     torch: Any = sys.modules.get("torch")
     if _torch_is_known or torch is None or not hasattr(torch, "Tensor"):
         return
-    from blockscope.runtime.memory import buffers
-
     dtypes = []
     for value in vars(torch).values():
         if isinstance(value, torch.dtype) and value not in dtypes:
             try:
-                buffers.dtype_name(value)
+                dtype_name(value)
             except TypeError:
                 continue
             dtypes.append(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from blockscope import _core
 from blockscope.target import GPUTarget
 
 
@@ -27,9 +28,7 @@ class BaseBackend:
         return target.backend == "cpu"
 
     def hash(self) -> str:
-        import blockscope
-
-        return f"blockscope-{blockscope.__version__}-{self.target}"
+        return f"blockscope-{_core.__version__}-{self.target}"
 
     def parse_options(self, options: dict[str, Any]) -> Any:
         from types import SimpleNamespace

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from blockscope.compat.backends import backends
 from blockscope.compat.backends.compiler import AttrsDescriptor, BaseBackend, GPUTarget
 from blockscope.errors import NotYetSupported
 from blockscope.knobs import LazyDict
 from blockscope.runtime.cache import triton_key
+from blockscope.runtime.compiled_kernel import CompiledKernel
+from blockscope.runtime.tensors import MockTensor
 
 
 class ASTSource:
@@ -78,18 +81,8 @@ class IRSource:
         )
 
 
-def __getattr__(name: str) -> Any:
-    if name == "CompiledKernel":
-        from blockscope.runtime import launch
-
-        return launch.CompiledKernel
-    raise AttributeError(f"module 'triton.compiler.compiler' has no attribute '{name}'")
-
-
 def make_backend(target: GPUTarget) -> BaseBackend:
     """The back end of a target. Errors: ValueError for any but the CPU and NVIDIA GPUs."""
-    from blockscope.compat.backends import backends
-
     for backend in backends.values():
         if backend.compiler.supports_target(target):
             return backend.compiler(target)
@@ -118,8 +111,6 @@ def compile(src: Any, target: GPUTarget | None = None, options: Any = None, **_:
 def _example(kind: str, aligned: bool) -> Any:
     """A value of a type; 17 is neither 1 nor divisible by 16, so nothing specialises unasked."""
     if kind.startswith("*"):
-        from blockscope.runtime.jit import MockTensor
-
         name = kind[1:].removeprefix("k")
         if name[:1] in "iu" and name[1:].isdigit():
             name = ("int" if name[0] == "i" else "uint") + name[1:]
@@ -134,6 +125,7 @@ def _example(kind: str, aligned: bool) -> Any:
 __all__ = [
     "ASTSource",
     "AttrsDescriptor",
+    "CompiledKernel",
     "GPUTarget",
     "IRSource",
     "LazyDict",

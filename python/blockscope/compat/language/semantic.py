@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from blockscope import language
 from blockscope.errors import NotYetSupported
 from blockscope.language.core import builtin
 
@@ -40,8 +41,6 @@ def _without_builder(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def __getattr__(name: str) -> Any:
-    from blockscope import language
-
     function = None if name.startswith("_") else getattr(language, name, None)
     if not callable(function) or isinstance(function, type):
         raise AttributeError(

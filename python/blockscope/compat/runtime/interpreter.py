@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from blockscope import knobs
 from blockscope.errors import InterpreterError
 from blockscope.host import is_interpreting, set_interpret_mode
 from blockscope.runtime.jit import JITFunction
@@ -17,10 +16,7 @@ from blockscope.runtime.jit import JITFunction
 class InterpretedFunction(JITFunction[Any]):
     """A kernel that always runs step by step, whatever TRITON_INTERPRET says."""
 
-    def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
-        with knobs.runtime.scope():
-            knobs.runtime.interpret = True
-            return super().run(*args, grid=grid, warmup=warmup, **kwargs)
+    steps_always = True
 
 
 def __getattr__(name: str) -> Any:

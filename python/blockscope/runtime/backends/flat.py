@@ -1,39 +1,47 @@
-"""A kernel compiled for one set of argument types and constexpr values."""
+"""Whole kernels on the CPU: block IR lowered to a flat program."""
 
 from __future__ import annotations
 
-from collections import namedtuple
 from typing import Any
 
+from blockscope import checks
+from blockscope.driver import driver
+from blockscope.frontend.argument import Argument, leaves
 from blockscope.frontend.block_ir import emit
-from blockscope.runtime.jit import LAUNCH_OPTIONS
+from blockscope.runtime import hooks, key
+from blockscope.runtime.backends.backend import Request
+from blockscope.runtime.backends.cpu_launch import finish, open_launch
+from blockscope.runtime.compiled_kernel import CompiledKernel, kept
+from blockscope.runtime.memory.host import HostMemory
+from blockscope.runtime.options import LAUNCH_OPTIONS
 
 
-class CompiledKernel:
+class FlatKernel(CompiledKernel):
     """The block IR of a kernel and the flat program that the CPU runs.
 
     Errors: CompilationError with the user's line when the kernel breaks a rule of the language.
     """
 
-    def __init__(self, fn: Any, arguments: list[Any], options: dict[str, Any]) -> None:
-        self.fn = fn
-        self._constants = {p.name: a.value for p, a in zip(fn.params, arguments, strict=True)
-                           if p.is_constexpr}  # fmt: skip
-        self.name = fn.repr(None) if fn._repr else fn.__name__
-        self.src = fn
-        self.hash = fn.cache_key
-        builder, self._used_globals = emit(fn, arguments)
+    def __init__(
+        self, fn: Any, arguments: list[Argument], options: dict[str, Any], *, prints: bool = True
+    ) -> None:
+        builder, used_globals = emit(fn, arguments, prints=prints)
         self.program = builder.compile()
         self._builder = builder
-        metadata = {**LAUNCH_OPTIONS, **options, "name": self.name, "hash": self.hash}
-        # Files compute an occupancy from these two, so they must not be 0.
-        metadata["shared"] = 1024
+        metadata = {
+            **LAUNCH_OPTIONS,
+            **options,
+            "name": fn.repr(),
+            "hash": fn.cache_key,
+            # Files compute an occupancy from this and n_regs, so they must not be 0.
+            "shared": 1024,
+            "target": driver.active.get_current_target(),
+            "tmem_size": 0,
+            "global_scratch_size": 0,
+            "profile_scratch_size": 0,
+        }
+        super().__init__(fn, arguments, used_globals, fn.cache_key, metadata)
         self.n_regs = 32
-        metadata.update(
-            target=_target(), tmem_size=0, global_scratch_size=0, profile_scratch_size=0
-        )
-        self.metadata = namedtuple("KernelMetadata", sorted(metadata))(**metadata)
-        self.packed_metadata = self.metadata
         self.n_spills = 0
         self.n_max_threads = 1024
         self.function = self.module = None
@@ -44,30 +52,29 @@ class CompiledKernel:
         text = self._builder.text(True)
         return {"tl": text, "ttir": text, "source": text}
 
-    def is_stale(self) -> bool:
-        """Whether a module variable that the kernel used has another value now."""
-        return any(values.get(name) is not value for values, name, value in self._used_globals)
 
-    def _init_handles(self) -> None:
-        """What GPU kernels need before n_regs is known; nothing here."""
+class FlatBackend:
+    """Runs whole kernels on the CPU."""
 
-    def __getitem__(self, grid: Any) -> Any:
-        """Launch again, with all arguments or, as older files do, without the constexpr ones."""
+    def memory(self) -> HostMemory:
+        return HostMemory()
 
-        def launch(*args: Any, stream: Any = None) -> None:
-            del stream
-            names = self.fn.arg_names
-            if len(args) == len(names) - len(self._constants):
-                given = iter(args)
-                args = tuple(
-                    self._constants[n] if n in self._constants else next(given) for n in names
-                )
-            self.fn[grid](*args)
+    def compile(self, request: Request, *, prints: bool = True) -> FlatKernel:
+        fn, arguments = request.fn, request.arguments
 
-        return launch
+        def compile() -> FlatKernel:
+            return FlatKernel(fn, arguments, request.options, prints=prints)
 
+        return kept(fn, key.of_launch(arguments), compile)
 
-def _target() -> Any:
-    from blockscope.driver import driver
+    def launch(self, kernel: FlatKernel, request: Request) -> None:
+        with checks.watching() as sessions:
+            launch = open_launch(request, sessions)
 
-    return driver.active.get_current_target()
+            def run() -> None:
+                try:
+                    launch.run(kernel.program, [a.bits for a in leaves(request.arguments)])
+                finally:
+                    finish(request.arguments)
+
+            hooks.around_launch(request, kernel, run)

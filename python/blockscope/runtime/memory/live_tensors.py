@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
 from typing import Any
 
-from blockscope.runtime.memory import buffers
+from blockscope.runtime.memory.buffer import Buffer, contiguous_strides, element_count
+from blockscope.runtime.memory.host import HostMemory
 
 _BATCH = 4096
 _NO_MEMORY = (RuntimeError, TypeError, ValueError, NotImplementedError)
@@ -32,7 +33,7 @@ class LiveTensors:
         self._tensors: _Storages | None = None
         self._has_searched = False
 
-    def find(self, address: int) -> buffers.Buffer | None:
+    def find(self, address: int) -> Buffer | None:
         """Return the tensor or array whose storage holds ``address``, or None."""
         self._tensors = self._tensors or _Storages(_torch_tensors(), _torch_storage)
         if buffer := self._tensors.find(address, "tensor"):
@@ -64,7 +65,7 @@ class _Storages:
         self.ends = [found[begin][0] for begin in self.begins]
         self.tensors = [found[begin][1] for begin in self.begins]
 
-    def find(self, address: int, kind: str) -> buffers.Buffer | None:
+    def find(self, address: int, kind: str) -> Buffer | None:
         place = bisect.bisect_right(self.begins, address) - 1
         if place < 0 or address >= self.ends[place]:
             return None
@@ -72,7 +73,7 @@ class _Storages:
         if tensor is None:
             return None
         try:
-            buffer = buffers.describe(tensor, kind)
+            buffer = HostMemory().describe(tensor, kind)
         except _NO_MEMORY:
             return None
         if not buffer.storage <= address < buffer.storage + buffer.storage_bytes:
@@ -81,9 +82,9 @@ class _Storages:
         starts_there = buffer.pointer == buffer.storage == self.begins[place]
         count = buffer.storage_bytes // max(1, buffer.element_bytes)
         shape = buffer.shape
-        is_whole = starts_there and buffer.strides == buffers.contiguous_strides(shape)
+        is_whole = starts_there and buffer.strides == contiguous_strides(shape)
         buffer.pointer = self.begins[place]
-        if not is_whole or buffers.element_count(shape) != count:
+        if not is_whole or element_count(shape) != count:
             buffer.shape, buffer.strides = (count,), (1,)
         buffer.owner_name = f"<{kind} of {buffer.dtype} {list(shape)}>"
         return buffer
@@ -145,5 +146,5 @@ def _with_subclasses(kind: type) -> Iterator[type]:
 
 
 def _numpy_storage(array: Any) -> tuple[int, int]:
-    buffer = buffers.describe(array, "array")
+    buffer = HostMemory().describe(array, "array")
     return buffer.storage, buffer.storage + buffer.storage_bytes

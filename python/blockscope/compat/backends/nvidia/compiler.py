@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from blockscope.compat.backends.compiler import BaseBackend, GPUTarget
+from blockscope.runtime.backends.cuda.options import GpuOptions
 
 
 class CUDABackend(BaseBackend):
@@ -17,15 +18,8 @@ class CUDABackend(BaseBackend):
         return target.backend == "cuda"
 
     def parse_options(self, options: dict[str, Any]) -> Any:
-        from blockscope.runtime.backends.cuda.backend import GpuOptions
-
         known = {n: v for n, v in options.items() if n in GpuOptions.__dataclass_fields__}
         return GpuOptions(**known)
 
 
-def __getattr__(name: str) -> Any:
-    if name == "CUDAOptions":  # what a launch chooses about its code
-        from blockscope.runtime.backends.cuda.backend import GpuOptions
-
-        return GpuOptions
-    raise AttributeError(f"module 'triton.backends.nvidia.compiler' has no attribute '{name}'")
+CUDAOptions = GpuOptions

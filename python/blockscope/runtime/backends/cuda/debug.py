@@ -12,6 +12,7 @@ import warnings
 from typing import Any
 
 from blockscope import _core
+from blockscope.driver import driver
 from blockscope.errors import LaunchError
 
 _HEADER = struct.Struct("<IIII")
@@ -29,8 +30,6 @@ class DebugBuffer:
     """The buffer of one launch."""
 
     def __init__(self, kernel: Any, device: int) -> None:
-        from blockscope.driver import driver
-
         size = getattr(driver.active.utils, "printf_fifo_bytes", _DEFAULT_BYTES)
         self.kernel = kernel
         self.device = device

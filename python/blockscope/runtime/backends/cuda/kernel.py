@@ -5,14 +5,16 @@ from __future__ import annotations
 import subprocess
 import tempfile
 import threading
-from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from blockscope import _core, knobs
+from blockscope import _core, host, knobs
+from blockscope.driver.cuda import current_device
+from blockscope.frontend.argument import Argument, leaves
+from blockscope.runtime.backends.cuda import debug, tools
 from blockscope.runtime.backends.cuda import notes as kernel_notes
-from blockscope.runtime.backends.cuda import tools
+from blockscope.runtime.compiled_kernel import CompiledKernel
 from blockscope.version import TRITON_VERSION
 
 
@@ -58,7 +60,7 @@ class ShortWay:
     used_globals: list[Any]
 
 
-class GpuCompiledKernel:
+class CudaKernel(CompiledKernel):
     """One kernel for one set of argument types, constants and options, on any device of its target.
 
     ``data`` is what ``_core.gpu.compile`` gives, or what the cache on disk kept of it.
@@ -67,52 +69,28 @@ class GpuCompiledKernel:
     def __init__(
         self,
         fn: Any,
+        arguments: list[Argument],
+        used_globals: list[Any],
+        key: str,
         data: dict[str, Any],
         options: dict[str, Any],
         target: Any,
-        key: str,
-        argument_count: int,
-        constants: dict[str, Any],
-        used_globals: list[Any],
-        make_careful: Callable[[], GpuCompiledKernel] | None = None,
+        make_careful: Callable[[], CudaKernel] | None = None,
     ) -> None:
-        self.fn = fn
-        self.src = fn
-        self.name = fn.repr(None) if fn._repr else fn.__name__
-        self.hash = key
+        super().__init__(fn, arguments, used_globals, key, _metadata(key, data, options, target))
         self.data = data
         self.asm = Asm(data)
         self.kernel = data["cubin"]
-        self.options = options
+        self.launch_options = options
         self.target = target
         self.warnings = list(data.get("warnings", ()))  # of ptxas, in its words
         self.notes = kernel_notes.notes_of(fn, data)
-        self._argument_count = argument_count
-        self._constants = constants
-        self._used_globals = used_globals
+        self._argument_count = len(leaves(arguments))
         # Compiles the kernel for tensors that TMA cannot copy, or that overlap.
         self._make_careful = make_careful
         self._apart = data.get("apart", [])  # pairs of run-time arguments
         self._handles: dict[int, Any] = {}
         self._lock = threading.Lock()
-        metadata = {
-            **options,
-            "name": data["name"],
-            "hash": key,
-            "target": target,
-            "num_warps": data["num_warps"],
-            "num_ctas": data["num_ctas"],
-            "cluster_dims": (data["num_ctas"], 1, 1),
-            "shared": data["shared"],
-            "global_scratch_size": data["global_scratch_size"],
-            "global_scratch_align": data["global_scratch_align"],
-            "profile_scratch_size": 0,
-            "profile_scratch_align": 1,
-            "tmem_size": 0,
-            "triton_version": TRITON_VERSION,
-        }
-        self.metadata = namedtuple("KernelMetadata", sorted(metadata))(**metadata)
-        self.packed_metadata = self.metadata
 
     # -- loading ----------------------------------------------------------------------------------
 
@@ -122,8 +100,6 @@ class GpuCompiledKernel:
         Errors: OutOfResources when the device has too little of something, LaunchError.
         """
         if device is None:
-            from blockscope.driver.cuda import current_device
-
             device = current_device()
         handle = self._handles.get(device)
         if handle is None:
@@ -143,8 +119,8 @@ class GpuCompiledKernel:
             num_warps=self.data["num_warps"],
             num_ctas=self.data["num_ctas"],
             shared_bytes=self.data["shared"],
-            cooperative=bool(self.options.get("launch_cooperative_grid")),
-            programmatic_dependent=bool(self.options.get("launch_pdl")),
+            cooperative=bool(self.launch_options.get("launch_cooperative_grid")),
+            programmatic_dependent=bool(self.launch_options.get("launch_pdl")),
             tensor_maps=self.data.get("tensor_maps", []),
             careful=(lambda: make().handle(device)) if make else None,
         )
@@ -180,10 +156,6 @@ class GpuCompiledKernel:
         """The largest CTA that this kernel's registers allow."""
         return self.handle().max_threads
 
-    def is_stale(self) -> bool:
-        """Whether a module variable that the kernel used has another value now."""
-        return any(values.get(name) is not value for values, name, value in self._used_globals)
-
     # -- launching --------------------------------------------------------------------------------
 
     def launch(
@@ -202,9 +174,7 @@ class GpuCompiledKernel:
         if not self.data["takes_debug_buffer"]:
             handle.launch(size, bits, stream, careful)
             return
-        from blockscope.runtime.backends.cuda.debug import DebugBuffer
-
-        buffer = DebugBuffer(self, device)
+        buffer = debug.DebugBuffer(self, device)
         handle.launch(size, [*bits, buffer.address], stream, careful)
         buffer.report(size, stream)
 
@@ -213,8 +183,6 @@ class GpuCompiledKernel:
         per_program = self.data["global_scratch_size"]
         if not per_program:
             return None
-        from blockscope import host
-
         total = per_program * size[0] * size[1] * size[2] * self.data["num_ctas"]
         allocator = host.get_allocator()
         if not isinstance(allocator, host.NullAllocator):
@@ -235,21 +203,6 @@ class GpuCompiledKernel:
             _without_repeats(self._used_globals),
         )
 
-    def __getitem__(self, grid: Any) -> Any:
-        """Launch again, with all arguments or, as older files do, without the constexpr ones."""
-
-        def launch(*args: Any, stream: Any = None) -> None:
-            del stream
-            names = self.fn.arg_names
-            if len(args) == len(names) - len(self._constants):
-                given = iter(args)
-                args = tuple(
-                    self._constants[n] if n in self._constants else next(given) for n in names
-                )
-            self.fn.run(*args, grid=grid, warmup=False, **self.options)
-
-        return launch
-
     def __repr__(self) -> str:
         return f"<kernel {self.name} for {self.target.backend} {self.target.arch}>"
 
@@ -258,3 +211,24 @@ def _without_repeats(used: list[Any]) -> list[Any]:
     return list(
         {(id(values), name): (values, name, value) for values, name, value in used}.values()
     )
+
+
+def _metadata(
+    key: str, data: dict[str, Any], options: dict[str, Any], target: Any
+) -> dict[str, Any]:
+    return {
+        **options,
+        "name": data["name"],
+        "hash": key,
+        "target": target,
+        "num_warps": data["num_warps"],
+        "num_ctas": data["num_ctas"],
+        "cluster_dims": (data["num_ctas"], 1, 1),
+        "shared": data["shared"],
+        "global_scratch_size": data["global_scratch_size"],
+        "global_scratch_align": data["global_scratch_align"],
+        "profile_scratch_size": 0,
+        "profile_scratch_align": 1,
+        "tmem_size": 0,
+        "triton_version": TRITON_VERSION,
+    }

@@ -1,19 +1,84 @@
-"""Options of a launch that a GPU cannot honour: one clear error each, so that none is ignored.
+"""Options of a launch: those that shape the code of a GPU, and those that it cannot honour.
 
-Not here: what has an effect (`gpu.GpuOptions`), permissions for what is allowed anyway
-(``allow_fp8e4nv``, ``supported_fp8_dtypes``) or not needed (``enable_reflect_ftz``: denormal
-numbers are kept), and hints for other compilers and for warp specialisation (``waves_per_eu``,
-``num_cpu_threads``, ``minRegAutoWS``), which never change results.
+The latter are one clear error each, so that none is ignored. Not among them: permissions for what
+is allowed anyway (``allow_fp8e4nv``, ``supported_fp8_dtypes``) or not needed
+(``enable_reflect_ftz``: denormal numbers are kept), and hints for other compilers and for warp
+specialisation (``waves_per_eu``, ``num_cpu_threads``, ``minRegAutoWS``), which never change
+results.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from blockscope import _core
+from blockscope import _core, knobs
 from blockscope.errors import OptionNotSupported
 from blockscope.language.linear import default_input_precision
+from blockscope.target import GPUTarget
+
+
+@dataclass(frozen=True)
+class GpuOptions:
+    """What a launch chooses about its code. Errors: TypeError or ValueError with the option."""
+
+    num_warps: int = 4
+    num_stages: int = 3
+    num_ctas: int = 1
+    maxnreg: int | None = None
+    enable_fp_fusion: bool = True
+    debug: bool = False
+    launch_cooperative_grid: bool = False
+    launch_pdl: bool = False
+    ptx_options: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, low, high in (("num_warps", 1, 32), ("num_stages", 0, 64), ("num_ctas", 1, 16)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise TypeError(f"{name} is {value!r}, expected a whole number")
+            powers = name != "num_stages"
+            if not low <= value <= high or (powers and value & (value - 1)):
+                kind = "a power of two" if powers else "a number"
+                raise ValueError(f"{name} is {value}, expected {kind} from {low} to {high}")
+        if self.maxnreg is not None and (
+            not isinstance(self.maxnreg, int) or not 16 <= self.maxnreg <= 255
+        ):
+            raise ValueError(f"maxnreg is {self.maxnreg!r}, expected a number from 16 to 255")
+        for name in ("enable_fp_fusion", "debug", "launch_cooperative_grid", "launch_pdl"):
+            value = getattr(self, name)
+            if not isinstance(value, bool) and value not in (0, 1):
+                raise TypeError(f"{name} is {value!r}, expected True or False")
+        if not isinstance(self.ptx_options, str | None):
+            raise TypeError(f"ptx_options is {self.ptx_options!r}, expected text for ptxas")
+
+
+def parse_options(fn: Any, options: dict[str, Any]) -> GpuOptions:
+    """The options of a launch that matter on a GPU, defaults and settings filled in."""
+    known = {name: options[name] for name in GpuOptions.__dataclass_fields__ if name in options}
+    known["debug"] = bool(options.get("debug") or fn.debug or knobs.runtime.debug)
+    if "enable_fp_fusion" not in known:
+        known["enable_fp_fusion"] = bool(knobs.language.default_fp_fusion)
+    return GpuOptions(**known)
+
+
+def target_of(options: dict[str, Any], device: int) -> GPUTarget:
+    """The target that ``arch`` names among a launch's options, else that of the device."""
+    arch = options.get("arch") or knobs.runtime.override_arch
+    if arch:
+        text = str(arch)
+        target = _core.gpu.target_named(f"sm_{text}" if text[:1].isdigit() else text)
+        capability = target["capability"]
+    else:
+        capability = _core.gpu.device_properties(device)["capability"]
+    return GPUTarget("cuda", capability, 32)
+
+
+def arch_of(target: GPUTarget) -> str:
+    """``sm_90a`` for the target of capability 90."""
+    return _core.gpu.target_of_capability(int(target.arch))["arch"]
+
 
 #: For each option what is taken, in words too, and what to do instead.
 _TAKEN: dict[str, tuple[Callable[[Any], bool], str, str]] = {

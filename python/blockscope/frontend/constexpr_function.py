@@ -1,0 +1,48 @@
+"""Python functions that kernels call while they are compiled."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from blockscope.language import context, core
+
+
+class ConstexprFunction:
+    """A Python function run while compiling: constexpr arguments in, constexpr out."""
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self.fn = fn
+        functools.update_wrapper(self, fn)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        in_kernel = any(isinstance(a, core.constexpr) for a in (*args, *kwargs.values()))
+        for value in (*args, *kwargs.values()):
+            if isinstance(value, core.tensor):
+                raise TypeError(
+                    f"constexpr function '{self.fn.__name__}' got a value known only at run time"
+                )
+        plain = [_plain(a) for a in args]
+        result = self.fn(*plain, **{k: _plain(v) for k, v in kwargs.items()})
+        if not in_kernel and not _compiles():
+            return result
+        return result if isinstance(result, core.constexpr) else core.constexpr(result)
+
+
+def _compiles() -> bool:
+    kernel = context.current()
+    return kernel is not None and kernel.runner is None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, core.constexpr):
+        return _plain(value.value)
+    if isinstance(value, core.tuple):
+        return tuple(_plain(v) for v in value)
+    return value
+
+
+def constexpr_function(fn: Callable[..., Any]) -> ConstexprFunction:
+    """Decorate a Python function that kernels call on constexpr values."""
+    return ConstexprFunction(fn)

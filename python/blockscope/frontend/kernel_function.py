@@ -1,0 +1,146 @@
+"""A kernel's function: its parameters, its source, and calls of it inside other kernels."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from blockscope.frontend.source import FunctionSource
+from blockscope.language import context, core
+
+
+class KernelParam:
+    """One parameter of a kernel."""
+
+    def __init__(self, index: int, parameter: inspect.Parameter, *, specialize: bool) -> None:
+        self.num = index
+        self._parameter = parameter
+        self.name = parameter.name
+        self.default = parameter.default
+        self.has_default = parameter.default is not inspect.Parameter.empty
+        self.do_not_specialize = not specialize
+        annotation = parameter.annotation
+        self.annotation_object = None if annotation is inspect.Parameter.empty else annotation
+        self.annotation = (
+            annotation if isinstance(annotation, str) else _annotation_name(annotation)
+        )
+        self.is_constexpr = "constexpr" in self.annotation
+        self.is_const = "const" in self.annotation and not self.is_constexpr
+        self.is_variadic = parameter.kind is inspect.Parameter.VAR_POSITIONAL
+        self.is_keyword_only = parameter.kind is inspect.Parameter.KEYWORD_ONLY
+
+    def __repr__(self) -> str:
+        return f"KernelParam({self.name!r})"
+
+
+def _annotation_name(annotation: Any) -> str:
+    if annotation is inspect.Parameter.empty:
+        return ""
+    if isinstance(annotation, core.dtype):
+        return str(annotation)
+    return getattr(annotation, "__name__", str(annotation))
+
+
+class KernelFunction:
+    """A Python function over blocks.
+
+    Errors: TypeError for anything but a plain function, and for a ``**`` parameter.
+    """
+
+    def __init__(self, fn: Callable[..., Any], do_not_specialize: Any = None) -> None:
+        if not inspect.isfunction(fn):
+            raise TypeError(f"@jit needs a Python function, found {type(fn).__name__}")
+        self.fn = fn
+        self.module = fn.__module__
+        self.signature = inspect.signature(fn)
+        for parameter in self.signature.parameters.values():
+            if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+                raise TypeError(f"@jit function '{fn.__name__}' may not have a '**' parameter")
+        excluded = set(do_not_specialize or ())
+        self.do_not_specialize = do_not_specialize or []
+        self.params = [
+            KernelParam(i, p, specialize=i not in excluded and p.name not in excluded)
+            for i, p in enumerate(self.signature.parameters.values())
+        ]
+        self.arg_names = [p.name for p in self.params]
+        self.constexprs = [p.num for p in self.params if p.is_constexpr]
+        functools.update_wrapper(self, fn)
+        self.__name__ = fn.__name__
+        self.__globals__ = fn.__globals__
+
+    @functools.cached_property
+    def function_source(self) -> FunctionSource:
+        return FunctionSource(self.fn)
+
+    @property
+    def raw_src(self) -> list[str]:
+        return self.function_source.text.splitlines(keepends=True)
+
+    @property
+    def src(self) -> str:
+        """The function's text from its ``def`` on."""
+        text = self.function_source.text
+        return text[text.index("def ") :] if "def " in text else text
+
+    # -- calls inside kernels -----------------------------------------------------------------
+
+    def bind_in_kernel(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Bind a call inside a kernel: defaults filled, Python numbers as constexpr.
+
+        Done by hand, since step mode calls this often and a debugger would step into `inspect`.
+        Run-time values are let through for constexpr parameters, as Triton does.
+        """
+        values = {}
+        rest = list(args)
+        named = dict(kwargs)
+        for param in self.params:
+            name = param.name
+            if param.is_variadic:
+                values[name] = core.tuple([_in_kernel(v) for v in rest])
+                rest = []
+                continue
+            if rest and not param.is_keyword_only:
+                if name in named:
+                    raise TypeError(f"call of '{self.__name__}': two values for '{name}'")
+                value = rest.pop(0)
+            elif name in named:
+                value = named.pop(name)
+            elif param.has_default:
+                value = param.default
+            else:
+                raise TypeError(f"call of '{self.__name__}': missing argument '{name}'")
+            value = _in_kernel(value)
+            if param.is_constexpr and not isinstance(
+                value, core.constexpr | core.tuple | core.tensor
+            ):
+                value = core.constexpr(value)
+            values[name] = value
+        if rest or named:
+            extra = f"'{next(iter(named))}'" if named else f"{len(args)} positional values"
+            raise TypeError(
+                f"call of '{self.__name__}': {extra} too much, expected "
+                f"{', '.join(self.arg_names) or 'no arguments'}"
+            )
+        return values
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run this function inside the kernel that is being compiled or stepped now."""
+        kernel = context.current()
+        if kernel is None:
+            raise RuntimeError(
+                f"kernel '{self.__name__}' is launched with a grid: {self.__name__}[grid](...)"
+            )
+        return kernel.call(self, args, kwargs)
+
+
+def _in_kernel(value: Any) -> Any:
+    """A Python value as a kernel passes it on: numbers, strings and dtypes are constexpr."""
+    if isinstance(value, core.tensor | core.constexpr):
+        return value
+    if isinstance(value, tuple) and not isinstance(value, core.tuple):
+        return core.tuple.from_named(value)
+    if isinstance(value, bool | int | float | str | core.dtype) or value is None:
+        return core.constexpr(value)
+    return value

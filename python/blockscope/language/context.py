@@ -1,0 +1,51 @@
+"""The kernel that a thread compiles or steps through now, for the functions that it calls."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+
+class Kernel:
+    """A kernel that is being compiled, or one program of a kernel that is stepped through.
+
+    ``call(fn, args, kwargs)`` runs a nested @jit function in it. ``target`` is the GPU's, None for
+    the CPU. ``prints`` says whether ``tl.static_print`` prints. In step mode ``program`` is the
+    program (x, y, z) and ``runner`` its _core.StepRunner; both are None while a kernel is compiled.
+    """
+
+    __slots__ = ("call", "prints", "program", "runner", "target")
+
+    def __init__(
+        self,
+        call: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any],
+        *,
+        target: Any = None,
+        prints: bool = True,
+        program: tuple[int, int, int] | None = None,
+        runner: Any = None,
+    ) -> None:
+        self.call = call
+        self.target = target
+        self.prints = prints
+        self.program = program
+        self.runner = runner
+
+
+class _Thread(threading.local):
+    kernel: Kernel | None = None
+
+
+_thread = _Thread()
+
+
+def current() -> Kernel | None:
+    """The kernel of this thread; None outside of kernels."""
+    return _thread.kernel
+
+
+def enter(kernel: Kernel | None) -> Kernel | None:
+    """Make ``kernel`` the one of this thread; returns the one before, to enter again in the end."""
+    before, _thread.kernel = _thread.kernel, kernel
+    return before

@@ -1,0 +1,168 @@
+"""The arguments of a launch: bound to the kernel's parameters, then classified."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+from blockscope import _core
+from blockscope.frontend.argument import Argument
+from blockscope.frontend.kernel_function import KernelFunction
+from blockscope.language import core
+from blockscope.language.descriptor import tensor_descriptor
+from blockscope.runtime import key
+from blockscope.runtime.memory.buffer import Memory, is_tensor
+from blockscope.runtime.options import LAUNCH_OPTIONS
+
+_INT_RANGES = (
+    (core.int32, -(2**31), 2**31),
+    (core.uint32, 0, 2**32),
+    (core.int64, -(2**63), 2**63),
+    (core.uint64, 0, 2**64),
+)
+
+
+def take_options(fn: KernelFunction, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Move the options of a launch out of its keyword arguments."""
+    names = fn.arg_names
+    return {k: kwargs.pop(k) for k in list(kwargs) if k in LAUNCH_OPTIONS and k not in names}
+
+
+def bind(fn: KernelFunction, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The value of each parameter, defaults filled in.
+
+    Errors: KeyError for an unknown keyword, TypeError for a missing or a surplus argument.
+    """
+    unknown = [name for name in kwargs if name not in fn.arg_names]
+    if unknown:
+        near = difflib.get_close_matches(unknown[0], [*fn.arg_names, *LAUNCH_OPTIONS], 1)
+        hint = f"; did you mean '{near[0]}'?" if near else ""
+        raise KeyError(
+            f"keyword argument '{unknown[0]}' was given to kernel '{fn.__name__}', which has no "
+            f"such parameter or option (parameters: {', '.join(fn.arg_names)}){hint}"
+        )
+    try:
+        bound = fn.signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"kernel '{fn.__name__}': {error}") from None
+    bound.apply_defaults()
+    return dict(bound.arguments)
+
+
+def classify(fn: KernelFunction, bound: dict[str, Any], memory: Memory) -> list[Argument]:
+    """The arguments as the kernel is compiled for them and takes them.
+
+    Errors: TypeError, ValueError or OverflowError that name the argument.
+    """
+    return [_classify(param, bound[param.name], memory) for param in fn.params]
+
+
+def _classify(param: Any, value: Any, memory: Memory) -> Argument:
+    if param.is_constexpr:
+        return _constexpr(param, value)
+    return _run_time(param, param.name, value, memory)
+
+
+def _constexpr(param: Any, value: Any) -> Argument:
+    if isinstance(value, core.constexpr):
+        value = value.value
+    if is_tensor(value) and not isinstance(value, KernelFunction):
+        raise TypeError(f"argument '{param.name}' is constexpr and cannot be a tensor")
+    return Argument(param.name, value, key.of_constant(value))
+
+
+def _run_time(param: Any, name: str, value: Any, memory: Memory) -> Argument:
+    if isinstance(value, core.constexpr):
+        value = value.value
+    kind = type(value)
+    if value is None or isinstance(value, core.dtype | KernelFunction) or kind is str:
+        return Argument(name, value, key.of_constant(value))
+    if isinstance(value, tuple | core.tuple):
+        return _tuple(param, name, value, memory)
+    if kind is bool or kind is int or kind is float or _is_number(value):
+        return _number(param, name, value, _annotated_dtype(param))
+    if hasattr(value, "block_shape") and hasattr(value, "base"):
+        return _descriptor(param, name, value, memory)
+    if is_tensor(value):
+        return _tensor(param, name, value, memory)
+    raise TypeError(
+        f"argument '{name}' is a {kind.__module__}.{kind.__qualname__}; expected a tensor (an "
+        "object with data_ptr(), __array_interface__ or DLPack), a number, a tuple or None"
+    )
+
+
+def _tensor(param: Any, name: str, value: Any, memory: Memory) -> Argument:
+    buffer = memory.describe(value, name)
+    pointer = _pointer_to(buffer.dtype, param.is_const)
+    of_tensor = key.of_tensor(buffer.dtype, param.is_const)
+    return Argument(name, value, of_tensor, pointer, buffer=buffer)
+
+
+@functools.cache
+def _pointer_to(dtype: str, is_const: bool) -> Any:
+    return core.pointer_type(getattr(core, dtype), 1, is_const)
+
+
+def _is_number(value: Any) -> bool:
+    return (
+        type(value).__module__ == "numpy"
+        and hasattr(value, "item")
+        and getattr(value, "shape", None) == ()
+    )
+
+
+def _annotated_dtype(param: Any) -> Any:
+    annotation = param.annotation_object
+    is_scalar = isinstance(annotation, core.dtype) and not annotation.is_ptr()
+    return annotation if is_scalar else None
+
+
+def _number(param: Any, name: str, value: Any, fixed: Any) -> Argument:
+    if _is_number(value):
+        value = value.item()
+    if isinstance(value, bool):
+        dtype = fixed or core.int1
+    elif isinstance(value, int):
+        if value == 1 and not param.do_not_specialize and fixed is None:
+            return _one(name)
+        dtype = fixed or next((t for t, low, high in _INT_RANGES if low <= value < high), None)
+        if dtype is None:
+            raise OverflowError(f"argument '{name}' is {value}, which does not fit 64 bits")
+    else:
+        dtype = fixed or core.float32
+    try:
+        bits = _core.scalar_bits(dtype, value)
+    except (ValueError, OverflowError, TypeError) as error:
+        raise type(error)(f"argument '{name}': {error}") from None
+    return Argument(name, value, key.of_number(dtype), dtype, bits)
+
+
+def _one(name: str) -> Argument:
+    """A 1 is compiled in."""
+    return Argument(name, 1, key.of_constant(1))
+
+
+def _tuple(param: Any, name: str, value: Any, memory: Memory) -> Argument:
+    parts = [_run_time(param, f"{name}.{i}", item, memory) for i, item in enumerate(value)]
+    return Argument(name, value, key.of_tuple(type(value), parts), parts=parts)
+
+
+def _descriptor(param: Any, name: str, value: Any, memory: Memory) -> Argument:
+    """A TensorDescriptor: its tensor, shape and strides at run time, its block shape, padding and
+    a last stride of 1 as constants."""
+    block = [int(size) for size in value.block_shape]
+    padding = getattr(value, "padding", None) or "zero"
+    base = _run_time(param, name, value.base, memory)
+    if base.buffer is None:
+        raise TypeError(f"argument '{name}': the descriptor's base is no tensor")
+    parts = [base]
+    for axis, size in enumerate(value.shape):
+        parts.append(_number(param, f"{name}.shape[{axis}]", int(size), core.int32))
+    for axis, stride in enumerate(value.strides):
+        part = f"{name}.strides[{axis}]"
+        is_one = axis == len(block) - 1 and int(stride) == 1
+        parts.append(_one(part) if is_one else _number(param, part, int(stride), core.int64))
+    template = tensor_descriptor.make((), block, padding)
+    return Argument(name, template, key.of_descriptor(block, padding, parts), parts=parts)

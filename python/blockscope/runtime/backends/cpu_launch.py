@@ -1,0 +1,53 @@
+"""A launch on the CPU as C++ sees it: arguments with exact extents, and who watches."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+from typing import Any
+
+from blockscope import _core, knobs
+from blockscope.frontend.argument import Argument, leaves
+from blockscope.language import core
+from blockscope.runtime.backends.backend import Request
+
+_numbers = itertools.count()
+
+
+def open_launch(request: Request, sessions: tuple[Any, ...]) -> Any:
+    """The _core.Launch of a request, its tensors added, watched by ``sessions``."""
+    fn, options = request.fn, request.options
+    debug = bool(options.get("debug") or fn.debug or knobs.runtime.debug or sessions)
+    meta: list[tuple[str, str]] = []
+    sources: list[tuple[str, str]] = []
+    if sessions:
+        constants = [a for a in request.arguments if a.type is None and a.parts is None]
+        meta = [(a.name, repr(a.value)) for a in constants]
+        meta += [(name, repr(value)) for name, value in options.items()]
+        file = fn.function_source.file
+        sources = [(file, "".join(linecache.getlines(file)))]
+    launch = _core.Launch(fn.__name__, request.grid, meta, sources, next(_numbers), debug)
+    for argument in leaves(request.arguments):
+        if argument.buffer is not None:
+            b = argument.buffer
+            argument.bits = launch.add_tensor(
+                argument.name,
+                getattr(core, b.dtype).name,
+                b.pointer,
+                b.storage,
+                b.storage_bytes,
+                b.shape,
+                b.strides,
+                b.element_bytes,
+                b.read_only,
+            )
+    for session in sessions:
+        session.attach(launch)
+    return launch
+
+
+def finish(arguments: list[Argument]) -> None:
+    """Give tensors that were copied what the kernel wrote."""
+    for argument in arguments:
+        if argument.buffer is not None and argument.buffer.finish is not None:
+            argument.buffer.finish()

@@ -1,0 +1,149 @@
+"""From a kernel and the types of its arguments to a binary for a GPU."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import asdict
+from typing import Any
+
+from blockscope import _core, knobs
+from blockscope.errors import CompilationError, OutOfResources, PTXASError
+from blockscope.frontend.argument import Argument, leaves, without_values
+from blockscope.frontend.block_ir import emit
+from blockscope.runtime import hooks
+from blockscope.runtime.backends.cuda import disk_cache, notes, tools
+from blockscope.runtime.backends.cuda.kernel import CudaKernel
+from blockscope.runtime.backends.cuda.options import GpuOptions, arch_of
+from blockscope.target import GPUTarget
+
+ALIGNMENT = 16
+"""Arguments that can be divided by this are known to be, when a kernel is compiled."""
+
+
+def divisors(fn: Any, arguments: list[Argument]) -> list[int]:
+    """For each run-time argument what it can be divided by, as far as the kernel is told: 1 or 16.
+
+    Units: bytes for pointers.
+    """
+    unaligned = set(fn.do_not_specialize_on_alignment)
+    result = []
+    for param, argument in zip(fn.params, arguments, strict=True):
+        told = not (param.do_not_specialize or param.num in unaligned or param.name in unaligned)
+        for leaf in leaves([argument]):
+            result.append(ALIGNMENT if told and _divides(leaf) else 1)
+    return result
+
+
+def _divides(argument: Argument) -> bool:
+    if argument.buffer is not None:
+        is_mock = getattr(argument.value, "is_mock", False)
+        return argument.value.data_ptr() % ALIGNMENT == 0 if is_mock else \
+            argument.buffer.pointer % ALIGNMENT == 0  # fmt: skip
+    value = argument.value
+    return isinstance(value, int) and not isinstance(value, bool) and value % ALIGNMENT == 0
+
+
+def compile(
+    fn: Any,
+    arguments: list[Argument],
+    aligned: list[int],
+    options: GpuOptions,
+    target: GPUTarget,
+    *,
+    careful: bool = False,
+) -> CudaKernel:
+    """Compile, or read from disk; ``careful`` relies on nothing about the tensors of a launch."""
+    start = time.perf_counter()
+    builder, used_globals = emit(fn, arguments, target)
+    settings = _compiler_settings(options) | {
+        "tma": not careful and bool(knobs.gpu.tma),
+        "may_overlap": careful,
+    }
+    arch = arch_of(target)
+    # The block IR is all that the compiler sees of the source, of what it calls, of constants and
+    # types; so it is the key, together with what else the compiler is told.
+    text = _core.gpu.simplify(builder, aligned, bool(settings["line_info"]))
+    key = disk_cache.key_of(text, arch, sorted(settings.items()), _tools_identity())
+    front_end_ns = int((time.perf_counter() - start) * 1e9)
+    dumps = _dump_settings(fn, key)
+    data = None if any(dumps.values()) else disk_cache.read(key)  # a hit would print nothing
+    is_hit = data is not None
+    if data is None:
+        data, error = _core.gpu.compile(builder, arch, settings | dumps | _tool_paths())
+        if error is not None:
+            raise compile_error(fn, error)
+        disk_cache.write(key, data)
+    if knobs.gpu.warnings:
+        notes.tell(fn.__name__, notes.notes_of(fn, data))
+    stages = [("tl", front_end_ns), *(() if is_hit else data["times"])]
+    hooks.compiled(fn, asdict(options), stages, is_hit)
+    plain = without_values(arguments)
+
+    def make_careful() -> CudaKernel:
+        return compile(fn, plain, aligned, options, target, careful=True)
+
+    return CudaKernel(
+        fn,
+        arguments,
+        used_globals,
+        key,
+        data,
+        asdict(options),
+        target,
+        make_careful if data.get("tensor_maps") or data.get("apart") else None,
+    )
+
+
+def _compiler_settings(options: GpuOptions) -> dict[str, Any]:
+    extra = " ".join(filter(None, (options.ptx_options, knobs.nvidia.ptxas_options)))
+    return {
+        "num_warps": options.num_warps,
+        "num_stages": options.num_stages,
+        "num_ctas": options.num_ctas,
+        "maxnreg": options.maxnreg,
+        "enable_fp_fusion": options.enable_fp_fusion,
+        "debug": options.debug,
+        "pass_pipeline": knobs.gpu.pass_pipeline,
+        "ptx_version": tools.ptx_version(),
+        "line_info": not knobs.compilation.disable_line_info,
+        "ptxas_options": f"{extra} -O0" if knobs.nvidia.disable_ptxas_opt else extra,
+    }
+
+
+def _dump_settings(fn: Any, key: str) -> dict[str, Any]:
+    """What of the compiler's work is shown; it changes nothing in what comes out.
+
+    Files go to a folder for each key: kernels of one name do not overwrite each other.
+    """
+    wanted = knobs.gpu.dump_passes  # 1, or the name of a kernel
+    dumps_passes = wanted == fn.__name__ or wanted.lower() in ("1", "true", "on")
+    return {
+        "dump_dir": os.path.join(knobs.cache.dump_dir, key) if knobs.compilation.dump_ir else "",
+        "dump_passes": wanted if dumps_passes else "",
+        "dump_llvm": knobs.gpu.dump_llvm,
+    }
+
+
+def _tool_paths() -> dict[str, str]:
+    return {"ptxas_path": tools.ptxas(), "libdevice_path": tools.libdevice()}
+
+
+def _tools_identity() -> list[str]:
+    return [tools.identity(path) for path in _tool_paths().values()]
+
+
+def compile_error(fn: Any, text: str) -> Exception:
+    """The exception for an error of the GPU compiler; gpu_backend/compile.h says how the
+    texts begin."""
+    kernel = f"kernel '{fn.__name__}'"
+    if text.startswith("out of resource: "):
+        fields = text.removeprefix("out of resource: ").split(", ")
+        try:
+            required, limit = (int(field.split(": ")[1]) for field in fields[1:3])
+            return OutOfResources(required, limit, fields[0])
+        except (IndexError, ValueError):
+            return OutOfResources("?", "?", text)
+    if text.startswith("ptxas"):
+        return PTXASError(f"{kernel}: {text.removeprefix('ptxas').lstrip(': ')}")
+    return CompilationError(f"{kernel} cannot be compiled for the GPU: {text}")

@@ -1,0 +1,67 @@
+"""What a launch returns: a kernel compiled for one set of argument types, constants and options."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any
+
+from blockscope.frontend.argument import Argument
+
+
+class CompiledKernel:
+    """What the kernels of all backends have in common.
+
+    ``used_globals`` are the module variables that the kernel read while it was compiled.
+    """
+
+    def __init__(
+        self,
+        fn: Any,
+        arguments: list[Argument],
+        used_globals: list[Any],
+        key: str,
+        metadata: dict[str, Any],
+    ) -> None:
+        self.fn = fn
+        self.src = fn
+        self.name = fn.repr()
+        self.hash = key
+        self._constants = {
+            p.name: a.value for p, a in zip(fn.params, arguments, strict=True) if p.is_constexpr
+        }
+        self._used_globals = used_globals
+        #: The options of the launch that it was compiled for, as far as they matter.
+        self.launch_options: dict[str, Any] = {}
+        self.metadata = namedtuple("KernelMetadata", sorted(metadata))(**metadata)
+        self.packed_metadata = self.metadata
+
+    def is_stale(self) -> bool:
+        """Whether a module variable that the kernel used has another value now."""
+        return any(values.get(name) is not value for values, name, value in self._used_globals)
+
+    def _init_handles(self) -> None:
+        """Make ready what ``n_regs`` and the like are read from."""
+
+    def __getitem__(self, grid: Any) -> Callable[..., None]:
+        """Launch again, with all arguments or, as older files do, without the constexpr ones."""
+
+        def launch(*args: Any, stream: Any = None) -> None:
+            del stream
+            names = self.fn.arg_names
+            if len(args) == len(names) - len(self._constants):
+                given = iter(args)
+                args = tuple(
+                    self._constants[n] if n in self._constants else next(given) for n in names
+                )
+            self.fn.run(*args, grid=grid, **self.launch_options)
+
+        return launch
+
+
+def kept(fn: Any, key: Any, compile: Callable[[], Any]) -> Any:
+    """The kernel that ``fn`` has under ``key``, compiled when there is none or it is stale."""
+    kernel = fn.device_caches.get(key)
+    if kernel is None or kernel.is_stale():
+        kernel = fn.device_caches[key] = compile()
+    return kernel

@@ -1,0 +1,50 @@
+"""Options of a launch."""
+
+from typing import Any
+
+#: Options of a launch that are no kernel parameters. The CPU ignores what only shapes GPU code.
+LAUNCH_OPTIONS: dict[str, Any] = {
+    "num_warps": 4,
+    "num_ctas": 1,
+    "num_stages": 3,
+    "maxnreg": None,
+    "enable_fp_fusion": True,
+    "launch_cooperative_grid": False,
+    "launch_pdl": False,
+    "sanitize_overflow": True,
+    "debug": False,
+    "extern_libs": None,
+    "instrumentation_mode": "",
+    "ptx_options": None,
+    "ir_override": None,
+    "enable_reflect_ftz": True,
+    "allow_fp8e4nv": False,
+    "allow_fp8e4b15": False,
+    "default_dot_input_precision": "ieee",
+    "max_num_imprecise_acc_default": 0,
+    "minRegAutoWS": 24,
+    "maxRegAutoWS": 152,
+    "num_buffers_warp_spec": 0,
+    "num_consumer_groups": 0,
+    "reg_dec_producer": 0,
+    "reg_inc_consumer": 0,
+    "waves_per_eu": 0,
+    "matrix_instr_nonkdim": 0,
+    "kpack": 1,
+    "allow_flush_denorm": False,
+    "schedule_hint": "none",
+    "llvm_fn_attrs": None,
+    "num_cpu_threads": 0,
+    "vec_lib": None,
+    "enable_fast_math": False,
+    "ukernels": None,
+    "assume_in_bounds": False,
+    "cluster_dims": (1, 1, 1),
+    "arch": None,
+    "backend_name": None,
+    "supported_fp8_dtypes": None,
+    "warp_size": 32,
+}
+
+#: Those that a grid function finds among its arguments.
+LAUNCH_DEFAULTS = {name: LAUNCH_OPTIONS[name] for name in ("num_warps", "num_stages", "num_ctas")}

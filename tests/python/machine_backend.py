@@ -1,0 +1,58 @@
+"""Launches on CPU tensors, compiled for a GPU and run by a machine for PTX: a backend of tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from blockscope.frontend.argument import leaves
+from blockscope.runtime.backends import choice
+from blockscope.runtime.backends.backend import Request
+from blockscope.runtime.backends.cuda.backend import CudaBackend
+from blockscope.runtime.memory.device import ANY_DEVICE
+from blockscope.runtime.memory.host import HostMemory
+
+
+class MachineBackend:
+    """Compiles for ``arch``; ``run(kernel, grid, values)`` gets the values of the run-time
+    arguments, tensors among them."""
+
+    def __init__(self, arch: str, run: Callable[[Any, Any, list[Any]], None]) -> None:
+        self.arch = arch
+        self.run = run
+
+    def memory(self) -> HostMemory:
+        return HostMemory()
+
+    def compile(self, request: Request) -> Any:
+        request.options = {**request.options, "arch": self.arch}
+        kernel = CudaBackend(ANY_DEVICE).compile(request)
+        assert kernel.warnings == []
+        return kernel
+
+    def launch(self, kernel: Any, request: Request) -> None:
+        self.run(kernel, request.grid, [_typed(leaf) for leaf in leaves(request.arguments)])
+
+
+def _typed(leaf: Any) -> Any:
+    """A number of the width that the kernel takes; a tensor as it is."""
+    if leaf.buffer is not None:
+        return leaf.value
+    kinds = {"int32": np.int32, "int64": np.int64, "fp32": np.float32}
+    return kinds[str(leaf.type)](leaf.value)
+
+
+def storage_of(value: Any) -> Any:
+    """An argument as the machine takes it: of a tensor the bytes of its storage."""
+    if isinstance(value, torch.Tensor):
+        return torch.empty(0, dtype=torch.uint8).set_(value.untyped_storage()).numpy()
+    return value
+
+
+def use(monkeypatch: pytest.MonkeyPatch, backend: MachineBackend) -> None:
+    """From now on launches on CPU tensors go to the machine, each compiled anew."""
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+    monkeypatch.setattr(choice, "FLAT", backend)
