@@ -113,12 +113,23 @@ bool isInView(const Allocation &allocation, int64_t offset, const AccessRun &run
   return true;
 }
 
+/// The distance between wild addresses may be anything: further apart than this they are rows of
+/// their own, so that no reader overflows.
+constexpr int64_t kMaxStrideBytes = int64_t{1} << 40;
+
+bool canStep(uint64_t from, uint64_t to) {
+  const auto step = static_cast<int64_t>(to - from);
+  return step >= -kMaxStrideBytes && step <= kMaxStrideBytes;
+}
+
 /// Makes `next` a further row of `last` when it continues its pattern.
 bool foldInto(TraceRun &last, const TraceRun &next) {
-  if (last.innerCount != next.innerCount || last.innerStrideBytes != next.innerStrideBytes)
+  const auto lastRow = static_cast<uint64_t>(last.offsetBytes) +
+                       static_cast<uint64_t>((last.outerCount - 1) * last.outerStrideBytes);
+  if (last.innerCount != next.innerCount || last.innerStrideBytes != next.innerStrideBytes ||
+      !canStep(lastRow, static_cast<uint64_t>(next.offsetBytes)))
     return false;
-  const int64_t step =
-      next.offsetBytes - last.offsetBytes - (last.outerCount - 1) * last.outerStrideBytes;
+  const auto step = static_cast<int64_t>(static_cast<uint64_t>(next.offsetBytes) - lastRow);
   if (last.outerCount > 1 && step != last.outerStrideBytes)
     return false;
   last.outerStrideBytes = step;
@@ -195,8 +206,8 @@ void TraceRecorder::addRuns(Worker &worker, const Access &access, int32_t argume
                             llvm::ArrayRef<AccessRun> runs, const Allocation *allocation) {
   TraceRun run;
   run.program = static_cast<uint32_t>(access.program);
-  run.op = static_cast<uint16_t>(access.op->id);
-  run.argument = static_cast<int16_t>(argument);
+  run.op = access.op->id;
+  run.argument = argument;
   run.elementBytes = static_cast<uint8_t>(access.elementBytes);
   run.kind = traceKind(access.kind);
   bool canFold = false;
@@ -264,13 +275,13 @@ void TraceRecorder::onBadLanes(const Access &access, llvm::ArrayRef<BadLane> lan
   for (size_t begin = 0; begin < lanes.size();) {
     const BadLane &first = lanes[begin];
     size_t end = begin + 1;
-    const auto step =
-        end < lanes.size() ? static_cast<int64_t>(lanes[end].address - first.address) : int64_t{0};
+    const uint64_t step = end < lanes.size() ? lanes[end].address - first.address : 0;
     while (end < lanes.size() && lanes[end].allocation == first.allocation &&
-           lanes[end].reason == first.reason &&
-           static_cast<int64_t>(lanes[end].address - lanes[end - 1].address) == step)
+           lanes[end].reason == first.reason && canStep(first.address, first.address + step) &&
+           lanes[end].address - lanes[end - 1].address == step)
       ++end;
-    const AccessRun run = {first.lane, static_cast<int64_t>(end - begin), first.address, step};
+    const AccessRun run = {first.lane, static_cast<int64_t>(end - begin), first.address,
+                           static_cast<int64_t>(step)};
     bool outside = first.allocation == nullptr;
     for (size_t at = begin; at < end && !outside; ++at)
       outside = !first.allocation->inStorage(

@@ -27,8 +27,8 @@ private:
 struct TraceAccesses {
   size_t rows = 0;
   TraceColumn<uint32_t> program;
-  TraceColumn<uint16_t> op;
-  TraceColumn<int16_t> argument;
+  TraceColumn<uint32_t> op;
+  TraceColumn<int32_t> argument;
   TraceColumn<int64_t> offsetBytes;
   TraceColumn<uint8_t> elementBytes;
   TraceColumn<uint32_t> innerCount;
@@ -61,8 +61,8 @@ struct TraceAccesses {
 template <typename Visit> void forEachAccessColumn(Visit &&visit) {
   using A = TraceAccesses;
   visit("program", uint32_t{0}, &A::program, [](const TraceRun &r) { return r.program; });
-  visit("op", uint16_t{0}, &A::op, [](const TraceRun &r) { return r.op; });
-  visit("argument", int16_t{0}, &A::argument, [](const TraceRun &r) { return r.argument; });
+  visit("op", uint32_t{0}, &A::op, [](const TraceRun &r) { return r.op; });
+  visit("argument", int32_t{0}, &A::argument, [](const TraceRun &r) { return r.argument; });
   visit("offset", int64_t{0}, &A::offsetBytes, [](const TraceRun &r) { return r.offsetBytes; });
   visit("element_bytes", uint8_t{4}, &A::elementBytes,
         [](const TraceRun &r) { return r.elementBytes; });

@@ -38,8 +38,6 @@ using Hdf5Properties = Hdf5Handle<H5Pclose>;
 /// The HDF5 type on disk and in memory of a C++ number.
 template <typename T> hid_t hdf5TypeOf();
 template <> inline hid_t hdf5TypeOf<uint8_t>() { return H5T_STD_U8LE; }
-template <> inline hid_t hdf5TypeOf<int16_t>() { return H5T_STD_I16LE; }
-template <> inline hid_t hdf5TypeOf<uint16_t>() { return H5T_STD_U16LE; }
 template <> inline hid_t hdf5TypeOf<int32_t>() { return H5T_STD_I32LE; }
 template <> inline hid_t hdf5TypeOf<uint32_t>() { return H5T_STD_U32LE; }
 template <> inline hid_t hdf5TypeOf<int64_t>() { return H5T_STD_I64LE; }

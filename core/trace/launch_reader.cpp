@@ -1,28 +1,21 @@
-// Small tables of a launch, every number checked.
+// Small tables of a launch.
 #include "core/trace/launch_reader.h"
 
-#include "core/trace/trace_table.h"
+#include "core/trace/table_reader.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdlib>
-#include <limits>
 
 namespace blockscope {
 namespace {
 
-bool readNamedValues(TraceTableReader table, std::vector<TraceNamedValue> &values,
-                     std::string &error) {
+void readNamedValues(TraceTableReader &table, std::vector<TraceNamedValue> &values) {
   const std::vector<std::string> names = table.text("name");
   const std::vector<std::string> texts = table.text("value");
-  error = table.error();
-  for (size_t row = 0; error.empty() && row < names.size(); ++row)
+  for (size_t row = 0; table.error().empty() && row < names.size(); ++row)
     values.push_back({names[row], texts[row]});
-  return error.empty();
 }
 
-bool readArguments(TraceTableReader table, std::vector<TraceArgument> &arguments,
-                   std::string &error) {
+void readArguments(TraceTableReader &table, std::vector<TraceArgument> &arguments) {
   const std::vector<std::string> names = table.text("name");
   const std::vector<std::string> dtypes = table.text("dtype");
   const std::vector<int32_t> ranks = table.numbers<int32_t>("rank");
@@ -32,12 +25,11 @@ bool readArguments(TraceTableReader table, std::vector<TraceArgument> &arguments
   const std::vector<int64_t> storageBytes = table.numbers<int64_t>("storage_bytes");
   const std::vector<int64_t> baseOffsets = table.numbers<int64_t>("base_offset_bytes");
   const std::vector<std::string> values = table.text("value");
-  constexpr int64_t kMaxBytes = int64_t{1} << 56;
   for (size_t row = 0; table.error().empty() && row < names.size(); ++row) {
     const auto rank = static_cast<size_t>(ranks[row]);
     if (ranks[row] < 0 || rank > shapes[row].size() || rank > strides[row].size()) {
       table.fail("rank", "of '" + names[row] + "' is " + std::to_string(ranks[row]));
-      break;
+      return;
     }
     TraceArgument argument;
     argument.name = names[row];
@@ -48,30 +40,11 @@ bool readArguments(TraceTableReader table, std::vector<TraceArgument> &arguments
     argument.storageBytes = storageBytes[row];
     argument.baseOffsetBytes = baseOffsets[row];
     argument.value = values[row];
-    bool sane = argument.elementBytes >= 0 && argument.elementBytes <= 64 &&
-                argument.storageBytes >= 0 && argument.storageBytes <= kMaxBytes &&
-                std::abs(argument.baseOffsetBytes) <= kMaxBytes;
-    int64_t elements = 1;
-    for (size_t dim = 0; sane && dim < rank; ++dim) {
-      int64_t span = 0;
-      sane = argument.shape[dim] >= 0 &&
-             !__builtin_mul_overflow(elements, argument.shape[dim], &elements) &&
-             elements <= kMaxBytes &&
-             !__builtin_mul_overflow(argument.shape[dim], argument.strides[dim], &span) &&
-             span <= kMaxBytes && span >= -kMaxBytes;
-    }
-    if (!sane) {
-      table.fail("shape", "or the strides or extent of '" + argument.name + "' make no sense");
-      break;
-    }
     arguments.push_back(std::move(argument));
   }
-  error = table.error();
-  return error.empty();
 }
 
-bool readOps(TraceTableReader table, size_t sourceCount, std::vector<TraceOp> &ops,
-             std::string &error) {
+void readOps(TraceTableReader &table, std::vector<TraceOp> &ops) {
   const std::vector<std::string> names = table.text("name");
   const std::vector<uint8_t> kinds = table.numbers<uint8_t>("kind");
   const std::vector<int32_t> sources = table.numbers<int32_t>("source");
@@ -79,20 +52,12 @@ bool readOps(TraceTableReader table, size_t sourceCount, std::vector<TraceOp> &o
   const std::vector<int32_t> columns = table.numbers<int32_t>("column");
   const std::vector<std::string> variables = table.text("variable");
   const std::vector<std::string> callChains = table.text("call_chain");
-  for (size_t row = 0; table.error().empty() && row < names.size(); ++row) {
-    if (sources[row] < -1 || sources[row] >= static_cast<int64_t>(sourceCount) || kinds[row] > 3) {
-      table.fail("source", "or kind of op " + std::to_string(row) + " names nothing in the file");
-      break;
-    }
+  for (size_t row = 0; table.error().empty() && row < names.size(); ++row)
     ops.push_back({names[row], static_cast<TraceOpKind>(kinds[row]), sources[row], lines[row],
                    columns[row], variables[row], callChains[row]});
-  }
-  error = table.error();
-  return error.empty();
 }
 
-bool readFindings(TraceTableReader table, size_t sourceCount, TraceLaunch &launch,
-                  std::string &error) {
+void readFindings(TraceTableReader &table, std::vector<TraceFinding> &findings) {
   const std::vector<std::string> codes = table.text("code");
   const std::vector<std::string> severities = table.text("severity");
   const std::vector<std::string> messages = table.text("message");
@@ -104,54 +69,44 @@ bool readFindings(TraceTableReader table, size_t sourceCount, TraceLaunch &launc
   const std::vector<int32_t> columns = table.numbers<int32_t>("column");
   const std::vector<int64_t> counts = table.numbers<int64_t>("count");
   const std::vector<std::string> jsons = table.text("json");
-  for (size_t row = 0; table.error().empty() && row < codes.size(); ++row) {
-    const auto outside = [](int64_t index, int64_t size) { return index < -1 || index >= size; };
-    if (outside(ops[row], static_cast<int64_t>(launch.ops.size())) ||
-        outside(arguments[row], static_cast<int64_t>(launch.arguments.size())) ||
-        outside(programs[row], launch.programCount()) ||
-        outside(sources[row], static_cast<int64_t>(sourceCount))) {
-      table.fail("op", "or another number of finding " + std::to_string(row) +
-                           " names nothing in the file");
-      break;
-    }
-    launch.findings.push_back({codes[row], severities[row], messages[row], ops[row], arguments[row],
-                               programs[row], sources[row], lines[row], columns[row], counts[row],
-                               jsons[row]});
-  }
-  error = table.error();
-  return error.empty();
+  for (size_t row = 0; table.error().empty() && row < codes.size(); ++row)
+    findings.push_back({codes[row], severities[row], messages[row], ops[row], arguments[row],
+                        programs[row], sources[row], lines[row], columns[row], counts[row],
+                        jsons[row]});
 }
+
 } // namespace
 
-Hdf5Group openGroup(hid_t parent, const std::string &name) {
-  H5L_info_t link;
-  if (H5Lget_info(parent, name.c_str(), &link, H5P_DEFAULT) < 0 || link.type != H5L_TYPE_HARD)
-    return {};
-  return Hdf5Group(H5Gopen2(parent, name.c_str(), H5P_DEFAULT));
+bool openGroup(const hdf5::File &file, const hdf5::Group &parent, const std::string &name,
+               hdf5::Group &group) {
+  return group.open(file, parent.find(name));
 }
 
-bool readLaunchTables(hid_t group, const std::string &label, uint64_t fileBytes, size_t sourceCount,
-                      TraceLaunch &launch, std::string &error) {
-  const auto table = [&](const char *name, Hdf5Group &owner) {
-    owner = openGroup(group, name);
-    return TraceTableReader(owner.get(), label + "/" + name, fileBytes);
-  };
-  TraceTableReader attributes(group, label, fileBytes);
+bool readLaunchTables(const hdf5::File &file, const hdf5::Group &group, const std::string &label,
+                      MemoryBudget &budget, TraceLaunch &launch, std::string &error) {
+  TraceTableReader attributes(file, group, label, budget);
   launch.kernel = attributes.textAttribute("kernel");
   const std::vector<int64_t> grid = attributes.numberAttribute("grid", 3);
   std::copy(grid.begin(), grid.end(), launch.grid.begin());
-  for (const int64_t extent : grid)
-    if (extent < 1 || extent > std::numeric_limits<int32_t>::max())
-      attributes.fail("grid", "has an extent of " + std::to_string(extent));
-  if (attributes.error().empty() &&
-      static_cast<double>(grid[0]) * grid[1] * grid[2] > std::numeric_limits<uint32_t>::max())
-    attributes.fail("grid", "has more than 2^32 programs");
   error = attributes.error();
-  std::array<Hdf5Group, 5> owners;
-  return error.empty() && readArguments(table("arguments", owners[0]), launch.arguments, error) &&
-         readNamedValues(table("parameters", owners[1]), launch.parameters, error) &&
-         readNamedValues(table("options", owners[2]), launch.options, error) &&
-         readOps(table("ops", owners[3]), sourceCount, launch.ops, error) &&
-         readFindings(table("findings", owners[4]), sourceCount, launch, error);
+  const auto read = [&](const char *name, auto readRows, auto &rows) {
+    hdf5::Group member;
+    if (!error.empty())
+      return;
+    if (!openGroup(file, group, name, member)) {
+      error = "'" + label + "/" + name + "' is missing";
+      return;
+    }
+    TraceTableReader table(file, member, label + "/" + name, budget);
+    readRows(table, rows);
+    error = table.error();
+  };
+  read("arguments", readArguments, launch.arguments);
+  read("parameters", readNamedValues, launch.parameters);
+  read("options", readNamedValues, launch.options);
+  read("ops", readOps, launch.ops);
+  read("findings", readFindings, launch.findings);
+  return error.empty();
 }
+
 } // namespace blockscope

@@ -1,22 +1,23 @@
 // Reading of the small tables of one launch. Private to the reader.
 #pragma once
 
-#include "core/trace/hdf5_handle.h"
+#include "core/trace/hdf5/file.h"
 #include "core/trace/trace.h"
+#include "core/trace/trace_limits.h"
 
-#include <cstddef>
-#include <cstdint>
 #include <string>
 
 namespace blockscope {
 
-/// Opens a group that is no link to elsewhere; empty when there is none.
-Hdf5Group openGroup(hid_t parent, const std::string &name);
+/// Opens the group `name` of `parent`.
+/// Errors: false when there is none.
+bool openGroup(const hdf5::File &file, const hdf5::Group &parent, const std::string &name,
+               hdf5::Group &group);
 
-/// Reads attributes, arguments, parameters, options, ops and findings. `label` names the group in
-/// errors.
+/// Reads attributes, arguments, parameters, options, ops and findings; what they say is not checked
+/// yet. `label` names the group in errors.
 /// Errors: false, with what is wrong in `error`.
-bool readLaunchTables(hid_t group, const std::string &label, uint64_t fileBytes, size_t sourceCount,
-                      TraceLaunch &launch, std::string &error);
+bool readLaunchTables(const hdf5::File &file, const hdf5::Group &group, const std::string &label,
+                      MemoryBudget &budget, TraceLaunch &launch, std::string &error);
 
 } // namespace blockscope

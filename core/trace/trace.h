@@ -36,8 +36,8 @@ struct TraceRun {
   uint32_t innerCount = 0; ///< 0: every lane of the block was masked off
   uint32_t outerCount = 1;
   uint32_t maskedLanes = 0; ///< lanes masked off, on the first run of a block access
-  uint16_t op = 0;
-  int16_t argument = -1;
+  uint32_t op = 0;
+  int32_t argument = -1;
   uint8_t elementBytes = 0; ///< bytes per lane
   TraceAccessKind kind = TraceAccessKind::Read;
   uint8_t flags = 0;

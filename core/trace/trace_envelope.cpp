@@ -1,18 +1,19 @@
 // The envelope of a trace file: written last, read first.
 #include "core/trace/trace_envelope.h"
 
+#include "core/trace/parallel.h"
+
 #include <zlib.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <span>
 #include <string_view>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -38,45 +39,39 @@ private:
   int fd_;
 };
 
-/// CRC-32 of bytes [begin, end) of the file, in 256 KiB reads: a file that shrinks meanwhile gives
-/// an error, where a mapping would give SIGBUS.
-bool crcOfRange(int fd, uint64_t begin, uint64_t end, uint32_t &crc) {
-  std::vector<unsigned char> buffer(size_t{1} << 18);
+/// CRC-32 of bytes [begin, end) of the file.
+bool crcOfRange(const FileBytes &file, uint64_t begin, uint64_t end, uint32_t &crc) {
+  std::vector<unsigned char> buffer(std::min(uint64_t{1} << 18, end - begin));
   uLong value = crc32(0, nullptr, 0);
   for (uint64_t at = begin; at < end;) {
-    const size_t want = std::min<uint64_t>(buffer.size(), end - at);
-    const ssize_t got = pread(fd, buffer.data(), want, static_cast<off_t>(at));
-    if (got <= 0)
+    const std::span<unsigned char> part(buffer.data(), std::min<uint64_t>(buffer.size(), end - at));
+    if (!file.read(at, part))
       return false;
-    value = crc32(value, buffer.data(), static_cast<uInt>(got));
-    at += static_cast<uint64_t>(got);
+    value = crc32(value, part.data(), static_cast<uInt>(part.size()));
+    at += part.size();
   }
   crc = static_cast<uint32_t>(value);
   return true;
 }
 
 /// CRC-32 of everything after the envelope, by up to four threads.
-bool crcOfBody(int fd, uint64_t fileBytes, uint32_t &crc) {
-  const uint64_t bodyBytes = fileBytes - kTraceEnvelopeBytes;
+bool crcOfBody(const FileBytes &file, uint32_t &crc) {
+  const uint64_t bodyBytes = file.size() - kTraceEnvelopeBytes;
   const uint64_t parts = bodyBytes < (uint64_t{4} << 20) ? 1 : 4;
   std::array<uint32_t, 4> crcs{};
   std::array<uint64_t, 5> bounds{};
   for (uint64_t part = 0; part <= parts; ++part)
     bounds[part] = kTraceEnvelopeBytes + bodyBytes * part / parts;
-  std::array<char, 4> good{};
-  std::vector<std::thread> threads;
-  for (uint64_t part = 1; part < parts; ++part)
-    threads.emplace_back([&, part] {
-      good[part] = crcOfRange(fd, bounds[part], bounds[part + 1], crcs[part]) ? 1 : 0;
-    });
-  good[0] = crcOfRange(fd, bounds[0], bounds[1], crcs[0]) ? 1 : 0;
-  for (std::thread &thread : threads)
-    thread.join();
+  std::atomic<bool> good{true};
+  forEachInParallel(parts, parts, [&](size_t part) {
+    if (!crcOfRange(file, bounds[part], bounds[part + 1], crcs[part]))
+      good = false;
+  });
   uLong total = crcs[0];
   for (uint64_t part = 1; part < parts; ++part)
     total = crc32_combine(total, crcs[part], static_cast<z_off_t>(bounds[part + 1] - bounds[part]));
   crc = static_cast<uint32_t>(total);
-  return std::all_of(good.begin(), good.begin() + parts, [](char each) { return each != 0; });
+  return good;
 }
 
 bool writeHeader(int fd, const std::string &text) {
@@ -85,11 +80,11 @@ bool writeHeader(int fd, const std::string &text) {
   return pwrite(fd, block.data(), block.size(), 0) == static_cast<ssize_t>(block.size());
 }
 
-std::string finishedHeader(uint64_t fileBytes, uint32_t crc) {
+std::string finishedHeader(int version, uint64_t fileBytes, uint32_t crc) {
   std::array<char, 128> text{};
   std::snprintf(text.data(), text.size(), "%s%d\nbytes %llu\ncrc32 %08x\nThe rest is HDF5.\n",
-                std::string(kMagic).c_str(), kTraceFormatVersion,
-                static_cast<unsigned long long>(fileBytes), crc);
+                std::string(kMagic).c_str(), version, static_cast<unsigned long long>(fileBytes),
+                crc);
   return text.data();
 }
 
@@ -108,49 +103,45 @@ bool writeUnfinishedEnvelope(const std::string &path, std::string &error) {
 }
 
 bool writeFinishedEnvelope(const std::string &path, std::string &error) {
-  const Descriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC));
-  struct stat info{};
+  FileBytes body;
   uint32_t crc = 0;
-  if (file.get() < 0 || fstat(file.get(), &info) != 0 ||
-      !crcOfBody(file.get(), static_cast<uint64_t>(info.st_size), crc)) {
+  if (!body.open(path, error))
+    return false;
+  if (body.size() < kTraceEnvelopeBytes || !crcOfBody(body, crc)) {
     error = withReason("cannot read the file back for its checksum");
     return false;
   }
-  if (writeHeader(file.get(), finishedHeader(static_cast<uint64_t>(info.st_size), crc)))
+  const Descriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (file.get() >= 0 &&
+      writeHeader(file.get(), finishedHeader(kTraceFormatVersion, body.size(), crc)))
     return true;
   error = withReason("cannot write the header");
   return false;
 }
 
-bool checkEnvelope(const std::string &path, std::string &error) {
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat info{};
-  if (file.get() < 0 || fstat(file.get(), &info) != 0) {
-    error = withReason("cannot open");
-    return false;
-  }
-  if (!S_ISREG(info.st_mode)) {
-    error = S_ISDIR(info.st_mode) ? "is a folder, not a trace file" : "is not a regular file";
-    return false;
-  }
-  if (info.st_size == 0) {
+int checkEnvelope(const FileBytes &file, std::string &error) {
+  if (file.size() == 0) {
     error = "is empty; a trace file was expected";
-    return false;
+    return 0;
   }
   std::array<char, kTraceEnvelopeBytes + 1> block{};
-  const ssize_t got = pread(file.get(), block.data(), kTraceEnvelopeBytes, 0);
-  const std::string_view head(block.data(), got > 0 ? static_cast<size_t>(got) : 0);
-  if (!head.starts_with(kMagic.substr(0, std::max<size_t>(1, head.size())))) {
+  const uint64_t headBytes = std::min(file.size(), kTraceEnvelopeBytes);
+  if (!file.read(0, {reinterpret_cast<unsigned char *>(block.data()), headBytes})) {
+    error = withReason("cannot be read");
+    return 0;
+  }
+  const std::string_view head(block.data(), headBytes);
+  if (!head.starts_with(kMagic.substr(0, head.size()))) {
     error =
         head.starts_with(kHdf5Magic)
             ? "is an HDF5 file, but no Blockscope trace: the header 'BLOCKSCOPE TRACE' is missing"
             : "is no Blockscope trace: it does not begin with 'BLOCKSCOPE TRACE'";
-    return false;
+    return 0;
   }
   if (head.size() < kTraceEnvelopeBytes) {
     error = "is cut short: it has " + std::to_string(head.size()) + " bytes of a header of " +
             std::to_string(kTraceEnvelopeBytes);
-    return false;
+    return 0;
   }
   int version = 0;
   unsigned long long bytes = 0;
@@ -158,36 +149,36 @@ bool checkEnvelope(const std::string &path, std::string &error) {
   const char *rest = block.data() + kMagic.size();
   if (std::strstr(rest, "unfinished") != nullptr) {
     error = "is an unfinished recording: the process that wrote it ended early";
-    return false;
+    return 0;
   }
-  if (std::sscanf(rest, "%9d", &version) == 1 && version != kTraceFormatVersion) {
-    error = "has format version " + std::to_string(version) + "; this program reads version " +
-            std::to_string(kTraceFormatVersion);
-    return false;
+  if (std::sscanf(rest, "%9d", &version) == 1 && (version < 1 || version > kTraceFormatVersion)) {
+    error = "has format version " + std::to_string(version) +
+            "; this program reads versions 1 to " + std::to_string(kTraceFormatVersion);
+    return 0;
   }
   std::string expected;
-  if (std::sscanf(rest, "%*d bytes %20llu crc32 %8x", &bytes, &crc) == 2)
-    expected = finishedHeader(bytes, crc);
+  if (std::sscanf(rest, "%*d bytes %19llu crc32 %8x", &bytes, &crc) == 2)
+    expected = finishedHeader(version, bytes, crc);
   expected.resize(kTraceEnvelopeBytes);
   if (head != expected) {
     error = "has a damaged header";
-    return false;
+    return 0;
   }
-  if (bytes != static_cast<unsigned long long>(info.st_size)) {
-    error = "is cut short or has something appended: it has " + std::to_string(info.st_size) +
+  if (bytes != file.size()) {
+    error = "is cut short or has something appended: it has " + std::to_string(file.size()) +
             " bytes, its header says " + std::to_string(bytes);
-    return false;
+    return 0;
   }
   uint32_t found = 0;
-  if (bytes < kTraceEnvelopeBytes || !crcOfBody(file.get(), bytes, found)) {
+  if (!crcOfBody(file, found)) {
     error = withReason("cannot be read to its end");
-    return false;
+    return 0;
   }
   if (found != crc) {
     error = "is damaged or was changed after it was recorded: its checksum differs";
-    return false;
+    return 0;
   }
-  return true;
+  return version;
 }
 
 } // namespace blockscope

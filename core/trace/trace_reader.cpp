@@ -1,51 +1,86 @@
-// The robust reader. Damage is found by the envelope first; what follows is for hostile files.
+// Opens the parts of a trace file, one after another.
 #include "core/trace/trace_reader.h"
 
 #include "core/trace/access_reader.h"
 #include "core/trace/launch_reader.h"
+#include "core/trace/table_reader.h"
+#include "core/trace/trace_check.h"
 #include "core/trace/trace_envelope.h"
-#include "core/trace/trace_table.h"
-
-#include <sys/stat.h>
 
 namespace blockscope {
 namespace {
 
-constexpr uint64_t kMaxLaunches = 1'000'000;
+/// Version 1 kept 16 bits of the number of an op: with more ops than that, its lines are wrong.
+constexpr size_t kMaxOpsOfVersion1 = size_t{1} << 16;
 
 } // namespace
 
 class TraceReader::Impl {
 public:
   std::string path;
-  Hdf5File file;
-  uint64_t fileBytes = 0;
-  uint64_t launches = 0;
+  TraceLimits limits;
+  int version = 0;
+  hdf5::File file;
+  hdf5::Group launches;
   std::vector<TraceSource> sources;
 
-  std::string named(const std::string &problem) const {
-    return "trace file '" + path + "': " + problem;
-  }
-  bool readSources(std::string &error);
-};
-
-bool TraceReader::Impl::readSources(std::string &error) {
-  const Hdf5Group group = openGroup(file.get(), "sources");
-  if (!group) {
-    error = named("'sources' is missing");
+  /// False, with the problem and the file's name in `error`.
+  bool fail(const std::string &problem, std::string &error) const {
+    error = "trace file '" + path + "': " + problem;
     return false;
   }
-  TraceTableReader table(group.get(), "sources", fileBytes);
+  bool open(std::string &error);
+  bool readSources(const hdf5::Group &root, std::string &error);
+  bool openLaunch(size_t index, hdf5::Group &group, std::string &error) const;
+};
+
+bool TraceReader::Impl::open(std::string &error) {
+  FileBytes bytes;
+  std::string problem;
+  if (!bytes.open(path, problem))
+    return fail(problem, error);
+  version = checkEnvelope(bytes, problem);
+  if (version == 0)
+    return fail(problem, error);
+  hdf5::Group root;
+  if (!file.open(std::move(bytes), kTraceEnvelopeBytes) || !root.open(file, file.root()))
+    return fail("the HDF5 part cannot be read, or is not of the form that traces have", error);
+  MemoryBudget budget = limits.forTables();
+  TraceTableReader attributes(file, root, "", budget);
+  const std::string format = attributes.textAttribute("format");
+  const int64_t written = attributes.numberAttribute("version", 1)[0];
+  if (!attributes.error().empty() || format != "blockscope-trace" || written != version)
+    return fail(attributes.error().empty() ? "has the wrong format or version" : attributes.error(),
+                error);
+  if (!openGroup(file, root, "launches", launches))
+    return fail("'launches' is missing", error);
+  return readSources(root, error);
+}
+
+bool TraceReader::Impl::readSources(const hdf5::Group &root, std::string &error) {
+  hdf5::Group group;
+  if (!openGroup(file, root, "sources", group))
+    return fail("'sources' is missing", error);
+  MemoryBudget budget = limits.forTables();
+  TraceTableReader table(file, group, "sources", budget);
   const std::vector<std::string> paths = table.text("path");
   const std::vector<int32_t> firstLines = table.numbers<int32_t>("first_line");
   std::vector<std::string> texts = table.text("text");
-  if (!table.error().empty()) {
-    error = named(table.error());
-    return false;
-  }
+  if (!table.error().empty())
+    return fail(table.error(), error);
   for (size_t row = 0; row < paths.size(); ++row)
     sources.push_back({paths[row], std::move(texts[row]), firstLines[row]});
-  return true;
+  const std::string problem = problemOf(sources);
+  return problem.empty() || fail(problem, error);
+}
+
+bool TraceReader::Impl::openLaunch(size_t index, hdf5::Group &group, std::string &error) const {
+  if (index >= launches.size())
+    return fail("has no launch " + std::to_string(index) + "; it holds " +
+                    std::to_string(launches.size()),
+                error);
+  return openGroup(file, launches, std::to_string(index), group) ||
+         fail("'launches/" + std::to_string(index) + "' is missing", error);
 }
 
 TraceReader::TraceReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -53,76 +88,59 @@ TraceReader::~TraceReader() = default;
 
 const std::string &TraceReader::path() const { return impl_->path; }
 const std::vector<TraceSource> &TraceReader::sources() const { return impl_->sources; }
-size_t TraceReader::launchCount() const { return impl_->launches; }
+size_t TraceReader::launchCount() const { return impl_->launches.size(); }
 
-std::unique_ptr<TraceReader> TraceReader::open(const std::string &path, std::string &error) {
-  silenceHdf5();
+std::unique_ptr<TraceReader> TraceReader::open(const std::string &path, std::string &error,
+                                               const TraceLimits &limits) {
   auto impl = std::make_unique<Impl>();
   impl->path = path;
-  std::string problem;
-  if (!checkEnvelope(path, problem)) {
-    error = impl->named(problem);
-    return nullptr;
-  }
-  struct stat info{};
-  if (stat(path.c_str(), &info) == 0)
-    impl->fileBytes = static_cast<uint64_t>(info.st_size);
-  impl->file = Hdf5File(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT));
-  if (!impl->file) {
-    error = impl->named("the HDF5 part cannot be opened");
-    return nullptr;
-  }
-  TraceTableReader root(impl->file.get(), "", impl->fileBytes);
-  const std::string format = root.textAttribute("format");
-  const int64_t version = root.numberAttribute("version", 1)[0];
-  if (format != "blockscope-trace" || version != kTraceFormatVersion) {
-    error = impl->named(root.error().empty() ? "has the wrong format or version" : root.error());
-    return nullptr;
-  }
-  const Hdf5Group launches = openGroup(impl->file.get(), "launches");
-  H5G_info_t group{};
-  if (!launches || H5Gget_info(launches.get(), &group) < 0 || group.nlinks > kMaxLaunches) {
-    error = impl->named("'launches' is missing or has too many members");
-    return nullptr;
-  }
-  impl->launches = group.nlinks;
-  if (!impl->readSources(error))
+  impl->limits = limits;
+  if (!impl->open(error))
     return nullptr;
   return std::unique_ptr<TraceReader>(new TraceReader(std::move(impl)));
 }
+
 std::optional<TraceLaunch> TraceReader::readLaunch(size_t index, std::string &error) const {
-  if (index >= impl_->launches) {
-    error = impl_->named("has no launch " + std::to_string(index) + "; it holds " +
-                         std::to_string(impl_->launches));
-    return std::nullopt;
-  }
   const std::string label = "launches/" + std::to_string(index);
-  const Hdf5Group group = openGroup(impl_->file.get(), label);
-  std::string problem = "'" + label + "' is missing";
-  TraceLaunch launch;
-  if (!group || !readLaunchTables(group.get(), label, impl_->fileBytes, impl_->sources.size(),
-                                  launch, problem)) {
-    error = impl_->named(problem);
+  hdf5::Group group;
+  if (!impl_->openLaunch(index, group, error))
     return std::nullopt;
+  TraceLaunch launch;
+  std::string problem;
+  MemoryBudget budget = impl_->limits.forTables();
+  if (readLaunchTables(impl_->file, group, label, budget, launch, problem)) {
+    problem = problemOf(launch, impl_->sources.size());
+    if (problem.empty() && impl_->version == 1 && launch.ops.size() > kMaxOpsOfVersion1)
+      problem = "has " + std::to_string(launch.ops.size()) +
+                " ops, more than version 1 can tell apart; record it again";
+    if (problem.empty())
+      return launch;
+    problem = "'" + label + "': " + problem;
   }
-  return launch;
+  impl_->fail(problem, error);
+  return std::nullopt;
 }
 
 std::optional<TraceAccesses> TraceReader::readAccesses(size_t index, const TraceLaunch &launch,
                                                        std::string &error) const {
-  const std::string label = "launches/" + std::to_string(index);
-  const Hdf5Group group = openGroup(impl_->file.get(), label + "/accesses");
-  if (!group) {
-    error = impl_->named("'" + label + "/accesses' is missing");
+  const std::string label = "launches/" + std::to_string(index) + "/accesses";
+  hdf5::Group parent;
+  hdf5::Group group;
+  if (!impl_->openLaunch(index, parent, error))
     return std::nullopt;
-  }
   TraceAccesses accesses;
   std::string problem;
-  if (!readAccessColumns(group.get(), launch, impl_->fileBytes, accesses, problem)) {
-    error = impl_->named(problem);
-    return std::nullopt;
+  MemoryBudget budget = impl_->limits.forAccesses();
+  if (!openGroup(impl_->file, parent, "accesses", group)) {
+    problem = "'" + label + "' is missing";
+  } else if (readAccessColumns(impl_->file, group, label, impl_->version, budget, accesses,
+                               problem)) {
+    problem = problemOf(accesses, launch);
+    if (problem.empty())
+      return accesses;
   }
-  return accesses;
+  impl_->fail(problem, error);
+  return std::nullopt;
 }
 
 } // namespace blockscope

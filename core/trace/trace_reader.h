@@ -3,6 +3,7 @@
 
 #include "core/trace/access_columns.h"
 #include "core/trace/trace.h"
+#include "core/trace/trace_limits.h"
 
 #include <cstddef>
 #include <memory>
@@ -12,24 +13,24 @@
 
 namespace blockscope {
 
-/// An open trace file.
+/// An open trace file. What it gives was checked by `problemOf` (core/trace/trace_check.h).
 ///
 /// Errors: null or nullopt, with one sentence in `error` that names the file and what is wrong.
 class TraceReader {
 public:
-  static std::unique_ptr<TraceReader> open(const std::string &path, std::string &error);
+  static std::unique_ptr<TraceReader>
+  open(const std::string &path, std::string &error,
+       const TraceLimits &limits = TraceLimits::ofThisMachine());
   ~TraceReader();
 
   const std::string &path() const;
   const std::vector<TraceSource> &sources() const;
   size_t launchCount() const;
 
-  /// Everything of launch `index` but the access runs. Indices into sources and ops are valid or
-  /// -1.
+  /// Everything of launch `index` but the access runs.
   std::optional<TraceLaunch> readLaunch(size_t index, std::string &error) const;
 
-  /// The access runs of launch `index`: every program, op and argument number is one of `launch`,
-  /// and offsets plus extents do not overflow.
+  /// The access runs of launch `index`, which `launch` was read from.
   std::optional<TraceAccesses> readAccesses(size_t index, const TraceLaunch &launch,
                                             std::string &error) const;
 

@@ -2,9 +2,9 @@
 #include "core/trace/trace_writer.h"
 
 #include "core/trace/access_columns.h"
-#include "core/trace/trace_column.h"
+#include "core/trace/table_writer.h"
+#include "core/trace/trace_chunk.h"
 #include "core/trace/trace_envelope.h"
-#include "core/trace/trace_table.h"
 
 #include <algorithm>
 #include <atomic>
@@ -161,9 +161,11 @@ bool TraceWriter::Impl::createColumns(size_t rowsPerChunk) {
          fail("cannot create the columns of accesses (is the disk full?)");
 }
 
-/// Compresses outside the lock, writes inside it.
+/// Compresses outside the lock, writes inside it. A chunk of nothing but defaults is written in the
+/// last column even so: readers bound the number of rows by the chunks that a file has.
 bool TraceWriter::Impl::writeChunk(const std::vector<TraceRun> &runs, uint64_t chunkIndex) {
   std::vector<PackedChunk> packed;
+  bool anyStored = false;
   forEachAccessColumn([&](const char *, auto defaultValue, auto, auto valueOf) {
     using Value = decltype(defaultValue);
     std::vector<Value> values(runs.size());
@@ -171,7 +173,9 @@ bool TraceWriter::Impl::writeChunk(const std::vector<TraceRun> &runs, uint64_t c
       values[row] = valueOf(runs[row]);
     packed.push_back(packChunk(reinterpret_cast<const unsigned char *>(values.data()),
                                sizeof(Value), values.size(), chunkRows,
-                               reinterpret_cast<const unsigned char *>(&defaultValue)));
+                               reinterpret_cast<const unsigned char *>(&defaultValue),
+                               !anyStored && packed.size() + 1 == columns.size()));
+    anyStored = anyStored || !packed.back().empty();
   });
   const std::lock_guard<std::mutex> lock(fileMutex);
   const hsize_t offset = chunkIndex * chunkRows;
@@ -234,7 +238,11 @@ std::unique_ptr<TraceWriter> TraceWriter::create(const std::string &path, std::s
   }
   const Hdf5Properties creation(H5Pcreate(H5P_FILE_CREATE));
   H5Pset_userblock(creation.get(), kTraceEnvelopeBytes);
-  impl->file = Hdf5File(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), H5P_DEFAULT));
+  // The oldest form of the format, which is all that our reader knows, whatever the library's
+  // default is.
+  const Hdf5Properties access(H5Pcreate(H5P_FILE_ACCESS));
+  H5Pset_libver_bounds(access.get(), H5F_LIBVER_EARLIEST, H5F_LIBVER_V18);
+  impl->file = Hdf5File(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()));
   std::string reason;
   if (!impl->file) {
     error = "trace file '" + path + "' cannot be created by the HDF5 library (is the disk full?)";
@@ -304,6 +312,10 @@ bool TraceWriter::appendRuns(std::span<const TraceRun> runs) {
 bool TraceWriter::endLaunch(const TraceLaunch &launch) {
   if (impl_->failed || !impl_->launch)
     return false;
+  if (launch.programCount() > int64_t{1} << 32)
+    return impl_->fail("kernel '" + launch.kernel + "' was launched with " +
+                       std::to_string(launch.programCount()) +
+                       " programs; a trace can number 2^32");
   // A short launch gets chunks of its own length, not a full one padded.
   if (impl_->chunksTaken == 0 && !impl_->createColumns(impl_->pending.size()))
     return false;

@@ -141,7 +141,7 @@ def damaged_files(broken, folder):
         "half": (whole[: len(whole) // 2], "is cut short"),
         "flipped": (bytes(flipped), "is damaged or was changed"),
         "longer": (whole + b"more", "has something appended"),
-        "newer": (whole.replace(b"TRACE 1", b"TRACE 7", 1), "has format version 7"),
+        "newer": (whole.replace(b"TRACE 2", b"TRACE 7", 1), "has format version 7"),
     }
     for name, (content, message) in files.items():
         path = folder / f"{name}.h5"

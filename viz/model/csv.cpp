@@ -2,17 +2,36 @@
 #include "viz/model/csv.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace blockscope::viz {
 namespace {
 
-std::string quoted(const std::string &text) {
+/// Whether a terminal would act on a character in place of showing it.
+bool isControl(char each) {
+  return std::iscntrl(static_cast<unsigned char>(each)) != 0 && each != '\n' && each != '\r' &&
+         each != '\t';
+}
+
+/// A field as CSV has it. The text is the file's.
+std::string quoted(std::string text) {
+  std::replace_if(text.begin(), text.end(), isControl, '?');
   if (text.find_first_of(",\"\n\r") == std::string::npos)
     return text;
   std::string result = "\"";
   for (const char each : text)
     result += each == '"' ? "\"\"" : std::string(1, each);
   return result + "\"";
+}
+
+/// A name of the file's as a part of a file name: no folders, no surprises.
+std::string asFileName(std::string name) {
+  constexpr size_t kMaxLetters = 64;
+  name.resize(std::min(name.size(), kMaxLetters));
+  for (char &each : name)
+    if (std::isalnum(static_cast<unsigned char>(each)) == 0 && each != '_')
+      each = '-';
+  return name;
 }
 
 std::string joined(const std::vector<std::string> &fields) {
@@ -144,7 +163,7 @@ std::string csvName(const TraceModel &model, const Selection &selection, PanelKi
   switch (panel) {
   case PanelKind::Heatmap:
     return selection.tensor >= 0
-               ? model.launch().arguments[static_cast<size_t>(selection.tensor)].name
+               ? asFileName(model.launch().arguments[static_cast<size_t>(selection.tensor)].name)
                : "none";
   case PanelKind::Programs:
     return "programs";

@@ -11,7 +11,7 @@ namespace blockscope::viz {
 /// findings.
 std::string csvOf(const TraceModel &model, const Selection &selection, PanelKind panel);
 
-/// What the table is called in a file name: "x_ptr", "programs".
+/// What the table is called in a file name: "x_ptr", "programs". Letters, digits, '_' and '-' only.
 std::string csvName(const TraceModel &model, const Selection &selection, PanelKind panel);
 
 } // namespace blockscope::viz

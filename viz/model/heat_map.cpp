@@ -50,9 +50,7 @@ void HeatMap::addContiguous(int64_t slot, int64_t count, TraceAccessKind kind) {
 /// Adds a run in the pass that its form belongs to.
 void HeatMap::addRun(const TraceRun &run, bool contiguousPass) {
   const int64_t bytes = layout_->elementBytes();
-  const bool isPlain = run.elementBytes == bytes && layout_->isAligned(run.offsetBytes) &&
-                       layout_->isAligned(run.innerStrideBytes) &&
-                       layout_->isAligned(run.outerStrideBytes);
+  const bool isPlain = layout_->isRunOfElements(run);
   const bool isContiguous = !isPlain || (run.innerStrideBytes == bytes && run.innerCount > 1);
   if (isContiguous != contiguousPass)
     return;
@@ -93,7 +91,7 @@ HeatMap::HeatMap(const TensorLayout &layout, const TraceAccesses &accesses, int 
     for (const auto &[begin, end] : rowRanges)
       for (size_t row = begin; row < end; ++row)
         if (accesses.argument[row] == argument &&
-            (filter.op < 0 || accesses.op[row] == filter.op) &&
+            (filter.op < 0 || accesses.op[row] == static_cast<uint32_t>(filter.op)) &&
             (filter.program < 0 || accesses.program[row] == filter.program) &&
             (!contiguousPass || accesses.innerCount[row] != 1 || !isSingle(accesses, row)))
           addRun(accesses[row], contiguousPass);

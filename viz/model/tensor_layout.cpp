@@ -22,15 +22,14 @@ TensorLayout::TensorLayout(const TraceArgument &argument)
     : shape_(argument.shape), elementBytes_(std::max<int64_t>(1, argument.elementBytes)) {
   if (std::has_single_bit(static_cast<uint64_t>(elementBytes_)))
     elementShift_ = std::countr_zero(static_cast<uint64_t>(elementBytes_));
-  int64_t elements = 1;
   int64_t highest = 0;
   for (size_t axis = 0; axis < shape_.size(); ++axis) {
-    elements *= shape_[axis];
+    elementCount_ *= shape_[axis];
     const int64_t stride = axis < argument.strides.size() ? argument.strides[axis] : 0;
     if (shape_[axis] > 1)
       dims_.push_back({shape_[axis], stride, axis});
   }
-  if (elements == 0)
+  if (elementCount_ == 0)
     return;
   for (const Dim &dim : dims_)
     (dim.stride < 0 ? lowest_ : highest) += (dim.extent - 1) * dim.stride;
@@ -145,23 +144,23 @@ std::optional<Cell> Plane::cellOf(int64_t slot) const {
     return std::nullopt;
   const auto &dims = layout_->dims_;
   const size_t last = dims.size() - 1;
-  int64_t lead = 0; // flattened index of the dimensions before the last two, may be outside
+  __int128 lead = 0; // flattened index of the dimensions before the last two, may be outside
   for (size_t at = 0; at + 2 < dims.size(); ++at)
     lead = lead * dims[at].extent + index[at];
-  Cell cell{index[last - 1], index[last]};
   const int64_t height = dims[last - 1].extent;
-  if (slice_ < 0) {
-    cell.row += lead * height;
-    return cell;
-  }
+  const auto cell = [&](__int128 slicesDown) {
+    constexpr __int128 kFar = int64_t{1} << 60;
+    const __int128 row = slicesDown * height + index[last - 1];
+    return Cell{static_cast<int64_t>(std::clamp(row, -kFar, kFar)), index[last]};
+  };
+  if (slice_ < 0)
+    return cell(lead);
   // A slice shows what is outside of it only at the tensor's own ends.
   if (lead < 0 && slice_ == 0)
-    cell.row += lead * height;
-  else if (lead >= sliceCount_ && slice_ == sliceCount_ - 1)
-    cell.row += (lead - slice_) * height;
-  else if (lead != slice_)
-    return std::nullopt;
-  return cell;
+    return cell(lead);
+  if (lead >= sliceCount_ && slice_ == sliceCount_ - 1)
+    return cell(lead - slice_);
+  return lead == slice_ ? std::optional(cell(0)) : std::nullopt;
 }
 
 std::string Plane::rowLabel(int64_t row) const {

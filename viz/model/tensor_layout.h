@@ -25,6 +25,8 @@ public:
   explicit TensorLayout(const TraceArgument &argument);
 
   int64_t elementBytes() const { return elementBytes_; }
+  /// Product of the extents.
+  int64_t elementCount() const { return elementCount_; }
   /// Slots from the lowest to the highest element of the view, both included; 0 when empty.
   int64_t slotCount() const { return slotCount_; }
   /// Slot of the element that holds the byte at `offsetBytes`; may be outside [0, slotCount).
@@ -36,6 +38,15 @@ public:
   bool isAligned(int64_t offsetBytes) const {
     return elementShift_ >= 0 ? (offsetBytes & (elementBytes_ - 1)) == 0
                               : offsetBytes % elementBytes_ == 0;
+  }
+  /// Whether each access of a run is of one element: as wide as one, and aligned.
+  bool isRunOfElements(const TraceRun &run) const {
+    return run.elementBytes == elementBytes_ && isAligned(run.offsetBytes) &&
+           isAligned(run.innerStrideBytes) && isAligned(run.outerStrideBytes);
+  }
+  /// Whether each row of a run is of elements that follow one another.
+  bool isRunOfNeighbours(const TraceRun &run) const {
+    return isRunOfElements(run) && run.innerStrideBytes == elementBytes_;
   }
   int64_t offsetBytesOf(int64_t slot) const { return (slot + lowest_) * elementBytes_; }
   /// True when every slot is an element.
@@ -63,6 +74,7 @@ private:
   int elementShift_ = -1; ///< log2 of elementBytes_, when it is a power of two
   int64_t lowest_ = 0;    ///< lowest element offset
   int64_t slotCount_ = 0;
+  int64_t elementCount_ = 1;
   bool isDense_ = true;
 };
 

@@ -58,6 +58,18 @@ uint64_t countTouching(int64_t offset, int64_t stride, int64_t count, int64_t wi
   return last >= first ? static_cast<uint64_t>(last - first + 1) : 0;
 }
 
+/// How many of `count` offsets, from `first` on `stride` apart, are in [begin, end).
+uint64_t countWithin(int64_t first, int64_t stride, int64_t count, int64_t begin, int64_t end) {
+  return countTouching(first, stride, count, 1, begin, end);
+}
+
+/// How often counting a run goes on from element to element, or from row to row.
+uint64_t stepsOf(const TraceRun &run, const TensorLayout &layout) {
+  return layout.isDense() && layout.isRunOfNeighbours(run)
+             ? run.outerCount
+             : uint64_t{run.innerCount} * run.outerCount;
+}
+
 size_t firstWithFindings(const TraceReader &reader) {
   std::string ignored; // a broken launch is told of when it is opened
   for (size_t launch = 0; launch < std::min(reader.launchCount(), kMaxLaunchesSearched); ++launch) {
@@ -91,8 +103,8 @@ AccessCounts &AccessCounts::operator+=(const AccessCounts &other) {
 }
 
 std::unique_ptr<TraceModel> TraceModel::open(const std::string &path, std::optional<size_t> launch,
-                                             std::string &error) {
-  const std::unique_ptr<TraceReader> reader = TraceReader::open(path, error);
+                                             std::string &error, const TraceLimits &limits) {
+  const std::unique_ptr<TraceReader> reader = TraceReader::open(path, error, limits);
   if (!reader)
     return nullptr;
   if (reader->launchCount() == 0) {
@@ -103,23 +115,57 @@ std::unique_ptr<TraceModel> TraceModel::open(const std::string &path, std::optio
   std::optional<TraceLaunch> tables = reader->readLaunch(number, error);
   if (!tables)
     return nullptr;
-  if (tables->programCount() > kMaxPrograms) {
-    error = "trace file '" + path + "': has " + std::to_string(tables->programCount()) +
-            " programs, at most " + std::to_string(kMaxPrograms) + " can be shown";
-    return nullptr;
-  }
   std::optional<TraceAccesses> accesses = reader->readAccesses(number, *tables, error);
   if (!accesses)
     return nullptr;
-  auto model = std::make_unique<TraceModel>();
+  std::string problem;
+  auto model = make(std::move(*tables), std::move(*accesses), reader->sources(), limits, problem);
+  if (!model) {
+    error = "trace file '" + path + "': " + problem;
+    return nullptr;
+  }
   model->path_ = path;
   model->launchCount_ = reader->launchCount();
   model->launchIndex_ = number;
-  model->launch_ = std::move(*tables);
-  model->accesses_ = std::move(*accesses);
-  model->sources_ = reader->sources();
-  model->summarize();
   return model;
+}
+
+std::unique_ptr<TraceModel> TraceModel::make(TraceLaunch launch, TraceAccesses accesses,
+                                             std::vector<TraceSource> sources,
+                                             const TraceLimits &limits, std::string &error) {
+  auto model = std::make_unique<TraceModel>();
+  model->launch_ = std::move(launch);
+  model->accesses_ = std::move(accesses);
+  model->sources_ = std::move(sources);
+  for (const TraceArgument &argument : model->launch_.arguments)
+    model->layouts_.emplace_back(argument);
+  if (!model->isCountable(limits, error))
+    return nullptr;
+  model->maxSlots_ = std::min(kMaxSlots, limits.heatMapSlots());
+  MemoryBudget budget = limits.forCounts();
+  if (!model->summarize(budget)) {
+    error = "needs " + budget.excuse();
+    return nullptr;
+  }
+  return model;
+}
+
+/// Whether the runs can be counted in the time of a coffee.
+bool TraceModel::isCountable(const TraceLimits &limits, std::string &error) const {
+  if (launch_.programCount() > kMaxPrograms) {
+    error = "has " + std::to_string(launch_.programCount()) + " programs, at most " +
+            std::to_string(kMaxPrograms) + " can be shown";
+    return false;
+  }
+  uint64_t steps = 0;
+  for (size_t row = 0; row < accesses_.rows; ++row)
+    if (const TraceRun run = accesses_[row]; run.argument >= 0)
+      steps += stepsOf(run, layout(run.argument));
+  if (steps <= limits.singleElements)
+    return true;
+  error = "has " + std::to_string(steps) + " accesses of single elements, at most " +
+          std::to_string(limits.singleElements) + " can be counted";
+  return false;
 }
 
 uint64_t TraceModel::outsideElements(const TraceRun &run) const {
@@ -134,27 +180,44 @@ uint64_t TraceModel::outsideElements(const TraceRun &run) const {
     return 0;
   if (highest <= begin || lowest >= end)
     return elements;
+  const int64_t width = std::max<int64_t>(1, run.elementBytes);
   uint64_t outside = 0;
-  for (int64_t row = 0; row < run.outerCount; ++row)
-    for (int64_t column = 0; column < run.innerCount; ++column) {
-      const int64_t at =
-          run.offsetBytes + row * run.outerStrideBytes + column * run.innerStrideBytes;
-      const int64_t last = at + std::max<int64_t>(1, run.elementBytes) - 1;
-      outside +=
-          layout.isElement(layout.slotOf(at)) && layout.isElement(layout.slotOf(last)) ? 0 : 1;
+  for (int64_t row = 0; row < run.outerCount; ++row) {
+    const int64_t first = run.offsetBytes + row * run.outerStrideBytes;
+    if (layout.isDense()) {
+      outside += run.innerCount -
+                 countWithin(first, run.innerStrideBytes, run.innerCount, begin, end - width + 1);
+      continue;
     }
+    for (int64_t column = 0; column < run.innerCount; ++column) {
+      const int64_t at = first + column * run.innerStrideBytes;
+      outside +=
+          layout.isElement(layout.slotOf(at)) && layout.isElement(layout.slotOf(at + width - 1))
+              ? 0
+              : 1;
+    }
+  }
   return outside;
 }
 
-void TraceModel::summarize() {
-  for (size_t index = 0; index < launch_.arguments.size(); ++index) {
-    layouts_.emplace_back(launch_.arguments[index]);
-    if (launch_.arguments[index].isTensor() && layouts_.back().slotCount() <= kMaxSlots)
+bool TraceModel::summarize(MemoryBudget &budget) {
+  for (size_t index = 0; index < launch_.arguments.size(); ++index)
+    if (launch_.arguments[index].isTensor() && layouts_[index].slotCount() <= maxSlots_ &&
+        layouts_[index].elementCount() <= kMaxElements)
       tensors_.push_back(static_cast<int>(index));
-  }
+  size_t segments = 0;
+  for (size_t row = 0; row < accesses_.rows; ++row)
+    segments += row == 0 || accesses_.program[row] != accesses_.program[row - 1] ? 1 : 0;
+  const auto programs = static_cast<uint64_t>(launch_.programCount());
+  if (!budget.take(launch_.ops.size(), 2 * sizeof(AccessCounts)) ||
+      !budget.take(launch_.arguments.size(), sizeof(AccessCounts)) ||
+      !budget.take(programs, sizeof(ProgramCounts)) ||
+      !budget.take(segments, sizeof(segments_[0]) + sizeof(segmentsByProgram_[0])))
+    return false;
   opCounts_.resize(launch_.ops.size());
   argumentCounts_.resize(launch_.arguments.size());
-  programCounts_.resize(static_cast<size_t>(launch_.programCount()));
+  programCounts_.resize(programs);
+  segments_.reserve(segments);
   for (size_t row = 0; row < accesses_.rows; ++row) {
     const TraceRun run = accesses_[row];
     const uint64_t elements = uint64_t{run.innerCount} * run.outerCount;
@@ -180,10 +243,20 @@ void TraceModel::summarize() {
                      std::make_pair(segments_[right].second, right);
             });
   assignTensorsToOps();
+  addLines();
+  return true;
+}
+
+void TraceModel::addLines() {
+  for (size_t op = 0; op < launch_.ops.size(); ++op)
+    countsOfLine_[{launch_.ops[op].source, launch_.ops[op].line}] += opCounts_[op];
+  for (size_t index = 0; index < launch_.findings.size(); ++index)
+    findingsOfLine_[{launch_.findings[index].source, launch_.findings[index].line}].push_back(
+        index);
 }
 
 void TraceModel::assignTensorsToOps() {
-  std::map<std::pair<int, int>, uint64_t> rows;
+  std::map<std::pair<uint32_t, int32_t>, uint64_t> rows;
   // Runs of one op mostly reach one tensor: the pair is looked up only when it changes.
   for (size_t row = 0, end = 0; row < accesses_.rows; row = end) {
     while (end < accesses_.rows && accesses_.op[end] == accesses_.op[row] &&
@@ -205,19 +278,14 @@ bool TraceModel::isShown(int argument) const {
 }
 
 AccessCounts TraceModel::lineCounts(int source, int line) const {
-  AccessCounts counts;
-  for (size_t op = 0; op < launch_.ops.size(); ++op)
-    if (launch_.ops[op].source == source && launch_.ops[op].line == line)
-      counts += opCounts_[op];
-  return counts;
+  const auto found = countsOfLine_.find({source, line});
+  return found != countsOfLine_.end() ? found->second : AccessCounts();
 }
 
-std::vector<size_t> TraceModel::findingsOfLine(int source, int line) const {
-  std::vector<size_t> numbers;
-  for (size_t index = 0; index < launch_.findings.size(); ++index)
-    if (launch_.findings[index].source == source && launch_.findings[index].line == line)
-      numbers.push_back(index);
-  return numbers;
+const std::vector<size_t> &TraceModel::findingsOfLine(int source, int line) const {
+  static const std::vector<size_t> none;
+  const auto found = findingsOfLine_.find({source, line});
+  return found != findingsOfLine_.end() ? found->second : none;
 }
 
 TraceModel::RowRanges TraceModel::rowsOf(int64_t program) const {
@@ -253,6 +321,14 @@ const HeatMap &TraceModel::heat(int argument) const {
   const auto found = heats_.find(argument);
   if (found != heats_.end())
     return found->second;
+  int64_t kept = layout(argument).slotCount();
+  for (const auto &[other, heat] : heats_)
+    kept += layout(other).slotCount();
+  if (kept > maxSlots_) { // all are made again when they are asked for
+    reduced_.clear();
+    outsideCells_.clear();
+    heats_.clear();
+  }
   return heats_
       .emplace(argument, HeatMap(layout(argument), accesses_, argument, {}, {{0, accesses_.rows}}))
       .first->second;

@@ -57,7 +57,13 @@ public:
   /// Opens a launch of the file; without a number the first that has findings, else the first.
   /// Errors: null, with the reason in `error`.
   static std::unique_ptr<TraceModel> open(const std::string &path, std::optional<size_t> launch,
-                                          std::string &error);
+                                          std::string &error,
+                                          const TraceLimits &limits = TraceLimits::ofThisMachine());
+  /// A launch that is in memory already; `problemOf` has nothing against any of it.
+  /// Errors: null, with the reason in `error`, when `limits` does not allow to count it.
+  static std::unique_ptr<TraceModel> make(TraceLaunch launch, TraceAccesses accesses,
+                                          std::vector<TraceSource> sources,
+                                          const TraceLimits &limits, std::string &error);
 
   const std::string &path() const { return path_; }
   size_t launchCount() const { return launchCount_; }
@@ -66,10 +72,12 @@ public:
   const std::vector<TraceSource> &sources() const { return sources_; }
   const TraceAccesses &accesses() const { return accesses_; }
 
-  /// Argument numbers of the tensors that can be shown: of at most `kMaxSlots` slots.
+  /// Argument numbers of the tensors that can be shown: of at most `kMaxSlots` slots, fewer where
+  /// memory is small, and `kMaxElements` elements (an expanded tensor has many in one slot).
   const std::vector<int> &tensors() const { return tensors_; }
   bool isShown(int argument) const;
   static constexpr int64_t kMaxSlots = int64_t{1} << 28;
+  static constexpr int64_t kMaxElements = int64_t{1} << 30;
   const std::vector<AccessCounts> &opCounts() const { return opCounts_; }
   const std::vector<AccessCounts> &argumentCounts() const { return argumentCounts_; }
   const std::vector<ProgramCounts> &programCounts() const { return programCounts_; }
@@ -79,7 +87,7 @@ public:
   /// Counts of a source's line; zeros for a line that accessed nothing.
   AccessCounts lineCounts(int source, int line) const;
   /// Findings of a line, as numbers of `launch().findings`.
-  std::vector<size_t> findingsOfLine(int source, int line) const;
+  const std::vector<size_t> &findingsOfLine(int source, int line) const;
   /// Counts of each op in one program.
   std::vector<AccessCounts> opCountsOf(int64_t program) const;
   /// The tensor an op accessed most, or -1.
@@ -87,7 +95,8 @@ public:
   std::array<int64_t, 3> programIndex(int64_t program) const;
 
   const TensorLayout &layout(int argument) const { return layouts_[static_cast<size_t>(argument)]; }
-  /// Counts of all runs of a tensor.
+  /// Counts of all runs of a tensor. What it returns, and what else is made of it, goes when the
+  /// heat map of another tensor needs its room.
   const HeatMap &heat(int argument) const;
   /// Counts of the runs that `filter` lets through; the last one asked for is kept.
   const HeatMap &footprint(int argument, RunFilter filter) const;
@@ -112,7 +121,9 @@ private:
   };
   struct FootprintCache;
 
-  void summarize();
+  bool isCountable(const TraceLimits &limits, std::string &error) const;
+  bool summarize(MemoryBudget &budget);
+  void addLines();
   void assignTensorsToOps();
   uint64_t outsideElements(const TraceRun &run) const;
   RowRanges rowsOf(int64_t program) const;
@@ -125,6 +136,7 @@ private:
   TraceLaunch launch_;
   std::vector<TraceSource> sources_;
   TraceAccesses accesses_;
+  int64_t maxSlots_ = kMaxSlots; ///< of one tensor, and of all heat maps that are kept
   std::vector<int> tensors_;
   std::vector<TensorLayout> layouts_;
   std::vector<AccessCounts> opCounts_;
@@ -133,6 +145,8 @@ private:
   AccessCounts total_;
   uint64_t strayAccesses_ = 0;
   std::vector<int> tensorOfOp_;
+  std::map<std::pair<int, int>, AccessCounts> countsOfLine_; ///< by source and line
+  std::map<std::pair<int, int>, std::vector<size_t>> findingsOfLine_;
   /// Rows of one program that follow one another: (first row, program), in row order.
   std::vector<std::pair<size_t, uint32_t>> segments_;
   /// Numbers of segments, sorted by program.

@@ -8,13 +8,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <new>
 #include <optional>
 #include <string>
-#include <unistd.h>
 
 namespace blockscope::viz {
 namespace {
@@ -50,7 +48,9 @@ struct Options {
   bool help = false;
 };
 
-int fail(const std::string &message) {
+int fail(std::string message) {
+  for (char &each : message) // names in it may come from the file: a terminal must not act on them
+    each = std::iscntrl(static_cast<unsigned char>(each)) != 0 ? '?' : each;
   std::fprintf(stderr, "blockscope view: %s\n", message.c_str());
   return kWrongUse;
 }
@@ -208,28 +208,6 @@ std::string choose(const Options &options, const TraceModel &model, Selection &s
   return "";
 }
 
-/// A file may be made so as to break the HDF5 library; then say so instead of dying wordlessly.
-void guardReading(bool guarded) {
-  static std::array<char, 16384> stack; // the handler works even when the stack is used up
-  stack_t alternative{};
-  alternative.ss_sp = stack.data();
-  alternative.ss_size = stack.size();
-  sigaltstack(&alternative, nullptr);
-  struct sigaction action{};
-  action.sa_flags = SA_ONSTACK;
-  action.sa_handler = SIG_DFL;
-  if (guarded)
-    action.sa_handler = [](int) {
-      static constexpr char kText[] =
-          "blockscope view: the trace file cannot be read: it broke the HDF5 library, so it is "
-          "damaged or was made to do harm\n";
-      [[maybe_unused]] const ssize_t written = write(2, kText, sizeof(kText) - 1);
-      _exit(kWrongUse);
-    };
-  for (const int each : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT})
-    sigaction(each, &action, nullptr);
-}
-
 int printCsv(const Options &options, Session &session) {
   constexpr std::array<const char *, kPanelCount> kNames = {"heat", "programs", "ops", "lines",
                                                             "findings"};
@@ -270,9 +248,11 @@ int run(int argc, char **argv) {
     return 0;
   }
   std::string error;
-  guardReading(true);
+  std::set_new_handler([] {
+    std::fputs("blockscope view: the trace needs more memory than there is\n", stderr);
+    std::_Exit(kWrongUse);
+  });
   const std::unique_ptr<Session> session = Session::open(options.trace, options.launch, error);
-  guardReading(false);
   if (!session)
     return fail(error);
   if (const std::string problem = choose(options, session->model(), session->selection());

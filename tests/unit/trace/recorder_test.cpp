@@ -185,5 +185,45 @@ TEST_F(TraceRecorderTest, FindingsGoToTheLaunchTheyName) {
   EXPECT_EQ(launch.findings[0].line, 1);
 }
 
+TEST_F(TraceRecorderTest, AnOpPast65535KeepsItsLine) {
+  const interpreter::AccessRun run[] = {{0, 4, argument(0).base, 4}};
+  op.id = 65'536 + 1; // 16 bits of it are 1
+  interpreter::OpInfo other;
+  other.id = 1;
+  other.name = "tl.store";
+  other.location.file = "k.py";
+  other.location.line = 7;
+  recorder->onLaunchBegin(info);
+  interpreter::Access second = access(&argument(0), run, 4);
+  second.op = &other;
+  recorder->onAccess(access(&argument(0), run, 4));
+  recorder->onAccess(second);
+  recorder->onLaunchEnd();
+  const TraceAccesses accesses = readBack();
+  ASSERT_EQ(accesses.rows, 2U);
+  EXPECT_EQ(launch.ops[accesses.op[0]].line, 1);
+  EXPECT_EQ(launch.ops[accesses.op[1]].line, 7);
+}
+
+TEST_F(TraceRecorderTest, WildAddressesFarApartCanBeReadBack) {
+  const interpreter::BadLane refused[] = {
+      {0, 64, nullptr, interpreter::BadLane::Reason::Wild},
+      {1, uint64_t{1} << 63, nullptr, interpreter::BadLane::Reason::Wild},
+      {2, 64 + (uint64_t{1} << 63), nullptr, interpreter::BadLane::Reason::Wild},
+      {3, 16, nullptr, interpreter::BadLane::Reason::Wild},
+      {4, 32, nullptr, interpreter::BadLane::Reason::Wild}};
+  recorder->onLaunchBegin(info);
+  interpreter::Access made = access(nullptr, {}, 5);
+  made.activeLanes = 0;
+  recorder->onBadLanes(made, refused);
+  recorder->onAccess(made);
+  recorder->onLaunchEnd();
+  const TraceAccesses accesses = readBack();
+  uint64_t elements = 0;
+  for (size_t row = 0; row < accesses.rows; ++row)
+    elements += uint64_t{accesses.innerCount[row]} * accesses.outerCount[row];
+  EXPECT_EQ(elements, 5U);
+}
+
 } // namespace
 } // namespace blockscope

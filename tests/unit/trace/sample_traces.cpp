@@ -39,7 +39,7 @@ TraceOp op(const char *name, TraceOpKind kind, int32_t line, int32_t column, con
 }
 
 /// One run of `count` neighbours.
-TraceRun run(uint32_t program, uint16_t op, int16_t argument, int64_t firstElement, uint32_t count,
+TraceRun run(uint32_t program, uint32_t op, int32_t argument, int64_t firstElement, uint32_t count,
              uint8_t elementBytes, TraceAccessKind kind) {
   TraceRun result;
   result.program = program;
@@ -54,7 +54,7 @@ TraceRun run(uint32_t program, uint16_t op, int16_t argument, int64_t firstEleme
   return result;
 }
 
-TraceRun tile(uint32_t program, uint16_t op, int16_t argument, int64_t firstElement,
+TraceRun tile(uint32_t program, uint32_t op, int32_t argument, int64_t firstElement,
               uint32_t columns, uint32_t rows, int64_t rowElements, uint8_t elementBytes,
               TraceAccessKind kind) {
   TraceRun result = run(program, op, argument, firstElement, columns, elementBytes, kind);

@@ -228,40 +228,136 @@ TEST(TraceFileTest, AnUnwritablePathIsAnErrorWithItsReason) {
   EXPECT_NE(error.find("No such file or directory"), std::string::npos) << error;
 }
 
-TEST(TraceFileTest, RunsThatNameNothingAreRefused) {
-  const std::string path = temporaryPath("names.h5");
-  const auto problemOf = [&](const TraceRun &run) {
-    std::string error;
-    const auto writer = TraceWriter::create(path, error);
-    writer->beginLaunch();
-    writer->appendRuns({&run, 1});
-    TraceLaunch launch;
-    launch.kernel = "k";
-    launch.ops = {{"tl.load", TraceOpKind::Read, -1, 1, 1, "", ""}};
-    writer->endLaunch(launch);
-    writer->close();
-    return readAll(path);
-  };
+/// Writes one launch of one run, and what reading it says; "" when all is well.
+std::string problemOfFile(const std::string &path, const TraceRun &run, const TraceLaunch &launch) {
+  std::string error;
+  const auto writer = TraceWriter::create(path, error);
+  writer->beginLaunch();
+  writer->appendRuns({&run, 1});
+  if (!writer->endLaunch(launch) || !writer->close())
+    return writer->error();
+  return readAll(path);
+}
+
+TraceRun oneElement() {
   TraceRun run;
   run.innerCount = 1;
-  EXPECT_EQ(problemOf(run), "");
+  return run;
+}
+
+TraceLaunch launchOfOps(size_t ops) {
+  TraceLaunch launch;
+  launch.kernel = "k";
+  for (size_t op = 0; op < ops; ++op)
+    launch.ops.push_back(
+        {"tl.load", TraceOpKind::Read, -1, static_cast<int32_t>(op + 1), 1, "", ""});
+  return launch;
+}
+
+TEST(TraceFileTest, RunsThatNameNothingAreRefused) {
+  const std::string path = temporaryPath("names.h5");
+  const TraceLaunch launch = launchOfOps(1);
+  const TraceRun run = oneElement();
+  EXPECT_EQ(problemOfFile(path, run, launch), "");
   TraceRun wrong = run;
   wrong.program = 1;
-  EXPECT_NE(problemOf(wrong).find("names program 1 of 1"), std::string::npos);
+  EXPECT_NE(problemOfFile(path, wrong, launch).find("names program 1 of 1"), std::string::npos);
   wrong = run;
   wrong.op = 3;
-  EXPECT_NE(problemOf(wrong).find("names op 3 of 1"), std::string::npos);
+  EXPECT_NE(problemOfFile(path, wrong, launch).find("names op 3 of 1"), std::string::npos);
   wrong = run;
   wrong.argument = 0;
-  EXPECT_NE(problemOf(wrong).find("names argument 0 of 0"), std::string::npos);
-  wrong = run;
-  wrong.innerCount = 4'000'000'000U;
-  EXPECT_NE(problemOf(wrong).find("longer than any block"), std::string::npos);
+  EXPECT_NE(problemOfFile(path, wrong, launch).find("names argument 0 of 0"), std::string::npos);
   wrong = run;
   wrong.offsetBytes = INT64_MAX - 1;
   wrong.innerStrideBytes = INT64_MAX / 2;
   wrong.innerCount = 8;
-  EXPECT_NE(problemOf(wrong).find("longer than any block"), std::string::npos);
+  EXPECT_NE(problemOfFile(path, wrong, launch).find("longer than any block"), std::string::npos);
+}
+
+TEST(TraceFileTest, ARunHasNoMoreElementsThanABlock) {
+  const std::string path = temporaryPath("long.h5");
+  TraceRun run = oneElement();
+  run.innerCount = 1024;
+  run.outerCount = 1024;
+  EXPECT_EQ(problemOfFile(path, run, launchOfOps(1)), "");
+  run.outerCount = 1025;
+  EXPECT_NE(problemOfFile(path, run, launchOfOps(1)).find("longer than any block"),
+            std::string::npos);
+  run.innerCount = 0;
+  run.outerCount = UINT32_MAX;
+  EXPECT_NE(problemOfFile(path, run, launchOfOps(1)).find("longer than any block"),
+            std::string::npos);
+}
+
+TEST(TraceFileTest, NumbersOfOpsAndArgumentsAreNotCut) {
+  const std::string path = temporaryPath("many.h5");
+  constexpr size_t kOps = 70'000;
+  TraceLaunch launch = launchOfOps(kOps);
+  launch.arguments.resize(40'000);
+  std::vector<TraceRun> runs(2, oneElement());
+  runs[1].op = kOps - 1;
+  runs[1].argument = 39'999;
+  std::string error;
+  const auto writer = TraceWriter::create(path, error);
+  ASSERT_TRUE(writer) << error;
+  writer->beginLaunch();
+  writer->appendRuns(runs);
+  ASSERT_TRUE(writer->endLaunch(launch));
+  ASSERT_TRUE(writer->close()) << writer->error();
+  const auto reader = TraceReader::open(path, error);
+  ASSERT_TRUE(reader) << error;
+  const auto accesses = reader->readAccesses(0, launch, error);
+  ASSERT_TRUE(accesses) << error;
+  EXPECT_EQ((*accesses)[1].op, kOps - 1);
+  EXPECT_EQ((*accesses)[1].argument, 39'999);
+}
+
+TEST(TraceFileTest, MoreProgramsThanATraceCanNumberAreAnError) {
+  TraceLaunch launch = launchOfOps(1);
+  launch.grid = {1 << 16, 1 << 16, 2};
+  EXPECT_NE(
+      problemOfFile(temporaryPath("grid.h5"), oneElement(), launch).find("8589934592 programs"),
+      std::string::npos);
+}
+
+TEST(TraceFileTest, ArgumentsThatMakeNoSenseAreRefused) {
+  const std::string path = temporaryPath("arguments.h5");
+  const auto problemOf = [&](const TraceArgument &argument) {
+    TraceLaunch launch = launchOfOps(1);
+    launch.arguments = {argument};
+    return problemOfFile(path, oneElement(), launch);
+  };
+  TraceArgument argument;
+  argument.name = "x_ptr";
+  argument.elementBytes = 4;
+  EXPECT_EQ(problemOf(argument), "");
+  const std::string expected = "extent of argument 'x_ptr' make no sense";
+  TraceArgument wrong = argument;
+  wrong.baseOffsetBytes = INT64_MIN; // its magnitude is no int64
+  EXPECT_NE(problemOf(wrong).find(expected), std::string::npos);
+  wrong = argument;
+  wrong.shape = {int64_t{1} << 40, 2};
+  wrong.strides = {1, INT64_MIN};
+  EXPECT_NE(problemOf(wrong).find(expected), std::string::npos);
+  wrong = argument; // each dimension could be, their sum is too long
+  wrong.shape.assign(5, 2);
+  wrong.strides.assign(5, int64_t{1} << 52);
+  EXPECT_NE(problemOf(wrong).find(expected), std::string::npos);
+}
+
+TEST(TraceFileTest, WhatNeedsTooMuchMemoryIsAnError) {
+  const std::string path = temporaryPath("memory.h5");
+  ASSERT_TRUE(writeGatherTrace(path, 1'000'000)); // 4 or 8 bytes in a row for each changing column
+  std::string error;
+  TraceLimits limits;
+  limits.machineBytes = 4 << 20;
+  const auto reader = TraceReader::open(path, error, limits);
+  ASSERT_TRUE(reader) << error;
+  const auto launch = reader->readLaunch(0, error);
+  ASSERT_TRUE(launch) << error;
+  EXPECT_FALSE(reader->readAccesses(0, *launch, error));
+  EXPECT_NE(error.find("needs more than 1.0 MiB of memory"), std::string::npos) << error;
 }
 
 } // namespace

@@ -1,4 +1,5 @@
 // Laws of the trace model: counts, planes, footprints, stories, choices.
+#include "core/trace/trace_check.h"
 #include "core/trace/trace_writer.h"
 #include "tests/unit/trace/sample_traces.h"
 #include "viz/model/commands.h"
@@ -333,6 +334,89 @@ TEST(CsvTest, TablesHoldTheCounts) {
             std::string::npos);
   EXPECT_NE(csvOf(*model, selection, PanelKind::Source).find("row_sum.py,12,0,13,0,1,1\n"),
             std::string::npos);
+}
+
+/// A model of runs of one op on one tensor, each with its own limits.
+std::unique_ptr<TraceModel> modelOf(const TraceArgument &argument, std::vector<TraceRun> runs,
+                                    std::string &error,
+                                    TraceLimits limits = TraceLimits::ofThisMachine()) {
+  TraceLaunch launch;
+  launch.kernel = "k";
+  launch.arguments = {argument};
+  launch.ops = {{"tl.load", TraceOpKind::Read, -1, 1, 1, "", ""}};
+  EXPECT_EQ(problemOf(launch, 0), "");
+  TraceAccesses accesses;
+  accesses.rows = runs.size();
+  forEachAccessColumn([&](const char *, auto defaultValue, auto member, auto valueOf) {
+    std::vector<decltype(defaultValue)> values;
+    for (const TraceRun &run : runs)
+      values.push_back(valueOf(run));
+    accesses.*member = TraceColumn<decltype(defaultValue)>(std::move(values));
+  });
+  EXPECT_EQ(problemOf(accesses, launch), "");
+  return TraceModel::make(std::move(launch), std::move(accesses), {}, limits, error);
+}
+
+TraceRun longRun(int64_t offsetBytes, int64_t strideBytes) {
+  TraceRun run;
+  run.argument = 0;
+  run.offsetBytes = offsetBytes;
+  run.innerCount = 1 << 10;
+  run.outerCount = 1 << 10;
+  run.innerStrideBytes = strideBytes;
+  run.elementBytes = 4;
+  return run;
+}
+
+TEST(LimitsTest, CountingThatWouldNotEndIsAnError) {
+  std::string error;
+  TraceLimits limits = TraceLimits::ofThisMachine();
+  limits.singleElements = 1 << 19;
+  EXPECT_TRUE(modelOf(tensor({64}, {1}), {longRun(0, 4)}, error, limits)) << error;
+  EXPECT_FALSE(modelOf(tensor({64}, {1}), {longRun(0, 8)}, error, limits));
+  EXPECT_EQ(error, "has 1048576 accesses of single elements, at most 524288 can be counted");
+}
+
+TEST(LimitsTest, MemoryForCountsIsBounded) {
+  std::string error;
+  TraceLimits limits = TraceLimits::ofThisMachine();
+  limits.machineBytes = 12'000; // 125 slots at 24 bytes in a quarter of it
+  const auto model = modelOf(tensor({126}, {1}), {longRun(0, 4)}, error, limits);
+  ASSERT_TRUE(model) << error;
+  EXPECT_TRUE(model->tensors().empty());
+  limits.machineBytes = 100;
+  EXPECT_FALSE(modelOf(tensor({126}, {1}), {longRun(0, 4)}, error, limits));
+  EXPECT_NE(error.find("needs more than"), std::string::npos) << error;
+}
+
+TEST(LimitsTest, AnExpandedTensorOfTooManyElementsIsNotShown) {
+  std::string error;
+  const auto model = modelOf(tensor({int64_t{1} << 40, 2}, {0, 1}), {longRun(0, 4)}, error);
+  ASSERT_TRUE(model) << error;
+  EXPECT_TRUE(model->tensors().empty());
+}
+
+TEST(LimitsTest, PlacesAsFarAsARunCanReachAreDrawnAtTheMargin) {
+  std::string error;
+  for (const int64_t far : {16 * kMaxTensorBytes, -16 * kMaxTensorBytes}) {
+    const auto model = modelOf(tensor({4, 8, 16, 16}, {2048, 256, 16, 1}),
+                               {longRun(far, 4), longRun(0, 4)}, error);
+    ASSERT_TRUE(model) << error;
+    const OutsideCells &outside = model->outsideCells(0, -1);
+    ASSERT_FALSE(outside.cells.empty());
+    EXPECT_EQ(model->heat(0).outsideAccesses(), model->total().outside);
+    EXPECT_LE(outside.content.bottom - outside.content.top, 4 * 8 * 16 * 2);
+  }
+}
+
+TEST(CsvTest, NamesOfTheFileAreNoPathsAndNoControlSequences) {
+  std::string error;
+  TraceArgument argument = tensor({64}, {1});
+  argument.name = "../../x\x1b[2J.csv";
+  const auto model = modelOf(argument, {longRun(0, 4)}, error);
+  ASSERT_TRUE(model) << error;
+  const Selection selection = firstSelection(*model);
+  EXPECT_EQ(csvName(*model, selection, PanelKind::Heatmap), "------x--2J-csv");
 }
 
 } // namespace

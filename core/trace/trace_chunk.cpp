@@ -1,5 +1,5 @@
-// Packing of column chunks: byte shuffle and deflate, equal to HDF5's filters.
-#include "core/trace/trace_column.h"
+// Packing and unpacking of chunks.
+#include "core/trace/trace_chunk.h"
 
 #include <zlib.h>
 
@@ -8,8 +8,6 @@
 
 namespace blockscope {
 namespace {
-
-constexpr int kDeflateLevel = 1;
 
 bool isAllDefault(const unsigned char *values, size_t width, size_t rows,
                   const unsigned char *defaultValue) {
@@ -34,8 +32,8 @@ template <size_t Width> void unshuffle(const unsigned char *from, size_t rows, u
 } // namespace
 
 PackedChunk packChunk(const unsigned char *values, size_t width, size_t rows, size_t chunkRows,
-                      const unsigned char *defaultValue) {
-  if (isAllDefault(values, width, rows, defaultValue))
+                      const unsigned char *defaultValue, bool evenIfDefault) {
+  if (!evenIfDefault && isAllDefault(values, width, rows, defaultValue))
     return {};
   std::vector<unsigned char> whole(values, values + rows * width);
   whole.reserve(chunkRows * width);
@@ -48,41 +46,27 @@ PackedChunk packChunk(const unsigned char *values, size_t width, size_t rows, si
     shuffle(whole.data(), width, chunkRows, shuffled.data());
   uLongf packedBytes = compressBound(shuffled.size());
   PackedChunk packed(packedBytes);
-  compress2(packed.data(), &packedBytes, shuffled.data(), shuffled.size(), kDeflateLevel);
+  compress2(packed.data(), &packedBytes, shuffled.data(), shuffled.size(), kTraceDeflateLevel);
   packed.resize(packedBytes);
   packed.shrink_to_fit();
   return packed;
 }
 
-bool unpackChunk(const PackedChunk &packed, size_t width, size_t rows, unsigned char *values) {
-  std::vector<unsigned char> shuffled(width == 1 ? 0 : rows * width);
-  unsigned char *target = width == 1 ? values : shuffled.data();
-  uLongf bytes = rows * width;
-  if (uncompress(target, &bytes, packed.data(), packed.size()) != Z_OK || bytes != rows * width)
+bool unpackChunk(std::span<const unsigned char> packed, size_t width,
+                 std::span<unsigned char> values) {
+  std::vector<unsigned char> shuffled(width == 1 ? 0 : values.size());
+  unsigned char *target = width == 1 ? values.data() : shuffled.data();
+  uLongf bytes = values.size();
+  if (uncompress(target, &bytes, packed.data(), packed.size()) != Z_OK || bytes != values.size())
     return false;
+  const size_t rows = values.size() / width;
   if (width == 2)
-    unshuffle<2>(target, rows, values);
+    unshuffle<2>(target, rows, values.data());
   else if (width == 4)
-    unshuffle<4>(target, rows, values);
+    unshuffle<4>(target, rows, values.data());
   else if (width == 8)
-    unshuffle<8>(target, rows, values);
+    unshuffle<8>(target, rows, values.data());
   return true;
-}
-
-Hdf5Dataset createColumn(hid_t group, const char *name, hid_t type, size_t chunkRows,
-                         const void *defaultValue) {
-  const hsize_t none = 0;
-  const hsize_t unlimited = H5S_UNLIMITED;
-  const hsize_t chunk = std::max<size_t>(1, chunkRows);
-  const Hdf5Space space(H5Screate_simple(1, &none, &unlimited));
-  const Hdf5Properties properties(H5Pcreate(H5P_DATASET_CREATE));
-  if (!space || !properties || H5Pset_chunk(properties.get(), 1, &chunk) < 0 ||
-      (H5Tget_size(type) > 1 && H5Pset_shuffle(properties.get()) < 0) ||
-      H5Pset_deflate(properties.get(), kDeflateLevel) < 0 ||
-      H5Pset_fill_value(properties.get(), type, defaultValue) < 0)
-    return {};
-  return Hdf5Dataset(
-      H5Dcreate2(group, name, type, space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT));
 }
 
 } // namespace blockscope

@@ -1,0 +1,27 @@
+// What must hold of the data of a trace, wherever it comes from. A viewer computes with it without
+// further checks.
+#pragma once
+
+#include "core/trace/access_columns.h"
+#include "core/trace/trace.h"
+
+#include <string>
+#include <vector>
+
+namespace blockscope {
+
+/// Elements of the largest block of a kernel: no run has more.
+inline constexpr uint64_t kMaxRunElements = uint64_t{1} << 20;
+
+/// Byte offsets of the elements of a tensor, from its element (0, ..., 0), are within plus and
+/// minus this; those of the runs of a tensor within plus and minus 16 times this.
+inline constexpr int64_t kMaxTensorBytes = int64_t{1} << 56;
+
+// Each gives one sentence part, or "" when all is well: every index names something that is there
+// or is -1, no sum of what the viewer adds overflows.
+std::string problemOf(const std::vector<TraceSource> &sources);
+std::string problemOf(const TraceLaunch &launch, size_t sourceCount);
+std::string problemOf(const TraceRun &run, const TraceLaunch &launch);
+std::string problemOf(const TraceAccesses &accesses, const TraceLaunch &launch);
+
+} // namespace blockscope
