@@ -10,6 +10,7 @@ from blockscope.errors import NotYetSupported
 from blockscope.language import core
 from blockscope.language.block_pointer import _tensors, padding_value, window
 from blockscope.language.core import block_type, builtin, tensor, unwrap
+from blockscope.language.types import compound_type
 
 
 class tensor_descriptor(core.tuple):
@@ -109,24 +110,15 @@ _NOT_YET = (
 )
 
 
-class tensor_descriptor_type(core.dtype):
+class tensor_descriptor_type(compound_type):
     """The type of a tensor descriptor."""
 
     def __init__(self, block: Any, shape_type: Any = None, strides_type: Any = None) -> None:
         self.block_type = block
         self.name = f"tensor_descriptor<{block}>"
 
-    def __eq__(self, other: Any) -> Any:
-        return type(other) is tensor_descriptor_type and self.block_type == other.block_type
-
-    def __ne__(self, other: Any) -> Any:
-        return not self == other
-
-    def __hash__(self) -> int:
-        return hash(self.name)
-
-    def __repr__(self) -> str:
-        return self.name
+    def _parts(self) -> Any:
+        return self.block_type
 
 
 @builtin

@@ -19,7 +19,23 @@ def _count(name: str, value: Any) -> int | None:
     return value
 
 
-class range:
+class _counted:
+    """Loops that count from a start to an end by a step; given one bound, from 0."""
+
+    __blockscope_builtin__ = True
+
+    def __init__(self, arg1: Any, arg2: Any, step: Any) -> None:
+        has_start = unwrap(arg2) is not None
+        self.start = arg1 if has_start else constexpr(0)
+        self.end = arg2 if has_start else arg1
+        self.step = constexpr(1) if unwrap(step) is None else step
+
+    def __iter__(self) -> Any:
+        name = type(self).__name__
+        raise RuntimeError(f"tl.{name} may be used only in a 'for' of a @jit kernel")
+
+
+class range(_counted):
     """``for i in tl.range(...)``: a loop at run time, with wishes about how to compile it.
 
     They change nothing in what is computed. On a GPU ``num_stages`` takes the place of the kernel's
@@ -27,8 +43,6 @@ class range:
     (below 2: none). ``loop_unroll_factor`` above 1 is how many turns become one, unless the threads
     of a program wait for one another in the loop. The others are taken and have no effect yet.
     """
-
-    __blockscope_builtin__ = True
 
     def __init__(
         self,
@@ -42,10 +56,7 @@ class range:
         warp_specialize: Any = False,
         disable_licm: Any = False,
     ) -> None:
-        has_start = unwrap(arg2) is not None
-        self.start = arg1 if has_start else constexpr(0)
-        self.end = arg2 if has_start else arg1
-        self.step = constexpr(1) if unwrap(step) is None else step
+        super().__init__(arg1, arg2, step)
         self.num_stages = _count("num_stages", num_stages)
         self.loop_unroll_factor = _count("loop_unroll_factor", loop_unroll_factor)
         self.disallow_acc_multi_buffer = disallow_acc_multi_buffer
@@ -53,29 +64,18 @@ class range:
         self.warp_specialize = warp_specialize
         self.disable_licm = disable_licm
 
-    def __iter__(self) -> Any:
-        raise RuntimeError("tl.range may be used only in a 'for' of a @jit kernel")
 
-
-class static_range:
+class static_range(_counted):
     """``for i in tl.static_range(...)``: unrolled while compiling; ``i`` is constexpr."""
 
-    __blockscope_builtin__ = True
-
     def __init__(self, arg1: Any, arg2: Any = None, step: Any = None) -> None:
-        has_start = unwrap(arg2) is not None
-        self.start = arg1 if has_start else constexpr(0)
-        self.end = arg2 if has_start else arg1
-        self.step = constexpr(1) if unwrap(step) is None else step
+        super().__init__(arg1, arg2, step)
         for name in ("start", "end", "step"):
             value = unwrap(getattr(self, name))
             if isinstance(value, tensor) or not hasattr(value, "__index__"):
                 found = f"a tensor of {value.type}" if isinstance(value, tensor) else repr(value)
                 raise TypeError(f"tl.static_range: {name} is {found}, expected a constant integer")
             setattr(self, name, constexpr(int(value)))
-
-    def __iter__(self) -> Any:
-        raise RuntimeError("tl.static_range may be used only in a 'for' of a @jit kernel")
 
 
 class condition:

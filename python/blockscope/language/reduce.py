@@ -44,6 +44,16 @@ _xor_combine = _combine("xor", lambda a, b: a ^ b)
 _or_combine = _combine("or", lambda a, b: a | b)
 
 
+def _reduce_known(combine: str, op: str, input: Any, axis: Any, keep_dims: Any) -> Any:
+    return _semantic.reduce_known(combine, op, input, axis, bool(unwrap(keep_dims)))
+
+
+def _reduce_integers(combine: str, op: str, input: Any, axis: Any, keep_dims: Any) -> Any:
+    if not input.dtype.is_int():
+        raise ValueError(f"{op}: input is {input.dtype}, expected integers")
+    return _reduce_known(combine, op, input, axis, keep_dims)
+
+
 def _pick_sum_dtype(in_dtype: Any, dtype: Any) -> Any:
     """What a sum is computed in: integers of less than 32 bits widen."""
     if unwrap(dtype) is not None:
@@ -62,7 +72,7 @@ def sum(input: Any, axis: Any = None, keep_dims: Any = False, dtype: Any = None)
     out_dtype = _pick_sum_dtype(input.dtype, dtype)
     if out_dtype is not None:
         input = input.to(out_dtype)
-    return _semantic.reduce_known("add", "tl.sum", input, axis, bool(unwrap(keep_dims)))
+    return _reduce_known("add", "tl.sum", input, axis, keep_dims)
 
 
 def _promote_bfloat16_to_float32(x: Any) -> Any:
@@ -109,76 +119,59 @@ def _reduce_with_indices(input: Any, axis: Any, combine_fn: Any, keep_dims: Any 
     return reduce((input, index), axis, combine_fn, keep_dims)
 
 
-def _extreme(
-    is_max: bool, input: Any, axis: Any, return_indices: Any, tie_break_left: Any, keep_dims: Any
-) -> Any:
-    name = "max" if is_max else "min"
-    if unwrap(return_indices):
-        input = _promote_bfloat16_to_float32(input)
-        combine = _extreme_index(is_max, bool(unwrap(tie_break_left)))
-        return _reduce_with_indices(input, axis, combine, keep_dims)
-    return _semantic.reduce_known(name, f"tl.{name}", _widen(input), axis, bool(unwrap(keep_dims)))
+def _make_extreme(is_max: bool) -> Any:
+    name, what = ("max", "largest") if is_max else ("min", "smallest")
 
+    def extreme(
+        input: Any,
+        axis: Any = None,
+        return_indices: Any = False,
+        return_indices_tie_break_left: Any = True,
+        keep_dims: Any = False,
+    ) -> Any:
+        if unwrap(return_indices):
+            input = _promote_bfloat16_to_float32(input)
+            combine = _extreme_index(is_max, bool(unwrap(return_indices_tie_break_left)))
+            return _reduce_with_indices(input, axis, combine, keep_dims)
+        return _reduce_known(name, f"tl.{name}", _widen(input), axis, keep_dims)
 
-@tensor_method
-def max(
-    input: Any,
-    axis: Any = None,
-    return_indices: Any = False,
-    return_indices_tie_break_left: Any = True,
-    keep_dims: Any = False,
-) -> Any:
-    """The largest along ``axis`` (None: of all), NaN ignored; with its index when asked for.
+    extreme.__doc__ = f"""The {what} along ``axis`` (None: of all), NaN ignored; with its index when
+    asked for.
 
     Types of less than 32 bits give float32 or int32.
     """
-    return _extreme(True, input, axis, return_indices, return_indices_tie_break_left, keep_dims)
+    return _named(name, extreme)
 
 
-@tensor_method
-def min(
-    input: Any,
-    axis: Any = None,
-    return_indices: Any = False,
-    return_indices_tie_break_left: Any = True,
-    keep_dims: Any = False,
-) -> Any:
-    """The smallest along ``axis`` (None: of all), NaN ignored; with its index when asked for.
+def _make_index_of(extreme: Any, what: str) -> Any:
+    def index_of(input: Any, axis: Any, tie_break_left: Any = True, keep_dims: Any = False) -> Any:
+        return extreme(input, axis, True, tie_break_left, keep_dims)[1]
 
-    Types of less than 32 bits give float32 or int32.
-    """
-    return _extreme(False, input, axis, return_indices, return_indices_tie_break_left, keep_dims)
+    index_of.__doc__ = f"""The int32 index of the {what} along ``axis``; of equal ones the first."""
+    return _named(f"arg{extreme.__name__}", index_of)
 
 
-@tensor_method
-def argmax(input: Any, axis: Any, tie_break_left: Any = True, keep_dims: Any = False) -> Any:
-    """The int32 index of the largest along ``axis``; of equal ones the first."""
-    return _extreme(True, input, axis, True, tie_break_left, keep_dims)[1]
+def _named(name: str, function: Any) -> Any:
+    function.__name__ = function.__qualname__ = name
+    return tensor_method(function)
 
 
-@tensor_method
-def argmin(input: Any, axis: Any, tie_break_left: Any = True, keep_dims: Any = False) -> Any:
-    """The int32 index of the smallest along ``axis``; of equal ones the first."""
-    return _extreme(False, input, axis, True, tie_break_left, keep_dims)[1]
-
-
-def _needs_integers(op: str, input: Any) -> None:
-    if not input.dtype.is_int():
-        raise ValueError(f"{op}: input is {input.dtype}, expected integers")
+max = _make_extreme(is_max=True)
+min = _make_extreme(is_max=False)
+argmax = _make_index_of(max, "largest")
+argmin = _make_index_of(min, "smallest")
 
 
 @tensor_method
 def xor_sum(input: Any, axis: Any = None, keep_dims: Any = False) -> Any:
     """The exclusive or along ``axis`` (None: of all). Integers only."""
-    _needs_integers("tl.xor_sum", input)
-    return _semantic.reduce_known("xor", "tl.xor_sum", input, axis, bool(unwrap(keep_dims)))
+    return _reduce_integers("xor", "tl.xor_sum", input, axis, keep_dims)
 
 
 @tensor_method
 def reduce_or(input: Any, axis: Any, keep_dims: Any = False) -> Any:
     """The bitwise or along ``axis``. Integers only."""
-    _needs_integers("tl.reduce_or", input)
-    return _semantic.reduce_known("or", "tl.reduce_or", input, axis, bool(unwrap(keep_dims)))
+    return _reduce_integers("or", "tl.reduce_or", input, axis, keep_dims)
 
 
 __all__ = ["argmax", "argmin", "max", "min", "reduce", "reduce_or", "sum", "xor_sum"]

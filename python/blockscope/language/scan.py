@@ -27,21 +27,21 @@ def cumsum(input: Any, axis: Any = 0, reverse: Any = False, dtype: Any = None) -
     Without ``dtype`` bfloat16 is summed in float32, integers of less than 32 bits in int32 or
     uint32.
     """
-    input = _promote_bfloat16_to_float32(input)
-    out_dtype = _pick_sum_dtype(input.dtype, dtype)
-    if out_dtype is not None:
-        input = input.to(out_dtype)
-    return _semantic.scan_known("add", "tl.cumsum", input, axis, bool(unwrap(reverse)))
+    return _cumulate("add", "tl.cumsum", input, axis, reverse, dtype)
 
 
 @tensor_method
 def cumprod(input: Any, axis: Any = 0, reverse: Any = False, dtype: Any = None) -> Any:
     """The running product along ``axis``, computed in ``dtype``; without it as for ``cumsum``."""
+    return _cumulate("mul", "tl.cumprod", input, axis, reverse, dtype)
+
+
+def _cumulate(combine: str, op: str, input: Any, axis: Any, reverse: Any, dtype: Any) -> Any:
     input = _promote_bfloat16_to_float32(input)
     out_dtype = _pick_sum_dtype(input.dtype, dtype)
     if out_dtype is not None:
         input = input.to(out_dtype)
-    return _semantic.scan_known("mul", "tl.cumprod", input, axis, bool(unwrap(reverse)))
+    return _semantic.scan_known(combine, op, input, axis, bool(unwrap(reverse)))
 
 
 __all__ = ["associative_scan", "cumprod", "cumsum"]

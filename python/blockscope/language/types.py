@@ -193,7 +193,27 @@ for _name in _FACTS:
         _add_dtype_question(_name)
 
 
-class pointer_type(dtype):
+class compound_type(dtype):
+    """A type made of others: equal to those of its class that have the same parts."""
+
+    def _parts(self) -> Any:
+        raise NotImplementedError
+
+    def __eq__(self, other: Any) -> Any:
+        other = unwrap(other)
+        return type(other) is type(self) and self._parts() == other._parts()
+
+    def __ne__(self, other: Any) -> Any:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self._parts())
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class pointer_type(compound_type):
     """A pointer to ``element_ty``."""
 
     def __init__(self, element_ty: dtype, address_space: int = 1, const: bool = False) -> None:
@@ -209,8 +229,11 @@ class pointer_type(dtype):
         self.primitive_bitwidth = 64
         self.itemsize = 8
 
+    def _parts(self) -> Any:
+        return (self.element_ty, self.address_space, self.const)
+
     def __reduce__(self) -> Any:
-        return (pointer_type, (self.element_ty, self.address_space, self.const))
+        return (pointer_type, self._parts())
 
     def is_ptr(self) -> bool:
         return True
@@ -218,26 +241,8 @@ class pointer_type(dtype):
     def is_const(self) -> bool:
         return self.const
 
-    def __eq__(self, other: Any) -> Any:
-        other = unwrap(other)
-        return (
-            isinstance(other, pointer_type)
-            and self.element_ty == other.element_ty
-            and self.address_space == other.address_space
-            and self.const == other.const
-        )
 
-    def __ne__(self, other: Any) -> Any:
-        return not self == other
-
-    def __hash__(self) -> int:
-        return hash((self.name, self.address_space))
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-class block_type(dtype):
+class block_type(compound_type):
     """A block of ``element_ty`` with a shape."""
 
     def __init__(self, element_ty: dtype, shape: Iterable[Any]) -> None:
@@ -252,8 +257,11 @@ class block_type(dtype):
         self.primitive_bitwidth = self.element_ty.primitive_bitwidth
         self.itemsize = self.element_ty.itemsize
 
+    def _parts(self) -> Any:
+        return (self.element_ty, self._shape)
+
     def __reduce__(self) -> Any:
-        return (block_type, (self.element_ty, self._shape))
+        return (block_type, self._parts())
 
     @property
     def shape(self) -> Any:
@@ -276,25 +284,8 @@ class block_type(dtype):
     def with_element_ty(self, scalar_ty: dtype) -> block_type:
         return block_type(scalar_ty, self._shape)
 
-    def __eq__(self, other: Any) -> Any:
-        other = unwrap(other)
-        return (
-            isinstance(other, block_type)
-            and self.element_ty == other.element_ty
-            and self._shape == other._shape
-        )
 
-    def __ne__(self, other: Any) -> Any:
-        return not self == other
-
-    def __hash__(self) -> int:
-        return hash(self.name)
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-class tuple_type(dtype):
+class tuple_type(compound_type):
     """The types of a tuple's items, maybe with field names."""
 
     def __init__(self, types: Iterable[Any], fields: Any = None) -> None:
@@ -303,6 +294,9 @@ class tuple_type(dtype):
         self.name = (
             "[" + ",".join(f"{f}:{t}" for f, t in zip(self.fields, self.types, strict=True)) + "]"
         )
+
+    def _parts(self) -> Any:
+        return (builtins.tuple(self.types), builtins.tuple(self.fields))
 
     @staticmethod
     def is_tuple() -> bool:
@@ -314,40 +308,16 @@ class tuple_type(dtype):
     def __iter__(self) -> Iterator[Any]:
         return iter(self.types)
 
-    def __eq__(self, other: Any) -> Any:
-        return type(other) is tuple_type and (self.types, self.fields) == (
-            other.types,
-            other.fields,
-        )
 
-    def __ne__(self, other: Any) -> Any:
-        return not self == other
-
-    def __hash__(self) -> int:
-        return hash(builtins.tuple(self.types))
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-class constexpr_type(dtype):
+class constexpr_type(compound_type):
     """The type of a constexpr: its value."""
 
     def __init__(self, value: Any) -> None:
         self.value = unwrap(value)
         self.name = f"constexpr[{self.value}]"
 
-    def __eq__(self, other: Any) -> Any:
-        return type(other) is constexpr_type and self.value == other.value
-
-    def __ne__(self, other: Any) -> Any:
-        return not self == other
-
-    def __hash__(self) -> int:
-        return hash(self.value)
-
-    def __repr__(self) -> str:
-        return self.name
+    def _parts(self) -> Any:
+        return self.value
 
 
 class const:
