@@ -1,4 +1,4 @@
-"""Choosing a kernel's meta-parameters: ``autotune``, ``Config`` and ``heuristics``.
+"""Choosing a kernel's meta-parameters: ``autotune``.
 
 On a GPU all configurations are compiled at once, on all processors, then timed one by one; those
 that need more than the device has are left out, and one that takes twice the time of the best in
@@ -15,9 +15,7 @@ of a kernel (its arguments, saved copies) is kept for each thread.
 
 from __future__ import annotations
 
-import hashlib
 import inspect
-import json
 import os
 import threading
 import time
@@ -35,10 +33,21 @@ from blockscope.errors import (
     OutOfResources,
     PTXASError,
 )
-from blockscope.frontend.dependencies import source_key
-from blockscope.runtime.jit import KernelInterface
+from blockscope.runtime.config import Config, hashable
+from blockscope.runtime.heuristics import Heuristics, Wrapper, heuristics
 
 # Others of our modules are imported when something is tuned, so that kernel files start quickly.
+
+__all__ = [
+    "Autotuner",
+    "AutotunerError",
+    "Config",
+    "Heuristics",
+    "OutOfResources",
+    "PTXASError",
+    "autotune",
+    "heuristics",
+]
 
 SKIPPED = (OutOfResources, CompileTimeAssertionFailure, OptionNotSupported, PTXASError)
 _FAILED = [float("inf")] * 3
@@ -56,113 +65,6 @@ def _renew_lock() -> None:
 os.register_at_fork(after_in_child=_renew_lock)
 
 
-class Config:
-    """One set of meta-parameters and launch options for ``autotune`` to try.
-
-    ``pre_hook`` is called with all arguments by name before each launch with this configuration.
-    """
-
-    _OPTIONS = ("num_warps", "num_ctas", "num_stages", "maxnreg", "ir_override")
-
-    def __init__(
-        self,
-        kwargs: dict[str, Any],
-        num_warps: int = 4,
-        num_stages: int = 3,
-        num_ctas: int = 1,
-        maxnreg: int | None = None,
-        pre_hook: Callable[[dict[str, Any]], Any] | None = None,
-        ir_override: str | None = None,
-        num_cpu_threads: int | None = None,
-        **options: Any,
-    ) -> None:
-        if not isinstance(kwargs, dict):
-            raise TypeError(f"Config got {type(kwargs).__name__} as kwargs, expected a dict")
-        self.kwargs = kwargs
-        self.num_warps = num_warps
-        self.num_ctas = num_ctas
-        self.num_stages = num_stages
-        self.maxnreg = maxnreg
-        self.pre_hook = pre_hook
-        self.ir_override = ir_override
-        self.num_cpu_threads = num_cpu_threads
-        self.options = options
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__({})  # type: ignore[misc]
-        self.__dict__.update(state)
-
-    def all_kwargs(self) -> dict[str, Any]:
-        """The meta-parameters and the launch options, as keywords of the launch."""
-        chosen = {name: getattr(self, name) for name in self._OPTIONS}
-        chosen["num_cpu_threads"] = self.num_cpu_threads
-        chosen.update(self.options)
-        return {**self.kwargs, **{k: v for k, v in chosen.items() if v is not None}}
-
-    def __str__(self) -> str:
-        return ", ".join(f"{name}: {value}" for name, value in self._fields().items())
-
-    __repr__ = __str__
-
-    def _fields(self) -> dict[str, Any]:
-        return {
-            **self.kwargs,
-            **{
-                name: getattr(self, name)
-                for name in ("num_warps", "num_ctas", "num_stages", "maxnreg")
-            },
-        }
-
-    def _identity(self) -> tuple[Any, ...]:
-        hashable = tuple(sorted((k, _hashable(v)) for k, v in self.all_kwargs().items()))
-        return (hashable, self.pre_hook)
-
-    def __hash__(self) -> int:
-        return hash(self._identity())
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Config) and self._identity() == other._identity()
-
-    def cpu_identity(self) -> tuple[Any, ...]:
-        """What decides the speed on the CPU."""
-        values = {**self.kwargs, "num_cpu_threads": self.num_cpu_threads}
-        return (tuple(sorted((k, _hashable(v)) for k, v in values.items())), self.pre_hook)
-
-
-def _hashable(value: Any) -> Any:
-    try:
-        hash(value)
-    except TypeError:
-        return repr(value)
-    return value
-
-
-def _innermost(fn: Any) -> Any:
-    """The JITFunction below decorators such as ``heuristics``."""
-    while isinstance(fn, Autotuner | Heuristics):
-        fn = fn.fn
-    return fn
-
-
-class _Tuning(KernelInterface):
-    """What ``autotune`` and ``heuristics`` share: they wrap a kernel and answer as it does."""
-
-    fn: Any
-
-    @property
-    def jit_function(self) -> Any:
-        return _innermost(self)
-
-    def __getattr__(self, name: str) -> Any:
-        # Only names that this object lacks come here: src, params, cache_key, ...
-        if name.startswith("__") or "fn" not in self.__dict__:
-            raise AttributeError(name)
-        return getattr(self.__dict__["fn"], name)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.fn(*args, **kwargs)
-
-
 class _Call(threading.local):
     """What an autotuner keeps of the call that a thread is in."""
 
@@ -173,7 +75,7 @@ class _Call(threading.local):
         self.is_on_gpu = False  # whether the launch that is tuned for goes to a GPU
 
 
-class Autotuner(_Tuning):
+class Autotuner(Wrapper):
     """A kernel that runs with the fastest of its configurations, chosen once for each key."""
 
     def __init__(
@@ -400,7 +302,7 @@ class Autotuner(_Tuning):
         """What a choice holds for: the values of the key arguments and the dtypes of all."""
         arguments = {**(self.nargs or {}), **kwargs}
         named = {name: arguments[name] for name in self.arg_names if name in arguments}
-        values = [_hashable(named[name]) for name in self.keys if name in named]
+        values = [hashable(named[name]) for name in self.keys if name in named]
         return (*values, *(str(arg.dtype) for arg in named.values() if hasattr(arg, "dtype")))
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
@@ -485,11 +387,13 @@ class Autotuner(_Tuning):
                 cache_hit=hit,
             )
 
-    def _stored_timings(self, configs: list[Config], key: Any) -> _StoredTimings | None:
+    def _stored_timings(self, configs: list[Config], key: Any) -> Any:
         """Where timings are kept on disk; None when they are not, as with hooks in a config."""
         if not self.cache_results or not key or any(config.pre_hook for config in configs):
             return None
-        return _StoredTimings(self.jit_function, configs, key)
+        from blockscope.runtime.stored_timings import StoredTimings
+
+        return StoredTimings(self.jit_function, configs, key)
 
     def prune_configs(self, kwargs: dict[str, Any]) -> list[Config]:
         """The configurations that ``prune_configs_by`` leaves for these arguments."""
@@ -544,51 +448,6 @@ def _times_count() -> bool:
     return not knobs.runtime.interpret and not checks.active()
 
 
-class _StoredTimings:
-    """Timings of one kernel and key in the cache folder, as ``<kernel>.autotune.json``."""
-
-    def __init__(self, jit_function: Any, configs: list[Config], key: tuple[Any, ...]) -> None:
-        from blockscope.driver import driver
-        from blockscope.driver.cpu import cpu_name
-        from blockscope.runtime.cache import get_cache_manager, triton_key
-
-        device = cpu_name()
-        if driver.is_gpu_active():
-            properties = driver.active.utils.get_device_properties
-            device = properties(driver.active.get_current_device())["name"]
-        parts = [triton_key(), device, source_key(jit_function), str(key)]
-        parts += [str(config) for config in configs]
-        digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
-        self.manager = get_cache_manager(digest)
-        self.file = f"{jit_function.__name__[:150]}.autotune.json"
-        self.configs = configs
-        self.key = key
-
-    def read(self) -> dict[Config, list[float]] | None:
-        path = self.manager.get_file(self.file)
-        if path is None:
-            return None
-        try:
-            with open(path, encoding="utf-8") as file:
-                rows = json.load(file)["configs_timings"]
-            timings = {self.configs[index]: [float(t) for t in row] for index, row in rows}
-        except (OSError, ValueError, KeyError, IndexError, TypeError):
-            return None  # a damaged file is timed anew and replaced
-        return timings or None
-
-    def write(self, timings: dict[Config, list[float]]) -> None:
-        rows = [[self.configs.index(config), row] for config, row in timings.items()]
-        data = {
-            "key": [str(part) for part in self.key],
-            "configs": [str(config) for config in self.configs],
-            "configs_timings": rows,
-        }
-        try:
-            self.manager.put(json.dumps(data), self.file, binary=False)
-        except OSError as error:
-            warnings.warn(f"autotune timings could not be kept: {error}", stacklevel=2)
-
-
 def _fill_zero(tensor: Any) -> None:
     if hasattr(tensor, "zero_"):
         tensor.zero_()
@@ -641,50 +500,5 @@ def autotune(
             post_hook=post_hook, prune_configs_by=prune_configs_by, warmup=warmup, rep=rep,
             use_cuda_graph=use_cuda_graph, do_bench=do_bench, cache_results=cache_results,
         )  # fmt: skip
-
-    return decorate
-
-
-class Heuristics(_Tuning):
-    """A kernel some of whose meta-parameters are computed from its arguments at each launch."""
-
-    def __init__(
-        self, fn: Any, arg_names: Sequence[str], values: dict[str, Callable[..., Any]]
-    ) -> None:
-        self.fn = fn
-        self.arg_names = list(arg_names)
-        self.values = values
-
-    def _computed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        for name, rule in self.values.items():
-            value = rule({**dict(zip(self.arg_names, args, strict=False)), **kwargs})
-            if isinstance(value, dict) and name in value:
-                kwargs.update(value)  # some write {"BLOCK": lambda args: {"BLOCK": 128}}
-            else:
-                kwargs[name] = value
-        return kwargs
-
-    def run(self, *args: Any, **kwargs: Any) -> Any:
-        return self.fn.run(*args, **self._computed(args, kwargs))
-
-    def warmup(self, *args: Any, **kwargs: Any) -> Any:
-        return self.fn.warmup(*args, **self._computed(args, kwargs))
-
-
-def heuristics(values: dict[str, Callable[[dict[str, Any]], Any]]) -> Callable[[Any], Heuristics]:
-    """Decorator above ``@jit``: compute meta-parameters from the arguments of the launch."""
-    for name, rule in values.items():
-        if not callable(rule):
-            raise TypeError(
-                f"heuristics got {type(rule).__name__} for '{name}', expected a function of the "
-                "arguments"
-            )
-
-    def decorate(fn: Any) -> Heuristics:
-        if not hasattr(fn, "run") or not hasattr(fn, "arg_names"):
-            raise TypeError(
-                f"heuristics got {type(fn).__name__}, expected a kernel: put @triton.jit below it"
-            )
-        return Heuristics(fn, fn.arg_names, values)
 
     return decorate

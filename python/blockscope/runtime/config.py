@@ -1,0 +1,87 @@
+"""One set of meta-parameters and launch options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+class Config:
+    """One set of meta-parameters and launch options for ``autotune`` to try.
+
+    ``pre_hook`` is called with all arguments by name before each launch with this configuration.
+    """
+
+    _OPTIONS = ("num_warps", "num_ctas", "num_stages", "maxnreg", "ir_override")
+
+    def __init__(
+        self,
+        kwargs: dict[str, Any],
+        num_warps: int = 4,
+        num_stages: int = 3,
+        num_ctas: int = 1,
+        maxnreg: int | None = None,
+        pre_hook: Callable[[dict[str, Any]], Any] | None = None,
+        ir_override: str | None = None,
+        num_cpu_threads: int | None = None,
+        **options: Any,
+    ) -> None:
+        if not isinstance(kwargs, dict):
+            raise TypeError(f"Config got {type(kwargs).__name__} as kwargs, expected a dict")
+        self.kwargs = kwargs
+        self.num_warps = num_warps
+        self.num_ctas = num_ctas
+        self.num_stages = num_stages
+        self.maxnreg = maxnreg
+        self.pre_hook = pre_hook
+        self.ir_override = ir_override
+        self.num_cpu_threads = num_cpu_threads
+        self.options = options
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__({})  # type: ignore[misc]
+        self.__dict__.update(state)
+
+    def all_kwargs(self) -> dict[str, Any]:
+        """The meta-parameters and the launch options, as keywords of the launch."""
+        chosen = {name: getattr(self, name) for name in self._OPTIONS}
+        chosen["num_cpu_threads"] = self.num_cpu_threads
+        chosen.update(self.options)
+        return {**self.kwargs, **{k: v for k, v in chosen.items() if v is not None}}
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name}: {value}" for name, value in self._fields().items())
+
+    __repr__ = __str__
+
+    def _fields(self) -> dict[str, Any]:
+        return {
+            **self.kwargs,
+            **{
+                name: getattr(self, name)
+                for name in ("num_warps", "num_ctas", "num_stages", "maxnreg")
+            },
+        }
+
+    def _identity(self) -> tuple[Any, ...]:
+        values = tuple(sorted((k, hashable(v)) for k, v in self.all_kwargs().items()))
+        return (values, self.pre_hook)
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Config) and self._identity() == other._identity()
+
+    def cpu_identity(self) -> tuple[Any, ...]:
+        """What decides the speed on the CPU."""
+        values = {**self.kwargs, "num_cpu_threads": self.num_cpu_threads}
+        return (tuple(sorted((k, hashable(v)) for k, v in values.items())), self.pre_hook)
+
+
+def hashable(value: Any) -> Any:
+    try:
+        hash(value)
+    except TypeError:
+        return repr(value)
+    return value
