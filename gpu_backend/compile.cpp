@@ -3,11 +3,13 @@
 
 #include "core/ir/ir_emitter.h"
 #include "core/passes/pass_dumps.h"
+#include "gpu_backend/codegen/guarded.h"
 #include "gpu_backend/codegen/nvptx.h"
 #include "gpu_backend/codegen/stage_timer.h"
 #include "gpu_backend/codegen/toolkit.h"
 #include "gpu_backend/codegen/write_file.h"
 #include "gpu_backend/ir/tlg_dialect.h"
+#include "gpu_backend/kernel_names.h"
 #include "gpu_backend/lowering/lower_kernel.h"
 #include "gpu_backend/lowering/lowering.h"
 #include "gpu_backend/report/kernel_notes.h"
@@ -58,21 +60,6 @@ private:
   ScopedDiagnosticHandler handler_;
 };
 
-bool dump(const GpuOptions &options, llvm::StringRef name, llvm::StringRef suffix,
-          llvm::StringRef stage, std::string *error) {
-  if (options.dumpDir.empty())
-    return true;
-  llvm::SmallString<128> path(options.dumpDir);
-  llvm::sys::path::append(path, name + "." + suffix);
-  std::error_code code = llvm::sys::fs::create_directories(options.dumpDir);
-  if (!code)
-    code = gpu::writeFile(path, stage);
-  if (code)
-    *error += llvm::formatv("cannot write '{0}' into the folder of dumps: {1}", path.str(),
-                            code.message());
-  return !code;
-}
-
 void dumpLlvm(const GpuOptions &options, const llvm::Module &code, llvm::StringRef when) {
   if (!options.dumpLlvm)
     return;
@@ -82,79 +69,129 @@ void dumpLlvm(const GpuOptions &options, const llvm::Module &code, llvm::StringR
   writeDump(text);
 }
 
-/// Adds to an error of ours, found after the passes, where the IR is that shows it again.
-void addReproducer(const GpuOptions &options, const GpuKernel &kernel, std::string &error) {
-  if (!gpu::isOurMistake(error))
-    return;
-  const std::string emit = llvm::formatv("builtin.module(tlg-emit{{debug={0} fp-fusion={1}})",
-                                         options.debug, options.enableFpFusion);
-  error += gpu::writeReproducer(kernel.tlg, emit, kernel.name, error, options);
-}
+/// One kernel on its way. `error` has what went wrong, or what passes and lowering reported.
+class Compilation {
+public:
+  Compilation(ModuleOp module, std::string tl, const GpuTarget &target, const GpuOptions &options,
+              std::string &error)
+      : module_(module), tl_(std::move(tl)), target_(target), options_(options), error_(error),
+        source_(functionOf(module).getName().str()) {}
 
-/// The passes and all that comes after; lowers the module in place. Null with the text in `text`.
-std::unique_ptr<GpuKernel> compileModule(ModuleOp module, llvm::StringRef tl,
-                                         const GpuTarget &target, const GpuOptions &options,
-                                         std::string &text) {
-  func::FuncOp function = *module.getOps<func::FuncOp>().begin();
-  auto kernel = std::make_unique<GpuKernel>();
-  kernel->name = function.getName().str();
-  kernel->target = target;
-  kernel->numWarps = options.numWarps;
-  kernel->numCtas = options.numCtas;
-  kernel->tl = tl.str();
-  if (!dump(options, kernel->name, "tl", kernel->tl, &text))
-    return nullptr;
-  const OwningOpRef<ModuleOp> before = module.clone();
-  {
-    const StageTimer timer(kernel->times, "tlg");
-    if (!gpu::runGpuPipeline(module, target, options, *kernel, text))
+  std::unique_ptr<GpuKernel> run() {
+    if (!dump("tl", tl_))
       return nullptr;
+    bool isDone = false;
+    std::string fatal;
+    if (!gpu::runGuarded([&] { isDone = makePtx(); }, fatal))
+      error_ = "LLVM cannot compile it (a mistake in blockscope): " + fatal + reproducer();
+    if (!isDone || !dump("ptx", kernel_->ptx))
+      return nullptr;
+    const StageTimer timer(kernel_->times, "ptxas");
+    if (!gpu::assemble(*kernel_, options_, &error_) || !dump("ptx", kernel_->ptx) ||
+        !dump("cubin", kernel_->cubin))
+      return nullptr;
+    gpu::noteAssembled(functionOf(module_), options_, *kernel_);
+    gpu::sortNotes(kernel_->notes);
+    return std::move(kernel_);
   }
-  kernel->tlg = printed(module);
-  if (!dump(options, kernel->name, "tlg", kernel->tlg, &text))
-    return nullptr;
-  function = *module.getOps<func::FuncOp>().begin(); // passes made a new one
-  {
-    const StageTimer timer(kernel->times, "notes");
-    gpu::noteKernel(function, target, options, *kernel);
+
+private:
+  static func::FuncOp functionOf(ModuleOp module) { return *module.getOps<func::FuncOp>().begin(); }
+
+  /// The passes and LLVM: `kernel_` has its PTX.
+  bool makePtx() {
+    before_ = module_.clone();
+    llvm::LLVMContext context;
+    std::unique_ptr<llvm::Module> code = lower(context);
+    if (code && module_->hasAttr(tlg::kMoreBlocksAttribute) &&
+        kernel_->sharedBytes > target_.sharedBytes()) {
+      options_.moreBlocks = false;
+      module_ = *before_;
+      code = lower(context);
+    }
+    return code && emit(*code);
   }
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> code;
-  {
-    const StageTimer timer(kernel->times, "lower");
-    code = gpu::lowerKernel(function, context, target, options, *kernel);
+
+  /// The passes of the GPU level and the way to LLVM IR.
+  std::unique_ptr<llvm::Module> lower(llvm::LLVMContext &context) {
+    kernel_ = std::make_unique<GpuKernel>();
+    kernel_->name = source_;
+    kernel_->tl = tl_;
+    kernel_->target = target_;
+    kernel_->numWarps = options_.numWarps;
+    kernel_->numCtas = options_.numCtas;
+    {
+      const StageTimer timer(kernel_->times, "tlg");
+      if (!gpu::runGpuPipeline(module_, target_, options_, *kernel_, error_))
+        return nullptr;
+    }
+    kernel_->tlg = printed(module_);
+    if (!dump("tlg", kernel_->tlg))
+      return nullptr;
+    const func::FuncOp function = functionOf(module_); // passes made a new one
+    {
+      const StageTimer timer(kernel_->times, "notes");
+      gpu::noteKernel(function, target_, options_, *kernel_);
+    }
+    const StageTimer timer(kernel_->times, "lower");
+    auto code = gpu::lowerKernel(function, context, target_, options_, *kernel_);
+    if (!code && gpu::isOurMistake(error_))
+      error_ += reproducer();
+    return code;
   }
-  if (!code) {
-    addReproducer(options, *kernel, text);
-    return nullptr;
+
+  bool emit(llvm::Module &code) {
+    if (!gpu::prepareModule(code, target_, &error_))
+      return false;
+    dumpLlvm(options_, code, "as lowered");
+    kernel_->ptx = gpu::emitPtx(code, target_, options_, kernel_->times, &error_);
+    llvm::raw_string_ostream stream(kernel_->llir);
+    code.print(stream, nullptr);
+    dumpLlvm(options_, code, "optimised");
+    if (kernel_->ptx.empty() && gpu::isOurMistake(error_))
+      error_ += reproducer();
+    return dump("ll", kernel_->llir) && !kernel_->ptx.empty();
   }
-  if (module->hasAttr(tlg::kMoreBlocksAttribute) && kernel->sharedBytes > target.sharedBytes()) {
-    GpuOptions fewer = options;
-    fewer.moreBlocks = false;
-    return compileModule(*before, tl, target, fewer, text);
+
+  /// Where the IR is that shows an error of ours again: as it was before the passes, or behind
+  /// them.
+  std::string reproducer() const {
+    const bool hasPassed = kernel_ && !kernel_->tlg.empty();
+    const std::string emit = llvm::formatv("tlg-emit{{debug={0} fp-fusion={1}}", options_.debug,
+                                           options_.enableFpFusion);
+    const std::string passes =
+        hasPassed ? emit
+                  : llvm::formatv("tlg-pipeline{{arch={0} num-warps={1} num-stages={2}},{3}",
+                                  target_.arch, options_.numWarps, options_.numStages, emit)
+                        .str();
+    return gpu::writeReproducer(hasPassed ? kernel_->tlg : tl_, "builtin.module(" + passes + ")",
+                                source_, error_, options_);
   }
-  llvm::raw_string_ostream stream(kernel->llir);
-  if (!gpu::prepareModule(*code, target, &text))
-    return nullptr;
-  dumpLlvm(options, *code, "as lowered");
-  kernel->ptx = gpu::emitPtx(*code, target, options, kernel->times, &text);
-  code->print(stream, nullptr);
-  dumpLlvm(options, *code, "optimised");
-  if (kernel->ptx.empty())
-    addReproducer(options, *kernel, text);
-  if (!dump(options, kernel->name, "ll", kernel->llir, &text) || kernel->ptx.empty())
-    return nullptr;
-  if (!dump(options, kernel->name, "ptx", kernel->ptx, &text))
-    return nullptr;
-  const StageTimer timer(kernel->times, "ptxas");
-  if (!gpu::assemble(*kernel, options, &text) ||
-      !dump(options, kernel->name, "ptx", kernel->ptx, &text) ||
-      !dump(options, kernel->name, "cubin", kernel->cubin, &text))
-    return nullptr;
-  gpu::noteAssembled(function, options, *kernel);
-  gpu::sortNotes(kernel->notes);
-  return kernel;
-}
+
+  /// Writes a stage to the folder of dumps, if there is one.
+  bool dump(llvm::StringRef suffix, llvm::StringRef stage) {
+    if (options_.dumpDir.empty())
+      return true;
+    llvm::SmallString<128> path(options_.dumpDir);
+    llvm::sys::path::append(path, gpu::fileStem(source_) + "." + suffix);
+    std::error_code code = llvm::sys::fs::create_directories(options_.dumpDir);
+    if (!code)
+      code = gpu::writeFile(path, stage);
+    if (code)
+      error_ += llvm::formatv("cannot write '{0}' into the folder of dumps: {1}", path.str(),
+                              code.message());
+    return !code;
+  }
+
+  ModuleOp module_;
+  OwningOpRef<ModuleOp> before_; ///< the passes
+  std::string tl_;
+  const GpuTarget &target_;
+  GpuOptions options_;
+  std::string &error_;
+  std::string source_; ///< the kernel's name in Python
+  std::unique_ptr<GpuKernel> kernel_;
+};
 
 } // namespace
 
@@ -166,7 +203,7 @@ std::unique_ptr<GpuKernel> compileForGpu(IrEmitter &emitter, const GpuTarget &ta
   ModuleOp module = emitter.module();
   module.getContext()->loadDialect<tlg::TLGDialect>();
   const ErrorCollector collector(module.getContext(), &text);
-  return compileModule(module, emitter.text(), target, options, text);
+  return Compilation(module, emitter.text(), target, options, text).run();
 }
 
 std::vector<std::string> gpuOps() { return gpu::loweredOps(); }

@@ -63,7 +63,7 @@ struct KernelNote {
 
 /// A kernel ready to be loaded.
 struct GpuKernel {
-  std::string name; ///< of the function in the cubin
+  std::string name; ///< of the function in the cubin (symbolOf)
   std::string tl, tlg, llir, ptx;
   std::string cubin; ///< bytes
   GpuTarget target;

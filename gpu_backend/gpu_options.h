@@ -1,6 +1,7 @@
 // What a launch may choose about the code of its kernel.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,15 +18,18 @@ struct GpuOptions {
   bool enableFpFusion = true;
   bool debug = false; ///< device_assert is compiled in
   bool lineInfo = true;
-  bool tma = true;           ///< blocks of tensors are copied by TMA where the GPU has it
-  bool mayOverlap = false;   ///< any two arguments may be views of the same memory
-  bool moreBlocks = true;    ///< rings may have a block more than stages, where memory is left
-  std::string dumpDir;       ///< if not empty, every stage is written to a file there
-  std::string passPipeline;  ///< the passes of the GPU level as text; empty: `tlg-pipeline`
-  std::string dumpPasses;    ///< "1" or a kernel's name: the IR goes to stderr after every pass
-  bool dumpLlvm = false;     ///< LLVM IR goes to stderr, as lowered and as optimised
-  std::string ptxasPath;     ///< the assembler; empty: look for it
-  std::string ptxasOptions;  ///< more options for it, separated by blanks
+  bool tma = true;          ///< blocks of tensors are copied by TMA where the GPU has it
+  bool mayOverlap = false;  ///< any two arguments may be views of the same memory
+  bool moreBlocks = true;   ///< rings may have a block more than stages, where memory is left
+  std::string dumpDir;      ///< if not empty, every stage is written to a file there
+  std::string passPipeline; ///< the passes of the GPU level as text; empty: `tlg-pipeline`
+  std::string dumpPasses;   ///< "1" or a kernel's name: the IR goes to stderr after every pass
+  bool dumpLlvm = false;    ///< LLVM IR goes to stderr, as lowered and as optimised
+  std::string ptxasPath;    ///< the assembler; empty: look for it
+  std::string ptxasOptions; ///< more options for it, separated by blanks
+  int ptxasSeconds = 600;   ///< after which it is killed; 0: never
+  /// Asked while ptxas runs; true kills it. May be empty.
+  std::function<bool()> isInterrupted;
   std::string libdevicePath; ///< libdevice.10.bc; empty: look for it
   /// What ptxas gets as its environment, "NAME=value". Python takes it while no other thread can
   /// change the process's own, which is no longer so when ptxas starts.

@@ -2,6 +2,7 @@
 #include "gpu_backend/reproducer.h"
 
 #include "gpu_backend/codegen/write_file.h"
+#include "gpu_backend/kernel_names.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
@@ -20,7 +21,7 @@ std::string writeReproducer(llvm::StringRef ir, llvm::StringRef pipeline, llvm::
     llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, model);
   else
     code = llvm::sys::fs::create_directories(model);
-  llvm::sys::path::append(model, "blockscope-" + kernel + "-%%%%%%.mlir");
+  llvm::sys::path::append(model, "blockscope-" + fileStem(kernel) + "-%%%%%%.mlir");
   if (!code)
     code = llvm::sys::fs::createUniqueFile(model, path);
   std::string text;

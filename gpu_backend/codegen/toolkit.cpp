@@ -1,7 +1,9 @@
 // Finds ptxas and libdevice, runs ptxas in a process of its own.
 #include "gpu_backend/codegen/toolkit.h"
 
+#include "gpu_backend/codegen/run_program.h"
 #include "gpu_backend/codegen/write_file.h"
+#include "gpu_backend/kernel_names.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -69,60 +71,98 @@ std::string findPtxas(const std::string &given, std::string *error) {
 
 namespace {
 
+/// Errors: empty where ptxas can be run.
+std::string whyNotRun(llvm::StringRef ptxas) {
+  if (llvm::sys::fs::can_execute(ptxas))
+    return {};
+  const char *named = std::getenv("TRITON_PTXAS_PATH");
+  return (llvm::Twine("ptxas: ") + (named && ptxas == named ? "TRITON_PTXAS_PATH" : "its path") +
+          " is '" + ptxas + "', expected a program that can be run")
+      .str();
+}
+
+/// The files of one run of ptxas, removed at the end.
+struct Files {
+  llvm::SmallString<128> input, output, log;
+  llvm::FileRemover removeInput, removeOutput, removeLog;
+
+  bool make(llvm::StringRef kernel) {
+    const std::string stem = fileStem(kernel);
+    for (auto [path, remover, suffix] :
+         {std::tuple(&input, &removeInput, "ptx"), std::tuple(&output, &removeOutput, "cubin"),
+          std::tuple(&log, &removeLog, "log")}) {
+      if (llvm::sys::fs::createTemporaryFile(stem, suffix, *path))
+        return false;
+      remover->setFile(*path);
+    }
+    return true;
+  }
+};
+
+std::vector<std::string> argumentsFor(llvm::StringRef ptxas, const GpuKernel &kernel,
+                                      const GpuOptions &options, const Files &files) {
+  llvm::SmallVector<llvm::StringRef> words{ptxas, "-v",         "-arch",    kernel.target.arch,
+                                           "-o",  files.output, files.input};
+  if (options.lineInfo)
+    words.push_back("-lineinfo");
+  llvm::SplitString(options.ptxasOptions, words);
+  std::vector<std::string> arguments;
+  for (const llvm::StringRef word : words)
+    arguments.push_back(word.str());
+  return arguments;
+}
+
+/// What a run of ptxas that gave no cubin says.
+std::string failureText(const ProgramEnd &end, llvm::StringRef said, llvm::StringRef input) {
+  using How = ProgramEnd::How;
+  std::string text = "ptxas " + end.text + " on " + input.str();
+  if (end.how == How::TimedOut)
+    return text + " and was stopped; BLOCKSCOPE_PTXAS_SECONDS gives it more time (0: no limit), "
+                  "smaller tiles, fewer num_stages and less unrolling give it less to do";
+  if (end.how == How::Exited || end.how == How::Killed)
+    text += (": " + said).str();
+  return text;
+}
+
+void readReport(llvm::StringRef said, GpuKernel &kernel) {
+  kernel.registers = numberIn(said, "Used ([0-9]+) registers");
+  kernel.spillBytes =
+      numberIn(said, "([0-9]+) bytes spill stores") + numberIn(said, "([0-9]+) bytes spill loads");
+  llvm::SmallVector<llvm::StringRef> lines;
+  said.split(lines, '\n');
+  for (const llvm::StringRef line : lines)
+    if (line.contains("(C75") || line.contains("warning"))
+      kernel.warnings.push_back(line.trim().str());
+}
+
 /// As `assemble`, with the PTX as it is.
 bool assembleOnce(GpuKernel &kernel, const GpuOptions &options, std::string *error) {
   const std::string ptxas = findPtxas(options.ptxasPath, error);
   if (ptxas.empty())
     return false;
-  if (!llvm::sys::fs::can_execute(ptxas)) {
-    const char *named = std::getenv("TRITON_PTXAS_PATH");
-    *error = std::string("ptxas: ") + (named && ptxas == named ? "TRITON_PTXAS_PATH" : "its path") +
-             " is '" + ptxas + "', expected a program that can be run";
+  if (*error = whyNotRun(ptxas); !error->empty())
     return false;
-  }
-  llvm::SmallString<128> input, output, log;
-  if (llvm::sys::fs::createTemporaryFile(kernel.name, "ptx", input) ||
-      llvm::sys::fs::createTemporaryFile(kernel.name, "cubin", output) ||
-      llvm::sys::fs::createTemporaryFile(kernel.name, "log", log)) {
+  Files files;
+  if (!files.make(kernel.name)) {
     *error = "cannot make temporary files for ptxas";
     return false;
   }
-  llvm::FileRemover removeInput(input);
-  const llvm::FileRemover removeOutput(output), removeLog(log);
-  if (const std::error_code code = writeFile(input, kernel.ptx)) {
-    *error = ("cannot write '" + input + "' for ptxas: " + code.message()).str();
+  if (const std::error_code code = writeFile(files.input, kernel.ptx)) {
+    *error = ("cannot write '" + files.input + "' for ptxas: " + code.message()).str();
     return false;
   }
-  llvm::SmallVector<llvm::StringRef> arguments{ptxas, "-v",   "-arch", kernel.target.arch,
-                                               "-o",  output, input};
-  if (options.lineInfo)
-    arguments.push_back("-lineinfo");
-  llvm::SplitString(options.ptxasOptions, arguments);
-  std::string message;
-  const llvm::SmallVector<llvm::StringRef> environment(options.environment.begin(),
-                                                       options.environment.end());
-  const int status =
-      llvm::sys::ExecuteAndWait(ptxas, arguments, llvm::ArrayRef<llvm::StringRef>(environment),
-                                {std::nullopt, llvm::StringRef(log), llvm::StringRef(log)},
-                                /*SecondsToWait=*/0, /*MemoryLimit=*/0, &message);
-  const auto said = llvm::MemoryBuffer::getFile(log);
-  const llvm::StringRef text = said ? (*said)->getBuffer() : llvm::StringRef();
-  if (status != 0) {
-    removeInput.releaseFile();
-    *error = ("ptxas failed with status " + llvm::Twine(status) + " on " + input + ": " +
-              (text.empty() ? llvm::StringRef(message) : text))
-                 .str();
+  const ProgramEnd end =
+      runProgram(ptxas, argumentsFor(ptxas, kernel, options, files), options.environment,
+                 files.log.str().str(), options.ptxasSeconds, options.isInterrupted);
+  const auto log = llvm::MemoryBuffer::getFile(files.log);
+  const llvm::StringRef said = log ? (*log)->getBuffer() : llvm::StringRef();
+  if (end.how != ProgramEnd::How::Exited || end.status != 0) {
+    files.removeInput.releaseFile();
+    *error = failureText(end, said, files.input);
     return false;
   }
-  kernel.registers = numberIn(text, "Used ([0-9]+) registers");
-  kernel.spillBytes =
-      numberIn(text, "([0-9]+) bytes spill stores") + numberIn(text, "([0-9]+) bytes spill loads");
-  llvm::SmallVector<llvm::StringRef> lines;
-  text.split(lines, '\n');
-  for (const llvm::StringRef line : lines)
-    if (line.contains("(C75") || line.contains("warning"))
-      kernel.warnings.push_back(line.trim().str());
-  const auto cubin = llvm::MemoryBuffer::getFile(output);
+  readReport(said, kernel);
+  const auto cubin = llvm::MemoryBuffer::getFile(files.output);
   if (!cubin) {
     *error = "ptxas wrote no cubin";
     return false;

@@ -2,6 +2,7 @@
 #include "gpu_backend/lowering/lower_kernel.h"
 
 #include "core/ir/tl_dialect.h"
+#include "gpu_backend/kernel_names.h"
 #include "gpu_backend/lowering/debug.h"
 #include "gpu_backend/lowering/debug_scopes.h"
 #include "gpu_backend/lowering/lowering.h"
@@ -57,7 +58,7 @@ llvm::Function *declare(func::FuncOp function, llvm::Module &module, const GpuOp
   types.append(kernel.tensorMaps.size(), llvm::PointerType::get(context, 0));
   auto *result = llvm::Function::Create(
       llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, /*isVarArg=*/false),
-      llvm::Function::ExternalLinkage, function.getName(), module);
+      llvm::Function::ExternalLinkage, kernel.name, module);
   result->setCallingConv(llvm::CallingConv::PTX_Kernel);
   result->addFnAttr("nvvm.reqntid", std::to_string(32 * options.numWarps));
   if (options.maxRegisters)
@@ -88,6 +89,7 @@ std::unique_ptr<llvm::Module> lowerKernel(func::FuncOp function, llvm::LLVMConte
                                           GpuKernel &kernel) {
   auto module = std::make_unique<llvm::Module>(function.getName(), context);
   module->setTargetTriple(llvm::Triple("nvptx64-nvidia-cuda"));
+  kernel.name = symbolOf(function.getName());
   kernel.takesDebugBuffer = takesDebugBuffer(function, options);
   kernel.tensorMaps = tensorMapsOf(function);
   kernel.apart = apartOf(function);

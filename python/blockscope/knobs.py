@@ -119,6 +119,16 @@ def _int(key: str, default: int = 0) -> Any:
     return Knob(key, _parse_int, default)
 
 
+def _parse_seconds(text: str) -> int:
+    if not text.isdecimal():
+        raise ValueError("expected a number of seconds, or 0 for no limit")
+    return int(text)
+
+
+def _seconds(key: str, default: int) -> Any:
+    return Knob(key, _parse_seconds, default)
+
+
 def _str(key: str, default: str | Callable[[], str]) -> Any:
     return Knob(key, str, default)
 
@@ -340,6 +350,7 @@ class gpu_knobs(KnobGroup):
     dump_passes = _str("MLIR_ENABLE_DUMP", "")
     dump_llvm = _bool("LLVM_IR_ENABLE_DUMP")
     pass_pipeline = _str("BLOCKSCOPE_GPU_PIPELINE", "")
+    ptxas_seconds = _seconds("BLOCKSCOPE_PTXAS_SECONDS", 600)
     tma = _bool("BLOCKSCOPE_TMA", True)
     warnings = _bool("BLOCKSCOPE_WARNINGS")
 

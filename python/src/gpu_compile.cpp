@@ -86,6 +86,8 @@ GpuOptions optionsFrom(const py::dict &options) {
       result.ptxasPath = value.cast<std::string>();
     else if (name == "ptxas_options")
       result.ptxasOptions = value.cast<std::string>();
+    else if (name == "ptxas_seconds")
+      result.ptxasSeconds = value.cast<int>();
     else if (name == "libdevice_path")
       result.libdevicePath = value.cast<std::string>();
     else
@@ -198,16 +200,25 @@ std::string simplify(PyIrBuilder &builder, const py::list &divisors, bool withLo
   return builder.emitter.text(withLocations);
 }
 
+/// Whether a signal, Ctrl-C say, has raised an exception on this thread.
+bool isInterrupted() {
+  const py::gil_scoped_acquire acquire;
+  return PyErr_CheckSignals() != 0;
+}
+
 /// Returns (result, None) or (None, text of the error): Python gives the error its class.
 py::tuple compile(PyIrBuilder &builder, const std::string &arch, const py::dict &options) {
   const GpuTarget target = targetNamed(arch);
-  const GpuOptions chosen = optionsFrom(options);
+  GpuOptions chosen = optionsFrom(options);
+  chosen.isInterrupted = isInterrupted;
   std::unique_ptr<GpuKernel> kernel;
   std::string error;
   {
     py::gil_scoped_release release;
     kernel = compileForGpu(builder.emitter, target, chosen, &error);
   }
+  if (PyErr_Occurred())
+    throw py::error_already_set();
   if (!kernel)
     return py::make_tuple(py::none(), error);
   return py::make_tuple(asDict(*kernel), py::none());

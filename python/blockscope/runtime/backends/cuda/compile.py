@@ -70,7 +70,7 @@ def compile(
     data = None if any(dumps.values()) else disk_cache.read(key)  # a hit would print nothing
     is_hit = data is not None
     if data is None:
-        data, error = _core.gpu.compile(builder, arch, settings | dumps | _tool_paths())
+        data, error = _core.gpu.compile(builder, arch, settings | dumps | _tool_settings())
         if error is not None:
             raise compile_error(fn, error)
         disk_cache.write(key, data)
@@ -123,6 +123,11 @@ def _dump_settings(fn: Any, key: str) -> dict[str, Any]:
         "dump_passes": wanted if dumps_passes else "",
         "dump_llvm": knobs.gpu.dump_llvm,
     }
+
+
+def _tool_settings() -> dict[str, Any]:
+    """What changes nothing in what a tool gives."""
+    return _tool_paths() | {"ptxas_seconds": knobs.gpu.ptxas_seconds}
 
 
 def _tool_paths() -> dict[str, str]:

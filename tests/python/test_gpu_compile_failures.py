@@ -1,0 +1,248 @@
+"""What the compiler meets outside of kernels' code: names of all kinds, an assembler that does not
+end, fatal errors of LLVM. Each is compiled, or an error of the kernel, and the process lives.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import blockscope as triton
+import blockscope.language as tl
+import gpu_rows
+import pytest
+from blockscope.errors import CompilationError, PTXASError
+from blockscope.runtime.backends.cuda import tools
+from blockscope.runtime.jit import MockTensor
+
+pytestmark = pytest.mark.skipif(
+    not gpu_rows.has_tools(), reason="ptxas and libdevice are not installed (nvidia-cuda-nvcc)"
+)
+
+
+@pytest.fixture(autouse=True)
+def no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+
+
+@triton.jit
+def scale_kernel(x_ptr, BLOCK: tl.constexpr):
+    x = x_ptr + tl.arange(0, BLOCK)
+    tl.store(x, tl.load(x) * 2)
+
+
+def compiled(kernel: Any) -> Any:
+    fresh = triton.jit(kernel.fn)  # which knows of no compilation
+    return fresh.warmup(MockTensor(tl.float32), BLOCK=128, grid=(1,), arch="sm_90a")
+
+
+# --- names ----------------------------------------------------------------------------------------
+
+
+def kernel_named(name: str, folder: Path) -> Any:
+    """A kernel whose function needs shared memory and libdevice too."""
+    path = folder / "named.py"
+    path.write_text(
+        "import blockscope as triton\n"
+        "import blockscope.language as tl\n"
+        "@triton.jit\n"
+        f"def {name}(x_ptr, BLOCK: tl.constexpr):\n"
+        "    x = x_ptr + tl.arange(0, BLOCK)\n"
+        "    tl.store(x, tl.sum(tl.erf(tl.load(x)), 0) + tl.load(x))\n"
+    )
+    variables: dict[str, Any] = {"__name__": "named", "__file__": str(path)}
+    exec(compile(path.read_text(), str(path), "exec"), variables)
+    return variables[name]
+
+
+def entry(kernel: Any) -> str:
+    found = re.search(r"\.entry (\S+)\(", kernel.asm["ptx"])
+    assert found and kernel.metadata.name == found[1]
+    return found[1]
+
+
+@pytest.mark.parametrize("name", ["k" * 300, "größe" * 60, "größe", "_", "WARP_SZ",
+                                  "shared_memory", "__nv_erff"])  # fmt: skip
+def test_kernels_may_have_any_name(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRITON_KERNEL_DUMP", "1")
+    monkeypatch.setenv("TRITON_DUMP_DIR", str(tmp_path / "dump"))
+    kernel = compiled(kernel_named(name, tmp_path))
+    assert kernel.name == name and kernel.warnings == []
+    assert entry(kernel) == name if name == "k" * 300 else re.fullmatch(r"\w+", entry(kernel), re.A)
+    (folder,) = (tmp_path / "dump").iterdir()
+    files = sorted(folder.iterdir())
+    assert [file.suffix for file in files] == [".cubin", ".ll", ".ptx", ".tl", ".tlg"]
+    assert len({file.stem for file in files}) == 1 and len(files[0].name.encode()) < 130
+
+
+def test_long_names_with_one_beginning_have_files_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRITON_KERNEL_DUMP", "1")
+    monkeypatch.setenv("TRITON_DUMP_DIR", str(tmp_path / "dump"))
+    for name in ("k" * 299 + "a", "k" * 299 + "b"):
+        compiled(kernel_named(name, tmp_path))
+    stems = {file.stem for file in (tmp_path / "dump").glob("*/*.ptx")}
+    assert len(stems) == 2
+
+
+def environment(**variables: str) -> dict[str, str]:
+    """For a script that imports this file."""
+    paths = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    return {**os.environ, "PYTHONPATH": paths, "BLOCKSCOPE_CACHE": "0", **variables}
+
+
+# --- ptxas ----------------------------------------------------------------------------------------
+
+
+def slow_ptxas(folder: Path) -> Path:
+    """A program that never ends and whose child does not either; their numbers are in `pids`."""
+    program = folder / "ptxas"
+    program.write_text(
+        "#!/bin/sh\n"
+        'case "$1" in --version) echo release 13.0; exit;; esac\n'
+        "sleep 1000 &\n"
+        f"echo $$ $! > {folder}/pids\n"
+        "wait\n"
+    )
+    program.chmod(0o755)
+    return program
+
+
+def has_ended(number: int) -> bool:
+    try:
+        state = Path(f"/proc/{number}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return True
+    return state == "Z"  # somebody else has to fetch it
+
+
+def assert_all_ended(pids: Path) -> None:
+    numbers = [int(number) for number in pids.read_text().split()]
+    assert len(numbers) == 2
+    end = time.monotonic() + 10
+    while not all(map(has_ended, numbers)):
+        assert time.monotonic() < end, "ptxas or its child still runs"
+        time.sleep(0.01)
+
+
+def test_ptxas_has_a_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRITON_PTXAS_PATH", str(slow_ptxas(tmp_path)))
+    monkeypatch.setenv("BLOCKSCOPE_PTXAS_SECONDS", "1")
+    begin = time.monotonic()
+    with pytest.raises(PTXASError) as error:
+        compiled(scale_kernel)
+    assert 1 <= time.monotonic() - begin < 30
+    text = str(error.value)
+    assert text.startswith("ptxas error: kernel 'scale_kernel': did not end within 1 seconds on /")
+    assert "was stopped; BLOCKSCOPE_PTXAS_SECONDS gives it more time" in text
+    kept = re.search(r" on (\S+\.ptx) ", text)
+    assert kept and ".entry scale_kernel(" in Path(kept[1]).read_text()
+    assert_all_ended(tmp_path / "pids")
+
+
+@pytest.mark.parametrize("value", ["soon", "-1", "1.5"])
+def test_a_bad_limit_is_one_clear_error(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BLOCKSCOPE_PTXAS_SECONDS", value)
+    message = f"BLOCKSCOPE_PTXAS_SECONDS is '{value}': expected a number of seconds, or 0"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        compiled(scale_kernel)
+
+
+def test_what_ptxas_says_is_the_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "ptxas"
+    program.write_text('#!/bin/sh\necho "line 3: no" >&2\nexit 7\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("TRITON_PTXAS_PATH", str(program))
+    message = r"kernel 'scale_kernel': ended with status 7 on \S+\.ptx: line 3: no"
+    with pytest.raises(PTXASError, match=message):
+        compiled(scale_kernel)
+    program.write_text("#!/bin/sh\nkill -SEGV $$\n")
+    with pytest.raises(PTXASError, match=r"was killed by signal 11 \(Segmentation fault\)"):
+        compiled(scale_kernel)
+
+
+def test_ctrl_c_ends_ptxas(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import test_gpu_compile_failures as cases\n"
+        "try:\n"
+        "    cases.compiled(cases.scale_kernel)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted')\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, script], stdout=subprocess.PIPE, text=True,
+        env=environment(TRITON_PTXAS_PATH=str(slow_ptxas(tmp_path))),
+    )  # fmt: skip
+    pids, end = tmp_path / "pids", time.monotonic() + 60
+    while not (pids.exists() and pids.read_text().endswith("\n")):
+        assert time.monotonic() < end and process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=30)[0] == "interrupted\n" and process.returncode == 0
+    assert_all_ended(pids)
+
+
+# --- LLVM -----------------------------------------------------------------------------------------
+
+
+def test_a_fatal_error_of_llvm_is_an_error_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tools, "ptx_version", lambda: 60)  # of which sm_90a knows nothing
+    with pytest.raises(CompilationError) as error:
+        compiled(scale_kernel)
+    text = str(error.value)
+    assert text.startswith(
+        "kernel 'scale_kernel' cannot be compiled for the GPU: LLVM cannot compile it (a mistake "
+        "in blockscope): PTX version 6.0 does not support target 'sm_90a'"
+    )
+    named = re.search(r"blk-opt reproduces this from (\S+\.mlir), ", text)
+    assert named
+    reproducer = Path(named[1]).read_text()
+    assert "tlg-emit" in reproducer.splitlines()[0] and "func.func @scale_kernel" in reproducer
+    monkeypatch.undo()
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+    assert compiled(scale_kernel).asm["cubin"]
+
+
+def test_fatal_errors_on_many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tools, "ptx_version", lambda: 60)
+    errors: list[str] = []
+
+    def compile_once() -> None:
+        try:
+            compiled(scale_kernel)
+        except CompilationError as error:
+            errors.append(str(error))
+
+    threads = [threading.Thread(target=compile_once) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(errors) == 8 and all("PTX version 6.0" in error for error in errors)
+
+
+def test_a_process_with_fatal_errors_ends_as_usual(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import test_gpu_compile_failures as cases\n"
+        "cases.tools.ptx_version = lambda: 60\n"
+        "try:\n"
+        "    cases.compiled(cases.scale_kernel)\n"
+        "except cases.CompilationError:\n"
+        "    print('error')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, timeout=60, env=environment()
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "error\n", "")

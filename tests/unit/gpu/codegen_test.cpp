@@ -1,0 +1,70 @@
+// Names for kernels of any name, programs with a time limit, fatal errors of LLVM that a process
+// survives.
+#include "gpu_backend/codegen/guarded.h"
+#include "gpu_backend/codegen/run_program.h"
+#include "gpu_backend/kernel_names.h"
+
+#include "llvm/Support/ErrorHandling.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+namespace blockscope::gpu {
+namespace {
+
+TEST(KernelNames, ShortOnesStay) {
+  EXPECT_EQ(fileStem("add_kernel"), "add_kernel");
+  EXPECT_EQ(symbolOf("add_kernel"), "add_kernel");
+  EXPECT_EQ(symbolOf(std::string(300, 'k')), std::string(300, 'k'));
+}
+
+TEST(KernelNames, OthersDiffer) {
+  const std::string a = std::string(300, 'k') + "a", b = std::string(300, 'k') + "b";
+  EXPECT_LT(fileStem(a).size(), 120U);
+  EXPECT_NE(fileStem(a), fileStem(b));
+  EXPECT_NE(symbolOf("größe"), symbolOf("grüße"));
+  for (const llvm::StringRef name : {"_", "WARP_SZ", "shared_memory", "__nv_expf"})
+    EXPECT_NE(symbolOf(name), name);
+}
+
+ProgramEnd runShell(const std::string &text, int seconds,
+                    const std::function<bool()> &isInterrupted = {}) {
+  return runProgram("/bin/sh", {"sh", "-c", text}, {}, "/dev/null", seconds, isInterrupted);
+}
+
+TEST(RunProgram, TellsHowItEnded) {
+  using How = ProgramEnd::How;
+  EXPECT_EQ(runShell("exit 3", 60).status, 3);
+  EXPECT_EQ(runShell("exit 3", 0).text, "ended with status 3");
+  EXPECT_EQ(runShell("kill -KILL $$", 60).how, How::Killed);
+  EXPECT_EQ(runShell("sleep 1000", 1).how, How::TimedOut);
+  EXPECT_EQ(runShell("sleep 1000", 60, [] { return true; }).how, How::Interrupted);
+  EXPECT_EQ(runProgram("/nowhere", {"nowhere"}, {}, "/dev/null", 1, {}).how, How::NotStarted);
+}
+
+TEST(Guarded, KeepsWhatItReturns) {
+  int value = 0;
+  std::string error;
+  EXPECT_TRUE(runGuarded([&] { value = 7; }, error));
+  EXPECT_EQ(value, 7);
+  EXPECT_TRUE(error.empty());
+}
+
+TEST(Guarded, SurvivesFatalErrors) {
+  for (int round = 0; round < 3; ++round) {
+    std::string error;
+    EXPECT_FALSE(runGuarded([] { llvm::report_fatal_error("no such thing"); }, error));
+    EXPECT_EQ(error, "no such thing");
+  }
+}
+
+TEST(GuardedDeathTest, OthersEndTheProcessWithAWord) {
+  std::string error;
+  EXPECT_TRUE(runGuarded([] {}, error)); // the handler is there
+  EXPECT_DEATH(llvm::report_fatal_error("outside"), "LLVM ERROR: outside");
+}
+
+} // namespace
+} // namespace blockscope::gpu
