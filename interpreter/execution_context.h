@@ -7,6 +7,7 @@
 
 #include <array>
 #include <functional>
+#include <utility>
 
 namespace blockscope::interpreter {
 
@@ -27,6 +28,12 @@ struct LaunchState {
   std::unique_ptr<SavedMemory> saved;
   std::mutex errorMutex;
   std::vector<Finding> errors; ///< refused accesses and failed asserts when nothing observes
+
+  /// Returns the errors so far, and forgets them.
+  std::vector<Finding> takeErrors() {
+    const std::lock_guard lock(errorMutex);
+    return std::exchange(errors, {});
+  }
 };
 
 /// Evaluators get this. Step mode owns one per program; the machine one per program instance.

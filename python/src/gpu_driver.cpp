@@ -2,6 +2,7 @@
 #include "python/src/gpu_driver.h"
 
 #include "gpu_backend/driver/devices.h"
+#include "python/src/made_once.h"
 
 #include <pybind11/stl.h>
 
@@ -84,13 +85,13 @@ void reportLaunch(CUresult result, const LoadedKernel &kernel,
 }
 
 bool waitsForLaunches() {
-  static const bool waits = [] {
+  static constinit MadeOnce<bool> made;
+  return made.get([] {
     for (const char *name : {"BLOCKSCOPE_SYNC", "CUDA_LAUNCH_BLOCKING"})
       if (const char *value = std::getenv(name); value && *value && *value != '0')
         return true;
     return false;
-  }();
-  return waits;
+  });
 }
 
 bool isCapturing(uint64_t stream) {
@@ -154,8 +155,8 @@ struct CarefulKernel {
 
 /// By kernel; guarded by Python's lock.
 std::unordered_map<const LoadedKernel *, CarefulKernel> &carefulKernels() {
-  static auto *all = new std::unordered_map<const LoadedKernel *, CarefulKernel>;
-  return *all;
+  static constinit MadeOnce<std::unordered_map<const LoadedKernel *, CarefulKernel>> all;
+  return all.get();
 }
 
 std::vector<TensorMap> tensorMapsFrom(const py::list &maps) {
@@ -173,7 +174,7 @@ PyGpuKernel loadKernel(std::string name, const py::bytes &binary, int device, in
                        int numCtas, int sharedBytes, bool cooperative, bool programmaticDependent,
                        const py::list &tensorMaps, const py::object &makeCareful) {
   // Modules are never unloaded, and an error names launches that may be long past.
-  static auto *all = new std::vector<std::unique_ptr<LoadedKernel>>; // guarded by Python's lock
+  static constinit MadeOnce<std::vector<std::unique_ptr<LoadedKernel>>> all;
   KernelImage image{
       std::move(name),       std::string(binary),       numWarps, numCtas, sharedBytes, cooperative,
       programmaticDependent, tensorMapsFrom(tensorMaps)};
@@ -195,8 +196,8 @@ PyGpuKernel loadKernel(std::string name, const py::bytes &binary, int device, in
   }
   if (!makeCareful.is_none())
     carefulKernels()[kernel.get()].make = makeCareful;
-  all->push_back(std::move(kernel));
-  return {all->back().get()};
+  all.get().push_back(std::move(kernel));
+  return {all.get().back().get()};
 }
 
 void launchFromPython(const PyGpuKernel &self, std::array<uint32_t, 3> grid,
@@ -293,11 +294,12 @@ const LoadedKernel *carefulKernel(const LoadedKernel &kernel) {
 bool launchOnGpu(const LoadedKernel &kernel, const std::array<uint32_t, 3> &grid,
                  uint64_t *arguments, int count, uint64_t stream) {
   recentLaunches[launchCount++ % kRecentCount] = {&kernel, grid};
+  const bool waits = waitsForLaunches();
   CUresult result;
   {
     py::gil_scoped_release release;
     result = kernel.launch(grid, arguments, count, reinterpret_cast<CUstream>(stream));
-    if (result == CUDA_SUCCESS && waitsForLaunches())
+    if (result == CUDA_SUCCESS && waits)
       result = waitFor(kernel, stream);
   }
   if (result == CUDA_SUCCESS)

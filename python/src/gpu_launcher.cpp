@@ -7,6 +7,7 @@
 // is stored. So the short way never decides anything that the general way has not decided before.
 #include "python/src/gpu_driver.h"
 #include "python/src/launch_key.h"
+#include "python/src/made_once.h"
 #include "python/src/storage_overlap.h"
 
 #include <pybind11/stl.h>
@@ -49,21 +50,32 @@ struct Surroundings {
 };
 
 const Surroundings &surroundings() {
-  static const auto *instance = [] {
-    auto *made = new Surroundings;
-    made->driverHolder = py::module_::import("blockscope.driver").attr("driver");
-    made->knobs = py::module_::import("blockscope.knobs").attr("__dict__");
-    made->checks = py::module_::import("blockscope.checks").attr("__dict__");
-    made->general = py::module_::import("blockscope._core").attr("call_for_user");
-    return made;
-  }();
-  return *instance;
+  static constinit MadeOnce<Surroundings> made;
+  return made.get([] {
+    return Surroundings{py::module_::import("blockscope.driver").attr("driver"),
+                        py::module_::import("blockscope.knobs").attr("__dict__"),
+                        py::module_::import("blockscope.checks").attr("__dict__"),
+                        py::module_::import("blockscope._core").attr("call_for_user")};
+  });
+}
+
+PyObject *interned(const char *text) { return PyUnicode_InternFromString(text); }
+
+struct Names {
+  PyObject *runtime = interned("runtime"), *interpret = interned("interpret");
+  PyObject *sessions = interned("_sessions"), *debug = interned("debug");
+  PyObject *enter = interned("launch_enter_hook"), *leave = interned("launch_exit_hook");
+  PyObject *hooks = interned("pre_run_hooks"), *run = interned("run");
+  PyObject *grid = interned("grid"), *warmup = interned("warmup");
+};
+
+const Names &names() {
+  static constinit MadeOnce<Names> made;
+  return made.get();
 }
 
 // 1 while the active driver is CUDA's, 0 while it is not, -1 before Python was asked.
 int gpuIsActive = -1;
-
-PyObject *interned(const char *text) { return PyUnicode_InternFromString(text); }
 
 /// Returns a borrowed entry of a dict, or null; never leaves an error.
 PyObject *lookUp(PyObject *dict, PyObject *name) {
@@ -106,29 +118,23 @@ bool hasActiveGpu() {
 
 /// Whether nothing watches or changes launches now. `isDebug` tells the setting that is in the key.
 bool isPlainRun(PyObject *functionDict, bool &isDebug) {
-  static PyObject *const kRuntime = interned("runtime"), *const kInterpret = interned("interpret"),
-                         *const kSessions = interned("_sessions"),
-                         *const kEnter = interned("launch_enter_hook"),
-                         *const kLeave = interned("launch_exit_hook"),
-                         *const kHooks = interned("pre_run_hooks"), *const kRun = interned("run"),
-                         *const kDebug = interned("debug");
   const char *interpret = std::getenv("TRITON_INTERPRET");
   if (interpret && *interpret && std::strcmp(interpret, "0") != 0)
     return false;
   const Surroundings &around = surroundings();
-  PyObject *runtime = lookUp(around.knobs.ptr(), kRuntime);
-  PyObject *sessions = lookUp(around.checks.ptr(), kSessions);
+  PyObject *runtime = lookUp(around.knobs.ptr(), names().runtime);
+  PyObject *sessions = lookUp(around.checks.ptr(), names().sessions);
   if (!runtime || !sessions || isTrue(sessions))
     return false;
   PyObject **own = _PyObject_GetDictPtr(runtime);
-  PyObject *set = own && *own ? lookUp(*own, kInterpret) : nullptr;
+  PyObject *set = own && *own ? lookUp(*own, names().interpret) : nullptr;
   if (set && isTrue(set))
     return false;
-  PyObject *hooks = lookUp(functionDict, kHooks);
-  if ((hooks && isTrue(hooks)) || lookUp(functionDict, kRun))
+  PyObject *hooks = lookUp(functionDict, names().hooks);
+  if ((hooks && isTrue(hooks)) || lookUp(functionDict, names().run))
     return false;
-  isDebug = isTrueAttribute(runtime, kDebug);
-  return !isTrueAttribute(runtime, kEnter) && !isTrueAttribute(runtime, kLeave);
+  isDebug = isTrueAttribute(runtime, names().debug);
+  return !isTrueAttribute(runtime, names().enter) && !isTrueAttribute(runtime, names().leave);
 }
 
 class GpuLauncher {
@@ -233,9 +239,13 @@ bool readGrid(PyObject *grid, std::array<uint32_t, 3> &sizes) {
 
 /// Calls a grid function with the arguments, options and defaults by name. A new reference or null.
 PyObject *callGrid(PyObject *grid, const GpuLauncher &launcher, const LaunchKey &key) {
-  static const auto *defaults =
-      new py::object(py::module_::import("blockscope.runtime.options").attr("LAUNCH_DEFAULTS"));
-  PyObject *named = PyDict_Copy(defaults->ptr());
+  static constinit MadeOnce<py::object> defaults;
+  PyObject *named = PyDict_Copy(
+      defaults
+          .get([]() -> py::object {
+            return py::module_::import("blockscope.runtime.options").attr("LAUNCH_DEFAULTS");
+          })
+          .ptr());
   if (!named)
     return nullptr;
   for (size_t i = 0; i < key.optionCount; ++i)
@@ -307,8 +317,8 @@ PyTypeObject *boundType = nullptr;
 /// function._run(*arguments, grid=grid, warmup=False, **keywords), with the user's frames only.
 PyObject *callGeneral(BoundObject *bound, PyObject *const *arguments, size_t count,
                       PyObject *keywords) {
-  static PyObject *const kGrid = interned("grid"), *const kWarmup = interned("warmup");
   const GpuLauncher &launcher = *bound->owner->launcher;
+  const Names &texts = names();
   const size_t named = keywords ? static_cast<size_t>(PyTuple_GET_SIZE(keywords)) : 0;
   std::vector<PyObject *> all = {launcher.general};
   all.insert(all.end(), arguments, arguments + count + named);
@@ -319,8 +329,8 @@ PyObject *callGeneral(BoundObject *bound, PyObject *const *arguments, size_t cou
     return nullptr;
   for (size_t i = 0; i < named + 2; ++i) {
     PyObject *name = i < named    ? PyTuple_GET_ITEM(keywords, static_cast<Py_ssize_t>(i))
-                     : i == named ? kGrid
-                                  : kWarmup;
+                     : i == named ? texts.grid
+                                  : texts.warmup;
     PyTuple_SET_ITEM(names, static_cast<Py_ssize_t>(i), Py_NewRef(name));
   }
   PyObject *result =
@@ -553,39 +563,33 @@ PyTypeObject *makeType(PyType_Spec &spec) {
   return reinterpret_cast<PyTypeObject *>(type);
 }
 
-PyTypeObject *makeLauncherType() {
-  static PyType_Slot slots[] = {
-      {Py_tp_new, reinterpret_cast<void *>(newLauncher)},
-      {Py_tp_dealloc, reinterpret_cast<void *>(freeLauncher)},
-      {Py_tp_traverse, reinterpret_cast<void *>(traverseLauncher)},
-      {Py_tp_clear, reinterpret_cast<void *>(clearLauncher)},
-      {Py_tp_methods, launcherMethods},
-      {0, nullptr},
-  };
-  static PyType_Spec spec = {"blockscope._core.GpuLauncher", sizeof(LauncherObject), 0,
-                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
-  return makeType(spec);
-}
+PyType_Slot launcherSlots[] = {
+    {Py_tp_new, reinterpret_cast<void *>(newLauncher)},
+    {Py_tp_dealloc, reinterpret_cast<void *>(freeLauncher)},
+    {Py_tp_traverse, reinterpret_cast<void *>(traverseLauncher)},
+    {Py_tp_clear, reinterpret_cast<void *>(clearLauncher)},
+    {Py_tp_methods, launcherMethods},
+    {0, nullptr},
+};
+PyType_Spec launcherSpec = {"blockscope._core.GpuLauncher", sizeof(LauncherObject), 0,
+                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, launcherSlots};
 
-PyTypeObject *makeBoundType() {
-  static PyMemberDef members[] = {
-      {"__vectorcalloffset__", T_PYSSIZET, offsetof(BoundObject, call), READONLY, nullptr},
-      {nullptr, 0, 0, 0, nullptr},
-  };
-  static PyType_Slot slots[] = {
-      {Py_tp_dealloc, reinterpret_cast<void *>(freeBound)},
-      {Py_tp_traverse, reinterpret_cast<void *>(traverseBound)},
-      {Py_tp_clear, reinterpret_cast<void *>(clearBound)},
-      {Py_tp_call, reinterpret_cast<void *>(PyVectorcall_Call)},
-      {Py_tp_members, members},
-      {0, nullptr},
-  };
-  static PyType_Spec spec = {"blockscope._core.BoundLaunch", sizeof(BoundObject), 0,
-                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-                                 Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                             slots};
-  return makeType(spec);
-}
+PyMemberDef boundMembers[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(BoundObject, call), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+PyType_Slot boundSlots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void *>(freeBound)},
+    {Py_tp_traverse, reinterpret_cast<void *>(traverseBound)},
+    {Py_tp_clear, reinterpret_cast<void *>(clearBound)},
+    {Py_tp_call, reinterpret_cast<void *>(PyVectorcall_Call)},
+    {Py_tp_members, boundMembers},
+    {0, nullptr},
+};
+PyType_Spec boundSpec = {"blockscope._core.BoundLaunch", sizeof(BoundObject), 0,
+                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                             Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                         boundSlots};
 
 /// Learns the types of torch: its tensors, its dtypes with the names of the language, its streams.
 void registerTorch(const py::type &tensor, const py::type &parameter, const py::list &dtypes,
@@ -603,9 +607,9 @@ void registerTorch(const py::type &tensor, const py::type &parameter, const py::
 } // namespace
 
 void bindGpuLauncher(py::module_ &module) {
-  boundType = makeBoundType();
+  boundType = makeType(boundSpec);
   module.attr("GpuLauncher") =
-      py::reinterpret_steal<py::object>(reinterpret_cast<PyObject *>(makeLauncherType()));
+      py::reinterpret_steal<py::object>(reinterpret_cast<PyObject *>(makeType(launcherSpec)));
   py::module_ gpu = module.attr("gpu").cast<py::module_>();
   gpu.def("activate", [](bool isActive) { gpuIsActive = isActive ? 1 : 0; });
   gpu.def("register_torch", &registerTorch);

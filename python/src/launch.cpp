@@ -155,14 +155,8 @@ void runProgram(PyLaunch &launch, const interpreter::FlatProgram &program,
 
 } // namespace
 
-void throwLaunchErrors(PyLaunch &launch) {
-  std::vector<Finding> findings;
-  {
-    std::lock_guard lock(launch.state.errorMutex);
-    findings.swap(launch.state.errors);
-  }
-  throwErrors(findings);
-}
+void throwLaunchErrors(PyLaunch &launch) { throwErrors(launch.state.takeErrors()); }
+
 void bindLaunch(py::module_ &module) {
   module.def("scalar_bits", &scalarBits);
   module.def("call_for_user", &callForUser);

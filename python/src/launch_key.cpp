@@ -1,6 +1,8 @@
 // Binds and classifies the arguments of a launch.
 #include "python/src/launch_key.h"
 
+#include "python/src/made_once.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <cstring>
@@ -32,19 +34,19 @@ struct Names {
 };
 
 const Names &names() {
-  static const Names instance;
-  return instance;
+  static constinit MadeOnce<Names> made;
+  return made.get();
 }
 
 /// Types of objects that never change and have a hash: dtypes and functions of the language.
 const std::array<PyTypeObject *, 2> &constantTypes() {
-  static const std::array<PyTypeObject *, 2> types = [] {
+  static constinit MadeOnce<std::array<PyTypeObject *, 2>> made;
+  return made.get([] {
     const py::object dtype = py::module_::import("blockscope.language.core").attr("float32");
     py::object function = py::module_::import("blockscope.runtime.jit").attr("JITFunction");
     return std::array{Py_TYPE(dtype.ptr()),
                       reinterpret_cast<PyTypeObject *>(function.release().ptr())};
-  }();
-  return types;
+  });
 }
 
 /// Constants that are compared by value here; other types take the slow way.
@@ -186,12 +188,11 @@ template <typename Take> bool forEachInt(PyObject *object, PyObject *name, Take 
 }
 
 PyTypeObject *descriptorType() {
-  static auto *const kType = reinterpret_cast<PyTypeObject *>(
-      py::object(
-          py::module_::import("blockscope.runtime.tensor_descriptor").attr("TensorDescriptor"))
-          .release()
-          .ptr());
-  return kType;
+  static constinit MadeOnce<py::object> made;
+  const py::object &type = made.get([]() -> py::object {
+    return py::module_::import("blockscope.runtime.tensor_descriptor").attr("TensorDescriptor");
+  });
+  return reinterpret_cast<PyTypeObject *>(type.ptr());
 }
 
 /// A descriptor made on the host: base, shape and strides at run time, block, padding and a last
@@ -294,8 +295,8 @@ uint64_t LaunchKey::hash() const {
 }
 
 TorchTypes &torchTypes() {
-  static TorchTypes types;
-  return types;
+  static constinit MadeOnce<TorchTypes> made;
+  return made.get();
 }
 
 bool bindArguments(const std::vector<LaunchParameter> &parameters, PyObject *const *arguments,

@@ -105,7 +105,7 @@ py::object scanWith(const py::list &operands, py::object axis, bool reverse, py:
 }
 
 KnownCombine knownCombine(const std::string &name) {
-  static const std::pair<const char *, KnownCombine> kNames[] = {
+  static constexpr std::pair<const char *, KnownCombine> kNames[] = {
       {"add", KnownCombine::Add}, {"mul", KnownCombine::Mul}, {"max", KnownCombine::Max},
       {"min", KnownCombine::Min}, {"xor", KnownCombine::Xor}, {"and", KnownCombine::And},
       {"or", KnownCombine::Or}};

@@ -1,6 +1,8 @@
 // Asks torch where the storages of tensors begin and end.
 #include "python/src/storage_overlap.h"
 
+#include "python/src/made_once.h"
+
 #include "llvm/ADT/SmallVector.h"
 
 #include <pybind11/stl.h>
@@ -40,22 +42,26 @@ bool readNumber(PyObject *object, PyObject *method, uint64_t &number) {
   return !PyErr_Occurred();
 }
 
+const Names &names() {
+  static constinit MadeOnce<Names> made;
+  return made.get();
+}
+
 /// All of the storage that an argument is in.
 Extent extentOf(PyObject *owner) {
-  static const Names names;
   Extent extent;
   if (!owner)
     return extent;
-  auto storage = py::reinterpret_steal<py::object>(call(owner, names.untypedStorage));
+  auto storage = py::reinterpret_steal<py::object>(call(owner, names().untypedStorage));
   if (!storage) { // a descriptor
     PyErr_Clear();
-    const auto base = py::reinterpret_steal<py::object>(PyObject_GetAttr(owner, names.base));
+    const auto base = py::reinterpret_steal<py::object>(PyObject_GetAttr(owner, names().base));
     if (base)
-      storage = py::reinterpret_steal<py::object>(call(base.ptr(), names.untypedStorage));
+      storage = py::reinterpret_steal<py::object>(call(base.ptr(), names().untypedStorage));
   }
   uint64_t size = 0;
-  extent.isKnown = storage && readNumber(storage.ptr(), names.dataPtr, extent.begin) &&
-                   readNumber(storage.ptr(), names.nbytes, size);
+  extent.isKnown = storage && readNumber(storage.ptr(), names().dataPtr, extent.begin) &&
+                   readNumber(storage.ptr(), names().nbytes, size);
   extent.end = extent.begin + size;
   PyErr_Clear();
   return extent;

@@ -1,4 +1,5 @@
 // Types between Python (dtype, pointer_type, block_type of the language) and C++ (Type).
+#include "python/src/made_once.h"
 #include "python/src/tensor.h"
 
 #include "core/numeric/scalar.h"
@@ -12,15 +13,15 @@ namespace py = pybind11;
 namespace blockscope::python {
 namespace {
 
-/// The classes of blockscope.language.core, registered at import; leaked on purpose.
+/// The classes of blockscope.language.core, registered at import.
 struct LanguageClasses {
   py::object constexprClass, dtypeClass, pointerClass, blockClass;
   std::vector<py::object> scalars; ///< by DType
   std::map<std::tuple<DType, int, int, bool>, py::object> pointers;
 };
 LanguageClasses &classes() {
-  static auto *instance = new LanguageClasses;
-  return *instance;
+  static constinit MadeOnce<LanguageClasses> made;
+  return made.get();
 }
 
 constexpr int kDTypeCount = static_cast<int>(DType::Fp64) + 1;
