@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 # The extension module lies in the build folder, <build>/python/blockscope/, which a .pth file or
 # PYTHONPATH puts on the path; an installed wheel has it beside this file.
-for _folder in sys.path:
-    _folder = os.path.join(os.path.abspath(_folder), __name__)
-    if _folder not in __path__ and os.path.isdir(_folder):
-        __path__.append(_folder)
+for _entry in sys.path:
+    if isinstance(_entry, str):
+        _folder = os.path.join(os.path.abspath(_entry), __name__)
+        if _folder not in __path__ and os.path.isdir(_folder):
+            __path__.append(_folder)
 paths.install()
 
 _NAMES = {

@@ -1,46 +1,41 @@
 """The runtime, under the names of ``triton.runtime``; each is loaded when it is first asked for."""
 
+from __future__ import annotations
+
+import importlib
 from typing import Any
 
 _NAMES = {
-    "Autotuner": "autotuner",
-    "Config": "autotuner",
-    "Heuristics": "autotuner",
-    "autotune": "autotuner",
-    "heuristics": "autotuner",
-    "CacheManager": "cache",
-    "FileCacheManager": "cache",
+    "Autotuner": "runtime.autotuner",
+    "Config": "runtime.config",
+    "Heuristics": "runtime.heuristics",
+    "autotune": "runtime.autotuner",
+    "heuristics": "runtime.heuristics",
+    "CacheManager": "runtime.cache",
+    "FileCacheManager": "runtime.cache",
     "InterpreterError": "errors",
     "OutOfResources": "errors",
-    "JITFunction": "jit",
-    "KernelInterface": "jit",
-    "MockTensor": "jit",
-    "TensorWrapper": "jit",
-    "reinterpret": "jit",
+    "JITFunction": "runtime.jit",
+    "KernelInterface": "runtime.jit",
+    "MockTensor": "runtime.tensors",
+    "TensorWrapper": "runtime.tensors",
+    "reinterpret": "runtime.tensors",
 }
-_MODULES = (
-    "autotuner",
-    "build",
-    "cache",
-    "driver",
-    "errors",
-    "interpreter",
-    "jit",
-    "launch",
-)
 
 
 def __getattr__(name: str) -> Any:
-    import importlib
-
-    if name in _MODULES:
-        return importlib.import_module(f"{__name__}.{name}")
     if name in _NAMES:
-        value = getattr(importlib.import_module(f"{__name__}.{_NAMES[name]}"), name)
+        value = getattr(importlib.import_module(f"blockscope.{_NAMES[name]}"), name)
         globals()[name] = value
         return value
+    if not name.startswith("__"):  # a module below this one, or one at a path of Triton's
+        try:
+            return importlib.import_module(f"{__name__}.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"{__name__}.{name}":
+                raise
     raise AttributeError(f"module 'triton.runtime' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:
-    return sorted([*_MODULES, *_NAMES])
+    return sorted({*globals(), *_NAMES})
