@@ -1,4 +1,5 @@
-"""Writes docs/ops.md: every function of the language, where it runs and what tests it.
+"""Writes docs/ops.md: every function of the language, where it runs and what tests it; every
+operation of the block IR and its facts.
 
 Run it with .venv/bin/python after adding an op; a test holds the page to the code.
 """
@@ -42,6 +43,20 @@ Made by `docs/make_ops_page.py`. *Whole* is the flat program (CPU tensors), *ste
 the other mode bit by bit; *kernels* says whether an example, a test kernel or another test uses
 the function. *GPU* is compiled code: "yes" when the GPU compiler lowers every operation that the
 function becomes, else what it lacks, with the share of the rows that have it when not all do.
+"""
+FACTS_HEADER = """
+## The operations of the block IR
+
+The rows of `core/op_facts.def`, which both executors, `verify` and the tests ask. *Combines* names
+the identity of operations that may be all of a reduction or scan, and says where another order of
+the elements rounds differently. *Error* is in units in the last place: how far a result is from the
+exact one on the CPU, and on a GPU where that differs; 0 is always exact, 0.5 correctly rounded
+(these two give the same bits everywhere). Narrower floats are computed in fp32 and rounded once.
+`arith.divf` and `math.sqrt` are approximate on a GPU in fp32 only where they are marked
+`fastmath<afn>`. *Cost* is a class, from free to dot.
+
+| op | operands | memory | combines | error fp32 | error fp64 | cost |
+|---|---|---|---|---|---|---|
 """
 #: What functions without rows become; those that are not named here leave nothing at run time.
 BECOMES = {
@@ -102,6 +117,25 @@ def texts_that_use() -> list[str]:
     return [path.read_text() for folder in folders for path in sorted(ROOT.glob(folder))]
 
 
+def _error(on_cpu: float, on_gpu: float) -> str:
+    return f"{on_cpu:g}" if on_gpu == on_cpu else f"{on_cpu:g}, GPU {on_gpu:g}"
+
+
+def facts_table() -> str:
+    lines = []
+    for row in _core.op_facts():
+        cpu32, gpu32, cpu64, gpu64 = row["ulps"]
+        combines = row["identity"] or ""
+        if combines and not row["any_order"]:
+            combines += ", order rounds"
+        cells = (
+            f"`{row['name']}`", row["operands"] if row["elementwise"] else "", row["memory"],
+            combines, _error(cpu32, gpu32), _error(cpu64, gpu64), row["cost"],
+        )  # fmt: skip
+        lines.append("| " + " | ".join(cells) + " |\n")
+    return FACTS_HEADER + "".join(lines)
+
+
 def page() -> str:
     rows, texts = rows_by_function(), texts_that_use()
     parts, seen = [HEADER], set()
@@ -130,7 +164,7 @@ def page() -> str:
             gpu = on_gpu(name, mine) if mark == "yes" else mark
             cells = (f"`tl.{name}`", mark, mark, gpu, len(mine) or "", "yes" if used else "")
             parts.append("| " + " | ".join(map(str, cells)) + " |\n")
-    return "".join(parts)
+    return "".join(parts) + facts_table()
 
 
 if __name__ == "__main__":

@@ -76,17 +76,16 @@ private:
 };
 
 // One per file of interpreter/ops, called by EvaluatorTable::instance().
-void addElementwiseEvaluators(EvaluatorTable &table); // arith.*
-void addMathEvaluators(EvaluatorTable &table);        // math.*
+void addElementwiseEvaluators(EvaluatorTable &table); // arith.*, math.*
 void addCastEvaluators(EvaluatorTable &table);        // tl.fp_cast, tl.float_to_int, ...
-void addShapeEvaluators(EvaluatorTable &table);       // tl.range, tl.splat, tl.broadcast, ...
+void addShapeEvaluators(EvaluatorTable &table);       // tl.program_id, tl.range, tl.splat, ...
 void addDotEvaluators(EvaluatorTable &table);
 void addSortEvaluators(EvaluatorTable &table);
 void addHistogramEvaluators(EvaluatorTable &table);
 void addGatherEvaluators(EvaluatorTable &table);
 void addExternEvaluators(EvaluatorTable &table); // tl.extern_elementwise by symbol
-void addMemoryEvaluators(EvaluatorTable &table); // tl.load, tl.store, atomics, program ids
-void addDebugEvaluators(EvaluatorTable &table);  // tl.assert, tl.print
+void addMemoryEvaluators(EvaluatorTable &table); // tl.load, tl.store, atomics, barriers
+void addDebugEvaluators(EvaluatorTable &table);  // tl.assume, tl.assert, tl.print
 
 /// Combines `n` lanes of two sides into `out` (k arrays each, k = number of reduced values).
 /// `out[k]` may be `lhs[k]`.

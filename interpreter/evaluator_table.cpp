@@ -7,7 +7,6 @@ const EvaluatorTable &EvaluatorTable::instance() {
   static const EvaluatorTable table = [] {
     EvaluatorTable filled;
     addElementwiseEvaluators(filled);
-    addMathEvaluators(filled);
     addCastEvaluators(filled);
     addShapeEvaluators(filled);
     addDotEvaluators(filled);

@@ -11,6 +11,17 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class TL_Op<string mnemonic, list<Trait> traits = []> : Op<TL_Dialect, mnemonic, traits>;
 
+// Each element of the result is made from the same element of each operand. What else is known of an
+// op (kernels, errors, cost) is its row in core/op_facts.def.
+class TL_ElementwiseOp<string mnemonic, list<Trait> traits = []> : TL_Op<mnemonic, [Pure, Elementwise] # traits>;
+
+// Two operands and a result of one type, written `tl.op %lhs, %rhs : type`.
+class TL_BinaryOp<string mnemonic> : TL_ElementwiseOp<mnemonic, [SameOperandsAndResultType]> {
+  let arguments = (ins AnyType:$lhs, AnyType:$rhs);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
+}
+
 //===-- Programs ---------------------------------------------------------------------------------===//
 
 def TL_ProgramIdOp : TL_Op<"program_id", [Pure]> {
@@ -122,7 +133,7 @@ def TL_GatherOp : TL_Op<"gather", [Pure]> {
 
 //===-- Casts --------------------------------------------------------------------------------------===//
 
-def TL_FpCastOp : TL_Op<"fp_cast", [Pure, SameOperandsAndResultShape]> {
+def TL_FpCastOp : TL_ElementwiseOp<"fp_cast", [SameOperandsAndResultShape]> {
   let summary = "convert between float types; rounding is 'rtne' or 'rtz' where it narrows";
   let arguments = (ins AnyType:$source, DefaultValuedAttr<StrAttr, "\"rtne\"">:$rounding);
   let results = (outs AnyType:$result);
@@ -130,7 +141,7 @@ def TL_FpCastOp : TL_Op<"fp_cast", [Pure, SameOperandsAndResultShape]> {
   let hasVerifier = 1;
 }
 
-def TL_FloatToIntOp : TL_Op<"float_to_int", [Pure, SameOperandsAndResultShape]> {
+def TL_FloatToIntOp : TL_ElementwiseOp<"float_to_int", [SameOperandsAndResultShape]> {
   let summary = "convert toward zero as the hardware does; is_unsigned: the result is unsigned";
   let description = [{ Out of range saturates at 32 or 64 bits, NaN gives 0; narrower results keep the low bits. }];
   let arguments = (ins AnyType:$source, DefaultValuedAttr<BoolAttr, "false">:$is_unsigned);
@@ -139,7 +150,7 @@ def TL_FloatToIntOp : TL_Op<"float_to_int", [Pure, SameOperandsAndResultShape]> 
   let hasVerifier = 1;
 }
 
-def TL_IntToFloatOp : TL_Op<"int_to_float", [Pure, SameOperandsAndResultShape]> {
+def TL_IntToFloatOp : TL_ElementwiseOp<"int_to_float", [SameOperandsAndResultShape]> {
   let summary = "convert an integer to any float type, rounding to nearest even; is_unsigned: the source is unsigned";
   let arguments = (ins AnyType:$source, DefaultValuedAttr<BoolAttr, "false">:$is_unsigned);
   let results = (outs AnyType:$result);
@@ -147,7 +158,7 @@ def TL_IntToFloatOp : TL_Op<"int_to_float", [Pure, SameOperandsAndResultShape]> 
   let hasVerifier = 1;
 }
 
-def TL_BitcastOp : TL_Op<"bitcast", [Pure, SameOperandsAndResultShape]> {
+def TL_BitcastOp : TL_ElementwiseOp<"bitcast", [SameOperandsAndResultShape]> {
   let summary = "the same bits as another type of the same width; also between pointer types";
   let arguments = (ins AnyType:$source);
   let results = (outs AnyType:$result);
@@ -155,7 +166,7 @@ def TL_BitcastOp : TL_Op<"bitcast", [Pure, SameOperandsAndResultShape]> {
   let hasVerifier = 1;
 }
 
-def TL_IntToPtrOp : TL_Op<"int_to_ptr", [Pure, SameOperandsAndResultShape]> {
+def TL_IntToPtrOp : TL_ElementwiseOp<"int_to_ptr", [SameOperandsAndResultShape]> {
   let summary = "a 64-bit integer as a pointer";
   let arguments = (ins AnyType:$source);
   let results = (outs AnyType:$result);
@@ -163,7 +174,7 @@ def TL_IntToPtrOp : TL_Op<"int_to_ptr", [Pure, SameOperandsAndResultShape]> {
   let hasVerifier = 1;
 }
 
-def TL_PtrToIntOp : TL_Op<"ptr_to_int", [Pure, SameOperandsAndResultShape]> {
+def TL_PtrToIntOp : TL_ElementwiseOp<"ptr_to_int", [SameOperandsAndResultShape]> {
   let summary = "a pointer as a 64-bit integer";
   let arguments = (ins AnyType:$source);
   let results = (outs AnyType:$result);
@@ -173,7 +184,7 @@ def TL_PtrToIntOp : TL_Op<"ptr_to_int", [Pure, SameOperandsAndResultShape]> {
 
 //===-- Pointers and memory ------------------------------------------------------------------------===//
 
-def TL_AddPtrOp : TL_Op<"addptr", [Pure, AllTypesMatch<["pointer", "result"]>, SameOperandsAndResultShape]> {
+def TL_AddPtrOp : TL_ElementwiseOp<"addptr", [AllTypesMatch<["pointer", "result"]>, SameOperandsAndResultShape]> {
   let summary = "pointer plus offset in elements; the offset is i32 (sign-extended, or zero-extended when is_unsigned) or i64";
   let arguments = (ins AnyType:$pointer, AnyType:$offset, DefaultValuedAttr<BoolAttr, "false">:$is_unsigned);
   let results = (outs AnyType:$result);
@@ -242,21 +253,18 @@ def TL_GdcLaunchDependentsOp : TL_Op<"gdc_launch_dependents", [MemoryEffects<[Me
 
 //===-- Math that upstream does not have -----------------------------------------------------------===//
 
-def TL_MulhiUIOp : TL_Op<"mulhiui", [Pure, SameOperandsAndResultType]> {
+def TL_MulhiUIOp : TL_BinaryOp<"mulhiui"> {
   let summary = "high half of the unsigned product";
-  let arguments = (ins AnyType:$lhs, AnyType:$rhs);
-  let results = (outs AnyType:$result);
-  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
 }
 
-def TL_ClampOp : TL_Op<"clamp", [Pure, SameOperandsAndResultType]> {
+def TL_ClampOp : TL_ElementwiseOp<"clamp", [SameOperandsAndResultType]> {
   let summary = "limit x to [lo, hi]; propagate_nan: a NaN in any operand gives NaN, else lo or x as max(x, lo) gives";
   let arguments = (ins AnyType:$x, AnyType:$lo, AnyType:$hi, DefaultValuedAttr<BoolAttr, "false">:$propagate_nan);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$x `,` $lo `,` $hi attr-dict `:` type($result)";
 }
 
-def TL_ExternElementwiseOp : TL_Op<"extern_elementwise", [Pure]> {
+def TL_ExternElementwiseOp : TL_ElementwiseOp<"extern_elementwise"> {
   let summary = "elementwise call of a libdevice function by symbol";
   let arguments = (ins Variadic<AnyType>:$operands, StrAttr:$symbol);
   let results = (outs AnyType:$result);
@@ -328,7 +336,7 @@ def TL_AssumeOp : TL_Op<"assume", [MemoryEffects<[MemWrite]>]> {
   let hasVerifier = 1;
 }
 
-def TL_HintOp : TL_Op<"hint", [Pure, SameOperandsAndResultType]> {
+def TL_HintOp : TL_ElementwiseOp<"hint", [SameOperandsAndResultType]> {
   let summary = "x with a claim; kind: multiple_of max_contiguous max_constancy, one value a dimension";
   let arguments = (ins AnyType:$source, StrAttr:$kind, DenseI64ArrayAttr:$values);
   let results = (outs AnyType:$result);

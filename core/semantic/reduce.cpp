@@ -2,58 +2,6 @@
 #include "core/semantic/semantic.h"
 
 namespace blockscope {
-namespace {
-
-/// Returns the op that `combineKnown` emits for numbers of `type`.
-llvm::StringRef combineOpName(KnownCombine kind, const Type &type) {
-  const bool isFloat = type.isFloating(), isSignedInt = !isFloat && isSigned(type.dtype);
-  switch (kind) {
-  case KnownCombine::Add:
-    return isFloat ? "arith.addf" : type.isBool() ? "arith.xori" : "arith.addi";
-  case KnownCombine::Mul:
-    return isFloat ? "arith.mulf" : type.isBool() ? "arith.andi" : "arith.muli";
-  case KnownCombine::Max:
-    return isFloat         ? "arith.maxnumf"
-           : type.isBool() ? "arith.ori"
-           : isSignedInt   ? "arith.maxsi"
-                           : "arith.maxui";
-  case KnownCombine::Min:
-    return isFloat         ? "arith.minnumf"
-           : type.isBool() ? "arith.andi"
-           : isSignedInt   ? "arith.minsi"
-                           : "arith.minui";
-  case KnownCombine::Xor:
-    return "arith.xori";
-  case KnownCombine::And:
-    return "arith.andi";
-  case KnownCombine::Or:
-    return "arith.ori";
-  }
-  return "";
-}
-
-} // namespace
-
-Value Semantic::combineKnown(KnownCombine kind, const Value &lhs, const Value &rhs) {
-  switch (kind) {
-  case KnownCombine::Add:
-    return binary(BinaryOp::Add, lhs, rhs);
-  case KnownCombine::Mul:
-    return binary(BinaryOp::Mul, lhs, rhs);
-  case KnownCombine::Max:
-    return cast(maximum(lhs, rhs, /*propagateNan=*/false), lhs.type.dtype); // bf16 was widened
-  case KnownCombine::Min:
-    return cast(minimum(lhs, rhs, /*propagateNan=*/false), lhs.type.dtype);
-  case KnownCombine::Xor:
-    return binary(BinaryOp::Xor, lhs, rhs);
-  case KnownCombine::And:
-    return binary(BinaryOp::And, lhs, rhs);
-  case KnownCombine::Or:
-    return binary(BinaryOp::Or, lhs, rhs);
-  }
-  return {};
-}
-
 ValueList
 Semantic::reduceBy(llvm::ArrayRef<Value> operands, std::optional<int64_t> axis, bool keepDims,
                    llvm::function_ref<ValueList(llvm::ArrayRef<Value> operands, int axis)> run) {
@@ -119,34 +67,52 @@ ValueList Semantic::scan(llvm::ArrayRef<Value> operands, int64_t axis, bool reve
   return results;
 }
 
-Value Semantic::reduceKnown(KnownCombine kind, const Value &x, std::optional<int64_t> axis,
-                            bool keepDims) {
-  const auto combine = [&](llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs) -> ValueList {
-    return {combineKnown(kind, lhs[0], rhs[0])};
+llvm::StringRef Semantic::combineOp(const NamedCombine &combine, const Type &type) {
+  if (type.isPointer())
+    typeError("input is " + typeText(type) + ", expected numbers");
+  else if (type.isFloating() && combine.floats.empty())
+    valueError("input is " + typeText(type) + ", expected integers");
+  return type.isFloating()      ? combine.floats
+         : type.isBool()        ? combine.bools
+         : isSigned(type.dtype) ? combine.signedIntegers
+                                : combine.unsignedIntegers;
+}
+
+Value Semantic::reduceNamed(const NamedCombine &combine, const Value &x,
+                            std::optional<int64_t> axis, bool keepDims) {
+  if (failed())
+    return {};
+  const llvm::StringRef op = combineOp(combine, x.type);
+  const auto combineElements = [&](llvm::ArrayRef<Value> lhs,
+                                   llvm::ArrayRef<Value> rhs) -> ValueList {
+    return {emit1(op, {lhs[0], rhs[0]}, lhs[0].type)};
   };
   const auto run = [&](llvm::ArrayRef<Value> inputs, int at) -> ValueList {
-    if (Value fast = emitter_.reduceByOp(combineOpName(kind, inputs[0].type), inputs[0], at))
+    if (Value fast = emitter_.reduceByOp(op, inputs[0], at))
       return {fast};
-    return emitter_.reduce(inputs, at, combine);
+    return emitter_.reduce(inputs, at, combineElements);
   };
   ValueList results = reduceBy(x, axis, keepDims, run);
   return results.empty() ? Value() : results.front();
 }
 
-Value Semantic::scanKnown(KnownCombine kind, const Value &x, int64_t axis, bool reverse) {
+Value Semantic::scanNamed(const NamedCombine &combine, const Value &x, int64_t axis, bool reverse) {
+  if (failed())
+    return {};
+  const llvm::StringRef op = combineOp(combine, x.type);
   const std::optional<int64_t> at =
       x.type.isBlock() ? normalizeAxis(axis, x.type.rank()) : std::nullopt;
   if (at && !failed()) {
-    const int where = static_cast<int>(*at);
-    if (Value fast = emitter_.scanByOp(combineOpName(kind, x.type), x, where, reverse)) {
+    if (Value fast = emitter_.scanByOp(op, x, static_cast<int>(*at), reverse)) {
       fast.type = x.type;
       return fast;
     }
   }
-  const auto combine = [&](llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs) -> ValueList {
-    return {combineKnown(kind, lhs[0], rhs[0])};
+  const auto combineElements = [&](llvm::ArrayRef<Value> lhs,
+                                   llvm::ArrayRef<Value> rhs) -> ValueList {
+    return {emit1(op, {lhs[0], rhs[0]}, lhs[0].type)};
   };
-  ValueList results = scan(x, axis, reverse, combine);
+  ValueList results = scan(x, axis, reverse, combineElements);
   return results.empty() ? Value() : results.front();
 }
 

@@ -7,6 +7,7 @@
 // binding turns an error into Python's TypeError or ValueError.
 #pragma once
 
+#include "core/op_facts.h"
 #include "core/semantic/operand.h"
 
 #include "llvm/ADT/Twine.h"
@@ -24,9 +25,6 @@ struct SemanticError {
 
 enum class BinaryOp : uint8_t { Add, Sub, Mul, TrueDiv, FloorDiv, Mod, And, Or, Xor, Shl, Shr };
 enum class CompareOp : uint8_t { Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual };
-/// Combine functions that are one op; reductions and scans over them need no Python.
-enum class KnownCombine : uint8_t { Add, Mul, Max, Min, Xor, And, Or };
-
 /// The largest number of elements of a block.
 inline constexpr int64_t kMaxBlockElements = 1048576;
 
@@ -141,9 +139,10 @@ public:
                    CombineFunction combine);
   ValueList scan(llvm::ArrayRef<Value> operands, int64_t axis, bool reverse,
                  CombineFunction combine);
-  Value reduceKnown(KnownCombine kind, const Value &x, std::optional<int64_t> axis, bool keepDims);
-  Value scanKnown(KnownCombine kind, const Value &x, int64_t axis, bool reverse);
-  Value combineKnown(KnownCombine kind, const Value &lhs, const Value &rhs);
+  /// Reductions and scans with a combine function that is one op: they need no Python.
+  Value reduceNamed(const NamedCombine &combine, const Value &x, std::optional<int64_t> axis,
+                    bool keepDims);
+  Value scanNamed(const NamedCombine &combine, const Value &x, int64_t axis, bool reverse);
   Value sort(const Value &x, int64_t dim, bool descending);
   Value histogram(const Value &x, int64_t bins, const std::optional<Value> &mask);
 
@@ -176,6 +175,8 @@ private:
   /// Checks and shapes operands, lets `run` reduce them over an axis, shapes the results.
   ValueList reduceBy(llvm::ArrayRef<Value> operands, std::optional<int64_t> axis, bool keepDims,
                      llvm::function_ref<ValueList(llvm::ArrayRef<Value> operands, int axis)> run);
+  /// The op of a combine function on elements of `type`. Errors: it has none for these.
+  llvm::StringRef combineOp(const NamedCombine &combine, const Type &type);
   Value binaryInteger(BinaryOp op, const Operand &lhs, const Operand &rhs);
   Value divide(BinaryOp op, const Operand &lhs, const Operand &rhs);
   /// Marks an op whose result a GPU may approximate when it is fp32; the CPU never does.

@@ -235,6 +235,25 @@ LogicalResult lowerIntToFloat(Lowering &lowering, Operation *op) {
   return success();
 }
 
+template <llvm::Instruction::CastOps opcode>
+llvm::Value *castTo(Lowering &lowering, Operation *op, Operands x) {
+  return lowering.builder().CreateCast(opcode, x[0],
+                                       lowering.elementType(op->getResult(0).getType()));
+}
+
+llvm::Value *intToPointer(Lowering &lowering, Operation *op, Operands x) {
+  return lowering.builder().CreateIntToPtr(x[0], lowering.elementType(op->getResult(0).getType()));
+}
+
+llvm::Value *pointerToInt(Lowering &lowering, Operation *op, Operands x) {
+  return lowering.builder().CreatePtrToInt(x[0], lowering.elementType(op->getResult(0).getType()));
+}
+
+llvm::Value *bitcast(Lowering &lowering, Operation *op, Operands x) {
+  llvm::Type *type = lowering.elementType(op->getResult(0).getType());
+  return x[0]->getType() == type ? x[0] : lowering.builder().CreateBitCast(x[0], type);
+}
+
 } // namespace
 
 bool isFp8Type(Type type) {
@@ -284,10 +303,17 @@ LogicalResult widened(Lowering &lowering, Operation *op, NarrowestFloat narrowes
 }
 
 llvm::ArrayRef<LoweringRow> castRows() {
+  using I = llvm::Instruction;
   static constexpr LoweringRow kRows[] = {
-      {"arith.extf", lowerFloatCast},       {"arith.truncf", lowerFloatCast},
-      {"tl.float_to_int", lowerFloatToInt}, {"tl.fp_cast", lowerFloatCast},
+      {"arith.extsi", eachRegister<castTo<I::SExt>>},
+      {"arith.extui", eachRegister<castTo<I::ZExt>>},
+      {"arith.trunci", eachRegister<castTo<I::Trunc>>},
+      {"tl.bitcast", eachRegister<bitcast>},
+      {"tl.float_to_int", lowerFloatToInt},
+      {"tl.fp_cast", lowerFloatCast},
       {"tl.int_to_float", lowerIntToFloat},
+      {"tl.int_to_ptr", eachRegister<intToPointer>},
+      {"tl.ptr_to_int", eachRegister<pointerToInt>},
   };
   return kRows;
 }

@@ -2,8 +2,10 @@
 #include "gpu_backend/lowering/combine.h"
 
 #include "core/ir/tl_dialect.h"
+#include "core/op_facts.h"
 #include "gpu_backend/layout/blocked_layout.h"
 #include "gpu_backend/layout/f2_matrix.h"
+#include "gpu_backend/layout/shape_layouts.h"
 #include "gpu_backend/lowering/convert_layout.h"
 #include "gpu_backend/lowering/words.h"
 
@@ -38,12 +40,8 @@ llvm::StringRef Combine::onlyOp() const {
 }
 
 bool Combine::isCommutative() const {
-  static constexpr llvm::StringLiteral kOps[] = {
-      "arith.addf",  "arith.addi",  "arith.andi",  "arith.maximumf", "arith.maxnumf",
-      "arith.maxsi", "arith.maxui", "arith.minsi", "arith.minimumf", "arith.minnumf",
-      "arith.minui", "arith.mulf",  "arith.muli",  "arith.ori",      "arith.xori",
-  };
-  return llvm::is_contained(kOps, onlyOp());
+  const OpFacts *facts = findOpFacts(onlyOp());
+  return facts && facts->combining;
 }
 
 std::optional<InputBits> bitsAlong(const LinearLayout &layout, const ShapeBits &shape, int dim) {
@@ -141,30 +139,52 @@ void Slots::storeBlock(llvm::ArrayRef<llvm::Value *> registers, const LinearLayo
   });
 }
 
-LinearLayout plainLayout(Type type, int numWarps) {
-  const llvm::ArrayRef<int64_t> shape = cast<RankedTensorType>(type).getShape();
-  llvm::SmallVector<int> order(llvm::reverse(llvm::seq<int>(0, static_cast<int>(shape.size()))));
-  return blockedForAccess(shape, order, 1, numWarps);
-}
-
-llvm::SmallVector<Registers> operandsIn(Lowering &lowering, Operation *op,
-                                        const LinearLayout &layout) {
-  llvm::SmallVector<Registers> result;
-  for (Value operand : op->getOperands())
-    result.push_back(convertLayout(lowering, lowering.get(operand),
-                                   cast<RankedTensorType>(operand.getType()),
-                                   tlg::layoutOf(operand.getType()), layout));
+llvm::SmallVector<uint32_t> registersWithout(uint32_t bits, const LinearLayout &layout) {
+  const uint32_t copies = freeBits(layout).registers;
+  llvm::SmallVector<uint32_t> result;
+  for (int reg = 0; reg < layout.registerCount(); ++reg)
+    if ((reg & (bits | copies)) == 0)
+      result.push_back(reg);
   return result;
 }
 
-void setResults(Lowering &lowering, Operation *op, llvm::ArrayRef<Registers> results,
-                const LinearLayout &layout) {
-  for (auto [result, registers] : llvm::zip(op->getResults(), results)) {
-    const auto type = dyn_cast<RankedTensorType>(result.getType());
-    lowering.set(result, type
-                             ? convertLayout(lowering, registers, type, layout, tlg::layoutOf(type))
-                             : registers);
+Elements shuffled(const Elements &elements,
+                  llvm::function_ref<llvm::Value *(llvm::Value *)> shuffle) {
+  Elements result;
+  for (llvm::Value *value : elements)
+    result.push_back(shuffle(value));
+  return result;
+}
+
+LogicalResult lowerAlongAxis(Lowering &lowering, Operation *op, int axis,
+                             llvm::function_ref<bool(const LinearLayout &)> fits, RunInLayout run) {
+  const auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+  const ShapeBits shape(type.getShape());
+  LinearLayout layout = tlg::layoutOf(type);
+  if (!fits(layout)) {
+    const auto order = llvm::to_vector(llvm::reverse(llvm::seq<int>(0, shape.rank())));
+    layout = blockedForAccess(type.getShape(), order, 1, lowering.numWarps());
   }
+  llvm::SmallVector<Registers> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(convertLayout(lowering, lowering.get(operand),
+                                     cast<RankedTensorType>(operand.getType()),
+                                     tlg::layoutOf(operand.getType()), layout));
+  const FailureOr<llvm::SmallVector<Registers>> results = run(layout, operands);
+  if (failed(results))
+    return failure();
+  for (auto [result, registers] : llvm::zip(op->getResults(), *results)) {
+    const auto made = dyn_cast<RankedTensorType>(result.getType());
+    if (!made) {
+      lowering.set(result, registers);
+      continue;
+    }
+    const bool hasAxis = made.getRank() == shape.rank();
+    lowering.set(result, convertLayout(lowering, registers, made,
+                                       hasAxis ? layout : sliced(layout, shape, axis),
+                                       tlg::layoutOf(made)));
+  }
+  return success();
 }
 
 llvm::SmallVector<Elements> elementsOf(llvm::ArrayRef<Registers> operands) {

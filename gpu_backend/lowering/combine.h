@@ -70,16 +70,23 @@ private:
   llvm::SmallVector<llvm::Value *, 2> bases_;
 };
 
-/// The layout without anything that reductions and scans find hard: the blocked one.
-LinearLayout plainLayout(mlir::Type type, int numWarps);
+/// Registers with none of `bits`, each element once.
+llvm::SmallVector<uint32_t> registersWithout(uint32_t bits, const LinearLayout &layout);
 
-/// The registers of each operand of a reduction or scan in `layout`, which they may not have.
-llvm::SmallVector<Registers> operandsIn(Lowering &lowering, mlir::Operation *op,
-                                        const LinearLayout &layout);
-/// Gives `op` its results: scalars as they are, blocks that come in `layout` in the layouts of
-/// their types.
-void setResults(Lowering &lowering, mlir::Operation *op, llvm::ArrayRef<Registers> results,
-                const LinearLayout &layout);
+/// `shuffle` of each value of an element.
+Elements shuffled(const Elements &elements,
+                  llvm::function_ref<llvm::Value *(llvm::Value *)> shuffle);
+
+/// The registers of the operands of an op in `layout`, for the registers of its results.
+using RunInLayout = llvm::function_ref<mlir::FailureOr<llvm::SmallVector<Registers>>(
+    const LinearLayout &layout, llvm::ArrayRef<Registers> operands)>;
+
+/// Lowers an op along one axis of its operands by `run`, in their layout where `fits` takes it,
+/// else in a blocked one. Results come in the layout of `run`, without the axis where they have
+/// none.
+mlir::LogicalResult lowerAlongAxis(Lowering &lowering, mlir::Operation *op, int axis,
+                                   llvm::function_ref<bool(const LinearLayout &)> fits,
+                                   RunInLayout run);
 
 /// The registers of each operand: element r has register r of each.
 llvm::SmallVector<Elements> elementsOf(llvm::ArrayRef<Registers> operands);

@@ -1,11 +1,10 @@
-// Structured control flow as basic blocks, and the ids of programs.
+// Structured control flow as basic blocks.
 #include "gpu_backend/lowering/families.h"
 
 #include "core/ir/tl_dialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/IR/IntrinsicsNVPTX.h"
 
 using namespace mlir;
 
@@ -192,24 +191,6 @@ LogicalResult lowerIf(Lowering &lowering, Operation *op) {
   return success();
 }
 
-LogicalResult lowerProgramId(Lowering &lowering, Operation *op) {
-  static constexpr llvm::Intrinsic::ID kIds[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x,
-                                                 llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y,
-                                                 llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z};
-  lowering.set(op->getResult(0),
-               lowering.builder().CreateIntrinsic(kIds[cast<tl::ProgramIdOp>(op).getAxis()], {}));
-  return success();
-}
-
-LogicalResult lowerNumPrograms(Lowering &lowering, Operation *op) {
-  static constexpr llvm::Intrinsic::ID kIds[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x,
-                                                 llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_y,
-                                                 llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_z};
-  lowering.set(op->getResult(0),
-               lowering.builder().CreateIntrinsic(kIds[cast<tl::NumProgramsOp>(op).getAxis()], {}));
-  return success();
-}
-
 } // namespace
 
 llvm::ArrayRef<LoweringRow> controlFlowRows() {
@@ -217,8 +198,6 @@ llvm::ArrayRef<LoweringRow> controlFlowRows() {
       {"scf.for", lowerFor},
       {"scf.if", lowerIf},
       {"scf.while", lowerWhile},
-      {"tl.num_programs", lowerNumPrograms},
-      {"tl.program_id", lowerProgramId},
   };
   return kRows;
 }

@@ -242,6 +242,8 @@ LogicalResult lowerPrint(Lowering &lowering, Operation *op) {
   return success();
 }
 
+LogicalResult lowerNothing(Lowering &, Operation *) { return success(); }
+
 } // namespace
 
 bool takesDebugBuffer(func::FuncOp function, const GpuOptions &options) {
@@ -253,7 +255,8 @@ bool takesDebugBuffer(func::FuncOp function, const GpuOptions &options) {
 }
 
 llvm::ArrayRef<LoweringRow> debugRows() {
-  static constexpr LoweringRow kRows[] = {{"tl.assert", lowerAssert}, {"tl.print", lowerPrint}};
+  static constexpr LoweringRow kRows[] = {
+      {"tl.assert", lowerAssert}, {"tl.assume", lowerNothing}, {"tl.print", lowerPrint}};
   return kRows;
 }
 

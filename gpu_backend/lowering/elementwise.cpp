@@ -2,11 +2,7 @@
 #include "gpu_backend/lowering/each_register.h"
 #include "gpu_backend/lowering/families.h"
 
-#include "core/ir/tl_dialect.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/TypeUtilities.h"
-#include "llvm/IR/IntrinsicsNVPTX.h"
 
 using namespace mlir;
 
@@ -22,12 +18,6 @@ llvm::Value *binary(Lowering &lowering, Operation *, Operands x) {
 
 template <ID id> llvm::Value *binaryIntrinsic(Lowering &lowering, Operation *, Operands x) {
   return lowering.builder().CreateBinaryIntrinsic(id, x[0], x[1]);
-}
-
-template <llvm::Instruction::CastOps opcode>
-llvm::Value *castTo(Lowering &lowering, Operation *op, Operands x) {
-  return lowering.builder().CreateCast(opcode, x[0],
-                                       lowering.elementType(op->getResult(0).getType()));
 }
 
 llvm::Value *negate(Lowering &lowering, Operation *, Operands x) {
@@ -50,7 +40,6 @@ llvm::Value *shift(Lowering &lowering, Operation *, Operands x) {
   }
 }
 
-/// Signed division that cannot trap: x / 0 is undefined in the language, and stays so here.
 llvm::Value *compareIntegers(Lowering &lowering, Operation *op, Operands x) {
   using P = arith::CmpIPredicate;
   llvm::IRBuilder<> &builder = lowering.builder();
@@ -143,30 +132,6 @@ llvm::Value *select(Lowering &lowering, Operation *, Operands x) {
   return lowering.builder().CreateSelect(x[0], x[1], x[2]);
 }
 
-llvm::Value *addPointer(Lowering &lowering, Operation *op, Operands x) {
-  llvm::IRBuilder<> &builder = lowering.builder();
-  auto add = cast<tl::AddPtrOp>(op);
-  auto pointer = cast<tl::PtrType>(getElementTypeOrSelf(op->getResult(0).getType()));
-  llvm::Value *offset = x[1];
-  if (offset->getType()->getIntegerBitWidth() < 64)
-    offset = add.getIsUnsigned() ? builder.CreateZExt(offset, builder.getInt64Ty())
-                                 : builder.CreateSExt(offset, builder.getInt64Ty());
-  return builder.CreateGEP(lowering.memoryType(pointer.getPointee()), x[0], offset);
-}
-
-llvm::Value *intToPointer(Lowering &lowering, Operation *op, Operands x) {
-  return lowering.builder().CreateIntToPtr(x[0], lowering.elementType(op->getResult(0).getType()));
-}
-
-llvm::Value *pointerToInt(Lowering &lowering, Operation *op, Operands x) {
-  return lowering.builder().CreatePtrToInt(x[0], lowering.elementType(op->getResult(0).getType()));
-}
-
-llvm::Value *bitcast(Lowering &lowering, Operation *op, Operands x) {
-  llvm::Type *type = lowering.elementType(op->getResult(0).getType());
-  return x[0]->getType() == type ? x[0] : lowering.builder().CreateBitCast(x[0], type);
-}
-
 llvm::Value *keep(Lowering &, Operation *, Operands x) { return x[0]; }
 
 LogicalResult lowerConstant(Lowering &lowering, Operation *op) {
@@ -212,8 +177,6 @@ LogicalResult lowerIntegerComparison(Lowering &lowering, Operation *op) {
   return success();
 }
 
-LogicalResult lowerNothing(Lowering &, Operation *) { return success(); }
-
 } // namespace
 
 llvm::ArrayRef<LoweringRow> elementwiseRows() {
@@ -227,8 +190,6 @@ llvm::ArrayRef<LoweringRow> elementwiseRows() {
       {"arith.constant", lowerConstant},
       {"arith.divsi", eachRegister<binary<I::SDiv>>},
       {"arith.divui", eachRegister<binary<I::UDiv>>},
-      {"arith.extsi", eachRegister<castTo<I::SExt>>},
-      {"arith.extui", eachRegister<castTo<I::ZExt>>},
       {"arith.maximumf", eachFloat<binaryIntrinsic<llvm::Intrinsic::maximum>>},
       {"arith.maxnumf", eachFloat<binaryIntrinsic<llvm::Intrinsic::maxnum>>},
       {"arith.maxsi", eachRegister<binaryIntrinsic<llvm::Intrinsic::smax>>},
@@ -249,14 +210,8 @@ llvm::ArrayRef<LoweringRow> elementwiseRows() {
       {"arith.shrui", eachRegister<shift<I::LShr>>},
       {"arith.subf", eachFloat<binary<I::FSub>>},
       {"arith.subi", eachRegister<binary<I::Sub>>},
-      {"arith.trunci", eachRegister<castTo<I::Trunc>>},
       {"arith.xori", eachRegister<binary<I::Xor>>},
-      {"tl.addptr", eachRegister<addPointer>},
-      {"tl.assume", lowerNothing},
-      {"tl.bitcast", eachRegister<bitcast>},
       {"tl.hint", eachRegister<keep>},
-      {"tl.int_to_ptr", eachRegister<intToPointer>},
-      {"tl.ptr_to_int", eachRegister<pointerToInt>},
   };
   return kRows;
 }

@@ -1,11 +1,13 @@
 // Loads and stores of global memory: runs of neighbouring elements in one instruction, predicated
 // instead of branched around.
+#include "gpu_backend/lowering/each_register.h"
 #include "gpu_backend/lowering/families.h"
 #include "gpu_backend/lowering/words.h"
 
 #include "core/ir/tl_dialect.h"
 #include "gpu_backend/layout/layout_queries.h"
 
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -194,10 +196,22 @@ LogicalResult lowerBarrier(Lowering &lowering, Operation *) {
   return success();
 }
 
+llvm::Value *addPointer(Lowering &lowering, Operation *op, Operands x) {
+  llvm::IRBuilder<> &builder = lowering.builder();
+  auto add = cast<tl::AddPtrOp>(op);
+  auto pointer = cast<tl::PtrType>(getElementTypeOrSelf(op->getResult(0).getType()));
+  llvm::Value *offset = x[1];
+  if (offset->getType()->getIntegerBitWidth() < 64)
+    offset = add.getIsUnsigned() ? builder.CreateZExt(offset, builder.getInt64Ty())
+                                 : builder.CreateSExt(offset, builder.getInt64Ty());
+  return builder.CreateGEP(lowering.memoryType(pointer.getPointee()), x[0], offset);
+}
+
 } // namespace
 
 llvm::ArrayRef<LoweringRow> memoryRows() {
   static constexpr LoweringRow kRows[] = {
+      {"tl.addptr", eachRegister<addPointer>},
       {"tl.barrier", lowerBarrier},
       {"tl.gdc_launch_dependents", lowerGridDependency},
       {"tl.gdc_wait", lowerGridDependency},

@@ -53,22 +53,14 @@ public:
 
 private:
   /// The registers that hold partial results after those of the thread are combined.
-  llvm::SmallVector<uint32_t> kept() const { return registersWithout(along_.registers); }
-
-  llvm::SmallVector<uint32_t> registersWithout(uint32_t bits) const {
-    llvm::SmallVector<uint32_t> result;
-    for (int reg = 0; reg < layout_.registerCount(); ++reg)
-      if ((reg & (bits | free_.registers)) == 0)
-        result.push_back(reg);
-    return result;
-  }
+  llvm::SmallVector<uint32_t> kept() const { return registersWithout(along_.registers, layout_); }
 
   void reduceRegisters() {
     const auto bits = inOrderOfAxis(along_.registers, layout_.registers, shape_, axis_);
     uint32_t done = 0;
     for (const int bit : llvm::reverse(bits)) {
       done |= 1U << bit;
-      for (const uint32_t reg : registersWithout(done))
+      for (const uint32_t reg : registersWithout(done, layout_))
         elements_[reg] = combine_(elements_[reg], elements_[reg | (1U << bit)]);
     }
   }
@@ -94,14 +86,6 @@ private:
       elements_[reg] = shuffled(
           elements_[reg], [&](llvm::Value *value) { return lowering_.shuffle(value, first); });
     }
-  }
-
-  static Elements shuffled(const Elements &elements,
-                           llvm::function_ref<llvm::Value *(llvm::Value *)> shuffle) {
-    Elements result;
-    for (llvm::Value *value : elements)
-      result.push_back(shuffle(value));
-    return result;
   }
 
   /// Integers of up to 32 bits over all lanes of a warp in one instruction; null if this is
@@ -233,22 +217,14 @@ private:
 
 LogicalResult lowerReduce(Lowering &lowering, Operation *op) {
   auto reduce = cast<tl::ReduceOp>(op);
-  const auto type = cast<RankedTensorType>(reduce.getOperand(0).getType());
-  const ShapeBits shape(type.getShape());
+  const ShapeBits shape(cast<RankedTensorType>(reduce.getOperand(0).getType()).getShape());
   const int axis = static_cast<int>(reduce.getAxis());
-  LinearLayout layout = tlg::layoutOf(type);
-  std::optional<InputBits> along = bitsAlong(layout, shape, axis);
-  if (!along) {
-    layout = plainLayout(type, lowering.numWarps());
-    along = bitsAlong(layout, shape, axis);
-  }
-  const FailureOr<llvm::SmallVector<Registers>> results =
-      Reduction(lowering, reduce, layout, *along).run(operandsIn(lowering, op, layout));
-  if (failed(results))
-    return failure();
-  const bool isScalar = shape.rank() == 1;
-  setResults(lowering, op, *results, isScalar ? layout : sliced(layout, shape, axis));
-  return success();
+  return lowerAlongAxis(
+      lowering, op, axis,
+      [&](const LinearLayout &layout) { return bitsAlong(layout, shape, axis).has_value(); },
+      [&](const LinearLayout &layout, llvm::ArrayRef<Registers> operands) {
+        return Reduction(lowering, reduce, layout, *bitsAlong(layout, shape, axis)).run(operands);
+      });
 }
 
 } // namespace

@@ -89,15 +89,6 @@ private:
                       : builder_.CreateOr(number, lowering_.i32(bits));
   }
 
-  /// Registers with none of `bits`, each element once.
-  llvm::SmallVector<uint32_t> registersWithout(uint32_t bits) const {
-    llvm::SmallVector<uint32_t> result;
-    for (int reg = 0; reg < layout_.registerCount(); ++reg)
-      if ((reg & (bits | free_.registers)) == 0)
-        result.push_back(reg);
-    return result;
-  }
-
   /// The subsets of `mask`, ascending.
   static llvm::SmallVector<uint32_t> subsets(uint32_t mask) {
     llvm::SmallVector<uint32_t> result = {0};
@@ -131,7 +122,7 @@ private:
     for (const uint32_t reg : registers) {
       const Elements &source = elements_[reg | last(below_.registers)];
       totals[reg] =
-          below_.lanes == 0 ? source : shuffled(source, atLast(lowering_.laneId(), below_.lanes));
+          below_.lanes == 0 ? source : fromLane(source, atLast(lowering_.laneId(), below_.lanes));
     }
     return totals;
   }
@@ -149,7 +140,7 @@ private:
                                 lowering_.i32(threadBits(last(below_.lanes), last(below_.warps))));
     lowering_.onlyIf(writes, [&] {
       llvm::Value *thread = threadBlock(segment.firstAxisBit);
-      for (const uint32_t reg : registersWithout(below_.registers)) {
+      for (const uint32_t reg : registersWithout(below_.registers, layout_)) {
         llvm::Value *slot = builder_.CreateXor(
             thread, lowering_.i32(blockOf(layout_.registerElement(reg), segment.firstAxisBit)));
         slots.store(slot, elements_[reg | last(below_.registers)]);
@@ -173,11 +164,8 @@ private:
     return result;
   }
 
-  Elements shuffled(const Elements &elements, llvm::Value *lane) {
-    Elements result;
-    for (llvm::Value *value : elements)
-      result.push_back(lowering_.shuffle(value, lane));
-    return result;
+  Elements fromLane(const Elements &elements, llvm::Value *lane) {
+    return shuffled(elements, [&](llvm::Value *value) { return lowering_.shuffle(value, lane); });
   }
 
   Elements select(llvm::Value *condition, const Elements &yes, const Elements &no) {
@@ -203,8 +191,8 @@ private:
     if (isReverse_)
       std::reverse(order.begin(), order.end());
     const bool areTotalsHere = below_.lanes == 0 && below_.warps == 0;
-    const auto blockTotals = totals(segment, registersWithout(below_.registers));
-    for (const uint32_t base : registersWithout(below_.registers | segment.mask())) {
+    const auto blockTotals = totals(segment, registersWithout(below_.registers, layout_));
+    for (const uint32_t base : registersWithout(below_.registers | segment.mask(), layout_)) {
       Elements before = blockTotals.lookup(base | order.front());
       for (const uint32_t block : llvm::ArrayRef(order).drop_front()) {
         const uint32_t reg = base | block;
@@ -218,7 +206,7 @@ private:
   }
 
   void scanLanes(const Segment &segment) {
-    const llvm::SmallVector<uint32_t> blocks = registersWithout(below_.registers);
+    const llvm::SmallVector<uint32_t> blocks = registersWithout(below_.registers, layout_);
     const uint32_t mask = segment.mask();
     llvm::Value *lane = lowering_.laneId();
     llvm::Value *inSegment = builder_.CreateAnd(lane, lowering_.i32(mask));
@@ -238,7 +226,7 @@ private:
       llvm::Value *isUpper = isSet(flag);
       for (const uint32_t reg : blocks) {
         Elements &total = scanned[reg];
-        total = select(isUpper, combine_(shuffled(total, source), total), total);
+        total = select(isUpper, combine_(fromLane(total, source), total), total);
       }
       below |= flag;
     }
@@ -257,7 +245,7 @@ private:
     llvm::Value *hasPrevious =
         builder_.CreateICmpNE(inSegment, lowering_.i32(isReverse_ ? mask : 0));
     for (const uint32_t reg : blocks)
-      prepend(shuffled(scanned[reg], previous), reg, hasPrevious);
+      prepend(fromLane(scanned[reg], previous), reg, hasPrevious);
   }
 
   /// Every thread combines the totals of the warps before its own.
@@ -272,7 +260,7 @@ private:
     if (isReverse_)
       number = builder_.CreateXor(number, lowering_.i32(count - 1));
     llvm::Value *thread = threadBlock(segment.firstAxisBit, segment.mask());
-    for (const uint32_t reg : registersWithout(below_.registers)) {
+    for (const uint32_t reg : registersWithout(below_.registers, layout_)) {
       const auto totalOf = [&](uint32_t i) {
         const uint32_t coordinate = isReverse_ ? count - 1 - i : i;
         return slots.load(builder_.CreateXor(
@@ -303,21 +291,15 @@ private:
 
 LogicalResult lowerScan(Lowering &lowering, Operation *op) {
   auto scan = cast<tl::ScanOp>(op);
-  const auto type = cast<RankedTensorType>(scan.getOperand(0).getType());
-  const ShapeBits shape(type.getShape());
+  const ShapeBits shape(cast<RankedTensorType>(scan.getOperand(0).getType()).getShape());
   const int axis = static_cast<int>(scan.getAxis());
-  LinearLayout layout = tlg::layoutOf(type);
-  auto owners = ownersAlong(layout, shape, axis);
-  if (!owners) {
-    layout = plainLayout(type, lowering.numWarps());
-    owners = ownersAlong(layout, shape, axis);
-  }
-  const FailureOr<llvm::SmallVector<Registers>> results =
-      Scan(lowering, scan, layout).run(operandsIn(lowering, op, layout), segmentsOf(*owners));
-  if (failed(results))
-    return failure();
-  setResults(lowering, op, *results, layout);
-  return success();
+  return lowerAlongAxis(
+      lowering, op, axis,
+      [&](const LinearLayout &layout) { return ownersAlong(layout, shape, axis).has_value(); },
+      [&](const LinearLayout &layout, llvm::ArrayRef<Registers> operands) {
+        return Scan(lowering, scan, layout)
+            .run(operands, segmentsOf(*ownersAlong(layout, shape, axis)));
+      });
 }
 
 } // namespace

@@ -1,9 +1,11 @@
-// Creation and shape ops: their layouts were chosen so that registers are only renumbered.
+// Program ids, creation and shape: their layouts were chosen so that registers are only renumbered.
 #include "gpu_backend/lowering/families.h"
 
 #include "core/ir/tl_dialect.h"
 #include "gpu_backend/layout/layout_queries.h"
 #include "gpu_backend/passes/shape_transfer.h"
+
+#include "llvm/IR/IntrinsicsNVPTX.h"
 
 using namespace mlir;
 
@@ -108,6 +110,24 @@ LogicalResult lowerSplit(Lowering &lowering, Operation *op) {
   return success();
 }
 
+LogicalResult lowerProgramId(Lowering &lowering, Operation *op) {
+  static constexpr llvm::Intrinsic::ID kIds[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x,
+                                                 llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y,
+                                                 llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z};
+  lowering.set(op->getResult(0),
+               lowering.builder().CreateIntrinsic(kIds[cast<tl::ProgramIdOp>(op).getAxis()], {}));
+  return success();
+}
+
+LogicalResult lowerNumPrograms(Lowering &lowering, Operation *op) {
+  static constexpr llvm::Intrinsic::ID kIds[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x,
+                                                 llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_y,
+                                                 llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_z};
+  lowering.set(op->getResult(0),
+               lowering.builder().CreateIntrinsic(kIds[cast<tl::NumProgramsOp>(op).getAxis()], {}));
+  return success();
+}
+
 } // namespace
 
 llvm::ArrayRef<LoweringRow> shapeRows() {
@@ -116,6 +136,8 @@ llvm::ArrayRef<LoweringRow> shapeRows() {
       {"tl.cat", lowerCat},
       {"tl.expand_dims", lowerRenumbering},
       {"tl.join", lowerJoin},
+      {"tl.num_programs", lowerNumPrograms},
+      {"tl.program_id", lowerProgramId},
       {"tl.range", lowerRange},
       {"tl.reshape", lowerRenumbering},
       {"tl.splat", lowerSplat},

@@ -281,27 +281,24 @@ LogicalResult lowerSort(Lowering &lowering, Operation *op) {
   const auto type = cast<RankedTensorType>(sort.getType());
   const ShapeBits shape(type.getShape());
   const int axis = shape.rank() - 1;
-  const LinearLayout given = tlg::layoutOf(type);
-  LinearLayout layout = given;
-  Registers values(lowering.get(sort.getSource()));
-  auto owners = ownersAlong(layout, shape, axis);
-  if (!owners) {
-    layout = plainLayout(type, lowering.numWarps());
-    owners = ownersAlong(layout, shape, axis);
-    values = convertLayout(lowering, values, type, given, layout);
-  }
-  Keys keys(lowering, type.getElementType(), sort.getIsUnsigned());
-  for (llvm::Value *&value : values)
-    value = keys.toKey(value);
-  BitonicSort(lowering, layout, *owners, keys.isUnsigned(), sort.getDescending()).run(values);
-  const uint32_t copies = freeBits(layout).registers;
-  Registers results;
-  for (size_t reg = 0; reg < values.size(); ++reg)
-    results.push_back((reg & copies) == 0 ? keys.fromKey(values[reg]) : results[reg & ~copies]);
-  if (layout != given)
-    results = convertLayout(lowering, results, type, layout, given);
-  lowering.set(sort, results);
-  return success();
+  const auto run = [&](const LinearLayout &layout, llvm::ArrayRef<Registers> operands) {
+    Registers values = operands.front();
+    Keys keys(lowering, type.getElementType(), sort.getIsUnsigned());
+    for (llvm::Value *&value : values)
+      value = keys.toKey(value);
+    BitonicSort(lowering, layout, *ownersAlong(layout, shape, axis), keys.isUnsigned(),
+                sort.getDescending())
+        .run(values);
+    const uint32_t copies = freeBits(layout).registers;
+    Registers results;
+    for (size_t reg = 0; reg < values.size(); ++reg)
+      results.push_back((reg & copies) == 0 ? keys.fromKey(values[reg]) : results[reg & ~copies]);
+    return FailureOr(llvm::SmallVector<Registers>{results});
+  };
+  return lowerAlongAxis(
+      lowering, op, axis,
+      [&](const LinearLayout &layout) { return ownersAlong(layout, shape, axis).has_value(); },
+      run);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // The facts that each op gives of its result, and the walk over loops.
 #include "gpu_backend/passes/axis_info.h"
 
+#include "core/ir/facts.h"
 #include "core/ir/tl_dialect.h"
 #include "gpu_backend/ir/tlg_dialect.h"
 
@@ -192,13 +193,6 @@ AxisInfo resized(AxisInfo info, Type from, Type to) {
     dim.divisibility = std::min(dim.divisibility, most);
   }
   return info;
-}
-
-/// Whether each element of the result comes from the same element of each operand, of its shape.
-bool isElementwise(Operation *op) {
-  return op->getNumRegions() == 0 &&
-         (op->hasTrait<OpTrait::Elementwise>() ||
-          isa<tl::FpCastOp, tl::FloatToIntOp, tl::IntToFloatOp, tl::MulhiUIOp, tl::ClampOp>(op));
 }
 
 /// Only how long values stay equal: as long as those of all operands, which have the shape of
@@ -560,7 +554,7 @@ AxisInfo AxisAnalysis::transfer(Operation *op) const {
         return info;
       })
       .Default([&](Operation *) {
-        if (!isElementwise(op))
+        if (!tl::isElementwise(op))
           return unknown(type);
         llvm::SmallVector<const AxisInfo *> operands;
         for (Value operand : op->getOperands()) {

@@ -1,6 +1,7 @@
 // Anchors, and how layouts spread from them.
 #include "gpu_backend/passes/layout_choice.h"
 
+#include "core/ir/facts.h"
 #include "core/ir/tl_dialect.h"
 #include "gpu_backend/layout/blocked_layout.h"
 #include "gpu_backend/layout/layout_queries.h"
@@ -96,7 +97,7 @@ bool LayoutChoice::computeCheap(Value value) {
   const bool movesOnly =
       isa<tl::BroadcastOp, tl::ExpandDimsOp, tl::ReshapeOp, tl::TransOp, tl::AddPtrOp, tl::HintOp>(
           op) ||
-      (op->getName().getDialectNamespace() == "arith" && isElementwise(op));
+      (op->getName().getDialectNamespace() == "arith" && tl::isElementwise(op));
   return movesOnly && llvm::all_of(op->getOperands(), [&](Value operand) {
            return !isBlock(operand) || cheap_.lookup(operand);
          });

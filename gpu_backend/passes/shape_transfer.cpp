@@ -1,6 +1,7 @@
 // One place for the element maps of shape ops, used by the layout pass and by the lowering.
 #include "gpu_backend/passes/shape_transfer.h"
 
+#include "core/ir/facts.h"
 #include "core/ir/tl_dialect.h"
 #include "gpu_backend/layout/layout_queries.h"
 #include "gpu_backend/layout/shape_layouts.h"
@@ -23,6 +24,12 @@ llvm::SmallVector<int> inverse(llvm::ArrayRef<int> permutation) {
   for (auto [i, from] : llvm::enumerate(permutation))
     result[from] = static_cast<int>(i);
   return result;
+}
+
+/// Whether element i of the result belongs to the thread that has element i of each operand.
+bool keepsLayout(Operation *op) {
+  return isa<tl::ScanOp, tl::SortOp>(op) ||
+         (tl::isElementwise(op) && isa<RankedTensorType>(op->getResult(0).getType()));
 }
 
 bool keepsNumbers(Operation *op) { return isa<tl::ExpandDimsOp, tl::ReshapeOp>(op); }
@@ -53,23 +60,11 @@ LinearLayout mapped(LinearLayout layout, llvm::function_ref<ElementBits(ElementB
 
 } // namespace
 
-bool isElementwise(Operation *op) {
-  if (op->getNumRegions() != 0 || op->getNumResults() != 1 ||
-      !isa<RankedTensorType>(op->getResult(0).getType()))
-    return false;
-  const llvm::StringRef dialect = op->getName().getDialectNamespace();
-  if (dialect == "arith" || dialect == "math")
-    return op->getNumOperands() != 0;
-  return isa<tl::AddPtrOp, tl::FpCastOp, tl::FloatToIntOp, tl::IntToFloatOp, tl::BitcastOp,
-             tl::IntToPtrOp, tl::PtrToIntOp, tl::MulhiUIOp, tl::ClampOp, tl::ExternElementwiseOp,
-             tl::HintOp>(op);
-}
-
 std::optional<LinearLayout> operandLayout(Operation *op, unsigned operand,
                                           const LinearLayout &result) {
   if (!isa<RankedTensorType>(op->getOperand(operand).getType()))
     return std::nullopt;
-  if (isElementwise(op) || isa<tl::ScanOp, tl::SortOp>(op))
+  if (keepsLayout(op))
     return result;
   if (keepsNumbers(op))
     return withoutRegisterCopies(result);
@@ -95,7 +90,7 @@ std::optional<LinearLayout> operandLayout(Operation *op, unsigned operand,
 
 std::optional<LinearLayout> resultLayout(Operation *op, unsigned operand,
                                          const LinearLayout &layout) {
-  if (isElementwise(op) || keepsNumbers(op) || isa<tl::ScanOp, tl::SortOp>(op))
+  if (keepsLayout(op) || keepsNumbers(op))
     return layout;
   if (auto broadcast = dyn_cast<tl::BroadcastOp>(op))
     return broadcasted(layout, bitsOf(broadcast.getSource().getType()),

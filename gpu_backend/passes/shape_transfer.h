@@ -9,9 +9,6 @@
 
 namespace blockscope::gpu {
 
-/// Whether every result element depends on the operand elements of the same place only.
-bool isElementwise(mlir::Operation *op);
-
 /// The layout that operand `operand` of a block op must have for its results to have `result`, with
 /// no element leaving its thread; nothing for ops that are not of this kind.
 std::optional<LinearLayout> operandLayout(mlir::Operation *op, unsigned operand,

@@ -5,6 +5,7 @@
 #include "core/ir/ir_emitter.h"
 
 #include "core/ir/convert.h"
+#include "core/ir/facts.h"
 #include "interpreter/flat/builtin_evaluators.h"
 #include "interpreter/flat/memory_use.h"
 #include "interpreter/flat/program_builder.h"
@@ -22,14 +23,15 @@ constexpr size_t kConstantAlignment = 64;
 constexpr int64_t kMostConstantBytes = 1 << 18; // of a splat that is filled out once
 
 // Ops whose result is their operand's bytes under another type.
-bool isRetyped(llvm::StringRef name) {
-  return name == "tl.expand_dims" || name == "tl.reshape" || name == "tl.unsplat" ||
-         name == "tl.hint" || name == "tl.bitcast" || name == "tl.int_to_ptr" ||
-         name == "tl.ptr_to_int" || name == "arith.bitcast";
+bool isRetyped(mlir::Operation &op) {
+  const OpFacts *facts = tl::factsOf(&op);
+  return facts && facts->cost == OpCost::Free && op.getNumOperands() == 1 &&
+         op.getNumResults() == 1;
 }
 
-bool isWaiting(llvm::StringRef name, const Attributes &attributes) {
-  return name.starts_with("tl.atomic") || attributes.getBool("is_volatile");
+bool isWaiting(mlir::Operation &op, const Attributes &attributes) {
+  const OpFacts *facts = tl::factsOf(&op);
+  return (facts && facts->isAtomic()) || attributes.getBool("is_volatile");
 }
 
 // Writes the low `bytes` bytes of an integer or the bits of a float.
@@ -201,7 +203,7 @@ bool ProgramBuilder::lowerOp(mlir::Operation &op) {
 bool ProgramBuilder::lowerShapeOp(mlir::Operation &op, bool &handled) {
   const llvm::StringRef name = op.getName().getStringRef();
   handled = true;
-  if (isRetyped(name) || name == "tl.splat") {
+  if (isRetyped(op)) {
     bind(op.getResult(0), idOf(op.getOperand(0)));
     return true;
   }
@@ -340,7 +342,7 @@ bool ProgramBuilder::lowerWithEvaluator(mlir::Operation &op) {
   case Evaluator::Form::Context:
     lowered.kind = LoweredOp::Kind::Context;
     lowered.op = addOpInfo(op);
-    program_.hasAtomics |= isWaiting(op.getName().getStringRef(), attributes);
+    program_.hasAtomics |= isWaiting(op, attributes);
     break;
   }
   lowered_.ops.push_back(std::move(lowered));

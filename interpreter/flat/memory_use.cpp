@@ -2,6 +2,8 @@
 #include "interpreter/flat/memory_use.h"
 
 #include "core/ir/convert.h"
+#include "core/ir/facts.h"
+#include "core/ir/tl_dialect.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -11,8 +13,6 @@ namespace blockscope::interpreter::flat {
 namespace {
 
 bool isPointer(mlir::Value value) { return fromMlirType(value.getType()).isPointer(); }
-
-bool isAtomic(llvm::StringRef name) { return name.starts_with("tl.atomic"); }
 
 /// The parameters that one pointer may come from.
 class Origins {
@@ -76,14 +76,14 @@ private:
       push(loop.getConditionOp().getArgs()[number]);
       return;
     }
-    const llvm::StringRef name = op->getName().getStringRef();
     bool hasPointer = false;
     for (const mlir::Value operand : op->getOperands())
       if (isPointer(operand)) {
         hasPointer = true;
         push(operand);
       }
-    if (!hasPointer || op->getNumRegions() != 0 || name == "tl.load" || isAtomic(name))
+    const OpFacts *facts = tl::factsOf(op);
+    if (!hasPointer || op->getNumRegions() != 0 || !facts || facts->memory != OpMemory::None)
       isUnknown = true;
   }
 
@@ -101,21 +101,19 @@ MemoryUse findMemoryUse(mlir::func::FuncOp function) {
   use.loaded.assign(parameters, false);
   use.stored.assign(parameters, false);
   function.walk([&](mlir::Operation *op) {
-    const llvm::StringRef name = op->getName().getStringRef();
-    const bool loads = name == "tl.load" || isAtomic(name);
-    const bool stores = name == "tl.store" || isAtomic(name);
-    use.prints |= name == "tl.print";
-    use.orders |= isAtomic(name) && !op->use_empty();
-    if (name == "tl.load")
-      use.orders |= attributesOf(op).getBool("is_volatile");
-    if (!loads && !stores)
+    use.prints |= mlir::isa<tl::PrintOp>(op);
+    const OpFacts *facts = tl::factsOf(op);
+    if (!facts || !(facts->reads() || facts->writes()))
       return;
+    use.orders |= facts->isAtomic() && !op->use_empty();
+    if (auto load = mlir::dyn_cast<tl::LoadOp>(op))
+      use.orders |= load.getIsVolatile();
     Origins origins(parameters);
     origins.follow(op->getOperand(0));
     use.isKnown &= !origins.isUnknown;
     for (size_t i = 0; i < parameters; ++i) {
-      use.loaded[i] = use.loaded[i] || (loads && origins.found[i]);
-      use.stored[i] = use.stored[i] || (stores && origins.found[i]);
+      use.loaded[i] = use.loaded[i] || (facts->reads() && origins.found[i]);
+      use.stored[i] = use.stored[i] || (facts->writes() && origins.found[i]);
     }
   });
   return use;

@@ -47,18 +47,12 @@ void addCastEvaluators(EvaluatorTable &table) {
     return choose(signature, kernels().castUnsigned);
   };
   table.add("tl.fp_cast", chooseFloatCast);
-  table.add("arith.extf", chooseFloatCast);
-  table.add("arith.truncf", chooseFloatCast);
   table.add("tl.float_to_int", chooseBySignedness);
   table.add("tl.int_to_float", chooseBySignedness);
-  table.add("arith.sitofp", asSigned);
-  table.add("arith.uitofp", asUnsigned);
-  table.add("arith.fptosi", asSigned);
-  table.add("arith.fptoui", asUnsigned);
   table.add("arith.extsi", asSigned);
   table.add("arith.extui", asUnsigned);
   table.add("arith.trunci", asUnsigned);
-  for (const char *name : {"tl.bitcast", "arith.bitcast", "tl.int_to_ptr", "tl.ptr_to_int"})
+  for (const char *name : {"tl.bitcast", "tl.int_to_ptr", "tl.ptr_to_int"})
     table.add(name, chooseBitcast);
 }
 

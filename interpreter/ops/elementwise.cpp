@@ -1,47 +1,10 @@
-// Arithmetic, comparison and selection: arith.*, and the elementwise ops of tl.
+// Elementwise ops: those of core/op_facts.def that have a kernel, comparisons and selection.
 #include "interpreter/ops/element_type.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
 namespace blockscope::interpreter {
 namespace {
-
-struct Row {
-  llvm::StringLiteral name;
-  ElementOp op;
-};
-
-constexpr Row kRows[] = {
-    {"arith.addi", ElementOp::AddI},
-    {"arith.subi", ElementOp::SubI},
-    {"arith.muli", ElementOp::MulI},
-    {"arith.divsi", ElementOp::DivSI},
-    {"arith.divui", ElementOp::DivUI},
-    {"arith.remsi", ElementOp::RemSI},
-    {"arith.remui", ElementOp::RemUI},
-    {"arith.andi", ElementOp::AndI},
-    {"arith.ori", ElementOp::OrI},
-    {"arith.xori", ElementOp::XorI},
-    {"arith.shli", ElementOp::ShlI},
-    {"arith.shrsi", ElementOp::ShrSI},
-    {"arith.shrui", ElementOp::ShrUI},
-    {"arith.maxsi", ElementOp::MaxSI},
-    {"arith.maxui", ElementOp::MaxUI},
-    {"arith.minsi", ElementOp::MinSI},
-    {"arith.minui", ElementOp::MinUI},
-    {"arith.addf", ElementOp::AddF},
-    {"arith.subf", ElementOp::SubF},
-    {"arith.mulf", ElementOp::MulF},
-    {"arith.divf", ElementOp::DivF},
-    {"arith.remf", ElementOp::RemF},
-    {"arith.negf", ElementOp::NegF},
-    {"arith.maximumf", ElementOp::MaximumF},
-    {"arith.minimumf", ElementOp::MinimumF},
-    {"arith.maxnumf", ElementOp::MaxNumF},
-    {"arith.minnumf", ElementOp::MinNumF},
-    {"tl.mulhiui", ElementOp::MulHiUI},
-    {"tl.hint", ElementOp::Copy},
-};
 
 /// The predicate as a word ("slt", "oeq") or as upstream's number.
 std::optional<ElementOp> integerPredicate(const Attributes &attributes) {
@@ -95,9 +58,14 @@ EvaluatorOrError chooseComparison(const OpSignature &signature, std::optional<El
 } // namespace
 
 void addElementwiseEvaluators(EvaluatorTable &table) {
-  for (const Row &row : kRows)
-    table.add(row.name,
-              [op = row.op](const OpSignature &signature) { return chooseElement(signature, op); });
+  const auto add = [&table](llvm::StringRef name, ElementOp op) {
+    table.add(name, [op](const OpSignature &signature) { return chooseElement(signature, op); });
+  };
+#define BLK_INTEGER_OP(id, name, ...) add(name, ElementOp::id);
+#define BLK_FLOAT_OP(id, name, ...) add(name, ElementOp::id);
+#define BLK_MATH_OP(id, name, ...) add(name, ElementOp::id);
+#include "core/op_facts.def"
+  add("tl.hint", ElementOp::Copy);
   table.add("arith.cmpi", [](const OpSignature &signature) {
     return chooseComparison(signature, integerPredicate(signature.attributes));
   });

@@ -1,4 +1,4 @@
-// tl.load, tl.store, tl.addptr, and the other ops that ask the running program.
+// tl.load, tl.store, tl.addptr, and barriers.
 //
 // A load or store resolves its addresses to runs, then copies run by run: bounds were checked once
 // for each run. Scattered lanes go through a gather loop.
@@ -186,27 +186,6 @@ EvaluatorOrError chooseAddPtr(const OpSignature &signature) {
   }
 }
 
-void evalProgramId(ExecutionContext &context, void *const *results, const void *const *,
-                   const void *payload) {
-  *static_cast<int32_t *>(results[0]) = context.program[*static_cast<const int64_t *>(payload)];
-}
-
-void evalNumPrograms(ExecutionContext &context, void *const *results, const void *const *,
-                     const void *payload) {
-  *static_cast<int32_t *>(results[0]) =
-      context.launch->info.grid[*static_cast<const int64_t *>(payload)];
-}
-
-EvaluatorFactory chooseByAxis(ContextFn function) {
-  return [function](const OpSignature &signature) -> EvaluatorOrError {
-    const int64_t axis = signature.attributes.getInt("axis", -1);
-    if (axis < 0 || axis > 2)
-      return {{},
-              signature.name.str() + " has axis " + std::to_string(axis) + ", expected 0, 1 or 2"};
-    return {Evaluator::makeContext(function, std::make_shared<const int64_t>(axis)), ""};
-  };
-}
-
 void evalBarrier(ExecutionContext &context, void *const *, const void *const *, const void *) {
   for (Observer *observer : context.launch->observers)
     observer->onBarrier(context.linearProgram, context.worker);
@@ -222,13 +201,11 @@ void addMemoryEvaluators(EvaluatorTable &table) {
   table.add("tl.load", chooseLoad);
   table.add("tl.store", chooseStore);
   table.add("tl.addptr", chooseAddPtr);
-  table.add("tl.program_id", chooseByAxis(evalProgramId));
-  table.add("tl.num_programs", chooseByAxis(evalNumPrograms));
   table.add("tl.barrier", [](const OpSignature &) -> EvaluatorOrError {
     return {Evaluator::makeContext(evalBarrier), ""};
   });
   // Launches come one after another on the CPU: there is nothing to wait for.
-  for (const char *name : {"tl.assume", "tl.gdc_wait", "tl.gdc_launch_dependents"})
+  for (const char *name : {"tl.gdc_wait", "tl.gdc_launch_dependents"})
     table.add(name, [](const OpSignature &) -> EvaluatorOrError {
       return {Evaluator::makeBlock(evalNothing), ""};
     });

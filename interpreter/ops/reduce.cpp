@@ -84,16 +84,13 @@ void reduceBlocks(llvm::ArrayRef<Type> operandTypes, int axis, void *const *resu
 }
 
 std::optional<ElementOp> combineOpByName(llvm::StringRef name) {
-  using enum ElementOp;
   static constexpr struct {
     llvm::StringLiteral name;
     ElementOp op;
   } kRows[] = {
-      {"arith.addi", AddI},       {"arith.muli", MulI},         {"arith.andi", AndI},
-      {"arith.ori", OrI},         {"arith.xori", XorI},         {"arith.maxsi", MaxSI},
-      {"arith.maxui", MaxUI},     {"arith.minsi", MinSI},       {"arith.minui", MinUI},
-      {"arith.addf", AddF},       {"arith.mulf", MulF},         {"arith.maxnumf", MaxNumF},
-      {"arith.minnumf", MinNumF}, {"arith.maximumf", MaximumF}, {"arith.minimumf", MinimumF},
+#define BLK_INTEGER_COMBINE(id, name, ...) {name, ElementOp::id},
+#define BLK_FLOAT_COMBINE(id, name, ...) {name, ElementOp::id},
+#include "core/op_facts.def"
   };
   for (const auto &row : kRows)
     if (row.name == name)

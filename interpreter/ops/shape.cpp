@@ -1,5 +1,7 @@
-// Creation and shape: tl.range, splat, unsplat, expand_dims, broadcast, reshape, trans, join,
-// split, cat. Blocks are row-major, so what keeps the order of elements is a copy.
+// Programs, creation and shape: tl.program_id, num_programs, range, splat, unsplat, expand_dims,
+// broadcast, reshape, trans, join, split, cat. Blocks are row-major, so what keeps the order of
+// elements is a copy.
+#include "interpreter/execution_context.h"
 #include "interpreter/ops/element_type.h"
 #include "interpreter/ops/transpose.h"
 
@@ -197,9 +199,32 @@ EvaluatorOrError chooseCat(const OpSignature &signature) {
   return {Evaluator::makeBlock(evalCat, bytes), {}};
 }
 
+void evalProgramId(ExecutionContext &context, void *const *results, const void *const *,
+                   const void *payload) {
+  *static_cast<int32_t *>(results[0]) = context.program[*static_cast<const int64_t *>(payload)];
+}
+
+void evalNumPrograms(ExecutionContext &context, void *const *results, const void *const *,
+                     const void *payload) {
+  *static_cast<int32_t *>(results[0]) =
+      context.launch->info.grid[*static_cast<const int64_t *>(payload)];
+}
+
+EvaluatorFactory chooseByAxis(ContextFn function) {
+  return [function](const OpSignature &signature) -> EvaluatorOrError {
+    const int64_t axis = signature.attributes.getInt("axis", -1);
+    if (axis < 0 || axis > 2)
+      return {{},
+              signature.name.str() + " has axis " + std::to_string(axis) + ", expected 0, 1 or 2"};
+    return {Evaluator::makeContext(function, std::make_shared<const int64_t>(axis)), ""};
+  };
+}
+
 } // namespace
 
 void addShapeEvaluators(EvaluatorTable &table) {
+  table.add("tl.program_id", chooseByAxis(evalProgramId));
+  table.add("tl.num_programs", chooseByAxis(evalNumPrograms));
   table.add("tl.range", chooseRange);
   for (const char *name : {"tl.splat", "tl.unsplat", "tl.expand_dims", "tl.reshape"})
     table.add(name, chooseCopy);

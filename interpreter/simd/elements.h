@@ -173,6 +173,16 @@ void ternary(int64_t n, int64_t, void *const *results, const void *const *operan
   }
 }
 
+/// The loop of an op with `kCount` operands on elements of `T`.
+template <int kCount, typename Op, typename T> constexpr ElementKernel kernelOf() {
+  if constexpr (kCount == 1)
+    return unary<Op, T>;
+  else if constexpr (kCount == 2)
+    return binary<Op, T>;
+  else
+    return ternary<Op, T>;
+}
+
 /// Runs an fp32 kernel on elements that are stored smaller: widened and rounded strip by strip.
 /// `kArity` operands; the result is a float of type T, or a bool when `kToBool`.
 template <typename T, int kArity, bool kToBool, ElementKernel kernel>

@@ -4,17 +4,6 @@
 namespace blockscope::interpreter::BLK_ISA {
 namespace {
 
-struct RemFOp {
-  BLK_FORCE_INLINE static float apply(float x, float y) { return __builtin_fmodf(x, y); }
-  BLK_FORCE_INLINE static double apply(double x, double y) { return __builtin_fmod(x, y); }
-};
-struct NegFOp {
-  template <typename T> BLK_FORCE_INLINE static T apply(T x) { return -x; }
-};
-struct AbsFOp {
-  BLK_FORCE_INLINE static float apply(float x) { return __builtin_fabsf(x); }
-  BLK_FORCE_INLINE static double apply(double x) { return __builtin_fabs(x); }
-};
 template <uint16_t kAnd, uint16_t kXor> struct SignBitOp {
   template <typename T> BLK_FORCE_INLINE static T apply(T x) {
     return static_cast<T>((x & kAnd) ^ kXor);
@@ -23,18 +12,12 @@ template <uint16_t kAnd, uint16_t kXor> struct SignBitOp {
 
 /// The same op list for a native type and for one that goes through fp32.
 template <typename T> struct Direct {
-  template <typename Op> static constexpr ElementKernel kUnary = unary<Op, T>;
-  template <typename Op> static constexpr ElementKernel kBinary = binary<Op, T>;
-  template <typename Op> static constexpr ElementKernel kTernary = ternary<Op, T>;
+  template <int kCount, typename Op> static constexpr ElementKernel kOf = kernelOf<kCount, Op, T>();
   template <typename Op> static constexpr ElementKernel kCompare = binary<Op, T, Bool>;
 };
 template <typename T> struct Widened {
-  template <typename Op>
-  static constexpr ElementKernel kUnary = throughFloat<T, 1, false, unary<Op, F32>>;
-  template <typename Op>
-  static constexpr ElementKernel kBinary = throughFloat<T, 2, false, binary<Op, F32>>;
-  template <typename Op>
-  static constexpr ElementKernel kTernary = throughFloat<T, 3, false, ternary<Op, F32>>;
+  template <int kCount, typename Op>
+  static constexpr ElementKernel kOf = throughFloat<T, kCount, false, kernelOf<kCount, Op, F32>()>;
   template <typename Op>
   static constexpr ElementKernel kCompare = throughFloat<T, 2, true, binary<Op, F32, Bool>>;
 };
@@ -42,20 +25,9 @@ template <typename T> struct Widened {
 template <typename How> void fillType(Kernels &table, ElementType type) {
   using enum ElementOp;
   const auto set = [&](ElementOp op, ElementKernel kernel) { slot(table, op, type) = kernel; };
-  set(AddF, How::template kBinary<AddFOp>);
-  set(SubF, How::template kBinary<SubFOp>);
-  set(MulF, How::template kBinary<MulFOp>);
-  set(DivF, How::template kBinary<DivFOp>);
-  set(RemF, How::template kBinary<RemFOp>);
-  set(MaximumF, How::template kBinary<MaximumOp>);
-  set(MinimumF, How::template kBinary<MinimumOp>);
-  set(MaxNumF, How::template kBinary<MaxNumOp>);
-  set(MinNumF, How::template kBinary<MinNumOp>);
-  set(NegF, How::template kUnary<NegFOp>);
-  set(AbsF, How::template kUnary<AbsFOp>);
-  set(FmaF, How::template kTernary<FmaOp>);
-  set(ClampF, How::template kTernary<ClampOp>);
-  set(ClampNanF, How::template kTernary<ClampNanOp>);
+#define BLK_FLOAT_OP(id, name, family, count, ...) set(id, How::template kOf<count, id##Op>);
+#include "core/op_facts.def"
+  set(ClampNanF, How::template kOf<3, ClampNanFOp>);
   set(CmpFalse, How::template kCompare<FalseOp>);
   set(Oeq, How::template kCompare<EqOp>);
   set(Ogt, How::template kCompare<GtOp>);
@@ -82,8 +54,8 @@ template <typename T> void fillHalf(Kernels &table, ElementType type) {
   slot(table, SubF, type) = binary<SubFOp, T>;
   slot(table, MulF, type) = binary<MulFOp, T>;
   slot(table, DivF, type) = binary<DivFOp, T>;
-  slot(table, MaxNumF, type) = binary<MaxNumOp, T>;
-  slot(table, MinNumF, type) = binary<MinNumOp, T>;
+  slot(table, MaxNumF, type) = binary<MaxNumFOp, T>;
+  slot(table, MinNumF, type) = binary<MinNumFOp, T>;
   slot(table, NegF, type) = unary<SignBitOp<0xffff, 0x8000>, U16>;
   slot(table, AbsF, type) = unary<SignBitOp<0x7fff, 0>, U16>;
 }

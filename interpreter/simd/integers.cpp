@@ -8,26 +8,13 @@ namespace {
 
 template <typename Signed, typename Unsigned> void fillWidth(Kernels &table, ElementType type) {
   using enum ElementOp;
+  // What the table's words for operands are here.
+  using Integers = Unsigned;
+  using WideIntegers = Unsigned;
   const auto set = [&](ElementOp op, ElementKernel kernel) { slot(table, op, type) = kernel; };
-  set(AddI, binary<AddIOp, Unsigned>);
-  set(SubI, binary<SubIOp, Unsigned>);
-  set(MulI, binary<MulIOp, Unsigned>);
-  set(DivSI, binary<DivIOp, Signed>);
-  set(DivUI, binary<DivIOp, Unsigned>);
-  set(RemSI, binary<RemIOp, Signed>);
-  set(RemUI, binary<RemIOp, Unsigned>);
-  set(AndI, binary<AndOp, Unsigned>);
-  set(OrI, binary<OrOp, Unsigned>);
-  set(XorI, binary<XorOp, Unsigned>);
-  set(ShlI, binary<ShlOp, Unsigned>);
-  set(ShrSI, binary<ShrOp, Signed>);
-  set(ShrUI, binary<ShrOp, Unsigned>);
-  set(MaxSI, binary<MaxIOp, Signed>);
-  set(MaxUI, binary<MaxIOp, Unsigned>);
-  set(MinSI, binary<MinIOp, Signed>);
-  set(MinUI, binary<MinIOp, Unsigned>);
-  set(MulHiUI, binary<MulHiOp, Unsigned>);
-  set(AbsI, unary<AbsIOp, Signed>);
+#define BLK_INTEGER_OP(id, name, family, count, operands, ...)                                     \
+  set(id, kernelOf<count, id##Op, operands>());
+#include "core/op_facts.def"
   set(Eq, binary<EqOp, Unsigned, Bool>);
   set(Ne, binary<NeOp, Unsigned, Bool>);
   set(Slt, binary<LtOp, Signed, Bool>);

@@ -28,28 +28,15 @@ enum class ElementType : uint8_t {
 };
 constexpr int kNumElementTypes = 14;
 
+/// What a kernel computes on each element: the elementwise ops of core/op_facts.def, and what one
+/// op has several kernels for.
 enum class ElementOp : uint8_t {
-  // integers
-  AddI,
-  SubI,
-  MulI,
-  DivSI,
-  DivUI,
-  RemSI,
-  RemUI,
-  AndI,
-  OrI,
-  XorI,
-  ShlI,
-  ShrSI,
-  ShrUI,
-  MaxSI,
-  MaxUI,
-  MinSI,
-  MinUI,
-  MulHiUI,
-  AbsI,
-  // comparisons of integers
+#define BLK_INTEGER_OP(id, ...) id,
+#define BLK_FLOAT_OP(id, ...) id,
+#define BLK_MATH_OP(id, ...) id,
+#include "core/op_facts.def"
+  ClampNanF, // tl.clamp that propagates NaN
+  // arith.cmpi by predicate
   Eq,
   Ne,
   Slt,
@@ -60,22 +47,7 @@ enum class ElementOp : uint8_t {
   Ule,
   Ugt,
   Uge,
-  // floats
-  AddF,
-  SubF,
-  MulF,
-  DivF,
-  RemF,
-  MaximumF,
-  MinimumF,
-  MaxNumF,
-  MinNumF,
-  NegF,
-  AbsF,
-  FmaF,
-  ClampF,
-  ClampNanF,
-  // comparisons of floats: O is false, U is true when an operand is NaN
+  // arith.cmpf by predicate: O is false, U is true when an operand is NaN
   CmpFalse,
   Oeq,
   Ogt,
@@ -95,24 +67,8 @@ enum class ElementOp : uint8_t {
   // by element size
   Select,
   Copy,
-  // math on floats
-  Exp,
-  Exp2,
-  Log,
-  Log2,
-  Sin,
-  Cos,
-  Tan,
-  Tanh,
-  Erf,
-  Sqrt,
-  Rsqrt,
-  Floor,
-  Ceil,
-  RoundEven,
-  Trunc,
 };
-constexpr int kNumElementOps = static_cast<int>(ElementOp::Trunc) + 1;
+constexpr int kNumElementOps = static_cast<int>(ElementOp::Copy) + 1;
 
 /// As ElementwiseFn of interpreter/evaluator.h.
 using ElementKernel = void (*)(int64_t n, int64_t begin, void *const *results,

@@ -1,12 +1,15 @@
-// Elementary functions of fp32 without branches, so that loops over them vectorise.
+// Elementary functions of fp32 without branches, so that loops over them vectorise. Those of fp64
+// are the C library's.
 //
-// Only +, *, /, sqrt, fma and bit operations: the same bits on every instruction set. Polynomials
-// are our own least-squares fits (Lawson weights) on the reduced range; errors are at most 1.5
-// units in the last place against the exact value (tests/unit/interpreter/ops_math_test.cpp
-// measures).
+// fp32: only +, *, /, sqrt, fma and bit operations: the same bits on every instruction set.
+// Polynomials are our own least-squares fits (Lawson weights) on the reduced range; errors are at
+// most 1.5 units in the last place against the exact value
+// (tests/unit/interpreter/ops_math_test.cpp measures).
 #pragma once
 
 #include "interpreter/simd/elements.h"
+
+#include <math.h>
 
 namespace blockscope::interpreter::BLK_ISA {
 
@@ -29,6 +32,7 @@ BLK_FORCE_INLINE float scaleByPowerOfTwo(float y, int32_t n) {
 }
 
 struct ExpOp {
+  BLK_FORCE_INLINE static double apply(double x) { return ::exp(x); }
   BLK_FORCE_INLINE static float apply(float x) {
     float limited = x > 89.0f ? 89.0f : x;
     limited = limited < -104.5f ? -104.5f : limited;
@@ -49,6 +53,7 @@ struct ExpOp {
 };
 
 struct Exp2Op {
+  BLK_FORCE_INLINE static double apply(double x) { return ::exp2(x); }
   BLK_FORCE_INLINE static float apply(float x) {
     float limited = x > 129.0f ? 129.0f : x;
     limited = limited < -151.0f ? -151.0f : limited;
@@ -101,6 +106,7 @@ BLK_FORCE_INLINE float logSpecials(float x, float result) {
 }
 
 struct LogOp {
+  BLK_FORCE_INLINE static double apply(double x) { return ::log(x); }
   BLK_FORCE_INLINE static float apply(float x) {
     const LogParts parts = logParts(x);
     const float low = fma(parts.exponent, 0x1.7f7d1cp-20f, parts.tail);
@@ -110,6 +116,7 @@ struct LogOp {
 };
 
 struct Log2Op {
+  BLK_FORCE_INLINE static double apply(double x) { return ::log2(x); }
   BLK_FORCE_INLINE static float apply(float x) {
     const LogParts parts = logParts(x);
     constexpr float kLog2eMinusOne = 0x1.c551d94ap-2f;
@@ -154,17 +161,26 @@ BLK_FORCE_INLINE double cosPolynomial(double r) {
   return fma(p, z, 1.0);
 }
 /// sin(x + turns * pi/2).
-template <int kTurns> struct SineOp {
-  BLK_FORCE_INLINE static float apply(float x) {
-    const Quadrant quadrant = reduceByHalfPi(x);
-    const uint64_t n = quadrant.n + kTurns;
-    const double sine = sinPolynomial(quadrant.r), cosine = cosPolynomial(quadrant.r);
-    const double chosen = n & 1 ? cosine : sine;
-    const float result = static_cast<float>(doubleOf(bitsOf(chosen) ^ (n & 2) << 62));
-    return kTurns == 0 && x == 0.0f ? x : result; // keeps -0
-  }
+template <int kTurns> BLK_FORCE_INLINE float sine(float x) {
+  const Quadrant quadrant = reduceByHalfPi(x);
+  const uint64_t n = quadrant.n + kTurns;
+  const double sine = sinPolynomial(quadrant.r), cosine = cosPolynomial(quadrant.r);
+  const double chosen = n & 1 ? cosine : sine;
+  const float result = static_cast<float>(doubleOf(bitsOf(chosen) ^ (n & 2) << 62));
+  return kTurns == 0 && x == 0.0f ? x : result; // keeps -0
+}
+/// Functions that reduce their argument by pi/2: exact enough up to kTrigLimit.
+struct Trigonometric {};
+struct SinOp : Trigonometric {
+  BLK_FORCE_INLINE static double apply(double x) { return ::sin(x); }
+  BLK_FORCE_INLINE static float apply(float x) { return sine<0>(x); }
 };
-struct TanOp {
+struct CosOp : Trigonometric {
+  BLK_FORCE_INLINE static double apply(double x) { return ::cos(x); }
+  BLK_FORCE_INLINE static float apply(float x) { return sine<1>(x); }
+};
+struct TanOp : Trigonometric {
+  BLK_FORCE_INLINE static double apply(double x) { return ::tan(x); }
   BLK_FORCE_INLINE static float apply(float x) {
     const Quadrant quadrant = reduceByHalfPi(x);
     const double sine = sinPolynomial(quadrant.r), cosine = cosPolynomial(quadrant.r);
@@ -194,6 +210,7 @@ BLK_FORCE_INLINE double expDouble(double x) {
 }
 
 struct TanhOp {
+  BLK_FORCE_INLINE static double apply(double x) { return ::tanh(x); }
   BLK_FORCE_INLINE static float apply(float x) {
     const double wide = x;
     const double magnitude = __builtin_fabs(wide);
@@ -208,6 +225,7 @@ struct TanhOp {
 };
 
 struct ErfOp {
+  BLK_FORCE_INLINE static double apply(double x) { return ::erf(x); }
   BLK_FORCE_INLINE static float apply(float x) {
     const double wide = x;
     const double magnitude = __builtin_fabs(wide);

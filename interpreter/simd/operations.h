@@ -1,4 +1,5 @@
-// What the elementwise ops compute on one element. Private to the per-instruction-set sources.
+// What the elementwise ops compute on one element: `<id>Op` for the op `id` of core/op_facts.def
+// (the functions of math are in math_f32.h). Private to the per-instruction-set sources.
 #pragma once
 
 #include "interpreter/simd/elements.h"
@@ -47,13 +48,20 @@ struct MulIOp {
       return static_cast<T>(x * y);
   }
 };
-BLK_BINARY_OP(AndOp, static_cast<T>(x &y))
-BLK_BINARY_OP(OrOp, static_cast<T>(x | y))
-BLK_BINARY_OP(XorOp, static_cast<T>(x ^ y))
-BLK_BINARY_OP(ShlOp, numeric::shiftLeft(x, y))
-BLK_BINARY_OP(ShrOp, numeric::shiftRight(x, y))
+BLK_BINARY_OP(AndIOp, static_cast<T>(x &y))
+BLK_BINARY_OP(OrIOp, static_cast<T>(x | y))
+BLK_BINARY_OP(XorIOp, static_cast<T>(x ^ y))
+BLK_BINARY_OP(ShlIOp, numeric::shiftLeft(x, y))
+// The element type has the sign.
+BLK_BINARY_OP(ShrIOp, numeric::shiftRight(x, y))
 BLK_BINARY_OP(MaxIOp, x > y ? x : y)
 BLK_BINARY_OP(MinIOp, x < y ? x : y)
+using ShrSIOp = ShrIOp;
+using ShrUIOp = ShrIOp;
+using MaxSIOp = MaxIOp;
+using MaxUIOp = MaxIOp;
+using MinSIOp = MinIOp;
+using MinUIOp = MinIOp;
 
 BLK_BINARY_OP(EqOp, static_cast<uint8_t>(x == y))
 BLK_BINARY_OP(NeOp, static_cast<uint8_t>(x != y))
@@ -110,7 +118,11 @@ struct RemIOp {
     }
   }
 };
-struct MulHiOp {
+using DivSIOp = DivIOp;
+using DivUIOp = DivIOp;
+using RemSIOp = RemIOp;
+using RemUIOp = RemIOp;
+struct MulHiUIOp {
   template <typename T> BLK_FORCE_INLINE static T apply(T x, T y) {
     if constexpr (sizeof(T) < 4)
       return static_cast<T>(static_cast<uint32_t>(x) * static_cast<uint32_t>(y) >> sizeof(T) * 8);
@@ -130,6 +142,17 @@ BLK_BINARY_OP(AddFOp, x + y)
 BLK_BINARY_OP(SubFOp, x - y)
 BLK_BINARY_OP(MulFOp, x *y)
 BLK_BINARY_OP(DivFOp, x / y)
+struct RemFOp {
+  BLK_FORCE_INLINE static float apply(float x, float y) { return __builtin_fmodf(x, y); }
+  BLK_FORCE_INLINE static double apply(double x, double y) { return __builtin_fmod(x, y); }
+};
+struct NegFOp {
+  template <typename T> BLK_FORCE_INLINE static T apply(T x) { return -x; }
+};
+struct AbsFOp {
+  BLK_FORCE_INLINE static float apply(float x) { return __builtin_fabsf(x); }
+  BLK_FORCE_INLINE static double apply(double x) { return __builtin_fabs(x); }
+};
 
 /// A vector of any number of lanes; the ops below take it as they take one element.
 template <typename T, int kLanes> struct VectorOf {
@@ -170,10 +193,10 @@ template <bool kMax> struct PropagateOp {
     return x != x ? x : orderedExtreme<kMax>(x, y);
   }
 };
-using MaxNumOp = NumOp<true>;
-using MinNumOp = NumOp<false>;
-using MaximumOp = PropagateOp<true>;
-using MinimumOp = PropagateOp<false>;
+using MaxNumFOp = NumOp<true>;
+using MinNumFOp = NumOp<false>;
+using MaximumFOp = PropagateOp<true>;
+using MinimumFOp = PropagateOp<false>;
 
 BLK_BINARY_OP(FalseOp, static_cast<uint8_t>(0 & (x == y)))
 BLK_BINARY_OP(TrueOp, static_cast<uint8_t>(1 | (x == y)))
@@ -186,20 +209,20 @@ BLK_BINARY_OP(UltOp, static_cast<uint8_t>(!(x >= y)))
 BLK_BINARY_OP(UleOp, static_cast<uint8_t>(!(x > y)))
 BLK_BINARY_OP(UnoOp, static_cast<uint8_t>(x != x || y != y))
 
-struct FmaOp {
+struct FmaFOp {
   BLK_FORCE_INLINE static float apply(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
   BLK_FORCE_INLINE static double apply(double x, double y, double z) {
     return __builtin_fma(x, y, z);
   }
 };
-struct ClampOp {
+struct ClampFOp {
   template <typename T> BLK_FORCE_INLINE static T apply(T x, T lo, T hi) {
-    return MinNumOp::apply(MaxNumOp::apply(x, lo), hi);
+    return MinNumFOp::apply(MaxNumFOp::apply(x, lo), hi);
   }
 };
-struct ClampNanOp {
+struct ClampNanFOp {
   template <typename T> BLK_FORCE_INLINE static T apply(T x, T lo, T hi) {
-    return MinimumOp::apply(MaximumOp::apply(x, lo), hi);
+    return MinimumFOp::apply(MaximumFOp::apply(x, lo), hi);
   }
 };
 

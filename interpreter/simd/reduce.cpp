@@ -124,32 +124,16 @@ void reduce(int64_t count, int64_t length, int64_t stop, const void *in, void *o
 }
 
 template <typename Signed, typename Unsigned> void fillInts(Kernels &table, ElementType type) {
-  using enum ElementOp;
-  const auto set = [&](ElementOp op, ReduceKernel kernel) {
-    table.reduce[static_cast<int>(op)][static_cast<int>(type)] = kernel;
-  };
-  set(AddI, reduce<AddIOp, Unsigned>);
-  set(MulI, reduce<MulIOp, Unsigned>);
-  set(AndI, reduce<AndOp, Unsigned>);
-  set(OrI, reduce<OrOp, Unsigned>);
-  set(XorI, reduce<XorOp, Unsigned>);
-  set(MaxSI, reduce<MaxIOp, Signed>);
-  set(MaxUI, reduce<MaxIOp, Unsigned>);
-  set(MinSI, reduce<MinIOp, Signed>);
-  set(MinUI, reduce<MinIOp, Unsigned>);
+  using Integers = Unsigned; // the table's word for operands whose sign makes no difference
+#define BLK_INTEGER_COMBINE(id, name, operands, ...)                                               \
+  table.reduce[static_cast<int>(ElementOp::id)][static_cast<int>(type)] = reduce<id##Op, operands>;
+#include "core/op_facts.def"
 }
 
 template <typename T> void fillFloat(Kernels &table, ElementType type) {
-  using enum ElementOp;
-  const auto set = [&](ElementOp op, ReduceKernel kernel) {
-    table.reduce[static_cast<int>(op)][static_cast<int>(type)] = kernel;
-  };
-  set(AddF, reduce<AddFOp, T>);
-  set(MulF, reduce<MulFOp, T>);
-  set(MaxNumF, reduce<MaxNumOp, T>);
-  set(MinNumF, reduce<MinNumOp, T>);
-  set(MaximumF, reduce<MaximumOp, T>);
-  set(MinimumF, reduce<MinimumOp, T>);
+#define BLK_FLOAT_COMBINE(id, ...)                                                                 \
+  table.reduce[static_cast<int>(ElementOp::id)][static_cast<int>(type)] = reduce<id##Op, T>;
+#include "core/op_facts.def"
 }
 
 } // namespace

@@ -42,24 +42,24 @@ void scan(int64_t count, int64_t length, int64_t inner, bool reverse, const void
   __builtin_free(buffer);
 }
 
-template <typename T> void fillInts(Kernels &table, ElementType type) {
-  using enum ElementOp;
-  table.scan[static_cast<int>(AddI)][static_cast<int>(type)] = scan<AddIOp, T>;
-  table.scan[static_cast<int>(MulI)][static_cast<int>(type)] = scan<MulIOp, T>;
+template <typename Signed, typename Unsigned> void fillInts(Kernels &table, ElementType type) {
+  using Integers = Unsigned; // the table's word for operands whose sign makes no difference
+#define BLK_INTEGER_COMBINE(id, name, operands, ...)                                               \
+  table.scan[static_cast<int>(ElementOp::id)][static_cast<int>(type)] = scan<id##Op, operands>;
+#include "core/op_facts.def"
 }
+
 template <typename T> void fillFloat(Kernels &table, ElementType type) {
-  using enum ElementOp;
-  table.scan[static_cast<int>(AddF)][static_cast<int>(type)] = scan<AddFOp, T>;
-  table.scan[static_cast<int>(MulF)][static_cast<int>(type)] = scan<MulFOp, T>;
-  table.scan[static_cast<int>(MaxNumF)][static_cast<int>(type)] = scan<MaxNumOp, T>;
-  table.scan[static_cast<int>(MinNumF)][static_cast<int>(type)] = scan<MinNumOp, T>;
+#define BLK_FLOAT_COMBINE(id, ...)                                                                 \
+  table.scan[static_cast<int>(ElementOp::id)][static_cast<int>(type)] = scan<id##Op, T>;
+#include "core/op_facts.def"
 }
 
 } // namespace
 
 void fillScans(Kernels &table) {
-  fillInts<U32>(table, ElementType::I32);
-  fillInts<U64>(table, ElementType::I64);
+  fillInts<S32, U32>(table, ElementType::I32);
+  fillInts<S64, U64>(table, ElementType::I64);
   fillFloat<F32>(table, ElementType::F32);
   fillFloat<F64>(table, ElementType::F64);
 }

@@ -3,6 +3,7 @@
 #include "python/src/gpu_driver.h"
 #include "python/src/ir_builder.h"
 #include "python/src/launch.h"
+#include "python/src/op_facts.h"
 #include "python/src/storage_overlap.h"
 #include "python/src/tensor.h"
 
@@ -13,6 +14,7 @@ PYBIND11_MODULE(_core, module) {
   module.attr("__version__") = blockscope::versionString();
   blockscope::python::bindTypes(module);
   blockscope::python::bindTensor(module);
+  blockscope::python::bindOpFacts(module);
   blockscope::python::bindSemantic(module);
   blockscope::python::bindIrBuilder(module);
   blockscope::python::bindLaunch(module);

@@ -104,15 +104,10 @@ py::object scanWith(const py::list &operands, py::object axis, bool reverse, py:
   return wrapAll(results);
 }
 
-KnownCombine knownCombine(const std::string &name) {
-  static constexpr std::pair<const char *, KnownCombine> kNames[] = {
-      {"add", KnownCombine::Add}, {"mul", KnownCombine::Mul}, {"max", KnownCombine::Max},
-      {"min", KnownCombine::Min}, {"xor", KnownCombine::Xor}, {"and", KnownCombine::And},
-      {"or", KnownCombine::Or}};
-  for (const auto &[known, kind] : kNames)
-    if (name == known)
-      return kind;
-  throw py::value_error("no known combine function '" + name + "'");
+const NamedCombine &namedCombine(const std::string &name) {
+  if (const NamedCombine *combine = findNamedCombine(name))
+    return *combine;
+  throw py::value_error("there is no combine function '" + name + "'");
 }
 
 } // namespace
@@ -120,17 +115,17 @@ KnownCombine knownCombine(const std::string &name) {
 void bindReductions(py::module_ &m) {
   m.def("reduce", &reduceWith);
   m.def("scan", &scanWith);
-  m.def("reduce_known",
+  m.def("reduce_named",
         [](const std::string &kind, const char *op, py::handle x, py::handle axis, bool keepDims) {
           return runOp(op, [&](Semantic &s) {
-            return s.reduceKnown(knownCombine(kind), tensorOf(s, x, op, "input"),
+            return s.reduceNamed(namedCombine(kind), tensorOf(s, x, op, "input"),
                                  optionalInt(axis, op, "axis"), keepDims);
           });
         });
-  m.def("scan_known",
+  m.def("scan_named",
         [](const std::string &kind, const char *op, py::handle x, py::handle axis, bool reverse) {
           return runOp(op, [&](Semantic &s) {
-            return s.scanKnown(knownCombine(kind), tensorOf(s, x, op, "input"),
+            return s.scanNamed(namedCombine(kind), tensorOf(s, x, op, "input"),
                                intOf(axis, op, "axis"), reverse);
           });
         });

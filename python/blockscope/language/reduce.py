@@ -19,11 +19,11 @@ def reduce(input: Any, axis: Any, combine_fn: Any, keep_dims: Any = False) -> An
     other) that returns their combination; it must be associative. Element i is combined with
     element i + n/2 first, then i + n/4, and so on.
     """
-    known = getattr(unwrap(combine_fn), "_known_combine", None)
+    name = getattr(unwrap(combine_fn), "_combine_name", None)
     keep = bool(unwrap(keep_dims))
     if isinstance(input, tensor):
-        if known:
-            return _semantic.reduce_known(known, "tl.reduce", input, axis, keep)
+        if name:
+            return _semantic.reduce_named(name, "tl.reduce", input, axis, keep)
         return _semantic.reduce([input], axis, keep, unwrap(combine_fn))[0]
     return core.tuple(_semantic.reduce(list(input), axis, keep, unwrap(combine_fn)))
 
@@ -32,7 +32,7 @@ def _combine(name: str, emit: Callable[[Any, Any], Any]) -> Any:
     def combine(a: Any, b: Any) -> Any:
         return emit(a, b)
 
-    combine._known_combine = name  # type: ignore[attr-defined]
+    combine._combine_name = name  # type: ignore[attr-defined]
     return builtin(combine)
 
 
@@ -44,14 +44,8 @@ _xor_combine = _combine("xor", lambda a, b: a ^ b)
 _or_combine = _combine("or", lambda a, b: a | b)
 
 
-def _reduce_known(combine: str, op: str, input: Any, axis: Any, keep_dims: Any) -> Any:
-    return _semantic.reduce_known(combine, op, input, axis, bool(unwrap(keep_dims)))
-
-
-def _reduce_integers(combine: str, op: str, input: Any, axis: Any, keep_dims: Any) -> Any:
-    if not input.dtype.is_int():
-        raise ValueError(f"{op}: input is {input.dtype}, expected integers")
-    return _reduce_known(combine, op, input, axis, keep_dims)
+def _reduce_named(combine: str, op: str, input: Any, axis: Any, keep_dims: Any) -> Any:
+    return _semantic.reduce_named(combine, op, input, axis, bool(unwrap(keep_dims)))
 
 
 def _pick_sum_dtype(in_dtype: Any, dtype: Any) -> Any:
@@ -72,7 +66,7 @@ def sum(input: Any, axis: Any = None, keep_dims: Any = False, dtype: Any = None)
     out_dtype = _pick_sum_dtype(input.dtype, dtype)
     if out_dtype is not None:
         input = input.to(out_dtype)
-    return _reduce_known("add", "tl.sum", input, axis, keep_dims)
+    return _reduce_named("add", "tl.sum", input, axis, keep_dims)
 
 
 def _promote_bfloat16_to_float32(x: Any) -> Any:
@@ -133,7 +127,7 @@ def _make_extreme(is_max: bool) -> Any:
             input = _promote_bfloat16_to_float32(input)
             combine = _extreme_index(is_max, bool(unwrap(return_indices_tie_break_left)))
             return _reduce_with_indices(input, axis, combine, keep_dims)
-        return _reduce_known(name, f"tl.{name}", _widen(input), axis, keep_dims)
+        return _reduce_named(name, f"tl.{name}", _widen(input), axis, keep_dims)
 
     extreme.__doc__ = f"""The {what} along ``axis`` (None: of all), NaN ignored; with its index when
     asked for.
@@ -165,13 +159,13 @@ argmin = _make_index_of(min, "smallest")
 @tensor_method
 def xor_sum(input: Any, axis: Any = None, keep_dims: Any = False) -> Any:
     """The exclusive or along ``axis`` (None: of all). Integers only."""
-    return _reduce_integers("xor", "tl.xor_sum", input, axis, keep_dims)
+    return _reduce_named("xor", "tl.xor_sum", input, axis, keep_dims)
 
 
 @tensor_method
 def reduce_or(input: Any, axis: Any, keep_dims: Any = False) -> Any:
     """The bitwise or along ``axis``. Integers only."""
-    return _reduce_integers("or", "tl.reduce_or", input, axis, keep_dims)
+    return _reduce_named("or", "tl.reduce_or", input, axis, keep_dims)
 
 
 __all__ = ["argmax", "argmin", "max", "min", "reduce", "reduce_or", "sum", "xor_sum"]

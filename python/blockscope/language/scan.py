@@ -11,11 +11,11 @@ from blockscope.language.reduce import _pick_sum_dtype, _promote_bfloat16_to_flo
 @tensor_method
 def associative_scan(input: Any, axis: Any, combine_fn: Any, reverse: Any = False) -> Any:
     """Inclusive scan of a block (or of a tuple of blocks) along ``axis`` with a @jit function."""
-    known = getattr(unwrap(combine_fn), "_known_combine", None)
+    name = getattr(unwrap(combine_fn), "_combine_name", None)
     backwards = bool(unwrap(reverse))
     if isinstance(input, tensor):
-        if known:
-            return _semantic.scan_known(known, "tl.associative_scan", input, axis, backwards)
+        if name:
+            return _semantic.scan_named(name, "tl.associative_scan", input, axis, backwards)
         return _semantic.scan([input], axis, backwards, unwrap(combine_fn))[0]
     return core.tuple(_semantic.scan(list(input), axis, backwards, unwrap(combine_fn)))
 
@@ -41,7 +41,7 @@ def _cumulate(combine: str, op: str, input: Any, axis: Any, reverse: Any, dtype:
     out_dtype = _pick_sum_dtype(input.dtype, dtype)
     if out_dtype is not None:
         input = input.to(out_dtype)
-    return _semantic.scan_known(combine, op, input, axis, bool(unwrap(reverse)))
+    return _semantic.scan_named(combine, op, input, axis, bool(unwrap(reverse)))
 
 
 __all__ = ["associative_scan", "cumprod", "cumsum"]

@@ -128,7 +128,7 @@ TEST(DotTest, UnknownPrecisionIsAnError) {
                          Type::get(DType::Fp32, {16, 16})},
                         {Type::get(DType::Fp32, {16, 16})},
                         {{"input_precision", std::string("best")}}};
-  EXPECT_EQ(table().choose(signature).error,
+  EXPECT_EQ(EvaluatorTable::instance().choose(signature).error,
             "tl.dot has input_precision 'best', expected ieee, tf32, tf32x3, bf16x3 or bf16x6");
 }
 

@@ -131,7 +131,8 @@ TEST(ElementwiseTest, UnsupportedTypesAreNamed) {
                               {Type::get(DType::Fp32, {4}), Type::get(DType::Fp32, {4})},
                               {Type::get(DType::Fp32, {4})},
                               {}};
-  EXPECT_EQ(table().choose(signature).error, "arith.addi of fp32, fp32 to fp32 is not supported");
+  EXPECT_EQ(EvaluatorTable::instance().choose(signature).error,
+            "arith.addi of fp32, fp32 to fp32 is not supported");
 }
 
 } // namespace

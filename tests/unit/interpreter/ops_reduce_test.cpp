@@ -1,6 +1,8 @@
 // Orders of reductions and scans; sort, histogram, gather and the shape ops.
 #include "ops_testing.h"
 
+#include "core/numeric/scalar.h"
+#include "core/op_facts.h"
 #include "interpreter/ops/reduce_order.h"
 #include "interpreter/simd/kernels.h"
 
@@ -36,6 +38,87 @@ struct OpCombine {
   }
 };
 
+std::vector<const OpFacts *> combiningOps() {
+  std::vector<const OpFacts *> combining;
+  for (const OpFacts *facts : allOpFacts())
+    if (facts->combining)
+      combining.push_back(facts);
+  EXPECT_GT(combining.size(), 14U);
+  return combining;
+}
+
+std::vector<DType> dtypesOf(const OpFacts &facts) {
+  if (facts.operands == Operands::Floats)
+    return {DType::Fp32, DType::Fp64, DType::Fp16, DType::Bf16};
+  return {DType::Int1, DType::Int8, DType::Int16, DType::Int32, DType::Int64};
+}
+
+/// A block of the identity that the facts of a combine give.
+Data identityOf(const OpFacts &facts, DType dtype, int64_t count) {
+  const bool isSigned = facts.operands == Operands::Signed;
+  const int bits = bitWidth(dtype);
+  Data data(Type::get(dtype, {count}));
+  for (int64_t i = 0; i < count; ++i) {
+    char *element = data.bytes.data() + i * byteSize(dtype);
+    const auto setInt = [&](int64_t value) { numeric::writeInt(dtype, value, element); };
+    const auto setFloat = [&](double value) { numeric::writeDouble(dtype, value, element); };
+    switch (facts.combining->identity) {
+    case Identity::Zero:
+      setInt(0);
+      break;
+    case Identity::NegativeZero:
+      setFloat(-0.0);
+      break;
+    case Identity::One:
+      isFloating(dtype) ? setFloat(1) : setInt(1);
+      break;
+    case Identity::AllOnes:
+      setInt(-1);
+      break;
+    case Identity::Least:
+      isFloating(dtype) ? setFloat(-INFINITY) : setInt(isSigned ? INT64_MIN >> (64 - bits) : 0);
+      break;
+    case Identity::Greatest:
+      isFloating(dtype) ? setFloat(INFINITY) : setInt(isSigned ? INT64_MAX >> (64 - bits) : -1);
+      break;
+    case Identity::NaN:
+      setFloat(NAN);
+      break;
+    }
+  }
+  return data;
+}
+
+TEST(CombiningTest, TheIdentityLeavesTheOtherOperand) {
+  for (const OpFacts *facts : combiningOps())
+    for (const DType dtype : dtypesOf(*facts)) {
+      const Data x = isFloating(dtype) ? randomFloats(dtype, {64}, 1) : randomBits(dtype, {64}, 1);
+      const Data identity = identityOf(*facts, dtype, 64);
+      EXPECT_TRUE(sameBits(run1(facts->name, {x, identity}, x.type), x)) << facts->name.str();
+      EXPECT_TRUE(sameBits(run1(facts->name, {identity, x}, x.type), x)) << facts->name.str();
+    }
+}
+
+TEST(CombiningTest, AnyOrderGivesTheSameBitsWhereTheFactsSaySo) {
+  for (const OpFacts *facts : combiningOps())
+    for (const DType dtype : dtypesOf(*facts)) {
+      const auto make = [&](int seed) {
+        return isFloating(dtype) ? randomFloats(dtype, {512}, seed)
+                                 : randomBits(dtype, {512}, seed);
+      };
+      const auto combined = [&](const Data &a, const Data &b) {
+        return run1(facts->name, {a, b}, a.type);
+      };
+      const Data x = make(1), y = make(2);
+      // Products of fp64 have more bits than the sums of these numbers take.
+      const Data z = isFloating(dtype) ? run1("arith.mulf", {make(3), make(4)}, x.type) : make(3);
+      EXPECT_TRUE(sameBits(combined(x, y), combined(y, x))) << facts->name.str();
+      EXPECT_EQ(combined(combined(x, y), z).bytes == combined(x, combined(y, z)).bytes,
+                facts->combining->isAnyOrder)
+          << facts->name.str() << " of " << dtypeName(dtype).str();
+    }
+}
+
 TEST(ReduceTest, SumFollowsTheHalves) {
   for (int64_t n = 1; n <= 16384; n *= 2) {
     const Data x = randomFloats(DType::Fp32, {n}, n);
@@ -47,23 +130,10 @@ TEST(ReduceTest, SumFollowsTheHalves) {
 
 TEST(ReduceTest, KnownCombinesEqualCustomOnesOnEveryAxisAndInstructionSet) {
   const IsaScope scope;
-  const struct {
-    const char *name;
-    std::vector<DType> dtypes;
-  } cases[] = {
-      {"arith.addf", {DType::Fp32, DType::Fp64, DType::Fp16, DType::Bf16}},
-      {"arith.mulf", {DType::Fp32}},
-      {"arith.maxnumf", {DType::Fp32, DType::Bf16}},
-      {"arith.minimumf", {DType::Fp32, DType::Fp64}},
-      {"arith.addi", {DType::Int32, DType::Int64, DType::Int8}},
-      {"arith.maxui", {DType::Int32, DType::Int16}},
-      {"arith.minsi", {DType::Int64}},
-      {"arith.xori", {DType::Int32, DType::Int1}},
-  };
   const std::vector<std::vector<int64_t>> shapes = {{1},     {2},        {64},
                                                     {8, 16}, {4, 2, 32}, {1, 256, 1}};
-  for (const auto &test : cases)
-    for (const DType dtype : test.dtypes)
+  for (const OpFacts *facts : combiningOps())
+    for (const DType dtype : dtypesOf(*facts))
       for (const auto &shape : shapes)
         for (int axis = 0; axis < static_cast<int>(shape.size()); ++axis) {
           const Data x =
@@ -74,13 +144,13 @@ TEST(ReduceTest, KnownCombinesEqualCustomOnesOnEveryAxisAndInstructionSet) {
           void *const out[1] = {expected.bytes.data()};
           const void *const in[1] = {x.bytes.data()};
           setIsa(Isa::Baseline);
-          const OpCombine combine{test.name, dtype};
+          const OpCombine combine{facts->name, dtype};
           reduceBlocks(x.type, axis, out, in, combine);
           for (const Isa isa : instructionSets()) {
             setIsa(isa);
             EXPECT_TRUE(sameBits(
-                runBlock(chooseKnownReduce(test.name, x.type, axis), x, expected.type), expected))
-                << test.name << " axis " << axis << " of " << shape.size();
+                runBlock(chooseKnownReduce(facts->name, x.type, axis), x, expected.type), expected))
+                << facts->name.str() << " axis " << axis << " of " << shape.size();
           }
         }
 }
@@ -147,21 +217,24 @@ TEST(ScanTest, IntegersEqualTheRunningSum) {
 
 TEST(ScanTest, KnownCombinesEqualCustomOnes) {
   const IsaScope scope;
-  for (const DType dtype : {DType::Fp32, DType::Fp64, DType::Fp16})
-    for (const int axis : {0, 1})
-      for (const bool reverse : {false, true}) {
-        const Data x = randomFloats(dtype, {8, 32}, axis);
-        Data expected(x.type);
-        void *const out[1] = {expected.bytes.data()};
-        const void *const in[1] = {x.bytes.data()};
-        const OpCombine combine{"arith.addf", dtype};
-        scanBlocks(x.type, axis, reverse, out, in, combine);
-        for (const Isa isa : instructionSets()) {
-          setIsa(isa);
-          EXPECT_TRUE(sameBits(
-              runBlock(chooseKnownScan("arith.addf", x.type, axis, reverse), x, x.type), expected));
+  for (const OpFacts *facts : combiningOps())
+    for (const DType dtype : dtypesOf(*facts))
+      for (const int axis : {0, 1})
+        for (const bool reverse : {false, true}) {
+          const Data x = isFloating(dtype) ? randomFloats(dtype, {8, 32}, axis)
+                                           : randomBits(dtype, {8, 32}, axis);
+          Data expected(x.type);
+          void *const out[1] = {expected.bytes.data()};
+          const void *const in[1] = {x.bytes.data()};
+          const OpCombine combine{facts->name, dtype};
+          scanBlocks(x.type, axis, reverse, out, in, combine);
+          for (const Isa isa : instructionSets()) {
+            setIsa(isa);
+            EXPECT_TRUE(sameBits(
+                runBlock(chooseKnownScan(facts->name, x.type, axis, reverse), x, x.type), expected))
+                << facts->name.str();
+          }
         }
-      }
 }
 
 TEST(ScanTest, CustomCombineGetsTheEarlierValueFirst) {

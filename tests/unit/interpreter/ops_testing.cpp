@@ -48,23 +48,6 @@ Data randomFloats(DType dtype, std::vector<int64_t> shape, uint64_t seed) {
   return data;
 }
 
-const EvaluatorTable &table() {
-  static const EvaluatorTable table = [] {
-    EvaluatorTable filled;
-    addElementwiseEvaluators(filled);
-    addMathEvaluators(filled);
-    addCastEvaluators(filled);
-    addShapeEvaluators(filled);
-    addDotEvaluators(filled);
-    addSortEvaluators(filled);
-    addHistogramEvaluators(filled);
-    addGatherEvaluators(filled);
-    addExternEvaluators(filled);
-    return filled;
-  }();
-  return table;
-}
-
 std::vector<Data> run(llvm::StringRef name, const std::vector<Data> &operands,
                       const std::vector<Type> &results, const Attributes &attributes) {
   OpSignature signature{name, {}, {}, attributes};
@@ -81,7 +64,7 @@ std::vector<Data> run(llvm::StringRef name, const std::vector<Data> &operands,
     made.emplace_back(type);
     out.push_back(made.back().bytes.data());
   }
-  const EvaluatorOrError chosen = table().choose(signature);
+  const EvaluatorOrError chosen = EvaluatorTable::instance().choose(signature);
   EXPECT_EQ(chosen.error, "") << name.str();
   if (!chosen.error.empty())
     return made;

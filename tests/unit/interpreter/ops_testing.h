@@ -44,9 +44,6 @@ Data randomBits(DType dtype, std::vector<int64_t> shape, uint64_t seed);
 /// Floats in (-2, 2), encoded in `dtype`.
 Data randomFloats(DType dtype, std::vector<int64_t> shape, uint64_t seed);
 
-/// All evaluators of interpreter/ops, without those of memory and debugging.
-const EvaluatorTable &table();
-
 /// Runs one op on whole blocks; an error is a test failure.
 std::vector<Data> run(llvm::StringRef name, const std::vector<Data> &operands,
                       const std::vector<Type> &results, const Attributes &attributes = {});

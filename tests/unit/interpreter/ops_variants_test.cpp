@@ -31,11 +31,23 @@ const Kernels &kernelsOf(Isa isa) {
 
 int arityOf(ElementOp op) {
   using enum ElementOp;
-  if (op == FmaF || op == ClampF || op == ClampNanF || op == Select)
-    return 3;
-  if (op == NegF || op == AbsF || op == AbsI || op >= Copy)
+  switch (op) {
+#define BLK_INTEGER_OP(id, name, family, count, ...)                                               \
+  case id:                                                                                         \
+    return count;
+#define BLK_FLOAT_OP(id, name, family, count, ...)                                                 \
+  case id:                                                                                         \
+    return count;
+#define BLK_MATH_OP(id, ...) case id:
+#include "core/op_facts.def"
+  case Copy:
     return 1;
-  return 2;
+  case ClampNanF:
+  case Select:
+    return 3;
+  default: // comparisons
+    return 2;
+  }
 }
 
 bool givesBool(ElementOp op) {

@@ -71,7 +71,7 @@ TEST_F(RulesTest, BoolsAreLoadedAsBytes) {
 }
 
 TEST_F(RulesTest, ReductionsToAScalar) {
-  const Value sum = semantic.reduceKnown(KnownCombine::Add, value(DType::Fp32, {4, 8}),
+  const Value sum = semantic.reduceNamed(*findNamedCombine("add"), value(DType::Fp32, {4, 8}),
                                          std::nullopt, /*keepDims=*/false);
   EXPECT_EQ(sum.type, Type::get(DType::Fp32));
   EXPECT_EQ(emitter.names, (Names{"tl.reshape", "tl.reduce", "arith.addf"}));
