@@ -67,8 +67,10 @@ def do_bench(
     caches are overwritten before each run. ``fast_flush`` and ``device_type`` are accepted for
     files written for older versions; ``percentiles`` is the old name of ``quantiles``.
     """
-    quantiles = quantiles if quantiles is not None else percentiles
-    return timing.do_bench(driver.active, fn, warmup, rep, grad_to_none, quantiles, return_mode)
+    return timing.do_bench(
+        driver.active, fn, warmup, rep, grad_to_none, quantiles, return_mode,
+        percentiles=percentiles,
+    )  # fmt: skip
 
 
 def do_bench_cudagraph(

@@ -154,8 +154,13 @@ def do_bench(
     grad_to_none: Any = None,
     quantiles: Sequence[float] | None = None,
     return_mode: str = "mean",
+    *,
+    fast_flush: bool = True,
+    device_type: str | None = None,
+    percentiles: Sequence[float] | None = None,
 ) -> Any:
     """As ``testing.do_bench``, on the device of a driver."""
+    quantiles = quantiles if quantiles is not None else percentiles
     check_arguments(fn, return_mode, quantiles)
     cache = driver.get_empty_cache_for_benchmark()
 

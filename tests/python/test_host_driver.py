@@ -3,7 +3,7 @@
 import pytest
 from blockscope.backends import GPUTarget, backends
 from blockscope.backends.triton_shared.driver import CPUDriver
-from blockscope.driver import driver
+from blockscope.driver import DriverBase, driver
 from blockscope.driver.active import _default_driver
 from blockscope.runtime import driver as driver_module
 
@@ -54,6 +54,15 @@ def test_cache_for_benchmarks():
     cache = active.get_empty_cache_for_benchmark()
     active.clear_cache(cache)
     assert callable(active.get_benchmarker())
+
+
+def test_the_timer_of_a_driver_takes_what_do_bench_takes():
+    class Driver(CPUDriver):
+        get_benchmarker = DriverBase.get_benchmarker
+
+    bench = Driver().get_benchmarker()
+    assert len(bench(lambda: None, 0, 1, fast_flush=False, percentiles=[0.2, 0.8])) == 2
+    assert bench(lambda: None, rep=1, warmup=0, return_mode="min") > 0
 
 
 def test_torch_device():
