@@ -12,15 +12,21 @@
 namespace blockscope::interpreter {
 
 /// One launch as all its programs share it.
+///
+/// Its callbacks (print, the resolver of host addresses, the poll of launchFlat) may call Python:
+/// they are called with no lock held. They do not throw, since this code knows no exceptions: one
+/// that fails keeps its error for whoever launched, and calls `abandon`.
 struct LaunchState {
   LaunchInfo info;
   MemoryMap memory;
   llvm::SmallVector<Observer *, 4> observers;
   bool assertsEnabled = false;
-  /// Writes device_print text; called by worker threads, one whole program's text at a time.
+  /// Writes the device_print text of one program; called by worker threads, several at a time.
   std::function<void(llvm::StringRef)> print;
   /// Set on the first error (refused access with no observer that handles it, Ctrl-C).
   std::atomic<bool> stop{false};
+  /// A callback has failed: what is refused from then on is no finding.
+  std::atomic<bool> abandoned{false};
   /// Counts every change of memory that another program can see; the scheduler's progress.
   std::atomic<uint64_t> progress{0};
   /// Where what is about to be written is saved first; null when the launch is not done again, or
@@ -29,6 +35,10 @@ struct LaunchState {
   std::mutex errorMutex;
   std::vector<Finding> errors; ///< refused accesses and failed asserts when nothing observes
 
+  void abandon() {
+    abandoned = true;
+    stop = true;
+  }
   /// Returns the errors so far, and forgets them.
   std::vector<Finding> takeErrors() {
     const std::lock_guard lock(errorMutex);

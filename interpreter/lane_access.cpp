@@ -319,6 +319,8 @@ Access describeAccess(const ExecutionContext &context, const AccessShape &shape,
 void reportBadLanes(ExecutionContext &context, const AccessShape &shape, const ResolvedLanes &lanes,
                     const DeviceAddress *addresses) {
   LaunchState &launch = *context.launch;
+  if (launch.abandoned)
+    return;
   const Access access = describeAccess(context, shape, lanes, addresses);
   bool isHandled = false;
   for (Observer *observer : launch.observers) {

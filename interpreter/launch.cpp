@@ -13,7 +13,6 @@
 namespace blockscope::interpreter {
 namespace {
 
-constexpr std::chrono::milliseconds kPollInterval{20};
 constexpr int64_t kMostPrograms = int64_t{1} << 62;
 
 std::string checkGrid(const std::array<int32_t, 3> &grid) {
@@ -92,19 +91,26 @@ public:
 
   /// Runs all programs once and fills the result, but for errors.
   void runOnce(LaunchResult &result) {
-    launch_.info.workers = chooseWorkers(program_, launch_);
+    const auto poll = [&] {
+      if (poll_ && !result.interrupted && poll_()) {
+        result.interrupted = true;
+        launch_.stop = true;
+      }
+      return result.interrupted;
+    };
+    ThreadLease threads(chooseWorkers(program_, launch_), poll);
+    if (threads.count() == 0) {
+      if (!result.interrupted)
+        result.failure = llvm::formatv("no thread can be made to run its programs: {0} (is the "
+                                       "limit on processes, 'ulimit -u', or on memory reached?)",
+                                       threads.error());
+      return;
+    }
+    launch_.info.workers = threads.count();
     for (Observer *observer : launch_.observers)
       observer->onLaunchBegin(launch_.info);
     Scheduler scheduler(program_, launch_, arguments_, launch_.info.workers);
-    runOnThreads(
-        launch_.info.workers, [&](int worker) { scheduler.work(worker); },
-        [&] {
-          if (poll_ && !result.interrupted && poll_()) {
-            result.interrupted = true;
-            launch_.stop = true;
-          }
-        },
-        kPollInterval);
+    threads.run([&](int worker) { scheduler.work(worker); }, poll);
     if (scheduler.isOutOfMemory())
       result.failure =
           llvm::formatv("out of memory: too many programs wait at once, each with {0} of blocks",
@@ -113,6 +119,7 @@ public:
 
   bool mustRepeat(const LaunchResult &result) const {
     return launch_.info.mayRepeat && !result.interrupted && result.failure.empty() &&
+           !launch_.abandoned &&
            (launch_.stop ||
             llvm::any_of(launch_.observers, [](Observer *o) { return o->wantsRepeat(); }));
   }

@@ -143,13 +143,21 @@ const Allocation *MemoryMap::findHost(uint64_t address) const {
   for (const std::unique_ptr<Allocation> &allocation : arguments_)
     if (contains(allocation))
       return allocation.get();
+  const auto findKnown = [&]() -> const Allocation * {
+    const auto known = llvm::find_if(hostAllocations_, contains);
+    return known == hostAllocations_.end() ? nullptr : known->get();
+  };
+  {
+    const std::lock_guard<std::mutex> lock(hostMutex_);
+    if (const Allocation *known = findKnown())
+      return known;
+    if (!resolver_ || unknownHostAddresses_ >= kUnknownLimit)
+      return nullptr;
+  }
+  std::optional<Allocation> found = resolver_(address); // may call Python: no lock is held
   const std::lock_guard<std::mutex> lock(hostMutex_);
-  for (const std::unique_ptr<Allocation> &allocation : hostAllocations_)
-    if (contains(allocation))
-      return allocation.get();
-  if (!resolver_ || unknownHostAddresses_ >= kUnknownLimit)
-    return nullptr;
-  std::optional<Allocation> found = resolver_(address);
+  if (const Allocation *known = findKnown()) // another thread has asked for it too
+    return known;
   if (!found) {
     ++unknownHostAddresses_;
     return nullptr;

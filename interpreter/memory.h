@@ -67,8 +67,8 @@ struct Allocation {
 /// The allocations of one launch, and the host addresses that were resolved while it ran.
 class MemoryMap {
 public:
-  /// Finds the tensor that contains a host address: asked once per unknown address, may call
-  /// Python.
+  /// Finds the tensor that contains a host address that is not known yet. It may call Python, and
+  /// several threads may ask at once.
   using HostResolver = std::function<std::optional<Allocation>(uint64_t hostAddress)>;
 
   /// Adds an argument; fills `base`, `number` and the view's extents. Not thread safe, before the

@@ -223,10 +223,11 @@ const OpInfo *StepEmitter::infoOfOp(llvm::StringRef name) {
 void StepEmitter::locateErrors() {
   if (!location_)
     return;
+  const SourceLocation location = location_();
   const std::lock_guard<std::mutex> lock(launch_.errorMutex);
   for (Finding &error : launch_.errors)
     if (!error.site.location.isKnown())
-      error.site.location = location_();
+      error.site.location = location;
 }
 
 Value StepEmitter::intConstant(Type scalarType, int64_t value) {

@@ -20,7 +20,8 @@ namespace blockscope::interpreter {
 
 class StepEmitter final : public Emitter {
 public:
-  /// Says where the kernel stands; asked only when a finding, an observer or a print needs it.
+  /// Says where the kernel stands; asked only when a finding, an observer or a print needs it. May
+  /// call Python, and fails as the callbacks of LaunchState do.
   using LocationProvider = std::function<SourceLocation()>;
 
   StepEmitter(LaunchState &launch, LocationProvider location);

@@ -4,7 +4,6 @@
 // tries.
 #include "interpreter/flat/scheduler.h"
 
-#include "interpreter/flat/deadlock.h"
 #include "interpreter/flat/frame_memory.h"
 
 #include "llvm/Support/xxhash.h"
@@ -134,7 +133,6 @@ void Scheduler::finish(Instance &instance, int worker) {
     for (Observer *observer : launch_.observers)
       observer->onProgramEnd(context.linearProgram, worker);
   if (!context.printed.empty()) {
-    const std::lock_guard lock(printMutex_);
     if (launch_.print)
       launch_.print(context.printed);
     context.printed.clear();
@@ -194,8 +192,8 @@ Scheduler::Choice Scheduler::choose(Worker &worker, InstancePtr &waiting) {
       return !instance->isStuck || instance->quietProgress != progress;
     });
     if (chosen == waiting_.end()) {
-      reportDeadlock();
-      return Choice::Done;
+      worker.stuck = stuckPrograms();
+      return Choice::Deadlock;
     }
     (*chosen)->isProbing = true;
   }
@@ -223,7 +221,7 @@ void Scheduler::recycle(Worker &worker, InstancePtr instance) {
   spare_.push_back(std::move(instance));
 }
 
-void Scheduler::reportDeadlock() {
+std::vector<flat::StuckProgram> Scheduler::stuckPrograms() {
   std::vector<flat::StuckProgram> stuck;
   std::sort(waiting_.begin(), waiting_.end(), [](const InstancePtr &a, const InstancePtr &b) {
     return a->context.linearProgram < b->context.linearProgram;
@@ -235,8 +233,7 @@ void Scheduler::reportDeadlock() {
                 sizeof address);
     stuck.push_back({&instance->context, address});
   }
-  flat::reportDeadlock(launch_, stuck);
-  launch_.stop = true;
+  return stuck;
 }
 
 void Scheduler::work(int number) {
@@ -248,6 +245,11 @@ void Scheduler::work(int number) {
       const Choice choice = choose(worker, waiting);
       if (choice == Choice::Done)
         break;
+      if (choice == Choice::Deadlock) { // told without the lock: observers and Python may look
+        flat::reportDeadlock(launch_, worker.stuck);
+        launch_.stop = true;
+        break;
+      }
       if (choice == Choice::Nap) {
         nap(worker.pauses);
         continue;

@@ -5,6 +5,7 @@
 // may be larger than memory: programs are made when they start.
 #pragma once
 
+#include "interpreter/flat/deadlock.h"
 #include "interpreter/flat/machine.h"
 
 #include <atomic>
@@ -34,14 +35,15 @@ private:
     int64_t next = 0;
     int64_t end = 0;
   };
-  enum class Choice : uint8_t { Fresh, Waiting, Nap, Done };
+  enum class Choice : uint8_t { Fresh, Waiting, Nap, Deadlock, Done };
   /// What one worker remembers between its programs.
   struct Worker {
     Chunk chunk;
     bool preferFresh = true;
     bool idle = false; ///< not counted in busy_
     int pauses = 0;
-    InstancePtr instance; ///< for the next fresh program
+    InstancePtr instance;                  ///< for the next fresh program
+    std::vector<flat::StuckProgram> stuck; ///< filled for Choice::Deadlock
     bool holdsFresh() const { return chunk.next < chunk.end; }
   };
 
@@ -58,7 +60,8 @@ private:
   Choice choose(Worker &worker, InstancePtr &waiting);
   static void nap(int &pauses);
   void recycle(Worker &worker, InstancePtr instance);
-  void reportDeadlock();
+  /// All waiting programs, by number; they stay as they are while the caller counts as busy.
+  std::vector<flat::StuckProgram> stuckPrograms();
 
   const FlatProgram &program_;
   LaunchState &launch_;
@@ -76,7 +79,6 @@ private:
   size_t numInstances_ = 0;
   int busy_;                          ///< workers that may change memory
   std::atomic<size_t> numWaiting_{0}; // read without the mutex
-  std::mutex printMutex_;
 };
 
 } // namespace blockscope::interpreter

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <mutex>
 #include <pthread.h>
@@ -16,6 +17,7 @@ namespace blockscope::interpreter {
 namespace {
 
 constexpr int kMostThreads = 1024;
+constexpr std::chrono::milliseconds kPollInterval{20};
 
 struct Job {
   llvm::function_ref<void(int)> task;
@@ -38,20 +40,42 @@ public:
     return *pool;
   }
 
-  void run(int workers, llvm::function_ref<void(int)> task, llvm::function_ref<void()> poll,
-           std::chrono::milliseconds interval) {
+  int lease(int wanted, Poll poll, std::string &error) {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      while (threads_ - leased_ < wanted && threads_ < kMostThreads && startThread(error))
+        ++threads_;
+      if (threads_ == 0)
+        return 0;
+      if (const int count = std::min(wanted, threads_ - leased_)) {
+        leased_ += count;
+        return count;
+      }
+      returned_.wait_for(lock, kPollInterval);
+      lock.unlock();
+      if (poll())
+        return 0;
+      lock.lock();
+    }
+  }
+
+  void giveBack(int count) {
+    const std::lock_guard lock(mutex_);
+    leased_ -= count;
+    returned_.notify_all();
+  }
+
+  /// `workers` are leased, so there is a thread for each task.
+  void run(int workers, llvm::function_ref<void(int)> task, Poll poll) {
     Job job{task, workers, {}};
     std::unique_lock lock(mutex_);
     for (int worker = 0; worker < workers; ++worker)
       queue_.push_back({&job, worker});
-    const int wanted = std::min(busy_ + static_cast<int>(queue_.size()), kMostThreads);
-    for (; threads_ < wanted; ++threads_)
-      std::thread([this] { serve(); }).detach();
     lock.unlock();
     wake_.notify_all();
     lock.lock();
     while (job.left != 0) {
-      if (job.done.wait_for(lock, interval) != std::cv_status::timeout)
+      if (job.done.wait_for(lock, kPollInterval) != std::cv_status::timeout)
         continue;
       lock.unlock();
       poll();
@@ -65,18 +89,28 @@ private:
     int worker;
   };
 
-  void serve() {
+  /// Not a std::thread, which throws where none can be made: this code knows no exceptions.
+  bool startThread(std::string &error) {
+    pthread_t thread;
+    const auto start = [](void *pool) -> void * { static_cast<ThreadPool *>(pool)->serve(); };
+    if (const int code = pthread_create(&thread, nullptr, start, this)) {
+      error = std::strerror(code);
+      return false;
+    }
+    pthread_detach(thread);
+    return true;
+  }
+
+  [[noreturn]] void serve() {
     pthread_setname_np(pthread_self(), "blk-worker"); // as debuggers and profilers show it
     std::unique_lock lock(mutex_);
     for (;;) {
       wake_.wait(lock, [this] { return !queue_.empty(); });
       const Task task = queue_.front();
       queue_.pop_front();
-      ++busy_;
       lock.unlock();
       task.job->task(task.worker);
       lock.lock();
-      --busy_;
       if (--task.job->left == 0)
         task.job->done.notify_one();
     }
@@ -85,9 +119,10 @@ private:
   static std::atomic<ThreadPool *> current_;
   std::mutex mutex_;
   std::condition_variable wake_;
+  std::condition_variable returned_;
   std::deque<Task> queue_;
   int threads_ = 0;
-  int busy_ = 0;
+  int leased_ = 0;
 };
 
 std::atomic<ThreadPool *> ThreadPool::current_{nullptr};
@@ -107,9 +142,16 @@ int defaultThreadCount() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-void runOnThreads(int workers, llvm::function_ref<void(int)> task, llvm::function_ref<void()> poll,
-                  std::chrono::milliseconds interval) {
-  ThreadPool::instance().run(workers, task, poll, interval);
+ThreadLease::ThreadLease(int wanted, Poll poll)
+    : error_(), count_(ThreadPool::instance().lease(wanted, poll, error_)) {}
+
+ThreadLease::~ThreadLease() {
+  if (count_ > 0)
+    ThreadPool::instance().giveBack(count_);
+}
+
+void ThreadLease::run(llvm::function_ref<void(int)> task, Poll poll) {
+  ThreadPool::instance().run(count_, task, poll);
 }
 
 } // namespace blockscope::interpreter

@@ -3,7 +3,7 @@
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
-#include <chrono>
+#include <string>
 
 namespace blockscope::interpreter {
 
@@ -11,10 +11,29 @@ namespace blockscope::interpreter {
 /// may use. At least 1, at most 1024.
 int defaultThreadCount();
 
-/// Calls `task(worker)` for worker = 0 .. workers - 1, each on a thread of the pool, and returns
-/// when all are done. Meanwhile calls `poll` on this thread, every `interval`. Thread safe:
-/// launches of several threads share the pool.
-void runOnThreads(int workers, llvm::function_ref<void(int worker)> task,
-                  llvm::function_ref<void()> poll, std::chrono::milliseconds interval);
+/// Called by a waiting thread every 20 ms; true when it has to give up.
+using Poll = llvm::function_ref<bool()>;
+
+/// Threads of the pool that work for one launch. Launches of several threads share the pool.
+class ThreadLease {
+public:
+  /// Leases `wanted` threads, or as many as there can be. Waits while all of them are leased.
+  ThreadLease(int wanted, Poll poll);
+  ~ThreadLease();
+  ThreadLease(const ThreadLease &) = delete;
+  ThreadLease &operator=(const ThreadLease &) = delete;
+
+  /// 0 when `poll` gave up, or no thread can be made at all: `error` says why.
+  int count() const { return count_; }
+  const std::string &error() const { return error_; }
+
+  /// Calls `task(worker)` for worker = 0 .. count() - 1, each on a thread of its own, and returns
+  /// when all are done. `poll` is called meanwhile; its answer is for the tasks to heed.
+  void run(llvm::function_ref<void(int worker)> task, Poll poll);
+
+private:
+  std::string error_; // filled while count_ is initialised
+  int count_ = 0;
+};
 
 } // namespace blockscope::interpreter

@@ -18,9 +18,11 @@ namespace {
 
 using Names = std::vector<std::pair<std::string, std::string>>;
 
+/// As Python's print: nothing where sys.stdout is None.
 void printToPython(llvm::StringRef text) {
-  py::gil_scoped_acquire gil;
-  py::module_::import("sys").attr("stdout").attr("write")(py::str(text.data(), text.size()));
+  const py::object out = py::module_::import("sys").attr("stdout");
+  if (!out.is_none())
+    out.attr("write")(py::str(text.data(), text.size()));
 }
 
 interpreter::Allocation makeAllocation(std::string name, std::string dtype, uint64_t view,
@@ -45,9 +47,12 @@ interpreter::Allocation makeAllocation(std::string name, std::string dtype, uint
 /// Asks Python which live tensor holds a host address that the kernel loaded from memory. `tensors`
 /// is what is alive; it is looked up once a launch, at the first such address.
 std::optional<interpreter::Allocation> resolveHostAddress(uint64_t address, py::object &tensors) {
-  py::gil_scoped_acquire gil;
-  if (!tensors)
-    tensors = py::module_::import("blockscope.runtime.memory.live_tensors").attr("LiveTensors")();
+  if (!tensors) {
+    py::object made =
+        py::module_::import("blockscope.runtime.memory.live_tensors").attr("LiveTensors")();
+    if (!tensors) // another worker may have made it meanwhile
+      tensors = std::move(made);
+  }
   py::object found = tensors.attr("find")(address);
   if (found.is_none())
     return std::nullopt;
@@ -94,10 +99,17 @@ std::unique_ptr<PyLaunch> openLaunch(std::string kernel, std::array<int32_t, 3> 
   info.launchIndex = index;
   info.memory = &launch->state.memory;
   launch->state.assertsEnabled = asserts;
-  launch->state.print = printToPython;
-  launch->state.memory.setHostResolver([tensors = py::object()](uint64_t address) mutable {
-    return resolveHostAddress(address, tensors);
-  });
+  // The launch owns its state, which owns these.
+  launch->state.print = [launch = launch.get()](llvm::StringRef text) {
+    launch->callbackErrors.call(launch->state, [&] { printToPython(text); });
+  };
+  launch->state.memory.setHostResolver(
+      [launch = launch.get(), tensors = py::object()](uint64_t address) mutable {
+        std::optional<interpreter::Allocation> found;
+        launch->callbackErrors.call(launch->state,
+                                    [&] { found = resolveHostAddress(address, tensors); });
+        return found;
+      });
   return launch;
 }
 
@@ -129,10 +141,10 @@ py::object callForUser(const py::function &function, const py::args &args,
   }
 }
 
-/// Runs Python's signal handlers; true when the launch has to stop (Ctrl-C).
-bool pollSignals() {
-  py::gil_scoped_acquire gil;
-  return PyErr_CheckSignals() != 0;
+/// Runs Python's signal handlers, which raise KeyboardInterrupt for Ctrl-C.
+void runSignalHandlers() {
+  if (PyErr_CheckSignals() != 0)
+    throw py::error_already_set();
 }
 
 void runProgram(PyLaunch &launch, const interpreter::FlatProgram &program,
@@ -143,11 +155,10 @@ void runProgram(PyLaunch &launch, const interpreter::FlatProgram &program,
   interpreter::LaunchResult result;
   {
     py::gil_scoped_release release;
-    // An interrupt leaves its exception set in this thread's Python state, for the throw below.
-    result = interpreter::launchFlat(program, launch.state, arguments, pollSignals);
+    const auto poll = [&] { return !launch.callbackErrors.call(launch.state, runSignalHandlers); };
+    result = interpreter::launchFlat(program, launch.state, arguments, poll);
   }
-  if (result.interrupted)
-    throw py::error_already_set();
+  launch.callbackErrors.rethrow();
   if (!result.failure.empty())
     throw std::runtime_error("kernel '" + launch.state.info.kernel + "': " + result.failure);
   throwErrors(result.errors);
@@ -155,7 +166,10 @@ void runProgram(PyLaunch &launch, const interpreter::FlatProgram &program,
 
 } // namespace
 
-void throwLaunchErrors(PyLaunch &launch) { throwErrors(launch.state.takeErrors()); }
+void throwLaunchErrors(PyLaunch &launch) {
+  launch.callbackErrors.rethrow();
+  throwErrors(launch.state.takeErrors());
+}
 
 void bindLaunch(py::module_ &module) {
   module.def("scalar_bits", &scalarBits);

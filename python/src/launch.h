@@ -2,6 +2,7 @@
 #pragma once
 
 #include "interpreter/execution_context.h"
+#include "python/src/callback_errors.h"
 
 #include <pybind11/pybind11.h>
 
@@ -13,6 +14,7 @@ namespace blockscope::python {
 /// Owned by Python until the launch has run; observers outlive it (their sessions are kept).
 struct PyLaunch {
   interpreter::LaunchState state;
+  CallbackErrors callbackErrors;
   std::vector<pybind11::object> kept; ///< sessions whose observers are attached
 };
 
@@ -22,7 +24,8 @@ void bindSessions(pybind11::module_ &module);
 void bindTraceSession(pybind11::module_ &module);
 void bindLastWriter(pybind11::module_ &module);
 
-/// Throws blockscope.errors.SanitizerError when the launch recorded errors.
+/// Throws what a callback has raised, or blockscope.errors.SanitizerError when the launch recorded
+/// errors.
 void throwLaunchErrors(PyLaunch &launch);
 
 } // namespace blockscope::python

@@ -16,7 +16,6 @@ using Place = std::tuple<std::string, int, int, std::string>;
 
 /// Asks Python where the stepped kernel is: innermost call first.
 SourceLocation locationFrom(const py::object &provider) {
-  py::gil_scoped_acquire gil;
   const auto places = provider().cast<std::vector<Place>>();
   std::shared_ptr<const SourceLocation> caller;
   SourceLocation location;
@@ -31,8 +30,11 @@ SourceLocation locationFrom(const py::object &provider) {
 
 struct PyStepRunner {
   PyStepRunner(PyLaunch &launch, py::object provider, py::object onSpin)
-      : launch(launch), onSpin(std::move(onSpin)),
-        emitter(launch.state, [provider] { return locationFrom(provider); }) {}
+      : launch(launch), onSpin(std::move(onSpin)), emitter(launch.state, [&launch, provider] {
+          SourceLocation location;
+          launch.callbackErrors.call(launch.state, [&] { location = locationFrom(provider); });
+          return location;
+        }) {}
 
   /// After every op: throws what went wrong, and lets other programs run where this one spins.
   void afterOp() {

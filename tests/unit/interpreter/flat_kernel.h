@@ -11,6 +11,8 @@
 #include "gtest/gtest.h"
 
 #include <cstring>
+#include <functional>
+#include <mutex>
 
 namespace blockscope::interpreter {
 
@@ -54,7 +56,13 @@ public:
     LaunchState launch;
     launch.info.grid = grid;
     launch.info.kernel = program.name;
-    launch.print = [&](llvm::StringRef text) { printed += text; };
+    std::mutex printing;
+    launch.print = [&](llvm::StringRef text) {
+      if (print)
+        return print(launch, text);
+      const std::lock_guard lock(printing);
+      printed += text;
+    };
     if (observer)
       launch.observers.push_back(observer);
     std::vector<ArgumentValue> values;
@@ -69,6 +77,7 @@ public:
   FlatProgram program;
   std::string error;
   std::string printed;
+  std::function<void(LaunchState &, llvm::StringRef)> print; ///< in place of `printed`
 
 private:
   std::vector<Allocation> tensors_;

@@ -1,6 +1,7 @@
 // The scheduler: locks, counters and barriers between programs, deadlocks, interruption.
 #include "flat_kernel.h"
 
+#include <atomic>
 #include <chrono>
 #include <numeric>
 
@@ -202,6 +203,31 @@ TEST(SchedulerTest, PollStopsAHugeGrid) {
   kernel.scalar(1);
   const LaunchResult result = kernel.run({2147483647, 65535, 1}, 2, [] { return true; });
   EXPECT_TRUE(result.interrupted);
+}
+
+// What a callback that fails does: it keeps its error for whoever launched, and abandons the
+// launch.
+TEST(SchedulerTest, APrintThatFailsEndsTheLaunch) {
+  constexpr const char *kPrint = R"(
+func.func @print() {
+  %x = tl.program_id 0 : i32
+  tl.print "x: " false [true], %x : i32
+  return
+})";
+  for (const int threads : {1, 8}) {
+    FlatKernel kernel(kPrint);
+    ASSERT_EQ(kernel.error, "");
+    std::atomic<int> calls = 0;
+    kernel.print = [&](LaunchState &launch, llvm::StringRef) {
+      ++calls;
+      launch.abandon();
+    };
+    const LaunchResult result = kernel.run({100000, 1, 1}, threads);
+    EXPECT_TRUE(result.errors.empty());
+    EXPECT_EQ(result.failure, "");
+    EXPECT_GE(calls, 1);
+    EXPECT_LE(calls, threads); // those that had begun
+  }
 }
 
 TEST(SchedulerTest, GridThatCannotBeIsRefused) {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
+#include <thread>
 
 using namespace blockscope;
 using namespace blockscope::interpreter;
@@ -129,6 +131,23 @@ TEST(MemoryMapTest, HostAddressesAreResolvedOnce) {
   EXPECT_EQ(memory.find(0x10), nullptr);
   EXPECT_EQ(asked, 1);
   EXPECT_EQ(memory.find(address - 4096), nullptr);
+}
+
+// A resolver that calls Python waits for threads that may be looking for addresses themselves.
+TEST(MemoryMapTest, NoLockIsHeldWhileAnAddressIsResolved) {
+  MemoryMap memory;
+  const auto address = reinterpret_cast<uint64_t>(storage.data());
+  std::atomic<int> asked = 0;
+  memory.setHostResolver([&](uint64_t) -> std::optional<Allocation> {
+    if (++asked == 1) {
+      std::thread other([&] { EXPECT_NE(memory.find(address), nullptr); });
+      other.join();
+    }
+    return view({8}, {1});
+  });
+  const Allocation *found = memory.find(address);
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(memory.find(address + 4), found); // one of the two answers was kept
 }
 
 } // namespace

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import gc
 import sys
+import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
@@ -32,19 +33,22 @@ class LiveTensors:
     def __init__(self) -> None:
         self._tensors: _Storages | None = None
         self._has_searched = False
+        self._lock = threading.Lock()  # workers of one launch may ask at once
 
     def find(self, address: int) -> Buffer | None:
         """Return the tensor or array whose storage holds ``address``, or None."""
-        self._tensors = self._tensors or _Storages(_torch_tensors(), _torch_storage)
-        if buffer := self._tensors.find(address, "tensor"):
+        with self._lock:
+            self._tensors = self._tensors or _Storages(_torch_tensors(), _torch_storage)
+            if buffer := self._tensors.find(address, "tensor"):
+                return buffer
+            known = LiveTensors.known_arrays
+            buffer = known.find(address, "array") if known else None
+            if buffer is None and not self._has_searched:
+                self._has_searched = True
+                known = _Storages(_numpy_arrays(), _numpy_storage)
+                LiveTensors.known_arrays = known
+                buffer = known.find(address, "array")
             return buffer
-        known = LiveTensors.known_arrays
-        buffer = known.find(address, "array") if known else None
-        if buffer is None and not self._has_searched:
-            self._has_searched = True
-            LiveTensors.known_arrays = _Storages(_numpy_arrays(), _numpy_storage)
-            buffer = LiveTensors.known_arrays.find(address, "array")
-        return buffer
 
 
 class _Storages:
@@ -121,7 +125,7 @@ def _numpy_arrays() -> Iterator[Any]:
     for frame in sys._current_frames().values():
         inner: FrameType | None = frame
         while inner is not None:
-            found |= {id(v): v for v in inner.f_locals.values() if type(v) in wanted}
+            found |= {id(v): v for v in list(inner.f_locals.values()) if type(v) in wanted}
             inner = inner.f_back
     # The collector leaves out dicts and tuples that hold nothing it tracks: look into those.
     todo = list(found.values())
