@@ -22,4 +22,7 @@ struct SourceLocation {
   bool isKnown() const { return line != 0; }
 };
 
+/// Returns "file:line:column|" for a place and each of its callers: what tells two causes apart.
+std::string placeKey(const SourceLocation &location);
+
 } // namespace blockscope

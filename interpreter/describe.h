@@ -1,8 +1,9 @@
-// Parts of a finding that a launch without checks and all sanitizers fill in the same way.
+// Events as findings: the words of what the machine itself notices, for a launch without checks and
+// for all sanitizers alike, and parts of findings that sanitizers fill in the same way.
 #pragma once
 
 #include "core/report.h"
-#include "interpreter/observer.h"
+#include "interpreter/events.h"
 
 #include <array>
 #include <string>
@@ -25,10 +26,35 @@ std::string semanticsText(const Access &access);
 /// Returns "1 byte", "4 bytes".
 std::string bytesText(int64_t bytes);
 
+/// Refused lanes of one access that have one cause.
+struct RefusedGroup {
+  RefusedLane first;
+  int64_t count = 0;
+};
+/// Puts together the lanes that were refused for one reason and belong to one tensor.
+llvm::SmallVector<RefusedGroup, 2> groupRefused(llvm::ArrayRef<RefusedLane> lanes);
 /// Returns the code of a refused access.
-llvm::StringRef badLaneCode(AccessKind kind, BadLane::Reason reason);
-/// Describes a refused lane. Only the hint of an access outside the storage is left to the caller,
-/// who may know the other lanes.
-Finding describeBadLane(const LaunchInfo &launch, const Access &access, const BadLane &bad);
+llvm::StringRef refusedCode(AccessKind kind, RefusedLane::Reason reason);
+/// Describes the first lane of a group. `refused` is how many lanes of the access were refused.
+Finding describeRefused(const LaunchInfo &launch, const Access &access, const RefusedGroup &group,
+                        size_t refused);
+/// What most likely went wrong with an access outside of a tensor that falls at byte `offset`, and
+/// one past whose last byte is `end`. `lanes` of the access fell outside; `isMasked`: some of its
+/// lanes were off.
+std::string outOfBoundsHint(const Access &access, int64_t offset, int64_t end, int64_t lanes,
+                            bool isMasked);
+
+Finding describeAssert(const LaunchInfo &launch, const FailedAssert &failed);
+
+/// Programs that wait for ever at one place.
+struct WaitingPlace {
+  llvm::SmallVector<size_t, 4> programs; ///< indices into the stuck ones
+};
+/// Returns the places at which programs wait, in order of the first program at each.
+std::vector<WaitingPlace> waitingPlaces(llvm::ArrayRef<StuckProgram> stuck);
+/// Describes one place of a deadlock: its first program, and what all stuck ones wait for.
+Finding describeDeadlock(const LaunchInfo &launch, llvm::ArrayRef<StuckProgram> stuck,
+                         const WaitingPlace &place);
+Finding describeEndlessLoop(const LaunchInfo &launch, const EndlessLoop &loop);
 
 } // namespace blockscope::interpreter

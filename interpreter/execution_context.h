@@ -2,12 +2,14 @@
 #pragma once
 
 #include "interpreter/memory.h"
-#include "interpreter/observer.h"
+#include "interpreter/observer_list.h"
 #include "interpreter/saved_memory.h"
 
 #include <array>
 #include <functional>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 namespace blockscope::interpreter {
 
@@ -19,11 +21,11 @@ namespace blockscope::interpreter {
 struct LaunchState {
   LaunchInfo info;
   MemoryMap memory;
-  llvm::SmallVector<Observer *, 4> observers;
+  ObserverList observers;
   bool assertsEnabled = false;
   /// Writes the device_print text of one program; called by worker threads, several at a time.
   std::function<void(llvm::StringRef)> print;
-  /// Set on the first error (refused access with no observer that handles it, Ctrl-C).
+  /// Set on the first error that no observer takes over, at a deadlock, by Ctrl-C.
   std::atomic<bool> stop{false};
   /// A callback has failed: what is refused from then on is no finding.
   std::atomic<bool> abandoned{false};
@@ -33,8 +35,15 @@ struct LaunchState {
   /// can be without.
   std::unique_ptr<SavedMemory> saved;
   std::mutex errorMutex;
-  std::vector<Finding> errors; ///< refused accesses and failed asserts when nothing observes
+  std::vector<Finding> errors; ///< of what no observer takes over
 
+  /// Ends the launch with these errors, unless it has ended with others.
+  void fail(std::vector<Finding> found) {
+    const std::lock_guard lock(errorMutex);
+    if (errors.empty())
+      errors = std::move(found);
+    stop = true;
+  }
   void abandon() {
     abandoned = true;
     stop = true;
@@ -44,6 +53,7 @@ struct LaunchState {
     const std::lock_guard lock(errorMutex);
     return std::exchange(errors, {});
   }
+  bool assertsAreEnabled() const { return assertsEnabled || observers.plan().takesAsserts; }
 };
 
 /// Evaluators get this. Step mode owns one per program; the machine one per program instance.

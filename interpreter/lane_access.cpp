@@ -1,6 +1,7 @@
 // Resolves the addresses of block accesses.
 #include "interpreter/lane_access.h"
 
+#include "interpreter/describe.h"
 #include "interpreter/simd/lanes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -14,7 +15,6 @@ namespace blockscope::interpreter {
 namespace {
 
 constexpr int64_t kMaxStride = int64_t{1} << 40;
-constexpr size_t kMaxErrors = 16;
 
 /// Reused by every access of a thread.
 struct Scratch {
@@ -22,7 +22,7 @@ struct Scratch {
   int64_t runCount = 0;
   std::vector<uint64_t> bits; ///< one for each lane, twice
   llvm::SmallVector<uint8_t, 0> mask;
-  llvm::SmallVector<BadLane, 0> badLanes;
+  llvm::SmallVector<RefusedLane, 0> refused;
 
   void reserve(int64_t lanes) {
     const auto count = static_cast<size_t>(lanes);
@@ -66,8 +66,8 @@ public:
            allocation->inStorage(begin, end - begin + shape_.elementBytes);
   }
 
-  std::optional<BadLane::Reason> refuse(DeviceAddress address) {
-    using enum BadLane::Reason;
+  std::optional<RefusedLane::Reason> refuse(DeviceAddress address) {
+    using enum RefusedLane::Reason;
     const Allocation *allocation = find(address);
     if (!allocation)
       return address < 4096 ? Null : Wild;
@@ -241,24 +241,24 @@ void refuseLanes(Finder &finder, const AccessShape &shape, const DeviceAddress *
                  Scratch &memory, ResolvedLanes &lanes) {
   const int64_t n = shape.lanes;
   const uint8_t *mask = lanes.mask;
-  memory.badLanes.clear();
+  memory.refused.clear();
   for (int64_t lane = 0; lane < n; ++lane) {
     if (mask && !mask[lane])
       continue;
     if (const auto reason = finder.refuse(addresses[lane])) {
       const Allocation *allocation = finder.find(addresses[lane]);
-      memory.badLanes.push_back({lane, addresses[lane], allocation, *reason});
+      memory.refused.push_back({lane, addresses[lane], allocation, *reason});
     }
   }
-  lanes.badLanes = memory.badLanes;
-  if (memory.badLanes.empty())
+  lanes.refused = memory.refused;
+  if (memory.refused.empty())
     return;
   memory.mask.resize_for_overwrite(n);
   if (mask)
     std::memcpy(memory.mask.data(), mask, n);
   else
     std::memset(memory.mask.data(), 1, n);
-  for (const BadLane &bad : memory.badLanes)
+  for (const RefusedLane &bad : memory.refused)
     memory.mask[bad.lane] = 0;
   lanes.mask = memory.mask.data();
 }
@@ -316,23 +316,17 @@ Access describeAccess(const ExecutionContext &context, const AccessShape &shape,
   return access;
 }
 
-void reportBadLanes(ExecutionContext &context, const AccessShape &shape, const ResolvedLanes &lanes,
-                    const DeviceAddress *addresses) {
+void reportRefused(ExecutionContext &context, const AccessShape &shape, const ResolvedLanes &lanes,
+                   const DeviceAddress *addresses) {
   LaunchState &launch = *context.launch;
   if (launch.abandoned)
     return;
   const Access access = describeAccess(context, shape, lanes, addresses);
-  bool isHandled = false;
-  for (Observer *observer : launch.observers) {
-    isHandled = isHandled || observer->handlesBadLanes();
-    observer->onBadLanes(access, lanes.badLanes);
-  }
-  if (isHandled)
-    return;
-  const std::lock_guard<std::mutex> lock(launch.errorMutex);
-  if (launch.errors.size() < kMaxErrors)
-    launch.errors.push_back(describeBadLane(context, access, lanes.badLanes.front()));
-  launch.stop = true;
+  for (Observer *observer : launch.observers)
+    observer->onRefusedLanes(access, lanes.refused);
+  if (!launch.observers.plan().takesRefusedLanes)
+    launch.fail({describeRefused(launch.info, access, groupRefused(lanes.refused).front(),
+                                 lanes.refused.size())});
 }
 
 /// Saves what is about to be written, where the launch may be done again.
@@ -376,12 +370,11 @@ ResolvedLanes resolveLanes(ExecutionContext &context, const AccessShape &shape,
   lanes.mask = mask && std::memchr(mask, 0, shape.lanes) ? mask : nullptr;
   if (lanes.mask && !std::memchr(mask, 1, shape.lanes))
     return lanes;
-  const bool wantsRuns = llvm::any_of(
-      context.launch->observers, [](const Observer *observer) { return observer->wantsRuns(); });
+  const bool needsRuns = context.launch->observers.needs().runs;
   Scratch &memory = scratch();
   Finder finder(context.launch->memory, shape);
   const auto resolve = [&] {
-    const bool hasRuns = collectRuns(kernels, shape, addresses, lanes.mask, wantsRuns, memory);
+    const bool hasRuns = collectRuns(kernels, shape, addresses, lanes.mask, needsRuns, memory);
     if (hasRuns)
       lanes.runs = llvm::ArrayRef(memory.runs.data(), memory.runCount);
     return hasRuns ? acceptRuns(finder, lanes.runs, lanes)
@@ -401,8 +394,8 @@ ResolvedLanes resolveLanes(ExecutionContext &context, const AccessShape &shape,
   if (!resolve())
     acceptEach(finder, shape, addresses, lanes);
   save();
-  if (!lanes.badLanes.empty())
-    reportBadLanes(context, shape, lanes, addresses);
+  if (!lanes.refused.empty())
+    reportRefused(context, shape, lanes, addresses);
   return lanes;
 }
 
@@ -420,8 +413,8 @@ void notifyAccess(ExecutionContext &context, const AccessShape &shape, const Res
 
 void noteSeen(ExecutionContext &context, const void *op, const void *values, size_t bytes,
               bool changed) {
-  if (context.launch->info.mayRepeat)
-    return; // its programs do not wait
+  if (!context.launch->info.mayWait)
+    return;
   uint64_t hash = 0xcbf29ce484222325ULL;
   const auto *byte = static_cast<const uint8_t *>(values);
   for (size_t i = 0; i < bytes; ++i)

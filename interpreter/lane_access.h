@@ -37,11 +37,11 @@ struct ResolvedLanes {
   int64_t maxOffset = 0;
   int64_t activeLanes = 0;
   int64_t firstLane = 0; ///< the first active one
-  llvm::ArrayRef<BadLane> badLanes;
+  llvm::ArrayRef<RefusedLane> refused;
 };
 
-/// Resolves the active lanes of one access and reports the refused ones to the observers, or ends
-/// the launch when none of them handles these.
+/// Resolves the active lanes of one access and tells the observers of refused ones; ends the launch
+/// when none takes them over.
 ResolvedLanes resolveLanes(ExecutionContext &context, const AccessShape &shape,
                            const DeviceAddress *addresses, const uint8_t *mask);
 
@@ -64,8 +64,5 @@ inline void noteProgress(ExecutionContext &context) {
 /// Sets `context.spinning` when this op saw the same as the last time (and changed nothing).
 void noteSeen(ExecutionContext &context, const void *op, const void *values, size_t bytes,
               bool changed);
-
-/// Describes a refused lane: code, message, site, tensor, element, distance.
-Finding describeBadLane(const ExecutionContext &context, const Access &access, const BadLane &lane);
 
 } // namespace blockscope::interpreter

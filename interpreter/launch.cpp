@@ -34,10 +34,7 @@ std::string gibibytes(uint64_t bytes) {
 }
 
 int chooseWorkers(const FlatProgram &program, const LaunchState &launch) {
-  const auto sequential = [&](Observer *observer) {
-    return observer->wantsSequentialPrograms(launch.info);
-  };
-  if (llvm::any_of(launch.observers, sequential))
+  if (launch.observers.needs().programOrder)
     return 1;
   const auto &grid = launch.info.grid;
   const uint64_t programs = static_cast<uint64_t>(grid[0]) * grid[1] * grid[2];
@@ -82,15 +79,15 @@ bool readsItsOutput(const MemoryUse &use, const MemoryMap &memory) {
   });
 }
 
-/// One launch of a program; the second run of `repeat` takes the place of the first.
-class Run {
+/// One launch of a program; the second run of `repeat` takes the place of the trial.
+class LaunchRuns {
 public:
-  Run(const FlatProgram &program, LaunchState &launch, std::vector<void *> arguments,
-      llvm::function_ref<bool()> poll)
+  LaunchRuns(const FlatProgram &program, LaunchState &launch, std::vector<void *> arguments,
+             llvm::function_ref<bool()> poll)
       : program_(program), launch_(launch), arguments_(std::move(arguments)), poll_(poll) {}
 
   /// Runs all programs once and fills the result, but for errors.
-  void runOnce(LaunchResult &result) {
+  void run(ObserverList::Run which, LaunchResult &result) {
     const auto poll = [&] {
       if (poll_ && !result.interrupted && poll_()) {
         result.interrupted = true;
@@ -98,6 +95,8 @@ public:
       }
       return result.interrupted;
     };
+    launch_.observers.startRun(which);
+    launch_.info.isTrial = which == ObserverList::Run::Trial;
     ThreadLease threads(chooseWorkers(program_, launch_), poll);
     if (threads.count() == 0) {
       if (!result.interrupted)
@@ -107,6 +106,7 @@ public:
       return;
     }
     launch_.info.workers = threads.count();
+    hasBegun_ = true;
     for (Observer *observer : launch_.observers)
       observer->onLaunchBegin(launch_.info);
     Scheduler scheduler(program_, launch_, arguments_, launch_.info.workers);
@@ -117,11 +117,11 @@ public:
                         gibibytes(program_.frameBytes));
   }
 
+  /// What ended a trial early may be another program's than in the next run, so it is done again.
   bool mustRepeat(const LaunchResult &result) const {
-    return launch_.info.mayRepeat && !result.interrupted && result.failure.empty() &&
-           !launch_.abandoned &&
-           (launch_.stop ||
-            llvm::any_of(launch_.observers, [](Observer *o) { return o->wantsRepeat(); }));
+    const bool isContent = !launch_.observers.mustRepeat() && !launch_.stop;
+    return hasBegun_ && !isContent && !result.interrupted && result.failure.empty() &&
+           !launch_.abandoned;
   }
 
   /// Puts memory back and runs again, programs one after another.
@@ -131,10 +131,15 @@ public:
     launch_.saved.reset();
     launch_.errors.clear();
     launch_.stop = false;
-    launch_.info.mayRepeat = false;
     for (Observer *observer : launch_.observers)
       observer->onLaunchRepeat();
-    runOnce(result);
+    run(ObserverList::Run::Repeat, result);
+  }
+
+  void end() {
+    if (hasBegun_)
+      for (Observer *observer : launch_.observers)
+        observer->onLaunchEnd();
   }
 
 private:
@@ -142,6 +147,7 @@ private:
   LaunchState &launch_;
   std::vector<void *> arguments_;
   llvm::function_ref<bool()> poll_;
+  bool hasBegun_ = false; ///< observers were told so
 };
 
 } // namespace
@@ -157,6 +163,9 @@ LaunchResult launchFlat(const FlatProgram &program, LaunchState &launch,
     result.failure = llvm::formatv(
         "one program needs {0} for its blocks, but only {1} can be used on this machine",
         gibibytes(program.frameBytes), gibibytes(flat::frameMemoryLimit()));
+  if (result.failure.empty() && launch.observers.plan().only.values && !program.showsValues)
+    result.failure =
+        "an observer needs the values of ops, which this program was not built to show";
   if (!result.failure.empty())
     return result;
 
@@ -165,27 +174,24 @@ LaunchResult launchFlat(const FlatProgram &program, LaunchState &launch,
   for (ArgumentValue &value : values)
     addresses.push_back(&value.bits);
 
+  const MemoryUse &use = program.memoryUse;
   launch.info.memory = &launch.memory;
   launch.info.hasAtomics = program.hasAtomics;
-  const MemoryUse &use = program.memoryUse;
-  launch.info.mayRepeat =
-      !launch.observers.empty() && !use.prints && !use.orders &&
-      llvm::all_of(launch.observers, [](Observer *o) { return o->canRepeat(); });
-  if (launch.info.mayRepeat) {
+  launch.info.mayWait = use.orders;
+  LaunchRuns runs(program, launch, std::move(addresses), poll);
+  if (launch.observers.plan().wantsTrial && !use.prints && !use.orders) {
     markUse(use, launch.memory, values);
     if (readsItsOutput(use, launch.memory))
       launch.saved = std::make_unique<SavedMemory>();
+    runs.run(ObserverList::Run::Trial, result);
+    if (runs.mustRepeat(result))
+      runs.repeat(result);
+    launch.saved.reset();
+  } else {
+    runs.run(ObserverList::Run::Only, result);
   }
-
-  Run run(program, launch, std::move(addresses), poll);
-  run.runOnce(result);
-  if (run.mustRepeat(result))
-    run.repeat(result);
-  launch.saved.reset();
-  for (Observer *observer : launch.observers)
-    observer->onLaunchEnd();
-  const std::lock_guard lock(launch.errorMutex);
-  result.errors = launch.errors;
+  runs.end();
+  result.errors = launch.takeErrors();
   return result;
 }
 

@@ -23,9 +23,9 @@ struct LaunchResult {
 
 /// Runs every program of the grid `launch.info.grid` on the thread pool and returns when all have
 /// ended. Fills workers, memory and hasAtomics of `launch.info`. `poll` is called on this thread
-/// every 20 ms; when it returns true the launch stops. Where all observers can take it, a kernel
-/// whose programs do not wait for one another runs on all threads first; an observer that was not
-/// content with that run has it done again from the same memory, programs in order.
+/// every 20 ms; when it returns true the launch stops. Observers may have a kernel
+/// whose programs do not wait for one another tried on all threads first, and done again from the
+/// same memory, programs in order (ObserverPlan::Repeat).
 LaunchResult launchFlat(const FlatProgram &program, LaunchState &launch,
                         llvm::ArrayRef<ArgumentValue> arguments,
                         llvm::function_ref<bool()> poll = {});

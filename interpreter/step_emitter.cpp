@@ -1,14 +1,15 @@
 // Runs every op at once on block values.
 #include "interpreter/step_emitter.h"
 
-#include "interpreter/flat/deadlock.h"
 #include "interpreter/step_combine.h"
 #include "interpreter/step_values.h"
+#include "interpreter/stuck.h"
 
 #include "core/numeric/scalar.h"
 
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 #include <cstring>
 #include <tuple>
@@ -112,14 +113,6 @@ const Known &evaluatorFor(const OpRequest &request) {
   return *cache.emplace(hash, std::move(known))->second;
 }
 
-std::string keyOf(llvm::StringRef name, const SourceLocation &location) {
-  std::string key = name.str();
-  for (const SourceLocation *frame = &location; frame; frame = frame->caller.get())
-    key +=
-        "|" + frame->file + ":" + std::to_string(frame->line) + ":" + std::to_string(frame->column);
-  return key;
-}
-
 } // namespace
 
 StepEmitter::StepEmitter(LaunchState &launch, LocationProvider location)
@@ -147,7 +140,7 @@ ValueList StepEmitter::emitAssert(const OpRequest &request) {
 ValueList StepEmitter::emit(const OpRequest &request) {
   if (!allKnown(request.operands))
     return unknownValues(request.resultTypes);
-  if (!launch_.assertsEnabled)
+  if (!launch_.assertsAreEnabled())
     return run(request);
   if (request.name == "tl.assert")
     return emitAssert(request);
@@ -191,7 +184,66 @@ ValueList StepEmitter::run(const OpRequest &request) {
     runInContext(request, evaluator, results.data(), operands.data());
     break;
   }
+  if (launch_.observers.needs().values)
+    show(known.signature, request.operands, values, evaluator.form == Evaluator::Form::Elementwise);
   return values;
+}
+
+void StepEmitter::show(const OpSignature &signature, llvm::ArrayRef<Value> operands,
+                       llvm::ArrayRef<Value> results, bool isElementwise) {
+  using Extent = ValueView::Extent;
+  if (combining_ != 0)
+    return;
+  llvm::SmallVector<ValueView, 4> views;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const bool isSingle = operands[i].type.numElements() == 1;
+    views.push_back({blockOf(operands[i]).data, &signature.operands[i],
+                     isSingle        ? Extent::One
+                     : isElementwise ? Extent::Strip
+                                     : Extent::Whole});
+  }
+  const size_t numOperands = views.size();
+  for (size_t i = 0; i < results.size(); ++i)
+    views.push_back({blockOf(results[i]).data, &signature.results[i], Extent::Strip});
+  const llvm::ArrayRef<Value> counted = results.empty() ? operands : results;
+  const int64_t count = counted.empty() ? 1 : counted.front().type.numElements();
+  const llvm::ArrayRef<ValueView> all = views;
+  const OpValues values{infoOfOp(signature.name),
+                        &signature,
+                        context_.linearProgram,
+                        context_.worker,
+                        0,
+                        count,
+                        all.take_front(numOperands),
+                        all.drop_front(numOperands),
+                        context_.loopIterations};
+  for (Observer *observer : launch_.observers)
+    observer->onValues(values);
+}
+
+void StepEmitter::showAs(llvm::StringRef name, const Attributes &attributes,
+                         llvm::ArrayRef<Value> operands, llvm::ArrayRef<Value> results) {
+  if (!launch_.observers.needs().values || !allKnown(operands) || !allKnown(results))
+    return;
+  OpSignature signature;
+  signature.name = name;
+  signature.attributes = attributes;
+  for (const Value &operand : operands)
+    signature.operands.push_back(storageType(operand.type));
+  for (const Value &result : results)
+    signature.results.push_back(storageType(result.type));
+  show(signature, operands, results);
+}
+
+void StepEmitter::noteDecision(const Value &value) {
+  if (!launch_.observers.needs().values || combining_ != 0)
+    return;
+  const Type type = storageType(value.type);
+  const ValueView view{blockOf(value).data, &type, ValueView::Extent::One};
+  const ValueDecision decision{infoOfOp("python"), context_.linearProgram, context_.worker, view,
+                               context_.loopIterations};
+  for (Observer *observer : launch_.observers)
+    observer->onDecision(decision);
 }
 
 void StepEmitter::runInContext(const OpRequest &request, const Evaluator &evaluator,
@@ -213,7 +265,7 @@ void StepEmitter::runInContext(const OpRequest &request, const Evaluator &evalua
 
 const OpInfo *StepEmitter::infoOfOp(llvm::StringRef name) {
   SourceLocation location = location_ ? location_() : SourceLocation();
-  std::unique_ptr<OpInfo> &info = infos_[keyOf(name, location)];
+  std::unique_ptr<OpInfo> &info = infos_[name.str() + "|" + placeKey(location)];
   if (!info)
     info = std::make_unique<OpInfo>(
         OpInfo{static_cast<uint32_t>(infos_.size() - 1), name.str(), std::move(location)});
@@ -239,17 +291,22 @@ Value StepEmitter::intConstant(Type scalarType, int64_t value) {
 Value StepEmitter::floatConstant(Type scalarType, double value) {
   std::shared_ptr<Block> block = allocateBlock(scalarType);
   numeric::writeDouble(scalarType.dtype, value, block->data);
-  return wrapBlock(std::move(block), scalarType);
+  const Value constant = wrapBlock(std::move(block), scalarType);
+  showAs("arith.constant", {}, {}, constant);
+  return constant;
 }
 
 Value StepEmitter::scalarFromBits(const Type &type, uint64_t bits) {
   std::shared_ptr<Block> block = allocateBlock(type);
   std::memcpy(block->data, &bits, type.elementBytes());
-  return wrapBlock(std::move(block), type);
+  const Value scalar = wrapBlock(std::move(block), type);
+  showAs("arith.constant", {}, {}, scalar);
+  return scalar;
 }
 
 ValueList StepEmitter::combineBlocks(
-    llvm::ArrayRef<Value> operands, llvm::ArrayRef<Type> resultTypes, CombineFunction combine,
+    llvm::StringRef name, const Attributes &attributes, llvm::ArrayRef<Value> operands,
+    llvm::ArrayRef<Type> resultTypes, CombineFunction combine,
     llvm::function_ref<void(llvm::ArrayRef<Type>, void *const *, const void *const *, CombineLanes)>
         walk) {
   if (!allKnown(operands))
@@ -267,7 +324,12 @@ ValueList StepEmitter::combineBlocks(
     outputs.push_back(blockOf(values.back()).data);
   }
   StepCombine lanes(operands, combine);
-  walk(types, outputs.data(), inputs.data(), lanes);
+  {
+    const llvm::SaveAndRestore isInside(combining_, combining_ + 1);
+    walk(types, outputs.data(), inputs.data(), lanes);
+  }
+  if (lanes.isValid())
+    showAs(name, attributes, operands, values);
   if (!lanes.error().empty())
     fail(lanes.error(), {});
   return lanes.isValid() ? values : unknownValues(resultTypes);
@@ -280,7 +342,7 @@ ValueList StepEmitter::reduce(llvm::ArrayRef<Value> operands, int axis, CombineF
     resultTypes.back().shape.erase(resultTypes.back().shape.begin() + axis);
   }
   return combineBlocks(
-      operands, resultTypes, combine,
+      "tl.reduce", {{"axis", int64_t{axis}}}, operands, resultTypes, combine,
       [axis](llvm::ArrayRef<Type> types, void *const *results, const void *const *inputs,
              CombineLanes lanes) { reduceBlocks(types, axis, results, inputs, lanes); });
 }
@@ -290,7 +352,8 @@ ValueList StepEmitter::scan(llvm::ArrayRef<Value> operands, int axis, bool rever
   llvm::SmallVector<Type, 2> resultTypes;
   for (const Value &operand : operands)
     resultTypes.push_back(operand.type);
-  return combineBlocks(operands, resultTypes, combine,
+  return combineBlocks("tl.scan", {{"axis", int64_t{axis}}, {"reverse", reverse}}, operands,
+                       resultTypes, combine,
                        [axis, reverse](llvm::ArrayRef<Type> types, void *const *results,
                                        const void *const *inputs, CombineLanes lanes) {
                          scanBlocks(types, axis, reverse, results, inputs, lanes);
@@ -310,19 +373,27 @@ Value StepEmitter::runBlock(const Evaluator &evaluator, const Value &operand, co
 Value StepEmitter::reduceByOp(llvm::StringRef combineOp, const Value &operand, int axis) {
   Type result = operand.type;
   result.shape.erase(result.shape.begin() + axis);
-  return runBlock(chooseKnownReduce(combineOp, storageType(operand.type), axis), operand, result);
+  const Value value =
+      runBlock(chooseKnownReduce(combineOp, storageType(operand.type), axis), operand, result);
+  if (value)
+    showAs("tl.reduce", {{"axis", int64_t{axis}}}, operand, value);
+  return value;
 }
 
 Value StepEmitter::scanByOp(llvm::StringRef combineOp, const Value &operand, int axis,
                             bool reverse) {
-  return runBlock(chooseKnownScan(combineOp, storageType(operand.type), axis, reverse), operand,
-                  operand.type);
+  const Value value = runBlock(chooseKnownScan(combineOp, storageType(operand.type), axis, reverse),
+                               operand, operand.type);
+  if (value)
+    showAs("tl.scan", {{"axis", int64_t{axis}}, {"reverse", reverse}}, operand, value);
+  return value;
 }
 
 void StepEmitter::beginLaunch(bool hasAtomics) {
   launch_.info.workers = 1;
   launch_.info.memory = &launch_.memory;
   launch_.info.hasAtomics = hasAtomics;
+  launch_.observers.startRun(ObserverList::Run::Only);
   for (Observer *observer : launch_.observers)
     observer->onLaunchBegin(launch_.info);
 }
@@ -361,14 +432,12 @@ void StepEmitter::resumeProgram(int number) {
 }
 
 void StepEmitter::reportDeadlock() {
-  std::vector<flat::StuckProgram> stuck;
+  std::vector<StuckProgram> stuck = {stuckProgram(context_, spinAddress_)};
   for (const auto &[number, program] : suspended_)
-    stuck.push_back({&program.first, program.second});
-  stuck.push_back({&context_, spinAddress_});
-  llvm::sort(stuck, [](const flat::StuckProgram &a, const flat::StuckProgram &b) {
-    return a.context->linearProgram < b.context->linearProgram;
-  });
-  flat::reportDeadlock(launch_, stuck);
+    stuck.push_back(stuckProgram(program.first, program.second));
+  llvm::sort(stuck,
+             [](const StuckProgram &a, const StuckProgram &b) { return a.program < b.program; });
+  endInDeadlock(launch_, stuck);
 }
 
 void StepEmitter::endProgram() {

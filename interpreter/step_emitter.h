@@ -35,6 +35,7 @@ public:
                  CombineFunction combine) override;
   Value reduceByOp(llvm::StringRef combineOp, const Value &operand, int axis) override;
   Value scanByOp(llvm::StringRef combineOp, const Value &operand, int axis, bool reverse) override;
+  void noteDecision(const Value &value) override;
 
   /// `hasAtomics`: as LaunchInfo says; true when in doubt.
   void beginLaunch(bool hasAtomics);
@@ -66,12 +67,19 @@ private:
   void runInContext(const OpRequest &request, const Evaluator &evaluator, void *const *results,
                     const void *const *operands);
   const OpInfo *infoOfOp(llvm::StringRef name);
+  /// Tells observers of values what an op has made of its operands.
+  void show(const OpSignature &signature, llvm::ArrayRef<Value> operands,
+            llvm::ArrayRef<Value> results, bool isElementwise = false);
+  /// The same for an op that was not emitted by its name.
+  void showAs(llvm::StringRef name, const Attributes &attributes, llvm::ArrayRef<Value> operands,
+              llvm::ArrayRef<Value> results);
   void locateErrors();
   ValueList fail(llvm::StringRef message, llvm::ArrayRef<Type> types);
   /// Runs a whole-block evaluator on one operand; null when there is none.
   Value runBlock(const Evaluator &evaluator, const Value &operand, const Type &result);
   /// Runs `walk` over the blocks with `combine` for its lanes.
-  ValueList combineBlocks(llvm::ArrayRef<Value> operands, llvm::ArrayRef<Type> resultTypes,
+  ValueList combineBlocks(llvm::StringRef name, const Attributes &attributes,
+                          llvm::ArrayRef<Value> operands, llvm::ArrayRef<Type> resultTypes,
                           CombineFunction combine,
                           llvm::function_ref<void(llvm::ArrayRef<Type>, void *const *,
                                                   const void *const *, CombineLanes)>
@@ -86,6 +94,7 @@ private:
   int nextSuspended_ = 0;
   std::map<std::string, std::unique_ptr<OpInfo>> infos_;
   std::string failure_;
+  int combining_ = 0; ///< inside combine functions, whose ops are not shown
 
   /// The latest comparisons, for the values that a failed assert shows.
   struct Comparison {

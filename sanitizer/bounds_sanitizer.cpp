@@ -1,34 +1,9 @@
 // Decides out-of-bounds, wild, null and misaligned accesses, lane by lane.
 #include "sanitizer/bounds_sanitizer.h"
 
-#include "sanitizer/describe.h"
-
 #include "llvm/Support/FormatVariadic.h"
 
 namespace blockscope::sanitizer {
-
-namespace {
-
-/// What most likely went wrong, judged from where the access fell.
-///
-/// `badLanes` is how many lanes of the access fell outside, `isMasked` whether any lane was off.
-std::string boundsHint(const Access &access, const Allocation &allocation, int64_t offset,
-                       int64_t badLanes, bool isMasked) {
-  constexpr int64_t kWrapMargin = int64_t{1} << 30;
-  const int64_t element = offset / std::max(1, access.elementBytes);
-  if (element < -kWrapMargin)
-    return "the offset wrapped in int32: convert to tl.int64 before the multiplication";
-  if (offset < 0)
-    return "the offset is negative: does the mask also exclude what lies before the start?";
-  if (!isMasked)
-    return "is a mask missing?";
-  const int64_t past = offset + access.elementBytes - allocation.viewEnd;
-  if (past == access.elementBytes && badLanes == 1)
-    return "one element too far: should the mask compare with '<' instead of '<='?";
-  return "the mask lets this lane through: does it compare with this tensor's size?";
-}
-
-} // namespace
 
 void BoundsSanitizer::onAccess(const Access &access) {
   if (!checkViews_ || access.activeLanes == 0)
@@ -88,46 +63,29 @@ Finding BoundsSanitizer::describeOutsideView(const Access &access, const Allocat
           allocation.storageBytes)
           .str();
   finding.hint = allocation.viewIsDense
-                     ? boundsHint(access, allocation, offset, count, access.mask != nullptr)
+                     ? outOfBoundsHint(access, offset, allocation.viewEnd, count, access.mask)
                      : "are the strides of this view passed and used in the right order?";
   return finding;
 }
 
-void BoundsSanitizer::onBadLanes(const Access &access, llvm::ArrayRef<BadLane> lanes) {
-  // One report for each reason and tensor; the first lane stands for the others.
-  llvm::SmallVector<std::pair<const BadLane *, int64_t>, 2> groups;
-  for (const BadLane &bad : lanes) {
-    auto *group = llvm::find_if(groups, [&](const auto &known) {
-      return known.first->reason == bad.reason && known.first->allocation == bad.allocation;
-    });
-    if (group == groups.end())
-      groups.push_back({&bad, 1});
-    else
-      ++group->second;
+void BoundsSanitizer::onRefusedLanes(const Access &access, llvm::ArrayRef<RefusedLane> lanes) {
+  for (const RefusedGroup &group : groupRefused(lanes)) {
+    const RefusedLane &first = group.first;
+    const std::string cause =
+        (refusedCode(access.kind, first.reason) + " " + placeKey(access.op->location) + " " +
+         (first.allocation ? first.allocation->info.name : ""))
+            .str();
+    collector_.add(cause, {launch_->launchIndex, access.program, access.sequence, first.lane},
+                   group.count, [&] { return describe(access, group, lanes.size()); });
   }
-  // The refused lanes are off in `access.mask`; the kernel's own mask had them on.
-  const bool isMasked = access.activeLanes + int64_t(lanes.size()) < access.lanes;
-  for (const auto &[bad, count] : groups)
-    reportBadLane(access, *bad, count, isMasked);
 }
 
-void BoundsSanitizer::reportBadLane(const Access &access, const BadLane &bad, int64_t count,
-                                    bool isMasked) {
-  const std::string cause =
-      (badLaneCode(access.kind, bad.reason) + " " + placeKey(access.op->location) + " " +
-       (bad.allocation ? bad.allocation->info.name : ""))
-          .str();
-  collector_.add(cause, {launch_->launchIndex, access.program, access.sequence, bad.lane}, count,
-                 [&] { return describeRefused(access, bad, count, isMasked); });
-}
-
-Finding BoundsSanitizer::describeRefused(const Access &access, const BadLane &bad, int64_t count,
-                                         bool isMasked) const {
-  Finding finding = describeBadLane(*launch_, access, bad);
-  if (bad.reason == BadLane::Reason::OutOfStorage)
-    finding.hint = boundsHint(access, *bad.allocation, finding.byteOffset, count, isMasked);
-  const TensorInfo *freed =
-      bad.reason == BadLane::Reason::Wild ? freedTensorAt(bad.address) : nullptr;
+Finding BoundsSanitizer::describe(const Access &access, const RefusedGroup &group,
+                                  size_t refused) const {
+  Finding finding = describeRefused(*launch_, access, group, refused);
+  const TensorInfo *freed = group.first.reason == RefusedLane::Reason::Wild
+                                ? freedTensorAt(group.first.address)
+                                : nullptr;
   if (freed) {
     finding.code = "use-after-free";
     finding.tensor = *freed;

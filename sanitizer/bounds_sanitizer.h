@@ -15,20 +15,22 @@ public:
   BoundsSanitizer(FindingCollector &collector, bool checkViews)
       : collector_(collector), checkViews_(checkViews) {}
 
-  bool handlesBadLanes() const override { return true; }
-  bool canRepeat() const override { return true; }
+  ObserverPlan plan() const override {
+    ObserverPlan plan;
+    plan.repeat = ObserverPlan::Repeat::Accepts;
+    plan.takesRefusedLanes = true;
+    return plan;
+  }
   void onLaunchBegin(const LaunchInfo &launch) override { launch_ = &launch; }
   void onAccess(const Access &access) override;
-  void onBadLanes(const Access &access, llvm::ArrayRef<BadLane> lanes) override;
+  void onRefusedLanes(const Access &access, llvm::ArrayRef<RefusedLane> lanes) override;
   void onLaunchEnd() override;
 
 private:
   void reportOutsideView(const Access &access);
   Finding describeOutsideView(const Access &access, const Allocation &allocation, int64_t lane,
                               int64_t offset, int64_t count) const;
-  void reportBadLane(const Access &access, const BadLane &bad, int64_t count, bool isMasked);
-  Finding describeRefused(const Access &access, const BadLane &bad, int64_t count,
-                          bool isMasked) const;
+  Finding describe(const Access &access, const RefusedGroup &group, size_t refused) const;
   /// Returns what an earlier launch had at a host address that is no tensor any more.
   const TensorInfo *freedTensorAt(uint64_t hostAddress) const;
 

@@ -16,17 +16,36 @@ std::unique_ptr<Observer> makeBounds(FindingCollector &collector, const CheckOpt
   return std::make_unique<BoundsSanitizer>(collector, options.asan && options.checkViews);
 }
 
-/// Programs run in order of their numbers, so that the first error is the same in every run.
-class ProgramOrder : public Observer {
-  bool wantsSequentialPrograms(const LaunchInfo &) const override { return true; }
+/// Takes back what the sanitizers have found in a trial that is done again.
+class TrialKeeper : public Observer {
+public:
+  TrialKeeper(FindingCollector &collector, bool stopsAtFirst)
+      : collector_(collector), stopsAtFirst_(stopsAtFirst) {}
+
+  /// Where the first error ends the launch, programs run in order of their numbers, so that it is
+  /// the same in every run.
+  ObserverPlan plan() const override {
+    ObserverPlan plan;
+    plan.needs.programOrder = stopsAtFirst_;
+    plan.repeat = stopsAtFirst_ ? ObserverPlan::Repeat::Refuses : ObserverPlan::Repeat::Asks;
+    return plan;
+  }
+  void onLaunchBegin(const LaunchInfo &launch) override {
+    if (launch.isTrial)
+      collector_.remember();
+  }
+  void onLaunchRepeat() override { collector_.revert(); }
+
+private:
+  FindingCollector &collector_;
+  bool stopsAtFirst_;
 };
 
 } // namespace
 
 CheckSession::CheckSession(const CheckOptions &options)
     : collector_(options.maxFindings, options.stopAtFirst) {
-  if (options.stopAtFirst)
-    observers_.push_back(std::make_unique<ProgramOrder>());
+  observers_.push_back(std::make_unique<TrialKeeper>(collector_, options.stopAtFirst));
   observers_.push_back(std::make_unique<EventSanitizer>(collector_));
   observers_.push_back(makeBounds(collector_, options));
   if (options.tsan)
@@ -36,7 +55,7 @@ CheckSession::CheckSession(const CheckOptions &options)
 void CheckSession::watch(interpreter::LaunchState &launch) {
   collector_.watch(launch.stop);
   for (const auto &observer : observers_)
-    launch.observers.push_back(observer.get());
+    launch.observers.add(*observer);
 }
 
 std::string CheckSession::reportText(bool color) const {

@@ -1,4 +1,4 @@
-// Causes and values as text.
+// Values as text.
 #include "sanitizer/describe.h"
 
 #include "core/numeric/scalar.h"
@@ -9,13 +9,6 @@
 #include <cstring>
 
 namespace blockscope::sanitizer {
-
-std::string placeKey(const SourceLocation &location) {
-  std::string key;
-  for (const SourceLocation *at = &location; at; at = at->caller.get())
-    key += llvm::formatv("{0}:{1}:{2}|", at->file, at->line, at->column).str();
-  return key;
-}
 
 std::string valueText(const void *bytes, int elementBytes, llvm::StringRef dtype) {
   const auto parsed = parseDType(dtype);

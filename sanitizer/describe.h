@@ -7,8 +7,6 @@
 
 namespace blockscope::sanitizer {
 
-/// Returns "file:line:column" with its callers: what tells two causes apart.
-std::string placeKey(const SourceLocation &location);
 /// Returns the element at `bytes` as text, read as the tensor's dtype when sizes agree.
 std::string valueText(const void *bytes, int elementBytes, llvm::StringRef dtype);
 

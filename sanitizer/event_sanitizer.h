@@ -1,12 +1,8 @@
-// Failed asserts and deadlocks as findings; part of every check.
+// Failed asserts and programs that never end as findings; part of every check.
 #pragma once
 
 #include "sanitizer/collector.h"
 #include "sanitizer/observation.h"
-
-#include "llvm/ADT/DenseMap.h"
-
-#include <mutex>
 
 namespace blockscope::sanitizer {
 
@@ -14,28 +10,20 @@ class EventSanitizer : public Observer {
 public:
   explicit EventSanitizer(FindingCollector &collector) : collector_(collector) {}
 
-  bool handlesBadLanes() const override { return false; }
-  bool canRepeat() const override { return true; }
-  void onLaunchBegin(const LaunchInfo &launch) override;
-  void onAccess(const Access &access) override;
-  void onAssert(const OpInfo &op, int64_t program, llvm::ArrayRef<int64_t> failedLanes,
-                llvm::ArrayRef<int64_t> blockShape, llvm::StringRef message,
-                llvm::ArrayRef<std::pair<std::string, std::string>> values) override;
-  void onDeadlock(llvm::ArrayRef<AccessSite> sites) override;
+  ObserverPlan plan() const override {
+    ObserverPlan plan;
+    plan.repeat = ObserverPlan::Repeat::Accepts;
+    plan.takesAsserts = plan.takesDeadlocks = true;
+    return plan;
+  }
+  void onLaunchBegin(const LaunchInfo &launch) override { launch_ = &launch; }
+  void onAssert(const FailedAssert &failed) override;
+  void onDeadlock(llvm::ArrayRef<StuckProgram> stuck) override;
+  void onEndlessLoop(const EndlessLoop &loop) override;
 
 private:
-  /// The element that an atomic or a volatile load touched last.
-  struct Touched {
-    const Allocation *allocation;
-    int64_t offset;
-  };
-
-  std::string nameOf(int64_t program) const;
-
   FindingCollector &collector_;
   const LaunchInfo *launch_ = nullptr;
-  std::mutex mutex_;
-  llvm::DenseMap<int64_t, Touched> touched_; ///< by program: what it waits for when it is stuck
 };
 
 } // namespace blockscope::sanitizer

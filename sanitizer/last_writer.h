@@ -22,8 +22,11 @@ public:
   /// `address` is the host's, inside an argument of the launch.
   explicit LastWriter(uint64_t address) : address_(address) {}
 
-  bool wantsRuns() const override { return true; }
-  bool wantsSequentialPrograms(const LaunchInfo &) const override { return true; }
+  ObserverPlan plan() const override {
+    ObserverPlan plan;
+    plan.needs.runs = plan.needs.programOrder = true;
+    return plan;
+  }
   void onLaunchBegin(const LaunchInfo &launch) override;
   void onAccess(const Access &access) override;
 

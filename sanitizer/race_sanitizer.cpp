@@ -33,10 +33,8 @@ void RaceSanitizer::onLaunchBegin(const LaunchInfo &launch) {
   launch_ = &launch;
   hasAtomics_ = launch.hasAtomics;
   screen_.reset();
-  if (launch.mayRepeat) {
-    collector_.remember();
+  if (launch.isTrial)
     screen_ = std::make_unique<RaceScreen>(launch);
-  }
   shadow_.clear();
   ops_.clear();
   states_.clear();
@@ -121,7 +119,7 @@ void RaceSanitizer::onProgramEnd(int64_t program, int worker) {
     states_.erase(program);
 }
 
-bool RaceSanitizer::wantsRepeat() { return screen_ && screen_->hasSuspects(); }
+bool RaceSanitizer::mustRepeat() { return screen_ && screen_->hasSuspects(); }
 
 void RaceSanitizer::onLaunchEnd() {
   screen_.reset();

@@ -27,18 +27,18 @@ public:
   explicit RaceSanitizer(FindingCollector &collector);
   ~RaceSanitizer() override;
 
-  bool wantsRuns() const override { return !screen_; }
-  bool handlesBadLanes() const override { return true; }
-  bool canRepeat() const override { return true; }
-  bool wantsSequentialPrograms(const LaunchInfo &launch) const override {
-    return !launch.mayRepeat;
+  /// The screen, in the trial, needs nothing.
+  ObserverPlan plan() const override {
+    ObserverPlan plan;
+    plan.needs.runs = plan.needs.programOrder = true;
+    plan.repeat = ObserverPlan::Repeat::Asks;
+    return plan;
   }
   void onLaunchBegin(const LaunchInfo &launch) override;
   void onAccess(const Access &access) override;
   void onBarrier(int64_t program, int worker) override;
   void onProgramEnd(int64_t program, int worker) override;
-  bool wantsRepeat() override;
-  void onLaunchRepeat() override { collector_.revert(); }
+  bool mustRepeat() override;
   void onLaunchEnd() override;
 
 private:

@@ -268,12 +268,12 @@ void TraceRecorder::onAccess(const Access &access) {
   }
 }
 
-void TraceRecorder::onBadLanes(const Access &access, llvm::ArrayRef<BadLane> lanes) {
+void TraceRecorder::onRefusedLanes(const Access &access, llvm::ArrayRef<RefusedLane> lanes) {
   Worker &mine = worker(access.worker);
   noteOp(mine, *access.op);
   mine.refusedLanes += lanes.size();
   for (size_t begin = 0; begin < lanes.size();) {
-    const BadLane &first = lanes[begin];
+    const RefusedLane &first = lanes[begin];
     size_t end = begin + 1;
     const uint64_t step = end < lanes.size() ? lanes[end].address - first.address : 0;
     while (end < lanes.size() && lanes[end].allocation == first.allocation &&
@@ -298,6 +298,13 @@ void TraceRecorder::onProgramEnd(int64_t /*program*/, int workerIndex) {
     return;
   writer_->appendRuns(mine.runs);
   mine.runs.clear();
+}
+
+void TraceRecorder::onLaunchRepeat() {
+  workers_.clear();
+  memory_ = nullptr;
+  launchPending_ = false;
+  writer_->dropLaunch();
 }
 
 void TraceRecorder::onLaunchEnd() {

@@ -25,12 +25,19 @@ public:
   explicit TraceRecorder(std::unique_ptr<TraceWriter> writer);
   ~TraceRecorder() override;
 
-  bool wantsRuns() const override { return true; }
-  bool handlesBadLanes() const override { return true; }
+  /// Refused lanes are drawn. Failed asserts and deadlocks are not, so they stay errors.
+  ObserverPlan plan() const override {
+    ObserverPlan plan;
+    plan.needs.runs = true;
+    plan.repeat = ObserverPlan::Repeat::Accepts;
+    plan.takesRefusedLanes = true;
+    return plan;
+  }
   void onLaunchBegin(const LaunchInfo &launch) override;
   void onAccess(const Access &access) override;
-  void onBadLanes(const Access &access, llvm::ArrayRef<BadLane> lanes) override;
+  void onRefusedLanes(const Access &access, llvm::ArrayRef<RefusedLane> lanes) override;
   void onProgramEnd(int64_t program, int worker) override;
+  void onLaunchRepeat() override;
   void onLaunchEnd() override;
 
   /// Adds findings, each to the recorded launch that it names, else to the last one; `json` has one

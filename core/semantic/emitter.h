@@ -66,6 +66,9 @@ public:
   virtual Value scanByOp(llvm::StringRef combineOp, const Value &operand, int axis, bool reverse) {
     return {};
   }
+
+  /// Python's own control flow asks for the one element of `value`: in step mode.
+  virtual void noteDecision(const Value & /*value*/) {}
 };
 
 } // namespace blockscope

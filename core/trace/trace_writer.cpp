@@ -141,6 +141,7 @@ public:
   bool createColumns(size_t rowsPerChunk);
   bool writeChunk(const std::vector<TraceRun> &runs, uint64_t chunkIndex);
   bool writeLaunchTables(const TraceLaunch &ended);
+  bool dropLaunch();
   bool writeTail();
   std::string nextLaunchName() const { return std::to_string(findings.size()); }
 };
@@ -203,6 +204,14 @@ bool TraceWriter::Impl::writeLaunchTables(const TraceLaunch &ended) {
   writeNamedValues(createGroup(group, "options").get(), ended.options, good);
   writeOps(createGroup(group, "ops").get(), ended.ops, good);
   return good;
+}
+
+bool TraceWriter::Impl::dropLaunch() {
+  columns.clear();
+  pending.clear();
+  accesses.close();
+  launch.close();
+  return H5Ldelete(launches.get(), nextLaunchName().c_str(), H5P_DEFAULT) >= 0;
 }
 
 /// What is known only at the end: findings and sources.
@@ -284,6 +293,13 @@ bool TraceWriter::beginLaunch() {
   return impl_->accesses || impl_->fail("cannot begin a launch (is the disk full?)");
 }
 
+bool TraceWriter::dropLaunch() {
+  if (impl_->failed || !impl_->launch)
+    return false;
+  const std::lock_guard<std::mutex> lock(impl_->fileMutex);
+  return impl_->dropLaunch() || impl_->fail("cannot drop a launch (is the disk full?)");
+}
+
 bool TraceWriter::appendRuns(std::span<const TraceRun> runs) {
   while (!runs.empty()) {
     if (impl_->failed)
@@ -341,12 +357,8 @@ bool TraceWriter::addFinding(size_t launch, TraceFinding finding) {
 bool TraceWriter::close() {
   if (!impl_->file)
     return !impl_->failed;
-  impl_->columns.clear();
-  impl_->accesses.close();
-  if (impl_->launch) { // begun and not ended
-    impl_->launch.close();
-    H5Ldelete(impl_->launches.get(), impl_->nextLaunchName().c_str(), H5P_DEFAULT);
-  }
+  if (impl_->launch) // begun and not ended
+    impl_->dropLaunch();
   const bool written = impl_->writeTail();
   impl_->launches.close();
   std::string reason = "cannot finish the file (is the disk full?)";

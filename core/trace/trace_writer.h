@@ -28,6 +28,8 @@ public:
   int32_t addSource(const TraceSource &source);
 
   bool beginLaunch();
+  /// Throws away the launch that has begun, with its runs.
+  bool dropLaunch();
   bool appendRuns(std::span<const TraceRun> runs);
   /// Ends the launch: arguments, ops and findings are known only now. Launches count from 0.
   bool endLaunch(const TraceLaunch &launch);

@@ -165,6 +165,7 @@ private:
     member.numResults = static_cast<uint8_t>(op.results.size());
     member.numOperands = static_cast<uint8_t>(op.operands.size());
     member.pointers = static_cast<uint32_t>(program_.pointers.size());
+    member.op = op.op;
     for (const ValueId value : op.results)
       addPointer(value, true);
     for (size_t i = 0; i < op.operands.size(); ++i)

@@ -91,6 +91,7 @@ ValueId ProgramBuilder::whole(mlir::Value value) {
   op.results = {result};
   op.evaluator = makeFill(elementBytes);
   op.name = "fill";
+  op.op = showFill(value, op);
   return result;
 }
 
@@ -127,6 +128,49 @@ uint32_t ProgramBuilder::addOpInfo(mlir::Operation &op) {
   return program_.ops.back().id;
 }
 
+/// Which operands an observer of values gets as one element, or whole.
+static ShownOp shownOp(const Lowered &lowered, const LoweredOp &op) {
+  ShownOp shown;
+  const bool isElementwise = op.kind == LoweredOp::Kind::Elementwise;
+  for (size_t i = 0; i < op.operands.size() && i < 32; ++i) {
+    const uint32_t bit = 1U << i;
+    if (lowered.values[op.operands[i]].elements == 1)
+      shown.singleOperands |= bit;
+    else if (!isElementwise || !(op.pointwiseOperands & bit))
+      shown.wholeOperands |= bit;
+  }
+  shown.hasSingleResults = isElementwise && op.elements == 1;
+  return shown;
+}
+
+uint32_t ProgramBuilder::show(mlir::Operation &op, const LoweredOp &lowered) {
+  if (!options_.values)
+    return 0;
+  const uint32_t number = lowered.kind == LoweredOp::Kind::Context ? lowered.op : addOpInfo(op);
+  program_.shown.resize(program_.ops.size());
+  program_.shown[number] = shownOp(lowered_, lowered);
+  program_.shown[number].signature = signatureOf(op, attributesOf(&op));
+  program_.shown[number].signature.name = nameOf(op);
+  return number;
+}
+
+uint32_t ProgramBuilder::showFill(mlir::Value value, const LoweredOp &lowered) {
+  if (!options_.values)
+    return 0;
+  OpInfo info;
+  info.id = static_cast<uint32_t>(program_.ops.size());
+  info.name = "tl.splat";
+  info.location = fromMlirLocation(value.getLoc());
+  program_.ops.push_back(std::move(info));
+  program_.shown.resize(program_.ops.size());
+  ShownOp &shown = program_.shown.back() = shownOp(lowered_, lowered);
+  const Type type = fromMlirType(value.getType());
+  shown.signature.name = *program_.names.insert("tl.splat").first;
+  shown.signature.operands = {type.withShape({})};
+  shown.signature.results = {type};
+  return program_.ops.back().id;
+}
+
 bool ProgramBuilder::fail(mlir::Operation &op, const llvm::Twine &message) {
   const SourceLocation location = fromMlirLocation(op.getLoc());
   error_ = llvm::formatv("{0}:{1}:{2}: error: {3}", location.file, location.line, location.column,
@@ -154,7 +198,8 @@ bool ProgramBuilder::buildFunction(mlir::func::FuncOp function) {
     return fail(*function,
                 "a kernel must have one block; inline calls and structure branches first");
   program_.memoryUse = findMemoryUse(function);
-  useTiles_ = options_.tiles;
+  program_.showsValues = options_.values;
+  useTiles_ = options_.tiles && !options_.values;
   if (useTiles_)
     analysis_.run(function);
   if (!lowerBlock(function.getBody().front()))
@@ -230,6 +275,7 @@ bool ProgramBuilder::lowerShapeOp(mlir::Operation &op, bool &handled) {
     lowered.results = {id};
     lowered.name = nameOf(op);
     lowered.evaluator = makeBroadcast(source.shape, result.shape, result.elementBytes());
+    lowered.op = show(op, lowered);
     bind(op.getResult(0), id);
     return true;
   }
@@ -345,6 +391,8 @@ bool ProgramBuilder::lowerWithEvaluator(mlir::Operation &op) {
     program_.hasAtomics |= isWaiting(op, attributes);
     break;
   }
+  if (options_.values)
+    lowered.op = show(op, lowered);
   lowered_.ops.push_back(std::move(lowered));
   return true;
 }

@@ -19,6 +19,9 @@ struct FlatOptions {
   bool coalesce = true; ///< update loop-carried values in place
   bool tiles = true;    ///< keep affine offsets and pointers as base and strides
   bool share = true;    ///< let values that never live at once share memory
+  /// The form that shows values (Observer::onValues): no tiles, and no result in the place of an
+  /// operand. Slower, also where nobody looks.
+  bool values = false;
 };
 
 /// Lowers the module's one function. The module is not changed and not needed afterwards.

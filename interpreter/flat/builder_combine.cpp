@@ -46,6 +46,7 @@ bool ProgramBuilder::lowerKnownCombine(mlir::Operation &op, bool &handled) {
   lowered.results = {result};
   lowered.evaluator = evaluator;
   lowered.name = nameOf(op);
+  lowered.op = show(op, lowered);
   bind(op.getResult(0), result);
   return true;
 }
@@ -64,11 +65,13 @@ bool ProgramBuilder::lowerCombine(mlir::Operation &op) {
     combine.operandTypes.push_back(fromMlirType(type));
 
   mlir::Block &body = op.getRegion(0).front();
+  FlatOptions options = options_;
+  options.values = false; // what happens inside is seen as this op
   for (const int64_t lanes : {kCombineLanes, int64_t{1}}) {
     if (lanes > 1 && hasControlFlow(body))
       continue;
     combine.program = std::make_unique<FlatProgram>();
-    ProgramBuilder builder(*combine.program, options_);
+    ProgramBuilder builder(*combine.program, options);
     builder.buildCombine(body, lanes);
     error_ = builder.error();
     if (error_.empty())
@@ -90,6 +93,7 @@ bool ProgramBuilder::lowerCombine(mlir::Operation &op) {
   lowered.combine = static_cast<uint32_t>(program_.combines.size());
   lowered.operands.assign(operands.begin(), operands.end());
   lowered.results.assign(results.begin(), results.end());
+  lowered.op = show(op, lowered);
   program_.combines.push_back(std::move(combine));
   return true;
 }

@@ -2,6 +2,7 @@
 //
 // A loop's result is its carried value: both are one register. So are the arguments of the second
 // region of scf.while and its results.
+#include "core/ir/convert.h"
 #include "interpreter/flat/program_builder.h"
 
 namespace blockscope::interpreter::flat {
@@ -48,7 +49,9 @@ bool ProgramBuilder::lowerIf(mlir::scf::IfOp op) {
     results.push_back(newRegister(result.getType()));
     bind(result, results.back());
   }
-  addTo(Kind::JumpIfFalse, elseLabel).operands = {idOf(op.getCondition())};
+  LoweredOp &branch = addTo(Kind::JumpIfFalse, elseLabel);
+  branch.operands = {idOf(op.getCondition())};
+  branch.op = options_.values ? addOpInfo(*op) : 0;
   if (!lowerBlock(op.getThenRegion().front()))
     return false;
   addCopy(results, op.getThenRegion().front().getTerminator()->getOperands());
@@ -65,6 +68,18 @@ bool ProgramBuilder::lowerIf(mlir::scf::IfOp op) {
   return true;
 }
 
+/// The op that makes the counter of a loop.
+void ProgramBuilder::showLoop(uint32_t number, mlir::scf::ForOp op) {
+  const Type type = fromMlirType(op.getInductionVar().getType());
+  program_.shown.resize(program_.ops.size());
+  ShownOp &shown = program_.shown[number];
+  shown.signature.name = nameOf(*op);
+  shown.signature.operands = {type, type, type};
+  shown.signature.results = {type};
+  shown.singleOperands = 0b111;
+  shown.hasSingleResults = true;
+}
+
 bool ProgramBuilder::lowerFor(mlir::scf::ForOp op) {
   const uint32_t topLabel = lowered_.numLabels++;
   const uint32_t exitLabel = lowered_.numLabels++;
@@ -72,6 +87,8 @@ bool ProgramBuilder::lowerFor(mlir::scf::ForOp op) {
   const ValueId counter = newRegister(op.getInductionVar().getType());
   const ValueId step = idOf(op.getStep());
   const uint32_t info = addOpInfo(*op);
+  if (options_.values)
+    showLoop(info, op);
 
   ValueIds carried;
   llvm::SmallVector<bool> asTile;
@@ -104,6 +121,10 @@ bool ProgramBuilder::lowerFor(mlir::scf::ForOp op) {
     return false;
   LoweredOp &next = addTo(Kind::ForNext, topLabel);
   next.operands = {trips, counter, step};
+  if (options_.values) {
+    next.op = info;
+    next.operands.append({idOf(op.getLowerBound()), idOf(op.getUpperBound())});
+  }
   next.phis.assign(carried.begin(), carried.end());
   addTo(Kind::Label, exitLabel);
   add(Kind::LoopEnd);
@@ -125,7 +146,9 @@ bool ProgramBuilder::lowerWhile(mlir::scf::WhileOp op) {
   auto condition = op.getConditionOp();
   ValueIds forwarded;
   bindCarried(op.getAfterArguments(), condition.getArgs(), forwarded);
-  addTo(Kind::JumpIfFalse, exitLabel).operands = {idOf(condition.getCondition())};
+  LoweredOp &test = addTo(Kind::JumpIfFalse, exitLabel);
+  test.operands = {idOf(condition.getCondition())};
+  test.op = options_.values ? addOpInfo(*op) : 0;
   if (!lowerBlock(*op.getAfterBody()))
     return false;
   addCopy(carried, op.getAfterBody()->getTerminator()->getOperands());

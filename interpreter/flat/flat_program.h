@@ -49,6 +49,7 @@ struct FusedMember {
   uint32_t scalarOperands = 0;
   uint8_t numResults = 0;
   uint8_t numOperands = 0;
+  uint32_t op = 0;      ///< number in FlatProgram::ops, where values are shown
   llvm::StringRef name; ///< of the op; lives in FlatProgram::names
 };
 
@@ -76,7 +77,7 @@ struct Instruction {
   uint8_t numResults = 0;
   uint32_t pointers = 0; ///< results, then operands, in the pointer table
   uint32_t scalarOperands = 0;
-  uint32_t op = 0;       ///< number in FlatProgram::ops (Context, and the loops)
+  uint32_t op = 0; ///< number in FlatProgram::ops (Context, and the loops; all that show values)
   uint32_t target = ~0U; ///< instruction to go to
   uint32_t first = 0;    ///< Fused: first member; Combine: its number
   uint32_t count = 0;    ///< Fused: members
@@ -107,6 +108,14 @@ struct MemoryUse {
   bool prints = true;
 };
 
+/// What an observer is told of an op besides its OpInfo.
+struct ShownOp {
+  OpSignature signature;
+  /// By operand (set bit): one element; a whole block beside results that come in strips.
+  uint32_t singleOperands = 0, wholeOperands = 0;
+  bool hasSingleResults = false;
+};
+
 /// A kernel ready to run. Immutable: shared by all threads and launches.
 struct FlatProgram {
   std::string name;
@@ -127,7 +136,9 @@ struct FlatProgram {
   std::vector<uint32_t> returns;
   int64_t lanes = 1;
   MemoryUse memoryUse;
-  bool hasAtomics = false; ///< atomics or volatile loads: programs may wait for one another
+  bool hasAtomics = false;    ///< atomics or volatile loads: programs may wait for one another
+  bool showsValues = false;   ///< built for observers of values (FlatOptions::values)
+  std::vector<ShownOp> shown; ///< where it does, by op number
 
   bool isValid() const { return !instructions.empty(); }
 };

@@ -21,8 +21,8 @@ struct Loop {
 
 class RangeBuilder {
 public:
-  explicit RangeBuilder(const Lowered &lowered)
-      : lowered_(lowered), ranges_(lowered.values.size()),
+  RangeBuilder(const Lowered &lowered, bool inPlace)
+      : lowered_(lowered), inPlace_(inPlace), ranges_(lowered.values.size()),
         loopOfDefinition_(lowered.values.size(), kNone) {}
 
   std::vector<LiveRange> run() {
@@ -55,8 +55,9 @@ public:
   }
 
 private:
-  static bool mayReplace(const LoweredOp &op, size_t operand) {
-    return op.kind == Kind::Copy || (operand < 32 && (op.pointwiseOperands >> operand & 1));
+  bool mayReplace(const LoweredOp &op, size_t operand) const {
+    return op.kind == Kind::Copy ||
+           (inPlace_ && operand < 32 && (op.pointwiseOperands >> operand & 1));
   }
 
   void findLoops() {
@@ -103,6 +104,7 @@ private:
   }
 
   const Lowered &lowered_;
+  const bool inPlace_;
   std::vector<LiveRange> ranges_;
   std::vector<uint32_t> loopOfDefinition_; // of the last definition seen
   std::vector<Loop> loops_;
@@ -143,8 +145,8 @@ uint32_t findClass(std::vector<uint32_t> &classOf, uint32_t value) {
 
 } // namespace
 
-std::vector<LiveRange> computeLiveRanges(const Lowered &lowered) {
-  return RangeBuilder(lowered).run();
+std::vector<LiveRange> computeLiveRanges(const Lowered &lowered, bool inPlace) {
+  return RangeBuilder(lowered, inPlace).run();
 }
 
 bool overlap(const LiveRange &a, const LiveRange &b) {

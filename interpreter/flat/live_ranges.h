@@ -15,8 +15,9 @@ struct Segment {
 /// Sorted by begin; may touch.
 using LiveRange = llvm::SmallVector<Segment, 2>;
 
-/// Returns the live range of every register; those of constants and arguments are empty.
-std::vector<LiveRange> computeLiveRanges(const Lowered &lowered);
+/// Returns the live range of every register; those of constants and arguments are empty. `inPlace`:
+/// a result may take the place of an operand that ends with its op.
+std::vector<LiveRange> computeLiveRanges(const Lowered &lowered, bool inPlace);
 
 /// Returns a class number per value. Values copied into one another get one class where they never
 /// live at once, so that the copy goes away. `ranges` are joined into those of the classes, which

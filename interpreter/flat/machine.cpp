@@ -3,8 +3,8 @@
 #include "interpreter/flat/machine.h"
 
 #include "interpreter/flat/frame_memory.h"
-
-#include "llvm/Support/FormatVariadic.h"
+#include "interpreter/flat/shown_values.h"
+#include "interpreter/stuck.h"
 
 #include <algorithm>
 #include <cstring>
@@ -14,8 +14,9 @@ namespace {
 
 using Kind = Instruction::Kind;
 
+template <bool kShows>
 void runFused(const FlatProgram &program, const Instruction &instruction, void *const *pointers,
-              int64_t elements) {
+              int64_t elements, const ExecutionContext &context) {
   const FusedMember *members = program.members.data() + instruction.first;
   const PointerPlan *plans = program.pointers.data();
   for (int64_t begin = 0; begin < elements; begin += instruction.strip) {
@@ -30,6 +31,8 @@ void runFused(const FlatProgram &program, const Instruction &instruction, void *
             static_cast<std::byte *>(pointers[first + i]) + begin * plans[first + i].stepBytes;
       member.function(n, begin, strip, strip + member.numResults, member.scalarOperands,
                       member.payload);
+      if constexpr (kShows)
+        flat::showValues(context, program, member.op, begin, n, strip);
     }
   }
 }
@@ -47,26 +50,6 @@ int64_t readCounter(const void *from, int bytes, bool isUnsigned) {
 
 void writeCounter(void *to, int64_t value, int bytes) { std::memcpy(to, &value, bytes); }
 
-void reportEndlessLoop(const FlatProgram &program, const Instruction &instruction,
-                       ExecutionContext &context, int64_t begin, int64_t end, int64_t step) {
-  Finding finding;
-  finding.code = "deadlock";
-  finding.message =
-      llvm::formatv("a loop from {0} to {1} with step {2} never ends", begin, end, step);
-  finding.site.location = program.ops[instruction.op].location;
-  finding.site.program = context.program;
-  finding.site.loopIterations.assign(context.loopIterations.begin(), context.loopIterations.end());
-  if (!context.launch)
-    return;
-  LaunchState &launch = *context.launch;
-  finding.kernel = launch.info.kernel;
-  finding.grid = launch.info.grid;
-  finding.launchIndex = launch.info.launchIndex;
-  const std::lock_guard lock(launch.errorMutex);
-  launch.errors.push_back(std::move(finding));
-  launch.stop = true;
-}
-
 // Counts the iterations first, so that a counter that wraps around cannot make a loop endless.
 bool beginFor(const FlatProgram &program, const Instruction &instruction, void *const *pointers,
               ExecutionContext &context) {
@@ -80,7 +63,9 @@ bool beginFor(const FlatProgram &program, const Instruction &instruction, void *
   uint64_t trips = 0;
   if (any) {
     if (step == 0 || (!isUnsigned && step < 0)) {
-      reportEndlessLoop(program, instruction, context, begin, end, step);
+      if (context.launch)
+        endInEndlessLoop(*context.launch, {&program.ops[instruction.op], context.linearProgram,
+                                           context.loopIterations, begin, end, step});
       return false;
     }
     const uint64_t distance = static_cast<uint64_t>(end) - static_cast<uint64_t>(begin);
@@ -181,11 +166,29 @@ void Frame::combine(uint32_t number, int64_t n, void *const *out, const void *co
   }
 }
 
-RunStatus run(const FlatProgram &program, Frame &frame, uint32_t &pc, ExecutionContext &context,
-              int64_t lanes) {
+namespace {
+
+/// Elements of what an instruction makes.
+int64_t shownElements(const FlatProgram &program, const Instruction &instruction) {
+  if (instruction.kind == Kind::Elementwise)
+    return instruction.elements;
+  const OpSignature &signature = program.shown[instruction.op].signature;
+  if (!signature.results.empty())
+    return signature.results.front().numElements();
+  return signature.operands.empty() ? 1 : signature.operands.front().numElements();
+}
+
+/// `kShows`: the program shows its values to observers.
+template <bool kShows>
+RunStatus runProgram(const FlatProgram &program, Frame &frame, uint32_t &pc,
+                     ExecutionContext &context, int64_t lanes) {
   const Instruction *const instructions = program.instructions.data();
   void *const *const table = frame.pointers();
   const Instruction *next = instructions + pc;
+  const auto show = [&](const Instruction &instruction, void *const *pointers) {
+    flat::showValues(context, program, instruction.op, 0, shownElements(program, instruction),
+                     pointers);
+  };
   for (;;) {
     const Instruction &instruction = *next++;
     void *const *pointers = table + instruction.pointers;
@@ -194,9 +197,13 @@ RunStatus run(const FlatProgram &program, Frame &frame, uint32_t &pc, ExecutionC
       instruction.elementwise(std::min(instruction.elements, lanes), 0, pointers,
                               pointers + instruction.numResults, instruction.scalarOperands,
                               instruction.payload);
+      if constexpr (kShows)
+        show(instruction, pointers);
       break;
     case Kind::Block:
       instruction.block(pointers, pointers + instruction.numResults, instruction.payload);
+      if constexpr (kShows)
+        show(instruction, pointers);
       break;
     case Kind::Context:
       context.op = &program.ops[instruction.op];
@@ -204,6 +211,8 @@ RunStatus run(const FlatProgram &program, Frame &frame, uint32_t &pc, ExecutionC
                           instruction.payload);
       if (isStopped(context)) [[unlikely]]
         return RunStatus::Stopped; // nothing runs on behind the op that ended the launch
+      if constexpr (kShows)
+        show(instruction, pointers);
       if (context.spinning) [[unlikely]] {
         context.spinning = false;
         pc = static_cast<uint32_t>(next - instructions);
@@ -211,24 +220,37 @@ RunStatus run(const FlatProgram &program, Frame &frame, uint32_t &pc, ExecutionC
       }
       break;
     case Kind::Fused:
-      runFused(program, instruction, table, std::min(instruction.elements, lanes));
+      runFused<kShows>(program, instruction, table, std::min(instruction.elements, lanes), context);
       break;
     case Kind::Combine:
       runCombine(program, instruction, frame, pointers, context);
+      if constexpr (kShows)
+        show(instruction, pointers);
       break;
     case Kind::Copy:
       std::memcpy(pointers[0], pointers[1], static_cast<size_t>(instruction.elements));
+      if constexpr (kShows)
+        flat::showMove(context, pointers[0], pointers[1], instruction.elements);
       break;
     case Kind::Jump:
       next = instructions + instruction.target;
       break;
     case Kind::JumpIfFalse:
+      if constexpr (kShows)
+        flat::showDecision(context, program.ops[instruction.op], Type::get(DType::Int1),
+                           {pointers[0]});
       if (!*static_cast<const uint8_t *>(pointers[0]))
         next = instructions + instruction.target;
       break;
     case Kind::ForBegin:
       if (!beginFor(program, instruction, pointers, context))
         return RunStatus::Stopped;
+      if constexpr (kShows) { // the counter, made of begin, end and step
+        flat::showDecision(context, program.ops[instruction.op],
+                           program.shown[instruction.op].signature.operands[0],
+                           {pointers[2], pointers[3], pointers[4]});
+        flat::showValues(context, program, instruction.op, 0, 1, pointers + 1);
+      }
       break;
     case Kind::ForTest: {
       uint64_t trips;
@@ -249,6 +271,10 @@ RunStatus run(const FlatProgram &program, Frame &frame, uint32_t &pc, ExecutionC
       const auto step = static_cast<uint64_t>(readCounter(pointers[2], bytes, true));
       writeCounter(pointers[1], static_cast<int64_t>(counter + step), bytes);
       ++context.loopIterations.back();
+      if constexpr (kShows) {
+        void *const counts[] = {pointers[1], pointers[3], pointers[4], pointers[2]};
+        flat::showValues(context, program, instruction.op, 0, 1, counts);
+      }
       next = instructions + instruction.target;
       break;
     }
@@ -268,6 +294,14 @@ RunStatus run(const FlatProgram &program, Frame &frame, uint32_t &pc, ExecutionC
       return RunStatus::Done;
     }
   }
+}
+
+} // namespace
+
+RunStatus run(const FlatProgram &program, Frame &frame, uint32_t &pc, ExecutionContext &context,
+              int64_t lanes) {
+  return program.showsValues ? runProgram<true>(program, frame, pc, context, lanes)
+                             : runProgram<false>(program, frame, pc, context, lanes);
 }
 
 } // namespace blockscope::interpreter

@@ -93,8 +93,8 @@ uint64_t firstFit(uint64_t bytes, const LiveRange &range, llvm::ArrayRef<PlacedC
 // Buffers of one element per unit; a strip buffer is freed after its value's last use in the group.
 class StripPlanner {
 public:
-  StripPlanner(const Lowered &lowered, const std::vector<bool> &local)
-      : lowered_(lowered), local_(local) {}
+  StripPlanner(const Lowered &lowered, const std::vector<bool> &local, bool inPlace)
+      : lowered_(lowered), local_(local), inPlace_(inPlace) {}
 
   // Places the group's values from `base` on; returns the end of its buffers.
   uint64_t plan(const Group &group, uint64_t base, Placement &placement, int64_t &strip) {
@@ -111,9 +111,13 @@ public:
     int64_t streamBytes = 0;
     for (uint32_t i = group.first; i <= group.last; ++i) {
       const LoweredOp &op = lowered_.ops[i];
-      for (const ValueId value : op.operands)
-        if (auto found = bufferOf.find(value); found != bufferOf.end() && lastUse[value] == i)
-          release(found, freed, buffers, bufferOf);
+      const auto releaseOperands = [&] {
+        for (const ValueId value : op.operands)
+          if (auto found = bufferOf.find(value); found != bufferOf.end() && lastUse[value] == i)
+            release(found, freed, buffers, bufferOf);
+      };
+      if (inPlace_)
+        releaseOperands();
       for (const ValueId value : op.results) {
         const uint8_t bytes = lowered_.values[value].elementBytes;
         if (!local_[value]) {
@@ -128,6 +132,8 @@ public:
         places_[value] = freed[bytes].back();
         freed[bytes].pop_back();
       }
+      if (!inPlace_)
+        releaseOperands();
       for (const ValueId value : op.results) // computed but not needed: free again
         if (auto found = bufferOf.find(value); found != bufferOf.end() && lastUse[value] == i)
           release(found, freed, buffers, bufferOf);
@@ -168,6 +174,7 @@ private:
 
   const Lowered &lowered_;
   const std::vector<bool> &local_;
+  const bool inPlace_;
   std::map<ValueId, size_t> places_;
 };
 
@@ -177,7 +184,7 @@ Placement placeValues(const Lowered &lowered, const FlatOptions &options) {
   Placement placement;
   const std::vector<Group> groups = findGroups(lowered);
   const std::vector<bool> local = findStripValues(lowered);
-  std::vector<LiveRange> ranges = computeLiveRanges(lowered);
+  std::vector<LiveRange> ranges = computeLiveRanges(lowered, !options.values);
   placement.classOf = coalesceCopies(lowered, ranges, options.coalesce);
   placement.homes.resize(lowered.values.size());
 
@@ -218,7 +225,7 @@ Placement placeValues(const Lowered &lowered, const FlatOptions &options) {
   }
 
   uint64_t frameEnd = arenaEnd;
-  StripPlanner strips(lowered, local);
+  StripPlanner strips(lowered, local, !options.values);
   placement.groupStrip.resize(groups.size());
   for (size_t i = 0; i < groups.size(); ++i)
     frameEnd =

@@ -77,6 +77,10 @@ private:
   OpSignature signatureOf(mlir::Operation &op, Attributes attributes) const;
   llvm::StringRef nameOf(mlir::Operation &op);
   uint32_t addOpInfo(mlir::Operation &op);
+  /// Makes an op that observers of values see; its number. Without such observers: 0.
+  uint32_t show(mlir::Operation &op, const LoweredOp &lowered);
+  uint32_t showFill(mlir::Value value, const LoweredOp &lowered);
+  void showLoop(uint32_t number, mlir::scf::ForOp op);
   LoweredOp &add(LoweredOp::Kind kind) {
     lowered_.ops.emplace_back().kind = kind;
     return lowered_.ops.back();

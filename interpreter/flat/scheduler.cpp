@@ -5,6 +5,7 @@
 #include "interpreter/flat/scheduler.h"
 
 #include "interpreter/flat/frame_memory.h"
+#include "interpreter/stuck.h"
 
 #include "llvm/Support/xxhash.h"
 
@@ -221,8 +222,8 @@ void Scheduler::recycle(Worker &worker, InstancePtr instance) {
   spare_.push_back(std::move(instance));
 }
 
-std::vector<flat::StuckProgram> Scheduler::stuckPrograms() {
-  std::vector<flat::StuckProgram> stuck;
+std::vector<StuckProgram> Scheduler::stuckPrograms() {
+  std::vector<StuckProgram> stuck;
   std::sort(waiting_.begin(), waiting_.end(), [](const InstancePtr &a, const InstancePtr &b) {
     return a->context.linearProgram < b->context.linearProgram;
   });
@@ -231,7 +232,7 @@ std::vector<flat::StuckProgram> Scheduler::stuckPrograms() {
     DeviceAddress address = 0;
     std::memcpy(&address, instance->frame.pointers()[instruction.pointers + instruction.numResults],
                 sizeof address);
-    stuck.push_back({&instance->context, address});
+    stuck.push_back(stuckProgram(instance->context, address));
   }
   return stuck;
 }
@@ -246,8 +247,7 @@ void Scheduler::work(int number) {
       if (choice == Choice::Done)
         break;
       if (choice == Choice::Deadlock) { // told without the lock: observers and Python may look
-        flat::reportDeadlock(launch_, worker.stuck);
-        launch_.stop = true;
+        endInDeadlock(launch_, worker.stuck);
         break;
       }
       if (choice == Choice::Nap) {

@@ -5,7 +5,6 @@
 // may be larger than memory: programs are made when they start.
 #pragma once
 
-#include "interpreter/flat/deadlock.h"
 #include "interpreter/flat/machine.h"
 
 #include <atomic>
@@ -42,8 +41,8 @@ private:
     bool preferFresh = true;
     bool idle = false; ///< not counted in busy_
     int pauses = 0;
-    InstancePtr instance;                  ///< for the next fresh program
-    std::vector<flat::StuckProgram> stuck; ///< filled for Choice::Deadlock
+    InstancePtr instance;            ///< for the next fresh program
+    std::vector<StuckProgram> stuck; ///< filled for Choice::Deadlock
     bool holdsFresh() const { return chunk.next < chunk.end; }
   };
 
@@ -61,7 +60,7 @@ private:
   static void nap(int &pauses);
   void recycle(Worker &worker, InstancePtr instance);
   /// All waiting programs, by number; they stay as they are while the caller counts as busy.
-  std::vector<flat::StuckProgram> stuckPrograms();
+  std::vector<StuckProgram> stuckPrograms();
 
   const FlatProgram &program_;
   LaunchState &launch_;

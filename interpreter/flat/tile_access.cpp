@@ -168,7 +168,7 @@ bool notify(ExecutionContext &context, const TileAccess &op, const Rows &rows,
       lanes.maxOffset + op.access.elementBytes > allocation.viewEnd ||
       !isDisjoint(rows.box, op.access.elementBytes))
     return false;
-  if (llvm::any_of(launch.observers, [](const Observer *o) { return o->wantsRuns(); }))
+  if (launch.observers.needs().runs)
     lanes.runs = listRuns(rows.box, op.access.elementBytes);
   notifyAccess(context, op.access, lanes, nullptr, values, nullptr, op.valueIsScalar);
   return true;

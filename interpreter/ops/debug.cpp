@@ -23,8 +23,6 @@ struct AssertOp {
   llvm::SmallVector<Type, 2> shown; ///< the two sides of the comparison, or none
 };
 
-using NamedValues = std::vector<std::pair<std::string, std::string>>;
-
 std::string valueText(const Type &type, const std::byte *elements, int64_t lane) {
   const std::byte *element = elements + lane * type.elementBytes();
   std::string text;
@@ -51,25 +49,10 @@ NamedValues valuesOf(const AssertOp &op, const void *const *operands, int64_t la
   return values;
 }
 
-Finding describeAssert(const ExecutionContext &context, const AssertOp &op, int64_t lane,
-                       NamedValues values) {
-  Finding finding = beginFinding("device-assert", context.launch->info);
-  finding.message = "device_assert failed" + (op.message.empty() ? "" : ": " + op.message);
-  if (context.op)
-    finding.site.location = context.op->location;
-  finding.site.program = context.program;
-  finding.site.lane = lane;
-  finding.site.laneIndex = laneIndex(lane, op.blockShape);
-  finding.site.blockShape.assign(op.blockShape.begin(), op.blockShape.end());
-  finding.site.loopIterations.assign(context.loopIterations.begin(), context.loopIterations.end());
-  finding.values = std::move(values);
-  return finding;
-}
-
 void evalAssert(ExecutionContext &context, void *const *, const void *const *operands,
                 const void *payload) {
   LaunchState &launch = *context.launch;
-  if (!launch.assertsEnabled)
+  if (!launch.assertsAreEnabled())
     return;
   const auto &op = *static_cast<const AssertOp *>(payload);
   const auto *condition = static_cast<const uint8_t *>(operands[0]);
@@ -82,20 +65,13 @@ void evalAssert(ExecutionContext &context, void *const *, const void *const *ope
       failed.push_back(lane);
   if (failed.empty())
     return;
-  NamedValues values = valuesOf(op, operands, failed.front(), failed.size());
-  bool isHandled = false;
-  for (Observer *observer : launch.observers) {
-    isHandled = isHandled || observer->handlesBadLanes();
-    if (context.op)
-      observer->onAssert(*context.op, context.linearProgram, failed, op.blockShape, op.message,
-                         values);
-  }
-  if (isHandled)
-    return;
-  const std::lock_guard<std::mutex> lock(launch.errorMutex);
-  if (launch.errors.empty())
-    launch.errors.push_back(describeAssert(context, op, failed.front(), std::move(values)));
-  launch.stop = true;
+  const NamedValues values = valuesOf(op, operands, failed.front(), failed.size());
+  const FailedAssert event{context.op,    context.linearProgram,  context.sequence, failed,
+                           op.blockShape, context.loopIterations, op.message,       values};
+  for (Observer *observer : launch.observers)
+    observer->onAssert(event);
+  if (!launch.observers.plan().takesAsserts)
+    launch.fail({describeAssert(launch.info, event)});
 }
 
 EvaluatorOrError chooseAssert(const OpSignature &signature) {
@@ -170,6 +146,7 @@ void printIndex(llvm::raw_ostream &out, llvm::ArrayRef<int64_t> shape, int64_t l
 void evalPrint(ExecutionContext &context, void *const *, const void *const *operands,
                const void *payload) {
   const auto &op = *static_cast<const PrintOp *>(payload);
+  const size_t before = context.printed.size();
   llvm::raw_string_ostream out(context.printed);
   const auto printProgram = [&] {
     out << "pid (" << context.program[0] << ", " << context.program[1] << ", " << context.program[2]
@@ -192,6 +169,9 @@ void evalPrint(ExecutionContext &context, void *const *, const void *const *oper
       out << "\n";
     }
   }
+  for (Observer *observer : context.launch->observers)
+    observer->onPrint(context.op, context.linearProgram,
+                      llvm::StringRef(context.printed).drop_front(before));
 }
 
 EvaluatorOrError choosePrint(const OpSignature &signature) {

@@ -107,8 +107,8 @@ void evalLoad(ExecutionContext &context, void *const *results, const void *const
       std::memcpy(out, operands[op.otherOperand], bytes);
     else
       std::memset(out, 0, bytes);
-    for (const BadLane &bad : lanes.badLanes)
-      std::memset(out + bad.lane * shape.elementBytes, 0, shape.elementBytes);
+    for (const RefusedLane &refused : lanes.refused)
+      std::memset(out + refused.lane * shape.elementBytes, 0, shape.elementBytes);
   }
   if (!context.launch->observers.empty())
     notifyAccess(context, shape, lanes, addresses, nullptr, nullptr);

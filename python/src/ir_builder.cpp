@@ -50,8 +50,20 @@ std::shared_ptr<interpreter::FlatProgram> PyIrBuilder::compile() {
   if (!emitter.verify(&failure) || !runPasses(emitter, &failure))
     throw std::runtime_error("the block IR is not valid (this is a mistake in blockscope):\n" +
                              failure + "\n" + emitter.text());
-  auto program =
-      std::make_shared<interpreter::FlatProgram>(interpreter::buildFlatProgram(emitter, &failure));
+  return build({});
+}
+
+std::shared_ptr<interpreter::FlatProgram> PyIrBuilder::compileForValues() {
+  interpreter::FlatOptions options;
+  options.values = true;
+  return build(options);
+}
+
+std::shared_ptr<interpreter::FlatProgram>
+PyIrBuilder::build(const interpreter::FlatOptions &options) {
+  std::string failure;
+  auto program = std::make_shared<interpreter::FlatProgram>(
+      interpreter::buildFlatProgram(emitter, &failure, options));
   if (!failure.empty())
     throw py::value_error(failure);
   return program;
@@ -138,7 +150,8 @@ void bindIrBuilder(py::module_ &module) {
           "text",
           [](const PyIrBuilder &self, bool locations) { return self.emitter.text(locations); },
           py::arg("with_locations") = false)
-      .def("compile", &PyIrBuilder::compile);
+      .def("compile", &PyIrBuilder::compile)
+      .def("compile_for_values", &PyIrBuilder::compileForValues);
 }
 
 } // namespace blockscope::python

@@ -25,12 +25,17 @@ struct PyIrBuilder {
   void throwErrors();
   /// Runs the passes and lowers to the flat program. Errors: ValueError with the user's line.
   std::shared_ptr<interpreter::FlatProgram> compile();
+  /// Lowers what was compiled once more, to the form that shows values.
+  std::shared_ptr<interpreter::FlatProgram> compileForValues();
 
   std::string errors;
   IrEmitter emitter;
   std::unique_ptr<EmitterScope> scope;
   std::shared_ptr<SourceLocation> location;
   std::vector<std::shared_ptr<const SourceLocation>> calls;
+
+private:
+  std::shared_ptr<interpreter::FlatProgram> build(const interpreter::FlatOptions &options);
 };
 
 void bindIrBuilder(pybind11::module_ &module);

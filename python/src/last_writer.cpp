@@ -14,7 +14,7 @@ void bindLastWriter(py::module_ &module) {
       .def(py::init<uint64_t>())
       .def("attach",
            [](py::object self, PyLaunch &launch) {
-             launch.state.observers.push_back(&self.cast<sanitizer::LastWriter &>());
+             launch.state.observers.add(self.cast<sanitizer::LastWriter &>());
              launch.kept.push_back(std::move(self));
            })
       .def("found", [](const sanitizer::LastWriter &self) -> py::object {

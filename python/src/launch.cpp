@@ -185,6 +185,9 @@ void bindLaunch(py::module_ &module) {
                                      std::move(shape), std::move(strides), elementBytes, readOnly))
                  .base;
            })
+      .def_property_readonly(
+          "needs_values",
+          [](const PyLaunch &self) { return self.state.observers.plan().only.values; })
       .def("run", &runProgram);
 }
 

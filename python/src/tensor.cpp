@@ -177,6 +177,8 @@ const void *onlyElement(PyObject *self, const char *what) {
     throwOfBlock(std::string(what) + " of a block of shape " + shapeText(valueOf(self).type.shape) +
                  " is ambiguous; a block has no single value, reduce it first (tl.max, tl.sum) or "
                  "choose with tl.where");
+  if (Emitter *emitter = currentEmitterOrNull())
+    emitter->noteDecision(valueOf(self));
   return block.data;
 }
 

@@ -45,7 +45,7 @@ void bindTraceSession(py::module_ &module) {
       .def(py::init<const std::string &>())
       .def("attach",
            [](py::object self, PyLaunch &launch) {
-             launch.state.observers.push_back(self.cast<PyTraceSession &>().recorder.get());
+             launch.state.observers.add(*self.cast<PyTraceSession &>().recorder);
              launch.kept.push_back(std::move(self));
            })
       .def("add_findings",

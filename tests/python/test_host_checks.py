@@ -2,6 +2,7 @@
 
 import json
 import threading
+from contextlib import ExitStack
 
 import blockscope
 import pytest
@@ -189,3 +190,92 @@ def test_trace_holds_the_findings_of_the_check_around_it(tmp_path):
 def test_trace_that_cannot_be_written(path, kind, text):
     with pytest.raises(kind, match=text), blockscope.trace(path):
         pass
+
+
+def assert_kernel():
+    from blockscope import language as tl
+
+    @blockscope.jit
+    def kernel(x_ptr, BLOCK: tl.constexpr):
+        x = tl.load(x_ptr + tl.arange(0, BLOCK))
+        tl.device_assert(x > 0, "x is positive")
+
+    return kernel
+
+
+def waiting_kernel():
+    from blockscope import language as tl
+
+    @blockscope.jit
+    def kernel(flag_ptr):
+        while tl.atomic_add(flag_ptr, 0) == 0:
+            pass
+
+    return kernel
+
+
+def endless_kernel():
+    from blockscope import language as tl
+
+    @blockscope.jit
+    def kernel(x_ptr, step):
+        for i in range(0, 8, step):
+            tl.store(x_ptr + i, 1.0)
+
+    return kernel
+
+
+def outcome(kernel, *args, **kwargs):
+    """The codes and messages of the error that a launch ends with."""
+    try:
+        kernel[(2,)](*args, **kwargs)
+    except errors.SanitizerError as error:
+        return [(finding["code"], finding["message"]) for finding in error.findings]
+    return []
+
+
+CASES = {
+    "assert": (assert_kernel, lambda: (torch.zeros(4),), {"BLOCK": 4, "debug": True}),
+    "assert that is off": (assert_kernel, lambda: (torch.zeros(4),), {"BLOCK": 4}),
+    "deadlock": (waiting_kernel, lambda: (torch.zeros(1, dtype=torch.int32),), {}),
+}
+
+
+@pytest.mark.parametrize("step", [False, True])
+@pytest.mark.parametrize("case", CASES)
+def test_a_trace_changes_no_error(case, step, tmp_path):
+    """What a trace does not record ends the launch, as it does without."""
+    make, arguments, options = CASES[case]
+    kernel = make()
+    with knobs.runtime.scope():
+        blockscope.set_interpret_mode(step)
+        without = outcome(kernel, *arguments(), **options)
+        with blockscope.trace(tmp_path / "t.h5"):
+            traced = outcome(kernel, *arguments(), **options)
+    assert traced == without
+    assert [code for code, _ in without] == {
+        "assert": ["device-assert"], "assert that is off": [], "deadlock": ["deadlock"]
+    }[case]  # fmt: skip
+
+
+@pytest.mark.parametrize("step", [False, True])
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("traced", [False, True])
+def test_a_check_takes_over_asserts_and_deadlocks(case, step, traced, tmp_path):
+    """With a trace beside it or without, the check has them, and the script goes on."""
+    make, arguments, options = CASES[case]
+    with knobs.runtime.scope(), blockscope.check("tsan") as report, ExitStack() as stack:
+        blockscope.set_interpret_mode(step)
+        if traced:
+            stack.enter_context(blockscope.trace(tmp_path / "t.h5"))
+        assert outcome(make(), *arguments(), **options) == []
+    assert [finding.code for finding in report] == [
+        "deadlock" if case == "deadlock" else "device-assert"
+    ]
+
+
+def test_an_endless_loop_is_a_finding_of_the_check():
+    with blockscope.check("asan") as report:
+        assert outcome(endless_kernel(), torch.zeros(8), 0) == []
+    (finding,) = report
+    assert finding.code == "deadlock" and "never ends" in finding.message

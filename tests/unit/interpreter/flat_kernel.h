@@ -52,6 +52,16 @@ public:
 
   LaunchResult run(std::array<int32_t, 3> grid, int threads = 2,
                    llvm::function_ref<bool()> poll = {}, Observer *observer = nullptr) {
+    const auto watch = [&](LaunchState &launch) {
+      if (observer)
+        launch.observers.add(*observer);
+    };
+    return runWatched(grid, threads, watch, poll);
+  }
+
+  LaunchResult runWatched(std::array<int32_t, 3> grid, int threads,
+                          llvm::function_ref<void(LaunchState &)> watch,
+                          llvm::function_ref<bool()> poll = {}) {
     setenv("BLOCKSCOPE_THREADS", std::to_string(threads).c_str(), 1);
     LaunchState launch;
     launch.info.grid = grid;
@@ -63,8 +73,7 @@ public:
       const std::lock_guard lock(printing);
       printed += text;
     };
-    if (observer)
-      launch.observers.push_back(observer);
+    watch(launch);
     std::vector<ArgumentValue> values;
     size_t next = 0;
     for (const ArgumentValue &argument : arguments_)

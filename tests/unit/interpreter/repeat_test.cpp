@@ -33,11 +33,12 @@ func.func @add(%x: !tl.ptr<i32>, %count: !tl.ptr<i32>, %out: !tl.ptr<i32>) {
 /// Is never content with the first run.
 class Doubter : public Observer {
 public:
-  bool canRepeat() const override { return true; }
-  bool wantsRepeat() override { return true; }
-  bool wantsSequentialPrograms(const LaunchInfo &launch) const override {
-    return !launch.mayRepeat;
+  ObserverPlan plan() const override {
+    ObserverPlan plan;
+    plan.repeat = ObserverPlan::Repeat::Asks;
+    return plan;
   }
+  bool mustRepeat() override { return true; }
   void onLaunchRepeat() override {
     ++repeats;
     begun.clear();

@@ -50,8 +50,8 @@ TEST(SchedulerTest, LockThatIsNeverFreedIsADeadlock) {
     ASSERT_EQ(result.errors.size(), 1U);
     const Finding &finding = result.errors[0];
     EXPECT_EQ(finding.code, "deadlock");
-    EXPECT_EQ(finding.message, "50 programs wait for memory that nobody will change: "
-                               "program (0, 0, 0) waits for 't0'[0]");
+    EXPECT_EQ(finding.message, "program 0 waits here for ever for 't0'[0]: all 50 live programs "
+                               "only spin and no memory changes");
     EXPECT_EQ(finding.programCount, 50);
     EXPECT_EQ(finding.site.location.line, 6);
   }
@@ -91,7 +91,8 @@ TEST(SchedulerTest, ProgramLeftAloneIsADeadlock) {
   const LaunchResult result = kernel.run({12, 1, 1});
   ASSERT_EQ(result.errors.size(), 1U);
   EXPECT_EQ(result.errors[0].message,
-            "program (11, 0, 0) waits for 't0'[0], which nobody will change");
+            "program 11 waits here for ever for 't0'[0]: all 1 live program only spin and no "
+            "memory changes");
 }
 
 // The last program to arrive adds up what all have stored.
@@ -241,13 +242,16 @@ TEST(SchedulerTest, GridThatCannotBeIsRefused) {
 /// Records the order of programs.
 class OrderObserver : public Observer {
 public:
-  bool wantsSequentialPrograms(const LaunchInfo &) const override { return true; }
+  ObserverPlan plan() const override {
+    ObserverPlan plan;
+    plan.needs.programOrder = plan.takesDeadlocks = true;
+    return plan;
+  }
   void onProgramBegin(int64_t program, int worker) override {
     EXPECT_EQ(worker, 0);
     begun.push_back(program);
   }
-  void onDeadlock(llvm::ArrayRef<AccessSite> sites) override { stuck = sites.size(); }
-  bool handlesBadLanes() const override { return true; }
+  void onDeadlock(llvm::ArrayRef<StuckProgram> programs) override { stuck = programs.size(); }
   std::vector<int64_t> begun;
   size_t stuck = 0;
 };

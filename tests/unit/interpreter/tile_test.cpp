@@ -127,7 +127,11 @@ TEST(TileTest, SameResultsAndErrorsAsBlocks) {
 class CountObserver : public Observer {
 public:
   explicit CountObserver(bool runs) : runs_(runs) {}
-  bool wantsRuns() const override { return runs_; }
+  ObserverPlan plan() const override {
+    ObserverPlan plan;
+    plan.needs.runs = runs_;
+    return plan;
+  }
   void onAccess(const Access &access) override {
     active += access.activeLanes;
     if (access.activeLanes == 0)

@@ -53,7 +53,7 @@ TEST_F(AccessTest, MaskedOffLanesMayPointAnywhere) {
 TEST_F(AccessTest, StridedReversedAndBroadcastRuns) {
   std::vector<int16_t> x(256);
   std::iota(x.begin(), x.end(), 0);
-  launch.observers.push_back(&recorder);
+  launch.observers.add(recorder);
   const Value xs = addTensor("x", x, DType::Int16);
   EXPECT_EQ(valuesOf<int16_t>(load(at(xs, iota(16, 3, 7))))[15], 3 + 15 * 7);
   EXPECT_EQ(valuesOf<int16_t>(load(at(xs, iota(16, 200, -3))))[15], 200 - 45);
@@ -71,7 +71,7 @@ TEST_F(AccessTest, StridedReversedAndBroadcastRuns) {
 
 TEST_F(AccessTest, TilesAreOneRunARow) {
   std::vector<float> x = counted(1024);
-  launch.observers.push_back(&recorder);
+  launch.observers.add(recorder);
   const Value xs = addTensor("x", x, DType::Fp32);
   std::vector<int32_t> offsets;
   for (int row = 0; row < 8; ++row)
@@ -150,15 +150,15 @@ TEST_F(AccessTest, OutOfBoundsEndsTheLaunchWithTheLine) {
   EXPECT_EQ(valuesOf<float>(loaded)[16], 0);
 }
 
-TEST_F(AccessTest, HandledBadLanesAreDroppedAndTheOthersGoOn) {
+TEST_F(AccessTest, RefusedLanesThatAreTakenOverAreDroppedAndTheOthersGoOn) {
   std::vector<float> x(16, 0);
-  launch.observers.push_back(&recorder);
+  launch.observers.add(recorder);
   const Value xs = addTensor("x", x, DType::Fp32);
   store(at(xs, iota(8, 12)), block(DType::Fp32, counted(8)));
   EXPECT_FALSE(launch.stop);
-  ASSERT_EQ(recorder.badLanes.size(), 4U);
-  EXPECT_EQ(recorder.badLanes[0].lane, 4);
-  EXPECT_EQ(recorder.badLanes[0].reason, BadLane::Reason::OutOfStorage);
+  ASSERT_EQ(recorder.refused.size(), 4U);
+  EXPECT_EQ(recorder.refused[0].lane, 4);
+  EXPECT_EQ(recorder.refused[0].reason, RefusedLane::Reason::OutOfStorage);
   EXPECT_EQ(x[15], 4);
   ASSERT_EQ(recorder.accesses.size(), 1U);
   EXPECT_EQ(recorder.accesses[0].activeLanes, 4);
@@ -169,7 +169,7 @@ TEST_F(AccessTest, HandledBadLanesAreDroppedAndTheOthersGoOn) {
 
 TEST_F(AccessTest, EveryReasonIsTold) {
   std::vector<int32_t> x(16, 5), fixed(16, 1);
-  launch.observers.push_back(&recorder);
+  launch.observers.add(recorder);
   const Value xs = addTensor("x", x, DType::Int32);
   const Value ys = addTensor("fixed", fixed, DType::Int32);
   const_cast<Allocation &>(*launch.memory.arguments()[1]).readOnly = true;
@@ -180,17 +180,17 @@ TEST_F(AccessTest, EveryReasonIsTold) {
   std::memcpy(odd->data, addresses, sizeof(addresses));
   EXPECT_EQ(valuesOf<int32_t>(load({pointers, odd})), (std::vector<int32_t>{0, 0, 0, 5}));
   store(at(ys, {0}), block<int32_t>(DType::Int32, {7}));
-  ASSERT_EQ(recorder.badLanes.size(), 4U);
-  EXPECT_EQ(recorder.badLanes[0].reason, BadLane::Reason::Null);
-  EXPECT_EQ(recorder.badLanes[1].reason, BadLane::Reason::Wild);
-  EXPECT_EQ(recorder.badLanes[2].reason, BadLane::Reason::Misaligned);
-  EXPECT_EQ(recorder.badLanes[3].reason, BadLane::Reason::ReadOnly);
+  ASSERT_EQ(recorder.refused.size(), 4U);
+  EXPECT_EQ(recorder.refused[0].reason, RefusedLane::Reason::Null);
+  EXPECT_EQ(recorder.refused[1].reason, RefusedLane::Reason::Wild);
+  EXPECT_EQ(recorder.refused[2].reason, RefusedLane::Reason::Misaligned);
+  EXPECT_EQ(recorder.refused[3].reason, RefusedLane::Reason::ReadOnly);
   EXPECT_EQ(fixed[0], 1);
 }
 
 TEST_F(AccessTest, LanesOfTwoTensorsAreAttributedOneByOne) {
   std::vector<float> x = counted(8), y(8, 100);
-  launch.observers.push_back(&recorder);
+  launch.observers.add(recorder);
   const Value xs = addTensor("x", x, DType::Fp32), ys = addTensor("y", y, DType::Fp32);
   const Type pointers = Type::get(DType::Fp32, {4}).pointerTo();
   const auto first = valuesOf<uint64_t>(at(xs, {0, 1, 2, 3}));
@@ -199,8 +199,8 @@ TEST_F(AccessTest, LanesOfTwoTensorsAreAttributedOneByOne) {
   const uint64_t addresses[4] = {first[0], second[1], first[2], second[3]};
   std::memcpy(mixed->data, addresses, sizeof(addresses));
   EXPECT_EQ(valuesOf<float>(load({pointers, mixed})), (std::vector<float>{1, 100, 3, 0}));
-  ASSERT_EQ(recorder.badLanes.size(), 1U);
-  EXPECT_EQ(recorder.badLanes[0].allocation->info.name, "y");
+  ASSERT_EQ(recorder.refused.size(), 1U);
+  EXPECT_EQ(recorder.refused[0].allocation->info.name, "y");
   EXPECT_EQ(recorder.accesses[0].allocation, "");
 }
 

@@ -87,7 +87,7 @@ TEST_F(AtomicTest, CompareAndSwapSpinsOnlyWhenItKeepsFailing) {
 
 TEST_F(AtomicTest, ObserversLearnOrderAndScope) {
   std::vector<int32_t> memory(4, 0);
-  launch.observers.push_back(&recorder);
+  launch.observers.add(recorder);
   const Value pointer = addTensor("m", memory, DType::Int32);
   rmw("add", at(pointer, {0}), block<int32_t>(DType::Int32, {1}), {}, "release", "cta");
   ASSERT_EQ(recorder.accesses.size(), 1U);
@@ -95,7 +95,7 @@ TEST_F(AtomicTest, ObserversLearnOrderAndScope) {
   EXPECT_EQ(recorder.accesses[0].semantics, AtomicSemantics::Release);
   EXPECT_EQ(recorder.accesses[0].scope, AtomicScope::Cta);
   rmw("add", at(pointer, {3, 4}), block<int32_t>(DType::Int32, {1, 1}));
-  EXPECT_EQ(recorder.badLanes.size(), 1U);
+  EXPECT_EQ(recorder.refused.size(), 1U);
   EXPECT_EQ(memory[3], 1);
 }
 

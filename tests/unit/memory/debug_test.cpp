@@ -60,14 +60,14 @@ TEST_F(DebugTest, AssertsShowWhatWasCompared) {
 
 TEST_F(DebugTest, ObserversGetFailedLanes) {
   launch.assertsEnabled = true;
-  launch.observers.push_back(&recorder);
+  launch.observers.add(recorder);
   assertThat({1, 0, 0, 1});
   EXPECT_EQ(recorder.failedAsserts, (std::vector<int64_t>{1, 2}));
   EXPECT_FALSE(launch.stop);
 }
 
 TEST_F(DebugTest, BarrierReachesObservers) {
-  launch.observers.push_back(&recorder);
+  launch.observers.add(recorder);
   emitter.emit({"tl.barrier", {}, {}, {}});
   EXPECT_EQ(recorder.barriers, 1);
 }

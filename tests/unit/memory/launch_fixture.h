@@ -24,13 +24,18 @@ struct Recorder : Observer {
     int32_t line;
   };
   std::vector<Seen> accesses;
-  std::vector<BadLane> badLanes;
+  std::vector<RefusedLane> refused;
   std::vector<int64_t> failedAsserts;
   int barriers = 0;
-  bool handles = true;
+  std::string printed;
+  bool takesOver = true;
 
-  bool wantsRuns() const override { return true; }
-  bool handlesBadLanes() const override { return handles; }
+  ObserverPlan plan() const override {
+    ObserverPlan plan;
+    plan.needs.runs = true;
+    plan.takesRefusedLanes = plan.takesAsserts = takesOver;
+    return plan;
+  }
   void onAccess(const Access &access) override {
     accesses.push_back({access.kind, access.allocation ? access.allocation->info.name : "",
                         access.minOffset, access.maxOffset, access.activeLanes, access.runs.vec(),
@@ -38,14 +43,12 @@ struct Recorder : Observer {
                                     : std::vector<uint8_t>(),
                         access.semantics, access.scope, access.op ? access.op->location.line : 0});
   }
-  void onBadLanes(const Access &, llvm::ArrayRef<BadLane> lanes) override {
-    badLanes.insert(badLanes.end(), lanes.begin(), lanes.end());
+  void onRefusedLanes(const Access &, llvm::ArrayRef<RefusedLane> lanes) override {
+    refused.insert(refused.end(), lanes.begin(), lanes.end());
   }
   void onBarrier(int64_t, int) override { ++barriers; }
-  void onAssert(const OpInfo &, int64_t, llvm::ArrayRef<int64_t> failed, llvm::ArrayRef<int64_t>,
-                llvm::StringRef, llvm::ArrayRef<std::pair<std::string, std::string>>) override {
-    failedAsserts.assign(failed.begin(), failed.end());
-  }
+  void onAssert(const FailedAssert &failed) override { failedAsserts = failed.lanes.vec(); }
+  void onPrint(const OpInfo *, int64_t, llvm::StringRef text) override { printed += text; }
 };
 
 struct LaunchTest : ::testing::Test {

@@ -60,6 +60,59 @@ TEST_F(StepEmitterTest, ConstantsRoundOnceAndWrap) {
   EXPECT_EQ(valuesOf<uint8_t>(emitter.intConstant(Type::get(DType::Int1), -1))[0], 1);
 }
 
+/// Remembers ops and the first element of each result.
+struct ShownOps : Observer {
+  ObserverPlan plan() const override {
+    ObserverPlan plan;
+    plan.needs.values = true;
+    return plan;
+  }
+  void onValues(const OpValues &values) override {
+    int32_t first = 0;
+    for (const ValueView &result : values.results)
+      std::memcpy(&first, result.data, sizeof first);
+    shown.push_back(values.op->name + " x" + std::to_string(values.count) + " = " +
+                    std::to_string(first));
+    line = values.op->location.line;
+  }
+  void onDecision(const ValueDecision &decision) override {
+    shown.push_back(decision.op->name + " decides by " +
+                    std::to_string(*static_cast<const int32_t *>(decision.values[0].data)));
+  }
+  std::vector<std::string> shown;
+  int32_t line = 0;
+};
+
+TEST_F(StepEmitterTest, ObserversOfValuesSeeEveryOpOnce) {
+  ShownOps observer;
+  launch.observers.add(observer);
+  const Value x = block(DType::Int32, iota(8, 5));
+  const Value seven = emitter.intConstant(Type::get(DType::Int32), 7);
+  const Value sevens = emit("tl.splat", {seven}, x.type);
+  const Value sum = emit("arith.addi", {x, sevens}, x.type);
+  const auto add = [&](llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs) {
+    return ValueList{emit("arith.addi", {lhs[0], rhs[0]}, lhs[0].type)};
+  };
+  const Value total = emitter.reduce({sum}, 0, add)[0];
+  emitter.reduceByOp("arith.addi", x, 0);
+  emitter.noteDecision(total);
+  EXPECT_EQ(observer.shown,
+            (std::vector<std::string>{"arith.constant x1 = 7", "tl.splat x8 = 7",
+                                      "arith.addi x8 = 12", "tl.reduce x1 = 124",
+                                      "tl.reduce x1 = 68", "python decides by 124"}));
+  EXPECT_EQ(observer.line, 12);
+}
+
+TEST_F(StepEmitterTest, NobodyIsShownValuesUnasked) {
+  struct Plain : ShownOps {
+    ObserverPlan plan() const override { return {}; }
+  } observer;
+  launch.observers.add(observer);
+  emit("arith.addi", {block(DType::Int32, iota(8)), block(DType::Int32, iota(8))},
+       Type::get(DType::Int32, {8}));
+  EXPECT_TRUE(observer.shown.empty());
+}
+
 TEST_F(StepEmitterTest, AnOpCostsLittleBesideItsWork) {
   const Value x = block(DType::Fp32, std::vector<float>(16, 1));
   const Type type = x.type;

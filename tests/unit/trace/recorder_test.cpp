@@ -116,14 +116,14 @@ TEST_F(TraceRecorderTest, ATileIsOneRun) {
 TEST_F(TraceRecorderTest, RefusedLanesAreOutsideAndTheRestIsNot) {
   const interpreter::DeviceAddress base = argument(0).base;
   const interpreter::AccessRun inside[] = {{0, 2, base + 504, 4}};
-  const interpreter::BadLane refused[] = {
-      {2, base + 512, &argument(0), interpreter::BadLane::Reason::OutOfStorage},
-      {3, base + 516, &argument(0), interpreter::BadLane::Reason::OutOfStorage},
-      {4, 64, nullptr, interpreter::BadLane::Reason::Wild}};
+  const interpreter::RefusedLane refused[] = {
+      {2, base + 512, &argument(0), interpreter::RefusedLane::Reason::OutOfStorage},
+      {3, base + 516, &argument(0), interpreter::RefusedLane::Reason::OutOfStorage},
+      {4, 64, nullptr, interpreter::RefusedLane::Reason::Wild}};
   recorder->onLaunchBegin(info);
   interpreter::Access made = access(&argument(0), inside, 8);
   made.activeLanes = 2; // three more were refused, three are masked off
-  recorder->onBadLanes(made, refused);
+  recorder->onRefusedLanes(made, refused);
   recorder->onAccess(made);
   recorder->onLaunchEnd();
   const TraceAccesses accesses = readBack();
@@ -206,16 +206,16 @@ TEST_F(TraceRecorderTest, AnOpPast65535KeepsItsLine) {
 }
 
 TEST_F(TraceRecorderTest, WildAddressesFarApartCanBeReadBack) {
-  const interpreter::BadLane refused[] = {
-      {0, 64, nullptr, interpreter::BadLane::Reason::Wild},
-      {1, uint64_t{1} << 63, nullptr, interpreter::BadLane::Reason::Wild},
-      {2, 64 + (uint64_t{1} << 63), nullptr, interpreter::BadLane::Reason::Wild},
-      {3, 16, nullptr, interpreter::BadLane::Reason::Wild},
-      {4, 32, nullptr, interpreter::BadLane::Reason::Wild}};
+  const interpreter::RefusedLane refused[] = {
+      {0, 64, nullptr, interpreter::RefusedLane::Reason::Wild},
+      {1, uint64_t{1} << 63, nullptr, interpreter::RefusedLane::Reason::Wild},
+      {2, 64 + (uint64_t{1} << 63), nullptr, interpreter::RefusedLane::Reason::Wild},
+      {3, 16, nullptr, interpreter::RefusedLane::Reason::Wild},
+      {4, 32, nullptr, interpreter::RefusedLane::Reason::Wild}};
   recorder->onLaunchBegin(info);
   interpreter::Access made = access(nullptr, {}, 5);
   made.activeLanes = 0;
-  recorder->onBadLanes(made, refused);
+  recorder->onRefusedLanes(made, refused);
   recorder->onAccess(made);
   recorder->onLaunchEnd();
   const TraceAccesses accesses = readBack();

@@ -17,7 +17,7 @@ _numbers = itertools.count()
 def open_launch(request: Request, sessions: tuple[Any, ...]) -> Any:
     """The _core.Launch of a request, its tensors added, watched by ``sessions``."""
     fn, options = request.fn, request.options
-    debug = bool(options.get("debug") or fn.debug or knobs.runtime.debug or sessions)
+    debug = bool(options.get("debug") or fn.debug or knobs.runtime.debug)
     meta: list[tuple[str, str]] = []
     sources: list[tuple[str, str]] = []
     if sessions:

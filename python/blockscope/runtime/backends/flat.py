@@ -28,6 +28,7 @@ class FlatKernel(CompiledKernel):
         builder, used_globals = emit(fn, arguments, prints=prints)
         self.program = builder.compile()
         self._builder = builder
+        self._shown: Any = None  # the program in the form that shows values
         metadata = {
             **LAUNCH_OPTIONS,
             **options,
@@ -45,6 +46,14 @@ class FlatKernel(CompiledKernel):
         self.n_spills = 0
         self.n_max_threads = 1024
         self.function = self.module = None
+
+    def program_for(self, launch: Any) -> Any:
+        """The flat program in the form that the observers of a launch need."""
+        if not launch.needs_values:
+            return self.program
+        if self._shown is None:
+            self._shown = self._builder.compile_for_values()
+        return self._shown
 
     @property
     def asm(self) -> dict[str, Any]:
@@ -73,7 +82,8 @@ class FlatBackend:
 
             def run() -> None:
                 try:
-                    launch.run(kernel.program, [a.bits for a in leaves(request.arguments)])
+                    bits = [a.bits for a in leaves(request.arguments)]
+                    launch.run(kernel.program_for(launch), bits)
                 finally:
                     finish(request.arguments)
 

@@ -1,0 +1,230 @@
+// Puts refused lanes, failed asserts and programs that never end into words.
+#include "interpreter/describe.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <map>
+
+namespace blockscope::interpreter {
+namespace {
+
+using Reason = RefusedLane::Reason;
+
+//===-- Refused lanes
+//--------------------------------------------------------------------------===//
+
+/// The bytes of the storage, counted from the view's first element as offsets are.
+std::string extentText(const Allocation &allocation) {
+  const int64_t before = allocation.view - allocation.storage;
+  if (before == 0)
+    return "which has " + bytesText(allocation.storageBytes);
+  return llvm::formatv("whose storage reaches from byte {0} to byte {1}", -before,
+                       allocation.storageBytes - before - 1);
+}
+
+std::string refusedText(const Access &access, const RefusedLane &lane, int64_t offset) {
+  const std::string what =
+      (accessKindName(access.kind) + " of " + bytesText(access.elementBytes)).str();
+  const std::string name = lane.allocation ? "'" + lane.allocation->info.name + "'" : "";
+  switch (lane.reason) {
+  case Reason::OutOfStorage:
+    return llvm::formatv("{0} at byte {1} of {2}, {3}", what, offset, name,
+                         extentText(*lane.allocation));
+  case Reason::Null:
+    return what + " through a null pointer";
+  case Reason::Wild:
+    return llvm::formatv("{0} at address {1:x}, which belongs to no known tensor", what,
+                         lane.address);
+  case Reason::Misaligned:
+    return llvm::formatv("{0} at byte {1} of {2}, which is no multiple of {3}", what, offset, name,
+                         access.elementBytes);
+  case Reason::ReadOnly:
+    return llvm::formatv("{0} at byte {1} of {2}, which is read-only on the host", what, offset,
+                         name);
+  }
+  return what;
+}
+
+std::string refusedHint(const Access &access, const RefusedGroup &group, int64_t offset,
+                        bool isMasked) {
+  switch (group.first.reason) {
+  case Reason::OutOfStorage:
+    return outOfBoundsHint(access, offset, group.first.allocation->viewEnd, group.count, isMasked);
+  case Reason::Null:
+    return "an entry of a pointer table may be 0, or a tensor argument has no memory";
+  case Reason::Wild:
+    return "pointers loaded from memory must be data_ptr() of tensors that are alive";
+  case Reason::Misaligned:
+    return "was the pointer cast to a wider type after an offset in smaller elements?";
+  case Reason::ReadOnly:
+    return "pass a writable copy";
+  }
+  return "";
+}
+
+/// Bytes from the nearest byte of the storage, negative before its start.
+int64_t distanceOf(const Allocation &allocation, int64_t offset, int64_t size) {
+  const int64_t begin = allocation.storage - allocation.view;
+  return offset < begin ? offset - begin : offset + size - (begin + allocation.storageBytes);
+}
+
+//===-- Programs that never end
+//----------------------------------------------------------------===//
+
+AccessKind waitingKind(const OpInfo *op) {
+  if (op && op->name == "tl.atomic_cas")
+    return AccessKind::AtomicCas;
+  return op && op->name == "tl.atomic_rmw" ? AccessKind::AtomicRmw : AccessKind::Load;
+}
+
+AccessSite siteOf(const OpInfo *op, int64_t program, const LaunchInfo &launch,
+                  llvm::ArrayRef<int64_t> loopIterations) {
+  AccessSite site;
+  if (op)
+    site.location = op->location;
+  site.program = programIndex(program, launch.grid);
+  site.loopIterations.assign(loopIterations.begin(), loopIterations.end());
+  return site;
+}
+
+/// "'lock_ptr'[0]", what a stuck program waits for.
+std::string elementName(const LaunchInfo &launch, DeviceAddress address) {
+  const Allocation *allocation = launch.memory->find(address);
+  if (!allocation)
+    return llvm::formatv("address {0:x}", address);
+  const auto index = allocation->elementIndex(MemoryMap::offsetIn(*allocation, address));
+  const auto texts = llvm::map_range(index, [](int64_t at) { return std::to_string(at); });
+  return "'" + allocation->info.name + "'[" + llvm::join(texts, ", ") + "]";
+}
+
+int32_t lineOf(const StuckProgram &program) { return program.op ? program.op->location.line : 0; }
+
+} // namespace
+
+std::string outOfBoundsHint(const Access &access, int64_t offset, int64_t end, int64_t lanes,
+                            bool isMasked) {
+  constexpr int64_t kWrapMargin = int64_t{1} << 30;
+  const int64_t element = offset / std::max(1, access.elementBytes);
+  if (element < -kWrapMargin)
+    return "the offset wrapped in int32: convert to tl.int64 before the multiplication";
+  if (offset < 0)
+    return "the offset is negative: does the mask also exclude what lies before the start?";
+  if (!isMasked)
+    return "is a mask missing?";
+  if (offset == end && lanes == 1)
+    return "one element too far: should the mask compare with '<' instead of '<='?";
+  return "the mask lets this lane through: does it compare with this tensor's size?";
+}
+
+llvm::SmallVector<RefusedGroup, 2> groupRefused(llvm::ArrayRef<RefusedLane> lanes) {
+  llvm::SmallVector<RefusedGroup, 2> groups;
+  for (const RefusedLane &lane : lanes) {
+    auto *group = llvm::find_if(groups, [&](const RefusedGroup &known) {
+      return known.first.reason == lane.reason && known.first.allocation == lane.allocation;
+    });
+    if (group == groups.end())
+      groups.push_back({lane, 1});
+    else
+      ++group->count;
+  }
+  return groups;
+}
+
+llvm::StringRef refusedCode(AccessKind kind, Reason reason) {
+  switch (reason) {
+  case Reason::OutOfStorage:
+    return kind == AccessKind::Load    ? "oob-load"
+           : kind == AccessKind::Store ? "oob-store"
+                                       : "oob-atomic";
+  case Reason::Null:
+    return "null-pointer";
+  case Reason::Wild:
+    return "wild-pointer";
+  case Reason::Misaligned:
+    return "misaligned-access";
+  case Reason::ReadOnly:
+    return "read-only-store";
+  }
+  return "wild-pointer";
+}
+
+Finding describeRefused(const LaunchInfo &launch, const Access &access, const RefusedGroup &group,
+                        size_t refused) {
+  const RefusedLane &lane = group.first;
+  Finding finding = beginFinding(refusedCode(access.kind, lane.reason), launch);
+  finding.site = describeSite(access, launch, lane.lane);
+  if (lane.allocation)
+    describeElement(finding, *lane.allocation, MemoryMap::offsetIn(*lane.allocation, lane.address));
+  else
+    finding.values = {{"address", llvm::formatv("{0:x}", lane.address).str()}};
+  if (lane.reason == Reason::OutOfStorage)
+    finding.distanceBytes = distanceOf(*lane.allocation, finding.byteOffset, access.elementBytes);
+  finding.message = refusedText(access, lane, finding.byteOffset);
+  // Refused lanes are off in `access.mask`; the kernel's own mask had them on.
+  const bool isMasked = access.activeLanes + static_cast<int64_t>(refused) < access.lanes;
+  finding.hint = refusedHint(access, group, finding.byteOffset, isMasked);
+  return finding;
+}
+
+Finding describeAssert(const LaunchInfo &launch, const FailedAssert &failed) {
+  Finding finding = beginFinding("device-assert", launch);
+  finding.message =
+      "device_assert failed" + (failed.message.empty() ? "" : ": " + failed.message.str());
+  finding.site = siteOf(failed.op, failed.program, launch, failed.loopIterations);
+  finding.site.lane = failed.lanes.front();
+  finding.site.laneIndex = laneIndex(failed.lanes.front(), failed.blockShape);
+  finding.site.blockShape.assign(failed.blockShape.begin(), failed.blockShape.end());
+  finding.values = failed.values;
+  return finding;
+}
+
+std::vector<WaitingPlace> waitingPlaces(llvm::ArrayRef<StuckProgram> stuck) {
+  std::vector<WaitingPlace> places;
+  std::map<std::string, size_t> known;
+  for (size_t i = 0; i < stuck.size(); ++i) {
+    const std::string key = stuck[i].op ? placeKey(stuck[i].op->location) : "";
+    const auto [place, isNew] = known.try_emplace(key, places.size());
+    if (isNew)
+      places.emplace_back();
+    places[place->second].programs.push_back(i);
+  }
+  return places;
+}
+
+Finding describeDeadlock(const LaunchInfo &launch, llvm::ArrayRef<StuckProgram> stuck,
+                         const WaitingPlace &place) {
+  constexpr size_t kMostListed = 8;
+  const StuckProgram &first = stuck[place.programs.front()];
+  Finding finding = beginFinding("deadlock", launch);
+  finding.site = siteOf(first.op, first.program, launch, first.loopIterations);
+  finding.site.kind = waitingKind(first.op);
+  if (const Allocation *allocation = launch.memory->find(first.address))
+    describeElement(finding, *allocation, MemoryMap::offsetIn(*allocation, first.address));
+  finding.message =
+      llvm::formatv("program {0} waits here for ever for {1}: all {2} live program{3} only "
+                    "spin and no memory changes",
+                    first.program, elementName(launch, first.address), stuck.size(),
+                    stuck.size() == 1 ? "" : "s")
+          .str();
+  for (const StuckProgram &each : stuck.take_front(kMostListed))
+    finding.values.push_back(
+        {llvm::formatv("program {0}", each.program).str(),
+         llvm::formatv("waits for {0} in line {1}", elementName(launch, each.address), lineOf(each))
+             .str()});
+  finding.hint = "who releases this? look for a lock that is taken twice, taken in another "
+                 "order elsewhere, or never released";
+  finding.count = finding.programCount = static_cast<int64_t>(place.programs.size());
+  return finding;
+}
+
+Finding describeEndlessLoop(const LaunchInfo &launch, const EndlessLoop &loop) {
+  Finding finding = beginFinding("deadlock", launch);
+  finding.site = siteOf(loop.op, loop.program, launch, loop.loopIterations);
+  finding.message = llvm::formatv("a loop from {0} to {1} with step {2} never ends", loop.begin,
+                                  loop.end, loop.step);
+  return finding;
+}
+
+} // namespace blockscope::interpreter
