@@ -13,7 +13,7 @@ class TL_Op<string mnemonic, list<Trait> traits = []> : Op<TL_Dialect, mnemonic,
 
 // Each element of the result is made from the same element of each operand. What else is known of an
 // op (kernels, errors, cost) is its row in core/op_facts.def.
-class TL_ElementwiseOp<string mnemonic, list<Trait> traits = []> : TL_Op<mnemonic, [Pure, Elementwise] # traits>;
+class TL_ElementwiseOp<string mnemonic, list<Trait> traits = []> : TL_Op<mnemonic, traits # [Pure, Elementwise]>;
 
 // Two operands and a result of one type, written `tl.op %lhs, %rhs : type`.
 class TL_BinaryOp<string mnemonic> : TL_ElementwiseOp<mnemonic, [SameOperandsAndResultType]> {

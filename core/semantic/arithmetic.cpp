@@ -253,8 +253,8 @@ Value Semantic::binaryInteger(BinaryOp op, const Operand &lhs, const Operand &rh
     name = "arith.xori";
   else if (op == BinaryOp::Shl)
     name = "arith.shli";
-  else
-    name = isSigned(a.type.dtype) ? "arith.shrsi" : "arith.shrui";
+  else // the left operand has the sign; where it is a number, the right one
+    name = isSigned((lhs.isValue() ? lhs : rhs).value.type.dtype) ? "arith.shrsi" : "arith.shrui";
   return emit1(name, {a, b}, a.type);
 }
 

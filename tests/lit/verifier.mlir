@@ -162,7 +162,7 @@ func.func @f(%p: !tl.ptr<f32>, %o: i16) {
 // -----
 
 func.func @f(%p: tensor<4x!tl.ptr<f32>>, %o: tensor<8xi32>) {
-  // expected-error @+1 {{'tl.addptr' op all non-scalar operands/results must have the same shape and base type}}
+  // expected-error @+1 {{'tl.addptr' op requires the same shape for all operands and results}}
   %0 = tl.addptr %p, %o : tensor<4x!tl.ptr<f32>>, tensor<8xi32>
   return
 }
