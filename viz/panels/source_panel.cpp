@@ -154,7 +154,7 @@ void drawLines(const TraceModel &model, Selection &selection, const TraceSource 
     const int line = source.firstLine + static_cast<int>(index);
     const SourceLine laidOut(model.lineCounts(selection.source, line), lines[index], columns,
                              inString);
-    const std::vector<size_t> findings = model.findingsOfLine(selection.source, line);
+    const std::vector<size_t> &findings = model.findingsOfLine(selection.source, line);
     float height = laidOut.height;
     for (const size_t finding : findings)
       height += FindingRow(model.launch().findings[finding], columns).height;
