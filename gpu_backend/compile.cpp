@@ -103,9 +103,8 @@ private:
     before_ = module_.clone();
     llvm::LLVMContext context;
     std::unique_ptr<llvm::Module> code = lower(context);
-    if (code && module_->hasAttr(tlg::kMoreBlocksAttribute) &&
-        kernel_->sharedBytes > target_.sharedBytes()) {
-      options_.moreBlocks = false;
+    if (code && hasExtraBuffers_ && kernel_->sharedBytes > target_.sharedBytes()) {
+      options_.extraBuffers = false;
       module_ = *before_;
       code = lower(context);
     }
@@ -120,13 +119,17 @@ private:
     kernel_->target = target_;
     kernel_->numWarps = options_.numWarps;
     kernel_->numCtas = options_.numCtas;
+    gpu::PipelineReport report;
     {
       const StageTimer timer(kernel_->times, "tlg");
-      if (!gpu::runGpuPipeline(module_, target_, options_, *kernel_, error_))
+      if (!gpu::runGpuPipeline(module_, target_, options_, *kernel_, report, error_))
         return nullptr;
     }
     kernel_->tlg = printed(module_);
-    if (!dump("tlg", kernel_->tlg))
+    kernel_->plan = std::move(report.plan);
+    kernel_->notes = std::move(report.notes);
+    hasExtraBuffers_ = report.hasExtraBuffers;
+    if (!dump("tlg", kernel_->tlg) || !dump("plan", kernel_->plan))
       return nullptr;
     const func::FuncOp function = functionOf(module_); // passes made a new one
     {
@@ -189,7 +192,8 @@ private:
   const GpuTarget &target_;
   GpuOptions options_;
   std::string &error_;
-  std::string source_; ///< the kernel's name in Python
+  std::string source_;           ///< the kernel's name in Python
+  bool hasExtraBuffers_ = false; ///< so that it may need too much shared memory
   std::unique_ptr<GpuKernel> kernel_;
 };
 

@@ -65,6 +65,7 @@ struct KernelNote {
 struct GpuKernel {
   std::string name; ///< of the function in the cubin (symbolOf)
   std::string tl, tlg, llir, ptx;
+  std::string plan;  ///< of the loops (pipelining/plan.h), as text
   std::string cubin; ///< bytes
   GpuTarget target;
   int numWarps = 4; ///< warps of one CTA, those of warp specialisation included

@@ -6,6 +6,8 @@
 #include "gpu_backend/passes/passes.h"
 #include "gpu_backend/passes/place_shared.h"
 #include "gpu_backend/passes/shared_operands.h"
+#include "gpu_backend/pipelining/plan.h"
+#include "gpu_backend/report/loop_notes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -23,7 +25,9 @@ namespace {
 
 constexpr llvm::StringLiteral kArchHelp = "the GPU architecture; empty: the module's";
 constexpr llvm::StringLiteral kWarpsHelp = "warps of a program; 0: the module's";
-constexpr llvm::StringLiteral kStagesHelp = "blocks in a loop's ring; 0: the module's";
+constexpr llvm::StringLiteral kStagesHelp = "stages of a loop's ring; 0: the module's";
+constexpr llvm::StringLiteral kExtraHelp = "rings may have a buffer more than stages";
+constexpr llvm::StringLiteral kPlanHelp = "print the plan of the loops to stdout";
 
 int intOf(ModuleOp module, llvm::StringRef attribute, int given, int otherwise) {
   if (given != 0)
@@ -129,11 +133,11 @@ struct CopyByTmaPass : ModulePass<CopyByTmaPass> {
 struct PipelineLoopsPass : ModulePass<PipelineLoopsPass> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PipelineLoopsPass)
   PipelineLoopsPass() = default;
-  PipelineLoopsPass(const PipelineLoopsPass &other) : ModulePass(other) {}
+  PipelineLoopsPass(const PipelineLoopsPass &other) : ModulePass(other), report(other.report) {}
 
   llvm::StringRef getArgument() const final { return "tlg-pipeline-loops"; }
   llvm::StringRef getDescription() const final {
-    return "begin loads that feed products turns early, through rings in shared memory";
+    return "begin loads that feed dots iterations early, through rings in shared memory";
   }
 
   LogicalResult runOn(func::FuncOp function) {
@@ -142,14 +146,25 @@ struct PipelineLoopsPass : ModulePass<PipelineLoopsPass> {
     const std::optional<GpuTarget> target = targetOf(getOperation(), "");
     if (!target)
       return failure();
-    GpuOptions options;
-    options.numStages =
-        intOf(getOperation(), tlg::kNumStagesAttribute, numStages, options.numStages);
-    pipelineLoops(function, *target, options);
-    return success();
+    const PipelineOptions options{
+        intOf(getOperation(), tlg::kNumStagesAttribute, numStages, GpuOptions().numStages),
+        extraBuffers};
+    const PipelinePlan plan = planPipelines(function, *target, options);
+    if (printPlan)
+      llvm::outs() << "plan of '" << function.getName() << "'\n" << text(plan);
+    if (report) {
+      report->plan += text(plan);
+      noteLoops(plan, report->notes);
+      report->hasExtraBuffers |= plan.hasExtraBuffers();
+    }
+    return writePipelines(function, plan);
   }
 
   Option<int> numStages{*this, "num-stages", llvm::cl::desc(kStagesHelp), llvm::cl::init(0)};
+  Option<bool> extraBuffers{*this, "extra-buffers", llvm::cl::desc(kExtraHelp),
+                            llvm::cl::init(true)};
+  Option<bool> printPlan{*this, "print-plan", llvm::cl::desc(kPlanHelp), llvm::cl::init(false)};
+  PipelineReport *report = nullptr; ///< of the caller, or null
 };
 
 struct StageOperandsPass : ModulePass<StageOperandsPass> {
@@ -202,9 +217,11 @@ struct GpuPipelineOptions : PassPipelineOptions<GpuPipelineOptions> {
   Option<std::string> arch{*this, "arch", llvm::cl::desc(kArchHelp), llvm::cl::init("")};
   Option<int> numWarps{*this, "num-warps", llvm::cl::desc(kWarpsHelp), llvm::cl::init(0)};
   Option<int> numStages{*this, "num-stages", llvm::cl::desc(kStagesHelp), llvm::cl::init(0)};
+  Option<bool> printPlan{*this, "print-plan", llvm::cl::desc(kPlanHelp), llvm::cl::init(false)};
 };
 
-void build(OpPassManager &manager, llvm::StringRef arch, int numWarps, int numStages) {
+void build(OpPassManager &manager, llvm::StringRef arch, int numWarps, int numStages,
+           bool printPlan) {
   auto layouts = std::make_unique<AssignLayoutsPass>();
   layouts->arch = arch.str();
   layouts->numWarps = numWarps;
@@ -214,6 +231,7 @@ void build(OpPassManager &manager, llvm::StringRef arch, int numWarps, int numSt
   manager.addPass(std::make_unique<FindTmaPass>());
   auto loops = std::make_unique<PipelineLoopsPass>();
   loops->numStages = numStages;
+  loops->printPlan = printPlan;
   manager.addPass(std::move(loops));
   manager.addPass(std::make_unique<CopyByTmaPass>());
   manager.addPass(std::make_unique<StageOperandsPass>());
@@ -239,14 +257,25 @@ void registerGpuPasses() {
     PassPipelineRegistration<GpuPipelineOptions>(
         "tlg-pipeline", "what every kernel for a GPU goes through before it is lowered",
         [](OpPassManager &manager, const GpuPipelineOptions &options) {
-          build(manager, options.arch, options.numWarps, options.numStages);
+          build(manager, options.arch, options.numWarps, options.numStages, options.printPlan);
         });
   });
 }
 
 void buildGpuPipeline(OpPassManager &manager, const GpuTarget &target, const GpuOptions &options) {
   // 1 is "no ring"; 0 would mean the module's.
-  build(manager, target.arch, options.numWarps, std::max(1, options.numStages));
+  build(manager, target.arch, options.numWarps, std::max(1, options.numStages),
+        /*printPlan=*/false);
+}
+
+void connectPipelineReport(OpPassManager &manager, const GpuOptions &options,
+                           PipelineReport &report) {
+  for (Pass &pass : manager.getPasses())
+    if (pass.getTypeID() == TypeID::get<PipelineLoopsPass>()) {
+      auto &loops = static_cast<PipelineLoopsPass &>(pass);
+      loops.extraBuffers = options.extraBuffers;
+      loops.report = &report;
+    }
 }
 
 void setTarget(ModuleOp module, const GpuTarget &target, const GpuOptions &options) {
@@ -260,8 +289,6 @@ void setTarget(ModuleOp module, const GpuTarget &target, const GpuOptions &optio
     module->setAttr(tlg::kNoTmaAttribute, builder.getUnitAttr());
   if (options.mayOverlap)
     module->setAttr(tlg::kMayOverlapAttribute, builder.getUnitAttr());
-  if (!options.moreBlocks)
-    module->setAttr(tlg::kNoMoreBlocksAttribute, builder.getUnitAttr());
 }
 
 std::optional<GpuTarget> targetOf(ModuleOp module, llvm::StringRef arch) {

@@ -5,13 +5,24 @@
 // same text is a pipeline for every kernel.
 #pragma once
 
+#include "gpu_backend/gpu_kernel.h"
 #include "gpu_backend/gpu_options.h"
 #include "gpu_backend/gpu_target.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 
+#include <string>
+#include <vector>
+
 namespace blockscope::gpu {
+
+/// What the pipelining of a kernel's loops tells its caller.
+struct PipelineReport {
+  std::string plan; ///< as text
+  std::vector<KernelNote> notes;
+  bool hasExtraBuffers = false; ///< some ring has a buffer more than stages
+};
 
 /// Registers the passes and the pipeline, together with the upstream passes it uses. Once is
 /// enough; more calls do nothing.
@@ -20,6 +31,10 @@ void registerGpuPasses();
 /// Adds the passes that every kernel goes through to `manager`, which is for modules.
 void buildGpuPipeline(mlir::OpPassManager &manager, const GpuTarget &target,
                       const GpuOptions &options);
+/// Has the manager's pass that pipelines loops take `options.extraBuffers`, and fill `report`,
+/// which lives as long as the passes run.
+void connectPipelineReport(mlir::OpPassManager &manager, const GpuOptions &options,
+                           PipelineReport &report);
 
 /// Writes target and options into attributes of the module.
 void setTarget(mlir::ModuleOp module, const GpuTarget &target, const GpuOptions &options);

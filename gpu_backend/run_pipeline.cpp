@@ -88,12 +88,13 @@ std::string reproduce(const GpuTarget &target, const GpuOptions &options, const 
 } // namespace
 
 bool runGpuPipeline(ModuleOp module, const GpuTarget &target, const GpuOptions &options,
-                    const GpuKernel &kernel, std::string &error) {
+                    const GpuKernel &kernel, PipelineReport &report, std::string &error) {
   setTarget(module, target, options);
   PassManager manager(module.getContext(), ModuleOp::getOperationName());
   manager.enableVerifier(std::getenv("BLOCKSCOPE_VERIFY_IR") != nullptr);
   if (!addPasses(manager, target, options, error))
     return false;
+  connectPipelineReport(manager, options, report);
   if (wantsPassDumps(options.dumpPasses, kernel.name))
     addPassDumps(manager, kernel.name);
   if (succeeded(manager.run(module)))

@@ -61,10 +61,6 @@ inline constexpr llvm::StringLiteral kMayOverlapAttribute = "tlg.may_overlap";
 /// The array attribute of a function that relies on arguments not to overlap in memory: pairs of
 /// their numbers (i32 arrays).
 inline constexpr llvm::StringLiteral kApartAttribute = "tlg.apart";
-/// The module's unit attributes that say that rings must have no more blocks than stages, and that
-/// one has more.
-inline constexpr llvm::StringLiteral kNoMoreBlocksAttribute = "tlg.no_more_blocks";
-inline constexpr llvm::StringLiteral kMoreBlocksAttribute = "tlg.more_blocks";
 /// The array attribute of a function with its tensor maps: dictionaries with the fields of
 /// TensorMap (gpu_backend/tensor_map.h) and `contiguous_dim`, of the block. Each is a parameter of
 /// the kernel.

@@ -17,10 +17,6 @@ mlir::LogicalResult assignLayouts(mlir::func::FuncOp function, const GpuTarget &
 /// Marks the accesses of rectangles of tensors that TMA can do, on GPUs that have it.
 void findTmaAccesses(mlir::func::FuncOp function, const GpuTarget &target);
 
-/// Begins the loads that feed products of loops turns before they are used, through rings in shared
-/// memory.
-void pipelineLoops(mlir::func::FuncOp function, const GpuTarget &target, const GpuOptions &options);
-
 /// Does the marked stores by TMA, and the marked loads outside of loops that wgmma reads.
 void copyByTma(mlir::func::FuncOp function, const GpuTarget &target);
 

@@ -34,11 +34,6 @@ tlg::SharedType transposedType(tlg::SharedType type, llvm::ArrayRef<int32_t> ord
   return tlg::sharedType(shape, type.getElementType(), result, type.getStages());
 }
 
-/// Whether `load` gives something else than zeros where its mask is false.
-bool hasOther(tl::LoadOp load) {
-  return load.getMask() && load.getOther() && !isKnownZero(load.getOther());
-}
-
 bool readsShared(OpOperand &use) {
   return isa<tlg::MmaOp, tlg::WgmmaOp>(use.getOwner()) && use.getOperandNumber() < 2;
 }
@@ -107,6 +102,10 @@ bool isKnownZero(Value value) {
   return number && number.getValue().isZero();
 }
 
+bool hasOther(tl::LoadOp load) {
+  return load.getMask() && load.getOther() && !isKnownZero(load.getOther());
+}
+
 SharedLayout sharedForOperand(RankedTensorType type, int dim) {
   const llvm::ArrayRef<int64_t> shape = type.getShape();
   const int rank = static_cast<int>(shape.size()), bytes = tlg::elementBytes(type);
@@ -134,21 +133,6 @@ void replaceLoad(RewriterBase &rewriter, tl::LoadOp load, Value block) {
     value =
         arith::SelectOp::create(rewriter, load.getLoc(), load.getMask(), value, load.getOther());
   rewriter.replaceAllUsesWith(load.getResult(), value);
-}
-
-std::optional<tlg::SharedType> sharedForLoad(tl::LoadOp load, bool withOther) {
-  const auto type = dyn_cast<RankedTensorType>(load.getType());
-  const auto vector = load->getAttrOfType<DenseI32ArrayAttr>(tlg::kVectorAttribute);
-  const llvm::StringRef cache = load.getCacheModifier();
-  if (!type || !vector || load.getIsVolatile() ||
-      (!cache.empty() && cache != ".ca" && cache != ".cg") || (hasOther(load) && !withOther) ||
-      (load.getMask() && !tlg::hasLayout(load.getMask().getType())))
-    return std::nullopt;
-  const SharedLayout layout = sharedForOperand(type, vector[0]);
-  const int bytes = vector[1] * layout.elementBytes;
-  if (vectorStore(tlg::layoutOf(type), layout, bytes).vectorBytes < 4)
-    return std::nullopt;
-  return tlg::sharedType(type.getShape(), type.getElementType(), layout);
 }
 
 std::optional<SwizzleMatch> matchSwizzle(tlg::SharedType type) {

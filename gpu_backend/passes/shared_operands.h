@@ -21,9 +21,8 @@ SharedLayout sharedForOperand(mlir::RankedTensorType type, int dim);
 /// Whether `value` is known to be positive zero, or a block of it.
 bool isKnownZero(mlir::Value value);
 
-/// The block in shared memory for a load that cp.async can do, or nothing. Where the mask is false
-/// it has zeros; a load that gives something else there only counts `withOther`.
-std::optional<tlg::SharedType> sharedForLoad(tl::LoadOp load, bool withOther = false);
+/// Whether a load gives something else than zeros where its mask is false.
+bool hasOther(tl::LoadOp load);
 
 /// The swizzle of a block of two dimensions that wgmma can read.
 struct SwizzleMatch {

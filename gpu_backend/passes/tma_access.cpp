@@ -5,8 +5,8 @@
 #include "gpu_backend/passes/tma_access.h"
 
 #include "gpu_backend/layout/tma_box.h"
-#include "gpu_backend/passes/arguments_apart.h"
 #include "gpu_backend/passes/axis_info.h"
+#include "gpu_backend/passes/disjoint_arguments.h"
 #include "gpu_backend/passes/passes.h"
 #include "gpu_backend/passes/place_shared.h"
 #include "gpu_backend/passes/shared_operands.h"
@@ -96,7 +96,7 @@ bool canLoad(tl::LoadOp load, unsigned argument) {
   if (mayBeWritten(load, argument, others))
     return false;
   for (const unsigned other : others)
-    requireApart(load->getParentOfType<func::FuncOp>(), argument, other);
+    requireDisjoint(load->getParentOfType<func::FuncOp>(), argument, other);
   return true;
 }
 
@@ -110,7 +110,7 @@ std::optional<bool> canStore(tl::StoreOp store, unsigned argument) {
   if (!completes)
     before.insert_range(after);
   for (const unsigned other : before)
-    requireApart(store->getParentOfType<func::FuncOp>(), argument, other);
+    requireDisjoint(store->getParentOfType<func::FuncOp>(), argument, other);
   return completes;
 }
 

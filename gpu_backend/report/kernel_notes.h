@@ -14,7 +14,7 @@ namespace blockscope::gpu {
 
 /// Notes of loads, stores and atomics that touch more memory than they need, or by small pieces.
 void noteAccesses(mlir::func::FuncOp function, std::vector<KernelNote> &notes);
-/// Notes of products that do not use the target's best instructions, and of their loops.
+/// Notes of products that do not use the target's best instructions,
 void noteProducts(mlir::func::FuncOp function, const GpuTarget &target, const GpuOptions &options,
                   std::vector<KernelNote> &notes);
 /// All that is seen before the kernel is lowered.

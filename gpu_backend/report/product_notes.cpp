@@ -1,18 +1,12 @@
-// Products that do not use wgmma or the tensor cores where the target has them, and loops that wait
-// in every turn for what their products load.
+// Products that do not use wgmma or the tensor cores where the target has them.
 //
 // Why is read off the op: each reason is a fact of the hardware, so that it stays true when the
 // passes learn to do more. An op that no reason fits is not told.
 #include "core/ir/convert.h"
 #include "core/ir/tl_dialect.h"
 #include "gpu_backend/ir/tlg_dialect.h"
-#include "gpu_backend/passes/arguments_apart.h"
-#include "gpu_backend/passes/loop_slice.h"
-#include "gpu_backend/passes/shared_operands.h"
 #include "gpu_backend/report/kernel_notes.h"
 
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -121,103 +115,12 @@ void noteProduct(Operation *op, const GpuTarget &target, int numWarps,
   }
 }
 
-// -- loops ----------------------------------------------------------------------------------------
-
-/// Whether `value` goes, by way of other ops of its block, into an operand of a product there.
-bool feedsProduct(Value value) {
-  llvm::SmallPtrSet<Operation *, 16> seen;
-  llvm::SmallVector<Value> open{value};
-  while (!open.empty())
-    for (OpOperand &use : llvm::make_early_inc_range(open.pop_back_val().getUses())) {
-      Operation *user = use.getOwner();
-      if (isProduct(user) && use.getOperandNumber() < 2)
-        return true;
-      if (user->getBlock() != value.getParentBlock() || isProduct(user) ||
-          !seen.insert(user).second)
-        continue;
-      if (auto store = dyn_cast<tlg::LocalStoreOp>(user))
-        open.push_back(store.getDestination());
-      else if (isPure(user))
-        llvm::append_range(open, user->getResults());
-    }
-  return false;
-}
-
-/// The first store or atomic of the loop that may write what `load` loads, as the pipeliner sees
-/// it.
-Operation *firstWrite(scf::ForOp loop, tl::LoadOp load) {
-  const bool mayOverlap = loop->getParentOfType<ModuleOp>()->hasAttr(tlg::kMayOverlapAttribute);
-  const std::optional<unsigned> loaded = argumentOf(load.getPointer());
-  Operation *found = nullptr;
-  loop.walk([&](Operation *op) {
-    if (auto store = dyn_cast<tl::StoreOp>(op)) {
-      const std::optional<unsigned> stored = argumentOf(store.getPointer());
-      if (!mayOverlap && stored && loaded && *stored != *loaded)
-        return WalkResult::advance();
-    } else if (!isa<tl::AtomicRmwOp, tl::AtomicCasOp>(op)) {
-      return WalkResult::advance();
-    }
-    found = op;
-    return WalkResult::interrupt();
-  });
-  return found;
-}
-
-std::optional<Reason> whyNotEarly(scf::ForOp loop, tl::LoadOp load, int numStages) {
-  if (numStages < 2)
-    return Reason{llvm::formatv("num_stages is {0}", numStages), "num_stages=3 and more",
-                  Severity::Note};
-  if (Operation *write = firstWrite(loop, load))
-    return Reason{
-        llvm::formatv("line {0} of the loop writes to global memory, and a later turn "
-                      "might load that",
-                      fromMlirLocation(write->getLoc()).line),
-        "move it behind the loop, or store to an argument of its own that the loop does not "
-        "load"};
-  const auto vector = load->getAttrOfType<DenseI32ArrayAttr>(tlg::kVectorAttribute);
-  const int bytes = (vector ? vector[1] : 1) * tlg::elementBytes(load.getType());
-  if (bytes < 4)
-    return Reason{llvm::formatv("it loads by pieces of {0}, asynchronous copies take at least 4",
-                                counted(bytes, "byte")),
-                  "offsets and masks that are known to be multiples of more elements"};
-  if (load.getIsVolatile())
-    return Reason{"the load is volatile", ""};
-  if (load.getMask() && load.getOther() && !isKnownZero(load.getOther()))
-    return Reason{"its 'other' (of a descriptor or block pointer, its padding_option) is not zero, "
-                  "which is all that asynchronous copies can fill in",
-                  "other=0.0 or padding_option=\"zero\", and tl.where after the load"};
-  LoopSlice slice;
-  if (!slice.add(loop, load.getPointer()) || (load.getMask() && !slice.add(loop, load.getMask())))
-    return Reason{
-        "its addresses or its mask come from another load, or from an if or a loop inside "
-        "the loop",
-        "load indices for the next turn one turn before"};
-  return std::nullopt;
-}
-
-void noteLoop(scf::ForOp loop, int numStages, std::vector<KernelNote> &notes) {
-  if (const auto own = loop->getAttrOfType<IntegerAttr>(tl::kNumStagesHint))
-    numStages = static_cast<int>(own.getInt());
-  for (auto load : loop.getBody()->getOps<tl::LoadOp>()) {
-    if (!tlg::hasLayout(load.getType()) || !feedsProduct(load.getResult()))
-      continue;
-    std::optional<Reason> reason = whyNotEarly(loop, load, numStages);
-    if (!reason)
-      continue;
-    reason->text = "what the product needs is loaded in the turn that uses it: " + reason->text;
-    notes.push_back(noteAt(load, "not-pipelined", *std::move(reason)));
-    notes.back().cost = "every turn waits for memory";
-  }
-}
-
 } // namespace
 
 void noteProducts(func::FuncOp function, const GpuTarget &target, const GpuOptions &options,
                   std::vector<KernelNote> &notes) {
   function.walk([&](Operation *op) {
-    if (auto loop = dyn_cast<scf::ForOp>(op))
-      noteLoop(loop, options.numStages, notes);
-    else if (isProduct(op))
+    if (isProduct(op))
       noteProduct(op, target, options.numWarps, notes);
   });
 }

@@ -3,6 +3,7 @@
 #include "core/passes/passes.h"
 #include "core/report.h"
 #include "gpu_backend/compile.h"
+#include "gpu_backend/kernel_names.h"
 #include "python/src/gpu_driver.h"
 #include "python/src/ir_builder.h"
 
@@ -151,6 +152,7 @@ py::dict asDict(const GpuKernel &kernel) {
   result["tlg"] = kernel.tlg;
   result["llir"] = kernel.llir;
   result["ptx"] = kernel.ptx;
+  result["plan"] = kernel.plan;
   result["cubin"] = py::bytes(kernel.cubin);
   result["arch"] = kernel.target.arch.str();
   result["num_warps"] = kernel.numWarps;
@@ -231,6 +233,7 @@ void bindGpuCompile(py::module_ &module) {
   gpu.def("simplify", &simplify);
   gpu.def("compile", &compile);
   gpu.def("lowered_ops", &gpuOps);
+  gpu.def("file_stem", [](const std::string &name) { return gpu::fileStem(name); });
   gpu.def("targets", [] {
     py::list rows;
     for (const GpuTarget &target : GpuTarget::all())

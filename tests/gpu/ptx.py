@@ -55,6 +55,7 @@ def compiled_data(name, ptx, **changes):
     data = {
         "name": name,
         "tl": "",
+        "plan": "",
         "tlg": "",
         "llir": "",
         "ptx": ptx,

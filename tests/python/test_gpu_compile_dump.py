@@ -36,7 +36,8 @@ def test_every_stage_is_in_a_file(tmp_path: Path, monkeypatch: Any) -> None:
     assert folder.name == kernel.metadata.hash
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
     name = kernel.data["name"]
-    assert sorted(files) == [f"{name}.{stage}" for stage in ("cubin", "ll", "ptx", "tl", "tlg")]
+    stages = ("cubin", "ll", "plan", "ptx", "tl", "tlg")
+    assert sorted(files) == [f"{name}.{stage}" for stage in stages]
     assert files[f"{name}.ptx"].decode() == kernel.asm["ptx"]
     assert files[f"{name}.cubin"] == kernel.asm["cubin"]
 

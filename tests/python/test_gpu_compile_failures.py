@@ -21,6 +21,7 @@ import pytest
 from blockscope.errors import CompilationError, PTXASError
 from blockscope.runtime.backends.cuda import tools
 from blockscope.runtime.jit import MockTensor
+from test_cli import command
 
 pytestmark = pytest.mark.skipif(
     not gpu_rows.has_tools(), reason="ptxas and libdevice are not installed (nvidia-cuda-nvcc)"
@@ -80,7 +81,7 @@ def test_kernels_may_have_any_name(
     assert entry(kernel) == name if name == "k" * 300 else re.fullmatch(r"\w+", entry(kernel), re.A)
     (folder,) = (tmp_path / "dump").iterdir()
     files = sorted(folder.iterdir())
-    assert [file.suffix for file in files] == [".cubin", ".ll", ".ptx", ".tl", ".tlg"]
+    assert [file.suffix for file in files] == [".cubin", ".ll", ".plan", ".ptx", ".tl", ".tlg"]
     assert len({file.stem for file in files}) == 1 and len(files[0].name.encode()) < 130
 
 
@@ -93,6 +94,21 @@ def test_long_names_with_one_beginning_have_files_of_their_own(
         compiled(kernel_named(name, tmp_path))
     stems = {file.stem for file in (tmp_path / "dump").glob("*/*.ptx")}
     assert len(stems) == 2
+
+
+def test_the_compile_command_writes_files_for_long_names(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import torch, triton, triton.language as tl\n"
+        "@triton.jit\n"
+        f"def {'k' * 300}(x_ptr):\n"
+        "    tl.store(x_ptr, 1.0)\n"
+        f"{'k' * 300}[(1,)](torch.zeros(1))\n"
+    )
+    done = command("compile", "--emit", "ptx", "-o", tmp_path / "out", script)
+    assert done.returncode == 0, done.stderr
+    (file,) = (tmp_path / "out").iterdir()
+    assert len(file.name) < 130 and f".entry {'k' * 300}(" in file.read_text()
 
 
 def environment(**variables: str) -> dict[str, str]:

@@ -178,7 +178,7 @@ def blockscope_parser() -> argparse.ArgumentParser:
                                   "makes them slow")  # fmt: skip
     compile.add_argument("--target", default="sm_90a", metavar="LIST",
                          help="one or more, such as sm_80,sm_90a (default sm_90a)")  # fmt: skip
-    compile.add_argument("--emit", choices=["tl", "tlg", "llir", "ptx", "cubin"],
+    compile.add_argument("--emit", choices=["tl", "plan", "tlg", "llir", "ptx", "cubin"],
                          help="print a stage of each kernel")  # fmt: skip
     compile.add_argument("--time", action="store_true", help="print the time of each stage")
     compile.add_argument("--notes", action="store_true",

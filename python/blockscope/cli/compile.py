@@ -19,7 +19,7 @@ from blockscope.errors import OutOfResources
 from blockscope.runtime.backends.cuda.notes import note_text, warnings_in
 from blockscope.runtime.options import LAUNCH_OPTIONS
 
-STAGES = {"tl": "tl", "tlg": "tlg", "llir": "ll", "ptx": "ptx", "cubin": "cubin"}
+STAGES = {"tl": "tl", "plan": "plan", "tlg": "tlg", "llir": "ll", "ptx": "ptx", "cubin": "cubin"}
 """The stages that ``--emit`` takes, each with the suffix of its files."""
 
 
@@ -72,7 +72,8 @@ class Printer:
         if self._options.output is None:
             print(text.rstrip("\n") + "\n")
             return
-        name = f"{self._count:02}-{result.fn.__name__}.{result.target}.{STAGES[stage]}"
+        stem = _core.gpu.file_stem(result.fn.__name__)
+        name = f"{self._count:02}-{stem}.{result.target}.{STAGES[stage]}"
         data = text if isinstance(text, bytes) else text.encode()
         try:
             Path(self._options.output, name).write_bytes(data)

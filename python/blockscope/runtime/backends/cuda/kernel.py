@@ -22,7 +22,7 @@ class Asm(dict[str, Any]):
     """The stages of a kernel by name; ``sass`` is disassembled when it is first asked for."""
 
     def __init__(self, data: dict[str, Any]) -> None:
-        texts = {name: data[name] for name in ("tl", "tlg", "llir", "ptx", "cubin")}
+        texts = {name: data[name] for name in ("tl", "plan", "tlg", "llir", "ptx", "cubin")}
         super().__init__(**texts, ttir=data["tl"], source=data["tl"], ttgir=data["tlg"])
 
     def __missing__(self, name: str) -> Any:

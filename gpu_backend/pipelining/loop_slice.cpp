@@ -1,5 +1,5 @@
 // Backward walk from a value to the loop's variables, and through what they become.
-#include "gpu_backend/passes/loop_slice.h"
+#include "gpu_backend/pipelining/loop_slice.h"
 
 #include "gpu_backend/ir/tlg_dialect.h"
 

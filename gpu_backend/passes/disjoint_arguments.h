@@ -1,8 +1,8 @@
-// Which arguments of a kernel an access goes to, and which of them it takes for different memory.
+// Which arguments of a kernel an access goes to, and which of them must not overlap in memory.
 //
 // Two arguments may be views of one storage, which only a launch can see. A pass that moves an
-// access past one of another argument says so here; a launch whose arguments overlap after all runs
-// a compilation that relies on nothing (kMayOverlapAttribute).
+// access past one of another argument records the pair; a launch whose arguments overlap after all
+// runs another compilation of the kernel, which relies on nothing (kMayOverlapAttribute).
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -18,7 +18,7 @@ namespace blockscope::gpu {
 std::optional<unsigned> argumentOf(mlir::Value pointer);
 
 /// Records that the function is right only where these arguments do not overlap in memory.
-void requireApart(mlir::func::FuncOp function, unsigned argument, unsigned other);
+void requireDisjoint(mlir::func::FuncOp function, unsigned argument, unsigned other);
 
 /// What a loop does to global memory, for a load that is to come some turns earlier.
 class LoopWrites {
@@ -27,14 +27,21 @@ public:
 
   /// Whether the loop writes nothing that anybody looks at.
   bool isEmpty() const { return !isUnknown_ && stored_.empty(); }
-  /// Whether a load through `pointer` may come earlier.
+  /// Whether a load through `pointer` may come earlier, if its argument and those that the loop
+  /// stores to do not overlap.
   bool canMove(mlir::Value pointer) const;
-  /// Records what that relies on.
-  void requireApart(mlir::Value pointer) const;
+  /// The arguments that the loop stores to.
+  llvm::ArrayRef<unsigned> stored() const { return stored_.getArrayRef(); }
+  /// Where a load through `pointer` must not come earlier: the first op that may write what it
+  /// loads, null if that is none; else the first op that orders memory.
+  mlir::Operation *firstWrite(mlir::Value pointer) const;
+  mlir::Operation *firstOrder() const { return firstOrder_; }
 
 private:
-  mlir::func::FuncOp function_;
+  mlir::scf::ForOp loop_;
+  bool mayOverlap_;        ///< any two arguments
   bool isUnknown_ = false; ///< something may write anywhere, or others are told what was written
+  mlir::Operation *firstOrder_ = nullptr;
   llvm::SmallSetVector<unsigned, 2> stored_; ///< arguments
 };
 

@@ -1,5 +1,5 @@
 // Walks from pointers to arguments, and collects a loop's stores.
-#include "gpu_backend/passes/arguments_apart.h"
+#include "gpu_backend/passes/disjoint_arguments.h"
 
 #include "gpu_backend/ir/tlg_dialect.h"
 
@@ -50,7 +50,7 @@ std::optional<unsigned> argumentOf(Value pointer) {
   return found;
 }
 
-void requireApart(func::FuncOp function, unsigned argument, unsigned other) {
+void requireDisjoint(func::FuncOp function, unsigned argument, unsigned other) {
   if (argument == other)
     return;
   Builder builder(function.getContext());
@@ -66,25 +66,31 @@ void requireApart(func::FuncOp function, unsigned argument, unsigned other) {
   function->setAttr(tlg::kApartAttribute, builder.getArrayAttr(pairs));
 }
 
-LoopWrites::LoopWrites(scf::ForOp loop) : function_(loop->getParentOfType<func::FuncOp>()) {
-  const bool mayOverlap =
-      function_->getParentOfType<ModuleOp>()->hasAttr(tlg::kMayOverlapAttribute);
-  bool writes = false, hasVolatile = false;
+LoopWrites::LoopWrites(scf::ForOp loop)
+    : loop_(loop),
+      mayOverlap_(loop->getParentOfType<ModuleOp>()->hasAttr(tlg::kMayOverlapAttribute)) {
+  bool writes = false;
+  Operation *firstVolatile = nullptr;
   loop.walk([&](Operation *op) {
     if (auto store = dyn_cast<tl::StoreOp>(op)) {
       writes = true;
       const std::optional<unsigned> argument = argumentOf(store.getPointer());
-      isUnknown_ |= mayOverlap || !argument;
+      isUnknown_ |= mayOverlap_ || !argument;
       stored_.insert(argument.value_or(0));
     } else if (auto load = dyn_cast<tl::LoadOp>(op)) {
-      hasVolatile |= load.getIsVolatile();
+      if (load.getIsVolatile() && !firstVolatile)
+        firstVolatile = op;
     } else if (op->getNumRegions() == 0 && !isMemoryEffectFree(op) &&
                !isa<tl::AssertOp, tl::PrintOp>(op) &&
                !isa_and_nonnull<tlg::TLGDialect>(op->getDialect())) {
       isUnknown_ = true; // atomics, barriers
+      if (!firstOrder_)
+        firstOrder_ = op;
     }
   });
-  isUnknown_ |= writes && hasVolatile;
+  isUnknown_ |= writes && firstVolatile;
+  if (!firstOrder_)
+    firstOrder_ = firstVolatile;
 }
 
 bool LoopWrites::canMove(Value pointer) const {
@@ -94,9 +100,21 @@ bool LoopWrites::canMove(Value pointer) const {
   return argument && !stored_.contains(*argument);
 }
 
-void LoopWrites::requireApart(Value pointer) const {
-  for (const unsigned stored : stored_)
-    gpu::requireApart(function_, *argumentOf(pointer), stored);
+Operation *LoopWrites::firstWrite(Value pointer) const {
+  const std::optional<unsigned> loaded = argumentOf(pointer);
+  Operation *found = nullptr;
+  scf::ForOp(loop_).walk([&](Operation *op) {
+    if (auto store = dyn_cast<tl::StoreOp>(op)) {
+      const std::optional<unsigned> stored = argumentOf(store.getPointer());
+      if (!mayOverlap_ && stored && loaded && *stored != *loaded)
+        return WalkResult::advance();
+    } else if (!isa<tl::AtomicRmwOp, tl::AtomicCasOp>(op)) {
+      return WalkResult::advance();
+    }
+    found = op;
+    return WalkResult::interrupt();
+  });
+  return found;
 }
 
 } // namespace blockscope::gpu

@@ -1,0 +1,47 @@
+// Two mbarriers for each slot, no CTA barrier.
+#include "gpu_backend/pipelining/rings.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace blockscope::gpu {
+
+void IndependentRing::makeBarriers() {
+  constexpr int kThreadsOfWarp = 32;
+  filled_ = makeMbarriers((byTma() ? 1 : 0) + (byThreads() ? kThreadsOfWarp * warps() : 0));
+  released_ = makeMbarriers(warps());
+  if (byTma())
+    tlg::FenceAsyncOp::create(rewriter(), location()); // threads may have written where TMA will
+  tl::BarrierOp::create(rewriter(), location());
+}
+
+void IndependentRing::endCopies(Value slot, const Existence &exists) {
+  if (byThreads())
+    tlg::AsyncArriveOp::create(rewriter(), location(), mbarrierOf(filled_, slot), anyCopy(exists));
+}
+
+void IndependentRing::waitForSlot(Value slot, Value parity) {
+  tlg::MbarrierWaitOp::create(rewriter(), location(), mbarrierOf(filled_, slot), parity);
+  if (byThreads())
+    tlg::FenceAsyncOp::create(rewriter(), location());
+}
+
+void IndependentRing::placeCopies() {
+  Block *body = loop().getBody();
+  rewriter().setInsertionPoint(body->getTerminator());
+  tlg::MbarrierArriveOp::create(rewriter(), location(), mbarrierOf(released_, slot()));
+  Operation *last = nullptr;
+  for (auto wait : body->getOps<tlg::WgmmaWaitOp>())
+    last = wait;
+  rewriter().setInsertionPoint(last);
+  Value isFirst =
+      arith::CmpIOp::create(rewriter(), location(), arith::CmpIPredicate::eq, slot(), i32(0));
+  Value other = arith::XOrIOp::create(rewriter(), location(), parity(), i32(1));
+  Value before = arith::SelectOp::create(rewriter(), location(), isFirst, other, parity());
+  tlg::MbarrierWaitOp::create(rewriter(), location(), mbarrierOf(released_, freeSlot()), before);
+  if (byTma() && isReadByThreads())
+    tlg::FenceAsyncOp::create(rewriter(), location()); // TMA will write what they have read
+}
+
+} // namespace blockscope::gpu

@@ -1,0 +1,126 @@
+// Writes a pipelined loop: what all kinds of rings have in common.
+//
+//   fill the ring for the first iterations
+//   loop:
+//     wait until the buffers of this iteration's slot are filled
+//     the iteration, which reads them
+//     somewhere in it: begin the copies of a later iteration, into the slot that is free
+//
+// The pointers and masks of a later iteration come from a copy of the ops that compute them, run
+// ahead on variables of their own (`ahead_`). A kind of ring says how threads wait and where copies
+// begin.
+#pragma once
+
+#include "gpu_backend/pipelining/loop_slice.h"
+#include "gpu_backend/pipelining/plan.h"
+
+#include "core/ir/tl_dialect.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace blockscope::gpu {
+
+/// Whether there is an iteration, and the one before it, as i1 values; null is yes.
+struct Existence {
+  Value iteration, before;
+};
+
+class LoopRing {
+public:
+  explicit LoopRing(const LoopPlan &plan);
+  virtual ~LoopRing();
+  LoopRing(const LoopRing &) = delete;
+  LoopRing &operator=(const LoopRing &) = delete;
+
+  /// Errors: fails, with an error at the loop, where the IR is not as planned.
+  mlir::LogicalResult write();
+
+protected:
+  /// Makes what threads wait at, before the loop.
+  virtual void makeBarriers() {}
+  /// Around the copies into a slot. Returns the mbarrier that counts what TMA brings, or null.
+  virtual Value beginCopies(Value slot, const Existence &exists) { return {}; }
+  virtual void endCopies(Value slot, const Existence &exists) = 0;
+  /// Waits until a slot is filled and all threads see it, in the iteration of `parity` (below).
+  virtual void waitForSlot(Value slot, Value parity) = 0;
+  /// Sets the insertion point to where an iteration begins copies, and makes sure that the slot of
+  /// the iteration before is free there.
+  virtual void placeCopies() = 0;
+  /// Whether waits need the parity of how often the ring was gone through.
+  virtual bool hasParity() const { return false; }
+
+  // -- for the kinds of rings ---------------------------------------------------------------------
+  mlir::IRRewriter &rewriter() { return rewriter_; }
+  mlir::scf::ForOp loop() { return loop_; }
+  mlir::Location location() { return loop_.getLoc(); }
+  int ahead() const { return ring_.ahead; }
+  int warps() const { return ring_.warps; }
+  bool byThreads() const { return plan_.copies(CopyKind::CpAsync); }
+  bool byTma() const { return plan_.copies(CopyKind::Tma); }
+  /// Whether dots by wgmma read the buffers, in the loop's own block or in one inside it.
+  bool hasWgmma() const { return hasWgmma_; }
+  bool hasOwnWgmma() { return !loop_.getBody()->getOps<tlg::WgmmaOp>().empty(); }
+  /// Whether threads read buffers, other than by dots.
+  bool isReadByThreads() const { return isReadByThreads_; }
+  Value constant(mlir::Type type, int64_t value);
+  Value i32(int64_t value) { return constant(rewriter_.getI32Type(), value); }
+  /// Of all copies of an iteration: the bytes of those by TMA that are always there, and of the
+  /// delayed dot's, which are for the iteration before.
+  std::pair<int64_t, int64_t> tmaBytes() const;
+  /// Whether there is any copy.
+  Value anyCopy(const Existence &exists) const {
+    return hasDelayed() ? exists.before : exists.iteration;
+  }
+  bool hasDelayed() const;
+  /// The slot of this iteration, and that of the one before.
+  Value slot() { return slot_; }
+  Value freeSlot();
+  Value parity() { return parity_; }
+  /// A ring of mbarriers with a slot for each buffer, and the one of a slot.
+  Value makeMbarriers(int arrivals);
+  Value mbarrierOf(Value mbarriers, Value slot);
+  /// Moves the insertion point behind the first dots, and, where dots go on after their iteration,
+  /// behind a wait for those of the iteration before. Returns whether there is one.
+  bool placeBehindDots();
+
+private:
+  struct Copy {
+    tl::LoadOp load;
+    const LoadPlan *plan;
+    tlg::SharedType buffer;
+    Value ring;
+    tl::LoadOp after; ///< behind the loop, of the delayed dot's last iteration; or null
+  };
+
+  mlir::LogicalResult findCopies();
+  mlir::LogicalResult addAddress(const Copy &copy);
+  void allocate();
+  void fillFirst();
+  void addVariables();
+  void rewriteBody();
+  void replaceLoads();
+  void readAfterLoop(Copy &copy);
+  llvm::SmallVector<Value> makeCopies(Value counter, mlir::ValueRange ahead, Value slot,
+                                      const Existence &exists);
+  void makeCopy(Copy &copy, mlir::IRMapping &mapping, Value slot, Value mbarrier, Value predicate);
+  Value hasIteration(Value at, int iterations);
+  Value iterationAfter(Value at, int iterations);
+  Value nextSlot();
+  Value nextParity();
+  Value stepped(Value slot, int last, Value otherwise, int step);
+  mlir::Operation *outermostOp();
+
+  const LoopPlan &plan_;
+  const RingPlan &ring_;
+  mlir::scf::ForOp loop_;
+  mlir::IRRewriter rewriter_;
+  llvm::SmallVector<Copy, 2> copies_; ///< in the order of the IR
+  LoopSlice slice_;
+  llvm::SmallVector<Value> ahead_; ///< the slice's variables, iterations later
+  Value slot_, parity_;
+  bool hasWgmma_ = false, isReadByThreads_ = false;
+  unsigned firstNew_ = 0; ///< of the loop's variables
+};
+
+} // namespace blockscope::gpu

@@ -1,0 +1,249 @@
+// Looks at each loop and each of its loads; nothing is written.
+#include "gpu_backend/pipelining/plan.h"
+
+#include "gpu_backend/passes/disjoint_arguments.h"
+#include "gpu_backend/passes/tma_access.h"
+#include "gpu_backend/pipelining/async_copy.h"
+#include "gpu_backend/pipelining/loop_slice.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace blockscope::gpu {
+namespace {
+
+constexpr int kWarpsOfGroup = 4;
+constexpr int64_t kBufferAlignment = 1024, kBarrierBytes = 8;
+
+bool isDot(Operation *op) { return isa<tl::DotOp, tlg::MmaOp, tlg::WgmmaOp>(op); }
+
+/// Whether `value` goes, by way of other ops of its block, into an operand of a dot there. What
+/// goes into the first operand of a delayed dot is used an iteration later.
+bool feedsDot(Value value, const std::optional<DelayedDot> &delayed) {
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  llvm::SmallVector<Value> open{value};
+  while (!open.empty()) {
+    const Value current = open.pop_back_val();
+    for (OpOperand &use : current.getUses()) {
+      Operation *user = use.getOwner();
+      if (isDot(user)) {
+        const bool isLater = delayed && user == delayed->second && use.getOperandNumber() == 0;
+        if (use.getOperandNumber() < 2 && !isLater)
+          return true;
+        continue;
+      }
+      if (user->getBlock() == value.getParentBlock() && isPure(user) && seen.insert(user).second)
+        llvm::append_range(open, user->getResults());
+    }
+  }
+  return false;
+}
+
+/// Whether what says where a load reads can be computed iterations ahead.
+bool hasAddressAhead(scf::ForOp loop, tl::LoadOp load, const std::optional<TmaAccess> &tma) {
+  LoopSlice slice;
+  if (!tma)
+    return slice.add(loop, load.getPointer()) &&
+           (!load.getMask() || slice.add(loop, load.getMask()));
+  return (!tma->tile.condition || slice.add(loop, tma->tile.condition)) &&
+         llvm::all_of(tma->tile.dims, [&](const RectangularTile::Dim &dim) {
+           return !dim.start || slice.add(loop, dim.start);
+         });
+}
+
+class LoopPlanner {
+public:
+  LoopPlanner(scf::ForOp loop, const GpuTarget &target, const PipelineOptions &options)
+      : loop_(loop), writes_(loop), target_(target), options_(options) {
+    const auto asked = loop->getAttrOfType<IntegerAttr>(tl::kNumStagesHint);
+    asksForStages_ = asked != nullptr;
+    plan_.loop = loop;
+    plan_.stages = asked ? static_cast<int>(asked.getInt()) : options.numStages;
+  }
+
+  /// `usedBytes` of shared memory are taken by others, `hasLoopInside` that is pipelined.
+  LoopPlan run(int64_t usedBytes, bool hasLoopInside) {
+    if (plan_.stages < 2)
+      plan_.why = LoadReason::OneStage;
+    else if (loop_.getUnsignedCmp())
+      plan_.why = LoadReason::Unsigned;
+    else if (hasLoopInside)
+      plan_.why = LoadReason::LoopInside;
+    else if (writes_.isEmpty()) // what is stored would keep the delayed dot's operands in registers
+      plan_.delayedDot = matchDelayedDot(loop_);
+    for (auto load : loop_.getBody()->getOps<tl::LoadOp>())
+      plan_.loads.push_back(planLoad(load));
+    if (plan_.copies(CopyKind::CpAsync) || plan_.copies(CopyKind::Tma))
+      plan_.rings.push_back(planRing(usedBytes));
+    else
+      plan_.delayedDot.reset();
+    return std::move(plan_);
+  }
+
+private:
+  LoadPlan planLoad(tl::LoadOp load) {
+    LoadPlan plan;
+    plan.load = load;
+    plan.feedsDot = feedsDot(load.getResult(), plan_.delayedDot);
+    plan.isDelayed = plan_.delayedDot && plan_.delayedDot->load == load;
+    plan.why = plan_.why;
+    if (plan.why == LoadReason::None)
+      planCopy(load, plan);
+    return plan;
+  }
+
+  void planCopy(tl::LoadOp load, LoadPlan &plan) {
+    if (!plan.feedsDot && !asksForStages_) {
+      plan.why = LoadReason::NoDot;
+      return;
+    }
+    if (!writes_.canMove(load.getPointer())) {
+      plan.because = writes_.firstWrite(load.getPointer());
+      plan.why = plan.because ? LoadReason::StoredTo : LoadReason::MemoryOrder;
+      if (!plan.because)
+        plan.because = writes_.firstOrder();
+      return;
+    }
+    std::optional<TmaAccess> tma = tmaAccess(load);
+    if (plan.isDelayed && tma && tma->tile.condition)
+      tma.reset(); // TMA knows one condition, and there will be another one
+    const AsyncCopy copy =
+        tma ? AsyncCopy{tma->block} : asyncCopyOf(load, /*withOther=*/!plan.feedsDot);
+    plan.why = copy.why;
+    plan.pieceBytes = copy.pieceBytes;
+    if (copy.buffer && !target_.hasCpAsync)
+      plan.why = LoadReason::NoAsyncCopy;
+    else if (copy.buffer && !hasAddressAhead(loop_, load, tma))
+      plan.why = LoadReason::Address;
+    if (plan.why != LoadReason::None)
+      return;
+    plan.copy = tma ? CopyKind::Tma : CopyKind::CpAsync;
+    plan.ring = 0;
+    plan.buffer = *copy.buffer;
+    for (const unsigned stored : writes_.stored())
+      plan_.disjoint.emplace_back(*argumentOf(load.getPointer()), stored);
+  }
+
+  /// How many warps there are, if they are several warpgroups and make first operands of dots
+  /// themselves; else 0.
+  int warpsThatCompute() {
+    for (auto dot : loop_.getBody()->getOps<tlg::WgmmaOp>()) {
+      int warps = 1;
+      for (const int32_t along : dot.getWarps())
+        warps *= along;
+      const bool isDelayed = plan_.delayedDot && plan_.delayedDot->second == dot;
+      if (warps > kWarpsOfGroup && (isDelayed || isComputed(dot.getA())))
+        return warps;
+    }
+    return 0;
+  }
+
+  /// Whether this or the last iteration computes `value`, other than by loading it.
+  bool isComputed(Value value) {
+    Operation *op = value.getDefiningOp();
+    while (op && isa<tl::TransOp, tlg::ConvertLayoutOp>(op)) {
+      value = op->getOperand(0);
+      op = value.getDefiningOp();
+    }
+    return value.getParentBlock() == loop_.getBody() && !isa_and_nonnull<tl::LoadOp>(op);
+  }
+
+  RingPlan planRing(int64_t usedBytes) {
+    RingPlan ring;
+    const int warps = warpsThatCompute();
+    ring.buffers = plan_.stages;
+    ring.extra = extraBuffer(usedBytes, warps != 0);
+    if (ring.extra != ExtraBuffer::None)
+      ++ring.buffers;
+    ring.ahead = ring.buffers - 1; // into the buffer that the iteration before has read
+    if (warps != 0 && ring.buffers > 2) {
+      ring.sync = RingSync::FilledAndReleasedMbarriers;
+      ring.warps = warps;
+    } else if (plan_.copies(CopyKind::Tma)) {
+      ring.sync = RingSync::FilledMbarriers;
+    }
+    return ring;
+  }
+
+  /// A buffer more than stages is taken where it gains and memory would be left unused: three for
+  /// two where warpgroups can then go through iterations independently, four for three where
+  /// threads copy for dots by wgmma and no multiprocessor can have fewer CTAs for it. Scratch may
+  /// need more in the end: then the kernel is compiled again without (PipelineOptions).
+  ExtraBuffer extraBuffer(int64_t usedBytes, bool isIndependent) {
+    const bool copiesForDots =
+        !loop_.getBody()->getOps<tlg::WgmmaOp>().empty() && plan_.copies(CopyKind::CpAsync);
+    if (!options_.extraBuffers ||
+        !(isIndependent ? plan_.stages == 2 : copiesForDots && plan_.stages == 3))
+      return ExtraBuffer::None;
+    int64_t ofIteration = 0;
+    for (const LoadPlan &load : plan_.loads)
+      if (load.copy != CopyKind::InIteration)
+        ofIteration +=
+            llvm::alignTo(tlg::sharedLayoutOf(load.buffer).sizeBytes(), kBufferAlignment);
+    const int64_t most = target_.sharedBytes();
+    const int64_t before = usedBytes + plan_.stages * ofIteration, after = before + ofIteration;
+    if (after > most || (!isIndependent && most / after < most / before))
+      return ExtraBuffer::None;
+    return isIndependent ? ExtraBuffer::IndependentWarpgroups : ExtraBuffer::FewerWaits;
+  }
+
+  scf::ForOp loop_;
+  LoopWrites writes_; ///< what the loop does to global memory
+  const GpuTarget &target_;
+  const PipelineOptions &options_;
+  bool asksForStages_ = false; ///< the loop itself
+  LoopPlan plan_;
+};
+
+/// The shared memory that a loop's rings take, at the end of what is taken already.
+int64_t endOfRings(const LoopPlan &loop, int64_t usedBytes) {
+  for (const LoadPlan &load : loop.loads)
+    if (load.ring >= 0)
+      usedBytes = llvm::alignTo(usedBytes, kBufferAlignment) +
+                  loop.rings[load.ring].buffers * tlg::sharedLayoutOf(load.buffer).sizeBytes();
+  for (const RingPlan &ring : loop.rings) {
+    const int mbarriers = ring.sync == RingSync::CtaBarrier        ? 0
+                          : ring.sync == RingSync::FilledMbarriers ? 1
+                                                                   : 2;
+    usedBytes = llvm::alignTo(usedBytes, kBarrierBytes) + mbarriers * ring.buffers * kBarrierBytes;
+  }
+  return llvm::alignTo(usedBytes, 16);
+}
+
+} // namespace
+
+bool LoopPlan::copies(CopyKind kind) const {
+  return llvm::any_of(loads, [&](const LoadPlan &load) { return load.copy == kind; });
+}
+
+bool PipelinePlan::hasExtraBuffers() const {
+  return llvm::any_of(loops, [](const LoopPlan &loop) {
+    return llvm::any_of(loop.rings,
+                        [](const RingPlan &ring) { return ring.extra != ExtraBuffer::None; });
+  });
+}
+
+PipelinePlan planPipelines(func::FuncOp function, const GpuTarget &target,
+                           const PipelineOptions &options) {
+  PipelinePlan plan;
+  int64_t usedBytes = 0;
+  function.walk([&](tlg::AllocSharedOp alloc) {
+    const tlg::SharedType type = alloc.getType();
+    usedBytes = llvm::alignTo(usedBytes, kBufferAlignment) +
+                int64_t{tlg::sharedLayoutOf(type).sizeBytes()} * type.getStages();
+  });
+  function.walk([&](scf::ForOp loop) {
+    const bool hasLoopInside = llvm::any_of(plan.loops, [&](const LoopPlan &other) {
+      return other.isPipelined() && loop->isProperAncestor(other.loop);
+    });
+    plan.loops.push_back(LoopPlanner(loop, target, options).run(usedBytes, hasLoopInside));
+    if (plan.loops.back().isPipelined())
+      usedBytes = endOfRings(plan.loops.back(), usedBytes);
+  });
+  return plan;
+}
+
+} // namespace blockscope::gpu

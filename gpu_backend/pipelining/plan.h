@@ -1,0 +1,114 @@
+// Software pipelining as a plan: which loads of which loops are begun iterations before their data
+// is used, and how. It is made without a change of the IR, printed as text (tests/lit/gpu/plan*),
+// and then written into the IR by `writePipelines`.
+//
+// The data of such a load comes through a *ring*: buffers in shared memory that the iterations use
+// one after another. The number of a buffer in its ring is its *slot*.
+#pragma once
+
+#include "gpu_backend/gpu_target.h"
+#include "gpu_backend/ir/tlg_dialect.h"
+#include "gpu_backend/pipelining/delayed_dot.h"
+#include "gpu_backend/pipelining/load_reason.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace blockscope::gpu {
+
+/// What a kernel or a loop asks for.
+struct PipelineOptions {
+  int numStages = 3;        ///< of loops that do not ask for stages themselves (tl.num_stages)
+  bool extraBuffers = true; ///< rings may have a buffer more than stages
+};
+
+/// How the data of a load comes to its iteration.
+enum class CopyKind {
+  InIteration, ///< the load stays where it is
+  CpAsync,     ///< each thread begins to copy its part into a ring
+  Tma,         ///< one thread begins to copy all of it into a ring
+};
+
+struct LoadPlan {
+  mlir::Operation *load = nullptr;
+  CopyKind copy = CopyKind::InIteration;
+  bool feedsDot = false;  ///< an operand of a dot is computed from it in the iteration
+  bool isDelayed = false; ///< its data is used one iteration later, by the delayed dot
+  // Where it stays:
+  LoadReason why = LoadReason::None;
+  mlir::Operation *because = nullptr; ///< StoredTo, MemoryOrder: the op that writes or orders
+  int pieceBytes = 0;                 ///< Narrow: what one instruction loads
+  // Where it is begun early:
+  int ring = -1;          ///< its number among the loop's
+  tlg::SharedType buffer; ///< of one iteration
+};
+
+/// How the threads of a program agree on the buffers of a ring.
+enum class RingSync {
+  /// Threads wait for their own copies; a CTA barrier tells that all have come, and that the buffer
+  /// of the iteration before is free.
+  CtaBarrier,
+  /// An mbarrier for each slot tells that the buffer is filled, a CTA barrier that the one of the
+  /// iteration before is free.
+  FilledMbarriers,
+  /// Two mbarriers for each slot tell that the buffer is filled (by the producers) and that it is
+  /// released (by the consumers, one arrival of each warp). No CTA barrier: a warpgroup may be most
+  /// of an iteration ahead of another.
+  FilledAndReleasedMbarriers,
+};
+
+/// Why a ring has more buffers than stages were asked for.
+enum class ExtraBuffer {
+  None,
+  IndependentWarpgroups, ///< with two buffers no warpgroup can be ahead of another
+  FewerWaits,            ///< no CTA is lost by it, and threads that copy wait less
+};
+
+/// Buffers of loads that are begun and used together.
+struct RingPlan {
+  int buffers = 0; ///< of each load
+  int ahead = 0;   ///< the copies of iteration i + ahead begin in iteration i
+  ExtraBuffer extra = ExtraBuffer::None;
+  RingSync sync = RingSync::CtaBarrier;
+  int warps = 0; ///< FilledAndReleasedMbarriers: those that release a buffer
+};
+
+struct LoopPlan {
+  mlir::Operation *loop = nullptr;
+  int stages = 0;                    ///< asked for
+  LoadReason why = LoadReason::None; ///< of the whole loop: nothing more is looked at
+  std::vector<LoadPlan> loads;       ///< those of the loop's own block, in order
+  std::vector<RingPlan> rings;       ///< none or one today
+  std::optional<DelayedDot> delayedDot;
+  /// Pairs of arguments that must not overlap in memory for this to be right.
+  std::vector<std::pair<unsigned, unsigned>> disjoint;
+
+  bool isPipelined() const { return !rings.empty(); }
+  bool copies(CopyKind kind) const;
+};
+
+struct PipelinePlan {
+  std::vector<LoopPlan> loops; ///< inner ones before those around them
+
+  bool hasExtraBuffers() const;
+};
+
+/// Plans all loops of a kernel whose tiles have layouts.
+PipelinePlan planPipelines(mlir::func::FuncOp function, const GpuTarget &target,
+                           const PipelineOptions &options);
+
+/// Returns the plan as text: a line for each loop, and below it one for its ring and for each load.
+std::string text(const PipelinePlan &plan);
+
+/// Returns why a load stays in its iteration, as half a sentence: "the load is volatile".
+std::string reasonText(const LoopPlan &loop, const LoadPlan &load);
+
+/// Writes the plan into the IR that it was made of.
+///
+/// Errors: fails with an error at the loop where the IR is not as planned.
+mlir::LogicalResult writePipelines(mlir::func::FuncOp function, const PipelinePlan &plan);
+
+} // namespace blockscope::gpu

@@ -1,0 +1,138 @@
+// The plan in words, for people and for tests.
+#include "gpu_backend/pipelining/plan.h"
+
+#include "core/ir/convert.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+
+namespace blockscope::gpu {
+namespace {
+
+/// "at kernel.py:12:5", with the variable that is assigned to: "'x' at kernel.py:12:5".
+std::string placeOf(Operation *op) {
+  const SourceLocation at = fromMlirLocation(op->getLoc());
+  const std::string name = at.variable.empty() ? "" : "'" + at.variable + "' ";
+  return llvm::formatv("{0}at {1}:{2}:{3}", name, llvm::sys::path::filename(at.file), at.line,
+                       at.column);
+}
+
+int lineOf(Operation *op) { return fromMlirLocation(op->getLoc()).line; }
+
+llvm::StringRef extraText(ExtraBuffer extra) {
+  switch (extra) {
+  case ExtraBuffer::None:
+    return "";
+  case ExtraBuffer::IndependentWarpgroups:
+    return " (one extra: a warpgroup can be ahead of another)";
+  case ExtraBuffer::FewerWaits:
+    return " (one extra: threads wait less for copies, and no CTA is lost)";
+  }
+  return "";
+}
+
+llvm::StringRef producerText(const LoopPlan &loop) {
+  if (!loop.copies(CopyKind::Tma))
+    return "all threads";
+  return loop.copies(CopyKind::CpAsync) ? "thread 0 for TMA, all threads for cp.async" : "thread 0";
+}
+
+llvm::StringRef waitText(RingSync sync) {
+  switch (sync) {
+  case RingSync::CtaBarrier:
+    return "each thread for its copies, then all at a CTA barrier";
+  case RingSync::FilledMbarriers:
+    return "all threads at the slot's mbarrier 'filled', then at a CTA barrier";
+  case RingSync::FilledAndReleasedMbarriers:
+    return "consumers at the slot's mbarrier 'filled', producers at its mbarrier 'released'";
+  }
+  return "";
+}
+
+std::string ringText(const LoopPlan &loop, const RingPlan &ring) {
+  return llvm::formatv("  ring: {0} buffers{1}\n  copies: begun {2} iteration{3} ahead by {4}\n"
+                       "  waits: {5}\n",
+                       ring.buffers, extraText(ring.extra), ring.ahead, ring.ahead == 1 ? "" : "s",
+                       producerText(loop), waitText(ring.sync));
+}
+
+std::string loadText(const LoopPlan &loop, const LoadPlan &load) {
+  std::string text = "  load " + placeOf(load.load) + ": ";
+  if (load.copy == CopyKind::InIteration)
+    return text + "in its iteration: " + reasonText(loop, load) + "\n";
+  text += load.copy == CopyKind::Tma ? "TMA" : "cp.async";
+  text += llvm::formatv(", {0} bytes a buffer{1}\n", tlg::sharedLayoutOf(load.buffer).sizeBytes(),
+                        load.isDelayed ? ", used an iteration later" : "");
+  return text;
+}
+
+std::string loopText(const LoopPlan &loop) {
+  std::string text = "loop " + placeOf(loop.loop) + ": ";
+  if (loop.why != LoadReason::None)
+    return text + "not pipelined: " + reasonText(loop, {}) + "\n";
+  text += loop.isPipelined() ? llvm::formatv("{0} stages\n", loop.stages).str()
+                             : "not pipelined: no load of it can begin early\n";
+  for (const RingPlan &ring : loop.rings)
+    text += ringText(loop, ring);
+  for (const LoadPlan &load : loop.loads)
+    text += loadText(loop, load);
+  if (loop.delayedDot)
+    text += "  dot " + placeOf(loop.delayedDot->second) + ": an iteration later, beside the dot " +
+            placeOf(loop.delayedDot->first) + "\n";
+  for (const auto [loaded, stored] : loop.disjoint)
+    text += llvm::formatv("  arguments {0} and {1} must not overlap\n", loaded, stored);
+  return text;
+}
+
+} // namespace
+
+std::string reasonText(const LoopPlan &loop, const LoadPlan &load) {
+  switch (load.load ? load.why : loop.why) {
+  case LoadReason::None:
+    return "";
+  case LoadReason::NoDot:
+    return "no dot of its iteration uses it, and the loop asks for no stages";
+  case LoadReason::OneStage:
+    return llvm::formatv("num_stages is {0}", loop.stages);
+  case LoadReason::Unsigned:
+    return "the loop's counter is unsigned";
+  case LoadReason::LoopInside:
+    return "a loop inside the loop is pipelined";
+  case LoadReason::StoredTo:
+    return llvm::formatv(
+        "line {0} of the loop writes to global memory, and a later iteration might "
+        "load that",
+        lineOf(load.because));
+  case LoadReason::MemoryOrder:
+    return llvm::formatv("line {0} of the loop orders accesses to memory", lineOf(load.because));
+  case LoadReason::NotATile:
+    return "it loads one element, or has no layout";
+  case LoadReason::Narrow:
+    return llvm::formatv("it loads by pieces of {0} byte{1}, asynchronous copies take at least 4",
+                         load.pieceBytes, load.pieceBytes == 1 ? "" : "s");
+  case LoadReason::Volatile:
+    return "the load is volatile";
+  case LoadReason::CacheModifier:
+    return "asynchronous copies do not have its cache_modifier";
+  case LoadReason::Other:
+    return "its 'other' (of a descriptor or block pointer, its padding_option) is not zero, which "
+           "is all that asynchronous copies can fill in";
+  case LoadReason::Address:
+    return "its addresses or its mask come from another load, or from an if or a loop inside the "
+           "loop";
+  case LoadReason::NoAsyncCopy:
+    return "the target has no asynchronous copies";
+  }
+  return "";
+}
+
+std::string text(const PipelinePlan &plan) {
+  std::string result;
+  for (const LoopPlan &loop : plan.loops)
+    result += loopText(loop);
+  return result;
+}
+
+} // namespace blockscope::gpu

@@ -1,0 +1,63 @@
+// Loads that wait in every iteration for what a dot needs, as the plan of the loops says.
+#include "gpu_backend/report/loop_notes.h"
+
+#include "core/ir/convert.h"
+
+namespace blockscope::gpu {
+namespace {
+
+struct Advice {
+  llvm::StringRef hint;
+  Severity severity = Severity::Warning;
+};
+
+Advice adviceFor(LoadReason why) {
+  switch (why) {
+  case LoadReason::OneStage:
+    return {"num_stages=3 and more", Severity::Note};
+  case LoadReason::StoredTo:
+    return {"move it behind the loop, or store to an argument of its own that the loop does not "
+            "load"};
+  case LoadReason::MemoryOrder:
+    return {"move it out of the loop"};
+  case LoadReason::Narrow:
+    return {"offsets and masks that are known to be multiples of more elements"};
+  case LoadReason::Other:
+    return {"other=0.0 or padding_option=\"zero\", and tl.where after the load"};
+  case LoadReason::Address:
+    return {"load indices for the next iteration one iteration before"};
+  case LoadReason::LoopInside:
+    return {"", Severity::Note};
+  case LoadReason::None:
+  case LoadReason::NoDot:
+  case LoadReason::Unsigned:
+  case LoadReason::NotATile:
+  case LoadReason::Volatile:
+  case LoadReason::CacheModifier:
+  case LoadReason::NoAsyncCopy:
+    return {};
+  }
+  return {};
+}
+
+} // namespace
+
+void noteLoops(const PipelinePlan &plan, std::vector<KernelNote> &notes) {
+  for (const LoopPlan &loop : plan.loops)
+    for (const LoadPlan &load : loop.loads) {
+      if (load.copy != CopyKind::InIteration || !load.feedsDot ||
+          !mlir::isa<mlir::RankedTensorType>(load.load->getResult(0).getType()))
+        continue;
+      const Advice advice = adviceFor(load.why);
+      KernelNote &note = notes.emplace_back();
+      note.code = "not-pipelined";
+      note.severity = advice.severity;
+      note.location = fromMlirLocation(load.load->getLoc());
+      note.message =
+          "what the dot needs is loaded in the iteration that uses it: " + reasonText(loop, load);
+      note.cost = "every iteration waits for memory";
+      note.hint = advice.hint.str();
+    }
+}
+
+} // namespace blockscope::gpu

@@ -1,0 +1,489 @@
+// The plan of loops: each reason for not beginning a load early, and what is said of the others.
+// pipeline-rings.mlir has the kinds of rings.
+// RUN: blk-opt %s --split-input-file --tlg-pipeline='arch=sm_80 print-plan' -o /dev/null | FileCheck %s
+
+// All loads of a loop that asks for stages itself.
+// CHECK: plan of 'asked'
+// CHECK-NEXT: loop at pipeline-plan.mlir:{{.*}}: 3 stages
+// CHECK-NEXT:   ring: 3 buffers
+// CHECK-NEXT:   copies: begun 2 iterations ahead by all threads
+// CHECK-NEXT:   waits: each thread for its copies, then all at a CTA barrier
+// CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: cp.async, 4096 bytes a buffer
+func.func @asked(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : tensor<1024xf32>
+  %range = tl.range 0 to 1024 : tensor<1024xi32>
+  %x_base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %x_at = tl.addptr %x_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %y_base = tl.splat %y : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %y_at = tl.addptr %y_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %sum = scf.for %i = %zero to %n step %one iter_args(%s = %none) -> (tensor<1024xf32>) : i32 {
+    %v = tl.load %x_at : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+    %next = arith.addf %s, %v : tensor<1024xf32>
+    scf.yield %next : tensor<1024xf32>
+  } {tl.num_stages = 3 : i32}
+  tl.store %y_at, %sum : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  return
+}
+
+// -----
+
+// One iteration ahead.
+// CHECK-NEXT: plan of 'two'
+// CHECK-NEXT: loop at pipeline-plan.mlir:{{.*}}: 2 stages
+// CHECK-NEXT:   ring: 2 buffers
+// CHECK-NEXT:   copies: begun 1 iteration ahead by all threads
+// CHECK-NEXT:   waits:{{.*}}
+// CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: cp.async
+func.func @two(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : tensor<1024xf32>
+  %range = tl.range 0 to 1024 : tensor<1024xi32>
+  %x_base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %x_at = tl.addptr %x_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %y_base = tl.splat %y : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %y_at = tl.addptr %y_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %sum = scf.for %i = %zero to %n step %one iter_args(%s = %none) -> (tensor<1024xf32>) : i32 {
+    %v = tl.load %x_at : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+    %next = arith.addf %s, %v : tensor<1024xf32>
+    scf.yield %next : tensor<1024xf32>
+  } {tl.num_stages = 2 : i32}
+  tl.store %y_at, %sum : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  return
+}
+
+// -----
+
+// CHECK-NEXT: plan of 'no_dot'
+// CHECK-NEXT: loop at pipeline-plan.mlir:{{.*}}: not pipelined: no load of it can begin early
+// CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: in its iteration: no dot of its iteration uses it, and the loop asks for no stages
+func.func @no_dot(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : tensor<1024xf32>
+  %range = tl.range 0 to 1024 : tensor<1024xi32>
+  %x_base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %x_at = tl.addptr %x_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %y_base = tl.splat %y : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %y_at = tl.addptr %y_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %sum = scf.for %i = %zero to %n step %one iter_args(%s = %none) -> (tensor<1024xf32>) : i32 {
+    %v = tl.load %x_at : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+    %next = arith.addf %s, %v : tensor<1024xf32>
+    scf.yield %next : tensor<1024xf32>
+  } 
+  tl.store %y_at, %sum : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  return
+}
+
+// -----
+
+// CHECK-NEXT: plan of 'one_stage'
+// CHECK-NEXT: loop at pipeline-plan.mlir:{{.*}}: not pipelined: num_stages is 1
+func.func @one_stage(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : tensor<1024xf32>
+  %range = tl.range 0 to 1024 : tensor<1024xi32>
+  %x_base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %x_at = tl.addptr %x_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %y_base = tl.splat %y : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %y_at = tl.addptr %y_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %sum = scf.for %i = %zero to %n step %one iter_args(%s = %none) -> (tensor<1024xf32>) : i32 {
+    %v = tl.load %x_at : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+    %next = arith.addf %s, %v : tensor<1024xf32>
+    scf.yield %next : tensor<1024xf32>
+  } {tl.num_stages = 1 : i32}
+  tl.store %y_at, %sum : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  return
+}
+
+// -----
+
+// CHECK-NEXT: plan of 'unsigned_counter'
+// CHECK-NEXT: loop at pipeline-plan.mlir:{{.*}}: not pipelined: the loop's counter is unsigned
+func.func @unsigned_counter(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : tensor<1024xf32>
+  %range = tl.range 0 to 1024 : tensor<1024xi32>
+  %x_base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %x_at = tl.addptr %x_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %y_base = tl.splat %y : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %y_at = tl.addptr %y_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %sum = scf.for unsigned %i = %zero to %n step %one iter_args(%s = %none) -> (tensor<1024xf32>) : i32 {
+    %v = tl.load %x_at : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+    %next = arith.addf %s, %v : tensor<1024xf32>
+    scf.yield %next : tensor<1024xf32>
+  } {tl.num_stages = 3 : i32}
+  tl.store %y_at, %sum : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  return
+}
+
+// -----
+
+// Nothing to load.
+// CHECK-NEXT: plan of 'no_loads'
+// CHECK-NEXT: loop at pipeline-plan.mlir:{{.*}}: not pipelined: no load of it can begin early
+func.func @no_loads(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : tensor<1024xf32>
+  %range = tl.range 0 to 1024 : tensor<1024xi32>
+  %x_base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %x_at = tl.addptr %x_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %y_base = tl.splat %y : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %y_at = tl.addptr %y_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %sum = scf.for %i = %zero to %n step %one iter_args(%s = %none) -> (tensor<1024xf32>) : i32 {
+    %v = math.exp %s : tensor<1024xf32>
+    %next = arith.addf %s, %v : tensor<1024xf32>
+    scf.yield %next : tensor<1024xf32>
+  } {tl.num_stages = 3 : i32}
+  tl.store %y_at, %sum : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  return
+}
+
+// -----
+
+// The loop around one that is pipelined.
+// CHECK-NEXT: plan of 'nested'
+// CHECK-NEXT: loop at pipeline-plan.mlir:{{.*}}: 3 stages
+// CHECK-NEXT:   ring:{{.*}}
+// CHECK-NEXT:   copies:{{.*}}
+// CHECK-NEXT:   waits:{{.*}}
+// CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: cp.async{{.*}}
+// CHECK-NEXT: loop at pipeline-plan.mlir:{{.*}}: not pipelined: a loop inside the loop is pipelined
+func.func @nested(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : tensor<1024xf32>
+  %range = tl.range 0 to 1024 : tensor<1024xi32>
+  %x_base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %x_at = tl.addptr %x_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %y_base = tl.splat %y : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %y_at = tl.addptr %y_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  scf.for %j = %zero to %n step %one : i32 {
+    %sum = scf.for %i = %zero to %n step %one iter_args(%s = %none) -> (tensor<1024xf32>) : i32 {
+      %v = tl.load %x_at : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+      %next = arith.addf %s, %v : tensor<1024xf32>
+      scf.yield %next : tensor<1024xf32>
+    } {tl.num_stages = 3 : i32}
+    %first = tl.load %x_at : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+    %both = arith.addf %sum, %first : tensor<1024xf32>
+    tl.store %y_at, %both : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  } {tl.num_stages = 3 : i32}
+  return
+}
+
+// -----
+
+// CHECK-NEXT: plan of 'stored_to'
+// CHECK-NEXT: loop at pipeline-plan.mlir:{{.*}}: not pipelined: no load of it can begin early
+// CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: in its iteration: line {{[0-9]+}} of the loop writes to global memory, and a later iteration might load that
+func.func @stored_to(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : tensor<1024xf32>
+  %range = tl.range 0 to 1024 : tensor<1024xi32>
+  %x_base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %x_at = tl.addptr %x_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %y_base = tl.splat %y : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %y_at = tl.addptr %y_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %sum = scf.for %i = %zero to %n step %one iter_args(%s = %none) -> (tensor<1024xf32>) : i32 {
+    %v = tl.load %x_at : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+    tl.store %x_at, %v : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+    %next = arith.addf %s, %v : tensor<1024xf32>
+    scf.yield %next : tensor<1024xf32>
+  } {tl.num_stages = 3 : i32}
+  tl.store %y_at, %sum : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  return
+}
+
+// -----
+
+// CHECK-NEXT: plan of 'atomic'
+// CHECK-NEXT: loop at pipeline-plan.mlir:{{.*}}: not pipelined: no load of it can begin early
+// CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: in its iteration: line {{[0-9]+}} of the loop writes to global memory
+func.func @atomic(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : tensor<1024xf32>
+  %range = tl.range 0 to 1024 : tensor<1024xi32>
+  %x_base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %x_at = tl.addptr %x_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %y_base = tl.splat %y : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %y_at = tl.addptr %y_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %f = arith.constant 1.0 : f32
+  %sum = scf.for %i = %zero to %n step %one iter_args(%s = %none) -> (tensor<1024xf32>) : i32 {
+    %v = tl.load %x_at : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+    %old = tl.atomic_rmw "fadd" %y, %f : !tl.ptr<f32>, f32 -> f32
+    %next = arith.addf %s, %v : tensor<1024xf32>
+    scf.yield %next : tensor<1024xf32>
+  } {tl.num_stages = 3 : i32}
+  tl.store %y_at, %sum : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  return
+}
+
+// -----
+
+// CHECK-NEXT: plan of 'barrier'
+// CHECK-NEXT: loop at pipeline-plan.mlir:{{.*}}: not pipelined: no load of it can begin early
+// CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: in its iteration: line {{[0-9]+}} of the loop orders accesses to memory
+func.func @barrier(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : tensor<1024xf32>
+  %range = tl.range 0 to 1024 : tensor<1024xi32>
+  %x_base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %x_at = tl.addptr %x_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %y_base = tl.splat %y : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %y_at = tl.addptr %y_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %sum = scf.for %i = %zero to %n step %one iter_args(%s = %none) -> (tensor<1024xf32>) : i32 {
+    %v = tl.load %x_at : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+    tl.barrier
+    %next = arith.addf %s, %v : tensor<1024xf32>
+    scf.yield %next : tensor<1024xf32>
+  } {tl.num_stages = 3 : i32}
+  tl.store %y_at, %sum : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  return
+}
+
+// -----
+
+// Others may be told by a volatile load that memory was written: with a store beside it, all stay.
+// CHECK-NEXT: plan of 'volatile_beside_store'
+// CHECK-NEXT: loop at pipeline-plan.mlir:{{.*}}: not pipelined: no load of it can begin early
+// CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: in its iteration: line {{[0-9]+}} of the loop orders accesses to memory
+// CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: in its iteration: line {{[0-9]+}} of the loop orders accesses to memory
+func.func @volatile_beside_store(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %z: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : tensor<1024xf32>
+  %range = tl.range 0 to 1024 : tensor<1024xi32>
+  %x_base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %x_at = tl.addptr %x_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %y_base = tl.splat %y : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %y_at = tl.addptr %y_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %z_base = tl.splat %z : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %z_at = tl.addptr %z_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %sum = scf.for %i = %zero to %n step %one iter_args(%s = %none) -> (tensor<1024xf32>) : i32 {
+    %v = tl.load %x_at : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+    %w = tl.load %z_at {is_volatile = true} : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+    tl.store %y_at, %w : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+    %next = arith.addf %s, %v : tensor<1024xf32>
+    scf.yield %next : tensor<1024xf32>
+  } {tl.num_stages = 3 : i32}
+  tl.store %y_at, %sum : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  return
+}
+
+// -----
+
+// Arguments that must not overlap for this.
+// CHECK-NEXT: plan of 'stored_beside'
+// CHECK-NEXT: loop at pipeline-plan.mlir:{{.*}}: 3 stages
+// CHECK-NEXT:   ring:{{.*}}
+// CHECK-NEXT:   copies:{{.*}}
+// CHECK-NEXT:   waits:{{.*}}
+// CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: cp.async{{.*}}
+// CHECK-NEXT:   arguments 0 and 1 must not overlap
+func.func @stored_beside(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : tensor<1024xf32>
+  %range = tl.range 0 to 1024 : tensor<1024xi32>
+  %x_base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %x_at = tl.addptr %x_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %y_base = tl.splat %y : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %y_at = tl.addptr %y_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %sum = scf.for %i = %zero to %n step %one iter_args(%s = %none) -> (tensor<1024xf32>) : i32 {
+    %v = tl.load %x_at : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+    tl.store %y_at, %v : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+    %next = arith.addf %s, %v : tensor<1024xf32>
+    scf.yield %next : tensor<1024xf32>
+  } {tl.num_stages = 3 : i32}
+  tl.store %y_at, %sum : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  return
+}
+
+// -----
+
+// CHECK-NEXT: plan of 'one_element'
+// CHECK-NEXT: loop at pipeline-plan.mlir:{{.*}}: not pipelined: no load of it can begin early
+// CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: in its iteration: it loads one element, or has no layout
+func.func @one_element(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : tensor<1024xf32>
+  %range = tl.range 0 to 1024 : tensor<1024xi32>
+  %x_base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %x_at = tl.addptr %x_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %y_base = tl.splat %y : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %y_at = tl.addptr %y_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %sum = scf.for %i = %zero to %n step %one iter_args(%s = %none) -> (tensor<1024xf32>) : i32 {
+    %e = tl.load %x : !tl.ptr<f32> -> f32
+    %v = tl.splat %e : f32 -> tensor<1024xf32>
+    %next = arith.addf %s, %v : tensor<1024xf32>
+    scf.yield %next : tensor<1024xf32>
+  } {tl.num_stages = 3 : i32}
+  tl.store %y_at, %sum : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  return
+}
+
+// -----
+
+// CHECK-NEXT: plan of 'narrow'
+// CHECK-NEXT: loop at pipeline-plan.mlir:{{.*}}: not pipelined: no load of it can begin early
+// CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: in its iteration: it loads by pieces of 2 bytes, asynchronous copies take at least 4
+func.func @narrow(%x: !tl.ptr<f16>, %y: !tl.ptr<f16>, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : tensor<1024xf16>
+  %range = tl.range 0 to 1024 : tensor<1024xi32>
+  %x_base = tl.splat %x : !tl.ptr<f16> -> tensor<1024x!tl.ptr<f16>>
+  %x_at = tl.addptr %x_base, %range : tensor<1024x!tl.ptr<f16>>, tensor<1024xi32>
+  %y_base = tl.splat %y : !tl.ptr<f16> -> tensor<1024x!tl.ptr<f16>>
+  %y_at = tl.addptr %y_base, %range : tensor<1024x!tl.ptr<f16>>, tensor<1024xi32>
+  %sum = scf.for %i = %zero to %n step %one iter_args(%s = %none) -> (tensor<1024xf16>) : i32 {
+    %v = tl.load %x_at : tensor<1024x!tl.ptr<f16>> -> tensor<1024xf16>
+    %next = arith.addf %s, %v : tensor<1024xf16>
+    scf.yield %next : tensor<1024xf16>
+  } {tl.num_stages = 3 : i32}
+  tl.store %y_at, %sum : tensor<1024x!tl.ptr<f16>>, tensor<1024xf16>
+  return
+}
+
+// -----
+
+// CHECK-NEXT: plan of 'volatile'
+// CHECK-NEXT: loop at pipeline-plan.mlir:{{.*}}: not pipelined: no load of it can begin early
+// CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: in its iteration: the load is volatile
+func.func @volatile(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : tensor<1024xf32>
+  %range = tl.range 0 to 1024 : tensor<1024xi32>
+  %x_base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %x_at = tl.addptr %x_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %y_base = tl.splat %y : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %y_at = tl.addptr %y_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %sum = scf.for %i = %zero to %n step %one iter_args(%s = %none) -> (tensor<1024xf32>) : i32 {
+    %v = tl.load %x_at {is_volatile = true} : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+    %next = arith.addf %s, %v : tensor<1024xf32>
+    scf.yield %next : tensor<1024xf32>
+  } {tl.num_stages = 3 : i32}
+  tl.store %y_at, %sum : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  return
+}
+
+// -----
+
+// CHECK-NEXT: plan of 'cache_modifier'
+// CHECK-NEXT: loop at pipeline-plan.mlir:{{.*}}: not pipelined: no load of it can begin early
+// CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: in its iteration: asynchronous copies do not have its cache_modifier
+func.func @cache_modifier(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : tensor<1024xf32>
+  %range = tl.range 0 to 1024 : tensor<1024xi32>
+  %x_base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %x_at = tl.addptr %x_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %y_base = tl.splat %y : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %y_at = tl.addptr %y_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %sum = scf.for %i = %zero to %n step %one iter_args(%s = %none) -> (tensor<1024xf32>) : i32 {
+    %v = tl.load %x_at {cache_modifier = ".cs"} : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+    %next = arith.addf %s, %v : tensor<1024xf32>
+    scf.yield %next : tensor<1024xf32>
+  } {tl.num_stages = 3 : i32}
+  tl.store %y_at, %sum : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  return
+}
+
+// -----
+
+// The address of one load comes from another, which itself begins early.
+// CHECK-NEXT: plan of 'gathered'
+// CHECK-NEXT: loop at pipeline-plan.mlir:{{.*}}: 3 stages
+// CHECK-NEXT:   ring:{{.*}}
+// CHECK-NEXT:   copies:{{.*}}
+// CHECK-NEXT:   waits:{{.*}}
+// CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: cp.async, 4096 bytes a buffer
+// CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: in its iteration: its addresses or its mask come from another load, or from an if or a loop inside the loop
+func.func @gathered(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %k: !tl.ptr<i32> {tl.divisibility = 16 : i32}, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : tensor<1024xf32>
+  %range = tl.range 0 to 1024 : tensor<1024xi32>
+  %x_base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %x_at = tl.addptr %x_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %y_base = tl.splat %y : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %y_at = tl.addptr %y_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %k_base = tl.splat %k : !tl.ptr<i32> -> tensor<1024x!tl.ptr<i32>>
+  %k_at = tl.addptr %k_base, %range : tensor<1024x!tl.ptr<i32>>, tensor<1024xi32>
+  %sum = scf.for %i = %zero to %n step %one iter_args(%s = %none) -> (tensor<1024xf32>) : i32 {
+    %index = tl.load %k_at : tensor<1024x!tl.ptr<i32>> -> tensor<1024xi32>
+    %there = tl.addptr %x_base, %index : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+    %v = tl.load %there : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+    %next = arith.addf %s, %v : tensor<1024xf32>
+    scf.yield %next : tensor<1024xf32>
+  } {tl.num_stages = 3 : i32}
+  tl.store %y_at, %sum : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  return
+}
+
+// -----
+
+// Only zeros can be filled in for a dot; the other operand begins early all the same.
+// CHECK-NEXT: plan of 'other'
+// CHECK-NEXT: loop at pipeline-plan.mlir:{{.*}}: 3 stages
+// CHECK-NEXT:   ring:{{.*}}
+// CHECK-NEXT:   copies:{{.*}}
+// CHECK-NEXT:   waits:{{.*}}
+// CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: in its iteration: its 'other' (of a descriptor or block pointer, its padding_option) is not zero
+// CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: cp.async, 1024 bytes a buffer
+func.func @other(%a: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %b: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %r16 = tl.range 0 to 16 : tensor<16xi32>
+  %r32 = tl.range 0 to 32 : tensor<32xi32>
+  %a_w = arith.constant dense<16> : tensor<32x1xi32>
+  %a_r = tl.expand_dims %r32 axis 1 : tensor<32xi32> -> tensor<32x1xi32>
+  %a_c = tl.expand_dims %r16 axis 0 : tensor<16xi32> -> tensor<1x16xi32>
+  %a_o = arith.muli %a_r, %a_w : tensor<32x1xi32>
+  %a_1 = tl.broadcast %a_o : tensor<32x1xi32> -> tensor<32x16xi32>
+  %a_2 = tl.broadcast %a_c : tensor<1x16xi32> -> tensor<32x16xi32>
+  %a_3 = arith.addi %a_1, %a_2 : tensor<32x16xi32>
+  %a_b = tl.splat %a : !tl.ptr<f16> -> tensor<32x16x!tl.ptr<f16>>
+  %a_at = tl.addptr %a_b, %a_3 : tensor<32x16x!tl.ptr<f16>>, tensor<32x16xi32>
+  %b_w = arith.constant dense<32> : tensor<16x1xi32>
+  %b_r = tl.expand_dims %r16 axis 1 : tensor<16xi32> -> tensor<16x1xi32>
+  %b_c = tl.expand_dims %r32 axis 0 : tensor<32xi32> -> tensor<1x32xi32>
+  %b_o = arith.muli %b_r, %b_w : tensor<16x1xi32>
+  %b_1 = tl.broadcast %b_o : tensor<16x1xi32> -> tensor<16x32xi32>
+  %b_2 = tl.broadcast %b_c : tensor<1x32xi32> -> tensor<16x32xi32>
+  %b_3 = arith.addi %b_1, %b_2 : tensor<16x32xi32>
+  %b_b = tl.splat %b : !tl.ptr<f16> -> tensor<16x32x!tl.ptr<f16>>
+  %b_at = tl.addptr %b_b, %b_3 : tensor<16x32x!tl.ptr<f16>>, tensor<16x32xi32>
+  %y_w = arith.constant dense<32> : tensor<32x1xi32>
+  %y_r = tl.expand_dims %r32 axis 1 : tensor<32xi32> -> tensor<32x1xi32>
+  %y_c = tl.expand_dims %r32 axis 0 : tensor<32xi32> -> tensor<1x32xi32>
+  %y_o = arith.muli %y_r, %y_w : tensor<32x1xi32>
+  %y_1 = tl.broadcast %y_o : tensor<32x1xi32> -> tensor<32x32xi32>
+  %y_2 = tl.broadcast %y_c : tensor<1x32xi32> -> tensor<32x32xi32>
+  %y_3 = arith.addi %y_1, %y_2 : tensor<32x32xi32>
+  %y_b = tl.splat %y : !tl.ptr<f32> -> tensor<32x32x!tl.ptr<f32>>
+  %y_at = tl.addptr %y_b, %y_3 : tensor<32x32x!tl.ptr<f32>>, tensor<32x32xi32>
+  %nan = arith.constant dense<0x7E00> : tensor<32x16xf16>
+  %limit = arith.constant dense<16> : tensor<32x16xi32>
+  %mask = arith.cmpi slt, %a_3, %limit : tensor<32x16xi32>
+  %none = arith.constant dense<0.0> : tensor<32x32xf32>
+  %sum = scf.for %i = %zero to %n step %one iter_args(%s = %none) -> (tensor<32x32xf32>) : i32 {
+    %va = tl.load %a_at mask %mask : tensor<32x16xi1> other %nan : tensor<32x16xf16> : tensor<32x16x!tl.ptr<f16>> -> tensor<32x16xf16>
+    %vb = tl.load %b_at : tensor<16x32x!tl.ptr<f16>> -> tensor<16x32xf16>
+    %next = tl.dot %va, %vb, %s : tensor<32x16xf16>, tensor<16x32xf16> -> tensor<32x32xf32>
+    scf.yield %next : tensor<32x32xf32>
+  }
+  tl.store %y_at, %sum : tensor<32x32x!tl.ptr<f32>>, tensor<32x32xf32>
+  return
+}
