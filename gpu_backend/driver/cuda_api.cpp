@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <type_traits>
 
 namespace blockscope {
 
@@ -46,14 +47,17 @@ std::string fill(CudaApi &api) {
   if (!library)
     return "there is no CUDA driver (" + tried + ")" + kInstead;
   std::string missing;
+  const auto find = [&](auto &function, const char *name) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+    if (!function && missing.empty())
+      missing = name;
+  };
 #define BLK_TEXT(name) #name
 #define BLK_TEXT_OF(name) BLK_TEXT(name)
-#define BLK_CUDA_FUNCTION(name)                                                                    \
-  api.name = reinterpret_cast<decltype(api.name)>(dlsym(library, BLK_TEXT_OF(name)));              \
-  if (!api.name && missing.empty())                                                                \
-    missing = BLK_TEXT_OF(name);
+#define BLK_CUDA_FUNCTION(name) find(api.name, BLK_TEXT_OF(name));
 #include "gpu_backend/driver/cuda_functions.def"
 #undef BLK_CUDA_FUNCTION
+  find(api.cuStreamGetCaptureInfo_v2, "cuStreamGetCaptureInfo_v2");
   if (api.cuDriverGetVersion)
     api.cuDriverGetVersion(&api.driverVersion);
   if (!missing.empty() || api.driverVersion < kOldestDriver)

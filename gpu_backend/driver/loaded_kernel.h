@@ -1,10 +1,8 @@
-// A kernel on one device, ready to be launched.
-//
-// Modules are never unloaded: a CUDA graph that captured a launch may be replayed at any later
-// time.
+// A kernel on one device, ready to be launched. Its code may be unloaded between launches
+// (gpu_module.h).
 #pragma once
 
-#include "gpu_backend/driver/cuda_api.h"
+#include "gpu_backend/driver/gpu_module.h"
 #include "gpu_backend/driver/tensor_map_encoder.h"
 
 #include <array>
@@ -43,8 +41,7 @@ public:
   /// Loads the image on a device.
   ///
   /// Errors: null, with why in `failure`.
-  static std::unique_ptr<LoadedKernel> load(const KernelImage &image, int device,
-                                            LoadFailure &failure);
+  static std::unique_ptr<LoadedKernel> load(KernelImage image, int device, LoadFailure &failure);
 
   /// Launches asynchronously on a stream of the kernel's device. The grid is in programs;
   /// `arguments` points to one 8-byte cell per parameter, its value in the low bytes.
@@ -53,26 +50,27 @@ public:
   CUresult launch(const std::array<uint32_t, 3> &grid, uint64_t *arguments, int count,
                   CUstream stream) const;
 
-  const std::string &name() const { return name_; }
+  const std::string &name() const { return image_.name; }
   int device() const { return device_; }
   int registers() const { return registers_; }
   int localBytes() const { return localBytes_; } ///< of one thread: spilled registers and arrays
   int maxThreads() const { return maxThreads_; } ///< of one CTA, given the registers
-  int numWarps() const { return numWarps_; }
-  uint64_t function() const { return reinterpret_cast<uint64_t>(function_); }
-  uint64_t module() const { return reinterpret_cast<uint64_t>(module_); }
+  int numWarps() const { return image_.numWarps; }
+  /// Returns the driver's addresses of the code; from now on it stays loaded.
+  ///
+  /// Errors: the driver's.
+  CUresult addresses(uint64_t &module, uint64_t &function) const;
 
 private:
-  LoadedKernel() = default;
-  bool prepare(const KernelImage &image, LoadFailure &failure);
+  LoadedKernel(KernelImage image, int device);
+  CUresult loadCode(CUmodule &module, CUfunction &function, std::string &error);
+  CUresult setUp(CUfunction function, std::string &error);
 
-  std::string name_;
-  CUmodule module_ = nullptr;
-  CUfunction function_ = nullptr;
-  int device_ = 0, registers_ = 0, localBytes_ = 0, maxThreads_ = 0;
-  int numWarps_ = 4, numCtas_ = 1, sharedBytes_ = 0;
-  bool cooperative_ = false, programmaticDependent_ = false;
+  const KernelImage image_; ///< kept to load the code again
+  const int device_;
+  int registers_ = 0, localBytes_ = 0, maxThreads_ = 0;
   std::unique_ptr<TensorMapEncoder> maps_; ///< null without TMA
+  std::unique_ptr<GpuModule> module_;
 };
 
 } // namespace blockscope

@@ -1,6 +1,7 @@
 // Binds the GPU driver: devices, loading kernels, launching them, copies. Errors of launches.
 #include "python/src/gpu_driver.h"
 
+#include "gpu_backend/driver/capture.h"
 #include "gpu_backend/driver/devices.h"
 #include "python/src/made_once.h"
 
@@ -18,16 +19,17 @@ namespace {
 
 /// What was launched last, for the report of an error that shows up later.
 struct RecentLaunch {
-  const LoadedKernel *kernel = nullptr;
+  const LoadedKernel *kernel = nullptr; ///< null once it is gone
   std::array<uint32_t, 3> grid = {};
+  std::string name; ///< of a kernel that is gone
 };
 constexpr size_t kRecentCount = 4;
 RecentLaunch recentLaunches[kRecentCount]; // guarded by Python's lock
 size_t launchCount = 0;
 
-std::string launchText(const LoadedKernel &kernel, const std::array<uint32_t, 3> &grid) {
-  return "'" + kernel.name() + "' on grid (" + std::to_string(grid[0]) + ", " +
-         std::to_string(grid[1]) + ", " + std::to_string(grid[2]) + ")";
+std::string launchText(const std::string &name, const std::array<uint32_t, 3> &grid) {
+  return "'" + name + "' on grid (" + std::to_string(grid[0]) + ", " + std::to_string(grid[1]) +
+         ", " + std::to_string(grid[2]) + ")";
 }
 
 /// Errors of a kernel that ran before: after one of them the context is lost.
@@ -61,7 +63,7 @@ std::vector<std::string> launchesBefore(size_t skipped) {
   std::vector<std::string> texts;
   for (size_t back = skipped + 1; back <= kRecentCount && back <= launchCount; ++back) {
     const RecentLaunch &launch = recentLaunches[(launchCount - back) % kRecentCount];
-    texts.push_back(launchText(*launch.kernel, launch.grid));
+    texts.push_back(launchText(launch.kernel ? launch.kernel->name() : launch.name, launch.grid));
   }
   return texts;
 }
@@ -70,7 +72,7 @@ void reportLaunch(CUresult result, const LoadedKernel &kernel,
                   const std::array<uint32_t, 3> &grid) {
   const std::string place = " on GPU " + std::to_string(kernel.device());
   if (!isLeftByAKernel(result)) {
-    setLaunchError("kernel " + launchText(kernel, grid) + " with " +
+    setLaunchError("kernel " + launchText(kernel.name(), grid) + " with " +
                    std::to_string(kernel.numWarps()) + " warps cannot be launched" + place + ": " +
                    describeCudaError(result));
     return;
@@ -79,7 +81,7 @@ void reportLaunch(CUresult result, const LoadedKernel &kernel,
   for (const std::string &launch : launchesBefore(1))
     before += (before.empty() ? "" : ", ") + launch;
   setLaunchError("a kernel failed" + place + ": " + describeCudaError(result) +
-                 "\n  found by: the launch of " + launchText(kernel, grid) +
+                 "\n  found by: the launch of " + launchText(kernel.name(), grid) +
                  "\n  launched before it: " +
                  (before.empty() ? "no kernel of blockscope" : before) + kCheckHint);
 }
@@ -150,13 +152,22 @@ py::dict propertiesOf(int ordinal) {
 /// What is launched where a kernel does not fit the tensors: `make` gives it once.
 struct CarefulKernel {
   py::object make;
-  const LoadedKernel *kernel = nullptr;
+  py::object made; ///< null at first
 };
 
 /// By kernel; guarded by Python's lock.
 std::unordered_map<const LoadedKernel *, CarefulKernel> &carefulKernels() {
   static constinit MadeOnce<std::unordered_map<const LoadedKernel *, CarefulKernel>> all;
   return all.get();
+}
+
+/// Ends a kernel that no Python object holds any more.
+void forgetKernel(const LoadedKernel *kernel) {
+  for (RecentLaunch &launch : recentLaunches)
+    if (launch.kernel == kernel)
+      launch = {nullptr, launch.grid, kernel->name()};
+  const auto careful = carefulKernels().extract(kernel); // freed last: it may hold kernels too
+  delete kernel;
 }
 
 std::vector<TensorMap> tensorMapsFrom(const py::list &maps) {
@@ -173,8 +184,6 @@ std::vector<TensorMap> tensorMapsFrom(const py::list &maps) {
 PyGpuKernel loadKernel(std::string name, const py::bytes &binary, int device, int numWarps,
                        int numCtas, int sharedBytes, bool cooperative, bool programmaticDependent,
                        const py::list &tensorMaps, const py::object &makeCareful) {
-  // Modules are never unloaded, and an error names launches that may be long past.
-  static constinit MadeOnce<std::vector<std::unique_ptr<LoadedKernel>>> all;
   KernelImage image{
       std::move(name),       std::string(binary),       numWarps, numCtas, sharedBytes, cooperative,
       programmaticDependent, tensorMapsFrom(tensorMaps)};
@@ -182,7 +191,7 @@ PyGpuKernel loadKernel(std::string name, const py::bytes &binary, int device, in
   std::unique_ptr<LoadedKernel> kernel;
   {
     py::gil_scoped_release release;
-    kernel = LoadedKernel::load(image, device, failure);
+    kernel = LoadedKernel::load(std::move(image), device, failure);
   }
   if (!kernel && failure.resource.empty()) {
     setLaunchError(failure.text);
@@ -196,22 +205,35 @@ PyGpuKernel loadKernel(std::string name, const py::bytes &binary, int device, in
   }
   if (!makeCareful.is_none())
     carefulKernels()[kernel.get()].make = makeCareful;
-  all.get().push_back(std::move(kernel));
-  return {all.get().back().get()};
+  return {std::shared_ptr<const LoadedKernel>(kernel.release(), &forgetKernel)};
+}
+
+/// The driver's addresses of the code, module and function. Errors: LaunchError.
+std::pair<uint64_t, uint64_t> addressesOf(const PyGpuKernel &self) {
+  std::pair<uint64_t, uint64_t> addresses;
+  CUresult result;
+  {
+    py::gil_scoped_release release;
+    result = self.kernel->addresses(addresses.first, addresses.second);
+  }
+  throwCuda(result, "kernel '" + self.kernel->name() + "' cannot be loaded again");
+  return addresses;
 }
 
 void launchFromPython(const PyGpuKernel &self, std::array<uint32_t, 3> grid,
                       std::vector<uint64_t> bits, uint64_t stream, bool careful) {
-  const LoadedKernel *kernel = careful ? carefulKernel(*self.kernel) : self.kernel;
+  const LoadedKernel *kernel = careful ? carefulKernel(*self.kernel) : self.kernel.get();
   if (!kernel || !launchOnGpu(*kernel, grid, bits.data(), static_cast<int>(bits.size()), stream))
     throw py::error_already_set();
 }
 
-/// Memory of the host that the GPU reaches too: what a kernel writes is there even if it traps.
+/// Memory of the host that the GPU reaches too: what a kernel writes is there even if it traps. It
+/// can be had and given back during a capture.
 struct HostBuffer {
   HostBuffer(int device, size_t sizeBytes) : device(device), sizeBytes(sizeBytes) {
     const CudaApi &api = requireApi();
     const ContextScope scope(device);
+    const BesideCaptures beside;
     throwCuda(api.cuMemHostAlloc(&memory, sizeBytes, CU_MEMHOSTALLOC_DEVICEMAP),
               "a buffer of " + std::to_string(sizeBytes) + " bytes cannot be allocated");
     CUdeviceptr pointer = 0;
@@ -219,9 +241,11 @@ struct HostBuffer {
     address = pointer;
   }
   ~HostBuffer() {
+    if (!memory)
+      return;
     const ContextScope scope(device);
-    if (memory)
-      cudaApi()->cuMemFreeHost(memory);
+    const BesideCaptures beside;
+    cudaApi()->cuMemFreeHost(memory);
   }
   HostBuffer(const HostBuffer &) = delete;
   HostBuffer &operator=(const HostBuffer &) = delete;
@@ -271,8 +295,9 @@ void bindMemory(py::module_ &gpu) {
 } // namespace
 
 const LoadedKernel *loadedKernelOf(PyObject *object) {
-  return py::isinstance<PyGpuKernel>(object) ? py::cast<PyGpuKernel>(py::handle(object)).kernel
-                                             : nullptr;
+  return py::isinstance<PyGpuKernel>(object)
+             ? py::cast<const PyGpuKernel &>(py::handle(object)).kernel.get()
+             : nullptr;
 }
 
 const LoadedKernel *carefulKernel(const LoadedKernel &kernel) {
@@ -281,19 +306,21 @@ const LoadedKernel *carefulKernel(const LoadedKernel &kernel) {
     setLaunchError("kernel '" + kernel.name() + "' has tensors that it cannot be launched for");
     return nullptr;
   }
-  if (!found->second.kernel) {
-    PyObject *made = PyObject_CallNoArgs(found->second.make.ptr());
+  if (!found->second.made) {
+    const py::object make = found->second.make; // others may change the map meanwhile
+    const auto made = py::reinterpret_steal<py::object>(PyObject_CallNoArgs(make.ptr()));
     if (!made)
       return nullptr;
-    carefulKernels()[&kernel].kernel = loadedKernelOf(made);
-    Py_DECREF(made);
+    carefulKernels()[&kernel].made = made;
   }
-  return carefulKernels()[&kernel].kernel;
+  return loadedKernelOf(carefulKernels()[&kernel].made.ptr());
 }
 
 bool launchOnGpu(const LoadedKernel &kernel, const std::array<uint32_t, 3> &grid,
                  uint64_t *arguments, int count, uint64_t stream) {
-  recentLaunches[launchCount++ % kRecentCount] = {&kernel, grid};
+  RecentLaunch &recent = recentLaunches[launchCount++ % kRecentCount];
+  recent.kernel = &kernel;
+  recent.grid = grid;
   const bool waits = waitsForLaunches();
   CUresult result;
   {
@@ -345,10 +372,16 @@ void bindGpuDriver(py::module_ &module) {
                              [](const PyGpuKernel &k) { return k.kernel->localBytes(); })
       .def_property_readonly("max_threads",
                              [](const PyGpuKernel &k) { return k.kernel->maxThreads(); })
-      .def_property_readonly("function", [](const PyGpuKernel &k) { return k.kernel->function(); })
-      .def_property_readonly("module", [](const PyGpuKernel &k) { return k.kernel->module(); })
+      .def_property_readonly("module", [](const PyGpuKernel &k) { return addressesOf(k).first; })
+      .def_property_readonly("function", [](const PyGpuKernel &k) { return addressesOf(k).second; })
       .def("launch", &launchFromPython, py::arg("grid"), py::arg("bits"), py::arg("stream") = 0,
            py::arg("careful") = false);
+  gpu.def("module_limit", &moduleLimit);
+  gpu.def("set_module_limit", &setModuleLimit);
+  gpu.def("loaded_modules", [](int device) {
+    requireApi();
+    return loadedModules(device);
+  });
   gpu.def("load", &loadKernel, py::arg("name"), py::arg("binary"), py::arg("device"),
           py::arg("num_warps") = 4, py::arg("num_ctas") = 1, py::arg("shared_bytes") = 0,
           py::arg("cooperative") = false, py::arg("programmatic_dependent") = false,

@@ -5,11 +5,13 @@
 
 #include <pybind11/pybind11.h>
 
+#include <memory>
+
 namespace blockscope::python {
 
-/// A loaded kernel; the driver's record of it lives as long as the process.
+/// A loaded kernel. Who launches it holds the Python object while it does.
 struct PyGpuKernel {
-  const LoadedKernel *kernel = nullptr;
+  std::shared_ptr<const LoadedKernel> kernel;
 };
 
 /// Launches without holding Python's lock, and waits if BLOCKSCOPE_SYNC or CUDA_LAUNCH_BLOCKING is

@@ -68,6 +68,81 @@ def test_in_a_graph(add, device):
     assert torch.equal(out, x + y)
 
 
+@pytest.fixture
+def few_modules():
+    before = _core.gpu.module_limit()
+    _core.gpu.set_module_limit(4)
+    yield
+    _core.gpu.set_module_limit(before)
+
+
+def load_adds(count):
+    return [
+        _core.gpu.load(name="add", binary=VECTOR_ADD.encode() + b"\0", device=0)
+        for _ in range(count)
+    ]
+
+
+def launch_each(kernels, x, y):
+    """Launches one after the other, waiting for each, and compares what they give."""
+    for kernel in kernels:
+        out = torch.zeros_like(x)
+        launch_add(kernel, x, y, out, torch.cuda.current_stream().cuda_stream)
+        assert torch.equal(out, x + y)
+
+
+def test_code_is_unloaded_and_loaded_again(few_modules, device):
+    x, y = torch.rand(1 << 12, device=device), torch.rand(1 << 12, device=device)
+    before = _core.gpu.loaded_modules(0)
+    kernels = load_adds(20)
+    assert _core.gpu.loaded_modules(0) >= 20
+    launch_each(kernels * 3, x, y)
+    assert _core.gpu.loaded_modules(0) <= before + 8
+    # Without waiting: what runs stays loaded.
+    outs = [torch.zeros_like(x) for _ in range(200)]
+    for i, out in enumerate(outs):
+        launch_add(kernels[i % 20], x, y, out, torch.cuda.current_stream().cuda_stream)
+    torch.cuda.synchronize()
+    assert all(torch.equal(out, x + y) for out in outs)
+
+
+def test_a_graph_keeps_its_code(few_modules, device):
+    x, y = torch.rand(1 << 12, device=device), torch.rand(1 << 12, device=device)
+    kernels = load_adds(26)
+    outs = [torch.zeros_like(x) for _ in range(6)]
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for kernel, out in zip(kernels[:6], outs, strict=True):
+            launch_add(kernel, x, y, out, torch.cuda.current_stream().cuda_stream)
+    launch_each(kernels[6:] * 3, x, y)
+    kept = _core.gpu.loaded_modules(0)
+    assert kept >= 6
+    graph.replay()
+    torch.cuda.synchronize()
+    assert all(torch.equal(out, x + y) for out in outs)
+    del graph
+    for _ in range(50):
+        launch_each(kernels[6:8], x, y)
+        if _core.gpu.loaded_modules(0) <= kept - 4:
+            break
+        time.sleep(0.1)
+    assert _core.gpu.loaded_modules(0) <= kept - 4, "the graph is gone, its code is not"
+
+
+def test_code_is_loaded_during_a_capture(few_modules, device):
+    x, y = torch.rand(1 << 12, device=device), torch.rand(1 << 12, device=device)
+    kernels = load_adds(12)
+    launch_each(kernels * 2, x, y)
+    outs = [torch.zeros_like(x) for _ in kernels]
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for kernel, out in zip(kernels, outs, strict=True):
+            launch_add(kernel, x, y, out, torch.cuda.current_stream().cuda_stream)
+    graph.replay()
+    torch.cuda.synchronize()
+    assert all(torch.equal(out, x + y) for out in outs)
+
+
 def test_from_many_threads(add, device):
     x, y = torch.rand(1 << 12, device=device), torch.rand(1 << 12, device=device)
     outs = [torch.zeros_like(x) for _ in range(8)]

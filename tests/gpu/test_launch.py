@@ -208,6 +208,18 @@ def test_device_print(capfd):
     assert "pid (0, 0, 0)" in lines[3] and lines[3].endswith("3.000000")
 
 
+def test_a_print_in_a_graph():
+    x = torch.arange(4, dtype=torch.float32, device="cuda")
+    printing[(1,)](x, BLOCK=4)
+    graph = torch.cuda.CUDAGraph()
+    with pytest.warns(RuntimeWarning, match="captured into a graph"), torch.cuda.graph(graph):
+        for _ in range(3):
+            printing[(1,)](x, BLOCK=4)
+    for _ in range(3):
+        graph.replay()
+    torch.cuda.synchronize()
+
+
 def test_hooks_and_metadata():
     x, y, out = inputs()
     seen = []

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from blockscope import knobs
+from fake_gpu import libcuda, run  # noqa: F401
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,6 @@
 // A libcuda.so.1 without a GPU: "device memory" is host memory, launches are written to a file.
+// Streams, events, captures and graphs are as CUDA's as far as they decide what may be unloaded:
+// what a held stream was given has not run, and code that may still run must stay loaded.
 // Environment: FAKE_CUDA_VERSION, FAKE_CUDA_INIT (result of cuInit), FAKE_CUDA_DEVICES,
 // FAKE_CUDA_LAUNCH (result of launches), FAKE_CUDA_ARGUMENTS (8-byte cells to write), FAKE_CUDA_LOG.
 #include <stdint.h>
@@ -70,13 +72,165 @@ int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, uint64_t base,
   }
   return number("FAKE_CUDA_MAPS", 0);
 }
-int cuModuleLoadDataEx(void **module, const void *image, unsigned n, void *names, void *values) {
-  *module = strdup(image);
-  return strncmp(image, "bad", 3) == 0 ? 200 : 0;
+
+// -- streams, captures, graphs; 64 streams, whose handles are their numbers ------------------------
+
+enum { STREAMS = 64, NODES = 64, NOT_READY = 600, UNSUPPORTED = 900, RELAXED = 2 };
+
+typedef struct {
+  char *name;
+  int isLoaded;
+  long launches[STREAMS]; // the stream's count after this module's last launch
+} Module;
+
+typedef struct {
+  Module *modules[NODES];
+  void (*release[NODES])(void *);
+  void *data[NODES];
+  int moduleCount, objectCount;
+} Graph;
+
+typedef struct {
+  int isHeld, isInvalid;
+  long launched, finished;
+  Graph *graph; // while it is captured
+  uint64_t capture;
+} Stream;
+
+typedef struct {
+  void (*release)(void *);
+  void *data;
+} UserObject;
+
+typedef struct {
+  Stream *stream;
+  long number;
+} Event;
+
+static Stream streams[STREAMS];
+static int loadedCount, capturing;
+static __thread int captureMode;
+
+static Stream *streamOf(void *handle) { return streams + (uintptr_t)handle % STREAMS; }
+
+static void fail(const char *what) {
+  fprintf(stderr, "fake libcuda: %s\n", what);
+  abort();
 }
-int cuModuleGetFunction(void **function, void *module, const char *name) {
-  *function = strdup(name);
+
+// A call that CUDA refuses during a capture, and that ends the capture.
+static int disturbs(void) {
+  if (!capturing || captureMode == RELAXED)
+    return 0;
+  for (int i = 0; i < STREAMS; ++i)
+    streams[i].isInvalid = streams[i].graph != NULL;
+  return 1;
+}
+
+void fake_hold(int stream) { streams[stream].isHeld = 1; }
+void fake_finish(int stream) {
+  streams[stream].isHeld = 0;
+  streams[stream].finished = streams[stream].launched;
+}
+int fake_loaded(void) { return loadedCount; }
+int fake_is_loaded(Module *module) { return module->isLoaded; }
+void fake_begin_capture(int stream) {
+  static uint64_t captures;
+  streams[stream].graph = calloc(1, sizeof(Graph));
+  streams[stream].capture = ++captures;
+  ++capturing;
+}
+void *fake_end_capture(int stream) {
+  Graph *graph = streams[stream].isInvalid ? NULL : streams[stream].graph;
+  streams[stream].graph = NULL;
+  streams[stream].isInvalid = 0;
+  --capturing;
+  return graph;
+}
+void fake_replay(Graph *graph) {
+  for (int i = 0; i < graph->moduleCount; ++i)
+    if (!graph->modules[i]->isLoaded)
+      fail("a graph runs code that is unloaded");
+}
+void fake_destroy(Graph *graph) {
+  for (int i = 0; i < graph->objectCount; ++i)
+    graph->release[i](graph->data[i]);
+  free(graph);
+}
+
+int cuThreadExchangeStreamCaptureMode(int *mode) {
+  const int before = captureMode;
+  captureMode = *mode;
+  return *mode = before, 0;
+}
+int cuStreamGetId(void *stream, unsigned long long *id) {
+  return *id = 1000 + (uintptr_t)stream, 0;
+}
+int cuStreamIsCapturing(void *stream, int *status) {
+  return *status = streamOf(stream)->graph != NULL, 0;
+}
+int cuStreamGetCaptureInfo_v2(void *stream, int *status, uint64_t *id, Graph **graph,
+                              const void **nodes, size_t *count) {
+  *status = streamOf(stream)->graph != NULL;
+  *id = streamOf(stream)->capture;
+  *graph = streamOf(stream)->graph;
   return 0;
+}
+int cuEventCreate(void **event, unsigned flags) { return *event = calloc(1, sizeof(Event)), 0; }
+int cuEventRecord(Event *event, void *stream) {
+  if (streamOf(stream)->graph)
+    fail("an event of ours is recorded into a graph");
+  event->stream = streamOf(stream);
+  event->number = event->stream->launched;
+  return 0;
+}
+int cuEventQuery(Event *event) {
+  if (disturbs())
+    return UNSUPPORTED;
+  return event->stream->finished >= event->number ? 0 : NOT_READY;
+}
+int cuUserObjectCreate(UserObject **object, void *data, void (*release)(void *), unsigned count,
+                       unsigned flags) {
+  const UserObject made = {release, data};
+  *object = malloc(sizeof(made));
+  return **object = made, 0;
+}
+int cuUserObjectRelease(UserObject *object, unsigned count) {
+  object->release(object->data);
+  return free(object), 0;
+}
+int cuGraphRetainUserObject(Graph *graph, UserObject *object, unsigned count, unsigned flags) {
+  if (graph->objectCount == NODES || number("FAKE_CUDA_RETAIN", 0))
+    return 1;
+  graph->release[graph->objectCount] = object->release;
+  graph->data[graph->objectCount++] = object->data;
+  return free(object), 0;
+}
+
+int cuModuleLoadDataEx(Module **module, const void *image, unsigned n, void *names, void *values) {
+  if (disturbs())
+    return UNSUPPORTED;
+  if (strncmp(image, "bad", 3) == 0)
+    return 200;
+  *module = calloc(1, sizeof(Module));
+  (*module)->isLoaded = 1;
+  return ++loadedCount, 0;
+}
+// Records are kept when a module is unloaded, to see who uses it.
+int cuModuleUnload(Module *module) {
+  if (disturbs())
+    return UNSUPPORTED;
+  if (!module->isLoaded)
+    fail("a module is unloaded twice");
+  for (int i = 0; i < STREAMS; ++i)
+    if (module->launches[i] > streams[i].finished)
+      fail("a module is unloaded while it runs");
+  module->isLoaded = 0;
+  return --loadedCount, 0;
+}
+int cuModuleGetFunction(Module **function, Module *module, const char *name) {
+  module->name = strdup(name);
+  return *function = module, 0;
 }
 int cuFuncGetAttribute(int *value, int attribute, void *function) {
   *value = attribute == 0 ? 1024 : attribute == 4 ? 40 : 0;
@@ -86,12 +240,22 @@ SUCCEEDS(cuFuncSetAttribute)
 SUCCEEDS(cuFuncSetCacheConfig)
 SUCCEEDS(cuOccupancyMaxActiveClusters)
 SUCCEEDS(cuStreamSynchronize)
-int cuStreamIsCapturing(void *stream, int *status) { return *status = 0, 0; }
-int cuLaunchKernelEx(const LaunchConfig *config, void *function, void **arguments, void **extra) {
+static void countLaunch(Module *module, Stream *stream) {
+  if (!module->isLoaded)
+    fail("a kernel is launched whose code is unloaded");
+  if (stream->graph && stream->graph->moduleCount < NODES)
+    stream->graph->modules[stream->graph->moduleCount++] = module;
+  if (stream->graph)
+    return;
+  module->launches[stream - streams] = ++stream->launched;
+  if (!stream->isHeld)
+    stream->finished = stream->launched;
+}
+int cuLaunchKernelEx(const LaunchConfig *config, Module *function, void **arguments, void **extra) {
   const char *path = getenv("FAKE_CUDA_LOG");
   FILE *file = path ? fopen(path, "a") : NULL;
   if (file) {
-    fprintf(file, "%s %u %u %u %u %u %llu %d", (char *)function, config->grid[0], config->grid[1],
+    fprintf(file, "%s %u %u %u %u %u %llu %d", function->name, config->grid[0], config->grid[1],
             config->grid[2], config->block[0], config->sharedBytes,
             (unsigned long long)(uintptr_t)config->stream,
             (int)((char *)current - contexts));
@@ -100,7 +264,10 @@ int cuLaunchKernelEx(const LaunchConfig *config, void *function, void **argument
     fprintf(file, "\n");
     fclose(file);
   }
-  return number("FAKE_CUDA_LAUNCH", 0);
+  const int result = number("FAKE_CUDA_LAUNCH", 0);
+  if (result == 0)
+    countLaunch(function, streamOf(config->stream));
+  return result;
 }
 int cuMemAlloc_v2(uint64_t *address, size_t bytes) {
   return *address = (uint64_t)(uintptr_t)aligned_alloc(256, (bytes + 255) / 256 * 256), 0;
@@ -112,10 +279,22 @@ int cuMemcpyDtoH_v2(void *host, uint64_t address, size_t bytes) {
 int cuMemcpyHtoD_v2(uint64_t address, const void *host, size_t bytes) {
   return memcpy((void *)(uintptr_t)address, host, bytes), 0;
 }
+static size_t hostBytes; // allocated now
+size_t fake_host_bytes(void) { return hostBytes; }
 int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags) {
-  return *memory = aligned_alloc(256, (bytes + 255) / 256 * 256), 0;
+  if (disturbs())
+    return UNSUPPORTED;
+  size_t *block = aligned_alloc(256, 256 + (bytes + 255) / 256 * 256);
+  hostBytes += *block = bytes;
+  return *memory = (char *)block + 256, 0;
 }
-int cuMemFreeHost(void *memory) { return free(memory), 0; }
+int cuMemFreeHost(void *memory) {
+  if (disturbs())
+    return UNSUPPORTED;
+  size_t *block = (size_t *)((char *)memory - 256);
+  hostBytes -= *block;
+  return free(block), 0;
+}
 int cuMemHostGetDevicePointer_v2(uint64_t *address, void *memory, unsigned flags) {
   return *address = (uint64_t)(uintptr_t)memory, 0;
 }

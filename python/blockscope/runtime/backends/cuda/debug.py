@@ -40,20 +40,8 @@ class DebugBuffer:
     def address(self) -> int:
         return self.memory.address
 
-    def report(self, size: Any, stream: int) -> None:
-        """Wait for the launch, print what it printed, and raise for an assert that failed.
-
-        While the stream is captured into a graph nothing runs yet: nothing is reported then.
-        """
-        if _core.gpu.is_capturing(stream):
-            warnings.warn(
-                f"kernel '{self.kernel.name}' is captured into a graph: what its device_print and "
-                "device_assert say is lost",
-                RuntimeWarning,
-                stacklevel=2,
-            )
-            _kept_for_graphs.append(self)
-            return
+    def report(self, stream: int) -> None:
+        """Wait for the launch, print what it printed, and raise for an assert that failed."""
         _core.gpu.synchronize(self.device, stream)
         used, capacity, failed, _ = _HEADER.unpack_from(self.memory.bytes, 0)
         sites = self.kernel.data["debug_sites"]
@@ -80,7 +68,23 @@ class DebugBuffer:
             raise LaunchError(f"kernel '{self.kernel.name}': {failed} elements failed an assert")
 
 
-_kept_for_graphs: list[DebugBuffer] = []  # a graph may run at any later time
+#: By device: a header with room for no record, which a graph may count in at any later time.
+_unread: dict[int, Any] = {}
+
+
+def unread_buffer(kernel: Any, device: int) -> int:
+    """The address for a launch that is captured into a graph: when the graph runs, nobody reads."""
+    warnings.warn(
+        f"kernel '{kernel.name}' is captured into a graph: what its device_print and "
+        "device_assert say is lost",
+        RuntimeWarning,
+        stacklevel=3,
+    )
+    if device not in _unread:
+        memory = _core.gpu.HostBuffer(device, _HEADER.size)
+        _HEADER.pack_into(memory.bytes, 0, 0, 0, 0, 0)
+        _unread.setdefault(device, memory)  # another thread may have been here meanwhile
+    return int(_unread[device].address)
 
 
 def read_records(memory: Any, used: int) -> list[tuple[int, tuple[int, int, int], int, list[int]]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import tempfile
 import threading
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -111,7 +112,15 @@ class CudaKernel(CompiledKernel):
     def _load(self, device: int) -> Any:
         hook_arguments = (None, None, self.name, None, self.hash)
         knobs.runtime.kernel_load_start_hook(*hook_arguments)
-        make = self._make_careful
+        weak = weakref.ref(self)
+
+        def careful_handle() -> Any:
+            """For C++, which keeps this function as long as the handle, and not the kernel."""
+            kernel = weak()
+            if kernel is None or kernel._make_careful is None:
+                raise ReferenceError(f"kernel '{handle.name}' is gone")
+            return kernel._make_careful().handle(device)
+
         handle = _core.gpu.load(
             name=self.data["name"],
             binary=self.data["cubin"],
@@ -122,11 +131,12 @@ class CudaKernel(CompiledKernel):
             cooperative=bool(self.launch_options.get("launch_cooperative_grid")),
             programmatic_dependent=bool(self.launch_options.get("launch_pdl")),
             tensor_maps=self.data.get("tensor_maps", []),
-            careful=(lambda: make().handle(device)) if make else None,
+            careful=careful_handle if self._make_careful else None,
         )
-        knobs.runtime.kernel_load_end_hook(
-            handle.module, handle.function, self.name, None, self.hash
-        )
+        if knobs.runtime.kernel_load_end_hook:  # reading the addresses keeps the code loaded
+            knobs.runtime.kernel_load_end_hook(
+                handle.module, handle.function, self.name, None, self.hash
+            )
         return handle
 
     def _init_handles(self) -> None:
@@ -174,9 +184,12 @@ class CudaKernel(CompiledKernel):
         if not self.data["takes_debug_buffer"]:
             handle.launch(size, bits, stream, careful)
             return
+        if _core.gpu.is_capturing(stream):
+            handle.launch(size, [*bits, debug.unread_buffer(self, device)], stream, careful)
+            return
         buffer = debug.DebugBuffer(self, device)
         handle.launch(size, [*bits, buffer.address], stream, careful)
-        buffer.report(size, stream)
+        buffer.report(stream)
 
     def _scratch(self, size: Any, stream: int) -> Any:
         """Memory for the whole grid, of ``triton.set_allocator`` or of torch; None if unused."""
