@@ -134,63 +134,75 @@ private:
   }
 
   void store(int round, llvm::ArrayRef<llvm::Value *> source) {
-    if (plan_.matrixStore) {
-      SharedAddress address(lowering_, base_, plan_.matrixStore->lanes, plan_.matrixStore->warps);
-      for (const MatrixInstruction &instruction : plan_.matrixStore->instructions)
-        if (isInRound(instruction.offsetBytes, round))
+    eachAccess(
+        plan_.store, plan_.matrixStore, round,
+        [&](const MatrixInstruction &instruction, llvm::Value *address) {
           storeMatrices(*plan_.matrixStore, instruction, address, source);
-      return;
-    }
-    eachVector(plan_.store, round,
-               [&](const SharedVector &vector, llvm::Value *pointer, llvm::Value *condition) {
-                 llvm::Value *stored = llvm::PoisonValue::get(vectorType(vector));
-                 for (auto [i, reg] : llvm::enumerate(vector.registers)) {
-                   llvm::Value *value = toMemory(lowering_, source[reg], type_);
-                   if (value->getType()->isPointerTy())
-                     value = builder_.CreatePtrToInt(value, memoryType_);
-                   stored = builder_.CreateInsertElement(stored, value, i);
-                 }
-                 lowering_.onlyIf(condition, [&] {
-                   builder_.CreateAlignedStore(stored, pointer,
-                                               llvm::Align(plan_.store.vectorBytes));
-                 });
-               });
+        },
+        [&](const SharedVector &vector, llvm::Value *pointer, llvm::Value *condition) {
+          llvm::Value *stored = llvm::PoisonValue::get(vectorType(vector));
+          for (auto [i, reg] : llvm::enumerate(vector.registers))
+            stored = builder_.CreateInsertElement(stored, asStored(source[reg]), i);
+          lowering_.onlyIf(condition, [&] {
+            builder_.CreateAlignedStore(stored, pointer, llvm::Align(plan_.store.vectorBytes));
+          });
+        });
   }
 
   void load(int round, Registers &loaded) {
-    if (plan_.matrixLoad) {
-      SharedAddress address(lowering_, base_, plan_.matrixLoad->lanes, plan_.matrixLoad->warps);
-      for (const MatrixInstruction &instruction : plan_.matrixLoad->instructions)
-        if (isInRound(instruction.offsetBytes, round))
+    eachAccess(
+        plan_.load, plan_.matrixLoad, round,
+        [&](const MatrixInstruction &instruction, llvm::Value *address) {
           loadMatrices(*plan_.matrixLoad, instruction, address, loaded);
-      return;
-    }
-    eachVector(plan_.load, round,
-               [&](const SharedVector &vector, llvm::Value *pointer, llvm::Value *condition) {
-                 llvm::Value *all = builder_.CreateAlignedLoad(vectorType(vector), pointer,
-                                                               llvm::Align(plan_.load.vectorBytes));
-                 for (auto [i, reg] : llvm::enumerate(vector.registers)) {
-                   llvm::Value *value = builder_.CreateExtractElement(all, i);
-                   llvm::Type *element = lowering_.elementType(type_);
-                   value = element->isPointerTy() ? builder_.CreateIntToPtr(value, element)
-                                                  : fromMemory(lowering_, value, type_);
-                   // What another round has brought stays.
-                   loaded[reg] = condition && loaded[reg]
-                                     ? builder_.CreateSelect(condition, value, loaded[reg])
-                                     : value;
-                 }
-               });
+        },
+        [&](const SharedVector &vector, llvm::Value *pointer, llvm::Value *condition) {
+          llvm::Value *all = builder_.CreateAlignedLoad(vectorType(vector), pointer,
+                                                        llvm::Align(plan_.load.vectorBytes));
+          for (auto [i, reg] : llvm::enumerate(vector.registers)) {
+            llvm::Value *value = asLoaded(builder_.CreateExtractElement(all, i));
+            // What another round has brought stays.
+            loaded[reg] = condition && loaded[reg]
+                              ? builder_.CreateSelect(condition, value, loaded[reg])
+                              : value;
+          }
+        });
+  }
+
+  /// An element in the form that shared memory has it in, and back.
+  llvm::Value *asStored(llvm::Value *element) {
+    llvm::Value *value = toMemory(lowering_, element, type_);
+    return value->getType()->isPointerTy() ? builder_.CreatePtrToInt(value, memoryType_) : value;
+  }
+  llvm::Value *asLoaded(llvm::Value *value) {
+    llvm::Type *element = lowering_.elementType(type_);
+    return element->isPointerTy() ? builder_.CreateIntToPtr(value, element)
+                                  : fromMemory(lowering_, value, type_);
   }
 
   llvm::FixedVectorType *vectorType(const SharedVector &vector) {
     return llvm::FixedVectorType::get(memoryType_, static_cast<unsigned>(vector.registers.size()));
   }
 
-  /// The vectors of a round, each with its address. Where threads differ in which those are, all
-  /// vectors come, with the condition that this thread's is in the round.
-  void
-  eachVector(const SharedAccess &access, int round,
-             llvm::function_ref<void(const SharedVector &, llvm::Value *, llvm::Value *)> each) {
+  using OnMatrix = llvm::function_ref<void(const MatrixInstruction &, llvm::Value *)>;
+  using OnVector = llvm::function_ref<void(const SharedVector &, llvm::Value *, llvm::Value *)>;
+
+  /// A round of storing or loading: its matrix instructions where there is a plan of them, else its
+  /// vectors, each with its address.
+  void eachAccess(const SharedAccess &access, const std::optional<MatrixAccess> &matrices,
+                  int round, OnMatrix onMatrix, OnVector onVector) {
+    if (!matrices)
+      return eachVector(access, round, onVector);
+    SharedAddress address(lowering_, base_, matrices->lanes, matrices->warps);
+    for (const MatrixInstruction &instruction : matrices->instructions)
+      if (isInRound(instruction.offsetBytes, round))
+        onMatrix(instruction,
+                 builder_.CreatePtrToInt(address.at(instruction.offsetBytes % plan_.roundBytes),
+                                         builder_.getInt32Ty()));
+  }
+
+  /// Where threads differ in which vectors are in the round, all vectors come, with the condition
+  /// that this thread's is; else the condition is null.
+  void eachVector(const SharedAccess &access, int round, OnVector each) {
     if (plan_.uniformRounds) {
       SharedAddress address(lowering_, base_, access.lanes, access.warps);
       for (const SharedVector &vector : access.vectors)
@@ -224,18 +236,13 @@ private:
         .str();
   }
 
-  llvm::Value *addressOf(SharedAddress &address, const MatrixInstruction &instruction) {
-    return builder_.CreatePtrToInt(address.at(instruction.offsetBytes % plan_.roundBytes),
-                                   builder_.getInt32Ty());
-  }
-
   void storeMatrices(const MatrixAccess &access, const MatrixInstruction &instruction,
-                     SharedAddress &address, llvm::ArrayRef<llvm::Value *> source) {
+                     llvm::Value *address, llvm::ArrayRef<llvm::Value *> source) {
     const WordFormat words{access.matrices, 32};
     Registers elements;
     for (const uint32_t reg : instruction.registers)
       elements.push_back(source[reg]);
-    llvm::SmallVector<llvm::Value *> operands = {addressOf(address, instruction)};
+    llvm::SmallVector<llvm::Value *> operands = {address};
     llvm::append_range(operands, packWords(lowering_, elements, type_, words));
     auto *call = llvm::cast<llvm::CallInst>(lowering_.assembly(
         builder_.getVoidTy(),
@@ -245,13 +252,13 @@ private:
   }
 
   void loadMatrices(const MatrixAccess &access, const MatrixInstruction &instruction,
-                    SharedAddress &address, Registers &loaded) {
+                    llvm::Value *address, Registers &loaded) {
     const WordFormat words{access.matrices, 32};
-    auto *call = llvm::cast<llvm::CallInst>(lowering_.assembly(
-        words.structType(lowering_),
-        "ldmatrix" + shapeOf(access) + operandsOf(0, access.matrices) +
-            llvm::formatv(", [${0}];", access.matrices).str(),
-        words.constraintList("=") + ",r,~{memory}", {addressOf(address, instruction)}));
+    auto *call = llvm::cast<llvm::CallInst>(
+        lowering_.assembly(words.structType(lowering_),
+                           "ldmatrix" + shapeOf(access) + operandsOf(0, access.matrices) +
+                               llvm::formatv(", [${0}];", access.matrices).str(),
+                           words.constraintList("=") + ",r,~{memory}", {address}));
     call->setConvergent();
     const auto elements =
         unpackWords(lowering_, call, type_, static_cast<int>(instruction.registers.size()), words);
