@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import machine_cases
 import pytest
 from blockscope import knobs
 from fake_gpu import libcuda, run  # noqa: F401
@@ -12,3 +13,9 @@ def settings_of_the_runtime() -> Iterator[None]:
     """The next test sees the environment, not what this one set in Python."""
     with knobs.runtime.scope():
         yield
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reports = [*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")]
+    if any("test_gpu_machine.py" in report.nodeid for report in reports):
+        terminalreporter.write_line(machine_cases.described())

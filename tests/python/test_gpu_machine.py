@@ -1,11 +1,13 @@
 """What the GPU compiler makes of reductions, scans, sorts and so on, run by ptx_machine.py: right
-results, no missing barrier, each element stored once. Every 25th case; all of them on request
-(BLOCKSCOPE_ALL_MACHINE_CASES=1).
+results, no missing barrier, each element stored once.
+
+Every 25th case, beginning with one that the commit's hash chooses, so that all of them run in time.
+The last lines of pytest's output say which; BLOCKSCOPE_MACHINE_CASES=7 runs those that begin with
+number 7, and BLOCKSCOPE_MACHINE_CASES=all runs all.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +15,7 @@ import blockscope as triton
 import blockscope.language as tl
 import gpu_cases
 import gpu_rows
+import machine_cases
 import numpy as np
 import ptx_machine
 import pytest
@@ -22,7 +25,8 @@ from op_cases import dtype_of
 pytestmark = pytest.mark.skipif(
     not gpu_rows.has_tools(), reason="ptxas and libdevice are not installed (nvidia-cuda-nvcc)"
 )
-STEP = 1 if os.environ.get("BLOCKSCOPE_ALL_MACHINE_CASES") else 25
+STEP, FIRST = machine_cases.chosen()
+CASES = list(gpu_cases.ALL)[FIRST::STEP]
 ARCHS = ("sm_90a", "sm_80")
 
 
@@ -55,10 +59,22 @@ def test_there_are_cases() -> None:
     assert len(gpu_cases.ALL) == sum(len(cases) for cases in gpu_cases.CASES.values()) > 1000
 
 
-@pytest.mark.parametrize("name", list(gpu_cases.ALL)[::STEP])
+@pytest.mark.parametrize("name", CASES)
 def test_case(name: str) -> None:
-    arch = ARCHS[list(gpu_cases.ALL).index(name) // STEP % len(ARCHS)]
+    arch = ARCHS[list(gpu_cases.ALL).index(name) // machine_cases.STEP % len(ARCHS)]
     gpu_cases.ALL[name](launcher(arch))
+
+
+def test_each_commit_runs_another_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    firsts = {machine_cases.first_for(f"{commit:040x}") for commit in range(1000)}
+    assert firsts == set(range(machine_cases.STEP))
+    monkeypatch.setenv("BLOCKSCOPE_MACHINE_CASES", "all")
+    assert machine_cases.chosen() == (1, 0)
+    monkeypatch.setenv("BLOCKSCOPE_MACHINE_CASES", "7")
+    assert machine_cases.chosen() == (machine_cases.STEP, 7)
+    monkeypatch.setenv("BLOCKSCOPE_MACHINE_CASES", "25")
+    with pytest.raises(ValueError, match="BLOCKSCOPE_MACHINE_CASES is '25', expected"):
+        machine_cases.chosen()
 
 
 @triton.jit
