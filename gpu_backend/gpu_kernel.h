@@ -80,7 +80,7 @@ struct GpuKernel {
   /// Pairs of run-time arguments that must not overlap in memory, by number. Where those of a
   /// launch do, or have no tensor maps, the kernel compiled without `tma` and with `mayOverlap` is
   /// for it.
-  std::vector<std::pair<int, int>> apart;
+  std::vector<std::pair<int, int>> disjoint;
   std::vector<DebugSite> debugSites;
   std::vector<StageTime> times;
   std::vector<std::string> warnings; ///< of ptxas, in its words

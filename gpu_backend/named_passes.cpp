@@ -2,7 +2,7 @@
 #include "gpu_backend/named_passes.h"
 
 #include "gpu_backend/ir/tlg_dialect.h"
-#include "gpu_backend/passes/order_products.h"
+#include "gpu_backend/passes/order_wgmma.h"
 #include "gpu_backend/passes/passes.h"
 #include "gpu_backend/passes/place_shared.h"
 #include "gpu_backend/passes/shared_operands.h"
@@ -116,7 +116,7 @@ struct CopyByTmaPass : ModulePass<CopyByTmaPass> {
 
   llvm::StringRef getArgument() const final { return "tlg-copy-by-tma"; }
   llvm::StringRef getDescription() const final {
-    return "copy what is marked and not in a ring by TMA: stores, operands of products";
+    return "copy what is marked and not in a ring by TMA: stores, operands of dots";
   }
 
   LogicalResult runOn(func::FuncOp function) {
@@ -183,16 +183,14 @@ struct StageOperandsPass : ModulePass<StageOperandsPass> {
   }
 };
 
-struct OrderProductsPass : ModulePass<OrderProductsPass> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OrderProductsPass)
+struct OrderWgmmaPass : ModulePass<OrderWgmmaPass> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OrderWgmmaPass)
 
-  llvm::StringRef getArgument() const final { return "tlg-order-products"; }
-  llvm::StringRef getDescription() const final {
-    return "begin products by wgmma early and wait for them late";
-  }
+  llvm::StringRef getArgument() const final { return "tlg-order-wgmma"; }
+  llvm::StringRef getDescription() const final { return "begin wgmma early and wait for it late"; }
 
   static LogicalResult runOn(func::FuncOp function) {
-    orderProducts(function);
+    orderWgmma(function);
     return success();
   }
 };
@@ -237,7 +235,7 @@ void build(OpPassManager &manager, llvm::StringRef arch, int numWarps, int numSt
   manager.addPass(std::make_unique<StageOperandsPass>());
   manager.addPass(createCSEPass());
   manager.addPass(createLoopInvariantCodeMotionPass());
-  manager.addPass(std::make_unique<OrderProductsPass>());
+  manager.addPass(std::make_unique<OrderWgmmaPass>());
   manager.addPass(std::make_unique<PlaceSharedPass>());
 }
 
@@ -252,7 +250,7 @@ void registerGpuPasses() {
     PassRegistration<PipelineLoopsPass>();
     PassRegistration<CopyByTmaPass>();
     PassRegistration<StageOperandsPass>();
-    PassRegistration<OrderProductsPass>();
+    PassRegistration<OrderWgmmaPass>();
     PassRegistration<PlaceSharedPass>();
     PassPipelineRegistration<GpuPipelineOptions>(
         "tlg-pipeline", "what every kernel for a GPU goes through before it is lowered",
@@ -284,7 +282,7 @@ void setTarget(ModuleOp module, const GpuTarget &target, const GpuOptions &optio
   module->setAttr(tlg::kNumWarpsAttribute, builder.getI32IntegerAttr(options.numWarps));
   module->setAttr(tlg::kNumStagesAttribute,
                   builder.getI32IntegerAttr(std::max(1, options.numStages)));
-  // TMA would need its maps told of clusters; a kernel's fallback does without.
+  // The maps of TMA say nothing of clusters; the careful compilation of a kernel does without.
   if (!options.tma || options.numCtas > 1)
     module->setAttr(tlg::kNoTmaAttribute, builder.getUnitAttr());
   if (options.mayOverlap)

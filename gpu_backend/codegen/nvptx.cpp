@@ -121,7 +121,7 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.crossRegisterProxies(loops, functions, callGraph, modules);
   llvm::ModulePassManager passes =
       builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3);
-  // A pointer kept and bumped for each address is quick, and costs registers from turn to turn.
+  // A pointer kept and bumped for each address is quick, and costs registers in every iteration.
   if (llvm::none_of(module, [](const llvm::Function &function) {
         return function.hasFnAttribute(kNeedsRegisters);
       }))

@@ -172,7 +172,7 @@ bool assembleOnce(GpuKernel &kernel, const GpuOptions &options, std::string *err
 }
 
 /// ptxas gives some kernels that need many registers very few, and lets them spill, so that more of
-/// them run at a time; told that one CTA a multiprocessor will do, it gives them all.
+/// them run at a time; where one CTA a multiprocessor will do, it gives them all.
 std::string withOneCta(llvm::StringRef ptx) {
   constexpr llvm::StringLiteral kBefore = "\n.reqntid ";
   const size_t begin = ptx.find(kBefore);

@@ -60,7 +60,7 @@ inline constexpr llvm::StringLiteral kNoTmaAttribute = "tlg.no_tma";
 inline constexpr llvm::StringLiteral kMayOverlapAttribute = "tlg.may_overlap";
 /// The array attribute of a function that relies on arguments not to overlap in memory: pairs of
 /// their numbers (i32 arrays).
-inline constexpr llvm::StringLiteral kApartAttribute = "tlg.apart";
+inline constexpr llvm::StringLiteral kDisjointAttribute = "tlg.disjoint";
 /// The array attribute of a function with its tensor maps: dictionaries with the fields of
 /// TensorMap (gpu_backend/tensor_map.h) and `contiguous_dim`, of the block. Each is a parameter of
 /// the kernel.

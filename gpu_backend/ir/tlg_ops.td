@@ -185,7 +185,7 @@ def TLG_WgmmaOp : TLG_ProductOp<"wgmma", [MemoryEffects<[MemRead, MemWrite]>]> {
 }
 
 def TLG_WgmmaWaitOp : TLG_Op<"wgmma_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "wait for all products begun except for the newest `pending`; `values` are then complete";
+  let summary = "wait for all dots begun except for the newest `pending`; `values` are then complete";
   let arguments = (ins Variadic<AnyRankedTensor>:$values, I32Attr:$pending);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = "$pending ($values^ `:` type($values) `->` type($results))? attr-dict";

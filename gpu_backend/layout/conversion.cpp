@@ -30,7 +30,7 @@ int instructionCount(const SharedPlan &plan) {
       (plan.matrixLoad ? plan.matrixLoad->instructions.size() : plan.load.vectors.size()));
 }
 
-/// 32-bit registers that have to be put together from narrow elements, or taken apart: those whose
+/// 32-bit registers that have to be put together from narrow elements, or split: those whose
 /// elements are not neighbours among the layout's registers.
 int repackCount(const SharedAccess &access, int elementBytes) {
   const size_t pack = std::max(4 / elementBytes, 1);

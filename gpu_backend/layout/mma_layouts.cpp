@@ -14,7 +14,7 @@ enum Axis { kRow, kColumn };
 class FragmentBuilder {
 public:
   explicit FragmentBuilder(llvm::ArrayRef<int64_t> shape) : shape_(shape), sizes_(shape) {
-    assert(shape.size() >= 2 && "a product has two dimensions");
+    assert(shape.size() >= 2 && "a dot has two dimensions");
   }
 
   /// One bit: the element `offset` further along `axis`, a copy when the shape ends before.

@@ -13,7 +13,7 @@
 
 namespace blockscope::gpu {
 
-/// How many warps lie along each dimension of a product; powers of two.
+/// How many warps lie along each dimension of a dot; powers of two.
 struct MmaWarps {
   int64_t m = 1, n = 1, batch = 1;
 };

@@ -176,7 +176,7 @@ ShufflePlan ShufflePlanner::assemble(int elementBytes) const {
     plan.sourceWarps.push_back(place.lane);
     warpChoice.push_back(place.reg);
   }
-  // The register that a sender picks, told from its own number: Q after a left inverse of P.
+  // The register that a sender picks, from its own number: Q after a left inverse of P.
   const int laneBits = static_cast<int>(lanes_.size());
   const f2::Span image(lanes_);
   Bases inverse, frame = image.basis();

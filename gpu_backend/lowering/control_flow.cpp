@@ -76,7 +76,7 @@ llvm::BasicBlock *newBlock(Lowering &lowering, const char *name) {
   return llvm::BasicBlock::Create(lowering.context(), name, &lowering.function());
 }
 
-/// The metadata of a loop of which LLVM makes `factor` turns one.
+/// The metadata of a loop of which LLVM makes `factor` iterations one.
 llvm::MDNode *unrolledBy(Lowering &lowering, int64_t factor) {
   llvm::LLVMContext &context = lowering.context();
   llvm::Metadata *wish[] = {

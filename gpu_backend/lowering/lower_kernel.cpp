@@ -39,9 +39,9 @@ std::vector<TensorMap> tensorMapsOf(func::FuncOp function) {
   return result;
 }
 
-std::vector<std::pair<int, int>> apartOf(func::FuncOp function) {
+std::vector<std::pair<int, int>> disjointOf(func::FuncOp function) {
   std::vector<std::pair<int, int>> result;
-  if (const auto pairs = function->getAttrOfType<ArrayAttr>(tlg::kApartAttribute))
+  if (const auto pairs = function->getAttrOfType<ArrayAttr>(tlg::kDisjointAttribute))
     for (const auto pair : pairs.getAsRange<DenseI32ArrayAttr>())
       result.emplace_back(pair[0], pair[1]);
   return result;
@@ -92,7 +92,7 @@ std::unique_ptr<llvm::Module> lowerKernel(func::FuncOp function, llvm::LLVMConte
   kernel.name = symbolOf(function.getName());
   kernel.takesDebugBuffer = takesDebugBuffer(function, options);
   kernel.tensorMaps = tensorMapsOf(function);
-  kernel.apart = apartOf(function);
+  kernel.disjoint = disjointOf(function);
   llvm::Function *result = declare(function, *module, options, kernel);
   Lowering lowering(*module, *result, target, options, kernel);
   for (auto [argument, value] : llvm::zip(function.getArguments(), result->args())) {

@@ -306,7 +306,8 @@ void Lowering::reserveShared(SharedPlaces places) {
 }
 
 int64_t Lowering::scratchOffset(int64_t sizeBytes) {
-  // Small ops take turns in this much, or in what a large one needs anyway: no barrier before them.
+  // Small ops use these bytes one after another, or those that a large one needs anyway: there is
+  // no barrier before them.
   constexpr int64_t kTurnBytes = 8192;
   const int64_t free = sizeBytes > kTurnBytes ? places_.freeBytes(current_) : 0;
   if (free >= std::min(sizeBytes, scratchBase_) && free != 0) {

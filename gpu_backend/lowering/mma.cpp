@@ -1,4 +1,4 @@
-// tlg.mma: products by mma.sync, instruction by instruction.
+// tlg.mma: dots by mma.sync, instruction by instruction.
 //
 // A block's registers are fragments one after the other (layout/mma_layouts.h), so fragment t of an
 // operand is its registers [t * size, (t + 1) * size) packed into words. Products of small terms

@@ -34,7 +34,7 @@ struct OperandFormat {
   llvm::SmallVector<std::pair<int, int>, 6> termProducts() const;
 };
 
-/// One operand of a product in registers or in shared memory, as the words of its fragments.
+/// One operand of a dot in registers or in shared memory, as the words of its fragments.
 /// Fragments are made when they are first asked for, so that few of them live at a time.
 class MmaOperand {
 public:

@@ -150,7 +150,7 @@ public:
 
   void run(Registers &keys) {
     const int width = static_cast<int>(owners_.size());
-    // Runs of 2^size become sorted, up and down in turns, from bitonic ones.
+    // Runs of 2^size become sorted, up and down alternately, from bitonic ones.
     for (int size = 1; size <= width; ++size)
       for (int bit = size - 1; bit >= 0; --bit)
         exchange(keys, bit, size);

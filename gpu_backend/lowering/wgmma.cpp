@@ -1,9 +1,9 @@
-// tlg.wgmma: products of a warpgroup from shared memory, and waiting for them.
+// tlg.wgmma: dots of warpgroups from shared memory, and waiting for them.
 //
 // wgmma reads an operand through a descriptor: address, swizzle and two distances. W is the width
 // of the swizzle in bytes. An operand that is contiguous along K is read in chunks of W bytes of K,
 // one that is contiguous along M or N in chunks of W bytes of that. The accumulators are operands
-// and results of the inline assembly of every product and of the wait, so that nothing that uses
+// and results of the inline assembly of every dot and of the wait, so that nothing that uses
 // them can move above the wait.
 #include "gpu_backend/lowering/families.h"
 #include "gpu_backend/lowering/mma_operands.h"
@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kRows = 64, kWarps = 4, kStepBytes = 32, kWordsA = 4;
 
-/// Where the threads' warpgroups begin in a product.
+/// Where the threads' warpgroups begin in a dot.
 struct Groups {
   int64_t m, n; ///< warpgroups along each
 };
@@ -105,7 +105,7 @@ private:
   llvm::Value *base_ = nullptr;
 };
 
-/// The inline assembly of one product: `result` = a * b, or added to what `result` was.
+/// The inline assembly of one dot: `result` = a * b, or added to what `result` was.
 struct Instruction {
   std::string text, constraints;
 };
@@ -204,7 +204,7 @@ LogicalResult lowerWgmma(Lowering &lowering, Operation *op) {
     return makeInstruction(wgmma, columns, letter, aInRegisters, a && a->isTransposed(),
                            b.isTransposed(), adds);
   };
-  const bool isFresh = isZero(sums);      // the first products need not add
+  const bool isFresh = isZero(sums);      // the first dots need not add
   llvm::SmallVector<llvm::Value *> words; // made before the fence
   if (registers)
     for (int64_t tile = 0; tile < tilesM * steps; ++tile)
@@ -221,9 +221,9 @@ LogicalResult lowerWgmma(Lowering &lowering, Operation *op) {
     else
       operands.push_back(a->at(i * kRows * groups.m, step * depth));
     operands.push_back(b.at(j * columns * groups.n, step * depth));
-    const Instruction product = instruction(adds);
+    const Instruction code = instruction(adds);
     llvm::Value *result =
-        lowering.assembly(structOf(lowering, part), product.text, product.constraints, operands);
+        lowering.assembly(structOf(lowering, part), code.text, code.constraints, operands);
     for (auto [index, sum] : llvm::enumerate(part))
       sum = builder.CreateExtractValue(result, index);
   };

@@ -58,12 +58,12 @@ void requireDisjoint(func::FuncOp function, unsigned argument, unsigned other) {
       builder.getDenseI32ArrayAttr({static_cast<int32_t>(std::min(argument, other)),
                                     static_cast<int32_t>(std::max(argument, other))});
   llvm::SmallVector<Attribute> pairs;
-  if (auto known = function->getAttrOfType<ArrayAttr>(tlg::kApartAttribute))
+  if (auto known = function->getAttrOfType<ArrayAttr>(tlg::kDisjointAttribute))
     pairs.assign(known.begin(), known.end());
   if (llvm::is_contained(pairs, pair))
     return;
   pairs.push_back(pair);
-  function->setAttr(tlg::kApartAttribute, builder.getArrayAttr(pairs));
+  function->setAttr(tlg::kDisjointAttribute, builder.getArrayAttr(pairs));
 }
 
 LoopWrites::LoopWrites(scf::ForOp loop)

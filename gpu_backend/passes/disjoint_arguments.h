@@ -20,7 +20,7 @@ std::optional<unsigned> argumentOf(mlir::Value pointer);
 /// Records that the function is right only where these arguments do not overlap in memory.
 void requireDisjoint(mlir::func::FuncOp function, unsigned argument, unsigned other);
 
-/// What a loop does to global memory, for a load that is to come some turns earlier.
+/// What a loop does to global memory, for a load that is to come some iterations earlier.
 class LoopWrites {
 public:
   explicit LoopWrites(mlir::scf::ForOp loop);
@@ -40,7 +40,7 @@ public:
 private:
   mlir::scf::ForOp loop_;
   bool mayOverlap_;        ///< any two arguments
-  bool isUnknown_ = false; ///< something may write anywhere, or others are told what was written
+  bool isUnknown_ = false; ///< something may write anywhere, or others may learn what was written
   mlir::Operation *firstOrder_ = nullptr;
   llvm::SmallSetVector<unsigned, 2> stored_; ///< arguments
 };

@@ -87,7 +87,7 @@ LinearLayout fmaAccumulator(llvm::ArrayRef<int64_t> shape, int numWarps) {
   return blocked(shape, size, lanes, warps, order);
 }
 
-/// Whether the result of `dot` goes, through other ops, into the first operand of another product:
+/// Whether the result of `dot` goes, through other ops, into the first operand of another dot:
 /// then the warps lie along M, so that rows stay in their warp.
 bool feedsDot(tl::DotOp dot) {
   llvm::SmallPtrSet<Operation *, 16> seen;
@@ -175,7 +175,7 @@ bool isMadeOutside(tl::DotOp dot, Value operand) {
   return loop && !loop->isAncestor(operand.getParentRegion()->getParentOp());
 }
 
-/// The layouts for wgmma, where the target has it and takes the product.
+/// The layouts for wgmma, where the target has it and takes the dot.
 std::optional<DotLayouts> chooseWgmma(tl::DotOp dot, int bytes, const AxisAnalysis &axes,
                                       const GpuTarget &target, int numWarps) {
   const llvm::ArrayRef<int64_t> shape = dot.getType().getShape();

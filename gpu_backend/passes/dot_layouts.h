@@ -1,4 +1,4 @@
-// The layouts of a product: of its accumulator, and of its operands in registers.
+// The layouts of a dot: of its accumulator, and of its operands in registers.
 #pragma once
 
 #include "gpu_backend/gpu_target.h"

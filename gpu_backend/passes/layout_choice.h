@@ -1,6 +1,6 @@
 // Which layout each block of a kernel shall have, before any code is changed.
 //
-// Accesses of memory get the layout that coalesces them, products that of their instruction; from
+// Accesses of memory get the layout that coalesces them, dots that of their instruction; from
 // there layouts spread forwards to what is computed from them, then backwards to what they are
 // computed from, until every block that is not cheap has one. Cheap blocks (index arithmetic from
 // ranges and scalars) have none: they are computed again in each layout that is asked for.

@@ -1,5 +1,5 @@
-// Moves products up and waits down within their block, then counts what each wait leaves running.
-#include "gpu_backend/passes/order_products.h"
+// Moves dots up and waits down within their block, then counts what each wait leaves running.
+#include "gpu_backend/passes/order_wgmma.h"
 
 #include "gpu_backend/ir/tlg_dialect.h"
 
@@ -12,12 +12,12 @@ using namespace mlir;
 namespace blockscope::gpu {
 namespace {
 
-/// Whether shared memory may be written, or be free to be written, once `op` is done: products
-/// that read it are neither begun before nor waited for after it.
+/// Whether shared memory may be written, or be free to be written, once `op` is done: no dot that
+/// reads it begins before it or is waited for after it.
 bool changesShared(Operation *op) {
   if (isa<tlg::AsyncCopyOp, tlg::AsyncCommitOp, tlg::AsyncArriveOp, tlg::TmaLoadOp,
           tlg::MbarrierExpectOp>(op))
-    return false; // into blocks that no product of this turn reads
+    return false; // into buffers that no dot of this iteration reads
   return op->getNumRegions() != 0
              ? !isPure(op)
              : isa<tl::BarrierOp>(op) ||
@@ -25,7 +25,7 @@ bool changesShared(Operation *op) {
                     !isa<tlg::WgmmaOp, tlg::WgmmaWaitOp, tlg::MmaOp, tlg::LocalLoadOp>(op));
 }
 
-struct Product {
+struct Dot {
   tlg::WgmmaOp begin;
   tlg::WgmmaWaitOp wait;
 };
@@ -35,47 +35,47 @@ public:
   explicit BlockOrder(Block *block) : block_(block), rewriter_(block->getParentOp()) {}
 
   void run() {
-    if (!findProducts())
+    if (!findDots())
       return;
-    for (size_t i = 1; i < products_.size(); ++i)
+    for (size_t i = 1; i < dots_.size(); ++i)
       beginEarly(i);
-    for (Product &product : products_)
-      waitLate(product);
-    for (Product &product : products_)
-      product.wait.setPending(countRunning(product));
+    for (Dot &dot : dots_)
+      waitLate(dot);
+    for (Dot &dot : dots_)
+      dot.wait.setPending(countRunning(dot));
   }
 
 private:
-  /// Two products or more, each with a wait of its own that leaves nothing running.
-  bool findProducts() {
-    for (auto product : block_->getOps<tlg::WgmmaOp>()) {
-      auto wait = product->hasOneUse() ? dyn_cast<tlg::WgmmaWaitOp>(*product->user_begin())
-                                       : tlg::WgmmaWaitOp();
+  /// Two dots or more, each with a wait of its own that leaves nothing running.
+  bool findDots() {
+    for (auto dot : block_->getOps<tlg::WgmmaOp>()) {
+      auto wait =
+          dot->hasOneUse() ? dyn_cast<tlg::WgmmaWaitOp>(*dot->user_begin()) : tlg::WgmmaWaitOp();
       if (!wait || wait->getBlock() != block_ || wait->getNumOperands() != 1 ||
           wait.getPending() != 0)
         return false;
-      products_.push_back({product, wait});
+      dots_.push_back({dot, wait});
     }
-    return products_.size() > 1;
+    return dots_.size() > 1;
   }
 
-  /// Moves product `i` up behind the first one before it behind which its operands are there.
+  /// Moves dot `i` up behind the first one before it behind which its operands are there.
   void beginEarly(size_t i) {
-    tlg::WgmmaOp product = products_[i].begin;
-    llvm::SmallVector<Operation *> views; // made in the block, for this product
+    tlg::WgmmaOp dot = dots_[i].begin;
+    llvm::SmallVector<Operation *> views; // made in the block, for this dot
     for (size_t before = 0; before < i; ++before) {
-      Operation *place = products_[before].begin;
+      Operation *place = dots_[before].begin;
       views.clear();
-      if (!isFreeBetween(place, product) ||
-          !llvm::all_of(product->getOperands(),
-                        [&](Value operand) { return canCome(operand, place, views); }))
+      if (!isFreeBetween(place, dot) || !llvm::all_of(dot->getOperands(), [&](Value operand) {
+            return canCome(operand, place, views);
+          }))
         continue;
       for (Operation *view : views) {
         rewriter_.moveOpAfter(view, place);
         place = view;
       }
-      rewriter_.moveOpAfter(product, place);
-      std::rotate(products_.begin() + before + 1, products_.begin() + i, products_.begin() + i + 1);
+      rewriter_.moveOpAfter(dot, place);
+      std::rotate(dots_.begin() + before + 1, dots_.begin() + i, dots_.begin() + i + 1);
       return;
     }
   }
@@ -104,52 +104,51 @@ private:
     return true;
   }
 
-  void waitLate(Product &product) {
-    Operation *place = product.wait->getNextNode();
+  void waitLate(Dot &dot) {
+    Operation *place = dot.wait->getNextNode();
     while (!place->hasTrait<OpTrait::IsTerminator>() && !changesShared(place) &&
-           !uses(place, product.wait))
+           !uses(place, dot.wait))
       place = place->getNextNode();
-    if (place == product.wait->getNextNode())
+    if (place == dot.wait->getNextNode())
       return;
-    // A first operand in registers stays there as long as the product may read it.
-    Value a = product.begin.getA();
+    // A first operand in registers stays there as long as the dot may read it.
+    Value a = dot.begin.getA();
     if (!tlg::hasLayout(a.getType()))
       a = {};
     rewriter_.setInsertionPoint(place);
-    llvm::SmallVector<Value> values{product.begin.getResult()};
+    llvm::SmallVector<Value> values{dot.begin.getResult()};
     if (a)
       values.push_back(a);
-    auto wait = tlg::WgmmaWaitOp::create(rewriter_, product.wait.getLoc(),
+    auto wait = tlg::WgmmaWaitOp::create(rewriter_, dot.wait.getLoc(),
                                          TypeRange(ValueRange(values)), values, 0);
-    rewriter_.replaceAllUsesWith(product.wait->getResult(0), wait->getResult(0));
-    rewriter_.eraseOp(product.wait);
-    product.wait = wait;
+    rewriter_.replaceAllUsesWith(dot.wait->getResult(0), wait->getResult(0));
+    rewriter_.eraseOp(dot.wait);
+    dot.wait = wait;
   }
 
-  /// Whether `op` or something in it uses the product's sums.
+  /// Whether `op` or something in it uses the dot's sums.
   static bool uses(Operation *op, tlg::WgmmaWaitOp wait) {
     return llvm::any_of(wait->getResult(0).getUsers(),
                         [&](Operation *user) { return op->isAncestor(user); });
   }
 
-  int countRunning(const Product &product) const {
+  int countRunning(const Dot &dot) const {
     int running = 0;
-    for (const Product &other : products_)
-      running +=
-          product.begin->isBeforeInBlock(other.begin) && other.begin->isBeforeInBlock(product.wait);
+    for (const Dot &other : dots_)
+      running += dot.begin->isBeforeInBlock(other.begin) && other.begin->isBeforeInBlock(dot.wait);
     return running;
   }
 
   Block *block_;
   IRRewriter rewriter_;
-  llvm::SmallVector<Product> products_; ///< in order
+  llvm::SmallVector<Dot> dots_; ///< in order
 };
 
 } // namespace
 
-void orderProducts(func::FuncOp function) {
+void orderWgmma(func::FuncOp function) {
   llvm::SetVector<Block *> blocks;
-  function.walk([&](tlg::WgmmaOp product) { blocks.insert(product->getBlock()); });
+  function.walk([&](tlg::WgmmaOp dot) { blocks.insert(dot->getBlock()); });
   for (Block *block : blocks)
     BlockOrder(block).run();
 }

@@ -1,13 +1,13 @@
-// The order of products by wgmma, and of the waits for them.
+// The order of wgmma, and of the waits for them.
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace blockscope::gpu {
 
-/// Begins products by wgmma as soon as their operands are there, and waits for each right before
-/// its first use: products that do not need one another run one after another without a gap, beside
-/// what is computed from those before.
-void orderProducts(mlir::func::FuncOp function);
+/// Begins each dot by wgmma as soon as its operands are there, and waits for it right before its
+/// first use: dots that do not need one another run without a gap, beside what is computed from
+/// those before.
+void orderWgmma(mlir::func::FuncOp function);
 
 } // namespace blockscope::gpu

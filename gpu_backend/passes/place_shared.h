@@ -32,7 +32,7 @@ private:
   int lastUse(tlg::AllocSharedOp alloc) const;
 
   llvm::DenseMap<mlir::Operation *, int> moments_;
-  llvm::SmallVector<int> waits_; ///< moments at which products by wgmma are waited for
+  llvm::SmallVector<int> waits_; ///< moments at which dots by wgmma are waited for
   llvm::SmallVector<Block> blocks_;
   llvm::DenseSet<mlir::Operation *> reused_;
   int64_t sizeBytes_ = 0;

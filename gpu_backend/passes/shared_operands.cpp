@@ -38,7 +38,7 @@ bool readsShared(OpOperand &use) {
   return isa<tlg::MmaOp, tlg::WgmmaOp>(use.getOwner()) && use.getOperandNumber() < 2;
 }
 
-/// Whether the product can read `block` as the operand `use`: wgmma takes only elements of 2 bytes
+/// Whether the dot can read `block` as the operand `use`: wgmma takes only elements of 2 bytes
 /// along M or N.
 bool canRead(OpOperand &use, Value block) {
   auto wgmma = dyn_cast<tlg::WgmmaOp>(use.getOwner());
@@ -49,7 +49,7 @@ bool canRead(OpOperand &use, Value block) {
   return match && (wgmma.getOperandBytes() == 2 || match->contiguousDim == depthDim);
 }
 
-/// Gives `block` to the products that use `value`, by way of conversions and transpositions.
+/// Gives `block` to the dots that use `value`, by way of conversions and transpositions.
 void giveToProducts(RewriterBase &rewriter, Value value, Value block) {
   for (OpOperand &use : llvm::make_early_inc_range(value.getUses())) {
     Operation *user = use.getOwner();
@@ -150,32 +150,32 @@ std::optional<SwizzleMatch> matchSwizzle(tlg::SharedType type) {
 
 int64_t wgmmaColumns(int64_t n, int64_t groups) { return std::min<int64_t>(n / groups, 256); }
 
-int keepProductsRunning(RewriterBase &rewriter, scf::ForOp loop) {
-  llvm::SmallVector<tlg::WgmmaOp> products(loop.getBody()->getOps<tlg::WgmmaOp>());
+int keepDotsRunning(RewriterBase &rewriter, scf::ForOp loop) {
+  llvm::SmallVector<tlg::WgmmaOp> dots(loop.getBody()->getOps<tlg::WgmmaOp>());
   llvm::SmallVector<unsigned> variables;
-  for (tlg::WgmmaOp product : products) {
-    auto sum = dyn_cast<BlockArgument>(product.getAcc());
-    if (!isa<tlg::SharedType>(product.getA().getType()) ||
-        !isa<tlg::SharedType>(product.getB().getType()) || !sum ||
-        sum.getOwner() != loop.getBody() || !sum.hasOneUse() || !product->hasOneUse())
+  for (tlg::WgmmaOp dot : dots) {
+    auto sum = dyn_cast<BlockArgument>(dot.getAcc());
+    if (!isa<tlg::SharedType>(dot.getA().getType()) ||
+        !isa<tlg::SharedType>(dot.getB().getType()) || !sum || sum.getOwner() != loop.getBody() ||
+        !sum.hasOneUse() || !dot->hasOneUse())
       return 0;
-    auto wait = dyn_cast<tlg::WgmmaWaitOp>(*product->user_begin());
+    auto wait = dyn_cast<tlg::WgmmaWaitOp>(*dot->user_begin());
     const unsigned variable = sum.getArgNumber() - 1;
     if (!wait || wait->getNumResults() != 1 || !wait->hasOneUse() ||
         loop.getYieldedValues()[variable] != wait->getResult(0))
       return 0;
     variables.push_back(variable);
   }
-  for (tlg::WgmmaOp product : products) {
-    Operation *wait = *product->user_begin();
-    rewriter.replaceOp(wait, product->getResults());
+  for (tlg::WgmmaOp dot : dots) {
+    Operation *wait = *dot->user_begin();
+    rewriter.replaceOp(wait, dot->getResults());
   }
   const OpBuilder::InsertionGuard guard(rewriter);
   const auto waitFor = [&](ValueRange sums) {
     return tlg::WgmmaWaitOp::create(rewriter, loop.getLoc(), TypeRange(sums), sums, 0);
   };
   // The sums are in registers before the loop may be skipped: where the ways meet, ptxas must not
-  // find them written by something else while products run.
+  // find them written by something else while dots run.
   rewriter.setInsertionPoint(loop);
   llvm::SmallVector<Value> initial, sums;
   for (const unsigned variable : variables)
@@ -189,7 +189,7 @@ int keepProductsRunning(RewriterBase &rewriter, scf::ForOp loop) {
   auto wait = waitFor(sums);
   for (auto [sum, complete] : llvm::zip(sums, wait.getResults()))
     rewriter.replaceAllUsesExcept(sum, complete, wait);
-  return static_cast<int>(products.size());
+  return static_cast<int>(dots.size());
 }
 
 namespace {
@@ -201,43 +201,43 @@ int runDim(RankedTensorType type) {
   return contiguity(layout, shape, 0).length > contiguity(layout, shape, 1).length ? 0 : 1;
 }
 
-/// Whether `value` is made outside of the loop around `product`.
-bool isMadeOutside(Operation *product, Value value) {
-  auto loop = product->getParentOfType<LoopLikeOpInterface>();
+/// Whether `value` is made outside of the loop around `dot`.
+bool isMadeOutside(Operation *dot, Value value) {
+  auto loop = dot->getParentOfType<LoopLikeOpInterface>();
   return loop && !loop->isAncestor(value.getParentRegion()->getParentOp());
 }
 
-/// Puts `value`, which operand `operand` of `product` is, into shared memory: where it is made, if
-/// that is outside of the loop around the product, else right before the product.
-void stageOperand(OpBuilder &builder, Operation *product, unsigned operand, Value value, int dim) {
+/// Puts `value`, which operand `operand` of `dot` is, into shared memory: where it is made, if
+/// that is outside of the loop around the dot, else right before the dot.
+void stageOperand(OpBuilder &builder, Operation *dot, unsigned operand, Value value, int dim) {
   const auto type = cast<RankedTensorType>(value.getType());
-  const Location location = product->getLoc();
-  const bool isOutside = isMadeOutside(product, value);
+  const Location location = dot->getLoc();
+  const bool isOutside = isMadeOutside(dot, value);
   if (isOutside)
     builder.setInsertionPointAfterValue(value);
   else
-    builder.setInsertionPoint(product);
+    builder.setInsertionPoint(dot);
   const SharedLayout layout = sharedForOperand(type, dim);
   const auto blockType = tlg::sharedType(type.getShape(), type.getElementType(), layout);
   Value block = tlg::AllocSharedOp::create(builder, location, blockType, IntegerAttr());
   tl::BarrierOp::create(builder, location); // what was here before has been read
   tlg::LocalStoreOp::create(builder, location, value, block);
-  if (isa<tlg::WgmmaOp>(product))
+  if (isa<tlg::WgmmaOp>(dot))
     tlg::FenceAsyncOp::create(builder, location);
   tl::BarrierOp::create(builder, location);
-  product->setOperand(operand, block);
+  dot->setOperand(operand, block);
   if (isOutside) // other loops read the same block
     value.replaceUsesWithIf(block, [&](OpOperand &use) {
-      return use.getOwner()->getName() == product->getName() && use.getOperandNumber() == operand &&
+      return use.getOwner()->getName() == dot->getName() && use.getOperandNumber() == operand &&
              isMadeOutside(use.getOwner(), value);
     });
 }
 
-void stageOperandsOf(OpBuilder &builder, tlg::WgmmaOp product) {
-  const llvm::ArrayRef<int32_t> warps = product.getWarps();
-  const auto bytes = static_cast<int>(product.getOperandBytes());
+void stageOperandsOf(OpBuilder &builder, tlg::WgmmaOp dot) {
+  const llvm::ArrayRef<int32_t> warps = dot.getWarps();
+  const auto bytes = static_cast<int>(dot.getOperandBytes());
   for (const unsigned operand : {0U, 1U}) {
-    Value value = product->getOperand(operand);
+    Value value = dot->getOperand(operand);
     const auto type = dyn_cast<RankedTensorType>(value.getType());
     if (!type ||
         (operand == 0 && tlg::layoutOf(type) ==
@@ -245,16 +245,16 @@ void stageOperandsOf(OpBuilder &builder, tlg::WgmmaOp product) {
       continue;
     // Only elements of 2 bytes can be contiguous along M or N.
     const int depthDim = operand == 0 ? 1 : 0;
-    stageOperand(builder, product, operand, value, bytes == 2 ? runDim(type) : depthDim);
+    stageOperand(builder, dot, operand, value, bytes == 2 ? runDim(type) : depthDim);
   }
 }
 
 /// An operand of mma.sync that comes to its threads by way of shared memory anyway stays there, to
 /// be read piece by piece, if it would take many registers.
-void stageOperandsOf(OpBuilder &builder, tlg::MmaOp product) {
+void stageOperandsOf(OpBuilder &builder, tlg::MmaOp dot) {
   constexpr int kManyWords = 64;
   for (const unsigned operand : {0U, 1U}) {
-    auto convert = product->getOperand(operand).getDefiningOp<tlg::ConvertLayoutOp>();
+    auto convert = dot->getOperand(operand).getDefiningOp<tlg::ConvertLayoutOp>();
     if (!convert || convert.getType().getRank() != 2)
       continue;
     Value source = convert.getSource();
@@ -262,8 +262,7 @@ void stageOperandsOf(OpBuilder &builder, tlg::MmaOp product) {
     if (to.registerCount() * tlg::elementBytes(convert.getType()) / 4 < kManyWords ||
         staysInWarps(tlg::layoutOf(source.getType()), to))
       continue;
-    stageOperand(builder, product, operand, source,
-                 runDim(cast<RankedTensorType>(source.getType())));
+    stageOperand(builder, dot, operand, source, runDim(cast<RankedTensorType>(source.getType())));
     if (convert->use_empty())
       convert->erase();
   }
@@ -273,14 +272,14 @@ void stageOperandsOf(OpBuilder &builder, tlg::MmaOp product) {
 
 void stageOperands(func::FuncOp function) {
   OpBuilder builder(function.getContext());
-  llvm::SmallVector<Operation *> products;
+  llvm::SmallVector<Operation *> dots;
   function.walk([&](Operation *op) {
     if (isa<tlg::WgmmaOp, tlg::MmaOp>(op))
-      products.push_back(op);
+      dots.push_back(op);
   });
-  for (Operation *op : products) {
-    if (auto product = dyn_cast<tlg::WgmmaOp>(op))
-      stageOperandsOf(builder, product);
+  for (Operation *op : dots) {
+    if (auto dot = dyn_cast<tlg::WgmmaOp>(op))
+      stageOperandsOf(builder, dot);
     else
       stageOperandsOf(builder, cast<tlg::MmaOp>(op));
   }

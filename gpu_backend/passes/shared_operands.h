@@ -1,4 +1,4 @@
-// Operands of products in shared memory.
+// Operands of dots in shared memory.
 #pragma once
 
 #include "gpu_backend/ir/tlg_dialect.h"
@@ -33,14 +33,14 @@ std::optional<SwizzleMatch> matchSwizzle(tlg::SharedType type);
 /// How many columns of N one wgmma takes when `groups` warpgroups share them.
 int64_t wgmmaColumns(int64_t n, int64_t groups);
 
-/// Gives `block`, where the data of `load` is in shared memory, to all users of the load: products
+/// Gives `buffer`, where the data of `load` is in shared memory, to all users of the load: dots
 /// read it there, for other ops it is read from there, and `other` put where the mask is false.
 void replaceLoad(mlir::RewriterBase &rewriter, tl::LoadOp load, mlir::Value block);
 
-/// Where all products by wgmma of a loop only add to variables of it, lets them go on into the next
-/// turn: they are waited for after the loop. Returns how many a turn begins; 0 where nothing was
-/// changed.
-int keepProductsRunning(mlir::RewriterBase &rewriter, mlir::scf::ForOp loop);
+/// Where all dots by wgmma of a loop only add to variables of it, lets them go on into the next
+/// iteration: the wait comes after the loop. Returns how many dots an iteration begins; 0 where
+/// nothing was changed.
+int keepDotsRunning(mlir::RewriterBase &rewriter, mlir::scf::ForOp loop);
 
 /// Puts the operands that wgmma wants there into shared memory, and large ones of mma.sync.
 void stageOperands(mlir::func::FuncOp function);

@@ -29,7 +29,7 @@ constexpr int kMostMaps = 16;
 bool mayPrecede(Operation *first, Operation *second) {
   for (Operation *outer = first->getParentOp(); outer; outer = outer->getParentOp())
     if (isa<LoopLikeOpInterface>(outer) && outer->isAncestor(second))
-      return true; // in an earlier turn
+      return true; // in an earlier iteration
   for (Operation *a = first; a; a = a->getParentOp())
     for (Operation *b = second; b; b = b->getParentOp())
       if (a->getBlock() == b->getBlock())
@@ -37,7 +37,7 @@ bool mayPrecede(Operation *first, Operation *second) {
   return false;
 }
 
-/// Whether another program, or another thread of this one, may be told by `op` that memory was
+/// Whether another program, or another thread of this one, may learn by `op` that memory was
 /// written: atomics, barriers, volatile accesses, what we do not know.
 bool mayOrderMemory(Operation *op) {
   if (auto load = dyn_cast<tl::LoadOp>(op))
@@ -60,7 +60,7 @@ bool mayBeOf(unsigned argument, Value pointer, Arguments &others) {
 }
 
 /// Whether something before `access` may have written to what argument `argument` points to, if
-/// that is apart from `others`. Stores by TMA that come before another store are waited for.
+/// that does not overlap `others`. Stores by TMA that come before another store are waited for.
 bool mayBeWritten(Operation *access, unsigned argument, Arguments &others) {
   auto function = access->getParentOfType<func::FuncOp>();
   return function
@@ -76,7 +76,7 @@ bool mayBeWritten(Operation *access, unsigned argument, Arguments &others) {
 }
 
 /// Whether something after `store` may look at what argument `argument` points to, or write there,
-/// if that is apart from `others`.
+/// if that does not overlap `others`.
 bool mayBeAccessed(Operation *store, unsigned argument, Arguments &others) {
   auto function = store->getParentOfType<func::FuncOp>();
   return function
@@ -235,7 +235,7 @@ llvm::SmallVector<Value> makeStarts(OpBuilder &builder, Location location,
 
 namespace {
 
-/// Whether a product by wgmma takes `value`, perhaps transposed, as an operand.
+/// Whether a dot by wgmma takes `value`, perhaps transposed, as an operand.
 bool goesToWgmma(Value value) {
   return llvm::any_of(value.getUses(), [](OpOperand &use) {
     Operation *user = use.getOwner();
@@ -285,7 +285,7 @@ bool hasRoom(Operation *op, tlg::SharedType block, const GpuTarget &target) {
   return places.sizeBytes() + needed + kScratchBytes <= target.sharedBytes();
 }
 
-/// Loads an operand that a loop's products share, say; it comes while the loop's rings are filled.
+/// Loads an operand that a loop's dots share, say; it comes while the loop's rings are filled.
 void loadByTma(tl::LoadOp load, const TmaAccess &access) {
   IRRewriter rewriter(load);
   const Location location = load.getLoc();
@@ -358,8 +358,8 @@ Value storeCondition(OpBuilder &builder, Location location, const TmaAccess &acc
   return result;
 }
 
-/// Stores a block through shared memory; threads do what TMA cannot. In a loop the turn after it
-/// waits.
+/// Stores a block through shared memory; threads do what TMA cannot. In a loop the iteration after
+/// it waits.
 void storeByTma(tl::StoreOp store, const TmaAccess &access, const AxisAnalysis &axes) {
   OpBuilder builder(store);
   const Location location = store.getLoc();
@@ -371,10 +371,10 @@ void storeByTma(tl::StoreOp store, const TmaAccess &access, const AxisAnalysis &
   const bool waitsLater = outermost && !completes;
   Value block = tlg::AllocSharedOp::create(builder, location, access.block, IntegerAttr());
   const auto starts = makeStarts(builder, location, access.tile, [](Value value) { return value; });
-  if (waitsLater) // it may write where this turn does
+  if (waitsLater) // it may write where this iteration does
     tlg::TmaStoreWaitOp::create(builder, location, /*completes=*/true);
   if (outermost)
-    tl::BarrierOp::create(builder, location); // the turn before has left the block
+    tl::BarrierOp::create(builder, location); // the iteration before is done with the buffer
   Value value = store.getValue();
   if (auto convert = value.getDefiningOp<tlg::ConvertLayoutOp>())
     value = convert.getSource(); // shared memory is written from any layout

@@ -10,7 +10,7 @@ enum class LoadReason {
   Unsigned,      ///< of the loop: its counter is unsigned
   LoopInside,    ///< of the loop: a loop in it is pipelined
   StoredTo,      ///< the loop may write what it loads
-  MemoryOrder,   ///< the loop may tell or be told that memory was written
+  MemoryOrder,   ///< the loop has ops by which programs learn what others wrote
   NotATile,      ///< it loads one element, or has been given no layout
   Narrow,        ///< its pieces are too small for asynchronous copies
   Volatile,      ///< it is volatile

@@ -309,7 +309,7 @@ Value LoopRing::mbarrierOf(Value mbarriers, Value slot) {
 
 bool LoopRing::placeBehindDots() {
   Block *body = loop_.getBody();
-  const int running = keepProductsRunning(rewriter_, loop_);
+  const int running = keepDotsRunning(rewriter_, loop_);
   if (running == 0) {
     rewriter_.setInsertionPoint(*body->getOps<tlg::WgmmaWaitOp>().begin());
     return false;

@@ -171,7 +171,7 @@ py::dict asDict(const GpuKernel &kernel) {
                          "strides"_a = map.strides));
   }
   result["tensor_maps"] = maps;
-  result["apart"] = kernel.apart;
+  result["disjoint"] = kernel.disjoint;
   py::list sites;
   for (const DebugSite &site : kernel.debugSites)
     sites.append(siteAsDict(site));

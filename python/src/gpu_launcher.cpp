@@ -37,7 +37,7 @@ struct Entry {
   int device = 0;
   py::object compiled; ///< blockscope.runtime.backends.cuda.kernel.CudaKernel
   const LoadedKernel *kernel = nullptr;
-  ArgumentPairs apart; ///< arguments that must not overlap, else another kernel is launched
+  ArgumentPairs disjoint; ///< arguments that must not overlap, else another kernel is launched
   std::vector<UsedGlobal> globals;
   py::object scratch; ///< a function of (grid, stream) that gives memory, or null
 };
@@ -200,7 +200,7 @@ void GpuLauncher::remember(const LaunchKey &key, uint64_t hash, PyObject *compil
   entry->compiled = py::reinterpret_borrow<py::object>(object);
   const py::object handle = shortWay.attr("handle");
   entry->kernel = loadedKernelOf(handle.ptr());
-  entry->apart = shortWay.attr("apart").cast<ArgumentPairs>();
+  entry->disjoint = shortWay.attr("disjoint").cast<ArgumentPairs>();
   const py::object scratch = shortWay.attr("scratch");
   entry->scratch = scratch.is_none() ? py::object() : scratch;
   for (const py::handle used : shortWay.attr("used_globals")) {
@@ -277,9 +277,9 @@ bool launchEntry(const Entry &entry, const std::array<uint32_t, 3> &grid, Launch
   // The entry may be replaced while Python's lock is not held.
   const LoadedKernel *kernel = entry.kernel;
   const py::object scratch = entry.scratch;
-  if (!entry.apart.empty()) {
-    const ArgumentPairs apart = entry.apart;
-    if (mayOverlap(apart, key.owners.data(), key.bitsCount))
+  if (!entry.disjoint.empty()) {
+    const ArgumentPairs disjoint = entry.disjoint;
+    if (mayOverlap(disjoint, key.owners.data(), key.bitsCount))
       kernel = carefulKernel(*kernel);
     if (!kernel)
       return false;

@@ -14,14 +14,14 @@ def needs_sm_90(device):
 
 
 @triton.jit
-def slow_step_kernel(x_ptr, y_ptr, turns, N: tl.constexpr):
+def slow_step_kernel(x_ptr, y_ptr, iterations, N: tl.constexpr):
     """y = x + 1, stored late, long after the next launch may have begun."""
     offsets = tl.program_id(0) * N + tl.arange(0, N)
     tl.extra.cuda.gdc_launch_dependents()
     tl.extra.cuda.gdc_wait()
     x = tl.load(x_ptr + offsets)
     y = x + 1.0
-    for _ in range(turns):
+    for _ in range(iterations):
         y = tl.sqrt_rn(y * y)
     tl.store(y_ptr + offsets, y)
 

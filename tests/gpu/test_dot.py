@@ -1,4 +1,4 @@
-"""Products of blocks on the GPU: dtypes, shapes, transposed operands, warps, stages of pipelining,
+"""Dots of tiles on the GPU: dtypes, shapes, transposed operands, warps, stages of pipelining,
 masks. References are computed in float64 from the same inputs; tolerances are relative to the
 largest value of the result and say what the inputs and the accumulator are rounded to.
 """
@@ -26,7 +26,7 @@ def check(got, want, tolerance):
     assert error <= limit, f"largest error {error}, allowed {limit}"
 
 
-# -- one product -----------------------------------------------------------------------------------
+# -- one dot ---------------------------------------------------------------------------------------
 
 
 @triton.jit
@@ -165,23 +165,23 @@ def limited_kernel(
     tl.store(c_ptr + m[:, None] * N + n[None, :], total)
 
 
-def run_limited(limit, turns, device):
+def run_limited(limit, iterations, device):
     """How far the sum of 1024 small terms after a large one is off, relative to it."""
     m, n, k = 128, 64, 128
-    a = torch.full((m, turns * k), 2.0**-4, device=device).to(torch.float8_e4m3fn)
-    b = torch.full((n, turns * k), 2.0**-4, device=device).to(torch.float8_e4m3fn)
+    a = torch.full((m, iterations * k), 2.0**-4, device=device).to(torch.float8_e4m3fn)
+    b = torch.full((n, iterations * k), 2.0**-4, device=device).to(torch.float8_e4m3fn)
     a[:, 0], b[:, 0] = 16.0, 16.0
     c = torch.full((m, n), 77.0, device=device)
-    limited_kernel[(1,)](a, b, c, turns * k, m, n, k, limit)
+    limited_kernel[(1,)](a, b, c, iterations * k, m, n, k, limit)
     want = (a.double() @ b.double().T)[0, 0].item()
     assert (c == c[0, 0]).all()
     return abs(c[0, 0].item() - want) / want
 
 
 @pytest.mark.parametrize("limit", [0, 32, 48, 64, 128])
-@pytest.mark.parametrize("turns", [1, 8])
-def test_limit_of_imprecise_sums(limit, turns, device):
-    error = run_limited(limit, turns, device)
+@pytest.mark.parametrize("iterations", [1, 8])
+def test_limit_of_imprecise_sums(limit, iterations, device):
+    error = run_limited(limit, iterations, device)
     # Of what follows the first `limit` products nothing is lost.
     assert error <= max(32, limit) * 2.0**-8 / 256
 
@@ -345,7 +345,7 @@ def loop_fp64_kernel(
 
 @triton.jit
 def two_products_kernel(a_ptr, b_ptr, c_ptr, out_ptr, k, N: tl.constexpr, BLOCK_K: tl.constexpr):
-    """(a b) c in one loop over b's columns and c's rows: the first product feeds the second."""
+    """(a b) c in one loop over b's columns and c's rows: the first dot feeds the second."""
     i = tl.arange(0, N)
     steps = tl.arange(0, BLOCK_K)
     a = tl.load(a_ptr + i[:, None] * N + i[None, :])
@@ -361,9 +361,9 @@ def two_products_kernel(a_ptr, b_ptr, c_ptr, out_ptr, k, N: tl.constexpr, BLOCK_
 @pytest.mark.parametrize("stages", [1, 2, 3, 4])
 @pytest.mark.parametrize("warps", [4, 8])
 @pytest.mark.parametrize("size", [32, 64, 128])
-@pytest.mark.parametrize("turns", [0, 1, 4])
-def test_products_in_sequence(turns, size, warps, stages, device):
-    k = 64 * turns
+@pytest.mark.parametrize("iterations", [0, 1, 4])
+def test_dots_in_sequence(iterations, size, warps, stages, device):
+    k = 64 * iterations
     a, b, c = (rand(s, torch.float16, device) / 8 for s in ((size, size), (size, k), (k, size)))
     out = torch.full((size, size), 77.0, device=device)
     two_products_kernel[(1,)](a, b, c, out, k, size, 64, num_warps=warps, num_stages=stages)
@@ -375,7 +375,7 @@ def test_products_in_sequence(turns, size, warps, stages, device):
 
 
 @pytest.mark.parametrize("stages", [1, 2, 3])
-def test_infinity_in_the_second_product(stages, device):
+def test_infinity_in_the_second_dot(stages, device):
     """No product of zero and infinity that the kernel did not ask for."""
     size, k = 64, 128
     a = torch.eye(size, device=device, dtype=torch.float16)
@@ -444,7 +444,7 @@ def test_computed_operand(size, warps, stages, device):
     check(out, a.double() @ scaled, 6e-6)
 
 
-def test_zero_turns(device):
+def test_no_iterations(device):
     a, b = rand((64, 32), torch.float16, device), rand((32, 64), torch.float16, device)
     c = torch.full((64, 64), 77, device=device, dtype=torch.float32)
     matmul_kernel[(1, 1)](a, b, c, 64, 64, 0, *a.stride(), *b.stride(), 64, 64, 32, False, "ieee",

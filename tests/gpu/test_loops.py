@@ -47,7 +47,7 @@ def test_unrolled(unroll, stages, device):
 def columns_kernel(
     x_ptr, most_ptr, sum_ptr, rows, n, N: tl.constexpr, STAGES: tl.constexpr, OTHER: tl.constexpr
 ):
-    """No products: the loads of a loop that asks for stages itself."""
+    """No dots: the loads of a loop that asks for stages itself."""
     columns = tl.arange(0, N)
     most = tl.full((N,), float("-inf"), tl.float32)
     total = tl.zeros((N,), dtype=tl.float32)
@@ -92,7 +92,7 @@ def test_hints_without_effect(device):
 
 @triton.jit
 def in_place_kernel(x_ptr, y_ptr, rows, N: tl.constexpr, STAGES: tl.constexpr):
-    """Each turn loads what the one before stored, when both pointers are of one tensor."""
+    """Each iteration loads what the one before stored, when both pointers are of one tensor."""
     columns = tl.arange(0, N)
     for row in tl.range(0, rows, num_stages=STAGES):
         x = tl.load(x_ptr + row * N + columns)
@@ -176,20 +176,20 @@ def test_a_loop_that_stores(chunks, stages, descriptors, device):
 
 @triton.jit
 def growing_kernel(
-    x_ptr, w_ptr, y_ptr, sum_ptr, turns, shift, N: tl.constexpr, DESCRIPTORS: tl.constexpr
+    x_ptr, w_ptr, y_ptr, sum_ptr, count, shift, N: tl.constexpr, DESCRIPTORS: tl.constexpr
 ):
-    """What a turn stores may be what the next one loads; each thread has the same elements."""
+    """What an iteration stores the next one may load; each thread has the same elements."""
     rows, columns = tl.arange(0, N), tl.arange(0, N)
     if DESCRIPTORS:
-        xs = tl.make_tensor_descriptor(x_ptr, [turns * N, N], [N, 1], [N, N])
-        ys = tl.make_tensor_descriptor(y_ptr, [turns * N + shift, N], [N, 1], [N, N])
+        xs = tl.make_tensor_descriptor(x_ptr, [count * N, N], [N, 1], [N, N])
+        ys = tl.make_tensor_descriptor(y_ptr, [count * N + shift, N], [N, 1], [N, N])
     w = tl.load(w_ptr + rows[:, None] * N + columns[None, :])
     total = tl.zeros((N, N), tl.float32)
-    for turn in range(turns):
-        at = (turn * N + rows)[:, None] * N + columns[None, :]
+    for i in range(count):
+        at = (i * N + rows)[:, None] * N + columns[None, :]
         if DESCRIPTORS:
-            x = xs.load([turn * N, 0])
-            ys.store([turn * N + shift, 0], x + 1)
+            x = xs.load([i * N, 0])
+            ys.store([i * N + shift, 0], x + 1)
         else:
             x = tl.load(x_ptr + at)
             tl.store(y_ptr + shift * N + at, x + 1)
@@ -197,31 +197,31 @@ def growing_kernel(
     tl.store(sum_ptr + rows[:, None] * N + columns[None, :], total)
 
 
-def run_growing(turns, form, descriptors, device, stages, warps=4, size=64):
-    """`form` says what the two tensors are: "apart", "views" of one storage, or "same"."""
-    memory = torch.randint(-1, 2, ((turns + 1) * size, size), device=device).half()
+def run_growing(count, form, descriptors, device, stages, warps=4, size=64):
+    """`form` says what the two tensors are: "separate", "views" of one storage, or "same"."""
+    memory = torch.randint(-1, 2, ((count + 1) * size, size), device=device).half()
     w = torch.randint(-1, 2, (size, size), device=device).half()
     before = memory.clone()
-    x = memory if form == "same" else memory[: turns * size]
-    y = {"apart": memory.clone(), "views": memory[size:], "same": memory}[form]
+    x = memory if form == "same" else memory[: count * size]
+    y = {"separate": memory.clone(), "views": memory[size:], "same": memory}[form]
     shift = size if form == "same" else 0
     total = torch.zeros(size, size, device=device)
     for _ in range(3):  # the short way, too
         memory.copy_(before)
         growing_kernel[(1,)](
-            x, w, y, total, turns, shift, size, descriptors, num_stages=stages, num_warps=warps
+            x, w, y, total, count, shift, size, descriptors, num_stages=stages, num_warps=warps
         )
         want = torch.zeros_like(total)
-        for turn in range(turns):
-            part = slice(turn * size, (turn + 1) * size)
-            loaded = before[part] if form == "apart" else before[:size] + turn
-            assert torch.equal(y[turn * size + shift :][:size], loaded + 1)
+        for i in range(count):
+            part = slice(i * size, (i + 1) * size)
+            loaded = before[part] if form == "separate" else before[:size] + i
+            assert torch.equal(y[i * size + shift :][:size], loaded + 1)
             want += loaded.float() @ w.float()
         assert torch.equal(total, want)
 
 
 @pytest.mark.parametrize("descriptors", [False, True])
-@pytest.mark.parametrize("form", ["apart", "views", "same"])
+@pytest.mark.parametrize("form", ["separate", "views", "same"])
 @pytest.mark.parametrize("stages", [1, 2, 3])
-def test_what_a_turn_stores_and_the_next_one_loads(stages, form, descriptors, device):
+def test_what_an_iteration_stores_and_the_next_one_loads(stages, form, descriptors, device):
     run_growing(5, form, descriptors, device, stages)

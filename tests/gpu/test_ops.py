@@ -1,7 +1,7 @@
 """Every row of op_cases on the GPU gives what the CPU gives: bit by bit, but for what is said here.
 
 - NaNs are equal to each other, whatever their bits.
-- Floating-point sums and products of many elements, in matrix products too, may be added up in
+- Floating-point sums and products of many elements, in dots too, may be added up in
   another order: they differ by at most eps * sum(|x|) (`SUMS`), or by the row's own tolerance.
 - Functions of mathematics differ by the ulps of `ULPS`, which add the CPU's error to the GPU's.
 - Multiply and add stay two operations (enable_fp_fusion=False), as they are on the CPU.

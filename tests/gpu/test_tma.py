@@ -1,4 +1,4 @@
-"""Tensor descriptors on the GPU: products, copies at the edges of tensors and beyond, clipped
+"""Tensor descriptors on the GPU: dots, copies at the edges of tensors and beyond, clipped
 stores, loops in loops, and tensors that TMA cannot copy. References are torch's, in float64.
 """
 
@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 FP8 = torch.float8_e4m3fn
 
 
-# -- products --------------------------------------------------------------------------------------
+# -- dots ------------------------------------------------------------------------------------------
 
 
 @triton.jit
@@ -472,7 +472,7 @@ def test_a_tensor_that_is_not_aligned(device):
 
 
 def test_odd_strides(device):
-    """Rows that are no multiple of 16 bytes apart."""
+    """Rows whose distance is no multiple of 16 bytes."""
     run_copy_2d(50, 33, 33, (20, 10), (3, 5), (32, 32), torch.float16, "zero", device)
 
 
@@ -483,7 +483,7 @@ def count_kernel(x_ptr, n, M: tl.constexpr, N: tl.constexpr):
         x.store([0, 0], x.load([0, 0]) + 1.0)
 
 
-def test_a_store_is_seen_by_the_next_turn(device):
+def test_a_store_is_seen_by_the_next_iteration(device):
     x = torch.zeros(32, 32, device=device)
     count_kernel[1,](x, 4, 32, 32, num_warps=2)
     assert (x == 4).all()

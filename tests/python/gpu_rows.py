@@ -38,7 +38,7 @@ def constants(case: OpCase, inputs: list[np.ndarray]) -> dict[str, Any]:
 
 def as_launched(kernel: Any, owners: list[Any]) -> Any:
     """The kernel that a launch on these run-time arguments runs: it, or the careful one."""
-    overlap = _core.gpu.may_overlap(kernel.data["apart"], owners)
+    overlap = _core.gpu.may_overlap(kernel.data["disjoint"], owners)
     return kernel._make_careful() if overlap else kernel
 
 

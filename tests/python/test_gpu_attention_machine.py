@@ -1,4 +1,4 @@
-"""Attention without a GPU: loops whose warpgroups go through the turns apart, run by
+"""Attention without a GPU: loops whose warpgroups go through iterations independently, run by
 ptx_matrix_machine.py under several schedules, and mistakes in them that it finds.
 """
 
@@ -60,7 +60,7 @@ class Program:
                        if isinstance(value, torch.Tensor) or value != 1]  # fmt: skip
 
     @property
-    def is_apart(self) -> bool:
+    def is_independent(self) -> bool:
         """Whether warps tell by mbarriers what they have read."""
         return "mbarrier.arrive.shared" in self.ptx
 
@@ -73,7 +73,7 @@ class Program:
 
     def run_all(self, results: list[tuple[Any, Any]], tolerance: float) -> None:
         """Compares what every schedule gives; where warps meet at barriers, one is enough."""
-        for schedule in SCHEDULES if self.is_apart else ["random"]:
+        for schedule in SCHEDULES if self.is_independent else ["random"]:
             for got, _ in results:
                 got.fill_(7)
             self.run(schedule)
@@ -154,7 +154,7 @@ def forward(heads: int, length: int, block_m: int, block_n: int, stages: int = 3
 )
 def test_forward(length: int, heads: int) -> None:
     program, out, want = forward(heads, length, 128, 64)
-    assert program.is_apart
+    assert program.is_independent
     program.run_all([(out, want)], 4e-3)
 
 
@@ -164,7 +164,7 @@ def test_forward(length: int, heads: int) -> None:
 ])  # fmt: skip
 def test_other_forward(stages: int, shape: Any, dtype: Any) -> None:
     program, out, want = forward(2, 384, *shape, stages, dtype=dtype)
-    assert program.is_apart  # two stages get a third block
+    assert program.is_independent  # two stages get a third buffer
     program.run_all([(out, want)], 3e-2 if dtype == BFLOAT else 4e-3)
 
 
@@ -173,7 +173,7 @@ def column_sums_kernel(
     q_ptr, k_ptr, v_ptr, out_ptr, columns_ptr, length, HEAD: tl.constexpr, BM: tl.constexpr,
     BN: tl.constexpr,
 ):  # fmt: skip
-    """Weights without a softmax; their sums over rows go through shared memory in every turn."""
+    """Weights without a softmax; their row sums go through shared memory in every iteration."""
     rows = tl.arange(0, BM)
     features = tl.arange(0, HEAD)
     q = tl.load(q_ptr + rows[:, None] * HEAD + features[None, :])
@@ -202,7 +202,7 @@ def test_a_third_block_where_there_is_room(head: int, block_n: int, has_room: bo
         column_sums_kernel, (1,), (q, k, v, out, columns, 2 * block_n), 8, 2,
         HEAD=head, BM=128, BN=block_n,
     )  # fmt: skip
-    assert program.is_apart == has_room
+    assert program.is_independent == has_room
     assert program.compiled.metadata.shared <= 227 * 1024
     weights = torch.exp2(q.double() @ k.double().T * 0.01)
     sums = weights.sum(0).view(2, block_n).sum(0)
@@ -253,7 +253,7 @@ def test_forward_of_benchmark(stages: int, block_n: int, causal: bool, kernels: 
         kernels.attention_kernel, (3, 1), (case.q, case.k, case.v, out, lse, case.scale2), 8,
         stages, LENGTH=384, HEAD=64, BLOCK_M=128, BLOCK_N=block_n, CAUSAL=causal,
     )  # fmt: skip
-    assert program.is_apart
+    assert program.is_independent
     program.run_all([(out, case.out), (lse, case.lse.double())], 4e-3)
 
 
@@ -271,13 +271,13 @@ def test_backward(stages: int, blocks: Any, causal: bool, dtype: Any, kernels: A
         kernels.keys_kernel, (256 // blocks[1], 1), (*inputs, d_k, d_v, case.scale, case.scale2),
         8, stages, BLOCK_M=blocks[0], BLOCK_N=blocks[1], **constants,
     )  # fmt: skip
-    assert program.is_apart
+    assert program.is_independent
     program.run_all([(d_k, case.d_k), (d_v, case.d_v)], tolerance)
     program = Program(
         kernels.queries_kernel, (256 // blocks[1], 1), (*inputs, d_q, case.scale, case.scale2),
         8, stages, BLOCK_M=blocks[1], BLOCK_N=blocks[0], **constants,
     )  # fmt: skip
-    assert program.is_apart
+    assert program.is_independent
     program.run_all([(d_q, case.d_q)], tolerance)
 
 
@@ -340,7 +340,7 @@ def forward_by_tma(heads: int, length: int, blocks: tuple[int, int], stages: int
 @pytest.mark.parametrize("by_tma", [(True, True), (True, False), (False, True)])
 def test_descriptors(by_tma: Any, heads: int, length: int, blocks: Any, stages: int) -> None:
     program, out, want = forward_by_tma(heads, length, blocks, stages, *by_tma)
-    assert program.is_apart and "cp.async.bulk.tensor" in program.ptx
+    assert program.is_independent and "cp.async.bulk.tensor" in program.ptx
     assert all(by_tma) == ("noinc" not in program.ptx)
     program.run_all([(out, want)], 4e-3)
 
@@ -349,7 +349,7 @@ def test_descriptors(by_tma: Any, heads: int, length: int, blocks: Any, stages: 
 @pytest.mark.parametrize("by_tma", [(True, False), (False, True)])
 def test_descriptors_with_barriers(by_tma: Any, stages: int) -> None:
     program, out, want = forward_by_tma(2, 128, (128, 64), stages, *by_tma, warps=4)
-    assert not program.is_apart and "cp.async.bulk.tensor" in program.ptx
+    assert not program.is_independent and "cp.async.bulk.tensor" in program.ptx
     program.run_all([(out, want)], 4e-3)
 
 
@@ -407,7 +407,7 @@ def test_backward_by_descriptors(stages: int, block: int, out: bool) -> None:
         d_v, d_q, case.scale, case.scale2), 8, stages, LENGTH=256, HEAD=64, BM=block, BN=128,
         DESCRIPTORS_OUT=out,
     )  # fmt: skip
-    assert "cp.async.bulk.tensor" in program.ptx and program.is_apart
+    assert "cp.async.bulk.tensor" in program.ptx and program.is_independent
     program.run_all([(d_k, case.d_k), (d_v, case.d_v), (d_q, case.d_q)], 6e-3)
 
 
@@ -439,7 +439,7 @@ def test_operands_of_bytes(dtype: Any, length: int) -> None:
     v = v.to(dtype)
     out = torch.empty(128, 64)
     program = Program(fp8_kernel, (1,), (q, k, v, out, length), 8, 3, HEAD=64, BM=128, BN=64)
-    assert program.is_apart
+    assert program.is_independent
     weights = (q.double() @ k.double().T * 0.125).to(dtype)
     program.run_all([(out, weights.double() @ v.double().T)], 1e-2)
 
@@ -495,7 +495,7 @@ def without_a_warp(loop: str) -> str:
 
 
 def refilled_early(loop: str) -> str:
-    """Into the block that this turn reads."""
+    """Into the buffer that this iteration reads."""
     (slot,) = re.findall(r"selp\.b32 \t%r\d+, 0, %r\d+, %p\d+;", loop)
     current = re.findall(r"add\.s32 \t(%r\d+), (%r\d+), 1;", loop)
     read = next(source for target, source in current if f" {target}," in slot)
@@ -515,7 +515,7 @@ BROKEN: dict[str, tuple[Callable[[str], str], str]] = {
     "the other parity of what has come": (other_parity(0), "a read of what nobody has written"),
     "the other parity of what was read": (other_parity(1), "nothing ends the wait"),
     "no fence": (without(FENCE), "no fence.proxy.async"),
-    "arrival before products end": (moved(ARRIVE, LAST_WAIT), "just read by 'wgmma"),
+    "arrival before dots end": (moved(ARRIVE, LAST_WAIT), "just read by 'wgmma"),
     "refill before the wait": (moved(WAIT, COPIED, 1), "just read by 'wgmma"),
     "refill of the block that is read": (refilled_early, "just read by 'wgmma"),
     "no arrival of copies": (without(COPIED), "nothing ends the wait"),
@@ -537,7 +537,7 @@ BROKEN_BY_TMA: dict[str, tuple[Callable[[str], str], str]] = {
     "no wait for what was read": (without(WAIT, 1), "just read by 'wgmma"),
     "no wait for what has come": (without(WAIT), "a read of what nobody has written"),
     "a warp does not arrive": (without_a_warp, "nothing ends the wait"),
-    "arrival before products end": (moved(ARRIVE, LAST_WAIT), "just read by 'wgmma"),
+    "arrival before dots end": (moved(ARRIVE, LAST_WAIT), "just read by 'wgmma"),
 }
 
 
@@ -636,7 +636,7 @@ COME = "mbarrier.arrive.shared::cta.b64 _, [%r2];"
     ],
 )
 def test_phases(code: str, parity: int, message: str, schedule: str) -> None:
-    """Each thread waits for all phases, none too late to tell them apart."""
+    """Each thread waits for all phases, none so late that two look the same."""
     ptx = PHASES.replace("CODE", code).replace("PARITY", str(parity))
     machine = Machine(ptx, 8)
     machine.schedule = SCHEDULES[schedule]()

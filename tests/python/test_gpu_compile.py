@@ -1,7 +1,7 @@
 """Every operation and every example compiles for every GPU: ptxas takes the PTX without a word.
 
 sm_90a gets every row with every dtype. The other targets get one dtype of each row, and all dtypes
-of matrix products and of rows with fp8: in nothing else do targets differ by the dtype. Examples
+of dots and of rows with fp8: in nothing else do targets differ by the dtype. Examples
 run once on the CPU; each of their launches is compiled as launched, for all targets.
 """
 

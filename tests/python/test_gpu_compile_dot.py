@@ -1,4 +1,4 @@
-"""Products compiled for GPUs, without one: which instructions they become, that ptxas has nothing
+"""Dots compiled for GPUs, without one: which instructions they become, that ptxas has nothing
 to say about them, and that no register is spilled.
 """
 
@@ -83,7 +83,7 @@ def test_stages(stages, arch):
 def test_large_tile_of_warpgroups():
     ptx = matmul(torch.float16, 90, (128, 256, 64), 8, 3)
     assert count(ptx, r"wgmma\.mma_async\.sync\.aligned\.m64n256k16\.f32\.f16\.f16") == 4
-    assert "wgmma.wait_group.sync.aligned 1;" in ptx  # one group goes on into the next turn
+    assert "wgmma.wait_group.sync.aligned 1;" in ptx  # one group goes on into the next iteration
     assert "wgmma.wait_group.sync.aligned 0;" in ptx
 
 
@@ -129,7 +129,7 @@ def masked_kernel(
 @pytest.mark.parametrize("stages", [2, 3, 4])
 @pytest.mark.parametrize("warps", [4, 8])
 def test_a_loop_that_may_be_skipped(warps, stages):
-    """Sums of a skipped loop must not be written where products of the loop still run (C7515)."""
+    """Sums of a skipped loop must not be written where dots of the loop still run (C7515)."""
     a, c = torch.zeros(512, 512, dtype=torch.float16), torch.zeros(512, 512)
     compiled(masked_kernel, a, a, c, 512, 512, 512, 512, 512, M=128, N=128, K=64, arch=90,
              num_warps=warps, num_stages=stages)  # fmt: skip

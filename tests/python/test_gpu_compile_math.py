@@ -73,7 +73,7 @@ def test_division_and_root_are_exact_only_where_promised() -> None:
     assert "sqrt.rn.f64" in ptx(root, tl.float64)
 
 
-def test_the_block_ir_tells_them_apart() -> None:
+def test_the_block_ir_distinguishes_them() -> None:
     assert "fastmath<afn>" in compiled(divide).asm["tl"]
     assert "fastmath" not in compiled(divide_exactly).asm["tl"]
     assert "fastmath" not in compiled(divide, tl.float64).asm["tl"]

@@ -51,7 +51,7 @@ def used(machines: list[ptx_matrix_machine.Machine], opcode: str) -> bool:
 @BOTH_ARCHS
 @pytest.mark.parametrize("shape", [(64, 64, 32), (128, 64, 64), (16, 16, 16), (64, 16, 16)])
 @pytest.mark.parametrize("dtype", [HALF, FP8, torch.int8, FP32])
-def test_product(dtype: Any, shape: tuple[int, ...], arch: str, machines: Any) -> None:
+def test_one_dot(dtype: Any, shape: tuple[int, ...], arch: str, machines: Any) -> None:
     m, n, k = shape
     b = dots.rand((n, k), dtype, "cpu").T
     out = torch.int32 if dtype == torch.int8 else FP32
@@ -215,10 +215,10 @@ def test_masks_of_fp8_are_loaded_early(arch: str, machines: Any) -> None:
 
 @BOTH_ARCHS
 @pytest.mark.parametrize("stages", [1, 2, 3])
-@pytest.mark.parametrize("turns", [0, 1, 4])
-def test_products_in_sequence(turns: int, stages: int, arch: str, machines: Any) -> None:
-    dots.test_products_in_sequence(turns, 64, 4, stages, "cpu")
-    # The second product of a turn runs at the same time as the first one of the next.
+@pytest.mark.parametrize("iterations", [0, 1, 4])
+def test_dots_in_sequence(iterations: int, stages: int, arch: str, machines: Any) -> None:
+    dots.test_dots_in_sequence(iterations, 64, 4, stages, "cpu")
+    # The second dot of an iteration runs at the same time as the first one of the next.
     overlaps = any("wait_group" in i.parts and i.operands == ["1"] for i in machines[0].code
                    if i.parts[0] == "wgmma")  # fmt: skip
     assert overlaps == (arch == "sm_90a" and stages > 1)
@@ -226,8 +226,8 @@ def test_products_in_sequence(turns: int, stages: int, arch: str, machines: Any)
 
 @BOTH_ARCHS
 @pytest.mark.parametrize("stages", [1, 3])
-def test_infinity_in_the_second_product(stages: int, arch: str, machines: Any) -> None:
-    dots.test_infinity_in_the_second_product(stages, "cpu")
+def test_infinity_in_the_second_dot(stages: int, arch: str, machines: Any) -> None:
+    dots.test_infinity_in_the_second_dot(stages, "cpu")
 
 
 @BOTH_ARCHS

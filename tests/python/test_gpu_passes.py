@@ -54,7 +54,7 @@ def test_every_pass_is_dumped(
     assert names[4:] == [
         "tlg-assign-layouts", "cse", "loop-invariant-code-motion", "tlg-find-tma",
         "tlg-pipeline-loops", "tlg-copy-by-tma", "tlg-stage-operands", "cse",
-        "loop-invariant-code-motion", "tlg-order-products", "tlg-place-shared",
+        "loop-invariant-code-motion", "tlg-order-wgmma", "tlg-place-shared",
     ]  # fmt: skip
     assert text.count("func.func @copy_kernel") == len(names)
 

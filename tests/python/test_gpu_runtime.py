@@ -393,7 +393,7 @@ VIEWS = """
             careful = settings["may_overlap"]
             compiled.append(careful)
             assert settings["tma"] != careful
-            data = {"apart": APART} if not careful else {}
+            data = {"disjoint": DISJOINT} if not careful else {}
             return compiled_data("careful" if careful else "k", "x", num_warps=4, **data), None
         _core.gpu.compile = compile_two
 """
@@ -405,7 +405,7 @@ def test_arguments_that_overlap_go_to_the_careful_kernel(run, short):
     run(
         VIEWS
         + f"""
-        APART = [(0, 1)]
+        DISJOINT = [(0, 1)]
         STORED = {int(short)}
         if not STORED:
             knobs.runtime.launch_enter_hook = lambda metadata: None
@@ -444,7 +444,7 @@ def test_arguments_of_other_libraries_may_overlap(run):
     run(
         VIEWS
         + """
-        APART = [(0, 1)]
+        DISJOINT = [(0, 1)]
         class Other(Tensor):
             pass
         x, y = View(4096, 4096, 1024), Other(8192)
@@ -459,7 +459,7 @@ def test_no_pairs_ask_for_no_storage(run):
     run(
         VIEWS
         + """
-        APART = []
+        DISJOINT = []
         x = View(4096, 4096, 1024)
         x.untyped_storage = None
         for _ in range(3):
@@ -480,7 +480,7 @@ def test_descriptors_that_overlap(run):
             y.store([0], x.load([0]))
 
         # A descriptor is a base, a size and a stride that is compiled in.
-        APART = [(0, 2)]
+        DISJOINT = [(0, 2)]
         def view(address, storage):
             made = View(address, storage, 1024)
             made.shape, made.stride, made.ndim = (64,), lambda *axis: (1,), 1

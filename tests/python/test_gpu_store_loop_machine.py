@@ -63,7 +63,7 @@ def test_chunks(chunks: int, descriptors: bool, stages: int, arch: str, kernels:
     loops.run_chunks(chunks, descriptors, "cpu", stages)
     (kernel,) = kernels
     by_tma = descriptors and arch == "sm_90a"
-    pairs = sorted(map(tuple, kernel.data["apart"]))
+    pairs = sorted(map(tuple, kernel.data["disjoint"]))
     assert pairs == ([(0, 2), (1, 2)] if stages > 1 or by_tma else [])
     if stages > 1:
         assert copies(kernel) == ({"load", "store"} if by_tma else {"cp.async"})
@@ -78,20 +78,20 @@ def test_chunks_of_two_warpgroups(descriptors: bool, arch: str, kernels: Any) ->
 @ARCHS
 @pytest.mark.parametrize("stages", [2, 3])
 @pytest.mark.parametrize("descriptors", [False, True])
-@pytest.mark.parametrize("form", ["apart", "same"])
-def test_what_the_next_turn_loads(
+@pytest.mark.parametrize("form", ["separate", "same"])
+def test_what_the_next_iteration_loads(
     form: str, descriptors: bool, stages: int, arch: str, kernels: Any
 ) -> None:
     loops.run_growing(4, form, descriptors, "cpu", stages)
     early = {"load", "store"} if descriptors and arch == "sm_90a" else {"cp.async"}
-    assert copies(kernels[0]) == (early if form == "apart" else set())
-    assert ([0, 2] in map(list, kernels[0].data["apart"])) == (form == "apart")
+    assert copies(kernels[0]) == (early if form == "separate" else set())
+    assert ([0, 2] in map(list, kernels[0].data["disjoint"])) == (form == "separate")
 
 
 @triton.jit
 def scores_kernel(q_ptr, k_ptr, v_ptr, scores_ptr, out_ptr, length, N: tl.constexpr,
                   ROWS: tl.constexpr):  # fmt: skip
-    """Stores between the two products of a turn, of which the second one comes a turn later."""
+    """Stores between the two dots of an iteration; the second one comes an iteration later."""
     rows, columns = tl.arange(0, ROWS), tl.arange(0, N)
     q = tl.load(q_ptr + rows[:, None] * N + columns[None, :])
     total = tl.zeros((ROWS, N), tl.float32)
@@ -117,10 +117,10 @@ def test_stores_between_two_products(warps: int, stages: int, arch: str, kernels
     want = (q.float() @ k.float().T).half()
     assert torch.equal(scores, want)
     assert torch.equal(out, want.float() @ v.float())
-    pairs = sorted(map(list, kernels[0].data["apart"]))
+    pairs = sorted(map(list, kernels[0].data["disjoint"]))
     assert pairs == ([[1, 3], [2, 3]] if stages > 1 else [])
-    apart = "mbarrier.arrive.shared" in kernels[0].asm["ptx"]
-    assert apart == (warps == 8 and stages > 1)
+    independent = "mbarrier.arrive.shared" in kernels[0].asm["ptx"]
+    assert independent == (warps == 8 and stages > 1)
 
 
 @triton.jit
@@ -139,8 +139,8 @@ def overwriting_kernel(q_ptr, k_ptr, v_ptr, out_ptr, length, N: tl.constexpr, RO
 
 
 @pytest.mark.parametrize("arch", ["sm_90a"])
-def test_values_that_are_stored_over_stay_in_their_turn(arch: str, kernels: Any) -> None:
-    """The second product's operand is loaded before it is stored over, not a turn later."""
+def test_values_that_are_stored_over_stay_in_their_iteration(arch: str, kernels: Any) -> None:
+    """The second dot's operand is loaded before it is stored over, not an iteration later."""
     size, rows, length = 64, 64, 320
     q, k = (torch.randint(-1, 2, (count, size)).half() for count in (rows, length))
     v = torch.randint(-1, 2, (length, size)).half()

@@ -154,7 +154,7 @@ def test_copy_3d(arch: str, machines: Any) -> None:
 def test_order_of_memory(arch: str, machines: Any) -> None:
     tma.test_order_of_memory("cpu")
     assert "cp.async.bulk.wait_group 0" in {i.text for i in machines[0].code}
-    tma.test_a_store_is_seen_by_the_next_turn("cpu")
+    tma.test_a_store_is_seen_by_the_next_iteration("cpu")
 
 
 @ONE_ARCH

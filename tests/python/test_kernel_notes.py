@@ -183,7 +183,7 @@ def test_a_good_product_is_silent():
     assert of_product(size=(128, 128, 64), options={"num_warps": 8})[1] == []
 
 
-def test_why_a_product_is_no_wgmma():
+def test_why_a_dot_is_no_wgmma():
     kernel, found = of_product(options={"num_warps": 2})
     assert found == [("warning", "no-wgmma", DOT)]
     assert kernel.notes[0]["message"].endswith("num_warps is 2, wgmma takes groups of 4 warps")

@@ -32,7 +32,7 @@ func.func @two(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
 
 // -----
 
-// One stage is none. How many turns become one is LLVM's business.
+// One stage is none. How many iterations become one is LLVM's business.
 // CHECK-LABEL: func.func @unrolled(
 // CHECK-NOT: tlg.async_copy
 // LLVM: br label {{.*}}, !llvm.loop ![[LOOP:[0-9]+]]

@@ -1,5 +1,5 @@
-// Two products that do not need one another: the second one is begun right behind the first, and
-// what is computed from the first one's sums runs beside it. A third one needs both.
+// Two dots that do not need one another: the second begins right behind the first, and what is
+// computed from the first one's sums runs beside it. A third one needs both.
 // RUN: blk-opt %s --tlg-pipeline=arch=sm_90a | FileCheck %s
 
 // CHECK-LABEL: func.func @products(

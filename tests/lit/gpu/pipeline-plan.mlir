@@ -251,7 +251,7 @@ func.func @barrier(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f3
 
 // -----
 
-// Others may be told by a volatile load that memory was written: with a store beside it, all stay.
+// A volatile load may say that others have written memory: with a store beside it, all stay.
 // CHECK-NEXT: plan of 'volatile_beside_store'
 // CHECK-NEXT: loop at pipeline-plan.mlir:{{.*}}: not pipelined: no load of it can begin early
 // CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: in its iteration: line {{[0-9]+}} of the loop orders accesses to memory

@@ -1,11 +1,11 @@
-// A loop that stores: loads of other arguments begin early, and it is recorded that they have to be
-// other memory; loads of what is stored to stay in their turn, and all of them where that cannot be
-// told, where others may be told what was written, and where arguments may overlap.
+// A loop that stores: loads of other arguments begin early, and it is recorded that they must be
+// other memory. Loads of what is stored to stay in their iteration, and so do all loads where the
+// argument cannot be seen, where programs may learn what others wrote, and where arguments overlap.
 // RUN: blk-opt %s --split-input-file --tlg-pipeline='arch=sm_80 num-stages=3' | FileCheck %s
 
 // Pointers are variables of the loop.
 // CHECK-LABEL: func.func @other(
-// CHECK-SAME: tlg.apart = [array<i32: 0, 1>]
+// CHECK-SAME: tlg.disjoint = [array<i32: 0, 1>]
 // CHECK: scf.for
 // CHECK: tlg.async_copy
 // CHECK-NOT: tl.load
@@ -33,14 +33,14 @@ func.func @other(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32>
 
 // Of two arguments, one is loaded early. Where pointers change places, either may be meant.
 // CHECK-LABEL: func.func @same(
-// CHECK-SAME: tlg.apart = [array<i32: 0, 1>]
+// CHECK-SAME: tlg.disjoint = [array<i32: 0, 1>]
 // CHECK: scf.for
 // CHECK: tlg.async_copy
 // CHECK-NOT: tlg.async_copy
 // CHECK: tl.load
 // CHECK: tl.store
 // CHECK-LABEL: func.func @swapped(
-// CHECK-NOT: tlg.apart
+// CHECK-NOT: tlg.disjoint
 // CHECK-NOT: tlg.async_copy
 // CHECK: return
 func.func @same(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
@@ -77,11 +77,11 @@ func.func @swapped(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f3
 
 // -----
 
-// CHECK-LABEL: func.func @told(
-// CHECK-NOT: tlg.apart
+// CHECK-LABEL: func.func @volatile(
+// CHECK-NOT: tlg.disjoint
 // CHECK-NOT: tlg.async_copy
 // CHECK: return
-func.func @told(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
+func.func @volatile(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
   %range = tl.range 0 to 1024 : tensor<1024xi32>
@@ -101,7 +101,7 @@ func.func @told(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> 
 
 // CHECK: module attributes {{.*}}tlg.may_overlap
 // CHECK-LABEL: func.func @careful(
-// CHECK-NOT: tlg.apart
+// CHECK-NOT: tlg.disjoint
 // CHECK-NOT: tlg.async_copy
 // CHECK: return
 module attributes {tlg.may_overlap} {

@@ -1,5 +1,5 @@
-// Rectangles of tensors: the recipes of their maps, mbarriers that count the bytes of a turn's copies,
-// one barrier a turn, a store through shared memory; nothing of it without the full mask, for strides
+// Rectangles of tensors: the recipes of their maps, mbarriers that count the bytes of an iteration's
+// copies, one barrier an iteration, a store through shared memory; nothing of it without the full mask, for strides
 // that may be odd, for sm_80, or where the module says so.
 // RUN: blk-opt %s --pass-pipeline='builtin.module(tlg-pipeline{arch=sm_90a num-warps=8})' | FileCheck %s
 // RUN: blk-opt %s --pass-pipeline='builtin.module(tlg-pipeline{arch=sm_80 num-warps=8})' | FileCheck %s --check-prefix=OLD

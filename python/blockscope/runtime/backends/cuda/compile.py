@@ -91,7 +91,7 @@ def compile(
         data,
         asdict(options),
         target,
-        make_careful if data.get("tensor_maps") or data.get("apart") else None,
+        make_careful if data.get("tensor_maps") or data.get("disjoint") else None,
     )
 
 

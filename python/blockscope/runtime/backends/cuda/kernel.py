@@ -57,7 +57,7 @@ class ShortWay:
     handle: Any
     argument_count: int
     scratch: Any
-    apart: list[Any]
+    disjoint: list[Any]
     used_globals: list[Any]
 
 
@@ -89,7 +89,7 @@ class CudaKernel(CompiledKernel):
         self._argument_count = len(leaves(arguments))
         # Compiles the kernel for tensors that TMA cannot copy, or that overlap.
         self._make_careful = make_careful
-        self._apart = data.get("apart", [])  # pairs of run-time arguments
+        self._disjoint = data.get("disjoint", [])  # pairs of run-time arguments
         self._handles: dict[int, Any] = {}
         self._lock = threading.Lock()
 
@@ -177,7 +177,7 @@ class CudaKernel(CompiledKernel):
         Errors: LaunchError; also for a device_assert that failed, when the kernel has any.
         """
         handle = self.handle(device)
-        careful = bool(self._apart) and _core.gpu.may_overlap(self._apart, owners)
+        careful = bool(self._disjoint) and _core.gpu.may_overlap(self._disjoint, owners)
         memory = self._scratch(size, stream)
         if memory is not None:
             bits = [*bits, memory.data_ptr()]
@@ -212,7 +212,7 @@ class CudaKernel(CompiledKernel):
             self._handles[device],
             self._argument_count,
             self._scratch if self.data["global_scratch_size"] else None,
-            self._apart,
+            self._disjoint,
             _without_repeats(self._used_globals),
         )
 

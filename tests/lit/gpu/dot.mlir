@@ -1,5 +1,5 @@
-// A product in a loop, on tensor cores of both kinds: layouts of its operands, the ring in shared
-// memory that is filled two turns early, where it lies, and the instructions.
+// A dot in a loop, on tensor cores of both kinds: layouts of its operands, the ring in shared memory
+// that is filled two iterations early, where it lies, and the instructions.
 // RUN: blk-opt %s --pass-pipeline='builtin.module(tlg-assign-layouts{arch=sm_80},cse)' | FileCheck %s --check-prefix=LAYOUT80
 // RUN: blk-opt %s --pass-pipeline='builtin.module(tlg-assign-layouts{arch=sm_90a},cse)' | FileCheck %s --check-prefix=LAYOUT90
 // RUN: blk-opt %s --tlg-pipeline=arch=sm_80 | FileCheck %s --check-prefixes=RING,RING80
