@@ -195,14 +195,14 @@ struct OrderWgmmaPass : ModulePass<OrderWgmmaPass> {
   }
 };
 
-/// Lowering gives out memory by itself too, because it has to know which blocks share bytes: the
+/// Lowering gives out memory by itself too, because it has to know which buffers share bytes: the
 /// pass shows the same places.
 struct PlaceSharedPass : ModulePass<PlaceSharedPass> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlaceSharedPass)
 
   llvm::StringRef getArgument() const final { return "tlg-place-shared"; }
   llvm::StringRef getDescription() const final {
-    return "give every block in shared memory its offset";
+    return "give every buffer in shared memory its offset";
   }
 
   static LogicalResult runOn(func::FuncOp function) {

@@ -32,7 +32,7 @@ bool hasLayout(mlir::Type type);
 /// The same tensor type with another layout.
 mlir::RankedTensorType withLayout(mlir::Type type, const gpu::LinearLayout &layout);
 
-/// The layout of a block in shared memory, and the type of a block or ring of that layout.
+/// The layout of a buffer in shared memory, and the type of a buffer or ring of that layout.
 gpu::SharedLayout sharedLayoutOf(SharedType type);
 SharedType sharedType(llvm::ArrayRef<int64_t> shape, mlir::Type elementType,
                       const gpu::SharedLayout &layout, int stages = 1);

@@ -27,7 +27,7 @@ def TLG_LayoutAttr : AttrDef<TLG_Dialect, "Layout"> {
 
 def TLG_SharedType : TypeDef<TLG_Dialect, "Shared"> {
   let mnemonic = "shared";
-  let summary = "a block in shared memory, or a ring of several";
+  let summary = "a buffer in shared memory, or a ring of several";
   let description = [{
     `offsets` has for each bit of the row-major element number the bits of the byte offset that it
     flips (gpu_backend/layout/shared_layout.h).

@@ -21,7 +21,7 @@ def TLG_ConvertLayoutOp : TLG_Op<"convert_layout", [Pure, SameOperandsAndResultS
 //===-- Shared memory ----------------------------------------------------------------------------===//
 
 def TLG_AllocSharedOp : TLG_Op<"alloc_shared", [MemoryEffects<[MemAlloc]>]> {
-  let summary = "shared memory for the whole kernel, one block or a ring of several";
+  let summary = "shared memory for the whole kernel, one buffer or a ring of several";
   let description = [{ `offset` is where it starts, in bytes, once memory is given out. }];
   let arguments = (ins OptionalAttr<I32Attr>:$offset);
   let results = (outs TLG_SharedType:$result);
@@ -29,21 +29,21 @@ def TLG_AllocSharedOp : TLG_Op<"alloc_shared", [MemoryEffects<[MemAlloc]>]> {
 }
 
 def TLG_StageOp : TLG_Op<"stage", [Pure]> {
-  let summary = "one block of a ring; an index equal to their number is 0 again";
+  let summary = "one buffer of a ring; an index equal to their number is 0 again";
   let arguments = (ins TLG_SharedType:$ring, I32:$index);
   let results = (outs TLG_SharedType:$result);
   let assemblyFormat = "$ring `[` $index `]` attr-dict `:` type($ring) `->` type($result)";
 }
 
 def TLG_TransSharedOp : TLG_Op<"trans_shared", [Pure]> {
-  let summary = "the block with its dimensions in another order, in the same memory";
+  let summary = "the buffer with its dimensions in another order, in the same memory";
   let arguments = (ins TLG_SharedType:$source, DenseI32ArrayAttr:$order);
   let results = (outs TLG_SharedType:$result);
   let assemblyFormat = "$source $order attr-dict `:` type($source) `->` type($result)";
 }
 
 def TLG_ReshapeSharedOp : TLG_Op<"reshape_shared", [Pure]> {
-  let summary = "the block with another shape, elements in row-major order, in the same memory";
+  let summary = "the buffer with another shape, elements in row-major order, in the same memory";
   let arguments = (ins TLG_SharedType:$source);
   let results = (outs TLG_SharedType:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
@@ -151,7 +151,7 @@ def TLG_TmaStoreOp : TLG_Op<"tma_store", [MemoryEffects<[MemRead, MemWrite]>]> {
 }
 
 def TLG_TmaStoreWaitOp : TLG_Op<"tma_store_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "the thread that stores waits until its blocks have been read, or, with `completes`, written";
+  let summary = "the thread that stores waits until its buffers have been read, or, with `completes`, written";
   let arguments = (ins UnitAttr:$completes);
   let assemblyFormat = "attr-dict";
 }

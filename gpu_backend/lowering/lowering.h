@@ -85,8 +85,8 @@ public:
   /// The same as an offset in shared memory, in bytes.
   int64_t scratchOffset(int64_t sizeBytes);
   int64_t sharedBytes() const { return std::max(scratchBase_ + scratchBytes_, largeBytes_); }
-  /// Blocks of the kernel lie below the scratch. A large scratch takes the bytes of blocks that are
-  /// not needed any more.
+  /// Buffers of the kernel lie below the scratch. A large scratch takes the bytes of buffers that
+  /// are not needed any more.
   void reserveShared(SharedPlaces places);
   const SharedPlaces &sharedPlaces() const { return places_; }
   llvm::Value *sharedPointer(llvm::Value *offsetBytes);

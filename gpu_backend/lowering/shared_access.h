@@ -1,4 +1,4 @@
-// Addresses and accesses of blocks in shared memory, for the ops that read or write them.
+// Addresses and accesses of buffers in shared memory, for the ops that read or write them.
 #pragma once
 
 #include "gpu_backend/layout/matrix_access.h"
@@ -10,15 +10,15 @@ namespace blockscope::gpu {
 /// operand is read".
 void noteConflicts(Lowering &lowering, llvm::StringRef what, int ways);
 
-/// The addresses of this thread in a block of shared memory.
+/// The addresses of this thread in a buffer of shared memory.
 class SharedAddress {
 public:
-  /// `base` is where the block starts, an i32 in bytes; `lanes` and `warps` what the bits of the
+  /// `base` is where the buffer starts, an i32 in bytes; `lanes` and `warps` what the bits of the
   /// thread's number flip.
   SharedAddress(Lowering &lowering, llvm::Value *base, llvm::ArrayRef<ElementBits> lanes,
                 llvm::ArrayRef<ElementBits> warps);
 
-  /// The address whose offset in the block is `offsetBytes` XOR that of the thread. Offsets that
+  /// The address whose offset in the buffer is `offsetBytes` XOR that of the thread. Offsets that
   /// differ in bits that threads do not flip differ by a constant.
   llvm::Value *at(uint32_t offsetBytes);
 
@@ -29,7 +29,7 @@ private:
   llvm::DenseMap<uint32_t, llvm::Value *> flipped_;
 };
 
-/// Reads the registers of a layout from a block in shared memory, by ldmatrix where it fits; only
+/// Reads the registers of a layout from a buffer in shared memory, by ldmatrix where it fits; only
 /// those that are asked for.
 class SharedReader {
 public:

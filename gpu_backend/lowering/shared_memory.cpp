@@ -1,4 +1,4 @@
-// Blocks in shared memory: a value of such a type is the byte offset where its block starts.
+// Buffers in shared memory: a value of such a type is the byte offset where its buffer starts.
 #include "gpu_backend/lowering/families.h"
 #include "gpu_backend/lowering/shared_access.h"
 
@@ -16,7 +16,7 @@ LogicalResult lowerAllocShared(Lowering &lowering, Operation *op) {
   if (!alloc.getOffset())
     return op->emitError("was given no memory (a mistake in blockscope)");
   if (lowering.sharedPlaces().isReused(op))
-    lowering.barrier(); // the block that was here has been read
+    lowering.barrier(); // the buffer that was here has been read
   lowering.set(alloc, lowering.i32(*alloc.getOffset()));
   return success();
 }

@@ -1,4 +1,4 @@
-// First fit over the lives of blocks.
+// First fit over the lives of buffers.
 #include "gpu_backend/passes/place_shared.h"
 
 #include "gpu_backend/layout/shared_layout.h"

@@ -1,7 +1,7 @@
-// Where blocks lie in shared memory: blocks that are not needed at the same time share bytes.
+// Where buffers lie in shared memory: those that are not needed at the same time share bytes.
 //
-// Time is counted in the ops of the kernel's outermost block: a loop is one moment. A block that is
-// given bytes of an earlier one begins with a barrier (its lowering sees `isReused`).
+// Time is counted in the ops of the kernel's outermost block: a loop is one moment. A buffer that
+// is given bytes of an earlier one begins with a barrier (its lowering sees `isReused`).
 #pragma once
 
 #include "gpu_backend/ir/tlg_dialect.h"
@@ -17,10 +17,10 @@ public:
   /// Gives every tlg.alloc_shared of the kernel its place.
   explicit SharedPlaces(mlir::func::FuncOp function);
 
-  /// The bytes of all blocks together.
+  /// The bytes of all buffers together.
   int64_t sizeBytes() const { return sizeBytes_; }
   bool isReused(mlir::Operation *alloc) const { return reused_.contains(alloc); }
-  /// The bytes from 0 on that belong to blocks needed neither at `op` nor later.
+  /// The bytes from 0 on that belong to buffers needed neither at `op` nor later.
   int64_t freeBytes(mlir::Operation *op) const;
 
 private:

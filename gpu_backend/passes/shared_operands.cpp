@@ -38,43 +38,43 @@ bool readsShared(OpOperand &use) {
   return isa<tlg::MmaOp, tlg::WgmmaOp>(use.getOwner()) && use.getOperandNumber() < 2;
 }
 
-/// Whether the dot can read `block` as the operand `use`: wgmma takes only elements of 2 bytes
+/// Whether the dot can read `buffer` as the operand `use`: wgmma takes only elements of 2 bytes
 /// along M or N.
-bool canRead(OpOperand &use, Value block) {
+bool canRead(OpOperand &use, Value buffer) {
   auto wgmma = dyn_cast<tlg::WgmmaOp>(use.getOwner());
   if (!wgmma)
     return true;
   const int depthDim = use.getOperandNumber() == 0 ? 1 : 0;
-  const std::optional<SwizzleMatch> match = matchSwizzle(cast<tlg::SharedType>(block.getType()));
+  const std::optional<SwizzleMatch> match = matchSwizzle(cast<tlg::SharedType>(buffer.getType()));
   return match && (wgmma.getOperandBytes() == 2 || match->contiguousDim == depthDim);
 }
 
-/// Gives `block` to the dots that use `value`, by way of conversions and transpositions.
-void giveToProducts(RewriterBase &rewriter, Value value, Value block) {
+/// Gives `buffer` to the dots that use `value`, by way of conversions and transpositions.
+void giveToDots(RewriterBase &rewriter, Value value, Value buffer) {
   for (OpOperand &use : llvm::make_early_inc_range(value.getUses())) {
     Operation *user = use.getOwner();
     if (readsShared(use)) {
-      if (canRead(use, block))
-        rewriter.modifyOpInPlace(user, [&] { use.set(block); });
+      if (canRead(use, buffer))
+        rewriter.modifyOpInPlace(user, [&] { use.set(buffer); });
       continue;
     }
     const OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPoint(user);
     if (auto convert = dyn_cast<tlg::ConvertLayoutOp>(user)) {
-      giveToProducts(rewriter, convert.getResult(), block);
+      giveToDots(rewriter, convert.getResult(), buffer);
     } else if (auto trans = dyn_cast<tl::TransOp>(user)) {
-      const auto type = transposedType(cast<tlg::SharedType>(block.getType()), trans.getOrder());
+      const auto type = transposedType(cast<tlg::SharedType>(buffer.getType()), trans.getOrder());
       Value view =
-          tlg::TransSharedOp::create(rewriter, trans.getLoc(), type, block, trans.getOrderAttr());
-      giveToProducts(rewriter, trans.getResult(), view);
+          tlg::TransSharedOp::create(rewriter, trans.getLoc(), type, buffer, trans.getOrderAttr());
+      giveToDots(rewriter, trans.getResult(), view);
       if (view.use_empty())
         rewriter.eraseOp(view.getDefiningOp());
     } else if (auto reshape = dyn_cast<tl::ReshapeOp>(user)) {
-      const auto from = cast<tlg::SharedType>(block.getType());
+      const auto from = cast<tlg::SharedType>(buffer.getType());
       const auto type = tlg::sharedType(cast<ShapedType>(reshape.getType()).getShape(),
                                         from.getElementType(), tlg::sharedLayoutOf(from));
-      Value view = tlg::ReshapeSharedOp::create(rewriter, reshape.getLoc(), type, block);
-      giveToProducts(rewriter, reshape.getResult(), view);
+      Value view = tlg::ReshapeSharedOp::create(rewriter, reshape.getLoc(), type, buffer);
+      giveToDots(rewriter, reshape.getResult(), view);
       if (view.use_empty())
         rewriter.eraseOp(view.getDefiningOp());
     } else {
@@ -117,18 +117,18 @@ SharedLayout sharedForOperand(RankedTensorType type, int dim) {
                         static_cast<int>(std::min<int64_t>(row, kWidestSwizzle)));
 }
 
-void replaceLoad(RewriterBase &rewriter, tl::LoadOp load, Value block) {
+void replaceLoad(RewriterBase &rewriter, tl::LoadOp load, Value buffer) {
   if (!hasOther(load))
-    giveToProducts(rewriter, load.getResult(), block);
+    giveToDots(rewriter, load.getResult(), buffer);
   rewriter.setInsertionPoint(load);
   if (!hasOther(load)) // shared memory can be read in any layout
     for (Operation *user : llvm::make_early_inc_range(load->getUsers()))
       if (auto convert = dyn_cast<tlg::ConvertLayoutOp>(user))
-        rewriter.replaceOpWithNewOp<tlg::LocalLoadOp>(convert, convert.getType(), block);
+        rewriter.replaceOpWithNewOp<tlg::LocalLoadOp>(convert, convert.getType(), buffer);
   rewriter.setInsertionPoint(load);
   if (load->use_empty())
     return;
-  Value value = tlg::LocalLoadOp::create(rewriter, load.getLoc(), load.getType(), block);
+  Value value = tlg::LocalLoadOp::create(rewriter, load.getLoc(), load.getType(), buffer);
   if (hasOther(load))
     value =
         arith::SelectOp::create(rewriter, load.getLoc(), load.getMask(), value, load.getOther());
@@ -218,16 +218,16 @@ void stageOperand(OpBuilder &builder, Operation *dot, unsigned operand, Value va
   else
     builder.setInsertionPoint(dot);
   const SharedLayout layout = sharedForOperand(type, dim);
-  const auto blockType = tlg::sharedType(type.getShape(), type.getElementType(), layout);
-  Value block = tlg::AllocSharedOp::create(builder, location, blockType, IntegerAttr());
+  const auto bufferType = tlg::sharedType(type.getShape(), type.getElementType(), layout);
+  Value buffer = tlg::AllocSharedOp::create(builder, location, bufferType, IntegerAttr());
   tl::BarrierOp::create(builder, location); // what was here before has been read
-  tlg::LocalStoreOp::create(builder, location, value, block);
+  tlg::LocalStoreOp::create(builder, location, value, buffer);
   if (isa<tlg::WgmmaOp>(dot))
     tlg::FenceAsyncOp::create(builder, location);
   tl::BarrierOp::create(builder, location);
-  dot->setOperand(operand, block);
-  if (isOutside) // other loops read the same block
-    value.replaceUsesWithIf(block, [&](OpOperand &use) {
+  dot->setOperand(operand, buffer);
+  if (isOutside) // other loops read the same buffer
+    value.replaceUsesWithIf(buffer, [&](OpOperand &use) {
       return use.getOwner()->getName() == dot->getName() && use.getOperandNumber() == operand &&
              isMadeOutside(use.getOwner(), value);
     });

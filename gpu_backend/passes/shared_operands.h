@@ -14,17 +14,17 @@
 
 namespace blockscope::gpu {
 
-/// The layout in shared memory for a block that is contiguous along `dim`: with the widest swizzle
-/// that ldmatrix, wgmma and TMA know, or row-major where the block is too small for one.
+/// The layout in shared memory for a tile that is contiguous along `dim`: with the widest swizzle
+/// that ldmatrix, wgmma and TMA know, or row-major where the tile is too small for one.
 SharedLayout sharedForOperand(mlir::RankedTensorType type, int dim);
 
-/// Whether `value` is known to be positive zero, or a block of it.
+/// Whether `value` is known to be positive zero, or a tile of it.
 bool isKnownZero(mlir::Value value);
 
 /// Whether a load gives something else than zeros where its mask is false.
 bool hasOther(tl::LoadOp load);
 
-/// The swizzle of a block of two dimensions that wgmma can read.
+/// The swizzle of a buffer of two dimensions that wgmma can read.
 struct SwizzleMatch {
   int contiguousDim, swizzleBytes;
 };
@@ -35,7 +35,7 @@ int64_t wgmmaColumns(int64_t n, int64_t groups);
 
 /// Gives `buffer`, where the data of `load` is in shared memory, to all users of the load: dots
 /// read it there, for other ops it is read from there, and `other` put where the mask is false.
-void replaceLoad(mlir::RewriterBase &rewriter, tl::LoadOp load, mlir::Value block);
+void replaceLoad(mlir::RewriterBase &rewriter, tl::LoadOp load, mlir::Value buffer);
 
 /// Where all dots by wgmma of a loop only add to variables of it, lets them go on into the next
 /// iteration: the wait comes after the loop. Returns how many dots an iteration begins; 0 where

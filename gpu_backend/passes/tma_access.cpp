@@ -183,8 +183,8 @@ void findTmaAccesses(func::FuncOp function, const GpuTarget &target) {
 int addTensorMap(func::FuncOp function, const TmaAccess &access) {
   Builder builder(function.getContext());
   const RectangularTile &tile = access.tile;
-  const llvm::ArrayRef<int64_t> shape = access.block.getShape();
-  const SharedLayout layout = tlg::sharedLayoutOf(access.block);
+  const llvm::ArrayRef<int64_t> shape = access.buffer.getShape();
+  const SharedLayout layout = tlg::sharedLayoutOf(access.buffer);
   const TmaBoxes boxes = *tmaBoxes(shape, tile.contiguousDim, layout);
   llvm::SmallVector<int64_t> box;
   llvm::SmallVector<llvm::StringRef> sizes, strides;
@@ -255,7 +255,7 @@ bool mayWrite(Operation *op) {
       .wasInterrupted();
 }
 
-/// The first op beside `alloc`, from `from` on, in which its block or a view of it is used, or
+/// The first op beside `alloc`, from `from` on, in which its buffer or a view of it is used, or
 /// what it is copied from may be written.
 Operation *firstUse(Operation *alloc, Operation *from) {
   Operation *first = alloc->getBlock()->getTerminator();
@@ -276,11 +276,11 @@ Operation *firstUse(Operation *alloc, Operation *from) {
   return first;
 }
 
-/// Whether there is shared memory for one more block at `op`, and some scratch.
-bool hasRoom(Operation *op, tlg::SharedType block, const GpuTarget &target) {
+/// Whether there is shared memory for one more buffer at `op`, and some scratch.
+bool hasRoom(Operation *op, tlg::SharedType buffer, const GpuTarget &target) {
   constexpr int64_t kScratchBytes = 8192;
   const SharedPlaces places(op->getParentOfType<func::FuncOp>());
-  const int64_t bytes = tlg::sharedLayoutOf(block).sizeBytes();
+  const int64_t bytes = tlg::sharedLayoutOf(buffer).sizeBytes();
   const int64_t needed = places.freeBytes(op) >= bytes ? 0 : llvm::alignTo(bytes, 1024);
   return places.sizeBytes() + needed + kScratchBytes <= target.sharedBytes();
 }
@@ -294,20 +294,20 @@ void loadByTma(tl::LoadOp load, const TmaAccess &access) {
   const auto constant = [&](int64_t value) -> Value {
     return arith::ConstantOp::create(rewriter, location, rewriter.getI32IntegerAttr(value));
   };
-  auto block = tlg::AllocSharedOp::create(rewriter, location, access.block, IntegerAttr());
+  auto buffer = tlg::AllocSharedOp::create(rewriter, location, access.buffer, IntegerAttr());
   Value barrier = tlg::AllocSharedOp::create(rewriter, location, barrierType, IntegerAttr());
   tlg::FenceAsyncOp::create(rewriter, location); // threads may have written where TMA will
   tlg::MbarrierInitOp::create(rewriter, location, barrier, /*arrivals=*/1, /*again=*/false);
   tl::BarrierOp::create(rewriter, location);
-  const uint32_t bytes = tlg::sharedLayoutOf(access.block).sizeBytes();
+  const uint32_t bytes = tlg::sharedLayoutOf(access.buffer).sizeBytes();
   tlg::MbarrierExpectOp::create(rewriter, location, barrier, constant(bytes), Value());
   const auto starts =
       makeStarts(rewriter, location, access.tile, [](Value value) { return value; });
   auto function = load->getParentOfType<func::FuncOp>();
-  auto copy = tlg::TmaLoadOp::create(rewriter, location, block, barrier, starts, Value(),
+  auto copy = tlg::TmaLoadOp::create(rewriter, location, buffer, barrier, starts, Value(),
                                      static_cast<uint32_t>(addTensorMap(function, access)));
-  replaceLoad(rewriter, load, block);
-  rewriter.setInsertionPoint(firstUse(block, copy));
+  replaceLoad(rewriter, load, buffer);
+  rewriter.setInsertionPoint(firstUse(buffer, copy));
   tlg::MbarrierWaitOp::create(rewriter, location, barrier, constant(0));
   rewriter.eraseOp(load);
 }
@@ -330,7 +330,7 @@ bool isNotNegative(Value value) {
          llvm::all_of(op->getOperands(), isNotNegative);
 }
 
-/// True where TMA can store a block that begins at `starts`, and there is something to store; null
+/// True where TMA can store a tile that begins at `starts`, and there is something to store; null
 /// if it always can. A GPU takes a store that begins at a negative index, or at no multiple of 16
 /// bytes along the contiguous dimension, for an illegal instruction; loads may begin anywhere.
 Value storeCondition(OpBuilder &builder, Location location, const TmaAccess &access,
@@ -338,7 +338,7 @@ Value storeCondition(OpBuilder &builder, Location location, const TmaAccess &acc
   constexpr int kAlignmentBytes = 16;
   const RectangularTile &tile = access.tile;
   const int64_t step =
-      std::max(1, kAlignmentBytes / tlg::sharedLayoutOf(access.block).elementBytes);
+      std::max(1, kAlignmentBytes / tlg::sharedLayoutOf(access.buffer).elementBytes);
   Value result = tile.condition;
   const auto require = [&](arith::CmpIPredicate predicate, Value value) {
     Value zero = arith::ConstantOp::create(builder, location, builder.getI32IntegerAttr(0));
@@ -358,7 +358,7 @@ Value storeCondition(OpBuilder &builder, Location location, const TmaAccess &acc
   return result;
 }
 
-/// Stores a block through shared memory; threads do what TMA cannot. In a loop the iteration after
+/// Stores a tile through shared memory; threads do what TMA cannot. In a loop the iteration after
 /// it waits.
 void storeByTma(tl::StoreOp store, const TmaAccess &access, const AxisAnalysis &axes) {
   OpBuilder builder(store);
@@ -369,7 +369,7 @@ void storeByTma(tl::StoreOp store, const TmaAccess &access, const AxisAnalysis &
     if (isa<LoopLikeOpInterface>(outer))
       outermost = outer;
   const bool waitsLater = outermost && !completes;
-  Value block = tlg::AllocSharedOp::create(builder, location, access.block, IntegerAttr());
+  Value buffer = tlg::AllocSharedOp::create(builder, location, access.buffer, IntegerAttr());
   const auto starts = makeStarts(builder, location, access.tile, [](Value value) { return value; });
   if (waitsLater) // it may write where this iteration does
     tlg::TmaStoreWaitOp::create(builder, location, /*completes=*/true);
@@ -378,13 +378,13 @@ void storeByTma(tl::StoreOp store, const TmaAccess &access, const AxisAnalysis &
   Value value = store.getValue();
   if (auto convert = value.getDefiningOp<tlg::ConvertLayoutOp>())
     value = convert.getSource(); // shared memory is written from any layout
-  tlg::LocalStoreOp::create(builder, location, value, block);
+  tlg::LocalStoreOp::create(builder, location, value, buffer);
   tlg::FenceAsyncOp::create(builder, location);
   tl::BarrierOp::create(builder, location);
   const auto map =
       static_cast<uint32_t>(addTensorMap(store->getParentOfType<func::FuncOp>(), access));
   const auto byTma = [&](OpBuilder &inner) {
-    tlg::TmaStoreOp::create(inner, location, block, starts, map);
+    tlg::TmaStoreOp::create(inner, location, buffer, starts, map);
   };
   if (Value condition = storeCondition(builder, location, access, starts, axes)) {
     scf::IfOp::create(
@@ -394,7 +394,8 @@ void storeByTma(tl::StoreOp store, const TmaAccess &access, const AxisAnalysis &
           scf::YieldOp::create(inner, location);
         },
         [&](OpBuilder &inner, Location) {
-          Value read = tlg::LocalLoadOp::create(inner, location, store.getValue().getType(), block);
+          Value read =
+              tlg::LocalLoadOp::create(inner, location, store.getValue().getType(), buffer);
           Operation *plain = inner.clone(*store);
           plain->setOperand(1, read);
           plain->removeAttr(kTmaAttribute);
@@ -426,7 +427,7 @@ void copyByTma(func::FuncOp function, const GpuTarget &target) {
     if (load && (load->getParentOfType<LoopLikeOpInterface>() || !goesToWgmma(load.getResult())))
       continue;
     const std::optional<TmaAccess> access = store ? tmaAccess(store) : tmaAccess(load);
-    if (!access || !hasRoom(op, access->block, target))
+    if (!access || !hasRoom(op, access->buffer, target))
       continue;
     if (store)
       storeByTma(store, *access, axes);

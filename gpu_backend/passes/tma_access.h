@@ -12,10 +12,10 @@
 
 namespace blockscope::gpu {
 
-/// An access by TMA: the rectangle, and the block in shared memory that it goes to or comes from.
+/// An access by TMA: the rectangle, and the buffer in shared memory that it goes to or comes from.
 struct TmaAccess {
   RectangularTile tile;
-  tlg::SharedType block;
+  tlg::SharedType buffer;
 };
 
 /// The attribute of accesses that TMA can do: a unit for loads; for stores a bool, whether
@@ -29,7 +29,7 @@ std::optional<TmaAccess> tmaAccess(tl::StoreOp store);
 /// Adds the access's tensor map to those of the function. Returns its number.
 int addTensorMap(mlir::func::FuncOp function, const TmaAccess &access);
 
-/// The i32 scalars where the block begins, of the tile's starts by way of `now`; far outside of the
+/// The i32 scalars where the tile begins, from its starts by way of `now`; far outside of the
 /// tensor where its condition does not hold.
 llvm::SmallVector<mlir::Value> makeStarts(mlir::OpBuilder &builder, mlir::Location location,
                                           const RectangularTile &tile,

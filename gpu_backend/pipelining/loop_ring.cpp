@@ -61,7 +61,7 @@ LogicalResult LoopRing::addAddress(const Copy &copy) {
     return success(slice_.add(loop_, load.getPointer()) &&
                    (!load.getMask() || slice_.add(loop_, load.getMask())));
   const std::optional<TmaAccess> access = tmaAccess(load);
-  return success(access && access->block == copy.buffer &&
+  return success(access && access->buffer == copy.buffer &&
                  (!access->tile.condition || slice_.add(loop_, access->tile.condition)) &&
                  llvm::all_of(access->tile.dims, [&](const RectangularTile::Dim &dim) {
                    return !dim.start || slice_.add(loop_, dim.start);

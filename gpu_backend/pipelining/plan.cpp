@@ -111,7 +111,7 @@ private:
     if (plan.isDelayed && tma && tma->tile.condition)
       tma.reset(); // TMA knows one condition, and there will be another one
     const AsyncCopy copy =
-        tma ? AsyncCopy{tma->block} : asyncCopyOf(load, /*withOther=*/!plan.feedsDot);
+        tma ? AsyncCopy{tma->buffer} : asyncCopyOf(load, /*withOther=*/!plan.feedsDot);
     plan.why = copy.why;
     plan.pieceBytes = copy.pieceBytes;
     if (copy.buffer && !target_.hasCpAsync)

@@ -1,4 +1,4 @@
-// A block in shared memory whose columns are read by neighbouring threads, with and without a swizzle.
+// A buffer in shared memory whose columns are read by neighbouring threads, with and without a swizzle.
 // RUN: blk-opt %s --split-input-file --pass-pipeline='builtin.module(tlg-emit{arch=sm_80 to=notes})' -o /dev/null | FileCheck %s
 
 #columns = #tlg.layout<registers = [1, 2, 4], lanes = [32, 64, 128, 256, 512], warps = [8, 16]>

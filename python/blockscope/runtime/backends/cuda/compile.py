@@ -22,16 +22,16 @@ ALIGNMENT = 16
 
 
 def divisors(fn: Any, arguments: list[Argument]) -> list[int]:
-    """For each run-time argument what it can be divided by, as far as the kernel is told: 1 or 16.
+    """For each run-time argument what the kernel may know it to be divisible by: 1 or 16.
 
     Units: bytes for pointers.
     """
     unaligned = set(fn.do_not_specialize_on_alignment)
     result = []
     for param, argument in zip(fn.params, arguments, strict=True):
-        told = not (param.do_not_specialize or param.num in unaligned or param.name in unaligned)
+        skipped = param.do_not_specialize or param.num in unaligned or param.name in unaligned
         for leaf in leaves([argument]):
-            result.append(ALIGNMENT if told and _divides(leaf) else 1)
+            result.append(1 if skipped or not _divides(leaf) else ALIGNMENT)
     return result
 
 
@@ -62,7 +62,7 @@ def compile(
     }
     arch = arch_of(target)
     # The block IR is all that the compiler sees of the source, of what it calls, of constants and
-    # types; so it is the key, together with what else the compiler is told.
+    # types; so it is the key, together with the compiler's settings.
     text = _core.gpu.simplify(builder, aligned, bool(settings["line_info"]))
     key = disk_cache.key_of(text, arch, sorted(settings.items()), _tools_identity())
     front_end_ns = int((time.perf_counter() - start) * 1e9)

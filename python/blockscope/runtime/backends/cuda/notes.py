@@ -53,7 +53,7 @@ def _source(note: Note) -> list[str]:
 
 
 def notes_of(fn: Any, data: dict[str, Any]) -> list[Note]:
-    """The notes of a compiled kernel; what has no line of its own is told at the kernel's."""
+    """The notes of a compiled kernel; one without a line of its own gets the kernel's."""
     code = fn.fn.__code__
     whole = {"file": code.co_filename, "line": code.co_firstlineno, "column": 1}
     return [note if note["line"] else note | whole for note in data.get("notes", ())]

@@ -69,7 +69,7 @@ def nvdisasm() -> str:
 
 @lru_cache(None)
 def identity(path: str) -> str:
-    """What tells two versions of a program apart without running it."""
+    """What differs between two versions of a program, without running it."""
     try:
         status = os.stat(path)
     except OSError:
