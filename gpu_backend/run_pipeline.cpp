@@ -2,6 +2,7 @@
 // is run again from the text of the block IR, with copies.
 #include "gpu_backend/run_pipeline.h"
 
+#include "core/ir/ir_text.h"
 #include "core/ir/tl_dialect.h"
 #include "core/passes/pass_dumps.h"
 #include "gpu_backend/ir/tlg_dialect.h"
@@ -9,7 +10,6 @@
 #include "gpu_backend/reproducer.h"
 
 #include "mlir/IR/Diagnostics.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -69,7 +69,7 @@ std::string reproduce(const GpuTarget &target, const GpuOptions &options, const 
   context.loadDialect<tlg::TLGDialect>();
   const ScopedDiagnosticHandler silence(&context, [](Diagnostic &) { return success(); });
   std::string ir = kernel.tl, passes, ignored;
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(kernel.tl, &context);
+  OwningOpRef<ModuleOp> module = readModule(kernel.tl, context);
   PassManager manager(&context, ModuleOp::getOperationName());
   if (!addPasses(manager, target, options, ignored))
     return {};

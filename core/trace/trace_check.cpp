@@ -1,6 +1,8 @@
 // Checks of the data of a trace.
 #include "core/trace/trace_check.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <limits>
 
 namespace blockscope {
@@ -19,10 +21,14 @@ bool isPlace(int32_t line, int32_t column) {
 
 bool within(int64_t value, int64_t limit) { return value >= -limit && value <= limit; }
 
-/// `count` steps of `stride` bytes, when they are within `limit`.
-bool spanFits(int64_t count, int64_t stride, int64_t limit) {
-  int64_t span = 0;
-  return !__builtin_mul_overflow(count, stride, &span) && within(span, limit);
+/// Whether `count` steps of `stride` bytes, and one, are within `limit`; how long they are goes to
+/// `length`.
+bool spanFits(int64_t count, int64_t stride, int64_t limit, int64_t &length) {
+  if (!within(stride, limit) || __builtin_mul_overflow(count, stride, &length) ||
+      !within(length, limit))
+    return false;
+  length = std::abs(length);
+  return true;
 }
 
 std::string problemOfGrid(const TraceLaunch &launch) {
@@ -49,12 +55,13 @@ bool isSane(const TraceArgument &argument) {
   for (size_t dim = 0; dim < argument.shape.size(); ++dim) {
     const int64_t extent = argument.shape[dim];
     int64_t stride = 0;
+    int64_t length = 0;
     if (extent < 0 || __builtin_mul_overflow(elements, extent, &elements) ||
         elements > kMaxTensorBytes ||
         __builtin_mul_overflow(argument.strides[dim], elementBytes, &stride) ||
-        !spanFits(extent, stride, kMaxTensorBytes))
+        !spanFits(extent, stride, kMaxTensorBytes, length))
       return false;
-    span += extent * (stride < 0 ? -stride : stride);
+    span += length;
     if (span > kMaxTensorBytes)
       return false;
   }
@@ -107,10 +114,11 @@ std::string problemOf(const TraceRun &run, const TraceLaunch &launch) {
   if (run.kind > TraceAccessKind::Atomic)
     return "has kind " + std::to_string(static_cast<int>(run.kind)) + ", 0 to 2 are expected";
   constexpr int64_t kLimit = 16 * kMaxTensorBytes;
+  int64_t length = 0;
   if (uint64_t{run.innerCount} * run.outerCount > kMaxRunElements ||
       run.innerCount > kMaxRunElements || run.outerCount > kMaxRunElements ||
-      !spanFits(run.innerCount, run.innerStrideBytes, kLimit) ||
-      !spanFits(run.outerCount, run.outerStrideBytes, kLimit) ||
+      !spanFits(run.innerCount, run.innerStrideBytes, kLimit, length) ||
+      !spanFits(run.outerCount, run.outerStrideBytes, kLimit, length) ||
       (run.argument >= 0 && !within(run.offsetBytes, kLimit)))
     return "is longer than any block";
   return {};

@@ -80,17 +80,17 @@ bool writeHeader(int fd, const std::string &text) {
   return pwrite(fd, block.data(), block.size(), 0) == static_cast<ssize_t>(block.size());
 }
 
-std::string finishedHeader(int version, uint64_t fileBytes, uint32_t crc) {
+std::string withReason(const char *what) { return std::string(what) + ": " + std::strerror(errno); }
+
+} // namespace
+
+std::string finishedEnvelope(int version, uint64_t fileBytes, uint32_t crc) {
   std::array<char, 128> text{};
   std::snprintf(text.data(), text.size(), "%s%d\nbytes %llu\ncrc32 %08x\nThe rest is HDF5.\n",
                 std::string(kMagic).c_str(), version, static_cast<unsigned long long>(fileBytes),
                 crc);
   return text.data();
 }
-
-std::string withReason(const char *what) { return std::string(what) + ": " + std::strerror(errno); }
-
-} // namespace
 
 bool writeUnfinishedEnvelope(const std::string &path, std::string &error) {
   const Descriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC));
@@ -113,7 +113,7 @@ bool writeFinishedEnvelope(const std::string &path, std::string &error) {
   }
   const Descriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (file.get() >= 0 &&
-      writeHeader(file.get(), finishedHeader(kTraceFormatVersion, body.size(), crc)))
+      writeHeader(file.get(), finishedEnvelope(kTraceFormatVersion, body.size(), crc)))
     return true;
   error = withReason("cannot write the header");
   return false;
@@ -158,7 +158,7 @@ int checkEnvelope(const FileBytes &file, std::string &error) {
   }
   std::string expected;
   if (std::sscanf(rest, "%*d bytes %19llu crc32 %8x", &bytes, &crc) == 2)
-    expected = finishedHeader(version, bytes, crc);
+    expected = finishedEnvelope(version, bytes, crc);
   expected.resize(kTraceEnvelopeBytes);
   if (head != expected) {
     error = "has a damaged header";

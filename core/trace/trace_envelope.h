@@ -19,6 +19,9 @@ inline constexpr uint64_t kTraceEnvelopeBytes = 512;
 /// Errors: false, with the reason in `error`.
 bool writeUnfinishedEnvelope(const std::string &path, std::string &error);
 
+/// The text of the envelope of a finished file; `crc` is that of what follows the envelope.
+std::string finishedEnvelope(int version, uint64_t fileBytes, uint32_t crc);
+
 /// Writes length and checksum of the finished file `path`.
 /// Errors: false, with the reason in `error`.
 bool writeFinishedEnvelope(const std::string &path, std::string &error);

@@ -1,9 +1,12 @@
 // Laws of the trace file: what was written is read, and nothing else is believed.
+#include "core/trace/trace_envelope.h"
 #include "core/trace/trace_reader.h"
 #include "core/trace/trace_writer.h"
+#include "tests/fuzz/zero_runs.h"
 #include "tests/unit/trace/sample_traces.h"
 
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -358,6 +361,43 @@ TEST(TraceFileTest, WhatNeedsTooMuchMemoryIsAnError) {
   ASSERT_TRUE(launch) << error;
   EXPECT_FALSE(reader->readAccesses(0, *launch, error));
   EXPECT_NE(error.find("needs more than 1.0 MiB of memory"), std::string::npos) << error;
+}
+
+/// A trace of the corpus of the fuzz target trace_file, as a file.
+std::string corpusTrace(const std::string &name) {
+  const std::vector<char> input =
+      bytesOfFile(std::string(BLK_SOURCE_DIR) + "/tests/fuzz/corpus/trace_file/" + name);
+  EXPECT_FALSE(input.empty());
+  const std::vector<unsigned char> body = fuzz::expandZeros(
+      {reinterpret_cast<const uint8_t *>(input.data()) + 1, input.size() - 1}, 1 << 20);
+  const auto crc = static_cast<uint32_t>(crc32(0, body.data(), static_cast<uInt>(body.size())));
+  const std::string head = finishedEnvelope(input[0] + 1, kTraceEnvelopeBytes + body.size(), crc);
+  std::vector<char> file(head.begin(), head.end());
+  file.resize(kTraceEnvelopeBytes);
+  file.insert(file.end(), body.begin(), body.end());
+  const std::string path = temporaryPath(name + ".h5");
+  writeFile(path, file);
+  return path;
+}
+
+TEST(TraceFileTest, Version1IsStillRead) {
+  std::string error;
+  std::vector<TraceAccesses> all;
+  for (const char *name : {"version1-broken", "version2-broken"}) {
+    const auto reader = TraceReader::open(corpusTrace(name), error);
+    ASSERT_TRUE(reader) << error;
+    const auto launch = reader->readLaunch(0, error);
+    ASSERT_TRUE(launch) << error;
+    EXPECT_EQ(launch->kernel, "row_sum_kernel");
+    EXPECT_EQ(launch->findings.size(), 3U);
+    all.push_back(reader->readAccesses(0, *launch, error).value());
+  }
+  ASSERT_EQ(all[0].rows, 27U);
+  ASSERT_EQ(all[1].rows, 27U);
+  forEachAccessColumn([&](const char *name, auto, auto column, auto) {
+    for (size_t row = 0; row < 27; ++row)
+      EXPECT_EQ((all[0].*column)[row], (all[1].*column)[row]) << name << " " << row;
+  });
 }
 
 } // namespace
