@@ -5,6 +5,7 @@
 #include "core/ir/ir_text.h"
 #include "core/ir/tl_dialect.h"
 #include "core/passes/pass_dumps.h"
+#include "core/settings.h"
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/named_passes.h"
 #include "gpu_backend/reproducer.h"
@@ -13,8 +14,6 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassRegistry.h"
-
-#include <cstdlib>
 
 using namespace mlir;
 
@@ -91,7 +90,7 @@ bool runGpuPipeline(ModuleOp module, const GpuTarget &target, const GpuOptions &
                     const GpuKernel &kernel, PipelineReport &report, std::string &error) {
   setTarget(module, target, options);
   PassManager manager(module.getContext(), ModuleOp::getOperationName());
-  manager.enableVerifier(std::getenv("BLOCKSCOPE_VERIFY_IR") != nullptr);
+  manager.enableVerifier(flagOf(Setting::VerifyIr));
   if (!addPasses(manager, target, options, error))
     return false;
   connectPipelineReport(manager, options, report);

@@ -8,7 +8,8 @@ BLOCKSCOPE_AS_TRITON=1.
 import os
 import sys
 
-_requested = os.environ.get("BLOCKSCOPE_AS_TRITON", "0") not in ("", "0")
+_text = os.environ.get("BLOCKSCOPE_AS_TRITON", "").strip().lower()
+_requested = _text not in ("", "0", "false", "off", "no", "n")
 
 
 class _Finder:

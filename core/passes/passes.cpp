@@ -4,6 +4,7 @@
 #include "core/ir/ir_emitter.h"
 #include "core/ir/tl_dialect.h"
 #include "core/passes/pass_dumps.h"
+#include "core/settings.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -113,7 +114,7 @@ bool runPasses(ModuleOp module, std::string *errors) {
   const bool hasCalls =
       module.walk([](func::CallOp) { return WalkResult::interrupt(); }).wasInterrupted();
   PassManager manager(module.getContext(), ModuleOp::getOperationName());
-  manager.enableVerifier(std::getenv("BLOCKSCOPE_VERIFY_IR") != nullptr);
+  manager.enableVerifier(flagOf(Setting::VerifyIr));
   buildPipeline(manager, hasCalls);
   auto functions = module.getOps<func::FuncOp>();
   const char *dumps = std::getenv("MLIR_ENABLE_DUMP");

@@ -2,6 +2,8 @@
 // threads do not exist.
 #include "interpreter/flat/thread_pool.h"
 
+#include "core/settings.h"
+
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -130,11 +132,8 @@ std::atomic<ThreadPool *> ThreadPool::current_{nullptr};
 } // namespace
 
 int defaultThreadCount() {
-  if (const char *text = std::getenv("BLOCKSCOPE_THREADS")) {
-    const int threads = std::atoi(text);
-    if (threads > 0)
-      return std::min(threads, kMostThreads);
-  }
+  if (const auto threads = static_cast<int>(numberOf(Setting::Threads)); threads > 0)
+    return std::min(threads, kMostThreads);
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)

@@ -1,21 +1,21 @@
 // Which instruction set the kernels use.
 #include "interpreter/simd/isa.h"
 
+#include "core/settings.h"
 #include "interpreter/simd/kernels.h"
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
-#include <cstring>
+#include <string>
 
 namespace blockscope::interpreter {
 namespace {
 
 Isa chooseAtStart() {
-  const char *wanted = std::getenv("BLOCKSCOPE_ISA");
-  if (wanted && std::strcmp(wanted, "baseline") == 0)
+  const std::string wanted = textOf(Setting::Isa);
+  if (wanted == "baseline")
     return Isa::Baseline;
-  if (wanted && std::strcmp(wanted, "avx2") == 0)
+  if (wanted == "avx2")
     return std::min(Isa::Avx2, bestIsa());
   return bestIsa();
 }

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
+from blockscope import settings
+
 T = TypeVar("T")
 KnobGroupT = TypeVar("KnobGroupT", bound="KnobGroup")
 
@@ -119,16 +121,6 @@ def _int(key: str, default: int = 0) -> Any:
     return Knob(key, _parse_int, default)
 
 
-def _parse_seconds(text: str) -> int:
-    if not text.isdecimal():
-        raise ValueError("expected a number of seconds, or 0 for no limit")
-    return int(text)
-
-
-def _seconds(key: str, default: int) -> Any:
-    return Knob(key, _parse_seconds, default)
-
-
 def _str(key: str, default: str | Callable[[], str]) -> Any:
     return Knob(key, str, default)
 
@@ -139,6 +131,21 @@ def _opt_str(key: str) -> Any:
 
 def _class(key: str) -> Any:
     return Knob[type | None](key, _parse_class, None)
+
+
+class OwnKnob(Knob[Any]):
+    """A variable of Blockscope's own: ``settings`` knows what it may be, and its default."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key, lambda text: settings.parse(key, text), lambda: settings.read(key))
+
+    def get(self) -> Any:
+        return settings.read(self.key)
+
+    def __set__(self, group: Any, value: Any) -> None:
+        if not isinstance(value, Env):
+            self.parse(_to_env(value) or "")
+        super().__set__(group, value)
 
 
 class KnobGroup:
@@ -340,8 +347,8 @@ class proton_knobs(KnobGroup):
 class cpu_knobs(KnobGroup):
     """Settings of the CPU executors."""
 
-    num_threads = _int("BLOCKSCOPE_THREADS", 0)
-    program = _opt_str("BLOCKSCOPE_PROGRAM")
+    num_threads = OwnKnob("BLOCKSCOPE_THREADS")
+    program = OwnKnob("BLOCKSCOPE_PROGRAM")
 
 
 class gpu_knobs(KnobGroup):
@@ -349,10 +356,10 @@ class gpu_knobs(KnobGroup):
 
     dump_passes = _str("MLIR_ENABLE_DUMP", "")
     dump_llvm = _bool("LLVM_IR_ENABLE_DUMP")
-    pass_pipeline = _str("BLOCKSCOPE_GPU_PIPELINE", "")
-    ptxas_seconds = _seconds("BLOCKSCOPE_PTXAS_SECONDS", 600)
-    tma = _bool("BLOCKSCOPE_TMA", True)
-    warnings = _bool("BLOCKSCOPE_WARNINGS")
+    pass_pipeline = OwnKnob("BLOCKSCOPE_GPU_PIPELINE")
+    ptxas_seconds = OwnKnob("BLOCKSCOPE_PTXAS_SECONDS")
+    tma = OwnKnob("BLOCKSCOPE_TMA")
+    warnings = OwnKnob("BLOCKSCOPE_WARNINGS")
 
 
 build = build_knobs()

@@ -2,6 +2,7 @@
 #include "python/src/gpu_driver.h"
 
 #include "gpu_backend/driver/capture.h"
+#include "core/settings.h"
 #include "gpu_backend/driver/devices.h"
 #include "python/src/made_once.h"
 
@@ -89,10 +90,8 @@ void reportLaunch(CUresult result, const LoadedKernel &kernel,
 bool waitsForLaunches() {
   static constinit MadeOnce<bool> made;
   return made.get([] {
-    for (const char *name : {"BLOCKSCOPE_SYNC", "CUDA_LAUNCH_BLOCKING"})
-      if (const char *value = std::getenv(name); value && *value && *value != '0')
-        return true;
-    return false;
+    const char *blocking = std::getenv("CUDA_LAUNCH_BLOCKING");
+    return flagOf(Setting::Sync) || (blocking && *blocking && *blocking != '0');
   });
 }
 

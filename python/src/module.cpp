@@ -4,6 +4,7 @@
 #include "python/src/ir_builder.h"
 #include "python/src/launch.h"
 #include "python/src/op_facts.h"
+#include "python/src/settings.h"
 #include "python/src/storage_overlap.h"
 #include "python/src/tensor.h"
 
@@ -15,6 +16,7 @@ PYBIND11_MODULE(_core, module) {
   blockscope::python::bindTypes(module);
   blockscope::python::bindTensor(module);
   blockscope::python::bindOpFacts(module);
+  blockscope::python::bindSettings(module);
   blockscope::python::bindSemantic(module);
   blockscope::python::bindIrBuilder(module);
   blockscope::python::bindLaunch(module);

@@ -108,9 +108,6 @@ def test_what_was_used_longest_ago_goes_first(folder, monkeypatch):
     monkeypatch.setenv("BLOCKSCOPE_CACHE_MB", "1")
     disk_cache.clean()
     assert [disk_cache.read(key) is not None for key in keys] == [True, False, False, True]
-    monkeypatch.setenv("BLOCKSCOPE_CACHE_MB", "much")
-    with pytest.raises(ValueError, match="BLOCKSCOPE_CACHE_MB is 'much', expected a number"):
-        disk_cache.clean()
 
 
 def test_many_processes_write_and_read_one_key(folder):

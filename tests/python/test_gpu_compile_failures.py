@@ -169,7 +169,7 @@ def test_ptxas_has_a_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("value", ["soon", "-1", "1.5"])
 def test_a_bad_limit_is_one_clear_error(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BLOCKSCOPE_PTXAS_SECONDS", value)
-    message = f"BLOCKSCOPE_PTXAS_SECONDS is '{value}': expected a number of seconds, or 0"
+    message = f"BLOCKSCOPE_PTXAS_SECONDS is '{value}', expected a whole number from 0"
     with pytest.raises(ValueError, match=re.escape(message)):
         compiled(scale_kernel)
 

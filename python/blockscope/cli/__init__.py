@@ -7,6 +7,7 @@ the command itself is used wrongly.
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
 from collections.abc import Sequence
 
@@ -32,6 +33,7 @@ def _dispatch(parser: argparse.ArgumentParser, words: list[str], *, has_script: 
     protected = arguments.protect_script(words, positional=1) if has_script else words
     options = parser.parse_args(protected)
     try:
+        _check_settings()
         if protected != words:  # a '--' of the user says that what follows is for the script
             _warn_of_options_behind_script(parser, options)
         return commands.COMMANDS[options.command](options)
@@ -40,6 +42,16 @@ def _dispatch(parser: argparse.ArgumentParser, words: list[str], *, has_script: 
         return 2
     except BrokenPipeError:
         return 1
+
+
+def _check_settings() -> None:
+    """Errors: UsageError when a variable of the environment has a value that it may not have."""
+    try:
+        importlib.import_module("blockscope.settings")
+    except ImportError:
+        pass  # no compiled part: commands that need it say so, and ``doctor`` runs without
+    except ValueError as error:
+        raise commands.UsageError(error) from None
 
 
 def _warn_of_options_behind_script(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from blockscope import language as tl
+from blockscope import settings
 from blockscope.errors import CompilationError
 from blockscope.frontend import values
 from blockscope.frontend.calls import BUILTIN_CALLS
@@ -135,13 +136,10 @@ def device_assert(condition: Any, message: Any) -> None:
 
 def stops_here() -> bool:
     """Whether breakpoints apply in the program that runs now (BLOCKSCOPE_PROGRAM=x,y,z)."""
-    wanted = os.environ.get("BLOCKSCOPE_PROGRAM")
+    wanted = settings.read("BLOCKSCOPE_PROGRAM")
     if not wanted:
         return True
-    try:
-        program = tuple(int(part) for part in wanted.split(","))
-    except ValueError:
-        raise ValueError(f"BLOCKSCOPE_PROGRAM is '{wanted}', expected x,y,z as in 3,0,0") from None
+    program = tuple(int(part) for part in str(wanted).split(","))
     return _kernel().program == (*program, 0, 0, 0)[:3]
 
 

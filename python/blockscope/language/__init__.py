@@ -11,6 +11,7 @@ import importlib as _importlib
 import sys as _sys
 from typing import Any as _Any
 
+import blockscope.settings as _settings  # refuses bad variables of the environment
 from blockscope.language import (
     core,
     extra,

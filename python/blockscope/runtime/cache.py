@@ -11,6 +11,7 @@ import tempfile
 from abc import ABC, abstractmethod
 
 from blockscope import _core, knobs
+from blockscope.runtime import private_folder
 
 
 def default_cache_dir() -> str:
@@ -57,7 +58,10 @@ class CacheManager(ABC):
 
 
 class FileCacheManager(CacheManager):
-    """Files of one key in one folder; a file appears whole or not at all."""
+    """Files of one key in one folder; a file appears whole or not at all.
+
+    Nothing is read from a folder, and nothing is put into one, that other users can change.
+    """
 
     def __init__(self, key: str, override: bool = False, dump: bool = False) -> None:
         super().__init__(key, override, dump)
@@ -72,11 +76,16 @@ class FileCacheManager(CacheManager):
         return os.path.exists(self._path(filename))
 
     def get_file(self, filename: str) -> str | None:
-        return self._path(filename) if self.has_file(filename) else None
+        if not self.has_file(filename):
+            return None
+        if reason := private_folder.why_not_private(self._path(filename)):
+            private_folder.warn_once(f"'{filename}' is not read from the cache", reason)
+            return None
+        return self._path(filename)
 
     def put(self, data: bytes | str, filename: str, binary: bool = True) -> str:
         payload = data if isinstance(data, bytes) else str(data).encode()
-        os.makedirs(self.cache_dir, exist_ok=True)
+        private_folder.make(self.cache_dir)
         path = self._path(filename)
         handle, partial = tempfile.mkstemp(dir=self.cache_dir, prefix=".partial-")
         try:

@@ -5,8 +5,9 @@ that line, and the parts. It appears whole or not at all (written beside, then r
 be read, is short or does not match its checksum counts as absent and is written anew. Files are
 removed, those used longest ago first, when all together are larger than the limit.
 
-The folder is ``kernels`` below TRITON_CACHE_DIR, or below ~/.cache/blockscope. BLOCKSCOPE_CACHE=0
-turns the cache off, BLOCKSCOPE_CACHE_MB changes the limit.
+The folder is ``kernels`` below TRITON_CACHE_DIR, or below ~/.cache/blockscope. It is used only
+while no other user can change what is in it. BLOCKSCOPE_CACHE=0 turns the cache off,
+BLOCKSCOPE_CACHE_MB changes the limit.
 """
 
 from __future__ import annotations
@@ -19,19 +20,19 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from blockscope import knobs
+from blockscope import knobs, settings
+from blockscope.runtime import private_folder
 from blockscope.runtime.cache import build_id
 
 _SUFFIX = ".kernel"
 _FORMAT = 1
-_DEFAULT_LIMIT_MB = 2048
 _PUTS_PER_CLEANING = 32
 
 _puts = 0
 
 
 def is_on() -> bool:
-    return os.environ.get("BLOCKSCOPE_CACHE", "1").strip().lower() not in ("0", "off", "false")
+    return bool(settings.read("BLOCKSCOPE_CACHE"))
 
 
 def folder() -> Path:
@@ -44,11 +45,7 @@ def folder() -> Path:
 
 
 def limit_bytes() -> int:
-    """Errors: ValueError when BLOCKSCOPE_CACHE_MB is no whole number."""
-    text = os.environ.get("BLOCKSCOPE_CACHE_MB") or str(_DEFAULT_LIMIT_MB)
-    if not text.isdigit():
-        raise ValueError(f"environment variable BLOCKSCOPE_CACHE_MB is '{text}', expected a number")
-    return int(text) << 20
+    return int(settings.read("BLOCKSCOPE_CACHE_MB")) << 20
 
 
 def key_of(*parts: Any) -> str:
@@ -63,12 +60,18 @@ def key_of(*parts: Any) -> str:
 
 
 def read(key: str) -> dict[str, Any] | None:
-    """The kernel stored under ``key``, or None. A hit makes the file the one used last."""
+    """The kernel stored under ``key``, or None. A hit makes the file the one used last.
+
+    What other users can change is not read, with a warning.
+    """
     if not is_on() or knobs.compilation.always_compile:
         return None
     path = _path(key)
     try:
-        data = path.read_bytes()
+        data = private_folder.read(path)
+    except private_folder.NotPrivate as error:
+        _warn(error)
+        return None
     except OSError:
         return None
     kernel = _unpack(data, key)
@@ -79,13 +82,16 @@ def read(key: str) -> dict[str, Any] | None:
 
 
 def write(key: str, kernel: dict[str, Any]) -> None:
-    """Store a kernel. A folder that cannot be written is no error: the kernel is just not kept."""
+    """Store a kernel. A folder that cannot be written is no error: the kernel is just not kept.
+
+    One that other users can change is not written either, with a warning.
+    """
     global _puts
     if not is_on():
         return
     path = _path(key)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder.make(path.parent)
         handle, partial = tempfile.mkstemp(dir=path.parent, prefix=".partial-")
         try:
             with os.fdopen(handle, "wb") as file:
@@ -94,6 +100,9 @@ def write(key: str, kernel: dict[str, Any]) -> None:
         except BaseException:
             os.unlink(partial)
             raise
+    except private_folder.NotPrivate as error:
+        _warn(error)
+        return
     except OSError:
         return
     _puts += 1
@@ -118,6 +127,10 @@ def clean() -> None:
         with contextlib.suppress(OSError):
             os.unlink(path)
         total -= size
+
+
+def _warn(error: Exception) -> None:
+    private_folder.warn_once("compiled kernels are not kept", error)
 
 
 def _path(key: str) -> Path:
