@@ -23,7 +23,7 @@ FAMILIES = {
     "descriptor": "Tensor descriptors",
     "elementwise": "Elementwise",
     "math": "Mathematics",
-    "linear": "Matrix products",
+    "linear": "Dots",
     "reduce": "Reductions",
     "scan": "Scans",
     "sort": "Sorting and counting",

@@ -147,7 +147,7 @@ private:
   LaunchState &launch_;
   std::vector<void *> arguments_;
   llvm::function_ref<bool()> poll_;
-  bool hasBegun_ = false; ///< observers were told so
+  bool hasBegun_ = false; ///< observers know
 };
 
 } // namespace

@@ -235,7 +235,7 @@ struct OverlapSearch::Cell {
   Touch touch;
 };
 
-/// Tiles of one matrix whose column ranges are equal or apart: rows are compared in each range.
+/// Tiles of one matrix whose column ranges are equal or disjoint: rows are compared in each range.
 OverlapSearch::Verdict OverlapSearch::compareCells(llvm::ArrayRef<Footprint> group) const {
   uint64_t stride = 0;
   for (const Footprint &next : group) {

@@ -17,7 +17,7 @@ bool isWrite(AccessKind kind) { return kind != AccessKind::Load; }
 /// Returns "load", "store", "atomic" for messages.
 std::string nameOf(AccessKind kind) { return accessKindName(kind).str(); }
 
-/// False when the lanes are known to be apart: a box, or runs or lanes at rising addresses.
+/// False when the lanes are known to be disjoint: a box, or runs or lanes at rising addresses.
 bool mayShareBytes(const Access &access) {
   if (!access.addresses || access.activeLanes < 2)
     return false;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kFlushRuns = 8192;
 
-/// Launch options, told from meta-parameters by their names.
+/// Launch options; their names distinguish them from meta-parameters.
 constexpr llvm::StringLiteral kOptionNames[] = {"num_warps", "num_stages", "num_ctas",
                                                 "maxnreg",   "debug",      "enable_fp_fusion"};
 

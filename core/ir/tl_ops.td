@@ -271,7 +271,7 @@ def TL_ExternElementwiseOp : TL_ElementwiseOp<"extern_elementwise"> {
   let assemblyFormat = "$symbol `(` $operands `)` attr-dict `:` functional-type($operands, $result)";
 }
 
-//===-- Matrix product -----------------------------------------------------------------------------===//
+//===-- Dot ----------------------------------------------------------------------------------------===//
 
 def TL_DotOp : TL_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
   let summary = "acc + a * b over the last two dimensions; rank 2 or 3 (batched)";

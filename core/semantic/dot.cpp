@@ -1,4 +1,4 @@
-// Matrix product: which types multiply, what they accumulate in, which shapes match.
+// Dot: which types multiply, what they accumulate in, which shapes match.
 #include "core/semantic/semantic.h"
 
 namespace blockscope {

@@ -124,7 +124,7 @@ public:
   Value atomicCas(const Value &pointer, const Operand &compare, const Operand &value,
                   llvm::StringRef sem, llvm::StringRef scope);
 
-  //===-- Matrix product (dot.cpp) ----------------------------------------------------------===//
+  //===-- Dot (dot.cpp) ---------------------------------------------------------------------===//
   struct DotOptions {
     std::string inputPrecision = "ieee";
     std::optional<int64_t> maxNumImpreciseAcc; ///< of fp8 operands; others are exact anyway

@@ -362,7 +362,7 @@ bool ProgramBuilder::lowerWithEvaluator(mlir::Operation &op) {
       return fail(op, "operands and result have different numbers of elements");
   }
 
-  // A tile of the product is finished before it is written, so acc may be updated in place.
+  // A tile of the result is finished before it is written, so acc may be updated in place.
   if (op.getName().getStringRef() == "tl.dot")
     pointwise = 1U << 2;
   LoweredOp lowered;

@@ -108,7 +108,7 @@ struct MemoryUse {
   bool prints = true;
 };
 
-/// What an observer is told of an op besides its OpInfo.
+/// What an observer sees of an op besides its OpInfo.
 struct ShownOp {
   OpSignature signature;
   /// By operand (set bit): one element; a whole block beside results that come in strips.

@@ -246,7 +246,7 @@ void Scheduler::work(int number) {
       const Choice choice = choose(worker, waiting);
       if (choice == Choice::Done)
         break;
-      if (choice == Choice::Deadlock) { // told without the lock: observers and Python may look
+      if (choice == Choice::Deadlock) { // reported without the lock: observers and Python may look
         endInDeadlock(launch_, worker.stuck);
         break;
       }

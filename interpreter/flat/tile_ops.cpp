@@ -12,7 +12,7 @@
 namespace blockscope::interpreter::flat {
 namespace {
 
-/// All elements of a tile, in memory of this thread; `slot` tells two tiles apart.
+/// All elements of a tile, in memory of this thread; `slot` distinguishes two tiles.
 const int64_t *elementsOf(const Tile &tile, const TileShape &shape, int slot) {
   thread_local std::vector<int64_t> elements[2];
   elements[slot].resize(static_cast<size_t>(shape.lanes));

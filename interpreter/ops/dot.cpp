@@ -25,7 +25,7 @@ struct Precision {
 struct Dot {
   int64_t batch = 1, m = 0, n = 0, k = 0;
   int aBytes = 0, bBytes = 0;
-  ElementKernel widenA = nullptr, widenB = nullptr; ///< null: already the type of the product
+  ElementKernel widenA = nullptr, widenB = nullptr; ///< null: already the type that is multiplied
   ElementKernel widenAcc = nullptr, narrow = nullptr;
   Precision precision;
   ElementKernel roundTf32 = nullptr;

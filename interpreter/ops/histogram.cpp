@@ -36,7 +36,7 @@ EvaluatorOrError chooseHistogram(const OpSignature &signature) {
   BlockFn fn = nullptr;
   if (source.isInteger() && result.isInteger()) {
     // Narrow values are read unsigned: a negative one is past every possible bin or, with 256 bins
-    // of int8, cannot be told from an unsigned one.
+    // of int8, looks like an unsigned one.
     switch (source.elementBytes()) {
     case 1:
       fn = histogramOf<uint8_t>(countBytes);

@@ -1,4 +1,4 @@
-// Matrix products: out = c + a * b with one fma chain in order of k for every element.
+// Dot: out = c + a * b with one fma chain in order of k for every element.
 //
 // The tile size, the instruction set and the vector width change only which chains run side by
 // side, never the order inside one, so all variants give the same bits. Rows of b are read in place

@@ -70,7 +70,7 @@ struct PyStepRunner {
 
   /// Ends the launch whose finding a check has recorded.
   [[noreturn]] static void throwStopped() {
-    py::object type = py::module_::import("blockscope.frontend.turns").attr("StoppedByFinding");
+    py::object type = py::module_::import("blockscope.frontend.scheduler").attr("StoppedByFinding");
     PyErr_SetNone(type.ptr());
     throw py::error_already_set();
   }

@@ -141,7 +141,7 @@ def shortage(kernel: Any) -> OutOfResources | None:
 
 
 def shape(kernel: Any) -> str:
-    """The options that tell kernels of one signature apart: warps, and what is not as usual."""
+    """The options that distinguish kernels of one signature: warps, and what is not as usual."""
     metadata = kernel.metadata
     words = [f"{metadata.num_warps} warps"]
     if metadata.num_stages != LAUNCH_OPTIONS["num_stages"]:

@@ -60,7 +60,7 @@ def verify_script(script: Script, options: argparse.Namespace) -> int:
 
 @dataclass(frozen=True)
 class Bound:
-    """How far apart two results may be, and why."""
+    """How much two results may differ, and why."""
 
     share: float  # of the largest magnitude; 0: bit by bit
     reason: str

@@ -124,12 +124,12 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         if node.orelse:
             return node
-        # for _ in turns(): if not test: break; ... - so that findings know the turn
+        # for _ in iterations(): if not test: break; ... - so that findings know the iteration
         leave = ast.If(ast.UnaryOp(ast.Not(), node.test), [ast.Break()], [])
         for part in (leave, leave.test, leave.body[0]):
             ast.copy_location(part, node.test)
-        target = ast.copy_location(ast.Name("_turn", ast.Store()), node)
-        loop = ast.For(target, _runtime("turns", at=node), [leave, *node.body], [])
+        target = ast.copy_location(ast.Name("_iteration", ast.Store()), node)
+        loop = ast.For(target, _runtime("iterations", at=node), [leave, *node.body], [])
         return ast.copy_location(loop, node)
 
     def visit_Expr(self, node: ast.Expr) -> ast.Expr:

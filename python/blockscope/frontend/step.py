@@ -9,7 +9,7 @@ from blockscope import _core
 from blockscope.frontend import tracebacks
 from blockscope.frontend.argument import Argument, in_kernel, leaves
 from blockscope.frontend.rewrite import stepped_function
-from blockscope.frontend.turns import StoppedByFinding, Turns
+from blockscope.frontend.scheduler import Scheduler, StoppedByFinding
 from blockscope.language import context, core
 
 _kernel_code: dict[types.CodeType, str] = {}
@@ -65,15 +65,15 @@ def run(
 ) -> None:
     """Run every program of the grid, in order of its number; where one spins, the others go on."""
     programs = _Programs(_function(fn), grid)
-    turns = Turns(programs.run_next, lambda: runner.scope())
-    runner = programs.runner = _core.StepRunner(launch, source_location, turns.on_spin)
+    scheduler = Scheduler(programs.run_next, lambda: runner.scope())
+    runner = programs.runner = _core.StepRunner(launch, source_location, scheduler.on_spin)
     outer = context.current()
     runner.begin_launch(has_atomics)
     try:
         with runner.scope():
             run_time = iter([runner.value(a.type, a.bits) for a in leaves(arguments)])
             programs.values = [in_kernel(argument, run_time) for argument in arguments]
-            turns.run()
+            scheduler.run()
     except StoppedByFinding:
         return
     finally:

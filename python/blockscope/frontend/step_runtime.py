@@ -53,19 +53,19 @@ def _kernel() -> context.Kernel:
 
 
 def noted(indices: Iterable[int]) -> Iterator[int]:
-    """The same numbers; findings meanwhile tell which turn of the loop this is."""
+    """The same numbers; findings meanwhile name the iteration of the loop."""
     runner = _kernel().runner
     depth = runner.loop_depth()
     try:
-        for turn, index in enumerate(indices):
-            runner.set_loops(depth, turn)
+        for iteration, index in enumerate(indices):
+            runner.set_loops(depth, iteration)
             yield index
     finally:
         runner.set_loops(depth, -1)
 
 
-def turns() -> Iterator[int]:
-    """The turns of a 'while'."""
+def iterations() -> Iterator[int]:
+    """The iterations of a 'while'."""
     return noted(itertools.count())
 
 

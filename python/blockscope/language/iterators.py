@@ -36,12 +36,12 @@ class _counted:
 
 
 class range(_counted):
-    """``for i in tl.range(...)``: a loop at run time, with wishes about how to compile it.
+    """``for i in tl.range(...)``: a loop at run time, with hints for the compiler.
 
-    They change nothing in what is computed. On a GPU ``num_stages`` takes the place of the kernel's
-    for this loop: its loads, not only those of products, are begun ``num_stages - 1`` turns early
-    (below 2: none). ``loop_unroll_factor`` above 1 is how many turns become one, unless the threads
-    of a program wait for one another in the loop. The others are taken and have no effect yet.
+    They change nothing in what is computed. On a GPU ``num_stages`` overrides the kernel's for this
+    loop: its loads, not only those that feed a dot, start ``num_stages - 1`` iterations early
+    (below 2: none). ``loop_unroll_factor`` above 1 is how many iterations become one, unless the
+    threads of a program wait for one another in the loop. The others have no effect yet.
     """
 
     def __init__(

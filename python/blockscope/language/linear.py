@@ -1,4 +1,4 @@
-"""Matrix products."""
+"""Dots."""
 
 import os
 from typing import Any
@@ -33,9 +33,9 @@ def dot(
     fp16 for fp16 and fp8 operands when ``out_dtype`` says so. ``input_precision`` of float32
     operands: "ieee" (default on the CPU), "tf32" (default on a GPU), "tf32x3", "bf16x3", "bf16x6";
     ``allow_tf32`` is its old spelling. ``max_num_imprecise_acc`` of fp8 operands: wgmma of sm_90
-    cuts off the sums that it makes; they have at most so many products (and at least 32) before
-    they are added in fp32. Without it they are not limited, as in Triton. ``trans_a`` and
-    ``trans_b`` transpose an operand first.
+    cuts off its accumulators; one adds up at most so many elements of K (and at least 32) before it
+    is added in fp32. Without it there is no limit, as in Triton. ``trans_a`` and ``trans_b``
+    transpose an operand first.
     """
     precision = unwrap(input_precision)
     allow_tf32 = unwrap(allow_tf32)

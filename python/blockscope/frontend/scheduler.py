@@ -1,4 +1,4 @@
-"""Turns of stepped programs: one runs at a time; one that spins lets the others go on.
+"""The scheduler of step mode: one program runs at a time; one that spins lets the others run.
 
 A program runs on the thread that launched the kernel. Only when one spins does the next one get a
 thread of its own, so pdb sees one thread unless programs wait for one another.
@@ -14,7 +14,7 @@ class StoppedByFinding(BaseException):
     """Ends a stepped launch whose finding (a deadlock, a first error) was recorded by a check."""
 
 
-class Turns:
+class Scheduler:
     """Runs ``start_next`` (the next program; False when none is left) until all programs ended."""
 
     def __init__(self, start_next: Callable[[], bool], scope: Callable[[], Any]) -> None:
@@ -29,7 +29,7 @@ class Turns:
         while self._take_next():
             pass
         while self._waiting and self._failure is None:
-            self._pass_on()
+            self._yield_to_next()
         if self._failure is not None:
             self._release_all()
             raise self._failure
@@ -38,11 +38,11 @@ class Turns:
         """Called by a program that spins: others run, then it goes on. True when one began."""
         begins = self._has_more
         if begins:
-            turn = self._wait_in_line()
+            resumed = self._enqueue()
             threading.Thread(target=self._run_thread, daemon=True).start()
-            self._await(turn)
+            self._await(resumed)
         elif self._waiting:
-            self._pass_on()
+            self._yield_to_next()
         return begins
 
     def _take_next(self) -> bool:
@@ -58,22 +58,22 @@ class Turns:
                 self._failure = error
         self._wake_first()
 
-    def _wait_in_line(self) -> threading.Event:
-        turn = threading.Event()
-        self._waiting.append(turn)
-        return turn
+    def _enqueue(self) -> threading.Event:
+        resumed = threading.Event()
+        self._waiting.append(resumed)
+        return resumed
 
-    def _pass_on(self) -> None:
-        turn = self._wait_in_line()
+    def _yield_to_next(self) -> None:
+        resumed = self._enqueue()
         self._wake_first()
-        self._await(turn)
+        self._await(resumed)
 
     def _wake_first(self) -> None:
         if self._waiting:
             self._waiting.popleft().set()
 
-    def _await(self, turn: threading.Event) -> None:
-        while not turn.wait(0.1):  # short waits, so that Ctrl-C is seen
+    def _await(self, resumed: threading.Event) -> None:
+        while not resumed.wait(0.1):  # short waits, so that Ctrl-C is seen
             pass
         if self._failure is not None and threading.current_thread() is not threading.main_thread():
             raise StoppedByFinding
