@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from blockscope import checks, errors, knobs, timing
-from blockscope.runtime import autotuner
+from blockscope.runtime import tried_configs
 from blockscope.runtime.autotuner import Config, autotune, heuristics
 
 
@@ -403,7 +403,7 @@ def test_a_slow_configuration_is_given_up_after_its_first_runs(monkeypatch):
         return first[measured[-1]]
 
     tuner = autotune(CONFIGS, key=["n"])(kernel)
-    monkeypatch.setattr(autotuner, "_goes_to_gpu", lambda args, kwargs: True)
+    monkeypatch.setattr(tried_configs, "go_to_gpu", lambda args, kwargs: True)
     monkeypatch.setattr(type(tuner), "do_bench", property(lambda self: bench))
     monkeypatch.setattr(
         timing, "first_times_on_gpu",

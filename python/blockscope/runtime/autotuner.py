@@ -21,11 +21,9 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from typing import Any
 
-from blockscope import checks, knobs
+from blockscope import knobs
 from blockscope.errors import (
     AutotunerError,
     CompileTimeAssertionFailure,
@@ -33,6 +31,7 @@ from blockscope.errors import (
     OutOfResources,
     PTXASError,
 )
+from blockscope.runtime import tried_arguments, tried_configs
 from blockscope.runtime.config import Config, hashable
 from blockscope.runtime.heuristics import Heuristics, Wrapper, heuristics
 
@@ -51,7 +50,6 @@ __all__ = [
 
 SKIPPED = (OutOfResources, CompileTimeAssertionFailure, OptionNotSupported, PTXASError)
 _FAILED = [float("inf")] * 3
-_SPENT = 2.0  # times the best: a configuration this slow in its first runs is given up
 
 _tuning = threading.RLock()
 
@@ -167,27 +165,18 @@ class Autotuner(Wrapper):
     # --- hooks that keep arguments as they were while configurations are tried --------------------
 
     def _reset_and_save(self, arguments: dict[str, Any], reset_only: bool = False) -> None:
-        for name in self.reset_to_zero:
-            if self._argument(arguments, name, "reset_to_zero") is not None:
-                _fill_zero(arguments[name])
+        kernel = self.base_fn.__name__
+        for _, value in tried_arguments.named(
+            arguments, self.reset_to_zero, "reset_to_zero", kernel
+        ):
+            tried_arguments.fill_zero(value)
         if not reset_only:
-            self._call.copies = {
-                name: _clone(arguments[name])
-                for name in self.restore_value
-                if self._argument(arguments, name, "restore_value") is not None
-            }
-
-    def _argument(self, arguments: dict[str, Any], name: str, option: str) -> Any:
-        if name not in arguments:
-            raise ValueError(
-                f"autotune has '{name}' in '{option}', but '{self.base_fn.__name__}' was launched "
-                "without an argument of this name"
-            )
-        return arguments[name]
+            chosen = tried_arguments.named(arguments, self.restore_value, "restore_value", kernel)
+            self._call.copies = {name: tried_arguments.clone(value) for name, value in chosen}
 
     def _restore(self, arguments: dict[str, Any], exception: Exception | None = None) -> None:
         for name, copy in self._call.copies.items():
-            _copy_into(arguments[name], copy)
+            tried_arguments.copy_into(arguments[name], copy)
         self._call.copies = {}
 
     # --- timing -----------------------------------------------------------------------------------
@@ -236,7 +225,11 @@ class Autotuner(Wrapper):
             print(f"autotuning '{self.base_fn.__name__}' with {config}")
         call = self._kernel_call(args, meta, config)
         try:
-            timings = self._spent(call) if self._do_bench is None else None
+            timings = None
+            if self._do_bench is None:
+                timings = tried_configs.first_times_if_slow(
+                    call, self._call.best_ms, self._call.is_on_gpu
+                )
             timings = timings or self.do_bench(call, quantiles=(0.5, 0.2, 0.8))
         except SKIPPED as error:
             if knobs.autotuning.print:
@@ -244,30 +237,15 @@ class Autotuner(Wrapper):
             return list(_FAILED)
         return list(timings) if isinstance(timings, list | tuple) else [timings] * 3
 
-    def _spent(self, call: Callable[[], Any]) -> list[float] | None:
-        """The timings of a configuration that a few runs show to be too slow; else None."""
-        if self._call.is_on_gpu:
-            from blockscope import timing
-            from blockscope.driver import driver
-
-            first = timing.first_times_on_gpu(driver.active, call)
-            return first if first[1] > _SPENT * self._call.best_ms else None
-        call()  # compiles
-        start = time.perf_counter()
-        call()
-        first_ms = (time.perf_counter() - start) * 1e3
-        is_spent = first_ms > max(4 * self._call.best_ms, 1.0) or first_ms > 200
-        return [first_ms] * 3 if is_spent else None
-
     def _bench_all(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], configs: list[Config]
     ) -> dict[Config, list[float]]:
         measured: dict[tuple[Any, ...], list[float]] = {}
         timings: dict[Config, list[float]] = {}
         self._call.best_ms = float("inf")
-        self._call.is_on_gpu = _goes_to_gpu(args, kwargs)
+        self._call.is_on_gpu = tried_configs.go_to_gpu(args, kwargs)
         if self._call.is_on_gpu:
-            self._compile_all(args, kwargs, configs)
+            tried_configs.compile_all(self.fn, args, kwargs, configs)
         # A user's timer is asked for every configuration; ours knows what the CPU ignores.
         merges = self._do_bench is None and not self._call.is_on_gpu
         for config in configs:
@@ -277,24 +255,6 @@ class Autotuner(Wrapper):
                 self._call.best_ms = min(self._call.best_ms, measured[identity][0])
             timings[config] = measured[identity]
         return timings
-
-    def _compile_all(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], configs: list[Config]
-    ) -> None:
-        """Compile on several processors: the compiler does not hold Python's lock.
-
-        A configuration that does not compile says so again when it is timed.
-        """
-        from blockscope.driver.cpu import cpu_count
-
-        launch = {name: value for name, value in kwargs.items() if name != "warmup"}
-
-        def compile_one(config: Config) -> None:
-            with suppress(Exception):
-                self.fn.warmup(*args, **{**launch, **config.all_kwargs()})
-
-        with ThreadPoolExecutor(min(len(configs), cpu_count())) as pool:
-            list(pool.map(compile_one, configs))
 
     # --- running ----------------------------------------------------------------------------------
 
@@ -316,7 +276,7 @@ class Autotuner(Wrapper):
                 self.cache[key] = configs[0]
             elif kwargs.get("warmup"):
                 return self._launch(args, kwargs, configs[0])
-            elif not _times_count():
+            elif not tried_configs.times_count():
                 return self._run_first_valid(args, kwargs, configs, key)
             else:
                 with _tuning:
@@ -430,40 +390,6 @@ class Autotuner(Wrapper):
             ]
         finally:
             self.nargs = None
-
-
-def _goes_to_gpu(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    from blockscope.driver import driver
-    from blockscope.runtime.memory.buffer import tensors_in
-    from blockscope.runtime.memory.device import device_of
-
-    if not driver.is_gpu_active():
-        return False
-    tensors = tensors_in((*args, *kwargs.values()))
-    return any(device_of(value) is not None for value in tensors)
-
-
-def _times_count() -> bool:
-    """False where a time says nothing: in step mode and under a check or a trace."""
-    return not knobs.runtime.interpret and not checks.active()
-
-
-def _fill_zero(tensor: Any) -> None:
-    if hasattr(tensor, "zero_"):
-        tensor.zero_()
-    else:
-        tensor[...] = 0
-
-
-def _clone(tensor: Any) -> Any:
-    return tensor.clone() if hasattr(tensor, "clone") else tensor.copy()
-
-
-def _copy_into(tensor: Any, source: Any) -> None:
-    if hasattr(tensor, "copy_"):
-        tensor.copy_(source)
-    else:
-        tensor[...] = source
 
 
 def autotune(
