@@ -7,18 +7,18 @@ are open. The sessions themselves are C++ objects; here is only what Python user
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from blockscope.errors import SanitizerError, StoppedAtFirst
+from blockscope.process_lock import ProcessLock
 
 CHECKS = ("asan", "tsan")
 BOUNDS = ("view", "storage")
 
 _sessions: tuple[Any, ...] = ()
-_one_launch = threading.RLock()
+_one_launch = ProcessLock()
 
 
 def active() -> tuple[Any, ...]:

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "interpreter/execution_context.h"
+#include "python/src/python_lock.h"
 
-#include <pybind11/pybind11.h>
-
+#include <cxxabi.h>
 #include <exception>
 #include <utility>
 
@@ -19,12 +19,14 @@ public:
   template <typename Function> bool call(interpreter::LaunchState &launch, Function function) {
     if (launch.abandoned)
       return false;
-    const pybind11::gil_scoped_acquire lock;
+    const LockPython lock;
     try {
       if (launch.abandoned) // meanwhile, by another worker
         return false;
       function();
       return true;
+    } catch (abi::__forced_unwind &) { // Python ends, and with it the threads that call it
+      parkThread();
     } catch (...) {
       if (!first_)
         first_ = std::current_exception();

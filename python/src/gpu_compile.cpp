@@ -6,6 +6,7 @@
 #include "gpu_backend/kernel_names.h"
 #include "python/src/gpu_driver.h"
 #include "python/src/ir_builder.h"
+#include "python/src/python_lock.h"
 
 #include <pybind11/stl.h>
 
@@ -202,9 +203,11 @@ std::string simplify(PyIrBuilder &builder, const py::list &divisors, bool withLo
   return builder.emitter.text(withLocations);
 }
 
-/// Whether a signal, Ctrl-C say, has raised an exception on this thread.
+/// Whether a signal, Ctrl-C say, has raised an exception on this thread, or Python ends.
 bool isInterrupted() {
-  const py::gil_scoped_acquire acquire;
+  if (isPythonEnding())
+    return true;
+  const LockPython lock;
   return PyErr_CheckSignals() != 0;
 }
 
@@ -216,7 +219,7 @@ py::tuple compile(PyIrBuilder &builder, const std::string &arch, const py::dict 
   std::unique_ptr<GpuKernel> kernel;
   std::string error;
   {
-    py::gil_scoped_release release;
+    const UnlockPython others;
     kernel = compileForGpu(builder.emitter, target, chosen, &error);
   }
   if (PyErr_Occurred())

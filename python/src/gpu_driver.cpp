@@ -1,10 +1,11 @@
 // Binds the GPU driver: devices, loading kernels, launching them, copies. Errors of launches.
 #include "python/src/gpu_driver.h"
 
-#include "gpu_backend/driver/capture.h"
 #include "core/settings.h"
+#include "gpu_backend/driver/capture.h"
 #include "gpu_backend/driver/devices.h"
 #include "python/src/made_once.h"
+#include "python/src/python_lock.h"
 
 #include <pybind11/stl.h>
 
@@ -116,7 +117,18 @@ void throwCuda(CUresult result, const std::string &what) {
   throw py::error_already_set();
 }
 
+/// Starts the driver, which may take a second: no thread waits for it with Python's lock held.
+void startDriver() {
+  static constinit bool isStarted = false; // guarded by Python's lock
+  if (isStarted)
+    return;
+  const UnlockPython others;
+  gpuDevices();
+  isStarted = true;
+}
+
 const CudaApi &requireApi() {
+  startDriver();
   std::string error;
   const CudaApi *api = cudaApi(&error);
   if (!api)
@@ -125,6 +137,7 @@ const CudaApi &requireApi() {
 }
 
 py::dict propertiesOf(int ordinal) {
+  startDriver();
   std::string error;
   const auto &devices = gpuDevices(&error);
   if (ordinal < 0 || static_cast<size_t>(ordinal) >= devices.size())
@@ -189,7 +202,7 @@ PyGpuKernel loadKernel(std::string name, const py::bytes &binary, int device, in
   LoadFailure failure;
   std::unique_ptr<LoadedKernel> kernel;
   {
-    py::gil_scoped_release release;
+    const UnlockPython others;
     kernel = LoadedKernel::load(std::move(image), device, failure);
   }
   if (!kernel && failure.resource.empty()) {
@@ -226,17 +239,25 @@ void launchFromPython(const PyGpuKernel &self, std::array<uint32_t, 3> grid,
     throw py::error_already_set();
 }
 
+/// Calls the driver in the context of a device; it may wait for the GPU.
+template <typename Call> CUresult inContext(int device, Call call) {
+  const UnlockPython others(UnlockPython::AtExit::LeaveAlone);
+  const ContextScope scope(device);
+  return scope.result() == CUDA_SUCCESS ? call() : scope.result();
+}
+
 /// Memory of the host that the GPU reaches too: what a kernel writes is there even if it traps. It
 /// can be had and given back during a capture.
 struct HostBuffer {
   HostBuffer(int device, size_t sizeBytes) : device(device), sizeBytes(sizeBytes) {
     const CudaApi &api = requireApi();
-    const ContextScope scope(device);
-    const BesideCaptures beside;
-    throwCuda(api.cuMemHostAlloc(&memory, sizeBytes, CU_MEMHOSTALLOC_DEVICEMAP),
-              "a buffer of " + std::to_string(sizeBytes) + " bytes cannot be allocated");
     CUdeviceptr pointer = 0;
-    api.cuMemHostGetDevicePointer(&pointer, memory, 0);
+    const CUresult result = inContext(device, [&] {
+      const BesideCaptures beside;
+      const CUresult made = api.cuMemHostAlloc(&memory, sizeBytes, CU_MEMHOSTALLOC_DEVICEMAP);
+      return made == CUDA_SUCCESS ? api.cuMemHostGetDevicePointer(&pointer, memory, 0) : made;
+    });
+    throwCuda(result, "a buffer of " + std::to_string(sizeBytes) + " bytes cannot be allocated");
     address = pointer;
   }
   ~HostBuffer() {
@@ -264,30 +285,39 @@ void bindMemory(py::module_ &gpu) {
                                            /*readonly=*/false);
       });
   gpu.def("device_of_address", [](uint64_t address) -> py::object {
+    startDriver();
     uint64_t pointer = 0;
     const int device = deviceOfAddress(address, pointer);
     return device < 0 ? py::object(py::none()) : py::make_tuple(device, pointer);
   });
   gpu.def("copy_to_host", [](uint64_t host, uint64_t address, size_t sizeBytes, int device) {
-    const ContextScope scope(device);
-    throwCuda(requireApi().cuMemcpyDtoH(reinterpret_cast<void *>(host), address, sizeBytes),
+    const CudaApi &api = requireApi();
+    throwCuda(inContext(device,
+                        [&] {
+                          return api.cuMemcpyDtoH(reinterpret_cast<void *>(host), address,
+                                                  sizeBytes);
+                        }),
               "a copy of " + std::to_string(sizeBytes) + " bytes from the GPU failed");
   });
   gpu.def("copy_to_device", [](uint64_t address, uint64_t host, size_t sizeBytes, int device) {
-    const ContextScope scope(device);
-    throwCuda(requireApi().cuMemcpyHtoD(address, reinterpret_cast<void *>(host), sizeBytes),
+    const CudaApi &api = requireApi();
+    throwCuda(inContext(device,
+                        [&] {
+                          return api.cuMemcpyHtoD(address, reinterpret_cast<void *>(host),
+                                                  sizeBytes);
+                        }),
               "a copy of " + std::to_string(sizeBytes) + " bytes to the GPU failed");
   });
   gpu.def("allocate", [](size_t sizeBytes, int device) {
-    const ContextScope scope(device);
+    const CudaApi &api = requireApi();
     CUdeviceptr address = 0;
-    throwCuda(requireApi().cuMemAlloc(&address, sizeBytes),
+    throwCuda(inContext(device, [&] { return api.cuMemAlloc(&address, sizeBytes); }),
               std::to_string(sizeBytes) + " bytes of GPU memory cannot be allocated");
     return static_cast<uint64_t>(address);
   });
   gpu.def("free", [](uint64_t address, int device) {
-    const ContextScope scope(device);
-    requireApi().cuMemFree(address);
+    const CudaApi &api = requireApi();
+    inContext(device, [&] { return api.cuMemFree(address); });
   });
 }
 
@@ -321,9 +351,10 @@ bool launchOnGpu(const LoadedKernel &kernel, const std::array<uint32_t, 3> &grid
   recent.kernel = &kernel;
   recent.grid = grid;
   const bool waits = waitsForLaunches();
+  using enum UnlockPython::AtExit;
   CUresult result;
   {
-    py::gil_scoped_release release;
+    const UnlockPython others(waits ? LeaveAlone : WaitFor);
     result = kernel.launch(grid, arguments, count, reinterpret_cast<CUstream>(stream));
     if (result == CUDA_SUCCESS && waits)
       result = waitFor(kernel, stream);
@@ -341,12 +372,16 @@ bool launchOnGpu(const LoadedKernel &kernel, const std::array<uint32_t, 3> &grid
 void bindGpuDriver(py::module_ &module) {
   py::module_ gpu = module.def_submodule("gpu");
   gpu.def("why_unavailable", []() -> py::object {
+    startDriver();
     std::string error;
     return gpuDevices(&error).empty() ? py::object(py::str(error)) : py::none();
   });
   gpu.def("driver_version", [] { return requireApi().driverVersion; });
   gpu.def("recent_launches", [] { return launchesBefore(0); });
-  gpu.def("device_count", [] { return gpuDevices().size(); });
+  gpu.def("device_count", [] {
+    startDriver();
+    return gpuDevices().size();
+  });
   gpu.def("device_properties", &propertiesOf);
   gpu.def("current_device", [] {
     CUdevice device = 0;
@@ -354,13 +389,9 @@ void bindGpuDriver(py::module_ &module) {
   });
   gpu.def("is_capturing", &isCapturing);
   gpu.def("synchronize", [](int device, uint64_t stream) {
-    requireApi();
-    CUresult result;
-    {
-      py::gil_scoped_release release;
-      const ContextScope scope(device);
-      result = cudaApi()->cuStreamSynchronize(reinterpret_cast<CUstream>(stream));
-    }
+    const CudaApi &api = requireApi();
+    const CUresult result = inContext(
+        device, [&] { return api.cuStreamSynchronize(reinterpret_cast<CUstream>(stream)); });
     throwCuda(result, "waiting for GPU " + std::to_string(device));
   });
   py::class_<PyGpuKernel>(gpu, "Kernel")

@@ -8,6 +8,7 @@
 #include "python/src/gpu_driver.h"
 #include "python/src/launch_key.h"
 #include "python/src/made_once.h"
+#include "python/src/python_lock.h"
 #include "python/src/storage_overlap.h"
 
 #include <pybind11/stl.h>
@@ -374,6 +375,7 @@ Outcome tryShort(BoundObject *bound, PyObject *const *arguments, size_t count, P
 }
 
 PyObject *callBound(PyObject *self, PyObject *const *arguments, size_t flags, PyObject *keywords) {
+  const ActiveCall call;
   auto *bound = reinterpret_cast<BoundObject *>(self);
   const auto count = static_cast<size_t>(PyVectorcall_NARGS(flags));
   LaunchKey key;

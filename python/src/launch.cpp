@@ -5,6 +5,7 @@
 #include "core/report.h"
 #include "interpreter/flat/flat_program.h"
 #include "interpreter/launch.h"
+#include "python/src/python_lock.h"
 #include "python/src/tensor.h"
 
 #include <pybind11/functional.h>
@@ -128,6 +129,7 @@ void throwErrors(const std::vector<Finding> &findings) {
 /// C++ function leaves no frame, and blockscope.frontend.tracebacks drops those of the package.
 py::object callForUser(const py::function &function, const py::args &args,
                        const py::kwargs &kwargs) {
+  const ActiveCall call;
   try {
     return function(*args, **kwargs);
   } catch (py::error_already_set &error) {
@@ -154,8 +156,10 @@ void runProgram(PyLaunch &launch, const interpreter::FlatProgram &program,
     arguments.push_back({value});
   interpreter::LaunchResult result;
   {
-    py::gil_scoped_release release;
-    const auto poll = [&] { return !launch.callbackErrors.call(launch.state, runSignalHandlers); };
+    const UnlockPython others;
+    const auto poll = [&] {
+      return isPythonEnding() || !launch.callbackErrors.call(launch.state, runSignalHandlers);
+    };
     result = interpreter::launchFlat(program, launch.state, arguments, poll);
   }
   launch.callbackErrors.rethrow();

@@ -5,6 +5,7 @@
 #include "python/src/launch.h"
 #include "python/src/op_facts.h"
 #include "python/src/settings.h"
+#include "python/src/python_lock.h"
 #include "python/src/storage_overlap.h"
 #include "python/src/tensor.h"
 
@@ -13,6 +14,7 @@
 PYBIND11_MODULE(_core, module) {
   module.doc() = "Blockscope's C++ part; use the package blockscope instead.";
   module.attr("__version__") = blockscope::versionString();
+  blockscope::python::bindPythonLock(module);
   blockscope::python::bindTypes(module);
   blockscope::python::bindTensor(module);
   blockscope::python::bindOpFacts(module);

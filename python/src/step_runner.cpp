@@ -2,6 +2,7 @@
 #include "interpreter/step_emitter.h"
 #include "python/src/current_emitter.h"
 #include "python/src/launch.h"
+#include "python/src/python_lock.h"
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -38,6 +39,7 @@ struct PyStepRunner {
 
   /// After every op: throws what went wrong, and lets other programs run where this one spins.
   void afterOp() {
+    parkIfPythonIsEnding();
     if (launch.state.stop) {
       throwLaunchErrors(launch);
       throwStopped();

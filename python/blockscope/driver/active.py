@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import threading
 from typing import Any
 
 from blockscope import _core
 from blockscope.driver.cpu import CPUDriver
+from blockscope.process_lock import ProcessLock
 
 
 class DriverConfig:
@@ -17,7 +17,7 @@ class DriverConfig:
         self._default: Any = None
         self._active: Any = None
         self._is_gpu = False
-        self._lock = threading.Lock()
+        self._lock = ProcessLock()
 
     @property
     def default(self) -> Any:
@@ -33,9 +33,9 @@ class DriverConfig:
         return self._active
 
     def _activate(self, driver: Any) -> None:
-        self._active = driver
         self._is_gpu = driver.get_current_target().backend == "cuda"
         _core.gpu.activate(self._is_gpu)
+        self._active = driver  # last: other threads take it as a sign that the rest is known
 
     def is_gpu_active(self) -> bool:
         """Whether kernels on GPU tensors run on the GPU, as far as the active driver decides."""

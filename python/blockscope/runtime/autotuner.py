@@ -16,7 +16,6 @@ of a kernel (its arguments, saved copies) is kept for each thread.
 from __future__ import annotations
 
 import inspect
-import os
 import threading
 import time
 import warnings
@@ -32,6 +31,7 @@ from blockscope.errors import (
     PTXASError,
 )
 from blockscope.runtime import tried_arguments, tried_configs
+from blockscope.process_lock import ProcessLock
 from blockscope.runtime.config import Config, hashable
 from blockscope.runtime.heuristics import Heuristics, Wrapper, heuristics
 
@@ -51,16 +51,7 @@ __all__ = [
 SKIPPED = (OutOfResources, CompileTimeAssertionFailure, OptionNotSupported, PTXASError)
 _FAILED = [float("inf")] * 3
 
-_tuning = threading.RLock()
-
-
-def _renew_lock() -> None:
-    """In a forked child: the thread that held the lock is not there."""
-    global _tuning
-    _tuning = threading.RLock()
-
-
-os.register_at_fork(after_in_child=_renew_lock)
+_tuning = ProcessLock()
 
 
 class _Call(threading.local):

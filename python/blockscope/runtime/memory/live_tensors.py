@@ -32,7 +32,7 @@ class LiveTensors:
 
     def __init__(self) -> None:
         self._tensors: _Storages | None = None
-        self._has_searched = False
+        self._arrays: _Storages | None = None
         self._lock = threading.Lock()  # workers of one launch may ask at once
 
     def find(self, address: int) -> Buffer | None:
@@ -41,13 +41,11 @@ class LiveTensors:
             self._tensors = self._tensors or _Storages(_torch_tensors(), _torch_storage)
             if buffer := self._tensors.find(address, "tensor"):
                 return buffer
-            known = LiveTensors.known_arrays
+            known = self._arrays or LiveTensors.known_arrays
             buffer = known.find(address, "array") if known else None
-            if buffer is None and not self._has_searched:
-                self._has_searched = True
-                known = _Storages(_numpy_arrays(), _numpy_storage)
-                LiveTensors.known_arrays = known
-                buffer = known.find(address, "array")
+            if buffer is None and self._arrays is None:
+                self._arrays = LiveTensors.known_arrays = _Storages(_numpy_arrays(), _numpy_storage)
+                buffer = self._arrays.find(address, "array")
             return buffer
 
 

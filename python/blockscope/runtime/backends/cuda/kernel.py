@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-import threading
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any
 from blockscope import _core, host, knobs
 from blockscope.driver.cuda import current_device
 from blockscope.frontend.argument import Argument, leaves
+from blockscope.process_lock import ProcessLock
 from blockscope.runtime.backends.cuda import debug, tools
 from blockscope.runtime.backends.cuda import notes as kernel_notes
 from blockscope.runtime.compiled_kernel import CompiledKernel
@@ -91,7 +91,7 @@ class CudaKernel(CompiledKernel):
         self._make_careful = make_careful
         self._disjoint = data.get("disjoint", [])  # pairs of run-time arguments
         self._handles: dict[int, Any] = {}
-        self._lock = threading.Lock()
+        self._lock = ProcessLock()
 
     # -- loading ----------------------------------------------------------------------------------
 
