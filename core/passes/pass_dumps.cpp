@@ -1,6 +1,8 @@
 // Dumps of passes to stderr.
 #include "core/passes/pass_dumps.h"
 
+#include "core/no_fork.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassInstrumentation.h"
@@ -57,6 +59,7 @@ void addPassDumps(PassManager &manager, llvm::StringRef kernel) {
 }
 
 void writeDump(llvm::StringRef text) {
+  const NoFork whole;
   static std::mutex mutex;
   const std::scoped_lock lock(mutex);
   llvm::errs() << text;

@@ -1,6 +1,7 @@
 // The streaming writer: runs are split into column buffers, full buffers become compressed chunks.
 #include "core/trace/trace_writer.h"
 
+#include "core/no_fork.h"
 #include "core/trace/access_columns.h"
 #include "core/trace/table_writer.h"
 #include "core/trace/trace_chunk.h"
@@ -12,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 #include <mutex>
+#include <sys/file.h>
 #include <unistd.h>
 #include <vector>
 
@@ -106,6 +108,13 @@ void writeFindings(hid_t group, const std::vector<TraceFinding> &findings, bool 
   good = good && table.good();
 }
 
+/// HDF5 leaves the lock on a file to the end of its descriptor, of which forked children have one.
+void unlockFile(hid_t file) {
+  void *descriptor = nullptr;
+  if (H5Fget_vfd_handle(file, H5P_DEFAULT, &descriptor) >= 0 && descriptor)
+    flock(*static_cast<int *>(descriptor), LOCK_UN);
+}
+
 Hdf5Group createGroup(hid_t parent, const char *name) {
   return Hdf5Group(H5Gcreate2(parent, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
 }
@@ -114,6 +123,7 @@ Hdf5Group createGroup(hid_t parent, const char *name) {
 
 class TraceWriter::Impl {
 public:
+  const pid_t owner = getpid();
   std::string path;
   Hdf5File file;
   Hdf5Group launches;
@@ -127,7 +137,7 @@ public:
   uint64_t rowsWritten = 0;
   std::vector<std::vector<TraceFinding>> findings; ///< of each ended launch
   std::mutex mutex;                                ///< pending, chunksTaken
-  std::mutex fileMutex;                            ///< HDF5
+  std::mutex fileMutex;                            ///< HDF5, taken in a NoFork
   std::mutex errorMutex;
   std::atomic<bool> failed{false};
   std::string error;
@@ -144,9 +154,13 @@ public:
   bool dropLaunch();
   bool writeTail();
   std::string nextLaunchName() const { return std::to_string(findings.size()); }
+  /// In a forked child the file is the parent's: it must not be written, nor closed.
+  bool isInherited() const { return owner != getpid(); }
+  bool cannotWrite() const { return failed || isInherited(); }
 };
 
 bool TraceWriter::Impl::createColumns(size_t rowsPerChunk) {
+  const NoFork whole;
   chunkRows = std::max<size_t>(1, rowsPerChunk);
   forEachAccessColumn([&](const char *name, auto defaultValue, auto, auto) {
     using Value = decltype(defaultValue);
@@ -178,6 +192,7 @@ bool TraceWriter::Impl::writeChunk(const std::vector<TraceRun> &runs, uint64_t c
                                !anyStored && packed.size() + 1 == columns.size()));
     anyStored = anyStored || !packed.back().empty();
   });
+  const NoFork whole;
   const std::lock_guard<std::mutex> lock(fileMutex);
   const hsize_t offset = chunkIndex * chunkRows;
   rowsWritten = std::max<uint64_t>(rowsWritten, offset + runs.size());
@@ -231,11 +246,18 @@ bool TraceWriter::Impl::writeTail() {
 
 TraceWriter::TraceWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
-TraceWriter::~TraceWriter() { close(); }
+TraceWriter::~TraceWriter() {
+  close();
+  if (impl_->isInherited()) {
+    [[maybe_unused]] const Impl *left = impl_.release(); // to nobody
+  }
+}
 
 const std::string &TraceWriter::error() const { return impl_->error; }
 
 std::unique_ptr<TraceWriter> TraceWriter::create(const std::string &path, std::string &error) {
+  const NoFork whole;
+  H5dont_atexit(); // a forked child that exits would write to the files of its parent
   silenceHdf5();
   auto impl = std::make_unique<Impl>();
   impl->path = path;
@@ -282,7 +304,8 @@ int32_t TraceWriter::addSource(const TraceSource &source) {
 }
 
 bool TraceWriter::beginLaunch() {
-  if (impl_->failed)
+  const NoFork whole;
+  if (impl_->cannotWrite())
     return false;
   const std::lock_guard<std::mutex> lock(impl_->fileMutex);
   impl_->columns.clear();
@@ -294,7 +317,8 @@ bool TraceWriter::beginLaunch() {
 }
 
 bool TraceWriter::dropLaunch() {
-  if (impl_->failed || !impl_->launch)
+  const NoFork whole;
+  if (impl_->cannotWrite() || !impl_->launch)
     return false;
   const std::lock_guard<std::mutex> lock(impl_->fileMutex);
   return impl_->dropLaunch() || impl_->fail("cannot drop a launch (is the disk full?)");
@@ -302,7 +326,7 @@ bool TraceWriter::dropLaunch() {
 
 bool TraceWriter::appendRuns(std::span<const TraceRun> runs) {
   while (!runs.empty()) {
-    if (impl_->failed)
+    if (impl_->cannotWrite())
       return false;
     std::vector<TraceRun> full;
     uint64_t chunkIndex = 0;
@@ -326,7 +350,8 @@ bool TraceWriter::appendRuns(std::span<const TraceRun> runs) {
 }
 
 bool TraceWriter::endLaunch(const TraceLaunch &launch) {
-  if (impl_->failed || !impl_->launch)
+  const NoFork whole;
+  if (impl_->cannotWrite() || !impl_->launch)
     return false;
   if (launch.programCount() > int64_t{1} << 32)
     return impl_->fail("kernel '" + launch.kernel + "' was launched with " +
@@ -355,13 +380,15 @@ bool TraceWriter::addFinding(size_t launch, TraceFinding finding) {
 }
 
 bool TraceWriter::close() {
-  if (!impl_->file)
+  const NoFork whole;
+  if (!impl_->file || impl_->isInherited())
     return !impl_->failed;
   if (impl_->launch) // begun and not ended
     impl_->dropLaunch();
   const bool written = impl_->writeTail();
   impl_->launches.close();
   std::string reason = "cannot finish the file (is the disk full?)";
+  unlockFile(impl_->file.get());
   const bool closed = impl_->file.close();
   if (impl_->failed || !written || !closed || !writeFinishedEnvelope(impl_->path, reason))
     return impl_->fail(reason);

@@ -1,6 +1,8 @@
 // A thread for each call, and one handler of fatal errors for the process.
 #include "gpu_backend/codegen/guarded.h"
 
+#include "core/no_fork.h"
+
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -40,13 +42,17 @@ void onFatalError(void *, const char *reason, bool) {
     current->changed.notify_all();
   }
   current = nullptr; // it is the caller's again
+  NoFork::abandon();
   while (true)
     pause();
 }
 
 void *runBody(void *argument) {
   current = static_cast<Guard *>(argument);
-  current->body();
+  {
+    const NoFork llvm;
+    current->body();
+  }
   const std::lock_guard lock(current->mutex);
   current->hasEnded = true;
   current->changed.notify_all();
@@ -71,8 +77,11 @@ int startThread(pthread_t &thread, Guard &guard) {
 } // namespace
 
 bool runGuarded(llvm::function_ref<void()> body, std::string &error) {
-  static std::once_flag once;
-  std::call_once(once, [] { llvm::install_fatal_error_handler(onFatalError); });
+  {
+    const NoFork whole;
+    static std::once_flag once;
+    std::call_once(once, [] { llvm::install_fatal_error_handler(onFatalError); });
+  }
   Guard guard(body);
   pthread_t thread;
   if (const int code = startThread(thread, guard)) {

@@ -1,6 +1,8 @@
 // A short list of free buffers behind a mutex; a launch asks once per thread.
 #include "interpreter/flat/frame_memory.h"
 
+#include "core/no_fork.h"
+
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -33,6 +35,7 @@ struct FreeList {
 } // namespace
 
 std::byte *acquireFrameMemory(size_t &bytes) {
+  const NoFork whole;
   FreeList &list = FreeList::instance();
   bytes = llvm::alignTo(std::max(bytes, kAlignment), kAlignment);
   {
@@ -56,6 +59,7 @@ std::byte *acquireFrameMemory(size_t &bytes) {
 void releaseFrameMemory(std::byte *memory, size_t bytes) {
   if (!memory)
     return;
+  const NoFork whole;
   FreeList &list = FreeList::instance();
   {
     const std::lock_guard lock(list.mutex);

@@ -29,11 +29,11 @@ struct Job {
 
 class ThreadPool {
 public:
+  static void forget() { current_ = nullptr; }
+
   static ThreadPool &instance() {
     ThreadPool *pool = current_.load();
     if (!pool) {
-      static std::once_flag once;
-      std::call_once(once, [] { pthread_atfork(nullptr, nullptr, [] { current_ = nullptr; }); });
       auto *fresh = new ThreadPool;
       if (current_.compare_exchange_strong(pool, fresh))
         return *fresh;
@@ -128,6 +128,8 @@ private:
 };
 
 std::atomic<ThreadPool *> ThreadPool::current_{nullptr};
+
+[[maybe_unused]] const int kRegistered = pthread_atfork(nullptr, nullptr, &ThreadPool::forget);
 
 } // namespace
 

@@ -11,6 +11,7 @@ import os
 import sys
 
 from blockscope.compat import paths
+from blockscope.process_lock import loading
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the time to import typing
 if TYPE_CHECKING:
@@ -63,15 +64,20 @@ _MODULES = (
 )  # fmt: skip
 
 
+def _load(module: str) -> Any:
+    with loading:
+        return importlib.import_module(f"{__name__}.{module}")
+
+
 def __getattr__(name: str) -> Any:
     if name in _NAMES:
-        value = getattr(importlib.import_module(f"{__name__}.{_NAMES[name]}"), name)
+        value = getattr(_load(_NAMES[name]), name)
         globals()[name] = value
         return value
     if name == "__version__":
-        return importlib.import_module(f"{__name__}._core").__version__
+        return _load("_core").__version__
     if name in _MODULES:
-        return importlib.import_module(f"{__name__}.{name}")
+        return _load(name)
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 

@@ -30,19 +30,21 @@ def active() -> tuple[Any, ...]:
 def watching() -> Iterator[tuple[Any, ...]]:
     """Gives the open sessions for one launch.
 
-    A session follows one launch at a time: while one is open, launches of other threads wait.
+    A session follows one launch at a time: while one is open, launches of other threads wait, and
+    it is not closed during a launch.
     """
-    sessions = _sessions
-    if not sessions:
-        yield sessions
+    if not _sessions:
+        yield ()
         return
-    stopping = [s for s in sessions if isinstance(s, CheckReport)]
     with _one_launch:
+        sessions = _sessions
+        stopping = [s for s in sessions if isinstance(s, CheckReport)]
         for session in stopping:  # nothing runs on, not even where the script catches the error
             session.raise_if_stopped()
         yield sessions
         for session in stopping:
             session.raise_if_stopped()
+            session.raise_in_child()
 
 
 def parse_checks(checks: str | Iterable[str]) -> list[str]:
@@ -85,11 +87,16 @@ class Finding:
 class CheckReport:
     """The findings of a checked run; grows while the run goes on."""
 
-    def __init__(self, checks: list[str], handle: Any, stops_at_first: bool = False) -> None:
+    def __init__(self, checks: list[str], options: dict[str, Any]) -> None:
+        from blockscope import _core
+
         self.checks = checks
-        self.handle = handle
-        self.stops_at_first = stops_at_first
+        self.options = options
+        self.handle = _core.CheckSession(options)
+        self.stops_at_first = options["stop_at_first"]
         self.launches = 0  # so many were watched
+        self._of_parents: list[Any] = []
+        self._raised = 0  # errors, in a forked child
 
     def attach(self, launch: Any) -> None:
         """Let the session watch a launch that is about to run."""
@@ -122,6 +129,20 @@ class CheckReport:
         if self.stops_at_first and self.error_count:
             raise StoppedAtFirst(self.text(), self.findings)
 
+    def begin_anew_in_child(self) -> None:
+        """In a forked child: the parent's session may be amid a launch of a thread left behind."""
+        from blockscope import _core
+
+        self._of_parents.append(self.handle)  # never destroyed
+        self.handle = _core.CheckSession(self.options)
+        self._raised = 0
+
+    def raise_in_child(self) -> None:
+        """In a forked child errors are raised at their launch: the parent's report lacks them."""
+        if self._of_parents and self.error_count > self._raised:
+            self._raised = self.error_count
+            self.raise_on_error()
+
     def raise_on_error(self) -> None:
         """Raise SanitizerError with the whole report when there are errors."""
         if self.error_count:
@@ -147,11 +168,24 @@ class CheckReport:
 @contextmanager
 def _opened(session: Any) -> Iterator[None]:
     global _sessions
-    _sessions = (*_sessions, session)
+    with _one_launch:
+        _sessions = (*_sessions, session)
     try:
         yield
     finally:
-        _sessions = tuple(other for other in _sessions if other is not session)
+        with _one_launch:
+            _sessions = tuple(other for other in _sessions if other is not session)
+
+
+def _begin_anew_in_child() -> None:
+    """A forked child checks on its own, and leaves the file of a trace to its parent."""
+    global _sessions
+    _sessions = tuple(session for session in _sessions if isinstance(session, CheckReport))
+    for session in _sessions:
+        session.begin_anew_in_child()
+
+
+os.register_at_fork(after_in_child=_begin_anew_in_child)
 
 
 @contextmanager
@@ -170,25 +204,22 @@ def check(
     ``bounds="storage"`` allows accesses outside an argument's view but inside its storage. Of
     ``max_findings`` causes the first ones are kept, each with the number of its repeats. With
     ``stop_at_first`` a launch ends at its first error and raises SanitizerError; programs then run
-    one after another, so that it is the same error in every run.
+    one after another, so that it is the same error in every run. Errors in a process that is forked
+    inside the block are raised there, at their launch; this report does not have them.
     """
     names = parse_checks(checks)
     if bounds not in BOUNDS:
         raise ValueError(f"bounds is '{bounds}', expected {' or '.join(BOUNDS)}")
     if not isinstance(max_findings, int) or max_findings < 1:
         raise ValueError(f"max_findings is {max_findings!r}, expected a whole number of at least 1")
-    from blockscope import _core
-
-    handle = _core.CheckSession(
-        {
-            "checks": names,
-            "bounds": bounds,
-            "max_findings": max_findings,
-            "stop_at_first": bool(stop_at_first),
-            **options,
-        }
-    )
-    report = CheckReport(names, handle, bool(stop_at_first))
+    chosen = {
+        "checks": names,
+        "bounds": bounds,
+        "max_findings": max_findings,
+        "stop_at_first": bool(stop_at_first),
+        **options,
+    }
+    report = CheckReport(names, chosen)
     with _opened(report):
         yield report
 

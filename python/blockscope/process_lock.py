@@ -1,4 +1,4 @@
-"""A lock for what may be held long: over a launch, or while a module is loaded."""
+"""Locks that outlive a fork and the end of the process."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import threading
 import weakref
 from typing import Any
 
-from blockscope import _core
-
 _POLL_S = 0.1
+_LONGEST_WAIT_S = 10.0  # of a fork for modules to be loaded
 
 
 class ProcessLock:
-    """A lock for ``with``, which its thread may take again.
+    """A lock for ``with`` that may be held over a launch. Its thread may take it again.
 
     A forked child finds it free, unless the thread that forked holds it: no other thread is there.
     At the end of the process its holder may be parked for ever (python_lock.h); then who waits for
@@ -26,11 +25,21 @@ class ProcessLock:
 
     def __enter__(self) -> ProcessLock:
         while not self._lock.acquire(timeout=_POLL_S):
+            from blockscope import _core  # late: a slow import that few programs need here
+
             _core.park_if_python_is_ending()
         return self
 
     def __exit__(self, *_: Any) -> None:
         self._lock.release()
+
+    def hold_for_fork(self) -> None:
+        """Take it before a fork, so that no child finds its work half done."""
+        self._lock.acquire(timeout=_LONGEST_WAIT_S)
+
+    def release_after_fork(self) -> None:
+        if self._lock._is_owned():  # type: ignore[attr-defined]
+            self._lock.release()
 
     def renew(self) -> None:
         """Free the lock of a thread that the fork has left behind."""
@@ -46,4 +55,13 @@ def _renew_all() -> None:
         lock.renew()
 
 
+# Held while launches, and attributes of the package, load modules. A child cannot import what
+# another thread was importing at the fork: Python's lock of that module stays taken.
+loading = ProcessLock()
+
+os.register_at_fork(
+    before=loading.hold_for_fork,
+    after_in_parent=loading.release_after_fork,
+    after_in_child=loading.release_after_fork,
+)
 os.register_at_fork(after_in_child=_renew_all)

@@ -1,6 +1,7 @@
 // Binds the GPU driver: devices, loading kernels, launching them, copies. Errors of launches.
 #include "python/src/gpu_driver.h"
 
+#include "core/no_fork.h"
 #include "core/settings.h"
 #include "gpu_backend/driver/capture.h"
 #include "gpu_backend/driver/devices.h"
@@ -9,9 +10,10 @@
 
 #include <pybind11/stl.h>
 
-#include <unordered_map>
-
+#include <atomic>
 #include <cstdlib>
+#include <pthread.h>
+#include <unordered_map>
 
 namespace py = pybind11;
 
@@ -117,18 +119,30 @@ void throwCuda(CUresult result, const std::string &what) {
   throw py::error_already_set();
 }
 
+constexpr char kForked[] =
+    "CUDA was started before this process was forked, and does not work in it: start processes by "
+    "'spawn' or 'forkserver', or before the first launch";
+
+std::atomic<bool> isDriverStarted{false};
+std::atomic<bool> isDriverOfParent{false};
+
+void noteFork() { isDriverOfParent = isDriverStarted && !gpuDevices().empty(); }
+
 /// Starts the driver, which may take a second: no thread waits for it with Python's lock held.
-void startDriver() {
-  static constinit bool isStarted = false; // guarded by Python's lock
-  if (isStarted)
-    return;
-  const UnlockPython others;
-  gpuDevices();
-  isStarted = true;
+/// Returns false in a forked child whose parent has started it: there is no second start.
+bool startDriver() {
+  if (!isDriverStarted) {
+    const UnlockPython others;
+    const NoFork whole;
+    gpuDevices();
+    isDriverStarted = true;
+  }
+  return !isDriverOfParent;
 }
 
 const CudaApi &requireApi() {
-  startDriver();
+  if (!startDriver())
+    throw std::runtime_error(kForked);
   std::string error;
   const CudaApi *api = cudaApi(&error);
   if (!api)
@@ -285,9 +299,8 @@ void bindMemory(py::module_ &gpu) {
                                            /*readonly=*/false);
       });
   gpu.def("device_of_address", [](uint64_t address) -> py::object {
-    startDriver();
     uint64_t pointer = 0;
-    const int device = deviceOfAddress(address, pointer);
+    const int device = startDriver() ? deviceOfAddress(address, pointer) : -1;
     return device < 0 ? py::object(py::none()) : py::make_tuple(device, pointer);
   });
   gpu.def("copy_to_host", [](uint64_t host, uint64_t address, size_t sizeBytes, int device) {
@@ -347,6 +360,10 @@ const LoadedKernel *carefulKernel(const LoadedKernel &kernel) {
 
 bool launchOnGpu(const LoadedKernel &kernel, const std::array<uint32_t, 3> &grid,
                  uint64_t *arguments, int count, uint64_t stream) {
+  if (isDriverOfParent) {
+    setLaunchError(kForked);
+    return false;
+  }
   RecentLaunch &recent = recentLaunches[launchCount++ % kRecentCount];
   recent.kernel = &kernel;
   recent.grid = grid;
@@ -370,9 +387,11 @@ bool launchOnGpu(const LoadedKernel &kernel, const std::array<uint32_t, 3> &grid
 }
 
 void bindGpuDriver(py::module_ &module) {
+  pthread_atfork(nullptr, nullptr, noteFork);
   py::module_ gpu = module.def_submodule("gpu");
   gpu.def("why_unavailable", []() -> py::object {
-    startDriver();
+    if (!startDriver())
+      return py::str(kForked);
     std::string error;
     return gpuDevices(&error).empty() ? py::object(py::str(error)) : py::none();
   });
@@ -385,6 +404,8 @@ void bindGpuDriver(py::module_ &module) {
   gpu.def("device_properties", &propertiesOf);
   gpu.def("current_device", [] {
     CUdevice device = 0;
+    if (isDriverOfParent) // launches on the CPU ask, too
+      return 0;
     return requireApi().cuCtxGetDevice(&device) == CUDA_SUCCESS ? static_cast<int>(device) : 0;
   });
   gpu.def("is_capturing", &isCapturing);

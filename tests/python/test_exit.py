@@ -41,7 +41,6 @@ def through_table(table, out):
 
 def compile_for_gpu():
     from blockscope.language import core
-    pointer = core.pointer_type(core.float32)
     add.device_caches.clear()
     add.warmup(core.float32, core.float32, core.float32, 100, BLOCK=128, grid=(1,), arch="sm_90a")
 

@@ -494,3 +494,34 @@ def test_descriptors_that_overlap(run):
         """,
         FAKE_CUDA_ARGUMENTS="4",
     )
+
+
+def test_a_forked_child_launches_on_the_cpu_alone(run):
+    run("""
+        import numpy as np
+
+        def check_in_child():
+            with pytest.raises(LaunchError, match="started before this process was forked"):
+                k[(7,)](Tensor(4096), Tensor(8192), 100, BLOCK=128)
+            assert "forked" in _core.gpu.why_unavailable()
+            x, y = np.arange(100, dtype=np.float32), np.zeros(100, np.float32)
+            k[(1,)](x, y, 100, BLOCK=128)
+            assert (y == x + 100).all()
+
+        k[(7,)](Tensor(4096), Tensor(8192), 100, BLOCK=128)
+        k[(7,)](Tensor(4096), Tensor(8192), 100, BLOCK=128)
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                check_in_child()
+                status = 0
+            except BaseException:
+                import traceback
+                traceback.print_exc()
+            finally:
+                os._exit(status)
+        assert os.waitpid(child, 0)[1] == 0
+        k[(7,)](Tensor(4096), Tensor(8192), 100, BLOCK=128)
+        assert len(launches()) == 3
+    """)

@@ -7,7 +7,7 @@ from typing import Any
 
 from blockscope import _core
 from blockscope.driver.cpu import CPUDriver
-from blockscope.process_lock import ProcessLock
+from blockscope.process_lock import ProcessLock, loading
 
 
 class DriverConfig:
@@ -64,7 +64,8 @@ def _default_driver() -> Any:
 
     TRITON_DEFAULT_BACKEND names one: ``cpu``, or ``cuda``, which is an error where there is none.
     """
-    from blockscope.driver import cuda
+    with loading:
+        from blockscope.driver import cuda
 
     chosen = os.environ.get("TRITON_DEFAULT_BACKEND", "").lower()
     if chosen not in ("", "cpu", "cuda", "nvidia"):

@@ -11,12 +11,13 @@ import ctypes
 import os
 import platform
 import time
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 from blockscope import _core, timing
 from blockscope.driver.base import DriverBase
 from blockscope.errors import NotYetSupported
+from blockscope.lazy import lazy_property
 from blockscope.target import GPUTarget, cpu_target
 
 
@@ -205,7 +206,7 @@ class CPUUtils:
 class CPUDriver(DriverBase):
     """Runs kernels on the CPU."""
 
-    @cached_property
+    @lazy_property
     def utils(self) -> CPUUtils:
         return CPUUtils()
 

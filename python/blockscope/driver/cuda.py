@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from blockscope import _core
 from blockscope.driver.base import DriverBase
+from blockscope.lazy import lazy_property
 from blockscope.target import GPUTarget
 
 
@@ -100,7 +101,7 @@ class CudaDriver(DriverBase):
         if reason is not None:
             raise RuntimeError(reason)
 
-    @cached_property
+    @lazy_property
     def utils(self) -> CudaUtils:
         return CudaUtils()
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from blockscope.frontend.source import FunctionSource
 from blockscope.language import context, core
+from blockscope.lazy import lazy_property
 
 
 class KernelParam:
@@ -70,7 +71,7 @@ class KernelFunction:
         self.__name__ = fn.__name__
         self.__globals__ = fn.__globals__
 
-    @functools.cached_property
+    @lazy_property
     def function_source(self) -> FunctionSource:
         return FunctionSource(self.fn)
 

@@ -10,13 +10,16 @@ import ast
 import types
 from typing import Any
 
+from blockscope.process_lock import loading
+
 _RUNTIME = "__blockscope_step__"
 _KERNEL_BUILTINS = frozenset(["min", "max", "float", "int", "bool", "abs", "isinstance"])
 
 
 def stepped_function(fn: Any) -> types.FunctionType:
     """Return the function that step mode calls with all parameters of the JITFunction in order."""
-    from blockscope.frontend import step_runtime
+    with loading:
+        from blockscope.frontend import step_runtime
 
     source = fn.function_source
     tree = ast.parse(source.text)

@@ -1,11 +1,12 @@
 """The source text and syntax tree of a kernel function, with positions as in its file."""
 
 import ast
-import functools
 import inspect
 import textwrap
 from collections.abc import Callable
 from typing import Any
+
+from blockscope.lazy import lazy_property
 
 
 class FunctionSource:
@@ -30,7 +31,7 @@ class FunctionSource:
         self.indent = len(text) - len(text.lstrip(" \t"))
         self.text = textwrap.dedent(text)
 
-    @functools.cached_property
+    @lazy_property
     def tree(self) -> ast.FunctionDef:
         """The function's definition; lines are those of the file, columns count from 0."""
         module = ast.parse(self.text)

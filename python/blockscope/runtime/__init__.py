@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from blockscope.process_lock import loading
+
 _NAMES = {
     "Autotuner": "runtime.autotuner",
     "Config": "runtime.config",
@@ -25,12 +27,14 @@ _NAMES = {
 
 def __getattr__(name: str) -> Any:
     if name in _NAMES:
-        value = getattr(importlib.import_module(f"blockscope.{_NAMES[name]}"), name)
+        with loading:
+            value = getattr(importlib.import_module(f"blockscope.{_NAMES[name]}"), name)
         globals()[name] = value
         return value
     if not name.startswith("__"):  # a module below this one, or one at a path of Triton's
         try:
-            return importlib.import_module(f"{__name__}.{name}")
+            with loading:
+                return importlib.import_module(f"{__name__}.{name}")
         except ModuleNotFoundError as error:
             if error.name != f"{__name__}.{name}":
                 raise

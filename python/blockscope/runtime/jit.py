@@ -10,6 +10,8 @@ from blockscope import _core
 from blockscope.frontend.constexpr_function import ConstexprFunction, constexpr_function
 from blockscope.frontend.dependencies import source_key
 from blockscope.frontend.kernel_function import KernelFunction, KernelParam
+from blockscope.lazy import lazy_property
+from blockscope.process_lock import loading
 from blockscope.runtime.tensors import MockTensor, TensorWrapper, reinterpret
 
 __all__ = [
@@ -110,14 +112,15 @@ class JITFunction(KernelFunction, KernelInterface[T]):
         """``hook(*args, **kwargs)`` runs before each launch."""
         self.pre_run_hooks.append(hook)
 
-    @functools.cached_property
+    @lazy_property
     def _launcher(self) -> Any:
         """Repeats GPU launches without Python; everything else comes back to ``_run``."""
-        from blockscope.runtime import launcher
+        with loading:  # all that C++ and Python need to launch
+            from blockscope.runtime import launch, launcher  # noqa: F401
 
         return _core.GpuLauncher(self, launcher.parameters_of(self))
 
-    @functools.cached_property
+    @lazy_property
     def _bind(self) -> Callable[[Any], Callable[..., Any]]:
         is_plain = type(self).run is JITFunction.run
         return self._launcher.bind if is_plain else super().__getitem__
@@ -132,7 +135,8 @@ class JITFunction(KernelFunction, KernelInterface[T]):
         return self._launcher.bind(grid)(*args, **kwargs)
 
     def _run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
-        from blockscope.runtime import launch
+        with loading:
+            from blockscope.runtime import launch
 
         return launch.run(self, grid, args, kwargs, warmup=warmup)
 

@@ -7,6 +7,7 @@ from typing import Any
 from blockscope import checks
 from blockscope.driver import driver
 from blockscope.host import is_interpreting
+from blockscope.process_lock import loading
 from blockscope.runtime.backends.backend import Backend
 from blockscope.runtime.backends.flat import FlatBackend
 from blockscope.runtime.backends.step import StepBackend
@@ -22,7 +23,8 @@ def choose(fn: Any, bound: dict[str, Any], options: dict[str, Any], *, warmup: b
     if warmup or not (steps or checks.active()):
         device = _gpu_of(bound, options, warmup)
         if device is not None:
-            from blockscope.runtime.backends.cuda.backend import CudaBackend
+            with loading:
+                from blockscope.runtime.backends.cuda.backend import CudaBackend
 
             return CudaBackend(device)
     return STEP if steps and not warmup else FLAT
@@ -34,6 +36,7 @@ def _gpu_of(bound: dict[str, Any], options: dict[str, Any], warmup: bool) -> int
         return None if options["arch"] == "cpu" else ANY_DEVICE
     if not driver.is_gpu_active():
         return None
-    from blockscope.runtime.backends.cuda import devices
+    with loading:
+        from blockscope.runtime.backends.cuda import devices
 
     return devices.chosen_device(bound.values())
