@@ -42,11 +42,18 @@ def load_block(pointer, SHAPE: tl.constexpr, FLIP: tl.constexpr):
 
 
 @triton.jit
+def store_result(pointer, x):
+    """Stores cast: what is held to a reference must have its dtype before."""
+    tl.static_assert(x.dtype == pointer.dtype.element_ty, "the result has another dtype")
+    tl.store(pointer, x)
+
+
+@triton.jit
 def store_block(pointer, x):
     if x.numel == 1 and len(x.shape) == 0:
-        tl.store(pointer, x)
+        store_result(pointer, x)
     else:
-        tl.store(pointer + tl.arange(0, x.numel), x.reshape(x.numel))
+        store_result(pointer + tl.arange(0, x.numel), x.reshape(x.numel))
 
 
 @triton.jit
@@ -103,10 +110,10 @@ def check_extremes(launch: Launch, shape: Any, axis: int, warps: int) -> None:
 @triton.jit
 def reduce_ints_kernel(x_ptr, out_ptr, N: tl.constexpr):
     x = tl.load(x_ptr + tl.arange(0, N))
-    tl.store(out_ptr, tl.sum(x))
-    tl.store(out_ptr + 1, tl.max(x))
-    tl.store(out_ptr + 2, tl.min(x))
-    tl.store(out_ptr + 3, tl.xor_sum(x))
+    store_result(out_ptr, tl.sum(x))
+    store_result(out_ptr + 1, tl.max(x))
+    store_result(out_ptr + 2, tl.min(x))
+    store_result(out_ptr + 3, tl.xor_sum(x))
 
 
 def check_integers(launch: Launch, dtype: str, count: int, warps: int) -> None:
@@ -127,7 +134,7 @@ def loop_kernel(x_ptr, out_ptr, rows, N: tl.constexpr):
         total += tl.cumsum(x) * tl.sum(x)
         if row % 2 == 1:
             best += tl.max(x)
-    tl.store(out_ptr + tl.arange(0, N), total + best)
+    store_result(out_ptr + tl.arange(0, N), total + best)
 
 
 def check_loop(launch: Launch, count: int, warps: int) -> None:
@@ -208,7 +215,7 @@ def gather_kernel(x_ptr, i_ptr, out_ptr, AXIS: tl.constexpr, R: tl.constexpr, C:
                   OUT_R: tl.constexpr, OUT_C: tl.constexpr):  # fmt: skip
     x = tl.load(x_ptr + tl.arange(0, R)[:, None] * C + tl.arange(0, C)[None, :])
     places = tl.arange(0, OUT_R)[:, None] * OUT_C + tl.arange(0, OUT_C)[None, :]
-    tl.store(out_ptr + places, tl.gather(x, tl.load(i_ptr + places), AXIS))
+    store_result(out_ptr + places, tl.gather(x, tl.load(i_ptr + places), AXIS))
 
 
 def check_gather(launch: Launch, shape: tuple[int, int], axis: int, length: int, dtype: str,
@@ -231,7 +238,7 @@ def check_gather(launch: Launch, shape: tuple[int, int], axis: int, length: int,
 def histogram_kernel(x_ptr, out_ptr, limit, N: tl.constexpr, BINS: tl.constexpr):
     x = tl.load(x_ptr + tl.arange(0, N))
     counts = tl.histogram(x, BINS, mask=tl.arange(0, N) < limit)
-    tl.store(out_ptr + tl.arange(0, BINS), counts)
+    store_result(out_ptr + tl.arange(0, BINS), counts)
 
 
 def check_histogram(launch: Launch, count: int, bins: int, dtype: str, warps: int) -> None:
@@ -255,7 +262,7 @@ def atomic_kernel(x_ptr, i_ptr, v_ptr, old_ptr, limit, KIND: tl.constexpr, SEM: 
     values = tl.load(v_ptr + offsets)
     old = KIND(x_ptr + places, values, mask=offsets < limit, sem=SEM, scope=SCOPE)
     if KEEP:
-        tl.store(old_ptr + offsets, old)
+        store_result(old_ptr + offsets, old)
 
 
 KINDS: dict[str, Callable[[Any, Any], Any]] = {
@@ -302,7 +309,7 @@ def scalar_atomic_kernel(x_ptr, out_ptr, N: tl.constexpr):
     second = tl.atomic_cas(x_ptr, first + 5, 100)
     third = tl.atomic_xchg(x_ptr, first + second)
     tl.atomic_max(x_ptr + 1, third)
-    tl.store(out_ptr + tl.arange(0, N), first + 1000 * second + third + tl.zeros((N,), tl.int32))
+    store_result(out_ptr + tl.arange(0, N), first + 1000 * second + third + tl.zeros((N,), tl.int32))
 
 
 def check_scalar_atomics(launch: Launch, count: int, warps: int) -> None:
@@ -319,7 +326,7 @@ def cas_kernel(x_ptr, expected_ptr, value_ptr, old_ptr, N: tl.constexpr):
     old = tl.atomic_cas(
         x_ptr + offsets, tl.load(expected_ptr + offsets), tl.load(value_ptr + offsets)
     )
-    tl.store(old_ptr + offsets, old)
+    store_result(old_ptr + offsets, old)
 
 
 def check_cas(launch: Launch, dtype: str, count: int, warps: int) -> None:
@@ -339,7 +346,7 @@ def check_cas(launch: Launch, dtype: str, count: int, warps: int) -> None:
 def transpose_kernel(x_ptr, out_ptr, R: tl.constexpr, C: tl.constexpr):
     rows, columns = tl.arange(0, R), tl.arange(0, C)
     x = tl.load(x_ptr + rows[:, None] * C + columns[None, :])
-    tl.store(out_ptr + columns[:, None] * R + rows[None, :], tl.trans(x))
+    store_result(out_ptr + columns[:, None] * R + rows[None, :], tl.trans(x))
 
 
 def check_transpose(launch: Launch, shape: tuple[int, int], dtype: str, warps: int) -> None:
@@ -355,7 +362,7 @@ def pointers_kernel(x_ptr, out_ptr, R: tl.constexpr, C: tl.constexpr):
     rows, columns = tl.arange(0, R), tl.arange(0, C)
     mask = tl.load(x_ptr + rows[:, None] * C + columns[None, :]) > 0
     pointers = tl.where(mask, x_ptr + rows[:, None] * C + columns[None, :], x_ptr)
-    tl.store(out_ptr + columns[:, None] * R + rows[None, :], tl.load(tl.trans(pointers)))
+    store_result(out_ptr + columns[:, None] * R + rows[None, :], tl.load(tl.trans(pointers)))
 
 
 def check_pointers(launch: Launch, shape: tuple[int, int], warps: int) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import block_checks
 import blockscope as triton
 import blockscope.language as tl
 import gpu_cases
@@ -75,6 +76,12 @@ def test_each_commit_runs_another_part(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BLOCKSCOPE_MACHINE_CASES", "25")
     with pytest.raises(ValueError, match="BLOCKSCOPE_MACHINE_CASES is '25', expected"):
         machine_cases.chosen()
+
+
+def test_a_result_of_another_dtype_fails() -> None:
+    x = np.zeros(32, np.int8)
+    with pytest.raises(Exception, match="the result has another dtype"):
+        block_checks.run_map(launcher("sm_90a"), lambda v: v.to(tl.int32), x, x, 1)
 
 
 @triton.jit

@@ -12,7 +12,9 @@ import blockscope
 import blockscope.language as tl
 import numpy as np
 import pytest
-from op_cases import CASES, OpCase, dtype_of, numpy_dtype
+from blockscope import knobs
+from op_cases import CASES, OpCase, numpy_dtype
+from op_cases.case import X
 from op_cases.kernels import KERNELS
 
 _ROWS = [(case, dtype) for case in CASES for dtype in case.dtypes]
@@ -33,12 +35,10 @@ def bits(array: np.ndarray) -> np.ndarray:
 
 
 def check(found: np.ndarray, expected: np.ndarray, rtol: float) -> None:
-    name = dtype_of(expected)
     if expected.dtype.kind in "biu":
         np.testing.assert_array_equal(found, expected)
         return
     wide = np.float64
-    del name
     np.testing.assert_allclose(found.astype(wide), expected.astype(wide), rtol=rtol, atol=rtol)
 
 
@@ -62,6 +62,16 @@ def test_op(case: OpCase, dtype: str) -> None:
         blockscope.set_interpret_mode(False)
     for one, other in zip(whole, stepped):
         np.testing.assert_array_equal(bits(one), bits(other))
+
+
+@pytest.mark.parametrize("step", [False, True])
+def test_a_result_of_another_dtype_fails(step: bool) -> None:
+    """Outputs have the dtypes of the reference, and stores cast: rows assert the result's."""
+    case = OpCase("widens", lambda x: x.to(tl.float32), [X], lambda x: x, ("fp16",))
+    x = X.make("fp16", np.random.default_rng(0))
+    with knobs.runtime.scope(), pytest.raises(Exception, match="is fp32, expected fp16"):
+        blockscope.set_interpret_mode(step)
+        run(case, [x], [x])
 
 
 #: Functions that are no operations on blocks, and the files that test them.
