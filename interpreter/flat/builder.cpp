@@ -143,6 +143,17 @@ static ShownOp shownOp(const Lowered &lowered, const LoweredOp &op) {
   return shown;
 }
 
+/// The op by which a combine region rounds, or "several"; empty where none does.
+static std::string roundingOf(mlir::Operation &op) {
+  std::string name;
+  op.walk([&](mlir::Operation *inner) {
+    const OpFacts *facts = inner == &op ? nullptr : tl::factsOf(inner);
+    if (facts && facts->error.rounds())
+      name = name.empty() || name == facts->name ? facts->name.str() : "several";
+  });
+  return name;
+}
+
 uint32_t ProgramBuilder::show(mlir::Operation &op, const LoweredOp &lowered) {
   if (!options_.values)
     return 0;
@@ -151,6 +162,8 @@ uint32_t ProgramBuilder::show(mlir::Operation &op, const LoweredOp &lowered) {
   program_.shown[number] = shownOp(lowered_, lowered);
   program_.shown[number].signature = signatureOf(op, attributesOf(&op));
   program_.shown[number].signature.name = nameOf(op);
+  if (op.getNumRegions() != 0)
+    program_.shown[number].signature.attributes.set("rounding", roundingOf(op));
   return number;
 }
 

@@ -22,7 +22,7 @@ void bindLaunch(pybind11::module_ &module);
 void bindStepRunner(pybind11::module_ &module);
 void bindSessions(pybind11::module_ &module);
 void bindTraceSession(pybind11::module_ &module);
-void bindLastWriter(pybind11::module_ &module);
+void bindVerifyObservers(pybind11::module_ &module);
 
 /// Throws what a callback has raised, or blockscope.errors.SanitizerError when the launch recorded
 /// errors.

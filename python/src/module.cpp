@@ -25,7 +25,7 @@ PYBIND11_MODULE(_core, module) {
   blockscope::python::bindStepRunner(module);
   blockscope::python::bindSessions(module);
   blockscope::python::bindTraceSession(module);
-  blockscope::python::bindLastWriter(module);
+  blockscope::python::bindVerifyObservers(module);
   blockscope::python::bindGpuDriver(module);
   blockscope::python::bindGpuCompile(module);
   blockscope::python::bindGpuLauncher(module);
