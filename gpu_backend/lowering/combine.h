@@ -88,6 +88,22 @@ mlir::LogicalResult lowerAlongAxis(Lowering &lowering, mlir::Operation *op, int 
                                    llvm::function_ref<bool(const LinearLayout &)> fits,
                                    RunInLayout run);
 
+/// Lowers a tl.reduce or tl.scan along its axis by `Run`, which gets what `ask` answers about the
+/// layout; in a layout of which it has an answer.
+template <typename Op, auto ask, typename Run>
+mlir::LogicalResult lowerCombining(Lowering &lowering, mlir::Operation *op) {
+  auto combining = mlir::cast<Op>(op);
+  const ShapeBits shape(
+      mlir::cast<mlir::RankedTensorType>(op->getOperand(0).getType()).getShape());
+  const auto axis = static_cast<int>(combining.getAxis());
+  return lowerAlongAxis(
+      lowering, op, axis,
+      [&](const LinearLayout &layout) { return ask(layout, shape, axis).has_value(); },
+      [&](const LinearLayout &layout, llvm::ArrayRef<Registers> operands) {
+        return Run(lowering, combining, layout).run(operands, *ask(layout, shape, axis));
+      });
+}
+
 /// The registers of each operand: element r has register r of each.
 llvm::SmallVector<Elements> elementsOf(llvm::ArrayRef<Registers> operands);
 

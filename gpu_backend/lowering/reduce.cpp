@@ -23,13 +23,16 @@ namespace {
 
 class Reduction {
 public:
-  Reduction(Lowering &lowering, tl::ReduceOp op, const LinearLayout &layout, const InputBits &along)
-      : lowering_(lowering), op_(op), layout_(layout), along_(along), free_(freeBits(layout)),
+  Reduction(Lowering &lowering, tl::ReduceOp op, const LinearLayout &layout)
+      : lowering_(lowering), op_(op), layout_(layout), free_(freeBits(layout)),
         shape_(cast<RankedTensorType>(op.getOperand(0).getType()).getShape()),
         axis_(static_cast<int>(op.getAxis())), combine_(lowering, op) {}
 
-  /// The registers of each result, for the registers of each operand.
-  FailureOr<llvm::SmallVector<Registers>> run(llvm::ArrayRef<Registers> operands) {
+  /// The registers of each result, for the registers of each operand; `along` are the bits of the
+  /// layout along the axis.
+  FailureOr<llvm::SmallVector<Registers>> run(llvm::ArrayRef<Registers> operands,
+                                              const InputBits &along) {
+    along_ = along;
     elements_ = elementsOf(operands);
     reduceRegisters();
     reduceLanes();
@@ -215,22 +218,11 @@ private:
   llvm::SmallVector<Elements> elements_; ///< by register
 };
 
-LogicalResult lowerReduce(Lowering &lowering, Operation *op) {
-  auto reduce = cast<tl::ReduceOp>(op);
-  const ShapeBits shape(cast<RankedTensorType>(reduce.getOperand(0).getType()).getShape());
-  const int axis = static_cast<int>(reduce.getAxis());
-  return lowerAlongAxis(
-      lowering, op, axis,
-      [&](const LinearLayout &layout) { return bitsAlong(layout, shape, axis).has_value(); },
-      [&](const LinearLayout &layout, llvm::ArrayRef<Registers> operands) {
-        return Reduction(lowering, reduce, layout, *bitsAlong(layout, shape, axis)).run(operands);
-      });
-}
-
 } // namespace
 
 llvm::ArrayRef<LoweringRow> reduceRows() {
-  static constexpr LoweringRow kRows[] = {{"tl.reduce", lowerReduce}};
+  static constexpr LoweringRow kRows[] = {
+      {"tl.reduce", lowerCombining<tl::ReduceOp, bitsAlong, Reduction>}};
   return kRows;
 }
 

@@ -50,9 +50,9 @@ public:
   }
 
   FailureOr<llvm::SmallVector<Registers>> run(llvm::ArrayRef<Registers> operands,
-                                              llvm::ArrayRef<Segment> segments) {
+                                              llvm::ArrayRef<BitOwner> owners) {
     elements_ = elementsOf(operands);
-    for (const Segment &segment : segments) {
+    for (const Segment &segment : segmentsOf(owners)) {
       switch (segment.level) {
       case Level::Registers:
         scanRegisters(segment);
@@ -289,23 +289,11 @@ private:
   llvm::SmallVector<Elements> elements_; ///< by register; those of copies are not kept up
 };
 
-LogicalResult lowerScan(Lowering &lowering, Operation *op) {
-  auto scan = cast<tl::ScanOp>(op);
-  const ShapeBits shape(cast<RankedTensorType>(scan.getOperand(0).getType()).getShape());
-  const int axis = static_cast<int>(scan.getAxis());
-  return lowerAlongAxis(
-      lowering, op, axis,
-      [&](const LinearLayout &layout) { return ownersAlong(layout, shape, axis).has_value(); },
-      [&](const LinearLayout &layout, llvm::ArrayRef<Registers> operands) {
-        return Scan(lowering, scan, layout)
-            .run(operands, segmentsOf(*ownersAlong(layout, shape, axis)));
-      });
-}
-
 } // namespace
 
 llvm::ArrayRef<LoweringRow> scanRows() {
-  static constexpr LoweringRow kRows[] = {{"tl.scan", lowerScan}};
+  static constexpr LoweringRow kRows[] = {
+      {"tl.scan", lowerCombining<tl::ScanOp, ownersAlong, Scan>}};
   return kRows;
 }
 
