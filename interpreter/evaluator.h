@@ -64,6 +64,9 @@ using EvaluatorFactory = std::function<EvaluatorOrError(const OpSignature &)>;
 class EvaluatorTable {
 public:
   static const EvaluatorTable &instance();
+  /// Adds an evaluator for an op that was added at run time (addOpFacts). Call it before kernels are
+  /// compiled: the table has no lock.
+  static void addAtRunTime(llvm::StringRef name, EvaluatorFactory factory);
 
   void add(llvm::StringRef name, EvaluatorFactory factory);
   /// Errors: no such op, or the factory's own text.
@@ -72,6 +75,8 @@ public:
   std::vector<std::string> names() const;
 
 private:
+  static EvaluatorTable &theOne();
+
   llvm::StringMap<EvaluatorFactory> factories_;
 };
 

@@ -3,8 +3,8 @@
 
 namespace blockscope::interpreter {
 
-const EvaluatorTable &EvaluatorTable::instance() {
-  static const EvaluatorTable table = [] {
+EvaluatorTable &EvaluatorTable::theOne() {
+  static EvaluatorTable table = [] {
     EvaluatorTable filled;
     addElementwiseEvaluators(filled);
     addCastEvaluators(filled);
@@ -19,6 +19,12 @@ const EvaluatorTable &EvaluatorTable::instance() {
     return filled;
   }();
   return table;
+}
+
+const EvaluatorTable &EvaluatorTable::instance() { return theOne(); }
+
+void EvaluatorTable::addAtRunTime(llvm::StringRef name, EvaluatorFactory factory) {
+  theOne().add(name, std::move(factory));
 }
 
 } // namespace blockscope::interpreter

@@ -7,16 +7,51 @@ Attributes Semantic::approximation(const Type &type) {
   return type.dtype == DType::Fp32 ? Attributes{{"fastmath", std::string("afn")}} : Attributes();
 }
 
-Value Semantic::mathUnary(llvm::StringRef mathOp, const Operand &x) {
-  const Value value = toTensor(x);
+Value Semantic::elementwise(const OpFacts &op, llvm::ArrayRef<Operand> operands) {
+  const ValueList values = operands.size() == 1 ? ValueList{toTensor(operands[0])} : promote(operands);
   if (failed())
     return {};
-  if (value.type.isPointer() ||
-      (value.type.dtype != DType::Fp32 && value.type.dtype != DType::Fp64))
-    return valueError("x is " + typeText(value.type) +
-                      ", expected fp32 or fp64; convert it with .to(tl.float32)");
-  return emit1(mathOp, {value}, value.type,
-               mathOp == "math.sqrt" ? approximation(value.type) : Attributes());
+  const Type &type = values.front().type;
+  const std::string found = (values.size() == 1 ? "x is " : "operands are ") + typeText(type);
+  const int width = type.isPointer() ? 0 : bitWidth(type.dtype);
+  switch (op.operands) {
+  case Operands::Any:
+    break;
+  case Operands::Integers:
+    if (!type.isInteger())
+      return typeError(found + ", expected integers");
+    break;
+  case Operands::Signed:
+    if (!type.isInteger() || !isSigned(type.dtype))
+      return typeError(found + ", expected signed integers");
+    break;
+  case Operands::Unsigned:
+    if (!type.isInteger() || isSigned(type.dtype))
+      return typeError(found + ", expected unsigned integers");
+    break;
+  case Operands::WideIntegers:
+    if (!type.isInteger() || width < 32)
+      return typeError(found + ", expected 32- or 64-bit integers");
+    break;
+  case Operands::Floats:
+    if (!type.isFloating())
+      return typeError(found + ", expected floats");
+    break;
+  case Operands::Float32:
+    if (!type.isFloating() || width != 32)
+      return valueError(found + ", expected fp32");
+    break;
+  case Operands::WideFloats:
+    if (!type.isFloating() || width < 32)
+      return valueError(found + ", expected fp32 or fp64; convert it with .to(tl.float32)");
+    break;
+  case Operands::Pointers:
+    if (!type.isPointer())
+      return typeError(found + ", expected pointers");
+    break;
+  }
+  return emit1(op.name, values, type,
+               op.error.isIfMarked ? approximation(type) : Attributes());
 }
 
 Value Semantic::abs(const Operand &x) {
@@ -40,15 +75,6 @@ Value Semantic::fma(const Operand &x, const Operand &y, const Operand &z) {
   if (!a3.type.isFloating())
     return typeError("operands are " + typeText(a3.type) + ", expected floats");
   return emit1("math.fma", {a3, b2, c3}, a3.type);
-}
-
-Value Semantic::mulhi(const Operand &x, const Operand &y) {
-  auto [a, b] = unify(x, y, {});
-  if (failed())
-    return {};
-  if (!a.type.isInteger() || bitWidth(a.type.dtype) < 32)
-    return typeError("operands are " + typeText(a.type) + ", expected 32- or 64-bit integers");
-  return emit1("tl.mulhiui", {a, b}, a.type);
 }
 
 Value Semantic::sqrtRn(const Operand &x) {

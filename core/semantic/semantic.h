@@ -66,11 +66,11 @@ public:
   Value where(const Operand &condition, const Operand &x, const Operand &y);
 
   //===-- Math (math.cpp) -------------------------------------------------------------------===//
-  /// `mathOp` is an op of the math dialect of one float operand. float32 and float64 only.
-  Value mathUnary(llvm::StringRef mathOp, const Operand &x);
+  /// An elementwise op whose operands and result are of one type, which its facts allow. Several
+  /// operands are brought to one type and shape by the rules of the operators.
+  Value elementwise(const OpFacts &op, llvm::ArrayRef<Operand> operands);
   Value abs(const Operand &x);
   Value fma(const Operand &x, const Operand &y, const Operand &z);
-  Value mulhi(const Operand &x, const Operand &y);
   /// float32 only: correctly rounded square root and division.
   Value sqrtRn(const Operand &x);
   Value divRn(const Operand &x, const Operand &y);

@@ -6,8 +6,8 @@
 namespace blockscope::gpu {
 namespace {
 
-const llvm::StringMap<LowerFunction> &table() {
-  static const llvm::StringMap<LowerFunction> functions = [] {
+llvm::StringMap<LowerFunction> &table() {
+  static llvm::StringMap<LowerFunction> functions = [] {
     llvm::StringMap<LowerFunction> map;
     for (const auto rows : {atomicsRows,      castRows,      controlFlowRows, convertLayoutRows,
                             debugRows,        dotRows,       elementwiseRows, externLibdeviceRows,
@@ -24,6 +24,8 @@ const llvm::StringMap<LowerFunction> &table() {
 } // namespace
 
 LowerFunction findLowering(llvm::StringRef opName) { return table().lookup(opName); }
+
+void addLowering(llvm::StringRef opName, LowerFunction function) { table()[opName] = function; }
 
 std::vector<std::string> loweredOps() {
   std::vector<std::string> names;

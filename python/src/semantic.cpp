@@ -66,7 +66,6 @@ void bindElementwise(py::module_ &m) {
     });
   });
   bindPair(m, "div_rn", "tl.div_rn", &Semantic::divRn);
-  bindPair(m, "umulhi", "tl.umulhi", &Semantic::mulhi);
   bindPair(m, "logical_and", "logical and", &Semantic::logicalAnd);
   bindPair(m, "logical_or", "logical or", &Semantic::logicalOr);
   m.def("logical_not", [](py::handle x) {
@@ -108,20 +107,20 @@ void bindElementwise(py::module_ &m) {
 }
 
 void bindMath(py::module_ &m) {
-  static constexpr struct {
-    const char *name, *op, *mathOp;
-  } kUnary[] = {
-      {"exp", "tl.exp", "math.exp"},    {"exp2", "tl.exp2", "math.exp2"},
-      {"log", "tl.log", "math.log"},    {"log2", "tl.log2", "math.log2"},
-      {"sin", "tl.sin", "math.sin"},    {"cos", "tl.cos", "math.cos"},
-      {"sqrt", "tl.sqrt", "math.sqrt"}, {"rsqrt", "tl.rsqrt", "math.rsqrt"},
-      {"erf", "tl.erf", "math.erf"},    {"floor", "tl.floor", "math.floor"},
-      {"ceil", "tl.ceil", "math.ceil"},
-  };
-  for (const auto &function : kUnary)
-    m.def(function.name, [op = function.op, mathOp = function.mathOp](py::handle x) {
-      return runOp(op, [&](Semantic &s) { return s.mathUnary(mathOp, operandOf(x, op, "x")); });
+  m.def("elementwise", [](const std::string &name, const std::string &function, const py::args &x) {
+    static constexpr const char *kNames[] = {"x", "y", "z"};
+    const OpFacts *facts = findOpFacts(name);
+    if (!facts || !facts->isElementwise || x.empty() || x.size() > std::size(kNames))
+      throw py::value_error("'" + name + "' is no elementwise op of " + std::to_string(x.size()) +
+                            " operands");
+    const char *op = function.c_str();
+    return runOp(op, [&](Semantic &s) {
+      llvm::SmallVector<Operand, 3> operands;
+      for (size_t i = 0; i < x.size(); ++i)
+        operands.push_back(operandOf(x[i], op, kNames[i]));
+      return s.elementwise(*facts, operands);
     });
+  });
   m.def("abs", [](py::handle x) {
     return runOp("tl.abs", [&](Semantic &s) { return s.abs(operandOf(x, "tl.abs", "x")); });
   });

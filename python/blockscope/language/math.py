@@ -15,30 +15,40 @@ from blockscope.language.elementwise import (
 )
 
 
-def _make(name: str, what: str) -> Any:
-    emit = getattr(_semantic, name)
+def _make(name: str, op: str, what: str) -> Any:
+    """The function of one operand that is one op of the block IR."""
 
     def function(x: Any) -> Any:
-        return emit(x)
+        return _semantic.elementwise(op, f"tl.{name}", x)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{what}, of each element."
     return tensor_method(function)
 
 
-exp = _make("exp", "e to the power x")
-exp2 = _make("exp2", "2 to the power x")
-log = _make("log", "The natural logarithm")
-log2 = _make("log2", "The logarithm to base 2")
-sin = _make("sin", "The sine")
-cos = _make("cos", "The cosine")
-sqrt = _make("sqrt", "The square root")
-rsqrt = _make("rsqrt", "One over the square root")
-erf = _make("erf", "The error function")
-floor = _make("floor", "The largest integer not above x")
-ceil = _make("ceil", "The smallest integer not below x")
-abs = _make("abs", "The absolute value (any numbers)")
-sqrt_rn = _make("sqrt_rn", "The square root, correctly rounded (float32 only)")
+exp = _make("exp", "math.exp", "e to the power x")
+exp2 = _make("exp2", "math.exp2", "2 to the power x")
+log = _make("log", "math.log", "The natural logarithm")
+log2 = _make("log2", "math.log2", "The logarithm to base 2")
+sin = _make("sin", "math.sin", "The sine")
+cos = _make("cos", "math.cos", "The cosine")
+sqrt = _make("sqrt", "math.sqrt", "The square root")
+rsqrt = _make("rsqrt", "math.rsqrt", "One over the square root")
+erf = _make("erf", "math.erf", "The error function")
+floor = _make("floor", "math.floor", "The largest integer not above x")
+ceil = _make("ceil", "math.ceil", "The smallest integer not below x")
+
+
+@tensor_method
+def abs(x: Any) -> Any:
+    """The absolute value (any numbers), of each element."""
+    return _semantic.abs(x)
+
+
+@tensor_method
+def sqrt_rn(x: Any) -> Any:
+    """The square root, correctly rounded (float32 only), of each element."""
+    return _semantic.sqrt_rn(x)
 
 
 @builtin
@@ -63,7 +73,7 @@ def fma(x: Any, y: Any, z: Any) -> Any:
 @builtin
 def umulhi(x: Any, y: Any) -> Any:
     """The high half of the unsigned product of 32- or 64-bit integers."""
-    return _semantic.umulhi(x, y)
+    return _semantic.elementwise("tl.mulhiui", "tl.umulhi", x, y)
 
 
 @tensor_method

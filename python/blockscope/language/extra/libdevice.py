@@ -10,12 +10,13 @@ from blockscope._core import semantic as _semantic
 from blockscope.language import core
 from blockscope.language.core import builtin
 
-#: name: argument types -> result type, symbol without its prefix `__nv_`; ...
+#: name: argument types -> result type, symbol without its prefix `__nv_`, or the op of the block IR
+#: that does the same; ...
 _TABLE = """
 clz: i32->i32 clz; i64->i32 clzll
 popc: i32->i32 popc; i64->i32 popcll
 byte_perm: i32,i32,i32->i32 byte_perm
-mulhi: i32,i32->i32 mulhi; u32,u32->u32 umulhi; i64,i64->i64 mul64hi; u64,u64->u64 umul64hi
+mulhi: i32,i32->i32 mulhi; u32,u32->u32 tl.mulhiui; i64,i64->i64 mul64hi; u64,u64->u64 tl.mulhiui
 mul24: i32,i32->i32 mul24; u32,u32->u32 umul24
 brev: i32->i32 brev; i64->i64 brevll
 sad: i32,i32,u32->i32 sad; u32,u32,u32->u32 usad
@@ -231,7 +232,7 @@ def _parse(line: str) -> tuple[str, dict[tuple[Any, ...], tuple[str, Any]]]:
         types, symbol = overload.split(" ")
         arguments, result = types.split("->")
         key = tuple(_TYPES[argument] for argument in arguments.split(","))
-        table[key] = (f"__nv_{symbol}", _TYPES[result])
+        table[key] = (symbol if "." in symbol else f"__nv_{symbol}", _TYPES[result])
     return name, table
 
 
@@ -249,6 +250,8 @@ def _dispatch(name: str, overloads: dict[tuple[Any, ...], tuple[str, Any]], args
         found = "(" + ", ".join(map(str, key)) + ")"
         raise ValueError(f"libdevice.{name}: arguments are {found}, expected {expected}")
     symbol, result_type = overloads[key]
+    if "." in symbol:
+        return _semantic.elementwise(symbol, f"libdevice.{name}", *values)
     result = _semantic.extern_elementwise(symbol, values, result_type)
     return result.to(core.int1) if name in _CONDITIONS else result
 
