@@ -64,8 +64,8 @@ using EvaluatorFactory = std::function<EvaluatorOrError(const OpSignature &)>;
 class EvaluatorTable {
 public:
   static const EvaluatorTable &instance();
-  /// Adds an evaluator for an op that was added at run time (addOpFacts). Call it before kernels are
-  /// compiled: the table has no lock.
+  /// Adds an evaluator for an op that was added at run time (addOpFacts). Call it before kernels
+  /// are compiled: the table has no lock.
   static void addAtRunTime(llvm::StringRef name, EvaluatorFactory factory);
 
   void add(llvm::StringRef name, EvaluatorFactory factory);

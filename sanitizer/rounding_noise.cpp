@@ -173,7 +173,7 @@ void RoundingNoise::changeConversion(const OpValues &values) const {
       const double whole = std::nearbyint(exact);
       if (whole != 0 && std::abs(exact - whole) <= kNear * std::abs(exact))
         change.set(i, std::abs(rounded) >= std::abs(whole) ? rounded - std::copysign(1.0, whole)
-                                                            : whole);
+                                                           : whole);
       continue;
     }
     const double rest = exact - rounded, unit = ulpOf(rounded, format);
@@ -212,8 +212,8 @@ void RoundingNoise::changeDot(const OpValues &values) const {
   }
 }
 
-/// Sums change by a part of the sum of magnitudes: half a unit for each of the log2(n) additions that
-/// an element goes through, which add up as random errors do. Products change by a part of
+/// Sums change by a part of the sum of magnitudes: half a unit for each of the log2(n) additions
+/// that an element goes through, which add up as random errors do. Products change by a part of
 /// themselves.
 void RoundingNoise::changeAlongAxis(const OpValues &values) const {
   const llvm::StringRef rounding = values.signature->attributes.getString("rounding");

@@ -257,6 +257,10 @@ def TL_MulhiUIOp : TL_BinaryOp<"mulhiui"> {
   let summary = "high half of the unsigned product";
 }
 
+def TL_MulhiSIOp : TL_BinaryOp<"mulhisi"> {
+  let summary = "high half of the signed product";
+}
+
 def TL_ClampOp : TL_ElementwiseOp<"clamp", [SameOperandsAndResultType]> {
   let summary = "limit x to [lo, hi]; propagate_nan: a NaN in any operand gives NaN, else lo or x as max(x, lo) gives";
   let arguments = (ins AnyType:$x, AnyType:$lo, AnyType:$hi, DefaultValuedAttr<BoolAttr, "false">:$propagate_nan);

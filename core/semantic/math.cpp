@@ -8,7 +8,8 @@ Attributes Semantic::approximation(const Type &type) {
 }
 
 Value Semantic::elementwise(const OpFacts &op, llvm::ArrayRef<Operand> operands) {
-  const ValueList values = operands.size() == 1 ? ValueList{toTensor(operands[0])} : promote(operands);
+  const ValueList values =
+      operands.size() == 1 ? ValueList{toTensor(operands[0])} : promote(operands);
   if (failed())
     return {};
   const Type &type = values.front().type;
@@ -50,8 +51,7 @@ Value Semantic::elementwise(const OpFacts &op, llvm::ArrayRef<Operand> operands)
       return typeError(found + ", expected pointers");
     break;
   }
-  return emit1(op.name, values, type,
-               op.error.isIfMarked ? approximation(type) : Attributes());
+  return emit1(op.name, values, type, op.error.isIfMarked ? approximation(type) : Attributes());
 }
 
 Value Semantic::abs(const Operand &x) {

@@ -93,8 +93,7 @@ mlir::LogicalResult lowerAlongAxis(Lowering &lowering, mlir::Operation *op, int 
 template <typename Op, auto ask, typename Run>
 mlir::LogicalResult lowerCombining(Lowering &lowering, mlir::Operation *op) {
   auto combining = mlir::cast<Op>(op);
-  const ShapeBits shape(
-      mlir::cast<mlir::RankedTensorType>(op->getOperand(0).getType()).getShape());
+  const ShapeBits shape(mlir::cast<mlir::RankedTensorType>(op->getOperand(0).getType()).getShape());
   const auto axis = static_cast<int>(combining.getAxis());
   return lowerAlongAxis(
       lowering, op, axis,

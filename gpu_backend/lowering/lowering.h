@@ -145,8 +145,8 @@ using LowerFunction = mlir::LogicalResult (*)(Lowering &, mlir::Operation *);
 
 /// What lowers an op, by its name; null for an op that the GPU does not have yet.
 LowerFunction findLowering(llvm::StringRef opName);
-/// Adds an op that was added at run time (addOpFacts). Call it before kernels are compiled: the table
-/// has no lock.
+/// Adds an op that was added at run time (addOpFacts). Call it before kernels are compiled: the
+/// table has no lock.
 void addLowering(llvm::StringRef opName, LowerFunction function);
 /// All op names that can be lowered, in order.
 std::vector<std::string> loweredOps();

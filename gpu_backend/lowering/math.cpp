@@ -99,12 +99,14 @@ llvm::Value *clamp(Lowering &lowering, Operation *op, Operands x) {
 }
 
 /// The upper half of the product in twice the width.
-llvm::Value *multiplyHigh(Lowering &lowering, Operation *, Operands x) {
+template <bool isSigned> llvm::Value *multiplyHigh(Lowering &lowering, Operation *, Operands x) {
   llvm::IRBuilder<> &builder = lowering.builder();
   const unsigned width = x[0]->getType()->getIntegerBitWidth();
   llvm::Type *wide = builder.getIntNTy(2 * width);
-  llvm::Value *product =
-      builder.CreateMul(builder.CreateZExt(x[0], wide), builder.CreateZExt(x[1], wide));
+  const auto widened = [&](llvm::Value *value) {
+    return isSigned ? builder.CreateSExt(value, wide) : builder.CreateZExt(value, wide);
+  };
+  llvm::Value *product = builder.CreateMul(widened(x[0]), widened(x[1]));
   return builder.CreateTrunc(builder.CreateLShr(product, width), x[0]->getType());
 }
 
@@ -134,7 +136,8 @@ llvm::ArrayRef<LoweringRow> mathRows() {
       {"math.tanh", eachFloat<libraryOfName, kFp32>},
       {"math.trunc", eachFloat<unary<Intrinsic::trunc>, kFp32>},
       {"tl.clamp", eachFloat<clamp>},
-      {"tl.mulhiui", eachRegister<multiplyHigh>},
+      {"tl.mulhisi", eachRegister<multiplyHigh<true>>},
+      {"tl.mulhiui", eachRegister<multiplyHigh<false>>},
   };
   return kRows;
 }

@@ -130,6 +130,14 @@ struct MulHiUIOp {
       return numeric::multiplyHigh(x, y);
   }
 };
+struct MulHiSIOp {
+  template <typename T> BLK_FORCE_INLINE static T apply(T x, T y) {
+    if constexpr (sizeof(T) < 8)
+      return static_cast<T>(static_cast<int64_t>(x) * static_cast<int64_t>(y) >> sizeof(T) * 8);
+    else
+      return static_cast<T>(static_cast<__int128>(x) * static_cast<__int128>(y) >> 64);
+  }
+};
 struct AbsIOp {
   template <typename T> BLK_FORCE_INLINE static T apply(T x) {
     using U = typename UnsignedOf<T>::Type;

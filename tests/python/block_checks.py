@@ -309,7 +309,9 @@ def scalar_atomic_kernel(x_ptr, out_ptr, N: tl.constexpr):
     second = tl.atomic_cas(x_ptr, first + 5, 100)
     third = tl.atomic_xchg(x_ptr, first + second)
     tl.atomic_max(x_ptr + 1, third)
-    store_result(out_ptr + tl.arange(0, N), first + 1000 * second + third + tl.zeros((N,), tl.int32))
+    store_result(
+        out_ptr + tl.arange(0, N), first + 1000 * second + third + tl.zeros((N,), tl.int32)
+    )
 
 
 def check_scalar_atomics(launch: Launch, count: int, warps: int) -> None:

@@ -22,7 +22,11 @@ def test_an_added_op_runs_as_ptx(tmp_path: Path) -> None:
     text = tmp_path / "kernel.ptx"
     done = subprocess.run(
         [PROGRAM, "--gtest_brief=1"],
-        env={**os.environ, "BLOCKSCOPE_TEST_PTXAS": tools.ptxas(), "BLOCKSCOPE_TEST_PTX": str(text)},
+        env={
+            **os.environ,
+            "BLOCKSCOPE_TEST_PTXAS": tools.ptxas(),
+            "BLOCKSCOPE_TEST_PTX": str(text),
+        },
         capture_output=True,
         text=True,
     )

@@ -8,6 +8,7 @@ from typing import Any
 import blockscope.language as tl
 import ml_dtypes
 import numpy as np
+from blockscope.language.extra import libdevice
 
 from op_cases.case import (
     FLOATS,
@@ -37,6 +38,11 @@ def _clamp(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     if x.dtype == ml_dtypes.bfloat16:
         x, low, high = (v.astype(np.float32) for v in (x, low, high))
     return np.fmin(np.fmax(x, low), high)
+
+
+def _high_signed_product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    exact = [(int(a) * int(b)) >> (x.dtype.itemsize * 8) for a, b in zip(x, y)]
+    return np.array(exact, x.dtype)
 
 
 def _high_product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -103,6 +109,7 @@ CASES: list[OpCase] = [
         lambda x, y, z: (x.astype(np.float64) * y + z).astype(x.dtype),
         ("fp32",),
     ),
+    OpCase("mulhi", plain(libdevice.mulhi), [X, X], _high_signed_product, ("int32", "int64")),
     OpCase(
         "umulhi", plain(tl.umulhi), [X, X], _high_product, ("int32", "uint32", "int64", "uint64")
     ),

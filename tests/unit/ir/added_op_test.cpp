@@ -1,5 +1,6 @@
-// An op that is added from a fixture goes all three ways: one kernel, written once in the rule book,
-// runs op by op, runs as a flat program, and becomes PTX. tests/python/test_added_op.py runs the PTX.
+// An op that is added from a fixture goes all three ways: one kernel, written once in the rule
+// book, runs op by op, runs as a flat program, and becomes PTX. tests/python/test_added_op.py runs
+// the PTX.
 #include "core/ir/ir_emitter.h"
 #include "core/passes/passes.h"
 #include "core/semantic/semantic.h"

@@ -62,8 +62,8 @@ inline void addMidpoint() {
               .error = {.cpu32 = 0.5, .gpu32 = 0.5}});
   interpreter::EvaluatorTable::addAtRunTime(
       MidpointOp::getOperationName(), [](const interpreter::OpSignature &) {
-        return interpreter::EvaluatorOrError{
-            interpreter::Evaluator::makeElementwise(evalMidpoint), ""};
+        return interpreter::EvaluatorOrError{interpreter::Evaluator::makeElementwise(evalMidpoint),
+                                             ""};
       });
   gpu::addLowering(MidpointOp::getOperationName(), gpu::eachRegister<lowerMidpoint>);
 }
