@@ -1,20 +1,21 @@
-// A finding: what a check found, as data. Text, JSON, SARIF and the viewer print this struct.
+// A finding: what a check found in a run, or the GPU compiler in a kernel, as data. Text, JSON and
+// the viewer print this struct; nothing else has the facts of a report.
 #pragma once
 
+#include "core/finding_codes.h"
 #include "core/source_location.h"
-
-#include "llvm/ADT/SmallVector.h"
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace blockscope {
 
-enum class Severity : uint8_t { Note, Warning, Error };
+/// Names and texts, in order: "x" -> "4096".
+using NamedValues = std::vector<std::pair<std::string, std::string>>;
 
 /// What kind of memory operation an access is.
 enum class AccessKind : uint8_t { Load, Store, AtomicRmw, AtomicCas };
@@ -30,10 +31,9 @@ struct TensorInfo {
   int64_t storageOffsetBytes = 0; ///< of the argument's first element in that storage
 };
 
-/// One access as a report tells it: who, where, which element.
-struct AccessSite {
-  SourceLocation location;
-  AccessKind kind = AccessKind::Load;
+/// One lane of one execution of an op.
+struct Execution {
+  std::optional<AccessKind> access; ///< none: the op does not access memory
   std::array<int32_t, 3> program = {0, 0, 0};
   int64_t lane = 0;               ///< flat index in the block
   std::vector<int64_t> laneIndex; ///< the same per dimension of the block
@@ -44,29 +44,68 @@ struct AccessSite {
   std::string value;     ///< stored or loaded value, when known
 };
 
-/// What a check found.
+/// What a place has to do with a finding.
+enum class SiteRole : uint8_t {
+  Here,        ///< it happened here, or holds here too
+  OtherSide,   ///< the other access of a race
+  AllocatedAt, ///< the memory comes from here
+  BornAt,      ///< the value comes from here; of several the first is nearest to where it was found
+};
+
+/// A place, and what ran there.
+struct Site {
+  SiteRole role = SiteRole::Here;
+  SourceLocation location;
+  std::optional<Execution> execution; ///< none where nothing ran: on the host, in the compiler
+};
+
+/// The launch in which something was found.
+struct LaunchFacts {
+  std::string kernel;
+  std::array<int32_t, 3> grid = {1, 1, 1};
+  NamedValues metaParameters;
+  int64_t index = 0; ///< counts the launches of the process
+};
+
+/// What an access touched.
 ///
 /// Units: byte offsets are from the argument's first element and may be negative; distance is in
 /// bytes from the nearest valid byte, 0 when not meaningful.
-struct Finding {
-  std::string code; ///< one of core/finding_codes.def
-  Severity severity = Severity::Error;
-  std::string message; ///< one line, lower case
-  std::string kernel;
-  std::array<int32_t, 3> grid = {1, 1, 1};
-  std::vector<std::pair<std::string, std::string>> metaParameters;
-  int64_t launchIndex = 0;
-  AccessSite site;
-  std::optional<AccessSite> other; ///< the other side of a race
-  std::optional<TensorInfo> tensor;
-  std::vector<int64_t> elementIndex; ///< in the tensor; may be outside its shape
+struct Element {
+  TensorInfo tensor;
+  std::vector<int64_t> index; ///< in the tensor; may be outside its shape
   int64_t byteOffset = 0;
   int64_t distanceBytes = 0;
-  std::vector<std::pair<std::string, std::string>> values; ///< named values: "x" -> "4096"
-  std::string hint;                                        ///< at most one
+};
+
+/// The two numbers of a message, in the unit of its code.
+struct Measure {
+  int64_t found = 0, expected = 0;
+};
+
+struct Finding {
+  FindingCode code = FindingCode::Unknown;
+  Severity severity = Severity::Error;
+  std::string message; ///< one line, lower case
+  Site site;           ///< where it was found
+  std::vector<Site> related;
+  std::optional<LaunchFacts> launch; ///< none: found while the kernel was compiled
+  std::optional<Element> element;
+  NamedValues values;
+  std::optional<Measure> measure;
+  std::string cost;         ///< what it costs in speed, or empty
+  std::string hint;         ///< at most one, or empty
   std::string model;        ///< "tile" or "warp" for orders inside a program, else empty
   int64_t count = 1;        ///< how many occurrences were folded into this one
   int64_t programCount = 1; ///< in how many programs
+
+  /// Returns the first place with this role beside `site`, or null.
+  const Site *find(SiteRole role) const {
+    for (const Site &place : related)
+      if (place.role == role)
+        return &place;
+    return nullptr;
+  }
 };
 
 } // namespace blockscope

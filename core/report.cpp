@@ -1,19 +1,15 @@
 // Findings as text for people; what is printed is decided here and nowhere else.
 #include "core/report.h"
 
+#include "core/source_text.h"
+
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 namespace blockscope {
 
 namespace {
-
-constexpr FindingCode kCodes[] = {
-#define BLK_FINDING(enumerator, code, severity, summary) {code, Severity::severity, summary},
-#include "core/finding_codes.def"
-#undef BLK_FINDING
-};
 
 constexpr llvm::StringLiteral kBold = "\033[1m", kRed = "\033[1;31m", kMagenta = "\033[1;35m",
                               kCyan = "\033[36m", kReset = "\033[0m";
@@ -59,20 +55,6 @@ std::string place(const SourceLocation &location) {
   return llvm::formatv("{0}:{1}:{2}", location.file, location.line, location.column).str();
 }
 
-/// Returns line `number` of a file, or nothing when the file cannot be read.
-std::optional<std::string> sourceLine(const std::string &file, int32_t number) {
-  auto buffer = llvm::MemoryBuffer::getFile(file, /*IsText=*/true);
-  if (!buffer || number < 1)
-    return std::nullopt;
-  llvm::StringRef rest = (*buffer)->getBuffer(), line;
-  for (int32_t i = 0; i < number; ++i) {
-    if (rest.empty())
-      return std::nullopt;
-    std::tie(line, rest) = rest.split('\n');
-  }
-  return line.rtrim("\r").str();
-}
-
 void printSource(Printer &out, const SourceLocation &location) {
   const auto text = sourceLine(location.file, location.line);
   if (!text)
@@ -93,32 +75,31 @@ void printCallers(Printer &out, const SourceLocation &location) {
              place(*caller) + (caller->function.empty() ? "" : " in " + caller->function));
 }
 
-std::string siteText(const AccessSite &site) {
-  std::string text = "program " + triple(site.program);
-  if (!site.blockShape.empty()) {
-    text += ", lane " + std::to_string(site.lane);
-    if (site.blockShape.size() > 1)
-      text += " = " + list(site.laneIndex);
-    text += " of block " + list(site.blockShape);
+std::string executionText(const Execution &ran) {
+  std::string text = "program " + triple(ran.program);
+  if (!ran.blockShape.empty()) {
+    text += ", lane " + std::to_string(ran.lane);
+    if (ran.blockShape.size() > 1)
+      text += " = " + list(ran.laneIndex);
+    text += " of block " + list(ran.blockShape);
   }
-  if (!site.loopIterations.empty())
-    text += (site.loopIterations.size() == 1 ? ", loop at " : ", loops at ") +
-            list(site.loopIterations);
+  if (!ran.loopIterations.empty())
+    text +=
+        (ran.loopIterations.size() == 1 ? ", loop at " : ", loops at ") + list(ran.loopIterations);
   return text;
 }
 
-std::string tensorText(const Finding &finding) {
-  const TensorInfo &tensor = *finding.tensor;
+std::string elementText(const Element &element) {
+  const TensorInfo &tensor = element.tensor;
   std::string text = tensor.name + ", " + tensor.dtype + " " + list(tensor.shape);
   if (!tensor.strides.empty())
     text += ", strides " + list(tensor.strides);
-  if (!finding.elementIndex.empty())
-    text += "; element " + list(finding.elementIndex) + " at byte " +
-            std::to_string(finding.byteOffset);
-  if (finding.distanceBytes != 0)
-    text += llvm::formatv(", {0} byte{1} {2}", std::abs(finding.distanceBytes),
-                          std::abs(finding.distanceBytes) == 1 ? "" : "s",
-                          finding.distanceBytes < 0 ? "before the start" : "past the end")
+  if (!element.index.empty())
+    text += "; element " + list(element.index) + " at byte " + std::to_string(element.byteOffset);
+  if (element.distanceBytes != 0)
+    text += llvm::formatv(", {0} byte{1} {2}", std::abs(element.distanceBytes),
+                          std::abs(element.distanceBytes) == 1 ? "" : "s",
+                          element.distanceBytes < 0 ? "before the start" : "past the end")
                 .str();
   return text;
 }
@@ -128,40 +109,64 @@ std::string pairs(llvm::ArrayRef<std::pair<std::string, std::string>> values) {
       llvm::map_range(values, [](const auto &v) { return v.first + " = " + v.second; }), ", ");
 }
 
-void printOther(Printer &out, const AccessSite &other) {
-  std::string text =
-      (accessKindName(other.kind) + " at " + place(other.location)).str() + ", " + siteText(other);
-  if (!other.semantics.empty())
-    text += " (" + other.semantics + ")";
-  if (!other.value.empty())
-    text += ", value " + other.value;
-  out.line("other side", text);
-  printSource(out, other.location);
-  printCallers(out, other.location);
+llvm::StringRef labelOf(SiteRole role) {
+  switch (role) {
+  case SiteRole::Here:
+    return "also";
+  case SiteRole::OtherSide:
+    return "other side";
+  case SiteRole::AllocatedAt:
+    return "allocated at";
+  case SiteRole::BornAt:
+    return "born at";
+  }
+  return "";
+}
+
+/// One place beside the one of the finding, with its line.
+void printRelated(Printer &out, const Site &site) {
+  std::string text = place(site.location);
+  if (const std::optional<Execution> &ran = site.execution) {
+    if (ran->access)
+      text = (accessKindName(*ran->access) + " at " + text).str();
+    text += ", " + executionText(*ran);
+    if (!ran->semantics.empty())
+      text += " (" + ran->semantics + ")";
+    if (!ran->value.empty())
+      text += ", value " + ran->value;
+  }
+  out.line(labelOf(site.role), text);
+  printSource(out, site.location);
+  printCallers(out, site.location);
+}
+
+/// "line 12, other.py:3:1": where the same holds too.
+std::string alsoText(const Finding &finding) {
+  const SourceLocation &here = finding.site.location;
+  const std::string hereText = "line " + std::to_string(here.line);
+  std::vector<std::string> places;
+  for (const Site &site : finding.related) {
+    if (site.role != SiteRole::Here)
+      continue;
+    std::string text = site.location.file == here.file
+                           ? "line " + std::to_string(site.location.line)
+                           : place(site.location);
+    if (text != hereText && !llvm::is_contained(places, text))
+      places.push_back(std::move(text));
+  }
+  return llvm::join(places, ", ");
+}
+
+/// The launch, and the execution that found it.
+void printRun(Printer &out, const Finding &finding) {
+  const LaunchFacts &launch = *finding.launch;
+  std::string where = "kernel '" + launch.kernel + "', ";
+  if (finding.site.execution)
+    where += executionText(*finding.site.execution) + ", ";
+  out.line("where", where + "grid " + triple(launch.grid));
 }
 
 } // namespace
-
-llvm::ArrayRef<FindingCode> findingCodes() { return kCodes; }
-
-std::optional<FindingCode> findFindingCode(llvm::StringRef code) {
-  for (const FindingCode &known : kCodes)
-    if (known.code == code)
-      return known;
-  return std::nullopt;
-}
-
-llvm::StringRef severityName(Severity severity) {
-  switch (severity) {
-  case Severity::Note:
-    return "note";
-  case Severity::Warning:
-    return "warning";
-  case Severity::Error:
-    return "error";
-  }
-  return "error";
-}
 
 llvm::StringRef accessKindName(AccessKind kind) {
   switch (kind) {
@@ -179,32 +184,39 @@ llvm::StringRef accessKindName(AccessKind kind) {
 
 std::string findingAsText(const Finding &finding, bool color) {
   Printer out(color);
+  const std::optional<Execution> &ran = finding.site.execution;
   out.style(kBold, place(finding.site.location));
   out.add(": ");
   out.style(finding.severity == Severity::Error ? kRed : kMagenta,
-            (severityName(finding.severity) + "[" + finding.code + "]").str());
+            std::string(severityName(finding.severity)) + "[" +
+                std::string(codeText(finding.code)) + "]");
   out.add(": " + llvm::Twine(finding.message) + "\n");
   printSource(out, finding.site.location);
   printCallers(out, finding.site.location);
-  out.line("where", "kernel '" + finding.kernel + "', " + siteText(finding.site) + ", grid " +
-                        triple(finding.grid));
-  if (finding.tensor)
-    out.line("tensor", tensorText(finding));
-  if (!finding.site.semantics.empty())
-    out.line("order", finding.site.semantics);
+  if (finding.launch)
+    printRun(out, finding);
+  if (finding.element)
+    out.line("tensor", elementText(*finding.element));
+  if (ran && !ran->semantics.empty())
+    out.line("order", ran->semantics);
   if (!finding.values.empty())
     out.line("values", pairs(finding.values));
-  if (finding.other)
-    printOther(out, *finding.other);
+  for (const Site &site : finding.related)
+    if (site.role != SiteRole::Here)
+      printRelated(out, site);
+  if (const std::string also = alsoText(finding); !also.empty())
+    out.line(labelOf(SiteRole::Here), also);
   if (!finding.model.empty())
     out.line("model", finding.model);
-  if (!finding.metaParameters.empty())
-    out.line("launch", "number " + llvm::Twine(finding.launchIndex) + " with " +
-                           pairs(finding.metaParameters));
+  if (finding.launch && !finding.launch->metaParameters.empty())
+    out.line("launch", "number " + llvm::Twine(finding.launch->index) + " with " +
+                           pairs(finding.launch->metaParameters));
   if (finding.count > 1)
     out.line("count", llvm::Twine(finding.count) + " times, in " +
                           llvm::Twine(finding.programCount) +
                           (finding.programCount == 1 ? " program" : " programs"));
+  if (!finding.cost.empty())
+    out.line("cost", finding.cost);
   if (!finding.hint.empty())
     out.line("hint", finding.hint);
   return out.take();

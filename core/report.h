@@ -1,4 +1,4 @@
-// Prints findings: for people as text, for machines as JSON. Both read only the struct.
+// Prints findings, for people as text, for machines as JSON, and reads the JSON back.
 #pragma once
 
 #include "core/finding.h"
@@ -11,17 +11,6 @@
 
 namespace blockscope {
 
-/// One known kind of finding (core/finding_codes.def).
-struct FindingCode {
-  llvm::StringRef code;
-  Severity severity;
-  llvm::StringRef summary;
-};
-
-llvm::ArrayRef<FindingCode> findingCodes();
-std::optional<FindingCode> findFindingCode(llvm::StringRef code);
-/// Returns "error", "warning" or "note".
-llvm::StringRef severityName(Severity severity);
 /// Returns "load", "store", "atomic" or "atomic compare-and-swap".
 llvm::StringRef accessKindName(AccessKind kind);
 
@@ -33,5 +22,9 @@ std::string findingsAsText(llvm::ArrayRef<Finding> findings, bool color);
 /// Returns a JSON array with one object a finding; the schema is in docs/findings/README.md.
 std::string findingsAsJson(llvm::ArrayRef<Finding> findings);
 std::string findingAsJson(const Finding &finding);
+/// Reads what findingAsJson has printed. Fields that are missing keep their defaults.
+///
+/// Errors: nothing when the text is no object of the schema or nested too deeply.
+std::optional<Finding> findingFromJson(llvm::StringRef text);
 
 } // namespace blockscope

@@ -25,63 +25,107 @@ llvm::json::Value named(llvm::ArrayRef<std::pair<std::string, std::string>> valu
   return object;
 }
 
-llvm::json::Object siteObject(const AccessSite &site) {
-  llvm::json::Object object{
-      {"file", llvm::json::fixUTF8(site.location.file)},
-      {"line", site.location.line},
-      {"column", site.location.column},
-      {"function", llvm::json::fixUTF8(site.location.function)},
-      {"variable", llvm::json::fixUTF8(site.location.variable)},
-      {"access", accessKindName(site.kind)},
-      {"program", triple(site.program)},
-      {"lane", site.lane},
-      {"lane_index", numbers(site.laneIndex)},
-      {"block_shape", numbers(site.blockShape)},
-      {"loop_iterations", numbers(site.loopIterations)},
-      {"access_bytes", site.accessBytes},
-  };
-  if (!site.semantics.empty())
-    object["semantics"] = site.semantics;
-  if (!site.value.empty())
-    object["value"] = llvm::json::fixUTF8(site.value);
+llvm::json::Object placeObject(const SourceLocation &location) {
+  return llvm::json::Object{{"file", llvm::json::fixUTF8(location.file)},
+                            {"line", location.line},
+                            {"column", location.column},
+                            {"function", llvm::json::fixUTF8(location.function)}};
+}
+
+llvm::json::Array callers(const SourceLocation &location) {
   llvm::json::Array calls;
-  for (const SourceLocation *c = site.location.caller.get(); c; c = c->caller.get())
-    calls.push_back(llvm::json::Object{{"file", llvm::json::fixUTF8(c->file)},
-                                       {"line", c->line},
-                                       {"column", c->column},
-                                       {"function", llvm::json::fixUTF8(c->function)}});
-  if (!calls.empty())
+  for (const SourceLocation *at = location.caller.get(); at; at = at->caller.get())
+    calls.push_back(placeObject(*at));
+  return calls;
+}
+
+llvm::json::Object siteObject(const Site &site) {
+  llvm::json::Object object = placeObject(site.location);
+  object["variable"] = llvm::json::fixUTF8(site.location.variable);
+  if (llvm::json::Array calls = callers(site.location); !calls.empty())
     object["called_from"] = std::move(calls);
+  if (!site.execution)
+    return object;
+  const Execution &ran = *site.execution;
+  object["program"] = triple(ran.program);
+  object["lane"] = ran.lane;
+  object["lane_index"] = numbers(ran.laneIndex);
+  object["block_shape"] = numbers(ran.blockShape);
+  object["loop_iterations"] = numbers(ran.loopIterations);
+  if (ran.access) {
+    object["access"] = accessKindName(*ran.access);
+    object["access_bytes"] = ran.accessBytes;
+  }
+  if (!ran.semantics.empty())
+    object["semantics"] = ran.semantics;
+  if (!ran.value.empty())
+    object["value"] = llvm::json::fixUTF8(ran.value);
   return object;
+}
+
+llvm::json::Array sitesWith(const Finding &finding, SiteRole role) {
+  llvm::json::Array sites;
+  for (const Site &site : finding.related)
+    if (site.role == role)
+      sites.push_back(siteObject(site));
+  return sites;
+}
+
+void addLaunch(llvm::json::Object &object, const Finding &finding) {
+  const LaunchFacts &launch = *finding.launch;
+  const Element element = finding.element.value_or(Element());
+  object["kernel"] = llvm::json::fixUTF8(launch.kernel);
+  object["grid"] = triple(launch.grid);
+  object["launch"] = launch.index;
+  object["meta_parameters"] = named(launch.metaParameters);
+  object["element"] = numbers(element.index);
+  object["byte_offset"] = element.byteOffset;
+  object["distance_bytes"] = element.distanceBytes;
+  object["values"] = named(finding.values);
+  object["count"] = finding.count;
+  object["program_count"] = finding.programCount;
+}
+
+/// What the GPU compiler noted always has these.
+void addCompilation(llvm::json::Object &object, const Finding &finding) {
+  const Measure measure = finding.measure.value_or(Measure());
+  object["called_from"] = callers(finding.site.location);
+  object["cost"] = llvm::json::fixUTF8(finding.cost);
+  object["found"] = measure.found;
+  object["expected"] = measure.expected;
+  llvm::json::Array also;
+  for (const Site &site : finding.related)
+    if (site.role == SiteRole::Here)
+      also.push_back(placeObject(site.location));
+  object["also"] = std::move(also);
 }
 
 llvm::json::Value findingObject(const Finding &finding) {
   llvm::json::Object object = siteObject(finding.site);
-  object["code"] = finding.code;
-  object["severity"] = severityName(finding.severity);
+  object["code"] = llvm::StringRef(codeText(finding.code));
+  object["severity"] = llvm::StringRef(severityName(finding.severity));
   object["message"] = llvm::json::fixUTF8(finding.message);
-  object["kernel"] = llvm::json::fixUTF8(finding.kernel);
-  object["grid"] = triple(finding.grid);
-  object["launch"] = finding.launchIndex;
-  object["meta_parameters"] = named(finding.metaParameters);
-  object["element"] = numbers(finding.elementIndex);
-  object["byte_offset"] = finding.byteOffset;
-  object["distance_bytes"] = finding.distanceBytes;
-  object["values"] = named(finding.values);
   object["hint"] = llvm::json::fixUTF8(finding.hint);
-  object["count"] = finding.count;
-  object["program_count"] = finding.programCount;
+  if (finding.launch)
+    addLaunch(object, finding);
+  else
+    addCompilation(object, finding);
   if (!finding.model.empty())
     object["model"] = finding.model;
-  if (finding.tensor) {
-    object["tensor"] = llvm::json::fixUTF8(finding.tensor->name);
-    object["tensor_dtype"] = finding.tensor->dtype;
-    object["tensor_shape"] = numbers(finding.tensor->shape);
-    object["tensor_strides"] = numbers(finding.tensor->strides);
-    object["storage_bytes"] = finding.tensor->storageBytes;
+  if (finding.element) {
+    const TensorInfo &tensor = finding.element->tensor;
+    object["tensor"] = llvm::json::fixUTF8(tensor.name);
+    object["tensor_dtype"] = tensor.dtype;
+    object["tensor_shape"] = numbers(tensor.shape);
+    object["tensor_strides"] = numbers(tensor.strides);
+    object["storage_bytes"] = tensor.storageBytes;
   }
-  if (finding.other)
-    object["other"] = siteObject(*finding.other);
+  if (const Site *other = finding.find(SiteRole::OtherSide))
+    object["other"] = siteObject(*other);
+  if (llvm::json::Array sites = sitesWith(finding, SiteRole::AllocatedAt); !sites.empty())
+    object["allocated_at"] = std::move(sites);
+  if (llvm::json::Array sites = sitesWith(finding, SiteRole::BornAt); !sites.empty())
+    object["born_at"] = std::move(sites);
   return object;
 }
 

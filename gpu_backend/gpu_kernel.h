@@ -48,19 +48,6 @@ struct DebugSite {
   bool hex = false;
 };
 
-/// What may cost a kernel speed, found while it was compiled (docs/gpu.md lists the codes).
-struct KernelNote {
-  std::string code;                      ///< "uncoalesced"
-  Severity severity = Severity::Warning; ///< or a note: the author may well have meant it
-  SourceLocation location;
-  std::string message;              ///< what was found and expected: one line, lower case
-  std::string cost;                 ///< what that costs
-  std::string hint;                 ///< at most one, may be empty
-  std::vector<SourceLocation> also; ///< other places of which the same holds
-  /// The two numbers of the message, in the unit of the code; 0 where there are none.
-  int64_t found = 0, expected = 0;
-};
-
 /// A kernel ready to be loaded.
 struct GpuKernel {
   std::string name; ///< of the function in the cubin (symbolOf)
@@ -84,7 +71,9 @@ struct GpuKernel {
   std::vector<DebugSite> debugSites;
   std::vector<StageTime> times;
   std::vector<std::string> warnings; ///< of ptxas, in its words
-  std::vector<KernelNote> notes;
+  /// What may cost the kernel speed (docs/gpu.md lists the codes); a warning, or a note where the
+  /// author may well have meant it.
+  std::vector<Finding> notes;
 };
 
 } // namespace blockscope

@@ -20,7 +20,7 @@ namespace blockscope::gpu {
 /// What the pipelining of a kernel's loops tells its caller.
 struct PipelineReport {
   std::string plan; ///< as text
-  std::vector<KernelNote> notes;
+  std::vector<Finding> notes;
   bool hasExtraBuffers = false; ///< some ring has a buffer more than stages
 };
 

@@ -5,15 +5,11 @@
 
 namespace blockscope::interpreter {
 
-Finding beginFinding(llvm::StringRef code, const LaunchInfo &launch) {
+Finding beginFinding(FindingCode code, const LaunchInfo &launch) {
   Finding finding;
-  finding.code = code.str();
-  if (const auto known = findFindingCode(code))
-    finding.severity = known->severity;
-  finding.kernel = launch.kernel;
-  finding.grid = launch.grid;
-  finding.metaParameters = launch.metaParameters;
-  finding.launchIndex = launch.launchIndex;
+  finding.code = code;
+  finding.severity = infoOf(code).severity;
+  finding.launch = {launch.kernel, launch.grid, launch.metaParameters, launch.launchIndex};
   return finding;
 }
 
@@ -40,25 +36,24 @@ std::string semanticsText(const Access &access) {
       .str();
 }
 
-AccessSite describeSite(const Access &access, const LaunchInfo &launch, int64_t lane) {
-  AccessSite site;
+Site describeSite(const Access &access, const LaunchInfo &launch, int64_t lane) {
+  Site site;
   if (access.op)
     site.location = access.op->location;
-  site.kind = access.kind;
-  site.program = programIndex(access.program, launch.grid);
-  site.lane = lane;
-  site.blockShape.assign(access.blockShape.begin(), access.blockShape.end());
-  site.laneIndex = laneIndex(lane, access.blockShape);
-  site.loopIterations.assign(access.loopIterations.begin(), access.loopIterations.end());
-  site.accessBytes = access.elementBytes;
-  site.semantics = semanticsText(access);
+  Execution &ran = site.execution.emplace();
+  ran.access = access.kind;
+  ran.program = programIndex(access.program, launch.grid);
+  ran.lane = lane;
+  ran.blockShape.assign(access.blockShape.begin(), access.blockShape.end());
+  ran.laneIndex = laneIndex(lane, access.blockShape);
+  ran.loopIterations.assign(access.loopIterations.begin(), access.loopIterations.end());
+  ran.accessBytes = access.elementBytes;
+  ran.semantics = semanticsText(access);
   return site;
 }
 
-void describeElement(Finding &finding, const Allocation &allocation, int64_t offset) {
-  finding.tensor = allocation.info;
-  finding.byteOffset = offset;
-  finding.elementIndex = allocation.elementIndex(offset);
+Element describeElement(const Allocation &allocation, int64_t offset) {
+  return {allocation.info, allocation.elementIndex(offset), offset, 0};
 }
 
 std::string bytesText(int64_t bytes) {

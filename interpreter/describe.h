@@ -12,15 +12,15 @@
 namespace blockscope::interpreter {
 
 /// Starts a finding of `code` in this launch; severity is that of the code.
-Finding beginFinding(llvm::StringRef code, const LaunchInfo &launch);
+Finding beginFinding(FindingCode code, const LaunchInfo &launch);
 /// Describes one lane of an access. The location stays unknown where `access.op` is null.
-AccessSite describeSite(const Access &access, const LaunchInfo &launch, int64_t lane);
+Site describeSite(const Access &access, const LaunchInfo &launch, int64_t lane);
 /// Returns x, y, z of a linear program number.
 std::array<int32_t, 3> programIndex(int64_t program, const std::array<int32_t, 3> &grid);
 /// Returns the index per dimension of a flat lane.
 std::vector<int64_t> laneIndex(int64_t lane, llvm::ArrayRef<int64_t> blockShape);
-/// Fills tensor, element index and byte offset.
-void describeElement(Finding &finding, const Allocation &allocation, int64_t offset);
+/// Returns the element of an allocation at a byte offset.
+Element describeElement(const Allocation &allocation, int64_t offset);
 /// Returns "acq_rel, gpu" for atomics, "volatile" for volatile loads, else "".
 std::string semanticsText(const Access &access);
 /// Returns "1 byte", "4 bytes".
@@ -34,7 +34,7 @@ struct RefusedGroup {
 /// Puts together the lanes that were refused for one reason and belong to one tensor.
 llvm::SmallVector<RefusedGroup, 2> groupRefused(llvm::ArrayRef<RefusedLane> lanes);
 /// Returns the code of a refused access.
-llvm::StringRef refusedCode(AccessKind kind, RefusedLane::Reason reason);
+FindingCode refusedCode(AccessKind kind, RefusedLane::Reason reason);
 /// Describes the first lane of a group. `refused` is how many lanes of the access were refused.
 Finding describeRefused(const LaunchInfo &launch, const Access &access, const RefusedGroup &group,
                         size_t refused);

@@ -79,13 +79,14 @@ AccessKind waitingKind(const OpInfo *op) {
   return op && op->name == "tl.atomic_rmw" ? AccessKind::AtomicRmw : AccessKind::Load;
 }
 
-AccessSite siteOf(const OpInfo *op, int64_t program, const LaunchInfo &launch,
-                  llvm::ArrayRef<int64_t> loopIterations) {
-  AccessSite site;
+Site siteOf(const OpInfo *op, int64_t program, const LaunchInfo &launch,
+            llvm::ArrayRef<int64_t> loopIterations) {
+  Site site;
   if (op)
     site.location = op->location;
-  site.program = programIndex(program, launch.grid);
-  site.loopIterations.assign(loopIterations.begin(), loopIterations.end());
+  Execution &ran = site.execution.emplace();
+  ran.program = programIndex(program, launch.grid);
+  ran.loopIterations.assign(loopIterations.begin(), loopIterations.end());
   return site;
 }
 
@@ -132,22 +133,22 @@ llvm::SmallVector<RefusedGroup, 2> groupRefused(llvm::ArrayRef<RefusedLane> lane
   return groups;
 }
 
-llvm::StringRef refusedCode(AccessKind kind, Reason reason) {
+FindingCode refusedCode(AccessKind kind, Reason reason) {
   switch (reason) {
   case Reason::OutOfStorage:
-    return kind == AccessKind::Load    ? "oob-load"
-           : kind == AccessKind::Store ? "oob-store"
-                                       : "oob-atomic";
+    return kind == AccessKind::Load    ? FindingCode::OobLoad
+           : kind == AccessKind::Store ? FindingCode::OobStore
+                                       : FindingCode::OobAtomic;
   case Reason::Null:
-    return "null-pointer";
+    return FindingCode::NullPointer;
   case Reason::Wild:
-    return "wild-pointer";
+    return FindingCode::WildPointer;
   case Reason::Misaligned:
-    return "misaligned-access";
+    return FindingCode::MisalignedAccess;
   case Reason::ReadOnly:
-    return "read-only-store";
+    return FindingCode::ReadOnlyStore;
   }
-  return "wild-pointer";
+  return FindingCode::WildPointer;
 }
 
 Finding describeRefused(const LaunchInfo &launch, const Access &access, const RefusedGroup &group,
@@ -155,27 +156,31 @@ Finding describeRefused(const LaunchInfo &launch, const Access &access, const Re
   const RefusedLane &lane = group.first;
   Finding finding = beginFinding(refusedCode(access.kind, lane.reason), launch);
   finding.site = describeSite(access, launch, lane.lane);
-  if (lane.allocation)
-    describeElement(finding, *lane.allocation, MemoryMap::offsetIn(*lane.allocation, lane.address));
-  else
+  int64_t offset = 0;
+  if (lane.allocation) {
+    offset = MemoryMap::offsetIn(*lane.allocation, lane.address);
+    finding.element = describeElement(*lane.allocation, offset);
+    if (lane.reason == Reason::OutOfStorage)
+      finding.element->distanceBytes = distanceOf(*lane.allocation, offset, access.elementBytes);
+  } else {
     finding.values = {{"address", llvm::formatv("{0:x}", lane.address).str()}};
-  if (lane.reason == Reason::OutOfStorage)
-    finding.distanceBytes = distanceOf(*lane.allocation, finding.byteOffset, access.elementBytes);
-  finding.message = refusedText(access, lane, finding.byteOffset);
+  }
+  finding.message = refusedText(access, lane, offset);
   // Refused lanes are off in `access.mask`; the kernel's own mask had them on.
   const bool isMasked = access.activeLanes + static_cast<int64_t>(refused) < access.lanes;
-  finding.hint = refusedHint(access, group, finding.byteOffset, isMasked);
+  finding.hint = refusedHint(access, group, offset, isMasked);
   return finding;
 }
 
 Finding describeAssert(const LaunchInfo &launch, const FailedAssert &failed) {
-  Finding finding = beginFinding("device-assert", launch);
+  Finding finding = beginFinding(FindingCode::DeviceAssert, launch);
   finding.message =
       "device_assert failed" + (failed.message.empty() ? "" : ": " + failed.message.str());
   finding.site = siteOf(failed.op, failed.program, launch, failed.loopIterations);
-  finding.site.lane = failed.lanes.front();
-  finding.site.laneIndex = laneIndex(failed.lanes.front(), failed.blockShape);
-  finding.site.blockShape.assign(failed.blockShape.begin(), failed.blockShape.end());
+  Execution &ran = *finding.site.execution;
+  ran.lane = failed.lanes.front();
+  ran.laneIndex = laneIndex(ran.lane, failed.blockShape);
+  ran.blockShape.assign(failed.blockShape.begin(), failed.blockShape.end());
   finding.values = failed.values;
   return finding;
 }
@@ -197,11 +202,11 @@ Finding describeDeadlock(const LaunchInfo &launch, llvm::ArrayRef<StuckProgram> 
                          const WaitingPlace &place) {
   constexpr size_t kMostListed = 8;
   const StuckProgram &first = stuck[place.programs.front()];
-  Finding finding = beginFinding("deadlock", launch);
+  Finding finding = beginFinding(FindingCode::Deadlock, launch);
   finding.site = siteOf(first.op, first.program, launch, first.loopIterations);
-  finding.site.kind = waitingKind(first.op);
+  finding.site.execution->access = waitingKind(first.op);
   if (const Allocation *allocation = launch.memory->find(first.address))
-    describeElement(finding, *allocation, MemoryMap::offsetIn(*allocation, first.address));
+    finding.element = describeElement(*allocation, MemoryMap::offsetIn(*allocation, first.address));
   finding.message =
       llvm::formatv("program {0} waits here for ever for {1}: all {2} live program{3} only "
                     "spin and no memory changes",
@@ -220,7 +225,7 @@ Finding describeDeadlock(const LaunchInfo &launch, llvm::ArrayRef<StuckProgram> 
 }
 
 Finding describeEndlessLoop(const LaunchInfo &launch, const EndlessLoop &loop) {
-  Finding finding = beginFinding("deadlock", launch);
+  Finding finding = beginFinding(FindingCode::Deadlock, launch);
   finding.site = siteOf(loop.op, loop.program, launch, loop.loopIterations);
   finding.message = llvm::formatv("a loop from {0} to {1} with step {2} never ends", loop.begin,
                                   loop.end, loop.step);

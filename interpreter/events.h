@@ -19,8 +19,6 @@ namespace blockscope::interpreter {
 
 struct OpSignature;
 
-using NamedValues = std::vector<std::pair<std::string, std::string>>;
-
 enum class AtomicSemantics : uint8_t { Relaxed, Acquire, Release, AcquireRelease };
 enum class AtomicScope : uint8_t { Cta, Gpu, System };
 

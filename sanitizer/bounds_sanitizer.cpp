@@ -48,13 +48,13 @@ void BoundsSanitizer::reportOutsideView(const Access &access) {
 
 Finding BoundsSanitizer::describeOutsideView(const Access &access, const Allocation &allocation,
                                              int64_t lane, int64_t offset, int64_t count) const {
-  Finding finding = beginFinding("outside-view", *launch_);
+  Finding finding = beginFinding(FindingCode::OutsideView, *launch_);
   finding.site = describeSite(access, *launch_, lane);
-  describeElement(finding, allocation, offset);
+  finding.element = describeElement(allocation, offset);
   if (offset < allocation.viewBegin)
-    finding.distanceBytes = offset - allocation.viewBegin;
+    finding.element->distanceBytes = offset - allocation.viewBegin;
   else if (offset + access.elementBytes > allocation.viewEnd)
-    finding.distanceBytes = offset + access.elementBytes - allocation.viewEnd;
+    finding.element->distanceBytes = offset + access.elementBytes - allocation.viewEnd;
   finding.message =
       llvm::formatv(
           "{0} of {1} at byte {2} of '{3}' is outside the view that was passed, but inside "
@@ -71,10 +71,10 @@ Finding BoundsSanitizer::describeOutsideView(const Access &access, const Allocat
 void BoundsSanitizer::onRefusedLanes(const Access &access, llvm::ArrayRef<RefusedLane> lanes) {
   for (const RefusedGroup &group : groupRefused(lanes)) {
     const RefusedLane &first = group.first;
-    const std::string cause =
-        (refusedCode(access.kind, first.reason) + " " + placeKey(access.op->location) + " " +
-         (first.allocation ? first.allocation->info.name : ""))
-            .str();
+    const std::string cause = (llvm::StringRef(codeText(refusedCode(access.kind, first.reason))) +
+                               " " + placeKey(access.op->location) + " " +
+                               (first.allocation ? first.allocation->info.name : ""))
+                                  .str();
     collector_.add(cause, {launch_->launchIndex, access.program, access.sequence, first.lane},
                    group.count, [&] { return describe(access, group, lanes.size()); });
   }
@@ -87,8 +87,8 @@ Finding BoundsSanitizer::describe(const Access &access, const RefusedGroup &grou
                                 ? freedTensorAt(group.first.address)
                                 : nullptr;
   if (freed) {
-    finding.code = "use-after-free";
-    finding.tensor = *freed;
+    finding.code = FindingCode::UseAfterFree;
+    finding.element.emplace().tensor = *freed;
     finding.message =
         llvm::formatv("{0} of {1} from memory of '{2}', which was freed",
                       accessKindName(access.kind), bytesText(access.elementBytes), freed->name)

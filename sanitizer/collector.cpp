@@ -46,12 +46,14 @@ std::vector<Finding> FindingCollector::findings() const {
   std::vector<const Entry *> sorted;
   for (const auto &entry : entries_)
     sorted.push_back(&entry.second);
-  std::sort(sorted.begin(), sorted.end(), [](const Entry *a, const Entry *b) {
-    const SourceLocation &x = a->finding.site.location, &y = b->finding.site.location;
-    return std::tie(a->first.launch, x.file, x.line, x.column, a->finding.code, a->first,
-                    a->finding.message) < std::tie(b->first.launch, y.file, y.line, y.column,
-                                                   b->finding.code, b->first, b->finding.message);
-  });
+  const auto key = [](const Entry *entry) {
+    const SourceLocation &at = entry->finding.site.location;
+    return std::tuple_cat(std::tie(entry->first.launch, at.file, at.line, at.column),
+                          std::tuple(codeText(entry->finding.code)),
+                          std::tie(entry->first, entry->finding.message));
+  };
+  std::sort(sorted.begin(), sorted.end(),
+            [&](const Entry *a, const Entry *b) { return key(a) < key(b); });
   std::vector<Finding> result;
   for (const Entry *entry : sorted) {
     if (result.size() == maxFindings_)

@@ -40,16 +40,17 @@ bool mayShareBytes(const Access &access) {
 
 } // namespace
 
-AccessSite RaceSanitizer::describeOp(const OpFacts &op, int64_t program, int64_t lane) const {
-  AccessSite site;
-  site.location = op.info->location;
-  site.kind = op.kind;
-  site.program = programIndex(program, launch_->grid);
-  site.blockShape = op.blockShape;
-  site.lane = lane;
-  site.laneIndex = laneIndex(lane, op.blockShape);
-  site.accessBytes = op.elementBytes;
-  site.semantics = op.semantics;
+Site RaceSanitizer::describeOp(SiteRole role, const OpFacts &op, int64_t program,
+                               int64_t lane) const {
+  Site site{role, op.info->location, Execution()};
+  Execution &ran = *site.execution;
+  ran.access = op.kind;
+  ran.program = programIndex(program, launch_->grid);
+  ran.blockShape = op.blockShape;
+  ran.lane = lane;
+  ran.laneIndex = laneIndex(lane, op.blockShape);
+  ran.accessBytes = op.elementBytes;
+  ran.semantics = op.semantics;
   return site;
 }
 
@@ -75,25 +76,29 @@ void RaceSanitizer::report(const Conflict &context, const AccessRecord &earlier,
   const int64_t lane = shared.lane + shift;
   const std::byte *values = shared.values ? shared.values + shift * size : nullptr;
   const std::byte *written = shared.written + shift * size;
-  const llvm::StringRef code = sameValue   ? "race-same-value"
-                               : bothWrite ? "race-write-write"
-                                           : "race-read-write";
-  const std::string cause = (code + " " + placeKey(ours.info->location) + " / " +
-                             placeKey(theirs.info->location) + " " + context.allocation.info.name)
-                                .str();
+  const FindingCode code = sameValue   ? FindingCode::RaceSameValue
+                           : bothWrite ? FindingCode::RaceWriteWrite
+                                       : FindingCode::RaceReadWrite;
+  const std::string cause =
+      (llvm::StringRef(codeText(code)) + " " + placeKey(ours.info->location) + " / " +
+       placeKey(theirs.info->location) + " " + context.allocation.info.name)
+          .str();
   collector_.add(
       cause, {launch_->launchIndex, context.program, access.sequence, lane}, elements, [&] {
         Finding finding = beginFinding(code, *launch_);
-        finding.site = describeOp(ours, context.program, lane);
-        finding.other =
-            describeOp(theirs, earlier.program, earlier.lane + shift * earlier.laneStep);
+        Site here = describeOp(SiteRole::Here, ours, context.program, lane);
+        Site other = describeOp(SiteRole::OtherSide, theirs, earlier.program,
+                                earlier.lane + shift * earlier.laneStep);
         const int64_t offset =
             static_cast<int64_t>(host - reinterpret_cast<uint64_t>(context.allocation.view));
-        describeElement(finding, context.allocation, offset);
+        finding.element = describeElement(context.allocation, offset);
+        const std::string &dtype = context.allocation.info.dtype;
         if (values)
-          finding.site.value = valueText(values, size, finding.tensor->dtype);
+          here.execution->value = valueText(values, size, dtype);
         if (values && theirs.kind == AccessKind::Store && earlier.elementBytes == size)
-          finding.other->value = valueText(written, size, finding.tensor->dtype);
+          other.execution->value = valueText(written, size, dtype);
+        finding.site = std::move(here);
+        finding.related = {std::move(other)};
         const std::string verb = sameValue   ? "both write the same value to"
                                  : bothWrite ? "both write"
                                              : "access";
@@ -128,12 +133,13 @@ void RaceSanitizer::report(const Conflict &context, const AccessRecord &earlier,
 Finding RaceSanitizer::describeWarpOrder(const Conflict &context, const AccessRecord &earlier,
                                          uint64_t host, int64_t lane) {
   const OpFacts &ours = factsOf(context.access.op), &theirs = factsOf(earlier.op);
-  Finding finding = beginFinding("race-warp-order", *launch_);
+  Finding finding = beginFinding(FindingCode::RaceWarpOrder, *launch_);
   finding.model = "warp";
-  finding.site = describeOp(ours, context.program, lane);
-  finding.other = describeOp(theirs, earlier.program, earlier.lane);
-  describeElement(finding, context.allocation,
-                  static_cast<int64_t>(host - reinterpret_cast<uint64_t>(context.allocation.view)));
+  finding.site = describeOp(SiteRole::Here, ours, context.program, lane);
+  finding.related = {describeOp(SiteRole::OtherSide, theirs, earlier.program, earlier.lane)};
+  finding.element = describeElement(
+      context.allocation,
+      static_cast<int64_t>(host - reinterpret_cast<uint64_t>(context.allocation.view)));
   return finding;
 }
 
@@ -201,13 +207,17 @@ void RaceSanitizer::checkDuplicates(const Access &access) {
   const std::string cause =
       "duplicate-store " + placeKey(access.op->location) + " " + allocation->info.name;
   collector_.add(cause, {launch_->launchIndex, access.program, access.sequence, lane}, count, [&] {
-    Finding finding = beginFinding("duplicate-store", *launch_);
-    finding.site = describeSite(access, *launch_, lane);
-    finding.other = describeSite(access, *launch_, other);
+    Finding finding = beginFinding(FindingCode::DuplicateStore, *launch_);
+    const auto site = [&](SiteRole role, int64_t at) {
+      Site site = describeSite(access, *launch_, at);
+      site.role = role;
+      site.execution->value = valueText(values + at * size, size, allocation->info.dtype);
+      return site;
+    };
+    finding.site = site(SiteRole::Here, lane);
+    finding.related = {site(SiteRole::OtherSide, other)};
     const int64_t offset = MemoryMap::offsetIn(*allocation, access.addresses[lane]);
-    describeElement(finding, *allocation, offset);
-    finding.site.value = valueText(values + lane * size, size, finding.tensor->dtype);
-    finding.other->value = valueText(values + other * size, size, finding.tensor->dtype);
+    finding.element = describeElement(*allocation, offset);
     finding.message = llvm::formatv("lanes {0} and {1} of one store write different values to "
                                     "byte {2} of '{3}': which one stays is undefined",
                                     other, lane, offset, allocation->info.name)

@@ -81,7 +81,7 @@ private:
 
   void noteOp(const Access &access);
   const OpFacts &factsOf(uint32_t op);
-  AccessSite describeOp(const OpFacts &op, int64_t program, int64_t lane) const;
+  Site describeOp(SiteRole role, const OpFacts &op, int64_t program, int64_t lane) const;
   Finding describeWarpOrder(const Conflict &context, const AccessRecord &earlier, uint64_t host,
                             int64_t lane);
   void report(const Conflict &context, const AccessRecord &earlier, Shared shared);

@@ -60,26 +60,22 @@ std::string callChain(const SourceLocation &location) {
   return chain;
 }
 
-/// The columns of a finding, but its source and JSON.
-TraceFinding describe(const Finding &finding, const TraceLaunch &launch) {
+/// A finding with its rows in the trace, but for its source.
+TraceFinding placeIn(const TraceLaunch &launch, const Finding &finding) {
   const SourceLocation &at = finding.site.location;
-  TraceFinding row;
-  row.code = finding.code;
-  row.severity = severityName(finding.severity).str();
-  row.message = finding.message;
+  TraceFinding row{finding};
+  row.json = findingAsJson(finding);
   for (size_t op = 0; op < launch.ops.size() && row.op < 0; ++op)
     if (launch.ops[op].line == at.line && launch.ops[op].column == at.column)
       row.op = static_cast<int32_t>(op);
-  for (size_t argument = 0; finding.tensor && argument < launch.arguments.size(); ++argument)
-    if (launch.arguments[argument].name == finding.tensor->name)
+  for (size_t argument = 0; finding.element && argument < launch.arguments.size(); ++argument)
+    if (launch.arguments[argument].name == finding.element->tensor.name)
       row.argument = static_cast<int32_t>(argument);
-  const auto &[x, y, z] = finding.site.program;
-  row.program = x + launch.grid[0] * (y + launch.grid[1] * int64_t{z});
-  if (row.program < 0 || row.program >= launch.programCount())
-    row.program = -1;
-  row.line = at.line;
-  row.column = at.column;
-  row.count = finding.count;
+  if (finding.site.execution) {
+    const auto &[x, y, z] = finding.site.execution->program;
+    const int64_t program = x + launch.grid[0] * (y + launch.grid[1] * int64_t{z});
+    row.program = program >= 0 && program < launch.programCount() ? program : -1;
+  }
   return row;
 }
 
@@ -329,23 +325,18 @@ void TraceRecorder::onLaunchEnd() {
   memory_ = nullptr;
 }
 
-void TraceRecorder::addFindings(llvm::ArrayRef<Finding> findings,
-                                llvm::ArrayRef<std::string> json) {
+void TraceRecorder::addFindings(llvm::ArrayRef<Finding> findings) {
   endPendingLaunch();
   if (ended_.empty())
     return;
-  for (size_t index = 0; index < findings.size(); ++index) {
-    const Finding &finding = findings[index];
+  for (const Finding &finding : findings) {
     size_t number = ended_.size() - 1;
     for (size_t each = 0; each < ended_.size(); ++each)
-      if (ended_[each].launchIndex == finding.launchIndex)
+      if (finding.launch && ended_[each].launchIndex == finding.launch->index)
         number = each;
-    TraceFinding row = describe(finding, ended_[number].launch);
-    row.source = finding.site.location.isKnown()
-                     ? writer_->addSource({finding.site.location.file, "", 1})
-                     : -1;
-    if (index < json.size())
-      row.json = json[index];
+    TraceFinding row = placeIn(ended_[number].launch, finding);
+    if (finding.site.location.isKnown())
+      row.source = writer_->addSource({finding.site.location.file, "", 1});
     writer_->addFinding(number, std::move(row));
   }
 }

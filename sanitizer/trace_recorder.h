@@ -40,9 +40,9 @@ public:
   void onLaunchRepeat() override;
   void onLaunchEnd() override;
 
-  /// Adds findings, each to the recorded launch that it names, else to the last one; `json` has one
-  /// text per finding. Not thread safe, and not while a launch runs.
-  void addFindings(llvm::ArrayRef<Finding> findings, llvm::ArrayRef<std::string> json);
+  /// Adds findings, each to the recorded launch that it names, else to the last one. Not thread
+  /// safe, and not while a launch runs.
+  void addFindings(llvm::ArrayRef<Finding> findings);
 
   /// Ends the last launch and the file.
   /// Errors: false; see `error()`.

@@ -69,10 +69,23 @@ void readFindings(TraceTableReader &table, std::vector<TraceFinding> &findings) 
   const std::vector<int32_t> columns = table.numbers<int32_t>("column");
   const std::vector<int64_t> counts = table.numbers<int64_t>("count");
   const std::vector<std::string> jsons = table.text("json");
-  for (size_t row = 0; table.error().empty() && row < codes.size(); ++row)
-    findings.push_back({codes[row], severities[row], messages[row], ops[row], arguments[row],
-                        programs[row], sources[row], lines[row], columns[row], counts[row],
-                        jsons[row]});
+  for (size_t row = 0; table.error().empty() && row < codes.size(); ++row) {
+    TraceFinding finding;
+    finding.code = parseFindingCode(codes[row]).value_or(FindingCode::Unknown);
+    finding.severity = parseSeverity(severities[row]).value_or(Severity::Error);
+    // The code of a later version is not lost.
+    const bool isKnown = finding.code != FindingCode::Unknown;
+    finding.message = isKnown ? messages[row] : codes[row] + ": " + messages[row];
+    finding.site.location.line = lines[row];
+    finding.site.location.column = columns[row];
+    finding.count = counts[row];
+    finding.op = ops[row];
+    finding.argument = arguments[row];
+    finding.program = programs[row];
+    finding.source = sources[row];
+    finding.json = jsons[row];
+    findings.push_back(std::move(finding));
+  }
 }
 
 } // namespace

@@ -4,6 +4,8 @@
 // two-level strided set of elements, so that a 64x32 tile is one run and not 2048 accesses.
 #pragma once
 
+#include "core/finding.h"
+
 #include <array>
 #include <cstdint>
 #include <string>
@@ -74,19 +76,14 @@ struct TraceSource {
   int32_t firstLine = 1;
 };
 
-/// One finding: the columns that a viewer selects by, and the whole of it as JSON.
-struct TraceFinding {
-  std::string code;
-  std::string severity; ///< "error", "warning", "note"
-  std::string message;
+/// A finding, and the rows of the trace that it is about. One that was read has its code, severity,
+/// message, line, column and count; `json` has the rest.
+struct TraceFinding : Finding {
   int32_t op = -1;
   int32_t argument = -1;
   int64_t program = -1; ///< linear program id
   int32_t source = -1;
-  int32_t line = 0;
-  int32_t column = 0;
-  int64_t count = 1; ///< how often it happened
-  std::string json;
+  std::string json; ///< all of it (findingFromJson)
 };
 
 struct TraceNamedValue {

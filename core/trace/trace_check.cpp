@@ -95,8 +95,8 @@ std::string problemOf(const TraceLaunch &launch, size_t sourceCount) {
     if (isOutside(finding.op, launch.ops.size()) ||
         isOutside(finding.argument, launch.arguments.size()) ||
         isOutside(finding.program, static_cast<size_t>(launch.programCount())) ||
-        isOutside(finding.source, sourceCount) || !isPlace(finding.line, finding.column) ||
-        finding.count < 0)
+        isOutside(finding.source, sourceCount) ||
+        !isPlace(finding.site.location.line, finding.site.location.column) || finding.count < 0)
       return "a number of finding " + std::to_string(row) + " names nothing in the file";
   }
   return {};

@@ -94,16 +94,23 @@ void writeOps(hid_t group, const std::vector<TraceOp> &ops, bool &good) {
 
 void writeFindings(hid_t group, const std::vector<TraceFinding> &findings, bool &good) {
   TraceTableWriter table(group);
-  table.text("code", columnOf(findings, &TraceFinding::code));
-  table.text("severity", columnOf(findings, &TraceFinding::severity));
-  table.text("message", columnOf(findings, &TraceFinding::message));
+  const auto column = [&](auto valueOf) {
+    std::vector<decltype(valueOf(Finding()))> values;
+    for (const TraceFinding &row : findings)
+      values.push_back(valueOf(row));
+    return values;
+  };
+  table.text("code", column([](const Finding &f) { return std::string(codeText(f.code)); }));
+  table.text("severity",
+             column([](const Finding &f) { return std::string(severityName(f.severity)); }));
+  table.text("message", column([](const Finding &f) { return f.message; }));
   table.numbers("op", columnOf(findings, &TraceFinding::op));
   table.numbers("argument", columnOf(findings, &TraceFinding::argument));
   table.numbers("program", columnOf(findings, &TraceFinding::program));
   table.numbers("source", columnOf(findings, &TraceFinding::source));
-  table.numbers("line", columnOf(findings, &TraceFinding::line));
-  table.numbers("column", columnOf(findings, &TraceFinding::column));
-  table.numbers("count", columnOf(findings, &TraceFinding::count));
+  table.numbers("line", column([](const Finding &f) { return f.site.location.line; }));
+  table.numbers("column", column([](const Finding &f) { return f.site.location.column; }));
+  table.numbers("count", column([](const Finding &f) { return f.count; }));
   table.text("json", columnOf(findings, &TraceFinding::json));
   good = good && table.good();
 }

@@ -13,19 +13,18 @@ void noteConflicts(Lowering &lowering, llvm::StringRef what, int ways) {
   if (ways < 2)
     return;
   mlir::Operation *op = lowering.currentOp();
-  KernelNote &note = lowering.kernel().notes.emplace_back();
-  note.code = "bank-conflict";
+  Finding &note = lowering.kernel().notes.emplace_back();
+  note.code = FindingCode::BankConflict;
   note.severity =
       op->getParentOfType<mlir::LoopLikeOpInterface>() ? Severity::Warning : Severity::Note;
-  note.location = fromMlirLocation(op->getLoc());
+  note.site.location = fromMlirLocation(op->getLoc());
   note.message = llvm::formatv("{0}-way bank conflicts {1}", ways, what);
   note.cost = llvm::formatv("these accesses of shared memory take {0} times as long", ways);
   note.hint = mlir::isa<tlg::MmaOp>(op)
                   ? "an operand that lies along K in memory is read without, and one of 2 bytes"
                   : "a larger inner dimension of the block, or another num_warps, changes who "
                     "holds what";
-  note.found = ways;
-  note.expected = 1;
+  note.measure = {ways, 1};
 }
 
 SharedAddress::SharedAddress(Lowering &lowering, llvm::Value *base,

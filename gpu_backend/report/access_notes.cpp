@@ -174,7 +174,7 @@ private:
 
 class AccessReport {
 public:
-  AccessReport(func::FuncOp function, std::vector<KernelNote> &notes)
+  AccessReport(func::FuncOp function, std::vector<Finding> &notes)
       : probe_(function), whatIf_(function), notes_(notes) {}
 
   void look(const Access &access) {
@@ -200,11 +200,9 @@ public:
   }
 
 private:
-  KernelNote &add(const Access &access, llvm::StringRef code, Severity severity) {
-    KernelNote &note = notes_.emplace_back();
-    note.code = code;
+  Finding &add(const Access &access, FindingCode code, Severity severity) {
+    Finding &note = notes_.emplace_back(noteAt(code, fromMlirLocation(access.op->getLoc())));
     note.severity = severity;
-    note.location = fromMlirLocation(access.op->getLoc());
     return note;
   }
 
@@ -227,18 +225,16 @@ private:
     const std::string cost = llvm::formatv("up to {0} times the memory traffic",
                                            (all.sectors + all.expected() / 2) / all.expected());
     if (dependence.onData) {
-      KernelNote &note = add(access, "gather", Severity::Note);
+      Finding &note = add(access, FindingCode::Gather, Severity::Note);
       note.message = nameOf(access) + ": addresses come from data, so a warp may touch " + sectors;
       note.cost = cost;
-      note.found = all.sectors;
-      note.expected = all.expected();
+      note.measure = {all.sectors, all.expected()};
       return;
     }
-    KernelNote &note =
-        add(access, "uncoalesced", all.ratio() > 2 ? Severity::Warning : Severity::Note);
+    Finding &note =
+        add(access, FindingCode::Uncoalesced, all.ratio() > 2 ? Severity::Warning : Severity::Note);
     note.cost = cost;
-    note.found = all.sectors;
-    note.expected = all.expected();
+    note.measure = {all.sectors, all.expected()};
     const std::string block =
         llvm::formatv("dimension {0} of its block {1}", dim, shapeText(access.type().getShape()));
     if (!dependence.arguments.empty()) {
@@ -317,16 +313,15 @@ private:
     const auto [known, isNew] =
         narrow_.try_emplace({reason, access.vectorBytes(), expected}, notes_.size());
     if (!isNew) {
-      notes_[known->second].also.push_back(fromMlirLocation(access.op->getLoc()));
+      addPlace(notes_[known->second], fromMlirLocation(access.op->getLoc()));
       return;
     }
-    KernelNote &note =
-        add(access, "narrow-access", access.vectorBytes() < 4 ? Severity::Warning : Severity::Note);
-    note.found = access.vectorBytes();
-    note.expected = expected;
+    Finding &note = add(access, FindingCode::NarrowAccess,
+                        access.vectorBytes() < 4 ? Severity::Warning : Severity::Note);
+    note.measure = {access.vectorBytes(), expected};
     note.message = llvm::formatv("{0} goes by pieces of {1}, expected {2}: {3}", nameOf(access),
-                                 counted(note.found, "byte"), note.expected, reason);
-    note.cost = llvm::formatv("{0} times the instructions", note.expected / note.found);
+                                 counted(access.vectorBytes(), "byte"), expected, reason);
+    note.cost = llvm::formatv("{0} times the instructions", expected / access.vectorBytes());
     note.hint = hintFor(reasons);
   }
 
@@ -353,12 +348,12 @@ private:
   WhatIf whatIf_;
   /// By reason and pieces the note of the first such access.
   std::map<std::tuple<std::string, int64_t, int64_t>, size_t> narrow_;
-  std::vector<KernelNote> &notes_;
+  std::vector<Finding> &notes_;
 };
 
 } // namespace
 
-void noteAccesses(func::FuncOp function, std::vector<KernelNote> &notes) {
+void noteAccesses(func::FuncOp function, std::vector<Finding> &notes) {
   AccessReport report(function, notes);
   function.walk([&](Operation *op) {
     if (const std::optional<Access> access = accessOf(op))

@@ -19,12 +19,11 @@ void noteSpills(func::FuncOp function, const GpuOptions &options, GpuKernel &ker
   constexpr int kMost = GpuTarget::kThreadRegisters;
   const int limit = std::min(kernel.target.registersPerThread(options.numWarps),
                              options.maxRegisters.value_or(kMost));
-  KernelNote &note = kernel.notes.emplace_back();
-  note.code = "spills";
+  Finding &note =
+      kernel.notes.emplace_back(noteAt(FindingCode::Spills, fromMlirLocation(function.getLoc())));
   if (kernel.spillBytes <= kFewSpillBytes)
     note.severity = Severity::Note;
-  note.location = fromMlirLocation(function.getLoc());
-  note.found = kernel.spillBytes;
+  note.measure = {kernel.spillBytes, 0};
   const bool byOption = options.maxRegisters && limit == *options.maxRegisters;
   const std::string limitedBy = byOption ? " by maxnreg"
                                 : limit < kMost
@@ -65,10 +64,9 @@ void noteSerialized(func::FuncOp function, GpuKernel &kernel) {
   llvm::StringRef why = *said;
   why = why.split("serialized due to ").second;
   why = why.split(" in function").first.split(" in the function").first;
-  KernelNote &note = kernel.notes.emplace_back();
-  note.code = "serialized-wgmma";
-  note.location = products.front();
-  note.also.assign(products.begin() + 1, products.end());
+  Finding &note = kernel.notes.emplace_back(noteAt(FindingCode::SerializedWgmma, products.front()));
+  for (const SourceLocation &product : llvm::drop_begin(products))
+    addPlace(note, product);
   note.message = "ptxas runs the kernel's wgmma one by one" + (why.empty() ? "" : ": " + why.str());
   note.cost = "each waits for the one before it, so that the tensor cores stand still in between";
   note.hint = why.contains("register")

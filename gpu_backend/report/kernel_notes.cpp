@@ -20,34 +20,43 @@ void noteKernel(func::FuncOp function, const GpuTarget &target, const GpuOptions
   noteProducts(function, target, options, kernel.notes);
 }
 
-void sortNotes(std::vector<KernelNote> &notes) {
-  const auto place = [](const SourceLocation &at) { return std::tie(at.file, at.line, at.column); };
-  const auto isBefore = [&](const SourceLocation &a, const SourceLocation &b) {
-    return place(a) < place(b);
+Finding noteAt(FindingCode code, const SourceLocation &place) {
+  Finding note;
+  note.code = code;
+  note.severity = infoOf(code).severity;
+  note.site.location = place;
+  return note;
+}
+
+void addPlace(Finding &note, const SourceLocation &place) {
+  note.related.push_back({SiteRole::Here, place, std::nullopt});
+}
+
+void sortNotes(std::vector<Finding> &notes) {
+  const auto placeOf = [](const Site &site) {
+    return std::tie(site.location.file, site.location.line, site.location.column);
   };
-  llvm::sort(notes, [&](const KernelNote &a, const KernelNote &b) {
-    return std::tuple_cat(place(a.location), std::tie(a.code, a.message)) <
-           std::tuple_cat(place(b.location), std::tie(b.code, b.message));
-  });
-  std::map<std::pair<std::string, std::string>, size_t> known;
-  std::vector<KernelNote> merged;
-  for (KernelNote &note : notes) {
+  const auto key = [&](const Finding &note) {
+    return std::tuple_cat(placeOf(note.site), std::tuple(codeText(note.code), note.message));
+  };
+  llvm::sort(notes, [&](const Finding &a, const Finding &b) { return key(a) < key(b); });
+  std::map<std::pair<FindingCode, std::string>, size_t> known;
+  std::vector<Finding> merged;
+  for (Finding &note : notes) {
     const auto [first, isNew] = known.try_emplace({note.code, note.message}, merged.size());
     if (isNew) {
       merged.push_back(std::move(note));
       continue;
     }
-    merged[first->second].also.push_back(note.location);
-    llvm::append_range(merged[first->second].also, note.also);
+    addPlace(merged[first->second], note.site.location);
+    llvm::append_range(merged[first->second].related, note.related);
   }
-  for (KernelNote &note : merged) {
-    llvm::sort(note.also, isBefore);
-    const auto isSame = [&](const SourceLocation &a, const SourceLocation &b) {
-      return place(a) == place(b);
-    };
-    note.also.erase(llvm::unique(note.also, isSame), note.also.end());
-    llvm::erase_if(note.also,
-                   [&](const SourceLocation &other) { return isSame(other, note.location); });
+  for (Finding &note : merged) {
+    std::vector<Site> &places = note.related;
+    const auto isSame = [&](const Site &a, const Site &b) { return placeOf(a) == placeOf(b); };
+    llvm::sort(places, [&](const Site &a, const Site &b) { return placeOf(a) < placeOf(b); });
+    places.erase(llvm::unique(places, isSame), places.end());
+    llvm::erase_if(places, [&](const Site &other) { return isSame(other, note.site); });
   }
   notes = std::move(merged);
 }

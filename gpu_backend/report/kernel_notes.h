@@ -13,17 +13,22 @@
 namespace blockscope::gpu {
 
 /// Notes of loads, stores and atomics that touch more memory than they need, or by small pieces.
-void noteAccesses(mlir::func::FuncOp function, std::vector<KernelNote> &notes);
-/// Notes of products that do not use the target's best instructions,
+void noteAccesses(mlir::func::FuncOp function, std::vector<Finding> &notes);
+/// Notes of products that do not use the target's best instructions.
 void noteProducts(mlir::func::FuncOp function, const GpuTarget &target, const GpuOptions &options,
-                  std::vector<KernelNote> &notes);
+                  std::vector<Finding> &notes);
 /// All that is seen before the kernel is lowered.
 void noteKernel(mlir::func::FuncOp function, const GpuTarget &target, const GpuOptions &options,
                 GpuKernel &kernel);
 /// What the assembled kernel adds: spills, and products that ptxas runs one by one.
 void noteAssembled(mlir::func::FuncOp function, const GpuOptions &options, GpuKernel &kernel);
 /// Puts notes in the order of the source; those that say the same become one with several places.
-void sortNotes(std::vector<KernelNote> &notes);
+void sortNotes(std::vector<Finding> &notes);
+
+/// Begins a note, of its code's severity.
+Finding noteAt(FindingCode code, const SourceLocation &place);
+/// Says that the same holds at another place.
+void addPlace(Finding &note, const SourceLocation &place);
 
 /// "16 bytes", "1 byte".
 std::string counted(int64_t count, llvm::StringRef noun);

@@ -2,6 +2,7 @@
 #include "gpu_backend/report/loop_notes.h"
 
 #include "core/ir/convert.h"
+#include "gpu_backend/report/kernel_notes.h"
 
 namespace blockscope::gpu {
 namespace {
@@ -42,17 +43,16 @@ Advice adviceFor(LoadReason why) {
 
 } // namespace
 
-void noteLoops(const PipelinePlan &plan, std::vector<KernelNote> &notes) {
+void noteLoops(const PipelinePlan &plan, std::vector<Finding> &notes) {
   for (const LoopPlan &loop : plan.loops)
     for (const LoadPlan &load : loop.loads) {
       if (load.copy != CopyKind::InIteration || !load.feedsDot ||
           !mlir::isa<mlir::RankedTensorType>(load.load->getResult(0).getType()))
         continue;
       const Advice advice = adviceFor(load.why);
-      KernelNote &note = notes.emplace_back();
-      note.code = "not-pipelined";
+      Finding &note = notes.emplace_back(
+          noteAt(FindingCode::NotPipelined, fromMlirLocation(load.load->getLoc())));
       note.severity = advice.severity;
-      note.location = fromMlirLocation(load.load->getLoc());
       note.message =
           "what the dot needs is loaded in the iteration that uses it: " + reasonText(loop, load);
       note.cost = "every iteration waits for memory";

@@ -7,6 +7,6 @@
 namespace blockscope::gpu {
 
 /// Adds a note for each load that a dot uses in the iteration that loads it.
-void noteLoops(const PipelinePlan &plan, std::vector<KernelNote> &notes);
+void noteLoops(const PipelinePlan &plan, std::vector<Finding> &notes);
 
 } // namespace blockscope::gpu

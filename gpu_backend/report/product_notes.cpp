@@ -88,29 +88,27 @@ Reason whyNoTensorCores(tl::DotOp dot) {
           llvm::formatv("K of at least {0}", kWgmmaDepthBytes / tlg::elementBytes(type))};
 }
 
-KernelNote noteAt(Operation *op, llvm::StringRef code, Reason reason) {
-  KernelNote note;
-  note.code = code;
+Finding noteFor(Operation *op, FindingCode code, Reason reason) {
+  Finding note = noteAt(code, fromMlirLocation(op->getLoc()));
   note.severity = reason.severity;
-  note.location = fromMlirLocation(op->getLoc());
   note.message = std::move(reason.text);
   note.hint = std::move(reason.hint);
   return note;
 }
 
 void noteProduct(Operation *op, const GpuTarget &target, int numWarps,
-                 std::vector<KernelNote> &notes) {
+                 std::vector<Finding> &notes) {
   if (auto dot = dyn_cast<tl::DotOp>(op)) {
     Reason reason = whyNoTensorCores(dot);
     reason.text = "the product does not use the tensor cores: " + reason.text;
-    notes.push_back(noteAt(op, "no-tensor-cores", std::move(reason)));
+    notes.push_back(noteFor(op, FindingCode::NoTensorCores, std::move(reason)));
     notes.back().cost = "each thread multiplies by itself, which takes ten times as long and more";
   } else if (auto product = dyn_cast<tlg::MmaOp>(op); product && target.hasWgmma) {
     std::optional<Reason> reason = whyNotWgmma(product, numWarps);
     if (!reason)
       return;
     reason->text = "the product goes by mma.sync and not by wgmma: " + reason->text;
-    notes.push_back(noteAt(op, "no-wgmma", *std::move(reason)));
+    notes.push_back(noteFor(op, FindingCode::NoWgmma, *std::move(reason)));
     notes.back().cost = "mma.sync reaches about 60% of what wgmma does";
   }
 }
@@ -118,7 +116,7 @@ void noteProduct(Operation *op, const GpuTarget &target, int numWarps,
 } // namespace
 
 void noteProducts(func::FuncOp function, const GpuTarget &target, const GpuOptions &options,
-                  std::vector<KernelNote> &notes) {
+                  std::vector<Finding> &notes) {
   function.walk([&](Operation *op) {
     if (isProduct(op))
       noteProduct(op, target, options.numWarps, notes);

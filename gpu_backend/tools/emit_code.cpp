@@ -56,9 +56,9 @@ struct EmitCodePass : PassWrapper<EmitCodePass, OperationPass<ModuleOp>> {
       return failure();
     if (to == "notes") {
       sortNotes(kernel.notes);
-      for (const KernelNote &note : kernel.notes)
-        llvm::outs() << severityName(note.severity) << "[" << note.code << "]: " << note.message
-                     << "\n";
+      for (const Finding &note : kernel.notes)
+        llvm::outs() << severityName(note.severity) << "[" << codeText(note.code)
+                     << "]: " << note.message << "\n";
       llvm::outs() << function.getName() << ": " << counted(kernel.notes.size(), "note") << "\n";
       return success();
     }

@@ -1,9 +1,9 @@
 // Binds the GPU compiler: a kernel's block IR in, what GpuKernel holds out, as a dict that the
 // cache on disk can keep.
 #include "core/passes/passes.h"
-#include "core/report.h"
 #include "gpu_backend/compile.h"
 #include "gpu_backend/kernel_names.h"
+#include "python/src/findings.h"
 #include "python/src/gpu_driver.h"
 #include "python/src/ir_builder.h"
 #include "python/src/python_lock.h"
@@ -116,36 +116,6 @@ py::dict siteAsDict(const DebugSite &site) {
   return result;
 }
 
-py::dict placeAsDict(const SourceLocation &location) {
-  py::dict result;
-  result["file"] = location.file;
-  result["line"] = location.line;
-  result["column"] = location.column;
-  result["function"] = location.function;
-  return result;
-}
-
-/// The fields have the names that findings have in JSON.
-py::dict noteAsDict(const KernelNote &note) {
-  py::dict result = placeAsDict(note.location);
-  result["code"] = note.code;
-  result["severity"] = severityName(note.severity).str();
-  result["message"] = note.message;
-  result["cost"] = note.cost;
-  result["hint"] = note.hint;
-  result["found"] = note.found;
-  result["expected"] = note.expected;
-  result["variable"] = note.location.variable;
-  py::list callers, also;
-  for (const SourceLocation *at = note.location.caller.get(); at; at = at->caller.get())
-    callers.append(placeAsDict(*at));
-  for (const SourceLocation &other : note.also)
-    also.append(placeAsDict(other));
-  result["called_from"] = callers;
-  result["also"] = also;
-  return result;
-}
-
 py::dict asDict(const GpuKernel &kernel) {
   py::dict result;
   result["name"] = kernel.name;
@@ -182,10 +152,7 @@ py::dict asDict(const GpuKernel &kernel) {
     times.append(py::make_tuple(time.stage, time.elapsedNs));
   result["times"] = times;
   result["warnings"] = kernel.warnings;
-  py::list notes;
-  for (const KernelNote &note : kernel.notes)
-    notes.append(noteAsDict(note));
-  result["notes"] = notes;
+  result["notes"] = findingDicts(kernel.notes);
   return result;
 }
 

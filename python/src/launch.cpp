@@ -5,6 +5,7 @@
 #include "core/report.h"
 #include "interpreter/flat/flat_program.h"
 #include "interpreter/launch.h"
+#include "python/src/findings.h"
 #include "python/src/python_lock.h"
 #include "python/src/tensor.h"
 
@@ -119,7 +120,7 @@ void throwErrors(const std::vector<Finding> &findings) {
   if (findings.empty())
     return;
   py::object type = py::module_::import("blockscope.errors").attr("SanitizerError");
-  py::object data = py::module_::import("json").attr("loads")(findingsAsJson(findings));
+  const py::object data = findingDicts(findings);
   py::object error = type(findingsAsText(findings, /*color=*/false), data);
   PyErr_SetObject(type.ptr(), error.ptr());
   throw py::error_already_set();

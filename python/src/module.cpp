@@ -1,5 +1,6 @@
 // The extension module blockscope._core.
 #include "core/version.h"
+#include "python/src/findings.h"
 #include "python/src/gpu_driver.h"
 #include "python/src/ir_builder.h"
 #include "python/src/launch.h"
@@ -23,6 +24,7 @@ PYBIND11_MODULE(_core, module) {
   blockscope::python::bindIrBuilder(module);
   blockscope::python::bindLaunch(module);
   blockscope::python::bindStepRunner(module);
+  blockscope::python::bindFindings(module);
   blockscope::python::bindSessions(module);
   blockscope::python::bindTraceSession(module);
   blockscope::python::bindVerifyObservers(module);

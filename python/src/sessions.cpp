@@ -1,5 +1,5 @@
 // Binds check sessions: what watches the launches of a `with` block.
-#include "core/report.h"
+#include "python/src/findings.h"
 #include "python/src/launch.h"
 #include "sanitizer/check_session.h"
 
@@ -10,10 +10,6 @@ namespace py = pybind11;
 namespace blockscope::python {
 
 namespace {
-
-py::object parseJson(const std::string &text) {
-  return py::module_::import("json").attr("loads")(text);
-}
 
 sanitizer::CheckOptions optionsFrom(const py::dict &options) {
   sanitizer::CheckOptions result;
@@ -48,17 +44,10 @@ void bindSessions(py::module_ &module) {
              launch.kept.push_back(std::move(self));
            })
       .def("findings",
-           [](const sanitizer::CheckSession &self) { return parseJson(self.reportJson()); })
+           [](const sanitizer::CheckSession &self) { return findingDicts(self.findings()); })
       .def("report_text", &sanitizer::CheckSession::reportText, py::arg("color") = false)
       .def("report_json", &sanitizer::CheckSession::reportJson)
       .def("error_count", &sanitizer::CheckSession::errorCount);
-
-  module.def("finding_codes", [] {
-    std::vector<std::tuple<std::string, std::string, std::string>> codes;
-    for (const FindingCode &code : findingCodes())
-      codes.emplace_back(code.code.str(), severityName(code.severity).str(), code.summary.str());
-    return codes;
-  });
 }
 
 } // namespace blockscope::python

@@ -1,5 +1,4 @@
 // Binds trace sessions: what records the launches of a `with` block.
-#include "core/report.h"
 #include "core/trace/trace_writer.h"
 #include "python/src/launch.h"
 #include "sanitizer/check_session.h"
@@ -50,11 +49,7 @@ void bindTraceSession(py::module_ &module) {
            })
       .def("add_findings",
            [](PyTraceSession &self, const sanitizer::CheckSession &checks) {
-             const std::vector<Finding> findings = checks.findings();
-             std::vector<std::string> texts;
-             for (const Finding &finding : findings)
-               texts.push_back(findingAsJson(finding));
-             self.recorder->addFindings(findings, texts);
+             self.recorder->addFindings(checks.findings());
            })
       .def("close", &PyTraceSession::close);
 }

@@ -225,14 +225,15 @@ def test_explain():
 def test_every_note_of_the_compiler_is_explained():
     root = Path(__file__).parents[2]
     table = (root / "docs" / "gpu.md").read_text()
-    codes = set(re.findall(r"^\| `([a-z-]+)`(?: \(note\))? \| ", table, re.M)) & {
-        page.stem for page in (root / "docs" / "notes").glob("*.md")
-    }
-    assert len(codes) == 9
-    source = "".join(p.read_text() for p in (root / "gpu_backend").rglob("*.cpp"))
+    from blockscope import _core
+
+    codes = {code for code, _, _ in _core.note_codes()}
+    assert len(codes) >= 9
+    assert codes == {page.stem for page in (root / "docs" / "notes").glob("*.md")}
+    assert codes <= set(re.findall(r"^\| `([a-z-]+)`(?: \(note\))? \| ", table, re.M))
     for code in sorted(codes):
         page = text_of(f"warning[{code}]")
-        assert f'"{code}"' in source and page.startswith(f"# {code}: ")
+        assert page.startswith(f"# {code}: ")
         assert page.count("```python") == 2 and "\n## What to do\n" in page
     assert "spills             values that do not fit" in command("explain").stdout
 

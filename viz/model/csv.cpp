@@ -115,7 +115,7 @@ std::string lineTable(const TraceModel &model, int source) {
       lines.push_back(op.line);
   for (const TraceFinding &finding : model.launch().findings)
     if (finding.source == source)
-      lines.push_back(finding.line);
+      lines.push_back(finding.site.location.line);
   std::sort(lines.begin(), lines.end());
   lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
   for (const int line : lines) {
@@ -131,13 +131,14 @@ std::string lineTable(const TraceModel &model, int source) {
 std::string findingTable(const TraceModel &model) {
   std::string text = "severity,code,file,line,column,program,argument,count,message\n";
   for (const TraceFinding &finding : model.launch().findings)
-    text += joined({finding.severity, finding.code, pathOf(model, finding.source),
-                    std::to_string(finding.line), std::to_string(finding.column),
-                    std::to_string(finding.program),
-                    finding.argument >= 0
-                        ? model.launch().arguments[static_cast<size_t>(finding.argument)].name
-                        : "",
-                    std::to_string(finding.count), finding.message});
+    text +=
+        joined({std::string(severityName(finding.severity)), std::string(codeText(finding.code)),
+                pathOf(model, finding.source), std::to_string(finding.site.location.line),
+                std::to_string(finding.site.location.column), std::to_string(finding.program),
+                finding.argument >= 0
+                    ? model.launch().arguments[static_cast<size_t>(finding.argument)].name
+                    : "",
+                std::to_string(finding.count), finding.message});
   return text;
 }
 

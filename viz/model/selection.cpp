@@ -85,7 +85,7 @@ void selectFinding(const TraceModel &model, Selection &selection, int finding) {
   selectProgram(model, selection, chosen.program);
   if (chosen.source >= 0) {
     selection.source = chosen.source;
-    selection.line = chosen.line;
+    selection.line = chosen.site.location.line;
   }
   selection.scrollsToChoice = true;
 }

@@ -251,8 +251,8 @@ void TraceModel::addLines() {
   for (size_t op = 0; op < launch_.ops.size(); ++op)
     countsOfLine_[{launch_.ops[op].source, launch_.ops[op].line}] += opCounts_[op];
   for (size_t index = 0; index < launch_.findings.size(); ++index)
-    findingsOfLine_[{launch_.findings[index].source, launch_.findings[index].line}].push_back(
-        index);
+    findingsOfLine_[{launch_.findings[index].source, launch_.findings[index].site.location.line}]
+        .push_back(index);
 }
 
 void TraceModel::assignTensorsToOps() {

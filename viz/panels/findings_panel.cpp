@@ -13,7 +13,7 @@ std::string placeText(const TraceModel &model, const TraceFinding &finding) {
   std::string text;
   if (finding.source >= 0)
     text = fileName(model.sources()[static_cast<size_t>(finding.source)].path) + ":" +
-           std::to_string(finding.line);
+           std::to_string(finding.site.location.line);
   if (finding.program >= 0)
     text += (text.empty() ? "" : "  ") + ("program " + programText(model, finding.program));
   return text;
@@ -21,7 +21,7 @@ std::string placeText(const TraceModel &model, const TraceFinding &finding) {
 
 void drawFinding(const TraceModel &model, Selection &selection, size_t index) {
   const TraceFinding &finding = model.launch().findings[index];
-  const ImU32 color = theme::severityColor(finding.severity.c_str());
+  const ImU32 color = theme::severityColor(finding.severity);
   const float font = ImGui::GetFontSize();
   const float width = ImGui::GetContentRegionAvail().x;
   const float textLeft = 18;
@@ -46,7 +46,8 @@ void drawFinding(const TraceModel &model, Selection &selection, size_t index) {
   draw->AddCircleFilled({at.x + 8, at.y + 6 + font / 2}, 4.5F, color);
   const std::string count = finding.count > 1 ? countText(finding.count) + " times" : "";
   drawTextRight(at.x + width - 8, at.y + 5, theme::kFaint, count);
-  drawText({at.x + textLeft, at.y + 5}, color, finding.severity + " " + finding.code,
+  drawText({at.x + textLeft, at.y + 5}, color,
+           std::string(severityName(finding.severity)) + " " + std::string(codeText(finding.code)),
            wrap - textWidth(count) - 8, theme::boldFont());
   draw->AddText(nullptr, 0, {at.x + textLeft, at.y + font + 9}, theme::kText,
                 finding.message.c_str(), nullptr, wrap);
@@ -60,7 +61,7 @@ void drawFindingsPanel(const TraceModel &model, Selection &selection) {
   const auto &findings = model.launch().findings;
   uint64_t errors = 0;
   for (const TraceFinding &finding : findings)
-    errors += finding.severity == "error" ? 1 : 0;
+    errors += finding.severity == Severity::Error ? 1 : 0;
   const std::string others =
       findings.size() > errors ? plural(findings.size() - errors, "other") : "";
   const PanelFrame frame(PanelKind::Findings, selection,

@@ -77,7 +77,7 @@ struct FindingRow {
   float wrap;
   float height;
   FindingRow(const TraceFinding &finding, const Columns &columns)
-      : text(finding.code + ": " + finding.message),
+      : text(std::string(codeText(finding.code)) + ": " + finding.message),
         count(finding.count > 1 ? countText(finding.count) + "x" : ""),
         wrap(std::max(60.0F, columns.writes - columns.text - 24 - textWidth(count))),
         height(ImGui::CalcTextSize(text.c_str(), nullptr, false, wrap).y + 8) {}
@@ -87,7 +87,7 @@ void drawFindingRow(const TraceModel &model, Selection &selection, size_t number
                     const Columns &columns) {
   const TraceFinding &finding = model.launch().findings[number];
   const FindingRow row(finding, columns);
-  const ImU32 color = theme::severityColor(finding.severity.c_str());
+  const ImU32 color = theme::severityColor(finding.severity);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 low = {columns.text - 4, at.y + 1};
   const ImVec2 high = {columns.writes + 4, at.y + row.height - 2};
@@ -120,9 +120,8 @@ void drawLine(const TraceModel &model, Selection &selection, int line, const Sou
     draw->AddRectFilled({at.x, at.y}, {columns.writes + 4, at.y + source.height},
                         chosen ? theme::kChosen : theme::kHovered, 3);
   if (!findings.empty())
-    draw->AddCircleFilled(
-        {columns.left + 5, at.y + rowHeight() / 2}, 4,
-        theme::severityColor(model.launch().findings[findings[0]].severity.c_str()));
+    draw->AddCircleFilled({columns.left + 5, at.y + rowHeight() / 2}, 4,
+                          theme::severityColor(model.launch().findings[findings[0]].severity));
   drawTextRight(columns.number, at.y + 2, chosen ? theme::kText : theme::kFaint,
                 std::to_string(line), theme::monoFont());
   drawCode(source.code, {columns.text, at.y + 2});

@@ -4,7 +4,6 @@
 #include <GL/gl.h>
 
 #include <array>
-#include <cstring>
 #include <string>
 #include <unistd.h>
 
@@ -89,10 +88,16 @@ ImFont *boldFont() { return ImGui::GetIO().Fonts->Fonts[1]; }
 ImFont *monoFont() { return ImGui::GetIO().Fonts->Fonts[2]; }
 ImFont *titleFont() { return ImGui::GetIO().Fonts->Fonts[3]; }
 
-ImU32 severityColor(const char *severity) {
-  if (std::strcmp(severity, "warning") == 0)
+ImU32 severityColor(Severity severity) {
+  switch (severity) {
+  case Severity::Note:
+    return kNote;
+  case Severity::Warning:
     return kWarning;
-  return std::strcmp(severity, "note") == 0 ? kNote : kError;
+  case Severity::Error:
+    return kError;
+  }
+  return kError;
 }
 
 } // namespace blockscope::viz::theme

@@ -1,6 +1,8 @@
 // Colours, fonts and spacing of the viewer.
 #pragma once
 
+#include "core/finding_codes.h"
+
 #include <imgui.h>
 
 namespace blockscope::viz::theme {
@@ -33,6 +35,6 @@ ImFont *titleFont();
 void clearFrame();
 
 /// Colour of "error", "warning" or "note".
-ImU32 severityColor(const char *severity);
+ImU32 severityColor(Severity severity);
 
 } // namespace blockscope::viz::theme

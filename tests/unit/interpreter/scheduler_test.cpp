@@ -49,7 +49,7 @@ TEST(SchedulerTest, LockThatIsNeverFreedIsADeadlock) {
     const LaunchResult result = kernel.run({50, 1, 1}, threads);
     ASSERT_EQ(result.errors.size(), 1U);
     const Finding &finding = result.errors[0];
-    EXPECT_EQ(finding.code, "deadlock");
+    EXPECT_EQ(finding.code, FindingCode::Deadlock);
     EXPECT_EQ(finding.message, "program 0 waits here for ever for 't0'[0]: all 50 live programs "
                                "only spin and no memory changes");
     EXPECT_EQ(finding.programCount, 50);

@@ -90,8 +90,8 @@ Outcome runWalk(const std::string &text, bool tiles, const std::array<int32_t, 6
   for (const int32_t number : numbers)
     kernel.scalar(number);
   for (const Finding &finding : kernel.run({3, 1, 1}, 1).errors)
-    run.errors.push_back(finding.code + " " + finding.message + " " +
-                         std::to_string(finding.site.lane));
+    run.errors.push_back(std::string(codeText(finding.code)) + " " + finding.message + " " +
+                         std::to_string(finding.site.execution->lane));
   return run;
 }
 

@@ -140,12 +140,12 @@ TEST_F(AccessTest, OutOfBoundsEndsTheLaunchWithTheLine) {
   EXPECT_TRUE(launch.stop);
   ASSERT_EQ(launch.errors.size(), 1U);
   const Finding &error = launch.errors.front();
-  EXPECT_EQ(error.code, "oob-load");
+  EXPECT_EQ(error.code, FindingCode::OobLoad);
   EXPECT_EQ(error.message, "load of 4 bytes at byte 256 of 'x_ptr', which has 256 bytes");
   EXPECT_EQ(error.site.location.line, 12);
-  EXPECT_EQ(error.site.lane, 16);
-  EXPECT_EQ(error.elementIndex, (std::vector<int64_t>{64}));
-  EXPECT_EQ(error.distanceBytes, 4);
+  EXPECT_EQ(error.site.execution->lane, 16);
+  EXPECT_EQ(error.element->index, (std::vector<int64_t>{64}));
+  EXPECT_EQ(error.element->distanceBytes, 4);
   EXPECT_EQ(valuesOf<float>(loaded)[15], 64);
   EXPECT_EQ(valuesOf<float>(loaded)[16], 0);
 }

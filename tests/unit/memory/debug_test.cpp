@@ -39,9 +39,9 @@ TEST_F(DebugTest, AssertsAreOffUnlessEnabled) {
   assertThat({1, 0, 0, 1});
   ASSERT_EQ(launch.errors.size(), 1U);
   EXPECT_TRUE(launch.stop);
-  EXPECT_EQ(launch.errors[0].code, "device-assert");
+  EXPECT_EQ(launch.errors[0].code, FindingCode::DeviceAssert);
   EXPECT_EQ(launch.errors[0].message, "device_assert failed: x is small");
-  EXPECT_EQ(launch.errors[0].site.lane, 1);
+  EXPECT_EQ(launch.errors[0].site.execution->lane, 1);
   EXPECT_EQ(launch.errors[0].site.location.line, 12);
 }
 

@@ -170,19 +170,20 @@ TEST_F(TraceRecorderTest, FindingsGoToTheLaunchTheyName) {
     recorder->onLaunchEnd();
   }
   Finding finding;
-  finding.code = "oob-load";
+  finding.code = FindingCode::OobLoad;
   finding.message = "a load";
   finding.site.location = op.location;
-  finding.site.program = {3, 0, 0};
-  finding.tensor = argument(0).info;
-  finding.launchIndex = 0;
-  recorder->addFindings(finding, std::string("{}"));
+  finding.site.execution.emplace().program = {3, 0, 0};
+  finding.element.emplace().tensor = argument(0).info;
+  finding.launch.emplace().index = 0;
+  recorder->addFindings(finding);
   readBack();
   ASSERT_EQ(launch.findings.size(), 1U);
   EXPECT_EQ(launch.findings[0].program, 3);
   EXPECT_EQ(launch.findings[0].op, 0);
   EXPECT_EQ(launch.findings[0].argument, 0);
-  EXPECT_EQ(launch.findings[0].line, 1);
+  EXPECT_EQ(launch.findings[0].site.location.line, 1);
+  EXPECT_EQ(launch.findings[0].code, FindingCode::OobLoad);
 }
 
 TEST_F(TraceRecorderTest, AnOpPast65535KeepsItsLine) {

@@ -38,6 +38,22 @@ TraceOp op(const char *name, TraceOpKind kind, int32_t line, int32_t column, con
   return {name, kind, 0, line, column, variable, ""};
 }
 
+TraceFinding finding(FindingCode code, const char *message, int32_t opAndArgument, int64_t program,
+                     int32_t line, int32_t column, int64_t count) {
+  TraceFinding result;
+  result.code = code;
+  result.severity = infoOf(code).severity;
+  result.message = message;
+  result.site.location.line = line;
+  result.site.location.column = column;
+  result.count = count;
+  result.op = result.argument = opAndArgument;
+  result.program = program;
+  result.source = 0;
+  result.json = "{}";
+  return result;
+}
+
 /// One run of `count` neighbours.
 TraceRun run(uint32_t program, uint32_t op, int32_t argument, int64_t firstElement, uint32_t count,
              uint8_t elementBytes, TraceAccessKind kind) {
@@ -229,14 +245,13 @@ bool writeBrokenTrace(const std::string &path) {
     writer->appendRuns(runs);
   }
   launch.findings = {
-      {"oob-load", "error",
-       "load of 4 bytes at byte 5200 of 'x_ptr', which has 5200 bytes; 28 lanes of program "
-       "(12, 0, 0)",
-       0, 0, 12, 0, 10, 9, 28, R"({"code": "oob-load", "count": 28})"},
-      {"oob-store", "error", "store of 4 bytes at byte -4 of 'out_ptr'", 1, 1, 0, 0, 12, 5, 1,
-       R"({"code": "oob-store", "count": 1})"},
-      {"uninit-read", "warning", "28 elements of the next row enter the sum of row 0", 0, 0, 1, 0,
-       10, 9, 336, "{}"}};
+      finding(FindingCode::OobLoad,
+              "load of 4 bytes at byte 5200 of 'x_ptr', which has 5200 bytes; 28 lanes of program "
+              "(12, 0, 0)",
+              0, 12, 10, 9, 28),
+      finding(FindingCode::OobStore, "store of 4 bytes at byte -4 of 'out_ptr'", 1, 0, 12, 5, 1),
+      finding(FindingCode::RaceSameValue, "28 elements of the next row enter the sum of row 0", 0,
+              1, 10, 9, 336)};
   return finish(*writer, launch);
 }
 

@@ -112,7 +112,7 @@ TEST_F(TrialTest, TheTraceOfALaunchThatIsDoneAgainHasTheSecondRunOnly) {
   kernel.tensor(x).tensor(x).scalar(1); // in place: each program loads an element of the next one
   EXPECT_EQ(traced(kernel), 2 * kPrograms);
   ASSERT_EQ(session.findings().size(), 1U);
-  EXPECT_EQ(session.findings()[0].code, "race-read-write");
+  EXPECT_EQ(session.findings()[0].code, FindingCode::RaceReadWrite);
   ASSERT_EQ(counter.runs.size(), 2U);
   EXPECT_TRUE(counter.runs[0].isTrial);
   EXPECT_FALSE(counter.runs[1].isTrial);

@@ -6,50 +6,18 @@ and ``also``: the places of other accesses of which the same holds.
 
 from __future__ import annotations
 
-import linecache
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from blockscope import _core
+
 Note = dict[str, Any]
-
-
-def place(at: Note) -> str:
-    """``file:line:column``."""
-    return f"{at['file']}:{at['line']}:{at['column']}" if at["line"] else "<unknown>"
 
 
 def note_text(note: Note) -> str:
     """One note in the form of a finding: place, what was found, the source line, cost, hint."""
-    lines = [f"{place(note)}: {note['severity']}[{note['code']}]: {note['message']}"]
-    lines += _source(note)
-    for caller in note["called_from"]:
-        function = f" in {caller['function']}" if caller["function"] else ""
-        lines.append(f"  called from: {place(caller)}{function}")
-    others = dict.fromkeys(_other_place(other, note) for other in note["also"])
-    others.pop(f"line {note['line']}", None)
-    if others:
-        lines.append(f"  also: {', '.join(others)}")
-    for label in ("cost", "hint"):
-        if note[label]:
-            lines.append(f"  {label}: {note[label]}")
-    return "\n".join(lines)
-
-
-def _other_place(other: Note, note: Note) -> str:
-    return f"line {other['line']}" if other["file"] == note["file"] else place(other)
-
-
-def _source(note: Note) -> list[str]:
-    text = linecache.getline(note["file"], note["line"]).rstrip("\r\n") if note["line"] else ""
-    if not text:
-        return []
-    number = str(note["line"])
-    lines = [f"  {number} | {text}"]
-    if 1 <= note["column"] <= len(text) + 1:
-        lead = "".join("\t" if c == "\t" else " " for c in text[: note["column"] - 1])
-        lines.append(f"  {' ' * len(number)} | {lead}^")
-    return lines
+    return _core.finding_text(note).rstrip("\n")
 
 
 def notes_of(fn: Any, data: dict[str, Any]) -> list[Note]:
