@@ -1,7 +1,8 @@
 # The functions that leaf CMakeLists.txt files use. Every target gets the same flags from here.
 #
-#   blk_add_library(name SOURCES a.cpp.. [DEPENDS blockscope::core..] [MLIR] [EXCEPTIONS])
-#     A static, position independent library `blockscope::name`. DEPENDS is the layer rule.
+#   blk_add_library(name SOURCES a.cpp.. [DEPENDS blockscope::core..] [MLIR] [EXCEPTIONS] [OBJECT])
+#     A static, position independent library `blockscope::name`. DEPENDS is the layer rule. OBJECT:
+#     no archive; who names it in DEPENDS gets all its objects, also those that nobody calls.
 #   blk_add_simd_sources(name SOURCES simd/a.cpp..)
 #     Adds each source to library `name` three times, see below.
 #   blk_add_executable(name SOURCES a.cpp.. [DEPENDS ..] [MLIR])   -> <build>/bin/name
@@ -42,9 +43,14 @@ function(blk_configure target)
 endfunction()
 
 function(blk_add_library name)
-  add_library(blockscope_${name} STATIC)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "OBJECT" "" "")
+  if(ARG_OBJECT)
+    add_library(blockscope_${name} OBJECT)
+  else()
+    add_library(blockscope_${name} STATIC)
+  endif()
   add_library(blockscope::${name} ALIAS blockscope_${name})
-  blk_configure(blockscope_${name} ${ARGN})
+  blk_configure(blockscope_${name} ${ARG_UNPARSED_ARGUMENTS})
 endfunction()
 
 # Compiles each source once per instruction set, with BLK_ISA_BASELINE, BLK_ISA_AVX2 or

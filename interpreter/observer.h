@@ -24,7 +24,7 @@ struct RunNeeds {
 
 /// What an observer needs of a launch, and what it takes over of it. Plain data.
 struct ObserverPlan {
-  RunNeeds needs;
+  RunNeeds needs = {};
   /// Where programs cannot wait for one another, a launch may be tried first, on all threads, and
   /// be done again from the memory that it began with, in program order.
   enum class Repeat : uint8_t {
@@ -33,7 +33,7 @@ struct ObserverPlan {
     Asks,    ///< forgets too; wants the trial, and says in `mustRepeat` whether it was enough
   };
   Repeat repeat = Repeat::Refuses;
-  RunNeeds trialNeeds; ///< of an observer that asks: `needs` in the trial
+  RunNeeds trialNeeds = {}; ///< of an observer that asks: `needs` in the trial
 
   /// What is recorded here, so that the launch goes on (after a deadlock: ends without an error).
   /// What no observer takes over ends the launch with an error.

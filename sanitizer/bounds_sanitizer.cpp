@@ -1,9 +1,56 @@
-// Decides out-of-bounds, wild, null and misaligned accesses, lane by lane.
-#include "sanitizer/bounds_sanitizer.h"
+// asan: every active lane's bytes against the exact extents of its tensor.
+#include "sanitizer/sanitizer.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
+#include <vector>
+
 namespace blockscope::sanitizer {
+
+namespace {
+
+constexpr FindingCode kCodes[] = {
+    FindingCode::OobLoad,          FindingCode::OobStore,     FindingCode::OobAtomic,
+    FindingCode::OutsideView,      FindingCode::WildPointer,  FindingCode::NullPointer,
+    FindingCode::MisalignedAccess, FindingCode::UseAfterFree, FindingCode::ReadOnlyStore};
+
+constexpr ObserverPlan kPlan = {.repeat = ObserverPlan::Repeat::Accepts, .takesRefusedLanes = true};
+
+constexpr llvm::StringLiteral kBoundsChoices[] = {"view", "storage"};
+constexpr SanitizerOption kBounds = {"bounds", kBoundsChoices,
+                                     "storage: allow what is outside a view"};
+
+/// Reports lanes that the machine refused, and accepted ones that are outside the argument's view.
+class BoundsSanitizer : public Observer {
+public:
+  /// `checkViews`: an access inside the storage but outside the view is an error too.
+  BoundsSanitizer(FindingCollector &collector, bool checkViews)
+      : collector_(collector), checkViews_(checkViews) {}
+
+  ObserverPlan plan() const override { return kPlan; }
+  void onLaunchBegin(const LaunchInfo &launch) override { launch_ = &launch; }
+  void onAccess(const Access &access) override;
+  void onRefusedLanes(const Access &access, llvm::ArrayRef<RefusedLane> lanes) override;
+  void onLaunchEnd() override;
+
+private:
+  void reportOutsideView(const Access &access);
+  Finding describeOutsideView(const Access &access, const Allocation &allocation, int64_t lane,
+                              int64_t offset, int64_t count) const;
+  Finding describe(const Access &access, const RefusedGroup &group, size_t refused) const;
+  /// Returns what an earlier launch had at a host address that is no tensor any more.
+  const TensorInfo *freedTensorAt(uint64_t hostAddress) const;
+
+  struct Range {
+    uint64_t begin, end;
+    TensorInfo info;
+  };
+
+  FindingCollector &collector_;
+  bool checkViews_;
+  const LaunchInfo *launch_ = nullptr;
+  std::vector<Range> earlier_; ///< storages of earlier launches
+};
 
 void BoundsSanitizer::onAccess(const Access &access) {
   if (!checkViews_ || access.activeLanes == 0)
@@ -117,5 +164,22 @@ const TensorInfo *BoundsSanitizer::freedTensorAt(uint64_t hostAddress) const {
       return &range.info;
   return nullptr;
 }
+
+// A refused access must not end the run of another check, so what the machine refuses is always
+// watched; the views are left to who asks for this one.
+const Registration kRegistration({
+    .name = "asan",
+    .help = "accesses outside a tensor, through a pointer that is none, or to memory that is gone",
+    .codes = kCodes,
+    .plan = kPlan,
+    .isInEveryCheck = true,
+    .options = kBounds,
+    .make = [](const SanitizerContext &context) -> std::unique_ptr<Observer> {
+      const bool checkViews = context.isNamed && context.choice(kBounds) == "view";
+      return std::make_unique<BoundsSanitizer>(context.collector, checkViews);
+    },
+});
+
+} // namespace
 
 } // namespace blockscope::sanitizer

@@ -2,18 +2,29 @@
 #include "sanitizer/check_session.h"
 
 #include "core/report.h"
-#include "sanitizer/bounds_sanitizer.h"
-#include "sanitizer/event_sanitizer.h"
-#include "sanitizer/race_sanitizer.h"
+#include "sanitizer/sanitizer.h"
+
+#include "llvm/ADT/STLExtras.h"
 
 namespace blockscope::sanitizer {
 
 namespace {
 
-/// Without asan a refused access still must not end the run of the other checks: the machine's own
-/// verdict is enough, so bounds are always watched, and only the views are left to asan.
-std::unique_ptr<Observer> makeBounds(FindingCollector &collector, const CheckOptions &options) {
-  return std::make_unique<BoundsSanitizer>(collector, options.asan && options.checkViews);
+/// "asan, tsan or undefined".
+std::string listed(llvm::ArrayRef<std::string> names) {
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
+  return text;
+}
+
+std::string knownNames() {
+  std::vector<std::string> names;
+  for (const SanitizerInfo &info : sanitizers())
+    if (!info.name.empty())
+      names.push_back(info.name.str());
+  llvm::sort(names);
+  return listed(names);
 }
 
 /// Takes back what the sanitizers have found in a trial that is done again.
@@ -43,13 +54,32 @@ private:
 
 } // namespace
 
+std::string problemOf(const CheckOptions &options) {
+  if (options.checks.empty())
+    return "no check was named, expected " + knownNames();
+  for (const std::string &name : options.checks)
+    if (!findSanitizer(name))
+      return "unknown check '" + name + "', expected " + knownNames();
+  for (const auto &[name, choice] : options.choices) {
+    const SanitizerOption *option = findOption(name);
+    if (!option)
+      return "unknown option '" + name.str() + "' of a check";
+    if (!llvm::is_contained(option->choices, llvm::StringRef(choice)))
+      return name.str() + " is '" + choice + "', expected " +
+             listed(llvm::to_vector(llvm::map_range(
+                 option->choices, [](llvm::StringRef each) { return each.str(); })));
+  }
+  return "";
+}
+
 CheckSession::CheckSession(const CheckOptions &options)
     : collector_(options.maxFindings, options.stopAtFirst) {
   observers_.push_back(std::make_unique<TrialKeeper>(collector_, options.stopAtFirst));
-  observers_.push_back(std::make_unique<EventSanitizer>(collector_));
-  observers_.push_back(makeBounds(collector_, options));
-  if (options.tsan)
-    observers_.push_back(std::make_unique<RaceSanitizer>(collector_));
+  for (const SanitizerInfo &info : sanitizers()) {
+    const bool isNamed = llvm::is_contained(options.checks, info.name);
+    if (isNamed || info.isInEveryCheck)
+      observers_.push_back(info.make({collector_, isNamed, options.choices}));
+  }
 }
 
 void CheckSession::watch(interpreter::LaunchState &launch) {

@@ -5,6 +5,8 @@
 #include "sanitizer/collector.h"
 #include "sanitizer/observation.h"
 
+#include "llvm/ADT/StringMap.h"
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,15 +14,18 @@
 namespace blockscope::sanitizer {
 
 struct CheckOptions {
-  bool asan = false;
-  bool tsan = false;
-  bool checkViews = true; ///< `--bounds view`; false for `--bounds storage`
+  std::vector<std::string> checks = {};      ///< names of sanitizers
+  llvm::StringMap<std::string> choices = {}; ///< of options of sanitizers, by name
   size_t maxFindings = 100;
   bool stopAtFirst = false; ///< the launch ends at the first error
 };
 
+/// Returns what is wrong with the checks and choices: an unknown one, or none at all; else "".
+std::string problemOf(const CheckOptions &options);
+
 class CheckSession {
 public:
+  /// Options without a problem.
   explicit CheckSession(const CheckOptions &options);
 
   /// Lets the sanitizers watch a launch that is about to run. The session must outlive it.

@@ -1,28 +1,60 @@
-// Collects asserts and programs that never end.
-#include "sanitizer/event_sanitizer.h"
+// Failed asserts and programs that never end: part of every check.
+#include "sanitizer/sanitizer.h"
 
 namespace blockscope::sanitizer {
 
-void EventSanitizer::onAssert(const FailedAssert &failed) {
-  const std::string cause = "device-assert " + placeKey(failed.op->location) + failed.message.str();
-  collector_.add(
-      cause, {launch_->launchIndex, failed.program, failed.sequence, failed.lanes.front()},
-      static_cast<int64_t>(failed.lanes.size()), [&] { return describeAssert(*launch_, failed); });
-}
+namespace {
 
-void EventSanitizer::onDeadlock(llvm::ArrayRef<StuckProgram> stuck) {
-  for (const WaitingPlace &place : waitingPlaces(stuck)) {
-    const std::string cause = "deadlock " + placeKey(stuck[place.programs.front()].op->location);
-    for (const size_t number : place.programs)
-      collector_.add(cause, {launch_->launchIndex, stuck[number].program, 0, 0}, 1,
-                     [&] { return describeDeadlock(*launch_, stuck, place); });
+constexpr FindingCode kCodes[] = {FindingCode::DeviceAssert, FindingCode::Deadlock};
+
+constexpr ObserverPlan kPlan = {
+    .repeat = ObserverPlan::Repeat::Accepts, .takesAsserts = true, .takesDeadlocks = true};
+
+class EventSanitizer : public Observer {
+public:
+  explicit EventSanitizer(FindingCollector &collector) : collector_(collector) {}
+
+  ObserverPlan plan() const override { return kPlan; }
+  void onLaunchBegin(const LaunchInfo &launch) override { launch_ = &launch; }
+
+  void onAssert(const FailedAssert &failed) override {
+    collector_.add("device-assert " + placeKey(failed.op->location) + failed.message.str(),
+                   {launch_->launchIndex, failed.program, failed.sequence, failed.lanes.front()},
+                   static_cast<int64_t>(failed.lanes.size()),
+                   [&] { return describeAssert(*launch_, failed); });
   }
-}
 
-void EventSanitizer::onEndlessLoop(const EndlessLoop &loop) {
-  collector_.add("deadlock " + placeKey(loop.op->location),
-                 {launch_->launchIndex, loop.program, 0, 0}, 1,
-                 [&] { return describeEndlessLoop(*launch_, loop); });
-}
+  void onDeadlock(llvm::ArrayRef<StuckProgram> stuck) override {
+    for (const WaitingPlace &place : waitingPlaces(stuck)) {
+      const std::string cause = "deadlock " + placeKey(stuck[place.programs.front()].op->location);
+      for (const size_t number : place.programs)
+        collector_.add(cause, {launch_->launchIndex, stuck[number].program, 0, 0}, 1,
+                       [&] { return describeDeadlock(*launch_, stuck, place); });
+    }
+  }
+
+  void onEndlessLoop(const EndlessLoop &loop) override {
+    collector_.add("deadlock " + placeKey(loop.op->location),
+                   {launch_->launchIndex, loop.program, 0, 0}, 1,
+                   [&] { return describeEndlessLoop(*launch_, loop); });
+  }
+
+private:
+  FindingCollector &collector_;
+  const LaunchInfo *launch_ = nullptr;
+};
+
+const Registration kRegistration({
+    .name = "",
+    .help = "failed asserts, and programs that never end",
+    .codes = kCodes,
+    .plan = kPlan,
+    .isInEveryCheck = true,
+    .make = [](const SanitizerContext &context) -> std::unique_ptr<Observer> {
+      return std::make_unique<EventSanitizer>(context.collector);
+    },
+});
+
+} // namespace
 
 } // namespace blockscope::sanitizer

@@ -14,8 +14,7 @@ from typing import Any
 from blockscope.errors import SanitizerError, StoppedAtFirst
 from blockscope.process_lock import ProcessLock
 
-CHECKS = ("asan", "tsan")
-BOUNDS = ("view", "storage")
+DEFAULT_CHECKS = "asan,tsan"
 
 _sessions: tuple[Any, ...] = ()
 _one_launch = ProcessLock()
@@ -47,16 +46,31 @@ def watching() -> Iterator[tuple[Any, ...]]:
             session.raise_in_child()
 
 
+def table() -> list[dict[str, Any]]:
+    """All sanitizers: ``name`` (empty: part of every check, without a name of its own), ``help``,
+    ``codes`` of its findings, ``options`` (``name``, ``choices``, the first one being the default,
+    and ``help``), ``in_every_check``, and what it ``needs`` of a run."""
+    from blockscope import _core
+
+    return _core.sanitizers()
+
+
+def __getattr__(name: str) -> Any:
+    """``CHECKS``: the names of all checks, in alphabetical order."""
+    if name == "CHECKS":
+        return tuple(sorted(row["name"] for row in table() if row["name"]))
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
 def parse_checks(checks: str | Iterable[str]) -> list[str]:
     """The names in ``"asan,tsan"`` or in a list. Errors: ValueError for an unknown name."""
+    from blockscope import _core
+
     names = checks.split(",") if isinstance(checks, str) else list(checks)
-    names = [name.strip() for name in names if name.strip()]
-    for name in names:
-        if name not in CHECKS:
-            raise ValueError(f"unknown check '{name}', expected {' or '.join(CHECKS)}")
-    if not names:
-        raise ValueError(f"no check was named, expected {' or '.join(CHECKS)}")
-    return list(dict.fromkeys(names))
+    names = list(dict.fromkeys(name.strip() for name in names if name.strip()))
+    if problem := _core.problem_of_checks(names):
+        raise ValueError(problem)
+    return names
 
 
 class Finding:
@@ -190,31 +204,29 @@ os.register_at_fork(after_in_child=_begin_anew_in_child)
 
 @contextmanager
 def check(
-    checks: str | Sequence[str] = "asan,tsan",
+    checks: str | Sequence[str] = DEFAULT_CHECKS,
     *,
-    bounds: str = "view",
     max_findings: int = 100,
     stop_at_first: bool = False,
-    **options: Any,
+    **options: str,
 ) -> Iterator[CheckReport]:
     """Check every launch inside the ``with`` block; gives the report.
 
     Errors: ValueError for an unknown check or a wrong option.
 
-    ``bounds="storage"`` allows accesses outside an argument's view but inside its storage. Of
-    ``max_findings`` causes the first ones are kept, each with the number of its repeats. With
+    Of ``max_findings`` causes the first ones are kept, each with the number of its repeats. With
     ``stop_at_first`` a launch ends at its first error and raises SanitizerError; programs then run
     one after another, so that it is the same error in every run. Errors in a process that is forked
     inside the block are raised there, at their launch; this report does not have them.
+
+    Other options are those of the checks: ``bounds="storage"`` (asan) allows accesses outside an
+    argument's view but inside its storage. ``blockscope check --help`` lists them.
     """
     names = parse_checks(checks)
-    if bounds not in BOUNDS:
-        raise ValueError(f"bounds is '{bounds}', expected {' or '.join(BOUNDS)}")
     if not isinstance(max_findings, int) or max_findings < 1:
         raise ValueError(f"max_findings is {max_findings!r}, expected a whole number of at least 1")
     chosen = {
         "checks": names,
-        "bounds": bounds,
         "max_findings": max_findings,
         "stop_at_first": bool(stop_at_first),
         **options,

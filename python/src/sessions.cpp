@@ -1,7 +1,8 @@
-// Binds check sessions: what watches the launches of a `with` block.
+// Binds check sessions, what watches the launches of a `with` block, and the table of sanitizers.
 #include "python/src/findings.h"
 #include "python/src/launch.h"
 #include "sanitizer/check_session.h"
+#include "sanitizer/sanitizer.h"
 
 #include <pybind11/stl.h>
 
@@ -11,24 +12,42 @@ namespace blockscope::python {
 
 namespace {
 
+/// Errors: ValueError for an unknown check or a wrong choice, as sanitizer::problemOf says it.
 sanitizer::CheckOptions optionsFrom(const py::dict &options) {
   sanitizer::CheckOptions result;
   for (const auto &[key, value] : options) {
     const auto name = key.cast<std::string>();
-    if (name == "checks") {
-      for (const auto &check : value.cast<std::vector<std::string>>())
-        (check == "asan" ? result.asan : result.tsan) = true;
-    } else if (name == "bounds") {
-      result.checkViews = value.cast<std::string>() == "view";
-    } else if (name == "max_findings") {
+    if (name == "checks")
+      result.checks = value.cast<std::vector<std::string>>();
+    else if (name == "max_findings")
       result.maxFindings = value.cast<size_t>();
-    } else if (name == "stop_at_first") {
+    else if (name == "stop_at_first")
       result.stopAtFirst = value.cast<bool>();
-    } else {
-      throw py::type_error("unknown option '" + name + "' of a check");
-    }
+    else
+      result.choices[name] = py::str(value).cast<std::string>();
   }
+  if (const std::string problem = sanitizer::problemOf(result); !problem.empty())
+    throw py::value_error(problem);
   return result;
+}
+
+py::dict rowOf(const sanitizer::SanitizerInfo &info) {
+  using namespace py::literals;
+  py::list codes, options;
+  for (const FindingCode code : info.codes)
+    codes.append(codeText(code));
+  for (const sanitizer::SanitizerOption &option : info.options) {
+    py::list choices;
+    for (const llvm::StringRef choice : option.choices)
+      choices.append(choice.str());
+    options.append(py::dict("name"_a = option.name.str(), "choices"_a = choices,
+                            "help"_a = option.help.str()));
+  }
+  const interpreter::RunNeeds &needs = info.plan.needs;
+  return py::dict("name"_a = info.name.str(), "help"_a = info.help.str(), "codes"_a = codes,
+                  "options"_a = options, "in_every_check"_a = info.isInEveryCheck,
+                  "needs"_a = py::dict("runs"_a = needs.runs, "values"_a = needs.values,
+                                       "program_order"_a = needs.programOrder));
 }
 
 } // namespace
@@ -48,6 +67,18 @@ void bindSessions(py::module_ &module) {
       .def("report_text", &sanitizer::CheckSession::reportText, py::arg("color") = false)
       .def("report_json", &sanitizer::CheckSession::reportJson)
       .def("error_count", &sanitizer::CheckSession::errorCount);
+
+  module.def("problem_of_checks", [](const std::vector<std::string> &names) {
+    sanitizer::CheckOptions options;
+    options.checks = names;
+    return sanitizer::problemOf(options);
+  });
+  module.def("sanitizers", [] {
+    py::list rows;
+    for (const sanitizer::SanitizerInfo &info : sanitizer::sanitizers())
+      rows.append(rowOf(info));
+    return rows;
+  });
 }
 
 } // namespace blockscope::python

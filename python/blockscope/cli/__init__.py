@@ -17,10 +17,9 @@ from blockscope.cli import arguments, commands
 def main(argv: Sequence[str] | None = None) -> int:
     """The command ``blockscope``."""
     words = list(sys.argv[1:] if argv is None else argv)
-    parser = arguments.blockscope_parser()
-    if words and words[0] in arguments.SCRIPT_COMMANDS:
-        return _dispatch(parser, words, has_script=True)
-    return _dispatch(parser, words, has_script=False)
+    command = words[0] if words else None
+    parser = arguments.blockscope_parser(command)
+    return _dispatch(parser, words, has_script=command in arguments.SCRIPT_COMMANDS)
 
 
 def triton_san_main(argv: Sequence[str] | None = None) -> int:
@@ -30,7 +29,10 @@ def triton_san_main(argv: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(parser: argparse.ArgumentParser, words: list[str], *, has_script: bool) -> int:
-    protected = arguments.protect_script(words, positional=1) if has_script else words
+    protected = words
+    if has_script:
+        command = arguments.command_parser(parser, words[0] if words else "")
+        protected = arguments.protect_script(words, command, positional=1)
     options = parser.parse_args(protected)
     try:
         _check_settings()

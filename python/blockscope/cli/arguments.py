@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
+from blockscope import checks
+
 SCRIPT_HELP = (
     "the Python file, or '-m MODULE', or '-c CODE'; all that follows is for the script, so options "
     "of this command come before it"
@@ -62,23 +64,26 @@ def program(text: str) -> str:
 
 
 SCRIPT_COMMANDS = ("run", "check", "trace", "ir", "compile", "verify")
-VALUE_OPTIONS = ("-o", "--output", "--checks", "--format", "--max-findings", "--exit-code",
-                 "--bounds", "--target", "--emit")  # fmt: skip
 
 
-def protect_script(words: Sequence[str], positional: int) -> list[str]:
+def protect_script(
+    words: Sequence[str], parser: argparse.ArgumentParser, positional: int
+) -> list[str]:
     """Put '--' before the script, so that argparse leaves '-m', '-c' and what follows alone.
 
     ``positional`` words without a dash come before the script: the command, or the checks.
     """
     words = list(words)
+    takes_value = {
+        name for name, option in parser._option_string_actions.items() if option.nargs != 0
+    }
     place = 0
     while place < len(words):
         word = words[place]
         if word in ("-m", "-c", "--"):
             break
         if word.startswith("-") and word != "-":
-            place += 2 if word in VALUE_OPTIONS else 1
+            place += 2 if word in takes_value else 1
             continue
         if positional == 0:
             break
@@ -119,11 +124,22 @@ def _add_check_options(parser: argparse.ArgumentParser) -> None:
                         help="exit status when there are errors (default 66)")  # fmt: skip
     parser.add_argument("--stop-at-first", action="store_true",
                         help="end at the first error; programs run one by one")  # fmt: skip
-    parser.add_argument("--bounds", choices=["view", "storage"], default="view",
-                        help="storage: allow what is outside a view")  # fmt: skip
+    for row in checks.table():
+        for option in row["options"]:
+            choices = option["choices"]
+            parser.add_argument(f"--{option['name']}", choices=choices, default=choices[0],
+                                help=f"{option['help']} ({row['name']})")  # fmt: skip
 
 
-def blockscope_parser() -> argparse.ArgumentParser:
+def _checks_help(otherwise: str = "") -> str:
+    """What '--checks' takes, from the table of checks."""
+    rows = [f"{row['name']}, {row['help']}" for row in checks.table() if row["name"]]
+    return f"{'; '.join(rows)}{otherwise} (default {checks.DEFAULT_CHECKS})"
+
+
+def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
+    """The parser of all commands. Options that are read off the table of checks are there for
+    ``command`` only: the table is in the extension module, which the others do not need."""
     parser = argparse.ArgumentParser(
         prog="blockscope", description="Run, check, record and look at Triton kernels."
     )
@@ -135,16 +151,18 @@ def blockscope_parser() -> argparse.ArgumentParser:
     _add_script(run)
 
     check = commands.add_parser("check", help="run a file and report its mistakes")
-    check.add_argument("--checks", default="asan,tsan", metavar="LIST",
-                       help="asan, tsan or both (default asan,tsan)")  # fmt: skip
-    _add_check_options(check)
+    if command == "check":
+        check.add_argument("--checks", default=checks.DEFAULT_CHECKS, metavar="LIST",
+                           help=f"one or more: {_checks_help()}")  # fmt: skip
+        _add_check_options(check)
     _add_script(check)
 
     trace = commands.add_parser("trace", help="run a file and record its accesses")
     trace.add_argument("-o", "--output", metavar="T.h5",
                        help="the trace file (default trace.h5); FILE may come before")  # fmt: skip
-    trace.add_argument("--checks", default="asan,tsan", metavar="LIST",
-                       help="whose findings to record; 'none' for none")  # fmt: skip
+    if command == "trace":
+        trace.add_argument("--checks", default=checks.DEFAULT_CHECKS, metavar="LIST",
+                           help=f"whose findings to record: {_checks_help('; none')}")  # fmt: skip
     _add_script(trace)
 
     view = commands.add_parser("view", help="look at a trace")
@@ -200,15 +218,16 @@ def blockscope_parser() -> argparse.ArgumentParser:
 
 
 def triton_san_parser() -> argparse.ArgumentParser:
+    names = "|".join(checks.CHECKS)
+    found = "; ".join(f"{row['help']} ({row['name']})" for row in checks.table() if row["name"])
     parser = argparse.ArgumentParser(
         prog="triton-san",
-        description="Run a Python file and report memory errors (asan) or races (tsan) of its "
-        "Triton kernels.",
-        usage="triton-san [options] asan|tsan [python] FILE [args]",
+        description=f"Run a Python file and report mistakes of its Triton kernels: {found}.",
+        usage=f"triton-san [options] {names} [python] FILE [args]",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     _add_check_options(parser)
-    parser.add_argument("checks", metavar="asan|tsan")
+    parser.add_argument("checks", metavar=names)
     _add_script(parser)
     parser.set_defaults(command="triton-san")
     return parser

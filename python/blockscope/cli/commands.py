@@ -62,11 +62,9 @@ def check(options: argparse.Namespace) -> int:
     names = _checks(options.checks)
     _check_writable(options.output)
     script = _prepare(options.script)
+    own = {o["name"]: getattr(options, o["name"]) for row in checks.table() for o in row["options"]}
     with checks.check(
-        names,
-        bounds=options.bounds,
-        max_findings=options.max_findings,
-        stop_at_first=options.stop_at_first,
+        names, max_findings=options.max_findings, stop_at_first=options.stop_at_first, **own
     ) as report:
         status = script.run(silent=(StoppedAtFirst,) if options.stop_at_first else ())
     _write_report(report, options, status)
@@ -113,7 +111,7 @@ def triton_san(options: argparse.Namespace) -> int:
     if words and (words[0] == sys.executable or os.path.basename(words[0]) in _python_names()):
         words = words[1:]
     if not words:
-        raise UsageError("no file was named, expected triton-san asan|tsan [python] FILE [args]")
+        raise UsageError("no file was named, expected triton-san CHECK [python] FILE [args]")
     options.script = words
     return check(options)
 

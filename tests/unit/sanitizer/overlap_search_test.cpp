@@ -1,6 +1,6 @@
 // The screen of tsan against tables with one entry a byte, under random tiles.
-#include "sanitizer/overlap_search.h"
-#include "sanitizer/warp_order.h"
+#include "sanitizer/race/overlap_search.h"
+#include "sanitizer/race/warp_order.h"
 
 #include <gtest/gtest.h>
 

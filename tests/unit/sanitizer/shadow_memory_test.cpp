@@ -1,5 +1,5 @@
 // Laws of the shadow memory: against a table with one cell a byte, under random accesses.
-#include "sanitizer/shadow_memory.h"
+#include "sanitizer/race/shadow_memory.h"
 
 #include <gtest/gtest.h>
 

@@ -91,7 +91,7 @@ protected:
   std::string path =
       (std::filesystem::path(::testing::TempDir()) / (std::to_string(::getpid()) + "-trial.h5"))
           .string();
-  sanitizer::CheckSession session{{.tsan = true}};
+  sanitizer::CheckSession session{{.checks = {"tsan"}}};
   RunCounter counter;
 };
 

@@ -9,9 +9,9 @@
 
 #include "sanitizer/collector.h"
 #include "sanitizer/observation.h"
-#include "sanitizer/race_screen.h"
-#include "sanitizer/shadow_memory.h"
-#include "sanitizer/sync_graph.h"
+#include "sanitizer/race/race_screen.h"
+#include "sanitizer/race/shadow_memory.h"
+#include "sanitizer/race/sync_graph.h"
 
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
@@ -28,12 +28,10 @@ public:
   ~RaceSanitizer() override;
 
   /// The screen, in the trial, needs nothing.
-  ObserverPlan plan() const override {
-    ObserverPlan plan;
-    plan.needs.runs = plan.needs.programOrder = true;
-    plan.repeat = ObserverPlan::Repeat::Asks;
-    return plan;
-  }
+  static constexpr ObserverPlan kPlan = {.needs = {.runs = true, .programOrder = true},
+                                         .repeat = ObserverPlan::Repeat::Asks};
+
+  ObserverPlan plan() const override { return kPlan; }
   void onLaunchBegin(const LaunchInfo &launch) override;
   void onAccess(const Access &access) override;
   void onBarrier(int64_t program, int worker) override;

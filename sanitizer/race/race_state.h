@@ -1,7 +1,7 @@
 // The private state of the race sanitizer: logs of programs and what it knows of a running one.
 #pragma once
 
-#include "sanitizer/race_sanitizer.h"
+#include "sanitizer/race/race_sanitizer.h"
 
 namespace blockscope::sanitizer {
 

@@ -4,7 +4,7 @@
 // only count or add up never ask, and would pay the square of the number of programs for clocks.
 #pragma once
 
-#include "sanitizer/vector_clock.h"
+#include "sanitizer/race/vector_clock.h"
 
 #include "llvm/ADT/DenseMap.h"
 

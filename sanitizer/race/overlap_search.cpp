@@ -1,5 +1,5 @@
 // Sorts and sweeps footprints.
-#include "sanitizer/overlap_search.h"
+#include "sanitizer/race/overlap_search.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -1,8 +1,9 @@
 // Logs accesses, keeps clocks, and checks every run against the shadow of the bytes it touches.
-#include "sanitizer/race_sanitizer.h"
+#include "sanitizer/race/race_sanitizer.h"
 
 #include "sanitizer/describe.h"
-#include "sanitizer/race_state.h"
+#include "sanitizer/race/race_state.h"
+#include "sanitizer/sanitizer.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -290,5 +291,23 @@ void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_
     cell.otherRead = record;
   }
 }
+
+namespace {
+
+constexpr FindingCode kCodes[] = {FindingCode::RaceWriteWrite, FindingCode::RaceReadWrite,
+                                  FindingCode::RaceSameValue, FindingCode::RaceWarpOrder,
+                                  FindingCode::DuplicateStore};
+
+const Registration kRegistration({
+    .name = "tsan",
+    .help = "accesses of two programs, warps or lanes to one address that nothing orders",
+    .codes = kCodes,
+    .plan = RaceSanitizer::kPlan,
+    .make = [](const SanitizerContext &context) -> std::unique_ptr<Observer> {
+      return std::make_unique<RaceSanitizer>(context.collector);
+    },
+});
+
+} // namespace
 
 } // namespace blockscope::sanitizer

@@ -1,7 +1,7 @@
 // Describes races: both sides in full.
 #include "sanitizer/describe.h"
-#include "sanitizer/race_sanitizer.h"
-#include "sanitizer/race_state.h"
+#include "sanitizer/race/race_sanitizer.h"
+#include "sanitizer/race/race_state.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/FormatVariadic.h"

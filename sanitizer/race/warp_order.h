@@ -4,7 +4,7 @@
 // A "yes" may be wrong (which store was the last one is not followed), a "no" is not.
 #pragma once
 
-#include "sanitizer/footprint.h"
+#include "sanitizer/race/footprint.h"
 
 #include <vector>
 

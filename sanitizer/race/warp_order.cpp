@@ -1,5 +1,5 @@
 // Sweeps the block accesses of one program by address.
-#include "sanitizer/warp_order.h"
+#include "sanitizer/race/warp_order.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -1,5 +1,5 @@
 // Splitting, joining and finding shadow segments.
-#include "sanitizer/shadow_memory.h"
+#include "sanitizer/race/shadow_memory.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Walks releases and acquires backwards when a clock is asked for.
-#include "sanitizer/sync_graph.h"
+#include "sanitizer/race/sync_graph.h"
 
 namespace blockscope::sanitizer {
 

@@ -1,5 +1,5 @@
 // Turns accesses into footprints.
-#include "sanitizer/race_screen.h"
+#include "sanitizer/race/race_screen.h"
 
 #include "interpreter/lane_access.h"
 

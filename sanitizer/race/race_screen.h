@@ -8,8 +8,8 @@
 #pragma once
 
 #include "sanitizer/observation.h"
-#include "sanitizer/overlap_search.h"
-#include "sanitizer/warp_order.h"
+#include "sanitizer/race/overlap_search.h"
+#include "sanitizer/race/warp_order.h"
 
 namespace blockscope::sanitizer {
 

@@ -1,5 +1,5 @@
 // Boxes of lanes as rows of bytes: the order of lanes does not matter, that of addresses does.
-#include "sanitizer/footprint.h"
+#include "sanitizer/race/footprint.h"
 
 #include "llvm/ADT/ArrayRef.h"
 

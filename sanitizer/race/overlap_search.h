@@ -7,7 +7,7 @@
 // a "yes", but for launches too irregular to finish, which the caller takes for one.
 #pragma once
 
-#include "sanitizer/footprint.h"
+#include "sanitizer/race/footprint.h"
 
 #include "llvm/ADT/ArrayRef.h"
 

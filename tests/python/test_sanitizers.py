@@ -1,0 +1,90 @@
+"""One table names the sanitizers: what users see of them is what it says."""
+
+import re
+from pathlib import Path
+
+import blockscope
+import pytest
+from blockscope import checks
+from test_cli import command
+
+ROOT = Path(__file__).resolve().parents[2]
+FINDINGS = ROOT / "docs" / "findings"
+
+
+def row_of(sanitizer):
+    """The row of docs/findings/README.md for a sanitizer."""
+    parts = [f"`{sanitizer['name']}`"] if sanitizer["name"] else []
+    parts += ["in every check"] if sanitizer["in_every_check"] else []
+    codes = ", ".join(f"`{code}`" for code in sanitizer["codes"])
+    return f"| {', '.join(parts)} | {sanitizer['help']} | {codes} |"
+
+
+def test_the_table_has_every_sanitizer():
+    # Whatever the linker may leave out of an archive, it does not leave out these.
+    assert {"asan", "tsan"} <= set(checks.CHECKS)
+    assert sum(row["in_every_check"] for row in checks.table()) >= 2
+
+
+def test_every_code_belongs_to_one_sanitizer():
+    from blockscope import _core
+
+    codes = [code for row in checks.table() for code in row["codes"]]
+    assert sorted(codes) == sorted(code for code, _, _ in _core.finding_codes())
+
+
+def test_the_page_of_findings_has_the_table():
+    text = (FINDINGS / "README.md").read_text()
+    section = text.partition("## Checks")[2].partition("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("| ")][1:]
+    assert rows == [row_of(row) for row in checks.table()]
+
+
+def test_every_page_names_its_check():
+    for row in checks.table():
+        for code in row["codes"]:
+            said = re.search(r"Check: (.*)", (FINDINGS / f"{code}.md").read_text()).group(1)
+            expected = f"{row['name']}." if row["name"] else ("every run.", "any check")
+            assert said.startswith(expected), f"{code}.md says '{said}'"
+
+
+def test_unknown_names_and_choices_are_refused_everywhere():
+    names = " or ".join(checks.CHECKS) if len(checks.CHECKS) == 2 else "asan"
+    with (
+        pytest.raises(ValueError, match=f"unknown check 'usan', expected {names}"),
+        blockscope.check("asan,usan"),
+    ):
+        pass
+    with (
+        pytest.raises(ValueError, match="unknown option 'depth' of a check"),
+        blockscope.check(depth="3"),
+    ):
+        pass
+    done = command("check", "--checks", "usan", "x.py")
+    assert done.returncode == 2 and "unknown check 'usan'" in done.stderr
+
+
+@pytest.mark.parametrize("words", [("check",), ("trace",), ("san",)])
+def test_help_lists_what_is_in_the_table(words):
+    from blockscope.cli import arguments
+
+    parser = (
+        arguments.triton_san_parser()
+        if words == ("san",)
+        else arguments.command_parser(arguments.blockscope_parser(words[0]), words[0])
+    )
+    text = " ".join(parser.format_help().split())
+    for row in checks.table():
+        if row["name"]:
+            assert row["name"] in text and row["help"] in text
+        if words != ("trace",):
+            for option in row["options"]:
+                assert f"--{option['name']}" in text and option["help"] in text
+
+
+def test_the_parts_of_a_sanitizer_in_contributing_are_real():
+    text = (ROOT / "CONTRIBUTING.md").read_text().partition("## Add a sanitizer")[2]
+    parts = re.findall(r"```cpp\n// (\S+)\n(.*?)```", text.partition("\n## ")[0], re.S)
+    assert len(parts) == 3
+    for file, code in parts:
+        assert code in (ROOT / file).read_text(), f"not in {file}:\n{code}"
