@@ -33,8 +33,10 @@ struct OpInfo {
 struct LaunchInfo {
   std::string kernel;
   std::array<int32_t, 3> grid = {1, 1, 1};
-  NamedValues metaParameters;                               ///< constexprs and options
-  std::vector<std::pair<std::string, std::string>> sources; ///< file name, whole text of the file
+  NamedValues metaParameters; ///< constexprs and options
+  /// Files of the functions that the kernel consists of, its own first. In step mode more come
+  /// until the launch ends.
+  std::vector<std::string> files;
   int64_t launchIndex = 0;
   int workers = 1;
   const MemoryMap *memory = nullptr;

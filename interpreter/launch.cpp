@@ -178,6 +178,8 @@ LaunchResult launchFlat(const FlatProgram &program, LaunchState &launch,
   launch.info.memory = &launch.memory;
   launch.info.hasAtomics = program.hasAtomics;
   launch.info.mayWait = use.orders;
+  if (!launch.observers.empty())
+    launch.info.files = program.files;
   LaunchRuns runs(program, launch, std::move(addresses), poll);
   if (launch.observers.plan().wantsTrial && !use.prints && !use.orders) {
     markUse(use, launch.memory, values);

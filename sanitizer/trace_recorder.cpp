@@ -2,6 +2,7 @@
 #include "sanitizer/trace_recorder.h"
 
 #include "core/report.h"
+#include "core/source_text.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -63,7 +64,8 @@ std::string callChain(const SourceLocation &location) {
 /// A finding with its rows in the trace, but for its source.
 TraceFinding placeIn(const TraceLaunch &launch, const Finding &finding) {
   const SourceLocation &at = finding.site.location;
-  TraceFinding row{finding};
+  TraceFinding row;
+  static_cast<Finding &>(row) = finding;
   row.json = findingAsJson(finding);
   for (size_t op = 0; op < launch.ops.size() && row.op < 0; ++op)
     if (launch.ops[op].line == at.line && launch.ops[op].column == at.column)
@@ -158,8 +160,9 @@ void TraceRecorder::onLaunchBegin(const LaunchInfo &launch) {
   for (const auto &[name, value] : launch.metaParameters)
     (llvm::is_contained(kOptionNames, name) ? launch_.options : launch_.parameters)
         .push_back({name, value});
-  for (const auto &[path, text] : launch.sources)
-    writer_->addSource({path, text, 1});
+  info_ = &launch;
+  for (const std::string &file : launch.files)
+    sourceOf(file);
   workers_.clear();
   for (int index = 0; index < std::max(1, launch.workers); ++index)
     workers_.push_back(std::make_unique<Worker>());
@@ -298,6 +301,7 @@ void TraceRecorder::onProgramEnd(int64_t /*program*/, int workerIndex) {
 
 void TraceRecorder::onLaunchRepeat() {
   workers_.clear();
+  info_ = nullptr;
   memory_ = nullptr;
   launchPending_ = false;
   writer_->dropLaunch();
@@ -315,14 +319,27 @@ void TraceRecorder::onLaunchEnd() {
       if (launch_.ops.size() <= op->id)
         launch_.ops.resize(op->id + 1);
       const SourceLocation &at = op->location;
-      launch_.ops[op->id] = {
-          op->name,     opKind(op->name), at.isKnown() ? writer_->addSource({at.file, "", 1}) : -1,
-          at.line,      at.column,        at.variable,
-          callChain(at)};
+      for (const SourceLocation *call = at.caller.get(); call; call = call->caller.get())
+        sourceOf(call->file);
+      launch_.ops[op->id] = {op->name,     opKind(op->name), at.isKnown() ? sourceOf(at.file) : -1,
+                             at.line,      at.column,        at.variable,
+                             callChain(at)};
     }
   }
+  if (info_)
+    for (const std::string &file : info_->files)
+      sourceOf(file);
+  info_ = nullptr;
   workers_.clear();
   memory_ = nullptr;
+}
+
+/// Number of a file in the trace, with its text when it is new.
+int32_t TraceRecorder::sourceOf(const std::string &file) {
+  const auto [entry, isNew] = sources_.try_emplace(file, -1);
+  if (isNew)
+    entry->second = writer_->addSource({file, sourceText(file).value_or(""), 1});
+  return entry->second;
 }
 
 void TraceRecorder::addFindings(llvm::ArrayRef<Finding> findings) {
@@ -336,7 +353,7 @@ void TraceRecorder::addFindings(llvm::ArrayRef<Finding> findings) {
         number = each;
     TraceFinding row = placeIn(ended_[number].launch, finding);
     if (finding.site.location.isKnown())
-      row.source = writer_->addSource({finding.site.location.file, "", 1});
+      row.source = sourceOf(finding.site.location.file);
     writer_->addFinding(number, std::move(row));
   }
 }

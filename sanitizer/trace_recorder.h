@@ -56,6 +56,7 @@ private:
                llvm::ArrayRef<AccessRun> runs, const Allocation *allocation);
   void noteOp(Worker &worker, const OpInfo &op);
   int32_t argumentOf(const Allocation *allocation);
+  int32_t sourceOf(const std::string &file);
   void endPendingLaunch();
 
   /// An ended launch, with the number that findings call it by.
@@ -69,8 +70,10 @@ private:
   TraceLaunch launch_;
   int64_t launchIndex_ = 0;
   bool launchPending_ = false;
-  std::vector<Ended> ended_; ///< by number in the file
+  std::vector<Ended> ended_;         ///< by number in the file
+  const LaunchInfo *info_ = nullptr; ///< while the launch runs
   const MemoryMap *memory_ = nullptr;
+  std::map<std::string, int32_t> sources_;          ///< numbers in the file, by path
   std::vector<const Allocation *> kernelArguments_; ///< by argument number
   std::mutex foundMutex_;
   std::map<const Allocation *, int32_t> found_; ///< allocations met by host address

@@ -119,6 +119,7 @@ struct ShownOp {
 /// A kernel ready to run. Immutable: shared by all threads and launches.
 struct FlatProgram {
   std::string name;
+  std::vector<std::string> files; ///< of the functions that it was made of, the kernel's first
   std::vector<Instruction> instructions;
   std::vector<FusedMember> members;
   std::vector<PointerPlan> pointers;

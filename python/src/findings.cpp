@@ -23,7 +23,7 @@ std::optional<std::string> textFromPython(const std::string &file) {
     const py::object lines = py::module_::import("linecache").attr("getlines")(file);
     const auto text = py::str("").attr("join")(lines).cast<std::string>();
     return text.empty() ? std::nullopt : std::optional(text);
-  } catch (const py::error_already_set &) { // the report does without the line
+  } catch (const std::exception &) { // also text that is no Unicode: the report does without
     return std::nullopt;
   }
 }

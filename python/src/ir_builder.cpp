@@ -7,6 +7,8 @@
 #include "python/src/current_emitter.h"
 #include "python/src/tensor.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -19,6 +21,8 @@ PyIrBuilder::PyIrBuilder()
 
 void PyIrBuilder::setLocation(std::string file, int line, int column, std::string function) {
   throwErrors();
+  if ((files.empty() || files.back() != file) && !llvm::is_contained(files, file))
+    files.push_back(file);
   location = std::make_shared<SourceLocation>();
   location->file = std::move(file);
   location->line = line;
@@ -66,6 +70,7 @@ PyIrBuilder::build(const interpreter::FlatOptions &options) {
       interpreter::buildFlatProgram(emitter, &failure, options));
   if (!failure.empty())
     throw py::value_error(failure);
+  program->files = files;
   return program;
 }
 

@@ -32,6 +32,7 @@ struct PyIrBuilder {
   IrEmitter emitter;
   std::unique_ptr<EmitterScope> scope;
   std::shared_ptr<SourceLocation> location;
+  std::vector<std::string> files; ///< of all functions so far, the kernel's first
   std::vector<std::shared_ptr<const SourceLocation>> calls;
 
 private:

@@ -91,13 +91,12 @@ uint64_t scalarBits(const Type &type, const py::object &value) {
 }
 
 std::unique_ptr<PyLaunch> openLaunch(std::string kernel, std::array<int32_t, 3> grid, Names meta,
-                                     Names sources, int64_t index, bool asserts) {
+                                     int64_t index, bool asserts) {
   auto launch = std::make_unique<PyLaunch>();
   interpreter::LaunchInfo &info = launch->state.info;
   info.kernel = std::move(kernel);
   info.grid = grid;
   info.metaParameters = std::move(meta);
-  info.sources = std::move(sources);
   info.launchIndex = index;
   info.memory = &launch->state.memory;
   launch->state.assertsEnabled = asserts;

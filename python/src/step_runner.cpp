@@ -4,6 +4,8 @@
 #include "python/src/launch.h"
 #include "python/src/python_lock.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -103,6 +105,12 @@ void bindStepRunner(py::module_ &module) {
       .def("__exit__", [](PyStepScope &self, const py::args &) { self.scope.reset(); });
   py::class_<PyStepRunner>(module, "StepRunner")
       .def(py::init<PyLaunch &, py::object, py::object>(), py::keep_alive<1, 2>())
+      .def("note_file",
+           [](PyStepRunner &self, const std::string &file) {
+             std::vector<std::string> &files = self.launch.state.info.files;
+             if (!llvm::is_contained(files, file))
+               files.push_back(file);
+           })
       .def("begin_launch",
            [](PyStepRunner &self, bool hasAtomics) { self.emitter.beginLaunch(hasAtomics); })
       .def("end_launch", [](PyStepRunner &self) { self.emitter.endLaunch(); })

@@ -1,8 +1,10 @@
 """``blockscope view``: pictures drawn with no display, and what it says of damaged files."""
 
+import importlib
 import os
 import subprocess
 import sys
+import textwrap
 
 import blockscope
 import blockscope as triton
@@ -10,6 +12,7 @@ import blockscope.language as tl
 import matplotlib.image
 import numpy as np
 import pytest
+from blockscope import knobs
 from blockscope.cli.usage import UsageError
 from blockscope.cli.viewer import find_viewer
 
@@ -181,3 +184,68 @@ def test_without_a_display_the_window_says_what_to_do(viewer, broken):
     done = view(broken, check=False)
     assert done.returncode == 2
     assert "--png" in done.stderr
+
+
+@pytest.fixture
+def three_files(tmp_path, monkeypatch):
+    """A kernel whose load is in another file, and a product in a third one, which no op names."""
+    files = {
+        "load_part.py": """\
+            import blockscope as triton
+            import blockscope.language as tl
+
+            # the file of the load
+            @triton.jit
+            def part(x_ptr, BLOCK: tl.constexpr):
+                return tl.load(x_ptr + tl.arange(0, BLOCK))
+            """,
+        "scale_part.py": """\
+            import blockscope as triton
+
+            @triton.jit
+            def doubled(x):
+                return x * 2
+            """,
+        "main_part.py": """\
+            import blockscope as triton
+            import blockscope.language as tl
+            from load_part import part
+            from scale_part import doubled
+
+            @triton.jit
+            def kernel(x_ptr, BLOCK: tl.constexpr):
+                tl.store(x_ptr + tl.arange(0, BLOCK), doubled(part(x_ptr, BLOCK)))
+            """,
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(textwrap.dedent(text))
+        sys.modules.pop(name.removesuffix(".py"), None)
+    monkeypatch.syspath_prepend(tmp_path)
+    return {name: textwrap.dedent(text) for name, text in files.items()}
+
+
+@pytest.mark.parametrize("step", [False, True])
+def test_every_file_that_the_kernel_calls_into_is_in_the_trace(viewer, three_files, step, tmp_path):
+    h5py = pytest.importorskip("h5py")
+    kernel = importlib.import_module("main_part").kernel
+    path = tmp_path / "t.h5"
+    with knobs.runtime.scope(), blockscope.trace(path):
+        blockscope.set_interpret_mode(step)
+        kernel[(1,)](np.ones(32, np.float32), BLOCK=32)
+    with h5py.File(path) as trace:
+        sources = trace["sources"]
+        texts = dict(zip(sources["path"].asstr()[:], sources["text"].asstr()[:], strict=True))
+        first = sources["path"].asstr()[0]
+    assert {os.path.basename(name): text for name, text in texts.items()} == three_files
+    assert os.path.basename(first) == "main_part.py"
+    # The viewer goes to the file of the op that is chosen, and shows its lines.
+    ops = view(path, "--csv", "ops").stdout.splitlines()
+    (load,) = [line.split(",")[0] for line in ops if ",tl.load," in line]
+    lines = view(path, "--op", load, "--csv", "lines").stdout.splitlines()
+    assert [line.split(",")[:2] for line in lines[1:]] == [[str(tmp_path / "load_part.py"), "7"]]
+    (store,) = [line.split(",")[0] for line in ops if ",tl.store," in line]
+    pictures = []
+    for op in (load, store):
+        view(path, "--op", op, "--png", tmp_path / f"{op}.png")
+        pictures.append(picture(tmp_path / f"{op}.png"))
+    assert (pictures[0] != pictures[1]).any(axis=2).sum() > 1000

@@ -30,13 +30,6 @@ def _function(fn: Any) -> types.FunctionType:
     return stepped
 
 
-def call(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a @jit function that a stepped kernel calls."""
-    bound = fn.bind_in_kernel(args, kwargs)
-    result = _function(fn)(*bound.values())
-    return core.tuple(result) if type(result) is tuple else result
-
-
 class _Programs:
     """The programs of one launch, started in order of their number."""
 
@@ -48,12 +41,19 @@ class _Programs:
         self.runner: Any = None
         self.values: list[Any] = []
 
+    def call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run a @jit function that the kernel calls."""
+        function = _function(fn)
+        self.runner.note_file(function.__code__.co_filename)
+        result = function(*fn.bind_in_kernel(args, kwargs).values())
+        return core.tuple(result) if type(result) is tuple else result
+
     def run_next(self) -> bool:
         """Run the next program to its end; False when none is left."""
         program = next(self.rest, None)
         if program is None:
             return False
-        context.enter(context.Kernel(call, program=program, runner=self.runner))
+        context.enter(context.Kernel(self.call, program=program, runner=self.runner))
         self.runner.begin_program(*program)
         self.function(*self.values)
         self.runner.end_program()
@@ -68,6 +68,7 @@ def run(
     scheduler = Scheduler(programs.run_next, lambda: runner.scope())
     runner = programs.runner = _core.StepRunner(launch, source_location, scheduler.on_spin)
     outer = context.current()
+    runner.note_file(programs.function.__code__.co_filename)
     runner.begin_launch(has_atomics)
     try:
         with runner.scope():

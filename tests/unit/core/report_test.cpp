@@ -156,7 +156,7 @@ TEST_F(ReportTest, AnAssertAccessesNothing) {
 }
 
 TEST_F(ReportTest, WhatIsNoFindingIsRefused) {
-  for (const std::string text :
+  for (const std::string &text :
        {std::string(), std::string("[]"), std::string("{}"), std::string("{\"code\": 3}"),
         std::string("{\"code\": \"oob-load\""), std::string("{\"code\": \"\xff\"}"),
         "{\"code\": \"oob-load\", \"x\": " + std::string(100'000, '[') + "}"})

@@ -23,7 +23,7 @@ protected:
     info.kernel = "kernel";
     info.grid = {4, 1, 1};
     info.metaParameters = {{"BLOCK", "64"}, {"num_warps", "4"}};
-    info.sources = {{"k.py", "line one\n"}};
+    info.files = {"k.py"};
     info.memory = &memory;
     op.name = "tl.load";
     op.location.file = "k.py";

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import linecache
 from typing import Any
 
 from blockscope import _core, knobs
@@ -19,14 +18,11 @@ def open_launch(request: Request, sessions: tuple[Any, ...]) -> Any:
     fn, options = request.fn, request.options
     debug = bool(options.get("debug") or fn.debug or knobs.runtime.debug)
     meta: list[tuple[str, str]] = []
-    sources: list[tuple[str, str]] = []
     if sessions:
         constants = [a for a in request.arguments if a.type is None and a.parts is None]
         meta = [(a.name, repr(a.value)) for a in constants]
         meta += [(name, repr(value)) for name, value in options.items()]
-        file = fn.function_source.file
-        sources = [(file, "".join(linecache.getlines(file)))]
-    launch = _core.Launch(fn.__name__, request.grid, meta, sources, next(_numbers), debug)
+    launch = _core.Launch(fn.__name__, request.grid, meta, next(_numbers), debug)
     for argument in leaves(request.arguments):
         if argument.buffer is not None:
             b = argument.buffer
