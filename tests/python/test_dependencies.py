@@ -94,7 +94,12 @@ def test_key_changes_with(what, key_of):
 
 
 @pytest.mark.parametrize(
-    "change", [("lib", "UNUSED = tl.constexpr(5)", "UNUSED = tl.constexpr(6)")], ids=["unused"]
+    "change",
+    [
+        ("lib", "UNUSED = tl.constexpr(5)", "UNUSED = tl.constexpr(6)"),
+        ("main", "import lib\n", "import lib; v = offsets = n = BLOCK = 7\n"),
+    ],
+    ids=["unused", "local of that name"],
 )
 def test_key_stays_with(change, key_of):
     assert key_of() == key_of() == key_of(*change)

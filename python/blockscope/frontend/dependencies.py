@@ -61,15 +61,17 @@ def _parts(function: Any, seen: set[int]) -> Iterator[str]:
 def _used(python: types.FunctionType, tree: ast.FunctionDef) -> list[tuple[str, Any]]:
     """Names in the body that are found outside the function; of modules, what is read there."""
     found: dict[str, Any] = {}
-    body = (node for part in (tree.args, *tree.body) for node in ast.walk(part))
-    for node in body:
+    own = _locals(tree)
+    nodes = [(node, own) for statement in tree.body for node in ast.walk(statement)]
+    nodes += [(node, set()) for node in ast.walk(tree.args)]  # defaults and annotations
+    for node, hidden in nodes:
         if not isinstance(node, ast.Name | ast.Attribute):
             continue
         path: list[str] = []
         while isinstance(node, ast.Attribute):
             path.append(node.attr)
             node = node.value
-        if not isinstance(node, ast.Name):
+        if not isinstance(node, ast.Name) or node.id in hidden:
             continue
         value, where = globals_rule.find(python, node.id)
         if where in (None, "builtin"):
@@ -81,6 +83,17 @@ def _used(python: types.FunctionType, tree: ast.FunctionDef) -> list[tuple[str, 
             name, value = f"{name}.{attribute}", getattr(value, attribute)
         found[name] = value
     return sorted(found.items())
+
+
+def _locals(tree: ast.FunctionDef) -> set[str]:
+    """The names that are the function's own, whatever its module has under them."""
+    module = compile(ast.Module([tree], []), "<kernel>", "exec", dont_inherit=True)
+    (code,) = [
+        constant
+        for constant in module.co_consts
+        if isinstance(constant, types.CodeType) and constant.co_name == tree.name
+    ]
+    return {*code.co_varnames, *code.co_cellvars}
 
 
 def _python_function(value: Any) -> types.FunctionType | None:
