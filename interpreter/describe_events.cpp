@@ -32,6 +32,8 @@ std::string refusedText(const Access &access, const RefusedLane &lane, int64_t o
   case Reason::OutOfStorage:
     return llvm::formatv("{0} at byte {1} of {2}, {3}", what, offset, name,
                          extentText(*lane.allocation));
+  case Reason::Gone:
+    return llvm::formatv("{0} at byte {1} of {2}, whose storage is gone", what, offset, name);
   case Reason::Null:
     return what + " through a null pointer";
   case Reason::Wild:
@@ -52,6 +54,8 @@ std::string refusedHint(const Access &access, const RefusedGroup &group, int64_t
   switch (group.first.reason) {
   case Reason::OutOfStorage:
     return outOfBoundsHint(access, offset, group.first.allocation->viewEnd, group.count, isMasked);
+  case Reason::Gone:
+    return "it was freed or resized to 0 before the launch: give it back its memory first";
   case Reason::Null:
     return "an entry of a pointer table may be 0, or a tensor argument has no memory";
   case Reason::Wild:
@@ -139,6 +143,8 @@ FindingCode refusedCode(AccessKind kind, Reason reason) {
     return kind == AccessKind::Load    ? FindingCode::OobLoad
            : kind == AccessKind::Store ? FindingCode::OobStore
                                        : FindingCode::OobAtomic;
+  case Reason::Gone:
+    return FindingCode::UseAfterFree;
   case Reason::Null:
     return FindingCode::NullPointer;
   case Reason::Wild:

@@ -85,7 +85,7 @@ struct Access {
 
 /// A lane whose access the machine refused (it is outside every extent, null, or misaligned).
 struct RefusedLane {
-  enum class Reason : uint8_t { OutOfStorage, Null, Wild, Misaligned, ReadOnly };
+  enum class Reason : uint8_t { OutOfStorage, Gone, Null, Wild, Misaligned, ReadOnly };
   int64_t lane;
   DeviceAddress address;
   const Allocation *allocation; ///< null for wild and null pointers

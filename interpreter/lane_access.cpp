@@ -72,7 +72,7 @@ public:
     if (!allocation)
       return address < 4096 ? Null : Wild;
     if (!allocation->inStorage(MemoryMap::offsetIn(*allocation, address), shape_.elementBytes))
-      return OutOfStorage;
+      return allocation->isGone() ? Gone : OutOfStorage;
     if (((address + hostDelta(*allocation, address)) & (shape_.elementBytes - 1)) != 0)
       return Misaligned;
     if (allocation->readOnly && shape_.writes())

@@ -55,6 +55,8 @@ struct Allocation {
     const int64_t begin = (view - storage) + offset;
     return begin >= 0 && begin + size <= storageBytes;
   }
+  /// Whether the view has elements and its storage has no bytes: it was freed or resized to 0.
+  bool isGone() const { return storageBytes == 0 && viewBegin < viewEnd; }
   /// Whether an element of `size` bytes at `offset` is within an element of the view.
   bool inView(int64_t offset, int64_t size) const;
   /// Returns the index of the element at `offset` in the view; outside the view the index it would

@@ -219,6 +219,106 @@ def test_a_freed_tensor_is_named():
         copy[(1,)](freed, x(), 64, BLOCK=64)
 
 
+@pytest.mark.parametrize("step", [False, True])
+@pytest.mark.parametrize("checks", ["asan", "asan,tsan"])
+def test_a_freed_tensor_is_a_finding_of_a_check(checks, step):
+    freed, out = x(), torch.ones(64)
+    freed.untyped_storage().resize_(0)
+    triton.set_interpret_mode(step)
+    try:
+        with triton.check(checks) as report:
+            copy[(2,)](freed, out, 0, BLOCK=32)  # nothing of it is used
+            assert report.clean and out.all()
+            copy[(2,)](freed, out, 64, BLOCK=32)
+            copy[(2,)](x(), freed, 64, BLOCK=32)
+    finally:
+        triton.set_interpret_mode(False)
+    assert not out.any()
+    load, store = report.findings
+    assert (load.code, load.access, load.tensor) == ("use-after-free", "load", "x_ptr")
+    assert (store.code, store.access, store.tensor) == ("use-after-free", "store", "out_ptr")
+    assert (load.count, load.program_count, load.element) == (64, 2, [0])
+    assert (load.kernel, load.grid, store.launch) == ("copy", [2, 1, 1], load.launch + 1)
+    assert load.message == "load of 4 bytes at byte 0 of 'x_ptr', whose storage is gone"
+
+
+def test_a_trace_alone_does_not_hide_a_freed_tensor(tmp_path):
+    freed = x()
+    freed.untyped_storage().resize_(0)
+    with (
+        pytest.raises(ValueError, match="'x_ptr': .* freed or moved"),
+        triton.trace(tmp_path / "t.h5"),
+    ):
+        copy[(1,)](freed, x(), 64, BLOCK=64)
+
+
+class Duck:
+    """What kernels ask of a tensor, and no more; it does not say where its memory ends."""
+
+    def __init__(self, memory, shape, strides, address=None):
+        self.memory, self.shape, self.dtype = memory, shape, memory.dtype
+        self.strides, self.address = strides, address or memory.data_ptr()
+
+    def data_ptr(self):
+        return self.address
+
+    def stride(self):
+        return self.strides
+
+    def element_size(self):
+        return 4
+
+
+class DuckWithStorage(Duck):
+    def untyped_storage(self):
+        return self.memory.untyped_storage()
+
+
+@triton.jit
+def copy_every(x_ptr, out_ptr, n, STEP: tl.constexpr, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    tl.store(out_ptr + offsets, tl.load(x_ptr + offsets * STEP, mask=offsets < n, other=-1))
+
+
+@pytest.mark.parametrize("step", [False, True])
+@pytest.mark.parametrize("duck", [Duck, DuckWithStorage])
+def test_strides_may_claim_more_than_the_storage_and_are_held_to_it(duck, step):
+    memory = torch.arange(64, dtype=torch.float32)
+    claims, out = duck(memory, (32,), (4,)), torch.zeros(32)
+    triton.set_interpret_mode(step)
+    try:
+        copy_every[(1,)](claims, out, 16, STEP=4, BLOCK=32)
+        assert out.tolist() == [*range(0, 64, 4)] + [-1] * 16
+        with pytest.raises(SanitizerError, match="oob-load") as caught:
+            copy_every[(1,)](claims, out, 17, STEP=4, BLOCK=32)
+        with triton.check("asan") as report:
+            copy_every[(1,)](claims, out, 32, STEP=4, BLOCK=32)
+    finally:
+        triton.set_interpret_mode(False)
+    for finding in (caught.value.findings[0], report.findings[0].data):
+        assert finding["code"] == "oob-load" and finding["tensor"] == "x_ptr"
+        assert (finding["lane"], finding["byte_offset"], finding["element"]) == (16, 256, [16])
+    (finding,) = report.findings
+    assert finding.count == 16 and finding.storage_bytes == 256
+
+
+def test_memory_that_no_tensor_holds_is_as_large_as_its_shape():
+    memory = (ctypes.c_float * 64)(*range(64))
+    claims = Duck(torch.empty(0), (16,), (4,), ctypes.addressof(memory))
+    copy_every[(1,)](claims, torch.zeros(16), 4, STEP=4, BLOCK=16)
+    with pytest.raises(SanitizerError, match="which has 64 bytes"):
+        copy_every[(1,)](claims, torch.zeros(16), 5, STEP=4, BLOCK=16)
+
+
+def test_a_tensor_whose_storage_has_shrunk_is_held_to_what_is_left():
+    shrunk, out = x(), torch.zeros(64)
+    shrunk.untyped_storage().resize_(4 * 48)
+    copy[(1,)](shrunk, out, 48, BLOCK=64)
+    assert torch.equal(out[:48], shrunk.as_strided((48,), (1,)))
+    with pytest.raises(SanitizerError, match="oob-load"):
+        copy[(1,)](shrunk, out, 49, BLOCK=64)
+
+
 def test_an_unchecked_store_out_of_bounds_is_an_error_and_touches_nothing():
     target = torch.zeros(64)
     with pytest.raises(SanitizerError, match="oob-store") as caught:

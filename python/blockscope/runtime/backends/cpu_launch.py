@@ -5,16 +5,27 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from blockscope import _core, knobs
+from blockscope import _core, checks, knobs
 from blockscope.frontend.argument import Argument, leaves
 from blockscope.language import core
 from blockscope.runtime.backends.backend import Request
+from blockscope.runtime.memory.buffer import Buffer
+from blockscope.runtime.memory.host import HostMemory
+from blockscope.runtime.memory.live_tensors import LiveTensors
 
 _numbers = itertools.count()
 
 
+def host_memory() -> HostMemory:
+    """The memory of one launch's arguments."""
+    return HostMemory(lambda address: LiveTensors().find(address))
+
+
 def open_launch(request: Request, sessions: tuple[Any, ...]) -> Any:
-    """The _core.Launch of a request, its tensors added, watched by ``sessions``."""
+    """The _core.Launch of a request, its tensors added, watched by ``sessions``.
+
+    Errors: ValueError for a tensor that has lost its memory, unless a check reports its accesses.
+    """
     fn, options = request.fn, request.options
     debug = bool(options.get("debug") or fn.debug or knobs.runtime.debug)
     meta: list[tuple[str, str]] = []
@@ -23,9 +34,12 @@ def open_launch(request: Request, sessions: tuple[Any, ...]) -> Any:
         meta = [(a.name, repr(a.value)) for a in constants]
         meta += [(name, repr(value)) for name, value in options.items()]
     launch = _core.Launch(fn.__name__, request.grid, meta, next(_numbers), debug)
+    is_checked = any(isinstance(session, checks.CheckReport) for session in sessions)
     for argument in leaves(request.arguments):
         if argument.buffer is not None:
             b = argument.buffer
+            if b.is_gone and not is_checked:
+                raise _error_of_gone(argument.name, b)
             argument.bits = launch.add_tensor(
                 argument.name,
                 getattr(core, b.dtype).name,
@@ -40,6 +54,13 @@ def open_launch(request: Request, sessions: tuple[Any, ...]) -> Any:
     for session in sessions:
         session.attach(launch)
     return launch
+
+
+def _error_of_gone(name: str, buffer: Buffer) -> ValueError:
+    return ValueError(
+        f"argument '{name}': a {buffer.dtype} tensor of shape {list(buffer.shape)} has no memory "
+        "(its storage was freed or moved)"
+    )
 
 
 def finish(arguments: list[Argument]) -> None:

@@ -10,7 +10,7 @@ from blockscope.frontend.argument import Argument, leaves
 from blockscope.frontend.block_ir import emit
 from blockscope.runtime import hooks, key
 from blockscope.runtime.backends.backend import Request
-from blockscope.runtime.backends.cpu_launch import finish, open_launch
+from blockscope.runtime.backends.cpu_launch import finish, host_memory, open_launch
 from blockscope.runtime.compiled_kernel import CompiledKernel, kept
 from blockscope.runtime.memory.host import HostMemory
 from blockscope.runtime.options import LAUNCH_OPTIONS
@@ -66,7 +66,7 @@ class FlatBackend:
     """Runs whole kernels on the CPU."""
 
     def memory(self) -> HostMemory:
-        return HostMemory()
+        return host_memory()
 
     def compile(self, request: Request, *, prints: bool = True) -> FlatKernel:
         fn, arguments = request.fn, request.arguments

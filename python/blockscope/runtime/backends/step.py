@@ -5,7 +5,7 @@ from __future__ import annotations
 from blockscope import checks
 from blockscope.frontend import step, waiting
 from blockscope.runtime.backends.backend import Request
-from blockscope.runtime.backends.cpu_launch import finish, open_launch
+from blockscope.runtime.backends.cpu_launch import finish, host_memory, open_launch
 from blockscope.runtime.backends.flat import FlatBackend
 from blockscope.runtime.memory.host import HostMemory
 
@@ -17,7 +17,7 @@ class StepBackend:
         self._flat = flat
 
     def memory(self) -> HostMemory:
-        return HostMemory()
+        return host_memory()
 
     def compile(self, request: Request) -> None:
         return None

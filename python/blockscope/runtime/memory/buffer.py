@@ -67,6 +67,11 @@ class Buffer:
     owner_name: str = ""  # how a tensor that is no argument is called
     finish: Callable[[], None] | None = field(default=None)  # copies back to a device
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether a tensor with elements has no memory: it was freed or resized to 0."""
+        return self.storage_bytes == 0 and element_count(self.shape) != 0
+
 
 def is_tensor(value: Any) -> bool:
     """Whether an argument stands for memory."""

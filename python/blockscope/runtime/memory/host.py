@@ -7,6 +7,7 @@ storage still share it, and what has changed is copied back.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 from blockscope import _core
@@ -25,9 +26,14 @@ from blockscope.runtime.memory.foreign_array import ForeignArray
 
 
 class HostMemory:
-    """The arguments of one launch on the CPU."""
+    """The arguments of one launch on the CPU.
 
-    def __init__(self) -> None:
+    ``find`` gives the live tensor at an address; it is asked where strides lead out of all that an
+    argument says about its memory.
+    """
+
+    def __init__(self, find: Callable[[int], Buffer | None] = lambda _: None) -> None:
+        self._find = find
         self._copies: dict[tuple[str, int], Any] = {}  # of storages, by device and address
 
     def describe(self, value: Any, name: str) -> Buffer:
@@ -42,7 +48,7 @@ class HostMemory:
                 device = str(getattr(value, "device", "cpu"))
                 if device.split(":")[0] not in ("cpu", "None"):
                     return self._copy_of_torch(value, device)
-                return _from_torch(value)
+                return _from_torch(value, self._find)
             if hasattr(value, "__array_interface__"):
                 return _from_array_interface(value)
             if device_of(value) is not None:
@@ -96,7 +102,8 @@ class HostMemory:
         )
 
 
-def _from_torch(value: Any) -> Buffer:
+def _from_torch(value: Any, find: Callable[[int], Buffer | None]) -> Buffer:
+    """Anything with ``data_ptr()``. Its strides may claim more than its storage has."""
     dtype = dtype_name(value.dtype)
     pointer = int(value.data_ptr())
     shape = tuple(int(n) for n in getattr(value, "shape", ()) or ())
@@ -109,17 +116,10 @@ def _from_torch(value: Any) -> Buffer:
         base, size = int(storage.data_ptr()), int(storage.nbytes())
     else:
         base, size = pointer, element_bytes * element_count(shape)
-    if pointer == 0 and element_count(shape) != 0:
-        raise ValueError(
-            f"a {dtype} tensor of shape {list(shape)} has no memory (its storage was freed or "
-            "moved)"
-        )
-    if size < extent(shape, strides, element_bytes) + (pointer - base):
-        raise ValueError(
-            f"a tensor of shape {list(shape)} needs "
-            f"{extent(shape, strides, element_bytes)} bytes, but its storage has "
-            f"{size - (pointer - base)} (it was freed or resized)"
-        )
+        if size < extent(shape, strides, element_bytes) and (holder := find(pointer)):
+            base, size = holder.storage, holder.storage_bytes
+    if pointer == 0:
+        base, size = 0, 0
     return Buffer(dtype, pointer, base, size, shape, strides, element_bytes, owner=value)
 
 
