@@ -1,6 +1,6 @@
 # A tensor of pointers to parts of different lengths, all read as if they were of one length.
 # CHECKS: asan
-# EXPECT: wild-pointer|oob-load program=1,0,0 lane=12 count=4
+# EXPECT: wild-pointer program=1,0,0 lane=12 count=4
 import torch
 import triton
 import triton.language as tl
@@ -11,7 +11,7 @@ def kernel(table_ptr, length_ptr, out_ptr, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
     source = tl.load(table_ptr + tl.program_id(0)).to(tl.pointer_type(tl.float32))
     n = tl.load(length_ptr + tl.program_id(0))
-    tl.store(out_ptr + tl.program_id(0) * BLOCK + i, tl.load(source + i, mask=i < BLOCK, other=0.0))  # <-- wild-pointer oob-load
+    tl.store(out_ptr + tl.program_id(0) * BLOCK + i, tl.load(source + i, mask=i < BLOCK, other=0.0))  # <-- wild-pointer
 
 
 parts = [torch.rand(16), torch.rand(12), torch.rand(16)]
