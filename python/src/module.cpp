@@ -5,8 +5,8 @@
 #include "python/src/ir_builder.h"
 #include "python/src/launch.h"
 #include "python/src/op_facts.h"
-#include "python/src/settings.h"
 #include "python/src/python_lock.h"
+#include "python/src/settings.h"
 #include "python/src/storage_overlap.h"
 #include "python/src/tensor.h"
 

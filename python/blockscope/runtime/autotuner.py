@@ -30,8 +30,8 @@ from blockscope.errors import (
     OutOfResources,
     PTXASError,
 )
-from blockscope.runtime import tried_arguments, tried_configs
 from blockscope.process_lock import ProcessLock
+from blockscope.runtime import tried_arguments, tried_configs
 from blockscope.runtime.config import Config, hashable
 from blockscope.runtime.heuristics import Heuristics, Wrapper, heuristics
 

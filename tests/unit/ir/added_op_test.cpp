@@ -61,7 +61,8 @@ protected:
     ASSERT_NE(emitter.text().find("fixture.midpoint"), std::string::npos) << emitter.text();
   }
 
-  DeviceAddress add(interpreter::LaunchState &launch, std::vector<float> &data) {
+  static interpreter::DeviceAddress add(interpreter::LaunchState &launch,
+                                        std::vector<float> &data) {
     interpreter::Allocation allocation;
     allocation.info.shape = {kElements};
     allocation.info.strides = {1};
@@ -70,8 +71,6 @@ protected:
     allocation.view = allocation.storage = reinterpret_cast<std::byte *>(data.data());
     return launch.memory.add(std::move(allocation)).base;
   }
-
-  using DeviceAddress = interpreter::DeviceAddress;
 
   void expectMidpoints() {
     for (int64_t i = 0; i < kElements; ++i)

@@ -16,7 +16,8 @@ _TABLE = """
 clz: i32->i32 clz; i64->i32 clzll
 popc: i32->i32 popc; i64->i32 popcll
 byte_perm: i32,i32,i32->i32 byte_perm
-mulhi: i32,i32->i32 tl.mulhisi; u32,u32->u32 tl.mulhiui; i64,i64->i64 tl.mulhisi; u64,u64->u64 tl.mulhiui
+mulhi: i32,i32->i32 tl.mulhisi; u32,u32->u32 tl.mulhiui; i64,i64->i64 tl.mulhisi; \
+u64,u64->u64 tl.mulhiui
 mul24: i32,i32->i32 mul24; u32,u32->u32 umul24
 brev: i32->i32 brev; i64->i64 brevll
 sad: i32,i32,u32->i32 sad; u32,u32,u32->u32 usad
