@@ -60,12 +60,13 @@ TraceLaunch LaunchMaker::launch() {
                         text(), text()});
   for (int count = data_.ConsumeIntegralInRange(0, 3); count > 0; --count) {
     TraceFinding finding;
-    finding.code = text();
+    finding.code =
+        static_cast<FindingCode>(number<uint8_t>(0, static_cast<uint8_t>(findingCodes().size())));
     finding.op = number<int32_t>(-1, 3);
     finding.argument = number<int32_t>(-1, 3);
     finding.program = number<int64_t>(-1, 9);
     finding.source = number<int32_t>(-1, 1);
-    finding.line = number<int32_t>(0, 9);
+    finding.site.location.line = number<int32_t>(0, 9);
     finding.count = number<int64_t>(0, 9);
     made.findings.push_back(std::move(finding));
   }
