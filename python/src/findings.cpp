@@ -3,6 +3,7 @@
 
 #include "core/report.h"
 #include "core/source_text.h"
+#include "python/src/python_lock.h"
 
 #include <pybind11/stl.h>
 
@@ -18,7 +19,7 @@ using Row = std::tuple<std::string, std::string, std::string>;
 std::optional<std::string> textFromPython(const std::string &file) {
   if (!Py_IsInitialized())
     return std::nullopt;
-  const py::gil_scoped_acquire gil;
+  const LockPython lock;
   try {
     const py::object lines = py::module_::import("linecache").attr("getlines")(file);
     const auto text = py::str("").attr("join")(lines).cast<std::string>();

@@ -239,7 +239,7 @@ std::pair<uint64_t, uint64_t> addressesOf(const PyGpuKernel &self) {
   std::pair<uint64_t, uint64_t> addresses;
   CUresult result;
   {
-    py::gil_scoped_release release;
+    const UnlockPython others;
     result = self.kernel->addresses(addresses.first, addresses.second);
   }
   throwCuda(result, "kernel '" + self.kernel->name() + "' cannot be loaded again");
