@@ -38,7 +38,6 @@ namespace {
 
 using Code = GpuModule::Code;
 
-// Modules take some tens of KiB each; loading one again takes less than a millisecond.
 std::atomic<size_t> limit = 1024;
 
 /// The modules of one device. CUDA is not called with the lock held.
@@ -252,7 +251,8 @@ void GpuModule::end(const Launch &launch, CUresult result) {
         use->number = number;
     }
   }
-  if (!own.mayTrim || launch.isCaptured || !launch.isStreamKnown || own.isTrimming.exchange(true))
+  const bool isStreamUsable = result == CUDA_SUCCESS && launch.isStreamKnown && !launch.isCaptured;
+  if (!isStreamUsable || !own.mayTrim || own.isTrimming.exchange(true))
     return;
   trimModules(own, launch.stream, launch.streamId);
   own.isTrimming = false;
