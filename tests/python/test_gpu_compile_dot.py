@@ -173,9 +173,17 @@ def test_matmul_example(arch):
         assert ("wgmma.mma_async" if arch == 90 else "mma.sync") in ptx
 
 
-def test_known_targets():
-    for arch in ARCHITECTURES:
-        assert _core.gpu.target_of_capability(arch)["arch"].startswith("sm_")
+@pytest.mark.parametrize("target", _core.gpu.targets(), ids=lambda target: target["arch"])
+def test_every_target_assembles_and_is_in_the_docs(target):
+    name = target["arch"]
+    assert re.search(rf"^\.target {name}\b", matmul(torch.float16, name), re.M)
+    page = (Path(__file__).parents[2] / "docs" / "gpu.md").read_text(encoding="utf-8")
+    table = page.split("## What each GPU gets")[1].split("\n## ")[0]
+    rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| sm_")]
+    assert len(rows) > 3
+    assert any(re.search(rf"\b{name}\b", row) for row in rows), (
+        f"{name} is missing in the table 'What each GPU gets' of docs/gpu.md"
+    )
 
 
 @triton.jit
