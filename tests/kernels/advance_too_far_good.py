@@ -1,5 +1,4 @@
 # A block pointer walks along a vector of 128 in steps of 32: four steps.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

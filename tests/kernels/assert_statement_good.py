@@ -1,6 +1,5 @@
 # An assert statement in a kernel: the number of elements is a whole number of blocks, which it
 # is.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

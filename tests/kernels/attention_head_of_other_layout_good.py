@@ -1,6 +1,5 @@
 # Keys have fewer heads than queries (grouped heads): the head of the query is mapped to its
 # group.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,4 @@
 # A batch of which every second matrix is passed: the batch step is the stride.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

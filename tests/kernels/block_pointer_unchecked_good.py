@@ -1,5 +1,4 @@
 # A block pointer over 20 x 24 in blocks of 16 x 32, with boundary_check.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,4 @@
 # Bytes next to each other are written by different programs: none is written by two.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

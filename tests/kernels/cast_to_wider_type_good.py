@@ -1,5 +1,4 @@
 # A half-precision tensor read as what it is.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

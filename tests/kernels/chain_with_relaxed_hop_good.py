@@ -1,5 +1,4 @@
 # Program 0 releases to 1, and 1 to 2; the middle hop acquires and releases.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,5 @@
 # Rows of a sparse matrix end where the next one starts; the list of starts has one entry more
 # than rows.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

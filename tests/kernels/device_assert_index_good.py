@@ -1,5 +1,4 @@
 # Indices are asserted to be in range; one is masked out of the assertion.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

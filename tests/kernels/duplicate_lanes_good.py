@@ -1,5 +1,4 @@
 # Lanes are folded onto 8 elements: which of the values stays is decided by a mask.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

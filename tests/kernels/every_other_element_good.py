@@ -1,5 +1,4 @@
 # The argument is every other element of a vector: its stride is passed.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

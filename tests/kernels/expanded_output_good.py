@@ -1,5 +1,4 @@
 # The output is a vector of 64.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,4 @@
 # The size is a whole number of blocks, so there is no mask; the grid has just as many programs.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

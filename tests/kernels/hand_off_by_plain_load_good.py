@@ -1,5 +1,4 @@
 # Program 1 looks with an acquiring atomic whether program 0 is done.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,4 @@
 # Two programs, of weight 1 and 2, fill one histogram with atomics.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

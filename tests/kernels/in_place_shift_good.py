@@ -1,6 +1,5 @@
 # A shift by one to the left, into another tensor: a program reads the first element of the next
 # one's block.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

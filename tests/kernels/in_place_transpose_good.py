@@ -1,5 +1,4 @@
 # A square matrix is transposed into another tensor.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,4 @@
 # A lock is released on every way.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

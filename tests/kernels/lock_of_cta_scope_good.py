@@ -1,5 +1,4 @@
 # A lock whose atomics have scope 'gpu'.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,4 @@
 # Two rows of sums and two locks; the lock is chosen by the number of the row.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,4 @@
 # A lock that is taken with acquire and given back with release.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,4 @@
 # The mask says <.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,4 @@
 # A 2-D block whose mask covers rows and columns.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,4 @@
 # A block of 16 x 64 over a matrix of 10 x 50: the two limits of the mask are right.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

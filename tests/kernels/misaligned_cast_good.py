@@ -1,5 +1,4 @@
 # A packed record: floats that start at byte 4 of it are loaded through a cast pointer.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,4 @@
 # A tensor of pointers in which 0 stands for an absent part: it is masked off.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,4 @@
 # Row sums, one per program, into an output with as many rows.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

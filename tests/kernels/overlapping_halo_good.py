@@ -1,6 +1,5 @@
 # Blocks of 32 every 30 elements: the two outermost elements are read for the neighbours and not
 # stored.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,4 @@
 # A few programs walk over 10 blocks; the loop ends with the last block.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,4 @@
 # A tensor of pointers, of which one is an address too.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

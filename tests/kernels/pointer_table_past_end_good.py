@@ -1,5 +1,4 @@
 # A tensor of pointers to parts of different lengths, each with its own.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

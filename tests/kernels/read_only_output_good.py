@@ -1,5 +1,4 @@
 # The output is a NumPy array that may be written.
-# CHECKS: asan,tsan
 import numpy as np
 import triton
 import triton.language as tl

@@ -1,5 +1,4 @@
 # A lock is released right after a block store: a barrier comes first.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,4 @@
 # The argument is the left part of a wider matrix: rows are reached by the stride.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,4 @@
 # A scatter by labels, where -100 means: ignore. The label is masked off.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

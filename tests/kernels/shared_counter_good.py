@@ -1,5 +1,4 @@
 # Every program counts itself with an atomic.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

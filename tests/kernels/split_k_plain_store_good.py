@@ -1,5 +1,4 @@
 # Split-K: two programs compute halves of one result and add them up.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,4 @@
 # A 2-D grid where the block of columns is part of the offsets.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,4 @@
 # The strides of a matrix that is not square are passed in the right order.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,5 @@
 # A flat program number is taken apart with the number of columns of blocks: some tiles are done
 # twice, others never.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

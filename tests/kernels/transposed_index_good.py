@@ -1,5 +1,4 @@
 # A transpose that multiplies by the rows of the result.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

@@ -1,6 +1,5 @@
 # Phase two reads what the neighbour wrote in phase one; between them there is a barrier of all
 # programs.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

@@ -1,5 +1,4 @@
 # Rows are on grid axis 0 and columns on axis 1; the kernel takes them so.
-# CHECKS: asan,tsan
 import torch
 import triton
 import triton.language as tl

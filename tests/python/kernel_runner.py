@@ -14,12 +14,13 @@ import traceback
 from pathlib import Path
 
 import blockscope
+from blockscope import checks
 
 
 def checks_of(path):
-    """What the header of a kernel file says it runs under."""
+    """What the header of a kernel file says it runs under, by default all there are."""
     named = re.search(r"^# CHECKS:(.*)", Path(path).read_text(), re.MULTILINE)
-    return named.group(1).strip() if named else "asan,tsan"
+    return named.group(1).strip() if named else ",".join(checks.CHECKS)
 
 
 def comparable(text, path):
