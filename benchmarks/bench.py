@@ -37,6 +37,18 @@ for _ in range(20):
     start = time.perf_counter(); launch(); again.append(time.perf_counter() - start)
 print(json.dumps(first - sorted(again)[10]))
 """
+SMALL_LAUNCHES = """
+import contextlib, json, timeit, torch, triton
+import kernels
+x, y, out = (torch.rand(64) for _ in range(3))
+launch = lambda: kernels.add_kernel[(1,)](x, y, out, 64, BLOCK=64)
+launch()
+seconds = {}
+for watch in ("nothing", "asan"):
+    with triton.check(watch) if watch != "nothing" else contextlib.nullcontext():
+        seconds[watch] = sorted(timeit.repeat(launch, number=500, repeat=11))[5] / 500
+print(json.dumps(seconds))
+"""
 IMPORT = """
 import sys, time
 start = time.perf_counter()
@@ -188,6 +200,7 @@ def collect(options):
         results["library"], results["library_seconds"] = library_seconds(size, folder)
     firsts = [run(ours, ["-c", FIRST_LAUNCH]) for _ in range(5)]
     results["first_launch"] = statistics.median(firsts) if None not in firsts else None
+    results["small_launch"] = run(ours, ["-c", SMALL_LAUNCHES])
     imports = [run(ours, ["-c", IMPORT], BLOCKSCOPE_AS_TRITON="0") for _ in range(5)]
     results["import"] = statistics.median(imports) if None not in imports else None
     return results
@@ -208,6 +221,10 @@ def number(value, digits=3, unit=""):
 
 def milliseconds(value):
     return "-" if value is None else f"{value * 1e3:,.2f} ms"
+
+
+def microseconds(value):
+    return "-" if value is None else f"{value * 1e6:,.1f} us"
 
 
 def verdict(value, wanted, at_least=True):
@@ -245,6 +262,7 @@ def table(results):
     library = results["library_seconds"]
     product = ratio(library, cases["matmul"]["whole"])
     first, load = results["first_launch"], results["import"]
+    small = results.get("small_launch") or {}
     goals = [
         ("whole-kernel mode over the peer, geometric mean", number(mean, 4), "300",
          verdict(mean, 300)),
@@ -259,6 +277,10 @@ def table(results):
            verdict(means[w], limit, False)) for w, limit in WATCHED.items()),
         ("first launch of matmul, beyond a later one", milliseconds(first), "20 ms",
          verdict(first, 0.02, False)),
+        ("launch of 64 elements, repeated", microseconds(small.get("nothing")), "15 us",
+         verdict(small.get("nothing"), 15e-6, False)),
+        ("the same under asan", microseconds(small.get("asan")), "30 us",
+         verdict(small.get("asan"), 30e-6, False)),
         ("import blockscope", milliseconds(load), "250 ms", verdict(load, 0.25, False)),
     ]  # fmt: skip
     lines += ["", "| goal | measured | to reach | |", "|---|---|---|---|"]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from blockscope.errors import SanitizerError, StoppedAtFirst
+from blockscope.errors import LaunchError, SanitizerError, StoppedAtFirst
 from blockscope.process_lock import ProcessLock
 
 DEFAULT_CHECKS = "asan,tsan"
@@ -60,6 +60,28 @@ def __getattr__(name: str) -> Any:
     if name == "CHECKS":
         return tuple(sorted(row["name"] for row in table() if row["name"]))
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+def begin_watched(launch: Any) -> Any:
+    """Let the open sessions watch a launch of the C++ launcher; gives what ``end_watched`` takes.
+
+    Errors: StoppedAtFirst when a check has ended before.
+    """
+    watched = watching()
+    sessions = watched.__enter__()
+    try:
+        for session in sessions:
+            session.attach(launch)
+    except BaseException as error:
+        watched.__exit__(type(error), error, error.__traceback__)
+        raise
+    return watched
+
+
+def end_watched(watched: Any, failed: bool) -> None:
+    """After the launch. Errors: StoppedAtFirst when it has found the first error of a check."""
+    error = LaunchError() if failed else None
+    watched.__exit__(error and type(error), error, None)
 
 
 def parse_checks(checks: str | Iterable[str]) -> list[str]:
@@ -181,20 +203,27 @@ class CheckReport:
 
 @contextmanager
 def _opened(session: Any) -> Iterator[None]:
-    global _sessions
     with _one_launch:
-        _sessions = (*_sessions, session)
+        _set_sessions((*_sessions, session))
     try:
         yield
     finally:
         with _one_launch:
-            _sessions = tuple(other for other in _sessions if other is not session)
+            _set_sessions(tuple(other for other in _sessions if other is not session))
+
+
+def _set_sessions(sessions: tuple[Any, ...]) -> None:
+    global _sessions
+    from blockscope import _core
+
+    _sessions = sessions
+    _core.surroundings.watch(len(sessions))
 
 
 def _begin_anew_in_child() -> None:
     """A forked child checks on its own, and leaves the file of a trace to its parent."""
-    global _sessions
-    _sessions = tuple(session for session in _sessions if isinstance(session, CheckReport))
+    if _sessions:
+        _set_sessions(tuple(session for session in _sessions if isinstance(session, CheckReport)))
     for session in _sessions:
         session.begin_anew_in_child()
 

@@ -9,6 +9,8 @@ files which set them run; on the CPU they change nothing.
 from __future__ import annotations
 
 import os
+import sys
+import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
@@ -27,6 +29,8 @@ class Env:
 
 
 env = Env()
+on_change: list[Callable[[], None]] = []
+"""Called whenever a knob is set in Python, to a value that may be the same."""
 propagate_env: bool = True
 """False keeps values that are set in Python out of the environment."""
 
@@ -148,8 +152,21 @@ class OwnKnob(Knob[Any]):
         super().__set__(group, value)
 
 
+def _changed() -> None:
+    for call in on_change:
+        call()
+
+
 class KnobGroup:
     """A group of knobs that can be listed, copied, reset and scoped."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        _changed()
+
+    def __delattr__(self, name: str) -> None:
+        super().__delattr__(name)
+        _changed()
 
     @property
     def knob_descriptors(self) -> dict[str, Knob[Any]]:
@@ -186,6 +203,7 @@ class KnobGroup:
                     os.environ.pop(key, None)
                 else:
                     os.environ[key] = text
+            _changed()
 
 
 class HookChain:
@@ -382,3 +400,14 @@ def refresh_knobs() -> None:
     """Read again from the environment what is read only once, at import."""
     runtime.debug = _parse_bool(os.environ.get("TRITON_DEBUG") or "0")
     compilation.instrumentation_mode = os.environ.get("TRITON_INSTRUMENTATION_MODE", "")
+
+
+class _Knobs(types.ModuleType):
+    """This module: a group of knobs may be replaced by another one."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        _changed()
+
+
+sys.modules[__name__].__class__ = _Knobs

@@ -31,7 +31,6 @@ const LoadedKernel *carefulKernel(const LoadedKernel &kernel);
 const LoadedKernel *loadedKernelOf(PyObject *object);
 
 void bindGpuDriver(pybind11::module_ &module);
-void bindGpuLauncher(pybind11::module_ &module);
 void bindGpuCompile(pybind11::module_ &module);
 
 } // namespace blockscope::python

@@ -3,7 +3,6 @@
 
 #include "core/numeric/scalar.h"
 #include "core/report.h"
-#include "interpreter/flat/flat_program.h"
 #include "interpreter/launch.h"
 #include "python/src/findings.h"
 #include "python/src/python_lock.h"
@@ -18,32 +17,13 @@ namespace blockscope::python {
 
 namespace {
 
-using Names = std::vector<std::pair<std::string, std::string>>;
+int64_t nextLaunch = 0; ///< guarded by Python's lock
 
 /// As Python's print: nothing where sys.stdout is None.
 void printToPython(llvm::StringRef text) {
   const py::object out = py::module_::import("sys").attr("stdout");
   if (!out.is_none())
     out.attr("write")(py::str(text.data(), text.size()));
-}
-
-interpreter::Allocation makeAllocation(std::string name, std::string dtype, uint64_t view,
-                                       uint64_t storage, int64_t storageBytes,
-                                       std::vector<int64_t> shape, std::vector<int64_t> strides,
-                                       int64_t elementBytes, bool readOnly) {
-  interpreter::Allocation allocation;
-  allocation.info.name = std::move(name);
-  allocation.info.dtype = std::move(dtype);
-  allocation.info.shape = std::move(shape);
-  allocation.info.strides = std::move(strides);
-  allocation.info.elementBytes = elementBytes;
-  allocation.info.storageBytes = storageBytes;
-  allocation.info.storageOffsetBytes = static_cast<int64_t>(view - storage);
-  allocation.view = reinterpret_cast<std::byte *>(view);
-  allocation.storage = reinterpret_cast<std::byte *>(storage);
-  allocation.storageBytes = storageBytes;
-  allocation.readOnly = readOnly;
-  return allocation;
 }
 
 /// Asks Python which live tensor holds a host address that the kernel loaded from memory. `tensors`
@@ -90,30 +70,6 @@ uint64_t scalarBits(const Type &type, const py::object &value) {
   return result;
 }
 
-std::unique_ptr<PyLaunch> openLaunch(std::string kernel, std::array<int32_t, 3> grid, Names meta,
-                                     int64_t index, bool asserts) {
-  auto launch = std::make_unique<PyLaunch>();
-  interpreter::LaunchInfo &info = launch->state.info;
-  info.kernel = std::move(kernel);
-  info.grid = grid;
-  info.metaParameters = std::move(meta);
-  info.launchIndex = index;
-  info.memory = &launch->state.memory;
-  launch->state.assertsEnabled = asserts;
-  // The launch owns its state, which owns these.
-  launch->state.print = [launch = launch.get()](llvm::StringRef text) {
-    launch->callbackErrors.call(launch->state, [&] { printToPython(text); });
-  };
-  launch->state.memory.setHostResolver(
-      [launch = launch.get(), tensors = py::object()](uint64_t address) mutable {
-        std::optional<interpreter::Allocation> found;
-        launch->callbackErrors.call(launch->state,
-                                    [&] { found = resolveHostAddress(address, tensors); });
-        return found;
-      });
-  return launch;
-}
-
 /// Throws blockscope.errors.SanitizerError with these findings, if there are any.
 void throwErrors(const std::vector<Finding> &findings) {
   if (findings.empty())
@@ -149,9 +105,54 @@ void runSignalHandlers() {
     throw py::error_already_set();
 }
 
+} // namespace
+
+interpreter::Allocation makeAllocation(std::string name, std::string dtype, uint64_t view,
+                                       uint64_t storage, int64_t storageBytes,
+                                       std::vector<int64_t> shape, std::vector<int64_t> strides,
+                                       int64_t elementBytes, bool readOnly) {
+  interpreter::Allocation allocation;
+  allocation.info.name = std::move(name);
+  allocation.info.dtype = std::move(dtype);
+  allocation.info.shape = std::move(shape);
+  allocation.info.strides = std::move(strides);
+  allocation.info.elementBytes = elementBytes;
+  allocation.info.storageBytes = storageBytes;
+  allocation.info.storageOffsetBytes = static_cast<int64_t>(view - storage);
+  allocation.view = reinterpret_cast<std::byte *>(view);
+  allocation.storage = reinterpret_cast<std::byte *>(storage);
+  allocation.storageBytes = storageBytes;
+  allocation.readOnly = readOnly;
+  return allocation;
+}
+
+std::unique_ptr<PyLaunch> openLaunch(std::string kernel, std::array<int32_t, 3> grid,
+                                     TextPairs metaParameters, bool asserts) {
+  auto launch = std::make_unique<PyLaunch>();
+  interpreter::LaunchInfo &info = launch->state.info;
+  info.kernel = std::move(kernel);
+  info.grid = grid;
+  info.metaParameters = std::move(metaParameters);
+  info.launchIndex = nextLaunch++;
+  info.memory = &launch->state.memory;
+  launch->state.assertsEnabled = asserts;
+  // The launch owns its state, which owns these.
+  launch->state.print = [launch = launch.get()](llvm::StringRef text) {
+    launch->callbackErrors.call(launch->state, [&] { printToPython(text); });
+  };
+  launch->state.memory.setHostResolver(
+      [launch = launch.get(), tensors = py::object()](uint64_t address) mutable {
+        std::optional<interpreter::Allocation> found;
+        launch->callbackErrors.call(launch->state,
+                                    [&] { found = resolveHostAddress(address, tensors); });
+        return found;
+      });
+  return launch;
+}
+
 void runProgram(PyLaunch &launch, const interpreter::FlatProgram &program,
-                const std::vector<uint64_t> &bits) {
-  std::vector<interpreter::ArgumentValue> arguments;
+                llvm::ArrayRef<uint64_t> bits) {
+  llvm::SmallVector<interpreter::ArgumentValue, 32> arguments;
   for (uint64_t value : bits)
     arguments.push_back({value});
   interpreter::LaunchResult result;
@@ -167,8 +168,6 @@ void runProgram(PyLaunch &launch, const interpreter::FlatProgram &program,
     throw std::runtime_error("kernel '" + launch.state.info.kernel + "': " + result.failure);
   throwErrors(result.errors);
 }
-
-} // namespace
 
 void throwLaunchErrors(PyLaunch &launch) {
   launch.callbackErrors.rethrow();
@@ -192,7 +191,8 @@ void bindLaunch(py::module_ &module) {
       .def_property_readonly(
           "needs_values",
           [](const PyLaunch &self) { return self.state.observers.plan().only.values; })
-      .def("run", &runProgram);
+      .def("run", [](PyLaunch &self, const interpreter::FlatProgram &program,
+                     const std::vector<uint64_t> &bits) { runProgram(self, program, bits); });
 }
 
 } // namespace blockscope::python

@@ -2,11 +2,14 @@
 #pragma once
 
 #include "interpreter/execution_context.h"
+#include "interpreter/flat/flat_program.h"
 #include "python/src/callback_errors.h"
 
 #include <pybind11/pybind11.h>
 
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace blockscope::python {
@@ -23,6 +26,23 @@ void bindStepRunner(pybind11::module_ &module);
 void bindSessions(pybind11::module_ &module);
 void bindTraceSession(pybind11::module_ &module);
 void bindVerifyObservers(pybind11::module_ &module);
+
+using TextPairs = std::vector<std::pair<std::string, std::string>>;
+
+/// Opens a launch with the next number.
+std::unique_ptr<PyLaunch> openLaunch(std::string kernel, std::array<int32_t, 3> grid,
+                                     TextPairs metaParameters, bool asserts);
+
+/// A tensor: addresses of its first element and of its storage; strides in elements.
+interpreter::Allocation makeAllocation(std::string name, std::string dtype, uint64_t view,
+                                       uint64_t storage, int64_t storageBytes,
+                                       std::vector<int64_t> shape, std::vector<int64_t> strides,
+                                       int64_t elementBytes, bool readOnly);
+
+/// Runs a launch without holding Python's lock. Throws as throwLaunchErrors, and std::runtime_error
+/// for a launch that cannot run.
+void runProgram(PyLaunch &launch, const interpreter::FlatProgram &program,
+                llvm::ArrayRef<uint64_t> bits);
 
 /// Throws what a callback has raised, or blockscope.errors.SanitizerError when the launch recorded
 /// errors.

@@ -1,76 +1,123 @@
-// What a compiled GPU kernel depends on, computed from the arguments of one launch in a
-// microsecond.
+// What a compiled kernel depends on, exactly: the key of every table of kernels.
 //
-// A key is one word per parameter and launch option, with the Python object where a value is a
-// constant. Keys are finer than those of Python (runtime/backends/cuda): one
-// key always means one kernel.
+// A key is a row of words. Where a word does not say all, an object stands beside it, which is
+// compared as the word's kind says. Two keys are equal only if what was put into them has the same
+// types and bits all through: 0.0 is not -0.0, and 1 is neither 1.0 nor True, in tuples too. A NaN
+// equals a NaN with the same bits. docs/architecture.md (decision 17) says what is put into keys.
 #pragma once
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
 
 #include <pybind11/pybind11.h>
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
 namespace blockscope::python {
 
-constexpr size_t kMaxKeyWords = 96;
-
-/// A parameter of a kernel, as far as its arguments are classified here.
-struct LaunchParameter {
-  PyObject *name = nullptr;         ///< interned
-  PyObject *defaultValue = nullptr; ///< null without one
-  bool isConstexpr = false;
-  bool specializesOne = true;       ///< an int that is 1 becomes a constant
-  bool specializesAlignment = true; ///< divisible by 16 or not
-  int fixedType = -1;               ///< the ScalarCode that an annotation fixes, or -1
-  bool isUnusual = false;           ///< an annotation that only Python knows how to convert to
+/// The low byte of a word; the rest of it is the kind's to use. Behind some kinds follow words that
+/// are bits alone.
+enum class WordKind : uint8_t {
+  Bits, ///< no word has this kind; it names those that are bits alone
+  // Values of Python.
+  None,
+  False,
+  True,
+  Int,      ///< the value in the upper 56 bits
+  LongInt,  ///< bits follow
+  Float,    ///< bits follow
+  Complex,  ///< two words of bits follow
+  Equal,    ///< an object that Python's == compares: text, a large int, an object of C
+  Identity, ///< an object that is equal to itself alone: a function, a class, a dtype
+  Tuple,    ///< its size; the object is the class, as in those that follow; the items follow
+  List,
+  Dict,   ///< keys and values follow in turn
+  Set,    ///< in Python's order
+  Object, ///< any other object: what its class of C holds, and its attributes, follow
+  Bytes,  ///< of memory with so many dimensions: sizes, format and bytes follow
+  Slice,
+  Constexpr,
+  End,      ///< of slots
+  Backward, ///< an object that this one is part of, by its depth
+  // Arguments of a launch (launch_arguments.h).
+  Tensor,
+  Scalar,
+  Descriptor,
+  Option,
+  Settings,
 };
 
-/// Types of numbers, in an order that Python knows too (blockscope/runtime/launcher.py).
-enum ScalarCode : uint8_t { I1, I8, I16, I32, I64, U8, U16, U32, U64, F32, F64 };
+struct KeyWord {
+  uint64_t bits;
+  PyObject *object;
+};
 
-/// The arguments of one launch, bound and classified. Borrows every object from the caller.
-struct LaunchKey {
-  std::array<uint64_t, kMaxKeyWords> words;
-  std::array<PyObject *, kMaxKeyWords> objects; ///< the constant of a word, or null
-  size_t size = 0;
-  std::array<uint64_t, kMaxKeyWords> bits; ///< of the run-time arguments, in order
-  std::array<PyObject *, kMaxKeyWords>
-      owners; ///< for each of them the tensor or descriptor, or null
-  size_t bitsCount = 0;
-  std::array<PyObject *, kMaxKeyWords> values; ///< one per parameter, defaults filled in
-  std::array<std::pair<PyObject *, PyObject *>, kMaxKeyWords> options;
-  size_t optionCount = 0;
-  int device = -1; ///< of the tensors; -1 without any
+inline uint64_t makeWord(WordKind kind, uint64_t rest = 0) {
+  return static_cast<uint64_t>(kind) | rest << 8;
+}
 
-  bool add(uint64_t word, PyObject *object = nullptr);
-  bool addBits(uint64_t value, PyObject *owner = nullptr);
+/// A key that is being made. It borrows objects from its maker, but for those that it owns.
+class LaunchKey {
+public:
+  /// Always true, so that additions can be chained.
+  bool add(uint64_t bits, PyObject *object = nullptr) {
+    words_.push_back({bits, object});
+    return true;
+  }
+  /// Adds any value of Python by type and bits. Objects whose class compares them by identity are
+  /// the same only if they are one; what a value holds is looked at now, so it may change later.
+  ///
+  /// Errors: false, with Python's error set.
+  bool addExact(PyObject *value);
+
+  llvm::ArrayRef<KeyWord> words() const { return words_; }
   uint64_t hash() const;
+
+private:
+  bool addContent(PyObject *value);
+  bool addNumber(PyObject *value);
+  bool addParts(WordKind kind, PyObject *parts, PyObject *theirClass);
+  bool addOther(PyObject *value);
+  bool addState(PyObject *value, bool &hasState);
+  bool addBytes(PyObject *value, bool &hasBytes);
+  bool addByEquality(PyObject *value);
+  bool addOwned(pybind11::object object);
+  /// Keeps an object for as long as the key lives.
+  PyObject *own(pybind11::object object);
+
+  llvm::SmallVector<KeyWord, 48> words_;
+  llvm::SmallVector<PyObject *, 4> around_; ///< the objects whose parts are being added
+  std::vector<pybind11::object> owned_;
 };
 
-/// Types of torch that are known by identity; empty until torch is in use.
-struct TorchTypes {
-  PyTypeObject *tensor = nullptr, *parameter = nullptr;
-  PyObject *currentRawStream = nullptr; ///< a function of a device number
-  std::vector<std::pair<PyObject *, uint64_t>> dtypes;
+/// A key that was kept. It owns its objects.
+class StoredKey {
+public:
+  explicit StoredKey(const LaunchKey &key);
+  ~StoredKey();
+  StoredKey(const StoredKey &) = delete;
+  StoredKey &operator=(const StoredKey &) = delete;
+
+  bool matches(llvm::ArrayRef<KeyWord> words) const;
+  llvm::ArrayRef<KeyWord> words() const { return words_; }
+  uint64_t hash() const { return hash_; }
+
+private:
+  std::vector<KeyWord> words_;
+  uint64_t hash_;
 };
-TorchTypes &torchTypes();
 
-/// Binds positional and keyword arguments to parameters and launch options.
-///
-/// Errors: false, without a Python error, when Python has to look at the launch (and may find it
-/// wrong): a missing argument, an unknown keyword, an unusual type.
-bool bindArguments(const std::vector<LaunchParameter> &parameters, PyObject *const *arguments,
-                   size_t count, PyObject *keywords, LaunchKey &key);
+/// Whether two keys have the same words. Keys compare objects of C by their ==.
+bool areSame(llvm::ArrayRef<KeyWord> a, llvm::ArrayRef<KeyWord> b);
 
-/// Computes the words of bound arguments. `acceptsCpu` takes CPU tensors too, for tests.
-///
-/// Errors: as bindArguments.
-bool classifyArguments(const std::vector<LaunchParameter> &parameters, LaunchKey &key,
-                       bool acceptsCpu);
+/// Whether the key of an object stays what it is for as long as there is the object.
+bool isImmutable(PyObject *value);
 
-/// Whether two constants make the same kernel: the same type and value, floats by their bits.
-bool isSameConstant(PyObject *a, PyObject *b);
+/// `_core.LaunchKey(*values)`, the exact key of some values for Python's dicts.
+pybind11::object makeKeyObject(const LaunchKey &key);
+bool isKeyObject(pybind11::handle object);
+const StoredKey &keyOf(pybind11::handle object);
+void bindLaunchKey(pybind11::module_ &module);
 
 } // namespace blockscope::python

@@ -4,11 +4,16 @@
 #include "python/src/gpu_driver.h"
 #include "python/src/ir_builder.h"
 #include "python/src/launch.h"
+#include "python/src/launch_key.h"
+#include "python/src/launcher.h"
 #include "python/src/op_facts.h"
 #include "python/src/python_lock.h"
 #include "python/src/settings.h"
 #include "python/src/storage_overlap.h"
+#include "python/src/surroundings.h"
 #include "python/src/tensor.h"
+#include "python/src/torch_types.h"
+#include "python/src/used_values.h"
 
 #include <pybind11/pybind11.h>
 
@@ -30,6 +35,11 @@ PYBIND11_MODULE(_core, module) {
   blockscope::python::bindVerifyObservers(module);
   blockscope::python::bindGpuDriver(module);
   blockscope::python::bindGpuCompile(module);
-  blockscope::python::bindGpuLauncher(module);
   blockscope::python::bindStorageOverlap(module);
+  blockscope::python::bindTorchTypes(module);
+  blockscope::python::bindLaunchKey(module);
+  blockscope::python::bindUsedValues(module);
+  blockscope::python::bindSurroundings(module);
+  blockscope::python::bindShortWays(module);
+  blockscope::python::bindLauncher(module);
 }

@@ -40,6 +40,9 @@ std::string textOf(pybind11::handle object, const char *op, const char *name);
 llvm::SmallVector<int64_t, 4> intsOf(pybind11::handle object, const char *op, const char *name);
 /// Strips constexpr, also nested.
 pybind11::object unwrapConstexpr(pybind11::handle object);
+bool isConstexpr(pybind11::handle object);
+/// Whether it is a dtype that is no pointer and no block: there is one object of each.
+bool isScalarDtype(pybind11::handle object);
 
 /// A dtype, pointer_type, block_type, or the name of a dtype.
 Type typeFromPython(pybind11::handle object);

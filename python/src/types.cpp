@@ -73,9 +73,17 @@ Type namedType(const std::string &name) {
 
 py::object unwrapConstexpr(py::handle object) {
   py::object result = py::reinterpret_borrow<py::object>(object);
-  while (reinterpret_cast<PyObject *>(Py_TYPE(result.ptr())) == classes().constexprClass.ptr())
+  while (isConstexpr(result))
     result = result.attr("value");
   return result;
+}
+
+bool isConstexpr(py::handle object) {
+  return py::type::handle_of(object).is(classes().constexprClass);
+}
+
+bool isScalarDtype(py::handle object) {
+  return py::type::handle_of(object).is(classes().dtypeClass);
 }
 
 py::object makeConstexpr(py::object value) { return classes().constexprClass(std::move(value)); }

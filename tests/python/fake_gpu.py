@@ -52,7 +52,8 @@ class Tensor:
         return 0
 
 launcher._torch_is_known = True
-_core.gpu.register_torch(Tensor, type("Parameter", (Tensor,), {}), [torch.float32, torch.float16],
+_core.register_torch(Tensor, type("Parameter", (Tensor,), {}),
+                     [(torch.float32, "float32"), (torch.float16, "float16")],
                          lambda device: 77)
 
 def launches():

@@ -386,8 +386,8 @@ VIEWS = """
                 return self.storage
 
         launcher._torch_is_known = True
-        _core.gpu.register_torch(View, type("Parameter", (View,), {}), [torch.float32],
-                                 lambda device: 77)
+        _core.register_torch(View, type("Parameter", (View,), {}), [(torch.float32, "float32")],
+                             lambda device: 77)
 
         def compile_two(builder, arch, settings):
             careful = settings["may_overlap"]

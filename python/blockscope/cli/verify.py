@@ -82,13 +82,8 @@ class Verifier:
                 return run(fn, *args, grid=grid, warmup=True, **kwargs)
             return self._launch(run, fn, args, grid, kwargs)
 
-        # A hook keeps the C++ launcher from repeating launches by itself.
-        def hook(_: Any) -> None:
-            return None
-
         with hooks.intercepted(verifying), knobs.runtime.scope():
             knobs.runtime.interpret = False
-            knobs.runtime.launch_enter_hook = hook
             yield
 
     def summary(self) -> str:

@@ -34,7 +34,7 @@ class DriverConfig:
 
     def _activate(self, driver: Any) -> None:
         self._is_gpu = driver.get_current_target().backend == "cuda"
-        _core.gpu.activate(self._is_gpu)
+        _core.surroundings.activate_gpu(self._is_gpu)
         self._active = driver  # last: other threads take it as a sign that the rest is known
 
     def is_gpu_active(self) -> bool:

@@ -13,7 +13,7 @@ from blockscope.language import context
 def emit(
     fn: Any, arguments: list[Argument], target: Any = None, *, prints: bool = True
 ) -> tuple[Any, list[Any]]:
-    """Return the builder that holds the kernel's IR, and the module variables that it read.
+    """Return the builder that holds the kernel's IR, and records of what it read from outside.
 
     ``target`` is what ``tl.target_info`` answers while the kernel is compiled; None is the CPU.
     ``prints`` says whether ``tl.static_print`` prints.
@@ -34,4 +34,4 @@ def emit(
             builder.finish_function()
     finally:
         context.enter(outer)
-    return builder, generator.used_globals
+    return builder, generator.used.records

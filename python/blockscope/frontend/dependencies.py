@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from blockscope.frontend import globals_rule
+from blockscope.frontend.names import dotted_names
 from blockscope.frontend.source import FunctionSource
 from blockscope.language import core
 
@@ -62,22 +63,13 @@ def _used(python: types.FunctionType, tree: ast.FunctionDef) -> list[tuple[str, 
     """Names in the body that are found outside the function; of modules, what is read there."""
     found: dict[str, Any] = {}
     own = _locals(tree)
-    nodes = [(node, own) for statement in tree.body for node in ast.walk(statement)]
-    nodes += [(node, set()) for node in ast.walk(tree.args)]  # defaults and annotations
-    for node, hidden in nodes:
-        if not isinstance(node, ast.Name | ast.Attribute):
-            continue
-        path: list[str] = []
-        while isinstance(node, ast.Attribute):
-            path.append(node.attr)
-            node = node.value
-        if not isinstance(node, ast.Name) or node.id in hidden:
-            continue
-        value, where = globals_rule.find(python, node.id)
+    names = [named for named in dotted_names(tree.body) if named[0] not in own]
+    names += dotted_names([tree.args])  # defaults and annotations
+    for name, path in names:
+        value, where = globals_rule.find(python, name)
         if where in (None, "builtin"):
             continue
-        name = node.id
-        for attribute in reversed(path):
+        for attribute in path:
             if not isinstance(value, types.ModuleType) or not hasattr(value, attribute):
                 break
             name, value = f"{name}.{attribute}", getattr(value, attribute)

@@ -16,6 +16,7 @@ from blockscope.frontend import calls, globals_rule, values
 from blockscope.frontend.control_flow import ControlFlow
 from blockscope.frontend.diagnose import compile_error, unsupported
 from blockscope.frontend.source import FunctionSource
+from blockscope.frontend.used_values import UsedValues
 from blockscope.language import core
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -69,7 +70,7 @@ class Generator(ControlFlow):
         self.builder = builder
         self.frames: list[Frame] = []
         self.dropped: ast.expr | None = None  # the expression whose result nobody takes
-        self.used_globals: list[tuple[dict[str, Any], str, Any]] = []
+        self.used = UsedValues()
 
     @property
     def frame(self) -> Frame:
@@ -77,6 +78,7 @@ class Generator(ControlFlow):
 
     def run_kernel(self, fn: Any, arguments: dict[str, Any]) -> None:
         """Walk the kernel ``fn`` with its parameters bound to ``arguments``."""
+        self.used.note_source(fn)
         self.frames.append(Frame(fn, dict(arguments)))
         try:
             self.visit_to_end(fn.function_source.tree.body)
@@ -91,6 +93,7 @@ class Generator(ControlFlow):
         if len(self.frames) > 400:
             raise RecursionError(f"calls of '{fn.__name__}' are nested more than 400 deep")
         bound = fn.bind_in_kernel(args, kwargs)
+        self.used.note_source(fn)
         self.builder.push_call()
         self.frames.append(Frame(fn, bound, (self.frame.source.file, self.frame.line)))
         try:
@@ -140,7 +143,7 @@ class Generator(ControlFlow):
             return frame.values[node.id]
         if node.id in frame.lost:
             raise NameError(frame.lost[node.id])
-        return globals_rule.look_up(frame.fn, node.id, self.used_globals)
+        return globals_rule.look_up(frame.fn, node.id, self.used)
 
     def visit_Tuple(self, node: ast.Tuple) -> Any:
         return core.tuple(self.elements(node.elts))
@@ -220,6 +223,7 @@ class Generator(ControlFlow):
             if values.is_tensor(value) and node.attr == "T":
                 return tl.trans(value)
             found = getattr(value, node.attr)
+            self.used.note_attribute(value, node.attr, found)
             return globals_rule.check_module_attribute(value, node.attr, found)
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:

@@ -6,6 +6,7 @@ import os
 import types
 from typing import Any
 
+from blockscope.frontend.used_values import UsedValues
 from blockscope.language import core
 
 _BUILTINS = {
@@ -44,10 +45,10 @@ _BUILTINS = {
 }
 
 
-def look_up(fn: Any, name: str, used: list[tuple[dict[str, Any], str, Any]]) -> Any:
+def look_up(fn: Any, name: str, used: UsedValues) -> Any:
     """Return a name of the enclosing functions, the module or Python's builtins.
 
-    What is read from a module is noted in ``used``: a change of it makes the compiled kernel stale.
+    What is read from outside is noted in ``used``: a change of it makes the compiled kernel stale.
 
     Errors: NameError for an unknown name and for a module variable that is not constexpr, since a
     compiled kernel would keep its old value.
@@ -60,15 +61,14 @@ def look_up(fn: Any, name: str, used: list[tuple[dict[str, Any], str, Any]]) -> 
     if where is None:
         raise NameError(f"'{name}' is not defined")
     if where == "global":
-        used.append((fn.fn.__globals__, name, value))
+        used.note(fn.fn.__globals__, name, value)
+    elif where == "closure":
+        used.note(_cell(fn.fn, name), name, value)
     if where == "builtin" or _is_allowed(value):
         return value
     if where == "global":
         annotation = fn.fn.__globals__.get("__annotations__", {}).get(name)
-        if (
-            annotation is core.constexpr
-            or os.environ.get("TRITON_ALLOW_NON_CONSTEXPR_GLOBALS") == "1"
-        ):
+        if annotation is core.constexpr or allows_plain_variables():
             return value if isinstance(value, core.tensor) else core.constexpr(value)
         raise NameError(
             f"kernels cannot read the module variable '{name}' ({type(value).__name__}): a "
@@ -78,12 +78,16 @@ def look_up(fn: Any, name: str, used: list[tuple[dict[str, Any], str, Any]]) -> 
     return core.constexpr(value) if isinstance(value, bool | int | float | str) else value
 
 
+def allows_plain_variables() -> bool:
+    """Whether kernels may read any number of a module, which a compiled kernel then keeps."""
+    return os.environ.get("TRITON_ALLOW_NON_CONSTEXPR_GLOBALS") == "1"
+
+
 def find(fn: Any, name: str) -> tuple[Any, str | None]:
     """Return what a name means in a Python function and where it is from, None when unknown."""
     if name in fn.__code__.co_freevars and fn.__closure__:
-        cell = fn.__closure__[fn.__code__.co_freevars.index(name)]
         try:
-            return cell.cell_contents, "closure"
+            return _cell(fn, name).cell_contents, "closure"
         except ValueError:
             return None, None
     if name in fn.__globals__:
@@ -91,6 +95,10 @@ def find(fn: Any, name: str) -> tuple[Any, str | None]:
     if name in _BUILTINS:
         return _BUILTINS[name], "builtin"
     return None, None
+
+
+def _cell(fn: Any, name: str) -> Any:
+    return fn.__closure__[fn.__code__.co_freevars.index(name)]
 
 
 def _is_allowed(value: Any) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 from blockscope.frontend import globals_rule, values
 from blockscope.frontend.kernel_function import KernelFunction
+from blockscope.frontend.names import dotted_names
 
 #: tl.load takes `volatile` as its eighth argument.
 _LOAD_ARGUMENTS = 8
@@ -66,16 +67,9 @@ def _is_waiting(node: ast.AST) -> bool:
 
 def _used_values(fn: types.FunctionType, tree: ast.AST) -> Iterator[Any]:
     """What the names and the dotted names of a function stand for, as far as they are known."""
-    for node in ast.walk(tree):
-        parts: list[str] = []
-        inner = node
-        while isinstance(inner, ast.Attribute):
-            parts.append(inner.attr)
-            inner = inner.value
-        if not isinstance(inner, ast.Name):
-            continue
-        value, _ = globals_rule.find(fn, inner.id)
-        for part in reversed(parts):
+    for name, path in dotted_names([tree]):
+        value, _ = globals_rule.find(fn, name)
+        for part in path:
             value = getattr(values.unwrap(value), part, None)
         yield value
 

@@ -146,7 +146,8 @@ def _one(name: str) -> Argument:
 
 def _tuple(param: Any, name: str, value: Any, memory: Memory) -> Argument:
     parts = [_run_time(param, f"{name}.{i}", item, memory) for i, item in enumerate(value)]
-    return Argument(name, value, key.of_tuple(type(value), parts), parts=parts)
+    of_tuple = key.of_tuple(type(value), getattr(value, "_fields", None), parts)
+    return Argument(name, value, of_tuple, parts=parts)
 
 
 def _descriptor(param: Any, name: str, value: Any, memory: Memory) -> Argument:

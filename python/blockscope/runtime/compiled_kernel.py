@@ -6,20 +6,21 @@ from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
+from blockscope import _core
 from blockscope.frontend.argument import Argument
 
 
 class CompiledKernel:
     """What the kernels of all backends have in common.
 
-    ``used_globals`` are the module variables that the kernel read while it was compiled.
+    ``used_values`` are records of what the kernel read from outside while it was compiled.
     """
 
     def __init__(
         self,
         fn: Any,
         arguments: list[Argument],
-        used_globals: list[Any],
+        used_values: list[Any],
         key: str,
         metadata: dict[str, Any],
     ) -> None:
@@ -30,15 +31,21 @@ class CompiledKernel:
         self._constants = {
             p.name: a.value for p, a in zip(fn.params, arguments, strict=True) if p.is_constexpr
         }
-        self._used_globals = used_globals
+        self.used_values = used_values
         #: The options of the launch that it was compiled for, as far as they matter.
         self.launch_options: dict[str, Any] = {}
         self.metadata = namedtuple("KernelMetadata", sorted(metadata))(**metadata)
         self.packed_metadata = self.metadata
 
     def is_stale(self) -> bool:
-        """Whether a module variable that the kernel used has another value now."""
-        return any(values.get(name) is not value for values, name, value in self._used_globals)
+        """Whether something that the kernel read has another value now."""
+        return not _core.are_used_values_fresh(self.used_values)
+
+    def short_way(self, device: int) -> Any:
+        """How C++ launches this kernel again by itself: a ``_core.GpuShortWay`` for a GPU, a
+        ``_core.CpuShortWay`` for a negative ``device``; None when each launch needs Python."""
+        del device
+        return None
 
     def _init_handles(self) -> None:
         """Make ready what ``n_regs`` and the like are read from."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from blockscope import knobs
+from blockscope import _core, knobs
 from blockscope.runtime.backends.backend import Request
 
 #: What takes the place of a launch: called with (run, fn, args, grid, kwargs, warmup), it goes on
@@ -18,15 +18,14 @@ _interceptor: Interceptor | None = None
 
 @contextmanager
 def intercepted(interceptor: Interceptor) -> Iterator[None]:
-    """Inside, the launches of all kernels go to ``interceptor``.
-
-    One that the C++ launcher repeats by itself does not; a launch hook keeps it from that.
-    """
+    """Inside, the launches of all kernels go to ``interceptor``."""
     global _interceptor
     outer, _interceptor = _interceptor, interceptor
+    _core.surroundings.hold()  # the C++ launcher repeats none by itself
     try:
         yield
     finally:
+        _core.surroundings.release()
         _interceptor = outer
 
 

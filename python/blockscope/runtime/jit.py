@@ -75,6 +75,7 @@ class JITFunction(KernelFunction, KernelInterface[T]):
         source = self.function_source
         source.text = new_source
         source.__dict__.pop("tree", None)
+        self.__dict__.pop("_stepped", None)
         self.device_caches.clear()
         self._launcher.clear()
         self.hash = None
@@ -114,11 +115,11 @@ class JITFunction(KernelFunction, KernelInterface[T]):
 
     @lazy_property
     def _launcher(self) -> Any:
-        """Repeats GPU launches without Python; everything else comes back to ``_run``."""
+        """Repeats launches without Python; everything else comes back to ``_run``."""
         with loading:  # all that C++ and Python need to launch
             from blockscope.runtime import launch, launcher  # noqa: F401
 
-        return _core.GpuLauncher(self, launcher.parameters_of(self))
+        return launcher.make(self, self._run)
 
     @lazy_property
     def _bind(self) -> Callable[[Any], Callable[..., Any]]:

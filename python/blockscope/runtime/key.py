@@ -1,6 +1,7 @@
 """What a compiled kernel depends on: the key under which a function keeps it.
 
-The C++ launcher has a finer key of its own for launches that it repeats (python/src/launch_key.h).
+Keys are exact (python/src/launch_key.h): two are equal only if all that was put into them has the
+same types and bits. The launcher in C++ makes its keys of the same words.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from blockscope import _core
 from blockscope.frontend.argument import Argument
 
 Key = tuple[Any, ...]
@@ -15,11 +17,7 @@ Key = tuple[Any, ...]
 
 def of_constant(value: Any) -> Key:
     """Of a value that is compiled in."""
-    try:
-        hash(value)
-    except TypeError:
-        return ("constexpr", type(value).__name__, repr(value))
-    return ("constexpr", type(value).__name__, value)
+    return ("constexpr", _core.LaunchKey(value))  # as it is now: a list may change later
 
 
 def of_tensor(dtype: str, is_const: bool) -> Key:
@@ -30,14 +28,14 @@ def of_number(dtype: Any) -> Key:
     return (dtype,)
 
 
-def of_tuple(kind: type, parts: Sequence[Argument]) -> Key:
-    return ("tuple", kind, *(part.key for part in parts))
+def of_tuple(kind: type, fields: Any, parts: Sequence[Argument]) -> Key:
+    return ("tuple", kind, fields, *(part.key for part in parts))
 
 
 def of_descriptor(block: Sequence[int], padding: str, parts: Sequence[Argument]) -> Key:
     return ("descriptor", tuple(block), padding, *(part.key for part in parts))
 
 
-def of_launch(arguments: Sequence[Argument], *settings: Any) -> Key:
+def of_launch(arguments: Sequence[Argument], *settings: Any) -> Any:
     """Of a kernel compiled for these arguments by a backend with these settings."""
-    return (*settings, *(argument.key for argument in arguments))
+    return _core.LaunchKey(*settings, *(argument.key for argument in arguments))

@@ -1,38 +1,49 @@
-"""What the C++ launcher (python/src/launch_key.h) has to know of parameters and of torch."""
+"""What the C++ launcher (python/src/launcher.h) has to know: of parameters, of torch, and of what
+launches depend on besides their arguments."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
-from blockscope import _core
+from blockscope import _core, checks, knobs
+from blockscope.driver import driver
+from blockscope.host import is_interpreting
 from blockscope.language import core
+from blockscope.runtime import code_settings
 from blockscope.runtime.memory.buffer import dtype_name
-
-#: In the order of ScalarCode.
-_SCALAR_CODES = ("int1", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-                 "float32", "float64")  # fmt: skip
+from blockscope.runtime.options import LAUNCH_DEFAULTS
 
 _torch_is_known = False
 
 
+def make(fn: Any, general: Callable[..., Any]) -> Any:
+    """The launcher of a kernel; what it does not know it launches by ``general``."""
+    register_torch()
+    return _core.Launcher(general, vars(fn), parameters_of(fn))
+
+
 def parameters_of(fn: Any) -> list[tuple[Any, ...]] | None:
-    """One tuple per parameter; None for a signature that only Python binds."""
+    """One tuple per parameter: name, whether it is constexpr, whether a 1 is compiled in, whether
+    alignment matters, the dtype that an annotation fixes, whether there is a default, the default.
+
+    None for a signature that only Python binds.
+    """
     if any(param.is_variadic or param.is_keyword_only for param in fn.params):
         return None
-    codes = {getattr(core, name): code for code, name in enumerate(_SCALAR_CODES)}
     unaligned = set(fn.do_not_specialize_on_alignment)
     tuples = []
     for param in fn.params:
         annotation = param.annotation_object
         is_number = isinstance(annotation, core.dtype) and not annotation.is_ptr()
-        code = codes.get(annotation, -1) if is_number else -1
         specializes = not param.do_not_specialize
         aligns = specializes and param.num not in unaligned and param.name not in unaligned
-        tuples.append(
-            (param.name, param.is_constexpr, specializes, aligns, code, is_number and code < 0)
-            + ((True, param.default) if param.has_default else (False, None))
-        )
+        fixed = annotation.name if is_number else None
+        has_default = param.has_default
+        default = param.default if has_default else None
+        constexpr = param.is_constexpr
+        tuples.append((param.name, constexpr, specializes, aligns, fixed, has_default, default))
     return tuples
 
 
@@ -42,14 +53,26 @@ def register_torch() -> None:
     torch: Any = sys.modules.get("torch")
     if _torch_is_known or torch is None or not hasattr(torch, "Tensor"):
         return
-    dtypes = []
+    dtypes = {}
     for value in vars(torch).values():
-        if isinstance(value, torch.dtype) and value not in dtypes:
+        if isinstance(value, torch.dtype):
             try:
-                dtype_name(value)
+                dtypes[value] = dtype_name(value)
             except TypeError:
                 continue
-            dtypes.append(value)
     current_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
-    _core.gpu.register_torch(torch.Tensor, torch.nn.Parameter, dtypes, current_stream)
+    _core.register_torch(torch.Tensor, torch.nn.Parameter, list(dtypes.items()), current_stream)
     _torch_is_known = True
+
+
+_core.surroundings.configure(
+    knobs=knobs,
+    steps=is_interpreting,
+    is_gpu_active=driver.is_gpu_active,
+    cpu_settings=code_settings.of_cpu,
+    gpu_settings=code_settings.of_gpu,
+    begin_watched=checks.begin_watched,
+    end_watched=checks.end_watched,
+    launch_defaults=LAUNCH_DEFAULTS,
+)
+knobs.on_change.append(_core.surroundings.settings_changed)

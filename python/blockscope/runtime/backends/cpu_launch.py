@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 from blockscope import _core, checks, knobs
@@ -12,8 +11,6 @@ from blockscope.runtime.backends.backend import Request
 from blockscope.runtime.memory.buffer import Buffer
 from blockscope.runtime.memory.host import HostMemory
 from blockscope.runtime.memory.live_tensors import LiveTensors
-
-_numbers = itertools.count()
 
 
 def host_memory() -> HostMemory:
@@ -27,13 +24,8 @@ def open_launch(request: Request, sessions: tuple[Any, ...]) -> Any:
     Errors: ValueError for a tensor that has lost its memory, unless a check reports its accesses.
     """
     fn, options = request.fn, request.options
-    debug = bool(options.get("debug") or fn.debug or knobs.runtime.debug)
-    meta: list[tuple[str, str]] = []
-    if sessions:
-        constants = [a for a in request.arguments if a.type is None and a.parts is None]
-        meta = [(a.name, repr(a.value)) for a in constants]
-        meta += [(name, repr(value)) for name, value in options.items()]
-    launch = _core.Launch(fn.__name__, request.grid, meta, next(_numbers), debug)
+    texts = description(request.arguments, options) if sessions else []
+    launch = _core.Launch(fn.__name__, request.grid, texts, asserts(fn, options))
     is_checked = any(isinstance(session, checks.CheckReport) for session in sessions)
     for argument in leaves(request.arguments):
         if argument.buffer is not None:
@@ -61,6 +53,18 @@ def _error_of_gone(name: str, buffer: Buffer) -> ValueError:
         f"argument '{name}': a {buffer.dtype} tensor of shape {list(buffer.shape)} has no memory "
         "(its storage was freed or moved)"
     )
+
+
+def asserts(fn: Any, options: dict[str, Any]) -> bool:
+    """Whether the asserts of a kernel are on."""
+    return bool(options.get("debug") or fn.debug or knobs.runtime.debug)
+
+
+def description(arguments: list[Argument], options: dict[str, Any]) -> list[tuple[str, str]]:
+    """The constants and options of a launch, as texts by name, for who watches it."""
+    constants = [a for a in arguments if a.type is None and a.parts is None]
+    named = [(a.name, a.value) for a in constants] + list(options.items())
+    return [(name, repr(value)) for name, value in named]
 
 
 def finish(arguments: list[Argument]) -> None:

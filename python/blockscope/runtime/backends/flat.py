@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
-from blockscope import checks
+from blockscope import _core, checks
 from blockscope.driver import driver
-from blockscope.frontend.argument import Argument, leaves
+from blockscope.frontend.argument import Argument, leaves, without_values
 from blockscope.frontend.block_ir import emit
-from blockscope.runtime import hooks, key
+from blockscope.runtime import hooks, key, launcher
 from blockscope.runtime.backends.backend import Request
-from blockscope.runtime.backends.cpu_launch import finish, host_memory, open_launch
+from blockscope.runtime.backends.cpu_launch import (
+    asserts,
+    description,
+    finish,
+    host_memory,
+    open_launch,
+)
 from blockscope.runtime.compiled_kernel import CompiledKernel, kept
 from blockscope.runtime.memory.host import HostMemory
 from blockscope.runtime.options import LAUNCH_OPTIONS
@@ -22,16 +29,16 @@ class FlatKernel(CompiledKernel):
     Errors: CompilationError with the user's line when the kernel breaks a rule of the language.
     """
 
-    def __init__(
-        self, fn: Any, arguments: list[Argument], options: dict[str, Any], *, prints: bool = True
-    ) -> None:
-        builder, used_globals = emit(fn, arguments, prints=prints)
+    def __init__(self, fn: Any, arguments: list[Argument], *, prints: bool = True) -> None:
+        builder, used_values = emit(fn, arguments, prints=prints)
         self.program = builder.compile()
         self._builder = builder
         self._shown: Any = None  # the program in the form that shows values
+        self._arguments = without_values(arguments)
+        self._options: dict[str, Any] = {}
+        self._by_options: dict[Any, FlatKernel] = {}
         metadata = {
             **LAUNCH_OPTIONS,
-            **options,
             "name": fn.repr(),
             "hash": fn.cache_key,
             # Files compute an occupancy from this and n_regs, so they must not be 0.
@@ -41,11 +48,36 @@ class FlatKernel(CompiledKernel):
             "global_scratch_size": 0,
             "profile_scratch_size": 0,
         }
-        super().__init__(fn, arguments, used_globals, fn.cache_key, metadata)
+        super().__init__(fn, arguments, used_values, fn.cache_key, metadata)
         self.n_regs = 32
         self.n_spills = 0
         self.n_max_threads = 1024
         self.function = self.module = None
+
+    def with_options(self, options: dict[str, Any]) -> FlatKernel:
+        """This kernel with the options of a launch in its metadata; its code is the same."""
+        if not options:
+            return self
+        known = _core.LaunchKey(options)
+        kernel = self._by_options.get(known)
+        if kernel is None:
+            kernel = self._by_options[known] = copy.copy(self)
+            kernel._options = dict(options)
+            metadata: Any = self.metadata
+            kernel.metadata = kernel.packed_metadata = metadata._replace(**options)
+        return kernel
+
+    def short_way(self, device: int) -> Any:
+        if device >= 0:  # its arguments were copied from a GPU
+            return None
+        return _core.CpuShortWay(
+            kernel=self.fn.__name__,
+            program=self.program,
+            names=[argument.name for argument in leaves(self._arguments)],
+            asserts=asserts(self.fn, self._options),
+            program_for=self.program_for,
+            describe=lambda: description(self._arguments, self._options),
+        )
 
     def program_for(self, launch: Any) -> Any:
         """The flat program in the form that the observers of a launch need."""
@@ -69,12 +101,15 @@ class FlatBackend:
         return host_memory()
 
     def compile(self, request: Request, *, prints: bool = True) -> FlatKernel:
+        launcher.register_torch()
         fn, arguments = request.fn, request.arguments
+        settings = _core.surroundings.settings("cpu")
 
         def compile() -> FlatKernel:
-            return FlatKernel(fn, arguments, request.options, prints=prints)
+            return FlatKernel(fn, arguments, prints=prints)
 
-        return kept(fn, key.of_launch(arguments), compile)
+        kernel = kept(fn, key.of_launch(arguments, settings), compile)
+        return kernel.with_options(request.options)
 
     def launch(self, kernel: FlatKernel, request: Request) -> None:
         with checks.watching() as sessions:

@@ -1,14 +1,13 @@
 """The general way to the GPU: from classified arguments to a compiled kernel and its launch.
 
 The first launch of every kernel and key comes through here, and every launch that something
-watches; the C++ launcher (python/src/gpu_launcher.cpp) repeats the rest by itself.
+watches; the C++ launcher (python/src/launcher.h) repeats the rest by itself.
 """
 
 from __future__ import annotations
 
 from blockscope import _core
 from blockscope.frontend.argument import leaves
-from blockscope.language.linear import default_input_precision
 from blockscope.runtime import hooks, key, launcher
 from blockscope.runtime.backends.backend import Request
 from blockscope.runtime.backends.cuda import devices, excepthook
@@ -38,13 +37,12 @@ class CudaBackend:
         refuse_unsupported(request.options, int(target.arch))
         options = parse_options(fn, request.options)
         aligned = divisors(fn, arguments)
-        precision = default_input_precision(on_gpu=True)
-        settings = (target, options, precision, tuple(aligned))
+        settings = _core.surroundings.settings("gpu")
 
         def compile_now() -> CudaKernel:
             return compile(fn, arguments, aligned, options, target)
 
-        return kept(fn, key.of_launch(arguments, *settings), compile_now)
+        return kept(fn, key.of_launch(arguments, target, options, settings, aligned), compile_now)
 
     def launch(self, kernel: CudaKernel, request: Request) -> None:
         excepthook.install(_core.gpu.recent_launches)

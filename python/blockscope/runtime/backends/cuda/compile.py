@@ -55,7 +55,7 @@ def compile(
 ) -> CudaKernel:
     """Compile, or read from disk; ``careful`` relies on nothing about the tensors of a launch."""
     start = time.perf_counter()
-    builder, used_globals = emit(fn, arguments, target)
+    builder, used_values = emit(fn, arguments, target)
     settings = _compiler_settings(options) | {
         "tma": not careful and bool(knobs.gpu.tma),
         "may_overlap": careful,
@@ -86,7 +86,7 @@ def compile(
     return CudaKernel(
         fn,
         arguments,
-        used_globals,
+        used_values,
         key,
         data,
         asdict(options),

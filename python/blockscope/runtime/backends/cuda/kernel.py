@@ -6,7 +6,6 @@ import subprocess
 import tempfile
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from blockscope import _core, host, knobs
@@ -50,17 +49,6 @@ def _disassemble(cubin: bytes) -> str:
     )
 
 
-@dataclass
-class ShortWay:
-    """What the C++ launcher needs to launch this kernel again by itself."""
-
-    handle: Any
-    argument_count: int
-    scratch: Any
-    disjoint: list[Any]
-    used_globals: list[Any]
-
-
 class CudaKernel(CompiledKernel):
     """One kernel for one set of argument types, constants and options, on any device of its target.
 
@@ -71,14 +59,14 @@ class CudaKernel(CompiledKernel):
         self,
         fn: Any,
         arguments: list[Argument],
-        used_globals: list[Any],
+        used_values: list[Any],
         key: str,
         data: dict[str, Any],
         options: dict[str, Any],
         target: Any,
         make_careful: Callable[[], CudaKernel] | None = None,
     ) -> None:
-        super().__init__(fn, arguments, used_globals, key, _metadata(key, data, options, target))
+        super().__init__(fn, arguments, used_values, key, _metadata(key, data, options, target))
         self.data = data
         self.asm = Asm(data)
         self.kernel = data["cubin"]
@@ -204,26 +192,18 @@ class CudaKernel(CompiledKernel):
 
         return torch.empty(total, dtype=torch.uint8, device="cuda")
 
-    def short_way(self, device: int) -> ShortWay | None:
-        """How C++ launches this kernel alone; None when each launch needs Python."""
+    def short_way(self, device: int) -> Any:
         if self.data["takes_debug_buffer"] or device not in self._handles:
             return None
-        return ShortWay(
-            self._handles[device],
-            self._argument_count,
-            self._scratch if self.data["global_scratch_size"] else None,
-            self._disjoint,
-            _without_repeats(self._used_globals),
+        return _core.GpuShortWay(
+            handle=self._handles[device],
+            argument_count=self._argument_count,
+            disjoint=self._disjoint,
+            scratch=self._scratch if self.data["global_scratch_size"] else None,
         )
 
     def __repr__(self) -> str:
         return f"<kernel {self.name} for {self.target.backend} {self.target.arch}>"
-
-
-def _without_repeats(used: list[Any]) -> list[Any]:
-    return list(
-        {(id(values), name): (values, name, value) for values, name, value in used}.values()
-    )
 
 
 def _metadata(

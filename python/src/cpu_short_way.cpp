@@ -1,0 +1,174 @@
+// From classified arguments to a flat program that runs.
+#include "interpreter/flat/flat_program.h"
+#include "python/src/launch.h"
+#include "python/src/made_once.h"
+#include "python/src/short_way.h"
+#include "python/src/torch_types.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <pybind11/stl.h>
+
+#include <memory>
+
+namespace py = pybind11;
+
+namespace blockscope::python {
+
+namespace {
+
+struct Names {
+  PyObject *shape = PyUnicode_InternFromString("shape");
+  PyObject *stride = PyUnicode_InternFromString("stride");
+  PyObject *untypedStorage = PyUnicode_InternFromString("untyped_storage");
+  PyObject *dataPtr = PyUnicode_InternFromString("data_ptr");
+  PyObject *nbytes = PyUnicode_InternFromString("nbytes");
+};
+
+const Names &names() {
+  static constinit MadeOnce<Names> made;
+  return made.get();
+}
+
+/// Reads a tuple of ints; false, without a Python error, for anything else.
+bool readInts(const py::object &tuple, std::vector<int64_t> &result) {
+  if (!tuple || !PyTuple_Check(tuple.ptr())) {
+    PyErr_Clear();
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple.ptr()); ++i)
+    result.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(tuple.ptr(), i)));
+  const bool isGood = !PyErr_Occurred();
+  PyErr_Clear();
+  return isGood;
+}
+
+py::object call(PyObject *object, PyObject *method) {
+  PyObject *arguments[] = {object};
+  return py::reinterpret_steal<py::object>(
+      PyObject_VectorcallMethod(method, arguments, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+}
+
+/// Whether the view's elements lie in its storage, as far as its end is concerned.
+bool fitsStorage(const interpreter::Allocation &allocation) {
+  int64_t reach = 0;
+  for (const auto [size, stride] :
+       llvm::zip_equal(allocation.info.shape, allocation.info.strides)) {
+    if (size == 0)
+      return true;
+    reach += std::max<int64_t>(0, (size - 1) * stride);
+  }
+  return allocation.view &&
+         (reach + 1) * allocation.info.elementBytes + allocation.info.storageOffsetBytes <=
+             allocation.storageBytes;
+}
+
+/// The memory of a torch tensor; nothing, without a Python error, for what Python has to look at:
+/// a tensor whose storage was freed, say.
+std::optional<interpreter::Allocation> allocationOf(const RunTimeArgument &argument,
+                                                    const std::string &name) {
+  PyObject *tensor = argument.tensor;
+  const py::object storage = call(tensor, names().untypedStorage);
+  if (!storage) {
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  const auto begin = numberFrom(storage.ptr(), names().dataPtr);
+  const auto bytes = numberFrom(storage.ptr(), names().nbytes);
+  std::vector<int64_t> shape, strides;
+  if (!begin || !bytes ||
+      !readInts(py::reinterpret_steal<py::object>(PyObject_GetAttr(tensor, names().shape)),
+                shape) ||
+      !readInts(call(tensor, names().stride), strides) || shape.size() != strides.size())
+    return std::nullopt;
+  interpreter::Allocation allocation = makeAllocation(
+      name, dtypeName(argument.dtype).str(), argument.bits, *begin, static_cast<int64_t>(*bytes),
+      std::move(shape), std::move(strides), byteSize(argument.dtype), /*readOnly=*/false);
+  return fitsStorage(allocation) ? std::optional(std::move(allocation)) : std::nullopt;
+}
+
+class CpuShortWay : public ShortWay {
+public:
+  CpuShortWay(std::string kernel, std::shared_ptr<interpreter::FlatProgram> program,
+              std::vector<std::string> names, bool asserts, py::object programFor,
+              py::object describe)
+      : ShortWay(Place::Cpu, names.size()), kernel_(std::move(kernel)),
+        program_(std::move(program)), names_(std::move(names)), asserts_(asserts),
+        programFor_(std::move(programFor)), describe_(std::move(describe)) {}
+
+  Outcome launch(const Grid &grid, const LaunchArguments &arguments) override {
+    const bool isWatched = surroundings().isWatched();
+    if (isWatched && !isDescribed_) {
+      metaParameters_ = describe_().cast<TextPairs>();
+      isDescribed_ = true;
+    }
+    std::unique_ptr<PyLaunch> launch =
+        openLaunch(kernel_,
+                   {static_cast<int32_t>(grid[0]), static_cast<int32_t>(grid[1]),
+                    static_cast<int32_t>(grid[2])},
+                   isWatched ? metaParameters_ : TextPairs(), asserts_);
+    llvm::SmallVector<uint64_t, 32> bits;
+    for (const auto &[argument, name] : llvm::zip_equal(arguments.runTime, names_)) {
+      bits.push_back(argument.bits);
+      if (!argument.tensor)
+        continue;
+      auto allocation = allocationOf(argument, name);
+      if (!allocation)
+        return Outcome::Unusual;
+      bits.back() = launch->state.memory.add(std::move(*allocation)).base;
+    }
+    if (isWatched)
+      runWatched(std::move(launch), bits);
+    else
+      runProgram(*launch, *program_, bits);
+    return Outcome::Launched;
+  }
+
+  int traverse(visitproc visit, void *arg) const override {
+    Py_VISIT(programFor_.ptr());
+    Py_VISIT(describe_.ptr());
+    return 0;
+  }
+
+private:
+  void runWatched(std::unique_ptr<PyLaunch> launch, llvm::ArrayRef<uint64_t> bits) const {
+    PyLaunch &running = *launch;
+    const py::object object = py::cast(std::move(launch)); // observers may keep it
+    const auto begin = py::reinterpret_borrow<py::object>(surroundings().beginWatched());
+    const auto end = py::reinterpret_borrow<py::object>(surroundings().endWatched());
+    const py::object watched = begin(object);
+    try {
+      std::shared_ptr<interpreter::FlatProgram> program = program_;
+      if (running.state.observers.plan().only.values)
+        program = programFor_(object).cast<std::shared_ptr<interpreter::FlatProgram>>();
+      runProgram(running, *program, bits);
+    } catch (...) {
+      end(watched, /*failed=*/true);
+      throw;
+    }
+    end(watched, /*failed=*/false);
+  }
+
+  std::string kernel_;
+  std::shared_ptr<interpreter::FlatProgram> program_;
+  std::vector<std::string> names_; ///< of the run-time arguments
+  bool asserts_;
+  py::object programFor_, describe_;
+  bool isDescribed_ = false;
+  TextPairs metaParameters_;
+};
+
+} // namespace
+
+void bindCpuShortWay(py::module_ &module) {
+  py::class_<CpuShortWay, ShortWay, std::shared_ptr<CpuShortWay>>(module, "CpuShortWay")
+      .def(py::init<std::string, std::shared_ptr<interpreter::FlatProgram>,
+                    std::vector<std::string>, bool, py::function, py::function>(),
+           py::kw_only(), py::arg("kernel"), py::arg("program"), py::arg("names"),
+           py::arg("asserts"), py::arg("program_for"), py::arg("describe"),
+           "A flat program. `names` are those of its run-time arguments. While a check or a trace "
+           "is open, `program_for(launch)` gives the program in the form that it needs, and "
+           "`describe()` its constants and options as pairs of texts.");
+}
+
+} // namespace blockscope::python

@@ -1,0 +1,99 @@
+// From classified arguments to cuLaunchKernelEx.
+#include "python/src/gpu_driver.h"
+#include "python/src/short_way.h"
+#include "python/src/storage_overlap.h"
+#include "python/src/torch_types.h"
+
+#include <pybind11/stl.h>
+
+#include <memory>
+
+namespace py = pybind11;
+
+namespace blockscope::python {
+
+namespace {
+
+/// torch's current stream of a device.
+bool currentStream(int device, uint64_t &stream) {
+  PyObject *function = torchTypes().currentRawStream;
+  stream = 0;
+  if (!function)
+    return true;
+  const auto number = py::reinterpret_steal<py::object>(PyLong_FromLong(device));
+  const auto result =
+      py::reinterpret_steal<py::object>(PyObject_CallOneArg(function, number.ptr()));
+  if (!result)
+    return false;
+  stream = PyLong_AsUnsignedLongLongMask(result.ptr());
+  return true;
+}
+
+class GpuShortWay : public ShortWay {
+public:
+  GpuShortWay(py::object handle, size_t argumentCount, ArgumentPairs disjoint, py::object scratch)
+      : ShortWay(Place::Gpu, argumentCount), handle_(std::move(handle)),
+        kernel_(loadedKernelOf(handle_.ptr())), disjoint_(std::move(disjoint)),
+        scratch_(scratch.is_none() ? py::object() : std::move(scratch)) {
+    if (!kernel_)
+      throw py::type_error("'handle' is no loaded kernel");
+  }
+
+  Outcome launch(const Grid &grid, const LaunchArguments &arguments) override {
+    llvm::SmallVector<uint64_t, 32> bits;
+    for (const RunTimeArgument &argument : arguments.runTime)
+      bits.push_back(argument.bits);
+    const LoadedKernel *kernel = mayOverlap(arguments) ? carefulKernel(*kernel_) : kernel_;
+    uint64_t stream = 0;
+    if (!kernel || !currentStream(kernel->device(), stream))
+      return Outcome::Failed;
+    py::object memory;
+    if (scratch_) {
+      memory = py::reinterpret_steal<py::object>(
+          PyObject_CallFunction(scratch_.ptr(), "((III)K)", grid[0], grid[1], grid[2], stream));
+      const auto address = memory ? py::reinterpret_steal<py::object>(
+                                        PyObject_CallMethod(memory.ptr(), "data_ptr", nullptr))
+                                  : py::object();
+      if (!address)
+        return Outcome::Failed;
+      bits.push_back(PyLong_AsUnsignedLongLongMask(address.ptr()));
+    }
+    return launchOnGpu(*kernel, grid, bits.data(), static_cast<int>(bits.size()), stream)
+               ? Outcome::Launched
+               : Outcome::Failed;
+  }
+
+  int traverse(visitproc visit, void *arg) const override {
+    Py_VISIT(handle_.ptr());
+    Py_VISIT(scratch_.ptr());
+    return 0;
+  }
+
+private:
+  bool mayOverlap(const LaunchArguments &arguments) const {
+    if (disjoint_.empty())
+      return false;
+    llvm::SmallVector<PyObject *, 32> owners;
+    for (const RunTimeArgument &argument : arguments.runTime)
+      owners.push_back(argument.owner);
+    return python::mayOverlap(disjoint_, owners.data(), owners.size());
+  }
+
+  py::object handle_; ///< keeps the kernel
+  const LoadedKernel *kernel_;
+  ArgumentPairs disjoint_; ///< arguments that must not overlap, else another kernel is launched
+  py::object scratch_;     ///< a function of (grid, stream) that gives memory, or null
+};
+
+} // namespace
+
+void bindGpuShortWay(py::module_ &module) {
+  py::class_<GpuShortWay, ShortWay, std::shared_ptr<GpuShortWay>>(module, "GpuShortWay")
+      .def(py::init<py::object, size_t, ArgumentPairs, py::object>(), py::kw_only(),
+           py::arg("handle"), py::arg("argument_count"), py::arg("disjoint"), py::arg("scratch"),
+           "A kernel loaded on one GPU. Of the pairs `disjoint` of run-time arguments none may "
+           "overlap, else handle's careful kernel is launched. `scratch(grid, stream)` gives a "
+           "tensor that the kernel takes as its last argument; None without.");
+}
+
+} // namespace blockscope::python

@@ -1,0 +1,278 @@
+// Binds and classifies the arguments of a launch.
+#include "python/src/launch_arguments.h"
+
+#include "core/numeric/scalar.h"
+#include "python/src/made_once.h"
+#include "python/src/torch_types.h"
+
+#include <cstdint>
+
+namespace py = pybind11;
+
+namespace blockscope::python {
+
+namespace {
+
+constexpr uint64_t kAlignment = 16;
+
+struct Names {
+  PyObject *dataPtr = PyUnicode_InternFromString("data_ptr");
+  PyObject *getDevice = PyUnicode_InternFromString("get_device");
+  PyObject *isCpu = PyUnicode_InternFromString("is_cpu");
+  PyObject *base = PyUnicode_InternFromString("base");
+  PyObject *shape = PyUnicode_InternFromString("shape");
+  PyObject *strides = PyUnicode_InternFromString("strides");
+  PyObject *blockShape = PyUnicode_InternFromString("block_shape");
+  PyObject *padding = PyUnicode_InternFromString("padding");
+};
+
+const Names &names() {
+  static constinit MadeOnce<Names> made;
+  return made.get();
+}
+
+/// Where a tensor is, as LaunchArguments::device; nothing for a device that kernels do not run on.
+std::optional<int> deviceOf(PyObject *tensor) {
+  const auto number = numberFrom(tensor, names().getDevice);
+  if (!number)
+    return std::nullopt;
+  const int device = static_cast<int>(*number);
+  if (device >= 0)
+    return device;
+  // The device 'meta' has no number either.
+  const auto isCpu = py::reinterpret_steal<py::object>(PyObject_GetAttr(tensor, names().isCpu));
+  if (!isCpu)
+    PyErr_Clear();
+  return isCpu.ptr() == Py_True ? std::optional(LaunchArguments::kCpu) : std::nullopt;
+}
+
+bool fits(int64_t value, DType dtype) {
+  const int bits = bitWidth(dtype);
+  if (isSigned(dtype))
+    return bits == 64 || (value >= -(int64_t{1} << (bits - 1)) && value < int64_t{1} << (bits - 1));
+  return value >= 0 && (bits == 64 || value < int64_t{1} << bits);
+}
+
+/// Gives every int of the list `object.name` to `take`; false for anything but a list of ints.
+template <typename Take> bool forEachInt(PyObject *object, PyObject *name, Take take) {
+  const auto list = py::reinterpret_steal<py::object>(PyObject_GetAttr(object, name));
+  bool isGood = list && PyList_CheckExact(list.ptr());
+  for (Py_ssize_t i = 0; isGood && i < PyList_GET_SIZE(list.ptr()); ++i) {
+    PyObject *item = PyList_GET_ITEM(list.ptr(), i);
+    int overflow = 1;
+    const long long number =
+        PyLong_CheckExact(item) ? PyLong_AsLongLongAndOverflow(item, &overflow) : 0;
+    isGood = overflow == 0 && take(number);
+  }
+  if (PyErr_Occurred())
+    PyErr_Clear();
+  return isGood;
+}
+
+PyTypeObject *descriptorType() {
+  static constinit MadeOnce<py::object> made;
+  const py::object &type = made.get([]() -> py::object {
+    return py::module_::import("blockscope.runtime.tensor_descriptor").attr("TensorDescriptor");
+  });
+  return reinterpret_cast<PyTypeObject *>(type.ptr());
+}
+
+/// Finds a keyword among the parameters; mostly the very same interned string.
+size_t findParameter(llvm::ArrayRef<LaunchParameter> parameters, PyObject *name) {
+  for (size_t i = 0; i < parameters.size(); ++i)
+    if (parameters[i].name.ptr() == name)
+      return i;
+  for (size_t i = 0; i < parameters.size(); ++i)
+    if (PyUnicode_Compare(parameters[i].name.ptr(), name) == 0)
+      return i;
+  return parameters.size();
+}
+
+} // namespace
+
+bool LaunchArguments::take(llvm::ArrayRef<LaunchParameter> parameters, PyObject *const *arguments,
+                           size_t count, PyObject *keywords) {
+  if (!bind(parameters, arguments, count, keywords))
+    return false;
+  for (size_t i = 0; i < parameters.size(); ++i)
+    if (!classify(parameters[i], values[i]))
+      return false;
+  for (const auto &[name, value] : options) {
+    key.add(makeWord(WordKind::Option));
+    if (!key.addExact(name) || !key.addExact(value)) {
+      PyErr_Clear();
+      return false;
+    }
+  }
+  return true;
+}
+
+bool LaunchArguments::bind(llvm::ArrayRef<LaunchParameter> parameters, PyObject *const *arguments,
+                           size_t count, PyObject *keywords) {
+  if (count > parameters.size())
+    return false;
+  values.assign(parameters.size(), nullptr);
+  std::copy_n(arguments, count, values.begin());
+  const Py_ssize_t named = keywords ? PyTuple_GET_SIZE(keywords) : 0;
+  for (Py_ssize_t i = 0; i < named; ++i) {
+    PyObject *name = PyTuple_GET_ITEM(keywords, i);
+    PyObject *value = arguments[count + static_cast<size_t>(i)];
+    const size_t index = findParameter(parameters, name);
+    if (index == parameters.size())
+      options.emplace_back(name, value);
+    else if (values[index])
+      return false; // two values for one parameter
+    else
+      values[index] = value;
+  }
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (!values[i])
+      values[i] = parameters[i].defaultValue.ptr();
+    if (!values[i])
+      return false;
+  }
+  return true;
+}
+
+bool LaunchArguments::classify(const LaunchParameter &parameter, PyObject *value) {
+  if (parameter.isConstexpr || value == Py_None) {
+    if (!torchTypes().isTensor(value) && key.addExact(value))
+      return true;
+    PyErr_Clear();
+    return false;
+  }
+  if (torchTypes().isTensor(value))
+    return addTensor(parameter, value, value);
+  if (PyLong_CheckExact(value))
+    return addInt(parameter, value);
+  if (PyFloat_CheckExact(value))
+    return addFloat(parameter, PyFloat_AS_DOUBLE(value));
+  if (PyBool_Check(value))
+    return parameter.fixedType.value_or(DType::Int1) == DType::Int1
+               ? addScalar(parameter, DType::Int1, value == Py_True, false)
+               : addInt(parameter, value);
+  return Py_TYPE(value) == descriptorType() && addDescriptor(parameter, value);
+}
+
+/// `owner` is the argument, which lives as long as the launch: the tensor, or a descriptor of it.
+bool LaunchArguments::addTensor(const LaunchParameter &parameter, PyObject *tensor,
+                                PyObject *owner) {
+  const auto dtype = dtypeOfTensor(tensor);
+  const auto place = deviceOf(tensor);
+  if (!dtype || !place || (device != kNoTensor && device != *place))
+    return false;
+  device = *place;
+  const auto address = numberFrom(tensor, names().dataPtr);
+  if (!address)
+    return false;
+  runTime.push_back({*address, owner, tensor,
+                     parameter.specializesAlignment && *address % kAlignment == 0, *dtype});
+  return key.add(makeWord(WordKind::Tensor, static_cast<uint64_t>(*dtype)));
+}
+
+bool LaunchArguments::addScalar(const LaunchParameter &parameter, DType dtype, uint64_t bits,
+                                bool isAligned) {
+  runTime.push_back({bits, nullptr, nullptr, isAligned && parameter.specializesAlignment, dtype});
+  return key.add(makeWord(WordKind::Scalar, static_cast<uint64_t>(dtype)));
+}
+
+bool LaunchArguments::addFloat(const LaunchParameter &parameter, double value) {
+  const DType dtype = parameter.fixedType.value_or(DType::Fp32);
+  if (!isFloating(dtype))
+    return false;
+  uint64_t bits = 0;
+  numeric::writeDouble(dtype, value, &bits);
+  return addScalar(parameter, dtype, bits, false);
+}
+
+bool LaunchArguments::addInt(const LaunchParameter &parameter, PyObject *value) {
+  int overflow = 0;
+  const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+  const auto fixed = parameter.fixedType;
+  if (overflow != 0) {
+    if (overflow < 0 || fixed.value_or(DType::UInt64) != DType::UInt64)
+      return false;
+    const unsigned long long large = PyLong_AsUnsignedLongLong(value);
+    if (PyErr_Occurred()) {
+      PyErr_Clear();
+      return false;
+    }
+    return addScalar(parameter, DType::UInt64, large, large % kAlignment == 0);
+  }
+  const bool isAligned = !PyBool_Check(value) && number % static_cast<int64_t>(kAlignment) == 0;
+  if (fixed && isFloating(*fixed)) {
+    uint64_t bits = 0;
+    numeric::writeDouble(*fixed, static_cast<double>(number), &bits);
+    return addScalar(parameter, *fixed, bits, isAligned);
+  }
+  if (!fixed && number == 1 && parameter.specializesOne)
+    return key.addExact(value);
+  const DType dtype = fixed                         ? *fixed
+                      : fits(number, DType::Int32)  ? DType::Int32
+                      : fits(number, DType::UInt32) ? DType::UInt32
+                                                    : DType::Int64;
+  return fits(number, dtype) &&
+         addScalar(parameter, dtype, static_cast<uint64_t>(number), isAligned);
+}
+
+/// A descriptor made on the host: base, shape and strides at run time, block, padding and a last
+/// stride of 1 constant, as in runtime/arguments.py.
+bool LaunchArguments::addDescriptor(const LaunchParameter &parameter, PyObject *value) {
+  const auto base = py::reinterpret_steal<py::object>(PyObject_GetAttr(value, names().base));
+  const auto padding = py::reinterpret_steal<py::object>(PyObject_GetAttr(value, names().padding));
+  if (!base || !padding) {
+    PyErr_Clear();
+    return false;
+  }
+  if (!torchTypes().isTensor(base.ptr()) || !PyUnicode_CheckExact(padding.ptr()))
+    return false;
+  const auto block = py::reinterpret_steal<py::object>(PyObject_GetAttr(value, names().blockShape));
+  const bool isNan = PyUnicode_CompareWithASCIIString(padding.ptr(), "nan") == 0;
+  if (!block || !PyList_CheckExact(block.ptr()) ||
+      !key.add(makeWord(WordKind::Descriptor, isNan)) || !key.addExact(block.ptr())) {
+    PyErr_Clear();
+    return false;
+  }
+  const auto addSize = [&](long long size, DType dtype) {
+    const bool isAligned = size % static_cast<int64_t>(kAlignment) == 0;
+    return fits(size, dtype) && addScalar(parameter, dtype, static_cast<uint64_t>(size), isAligned);
+  };
+  Py_ssize_t strides = 0;
+  const auto addStride = [&](long long stride) { // the last one is compiled in
+    return ++strides == PyList_GET_SIZE(block.ptr()) && stride == 1
+               ? key.add(makeWord(WordKind::Int, 1))
+               : addSize(stride, DType::Int64);
+  };
+  // The descriptor keeps its base alive, and the caller the descriptor.
+  return addTensor(parameter, base.ptr(), value) &&
+         forEachInt(value, names().shape,
+                    [&](long long size) { return addSize(size, DType::Int32); }) &&
+         forEachInt(value, names().strides, addStride);
+}
+
+void LaunchArguments::addAlignment() {
+  constexpr size_t kBits = 64;
+  for (size_t begin = 0; begin < runTime.size(); begin += kBits) {
+    uint64_t bits = 0;
+    for (size_t i = begin; i < std::min(runTime.size(), begin + kBits); ++i)
+      bits |= static_cast<uint64_t>(runTime[i].isAligned) << (i - begin);
+    key.add(bits);
+  }
+}
+
+LaunchParameter parameterFrom(const py::tuple &tuple) {
+  LaunchParameter parameter;
+  PyObject *name = py::object(tuple[0]).release().ptr();
+  PyUnicode_InternInPlace(&name);
+  parameter.name = py::reinterpret_steal<py::object>(name);
+  parameter.isConstexpr = tuple[1].cast<bool>();
+  parameter.specializesOne = tuple[2].cast<bool>();
+  parameter.specializesAlignment = tuple[3].cast<bool>();
+  if (!tuple[4].is_none())
+    parameter.fixedType = parseDType(tuple[4].cast<std::string>());
+  if (tuple[5].cast<bool>())
+    parameter.defaultValue = tuple[6];
+  return parameter;
+}
+
+} // namespace blockscope::python

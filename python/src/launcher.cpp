@@ -1,0 +1,185 @@
+// Looks for the kernel of a launch, and launches it.
+#include "python/src/launcher.h"
+
+#include "python/src/made_once.h"
+#include "python/src/used_values.h"
+
+namespace py = pybind11;
+
+namespace blockscope::python {
+
+namespace {
+
+/// Attributes of a kernel that users set.
+struct Names {
+  PyObject *run = PyUnicode_InternFromString("run");
+  PyObject *hooks = PyUnicode_InternFromString("pre_run_hooks");
+  PyObject *debug = PyUnicode_InternFromString("debug");
+};
+
+const Names &names() {
+  static constinit MadeOnce<Names> made;
+  return made.get();
+}
+
+bool isTrue(PyObject *value) {
+  const int result = value ? PyObject_IsTrue(value) : 0;
+  if (result < 0)
+    PyErr_Clear();
+  return result != 0;
+}
+
+/// Reads a grid of one to three positive ints; false for anything else, and for what is too large.
+bool readGrid(PyObject *grid, Place place, Grid &sizes) {
+  const long most = place == Place::Gpu ? UINT16_MAX : INT32_MAX;
+  sizes = {1, 1, 1};
+  PyObject *const *items = &grid;
+  Py_ssize_t count = 1;
+  if (PyTuple_CheckExact(grid) || PyList_CheckExact(grid)) {
+    items = PySequence_Fast_ITEMS(grid);
+    count = PySequence_Fast_GET_SIZE(grid);
+  }
+  if (count < 1 || count > 3)
+    return false;
+  for (Py_ssize_t axis = 0; axis < count; ++axis) {
+    if (!PyLong_CheckExact(items[axis]))
+      return false;
+    const long size = PyLong_AsLong(items[axis]);
+    if (size == -1 && PyErr_Occurred())
+      PyErr_Clear();
+    if (size < 1 || size > (axis == 0 ? INT32_MAX : most))
+      return false;
+    sizes[static_cast<size_t>(axis)] = static_cast<uint32_t>(size);
+  }
+  return true;
+}
+
+} // namespace
+
+/// Binds and classifies, and adds to the key what else the kernel depends on. False, without a
+/// Python error, where Python has to look at the launch.
+bool Launcher::takeKey(PyObject *const *arguments, size_t count, PyObject *keywords,
+                       LaunchArguments &bound) const {
+  Surroundings &around = surroundings();
+  if (!isUsable || !around.isPlain() || PyDict_GetItem(attributes.ptr(), names().run) ||
+      isTrue(PyDict_GetItem(attributes.ptr(), names().hooks)) ||
+      !bound.take(parameters, arguments, count, keywords))
+    return false;
+  const bool isOnGpu = bound.device >= 0;
+  // A kernel without tensors runs on the current GPU, which may be another one next time.
+  if (isOnGpu ? around.isWatched() || !around.hasActiveGpu()
+              : bound.device == LaunchArguments::kNoTensor && around.hasActiveGpu())
+    return false;
+  const Place place = isOnGpu ? Place::Gpu : Place::Cpu;
+  const auto settings = around.settings(place);
+  if (!settings) {
+    PyErr_Clear();
+    return false;
+  }
+  const bool isDebug = around.isDebug() || isTrue(PyDict_GetItem(attributes.ptr(), names().debug));
+  bound.key.add(makeWord(WordKind::Settings, *settings << 1 | isDebug));
+  bound.key.add(static_cast<uint64_t>(bound.device));
+  if (isOnGpu)
+    bound.addAlignment();
+  return true;
+}
+
+std::shared_ptr<KeptKernel> Launcher::find(const LaunchKey &key, bool isFresh) const {
+  // Comparing objects of users may let other threads run, which change the table.
+  llvm::SmallVector<std::shared_ptr<KeptKernel>, 2> candidates;
+  const auto [begin, end] = kept_.equal_range(key.hash());
+  for (auto it = begin; it != end; ++it)
+    candidates.push_back(it->second);
+  for (std::shared_ptr<KeptKernel> &kept : candidates)
+    if (kept->key.matches(key.words()))
+      return !isFresh || areUsedValuesFresh(kept->used.ptr()) ? std::move(kept) : nullptr;
+  return nullptr;
+}
+
+/// Calls a grid function with the arguments, options and defaults by name. Null with an error.
+py::object Launcher::sizesFrom(PyObject *grid, const LaunchArguments &bound) const {
+  const auto named =
+      py::reinterpret_steal<py::object>(PyDict_Copy(surroundings().launchDefaults()));
+  bool isGood = static_cast<bool>(named);
+  for (const auto &[name, value] : bound.options)
+    isGood = isGood && PyDict_SetItem(named.ptr(), name, value) == 0;
+  for (size_t i = 0; i < parameters.size(); ++i)
+    isGood = isGood && PyDict_SetItem(named.ptr(), parameters[i].name.ptr(), bound.values[i]) == 0;
+  return isGood ? py::reinterpret_steal<py::object>(PyObject_CallOneArg(grid, named.ptr()))
+                : py::object();
+}
+
+Outcome Launcher::launch(PyObject *grid, PyObject *const *arguments, size_t count,
+                         PyObject *keywords, LaunchArguments &bound, PyObject *&result) {
+  if (!takeKey(arguments, count, keywords, bound))
+    return Outcome::Unusual;
+  std::shared_ptr<KeptKernel> kept = find(bound.key);
+  if (!kept)
+    return Outcome::Unknown;
+  py::object sizes = py::reinterpret_borrow<py::object>(grid);
+  if (PyCallable_Check(grid)) {
+    sizes = sizesFrom(grid, bound);
+    if (!sizes)
+      return Outcome::Failed;
+    // The function may have launched kernels and changed what they read.
+    kept = find(bound.key);
+    if (!kept)
+      return Outcome::Unusual;
+  }
+  Grid size;
+  if (!readGrid(sizes.ptr(), kept->way->place(), size))
+    return Outcome::Unusual;
+  ++shortLaunches; // also one that throws
+  const Outcome outcome = kept->way->launch(size, bound);
+  if (outcome == Outcome::Unusual)
+    --shortLaunches;
+  if (outcome == Outcome::Launched)
+    result = Py_NewRef(kept->kernel.ptr());
+  return outcome;
+}
+
+void Launcher::keep(const LaunchArguments &bound, PyObject *kernel) {
+  const py::object object = py::reinterpret_borrow<py::object>(kernel);
+  // None: a kernel that was stepped. What takes the place of launches may give anything.
+  if (!py::hasattr(object, "short_way"))
+    return;
+  const py::object way = object.attr("short_way")(bound.device);
+  if (way.is_none())
+    return;
+  auto kept = std::make_shared<KeptKernel>(bound.key);
+  kept->kernel = object;
+  kept->used = object.attr("used_values");
+  kept->way = way.cast<std::shared_ptr<ShortWay>>();
+  const Place place = bound.device >= 0 ? Place::Gpu : Place::Cpu;
+  if (kept->way->place() != place || kept->way->argumentCount() != bound.runTime.size())
+    return;
+  const uint64_t hash = kept->key.hash();
+  if (const std::shared_ptr<KeptKernel> stale = find(bound.key, /*isFresh=*/false))
+    for (auto [it, end] = kept_.equal_range(hash); it != end; ++it)
+      if (it->second == stale) {
+        it->second = std::move(kept);
+        return;
+      }
+  kept_.emplace(hash, std::move(kept));
+}
+
+int Launcher::traverse(visitproc visit, void *arg) const {
+  Py_VISIT(general.ptr());
+  Py_VISIT(attributes.ptr());
+  for (const LaunchParameter &parameter : parameters)
+    Py_VISIT(parameter.defaultValue.ptr());
+  for (const auto &[hash, kept] : kept_) {
+    // One that is being launched is not the launcher's alone: its references are not all here.
+    if (kept.use_count() != 1 || kept->way.use_count() != 1)
+      continue;
+    for (const KeyWord &word : kept->key.words())
+      Py_VISIT(word.object);
+    Py_VISIT(kept->kernel.ptr());
+    Py_VISIT(kept->used.ptr());
+    if (const int result = kept->way->traverse(visit, arg))
+      return result;
+  }
+  return 0;
+}
+
+} // namespace blockscope::python

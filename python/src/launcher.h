@@ -1,0 +1,61 @@
+// The short way from `kernel[grid](...)` to a launch, for kernels that ran before.
+//
+// A `_core.Launcher` belongs to one JITFunction; `launcher.bind(grid)` gives a callable. A call
+// computes the launch's key and launches what is kept for it. Whatever is unusual (a first launch,
+// hooks, step mode, odd arguments, mistakes) goes the general way in Python, runtime/launch.py,
+// which decides and words all errors; what it comes back with is kept. So the short way never
+// decides anything that the general way has not decided before.
+#pragma once
+
+#include "python/src/short_way.h"
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace blockscope::python {
+
+/// One compiled kernel of a function, under one key.
+struct KeptKernel {
+  explicit KeptKernel(const LaunchKey &key) : key(key) {}
+
+  StoredKey key;
+  pybind11::object kernel; ///< a CompiledKernel, which launches give back
+  pybind11::object used;   ///< a list of what it read when it was compiled (used_values.h)
+  std::shared_ptr<ShortWay> way;
+};
+
+class Launcher {
+public:
+  pybind11::object general;    ///< a function of (*arguments, grid, warmup, **keywords)
+  pybind11::object attributes; ///< the dict of the function's attributes
+  std::vector<LaunchParameter> parameters;
+  bool isUsable = false; ///< false for signatures that only Python binds
+  uint64_t shortLaunches = 0;
+
+  /// Tries the short way. `key` of the arguments is whole when the outcome is not Unusual, and
+  /// `result` a new reference to the kernel that was launched.
+  Outcome launch(PyObject *grid, PyObject *const *arguments, size_t count, PyObject *keywords,
+                 LaunchArguments &bound, PyObject *&result);
+  /// Keeps what the general way gave for these arguments, if it can be launched the short way.
+  void keep(const LaunchArguments &bound, PyObject *kernel);
+
+  void clear() { // freeing a kernel may run code that launches
+    const auto forgotten = std::exchange(kept_, {});
+  }
+  size_t size() const { return kept_.size(); }
+  int traverse(visitproc visit, void *arg) const;
+
+private:
+  bool takeKey(PyObject *const *arguments, size_t count, PyObject *keywords,
+               LaunchArguments &bound) const;
+  /// `isFresh`: only if what the kernel read is as it was.
+  std::shared_ptr<KeptKernel> find(const LaunchKey &key, bool isFresh = true) const;
+  pybind11::object sizesFrom(PyObject *grid, const LaunchArguments &bound) const;
+
+  std::unordered_multimap<uint64_t, std::shared_ptr<KeptKernel>> kept_; ///< by hash
+};
+
+void bindLauncher(pybind11::module_ &module);
+
+} // namespace blockscope::python

@@ -1,0 +1,281 @@
+// The Python types of the launcher, without pybind11 where every launch comes through.
+#include "python/src/launcher.h"
+#include "python/src/made_once.h"
+#include "python/src/python_lock.h"
+
+#include <structmember.h>
+
+namespace py = pybind11;
+
+namespace blockscope::python {
+
+namespace {
+
+struct LauncherObject {
+  PyObject_HEAD Launcher *launcher; ///< null when it was cleared by the garbage collector
+};
+
+struct BoundObject {
+  PyObject_HEAD vectorcallfunc call;
+  LauncherObject *owner;
+  PyObject *grid;
+};
+
+PyTypeObject *boundType = nullptr;
+
+struct Names {
+  PyObject *grid = PyUnicode_InternFromString("grid");
+  PyObject *warmup = PyUnicode_InternFromString("warmup");
+};
+
+const Names &names() {
+  static constinit MadeOnce<Names> made;
+  return made.get();
+}
+
+/// Calls `function`, which gives an object or null, and puts its exceptions into Python's state.
+template <typename Function> PyObject *guarded(Function function) {
+  try {
+    return function();
+  } catch (py::error_already_set &error) {
+    error.restore();
+  } catch (const py::builtin_exception &error) {
+    error.set_error();
+  } catch (const std::exception &error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+/// general(*arguments, grid=grid, warmup=False, **keywords), with the user's frames only.
+PyObject *callGeneral(BoundObject *bound, PyObject *const *arguments, size_t count,
+                      PyObject *keywords) {
+  const size_t named = keywords ? static_cast<size_t>(PyTuple_GET_SIZE(keywords)) : 0;
+  llvm::SmallVector<PyObject *, 32> all = {bound->owner->launcher->general.ptr()};
+  all.append(arguments, arguments + count + named);
+  all.push_back(bound->grid);
+  all.push_back(Py_False);
+  const auto keys =
+      py::reinterpret_steal<py::object>(PyTuple_New(static_cast<Py_ssize_t>(named) + 2));
+  if (!keys)
+    return nullptr;
+  for (size_t i = 0; i < named + 2; ++i) {
+    PyObject *name = i < named    ? PyTuple_GET_ITEM(keywords, static_cast<Py_ssize_t>(i))
+                     : i == named ? names().grid
+                                  : names().warmup;
+    PyTuple_SET_ITEM(keys.ptr(), static_cast<Py_ssize_t>(i), Py_NewRef(name));
+  }
+  return PyObject_Vectorcall(surroundings().callForUser(), all.data(), count + 1, keys.ptr());
+}
+
+PyObject *callBound(PyObject *self, PyObject *const *arguments, size_t flags, PyObject *keywords) {
+  const ActiveCall call;
+  auto *bound = reinterpret_cast<BoundObject *>(self);
+  if (!bound->owner || !bound->owner->launcher) {
+    PyErr_SetString(PyExc_RuntimeError, "the kernel is being deleted");
+    return nullptr;
+  }
+  return guarded([&]() -> PyObject * {
+    const auto count = static_cast<size_t>(PyVectorcall_NARGS(flags));
+    LaunchArguments taken;
+    PyObject *result = nullptr;
+    const Outcome outcome =
+        bound->owner->launcher->launch(bound->grid, arguments, count, keywords, taken, result);
+    if (outcome == Outcome::Launched || outcome == Outcome::Failed)
+      return result;
+    auto kernel = py::reinterpret_steal<py::object>(callGeneral(bound, arguments, count, keywords));
+    if (kernel && outcome == Outcome::Unknown)
+      bound->owner->launcher->keep(taken, kernel.ptr());
+    return kernel.release().ptr();
+  });
+}
+
+// -- a kernel with a grid -----------------------------------------------------------------------
+
+PyObject *bindGrid(PyObject *self, PyObject *grid) {
+  BoundObject *bound = PyObject_GC_New(BoundObject, boundType);
+  if (!bound)
+    return nullptr;
+  bound->call = callBound;
+  bound->owner = reinterpret_cast<LauncherObject *>(Py_NewRef(self));
+  bound->grid = Py_NewRef(grid);
+  PyObject_GC_Track(bound);
+  return reinterpret_cast<PyObject *>(bound);
+}
+
+int traverseBound(PyObject *self, visitproc visit, void *arg) {
+  auto *bound = reinterpret_cast<BoundObject *>(self);
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(bound->owner);
+  Py_VISIT(bound->grid);
+  return 0;
+}
+
+int clearBound(PyObject *self) {
+  auto *bound = reinterpret_cast<BoundObject *>(self);
+  Py_CLEAR(bound->owner);
+  Py_CLEAR(bound->grid);
+  return 0;
+}
+
+void freeBound(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  clearBound(self);
+  PyObject_GC_Del(self);
+  Py_DECREF(type);
+}
+
+PyMemberDef boundMembers[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(BoundObject, call), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr},
+};
+PyType_Slot boundSlots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void *>(freeBound)},
+    {Py_tp_traverse, reinterpret_cast<void *>(traverseBound)},
+    {Py_tp_clear, reinterpret_cast<void *>(clearBound)},
+    {Py_tp_call, reinterpret_cast<void *>(PyVectorcall_Call)},
+    {Py_tp_members, boundMembers},
+    {0, nullptr},
+};
+PyType_Spec boundSpec = {"blockscope._core.BoundLaunch", sizeof(BoundObject), 0,
+                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                             Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                         boundSlots};
+
+// -- the launcher -------------------------------------------------------------------------------
+
+/// Launcher(general, attributes, parameters)
+PyObject *newLauncher(PyTypeObject *type, PyObject *arguments, PyObject *) {
+  PyObject *general = nullptr, *attributes = nullptr, *parameters = nullptr;
+  if (!PyArg_ParseTuple(arguments, "OO!O", &general, &PyDict_Type, &attributes, &parameters))
+    return nullptr;
+  auto self = py::reinterpret_steal<py::object>(type->tp_alloc(type, 0));
+  if (!self)
+    return nullptr;
+  return guarded([&]() -> PyObject * {
+    auto *launcher = new Launcher;
+    reinterpret_cast<LauncherObject *>(self.ptr())->launcher = launcher;
+    launcher->general = py::reinterpret_borrow<py::object>(general);
+    launcher->attributes = py::reinterpret_borrow<py::object>(attributes);
+    launcher->isUsable = parameters != Py_None;
+    if (parameters != Py_None)
+      for (const py::handle tuple : py::handle(parameters))
+        launcher->parameters.push_back(parameterFrom(py::reinterpret_borrow<py::tuple>(tuple)));
+    return self.release().ptr();
+  });
+}
+
+int traverseLauncher(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  const Launcher *launcher = reinterpret_cast<LauncherObject *>(self)->launcher;
+  return launcher ? launcher->traverse(visit, arg) : 0;
+}
+
+int clearLauncher(PyObject *self) {
+  delete std::exchange(reinterpret_cast<LauncherObject *>(self)->launcher, nullptr);
+  return 0;
+}
+
+void freeLauncher(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  clearLauncher(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+Launcher &launcherOf(PyObject *self) { return *reinterpret_cast<LauncherObject *>(self)->launcher; }
+
+/// key(arguments, keywords): what a launch's key says of its arguments, as for a GPU, and the bits
+/// of those that the kernel takes at run time; None when only Python can say. For tests.
+PyObject *keyOfArguments(PyObject *self, PyObject *arguments) {
+  PyObject *positional = nullptr, *named = nullptr;
+  if (!PyArg_ParseTuple(arguments, "O!O!", &PyTuple_Type, &positional, &PyDict_Type, &named))
+    return nullptr;
+  return guarded([&]() -> PyObject * {
+    const Launcher &launcher = launcherOf(self);
+    llvm::SmallVector<PyObject *, 32> all(PySequence_Fast_ITEMS(positional),
+                                          PySequence_Fast_ITEMS(positional) +
+                                              PyTuple_GET_SIZE(positional));
+    py::list names;
+    for (const auto &[name, value] : py::reinterpret_borrow<py::dict>(named)) {
+      names.append(name);
+      all.push_back(value.ptr());
+    }
+    LaunchArguments taken;
+    const py::tuple keywords(names);
+    if (!launcher.isUsable ||
+        !taken.take(launcher.parameters, all.data(),
+                    static_cast<size_t>(PyTuple_GET_SIZE(positional)), keywords.ptr()))
+      return Py_NewRef(Py_None);
+    taken.addAlignment();
+    py::list bits;
+    for (const RunTimeArgument &argument : taken.runTime)
+      bits.append(argument.bits);
+    return py::make_tuple(makeKeyObject(taken.key), bits).release().ptr();
+  });
+}
+
+PyObject *clearKept(PyObject *self, PyObject *) {
+  launcherOf(self).clear();
+  Py_RETURN_NONE;
+}
+
+PyObject *countKept(PyObject *self, PyObject *) {
+  return PyLong_FromSize_t(launcherOf(self).size());
+}
+
+PyObject *countShort(PyObject *self, PyObject *) {
+  return PyLong_FromUnsignedLongLong(launcherOf(self).shortLaunches);
+}
+
+PyMethodDef launcherMethods[] = {
+    {"bind", bindGrid, METH_O, "The callable for a grid."},
+    {"key", keyOfArguments, METH_VARARGS, "The key of a launch, for tests."},
+    {"clear", clearKept, METH_NOARGS, "Forget all kernels."},
+    {"stored", countKept, METH_NOARGS, "How many kernels are kept."},
+    {"short_launches", countShort, METH_NOARGS, "How many launches went the short way."},
+    {nullptr, nullptr, 0, nullptr},
+};
+PyType_Slot launcherSlots[] = {
+    {Py_tp_doc,
+     const_cast<char *>(
+         "Launcher(general, attributes, parameters): launches of one kernel.\n\n"
+         "general(*arguments, grid=, warmup=, **keywords) launches what is not known; what it "
+         "gives "
+         "is kept if it has short_way(device), which gives a GpuShortWay, a CpuShortWay or None, "
+         "and used_values, a list of record_used_value. attributes is the dict in which users set "
+         "run, pre_run_hooks and debug. parameters are tuples (launcher.py), or None.")},
+    {Py_tp_new, reinterpret_cast<void *>(newLauncher)},
+    {Py_tp_dealloc, reinterpret_cast<void *>(freeLauncher)},
+    {Py_tp_traverse, reinterpret_cast<void *>(traverseLauncher)},
+    {Py_tp_clear, reinterpret_cast<void *>(clearLauncher)},
+    {Py_tp_methods, launcherMethods},
+    {0, nullptr},
+};
+PyType_Spec launcherSpec = {"blockscope._core.Launcher", sizeof(LauncherObject), 0,
+                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, launcherSlots};
+
+PyTypeObject *makeType(PyType_Spec &spec) {
+  PyObject *type = PyType_FromSpec(&spec);
+  if (!type)
+    throw py::error_already_set();
+  return reinterpret_cast<PyTypeObject *>(type);
+}
+
+} // namespace
+
+void bindLauncher(py::module_ &module) {
+  boundType = makeType(boundSpec);
+  module.attr("Launcher") =
+      py::reinterpret_steal<py::object>(reinterpret_cast<PyObject *>(makeType(launcherSpec)));
+}
+
+void bindShortWays(py::module_ &module) {
+  py::class_<ShortWay, std::shared_ptr<ShortWay>>(module, "ShortWay");
+  bindGpuShortWay(module);
+  bindCpuShortWay(module);
+}
+
+} // namespace blockscope::python
