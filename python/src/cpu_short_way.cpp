@@ -102,21 +102,24 @@ public:
       metaParameters_ = describe_().cast<TextPairs>();
       isDescribed_ = true;
     }
-    std::unique_ptr<PyLaunch> launch =
+    llvm::SmallVector<uint64_t, 32> bits;
+    llvm::SmallVector<std::pair<size_t, interpreter::Allocation>, 8> memory;
+    for (const auto &[argument, name] : llvm::zip_equal(arguments.runTime, names_)) {
+      if (argument.tensor) {
+        auto allocation = allocationOf(argument, name);
+        if (!allocation)
+          return Outcome::Unusual;
+        memory.emplace_back(bits.size(), std::move(*allocation));
+      }
+      bits.push_back(argument.bits);
+    }
+    std::unique_ptr<PyLaunch> launch = // now that it happens: launches are counted
         openLaunch(kernel_,
                    {static_cast<int32_t>(grid[0]), static_cast<int32_t>(grid[1]),
                     static_cast<int32_t>(grid[2])},
                    isWatched ? metaParameters_ : TextPairs(), asserts_);
-    llvm::SmallVector<uint64_t, 32> bits;
-    for (const auto &[argument, name] : llvm::zip_equal(arguments.runTime, names_)) {
-      bits.push_back(argument.bits);
-      if (!argument.tensor)
-        continue;
-      auto allocation = allocationOf(argument, name);
-      if (!allocation)
-        return Outcome::Unusual;
-      bits.back() = launch->state.memory.add(std::move(*allocation)).base;
-    }
+    for (auto &[position, allocation] : memory)
+      bits[position] = launch->state.memory.add(std::move(allocation)).base;
     if (isWatched)
       runWatched(std::move(launch), bits);
     else

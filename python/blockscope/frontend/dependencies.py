@@ -15,7 +15,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from blockscope.frontend import globals_rule
+from blockscope.frontend import globals_rule, syntax_tree
 from blockscope.frontend.names import dotted_names
 from blockscope.frontend.source import FunctionSource
 from blockscope.language import core
@@ -79,7 +79,7 @@ def _used(python: types.FunctionType, tree: ast.FunctionDef) -> list[tuple[str, 
 
 def _locals(tree: ast.FunctionDef) -> set[str]:
     """The names that are the function's own, whatever its module has under them."""
-    module = compile(ast.Module([tree], []), "<kernel>", "exec", dont_inherit=True)
+    module = syntax_tree.compile_tree(ast.Module([tree], []), "<kernel>")
     (code,) = [
         constant
         for constant in module.co_consts

@@ -10,6 +10,7 @@ import ast
 import types
 from typing import Any
 
+from blockscope.frontend import syntax_tree
 from blockscope.process_lock import loading
 
 _RUNTIME = "__blockscope_step__"
@@ -22,7 +23,7 @@ def stepped_function(fn: Any) -> types.FunctionType:
         from blockscope.frontend import step_runtime
 
     source = fn.function_source
-    tree = ast.parse(source.text)
+    tree = syntax_tree.parse(source.text)
     definition = tree.body[0]
     assert isinstance(definition, ast.FunctionDef)
     names = [a.arg for a in _all_arguments(definition.args)]
@@ -62,7 +63,7 @@ def stepped_function(fn: Any) -> types.FunctionType:
             if hasattr(node, "col_offset"):
                 node.col_offset += source.indent
                 node.end_col_offset += source.indent  # type: ignore[attr-defined]
-    code = compile(module, source.file, "exec")
+    code = syntax_tree.compile_tree(module, source.file)
     outer_code = next(c for c in code.co_consts if isinstance(c, types.CodeType))
     inner = next(
         c

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
+from blockscope.frontend import syntax_tree
 from blockscope.lazy import lazy_property
 
 
@@ -34,7 +35,7 @@ class FunctionSource:
     @lazy_property
     def tree(self) -> ast.FunctionDef:
         """The function's definition; lines are those of the file, columns count from 0."""
-        module = ast.parse(self.text)
+        module = syntax_tree.parse(self.text)
         definition = module.body[0]
         if not isinstance(definition, ast.FunctionDef):
             raise TypeError(f"@jit needs a function defined by 'def', found '{self.fn!r}'")

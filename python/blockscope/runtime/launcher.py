@@ -11,7 +11,10 @@ from blockscope import _core, checks, knobs
 from blockscope.driver import driver
 from blockscope.host import is_interpreting
 from blockscope.language import core
-from blockscope.runtime import code_settings
+from blockscope.runtime import (
+    code_settings,
+    tensor_descriptor,  # noqa: F401  # C++ asks for it, at a time when a fork must find it whole
+)
 from blockscope.runtime.memory.buffer import dtype_name
 from blockscope.runtime.options import LAUNCH_DEFAULTS
 
