@@ -129,33 +129,33 @@ public:
   explicit WhatIf(func::FuncOp function) : function_(function) {
     for (const BlockArgument argument : function.getBody().getArguments())
       if (isa<tl::PtrType, IntegerType>(argument.getType()) && !argument.getType().isInteger(1) &&
-          !isTold(argument))
-        untold_.push_back(argument);
+          !isAligned(argument))
+        unaligned_.push_back(argument);
   }
 
   const AxisAnalysis &now() { return analysis(now_, {}); }
   /// All arguments multiples of 16, but `except`.
   const AxisAnalysis &allBut(BlockArgument except) {
-    llvm::SmallVector<BlockArgument> told;
-    llvm::copy_if(untold_, std::back_inserter(told),
+    llvm::SmallVector<BlockArgument> aligned;
+    llvm::copy_if(unaligned_, std::back_inserter(aligned),
                   [&](BlockArgument argument) { return argument != except; });
-    return analysis(allBut_[except], told);
+    return analysis(allBut_[except], aligned);
   }
-  llvm::ArrayRef<BlockArgument> untold() const { return untold_; }
+  llvm::ArrayRef<BlockArgument> unaligned() const { return unaligned_; }
 
 private:
-  bool isTold(BlockArgument argument) {
+  bool isAligned(BlockArgument argument) {
     const auto known = function_.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
                                                                tlg::kDivisibilityAttribute);
     return known && known.getInt() % kAlignment == 0;
   }
 
   const AxisAnalysis &analysis(std::unique_ptr<AxisAnalysis> &made,
-                               llvm::ArrayRef<BlockArgument> told) {
+                               llvm::ArrayRef<BlockArgument> aligned) {
     if (made)
       return *made;
     const Attribute before = function_.getArgAttrsAttr();
-    for (const BlockArgument argument : told)
+    for (const BlockArgument argument : aligned)
       function_.setArgAttr(argument.getArgNumber(), tlg::kDivisibilityAttribute,
                            Builder(function_.getContext()).getI32IntegerAttr(kAlignment));
     made = std::make_unique<AxisAnalysis>(function_);
@@ -167,7 +167,7 @@ private:
   }
 
   func::FuncOp function_;
-  llvm::SmallVector<BlockArgument> untold_;
+  llvm::SmallVector<BlockArgument> unaligned_;
   std::unique_ptr<AxisAnalysis> now_;
   llvm::DenseMap<Value, std::unique_ptr<AxisAnalysis>> allBut_;
 };
@@ -303,7 +303,7 @@ private:
         width(whatIf_.allBut({})) < possible)
       return;
     llvm::SmallVector<BlockArgument, 2> reasons;
-    for (const BlockArgument argument : whatIf_.untold())
+    for (const BlockArgument argument : whatIf_.unaligned())
       if (width(whatIf_.allBut(argument)) < possible)
         reasons.push_back(argument);
     if (reasons.empty())

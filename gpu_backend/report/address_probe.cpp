@@ -108,7 +108,8 @@ int64_t (*binary(Operation *op))(int64_t, int64_t) {
       .Default([](Operation *) -> Function { return nullptr; });
 }
 
-/// The value of an earlier turn, or of before the loop, that stands for `result` of control flow.
+/// The value of an earlier iteration, or of before the loop, that stands for `result` of control
+/// flow.
 Value standIn(OpResult result) {
   const unsigned number = result.getResultNumber();
   return llvm::TypeSwitch<Operation *, Value>(result.getOwner())

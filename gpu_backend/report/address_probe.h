@@ -2,9 +2,9 @@
 // arguments: which elements lie in one sector of memory does not depend on where a tensor begins.
 //
 // Pointers begin at aligned addresses far apart; integers are large, multiples of 16 where the
-// kernel is told so; what comes from memory or from floats is noise. `dependsOn` changes one of
+// kernel may know it; what comes from memory or from floats is noise. `dependsOn` changes one of
 // these and looks whether the distances between addresses change with it: so a stride that is known
-// and one that is an argument are told apart without taking the expression to pieces, and
+// and one that is an argument look different without taking the expression to pieces, and
 // remainders, selects and bit tricks are as good as sums.
 #pragma once
 

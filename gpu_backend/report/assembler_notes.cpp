@@ -1,4 +1,4 @@
-// What the assembled kernel adds: spilled registers, products that ptxas runs one by one.
+// What the assembled kernel adds: spilled registers, wgmma that ptxas runs one by one.
 #include "core/ir/convert.h"
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/report/kernel_notes.h"
@@ -49,29 +49,28 @@ void noteSpills(func::FuncOp function, const GpuOptions &options, GpuKernel &ker
                               2 * options.numWarps);
 }
 
-/// ptxas names the kernel, not the line: the first product stands for all.
+/// ptxas names the kernel, not the line: the first wgmma stands for all.
 void noteSerialized(func::FuncOp function, GpuKernel &kernel) {
   const auto said = llvm::find_if(kernel.warnings, [](llvm::StringRef line) {
     return line.contains("(C75") && line.contains("serialized");
   });
   if (said == kernel.warnings.end())
     return;
-  llvm::SmallVector<SourceLocation> products;
-  function.walk(
-      [&](tlg::WgmmaOp product) { products.push_back(fromMlirLocation(product.getLoc())); });
-  if (products.empty())
+  llvm::SmallVector<SourceLocation> dots;
+  function.walk([&](tlg::WgmmaOp dot) { dots.push_back(fromMlirLocation(dot.getLoc())); });
+  if (dots.empty())
     return;
   llvm::StringRef why = *said;
   why = why.split("serialized due to ").second;
   why = why.split(" in function").first.split(" in the function").first;
-  Finding &note = kernel.notes.emplace_back(noteAt(FindingCode::SerializedWgmma, products.front()));
-  for (const SourceLocation &product : llvm::drop_begin(products))
-    addPlace(note, product);
+  Finding &note = kernel.notes.emplace_back(noteAt(FindingCode::SerializedWgmma, dots.front()));
+  for (const SourceLocation &dot : llvm::drop_begin(dots))
+    addPlace(note, dot);
   note.message = "ptxas runs the kernel's wgmma one by one" + (why.empty() ? "" : ": " + why.str());
   note.cost = "each waits for the one before it, so that the tensor cores stand still in between";
   note.hint = why.contains("register")
                   ? "fewer sums a thread: more warps (num_warps) or a smaller block"
-                  : "no use of a product's result before the loop's turn ends";
+                  : "no use of a dot's result before the loop's iteration ends";
 }
 
 } // namespace

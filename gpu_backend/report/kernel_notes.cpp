@@ -17,7 +17,7 @@ std::string counted(int64_t count, llvm::StringRef noun) {
 void noteKernel(func::FuncOp function, const GpuTarget &target, const GpuOptions &options,
                 GpuKernel &kernel) {
   noteAccesses(function, kernel.notes);
-  noteProducts(function, target, options, kernel.notes);
+  noteDots(function, target, options, kernel.notes);
 }
 
 Finding noteAt(FindingCode code, const SourceLocation &place) {

@@ -1,8 +1,8 @@
-// What may cost a kernel speed: its accesses to global memory, its products and their loops, what
+// What may cost a kernel speed: its accesses to global memory, its dots and their loops, what
 // ptxas said. Bank conflicts are noted where accesses of shared memory are lowered.
 //
 // Notes are read off the kernel as it is before it is lowered, so they speak of the code that runs:
-// what a pass mended is not told.
+// there is no note of what a pass mended.
 #pragma once
 
 #include "gpu_backend/gpu_kernel.h"
@@ -14,13 +14,13 @@ namespace blockscope::gpu {
 
 /// Notes of loads, stores and atomics that touch more memory than they need, or by small pieces.
 void noteAccesses(mlir::func::FuncOp function, std::vector<Finding> &notes);
-/// Notes of products that do not use the target's best instructions.
-void noteProducts(mlir::func::FuncOp function, const GpuTarget &target, const GpuOptions &options,
-                  std::vector<Finding> &notes);
+/// Notes of dots that do not use the target's best instructions.
+void noteDots(mlir::func::FuncOp function, const GpuTarget &target, const GpuOptions &options,
+              std::vector<Finding> &notes);
 /// All that is seen before the kernel is lowered.
 void noteKernel(mlir::func::FuncOp function, const GpuTarget &target, const GpuOptions &options,
                 GpuKernel &kernel);
-/// What the assembled kernel adds: spills, and products that ptxas runs one by one.
+/// What the assembled kernel adds: spills, and wgmma that ptxas runs one by one.
 void noteAssembled(mlir::func::FuncOp function, const GpuOptions &options, GpuKernel &kernel);
 /// Puts notes in the order of the source; those that say the same become one with several places.
 void sortNotes(std::vector<Finding> &notes);

@@ -141,11 +141,11 @@ def test_narrow_pieces_say_which_argument():
     assert note["severity"] == "note" and note["code"] == "narrow-access"
 
 
-# --- products -------------------------------------------------------------------------------------
+# --- dots -----------------------------------------------------------------------------------------
 
 
 @blockscope.jit
-def product(
+def dot_kernel(
     a_ptr, b_ptr, out_ptr, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
     PRECISION: tl.constexpr = None, WRITES: tl.constexpr = None,
 ):  # fmt: skip
@@ -168,42 +168,42 @@ def product(
 DOT = "total = tl.dot(a, b, total, input_precision=PRECISION)"
 
 
-def of_product(dtype=F16, size=(64, 64, 64), arch="sm_90a", options=None, **constants):
+def of_dot(dtype=F16, size=(64, 64, 64), arch="sm_90a", options=None, **constants):
     a, out = torch.zeros(1 << 16, dtype=dtype), torch.zeros(1 << 16)
     m, n, k = size
     kernel = compiled(
-        product, a, a, out, 256, M=m, N=n, K=k, arch=arch, **constants, **(options or {})
+        dot_kernel, a, a, out, 256, M=m, N=n, K=k, arch=arch, **constants, **(options or {})
     )
-    return kernel, notes(kernel, product)
+    return kernel, notes(kernel, dot_kernel)
 
 
-def test_a_good_product_is_silent():
+def test_a_good_dot_is_silent():
     for arch in ("sm_80", "sm_90a"):
-        assert of_product(arch=arch)[1] == []
-    assert of_product(size=(128, 128, 64), options={"num_warps": 8})[1] == []
+        assert of_dot(arch=arch)[1] == []
+    assert of_dot(size=(128, 128, 64), options={"num_warps": 8})[1] == []
 
 
 def test_why_a_dot_is_no_wgmma():
-    kernel, found = of_product(options={"num_warps": 2})
+    kernel, found = of_dot(options={"num_warps": 2})
     assert found == [("warning", "no-wgmma", DOT)]
     assert kernel.notes[0]["message"].endswith("num_warps is 2, wgmma takes groups of 4 warps")
-    kernel, found = of_product(size=(16, 64, 64))
+    kernel, found = of_dot(size=(16, 64, 64))
     assert found == [("note", "no-wgmma", DOT)]
     assert kernel.notes[0]["message"].endswith("M is 16, wgmma takes at least 64")
-    assert of_product(arch="sm_80", options={"num_warps": 2})[1] == []
+    assert of_dot(arch="sm_80", options={"num_warps": 2})[1] == []
 
 
-def test_a_product_that_reads_its_operand_across_banks():
-    kernel, found = of_product(F32, PRECISION="tf32", size=(64, 64, 32), arch="sm_80")
+def test_a_dot_that_reads_its_operand_across_banks():
+    kernel, found = of_dot(F32, PRECISION="tf32", size=(64, 64, 32), arch="sm_80")
     assert found == [("warning", "bank-conflict", DOT)]
     assert "bank conflicts where a block is read from shared memory" in kernel.notes[0]["message"]
     assert "along K" in kernel.notes[0]["hint"]
-    kernel, found = of_product(F16, size=(64, 64, 32), arch="sm_80")  # ldmatrix.trans
+    kernel, found = of_dot(F16, size=(64, 64, 32), arch="sm_80")  # ldmatrix.trans
     assert found == []
 
 
-def test_why_a_product_uses_no_tensor_cores():
-    kernel, found = of_product(F32, PRECISION="ieee", size=(64, 64, 32))
+def test_why_a_dot_uses_no_tensor_cores():
+    kernel, found = of_dot(F32, PRECISION="ieee", size=(64, 64, 32))
     assert found == [("warning", "no-tensor-cores", DOT)]
     assert kernel.notes[0]["message"].endswith(
         "fp32 in input_precision 'ieee' has more digits than they keep"
@@ -212,25 +212,25 @@ def test_why_a_product_uses_no_tensor_cores():
 
 def test_why_a_loop_waits_for_its_loads():
     load = "a = tl.load(a_ptr + rows[:, None] * k + (start + steps)[None, :])"
-    first = product.fn.__code__.co_firstlineno
+    first = dot_kernel.fn.__code__.co_firstlineno
     for writes, line, also in (("a", first + 15, []), ("atomic", first + 17, [first + 10])):
-        kernel, found = of_product(WRITES=writes)
+        kernel, found = of_dot(WRITES=writes)
         (note,) = [note for note in kernel.notes if note["code"] == "not-pipelined"]
         assert ("warning", "not-pipelined", load) in found
         assert f"line {line} of the loop writes to global memory" in note["message"]
         assert [other["line"] for other in note["also"]] == also
     # What is stored to another argument is none of a load's business, unless that is all one.
-    kernel, found = of_product(WRITES="out")
+    kernel, found = of_dot(WRITES="out")
     assert "not-pipelined" not in [code for _, code, _ in found]
     (note,) = [n for n in kernel._make_careful().notes if n["code"] == "not-pipelined"]
     assert f"line {first + 13} of the loop" in note["message"]
-    kernel, found = of_product(options={"num_stages": 1})
+    kernel, found = of_dot(options={"num_stages": 1})
     assert [code for _, code, _ in found] == ["not-pipelined"]
     assert kernel.notes[0]["severity"] == "note"
 
 
 @blockscope.jit
-def padded_product(a_ptr, b_ptr, out_ptr, k, SIZE: tl.constexpr, PADDING: tl.constexpr):
+def padded_dot(a_ptr, b_ptr, out_ptr, k, SIZE: tl.constexpr, PADDING: tl.constexpr):
     a = tl.make_tensor_descriptor(
         a_ptr, [SIZE, k], [k, 1], [SIZE, SIZE], padding_option=PADDING
     )  # fmt: skip
@@ -246,14 +246,14 @@ def padded_product(a_ptr, b_ptr, out_ptr, k, SIZE: tl.constexpr, PADDING: tl.con
 
 def test_padding_that_keeps_a_loop_waiting_is_named():
     a, out = torch.zeros(1 << 16, dtype=F16), torch.zeros(1 << 16)
-    kernel = compiled(padded_product, a, a, out, 256, SIZE=64, PADDING="nan")
+    kernel = compiled(padded_dot, a, a, out, 256, SIZE=64, PADDING="nan")
     (note,) = [n for n in kernel.notes if n["code"] == "not-pipelined"]
     assert (
         "'other' (of a descriptor or block pointer, its padding_option) is not zero"
         in (note["message"])
     )
     assert note["hint"].startswith('other=0.0 or padding_option="zero", and tl.where')
-    kernel = compiled(padded_product, a, a, out, 256, SIZE=64, PADDING="zero")
+    kernel = compiled(padded_dot, a, a, out, 256, SIZE=64, PADDING="zero")
     assert "not-pipelined" not in [n["code"] for n in kernel.notes]
 
 
@@ -261,14 +261,14 @@ FEW_REGISTERS = "--override-directive-values --maxrregcount=32"
 
 
 def test_spills_say_what_limits_the_registers():
-    kernel, found = of_product(arch="sm_80", options={"maxnreg": 32})
+    kernel, found = of_dot(arch="sm_80", options={"maxnreg": 32})
     (note,) = [n for n in kernel.notes if n["code"] == "spills"]
     assert note["message"] == (
         f"{note['found']} bytes of each thread are stored to memory and loaded again: ptxas gave "
         "it 32 registers, of at most 32 by maxnreg"
     )
     assert note["hint"] == "a larger maxnreg than 32"
-    kernel, found = of_product(arch="sm_80", options={"ptx_options": FEW_REGISTERS})
+    kernel, found = of_dot(arch="sm_80", options={"ptx_options": FEW_REGISTERS})
     (note,) = [n for n in kernel.notes if n["code"] == "spills"]
     assert note["message"].endswith("ptxas gave it 32 registers, of at most 255")
     assert note["hint"].startswith("maxnreg=255, or ptx_options without a limit")
@@ -294,7 +294,7 @@ def test_a_kernel_that_spills_has_all_registers():
 
 
 def test_spills_and_what_ptxas_runs_one_by_one():
-    kernel, found = of_product(size=(256, 256, 64))
+    kernel, found = of_dot(size=(256, 256, 64))
     assert found[0][:2] == ("warning", "spills") and found[0][2] == "@blockscope.jit"
     assert kernel.notes[0]["found"] == kernel.n_spills * 4 > 0
     assert kernel.notes[0]["hint"].startswith("num_warps=8")

@@ -18,7 +18,7 @@
 // LAYOUT90: %[[B:.*]] = tl.load {{.*}} -> tensor<32x64xf16
 // LAYOUT90: tlg.wgmma %[[A]], %[[B]], {{.*}} -> tensor<128x64xf32, #[[ACC]]>
 
-// RING-LABEL: func.func @product(
+// RING-LABEL: func.func @dot(
 // RING: %[[A:.*]] = tlg.alloc_shared {offset = 0 : i32} : <[128, 32], f16, {{.*}}, stages = 3>
 // RING: %[[B:.*]] = tlg.alloc_shared {offset = 24576 : i32} : <[32, 64], f16, {{.*}}, stages = 3>
 // RING: tlg.async_copy {{.*}} if
@@ -52,7 +52,7 @@
 // ONE-NOT: tlg.async_copy
 // ONE: tlg.mma
 
-// PTX-LABEL: .entry product(
+// PTX-LABEL: .entry dot(
 // PTX: cp.async.cg.shared.global
 // PTX: cp.async.commit_group
 // PTX: cp.async.commit_group
@@ -67,7 +67,7 @@
 // PTX90: wgmma.wait_group.sync.aligned 1;
 // PTX90-NOT: mma.sync.aligned.m16
 // PTX: st.global.v4.b32
-func.func @product(%a: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %b: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %c: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %k: i32 {tl.divisibility = 16 : i32}, %lda: i32 {tl.divisibility = 16 : i32}, %ldb: i32 {tl.divisibility = 16 : i32}) {
+func.func @dot(%a: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %b: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %c: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %k: i32 {tl.divisibility = 16 : i32}, %lda: i32 {tl.divisibility = 16 : i32}, %ldb: i32 {tl.divisibility = 16 : i32}) {
   %c32_i32 = arith.constant 32 : i32
   %c0_i32 = arith.constant 0 : i32
   %cst = arith.constant dense<64> : tensor<128x1xi32>

@@ -1,4 +1,4 @@
-// Stages that a loop asks for itself, in place of the kernel's; then loads without a product too.
+// Stages that a loop asks for itself, in place of the kernel's; then loads without a dot too.
 // RUN: blk-opt %s --split-input-file --tlg-pipeline='arch=sm_80 num-stages=3' | FileCheck %s
 // RUN: blk-opt %s --split-input-file --pass-pipeline='builtin.module(tlg-pipeline{arch=sm_80 num-stages=3},tlg-emit{to=llvm})' -o /dev/null | FileCheck %s --check-prefix=LLVM
 

@@ -2,7 +2,7 @@
 // computed from the first one's sums runs beside it. A third one needs both.
 // RUN: blk-opt %s --tlg-pipeline=arch=sm_90a | FileCheck %s
 
-// CHECK-LABEL: func.func @products(
+// CHECK-LABEL: func.func @dots(
 // CHECK: %[[AB:.*]] = tlg.wgmma %{{.*}}, %{{.*}}, %{{.*}}
 // CHECK-NEXT: %[[CD:.*]] = tlg.wgmma %{{.*}}, %{{.*}}, %{{.*}}
 // CHECK-NEXT: %[[X:.*]] = tlg.wgmma_wait 1 %[[AB]]
@@ -11,7 +11,7 @@
 // CHECK-NEXT: arith.addf %{{.*}}, %[[Y]]
 // CHECK: %[[ZD:.*]] = tlg.wgmma
 // CHECK-NEXT: tlg.wgmma_wait 0 %[[ZD]]
-func.func @products(%a: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %out: !tl.ptr<f32> {tl.divisibility = 16 : i32}) {
+func.func @dots(%a: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %out: !tl.ptr<f32> {tl.divisibility = 16 : i32}) {
   %zero = arith.constant dense<0.000000e+00> : tensor<64x64xf32>
   %i = tl.range 0 to 64 : tensor<64xi32>
   %c64 = arith.constant dense<64> : tensor<64x1xi32>

@@ -5,7 +5,7 @@
 // RUN: blk-opt %s --pass-pipeline='builtin.module(tlg-pipeline{arch=sm_80 num-warps=8})' | FileCheck %s --check-prefix=OLD
 // RUN: blk-opt %s --pass-pipeline='builtin.module(tlg-pipeline{arch=sm_90a num-warps=8},tlg-emit)' -o /dev/null | FileCheck %s --check-prefix=PTX
 
-// CHECK-LABEL: func.func @product(
+// CHECK-LABEL: func.func @dot(
 // CHECK-SAME: tlg.tensor_maps = [{base = "a0", box = array<i64: 64, 128>, contiguous_dim = 1 : i32, element_bytes = 2 : i32, sizes = ["a2 s32", "a2 s32"], strides = ["a2 s32"], swizzle_bytes = 128 : i32},
 // CHECK-SAME: {base = "a1", box = array<i64: 64, 64>, {{.*}} sizes = ["a2 s32", "a4 s32 2 * s32"], strides = ["a4 s32 2 * s32"]
 // CHECK-SAME: {base = "a5", box = array<i64: 64, 128>
@@ -37,10 +37,10 @@
 // OLD-NOT: tlg.tma
 // OLD: tlg.async_copy
 
-// PTX-LABEL: .entry product(
-// PTX: .param .align 64 .b8 product_param_6[128],
-// PTX-NEXT: .param .align 64 .b8 product_param_7[128],
-// PTX-NEXT: .param .align 64 .b8 product_param_8[128]
+// PTX-LABEL: .entry dot(
+// PTX: .param .align 64 .b8 dot_param_6[128],
+// PTX-NEXT: .param .align 64 .b8 dot_param_7[128],
+// PTX-NEXT: .param .align 64 .b8 dot_param_8[128]
 // PTX: mbarrier.init.shared::cta.b64 [{{.*}}], 1;
 // PTX: fence.mbarrier_init.release.cluster;
 // PTX: fence.proxy.async.shared::cta;
@@ -51,7 +51,7 @@
 // PTX: cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group
 // PTX: cp.async.bulk.commit_group;
 // PTX: cp.async.bulk.wait_group.read 0;
-func.func @product(%a: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %b: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %k: i32 {tl.divisibility = 16 : i32}, %n: i32 {tl.divisibility = 16 : i32}, %half: i32 {tl.divisibility = 16 : i32}, %c: !tl.ptr<f16> {tl.divisibility = 16 : i32}) {
+func.func @dot(%a: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %b: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %k: i32 {tl.divisibility = 16 : i32}, %n: i32 {tl.divisibility = 16 : i32}, %half: i32 {tl.divisibility = 16 : i32}, %c: !tl.ptr<f16> {tl.divisibility = 16 : i32}) {
   %c64_i32 = arith.constant 64 : i32
   %c0_i32 = arith.constant 0 : i32
   %c128_i32 = arith.constant 128 : i32

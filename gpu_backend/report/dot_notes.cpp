@@ -1,7 +1,7 @@
-// Products that do not use wgmma or the tensor cores where the target has them.
+// Dots that do not use wgmma or the tensor cores where the target has them.
 //
 // Why is read off the op: each reason is a fact of the hardware, so that it stays true when the
-// passes learn to do more. An op that no reason fits is not told.
+// passes learn to do more. An op that no reason fits gets no note.
 #include "core/ir/convert.h"
 #include "core/ir/tl_dialect.h"
 #include "gpu_backend/ir/tlg_dialect.h"
@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t kWgmmaRows = 64, kWgmmaColumns = 16, kWgmmaDepthBytes = 32;
 constexpr int kWarpsOfGroup = 4;
 
-bool isProduct(Operation *op) { return isa<tl::DotOp, tlg::MmaOp, tlg::WgmmaOp>(op); }
+bool isDot(Operation *op) { return isa<tl::DotOp, tlg::MmaOp, tlg::WgmmaOp>(op); }
 
 llvm::ArrayRef<int64_t> shapeOf(Value block) {
   if (auto shared = dyn_cast<tlg::SharedType>(block.getType()))
@@ -36,11 +36,11 @@ struct Reason {
   Severity severity = Severity::Warning;
 };
 
-/// Why a product by mma.sync is none by wgmma; nothing where wgmma would not do it anyway.
-std::optional<Reason> whyNotWgmma(tlg::MmaOp product, int numWarps) {
-  const llvm::ArrayRef<int64_t> shape = product.getResult().getType().getShape();
-  const int64_t bytes = product.getOperandBytes(), depth = shapeOf(product.getA()).back();
-  const llvm::StringRef precision = product.getInputPrecision();
+/// Why a dot goes by mma.sync and not by wgmma; nothing where wgmma would not do it anyway.
+std::optional<Reason> whyNotWgmma(tlg::MmaOp dot, int numWarps) {
+  const llvm::ArrayRef<int64_t> shape = dot.getResult().getType().getShape();
+  const int64_t bytes = dot.getOperandBytes(), depth = shapeOf(dot.getA()).back();
+  const llvm::StringRef precision = dot.getInputPrecision();
   const auto small = [](char name, int64_t size, int64_t least) {
     return Reason{
         llvm::formatv("{0} is {1}, wgmma takes at least {2}", name, size, least),
@@ -50,7 +50,7 @@ std::optional<Reason> whyNotWgmma(tlg::MmaOp product, int numWarps) {
   if (bytes == 8)
     return std::nullopt;
   if (shape.size() == 3)
-    return Reason{"a batched product goes by mma.sync", "", Severity::Note};
+    return Reason{"a batched dot goes by mma.sync", "", Severity::Note};
   if (shape[0] < kWgmmaRows)
     return small('M', shape[0], kWgmmaRows);
   if (shape[1] < kWgmmaColumns)
@@ -61,10 +61,9 @@ std::optional<Reason> whyNotWgmma(tlg::MmaOp product, int numWarps) {
     return Reason{
         llvm::formatv("num_warps is {0}, wgmma takes groups of {1} warps", numWarps, kWarpsOfGroup),
         llvm::formatv("num_warps={0}", kWarpsOfGroup)};
-  if (elementOf(product.getA()).isF32() && precision != "tf32")
-    return Reason{
-        llvm::formatv("input_precision='{0}' takes products apart into several", precision), "",
-        Severity::Note};
+  if (elementOf(dot.getA()).isF32() && precision != "tf32")
+    return Reason{llvm::formatv("input_precision='{0}' computes a dot as several", precision), "",
+                  Severity::Note};
   if (shape[0] / kWgmmaRows * (shape[1] / 32) < numWarps / kWarpsOfGroup)
     return Reason{llvm::formatv("{0} warps are more than a block of {1} x {2} has work for",
                                 numWarps, shape[0], shape[1]),
@@ -77,7 +76,7 @@ std::optional<Reason> whyNotWgmma(tlg::MmaOp product, int numWarps) {
   return std::nullopt;
 }
 
-/// Why a product uses no tensor cores.
+/// Why a dot uses no tensor cores.
 Reason whyNoTensorCores(tl::DotOp dot) {
   const Type type = elementOf(dot.getA());
   if (type.isF32() && dot.getInputPrecision() == "ieee")
@@ -96,18 +95,17 @@ Finding noteFor(Operation *op, FindingCode code, Reason reason) {
   return note;
 }
 
-void noteProduct(Operation *op, const GpuTarget &target, int numWarps,
-                 std::vector<Finding> &notes) {
+void noteDot(Operation *op, const GpuTarget &target, int numWarps, std::vector<Finding> &notes) {
   if (auto dot = dyn_cast<tl::DotOp>(op)) {
     Reason reason = whyNoTensorCores(dot);
-    reason.text = "the product does not use the tensor cores: " + reason.text;
+    reason.text = "the dot does not use the tensor cores: " + reason.text;
     notes.push_back(noteFor(op, FindingCode::NoTensorCores, std::move(reason)));
     notes.back().cost = "each thread multiplies by itself, which takes ten times as long and more";
-  } else if (auto product = dyn_cast<tlg::MmaOp>(op); product && target.hasWgmma) {
-    std::optional<Reason> reason = whyNotWgmma(product, numWarps);
+  } else if (auto dot = dyn_cast<tlg::MmaOp>(op); dot && target.hasWgmma) {
+    std::optional<Reason> reason = whyNotWgmma(dot, numWarps);
     if (!reason)
       return;
-    reason->text = "the product goes by mma.sync and not by wgmma: " + reason->text;
+    reason->text = "the dot goes by mma.sync and not by wgmma: " + reason->text;
     notes.push_back(noteFor(op, FindingCode::NoWgmma, *std::move(reason)));
     notes.back().cost = "mma.sync reaches about 60% of what wgmma does";
   }
@@ -115,11 +113,11 @@ void noteProduct(Operation *op, const GpuTarget &target, int numWarps,
 
 } // namespace
 
-void noteProducts(func::FuncOp function, const GpuTarget &target, const GpuOptions &options,
-                  std::vector<Finding> &notes) {
+void noteDots(func::FuncOp function, const GpuTarget &target, const GpuOptions &options,
+              std::vector<Finding> &notes) {
   function.walk([&](Operation *op) {
-    if (isProduct(op))
-      noteProduct(op, target, options.numWarps, notes);
+    if (isDot(op))
+      noteDot(op, target, options.numWarps, notes);
   });
 }
 
