@@ -5,8 +5,6 @@
 #include "core/numeric/scalar.h"
 #include "interpreter/evaluator.h"
 
-#include "llvm/ADT/Hashing.h"
-
 #include <cmath>
 
 namespace blockscope::sanitizer {
@@ -66,8 +64,11 @@ public:
   Change(const Options &options, const OpValues &values, size_t result)
       : seed_(options.seed), type_(*values.results[result].type),
         data_(const_cast<void *>(values.results[result].data)), first_(values.begin) { // NOLINT
-    key_ = llvm::hash_combine(options.seed, values.op->id, values.program, result,
-                              llvm::hash_combine_range(values.loopIterations));
+    for (const uint64_t word : {options.seed, uint64_t{values.op->id}, uint64_t{result},
+                                static_cast<uint64_t>(values.program)})
+      key_ = mixed(key_ ^ word);
+    for (const int64_t iteration : values.loopIterations)
+      key_ = mixed(key_ ^ static_cast<uint64_t>(iteration));
   }
 
   /// A number in [-1, -0.5] or [0.5, 1] of the element.
@@ -96,15 +97,16 @@ private:
   std::byte *at(int64_t i) const {
     return static_cast<std::byte *>(data_) + i * type_.elementBytes();
   }
-  /// splitmix64 of the element's number.
-  uint64_t bitsOf(int64_t i) const {
-    uint64_t z = key_ + static_cast<uint64_t>(first_ + i + 1) * 0x9e3779b97f4a7c15ULL;
+  uint64_t bitsOf(int64_t i) const { return mixed(key_ ^ static_cast<uint64_t>(first_ + i)); }
+  /// A step of splitmix64.
+  static uint64_t mixed(uint64_t state) {
+    uint64_t z = state + 0x9e3779b97f4a7c15ULL;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
     return z ^ (z >> 31);
   }
 
-  uint64_t seed_, key_;
+  uint64_t seed_, key_ = 0;
   const Type &type_;
   void *data_;
   int64_t first_;
@@ -116,69 +118,60 @@ void RoundingNoise::onValues(const OpValues &values) {
     return changeMemory(values);
   if (values.results.empty())
     return;
-  if (name == "tl.fp_cast" || name == "tl.float_to_int")
-    return changeConversion(values);
+  if (name == "tl.float_to_int")
+    return changeWholeNumber(values);
   if (!values.results[0].type->isFloating() && name != "tl.reduce" && name != "tl.scan")
     return;
   if (name == "tl.dot")
     return changeDot(values);
   if (name == "tl.reduce" || name == "tl.scan")
     return changeAlongAxis(values);
+  if (name == "tl.int_to_float" ||
+      (name == "tl.fp_cast" &&
+       values.results[0].type->elementBytes() >= values.operands[0].type->elementBytes()))
+    return; // of the same number both executors make the same one
   if (const OpFacts *facts = findOpFacts(name))
     changeElements(values, *facts);
 }
 
+/// The errors of both executors; narrower floats are rounded once from fp32.
 void RoundingNoise::changeElements(const OpValues &values, const OpFacts &facts) const {
-  const DType dtype = values.results[0].type->dtype;
-  const bool isDouble = dtype == DType::Fp64;
+  const Type &type = *values.results[0].type;
   const OpError &error = facts.error;
-  double ulps = 0;
-  if (!error.isSameEverywhere(/*isMarked=*/true))
-    ulps = isDouble ? error.cpu64 + error.gpu64 : error.cpu32 + error.gpu32;
-  else if (options_.fuses && facts.name == "arith.mulf")
-    ulps = 0.5;
-  if (ulps == 0)
+  double ulps = type.elementBytes() == 8   ? error.cpu64 + error.gpu64
+                : type.elementBytes() == 4 ? error.cpu32 + error.gpu32
+                                           : 1;
+  if (!error.rounds() || ulps == 0)
     return;
-  const Format format = formatOf(dtype);
+  const Format format = formatOf(type.dtype);
   const double least = std::ldexp(1.0, format.leastExponent);
   const Change change(options_, values, 0);
   const int64_t count = elementsIn(values.results[0], values.count);
   for (int64_t i = 0; i < count; ++i) {
     const double value = change.get(i);
-    if (!std::isfinite(value))
+    if (value == 0 || !std::isfinite(value))
       continue;
     double bound = ulps * ulpOf(value, format);
-    if (!isDouble && error.gpuArgument32 > 0)
+    if (type.elementBytes() == 4 && error.gpuArgument32 > 0)
       bound += error.gpuArgument32 * 0x1p-23 * std::abs(readAt(values.operands[0], i) * value);
-    if (std::abs(value) < least && value != 0) // a GPU may give 0
+    if (std::abs(value) < least && ulps > 1) // functions of a GPU may give 0
       bound = std::max(bound, least);
     change.add(i, bound);
   }
 }
 
-/// Where the operand is near the middle of two results, the other one of them.
-void RoundingNoise::changeConversion(const OpValues &values) const {
-  const ValueView &to = values.results[0], &from = values.operands[0];
-  const bool toInteger = to.type->isInteger();
-  if (!toInteger && to.type->elementBytes() >= from.type->elementBytes())
-    return;
-  const Format format = toInteger ? Format{} : formatOf(to.type->dtype);
+/// Where the operand is near a whole number, at which the result changes, the other one.
+void RoundingNoise::changeWholeNumber(const OpValues &values) const {
   const Change change(options_, values, 0);
-  const int64_t count = elementsIn(to, values.count);
+  const int64_t count = elementsIn(values.results[0], values.count);
   for (int64_t i = 0; i < count; ++i) {
-    const double exact = readAt(from, i), rounded = change.get(i);
-    if (!std::isfinite(exact) || !std::isfinite(rounded) || !change.isChosen(i))
+    const double exact = readAt(values.operands[0], i), rounded = change.get(i);
+    const double whole = std::nearbyint(exact);
+    if (!std::isfinite(exact) || whole == 0 || !change.isChosen(i) ||
+        std::abs(exact - whole) > kNear * std::abs(exact))
       continue;
-    if (toInteger) { // toward zero: the result changes at whole numbers
-      const double whole = std::nearbyint(exact);
-      if (whole != 0 && std::abs(exact - whole) <= kNear * std::abs(exact))
-        change.set(i, std::abs(rounded) >= std::abs(whole) ? rounded - std::copysign(1.0, whole)
-                                                           : whole);
-      continue;
-    }
-    const double rest = exact - rounded, unit = ulpOf(rounded, format);
-    if (std::abs(std::abs(rest) - unit / 2) <= kNear * std::abs(exact))
-      change.set(i, rounded + std::copysign(unit, rest));
+    change.set(i,
+               std::abs(rounded) >= std::abs(whole) ? rounded - std::copysign(1.0, whole) : whole);
   }
 }
 
@@ -188,7 +181,8 @@ void RoundingNoise::changeDot(const OpValues &values) const {
   const llvm::ArrayRef<int64_t> left = a.type->shape, right = b.type->shape;
   const int64_t m = left[left.size() - 2], k = left.back(), n = right.back();
   const int64_t batches = a.type->numElements() / (m * k);
-  double unit = ulpOf(1, formatOf(values.results[0].type->dtype)) * static_cast<double>(2 + k / 8);
+  double unit =
+      ulpOf(1, formatOf(values.results[0].type->dtype)) * (2 + static_cast<double>(k) / 8);
   if (values.signature->attributes.getString("input_precision").starts_with("tf32"))
     unit = std::max(unit, 0x1p-10); // operands are rounded, or cut off
   if (isFp8(a.type->dtype))

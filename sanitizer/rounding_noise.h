@@ -10,16 +10,18 @@ namespace blockscope::sanitizer {
 
 /// Watches one launch; the same seed gives the same results, whatever the number of threads.
 ///
-/// Bounds are those of core/op_facts.def, the CPU's error and the GPU's together. Every change is
-/// half of its bound or more, up or down. Sums (dots, reductions, scans, float atomics) change by
-/// what another order may change in them. Conversions that round change only where their operand is
-/// so near the middle of two results that its own error may decide: always with seed 0, else in
-/// half of the cases.
+/// Bounds are those of core/op_facts.def, the CPU's error and the GPU's together; ops that are
+/// correctly rounded change too, as their operands may differ by so little that only the rounding
+/// shows it. Every change is half of its bound or more, up or down; 0 stays. Sums (dots,
+/// reductions, scans, float atomics) change by what another order may change in them. Conversions
+/// to integers change where their operand is so near a whole number that its error may decide:
+/// always with seed 0, else in half of the cases.
+///
+/// For flat programs: step mode does not say how a combine region rounds.
 class RoundingNoise : public Observer {
 public:
   struct Options {
     uint64_t seed = 0;
-    bool fuses = false;      ///< a GPU may add a product before it is rounded
     bool hasAtomics = false; ///< programs then run in order, as their sums are changed in memory
   };
   explicit RoundingNoise(const Options &options) : options_(options) {}
@@ -37,7 +39,7 @@ private:
   class Change;
 
   void changeElements(const OpValues &values, const OpFacts &facts) const;
-  void changeConversion(const OpValues &values) const;
+  void changeWholeNumber(const OpValues &values) const;
   void changeDot(const OpValues &values) const;
   void changeAlongAxis(const OpValues &values) const;
   void changeMemory(const OpValues &values) const;

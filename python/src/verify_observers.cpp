@@ -22,11 +22,10 @@ template <typename Watcher> void attach(py::object self, PyLaunch &launch) {
 void bindVerifyObservers(py::module_ &module) {
   using sanitizer::RoundingNoise;
   py::class_<RoundingNoise>(module, "RoundingNoise")
-      .def(py::init([](uint64_t seed, bool fuses, bool hasAtomics) {
-             return std::make_unique<RoundingNoise>(
-                 RoundingNoise::Options{seed, fuses, hasAtomics});
+      .def(py::init([](uint64_t seed, bool hasAtomics) {
+             return std::make_unique<RoundingNoise>(RoundingNoise::Options{seed, hasAtomics});
            }),
-           py::arg("seed"), py::arg("fuses"), py::arg("has_atomics"))
+           py::arg("seed"), py::arg("has_atomics"))
       .def("attach", &attach<RoundingNoise>);
   py::class_<sanitizer::LastWriter>(module, "LastWriter")
       .def(py::init<uint64_t>())

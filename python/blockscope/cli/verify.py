@@ -183,9 +183,7 @@ class Launch:
         results = {name: on_cpu.tensor(tensor).clone() for name, tensor in self.tensors.items()}
         reach = {name: torch.zeros_like(cpu, dtype=torch.float64) for name, cpu in results.items()}
         for seed in range(_NOISE_RUNS):
-            noise = _core.RoundingNoise(
-                seed, fuses=self.fuses, has_atomics="tl.atomic_rmw" in self.ir
-            )
+            noise = _core.RoundingNoise(seed, has_atomics="tl.atomic_rmw" in self.ir)
             with self._run_again(on_cpu, noise):
                 for name, tensor in self.tensors.items():
                     distance = _distance(results[name], on_cpu.tensor(tensor))
