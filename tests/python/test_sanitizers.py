@@ -91,11 +91,3 @@ def test_help_lists_what_is_in_the_table(words):
         if words != ("trace",):
             for option in row["options"]:
                 assert f"--{option['name']}" in text and option["help"] in text
-
-
-def test_the_parts_of_a_sanitizer_in_contributing_are_real():
-    text = (ROOT / "CONTRIBUTING.md").read_text().partition("## Add a sanitizer")[2]
-    parts = re.findall(r"```cpp\n// (\S+)\n(.*?)```", text.partition("\n## ")[0], re.S)
-    assert len(parts) == 3
-    for file, code in parts:
-        assert code in (ROOT / file).read_text(), f"not in {file}:\n{code}"
