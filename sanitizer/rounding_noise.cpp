@@ -62,8 +62,9 @@ int64_t elementsIn(const ValueView &view, int64_t count) {
 class RoundingNoise::Change {
 public:
   Change(const Options &options, const OpValues &values, size_t result)
-      : seed_(options.seed), type_(*values.results[result].type),
-        data_(const_cast<void *>(values.results[result].data)), first_(values.begin) { // NOLINT
+      : seed_(options.seed), amplification_(options.amplification),
+        type_(*values.results[result].type), data_(const_cast<void *>(values.results[result].data)),
+        first_(values.begin) { // NOLINT
     for (const uint64_t word : {options.seed, uint64_t{values.op->id}, uint64_t{result},
                                 static_cast<uint64_t>(values.program)})
       key_ = mixed(key_ ^ word);
@@ -90,7 +91,7 @@ public:
   void add(int64_t i, double bound) const {
     const double value = get(i);
     if (std::isfinite(value) && bound > 0)
-      set(i, value + part(i) * bound);
+      set(i, value + part(i) * bound * amplification_);
   }
 
 private:
@@ -107,6 +108,7 @@ private:
   }
 
   uint64_t seed_, key_ = 0;
+  double amplification_;
   const Type &type_;
   void *data_;
   int64_t first_;

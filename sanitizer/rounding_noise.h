@@ -22,7 +22,8 @@ class RoundingNoise : public Observer {
 public:
   struct Options {
     uint64_t seed = 0;
-    bool hasAtomics = false; ///< programs then run in order, as their sums are changed in memory
+    double amplification = 1; ///< of every change; large ones show whether errors reach at all
+    bool hasAtomics = false;  ///< programs then run in order, as their sums are changed in memory
   };
   explicit RoundingNoise(const Options &options) : options_(options) {}
 

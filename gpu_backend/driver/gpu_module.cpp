@@ -214,8 +214,10 @@ CUresult GpuModule::begin(CUstream stream, Launch &launch) {
   launch.stream = stream;
   const Capture capture = captureOf(stream);
   launch.isCaptured = capture.graph;
+  // The driver ends a capture when it is asked for the number of its stream.
   launch.isStreamKnown =
-      capture.isKnown && cudaApi()->cuStreamGetId(stream, &launch.streamId) == CUDA_SUCCESS;
+      capture.isKnown &&
+      (launch.isCaptured || cudaApi()->cuStreamGetId(stream, &launch.streamId) == CUDA_SUCCESS);
   if (!launch.isCaptured)
     return CUDA_SUCCESS;
   Residents &own = residentsOf(device_);

@@ -43,7 +43,7 @@ public:
     CUstream stream = nullptr;
     bool isCaptured = false;
     bool isStreamKnown = false;
-    unsigned long long streamId = 0; ///< no two streams of a process have the same
+    unsigned long long streamId = 0; ///< unique in a process; 0 while captured
     std::shared_ptr<Code> code;
   };
 

@@ -22,10 +22,11 @@ template <typename Watcher> void attach(py::object self, PyLaunch &launch) {
 void bindVerifyObservers(py::module_ &module) {
   using sanitizer::RoundingNoise;
   py::class_<RoundingNoise>(module, "RoundingNoise")
-      .def(py::init([](uint64_t seed, bool hasAtomics) {
-             return std::make_unique<RoundingNoise>(RoundingNoise::Options{seed, hasAtomics});
+      .def(py::init([](uint64_t seed, bool hasAtomics, double amplification) {
+             return std::make_unique<RoundingNoise>(
+                 RoundingNoise::Options{seed, amplification, hasAtomics});
            }),
-           py::arg("seed"), py::arg("has_atomics"))
+           py::arg("seed"), py::arg("has_atomics"), py::arg("amplification") = 1.0)
       .def("attach", &attach<RoundingNoise>);
   py::class_<sanitizer::LastWriter>(module, "LastWriter")
       .def(py::init<uint64_t>())

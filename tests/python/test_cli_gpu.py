@@ -247,6 +247,13 @@ def add_up_kernel(x_ptr, out_ptr, N: tl.constexpr):
     tl.atomic_add(out_ptr + tl.arange(0, N) % 4, tl.load(x_ptr + i))
 
 
+@blockscope.jit
+def rotate_kernel(x_ptr, y_ptr, cos_ptr, sin_ptr, out_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    x, y = tl.load(x_ptr + i), tl.load(y_ptr + i)
+    tl.store(out_ptr + i, x * tl.load(cos_ptr + i) - y * tl.load(sin_ptr + i))
+
+
 def wrong_elements(kernel, tensors, grid, change, **constants):
     """How many elements `verify` complains of where the other run has `change` of the results."""
     launch = Launch(JITFunction._run, kernel, tensors, grid, constants)
@@ -278,6 +285,18 @@ def test_bounds_know_of_cancellation():
     out = torch.zeros(32)
     change = lambda out: out * (1 + 1e-4)
     assert wrong_elements(gelu_kernel, (x, out), (2,), change, BLOCK=16) == 16
+
+
+def test_a_fused_multiply_add_may_change_the_last_bit_of_any_element():
+    """Also where the errors of all runs happen to be rounded away."""
+    random = torch.Generator().manual_seed(3)
+    x, y, cos, sin = (torch.randn(4096, generator=random) for _ in range(4))
+    for next_bits, wrong in (
+        (lambda out: torch.nextafter(out, out * 2), 0),
+        (lambda out: -out, 4096),
+    ):
+        tensors = (x, y, cos, sin, torch.zeros(4096))
+        assert wrong_elements(rotate_kernel, tensors, (1,), next_bits, N=4096) == wrong
 
 
 def test_bounds_of_sums_are_those_of_each_sum():

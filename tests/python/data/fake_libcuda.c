@@ -164,6 +164,10 @@ int cuThreadExchangeStreamCaptureMode(int *mode) {
   return *mode = before, 0;
 }
 int cuStreamGetId(void *stream, unsigned long long *id) {
+  if (streamOf(stream)->graph) { // even in the relaxed mode
+    streamOf(stream)->isInvalid = 1;
+    return 900;
+  }
   return *id = 1000 + (uintptr_t)stream, 0;
 }
 int cuStreamIsCapturing(void *stream, int *status) {
