@@ -31,7 +31,7 @@ _POINTERS_FROM_MEMORY = re.compile(r"\btl\.int_to_ptr\b")
 #: Runs with other rounding errors that show how far errors reach, and how many times as far as in
 #: any of these runs a result may be: an element that varied too little in all of them is rare.
 _NOISE_RUNS, _MARGIN = 8, 4.0
-_LOUD_RUNS, _AMPLIFICATION = 8, 32.0
+_LOUD_RUNS, _AMPLIFICATION = 4, 32.0
 
 
 def verify_script(script: Script, options: argparse.Namespace) -> int:

@@ -59,7 +59,7 @@ class CompiledKernel:
             if len(args) == len(names) - len(self._constants):
                 given = iter(args)
                 args = tuple(
-                    self._constants[n] if n in self._constants else next(given) for n in names
+                    [self._constants[n] if n in self._constants else next(given) for n in names]
                 )
             self.fn.run(*args, grid=grid, **self.launch_options)
 

@@ -146,8 +146,10 @@ class JITFunction(KernelFunction, KernelInterface[T]):
         constant = {param.name for param in self.params if param.is_constexpr}
         names = [*self.arg_names, *("" for _ in args)]
         args = tuple(
-            arg if name in constant else MockTensor.wrap_dtype(arg)
-            for name, arg in zip(names, args, strict=False)
+            [
+                arg if name in constant else MockTensor.wrap_dtype(arg)
+                for name, arg in zip(names, args, strict=False)
+            ]
         )
         kwargs = {
             name: arg if name in constant else MockTensor.wrap_dtype(arg)

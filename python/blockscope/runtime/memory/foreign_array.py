@@ -41,7 +41,7 @@ class ForeignArray:
             self._from_dlpack(value)
 
     def _from_interface(self, value: Any, interface: dict[str, Any]) -> None:
-        self.shape = tuple(int(n) for n in interface["shape"])
+        self.shape = tuple([int(n) for n in interface["shape"]])
         self.pointer = int(interface["data"][0])
         typestr = interface["typestr"]
         self.element_bytes = int(typestr[2:])
@@ -66,9 +66,9 @@ class ForeignArray:
             raise TypeError(f"DLPack tensor has element type code {code} with {bits} bits")
         self.dtype = "int1" if code == 6 else f"{kinds[code]}{bits}"
         self.element_bytes = bits // 8
-        self.shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
+        self.shape = tuple([tensor.shape[i] for i in range(tensor.ndim)])
         self.strides = (
-            tuple(tensor.strides[i] for i in range(tensor.ndim))
+            tuple([tensor.strides[i] for i in range(tensor.ndim)])
             if tensor.strides
             else contiguous_strides(self.shape)
         )

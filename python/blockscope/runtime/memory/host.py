@@ -94,8 +94,8 @@ class HostMemory:
             base + int(value.data_ptr()) - key[1],
             base,
             int(storage.nbytes()),
-            tuple(int(n) for n in value.shape),
-            tuple(int(n) for n in value.stride()),
+            tuple([int(n) for n in value.shape]),
+            tuple([int(n) for n in value.stride()]),
             int(value.element_size()),
             owner=(value, host),
             finish=finish,
@@ -106,11 +106,11 @@ def _from_torch(value: Any, find: Callable[[int], Buffer | None]) -> Buffer:
     """Anything with ``data_ptr()``. Its strides may claim more than its storage has."""
     dtype = dtype_name(value.dtype)
     pointer = int(value.data_ptr())
-    shape = tuple(int(n) for n in getattr(value, "shape", ()) or ())
+    shape = tuple([int(n) for n in getattr(value, "shape", ()) or ()])
     element_bytes = int(value.element_size()) if hasattr(value, "element_size") else 1
     strides = (1,) * len(shape)
     if hasattr(value, "stride"):
-        strides = tuple(int(n) for n in value.stride())
+        strides = tuple([int(n) for n in value.stride()])
     if hasattr(value, "untyped_storage"):
         storage = value.untyped_storage()
         base, size = int(storage.data_ptr()), int(storage.nbytes())
@@ -125,7 +125,7 @@ def _from_torch(value: Any, find: Callable[[int], Buffer | None]) -> Buffer:
 
 def _from_array_interface(value: Any) -> Buffer:
     interface = value.__array_interface__
-    shape = tuple(int(n) for n in interface["shape"])
+    shape = tuple([int(n) for n in interface["shape"]])
     pointer, read_only = interface["data"]
     typestr = interface["typestr"]
     if typestr[0] == ">":

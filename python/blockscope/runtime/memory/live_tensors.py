@@ -25,6 +25,9 @@ class LiveTensors:
     arrays: they are looked for in everything that holds references, and only when no tensor has
     the address. Nothing is kept alive: a launch holds its arguments, and others are looked at by
     weak reference.
+
+    The collector also shows tuples that other threads are making. ``tuple`` of a generator then
+    raises SystemError there, so what runs in launches makes tuples of lists.
     """
 
     #: The arrays of the latest search: kernels are launched again with the same table of pointers.
