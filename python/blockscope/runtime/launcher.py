@@ -3,20 +3,23 @@ launches depend on besides their arguments."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from typing import Any
 
 from blockscope import _core, checks, knobs
 from blockscope.driver import driver
+from blockscope.frontend import tracebacks
 from blockscope.host import is_interpreting
 from blockscope.language import core
-from blockscope.runtime import (
-    code_settings,
-    tensor_descriptor,  # noqa: F401  # C++ asks for it, at a time when a fork must find it whole
-)
+from blockscope.runtime import code_settings, tensor_descriptor
 from blockscope.runtime.memory.buffer import dtype_name
 from blockscope.runtime.options import LAUNCH_DEFAULTS
+
+# C++ imports these in launches and reports. They are loaded here, so that no fork finds them half
+# loaded: the child would wait for ever for the lock of such a module.
+_ASKED_FOR_BY_NAME = (json, tensor_descriptor, tracebacks)
 
 _torch_is_known = False
 
