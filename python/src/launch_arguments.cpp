@@ -207,10 +207,7 @@ bool LaunchArguments::addInt(const LaunchParameter &parameter, PyObject *value) 
   }
   if (!fixed && number == 1 && parameter.specializesOne)
     return key.addExact(value);
-  const DType dtype = fixed                         ? *fixed
-                      : fits(number, DType::Int32)  ? DType::Int32
-                      : fits(number, DType::UInt32) ? DType::UInt32
-                                                    : DType::Int64;
+  const DType dtype = fixed ? *fixed : fits(number, DType::Int32) ? DType::Int32 : DType::Int64;
   return fits(number, dtype) &&
          addScalar(parameter, dtype, static_cast<uint64_t>(number), isAligned);
 }

@@ -47,7 +47,7 @@ def test_values_do_not_matter_kinds_do():
         key(aligned(torch.bfloat16), 100),
         key(x, 112),
         key(x, 1),
-        key(x, 2**31),
+        key(x, 2**31 + 1),
         key(x, 2**40),
         key(x, 2**63 + 1),
         key(x, True),
@@ -66,6 +66,7 @@ def test_values_do_not_matter_kinds_do():
         key(x, 100, num_stages=8),
     ]
     assert len({k[0] for k in different}) == len(different)
+    assert key(x, 2**31)[0] == key(x, 2**40)[0]
 
 
 def test_bits():

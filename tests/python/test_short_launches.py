@@ -274,3 +274,23 @@ def test_kernels_are_collected():
     gone = launched()
     gc.collect()
     assert gone() is None
+
+
+@triton.jit
+def scaled(out, scale):
+    tl.store(out, (tl.program_id(0) + 2) * scale)
+
+
+@pytest.mark.parametrize("step", [False, True])
+@pytest.mark.parametrize("scale", [2**31 - 1, 2**31, 2**32 - 1, -(2**31) - 1, 2**63, 2**64 - 1])
+def test_numbers_beyond_int32_are_int64(scale, step):
+    """As in Triton; literals in kernels have other rules. Beyond int64 they are uint64."""
+    out = torch.zeros(1, dtype=torch.int64)
+    bits = 32 if scale < 2**31 and scale >= -(2**31) else 64
+    triton.set_interpret_mode(step)
+    try:
+        for _ in range(3):
+            scaled[(1,)](out, scale)
+            assert (int(out) - 2 * scale) % 2**bits == 0
+    finally:
+        triton.set_interpret_mode(False)

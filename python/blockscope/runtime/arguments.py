@@ -18,7 +18,6 @@ from blockscope.runtime.options import LAUNCH_OPTIONS
 
 _INT_RANGES = (
     (core.int32, -(2**31), 2**31),
-    (core.uint32, 0, 2**32),
     (core.int64, -(2**63), 2**63),
     (core.uint64, 0, 2**64),
 )
