@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <immintrin.h>
 #include <mutex>
 #include <pthread.h>
 #include <sched.h>
@@ -20,10 +21,21 @@ namespace {
 
 constexpr int kMostThreads = 1024;
 constexpr std::chrono::milliseconds kPollInterval{20};
+/// Longer than a small launch, and than what Python does between two of them.
+constexpr std::chrono::microseconds kSpin{50};
+
+/// Waits a little without sleeping: to wake a thread on an idle processor takes longer than a small
+/// launch. Not on a single processor, which the other thread needs.
+template <typename Condition> void spinUntil(Condition isTrue) {
+  static const bool hasOtherProcessors = std::thread::hardware_concurrency() > 1;
+  const auto end = std::chrono::steady_clock::now() + kSpin;
+  while (hasOtherProcessors && !isTrue() && std::chrono::steady_clock::now() < end)
+    _mm_pause();
+}
 
 struct Job {
   llvm::function_ref<void(int)> task;
-  int left; // tasks that are not done, under the pool's mutex
+  std::atomic<int> left; // tasks that are not done; changes under the pool's mutex
   std::condition_variable done;
 };
 
@@ -69,13 +81,15 @@ public:
 
   /// `workers` are leased, so there is a thread for each task.
   void run(int workers, llvm::function_ref<void(int)> task, Poll poll) {
-    Job job{task, workers, {}};
+    Job job{task, {workers}, {}};
     std::unique_lock lock(mutex_);
     for (int worker = 0; worker < workers; ++worker)
       queue_.push_back({&job, worker});
+    queued_ = queue_.size();
     lock.unlock();
     wake_.notify_all();
-    lock.lock();
+    spinUntil([&] { return job.left == 0; });
+    lock.lock(); // also when all is done: the last worker has the job until it gives up the lock
     while (job.left != 0) {
       if (job.done.wait_for(lock, kPollInterval) != std::cv_status::timeout)
         continue;
@@ -107,9 +121,15 @@ private:
     pthread_setname_np(pthread_self(), "blk-worker"); // as debuggers and profilers show it
     std::unique_lock lock(mutex_);
     for (;;) {
+      if (queue_.empty()) {
+        lock.unlock();
+        spinUntil([this] { return queued_ != 0; });
+        lock.lock();
+      }
       wake_.wait(lock, [this] { return !queue_.empty(); });
       const Task task = queue_.front();
       queue_.pop_front();
+      queued_ = queue_.size();
       lock.unlock();
       task.job->task(task.worker);
       lock.lock();
@@ -123,6 +143,7 @@ private:
   std::condition_variable wake_;
   std::condition_variable returned_;
   std::deque<Task> queue_;
+  std::atomic<size_t> queued_ = 0; ///< its size, for threads that spin
   int threads_ = 0;
   int leased_ = 0;
 };
