@@ -38,6 +38,11 @@ namespace {
 
 using Code = GpuModule::Code;
 
+// The default stream is never captured, and a context has one for as long as it lives: launches
+// there, which are most, need not ask the driver anything.
+bool isDefaultStream(CUstream stream) { return !stream || stream == CU_STREAM_LEGACY; }
+constexpr unsigned long long kDefaultStreamId = ~0ULL; // the driver counts up from a small number
+
 std::atomic<size_t> limit = 1024;
 
 /// The modules of one device. CUDA is not called with the lock held.
@@ -212,6 +217,11 @@ CUresult GpuModule::begin(CUstream stream, Launch &launch) {
   Code &code = *launch.code;
   launch.function = code.function;
   launch.stream = stream;
+  if (isDefaultStream(stream)) {
+    launch.isStreamKnown = true;
+    launch.streamId = kDefaultStreamId;
+    return CUDA_SUCCESS;
+  }
   const Capture capture = captureOf(stream);
   launch.isCaptured = capture.graph;
   // The driver ends a capture when it is asked for the number of its stream.

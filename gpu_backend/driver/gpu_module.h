@@ -4,7 +4,8 @@
 // unloaded, but none that may still run or that a CUDA graph may run again:
 // - A launch notes its stream. An event that is recorded behind a later launch on that stream (then
 //   the stream is known to exist) has come when all launches noted before have run. Nothing waits
-//   for it: later launches ask.
+//   for it: later launches ask. The number of the default stream is known, that of another stream
+//   is asked for in each launch: a new stream may have the address of an old one.
 // - A captured launch gives its graph a reference, which comes back when the graph is gone.
 // So more modules than the limit are loaded while they are in use.
 #pragma once

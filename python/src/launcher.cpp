@@ -71,7 +71,7 @@ bool Launcher::takeKey(PyObject *const *arguments, size_t count, PyObject *keywo
               : bound.device == LaunchArguments::kNoTensor && around.hasActiveGpu())
     return false;
   const Place place = isOnGpu ? Place::Gpu : Place::Cpu;
-  const auto settings = around.settings(place);
+  const auto settings = around.settingsOfLaunch(place);
   if (!settings) {
     PyErr_Clear();
     return false;

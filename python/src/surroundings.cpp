@@ -14,6 +14,7 @@ namespace {
 
 struct Names {
   PyObject *runtime = PyUnicode_InternFromString("runtime");
+  PyObject *calls = PyUnicode_InternFromString("calls");
   PyObject *debug = PyUnicode_InternFromString("debug");
   PyObject *enter = PyUnicode_InternFromString("launch_enter_hook");
   PyObject *leave = PyUnicode_InternFromString("launch_exit_hook");
@@ -73,24 +74,40 @@ bool Surroundings::steps() {
   return steps_.number != 0;
 }
 
-/// What cannot be looked at is true: the general way words the error.
-bool Surroundings::isTrueKnob(PyObject *name) const {
+/// A setting of `knobs.runtime` as it is now; null with an error.
+py::object Surroundings::knob(PyObject *name) const {
   const auto group =
       py::reinterpret_steal<py::object>(PyObject_GetAttr(handed_.knobs.ptr(), names().runtime));
-  const auto value =
-      py::reinterpret_steal<py::object>(group ? PyObject_GetAttr(group.ptr(), name) : nullptr);
+  return py::reinterpret_steal<py::object>(group ? PyObject_GetAttr(group.ptr(), name) : nullptr);
+}
+
+/// What cannot be looked at is true: the general way words the error.
+bool Surroundings::isDebug() {
+  const py::object value = knob(names().debug);
   const int result = value ? PyObject_IsTrue(value.ptr()) : -1;
   if (result < 0)
     PyErr_Clear();
   return result != 0;
 }
 
-bool Surroundings::isPlain() {
-  return holds_ == 0 && handed_.knobs && !steps() && !isTrueKnob(names().enter) &&
-         !isTrueKnob(names().leave);
+/// Whether there is anything to call. A chain is asked for its list: it is a class of Python's,
+/// whose own answer takes four times as long.
+bool Surroundings::hasHook(PyObject *name) const {
+  const py::object hook = knob(name);
+  if (hook && Py_TYPE(hook.ptr()) == reinterpret_cast<PyTypeObject *>(handed_.hookChain.ptr())) {
+    const auto calls =
+        py::reinterpret_steal<py::object>(PyObject_GetAttr(hook.ptr(), names().calls));
+    if (calls && PyList_CheckExact(calls.ptr()))
+      return PyList_GET_SIZE(calls.ptr()) != 0;
+  }
+  PyErr_Clear();
+  return !hook.is_none();
 }
 
-bool Surroundings::isDebug() { return isTrueKnob(names().debug); }
+bool Surroundings::isPlain() {
+  return holds_ == 0 && handed_.knobs && !steps() && !hasHook(names().enter) &&
+         !hasHook(names().leave);
+}
 
 bool Surroundings::hasActiveGpu() {
   if (!gpuIsActive_) {
@@ -102,8 +119,13 @@ bool Surroundings::hasActiveGpu() {
 }
 
 std::optional<uint64_t> Surroundings::settings(Place place) {
+  generation();
+  return settingsOfLaunch(place);
+}
+
+std::optional<uint64_t> Surroundings::settingsOfLaunch(Place place) {
   Reading &settings = settings_[static_cast<size_t>(place)];
-  const uint64_t now = generation();
+  const uint64_t now = generation_;
   if (settings.generation != now) {
     const py::object &reader = place == Place::Cpu ? handed_.cpuSettings : handed_.gpuSettings;
     const auto values = py::reinterpret_steal<py::object>(PyObject_CallNoArgs(reader.ptr()));
@@ -137,20 +159,20 @@ void bindSurroundings(py::module_ &module) {
       .def(
           "configure",
           [callForUser = py::object(module.attr("call_for_user"))](
-              Binding, py::object knobs, py::function steps, py::function isGpuActive,
-              py::function cpuSettings, py::function gpuSettings, py::function beginWatched,
-              py::function endWatched, py::dict launchDefaults) {
-            surroundings().configure({std::move(knobs), std::move(steps), std::move(isGpuActive),
-                                      std::move(cpuSettings), std::move(gpuSettings),
-                                      std::move(beginWatched), std::move(endWatched),
-                                      std::move(launchDefaults), callForUser});
+              Binding, py::object knobs, py::type hookChain, py::function steps,
+              py::function isGpuActive, py::function cpuSettings, py::function gpuSettings,
+              py::function beginWatched, py::function endWatched, py::dict launchDefaults) {
+            surroundings().configure(
+                {std::move(knobs), std::move(hookChain), std::move(steps), std::move(isGpuActive),
+                 std::move(cpuSettings), std::move(gpuSettings), std::move(beginWatched),
+                 std::move(endWatched), std::move(launchDefaults), callForUser});
           },
-          py::kw_only(), py::arg("knobs"), py::arg("steps"), py::arg("is_gpu_active"),
-          py::arg("cpu_settings"), py::arg("gpu_settings"), py::arg("begin_watched"),
-          py::arg("end_watched"), py::arg("launch_defaults"),
+          py::kw_only(), py::arg("knobs"), py::arg("hook_chain"), py::arg("steps"),
+          py::arg("is_gpu_active"), py::arg("cpu_settings"), py::arg("gpu_settings"),
+          py::arg("begin_watched"), py::arg("end_watched"), py::arg("launch_defaults"),
           "Hand over what the launcher asks: a module with an object 'runtime', whose "
-          "debug, launch_enter_hook and launch_exit_hook are looked at in every launch; and "
-          "functions, which "
+          "debug, launch_enter_hook and launch_exit_hook are looked at in every launch; the class "
+          "of hooks whose list 'calls' says whether there are any; and functions, which "
           "are asked again after settings_changed, or when the environment has changed. "
           "begin_watched(launch) gives what end_watched(watched, failed) takes; they are called "
           "around launches while any watch.")

@@ -21,8 +21,8 @@ class Surroundings {
 public:
   /// What Python hands over (bindSurroundings says what each is).
   struct Handed {
-    pybind11::object knobs, steps, isGpuActive, cpuSettings, gpuSettings, beginWatched, endWatched,
-        launchDefaults, callForUser;
+    pybind11::object knobs, hookChain, steps, isGpuActive, cpuSettings, gpuSettings, beginWatched,
+        endWatched, launchDefaults, callForUser;
   };
 
   /// Whether launches may go the short way now: no step mode, no hook, nothing that holds.
@@ -37,6 +37,8 @@ public:
   /// The number of the settings that change the code of kernels for a place, as they are now: the
   /// same number for the same settings. Nothing, with Python's error set, when one cannot be read.
   std::optional<uint64_t> settings(Place place);
+  /// The same in a launch that has called `isPlain`, which has looked at the environment.
+  std::optional<uint64_t> settingsOfLaunch(Place place);
 
   /// The options of a launch that a grid function finds among its arguments.
   PyObject *launchDefaults() const { return handed_.launchDefaults.ptr(); }
@@ -66,7 +68,8 @@ private:
 
   uint64_t generation();
   bool steps();
-  bool isTrueKnob(PyObject *name) const;
+  pybind11::object knob(PyObject *name) const;
+  bool hasHook(PyObject *name) const;
 
   Handed handed_; ///< all null before `configure`
   uint64_t generation_ = 1;

@@ -73,6 +73,7 @@ def register_torch() -> None:
 
 _core.surroundings.configure(
     knobs=knobs,
+    hook_chain=knobs.HookChain,
     steps=is_interpreting,
     is_gpu_active=driver.is_gpu_active,
     cpu_settings=code_settings.of_cpu,
