@@ -60,8 +60,9 @@ TraceLaunch LaunchMaker::launch() {
                         text(), text()});
   for (int count = data_.ConsumeIntegralInRange(0, 3); count > 0; --count) {
     TraceFinding finding;
+    // Always one of the table: the file has the code as text, which the reader looks up.
     finding.code =
-        static_cast<FindingCode>(number<uint8_t>(0, static_cast<uint8_t>(findingCodes().size())));
+        static_cast<FindingCode>(data_.ConsumeIntegralInRange<size_t>(0, findingCodes().size()));
     finding.op = number<int32_t>(-1, 3);
     finding.argument = number<int32_t>(-1, 3);
     finding.program = number<int64_t>(-1, 9);
