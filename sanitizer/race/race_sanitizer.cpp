@@ -161,7 +161,7 @@ void RaceSanitizer::analyse(int64_t program, ProgramState &state, const LoggedAc
     ++state.epoch;
   }
   if (access.kind == AccessKind::Store && access.lanes > 1)
-    state.lastSequence = access.sequence;
+    state.afterLastStore = access.sequence + 1;
 }
 
 void RaceSanitizer::synchronise(int64_t program, const AccessRun &run,
@@ -247,7 +247,7 @@ void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_
   if (cell.write.exists() && cell.write.program == context.program && !access.isAtomic &&
       access.lanes > 1 && cell.write.laneStep == 1 && cell.write.lane != lane &&
       cell.write.sequence != static_cast<uint32_t>(access.sequence) &&
-      cell.write.sequence > context.state.barrierSequence)
+      cell.write.sequence >= context.state.visibleBefore)
     reportWarpOrder(context, cell.write, {host, bytes, lane, values, written});
   if (writes && !access.isAtomic) {
     check(cell.read);

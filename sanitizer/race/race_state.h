@@ -28,12 +28,12 @@ struct RaceSanitizer::ProgramLog {
 struct RaceSanitizer::ProgramState {
   uint32_t epoch = 1;
   uint32_t barrierEpoch = 0; ///< at the last barrier
-  /// Events up to this one are visible to all warps of the program.
-  uint64_t barrierSequence = 0;
-  uint64_t lastSequence = 0;
+  /// Events before this one are visible to all warps of the program.
+  uint64_t visibleBefore = 0;
+  uint64_t afterLastStore = 0; ///< the event behind the last store of a block
 
   void passBarrier() {
-    barrierSequence = lastSequence;
+    visibleBefore = afterLastStore;
     barrierEpoch = epoch++;
   }
 };

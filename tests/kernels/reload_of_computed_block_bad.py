@@ -1,0 +1,17 @@
+# A block is computed, stored before anything is loaded, and read in another order, with no barrier between.
+# CHECKS: tsan
+# EXPECT: race-warp-order severity=warning tensor=temp_ptr program=0,0,0
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(temp_ptr, out_ptr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(temp_ptr + i, i * 0.5)  # <-- race-warp-order
+    tl.store(out_ptr + i, tl.load(temp_ptr + BLOCK - 1 - i))  # <-- race-warp-order
+
+
+temp, out = torch.zeros(256), torch.zeros(256)
+kernel[(1,)](temp, out, BLOCK=256)
