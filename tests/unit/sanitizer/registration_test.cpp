@@ -119,7 +119,7 @@ TEST(RegistrationTest, ProblemsNameWhatIsExpected) {
 //===-- Runs in both modes
 //---------------------------------------------------------------------===//
 
-/// out[lane] = lane / (lane - n) of 8 lanes, signed and unsigned.
+/// out[8 * program + lane] = lane / (lane - n) of 8 lanes, signed and unsigned.
 void divide(Emitter &emitter, const Value &out, const Value &n) {
   const Type block = Type::get(DType::Int32, {8});
   const auto emit = [&](llvm::StringRef name, llvm::ArrayRef<Value> operands, const Type &type,
@@ -132,7 +132,10 @@ void divide(Emitter &emitter, const Value &out, const Value &n) {
   const Value others = emit("arith.divui", {lanes, divisors}, block);
   const Value sums = emit("arith.addi", {quotients, others}, block);
   const Type pointers = out.type.withShape({8});
-  const Value places = emit("tl.addptr", {emit("tl.splat", {out}, pointers), lanes}, pointers);
+  const Value program = emit("tl.program_id", {}, Type::get(DType::Int32), {{"axis", int64_t{0}}});
+  Value places = emit("tl.addptr", {emit("tl.splat", {out}, pointers), lanes}, pointers);
+  for (int step = 0; step < 8; ++step)
+    places = emit("tl.addptr", {places, emit("tl.splat", {program}, block)}, pointers);
   emitter.emit({"tl.store", {places, sums}, {}, {}});
 }
 
@@ -140,9 +143,9 @@ class DivisionTest : public ::testing::Test {
 protected:
   DivisionTest() {
     Allocation allocation;
-    allocation.info = {"out", "int32", {8}, {1}, 4, 32, 0};
+    allocation.info = {"out", "int32", {24}, {1}, 4, 96, 0};
     allocation.view = allocation.storage = reinterpret_cast<std::byte *>(out.data());
-    allocation.storageBytes = 32;
+    allocation.storageBytes = 96;
     address = launch.memory.add(allocation).base;
     launch.info.kernel = "divide";
     launch.info.grid = {3, 1, 1};
@@ -182,7 +185,7 @@ protected:
   }
 
   const Type kInt = Type::get(DType::Int32), kPointer = kInt.pointerTo();
-  std::vector<int32_t> out = std::vector<int32_t>(8);
+  std::vector<int32_t> out = std::vector<int32_t>(24);
   uint64_t address = 0;
   interpreter::LaunchState launch;
 };
@@ -209,7 +212,7 @@ TEST_F(DivisionTest, AChoiceOfTheUserReachesIt) {
 
 TEST_F(DivisionTest, IsSilentWhereNothingIsWrong) {
   EXPECT_TRUE(runFlat({{"division", "asan"}}, 9).empty());
-  EXPECT_EQ(out[7], 7 / -2 + int32_t(7U / uint32_t(-2)));
+  EXPECT_EQ(out[23], 7 / -2 + int32_t(7U / uint32_t(-2)));
 }
 
 } // namespace
