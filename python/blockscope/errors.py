@@ -99,6 +99,13 @@ class UnsupportedLanguageConstruct(CompilationError):
     """Python syntax that the kernel language does not have."""
 
 
+class SourceNotFound(CompilationError, OSError):
+    """The source of a kernel cannot be read."""
+
+    def __str__(self) -> str:
+        return self.text
+
+
 class OutOfResources(TritonError):
     """A kernel that needs more of a hardware resource than there is."""
 

@@ -14,7 +14,7 @@ from blockscope import language as tl
 from blockscope.frontend import values
 from blockscope.frontend.diagnose import compile_error, unsupported
 from blockscope.frontend.source import assigned_names, contains
-from blockscope.language import core
+from blockscope.language import core, iterators
 
 
 class ControlFlow:
@@ -299,11 +299,7 @@ class ControlFlow:
                 )
         if not values.is_tensor(parts[2]) and parts[2] == 0:
             raise ValueError("range: 'step' must not be zero")
-        wide = tl.int32
-        for part in parts:
-            dtype = part.dtype if values.is_tensor(part) else core.to_tensor(part).dtype
-            if dtype.primitive_bitwidth == 64 or dtype == tl.uint32:
-                wide = tl.int64
+        wide = iterators.index_type(parts)
         down = None
         start, end, step = (tl.cast(core.to_tensor(part), wide) for part in parts)
         if not values.is_tensor(parts[2]) and parts[2] < 0:

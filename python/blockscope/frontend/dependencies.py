@@ -49,7 +49,7 @@ def _parts(function: Any, seen: set[int]) -> Iterator[str]:
         code = python.__code__
         yield f"{python.__qualname__} {code.co_code.hex()} {code.co_names} {_text(code.co_consts)}"
         return
-    yield f"line {source.first_line}\n{_DECORATORS.sub('', source.text)}"
+    yield f"line {tree.lineno}\n{_DECORATORS.sub('', source.text)}"
     yield f"defaults {_text(python.__defaults__)} {_text(python.__kwdefaults__)}"
     for name, value in _used(python, tree):
         if _python_function(value) is not None and not _is_of_the_language(value):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from blockscope.frontend.source import FunctionSource
+from blockscope.errors import SourceNotFound
+from blockscope.frontend.source import FunctionSource, lines_around, start_of_definition
 from blockscope.language import context, core
 from blockscope.lazy import lazy_property
 
@@ -50,6 +51,8 @@ class KernelFunction:
     Errors: TypeError for anything but a plain function, and for a ``**`` parameter.
     """
 
+    _lines: Sequence[str] | None = None  # around the function, when it was decorated
+
     def __init__(self, fn: Callable[..., Any], do_not_specialize: Any = None) -> None:
         if not inspect.isfunction(fn):
             raise TypeError(f"@jit needs a Python function, found {type(fn).__name__}")
@@ -70,10 +73,21 @@ class KernelFunction:
         functools.update_wrapper(self, fn)
         self.__name__ = fn.__name__
         self.__globals__ = fn.__globals__
+        self._lines = lines_around(fn)
 
     @lazy_property
     def function_source(self) -> FunctionSource:
-        return FunctionSource(self.fn)
+        """Errors: SourceNotFound."""
+        return FunctionSource(self.fn, self._lines)
+
+    def replace_source(self, text: str) -> None:
+        """Take ``text``, a whole definition, for the source of this function from now on."""
+        try:
+            self.function_source.replace(text)
+        except SourceNotFound:
+            self.__dict__["function_source"] = FunctionSource.written(self.fn, text)
+        for name in ("_stepped", "_stepped_as_written"):
+            self.__dict__.pop(name, None)
 
     @property
     def raw_src(self) -> list[str]:
@@ -83,7 +97,15 @@ class KernelFunction:
     def src(self) -> str:
         """The function's text from its ``def`` on."""
         text = self.function_source.text
-        return text[text.index("def ") :] if "def " in text else text
+        return text[start_of_definition(text) :]
+
+    @src.setter
+    def src(self, text: str) -> None:
+        self._unsafe_update_src(text)
+
+    def _unsafe_update_src(self, new_src: str) -> None:
+        """Triton's name for ``replace_source``."""
+        self.replace_source(new_src)
 
     # -- calls inside kernels -----------------------------------------------------------------
 

@@ -23,9 +23,7 @@ def stepped_function(fn: Any) -> types.FunctionType:
         from blockscope.frontend import step_runtime
 
     source = fn.function_source
-    tree = syntax_tree.parse(source.text)
-    definition = tree.body[0]
-    assert isinstance(definition, ast.FunctionDef)
+    definition = source.definition()
     names = [a.arg for a in _all_arguments(definition.args)]
     local_names = set(names) | {
         n.id
@@ -57,12 +55,6 @@ def stepped_function(fn: Any) -> types.FunctionType:
     )
     module = ast.Module([outer], type_ignores=[])
     ast.fix_missing_locations(module)
-    ast.increment_lineno(module, source.first_line - 1)
-    if source.indent:
-        for node in ast.walk(module):
-            if hasattr(node, "col_offset"):
-                node.col_offset += source.indent
-                node.end_col_offset += source.indent  # type: ignore[attr-defined]
     code = syntax_tree.compile_tree(module, source.file)
     outer_code = next(c for c in code.co_consts if isinstance(c, types.CodeType))
     inner = next(

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from blockscope import _core
+from blockscope.errors import SourceNotFound
 from blockscope.frontend import tracebacks
 from blockscope.frontend.argument import Argument, in_kernel, leaves
+from blockscope.frontend.as_written import function_as_written, plain_none
 from blockscope.frontend.rewrite import stepped_function
 from blockscope.frontend.scheduler import Scheduler, StoppedByFinding
 from blockscope.language import context, core
@@ -22,6 +24,9 @@ def _function(fn: Any) -> types.FunctionType:
         sys.settrace(None)  # a debugger that steps into the function must not see this
         try:
             stepped = stepped_function(fn)
+        except SourceNotFound:  # there is no source
+            stepped = function_as_written(fn)
+            fn._stepped_as_written = True
         finally:
             sys.settrace(tracer)
         fn._stepped = stepped
@@ -30,22 +35,29 @@ def _function(fn: Any) -> types.FunctionType:
     return stepped
 
 
+def _call(fn: Any, function: types.FunctionType, values: dict[str, Any]) -> Any:
+    if getattr(fn, "_stepped_as_written", False):
+        values = {name: plain_none(value) for name, value in values.items()}
+    return function(**values)
+
+
 class _Programs:
     """The programs of one launch, started in order of their number."""
 
-    def __init__(self, function: types.FunctionType, grid: tuple[int, int, int]) -> None:
-        self.function = function
+    def __init__(self, fn: Any, grid: tuple[int, int, int]) -> None:
+        self.fn = fn
+        self.function = _function(fn)
         self.rest = (
             (x, y, z) for z in range(grid[2]) for y in range(grid[1]) for x in range(grid[0])
         )
         self.runner: Any = None
-        self.values: list[Any] = []
+        self.values: dict[str, Any] = {}
 
     def call(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a @jit function that the kernel calls."""
         function = _function(fn)
         self.runner.note_file(function.__code__.co_filename)
-        result = function(*fn.bind_in_kernel(args, kwargs).values())
+        result = _call(fn, function, fn.bind_in_kernel(args, kwargs))
         return core.tuple(result) if type(result) is tuple else result
 
     def run_next(self) -> bool:
@@ -55,7 +67,7 @@ class _Programs:
             return False
         context.enter(context.Kernel(self.call, program=program, runner=self.runner))
         self.runner.begin_program(*program)
-        self.function(*self.values)
+        _call(self.fn, self.function, self.values)
         self.runner.end_program()
         return True
 
@@ -64,7 +76,7 @@ def run(
     fn: Any, launch: Any, arguments: list[Argument], grid: tuple[int, int, int], has_atomics: bool
 ) -> None:
     """Run every program of the grid, in order of its number; where one spins, the others go on."""
-    programs = _Programs(_function(fn), grid)
+    programs = _Programs(fn, grid)
     scheduler = Scheduler(programs.run_next, lambda: runner.scope())
     runner = programs.runner = _core.StepRunner(launch, source_location, scheduler.on_spin)
     outer = context.current()
@@ -73,7 +85,7 @@ def run(
     try:
         with runner.scope():
             run_time = iter([runner.value(a.type, a.bits) for a in leaves(arguments)])
-            programs.values = [in_kernel(argument, run_time) for argument in arguments]
+            programs.values = {a.name: in_kernel(a, run_time) for a in arguments}
             scheduler.run()
     except StoppedByFinding:
         return

@@ -4,7 +4,8 @@ import itertools
 import os
 import pdb
 import sys
-from collections.abc import Callable, Iterable, Iterator
+import types
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from blockscope import language as tl
@@ -12,7 +13,7 @@ from blockscope import settings
 from blockscope.errors import CompilationError
 from blockscope.frontend import values
 from blockscope.frontend.calls import BUILTIN_CALLS
-from blockscope.language import context, core
+from blockscope.language import context, core, iterators
 
 min_ = BUILTIN_CALLS[min]
 max_ = BUILTIN_CALLS[max]
@@ -23,7 +24,15 @@ abs_ = BUILTIN_CALLS[abs]
 
 
 def isinstance_(value: Any, kinds: Any) -> bool:
-    return bool(BUILTIN_CALLS[isinstance](value, kinds))
+    return bool(BUILTIN_CALLS[isinstance](value, _classes(kinds)))
+
+
+def _classes(kinds: Any) -> Any:
+    """The builtin classes, where a kernel without a source names what stands for them."""
+    plain = values.unwrap(kinds)
+    if type(plain) is tuple:
+        return tuple(_classes(kind) for kind in plain)
+    return {int_: int, float_: float, bool_: bool}.get(plain, kinds) if callable(plain) else kinds
 
 
 def decay(value: Any) -> Any:
@@ -52,55 +61,19 @@ def _kernel() -> context.Kernel:
     return kernel
 
 
-def noted(indices: Iterable[int]) -> Iterator[int]:
-    """The same numbers; findings meanwhile name the iteration of the loop."""
-    runner = _kernel().runner
-    depth = runner.loop_depth()
-    try:
-        for iteration, index in enumerate(indices):
-            runner.set_loops(depth, iteration)
-            yield index
-    finally:
-        runner.set_loops(depth, -1)
-
-
 def iterations() -> Iterator[int]:
     """The iterations of a 'while'."""
-    return noted(itertools.count())
+    return iterators.noted(itertools.count())
 
 
-class Counted:
-    """`range(...)` of a kernel: counts with scalar tensors of one integer type."""
-
-    def __init__(self, *bounds: Any) -> None:
-        parts = [values.unwrap(b) for b in bounds]
-        self.wide = tl.int32
-        for part in parts:
-            dtype = part.dtype if values.is_tensor(part) else core.to_tensor(part).dtype
-            if dtype.primitive_bitwidth == 64 or dtype == tl.uint32:
-                self.wide = tl.int64
-        self.indices = range(*(int(part) for part in parts))
-
-    def __iter__(self) -> Iterator[Any]:
-        wide = self.wide
-        for index in noted(self.indices):
-            yield tl.full((), index, wide)
-
-
-def counted(*bounds: Any) -> Counted:
-    return Counted(*bounds)
+def counted(*bounds: Any) -> tl.range:
+    """`range(...)` of a kernel."""
+    return tl.range(*bounds)
 
 
 def iterate(items: Any) -> Any:
     """What a 'for' of a kernel runs over."""
-    if isinstance(items, tl.static_range):
-        bounds = (int(values.unwrap(b)) for b in (items.start, items.end, items.step))
-        return (core.constexpr(i) for i in range(*bounds))
-    if isinstance(items, tl.range):
-        return Counted(items.start, items.end, items.step)
-    if isinstance(items, range):
-        return Counted(items.start, items.stop, items.step)
-    return items
+    return counted(items.start, items.stop, items.step) if isinstance(items, range) else items
 
 
 def logical_and(lhs: Any, rhs: Callable[[], Any]) -> Any:
@@ -151,11 +124,31 @@ class _KernelDebugger(pdb.Pdb):
         return top == "blockscope" or (top in sys.stdlib_module_names and top != "__main__")
 
 
-def stop() -> None:
+def stop(frame: types.FrameType | None = None) -> None:
     """Stop in the kernel, as breakpoint() and pdb.set_trace() do, without showing our frames."""
     hook = sys.breakpointhook
     is_plain = hook is sys.__breakpointhook__ and "PYTHONBREAKPOINT" not in os.environ
     if not is_plain or pdb.set_trace.__module__ != "pdb":
         hook()
         return
-    _KernelDebugger(skip=["blockscope.*"], nosigint=True).set_trace(sys._getframe(1))
+    _KernelDebugger(skip=["blockscope.*"], nosigint=True).set_trace(frame or sys._getframe(1))
+
+
+def stop_here() -> None:
+    """breakpoint() of a kernel without a source."""
+    if stops_here():
+        stop(sys._getframe(1))
+
+
+#: What a kernel's builtins mean where nothing can be rewritten (see as_written.py).
+BUILTINS = {
+    "abs": abs_,
+    "bool": bool_,
+    "breakpoint": stop_here,
+    "float": float_,
+    "int": int_,
+    "isinstance": isinstance_,
+    "max": max_,
+    "min": min_,
+    "range": counted,
+}

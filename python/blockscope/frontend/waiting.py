@@ -11,6 +11,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from blockscope.errors import SourceNotFound
 from blockscope.frontend import globals_rule, values
 from blockscope.frontend.kernel_function import KernelFunction
 from blockscope.frontend.names import dotted_names
@@ -46,7 +47,10 @@ def _mentions_atomics(found: list[Any]) -> bool:
             if id(value) in seen:
                 continue
             seen.add(id(value))
-            tree = value.function_source.tree
+            try:
+                tree = value.function_source.tree
+            except SourceNotFound:
+                return True
             if any(_is_waiting(node) for node in ast.walk(tree)):
                 return True
             todo.extend(_used_values(value.fn, tree))

@@ -1,8 +1,12 @@
-"""What loops of a kernel run over; the front end gives them their meaning."""
+"""What loops of a kernel run over; compiled loops get their meaning from the front end."""
 
+import builtins
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from blockscope.language.core import constexpr, tensor, unwrap
+from blockscope.language import context
+from blockscope.language.core import constexpr, int32, int64, tensor, to_tensor, uint32, unwrap
+from blockscope.language.creation import full
 
 MOST_STAGES = 64  # as for the kernel's option
 
@@ -30,9 +34,40 @@ class _counted:
         self.end = arg2 if has_start else arg1
         self.step = constexpr(1) if unwrap(step) is None else step
 
-    def __iter__(self) -> Any:
-        name = type(self).__name__
-        raise RuntimeError(f"tl.{name} may be used only in a 'for' of a @jit kernel")
+    def __iter__(self) -> Iterator[Any]:
+        kernel = context.current()
+        if kernel is None or kernel.runner is None:
+            name = type(self).__name__
+            raise RuntimeError(f"tl.{name} may be used only in a 'for' of a @jit kernel")
+        return self._stepped()
+
+    def _stepped(self) -> Iterator[Any]:
+        """The loop in step mode: counts with scalar tensors of one integer type."""
+        parts = [unwrap(b) for b in (self.start, self.end, self.step)]
+        wide = index_type(parts)
+        for index in noted(builtins.range(*(int(part) for part in parts))):
+            yield full((), index, wide)
+
+
+def index_type(bounds: Iterable[Any]) -> Any:
+    """The type of a loop's index: int32, unless a bound needs more bits."""
+    dtypes = [to_tensor(bound).dtype for bound in bounds]
+    is_wide = any(dtype.primitive_bitwidth == 64 or dtype == uint32 for dtype in dtypes)
+    return int64 if is_wide else int32
+
+
+def noted(indices: Iterable[int]) -> Iterator[int]:
+    """The same numbers; in step mode findings meanwhile name the iteration of the loop."""
+    kernel = context.current()
+    assert kernel is not None
+    runner = kernel.runner
+    depth = runner.loop_depth()
+    try:
+        for iteration, index in enumerate(indices):
+            runner.set_loops(depth, iteration)
+            yield index
+    finally:
+        runner.set_loops(depth, -1)
 
 
 class range(_counted):
@@ -76,6 +111,10 @@ class static_range(_counted):
                 found = f"a tensor of {value.type}" if isinstance(value, tensor) else repr(value)
                 raise TypeError(f"tl.static_range: {name} is {found}, expected a constant integer")
             setattr(self, name, constexpr(int(value)))
+
+    def _stepped(self) -> Iterator[Any]:
+        bounds = (unwrap(b) for b in (self.start, self.end, self.step))
+        return (constexpr(index) for index in builtins.range(*bounds))
 
 
 class condition:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, overload
 
 from blockscope import _core
+from blockscope.errors import SourceNotFound
 from blockscope.frontend.constexpr_function import ConstexprFunction, constexpr_function
 from blockscope.frontend.dependencies import source_key
 from blockscope.frontend.kernel_function import KernelFunction, KernelParam
@@ -71,11 +73,8 @@ class JITFunction(KernelFunction, KernelInterface[T]):
         self.kernel = None
         self.hash: str | None = None  # of the source; None: to be computed
 
-    def _unsafe_update_src(self, new_source: str) -> None:
-        source = self.function_source
-        source.text = new_source
-        source.__dict__.pop("tree", None)
-        self.__dict__.pop("_stepped", None)
+    def replace_source(self, text: str) -> None:
+        super().replace_source(text)
         self.device_caches.clear()
         self._launcher.clear()
         self.hash = None
@@ -98,8 +97,11 @@ class JITFunction(KernelFunction, KernelInterface[T]):
         return {(n, id(values)): (values[n], values) for n in code.co_names if n in values}
 
     def __getstate__(self) -> dict[str, Any]:
-        # A copy makes a launcher of its own.
-        return {k: v for k, v in self.__dict__.items() if k not in ("_launcher", "_bind")}
+        # A copy makes a launcher of its own, and may be read where the source is not.
+        with contextlib.suppress(SourceNotFound):
+            self.function_source  # noqa: B018
+        left_out = ("_launcher", "_bind", "_lines")
+        return {k: v for k, v in self.__dict__.items() if k not in left_out}
 
     def repr(self, specialization: Any = None) -> str:
         return self._repr(specialization) if self._repr else self.__name__
