@@ -6,6 +6,7 @@ are lower case, without a final period, and say what was found and what was expe
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
@@ -159,6 +160,42 @@ class InterpreterError(TritonError):
         return self.error_message
 
 
+def step_failure(error: Exception) -> Exception:
+    """What a stepped kernel raised, as an InterpreterError too, which is what Triton raises there.
+
+    Only the exceptions of Python itself are made anew, with their traceback, under their name and
+    text: ``except ValueError`` and what the user reads stay. Others are returned as they are.
+    """
+    kind = type(error)
+    if isinstance(error, TritonError) or kind.__module__ != "builtins":
+        return error
+    failure: Any = _step_failure_again(kind, error.args, vars(error))
+    if isinstance(error, AttributeError | NameError):
+        failure.name = error.name
+    if isinstance(error, AttributeError):
+        failure.obj = error.obj
+    failure.__cause__ = error.__cause__
+    failure.__context__ = error.__context__
+    failure.__suppress_context__ = error.__suppress_context__
+    return failure.with_traceback(error.__traceback__)
+
+
+@functools.cache
+def _step_failure_of(kind: Any) -> Any:
+    def reduce(self: Any) -> tuple[Any, ...]:
+        return _step_failure_again, (kind, self.args, vars(self))
+
+    names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
+    return type(kind.__name__, (kind, InterpreterError), {**names, "__reduce__": reduce})
+
+
+def _step_failure_again(kind: Any, args: tuple[Any, ...], fields: dict[str, Any]) -> Any:
+    failure = _step_failure_of(kind)(*args)
+    failure.error_message = str(kind(*args))
+    vars(failure).update(fields)
+    return failure
+
+
 class SanitizerError(TritonError):
     """A checked run has findings of error severity; ``findings`` holds them."""
 
@@ -171,7 +208,7 @@ class StoppedAtFirst(SanitizerError):
     """A check that stops at its first error has found it; no kernel runs any more."""
 
 
-class BlockValueError(ValueError):
+class BlockValueError(InterpreterError, ValueError):
     """A stepped kernel takes a block of several elements for one number, as in ``if block:``."""
 
 

@@ -263,12 +263,12 @@ PyObject *getDType(PyObject *self, void *) {
 }
 
 PyObject *getShape(PyObject *self, void *) {
-  return attribute(self, [](PyObject *self) -> py::object {
+  return attribute(self, [](PyObject *self) {
     const Type &type = valueOf(self).type;
     py::tuple shape(type.shape.size());
     for (size_t i = 0; i < type.shape.size(); ++i)
       shape[i] = makeConstexpr(py::int_(type.shape[i]));
-    return shape;
+    return methodNamed("tuple")(std::move(shape));
   });
 }
 
@@ -312,7 +312,7 @@ PyObject *rawBytes(PyObject *self, PyObject *) {
 PyGetSetDef getSets[] = {
     {"type", getType, nullptr, "the type: a dtype, a pointer_type or a block_type", nullptr},
     {"dtype", getDType, nullptr, "the type of one element", nullptr},
-    {"shape", getShape, nullptr, "sizes of the dimensions, each a constexpr", nullptr},
+    {"shape", getShape, nullptr, "sizes of the dimensions, a tuple of constexpr", nullptr},
     {"numel", getNumel, nullptr, "number of elements, a constexpr", nullptr},
     {"T", getTransposed, nullptr, "the transposed block (two dimensions)", nullptr},
     {"handle", getHandle, nullptr, "this tensor", nullptr},

@@ -235,3 +235,41 @@ def test_findings_tell_the_turns_of_the_loops(script, mode, tmp_path):
     first, second = json.loads(out.read_text())
     assert (first["loop_iterations"], first["count"]) == ([2, 2], 1)
     assert (second["loop_iterations"], second["count"]) == ([1], 2)
+
+
+FAILURES = {
+    "TypeError": "tl.load(x_ptr) & 1",
+    "ValueError": "tl.arange(0, 3)",
+    "AttributeError": "x_ptr.no_such_thing",
+    "KeyError": "{}['missing']",
+    "ZeroDivisionError": "1 // 0",
+    "BlockValueError": "if tl.arange(0, 4) > 1: pass",
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_what_a_stepped_kernel_raises_is_also_an_error_of_triton(name, script):
+    path = script(f"""\
+        import pickle
+        import traceback
+
+        @triton.jit
+        def kernel(x_ptr):
+            {FAILURES[name]}
+
+        kind = getattr(__import__("builtins"), "{name}", ValueError)
+        try:
+            kernel[(1,)](torch.zeros(4))
+        except kind as error:
+            again = pickle.loads(pickle.dumps(error))
+            assert isinstance(error, triton.TritonError) and type(again) is type(error)
+            assert str(again) == str(error) and again.args == error.args
+            assert isinstance(error, triton.runtime.errors.InterpreterError)
+            print(type(error).__name__, error.error_message == str(error))
+            raise
+        """)
+    result = run(path)
+    assert result.stdout.split() == [name, "True"], result.stderr
+    last = result.stderr.rstrip().splitlines()[-1]
+    assert last.startswith((f"{name}: ", f"blockscope.errors.{name}: ")), result.stderr
+    assert "blockscope/" not in result.stderr and "During" not in result.stderr, result.stderr

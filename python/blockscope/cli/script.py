@@ -11,7 +11,7 @@ import traceback
 from types import CodeType, ModuleType, TracebackType
 
 from blockscope.cli.usage import UsageError
-from blockscope.errors import TritonError
+from blockscope.errors import InterpreterError, TritonError
 from blockscope.frontend import tracebacks
 
 _USERS_ERRORS = (TritonError, TypeError, ValueError, RuntimeError)
@@ -128,7 +128,7 @@ def _print_user_traceback() -> None:
         hidden = (os.path.dirname(here) + os.sep, contextlib.__file__)
         users = [f for f in report.stack if not f.filename.startswith(hidden)]
         report.stack = traceback.StackSummary.from_list(users)
-        if isinstance(error, TritonError):
+        if isinstance(error, TritonError) and not isinstance(error, InterpreterError):
             report.__cause__ = None
     print("".join(report.format()), end="", file=sys.stderr)
 

@@ -14,7 +14,9 @@ from blockscope.frontend import syntax_tree
 from blockscope.process_lock import loading
 
 _RUNTIME = "__blockscope_step__"
-_KERNEL_BUILTINS = frozenset(["min", "max", "float", "int", "bool", "abs", "isinstance"])
+_KERNEL_BUILTINS = frozenset(
+    ["abs", "bool", "float", "getattr", "hasattr", "int", "isinstance", "max", "min"]
+)
 
 
 def stepped_function(fn: Any) -> types.FunctionType:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from blockscope import _core
-from blockscope.errors import SourceNotFound
+from blockscope.errors import SourceNotFound, step_failure
 from blockscope.frontend import tracebacks
 from blockscope.frontend.argument import Argument, in_kernel, leaves
 from blockscope.frontend.as_written import function_as_written, plain_none
@@ -80,6 +80,7 @@ def run(
     scheduler = Scheduler(programs.run_next, lambda: runner.scope())
     runner = programs.runner = _core.StepRunner(launch, source_location, scheduler.on_spin)
     outer = context.current()
+    failure = None
     runner.note_file(programs.function.__code__.co_filename)
     runner.begin_launch(has_atomics)
     try:
@@ -89,9 +90,15 @@ def run(
             scheduler.run()
     except StoppedByFinding:
         return
+    except Exception as error:
+        failure = step_failure(error)
+        if failure is error:
+            raise
     finally:
         context.enter(outer)
         runner.end_launch()
+    if failure is not None:
+        raise failure
     runner.finish()
 
 

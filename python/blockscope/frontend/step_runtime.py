@@ -21,6 +21,11 @@ float_ = BUILTIN_CALLS[float]
 int_ = BUILTIN_CALLS[int]
 bool_ = BUILTIN_CALLS[bool]
 abs_ = BUILTIN_CALLS[abs]
+getattr_ = BUILTIN_CALLS[getattr]
+
+
+def hasattr_(value: Any, name: Any) -> bool:
+    return bool(BUILTIN_CALLS[hasattr](value, name))
 
 
 def isinstance_(value: Any, kinds: Any) -> bool:
@@ -140,12 +145,14 @@ def stop_here() -> None:
         stop(sys._getframe(1))
 
 
-#: What a kernel's builtins mean where nothing can be rewritten (see as_written.py).
-BUILTINS = {
+#: What builtins mean in a kernel. Where it is rewritten, only their calls are.
+BUILTINS: dict[str, Any] = {
     "abs": abs_,
     "bool": bool_,
     "breakpoint": stop_here,
     "float": float_,
+    "getattr": getattr_,
+    "hasattr": hasattr_,
     "int": int_,
     "isinstance": isinstance_,
     "max": max_,

@@ -81,6 +81,9 @@ class constexpr:
     def __abs__(self) -> constexpr:
         return constexpr(abs(self.value))
 
+    def __round__(self, digits: Any = None) -> constexpr:
+        return constexpr(round(self.value, unwrap(digits)))
+
     def logical_and(self, other: Any) -> constexpr:
         return constexpr(self.value and unwrap(other))
 
