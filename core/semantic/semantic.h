@@ -132,6 +132,18 @@ public:
   };
   Value dot(const Value &a, const Value &b, const std::optional<Value> &acc,
             const DotOptions &options);
+  /// An operand of dotScaled (dot_scaled.cpp) and its scales along K, one for 16 or 32 elements:
+  /// uint8, 2^(byte - 127), or fp8e4nv. `format`: e2m1 (two in a byte), e4m3, e5m2, bf16, fp16.
+  struct ScaledOperand {
+    Value value;
+    std::optional<Value> scale; ///< [..., M or N, K / 16 or 32]
+    std::string format;
+    bool packsK = true; ///< a byte of e2m1 holds neighbours along K, else along M or N
+  };
+  /// `acc` plus the dot of the scaled operands, which become bf16, or fp16 when one of them is.
+  /// `fastMath`: a scale of 255 is not looked for; it is infinite instead of NaN.
+  Value dotScaled(const ScaledOperand &lhs, const ScaledOperand &rhs,
+                  const std::optional<Value> &acc, bool fastMath, DType outDType);
 
   //===-- Reductions, scans, sort (reduce.cpp) ----------------------------------------------===//
   /// No axis: over all elements. Sizes of reduced axes become 1 with `keepDims`.

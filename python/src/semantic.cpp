@@ -288,6 +288,28 @@ void bindLinear(py::module_ &m) {
       return s.dot(tensorOf(s, a, op, "input"), tensorOf(s, b, op, "other"), sum, options);
     });
   });
+  m.def("dot_scaled", [](py::handle lhs, py::handle lhsScale, py::handle lhsFormat, py::handle rhs,
+                         py::handle rhsScale, py::handle rhsFormat, py::handle acc,
+                         py::handle fastMath, py::handle lhsKPack, py::handle rhsKPack,
+                         py::handle outDType) {
+    const char *op = "tl.dot_scaled";
+    const DType out = typeFromPython(outDType).dtype;
+    return runOp(op, [&](Semantic &s) {
+      const auto optionalTensor = [&](py::handle x, const char *name) -> std::optional<Value> {
+        if (unwrapConstexpr(x).is_none())
+          return std::nullopt;
+        return tensorOf(s, x, op, name);
+      };
+      const Semantic::ScaledOperand left = {
+          tensorOf(s, lhs, op, "lhs"), optionalTensor(lhsScale, "lhs_scale"),
+          textOf(lhsFormat, op, "lhs_format"), boolOf(lhsKPack, op, "lhs_k_pack")};
+      const Semantic::ScaledOperand right = {
+          tensorOf(s, rhs, op, "rhs"), optionalTensor(rhsScale, "rhs_scale"),
+          textOf(rhsFormat, op, "rhs_format"), boolOf(rhsKPack, op, "rhs_k_pack")};
+      return s.dotScaled(left, right, optionalTensor(acc, "acc"), boolOf(fastMath, op, "fast_math"),
+                         out);
+    });
+  });
 }
 
 void bindDebug(py::module_ &m) {

@@ -22,6 +22,19 @@ def f16(*shape: int) -> Any:
     return tl.zeros(shape, tl.float16)
 
 
+def bytes_of(*shape: int) -> Any:
+    return tl.zeros(shape, tl.uint8)
+
+
+def scaled(m: int, k: int, **changed: Any) -> Any:
+    """tl.dot_scaled of [m, k] and [k, m] in e5m2, right but for what is changed."""
+    arguments = {
+        "lhs": bytes_of(m, k), "lhs_scale": bytes_of(m, k // 32), "lhs_format": "e5m2",
+        "rhs": bytes_of(k, m), "rhs_scale": bytes_of(m, k // 32), "rhs_format": "e5m2",
+    }  # fmt: skip
+    return tl.dot_scaled(**(arguments | changed))
+
+
 # name, call with (x: pointer, y: pointer, s: scalar int32, i: arange), text
 ROWS = [
     ("length", lambda x, y, s, i: tl.arange(0, 100),
@@ -120,8 +133,30 @@ ROWS = [
      "tl.dot: acc is fp16[16, 16], expected fp32[16, 16]"),
     ("dot_precision", lambda x, y, s, i: tl.dot(f16(16, 16), f16(16, 16), input_precision="x"),
      "tl.dot: input_precision is 'x', expected one of 'tf32'"),
-    ("dot_scaled", lambda x, y, s, i: tl.dot_scaled(i, i, "", i, i, ""),
-     "tl.dot_scaled is not supported yet"),
+    ("dot_scaled_rank", lambda x, y, s, i: tl.dot_scaled(i, None, "e2m1", i, None, "e2m1"),
+     "tl.dot_scaled: Both inputs must be either 2D or 3D; (lhs: int32[128] vs rhs: int32[128])"),
+    ("dot_scaled_format", lambda x, y, s, i: scaled(16, 32, lhs_format="e3m2"),
+     "tl.dot_scaled: Invalid float format: e3m2. lhs_format is expected to be e2m1, e4m3"),
+    ("dot_scaled_packed", lambda x, y, s, i: scaled(16, 32, lhs=f16(16, 32), lhs_format="e2m1"),
+     "tl.dot_scaled: e2m1 format must be packed as uint8. Got fp16[16, 32] for lhs"),
+    ("dot_scaled_dtype", lambda x, y, s, i: scaled(16, 32, lhs=f16(16, 32)),
+     "tl.dot_scaled: Unexpected dtype for e5m2. Got fp16[16, 32] for lhs, expected fp8e5 or uint8"),
+    ("dot_scaled_k_pack", lambda x, y, s, i: scaled(16, 32, rhs_k_pack=False),
+     "tl.dot_scaled: only mxfp4 inputs can be packed along a dimension different than K; rhs is e5m2"),
+    ("dot_scaled_k", lambda x, y, s, i: scaled(16, 64, lhs=bytes_of(16, 32)),
+     "tl.dot_scaled: Reduction dimension should pack the same number of elements; (lhs: uint8[16, 32] vs rhs: uint8[64, 16])"),
+    ("dot_scaled_factor", lambda x, y, s, i: scaled(16, 64, lhs_scale=bytes_of(16, 8)),
+     "tl.dot_scaled: scale factor must be 16 or 32. Got 8 for lhs"),
+    ("dot_scaled_factors", lambda x, y, s, i: scaled(16, 64, lhs_scale=bytes_of(16, 4)),
+     "tl.dot_scaled: Operands must have the same scale factor; (lhs: 16 vs rhs: 32)"),
+    ("dot_scaled_scale", lambda x, y, s, i: scaled(16, 64, rhs_scale=bytes_of(32, 2)),
+     "tl.dot_scaled: rhs_scale must be a tensor of shape [16, 2]. Got [32, 2]"),
+    ("dot_scaled_scale_dtype", lambda x, y, s, i: scaled(16, 64, rhs_scale=f16(16, 2)),
+     "tl.dot_scaled: rhs_scale is fp16[16, 2], expected uint8 (powers of two) or fp8e4nv"),
+    ("dot_scaled_acc", lambda x, y, s, i: scaled(16, 32, acc=f16(16, 16)),
+     "tl.dot_scaled: acc is fp16[16, 16], expected elements of out_dtype, fp32"),
+    ("dot_scaled_out", lambda x, y, s, i: scaled(16, 32, out_dtype=tl.float64),
+     "tl.dot_scaled: out_dtype is fp64, expected fp32, fp16 or bf16"),
     ("reshape", lambda x, y, s, i: tl.reshape(i, (64,)),
      "tl.reshape: cannot reshape int32[128] with 128 elements to [64] with 64"),
     ("permute", lambda x, y, s, i: tl.permute(i[:, None], (0, 0)),

@@ -78,7 +78,6 @@ def test_a_result_of_another_dtype_fails(step: bool) -> None:
 ELSEWHERE = {
     "test_language.py": "condition device_assert device_print static_assert static_print to_tensor",
     "test_host_kernels.py": "num_programs arange",
-    "test_language_errors.py": "dot_scaled",
     "test_memory_ops.py": """advance atomic_add atomic_and atomic_cas atomic_max atomic_min
         atomic_or atomic_xchg atomic_xor load load_tensor_descriptor make_block_ptr
         make_tensor_descriptor store store_tensor_descriptor""",

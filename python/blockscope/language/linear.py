@@ -4,7 +4,6 @@ import os
 from typing import Any
 
 from blockscope._core import semantic as _semantic
-from blockscope.errors import NotYetSupported
 from blockscope.language.core import builtin, float32, unwrap
 from blockscope.language.target_info import gpu_target
 
@@ -62,9 +61,41 @@ def dot(
 
 
 @builtin
-def dot_scaled(*args: Any, **kwargs: Any) -> Any:
-    """The product of block-scaled operands; not supported yet."""
-    raise NotYetSupported("tl.dot_scaled is not supported yet")
+def dot_scaled(
+    lhs: Any,
+    lhs_scale: Any,
+    lhs_format: Any,
+    rhs: Any,
+    rhs_scale: Any,
+    rhs_format: Any,
+    acc: Any = None,
+    fast_math: Any = False,
+    lhs_k_pack: Any = True,
+    rhs_k_pack: Any = True,
+    out_dtype: Any = float32,
+) -> Any:
+    """``acc + (lhs * lhs_scale) @ (rhs * rhs_scale)`` of operands in microscaling formats.
+
+    Formats: "e2m1" (two in each byte of a uint8 block, the low half first, along K or, with
+    ``lhs_k_pack=False`` or ``rhs_k_pack=False``, along M or N), "e4m3", "e5m2" (fp8 or their
+    bytes), "bf16", "fp16". A scale is for 16 or 32 elements along K: ``lhs_scale`` is [M, K / 32],
+    ``rhs_scale`` [N, K / 32], in uint8 (2^(byte - 127), 255 is NaN) or fp8e4nv; None: 1. Both
+    operands are multiplied by their scales in bf16, or in fp16 when one of them is, as Triton does
+    without block-scaled instructions; the sum is in fp32. ``fast_math`` takes 255 as infinity.
+    """
+    return _semantic.dot_scaled(
+        lhs,
+        lhs_scale,
+        lhs_format,
+        rhs,
+        rhs_scale,
+        rhs_format,
+        acc,
+        fast_math,
+        lhs_k_pack,
+        rhs_k_pack,
+        out_dtype,
+    )
 
 
 __all__ = ["dot", "dot_scaled"]

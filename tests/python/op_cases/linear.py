@@ -27,6 +27,19 @@ def _matmul(out: str | None) -> Callable[..., Any]:
     return run
 
 
+def _dot_scaled(a: Any, scale: Any, b: Any) -> Any:
+    names = {"fp8e4nv": "e4m3", "fp8e5": "e5m2", "bf16": "bf16", "fp16": "fp16"}
+    return tl.dot_scaled(a, scale, "e2m1", b, None, names[b.dtype.name])
+
+
+def _scaled_matmul(a: np.ndarray, scale: np.ndarray, b: np.ndarray) -> np.ndarray:
+    codes = np.stack([a & 15, a >> 4], -1).reshape(a.shape[0], -1)
+    fp4 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+    powers = np.repeat(np.exp2(scale.astype(np.float64) - 127), 32, 1)
+    left = np.where(codes < 8, 1, -1) * fp4[codes % 8] * powers
+    return (left @ b.astype(np.float64)).astype(np.float32)
+
+
 # Sums of products in another order than NumPy's; small integers in floats are exact.
 CASES: list[OpCase] = [
     OpCase(
@@ -98,6 +111,18 @@ CASES: list[OpCase] = [
         [Block((16, 32), -2, 2), Block((32, 16), -2, 2)],
         _matmul(None),
         ("fp8e5", "fp8e4nv"),
+        rtol=1e-5,
+    ),
+    OpCase(
+        "dot_scaled",
+        _dot_scaled,
+        [
+            Block((16, 32), 0, 255, "uint8"),
+            Block((16, 2), 124, 130, "uint8"),
+            Block((64, 32), -2, 2),
+        ],
+        _scaled_matmul,
+        ("fp8e4nv", "fp8e5", "bf16", "fp16"),
         rtol=1e-5,
     ),
 ]
