@@ -336,17 +336,6 @@ def test_functions_that_load_and_store_by_a_descriptor() -> None:
 
 
 @blockscope.jit
-def gather_by_descriptor(x, B: tl.constexpr):
-    d = tl.make_tensor_descriptor(x, shape=[B, B], strides=[B, 1], block_shape=[1, B])
-    d.gather(tl.arange(0, 8), 0)
-
-
-def test_descriptor_gather_is_not_there_yet() -> None:
-    with pytest.raises(Exception, match=r"descriptor.gather is not supported yet"):
-        gather_by_descriptor[(1,)](np.zeros((32, 32), np.float32), B=32)
-
-
-@blockscope.jit
 def write_constant(x: tl.const, out):
     tl.store(x, tl.load(out))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from blockscope._core import semantic as _semantic
@@ -127,11 +128,27 @@ def window(
 ) -> tuple[Any, Any]:
     """Return the pointers of a block of a tensor in memory, and the mask of those inside ``sizes``
     along the ``checked`` dimensions (None when there is none)."""
+    indices = (
+        offsets[dim].to(core.int64) + arange(0, length).to(core.int64)
+        for dim, length in enumerate(block_shape)
+    )
+    return elements_at(base, block_shape, sizes, strides, indices, checked)
+
+
+def elements_at(
+    base: Any,
+    block_shape: list[int],
+    sizes: Any,
+    strides: Any,
+    indices: Iterable[Any],
+    checked: set[int],
+) -> tuple[Any, Any]:
+    """Return what ``window`` does, of all combinations of ``indices``: int64, a list for each
+    dimension of the tensor."""
     pointers, mask = base, None
-    for dim, length in enumerate(block_shape):
-        index = offsets[dim].to(core.int64) + arange(0, length).to(core.int64)
+    rank = len(block_shape)
+    for dim, index in enumerate(indices):
         along = index * strides[dim]
-        rank = len(block_shape)
         for position in range(rank):
             if position != dim:
                 along = _semantic.expand_dims(along, position)

@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from blockscope._core import semantic as _semantic
-from blockscope.errors import NotYetSupported
 from blockscope.language import core
-from blockscope.language.block_pointer import _tensors, padding_value, window
+from blockscope.language.block_pointer import _tensors, elements_at, padding_value, window
 from blockscope.language.core import block_type, builtin, tensor, unwrap
+from blockscope.language.creation import arange
 from blockscope.language.types import compound_type
 
 
@@ -59,8 +59,6 @@ class tensor_descriptor(core.tuple):
         return core.tuple(self[1 + rank + i] for i in range(rank))
 
     def __getattr__(self, name: str) -> Any:
-        if name in _NOT_YET:
-            raise NotYetSupported(f"descriptor.{name} is not supported yet")
         raise AttributeError(f"a tensor descriptor has no attribute '{name}'")
 
     def __eq__(self, other: Any) -> Any:
@@ -91,23 +89,127 @@ class tensor_descriptor(core.tuple):
         Errors: ValueError when it has another number of elements.
         """
         pointers, mask = self._window("descriptor.store", offsets)
+        _semantic.store(pointers, self._fitted("descriptor.store", value), mask, "", "")
+
+    def _fitted(self, op: str, value: Any) -> Any:
         value = core.to_tensor(value)
         shape = [size.value for size in value.shape]
-        if value.type.is_block() and shape != self._block_shape:
-            if math.prod(shape) != math.prod(self._block_shape):
-                raise ValueError(
-                    f"descriptor.store: the value has shape {shape}, expected the descriptor's "
-                    f"block {list(self._block_shape)}"
-                )
-            value = _semantic.reshape(value, self._block_shape, False)
+        if not value.type.is_block() or shape == self._block_shape:
+            return value
+        if math.prod(shape) != math.prod(self._block_shape):
+            raise ValueError(
+                f"{op}: the value has shape {shape}, expected the descriptor's "
+                f"block {list(self._block_shape)}"
+            )
+        return _semantic.reshape(value, self._block_shape, False)
+
+    def _reduce(self, kind: str, offsets: Any, value: Any) -> None:
+        op, element = f"descriptor.atomic_{kind}", self.dtype
+        if element.name not in _REDUCED[kind]:
+            expected = ", ".join(_REDUCED[kind])
+            raise TypeError(f"{op}: Unsupported dtype: {element}, expected one of {expected}")
+        pointers, mask = self._window(op, offsets)
+        emit = getattr(_semantic, f"atomic_{kind}")
+        emit(pointers, self._fitted(op, value), mask, "relaxed", "gpu")
+
+    @builtin
+    def atomic_add(self, offsets: Any, value: Any) -> None:
+        """Add ``value`` to the block at ``offsets``, element by element, each atomically.
+
+        What lies outside the tensor is dropped. Nothing is returned, and nothing is ordered: other
+        memory may change before or after ("relaxed"). The same holds for all atomics below.
+        """
+        self._reduce("add", offsets, value)
+
+    @builtin
+    def atomic_min(self, offsets: Any, value: Any) -> None:
+        """Put the smaller of memory and ``value`` into memory."""
+        self._reduce("min", offsets, value)
+
+    @builtin
+    def atomic_max(self, offsets: Any, value: Any) -> None:
+        """Put the larger of memory and ``value`` into memory."""
+        self._reduce("max", offsets, value)
+
+    @builtin
+    def atomic_and(self, offsets: Any, value: Any) -> None:
+        """Put memory & ``value`` into memory."""
+        self._reduce("and", offsets, value)
+
+    @builtin
+    def atomic_or(self, offsets: Any, value: Any) -> None:
+        """Put memory | ``value`` into memory."""
+        self._reduce("or", offsets, value)
+
+    @builtin
+    def atomic_xor(self, offsets: Any, value: Any) -> None:
+        """Put memory ^ ``value`` into memory."""
+        self._reduce("xor", offsets, value)
+
+    def _rows(self, op: str, x_offsets: Any, y_offset: Any) -> tuple[Any, Any, list[int]]:
+        """Return pointers, mask and shape of the rows ``x_offsets``, from column ``y_offset``."""
+        block, columns = self._block_shape, self._block_shape[-1]
+        if len(block) != 2:
+            raise ValueError(f"{op}: descriptor must be 2D, but got {block}")
+        if block[0] != 1:
+            raise ValueError(f"{op}: descriptor block must have 1 row, but got {block}")
+        rows = core.to_tensor(x_offsets)
+        shape = [size.value for size in rows.shape]
+        if len(shape) != 1:
+            raise ValueError(f"{op}: x offsets must be 1D, but got {shape}")
+        if not rows.dtype.is_int():
+            raise TypeError(f"{op}: x offsets are {rows.dtype}, expected integers")
+        text = op.replace(".", " ")  # as Triton's sentences begin
+        if shape[0] < 8:
+            raise ValueError(f"{text} must have at least 8 rows, but got {shape[0]}")
+        least = 32 // self.dtype.primitive_bitwidth * 8
+        if columns < least:
+            raise ValueError(
+                f"{text} of {self.dtype} must have at least {least} columns, but got {columns}"
+            )
+        (column,) = _tensors(op, "y_offset", y_offset, 1, core.int64)
+        indices = (rows.to(core.int64), column + arange(0, columns).to(core.int64))
+        shape.append(columns)
+        pointers, mask = elements_at(self.base, shape, self.shape, self.strides, indices, {0, 1})
+        return pointers, mask, shape
+
+    @builtin
+    def gather(self, x_offsets: Any, y_offset: Any) -> Any:
+        """The rows ``x_offsets`` (at least 8 integers), each from column ``y_offset``.
+
+        The descriptor has two dimensions and a block of one row. What lies outside the tensor is
+        padding.
+        """
+        pointers, mask, _ = self._rows("descriptor.gather", x_offsets, y_offset)
+        fill = padding_value("descriptor.gather", self.padding, self.base)
+        return _semantic.load(pointers, mask, fill, "", "", False)
+
+    @builtin
+    def scatter(self, value: Any, x_offsets: Any, y_offset: Any) -> None:
+        """Write the rows of ``value`` to the rows ``x_offsets``, each from column ``y_offset``.
+
+        What lies outside the tensor is dropped. Of rows that are given twice, either may stay.
+        """
+        op = "descriptor.scatter"
+        pointers, mask, shape = self._rows(op, x_offsets, y_offset)
+        value = core.to_tensor(value)
+        found = [size.value for size in value.shape]
+        if found != shape:
+            raise ValueError(f"{op}: the value has shape {found}, expected {shape}")
         _semantic.store(pointers, value, mask, "", "")
 
 
-_NOT_YET = (
-    *(f"atomic_{kind}" for kind in ("add", "min", "max", "and", "or", "xor")),
-    "gather",
-    "scatter",
-)
+#: The element types of the reductions in memory that TMA has, those of Triton.
+_WORDS = ("int32", "uint32", "int64", "uint64")
+_HALVES = ("fp16", "bf16")
+_REDUCED = {
+    "add": ("int32", "uint32", "uint64", "fp32", *_HALVES),
+    "min": (*_WORDS, *_HALVES),
+    "max": (*_WORDS, *_HALVES),
+    "and": _WORDS,
+    "or": _WORDS,
+    "xor": _WORDS,
+}
 
 
 class tensor_descriptor_type(compound_type):
@@ -132,24 +234,36 @@ def make_tensor_descriptor(
     op = "tl.make_tensor_descriptor"
     if not isinstance(base, tensor) or not base.dtype.is_ptr() or base.type.is_block():
         raise TypeError(f"{op}: base must be a scalar pointer, found {getattr(base, 'type', base)}")
+    sizes, steps = list(unwrap(shape)), list(unwrap(strides))
     block = [int(unwrap(size)) for size in unwrap(block_shape)]
-    rank = len(block)
+    rank = len(sizes)
     if not 1 <= rank <= 5:
-        raise ValueError(f"{op}: block_shape has {rank} dimensions, expected 1 to 5")
-    padding = unwrap(padding_option) or "zero"
+        raise ValueError(f"{op}: Expected 1 <= ndim <= 5 but got {rank} dimensions")
+    if len(steps) != rank:
+        raise ValueError(f"{op}: Expected {rank} strides but got {len(steps)}")
+    if len(block) != rank:
+        raise ValueError(
+            f"{op}: Expected block_shape to have {rank} dimensions but got {len(block)}"
+        )
+    element, padding = base.dtype.element_ty, unwrap(padding_option) or "zero"
     if padding not in ("zero", "nan"):
         raise ValueError(f"{op}: padding_option is '{padding}', expected 'zero' or 'nan'")
-    steps = list(unwrap(strides))
-    last = unwrap(steps[-1]) if steps else None
+    if padding == "nan" and element.is_int():
+        raise ValueError(
+            f"{op}: Padding option `nan` is not supported for integer blocks, found {element}"
+        )
+    last = unwrap(steps[-1])
     if isinstance(last, int) and last != 1:
-        raise ValueError(f"{op}: the last stride is {last}, expected 1")
-    size = base.dtype.element_ty.itemsize
+        raise ValueError(f"{op}: Tensor descriptor last dim must be 1 but got {last}")
+    size = element.itemsize
     if block[-1] * size < 16:
-        found = block[-1] * size
-        raise ValueError(f"{op}: the last dimension of the block has {found} bytes, expected 16")
+        raise ValueError(
+            f"{op}: Descriptor block shape must have at least 16 bytes in the last dimension, but "
+            f"got {block[-1]} * {size} = {block[-1] * size} bytes"
+        )
     items = [
         base,
-        *_tensors(op, "shape", shape, rank, core.int32),
+        *_tensors(op, "shape", sizes, rank, core.int32),
         *_tensors(op, "strides", steps, rank, core.int64),
     ]
     return tensor_descriptor.make(items, block, padding)

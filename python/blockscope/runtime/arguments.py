@@ -73,8 +73,8 @@ def _constexpr(param: Any, value: Any) -> Argument:
 
 
 def _run_time(param: Any, name: str, value: Any, memory: Memory) -> Argument:
-    if isinstance(value, core.constexpr):
-        value = value.value
+    if isinstance(value, core.constexpr):  # stays a constant, also inside of a tuple
+        return Argument(name, value.value, key.of_constant(value.value))
     kind = type(value)
     if value is None or isinstance(value, core.dtype | KernelFunction) or kind is str:
         return Argument(name, value, key.of_constant(value))
