@@ -39,11 +39,11 @@ std::optional<SettingValue> parseNumber(const SettingInfo &info, llvm::StringRef
   return value;
 }
 
-/// One to three numbers of programs.
+/// The three numbers of a program.
 bool isPosition(llvm::StringRef text) {
   llvm::SmallVector<llvm::StringRef, 3> parts;
   text.split(parts, ',');
-  return parts.size() <= 3 && llvm::all_of(parts, [](llvm::StringRef part) {
+  return parts.size() == 3 && llvm::all_of(parts, [](llvm::StringRef part) {
            uint32_t value = 0;
            return !part.trim().getAsInteger(10, value);
          });

@@ -1,8 +1,7 @@
 """Offers ``import triton`` at the start of Python; imported by a line of blockscope.pth.
 
 It runs in every process of the environment, so it imports nothing: Blockscope itself is loaded when
-somebody asks for triton. The finder goes last, so that a real Triton wins, or first with
-BLOCKSCOPE_AS_TRITON=1.
+somebody asks for triton and there is no other one, or with BLOCKSCOPE_AS_TRITON=1.
 """
 
 import os
@@ -13,9 +12,14 @@ _requested = _text not in ("", "0", "false", "off", "no", "n")
 
 
 class _Finder:
+    """Stands before the finders that look into folders: a folder named triton without an
+    ``__init__.py``, such as a checkout beside a script, is a namespace package for them."""
+
     @staticmethod
     def find_spec(fullname, path=None, target=None):
         if fullname != "triton" and not fullname.startswith("triton."):
+            return None
+        if not _requested and _is_of_another(fullname):
             return None
         from blockscope.drop_in import _finder
 
@@ -23,13 +27,22 @@ class _Finder:
         return _finder.find_spec(fullname, path, target)
 
 
+def _is_of_another(fullname):
+    if fullname != "triton":
+        return type(sys.modules.get("triton")).__name__ != "TritonModule"
+    for finder in list(sys.meta_path):
+        find = getattr(finder, "find_spec", None)
+        if find is None or type(finder).__module__ in (__name__, "blockscope.drop_in"):
+            continue
+        spec = find(fullname, None)
+        if spec is not None and spec.origin is not None:
+            return True
+    return False
+
+
 def _install():
-    if any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        return
-    if _requested:
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
-    else:
-        sys.meta_path.append(_Finder())
 
 
 _install()

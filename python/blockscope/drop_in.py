@@ -1,9 +1,9 @@
 """``import triton`` meaning Blockscope.
 
-A finder on ``sys.meta_path`` answers for ``triton`` and ``triton.*``. It sits last, behind a real
-Triton, unless it was asked for (``install_as_triton``, ``blockscope run``, BLOCKSCOPE_AS_TRITON=1),
-when it sits first. ``triton`` is a module of its own that looks everything up in ``blockscope``;
-the modules below it are Blockscope's own modules under a second name.
+A finder on ``sys.meta_path`` answers for ``triton`` and ``triton.*``, where there is no real Triton
+(blockscope_drop_in.py) or when it was asked for (``install_as_triton``, ``blockscope run``,
+BLOCKSCOPE_AS_TRITON=1). ``triton`` is a module of its own that looks everything up in
+``blockscope``; the modules below it are Blockscope's own modules under a second name.
 
 torch looks for Triton in many places, to compile GPU code with its private parts. Imports made by
 torch's own modules therefore never see ours: they find no Triton.
@@ -162,12 +162,6 @@ def install_as_triton() -> None:
         )
     _finder.requested = True
     _place_finder_first()
-
-
-def offer_as_triton() -> None:
-    """Make ``import triton`` mean Blockscope where no other Triton is found."""
-    if _finder not in sys.meta_path:
-        sys.meta_path.append(_finder)
 
 
 def is_triton() -> bool:

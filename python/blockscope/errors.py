@@ -148,6 +148,9 @@ class LaunchError(TritonError, RuntimeError):
 class AutotunerError(TritonError):
     """The autotuner has no configuration to run."""
 
+    def __str__(self) -> str:
+        return f"Autotuner error: {super().__str__()}"
+
 
 class InterpreterError(TritonError):
     """A kernel failed in step mode."""
@@ -196,8 +199,11 @@ def _step_failure_again(kind: Any, args: tuple[Any, ...], fields: dict[str, Any]
     return failure
 
 
-class SanitizerError(TritonError):
-    """A checked run has findings of error severity; ``findings`` holds them."""
+class SanitizerError(TritonError, RuntimeError):
+    """A run has findings of error severity; ``findings`` holds them.
+
+    A RuntimeError, as what torch raises for a failed assert or a bad access on a GPU.
+    """
 
     def __init__(self, text: str, findings: Sequence[Any] = ()) -> None:
         self.findings = list(findings)

@@ -70,6 +70,16 @@ def test_another_triton_wins_unasked(other_triton):
     assert python(OFFER + textwrap.dedent(code), path=[other_triton]) == "9.9.9 True\n"
 
 
+def test_a_folder_of_that_name_is_no_triton(tmp_path):
+    (tmp_path / "triton" / "python").mkdir(parents=True)
+    code = """
+    import triton, triton.language as tl
+    print(triton.__version__, tl.__name__)
+    """
+    out = python(OFFER + textwrap.dedent(code), path=[tmp_path])
+    assert out == "3.7.0 blockscope.language\n"
+
+
 def test_missing_submodule_of_another_triton_stays_missing(other_triton):
     code = """
     import triton

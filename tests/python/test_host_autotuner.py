@@ -132,7 +132,7 @@ def test_pruning_everything_is_an_error():
     tuner = tuned(
         Kernel(["x", "n", "BLOCK"]), {}, prune_configs_by={"early_config_prune": lambda *a, **k: []}
     )
-    with pytest.raises(errors.AutotunerError, match="left no configuration"):
+    with pytest.raises(errors.AutotunerError, match="No valid autotuner configs after pruning"):
         tuner[(1,)](None, 4)
 
 

@@ -1,5 +1,8 @@
 """The host side with real kernels: what kernel files do before and around a launch."""
 
+import os
+import signal
+
 import blockscope as triton
 import blockscope.language as tl
 import pytest
@@ -236,3 +239,96 @@ def test_numbers_in_the_combine_function_of_a_scan(step, monkeypatch):
     x, out = torch.rand(16), torch.zeros(16)
     kernel[(1,)](x, out, BLOCK=16)
     torch.testing.assert_close(out, x.cumsum(0))
+
+
+def test_a_default_precision_that_only_python_knows(monkeypatch):
+    """A knob counts also where it is kept out of the environment."""
+    monkeypatch.delenv("TRITON_F32_DEFAULT", raising=False)
+    monkeypatch.setattr(knobs, "propagate_env", False)
+
+    @triton.jit
+    def dot(a_ptr, out_ptr):
+        i = tl.arange(0, 16)[:, None] * 16 + tl.arange(0, 16)[None, :]
+        tl.store(out_ptr + i, tl.dot(tl.load(a_ptr + i), tl.load(a_ptr + i)))
+
+    a = torch.rand(16, 16) + 1 / 3
+    exact, rounded = torch.zeros(16, 16), torch.zeros(16, 16)
+    dot[(1,)](a, exact)
+    with knobs.language.scope():
+        knobs.language.fp32_default = "tf32"
+        dot[(1,)](a, rounded)
+    assert not torch.equal(exact, rounded)
+    torch.testing.assert_close(exact, a @ a)
+
+
+@triton.jit
+def inner(x):
+    return x + 1
+
+
+@triton.jit
+def outer(x_ptr):
+    tl.store(x_ptr, inner(tl.load(x_ptr)))
+
+
+def test_the_key_of_a_caller_follows_the_source_of_what_it_calls():
+    before, source = outer.cache_key, inner.src
+    assert outer.cache_key == before
+    try:
+        inner._unsafe_update_src(source.replace("x + 1", "x + 2"))
+        assert outer.cache_key != before
+    finally:
+        inner._unsafe_update_src(source)
+    assert outer.cache_key == before
+
+
+class TookTooLong(Exception):
+    pass
+
+
+@pytest.mark.parametrize("step", [False, True])
+def test_what_a_signal_handler_raises_is_no_error_of_the_kernel(step, monkeypatch):
+    @triton.constexpr_function
+    def sent():
+        os.kill(os.getpid(), signal.SIGUSR1)
+        return 1
+
+    @triton.jit
+    def kernel(x_ptr):
+        tl.store(x_ptr, sent())
+
+    def handler(number, frame):
+        raise TookTooLong
+
+    monkeypatch.setenv("TRITON_INTERPRET", str(int(step)))
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        with pytest.raises(TookTooLong):
+            kernel[(1,)](torch.zeros(1))
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+def test_a_failed_assert_is_a_runtime_error():
+    @triton.jit
+    def kernel(x_ptr):
+        tl.device_assert(tl.load(x_ptr) > 0, "not positive")
+
+    with pytest.raises(RuntimeError, match="not positive"):
+        kernel[(1,)](torch.zeros(1), debug=True)
+
+
+def test_methods_of_a_reinterpreted_tensor():
+    base = torch.arange(6, dtype=torch.int8).reshape(2, 3)
+    seen = triton.reinterpret(base, tl.float8e5)
+    copy = seen.clone()
+    assert copy.dtype is tl.float8e5 and copy.data_ptr() != seen.data_ptr()
+    assert torch.equal(copy.base, base) and copy.stride() == (3, 1) and copy.stride(1) == 1
+    empty = seen.new_empty((4, 2))
+    assert list(empty.shape) == [4, 2] and empty.dtype is tl.float8e5
+    assert seen.to("cpu").dtype is seen.cpu().dtype is tl.float8e5
+    assert seen.numel() == 6 and seen.element_size() == 1
+    assert torch.equal(copy.copy_(triton.reinterpret(base + 1, tl.float8e5)).base, base + 1)
+    assert triton.reinterpret(copy, torch.int8) is copy.base
+    with pytest.raises(TypeError, match="expected a device"):
+        seen.to(torch.float32)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from blockscope import language as tl
-from blockscope.frontend import calls, globals_rule, values
+from blockscope.frontend import calls, globals_rule, tracebacks, values
 from blockscope.frontend.control_flow import ControlFlow
 from blockscope.frontend.diagnose import compile_error, unsupported
 from blockscope.frontend.source import FunctionSource
@@ -128,7 +128,7 @@ class Generator(ControlFlow):
         try:
             yield
         except Exception as error:
-            if getattr(error, "has_place", False):
+            if getattr(error, "has_place", False) or tracebacks.is_from_signal(error):
                 raise
             raise compile_error(self, node, error) from error
 

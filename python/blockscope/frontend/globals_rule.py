@@ -2,10 +2,10 @@
 
 import builtins
 import inspect
-import os
 import types
 from typing import Any
 
+from blockscope import knobs
 from blockscope.frontend.used_values import UsedValues
 from blockscope.language import core
 
@@ -67,7 +67,7 @@ def look_up(fn: Any, name: str, used: UsedValues) -> Any:
     if where == "builtin" or _is_allowed(value):
         return value
     if where == "global":
-        annotation = fn.fn.__globals__.get("__annotations__", {}).get(name)
+        annotation = _annotations(fn.fn.__globals__).get(name)
         if annotation is core.constexpr or allows_plain_variables():
             return value if isinstance(value, core.tensor) else core.constexpr(value)
         raise NameError(
@@ -78,9 +78,17 @@ def look_up(fn: Any, name: str, used: UsedValues) -> Any:
     return core.constexpr(value) if isinstance(value, bool | int | float | str) else value
 
 
+def _annotations(module: dict[str, Any]) -> dict[str, Any]:
+    """Those of a module's variables. Python 3.14 makes them when they are asked for."""
+    found = module.get("__annotations__")
+    if found is None and callable(make := module.get("__annotate__")):
+        found = make(1)  # annotationlib.Format.VALUE
+    return found or {}
+
+
 def allows_plain_variables() -> bool:
     """Whether kernels may read any number of a module, which a compiled kernel then keeps."""
-    return os.environ.get("TRITON_ALLOW_NON_CONSTEXPR_GLOBALS") == "1"
+    return bool(knobs.compilation.allow_non_constexpr_globals)
 
 
 def find(fn: Any, name: str) -> tuple[Any, str | None]:

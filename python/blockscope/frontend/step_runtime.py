@@ -118,7 +118,7 @@ def stops_here() -> bool:
     if not wanted:
         return True
     program = tuple(int(part) for part in str(wanted).split(","))
-    return _kernel().program == (*program, 0, 0, 0)[:3]
+    return _kernel().program == program
 
 
 class _KernelDebugger(pdb.Pdb):

@@ -1,7 +1,8 @@
 """Tracebacks that show the user's lines: the launch, and in step mode the kernel."""
 
-import os
+import signal
 import types
+from typing import Any
 
 from blockscope.errors import TritonError
 
@@ -41,9 +42,34 @@ def users_frames(
     return result
 
 
+def is_from_signal(error: BaseException) -> bool:
+    """Whether a signal handler of the program raised it: it came while we worked, and is not ours.
+
+    Python runs handlers between any two instructions, so a time limit ends a compilation there.
+    """
+    codes = {_code_of(signal.getsignal(number)) for number in signal.valid_signals()}
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code in codes:
+            return True
+        trace = trace.tb_next
+    return False
+
+
+def _code_of(handler: Any) -> types.CodeType | None:
+    """The code of a function, of a method, of what a partial calls, of an object that is called."""
+    handler = getattr(handler, "func", handler)
+    function = getattr(handler, "__func__", handler)
+    if not hasattr(function, "__code__"):
+        function = vars(type(handler)).get("__call__")
+    return getattr(function, "__code__", None)
+
+
 def keeps_all() -> bool:
     """Whether whoever works on this package wants to see its frames."""
-    return os.environ.get("TRITON_FRONT_END_DEBUGGING") == "1"
+    from blockscope import knobs  # late: commands word what is wrong with the environment
+
+    return bool(knobs.compilation.front_end_debugging)
 
 
 def _trim_cause(error: BaseException) -> None:

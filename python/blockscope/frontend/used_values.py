@@ -6,6 +6,7 @@ import types
 from typing import Any
 
 from blockscope import _core
+from blockscope.frontend import tracebacks
 
 
 class UsedValues:
@@ -21,7 +22,9 @@ class UsedValues:
             return
         try:
             record = _core.record_used_value(owner, name, value)
-        except Exception:  # an object that cannot be compared
+        except Exception as error:  # an object that cannot be compared
+            if tracebacks.is_from_signal(error):
+                raise
             return
         # A property may give another object whenever it is read.
         if _core.are_used_values_fresh([record]):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from blockscope.errors import SourceNotFound
-from blockscope.frontend import globals_rule, values
+from blockscope.frontend import globals_rule, tracebacks, values
 from blockscope.frontend.kernel_function import KernelFunction
 from blockscope.frontend.names import dotted_names
 
@@ -31,7 +31,9 @@ def has_atomics(fn: Any, arguments: list[Any], compiled: Callable[[], Any]) -> b
     sys.settrace(None)  # a debugger that steps into the launch must not see this
     try:
         return bool(compiled().program.has_atomics)
-    except Exception:
+    except Exception as error:
+        if tracebacks.is_from_signal(error):
+            raise
         return True
     finally:
         sys.settrace(tracer)

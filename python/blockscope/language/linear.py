@@ -1,8 +1,8 @@
 """Dots."""
 
-import os
 from typing import Any
 
+from blockscope import knobs
 from blockscope._core import semantic as _semantic
 from blockscope.language.core import builtin, float32, unwrap
 from blockscope.language.target_info import gpu_target
@@ -11,7 +11,7 @@ from blockscope.language.target_info import gpu_target
 def default_input_precision(on_gpu: bool) -> str:
     """How float32 operands of dot are taken when the kernel does not say: TRITON_F32_DEFAULT, else
     "tf32" on a GPU, as in Triton, and "ieee" on the CPU."""
-    return os.environ.get("TRITON_F32_DEFAULT", "") or ("tf32" if on_gpu else "ieee")
+    return knobs.language.fp32_default or ("tf32" if on_gpu else "ieee")
 
 
 @builtin

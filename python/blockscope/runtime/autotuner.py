@@ -353,8 +353,8 @@ class Autotuner(Wrapper):
             configs = list(self.early_config_prune(configs, self.nargs, **kwargs))
             if not configs:
                 raise AutotunerError(
-                    f"early_config_prune of '{self.base_fn.__name__}' left no configuration, "
-                    "expected at least one"
+                    "No valid autotuner configs after pruning. `early_config_prune` should return "
+                    "at least one config."
                 )
         if not self.perf_model:
             return configs

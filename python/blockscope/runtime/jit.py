@@ -30,6 +30,9 @@ __all__ = [
 
 T = TypeVar("T")
 
+_source_changes: list[str] = []
+"""The functions whose source ``_unsafe_update_src`` has changed."""
+
 
 class KernelInterface(Generic[T]):
     """What can be launched: ``fn[grid](*args)``."""
@@ -72,18 +75,20 @@ class JITFunction(KernelFunction, KernelInterface[T]):
         self.device_caches: dict[Any, Any] = {}
         self.kernel = None
         self.hash: str | None = None  # of the source; None: to be computed
+        self._hashed_at = 0  # after how many changes of sources
 
     def replace_source(self, text: str) -> None:
         super().replace_source(text)
         self.device_caches.clear()
         self._launcher.clear()
-        self.hash = None
+        _source_changes.append(self.__name__)
 
     @property
     def cache_key(self) -> str:
         """A hash of this function's source and of all that it calls and reads, kept in ``hash``."""
-        if self.hash is None:
-            self.hash = source_key(self)
+        changes = len(_source_changes)
+        if self.hash is None or self._hashed_at != changes:  # also of a function that it calls
+            self.hash, self._hashed_at = source_key(self), changes
         return self.hash
 
     @property

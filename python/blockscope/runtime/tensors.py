@@ -59,11 +59,35 @@ class TensorWrapper:
     def untyped_storage(self) -> Any:
         return self.base.untyped_storage()
 
-    def cpu(self) -> TensorWrapper:
-        return TensorWrapper(self.base.cpu(), self.dtype)
+    def _as_this(self, base: Any) -> TensorWrapper:
+        return TensorWrapper(base, self.dtype)
 
-    def to(self, device: Any) -> TensorWrapper:
-        return TensorWrapper(self.base.to(device), self.dtype)
+    def cpu(self) -> TensorWrapper:
+        return self._as_this(self.base.cpu())
+
+    def to(self, *args: Any, **kwargs: Any) -> TensorWrapper:
+        """On another device. Errors: TypeError for a dtype, whose values only torch can convert."""
+        for value in (*args, *kwargs.values()):
+            if type(value).__name__ == "dtype":
+                raise TypeError(
+                    f"a tensor reinterpreted as {self.dtype} got .to({value}), expected a device; "
+                    "convert the tensor that it was made of"
+                )
+        return self._as_this(self.base.to(*args, **kwargs))
+
+    def clone(self) -> TensorWrapper:
+        return self._as_this(self.base.clone())
+
+    def new_empty(self, *sizes: Any) -> TensorWrapper:
+        return self._as_this(self.base.new_empty(*sizes))
+
+    def copy_(self, other: Any) -> TensorWrapper:
+        """Take the elements of another tensor, as they are in its base."""
+        self.base.copy_(getattr(other, "base", other))
+        return self
+
+    def numel(self) -> int:
+        return int(self.base.numel())
 
     def __str__(self) -> str:
         return f"TensorWrapper[{self.dtype}]({self.base})"
