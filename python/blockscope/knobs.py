@@ -13,6 +13,7 @@ import sys
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from blockscope import settings
@@ -247,6 +248,23 @@ class LazyDict:
 
     def __getitem__(self, name: str) -> Any:
         return self.get()[name]
+
+
+@dataclass(frozen=True)
+class CompileTimes:
+    """How long compiling a kernel took, for ``compilation.listener``. Units: microseconds."""
+
+    ir_initialization: int
+    lowering_stages: list[tuple[str, int]]
+    store_results: int
+
+    @property
+    def total_lowering(self) -> int:
+        return sum(time for _, time in self.lowering_stages)
+
+    @property
+    def total(self) -> int:
+        return self.ir_initialization + self.total_lowering + self.store_results
 
 
 def _triton_dir(name: str) -> Callable[[], str]:

@@ -250,7 +250,7 @@ def test_run_time_numbers_share_a_kernel(values):
     for value in [*values, *values]:
         store_number[(1,)](out, value)
         assert struct.pack("<d", out[0].item()) == struct.pack("<d", float(np.float32(value) if isinstance(value, float) else value))  # noqa: E501 # fmt: skip
-    assert len(store_number.device_caches) == 1
+    assert len(store_number.kernels) == 1
 
 
 def test_a_nan_is_compiled_once():
@@ -261,7 +261,7 @@ def test_a_nan_is_compiled_once():
     out = torch.zeros(1)
     for _ in range(3):
         store_nan[(1,)](out, VALUE=float("nan"))
-    assert len(store_nan.device_caches) == 1
+    assert len(store_nan.kernels) == 1
 
 
 # -- settings -----------------------------------------------------------------------------------
@@ -384,11 +384,11 @@ def test_a_changed_variable(monkeypatch):
         monkeypatch.setattr(this, "FACTOR", tl.constexpr(value))
         for _ in range(2):
             assert str(scaled(by_variable)) == str(float(value))
-    kernels = len(by_variable.device_caches)
+    kernels = len(by_variable.kernels)
     program = by_variable[(1,)](torch.ones(1))
     monkeypatch.setattr(this, "FACTOR", tl.constexpr(2))  # another object, the same value
     assert by_variable[(1,)](torch.ones(1)) is program
-    assert len(by_variable.device_caches) == kernels
+    assert len(by_variable.kernels) == kernels
     FACTOR.value = 5  # the same object, another value
     assert scaled(by_variable) == 5
 

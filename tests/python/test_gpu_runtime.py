@@ -525,3 +525,30 @@ def test_a_forked_child_launches_on_the_cpu_alone(run):
         k[(7,)](Tensor(4096), Tensor(8192), 100, BLOCK=128)
         assert len(launches()) == 3
     """)
+
+
+def test_hooks_around_loading_and_unloading(run):
+    run("""
+        import gc
+        seen = []
+        def told(when):
+            def hook(module, function, name, group, hash):
+                seen.append((when, bool(function), name))
+            return hook
+        knobs.runtime.kernel_load_start_hook.add(told("begins"))
+        knobs.runtime.kernel_load_end_hook.add(told("ends"))
+        knobs.runtime.kernel_unload_hook.add(told("unloads"))
+        x, y = Tensor(4096), Tensor(8192)
+        for _ in range(2):
+            kernel = k[(1,)](x, y, 100, BLOCK=128)
+        assert seen == [("begins", False, "k"), ("ends", True, "k")]
+        assert kernel.module and kernel.function
+        k.device_caches.clear()
+        del kernel
+        gc.collect()
+        assert seen[2:] == [("unloads", True, "k")]
+        kernel = k.warmup(x, y, 100, BLOCK=128, grid=(1,))
+        kernel._init_handles()
+        kernel.__del__()
+        assert kernel.module is kernel.function is None and seen[5:] == [("unloads", True, "k")]
+    """)

@@ -11,12 +11,18 @@ from blockscope.language import context
 
 
 def emit(
-    fn: Any, arguments: list[Argument], target: Any = None, *, prints: bool = True
+    fn: Any,
+    arguments: list[Argument],
+    target: Any = None,
+    *,
+    name: str | None = None,
+    prints: bool = True,
 ) -> tuple[Any, list[Any]]:
     """Return the builder that holds the kernel's IR, and records of what it read from outside.
 
     ``target`` is what ``tl.target_info`` answers while the kernel is compiled; None is the CPU.
-    ``prints`` says whether ``tl.static_print`` prints.
+    ``name`` is the kernel's in the IR; None is that of the function. ``prints`` says whether
+    ``tl.static_print`` prints.
 
     Errors: CompilationError with the user's line when the kernel breaks a rule of the language.
     """
@@ -27,7 +33,7 @@ def emit(
     try:
         with builder:
             values = builder.begin_function(
-                fn.__name__, [a.type for a in run_time], [a.name for a in run_time]
+                name or fn.__name__, [a.type for a in run_time], [a.name for a in run_time]
             )
             iterator = iter(values)
             generator.run_kernel(fn, {a.name: in_kernel(a, iterator) for a in arguments})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,6 +12,9 @@ from blockscope.errors import SourceNotFound
 from blockscope.frontend.source import FunctionSource, lines_around, start_of_definition
 from blockscope.language import context, core
 from blockscope.lazy import lazy_property
+
+kernel_functions: weakref.WeakValueDictionary[str, KernelFunction] = weakref.WeakValueDictionary()
+"""The last one made under each ``module:qualified name``."""
 
 
 class KernelParam:
@@ -74,6 +78,7 @@ class KernelFunction:
         self.__name__ = fn.__name__
         self.__globals__ = fn.__globals__
         self._lines = lines_around(fn)
+        kernel_functions[f"{self.module}:{fn.__qualname__}"] = self
 
     @lazy_property
     def function_source(self) -> FunctionSource:

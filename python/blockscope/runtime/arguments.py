@@ -15,6 +15,7 @@ from blockscope.language.descriptor import tensor_descriptor
 from blockscope.runtime import key
 from blockscope.runtime.memory.buffer import Memory, is_tensor
 from blockscope.runtime.options import LAUNCH_OPTIONS
+from blockscope.runtime.tensors import MockNumber
 
 _INT_RANGES = (
     (core.int32, -(2**31), 2**31),
@@ -86,6 +87,8 @@ def _run_time(param: Any, name: str, value: Any, memory: Memory) -> Argument:
         return _descriptor(param, name, value, memory)
     if is_tensor(value):
         return _tensor(param, name, value, memory)
+    if isinstance(value, MockNumber):
+        return Argument(name, value.value, key.of_number(value.dtype), value.dtype)
     raise TypeError(
         f"argument '{name}' is a {kind.__module__}.{kind.__qualname__}; expected a tensor (an "
         "object with data_ptr(), __array_interface__ or DLPack), a number, a tuple or None"

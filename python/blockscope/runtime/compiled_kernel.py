@@ -8,6 +8,8 @@ from typing import Any
 
 from blockscope import _core
 from blockscope.frontend.argument import Argument
+from blockscope.runtime import hooks
+from blockscope.runtime.specialization import Specialization
 
 
 class CompiledKernel:
@@ -23,10 +25,11 @@ class CompiledKernel:
         used_values: list[Any],
         key: str,
         metadata: dict[str, Any],
+        specialization: Specialization,
     ) -> None:
         self.fn = fn
-        self.src = fn
-        self.name = fn.repr()
+        self.specialization = specialization
+        self.name = specialization.name
         self.hash = key
         self._constants = {
             p.name: a.value for p, a in zip(fn.params, arguments, strict=True) if p.is_constexpr
@@ -36,6 +39,13 @@ class CompiledKernel:
         self.launch_options: dict[str, Any] = {}
         self.metadata = namedtuple("KernelMetadata", sorted(metadata))(**metadata)
         self.packed_metadata = self.metadata
+        #: The files of the kernel in a cache, by name.
+        self.metadata_group: dict[str, str] = {}
+
+    @property
+    def src(self) -> Any:
+        """The ASTSource that it was compiled from."""
+        return self.specialization.source
 
     def is_stale(self) -> bool:
         """Whether something that the kernel read has another value now."""
@@ -66,9 +76,27 @@ class CompiledKernel:
         return launch
 
 
-def kept(fn: Any, key: Any, compile: Callable[[], Any]) -> Any:
-    """The kernel that ``fn`` has under ``key``, compiled when there is none or it is stale."""
-    kernel = fn.device_caches.get(key)
+class CompileSkipped(Exception):
+    """``jit_cache_hook`` has said that a kernel is not to be compiled."""
+
+
+def kept(
+    fn: Any,
+    key: Any,
+    specialize: Callable[[], Specialization],
+    compile: Callable[[Specialization], Any],
+    *,
+    is_warmup: bool = False,
+) -> Any:
+    """The kernel that ``fn`` has under ``key``, compiled when there is none or it is stale.
+
+    Errors: CompileSkipped.
+    """
+    kernel = fn.kernels.get(key)
     if kernel is None or kernel.is_stale():
-        kernel = fn.device_caches[key] = compile()
+        specialization = specialize()
+        if not hooks.may_compile(specialization, is_warmup=is_warmup):
+            raise CompileSkipped
+        kernel = fn.kernels[key] = compile(specialization)
+        hooks.compiled_new(specialization, is_warmup=is_warmup)
     return kernel

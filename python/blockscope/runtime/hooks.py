@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from blockscope import _core, knobs
-from blockscope.runtime.backends.backend import Request
 
 #: What takes the place of a launch: called with (run, fn, args, grid, kwargs, warmup), it goes on
 #: with run(fn, *args, grid=grid, warmup=warmup, **kwargs).
@@ -40,7 +39,7 @@ def before_run(fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
 
 
 def around_launch(
-    request: Request,
+    request: Any,
     kernel: Any,
     launch: Callable[[], None],
     *,
@@ -66,11 +65,62 @@ def around_launch(
             leave(metadata)
 
 
+def may_compile(specialization: Any, *, is_warmup: bool) -> bool:
+    """Ask ``knobs.runtime.jit_cache_hook``: what it returns true for is not compiled."""
+    hook = knobs.runtime.jit_cache_hook
+    return hook is None or not hook(**specialization.hook_arguments(is_warmup=is_warmup))
+
+
+def compiled_new(specialization: Any, *, is_warmup: bool) -> None:
+    """Tell ``knobs.runtime.jit_post_compile_hook``."""
+    hook = knobs.runtime.jit_post_compile_hook
+    if hook is not None:
+        hook(**specialization.hook_arguments(is_warmup=is_warmup))
+
+
 def compiled(
-    fn: Any, metadata: dict[str, Any], stages: Sequence[tuple[str, int]], is_hit: bool
+    kernel: Any,
+    front_end_ns: int,
+    stages: Sequence[tuple[str, int]],
+    store_ns: int,
+    *,
+    is_hit: bool,
 ) -> None:
-    """Tell ``knobs.compilation.listener``. Units: nanoseconds for each of the ``stages``."""
+    """Tell ``knobs.compilation.listener``. Units: nanoseconds, also for each of the ``stages``."""
     listener = knobs.compilation.listener
-    if listener is not None:
-        times = [(stage, ns // 1000) for stage, ns in stages]
-        listener(src=fn, metadata=metadata, metadata_group={}, times=times, cache_hit=is_hit)
+    if listener is None:
+        return
+    listener(
+        src=kernel.src,
+        metadata=kernel.metadata._asdict(),
+        metadata_group=kernel.metadata_group,
+        times=knobs.CompileTimes(
+            ir_initialization=_microseconds(front_end_ns),
+            lowering_stages=[(stage, _microseconds(ns)) for stage, ns in stages],
+            store_results=_microseconds(store_ns),
+        ),
+        cache_hit=is_hit,
+    )
+
+
+def _microseconds(ns: int) -> int:
+    return -(-ns // 1000)  # what took time is not 0
+
+
+def load_begins(kernel: Any) -> None:
+    """Tell ``knobs.runtime.kernel_load_start_hook``."""
+    knobs.runtime.kernel_load_start_hook(
+        None, None, kernel.name, kernel.metadata_group, kernel.hash
+    )
+
+
+def load_ends(kernel: Any, module: Any, function: Any) -> None:
+    """Tell ``knobs.runtime.kernel_load_end_hook``."""
+    hook = knobs.runtime.kernel_load_end_hook
+    hook(module, function, kernel.name, kernel.metadata_group, kernel.hash)
+
+
+def unloads(kernel: Any, module: Any, function: Any) -> None:
+    """Tell ``knobs.runtime.kernel_unload_hook``."""
+    hook = knobs.runtime.kernel_unload_hook
+    hook(module, function, kernel.name, kernel.metadata_group, kernel.hash)

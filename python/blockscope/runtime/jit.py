@@ -14,6 +14,7 @@ from blockscope.frontend.dependencies import source_key
 from blockscope.frontend.kernel_function import KernelFunction, KernelParam
 from blockscope.lazy import lazy_property
 from blockscope.process_lock import loading
+from blockscope.runtime.device_caches import DeviceCaches, OldCaches
 from blockscope.runtime.tensors import MockTensor, TensorWrapper, reinterpret
 
 __all__ = [
@@ -72,15 +73,15 @@ class JITFunction(KernelFunction, KernelInterface[T]):
         self._repr = repr
         self.do_not_specialize_on_alignment = do_not_specialize_on_alignment or []
         self.pre_run_hooks: list[Callable[..., Any]] = []
-        self.device_caches: dict[Any, Any] = {}
+        self.kernels: dict[Any, Any] = {}  # by exact key
+        self.codes: dict[Any, Any] = {}  # what the CPU runs, which several kernels share
         self.kernel = None
         self.hash: str | None = None  # of the source; None: to be computed
         self._hashed_at = 0  # after how many changes of sources
 
     def replace_source(self, text: str) -> None:
         super().replace_source(text)
-        self.device_caches.clear()
-        self._launcher.clear()
+        self.forget_kernels()
         _source_changes.append(self.__name__)
 
     @property
@@ -92,8 +93,20 @@ class JITFunction(KernelFunction, KernelInterface[T]):
         return self.hash
 
     @property
-    def cache(self) -> dict[Any, Any]:
-        return self.device_caches
+    def device_caches(self) -> DeviceCaches:
+        """What is compiled, as ``device_caches[device][0]``; one table for all devices."""
+        return DeviceCaches(self)
+
+    @property
+    def cache(self) -> OldCaches:
+        """What is compiled, as ``cache[device]``, which older files ask for."""
+        return OldCaches(self)
+
+    def forget_kernels(self) -> None:
+        """Compile again at the next launch."""
+        self.kernels.clear()
+        self.codes.clear()
+        self._launcher.clear()
 
     @property
     def used_global_vals(self) -> dict[Any, Any]:
@@ -106,9 +119,12 @@ class JITFunction(KernelFunction, KernelInterface[T]):
         with contextlib.suppress(SourceNotFound):
             self.function_source  # noqa: B018
         left_out = ("_launcher", "_bind", "_lines")
-        return {k: v for k, v in self.__dict__.items() if k not in left_out}
+        state = {k: v for k, v in self.__dict__.items() if k not in left_out}
+        return {**state, "kernels": {}, "codes": {}}
 
     def repr(self, specialization: Any = None) -> str:
+        """The name of the kernel compiled for a specialization: its ``constants`` by name, and the
+        types of its arguments, ``signature``."""
         return self._repr(specialization) if self._repr else self.__name__
 
     def __repr__(self) -> str:
@@ -165,7 +181,18 @@ class JITFunction(KernelFunction, KernelInterface[T]):
         return self.run(*args, grid=grid, warmup=True, **kwargs)
 
     def preload(self, specialization_data: str) -> Any:
-        raise NotImplementedError("preload of GPU binaries needs the GPU back end")
+        """Compile for what a hook was given as ``compile["specialization_data"]``, in this process
+        or another one; gives the kernel.
+
+        Errors: RuntimeError for the data of another kernel or of another target.
+        """
+        with loading:
+            from blockscope.driver import driver
+            from blockscope.runtime import example_arguments, specialization
+
+        target = driver.active.get_current_target()
+        source, options = specialization.read_data(self, specialization_data, target)
+        return self.warmup(grid=(1,), **example_arguments.of(source), **options)
 
 
 @overload

@@ -11,6 +11,7 @@ from typing import Any
 from blockscope.runtime import arguments, hooks
 from blockscope.runtime.backends import choice
 from blockscope.runtime.backends.backend import Request
+from blockscope.runtime.compiled_kernel import CompileSkipped
 from blockscope.runtime.grid import size_of
 
 
@@ -40,8 +41,11 @@ def _run(fn: Any, grid: Any, args: Sequence[Any], kwargs: dict[str, Any], warmup
         return None
     backend = choice.choose(fn, bound, options, warmup=warmup)
     classified = arguments.classify(fn, bound, backend.memory())
-    request = Request(fn, size, classified, options)
-    kernel = backend.compile(request)
+    request = Request(fn, size, classified, options, warmup)
+    try:
+        kernel = backend.compile(request)
+    except CompileSkipped:
+        return None
     if not warmup:
         backend.launch(kernel, request)
     return kernel

@@ -46,5 +46,11 @@ LAUNCH_OPTIONS: dict[str, Any] = {
     "warp_size": 32,
 }
 
+
+def not_defaults(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that are not as they are when nobody gives them."""
+    return {name: value for name, value in options.items() if value != LAUNCH_OPTIONS[name]}
+
+
 #: Those that a grid function finds among its arguments.
 LAUNCH_DEFAULTS = {name: LAUNCH_OPTIONS[name] for name in ("num_warps", "num_stages", "num_ctas")}

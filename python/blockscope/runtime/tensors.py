@@ -37,6 +37,14 @@ class MockTensor:
         return 0
 
 
+class MockNumber:
+    """Stands for a number of a dtype where a kernel is only compiled. Nothing is compiled in."""
+
+    def __init__(self, dtype: Any, value: int) -> None:
+        self.dtype = dtype
+        self.value = value  # what it is said to be divisible by
+
+
 class TensorWrapper:
     """A tensor seen with another dtype."""
 

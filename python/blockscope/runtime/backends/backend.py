@@ -13,12 +13,15 @@ from blockscope.runtime.memory.buffer import Memory
 
 @dataclass(slots=True)
 class Request:
-    """One launch: the kernel's function, its grid, its arguments, the options that were given."""
+    """One launch: the kernel's function, its grid, its arguments, the options that were given;
+    whether it only compiles, and the number of the device."""
 
     fn: Any
     grid: Grid
     arguments: list[Argument]
     options: dict[str, Any]
+    is_warmup: bool = False
+    device: int = 0
 
 
 class Backend(Protocol):
@@ -31,7 +34,8 @@ class Backend(Protocol):
     def compile(self, request: Request) -> CompiledKernel | None:
         """The kernel for the types and constants of these arguments; None when none is needed.
 
-        Errors: CompilationError with the user's line, OutOfResources, OptionNotSupported.
+        Errors: CompilationError with the user's line, OutOfResources, OptionNotSupported;
+        CompileSkipped when a hook does not want it.
         """
         ...
 

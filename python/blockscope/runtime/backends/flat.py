@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+import time
 from typing import Any
 
 from blockscope import _core, checks
@@ -20,77 +20,92 @@ from blockscope.runtime.backends.cpu_launch import (
 )
 from blockscope.runtime.compiled_kernel import CompiledKernel, kept
 from blockscope.runtime.memory.host import HostMemory
-from blockscope.runtime.options import LAUNCH_OPTIONS
+from blockscope.runtime.options import LAUNCH_OPTIONS, not_defaults
+from blockscope.runtime.specialization import Specialization
 
 
-class FlatKernel(CompiledKernel):
-    """The block IR of a kernel and the flat program that the CPU runs.
+class FlatCode:
+    """The block IR of a kernel and the flat program that the CPU runs; no option changes either.
 
     Errors: CompilationError with the user's line when the kernel breaks a rule of the language.
     """
 
-    def __init__(self, fn: Any, arguments: list[Argument], *, prints: bool = True) -> None:
-        builder, used_values = emit(fn, arguments, prints=prints)
-        self.program = builder.compile()
-        self._builder = builder
+    def __init__(self, fn: Any, arguments: list[Argument], *, prints: bool) -> None:
+        start = time.perf_counter_ns()
+        self.builder, self.used_values = emit(fn, arguments, prints=prints)
+        emitted = time.perf_counter_ns()
+        self.program = self.builder.compile()
+        self.front_end_ns = emitted - start
+        self.stages = [("flat", time.perf_counter_ns() - emitted)]
         self._shown: Any = None  # the program in the form that shows values
-        self._arguments = without_values(arguments)
-        self._options: dict[str, Any] = {}
-        self._by_options: dict[Any, FlatKernel] = {}
-        metadata = {
-            **LAUNCH_OPTIONS,
-            "name": fn.repr(),
-            "hash": fn.cache_key,
-            # Files compute an occupancy from this and n_regs, so they must not be 0.
-            "shared": 1024,
-            "target": driver.active.get_current_target(),
-            "tmem_size": 0,
-            "global_scratch_size": 0,
-            "profile_scratch_size": 0,
-        }
-        super().__init__(fn, arguments, used_values, fn.cache_key, metadata)
-        self.n_regs = 32
-        self.n_spills = 0
-        self.n_max_threads = 1024
-        self.function = self.module = None
-
-    def with_options(self, options: dict[str, Any]) -> FlatKernel:
-        """This kernel with the options of a launch in its metadata; its code is the same."""
-        if not options:
-            return self
-        known = _core.LaunchKey(options)
-        kernel = self._by_options.get(known)
-        if kernel is None:
-            kernel = self._by_options[known] = copy.copy(self)
-            kernel._options = dict(options)
-            metadata: Any = self.metadata
-            kernel.metadata = kernel.packed_metadata = metadata._replace(**options)
-        return kernel
-
-    def short_way(self, device: int) -> Any:
-        if device >= 0:  # its arguments were copied from a GPU
-            return None
-        return _core.CpuShortWay(
-            kernel=self.fn.__name__,
-            program=self.program,
-            names=[argument.name for argument in leaves(self._arguments)],
-            asserts=asserts(self.fn, self._options),
-            program_for=self.program_for,
-            describe=lambda: description(self._arguments, self._options),
-        )
 
     def program_for(self, launch: Any) -> Any:
         """The flat program in the form that the observers of a launch need."""
         if not launch.needs_values:
             return self.program
         if self._shown is None:
-            self._shown = self._builder.compile_for_values()
+            self._shown = self.builder.compile_for_values()
         return self._shown
+
+
+class FlatKernel(CompiledKernel):
+    """The code of a kernel with the options of a launch, which are in its metadata."""
+
+    def __init__(
+        self,
+        fn: Any,
+        code: FlatCode,
+        arguments: list[Argument],
+        options: dict[str, Any],
+        specialization: Specialization,
+    ) -> None:
+        self.code = code
+        self._arguments = without_values(arguments)
+        self._options = dict(options)
+        metadata = {
+            **LAUNCH_OPTIONS,
+            **options,
+            "name": specialization.name,
+            "hash": specialization.hash,
+            # Files compute an occupancy from this and n_regs, so they must not be 0.
+            "shared": 1024,
+            "target": specialization.target,
+            "tmem_size": 0,
+            "global_scratch_size": 0,
+            "profile_scratch_size": 0,
+        }
+        super().__init__(
+            fn, arguments, code.used_values, specialization.hash, metadata, specialization
+        )
+        self.n_regs = 32
+        self.n_spills = 0
+        self.n_max_threads = 1024
+        self.function = self.module = None
+        self._is_loaded = False
+
+    def _init_handles(self) -> None:
+        """Nothing is loaded on the CPU, but who hangs on loading hears of each kernel once."""
+        if not self._is_loaded:
+            self._is_loaded = True
+            hooks.load_begins(self)
+            hooks.load_ends(self, None, None)
+
+    def short_way(self, device: int) -> Any:
+        if device >= 0:  # its arguments were copied from a GPU
+            return None
+        return _core.CpuShortWay(
+            kernel=self.fn.__name__,
+            program=self.code.program,
+            names=[argument.name for argument in leaves(self._arguments)],
+            asserts=asserts(self.fn, self._options),
+            program_for=self.code.program_for,
+            describe=lambda: description(self._arguments, self._options),
+        )
 
     @property
     def asm(self) -> dict[str, Any]:
         """The texts of the stages: ``tl`` (also as ``ttir`` and ``source``) is the block IR."""
-        text = self._builder.text(True)
+        text = self.code.builder.text(True)
         return {"tl": text, "ttir": text, "source": text}
 
 
@@ -100,25 +115,44 @@ class FlatBackend:
     def memory(self) -> HostMemory:
         return host_memory()
 
-    def compile(self, request: Request, *, prints: bool = True) -> FlatKernel:
+    def code(self, fn: Any, arguments: list[Argument], *, prints: bool) -> tuple[FlatCode, bool]:
+        """The code for these arguments, and whether it was there before."""
         launcher.register_torch()
+        known = key.of_launch(arguments, _core.surroundings.settings("cpu"))
+        code = fn.codes.get(known)
+        if code is not None and _core.are_used_values_fresh(code.used_values):
+            return code, True
+        code = fn.codes[known] = FlatCode(fn, arguments, prints=prints)
+        return code, False
+
+    def compile(self, request: Request) -> FlatKernel:
         fn, arguments = request.fn, request.arguments
+        options = not_defaults(request.options)
+
+        def specialize() -> Specialization:
+            target = driver.active.get_current_target()
+            return Specialization(fn, arguments, options, target, request.device)
+
+        def compile(specialization: Specialization) -> FlatKernel:
+            code, is_known = self.code(fn, arguments, prints=True)
+            kernel = FlatKernel(fn, code, arguments, options, specialization)
+            stages = [] if is_known else code.stages
+            hooks.compiled(kernel, code.front_end_ns, stages, 0, is_hit=is_known)
+            return kernel
+
         settings = _core.surroundings.settings("cpu")
-
-        def compile() -> FlatKernel:
-            return FlatKernel(fn, arguments, prints=prints)
-
-        kernel = kept(fn, key.of_launch(arguments, settings), compile)
-        return kernel.with_options(request.options)
+        known = key.of_launch(arguments, settings, options)
+        return kept(fn, known, specialize, compile, is_warmup=request.is_warmup)
 
     def launch(self, kernel: FlatKernel, request: Request) -> None:
+        kernel._init_handles()
         with checks.watching() as sessions:
             launch = open_launch(request, sessions)
 
             def run() -> None:
                 try:
                     bits = [a.bits for a in leaves(request.arguments)]
-                    launch.run(kernel.program_for(launch), bits)
+                    launch.run(kernel.code.program_for(launch), bits)
                 finally:
                     finish(request.arguments)
 

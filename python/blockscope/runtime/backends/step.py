@@ -26,7 +26,7 @@ class StepBackend:
         fn, arguments = request.fn, request.arguments
         with checks.watching() as sessions:
             has_atomics = not sessions or waiting.has_atomics(
-                fn, arguments, lambda: self._flat.compile(request, prints=False)
+                fn, arguments, lambda: self._flat.code(fn, arguments, prints=False)[0]
             )
             launch = open_launch(request, sessions)
             try:

@@ -6,6 +6,8 @@ watches; the C++ launcher (python/src/launcher.h) repeats the rest by itself.
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from blockscope import _core
 from blockscope.frontend.argument import leaves
 from blockscope.runtime import hooks, key, launcher
@@ -16,6 +18,7 @@ from blockscope.runtime.backends.cuda.kernel import CudaKernel
 from blockscope.runtime.backends.cuda.options import parse_options, refuse_unsupported, target_of
 from blockscope.runtime.compiled_kernel import kept
 from blockscope.runtime.memory.device import DeviceMemory
+from blockscope.runtime.specialization import Specialization
 
 GRID_LIMITS = (2**31 - 1, 65535, 65535)
 
@@ -39,10 +42,15 @@ class CudaBackend:
         aligned = divisors(fn, arguments)
         settings = _core.surroundings.settings("gpu")
 
-        def compile_now() -> CudaKernel:
-            return compile(fn, arguments, aligned, options, target)
+        def specialize() -> Specialization:
+            known = [divisor > 1 for divisor in aligned]
+            return Specialization(fn, arguments, asdict(options), target, self._device, known)
 
-        return kept(fn, key.of_launch(arguments, target, options, settings, aligned), compile_now)
+        def compile_now(specialization: Specialization) -> CudaKernel:
+            return compile(specialization, arguments, aligned, options)
+
+        known = key.of_launch(arguments, target, options, settings, aligned)
+        return kept(fn, known, specialize, compile_now, is_warmup=request.is_warmup)
 
     def launch(self, kernel: CudaKernel, request: Request) -> None:
         excepthook.install(_core.gpu.recent_launches)

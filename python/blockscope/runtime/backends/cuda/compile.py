@@ -15,7 +15,7 @@ from blockscope.runtime import hooks
 from blockscope.runtime.backends.cuda import disk_cache, notes, tools
 from blockscope.runtime.backends.cuda.kernel import CudaKernel
 from blockscope.runtime.backends.cuda.options import GpuOptions, arch_of
-from blockscope.target import GPUTarget
+from blockscope.runtime.specialization import Specialization
 
 ALIGNMENT = 16
 """Arguments that can be divided by this are known to be, when a kernel is compiled."""
@@ -45,17 +45,17 @@ def _divides(argument: Argument) -> bool:
 
 
 def compile(
-    fn: Any,
+    specialization: Specialization,
     arguments: list[Argument],
     aligned: list[int],
     options: GpuOptions,
-    target: GPUTarget,
     *,
     careful: bool = False,
 ) -> CudaKernel:
     """Compile, or read from disk; ``careful`` relies on nothing about the tensors of a launch."""
     start = time.perf_counter()
-    builder, used_values = emit(fn, arguments, target)
+    fn, target = specialization.source.fn, specialization.target
+    builder, used_values = emit(fn, arguments, target, name=specialization.name)
     settings = _compiler_settings(options) | {
         "tma": not careful and bool(knobs.gpu.tma),
         "may_overlap": careful,
@@ -68,31 +68,33 @@ def compile(
     front_end_ns = int((time.perf_counter() - start) * 1e9)
     dumps = _dump_settings(fn, key)
     data = None if any(dumps.values()) else disk_cache.read(key)  # a hit would print nothing
-    is_hit = data is not None
+    is_hit, store_ns = data is not None, 0
     if data is None:
         data, error = _core.gpu.compile(builder, arch, settings | dumps | _tool_settings())
         if error is not None:
             raise compile_error(fn, error)
+        stored = time.perf_counter_ns()
         disk_cache.write(key, data)
+        store_ns = time.perf_counter_ns() - stored
     if knobs.gpu.warnings:
         notes.tell(fn.__name__, notes.notes_of(fn, data))
-    stages = [("tl", front_end_ns), *(() if is_hit else data["times"])]
-    hooks.compiled(fn, asdict(options), stages, is_hit)
     plain = without_values(arguments)
 
     def make_careful() -> CudaKernel:
-        return compile(fn, plain, aligned, options, target, careful=True)
+        return compile(specialization, plain, aligned, options, careful=True)
 
-    return CudaKernel(
-        fn,
+    kernel = CudaKernel(
+        specialization,
         arguments,
         used_values,
         key,
         data,
         asdict(options),
-        target,
         make_careful if data.get("tensor_maps") or data.get("disjoint") else None,
     )
+    stages = [] if is_hit else data["times"]
+    hooks.compiled(kernel, front_end_ns, stages, store_ns, is_hit=is_hit)
+    return kernel
 
 
 def _compiler_settings(options: GpuOptions) -> dict[str, Any]:

@@ -12,9 +12,11 @@ from blockscope import _core, host, knobs
 from blockscope.driver.cuda import current_device
 from blockscope.frontend.argument import Argument, leaves
 from blockscope.process_lock import ProcessLock
+from blockscope.runtime import hooks
 from blockscope.runtime.backends.cuda import debug, tools
 from blockscope.runtime.backends.cuda import notes as kernel_notes
 from blockscope.runtime.compiled_kernel import CompiledKernel
+from blockscope.runtime.specialization import Specialization
 from blockscope.version import TRITON_VERSION
 
 
@@ -57,16 +59,17 @@ class CudaKernel(CompiledKernel):
 
     def __init__(
         self,
-        fn: Any,
+        specialization: Specialization,
         arguments: list[Argument],
         used_values: list[Any],
         key: str,
         data: dict[str, Any],
         options: dict[str, Any],
-        target: Any,
         make_careful: Callable[[], CudaKernel] | None = None,
     ) -> None:
-        super().__init__(fn, arguments, used_values, key, _metadata(key, data, options, target))
+        fn, target = specialization.source.fn, specialization.target
+        metadata = _metadata(key, data, options, target)
+        super().__init__(fn, arguments, used_values, key, metadata, specialization)
         self.data = data
         self.asm = Asm(data)
         self.kernel = data["cubin"]
@@ -79,6 +82,7 @@ class CudaKernel(CompiledKernel):
         self._make_careful = make_careful
         self._disjoint = data.get("disjoint", [])  # pairs of run-time arguments
         self._handles: dict[int, Any] = {}
+        self._is_unloaded = False
         self._lock = ProcessLock()
 
     # -- loading ----------------------------------------------------------------------------------
@@ -98,8 +102,7 @@ class CudaKernel(CompiledKernel):
         return handle
 
     def _load(self, device: int) -> Any:
-        hook_arguments = (None, None, self.name, None, self.hash)
-        knobs.runtime.kernel_load_start_hook(*hook_arguments)
+        hooks.load_begins(self)
         weak = weakref.ref(self)
 
         def careful_handle() -> Any:
@@ -122,22 +125,27 @@ class CudaKernel(CompiledKernel):
             careful=careful_handle if self._make_careful else None,
         )
         if knobs.runtime.kernel_load_end_hook:  # reading the addresses keeps the code loaded
-            knobs.runtime.kernel_load_end_hook(
-                handle.module, handle.function, self.name, None, self.hash
-            )
+            hooks.load_ends(self, handle.module, handle.function)
         return handle
+
+    def __del__(self) -> None:
+        """Unload it, which ``knobs.runtime.kernel_unload_hook`` hears before."""
+        handles, self._handles, self._is_unloaded = self._handles, {}, True
+        if knobs is not None and knobs.runtime.kernel_unload_hook:  # None: Python is ending
+            for handle in handles.values():
+                hooks.unloads(self, handle.module, handle.function)
 
     def _init_handles(self) -> None:
         """Load the kernel on the current device."""
         self.handle()
 
     @property
-    def module(self) -> int:
-        return self.handle().module
+    def module(self) -> int | None:
+        return None if self._is_unloaded else self.handle().module
 
     @property
-    def function(self) -> int:
-        return self.handle().function
+    def function(self) -> int | None:
+        return None if self._is_unloaded else self.handle().function
 
     @property
     def n_regs(self) -> int:
