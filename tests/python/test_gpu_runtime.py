@@ -552,3 +552,28 @@ def test_hooks_around_loading_and_unloading(run):
         kernel.__del__()
         assert kernel.module is kernel.function is None and seen[5:] == [("unloads", True, "k")]
     """)
+
+
+def test_parameters_that_are_called_as_options_are_both(run):
+    run(
+        """
+        @triton.jit
+        def both(x, y, n, BLOCK: tl.constexpr, num_stages: tl.constexpr, num_warps: tl.constexpr):
+            i = tl.arange(0, BLOCK)
+            for _ in tl.range(0, n, num_stages=num_stages):
+                tl.store(y + i, tl.load(x + i) + num_warps)
+
+        x, y = Tensor(4096), Tensor(8192)
+        kernel = both.warmup(x, y, 100, BLOCK=128, num_stages=2, num_warps=8, grid=(1,))
+        assert (compiled[0][1]["num_stages"], compiled[0][1]["num_warps"]) == (2, 8)
+        assert (kernel.metadata.num_stages, kernel.metadata.num_warps) == (2, 8)
+        for _ in range(2):
+            kernel[(3, 1, 1)](x, y, 100, 128, 2, 8)
+            assert launches()[-1][1:5] == ["3", "1", "1", "256"]
+        both[(5,)](x, y, 100, 128, 2, 8)
+        both[(5,)](x, y, 100, BLOCK=128, num_stages=2, num_warps=8)
+        assert launches()[-1][1:5] == ["5", "1", "1", "256"] and len(compiled) == 1
+        both[(5,)](x, y, 100, BLOCK=128, num_stages=2, num_warps=4)
+        assert launches()[-1][1:5] == ["5", "1", "1", "128"] and len(compiled) == 2
+        """
+    )

@@ -2,6 +2,11 @@
 
 import os
 import pickle
+import re
+import subprocess
+import sys
+import warnings
+from pathlib import Path
 
 import pytest
 from blockscope import errors, host, knobs
@@ -11,8 +16,95 @@ GROUPS = ("build", "redis", "cache", "compilation", "autotuning", "runtime", "la
           "amd", "proton")  # fmt: skip
 
 
-def test_there_are_58_knobs_in_10_groups():
-    assert sum(len(getattr(knobs, group).knobs) for group in GROUPS) == 58
+def test_there_are_74_knobs_in_10_groups():
+    assert sum(len(getattr(knobs, group).knobs) for group in GROUPS) == 74
+
+
+PAGE = (Path(__file__).parents[2] / "docs/host.md").read_text(encoding="utf-8")
+
+
+def test_the_page_lists_what_does_nothing():
+    inert = knobs.without_effect()
+    assert len(inert) > 50
+    assert {name for name in inert if f"`{name}`" not in PAGE} == set()
+    sentence = next(line for line in PAGE.splitlines() if line.startswith("These do nothing"))
+    assert re.findall(r"`(\w+)`", sentence) == inert
+
+
+def test_a_knob_that_does_nothing_says_so_once(monkeypatch):
+    monkeypatch.setattr(knobs, "_said", set())
+    with warnings.catch_warnings(record=True) as seen, knobs.amd.scope(), knobs.proton.scope():
+        warnings.simplefilter("always")
+        knobs.amd.use_buffer_ops = True  # the default
+        knobs.amd.use_block_pingpong = None
+        knobs.compilation.dump_ir = knobs.env
+        assert seen == []
+        for value in (True, False):
+            knobs.amd.use_async_copy = value
+        knobs.proton.roctx_library = "other.so"
+    texts = [str(warning.message) for warning in seen]
+    assert texts == [
+        "TRITON_HIP_USE_ASYNC_COPY has no effect in Blockscope",
+        "TRITON_ROCTX_LIBRARY has no effect in Blockscope",
+    ]
+    assert {warning.filename for warning in seen} == {__file__}
+
+
+def test_a_variable_that_does_nothing_says_so():
+    variables = {"MLIR_ENABLE_TIMING": "1", "TRITON_ENABLE_NVTX": "1", "AMDGCN_ENABLE_DUMP": "0"}
+    done = subprocess.run(
+        [sys.executable, "-c", "import blockscope.knobs"],
+        env={**os.environ, **variables}, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.stderr.count("has no effect") == 1
+    assert "RuntimeWarning: MLIR_ENABLE_TIMING has no effect in Blockscope" in done.stderr
+
+
+def test_tools_have_a_path_and_a_version(tmp_path, monkeypatch):
+    monkeypatch.delenv("TRITON_NVDISASM_PATH", raising=False)
+    tool = tmp_path / "my tool"
+    tool.write_text("#!/bin/sh\necho 'Cuda compilation tools, release 12.4, V12.4.99'\n")
+    tool.chmod(0o755)
+    with knobs.nvidia.scope():
+        knobs.nvidia.nvdisasm = str(tool)
+        assert knobs.nvidia.nvdisasm == knobs.NvidiaTool(str(tool), "12.4")
+        assert os.environ["TRITON_NVDISASM_PATH"] == knobs.nvidia.chosen_path("nvdisasm")
+        knobs.nvidia.nvdisasm = "/no/such/tool"
+        with pytest.raises(RuntimeError, match="Cannot find nvdisasm at /no/such/tool"):
+            knobs.nvidia.nvdisasm  # noqa: B018
+        assert knobs.nvidia.knobs["nvdisasm"] is None
+        del knobs.nvidia.nvdisasm
+        monkeypatch.setenv("TRITON_NVDISASM_PATH", str(tool))
+        assert knobs.nvidia.nvdisasm.path == str(tool)
+
+
+def test_fusing_can_be_asked_for_and_forbidden(monkeypatch):
+    monkeypatch.delenv("TRITON_DEFAULT_FP_FUSION", raising=False)
+    with knobs.language.scope():
+        enabled = knobs.language.fp_fusion_enabled
+        assert (enabled(None), enabled(True), enabled(False)) == (True, True, False)
+        knobs.language.default_fp_fusion = False
+        assert (enabled(None), enabled(True)) == (False, True)
+        knobs.language.force_disable_fp_fusion = True
+        assert not enabled(True)
+
+
+def test_files_make_knobs_of_their_own(monkeypatch):
+    class group(knobs.base_knobs):
+        name: knobs.env_str = knobs.env_str("MY_NAME", "a")
+        size: knobs.env_int = knobs.env_int("MY_SIZE", 3)
+        flag: knobs.env_bool = knobs.env_bool("MY_FLAG")
+        kind: knobs.env_class = knobs.env_class("MY_KIND", "PurePath")
+        path = knobs.env_str_callable_default("MY_PATH", lambda: "here")
+
+    mine = group()
+    assert mine.knobs == {"name": "a", "size": 3, "flag": False, "kind": None, "path": "here"}
+    monkeypatch.setenv("MY_KIND", "pathlib:Path")
+    monkeypatch.setenv("MY_SIZE", "5")
+    assert mine.kind is Path and mine.size == 5
+    monkeypatch.setenv("MY_KIND", "fractions:Fraction")
+    with pytest.raises(ValueError, match="expected a class derived from PurePath"):
+        mine.kind  # noqa: B018
 
 
 def test_every_knob_has_its_own_variable():

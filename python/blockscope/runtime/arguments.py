@@ -30,6 +30,16 @@ def take_options(fn: KernelFunction, kwargs: dict[str, Any]) -> dict[str, Any]:
     return {k: kwargs.pop(k) for k in list(kwargs) if k in LAUNCH_OPTIONS and k not in names}
 
 
+def add_named_options(
+    fn: KernelFunction, bound: dict[str, Any], options: dict[str, Any]
+) -> dict[str, Any]:
+    """``options``, and the constexpr parameters that are called as one, ``num_stages`` for example:
+    they are both."""
+    both = [p.name for p in fn.params if p.is_constexpr and p.name in LAUNCH_OPTIONS]
+    values = {name: getattr(bound[name], "value", bound[name]) for name in both}
+    return {**{name: value for name, value in values.items() if value is not None}, **options}
+
+
 def bind(fn: KernelFunction, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
     """The value of each parameter, defaults filled in.
 

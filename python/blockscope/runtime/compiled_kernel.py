@@ -71,7 +71,8 @@ class CompiledKernel:
                 args = tuple(
                     [self._constants[n] if n in self._constants else next(given) for n in names]
                 )
-            self.fn.run(*args, grid=grid, **self.launch_options)
+            options = {n: v for n, v in self.launch_options.items() if n not in names}
+            self.fn.run(*args, grid=grid, **options)
 
         return launch
 

@@ -30,6 +30,7 @@ def _go_on(fn: Any, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) 
 def _run(fn: Any, grid: Any, args: Sequence[Any], kwargs: dict[str, Any], warmup: bool) -> Any:
     options = arguments.take_options(fn, kwargs)
     bound = arguments.bind(fn, args, kwargs)
+    options = arguments.add_named_options(fn, bound, options)
     hooks.before_run(fn, args, kwargs)
     size = size_of(fn, grid, bound, options)
     if size is None:

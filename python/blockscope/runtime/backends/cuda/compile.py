@@ -73,6 +73,7 @@ def compile(
         data, error = _core.gpu.compile(builder, arch, settings | dumps | _tool_settings())
         if error is not None:
             raise compile_error(fn, error)
+        _print_for_knobs(data)
         stored = time.perf_counter_ns()
         disk_cache.write(key, data)
         store_ns = time.perf_counter_ns() - stored
@@ -125,6 +126,17 @@ def _dump_settings(fn: Any, key: str) -> dict[str, Any]:
         "dump_passes": wanted if dumps_passes else "",
         "dump_llvm": knobs.gpu.dump_llvm,
     }
+
+
+def _print_for_knobs(data: dict[str, Any]) -> None:
+    """Print what NVPTX_ENABLE_DUMP and TRITON_DUMP_PTXAS_LOG ask for."""
+    if knobs.nvidia.dump_nvptx:
+        print(f"// PTX of {data['name']}\n{data['ptx']}")
+    if knobs.nvidia.dump_ptxas_log:
+        spilled = f"{data['spill_bytes']} bytes spilled"
+        print(f"ptxas: {data['name']}: {data['registers']} registers, {spilled}")
+        for warning in data.get("warnings", ()):
+            print(warning)
 
 
 def _tool_settings() -> dict[str, Any]:

@@ -58,8 +58,9 @@ def parse_options(fn: Any, options: dict[str, Any]) -> GpuOptions:
     """The options of a launch that matter on a GPU, defaults and settings filled in."""
     known = {name: options[name] for name in GpuOptions.__dataclass_fields__ if name in options}
     known["debug"] = bool(options.get("debug") or fn.debug or knobs.runtime.debug)
-    if "enable_fp_fusion" not in known:
-        known["enable_fp_fusion"] = bool(knobs.language.default_fp_fusion)
+    requested = known.get("enable_fp_fusion")
+    if requested in (None, 0, 1):  # GpuOptions refuses others
+        known["enable_fp_fusion"] = knobs.language.fp_fusion_enabled(requested)
     return GpuOptions(**known)
 
 
