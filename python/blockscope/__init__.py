@@ -56,7 +56,7 @@ _NAMES = {
     "reinterpret": "runtime.jit",
     "compile": "compat.compiler",
     "must_use_result": "host",
-    "aggregate": "host",
+    "aggregate": "language.aggregate",
 }
 _MODULES = (
     "backends", "checks", "compiler", "errors", "experimental", "knobs", "language", "profiler",

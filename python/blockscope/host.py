@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from blockscope import knobs
-from blockscope.errors import NotYetSupported
 
 
 def cdiv(x: Any, y: Any) -> Any:
@@ -75,11 +74,6 @@ def must_use_result(x: Any, s: bool | str = True) -> Any:
         return lambda fn: must_use_result(fn, x)
     x._must_use_result = s
     return x
-
-
-def aggregate(cls: type) -> type:
-    """Value types with fields are not supported yet."""
-    raise NotYetSupported(f"@triton.aggregate on '{cls.__name__}' is not supported yet")
 
 
 def is_interpreting() -> bool:

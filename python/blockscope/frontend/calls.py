@@ -68,7 +68,8 @@ def _is_language(fn: Any) -> bool:
     """Functions of blockscope.language, and methods of its values."""
     owner = getattr(fn, "__self__", None)
     if owner is not None and not inspect.ismodule(owner):
-        return _is_language(type(owner)) or isinstance(owner, builtins.str)
+        owner_type = owner if inspect.isclass(owner) else type(owner)
+        return _is_language(owner_type) or isinstance(owner, builtins.str)
     module = getattr(fn, "__module__", None) or ""
     return module.startswith("blockscope.") or getattr(fn, "__blockscope_builtin__", False)
 

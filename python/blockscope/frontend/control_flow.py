@@ -15,6 +15,7 @@ from blockscope.frontend import values
 from blockscope.frontend.diagnose import compile_error, unsupported
 from blockscope.frontend.source import assigned_names, contains
 from blockscope.language import core, iterators
+from blockscope.language.aggregate import aggregate_value
 
 
 class ControlFlow:
@@ -208,14 +209,12 @@ class ControlFlow:
     # -- loops ----------------------------------------------------------------------------------
 
     def carried(self, node: ast.For | ast.While) -> dict[str, Any]:
-        """The names that the loop's body may change, with their values before it, as tensors."""
-        names = assigned_names(node.body)
-        carried = {}
-        for name in sorted(names & self.frame.values.keys()):
-            value = values.decay(self.frame.values[name])
-            if any(True for _ in values.flatten(value)):
-                carried[name] = value
-        return carried
+        """The names that the loop's body may change, with their values before it, as tensors.
+
+        What has no tensors (a function, an aggregate of constants) is among them, to stay as it is.
+        """
+        names = assigned_names(node.body) & self.frame.values.keys()
+        return {name: values.decay(self.frame.values[name]) for name in sorted(names)}
 
     def enter_loop(self, carried: dict[str, Any], arguments: Iterator[Any]) -> None:
         for name, value in carried.items():
@@ -307,6 +306,17 @@ class ControlFlow:
             start, end, step = zero, start - end, zero - step
         return start, end, step, down
 
+    def repeat(self, initial: list[Any], step: Any) -> list[Any]:
+        """A loop of the language; see context.Kernel."""
+        types = [value.type for value in initial]
+        after, again = step(self.builder.push_block(types))
+        test_block = self.builder.pop_block()
+        carried = self.builder.push_block(types)
+        body = self.builder.pop_block()
+        return builtins.list(
+            self.builder.create_while(initial, test_block, again, after, body, carried)
+        )
+
     def visit_While(self, node: ast.While) -> None:
         if node.orelse:
             raise unsupported(self, node, "'else' of a loop")
@@ -341,6 +351,8 @@ class ControlFlow:
 
 def type_text(value: Any) -> str:
     """The type of a value as messages say it."""
+    if isinstance(value, aggregate_value):
+        return str(value.type)
     if isinstance(value, core.tuple):
         return "(" + ", ".join(type_text(item) for item in value) + ")"
     if values.is_tensor(value):

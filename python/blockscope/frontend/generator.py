@@ -18,6 +18,7 @@ from blockscope.frontend.diagnose import compile_error, unsupported
 from blockscope.frontend.source import FunctionSource
 from blockscope.frontend.used_values import UsedValues
 from blockscope.language import core
+from blockscope.language.aggregate import aggregate_value
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -223,7 +224,8 @@ class Generator(ControlFlow):
             if values.is_tensor(value) and node.attr == "T":
                 return tl.trans(value)
             found = getattr(value, node.attr)
-            self.used.note_attribute(value, node.attr, found)
+            if not isinstance(value, aggregate_value):
+                self.used.note_attribute(value, node.attr, found)
             return globals_rule.check_module_attribute(value, node.attr, found)
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from blockscope.language import core
+from blockscope.language.aggregate import aggregate_value
 
 
 def is_tensor(value: Any) -> bool:
@@ -17,7 +18,10 @@ def unwrap(value: Any) -> Any:
 
 
 def decay(value: Any) -> Any:
-    """A number assigned to a plain name becomes a tensor, in tuples too; all else stays."""
+    """A number assigned to a plain name becomes a tensor, in tuples too; all else stays.
+
+    The fields of an aggregate are what they are annotated to be.
+    """
     if isinstance(value, core.tuple):
         return map_tuple(decay, value)
     plain = unwrap(value)
@@ -27,14 +31,22 @@ def decay(value: Any) -> Any:
 
 
 def map_tuple(fn: Callable[[Any], Any], value: Any) -> Any:
-    """Apply ``fn`` to the elements and keep the tuple's kind (its field names)."""
+    """Apply ``fn`` to the elements and keep the kind of the tuple or aggregate."""
     return value.map(fn) if hasattr(value, "map") else core.tuple([fn(item) for item in value])
 
 
-def flatten(value: Any) -> Iterator[Any]:
-    """The tensors of a value, those inside tuples in order."""
+def parts(value: Any) -> Any:
+    """The values that a tuple or an aggregate is made of; None for others."""
     if isinstance(value, core.tuple):
-        for item in value:
+        return value
+    return value.values if isinstance(value, aggregate_value) else None
+
+
+def flatten(value: Any) -> Iterator[Any]:
+    """The tensors of a value, those inside tuples and aggregates in order."""
+    items = parts(value)
+    if items is not None:
+        for item in items:
             yield from flatten(item)
     elif is_tensor(value):
         yield value
@@ -42,15 +54,17 @@ def flatten(value: Any) -> Iterator[Any]:
 
 def rebuild(value: Any, tensors: Iterator[Any]) -> Any:
     """Return ``value`` with its tensors replaced, in the order of ``flatten``."""
-    if isinstance(value, core.tuple):
+    if parts(value) is not None:
         return map_tuple(lambda item: rebuild(item, tensors), value)
     return next(tensors) if is_tensor(value) else value
 
 
 def structure(value: Any) -> Any:
     """What must stay equal through a loop and in both arms of an 'if': types, static values."""
-    if isinstance(value, core.tuple):
-        return tuple(structure(item) for item in value)
+    items = parts(value)
+    if items is not None:
+        kind = type(value) if isinstance(value, aggregate_value) else None
+        return (kind, *(structure(item) for item in items))
     if is_tensor(value):
         return str(value.type)
     return repr(unwrap(value))

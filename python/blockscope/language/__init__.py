@@ -20,6 +20,7 @@ from blockscope.language import (
     standard,
     target_info,
 )
+from blockscope.language.aggregate import *
 from blockscope.language.atomics import *
 from blockscope.language.block_pointer import *
 from blockscope.language.core import (

@@ -113,6 +113,15 @@ class PropagateNan(enum.Enum):
     ALL = 0xFFFF
 
 
+def type_of(value: Any) -> Any:
+    """The type of a value in a kernel."""
+    return (
+        constexpr_type(value)
+        if isinstance(value, constexpr)
+        else getattr(value, "type", constexpr_type(value))
+    )
+
+
 # -- tuple ----------------------------------------------------------------------------------------
 
 
@@ -152,9 +161,7 @@ class tuple(builtins.tuple):
 
     @property
     def type(self) -> tuple_type:
-        return tuple_type(
-            [getattr(item, "type", constexpr_type(item)) for item in self], self._fields
-        )
+        return tuple_type([type_of(item) for item in self], self._fields)
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("__") and self._fields and name in self._fields:

@@ -22,10 +22,8 @@ inline_asm_elementwise = not_yet("tl.inline_asm_elementwise")
 atomic_load = not_yet("tl.atomic_load")
 atomic_store = not_yet("tl.atomic_store")
 atomic_poll = not_yet("tl.atomic_poll")
-aggregate_replace = not_yet("tl.aggregate_replace")
 
 __all__ = [
-    "aggregate_replace",
     "atomic_load",
     "atomic_poll",
     "atomic_store",
