@@ -266,17 +266,39 @@ def check(
 
 
 class TraceRecording:
-    """A trace being written to ``path``."""
+    """A trace being written. It takes the place of ``path`` when it ends with a launch in it."""
 
-    def __init__(self, path: str, handle: Any) -> None:
+    def __init__(self, path: str) -> None:
+        from blockscope import _core
+
         self.path = path
-        self.handle = handle
         self.launches = 0  # so many were recorded
+        self._owner = os.getpid()
+        self._final = os.path.realpath(path)
+        # A device such as /dev/null, or a file in a folder of others, is written in place.
+        is_replaced = os.access(os.path.dirname(self._final), os.W_OK) and (
+            os.path.isfile(self._final) or not os.path.exists(self._final)
+        )
+        self._written = f"{self._final}.partial" if is_replaced else self._final
+        self.handle = _core.TraceSession(self._written)
 
     def attach(self, launch: Any) -> None:
         """Let the session record a launch that is about to run."""
         self.launches += 1
         self.handle.attach(launch)
+
+    def close(self) -> None:
+        """End the file. Errors: OSError when it could not be written whole; it is then removed."""
+        is_whole = False
+        try:
+            self.handle.close()
+            is_whole = self.launches > 0
+        finally:
+            if self._written != self._final and os.getpid() == self._owner:
+                if is_whole:
+                    os.replace(self._written, self._final)
+                else:
+                    os.unlink(self._written)
 
 
 @contextmanager
@@ -285,11 +307,11 @@ def trace(path: str | os.PathLike[str]) -> Iterator[TraceRecording]:
 
     Errors: OSError when the file cannot be written.
 
-    The findings of the checks that are active around the block are recorded too.
+    While it is recorded the file is called ``path.partial``. What ``path`` held before stays when
+    nothing is launched. The findings of the checks that are active around the block are recorded
+    too.
     """
-    from blockscope import _core
-
-    file = os.fspath(path)
+    file = os.fsdecode(path)
     folder = os.path.dirname(os.path.abspath(file))
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"trace '{file}' cannot be written: there is no folder '{folder}'")
@@ -297,7 +319,7 @@ def trace(path: str | os.PathLike[str]) -> Iterator[TraceRecording]:
         raise IsADirectoryError(f"trace '{file}' cannot be written: it is a folder")
     if not os.access(file if os.path.exists(file) else folder, os.W_OK):
         raise PermissionError(f"trace '{file}' cannot be written: no permission")
-    recording = TraceRecording(file, _core.TraceSession(file))
+    recording = TraceRecording(file)
     try:
         with _opened(recording):
             yield recording
@@ -305,4 +327,4 @@ def trace(path: str | os.PathLike[str]) -> Iterator[TraceRecording]:
         for session in active():
             if isinstance(session, CheckReport):
                 recording.handle.add_findings(session.handle)
-        recording.handle.close()
+        recording.close()

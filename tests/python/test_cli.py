@@ -305,8 +305,24 @@ def test_an_option_behind_the_script_goes_to_it_with_a_warning(script, tmp_path,
 def test_the_output_of_a_trace_behind_its_script_is_no_cause_of_a_warning(script, tmp_path):
     done = command("trace", script(ECHO), "-o", "t.h5", "a", cwd=tmp_path)
     assert done.stdout == "['a']\n" and "warning" not in done.stderr
-    assert done.stderr == "no kernel was launched: t.h5 is empty\n"
-    assert (tmp_path / "t.h5").exists()
+    assert done.stderr == "no kernel was launched: t.h5 was not written\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["script.py"]
+
+
+@pytest.mark.parametrize("code", ["print(2)", "1 / 0", "print(", "raise KeyboardInterrupt"])
+def test_a_trace_without_launches_leaves_the_file_before_it(code, tmp_path):
+    (tmp_path / "keep.h5").write_bytes(b"an earlier trace")
+    done = command("trace", "-o", "keep.h5", "-c", code, cwd=tmp_path)
+    assert "no kernel was launched: keep.h5 stays as it was\n" in done.stderr
+    assert (tmp_path / "keep.h5").read_bytes() == b"an earlier trace"
+    assert [path.name for path in tmp_path.iterdir()] == ["keep.h5"]
+
+
+@pytest.mark.parametrize("text, found", [(BAD, " with 1 error"), (GOOD, "")])
+def test_a_trace_says_how_many_errors_it_holds(script, tmp_path, text, found):
+    done = command("trace", "-o", "t.h5", script(text), cwd=tmp_path)
+    look = "look at it with: blockscope view t.h5"
+    assert done.stderr == f"wrote 1 launch{found} to t.h5; {look}\n"
 
 
 def test_nothing_launched_is_not_called_clean(script, tmp_path):

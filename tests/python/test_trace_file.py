@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import blockscope
 import blockscope as triton
@@ -202,10 +203,26 @@ def test_an_unwritable_trace_is_an_error_that_names_it(tmp_path):
 
 def test_a_process_that_dies_leaves_a_file_that_says_so(tmp_path):
     path = tmp_path / "t.h5"
+    path.write_bytes(b"an earlier trace")
     code = f"""
 import os, blockscope
 with blockscope.trace({str(path)!r}):
     os._exit(1)
 """
     subprocess.run([sys.executable, "-c", code], timeout=120, check=False)
-    assert b"unfinished" in path.read_bytes()[:512]
+    assert b"unfinished" in (tmp_path / "t.h5.partial").read_bytes()[:512]
+    assert path.read_bytes() == b"an earlier trace"
+
+
+def test_a_trace_goes_where_a_link_points_and_to_devices(tmp_path):
+    (tmp_path / "link.h5").symlink_to("real.h5")
+    x, out = np.zeros(32, np.float32), np.zeros(32, np.float32)
+    for path in (tmp_path / "link.h5", tmp_path / "link.h5"):
+        with blockscope.trace(path):
+            scale_kernel[(1,)](x, out, 32, BLOCK=32)
+        assert path.is_symlink()
+        with h5py.File(tmp_path / "real.h5") as trace:
+            assert list(trace["launches"]) == ["0"]
+    with pytest.raises(OSError, match="/dev/null"), blockscope.trace("/dev/null"):
+        pass
+    assert Path("/dev/null").is_char_device()

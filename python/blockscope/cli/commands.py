@@ -129,21 +129,29 @@ def trace(options: argparse.Namespace) -> int:
     names = [] if options.checks == "none" else _checks(options.checks)
     _check_writable(output)
     script = _prepare(words)
+    had_file = os.path.exists(output)
+    report: Any = None
     with ExitStack() as stack:
         if names:
-            stack.enter_context(checks.check(names))
+            report = stack.enter_context(checks.check(names))
         try:
             recording = stack.enter_context(checks.trace(output))
         except OSError as error:
             raise UsageError(str(error)) from None
         status = script.run()
     if recording.launches == 0:
-        print(f"no kernel was launched: {output} is empty", file=sys.stderr)
+        fate = "stays as it was" if had_file else "was not written"
+        print(f"no kernel was launched: {output} {fate}", file=sys.stderr)
     else:
-        some = f"{recording.launches} launch{'es' if recording.launches > 1 else ''}"
+        found = _counted(report.error_count, "error") if report and report.error_count else ""
+        some = f"{_counted(recording.launches, 'launch', 'launches')}{found and f' with {found}'}"
         print(f"wrote {some} to {output}; look at it with: blockscope view {output}",
               file=sys.stderr)  # fmt: skip
     return status
+
+
+def _counted(count: int, singular: str, plural: str = "") -> str:
+    return f"{count} {singular if count == 1 else plural or singular + 's'}"
 
 
 def output_after_script(words: list[str], output: str | None) -> tuple[list[str], str | None]:
