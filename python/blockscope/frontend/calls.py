@@ -10,7 +10,7 @@ from blockscope import language as tl
 from blockscope.frontend import values
 from blockscope.frontend.constexpr_function import ConstexprFunction
 from blockscope.frontend.diagnose import compile_error, unsupported
-from blockscope.frontend.kernel_function import KernelFunction
+from blockscope.frontend.kernel_function import Inlined
 from blockscope.language import core
 
 
@@ -35,7 +35,7 @@ def visit_call(generator: Any, node: ast.Call) -> Any:
 def call(
     generator: Any, node: ast.Call, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    if isinstance(fn, KernelFunction):
+    if isinstance(fn, Inlined):
         return generator.inline(fn, args, kwargs)
     if isinstance(fn, ConstexprFunction):
         return fn(*args, **kwargs)
@@ -58,6 +58,18 @@ def call(
             else "decorate it with @jit",
         )
     raise TypeError(f"'{type(fn).__name__}' object is not callable in a kernel")
+
+
+def context_manager(generator: Any, node: ast.expr) -> Any:
+    """What a 'with' enters. A call makes it by plain Python, as Triton does."""
+    if not isinstance(node, ast.Call):
+        return generator.visit(node)
+    fn = values.unwrap(generator.visit(node.func))
+    if isinstance(fn, Inlined) or _is_language(fn):
+        return generator.visit(node)
+    args = [values.unwrap(a) for a in generator.elements(node.args)]
+    named = {k.arg: values.unwrap(generator.visit(k.value)) for k in node.keywords if k.arg}
+    return fn(*args, **named)
 
 
 def _hashable(fn: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -39,7 +40,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, core.constexpr):
         return _plain(value.value)
     if isinstance(value, core.tuple):
-        return tuple(_plain(v) for v in value)
+        items = [_plain(v) for v in value]
+        if value._fields is None:
+            return tuple(items)
+        return collections.namedtuple("named_tuple", value._fields)(*items)
     return value
 
 

@@ -208,12 +208,13 @@ class ControlFlow:
 
     # -- loops ----------------------------------------------------------------------------------
 
-    def carried(self, node: ast.For | ast.While) -> dict[str, Any]:
-        """The names that the loop's body may change, with their values before it, as tensors.
+    def carried(self, node: ast.For | ast.While, counts: bool = False) -> dict[str, Any]:
+        """The names that the loop may change, with their values before it, as tensors.
 
         What has no tensors (a function, an aggregate of constants) is among them, to stay as it is.
+        ``counts`` says whether the name that a 'for' counts with is one of them.
         """
-        names = assigned_names(node.body) & self.frame.values.keys()
+        names = assigned_names([node] if counts else node.body) & self.frame.values.keys()
         return {name: values.decay(self.frame.values[name]) for name in sorted(names)}
 
     def enter_loop(self, carried: dict[str, Any], arguments: Iterator[Any]) -> None:
@@ -255,9 +256,12 @@ class ControlFlow:
             return
         with self.at(node):
             start, end, step, down = self.bounds(node, loop)
+            first = self.index_before(node, start, step, down)
         frame = self.frame
+        if first is not None:
+            self.assign(node.target, first)
         before = dict(frame.values)
-        carried = self.carried(node)
+        carried = self.carried(node, counts=first is not None)
         initial = [t for value in carried.values() for t in values.flatten(value)]
         arguments = iter(self.builder.push_block([start.type, *(t.type for t in initial)]))
         index = next(arguments)
@@ -276,6 +280,36 @@ class ControlFlow:
             results = iter(made)
         frame.values = before
         self.enter_loop(carried, results)
+        if first is None and self.is_read_later(node):
+            assert isinstance(node.target, ast.Name)
+            name = node.target.id
+            before_text = type_text(frame.values.pop(name))
+            frame.lost[name] = (
+                f"'{name}' has type {before_text} before the loop of line {node.lineno}, which "
+                "counts with it, and may have either type after it"
+            )
+
+    def is_read_later(self, node: ast.For) -> bool:
+        """Whether the variable of the loop may be read after it."""
+        return (node.lineno, node.col_offset) in self.frame.source.loops_read_later
+
+    def index_before(self, node: ast.For, start: Any, step: Any, down: Any) -> Any:
+        """What the loop's variable is before the loop, as the loop carries it; else None.
+
+        It is carried as any other name where it may be read later. After a loop without an
+        iteration it is what it was before, or, where it did not exist (an error in Python), the
+        start less one step.
+        """
+        if not self.is_read_later(node):
+            return None
+        assert isinstance(node.target, ast.Name)
+        name = node.target.id
+        if name not in self.frame.values:
+            return start - step if down is None else down + step
+        before = values.decay(self.frame.values[name])
+        if values.is_tensor(before) and before.dtype.is_int() and not before.type.is_block():
+            return tl.cast(before, start.dtype)
+        return None
 
     def loop_range(self, node: ast.For) -> Any:
         if not isinstance(node.iter, ast.Call):

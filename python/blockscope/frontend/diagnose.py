@@ -9,20 +9,17 @@ from blockscope import errors
 _NAMES = {
     "Break": "'break'",
     "Continue": "'continue'",
-    "Lambda": "a lambda",
     "Dict": "a dict",
     "Set": "a set",
     "Try": "'try'",
     "Raise": "'raise'",
     "ClassDef": "a class",
-    "FunctionDef": "a nested function",
     "Yield": "'yield'",
     "Import": "'import'",
     "ImportFrom": "'import'",
     "Global": "'global'",
     "Nonlocal": "'nonlocal'",
     "Delete": "'del'",
-    "With": "'with'",
     "DictComp": "a comprehension",
     "SetComp": "a comprehension",
     "GeneratorExp": "a generator expression",
@@ -31,7 +28,6 @@ _NAMES = {
 _HINTS = {
     "Break": "put the condition into a 'while'",
     "Continue": "put the rest of the body under an 'if'",
-    "FunctionDef": "define it beside the kernel with @jit",
 }
 
 

@@ -6,16 +6,17 @@ and recursion need no rules of their own. Statements with control flow are in co
 
 import ast
 import builtins
+import contextlib
 import operator
 from collections.abc import Callable
-from contextlib import contextmanager
 from typing import Any
 
 from blockscope import language as tl
 from blockscope.frontend import calls, globals_rule, tracebacks, values
 from blockscope.frontend.control_flow import ControlFlow
 from blockscope.frontend.diagnose import compile_error, unsupported
-from blockscope.frontend.source import FunctionSource
+from blockscope.frontend.nested_function import NestedFunction, default_nodes
+from blockscope.frontend.source import FunctionSource, contains
 from blockscope.frontend.used_values import UsedValues
 from blockscope.language import core
 from blockscope.language.aggregate import aggregate_value
@@ -93,12 +94,12 @@ class Generator(ControlFlow):
         """Walk a called ``@jit`` function here and return what it returns."""
         if len(self.frames) > 400:
             raise RecursionError(f"calls of '{fn.__name__}' are nested more than 400 deep")
-        bound = fn.bind_in_kernel(args, kwargs)
+        bound = {**fn.surrounding(), **fn.bind_in_kernel(args, kwargs)}
         self.used.note_source(fn)
         self.builder.push_call()
         self.frames.append(Frame(fn, bound, (self.frame.source.file, self.frame.line)))
         try:
-            self.visit_to_end(fn.function_source.tree.body)
+            self.visit_to_end(fn.statements)
             return self.frame.returned
         finally:
             self.frames.pop()
@@ -114,7 +115,7 @@ class Generator(ControlFlow):
         with self.at(node):
             return method(node)
 
-    @contextmanager
+    @contextlib.contextmanager
     def at(self, node: ast.AST) -> Any:
         frame = self.frame
         line = getattr(node, "lineno", 0)
@@ -219,7 +220,7 @@ class Generator(ControlFlow):
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         value = self.visit(node.value)
         with self.at(node):
-            if isinstance(value, core.constexpr) and node.attr != "value":
+            if isinstance(value, core.constexpr) and node.attr not in ("value", "type"):
                 value = value.value
             if values.is_tensor(value) and node.attr == "T":
                 return tl.trans(value)
@@ -281,6 +282,15 @@ class Generator(ControlFlow):
     def visit_Call(self, node: ast.Call) -> Any:
         return calls.visit_call(self, node)
 
+    def visit_Lambda(self, node: ast.Lambda) -> Any:
+        return self.nested_function(node)
+
+    def nested_function(self, node: ast.FunctionDef | ast.Lambda) -> NestedFunction:
+        if node.args.kwarg:
+            raise unsupported(self, node, "a '**' parameter")
+        defaults = {name: self.visit(d) for name, d in default_nodes(node.args).items()}
+        return NestedFunction(self.frame, node, defaults)
+
     # -- plain statements -----------------------------------------------------------------------
 
     def visit_Expr(self, node: ast.Expr) -> None:
@@ -288,6 +298,25 @@ class Generator(ControlFlow):
             return  # a docstring
         self.dropped = node.value
         self.visit(node.value)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        for decorator in node.decorator_list:
+            target = decorator.func if isinstance(decorator, ast.Call) else decorator
+            if ast.unparse(target).rpartition(".")[2] != "jit":
+                raise unsupported(self, decorator, "a decorator other than @jit")
+        self.frame.values[node.name] = self.nested_function(node)
+
+    def visit_With(self, node: ast.With) -> None:
+        """Context managers are Python's: they are entered and left while the kernel is compiled."""
+        if contains(node.body, ast.Return):
+            raise unsupported(self, node, "'return' inside a 'with'")
+        with contextlib.ExitStack() as stack:
+            for item in node.items:
+                manager = values.unwrap(calls.context_manager(self, item.context_expr))
+                entered = stack.enter_context(manager)
+                if item.optional_vars is not None:
+                    self.assign(item.optional_vars, values.decay(entered))
+            self.visit_body(node.body)
 
     def visit_Pass(self, node: ast.Pass) -> None:
         del node

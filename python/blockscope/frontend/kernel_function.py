@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import inspect
 import weakref
@@ -49,7 +50,73 @@ def _annotation_name(annotation: Any) -> str:
     return getattr(annotation, "__name__", str(annotation))
 
 
-class KernelFunction:
+class Inlined:
+    """A function that kernels inline where they call it: a @jit function, or one of their own."""
+
+    __name__: str
+    fn: Any  # the Python function, or the one around it
+    params: list[KernelParam]
+    function_source: Any
+
+    def surrounding(self) -> dict[str, Any]:
+        """The names of the function around this one, with their values now."""
+        return {}
+
+    @property
+    def statements(self) -> list[ast.stmt]:
+        """The body."""
+        return list(self.function_source.tree.body)
+
+    def bind_in_kernel(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Bind a call inside a kernel: defaults filled, Python numbers as constexpr.
+
+        Done by hand, since step mode calls this often and a debugger would step into `inspect`.
+        Run-time values are let through for constexpr parameters, as Triton does.
+        """
+        values = {}
+        rest = list(args)
+        named = dict(kwargs)
+        for param in self.params:
+            name = param.name
+            if param.is_variadic:
+                values[name] = core.tuple([_in_kernel(v) for v in rest])
+                rest = []
+                continue
+            if rest and not param.is_keyword_only:
+                if name in named:
+                    raise TypeError(f"call of '{self.__name__}': two values for '{name}'")
+                value = rest.pop(0)
+            elif name in named:
+                value = named.pop(name)
+            elif param.has_default:
+                value = param.default
+            else:
+                raise TypeError(f"call of '{self.__name__}': missing argument '{name}'")
+            value = _in_kernel(value)
+            if param.is_constexpr and not isinstance(
+                value, core.constexpr | core.tuple | core.tensor
+            ):
+                value = core.constexpr(value)
+            values[name] = value
+        if rest or named:
+            extra = f"'{next(iter(named))}'" if named else f"{len(args)} positional values"
+            raise TypeError(
+                f"call of '{self.__name__}': {extra} too much, expected "
+                f"{', '.join(p.name for p in self.params) or 'no arguments'}"
+            )
+        return values
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run this function inside the kernel that is being compiled or stepped now."""
+        kernel = context.current()
+        if kernel is None:
+            raise RuntimeError(
+                f"kernel '{self.__name__}' is launched with a grid: {self.__name__}[grid](...)"
+            )
+        return kernel.call(self, args, kwargs)
+
+
+class KernelFunction(Inlined):
     """A Python function over blocks.
 
     Errors: TypeError for anything but a plain function, and for a ``**`` parameter.
@@ -111,56 +178,6 @@ class KernelFunction:
     def _unsafe_update_src(self, new_src: str) -> None:
         """Triton's name for ``replace_source``."""
         self.replace_source(new_src)
-
-    # -- calls inside kernels -----------------------------------------------------------------
-
-    def bind_in_kernel(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Bind a call inside a kernel: defaults filled, Python numbers as constexpr.
-
-        Done by hand, since step mode calls this often and a debugger would step into `inspect`.
-        Run-time values are let through for constexpr parameters, as Triton does.
-        """
-        values = {}
-        rest = list(args)
-        named = dict(kwargs)
-        for param in self.params:
-            name = param.name
-            if param.is_variadic:
-                values[name] = core.tuple([_in_kernel(v) for v in rest])
-                rest = []
-                continue
-            if rest and not param.is_keyword_only:
-                if name in named:
-                    raise TypeError(f"call of '{self.__name__}': two values for '{name}'")
-                value = rest.pop(0)
-            elif name in named:
-                value = named.pop(name)
-            elif param.has_default:
-                value = param.default
-            else:
-                raise TypeError(f"call of '{self.__name__}': missing argument '{name}'")
-            value = _in_kernel(value)
-            if param.is_constexpr and not isinstance(
-                value, core.constexpr | core.tuple | core.tensor
-            ):
-                value = core.constexpr(value)
-            values[name] = value
-        if rest or named:
-            extra = f"'{next(iter(named))}'" if named else f"{len(args)} positional values"
-            raise TypeError(
-                f"call of '{self.__name__}': {extra} too much, expected "
-                f"{', '.join(self.arg_names) or 'no arguments'}"
-            )
-        return values
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run this function inside the kernel that is being compiled or stepped now."""
-        kernel = context.current()
-        if kernel is None:
-            raise RuntimeError(
-                f"kernel '{self.__name__}' is launched with a grid: {self.__name__}[grid](...)"
-            )
-        return kernel.call(self, args, kwargs)
 
 
 def _in_kernel(value: Any) -> Any:

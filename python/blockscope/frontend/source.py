@@ -16,6 +16,7 @@ from typing import Any
 
 from blockscope.errors import SourceNotFound
 from blockscope.frontend import syntax_tree
+from blockscope.frontend.names import loops_read_later
 from blockscope.lazy import lazy_property
 
 _DEFINITION = re.compile(r"^[ \t]*def[ \t]+(\w+)", re.MULTILINE)
@@ -115,7 +116,8 @@ class FunctionSource:
         self.indent = len(text) - len(text.lstrip(" \t"))
         self.text = textwrap.dedent(text)
         self._whole = text
-        self.__dict__.pop("tree", None)
+        for name in ("tree", "loops_read_later"):
+            self.__dict__.pop(name, None)
 
     def _defines(self, code: CodeType) -> bool:
         """Whether the text is, as far as it shows, what ``code`` was compiled from."""
@@ -136,6 +138,11 @@ class FunctionSource:
     def tree(self) -> ast.FunctionDef:
         """The function's definition; lines are those of the file, columns count from 0."""
         return self.definition()
+
+    @lazy_property
+    def loops_read_later(self) -> frozenset[tuple[int, int]]:
+        """The places of the loops whose variable may be read after them."""
+        return loops_read_later(self.tree)
 
     def definition(self) -> ast.FunctionDef:
         """A tree of its own, as ``tree``. Errors: SyntaxError; TypeError for a lambda."""
@@ -194,5 +201,12 @@ def assigned_names(statements: list[ast.stmt]) -> set[str]:
 
 
 def contains(statements: list[ast.stmt], kind: type[ast.AST]) -> bool:
-    """Whether a node of this kind is among the statements or inside them."""
-    return any(isinstance(node, kind) for s in statements for node in ast.walk(s))
+    """Whether a node of this kind is among the statements, but for those of nested functions."""
+    todo: list[ast.AST] = list(statements)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, kind):
+            return True
+        if not isinstance(node, ast.FunctionDef | ast.Lambda):
+            todo.extend(ast.iter_child_nodes(node))
+    return False

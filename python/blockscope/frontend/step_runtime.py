@@ -50,9 +50,11 @@ def decay(value: Any) -> Any:
     if isinstance(value, core.constexpr):
         plain = value.value
         return core.to_tensor(plain) if isinstance(plain, bool | int | float) else value
-    if kind is tuple:
-        return core.tuple([decay(item) for item in value])
-    return values.decay(value) if isinstance(value, core.tuple) else value
+    if isinstance(value, core.tuple):
+        return values.decay(value)
+    if kind is tuple or (isinstance(value, tuple) and hasattr(kind, "_fields")):
+        return core.tuple.from_named(value).map(decay)
+    return value
 
 
 def constexpr(value: Any) -> Any:

@@ -320,6 +320,14 @@ class constexpr_type(compound_type):
         return self.value
 
 
+def _type_of_constexpr(self: constexpr) -> Any:
+    """The type of the value where it has one, else that of this constant."""
+    return getattr(self.value, "type", None) or constexpr_type(self)
+
+
+constexpr.type = property(_type_of_constexpr)  # type: ignore[attr-defined]
+
+
 class const:
     """Annotation of a parameter: a pointer to data that the kernel only reads."""
 
