@@ -103,6 +103,27 @@ def kernel(x_ptr):
     assert "<string>:6:5: error[oob-store]: store of 4 bytes at byte 16" in str(report)
 
 
+def test_breakpoints_of_a_kernel_without_a_source_ask_for_the_program(monkeypatch):
+    kernel = make("""
+@triton.jit
+def kernel(x_ptr):
+    pid = tl.program_id(0)
+    breakpoint()
+    tl.store(x_ptr + pid, pid)
+""")["kernel"]
+    stops = []
+    monkeypatch.setattr(sys, "breakpointhook", lambda: stops.append(1))
+    monkeypatch.setenv("BLOCKSCOPE_PROGRAM", "1,0,0")
+    triton.set_interpret_mode(True)
+    try:
+        kernel[(3,)](torch.zeros(3))
+    finally:
+        triton.set_interpret_mode(False)
+    assert stops == [1]
+    with pytest.raises(TypeError):  # the module's own breakpoint is as it was
+        exec("breakpoint(no_such_argument=1)", kernel.fn.__globals__)
+
+
 @pytest.mark.parametrize("how", ["src", "_unsafe_update_src"])
 def test_a_text_that_is_set_is_the_source(how, steps):
     made = make(KERNEL.replace("2.0", "7.0"))
