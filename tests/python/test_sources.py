@@ -214,6 +214,18 @@ def test_the_text_may_be_in_linecache(steps):
     assert launch(names["kernel"]) == EXPECTED
 
 
+def test_the_text_may_be_what_was_typed_at_a_prompt(monkeypatch):
+    # Later versions of Python keep the text of a prompt by its code.
+    text = HEADER + KERNEL
+    of_code = {"scale": text.splitlines(True), "kernel": text.splitlines(True)}
+    monkeypatch.setattr(
+        linecache, "_getlines_from_code", lambda code: of_code[code.co_name], raising=False
+    )
+    names = {}
+    exec(compile(text, "<python-input-7>", "exec"), names)
+    assert launch(names["kernel"]) == EXPECTED
+
+
 def test_a_file_edited_after_its_import_changes_nothing(tmp_path, steps):
     path = tmp_path / "edited_kernel.py"
     path.write_text(HEADER + KERNEL)

@@ -33,6 +33,8 @@ def lines_around(fn: Callable[..., Any]) -> Sequence[str]:
     if file not in linecache.cache or os.path.exists(file):
         linecache.checkcache(file)  # an entry without a file is somebody's own, and stays
     lines = linecache.getlines(file, fn.__globals__)
+    if not lines and hasattr(linecache, "_getlines_from_code"):  # a prompt, from Python 3.13 on
+        lines = linecache._getlines_from_code(_code(fn))
     if not lines and fn.__module__ == "__main__":
         lines = {"<string>": _command, "<stdin>": _standard_input}.get(file, str)().splitlines(True)
     return lines
