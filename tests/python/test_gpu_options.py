@@ -79,7 +79,7 @@ def test_options_that_change_nothing(option: dict[str, Any]) -> None:
         ({"num_ctas": 2}, "num_ctas is 2, expected 1; clusters are not supported yet"),
         ({"cluster_dims": (2, 1, 1)}, r"cluster_dims is \(2, 1, 1\), expected \(1, 1, 1\)"),
         ({"extern_libs": {"mine": "/x.bc"}}, "extern_libs is .*; only libdevice is linked"),
-        ({"ir_override": "/x.ttir"}, "ir_override is '/x.ttir', expected none; BLOCKSCOPE_GPU"),
+        ({"ir_override": "/x.ttir"}, "ir_override is '/x.ttir', expected a file .ptx or .cubin"),
         ({"instrumentation_mode": "fpsan"}, "instrumentation_mode is 'fpsan'"),
         ({"warp_size": 64}, "warp_size is 64, expected 32"),
         ({"backend_name": "hip"}, "backend_name is 'hip', expected 'cuda'"),

@@ -218,8 +218,10 @@ def test_cache_files(tmp_path, monkeypatch):
     assert manager.get_file("a.json") == path and open(path).read() == "text"
     manager.put(b"new", "a.json")
     assert open(path, "rb").read() == b"new"
-    manager.put_group("g", {"a.json": path, "gone": str(tmp_path / "gone")})
+    manager.put_group("g", {"a.json": path})
     assert manager.get_group("g") == {"a.json": path}
+    manager.put_group("g", {"a.json": path, "gone": str(tmp_path / "gone")})
+    assert manager.get_group("g") is None
     assert manager.get_group("other") is None
     assert not list(tmp_path.rglob(".partial-*"))
 

@@ -9,6 +9,7 @@ import json
 import os
 import tempfile
 from abc import ABC, abstractmethod
+from typing import Any
 
 from blockscope import _core, knobs
 from blockscope.runtime import private_folder
@@ -99,26 +100,104 @@ class FileCacheManager(CacheManager):
 
     def get_group(self, filename: str) -> dict[str, str] | None:
         path = self.get_file(f"__grp__{filename}")
-        if path is None:
-            return None
-        with open(path, encoding="utf-8") as file:
-            children = json.load(file).get("child_paths")
+        children = _children(path) if path else None
         if children is None:
             return None
-        return {name: child for name, child in children.items() if os.path.exists(child)}
+        return children if all(map(os.path.exists, children.values())) else None
 
     def put_group(self, filename: str, group: dict[str, str]) -> str:
         return self.put(json.dumps({"child_paths": group}), f"__grp__{filename}", binary=False)
 
 
+def _children(path: str) -> Any:
+    """What the file of a group names; None for a damaged one."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file).get("child_paths")
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
 class RemoteCacheBackend(ABC):
     """Base class of stores shared between machines; a user's class derives from it."""
 
+    def __init__(self, key: str) -> None:
+        self.key = key
+
     @abstractmethod
-    def get(self, filenames: list[str]) -> dict[str, bytes]: ...
+    def get(self, filenames: list[str]) -> dict[str, bytes]:
+        """The files that are there, by name."""
 
     @abstractmethod
     def put(self, filename: str, data: bytes) -> None: ...
+
+
+class RedisRemoteCacheBackend(RemoteCacheBackend):
+    """Files in a Redis server, which ``knobs.cache.redis`` names. Needs the package ``redis``."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        import redis
+
+        settings = knobs.cache.redis
+        self._format = settings.key_format
+        self._server = redis.Redis(host=settings.host, port=settings.port)
+
+    def _name(self, filename: str) -> str:
+        return str(self._format.format(key=self.key, filename=filename))
+
+    def get(self, filenames: list[str]) -> dict[str, bytes]:
+        found = self._server.mget([self._name(name) for name in filenames])
+        pairs = zip(filenames, found, strict=True)
+        return {name: data for name, data in pairs if data is not None}
+
+    def put(self, filename: str, data: bytes) -> None:
+        self._server.set(self._name(filename), data)
+
+
+class RemoteCacheManager(CacheManager):
+    """Files in the store of ``knobs.cache.remote_manager_class``, with local copies in the cache
+    folder, whose paths it gives. Dumps and overrides are local files only.
+
+    Errors: RuntimeError when no store is named.
+    """
+
+    def __init__(self, key: str, override: bool = False, dump: bool = False) -> None:
+        super().__init__(key, override, dump)
+        backend = knobs.cache.remote_manager_class
+        if not backend:
+            raise RuntimeError("RemoteCacheManager needs TRITON_REMOTE_CACHE_BACKEND=MODULE:CLASS")
+        self._local = FileCacheManager(key, override=override, dump=dump)
+        self._store = None if override or dump else backend(key)
+
+    def get_file(self, filename: str) -> str | None:
+        if self._store is None:
+            return self._local.get_file(filename)
+        data = self._store.get([filename]).get(filename)
+        return None if data is None else self._local.put(data, filename)
+
+    def put(self, data: bytes | str, filename: str, binary: bool = True) -> str:
+        payload = data if isinstance(data, bytes) else str(data).encode()
+        if self._store is not None:
+            self._store.put(filename, payload)
+        return self._local.put(payload, filename)
+
+    def get_group(self, filename: str) -> dict[str, str] | None:
+        if self._store is None:
+            return self._local.get_group(filename)
+        path = self.get_file(f"__grp__{filename}")
+        names = _children(path) if path else None
+        if names is None:
+            return None
+        found = self._store.get(list(names))
+        if len(found) != len(names):
+            return None
+        return {name: self._local.put(data, name) for name, data in found.items()}
+
+    def put_group(self, filename: str, group: dict[str, str]) -> str:
+        if self._store is None:
+            return self._local.put_group(filename, group)
+        return self.put(json.dumps({"child_paths": sorted(group)}), f"__grp__{filename}")
 
 
 def _base32(key: str) -> str:

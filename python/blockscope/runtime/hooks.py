@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 from blockscope import _core, knobs
+from blockscope.errors import NotYetSupported
 
 #: What takes the place of a launch: called with (run, fn, args, grid, kwargs, warmup), it goes on
 #: with run(fn, *args, grid=grid, warmup=warmup, **kwargs).
@@ -76,6 +78,54 @@ def compiled_new(specialization: Any, *, is_warmup: bool) -> None:
     hook = knobs.runtime.jit_post_compile_hook
     if hook is not None:
         hook(**specialization.hook_arguments(is_warmup=is_warmup))
+
+
+def stages_key() -> tuple[str, ...]:
+    """What ``knobs.runtime.add_stages_inspection_hook`` adds to the keys of kernels."""
+    hook = knobs.runtime.add_stages_inspection_hook
+    return () if hook is None else tuple(str(part) for part in hook())
+
+
+def inspect_stages(specialization: Any, stages: dict[str, Any]) -> dict[str, Any]:
+    """Show ``add_stages_inspection_hook`` the stages, as functions of the stage before and of the
+    metadata; gives what those functions give that it has put in their place.
+
+    Errors: NotYetSupported for a stage that was added or taken away.
+    """
+    functions = {name: _function_of(value) for name, value in stages.items()}
+    shown = dict(functions)
+    target = specialization.target
+    options = SimpleNamespace(**specialization.options)
+    backend = SimpleNamespace(target=target, binary_ext="cubin")
+    capability = target.arch if target.backend == "cuda" else None
+    hook: Any = knobs.runtime.add_stages_inspection_hook
+    hook(backend, shown, options, 0, capability)
+    if shown.keys() != functions.keys():
+        wrong = sorted(shown.keys() ^ functions.keys())
+        raise NotYetSupported(
+            f"add_stages_inspection_hook has added or removed the stage '{wrong[0]}', expected "
+            f"only {', '.join(functions)}"
+        )
+    given, before = {}, None
+    for name, function in shown.items():
+        if function is not functions[name]:
+            given[name] = function(before, dict(specialization.options))
+        before = given.get(name, stages[name])
+    return given
+
+
+def refuse_changes(specialization: Any, stages: dict[str, Any]) -> None:
+    """Show the stages where none can be put in the place of another one."""
+    given = inspect_stages(specialization, stages)
+    for name in given:
+        if given[name] != stages[name]:
+            raise NotYetSupported(
+                f"add_stages_inspection_hook has changed the stage '{name}', expected no change"
+            )
+
+
+def _function_of(value: Any) -> Callable[..., Any]:
+    return lambda source=None, metadata=None: value
 
 
 def compiled(

@@ -71,6 +71,19 @@ def register_torch() -> None:
     _torch_is_known = True
 
 
+_holds_for_stages = False
+
+
+def _knobs_changed() -> None:
+    """``add_stages_inspection_hook`` is asked at each launch, which only Python does."""
+    global _holds_for_stages
+    wanted = knobs.runtime.add_stages_inspection_hook is not None
+    if wanted != _holds_for_stages:
+        _holds_for_stages = wanted
+        (_core.surroundings.hold if wanted else _core.surroundings.release)()
+    _core.surroundings.settings_changed()
+
+
 _core.surroundings.configure(
     knobs=knobs,
     hook_chain=knobs.HookChain,
@@ -82,4 +95,5 @@ _core.surroundings.configure(
     end_watched=checks.end_watched,
     launch_defaults=LAUNCH_DEFAULTS,
 )
-knobs.on_change.append(_core.surroundings.settings_changed)
+knobs.on_change.append(_knobs_changed)
+_knobs_changed()

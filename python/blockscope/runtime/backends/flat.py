@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from blockscope import _core, checks
+from blockscope import _core, checks, knobs
 from blockscope.driver import driver
 from blockscope.frontend.argument import Argument, leaves, without_values
 from blockscope.frontend.block_ir import emit
@@ -136,12 +136,14 @@ class FlatBackend:
         def compile(specialization: Specialization) -> FlatKernel:
             code, is_known = self.code(fn, arguments, prints=True)
             kernel = FlatKernel(fn, code, arguments, options, specialization)
+            if knobs.runtime.add_stages_inspection_hook is not None:
+                hooks.refuse_changes(specialization, {"tl": kernel.asm["tl"]})
             stages = [] if is_known else code.stages
             hooks.compiled(kernel, code.front_end_ns, stages, 0, is_hit=is_known)
             return kernel
 
         settings = _core.surroundings.settings("cpu")
-        known = key.of_launch(arguments, settings, options)
+        known = key.of_launch(arguments, settings, options, *hooks.stages_key())
         return kept(fn, known, specialize, compile, is_warmup=request.is_warmup)
 
     def launch(self, kernel: FlatKernel, request: Request) -> None:

@@ -49,7 +49,8 @@ class CudaBackend:
         def compile_now(specialization: Specialization) -> CudaKernel:
             return compile(specialization, arguments, aligned, options)
 
-        known = key.of_launch(arguments, target, options, settings, aligned)
+        parts = (target, options, settings, aligned, *hooks.stages_key())
+        known = key.of_launch(arguments, *parts)
         return kept(fn, known, specialize, compile_now, is_warmup=request.is_warmup)
 
     def launch(self, kernel: CudaKernel, request: Request) -> None:

@@ -12,7 +12,7 @@ from blockscope.errors import CompilationError, OutOfResources, PTXASError
 from blockscope.frontend.argument import Argument, leaves, without_values
 from blockscope.frontend.block_ir import emit
 from blockscope.runtime import hooks
-from blockscope.runtime.backends.cuda import disk_cache, notes, tools
+from blockscope.runtime.backends.cuda import disk_cache, managed_cache, notes, override, tools
 from blockscope.runtime.backends.cuda.kernel import CudaKernel
 from blockscope.runtime.backends.cuda.options import GpuOptions, arch_of
 from blockscope.runtime.specialization import Specialization
@@ -64,10 +64,13 @@ def compile(
     # The block IR is all that the compiler sees of the source, of what it calls, of constants and
     # types; so it is the key, together with the compiler's settings.
     text = _core.gpu.simplify(builder, aligned, bool(settings["line_info"]))
-    key = disk_cache.key_of(text, arch, sorted(settings.items()), _tools_identity())
+    parts = [text, arch, sorted(settings.items()), _tools_identity()]
+    key = disk_cache.key_of(*parts, *hooks.stages_key())
     front_end_ns = int((time.perf_counter() - start) * 1e9)
     dumps = _dump_settings(fn, key)
-    data = None if any(dumps.values()) else disk_cache.read(key)  # a hit would print nothing
+    stem = _core.gpu.file_stem(specialization.name)
+    # With dumps a hit would print nothing.
+    data, group = (None, {}) if any(dumps.values()) else _stored(key, stem)
     is_hit, store_ns = data is not None, 0
     if data is None:
         data, error = _core.gpu.compile(builder, arch, settings | dumps | _tool_settings())
@@ -75,8 +78,9 @@ def compile(
             raise compile_error(fn, error)
         _print_for_knobs(data)
         stored = time.perf_counter_ns()
-        disk_cache.write(key, data)
+        group = _store(key, stem, data)
         store_ns = time.perf_counter_ns() - stored
+    data = override.apply(data, key, stem, specialization, str(settings["ptxas_options"]))
     if knobs.gpu.warnings:
         notes.tell(fn.__name__, notes.notes_of(fn, data))
     plain = without_values(arguments)
@@ -93,9 +97,28 @@ def compile(
         asdict(options),
         make_careful if data.get("tensor_maps") or data.get("disjoint") else None,
     )
+    kernel.metadata_group = group
     stages = [] if is_hit else data["times"]
     hooks.compiled(kernel, front_end_ns, stages, store_ns, is_hit=is_hit)
     return kernel
+
+
+def _stored(key: str, stem: str) -> tuple[dict[str, Any] | None, dict[str, str]]:
+    """The kernel kept under ``key``, None if there is none, and its files in a user's cache."""
+    data: dict[str, Any] | None
+    if managed_cache.is_on():
+        data, group = managed_cache.read(key, stem) or (None, {})
+    else:
+        data, group = disk_cache.read(key), {}
+    return (data, group) if data and managed_cache.is_whole(data) else (None, {})
+
+
+def _store(key: str, stem: str, data: dict[str, Any]) -> dict[str, str]:
+    kept = managed_cache.stored_part(data)
+    if managed_cache.is_on():
+        return managed_cache.write(key, stem, kept)
+    disk_cache.write(key, kept)
+    return {}
 
 
 def _compiler_settings(options: GpuOptions) -> dict[str, Any]:

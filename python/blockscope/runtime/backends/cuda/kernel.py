@@ -24,8 +24,10 @@ class Asm(dict[str, Any]):
     """The stages of a kernel by name; ``sass`` is disassembled when it is first asked for."""
 
     def __init__(self, data: dict[str, Any]) -> None:
-        texts = {name: data[name] for name in ("tl", "plan", "tlg", "llir", "ptx", "cubin")}
-        super().__init__(**texts, ttir=data["tl"], source=data["tl"], ttgir=data["tlg"])
+        known = {"ttir": "tl", "source": "tl", "ttgir": "tlg"}
+        names = {n: n for n in ("tl", "plan", "tlg", "llir", "ptx", "cubin")} | known
+        # Texts are missing of a kernel that was stored without them.
+        super().__init__({n: data[stage] for n, stage in names.items() if stage in data})
 
     def __missing__(self, name: str) -> Any:
         if name != "sass":

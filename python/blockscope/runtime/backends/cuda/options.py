@@ -32,6 +32,7 @@ class GpuOptions:
     launch_cooperative_grid: bool = False
     launch_pdl: bool = False
     ptx_options: str | None = None
+    ir_override: str | None = None
 
     def __post_init__(self) -> None:
         for name, low, high in (("num_warps", 1, 32), ("num_stages", 0, 64), ("num_ctas", 1, 16)):
@@ -52,6 +53,11 @@ class GpuOptions:
                 raise TypeError(f"{name} is {value!r}, expected True or False")
         if not isinstance(self.ptx_options, str | None):
             raise TypeError(f"ptx_options is {self.ptx_options!r}, expected text for ptxas")
+        if self.ir_override and not str(self.ir_override).endswith((".ptx", ".cubin")):
+            raise OptionNotSupported(
+                f"ir_override is {self.ir_override!r}, expected a file .ptx or .cubin; "
+                "BLOCKSCOPE_GPU_PIPELINE runs other passes, and blk-opt compiles IR from a file"
+            )
 
 
 def parse_options(fn: Any, options: dict[str, Any]) -> GpuOptions:
@@ -93,11 +99,6 @@ _TAKEN: dict[str, tuple[Callable[[Any], bool], str, str]] = {
         lambda value: not value,
         "none",
         "only libdevice is linked, which is found by itself or at TRITON_LIBDEVICE_PATH",
-    ),
-    "ir_override": (
-        lambda value: not value,
-        "none",
-        "BLOCKSCOPE_GPU_PIPELINE runs other passes, and blk-opt compiles IR from a file",
     ),
     "instrumentation_mode": (
         lambda value: not value,
