@@ -14,6 +14,8 @@ from blockscope import knobs
 from blockscope.errors import NotYetSupported, OptionNotSupported, PTXASError
 from blockscope.runtime import cache
 
+torch = pytest.importorskip("torch")
+
 pytestmark = pytest.mark.skipif(
     not gpu_rows.has_tools(), reason="ptxas and libdevice are not installed (nvidia-cuda-nvcc)"
 )
@@ -105,7 +107,6 @@ def test_a_hook_sees_the_stages_and_may_change_the_last_ones() -> None:
 
 
 def test_a_hook_for_stages_is_asked_at_each_launch_on_the_cpu() -> None:
-    torch = pytest.importorskip("torch")
     calls: list[int] = []
 
     def hook(*arguments: Any) -> Any:

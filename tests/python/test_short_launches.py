@@ -294,3 +294,23 @@ def test_numbers_beyond_int32_are_int64(scale, step):
             assert (int(out) - 2 * scale) % 2**bits == 0
     finally:
         triton.set_interpret_mode(False)
+
+
+def test_kernels_compiled_before_torch_was_there(tmp_path):
+    """The types of torch are found at the first launch, also where nothing is left to compile."""
+    program = """
+import blockscope as triton, blockscope.language as tl
+@triton.jit
+def add(x):
+    tl.store(x, tl.load(x) + 1)
+add.warmup(tl.float32, grid=(1,))
+import torch
+x = torch.zeros(1)
+for _ in range(5):
+    add[(1,)](x)
+assert x[0] == 5 and add._launcher.short_launches() >= 3
+"""
+    path = tmp_path / "program.py"
+    path.write_text(program)
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

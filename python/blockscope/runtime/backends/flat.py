@@ -117,7 +117,6 @@ class FlatBackend:
 
     def code(self, fn: Any, arguments: list[Argument], *, prints: bool) -> tuple[FlatCode, bool]:
         """The code for these arguments, and whether it was there before."""
-        launcher.register_torch()
         known = key.of_launch(arguments, _core.surroundings.settings("cpu"))
         code = fn.codes.get(known)
         if code is not None and _core.are_used_values_fresh(code.used_values):
@@ -126,6 +125,7 @@ class FlatBackend:
         return code, False
 
     def compile(self, request: Request) -> FlatKernel:
+        launcher.register_torch()
         fn, arguments = request.fn, request.arguments
         options = not_defaults(request.options)
 
