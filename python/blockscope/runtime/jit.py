@@ -25,6 +25,7 @@ __all__ = [
     "MockTensor",
     "TensorWrapper",
     "constexpr_function",
+    "get_device_key",
     "jit",
     "reinterpret",
 ]
@@ -193,6 +194,21 @@ class JITFunction(KernelFunction, KernelInterface[T]):
         target = driver.active.get_current_target()
         source, options = specialization.read_data(self, specialization_data, target)
         return self.warmup(grid=(1,), **example_arguments.of(source), **options)
+
+
+def get_device_key() -> int:
+    """The current device, for ``device_caches``."""
+    from blockscope.driver import driver
+
+    return int(driver.active.get_current_device())
+
+
+def __getattr__(name: str) -> Any:
+    if name == "type_canonicalisation_dict":  # late: most programs do not ask
+        from blockscope.runtime.specialization import short_names
+
+        return short_names()
+    raise AttributeError(f"module 'triton.runtime.jit' has no attribute '{name}'")
 
 
 @overload

@@ -165,6 +165,15 @@ def short_name(dtype: Any) -> str:
     return "u1" if name == "int1" else name.replace("uint", "u").replace("int", "i")
 
 
+def short_names() -> dict[str, str]:
+    """The short name of every element type, by its names."""
+    kinds = [core.dtype(name) for name in (*core.dtype.FP_TYPES, *core.dtype.SINT_TYPES,
+                                           *core.dtype.UINT_TYPES)]  # fmt: skip
+    shorts = {name: short_name(kind) for kind in kinds for name in (kind.name, short_name(kind))}
+    long = {"bool": "u1", "i1": "u1", "half": "fp16", "float": "fp32", "double": "fp64"}
+    return {**long, **shorts, **{repr(k).rpartition(".")[2]: short_name(k) for k in kinds}}
+
+
 def _kind(argument: Argument) -> Any:
     if argument.key[0] == "descriptor":
         _, block, padding, *_ = argument.key

@@ -75,6 +75,15 @@ class MXFP4Tensor:
         return codes.narrow(dim, 0, original_shape[dim])
 
 
+def fp8e8m0_to_float32(scale: Any) -> Any:
+    """The scales of bytes, as float32 numbers: 2^(byte - 127)."""
+    import torch
+
+    scales = MXScaleTensor(size=scale.shape, device=scale.device)
+    scales.data = scale.view(torch.uint8)
+    return scales.to(torch.float32)
+
+
 class MXScaleTensor:
     """Scales 2^(byte - 127), one a byte in ``data``; 255 is NaN."""
 

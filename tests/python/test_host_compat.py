@@ -1,0 +1,131 @@
+"""Parts of Triton beside the language that public files import: tools, the profiler, ``_C``."""
+
+import blockscope as triton
+import blockscope.language as tl
+import pytest
+from blockscope.errors import CompilationError, NotYetSupported
+from test_drop_in import OFFER, python
+
+torch = pytest.importorskip("torch")
+
+
+@pytest.mark.parametrize("step", [False, True])
+@pytest.mark.parametrize(("shape", "dim"), [((20, 16), 0), ((3, 20, 16), 1), ((20, 2, 16), 0)])
+def test_ragged_rows(shape, dim, step, monkeypatch):
+    from blockscope.tools.ragged_tma import create_ragged_descriptor, load_ragged, store_ragged
+
+    @triton.jit
+    def kernel(x_desc, out_desc, out_base, off, size, row, RANK: tl.constexpr, DIM: tl.constexpr):
+        if RANK == 2:
+            coords = [row, 0]
+        elif DIM == 0:
+            coords = [row, 0, 0]
+        else:
+            coords = [1, row, 0]
+        x = load_ragged(x_desc, off, size, coords, DIM)
+        store_ragged(out_desc, off, size, coords, x + 1, DIM)
+
+    monkeypatch.setenv("TRITON_INTERPRET", str(int(step)))
+    block = [1] * len(shape)
+    block[dim], block[-1] = 8, 16
+    if dim == 0 and len(shape) == 3:
+        block[1] = 2
+    x = torch.rand(shape)
+    out = torch.zeros(shape)
+    arguments = [create_ragged_descriptor(tensor, block, dim) for tensor in (x, out)]
+    kernel[(1,)](*arguments, out, 5, 7, 3, RANK=len(shape), DIM=dim)
+    expected = torch.zeros(shape)
+    rows = [slice(None)] * len(shape)
+    rows[dim] = slice(8, 12)  # from row 3 of the slice to its end, less than the block
+    if dim == 1:
+        rows[0] = 1
+    expected[tuple(rows)] = x[tuple(rows)] + 1
+    assert torch.equal(out, expected)
+
+
+def test_wrong_ragged_descriptors():
+    from blockscope.tools.ragged_tma import create_ragged_descriptor
+
+    x = torch.zeros(16, 16)
+    with pytest.raises(ValueError, match="2 dimensions and a block of 1, expected the same"):
+        create_ragged_descriptor(x, [16])
+    with pytest.raises(ValueError, match="ragged_dim is -1, expected another one than the last"):
+        create_ragged_descriptor(x, [16, 16], -1)
+
+
+def test_scales_as_floats():
+    from blockscope.tools.mxfp import fp8e8m0_to_float32
+
+    found = fp8e8m0_to_float32(torch.tensor([0, 1, 126, 127, 254, 255], dtype=torch.uint8))
+    assert found.dtype == torch.float32
+    assert found[:-1].tolist() == [2.0**-127, 2.0**-126, 0.5, 1.0, 2.0**127] and found[-1].isnan()
+
+
+def test_disassembling_asks_for_the_tool(monkeypatch):
+    from blockscope.tools import disasm
+
+    monkeypatch.setenv("TRITON_CUOBJDUMP_PATH", "/no/such/tool")
+    with pytest.raises(RuntimeError, match="Cannot find cuobjdump at /no/such/tool"):
+        disasm.get_sass(b"")
+
+
+def test_the_profiler_is_imported_and_refuses():
+    code = f"""
+    {OFFER.strip()}
+    import triton.profiler as proton
+    import triton.profiler.language as pl, triton.profiler.viewer
+    from triton.profiler.hooks.launch import COMPUTE_METADATA_SCOPE_NAME
+    from triton.profiler import scope, start, mode
+    for use in (scope, start, proton.state, proton.profile, mode.Default, pl.enter_scope,
+                triton.profiler.viewer.parse):
+        try:
+            use("x")
+        except NotImplementedError as error:
+            print(error)
+    """
+    lines = python(code).splitlines()
+    assert len(lines) == 7
+    assert lines[0] == (
+        "triton.profiler.scope is not supported: there is no profiler yet; "
+        "triton.testing.do_bench takes times"
+    )
+
+
+def test_a_scope_of_the_profiler_in_a_kernel_names_the_line():
+    import blockscope.profiler.language as pl
+
+    @triton.jit
+    def kernel(x_ptr):
+        pl.enter_scope("load")
+        tl.store(x_ptr, 1)
+
+    with pytest.raises(CompilationError, match=r"profiler.language.enter_scope is not supported"):
+        kernel[(1,)](torch.zeros(1))
+
+
+def test_names_of_the_compiled_part():
+    from blockscope._C import libtriton
+    from blockscope._C.libtriton import get_cache_invalidating_env_vars, getenv, ir, nvidia
+
+    assert getenv("NO_SUCH_VARIABLE", "x") == "x" and get_cache_invalidating_env_vars() == {}
+    for use, text in (
+        (lambda: ir.context(), "'blockscope ir FILE' prints the block IR"),
+        (lambda: libtriton.native_specialize_impl, "a private part of Triton's compiler"),
+        (lambda: nvidia.passes(), "'blockscope compile FILE' compiles"),
+    ):
+        with pytest.raises(NotYetSupported, match=text):
+            use()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.float8_e5m2])
+def test_the_handle_of_cublas(dtype):
+    from blockscope._C.libtriton import nvidia
+
+    blas = nvidia.cublas.CublasLt(torch.empty(32, dtype=torch.uint8))
+    a, b = torch.rand(4, 8).to(dtype), torch.rand(6, 8).to(dtype)
+    c = torch.zeros(4, 6, dtype=torch.float16 if dtype.itemsize == 1 else dtype)
+    blas.matmul(a, b, c)
+    torch.testing.assert_close(c.float(), a.float() @ b.float().T, atol=1e-2, rtol=1e-2)
+    d = torch.zeros_like(c)
+    blas.gemm(a, b, c, d, 2.0, 1.0)
+    torch.testing.assert_close(d.float(), 3 * c.float(), atol=5e-2, rtol=1e-2)
