@@ -137,3 +137,18 @@ def test_hash_follows_the_source_of_what_is_called():
         callee._unsafe_update_src(text)
         caller.hash = None  # as files do that know the callers of what they change
     assert caller.cache_key == before
+
+
+@triton.constexpr_function
+def doubled(x):
+    return x * FACTOR_OF_DOUBLED
+
+
+FACTOR_OF_DOUBLED = 2
+
+
+def test_the_key_of_a_constexpr_function(monkeypatch):
+    before = doubled.cache_key
+    assert doubled.src.startswith("def doubled(x):") and doubled.cache_key == before
+    monkeypatch.setitem(globals(), "FACTOR_OF_DOUBLED", 3)
+    assert doubled.cache_key != before

@@ -1,6 +1,7 @@
 """What users hang around compiling, loading and launching, and what compiled kernels say."""
 
 import json
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 
 import blockscope as triton
 import blockscope.language as tl
@@ -229,3 +230,76 @@ def test_compile_takes_all_types():
         triton.compile(ASTSource(kernel, signature | {"a": "q32"}, source.constants))
     with pytest.raises(ValueError, match="no value for the constexpr argument 'ONE'"):
         triton.compile(ASTSource(kernel, signature, {(4, 1, 0): 7}))
+
+
+class Queue(Executor):
+    """Compiles when it is told to."""
+
+    def __init__(self):
+        self.tasks = []
+
+    def submit(self, function, *arguments):
+        future = Future()
+
+        def task():
+            try:
+                future.set_result(function(*arguments))
+            except Exception as error:
+                future.set_exception(error)
+
+        self.tasks.append(task)
+        return future
+
+
+def test_compiling_waits_for_an_executor(hooks):
+    kernel, queue, seen = make_add(), Queue(), []
+    hooks.jit_post_compile_hook = lambda **told: seen.append(told["compile"]["constants"][(3,)])
+    arguments = (torch.zeros(32), torch.zeros(32), 20)
+    with triton.AsyncCompileMode(queue):
+        for block in (32, 64, 32):
+            future = kernel.warmup(*arguments, BLOCK=block, grid=(1,))
+            assert isinstance(future, triton.FutureKernel)
+        assert len(queue.tasks) == len(kernel.device_caches[0][0]) == 2 and seen == []
+        queue.tasks.pop(0)()
+        kernel[(1,)](*arguments, BLOCK=32)
+        assert arguments[1][0] == 20 and seen == [32]
+        with pytest.raises(RuntimeError, match="active already"), triton.AsyncCompileMode(queue):
+            pass
+        queue.tasks.pop()()
+    assert seen == [32, 64] and len(kernel.kernels) == 2
+    assert kernel.warmup(*arguments, BLOCK=64, grid=(1,)).asm["tl"]
+    assert len(seen) == 2
+
+
+@pytest.mark.parametrize("arch", [{}, {"arch": ARCH}])
+def test_compiling_in_threads(arch):
+    kernel = make_add()
+    with ThreadPoolExecutor(3) as pool, triton.AsyncCompileMode(pool):
+        made = [
+            kernel.warmup(tl.float32, tl.float32, 3, BLOCK=block, grid=(1,), **arch)
+            for block in (16, 32, 64, 128)
+        ]
+    assert [future.result() for future in made] == list(kernel.kernels.values())
+    assert made[3].name == "add" and len({future.hash for future in made}) == 4
+
+
+def test_errors_of_compiling_in_threads():
+    @triton.jit
+    def kernel(x: tl.constexpr):
+        tl.static_assert(x == 2)
+
+    with pytest.raises(triton.CompileTimeAssertionFailure):
+        with ThreadPoolExecutor(2) as pool, triton.AsyncCompileMode(pool):
+            kernel.warmup(1, grid=(1,))
+    assert not kernel.kernels
+    with ThreadPoolExecutor(2) as pool, triton.AsyncCompileMode(pool, ignore_errors=True):
+        kernel.warmup(1, grid=(1,))
+        kernel.warmup(2, grid=(1,))
+    assert len(kernel.kernels) == 1
+
+
+def test_a_stage_that_the_cpu_does_not_have():
+    made = make_add().warmup(tl.float32, tl.float32, 3, BLOCK=32, grid=(1,))
+    assert made.asm["ttir"] == made.asm["tl"] and made.asm.get("ptx") is None
+    with pytest.raises(KeyError, match="no stage 'ptx', expected tl, ttir, source"):
+        made.asm["ptx"]

@@ -7,6 +7,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from blockscope.frontend.source import FunctionSource
 from blockscope.language import context, core
 
 
@@ -16,6 +17,19 @@ class ConstexprFunction:
     def __init__(self, fn: Callable[..., Any]) -> None:
         self.fn = fn
         functools.update_wrapper(self, fn)
+
+    @property
+    def src(self) -> str:
+        """The function's text from its ``def`` on. Errors: OSError when it is not in a file."""
+        text = FunctionSource(self.fn).text
+        return text[text.index("def ") :]
+
+    @property
+    def cache_key(self) -> str:
+        """A hash of this function's source and of all that it calls and reads."""
+        from blockscope.frontend.dependencies import source_key
+
+        return source_key(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         in_kernel = any(isinstance(a, core.constexpr) for a in (*args, *kwargs.values()))

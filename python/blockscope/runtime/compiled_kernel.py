@@ -9,7 +9,15 @@ from typing import Any
 from blockscope import _core
 from blockscope.frontend.argument import Argument
 from blockscope.runtime import hooks
+from blockscope.runtime.async_compile import FutureKernel, active_mode
 from blockscope.runtime.specialization import Specialization
+
+
+class Asm(dict[str, Any]):
+    """The stages of a kernel by name. Errors: KeyError that names those that there are."""
+
+    def __missing__(self, name: str) -> Any:
+        raise KeyError(f"kernel has no stage '{name}', expected {', '.join(self)}")
 
 
 class CompiledKernel:
@@ -91,6 +99,8 @@ def kept(
 ) -> Any:
     """The kernel that ``fn`` has under ``key``, compiled when there is none or it is stale.
 
+    A FutureKernel for a warm-up inside ``AsyncCompileMode``.
+
     Errors: CompileSkipped.
     """
     kernel = fn.kernels.get(key)
@@ -98,6 +108,22 @@ def kept(
         specialization = specialize()
         if not hooks.may_compile(specialization, is_warmup=is_warmup):
             raise CompileSkipped
-        kernel = fn.kernels[key] = compile(specialization)
-        hooks.compiled_new(specialization, is_warmup=is_warmup)
+
+        def finish(made: Any) -> None:
+            fn.kernels[key] = made
+            hooks.compiled_new(specialization, is_warmup=is_warmup)
+
+        def fail(future: FutureKernel) -> None:
+            if fn.kernels.get(key) is future:
+                del fn.kernels[key]
+
+        mode = active_mode.get()
+        if mode is None:
+            kernel = compile(specialization)
+            finish(kernel)
+        else:
+            kernel = mode.submit(specialization, lambda: compile(specialization), finish, fail)
+            fn.kernels[key] = kernel
+    if isinstance(kernel, FutureKernel) and not is_warmup:
+        return kernel.result()
     return kernel

@@ -18,7 +18,7 @@ from blockscope.runtime.backends.cpu_launch import (
     host_memory,
     open_launch,
 )
-from blockscope.runtime.compiled_kernel import CompiledKernel, kept
+from blockscope.runtime.compiled_kernel import Asm, CompiledKernel, kept
 from blockscope.runtime.memory.host import HostMemory
 from blockscope.runtime.options import LAUNCH_OPTIONS, not_defaults
 from blockscope.runtime.specialization import Specialization
@@ -106,7 +106,7 @@ class FlatKernel(CompiledKernel):
     def asm(self) -> dict[str, Any]:
         """The texts of the stages: ``tl`` (also as ``ttir`` and ``source``) is the block IR."""
         text = self.code.builder.text(True)
-        return {"tl": text, "ttir": text, "source": text}
+        return Asm({"tl": text, "ttir": text, "source": text})
 
 
 class FlatBackend:

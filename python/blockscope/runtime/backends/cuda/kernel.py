@@ -15,12 +15,12 @@ from blockscope.process_lock import ProcessLock
 from blockscope.runtime import hooks
 from blockscope.runtime.backends.cuda import debug, tools
 from blockscope.runtime.backends.cuda import notes as kernel_notes
-from blockscope.runtime.compiled_kernel import CompiledKernel
+from blockscope.runtime.compiled_kernel import Asm, CompiledKernel
 from blockscope.runtime.specialization import Specialization
 from blockscope.version import TRITON_VERSION
 
 
-class Asm(dict[str, Any]):
+class GpuAsm(Asm):
     """The stages of a kernel by name; ``sass`` is disassembled when it is first asked for."""
 
     def __init__(self, data: dict[str, Any]) -> None:
@@ -31,7 +31,7 @@ class Asm(dict[str, Any]):
 
     def __missing__(self, name: str) -> Any:
         if name != "sass":
-            raise KeyError(f"kernel has no stage '{name}', expected {', '.join(self)} or sass")
+            return super().__missing__(name)
         self["sass"] = _disassemble(self["cubin"])
         return self["sass"]
 
@@ -73,7 +73,7 @@ class CudaKernel(CompiledKernel):
         metadata = _metadata(key, data, options, target)
         super().__init__(fn, arguments, used_values, key, metadata, specialization)
         self.data = data
-        self.asm = Asm(data)
+        self.asm = GpuAsm(data)
         self.kernel = data["cubin"]
         self.launch_options = options
         self.target = target
