@@ -129,3 +129,60 @@ def test_the_handle_of_cublas(dtype):
     d = torch.zeros_like(c)
     blas.gemm(a, b, c, d, 2.0, 1.0)
     torch.testing.assert_close(d.float(), 3 * c.float(), atol=5e-2, rtol=1e-2)
+
+
+def test_linear_layouts():
+    from blockscope.tools import LinearLayout
+
+    registers = LinearLayout.identity_1d(4, "register", "dim0")
+    assert registers.bases == [("register", [[1], [2]])] and registers.out_dims == [("dim0", 4)]
+    lanes = LinearLayout.identity_1d(2, "lane", "dim1")
+    both = registers * lanes
+    assert both.bases == [("register", [[1, 0], [2, 0]]), ("lane", [[0, 1]])]
+    assert both.apply({"register": 3, "lane": 1}) == {"dim0": 3, "dim1": 1}
+    assert both.get_matrix_view() == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    behind = registers * LinearLayout.identity_1d(2, "lane", "dim0")
+    assert behind.bases == [("register", [[1], [2]]), ("lane", [[4]])]
+    assert LinearLayout.strided_1d(4, 2, "r", "d").out_dims == [("d", 8)]
+    assert LinearLayout.zeros_1d(4, "r", "d", 2).bases == [("r", [[0], [0]])]
+    assert both.is_invertible() and both == registers * lanes != behind
+    with pytest.raises(ValueError, match="inputs are"):
+        both.apply({"register": 1})
+    with pytest.raises(ValueError, match="not every output has an input"):
+        LinearLayout.from_bases([("x", [[1, 0], [0, 2]])], ["a", "b"])
+    part = LinearLayout.from_bases([("x", [[1, 0], [0, 2]])], ["a", "b"], [2, 4], False)
+    assert (part.is_surjective(), part.is_injective()) == (False, True)
+    with pytest.raises(ValueError, match="has no inverse"):
+        part.invert()
+    with pytest.raises(ValueError, match="expected a power of two"):
+        LinearLayout.from_bases([("x", [[1]])], ["a"], [3])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_laws_of_linear_layouts(seed):
+    import random
+
+    from blockscope.tools import LinearLayout
+
+    chance = random.Random(seed)
+
+    def layout(in_dim):
+        while True:
+            rows = [[chance.randrange(8), chance.randrange(4)] for _ in range(5)]
+            made = LinearLayout.from_bases([(in_dim, rows)], ["a", "b"], [8, 4], False)
+            if made.is_invertible():
+                return made
+
+    f, g = layout("x"), layout("y")
+    assert f.compose(f.invert()).bases == [("x", [[1 << i] for i in range(5)])]
+    between = f.invert_and_compose(g)
+    assert between.compose(g) == f
+    for value in range(32):
+        out = f.apply({"x": value})
+        assert f.invert().apply(out) == {"x": value}
+        assert g.apply(between.apply({"x": value})) == out
+    onto = LinearLayout.from_bases([("x", [[1, 0], [1, 0], [0, 3], [0, 1]])], ["a", "b"])
+    assert not onto.is_injective()
+    for a in range(2):
+        for b in range(4):
+            assert onto.apply(onto.pseudoinvert().apply({"a": a, "b": b})) == {"a": a, "b": b}
