@@ -303,3 +303,13 @@ def test_a_stage_that_the_cpu_does_not_have():
     assert made.asm["ttir"] == made.asm["tl"] and made.asm.get("ptx") is None
     with pytest.raises(KeyError, match="no stage 'ptx', expected tl, ttir, source"):
         made.asm["ptx"]
+
+
+def test_dumps_on_the_cpu(hooks, tmp_path):
+    with knobs.cache.scope():
+        knobs.cache.dump_dir = str(tmp_path / "dumps")
+        knobs.compilation.dump_ir = True
+        kernel = make_add()
+        launch(kernel)
+        made = next(iter(kernel.kernels.values()))
+    assert (tmp_path / "dumps" / made.hash / "add.tl").read_text() == made.asm["tl"]

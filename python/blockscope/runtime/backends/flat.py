@@ -18,6 +18,7 @@ from blockscope.runtime.backends.cpu_launch import (
     host_memory,
     open_launch,
 )
+from blockscope.runtime.cache import FileCacheManager
 from blockscope.runtime.compiled_kernel import Asm, CompiledKernel, kept
 from blockscope.runtime.memory.host import HostMemory
 from blockscope.runtime.options import LAUNCH_OPTIONS, not_defaults
@@ -138,6 +139,9 @@ class FlatBackend:
             kernel = FlatKernel(fn, code, arguments, options, specialization)
             if knobs.runtime.add_stages_inspection_hook is not None:
                 hooks.refuse_changes(specialization, {"tl": kernel.asm["tl"]})
+            if knobs.compilation.dump_ir:
+                dumps = FileCacheManager(kernel.hash, dump=True)
+                dumps.put(kernel.asm["tl"], f"{_core.gpu.file_stem(kernel.name)}.tl")
             stages = [] if is_known else code.stages
             hooks.compiled(kernel, code.front_end_ns, stages, 0, is_hit=is_known)
             return kernel
