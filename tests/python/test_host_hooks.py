@@ -59,7 +59,10 @@ def test_a_hook_before_and_one_after_each_compilation(hooks):
     keys = kernel.device_caches[0][0]
     assert [told["key"], seen[2][1]["key"]] == list(keys) == list(kernel.cache[0])
     assert keys[told["key"]].asm["tl"] and len(keys) == 2
+    ((table, *_),) = kernel.device_caches.values()
+    assert len(table) == 2 and len(kernel.device_caches) == len(kernel.cache) == 1
     keys.clear()
+    assert not kernel.device_caches
     launch(kernel)
     assert len(seen) == 6 and len(kernel.device_caches["cpu"][0]) == 1
 

@@ -28,26 +28,33 @@ class KernelsByText(Mapping[str, Any]):
         self._fn.forget_kernels()
 
 
-class DeviceCaches:
-    """``[device]`` gives the kernels, an empty table of keys, the target, the back end and None.
-
-    There is one table for all devices: a kernel runs on each one that it was compiled for.
-    """
+class _ByDevice(Mapping[Any, Any]):
+    """One table for all devices: a kernel runs on each one that it was compiled for."""
 
     def __init__(self, fn: Any) -> None:
         self._fn = fn
 
-    def __getitem__(self, device: Any) -> Any:
-        from blockscope.driver import driver
+    def __iter__(self) -> Iterator[int]:
+        return iter((0,) if self._fn.kernels else ())
 
-        del device
-        return KernelsByText(self._fn), {}, driver.active.get_current_target(), None, None
+    def __len__(self) -> int:
+        return 1 if self._fn.kernels else 0
 
     def clear(self) -> None:
         self._fn.forget_kernels()
 
 
-class OldCaches(DeviceCaches):
+class DeviceCaches(_ByDevice):
+    """``[device]`` gives the kernels, an empty table of keys, the target, and None for the back end
+    and for what binds arguments."""
+
+    def __getitem__(self, device: Any) -> Any:
+        from blockscope.driver import driver
+
+        return KernelsByText(self._fn), {}, driver.active.get_current_target(), None, None
+
+
+class OldCaches(_ByDevice):
     """``[device]`` gives the kernels alone."""
 
     def __getitem__(self, device: Any) -> KernelsByText:

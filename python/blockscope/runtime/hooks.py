@@ -159,18 +159,19 @@ def _microseconds(ns: int) -> int:
 
 def load_begins(kernel: Any) -> None:
     """Tell ``knobs.runtime.kernel_load_start_hook``."""
-    knobs.runtime.kernel_load_start_hook(
-        None, None, kernel.name, kernel.metadata_group, kernel.hash
-    )
+    _tell(knobs.runtime.kernel_load_start_hook, kernel, None, None)
 
 
 def load_ends(kernel: Any, module: Any, function: Any) -> None:
     """Tell ``knobs.runtime.kernel_load_end_hook``."""
-    hook = knobs.runtime.kernel_load_end_hook
-    hook(module, function, kernel.name, kernel.metadata_group, kernel.hash)
+    _tell(knobs.runtime.kernel_load_end_hook, kernel, module, function)
 
 
 def unloads(kernel: Any, module: Any, function: Any) -> None:
     """Tell ``knobs.runtime.kernel_unload_hook``."""
-    hook = knobs.runtime.kernel_unload_hook
-    hook(module, function, kernel.name, kernel.metadata_group, kernel.hash)
+    _tell(knobs.runtime.kernel_unload_hook, kernel, module, function)
+
+
+def _tell(hook: Any, kernel: Any, module: Any, function: Any) -> None:
+    if hook:  # a file may have put None there
+        hook(module, function, kernel.name, kernel.metadata_group, kernel.hash)

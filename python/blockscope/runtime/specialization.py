@@ -53,9 +53,8 @@ class Specialization:
             path: _ALIGNED for path, is_aligned in zip(paths, known, strict=True) if is_aligned
         }
         self.source = ASTSource(fn, signature, constants, attrs)
-        self.name = _symbol(
-            fn.repr(SpecializationProxy(self.source.constexprs, self.source.signature))
-        )
+        name = fn.repr(SpecializationProxy(self.source.constexprs, self.source.signature))
+        self.name = name if name == fn.__name__ else _symbol(name)
 
     @lazy_property
     def key(self) -> str:

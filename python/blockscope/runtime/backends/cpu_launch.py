@@ -62,9 +62,8 @@ def asserts(fn: Any, options: dict[str, Any]) -> bool:
 
 def description(arguments: list[Argument], options: dict[str, Any]) -> list[tuple[str, str]]:
     """The constants and options of a launch, as texts by name, for who watches it."""
-    constants = [a for a in arguments if a.type is None and a.parts is None]
-    named = [(a.name, a.value) for a in constants] + list(options.items())
-    return [(name, repr(value)) for name, value in named]
+    constants = {a.name: a.value for a in arguments if a.type is None and a.parts is None}
+    return [(name, repr(value)) for name, value in {**constants, **options}.items()]
 
 
 def finish(arguments: list[Argument]) -> None:
