@@ -58,6 +58,14 @@ class AliasLoader:
         self._module = module
         self._own_spec: ModuleSpec | None = None
 
+    def get_code(self, fullname: str) -> Any:
+        """For ``python -m``: the code of the module itself."""
+        import importlib.util
+
+        spec = importlib.util.find_spec(self._module)
+        loader: Any = spec.loader if spec else None
+        return loader.get_code(self._module) if loader else None
+
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = importlib.import_module(self._module)
         self._own_spec = module.__spec__

@@ -87,6 +87,10 @@ class CudaKernel(CompiledKernel):
         self._is_unloaded = False
         self._lock = ProcessLock()
 
+    def careful(self) -> CudaKernel:
+        """This kernel compiled to rely on nothing about the tensors of a launch."""
+        return self._make_careful() if self._make_careful else self
+
     # -- loading ----------------------------------------------------------------------------------
 
     def handle(self, device: int | None = None) -> Any:
