@@ -18,7 +18,17 @@ namespace blockscope {
 using NamedValues = std::vector<std::pair<std::string, std::string>>;
 
 /// What kind of memory operation an access is.
-enum class AccessKind : uint8_t { Load, Store, AtomicRmw, AtomicCas };
+enum class AccessKind : uint8_t { Load, Store, AtomicLoad, AtomicStore, AtomicRmw, AtomicCas };
+constexpr AccessKind kAllAccessKinds[] = {AccessKind::Load,       AccessKind::Store,
+                                          AccessKind::AtomicLoad, AccessKind::AtomicStore,
+                                          AccessKind::AtomicRmw,  AccessKind::AtomicCas};
+
+constexpr bool isAtomic(AccessKind kind) {
+  return kind != AccessKind::Load && kind != AccessKind::Store;
+}
+constexpr bool writesMemory(AccessKind kind) {
+  return kind != AccessKind::Load && kind != AccessKind::AtomicLoad;
+}
 
 /// The tensor argument (or other allocation) that an access was attributed to.
 struct TensorInfo {

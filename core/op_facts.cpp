@@ -131,6 +131,8 @@ llvm::StringRef wordOf(OpFamily family) {
     return "atomics";
   case OpFamily::Dot:
     return "dot";
+  case OpFamily::Map:
+    return "map";
   case OpFamily::Reduce:
     return "reduce";
   case OpFamily::Scan:

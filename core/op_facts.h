@@ -20,6 +20,7 @@ enum class OpFamily : uint8_t {
   Memory,
   Atomics,
   Dot,
+  Map,
   Reduce,
   Scan,
   Sort,
@@ -102,9 +103,9 @@ struct OpFacts {
   OpError error;
   OpCost cost = OpCost::Simple;
 
-  bool reads() const { return memory == OpMemory::Reads || isAtomic(); }
-  bool writes() const { return memory == OpMemory::Writes || isAtomic(); }
-  bool isAtomic() const { return memory == OpMemory::ReadsAndWrites; }
+  bool reads() const { return memory == OpMemory::Reads || memory == OpMemory::ReadsAndWrites; }
+  bool writes() const { return memory == OpMemory::Writes || memory == OpMemory::ReadsAndWrites; }
+  bool isAtomic() const { return family == OpFamily::Atomics; }
 };
 
 /// The facts of an op such as "arith.addi"; null when it has none.

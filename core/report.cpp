@@ -174,6 +174,10 @@ llvm::StringRef accessKindName(AccessKind kind) {
     return "load";
   case AccessKind::Store:
     return "store";
+  case AccessKind::AtomicLoad:
+    return "atomic load";
+  case AccessKind::AtomicStore:
+    return "atomic store";
   case AccessKind::AtomicRmw:
     return "atomic";
   case AccessKind::AtomicCas:

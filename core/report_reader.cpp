@@ -69,8 +69,7 @@ SourceLocation readPlace(const Object &object) {
 
 std::optional<AccessKind> readAccess(const Object &object) {
   const auto text = object.getString("access");
-  for (const AccessKind kind :
-       {AccessKind::Load, AccessKind::Store, AccessKind::AtomicRmw, AccessKind::AtomicCas})
+  for (const AccessKind kind : kAllAccessKinds)
     if (text && accessKindName(kind) == *text)
       return kind;
   return std::nullopt;

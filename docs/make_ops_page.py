@@ -19,6 +19,7 @@ FAMILIES = {
     "shape": "Shape",
     "memory": "Memory",
     "atomics": "Atomics",
+    "aggregate": "Aggregates",
     "block_pointer": "Block pointers",
     "descriptor": "Tensor descriptors",
     "elementwise": "Elementwise",
@@ -72,6 +73,9 @@ BECOMES = {
     "condition": "scf.while",
     "range": "scf.for",
     "atomic_cas": "tl.atomic_cas",
+    "atomic_load": "tl.atomic_load",
+    "atomic_poll": "tl.atomic_load",
+    "atomic_store": "tl.atomic_store",
     **{
         f"atomic_{kind}": "tl.atomic_rmw"
         for kind in ("add", "and", "max", "min", "or", "xchg", "xor")

@@ -27,7 +27,7 @@ std::vector<int64_t> laneIndex(int64_t lane, llvm::ArrayRef<int64_t> blockShape)
 }
 
 std::string semanticsText(const Access &access) {
-  if (access.kind == AccessKind::Load || access.kind == AccessKind::Store)
+  if (!isAtomic(access.kind))
     return access.isVolatile ? "volatile" : "";
   static constexpr llvm::StringLiteral kSemantics[] = {"relaxed", "acquire", "release", "acq_rel"};
   static constexpr llvm::StringLiteral kScopes[] = {"cta", "gpu", "sys"};

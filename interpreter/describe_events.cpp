@@ -80,6 +80,8 @@ int64_t distanceOf(const Allocation &allocation, int64_t offset, int64_t size) {
 AccessKind waitingKind(const OpInfo *op) {
   if (op && op->name == "tl.atomic_cas")
     return AccessKind::AtomicCas;
+  if (op && op->name == "tl.atomic_load")
+    return AccessKind::AtomicLoad;
   return op && op->name == "tl.atomic_rmw" ? AccessKind::AtomicRmw : AccessKind::Load;
 }
 

@@ -21,7 +21,7 @@ struct AccessShape {
   bool isVolatile = false;
 
   AccessShape(AccessKind kind, const Type &pointer);
-  bool writes() const { return kind != AccessKind::Load; }
+  bool writes() const { return writesMemory(kind); }
 };
 
 /// What a block access touches. Arrays live until the next call on the same thread.

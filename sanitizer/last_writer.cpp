@@ -26,7 +26,7 @@ bool LastWriter::covers(const Access &access, const AccessRun &run) const {
 }
 
 void LastWriter::onAccess(const Access &access) {
-  if (access.kind == AccessKind::Load ||
+  if (!writesMemory(access.kind) ||
       llvm::none_of(access.runs, [&](const AccessRun &run) { return covers(access, run); }))
     return;
   const int64_t x = grid_[0], y = grid_[1];

@@ -23,6 +23,8 @@ TraceAccessKind traceKind(AccessKind kind) {
     return TraceAccessKind::Read;
   case AccessKind::Store:
     return TraceAccessKind::Write;
+  case AccessKind::AtomicLoad:
+  case AccessKind::AtomicStore:
   case AccessKind::AtomicRmw:
   case AccessKind::AtomicCas:
     return TraceAccessKind::Atomic;

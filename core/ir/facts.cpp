@@ -7,6 +7,11 @@ namespace blockscope::tl {
 
 const OpFacts *factsOf(mlir::Operation *op) { return findOpFacts(op->getName().getStringRef()); }
 
+bool isAtomic(mlir::Operation *op) {
+  const OpFacts *facts = factsOf(op);
+  return facts && facts->isAtomic();
+}
+
 bool isElementwise(mlir::Operation *op) {
   if (op->hasTrait<mlir::OpTrait::Elementwise>())
     return true;

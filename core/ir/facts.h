@@ -10,6 +10,9 @@ namespace blockscope::tl {
 /// Null for ops that have none: control flow, the ops of other dialects.
 const OpFacts *factsOf(mlir::Operation *op);
 
+/// Whether it is one of the atomics.
+bool isAtomic(mlir::Operation *op);
+
 /// Whether each element of the result is made from the same element of each operand. Upstream's ops
 /// and those of `tl` say so by a trait; ops that are added at run time have no traits, only facts.
 bool isElementwise(mlir::Operation *op);

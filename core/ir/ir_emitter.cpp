@@ -261,6 +261,33 @@ ValueList IrEmitter::scan(llvm::ArrayRef<Value> operands, int axis, bool reverse
                           combine);
 }
 
+ValueList IrEmitter::map(llvm::ArrayRef<Value> operands, int64_t pack, MapFunction function) {
+  if (!allKnown(operands))
+    return {};
+  mlir::OpBuilder &builder = impl_->builder;
+  mlir::OperationState state(impl_->location, tl::MapOp::getOperationName());
+  state.addOperands(valuesOf(operands));
+  state.addAttribute("pack", builder.getI32IntegerAttr(static_cast<int32_t>(pack)));
+  mlir::Block &block = state.addRegion()->emplaceBlock();
+  llvm::SmallVector<Type> scalars;
+  for (const Value &operand : operands)
+    scalars.append(pack, operand.type.scalar());
+  const ValueList elements = impl_->addArguments(block, scalars);
+  llvm::SmallVector<Type> types;
+  {
+    const mlir::OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&block);
+    const ValueList results = function(elements);
+    if (results.empty() || !allKnown(results))
+      return {};
+    tl::YieldOp::create(builder, impl_->location, valuesOf(results));
+    for (size_t i = 0; i < results.size(); i += pack)
+      types.push_back(results[i].type.withShape(operands.front().type.shape));
+  }
+  state.addTypes(impl_->convert(types));
+  return impl_->finish(builder.create(state), types);
+}
+
 void IrEmitter::setLocation(const SourceLocation &location) {
   impl_->location = toMlirLocation(impl_->context, location);
 }

@@ -40,6 +40,7 @@ public:
   Value intConstant(Type scalarType, int64_t value) override;
   Value floatConstant(Type scalarType, double value) override;
   ValueList reduce(llvm::ArrayRef<Value> operands, int axis, CombineFunction combine) override;
+  ValueList map(llvm::ArrayRef<Value> operands, int64_t pack, MapFunction function) override;
   ValueList scan(llvm::ArrayRef<Value> operands, int axis, bool reverse,
                  CombineFunction combine) override;
 

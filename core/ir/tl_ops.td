@@ -217,6 +217,24 @@ def TL_StoreOp : TL_Op<"store", [MemoryEffects<[MemWrite]>]> {
 }
 // OpSignature: operands pointer, value [, mask].
 
+// Atomics order other accesses: no pass moves one past them.
+def TL_AtomicLoadOp : TL_Op<"atomic_load", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "atomic read where the mask is true (0 elsewhere); sem: acquire, relaxed";
+  let arguments = (ins AnyType:$pointer, Optional<AnyType>:$mask,
+      DefaultValuedAttr<StrAttr, "\"acquire\"">:$sem, DefaultValuedAttr<StrAttr, "\"gpu\"">:$scope);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$pointer (`mask` $mask^ `:` type($mask))? attr-dict `:` type($pointer) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def TL_AtomicStoreOp : TL_Op<"atomic_store", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "atomic write where the mask is true; sem: release, relaxed";
+  let arguments = (ins AnyType:$pointer, AnyType:$value, Optional<AnyType>:$mask,
+      DefaultValuedAttr<StrAttr, "\"release\"">:$sem, DefaultValuedAttr<StrAttr, "\"gpu\"">:$scope);
+  let assemblyFormat = "$pointer `,` $value (`mask` $mask^ `:` type($mask))? attr-dict `:` type($pointer) `,` type($value)";
+  let hasVerifier = 1;
+}
+
 def TL_AtomicRmwOp : TL_Op<"atomic_rmw", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "read-modify-write; kind: add fadd max umax min umin fmax fmin and or xor xchg; gives the old value (0 where masked off)";
   let arguments = (ins AnyType:$pointer, AnyType:$value, Optional<AnyType>:$mask, StrAttr:$kind,
@@ -234,6 +252,12 @@ def TL_AtomicCasOp : TL_Op<"atomic_cas", [AllTypesMatch<["compare", "value", "re
   let results = (outs AnyType:$result);
   let assemblyFormat = "$pointer `,` $compare `,` $value attr-dict `:` type($pointer) `,` type($value)";
   let hasVerifier = 1;
+}
+
+def TL_GlobalTimerOp : TL_Op<"global_timer", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "nanoseconds of a clock that all programs share";
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
 }
 
 def TL_BarrierOp : TL_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -299,10 +323,24 @@ def TL_ReduceOp : TL_Op<"reduce", [IsolatedFromAbove, RecursiveMemoryEffects,
   let hasVerifier = 1;
 }
 
-def TL_YieldOp : TL_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["ReduceOp", "ScanOp"]>]> {
-  let summary = "the combined values of a reduce or scan region";
+def TL_YieldOp : TL_Op<"yield", [Pure, Terminator, ReturnLike, ParentOneOf<["MapOp", "ReduceOp", "ScanOp"]>]> {
+  let summary = "what the region of a map, reduce or scan gives";
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+}
+
+def TL_MapOp : TL_Op<"map", [IsolatedFromAbove, RecursiveMemoryEffects,
+    RecursivelySpeculatable, SameOperandsAndResultShape, SingleBlock]> {
+  let summary = "a region over scalars for each `pack` elements that follow each other, row-major";
+  let description = [{
+    The region takes `pack` elements of the first operand, then of the second one, and so on; it
+    gives `pack` elements of the first result, then of the second one.
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$operands, DefaultValuedAttr<I32Attr, "1">:$pack);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region SizedRegion<1>:$function);
+  let assemblyFormat = "$operands $function attr-dict `:` functional-type($operands, $results)";
+  let hasVerifier = 1;
 }
 
 def TL_ScanOp : TL_Op<"scan", [IsolatedFromAbove, RecursiveMemoryEffects,

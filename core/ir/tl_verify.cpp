@@ -2,6 +2,8 @@
 #include "core/ir/tl_dialect.h"
 
 #include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -283,6 +285,14 @@ LogicalResult StoreOp::verify() {
   return verifyAccess(*this, getPointer(), getValue().getType(), getMask());
 }
 
+LogicalResult AtomicLoadOp::verify() {
+  return verifyAccess(*this, getPointer(), getType(), getMask());
+}
+
+LogicalResult AtomicStoreOp::verify() {
+  return verifyAccess(*this, getPointer(), getValue().getType(), getMask());
+}
+
 LogicalResult AtomicRmwOp::verify() {
   static constexpr llvm::StringLiteral kKinds[] = {"add",  "fadd", "max", "umax", "min", "umin",
                                                    "fmax", "fmin", "and", "or",   "xor", "xchg"};
@@ -330,6 +340,33 @@ LogicalResult ReduceOp::verify() {
     if (failed(requireElement(*this, result.getType(), operand.getType())) ||
         failed(requireShape(*this, "result", result.getType(), shape)))
       return failure();
+  return success();
+}
+
+LogicalResult MapOp::verify() {
+  const auto elements = [&](TypeRange types) {
+    llvm::SmallVector<Type> each;
+    for (const Type type : types)
+      each.append(getPack(), elementOf(type));
+    return each;
+  };
+  if (getNumOperands() == 0 || getNumResults() == 0)
+    return emitOpError("needs an operand and a result");
+  if (!llvm::isPowerOf2_32(getPack()))
+    return emitOpError("has a pack of ") << getPack() << ", expected a power of two";
+  if (llvm::SmallVector<Type>(getFunction().getArgumentTypes()) !=
+      elements(getOperands().getTypes()))
+    return emitOpError("has a region that does not take the elements of its operands");
+  auto yield = dyn_cast<YieldOp>(getFunction().front().back());
+  if (!yield || llvm::SmallVector<Type>(yield.getOperandTypes()) != elements(getResultTypes()))
+    return emitOpError("has a region that does not give the elements of its results");
+  const WalkResult walked = getFunction().walk([&](Operation *op) {
+    return op->getNumRegions() != 0 || isMemoryEffectFree(op) ? WalkResult::advance()
+                                                              : WalkResult::interrupt();
+  });
+  if (walked.wasInterrupted())
+    return emitOpError("has a region that accesses memory, prints or asserts, expected only "
+                       "operations on its elements");
   return success();
 }
 

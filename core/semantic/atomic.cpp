@@ -3,6 +3,38 @@
 
 namespace blockscope {
 
+Value Semantic::atomicLoad(const Value &pointer, const std::optional<Operand> &mask,
+                           llvm::StringRef sem, llvm::StringRef scope) {
+  if (!checkPointer(pointer, /*writes=*/false) || !checkOneOf("sem", sem, {"acquire", "relaxed"}) ||
+      !checkOneOf("scope", scope, {"gpu", "cta", "sys"}))
+    return {};
+  const Value from = toBytes(pointer);
+  llvm::SmallVector<Value, 2> operands = {from};
+  if (mask)
+    operands.push_back(maskFor(pointer.type, *mask));
+  const Value result = emit1("tl.atomic_load", operands, from.type.pointee(),
+                             {{"sem", sem.str()}, {"scope", scope.str()}});
+  return from.type == pointer.type ? result : cast(result, DType::Int1);
+}
+
+void Semantic::atomicStore(const Value &pointer, const Operand &value,
+                           const std::optional<Operand> &mask, llvm::StringRef sem,
+                           llvm::StringRef scope) {
+  if (!checkPointer(pointer, /*writes=*/true) || !checkOneOf("sem", sem, {"release", "relaxed"}) ||
+      !checkOneOf("scope", scope, {"gpu", "cta", "sys"}))
+    return;
+  Value stored = writtenValue(value, pointer.type.pointee(), "val");
+  const Value to = toBytes(pointer);
+  if (to.type != pointer.type)
+    stored = cast(stored, DType::Int8);
+  llvm::SmallVector<Value, 3> operands = {to, stored};
+  if (mask)
+    operands.push_back(maskFor(pointer.type, *mask));
+  emit0("tl.atomic_store", operands, {{"sem", sem.str()}, {"scope", scope.str()}});
+}
+
+Value Semantic::globalTimer() { return emit1("tl.global_timer", {}, Type::get(DType::Int64)); }
+
 Value Semantic::atomicRmw(llvm::StringRef kind, const Value &pointer, const Operand &value,
                           const std::optional<Operand> &mask, llvm::StringRef sem,
                           llvm::StringRef scope) {
@@ -27,10 +59,7 @@ Value Semantic::atomicRmw(llvm::StringRef kind, const Value &pointer, const Oper
   else if ((kind == "max" || kind == "min") && isUnsigned(element.dtype))
     exactKind = "u" + exactKind;
 
-  Value operand = !value.isValue() && isFloat ? constant(value.scalar, element.dtype)
-                                              : cast(toTensor(value), element.scalar());
-  operand = fitToPointer(operand, element.shape, "val");
-  llvm::SmallVector<Value, 3> operands = {pointer, operand};
+  llvm::SmallVector<Value, 3> operands = {pointer, writtenValue(value, element, "val")};
   if (mask)
     operands.push_back(maskFor(pointer.type, *mask));
   return emit1("tl.atomic_rmw", operands, element,
@@ -50,13 +79,8 @@ Value Semantic::atomicCas(const Value &pointer, const Operand &compare, const Op
   if (element.isPointer() || element.elementBytes() < 2)
     return typeError("elements are " + typeText(element.scalar()) +
                      ", expected numbers of 16, 32 or 64 bits");
-  const auto bring = [&](const Operand &operand, llvm::StringRef argument) -> Value {
-    const Value converted = !operand.isValue() && element.isFloating()
-                                ? constant(operand.scalar, element.dtype)
-                                : cast(toTensor(operand), element.scalar());
-    return fitToPointer(converted, element.shape, argument);
-  };
-  const Value expected = bring(compare, "cmp"), desired = bring(value, "val");
+  const Value expected = writtenValue(compare, element, "cmp");
+  const Value desired = writtenValue(value, element, "val");
   return emit1("tl.atomic_cas", {pointer, expected, desired}, element,
                {{"sem", sem.str()}, {"scope", scope.str()}});
 }

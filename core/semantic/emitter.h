@@ -37,6 +37,10 @@ struct OpRequest {
 using CombineFunction =
     llvm::function_ref<ValueList(llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs)>;
 
+/// Called with the elements that tl.map hands to its function, `pack` of each operand; returns
+/// `pack` elements of each result. Scalars and blocks as for CombineFunction.
+using MapFunction = llvm::function_ref<ValueList(llvm::ArrayRef<Value> elements)>;
+
 /// Makes ops. Errors found while emitting (an evaluator that fails, a verifier) are reported
 /// through `ErrorSink` of the emitter's owner; emit then returns values that must not be used.
 class Emitter {
@@ -60,8 +64,12 @@ public:
   virtual ValueList scan(llvm::ArrayRef<Value> operands, int axis, bool reverse,
                          CombineFunction combine) = 0;
 
-  /// The same for a combine that is the one op `combineOp` ("arith.addf") on every element, with
-  /// the same bits: null when the emitter has no faster way.
+  /// tl.map: `function` for each `pack` elements of the operands, which have one shape; the results
+  /// have it too. Empty when the function failed.
+  virtual ValueList map(llvm::ArrayRef<Value> operands, int64_t pack, MapFunction function) = 0;
+
+  /// reduce and scan for a combine that is the one op `combineOp` ("arith.addf") on every element,
+  /// with the same bits: null when the emitter has no faster way.
   virtual Value reduceByOp(llvm::StringRef combineOp, const Value &operand, int axis) { return {}; }
   virtual Value scanByOp(llvm::StringRef combineOp, const Value &operand, int axis, bool reverse) {
     return {};

@@ -35,6 +35,23 @@ Value Semantic::fitToPointer(const Value &value, llvm::ArrayRef<int64_t> shape,
   return broadcastTo(value, shape);
 }
 
+Value Semantic::toBytes(const Value &pointer) {
+  if (failed() || !pointer.type.pointee().isBool())
+    return pointer;
+  Type bytes = pointer.type;
+  bytes.dtype = DType::Int8;
+  return emit1("tl.bitcast", {pointer}, bytes);
+}
+
+Value Semantic::writtenValue(const Operand &value, const Type &element, llvm::StringRef argument) {
+  if (failed())
+    return {};
+  const Value converted = !value.isValue() && element.isFloating()
+                              ? constant(value.scalar, element.dtype)
+                              : cast(toTensor(value), element.scalar());
+  return fitToPointer(converted, element.shape, argument);
+}
+
 Value Semantic::maskFor(const Type &pointer, const Operand &mask) {
   const Value value = toTensor(mask);
   if (failed())
@@ -54,15 +71,9 @@ Value Semantic::load(const Value &pointer, const LoadOptions &options) {
       !checkOneOf("eviction_policy", options.evictionPolicy,
                   {"", "evict_first", "evict_last", "evict_normal"}))
     return {};
-  Type element = pointer.type.pointee();
-  const bool isBool = element.isBool(); // any byte but 0 is true
-  Value from = pointer;
-  if (isBool) {
-    Type bytes = pointer.type;
-    bytes.dtype = DType::Int8;
-    from = emit1("tl.bitcast", {pointer}, bytes);
-    element = from.type.pointee();
-  }
+  const bool isBool = pointer.type.pointee().isBool(); // any byte but 0 is true
+  const Value from = toBytes(pointer);
+  const Type element = from.type.pointee();
   llvm::SmallVector<Value, 3> operands = {from};
   Attributes attributes;
   if (options.mask) {
@@ -102,20 +113,10 @@ void Semantic::store(const Value &pointer, const Operand &value, const StoreOpti
       !checkOneOf("eviction_policy", options.evictionPolicy,
                   {"", "evict_first", "evict_last", "evict_normal"}))
     return;
-  const Type element = pointer.type.pointee();
-  Value stored;
-  if (!value.isValue() && element.isFloating())
-    stored = constant(value.scalar, element.dtype);
-  else
-    stored = cast(toTensor(value), element.scalar());
-  stored = fitToPointer(stored, element.shape, "value");
-  Value to = pointer;
-  if (element.isBool() && !failed()) {
-    Type bytes = pointer.type;
-    bytes.dtype = DType::Int8;
-    to = emit1("tl.bitcast", {pointer}, bytes);
+  Value stored = writtenValue(value, pointer.type.pointee(), "value");
+  const Value to = toBytes(pointer);
+  if (to.type != pointer.type)
     stored = cast(stored, DType::Int8);
-  }
   llvm::SmallVector<Value, 3> operands = {to, stored};
   Attributes attributes;
   if (options.mask) {

@@ -1,4 +1,4 @@
-// Reductions, scans, sort and histogram.
+// Maps, reductions, scans, sort and histogram.
 #include "core/semantic/semantic.h"
 
 namespace blockscope {
@@ -44,6 +44,18 @@ ValueList Semantic::reduce(llvm::ArrayRef<Value> operands, std::optional<int64_t
   return reduceBy(operands, axis, keepDims, [&](llvm::ArrayRef<Value> inputs, int at) {
     return emitter_.reduce(inputs, at, combine);
   });
+}
+
+ValueList Semantic::map(llvm::ArrayRef<Value> operands, int64_t pack, MapFunction function) {
+  if (failed() || operands.empty())
+    return {};
+  const int64_t count = operands.front().type.numElements();
+  if (pack < 1 || (pack & (pack - 1)) != 0 || pack > count) {
+    valueError("pack is " + std::to_string(pack) + ", expected a power of two of at most " +
+               std::to_string(count) + ", the elements of the block");
+    return {};
+  }
+  return emitter_.map(operands, pack, function);
 }
 
 ValueList Semantic::scan(llvm::ArrayRef<Value> operands, int64_t axis, bool reverse,

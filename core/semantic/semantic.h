@@ -118,6 +118,13 @@ public:
     std::string cacheModifier, evictionPolicy;
   };
   void store(const Value &pointer, const Operand &value, const StoreOptions &options);
+  /// Loads and stores that order others; of elements of every width.
+  Value atomicLoad(const Value &pointer, const std::optional<Operand> &mask, llvm::StringRef sem,
+                   llvm::StringRef scope);
+  void atomicStore(const Value &pointer, const Operand &value, const std::optional<Operand> &mask,
+                   llvm::StringRef sem, llvm::StringRef scope);
+  /// Nanoseconds as int64, from a clock that all programs share.
+  Value globalTimer();
   /// `kind`: add max min and or xor xchg.
   Value atomicRmw(llvm::StringRef kind, const Value &pointer, const Operand &value,
                   const std::optional<Operand> &mask, llvm::StringRef sem, llvm::StringRef scope);
@@ -149,6 +156,8 @@ public:
   /// No axis: over all elements. Sizes of reduced axes become 1 with `keepDims`.
   ValueList reduce(llvm::ArrayRef<Value> operands, std::optional<int64_t> axis, bool keepDims,
                    CombineFunction combine);
+  /// Operands of one shape; `pack` divides their elements.
+  ValueList map(llvm::ArrayRef<Value> operands, int64_t pack, MapFunction function);
   ValueList scan(llvm::ArrayRef<Value> operands, int64_t axis, bool reverse,
                  CombineFunction combine);
   /// Reductions and scans with a combine function that is one op: they need no Python.
@@ -196,6 +205,10 @@ private:
   /// The mask as int1 of the pointer's shape.
   Value maskFor(const Type &pointer, const Operand &mask);
   bool checkPointer(const Value &pointer, bool writes);
+  /// A pointer to int1 as one to int8, the byte that holds it; others as they are.
+  Value toBytes(const Value &pointer);
+  /// `value` as an element that is written to the pointer's shape.
+  Value writtenValue(const Operand &value, const Type &element, llvm::StringRef argument);
   /// `value` brought to the shape of the pointer; `argument` is its name in the error text.
   Value fitToPointer(const Value &value, llvm::ArrayRef<int64_t> shape, llvm::StringRef argument);
   bool checkOneOf(llvm::StringRef argument, llvm::StringRef found,

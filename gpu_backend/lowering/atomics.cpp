@@ -1,4 +1,4 @@
-// tl.atomic_rmw and tl.atomic_cas as PTX atomics: each element once, by a thread that owns it.
+// Atomics as PTX atomics: each element once, by a thread that owns it.
 //
 // The program is one thread of the language, so its order covers all its threads: with release the
 // threads meet before the atomic, with acquire after it. A thread that does several atomics orders
@@ -6,6 +6,7 @@
 // (minimum and maximum of floats) loops over compare-and-swap.
 #include "gpu_backend/lowering/combine.h"
 #include "gpu_backend/lowering/families.h"
+#include "gpu_backend/lowering/words.h"
 
 #include "core/ir/tl_dialect.h"
 
@@ -34,14 +35,14 @@ public:
 
   Atomics(Lowering &lowering, Operation *op, Order order)
       : lowering_(lowering), builder_(lowering.builder()), op_(op), order_(std::move(order)),
-        isBlock_(tlg::hasLayout(op->getOperand(0).getType())) {
+        isBlock_(op->getNumOperands() != 0 && tlg::hasLayout(op->getOperand(0).getType())) {
     if (isBlock_) {
       layout_ = tlg::layoutOf(op->getOperand(0).getType());
       free_ = freeBits(layout_);
     }
   }
 
-  bool isResultUsed() const { return !op_->getResult(0).use_empty(); }
+  bool isResultUsed() const { return !op_->use_empty(); }
   /// The order at each atomic; `fenced` when there are fences around them all.
   const Order &order() const { return order_; }
 
@@ -56,7 +57,7 @@ public:
     if (isFenced)
       order_.sem = "relaxed";
     llvm::Value *owner = isBlock_ ? lowering_.ownsElements(layout_) : lowering_.isFirstThread();
-    Registers results(Lowering::registerCount(op_->getResult(0).getType()));
+    Registers results(isBlock_ ? layout_.registerCount() : 1);
     for (int reg = 0; reg < static_cast<int>(results.size()); ++reg) {
       if ((reg & free_.registers) != 0)
         continue;
@@ -243,6 +244,66 @@ llvm::Value *compareAndSwapLoop(Lowering &lowering, const Order &order, llvm::Va
   return result;
 }
 
+// -- tl.atomic_load, tl.atomic_store, tl.global_timer ---------------------------------------------
+
+LogicalResult lowerAtomicLoad(Lowering &lowering, Operation *op) {
+  auto load = cast<tl::AtomicLoadOp>(op);
+  const Type type = load.getType();
+  const WordFormat words = wordsOf(Lowering::elementBytes(type));
+  Atomics atomics(lowering, op, {load.getSem().str(), load.getScope().str()});
+  const llvm::ArrayRef<llvm::Value *> pointers = lowering.get(load.getPointer());
+  atomics.emit(load.getMask(), /*hasLoops=*/false, [&](int reg, llvm::Value *predicate) {
+    llvm::Type *word = words.registerType(lowering);
+    std::string text = llvm::formatv("ld{0}b{1} $0, [${2}];", atomics.order().text(), words.bits,
+                                     predicate ? 2 : 1)
+                           .str();
+    std::string constraints = words.constraintList("=");
+    llvm::SmallVector<llvm::Value *> operands{pointers[reg]};
+    if (predicate) {
+      text = "@$3 " + text;
+      constraints += ",0";
+      operands = {llvm::ConstantInt::get(word, 0), pointers[reg], predicate};
+    }
+    llvm::Value *loaded = lowering.assembly(
+        word, text, constraints + (predicate ? ",l,b" : ",l") + ",~{memory}", operands);
+    return unpackWords(lowering, loaded, type, 1, words)[0];
+  });
+  return success();
+}
+
+LogicalResult lowerAtomicStore(Lowering &lowering, Operation *op) {
+  auto store = cast<tl::AtomicStoreOp>(op);
+  const Type type = getElementTypeOrSelf(store.getValue().getType());
+  const WordFormat words = wordsOf(Lowering::elementBytes(type));
+  Atomics atomics(lowering, op, {store.getSem().str(), store.getScope().str()});
+  const llvm::ArrayRef<llvm::Value *> pointers = lowering.get(store.getPointer());
+  const llvm::ArrayRef<llvm::Value *> values = lowering.get(store.getValue());
+  atomics.emit(store.getMask(), /*hasLoops=*/false, [&](int reg, llvm::Value *predicate) {
+    llvm::SmallVector<llvm::Value *> operands =
+        packWords(lowering, values[values.size() == 1 ? 0 : reg], type, words);
+    operands.push_back(pointers[reg]);
+    std::string text = llvm::formatv("st{0}b{1} [$1], $0;", atomics.order().text(), words.bits);
+    if (predicate) {
+      text = "@$2 " + text;
+      operands.push_back(predicate);
+    }
+    return lowering.assembly(lowering.builder().getVoidTy(), text,
+                             words.constraintList("") + (predicate ? ",l,b" : ",l") + ",~{memory}",
+                             operands);
+  });
+  return success();
+}
+
+/// One thread looks at the clock, so that all threads take the same way.
+LogicalResult lowerGlobalTimer(Lowering &lowering, Operation *op) {
+  Atomics atomics(lowering, op, {"relaxed", "gpu"});
+  atomics.emit({}, /*hasLoops=*/false, [&](int, llvm::Value *) {
+    return lowering.assembly(lowering.builder().getInt64Ty(), "mov.u64 $0, %globaltimer;",
+                             "=l,~{memory}", {});
+  });
+  return success();
+}
+
 // -- tl.atomic_rmw --------------------------------------------------------------------------------
 
 /// The operation of a PTX atomic, such as "add.noftz.f16"; empty where there is none.
@@ -358,8 +419,9 @@ LogicalResult lowerAtomicCas(Lowering &lowering, Operation *op) {
 
 llvm::ArrayRef<LoweringRow> atomicsRows() {
   static constexpr LoweringRow kRows[] = {
-      {"tl.atomic_cas", lowerAtomicCas},
-      {"tl.atomic_rmw", lowerAtomicRmw},
+      {"tl.atomic_cas", lowerAtomicCas},     {"tl.atomic_load", lowerAtomicLoad},
+      {"tl.atomic_rmw", lowerAtomicRmw},     {"tl.atomic_store", lowerAtomicStore},
+      {"tl.global_timer", lowerGlobalTimer},
   };
   return kRows;
 }

@@ -11,6 +11,7 @@
 #include "gpu_backend/passes/passes.h"
 #include "gpu_backend/passes/shape_transfer.h"
 
+#include "core/ir/facts.h"
 #include "core/ir/tl_dialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -163,7 +164,7 @@ private:
       return rewriteWhile(loop);
     if (auto branch = dyn_cast<scf::IfOp>(op))
       return rewriteIf(branch);
-    const bool isAccess = isa<tl::LoadOp, tl::StoreOp, tl::AtomicRmwOp, tl::AtomicCasOp>(op);
+    const bool isAccess = isa<tl::LoadOp, tl::StoreOp>(op) || tl::isAtomic(op);
     if (isAccess && isBlock(op->getOperand(0)))
       return rewriteAccess(op);
     if (auto dot = dyn_cast<tl::DotOp>(op))

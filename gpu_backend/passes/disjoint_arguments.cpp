@@ -3,6 +3,7 @@
 
 #include "gpu_backend/ir/tlg_dialect.h"
 
+#include "core/ir/facts.h"
 #include "core/ir/tl_dialect.h"
 
 #include "mlir/IR/Builders.h"
@@ -108,7 +109,7 @@ Operation *LoopWrites::firstWrite(Value pointer) const {
       const std::optional<unsigned> stored = argumentOf(store.getPointer());
       if (!mayOverlap_ && stored && loaded && *stored != *loaded)
         return WalkResult::advance();
-    } else if (!isa<tl::AtomicRmwOp, tl::AtomicCasOp>(op)) {
+    } else if (!tl::isAtomic(op)) {
       return WalkResult::advance();
     }
     found = op;

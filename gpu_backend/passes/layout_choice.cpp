@@ -21,8 +21,7 @@ RankedTensorType blockType(Value value) { return cast<RankedTensorType>(value.ge
 
 /// The pointer operand of an access of a block, or null.
 Value accessedPointer(Operation *op) {
-  if (isa<tl::LoadOp, tl::StoreOp, tl::AtomicRmwOp, tl::AtomicCasOp>(op) &&
-      isBlock(op->getOperand(0)))
+  if ((isa<tl::LoadOp, tl::StoreOp>(op) || tl::isAtomic(op)) && isBlock(op->getOperand(0)))
     return op->getOperand(0);
   return {};
 }
@@ -56,7 +55,8 @@ LayoutChoice::LayoutChoice(func::FuncOp function, const AxisAnalysis &axes, cons
     function.walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (op != function)
         ops.push_back(op);
-      return isa<tl::ReduceOp, tl::ScanOp>(op) ? WalkResult::skip() : WalkResult::advance();
+      return isa<tl::MapOp, tl::ReduceOp, tl::ScanOp>(op) ? WalkResult::skip()
+                                                          : WalkResult::advance();
     });
     if (backward)
       std::reverse(ops.begin(), ops.end());
@@ -73,7 +73,7 @@ LayoutChoice::LayoutChoice(func::FuncOp function, const AxisAnalysis &axes, cons
       continue;
     // What is left has no connection to any anchor: begin with the first.
     function.walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (isa<tl::ReduceOp, tl::ScanOp>(op))
+      if (isa<tl::MapOp, tl::ReduceOp, tl::ScanOp>(op))
         for (Value operand : op->getOperands())
           changed = changed || (isOpen(operand) && give(operand, fallback(operand.getType())));
       for (Value result : op->getResults())

@@ -11,6 +11,8 @@
 #include "gpu_backend/passes/place_shared.h"
 #include "gpu_backend/passes/shared_operands.h"
 
+#include "core/ir/facts.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -249,8 +251,8 @@ bool goesToWgmma(Value value) {
 bool mayWrite(Operation *op) {
   return op
       ->walk([](Operation *inner) {
-        return isa<tl::StoreOp, tl::AtomicRmwOp, tl::AtomicCasOp>(inner) ? WalkResult::interrupt()
-                                                                         : WalkResult::advance();
+        return isa<tl::StoreOp>(inner) || tl::isAtomic(inner) ? WalkResult::interrupt()
+                                                              : WalkResult::advance();
       })
       .wasInterrupted();
 }

@@ -4,6 +4,7 @@
 // One instruction is looked at first. Only if it touches too much, all of the warp's are: what lies
 // between the pieces of one may be what the next one takes, which costs instructions but no memory.
 #include "core/ir/convert.h"
+#include "core/ir/facts.h"
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/layout/layout_queries.h"
 #include "gpu_backend/passes/axis_info.h"
@@ -62,11 +63,10 @@ std::optional<Access> accessOf(Operation *op) {
                              access.mask = store.getMask();
                              return true;
                            })
-                           .Case<tl::AtomicRmwOp, tl::AtomicCasOp>([&](auto) {
+                           .Default([&](Operation *) {
                              access.name = "atomic on";
-                             return true;
-                           })
-                           .Default(false);
+                             return tl::isAtomic(op);
+                           });
   if (!isKnown || !tlg::hasLayout(op->getOperand(0).getType()))
     return std::nullopt;
   access.pointer = op->getOperand(0);
@@ -75,9 +75,8 @@ std::optional<Access> accessOf(Operation *op) {
   access.elementBytes =
       tlg::elementBytes(cast<tl::PtrType>(access.type().getElementType()).getPointee());
   const auto vector = op->getAttrOfType<DenseI32ArrayAttr>(tlg::kVectorAttribute);
-  const bool isAtomic = isa<tl::AtomicRmwOp, tl::AtomicCasOp>(op);
   access.dim = vector ? vector[0] : access.shape.rank() - 1;
-  access.vector = vector && !isAtomic ? vector[1] : 1;
+  access.vector = vector && !tl::isAtomic(op) ? vector[1] : 1;
   return access;
 }
 

@@ -245,7 +245,7 @@ bool ProgramBuilder::lowerOp(mlir::Operation &op) {
     return lowerWhile(whileOp);
   if (auto constant = mlir::dyn_cast<mlir::arith::ConstantOp>(op))
     return lowerConstant(constant);
-  if (name == "tl.reduce" || name == "tl.scan")
+  if (name == "tl.reduce" || name == "tl.scan" || name == "tl.map")
     return lowerCombine(op);
   if (op.getNumRegions() != 0)
     return fail(op, llvm::formatv("'{0}' is not supported on the CPU", name).str());

@@ -1,6 +1,8 @@
-// Lowers tl.reduce and tl.scan: known single ops to their evaluator, other regions to programs of
-// their own that run over many lanes at once, or lane by lane when they have control flow.
+// Lowers tl.reduce, tl.scan and tl.map: known single ops to their evaluator, other regions to
+// programs of their own that run over many lanes at once, or lane by lane when they have control
+// flow.
 #include "core/ir/convert.h"
+#include "core/ir/tl_dialect.h"
 #include "interpreter/flat/program_builder.h"
 
 namespace blockscope::interpreter::flat {
@@ -20,7 +22,7 @@ bool hasControlFlow(mlir::Block &body) {
 bool ProgramBuilder::lowerKnownCombine(mlir::Operation &op, bool &handled) {
   handled = false;
   mlir::Block &body = op.getRegion(0).front();
-  if (op.getNumOperands() != 1 || body.getOperations().size() != 2)
+  if (mlir::isa<tl::MapOp>(op) || op.getNumOperands() != 1 || body.getOperations().size() != 2)
     return true;
   mlir::Operation &combine = body.front();
   mlir::Operation *yield = body.getTerminator();
@@ -63,12 +65,16 @@ bool ProgramBuilder::lowerCombine(mlir::Operation &op) {
   combine.reverse = attributes.getBool("reverse");
   for (const mlir::Type type : op.getOperandTypes())
     combine.operandTypes.push_back(fromMlirType(type));
+  for (const mlir::Type type : op.getResultTypes())
+    combine.resultTypes.push_back(fromMlirType(type));
+  if (auto map = mlir::dyn_cast<tl::MapOp>(op))
+    combine.pack = map.getPack();
 
   mlir::Block &body = op.getRegion(0).front();
   FlatOptions options = options_;
   options.values = false; // what happens inside is seen as this op
   for (const int64_t lanes : {kCombineLanes, int64_t{1}}) {
-    if (lanes > 1 && hasControlFlow(body))
+    if (lanes > 1 && (hasControlFlow(body) || combine.pack > 1))
       continue;
     combine.program = std::make_unique<FlatProgram>();
     ProgramBuilder builder(*combine.program, options);

@@ -28,11 +28,14 @@ struct PointerPlan {
   uint64_t offset = 0;
 };
 
-/// A combine region of tl.reduce or tl.scan: a flat program over `lanes` lanes at a time, whose
-/// arguments are the lanes of the left side, then of the right side.
+/// The region of tl.reduce, tl.scan or tl.map: a flat program over `lanes` lanes at a time, whose
+/// arguments are the lanes of the left side, then of the right side; of tl.map `pack` elements of
+/// each operand.
 struct CombineProgram {
   std::unique_ptr<FlatProgram> program;
   std::vector<Type> operandTypes; ///< of the reduced blocks
+  std::vector<Type> resultTypes;
+  int64_t pack = 0; ///< of tl.map; else 0
   int axis = 0;
   bool isScan = false;
   bool reverse = false;

@@ -85,6 +85,8 @@ void runCombine(const FlatProgram &program, const Instruction &instruction, Fram
                 void *const *pointers, ExecutionContext &context) {
   const CombineProgram &combine = program.combines[instruction.first];
   const void *const *operands = pointers + instruction.numResults;
+  if (combine.pack != 0)
+    return frame.map(instruction.first, pointers, operands, context);
   const auto lanes = [&](int64_t n, void *const *out, const void *const *lhs,
                          const void *const *rhs) {
     frame.combine(instruction.first, n, out, lhs, rhs, context);
@@ -100,7 +102,7 @@ void runCombine(const FlatProgram &program, const Instruction &instruction, Fram
 /// The frame of a combine program; its arguments are wherever the lanes are at the moment.
 struct Frame::Combine {
   explicit Combine(const CombineProgram &combine)
-      : program(*combine.program), operands(combine.operandTypes.size()),
+      : source(combine), program(*combine.program), operands(combine.operandTypes.size()),
         frame(program, std::vector<void *>(program.parameters.size(), nullptr)) {
     for (uint32_t i = 0; i < program.pointers.size(); ++i)
       if (program.pointers[i].base == PointerPlan::Base::Arguments)
@@ -113,6 +115,7 @@ struct Frame::Combine {
     uint32_t pointer;
     uint32_t number;
   };
+  const CombineProgram &source;
   const FlatProgram &program;
   size_t operands;
   std::vector<Argument> arguments;
@@ -163,6 +166,34 @@ void Frame::combine(uint32_t number, int64_t n, void *const *out, const void *co
     for (size_t i = 0; i < k; ++i)
       std::memmove(static_cast<std::byte *>(out[i]) + begin * combine.elementBytes[i],
                    pointers[program.returns[i]], lanes * combine.elementBytes[i]);
+  }
+}
+
+void Frame::map(uint32_t number, void *const *out, const void *const *in,
+                ExecutionContext &context) {
+  Combine &map = *combines_[number];
+  const FlatProgram &program = map.program;
+  const CombineProgram &source = map.source;
+  void **pointers = map.frame.pointers();
+  const int64_t pack = source.pack, groups = source.operandTypes.front().numElements() / pack;
+  for (int64_t begin = 0; begin < groups; begin += program.lanes) { // several where pack is 1
+    const int64_t lanes = std::min(program.lanes, groups - begin);
+    for (const Combine::Argument &argument : map.arguments) {
+      const int64_t which = argument.number / pack, element = begin * pack + argument.number % pack;
+      const auto *elements = static_cast<const std::byte *>(in[which]);
+      pointers[argument.pointer] =
+          const_cast<std::byte *>(elements + element * map.elementBytes[which]);
+    }
+    uint32_t pc = 0;
+    if (run(program, map.frame, pc, context, lanes) == RunStatus::Stopped)
+      return;
+    for (size_t i = 0; i < program.returns.size(); ++i) {
+      const int64_t which = static_cast<int64_t>(i) / pack;
+      const int64_t bytes = source.resultTypes[which].elementBytes();
+      const int64_t element = begin * pack + static_cast<int64_t>(i) % pack;
+      std::memcpy(static_cast<std::byte *>(out[which]) + element * bytes,
+                  pointers[program.returns[i]], lanes * bytes);
+    }
   }
 }
 

@@ -28,6 +28,9 @@ public:
   void combine(uint32_t number, int64_t n, void *const *out, const void *const *lhs,
                const void *const *rhs, ExecutionContext &context);
 
+  /// Runs program `number`, of a tl.map, for all elements.
+  void map(uint32_t number, void *const *out, const void *const *in, ExecutionContext &context);
+
 private:
   struct Combine;
   std::byte *memory_ = nullptr;

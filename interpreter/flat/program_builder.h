@@ -59,7 +59,7 @@ private:
   ValueId newTileRegister(mlir::Type type);
   bool isUniformResult(mlir::Operation &op) const;
 
-  // builder_combine.cpp: reduce and scan
+  // builder_combine.cpp: reduce, scan and map
   bool lowerCombine(mlir::Operation &op);
   bool lowerKnownCombine(mlir::Operation &op, bool &handled);
 

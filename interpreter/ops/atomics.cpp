@@ -1,4 +1,4 @@
-// tl.atomic_rmw and tl.atomic_cas on real host atomics, lane by lane in lane order.
+// Atomics on real host atomics, lane by lane in lane order.
 //
 // Every atomic is sequentially consistent on the host; what the kernel asked for (sem, scope) is
 // recorded for the observers. Floats of 16 bits compute in fp32 and round once.
@@ -9,6 +9,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringSwitch.h"
 
+#include <chrono>
 #include <cstring>
 #include <limits>
 
@@ -194,6 +195,25 @@ bool forActiveLanes(const ExecutionContext &context, const AccessShape &shape,
   return changed;
 }
 
+void atomicCopy(void *to, const void *from, int bytes, bool isLoad) {
+  const auto copy = [&](auto *target, const auto *source) {
+    if (isLoad)
+      *target = __atomic_load_n(source, __ATOMIC_SEQ_CST);
+    else
+      __atomic_store_n(target, *source, __ATOMIC_SEQ_CST);
+  };
+  switch (bytes) {
+  case 1:
+    return copy(static_cast<uint8_t *>(to), static_cast<const uint8_t *>(from));
+  case 2:
+    return copy(static_cast<uint16_t *>(to), static_cast<const uint16_t *>(from));
+  case 4:
+    return copy(static_cast<uint32_t *>(to), static_cast<const uint32_t *>(from));
+  default:
+    return copy(static_cast<uint64_t *>(to), static_cast<const uint64_t *>(from));
+  }
+}
+
 void finish(ExecutionContext &context, const AtomicOp &op, const ResolvedLanes &lanes,
             const DeviceAddress *addresses, const void *old, const void *operand, bool changed) {
   if (!context.launch->observers.empty())
@@ -203,6 +223,52 @@ void finish(ExecutionContext &context, const AtomicOp &op, const ResolvedLanes &
   if (changed)
     noteProgress(context);
   noteSeen(context, &op, old, static_cast<size_t>(op.shape.lanes) * op.shape.elementBytes, changed);
+}
+
+void evalAtomicLoad(ExecutionContext &context, void *const *results, const void *const *operands,
+                    const void *payload) {
+  const auto &op = *static_cast<const AtomicOp *>(payload);
+  const auto *addresses = static_cast<const DeviceAddress *>(operands[0]);
+  auto *out = static_cast<std::byte *>(results[0]);
+  const int bytes = op.shape.elementBytes;
+  const auto *mask = op.hasMask ? static_cast<const uint8_t *>(operands[1]) : nullptr;
+  const ResolvedLanes lanes = resolveLanes(context, op.shape, addresses, mask);
+  if (lanes.mask || lanes.activeLanes == 0)
+    std::memset(out, 0, op.shape.lanes * bytes);
+  if (lanes.activeLanes != 0)
+    forActiveLanes(context, op.shape, lanes, addresses, [&](std::byte *target, int64_t lane) {
+      atomicCopy(out + lane * bytes, target, bytes, /*isLoad=*/true);
+      return false;
+    });
+  finish(context, op, lanes, addresses, out, nullptr, /*changed=*/false);
+}
+
+void evalAtomicStore(ExecutionContext &context, void *const *, const void *const *operands,
+                     const void *payload) {
+  const auto &op = *static_cast<const AtomicOp *>(payload);
+  const auto *addresses = static_cast<const DeviceAddress *>(operands[0]);
+  const auto *values = static_cast<const std::byte *>(operands[1]);
+  const int bytes = op.shape.elementBytes;
+  const auto *mask = op.hasMask ? static_cast<const uint8_t *>(operands[2]) : nullptr;
+  const ResolvedLanes lanes = resolveLanes(context, op.shape, addresses, mask);
+  if (!context.launch->observers.empty())
+    notifyAccess(context, op.shape, lanes, addresses, values, nullptr);
+  if (lanes.activeLanes == 0)
+    return;
+  forActiveLanes(context, op.shape, lanes, addresses, [&](std::byte *target, int64_t lane) {
+    atomicCopy(target, values + lane * bytes, bytes, /*isLoad=*/false);
+    return true;
+  });
+  noteProgress(context);
+}
+
+/// A kernel that looks at the clock does not wait for memory alone: time that passes is progress.
+void evalGlobalTimer(ExecutionContext &context, void *const *results, const void *const *,
+                     const void *) {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  *static_cast<int64_t *>(results[0]) =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+  noteProgress(context);
 }
 
 void evalRmw(ExecutionContext &context, void *const *results, const void *const *operands,
@@ -292,6 +358,18 @@ EvaluatorOrError chooseRmw(const OpSignature &signature) {
   return {Evaluator::makeContext(evalRmw, std::move(op)), ""};
 }
 
+EvaluatorOrError chooseMove(const OpSignature &signature, AccessKind kind) {
+  const size_t operands = kind == AccessKind::AtomicLoad ? 1 : 2;
+  if (signature.operands.size() < operands || !signature.operands[0].isPointer())
+    return {{}, signature.name.str() + " needs a pointer" + (operands == 1 ? "" : " and a value")};
+  auto op = std::make_shared<AtomicOp>(AtomicOp{AccessShape(kind, signature.operands[0])});
+  op->hasMask = signature.operands.size() > operands;
+  if (!readOrder(signature, op->shape))
+    return {{}, orderError(signature)};
+  return {Evaluator::makeContext(operands == 1 ? evalAtomicLoad : evalAtomicStore, std::move(op)),
+          ""};
+}
+
 EvaluatorOrError chooseCas(const OpSignature &signature) {
   if (signature.operands.size() != 3 || !signature.operands[0].isPointer())
     return {{}, "tl.atomic_cas needs a pointer, a value to compare with and a value"};
@@ -308,6 +386,15 @@ EvaluatorOrError chooseCas(const OpSignature &signature) {
 void addAtomicEvaluators(EvaluatorTable &table); // called by ops/memory.cpp
 
 void addAtomicEvaluators(EvaluatorTable &table) {
+  table.add("tl.atomic_load", [](const OpSignature &signature) {
+    return chooseMove(signature, AccessKind::AtomicLoad);
+  });
+  table.add("tl.atomic_store", [](const OpSignature &signature) {
+    return chooseMove(signature, AccessKind::AtomicStore);
+  });
+  table.add("tl.global_timer", [](const OpSignature &) -> EvaluatorOrError {
+    return {Evaluator::makeContext(evalGlobalTimer), ""};
+  });
   table.add("tl.atomic_rmw", chooseRmw);
   table.add("tl.atomic_cas", chooseCas);
 }

@@ -1,4 +1,4 @@
-// Reductions and scans for Python: known combine functions, and those of the user.
+// Maps, reductions and scans for Python: known combine functions, and functions of the user.
 #include "python/src/semantic_calls.h"
 
 #include <exception>
@@ -9,6 +9,11 @@ namespace blockscope::python {
 namespace {
 
 //===-- Combine functions -------------------------------------------------------------------===//
+
+/// Whether a function took a block for a number: an 'if', a 'while', int().
+bool asksForOneElement(const py::error_already_set &error) {
+  return error.matches(py::module_::import("blockscope.errors").attr("BlockValueError"));
+}
 
 /// Calls a Python combine function; remembers its exception, because emitters know none.
 class PythonCombine {
@@ -37,11 +42,6 @@ public:
   }
 
 private:
-  /// Whether the function took a block for a number: an 'if', a 'while', int().
-  static bool asksForOneElement(const py::error_already_set &error) {
-    return error.matches(py::module_::import("blockscope.errors").attr("BlockValueError"));
-  }
-
   ValueList call(llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs) {
     py::tuple arguments(lhs.size() + rhs.size());
     for (size_t i = 0; i < lhs.size(); ++i) {
@@ -79,6 +79,78 @@ private:
   std::exception_ptr exception_;
 };
 
+/// Calls the function of a map; remembers its exception.
+class PythonMap {
+public:
+  PythonMap(Semantic &semantic, py::object function, size_t pack)
+      : semantic_(semantic), function_(std::move(function)), pack_(pack) {}
+
+  ValueList operator()(llvm::ArrayRef<Value> elements) {
+    try {
+      return call(elements);
+    } catch (const py::error_already_set &error) {
+      if (!elements.front().type.isBlock() || !asksForOneElement(error))
+        exception_ = std::current_exception();
+    } catch (...) {
+      exception_ = std::current_exception();
+    }
+    return {};
+  }
+
+  void rethrow() {
+    if (exception_)
+      std::rethrow_exception(exception_);
+  }
+  /// Whether the function returned one value that is no tuple.
+  bool isSingle() const { return isSingle_; }
+
+private:
+  ValueList call(llvm::ArrayRef<Value> elements) {
+    py::tuple arguments(elements.size());
+    for (size_t i = 0; i < elements.size(); ++i)
+      arguments[i] = wrapValue(elements[i]);
+    const py::object returned = unwrapConstexpr(function_(*arguments));
+    semantic_.begin(kOp);
+    ValueList results;
+    isSingle_ = isTensor(returned.ptr()) || !py::isinstance<py::iterable>(returned);
+    if (isSingle_)
+      results.push_back(tensorOf(semantic_, returned, kOp, "the function's result"));
+    else
+      for (py::handle one : returned)
+        results.push_back(tensorOf(semantic_, one, kOp, "the function's result"));
+    if (results.empty() || results.size() % pack_ != 0)
+      semantic_.typeError("the function returned " + std::to_string(results.size()) +
+                          " values, expected " + std::to_string(pack_) + " for each result");
+    for (size_t i = 0; i < results.size() && !semantic_.failed(); ++i)
+      if (const Value &first = results[i - i % pack_];
+          results[i].type.scalar() != first.type.scalar())
+        semantic_.typeError("the function returned " + typeText(results[i].type) + " and " +
+                            typeText(first.type) + " for elements of one result");
+    finishOp(semantic_);
+    return results;
+  }
+
+  static constexpr const char *kOp = "tl.map_elementwise";
+  Semantic &semantic_;
+  py::object function_;
+  size_t pack_;
+  std::exception_ptr exception_;
+  bool isSingle_ = false;
+};
+
+/// Returns the results and whether they are one value that the function did not put into a tuple.
+std::pair<py::object, bool> mapWith(const py::list &operands, int64_t pack, py::object function) {
+  const char *op = "tl.map_elementwise";
+  Semantic &semantic = currentSemantic(op);
+  const ValueList inputs = valuesOf(semantic, operands, op);
+  PythonMap map(semantic, std::move(function), static_cast<size_t>(pack < 1 ? 1 : pack));
+  const ValueList results =
+      semantic.map(inputs, pack, [&](llvm::ArrayRef<Value> elements) { return map(elements); });
+  map.rethrow();
+  finishOp(semantic);
+  return {wrapAll(results), map.isSingle()};
+}
+
 py::object reduceWith(const py::list &operands, py::object axis, bool keepDims,
                       py::object function) {
   const char *op = "tl.reduce";
@@ -113,6 +185,7 @@ const NamedCombine &namedCombine(const std::string &name) {
 } // namespace
 
 void bindReductions(py::module_ &m) {
+  m.def("map", &mapWith);
   m.def("reduce", &reduceWith);
   m.def("scan", &scanWith);
   m.def("reduce_named",

@@ -222,6 +222,11 @@ void bindShape(py::module_ &m) {
   });
 }
 
+std::string textOr(const char *otherwise, py::handle value, const char *op, const char *argument) {
+  std::string text = textOf(value, op, argument);
+  return text.empty() ? otherwise : text;
+}
+
 void bindMemory(py::module_ &m) {
   m.def("load", [](py::handle pointer, py::handle mask, py::handle other, py::handle cacheModifier,
                    py::handle evictionPolicy, py::handle isVolatile) {
@@ -247,6 +252,24 @@ void bindMemory(py::module_ &m) {
       s.store(tensorOf(s, pointer, op, "pointer"), operandOf(value, op, "value"), options);
     });
   });
+  m.def("atomic_load", [](py::handle pointer, py::handle mask, py::handle sem, py::handle scope) {
+    const char *op = "tl.atomic_load";
+    return runOp(op, [&](Semantic &s) {
+      return s.atomicLoad(tensorOf(s, pointer, op, "pointer"), optionalOperand(mask, op, "mask"),
+                          textOr("acquire", sem, op, "sem"), textOr("gpu", scope, op, "scope"));
+    });
+  });
+  m.def("atomic_store", [](py::handle pointer, py::handle value, py::handle mask, py::handle sem,
+                           py::handle scope) {
+    const char *op = "tl.atomic_store";
+    runVoidOp(op, [&](Semantic &s) {
+      s.atomicStore(tensorOf(s, pointer, op, "pointer"), operandOf(value, op, "val"),
+                    optionalOperand(mask, op, "mask"), textOr("release", sem, op, "sem"),
+                    textOr("gpu", scope, op, "scope"));
+    });
+  });
+  m.def("global_timer",
+        [] { return runOp("tl.global_timer", [](Semantic &s) { return s.globalTimer(); }); });
   static constexpr std::pair<const char *, const char *> kAtomics[] = {
       {"add", "tl.atomic_add"},  {"max", "tl.atomic_max"}, {"min", "tl.atomic_min"},
       {"and", "tl.atomic_and"},  {"or", "tl.atomic_or"},   {"xor", "tl.atomic_xor"},
@@ -255,20 +278,18 @@ void bindMemory(py::module_ &m) {
     m.def(op + 3, [kind = kind, op = op](py::handle pointer, py::handle value, py::handle mask,
                                          py::handle sem, py::handle scope) {
       return runOp(op, [&](Semantic &s) {
-        const std::string order = textOf(sem, op, "sem"), where = textOf(scope, op, "scope");
         return s.atomicRmw(kind, tensorOf(s, pointer, op, "pointer"), operandOf(value, op, "val"),
-                           optionalOperand(mask, op, "mask"), order.empty() ? "acq_rel" : order,
-                           where.empty() ? "gpu" : where);
+                           optionalOperand(mask, op, "mask"), textOr("acq_rel", sem, op, "sem"),
+                           textOr("gpu", scope, op, "scope"));
       });
     });
   m.def("atomic_cas", [](py::handle pointer, py::handle compare, py::handle value, py::handle sem,
                          py::handle scope) {
     const char *op = "tl.atomic_cas";
     return runOp(op, [&](Semantic &s) {
-      const std::string order = textOf(sem, op, "sem"), where = textOf(scope, op, "scope");
       return s.atomicCas(tensorOf(s, pointer, op, "pointer"), operandOf(compare, op, "cmp"),
-                         operandOf(value, op, "val"), order.empty() ? "acq_rel" : order,
-                         where.empty() ? "gpu" : where);
+                         operandOf(value, op, "val"), textOr("acq_rel", sem, op, "sem"),
+                         textOr("gpu", scope, op, "scope"));
     });
   });
 }

@@ -12,8 +12,6 @@ namespace blockscope::sanitizer {
 
 namespace {
 
-bool isWrite(AccessKind kind) { return kind != AccessKind::Load; }
-
 /// Returns "load", "store", "atomic" for messages.
 std::string nameOf(AccessKind kind) { return accessKindName(kind).str(); }
 
@@ -57,7 +55,7 @@ Site RaceSanitizer::describeOp(SiteRole role, const OpFacts &op, int64_t program
 void RaceSanitizer::report(const Conflict &context, const AccessRecord &earlier, Shared shared) {
   const LoggedAccess &access = context.access;
   const OpFacts &ours = factsOf(access.op), &theirs = factsOf(earlier.op);
-  const bool bothWrite = isWrite(access.kind) && isWrite(theirs.kind);
+  const bool bothWrite = writesMemory(access.kind) && writesMemory(theirs.kind);
   const int size = access.elementBytes;
   const int64_t elements = std::max(1, shared.bytes / size);
   int64_t shift = 0; // to the first element whose values differ
@@ -109,8 +107,7 @@ void RaceSanitizer::report(const Conflict &context, const AccessRecord &earlier,
                           offset, nameOf(access.kind), nameOf(theirs.kind))
                 .str();
         const bool hasCta = access.isAtomic && access.scope == AtomicScope::Cta;
-        const bool theirCta = theirs.kind != AccessKind::Load && theirs.kind != AccessKind::Store &&
-                              theirs.scope == AtomicScope::Cta;
+        const bool theirCta = isAtomic(theirs.kind) && theirs.scope == AtomicScope::Cta;
         if (hasCta || theirCta)
           finding.hint = "scope 'cta' never orders two programs: use scope='gpu'";
         else if (sameValue)

@@ -13,10 +13,6 @@ namespace blockscope::sanitizer {
 
 namespace {
 
-bool isAtomic(AccessKind kind) {
-  return kind == AccessKind::AtomicRmw || kind == AccessKind::AtomicCas;
-}
-
 bool acquires(AtomicSemantics semantics) {
   return semantics == AtomicSemantics::Acquire || semantics == AtomicSemantics::AcquireRelease;
 }
@@ -233,7 +229,7 @@ bool RaceSanitizer::missesBarrier(const AccessRecord &earlier, const Conflict &c
 void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_t host, int bytes,
                               int64_t lane, const std::byte *values, const std::byte *written) {
   const LoggedAccess &access = context.access;
-  const bool writes = access.kind != AccessKind::Load;
+  const bool writes = writesMemory(access.kind);
   const auto check = [&](const AccessRecord &earlier) {
     if (!earlier.exists())
       return;
@@ -263,7 +259,7 @@ void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_
         (access.scope == AtomicScope::Cta || cell.atomic.elementBytes != access.elementBytes ||
          factsOf(cell.atomic.op).scope == AtomicScope::Cta) &&
         !happensBefore(cell.atomic, context) &&
-        (writes || factsOf(cell.atomic.op).kind != AccessKind::Load))
+        (writes || writesMemory(factsOf(cell.atomic.op).kind)))
       report(context, cell.atomic, {host, bytes, lane, values, written});
   } else {
     check(cell.atomic);
@@ -278,7 +274,7 @@ void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_
       static_cast<int16_t>(access.lanes > 1 ? 1 : 0),
       static_cast<int16_t>(host % static_cast<unsigned>(access.elementBytes))};
   if (access.isAtomic) {
-    if (writes || !cell.atomic.exists()) // a volatile load does not hide an earlier write
+    if (writes || !cell.atomic.exists()) // a read does not hide an earlier write
       cell.atomic = record;
   } else if (writes) {
     cell.write = record;

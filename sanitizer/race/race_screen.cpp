@@ -12,9 +12,12 @@ namespace {
 Touch touchOf(const Access &access) {
   switch (access.kind) {
   case AccessKind::Load:
+  case AccessKind::AtomicLoad: // conflicts with any write here; the exact analysis tells atomics
+                               // apart
     return Touch::Read;
   case AccessKind::Store:
     return Touch::Write;
+  case AccessKind::AtomicStore:
   case AccessKind::AtomicRmw:
   case AccessKind::AtomicCas:
     break;

@@ -73,6 +73,12 @@ func.func @memory(%p: tensor<4x!tl.ptr<f32>>, %i: tensor<4xi32>, %m: tensor<4xi1
   tl.store %0, %x mask %m : tensor<4xi1> : tensor<4x!tl.ptr<f32>>, tensor<4xf32>
   // CHECK: tl.atomic_rmw "fadd" %{{.*}}, %{{.*}} mask %{{.*}} : tensor<4xi1> {scope = "cta", sem = "relaxed"}
   %4 = tl.atomic_rmw "fadd" %0, %x mask %m : tensor<4xi1> {sem = "relaxed", scope = "cta"} : tensor<4x!tl.ptr<f32>>, tensor<4xf32> -> tensor<4xf32>
+  // CHECK: tl.atomic_load %{{.*}} mask %{{.*}} : tensor<4xi1> {scope = "cta", sem = "relaxed"}
+  %al = tl.atomic_load %0 mask %m : tensor<4xi1> {sem = "relaxed", scope = "cta"} : tensor<4x!tl.ptr<f32>> -> tensor<4xf32>
+  // CHECK: tl.atomic_store %{{.*}}, %{{.*}} : !tl.ptr<i32>, i32
+  tl.atomic_store %l, %v : !tl.ptr<i32>, i32
+  // CHECK: tl.global_timer : i64
+  %timer = tl.global_timer : i64
   // CHECK: tl.atomic_cas %{{.*}}, %{{.*}}, %{{.*}} : !tl.ptr<i32>, i32
   %5 = tl.atomic_cas %l, %v, %v : !tl.ptr<i32>, i32
   // CHECK: tl.barrier
@@ -108,6 +114,13 @@ func.func @reductions(%x: tensor<4x8xf32>, %i: tensor<4x8xi32>, %h: tensor<16xi3
   ^bb0(%a: f32, %b: i32, %c: f32, %d: i32):
     tl.yield %a, %d : f32, i32
   } : (tensor<4x8xf32>, tensor<4x8xi32>) -> (tensor<4xf32>, tensor<4xi32>)
+  // CHECK: tl.map %{{.*}}, %{{.*}} {
+  // CHECK: ^bb0(%{{.*}}: f32, %{{.*}}: f32, %{{.*}}: i32, %{{.*}}: i32):
+  // CHECK: } {pack = 2 : i32} : (tensor<4x8xf32>, tensor<4x8xi32>) -> tensor<4x8xi32>
+  %map = tl.map %x, %i {
+  ^bb0(%a: f32, %b: f32, %c: i32, %d: i32):
+    tl.yield %d, %c : i32, i32
+  } {pack = 2 : i32} : (tensor<4x8xf32>, tensor<4x8xi32>) -> tensor<4x8xi32>
   // CHECK: tl.scan %{{.*}} axis 0 {
   // CHECK: } {reverse = true} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   %1 = tl.scan %x axis 0 {

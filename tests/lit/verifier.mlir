@@ -331,3 +331,46 @@ func.func @f(%x: f32) {
   tl.print "x" false [], %x : f32
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'tl.map' op has a region that does not take the elements of its operands}}
+  %0 = tl.map %x {
+  ^bb0(%a: f32):
+    tl.yield %a, %a : f32, f32
+  } {pack = 2 : i32} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'tl.map' op has a region that does not give the elements of its results}}
+  %0 = tl.map %x {
+  ^bb0(%a: f32):
+    tl.yield %a : f32
+  } : (tensor<4xf32>) -> tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xi64>) {
+  // expected-error @+1 {{'tl.map' op has a region that accesses memory, prints or asserts}}
+  %0 = tl.map %x {
+  ^bb0(%a: i64):
+    %p = tl.int_to_ptr %a : i64 -> !tl.ptr<i64>
+    %b = tl.load %p : !tl.ptr<i64> -> i64
+    tl.yield %b : i64
+  } : (tensor<4xi64>) -> tensor<4xi64>
+  return
+}
+
+// -----
+
+func.func @f(%p: !tl.ptr<i32>, %x: i64) {
+  // expected-error @+1 {{'tl.atomic_store' op has elements of 'i64', expected 'i32'}}
+  tl.atomic_store %p, %x : !tl.ptr<i32>, i64
+  return
+}

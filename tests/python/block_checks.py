@@ -323,6 +323,47 @@ def check_scalar_atomics(launch: Launch, count: int, warps: int) -> None:
 
 
 @triton.jit
+def move_kernel(x_ptr, i_ptr, out_ptr, limit, SEM: tl.constexpr, SCOPE: tl.constexpr,
+                N: tl.constexpr):  # fmt: skip
+    offsets = tl.arange(0, N)
+    places = tl.load(i_ptr + offsets)
+    read: tl.constexpr = "relaxed" if SEM == "relaxed" else "acquire"
+    values = tl.atomic_load(x_ptr + places, mask=offsets < limit, sem=read, scope=SCOPE)
+    tl.atomic_store(out_ptr + places, values, mask=offsets < limit, sem=SEM, scope=SCOPE)
+    tl.atomic_store(out_ptr + N, tl.atomic_load(x_ptr))
+
+
+def check_atomic_moves(launch: Launch, dtype: str, count: int, warps: int, sem: str = "release",
+                       scope: str = "gpu") -> None:  # fmt: skip
+    x, out = numbers((count,), dtype), np.zeros(count + 1, dtype)
+    places = np.random.default_rng(6).permutation(count).astype(np.int32)
+    limit = count - count // 8
+    constants = {"SEM": sem, "SCOPE": scope, "N": count}
+    launch(move_kernel, [x, places, out, limit], warps, constants)
+    expected = np.zeros(count + 1, dtype)
+    expected[places[:limit]] = x[places[:limit]]
+    expected[count] = x[0]
+    equal(out, expected)
+
+
+@triton.jit
+def poll_kernel(x_ptr, out_ptr, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    seen = tl.atomic_poll(x_ptr, 5)
+    late = tl.atomic_poll(x_ptr, 6, timeout_ns=0)
+    each = tl.atomic_poll(x_ptr + offsets, offsets + 5, timeout_ns=50)
+    store_result(out_ptr + offsets, seen.to(tl.int32) + 2 * late + 4 * each)
+
+
+def check_poll(launch: Launch, count: int, warps: int) -> None:
+    """Every thread knows how a poll ended; here all values are there, or never come."""
+    x, out = np.arange(5, count + 5, dtype=np.int32), np.zeros(count, np.int32)
+    x[1::3] = 0
+    launch(poll_kernel, [x, out], warps, {"N": count})
+    equal(out, (1 + 4 * (x != 0)).astype(np.int32))
+
+
+@triton.jit
 def cas_kernel(x_ptr, expected_ptr, value_ptr, old_ptr, N: tl.constexpr):
     offsets = tl.arange(0, N)
     old = tl.atomic_cas(

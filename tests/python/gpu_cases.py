@@ -99,6 +99,12 @@ def _all_atomics() -> Iterator[tuple[str, _Check]]:
                 yield _bind(checks.check_atomic, "add", "int32", 64, warps, sem, scope)
         for count in (1, 64, 1024):
             yield _bind(checks.check_scalar_atomics, count, warps)
+            yield _bind(checks.check_poll, count, warps)
+        for dtype in ("bool", "int8", "int16", "float16", "int32", "float32", "int64"):
+            yield _bind(checks.check_atomic_moves, dtype, 256, warps)
+        for sem in ("relaxed", "release"):
+            for scope in ("cta", "gpu", "sys"):
+                yield _bind(checks.check_atomic_moves, "int32", 16, warps, sem, scope)
         for dtype in ("int16", "int32", "int64", "float32", "float64"):
             for count in (8, 256):
                 yield _bind(checks.check_cas, dtype, count, warps)

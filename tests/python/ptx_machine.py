@@ -199,6 +199,7 @@ class Machine:
             self.registers[f"%tid.{name}"] = thread if axis == 0 else thread * 0
             self.registers[f"%ctaid.{name}"] = thread * 0 + np.uint64(program[axis])
             self.registers[f"%nctaid.{name}"] = thread * 0 + np.uint64(grid[axis])
+        self.timer = 0
         self.registers["%laneid"] = thread % np.uint64(32)
         self.counter = np.zeros(self.threads, int)
         done = np.zeros(self.threads, bool)
@@ -299,6 +300,9 @@ class Machine:
         if text.startswith("%") and not text.startswith("%SP"):
             if text in ("%ntid.x",):
                 return np.full(len(at), self.threads, np.uint64)
+            if text == "%globaltimer":
+                self.timer += 10  # ns for each look
+                return np.full(len(at), self.timer, np.uint64)
             return self.registers.get(text, np.zeros(self.threads, np.uint64))[at]
         if text.startswith(("0f", "0d")):
             value = int(text[2:], 16)

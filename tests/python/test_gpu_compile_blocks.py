@@ -102,6 +102,25 @@ def test_orders_meet_the_other_threads() -> None:
         assert count(text, BARRIER) == barriers
 
 
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a", "sm_100a", "sm_120a"])
+def test_atomic_loads_and_stores_are_one_instruction_with_their_order(arch: str) -> None:
+    for dtype, bits in [(tl.int1, 8), (tl.float16, 16), (tl.int32, 32), (tl.float64, 64)]:
+        text = ptx(checks.move_kernel, dtype, tl.int32, dtype, 100, SEM="relaxed", SCOPE="sys",
+                   N=128, arch=arch)  # fmt: skip
+        assert count(text, rf"ld\.relaxed\.sys\.global\.b{bits}") == 1
+        assert count(text, rf"st\.relaxed\.sys\.global\.b{bits}") == 1
+        assert count(text, rf"ld\.acquire\.gpu\.global\.b{bits}") == 1  # of one element
+        assert count(text, rf"st\.release\.gpu\.global\.b{bits}") == 1
+        assert count(text, r"\b(atom|red)\.") == 0
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a", "sm_100a", "sm_120a"])
+def test_a_poll_loops_over_an_acquiring_load(arch: str) -> None:
+    text = ptx(checks.poll_kernel, tl.int32, tl.int32, N=128, arch=arch)
+    assert count(text, r"ld\.acquire\.gpu\.global\.b32") >= 2
+    assert count(text, r"%globaltimer") >= 2
+
+
 def test_float_extremes_loop() -> None:
     text = atomic(tl.atomic_max, tl.float32, sem="relaxed", keep=True)
     assert "atom.relaxed.gpu.global.cas.b32" in text

@@ -215,6 +215,95 @@ def test_atomics(kind: str, dtype: str) -> None:
 
 
 @blockscope.jit
+def atomic_moves(x, out, n, SEM: tl.constexpr, SCOPE: tl.constexpr, B: tl.constexpr):
+    i = tl.arange(0, B)
+    read = "relaxed" if SEM == "relaxed" else "acquire"
+    value = tl.atomic_load(x + i, mask=i < n, sem=read, scope=SCOPE)
+    tl.atomic_store(out + i, value, mask=i < n, sem=SEM, scope=SCOPE)
+    (out + B).atomic_store((x + n - 1).atomic_load())
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int8", "uint8", "int16", "float16", "int32", "float32", "int64", "float64"]
+)
+@pytest.mark.parametrize("sem", ["relaxed", "release", None])
+def test_atomic_loads_and_stores(dtype: str, sem: str | None) -> None:
+    x = np.random.default_rng(1).integers(0, 100, 32).astype(dtype)
+    out = np.zeros(33, dtype)
+    atomic_moves[(1,)](x, out, 20, SEM=sem, SCOPE="sys" if sem else None, B=32)
+    np.testing.assert_array_equal(out, np.concatenate([x[:20], out[20:32] * 0, x[19:20]]))
+
+
+@blockscope.jit
+def wrong_order(x, LOADS: tl.constexpr):
+    if LOADS:
+        tl.atomic_load(x, sem="release")
+    else:
+        tl.atomic_store(x, 1, sem="acquire")
+
+
+@pytest.mark.parametrize(("loads", "orders"), [(True, "acquire"), (False, "release")])
+def test_loads_cannot_release_and_stores_cannot_acquire(loads: bool, orders: str) -> None:
+    with pytest.raises(Exception, match=f"sem is '.*', expected one of '{orders}', 'relaxed'"):
+        wrong_order[(1,)](np.zeros(1, np.int32), LOADS=loads)
+
+
+@blockscope.jit
+def pass_on(data, flag, out, SEEN: tl.constexpr, B: tl.constexpr):
+    i = tl.arange(0, B)
+    if tl.program_id(0) == 0:  # the one that waits begins first
+        matched = tl.atomic_poll(flag, 1, scope="gpu")
+        tl.store(out + i, tl.load(data + i) + matched)
+    else:
+        tl.store(data + i, i + 10)
+        tl.debug_barrier()
+        tl.atomic_store(flag, SEEN)
+
+
+@pytest.mark.parametrize("dtype", ["int16", "uint32", "int64"])
+def test_a_poll_waits_for_another_program(dtype: str) -> None:
+    data, out = np.zeros(16, np.int32), np.zeros(16, np.int32)
+    with blockscope.check("tsan,asan") as checked:
+        pass_on[(2,)](data, np.zeros(1, dtype), out, SEEN=1, B=16)
+    assert checked.findings == []
+    np.testing.assert_array_equal(out, np.arange(16) + 11)
+
+
+def test_a_poll_for_what_never_comes_is_a_deadlock() -> None:
+    x = np.zeros(16, np.int32)
+    with pytest.raises(blockscope.SanitizerError, match="deadlock"):
+        pass_on[(2,)](x, np.zeros(1, np.int32), x.copy(), SEEN=2, B=16)
+
+
+@blockscope.jit
+def poll_block(flags, out, TIMEOUT: tl.constexpr, B: tl.constexpr):
+    i = tl.arange(0, B)
+    if tl.program_id(0) == 0:
+        tl.store(out + i, tl.atomic_poll(flags + i, i + 1, timeout_ns=TIMEOUT))
+    else:  # one after the other, so that elements match at different times
+        for k in range(B):
+            tl.atomic_store(flags + k, k + 1, sem="release")
+
+
+def test_elements_of_a_poll_wait_for_their_own_values() -> None:
+    out = np.zeros(8, np.int32)
+    poll_block[(2,)](np.zeros(8, np.int32), out, TIMEOUT=None, B=8)
+    np.testing.assert_array_equal(out, 1)
+
+
+@pytest.mark.parametrize("timeout", [0, 2_000_000])
+def test_a_poll_ends_when_its_time_is_over(timeout: int) -> None:
+    flags, out = np.array([1, 0, 3, 0], np.int32), np.full(4, 9, np.int32)
+    poll_block[(1,)](flags, out, TIMEOUT=timeout, B=4)
+    np.testing.assert_array_equal(out, [1, 0, 1, 0])
+
+
+def test_a_poll_of_what_is_no_integer_is_an_error() -> None:
+    with pytest.raises(Exception, match="expected integers of 16, 32 or 64 bits"):
+        pass_on[(2,)](np.zeros(16), np.zeros(1, np.float32), np.zeros(16), SEEN=1, B=16)
+
+
+@blockscope.jit
 def float_atomics(x, old, KIND: tl.constexpr, B: tl.constexpr):
     i = tl.arange(0, B)
     if KIND == "add":

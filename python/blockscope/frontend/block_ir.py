@@ -29,7 +29,9 @@ def emit(
     builder = _core.IrBuilder()
     run_time = leaves(arguments)
     generator = Generator(builder)
-    outer = context.enter(context.Kernel(generator.inline, target=target, prints=prints))
+    outer = context.enter(
+        context.Kernel(generator.inline, generator.repeat, target=target, prints=prints)
+    )
     try:
         with builder:
             values = builder.begin_function(

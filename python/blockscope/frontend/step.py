@@ -41,6 +41,15 @@ def _call(fn: Any, function: types.FunctionType, values: dict[str, Any]) -> Any:
     return function(**values)
 
 
+def _repeat(values: list[Any], step: Any) -> list[Any]:
+    """A loop of the language; see context.Kernel."""
+    goes_on = True
+    while goes_on:
+        values, again = step(values)
+        goes_on = bool(again)
+    return values
+
+
 class _Programs:
     """The programs of one launch, started in order of their number."""
 
@@ -65,7 +74,7 @@ class _Programs:
         program = next(self.rest, None)
         if program is None:
             return False
-        context.enter(context.Kernel(self.call, program=program, runner=self.runner))
+        context.enter(context.Kernel(self.call, _repeat, program=program, runner=self.runner))
         self.runner.begin_program(*program)
         _call(self.fn, self.function, self.values)
         self.runner.end_program()

@@ -148,7 +148,7 @@ def aggregate(cls: builtins.type) -> Any:
                 f"Aggregates can only inherit from other aggregates: base '{base.__name__}' of "
                 f"'{cls.__name__}' is none"
             )
-    if _is_kernel_function(cls.__dict__.get("__init__")):
+    if hasattr(cls.__dict__.get("__init__"), "arg_names"):
         raise ValueError(
             f"{cls.__name__}.__init__ cannot be a @triton.jit function: write it as a Python "
             "function, which may call the language"
@@ -169,7 +169,8 @@ def aggregate(cls: builtins.type) -> Any:
     body.update(_field_types=field_types, _defaults=defaults, __blockscope_builtin__=True)
     bases = cls.__bases__ if cls.__bases__ != (object,) else (aggregate_value,)
     made = type(cls)(cls.__name__, bases, body)
-    own_init = body.get("__init__") or _inherited_init(cls)
+    own_init = cls.__dict__.get("__init__") or _inherited_init(cls)
+    own_init = getattr(own_init, "fn", own_init)  # of a constexpr function
     made.__init__ = _initializer(made, own_init)  # type: ignore[misc]
     _repoint_class_cells(body.values(), cls, made)
     return made

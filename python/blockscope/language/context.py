@@ -10,16 +10,19 @@ from typing import Any
 class Kernel:
     """A kernel that is being compiled, or one program of a kernel that is stepped through.
 
-    ``call(fn, args, kwargs)`` runs a nested @jit function in it. ``target`` is the GPU's, None for
-    the CPU. ``prints`` says whether ``tl.static_print`` prints. In step mode ``program`` is the
+    ``call(fn, args, kwargs)`` runs a nested @jit function in it. ``repeat(values, step)`` is a loop
+    with one value of the same type for each of ``values``: ``step(values)`` returns the next ones
+    and whether to go on (a scalar of int1); it runs once at least. ``target`` is the GPU's, None
+    for the CPU. ``prints`` says whether ``tl.static_print`` prints. In step mode ``program`` is the
     program (x, y, z) and ``runner`` its _core.StepRunner; both are None while a kernel is compiled.
     """
 
-    __slots__ = ("call", "prints", "program", "runner", "target")
+    __slots__ = ("call", "prints", "program", "repeat", "runner", "target")
 
     def __init__(
         self,
         call: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any],
+        repeat: Callable[[list[Any], Callable[[list[Any]], tuple[list[Any], Any]]], list[Any]],
         *,
         target: Any = None,
         prints: bool = True,
@@ -27,6 +30,7 @@ class Kernel:
         runner: Any = None,
     ) -> None:
         self.call = call
+        self.repeat = repeat
         self.target = target
         self.prints = prints
         self.program = program

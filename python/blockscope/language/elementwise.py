@@ -3,6 +3,7 @@
 from typing import Any
 
 from blockscope._core import semantic as _semantic
+from blockscope.language import core
 from blockscope.language.core import (
     PropagateNan,
     builtin,
@@ -101,11 +102,44 @@ def expect_zero(x: Any, mask: Any) -> Any:
     return x
 
 
+@builtin
+def map_elementwise(scalar_fn: Any, *args: Any, pack: Any = 1) -> Any:
+    """Call the @jit function ``scalar_fn`` for each element of ``args``, with scalars.
+
+    ``args`` are broadcast to one shape. Each element takes an ``if`` or a loop of the function
+    alone. With ``pack`` the function takes ``pack`` elements that follow each other (row-major) of
+    the first argument, then of the second one, and returns ``pack`` elements of each result. It may
+    not access memory. Returns a block, or a tuple where the function returns one.
+    """
+    fn = unwrap(scalar_fn)
+    if not callable(fn):
+        raise TypeError(
+            f"tl.map_elementwise: scalar_fn is {type(fn).__name__}, expected a @jit function"
+        )
+    if not args:
+        raise ValueError("tl.map_elementwise: there is nothing to map, expected a block")
+    blocks = [core.to_tensor(arg) for arg in args]
+    whole = blocks[0]
+    for block in blocks[1:]:
+        whole = _semantic.broadcast(whole, block)[0]
+    if not whole.type.is_block():
+        if unwrap(pack) != 1:
+            raise ValueError(
+                f"tl.map_elementwise: pack is {unwrap(pack)}, expected 1 for arguments without a "
+                "block among them"
+            )
+        return fn(*blocks)
+    blocks = [_semantic.broadcast(block, whole)[0] for block in blocks]
+    results, is_single = _semantic.map(blocks, unwrap(pack), fn)
+    return results[0] if is_single else core.tuple(results)
+
+
 __all__ = [
     "add",
     "cdiv",
     "clamp",
     "expect_zero",
+    "map_elementwise",
     "maximum",
     "minimum",
     "mul",

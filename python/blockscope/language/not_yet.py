@@ -17,16 +17,8 @@ def not_yet(name: str) -> Any:
     return builtin(refuse)
 
 
-map_elementwise = not_yet("tl.map_elementwise")
 inline_asm_elementwise = not_yet("tl.inline_asm_elementwise")
-atomic_load = not_yet("tl.atomic_load")
-atomic_store = not_yet("tl.atomic_store")
-atomic_poll = not_yet("tl.atomic_poll")
 
 __all__ = [
-    "atomic_load",
-    "atomic_poll",
-    "atomic_store",
     "inline_asm_elementwise",
-    "map_elementwise",
 ]

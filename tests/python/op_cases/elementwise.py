@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import blockscope
 import blockscope.language as tl
 import ml_dtypes
 import numpy as np
@@ -52,7 +53,82 @@ def _high_product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.array(exact, np.uint64).astype(f"uint{bits}").view(x.dtype)
 
 
+@blockscope.jit
+def _order(x, y):
+    if x < y:
+        return -1
+    elif x == y:
+        return 0
+    else:
+        return 1
+
+
+@blockscope.jit
+def _steps(x, limit):
+    """How often x is halved until it is no more than the limit, and what is left."""
+    n = 0
+    while x > limit:
+        x = x // 2
+        n += 1
+    return n, x
+
+
+@blockscope.jit
+def _both(x0, x1, y0, y1):
+    if x0 < x1:
+        return x1 + y0, x0 + y1, y0 < y1, y1 < y0
+    return x0 + y0, x1 + y1, y0 < y1, y1 < y0
+
+
+@blockscope.jit
+def _product(x, y):
+    return x * y
+
+
+def _halved(x: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
+    n, x = np.zeros(x.shape, np.int32), x.copy()
+    while (x > limit).any():
+        n += x > limit
+        x = np.where(x > limit, x // 2, x)
+    return n, x
+
+
+def _pairs(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    x0, x1, y0, y1 = x[..., ::2], x[..., 1::2], y[..., ::2], y[..., 1::2]
+    first, second = np.where(x0 < x1, x1, x0) + y0, np.where(x0 < x1, x0, x1) + y1
+    mixed = np.stack([first, second], -1).reshape(x.shape)
+    return mixed, np.stack([y0 < y1, y1 < y0], -1).reshape(x.shape)
+
+
 CASES: list[OpCase] = [
+    OpCase(
+        "map_elementwise_order",
+        lambda x, y: tl.map_elementwise(_order, x, y),
+        [SMALL, SMALL],
+        lambda x, y: (x > y).astype(np.int32) - (x < y).astype(np.int32),
+        ("int8", "int32", "uint16", "fp32"),
+    ),
+    OpCase(
+        "map_elementwise_loops",
+        lambda x: tuple(tl.map_elementwise(_steps, x, 3)),
+        [Block((16, 32))],
+        lambda x: _halved(x, 3),
+        ("int32", "int64"),
+    ),
+    OpCase(
+        "map_elementwise_pairs",
+        lambda x, y: tuple(tl.map_elementwise(_both, x, y, pack=2)),
+        [Block((8, 16), -8, 8), Block((8, 16), -8, 8)],
+        _pairs,
+        ("int32", "fp32"),
+    ),
+    OpCase(
+        "map_elementwise_broadcasts",
+        lambda x, y: tl.map_elementwise(_product, x, tl.expand_dims(y, 1)),
+        [Block((16, 32), -8, 8), Block((16,), -8, 8)],
+        lambda x, y: x * y[:, None],
+        ("int32", "fp32", "fp64"),
+    ),
     OpCase("minimum", plain(tl.minimum), [X, Block(edges=False)], _extreme(np.fmin)),
     OpCase("maximum", plain(tl.maximum), [X, Block(edges=False)], _extreme(np.fmax)),
     OpCase(

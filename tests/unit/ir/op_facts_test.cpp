@@ -35,7 +35,8 @@ protected:
 
 /// The op has no evaluator of its own: constants and combine regions are lowered by the builder.
 bool isBuiltIn(llvm::StringRef name) {
-  return name == "arith.constant" || name == "tl.reduce" || name == "tl.scan" || name == "tl.yield";
+  return name == "arith.constant" || name == "tl.map" || name == "tl.reduce" || name == "tl.scan" ||
+         name == "tl.yield";
 }
 
 TEST_F(OpFactsTest, EveryOpOfTheDialectHasFacts) {

@@ -43,6 +43,11 @@ public:
     return results;
   }
 
+  ValueList map(llvm::ArrayRef<Value> operands, int64_t, MapFunction) override {
+    names.push_back("tl.map");
+    return ValueList(operands.begin(), operands.end());
+  }
+
   ValueList scan(llvm::ArrayRef<Value> operands, int, bool, CombineFunction) override {
     names.push_back("tl.scan");
     return ValueList(operands.begin(), operands.end());
