@@ -55,7 +55,7 @@ _NAMES = {
     "jit": "runtime.jit",
     "reinterpret": "runtime.jit",
     "compile": "compat.compiler",
-    "must_use_result": "host",
+    "must_use_result": "language.core",
     "aggregate": "language.aggregate",
 }
 _MODULES = (

@@ -68,14 +68,6 @@ def set_profile_allocator(allocator: Callable[..., Any] | None) -> None:
         )
 
 
-def must_use_result(x: Any, s: bool | str = True) -> Any:
-    """Decorator, with or without a message: a kernel that drops the result does not compile."""
-    if isinstance(x, str):
-        return lambda fn: must_use_result(fn, x)
-    x._must_use_result = s
-    return x
-
-
 def is_interpreting() -> bool:
     """Whether kernels run step by step now."""
     return bool(knobs.runtime.interpret)

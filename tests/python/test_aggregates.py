@@ -165,6 +165,30 @@ def test_bases_defaults_and_constructors() -> None:
     np.testing.assert_array_equal(out, [9, 30, 8, 12])
 
 
+class Sizes:
+    """A class of the user's, no aggregate."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    @blockscope.constexpr_function
+    def times(self, count):
+        return self.size * count
+
+
+@blockscope.jit
+def sized(out, SIZES: tl.constexpr):
+    i = tl.arange(0, SIZES.times(2))
+    tl.store(out + i, i + 1)
+
+
+def test_constexpr_functions_are_methods_of_any_class() -> None:
+    out = np.zeros(8, np.int32)
+    sized[(1,)](out, SIZES=Sizes(4))
+    np.testing.assert_array_equal(out, np.arange(1, 9))
+    assert Sizes(3).times(5) == 15
+
+
 class Point(NamedTuple):
     x: Any
     y: Any

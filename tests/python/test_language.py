@@ -627,3 +627,41 @@ def test_kernel_as_compilers_write_it(mode: str) -> None:
     as_compilers_write[(5,)](x, w, out, 37, XBLOCK=8, RBLOCK=64)
     y = (x * w.astype(np.float32) + 0.5).astype(np.float64)
     np.testing.assert_allclose(out, np.log(np.exp(y).sum(1)), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "type_"),
+    [
+        ("i32", tl.int32),
+        ("u1", tl.int1),
+        ("u64", tl.uint64),
+        ("bf16", tl.bfloat16),
+        ("fp8e4nv", tl.float8e4nv),
+        ("*fp16", tl.pointer_type(tl.float16)),
+        ("*ki8", tl.pointer_type(tl.int8, const=True)),
+        ("**i64", tl.pointer_type(tl.pointer_type(tl.int64))),
+        (("i32", "*fp32"), tl.tuple_type([tl.int32, tl.pointer_type(tl.float32)])),
+        (
+            "tensordesc<fp16[16, 64]>",
+            tl.tensor_descriptor_type(tl.block_type(tl.float16, [16, 64])),
+        ),
+    ],
+)
+def test_types_by_the_names_of_signatures(name: Any, type_: Any) -> None:
+    assert tl.str_to_ty(name) == type_ == tl.core.str_to_ty(name, None)
+    assert tl.str_to_ty("constexpr", 3) == tl.constexpr_type(3)
+    with pytest.raises(ValueError, match="no element type is called 'i7'"):
+        tl.str_to_ty("*i7")
+
+
+def test_names_of_core_that_files_use() -> None:
+    core = tl.core
+    assert core._aggregate is blockscope.aggregate and core._constexpr_to_value is core.unwrap
+    for value in (tl.constexpr(3), tl.tuple((1, 2))):
+        assert isinstance(value, core.base_value) and not isinstance(value, core.base_type)
+    assert isinstance(tl.pointer_type(tl.int8), core.base_type)
+    assert core._unwrap_shape([tl.constexpr(4), 8]) == [4, 8] and core._wrap_axis(-1, 3) == 2
+    assert core.validate_block_shape([tl.constexpr(4), 8]) == 32
+    for shape, text in [([3], "power of 2"), ([1 << 11, 1 << 11], "maximum"), (["a"], "constexpr")]:
+        with pytest.raises((TypeError, ValueError), match=text):
+            core.validate_block_shape(shape)

@@ -37,7 +37,7 @@ def call(
 ) -> Any:
     if isinstance(fn, Inlined):
         return generator.inline(fn, args, kwargs)
-    if isinstance(fn, ConstexprFunction):
+    if isinstance(getattr(fn, "__func__", fn), ConstexprFunction):
         return fn(*args, **kwargs)
     replacement = BUILTIN_CALLS.get(fn) if callable(fn) and _hashable(fn) else None
     if replacement is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -43,6 +44,10 @@ class ConstexprFunction:
         if not in_kernel and not _compiles():
             return result
         return result if isinstance(result, core.constexpr) else core.constexpr(result)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """Bind as a method, of any class."""
+        return self if instance is None else types.MethodType(self, instance)
 
 
 def _compiles() -> bool:

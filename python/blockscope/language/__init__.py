@@ -20,6 +20,7 @@ from blockscope.language import (
     standard,
     target_info,
 )
+from blockscope.language import half_public as _half_public
 from blockscope.language.aggregate import *
 from blockscope.language.atomics import *
 from blockscope.language.block_pointer import *
@@ -72,10 +73,12 @@ from blockscope.language.random import *
 from blockscope.language.reduce import *
 from blockscope.language.scan import *
 from blockscope.language.shape import *
+from blockscope.language.signature import *
 from blockscope.language.sort import *
 
 slice = slice
-core.set_language(_sys.modules[__name__])
+_experimental_make_tensor_descriptor = make_tensor_descriptor
+core.set_language(_sys.modules[__name__], _half_public)
 __all__ = [*(name for name in globals() if not name.startswith("_")), "semantic"]
 
 

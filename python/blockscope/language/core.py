@@ -69,6 +69,7 @@ __all__ = [
     "int32",
     "int64",
     "is_builtin",
+    "must_use_result",
     "pi32_t",
     "pointer_type",
     "tensor",
@@ -120,6 +121,14 @@ def type_of(value: Any) -> Any:
         if isinstance(value, constexpr)
         else getattr(value, "type", constexpr_type(value))
     )
+
+
+def must_use_result(x: Any, s: bool | str = True) -> Any:
+    """Decorator, with or without a message: a kernel that drops the result does not compile."""
+    if isinstance(x, str):
+        return lambda fn: must_use_result(fn, x)
+    x._must_use_result = s
+    return x
 
 
 # -- tuple ----------------------------------------------------------------------------------------
@@ -296,10 +305,15 @@ tensor.__blockscope_builtin__ = True
 _language: Any = None  # the package, once all of it is there
 
 
-def set_language(package: ModuleType) -> None:
-    """Let this module have all of the language, as Triton's ``tl.core`` does."""
+_names_of_triton: dict[str, ModuleType] = {}
+
+
+def set_language(package: ModuleType, names_of_triton: ModuleType) -> None:
+    """Let this module have all of the language, as Triton's ``tl.core`` does, and what that has
+    besides."""
     global _language
     _language = package
+    _names_of_triton.update(dict.fromkeys(names_of_triton.__all__, names_of_triton))
 
 
 def __getattr__(name: str) -> Any:
@@ -307,6 +321,8 @@ def __getattr__(name: str) -> Any:
         return builtin
     if name == "extern_elementwise" and _language is not None:
         return _language.extra.libdevice.extern_elementwise
+    if name in _names_of_triton:
+        return getattr(_names_of_triton[name], name)
     if name.startswith("__") or not hasattr(_language, name):
         raise AttributeError(f"module 'blockscope.language.core' has no attribute '{name}'")
     return getattr(_language, name)
