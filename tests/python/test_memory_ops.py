@@ -298,6 +298,22 @@ def test_a_poll_ends_when_its_time_is_over(timeout: int) -> None:
     np.testing.assert_array_equal(out, [1, 0, 1, 0])
 
 
+@blockscope.jit
+def timed(x, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    begin = tl.extra.cuda.globaltimer()
+    for _ in range(100):
+        tl.store(x + i, tl.load(x + i) + 1)
+    tl.store(out, begin)
+    tl.store(out + 1, tl.extra.cuda.globaltimer())
+
+
+def test_the_clock_goes_on() -> None:
+    out = np.zeros(2, np.int64)
+    timed[(1,)](np.zeros(16, np.int32), out, B=16)
+    assert 0 < out[1] - out[0] < 10**10
+
+
 def test_a_poll_of_what_is_no_integer_is_an_error() -> None:
     with pytest.raises(Exception, match="expected integers of 16, 32 or 64 bits"):
         pass_on[(2,)](np.zeros(16), np.zeros(1, np.float32), np.zeros(16), SEEN=1, B=16)

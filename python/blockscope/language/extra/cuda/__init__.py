@@ -1,16 +1,23 @@
 """Functions of NVIDIA targets."""
 
+from typing import Any
+
 from blockscope._core import semantic as _semantic
 from blockscope.language.core import builtin
 from blockscope.language.extra import libdevice
 from blockscope.language.not_yet import not_yet
 
-globaltimer = not_yet("tl.extra.cuda.globaltimer")
 smid = not_yet("tl.extra.cuda.smid")
 num_threads = not_yet("tl.extra.cuda.num_threads")
 num_warps = not_yet("tl.extra.cuda.num_warps")
 convert_custom_float8_sm70 = not_yet("tl.extra.cuda.convert_custom_float8_sm70")
 convert_custom_float8_sm80 = not_yet("tl.extra.cuda.convert_custom_float8_sm80")
+
+
+@builtin
+def globaltimer() -> Any:
+    """Nanoseconds, int64, of a clock that all programs share; on the CPU that of the host."""
+    return _semantic.global_timer()
 
 
 @builtin
