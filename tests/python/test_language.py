@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import blockscope
 import blockscope.language as tl
@@ -665,3 +665,40 @@ def test_names_of_core_that_files_use() -> None:
     for shape, text in [([3], "power of 2"), ([1 << 11, 1 << 11], "maximum"), (["a"], "constexpr")]:
         with pytest.raises((TypeError, ValueError), match=text):
             core.validate_block_shape(shape)
+
+
+@blockscope.jit
+def constants_in_tuples(out, n, pair):
+    tl.static_assert(n == 3)
+    tl.static_assert(pair[1][0] == 4)
+    tl.store(out + tl.arange(0, pair[1][0]), pair[0])
+
+
+def test_a_constexpr_for_a_run_time_parameter_stays_constant(mode: str) -> None:
+    for value in (7, 9):
+        out = np.zeros(4, np.int32)
+        constants_in_tuples[(1,)](out, tl.constexpr(3), (value, (tl.constexpr(4), None)))
+        np.testing.assert_array_equal(out, value)
+
+
+class Corner(NamedTuple):
+    x: Any
+    y: Any
+
+
+@blockscope.constexpr_function
+def turned(corner):
+    assert isinstance(corner, tuple)
+    return Corner(corner.y, -corner.x)
+
+
+@blockscope.jit
+def turns(out):
+    tl.static_assert(turned(Corner(2, 3)).x == 3)
+    tl.store(out, turned(turned(Corner(2, 3))).x)
+
+
+def test_constexpr_functions_take_and_give_named_tuples(mode: str) -> None:
+    out = np.zeros(1, np.int32)
+    turns[(1,)](out)
+    assert out[0] == -2
