@@ -87,8 +87,10 @@ std::optional<DType> Semantic::commonDType(const Type &lhs, bool lhsIsNumber, co
     return std::nullopt;
   }
   if (divides && isSigned(a) != isSigned(b)) {
-    typeError("operands " + lhs.scalar().str() + " and " + rhs.scalar().str() +
-              " have different signedness; cast them to the same signedness");
+    llvm::StringRef op = op_;
+    op.consume_front("operator ");
+    typeError("Cannot use " + op + " with " + lhs.scalar().str() + " and " + rhs.scalar().str() +
+              " because they have different signedness; cast them to the same signedness");
     return std::nullopt;
   }
   return promoteIntegers(a, b);
@@ -106,7 +108,7 @@ std::pair<Value, Value> Semantic::unify(const Operand &lhs, const Operand &rhs, 
   };
   const Type left = typeOf(lhs), right = typeOf(rhs);
   const auto refuse = [&]() -> std::pair<Value, Value> {
-    typeError("cannot combine " + typeText(left) + " and " + typeText(right));
+    typeError("invalid operands of type " + typeText(left) + " and " + typeText(right));
     return {};
   };
   const auto pointerIsAllowed = [](const Type &pointer, const Type &other, bool allowed) {
@@ -239,11 +241,16 @@ Value Semantic::divide(BinaryOp op, const Operand &lhs, const Operand &rhs) {
 }
 
 Value Semantic::binaryInteger(BinaryOp op, const Operand &lhs, const Operand &rhs) {
+  const auto textOf = [](const Operand &operand) {
+    return typeText(operand.isValue() ? operand.value.type
+                                      : Type::get(literalDType(operand.scalar)));
+  };
   auto [a, b] = unify(lhs, rhs, {});
   if (failed())
     return {};
   if (!a.type.isInteger())
-    return typeError("operands are " + typeText(a.type) + ", expected integers");
+    return typeError("invalid operands of type " + textOf(lhs) + " and " + textOf(rhs),
+                     ", expected integers");
   llvm::StringRef name;
   if (op == BinaryOp::And)
     name = "arith.andi";

@@ -23,8 +23,8 @@ Value Semantic::dot(const Value &a, const Value &b, const std::optional<Value> &
     return typeError("operands are " + typeText(a.type) + " and " + typeText(b.type) +
                      ", expected int8, uint8, fp8, fp16, bf16, fp32 or fp64");
   if (left != right && !(isFp8(left) && isFp8(right)))
-    return typeError("operands are " + typeText(a.type) + " and " + typeText(b.type) +
-                     ", expected one element type");
+    return typeError("Both operands must be same dtype. Got " + a.type.scalar().str() + " and " +
+                     b.type.scalar().str());
   if (!checkOneOf("input_precision", options.inputPrecision,
                   {"tf32", "tf32x3", "ieee", "bf16x3", "bf16x6"}))
     return {};
@@ -35,9 +35,10 @@ Value Semantic::dot(const Value &a, const Value &b, const std::optional<Value> &
   const llvm::ArrayRef<int64_t> leftShape = a.type.shape, rightShape = b.type.shape;
   const int64_t m = leftShape[rank - 2], k = leftShape[rank - 1], n = rightShape[rank - 1];
   if (rightShape[rank - 2] != k)
-    return valueError("shapes " + shapeText(leftShape) + " and " + shapeText(rightShape) +
-                      " do not match: K is " + std::to_string(k) + " and " +
-                      std::to_string(rightShape[rank - 2]));
+    return valueError("First input shape (" + shapeText(leftShape) + ") and second input shape (" +
+                          shapeText(rightShape) + ") are not compatible for matmul",
+                      ": K is " + std::to_string(k) + " and " +
+                          std::to_string(rightShape[rank - 2]));
   if (leftShape.drop_back(2) != rightShape.drop_back(2))
     return valueError("shapes " + shapeText(leftShape) + " and " + shapeText(rightShape) +
                       " have different batch dimensions");
@@ -46,8 +47,8 @@ Value Semantic::dot(const Value &a, const Value &b, const std::optional<Value> &
   if (isInteger(left))
     out = DType::Int32;
   else if (options.outDType == DType::Bf16)
-    return valueError("out_dtype is bf16, expected fp32 or fp16; convert the result with "
-                      ".to(tl.bfloat16)");
+    return valueError("out_dtype=bfloat16 is unsupported. Please use out_dtype=float32/float16 and "
+                      "cast with `.to(tl.bfloat16)`");
   else if (left == DType::Fp64)
     out = DType::Fp64;
   else if (left != DType::Fp32 && left != DType::Bf16 && options.outDType == DType::Fp16)
@@ -84,8 +85,9 @@ Value Semantic::dot(const Value &a, const Value &b, const std::optional<Value> &
   attributes.set("input_precision", options.inputPrecision);
   if (options.maxNumImpreciseAcc && isFp8(left) && isFp8(right)) {
     if (*options.maxNumImpreciseAcc < 0 || *options.maxNumImpreciseAcc > k)
-      return valueError("max_num_imprecise_acc is " + std::to_string(*options.maxNumImpreciseAcc) +
-                        ", expected a number from 0 to K, which is " + std::to_string(k));
+      return valueError("max_num_imprecise_acc (" + std::to_string(*options.maxNumImpreciseAcc) +
+                            ") must be <= K (" + std::to_string(k) + ")",
+                        " and not negative");
     attributes.set("max_num_imprecise_acc", *options.maxNumImpreciseAcc);
   }
   if (left == DType::UInt8)

@@ -12,7 +12,7 @@ bool Semantic::checkPointer(const Value &pointer, bool writes) {
     return false;
   }
   if (writes && pointer.type.pointeeIsConst) {
-    typeError("pointer is " + typeText(pointer.type) + ", a pointer to constant data");
+    typeError("Cannot store to a constant pointer", "; pointer is " + typeText(pointer.type));
     return false;
   }
   return true;

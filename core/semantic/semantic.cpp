@@ -78,18 +78,20 @@ void Semantic::begin(llvm::StringRef op) {
   error_.reset();
 }
 
-Value Semantic::record(SemanticError::Kind kind, const llvm::Twine &message) {
+Value Semantic::record(SemanticError::Kind kind, const llvm::Twine &sentence,
+                       const llvm::Twine &details) {
   if (!error_)
-    error_ = SemanticError{kind, op_.empty() ? message.str() : op_ + ": " + message.str()};
+    error_ = SemanticError{kind, (op_.empty() ? "" : op_ + ": ") + (sentence + details).str(),
+                           sentence.str()};
   return {};
 }
 
-Value Semantic::typeError(const llvm::Twine &message) {
-  return record(SemanticError::Kind::Type, message);
+Value Semantic::typeError(const llvm::Twine &sentence, const llvm::Twine &details) {
+  return record(SemanticError::Kind::Type, sentence, details);
 }
 
-Value Semantic::valueError(const llvm::Twine &message) {
-  return record(SemanticError::Kind::Value, message);
+Value Semantic::valueError(const llvm::Twine &sentence, const llvm::Twine &details) {
+  return record(SemanticError::Kind::Value, sentence, details);
 }
 
 bool Semantic::checkOneOf(llvm::StringRef argument, llvm::StringRef found,

@@ -21,6 +21,7 @@ struct SemanticError {
   enum class Kind : uint8_t { Type, Value };
   Kind kind = Kind::Value;
   std::string message;
+  std::string sentence; ///< the message without op and details; Triton's words where it has some
 };
 
 enum class BinaryOp : uint8_t { Add, Sub, Mul, TrueDiv, FloorDiv, Mod, And, Or, Xor, Shl, Shr };
@@ -177,9 +178,9 @@ public:
                     const std::optional<Operand> &mask);
   void devicePrint(llvm::StringRef prefix, llvm::ArrayRef<Value> values, bool hex);
 
-  /// Records the first error. Both return null.
-  Value typeError(const llvm::Twine &message);
-  Value valueError(const llvm::Twine &message);
+  /// Records the first error: its sentence, and what may follow in the message. Both return null.
+  Value typeError(const llvm::Twine &sentence, const llvm::Twine &details = "");
+  Value valueError(const llvm::Twine &sentence, const llvm::Twine &details = "");
 
 private:
   struct BinaryRules {
@@ -218,7 +219,7 @@ private:
               const Attributes &attributes = {});
   void emit0(llvm::StringRef name, llvm::ArrayRef<Value> operands,
              const Attributes &attributes = {});
-  Value record(SemanticError::Kind kind, const llvm::Twine &message);
+  Value record(SemanticError::Kind kind, const llvm::Twine &sentence, const llvm::Twine &details);
 
   Emitter &emitter_;
   std::string op_;

@@ -9,8 +9,8 @@ bool Semantic::checkBlockShape(llvm::ArrayRef<int64_t> shape) {
   int64_t elements = 1;
   for (size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] <= 0 || !llvm::isPowerOf2_64(static_cast<uint64_t>(shape[i]))) {
-      valueError("shape " + shapeText(shape) + " has " + std::to_string(shape[i]) +
-                 " at dimension " + std::to_string(i) + ", expected a power of two");
+      valueError("Shape element " + std::to_string(i) + " must be a power of 2",
+                 "; the shape is " + shapeText(shape));
       return false;
     }
     elements = elements > kMaxBlockElements ? elements : elements * shape[i];
@@ -25,8 +25,8 @@ bool Semantic::checkBlockShape(llvm::ArrayRef<int64_t> shape) {
 
 std::optional<int64_t> Semantic::normalizeAxis(int64_t axis, int64_t rank) {
   if (axis < -rank || axis >= rank) {
-    valueError("axis " + std::to_string(axis) + " is outside a block of " + std::to_string(rank) +
-               " dimensions");
+    valueError("invalid axis " + std::to_string(axis) + ". Expected " + std::to_string(-rank) +
+               " <= axis < " + std::to_string(rank));
     return std::nullopt;
   }
   return axis < 0 ? axis + rank : axis;
@@ -34,13 +34,13 @@ std::optional<int64_t> Semantic::normalizeAxis(int64_t axis, int64_t rank) {
 
 Value Semantic::programId(int64_t axis) {
   if (axis < 0 || axis > 2)
-    return valueError("axis is " + std::to_string(axis) + ", expected 0, 1 or 2");
+    return valueError("program_id axis must be 0, 1, or 2 but got " + std::to_string(axis));
   return emit1("tl.program_id", {}, Type::get(DType::Int32), {{"axis", axis}});
 }
 
 Value Semantic::numPrograms(int64_t axis) {
   if (axis < 0 || axis > 2)
-    return valueError("axis is " + std::to_string(axis) + ", expected 0, 1 or 2");
+    return valueError("num_programs axis must be 0, 1, or 2 but got " + std::to_string(axis));
   return emit1("tl.num_programs", {}, Type::get(DType::Int32), {{"axis", axis}});
 }
 
@@ -49,12 +49,12 @@ Value Semantic::arange(int64_t start, int64_t end) {
     return valueError("start and end must fit int32, got " + std::to_string(start) + " and " +
                       std::to_string(end));
   if (end <= start)
-    return valueError("end (" + std::to_string(end) + ") must be greater than start (" +
-                      std::to_string(start) + ")");
+    return valueError("arange's end argument must be greater than the start argument",
+                      "; end is " + std::to_string(end) + ", start " + std::to_string(start));
   const int64_t length = end - start;
   if (!llvm::isPowerOf2_64(static_cast<uint64_t>(length)))
-    return valueError("the length end - start is " + std::to_string(length) +
-                      ", expected a power of two");
+    return valueError("arange's range must be a power of 2",
+                      "; end - start is " + std::to_string(length));
   if (!checkBlockShape(length))
     return {};
   return emit1("tl.range", {}, Type::get(DType::Int32, length), {{"start", start}, {"end", end}});

@@ -45,9 +45,12 @@ py::object wrapValue(Value value) {
 void finishOp(Semantic &semantic) {
   if (semantic.failed()) {
     const SemanticError &error = semantic.error();
-    if (error.kind == SemanticError::Kind::Type)
-      throw py::type_error(error.message);
-    throw py::value_error(error.message);
+    const bool isType = error.kind == SemanticError::Kind::Type;
+    const py::handle type = isType ? PyExc_TypeError : PyExc_ValueError;
+    const py::object exception = type(error.message);
+    exception.attr("sentence") = error.sentence; // for frontend/diagnose.py
+    PyErr_SetObject(type.ptr(), exception.ptr());
+    throw py::error_already_set();
   }
   runAfterOp();
 }

@@ -121,10 +121,10 @@ COMPILE = [
     (
         lambda: copy[(1,)](x(), x(), 64, BLOCK=48),
         CompilationError,
-        r"is 48, expected a power of two",
+        r"arange's range must be a power of 2; end - start is 48",
     ),
     (lambda: int_mask[(1,)](x()), CompilationError, r"mask is int32\[8\], expected int1"),
-    (lambda: reads_global[(1,)](x()), CompilationError, r"module variable 'SIZE'"),
+    (lambda: reads_global[(1,)](x()), CompilationError, r"Cannot access global variable SIZE"),
     (lambda: undefined[(1,)](x()), CompilationError, r"'nope' is not defined"),
     (
         lambda: misspelt[(1,)](x()),

@@ -134,8 +134,8 @@ def uses_the_result(x):
 @pytest.mark.parametrize(
     ("kernel", "text"),
     [
-        (drops_a_result, "the result of doubled is not used; it changes nothing"),
-        (drops_an_advance, "the result of tl.advance is not used"),
+        (drops_a_result, "The result of doubled is not being used. it changes nothing"),
+        (drops_an_advance, "The result of tl.advance is not being used"),
     ],
 )
 def test_a_result_that_must_be_used(mode: str, kernel: Any, text: str) -> None:

@@ -38,7 +38,7 @@ def scaled(m: int, k: int, **changed: Any) -> Any:
 # name, call with (x: pointer, y: pointer, s: scalar int32, i: arange), text
 ROWS = [
     ("length", lambda x, y, s, i: tl.arange(0, 100),
-     "tl.arange: the length end - start is 100, expected a power of two"),
+     "tl.arange: arange's range must be a power of 2; end - start is 100"),
     (
         "length_at_run_time",
         lambda x, y, s, i: tl.arange(0, s),
@@ -74,9 +74,9 @@ ROWS = [
         lambda x, y, s, i: tl.make_tensor_descriptor(x, [32, 32], [32, 1], [32, 32]).store([0, 0], f16(32, 16)),
         "descriptor.store: the value has shape [32, 16], expected the descriptor's block [32, 32]",
     ),
-    ("order", lambda x, y, s, i: tl.arange(8, 0), "tl.arange: end (0) must be greater than start (8)"),
+    ("order", lambda x, y, s, i: tl.arange(8, 0), "tl.arange: arange's end argument must be greater than the start argument; end is 0, start 8"),
     ("shape", lambda x, y, s, i: tl.zeros((3, 4), tl.float32),
-     "shape [3, 4] has 3 at dimension 0, expected a power of two"),
+     "tl.zeros: Shape element 0 must be a power of 2; the shape is [3, 4]"),
     ("too_large", lambda x, y, s, i: tl.zeros((2048, 1024), tl.float32),
      "shape [2048, 1024] has more than 1048576 elements"),
     ("int_mask", lambda x, y, s, i: tl.load(x + i, mask=i),
@@ -101,14 +101,14 @@ ROWS = [
      "operator +: shapes [128] and [64] do not match: dimension 0 is 128 and 64"),
     ("two_pointers", lambda x, y, s, i: x + y, "operator +: cannot add two pointers"),
     ("pointer_and_float", lambda x, y, s, i: x + 1.5,
-     "operator +: cannot combine pointer<fp32> and fp32"),
-    ("pointer_times", lambda x, y, s, i: x * 2, "operator *: cannot combine pointer<fp32> and int32"),
+     "operator +: invalid operands of type pointer<fp32> and fp32"),
+    ("pointer_times", lambda x, y, s, i: x * 2, "operator *: invalid operands of type pointer<fp32> and int32"),
     ("float_and", lambda x, y, s, i: i.to(tl.float32) & i,
-     "operator &: operands are fp32[128], expected integers"),
+     "operator &: invalid operands of type fp32[128] and int32[128], expected integers"),
     ("float_floordiv", lambda x, y, s, i: i.to(tl.float32) // 2,
      "operator //: operands are fp32[128], expected integers"),
     ("mixed_signs", lambda x, y, s, i: i // i.to(tl.uint32),
-     "operator //: operands int32 and uint32 have different signedness"),
+     "operator //: Cannot use // with int32 and uint32 because they have different signedness"),
     ("negative_number", lambda x, y, s, i: i.to(tl.uint32) + (-1),
      "operator +: negative number -1 with a tensor of uint32"),
     ("number_range", lambda x, y, s, i: i.to(tl.int8) + 1000,
@@ -117,6 +117,11 @@ ROWS = [
     ("exp_of_int", lambda x, y, s, i: tl.exp(i), "tl.exp: x is int32[128], expected fp32 or fp64"),
     ("exp_of_half", lambda x, y, s, i: tl.exp(i.to(tl.float16)),
      "tl.exp: x is fp16[128], expected fp32 or fp64"),
+    ("axes", lambda x, y, s, i: tl.expand_dims(i, (0, -3)),
+     "tl.expand_dims: duplicate axes, normalized axes = [0, 0]"),
+    ("axes_range", lambda x, y, s, i: tl.expand_dims(i, (0, 3)),
+     "tl.expand_dims: invalid axis 3. Expected -3 <= axis < 3"),
+    ("dim", lambda x, y, s, i: tl.flip(i, 1), "tl.flip: invalid axis 1. Expected -1 <= axis < 1"),
     ("index", lambda x, y, s, i: i[0], "unsupported tensor index: 0; only None and : are supported"),
     ("slice", lambda x, y, s, i: i[1:3], "unsupported tensor index: slice(1, 3, None)"),
     ("indices", lambda x, y, s, i: i[:, :], "too many indices for int32[128]"),
@@ -124,11 +129,11 @@ ROWS = [
     ("matmul", lambda x, y, s, i: i @ i, "operator @: use tl.dot"),
     ("none", lambda x, y, s, i: i + None, "unsupported operand type(s) for +"),
     ("dot_dtypes", lambda x, y, s, i: tl.dot(f16(16, 16), tl.zeros((16, 16), tl.float32)),
-     "tl.dot: operands are fp16[16, 16] and fp32[16, 16], expected one element type"),
+     "tl.dot: Both operands must be same dtype. Got fp16 and fp32"),
     ("dot_shapes", lambda x, y, s, i: tl.dot(f16(16, 32), f16(16, 16)),
-     "tl.dot: shapes [16, 32] and [16, 16] do not match: K is 32 and 16"),
+     "tl.dot: First input shape ([16, 32]) and second input shape ([16, 16]) are not compatible for matmul: K is 32 and 16"),
     ("dot_limit", lambda x, y, s, i: tl.dot(tl.zeros((16, 32), tl.float8e5), tl.zeros((32, 16), tl.float8e5), max_num_imprecise_acc=64),
-     "tl.dot: max_num_imprecise_acc is 64, expected a number from 0 to K, which is 32"),
+     "tl.dot: max_num_imprecise_acc (64) must be <= K (32)"),
     ("dot_acc", lambda x, y, s, i: tl.dot(f16(16, 16), f16(16, 16), f16(16, 16)),
      "tl.dot: acc is fp16[16, 16], expected fp32[16, 16]"),
     ("dot_precision", lambda x, y, s, i: tl.dot(f16(16, 16), f16(16, 16), input_precision="x"),
@@ -161,9 +166,9 @@ ROWS = [
      "tl.reshape: cannot reshape int32[128] with 128 elements to [64] with 64"),
     ("permute", lambda x, y, s, i: tl.permute(i[:, None], (0, 0)),
      "tl.permute: order [0, 0] is not a permutation of the 2 dimensions of int32[128, 1]"),
-    ("axis", lambda x, y, s, i: tl.sum(i, 1), "tl.sum: axis 1 is outside a block of 1 dimensions"),
+    ("axis", lambda x, y, s, i: tl.sum(i, 1), "tl.sum: invalid axis 1. Expected -1 <= axis < 1"),
     ("program_axis", lambda x, y, s, i: tl.program_id(3),
-     "tl.program_id: axis is 3, expected 0, 1 or 2"),
+     "tl.program_id: program_id axis must be 0, 1, or 2 but got 3"),
     ("atomic_half_max", lambda x, y, s, i: tl.atomic_max((x + i).to(tl.pointer_type(tl.float16)), 1.0),
      "tl.atomic_max: elements are fp16, expected 32 or 64 bits"),
     ("atomic_sem", lambda x, y, s, i: tl.atomic_add(x + i, 1.0, sem="foo"),
@@ -217,6 +222,85 @@ def test_text(call: Any, text: str, stepping: bool) -> None:
     if not stepping:
         assert isinstance(caught.value, blockscope.CompilationError)
         assert f"{__file__}:" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda x, y, s, i: tl.arange(0, 100), "arange's range must be a power of 2"),
+        (lambda x, y, s, i: tl.full((33,), 0, tl.int64), "Shape element 0 must be a power of 2"),
+        (
+            lambda x, y, s, i: scaled(16, 64, lhs_scale=bytes_of(16, 4)),
+            "Operands must have the same scale factor; (lhs: 16 vs rhs: 32)",
+        ),
+    ],
+)
+def test_the_cause_is_the_sentence_alone(call: Any, sentence: str) -> None:
+    x = np.zeros(128, np.float32)
+    with pytest.raises(blockscope.CompilationError, match="tl.") as caught:
+        kernel[(1,)](x, x, 5, CALL=builtin(call))
+    assert str(caught.value.__cause__) == sentence
+
+
+def test_errors_of_the_language_have_no_cause() -> None:
+    call = builtin(lambda x, y, s, i: tl.static_assert(False, "no way"))
+    x = np.zeros(128, np.float32)
+    with pytest.raises(blockscope.errors.CompileTimeAssertionFailure) as caught:
+        kernel[(1,)](x, x, 5, CALL=call)
+    assert caught.value.__cause__ is None
+
+
+def test_a_condition_that_is_no_bool_warns() -> None:
+    x = np.zeros(128, np.float32)
+    with pytest.warns(UserWarning, match="non-boolean condition is deprecated.* Got int32"):
+        kernel[(1,)](x, x, 5, CALL=builtin(lambda x, y, s, i: tl.where(i, i, i)))
+
+
+@blockscope.jit
+def mismatched_if(x, n):
+    if n > 3:
+        y = 1
+    else:
+        y = 1.5
+    tl.store(x, y)
+
+
+@blockscope.jit
+def mismatched_ternary(x, n):
+    tl.store(x, 1 if n > 3 else 1.5)
+
+
+@blockscope.jit
+def one_or_other(n):
+    if n > 3:
+        return 1
+    else:
+        return 1.5
+
+
+@blockscope.jit
+def mismatched_return(x, n):
+    tl.store(x, one_or_other(n))
+
+
+@blockscope.jit(do_not_specialize=["N"])
+def constant_not_specialized(x, N: tl.constexpr):
+    tl.store(x, N)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "text"),
+    [
+        (mismatched_if, "Mismatched type for y: int32 after the 'if' but fp32 after the else"),
+        (mismatched_ternary, "Ternary expression with dynamic condition has inconsistent types "),
+        (mismatched_return, "Return type mismatch: int32 on one path and fp32 on another"),
+        (constant_not_specialized, "N marked as constexpr and listed in do_not_specialize"),
+    ],
+)
+def test_control_flow(kernel: Any, text: str) -> None:
+    with pytest.raises(blockscope.CompilationError) as caught:
+        kernel[(1,)](np.zeros(1, np.float32), 5)
+    assert text in str(caught.value)
 
 
 def test_outside_of_a_kernel() -> None:

@@ -123,7 +123,7 @@ class ControlFlow:
                 continue
             if values.structure(ours) != values.structure(theirs):
                 raise TypeError(
-                    f"'{name}' has type {type_text(ours)} after the 'if' but "
+                    f"Mismatched type for {name}: {type_text(ours)} after the 'if' but "
                     f"{type_text(theirs)} {'after the else' if node.orelse else 'without it'}"
                 )
             merged.append(name)
@@ -160,7 +160,7 @@ class ControlFlow:
         with self.at(node):
             if values.structure(ours) != values.structure(theirs):
                 raise TypeError(
-                    f"the function returns {type_text(ours)} on one path and {type_text(theirs)} "
+                    f"Return type mismatch: {type_text(ours)} on one path and {type_text(theirs)} "
                     "on another"
                 )
             results = iter(
@@ -194,8 +194,8 @@ class ControlFlow:
         with self.at(node):
             if values.structure(sides[0]) != values.structure(sides[1]):
                 raise TypeError(
-                    f"the two sides of a conditional have types {type_text(sides[0])} and "
-                    f"{type_text(sides[1])}"
+                    "Ternary expression with dynamic condition has inconsistent types "
+                    f"{type_text(sides[0])} and {type_text(sides[1])}"
                 )
             results = self.builder.create_if(
                 condition,

@@ -70,8 +70,19 @@ def compile_error(generator: Any, node: ast.AST, error: Exception | str) -> erro
     elif isinstance(error, AttributeError):
         message += _nearest_attribute(error)
     result = _error(kind, generator, node, message)
-    result.__cause__ = error if isinstance(error, Exception) else None
+    result.__cause__ = _cause(error)
     return result
+
+
+def _cause(error: Exception | str) -> Exception | None:
+    """What Triton's errors have as their cause: nothing for errors of the language itself; of a
+    broken rule the sentence alone, which programs and tests compare."""
+    if not isinstance(error, Exception) or isinstance(error, errors.CompilationError):
+        return None
+    sentence = getattr(error, "sentence", None)
+    if sentence is None:
+        return error
+    return type(error)(sentence).with_traceback(error.__traceback__)
 
 
 def _nearest_attribute(error: AttributeError) -> str:

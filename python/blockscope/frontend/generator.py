@@ -82,10 +82,14 @@ class Generator(ControlFlow):
         """Walk the kernel ``fn`` with its parameters bound to ``arguments``."""
         self.used.note_source(fn)
         self.frames.append(Frame(fn, dict(arguments)))
+        tree = fn.function_source.tree
         try:
-            self.visit_to_end(fn.function_source.tree.body)
+            for param in fn.params:
+                if param.is_constexpr and param.do_not_specialize:
+                    text = f"{param.name} marked as constexpr and listed in do_not_specialize"
+                    raise compile_error(self, tree, text)
+            self.visit_to_end(tree.body)
             if self.frame.returned is not None:
-                tree = fn.function_source.tree
                 raise compile_error(self, tree, "a kernel returns no value: store the result")
         finally:
             self.frames.pop()
@@ -132,7 +136,8 @@ class Generator(ControlFlow):
         except Exception as error:
             if getattr(error, "has_place", False) or tracebacks.is_from_signal(error):
                 raise
-            raise compile_error(self, node, error) from error
+            placed = compile_error(self, node, error)
+            raise placed from placed.__cause__
 
     # -- values ---------------------------------------------------------------------------------
 

@@ -71,9 +71,9 @@ def look_up(fn: Any, name: str, used: UsedValues) -> Any:
         if annotation is core.constexpr or allows_plain_variables():
             return value if isinstance(value, core.tensor) else core.constexpr(value)
         raise NameError(
-            f"kernels cannot read the module variable '{name}' ({type(value).__name__}): a "
-            f"compiled kernel would keep its old value; pass it as an argument or write {name} = "
-            f"tl.constexpr({value!r})"
+            f"Cannot access global variable {name} ({type(value).__name__}) from within a kernel, "
+            f"which would keep its old value when it is compiled; pass it as an argument or write "
+            f"{name} = tl.constexpr({value!r})"
         )
     return core.constexpr(value) if isinstance(value, bool | int | float | str) else value
 

@@ -75,7 +75,7 @@ def must_use(fn: Any, name: str) -> str | None:
     why = getattr(fn, "_must_use_result", False)
     if not why:
         return None
-    return f"the result of {name} is not used" + (f"; {why}" if isinstance(why, str) else "")
+    return f"The result of {name} is not being used." + (f" {why}" if isinstance(why, str) else "")
 
 
 def logical_not(value: Any) -> Any:

@@ -1,5 +1,6 @@
 """Elementwise arithmetic, choice and comparison beyond the operators."""
 
+import warnings
 from typing import Any
 
 from blockscope._core import semantic as _semantic
@@ -8,6 +9,7 @@ from blockscope.language.core import (
     PropagateNan,
     builtin,
     constexpr,
+    int1,
     tensor,
     tensor_method,
     unwrap,
@@ -63,6 +65,12 @@ def clamp(x: Any, min: Any, max: Any, propagate_nan: Any = PropagateNan.NONE) ->
 @builtin
 def where(condition: Any, x: Any, y: Any) -> Any:
     """Elements of ``x`` where ``condition`` is true, of ``y`` elsewhere. Both are evaluated."""
+    if isinstance(condition, tensor) and condition.dtype != int1:
+        warnings.warn(
+            "tl.where with a non-boolean condition is deprecated and will error out in a future "
+            f"triton release. Got {condition.dtype}",
+            stacklevel=2,
+        )
     return _semantic.where(condition, x, y)
 
 

@@ -33,9 +33,14 @@ def expand_dims(input: Any, axis: Any) -> Any:
         return _semantic.expand_dims(input, axis)
     axes = [int(unwrap(a)) for a in axis]
     rank = len(input.shape) + len(axes)
-    positions = sorted(a + rank if a < 0 else a for a in axes)
+    for a in axes:
+        if not -rank <= a < rank:
+            raise ValueError(f"tl.expand_dims: invalid axis {a}. Expected {-rank} <= axis < {rank}")
+    positions = sorted(a % rank for a in axes)
     if len(set(positions)) != len(positions):
-        raise ValueError(f"tl.expand_dims: axis {axes} has duplicates")
+        raise ValueError(
+            f"tl.expand_dims: duplicate axes, normalized axes = {positions}; axis is {axes}"
+        )
     for position in positions:
         input = _semantic.expand_dims(input, position)
     return input
@@ -134,7 +139,7 @@ def _axis(x: Any, dim: Any, op: str) -> int:
     rank, axis = len(x.shape), unwrap(dim)
     axis = rank - 1 if axis is None else int(axis)
     if not -rank <= axis < rank:
-        raise ValueError(f"{op}: dim {axis} is outside a block of {rank} dimensions")
+        raise ValueError(f"{op}: invalid axis {axis}. Expected {-rank} <= axis < {rank}")
     return axis % rank
 
 

@@ -99,6 +99,10 @@ TEST_F(RulesTest, BlockShapes) {
   EXPECT_TRUE(semantic.checkBlockShape({1024, 1024}));
   EXPECT_FALSE(semantic.checkBlockShape({1024, 2048}));
   EXPECT_EQ(error(), "shape [1024, 2048] has more than 1048576 elements");
+  semantic.begin("tl.zeros");
+  EXPECT_FALSE(semantic.checkBlockShape({4, 3}));
+  EXPECT_EQ(error(), "tl.zeros: Shape element 1 must be a power of 2; the shape is [4, 3]");
+  EXPECT_EQ(semantic.error().sentence, "Shape element 1 must be a power of 2");
   semantic.begin("");
   EXPECT_FALSE(semantic.checkBlockShape({int64_t{1} << 62, int64_t{1} << 62}));
   semantic.begin("");
