@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from blockscope import language as tl
-from blockscope.frontend import values
+from blockscope.frontend import function_reads, values
 from blockscope.frontend.constexpr_function import ConstexprFunction
 from blockscope.frontend.diagnose import compile_error, unsupported
 from blockscope.frontend.kernel_function import Inlined
@@ -37,8 +37,12 @@ def call(
 ) -> Any:
     if isinstance(fn, Inlined):
         return generator.inline(fn, args, kwargs)
-    if isinstance(getattr(fn, "__func__", fn), ConstexprFunction):
-        return fn(*args, **kwargs)
+    constexpr_function = getattr(fn, "__func__", fn)
+    if isinstance(constexpr_function, ConstexprFunction):
+        try:
+            return fn(*args, **kwargs)
+        finally:
+            function_reads.note(generator.used, constexpr_function)
     replacement = BUILTIN_CALLS.get(fn) if callable(fn) and _hashable(fn) else None
     if replacement is not None:
         return replacement(*args, **kwargs)

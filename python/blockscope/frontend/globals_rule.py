@@ -63,7 +63,7 @@ def look_up(fn: Any, name: str, used: UsedValues) -> Any:
     if where == "global":
         used.note(fn.fn.__globals__, name, value)
     elif where == "closure":
-        used.note(_cell(fn.fn, name), name, value)
+        used.note(cell_of(fn.fn, name), name, value)
     if where == "builtin" or _is_allowed(value):
         return value
     if where == "global":
@@ -95,7 +95,7 @@ def find(fn: Any, name: str) -> tuple[Any, str | None]:
     """Return what a name means in a Python function and where it is from, None when unknown."""
     if name in fn.__code__.co_freevars and fn.__closure__:
         try:
-            return _cell(fn, name).cell_contents, "closure"
+            return cell_of(fn, name).cell_contents, "closure"
         except ValueError:
             return None, None
     if name in fn.__globals__:
@@ -105,7 +105,7 @@ def find(fn: Any, name: str) -> tuple[Any, str | None]:
     return None, None
 
 
-def _cell(fn: Any, name: str) -> Any:
+def cell_of(fn: Any, name: str) -> Any:
     return fn.__closure__[fn.__code__.co_freevars.index(name)]
 
 

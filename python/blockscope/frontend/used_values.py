@@ -14,11 +14,17 @@ class UsedValues:
 
     def __init__(self) -> None:
         self._records: dict[tuple[int, str], Any] = {}
+        self._of_functions: dict[tuple[int, str], Any] = {}
 
-    def note(self, owner: Any, name: str, value: Any) -> None:
-        """Note that ``value`` was read: from a dict, from a cell, or as an attribute."""
+    def note(self, owner: Any, name: str, value: Any, *, by_function: bool = False) -> None:
+        """Note that ``value`` was read: from a dict, from a cell, or as an attribute.
+
+        Of several values that a kernel read in one place the first counts. Of those that Python
+        functions read, the last: they may have changed it themselves.
+        """
         place = (id(owner), name)
-        if place in self._records:
+        records = self._of_functions if by_function else self._records
+        if place in records and not by_function:
             return
         try:
             record = _core.record_used_value(owner, name, value)
@@ -28,14 +34,16 @@ class UsedValues:
             return
         # A property may give another object whenever it is read.
         if _core.are_used_values_fresh([record]):
-            self._records[place] = record
+            records[place] = record
 
-    def note_attribute(self, owner: Any, name: str, value: Any) -> None:
+    def note_attribute(
+        self, owner: Any, name: str, value: Any, *, by_function: bool = False
+    ) -> None:
         """Note that an attribute of a module, a class or an object of the user's was read."""
         where = owner if isinstance(owner, types.ModuleType | type) else type(owner)
         module = getattr(where, "__module__", None) or where.__name__
         if module.partition(".")[0] not in ("blockscope", "builtins"):
-            self.note(owner, name, value)
+            self.note(owner, name, value, by_function=by_function)
 
     def note_source(self, fn: Any) -> None:
         """Note that the source of a kernel's function was read."""
@@ -45,4 +53,4 @@ class UsedValues:
     @property
     def records(self) -> list[Any]:
         """For ``_core.are_used_values_fresh``."""
-        return list(self._records.values())
+        return [*self._records.values(), *self._of_functions.values()]
