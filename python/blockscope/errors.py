@@ -1,7 +1,8 @@
 """Every exception that a user of Blockscope can meet, with its text.
 
 The hierarchy has Triton's names, so that ``except triton.CompilationError`` keeps working. Texts
-are lower case, without a final period, and say what was found and what was expected.
+begin with Triton's sentence where it has one; else they are lower case, without a final period, and
+say what was found and what was expected.
 """
 
 from __future__ import annotations
