@@ -40,8 +40,8 @@ std::string refusedText(const Access &access, const RefusedLane &lane, int64_t o
     return llvm::formatv("{0} at address {1:x}, which belongs to no known tensor", what,
                          lane.address);
   case Reason::Misaligned:
-    return llvm::formatv("{0} at byte {1} of {2}, which is no multiple of {3}", what, offset, name,
-                         access.elementBytes);
+    return llvm::formatv("{0} at byte {1} of {2}, at an address that is no multiple of {3}", what,
+                         offset, name, access.elementBytes);
   case Reason::ReadOnly:
     return llvm::formatv("{0} at byte {1} of {2}, which is read-only on the host", what, offset,
                          name);
@@ -61,7 +61,10 @@ std::string refusedHint(const Access &access, const RefusedGroup &group, int64_t
   case Reason::Wild:
     return "pointers loaded from memory must be data_ptr() of tensors that are alive";
   case Reason::Misaligned:
-    return "was the pointer cast to a wider type after an offset in smaller elements?";
+    return offset % access.elementBytes == 0
+               ? "the view that was passed begins at such an address: was it made of smaller "
+                 "elements?"
+               : "was the pointer cast to a wider type after an offset in smaller elements?";
   case Reason::ReadOnly:
     return "pass a writable copy";
   }

@@ -47,7 +47,8 @@ ResolvedLanes resolveLanes(ExecutionContext &context, const AccessShape &shape,
 
 /// Host address minus device address for the addresses of one allocation.
 inline uint64_t hostDelta(const Allocation &allocation, DeviceAddress address) {
-  return (address & kDeviceTag) ? reinterpret_cast<uint64_t>(allocation.view) - allocation.base : 0;
+  const uint64_t viewAddress = (address & kDeviceTag) ? allocation.base : allocation.address;
+  return reinterpret_cast<uint64_t>(allocation.view) - viewAddress;
 }
 
 /// Tells the observers about the access.

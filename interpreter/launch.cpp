@@ -56,7 +56,7 @@ void markUse(const MemoryUse &use, MemoryMap &memory, llvm::ArrayRef<ArgumentVal
     if (!use.loaded[i] && !use.stored[i])
       continue;
     const Allocation *target =
-        (arguments[i].bits & kDeviceTag) ? memory.find(arguments[i].bits) : nullptr;
+        hasProvenance(arguments[i].bits) ? memory.find(arguments[i].bits) : nullptr;
     if (!target)
       return; // a host address: it may lead anywhere
     for (const std::unique_ptr<Allocation> &other : memory.arguments())

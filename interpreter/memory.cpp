@@ -14,7 +14,7 @@
 namespace blockscope::interpreter {
 namespace {
 
-constexpr uint64_t kNumberMask = (1ULL << 20) - 1;
+constexpr uint64_t kNumberMask = (1ULL << (62 - kAllocationShift)) - 1;
 constexpr uint64_t kNullPage = 4096;
 /// After so many unknown addresses in one launch the resolver is not asked again.
 constexpr int kUnknownLimit = 1 << 20;
@@ -68,6 +68,16 @@ bool findIndex(llvm::ArrayRef<Dimension> dimensions, int64_t q,
   return false;
 }
 
+bool isInStorage(const Allocation &allocation, uint64_t address) {
+  const uint64_t begin =
+      allocation.address - static_cast<uint64_t>(allocation.view - allocation.storage);
+  return address >= begin && address - begin < static_cast<uint64_t>(allocation.storageBytes);
+}
+
+bool isInView(const Allocation &allocation, uint64_t address) {
+  return allocation.inView(static_cast<int64_t>(address - allocation.address), 1);
+}
+
 bool isEmpty(const TensorInfo &info) { return llvm::is_contained(info.shape, 0); }
 
 } // namespace
@@ -118,33 +128,66 @@ std::vector<int64_t> Allocation::elementIndex(int64_t offset) const {
 }
 
 const Allocation &MemoryMap::add(Allocation allocation) {
+  if (allocation.address == 0)
+    allocation.address = reinterpret_cast<uint64_t>(allocation.view);
   allocation.number = static_cast<uint32_t>(arguments_.size());
   allocation.base =
-      kDeviceTag | (static_cast<uint64_t>(allocation.number) << kAllocationShift) | kOffsetBias;
+      allocation.number > kNumberMask
+          ? allocation.address
+          : kDeviceTag | (uint64_t{allocation.number} << kAllocationShift) | kOffsetBias;
   allocation.describeView();
   arguments_.push_back(std::make_unique<Allocation>(std::move(allocation)));
   return *arguments_.back();
 }
 
 const Allocation *MemoryMap::find(DeviceAddress address) const {
-  if ((address & kDeviceTag) == 0)
+  if (!hasProvenance(address))
     return findHost(address);
   const uint64_t number = (address >> kAllocationShift) & kNumberMask;
-  return (address >> 63) == 0 && number < arguments_.size() ? arguments_[number].get() : nullptr;
+  return number < arguments_.size() ? arguments_[number].get() : nullptr;
+}
+
+uint64_t MemoryMap::toInteger(DeviceAddress pointer) const {
+  const Allocation *argument = hasProvenance(pointer) ? find(pointer) : nullptr;
+  if (!argument)
+    return pointer;
+  return argument->address + static_cast<uint64_t>(argument->offsetOf(pointer));
+}
+
+DeviceAddress MemoryMap::toPointer(uint64_t integer) const {
+  if (hasProvenance(integer)) // no argument is reached by guessing numbers
+    return integer | 1ULL << 63;
+  const Allocation *argument = findArgument(integer);
+  if (!argument || !isInView(*argument, integer))
+    return integer;
+  return argument->base + (integer - argument->address);
+}
+
+const Allocation *MemoryMap::findArgument(uint64_t address) const {
+  const Allocation *found = nullptr;
+  int64_t largest = -1;
+  for (const std::unique_ptr<Allocation> &argument : arguments_) {
+    if (!isInStorage(*argument, address))
+      continue;
+    const int64_t bytes =
+        isInView(*argument, address) ? argument->viewEnd - argument->viewBegin : 0;
+    if (bytes > largest) {
+      largest = bytes;
+      found = argument.get();
+    }
+  }
+  return found;
 }
 
 const Allocation *MemoryMap::findHost(uint64_t address) const {
   if (address < kNullPage || (address >> 62) != 0)
     return nullptr;
-  const auto contains = [address](const std::unique_ptr<Allocation> &allocation) {
-    const auto begin = reinterpret_cast<uint64_t>(allocation->storage);
-    return address >= begin && address - begin < static_cast<uint64_t>(allocation->storageBytes);
-  };
-  for (const std::unique_ptr<Allocation> &allocation : arguments_)
-    if (contains(allocation))
-      return allocation.get();
+  if (const Allocation *argument = findArgument(address))
+    return argument;
   const auto findKnown = [&]() -> const Allocation * {
-    const auto known = llvm::find_if(hostAllocations_, contains);
+    const auto known = llvm::find_if(hostAllocations_, [address](const auto &allocation) {
+      return isInStorage(*allocation, address);
+    });
     return known == hostAllocations_.end() ? nullptr : known->get();
   };
   {
@@ -162,8 +205,8 @@ const Allocation *MemoryMap::findHost(uint64_t address) const {
     ++unknownHostAddresses_;
     return nullptr;
   }
-  found->base = reinterpret_cast<uint64_t>(found->view);
-  found->number = static_cast<uint32_t>(kNumberMask + 1 + hostAllocations_.size());
+  found->base = found->address = reinterpret_cast<uint64_t>(found->view);
+  found->number = static_cast<uint32_t>(arguments_.size() + hostAllocations_.size());
   found->describeView();
   hostAllocations_.push_back(std::make_unique<Allocation>(std::move(*found)));
   return hostAllocations_.back().get();

@@ -37,6 +37,7 @@ public:
   Value reduceByOp(llvm::StringRef combineOp, const Value &operand, int axis) override;
   Value scanByOp(llvm::StringRef combineOp, const Value &operand, int axis, bool reverse) override;
   void noteDecision(const Value &value) override;
+  uint64_t integerOf(uint64_t pointer) const override { return launch_.memory.toInteger(pointer); }
 
   /// `hasAtomics`: as LaunchInfo says; true when in doubt.
   void beginLaunch(bool hasAtomics);

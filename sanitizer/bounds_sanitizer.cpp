@@ -38,8 +38,8 @@ private:
   Finding describeOutsideView(const Access &access, const Allocation &allocation, int64_t lane,
                               int64_t offset, int64_t count) const;
   Finding describe(const Access &access, const RefusedGroup &group, size_t refused) const;
-  /// Returns what an earlier launch had at a host address that is no tensor any more.
-  const TensorInfo *freedTensorAt(uint64_t hostAddress) const;
+  /// Returns what an earlier launch had at an address that is no tensor any more.
+  const TensorInfo *freedTensorAt(uint64_t address) const;
 
   struct Range {
     uint64_t begin, end;
@@ -149,7 +149,8 @@ void BoundsSanitizer::onLaunchEnd() {
   // What was an argument once is remembered: a later pointer into it that no tensor holds any more
   // was freed. Ranges that are in use again drop out of the list.
   for (const auto &allocation : launch_->memory->arguments()) {
-    const auto begin = reinterpret_cast<uint64_t>(allocation->storage);
+    const uint64_t begin =
+        allocation->address - static_cast<uint64_t>(allocation->view - allocation->storage);
     const uint64_t end = begin + static_cast<uint64_t>(allocation->storageBytes);
     llvm::erase_if(earlier_,
                    [&](const Range &range) { return range.begin < end && begin < range.end; });
@@ -158,9 +159,9 @@ void BoundsSanitizer::onLaunchEnd() {
   }
 }
 
-const TensorInfo *BoundsSanitizer::freedTensorAt(uint64_t hostAddress) const {
+const TensorInfo *BoundsSanitizer::freedTensorAt(uint64_t address) const {
   for (const Range &range : earlier_)
-    if (hostAddress >= range.begin && hostAddress < range.end)
+    if (address >= range.begin && address < range.end)
       return &range.info;
   return nullptr;
 }

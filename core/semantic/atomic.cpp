@@ -8,13 +8,13 @@ Value Semantic::atomicLoad(const Value &pointer, const std::optional<Operand> &m
   if (!checkPointer(pointer, /*writes=*/false) || !checkOneOf("sem", sem, {"acquire", "relaxed"}) ||
       !checkOneOf("scope", scope, {"gpu", "cta", "sys"}))
     return {};
-  const Value from = toBytes(pointer);
+  const Value from = asStored(pointer);
   llvm::SmallVector<Value, 2> operands = {from};
   if (mask)
     operands.push_back(maskFor(pointer.type, *mask));
   const Value result = emit1("tl.atomic_load", operands, from.type.pointee(),
                              {{"sem", sem.str()}, {"scope", scope.str()}});
-  return from.type == pointer.type ? result : cast(result, DType::Int1);
+  return cast(result, pointer.type.pointee().scalar());
 }
 
 void Semantic::atomicStore(const Value &pointer, const Operand &value,
@@ -23,10 +23,9 @@ void Semantic::atomicStore(const Value &pointer, const Operand &value,
   if (!checkPointer(pointer, /*writes=*/true) || !checkOneOf("sem", sem, {"release", "relaxed"}) ||
       !checkOneOf("scope", scope, {"gpu", "cta", "sys"}))
     return;
-  Value stored = writtenValue(value, pointer.type.pointee(), "val");
-  const Value to = toBytes(pointer);
-  if (to.type != pointer.type)
-    stored = cast(stored, DType::Int8);
+  const Value to = asStored(pointer);
+  const Value stored =
+      cast(writtenValue(value, pointer.type.pointee(), "val"), to.type.pointee().scalar());
   llvm::SmallVector<Value, 3> operands = {to, stored};
   if (mask)
     operands.push_back(maskFor(pointer.type, *mask));

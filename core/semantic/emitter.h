@@ -77,6 +77,8 @@ public:
 
   /// Python's own control flow asks for the one element of `value`: in step mode.
   virtual void noteDecision(const Value & /*value*/) {}
+  /// Returns what a pointer with these bits is as an integer: in step mode.
+  virtual uint64_t integerOf(uint64_t pointer) const { return pointer; }
 };
 
 } // namespace blockscope

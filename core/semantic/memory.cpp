@@ -35,14 +35,6 @@ Value Semantic::fitToPointer(const Value &value, llvm::ArrayRef<int64_t> shape,
   return broadcastTo(value, shape);
 }
 
-Value Semantic::toBytes(const Value &pointer) {
-  if (failed() || !pointer.type.pointee().isBool())
-    return pointer;
-  Type bytes = pointer.type;
-  bytes.dtype = DType::Int8;
-  return emit1("tl.bitcast", {pointer}, bytes);
-}
-
 Value Semantic::writtenValue(const Operand &value, const Type &element, llvm::StringRef argument) {
   if (failed())
     return {};
@@ -50,6 +42,16 @@ Value Semantic::writtenValue(const Operand &value, const Type &element, llvm::St
                               ? constant(value.scalar, element.dtype)
                               : cast(toTensor(value), element.scalar());
   return fitToPointer(converted, element.shape, argument);
+}
+
+Value Semantic::asStored(const Value &pointer) {
+  const Type element = pointer.type.pointee();
+  if (failed() || !(element.isBool() || element.isPointer()))
+    return pointer;
+  Type stored = pointer.type;
+  stored.pointerDepth = 1;
+  stored.dtype = element.isBool() ? DType::Int8 : DType::Int64;
+  return emit1("tl.bitcast", {pointer}, stored);
 }
 
 Value Semantic::maskFor(const Type &pointer, const Operand &mask) {
@@ -71,9 +73,8 @@ Value Semantic::load(const Value &pointer, const LoadOptions &options) {
       !checkOneOf("eviction_policy", options.evictionPolicy,
                   {"", "evict_first", "evict_last", "evict_normal"}))
     return {};
-  const bool isBool = pointer.type.pointee().isBool(); // any byte but 0 is true
-  const Value from = toBytes(pointer);
-  const Type element = from.type.pointee();
+  const Value from = asStored(pointer);
+  const Type wanted = pointer.type.pointee(), element = from.type.pointee();
   llvm::SmallVector<Value, 3> operands = {from};
   Attributes attributes;
   if (options.mask) {
@@ -84,9 +85,12 @@ Value Semantic::load(const Value &pointer, const LoadOptions &options) {
     Value other;
     if (options.other->isValue()) {
       other = fitToPointer(options.other->value, element.shape, "other");
+      if (wanted.isPointer())
+        other = cast(other, wanted.scalar());
       other = cast(other, element.scalar());
-    } else if (element.isPointer()) {
-      other = broadcastTo(cast(toTensor(*options.other), element.scalar()), element.shape);
+    } else if (wanted.isPointer()) {
+      other = cast(cast(toTensor(*options.other), wanted.scalar()), element.scalar());
+      other = broadcastTo(other, element.shape);
     } else {
       const Scalar &number = options.other->scalar;
       Value constantOther = number.kind == Scalar::Kind::Float && element.isInteger()
@@ -103,8 +107,8 @@ Value Semantic::load(const Value &pointer, const LoadOptions &options) {
     attributes.set("eviction_policy", options.evictionPolicy);
   if (options.isVolatile)
     attributes.set("is_volatile", true);
-  Value result = emit1("tl.load", operands, element, attributes);
-  return isBool ? cast(result, DType::Int1) : result;
+  const Value result = emit1("tl.load", operands, element, attributes);
+  return cast(result, wanted.scalar()); // any byte but 0 is true
 }
 
 void Semantic::store(const Value &pointer, const Operand &value, const StoreOptions &options) {
@@ -113,10 +117,9 @@ void Semantic::store(const Value &pointer, const Operand &value, const StoreOpti
       !checkOneOf("eviction_policy", options.evictionPolicy,
                   {"", "evict_first", "evict_last", "evict_normal"}))
     return;
-  Value stored = writtenValue(value, pointer.type.pointee(), "value");
-  const Value to = toBytes(pointer);
-  if (to.type != pointer.type)
-    stored = cast(stored, DType::Int8);
+  const Value to = asStored(pointer);
+  const Value stored =
+      cast(writtenValue(value, pointer.type.pointee(), "value"), to.type.pointee().scalar());
   llvm::SmallVector<Value, 3> operands = {to, stored};
   Attributes attributes;
   if (options.mask) {

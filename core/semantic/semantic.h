@@ -203,11 +203,11 @@ private:
   Value divide(BinaryOp op, const Operand &lhs, const Operand &rhs);
   /// Marks an op whose result a GPU may approximate when it is fp32; the CPU never does.
   static Attributes approximation(const Type &type);
+  /// The pointer to what is in memory: bools are bytes there, and pointers integers.
+  Value asStored(const Value &pointer);
   /// The mask as int1 of the pointer's shape.
   Value maskFor(const Type &pointer, const Operand &mask);
   bool checkPointer(const Value &pointer, bool writes);
-  /// A pointer to int1 as one to int8, the byte that holds it; others as they are.
-  Value toBytes(const Value &pointer);
   /// `value` as an element that is written to the pointer's shape.
   Value writtenValue(const Operand &value, const Type &element, llvm::StringRef argument);
   /// `value` brought to the shape of the pointer; `argument` is its name in the error text.

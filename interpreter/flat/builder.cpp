@@ -6,6 +6,7 @@
 
 #include "core/ir/convert.h"
 #include "core/ir/facts.h"
+#include "core/ir/tl_dialect.h"
 #include "interpreter/flat/builtin_evaluators.h"
 #include "interpreter/flat/memory_use.h"
 #include "interpreter/flat/program_builder.h"
@@ -24,6 +25,8 @@ constexpr int64_t kMostConstantBytes = 1 << 18; // of a splat that is filled out
 
 // Ops whose result is their operand's bytes under another type.
 bool isRetyped(mlir::Operation &op) {
+  if (mlir::isa<tl::PtrToIntOp, tl::IntToPtrOp>(op)) // free on a GPU (interpreter/memory.h)
+    return false;
   const OpFacts *facts = tl::factsOf(&op);
   return facts && facts->cost == OpCost::Free && op.getNumOperands() == 1 &&
          op.getNumResults() == 1;

@@ -1,4 +1,5 @@
 // Conversions between element types: the casts of tl and of arith.
+#include "interpreter/execution_context.h"
 #include "interpreter/ops/element_type.h"
 
 namespace blockscope::interpreter {
@@ -37,6 +38,33 @@ EvaluatorOrError chooseBitcast(const OpSignature &signature) {
   return chooseElement(signature, ElementOp::Copy);
 }
 
+void evalPtrToInt(ExecutionContext &context, void *const *results, const void *const *operands,
+                  const void *payload) {
+  const auto *from = static_cast<const DeviceAddress *>(operands[0]);
+  auto *to = static_cast<uint64_t *>(results[0]);
+  for (int64_t i = 0; i < *static_cast<const int64_t *>(payload); ++i)
+    to[i] = context.launch->memory.toInteger(from[i]);
+}
+
+void evalIntToPtr(ExecutionContext &context, void *const *results, const void *const *operands,
+                  const void *payload) {
+  const auto *from = static_cast<const uint64_t *>(operands[0]);
+  auto *to = static_cast<DeviceAddress *>(results[0]);
+  for (int64_t i = 0; i < *static_cast<const int64_t *>(payload); ++i)
+    to[i] = context.launch->memory.toPointer(from[i]);
+}
+
+/// A pointer is another number than the address that it stands for (interpreter/memory.h).
+EvaluatorFactory choosePointerCast(ContextFn evaluate) {
+  return [evaluate](const OpSignature &signature) -> EvaluatorOrError {
+    if (signature.operands.size() != 1 || signature.results.size() != 1 ||
+        signature.operands[0].elementBytes() != 8 || signature.results[0].elementBytes() != 8)
+      return {{}, unsupported(signature)};
+    const auto lanes = std::make_shared<const int64_t>(signature.results[0].numElements());
+    return {Evaluator::makeContext(evaluate, lanes), ""};
+  };
+}
+
 } // namespace
 
 void addCastEvaluators(EvaluatorTable &table) {
@@ -52,8 +80,9 @@ void addCastEvaluators(EvaluatorTable &table) {
   table.add("arith.extsi", asSigned);
   table.add("arith.extui", asUnsigned);
   table.add("arith.trunci", asUnsigned);
-  for (const char *name : {"tl.bitcast", "tl.int_to_ptr", "tl.ptr_to_int"})
-    table.add(name, chooseBitcast);
+  table.add("tl.bitcast", chooseBitcast);
+  table.add("tl.int_to_ptr", choosePointerCast(evalIntToPtr));
+  table.add("tl.ptr_to_int", choosePointerCast(evalPtrToInt));
 }
 
 } // namespace blockscope::interpreter

@@ -23,12 +23,14 @@ struct AssertOp {
   llvm::SmallVector<Type, 2> shown; ///< the two sides of the comparison, or none
 };
 
-std::string valueText(const Type &type, const std::byte *elements, int64_t lane) {
+std::string valueText(const MemoryMap &memory, const Type &type, const std::byte *elements,
+                      int64_t lane) {
   const std::byte *element = elements + lane * type.elementBytes();
   std::string text;
   llvm::raw_string_ostream out(text);
   if (type.isPointer())
-    out << llvm::format("0x%016" PRIx64, *reinterpret_cast<const uint64_t *>(element));
+    out << llvm::format("0x%016" PRIx64,
+                        memory.toInteger(*reinterpret_cast<const uint64_t *>(element)));
   else if (type.isFloating())
     out << llvm::format("%g", numeric::readAsDouble(type.dtype, element));
   else
@@ -37,13 +39,14 @@ std::string valueText(const Type &type, const std::byte *elements, int64_t lane)
 }
 
 /// What was compared at `lane`, and how many lanes failed.
-NamedValues valuesOf(const AssertOp &op, const void *const *operands, int64_t lane, size_t failed) {
+NamedValues valuesOf(const MemoryMap &memory, const AssertOp &op, const void *const *operands,
+                     int64_t lane, size_t failed) {
   NamedValues values;
   const int first = op.hasMask ? 2 : 1;
   for (size_t i = 0; i < op.shown.size(); ++i)
     values.emplace_back(
         i == 0 ? "left" : "right",
-        valueText(op.shown[i], static_cast<const std::byte *>(operands[first + i]), lane));
+        valueText(memory, op.shown[i], static_cast<const std::byte *>(operands[first + i]), lane));
   if (op.lanes > 1)
     values.emplace_back("failed lanes", std::to_string(failed));
   return values;
@@ -65,7 +68,7 @@ void evalAssert(ExecutionContext &context, void *const *, const void *const *ope
       failed.push_back(lane);
   if (failed.empty())
     return;
-  const NamedValues values = valuesOf(op, operands, failed.front(), failed.size());
+  const NamedValues values = valuesOf(launch.memory, op, operands, failed.front(), failed.size());
   const FailedAssert event{context.op,    context.linearProgram,  context.sequence, failed,
                            op.blockShape, context.loopIterations, op.message,       values};
   for (Observer *observer : launch.observers)
@@ -107,13 +110,13 @@ DType unsignedDType(DType dtype) {
 }
 
 /// Prints as C's %i, %u, %f and %p do; hex shows the bits with all their digits.
-void printValue(llvm::raw_ostream &out, const PrintOp &op, size_t operand,
+void printValue(llvm::raw_ostream &out, const MemoryMap &memory, const PrintOp &op, size_t operand,
                 const std::byte *element) {
   const Type &type = op.types[operand];
   if (type.isPointer()) {
     uint64_t address = 0;
     std::memcpy(&address, element, sizeof(address));
-    out << llvm::format("0x%" PRIx64, address);
+    out << llvm::format("0x%" PRIx64, memory.toInteger(address));
   } else if (op.hex) {
     uint64_t bits = 0;
     std::memcpy(&bits, element, type.elementBytes());
@@ -165,7 +168,7 @@ void evalPrint(ExecutionContext &context, void *const *, const void *const *oper
       out << op.prefix;
       if (op.types.size() > 1)
         out << "(operand " << i << ") ";
-      printValue(out, op, i, elements + lane * op.types[i].elementBytes());
+      printValue(out, context.launch->memory, op, i, elements + lane * op.types[i].elementBytes());
       out << "\n";
     }
   }

@@ -139,9 +139,14 @@ bool isAccess(const OpSignature &signature, size_t operands) {
   return signature.operands.size() >= operands && signature.operands[0].isPointer();
 }
 
+/// Pointers in memory are integers: the rule book converts them.
+bool isOfPointers(const OpSignature &signature) { return signature.operands[0].pointerDepth > 1; }
+
 EvaluatorOrError chooseLoad(const OpSignature &signature) {
   if (!isAccess(signature, 1) || signature.results.size() != 1)
     return {{}, "tl.load needs a pointer"};
+  if (isOfPointers(signature))
+    return {{}, "tl.load of pointers is not supported, expected integers and tl.int_to_ptr"};
   auto op =
       std::make_shared<MemoryOp>(MemoryOp{AccessShape(AccessKind::Load, signature.operands[0])});
   op->shape.isVolatile = signature.attributes.getBool("is_volatile");
@@ -158,6 +163,8 @@ EvaluatorOrError chooseLoad(const OpSignature &signature) {
 EvaluatorOrError chooseStore(const OpSignature &signature) {
   if (!isAccess(signature, 2))
     return {{}, "tl.store needs a pointer and a value"};
+  if (isOfPointers(signature))
+    return {{}, "tl.store of pointers is not supported, expected tl.ptr_to_int and integers"};
   auto op =
       std::make_shared<MemoryOp>(MemoryOp{AccessShape(AccessKind::Store, signature.operands[0])});
   if (signature.operands.size() == 3)

@@ -110,7 +110,7 @@ void runSignalHandlers() {
 interpreter::Allocation makeAllocation(std::string name, std::string dtype, uint64_t view,
                                        uint64_t storage, int64_t storageBytes,
                                        std::vector<int64_t> shape, std::vector<int64_t> strides,
-                                       int64_t elementBytes, bool readOnly) {
+                                       int64_t elementBytes, bool readOnly, uint64_t address) {
   interpreter::Allocation allocation;
   allocation.info.name = std::move(name);
   allocation.info.dtype = std::move(dtype);
@@ -123,6 +123,7 @@ interpreter::Allocation makeAllocation(std::string name, std::string dtype, uint
   allocation.storage = reinterpret_cast<std::byte *>(storage);
   allocation.storageBytes = storageBytes;
   allocation.readOnly = readOnly;
+  allocation.address = address;
   return allocation;
 }
 
@@ -182,10 +183,11 @@ void bindLaunch(py::module_ &module) {
       .def("add_tensor",
            [](PyLaunch &self, std::string name, std::string dtype, uint64_t view, uint64_t storage,
               int64_t storageBytes, std::vector<int64_t> shape, std::vector<int64_t> strides,
-              int64_t elementBytes, bool readOnly) {
+              int64_t elementBytes, bool readOnly, uint64_t address) {
              return self.state.memory
                  .add(makeAllocation(std::move(name), std::move(dtype), view, storage, storageBytes,
-                                     std::move(shape), std::move(strides), elementBytes, readOnly))
+                                     std::move(shape), std::move(strides), elementBytes, readOnly,
+                                     address))
                  .base;
            })
       .def_property_readonly(

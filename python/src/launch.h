@@ -33,11 +33,12 @@ using TextPairs = std::vector<std::pair<std::string, std::string>>;
 std::unique_ptr<PyLaunch> openLaunch(std::string kernel, std::array<int32_t, 3> grid,
                                      TextPairs metaParameters, bool asserts);
 
-/// A tensor: addresses of its first element and of its storage; strides in elements.
+/// A tensor: addresses of its first element and of its storage; strides in elements. `address` is
+/// that of its first element as kernels see it, where it is a copy; else 0.
 interpreter::Allocation makeAllocation(std::string name, std::string dtype, uint64_t view,
                                        uint64_t storage, int64_t storageBytes,
                                        std::vector<int64_t> shape, std::vector<int64_t> strides,
-                                       int64_t elementBytes, bool readOnly);
+                                       int64_t elementBytes, bool readOnly, uint64_t address = 0);
 
 /// Runs a launch without holding Python's lock. Throws as throwLaunchErrors, and std::runtime_error
 /// for a launch that cannot run.

@@ -5,6 +5,11 @@
 #include "interpreter/block.h"
 #include "python/src/current_emitter.h"
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <vector>
+
 namespace py = pybind11;
 
 namespace blockscope::python {
@@ -174,7 +179,17 @@ const interpreter::Block &blockOf(PyObject *self, const char *what) {
   throw py::error_already_set();
 }
 
-const void *onlyElement(PyObject *self, const char *what) {
+/// Returns a pointer's bits as Python is shown them: the address that it stands for.
+///
+/// Errors: RuntimeError outside of kernels.
+uint64_t shownBits(uint64_t pointer) {
+  if (const Emitter *emitter = currentEmitterOrNull())
+    return emitter->integerOf(pointer);
+  throw std::runtime_error("the address of a pointer is known only inside its kernel");
+}
+
+/// Copies the one element of a block.
+std::array<std::byte, 8> onlyElement(PyObject *self, const char *what) {
   const interpreter::Block &block = blockOf(self, what);
   if (valueOf(self).type.numElements() != 1)
     throwOfBlock(std::string(what) + " of a block of shape " + shapeText(valueOf(self).type.shape) +
@@ -182,7 +197,11 @@ const void *onlyElement(PyObject *self, const char *what) {
                  "choose with tl.where");
   if (Emitter *emitter = currentEmitterOrNull())
     emitter->noteDecision(valueOf(self));
-  return block.data;
+  alignas(8) std::array<std::byte, 8> element = {};
+  std::memcpy(element.data(), block.data, valueOf(self).type.elementBytes());
+  if (valueOf(self).type.isPointer())
+    element = std::bit_cast<std::array<std::byte, 8>>(shownBits(std::bit_cast<uint64_t>(element)));
+  return element;
 }
 
 DType dtypeOfElement(const Type &type) { return type.isPointer() ? DType::UInt64 : type.dtype; }
@@ -190,10 +209,10 @@ DType dtypeOfElement(const Type &type) { return type.isPointer() ? DType::UInt64
 int boolSlot(PyObject *self) {
   int result = -1;
   guarded([&]() -> PyObject * {
-    const void *element = onlyElement(self, "bool()");
+    const auto element = onlyElement(self, "bool()");
     const DType dtype = dtypeOfElement(valueOf(self).type);
-    result = isFloating(dtype) ? numeric::readAsDouble(dtype, element) != 0
-                               : numeric::readAsInt(dtype, element) != 0;
+    result = isFloating(dtype) ? numeric::readAsDouble(dtype, element.data()) != 0
+                               : numeric::readAsInt(dtype, element.data()) != 0;
     return nullptr;
   });
   return result;
@@ -211,15 +230,15 @@ PyObject *indexSlot(PyObject *self) {
     if (isFloating(dtype))
       throw py::type_error("a tensor of " + dtypeName(dtype).str() +
                            " cannot be used as an integer index");
-    return readInt(dtype, onlyElement(self, "int()"));
+    return readInt(dtype, onlyElement(self, "int()").data());
   });
 }
 
 PyObject *floatSlot(PyObject *self) {
   return guarded([&]() -> PyObject * {
-    const void *element = onlyElement(self, "float()");
+    const auto element = onlyElement(self, "float()");
     const DType dtype = dtypeOfElement(valueOf(self).type);
-    return PyFloat_FromDouble(numeric::readAsDouble(dtype, element));
+    return PyFloat_FromDouble(numeric::readAsDouble(dtype, element.data()));
   });
 }
 
@@ -307,6 +326,13 @@ PyObject *rawBytes(PyObject *self, PyObject *) {
   return guarded([&]() -> PyObject * {
     const interpreter::Block &block = blockOf(self, "the elements");
     const Type &type = valueOf(self).type;
+    if (type.isPointer()) {
+      const auto *pointers = static_cast<const uint64_t *>(block.data);
+      std::vector<uint64_t> shown(static_cast<size_t>(type.numElements()));
+      std::transform(pointers, pointers + shown.size(), shown.begin(), shownBits);
+      return PyBytes_FromStringAndSize(reinterpret_cast<const char *>(shown.data()),
+                                       type.numElements() * type.elementBytes());
+    }
     return PyBytes_FromStringAndSize(static_cast<const char *>(block.data),
                                      type.numElements() * type.elementBytes());
   });

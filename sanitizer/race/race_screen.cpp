@@ -102,7 +102,7 @@ void RaceScreen::addBox(const Access &access, Touch touch, AccessBox box,
                         const Allocation &allocation) {
   if (!allocation.mayBeStored) {
     if (touch != Touch::Read)
-      search_.giveUp(); // by an offset of 2^42 bytes from another tensor
+      search_.giveUp(); // by an offset of 2^48 bytes from another tensor
     return;
   }
   box.address += interpreter::hostDelta(allocation, box.address);

@@ -281,6 +281,8 @@ def tensor_repr(x: Any) -> str:
     """Return dtype, shape and values of a stepped tensor."""
     import numpy
 
+    if x.dtype.is_ptr() and not _semantic.is_stepping():
+        return f"{x.type} of a kernel that has ended"
     array = tensor_numpy(x)
     if x.dtype.is_ptr():
         text = numpy.array2string(array, formatter={"int": hex}, threshold=64)

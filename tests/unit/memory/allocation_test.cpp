@@ -112,6 +112,69 @@ TEST(MemoryMapTest, AddressesKeepTheirArgumentBothWays) {
   EXPECT_EQ(MemoryMap::offsetIn(second, second.base - 12), -12);
 }
 
+uint64_t hostAddress(const std::byte *place) { return reinterpret_cast<uint64_t>(place); }
+
+TEST(MemoryMapTest, PointersAreHostAddressesAsIntegersAndBackAgain) {
+  MemoryMap memory;
+  const Allocation &first = memory.add(view({8}, {1}));
+  const Allocation &same = memory.add(view({8}, {1}));
+  EXPECT_NE(first.base, same.base);
+  for (const int64_t offset : {int64_t{0}, int64_t{12}, int64_t{-64}, int64_t{1} << 46}) {
+    const uint64_t address = hostAddress(first.view) + static_cast<uint64_t>(offset);
+    EXPECT_EQ(memory.toInteger(first.base + static_cast<uint64_t>(offset)), address);
+    EXPECT_EQ(memory.toInteger(same.base + static_cast<uint64_t>(offset)), address);
+    EXPECT_EQ(memory.toInteger(memory.toPointer(address)), address);
+  }
+  EXPECT_EQ(memory.toPointer(hostAddress(first.view) + 12), first.base + 12);
+  for (const uint64_t integer : {uint64_t{0}, uint64_t{4095}, ~uint64_t{0}, uint64_t{1} << 63})
+    EXPECT_EQ(memory.toInteger(memory.toPointer(integer)), integer);
+}
+
+TEST(MemoryMapTest, NoIntegerHasTheNumberOfAnArgument) {
+  MemoryMap memory;
+  const Allocation &first = memory.add(view({8}, {1}));
+  EXPECT_EQ(memory.find(memory.toPointer(first.base)), nullptr);
+}
+
+TEST(MemoryMapTest, AnIntegerBelongsToTheLargestViewThatHasIt) {
+  MemoryMap memory;
+  const auto part = [&](int64_t begin, int64_t count) -> const Allocation & {
+    return memory.add(view({count}, {1}, 4, begin));
+  };
+  const Allocation &low = part(0, 4), &high = part(20, 3), &both = part(8, 5);
+  const auto pointerAt = [&](size_t byte) { return memory.toPointer(hostAddress(&storage[byte])); };
+  EXPECT_EQ(pointerAt(4), low.base + 4);
+  EXPECT_EQ(pointerAt(12), both.base + 4);
+  EXPECT_EQ(pointerAt(28), high.base + 8);
+  // In the storage and in no view: looked up when it is accessed.
+  EXPECT_EQ(pointerAt(32), hostAddress(&storage[32]));
+  EXPECT_EQ(memory.find(hostAddress(&storage[32])), &low);
+  EXPECT_EQ(memory.find(hostAddress(&storage[28])), &high);
+}
+
+TEST(MemoryMapTest, ACopyHasTheAddressOfWhatItCopies) {
+  MemoryMap memory;
+  constexpr uint64_t kThere = 0x7f00'0000'0000;
+  Allocation copy = view({8}, {1}, 4, 16);
+  copy.address = kThere + 16;
+  const Allocation &argument = memory.add(std::move(copy));
+  EXPECT_EQ(memory.toInteger(argument.base + 4), kThere + 20);
+  EXPECT_EQ(memory.toPointer(kThere + 20), argument.base + 4);
+  EXPECT_EQ(memory.find(kThere), &argument); // in the storage, before the view
+  EXPECT_EQ(MemoryMap::offsetIn(argument, kThere), -16);
+  EXPECT_EQ(memory.find(hostAddress(argument.view)), nullptr);
+}
+
+TEST(MemoryMapTest, MoreArgumentsThanNumbersStayApart) {
+  MemoryMap memory;
+  for (int i = 0; i < (1 << 14) - 1; ++i)
+    memory.add(view({0}, {1}));
+  const Allocation &last = memory.add(view({0}, {1})), &more = memory.add(view({8}, {1}));
+  EXPECT_EQ(memory.find(last.base), &last);
+  EXPECT_EQ(more.base, hostAddress(more.view));
+  EXPECT_EQ(memory.find(more.base), &more);
+}
+
 TEST(MemoryMapTest, HostAddressesAreResolvedOnce) {
   MemoryMap memory;
   int asked = 0;

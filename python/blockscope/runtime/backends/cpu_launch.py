@@ -42,6 +42,7 @@ def open_launch(request: Request, sessions: tuple[Any, ...]) -> Any:
                 b.strides,
                 b.element_bytes,
                 b.read_only,
+                b.copied_from,
             )
     for session in sessions:
         session.attach(launch)

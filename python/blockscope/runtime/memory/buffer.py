@@ -66,6 +66,7 @@ class Buffer:
     owner: Any = None  # keeps the memory alive
     owner_name: str = ""  # how a tensor that is no argument is called
     finish: Callable[[], None] | None = field(default=None)  # copies back to a device
+    copied_from: int = 0  # address on a device of what `pointer` has a copy of
 
     @property
     def is_gone(self) -> bool:

@@ -99,6 +99,7 @@ class HostMemory:
             int(value.element_size()),
             owner=(value, host),
             finish=finish,
+            copied_from=int(value.data_ptr()),
         )
 
 
@@ -190,4 +191,5 @@ def _copy_of_array(value: Any) -> Buffer:
         array.element_bytes,
         owner=(value, memory),
         finish=finish,
+        copied_from=array.pointer,
     )

@@ -1,0 +1,18 @@
+# A pointer made from an integer, 4 elements into its tensor, goes on as if it were at the start.
+# CHECKS: asan
+# EXPECT: oob-load program=0,0,0 lane=12 tensor=x_ptr element=16 count=4
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    middle = (x_ptr.to(tl.int64) + 16).to(tl.pointer_type(tl.float32))
+    tl.store(out_ptr + i, tl.load(middle + i))  # <-- oob-load
+
+
+x = torch.rand(16)
+out = torch.empty(16)
+kernel[(1,)](x, out, BLOCK=16)
