@@ -4,6 +4,7 @@ import ctypes
 import signal
 import threading
 import time
+import types
 
 import blockscope as triton
 import blockscope.language as tl
@@ -308,6 +309,55 @@ def test_memory_that_no_tensor_holds_is_as_large_as_its_shape():
     copy_every[(1,)](claims, torch.zeros(16), 4, STEP=4, BLOCK=16)
     with pytest.raises(SanitizerError, match="which has 64 bytes"):
         copy_every[(1,)](claims, torch.zeros(16), 5, STEP=4, BLOCK=16)
+
+
+class Bare:
+    """All that Triton's launcher asks for."""
+
+    def __init__(self, address, dtype=torch.float32):
+        self.address, self.dtype = address, dtype
+
+    def data_ptr(self):
+        return self.address
+
+
+@pytest.mark.parametrize("step", [False, True])
+@pytest.mark.parametrize("kind", [torch.tensor, np.array])
+def test_an_address_without_a_shape_reaches_to_the_end_of_its_tensor(kind, step):
+    memory = kind([float(i) for i in range(64)])
+    begin = memory.data_ptr() if kind is torch.tensor else memory.ctypes.data
+    bare = Bare(begin + 8 * memory.itemsize, memory.dtype)
+    out = torch.zeros(64)
+    triton.set_interpret_mode(step)
+    try:
+        copy[(1,)](bare, out, 56, BLOCK=64)
+        assert out[:56].tolist() == list(range(8, 64))
+        with pytest.raises(SanitizerError, match="oob-load.* of 'x_ptr'"):
+            copy[(1,)](bare, out, 57, BLOCK=64)
+    finally:
+        triton.set_interpret_mode(False)
+
+
+def test_an_address_without_a_shape_in_no_tensor_has_no_known_size():
+    memory = (ctypes.c_float * 64)(*range(64))
+    bare = Bare(ctypes.addressof(memory))
+    with pytest.raises(ValueError, match="'x_ptr': a Bare with data_ptr.. and no shape, .* 0x"):
+        copy[(1,)](bare, torch.zeros(64), 1, BLOCK=64)
+    bare.shape = (8, 8)  # row-major
+    with pytest.raises(SanitizerError, match="which has 256 bytes"):
+        copy[(1,)](bare, torch.zeros(128), 65, BLOCK=128)
+
+
+def test_an_array_interface_may_be_an_attribute_of_the_instance():
+    source, out = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+    array = types.SimpleNamespace(__array_interface__=source.__array_interface__)
+    copy[(1,)](array, out, 64, BLOCK=64)
+    np.testing.assert_array_equal(out, source)
+    with pytest.raises(SanitizerError, match="which has 256 bytes"):
+        copy[(1,)](array, np.zeros(128, np.float32), 65, BLOCK=128)
+    array.__array_interface__ = {**source.__array_interface__, "data": source.tobytes()}
+    with pytest.raises(TypeError, match="'x_ptr': array gives its memory as a buffer"):
+        copy[(1,)](array, out, 64, BLOCK=64)
 
 
 def test_a_tensor_whose_storage_has_shrunk_is_held_to_what_is_left():

@@ -76,18 +76,13 @@ class Buffer:
 
 def is_tensor(value: Any) -> bool:
     """Whether an argument stands for memory."""
-    kind = type(value)
+    if isinstance(value, type):
+        return False
     return (
-        hasattr(kind, "data_ptr")
-        or hasattr(value, "data_ptr")
-        or (
-            hasattr(kind, "__array_interface__")
-            and hasattr(kind, "__len__")
-            and not hasattr(kind, "dtype_of_scalar")
-            and getattr(value, "shape", None) != ()
-        )
-        or hasattr(kind, "__cuda_array_interface__")
-        or hasattr(kind, "__dlpack__")
+        hasattr(value, "data_ptr")
+        or (hasattr(value, "__array_interface__") and getattr(value, "shape", None) != ())
+        or hasattr(value, "__cuda_array_interface__")
+        or hasattr(value, "__dlpack__")
     )
 
 
@@ -116,6 +111,18 @@ def dtype_name(value: Any) -> str:
     if name not in _LANGUAGE_NAMES:
         raise TypeError(f"kernels have no element type for '{value}'")
     return name
+
+
+def array_dtype(value: Any) -> str:
+    """Return the language's name of the dtype of anything with ``__array_interface__``.
+
+    Errors: TypeError for element types that kernels cannot have.
+    """
+    typestr = value.__array_interface__["typestr"]
+    if typestr[0] == ">":
+        raise TypeError(f"array has byte order '{typestr}'; kernels need little endian")
+    # ml_dtypes: the typestr is that of raw bytes
+    return TYPESTR.get(typestr[1:]) or dtype_name(getattr(value, "dtype", typestr))
 
 
 class Memory(Protocol):

@@ -8,7 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 from blockscope import _core
-from blockscope.runtime.memory.buffer import ERRORS, Buffer, dtype_name, named_error
+from blockscope.runtime.memory.buffer import (
+    ERRORS,
+    Buffer,
+    array_dtype,
+    dtype_name,
+    named_error,
+)
 from blockscope.runtime.memory.foreign_array import ForeignArray
 
 ANY_DEVICE = -1
@@ -26,7 +32,7 @@ def device_of(value: Any) -> int | None:
         if name != "cuda":
             return None
         return int(index) if index.isdigit() else 0
-    if hasattr(kind, "__array_interface__"):
+    if hasattr(value, "__array_interface__"):
         return None
     interface = getattr(value, "__cuda_array_interface__", None)
     if interface is not None:
@@ -73,7 +79,7 @@ class DeviceMemory:
             pointer, dtype = int(value.data_ptr()), dtype_name(value.dtype)
         elif hasattr(value, "__array_interface__"):
             pointer = int(value.__array_interface__["data"][0])
-            dtype = dtype_name(value.dtype)
+            dtype = array_dtype(value)
         else:
             pointer, dtype = 0, ""
         if self.device == ANY_DEVICE and dtype:

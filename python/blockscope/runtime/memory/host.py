@@ -11,10 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 from blockscope import _core
+from blockscope.language import core
 from blockscope.runtime.memory.buffer import (
     ERRORS,
-    TYPESTR,
     Buffer,
+    array_dtype,
     contiguous_strides,
     dtype_name,
     element_count,
@@ -104,12 +105,20 @@ class HostMemory:
 
 
 def _from_torch(value: Any, find: Callable[[int], Buffer | None]) -> Buffer:
-    """Anything with ``data_ptr()``. Its strides may claim more than its storage has."""
+    """Anything with ``data_ptr()``. Its strides may claim more than its storage has.
+
+    Errors: ValueError where nothing says how much memory there is.
+    """
     dtype = dtype_name(value.dtype)
     pointer = int(value.data_ptr())
-    shape = tuple([int(n) for n in getattr(value, "shape", ()) or ()])
-    element_bytes = int(value.element_size()) if hasattr(value, "element_size") else 1
-    strides = (1,) * len(shape)
+    if hasattr(value, "element_size"):
+        element_bytes = int(value.element_size())
+    else:
+        element_bytes = getattr(core, dtype).primitive_bitwidth // 8 or 1
+    if getattr(value, "shape", None) is None and pointer != 0:
+        return _from_address(value, dtype, pointer, element_bytes, find)
+    shape = tuple([int(n) for n in getattr(value, "shape", None) or ()])
+    strides = contiguous_strides(shape)
     if hasattr(value, "stride"):
         strides = tuple([int(n) for n in value.stride()])
     if hasattr(value, "untyped_storage"):
@@ -124,18 +133,32 @@ def _from_torch(value: Any, find: Callable[[int], Buffer | None]) -> Buffer:
     return Buffer(dtype, pointer, base, size, shape, strides, element_bytes, owner=value)
 
 
+def _from_address(
+    value: Any, dtype: str, pointer: int, element_bytes: int, find: Callable[[int], Buffer | None]
+) -> Buffer:
+    """What has an address and no shape: all from there to the end of the storage."""
+    if hasattr(value, "untyped_storage"):
+        storage = value.untyped_storage()
+        base, size = int(storage.data_ptr()), int(storage.nbytes())
+    elif holder := find(pointer):
+        base, size = holder.storage, holder.storage_bytes
+    else:
+        raise ValueError(
+            f"a {type(value).__name__} with data_ptr() and no shape, whose address {pointer:#x} is "
+            "in no live tensor: how large its memory is cannot be known; expected a shape"
+        )
+    count = (base + size - pointer) // element_bytes
+    return Buffer(dtype, pointer, base, size, (count,), (1,), element_bytes, owner=value)
+
+
 def _from_array_interface(value: Any) -> Buffer:
     interface = value.__array_interface__
+    dtype = array_dtype(value)
     shape = tuple([int(n) for n in interface["shape"]])
+    if not isinstance(interface.get("data"), tuple):
+        raise TypeError("array gives its memory as a buffer, expected (address, read-only)")
     pointer, read_only = interface["data"]
-    typestr = interface["typestr"]
-    if typestr[0] == ">":
-        raise TypeError(f"array has byte order '{typestr}'; kernels need little endian")
-    named = getattr(value, "dtype", None)
-    dtype = TYPESTR.get(typestr[1:])
-    if dtype is None:  # ml_dtypes: the typestr is that of raw bytes
-        dtype = dtype_name(named)
-    element_bytes = int(typestr[2:])
+    element_bytes = int(interface["typestr"][2:])
     steps = interface.get("strides")
     if steps is None:
         strides = contiguous_strides(shape)
