@@ -1,8 +1,9 @@
-// Owners for HDF5 identifiers, and silence for HDF5's own error printing.
+// Owners for HDF5 identifiers, and HDF5's own errors as text instead of print.
 #pragma once
 
 #include <hdf5.h>
 
+#include <string>
 #include <utility>
 
 namespace blockscope {
@@ -42,7 +43,10 @@ template <> inline hid_t hdf5TypeOf<int32_t>() { return H5T_STD_I32LE; }
 template <> inline hid_t hdf5TypeOf<uint32_t>() { return H5T_STD_U32LE; }
 template <> inline hid_t hdf5TypeOf<int64_t>() { return H5T_STD_I64LE; }
 
-/// Turns HDF5's printing of its error stack off, for this thread.
-inline void silenceHdf5() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+/// Has HDF5 keep its errors for `hdf5Cause` instead of printing them, for this thread.
+void keepHdf5Errors();
+/// Returns ": " and the cause of HDF5's latest error on this thread ("No space left on device",
+/// "object header message is too large"), or nothing.
+std::string hdf5Cause();
 
 } // namespace blockscope

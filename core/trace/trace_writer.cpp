@@ -20,6 +20,9 @@
 namespace blockscope {
 namespace {
 
+/// An attribute of HDF5 has 64 KiB at most, with its description.
+constexpr size_t kMostNameBytes = 60000;
+
 /// One column of the launch that is being written.
 struct OpenColumn {
   Hdf5Dataset dataset;
@@ -180,7 +183,7 @@ bool TraceWriter::Impl::createColumns(size_t rowsPerChunk) {
   });
   return std::all_of(columns.begin(), columns.end(),
                      [](const OpenColumn &column) { return static_cast<bool>(column.dataset); }) ||
-         fail("cannot create the columns of accesses (is the disk full?)");
+         fail("cannot create the columns of accesses" + hdf5Cause());
 }
 
 /// Compresses outside the lock, writes inside it. A chunk of nothing but defaults is written in the
@@ -200,6 +203,7 @@ bool TraceWriter::Impl::writeChunk(const std::vector<TraceRun> &runs, uint64_t c
     anyStored = anyStored || !packed.back().empty();
   });
   const NoFork whole;
+  keepHdf5Errors();
   const std::lock_guard<std::mutex> lock(fileMutex);
   const hsize_t offset = chunkIndex * chunkRows;
   rowsWritten = std::max<uint64_t>(rowsWritten, offset + runs.size());
@@ -210,7 +214,7 @@ bool TraceWriter::Impl::writeChunk(const std::vector<TraceRun> &runs, uint64_t c
         (!packed[column].empty() &&
          H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, &offset, packed[column].size(),
                         packed[column].data()) < 0))
-      return fail("cannot write (is the disk full?)");
+      return fail("cannot write" + hdf5Cause());
   }
   return true;
 }
@@ -265,7 +269,7 @@ const std::string &TraceWriter::error() const { return impl_->error; }
 std::unique_ptr<TraceWriter> TraceWriter::create(const std::string &path, std::string &error) {
   const NoFork whole;
   H5dont_atexit(); // a forked child that exits would write to the files of its parent
-  silenceHdf5();
+  keepHdf5Errors();
   auto impl = std::make_unique<Impl>();
   impl->path = path;
   // HDF5 does not say why it cannot create a file; the system does.
@@ -283,7 +287,7 @@ std::unique_ptr<TraceWriter> TraceWriter::create(const std::string &path, std::s
   impl->file = Hdf5File(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()));
   std::string reason;
   if (!impl->file) {
-    error = "trace file '" + path + "' cannot be created by the HDF5 library (is the disk full?)";
+    error = "trace file '" + path + "' cannot be created by the HDF5 library" + hdf5Cause();
     return nullptr;
   }
   if (!writeUnfinishedEnvelope(path, reason)) {
@@ -295,7 +299,7 @@ std::unique_ptr<TraceWriter> TraceWriter::create(const std::string &path, std::s
   root.attribute("version", std::vector<int64_t>{kTraceFormatVersion});
   impl->launches = createGroup(impl->file.get(), "launches");
   if (!root.good() || !impl->launches) {
-    error = "trace file '" + path + "': cannot write its first tables (is the disk full?)";
+    error = "trace file '" + path + "': cannot write its first tables" + hdf5Cause();
     return nullptr;
   }
   return std::unique_ptr<TraceWriter>(new TraceWriter(std::move(impl)));
@@ -320,7 +324,7 @@ bool TraceWriter::beginLaunch() {
   impl_->chunksTaken = impl_->rowsWritten = 0;
   impl_->launch = createGroup(impl_->launches.get(), impl_->nextLaunchName().c_str());
   impl_->accesses = createGroup(impl_->launch.get(), "accesses");
-  return impl_->accesses || impl_->fail("cannot begin a launch (is the disk full?)");
+  return impl_->accesses || impl_->fail("cannot begin a launch" + hdf5Cause());
 }
 
 bool TraceWriter::dropLaunch() {
@@ -328,7 +332,7 @@ bool TraceWriter::dropLaunch() {
   if (impl_->cannotWrite() || !impl_->launch)
     return false;
   const std::lock_guard<std::mutex> lock(impl_->fileMutex);
-  return impl_->dropLaunch() || impl_->fail("cannot drop a launch (is the disk full?)");
+  return impl_->dropLaunch() || impl_->fail("cannot drop a launch" + hdf5Cause());
 }
 
 bool TraceWriter::appendRuns(std::span<const TraceRun> runs) {
@@ -358,8 +362,13 @@ bool TraceWriter::appendRuns(std::span<const TraceRun> runs) {
 
 bool TraceWriter::endLaunch(const TraceLaunch &launch) {
   const NoFork whole;
+  keepHdf5Errors();
   if (impl_->cannotWrite() || !impl_->launch)
     return false;
+  if (launch.kernel.size() > kMostNameBytes)
+    return impl_->fail("the name of kernel '" + launch.kernel.substr(0, 40) + "...' has " +
+                       std::to_string(launch.kernel.size()) + " bytes; a trace can keep " +
+                       std::to_string(kMostNameBytes));
   if (launch.programCount() > int64_t{1} << 32)
     return impl_->fail("kernel '" + launch.kernel + "' was launched with " +
                        std::to_string(launch.programCount()) +
@@ -376,7 +385,7 @@ bool TraceWriter::endLaunch(const TraceLaunch &launch) {
   impl_->accesses.close();
   impl_->launch.close();
   impl_->findings.push_back(launch.findings);
-  return good || impl_->fail("cannot write the launch (is the disk full?)");
+  return good || impl_->fail("cannot write the launch" + hdf5Cause());
 }
 
 bool TraceWriter::addFinding(size_t launch, TraceFinding finding) {
@@ -394,9 +403,9 @@ bool TraceWriter::close() {
     impl_->dropLaunch();
   const bool written = impl_->writeTail();
   impl_->launches.close();
-  std::string reason = "cannot finish the file (is the disk full?)";
   unlockFile(impl_->file.get());
   const bool closed = impl_->file.close();
+  std::string reason = "cannot finish the file" + hdf5Cause();
   if (impl_->failed || !written || !closed || !writeFinishedEnvelope(impl_->path, reason))
     return impl_->fail(reason);
   return true;

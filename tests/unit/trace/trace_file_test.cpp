@@ -8,9 +8,12 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <random>
+#include <sys/resource.h>
 #include <thread>
 #include <vector>
 
@@ -338,6 +341,41 @@ TEST(TraceFileTest, MoreProgramsThanATraceCanNumberAreAnError) {
   EXPECT_NE(
       problemOfFile(temporaryPath("grid.h5"), oneElement(), launch).find("8589934592 programs"),
       std::string::npos);
+}
+
+TEST(TraceFileTest, ANameLongerThanATraceCanKeepIsAnErrorThatSaysSo) {
+  TraceLaunch launch = launchOfOps(1);
+  launch.kernel.assign(60'000, 'k');
+  EXPECT_EQ(problemOfFile(temporaryPath("name.h5"), oneElement(), launch), "");
+  launch.kernel.assign(60'001, 'k');
+  EXPECT_NE(problemOfFile(temporaryPath("name.h5"), oneElement(), launch)
+                .find("kkk...' has 60001 bytes; a trace can keep 60000"),
+            std::string::npos);
+}
+
+TEST(TraceFileTest, AFailedWriteIsAnErrorWithItsReason) {
+  const std::string path = temporaryPath("limit.h5");
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  std::string error;
+  const auto writer = TraceWriter::create(path, error);
+  ASSERT_TRUE(writer) << error;
+  writer->beginLaunch();
+  const TraceRun run = oneElement();
+  writer->appendRuns({&run, 1});
+  const rlimit small = {8192, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  TraceLaunch launch = launchOfOps(1);
+  launch.parameters = {{"TEXT", ""}};
+  std::minstd_rand random; // what cannot be compressed
+  for (int i = 0; i < 100'000; ++i)
+    launch.parameters[0].value.push_back(static_cast<char>('!' + random() % 90));
+  const bool isWritten = writer->endLaunch(launch) && writer->close();
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_FALSE(isWritten);
+  EXPECT_NE(writer->error().find("File too large"), std::string::npos) << writer->error();
 }
 
 TEST(TraceFileTest, ArgumentsThatMakeNoSenseAreRefused) {
