@@ -7,6 +7,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <filesystem>
+
 namespace blockscope {
 
 namespace {
@@ -49,10 +51,19 @@ std::string list(llvm::ArrayRef<int64_t> values) {
          "]";
 }
 
+/// Files below the current folder by their path from there, as the script's own.
+llvm::StringRef shortPath(llvm::StringRef file) {
+  std::error_code error;
+  const std::string folder = std::filesystem::current_path(error).string() + "/";
+  llvm::StringRef rest = file;
+  return !error && rest.consume_front(folder) ? rest : file;
+}
+
 std::string place(const SourceLocation &location) {
   if (!location.isKnown())
     return "<unknown>";
-  return llvm::formatv("{0}:{1}:{2}", location.file, location.line, location.column).str();
+  return llvm::formatv("{0}:{1}:{2}", shortPath(location.file), location.line, location.column)
+      .str();
 }
 
 void printSource(Printer &out, const SourceLocation &location) {
@@ -89,7 +100,20 @@ std::string executionText(const Execution &ran) {
   return text;
 }
 
-std::string elementText(const Element &element) {
+/// Where an access of some bytes is, seen from the nearest valid byte.
+std::string distanceText(int64_t distanceBytes, int64_t accessBytes) {
+  const auto bytes = [](int64_t count) {
+    return std::to_string(count) + (count == 1 ? " byte " : " bytes ");
+  };
+  if (distanceBytes < 0)
+    return bytes(-distanceBytes) + "before the start";
+  const int64_t begin = distanceBytes - accessBytes; // from the end to the first byte
+  if (begin < 0)
+    return "the last " + bytes(distanceBytes) + "past the end";
+  return begin == 0 ? "right past the end" : bytes(begin) + "past the end";
+}
+
+std::string elementText(const Element &element, int64_t accessBytes) {
   const TensorInfo &tensor = element.tensor;
   std::string text = tensor.name + ", " + tensor.dtype + " " + list(tensor.shape);
   if (!tensor.strides.empty())
@@ -97,10 +121,7 @@ std::string elementText(const Element &element) {
   if (!element.index.empty())
     text += "; element " + list(element.index) + " at byte " + std::to_string(element.byteOffset);
   if (element.distanceBytes != 0)
-    text += llvm::formatv(", {0} byte{1} {2}", std::abs(element.distanceBytes),
-                          std::abs(element.distanceBytes) == 1 ? "" : "s",
-                          element.distanceBytes < 0 ? "before the start" : "past the end")
-                .str();
+    text += ", " + distanceText(element.distanceBytes, accessBytes);
   return text;
 }
 
@@ -200,7 +221,7 @@ std::string findingAsText(const Finding &finding, bool color) {
   if (finding.launch)
     printRun(out, finding);
   if (finding.element)
-    out.line("tensor", elementText(*finding.element));
+    out.line("tensor", elementText(*finding.element, ran ? ran->accessBytes : 0));
   if (ran && !ran->semantics.empty())
     out.line("order", ran->semantics);
   if (!finding.values.empty())
@@ -228,15 +249,18 @@ std::string findingAsText(const Finding &finding, bool color) {
 
 std::string findingsAsText(llvm::ArrayRef<Finding> findings, bool color) {
   std::string text;
-  size_t errors = 0, warnings = 0;
+  size_t errors = 0, warnings = 0, notes = 0;
   for (const Finding &finding : findings) {
     text += findingAsText(finding, color) + "\n";
     errors += finding.severity == Severity::Error;
     warnings += finding.severity == Severity::Warning;
+    notes += finding.severity == Severity::Note;
   }
   text += llvm::formatv("{0} error{1}, {2} warning{3}", errors, errors == 1 ? "" : "s", warnings,
                         warnings == 1 ? "" : "s")
               .str();
+  if (notes != 0)
+    text += llvm::formatv(", {0} note{1}", notes, notes == 1 ? "" : "s").str();
   return text;
 }
 

@@ -38,11 +38,10 @@ FindingCode refusedCode(AccessKind kind, RefusedLane::Reason reason);
 /// Describes the first lane of a group. `refused` is how many lanes of the access were refused.
 Finding describeRefused(const LaunchInfo &launch, const Access &access, const RefusedGroup &group,
                         size_t refused);
-/// What most likely went wrong with an access outside of a tensor that falls at byte `offset`, and
-/// one past whose last byte is `end`. `lanes` of the access fell outside; `isMasked`: some of its
-/// lanes were off.
-std::string outOfBoundsHint(const Access &access, int64_t offset, int64_t end, int64_t lanes,
-                            bool isMasked);
+/// What most likely went wrong with an access at byte `offset`, which is outside of a tensor.
+/// `lanes` of the access fell outside; `isMasked`: some of its lanes were off.
+std::string outOfBoundsHint(const Access &access, const Allocation &allocation, int64_t offset,
+                            int64_t lanes, bool isMasked);
 
 Finding describeAssert(const LaunchInfo &launch, const FailedAssert &failed);
 

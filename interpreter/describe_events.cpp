@@ -53,7 +53,7 @@ std::string refusedHint(const Access &access, const RefusedGroup &group, int64_t
                         bool isMasked) {
   switch (group.first.reason) {
   case Reason::OutOfStorage:
-    return outOfBoundsHint(access, offset, group.first.allocation->viewEnd, group.count, isMasked);
+    return outOfBoundsHint(access, *group.first.allocation, offset, group.count, isMasked);
   case Reason::Gone:
     return "it was freed or resized to 0 before the launch: give it back its memory first";
   case Reason::Null:
@@ -113,19 +113,25 @@ int32_t lineOf(const StuckProgram &program) { return program.op ? program.op->lo
 
 } // namespace
 
-std::string outOfBoundsHint(const Access &access, int64_t offset, int64_t end, int64_t lanes,
-                            bool isMasked) {
+std::string outOfBoundsHint(const Access &access, const Allocation &allocation, int64_t offset,
+                            int64_t lanes, bool isMasked) {
   constexpr int64_t kWrapMargin = int64_t{1} << 30;
   const int64_t element = offset / std::max(1, access.elementBytes);
   if (element < -kWrapMargin)
     return "the offset wrapped in int32: convert to tl.int64 before the multiplication";
   if (offset < 0)
     return "the offset is negative: does the mask also exclude what lies before the start?";
-  if (!isMasked)
-    return "is a mask missing?";
-  if (offset == end && lanes == 1)
-    return "one element too far: should the mask compare with '<' instead of '<='?";
-  return "the mask lets this lane through: does it compare with this tensor's size?";
+  const bool hasStrides = allocation.info.shape.size() > 1;
+  if (!isMasked && !(access.op && access.op->isMasked))
+    return hasStrides ? "is a mask missing, or does the kernel get strides in another order than "
+                        "it takes them?"
+                      : "is a mask missing?";
+  if (offset == allocation.viewEnd && lanes == 1)
+    return "one element too far: is the offset too large by 1, or does the mask compare with '<=' "
+           "where '<' is meant?";
+  return hasStrides ? "the mask lets this lane through: does it compare with this tensor's size, "
+                      "and are the strides in the order in which the kernel takes them?"
+                    : "the mask lets this lane through: does it compare with this tensor's size?";
 }
 
 llvm::SmallVector<RefusedGroup, 2> groupRefused(llvm::ArrayRef<RefusedLane> lanes) {

@@ -28,12 +28,13 @@ struct OpInfo {
   uint32_t id = 0;  ///< counts the ops of a program
   std::string name; ///< "tl.load"
   SourceLocation location;
+  bool isMasked = false; ///< the kernel gives a mask
 };
 
 struct LaunchInfo {
   std::string kernel;
   std::array<int32_t, 3> grid = {1, 1, 1};
-  NamedValues metaParameters; ///< constexprs and options
+  NamedValues metaParameters; ///< constexprs, scalar arguments and options
   /// Files of the functions that the kernel consists of, its own first. In step mode more come
   /// until the launch ends.
   std::vector<std::string> files;

@@ -249,11 +249,12 @@ void StepEmitter::noteDecision(const Value &value) {
 void StepEmitter::runInContext(const OpRequest &request, const Evaluator &evaluator,
                                void *const *results, const void *const *operands) {
   const bool isPure = request.name == "tl.program_id" || request.name == "tl.num_programs";
-  context_.op = launch_.observers.empty() || isPure ? nullptr : infoOfOp(request.name);
+  const bool isMasked = request.attributes.getBool("has_mask");
+  context_.op = launch_.observers.empty() || isPure ? nullptr : infoOfOp(request.name, isMasked);
   evaluator.context(context_, results, operands, evaluator.payload.get());
   if (context_.spinning) {
     std::memcpy(&spinAddress_, operands[0], sizeof spinAddress_);
-    context_.op = infoOfOp(request.name);
+    context_.op = infoOfOp(request.name, isMasked);
   }
   if (launch_.stop)
     locateErrors();
@@ -263,12 +264,12 @@ void StepEmitter::runInContext(const OpRequest &request, const Evaluator &evalua
   }
 }
 
-const OpInfo *StepEmitter::infoOfOp(llvm::StringRef name) {
+const OpInfo *StepEmitter::infoOfOp(llvm::StringRef name, bool isMasked) {
   SourceLocation location = location_ ? location_() : SourceLocation();
   std::unique_ptr<OpInfo> &info = infos_[name.str() + "|" + placeKey(location)];
   if (!info)
-    info = std::make_unique<OpInfo>(
-        OpInfo{static_cast<uint32_t>(infos_.size() - 1), name.str(), std::move(location)});
+    info = std::make_unique<OpInfo>(OpInfo{static_cast<uint32_t>(infos_.size() - 1), name.str(),
+                                           std::move(location), isMasked});
   return info.get();
 }
 

@@ -68,7 +68,7 @@ private:
   ValueList emitAssert(const OpRequest &request);
   void runInContext(const OpRequest &request, const Evaluator &evaluator, void *const *results,
                     const void *const *operands);
-  const OpInfo *infoOfOp(llvm::StringRef name);
+  const OpInfo *infoOfOp(llvm::StringRef name, bool isMasked = false);
   /// Tells observers of values what an op has made of its operands.
   void show(const OpSignature &signature, llvm::ArrayRef<Value> operands,
             llvm::ArrayRef<Value> results, bool isElementwise = false);

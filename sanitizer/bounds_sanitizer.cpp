@@ -110,7 +110,7 @@ Finding BoundsSanitizer::describeOutsideView(const Access &access, const Allocat
           allocation.storageBytes)
           .str();
   finding.hint = allocation.viewIsDense
-                     ? outOfBoundsHint(access, offset, allocation.viewEnd, count, access.mask)
+                     ? outOfBoundsHint(access, allocation, offset, count, access.mask)
                      : "are the strides of this view passed and used in the right order?";
   return finding;
 }

@@ -11,6 +11,7 @@
 #include "interpreter/flat/memory_use.h"
 #include "interpreter/flat/program_builder.h"
 
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -122,11 +123,19 @@ OpSignature ProgramBuilder::signatureOf(mlir::Operation &op, Attributes attribut
   return signature;
 }
 
+static bool hasMask(mlir::Operation &op) {
+  return llvm::TypeSwitch<mlir::Operation *, bool>(&op)
+      .Case<tl::LoadOp, tl::StoreOp, tl::AtomicRmwOp>(
+          [](auto access) { return access.getMask() != nullptr; })
+      .Default(false);
+}
+
 uint32_t ProgramBuilder::addOpInfo(mlir::Operation &op) {
   OpInfo info;
   info.id = static_cast<uint32_t>(program_.ops.size());
   info.name = op.getName().getStringRef().str();
   info.location = fromMlirLocation(op.getLoc());
+  info.isMasked = hasMask(op);
   program_.ops.push_back(std::move(info));
   return program_.ops.back().id;
 }

@@ -99,7 +99,7 @@ public:
   Outcome launch(const Grid &grid, const LaunchArguments &arguments) override {
     const bool isWatched = surroundings().isWatched();
     if (isWatched && !isDescribed_) {
-      metaParameters_ = describe_().cast<TextPairs>();
+      parameters_ = describe_().cast<TextPairs>();
       isDescribed_ = true;
     }
     llvm::SmallVector<uint64_t, 32> bits;
@@ -117,7 +117,7 @@ public:
         openLaunch(kernel_,
                    {static_cast<int32_t>(grid[0]), static_cast<int32_t>(grid[1]),
                     static_cast<int32_t>(grid[2])},
-                   isWatched ? metaParameters_ : TextPairs(), asserts_);
+                   isWatched ? parametersOf(arguments) : TextPairs(), asserts_);
     for (auto &[position, allocation] : memory)
       bits[position] = launch->state.memory.add(std::move(allocation)).base;
     if (isWatched)
@@ -134,6 +134,22 @@ public:
   }
 
 private:
+  /// Scalars have no text in `parameters_`: each launch has others.
+  TextPairs parametersOf(const LaunchArguments &arguments) const {
+    TextPairs parameters = parameters_;
+    auto scalar = parameters.begin();
+    for (const auto &[argument, name] : llvm::zip_equal(arguments.runTime, names_)) {
+      if (argument.tensor)
+        continue;
+      scalar = std::find_if(scalar, parameters.end(),
+                            [&name](const auto &each) { return each.first == name; });
+      if (scalar == parameters.end())
+        break;
+      scalar->second = scalarText(argument.dtype, argument.bits);
+    }
+    return parameters;
+  }
+
   void runWatched(std::unique_ptr<PyLaunch> launch, llvm::ArrayRef<uint64_t> bits) const {
     PyLaunch &running = *launch;
     const py::object object = py::cast(std::move(launch)); // observers may keep it
@@ -158,7 +174,7 @@ private:
   bool asserts_;
   py::object programFor_, describe_;
   bool isDescribed_ = false;
-  TextPairs metaParameters_;
+  TextPairs parameters_; ///< constants, scalars (without a text) and options
 };
 
 } // namespace

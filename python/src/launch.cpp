@@ -11,6 +11,8 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
+#include <charconv>
+
 namespace py = pybind11;
 
 namespace blockscope::python {
@@ -70,6 +72,16 @@ uint64_t scalarBits(const Type &type, const py::object &value) {
   return result;
 }
 
+std::string floatText(DType dtype, double value) {
+  char buffer[32];
+  const std::to_chars_result end =
+      dtype == DType::Fp64
+          ? std::to_chars(std::begin(buffer), std::end(buffer), value)
+          : std::to_chars(std::begin(buffer), std::end(buffer), static_cast<float>(value));
+  const llvm::StringRef text(buffer, end.ptr - buffer);
+  return (text + (text.find_first_not_of("-0123456789") == text.npos ? ".0" : "")).str();
+}
+
 /// Throws blockscope.errors.SanitizerError with these findings, if there are any.
 void throwErrors(const std::vector<Finding> &findings) {
   if (findings.empty())
@@ -106,6 +118,15 @@ void runSignalHandlers() {
 }
 
 } // namespace
+
+std::string scalarText(DType dtype, uint64_t bits) {
+  if (isFloating(dtype))
+    return floatText(dtype, numeric::readAsDouble(dtype, &bits));
+  const int64_t value = numeric::readAsInt(dtype, &bits);
+  if (dtype == DType::Int1)
+    return value ? "True" : "False";
+  return isSigned(dtype) ? std::to_string(value) : std::to_string(static_cast<uint64_t>(value));
+}
 
 interpreter::Allocation makeAllocation(std::string name, std::string dtype, uint64_t view,
                                        uint64_t storage, int64_t storageBytes,
@@ -177,6 +198,8 @@ void throwLaunchErrors(PyLaunch &launch) {
 
 void bindLaunch(py::module_ &module) {
   module.def("scalar_bits", &scalarBits);
+  module.def("scalar_text",
+             [](const Type &type, uint64_t bits) { return scalarText(type.dtype, bits); });
   module.def("call_for_user", &callForUser);
   py::class_<PyLaunch>(module, "Launch")
       .def(py::init(&openLaunch))

@@ -29,6 +29,9 @@ void bindVerifyObservers(pybind11::module_ &module);
 
 using TextPairs = std::vector<std::pair<std::string, std::string>>;
 
+/// A scalar argument as the kernel gets it.
+std::string scalarText(DType dtype, uint64_t bits);
+
 /// Opens a launch with the next number.
 std::unique_ptr<PyLaunch> openLaunch(std::string kernel, std::array<int32_t, 3> grid,
                                      TextPairs metaParameters, bool asserts);

@@ -24,7 +24,7 @@ def open_launch(request: Request, sessions: tuple[Any, ...]) -> Any:
     Errors: ValueError for a tensor that has lost its memory, unless a check reports its accesses.
     """
     fn, options = request.fn, request.options
-    texts = description(request.arguments, options) if sessions else []
+    texts = _texts(request) if sessions else []
     launch = _core.Launch(fn.__name__, request.grid, texts, asserts(fn, options))
     is_checked = any(isinstance(session, checks.CheckReport) for session in sessions)
     for argument in leaves(request.arguments):
@@ -62,9 +62,25 @@ def asserts(fn: Any, options: dict[str, Any]) -> bool:
 
 
 def description(arguments: list[Argument], options: dict[str, Any]) -> list[tuple[str, str]]:
-    """The constants and options of a launch, as texts by name, for who watches it."""
-    constants = {a.name: a.value for a in arguments if a.type is None and a.parts is None}
-    return [(name, repr(value)) for name, value in {**constants, **options}.items()]
+    """The constants and options of a launch, as texts by name, for who watches it, and its scalars,
+    each with an empty text in its place."""
+    texts: list[tuple[str, str]] = []
+    for argument in arguments:
+        if argument.type is None and argument.parts is None:
+            texts.append((argument.name, repr(argument.value)))
+        texts += [(leaf.name, "") for leaf in leaves([argument]) if not leaf.type.is_ptr()]
+    named = {name for name, _ in texts}  # a parameter may be called as an option
+    return texts + [(name, repr(value)) for name, value in options.items() if name not in named]
+
+
+def _texts(request: Request) -> list[tuple[str, str]]:
+    scalars = {
+        leaf.name: _core.scalar_text(leaf.type, leaf.bits)
+        for leaf in leaves(request.arguments)
+        if not leaf.type.is_ptr()
+    }
+    texts = description(request.arguments, request.options)
+    return [(name, text or scalars.get(name, "")) for name, text in texts]
 
 
 def finish(arguments: list[Argument]) -> None:
