@@ -84,8 +84,24 @@ CheckSession::CheckSession(const CheckOptions &options)
 
 void CheckSession::watch(interpreter::LaunchState &launch) {
   collector_.watch(launch.stop);
+  const LaunchInfo &info = launch.info;
+  last_ = {info.kernel, info.grid, info.metaParameters, info.launchIndex};
   for (const auto &observer : observers_)
     launch.observers.add(*observer);
+}
+
+void CheckSession::noteUnchecked(const SourceLocation &kernel, const std::string &message,
+                                 const std::string &hint) {
+  collector_.add("unchecked-configs " + placeKey(kernel), {last_.index}, 1, [&] {
+    Finding finding;
+    finding.code = FindingCode::UncheckedConfigs;
+    finding.severity = Severity::Note;
+    finding.site.location = kernel;
+    finding.launch = last_;
+    finding.message = message;
+    finding.hint = hint;
+    return finding;
+  });
 }
 
 std::string CheckSession::reportText(bool color) const {

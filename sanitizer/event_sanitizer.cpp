@@ -1,11 +1,12 @@
-// Failed asserts and programs that never end: part of every check.
+// Failed asserts, programs that never end, and what was not checked: part of every check.
 #include "sanitizer/sanitizer.h"
 
 namespace blockscope::sanitizer {
 
 namespace {
 
-constexpr FindingCode kCodes[] = {FindingCode::DeviceAssert, FindingCode::Deadlock};
+constexpr FindingCode kCodes[] = {FindingCode::DeviceAssert, FindingCode::Deadlock,
+                                  FindingCode::UncheckedConfigs};
 
 constexpr ObserverPlan kPlan = {
     .repeat = ObserverPlan::Repeat::Accepts, .takesAsserts = true, .takesDeadlocks = true};
@@ -46,7 +47,7 @@ private:
 
 const Registration kRegistration({
     .name = "",
-    .help = "failed asserts, and programs that never end",
+    .help = "failed asserts, programs that never end, and what was left unchecked",
     .codes = kCodes,
     .plan = kPlan,
     .isInEveryCheck = true,

@@ -46,6 +46,11 @@ def watching() -> Iterator[tuple[Any, ...]]:
             session.raise_in_child()
 
 
+def one_launch() -> ProcessLock:
+    """Held, no other thread launches while a session is open."""
+    return _one_launch
+
+
 def table() -> list[dict[str, Any]]:
     """All sanitizers: ``name`` (empty: part of every check, without a name of its own), ``help``,
     ``codes`` of its findings, ``options`` (``name``, ``choices``, the first one being the default,
@@ -131,6 +136,7 @@ class CheckReport:
         self.handle = _core.CheckSession(options)
         self.stops_at_first = options["stop_at_first"]
         self.launches = 0  # so many were watched
+        self.autotuned: set[Any] = set()  # kernels, with keys, all of whose configurations have run
         self._of_parents: list[Any] = []
         self._raised = 0  # errors, in a forked child
 

@@ -62,6 +62,16 @@ void bindSessions(py::module_ &module) {
              self.cast<sanitizer::CheckSession &>().watch(launch.state);
              launch.kept.push_back(std::move(self));
            })
+      .def("note_unchecked",
+           [](sanitizer::CheckSession &self, const std::string &function, const std::string &file,
+              int line, const std::string &message, const std::string &hint) {
+             SourceLocation kernel;
+             kernel.file = file;
+             kernel.line = line;
+             kernel.column = 1;
+             kernel.function = function;
+             self.noteUnchecked(kernel, message, hint);
+           })
       .def("findings",
            [](const sanitizer::CheckSession &self) { return findingDicts(self.findings()); })
       .def("report_text", &sanitizer::CheckSession::reportText, py::arg("color") = false)

@@ -51,7 +51,7 @@ class Header:
         wrong_place = self.misplaced(finding)
         if wrong_place:
             return wrong_place
-        programs = [",".join(map(str, finding["program"]))]
+        programs = [",".join(map(str, finding.get("program", [])))]
         if "other" in finding:
             programs.append(",".join(map(str, finding["other"]["program"])))
         got = {

@@ -7,7 +7,7 @@ its first five runs is not run again. On the CPU ``num_warps``, ``num_stages``,
 only in them once. Every configuration is warmed up and timed for some milliseconds, at least once;
 one that is four times slower than the best when it is warmed up is not timed again. In step mode,
 and while a check or a trace is active, nothing is timed: the first configuration that runs is the
-best one.
+best one. A check tries the others too (``checked_configs``).
 
 One thread tunes at a time, since what runs beside a run changes its time. What belongs to one call
 of a kernel (its arguments, saved copies) is kept for each thread.
@@ -23,17 +23,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from blockscope import knobs
-from blockscope.errors import (
-    AutotunerError,
-    CompileTimeAssertionFailure,
-    OptionNotSupported,
-    OutOfResources,
-    PTXASError,
-)
+from blockscope.errors import AutotunerError, OutOfResources, PTXASError
 from blockscope.process_lock import ProcessLock
-from blockscope.runtime import tried_arguments, tried_configs
+from blockscope.runtime import checked_configs, tried_arguments, tried_configs
 from blockscope.runtime.config import Config, hashable
 from blockscope.runtime.heuristics import Heuristics, Wrapper, heuristics
+from blockscope.runtime.tried_configs import SKIPPED
 
 # Others of our modules are imported when something is tuned, so that kernel files start quickly.
 
@@ -48,7 +43,6 @@ __all__ = [
     "heuristics",
 ]
 
-SKIPPED = (OutOfResources, CompileTimeAssertionFailure, OptionNotSupported, PTXASError)
 _FAILED = [float("inf")] * 3
 
 _tuning = ProcessLock()
@@ -261,6 +255,9 @@ class Autotuner(Wrapper):
         if len(self.configs) == 1:
             return self._launch(args, kwargs, self.configs[0])
         key = self.tuning_key(kwargs)
+        reports = checked_configs.waiting(self, key) if not kwargs.get("warmup") else []
+        if reports:
+            return checked_configs.run(self, args, kwargs, key, reports)
         if key not in self.cache:
             configs = self.prune_configs(kwargs)
             if len(configs) == 1:

@@ -9,9 +9,18 @@ from contextlib import suppress
 from typing import Any
 
 from blockscope import checks, knobs
+from blockscope.errors import (
+    CompileTimeAssertionFailure,
+    OptionNotSupported,
+    OutOfResources,
+    PTXASError,
+)
 from blockscope.runtime.config import Config
 
 # Others of our modules are imported when something is tuned, so that kernel files start quickly.
+
+#: What a configuration raises that cannot run: the others are tried.
+SKIPPED = (OutOfResources, CompileTimeAssertionFailure, OptionNotSupported, PTXASError)
 
 _TOO_SLOW = 2.0  # times the best: a configuration this slow in its first runs is given up
 

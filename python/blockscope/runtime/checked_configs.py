@@ -1,0 +1,179 @@
+"""Under a check, every configuration of an autotuned kernel runs, not the chosen one alone.
+
+The chosen one is launched as without a check. Then each other one that differs on the CPU is
+launched once, on the arguments as they were, and in the end these hold what the chosen one left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+from blockscope import checks
+from blockscope.runtime.config import Config
+from blockscope.runtime.memory.buffer import tensors_in
+from blockscope.runtime.tensors import TensorWrapper
+from blockscope.runtime.tried_configs import SKIPPED
+
+_POINTERS_FROM_MEMORY = "tl.int_to_ptr"
+
+
+class CannotPutBack(Exception):
+    """Says why what a launch changes cannot be put back."""
+
+
+def waiting(autotuner: Any, key: Any) -> list[checks.CheckReport]:
+    """The open checks that have not seen all configurations of a kernel for a key."""
+    reports = [each for each in checks.active() if isinstance(each, checks.CheckReport)]
+    return [report for report in reports if (autotuner, key) not in report.autotuned]
+
+
+def run(
+    autotuner: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    key: Any,
+    reports: list[checks.CheckReport],
+) -> Any:
+    """Launch as without a check, then try the other configurations; gives what the launch gave."""
+    with checks.one_launch():  # what other threads launch must not be put back
+        tried = _Trials(autotuner, args, kwargs, key)
+        result = tried.launch()
+        for report in reports:
+            report.autotuned.add((autotuner, key))
+        if reason := tried.try_others():
+            _note(reports, autotuner.jit_function, tried, reason)
+    return result
+
+
+class _Trials:
+    """One launch of an autotuned kernel: the configurations that differ on the CPU."""
+
+    def __init__(self, autotuner: Any, args: Any, kwargs: dict[str, Any], key: Any) -> None:
+        self._autotuner, self._args, self._kwargs, self._key = autotuner, args, kwargs, key
+        self._named = autotuner.nargs
+        self._pruned = autotuner.prune_configs(kwargs)
+        chosen = autotuner.cache.get(key)
+        self.count = len(self._differing([chosen] if chosen else []))
+        self.left: list[Config] = []
+        self._before: Contents | None = None
+        self._reason = ""
+        if self.count > 1:
+            try:
+                self._before = self._contents()
+            except CannotPutBack as reason:
+                self._reason = str(reason)
+
+    def launch(self) -> Any:
+        """With the chosen configuration, or the first that runs."""
+        autotuner, cache = self._autotuner, self._autotuner.cache
+        if self._key in cache:
+            result = autotuner._launch(self._args, self._kwargs, cache[self._key])
+        else:
+            result = autotuner._run_first_valid(self._args, self._kwargs, self._pruned, self._key)
+        self.left = self._differing([cache[self._key]])[1:]
+        return result
+
+    def try_others(self) -> str:
+        """Why not all of them can be tried, or nothing."""
+        if self._before is None or not self.left:
+            return self._reason if self.left else ""
+        try:
+            after = self._contents()
+        except CannotPutBack as reason:
+            return str(reason)
+        try:
+            while self.left:
+                if _POINTERS_FROM_MEMORY in self._ir(self.left[0]):
+                    return "the kernel takes pointers from memory"
+                self._before.put_back()
+                self._try(self.left[0])
+                self.left.pop(0)
+        finally:
+            after.put_back()
+        return ""
+
+    def _differing(self, first: list[Config]) -> list[Config]:
+        """The first of those that run the same on the CPU."""
+        is_seen = any(name in self._autotuner.arg_names for name in Config._OPTIONS)
+        by_identity: dict[Any, Config] = {}
+        for config in (*first, *self._pruned):
+            by_identity.setdefault(config._identity() if is_seen else config.cpu_identity(), config)
+        return list(by_identity.values())
+
+    def _contents(self) -> Contents:
+        if not all(isinstance(session, checks.CheckReport) for session in checks.active()):
+            raise CannotPutBack("a trace holds the chosen one alone")
+        return Contents((*self._args, *self._kwargs.values()))
+
+    def _ir(self, config: Config) -> str:
+        launch = {**self._kwargs, **config.all_kwargs(), "arch": "cpu", "grid": (1,)}
+        launch.pop("warmup", None)
+        with suppress(*SKIPPED):
+            ir: str = self._autotuner.fn.warmup(*self._args, **launch).asm["tl"]
+            return ir
+        return ""
+
+    def _try(self, config: Config) -> None:
+        self._autotuner.nargs = self._named
+        try:
+            with suppress(*SKIPPED):
+                self._autotuner._kernel_call(self._args, self._kwargs, config)()
+        finally:
+            self._autotuner.nargs = None
+
+
+def _note(reports: list[checks.CheckReport], fn: Any, tried: _Trials, reason: str) -> None:
+    """Tell reports that configurations were left unchecked."""
+    code, checked = fn.fn.__code__, tried.count - len(tried.left)
+    message = (
+        f"{checked} of {tried.count} configurations of '{fn.__name__}' "
+        f"{'was' if checked == 1 else 'were'} checked: {reason}"
+    )
+    hint = "leave one at a time in 'configs' to check the others"
+    for report in reports:
+        report.handle.note_unchecked(
+            fn.__name__, code.co_filename, code.co_firstlineno, message, hint
+        )
+
+
+class Contents:
+    """What the tensors among some arguments hold, in all of their storages: a kernel may write
+    outside the views that it gets.
+
+    Errors: CannotPutBack for tensors that cannot be copied.
+    """
+
+    def __init__(self, arguments: Iterable[Any]) -> None:
+        self._kept: dict[int, tuple[Any, Any]] = {}
+        for tensor in tensors_in(arguments):
+            try:
+                memory, address = _memory_of(tensor)
+                if address not in self._kept:
+                    copy = memory.clone() if hasattr(memory, "clone") else memory.copy()
+                    self._kept[address] = memory, copy
+            except (AttributeError, NotImplementedError, RuntimeError, MemoryError) as error:
+                kind = type(tensor)
+                raise CannotPutBack(
+                    f"an argument, a {kind.__module__}.{kind.__qualname__}, cannot be copied"
+                ) from error
+
+    def put_back(self) -> None:
+        for memory, copy in self._kept.values():
+            if hasattr(memory, "copy_"):
+                memory.copy_(copy)
+            elif memory.flags.writeable:
+                memory[...] = copy
+
+
+def _memory_of(tensor: Any) -> tuple[Any, int]:
+    """The whole storage of a tensor: of torch's, or the array that others are views of."""
+    if isinstance(tensor, TensorWrapper):
+        return _memory_of(tensor.base)
+    if hasattr(tensor, "untyped_storage"):
+        storage = tensor.untyped_storage()
+        return storage, storage.data_ptr()
+    while isinstance(tensor.base, type(tensor)):
+        tensor = tensor.base
+    return tensor, tensor.ctypes.data

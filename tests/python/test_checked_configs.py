@@ -1,0 +1,148 @@
+"""Under a check every configuration of an autotuned kernel runs, and leaves what one run leaves."""
+
+import json
+
+import blockscope
+import blockscope as triton
+import blockscope.language as tl
+import numpy as np
+import pytest
+import torch
+from blockscope import Config
+
+
+@triton.jit
+def add_one(x_ptr, seen_ptr, n, BLOCK: tl.constexpr, SIZE: tl.constexpr = 0):
+    tl.static_assert(BLOCK < 4096)
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i)
+    tl.store(x_ptr + i, x + 1)
+    tl.atomic_add(seen_ptr, 1)
+
+
+CONFIGS = [
+    Config({"BLOCK": 64}),
+    Config({"BLOCK": 64}, num_warps=8),
+    Config({"BLOCK": 128}),
+    Config({"BLOCK": 4096}),  # does not compile
+    Config({"BLOCK": 32}),
+]
+
+
+def tuned(configs=CONFIGS, key=("n",), **options):
+    """The kernel, and the blocks of its launches in their order."""
+    blocks = []
+    kernel = triton.autotune(list(configs), key=list(key), **options)(add_one)
+
+    def grid(meta):
+        blocks.append(meta["BLOCK"])
+        return (triton.cdiv(192, meta["BLOCK"]),)
+
+    return kernel, blocks, grid
+
+
+def arrays(library):
+    whole = np.zeros(320, np.float32)
+    seen = np.zeros(1, np.int32)
+    if library == "numpy":
+        return whole[32:224], seen, whole
+    whole = torch.from_numpy(whole)
+    return whole[32:224], torch.from_numpy(seen), whole
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+@pytest.mark.parametrize("step", [False, True])
+def test_every_configuration_is_checked_and_the_arguments_hold_one_run(library, step):
+    kernel, blocks, grid = tuned()
+    x, seen, whole = arrays(library)
+    with blockscope.knobs.runtime.scope(), blockscope.check("asan") as report:
+        blockscope.set_interpret_mode(step)
+        kernel[grid](x, seen, 192)
+    assert [b for b in blocks if b != 4096] == [64, 128, 32]
+    assert [(f.code, f.meta_parameters["BLOCK"]) for f in report] == [("outside-view", "128")] * 2
+    assert (x == 1).all() and whole.sum() == 192 and int(seen[0]) == 3
+    assert kernel.best_config.kwargs == {"BLOCK": 64}
+
+
+def test_a_check_runs_them_once_for_each_key_also_of_a_kernel_that_was_tuned_before():
+    kernel, blocks, grid = tuned(CONFIGS[:3])
+    x, seen, _ = arrays("torch")
+    kernel.cache[(192, "torch.float32", "torch.int32")] = CONFIGS[2]
+    with blockscope.check("asan"):
+        for _ in range(2):
+            kernel[grid](x, seen, 192)
+        assert blocks == [128, 64, 128]
+        kernel[grid](x, seen, 193)
+        assert blocks == [128, 64, 128, 64, 128]
+    with blockscope.check("asan"):
+        kernel[grid](x, seen, 192)
+    assert blocks[5:] == [128, 64]
+
+
+def test_pruned_configurations_are_not_run():
+    def prune(configs, named, **kwargs):
+        assert named["n"] == 192
+        return [config for config in configs if config.kwargs["BLOCK"] < 128]
+
+    kernel, blocks, grid = tuned(prune_configs_by={"early_config_prune": prune})
+    x, seen, _ = arrays("torch")
+    with blockscope.check("asan") as report:
+        kernel[grid](x, seen, 192)
+    assert blocks == [64, 32] and report.clean
+
+
+def test_hooks_are_called_as_when_tuning():
+    said = []
+    configs = [
+        Config({"BLOCK": 64}, pre_hook=lambda named: said.append(named["BLOCK"])),
+        Config({"BLOCK": 32}, pre_hook=lambda named: said.append(named["BLOCK"])),
+    ]
+    kernel, _, grid = tuned(configs, reset_to_zero=["seen_ptr"], restore_value=["x_ptr"])
+    x, seen, _ = arrays("torch")
+    with blockscope.check("asan"):
+        kernel[grid](x, seen, 192)
+    assert said == [64, 32] and int(seen[0]) == 3 and (x == 1).all()
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_what_cannot_be_checked_is_noted(is_first, tmp_path):
+    kernel, blocks, grid = tuned([CONFIGS[0], CONFIGS[2]])
+    x, seen, _ = arrays("torch")
+    with blockscope.check("asan") as report, blockscope.trace(tmp_path / "t.h5") as trace:
+        for _ in range(2):
+            kernel[grid](x, seen, 192)
+    assert trace.launches == 2 and blocks == [64, 64]
+    (finding,) = json.loads(report.json())
+    assert (finding["code"], finding["severity"]) == ("unchecked-configs", "note")
+    assert finding["message"] == (
+        "1 of 2 configurations of 'add_one' was checked: a trace holds the chosen one alone"
+    )
+    assert finding["line"] == add_one.fn.__code__.co_firstlineno
+    assert finding["meta_parameters"] == {"BLOCK": "64", "SIZE": "0", "n": "192", "num_warps": "4",
+                                          "num_ctas": "1", "num_stages": "3"}  # fmt: skip
+    assert report.error_count == 0 and report.text().endswith("0 errors, 0 warnings, 1 note")
+
+
+class Opaque:
+    """A tensor of some library, of which nobody can make a copy."""
+
+    def __init__(self, tensor):
+        self.tensor, self.shape, self.dtype = tensor, tensor.shape, tensor.dtype
+
+    def __getattr__(self, name):
+        if name == "untyped_storage":
+            raise AttributeError(name)
+        return getattr(self.tensor, name)
+
+    def data_ptr(self):
+        return self.tensor.data_ptr()
+
+
+def test_an_argument_that_cannot_be_copied_is_noted():
+    kernel, blocks, grid = tuned([CONFIGS[0], CONFIGS[2]])
+    x, seen, _ = arrays("torch")
+    with blockscope.check("asan") as report:
+        kernel[grid](Opaque(x), seen, 192)
+    assert blocks == [64]
+    (finding,) = report
+    assert finding.message.endswith("Opaque, cannot be copied")
