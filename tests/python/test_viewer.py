@@ -132,6 +132,26 @@ def test_tables_come_as_csv(viewer, broken):
     assert any("tl.load" in line and ",1664,0,0,28," in line for line in lines)
 
 
+def test_only_memory_ops_are_listed_and_can_be_chosen(viewer, broken):
+    lines = view(broken, "--csv", "ops").stdout.splitlines()[1:]
+    ops = {int(line.split(",")[0]): line.split(",")[1] for line in lines}
+    assert ops and all(name.startswith("tl.") for name in ops.values())
+    missing = next(number for number in range(100) if number not in ops)
+    done = view(broken, "--csv", "heat", "--op", missing, check=False)
+    listed = ", ".join(f"{op} ({name} in line " for op, name in ops.items())
+    said = f"blockscope view: there is no memory op {missing}; the launch has "
+    assert done.returncode == 2 and done.stderr.startswith(said + listed[: listed.index(" in")])
+    assert all(f"{op} ({name} in line " in done.stderr for op, name in ops.items())
+
+
+def test_a_bad_size_is_one_line(viewer, broken):
+    done = view(broken, "--size", "10x10", check=False)
+    assert done.returncode == 2 and done.stderr == (
+        "blockscope view: '--size' is '10x10', expected WIDTHxHEIGHT from 640x480 to 16384x16384; "
+        "--help lists the options\n"
+    )
+
+
 def damaged_files(broken, folder):
     whole = broken.read_bytes()
     flipped = bytearray(whole)

@@ -93,6 +93,8 @@ std::string opTable(const TraceModel &model) {
   std::string text = "op,name,file,line,column,variable,loads,stores,atomics,outside,masked\n";
   const auto &ops = model.launch().ops;
   for (size_t index = 0; index < ops.size(); ++index) {
+    if (ops[index].name.empty())
+      continue; // an op that accesses no memory
     std::vector<std::string> fields = {std::to_string(index),
                                        ops[index].name,
                                        pathOf(model, ops[index].source),

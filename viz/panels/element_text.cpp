@@ -94,13 +94,19 @@ void drawElementStrip(const TraceModel &model, const Selection &selection, ImVec
   const std::optional<int64_t> slot =
       selection.cell ? slotAt(model, selection, *selection.cell) : std::nullopt;
   if (!slot) {
+    const auto fitting = [width](const char *text, const char *shorter) {
+      return textWidth(text) <= width ? text : shorter;
+    };
     drawText({x, y + step / 2}, theme::kFaint,
-             selection.cell ? "nothing was accessed here, outside the tensor"
-                            : "click a cell, or move with the arrow keys, to see who touched it",
+             selection.cell
+                 ? fitting("nothing was accessed here, outside the tensor", "nothing accessed")
+                 : fitting("click a cell, or move with the arrow keys, to see who touched it",
+                           "click a cell: who touched it?"),
              width);
     drawText({x, y + step * 3 / 2}, theme::kFaint,
              selection.filter().isAny()
-                 ? "choose a program or an op to light what it touched"
+                 ? fitting("choose a program or an op to light what it touched",
+                           "choose a program or an op")
                  : "lit: what the chosen " +
                        std::string(selection.program < 0 ? "op"
                                    : selection.op < 0    ? "program"

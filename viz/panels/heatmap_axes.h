@@ -30,7 +30,7 @@ void drawAxes(const Plane &plane, const PlotArea &area);
 /// The border of the tensor: what is drawn outside of it is outside the tensor.
 void drawBorder(const Plane &plane, const PlotArea &area);
 
-inline constexpr float kColorBarWidth = 78;
+inline constexpr float kColorBarWidth = 88;
 
 /// Colour bar with the counts that the colours mean, at the right of `area`.
 void drawColorBar(const PlotArea &area, const HeatScale &scale, ImTextureID colors,

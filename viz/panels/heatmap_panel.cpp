@@ -92,27 +92,33 @@ void drawSliceChoice(const TraceModel &model, Selection &selection) {
 
 void drawControls(const TraceModel &model, Selection &selection) {
   drawTensorChoice(model, selection);
+  const float right = ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x;
+  /// The next item stands beside the last one where it fits, else below.
+  const auto goOn = [right](float gap, float width) {
+    if (ImGui::GetItemRectMax().x + gap + width <= right)
+      ImGui::SameLine(0, gap);
+  };
   selection.mode = static_cast<HeatMode>(
       segmented("mode", {"Reads", "Writes", "Both"}, static_cast<int>(selection.mode)));
-  ImGui::SameLine(0, 14);
+  goOn(14, segmentedWidth({"Linear", "Log"}));
   selection.logScale = segmented("scale", {"Linear", "Log"}, selection.logScale ? 1 : 0) == 1;
-  ImGui::SameLine(0, 14);
+  goOn(14, textWidth("Fit") + 2 * ImGui::GetStyle().FramePadding.x);
   if (ImGui::Button("Fit"))
     selection.isFitted = true;
   drawSliceChoice(model, selection);
   const AccessCounts &counts = model.argumentCounts()[static_cast<size_t>(selection.tensor)];
-  ImGui::SameLine(0, 18);
+  const std::string outside = counts.outside > 0 ? countText(counts.outside) + " outside" : "";
+  goOn(18, textWidth(outside) + 8);
   ImVec2 at = ImGui::GetCursorScreenPos();
   at.y += 4;
-  const float right = at.x + ImGui::GetContentRegionAvail().x;
   const auto put = [&](const std::string &text, ImU32 color) {
     const float width = textWidth(text);
     if (at.x + width <= right)
       drawText(at, color, text);
     at.x += width + 16;
   };
-  if (counts.outside > 0)
-    put(countText(counts.outside) + " outside", theme::kError);
+  if (!outside.empty())
+    put(outside, theme::kError);
   put("read " + countText(counts.loads + counts.atomics), theme::kRead);
   put("written " + countText(counts.stores + counts.atomics), theme::kWrite);
   if (counts.masked > 0)

@@ -147,6 +147,23 @@ std::string parse(int argc, char **argv, Options &options) {
   return options.trace.empty() ? "a trace file is expected" : "";
 }
 
+/// "2 (tl.load in line 8), 3 (tl.store in line 9)".
+std::string memoryOps(const TraceLaunch &launch) {
+  constexpr size_t kMostListed = 12;
+  std::string text;
+  size_t count = 0;
+  for (size_t op = 0; op < launch.ops.size(); ++op) {
+    const TraceOp &each = launch.ops[op];
+    if (each.name.empty() || ++count > kMostListed)
+      continue;
+    text += (text.empty() ? "" : ", ") + std::to_string(op) + " (" + each.name + " in line " +
+            std::to_string(each.line) + ")";
+  }
+  if (count > kMostListed)
+    text += " and " + std::to_string(count - kMostListed) + " more";
+  return text.empty() ? "none" : text;
+}
+
 /// Empty when everything that the options name is in the trace, else what is not.
 std::string choose(const Options &options, const TraceModel &model, Selection &selection) {
   const TraceLaunch &launch = model.launch();
@@ -157,9 +174,10 @@ std::string choose(const Options &options, const TraceModel &model, Selection &s
     selectFinding(model, selection, static_cast<int>(*options.finding));
   }
   if (options.op) {
-    if (*options.op >= static_cast<long>(launch.ops.size()))
-      return "there is no op " + std::to_string(*options.op) + "; the launch has " +
-             std::to_string(launch.ops.size());
+    if (*options.op >= static_cast<long>(launch.ops.size()) ||
+        launch.ops[static_cast<size_t>(*options.op)].name.empty())
+      return "there is no memory op " + std::to_string(*options.op) + "; the launch has " +
+             memoryOps(launch);
     selectOp(model, selection, static_cast<int32_t>(*options.op));
   }
   if (!options.tensor.empty()) {
@@ -239,10 +257,8 @@ int drawPng(const Options &options, Session &session) {
 
 int run(int argc, char **argv) {
   Options options;
-  if (const std::string problem = parse(argc, argv, options); !problem.empty()) {
-    std::fputs(kUsage, stderr);
-    return fail(problem);
-  }
+  if (const std::string problem = parse(argc, argv, options); !problem.empty())
+    return fail(problem + "; --help lists the options");
   if (options.help) {
     std::fputs(kUsage, stdout);
     return 0;
