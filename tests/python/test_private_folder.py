@@ -180,3 +180,14 @@ def test_files_of_the_cache_manager_too(folder):
         assert manager.get_file("a.json") is None
     with pytest.raises(private_folder.NotPrivate, match="others may write"):
         manager.put("text", "b.json", binary=False)
+
+
+def test_a_folder_that_cannot_be_made_says_why(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRITON_CACHE_DIR", "/etc/passwd")
+    with pytest.warns(RuntimeWarning) as said:
+        disk_cache.write(disk_cache.key_of("ir"), KERNEL)
+        disk_cache.write(disk_cache.key_of("other ir"), KERNEL)
+    assert len(said) == 1 and said[0].filename == __file__
+    text = str(said[0].message)
+    assert text.startswith("compiled kernels are not kept: not a directory: '/etc/passwd")
+    assert text.endswith("; name a folder that can be written in TRITON_CACHE_DIR")

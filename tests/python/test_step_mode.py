@@ -117,6 +117,16 @@ def test_breakpoints_stop_only_in_the_chosen_program(script):
     assert "result" in terminal.finish("c")
 
 
+def test_a_program_that_the_grid_lacks_is_a_warning(script):
+    path = script(KERNEL.format(stop="breakpoint()"))
+    done = run(path, BLOCKSCOPE_PROGRAM="9,0,0")
+    assert done.returncode == 0 and "result" in done.stdout
+    said = re.findall(r"(.*): RuntimeWarning: (.*)", done.stderr)
+    assert len(said) == 1 and said[0][0].startswith(f"{path}:")
+    assert "BLOCKSCOPE_PROGRAM is '9,0,0', and the grid is (" in said[0][1]
+    assert said[0][1].endswith("no breakpoint stops")
+
+
 def test_quitting_the_debugger_shows_the_users_lines(script):
     terminal = Terminal(script(KERNEL.format(stop="breakpoint()")), {})
     terminal.until("(Pdb) ")

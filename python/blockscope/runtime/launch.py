@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Sequence
-from types import FrameType
 from typing import Any
 
+from blockscope import user_warnings
 from blockscope.runtime import arguments, hooks
 from blockscope.runtime.backends import choice
 from blockscope.runtime.backends.backend import Request
@@ -38,7 +36,7 @@ def _run(fn: Any, grid: Any, args: Sequence[Any], kwargs: dict[str, Any], warmup
             raise TypeError(f"kernel '{fn.__name__}': 'grid' is None")
         size = (1, 1, 1)
     if 0 in size and not warmup:
-        _warn(f"kernel '{fn.__name__}': grid {size} has no programs, nothing runs")
+        user_warnings.warn(f"kernel '{fn.__name__}': grid {size} has no programs, nothing runs")
         return None
     backend = choice.choose(fn, bound, options, warmup=warmup)
     classified = arguments.classify(fn, bound, backend.memory())
@@ -50,12 +48,3 @@ def _run(fn: Any, grid: Any, args: Sequence[Any], kwargs: dict[str, Any], warmup
     if not warmup:
         backend.launch(kernel, request)
     return kernel
-
-
-def _warn(text: str) -> None:
-    """Warn at the user's line: the nearest one outside of this package."""
-    level = 1
-    frame: FrameType | None = sys._getframe(0)
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("blockscope."):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(text, RuntimeWarning, stacklevel=level)

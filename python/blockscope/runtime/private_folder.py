@@ -14,8 +14,9 @@ import grp
 import os
 import pwd
 import stat
-import warnings
 from pathlib import Path
+
+from blockscope import user_warnings
 
 _warned: set[str] = set()
 
@@ -72,12 +73,16 @@ def warn_once(what: str, reason: object) -> None:
     if str(reason) in _warned:
         return
     _warned.add(str(reason))
-    warnings.warn(
-        f"{what}: {reason}, and what is loaded from there runs with your rights; name a folder of "
-        "your own in TRITON_CACHE_DIR, or take the rights of others away",
-        RuntimeWarning,
-        stacklevel=3,
-    )
+    if isinstance(reason, OSError) and not isinstance(reason, NotPrivate):
+        place = reason.filename2 or reason.filename
+        why = (reason.strerror or str(reason)).lower() + (f": '{place}'" if place else "")
+        text = f"{what}: {why}; name a folder that can be written in TRITON_CACHE_DIR"
+    else:
+        text = (
+            f"{what}: {reason}, and what is loaded from there runs with your rights; name a folder "
+            "of your own in TRITON_CACHE_DIR, or take the rights of others away"
+        )
+    user_warnings.warn(text)
 
 
 def _why_not_ours(path: Path, status: os.stat_result, is_on_the_way: bool) -> str | None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import warnings
 from typing import Any
 
 from blockscope.driver import driver
 from blockscope.driver.cpu import cpu_name
 from blockscope.frontend.dependencies import source_key
+from blockscope.runtime import private_folder
 from blockscope.runtime.cache import get_cache_manager, triton_key
 from blockscope.runtime.config import Config
 
@@ -52,4 +52,4 @@ class StoredTimings:
         try:
             self.manager.put(json.dumps(data), self.file, binary=False)
         except OSError as error:
-            warnings.warn(f"autotune timings could not be kept: {error}", stacklevel=2)
+            private_folder.warn_once("timings of autotune are not kept", error)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blockscope import checks
+from blockscope import checks, settings, user_warnings
 from blockscope.frontend import step, waiting
 from blockscope.runtime.backends.backend import Request
 from blockscope.runtime.backends.cpu_launch import finish, host_memory, open_launch
@@ -24,6 +24,7 @@ class StepBackend:
 
     def launch(self, kernel: None, request: Request) -> None:
         fn, arguments = request.fn, request.arguments
+        _warn_without_program(fn.__name__, request.grid)
         with checks.watching() as sessions:
             has_atomics = not sessions or waiting.has_atomics(
                 fn, arguments, lambda: self._flat.code(fn, arguments, prints=False)[0]
@@ -33,3 +34,19 @@ class StepBackend:
                 step.run(fn, launch, arguments, request.grid, has_atomics)
             finally:
                 finish(arguments)
+
+
+_warned: set[str] = set()  # kernels
+
+
+def _warn_without_program(kernel: str, grid: tuple[int, int, int]) -> None:
+    """Say once that no breakpoint of a kernel stops: its grid lacks the chosen program."""
+    wanted = str(settings.read("BLOCKSCOPE_PROGRAM"))
+    program = [int(part) for part in wanted.split(",") if part.strip()]
+    if kernel in _warned or all(at < size for at, size in zip(program, grid, strict=False)):
+        return
+    _warned.add(kernel)
+    user_warnings.warn(
+        f"kernel '{kernel}': BLOCKSCOPE_PROGRAM is '{wanted}', and the grid is {grid}: "
+        "no breakpoint stops"
+    )

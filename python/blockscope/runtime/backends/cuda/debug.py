@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import struct
 import sys
-import warnings
 from typing import Any
 
-from blockscope import _core
+from blockscope import _core, user_warnings
 from blockscope.driver import driver
 from blockscope.errors import LaunchError
 
@@ -74,11 +73,9 @@ _unread: dict[int, Any] = {}
 
 def unread_buffer(kernel: Any, device: int) -> int:
     """The address for a launch that is captured into a graph: when the graph runs, nobody reads."""
-    warnings.warn(
+    user_warnings.warn(
         f"kernel '{kernel.name}' is captured into a graph: what its device_print and "
-        "device_assert say is lost",
-        RuntimeWarning,
-        stacklevel=3,
+        "device_assert say is lost"
     )
     if device not in _unread:
         memory = _core.gpu.HostBuffer(device, _HEADER.size)

@@ -82,9 +82,8 @@ def read(key: str) -> dict[str, Any] | None:
 
 
 def write(key: str, kernel: dict[str, Any]) -> None:
-    """Store a kernel. A folder that cannot be written is no error: the kernel is just not kept.
-
-    One that other users can change is not written either, with a warning.
+    """Store a kernel. A folder that cannot be written, or that other users can change, is no error:
+    a warning says why the kernel is not kept.
     """
     global _puts
     if not is_on():
@@ -100,10 +99,8 @@ def write(key: str, kernel: dict[str, Any]) -> None:
         except BaseException:
             os.unlink(partial)
             raise
-    except private_folder.NotPrivate as error:
+    except OSError as error:
         _warn(error)
-        return
-    except OSError:
         return
     _puts += 1
     if _puts % _PUTS_PER_CLEANING == 1:
