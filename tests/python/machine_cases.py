@@ -30,16 +30,14 @@ def first_for(commit: str) -> int:
 
 
 def chosen() -> tuple[int, int]:
-    """The step between cases, and the first one: of BLOCKSCOPE_MACHINE_CASES, else the commit's."""
-    wanted = os.environ.get("BLOCKSCOPE_MACHINE_CASES", "")
+    """The step between cases, and the first one: of BLK_MACHINE_CASES, else the commit's."""
+    wanted = os.environ.get("BLK_MACHINE_CASES", "")
     if wanted == "all":
         return 1, 0
     if not wanted:
         return STEP, first_for(commit())
     if not wanted.isdigit() or int(wanted) >= STEP:
-        raise ValueError(
-            f"BLOCKSCOPE_MACHINE_CASES is {wanted!r}, expected 'all' or 0 to {STEP - 1}"
-        )
+        raise ValueError(f"BLK_MACHINE_CASES is {wanted!r}, expected 'all' or 0 to {STEP - 1}")
     return STEP, int(wanted)
 
 
@@ -48,4 +46,4 @@ def described() -> str:
     step, first = chosen()
     if step == 1:
         return "machine cases: all"
-    return f"machine cases: BLOCKSCOPE_MACHINE_CASES={first}, chosen for {commit()[:12]}"
+    return f"machine cases: BLK_MACHINE_CASES={first}, chosen for {commit()[:12]}"

@@ -425,3 +425,92 @@ def test_view_gets_its_options(tmp_path, monkeypatch):
     words = done.stdout.split()
     assert done.returncode == 0 and words[0] == str(trace) and words[-1] == "--log"
     assert sorted(words[1:]) == sorted(map(str, options))
+
+
+PRINTS = """
+    import atexit, torch, triton, triton.language as tl
+
+    @triton.jit
+    def k(x_ptr, BLOCK: tl.constexpr):
+        tl.device_print("x", tl.load(x_ptr + tl.arange(0, BLOCK)))
+
+    atexit.register(print, "at the end")
+    print("before", flush=True)
+    k[(1,)](torch.zeros(3), BLOCK=4)
+"""
+
+
+@pytest.mark.parametrize(
+    "words", [("check", "--format", "json"), ("--format", "json", "asan"), ("compile", "--json")]
+)
+def test_json_has_standard_output_for_itself(script, words):
+    program = "triton_san_main" if words[0].startswith("-") else "main"
+    done = command(*words, script(PRINTS), program=program)
+    assert json.loads(done.stdout)
+    assert done.stderr.startswith("before\n") and "at the end" in done.stderr
+
+
+def test_ir_prints_what_was_compiled_also_when_the_launch_fails(script):
+    done = command("ir", script(BAD))
+    assert done.returncode == 1 and "oob-load" in done.stderr
+    assert done.stdout.count("// add at ") == 1 and "tl.load" in done.stdout
+
+
+@pytest.mark.parametrize("command_", ["run", "check"])
+def test_a_gpu_that_is_not_there_has_a_hint(script, command_):
+    done = command(command_, script("import torch; torch.empty(4, device='cuda')"))
+    if done.returncode == 0:
+        pytest.skip("there is a GPU")
+    hints = [line for line in done.stderr.splitlines() if line.startswith("blockscope: there is")]
+    assert len(hints) == 1 and "device='cpu'" in hints[0] and "active_torch_device" in hints[0]
+
+
+EXPECTED = "expected triton-san [options] CHECK [python] FILE [args]"
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["f.py"], f"unknown check 'f.py', expected asan or tsan; {EXPECTED}"),
+        (["asan"], f"no file was named, {EXPECTED}"),
+        (
+            ["asan", "--format", "json", "f.py"],
+            f"options such as '--format' stand before the check, {EXPECTED}",
+        ),
+        (
+            ["asan", "python", "-u", "f.py"],
+            f"options such as '-u' of Python are not taken, {EXPECTED}",
+        ),
+    ],
+)
+def test_triton_san_says_what_is_wrong(script, words, said):
+    path = script("print(1)", "f.py")
+    done = command(*words, program="triton_san_main", cwd=path.parent)
+    assert (done.returncode, done.stderr) == (2, f"triton-san: {said}\n")
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["check", "--chekcs", "asan"], "unknown option '--chekcs'; did you mean '--checks'?"),
+        (["compile", "--tagret=sm_80"], "unknown option '--tagret'; did you mean '--target'?"),
+        (["run", "--xyz"], "unknown option '--xyz'"),
+    ],
+)
+def test_a_misspelt_option_is_named(script, words, said):
+    path = script("print(1)", "f.py")
+    done = command(*words, path)
+    assert done.returncode == 2 and done.stderr.endswith(f"blockscope {words[0]}: error: {said}\n")
+    assert done.stdout == ""
+
+
+def test_files_below_the_current_folder_are_named_from_there(script, tmp_path):
+    script("", "pkg/__init__.py")
+    script(BAD, "pkg/ops.py")
+    path = script("import pkg.ops")
+    done = command("check", path, cwd=tmp_path)
+    assert done.stderr.startswith("pkg/ops.py:7:9: error[oob-load]"), done.stderr
+    done = command("check", path, cwd=tmp_path / "pkg")
+    assert done.stderr.startswith("ops.py:7:9: error[oob-load]"), done.stderr
+    done = command("check", path, cwd="/")
+    assert done.stderr.startswith(f"{tmp_path}/pkg/ops.py:7:9: error[oob-load]"), done.stderr

@@ -2,8 +2,8 @@
 results, no missing barrier, each element stored once.
 
 Every 25th case, beginning with one that the commit's hash chooses, so that all of them run in time.
-The last lines of pytest's output say which; BLOCKSCOPE_MACHINE_CASES=7 runs those that begin with
-number 7, and BLOCKSCOPE_MACHINE_CASES=all runs all.
+The last lines of pytest's output say which; BLK_MACHINE_CASES=7 runs those that begin with
+number 7, and BLK_MACHINE_CASES=all runs all.
 """
 
 from __future__ import annotations
@@ -69,12 +69,12 @@ def test_case(name: str) -> None:
 def test_each_commit_runs_another_part(monkeypatch: pytest.MonkeyPatch) -> None:
     firsts = {machine_cases.first_for(f"{commit:040x}") for commit in range(1000)}
     assert firsts == set(range(machine_cases.STEP))
-    monkeypatch.setenv("BLOCKSCOPE_MACHINE_CASES", "all")
+    monkeypatch.setenv("BLK_MACHINE_CASES", "all")
     assert machine_cases.chosen() == (1, 0)
-    monkeypatch.setenv("BLOCKSCOPE_MACHINE_CASES", "7")
+    monkeypatch.setenv("BLK_MACHINE_CASES", "7")
     assert machine_cases.chosen() == (machine_cases.STEP, 7)
-    monkeypatch.setenv("BLOCKSCOPE_MACHINE_CASES", "25")
-    with pytest.raises(ValueError, match="BLOCKSCOPE_MACHINE_CASES is '25', expected"):
+    monkeypatch.setenv("BLK_MACHINE_CASES", "25")
+    with pytest.raises(ValueError, match="BLK_MACHINE_CASES is '25', expected"):
         machine_cases.chosen()
 
 

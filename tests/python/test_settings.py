@@ -139,3 +139,19 @@ def test_only_the_table_asks_the_environment_in_cpp():
     for folder in ("core", "interpreter", "sanitizer", "gpu_backend", "viz", "python/src"):
         for file in (ROOT / folder).rglob("*.cpp"):
             assert 'getenv("BLOCKSCOPE' not in file.read_text("utf-8"), file
+
+
+def test_an_unknown_variable_is_a_warning():
+    done = run(["-c", "import blockscope.knobs"], BLOCKSCOPE_THREDS="3", BLOCKSCOPE_XYZ="1")
+    said = "environment variable BLOCKSCOPE_THREDS is not known; did you mean BLOCKSCOPE_THREADS?"
+    assert done.returncode == 0
+    assert done.stderr.count(f"<string>:1: RuntimeWarning: {said}") == 1
+    assert done.stderr.count("BLOCKSCOPE_XYZ is not known; docs/settings.md has") == 1
+
+
+def test_commands_warn_of_an_unknown_variable():
+    done = run(["-m", "blockscope", "explain", "oob-load"], BLOCKSCOPE_THREDS="3")
+    said = "environment variable BLOCKSCOPE_THREDS is not known; did you mean BLOCKSCOPE_THREADS?"
+    assert (done.returncode, done.stderr) == (0, f"blockscope: warning: {said}\n")
+    lines = run(["-m", "blockscope", "doctor"], BLOCKSCOPE_THREDS="3").stdout.splitlines()
+    assert [line for line in lines if "THREDS" in line] == [f"wrong setting  {said}"]

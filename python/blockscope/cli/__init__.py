@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import sys
+import warnings
 from collections.abc import Sequence
 
 from blockscope.cli import arguments, commands
@@ -33,6 +34,8 @@ def _dispatch(parser: argparse.ArgumentParser, words: list[str], *, has_script: 
     if has_script:
         command = arguments.command_parser(parser, words[0] if words else "")
         protected = arguments.protect_script(words, command, positional=1)
+        if problem := arguments.misspelt_option(protected, command):
+            command.error(problem)
     options = parser.parse_args(protected)
     try:
         _check_settings()
@@ -47,9 +50,16 @@ def _dispatch(parser: argparse.ArgumentParser, words: list[str], *, has_script: 
 
 
 def _check_settings() -> None:
-    """Errors: UsageError when a variable of the environment has a value that it may not have."""
+    """Warn of variables of the environment that look like ours and are none.
+
+    Errors: UsageError when one has a value that it may not have.
+    """
     try:
-        importlib.import_module("blockscope.settings")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they name a line of the user, who has none yet
+            settings = importlib.import_module("blockscope.settings")
+        for said in settings.unknown().values():
+            print(f"blockscope: warning: {said}", file=sys.stderr)
     except ImportError:
         pass  # no compiled part: commands that need it say so, and ``doctor`` runs without
     except ValueError as error:

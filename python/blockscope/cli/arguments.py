@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 from collections.abc import Sequence
 from typing import Any
 
@@ -92,6 +93,18 @@ def protect_script(
     if place < len(words) and words[place] != "--":
         words.insert(place, "--")
     return words
+
+
+def misspelt_option(words: Sequence[str], parser: argparse.ArgumentParser) -> str:
+    """What is wrong with the first word before the script that is no option of the command."""
+    known = [name for name in parser._option_string_actions if name.startswith("--")]
+    for word in words[: words.index("--")] if "--" in words else words:
+        name = word.partition("=")[0]
+        if not name.startswith("--") or any(option.startswith(name) for option in known):
+            continue
+        near = difflib.get_close_matches(name, known, 1)
+        return f"unknown option '{name}'" + (f"; did you mean '{near[0]}'?" if near else "")
+    return ""
 
 
 def options_behind_script(parser: argparse.ArgumentParser, script: Sequence[str]) -> list[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 from blockscope import knobs
+from blockscope.errors import TritonError
 from blockscope.runtime import hooks
 
 
@@ -18,7 +19,11 @@ def printed_kernels(stream: TextIO) -> Iterator[None]:
     def printing(
         run: Any, fn: Any, args: Any, grid: Any, kwargs: dict[str, Any], warmup: bool
     ) -> Any:
-        kernel = run(fn, *args, grid=grid, warmup=warmup, **kwargs)
+        if not warmup:  # before the launch, which may fail
+            with suppress(TritonError):  # the launch says it too
+                printing(run, fn, args, grid, {**kwargs, "arch": "cpu"}, True)
+            return run(fn, *args, grid=grid, **kwargs)
+        kernel = run(fn, *args, grid=grid, warmup=True, **kwargs)
         text = (getattr(kernel, "asm", None) or {}).get("ttir", "")
         if text and text not in seen:
             seen.add(text)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
+from blockscope.cli.json_output import JsonOutput
 from blockscope.cli.script import Script
 from blockscope.cli.usage import UsageError
 from blockscope.errors import StoppedAtFirst
@@ -62,12 +63,14 @@ def check(options: argparse.Namespace) -> int:
     names = _checks(options.checks)
     _check_writable(options.output)
     script = _prepare(options.script)
+    is_on_stdout = options.format == "json" and options.output is None
+    output = JsonOutput() if is_on_stdout else None
     own = {o["name"]: getattr(options, o["name"]) for row in checks.table() for o in row["options"]}
     with checks.check(
         names, max_findings=options.max_findings, stop_at_first=options.stop_at_first, **own
     ) as report:
         status = script.run(silent=(StoppedAtFirst,) if options.stop_at_first else ())
-    _write_report(report, options, status)
+    _write_report(report, options, status, output)
     return options.exit_code if report.error_count else status
 
 
@@ -80,7 +83,9 @@ def _checks(text: str) -> list[str]:
         raise UsageError(str(error)) from None
 
 
-def _write_report(report: Any, options: argparse.Namespace, status: int) -> None:
+def _write_report(
+    report: Any, options: argparse.Namespace, status: int, json_output: JsonOutput | None
+) -> None:
     if options.format == "json":
         text = report.json().rstrip("\n") + "\n"
     else:
@@ -91,27 +96,35 @@ def _write_report(report: Any, options: argparse.Namespace, status: int) -> None
         elif status and not report.findings:
             text += f" up to where the script ended, with status {status}"
         text = text + "\n" if text else ""
-    if options.output is not None:
+    if json_output is not None:
+        json_output.write(text)
+    elif options.output is not None:
         try:
             with open(options.output, "w", encoding="utf-8") as file:
                 file.write(text)
         except OSError as error:
             raise UsageError(f"'{options.output}' cannot be written: {error.strerror}") from None
-    elif options.format == "json":
-        # On standard output, so that a program can read it; people's text goes to standard error.
-        sys.stdout.write(text)
-        sys.stdout.flush()
     else:
         sys.stderr.write(text)
         sys.stderr.flush()
 
 
 def triton_san(options: argparse.Namespace) -> int:
+    expected = "expected triton-san [options] CHECK [python] FILE [args]"
+    try:
+        _checks(options.checks)
+    except UsageError as error:
+        raise UsageError(f"{error}; {expected}") from None
     words = options.script[1:] if options.script[:1] == ["--"] else options.script
-    if words and (words[0] == sys.executable or os.path.basename(words[0]) in _python_names()):
-        words = words[1:]
+    is_python = bool(words) and (
+        words[0] == sys.executable or os.path.basename(words[0]) in _python_names()
+    )
+    words = words[1:] if is_python else words
     if not words:
-        raise UsageError("no file was named, expected triton-san CHECK [python] FILE [args]")
+        raise UsageError(f"no file was named, {expected}")
+    if words[0].startswith("-") and words[0] not in ("-m", "-c"):
+        whose = "of Python are not taken" if is_python else "stand before the check"
+        raise UsageError(f"options such as '{words[0]}' {whose}, {expected}")
     options.script = words
     return check(options)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 from blockscope import _core
 from blockscope.cli.compiled_launches import Result, compiled_launches
+from blockscope.cli.json_output import JsonOutput
 from blockscope.cli.occupancy import Occupancy, occupancy, registers_of_cta
 from blockscope.cli.script import Script
 from blockscope.cli.usage import UsageError
@@ -82,15 +82,10 @@ class Printer:
 
 
 class JsonPrinter:
-    """Prints one array when the script has ended, with an object for each kernel.
-
-    What the script prints, at its end too, goes to stderr, so that stdout is JSON alone.
-    """
+    """Prints one array when the script has ended, with an object for each kernel."""
 
     def __init__(self) -> None:
-        sys.stdout.flush()
-        self._output = os.fdopen(os.dup(1), "w", encoding="utf-8")
-        os.dup2(2, 1)
+        self._output = JsonOutput()
         self._kernels: list[dict[str, Any]] = []
         self.failures = 0
 
@@ -118,8 +113,7 @@ class JsonPrinter:
         self._kernels.append(data)
 
     def finish(self) -> None:
-        with self._output:
-            print(json.dumps(self._kernels, indent=2), file=self._output)
+        self._output.write(json.dumps(self._kernels, indent=2))
 
 
 def fit(kernel: Any) -> Occupancy:

@@ -103,8 +103,17 @@ def _assembler() -> str:
 
 def _settings() -> str:
     names = ("TRITON_", "BLOCKSCOPE_", "MLIR_ENABLE")
-    found = sorted(f"{k}={v}" for k, v in os.environ.items() if k.startswith(names))
-    return " ".join(found) or "none"
+    unknown = _unknown_settings()
+    found = [f"{k}={v}" for k, v in os.environ.items() if k.startswith(names) and k not in unknown]
+    return " ".join(sorted(found)) or "none"
+
+
+def _unknown_settings() -> dict[str, str]:
+    try:
+        from blockscope import settings
+    except ImportError:
+        return {}
+    return settings.unknown()
 
 
 def lines() -> Iterator[tuple[str, str]]:
@@ -129,6 +138,8 @@ def lines() -> Iterator[tuple[str, str]]:
     yield "other triton", _other_triton()
     yield "import triton", _drop_in()
     yield "settings", _settings()
+    for said in _unknown_settings().values():
+        yield "wrong setting", said
 
 
 def report(stream: TextIO) -> int:

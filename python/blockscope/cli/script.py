@@ -131,6 +131,27 @@ def _print_user_traceback() -> None:
         if isinstance(error, TritonError) and not isinstance(error, InterpreterError):
             report.__cause__ = None
     print("".join(report.format()), end="", file=sys.stderr)
+    if hint := _hint(error):
+        print(f"blockscope: {hint}", file=sys.stderr)
+
+
+def _hint(error: BaseException) -> str:
+    """The way out of an error of torch, on a machine whose GPU cannot be used."""
+    text = str(error)
+    is_of_cuda = isinstance(error, (AssertionError, RuntimeError)) and any(
+        words in text for words in ("Torch not compiled with CUDA", "NVIDIA driver", "CUDA GPUs")
+    )
+    if not is_of_cuda:
+        return ""
+    from blockscope.driver.cuda import why_unavailable
+
+    reason = why_unavailable()
+    if reason is None:
+        return ""
+    return (
+        f"there is no GPU to use here ({reason}), and kernels run on the CPU: make tensors "
+        "there, with device='cpu' or triton.runtime.driver.active.get_active_torch_device()"
+    )
 
 
 def _flush() -> None:
