@@ -34,3 +34,10 @@ def test_the_op_page_is_up_to_date():
     assert len(functions.findall(text)) > 100
     assert functions.findall(text) == functions.findall(make_ops_page.page()), stale
     assert make_ops_page.facts_table() in text, stale
+
+
+def test_the_usage_of_dev_test_needs_no_build():
+    done = subprocess.run([ROOT / "dev", "test", "--help"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("usage: ./dev") and "--sanitize thread|address" in done.stdout
+    assert all(line.startswith(("  test ", "    ")) for line in done.stdout.splitlines()[1:])

@@ -226,3 +226,31 @@ def test_a_trace_goes_where_a_link_points_and_to_devices(tmp_path):
     with pytest.raises(OSError, match="/dev/null"), blockscope.trace("/dev/null"):
         pass
     assert Path("/dev/null").is_char_device()
+
+
+@triton.jit
+def scalars_kernel(x_ptr, n, scale, is_on, one, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    tl.store(x_ptr + offsets, scale * one, mask=(offsets < n) & is_on)
+
+
+@pytest.mark.parametrize("library", [np, pytest.importorskip("torch")])
+def test_each_launch_has_the_scalars_that_it_got(library, tmp_path):
+    """Also those that repeat in C++ (torch); in the order of the kernel's parameters."""
+    x = library.zeros(8)
+    path = tmp_path / "t.h5"
+    with blockscope.trace(path):
+        for n, scale, is_on in ((2, 0.5, True), (3, 1.0, False), (-4, 1e30, True)):
+            scalars_kernel[(1,)](x, n, scale, is_on, 1, BLOCK=8)
+    found = []
+    with h5py.File(path) as trace:
+        for launch in range(3):
+            table = trace[f"launches/{launch}/parameters"]
+            columns = (table[column].asstr()[:] for column in ("name", "value"))
+            found.append(dict(zip(*columns, strict=True)))
+    assert found == [
+        {"n": "2", "scale": "0.5", "is_on": "True", "one": "1", "BLOCK": "8"},
+        {"n": "3", "scale": "1.0", "is_on": "False", "one": "1", "BLOCK": "8"},
+        {"n": "-4", "scale": "1e+30", "is_on": "True", "one": "1", "BLOCK": "8"},
+    ]
+    assert [*found[0]] == ["n", "scale", "is_on", "one", "BLOCK"]

@@ -54,6 +54,8 @@ class _Trials:
         self._autotuner, self._args, self._kwargs, self._key = autotuner, args, kwargs, key
         self._named = autotuner.nargs
         self._pruned = autotuner.prune_configs(kwargs)
+        if len(self._pruned) == 1:
+            autotuner.cache.setdefault(key, self._pruned[0])
         chosen = autotuner.cache.get(key)
         self.count = len(self._differing([chosen] if chosen else []))
         self.left: list[Config] = []
@@ -105,6 +107,8 @@ class _Trials:
     def _contents(self) -> Contents:
         if not all(isinstance(session, checks.CheckReport) for session in checks.active()):
             raise CannotPutBack("a trace holds the chosen one alone")
+        if not hasattr(self._autotuner.fn, "warmup"):
+            raise CannotPutBack("what it stores is not known before it runs")
         return Contents((*self._args, *self._kwargs.values()))
 
     def _ir(self, config: Config) -> str:
