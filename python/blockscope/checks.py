@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from blockscope.errors import LaunchError, SanitizerError, StoppedAtFirst
@@ -295,16 +295,17 @@ class TraceRecording:
 
     def close(self) -> None:
         """End the file. Errors: OSError when it could not be written whole; it is then removed."""
-        is_whole = False
+        is_kept = False
         try:
             self.handle.close()
-            is_whole = self.launches > 0
+            is_kept = self.launches > 0
         finally:
             if self._written != self._final and os.getpid() == self._owner:
-                if is_whole:
+                if is_kept:
                     os.replace(self._written, self._final)
                 else:
-                    os.unlink(self._written)
+                    with suppress(FileNotFoundError):
+                        os.unlink(self._written)
 
 
 @contextmanager

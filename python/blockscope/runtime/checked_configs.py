@@ -20,7 +20,11 @@ _POINTERS_FROM_MEMORY = "tl.int_to_ptr"
 
 
 class CannotPutBack(Exception):
-    """Says why what a launch changes cannot be put back."""
+    """Says why what a launch changes cannot be put back, and how to check it anyhow."""
+
+    def __init__(self, reason: str, hint: str = "") -> None:
+        super().__init__(reason)
+        self.hint = hint or "leave one at a time in 'configs' to check the others"
 
 
 def waiting(autotuner: Any, key: Any) -> list[checks.CheckReport]:
@@ -42,7 +46,9 @@ def run(
         result = tried.launch()
         for report in reports:
             report.autotuned.add((autotuner, key))
-        if reason := tried.try_others():
+        try:
+            tried.try_others()
+        except CannotPutBack as reason:
             _note(reports, autotuner.jit_function, tried, reason)
     return result
 
@@ -60,12 +66,12 @@ class _Trials:
         self.count = len(self._differing([chosen] if chosen else []))
         self.left: list[Config] = []
         self._before: Contents | None = None
-        self._reason = ""
+        self._reason: CannotPutBack | None = None
         if self.count > 1:
             try:
                 self._before = self._contents()
             except CannotPutBack as reason:
-                self._reason = str(reason)
+                self._reason = reason
 
     def launch(self) -> Any:
         """With the chosen configuration, or the first that runs."""
@@ -77,24 +83,22 @@ class _Trials:
         self.left = self._differing([cache[self._key]])[1:]
         return result
 
-    def try_others(self) -> str:
-        """Why not all of them can be tried, or nothing."""
-        if self._before is None or not self.left:
-            return self._reason if self.left else ""
-        try:
-            after = self._contents()
-        except CannotPutBack as reason:
-            return str(reason)
+    def try_others(self) -> None:
+        """Errors: CannotPutBack when not all of them can be tried."""
+        if self.left and self._reason is not None:
+            raise self._reason
+        if self._before is None:  # there are no others
+            return
+        after = self._contents()
         try:
             while self.left:
                 if _POINTERS_FROM_MEMORY in self._ir(self.left[0]):
-                    return "the kernel takes pointers from memory"
+                    raise CannotPutBack("the kernel takes pointers from memory")
                 self._before.put_back()
                 self._try(self.left[0])
                 self.left.pop(0)
         finally:
             after.put_back()
-        return ""
 
     def _differing(self, first: list[Config]) -> list[Config]:
         """The first of those that run the same on the CPU."""
@@ -106,7 +110,7 @@ class _Trials:
 
     def _contents(self) -> Contents:
         if not all(isinstance(session, checks.CheckReport) for session in checks.active()):
-            raise CannotPutBack("a trace holds the chosen one alone")
+            raise CannotPutBack("a trace holds the chosen one alone", "check without a trace")
         if not hasattr(self._autotuner.fn, "warmup"):
             raise CannotPutBack("what it stores is not known before it runs")
         return Contents((*self._args, *self._kwargs.values()))
@@ -128,17 +132,18 @@ class _Trials:
             self._autotuner.nargs = None
 
 
-def _note(reports: list[checks.CheckReport], fn: Any, tried: _Trials, reason: str) -> None:
+def _note(
+    reports: list[checks.CheckReport], fn: Any, tried: _Trials, reason: CannotPutBack
+) -> None:
     """Tell reports that configurations were left unchecked."""
     code, checked = fn.fn.__code__, tried.count - len(tried.left)
     message = (
         f"{checked} of {tried.count} configurations of '{fn.__name__}' "
         f"{'was' if checked == 1 else 'were'} checked: {reason}"
     )
-    hint = "leave one at a time in 'configs' to check the others"
     for report in reports:
         report.handle.note_unchecked(
-            fn.__name__, code.co_filename, code.co_firstlineno, message, hint
+            fn.__name__, code.co_filename, code.co_firstlineno, message, reason.hint
         )
 
 
