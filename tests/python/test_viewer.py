@@ -123,6 +123,13 @@ def test_every_size_draws_all_panels(viewer, broken, tmp_path, size):
         assert len(np.unique(part.reshape(-1, 3), axis=0)) > 20
 
 
+def test_a_small_picture_cuts_no_control(viewer, broken, tmp_path):
+    view(broken, "--png", tmp_path / "a.png", "--size", "800x500")
+    panel = picture(tmp_path / "a.png")[60:230, 216:496]  # the upper part of the heat map's
+    columns = np.where(mask_of(panel, (43, 48, 58)).any(axis=0))[0]  # behind what can be pressed
+    assert columns.size and columns.max() < panel.shape[1] - 16
+
+
 def test_tables_come_as_csv(viewer, broken):
     done = subprocess.run(
         [viewer, broken, "--csv", "ops"], capture_output=True, text=True, timeout=60, check=True
