@@ -1,6 +1,8 @@
 // Maps, reductions, scans, sort and histogram.
 #include "core/semantic/semantic.h"
 
+#include "llvm/Support/SaveAndRestore.h"
+
 namespace blockscope {
 ValueList
 Semantic::reduceBy(llvm::ArrayRef<Value> operands, std::optional<int64_t> axis, bool keepDims,
@@ -55,6 +57,7 @@ ValueList Semantic::map(llvm::ArrayRef<Value> operands, int64_t pack, MapFunctio
                std::to_string(count) + ", the elements of the block");
     return {};
   }
+  const llvm::SaveAndRestore isInside(maps_, maps_ + 1);
   return emitter_.map(operands, pack, function);
 }
 

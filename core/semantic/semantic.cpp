@@ -107,9 +107,16 @@ bool Semantic::checkOneOf(llvm::StringRef argument, llvm::StringRef found,
 
 //===-- Emitting ----------------------------------------------------------------------------===//
 
+bool Semantic::checkInMap(llvm::StringRef name) {
+  const OpFacts *facts = maps_ == 0 ? nullptr : findOpFacts(name);
+  if (facts && facts->memory != OpMemory::None)
+    valueError("the function of tl.map_elementwise may not access memory, print or assert");
+  return !failed();
+}
+
 Value Semantic::emit1(llvm::StringRef name, llvm::ArrayRef<Value> operands, const Type &result,
                       const Attributes &attributes) {
-  if (failed())
+  if (failed() || !checkInMap(name))
     return {};
   ValueList results = emitter_.emit({name, operands, attributes, result});
   if (results.empty())
@@ -124,7 +131,7 @@ Value Semantic::emit1(llvm::StringRef name, llvm::ArrayRef<Value> operands, cons
 
 void Semantic::emit0(llvm::StringRef name, llvm::ArrayRef<Value> operands,
                      const Attributes &attributes) {
-  if (!failed())
+  if (!failed() && checkInMap(name))
     emitter_.emit({name, operands, attributes, {}});
 }
 

@@ -221,7 +221,11 @@ private:
              const Attributes &attributes = {});
   Value record(SemanticError::Kind kind, const llvm::Twine &sentence, const llvm::Twine &details);
 
+  /// Errors: an op that the function of a map may not have.
+  bool checkInMap(llvm::StringRef name);
+
   Emitter &emitter_;
+  int maps_ = 0; ///< functions of maps that are being emitted
   std::string op_;
   std::optional<SemanticError> error_;
 };
