@@ -69,7 +69,7 @@ struct Access {
   const DeviceAddress *addresses;
   const AccessBox *box;         ///< null when `addresses` is not
   const uint8_t *mask;          ///< per lane, null when all are active
-  const void *values;           ///< store: what is stored; atomics: the old values (see kind)
+  const void *values;           ///< what is stored; what other atomics found (see kind)
   const void *operandValues;    ///< atomics: the operand; else null
   bool valuesAreScalar = false; ///< `values` is one element for all lanes
   /// The one allocation of all active lanes; null when lanes differ (then see addresses).

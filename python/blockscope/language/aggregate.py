@@ -157,7 +157,7 @@ def aggregate(cls: builtins.type) -> Any:
     for base in reversed(cls.__mro__):
         field_types.update(base.__dict__.get("_field_types", {}))
     field_types.update(_annotations(cls, sys._getframe(1)))
-    defaults = {n: getattr(cls, n) for n in field_types if hasattr(cls, n)}
+    defaults: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         defaults.update(base.__dict__.get("_defaults", {}))
     defaults.update({n: cls.__dict__[n] for n in field_types if n in cls.__dict__})
