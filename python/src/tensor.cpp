@@ -134,6 +134,8 @@ PyObject *subscriptSlot(PyObject *self, PyObject *key) {
     if (!py::isinstance<py::tuple>(keys) && !py::isinstance<py::list>(keys))
       keys = py::make_tuple(keys);
     Value result = valueOf(self);
+    // A scalar has no dimension that a ':' could stand for, so there it stands for nothing: kernels
+    // index an accumulator by [None, :] whether it was reduced to a scalar or not.
     const int64_t rank = result.type.rank();
     int64_t at = 0, used = 0;
     for (py::handle item : keys) {
@@ -147,6 +149,8 @@ PyObject *subscriptSlot(PyObject *self, PyObject *key) {
       if (!isFull)
         semantic.valueError("unsupported tensor index: " + py::repr(one).cast<std::string>() +
                             "; only None and : are supported");
+      if (rank == 0)
+        continue;
       ++at;
       if (++used > rank)
         semantic.valueError("too many indices for " + typeText(valueOf(self).type));

@@ -183,6 +183,18 @@ def a_number_of_a_named_tuple_is_a_tensor(out, n):
     tl.store(out, (pair.first + pair.first) // 2)
 
 
+@gives(5 + 3)
+def declared_constants(out, n):
+    size: tl.constexpr
+    width: tl.constexpr
+    some, size = 1, 8
+    if (width := size // 4) != 2:
+        tl.static_assert(False)
+    tl.static_assert(isinstance(width.type, tl.constexpr_type))
+    tl.static_assert(some.dtype == tl.int32)
+    tl.store(out, n + some + width + tl.sum(tl.zeros((size, width), tl.int32)))
+
+
 @triton.constexpr_function
 def same(value):
     return value
@@ -219,7 +231,7 @@ def test_on_the_cpu(name: str, steps: bool) -> None:
 
 
 #: A number that is bound to a name stays Python's where there is no source.
-NUMBERS = {"a_number_of_a_named_tuple_is_a_tensor"}
+NUMBERS = {"a_number_of_a_named_tuple_is_a_tensor", "declared_constants"}
 
 
 @pytest.mark.parametrize("name", sorted(CASES.keys() - NUMBERS))

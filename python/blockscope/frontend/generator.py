@@ -60,6 +60,7 @@ class Frame:
         self.line = 0  # of the node being walked
         self.source: FunctionSource = fn.function_source
         self.values = local_values
+        self.declared: set[str] = set()  # names that stay constexpr: 'x: tl.constexpr'
         self.lost: dict[str, str] = {}  # name -> why it is not available any more
         self.loop_depth = 0
         self.returned: Any = None
@@ -252,7 +253,7 @@ class Generator(ControlFlow):
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> Any:
         value = self.visit(node.value)
-        self.assign(node.target, values.decay(value))
+        self.bind(node.target, value)
         return value
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> Any:
@@ -337,12 +338,14 @@ class Generator(ControlFlow):
             raise unsupported(self, node, "assignment to several targets (a = b = c)")
         value = self.visit(node.value)
         with self.at(node):
-            self.assign(node.targets[0], values.decay(value))
+            self.bind(node.targets[0], value)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        if node.value is None:
-            raise unsupported(self, node, "an annotation without a value")
         annotation = self.visit(node.annotation)
+        if node.value is None:
+            if annotation is core.constexpr and isinstance(node.target, ast.Name):
+                self.frame.declared.add(node.target.id)
+            return
         value = self.visit(node.value)
         if annotation is core.constexpr:
             assert isinstance(node.target, ast.Name)
@@ -355,7 +358,7 @@ class Generator(ControlFlow):
             # Triton takes run-time values here too, and public kernels have them.
             self.frame.values[node.target.id] = value
             return
-        self.assign(node.target, values.decay(value))
+        self.bind(node.target, value)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         if not isinstance(node.target, ast.Name):
@@ -363,6 +366,20 @@ class Generator(ControlFlow):
         load = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
         result = self.binary(node, type(node.op), self.visit(load), self.visit(node.value))
         self.assign(node.target, values.decay(result))
+
+    def bind(self, target: ast.expr, value: Any) -> None:
+        """Assign what a statement gives: numbers become tensors, but for names of constants."""
+        declared = self.frame.declared
+        if isinstance(target, ast.Name) and target.id in declared:
+            keeps = isinstance(value, core.constexpr) or values.is_tensor(value)
+            self.assign(target, value if keeps else core.constexpr(value))
+        elif declared and isinstance(target, ast.Tuple) and isinstance(value, core.tuple):
+            if len(value) != len(target.elts):
+                self.assign(target, value)  # the error
+            for part, item in zip(target.elts, value, strict=True):
+                self.bind(part, item)
+        else:
+            self.assign(target, values.decay(value))
 
     def assign(self, target: ast.expr, value: Any) -> None:
         """Bind a name, or the names of a tuple pattern."""

@@ -37,7 +37,8 @@ def stepped_function(fn: Any) -> types.FunctionType:
     )
     definition.decorator_list = []
     definition.returns = None
-    rewriter = _Rewriter(local_names | set(fn.fn.__globals__) - set(dir(__builtins__)))
+    shadowed = local_names | set(fn.fn.__globals__) - set(dir(__builtins__))
+    rewriter = _Rewriter(shadowed, _declared_constants(definition))
     definition.body = [rewriter.visit(s) for s in definition.body]
     free = fn.fn.__code__.co_freevars
     body: list[ast.stmt] = [definition, ast.Return(ast.Name(definition.name, ast.Load()))]
@@ -90,14 +91,38 @@ def _later(body: ast.expr) -> ast.expr:
     return ast.copy_location(ast.Lambda(empty, body), body)
 
 
+def _declared_constants(definition: ast.FunctionDef) -> frozenset[str]:
+    """The names that stay constants: ``x: tl.constexpr`` without a value."""
+    return frozenset(
+        node.target.id
+        for node in ast.walk(definition)
+        if isinstance(node, ast.AnnAssign)
+        and node.value is None
+        and isinstance(node.target, ast.Name)
+        and "constexpr" in ast.unparse(node.annotation)
+    )
+
+
 class _Rewriter(ast.NodeTransformer):
-    def __init__(self, shadowed: set[str]) -> None:
+    def __init__(self, shadowed: set[str], constants: frozenset[str]) -> None:
         self.shadowed = shadowed
+        self.constants = constants
+
+    def bound(self, target: ast.expr, value: ast.expr) -> ast.expr:
+        """The value as it is bound to the names of ``target``."""
+        parts = target.elts if isinstance(target, ast.Tuple) else [target]
+        stays = [isinstance(part, ast.Name) and part.id in self.constants for part in parts]
+        if not any(stays):
+            return _runtime("decay", value, at=value)
+        if not isinstance(target, ast.Tuple):
+            return _runtime("constexpr", value, at=value)
+        flags = [ast.copy_location(ast.Constant(stay), value) for stay in stays]
+        return _runtime("decay_but", value, *flags, at=value)
 
     def visit_Assign(self, node: ast.Assign) -> ast.Assign:
         self.generic_visit(node)
         if not (isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute)):
-            node.value = _runtime("decay", node.value, at=node.value)
+            node.value = self.bound(node.targets[0], node.value)
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
@@ -110,7 +135,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.NamedExpr:
         self.generic_visit(node)
-        node.value = _runtime("decay", node.value, at=node.value)
+        node.value = self.bound(node.target, node.value)
         return node
 
     def visit_For(self, node: ast.For) -> ast.For:

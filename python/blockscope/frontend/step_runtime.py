@@ -57,6 +57,15 @@ def decay(value: Any) -> Any:
     return value
 
 
+def decay_but(value: Any, *constants: bool) -> Any:
+    """The items of a tuple as they are bound to names, of which some stay constants."""
+    items = list(value)
+    if len(items) != len(constants):
+        return value  # unpacking it is the error
+    pairs = zip(items, constants, strict=True)
+    return tuple(constexpr(item) if is_constant else decay(item) for item, is_constant in pairs)
+
+
 def constexpr(value: Any) -> Any:
     keeps = isinstance(value, core.constexpr) or values.is_tensor(value)
     return value if keeps else core.constexpr(value)
