@@ -195,6 +195,16 @@ def declared_constants(out, n):
     tl.store(out, n + some + width + tl.sum(tl.zeros((size, width), tl.int32)))
 
 
+@gives(5)
+def indices_of_scalars(out, n):
+    tl.static_assert(n[None, :].shape == [1])
+    tl.static_assert(n[:, None].shape == [1])
+    tl.static_assert(n[None, :, None].shape == [1, 1])
+    tl.static_assert((n + 0)[:].shape == [])
+    tl.static_assert(out[None, None, :].shape == [1, 1])
+    tl.store(out[None, :], n[:, None])
+
+
 @triton.constexpr_function
 def same(value):
     return value
