@@ -1,5 +1,6 @@
 """The host side with real kernels: what kernel files do before and around a launch."""
 
+import importlib.util
 import os
 import signal
 
@@ -311,3 +312,22 @@ def test_methods_of_a_reinterpreted_tensor():
     assert triton.reinterpret(copy, torch.int8) is copy.base
     with pytest.raises(TypeError, match="expected a device"):
         seen.to(torch.float32)
+
+
+@pytest.mark.parametrize("step", [False, True])
+def test_annotations_of_a_module_that_are_made_late(step, tmp_path, monkeypatch):
+    """Python 3.14 keeps a function that makes them in place of the dict."""
+    path = tmp_path / "annotated.py"
+    path.write_text(
+        "import blockscope as triton\nimport blockscope.language as tl\nX: tl.constexpr = 3\n\n"
+        "@triton.jit\ndef kernel(x_ptr):\n    tl.store(x_ptr, X)\n"
+    )
+    spec = importlib.util.spec_from_file_location("annotated", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found = vars(module).pop("__annotations__", {"X": tl.constexpr})
+    module.__dict__["__annotate__"] = lambda format: found
+    monkeypatch.setenv("TRITON_INTERPRET", str(int(step)))
+    x = torch.zeros(1)
+    module.kernel[(1,)](x)
+    assert x[0] == 3

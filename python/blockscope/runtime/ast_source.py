@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import Any
 
 from blockscope.frontend.kernel_function import KernelFunction
@@ -91,4 +92,4 @@ def constant_text(value: Any) -> str:
         return str(getattr(value, "cache_key", value.__name__))
     if isinstance(value, tuple):
         return f"({', '.join(map(constant_text, value))})"
-    return repr(value)
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
