@@ -186,3 +186,30 @@ def test_laws_of_linear_layouts(seed):
     for a in range(2):
         for b in range(4):
             assert onto.apply(onto.pseudoinvert().apply({"a": a, "b": b})) == {"a": a, "b": b}
+
+
+def test_what_tests_ask_of_the_machine(monkeypatch):
+    from blockscope import _internal_testing as asked
+    from blockscope.target import GPUTarget, cpu_target
+
+    class Driver:
+        target = cpu_target()
+
+        def get_current_target(self):
+            return self.target
+
+    found = Driver()
+    monkeypatch.setattr(asked, "driver", type("Config", (), {"active": found}))
+    monkeypatch.setenv("TRITON_INTERPRET", "0")
+    questions = (asked.is_cuda, asked.is_ampere_or_newer, asked.is_hopper, asked.is_blackwell,
+                 asked.is_sm12x, asked.supports_tma, asked.is_cpu, asked.is_hip)  # fmt: skip
+    answers = {}
+    for arch in ("x86_64", 80, 90, 103, 120):
+        found.target = GPUTarget("cpu" if arch == "x86_64" else "cuda", arch, 32)
+        answers[arch] = "".join(str(int(question())) for question in questions)
+    assert answers == {
+        "x86_64": "00000010", 80: "11000000", 90: "11100100", 103: "11010100", 120: "11001100"
+    }  # fmt: skip
+    assert asked.is_blackwell_ultra() is asked.is_rubin() is asked.is_interpreter() is False
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    assert asked.is_interpreter() and not asked.is_cuda() and not asked.is_cpu()
