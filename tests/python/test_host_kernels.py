@@ -1,5 +1,6 @@
 """The host side with real kernels: what kernel files do before and around a launch."""
 
+import enum
 import importlib.util
 import os
 import signal
@@ -331,3 +332,25 @@ def test_annotations_of_a_module_that_are_made_late(step, tmp_path, monkeypatch)
     x = torch.zeros(1)
     module.kernel[(1,)](x)
     assert x[0] == 3
+
+
+class Mode(enum.IntEnum):
+    FIRST = 1
+    LAST = 9
+
+
+class Half(float):
+    pass
+
+
+@pytest.mark.parametrize("step", [False, True])
+def test_numbers_of_classes_of_the_user(step, monkeypatch):
+    @triton.jit
+    def kernel(out_ptr, mode, factor, pair, MODE: tl.constexpr):
+        tl.store(out_ptr, mode * factor + pair[0] + MODE)
+
+    monkeypatch.setenv("TRITON_INTERPRET", str(int(step)))
+    out = torch.zeros(1)
+    for mode in (Mode.LAST, Mode.FIRST, Mode.LAST):
+        kernel[(1,)](out, mode, Half(0.5), (mode, 2), MODE=mode)
+        assert out[0] == mode * 0.5 + 2 * mode

@@ -91,7 +91,7 @@ def _run_time(param: Any, name: str, value: Any, memory: Memory) -> Argument:
         return Argument(name, value, key.of_constant(value))
     if isinstance(value, tuple | core.tuple):
         return _tuple(param, name, value, memory)
-    if kind is bool or kind is int or kind is float or _is_number(value):
+    if isinstance(value, int | float) or _is_number(value):
         return _number(param, name, value, _annotated_dtype(param))
     if hasattr(value, "block_shape") and hasattr(value, "base"):
         return _descriptor(param, name, value, memory)
@@ -134,6 +134,8 @@ def _annotated_dtype(param: Any) -> Any:
 def _number(param: Any, name: str, value: Any, fixed: Any) -> Argument:
     if _is_number(value):
         value = value.item()
+    elif type(value) not in (bool, int, float):  # of a class derived from one, such as IntEnum
+        value = int(value) if isinstance(value, int) else float(value)
     if isinstance(value, bool):
         dtype = fixed or core.int1
     elif isinstance(value, int):
