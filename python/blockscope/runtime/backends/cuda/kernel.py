@@ -136,7 +136,8 @@ class CudaKernel(CompiledKernel):
 
     def __del__(self) -> None:
         """Unload it, which ``knobs.runtime.kernel_unload_hook`` hears before."""
-        handles, self._handles, self._is_unloaded = self._handles, {}, True
+        handles = self.__dict__.get("_handles", {})  # not there when making it has failed
+        self._handles, self._is_unloaded = {}, True
         if knobs is not None and knobs.runtime.kernel_unload_hook:  # None: Python is ending
             for handle in handles.values():
                 hooks.unloads(self, handle.module, handle.function)
