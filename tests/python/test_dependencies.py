@@ -152,3 +152,17 @@ def test_the_key_of_a_constexpr_function(monkeypatch):
     assert doubled.src.startswith("def doubled(x):") and doubled.cache_key == before
     monkeypatch.setitem(globals(), "FACTOR_OF_DOUBLED", 3)
     assert doubled.cache_key != before
+
+
+FACTOR_OF_KERNEL = triton.language.constexpr(3)
+
+
+@triton.jit
+def reads_a_variable(x_ptr):
+    triton.language.store(x_ptr, FACTOR_OF_KERNEL + doubled(2))
+
+
+def test_the_variables_that_a_kernel_may_read():
+    found = reads_a_variable.used_global_vals
+    assert list(found) == [("FACTOR_OF_KERNEL", id(globals()))]
+    assert found[("FACTOR_OF_KERNEL", id(globals()))] == (FACTOR_OF_KERNEL, globals())

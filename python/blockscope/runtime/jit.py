@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import types
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, overload
 
@@ -12,6 +13,7 @@ from blockscope.errors import SourceNotFound
 from blockscope.frontend.constexpr_function import ConstexprFunction, constexpr_function
 from blockscope.frontend.dependencies import source_key
 from blockscope.frontend.kernel_function import KernelFunction, KernelParam
+from blockscope.language import core
 from blockscope.lazy import lazy_property
 from blockscope.process_lock import loading
 from blockscope.runtime.device_caches import DeviceCaches, OldCaches
@@ -111,9 +113,16 @@ class JITFunction(KernelFunction, KernelInterface[T]):
 
     @property
     def used_global_vals(self) -> dict[Any, Any]:
-        code = self.fn.__code__
+        """The variables of the module that the kernel may read, by name and by its ``globals()``;
+        modules and functions are none."""
         values = self.fn.__globals__
-        return {(n, id(values)): (values[n], values) for n in code.co_names if n in values}
+        named = {name: values[name] for name in self.fn.__code__.co_names if name in values}
+        return {
+            (name, id(values)): (value, values)
+            for name, value in named.items()
+            if isinstance(value, core.constexpr)
+            or not (callable(value) or isinstance(value, types.ModuleType))
+        }
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy makes a launcher of its own, and may be read where the source is not.
