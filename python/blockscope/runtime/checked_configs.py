@@ -119,8 +119,8 @@ class _Trials:
         launch = {**self._kwargs, **config.all_kwargs(), "arch": "cpu", "grid": (1,)}
         launch.pop("warmup", None)
         with suppress(*SKIPPED):
-            ir: str = self._autotuner.fn.warmup(*self._args, **launch).asm["tl"]
-            return ir
+            kernel = self._autotuner.fn.warmup(*self._args, **launch)
+            return "" if kernel is None else kernel.asm["tl"]  # None: a hook keeps it from running
         return ""
 
     def _try(self, config: Config) -> None:

@@ -64,13 +64,12 @@ def asserts(fn: Any, options: dict[str, Any]) -> bool:
 def description(arguments: list[Argument], options: dict[str, Any]) -> list[tuple[str, str]]:
     """The constants and options of a launch, as texts by name, for who watches it, and its scalars,
     each with an empty text in its place."""
-    texts: list[tuple[str, str]] = []
+    texts: dict[str, str] = {}
     for argument in arguments:
         if argument.type is None and argument.parts is None:
-            texts.append((argument.name, repr(argument.value)))
-        texts += [(leaf.name, "") for leaf in leaves([argument]) if not leaf.type.is_ptr()]
-    named = {name for name, _ in texts}  # a parameter may be called as an option
-    return texts + [(name, repr(value)) for name, value in options.items() if name not in named]
+            texts[argument.name] = repr(argument.value)
+        texts |= {leaf.name: "" for leaf in leaves([argument]) if not leaf.type.is_ptr()}
+    return list((texts | {name: repr(value) for name, value in options.items()}).items())
 
 
 def _texts(request: Request) -> list[tuple[str, str]]:
