@@ -203,8 +203,8 @@ bool TraceWriter::Impl::writeChunk(const std::vector<TraceRun> &runs, uint64_t c
     anyStored = anyStored || !packed.back().empty();
   });
   const NoFork whole;
-  keepHdf5Errors();
   const std::lock_guard<std::mutex> lock(fileMutex);
+  keepHdf5Errors();
   const hsize_t offset = chunkIndex * chunkRows;
   rowsWritten = std::max<uint64_t>(rowsWritten, offset + runs.size());
   const hsize_t extent = rowsWritten;
