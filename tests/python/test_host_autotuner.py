@@ -6,8 +6,11 @@ import pickle
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import blockscope as triton
+import blockscope.language as tl
 import numpy as np
 import pytest
+import torch
 from blockscope import checks, errors, knobs, timing
 from blockscope.runtime import tried_configs
 from blockscope.runtime.autotuner import Config, autotune, heuristics
@@ -199,10 +202,59 @@ def test_hooks():
     ]  # fmt: skip
 
 
-def test_conflicting_meta_parameter():
-    tuner = tuned(Kernel(["x", "n", "BLOCK"]), {})
-    with pytest.raises(ValueError, match="launched with 'BLOCK', which autotune chooses"):
-        tuner[(1,)](None, 4, BLOCK=32)
+@triton.jit
+def store_block(o, n, BLOCK: tl.constexpr):
+    tl.store(o, BLOCK * 1.0)
+
+
+@pytest.mark.parametrize("step", [False, True], ids=["whole", "step"])
+@pytest.mark.parametrize("count", [1, 2])
+def test_conflicting_meta_parameter(step, count):
+    """The same error before and after tuning, with one configuration too, in every way to give."""
+    tuner = autotune([Config({"BLOCK": 4 * i}) for i in (1, 2)][:count], key=["n"])(store_block)
+    o = torch.zeros(1)
+
+    def refused(name, *args, **kwargs):
+        with pytest.raises(
+            ValueError,
+            match=rf"'store_block' was launched with '{name}', which autotune chooses "
+            r"\(config: BLOCK: 4, num_warps: 4, .*\); leave it out",
+        ):
+            tuner[(1,)](*args, **kwargs)
+        with pytest.raises(ValueError, match=f"'{name}', which autotune chooses"):
+            tuner.warmup(*args, grid=(1,), **kwargs)
+
+    triton.set_interpret_mode(step)
+    try:
+        for _ in range(2):
+            refused("BLOCK", o, 1, BLOCK=4)
+            refused("BLOCK", o, 1, 16)
+            refused("num_warps", o, 1, num_warps=8)
+            tuner[(1,)](o, 1)
+            assert o.item() == tuner.best_config.kwargs["BLOCK"]
+    finally:
+        triton.set_interpret_mode(False)
+
+
+def test_conflict_with_another_configuration_than_the_best():
+    configs = [Config({"BLOCK": 64}), Config({"BLOCK": 128, "UNROLL": 2})]
+    kernel = Kernel(["x", "n", "BLOCK", "UNROLL"])
+    tuner = tuned(kernel, {64: 1.0, 128: 2.0}, configs)
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"'UNROLL', .* \(config: BLOCK: 128, UNROLL: 2,"):
+            tuner[(1,)](None, 4, UNROLL=1)
+        tuner[(1,)](None, 4)
+    assert tuner.best_config is configs[0]
+
+
+def test_conflict_with_a_configuration_made_by_pruning():
+    made = Config({"BLOCK": 8, "SPLIT": 2})
+    prune = {"early_config_prune": lambda configs, named, **rest: [made]}
+    tuner = tuned(Kernel(["x", "n", "BLOCK", "SPLIT"]), {}, prune_configs_by=prune)
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"'SPLIT', which autotune chooses"):
+            tuner[(1,)](None, 4, SPLIT=1)
+    tuner[(1,)](None, 4)
 
 
 def test_built_in_timer_ignores_what_the_cpu_ignores():

@@ -86,6 +86,7 @@ class Autotuner(Wrapper):
                 raise TypeError(
                     f"autotune got {type(config).__name__} among 'configs', expected triton.Config"
                 )
+        self._names: tuple[list[Config], dict[str, Config]] = [], {}
         self.keys = [key] if isinstance(key, str) else list(key)
         self.cache: dict[tuple[Any, ...], Config] = {}
         self.configs_timings: dict[Config, list[float]] = {}
@@ -178,13 +179,7 @@ class Autotuner(Wrapper):
         self, args: tuple[Any, ...], kwargs: dict[str, Any], config: Config
     ) -> Callable[[], Any]:
         """A function that launches once with ``config``, with all hooks around it."""
-        conflicts = sorted(kwargs.keys() & config.kwargs.keys())
-        if conflicts:
-            raise ValueError(
-                f"'{self.base_fn.__name__}' was launched with '{conflicts[0]}', "
-                "which autotune chooses; leave it out of the launch"
-            )
-        launch = {**kwargs, **config.all_kwargs()}
+        launch = self._with_chosen(kwargs, config)
         arguments = {**(self.nargs or {}), **launch}
 
         def call() -> Any:
@@ -250,8 +245,33 @@ class Autotuner(Wrapper):
         values = [hashable(named[name]) for name in self.keys if name in named]
         return (*values, *(str(arg.dtype) for arg in named.values() if hasattr(arg, "dtype")))
 
+    def _with_chosen(self, kwargs: dict[str, Any], config: Config) -> dict[str, Any]:
+        """The keywords of a launch with ``config``. Errors: ValueError where both give one."""
+        chosen = config.all_kwargs()
+        self._refuse(kwargs, dict.fromkeys(chosen, config))
+        return {**kwargs, **chosen}
+
+    def _refuse(self, kwargs: dict[str, Any], chosen: dict[str, Config]) -> None:
+        """Errors: ValueError for an argument that has the name of one in ``chosen``."""
+        for given in (self.nargs or {}, kwargs):
+            if not chosen.keys().isdisjoint(given):
+                name = min(chosen.keys() & given.keys())
+                raise ValueError(
+                    f"'{self.base_fn.__name__}' was launched with '{name}', which autotune "
+                    f"chooses (config: {chosen[name]}); leave it out of the launch"
+                )
+
+    def _chosen_names(self) -> dict[str, Config]:
+        """All names that configurations give, each with the first one that does."""
+        configs, names = self._names
+        if configs != self.configs:  # a user may have put others there
+            names = {name: c for c in reversed(self.configs) for name in c.all_kwargs()}
+            self._names = list(self.configs), names
+        return names
+
     def run(self, *args: Any, **kwargs: Any) -> Any:
         self.nargs = dict(zip(self.arg_names, args, strict=False))
+        self._refuse(kwargs, self._chosen_names())
         if len(self.configs) == 1:
             return self._launch(args, kwargs, self.configs[0])
         key = self.tuning_key(kwargs)
@@ -273,11 +293,12 @@ class Autotuner(Wrapper):
         return self._launch(args, kwargs, self.cache[key])
 
     def _launch(self, args: tuple[Any, ...], kwargs: dict[str, Any], config: Config) -> Any:
+        launch = self._with_chosen(kwargs, config)
         self.best_config = config
         if config.pre_hook is not None:
-            config.pre_hook({**(self.nargs or {}), **kwargs, **config.all_kwargs()})
+            config.pre_hook({**(self.nargs or {}), **launch})
         try:
-            return self.fn.run(*args, **{**kwargs, **config.all_kwargs()})
+            return self.fn.run(*args, **launch)
         finally:
             self.nargs = None
 
@@ -371,9 +392,10 @@ class Autotuner(Wrapper):
     def warmup(self, *args: Any, **kwargs: Any) -> list[Any]:
         """Compile for every configuration without running."""
         self.nargs = dict(zip(self.arg_names, args, strict=False))
+        self._refuse(kwargs, self._chosen_names())
         try:
             return [
-                self.fn.warmup(*args, **{**kwargs, **config.all_kwargs()})
+                self.fn.warmup(*args, **self._with_chosen(kwargs, config))
                 for config in self.prune_configs(kwargs)
             ]
         finally:
