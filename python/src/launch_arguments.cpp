@@ -142,7 +142,9 @@ bool LaunchArguments::classify(const LaunchParameter &parameter, PyObject *value
     return false;
   }
   if (torchTypes().isTensor(value))
-    return addTensor(parameter, value, value);
+    return !parameter.fixedType && addTensor(parameter, value, value);
+  if (parameter.takesPointer)
+    return false;
   if (PyLong_CheckExact(value))
     return addInt(parameter, value);
   if (PyFloat_CheckExact(value))
@@ -203,7 +205,7 @@ bool LaunchArguments::addInt(const LaunchParameter &parameter, PyObject *value) 
   if (fixed && isFloating(*fixed)) {
     uint64_t bits = 0;
     numeric::writeDouble(*fixed, static_cast<double>(number), &bits);
-    return addScalar(parameter, *fixed, bits, isAligned);
+    return addScalar(parameter, *fixed, bits, /*isAligned=*/false);
   }
   if (!fixed && number == 1 && parameter.specializesOne)
     return key.addExact(value);
@@ -265,8 +267,12 @@ LaunchParameter parameterFrom(const py::tuple &tuple) {
   parameter.isConstexpr = tuple[1].cast<bool>();
   parameter.specializesOne = tuple[2].cast<bool>();
   parameter.specializesAlignment = tuple[3].cast<bool>();
-  if (!tuple[4].is_none())
-    parameter.fixedType = parseDType(tuple[4].cast<std::string>());
+  if (!tuple[4].is_none()) {
+    const auto type = tuple[4].cast<std::string>();
+    parameter.takesPointer = type == "*";
+    if (!parameter.takesPointer)
+      parameter.fixedType = parseDType(type);
+  }
   if (tuple[5].cast<bool>())
     parameter.defaultValue = tuple[6];
   return parameter;

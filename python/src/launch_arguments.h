@@ -17,7 +17,8 @@ struct LaunchParameter {
   bool isConstexpr = false;
   bool specializesOne = true;       ///< an int that is 1 becomes a constant
   bool specializesAlignment = true; ///< a GPU's code knows what can be divided by 16
-  std::optional<DType> fixedType;   ///< of an annotation
+  std::optional<DType> fixedType;   ///< of an annotation: of a number
+  bool takesPointer = false;        ///< an annotation says so
 };
 
 /// What a kernel takes at run time for one parameter, or for one part of a descriptor.

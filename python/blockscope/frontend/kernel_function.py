@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from blockscope.errors import SourceNotFound
+from blockscope.frontend import annotation
 from blockscope.frontend.source import FunctionSource, lines_around, start_of_definition
 from blockscope.language import context, core
 from blockscope.lazy import lazy_property
@@ -28,26 +29,19 @@ class KernelParam:
         self.default = parameter.default
         self.has_default = parameter.default is not inspect.Parameter.empty
         self.do_not_specialize = not specialize
-        annotation = parameter.annotation
-        self.annotation_object = None if annotation is inspect.Parameter.empty else annotation
-        self.annotation = (
-            annotation if isinstance(annotation, str) else _annotation_name(annotation)
-        )
+        self.annotation = annotation.text_of(parameter.annotation)
+        self.type = annotation.type_of(self.annotation)
+        """The dtype or pointer type that the annotation fixes, or None."""
+        self.annotation_type = self.annotation if self.type is not None else ""
         self.is_constexpr = "constexpr" in self.annotation
-        self.is_const = "const" in self.annotation and not self.is_constexpr
+        self.is_const = not self.is_constexpr and (
+            "const" in self.annotation or self.annotation.startswith("*k")
+        )
         self.is_variadic = parameter.kind is inspect.Parameter.VAR_POSITIONAL
         self.is_keyword_only = parameter.kind is inspect.Parameter.KEYWORD_ONLY
 
     def __repr__(self) -> str:
         return f"KernelParam({self.name!r})"
-
-
-def _annotation_name(annotation: Any) -> str:
-    if annotation is inspect.Parameter.empty:
-        return ""
-    if isinstance(annotation, core.dtype):
-        return str(annotation)
-    return getattr(annotation, "__name__", str(annotation))
 
 
 class Inlined:

@@ -92,7 +92,9 @@ def _run_time(param: Any, name: str, value: Any, memory: Memory) -> Argument:
     if isinstance(value, tuple | core.tuple):
         return _tuple(param, name, value, memory)
     if isinstance(value, int | float) or _is_number(value):
-        return _number(param, name, value, _annotated_dtype(param))
+        if param.type is not None and param.type.is_ptr():
+            raise _not_as_annotated(param, name, f"the number {value}", "a tensor")
+        return _number(param, name, value, param.type)
     if hasattr(value, "block_shape") and hasattr(value, "base"):
         return _descriptor(param, name, value, memory)
     if is_tensor(value):
@@ -107,7 +109,9 @@ def _run_time(param: Any, name: str, value: Any, memory: Memory) -> Argument:
 
 def _tensor(param: Any, name: str, value: Any, memory: Memory) -> Argument:
     buffer = memory.describe(value, name)
-    pointer = _pointer_to(buffer.dtype, param.is_const)
+    pointer = param.type or _pointer_to(buffer.dtype, param.is_const)
+    if not pointer.is_ptr():
+        raise _not_as_annotated(param, name, f"a {buffer.dtype} tensor", "a number")
     of_tensor = key.of_tensor(buffer.dtype, param.is_const)
     return Argument(name, value, of_tensor, pointer, buffer=buffer)
 
@@ -125,17 +129,20 @@ def _is_number(value: Any) -> bool:
     )
 
 
-def _annotated_dtype(param: Any) -> Any:
-    annotation = param.annotation_object
-    is_scalar = isinstance(annotation, core.dtype) and not annotation.is_ptr()
-    return annotation if is_scalar else None
+def _not_as_annotated(param: Any, name: str, found: str, expected: str) -> TypeError:
+    return TypeError(
+        f"argument '{name}' is {found}; expected {expected}, since the parameter is annotated "
+        f"'{param.annotation}'"
+    )
 
 
 def _number(param: Any, name: str, value: Any, fixed: Any) -> Argument:
     if _is_number(value):
         value = value.item()
-    elif type(value) not in (bool, int, float):  # of a class derived from one, such as IntEnum
-        value = int(value) if isinstance(value, int) else float(value)
+    elif isinstance(value, int) and type(value) is not bool:
+        value = int.__index__(value)  # of a subclass, such as IntEnum, the plain number
+    elif isinstance(value, float):
+        value = float.__float__(value)
     if isinstance(value, bool):
         dtype = fixed or core.int1
     elif isinstance(value, int):

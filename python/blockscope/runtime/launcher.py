@@ -12,7 +12,6 @@ from blockscope import _core, checks, knobs
 from blockscope.driver import driver
 from blockscope.frontend import tracebacks
 from blockscope.host import is_interpreting
-from blockscope.language import core
 from blockscope.runtime import code_settings, tensor_descriptor
 from blockscope.runtime.memory.buffer import dtype_name
 from blockscope.runtime.options import LAUNCH_DEFAULTS
@@ -32,7 +31,8 @@ def make(fn: Any, general: Callable[..., Any]) -> Any:
 
 def parameters_of(fn: Any) -> list[tuple[Any, ...]] | None:
     """One tuple per parameter: name, whether it is constexpr, whether a 1 is compiled in, whether
-    alignment matters, the dtype that an annotation fixes, whether there is a default, the default.
+    alignment matters, the dtype that an annotation fixes ('*': it says a pointer), whether there is
+    a default, the default.
 
     None for a signature that only Python binds.
     """
@@ -41,11 +41,9 @@ def parameters_of(fn: Any) -> list[tuple[Any, ...]] | None:
     unaligned = set(fn.do_not_specialize_on_alignment)
     tuples = []
     for param in fn.params:
-        annotation = param.annotation_object
-        is_number = isinstance(annotation, core.dtype) and not annotation.is_ptr()
         specializes = not param.do_not_specialize
         aligns = specializes and param.num not in unaligned and param.name not in unaligned
-        fixed = annotation.name if is_number else None
+        fixed = param.type and ("*" if param.type.is_ptr() else param.type.name)
         has_default = param.has_default
         default = param.default if has_default else None
         constexpr = param.is_constexpr

@@ -41,7 +41,8 @@ def _divides(argument: Argument) -> bool:
         return argument.value.data_ptr() % ALIGNMENT == 0 if is_mock else \
             argument.buffer.pointer % ALIGNMENT == 0  # fmt: skip
     value = argument.value
-    return isinstance(value, int) and not isinstance(value, bool) and value % ALIGNMENT == 0
+    is_int = isinstance(value, int) and argument.type.is_int() and not argument.type.is_bool()
+    return is_int and value % ALIGNMENT == 0
 
 
 def compile(
