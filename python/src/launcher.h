@@ -27,7 +27,7 @@ struct KeptKernel {
 
 class Launcher {
 public:
-  pybind11::object general;    ///< a function of (*arguments, grid, warmup, **keywords)
+  pybind11::object general;    ///< a function of (grid, *arguments, **keywords)
   pybind11::object attributes; ///< the dict of the function's attributes
   std::vector<LaunchParameter> parameters;
   bool isUsable = false; ///< false for signatures that only Python binds

@@ -1,6 +1,5 @@
 // The Python types of the launcher, without pybind11 where every launch comes through.
 #include "python/src/launcher.h"
-#include "python/src/made_once.h"
 #include "python/src/python_lock.h"
 
 #include <structmember.h>
@@ -23,16 +22,6 @@ struct BoundObject {
 
 PyTypeObject *boundType = nullptr;
 
-struct Names {
-  PyObject *grid = PyUnicode_InternFromString("grid");
-  PyObject *warmup = PyUnicode_InternFromString("warmup");
-};
-
-const Names &names() {
-  static constinit MadeOnce<Names> made;
-  return made.get();
-}
-
 /// Calls `function`, which gives an object or null, and puts its exceptions into Python's state.
 template <typename Function> PyObject *guarded(Function function) {
   try {
@@ -47,25 +36,13 @@ template <typename Function> PyObject *guarded(Function function) {
   return nullptr;
 }
 
-/// general(*arguments, grid=grid, warmup=False, **keywords), with the user's frames only.
+/// general(grid, *arguments, **keywords), with the user's frames only.
 PyObject *callGeneral(BoundObject *bound, PyObject *const *arguments, size_t count,
                       PyObject *keywords) {
   const size_t named = keywords ? static_cast<size_t>(PyTuple_GET_SIZE(keywords)) : 0;
-  llvm::SmallVector<PyObject *, 32> all = {bound->owner->launcher->general.ptr()};
+  llvm::SmallVector<PyObject *, 32> all = {bound->owner->launcher->general.ptr(), bound->grid};
   all.append(arguments, arguments + count + named);
-  all.push_back(bound->grid);
-  all.push_back(Py_False);
-  const auto keys =
-      py::reinterpret_steal<py::object>(PyTuple_New(static_cast<Py_ssize_t>(named) + 2));
-  if (!keys)
-    return nullptr;
-  for (size_t i = 0; i < named + 2; ++i) {
-    PyObject *name = i < named    ? PyTuple_GET_ITEM(keywords, static_cast<Py_ssize_t>(i))
-                     : i == named ? names().grid
-                                  : names().warmup;
-    PyTuple_SET_ITEM(keys.ptr(), static_cast<Py_ssize_t>(i), Py_NewRef(name));
-  }
-  return PyObject_Vectorcall(surroundings().callForUser(), all.data(), count + 1, keys.ptr());
+  return PyObject_Vectorcall(surroundings().callForUser(), all.data(), count + 2, keywords);
 }
 
 PyObject *callBound(PyObject *self, PyObject *const *arguments, size_t flags, PyObject *keywords) {
@@ -242,9 +219,8 @@ PyType_Slot launcherSlots[] = {
     {Py_tp_doc,
      const_cast<char *>(
          "Launcher(general, attributes, parameters): launches of one kernel.\n\n"
-         "general(*arguments, grid=, warmup=, **keywords) launches what is not known; what it "
-         "gives "
-         "is kept if it has short_way(device), which gives a GpuShortWay, a CpuShortWay or None, "
+         "general(grid, *arguments, **keywords) launches what is not known; what it gives is kept "
+         "if it has short_way(device), which gives a GpuShortWay, a CpuShortWay or None, "
          "and used_values, a list of record_used_value. attributes is the dict in which users set "
          "run, pre_run_hooks and debug. parameters are tuples (launcher.py), or None.")},
     {Py_tp_new, reinterpret_cast<void *>(newLauncher)},

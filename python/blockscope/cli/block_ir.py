@@ -22,8 +22,8 @@ def printed_kernels(stream: TextIO) -> Iterator[None]:
         if not warmup:  # before the launch, which may fail
             with suppress(TritonError):  # the launch says it too
                 printing(run, fn, args, grid, {**kwargs, "arch": "cpu"}, True)
-            return run(fn, *args, grid=grid, **kwargs)
-        kernel = run(fn, *args, grid=grid, warmup=True, **kwargs)
+            return run(fn, grid, args, kwargs)
+        kernel = run(fn, grid, args, kwargs, warmup=True)
         text = (getattr(kernel, "asm", None) or {}).get("ttir", "")
         if text and text not in seen:
             seen.add(text)

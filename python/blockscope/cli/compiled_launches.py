@@ -71,13 +71,13 @@ def compiled_launches(
     def compile_for(run: Any, target: str, fn: Any, args: Any, grid: Any, kwargs: Any) -> Result:
         result = Result(fn, target, signature_of(fn, args, kwargs))
         try:
-            result.kernel = run(fn, *args, grid=grid, warmup=True, **{**kwargs, "arch": target})
+            result.kernel = run(fn, grid, args, {**kwargs, "arch": target}, warmup=True)
             result.ir = result.kernel.asm["tl"]
         except TritonError as error:
             result.error = error
         if result.error is not None:
             with suppress(TritonError):  # no block IR either
-                on_cpu = run(fn, *args, grid=grid, warmup=True, **{**kwargs, "arch": "cpu"})
+                on_cpu = run(fn, grid, args, {**kwargs, "arch": "cpu"}, warmup=True)
                 result.ir = on_cpu.asm["tl"]
         return result
 
@@ -85,7 +85,7 @@ def compiled_launches(
         run: Any, fn: Any, args: Any, grid: Any, kwargs: dict[str, Any], warmup: bool
     ) -> Any:
         if warmup and not is_tuning:
-            return run(fn, *args, grid=grid, warmup=True, **kwargs)
+            return run(fn, grid, args, kwargs, warmup=True)
         wanted = [kwargs["arch"]] if kwargs.get("arch") else targets
         map_all = threads.map if jobs > 1 else map
         for result in map_all(lambda t: compile_for(run, t, fn, args, grid, kwargs), wanted):
@@ -96,7 +96,7 @@ def compiled_launches(
             if key not in seen:
                 seen.add(key)
                 sink(result)
-        return None if warmup else run(fn, *args, grid=grid, **kwargs)
+        return None if warmup else run(fn, grid, args, kwargs)
 
     def tuning(self: Any, args: Any, kwargs: Any, configs: Any, key: Any) -> None:
         nonlocal is_tuning

@@ -80,7 +80,7 @@ class Verifier:
             run: Any, fn: Any, args: Any, grid: Any, kwargs: dict[str, Any], warmup: bool
         ) -> Any:
             if warmup:
-                return run(fn, *args, grid=grid, warmup=True, **kwargs)
+                return run(fn, grid, args, kwargs, warmup=True)
             return self._launch(run, fn, args, grid, kwargs)
 
         with hooks.intercepted(verifying), knobs.runtime.scope():
@@ -105,7 +105,7 @@ class Verifier:
         except CannotCopy as reason:
             self.skipped += 1
             _say(f"{heading}: not verified: {reason}")
-            return run(fn, *args, grid=grid, **kwargs)
+            return run(fn, grid, args, kwargs)
         on_cpu, on_gpu = launch.copies("cpu"), launch.copies(self._device)
         result = launch.run_on(on_cpu)
         try:
@@ -139,7 +139,7 @@ class Launch:
         for name, value in named:
             self.tensors.update(tensors_of(value, name))
         for_cpu = {**kwargs, "arch": "cpu"}
-        self.ir: str = run(fn, *args, grid=grid, warmup=True, **for_cpu).asm["tl"]
+        self.ir: str = run(fn, grid, args, for_cpu, warmup=True).asm["tl"]
         self._tables: dict[str, Any] = {}
         if _POINTERS_FROM_MEMORY.search(self.ir):
             self._tables = tables_in(self.tensors)
@@ -157,7 +157,7 @@ class Launch:
         args = [copies.argument(value) for value in self._args]
         kwargs = {name: copies.argument(value) for name, value in self._kwargs.items()}
         with copies.own_addresses(self._tables, self.tensors):
-            return self._run(self._fn, *args, grid=self._grid, **kwargs)
+            return self._run(self._fn, self._grid, args, kwargs)
 
     @contextmanager
     def _run_again(self, on_cpu: Copies, watcher: Any) -> Iterator[None]:

@@ -11,7 +11,7 @@ from blockscope import _core, knobs
 from blockscope.errors import NotYetSupported
 
 #: What takes the place of a launch: called with (run, fn, args, grid, kwargs, warmup), it goes on
-#: with run(fn, *args, grid=grid, warmup=warmup, **kwargs).
+#: with run(fn, grid, args, kwargs, warmup=warmup).
 Interceptor = Callable[..., Any]
 
 _interceptor: Interceptor | None = None

@@ -152,7 +152,7 @@ class JITFunction(KernelFunction, KernelInterface[T]):
         with loading:  # all that C++ and Python need to launch
             from blockscope.runtime import launch, launcher  # noqa: F401
 
-        return launcher.make(self, self._run)
+        return launcher.make(self, self._launch)
 
     @lazy_property
     def _bind(self) -> Callable[[Any], Callable[..., Any]]:
@@ -165,10 +165,16 @@ class JITFunction(KernelFunction, KernelInterface[T]):
     def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
         """Launch on ``grid`` with these arguments; returns the compiled kernel."""
         if warmup:
-            return self._run(*args, grid=grid, warmup=True, **kwargs)
+            return self._run(grid, args, kwargs, warmup=True)
         return self._launcher.bind(grid)(*args, **kwargs)
 
-    def _run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
+    def _launch(self, grid: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Parameters of the kernel may have any name, 'grid' and 'warmup' too."""
+        return self._run(grid, args, kwargs, warmup=False)
+
+    def _run(
+        self, grid: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, warmup: bool = False
+    ) -> Any:
         with loading:
             from blockscope.runtime import launch
 

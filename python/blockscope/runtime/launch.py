@@ -21,8 +21,10 @@ def run(fn: Any, grid: Any, args: Sequence[Any], kwargs: dict[str, Any], *, warm
     return _run(fn, grid, args, kwargs, warmup)
 
 
-def _go_on(fn: Any, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
-    return _run(fn, grid, args, kwargs, warmup)
+def _go_on(
+    fn: Any, grid: Any, args: Sequence[Any], kwargs: dict[str, Any], *, warmup: bool = False
+) -> Any:
+    return _run(fn, grid, args, dict(kwargs), warmup)
 
 
 def _run(fn: Any, grid: Any, args: Sequence[Any], kwargs: dict[str, Any], warmup: bool) -> Any:
