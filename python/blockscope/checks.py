@@ -39,7 +39,7 @@ def watching() -> Iterator[tuple[Any, ...]]:
         sessions = _sessions
         stopping = [s for s in sessions if isinstance(s, CheckReport)]
         for session in stopping:  # nothing runs on, not even where the script catches the error
-            session.raise_if_stopped()
+            session.refuse_if_stopped()
         yield sessions
         for session in stopping:
             session.raise_if_stopped()
@@ -90,10 +90,21 @@ def end_watched(watched: Any, failed: bool) -> None:
 
 
 def parse_checks(checks: str | Iterable[str]) -> list[str]:
-    """The names in ``"asan,tsan"`` or in a list. Errors: ValueError for an unknown name."""
+    """The names in ``"asan,tsan"`` or in a list.
+
+    Errors: ValueError for an unknown name, TypeError for what is no list of names.
+    """
     from blockscope import _core
 
-    names = checks.split(",") if isinstance(checks, str) else list(checks)
+    is_list = isinstance(checks, Iterable) and not isinstance(checks, bytes)
+    names: list[Any] = [checks]
+    if is_list:
+        names = checks.split(",") if isinstance(checks, str) else list(checks)
+    if wrong := [name for name in names if not isinstance(name, str)]:
+        raise TypeError(
+            f"'checks' has {wrong[0]!r} ({type(wrong[0]).__name__}), expected names such as "
+            f"'{DEFAULT_CHECKS}' or a list of them"
+        )
     names = list(dict.fromkeys(name.strip() for name in names if name.strip()))
     if problem := _core.problem_of_checks(names):
         raise ValueError(problem)
@@ -165,6 +176,17 @@ class CheckReport:
     def json(self) -> str:
         """All findings as a JSON document."""
         return self.handle.report_json()
+
+    def refuse_if_stopped(self) -> None:
+        """Before a launch. Errors: StoppedAtFirst when an earlier launch has ended the check."""
+        if self.stops_at_first and self.error_count:
+            findings = self.findings
+            first = next(finding for finding in findings if finding.severity == "error")
+            raise StoppedAtFirst(
+                f"nothing was launched: the check stops at its first error, and ended at launch "
+                f"{first.launch}, of '{first.kernel}':\n{self.text()}",
+                findings,
+            )
 
     def raise_if_stopped(self) -> None:
         """Raise StoppedAtFirst when this check ends at its first error and has found it."""
@@ -250,7 +272,8 @@ def check(
     Errors: ValueError for an unknown check or a wrong option.
 
     Of ``max_findings`` causes the first ones are kept, each with the number of its repeats. With
-    ``stop_at_first`` a launch ends at its first error and raises SanitizerError; programs then run
+    ``stop_at_first`` a launch ends at its first error and raises SanitizerError, and every later
+    launch inside the block, of any kernel and thread, is refused with that error; programs then run
     one after another, so that it is the same error in every run. Errors in a process that is forked
     inside the block are raised there, at their launch; this report does not have them.
 

@@ -160,6 +160,14 @@ LAUNCH = [
     ),
     (lambda: copy[()](x(), x(), 64, BLOCK=64), ValueError, r"has 0 dimensions, expected 1 to 3"),
     (lambda: copy[(1.5,)](x(), x(), 64, BLOCK=64), TypeError, r"is 1.5 \(float\), expected an int"),
+    *(
+        (
+            lambda grid=grid: copy[grid](x(), x(), 64, BLOCK=64),
+            TypeError,
+            rf"kernel 'copy': grid is .* \({type(grid).__name__}\), expected an int, or a tuple",
+        )
+        for grid in ({1}, {1: 1}, 1.5, "1", object(), iter([1]))
+    ),
     (lambda: copy[(1,)](x(), x(), 64), TypeError, r"missing a required argument: 'BLOCK'"),
     (lambda: copy[(1,)](x(), x(), 64, BLOCK=64, N=3), KeyError, r"'N' was given to kernel 'copy'"),
     (
@@ -204,6 +212,13 @@ def test_a_grid_of_zero_warns_and_runs_nothing():
         copy.run(x(), out, 64, BLOCK=64, grid=(0,))
     assert not out.any()
     assert {warning.filename for warning in caught} == {__file__}
+
+
+@pytest.mark.parametrize("grid", [(True,), True, np.int64(1), torch.Size([1]), np.array([1])])
+def test_a_grid_is_of_anything_that_is_an_int(grid):
+    data, out = x(), torch.ones(64)
+    copy[grid](data, out, 64, BLOCK=64)
+    assert torch.equal(out, data)
 
 
 @pytest.mark.parametrize("grid", [(2, 1, 1, 1), [2, 1, 1, 1, 1], lambda meta: (2, 1, 1, 1)])

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import blockscope
@@ -97,14 +98,22 @@ def test_stop_at_first(step):
         second = tl.load(x_ptr + 1000 + pid)
         tl.store(out_ptr + 8 + pid, second)
 
+    @blockscope.jit
+    def good(out_ptr):
+        tl.store(out_ptr + 1, 1.0)
+
     x, out = torch.ones(40), torch.zeros(16)
     with knobs.runtime.scope():
         blockscope.set_interpret_mode(step)
         with blockscope.check("asan,tsan", stop_at_first=True) as report:
             with pytest.raises(errors.SanitizerError, match="oob-load") as caught:
                 kernel[(8,)](x, out, BLOCK=16)
-            with pytest.raises(errors.SanitizerError):  # nor does any later launch run
-                kernel[(8,)](x, out, BLOCK=4)
+            refused = rf"nothing was launched: .* ended at launch {report.findings[0].launch}, of "
+            for _ in range(2):  # nor does any later launch run, of a correct kernel neither
+                with pytest.raises(errors.StoppedAtFirst, match=refused + "'kernel':\n.*oob-load"):
+                    good[(1,)](out)
+            with ThreadPoolExecutor(1) as pool, pytest.raises(errors.StoppedAtFirst, match=refused):
+                pool.submit(good[(1,)], out).result()
         assert checks.active() == ()
     assert len(report) == len(caught.value.findings) == 1
     (finding,) = report.findings
@@ -279,3 +288,10 @@ def test_an_endless_loop_is_a_finding_of_the_check():
         assert outcome(endless_kernel(), torch.zeros(8), 0) == []
     (finding,) = report
     assert finding.code == "deadlock" and "never ends" in finding.message
+
+
+@pytest.mark.parametrize("wrong", [None, 5, ["asan", None], b"asan"])
+def test_checks_that_are_no_names(wrong):
+    with pytest.raises(TypeError, match=r"'checks' has .*, expected names such as 'asan,tsan'"):
+        with blockscope.check(wrong):
+            pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from blockscope.runtime.options import LAUNCH_DEFAULTS
@@ -18,8 +19,7 @@ def size_of(fn: Any, grid: Any, bound: dict[str, Any], options: dict[str, Any]) 
         grid = grid({**LAUNCH_DEFAULTS, **options, **bound})
     if grid is None:
         return None
-    if isinstance(grid, int):
-        grid = (grid,)
+    grid = _axes(fn, grid)
     sizes = [_size(fn, axis, size) for axis, size in enumerate(grid)]
     if not sizes or any(size != 1 for size in sizes[3:]):
         raise ValueError(
@@ -29,8 +29,22 @@ def size_of(fn: Any, grid: Any, bound: dict[str, Any], options: dict[str, Any]) 
     return tuple([*sizes, 1, 1][:3])  # type: ignore[return-value]
 
 
+def _axes(fn: Any, grid: Any) -> Any:
+    if isinstance(grid, tuple | list):
+        return grid
+    if hasattr(grid, "__index__") and not getattr(grid, "shape", ()):
+        return (grid,)
+    is_sequence = hasattr(grid, "__getitem__") and hasattr(grid, "__len__")
+    if not is_sequence or isinstance(grid, str | bytes | Mapping):
+        raise TypeError(
+            f"kernel '{fn.__name__}': grid is {grid!r} ({type(grid).__name__}), expected an int, "
+            "or a tuple or a list of ints"
+        )
+    return grid
+
+
 def _size(fn: Any, axis: int, size: Any) -> int:
-    if isinstance(size, bool) or not hasattr(size, "__index__"):
+    if not hasattr(size, "__index__"):
         raise TypeError(
             f"kernel '{fn.__name__}': grid dimension {axis} is {size!r} "
             f"({type(size).__name__}), expected an int"
