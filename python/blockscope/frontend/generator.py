@@ -207,21 +207,16 @@ class Generator(ControlFlow):
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
         is_and = isinstance(node.op, ast.And)
-        result = self.visit(node.values[0])
-        for operand in node.values[1:]:
-            if not values.is_tensor(result):
-                if bool(result) != is_and:
-                    return result
-                result = self.visit(operand)
-                continue
+        combine = values.logical_and if is_and else values.logical_or
+        result = None  # of the tensors so far
+        for operand in node.values:
             value = self.visit(operand)
-            with self.at(node):
-                result = (
-                    values.logical_and(result, value)
-                    if is_and
-                    else values.logical_or(result, value)
-                )
-        return result
+            if values.is_tensor(value):
+                with self.at(node):
+                    result = value if result is None else combine(result, value)
+            elif bool(value) != is_and:
+                return value  # a constant that decides; others change nothing
+        return value if result is None else result
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         value = self.visit(node.value)

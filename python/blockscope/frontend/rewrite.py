@@ -167,10 +167,8 @@ class _Rewriter(ast.NodeTransformer):
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         self.generic_visit(node)
         name = "logical_and" if isinstance(node.op, ast.And) else "logical_or"
-        result = node.values[0]
-        for value in node.values[1:]:
-            result = _runtime(name, result, _later(value), at=node)
-        return result
+        first, *rest = node.values
+        return _runtime(name, first, *(_later(value) for value in rest), at=node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         self.generic_visit(node)

@@ -5,7 +5,7 @@ import os
 import pdb
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from blockscope import language as tl
@@ -92,20 +92,24 @@ def iterate(items: Any) -> Any:
     return counted(items.start, items.stop, items.step) if isinstance(items, range) else items
 
 
-def logical_and(lhs: Any, rhs: Callable[[], Any]) -> Any:
-    if not values.is_tensor(lhs):
-        return rhs() if lhs else lhs
-    if lhs.numel == 1 and not bool(lhs):
-        return lhs.to(tl.int1)
-    return values.logical_and(lhs, rhs())
+def logical_and(first: Any, *rest: Callable[[], Any]) -> Any:
+    return _logical(first, rest, values.logical_and, decides=False)
 
 
-def logical_or(lhs: Any, rhs: Callable[[], Any]) -> Any:
-    if not values.is_tensor(lhs):
-        return lhs if lhs else rhs()
-    if lhs.numel == 1 and bool(lhs):
-        return lhs.to(tl.int1)
-    return values.logical_or(lhs, rhs())
+def logical_or(first: Any, *rest: Callable[[], Any]) -> Any:
+    return _logical(first, rest, values.logical_or, decides=True)
+
+
+def _logical(first: Any, rest: Iterable[Callable[[], Any]], combine: Any, *, decides: bool) -> Any:
+    """As when compiled: tensors are all evaluated, a constant decides or changes nothing."""
+    result = None
+    operands = itertools.chain([first], (operand() for operand in rest))
+    for value in operands:
+        if values.is_tensor(value):
+            result = value if result is None else combine(result, value)
+        elif bool(value) == decides:
+            return value
+    return value if result is None else result
 
 
 def logical_not(value: Any) -> Any:
