@@ -11,6 +11,7 @@ from blockscope.runtime.backends.backend import Request
 from blockscope.runtime.memory.buffer import Buffer
 from blockscope.runtime.memory.host import HostMemory
 from blockscope.runtime.memory.live_tensors import LiveTensors
+from blockscope.runtime.options import not_defaults
 
 
 def host_memory() -> HostMemory:
@@ -62,14 +63,15 @@ def asserts(fn: Any, options: dict[str, Any]) -> bool:
 
 
 def description(arguments: list[Argument], options: dict[str, Any]) -> list[tuple[str, str]]:
-    """The constants and options of a launch, as texts by name, for who watches it, and its scalars,
-    each with an empty text in its place."""
+    """The constants of a launch and its options that are no defaults, as texts by name, for who
+    watches it, and its scalars, each with an empty text in its place."""
     texts: dict[str, str] = {}
     for argument in arguments:
         if argument.type is None and argument.parts is None:
             texts[argument.name] = repr(argument.value)
         texts |= {leaf.name: "" for leaf in leaves([argument]) if not leaf.type.is_ptr()}
-    return list((texts | {name: repr(value) for name, value in options.items()}).items())
+    texts |= {name: repr(value) for name, value in not_defaults(options).items()}
+    return list(texts.items())
 
 
 def _texts(request: Request) -> list[tuple[str, str]]:
