@@ -139,7 +139,9 @@ def check(number):
         with triton.check("asan,tsan") as report:
             launch_add()
             module.writes_past_the_end[(1,)](np.zeros(64, np.int32), BLOCK=64)
-        assert {finding.code for finding in report} == {"oob-store"}, str(report)
+        # A check hears of the launches of other threads too, which tune while a trace is open.
+        codes = {finding.code for finding in report} - {"unchecked-configs"}
+        assert codes == {"oob-store"}, str(report)
 
 def trace(number):
     for round in range(ROUNDS):
