@@ -11,7 +11,6 @@ from __future__ import annotations
 import dis
 import functools
 import sys
-import sysconfig
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +20,6 @@ from blockscope.frontend.used_values import UsedValues
 
 _FIRST = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF"}
 _ATTRIBUTE = {"LOAD_ATTR", "LOAD_METHOD"}
-_INSTALLED = tuple({sysconfig.get_path(name) for name in ("purelib", "platlib")})
 
 
 def note(used: UsedValues, function: Any) -> None:
@@ -106,8 +104,16 @@ def _is_followed(function: types.FunctionType, user: types.FunctionType | None) 
     package = _package(function)
     if package == "blockscope" or package in sys.stdlib_module_names - {"__main__"}:
         return False
-    is_installed = function.__code__.co_filename.startswith(_INSTALLED)
+    is_installed = function.__code__.co_filename.startswith(_installed())
     return user is None or not is_installed or package == _package(user)
+
+
+@functools.cache
+def _installed() -> tuple[str, ...]:
+    """The folders of installed packages."""
+    import sysconfig  # few kernels need it, and it makes the first launch slow
+
+    return tuple({sysconfig.get_path(name) for name in ("purelib", "platlib")})
 
 
 def _is_constant(owner: Any) -> bool:
