@@ -195,6 +195,12 @@ def declared_constants(out, n):
     tl.store(out, n + some + width + tl.sum(tl.zeros((size, width), tl.int32)))
 
 
+@gives(10 + 1)
+def a_name_that_a_later_operand_binds(out, n):
+    is_large = (n > 0) and ((twice := n * 2) > 3 and (once := n) > 3)
+    tl.store(out, twice + is_large + 0 * once)
+
+
 @gives(5)
 def indices_of_scalars(out, n):
     tl.static_assert(n[None, :].shape == [1])

@@ -87,6 +87,14 @@ def _runtime(name: str, *args: ast.expr, at: ast.AST) -> ast.expr:
 
 
 def _later(body: ast.expr) -> ast.expr:
+    """A function without parameters that gives the value of ``body``."""
+    if any(isinstance(node, ast.NamedExpr) for node in ast.walk(body)):
+        # A name that a lambda binds is its own, one that a generator binds the function's.
+        once = ast.Tuple([ast.Constant(None)], ast.Load())
+        loop = ast.comprehension(ast.Name(f"{_RUNTIME}once", ast.Store()), once, [], is_async=0)
+        generator = ast.GeneratorExp(body, [loop])
+        step = ast.Attribute(generator, "__next__", ast.Load())
+        return ast.fix_missing_locations(ast.copy_location(step, body))
     empty = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
     return ast.copy_location(ast.Lambda(empty, body), body)
 
