@@ -125,7 +125,7 @@ OpSignature ProgramBuilder::signatureOf(mlir::Operation &op, Attributes attribut
 
 static bool hasMask(mlir::Operation &op) {
   return llvm::TypeSwitch<mlir::Operation *, bool>(&op)
-      .Case<tl::LoadOp, tl::StoreOp, tl::AtomicRmwOp>(
+      .Case<tl::LoadOp, tl::StoreOp, tl::AtomicLoadOp, tl::AtomicStoreOp, tl::AtomicRmwOp>(
           [](auto access) { return access.getMask() != nullptr; })
       .Default(false);
 }

@@ -95,21 +95,35 @@ void throwErrors(const std::vector<Finding> &findings) {
 
 /// Calls `function` so that neither it nor what it calls shows up in the traceback of an error: a
 /// C++ function leaves no frame, and blockscope.frontend.tracebacks drops those of the package.
-py::object callForUser(const py::function &function, const py::args &args,
-                       const py::kwargs &kwargs) {
-  const ActiveCall call;
-  try {
-    return function(*args, **kwargs);
-  } catch (py::error_already_set &error) {
-    py::object trace = py::module_::import("blockscope.frontend.tracebacks")
-                           .attr("users_frames")(error.value(), error.trace());
-    PyObject *kept = trace.is_none() ? nullptr : trace.release().ptr();
-    PyErr_Restore(error.type().inc_ref().ptr(), error.value().inc_ref().ptr(), kept);
-    if (!kept)
-      PyException_SetTraceback(error.value().ptr(), Py_None);
-    throw py::error_already_set();
+PyObject *callForUser(PyObject *, PyObject *const *arguments, Py_ssize_t count, PyObject *names) {
+  if (count < 1) {
+    PyErr_SetString(PyExc_TypeError, "call_for_user got no function");
+    return nullptr;
   }
+  const ActiveCall call;
+  PyObject *result =
+      PyObject_Vectorcall(arguments[0], arguments + 1, static_cast<size_t>(count - 1), names);
+  if (result)
+    return result;
+  py::error_already_set error;
+  try {
+    const py::object trace = py::module_::import("blockscope.frontend.tracebacks")
+                                 .attr("users_frames")(error.value(), error.trace());
+    PyException_SetTraceback(error.value().ptr(), trace.ptr());
+    PyErr_Restore(error.type().inc_ref().ptr(), error.value().inc_ref().ptr(),
+                  trace.is_none() ? nullptr : trace.inc_ref().ptr());
+  } catch (py::error_already_set &other) {
+    other.restore();
+  }
+  return nullptr;
 }
+
+PyMethodDef callForUserMethods[] = {
+    {"call_for_user", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&callForUser)),
+     METH_FASTCALL | METH_KEYWORDS,
+     "call_for_user(function, *args, **kwargs): the function's result; an exception has the user's "
+     "frames only."},
+    {}};
 
 /// Runs Python's signal handlers, which raise KeyboardInterrupt for Ctrl-C.
 void runSignalHandlers() {
@@ -200,7 +214,8 @@ void bindLaunch(py::module_ &module) {
   module.def("scalar_bits", &scalarBits);
   module.def("scalar_text",
              [](const Type &type, uint64_t bits) { return scalarText(type.dtype, bits); });
-  module.def("call_for_user", &callForUser);
+  if (PyModule_AddFunctions(module.ptr(), callForUserMethods) != 0)
+    throw py::error_already_set();
   py::class_<PyLaunch>(module, "Launch")
       .def(py::init(&openLaunch))
       .def("add_tensor",

@@ -15,6 +15,7 @@ of a kernel (its arguments, saved copies) is kept for each thread.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import threading
 import time
@@ -22,7 +23,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from blockscope import knobs
+from blockscope import checks, knobs
 from blockscope.errors import AutotunerError, OutOfResources, PTXASError
 from blockscope.process_lock import ProcessLock
 from blockscope.runtime import checked_configs, tried_arguments, tried_configs
@@ -46,6 +47,8 @@ __all__ = [
 _FAILED = [float("inf")] * 3
 
 _tuning = ProcessLock()
+
+_text = functools.lru_cache(maxsize=None)(str)  # of a dtype: torch takes its time to make it
 
 
 class _Call(threading.local):
@@ -240,16 +243,25 @@ class Autotuner(Wrapper):
 
     def tuning_key(self, kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """What a choice holds for: the values of the key arguments and the dtypes of all."""
-        arguments = {**(self.nargs or {}), **kwargs}
-        named = {name: arguments[name] for name in self.arg_names if name in arguments}
-        values = [hashable(named[name]) for name in self.keys if name in named]
-        return (*values, *(str(arg.dtype) for arg in named.values() if hasattr(arg, "dtype")))
+        named = self.nargs or {}
+        if not kwargs.keys().isdisjoint(self.arg_names):
+            arguments = {**named, **kwargs}
+            named = {name: arguments[name] for name in self.arg_names if name in arguments}
+        key = [hashable(named[name]) for name in self.keys if name in named]
+        for value in named.values():
+            if type(value) is not int and hasattr(value, "dtype"):
+                key.append(_text(value.dtype))
+        return tuple(key)
 
     def _with_chosen(self, kwargs: dict[str, Any], config: Config) -> dict[str, Any]:
         """The keywords of a launch with ``config``. Errors: ValueError where both give one."""
         chosen = config.all_kwargs()
-        self._refuse(kwargs, dict.fromkeys(chosen, config))
-        return {**kwargs, **chosen}
+        launch = {**kwargs, **chosen}
+        if len(launch) != len(kwargs) + len(chosen) or not chosen.keys().isdisjoint(
+            self.nargs or ()
+        ):
+            self._refuse(kwargs, dict.fromkeys(chosen, config))
+        return launch
 
     def _refuse(self, kwargs: dict[str, Any], chosen: dict[str, Config]) -> None:
         """Errors: ValueError for an argument that has the name of one in ``chosen``."""
@@ -270,14 +282,17 @@ class Autotuner(Wrapper):
         return names
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
-        self.nargs = dict(zip(self.arg_names, args, strict=False))
-        self._refuse(kwargs, self._chosen_names())
+        self.nargs = nargs = dict(zip(self.arg_names, args, strict=False))
+        names = self._chosen_names()
+        if not (names.keys().isdisjoint(nargs) and names.keys().isdisjoint(kwargs)):
+            self._refuse(kwargs, names)
         if len(self.configs) == 1:
             return self._launch(args, kwargs, self.configs[0])
         key = self.tuning_key(kwargs)
-        reports = checked_configs.waiting(self, key) if not kwargs.get("warmup") else []
-        if reports:
-            return checked_configs.run(self, args, kwargs, key, reports)
+        if checks.active() and not kwargs.get("warmup"):
+            reports = checked_configs.waiting(self, key)
+            if reports:
+                return checked_configs.run(self, args, kwargs, key, reports)
         if key not in self.cache:
             configs = self.prune_configs(kwargs)
             if len(configs) == 1:

@@ -44,10 +44,24 @@ class Config:
 
     def all_kwargs(self) -> dict[str, Any]:
         """The meta-parameters and the launch options, as keywords of the launch."""
-        chosen = {name: getattr(self, name) for name in self._OPTIONS}
-        chosen["num_cpu_threads"] = self.num_cpu_threads
-        chosen.update(self.options)
-        return {**self.kwargs, **{k: v for k, v in chosen.items() if v is not None}}
+        chosen = dict(self.kwargs)  # without a loop: each launch of an autotuned kernel is here
+        if self.num_warps is not None:
+            chosen["num_warps"] = self.num_warps
+        if self.num_ctas is not None:
+            chosen["num_ctas"] = self.num_ctas
+        if self.num_stages is not None:
+            chosen["num_stages"] = self.num_stages
+        if self.maxnreg is not None:
+            chosen["maxnreg"] = self.maxnreg
+        if self.ir_override is not None:
+            chosen["ir_override"] = self.ir_override
+        if self.num_cpu_threads is not None:
+            chosen["num_cpu_threads"] = self.num_cpu_threads
+        if self.options:
+            chosen.update(
+                {name: value for name, value in self.options.items() if value is not None}
+            )
+        return chosen
 
     def __str__(self) -> str:
         return ", ".join(f"{name}: {value}" for name, value in self._fields().items())
