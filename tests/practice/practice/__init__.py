@@ -1,0 +1,1 @@
+"""Practice: kernels of public repositories, run from a folder of clones against torch."""

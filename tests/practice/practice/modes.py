@@ -1,0 +1,133 @@
+"""What is done with a case in each mode; each gives what is wrong, in words, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from practice import imports
+from practice.case import Case, difference
+
+MODES = ("cpu", "interpreter", "check", "gpu-compile", "gpu")
+GPU = "sm_90a"
+
+
+def made(case: Case, root: Path, size: str, device: str) -> tuple[Any, Any]:
+    """The functions ``run`` and ``want`` of a case, with its inputs made."""
+    import torch
+
+    torch.manual_seed(0)
+    file = imports.module(root, case.repository, case.file)
+    return case.build(file, device, **getattr(case, size))
+
+
+def compared(case: Case, root: Path, size: str, device: str) -> str:
+    """Modes cpu, interpreter and gpu: the results are right. A launch on the CPU ends at an access
+    outside of a tensor."""
+    run, want = made(case, root, size, device)
+    if case.finds and device == "cpu":
+        from blockscope.errors import SanitizerError
+
+        try:
+            run()
+        except SanitizerError as error:
+            codes = [finding["code"] for finding in error.findings]
+            return "" if codes == [case.finds] else f"found {codes}, expected {case.finds}"
+        return f"found nothing, expected {case.finds}" if case.finds.startswith("oob") else ""
+    return difference(case, run(), want())
+
+
+def checked(case: Case, root: Path, size: str, device: str) -> str:
+    """Mode check: nothing is found, and the results are right."""
+    import blockscope
+
+    run, want = made(case, root, size, device)
+    with blockscope.check("asan,tsan") as report:
+        got = run()
+    codes = {finding.code for finding in report.findings}
+    if case.finds:
+        return "" if codes == {case.finds} else f"found {codes}, expected {case.finds}"
+    if report.findings:
+        first = report.findings[0]
+        return f"{len(report.findings)} findings, first {first.code}: {report.text()}"
+    return difference(case, got, want())
+
+
+def compiled(case: Case, root: Path, size: str, device: str) -> str:
+    """Mode gpu-compile: every launch has a kernel for a GPU; nothing is run."""
+    refused: list[str] = []
+    kernels: list[str] = []
+    run, _ = made(case, root, size, device)
+    with _compiling(kernels, refused):
+        try:
+            run()
+        except Exception:
+            if not kernels and not refused:
+                raise  # what stands behind a launch may need its results
+    return "" if kernels and not refused else "; ".join(refused) or "nothing was launched"
+
+
+@contextmanager
+def _compiling(kernels: list[str], refused: list[str]) -> Iterator[None]:
+    """Inside, launches are compiled for a GPU and do not run. Of an autotuned kernel the first
+    configuration that compiles is taken; the others too are compiled."""
+    from blockscope import _core
+    from blockscope.cli.compile import shortage
+    from blockscope.errors import AutotunerError, OutOfResources
+    from blockscope.runtime import hooks
+    from blockscope.runtime.autotuner import Autotuner
+    from blockscope.runtime.tried_configs import SKIPPED
+
+    assert _core.gpu.target_named(GPU)
+    tune, is_tuning = Autotuner._tune, False
+
+    def compiling(run: Any, fn: Any, args: Any, grid: Any, kwargs: Any, warmup: bool) -> Any:
+        try:
+            kernel = run(fn, grid, args, {**kwargs, "arch": GPU}, warmup=True)
+            if short := shortage(kernel):
+                raise short
+        except Exception as error:
+            if is_tuning and isinstance(error, SKIPPED):
+                raise
+            refused.append(f"{fn.__name__}: {type(error).__name__}: {error}")
+            return None
+        kernels.append(fn.__name__)
+        return kernel
+
+    def tuning(self: Any, args: Any, kwargs: Any, configs: Any, key: Any) -> None:
+        nonlocal is_tuning
+        is_tuning, last = True, None
+        try:
+            for config in configs:
+                try:
+                    self._kernel_call(args, {**kwargs, "warmup": True}, config)()
+                    self.cache.setdefault(key, config)
+                except SKIPPED as error:
+                    last = error
+        finally:
+            is_tuning = False
+        if key not in self.cache:
+            name = self.base_fn.__name__
+            refused.append(f"{name}: none of {len(configs)} configurations: {last}")
+            raise AutotunerError(str(last)) from last
+
+    Autotuner._tune = tuning
+    try:
+        with hooks.intercepted(compiling):
+            yield
+    finally:
+        Autotuner._tune = tune
+
+
+RUN = {
+    "cpu": compared,
+    "interpreter": compared,
+    "check": checked,
+    "gpu-compile": compiled,
+    "gpu": compared,
+}
+"""The function of each mode."""
+SIZE = {"gpu-compile": "production"}
+"""The size of a mode's inputs; ``small`` in others."""

@@ -1,0 +1,52 @@
+"""Files that ask for a GPU, on a machine without one: 'cuda' means 'cpu', and torch.cuda an H100."""
+
+from __future__ import annotations
+
+import contextlib
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+_H100 = SimpleNamespace(
+    name="NVIDIA H100", major=9, minor=0, multi_processor_count=132, warp_size=32,
+    total_memory=80 << 30, shared_memory_per_block_optin=232448, regs_per_multiprocessor=65536,
+    max_threads_per_multi_processor=2048, L2_cache_size=50 << 20,
+)  # fmt: skip
+
+
+class OnCpu(TorchFunctionMode):
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = dict(kwargs or {})
+        if "device" in kwargs:
+            kwargs["device"] = _cpu(kwargs["device"])
+        if func == torch.Tensor.cuda:
+            return args[0]
+        if func == torch.Tensor.is_cuda.__get__:
+            return True
+        if func == torch.Tensor.to:
+            args = tuple(_cpu(argument) for argument in args)
+        return func(*args, **kwargs)
+
+
+def _cpu(device: Any) -> Any:
+    if isinstance(device, int) and not isinstance(device, bool):
+        return "cpu"
+    name = device.type if isinstance(device, torch.device) else device
+    return "cpu" if isinstance(name, str) and name.startswith("cuda") else device
+
+
+def pretend() -> None:
+    """For the rest of the process."""
+    cuda: Any = torch.cuda
+    cuda.is_available = lambda: True
+    cuda.device_count = lambda: 1
+    cuda.current_device = lambda: 0
+    cuda.get_device_properties = lambda *_: _H100
+    cuda.get_device_capability = lambda *_: (9, 0)
+    cuda.get_device_name = lambda *_: _H100.name
+    cuda.current_stream = lambda *_: SimpleNamespace(cuda_stream=0)
+    cuda.device = lambda *_: contextlib.nullcontext()
+    cuda.synchronize = cuda.empty_cache = cuda.set_device = lambda *_: None
+    OnCpu().__enter__()
