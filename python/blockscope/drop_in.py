@@ -6,7 +6,8 @@ BLOCKSCOPE_AS_TRITON=1). ``triton`` is a module of its own that looks everything
 ``blockscope``; the modules below it are Blockscope's own modules under a second name.
 
 torch looks for Triton in many places, to compile GPU code with its private parts. Imports made by
-torch's own modules therefore never see ours: they find no Triton.
+torch's own modules therefore do not see ours: they find no Triton. Two of its modules launch kernels
+that users hand them (``torch.library.wrap_triton``), by public names only: these see ours.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ from blockscope.version import TRITON_VERSION
 HIDDEN_FROM = ("torch", "functorch", "torchgen")
 """Top-level packages whose imports do not see the alias."""
 
+SHOWN_TO = ("torch._library.triton", "torch._higher_order_ops.triton_kernel_wrap")
+"""Their modules that do see it."""
+
 _OUTSIDE = "triton"
 _INSIDE = "blockscope"
 
@@ -35,7 +39,11 @@ def _is_triton(name: str) -> bool:
 
 
 def _hidden_from(module: Any) -> bool:
-    return isinstance(module, str) and module.partition(".")[0] in HIDDEN_FROM
+    return (
+        isinstance(module, str)
+        and module.partition(".")[0] in HIDDEN_FROM
+        and module not in SHOWN_TO
+    )
 
 
 def _importing_module() -> str:

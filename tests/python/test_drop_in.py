@@ -294,3 +294,20 @@ def test_torch_compile_leaves_kernel_launches_alone():
     torch.testing.assert_close(f(x), (torch.sin(x) + 1) * 2)
     """
     python(OFFER + textwrap.dedent(code), path=[os.path.join(os.path.dirname(__file__), "data")])
+
+
+@pytest.mark.parametrize("interpret", ["0", "1"])
+def test_torch_library_launches_kernels(interpret):
+    code = """
+    import torch, triton
+    from torch_operators import double, operator, tuned, wrapped
+    x = torch.arange(10.0)
+    for y in (
+        operator(x),
+        wrapped(double, (1,), x, B=16),
+        wrapped(tuned, lambda meta: (triton.cdiv(10, meta["B"]),), x),
+    ):
+        torch.testing.assert_close(y, 2 * x)
+    """
+    data = os.path.join(os.path.dirname(__file__), "data")
+    python(OFFER + textwrap.dedent(code), path=[data], env={"TRITON_INTERPRET": interpret})
