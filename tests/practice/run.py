@@ -106,14 +106,38 @@ def cases_of(options: argparse.Namespace) -> list[dict[str, Any]]:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="dev practice", description=__doc__.splitlines()[0])
     parser.add_argument("folder", help="the folder with the clones, each called OWNER+NAME")
-    parser.add_argument("--modes", default=",".join(MODES), help="of cpu, interpreter, check, gpu-compile, gpu (default: all but gpu)")
+    parser.add_argument(
+        "--modes",
+        default=",".join(MODES),
+        help="of cpu, interpreter, check, gpu-compile, gpu (default: all but gpu)",
+    )
     parser.add_argument("--filter", default="", help="only cases with this in OWNER/NAME/CASE")
-    parser.add_argument("--size", choices=("small", "production"), help="of the inputs (default: small, and production where nothing is run)")
+    parser.add_argument(
+        "--size",
+        choices=("small", "production"),
+        help="of the inputs (default: small, and production where nothing is run)",
+    )
     parser.add_argument("--limit", type=float, default=300, help="seconds for one case")
-    parser.add_argument("--python", default=sys.executable, help="a Python with torch and Blockscope")
-    parser.add_argument("--triton", choices=("blockscope", "installed"), default="blockscope", help="what 'triton' means")
-    parser.add_argument("--json", type=Path, default=ROOT / "build/practice/results.json", help="where results are kept; those of other cases stay")
-    parser.add_argument("--page", type=Path, help="write the table of all results there, such as docs/compatibility.md")
+    parser.add_argument(
+        "--python", default=sys.executable, help="a Python with torch and Blockscope"
+    )
+    parser.add_argument(
+        "--triton",
+        choices=("blockscope", "installed"),
+        default="blockscope",
+        help="what 'triton' means",
+    )
+    parser.add_argument(
+        "--json",
+        type=Path,
+        default=ROOT / "build/practice/results.json",
+        help="where results are kept; those of other cases stay",
+    )
+    parser.add_argument(
+        "--page",
+        type=Path,
+        help="write the table of all results there, such as docs/compatibility.md",
+    )
     parser.add_argument("--verbose", action="store_true", help="print what the cases print")
     options = parser.parse_args()  # fmt: skip
     options.cache, options.folder = str(ROOT / "build/practice"), os.path.abspath(options.folder)

@@ -57,7 +57,9 @@ def _extract(git: Path, commit: str, to: Path) -> None:
         head, _, path = row.partition("\t")
         if path.endswith((".py", ".json")) and head.startswith("100"):
             blobs.append((head.split()[2], path))
-    data = _git(git, "cat-file", "--batch", given="".join(f"{b}\n" for b, _ in blobs).encode()).stdout
+    data = _git(
+        git, "cat-file", "--batch", given="".join(f"{b}\n" for b, _ in blobs).encode()
+    ).stdout
     at = 0
     for _, path in blobs:
         end = data.index(b"\n", at)

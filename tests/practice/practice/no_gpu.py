@@ -48,5 +48,8 @@ def pretend() -> None:
     cuda.get_device_name = lambda *_: _H100.name
     cuda.current_stream = lambda *_: SimpleNamespace(cuda_stream=0)
     cuda.device = lambda *_: contextlib.nullcontext()
-    cuda.synchronize = cuda.empty_cache = cuda.set_device = lambda *_: None
+    torch.version.cuda = "12.9"  # type: ignore[assignment]
+    cuda.synchronize = lambda *_: None
+    cuda.empty_cache = lambda: None
+    cuda.set_device = lambda _: None
     OnCpu().__enter__()

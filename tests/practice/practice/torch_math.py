@@ -16,7 +16,9 @@ def normal(*shape: int, device: str, dtype: torch.dtype = torch.float32, scale: 
     return (torch.randn(*shape) * scale).to(dtype).to(device)
 
 
-def integers(low: int, high: int, *shape: int, device: str, dtype: torch.dtype = torch.int64) -> Any:
+def integers(
+    low: int, high: int, *shape: int, device: str, dtype: torch.dtype = torch.int64
+) -> Any:
     """Uniform in low..high-1."""
     return torch.randint(low, high, shape).to(dtype).to(device)
 
@@ -81,7 +83,9 @@ def layer_norm(
     return F.layer_norm(x.double(), x.shape[-1:], weight, bias, eps)
 
 
-def rotated(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, interleaved: bool = False) -> Any:
+def rotated(
+    x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, interleaved: bool = False
+) -> Any:
     """RoPE: the halves of the last axis, or even and odd elements, are turned. cos, sin have half of
     the axis."""
     x, cos, sin = x.double(), cos.double(), sin.double()
@@ -125,7 +129,9 @@ def fp8(*shape: int, device: str, dtype: torch.dtype = FP8, scale: float = 1.0) 
     return (torch.randn(*shape) * scale).to(dtype).to(device)
 
 
-def packed_int4(values: torch.Tensor, order: tuple[int, ...] = tuple(range(8)), axis: int = -1) -> Any:
+def packed_int4(
+    values: torch.Tensor, order: tuple[int, ...] = tuple(range(8)), axis: int = -1
+) -> Any:
     """Eight 4-bit values in each int32 along an axis; ``order[i]`` goes to bits 4*i."""
     axis %= values.dim()
     grouped = values.to(torch.int64).unflatten(axis, (-1, 8))

@@ -19,7 +19,9 @@ def _align(ids, experts, block, order, expert_of_block, total):
         owners += [expert] * (count // block)
     places = torch.cat(places)
     order[: len(places)] = places.to(order.dtype)
-    expert_of_block[: len(owners)] = torch.tensor(owners, device=ids.device, dtype=expert_of_block.dtype)
+    expert_of_block[: len(owners)] = torch.tensor(
+        owners, device=ids.device, dtype=expert_of_block.dtype
+    )
     total.fill_(len(places))
 
 
@@ -73,7 +75,12 @@ def _gptq(device, k, n, group=128):
     w, z = torch.randint(0, 16, (k, n)), torch.randint(0, 16, (k // group, n))
     scales = (torch.rand(k // group, n) * 0.1).half()
     real = (w - z.repeat_interleave(group, 0) - 1) * scales.double().repeat_interleave(group, 0)
-    return tm.packed_int4(w, axis=0).to(device), scales.to(device), tm.packed_int4(z).to(device), real.to(device)
+    return (
+        tm.packed_int4(w, axis=0).to(device),
+        scales.to(device),
+        tm.packed_int4(z).to(device),
+        real.to(device),
+    )
 
 
 @repository.case(GPTQ + "a100_qlinear.py", "_a100_quantized_matmul", small=dict(m=16, n=64, k=512), production=dict(m=16, n=4096, k=4096), rtol=1e-2, atol=0.1)  # fmt: skip
@@ -131,7 +138,11 @@ def softmax(file, device, m, n):
 
 @repository.case("kernels/triton/training/rms_norm/fused_rms_norm.py", "_rms_norm_fwd_kernel, _rms_norm_bwd_kernel_sm", small=dict(m=150, n=300), production=dict(m=8192, n=4096), rtol=1e-4, atol=1e-4)  # fmt: skip
 def rms_norm(file, device, m, n):
-    x, g, w = tm.normal(m, n, device=device), tm.normal(m, n, device=device), tm.normal(n, device=device)
+    x, g, w = (
+        tm.normal(m, n, device=device),
+        tm.normal(m, n, device=device),
+        tm.normal(n, device=device),
+    )
 
     def of(function, dtype):
         leaves = [t.detach().to(dtype).requires_grad_() for t in (x, w)]
@@ -146,7 +157,9 @@ def rms_norm(file, device, m, n):
 
 @repository.case("kernels/triton/inference/flash_attention/stay_attention.py", "stay_attention", small=dict(b=1, h=2, n=128), production=dict(b=1, h=32, n=4096), rtol=2e-2, atol=1e-2)  # fmt: skip
 def stay_attention(file, device, b, h, n):
-    q, k, v = (tm.normal(b, h, n, 128, device=device, dtype=torch.float16, scale=0.3) for _ in range(3))
+    q, k, v = (
+        tm.normal(b, h, n, 128, device=device, dtype=torch.float16, scale=0.3) for _ in range(3)
+    )
     return lambda: file.flash_fn(q, k, v), lambda: tm.attention(q, k, v, 0.5)[0]
 
 

@@ -18,7 +18,9 @@ def _weights(device, k, n, group):
     w, zeros = torch.randint(0, 16, (k, n)), torch.randint(0, 16, (k // group, n))
     scales = (torch.rand(k // group, n) * 0.1 + 0.01).half()
     packed = [tm.packed_int4(x, ORDER).to(device) for x in (w, zeros)]
-    real = (w - zeros.repeat_interleave(group, 0)).double() * scales.double().repeat_interleave(group, 0)
+    real = (w - zeros.repeat_interleave(group, 0)).double() * scales.double().repeat_interleave(
+        group, 0
+    )
     return packed[0], scales.to(device), packed[1], real.to(device)
 
 

@@ -85,12 +85,16 @@ def _quantize_4bit(file, device, kind, n):
     return run, want
 
 
-@repository.case(FOLDER + "kernels_4bit.py", "quantize_fp4_blockwise_kernel", **SIZES, share=2e-3, rtol=1e-4)
+@repository.case(
+    FOLDER + "kernels_4bit.py", "quantize_fp4_blockwise_kernel", **SIZES, share=2e-3, rtol=1e-4
+)
 def quantize_fp4(file, device, n):
     return _quantize_4bit(file, device, "fp4", n)
 
 
-@repository.case(FOLDER + "kernels_4bit.py", "quantize_nf4_blockwise_kernel", **SIZES, share=2e-3, rtol=1e-4)
+@repository.case(
+    FOLDER + "kernels_4bit.py", "quantize_nf4_blockwise_kernel", **SIZES, share=2e-3, rtol=1e-4
+)
 def quantize_nf4(file, device, n):
     return _quantize_4bit(file, device, "nf4", n)
 
@@ -116,12 +120,16 @@ def _dequantize_4bit(file, device, kind, n, by_code=False):
     return run, want
 
 
-@repository.case(FOLDER + "kernels_4bit.py", "dequant_fp4_kernel, dequantize_fp4_tree", **SIZES, rtol=1e-3)
+@repository.case(
+    FOLDER + "kernels_4bit.py", "dequant_fp4_kernel, dequantize_fp4_tree", **SIZES, rtol=1e-3
+)
 def dequantize_fp4(file, device, n):
     return _dequantize_4bit(file, device, "fp4", n)
 
 
-@repository.case(FOLDER + "kernels_4bit.py", "dequant_nf4_kernel, dequantize_nf4_tree", **SIZES, rtol=1e-3)
+@repository.case(
+    FOLDER + "kernels_4bit.py", "dequant_nf4_kernel, dequantize_nf4_tree", **SIZES, rtol=1e-3
+)
 def dequantize_nf4(file, device, n):
     return _dequantize_4bit(file, device, "nf4", n)
 
@@ -236,13 +244,19 @@ def _optimizer_8bit(kind):
             return state[0], tops[0], tops[1]
 
         def real(s, code, top):
-            return None if s is None else code.double()[s.long()] * top.double().repeat_interleave(256, -1)
+            return (
+                None
+                if s is None
+                else code.double()[s.long()] * top.double().repeat_interleave(256, -1)
+            )
 
         def want():
             # Its kernel with 8-bit states decouples the decay of Adagrad, where Lion's is meant.
             states = real(s1, map1, top1), real(s2, positive, top2)
             new, a, b = _updated(kind, p, g, *states, ("adam", "ademamix", "adagrad"))
-            highest = [None if x is None else x.unflatten(-1, (-1, 256)).abs().amax(-1) for x in (a, b)]
+            highest = [
+                None if x is None else x.unflatten(-1, (-1, 256)).abs().amax(-1) for x in (a, b)
+            ]
             return new, *highest
 
         return run, want

@@ -27,7 +27,9 @@ def act_quant(file, device, m, n, form):
 def weight_dequant(file, device, m, n):
     x = tm.fp8(m, n, device=device)
     scales = torch.rand(-(-m // 128), n // 128).to(device)
-    return lambda: file.weight_dequant(x, scales), lambda: tm.dequantised_blocks(x, scales, 128, 128)
+    return lambda: file.weight_dequant(x, scales), lambda: tm.dequantised_blocks(
+        x, scales, 128, 128
+    )
 
 
 @repository.case(FILE, "fp8_gemm_kernel", small=dict(m=20, n=256, k=384), production=dict(m=4096, n=4096, k=7168), rtol=1e-3, atol=1e-3)  # fmt: skip

@@ -51,7 +51,9 @@ def merge_state_in_place(file, device, n, h, d):
     def want():
         v, logs = _merged(torch.stack([a, b], 1), torch.stack([s, t], 1))
         on = mask.bool()
-        return torch.where(on[:, None, None], v, a.double()), torch.where(on[:, None], logs, s.double())
+        return torch.where(on[:, None, None], v, a.double()), torch.where(
+            on[:, None], logs, s.double()
+        )
 
     return run, want
 
@@ -66,7 +68,10 @@ def merge_states(file, device, n, s, h, d):
 def variable_length_merge_states(file, device, n, h, d):
     lengths = [1 + i % 4 for i in range(n)]
     indptr = tm.starts(lengths, device)
-    v, logs = tm.normal(sum(lengths), h, d, device=device), tm.normal(sum(lengths), h, device=device)
+    v, logs = (
+        tm.normal(sum(lengths), h, d, device=device),
+        tm.normal(sum(lengths), h, device=device),
+    )
 
     def want():
         parts = zip(v.split(lengths), logs.split(lengths), strict=True)
@@ -94,7 +99,10 @@ def silu_and_mul_fp8(file, device, b, d):
 
 @repository.case("flashinfer/triton/norm.py", "rms_norm_kernel", small=dict(b=3, n=1000), production=dict(b=4096, n=8192), rtol=2e-2, atol=1e-2)  # fmt: skip
 def rms_norm(file, device, b, n):
-    x, w = tm.normal(b, n, device=device, dtype=torch.float16), tm.normal(n, device=device, dtype=torch.float16)
+    x, w = (
+        tm.normal(b, n, device=device, dtype=torch.float16),
+        tm.normal(n, device=device, dtype=torch.float16),
+    )
 
     def run():
         out = torch.empty_like(x)
@@ -124,7 +132,9 @@ def rms_norm_add_residual(file, device, b, n):
 @repository.case(GEMMS, "gemm_kernel", small=dict(m=70, n=130, k=200), production=dict(m=4096, n=4096, k=4096), rtol=1e-2, atol=0.1)  # fmt: skip
 def gemm(file, device, m, n, k):
     a, b, c = _operands(device, m, n, k)
-    return lambda: file.gemm(a, b.T, c.clone(), 0.5, 2.0), lambda: a.double() @ b.double().T / 2 + 2 * c.double()
+    return lambda: file.gemm(
+        a, b.T, c.clone(), 0.5, 2.0
+    ), lambda: a.double() @ b.double().T / 2 + 2 * c.double()
 
 
 @repository.case(GEMMS, "gemm_kernel_persistent", small=dict(m=300, n=300, k=200, num_sms=2), production=dict(m=4096, n=4096, k=4096, num_sms=None), rtol=1e-2, atol=0.1)  # fmt: skip
@@ -155,10 +165,14 @@ def _operands(device, m, n, k):
 def batch_indices_positions(file, device, b, n):
     lengths = tm.lengths(b, n)
     indptr = tm.starts(lengths, device)
-    seq = torch.tensor([length + 7 * i for i, length in enumerate(lengths)], device=device, dtype=torch.int32)
+    seq = torch.tensor(
+        [length + 7 * i for i, length in enumerate(lengths)], device=device, dtype=torch.int32
+    )
 
     def run():
-        batch, position = (torch.full((sum(lengths),), -1, device=device, dtype=torch.int32) for _ in range(2))
+        batch, position = (
+            torch.full((sum(lengths),), -1, device=device, dtype=torch.int32) for _ in range(2)
+        )
         file.get_batch_indices_positions_kernel[(b,)](indptr, seq, batch, position, num_stages=2)
         return batch, position
 
@@ -175,20 +189,29 @@ def grouped_gemm_arguments(file, device, b):
     """Pointers are stored as addresses."""
     lengths = tm.lengths(b, 4 * b)
     indptr = tm.starts(lengths, device, torch.int64)
-    x, w, y = (torch.zeros(n, device=device, dtype=torch.float16) for n in (sum(lengths) * 64, b * 64 * 32, sum(lengths) * 32))
+    x, w, y = (
+        torch.zeros(n, device=device, dtype=torch.float16)
+        for n in (sum(lengths) * 64, b * 64 * 32, sum(lengths) * 32)
+    )
     order = torch.randperm(b).to(device)
 
     def run():
         problems = torch.zeros(b, 3, device=device, dtype=torch.int32)
         out = [torch.zeros(b, device=device, dtype=torch.int64) for _ in range(6)]
-        file.compute_sm90_group_gemm_args[(b,)](problems, *out, x, w, y, indptr, order, 64, 32, True)
+        file.compute_sm90_group_gemm_args[(b,)](
+            problems, *out, x, w, y, indptr, order, 64, 32, True
+        )
         return (problems, *out)
 
     def want():
         ones = torch.ones(b, dtype=torch.int64)
         start = indptr.cpu()[:-1]
         problems = torch.stack([torch.tensor(lengths), 32 * ones, 64 * ones], 1)
-        places = (x.data_ptr() + start * 128, w.data_ptr() + order.cpu() * 4096, y.data_ptr() + start * 64)
+        places = (
+            x.data_ptr() + start * 128,
+            w.data_ptr() + order.cpu() * 4096,
+            y.data_ptr() + start * 64,
+        )
         return (problems, *places, 64 * ones, 64 * ones, 32 * ones)
 
     return run, want

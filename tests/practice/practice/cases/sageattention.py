@@ -54,14 +54,19 @@ def quantised_per_thread(file, device, **size):
 
     def want():
         b, h, n, d = q.shape
+
         # Rows of a warp's 32 with the same row modulo 8 share a scale; of keys, pairs of 64 do.
         def query(x):
-            rows = torch.nn.functional.pad(x.double(), (0, 0, 0, -n % 128)).view(*x.shape[:2], -1, 4, 8, d)
+            rows = torch.nn.functional.pad(x.double(), (0, 0, 0, -n % 128)).view(
+                *x.shape[:2], -1, 4, 8, d
+            )
             scales = rows.abs().amax((-3, -1), keepdim=True) / 127 + 1e-7
             return _rounded(rows / scales).flatten(2, 4)[:, :, :n], scales.flatten(2)
 
         def key(x):
-            rows = torch.nn.functional.pad(x.double(), (0, 0, 0, -n % 64)).view(*x.shape[:2], -1, 8, 4, 2, d)
+            rows = torch.nn.functional.pad(x.double(), (0, 0, 0, -n % 64)).view(
+                *x.shape[:2], -1, 8, 4, 2, d
+            )
             scales = rows.abs().amax((-4, -2, -1), keepdim=True) / 127 + 1e-7
             return _rounded(rows / scales).flatten(2, 5)[:, :, :n], scales.flatten(2)
 
@@ -83,7 +88,15 @@ def quantised_per_thread_int4(file, device, b, h, n, d):
             out = torch.empty_like(x, dtype=torch.int8)
             scales = torch.empty(b, h, n // rows * parts, device=device)
             kernel[(n // rows * parts, h, b)](
-                x, out, scales, n, *x.stride()[:3], *out.stride()[:3], *scales.stride()[:2], C=d, BLK=rows
+                x,
+                out,
+                scales,
+                n,
+                *x.stride()[:3],
+                *out.stride()[:3],
+                *scales.stride()[:2],
+                C=d,
+                BLK=rows,
             )
             results += [out, scales]
         return results
@@ -157,7 +170,10 @@ def _varlen(file, device, causal, lengths, h, groups, d):
 def _quantised_by_blocks(q, k, q_places, k_places, n, _):
     """In torch: what the repository's quantisation per block gives for rows of several lengths."""
     results, offsets = [], []
-    for x, places, block, scale in ((q, q_places, 128, q.shape[-1] ** -0.5 * LOG2E), (k, k_places, 64, 1.0)):
+    for x, places, block, scale in (
+        (q, q_places, 128, q.shape[-1] ** -0.5 * LOG2E),
+        (k, k_places, 64, 1.0),
+    ):
         lengths = (places[1:] - places[:-1]).tolist()
         parts = [_blocks_int8(part.transpose(0, 1), scale, block) for part in x.split(lengths)]
         whole = torch.cat([i.transpose(0, 1) for i, _ in parts]).to(torch.int8)
