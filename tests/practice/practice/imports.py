@@ -74,10 +74,13 @@ class Finder(MetaPathFinder, Loader):
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         stand_ins = self._repository.stand_ins
-        if fullname in stand_ins:
-            return ModuleSpec(fullname, self, is_package=True)
         top = fullname.partition(".")[0]
         packages = self._repository.packages
+        if fullname in stand_ins:
+            spec = ModuleSpec(fullname, self, is_package=True)
+            if fullname in packages:  # its attributes are given, its modules are the real ones
+                spec.submodule_search_locations = [str(self._root / packages[top] / fullname)]
+            return spec
         if top not in packages:
             is_part = any(fullname.startswith(name + ".") for name in stand_ins)
             is_above = any(name.startswith(fullname + ".") for name in stand_ins)
@@ -97,10 +100,10 @@ class Finder(MetaPathFinder, Loader):
         return spec
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        if spec.submodule_search_locations and spec.name not in self._repository.stand_ins:
-            return None
-        module = StandIn(spec.name)
         attributes: Mapping[str, Any] = self._repository.stand_ins.get(spec.name, {})
+        if spec.submodule_search_locations and not attributes:
+            return None
+        module = (ModuleType if spec.submodule_search_locations else StandIn)(spec.name)
         module.__dict__.update(attributes)
         return module
 
