@@ -24,6 +24,7 @@ struct Names {
   PyObject *strides = PyUnicode_InternFromString("strides");
   PyObject *blockShape = PyUnicode_InternFromString("block_shape");
   PyObject *padding = PyUnicode_InternFromString("padding");
+  PyObject *rounds = PyUnicode_InternFromString("round_f32_to_tf32");
 };
 
 const Names &names() {
@@ -214,21 +215,24 @@ bool LaunchArguments::addInt(const LaunchParameter &parameter, PyObject *value) 
          addScalar(parameter, dtype, static_cast<uint64_t>(number), isAligned);
 }
 
-/// A descriptor made on the host: base, shape and strides at run time, block, padding and a last
-/// stride of 1 constant, as in runtime/arguments.py.
+/// A descriptor made on the host: base, shape and strides at run time, block, padding, rounding and
+/// a last stride of 1 constant, as in runtime/arguments.py.
 bool LaunchArguments::addDescriptor(const LaunchParameter &parameter, PyObject *value) {
   const auto base = py::reinterpret_steal<py::object>(PyObject_GetAttr(value, names().base));
   const auto padding = py::reinterpret_steal<py::object>(PyObject_GetAttr(value, names().padding));
-  if (!base || !padding) {
+  const auto rounds = py::reinterpret_steal<py::object>(PyObject_GetAttr(value, names().rounds));
+  if (!base || !padding || !rounds) {
     PyErr_Clear();
     return false;
   }
-  if (!torchTypes().isTensor(base.ptr()) || !PyUnicode_CheckExact(padding.ptr()))
+  if (!torchTypes().isTensor(base.ptr()) || !PyUnicode_CheckExact(padding.ptr()) ||
+      !PyBool_Check(rounds.ptr()))
     return false;
   const auto block = py::reinterpret_steal<py::object>(PyObject_GetAttr(value, names().blockShape));
   const bool isNan = PyUnicode_CompareWithASCIIString(padding.ptr(), "nan") == 0;
+  const uint64_t constants = isNan | static_cast<uint64_t>(rounds.ptr() == Py_True) << 1;
   if (!block || !PyList_CheckExact(block.ptr()) ||
-      !key.add(makeWord(WordKind::Descriptor, isNan)) || !key.addExact(block.ptr())) {
+      !key.add(makeWord(WordKind::Descriptor, constants)) || !key.addExact(block.ptr())) {
     PyErr_Clear();
     return false;
   }

@@ -5,6 +5,7 @@ gather and scatter, reductions in memory, descriptors that a loop carries.
 import blockscope as triton
 import blockscope.language as tl
 import pytest
+from blockscope.tools.tensor_descriptor import TensorDescriptor
 
 torch = pytest.importorskip("torch")
 
@@ -193,3 +194,33 @@ def run_carried(device):
 
 def test_carried_through_loops(device):
     run_carried(device)
+
+
+@triton.jit
+def rounding_kernel(source, out, N: tl.constexpr):
+    at = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
+    tl.store(out + at, source.load([0, 0]))
+
+
+def run_rounding(device):
+    """To 10 bits after the point, to nearest, ties away from zero; infinity and NaN stay."""
+    n = 32
+    bits = torch.randint(-(2**31), 2**31, (n, n), dtype=torch.int64)
+    ties = [0x3F801000, 0x3F803000, 0x3F800FFF, -0x407FF000, 0x7F7FFFFF]
+    bits[0, : len(ties)] = torch.tensor(ties)
+    odd = torch.tensor([float("inf"), float("-inf"), float("nan"), -0.0])
+    bits[1, : len(odd)] = odd.view(torch.int32)
+    x = bits.to(torch.int32).view(torch.float32).to(device)
+    out = torch.empty_like(x)
+    descriptor = TensorDescriptor.from_tensor(x, [n, n], round_f32_to_tf32=True)
+    rounding_kernel[(1,)](descriptor, out, n)
+    is_finite = (bits & 0x7F800000) != 0x7F800000
+    want = torch.where(is_finite, (bits + 0x1000) & ~0x1FFF, bits).to(torch.int32)
+    assert torch.equal(out.cpu().view(torch.int32), want)
+    infinity = float("inf")
+    found = out[0, : len(ties)].tolist()
+    assert found == [1 + 2**-10, 1 + 2**-9, 1, -1 - 2**-10, infinity]
+
+
+def test_rounding(device):
+    run_rounding(device)

@@ -105,6 +105,7 @@ def test_descriptors():
         key(TensorDescriptor.from_tensor(torch.zeros(33, 64), [16, 32]), 100),
         key(TensorDescriptor.from_tensor(x.to(torch.float16), [16, 32]), 100),
         key(TensorDescriptor(x, [32, 64], [64, 1], [16, 32], padding="nan"), 100),
+        key(TensorDescriptor.from_tensor(x, [16, 32], round_f32_to_tf32=True), 100),
     ]
     assert len({k[0] for k in others}) == len(others)
 

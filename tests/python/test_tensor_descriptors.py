@@ -16,6 +16,7 @@ import numpy as np
 import ptx_matrix_machine
 import pytest
 from blockscope.language.core import builtin
+from blockscope.tools.tensor_descriptor import TensorDescriptor
 from machine_backend import MachineBackend, storage_of
 
 torch = pytest.importorskip("torch")
@@ -73,6 +74,54 @@ class TestEverywhere:
 
     def test_carried_through_loops(self) -> None:
         descriptors.run_carried("cpu")
+
+    def test_rounding(self) -> None:
+        descriptors.run_rounding("cpu")
+
+
+@blockscope.jit
+def dot_kernel(rounded, x, out, dotted, N: tl.constexpr):
+    at = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
+    one = tl.where(tl.arange(0, N)[:, None] == tl.arange(0, N)[None, :], 1.0, 0.0)
+    tl.store(out + at, rounded.load([0, 0]))
+    tl.store(dotted + at, tl.dot(tl.load(x + at), one, input_precision="tf32"))
+
+
+def test_rounding_is_that_of_dots() -> None:
+    x = torch.randn(64, 64)
+    out, dotted = torch.empty_like(x), torch.empty_like(x)
+    rounded = TensorDescriptor.from_tensor(x, [64, 64], round_f32_to_tf32=True)
+    dot_kernel[(1,)](rounded, x, out, dotted, 64)
+    assert torch.equal(out, dotted) and not torch.equal(out, x)
+
+
+def test_only_float32_rounds() -> None:
+    with pytest.raises(ValueError, match="only supported for float32 tensors"):
+        x = torch.zeros(32, 32, dtype=torch.float16)
+        TensorDescriptor.from_tensor(x, [32, 32], round_f32_to_tf32=True)
+
+
+@blockscope.jit
+def chosen_kernel(first, second, out, flag):
+    if flag > 0:
+        source = first
+    else:
+        source = second
+    tl.store(out + tl.arange(0, 16), source.load([0]))
+
+
+def test_branches_agree_about_constants() -> None:
+    """What a descriptor has beside its tensors cannot differ at run time."""
+    x, out = torch.zeros(16), torch.zeros(16)
+    first = TensorDescriptor.from_tensor(x, [16])
+    chosen_kernel[(1,)](first, TensorDescriptor.from_tensor(x + 1, [16]), out, 0)
+    assert (out == 1).all()
+    for second in (
+        TensorDescriptor.from_tensor(x, [16], padding="nan"),
+        TensorDescriptor.from_tensor(x, [16], round_f32_to_tf32=True),
+    ):
+        with pytest.raises(blockscope.CompilationError, match="Mismatched type for source"):
+            chosen_kernel[(1,)](first, second, out, 0)
 
 
 def describe(x: Any, shape: Any = (32, 32), strides: Any = (32, 1), block: Any = (1, 32),

@@ -63,7 +63,7 @@ def structure(value: Any) -> Any:
     """What must stay equal through a loop and in both arms of an 'if': types, static values."""
     items = parts(value)
     if items is not None:
-        kind = type(value) if isinstance(value, aggregate_value) else None
+        kind = type(value) if isinstance(value, aggregate_value) else value._constants
         return (kind, *(structure(item) for item in items))
     if is_tensor(value):
         return str(value.type)

@@ -28,6 +28,10 @@ class block_pointer(core.tuple):
     def _with(self, items: Any) -> block_pointer:
         return block_pointer.make(items, self.block_shape, self.order)
 
+    @property
+    def _constants(self) -> Any:
+        return ("block pointer", tuple(self.block_shape), tuple(self.order))
+
     def _part(self, number: int) -> list[Any]:
         rank = len(self.block_shape)
         return [self[1 + number * rank + i] for i in range(rank)]

@@ -138,6 +138,8 @@ class tuple(builtins.tuple):
     """A tuple in a kernel, maybe with named fields."""
 
     _fields: Any = None
+    #: What a kind of tuple consists of beside its items.
+    _constants: Any = None
 
     def __new__(cls, items: Iterable[Any] = (), fields: Any = None) -> Any:
         self = builtins.tuple.__new__(cls, items)

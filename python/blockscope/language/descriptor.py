@@ -10,6 +10,7 @@ from blockscope.language import core
 from blockscope.language.block_pointer import _tensors, elements_at, padding_value, window
 from blockscope.language.core import block_type, builtin, tensor, unwrap
 from blockscope.language.creation import arange
+from blockscope.language.elementwise import where
 from blockscope.language.types import compound_type
 
 
@@ -18,15 +19,22 @@ class tensor_descriptor(core.tuple):
 
     _block_shape: list[int]
     padding: str
+    _rounds: bool  # what is loaded as fp32, to tf32
 
     @staticmethod
-    def make(items: Any, block_shape: list[int], padding: str) -> tensor_descriptor:
+    def make(
+        items: Any, block_shape: list[int], padding: str, rounds: bool = False
+    ) -> tensor_descriptor:
         self: tensor_descriptor = tensor_descriptor.__new__(tensor_descriptor, items)
-        self._block_shape, self.padding = block_shape, padding
+        self._block_shape, self.padding, self._rounds = block_shape, padding, rounds
         return self
 
     def _with(self, items: Any) -> tensor_descriptor:
-        return tensor_descriptor.make(items, self._block_shape, self.padding)
+        return tensor_descriptor.make(items, self._block_shape, self.padding, self._rounds)
+
+    @property
+    def _constants(self) -> Any:
+        return ("descriptor", tuple(self._block_shape), self.padding, self._rounds)
 
     @property
     def base(self) -> Any:
@@ -73,12 +81,16 @@ class tensor_descriptor(core.tuple):
             self.base, self._block_shape, self.shape, self.strides, starts, set(range(rank))
         )
 
+    def _loaded(self, op: str, pointers: Any, mask: Any) -> Any:
+        fill = padding_value(op, self.padding, self.base)
+        block = _semantic.load(pointers, mask, fill, "", "", False)
+        return _rounded_to_tf32(block) if self._rounds and self.dtype == core.float32 else block
+
     @builtin
     def load(self, offsets: Any) -> Any:
         """The block that starts at ``offsets``; what lies outside the tensor is padding."""
-        pointers, mask = self._window("descriptor.load", offsets)
-        fill = padding_value("descriptor.load", self.padding, self.base)
-        return _semantic.load(pointers, mask, fill, "", "", False)
+        op = "descriptor.load"
+        return self._loaded(op, *self._window(op, offsets))
 
     @builtin
     def store(self, offsets: Any, value: Any) -> None:
@@ -180,9 +192,9 @@ class tensor_descriptor(core.tuple):
         The descriptor has two dimensions and a block of one row. What lies outside the tensor is
         padding.
         """
-        pointers, mask, _ = self._rows("descriptor.gather", x_offsets, y_offset)
-        fill = padding_value("descriptor.gather", self.padding, self.base)
-        return _semantic.load(pointers, mask, fill, "", "", False)
+        op = "descriptor.gather"
+        pointers, mask, _ = self._rows(op, x_offsets, y_offset)
+        return self._loaded(op, pointers, mask)
 
     @builtin
     def scatter(self, value: Any, x_offsets: Any, y_offset: Any) -> None:
@@ -197,6 +209,14 @@ class tensor_descriptor(core.tuple):
         if found != shape:
             raise ValueError(f"{op}: the value has shape {found}, expected {shape}")
         _semantic.store(pointers, value, mask, "", "")
+
+
+def _rounded_to_tf32(block: Any) -> Any:
+    """fp32 with 10 bits after the point: to nearest, ties away from zero, infinity and NaN as they
+    are (``roundToTf32`` of core/numeric/float_format.h)."""
+    bits = block.to(core.uint32, bitcast=True)
+    is_finite = (bits & 0x7F800000) != 0x7F800000
+    return where(is_finite, (bits + 0x1000) & 0xFFFFE000, bits).to(core.float32, bitcast=True)
 
 
 #: The element types of the reductions in memory that TMA has, those of Triton.

@@ -172,10 +172,11 @@ def _tuple(param: Any, name: str, value: Any, memory: Memory) -> Argument:
 
 
 def _descriptor(param: Any, name: str, value: Any, memory: Memory) -> Argument:
-    """A TensorDescriptor: its tensor, shape and strides at run time, its block shape, padding and
-    a last stride of 1 as constants."""
+    """A TensorDescriptor: its tensor, shape and strides at run time, its block shape, padding,
+    rounding and a last stride of 1 as constants."""
     block = [int(size) for size in value.block_shape]
     padding = getattr(value, "padding", None) or "zero"
+    rounds = bool(getattr(value, "round_f32_to_tf32", False))
     base = _run_time(param, name, value.base, memory)
     if base.buffer is None:
         raise TypeError(f"argument '{name}': the descriptor's base is no tensor")
@@ -186,5 +187,5 @@ def _descriptor(param: Any, name: str, value: Any, memory: Memory) -> Argument:
         part = f"{name}.strides[{axis}]"
         is_one = axis == len(block) - 1 and int(stride) == 1
         parts.append(_one(part) if is_one else _number(param, part, int(stride), core.int64))
-    template = tensor_descriptor.make((), block, padding)
-    return Argument(name, template, key.of_descriptor(block, padding, parts), parts=parts)
+    template = tensor_descriptor.make((), block, padding, rounds)
+    return Argument(name, template, key.of_descriptor(block, padding, rounds, parts), parts=parts)

@@ -10,7 +10,7 @@ from blockscope.runtime.ast_source import ASTSource, Path
 from blockscope.runtime.tensor_descriptor import TensorDescriptor
 from blockscope.runtime.tensors import MockNumber, MockTensor
 
-_DESCRIPTOR = re.compile(r"tensordesc<(\w+)\[([\d, ]*)\](?:, (\w+))?")
+_DESCRIPTOR = re.compile(r"tensordesc<(\w+)\[([\d, ]*)\](?:, (nan))?(?:, (tf32))?")
 
 
 def of(source: ASTSource) -> dict[str, Any]:
@@ -41,7 +41,8 @@ def _example(source: ASTSource, kind: Any, path: Path) -> Any:
         block = [int(size) for size in described[2].split(",")]
         strides = [16] * (len(block) - 1) + [1]
         base = MockTensor(_long_name(described[1]))
-        return TensorDescriptor(base, block, strides, block, described[3] or "zero")
+        padding, rounds = described[3] or "zero", described[4] is not None
+        return TensorDescriptor(base, block, strides, block, padding, rounds)
     aligned = source.is_aligned(path)
     if kind.startswith("*"):
         return MockTensor(_long_name(kind[1:].removeprefix("k")), address=0 if aligned else 1)

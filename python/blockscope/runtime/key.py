@@ -32,8 +32,10 @@ def of_tuple(kind: type, fields: Any, parts: Sequence[Argument]) -> Key:
     return ("tuple", kind, fields, *(part.key for part in parts))
 
 
-def of_descriptor(block: Sequence[int], padding: str, parts: Sequence[Argument]) -> Key:
-    return ("descriptor", tuple(block), padding, *(part.key for part in parts))
+def of_descriptor(
+    block: Sequence[int], padding: str, rounds: bool, parts: Sequence[Argument]
+) -> Key:
+    return ("descriptor", tuple(block), padding, rounds, *(part.key for part in parts))
 
 
 def of_launch(arguments: Sequence[Argument], *settings: Any) -> Any:

@@ -175,9 +175,10 @@ def short_names() -> dict[str, str]:
 
 def _kind(argument: Argument) -> Any:
     if argument.key[0] == "descriptor":
-        _, block, padding, *_ = argument.key
+        _, block, padding, rounds, *_ = argument.key
         element = short_name(argument.parts[0].type.element_ty)  # type: ignore[index]
-        return f"tensordesc<{element}{list(block)}{'' if padding == 'zero' else f', {padding}'}>"
+        more = f"{', nan' if padding == 'nan' else ''}{', tf32' if rounds else ''}"
+        return f"tensordesc<{element}{list(block)}{more}>"
     if argument.parts is not None:
         return tuple(_kind(part) for part in argument.parts)
     return "constexpr" if argument.type is None else short_name(argument.type)

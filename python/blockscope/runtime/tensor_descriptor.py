@@ -19,11 +19,13 @@ def _item_bytes(base: Any) -> int | None:
 
 @dataclass
 class TensorDescriptor:
-    """A base tensor, its shape and strides, and the block that one load or store moves.
+    """A base tensor, its shape and strides, and the block that one load or store moves. Loads of
+    float32 round to tf32 with ``round_f32_to_tf32``.
 
     Units:  strides are in elements.
     Errors: ValueError for wrong ranks, a last stride other than 1, a base that is not aligned to 16
-            bytes, or a leading stride that is not a multiple of 16 bytes.
+            bytes, a leading stride that is not a multiple of 16 bytes, or rounding of a dtype other
+            than float32.
     """
 
     base: Any
@@ -55,6 +57,11 @@ class TensorDescriptor:
         if self.padding not in ("zero", "nan"):
             raise ValueError(
                 f"tensor descriptor has padding '{self.padding}', expected 'zero' or 'nan'"
+            )
+        if self.round_f32_to_tf32 and not str(self.dtype).endswith("float32"):
+            raise ValueError(
+                f"tensor descriptor has dtype {self.dtype}, round_f32_to_tf32 is only supported "
+                "for float32 tensors"
             )
         self._check_alignment()
 
