@@ -118,7 +118,6 @@ private:
     kernel_->tl = tl_;
     kernel_->target = target_;
     kernel_->numWarps = options_.numWarps;
-    kernel_->numCtas = options_.numCtas;
     gpu::PipelineReport report;
     {
       const StageTimer timer(kernel_->times, "tlg");

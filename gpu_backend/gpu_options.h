@@ -12,7 +12,7 @@ namespace blockscope {
 struct GpuOptions {
   int numWarps = 4;
   int numStages = 3;
-  int numCtas = 1;
+  int numCtas = 1; ///< how many were asked for: a program is one CTA, and a note says so
   std::optional<int> maxRegisters;
   int ptxVersion = 0; ///< 10 * major + minor of the PTX language; 0: the target's
   bool enableFpFusion = true;

@@ -282,8 +282,7 @@ void setTarget(ModuleOp module, const GpuTarget &target, const GpuOptions &optio
   module->setAttr(tlg::kNumWarpsAttribute, builder.getI32IntegerAttr(options.numWarps));
   module->setAttr(tlg::kNumStagesAttribute,
                   builder.getI32IntegerAttr(std::max(1, options.numStages)));
-  // The maps of TMA say nothing of clusters; the careful compilation of a kernel does without.
-  if (!options.tma || options.numCtas > 1)
+  if (!options.tma)
     module->setAttr(tlg::kNoTmaAttribute, builder.getUnitAttr());
   if (options.mayOverlap)
     module->setAttr(tlg::kMayOverlapAttribute, builder.getUnitAttr());

@@ -192,7 +192,7 @@ Finding describeRefused(const LaunchInfo &launch, const Access &access, const Re
 Finding describeAssert(const LaunchInfo &launch, const FailedAssert &failed) {
   Finding finding = beginFinding(FindingCode::DeviceAssert, launch);
   finding.message =
-      "device_assert failed" + (failed.message.empty() ? "" : ": " + failed.message.str());
+      "device-side assert failed" + (failed.message.empty() ? "" : ": " + failed.message.str());
   finding.site = siteOf(failed.op, failed.program, launch, failed.loopIterations);
   Execution &ran = *finding.site.execution;
   ran.lane = failed.lanes.front();

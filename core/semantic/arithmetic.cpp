@@ -215,6 +215,36 @@ Value Semantic::binary(BinaryOp op, const Operand &lhs, const Operand &rhs) {
   return emit1(name, {a, b}, a.type);
 }
 
+Value Semantic::binaryChecked(BinaryOp op, const Operand &lhs, const Operand &rhs) {
+  const bool canAssert = maps_ == 0 && combines_ == 0;
+  const bool mayOverflow = op == BinaryOp::Add || op == BinaryOp::Sub || op == BinaryOp::Mul;
+  if (!checksOverflow_ || !canAssert || !mayOverflow)
+    return binary(op, lhs, rhs);
+  const Value result = binary(op, lhs, rhs);
+  if (failed() || !result.type.isInteger())
+    return result;
+  const auto [a, b] = unify(lhs, rhs, {});
+  assertFits(op, a, b);
+  return result;
+}
+
+void Semantic::assertFits(BinaryOp op, const Value &lhs, const Value &rhs) {
+  const DType dtype = lhs.type.dtype;
+  const int bits = bitWidth(dtype);
+  if (bits >= 64)
+    return;
+  const bool hasSign = isSigned(dtype);
+  const int64_t most = (int64_t{1} << (hasSign ? bits - 1 : bits)) - 1,
+                least = hasSign ? -most - 1 : 0;
+  const Value wide = binary(op, cast(lhs, DType::Int64), cast(rhs, DType::Int64));
+  const Value fits =
+      logicalAnd(compare(CompareOp::LessEqual, wide, constant(most, DType::Int64)),
+                 compare(CompareOp::GreaterEqual, wide, constant(least, DType::Int64)));
+  const llvm::StringRef name = op == BinaryOp::Add ? "add" : op == BinaryOp::Sub ? "sub" : "mul";
+  const std::string type = "int" + std::to_string(bits);
+  deviceAssert(fits, type + " overflow detected for operation " + name.str(), std::nullopt);
+}
+
 Value Semantic::divide(BinaryOp op, const Operand &lhs, const Operand &rhs) {
   auto [a, b] = unify(lhs, rhs, {.divides = true});
   if (failed())

@@ -44,6 +44,7 @@ Semantic::reduceBy(llvm::ArrayRef<Value> operands, std::optional<int64_t> axis, 
 ValueList Semantic::reduce(llvm::ArrayRef<Value> operands, std::optional<int64_t> axis,
                            bool keepDims, CombineFunction combine) {
   return reduceBy(operands, axis, keepDims, [&](llvm::ArrayRef<Value> inputs, int at) {
+    const llvm::SaveAndRestore isInside(combines_, combines_ + 1);
     return emitter_.reduce(inputs, at, combine);
   });
 }
@@ -74,6 +75,7 @@ ValueList Semantic::scan(llvm::ArrayRef<Value> operands, int64_t axis, bool reve
   const std::optional<int64_t> at = normalizeAxis(axis, operands.front().type.rank());
   if (!at)
     return {};
+  const llvm::SaveAndRestore isInside(combines_, combines_ + 1);
   ValueList results = emitter_.scan(operands, static_cast<int>(*at), reverse, combine);
   if (failed() || results.size() != operands.size())
     return {};

@@ -31,7 +31,9 @@ inline constexpr int64_t kMaxBlockElements = 1048576;
 
 class Semantic {
 public:
-  explicit Semantic(Emitter &emitter) : emitter_(emitter) {}
+  /// `checksOverflow`: the operators +, - and * assert that integers below 64 bits do not overflow.
+  explicit Semantic(Emitter &emitter, bool checksOverflow = false)
+      : emitter_(emitter), checksOverflow_(checksOverflow) {}
 
   /// Names the op that error texts speak of ("tl.load", "operator +") and forgets earlier errors.
   void begin(llvm::StringRef op);
@@ -49,6 +51,8 @@ public:
 
   //===-- Operators (arithmetic.cpp) --------------------------------------------------------===//
   Value binary(BinaryOp op, const Operand &lhs, const Operand &rhs);
+  /// `binary` as kernels ask for it, which may overflow only where that is meant.
+  Value binaryChecked(BinaryOp op, const Operand &lhs, const Operand &rhs);
   Value compare(CompareOp op, const Operand &lhs, const Operand &rhs);
   /// Unless `ieeeRounding`, a quotient of fp32 may be approximate, as that of `/`.
   Value fdiv(const Operand &lhs, const Operand &rhs, bool ieeeRounding);
@@ -193,6 +197,8 @@ private:
   std::optional<DType> commonDType(const Type &lhs, bool lhsIsNumber, const Type &rhs,
                                    bool rhsIsNumber, bool divides);
   bool numberFits(const Scalar &scalar, DType dtype);
+  /// Asserts that Add, Sub or Mul of two integers of one type does not overflow.
+  void assertFits(BinaryOp op, const Value &lhs, const Value &rhs);
   Value addPointer(const Value &pointer, const Value &offset);
   /// Checks and shapes operands, lets `run` reduce them over an axis, shapes the results.
   ValueList reduceBy(llvm::ArrayRef<Value> operands, std::optional<int64_t> axis, bool keepDims,
@@ -225,7 +231,9 @@ private:
   bool checkInMap(llvm::StringRef name);
 
   Emitter &emitter_;
-  int maps_ = 0; ///< functions of maps that are being emitted
+  bool checksOverflow_;
+  int maps_ = 0;     ///< functions of maps that are being emitted
+  int combines_ = 0; ///< functions of reductions and scans that are being emitted
   std::string op_;
   std::optional<SemanticError> error_;
 };

@@ -68,9 +68,7 @@ private:
     static constexpr llvm::Intrinsic::ID kIds[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x,
                                                    llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y,
                                                    llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z};
-    llvm::Value *number = builder_.CreateIntrinsic(kIds[axis], {});
-    const int ctas = axis == 0 ? lowering_.options().numCtas : 1;
-    return ctas == 1 ? number : builder_.CreateUDiv(number, lowering_.i32(ctas));
+    return builder_.CreateIntrinsic(kIds[axis], {});
   }
 
   llvm::Value *fits(llvm::Value *start, int sizeBytes) {

@@ -1,7 +1,10 @@
 // Collects notes and puts them in the order of the source.
 #include "gpu_backend/report/kernel_notes.h"
 
+#include "core/ir/convert.h"
+
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <map>
 #include <tuple>
@@ -14,10 +17,23 @@ std::string counted(int64_t count, llvm::StringRef noun) {
   return std::to_string(count) + " " + noun.str() + (count == 1 ? "" : "s");
 }
 
+static Finding noteCluster(func::FuncOp function, const GpuOptions &options) {
+  Finding note = noteAt(FindingCode::NoCluster, fromMlirLocation(function.getLoc()));
+  note.message = llvm::formatv("num_ctas is {0}, but the program runs as one CTA, of {1}",
+                               options.numCtas, counted(options.numWarps, "warp"));
+  note.measure = {1, options.numCtas};
+  note.cost = "blocks that were meant for several CTAs take the registers and the shared memory of "
+              "one";
+  note.hint = "num_ctas=1 with blocks, or num_warps, that suit one CTA";
+  return note;
+}
+
 void noteKernel(func::FuncOp function, const GpuTarget &target, const GpuOptions &options,
                 GpuKernel &kernel) {
   noteAccesses(function, kernel.notes);
   noteDots(function, target, options, kernel.notes);
+  if (options.numCtas > 1)
+    kernel.notes.push_back(noteCluster(function, options));
 }
 
 Finding noteAt(FindingCode code, const SourceLocation &place) {

@@ -8,8 +8,8 @@ namespace {
 thread_local EmitterScope *innermost = nullptr;
 } // namespace
 
-EmitterScope::EmitterScope(Emitter &emitter, std::function<void()> afterOp)
-    : semantic_(emitter), afterOp_(std::move(afterOp)), outer_(innermost) {
+EmitterScope::EmitterScope(Emitter &emitter, std::function<void()> afterOp, bool checksOverflow)
+    : semantic_(emitter, checksOverflow), afterOp_(std::move(afterOp)), outer_(innermost) {
   innermost = this;
 }
 

@@ -21,9 +21,11 @@ void runAfterOp();
 
 /// Makes `emitter` the current one until the end of the scope. `afterOp` runs after every operation
 /// of the language, with the GIL held; it throws (a Python exception) when the emitter has failed.
+/// `checksOverflow` goes to the rule book.
 class EmitterScope {
 public:
-  explicit EmitterScope(Emitter &emitter, std::function<void()> afterOp = {});
+  explicit EmitterScope(Emitter &emitter, std::function<void()> afterOp = {},
+                        bool checksOverflow = false);
   ~EmitterScope();
   EmitterScope(const EmitterScope &) = delete;
   EmitterScope &operator=(const EmitterScope &) = delete;

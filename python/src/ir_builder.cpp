@@ -16,8 +16,9 @@ namespace py = pybind11;
 
 namespace blockscope::python {
 
-PyIrBuilder::PyIrBuilder()
-    : emitter([this](llvm::StringRef message) { errors += message.str() + "\n"; }) {}
+PyIrBuilder::PyIrBuilder(bool checksOverflow)
+    : checksOverflow(checksOverflow),
+      emitter([this](llvm::StringRef message) { errors += message.str() + "\n"; }) {}
 
 void PyIrBuilder::setLocation(std::string file, int line, int column, std::string function) {
   throwErrors();
@@ -98,12 +99,12 @@ void bindIrBuilder(py::module_ &module) {
                              [](const interpreter::FlatProgram &p) { return p.frameBytes; });
 
   py::class_<PyIrBuilder>(module, "IrBuilder")
-      .def(py::init<>())
+      .def(py::init<bool>(), py::arg("checks_overflow"))
       .def(
           "__enter__",
           [](PyIrBuilder &self) -> PyIrBuilder & {
-            self.scope =
-                std::make_unique<EmitterScope>(self.emitter, [&self] { self.throwErrors(); });
+            self.scope = std::make_unique<EmitterScope>(
+                self.emitter, [&self] { self.throwErrors(); }, self.checksOverflow);
             return self;
           },
           py::return_value_policy::reference)

@@ -17,7 +17,8 @@ class EmitterScope;
 
 /// One kernel being compiled. Errors of ops are collected and thrown at the next position.
 struct PyIrBuilder {
-  PyIrBuilder();
+  /// `checksOverflow`: of integers below 64 bits, as core/semantic/semantic.h says.
+  explicit PyIrBuilder(bool checksOverflow);
 
   void setLocation(std::string file, int line, int column, std::string function);
   void popCall();
@@ -28,6 +29,7 @@ struct PyIrBuilder {
   /// Lowers what was compiled once more, to the form that shows values.
   std::shared_ptr<interpreter::FlatProgram> compileForValues();
 
+  const bool checksOverflow;
   std::string errors;
   IrEmitter emitter;
   std::unique_ptr<EmitterScope> scope;

@@ -50,11 +50,16 @@ void bindPair(py::module_ &m, const char *name, const char *op, Method method) {
 
 void bindElementwise(py::module_ &m) {
   const auto bindOperator = [&](const char *name, const char *op, BinaryOp kind) {
-    m.def(name, [op, kind](py::handle x, py::handle y) {
-      return runOp(op, [&](Semantic &s) {
-        return s.binary(kind, operandOf(x, op, "x"), operandOf(y, op, "y"));
-      });
-    });
+    m.def(
+        name,
+        [op, kind](py::handle x, py::handle y, bool checksOverflow) {
+          return runOp(op, [&](Semantic &s) {
+            const Operand left = operandOf(x, op, "x"), right = operandOf(y, op, "y");
+            return checksOverflow ? s.binaryChecked(kind, left, right)
+                                  : s.binary(kind, left, right);
+          });
+        },
+        py::arg("x"), py::arg("y"), py::arg("checks_overflow") = true);
   };
   bindOperator("add", "tl.add", BinaryOp::Add);
   bindOperator("sub", "tl.sub", BinaryOp::Sub);

@@ -32,8 +32,9 @@ SourceLocation locationFrom(const py::object &provider) {
 }
 
 struct PyStepRunner {
-  PyStepRunner(PyLaunch &launch, py::object provider, py::object onSpin)
-      : launch(launch), onSpin(std::move(onSpin)), emitter(launch.state, [&launch, provider] {
+  PyStepRunner(PyLaunch &launch, py::object provider, py::object onSpin, bool checksOverflow)
+      : launch(launch), onSpin(std::move(onSpin)), checksOverflow(checksOverflow),
+        emitter(launch.state, [&launch, provider] {
           SourceLocation location;
           launch.callbackErrors.call(launch.state, [&] { location = locationFrom(provider); });
           return location;
@@ -81,6 +82,7 @@ struct PyStepRunner {
 
   PyLaunch &launch;
   py::object onSpin;
+  const bool checksOverflow; ///< as core/semantic/semantic.h says
   int spins = 0;
   uint64_t progressAtSpin = 0;
   interpreter::StepEmitter emitter;
@@ -99,12 +101,12 @@ void bindStepRunner(py::module_ &module) {
       .def("__enter__",
            [](PyStepScope &self) {
              PyStepRunner *runner = self.runner;
-             self.scope =
-                 std::make_unique<EmitterScope>(runner->emitter, [runner] { runner->afterOp(); });
+             self.scope = std::make_unique<EmitterScope>(
+                 runner->emitter, [runner] { runner->afterOp(); }, runner->checksOverflow);
            })
       .def("__exit__", [](PyStepScope &self, const py::args &) { self.scope.reset(); });
   py::class_<PyStepRunner>(module, "StepRunner")
-      .def(py::init<PyLaunch &, py::object, py::object>(), py::keep_alive<1, 2>())
+      .def(py::init<PyLaunch &, py::object, py::object, bool>(), py::keep_alive<1, 2>())
       .def("note_file",
            [](PyStepRunner &self, const std::string &file) {
              std::vector<std::string> &files = self.launch.state.info.files;

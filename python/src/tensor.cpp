@@ -83,7 +83,7 @@ template <BinaryOp Op> PyObject *binarySlot(PyObject *lhs, PyObject *rhs) {
                                            "operator ^",  "operator <<", "operator >>"};
   return emitBinary(kNames[static_cast<int>(Op)], lhs, rhs,
                     [](Semantic &semantic, const Operand &left, const Operand &right) {
-                      return semantic.binary(Op, left, right);
+                      return semantic.binaryChecked(Op, left, right);
                     });
 }
 

@@ -193,11 +193,33 @@ def test_device_assert():
     x = torch.arange(8, dtype=torch.float32, device="cuda")
     out = torch.zeros_like(x)
     checked_copy[(1,)](x, out, BLOCK=8)  # asserts are compiled in only when asked for
-    with pytest.raises(LaunchError, match="device_assert failed: too large") as caught:
+    with pytest.raises(LaunchError, match="device-side assert failed: too large") as caught:
         checked_copy[(1,)](x, out, BLOCK=8, debug=True)
     assert "test_launch.py" in str(caught.value)
     checked_copy[(1,)](x - 5, out, BLOCK=8, debug=True)
     assert torch.equal(out, x - 5), "the context is still good"
+
+
+@triton.jit
+def summed(x_ptr, out_ptr):
+    at = tl.arange(0, 8)
+    tl.store(out_ptr + at, tl.load(x_ptr + at) + 100)
+
+
+def test_overflow_is_an_assert():
+    x = torch.full((8,), 2**31 - 50, dtype=torch.int32, device="cuda")
+    out = torch.zeros_like(x)
+    summed[(1,)](x, out)
+    assert torch.equal(out, x + 100), "it wraps"
+    with pytest.raises(LaunchError, match="int32 overflow detected for operation add"):
+        summed[(1,)](x, out, debug=True)
+    summed[(1,)](x, out, debug=True, sanitize_overflow=False)
+
+
+def test_several_ctas_run_as_one():
+    x, y, out = inputs()
+    launch(x, y, out, num_ctas=2)
+    assert torch.equal(out, x + y)
 
 
 def test_device_print(capfd):

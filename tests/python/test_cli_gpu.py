@@ -75,7 +75,7 @@ def k(x_ptr, B: tl.constexpr):
 
 for block in (8, 16):
     try:
-        j[(1,)](torch.zeros(32), B=block, num_ctas=2)
+        j[(1,)](torch.zeros(32), B=block, warp_size=64)
     except ValueError:
         pass
 k[(1,)](torch.zeros(32), B=8)

@@ -253,7 +253,7 @@ def test_debug_output(run):
         with pytest.raises(LaunchError) as caught:
             k[(1,)](Tensor(4096), Tensor(8192), 100, BLOCK=128)
         text = str(caught.value)
-        assert text.startswith("f.py:7: device_assert failed: too big")
+        assert text.startswith("f.py:7: device-side assert failed: too big")
         assert "program (0, 1, 0), element (1) of kernel 'k'" in text
     """)
     assert out.splitlines()[:2] == [

@@ -301,6 +301,18 @@ def test_spills_and_what_ptxas_runs_one_by_one():
     assert found[1] == ("warning", "serialized-wgmma", DOT)
 
 
+def test_programs_of_several_ctas_run_as_one():
+    x = torch.zeros(1 << 14)
+    one = compiled(strided, x, x, STEP=1, BLOCK=512)
+    several = compiled(strided, x, x, STEP=1, BLOCK=512, num_ctas=2)
+    assert notes(several, strided) == [("warning", "no-cluster", "@blockscope.jit")]
+    assert several.notes[0]["message"] == (
+        "num_ctas is 2, but the program runs as one CTA, of 4 warps"
+    )
+    assert several.asm["ptx"] == one.asm["ptx"] and several.metadata.num_ctas == 1
+    assert one.notes == []
+
+
 # --- where notes are shown ------------------------------------------------------------------------
 
 SCRIPT = """

@@ -17,16 +17,18 @@ def emit(
     *,
     name: str | None = None,
     prints: bool = True,
+    checks_overflow: bool = False,
 ) -> tuple[Any, list[Any]]:
     """Return the builder that holds the kernel's IR, and records of what it read from outside.
 
     ``target`` is what ``tl.target_info`` answers while the kernel is compiled; None is the CPU.
     ``name`` is the kernel's in the IR; None is that of the function. ``prints`` says whether
-    ``tl.static_print`` prints.
+    ``tl.static_print`` prints. ``checks_overflow`` adds asserts that sums, differences and products
+    of integers below 64 bits do not overflow.
 
     Errors: CompilationError with the user's line when the kernel breaks a rule of the language.
     """
-    builder = _core.IrBuilder()
+    builder = _core.IrBuilder(checks_overflow)
     run_time = leaves(arguments)
     generator = Generator(builder)
     outer = context.enter(

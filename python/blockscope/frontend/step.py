@@ -82,12 +82,20 @@ class _Programs:
 
 
 def run(
-    fn: Any, launch: Any, arguments: list[Argument], grid: tuple[int, int, int], has_atomics: bool
+    fn: Any,
+    launch: Any,
+    arguments: list[Argument],
+    grid: tuple[int, int, int],
+    *,
+    has_atomics: bool,
+    checks_overflow: bool,
 ) -> None:
     """Run every program of the grid, in order of its number; where one spins, the others go on."""
     programs = _Programs(fn, grid)
     scheduler = Scheduler(programs.run_next, lambda: runner.scope())
-    runner = programs.runner = _core.StepRunner(launch, source_location, scheduler.on_spin)
+    runner = programs.runner = _core.StepRunner(
+        launch, source_location, scheduler.on_spin, checks_overflow
+    )
     outer = context.current()
     failure = None
     runner.note_file(programs.function.__code__.co_filename)

@@ -22,20 +22,23 @@ def _propagates(propagate_nan: Any) -> bool:
 
 @builtin
 def add(x: Any, y: Any, sanitize_overflow: Any = True) -> Any:
-    """``x + y``."""
-    return _semantic.add(x, y)
+    """``x + y``; with ``sanitize_overflow=False`` integers may overflow where the kernel's are
+    checked (``debug=True``)."""
+    return _semantic.add(x, y, bool(unwrap(sanitize_overflow)))
 
 
 @builtin
 def sub(x: Any, y: Any, sanitize_overflow: Any = True) -> Any:
-    """``x - y``."""
-    return _semantic.sub(x, y)
+    """``x - y``; with ``sanitize_overflow=False`` integers may overflow where the kernel's are
+    checked (``debug=True``)."""
+    return _semantic.sub(x, y, bool(unwrap(sanitize_overflow)))
 
 
 @builtin
 def mul(x: Any, y: Any, sanitize_overflow: Any = True) -> Any:
-    """``x * y``."""
-    return _semantic.mul(x, y)
+    """``x * y``; with ``sanitize_overflow=False`` integers may overflow where the kernel's are
+    checked (``debug=True``)."""
+    return _semantic.mul(x, y, bool(unwrap(sanitize_overflow)))
 
 
 @builtin

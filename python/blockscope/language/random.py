@@ -8,7 +8,7 @@ from typing import Any
 from blockscope._core import semantic as _semantic
 from blockscope.language import core
 from blockscope.language.core import builtin, to_tensor, unwrap
-from blockscope.language.elementwise import maximum, where
+from blockscope.language.elementwise import add, maximum, mul, where
 from blockscope.language.math import cos, log, sin, sqrt, umulhi
 
 N_ROUNDS_DEFAULT = core.constexpr(10)
@@ -37,10 +37,10 @@ def philox_impl(
         b0, b2 = c0, c2
         c0 = umulhi(b2, round_b) ^ c1 ^ k0
         c2 = umulhi(b0, round_a) ^ c3 ^ k1
-        c1 = b2 * round_b
-        c3 = b0 * round_a
-        k0 = k0 + key_a
-        k1 = k1 + key_b
+        c1 = mul(b2, round_b, sanitize_overflow=False)
+        c3 = mul(b0, round_a, sanitize_overflow=False)
+        k0 = add(k0, key_a, sanitize_overflow=False)
+        k1 = add(k1, key_b, sanitize_overflow=False)
     return c0, c1, c2, c3
 
 
@@ -84,7 +84,7 @@ def uint_to_uniform_float(x: Any) -> Any:
         x, scale = x.to(core.int32, bitcast=True), 4.6566127342e-10
     else:
         x, scale = x.to(core.int64, bitcast=True), 1.0842020432385337e-19
-    return where(x < 0, -x - 1, x) * scale
+    return where(x < 0, ~x, x) * scale
 
 
 @builtin

@@ -40,7 +40,7 @@ TEST_F(DebugTest, AssertsAreOffUnlessEnabled) {
   ASSERT_EQ(launch.errors.size(), 1U);
   EXPECT_TRUE(launch.stop);
   EXPECT_EQ(launch.errors[0].code, FindingCode::DeviceAssert);
-  EXPECT_EQ(launch.errors[0].message, "device_assert failed: x is small");
+  EXPECT_EQ(launch.errors[0].message, "device-side assert failed: x is small");
   EXPECT_EQ(launch.errors[0].site.execution->lane, 1);
   EXPECT_EQ(launch.errors[0].site.location.line, 12);
 }

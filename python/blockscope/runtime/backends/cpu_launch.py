@@ -11,7 +11,7 @@ from blockscope.runtime.backends.backend import Request
 from blockscope.runtime.memory.buffer import Buffer
 from blockscope.runtime.memory.host import HostMemory
 from blockscope.runtime.memory.live_tensors import LiveTensors
-from blockscope.runtime.options import not_defaults
+from blockscope.runtime.options import LAUNCH_OPTIONS, not_defaults
 
 
 def host_memory() -> HostMemory:
@@ -60,6 +60,12 @@ def _error_of_gone(name: str, buffer: Buffer) -> ValueError:
 def asserts(fn: Any, options: dict[str, Any]) -> bool:
     """Whether the asserts of a kernel are on."""
     return bool(options.get("debug") or fn.debug or knobs.runtime.debug)
+
+
+def checks_overflow(fn: Any, options: dict[str, Any]) -> bool:
+    """Whether a kernel asserts that its integers do not overflow."""
+    default = LAUNCH_OPTIONS["sanitize_overflow"]
+    return asserts(fn, options) and bool(options.get("sanitize_overflow", default))
 
 
 def description(arguments: list[Argument], options: dict[str, Any]) -> list[tuple[str, str]]:

@@ -13,6 +13,7 @@ from blockscope.runtime import hooks, key, launcher
 from blockscope.runtime.backends.backend import Request
 from blockscope.runtime.backends.cpu_launch import (
     asserts,
+    checks_overflow,
     description,
     finish,
     host_memory,
@@ -26,14 +27,20 @@ from blockscope.runtime.specialization import Specialization
 
 
 class FlatCode:
-    """The block IR of a kernel and the flat program that the CPU runs; no option changes either.
+    """The block IR of a kernel and the flat program that the CPU runs.
+
+    Of all options only checks of overflow change them.
 
     Errors: CompilationError with the user's line when the kernel breaks a rule of the language.
     """
 
-    def __init__(self, fn: Any, arguments: list[Argument], *, prints: bool) -> None:
+    def __init__(
+        self, fn: Any, arguments: list[Argument], *, prints: bool, checks_overflow: bool
+    ) -> None:
         start = time.perf_counter_ns()
-        self.builder, self.used_values = emit(fn, arguments, prints=prints)
+        self.builder, self.used_values = emit(
+            fn, arguments, prints=prints, checks_overflow=checks_overflow
+        )
         emitted = time.perf_counter_ns()
         self.program = self.builder.compile()
         self.front_end_ns = emitted - start
@@ -116,26 +123,31 @@ class FlatBackend:
     def memory(self) -> HostMemory:
         return host_memory()
 
-    def code(self, fn: Any, arguments: list[Argument], *, prints: bool) -> tuple[FlatCode, bool]:
+    def code(
+        self, fn: Any, arguments: list[Argument], *, prints: bool, checks_overflow: bool
+    ) -> tuple[FlatCode, bool]:
         """The code for these arguments, and whether it was there before."""
-        known = key.of_launch(arguments, _core.surroundings.settings("cpu"))
+        known = key.of_launch(arguments, _core.surroundings.settings("cpu"), checks_overflow)
         code = fn.codes.get(known)
         if code is not None and _core.are_used_values_fresh(code.used_values):
             return code, True
-        code = fn.codes[known] = FlatCode(fn, arguments, prints=prints)
+        code = fn.codes[known] = FlatCode(
+            fn, arguments, prints=prints, checks_overflow=checks_overflow
+        )
         return code, False
 
     def compile(self, request: Request) -> FlatKernel:
         launcher.register_torch()
         fn, arguments = request.fn, request.arguments
         options = not_defaults(request.options)
+        is_checked = checks_overflow(fn, request.options)
 
         def specialize() -> Specialization:
             target = driver.active.get_current_target()
             return Specialization(fn, arguments, options, target, request.device)
 
         def compile(specialization: Specialization) -> FlatKernel:
-            code, is_known = self.code(fn, arguments, prints=True)
+            code, is_known = self.code(fn, arguments, prints=True, checks_overflow=is_checked)
             kernel = FlatKernel(fn, code, arguments, options, specialization)
             if knobs.runtime.add_stages_inspection_hook is not None:
                 hooks.refuse_changes(specialization, {"tl": kernel.asm["tl"]})
@@ -147,7 +159,7 @@ class FlatBackend:
             return kernel
 
         settings = _core.surroundings.settings("cpu")
-        known = key.of_launch(arguments, settings, options, *hooks.stages_key())
+        known = key.of_launch(arguments, settings, options, is_checked, *hooks.stages_key())
         return kept(fn, known, specialize, compile, is_warmup=request.is_warmup)
 
     def launch(self, kernel: FlatKernel, request: Request) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from blockscope import checks, settings, user_warnings
 from blockscope.frontend import step, waiting
+from blockscope.frontend.argument import Argument
 from blockscope.runtime.backends.backend import Request
-from blockscope.runtime.backends.cpu_launch import finish, host_memory, open_launch
-from blockscope.runtime.backends.flat import FlatBackend
+from blockscope.runtime.backends.cpu_launch import checks_overflow, finish, host_memory, open_launch
+from blockscope.runtime.backends.flat import FlatBackend, FlatCode
 from blockscope.runtime.memory.host import HostMemory
 
 
@@ -22,16 +25,26 @@ class StepBackend:
     def compile(self, request: Request) -> None:
         return None
 
+    def _code(self, fn: Any, arguments: list[Argument]) -> FlatCode:
+        return self._flat.code(fn, arguments, prints=False, checks_overflow=False)[0]
+
     def launch(self, kernel: None, request: Request) -> None:
         fn, arguments = request.fn, request.arguments
         _warn_without_program(fn.__name__, request.grid)
         with checks.watching() as sessions:
             has_atomics = not sessions or waiting.has_atomics(
-                fn, arguments, lambda: self._flat.code(fn, arguments, prints=False)[0]
+                fn, arguments, lambda: self._code(fn, arguments)
             )
             launch = open_launch(request, sessions)
             try:
-                step.run(fn, launch, arguments, request.grid, has_atomics)
+                step.run(
+                    fn,
+                    launch,
+                    arguments,
+                    request.grid,
+                    has_atomics=has_atomics,
+                    checks_overflow=checks_overflow(fn, request.options),
+                )
             finally:
                 finish(arguments)
 

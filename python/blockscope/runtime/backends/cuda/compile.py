@@ -56,7 +56,13 @@ def compile(
     """Compile, or read from disk; ``careful`` relies on nothing about the tensors of a launch."""
     start = time.perf_counter()
     fn, target = specialization.source.fn, specialization.target
-    builder, used_values = emit(fn, arguments, target, name=specialization.name)
+    builder, used_values = emit(
+        fn,
+        arguments,
+        target,
+        name=specialization.name,
+        checks_overflow=options.debug and bool(options.sanitize_overflow),
+    )
     settings = _compiler_settings(options) | {
         "tma": not careful and bool(knobs.gpu.tma),
         "may_overlap": careful,

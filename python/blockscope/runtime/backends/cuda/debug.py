@@ -140,7 +140,7 @@ def assert_text(site: dict[str, Any], program: Any, index: int, failed: int, ker
     if site["shape"]:
         where += f", element {_index_text(index, site['shape'])}"
     return (
-        f"{site['file']}:{site['line']}: device_assert failed{message}\n"
+        f"{site['file']}:{site['line']}: device-side assert failed{message}\n"
         f"  where: {where} of kernel '{kernel}'\n"
         f"  failed elements: {failed}"
     )

@@ -16,6 +16,7 @@ from typing import Any
 from blockscope import _core, knobs
 from blockscope.errors import OptionNotSupported
 from blockscope.language.linear import default_input_precision
+from blockscope.runtime.options import LAUNCH_OPTIONS
 from blockscope.target import GPUTarget
 
 
@@ -29,6 +30,7 @@ class GpuOptions:
     maxnreg: int | None = None
     enable_fp_fusion: bool = True
     debug: bool = False
+    sanitize_overflow: bool = LAUNCH_OPTIONS["sanitize_overflow"]
     launch_cooperative_grid: bool = False
     launch_pdl: bool = False
     ptx_options: str | None = None
@@ -47,7 +49,9 @@ class GpuOptions:
             not isinstance(self.maxnreg, int) or not 16 <= self.maxnreg <= 255
         ):
             raise ValueError(f"maxnreg is {self.maxnreg!r}, expected a number from 16 to 255")
-        for name in ("enable_fp_fusion", "debug", "launch_cooperative_grid", "launch_pdl"):
+        for name, field in self.__dataclass_fields__.items():
+            if field.type != "bool":
+                continue
             value = getattr(self, name)
             if not isinstance(value, bool) and value not in (0, 1):
                 raise TypeError(f"{name} is {value!r}, expected True or False")
@@ -89,7 +93,6 @@ def arch_of(target: GPUTarget) -> str:
 
 #: For each option what is taken, in words too, and what to do instead.
 _TAKEN: dict[str, tuple[Callable[[Any], bool], str, str]] = {
-    "num_ctas": (lambda value: value == 1, "1", "clusters are not supported yet"),
     "cluster_dims": (
         lambda value: tuple(value or ()) in ((), (1, 1, 1)),
         "(1, 1, 1)",
@@ -129,10 +132,6 @@ def refuse_unsupported(options: dict[str, Any], capability: int) -> None:
             raise OptionNotSupported(f"{name} is {options[name]!r}, expected {expected}{hint}")
     if options.get("launch_pdl"):
         _require_feature("launch_pdl", "dependent launches", capability)
-    if options.get("sanitize_overflow") and options.get("debug"):
-        raise OptionNotSupported(
-            "sanitize_overflow is True with debug, expected False; overflow is not checked on a GPU"
-        )
 
 
 def _require_feature(option: str, feature: str, capability: int) -> None:
