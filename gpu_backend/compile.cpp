@@ -103,12 +103,30 @@ private:
     before_ = module_.clone();
     llvm::LLVMContext context;
     std::unique_ptr<llvm::Module> code = lower(context);
-    if (code && hasExtraBuffers_ && kernel_->sharedBytes > target_.sharedBytes()) {
-      options_.extraBuffers = false;
-      module_ = *before_;
+    while (code && takeLessMemory()) {
+      restart();
       code = lower(context);
     }
     return code && emit(*code);
+  }
+
+  /// Whether the kernel needs more shared memory than there is, and may need less when it is
+  /// compiled again: without extra buffers, then with as many fewer as have to go, in the end
+  /// without rings.
+  bool takeLessMemory() {
+    const int64_t excess = kernel_->sharedBytes - target_.sharedBytes();
+    if (excess <= 0 || (!hasExtraBuffers_ && ringBytes_ == 0))
+      return false;
+    if (!hasExtraBuffers_)
+      options_.ringBytes = std::max<int64_t>(0, ringBytes_ - excess);
+    options_.extraBuffers = false;
+    return true;
+  }
+
+  /// Has the kernel be as it was before the passes.
+  void restart() {
+    again_ = before_->clone();
+    module_ = *again_;
   }
 
   /// The passes of the GPU level and the way to LLVM IR.
@@ -128,6 +146,7 @@ private:
     kernel_->plan = std::move(report.plan);
     kernel_->notes = std::move(report.notes);
     hasExtraBuffers_ = report.hasExtraBuffers;
+    ringBytes_ = report.ringBytes;
     if (!dump("tlg", kernel_->tlg) || !dump("plan", kernel_->plan))
       return nullptr;
     const func::FuncOp function = functionOf(module_); // passes made a new one
@@ -187,12 +206,14 @@ private:
 
   ModuleOp module_;
   OwningOpRef<ModuleOp> before_; ///< the passes
+  OwningOpRef<ModuleOp> again_;  ///< what is compiled with less memory
   std::string tl_;
   const GpuTarget &target_;
   GpuOptions options_;
   std::string &error_;
   std::string source_;           ///< the kernel's name in Python
   bool hasExtraBuffers_ = false; ///< so that it may need too much shared memory
+  int64_t ringBytes_ = 0;        ///< of the loop whose rings take most
   std::unique_ptr<GpuKernel> kernel_;
 };
 

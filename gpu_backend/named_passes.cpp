@@ -27,6 +27,7 @@ constexpr llvm::StringLiteral kArchHelp = "the GPU architecture; empty: the modu
 constexpr llvm::StringLiteral kWarpsHelp = "warps of a program; 0: the module's";
 constexpr llvm::StringLiteral kStagesHelp = "stages of a loop's ring; 0: the module's";
 constexpr llvm::StringLiteral kExtraHelp = "rings may have a buffer more than stages";
+constexpr llvm::StringLiteral kRingHelp = "the most bytes of shared memory for the rings of a loop";
 constexpr llvm::StringLiteral kPlanHelp = "print the plan of the loops to stdout";
 
 int intOf(ModuleOp module, llvm::StringRef attribute, int given, int otherwise) {
@@ -148,7 +149,7 @@ struct PipelineLoopsPass : ModulePass<PipelineLoopsPass> {
       return failure();
     const PipelineOptions options{
         intOf(getOperation(), tlg::kNumStagesAttribute, numStages, GpuOptions().numStages),
-        extraBuffers};
+        extraBuffers, ringBytes < 0 ? std::nullopt : std::optional<int64_t>(ringBytes)};
     const PipelinePlan plan = planPipelines(function, *target, options);
     if (printPlan)
       llvm::outs() << "plan of '" << function.getName() << "'\n" << text(plan);
@@ -156,6 +157,7 @@ struct PipelineLoopsPass : ModulePass<PipelineLoopsPass> {
       report->plan += text(plan);
       noteLoops(plan, report->notes);
       report->hasExtraBuffers |= plan.hasExtraBuffers();
+      report->ringBytes = std::max(report->ringBytes, plan.mostRingBytes());
     }
     return writePipelines(function, plan);
   }
@@ -163,6 +165,7 @@ struct PipelineLoopsPass : ModulePass<PipelineLoopsPass> {
   Option<int> numStages{*this, "num-stages", llvm::cl::desc(kStagesHelp), llvm::cl::init(0)};
   Option<bool> extraBuffers{*this, "extra-buffers", llvm::cl::desc(kExtraHelp),
                             llvm::cl::init(true)};
+  Option<int64_t> ringBytes{*this, "ring-bytes", llvm::cl::desc(kRingHelp), llvm::cl::init(-1)};
   Option<bool> printPlan{*this, "print-plan", llvm::cl::desc(kPlanHelp), llvm::cl::init(false)};
   PipelineReport *report = nullptr; ///< of the caller, or null
 };
@@ -272,6 +275,7 @@ void connectPipelineReport(OpPassManager &manager, const GpuOptions &options,
     if (pass.getTypeID() == TypeID::get<PipelineLoopsPass>()) {
       auto &loops = static_cast<PipelineLoopsPass &>(pass);
       loops.extraBuffers = options.extraBuffers;
+      loops.ringBytes = options.ringBytes.value_or(-1);
       loops.report = &report;
     }
 }

@@ -22,6 +22,7 @@ struct PipelineReport {
   std::string plan; ///< as text
   std::vector<Finding> notes;
   bool hasExtraBuffers = false; ///< some ring has a buffer more than stages
+  int64_t ringBytes = 0;        ///< of shared memory, of the loop whose rings take most
 };
 
 /// Registers the passes and the pipeline, together with the upstream passes it uses. Once is
@@ -31,8 +32,8 @@ void registerGpuPasses();
 /// Adds the passes that every kernel goes through to `manager`, which is for modules.
 void buildGpuPipeline(mlir::OpPassManager &manager, const GpuTarget &target,
                       const GpuOptions &options);
-/// Has the manager's pass that pipelines loops take `options.extraBuffers`, and fill `report`,
-/// which lives as long as the passes run.
+/// Has the manager's pass that pipelines loops take `options.extraBuffers` and `ringBytes`, and
+/// fill `report`, which lives as long as the passes run.
 void connectPipelineReport(mlir::OpPassManager &manager, const GpuOptions &options,
                            PipelineReport &report);
 

@@ -369,6 +369,7 @@ private:
 LogicalResult assignLayouts(func::FuncOp function, const GpuTarget &target,
                             const GpuOptions &options) {
   widenDotOperands(function, target);
+  foldSumsIntoDots(function, target);
   const AxisAnalysis axes(function);
   const LayoutChoice choice(function, axes, target, options);
   LayoutAssigner(function, axes, choice).rewrite();

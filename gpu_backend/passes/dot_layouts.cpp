@@ -5,6 +5,8 @@
 #include "gpu_backend/layout/blocked_layout.h"
 #include "gpu_backend/passes/shared_operands.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/SmallSet.h"
 
@@ -282,6 +284,78 @@ void widenDotOperands(func::FuncOp function, const GpuTarget &target) {
                                      withElement(value.getType(), builder.getF16Type()), value));
     }
   });
+}
+
+namespace {
+
+/// The dot of the same block that `value` is, if it begins with zero and nothing else needs it.
+tl::DotOp freshDot(Operation *addition, Value value) {
+  auto dot = value.getDefiningOp<tl::DotOp>();
+  return dot && dot->hasOneUse() && dot->getBlock() == addition->getBlock() &&
+                 isKnownZero(dot.getAcc())
+             ? dot
+             : tl::DotOp();
+}
+
+/// Adds the dots to `dots` that `value` is computed from in `block`.
+void addDotsBehind(Value value, Block *block, llvm::SmallPtrSetImpl<Operation *> &dots) {
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  llvm::SmallVector<Value> open{value};
+  while (!open.empty()) {
+    Operation *op = open.pop_back_val().getDefiningOp();
+    if (!op || op->getBlock() != block || !seen.insert(op).second)
+      continue;
+    if (isa<tl::DotOp>(op))
+      dots.insert(op);
+    llvm::append_range(open, op->getOperands());
+  }
+}
+
+/// Whether `dot` would have to wait for another one that it does not need, to begin with `sum`. It
+/// does not wait for dots whose sums go directly into its own.
+bool isDelayedBy(tl::DotOp dot, Value sum) {
+  llvm::SmallPtrSet<Operation *, 8> needed, added;
+  for (Value operand : {dot.getA(), dot.getB()})
+    addDotsBehind(operand, dot->getBlock(), needed);
+  tl::DotOp before;
+  for (; (before = sum.getDefiningOp<tl::DotOp>()) && before->getBlock() == dot->getBlock();
+       sum = before.getAcc())
+    for (Value operand : {before.getA(), before.getB()})
+      addDotsBehind(operand, dot->getBlock(), added);
+  addDotsBehind(sum, dot->getBlock(), added);
+  return llvm::any_of(added, [&](Operation *other) { return !needed.contains(other); });
+}
+
+void foldSum(Operation *addition, const GpuTarget &target) {
+  Value left = addition->getOperand(0), right = addition->getOperand(1);
+  const Type element = getElementTypeOrSelf(left.getType());
+  if (!element.isF32() && !element.isInteger(32))
+    return;
+  tl::DotOp dot = freshDot(addition, right), other = freshDot(addition, left);
+  Value sum = left;
+  if (other && (!dot || dot->isBeforeInBlock(other))) { // the later one
+    std::swap(dot, other);
+    sum = right;
+  }
+  if (!dot || tensorCoreBytes(dot, target) == 0 || multipliesFp8(dot, target) ||
+      isDelayedBy(dot, sum))
+    return;
+  dot->moveBefore(addition); // where the sum is there
+  dot.getAccMutable().assign(sum);
+  addition->getResult(0).replaceAllUsesWith(dot.getResult());
+  addition->erase();
+}
+
+} // namespace
+
+void foldSumsIntoDots(func::FuncOp function, const GpuTarget &target) {
+  llvm::SmallVector<Operation *> additions;
+  function.walk([&](Operation *op) {
+    if (isa<arith::AddFOp, arith::AddIOp>(op) && isa<RankedTensorType>(op->getResult(0).getType()))
+      additions.push_back(op);
+  });
+  for (Operation *addition : additions)
+    foldSum(addition, target);
 }
 
 } // namespace blockscope::gpu

@@ -3,7 +3,9 @@
 
 #include "gpu_backend/layout/shared_layout.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -16,10 +18,6 @@ SharedPlaces::SharedPlaces(func::FuncOp function) {
   int moment = 0;
   for (Operation &op : function.getBody().front()) {
     moments_[&op] = moment;
-    op.walk([&](tlg::WgmmaWaitOp wait) {
-      if (wait.getPending() == 0 && (waits_.empty() || waits_.back() != moment))
-        waits_.push_back(moment);
-    });
     ++moment;
   }
   function.walk([&](tlg::AllocSharedOp alloc) {
@@ -62,16 +60,30 @@ int SharedPlaces::lastUse(tlg::AllocSharedOp alloc) const {
   while (!open.empty())
     for (OpOperand &use : open.pop_back_val().getUses()) {
       Operation *user = use.getOwner();
-      int moment = momentOf(user);
-      if (isa<tlg::WgmmaOp>(user)) { // reads until it is waited for
-        const auto *wait = llvm::find_if(waits_, [&](int w) { return w > moment; });
-        if (wait != waits_.end())
-          moment = *wait;
-      }
-      last = std::max(last, moment);
+      last = std::max(last, isa<tlg::WgmmaOp>(user) ? lastWait(user) : momentOf(user));
       for (Value result : user->getResults())
         if (isa<tlg::SharedType>(result.getType()))
           open.push_back(result);
+    }
+  return last;
+}
+
+/// When a dot is complete, which reads its operands until then: where its sums are waited for, in
+/// its block or where they go from there.
+int SharedPlaces::lastWait(Operation *dot) const {
+  int last = momentOf(dot);
+  llvm::SetVector<Value> sums;
+  sums.insert(dot->getResult(0));
+  for (size_t i = 0; i < sums.size(); ++i)
+    for (OpOperand &use : sums[i].getUses()) {
+      Operation *user = use.getOwner(), *parent = user->getParentOp();
+      last = std::max(last, momentOf(user));
+      if (isa<tlg::WgmmaOp>(user))
+        sums.insert(user->getResult(0));
+      else if (isa<scf::YieldOp>(user) && isa<scf::ForOp, scf::IfOp>(parent))
+        sums.insert(parent->getResult(use.getOperandNumber()));
+      else if (isa<scf::YieldOp, scf::ConditionOp>(user))
+        sums.insert(parent->result_begin(), parent->result_end());
     }
   return last;
 }

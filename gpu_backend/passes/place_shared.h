@@ -30,9 +30,9 @@ private:
   };
   int momentOf(mlir::Operation *op) const;
   int lastUse(tlg::AllocSharedOp alloc) const;
+  int lastWait(mlir::Operation *dot) const;
 
   llvm::DenseMap<mlir::Operation *, int> moments_;
-  llvm::SmallVector<int> waits_; ///< moments at which dots by wgmma are waited for
   llvm::SmallVector<Block> blocks_;
   llvm::DenseSet<mlir::Operation *> reused_;
   int64_t sizeBytes_ = 0;

@@ -18,6 +18,7 @@ enum class LoadReason {
   Other,         ///< what it gives where its mask is false is not zero, and a dot uses it
   Address,       ///< its address or mask cannot be computed ahead
   NoAsyncCopy,   ///< the target has no asynchronous copies
+  NoMemory,      ///< shared memory has no place for two buffers of the loop's loads
 };
 
 } // namespace blockscope::gpu

@@ -10,6 +10,8 @@
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <climits>
+
 using namespace mlir;
 
 namespace blockscope::gpu {
@@ -76,6 +78,8 @@ public:
       plan_.delayedDot = matchDelayedDot(loop_);
     for (auto load : loop_.getBody()->getOps<tl::LoadOp>())
       plan_.loads.push_back(planLoad(load));
+    if (mostBuffers() < 2)
+      leaveLoads();
     if (plan_.copies(CopyKind::CpAsync) || plan_.copies(CopyKind::Tma))
       plan_.rings.push_back(planRing(usedBytes));
     else
@@ -127,6 +131,34 @@ private:
       plan_.disjoint.emplace_back(*argumentOf(load.getPointer()), stored);
   }
 
+  /// The shared memory that one buffer of each load takes.
+  int64_t bytesOfIteration() const {
+    int64_t bytes = 0;
+    for (const LoadPlan &load : plan_.loads)
+      if (load.copy != CopyKind::InIteration)
+        bytes += llvm::alignTo(tlg::sharedLayoutOf(load.buffer).sizeBytes(), kBufferAlignment);
+    return bytes;
+  }
+
+  /// How many buffers of each load there is memory for.
+  int mostBuffers() const {
+    const int64_t bytes = bytesOfIteration();
+    return options_.ringBytes && bytes != 0
+               ? static_cast<int>(std::min<int64_t>(*options_.ringBytes / bytes, INT_MAX))
+               : INT_MAX;
+  }
+
+  /// Leaves all loads in their iteration, as there is no memory for rings.
+  void leaveLoads() {
+    for (LoadPlan &load : plan_.loads)
+      if (load.copy != CopyKind::InIteration) {
+        load.copy = CopyKind::InIteration;
+        load.why = LoadReason::NoMemory;
+        load.ring = -1;
+      }
+    plan_.disjoint.clear();
+  }
+
   /// How many warps there are, if they are several warpgroups and make first operands of dots
   /// themselves; else 0.
   int warpsThatCompute() {
@@ -154,7 +186,7 @@ private:
   RingPlan planRing(int64_t usedBytes) {
     RingPlan ring;
     const int warps = warpsThatCompute();
-    ring.buffers = plan_.stages;
+    ring.buffers = std::min(plan_.stages, mostBuffers());
     ring.extra = extraBuffer(usedBytes, warps != 0);
     if (ring.extra != ExtraBuffer::None)
       ++ring.buffers;
@@ -178,11 +210,7 @@ private:
     if (!options_.extraBuffers ||
         !(isIndependent ? plan_.stages == 2 : copiesForDots && plan_.stages == 3))
       return ExtraBuffer::None;
-    int64_t ofIteration = 0;
-    for (const LoadPlan &load : plan_.loads)
-      if (load.copy != CopyKind::InIteration)
-        ofIteration +=
-            llvm::alignTo(tlg::sharedLayoutOf(load.buffer).sizeBytes(), kBufferAlignment);
+    const int64_t ofIteration = bytesOfIteration();
     const int64_t most = target_.sharedBytes();
     const int64_t before = usedBytes + plan_.stages * ofIteration, after = before + ofIteration;
     if (after > most || (!isIndependent && most / after < most / before))
@@ -215,6 +243,15 @@ int64_t endOfRings(const LoopPlan &loop, int64_t usedBytes) {
 
 } // namespace
 
+int64_t LoopPlan::ringBytes() const {
+  int64_t bytes = 0;
+  for (const LoadPlan &load : loads)
+    if (load.ring >= 0)
+      bytes += rings[load.ring].buffers *
+               llvm::alignTo(tlg::sharedLayoutOf(load.buffer).sizeBytes(), kBufferAlignment);
+  return bytes;
+}
+
 bool LoopPlan::copies(CopyKind kind) const {
   return llvm::any_of(loads, [&](const LoadPlan &load) { return load.copy == kind; });
 }
@@ -224,6 +261,13 @@ bool PipelinePlan::hasExtraBuffers() const {
     return llvm::any_of(loop.rings,
                         [](const RingPlan &ring) { return ring.extra != ExtraBuffer::None; });
   });
+}
+
+int64_t PipelinePlan::mostRingBytes() const {
+  int64_t most = 0;
+  for (const LoopPlan &loop : loops)
+    most = std::max(most, loop.ringBytes());
+  return most;
 }
 
 PipelinePlan planPipelines(func::FuncOp function, const GpuTarget &target,

@@ -23,6 +23,8 @@ namespace blockscope::gpu {
 struct PipelineOptions {
   int numStages = 3;        ///< of loops that do not ask for stages themselves (tl.num_stages)
   bool extraBuffers = true; ///< rings may have a buffer more than stages
+  /// A loop's rings take no more: they have fewer buffers, or the loop stays as it is.
+  std::optional<int64_t> ringBytes;
 };
 
 /// How the data of a load comes to its iteration.
@@ -87,6 +89,7 @@ struct LoopPlan {
   std::vector<std::pair<unsigned, unsigned>> disjoint;
 
   bool isPipelined() const { return !rings.empty(); }
+  int64_t ringBytes() const; ///< of shared memory, without mbarriers
   bool copies(CopyKind kind) const;
 };
 
@@ -94,6 +97,7 @@ struct PipelinePlan {
   std::vector<LoopPlan> loops; ///< inner ones before those around them
 
   bool hasExtraBuffers() const;
+  int64_t mostRingBytes() const; ///< of the loop whose rings take most
 };
 
 /// Plans all loops of a kernel whose tiles have layouts.

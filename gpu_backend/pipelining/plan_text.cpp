@@ -52,9 +52,12 @@ llvm::StringRef waitText(RingSync sync) {
 }
 
 std::string ringText(const LoopPlan &loop, const RingPlan &ring) {
+  const bool isShort = ring.buffers < loop.stages;
   return llvm::formatv("  ring: {0} buffers{1}\n  copies: begun {2} iteration{3} ahead by {4}\n"
                        "  waits: {5}\n",
-                       ring.buffers, extraText(ring.extra), ring.ahead, ring.ahead == 1 ? "" : "s",
+                       ring.buffers,
+                       isShort ? " (shared memory has no place for more)" : extraText(ring.extra),
+                       ring.ahead, ring.ahead == 1 ? "" : "s",
                        producerText(loop), waitText(ring.sync));
 }
 
@@ -124,6 +127,8 @@ std::string reasonText(const LoopPlan &loop, const LoadPlan &load) {
            "loop";
   case LoadReason::NoAsyncCopy:
     return "the target has no asynchronous copies";
+  case LoadReason::NoMemory:
+    return "shared memory has no place for two buffers of what the loop loads";
   }
   return "";
 }

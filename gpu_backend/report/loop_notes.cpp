@@ -27,6 +27,8 @@ Advice adviceFor(LoadReason why) {
     return {"other=0.0 or padding_option=\"zero\", and tl.where after the load"};
   case LoadReason::Address:
     return {"load indices for the next iteration one iteration before"};
+  case LoadReason::NoMemory:
+    return {"smaller tiles, or more warps and programs with less each"};
   case LoadReason::LoopInside:
     return {"", Severity::Note};
   case LoadReason::None:

@@ -450,3 +450,49 @@ def test_no_iterations(device):
     matmul_kernel[(1, 1)](a, b, c, 64, 64, 0, *a.stride(), *b.stride(), 64, 64, 32, False, "ieee",
                           num_stages=4)  # fmt: skip
     assert (c == 0).all()
+
+
+@triton.jit
+def added_kernel(a_ptr, b_ptr, out_ptr, twice_ptr, k, N: tl.constexpr, BLOCK_K: tl.constexpr):
+    """Dots that are added by `+`: before, behind, to each other, and one that is needed alone."""
+    i = tl.arange(0, N)
+    steps = tl.arange(0, BLOCK_K)
+    total = tl.zeros((N, N), dtype=out_ptr.dtype.element_ty)
+    twice = tl.zeros((N, N), dtype=out_ptr.dtype.element_ty)
+    for start in range(0, k, BLOCK_K):
+        a = tl.load(a_ptr + i[:, None] * k + (start + steps)[None, :])
+        b = tl.load(b_ptr + i[None, :] * k + (start + steps)[:, None])
+        alone = tl.dot(a, b)
+        total += tl.dot(a, b)
+        total = tl.dot(a, b) + total
+        total += tl.dot(a, b) + tl.dot(a, b)
+        total += alone
+        twice = twice * 2 + tl.dot(a, b)
+        twice += alone
+    out = i[:, None] * N + i[None, :]
+    tl.store(out_ptr + out, total)
+    tl.store(twice_ptr + out, twice)
+
+
+@pytest.mark.parametrize("stages", [1, 3])
+@pytest.mark.parametrize("warps", [4, 8])
+@pytest.mark.parametrize("iterations", [0, 1, 3])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.int8, torch.float8_e4m3fn])
+def test_dots_that_are_added(dtype, iterations, warps, stages, device):
+    run_added(dtype, iterations, warps, stages, 64, device)
+
+
+def run_added(dtype, iterations, warps, stages, size, device):
+    k = 32 * iterations
+    a, b = (torch.randint(-2, 3, (size, k), device=device).to(dtype) for _ in range(2))
+    out_dtype = torch.int32 if dtype == torch.int8 else torch.float32
+    total, twice = (torch.full((size, size), 77, dtype=out_dtype, device=device) for _ in range(2))
+    added_kernel[(1,)](a, b, total, twice, k, size, 32, num_warps=warps, num_stages=stages)
+    want = torch.zeros(size, size, dtype=torch.float64, device=device)
+    doubled = want.clone()
+    for start in range(0, k, 32):
+        one = a[:, start : start + 32].double() @ b[:, start : start + 32].double().T
+        want += 5 * one
+        doubled = doubled * 2 + 2 * one
+    assert torch.equal(total.double(), want)  # small integers: every order gives the same
+    assert torch.equal(twice.double(), doubled)

@@ -43,6 +43,29 @@ def test_unrolled(unroll, stages, device):
     run_staged_matmul(stages, 3, unroll, device)
 
 
+@pytest.mark.parametrize("iterations", [0, 1, 2, 21])
+def test_more_stages_than_memory(iterations, device):
+    """20 buffers of 16 KiB: as many as there is memory for are taken."""
+    run_crowded(iterations, (64, 64, 64), 20, 4, device)
+
+
+@pytest.mark.parametrize("iterations", [0, 1, 3])
+def test_no_memory_for_two_buffers(iterations, device):
+    run_crowded(iterations, (128, 256, 256), 3, 8, device)
+
+
+def run_crowded(iterations, sizes, stages, warps, device):
+    m, n, k = sizes
+    a = torch.randint(-2, 3, (m, k * iterations), device=device).half()
+    b = torch.randint(-2, 3, (k * iterations, n), device=device).half()
+    c = torch.full((m, n), 77.0, device=device)
+    kernel = staged_matmul_kernel[(1,)](
+        a, b, c, k * iterations, m, n, k, None, None, num_stages=stages, num_warps=warps
+    )
+    assert torch.equal(c, a.float() @ b.float())
+    return kernel
+
+
 @triton.jit
 def columns_kernel(
     x_ptr, most_ptr, sum_ptr, rows, n, N: tl.constexpr, STAGES: tl.constexpr, OTHER: tl.constexpr

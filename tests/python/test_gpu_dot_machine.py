@@ -226,6 +226,35 @@ def test_dots_in_sequence(iterations: int, stages: int, arch: str, machines: Any
 
 @BOTH_ARCHS
 @pytest.mark.parametrize("stages", [1, 3])
+@pytest.mark.parametrize("iterations", [0, 1, 3])
+@pytest.mark.parametrize("dtype", [HALF, torch.int8, FP8])
+def test_dots_that_are_added(
+    dtype: Any, iterations: int, stages: int, arch: str, machines: Any
+) -> None:
+    dots.run_added(dtype, iterations, 4, stages, 64, "cpu")
+
+
+@BOTH_ARCHS
+@pytest.mark.parametrize("iterations", [0, 1, 21])
+def test_more_stages_than_memory(iterations: int, arch: str, machines: Any) -> None:
+    """20 stages are asked for."""
+    kernel = loops.run_crowded(iterations, (64, 64, 64), 20, 4, "cpu")
+    buffers = {"sm_80": 10, "sm_90a": 14}[arch]
+    assert kernel.metadata.shared == buffers * 16384
+    assert f"ring: {buffers} buffers (shared memory has no place for more)" in kernel.asm["plan"]
+    assert rounds_and_copies(machines[0]) == (buffers, True)
+
+
+@pytest.mark.parametrize("arch", ["sm_90a"])
+@pytest.mark.parametrize("iterations", [0, 1, 3])
+def test_no_memory_for_two_buffers(iterations: int, arch: str, machines: Any) -> None:
+    kernel = loops.run_crowded(iterations, (128, 256, 256), 3, 8, "cpu")
+    assert kernel.metadata.shared == 196608
+    assert rounds_and_copies(machines[0]) == (0, False)
+
+
+@BOTH_ARCHS
+@pytest.mark.parametrize("stages", [1, 3])
 def test_infinity_in_the_second_dot(stages: int, arch: str, machines: Any) -> None:
     dots.test_infinity_in_the_second_dot(stages, "cpu")
 

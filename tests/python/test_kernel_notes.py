@@ -434,7 +434,7 @@ def test_compile_says_what_does_not_fit_its_target(tmp_path):
     done = command("compile", "--target", "sm_86,sm_90", path)
     assert done.returncode == 1, done.stdout
     first, second = (line for line in done.stdout.splitlines() if line.startswith("huge("))
-    error = "out of resource: shared memory, required: 196608, hardware limit: 101376"
+    error = "out of resource: shared memory, required: 131072, hardware limit: 101376"
     assert f"for sm_86, 4 warps: error: {error}" in first and "error" not in second
     assert "  hint: smaller blocks or fewer stages (num_stages) need less\n" in done.stdout
 

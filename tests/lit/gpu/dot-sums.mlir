@@ -1,0 +1,68 @@
+// A sum of a dot and something else is a dot that begins with that, where the tensor cores add in
+// fp32 or int32.
+// RUN: blk-opt %s --pass-pipeline='builtin.module(tlg-assign-layouts{arch=sm_90a},cse)' | FileCheck %s
+
+// Whichever side the dot is on, and also where what is added is computed after it. Of two dots the
+// later one begins with the earlier one.
+// CHECK-LABEL: func.func @folded(
+// CHECK: %[[X:.*]] = tl.load
+// CHECK-NOT: arith.addf
+// CHECK: %[[HALF:.*]] = arith.mulf %[[X]],
+// CHECK: %[[ACC:.*]] = tlg.convert_layout %[[HALF]]
+// CHECK: tlg.wgmma %{{.*}}, %{{.*}}, %[[ACC]]
+// CHECK: tlg.wgmma
+// CHECK: %[[BA:.*]] = tlg.wgmma_wait 0
+// CHECK: tlg.wgmma %{{.*}}, %{{.*}}, %[[BA]]
+// CHECK-NOT: arith.addf
+// CHECK: return
+func.func @folded(%a: f16, %b: f16, %p: !tl.ptr<f32>) {
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %half = arith.constant dense<0.5> : tensor<64x64xf32>
+  %flat = tl.range 0 to 4096 : tensor<4096xi32>
+  %offsets = tl.reshape %flat : tensor<4096xi32> -> tensor<64x64xi32>
+  %base = tl.splat %p : !tl.ptr<f32> -> tensor<64x64x!tl.ptr<f32>>
+  %at = tl.addptr %base, %offsets : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xi32>
+  %va = tl.splat %a : f16 -> tensor<64x64xf16>
+  %vb = tl.splat %b : f16 -> tensor<64x64xf16>
+  %x = tl.load %at : tensor<64x64x!tl.ptr<f32>> -> tensor<64x64xf32>
+  %ab = tl.dot %va, %vb, %zero : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+  %y = arith.mulf %x, %half : tensor<64x64xf32>
+  %first = arith.addf %y, %ab : tensor<64x64xf32>
+  %ba = tl.dot %vb, %va, %zero : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+  %bb = tl.dot %vb, %vb, %zero : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+  %both = arith.addf %bb, %ba : tensor<64x64xf32>
+  tl.store %at, %first : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xf32>
+  tl.store %at, %both : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xf32>
+  return
+}
+
+// A dot that something else needs too, one that adds already, exact fp32, and fp8, of which the
+// tensor cores add with fewer bits, stay as they are; so does one that need not wait for another
+// dot, as the sum does.
+// CHECK-LABEL: func.func @kept(
+// CHECK-COUNT-5: arith.addf
+// CHECK: tl.store
+func.func @kept(%a: f16, %c: f32, %d: f8E4M3FN, %p: !tl.ptr<f32>) {
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %flat = tl.range 0 to 4096 : tensor<4096xi32>
+  %offsets = tl.reshape %flat : tensor<4096xi32> -> tensor<64x64xi32>
+  %base = tl.splat %p : !tl.ptr<f32> -> tensor<64x64x!tl.ptr<f32>>
+  %at = tl.addptr %base, %offsets : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xi32>
+  %va = tl.splat %a : f16 -> tensor<64x64xf16>
+  %vc = tl.splat %c : f32 -> tensor<64x64xf32>
+  %vd = tl.splat %d : f8E4M3FN -> tensor<64x64xf8E4M3FN>
+  %x = tl.load %at : tensor<64x64x!tl.ptr<f32>> -> tensor<64x64xf32>
+  %twice = tl.dot %va, %va, %zero : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+  %0 = arith.addf %x, %twice : tensor<64x64xf32>
+  tl.store %at, %twice : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xf32>
+  %adds = tl.dot %va, %va, %x : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+  %1 = arith.addf %0, %adds : tensor<64x64xf32>
+  %exact = tl.dot %vc, %vc, %zero : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  %2 = arith.addf %1, %exact : tensor<64x64xf32>
+  %fp8 = tl.dot %vd, %vd, %zero : tensor<64x64xf8E4M3FN>, tensor<64x64xf8E4M3FN> -> tensor<64x64xf32>
+  %3 = arith.addf %2, %fp8 : tensor<64x64xf32>
+  %early = tl.dot %va, %va, %zero : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+  %4 = arith.addf %3, %early : tensor<64x64xf32>
+  tl.store %at, %4 : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xf32>
+  return
+}
