@@ -92,11 +92,30 @@ struct SimplifyPass : PassWrapper<SimplifyPass, OperationPass<>> {
   FrozenRewritePatternSet patterns;
 };
 
+/// What `tl.multiple_of(x, 16)` claims holds for x, also where the result is not used: what comes
+/// after it takes the result for x.
+struct HintsPass : PassWrapper<HintsPass, OperationPass<>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(HintsPass)
+
+  llvm::StringRef getArgument() const final { return "blk-hints"; }
+  llvm::StringRef getDescription() const final { return "use hinted values after their hints"; }
+
+  void runOnOperation() final {
+    getOperation()->walk([](tl::HintOp hint) {
+      hint.getSource().replaceUsesWithIf(hint.getResult(), [&](OpOperand &use) {
+        Operation *user = hint->getBlock()->findAncestorOpInBlock(*use.getOwner());
+        return user && hint->isBeforeInBlock(user);
+      });
+    });
+  }
+};
+
 void buildPipeline(OpPassManager &manager, bool hasCalls) {
   if (hasCalls) {
     manager.addPass(createInlinerPass({}, [](OpPassManager &) {}));
     manager.addPass(createSymbolDCEPass());
   }
+  manager.addPass(std::make_unique<HintsPass>());
   manager.addPass(std::make_unique<SimplifyPass>());
   manager.addPass(createCSEPass());
   manager.addPass(createLoopInvariantCodeMotionPass());
@@ -132,6 +151,7 @@ bool runPasses(IrEmitter &emitter, std::string *errors) {
 
 void registerPasses() {
   registerTransformsPasses();
+  PassRegistration<HintsPass>();
   PassRegistration<SimplifyPass>();
   PassPipelineRegistration<>("blk-cpu", "what every kernel goes through before it is run",
                              [](OpPassManager &manager) { buildPipeline(manager, true); });

@@ -170,10 +170,7 @@ AxisInfo hinted(tl::HintOp op, AxisInfo info) {
   for (auto [dim, value, size] : llvm::zip(info.dims, op.getValues(), shapeOf(op.getType()))) {
     const int64_t power = powerIn(value), run = std::min(power, size);
     if (op.getKind() == "multiple_of")
-      dim.divisibility =
-          std::max(dim.divisibility, power * (isa<tl::PtrType>(getElementTypeOrSelf(op.getType()))
-                                                  ? elementBytesOf(op.getType())
-                                                  : 1));
+      dim.divisibility = std::max(dim.divisibility, power); // of pointers in bytes, as in Triton
     else if (op.getKind() == "max_contiguous")
       dim.contiguity = std::max(dim.contiguity, run);
     else if (op.getKind() == "max_constancy")
