@@ -9,6 +9,8 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 
@@ -48,6 +50,7 @@ LayoutChoice::LayoutChoice(func::FuncOp function, const AxisAnalysis &axes, cons
     }
   });
   anchor(function);
+  spreadAddresses(function);
   // A region's ops take layouts of their own.
   const auto walk = [&](llvm::function_ref<bool(Operation *)> spread, bool backward) {
     bool changed = false;
@@ -152,6 +155,68 @@ void LayoutChoice::anchor(func::FuncOp function) {
     for (Value result : op->getResults())
       layouts_[result] = accesses_[op];
   }
+}
+
+/// Pointers and masks are computed in the layouts of their accesses, back to what is small: an
+/// index that is loaded or computed for a row is moved, if anything, not the pointers of all its
+/// elements.
+void LayoutChoice::spreadAddresses(func::FuncOp function) {
+  llvm::SmallVector<std::pair<Value, LinearLayout>> open;
+  const auto add = [&](Value value, const LinearLayout &layout) {
+    if (value && isBlock(value))
+      open.emplace_back(value, layout);
+  };
+  function.walk([&](Operation *op) {
+    if (Value pointer = accessedPointer(op)) {
+      add(pointer, accesses_[op]);
+      add(maskOf(op), accesses_[op]);
+    }
+  });
+  llvm::DenseSet<Value> seen;
+  for (size_t next = 0; next < open.size(); ++next) { // earlier accesses first
+    const auto [value, layout] = open[next];
+    if (isCheap(value) || !isa<IntegerType, tl::PtrType>(getElementTypeOrSelf(value.getType())))
+      continue;
+    if (takesLayoutOfUse(value, layout) && seen.insert(value).second) {
+      accesses_[value.getDefiningOp()] = layout;
+      layouts_[value] = layout;
+      // Its own address is not smaller.
+      add(value.getDefiningOp()->getOperand(0), layout);
+      add(maskOf(value.getDefiningOp()), layout);
+      continue;
+    }
+    if (!give(value, layout))
+      continue;
+    if (Operation *op = value.getDefiningOp()) {
+      if (op->getNumRegions() == 0 && op->getNumResults() == 1)
+        for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+          if (const auto wanted = operandLayout(op, static_cast<unsigned>(i), layouts_[value]))
+            add(operand, *wanted);
+      continue;
+    }
+    auto argument = cast<BlockArgument>(value);
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    if (!loop || argument == loop.getInductionVar())
+      continue;
+    const unsigned variable = argument.getArgNumber() - 1;
+    give(loop.getResult(variable), layout);
+    add(loop.getYieldedValues()[variable], layout);
+    add(loop.getInitArgs()[variable], layout);
+  }
+}
+
+/// Whether a loaded index is loaded in the layout in which it is used, several threads loading the
+/// same element: few loads, which mostly find their data in the L1 cache, cost less than a way
+/// through shared memory with its barriers.
+bool LayoutChoice::takesLayoutOfUse(Value value, const LinearLayout &layout) const {
+  constexpr size_t kMostElementBits = 4;
+  const auto isShared = [](const Bases &bases) { return llvm::is_contained(bases, 0); };
+  return value.getDefiningOp<tl::LoadOp>() && (isShared(layout.lanes) || isShared(layout.warps)) &&
+         layout.registers.size() <= kMostElementBits &&
+         llvm::all_of(value.getUsers(), [](Operation *user) {
+           return user->getNumResults() == 1 &&
+                  (tl::isElementwise(user) || isa<tl::ExpandDimsOp, tl::BroadcastOp>(user));
+         });
 }
 
 bool LayoutChoice::give(Value value, const std::optional<LinearLayout> &layout) {

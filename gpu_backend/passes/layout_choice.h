@@ -32,6 +32,8 @@ public:
 private:
   bool computeCheap(mlir::Value value);
   void anchor(mlir::func::FuncOp function);
+  void spreadAddresses(mlir::func::FuncOp function);
+  bool takesLayoutOfUse(mlir::Value value, const LinearLayout &layout) const;
   bool spreadForward(mlir::Operation *op);
   bool spreadBackward(mlir::Operation *op);
   bool tie(llvm::ArrayRef<mlir::Value> values);
