@@ -7,6 +7,7 @@
 #include "gpu_backend/pipelining/loop_slice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 
@@ -109,6 +110,8 @@ private:
         loop_.getLowerBound()};
     for (const unsigned variable : address_.variables)
       initial.push_back(loop_.getInitArgs()[variable]);
+    for (Operation *load : address_.loads)
+      initial.push_back(zeroOf(load->getResult(0).getType()));
     firstNew_ = loop_.getNumRegionIterArgs();
     auto made = loop_.replaceWithAdditionalYields(
         rewriter_, initial, /*replaceInitOperandUsesInLoop=*/false,
@@ -119,9 +122,24 @@ private:
     llvm::SmallVector<Value> yields{second.getA(), loop_.getInductionVar()};
     for (const unsigned variable : address_.variables)
       yields.push_back(loop_.getRegionIterArg(variable));
+    for (Operation *load : address_.loads)
+      yields.push_back(load->getResult(0));
     Operation *terminator = loop_.getBody()->getTerminator();
     terminator->setOperands(firstNew_, yields.size(), yields);
     terminator->setOperand(dot_.variable, second.getAcc());
+  }
+
+  /// What stands for a loaded number or pointer before the first iteration.
+  Value zeroOf(Type type) {
+    const Type element = getElementTypeOrSelf(type);
+    const auto pointer = dyn_cast<tl::PtrType>(element);
+    const Type integer = pointer ? rewriter_.getI64Type() : element;
+    auto shaped = dyn_cast<RankedTensorType>(type);
+    const Type plain = shaped ? Type(shaped.clone(integer)) : integer;
+    Value zero = arith::ConstantOp::create(rewriter_, loop_.getLoc(),
+                                           cast<TypedAttr>(rewriter_.getZeroAttr(plain)));
+    return pointer ? tl::IntToPtrOp::create(rewriter_, loop_.getLoc(), type, zero).getResult()
+                   : zero;
   }
 
   /// Loads what the iteration of `variables` (the counter, then those of the address) would have,
@@ -129,10 +147,12 @@ private:
   std::pair<tl::LoadOp, Value> makeLoad(ValueRange variables, Value condition) {
     tl::LoadOp source = dot_.load;
     IRMapping mapping;
-    mapping.map(loop_.getInductionVar(), variables.front());
     for (auto [variable, value] : llvm::zip(address_.variables, variables.drop_front()))
       mapping.map(loop_.getRegionIterArg(variable), value);
-    address_.clone(rewriter_, loop_, mapping);
+    for (auto [load, value] :
+         llvm::zip(address_.loads, variables.drop_front(1 + address_.variables.size())))
+      mapping.map(load->getResult(0), value);
+    address_.clone(rewriter_, loop_, mapping, {variables.front(), condition});
     const auto pointerType = cast<RankedTensorType>(source.getPointer().getType());
     const auto maskType = RankedTensorType::get(pointerType.getShape(), rewriter_.getI1Type(),
                                                 pointerType.getEncoding());
@@ -223,7 +243,7 @@ private:
 
   /// Of the loop's variables or results: the counter of the iteration before, and the address's.
   ValueRange variables(ValueRange all) const {
-    return all.slice(firstNew_ + 1, address_.variables.size() + 1);
+    return all.slice(firstNew_ + 1, address_.variables.size() + address_.loads.size() + 1);
   }
 
   RewriterBase &rewriter_;

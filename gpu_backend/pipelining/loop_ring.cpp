@@ -37,7 +37,9 @@ LogicalResult LoopRing::findCopies() {
   for (const LoadPlan &load : plan_.loads)
     if (load.isDelayed)
       delayed = &load;
-    else if (load.copy != CopyKind::InIteration)
+    else if (load.copy == CopyKind::Registers)
+      earlyLoads_.push_back(load.load);
+    else if (load.isCopied())
       plans[load.load] = &load;
   DelayedLoads moved;
   if (plan_.delayedDot)
@@ -51,6 +53,9 @@ LogicalResult LoopRing::findCopies() {
     if (failed(addAddress(copies_.back())))
       return load.emitError("is not as the plan of its loop says (a mistake in blockscope)");
   }
+  if (!addresses_.plan(loop_, slice_.loads.getArrayRef(), ahead()) ||
+      !early_.plan(loop_, earlyLoads_, /*distance=*/0))
+    return loop_.emitError("is not as its plan says (a mistake in blockscope)");
   return success();
 }
 
@@ -82,24 +87,43 @@ void LoopRing::allocate() {
 void LoopRing::fillFirst() {
   for (const unsigned variable : slice_.variables)
     ahead_.push_back(loop_.getInitArgs()[variable]);
-  Value first = loop_.getLowerBound();
-  Value isEntered = arith::CmpIOp::create(rewriter_, location(), arith::CmpIPredicate::slt, first,
-                                          loop_.getUpperBound());
+  firsts_.clear();
+  addresses_.loadFirst(rewriter_, loop_, [&](int number) { return firstIteration(number); });
+  early_.loadFirst(rewriter_, loop_, [&](int number) { return firstIteration(number); });
   Existence exists;
   for (int slot = 0; slot < ahead(); ++slot) {
+    const Iteration iteration = firstIteration(slot);
     exists.before = exists.iteration;
-    exists.iteration = isEntered;
-    if (slot > 0)
-      exists.iteration = arith::AndIOp::create(rewriter_, location(), isEntered,
-                                               hasIteration(loop_.getLowerBound(), slot));
-    Value counter = slot == 0 ? first : iterationAfter(first, slot);
-    ahead_ = makeCopies(counter, ahead_, i32(slot), exists);
+    exists.iteration = iteration.exists;
+    IRMapping mapping;
+    addresses_.mapFirst(mapping, slot);
+    ahead_ = makeCopies(iteration.counter, ahead_, mapping, i32(slot), exists);
   }
+}
+
+/// The iteration of this number, counted from the first one, before the loop.
+Iteration LoopRing::firstIteration(int number) {
+  while (number >= static_cast<int>(firsts_.size())) {
+    Value first = loop_.getLowerBound();
+    if (firsts_.empty()) {
+      firsts_.push_back(
+          {first, arith::CmpIOp::create(rewriter_, location(), arith::CmpIPredicate::slt, first,
+                                        loop_.getUpperBound())});
+      continue;
+    }
+    const int next = static_cast<int>(firsts_.size());
+    Value exists =
+        arith::AndIOp::create(rewriter_, location(), firsts_[0].exists, hasIteration(first, next));
+    firsts_.push_back({iterationAfter(first, next), exists});
+  }
+  return firsts_[number];
 }
 
 /// Variables for what is computed ahead, for the parity, and for the slot.
 void LoopRing::addVariables() {
   llvm::SmallVector<Value> initial(ahead_);
+  llvm::append_range(initial, addresses_.variables());
+  llvm::append_range(initial, early_.variables());
   if (hasParity())
     initial.push_back(i32(0));
   initial.push_back(i32(0));
@@ -110,10 +134,15 @@ void LoopRing::addVariables() {
         return llvm::SmallVector<Value>(arguments.begin(), arguments.end());
       });
   loop_ = cast<scf::ForOp>(made->getOperation());
-  ahead_.assign(loop_.getRegionIterArgs().begin() + firstNew_, loop_.getRegionIterArgs().end());
-  slot_ = ahead_.pop_back_val();
+  const llvm::SmallVector<Value> made_(loop_.getRegionIterArgs().drop_front(firstNew_));
+  llvm::ArrayRef<Value> all(made_);
+  ahead_.assign(all.begin(), all.begin() + ahead_.size());
+  all = all.drop_front(ahead_.size());
+  addresses_.bind(all);
+  early_.bind(all);
+  slot_ = all.back();
   if (hasParity())
-    parity_ = ahead_.pop_back_val();
+    parity_ = all.front();
 }
 
 void LoopRing::rewriteBody() {
@@ -128,7 +157,16 @@ void LoopRing::rewriteBody() {
   Existence exists;
   exists.iteration = hasIteration(counter, ahead());
   exists.before = hasIteration(counter, ahead() - 1);
-  llvm::SmallVector<Value> yields = makeCopies(later, ahead_, free, exists);
+  const auto after = [&](int number) {
+    return Iteration{iterationAfter(counter, number), hasIteration(counter, number)};
+  };
+  const llvm::SmallVector<Value> addresses = addresses_.advance(rewriter_, loop_, after);
+  const llvm::SmallVector<Value> early = early_.advance(rewriter_, loop_, after);
+  IRMapping mapping;
+  addresses_.map(mapping);
+  llvm::SmallVector<Value> yields = makeCopies(later, ahead_, mapping, free, exists);
+  llvm::append_range(yields, addresses);
+  llvm::append_range(yields, early);
   if (hasParity())
     yields.push_back(nextParity());
   yields.push_back(nextSlot());
@@ -138,6 +176,30 @@ void LoopRing::rewriteBody() {
       readAfterLoop(copy);
     rewriter_.eraseOp(copy.load);
   }
+  readEarlyLoads();
+  eraseUnused();
+}
+
+/// What was loaded early is what the iteration uses.
+void LoopRing::readEarlyLoads() {
+  IRMapping mapping;
+  early_.map(mapping);
+  for (Operation *load : earlyLoads_)
+    rewriter_.replaceAllUsesWith(load->getResult(0), mapping.lookup(load->getResult(0)));
+}
+
+/// Erases the loads of addresses that are now made ahead only, with what was computed from them.
+void LoopRing::eraseUnused() {
+  llvm::SmallPtrSet<Operation *, 32> ops(slice_.ops.begin(), slice_.ops.end());
+  addresses_.collect(ops);
+  early_.collect(ops);
+  Operation *terminator = loop_.getBody()->getTerminator();
+  for (auto [i, variable] : llvm::enumerate(loop_.getRegionIterArgs())) // without use
+    if (variable.use_empty() && loop_.getResult(i).use_empty())
+      terminator->setOperand(i, variable);
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*loop_.getBody())))
+    if (ops.contains(&op) && op.use_empty())
+      rewriter_.eraseOp(&op);
 }
 
 void LoopRing::replaceLoads() {
@@ -164,13 +226,11 @@ void LoopRing::readAfterLoop(Copy &copy) {
 // -- copies ---------------------------------------------------------------------------------------
 
 /// Begins all copies of the iteration of `counter`, and gives the next one's `ahead`.
-llvm::SmallVector<Value> LoopRing::makeCopies(Value counter, ValueRange ahead, Value slot,
-                                              const Existence &exists) {
-  IRMapping mapping;
-  mapping.map(loop_.getInductionVar(), counter);
+llvm::SmallVector<Value> LoopRing::makeCopies(Value counter, ValueRange ahead, IRMapping &mapping,
+                                              Value slot, const Existence &exists) {
   for (auto [variable, value] : llvm::zip(slice_.variables, ahead))
     mapping.map(loop_.getRegionIterArg(variable), value);
-  slice_.clone(rewriter_, loop_, mapping);
+  slice_.clone(rewriter_, loop_, mapping, {counter, exists.iteration});
   Value mbarrier = beginCopies(slot, exists);
   for (Copy &copy : copies_)
     makeCopy(copy, mapping, slot, mbarrier, copy.after ? exists.before : exists.iteration);

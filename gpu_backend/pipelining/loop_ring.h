@@ -7,10 +7,12 @@
 //     somewhere in it: begin the copies of a later iteration, into the slot that is free
 //
 // The pointers and masks of a later iteration come from a copy of the ops that compute them, run
-// ahead on variables of their own (`ahead_`). A kind of ring says how threads wait and where copies
-// begin.
+// ahead on variables of their own (`ahead_`); where these need what another load gives, that one is
+// done an iteration before (`addresses_`). Loads that cannot be copied may be done an iteration
+// early too (`early_`). A kind of ring says how threads wait and where copies begin.
 #pragma once
 
+#include "gpu_backend/pipelining/loads_ahead.h"
 #include "gpu_backend/pipelining/loop_slice.h"
 #include "gpu_backend/pipelining/plan.h"
 
@@ -101,9 +103,13 @@ private:
   void rewriteBody();
   void replaceLoads();
   void readAfterLoop(Copy &copy);
-  llvm::SmallVector<Value> makeCopies(Value counter, mlir::ValueRange ahead, Value slot,
+  llvm::SmallVector<Value> makeCopies(Value counter, mlir::ValueRange ahead,
+                                      mlir::IRMapping &mapping, Value slot,
                                       const Existence &exists);
   void makeCopy(Copy &copy, mlir::IRMapping &mapping, Value slot, Value mbarrier, Value predicate);
+  void readEarlyLoads();
+  void eraseUnused();
+  Iteration firstIteration(int number);
   Value hasIteration(Value at, int iterations);
   Value iterationAfter(Value at, int iterations);
   Value nextSlot();
@@ -116,8 +122,12 @@ private:
   mlir::scf::ForOp loop_;
   mlir::IRRewriter rewriter_;
   llvm::SmallVector<Copy, 2> copies_; ///< in the order of the IR
+  llvm::SmallVector<mlir::Operation *> earlyLoads_;
   LoopSlice slice_;
   llvm::SmallVector<Value> ahead_; ///< the slice's variables, iterations later
+  LoadsAhead addresses_;           ///< what the slice needs
+  LoadsAhead early_;               ///< what the iteration needs
+  llvm::SmallVector<Iteration> firsts_;
   Value slot_, parity_;
   bool hasWgmma_ = false, isReadByThreads_ = false;
   unsigned firstNew_ = 0; ///< of the loop's variables

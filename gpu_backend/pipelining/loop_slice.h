@@ -1,6 +1,8 @@
 // What a loop computes some values from, iteration by iteration.
 #pragma once
 
+#include "core/ir/tl_dialect.h"
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -8,17 +10,29 @@
 
 namespace blockscope::gpu {
 
-/// The ops of a loop's body that compute some values from its variables, and those variables. All
-/// are free of effects, so they can be made again for another iteration.
+/// One iteration, of those before the loop or of the loop.
+struct Iteration {
+  mlir::Value counter;
+  mlir::Value exists; ///< as i1; null: it does
+};
+
+/// The ops of a loop's body that compute some values from its variables and from what it loads, and
+/// those variables and loads. The ops can be made again for another iteration, also for one that
+/// there is not.
 struct LoopSlice {
   llvm::SmallSetVector<mlir::Operation *, 16> ops;
   llvm::SmallSetVector<unsigned, 4> variables; ///< by their number among the loop's
+  llvm::SmallSetVector<mlir::Operation *, 2> loads;
 
   /// Adds what `value` is computed from, in this iteration and, for variables, in those before.
-  /// False when that has effects.
+  /// False when that has effects, other than by loading.
   bool add(mlir::scf::ForOp loop, mlir::Value value);
-  /// Makes the ops again, in their order, with the loop's variables as in `mapping`.
-  void clone(mlir::OpBuilder &builder, mlir::scf::ForOp loop, mlir::IRMapping &mapping) const;
+  /// Adds what says where a load reads, and what it gives where its mask is false.
+  bool addOperandsOf(mlir::scf::ForOp loop, tl::LoadOp load);
+  /// Makes the ops again, in their order, with the loop's variables and the results of the loads as
+  /// in `mapping`.
+  void clone(mlir::OpBuilder &builder, mlir::scf::ForOp loop, mlir::IRMapping &mapping,
+             const Iteration &iteration) const;
 };
 
 } // namespace blockscope::gpu

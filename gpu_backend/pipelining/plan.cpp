@@ -4,7 +4,7 @@
 #include "gpu_backend/passes/disjoint_arguments.h"
 #include "gpu_backend/passes/tma_access.h"
 #include "gpu_backend/pipelining/async_copy.h"
-#include "gpu_backend/pipelining/loop_slice.h"
+#include "gpu_backend/pipelining/loads_ahead.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -44,16 +44,18 @@ bool feedsDot(Value value, const std::optional<DelayedDot> &delayed) {
   return false;
 }
 
-/// Whether what says where a load reads can be computed iterations ahead.
-bool hasAddressAhead(scf::ForOp loop, tl::LoadOp load, const std::optional<TmaAccess> &tma) {
+/// What says where a load reads, by iteration; nothing if that cannot be computed ahead.
+std::optional<LoopSlice> addressOf(scf::ForOp loop, tl::LoadOp load,
+                                   const std::optional<TmaAccess> &tma) {
   LoopSlice slice;
-  if (!tma)
-    return slice.add(loop, load.getPointer()) &&
-           (!load.getMask() || slice.add(loop, load.getMask()));
-  return (!tma->tile.condition || slice.add(loop, tma->tile.condition)) &&
-         llvm::all_of(tma->tile.dims, [&](const RectangularTile::Dim &dim) {
-           return !dim.start || slice.add(loop, dim.start);
-         });
+  const bool isKnown = tma ? (!tma->tile.condition || slice.add(loop, tma->tile.condition)) &&
+                                 llvm::all_of(tma->tile.dims,
+                                              [&](const RectangularTile::Dim &dim) {
+                                                return !dim.start || slice.add(loop, dim.start);
+                                              })
+                           : slice.add(loop, load.getPointer()) &&
+                                 (!load.getMask() || slice.add(loop, load.getMask()));
+  return isKnown ? std::optional(slice) : std::nullopt;
 }
 
 class LoopPlanner {
@@ -78,12 +80,18 @@ public:
       plan_.delayedDot = matchDelayedDot(loop_);
     for (auto load : loop_.getBody()->getOps<tl::LoadOp>())
       plan_.loads.push_back(planLoad(load));
+    if (plan_.copies(CopyKind::CpAsync) || plan_.copies(CopyKind::Tma))
+      planAddresses();
     if (mostBuffers() < 2)
       leaveLoads();
-    if (plan_.copies(CopyKind::CpAsync) || plan_.copies(CopyKind::Tma))
+    if (plan_.copies(CopyKind::CpAsync) || plan_.copies(CopyKind::Tma)) {
       plan_.rings.push_back(planRing(usedBytes));
-    else
+      noteAddresses(plan_.rings.front().ahead);
+      for (LoadPlan &load : plan_.loads)
+        planRegisters(load);
+    } else {
       plan_.delayedDot.reset();
+    }
     return std::move(plan_);
   }
 
@@ -120,13 +128,21 @@ private:
     plan.pieceBytes = copy.pieceBytes;
     if (copy.buffer && !target_.hasCpAsync)
       plan.why = LoadReason::NoAsyncCopy;
-    else if (copy.buffer && !hasAddressAhead(loop_, load, tma))
-      plan.why = LoadReason::Address;
     if (plan.why != LoadReason::None)
       return;
+    std::optional<LoopSlice> address = addressOf(loop_, load, tma);
+    if (!address || !canLoadAhead(*address)) {
+      plan.why = LoadReason::Address;
+      return;
+    }
+    addresses_.push_back(std::move(*address));
     plan.copy = tma ? CopyKind::Tma : CopyKind::CpAsync;
     plan.ring = 0;
     plan.buffer = *copy.buffer;
+    requireDisjoint(load);
+  }
+
+  void requireDisjoint(tl::LoadOp load) {
     for (const unsigned stored : writes_.stored())
       plan_.disjoint.emplace_back(*argumentOf(load.getPointer()), stored);
   }
@@ -135,7 +151,7 @@ private:
   int64_t bytesOfIteration() const {
     int64_t bytes = 0;
     for (const LoadPlan &load : plan_.loads)
-      if (load.copy != CopyKind::InIteration)
+      if (load.isCopied())
         bytes += llvm::alignTo(tlg::sharedLayoutOf(load.buffer).sizeBytes(), kBufferAlignment);
     return bytes;
   }
@@ -151,12 +167,99 @@ private:
   /// Leaves all loads in their iteration, as there is no memory for rings.
   void leaveLoads() {
     for (LoadPlan &load : plan_.loads)
-      if (load.copy != CopyKind::InIteration) {
+      if (load.isCopied()) {
         load.copy = CopyKind::InIteration;
         load.why = LoadReason::NoMemory;
         load.ring = -1;
       }
     plan_.disjoint.clear();
+  }
+
+  /// Whether the loads that an address needs, and those that these need, can be done in iterations
+  /// before.
+  bool canLoadAhead(const LoopSlice &address) {
+    const auto levels = LoadsAhead::slicesFor(loop_, address.loads.getArrayRef());
+    if (!levels)
+      return false;
+    const auto canMove = [&](Operation *load) {
+      return writes_.canMove(cast<tl::LoadOp>(load).getPointer());
+    };
+    return llvm::all_of(address.loads, canMove) &&
+           llvm::all_of(*levels,
+                        [&](const LoopSlice &level) { return llvm::all_of(level.loads, canMove); });
+  }
+
+  /// Operands of dots that no copy can bring are loaded an iteration early, if they are small: what
+  /// is waited for at the end of an iteration cannot be hidden by other warps of the program.
+  void planRegisters(LoadPlan &plan) {
+    constexpr size_t kMostElements = 16;
+    const bool cannotCopy = plan.why == LoadReason::Narrow || plan.why == LoadReason::NotATile ||
+                            plan.why == LoadReason::Other || plan.why == LoadReason::CacheModifier;
+    auto load = cast<tl::LoadOp>(plan.load);
+    if (!cannotCopy || !plan.feedsDot || load.getIsVolatile() ||
+        elementsOfThread(load.getType()) > kMostElements)
+      return;
+    LoopSlice slice;
+    if (!slice.addOperandsOf(loop_, load) || !canLoadAhead(slice) ||
+        !LoadsAhead::slicesFor(loop_, plan.load))
+      return;
+    plan.copy = CopyKind::Registers;
+    plan.why = LoadReason::None;
+    requireDisjoint(load);
+  }
+
+  static size_t elementsOfThread(Type type) {
+    if (!isa<RankedTensorType>(type))
+      return 1;
+    return size_t{1} << tlg::layoutOf(type).registers.size();
+  }
+
+  /// Finds the loads that are done ahead for the addresses of copies, by level. Those that nothing
+  /// else needs take no buffers themselves.
+  void planAddresses() {
+    LoopSlice all;
+    for (const LoopSlice &address : addresses_) {
+      all.ops.insert_range(address.ops);
+      all.loads.insert_range(address.loads);
+    }
+    llvm::SmallVector<Operation *> loads(all.loads.begin(), all.loads.end());
+    const auto slices = LoadsAhead::slicesFor(loop_, loads);
+    if (loads.empty() || !slices)
+      return;
+    llvm::SmallPtrSet<Operation *, 32> uses(all.ops.begin(), all.ops.end());
+    for (const LoadPlan &load : plan_.loads)
+      if (load.isCopied())
+        uses.insert(load.load);
+    for (const LoopSlice &slice : *slices) {
+      levels_.push_back(loads);
+      uses.insert(loads.begin(), loads.end());
+      uses.insert(slice.ops.begin(), slice.ops.end());
+      loads.assign(slice.loads.begin(), slice.loads.end());
+    }
+    for (LoadPlan &load : plan_.loads)
+      if (load.isCopied() && isAddress(load.load) &&
+          llvm::all_of(load.load->getUsers(),
+                       [&](Operation *user) { return uses.contains(user); })) {
+        load.copy = CopyKind::InIteration;
+        load.ring = -1;
+      }
+  }
+
+  bool isAddress(Operation *load) const {
+    return llvm::any_of(levels_,
+                        [&](const auto &level) { return llvm::is_contained(level, load); });
+  }
+
+  /// Notes how early these loads are.
+  void noteAddresses(int ahead) {
+    for (const auto &level : levels_) {
+      ++ahead;
+      for (LoadPlan &load : plan_.loads)
+        if (llvm::is_contained(level, load.load)) {
+          load.addressAhead = ahead;
+          requireDisjoint(cast<tl::LoadOp>(load.load));
+        }
+    }
   }
 
   /// How many warps there are, if they are several warpgroups and make first operands of dots
@@ -187,6 +290,9 @@ private:
     RingPlan ring;
     const int warps = warpsThatCompute();
     ring.buffers = std::min(plan_.stages, mostBuffers());
+    // Stages count from the first load: those of addresses take some of them.
+    if (loop_.getBody()->getOps<tlg::WgmmaOp>().empty())
+      ring.buffers = std::max(2, ring.buffers - static_cast<int>(levels_.size()));
     ring.extra = extraBuffer(usedBytes, warps != 0);
     if (ring.extra != ExtraBuffer::None)
       ++ring.buffers;
@@ -222,7 +328,9 @@ private:
   LoopWrites writes_; ///< what the loop does to global memory
   const GpuTarget &target_;
   const PipelineOptions &options_;
-  bool asksForStages_ = false; ///< the loop itself
+  bool asksForStages_ = false;                         ///< the loop itself
+  std::vector<LoopSlice> addresses_;                   ///< of the loads that are copied
+  std::vector<llvm::SmallVector<Operation *>> levels_; ///< loads that these need
   LoopPlan plan_;
 };
 

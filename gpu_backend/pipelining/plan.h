@@ -30,6 +30,7 @@ struct PipelineOptions {
 /// How the data of a load comes to its iteration.
 enum class CopyKind {
   InIteration, ///< the load stays where it is
+  Registers,   ///< it is loaded an iteration early, into variables of the loop
   CpAsync,     ///< each thread begins to copy its part into a ring
   Tma,         ///< one thread begins to copy all of it into a ring
 };
@@ -39,6 +40,9 @@ struct LoadPlan {
   CopyKind copy = CopyKind::InIteration;
   bool feedsDot = false;  ///< an operand of a dot is computed from it in the iteration
   bool isDelayed = false; ///< its data is used one iteration later, by the delayed dot
+  /// Copies need what it gives to know what they copy: it is loaded for them, too, so many
+  /// iterations early; 0: they do not.
+  int addressAhead = 0;
   // Where it stays:
   LoadReason why = LoadReason::None;
   mlir::Operation *because = nullptr; ///< StoredTo, MemoryOrder: the op that writes or orders
@@ -46,6 +50,8 @@ struct LoadPlan {
   // Where it is begun early:
   int ring = -1;          ///< its number among the loop's
   tlg::SharedType buffer; ///< of one iteration
+
+  bool isCopied() const { return copy == CopyKind::CpAsync || copy == CopyKind::Tma; }
 };
 
 /// How the threads of a program agree on the buffers of a ring.

@@ -61,13 +61,25 @@ std::string ringText(const LoopPlan &loop, const RingPlan &ring) {
                        producerText(loop), waitText(ring.sync));
 }
 
+std::string aheadText(int iterations) {
+  return llvm::formatv("into registers, {0} iterations early: addresses of copies need it",
+                       iterations);
+}
+
 std::string loadText(const LoopPlan &loop, const LoadPlan &load) {
   std::string text = "  load " + placeOf(load.load) + ": ";
   if (load.copy == CopyKind::InIteration)
-    return text + "in its iteration: " + reasonText(loop, load) + "\n";
+    return text +
+           (load.addressAhead != 0 ? aheadText(load.addressAhead)
+                                   : "in its iteration: " + reasonText(loop, load)) +
+           "\n";
+  if (load.copy == CopyKind::Registers)
+    return text + "into registers, an iteration early\n";
   text += load.copy == CopyKind::Tma ? "TMA" : "cp.async";
   text += llvm::formatv(", {0} bytes a buffer{1}\n", tlg::sharedLayoutOf(load.buffer).sizeBytes(),
                         load.isDelayed ? ", used an iteration later" : "");
+  if (load.addressAhead != 0)
+    text.insert(text.size() - 1, ", and " + aheadText(load.addressAhead));
   return text;
 }
 
@@ -123,8 +135,8 @@ std::string reasonText(const LoopPlan &loop, const LoadPlan &load) {
     return "its 'other' (of a descriptor or block pointer, its padding_option) is not zero, which "
            "is all that asynchronous copies can fill in";
   case LoadReason::Address:
-    return "its addresses or its mask come from another load, or from an if or a loop inside the "
-           "loop";
+    return "its addresses or its mask come from a load that cannot be done earlier, or from an if "
+           "or a loop inside the loop";
   case LoadReason::NoAsyncCopy:
     return "the target has no asynchronous copies";
   case LoadReason::NoMemory:

@@ -402,14 +402,14 @@ func.func @cache_modifier(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl
 
 // -----
 
-// The address of one load comes from another, which itself begins early.
+// The address of one load comes from another, which is done before and takes no buffers.
 // CHECK-NEXT: plan of 'gathered'
 // CHECK-NEXT: loop at pipeline-plan.mlir:{{.*}}: 3 stages
 // CHECK-NEXT:   ring:{{.*}}
 // CHECK-NEXT:   copies:{{.*}}
 // CHECK-NEXT:   waits:{{.*}}
+// CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: into registers, 2 iterations early: addresses of copies need it
 // CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: cp.async, 4096 bytes a buffer
-// CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: in its iteration: its addresses or its mask come from another load, or from an if or a loop inside the loop
 func.func @gathered(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %k: !tl.ptr<i32> {tl.divisibility = 16 : i32}, %n: i32) {
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
@@ -434,13 +434,13 @@ func.func @gathered(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f
 
 // -----
 
-// Only zeros can be filled in for a dot; the other operand begins early all the same.
+// Only zeros can be filled in for a dot: what is small comes through registers.
 // CHECK-NEXT: plan of 'other'
 // CHECK-NEXT: loop at pipeline-plan.mlir:{{.*}}: 3 stages
 // CHECK-NEXT:   ring:{{.*}}
 // CHECK-NEXT:   copies:{{.*}}
 // CHECK-NEXT:   waits:{{.*}}
-// CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: in its iteration: its 'other' (of a descriptor or block pointer, its padding_option) is not zero
+// CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: into registers, an iteration early
 // CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: cp.async, 1024 bytes a buffer
 func.func @other(%a: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %b: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
   %zero = arith.constant 0 : i32

@@ -1,0 +1,156 @@
+// Level 0 has the loads that are asked for, level k + 1 those that level k's addresses need.
+//
+// In iteration i level k is made for iteration i + distance + k + 1.
+#include "gpu_backend/pipelining/loads_ahead.h"
+
+#include "gpu_backend/ir/tlg_dialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace blockscope::gpu {
+namespace {
+
+constexpr size_t kMostLevels = 3; ///< more have not been seen; a list that is walked has no end
+
+void mapTo(IRMapping &mapping, llvm::ArrayRef<Operation *> loads, llvm::ArrayRef<Value> values) {
+  for (auto [load, value] : llvm::zip_equal(loads, values))
+    mapping.map(load->getResult(0), value);
+}
+
+/// A load with operands as in `mapping`, where there is its iteration.
+Value makeLoad(OpBuilder &builder, tl::LoadOp load, IRMapping &mapping, Value exists) {
+  const auto now = [&](Value value) { return value ? mapping.lookupOrDefault(value) : Value(); };
+  Value mask = now(load.getMask());
+  if (exists) {
+    Value all = exists;
+    if (auto type = dyn_cast<RankedTensorType>(load.getPointer().getType()))
+      all = tl::SplatOp::create(
+          builder, load.getLoc(),
+          RankedTensorType::get(type.getShape(), builder.getI1Type(), type.getEncoding()), exists);
+    mask = mask ? arith::AndIOp::create(builder, load.getLoc(), all, mask).getResult() : all;
+  }
+  auto made = tl::LoadOp::create(builder, load.getLoc(), load.getType(), now(load.getPointer()),
+                                 mask, now(load.getOther()), load.getCacheModifierAttr(),
+                                 load.getEvictionPolicyAttr(), load.getIsVolatileAttr());
+  if (Attribute vector = load->getAttr(tlg::kVectorAttribute))
+    made->setAttr(tlg::kVectorAttribute, vector);
+  return made;
+}
+
+} // namespace
+
+std::optional<std::vector<LoopSlice>> LoadsAhead::slicesFor(scf::ForOp loop,
+                                                            llvm::ArrayRef<Operation *> loads) {
+  std::vector<LoopSlice> slices;
+  llvm::SmallVector<Operation *> open(loads);
+  while (!open.empty()) {
+    if (slices.size() == kMostLevels)
+      return std::nullopt;
+    LoopSlice &slice = slices.emplace_back();
+    for (Operation *load : open)
+      if (!slice.addOperandsOf(loop, cast<tl::LoadOp>(load)))
+        return std::nullopt;
+    open.assign(slice.loads.begin(), slice.loads.end());
+  }
+  return slices;
+}
+
+bool LoadsAhead::plan(scf::ForOp loop, llvm::ArrayRef<Operation *> loads, int distance) {
+  distance_ = distance;
+  levels_.clear();
+  auto slices = slicesFor(loop, loads);
+  if (!slices)
+    return false;
+  llvm::SmallVector<Operation *> made(loads);
+  for (LoopSlice &slice : *slices) {
+    levels_.push_back({made, std::move(slice), {}, {}, {}});
+    made.assign(levels_.back().slice.loads.begin(), levels_.back().slice.loads.end());
+  }
+  return true;
+}
+
+void LoadsAhead::make(OpBuilder &builder, scf::ForOp loop, const Level &level, IRMapping &mapping,
+                      const Iteration &iteration, llvm::SmallVectorImpl<Value> &loaded,
+                      llvm::SmallVectorImpl<Value> &variables) const {
+  for (auto [variable, value] : llvm::zip_equal(level.slice.variables, level.variables))
+    mapping.map(loop.getRegionIterArg(variable), value);
+  level.slice.clone(builder, loop, mapping, iteration);
+  for (Operation *load : level.loads)
+    loaded.push_back(makeLoad(builder, cast<tl::LoadOp>(load), mapping, iteration.exists));
+  for (const unsigned variable : level.slice.variables)
+    variables.push_back(mapping.lookupOrDefault(loop.getYieldedValues()[variable]));
+}
+
+void LoadsAhead::loadFirst(OpBuilder &builder, scf::ForOp loop, When when) {
+  for (size_t k = levels_.size(); k-- > 0;) {
+    Level &level = levels_[k];
+    for (const unsigned variable : level.slice.variables)
+      level.variables.push_back(loop.getInitArgs()[variable]);
+    for (int i = 0; i <= distance_ + static_cast<int>(k); ++i) {
+      IRMapping mapping;
+      if (k + 1 < levels_.size())
+        mapTo(mapping, levels_[k + 1].loads, levels_[k + 1].first[i]);
+      llvm::SmallVector<Value> next;
+      make(builder, loop, level, mapping, when(i), level.first.emplace_back(), next);
+      level.variables = next;
+    }
+    level.loaded = level.first.back();
+  }
+}
+
+void LoadsAhead::mapFirst(IRMapping &mapping, int iteration) const {
+  if (!levels_.empty())
+    mapTo(mapping, levels_[0].loads, levels_[0].first[iteration]);
+}
+
+llvm::SmallVector<Value> LoadsAhead::variables() const {
+  llvm::SmallVector<Value> all;
+  for (const Level &level : levels_) {
+    llvm::append_range(all, level.variables);
+    llvm::append_range(all, level.loaded);
+  }
+  return all;
+}
+
+void LoadsAhead::bind(llvm::ArrayRef<Value> &all) {
+  const auto take = [&](llvm::SmallVector<Value> &values) {
+    values.assign(all.begin(), all.begin() + values.size());
+    all = all.drop_front(values.size());
+  };
+  for (Level &level : levels_) {
+    take(level.variables);
+    take(level.loaded);
+  }
+}
+
+void LoadsAhead::map(IRMapping &mapping) const {
+  if (!levels_.empty())
+    mapTo(mapping, levels_[0].loads, levels_[0].loaded);
+}
+
+llvm::SmallVector<Value> LoadsAhead::advance(OpBuilder &builder, scf::ForOp loop, When when) const {
+  llvm::SmallVector<Value> all;
+  for (auto [k, level] : llvm::enumerate(levels_)) {
+    IRMapping mapping;
+    if (k + 1 < levels_.size())
+      mapTo(mapping, levels_[k + 1].loads, levels_[k + 1].loaded);
+    llvm::SmallVector<Value> loaded, variables;
+    make(builder, loop, level, mapping, when(distance_ + 1 + static_cast<int>(k)), loaded,
+         variables);
+    llvm::append_range(all, variables);
+    llvm::append_range(all, loaded);
+  }
+  return all;
+}
+
+void LoadsAhead::collect(llvm::SmallPtrSetImpl<Operation *> &ops) const {
+  for (const Level &level : levels_) {
+    ops.insert(level.loads.begin(), level.loads.end());
+    ops.insert(level.slice.ops.begin(), level.slice.ops.end());
+  }
+}
+
+} // namespace blockscope::gpu

@@ -1,0 +1,81 @@
+"""Loops whose addresses are loaded in the loop, without a GPU: run by ptx_matrix_machine.py."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import gpu_rows
+import machine_backend
+import ptx_matrix_machine
+import pytest
+from machine_backend import MachineBackend, storage_of
+from ptx_machine import Schedule
+
+torch = pytest.importorskip("torch")
+sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
+import test_address_chains as chains  # noqa: E402
+
+pytestmark = pytest.mark.skipif(
+    not gpu_rows.has_tools(), reason="ptxas and libdevice are not installed (nvidia-cuda-nvcc)"
+)
+ARCHS = pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+
+
+@pytest.fixture
+def kernels(arch: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Launches on CPU tensors go to the machine; the kernels that ran, in order."""
+    torch.manual_seed(11)
+    made: list[Any] = []
+
+    def run(kernel: Any, grid: Any, values: list[Any]) -> None:
+        kernel = gpu_rows.as_launched(kernel, values)
+        maps = kernel.data["tensor_maps"]
+        machine = ptx_matrix_machine.Machine(kernel.asm["ptx"], kernel.metadata.num_warps, maps)
+        machine.schedule = Schedule(seed=5)
+        machine.run(grid, [storage_of(value) for value in values], kernel.metadata.shared)
+        made.append(kernel)
+
+    machine_backend.use(monkeypatch, MachineBackend(arch, run))
+    return made
+
+
+@ARCHS
+@pytest.mark.parametrize("form", ["page", "rows", "two", "divided"])
+@pytest.mark.parametrize(("keys", "stages"), [(0, 2), (5, 3), (16, 2), (39, 4), (80, 3)])
+def test_paged_sum(keys: int, stages: int, form: str, arch: str, kernels: Any) -> None:
+    chains.run_paged_sum(form, keys, stages, "cpu")
+    plan = kernels[0].asm["plan"]
+    assert plan.count(": cp.async, ") == 2
+    levels = 2 if form == "two" else 1
+    ahead = max(2, stages - levels) - 1
+    for level in range(1, levels + 1):
+        assert f"into registers, {ahead + level} iterations early: addresses of copies" in plan
+
+
+@pytest.mark.parametrize("arch", ["sm_90a"])
+@pytest.mark.parametrize("form", ["page", "rows"])
+def test_paged_sum_of_warpgroups(form: str, arch: str, kernels: Any) -> None:
+    """The second dot runs an iteration later, and its page with it."""
+    chains.run_paged_sum(form, 150, 3, "cpu", 8, m=128, n=64, d=64)
+    assert ": cp.async, " in kernels[0].asm["plan"]
+
+
+@pytest.mark.parametrize("arch", ["sm_90a"])
+def test_pages_far_apart(arch: str, kernels: Any) -> None:
+    chains.run_paged_sum("page", 40, 3, "cpu", spread=1 << 10)
+
+
+@pytest.mark.parametrize("arch", ["sm_90a"])
+@pytest.mark.parametrize("count", [0, 1, 4])
+def test_list(count: int, arch: str, kernels: Any) -> None:
+    chains.run_list(count, 3, "cpu")
+    assert count == 1 or "a load that cannot be done earlier" in kernels[0].asm["plan"]
+
+
+@ARCHS
+@pytest.mark.parametrize(("k", "stages"), [(32, 3), (96, 2), (112, 4)])
+def test_scaled(k: int, stages: int, arch: str, kernels: Any) -> None:
+    chains.run_scaled(k, stages, "cpu")
+    assert "into registers, an iteration early" in kernels[0].asm["plan"]
