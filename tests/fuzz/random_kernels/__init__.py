@@ -1,0 +1,1 @@
+"""Random kernels, right by construction, run in every way that Blockscope has (see __main__.py)."""
