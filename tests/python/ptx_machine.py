@@ -63,6 +63,19 @@ def raw(values: np.ndarray) -> np.ndarray:
     return values.view(f"u{values.dtype.itemsize}").astype(np.uint64)
 
 
+def _whole(values: np.ndarray, target: str, source: str) -> np.ndarray:
+    """Floats as integers: the nearest limit where they are too large; a NaN is 0, or the top bit
+    alone where 64 bits take part."""
+    kind = np.dtype(("i" if target[0] == "s" else "u") + str(bits_of(target) // 8))
+    limits, values = np.iinfo(kind), values.astype(np.float64)
+    fits = (values >= float(limits.min)) & (values < float(limits.max) + (kind.itemsize < 8))
+    result = np.where(values < 0, limits.min, limits.max).astype(kind)
+    result = np.where(fits, np.where(fits, values, 0).astype(kind), result)
+    is_wide = kind.itemsize == 8 or source == "f64"
+    top = np.array(1 << (8 * kind.itemsize - 1), f"u{kind.itemsize}").view(kind)
+    return np.where(np.isnan(values), top if is_wide else kind.type(0), result).astype(kind)
+
+
 class Instruction:
     """One line: predicate, opcode in parts, operands as text."""
 
@@ -142,6 +155,8 @@ class Machine:
         for match in re.finditer(r"\.param\s+\.(\w+)(?:\s+\.ptr[^,)]*?)?\s+(\w+)\s*[,)\n]", head):
             self.parameters.append((match[2], bits_of(match[1]) // 8))
         body = body[: body.index("\n}")]
+        # LLVM's half of a 64-bit register.
+        body = re.sub(r"\{\s*\.reg \.b\d+ tmp;\s*(mov[^;]*;)\s*\}", r"\1", body)
         body = re.sub(r"(?m)^\s*\.(reg|loc|local|shared|pragma|file)\b[^\n]*$", "", body)
         for piece in re.split(r";|(?<=:)\n|\n(?=\$)", body):
             piece = piece.strip()
@@ -540,6 +555,8 @@ class Machine:
                 values = function(values.astype(np.float64))
         if target in _FLOATS:
             values = values.astype(_FLOATS[target])
+        elif source in _FLOATS:
+            values = _whole(values, target, source)
         else:
             values = values.astype(("i" if target[0] == "s" else "u") + str(bits_of(target) // 8))
             if source.startswith("s"):  # narrow registers are wider than their type

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
-from random_kernels import grow, modes, report, shrink
-from random_kernels.tree import Kernel
+os.environ.setdefault("BLOCKSCOPE_CACHE", "0")
+
+from random_kernels import devices, grow, modes, processes, report, shrink  # noqa: E402
+from random_kernels.tree import Kernel  # noqa: E402
+
+Find = Callable[[Kernel], "modes.Problem | None"]
 
 
 def main() -> int:
@@ -17,26 +23,38 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=100, help="of kernels, at most")
     parser.add_argument("--seconds", type=float, default=1e9, help="when to stop")
     parser.add_argument("--level", type=int, help="0 to 2: how exact operations are (grow.py)")
+    parser.add_argument(
+        "--on", choices=["cpu", "ptx", "gpu"], default="cpu",
+        help="cpu: all modes of the CPU; ptx: compiled, run by tests/python/ptx_machine.py; gpu: "
+        "on a GPU",
+    )  # fmt: skip
     parser.add_argument("--show", action="store_true", help="only print the kernels")
     parser.add_argument("--found", type=Path, help="folder for the kernels that fail, cut down")
     parser.add_argument("--shrink", type=float, default=60, help="seconds for each that fails")
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--step", type=int, default=1, help="from one seed to the next")
     options = parser.parse_args()
+    if options.processes > 1:
+        return processes.run(sys.argv[1:], options)
     began = time.monotonic()
     failed = count = 0
-    for seed in range(options.seed, options.seed + options.count):
+    for seed in range(options.seed, options.seed + options.count, options.step):
         if time.monotonic() - began > options.seconds:
             break
+        kernel = grow.kernel(seed, 0 if options.on == "ptx" else options.level)
         count += 1
-        kernel = grow.kernel(seed, options.level)
         if options.show:
             print(kernel.source())
             continue
-        found = modes.problem(kernel, modes.CPU_MODES)
+        processes.begin(seed)
+        find = finder(options.on, seed)
+        found = find(kernel)
         if found is None:
             continue
         failed += 1
         print(f"seed {seed}, {found.mode}: {found.text[:400]}", flush=True)
-        text = cut_down(kernel, found, options.shrink)
+        lost = options.on == "gpu" and devices.is_lost()
+        text = cut_down(kernel, find, found, 0 if lost else options.shrink)
         if options.found:
             options.found.mkdir(parents=True, exist_ok=True)
             path = options.found / f"kernel_{seed}.py"
@@ -44,26 +62,36 @@ def main() -> int:
             print(f"  cut down in {path}", flush=True)
         else:
             print(text, flush=True)
+        if lost:
+            return processes.LOST
     print(f"{count} kernels, {failed} failed, {time.monotonic() - began:.0f} s", file=sys.stderr)
     return int(failed > 0)
 
 
-def cut_down(kernel: Kernel, found: modes.Problem, seconds: float) -> str:
+def finder(on: str, seed: int) -> Find:
+    if on == "gpu":
+        return devices.gpu_problem
+    if on == "ptx":
+        arch = devices.ARCHS[seed % len(devices.ARCHS)]
+        run = devices.machine(arch)
+        return lambda kernel: modes.problem(kernel, {arch: run})
+    return lambda kernel: modes.problem(kernel, modes.CPU_MODES)
+
+
+def cut_down(kernel: Kernel, find: Find, found: modes.Problem, seconds: float) -> str:
     """The file that shows the problem with as little as there can be."""
-    these = {found.mode: modes.CPU_MODES[found.mode]} if found.mode in modes.CPU_MODES else {}
-    if kernel.level == 2 and these:
-        first = next(iter(modes.CPU_MODES))
-        these = {first: modes.CPU_MODES[first], **these}
 
     def fails(candidate: Kernel) -> bool:
         try:
-            again = modes.problem(candidate, these)
+            again = find(candidate)
         except Exception:  # NumPy cannot run it
             return False
         return again is not None and again.cause == found.cause
 
-    small = shrink.shrunk(kernel, fails, seconds)
-    last = modes.problem(small, these) or found
+    small, last = kernel, found
+    if seconds:
+        small = shrink.shrunk(kernel, fails, seconds)
+        last = find(small) or found
     return report.reproducer(small, f"Seed {kernel.name[7:]}, {last.mode}: {last.text[:300]}")
 
 

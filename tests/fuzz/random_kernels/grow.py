@@ -61,7 +61,8 @@ class Grower:
     def __init__(self, seed: int, level: int | None = None) -> None:
         self.seed = seed
         self.random = random.Random(seed)
-        self.level = self.random.choice([0, 0, 0, 0, 1, 1, 2]) if level is None else level
+        drawn = self.random.choice([0, 0, 0, 0, 1, 1, 2])
+        self.level = drawn if level is None else level
         self.buffers: list[Buffer] = []
         self.scalars: dict[str, Any] = {}
         self.scope: list[Var] = []

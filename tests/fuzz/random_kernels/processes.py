@@ -1,0 +1,59 @@
+"""Several processes, each with a part of the seeds; one that dies of a kernel is started again."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import threading
+
+LOST = 3  # the status of a process whose GPU a kernel has broken
+_BEGUN = "begun"
+_IS_CHILD = "RANDOM_KERNELS_CHILD"
+
+
+def begin(seed: int) -> None:
+    """Says which kernel runs now, for the process that looks after this one."""
+    if os.environ.get(_IS_CHILD):
+        print(_BEGUN, seed, flush=True)
+
+
+def run(arguments: list[str], options: argparse.Namespace) -> int:
+    """Runs this program in so many processes; 1 when a kernel has failed."""
+    failed: list[int] = []
+    threads = [
+        threading.Thread(target=_one, args=(arguments, options, number, failed))
+        for number in range(options.processes)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return int(bool(failed))
+
+
+def _one(arguments: list[str], options: argparse.Namespace, number: int, failed: list[int]) -> None:
+    first, end = options.seed + number, options.seed + options.count
+    while first < end:
+        command = [
+            sys.executable, "-m", "random_kernels", *arguments, "--processes", "1",
+            "--seed", str(first), "--count", str(end - first), "--step", str(options.processes),
+        ]  # fmt: skip
+        child = subprocess.Popen(
+            command, env={**os.environ, _IS_CHILD: "1"}, stdout=subprocess.PIPE, text=True
+        )
+        assert child.stdout is not None
+        for line in child.stdout:
+            if line.startswith(_BEGUN):
+                first = int(line.split()[1])
+            else:
+                print(line, end="", flush=True)
+        status = child.wait()
+        if status:
+            failed.append(first)
+        if status in (0, 1):
+            return
+        if status != LOST:
+            print(f"seed {first}: the process ended with status {status}", flush=True)
+        first += options.processes
