@@ -32,7 +32,7 @@ class Case:
     atol: float
     share: float  # of the elements that may be further off, as where a sum decides a rounding
     not_in: Mapping[str, str]  # modes in which it cannot run anywhere, with the reason
-    finds: str  # the code of the finding that the checks must give: a mistake of the kernel
+    finds: str  # codes, with commas, of what the checks must find: a mistake of the kernel
 
     @property
     def id(self) -> str:

@@ -16,10 +16,18 @@ repository = Repository(
     "e4048607a535ace3a2b51ded31b1c8c2d45c0879",
     packages={"aiter": "."},
     stand_ins={
-        "aiter": {"dtypes": SimpleNamespace(fp8=torch.float8_e4m3fn, fp4x2=torch.uint8, fp8_e8m0=torch.uint8)},
+        "aiter": {
+            "dtypes": SimpleNamespace(
+                fp8=torch.float8_e4m3fn, fp4x2=torch.uint8, fp8_e8m0=torch.uint8
+            )
+        },
         "aiter.jit.utils.torch_guard": {"torch_compile_guard": lambda *_, **__: lambda f: f},
         "aiter.jit.utils.chip_info": {"get_gfx": lambda: ARCH},
-        "aiter.utility.dtypes": {"fp8": torch.float8_e4m3fn, "fp4x2": torch.uint8, "fp8_e8m0": torch.uint8},
+        "aiter.utility.dtypes": {
+            "fp8": torch.float8_e4m3fn,
+            "fp4x2": torch.uint8,
+            "fp8_e8m0": torch.uint8,
+        },
         "aiter.ops.triton.utils.logger": {},
         "aiter.ops.triton.utils._triton.arch_info": {
             "get_arch": lambda: ARCH,
@@ -36,7 +44,9 @@ BF16 = torch.bfloat16
 ROWS = dict(small=dict(m=9, n=300), production=dict(m=8192, n=8192), rtol=2e-2, atol=2e-2)
 
 
-@repository.case(FOLDER + "softmax.py", "_softmax_kernel_online", **dict(ROWS, rtol=1e-5, atol=1e-6))
+@repository.case(
+    FOLDER + "softmax.py", "_softmax_kernel_online", **dict(ROWS, rtol=1e-5, atol=1e-6)
+)
 def softmax(file, device, m, n):
     x = tm.normal(m, n, device=device)
     return lambda: file.softmax(x), lambda: x.double().softmax(-1)
@@ -65,7 +75,9 @@ def rms_norm_add(file, device, m, n):
     return run, want
 
 
-@repository.case(FOLDER + "normalization/rmsnorm.py", "_quant_rms_norm_kernel", **dict(ROWS, atol=8e-2))
+@repository.case(
+    FOLDER + "normalization/rmsnorm.py", "_quant_rms_norm_kernel", **dict(ROWS, atol=8e-2)
+)
 def rms_norm_quant(file, device, m, n):
     x, w = tm.normal(m, n, device=device, dtype=BF16), tm.normal(n, device=device, dtype=BF16)
 
@@ -93,7 +105,9 @@ def layer_norm(file, device, m, n):
     )
 
 
-@repository.case(FOLDER + "normalization/norm.py", "_quant_fused_add_layernorm_kernel", **dict(ROWS, atol=8e-2))
+@repository.case(
+    FOLDER + "normalization/norm.py", "_quant_fused_add_layernorm_kernel", **dict(ROWS, atol=8e-2)
+)
 def layer_norm_add_quant(file, device, m, n):
     x, r = (tm.normal(m, n, device=device, dtype=BF16) for _ in range(2))
     w, b = (tm.normal(n, device=device, dtype=BF16) for _ in range(2))
@@ -166,7 +180,10 @@ def int8_per_token(file, device, m, n):
     x = tm.normal(m, n, device=device, dtype=BF16)
 
     def run():
-        out, scale = torch.empty(m, n, device=device, dtype=torch.int8), torch.empty(m, device=device)
+        out, scale = (
+            torch.empty(m, n, device=device, dtype=torch.int8),
+            torch.empty(m, device=device),
+        )
         file.dynamic_per_token_quant_fp8_i8(out, x, scale)
         return out, scale
 
@@ -182,7 +199,10 @@ def fp8_per_tensor(file, device, m, n):
     x = tm.normal(m, n, device=device, dtype=BF16)
 
     def run():
-        out, scale = torch.empty(m, n, device=device, dtype=torch.float8_e4m3fn), torch.zeros(1, device=device)
+        out, scale = (
+            torch.empty(m, n, device=device, dtype=torch.float8_e4m3fn),
+            torch.zeros(1, device=device),
+        )
         file.dynamic_per_tensor_quant_fp8_i8(out, x, scale)
         return out, scale
 
@@ -193,7 +213,9 @@ def fp8_per_tensor(file, device, m, n):
     return run, want
 
 
-GEMM = dict(small=dict(m=40, n=256, k=256), production=dict(m=4096, n=4096, k=4096), rtol=2e-2, atol=0.1)
+GEMM = dict(
+    small=dict(m=40, n=256, k=256), production=dict(m=4096, n=4096, k=4096), rtol=2e-2, atol=0.1
+)
 CONFIG = {
     "BLOCK_SIZE_M": 64, "BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 64, "GROUP_SIZE_M": 4, "num_warps": 4, "num_stages": 3,
 }  # fmt: skip
@@ -203,7 +225,13 @@ def _config(**more):
     return dict(CONFIG, **more)
 
 
-@repository.case(FOLDER + "gemm/basic/gemm_a16w16.py", "_gemm_a16_w16_kernel, _gemm_splitk_reduce_kernel", **GEMM)
+# The last programs of the reduction go round to the first rows, and write them again.
+@repository.case(
+    FOLDER + "gemm/basic/gemm_a16w16.py",
+    "_gemm_a16_w16_kernel, _gemm_splitk_reduce_kernel",
+    **GEMM,
+    finds="race-same-value",
+)
 def gemm_bf16_split_k(file, device, m, n, k):
     x, w = tm.normal(m, k, device=device, dtype=BF16), tm.normal(n, k, device=device, dtype=BF16)
     config = _config(NUM_KSPLIT=2, SPLITK_BLOCK_SIZE=k // 2, cache_modifier=None)
@@ -216,26 +244,41 @@ def gemm_bf16_atomic(file, device, m, n, k):
 
     def run():
         y = torch.zeros(m, n, device=device)
-        return file.gemm_a16w16_atomic(x, w, torch.float32, y, _config(NUM_KSPLIT=2, SPLITK_BLOCK_SIZE=k // 2, cache_modifier=""))
+        return file.gemm_a16w16_atomic(
+            x,
+            w,
+            torch.float32,
+            y,
+            _config(NUM_KSPLIT=2, SPLITK_BLOCK_SIZE=k // 2, cache_modifier=""),
+        )
 
     return run, lambda: x.double() @ w.double().T
 
 
 @repository.case(FOLDER + "gemm/basic/gemm_a16w16_gated.py", "_gemm_a16_w16_gated_kernel", **GEMM)
 def gemm_bf16_gated(file, device, m, n, k):
-    x, w = tm.normal(m, k, device=device, dtype=BF16, scale=0.3), tm.normal(n, k, device=device, dtype=BF16, scale=0.3)
+    x, w = (
+        tm.normal(m, k, device=device, dtype=BF16, scale=0.3),
+        tm.normal(n, k, device=device, dtype=BF16, scale=0.3),
+    )
 
     def want():
         gate, up = (x.double() @ w.double().T).chunk(2, -1)
         return F.silu(gate) * up
 
-    return lambda: file.gemm_a16w16_gated(x, w, config=_config(cache_modifier=""), activation="silu_exp2"), want
+    return lambda: file.gemm_a16w16_gated(
+        x, w, config=_config(cache_modifier=""), activation="silu_exp2"
+    ), want
 
 
 @repository.case(FOLDER + "gemm/basic/gemm_a8w8.py", "_gemm_a8w8_kernel", **GEMM)
 def gemm_int8(file, device, m, n, k):
     x, w = (tm.integers(-127, 128, s, k, device=device, dtype=torch.int8) for s in (m, n))
-    s, t, b = torch.rand(m, 1).to(device) / 100, torch.rand(1, n).to(device) / 100, tm.normal(1, n, device=device)
+    s, t, b = (
+        torch.rand(m, 1).to(device) / 100,
+        torch.rand(1, n).to(device) / 100,
+        tm.normal(1, n, device=device),
+    )
     config = _config(NUM_KSPLIT=1, SPLITK_BLOCK_SIZE=k, cache_modifier=None)
     return (
         lambda: file.gemm_a8w8(x, w, s, t, b, config=config),
@@ -259,15 +302,34 @@ def gemm_mxfp4(file, device, m, n, k):
     """tl.dot_scaled of 4-bit floats."""
     x, w = (tm.integers(0, 256, s, k // 2, device=device, dtype=torch.uint8) for s in (m, n))
     s, t = (tm.integers(122, 130, z, k // 32, device=device, dtype=torch.uint8) for z in (m, n))
-    config = _config(BLOCK_SIZE_K=256, NUM_KSPLIT=1, SPLITK_BLOCK_SIZE=k, cache_modifier=None, waves_per_eu=0, matrix_instr_nonkdim=16)
-    return lambda: file.gemm_afp4wfp4(x, w, s, t, config=config), lambda: _mxfp4(x, s) @ _mxfp4(w, t).T
+    config = _config(
+        BLOCK_SIZE_K=256,
+        NUM_KSPLIT=1,
+        SPLITK_BLOCK_SIZE=k,
+        cache_modifier=None,
+        waves_per_eu=0,
+        matrix_instr_nonkdim=16,
+    )
+    return lambda: file.gemm_afp4wfp4(
+        x, w, s, t, config=config
+    ), lambda: _mxfp4(x, s) @ _mxfp4(w, t).T
 
 
 @repository.case(FOLDER + "gemm/batched/batched_gemm_bf16.py", "_batched_gemm_bf16_kernel", small=dict(b=3, m=40, n=96, k=128), production=dict(b=16, m=1024, n=1024, k=1024), rtol=2e-2, atol=0.1)  # fmt: skip
 def batched_gemm_bf16(file, device, b, m, n, k):
     x, w = (tm.normal(b, s, k, device=device, dtype=BF16) for s in (m, n))
     return (
-        lambda: file.batched_gemm_bf16(x, w, config=_config(NUM_KSPLIT=1, SPLITK_BLOCK_SIZE=k, cache_modifier="")),
+        lambda: file.batched_gemm_bf16(
+            x,
+            w,
+            config=_config(
+                NUM_KSPLIT=1,
+                SPLITK_BLOCK_SIZE=k,
+                cache_modifier="",
+                waves_per_eu=0,
+                matrix_instr_nonkdim=16,
+            ),
+        ),
         lambda: x.double() @ w.double().transpose(1, 2),
     )
 
@@ -278,7 +340,15 @@ def grouped_gemm(file, device, g, m, n, k):
     x = tm.normal(sum(lengths), k, device=device, dtype=BF16)
     w = tm.normal(g, k, n, device=device, dtype=BF16)
     sizes = torch.tensor(lengths, device=device, dtype=torch.int32)
-    config = dict(BLOCK_SIZE_M=64, BLOCK_SIZE_K=64, BLOCK_SIZE_N=64, GROUP_SIZE=1, GRID_DIM=8, num_warps=4, num_stages=2)
+    config = dict(
+        BLOCK_SIZE_M=64,
+        BLOCK_SIZE_K=64,
+        BLOCK_SIZE_N=64,
+        GROUP_SIZE=1,
+        GRID_DIM=8,
+        num_warps=4,
+        num_stages=2,
+    )
 
     def want():
         return torch.cat([part.double() @ w[i].double() for i, part in enumerate(x.split(lengths))])
@@ -306,13 +376,20 @@ def rope_backward_pairs(file, device, s, b, h, d):
     )
 
 
-CONV = dict(small=dict(b=1, c=16, h=12, o=24), production=dict(b=8, c=256, h=56, o=256), rtol=2e-2, atol=5e-2)
+CONV = dict(
+    small=dict(b=1, c=16, h=12, o=24),
+    production=dict(b=8, c=256, h=56, o=256),
+    rtol=2e-2,
+    atol=5e-2,
+)
 
 
 def _conv(function, kernel, **options):
     def build(file, device, b, c, h, o):
         x = tm.normal(b, c, h, h, device=device, dtype=torch.float16)
-        w = tm.normal(o, c, kernel, kernel, device=device, dtype=torch.float16, scale=(c * kernel**2) ** -0.5)
+        w = tm.normal(
+            o, c, kernel, kernel, device=device, dtype=torch.float16, scale=(c * kernel**2) ** -0.5
+        )
         bias = tm.normal(o, device=device, dtype=torch.float16)
         return (
             lambda: getattr(file, function)(x, w, bias, **options),
@@ -325,14 +402,18 @@ def _conv(function, kernel, **options):
 CONV2D = FOLDER + "conv/conv2d.py"
 repository.case(CONV2D, "_conv2d_general_kernel", **CONV, name="conv_5x5_stride")(_conv("conv2d_general", 5, stride=(2, 2), padding=(2, 2)))  # fmt: skip
 repository.case(CONV2D, "_conv2d_1x1_kernel", **CONV, name="conv_1x1")(_conv("conv2d_1x1", 1))
-repository.case(CONV2D, "_conv2d_3x3_kernel", **CONV, name="conv_3x3")(_conv("conv2d_nchw", 3, padding=(1, 1)))
+repository.case(CONV2D, "_conv2d_3x3_kernel", **CONV, name="conv_3x3")(
+    _conv("conv2d_nchw", 3, padding=(1, 1))
+)
 repository.case(CONV2D, "_winograd_f4x3_input_transform_kernel, _winograd_f4x3_gemm_kernel", **CONV, name="conv_winograd")(_conv("conv2d_winograd_f4x3", 3, padding=(1, 1)))  # fmt: skip
 
 
 @repository.case(FOLDER + "attention/prefill_attention.py", "_fwd_kernel", small=dict(b=3, n=150, h=4, hk=2, d=64), production=dict(b=4, n=4096, h=32, hk=8, d=128), rtol=2e-2, atol=1e-2)  # fmt: skip
 def prefill(file, device, b, n, h, hk, d):
     lengths = tm.lengths(b, n)
-    q, k, v = (tm.normal(sum(lengths), x, d, device=device, dtype=torch.float16) for x in (h, hk, hk))
+    q, k, v = (
+        tm.normal(sum(lengths), x, d, device=device, dtype=torch.float16) for x in (h, hk, hk)
+    )
     places = tm.starts(lengths, device)[:-1]
     sizes = torch.tensor(lengths, device=device, dtype=torch.int32)
 
@@ -343,7 +424,12 @@ def prefill(file, device, b, n, h, hk, d):
 
     def want():
         parts = zip(*(x.split(lengths) for x in (q, k, v)), strict=True)
-        return torch.cat([tm.attention(*(x.transpose(0, 1) for x in p), causal=True)[0].transpose(0, 1) for p in parts])
+        return torch.cat(
+            [
+                tm.attention(*(x.transpose(0, 1) for x in p), causal=True)[0].transpose(0, 1)
+                for p in parts
+            ]
+        )
 
     return run, want
 
@@ -383,7 +469,11 @@ def extend(file, device, b, n, p, h, hk, d):
         parts = []
         for a, c, e, at in zip(*(x.split(new) for x in (q, k, v)), places.split(old), strict=True):
             keys, values = torch.cat([kb[at], c]), torch.cat([vb[at], e])
-            parts.append(tm.attention(*(x.transpose(0, 1) for x in (a, keys, values)), causal=True)[0].transpose(0, 1))
+            parts.append(
+                tm.attention(*(x.transpose(0, 1) for x in (a, keys, values)), causal=True)[
+                    0
+                ].transpose(0, 1)
+            )
         return torch.cat(parts)
 
     return run, want

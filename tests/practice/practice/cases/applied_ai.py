@@ -197,7 +197,7 @@ def fused_moe_v2_column_major(file, device, **size):
     return _fused_moe(file, device, **size)
 
 
-@repository.case(MOE + "v2_moe_fused.py", "fused_moe_kernel, col_major", small=SMALL_MOE, production=MOE_SIZE, finds="race-same-value")  # fmt: skip
+@repository.case(MOE + "v2_moe_fused.py", "fused_moe_kernel, col_major", small=SMALL_MOE, production=MOE_SIZE, share=1, finds="race-same-value")  # fmt: skip
 def fused_moe_v2_tiles_twice(file, device, **size):
     return _fused_moe(file, device, **size)
 

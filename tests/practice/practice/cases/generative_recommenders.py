@@ -141,7 +141,8 @@ def jagged_dense_add(file, device, b, n, d):
     return _both(kernels, right, (one.values, dense), g)
 
 
-@repository.case(FOLDER + "triton_hstu_attention.py", "_hstu_attn_fwd, _hstu_attn_fwd_one_block, _hstu_attn_bwd, _hstu_attn_bwd_one_block", small=dict(b=2, n=100, h=2, d=32), production=dict(b=64, n=2048, h=4, d=128), rtol=2e-2, atol=2e-3)  # fmt: skip
+# The lock of its backward is given back with no barrier after the store that it guards.
+@repository.case(FOLDER + "triton_hstu_attention.py", "_hstu_attn_fwd, _hstu_attn_fwd_one_block, _hstu_attn_bwd, _hstu_attn_bwd_one_block", small=dict(b=2, n=100, h=2, d=32), production=dict(b=64, n=2048, h=4, d=128), rtol=2e-2, atol=2e-3, finds="race-warp-order")  # fmt: skip
 def hstu_attention(file, device, b, n, h, d):
     """Attention with silu(q k) / n in place of a softmax; keys of the future are not seen."""
     one = _Jagged(device, b, n, h * d)

@@ -12,7 +12,10 @@ repository = Repository(
     "NVIDIA/TransformerEngine",
     "d0067d0da6cb01811b8072a7d304f0e00344ce2b",
     packages={"transformer_engine": "."},
-    stand_ins={"transformer_engine_torch": {}, "transformer_engine.pytorch.cpp_extensions.gemm": {}},
+    stand_ins={
+        "transformer_engine_torch": {},
+        "transformer_engine.pytorch.cpp_extensions.gemm": {},
+    },
 )
 FOLDER = "transformer_engine/pytorch/triton/"
 ROUTED = dict(small=dict(m=70, e=8, t=2, n=200), production=dict(m=8192, e=64, t=8, n=4096))
@@ -50,18 +53,26 @@ def unpermute(file, device, m, e, t, n):
 
     def want():
         weighted = x.double() * r.probs.double()[r.token, r.expert][:, None]
-        return torch.zeros(m, n, dtype=torch.float64, device=device).index_add_(0, r.token, weighted)
+        return torch.zeros(m, n, dtype=torch.float64, device=device).index_add_(
+            0, r.token, weighted
+        )
 
     return run, want
 
 
 @repository.case(FOLDER + "permutation.py", "_unpermute_bwd_with_merging_probs_kernel", **ROUTED, atol=1e-3, rtol=1e-4)  # fmt: skip
 def unpermute_backward(file, device, m, e, t, n):
-    r, x, g = _Routing(device, m, e, t), tm.normal(m * t, n, device=device), tm.normal(m, n, device=device)
+    r, x, g = (
+        _Routing(device, m, e, t),
+        tm.normal(m * t, n, device=device),
+        tm.normal(m, n, device=device),
+    )
 
     def run():
         rows = file.make_row_id_map(r.map, m, e)
-        return file.unpermute_with_mask_map_bwd_with_merging_probs(g, rows, x, r.probs, None, m, e, m * t, n)
+        return file.unpermute_with_mask_map_bwd_with_merging_probs(
+            g, rows, x, r.probs, None, m, e, m * t, n
+        )
 
     def want():
         probs = torch.zeros(m, e, dtype=torch.float64, device=device)
@@ -119,6 +130,7 @@ def grouped_bias_gradient(file, device, g, m, n):
 @repository.case(FOLDER + "pad.py", "zero_pad_kernel", small=dict(m=100, n=7), production=dict(m=4097, n=1000), rtol=0, atol=0)  # fmt: skip
 def padded_scales(file, device, m, n):
     x = tm.integers(0, 255, m, n, device=device, dtype=torch.uint8)
+
     def run():
         y = file.pad_columnwise_scale_inv(x)
         return y[:m, :n], y.sum()
