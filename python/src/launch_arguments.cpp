@@ -105,6 +105,7 @@ bool LaunchArguments::take(llvm::ArrayRef<LaunchParameter> parameters, PyObject 
       return false;
     }
   }
+  addAlignment();
   return true;
 }
 

@@ -16,7 +16,7 @@ struct LaunchParameter {
   pybind11::object defaultValue; ///< null without one
   bool isConstexpr = false;
   bool specializesOne = true;       ///< an int that is 1 becomes a constant
-  bool specializesAlignment = true; ///< a GPU's code knows what can be divided by 16
+  bool specializesAlignment = true; ///< kernels know what can be divided by 16
   std::optional<DType> fixedType;   ///< of an annotation: of a number
   bool takesPointer = false;        ///< an annotation says so
 };
@@ -40,19 +40,18 @@ struct LaunchArguments {
   llvm::SmallVector<RunTimeArgument, 24> runTime;
   int device = kNoTensor; ///< where the tensors are: the number of a GPU, or kCpu
 
-  /// Binds positional and keyword arguments, then computes their words. A kernel for a GPU depends
-  /// on addAlignment too.
+  /// Binds positional and keyword arguments, then computes their words.
   ///
   /// Errors: false, without a Python error, when Python has to look at the launch (and may find it
   /// wrong): a missing argument, an unknown keyword, an unusual type, tensors in several places.
   bool take(llvm::ArrayRef<LaunchParameter> parameters, PyObject *const *arguments, size_t count,
             PyObject *keywords);
-  void addAlignment();
 
 private:
   bool bind(llvm::ArrayRef<LaunchParameter> parameters, PyObject *const *arguments, size_t count,
             PyObject *keywords);
   bool classify(const LaunchParameter &parameter, PyObject *value);
+  void addAlignment();
   bool addTensor(const LaunchParameter &parameter, PyObject *tensor, PyObject *owner);
   bool addScalar(const LaunchParameter &parameter, DType dtype, uint64_t bits, bool isAligned);
   bool addFloat(const LaunchParameter &parameter, double value);

@@ -79,8 +79,6 @@ bool Launcher::takeKey(PyObject *const *arguments, size_t count, PyObject *keywo
   const bool isDebug = around.isDebug() || isTrue(PyDict_GetItem(attributes.ptr(), names().debug));
   bound.key.add(makeWord(WordKind::Settings, *settings << 1 | isDebug));
   bound.key.add(static_cast<uint64_t>(bound.device));
-  if (isOnGpu)
-    bound.addAlignment();
   return true;
 }
 

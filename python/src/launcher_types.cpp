@@ -186,7 +186,6 @@ PyObject *keyOfArguments(PyObject *self, PyObject *arguments) {
         !taken.take(launcher.parameters, all.data(),
                     static_cast<size_t>(PyTuple_GET_SIZE(positional)), keywords.ptr()))
       return Py_NewRef(Py_None);
-    taken.addAlignment();
     py::list bits;
     for (const RunTimeArgument &argument : taken.runTime)
       bits.append(argument.bits);

@@ -250,7 +250,7 @@ def test_run_time_numbers_share_a_kernel(values):
     for value in [*values, *values]:
         store_number[(1,)](out, value)
         assert struct.pack("<d", out[0].item()) == struct.pack("<d", float(np.float32(value) if isinstance(value, float) else value))  # noqa: E501 # fmt: skip
-    assert len(store_number.kernels) == 1
+    assert len(store_number.codes) == 1
 
 
 def test_a_nan_is_compiled_once():

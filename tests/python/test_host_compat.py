@@ -213,3 +213,26 @@ def test_what_tests_ask_of_the_machine(monkeypatch):
     assert asked.is_blackwell_ultra() is asked.is_rubin() is asked.is_interpreter() is False
     monkeypatch.setenv("TRITON_INTERPRET", "1")
     assert asked.is_interpreter() and not asked.is_cuda() and not asked.is_cpu()
+
+
+def _in_process(what):
+    import os
+    import sys
+
+    if what == "raises":
+        raise ValueError(os.environ["TEST_VALUE"])
+    if what == "dies":
+        print("last words", file=sys.stderr, flush=True)
+        os._exit(3)
+    os.write(2, b"said")
+
+
+def test_functions_run_in_a_process_of_their_own():
+    from blockscope._internal_testing import run_in_process
+
+    done = run_in_process(_in_process, ("ends",))
+    assert done.exc is None and done.driver_stderr_output == "said"
+    done = run_in_process(_in_process, kwargs={"what": "raises"}, env={"TEST_VALUE": "7"})
+    assert isinstance(done.exc, ValueError) and str(done.exc) == "7"
+    with pytest.raises(RuntimeError, match=r"exit code 3:\nlast words"):
+        run_in_process(_in_process, ("dies",))

@@ -67,6 +67,34 @@ def test_a_hook_before_and_one_after_each_compilation(hooks):
     assert len(seen) == 6 and len(kernel.device_caches["cpu"][0]) == 1
 
 
+@triton.jit(do_not_specialize=["n"])
+def unspecialized(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    pass
+
+
+@triton.jit(do_not_specialize_on_alignment=["n"])
+def unaligned(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    pass
+
+
+def test_alignment_is_part_of_what_is_compiled_for(hooks):
+    """On the CPU too, where the code is the same."""
+    told = []
+    hooks.jit_cache_hook = lambda **hook: told.append(hook["compile"]["configs"][0])
+    for kernel, count in ((make_add(), 3), (unspecialized, 1), (unaligned, 2)):
+        told.clear()
+        for n in (1, 2, 4, 8, 16, 32):
+            launch(kernel, n)
+        assert len(told) == len(kernel.device_caches[0][0]) == count
+        assert len(kernel.codes) == (1 if kernel is unspecialized else 2)
+    kernel = make_add()
+    told.clear()
+    x, out = torch.zeros(33), torch.zeros(32)
+    for view in (x[:32], x[1:], x[:32]):
+        kernel[(1,)](view, out, 20, BLOCK=32)
+    assert [sorted(paths) for paths in told] == [[(0,), (1,)], [(1,)]]
+
+
 def test_each_set_of_options_is_one_compilation(hooks):
     kernel, seen = make_add(), []
     hooks.jit_cache_hook = lambda **told: seen.append(told["compile"]["num_warps"])

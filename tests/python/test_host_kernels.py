@@ -354,3 +354,40 @@ def test_numbers_of_classes_of_the_user(step, monkeypatch):
     for mode in (Mode.LAST, Mode.FIRST, Mode.LAST):
         kernel[(1,)](out, mode, Half(0.5), (mode, 2), MODE=mode)
         assert out[0] == mode * 0.5 + 2 * mode
+
+
+@triton.jit(debug=True)
+def asserting(x_ptr):
+    tl.device_assert(tl.load(x_ptr) > 0, "not positive")
+
+
+def test_a_launch_decides_about_asserts_before_jit_does():
+    x = torch.zeros(1)
+    for _ in range(2):  # the second launch is repeated in C++
+        asserting[(1,)](x, debug=False)
+        with pytest.raises(triton.TritonError, match="not positive"):
+            asserting[(1,)](x)
+
+
+@triton.jit
+def promising(x_ptr, out_ptr):
+    at = tl.arange(0, 4)
+    x = tl.load(x_ptr + at)
+    tl.store(out_ptr + at, tl.expect_zero(x, at < 2))
+
+
+def test_a_promise_of_zeros_is_an_assert():
+    x, out = torch.tensor([0.0, 0.0, 1.0, 2.0]), torch.zeros(4)
+    promising[(1,)](x, out, debug=True)
+    assert torch.equal(x, out)
+    promising[(1,)](x + 1, out)
+    with pytest.raises(triton.TritonError, match="expect_zero expected x == 0"):
+        promising[(1,)](x + 1, out, debug=True)
+
+
+def test_short_names_of_types():
+    from blockscope.runtime.jit import type_canonicalisation_dict as short
+
+    names = {"float8_e4m3fn": "fp8e4nv", "float8_e5m2": "fp8e5", "int32": "i32", "i32": "i32",
+             "bool": "u1", "half": "fp16", "bf16": "bf16", "void": "void"}  # fmt: skip
+    assert {name: short[name] for name in names} == names

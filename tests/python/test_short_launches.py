@@ -57,8 +57,9 @@ print(launcher.short_launches(), launcher.stored())
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    # A kernel for blocks of 1024, one for blocks of 256.
-    assert done.stdout.split() == ["4", "2"]
+    # For blocks of 1024 one kernel, and one for strides that are multiples of 16; one for blocks of
+    # 256.
+    assert done.stdout.split() == ["3", "3"]
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.int8, torch.bfloat16])
@@ -145,7 +146,8 @@ def test_under_checks(add, checks):
         assert short_of(add, lambda: add[(1,)](x, y, out, 64)) == 3
         assert report.clean and report.launches == 4
         add[(1,)](x, y, out[:60], 64, BLOCK=64)
-        add[(1,)](x[1:], y, out, 64)
+        for _ in range(2):  # the first one is of another alignment
+            add[(1,)](x[1:], y, out, 64)
     assert add._launcher.short_launches() == 6, "the bad launches too"
     found = {finding.tensor for finding in report}
     assert found == ({"out", "x"} if "asan" in checks else {"x"})

@@ -12,9 +12,9 @@ from blockscope import knobs
 from blockscope.errors import TritonError
 from blockscope.frontend.argument import leaves
 from blockscope.runtime import hooks
+from blockscope.runtime.alignment import divisors
 from blockscope.runtime.arguments import classify
 from blockscope.runtime.autotuner import Autotuner
-from blockscope.runtime.backends.cuda.compile import divisors
 from blockscope.runtime.memory.device import ANY_DEVICE, DeviceMemory
 from blockscope.runtime.tried_configs import SKIPPED
 

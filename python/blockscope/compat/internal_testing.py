@@ -1,10 +1,18 @@
-"""``triton._internal_testing``: what tests of public libraries ask of it, where they run.
+"""``triton._internal_testing``: what tests of public libraries ask of it: where they run, and
+functions that run in a process of their own.
 
 A kernel that is stepped has no target, as in Triton.
 """
 
 from __future__ import annotations
 
+import contextlib
+import multiprocessing
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from blockscope.driver import driver
@@ -74,3 +82,70 @@ def _is_not_here() -> bool:
 
 is_hip = is_hip_cdna = is_hip_cdna2 = is_hip_cdna3 = is_hip_cdna4 = is_hip_rdna = _is_not_here
 is_hip_cdna3_or_newer = is_hip_gfx1250 = is_hip_rdna3 = is_hip_rdna4 = is_xpu = _is_not_here
+
+
+@dataclass
+class ProcessResult:
+    """How a function ended in a process of its own: what it raised, None for nothing, and what the
+    process wrote to its standard error."""
+
+    exc: BaseException | None
+    driver_stderr_output: str
+
+
+def run_in_process(
+    client_fn: Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    kwargs: dict[str, Any] | None = None,
+    env: dict[str, str] | None = None,
+) -> ProcessResult:
+    """Call a function in a process that nothing has run in, with these environment variables.
+
+    Errors: RuntimeError for a process that died.
+    """
+    context = multiprocessing.get_context("forkserver")
+    results = context.SimpleQueue()
+    with tempfile.TemporaryDirectory() as folder:
+        errors = Path(folder, "stderr")
+        errors.touch()
+        given = (client_fn, results, args, kwargs or {}, env or {}, str(errors))
+        process = context.Process(target=_run_in_process_worker, args=given)
+        process.start()
+        process.join()
+        text = errors.read_text(errors="replace")
+    if results.empty():
+        raise RuntimeError(f"the process died with exit code {process.exitcode}:\n{text}")
+    return ProcessResult(results.get(), text)
+
+
+def _run_in_process_worker(
+    client_fn: Callable[..., Any],
+    results: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None,
+    env: dict[str, str] | None,
+    stderr_file: str,
+) -> None:
+    os.environ.update(env or {})
+    caught = None
+    with _stderr_to(stderr_file):
+        try:
+            client_fn(*args, **(kwargs or {}))
+            if is_cuda():  # what the GPU still does may fail
+                driver.active.synchronize()
+        except Exception as error:
+            caught = error
+    results.put(caught)
+
+
+@contextlib.contextmanager
+def _stderr_to(path: str) -> Iterator[None]:
+    """What the process, C code too, writes to its standard error goes to a file."""
+    before = os.dup(2)
+    with Path(path).open("wb") as file:
+        os.dup2(file.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(before, 2)
+        os.close(before)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 #: A path below ``triton``, and the module below ``blockscope`` that is found there.
 PATHS = {
     "_C": "compat._C",
+    "_filecheck": "compat.filecheck",
     "_internal_testing": "compat.internal_testing",
     "backends": "compat.backends",
     "compiler": "compat.compiler",

@@ -12,7 +12,8 @@ from typing import Any
 
 from blockscope.language import core
 
-_SHORT_NAMES = {
+#: The short name of every element type, by its names in Triton, torch and NumPy.
+SHORT_NAMES = {
     "bool": "u1", "int1": "u1", "uint1": "u1", "i1": "u1", "int": "i32",
     "half": "fp16", "float": "fp32", "double": "fp64", "bfloat16": "bf16",
     "float8e4nv": "fp8e4nv", "float8_e4m3fn": "fp8e4nv",
@@ -67,4 +68,4 @@ def _spelled(text: str) -> str:
 
 def _short(name: str) -> str:
     name = name.replace("_t", "")
-    return _SHORT_NAMES.get(name, name)
+    return SHORT_NAMES.get(name, name)

@@ -109,7 +109,10 @@ tensor.__not__ = _logical_not
 
 @builtin
 def expect_zero(x: Any, mask: Any) -> Any:
-    """``x``, which is promised to be 0 where ``mask`` is true."""
+    """``x``, which is promised to be 0 where ``mask`` is true: an assert."""
+    mask = _semantic.to_tensor(mask)
+    message = "expect_zero expected x == 0 where mask is true"
+    _semantic.device_assert((x == 0) | ~mask.to(int1), message, None)
     return x
 
 

@@ -30,14 +30,13 @@ def take_options(fn: KernelFunction, kwargs: dict[str, Any]) -> dict[str, Any]:
     return {k: kwargs.pop(k) for k in list(kwargs) if k in LAUNCH_OPTIONS and k not in names}
 
 
-def add_named_options(
-    fn: KernelFunction, bound: dict[str, Any], options: dict[str, Any]
-) -> dict[str, Any]:
-    """``options``, and the constexpr parameters that are called as one, ``num_stages`` for example:
-    they are both."""
+def add_named_options(fn: Any, bound: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+    """``options``, and what else are some: the ``debug`` of ``@jit``, and constexpr parameters that
+    are called as one, ``num_stages`` for example, which are both."""
     both = [p.name for p in fn.params if p.is_constexpr and p.name in LAUNCH_OPTIONS]
     values = {name: getattr(bound[name], "value", bound[name]) for name in both}
-    return {**{name: value for name, value in values.items() if value is not None}, **options}
+    of_jit = {} if fn.debug is None else {"debug": fn.debug}
+    return of_jit | {name: value for name, value in values.items() if value is not None} | options
 
 
 def bind(fn: KernelFunction, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:

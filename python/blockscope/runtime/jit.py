@@ -124,6 +124,10 @@ class JITFunction(KernelFunction, KernelInterface[T]):
             or not (callable(value) or isinstance(value, types.ModuleType))
         }
 
+    @used_global_vals.setter
+    def used_global_vals(self, _: Any) -> None:
+        """Nothing is kept that could be forgotten: they are read anew each time."""
+
     def __getstate__(self) -> dict[str, Any]:
         # A copy makes a launcher of its own, and may be read where the source is not.
         with contextlib.suppress(SourceNotFound):

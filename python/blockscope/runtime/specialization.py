@@ -9,6 +9,7 @@ from collections import namedtuple
 from collections.abc import Iterator
 from typing import Any
 
+from blockscope.frontend.annotation import SHORT_NAMES
 from blockscope.frontend.argument import Argument, leaves
 from blockscope.frontend.kernel_function import KernelFunction, kernel_functions
 from blockscope.language import core
@@ -27,7 +28,7 @@ _ALIGNED = [["tt.divisibility", 16]]
 class Specialization:
     """The types, constants and options of a launch, its target and its device.
 
-    ``aligned`` says of each run-time value whether it may be taken for divisible by 16.
+    ``divisors`` has what each run-time value may be taken to be divisible by (``alignment.py``).
     """
 
     def __init__(
@@ -37,7 +38,7 @@ class Specialization:
         options: dict[str, Any],
         target: Any,
         device: int,
-        aligned: list[bool] | None = None,
+        divisors: list[int],
     ) -> None:
         self.options = {**LAUNCH_OPTIONS, **options}
         self.target = target
@@ -48,9 +49,8 @@ class Specialization:
             signature[argument.name] = _kind(argument)
             constants.update(_constants(argument, (position,)))
         paths = [path for i, a in enumerate(arguments) for path in _run_time_paths(a, (i,))]
-        known = aligned or [False] * len(paths)
         attrs = {
-            path: _ALIGNED for path, is_aligned in zip(paths, known, strict=True) if is_aligned
+            path: _ALIGNED for path, divisor in zip(paths, divisors, strict=True) if divisor > 1
         }
         self.source = ASTSource(fn, signature, constants, attrs)
         name = fn.repr(SpecializationProxy(self.source.constexprs, self.source.signature))
@@ -166,11 +166,7 @@ def short_name(dtype: Any) -> str:
 
 def short_names() -> dict[str, str]:
     """The short name of every element type, by its names."""
-    kinds = [core.dtype(name) for name in (*core.dtype.FP_TYPES, *core.dtype.SINT_TYPES,
-                                           *core.dtype.UINT_TYPES)]  # fmt: skip
-    shorts = {name: short_name(kind) for kind in kinds for name in (kind.name, short_name(kind))}
-    long = {"bool": "u1", "i1": "u1", "half": "fp16", "float": "fp32", "double": "fp64"}
-    return {**long, **shorts, **{repr(k).rpartition(".")[2]: short_name(k) for k in kinds}}
+    return {**SHORT_NAMES, **{short: short for short in SHORT_NAMES.values()}, "void": "void"}
 
 
 def _kind(argument: Argument) -> Any:

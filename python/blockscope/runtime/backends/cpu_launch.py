@@ -26,7 +26,7 @@ def open_launch(request: Request, sessions: tuple[Any, ...]) -> Any:
     """
     fn, options = request.fn, request.options
     texts = _texts(request) if sessions else []
-    launch = _core.Launch(fn.__name__, request.grid, texts, asserts(fn, options))
+    launch = _core.Launch(fn.__name__, request.grid, texts, asserts(options))
     is_checked = any(isinstance(session, checks.CheckReport) for session in sessions)
     for argument in leaves(request.arguments):
         if argument.buffer is not None:
@@ -57,15 +57,15 @@ def _error_of_gone(name: str, buffer: Buffer) -> ValueError:
     )
 
 
-def asserts(fn: Any, options: dict[str, Any]) -> bool:
+def asserts(options: dict[str, Any]) -> bool:
     """Whether the asserts of a kernel are on."""
-    return bool(options.get("debug") or fn.debug or knobs.runtime.debug)
+    return bool(options.get("debug") or knobs.runtime.debug)
 
 
-def checks_overflow(fn: Any, options: dict[str, Any]) -> bool:
+def checks_overflow(options: dict[str, Any]) -> bool:
     """Whether a kernel asserts that its integers do not overflow."""
     default = LAUNCH_OPTIONS["sanitize_overflow"]
-    return asserts(fn, options) and bool(options.get("sanitize_overflow", default))
+    return asserts(options) and bool(options.get("sanitize_overflow", default))
 
 
 def description(arguments: list[Argument], options: dict[str, Any]) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ from blockscope.driver import driver
 from blockscope.frontend.argument import Argument, leaves, without_values
 from blockscope.frontend.block_ir import emit
 from blockscope.runtime import hooks, key, launcher
+from blockscope.runtime.alignment import divisors
 from blockscope.runtime.backends.backend import Request
 from blockscope.runtime.backends.cpu_launch import (
     asserts,
@@ -105,7 +106,7 @@ class FlatKernel(CompiledKernel):
             kernel=self.fn.__name__,
             program=self.code.program,
             names=[argument.name for argument in leaves(self._arguments)],
-            asserts=asserts(self.fn, self._options),
+            asserts=asserts(self._options),
             program_for=self.code.program_for,
             describe=lambda: description(self._arguments, self._options),
         )
@@ -140,11 +141,12 @@ class FlatBackend:
         launcher.register_torch()
         fn, arguments = request.fn, request.arguments
         options = not_defaults(request.options)
-        is_checked = checks_overflow(fn, request.options)
+        aligned = divisors(fn, arguments)
+        is_checked = checks_overflow(request.options)
 
         def specialize() -> Specialization:
             target = driver.active.get_current_target()
-            return Specialization(fn, arguments, options, target, request.device)
+            return Specialization(fn, arguments, options, target, request.device, aligned)
 
         def compile(specialization: Specialization) -> FlatKernel:
             code, is_known = self.code(fn, arguments, prints=True, checks_overflow=is_checked)
@@ -159,7 +161,9 @@ class FlatBackend:
             return kernel
 
         settings = _core.surroundings.settings("cpu")
-        known = key.of_launch(arguments, settings, options, is_checked, *hooks.stages_key())
+        known = key.of_launch(
+            arguments, settings, options, is_checked, aligned, *hooks.stages_key()
+        )
         return kept(fn, known, specialize, compile, is_warmup=request.is_warmup)
 
     def launch(self, kernel: FlatKernel, request: Request) -> None:

@@ -43,7 +43,7 @@ class StepBackend:
                     arguments,
                     request.grid,
                     has_atomics=has_atomics,
-                    checks_overflow=checks_overflow(fn, request.options),
+                    checks_overflow=checks_overflow(request.options),
                 )
             finally:
                 finish(arguments)

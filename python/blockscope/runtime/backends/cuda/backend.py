@@ -11,9 +11,10 @@ from dataclasses import asdict
 from blockscope import _core
 from blockscope.frontend.argument import leaves
 from blockscope.runtime import hooks, key, launcher
+from blockscope.runtime.alignment import divisors
 from blockscope.runtime.backends.backend import Request
 from blockscope.runtime.backends.cuda import devices, excepthook
-from blockscope.runtime.backends.cuda.compile import compile, divisors
+from blockscope.runtime.backends.cuda.compile import compile
 from blockscope.runtime.backends.cuda.kernel import CudaKernel
 from blockscope.runtime.backends.cuda.options import parse_options, refuse_unsupported, target_of
 from blockscope.runtime.compiled_kernel import kept
@@ -38,13 +39,12 @@ class CudaBackend:
         fn, arguments = request.fn, request.arguments
         target = target_of(request.options, self._device)
         refuse_unsupported(request.options, int(target.arch))
-        options = parse_options(fn, request.options)
+        options = parse_options(request.options)
         aligned = divisors(fn, arguments)
         settings = _core.surroundings.settings("gpu")
 
         def specialize() -> Specialization:
-            known = [divisor > 1 for divisor in aligned]
-            return Specialization(fn, arguments, asdict(options), target, self._device, known)
+            return Specialization(fn, arguments, asdict(options), target, self._device, aligned)
 
         def compile_now(specialization: Specialization) -> CudaKernel:
             return compile(specialization, arguments, aligned, options)

@@ -64,10 +64,10 @@ class GpuOptions:
             )
 
 
-def parse_options(fn: Any, options: dict[str, Any]) -> GpuOptions:
+def parse_options(options: dict[str, Any]) -> GpuOptions:
     """The options of a launch that matter on a GPU, defaults and settings filled in."""
     known = {name: options[name] for name in GpuOptions.__dataclass_fields__ if name in options}
-    known["debug"] = bool(options.get("debug") or fn.debug or knobs.runtime.debug)
+    known["debug"] = bool(options.get("debug") or knobs.runtime.debug)
     requested = known.get("enable_fp_fusion")
     if requested in (None, 0, 1):  # GpuOptions refuses others
         known["enable_fp_fusion"] = knobs.language.fp_fusion_enabled(requested)
