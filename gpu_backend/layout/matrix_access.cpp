@@ -58,15 +58,17 @@ std::optional<MatrixAccess> planStraight(const LinearLayout &offsets, int elemen
 }
 
 std::optional<MatrixAccess> planTransposed(const LinearLayout &offsets, int elementBytes) {
-  RegisterRuns runs = registerRuns(offsets, {});
+  // A unit of 16 bits is one run; the lowest register bit above it counts the two rows that a
+  // 32-bit register takes from.
+  RegisterRuns runs = elementBytes == 1 ? registerRuns(offsets, {1}) : registerRuns(offsets, {});
   const llvm::ArrayRef<ElementBits> lanes = offsets.lanes;
-  if (elementBytes != 2 || runs.distinct < 2 || lanes[2] != 2 || lanes[3] != 4 || lanes[4] != 8 ||
+  if (elementBytes > 2 || runs.length * elementBytes != 2 || runs.distinct < 2 * runs.length ||
+      lanes[2] != 2 || lanes[3] != 4 || lanes[4] != 8 ||
       !llvm::all_of(lanes.take_front(2), startsRow) || !runsStartRows(offsets, runs))
     return std::nullopt;
-  // The lowest register bit counts the two rows that a 32-bit register takes from.
-  runs.length = 2;
   MatrixAccess access =
-      planRuns(offsets, runs, {offsets.registerElement(runs.order[1]), lanes[0], lanes[1]});
+      planRuns(offsets, {2 * runs.length, runs.order, runs.distinct},
+               {offsets.registerElement(runs.order[runs.length]), lanes[0], lanes[1]});
   access.transposed = true;
   return access;
 }

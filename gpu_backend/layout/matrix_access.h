@@ -48,7 +48,7 @@ struct MatrixAccess {
 /// The plan of ldmatrix for `layout`, or nothing when it does not fit this pair, with or without
 /// .trans.
 ///
-/// Shapes: elements of 1, 2 or 4 bytes; .trans only moves elements of 2 bytes.
+/// Shapes: elements of 1, 2 or 4 bytes; .trans moves elements of 2 bytes, or pairs of 1 byte.
 std::optional<MatrixAccess> matrixLoad(const LinearLayout &layout, const SharedLayout &shared);
 
 /// As `matrixLoad` for stmatrix; also nothing when lanes hold copies of each other.

@@ -12,6 +12,7 @@
 #include "gpu_backend/lowering/each_register.h"
 #include "gpu_backend/lowering/families.h"
 #include "gpu_backend/lowering/float_encoding.h"
+#include "gpu_backend/lowering/small_ints.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
@@ -214,9 +215,9 @@ llvm::Value *intToFloat(Lowering &lowering, llvm::Value *value, llvm::Type *to, 
   if (width < 32)
     value = isUnsigned ? builder.CreateZExt(value, builder.getInt32Ty())
                        : builder.CreateSExt(value, builder.getInt32Ty());
-  if (to->getPrimitiveSizeInBits() == 16 && width >= 32)
+  if (to->isBFloatTy() && width >= 32)
     return builder.CreateFPTrunc(intToOdd(lowering, value, isUnsigned), to);
-  llvm::Type *wide = to->getPrimitiveSizeInBits() == 16 ? builder.getFloatTy() : to;
+  llvm::Type *wide = to->isBFloatTy() ? builder.getFloatTy() : to;
   llvm::Value *result =
       isUnsigned ? builder.CreateUIToFP(value, wide) : builder.CreateSIToFP(value, wide);
   return resize(lowering, result, to, Rounding::NearestEven);
@@ -227,9 +228,11 @@ LogicalResult lowerIntToFloat(Lowering &lowering, Operation *op) {
   const Type to = cast.getType();
   const Type single = Builder(op->getContext()).getF32Type();
   const bool isSmall = isFp8Type(to); // by way of fp32, as on the CPU
-  const Registers values = mapped(lowering.get(cast.getSource()), [&](llvm::Value *value) {
-    return intToFloat(lowering, value, lowering.elementType(isSmall ? single : to),
-                      cast.getIsUnsigned());
+  llvm::Type *type = lowering.elementType(isSmall ? single : to);
+  const llvm::ArrayRef<llvm::Value *> ints = lowering.get(cast.getSource());
+  std::optional<Registers> exact = smallIntsToFloats(lowering, ints, type, cast.getIsUnsigned());
+  const Registers values = exact ? std::move(*exact) : mapped(ints, [&](llvm::Value *value) {
+    return intToFloat(lowering, value, type, cast.getIsUnsigned());
   });
   lowering.set(cast, isSmall ? castFloats(lowering, values, single, to) : values);
   return success();

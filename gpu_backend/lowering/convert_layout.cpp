@@ -137,7 +137,7 @@ private:
     eachAccess(
         plan_.store, plan_.matrixStore, round,
         [&](const MatrixInstruction &instruction, llvm::Value *address) {
-          storeMatrices(*plan_.matrixStore, instruction, address, source);
+          storeMatrices(lowering_, *plan_.matrixStore, instruction, address, source, type_);
         },
         [&](const SharedVector &vector, llvm::Value *pointer, llvm::Value *condition) {
           llvm::Value *stored = llvm::PoisonValue::get(vectorType(vector));
@@ -221,42 +221,12 @@ private:
     }
   }
 
-  // -- ldmatrix and stmatrix ----------------------------------------------------------------------
-
-  static std::string operandsOf(int first, int count) {
-    std::string list;
-    for (int i = 0; i < count; ++i)
-      list += llvm::formatv("{0}${1}", i == 0 ? "" : ", ", first + i).str();
-    return "{" + list + "}";
-  }
-
-  static std::string shapeOf(const MatrixAccess &access) {
-    return llvm::formatv(".sync.aligned.m8n8.x{0}{1}.shared.b16 ", access.matrices,
-                         access.transposed ? ".trans" : "")
-        .str();
-  }
-
-  void storeMatrices(const MatrixAccess &access, const MatrixInstruction &instruction,
-                     llvm::Value *address, llvm::ArrayRef<llvm::Value *> source) {
-    const WordFormat words{access.matrices, 32};
-    Registers elements;
-    for (const uint32_t reg : instruction.registers)
-      elements.push_back(source[reg]);
-    llvm::SmallVector<llvm::Value *> operands = {address};
-    llvm::append_range(operands, packWords(lowering_, elements, type_, words));
-    auto *call = llvm::cast<llvm::CallInst>(lowering_.assembly(
-        builder_.getVoidTy(),
-        "stmatrix" + shapeOf(access) + "[$0], " + operandsOf(1, access.matrices) + ";",
-        "r," + words.constraintList("") + ",~{memory}", operands));
-    call->setConvergent(); // all lanes take part
-  }
-
   void loadMatrices(const MatrixAccess &access, const MatrixInstruction &instruction,
                     llvm::Value *address, Registers &loaded) {
     const WordFormat words{access.matrices, 32};
     auto *call = llvm::cast<llvm::CallInst>(
         lowering_.assembly(words.structType(lowering_),
-                           "ldmatrix" + shapeOf(access) + operandsOf(0, access.matrices) +
+                           "ldmatrix" + matrixShape(access) + " " + matrixWords(0, access) +
                                llvm::formatv(", [${0}];", access.matrices).str(),
                            words.constraintList("=") + ",r,~{memory}", {address}));
     call->setConvergent();

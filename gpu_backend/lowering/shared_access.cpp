@@ -100,15 +100,10 @@ void SharedReader::loadVector(const SharedVector &vector) {
 
 void SharedReader::loadMatrices(const MatrixInstruction &instruction) {
   llvm::IRBuilder<> &builder = lowering_.builder();
-  const int count = matrices_->matrices;
-  const WordFormat words{count, 32};
-  std::string list;
-  for (int i = 0; i < count; ++i)
-    list += llvm::formatv("{0}${1}", i == 0 ? "" : ", ", i).str();
-  const std::string text =
-      llvm::formatv("ldmatrix.sync.aligned.m8n8.x{0}{1}.shared.b16 {{{2}}, [${0}];", count,
-                    matrices_->transposed ? ".trans" : "", list)
-          .str();
+  const WordFormat words{matrices_->matrices, 32};
+  const std::string text = llvm::formatv("ldmatrix{0} {1}, [${2}];", matrixShape(*matrices_),
+                                         matrixWords(0, *matrices_), words.count)
+                               .str();
   llvm::Value *address =
       builder.CreatePtrToInt(address_->at(instruction.offsetBytes), builder.getInt32Ty());
   auto *call = llvm::cast<llvm::CallInst>(lowering_.assembly(words.structType(lowering_), text,
@@ -122,10 +117,53 @@ void SharedReader::loadMatrices(const MatrixInstruction &instruction) {
     values_[reg] = element;
 }
 
+std::string matrixShape(const MatrixAccess &access) {
+  return llvm::formatv(".sync.aligned.m8n8.x{0}{1}.shared.b16", access.matrices,
+                       access.transposed ? ".trans" : "")
+      .str();
+}
+
+std::string matrixWords(int first, const MatrixAccess &access) {
+  std::string list;
+  for (int i = 0; i < access.matrices; ++i)
+    list += llvm::formatv("{0}${1}", i == 0 ? "" : ", ", first + i).str();
+  return "{" + list + "}";
+}
+
+void storeMatrices(Lowering &lowering, const MatrixAccess &access,
+                   const MatrixInstruction &instruction, llvm::Value *address,
+                   llvm::ArrayRef<llvm::Value *> values, mlir::Type elementType) {
+  const WordFormat words{access.matrices, 32};
+  Registers elements;
+  for (const uint32_t reg : instruction.registers)
+    elements.push_back(values[reg]);
+  llvm::SmallVector<llvm::Value *> operands = {address};
+  llvm::append_range(operands, packWords(lowering, elements, elementType, words));
+  auto *call = llvm::cast<llvm::CallInst>(
+      lowering.assembly(lowering.builder().getVoidTy(),
+                        "stmatrix" + matrixShape(access) + " [$0], " + matrixWords(1, access) + ";",
+                        "r," + words.constraintList("") + ",~{memory}", operands));
+  call->setConvergent();
+}
+
 void storeShared(Lowering &lowering, llvm::ArrayRef<llvm::Value *> values, mlir::Type elementType,
                  const LinearLayout &layout, llvm::Value *base, const SharedLayout &shared) {
   llvm::IRBuilder<> &builder = lowering.builder();
   const SharedAccess access = vectorStore(layout, shared);
+  const std::optional<MatrixAccess> matrices =
+      lowering.target().hasMatrixStore ? matrixStore(layout, shared) : std::nullopt;
+  if (matrices && matrices->instructions.size() < access.vectors.size()) {
+    noteConflicts(lowering, "where a block is written to shared memory", matrices->conflictWays());
+    SharedAddress address(lowering, base, matrices->lanes, matrices->warps);
+    lowering.onlyIf(lowering.ownsElements(layout), [&] {
+      for (const MatrixInstruction &instruction : matrices->instructions)
+        storeMatrices(
+            lowering, *matrices, instruction,
+            builder.CreatePtrToInt(address.at(instruction.offsetBytes), builder.getInt32Ty()),
+            values, elementType);
+    });
+    return;
+  }
   noteConflicts(lowering, "where a block is written to shared memory", access.conflictWays());
   SharedAddress address(lowering, base, access.lanes, access.warps);
   lowering.onlyIf(lowering.ownsElements(layout), [&] {

@@ -52,7 +52,17 @@ private:
   Registers values_;
 };
 
-/// Writes a block to shared memory, each element once.
+/// ".sync.aligned.m8n8.x4.trans.shared.b16", and "{$0, $1, $2, $3}" for operands from `first` on.
+std::string matrixShape(const MatrixAccess &access);
+std::string matrixWords(int first, const MatrixAccess &access);
+
+/// One stmatrix of registers of a block; all lanes take part.
+void storeMatrices(Lowering &lowering, const MatrixAccess &access,
+                   const MatrixInstruction &instruction, llvm::Value *address,
+                   llvm::ArrayRef<llvm::Value *> values, mlir::Type elementType);
+
+/// Writes a block to shared memory, each element once; by stmatrix where it takes fewer
+/// instructions.
 void storeShared(Lowering &lowering, llvm::ArrayRef<llvm::Value *> values, mlir::Type elementType,
                  const LinearLayout &layout, llvm::Value *base, const SharedLayout &shared);
 

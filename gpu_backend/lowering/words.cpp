@@ -73,23 +73,39 @@ llvm::SmallVector<llvm::Value *> unpackWords(Lowering &lowering, llvm::Value *re
                                              const WordFormat &words) {
   llvm::IRBuilder<> &builder = lowering.builder();
   llvm::Type *word = builder.getIntNTy(words.bits);
-  llvm::Value *vector = llvm::PoisonValue::get(llvm::FixedVectorType::get(word, words.count));
+  llvm::SmallVector<llvm::Value *> parts;
   for (int i = 0; i < words.count; ++i) {
     llvm::Value *part = words.count == 1 ? result : builder.CreateExtractValue(result, i);
-    vector = builder.CreateInsertElement(vector, builder.CreateTrunc(part, word), i);
+    parts.push_back(builder.CreateTrunc(part, word));
   }
   llvm::Type *memory = lowering.memoryType(type);
   const bool isPointer = memory->isPointerTy();
-  llvm::Value *elements = builder.CreateBitCast(
-      vector, llvm::FixedVectorType::get(isPointer ? builder.getInt64Ty() : memory, elementCount));
-  llvm::SmallVector<llvm::Value *> unpacked;
-  for (int i = 0; i < elementCount; ++i) {
-    llvm::Value *element = builder.CreateExtractElement(elements, i);
-    if (isPointer)
-      element = builder.CreateIntToPtr(element, memory);
-    unpacked.push_back(fromMemory(lowering, element, type));
+  if (isPointer)
+    memory = builder.getInt64Ty();
+  // Word by word, where elements do not reach over words: so LLVM sees words that are put together
+  // again.
+  const int inWord = elementCount / words.count;
+  llvm::SmallVector<llvm::Value *> elements;
+  const auto addElements = [&](llvm::Value *bits, int count) {
+    bits = builder.CreateBitCast(bits, llvm::FixedVectorType::get(memory, count));
+    for (int i = 0; i < count; ++i)
+      elements.push_back(builder.CreateExtractElement(bits, i));
+  };
+  if (inWord > 0) {
+    for (llvm::Value *part : parts)
+      addElements(part, inWord);
+  } else {
+    llvm::Value *vector = llvm::PoisonValue::get(llvm::FixedVectorType::get(word, words.count));
+    for (auto [i, part] : llvm::enumerate(parts))
+      vector = builder.CreateInsertElement(vector, part, i);
+    addElements(vector, elementCount);
   }
-  return unpacked;
+  for (llvm::Value *&element : elements) {
+    if (isPointer)
+      element = builder.CreateIntToPtr(element, lowering.memoryType(type));
+    element = fromMemory(lowering, element, type);
+  }
+  return elements;
 }
 
 } // namespace blockscope::gpu

@@ -151,24 +151,11 @@ MmaWarps splitWarps(llvm::ArrayRef<int64_t> shape, int numWarps, bool alongRows)
 
 namespace {
 
-/// The load that an operand comes from, through transpositions, and the dimension of the operand
-/// along which it lies in memory.
-struct Source {
-  tl::LoadOp load;
-  int contiguousDim;
-};
-
-std::optional<Source> sourceOf(Value operand, const AxisAnalysis &axes) {
-  if (auto load = operand.getDefiningOp<tl::LoadOp>())
-    return Source{load, axes.orderOf(load.getPointer())[0]};
-  auto trans = operand.getDefiningOp<tl::TransOp>();
-  if (!trans)
-    return std::nullopt;
-  std::optional<Source> source = sourceOf(trans.getSource(), axes);
-  if (source)
-    source->contiguousDim = static_cast<int>(llvm::find(trans.getOrder(), source->contiguousDim) -
-                                             trans.getOrder().begin());
-  return source;
+/// Whether an operand is loaded for the dot, perhaps to be transposed.
+bool isLoaded(Value operand) {
+  while (auto trans = operand.getDefiningOp<tl::TransOp>())
+    operand = trans.getSource();
+  return operand.getDefiningOp<tl::LoadOp>() != nullptr;
 }
 
 /// Whether an operand has been made before the loop around `dot` begins.
@@ -198,13 +185,7 @@ std::optional<DotLayouts> chooseWgmma(tl::DotOp dot, int bytes, const AxisAnalys
     else
       return std::nullopt; // warpgroups would repeat each other's work
   }
-  const std::optional<Source> a = sourceOf(dot.getA(), axes), b = sourceOf(dot.getB(), axes);
-  // Operands of other than 2 bytes must lie along K in memory.
-  if (bytes != 2 && b && b->contiguousDim != 0)
-    return std::nullopt;
-  const bool isMoved =
-      isMadeOutside(dot, dot.getA()) || (a && (bytes == 2 || a->contiguousDim == 1));
-  if (!isMoved)
+  if (!isMadeOutside(dot, dot.getA()) && !isLoaded(dot.getA()))
     layouts.a = wgmmaOperandA(cast<RankedTensorType>(dot.getA().getType()).getShape(), bytes,
                               layouts.warps);
   layouts.accumulator =
@@ -326,24 +307,32 @@ bool isDelayedBy(tl::DotOp dot, Value sum) {
   return llvm::any_of(added, [&](Operation *other) { return !needed.contains(other); });
 }
 
+/// Has `dot`, which is one side of `addition`, begin with the other side `sum`.
+bool foldInto(Operation *addition, tl::DotOp dot, Value sum, const GpuTarget &target) {
+  if (!dot || tensorCoreBytes(dot, target) == 0 || multipliesFp8(dot, target))
+    return false;
+  const bool mayRunAlone = target.hasWgmma && dot.getType().getShape().drop_back().back() >= 64;
+  if (mayRunAlone && isDelayedBy(dot, sum))
+    return false;
+  dot->moveBefore(addition); // where the sum is there
+  dot.getAccMutable().assign(sum);
+  addition->getResult(0).replaceAllUsesWith(dot.getResult());
+  addition->erase();
+  return true;
+}
+
 void foldSum(Operation *addition, const GpuTarget &target) {
   Value left = addition->getOperand(0), right = addition->getOperand(1);
   const Type element = getElementTypeOrSelf(left.getType());
   if (!element.isF32() && !element.isInteger(32))
     return;
-  tl::DotOp dot = freshDot(addition, right), other = freshDot(addition, left);
-  Value sum = left;
-  if (other && (!dot || dot->isBeforeInBlock(other))) { // the later one
-    std::swap(dot, other);
-    sum = right;
-  }
-  if (!dot || tensorCoreBytes(dot, target) == 0 || multipliesFp8(dot, target) ||
-      isDelayedBy(dot, sum))
+  tl::DotOp ofLeft = freshDot(addition, left), ofRight = freshDot(addition, right);
+  // Of two dots the later one first.
+  const bool leftFirst = ofLeft && ofRight && ofRight->isBeforeInBlock(ofLeft);
+  if (leftFirst && foldInto(addition, ofLeft, right, target))
     return;
-  dot->moveBefore(addition); // where the sum is there
-  dot.getAccMutable().assign(sum);
-  addition->getResult(0).replaceAllUsesWith(dot.getResult());
-  addition->erase();
+  if (!foldInto(addition, ofRight, left, target) && !leftFirst)
+    foldInto(addition, ofLeft, right, target);
 }
 
 } // namespace

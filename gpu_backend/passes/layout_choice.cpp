@@ -36,6 +36,9 @@ Value maskOf(Operation *op) {
   return {};
 }
 
+/// Whether an op's result is a smaller block, repeated.
+bool repeats(Operation *op) { return isa<tl::BroadcastOp>(op); }
+
 } // namespace
 
 LayoutChoice::LayoutChoice(func::FuncOp function, const AxisAnalysis &axes, const GpuTarget &target,
@@ -69,9 +72,14 @@ LayoutChoice::LayoutChoice(func::FuncOp function, const AxisAnalysis &axes, cons
   };
   bool changed = true;
   while (changed) {
-    while (walk([&](Operation *op) { return spreadForward(op); }, false)) {
+    while (walk([&](Operation *op) { return !repeats(op) && spreadForward(op); }, false)) {
     }
     changed = walk([&](Operation *op) { return spreadBackward(op); }, true);
+    if (changed)
+      continue;
+    // What repeats a smaller block would have all threads hold all of it: such layouts are the last
+    // ones that others take.
+    changed = walk([&](Operation *op) { return repeats(op) && spreadForward(op); }, false);
     if (changed)
       continue;
     // What is left has no connection to any anchor: begin with the first.

@@ -2,7 +2,8 @@
 //
 // Accesses of memory get the layout that coalesces them, dots that of their instruction; from
 // there layouts spread forwards to what is computed from them, then backwards to what they are
-// computed from, until every block that is not cheap has one. Cheap blocks (index arithmetic from
+// computed from, last from blocks that repeat smaller ones, until every block that is not cheap has
+// one. Cheap blocks (index arithmetic from
 // ranges and scalars) have none: they are computed again in each layout that is asked for.
 #pragma once
 

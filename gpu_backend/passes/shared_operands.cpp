@@ -4,6 +4,7 @@
 #include "gpu_backend/layout/layout_queries.h"
 #include "gpu_backend/layout/mma_layouts.h"
 #include "gpu_backend/layout/shuffle_plan.h"
+#include "gpu_backend/layout/transposing_layout.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -207,6 +208,40 @@ bool isMadeOutside(Operation *dot, Value value) {
   return loop && !loop->isAncestor(value.getParentRegion()->getParentOp());
 }
 
+/// The buffer that `value` is read from, as a view with its shape; else null.
+Value bufferOf(OpBuilder &builder, Value value) {
+  Operation *op = value.getDefiningOp();
+  if (auto load = dyn_cast_or_null<tlg::LocalLoadOp>(op))
+    return load.getSource();
+  if (!isa_and_nonnull<tl::TransOp, tlg::ConvertLayoutOp>(op))
+    return {};
+  Value buffer = bufferOf(builder, op->getOperand(0));
+  auto trans = dyn_cast<tl::TransOp>(op);
+  if (!buffer || !trans)
+    return buffer;
+  const auto type = transposedType(cast<tlg::SharedType>(buffer.getType()), trans.getOrder());
+  return tlg::TransSharedOp::create(builder, trans.getLoc(), type, buffer, trans.getOrderAttr());
+}
+
+/// Reads `value` again, if it comes from a buffer that lies along the other dimension than `dim`,
+/// so that threads can write it in pieces along `dim`.
+Value readTransposed(OpBuilder &builder, Value value, const SharedLayout &to, int dim) {
+  const auto type = cast<RankedTensorType>(value.getType());
+  Value buffer = bufferOf(builder, value);
+  if (!buffer)
+    return value;
+  const auto from = cast<tlg::SharedType>(buffer.getType());
+  const std::optional<SwizzleMatch> match = matchSwizzle(from);
+  if (!match || match->contiguousDim == dim)
+    return value;
+  const int64_t warps = tlg::layoutOf(type).warpCount();
+  const std::optional<LinearLayout> layout =
+      transposingLayout(type.getShape(), tlg::sharedLayoutOf(from), to, dim, warps);
+  if (!layout)
+    return value;
+  return tlg::LocalLoadOp::create(builder, value.getLoc(), tlg::withLayout(type, *layout), buffer);
+}
+
 /// Puts `value`, which operand `operand` of `dot` is, into shared memory: where it is made, if
 /// that is outside of the loop around the dot, else right before the dot.
 void stageOperand(OpBuilder &builder, Operation *dot, unsigned operand, Value value, int dim) {
@@ -221,7 +256,8 @@ void stageOperand(OpBuilder &builder, Operation *dot, unsigned operand, Value va
   const auto bufferType = tlg::sharedType(type.getShape(), type.getElementType(), layout);
   Value buffer = tlg::AllocSharedOp::create(builder, location, bufferType, IntegerAttr());
   tl::BarrierOp::create(builder, location); // what was here before has been read
-  tlg::LocalStoreOp::create(builder, location, value, buffer);
+  Value stored = isOutside ? value : readTransposed(builder, value, layout, dim);
+  tlg::LocalStoreOp::create(builder, location, stored, buffer);
   if (isa<tlg::WgmmaOp>(dot))
     tlg::FenceAsyncOp::create(builder, location);
   tl::BarrierOp::create(builder, location);

@@ -496,3 +496,64 @@ def run_added(dtype, iterations, warps, stages, size, device):
         doubled = doubled * 2 + 2 * one
     assert torch.equal(total.double(), want)  # small integers: every order gives the same
     assert torch.equal(twice.double(), doubled)
+
+
+@triton.jit
+def lying_kernel(
+    a_ptr, b_ptr, c_ptr, m, n, k, a_row, a_col, b_row, b_col,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+    TRANS: tl.constexpr,
+):  # fmt: skip
+    """Operands that lie along either dimension; with TRANS b is loaded as it lies in memory."""
+    rows, columns, steps = tl.arange(0, BLOCK_M), tl.arange(0, BLOCK_N), tl.arange(0, BLOCK_K)
+    total = tl.zeros((BLOCK_M, BLOCK_N), dtype=c_ptr.dtype.element_ty)
+    for start in range(0, k, BLOCK_K):
+        at = start + steps
+        a = tl.load(
+            a_ptr + rows[:, None] * a_row + at[None, :] * a_col,
+            mask=(rows < m)[:, None] & (at < k)[None, :],
+        )
+        if TRANS:
+            b = tl.load(
+                b_ptr + columns[:, None] * b_col + at[None, :] * b_row,
+                mask=(columns < n)[:, None] & (at < k)[None, :],
+            ).T
+        else:
+            b = tl.load(
+                b_ptr + at[:, None] * b_row + columns[None, :] * b_col,
+                mask=(at < k)[:, None] & (columns < n)[None, :],
+            )
+        total += tl.dot(a, b)
+    c = rows[:, None] * n + columns[None, :]
+    tl.store(c_ptr + c, total, mask=(rows < m)[:, None] & (columns < n)[None, :])
+
+
+def run_lying(dtype, lies, trans, sizes, blocks, warps, stages, device):
+    """`lies` says of a and of b whether they lie along K; k of `sizes` may end inside a tile."""
+    m, n, k = sizes
+    room = max(k, 1)
+    a = torch.randint(-2, 3, (m, room), device=device).to(dtype)
+    b = torch.randint(-2, 3, (room, n), device=device).to(dtype)
+    a = a if lies[0] else a.T.contiguous().T
+    b = b.T.contiguous().T if lies[1] else b
+    out_dtype = torch.int32 if dtype == torch.int8 else torch.float32
+    c = torch.full((m, n), 77, dtype=out_dtype, device=device)
+    lying_kernel[(1,)](
+        a, b, c, m, n, k, *a.stride(), *b.stride(), *blocks, trans, num_warps=warps,
+        num_stages=stages,
+    )  # fmt: skip
+    assert torch.equal(c.double(), a[:, :k].double() @ b[:k].double())
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3])
+@pytest.mark.parametrize("warps", [4, 8])
+@pytest.mark.parametrize("k", [0, 64, 128, 304])
+@pytest.mark.parametrize("trans", [False, True])
+@pytest.mark.parametrize("lies", [(True, True), (True, False), (False, True), (False, False)])
+@pytest.mark.parametrize("blocks", [(64, 64, 64), (128, 256, 64), (64, 16, 128), (16, 64, 32)])
+@pytest.mark.parametrize("dtype", [torch.int8, torch.float8_e4m3fn, torch.float32, torch.float16])
+def test_operands_that_lie_along_either_dimension(
+    dtype, blocks, lies, trans, k, warps, stages, device
+):
+    sizes = (blocks[0] - 16 * (blocks[0] > 16), blocks[1], k)
+    run_lying(dtype, lies, trans, sizes, blocks, warps, stages, device)

@@ -235,6 +235,31 @@ def test_dots_that_are_added(
 
 
 @BOTH_ARCHS
+@pytest.mark.parametrize("stages", [1, 3])
+@pytest.mark.parametrize("k", [0, 64, 176])
+@pytest.mark.parametrize("trans", [False, True])
+@pytest.mark.parametrize("lies", [(True, False), (False, True), (False, False)])
+@pytest.mark.parametrize("dtype", [torch.int8, FP8, FP32])
+def test_operands_that_lie_along_either_dimension(
+    dtype: Any, lies: Any, trans: bool, k: int, stages: int, arch: str, machines: Any
+) -> None:
+    """wgmma reads elements of other than 2 bytes along K only: threads move the others there."""
+    dots.run_lying(dtype, lies, trans, (48, 64, k), (64, 64, 64), 4, stages, "cpu")
+    assert used(machines, "wgmma") == (arch == "sm_90a")
+
+
+@pytest.mark.parametrize("arch", ["sm_90a"])
+@pytest.mark.parametrize("blocks", [(64, 16, 128), (128, 128, 32), (64, 64, 32)])
+@pytest.mark.parametrize("warps", [4, 8])
+@pytest.mark.parametrize("dtype", [torch.int8, FP8, FP32])
+def test_operands_of_other_shapes_that_lie_along_rows(
+    dtype: Any, warps: int, blocks: Any, arch: str, machines: Any
+) -> None:
+    m, n, k = blocks
+    dots.run_lying(dtype, (False, False), False, (m, n, 3 * k), blocks, warps, 2, "cpu")
+
+
+@BOTH_ARCHS
 @pytest.mark.parametrize("iterations", [0, 1, 21])
 def test_more_stages_than_memory(iterations: int, arch: str, machines: Any) -> None:
     """20 stages are asked for."""

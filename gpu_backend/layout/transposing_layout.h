@@ -1,0 +1,20 @@
+// The layout in which threads move a block in shared memory to where its other dimension lies
+// consecutively: they read pieces along one dimension and write pieces along the other.
+#pragma once
+
+#include "gpu_backend/layout/shared_layout.h"
+
+#include <optional>
+
+namespace blockscope::gpu {
+
+/// For elements of 1 byte pieces that ldmatrix.trans reads and stmatrix writes, for others vectors
+/// of 16 bytes on both sides, by lanes that have the fewest bank conflicts.
+///
+/// Shapes: two dimensions; `from` lies along one of them, `toDim` is the other one. Nothing where
+///         the block is too small for the lanes of a warp. Units: elements of 1, 2 or 4 bytes.
+std::optional<LinearLayout> transposingLayout(llvm::ArrayRef<int64_t> shape,
+                                              const SharedLayout &from, const SharedLayout &to,
+                                              int toDim, int64_t warpCount);
+
+} // namespace blockscope::gpu
