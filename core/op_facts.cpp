@@ -141,6 +141,8 @@ llvm::StringRef wordOf(OpFamily family) {
     return "sort";
   case OpFamily::Histogram:
     return "histogram";
+  case OpFamily::InlineAsm:
+    return "inline_asm";
   case OpFamily::ExternLibdevice:
     return "extern_libdevice";
   case OpFamily::Debug:

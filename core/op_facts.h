@@ -26,6 +26,7 @@ enum class OpFamily : uint8_t {
   Sort,
   Histogram,
   ExternLibdevice,
+  InlineAsm,
   Debug,
 };
 

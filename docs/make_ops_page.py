@@ -24,6 +24,7 @@ FAMILIES = {
     "descriptor": "Tensor descriptors",
     "elementwise": "Elementwise",
     "math": "Mathematics",
+    "inline_asm": "Inline assembly",
     "linear": "Dots",
     "reduce": "Reductions",
     "scan": "Scans",
@@ -33,7 +34,6 @@ FAMILIES = {
     "hints": "Hints",
     "debug": "Debugging",
     "iterators": "Loops",
-    "not_yet": "Not supported yet",
 }
 TYPES = {"tensor_descriptor", "tensor_descriptor_type"}
 HEADER = """# The language, op by op

@@ -88,9 +88,10 @@ void addDotEvaluators(EvaluatorTable &table);
 void addSortEvaluators(EvaluatorTable &table);
 void addHistogramEvaluators(EvaluatorTable &table);
 void addGatherEvaluators(EvaluatorTable &table);
-void addExternEvaluators(EvaluatorTable &table); // tl.extern_elementwise by symbol
-void addMemoryEvaluators(EvaluatorTable &table); // tl.load, tl.store, atomics, barriers
-void addDebugEvaluators(EvaluatorTable &table);  // tl.assume, tl.assert, tl.print
+void addExternEvaluators(EvaluatorTable &table);    // tl.extern_elementwise by symbol
+void addInlineAsmEvaluators(EvaluatorTable &table); // interpreted PTX
+void addMemoryEvaluators(EvaluatorTable &table);    // tl.load, tl.store, atomics, barriers
+void addDebugEvaluators(EvaluatorTable &table);     // tl.assume, tl.assert, tl.print
 
 /// Combines `n` lanes of two sides into `out` (k arrays each, k = number of reduced values).
 /// `out[k]` may be `lhs[k]`.

@@ -14,6 +14,7 @@ EvaluatorTable &EvaluatorTable::theOne() {
     addHistogramEvaluators(filled);
     addGatherEvaluators(filled);
     addExternEvaluators(filled);
+    addInlineAsmEvaluators(filled);
     addMemoryEvaluators(filled);
     addDebugEvaluators(filled);
     return filled;

@@ -292,6 +292,27 @@ def TL_ClampOp : TL_ElementwiseOp<"clamp", [SameOperandsAndResultType]> {
   let assemblyFormat = "$x `,` $lo `,` $hi attr-dict `:` type($result)";
 }
 
+class TL_InlineAsm<string mnemonic, list<Trait> traits> : TL_Op<mnemonic, traits> {
+  let description = [{
+    One run of the assembly takes `pack` elements of each operand that follow each other and gives
+    `pack` elements of each result; elements of less than 32 bits share registers. Operands and
+    results have one shape.
+  }];
+  let arguments = (ins Variadic<AnyType>:$operands, StrAttr:$asm_string, StrAttr:$constraints,
+      DefaultValuedAttr<I32Attr, "1">:$pack);
+  let results = (outs Variadic<AnyType>:$results);
+  let assemblyFormat = "$asm_string $constraints `(` $operands `)` attr-dict `:` functional-type($operands, $results)";
+  let hasVerifier = 1;
+}
+
+def TL_InlineAsmOp : TL_InlineAsm<"inline_asm", [Pure]> {
+  let summary = "PTX of the user's on elements, which does nothing but compute";
+}
+
+def TL_InlineAsmVolatileOp : TL_InlineAsm<"inline_asm_volatile", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "PTX of the user's on elements, which stays where it is, in its order";
+}
+
 def TL_ExternElementwiseOp : TL_ElementwiseOp<"extern_elementwise"> {
   let summary = "elementwise call of a libdevice function by symbol";
   let arguments = (ins Variadic<AnyType>:$operands, StrAttr:$symbol);

@@ -14,13 +14,14 @@
 
 namespace blockscope::numeric {
 
-enum class Rounding : uint8_t { NearestEven, TowardZero };
+enum class Rounding : uint8_t { NearestEven, TowardZero, TowardNegative, TowardPositive };
 
 /// What the largest encodings mean.
 enum class Specials : uint8_t {
   Ieee,              ///< infinities and NaNs as in IEEE 754
   NanOnly,           ///< no infinity; only all ones (either sign) is NaN: the "fn" formats
   NanAtNegativeZero, ///< no infinity, no negative zero; its encoding is the only NaN: "fnuz"
+  None,              ///< every encoding is a number; NaN becomes the largest one
 };
 
 /// What a finite value that rounds past the largest finite one becomes, and what infinity becomes.
@@ -45,6 +46,7 @@ struct FloatFormat {
     case Specials::NanOnly:
       return magnitudeMask() - 1;
     case Specials::NanAtNegativeZero:
+    case Specials::None:
       return magnitudeMask();
     }
     return 0;
@@ -59,6 +61,11 @@ inline constexpr FloatFormat kFp8E5M2{5, 2, 15, Specials::Ieee, Overflow::Satura
 inline constexpr FloatFormat kFp8E4M3NV{4, 3, 7, Specials::NanOnly, Overflow::Saturate};
 inline constexpr FloatFormat kFp8E4M3B8{4, 3, 8, Specials::NanAtNegativeZero, Overflow::Saturate};
 inline constexpr FloatFormat kFp8E5M2B16{5, 2, 16, Specials::NanAtNegativeZero, Overflow::Saturate};
+
+/// The formats of mxfp4 and mxfp6.
+inline constexpr FloatFormat kFp4E2M1{2, 1, 1, Specials::None, Overflow::Saturate};
+inline constexpr FloatFormat kFp6E2M3{2, 3, 1, Specials::None, Overflow::Saturate};
+inline constexpr FloatFormat kFp6E3M2{3, 2, 3, Specials::None, Overflow::Saturate};
 
 template <typename Source> struct SourceFormat;
 template <> struct SourceFormat<float> {
@@ -91,7 +98,7 @@ template <FloatFormat F> BLK_FORCE_INLINE float decode(uint32_t encoding) {
       result = magnitude >= F.infinity() ? special : result;
     } else if constexpr (F.specials == Specials::NanOnly) {
       result = magnitude == F.magnitudeMask() ? 0x7fc00000u : result;
-    } else {
+    } else if constexpr (F.specials == Specials::NanAtNegativeZero) {
       result = encoding == F.signMask() ? 0x7fc00000u : result;
       return std::bit_cast<float>(result | (encoding == F.signMask() ? 0u : sign));
     }
@@ -127,15 +134,21 @@ BLK_FORCE_INLINE uint32_t encode(Source value) {
     const Bits rest = significand & ((Bits(1) << shift) - 1);
     const Bits half = shift ? (Bits(1) << shift) >> 1 : Bits(1);
     kept += Bits(rest > half) | (Bits(rest == half) & kept & 1);
+  } else if constexpr (R != Rounding::TowardZero) {
+    const Bits rest = significand & ((Bits(1) << shift) - 1);
+    kept += Bits(rest != 0 && (sign != 0) == (R == Rounding::TowardNegative));
   }
   const SignedBits base = exponent < 1 ? 0 : exponent - 1;
   // Past 2^bits the sum is only compared, and the exponent of a double fits 64 bits.
   const Bits rounded = (Bits(base) << F.mantissaBits) + kept;
 
-  constexpr uint32_t kOverflowed =
-      F.overflow == Overflow::Infinity && R == Rounding::NearestEven ? F.infinity() : F.maxFinite();
+  // Rounding away from zero ends in infinity, rounding toward zero in the largest finite value.
+  const bool isAway = R == Rounding::NearestEven ||
+                      (R != Rounding::TowardZero && (sign != 0) == (R == Rounding::TowardNegative));
+  const uint32_t overflowed =
+      F.overflow == Overflow::Infinity && isAway ? F.infinity() : F.maxFinite();
   constexpr uint32_t kInfinity = F.overflow == Overflow::Infinity ? F.infinity() : F.maxFinite();
-  uint32_t result = rounded > Bits(F.maxFinite()) ? kOverflowed : uint32_t(rounded);
+  uint32_t result = rounded > Bits(F.maxFinite()) ? overflowed : uint32_t(rounded);
   result = magnitude == kSourceInfinity ? kInfinity : result;
   if constexpr (F.specials == Specials::Ieee) {
     const uint32_t payload =
@@ -144,6 +157,8 @@ BLK_FORCE_INLINE uint32_t encode(Source value) {
     return sign | (magnitude > kSourceInfinity ? nan : result);
   } else if constexpr (F.specials == Specials::NanOnly) {
     return sign | (magnitude > kSourceInfinity ? F.magnitudeMask() : result);
+  } else if constexpr (F.specials == Specials::None) {
+    return magnitude > kSourceInfinity ? F.maxFinite() : sign | result;
   } else {
     const uint32_t finite = result ? sign | result : 0; // there is no negative zero
     return magnitude > kSourceInfinity ? F.signMask() : finite;

@@ -116,17 +116,23 @@ bool Semantic::checkInMap(llvm::StringRef name) {
 
 Value Semantic::emit1(llvm::StringRef name, llvm::ArrayRef<Value> operands, const Type &result,
                       const Attributes &attributes) {
+  ValueList results = emitAll(name, operands, result, attributes);
+  return results.empty() ? Value() : std::move(results.front());
+}
+
+ValueList Semantic::emitAll(llvm::StringRef name, llvm::ArrayRef<Value> operands,
+                            llvm::ArrayRef<Type> types, const Attributes &attributes) {
   if (failed() || !checkInMap(name))
     return {};
-  ValueList results = emitter_.emit({name, operands, attributes, result});
-  if (results.empty())
-    return {};
-  Type &type = results.front().type; // the emitter may know the storage type only
-  if (type.shape == result.shape)
-    type.dtype = result.dtype;
-  else
-    type = result;
-  return std::move(results.front());
+  ValueList results = emitter_.emit({name, operands, attributes, types});
+  for (size_t i = 0; i < results.size() && i < types.size(); ++i) {
+    Type &type = results[i].type; // the emitter may know the storage type only
+    if (type.shape == types[i].shape)
+      type.dtype = types[i].dtype;
+    else
+      type = types[i];
+  }
+  return results;
 }
 
 void Semantic::emit0(llvm::StringRef name, llvm::ArrayRef<Value> operands,

@@ -81,6 +81,17 @@ public:
   Value divRn(const Operand &x, const Operand &y);
   Value externElementwise(llvm::StringRef symbol, llvm::ArrayRef<Value> arguments, DType result);
 
+  //===-- Inline assembly (inline_asm.cpp) --------------------------------------------------===//
+  struct AsmOptions {
+    std::string constraints; ///< as LLVM has them
+    bool isPure = true;      ///< it only computes
+    int64_t pack = 1;        ///< elements for one run of the assembly
+  };
+  /// PTX on each `pack` elements of the arguments, which are brought to one shape. `results` are
+  /// scalar types; without arguments the results are scalars.
+  ValueList inlineAsm(llvm::StringRef text, llvm::ArrayRef<Value> arguments,
+                      llvm::ArrayRef<Type> results, const AsmOptions &options);
+
   //===-- Casts (cast.cpp) ------------------------------------------------------------------===//
   /// Converts the element type to `to` (a scalar type, maybe a pointer); the shape stays.
   Value cast(const Value &x, const Type &to, std::optional<std::string> rounding = std::nullopt);
@@ -225,6 +236,8 @@ private:
               const Attributes &attributes = {});
   void emit0(llvm::StringRef name, llvm::ArrayRef<Value> operands,
              const Attributes &attributes = {});
+  ValueList emitAll(llvm::StringRef name, llvm::ArrayRef<Value> operands,
+                    llvm::ArrayRef<Type> results, const Attributes &attributes);
   Value record(SemanticError::Kind kind, const llvm::Twine &sentence, const llvm::Twine &details);
 
   /// Errors: an op that the function of a map may not have.

@@ -18,6 +18,7 @@ llvm::ArrayRef<LoweringRow> debugRows();
 llvm::ArrayRef<LoweringRow> dotRows();
 llvm::ArrayRef<LoweringRow> elementwiseRows();
 llvm::ArrayRef<LoweringRow> externLibdeviceRows();
+llvm::ArrayRef<LoweringRow> inlineAsmRows();
 llvm::ArrayRef<LoweringRow> mapRows();
 llvm::ArrayRef<LoweringRow> mathRows();
 llvm::ArrayRef<LoweringRow> gatherRows();

@@ -4,6 +4,7 @@
 #include "gpu_backend/lowering/combine.h"
 #include "gpu_backend/lowering/convert_layout.h"
 #include "gpu_backend/lowering/families.h"
+#include "gpu_backend/lowering/packs.h"
 
 #include "core/ir/tl_dialect.h"
 
@@ -26,9 +27,8 @@ LogicalResult lowerMap(Lowering &lowering, Operation *op) {
   auto map = cast<tl::MapOp>(op);
   const int64_t pack = map.getPack();
   const auto type = cast<RankedTensorType>(op->getResult(0).getType());
-  LinearLayout layout = tlg::layoutOf(type);
-  if (!hasPacks(layout, pack)) // of the row-major numbers, whatever the shape is
-    layout = blocked(type.getNumElements(), pack, int64_t{32}, int64_t{lowering.numWarps()}, {0});
+  const LinearLayout layout =
+      layoutOfPacks(tlg::layoutOf(type), type.getNumElements(), pack, lowering.numWarps());
   llvm::SmallVector<Registers> operands, results(op->getNumResults());
   for (Value operand : op->getOperands())
     operands.push_back(convertLayout(lowering, lowering.get(operand),
@@ -60,6 +60,13 @@ LogicalResult lowerMap(Lowering &lowering, Operation *op) {
 }
 
 } // namespace
+
+LinearLayout layoutOfPacks(const LinearLayout &layout, int64_t elements, int64_t pack,
+                           int numWarps) {
+  if (hasPacks(layout, pack))
+    return layout;
+  return blocked(elements, pack, int64_t{32}, int64_t{numWarps}, {0});
+}
 
 llvm::ArrayRef<LoweringRow> mapRows() {
   static constexpr LoweringRow kRows[] = {{"tl.map", lowerMap}};

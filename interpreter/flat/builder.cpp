@@ -7,6 +7,7 @@
 #include "core/ir/convert.h"
 #include "core/ir/facts.h"
 #include "core/ir/tl_dialect.h"
+#include "core/ptx/program.h"
 #include "interpreter/flat/builtin_evaluators.h"
 #include "interpreter/flat/memory_use.h"
 #include "interpreter/flat/program_builder.h"
@@ -35,6 +36,8 @@ bool isRetyped(mlir::Operation &op) {
 
 bool isWaiting(mlir::Operation &op, const Attributes &attributes) {
   const OpFacts *facts = tl::factsOf(&op);
+  if (facts && facts->family == OpFamily::InlineAsm)
+    return ptx::effectsOf(attributes.getString("asm_string")).orders;
   return (facts && facts->isAtomic()) || attributes.getBool("is_volatile");
 }
 

@@ -4,6 +4,7 @@
 #include "core/ir/convert.h"
 #include "core/ir/facts.h"
 #include "core/ir/tl_dialect.h"
+#include "core/ptx/program.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -93,6 +94,26 @@ private:
 
 } // namespace
 
+/// Inline assembly may load and store through every pointer that it gets, and through addresses.
+static void addAssembly(mlir::Operation *op, MemoryUse &use) {
+  const auto text = op->getAttrOfType<mlir::StringAttr>("asm_string");
+  const ptx::Effects effects = ptx::effectsOf(text.getValue());
+  if (!effects.accesses)
+    return;
+  use.orders |= effects.orders;
+  Origins origins(use.loaded.size());
+  for (const mlir::Value operand : op->getOperands()) {
+    if (isPointer(operand))
+      origins.follow(operand);
+    else if (fromMlirType(operand.getType()).elementBytes() == 8)
+      use.isKnown = false;
+  }
+  use.isKnown &= !origins.isUnknown;
+  for (size_t i = 0; i < origins.found.size(); ++i)
+    if (origins.found[i])
+      use.loaded[i] = use.stored[i] = true;
+}
+
 MemoryUse findMemoryUse(mlir::func::FuncOp function) {
   const size_t parameters = function.getNumArguments();
   MemoryUse use;
@@ -103,6 +124,8 @@ MemoryUse findMemoryUse(mlir::func::FuncOp function) {
   function.walk([&](mlir::Operation *op) {
     use.prints |= mlir::isa<tl::PrintOp>(op);
     const OpFacts *facts = tl::factsOf(op);
+    if (facts && facts->family == OpFamily::InlineAsm)
+      return addAssembly(op, use);
     if (!facts || !(facts->reads() || facts->writes()))
       return;
     use.orders |= facts->isAtomic() && !op->use_empty();

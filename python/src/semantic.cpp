@@ -143,6 +143,19 @@ void bindMath(py::module_ &m) {
     finishOp(s);
     return wrapAll(results);
   });
+  m.def("inline_asm",
+        [](const std::string &text, const std::string &constraints, const py::list &arguments,
+           const py::list &types, bool isPure, int64_t pack) {
+          const char *op = "tl.inline_asm_elementwise";
+          llvm::SmallVector<Type, 2> results;
+          for (const py::handle type : types)
+            results.push_back(typeFromPython(type).scalar());
+          Semantic &semantic = currentSemantic(op);
+          const ValueList values = semantic.inlineAsm(text, valuesOf(semantic, arguments, op),
+                                                      results, {constraints, isPure, pack});
+          finishOp(semantic);
+          return wrapAll(values);
+        });
   m.def("extern_elementwise",
         [](const std::string &symbol, const py::list &arguments, py::handle resultType) {
           const char *op = "tl.extern_elementwise";

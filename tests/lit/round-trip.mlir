@@ -97,6 +97,10 @@ func.func @arithmetic(%x: tensor<4xf32>, %i: tensor<4xi32>, %a: tensor<16x32xf16
   %0 = tl.mulhiui %i, %i : tensor<4xi32>
   // CHECK: tl.clamp %{{.*}}, %{{.*}}, %{{.*}} {propagate_nan = true} : tensor<4xf32>
   %1 = tl.clamp %x, %x, %x {propagate_nan = true} : tensor<4xf32>
+  // CHECK: tl.inline_asm "add.s32 $0, $1, 1;" "=r,r"(%{{.*}}) : (tensor<4xi32>) -> tensor<4xi32>
+  %asm = tl.inline_asm "add.s32 $0, $1, 1;" "=r,r"(%i) : (tensor<4xi32>) -> tensor<4xi32>
+  // CHECK: tl.inline_asm_volatile "mov.u32 $0, 0;" "=r"() {pack = 4 : i32} : () -> i8
+  %asm2 = tl.inline_asm_volatile "mov.u32 $0, 0;" "=r"() {pack = 4 : i32} : () -> i8
   // CHECK: tl.extern_elementwise "__nv_powf"(%{{.*}}, %{{.*}}) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   %2 = tl.extern_elementwise "__nv_powf"(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   // CHECK: tl.dot %{{.*}}, %{{.*}}, %{{.*}} {input_precision = "tf32"} : tensor<16x32xf16>, tensor<32x8xf16> -> tensor<16x8xf32>

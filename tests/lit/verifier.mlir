@@ -374,3 +374,43 @@ func.func @f(%p: !tl.ptr<i32>, %x: i64) {
   tl.atomic_store %p, %x : !tl.ptr<i32>, i64
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<4xi32>) {
+  // expected-error @+1 {{'tl.inline_asm' op has wrong constraints: constraints '=r' have 1 output and 0 inputs, expected 1 output and 1 input}}
+  %0 = tl.inline_asm "" "=r"(%x) : (tensor<4xi32>) -> tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xi32>) {
+  // expected-error @+1 {{'tl.inline_asm' op has a pack of 3, expected a power of two}}
+  %0 = tl.inline_asm "" "=r,r"(%x) {pack = 3 : i32} : (tensor<4xi32>) -> tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xi8>) {
+  // expected-error @+1 {{'tl.inline_asm' op has 4 elements, expected a multiple of its pack, 8}}
+  %0 = tl.inline_asm "" "=r,=r,r,r"(%x) {pack = 8 : i32} : (tensor<4xi8>) -> tensor<4xi8>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xi32>, %y: i32) {
+  // expected-error @+1 {{'tl.inline_asm_volatile' op has values of different shapes}}
+  %0 = tl.inline_asm_volatile "" "=r,r,r"(%x, %y) : (tensor<4xi32>, i32) -> tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xi32>) {
+  // expected-error @+1 {{'tl.inline_asm' op needs a result}}
+  tl.inline_asm "" "r"(%x) : (tensor<4xi32>) -> ()
+  return
+}

@@ -16,10 +16,12 @@ def emit(
     target: Any = None,
     *,
     name: str | None = None,
+    num_warps: int = 4,
     prints: bool = True,
     checks_overflow: bool = False,
-) -> tuple[Any, list[Any]]:
-    """Return the builder that holds the kernel's IR, and records of what it read from outside.
+) -> tuple[Any, list[Any], bool]:
+    """Return the builder that holds the kernel's IR, records of what it read from outside, and
+    whether it asked for ``num_warps``.
 
     ``target`` is what ``tl.target_info`` answers while the kernel is compiled; None is the CPU.
     ``name`` is the kernel's in the IR; None is that of the function. ``prints`` says whether
@@ -31,9 +33,10 @@ def emit(
     builder = _core.IrBuilder(checks_overflow)
     run_time = leaves(arguments)
     generator = Generator(builder)
-    outer = context.enter(
-        context.Kernel(generator.inline, generator.repeat, target=target, prints=prints)
+    kernel = context.Kernel(
+        generator.inline, generator.repeat, target=target, num_warps=num_warps, prints=prints
     )
+    outer = context.enter(kernel)
     try:
         with builder:
             values = builder.begin_function(
@@ -44,4 +47,4 @@ def emit(
             builder.finish_function()
     finally:
         context.enter(outer)
-    return builder, generator.used.records
+    return builder, generator.used.records, kernel.asks_num_warps

@@ -53,8 +53,9 @@ def _repeat(values: list[Any], step: Any) -> list[Any]:
 class _Programs:
     """The programs of one launch, started in order of their number."""
 
-    def __init__(self, fn: Any, grid: tuple[int, int, int]) -> None:
+    def __init__(self, fn: Any, grid: tuple[int, int, int], num_warps: int) -> None:
         self.fn = fn
+        self.num_warps = num_warps
         self.function = _function(fn)
         self.rest = (
             (x, y, z) for z in range(grid[2]) for y in range(grid[1]) for x in range(grid[0])
@@ -74,7 +75,15 @@ class _Programs:
         program = next(self.rest, None)
         if program is None:
             return False
-        context.enter(context.Kernel(self.call, _repeat, program=program, runner=self.runner))
+        context.enter(
+            context.Kernel(
+                self.call,
+                _repeat,
+                num_warps=self.num_warps,
+                program=program,
+                runner=self.runner,
+            )
+        )
         self.runner.begin_program(*program)
         _call(self.fn, self.function, self.values)
         self.runner.end_program()
@@ -88,10 +97,11 @@ def run(
     grid: tuple[int, int, int],
     *,
     has_atomics: bool,
+    num_warps: int,
     checks_overflow: bool,
 ) -> None:
     """Run every program of the grid, in order of its number; where one spins, the others go on."""
-    programs = _Programs(fn, grid)
+    programs = _Programs(fn, grid, num_warps)
     scheduler = Scheduler(programs.run_next, lambda: runner.scope())
     runner = programs.runner = _core.StepRunner(
         launch, source_location, scheduler.on_spin, checks_overflow

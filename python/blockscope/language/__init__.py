@@ -64,11 +64,11 @@ from blockscope.language.descriptor import *
 from blockscope.language.elementwise import *
 from blockscope.language.extra import libdevice
 from blockscope.language.hints import *
+from blockscope.language.inline_asm import *
 from blockscope.language.iterators import *
 from blockscope.language.linear import *
 from blockscope.language.math import *
 from blockscope.language.memory import *
-from blockscope.language.not_yet import *
 from blockscope.language.random import *
 from blockscope.language.reduce import *
 from blockscope.language.scan import *

@@ -13,11 +13,22 @@ class Kernel:
     ``call(fn, args, kwargs)`` runs a nested @jit function in it. ``repeat(values, step)`` is a loop
     with one value of the same type for each of ``values``: ``step(values)`` returns the next ones
     and whether to go on (a scalar of int1); it runs once at least. ``target`` is the GPU's, None
-    for the CPU. ``prints`` says whether ``tl.static_print`` prints. In step mode ``program`` is the
-    program (x, y, z) and ``runner`` its _core.StepRunner; both are None while a kernel is compiled.
+    for the CPU. ``num_warps`` is that of the launch; ``asks_num_warps`` says whether the kernel has
+    asked for it (`num_warps` below), so that its code is for this number only. ``prints`` says
+    whether ``tl.static_print`` prints. In step mode ``program`` is the program (x, y, z) and
+    ``runner`` its _core.StepRunner; both are None while a kernel is compiled.
     """
 
-    __slots__ = ("call", "prints", "program", "repeat", "runner", "target")
+    __slots__ = (
+        "asks_num_warps",
+        "call",
+        "num_warps",
+        "prints",
+        "program",
+        "repeat",
+        "runner",
+        "target",
+    )
 
     def __init__(
         self,
@@ -25,6 +36,7 @@ class Kernel:
         repeat: Callable[[list[Any], Callable[[list[Any]], tuple[list[Any], Any]]], list[Any]],
         *,
         target: Any = None,
+        num_warps: int = 4,
         prints: bool = True,
         program: tuple[int, int, int] | None = None,
         runner: Any = None,
@@ -32,6 +44,8 @@ class Kernel:
         self.call = call
         self.repeat = repeat
         self.target = target
+        self.num_warps = num_warps
+        self.asks_num_warps = False
         self.prints = prints
         self.program = program
         self.runner = runner
@@ -53,3 +67,12 @@ def enter(kernel: Kernel | None) -> Kernel | None:
     """Make ``kernel`` the one of this thread; returns the one before, to enter again in the end."""
     before, _thread.kernel = _thread.kernel, kernel
     return before
+
+
+def num_warps() -> int:
+    """The ``num_warps`` of the launch that the kernel is compiled for or stepped through."""
+    kernel = _thread.kernel
+    if kernel is None:
+        raise RuntimeError("there is no num_warps outside of kernels")
+    kernel.asks_num_warps = True
+    return kernel.num_warps

@@ -52,5 +52,10 @@ def not_defaults(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value != LAUNCH_OPTIONS[name]}
 
 
+def num_warps_of(options: dict[str, Any]) -> int:
+    """The warps of a program: the option, or what it is when nobody gives it."""
+    return int(options.get("num_warps", LAUNCH_OPTIONS["num_warps"]))
+
+
 #: Those that a grid function finds among its arguments.
 LAUNCH_DEFAULTS = {name: LAUNCH_OPTIONS[name] for name in ("num_warps", "num_stages", "num_ctas")}

@@ -23,25 +23,33 @@ from blockscope.runtime.backends.cpu_launch import (
 from blockscope.runtime.cache import FileCacheManager
 from blockscope.runtime.compiled_kernel import Asm, CompiledKernel, kept
 from blockscope.runtime.memory.host import HostMemory
-from blockscope.runtime.options import LAUNCH_OPTIONS, not_defaults
+from blockscope.runtime.options import LAUNCH_OPTIONS, not_defaults, num_warps_of
 from blockscope.runtime.specialization import Specialization
 
 
 class FlatCode:
     """The block IR of a kernel and the flat program that the CPU runs.
 
-    Of all options only checks of overflow change them.
+    Of all options only checks of overflow change them, and ``num_warps`` where the kernel asks for
+    it: then it is the one that the code is for, else None.
 
     Errors: CompilationError with the user's line when the kernel breaks a rule of the language.
     """
 
     def __init__(
-        self, fn: Any, arguments: list[Argument], *, prints: bool, checks_overflow: bool
+        self,
+        fn: Any,
+        arguments: list[Argument],
+        *,
+        num_warps: int,
+        prints: bool,
+        checks_overflow: bool,
     ) -> None:
         start = time.perf_counter_ns()
-        self.builder, self.used_values = emit(
-            fn, arguments, prints=prints, checks_overflow=checks_overflow
+        self.builder, self.used_values, asks = emit(
+            fn, arguments, num_warps=num_warps, prints=prints, checks_overflow=checks_overflow
         )
+        self.num_warps = num_warps if asks else None
         emitted = time.perf_counter_ns()
         self.program = self.builder.compile()
         self.front_end_ns = emitted - start
@@ -125,15 +133,25 @@ class FlatBackend:
         return host_memory()
 
     def code(
-        self, fn: Any, arguments: list[Argument], *, prints: bool, checks_overflow: bool
+        self,
+        fn: Any,
+        arguments: list[Argument],
+        *,
+        num_warps: int,
+        prints: bool,
+        checks_overflow: bool,
     ) -> tuple[FlatCode, bool]:
         """The code for these arguments, and whether it was there before."""
         known = key.of_launch(arguments, _core.surroundings.settings("cpu"), checks_overflow)
         code = fn.codes.get(known)
-        if code is not None and _core.are_used_values_fresh(code.used_values):
+        if (
+            code is not None
+            and code.num_warps in (None, num_warps)
+            and _core.are_used_values_fresh(code.used_values)
+        ):
             return code, True
         code = fn.codes[known] = FlatCode(
-            fn, arguments, prints=prints, checks_overflow=checks_overflow
+            fn, arguments, num_warps=num_warps, prints=prints, checks_overflow=checks_overflow
         )
         return code, False
 
@@ -149,7 +167,13 @@ class FlatBackend:
             return Specialization(fn, arguments, options, target, request.device, aligned)
 
         def compile(specialization: Specialization) -> FlatKernel:
-            code, is_known = self.code(fn, arguments, prints=True, checks_overflow=is_checked)
+            code, is_known = self.code(
+                fn,
+                arguments,
+                num_warps=num_warps_of(request.options),
+                prints=True,
+                checks_overflow=is_checked,
+            )
             kernel = FlatKernel(fn, code, arguments, options, specialization)
             if knobs.runtime.add_stages_inspection_hook is not None:
                 hooks.refuse_changes(specialization, {"tl": kernel.asm["tl"]})

@@ -11,6 +11,7 @@ from blockscope.runtime.backends.backend import Request
 from blockscope.runtime.backends.cpu_launch import checks_overflow, finish, host_memory, open_launch
 from blockscope.runtime.backends.flat import FlatBackend, FlatCode
 from blockscope.runtime.memory.host import HostMemory
+from blockscope.runtime.options import num_warps_of
 
 
 class StepBackend:
@@ -25,15 +26,18 @@ class StepBackend:
     def compile(self, request: Request) -> None:
         return None
 
-    def _code(self, fn: Any, arguments: list[Argument]) -> FlatCode:
-        return self._flat.code(fn, arguments, prints=False, checks_overflow=False)[0]
+    def _code(self, fn: Any, arguments: list[Argument], num_warps: int) -> FlatCode:
+        return self._flat.code(
+            fn, arguments, num_warps=num_warps, prints=False, checks_overflow=False
+        )[0]
 
     def launch(self, kernel: None, request: Request) -> None:
         fn, arguments = request.fn, request.arguments
         _warn_without_program(fn.__name__, request.grid)
         with checks.watching() as sessions:
+            num_warps = num_warps_of(request.options)
             has_atomics = not sessions or waiting.has_atomics(
-                fn, arguments, lambda: self._code(fn, arguments)
+                fn, arguments, lambda: self._code(fn, arguments, num_warps)
             )
             launch = open_launch(request, sessions)
             try:
@@ -43,6 +47,7 @@ class StepBackend:
                     arguments,
                     request.grid,
                     has_atomics=has_atomics,
+                    num_warps=num_warps,
                     checks_overflow=checks_overflow(request.options),
                 )
             finally:

@@ -29,11 +29,12 @@ def compile(
     """Compile, or read from disk; ``careful`` relies on nothing about the tensors of a launch."""
     start = time.perf_counter()
     fn, target = specialization.source.fn, specialization.target
-    builder, used_values = emit(
+    builder, used_values, _ = emit(
         fn,
         arguments,
         target,
         name=specialization.name,
+        num_warps=options.num_warps,
         checks_overflow=options.debug and bool(options.sanitize_overflow),
     )
     settings = _compiler_settings(options) | {

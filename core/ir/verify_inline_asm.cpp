@@ -1,0 +1,47 @@
+// What must hold of the ops for inline assembly: their constraints fit their values.
+#include "core/ir/convert.h"
+#include "core/ir/tl_dialect.h"
+#include "core/ptx/constraints.h"
+
+#include "llvm/Support/MathExtras.h"
+
+namespace blockscope::tl {
+namespace {
+
+mlir::LogicalResult verifyAssembly(mlir::Operation *op, llvm::StringRef constraints,
+                                   uint32_t pack) {
+  if (op->getNumResults() == 0)
+    return op->emitOpError("needs a result");
+  if (!llvm::isPowerOf2_32(pack))
+    return op->emitOpError("has a pack of ") << pack << ", expected a power of two";
+  llvm::SmallVector<Type> arguments, results;
+  for (const mlir::Type type : op->getOperandTypes())
+    arguments.push_back(fromMlirType(type));
+  for (const mlir::Type type : op->getResultTypes())
+    results.push_back(fromMlirType(type));
+  const Type &first = results.front();
+  for (const auto *types : {&arguments, &results})
+    for (const Type &type : *types)
+      if (type.shape != first.shape)
+        return op->emitOpError("has values of different shapes");
+  if (first.isBlock() && first.numElements() % pack != 0)
+    return op->emitOpError("has ")
+           << first.numElements() << " elements, expected a multiple of its "
+           << "pack, " << pack;
+  const ptx::Constraints read = ptx::readConstraints(constraints, arguments, results, pack);
+  if (!read.error.empty())
+    return op->emitOpError("has wrong constraints: ") << read.error;
+  return mlir::success();
+}
+
+} // namespace
+
+mlir::LogicalResult InlineAsmOp::verify() {
+  return verifyAssembly(*this, getConstraints(), getPack());
+}
+
+mlir::LogicalResult InlineAsmVolatileOp::verify() {
+  return verifyAssembly(*this, getConstraints(), getPack());
+}
+
+} // namespace blockscope::tl
