@@ -37,6 +37,18 @@ struct Elements {
 
 uint64_t lowBits(int bits) { return bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1; }
 
+/// Calls `body` with an unsigned integer of `bytes` bytes.
+template <typename Body> void withWord(int bytes, Body body) {
+  if (bytes == 1)
+    body(uint8_t{});
+  else if (bytes == 2)
+    body(uint16_t{});
+  else if (bytes == 4)
+    body(uint32_t{});
+  else
+    body(uint64_t{});
+}
+
 /// Fills the registers of the arguments for `lanes` runs, from run `first` on.
 void takeArguments(const AssemblyOp &op, const Elements &elements, int64_t first, int64_t lanes,
                    ptx::RegisterFile &file, const ExecutionContext *context) {
@@ -49,6 +61,14 @@ void takeArguments(const AssemblyOp &op, const Elements &elements, int64_t first
     const auto *from = static_cast<const std::byte *>(elements.operands[slot.value]);
     const bool isScalar = (elements.scalars >> slot.value & 1) != 0;
     uint64_t *row = file.row(slot.tiedTo >= 0 ? slot.tiedTo : index);
+    if (op.pack == 1 && !type.isPointer()) {
+      withWord(bytes, [&]<typename T>(T) {
+        const auto *elements = reinterpret_cast<const T *>(from) + (isScalar ? 0 : first);
+        for (int64_t lane = 0; lane < lanes; ++lane)
+          row[lane] = elements[isScalar ? 0 : lane];
+      });
+      continue;
+    }
     for (int64_t lane = 0; lane < lanes; ++lane) {
       uint64_t word = 0;
       for (int k = 0; k < slot.elements; ++k) {
@@ -76,6 +96,14 @@ void giveResults(const AssemblyOp &op, const Elements &elements, int64_t first, 
     const int bytes = type.elementBytes();
     auto *to = static_cast<std::byte *>(elements.results[slot.value]);
     const uint64_t *row = file.row(index);
+    if (op.pack == 1 && !type.isPointer()) {
+      const uint64_t mask = lowBits(slot.elementBits);
+      withWord(bytes, [&]<typename T>(T) {
+        for (int64_t lane = 0; lane < lanes; ++lane)
+          reinterpret_cast<T *>(to)[first + lane] = static_cast<T>(row[lane] & mask);
+      });
+      continue;
+    }
     for (int64_t lane = 0; lane < lanes; ++lane)
       for (int k = 0; k < slot.elements; ++k) {
         const int64_t element = (first + lane) * op.pack + slot.element + k;

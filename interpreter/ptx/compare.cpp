@@ -39,21 +39,27 @@ template <typename V> unsigned relationOf(V a, V b) {
   return 1U << static_cast<unsigned>(relation);
 }
 
-using Compare = std::function<unsigned(uint64_t, uint64_t)>; ///< a bit for each part
+/// Compares lanes; of each a bit for each part.
+using Compare = std::function<void(int64_t count, const uint64_t *, const uint64_t *, uint64_t *)>;
 
 template <typename T> Compare comparing(unsigned relations, int parts, bool flushes) {
-  return [=](uint64_t a, uint64_t b) {
-    unsigned result = 0;
-    for (int part = 0; part < parts; ++part) {
-      auto x = Element<T>::get(a >> 16 * part), y = Element<T>::get(b >> 16 * part);
-      if constexpr (std::is_same_v<T, float>) {
-        const FloatMode mode{.flushes = flushes};
-        x = mode.flushed(x);
-        y = mode.flushed(y);
-      }
-      result |= ((relationOf(x, y) & relations) != 0 ? 1U : 0U) << part;
+  const FloatMode mode{.flushes = flushes};
+  const auto one = [=](uint64_t a, uint64_t b) -> uint64_t {
+    auto x = Element<T>::get(a), y = Element<T>::get(b);
+    if constexpr (std::is_same_v<T, float>) {
+      x = mode.flushed(x);
+      y = mode.flushed(y);
     }
-    return result;
+    return (relationOf(x, y) & relations) != 0;
+  };
+  if (parts == 1)
+    return [=](int64_t count, const uint64_t *a, const uint64_t *b, uint64_t *out) {
+      for (int64_t i = 0; i < count; ++i)
+        out[i] = one(a[i], b[i]);
+    };
+  return [=](int64_t count, const uint64_t *a, const uint64_t *b, uint64_t *out) {
+    for (int64_t i = 0; i < count; ++i)
+      out[i] = one(a[i], b[i]) | one(a[i] >> 16, b[i] >> 16) << 1;
   };
 }
 
@@ -106,8 +112,11 @@ void decodeSetp(Decoder &d, Compare compare, llvm::StringRef type, const std::st
   if (!with.empty() && !takePredicate(d, d.operand(3), isNegated))
     return;
   d.set([=](const Lanes &lanes) {
+    compare(lanes.count, lanes.in[0], lanes.in[1], lanes.out[0]);
+    if (!isPair && with.empty())
+      return;
     for (int64_t i = 0; i < lanes.count; ++i) {
-      const unsigned found = compare(lanes.in[0][i], lanes.in[1][i]);
+      const uint64_t found = lanes.out[0][i];
       const bool other = !with.empty() && ((lanes.in[2][i] & 1) != 0) != isNegated;
       lanes.out[0][i] = combine(with, found & 1, other);
       if (isPair)
@@ -144,8 +153,9 @@ void decodeSet(Decoder &d, Compare compare, llvm::StringRef result, llvm::String
   if (!with.empty() && !takePredicate(d, d.operand(3), isNegated))
     return;
   d.set([=](const Lanes &lanes) {
+    compare(lanes.count, lanes.in[0], lanes.in[1], lanes.out[0]);
     for (int64_t i = 0; i < lanes.count; ++i) {
-      const unsigned found = compare(lanes.in[0][i], lanes.in[1][i]);
+      const uint64_t found = lanes.out[0][i];
       const bool other = !with.empty() && ((lanes.in[2][i] & 1) != 0) != isNegated;
       uint64_t word = combine(with, found & 1, other) ? yes : 0;
       if (isPacked && combine(with, (found & 2) != 0, other))

@@ -120,9 +120,12 @@ void Decoder::fail(const std::string &what) {
 }
 
 std::string Decoder::finish() {
-  if (error_.empty() && !step_.kernel)
-    error_ = "the instruction '" + one_.name + "' is not supported on the CPU";
-  else if (error_.empty() && !rest_.empty())
+  if (error_.empty() && !step_.kernel) {
+    std::string whole = one_.name;
+    for (const std::string &modifier : one_.modifiers)
+      whole += "." + modifier;
+    error_ = "the instruction '" + whole + "' is not supported on the CPU";
+  } else if (error_.empty() && !rest_.empty())
     error_ = "'." + rest_.front() + "' is not supported on the CPU";
   if (error_.empty() && (step_.ins.size() > static_cast<size_t>(kMostInputs) ||
                          step_.outs.size() > static_cast<size_t>(kMostOutputs)))

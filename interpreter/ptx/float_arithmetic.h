@@ -14,6 +14,7 @@ struct FloatMode {
   bool clips = false;     ///< .relu: negative results are 0
   int rounding = FE_TONEAREST;
 
+  bool hasFlags() const { return flushes || saturates || clips; }
   template <typename T> T flushed(T x) const {
     return flushes && std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(T(0), x) : x;
   }

@@ -46,18 +46,25 @@ template <typename T> ValueOf<T> finished(const FloatMode &mode, ValueOf<T> x) {
   return mode.finished(taken<T>(mode, x));
 }
 
+template <typename T, int parts, int inputs, typename F> Kernel makeKernel(F f) {
+  if constexpr (parts > 1)
+    return eachPart<T, parts, inputs>(f);
+  else if constexpr (inputs == 1)
+    return each<T, T>(f);
+  else if constexpr (inputs == 2)
+    return each<T, T, T>(f);
+  else
+    return each<T, T, T, T>(f);
+}
+
+/// `f` on inputs, with what the mode says before and after; without flags a loop of its own.
 template <typename T, int parts, int inputs, typename F> Kernel kernelOf(FloatMode mode, F f) {
-  const auto whole = [=](auto... x) { return finished<T>(mode, f(taken<T>(mode, x)...)); };
-  if constexpr (parts == 1) {
-    if constexpr (inputs == 1)
-      return rounded(mode.rounding, each<T, T>(whole));
-    else if constexpr (inputs == 2)
-      return rounded(mode.rounding, each<T, T, T>(whole));
-    else
-      return rounded(mode.rounding, each<T, T, T, T>(whole));
-  } else {
-    return rounded(mode.rounding, eachPart<T, parts, inputs>(whole));
-  }
+  if (!mode.hasFlags())
+    return rounded(mode.rounding, makeKernel<T, parts, inputs>(
+                                      [=](auto... x) { return FloatMode().finished(f(x...)); }));
+  return rounded(mode.rounding, makeKernel<T, parts, inputs>([=](auto... x) {
+                   return finished<T>(mode, f(taken<T>(mode, x)...));
+                 }));
 }
 
 template <typename T> ValueOf<T> sum(ValueOf<T> a, ValueOf<T> b) {
@@ -250,8 +257,10 @@ void decodeFloat(Decoder &d) {
     return decodeFunction(d, function);
   if (name == "copysign")
     return decodeCopySign(d);
-  if (d.instruction().modifiers.empty() ||
-      !llvm::StringRef(d.instruction().modifiers.back()).contains('f'))
+  const llvm::StringRef type = d.instruction().modifiers.empty()
+                                   ? llvm::StringRef()
+                                   : llvm::StringRef(d.instruction().modifiers.back());
+  if (!withFloat(type, []<typename T, int parts>() {}))
     return;
   if (name == "add" || name == "sub" || name == "mul" || name == "fma" || name == "mad")
     decodeArithmetic(d);

@@ -152,6 +152,9 @@ CodeOrError decode(llvm::StringRef text, llvm::ArrayRef<std::string> operandType
     for (Operand &operand : instruction.operands)
       renumber(operand, tied);
     Decoder decoder(parsed.program, instruction, lanes, code->constants);
+    if (instruction.predicate >= 0 &&
+        parsed.program.registers[instruction.predicate].type != "pred")
+      return {nullptr, "in '" + instruction.text + "': what stands after '@' is no predicate"};
     if (instruction.name != "bra") {
       decodeOne(decoder);
       if (std::string error = decoder.finish(); !error.empty())

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from blockscope._core import semantic as _semantic
+from blockscope._core import semantic as rule_book
 from blockscope.language import core
 from blockscope.language.core import builtin, unwrap
 
@@ -18,7 +18,14 @@ def _text(value: Any, name: str) -> str:
 
 @builtin
 def inline_asm_elementwise(
-    asm: Any, constraints: Any, args: Any, dtype: Any, is_pure: Any, pack: Any
+    asm: Any,
+    constraints: Any,
+    args: Any,
+    dtype: Any,
+    is_pure: Any,
+    pack: Any,
+    _semantic: Any = None,
+    _builder: Any = None,
 ) -> Any:
     """Run the assembly ``asm`` on each ``pack`` elements of ``args``, which are brought to one
     shape; without arguments there is one run, and the results are scalars.
@@ -28,7 +35,8 @@ def inline_asm_elementwise(
     ``dtype`` is the element type of the result, or a tuple of them for a tuple of results. Assembly
     that does more than compute needs ``is_pure=False``; then it stays, and keeps its order.
 
-    On the CPU a part of PTX is interpreted, which docs/language.md lists.
+    On the CPU a part of PTX is interpreted, which docs/language.md lists. ``_semantic`` and
+    ``_builder`` are what functions written for Triton hand on.
     """
     dtype = unwrap(dtype)
     is_tuple = isinstance(dtype, list | tuple | core.tuple)
@@ -39,7 +47,7 @@ def inline_asm_elementwise(
     pack = unwrap(pack)
     if not isinstance(pack, int):
         raise TypeError(f"{_OP}: pack is {pack!r}, expected an integer")
-    results = _semantic.inline_asm(
+    results = rule_book.inline_asm(
         _text(asm, "asm"),
         _text(constraints, "constraints"),
         [core.to_tensor(arg) for arg in args],

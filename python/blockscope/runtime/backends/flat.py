@@ -7,6 +7,7 @@ from typing import Any
 
 from blockscope import _core, checks, knobs
 from blockscope.driver import driver
+from blockscope.errors import CompilationError
 from blockscope.frontend.argument import Argument, leaves, without_values
 from blockscope.frontend.block_ir import emit
 from blockscope.runtime import hooks, key, launcher
@@ -51,7 +52,10 @@ class FlatCode:
         )
         self.num_warps = num_warps if asks else None
         emitted = time.perf_counter_ns()
-        self.program = self.builder.compile()
+        try:
+            self.program = self.builder.compile()
+        except ValueError as error:  # what the CPU cannot run, with its place
+            raise CompilationError(str(error)) from None
         self.front_end_ns = emitted - start
         self.stages = [("flat", time.perf_counter_ns() - emitted)]
         self._shown: Any = None  # the program in the form that shows values
