@@ -117,6 +117,27 @@ void giveResults(const AssemblyOp &op, const Elements &elements, int64_t first, 
   }
 }
 
+/// The pointers among the arguments of `lanes` runs, from run `first` on.
+std::vector<ptx::PointerArgument> pointersOf(const AssemblyOp &op, const Elements &elements,
+                                             int64_t first, int64_t lanes,
+                                             const ExecutionContext *context) {
+  std::vector<ptx::PointerArgument> made;
+  if (!op.code->hasEffects)
+    return made;
+  for (const Slot &slot : op.slots) {
+    if (slot.isResult || !op.typeOf(slot).isPointer())
+      continue;
+    ptx::PointerArgument &argument = made.emplace_back();
+    const auto *from = static_cast<const DeviceAddress *>(elements.operands[slot.value]);
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      const int64_t element = (first + lane) * op.pack + slot.element;
+      argument.pointers.push_back(element < elements.count ? from[element] : 0);
+      argument.addresses.push_back(context->launch->memory.toInteger(argument.pointers.back()));
+    }
+  }
+  return made;
+}
+
 void runAll(const AssemblyOp &op, const Elements &elements, int64_t runs, int64_t atOnce,
             ExecutionContext *context) {
   thread_local ptx::RegisterFile file;
@@ -124,7 +145,7 @@ void runAll(const AssemblyOp &op, const Elements &elements, int64_t runs, int64_
     const int64_t lanes = std::min(atOnce, runs - first);
     file.reset(*op.code, lanes);
     takeArguments(op, elements, first, lanes, file, context);
-    ptx::run(*op.code, file, lanes, context);
+    ptx::run(*op.code, file, lanes, context, pointersOf(op, elements, first, lanes, context));
     giveResults(op, elements, first, lanes, file, context);
   }
 }

@@ -18,6 +18,13 @@ namespace blockscope::interpreter::ptx {
 
 constexpr int kMostOutputs = 8, kMostInputs = 8;
 
+/// A pointer among the arguments, lane by lane: what the assembly gets, and the pointer itself,
+/// which knows its tensor wherever it points to.
+struct PointerArgument {
+  std::vector<uint64_t> addresses;
+  std::vector<DeviceAddress> pointers;
+};
+
 /// The registers of one instruction. Outputs never alias inputs.
 struct Lanes {
   int64_t count = 0;
@@ -25,6 +32,8 @@ struct Lanes {
   const uint64_t *in[kMostInputs] = {};
   const uint8_t *active = nullptr;     ///< lanes that execute it; null when all do
   ExecutionContext *context = nullptr; ///< null where nothing asks for it
+
+  llvm::ArrayRef<PointerArgument> pointers;
 
   bool isActive(int64_t lane) const { return !active || active[lane]; }
 };

@@ -32,8 +32,10 @@ void decodeOne(Decoder &d) {
 /// One run of the code.
 class Run {
 public:
-  Run(const Code &code, RegisterFile &file, int64_t count, ExecutionContext *context)
-      : code_(code), file_(file), count_(count), context_(context), active_(count) {}
+  Run(const Code &code, RegisterFile &file, int64_t count, ExecutionContext *context,
+      llvm::ArrayRef<PointerArgument> pointers)
+      : code_(code), file_(file), count_(count), context_(context), pointers_(pointers),
+        active_(count) {}
 
   void straight() {
     for (const Step &step : code_.steps)
@@ -82,6 +84,7 @@ private:
     Lanes lanes;
     lanes.count = count_;
     lanes.context = context_;
+    lanes.pointers = pointers_;
     lanes.active = active == count_ ? nullptr : active_.data();
     results_.resize(step.outs.size() * static_cast<size_t>(count_));
     for (size_t k = 0; k < step.outs.size(); ++k)
@@ -133,6 +136,7 @@ private:
   RegisterFile &file_;
   int64_t count_;
   ExecutionContext *context_;
+  llvm::ArrayRef<PointerArgument> pointers_;
   std::vector<uint8_t> active_;
   std::vector<int> where_;
   std::vector<uint64_t> results_;
@@ -182,8 +186,9 @@ void RegisterFile::reset(const Code &code, int64_t lanes) {
     std::fill_n(row(code.masks.size() + i), lanes, code.constants[i].bits);
 }
 
-void run(const Code &code, RegisterFile &file, int64_t count, ExecutionContext *context) {
-  Run one(code, file, count, context);
+void run(const Code &code, RegisterFile &file, int64_t count, ExecutionContext *context,
+         llvm::ArrayRef<PointerArgument> pointers) {
+  Run one(code, file, count, context, pointers);
   if (code.hasBranches)
     one.branching();
   else

@@ -39,6 +39,7 @@ struct RegisterFile {
 
 /// Executes for the first `count` lanes. `context` may be null for code without effects and
 /// branches.
-void run(const Code &code, RegisterFile &file, int64_t count, ExecutionContext *context);
+void run(const Code &code, RegisterFile &file, int64_t count, ExecutionContext *context,
+         llvm::ArrayRef<PointerArgument> pointers);
 
 } // namespace blockscope::interpreter::ptx

@@ -1,13 +1,15 @@
 // Loads, stores and atomics: by the evaluators of tl.load, tl.store and tl.atomic_*, so that
 // bounds, checks and traces are theirs.
 //
-// Registers hold addresses as they are on the host; each becomes a pointer again by the tensor that
-// it lies in, as tl.int_to_ptr makes one.
+// Registers hold addresses as they are on the host. One near a pointer among the arguments belongs
+// to the tensor of that pointer, in bounds or not; any other to the tensor that it lies in, as
+// tl.int_to_ptr says.
 #include "interpreter/evaluator.h"
 #include "interpreter/ptx/decoder.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 
@@ -117,17 +119,32 @@ int64_t takeAddress(Decoder &d, const Operand &operand) {
   return static_cast<int64_t>(operand.bits);
 }
 
+constexpr int64_t kNear = 4096; ///< in bytes: what an offset in the text may add
+
+DeviceAddress pointerTo(const Lanes &lanes, int64_t lane, uint64_t address) {
+  const PointerArgument *nearest = nullptr;
+  int64_t distance = kNear;
+  for (const PointerArgument &argument : lanes.pointers) {
+    const auto away = static_cast<int64_t>(address - argument.addresses[lane]);
+    if (std::abs(away) < std::abs(distance)) {
+      nearest = &argument;
+      distance = away;
+    }
+  }
+  return nearest ? nearest->pointers[lane] + static_cast<uint64_t>(distance)
+                 : lanes.context->launch->memory.toPointer(address);
+}
+
 /// Blocks as evaluators have them, of the lanes [begin, begin + lanes).
 class Blocks {
 public:
   Blocks(const Access &access, const Lanes &lanes, int64_t begin)
       : access_(access), lanes_(lanes), begin_(begin), addresses_(access.lanes),
         mask_(access.lanes) {
-    const MemoryMap &memory = lanes.context->launch->memory;
     for (int64_t i = 0; i < access.lanes; ++i) {
       mask_[i] = lanes.isActive(begin + i);
       if (mask_[i])
-        addresses_[i] = memory.toPointer(lanes.in[0][begin + i] + access.offset);
+        addresses_[i] = pointerTo(lanes, begin + i, lanes.in[0][begin + i] + access.offset);
     }
   }
 
