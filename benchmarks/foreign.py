@@ -1,0 +1,248 @@
+"""Kernels that nobody here tuned, by Triton and by Blockscope, side by side.
+
+A case file has functions ``case_NAME()`` that make tensors with the functions of foreign_worker.py
+and launch kernels, as an unmodified program would. With ``--static`` nothing runs and no GPU is
+needed. For each kernel: registers, spilled bytes, shared memory, and what its main loop is made of,
+from SASS, for the same work on both sides. Marks:
+
+  sync    loads stay synchronous in a loop where Triton's are asynchronous
+  more    the loop has over 10 % more instructions for the same work
+  narrow  loads or copies are narrower than Triton's
+  spill   spills where Triton has none
+
+With ``--timed``, on a GPU: the time of the kernels alone, by replay of a graph, in a process for
+each side, in turn; whether both computed the same; the geometric mean, and the ten lowest.
+
+  python benchmarks/foreign.py --static CASES.py [NAME,...] --triton-python PYTHON
+  python benchmarks/foreign.py --static CLONES:lmdeploy --triton-python PYTHON
+  python benchmarks/foreign.py --timed CASES.py [NAME,...]
+
+PYTHON is one with Triton (any version that compiles for sm_90) and torch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from sass_loops import Loop, disassembled, loops_of, main_loop
+
+HERE = Path(__file__).resolve().parent
+SIDES = ("triton", "blockscope")
+MUCH_MORE = 1.1
+TOLERANCE = 1e-2  # of fingerprints
+SHOWN = ("mma", "async", "ldg", "lds", "sts", "stg", "bar", "int", "float", "shfl", "local")
+
+
+def lines_of(
+    mode: str, side: str, python: str, cases: str, names: str, folder: str
+) -> list[dict[str, Any]]:
+    """What a process says about one side."""
+    command = [python, str(HERE / "foreign_worker.py"), mode, side, cases, folder]
+    done = subprocess.run([*command, names] if names else command, capture_output=True, text=True)
+    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    if done.returncode != 0 or not lines:
+        print(f"{side}: {done.stderr.strip()}", file=sys.stderr)
+    return lines
+
+
+def tool(name: str, given: str | None, triton_python: str) -> str:
+    """A program of the CUDA Toolkit: as given, on the path, or of Triton's package."""
+    if found := given or shutil.which(name):
+        return found
+    code = "import triton, os; print(os.path.dirname(triton.__file__))"
+    package = subprocess.run([triton_python, "-c", code], capture_output=True, text=True).stdout
+    return str(Path(package.strip(), "backends", "nvidia", "bin", name))
+
+
+def usage_of(cubin: str, cuobjdump: str) -> dict[str, int]:
+    """Registers and bytes on the stack."""
+    text = subprocess.run([cuobjdump, "-res-usage", cubin], capture_output=True, text=True).stdout
+    return {name: int(n) for name, n in re.findall(r"\b(REG|STACK|SHARED):(\d+)", text)}
+
+
+class Kernel:
+    """One kernel of one side."""
+
+    def __init__(self, line: dict[str, Any], nvdisasm: str, cuobjdump: str) -> None:
+        self.line = line
+        self.usage = usage_of(line["cubin"], cuobjdump)
+        self.loops = loops_of(disassembled(Path(line["cubin"]).read_bytes(), nvdisasm))
+        self.loop = main_loop(self.loops)
+
+    def row(self, unit: float) -> str:
+        usage = (
+            f"{self.usage.get('REG', 0):4} {self.usage.get('STACK', 0):6} {self.line['shared']:7}"
+        )
+        if self.loop is None:
+            return f"{usage}  no loop"
+        counts = " ".join(f"{self.loop.count(kind) / unit:6.4g}" for kind in SHOWN)
+        return f"{usage} {self.loop.total / unit:6.4g} {counts}  {widths(self.loop)}"
+
+
+def widths(loop: Loop) -> str:
+    parts = []
+    for family in ("LDG", "LDGSTS", "UTMALDG"):
+        if found := loop.widths(family):
+            parts.append(
+                family
+                + " "
+                + "+".join(
+                    f"{n}" if family == "UTMALDG" else f"{n}x{bits}"
+                    for bits, n in sorted(found.items())
+                )
+            )
+    return ", ".join(parts)
+
+
+def marks(triton: Kernel, ours: Kernel) -> list[str]:
+    found = []
+    if ours.usage.get("STACK", 0) > triton.usage.get("STACK", 0):
+        found.append("spill")
+    if not triton.loop or not ours.loop:
+        return found
+    unit = units(triton.loop, ours.loop)
+    theirs, mine = triton.loop, ours.loop
+    if mine.total / unit[1] > MUCH_MORE * theirs.total / unit[0]:
+        found.append("more")
+    stays = "in its iteration" in ours.line.get("plan", "")
+    if (
+        stays
+        and theirs.count("async")
+        and mine.loaded_bytes("LDG") / unit[1] > theirs.loaded_bytes("LDG") / unit[0] + 8
+    ):
+        found.append("sync")
+    if mean_width(mine) < mean_width(theirs) / MUCH_MORE / MUCH_MORE:
+        found.append("narrow")
+    return found
+
+
+def mean_width(loop: Loop) -> float:
+    """Mean bits of a load or copy."""
+    all_widths = loop.widths("LDG") + loop.widths("LDGSTS")
+    count = sum(all_widths.values())
+    return sum(bits * n for bits, n in all_widths.items()) / count if count else 1e9
+
+
+def units(triton: Loop, ours: Loop) -> tuple[float, float]:
+    """What the passes of both loops are divided by, so that they do the same work."""
+    theirs, mine = triton.work, ours.work
+    if theirs[0] != mine[0] or theirs[1] == mine[1]:
+        return 1, 1
+    return (1, mine[1] / theirs[1]) if theirs[0] == mine[0] else (1, 1)
+
+
+def static(options: argparse.Namespace) -> int:
+    folder = options.keep or tempfile.mkdtemp()
+    Path(folder).mkdir(exist_ok=True, parents=True)
+    pythons = {"triton": options.triton_python, "blockscope": sys.executable}
+    nvdisasm = tool("nvdisasm", options.nvdisasm, options.triton_python)
+    cuobjdump = tool("cuobjdump", options.cuobjdump, options.triton_python)
+    found: dict[tuple[str, int], dict[str, Any]] = {}
+    for side in SIDES:
+        for line in lines_of("static", side, pythons[side], options.cases, options.names, folder):
+            found.setdefault((line["case"], line.get("number", 0)), {})[side] = line
+    header = " ".join(f"{kind:>6}" for kind in SHOWN)
+    print(f"{'case':24} {'side':10} regs  stack  shared  total {header}  widths")
+    flagged = 0
+    for (case, number), lines in found.items():
+        kernels = {
+            side: Kernel(line, nvdisasm, cuobjdump)
+            for side, line in lines.items()
+            if "cubin" in line
+        }
+        for side, line in lines.items():
+            if "error" in line:
+                print(f"{case:24} {side:10} {line['error'].splitlines()[0][:120]}")
+        if set(kernels) != set(SIDES):
+            flagged += "triton" in kernels
+            continue
+        theirs, mine = (kernels[side].loop for side in SIDES)
+        unit = units(theirs, mine) if theirs and mine else (1, 1)
+        found_marks = marks(kernels["triton"], kernels["blockscope"])
+        flagged += bool(found_marks)
+        for side, per in zip(SIDES, unit, strict=True):
+            name = f"{case}.{number}" if side == "triton" else " ".join(found_marks)
+            print(f"{name:24} {side:10} {kernels[side].row(per)}")
+    print(f"{flagged} of {len(found)} flagged")
+    return 0
+
+
+def timed(options: argparse.Namespace) -> int:
+    """Each side twice, in turn; the better of its two times."""
+    pythons = {"triton": options.triton_python, "blockscope": sys.executable}
+    times: dict[str, dict[str, float]] = {}
+    prints: dict[str, dict[str, list[float]]] = {}
+    errors: dict[str, dict[str, str]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for side in (*SIDES, *reversed(SIDES)):
+            for line in lines_of(
+                "timed", side, pythons[side], options.cases, options.names, folder
+            ):
+                case = line["case"]
+                if "error" in line:
+                    errors.setdefault(case, {})[side] = line["error"].splitlines()[0]
+                    continue
+                known = times.setdefault(case, {})
+                known[side] = min(line["microseconds"], known.get(side, math.inf))
+                prints.setdefault(case, {})[side] = line["fingerprint"]
+    ratios = {}
+    print(f"{'case':28} {'triton us':>10} {'ours us':>10} {'ratio':>6}  results")
+    for case in {**times, **errors}:
+        known = times.get(case, {})
+        shown = [f"{known[side]:10.1f}" if side in known else f"{'-':>10}" for side in SIDES]
+        if len(known) == len(SIDES):
+            ratios[case] = known["triton"] / known["blockscope"]
+        ratio = f"{ratios[case]:6.2f}" if case in ratios else f"{'-':>6}"
+        print(f"{case:28} {' '.join(shown)} {ratio}  {verdict(prints.get(case, {}))}")
+        for side, error in errors.get(case, {}).items():
+            print(f"    {side}: {error[:150]}")
+    if ratios:
+        mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
+        print(
+            f"geometric mean {mean:.3f} of {len(ratios)}; lowest: "
+            + ", ".join(
+                f"{case} {ratios[case]:.2f}" for case in sorted(ratios, key=ratios.__getitem__)[:10]
+            )
+        )
+    return 0
+
+
+def verdict(prints: dict[str, list[float]]) -> str:
+    if len(prints) != len(SIDES):
+        return ""
+    a, b = (prints[side] for side in SIDES)
+    if a == b:
+        return "equal"
+    worst = max(abs(x - y) / max(abs(x), abs(y), 1e-6) for x, y in zip(a, b, strict=True))
+    return f"differ by {worst:.1e}" + (" WRONG" if worst > TOLERANCE else "")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    mode = parser.add_mutually_exclusive_group(required=True)
+    mode.add_argument("--static", action="store_true")
+    mode.add_argument("--timed", action="store_true")
+    parser.add_argument("cases", help="a file, or CLONES:MODULE of tests/practice")
+    parser.add_argument("names", nargs="?", default="")
+    parser.add_argument("--triton-python", default=os.environ.get("TRITON_PYTHON", sys.executable))
+    parser.add_argument("--nvdisasm")
+    parser.add_argument("--cuobjdump")
+    parser.add_argument("--keep", help="the folder that cubins, PTX and plans are written to")
+    options = parser.parse_args()
+    return static(options) if options.static else timed(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,291 @@
+"""One side of ``foreign.py``: compiles or times what the cases of a file launch.
+
+Runs in Triton's Python or in Blockscope's. A case file has functions ``case_NAME()``, each of which
+makes tensors with ``randn``, ``randint`` and ``empty`` of this module and launches kernels. In
+place of a file, CLONES:MODULE takes the cases of tests/practice/practice/cases/MODULE.py, whose
+repository is in the folder CLONES: of small size where nothing runs, else of production size.
+Prints one JSON object for each kernel (static) or case (timed).
+
+  python foreign_worker.py static|timed triton|blockscope FILE FOLDER [NAME,...]
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import statistics
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import torch
+
+CAPABILITY = 90
+IS_STATIC = "static" in sys.argv[1:2]
+SIZE = "small" if IS_STATIC else "production"
+DEVICE = "cpu" if IS_STATIC else "cuda"
+REPLAYS, ROUNDS = 20, 5
+_open = ExitStack()  # until the process ends
+
+
+def empty(*shape: int, dtype: Any = torch.float16) -> Any:
+    return torch.empty(shape, dtype=dtype, device=DEVICE)
+
+
+def randn(*shape: int, dtype: Any = torch.float16, scale: float = 1.0) -> Any:
+    """Numbers, where a kernel will run."""
+    if IS_STATIC:
+        return empty(*shape, dtype=dtype)
+    return (torch.randn(shape, device=DEVICE) * scale).to(dtype)
+
+
+def randint(low: int, high: int, *shape: int, dtype: Any = torch.int32) -> Any:
+    if IS_STATIC:
+        return empty(*shape, dtype=dtype)
+    return torch.randint(low, high, shape, device=DEVICE).to(dtype)
+
+
+def full(value: float, *shape: int, dtype: Any = torch.float32) -> Any:
+    return (
+        empty(*shape, dtype=dtype)
+        if IS_STATIC
+        else torch.full(shape, value, dtype=dtype, device=DEVICE)
+    )
+
+
+class Launches:
+    """What a case launches: compiled for the GPU and left there, or run and kept."""
+
+    def __init__(self, sink: Callable[[str, bytes, dict[str, Any]], None]) -> None:
+        self.sink = sink
+        self.kept: list[Callable[[], Any]] = []
+        self.tensors: list[Any] = []
+
+    def keep(self, launch: Callable[[], Any], args: Any, kwargs: dict[str, Any]) -> None:
+        self.kept.append(launch)
+        self.tensors += [
+            value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)
+        ]
+
+
+def use_triton(launches: Launches) -> None:
+    import triton
+    from triton.backends.compiler import GPUTarget
+    from triton.runtime import driver
+    from triton.runtime.jit import JITFunction
+
+    class NoGpu:
+        def __getattr__(self, name: str) -> Any:
+            return lambda *args, **kwargs: 0
+
+        def get_current_target(self) -> Any:
+            return GPUTarget("cuda", CAPABILITY, 32)
+
+    launch = JITFunction.run
+
+    def compile_only(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
+        begin = time.perf_counter()
+        kernel = launch(self, *args, grid=grid, warmup=True, **kwargs)
+        data = {"seconds": time.perf_counter() - begin, "shared": kernel.metadata.shared}
+        launches.sink(self.__name__, kernel.asm["cubin"], data)
+        return kernel
+
+    def keep(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
+        def again() -> Any:
+            return launch(self, *args, grid=grid, warmup=False, **kwargs)
+
+        launches.keep(again, args, kwargs)
+        return again()
+
+    if IS_STATIC:
+        driver.set_active(NoGpu())
+    JITFunction.run = compile_only if IS_STATIC else keep
+    triton.set_allocator(
+        lambda size, align, stream: torch.empty(size, dtype=torch.int8, device=DEVICE)
+    )
+    take_first_config()
+
+
+def use_blockscope(launches: Launches) -> None:
+    import blockscope
+    from blockscope.runtime import hooks
+
+    blockscope.install_as_triton()
+
+    def compile_only(
+        run: Any, fn: Any, args: Any, grid: Any, kwargs: dict[str, Any], warmup: bool
+    ) -> Any:
+        begin = time.perf_counter()
+        kernel = run(fn, grid, args, {**kwargs, "arch": f"sm_{CAPABILITY}a"}, warmup=True)
+        data = {
+            "seconds": time.perf_counter() - begin,
+            "shared": kernel.metadata.shared,
+            "plan": kernel.asm["plan"],
+            "ptx": kernel.asm["ptx"],
+            "tlg": kernel.asm["tlg"],
+        }
+        launches.sink(fn.__name__, kernel.asm["cubin"], data)
+        return kernel
+
+    def keep(run: Any, fn: Any, args: Any, grid: Any, kwargs: dict[str, Any], warmup: bool) -> Any:
+        def again() -> Any:
+            return run(fn, grid, args, kwargs)
+
+        launches.keep(again, args, kwargs)
+        return again()
+
+    _open.enter_context(hooks.intercepted(compile_only if IS_STATIC else keep))
+    take_first_config()
+
+
+def take_first_config() -> None:
+    """Both sides run the same configuration of autotuned kernels."""
+    from triton.runtime.autotuner import Autotuner
+
+    tune = Autotuner.run
+
+    def first_of(self: Any, *args: Any, **kwargs: Any) -> Any:
+        self.nargs = dict(zip(self.arg_names, args, strict=False))
+        self.configs = list(self.prune_configs(kwargs | self.nargs))[:1]
+        return tune(self, *args, **kwargs)
+
+    Autotuner.run = first_of
+
+
+def fingerprint(tensors: list[Any]) -> list[float]:
+    """Three numbers for each tensor that say whether results are those of the other side."""
+    numbers = []
+    for tensor in {id(t): t for t in tensors if t.numel()}.values():
+        values = tensor.reshape(-1)
+        values = values.view(torch.uint8) if values.element_size() == 1 else values
+        values = values[: 1 << 24].double()
+        finite = values[torch.isfinite(values)]
+        weights = torch.arange(finite.numel(), device=values.device) % 97 + 1.0
+        numbers += [
+            float(finite.abs().mean()) if finite.numel() else 0.0,
+            float((finite * weights).mean()) if finite.numel() else 0.0,
+            float(values.numel() - finite.numel()),
+        ]
+    return numbers
+
+
+def kernel_microseconds(launches: list[Callable[[], Any]]) -> float:
+    """The median time of what was launched, by replay of a graph."""
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for launch in launches:
+            launch()
+        stream.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=stream):
+            for _ in range(REPLAYS):
+                for launch in launches:
+                    launch()
+        graph.replay()
+        times = []
+        for _ in range(ROUNDS):
+            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            start.record(stream)
+            graph.replay()
+            end.record(stream)
+            end.synchronize()
+            times.append(start.elapsed_time(end) * 1e3 / REPLAYS)
+    return statistics.median(times)
+
+
+def load(path: Path) -> Any:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    sys.modules["foreign_worker"] = sys.modules[__name__]
+    sys.path.insert(0, str(path.parent))
+    spec.loader.exec_module(module)
+    return module
+
+
+def cases_of(source: str) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """The names of cases, each with what makes its inputs and launches."""
+    clones, _, name = source.partition(":")
+    if name:
+        yield from practice_cases(Path(clones), name)
+        return
+    for key, function in list(vars(load(Path(source).resolve())).items()):
+        if key.startswith("case_") and callable(function):
+            yield key.removeprefix("case_"), function
+
+
+def practice_cases(clones: Path, name: str) -> Iterator[tuple[str, Callable[[], Any]]]:
+    here = Path(__file__).resolve().parents[1] / "tests" / "practice"
+    sys.path.insert(0, os.environ.get("FOREIGN_PRACTICE", str(here)))
+    import torch.utils._triton
+    from practice import cases, checkout, imports, modes, no_gpu, torch_math
+
+    torch.compile = lambda function=None, **_: function or (lambda f: f)
+    if IS_STATIC:
+        no_gpu.pretend()
+        torch_math.normal = lambda *shape, device, dtype=torch.float32, scale=1.0: empty(
+            *shape, dtype=dtype
+        )
+    repository = cases.load(name)
+    cache = Path(tempfile.gettempdir(), f"foreign-practice-{os.getuid()}")
+    cache.mkdir(exist_ok=True)
+    root, _ = checkout.checkout(clones, repository, cache)
+    imports.install(root, repository)
+    torch.utils._triton.has_triton = lambda: True
+
+    def starter(case: Any) -> Callable[[], Any]:
+        return lambda: modes.made(case, root, SIZE, DEVICE)[0]()
+
+    for case in repository.cases:
+        yield case.name, starter(case)
+
+
+def emit(line: dict[str, Any]) -> None:
+    print(json.dumps(line), flush=True)
+
+
+def main() -> None:
+    side, file, folder = sys.argv[2:5]
+    wanted = sys.argv[5].split(",") if len(sys.argv) > 5 else []
+    case, count = "", 0
+
+    def sink(kernel: str, cubin: bytes, data: dict[str, Any]) -> None:
+        nonlocal count
+        count += 1
+        path = Path(folder, f"{case}.{count}.{re.sub(r'[^0-9A-Za-z_]', '_', kernel)}.{side}.cubin")
+        path.write_bytes(cubin)
+        for stage in ("ptx", "plan", "tlg"):
+            if text := data.pop(stage, None):
+                path.with_suffix(f".{stage}").write_text(text)
+        emit({"case": case, "kernel": kernel, "number": count, "cubin": str(path), **data})
+
+    launches = Launches(sink)
+    (use_triton if side == "triton" else use_blockscope)(launches)
+    for name, function in cases_of(file):
+        case, count = name, 0
+        if wanted and not any(word in case for word in wanted):
+            continue
+        launches.kept, launches.tensors = [], []
+        torch.manual_seed(0)
+        try:
+            function()
+            if not IS_STATIC:
+                torch.cuda.synchronize()
+                prints = fingerprint(launches.tensors)
+                micros = kernel_microseconds(launches.kept)
+                emit({"case": case, "microseconds": micros, "fingerprint": prints})
+        except Exception as error:  # a case that one side cannot compile is a result
+            traceback.print_exc()
+            emit({"case": case, "error": f"{type(error).__name__}: {error}"})
+
+
+if __name__ == "__main__":
+    main()
