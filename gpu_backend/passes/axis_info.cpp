@@ -11,6 +11,7 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <array>
 #include <numeric>
 
 using namespace mlir;
@@ -279,15 +280,17 @@ AxisAnalysis::AxisAnalysis(func::FuncOp function) {
 }
 
 const AxisInfo &AxisAnalysis::at(Value value) const {
-  static const AxisInfo kNothing[] = {{{{}}, {}},
-                                      {{{}, {}}, {}},
-                                      {{{}, {}, {}}, {}},
-                                      {{{}, {}, {}, {}}, {}},
-                                      {{{}, {}, {}, {}, {}}, {}}};
   const auto found = infos_.find(value);
   if (found != infos_.end())
     return found->second;
-  return kNothing[std::min<size_t>(4, shapeOf(value.getType()).size() - 1)];
+  // Networks that sort have a dimension for each bit of a number.
+  static const auto kNothing = [] {
+    std::array<AxisInfo, 64> all;
+    for (size_t rank = 0; rank < all.size(); ++rank)
+      all[rank].dims.resize(rank);
+    return all;
+  }();
+  return kNothing.at(shapeOf(value.getType()).size());
 }
 
 bool AxisAnalysis::meetInto(Value value, AxisInfo info) {

@@ -15,11 +15,7 @@ namespace blockscope::gpu {
 SharedPlaces::SharedPlaces(func::FuncOp function) {
   constexpr int64_t kAlignment = 1024; // of the widest swizzle
   constexpr int64_t kBarrierBytes = 8;
-  int moment = 0;
-  for (Operation &op : function.getBody().front()) {
-    moments_[&op] = moment;
-    ++moment;
-  }
+  countMoments(function.getBody().front());
   function.walk([&](tlg::AllocSharedOp alloc) {
     const tlg::SharedType type = alloc.getType();
     const int64_t size =
@@ -28,7 +24,7 @@ SharedPlaces::SharedPlaces(func::FuncOp function) {
     const bool isBarriers = llvm::any_of(
         alloc->getUsers(), [](Operation *user) { return isa<tlg::MbarrierInitOp>(user); });
     const int64_t alignment = isBarriers ? kBarrierBytes : kAlignment;
-    const int first = momentOf(alloc), last = isBarriers ? moment : lastUse(alloc);
+    const int first = momentOf(alloc), last = isBarriers ? end_ : lastUse(alloc);
     llvm::SmallVector<Block> alive;
     for (const Block &block : blocks_)
       if (block.first <= last && first <= block.last)
@@ -48,10 +44,22 @@ SharedPlaces::SharedPlaces(func::FuncOp function) {
   });
 }
 
+void SharedPlaces::countMoments(mlir::Block &block) {
+  for (Operation &op : block) {
+    moments_[&op] = end_;
+    if (isa<scf::IfOp>(op))
+      for (Region &region : op.getRegions())
+        if (!region.empty())
+          countMoments(region.front());
+    ++end_;
+  }
+}
+
 int SharedPlaces::momentOf(Operation *op) const {
-  while (!isa<func::FuncOp>(op->getParentOp()))
+  auto found = moments_.find(op);
+  for (; found == moments_.end(); found = moments_.find(op))
     op = op->getParentOp();
-  return moments_.lookup(op);
+  return found->second;
 }
 
 int SharedPlaces::lastUse(tlg::AllocSharedOp alloc) const {
