@@ -82,7 +82,7 @@ std::optional<Known> known(Value value) {
   const std::optional<Known> a = known(op->getOperand(0));
   if (!a)
     return std::nullopt;
-  if (isa<arith::ExtSIOp>(op))
+  if (isa<arith::ExtSIOp, tl::HintOp>(op))
     return a;
   if (isa<arith::ExtUIOp>(op)) {
     const unsigned width = op->getOperand(0).getType().getIntOrFloatBitWidth();
@@ -118,6 +118,8 @@ std::optional<Known> knownPointer(Value value, unsigned &argument) {
     argument = *number;
     return knownArgument(value);
   }
+  if (auto hint = value.getDefiningOp<tl::HintOp>())
+    return knownPointer(hint.getSource(), argument);
   auto add = value.getDefiningOp<tl::AddPtrOp>();
   if (!add || add.getIsUnsigned())
     return std::nullopt;
@@ -147,12 +149,12 @@ struct Index {
 /// For each dimension of a value the dimension of the whole block.
 using DimMap = llvm::SmallVector<int, 4>;
 
-/// What a value with a broadcast or a dimension of 1 in it is made of, and where its dimensions go.
+/// What a value with a hint, a broadcast or a dimension of 1 in it is made of, and where its dimensions go.
 Value lookThrough(Value value, DimMap &dims) {
   while (Operation *op = value.getDefiningOp()) {
     if (auto expand = dyn_cast<tl::ExpandDimsOp>(op))
       dims.erase(dims.begin() + expand.getAxis());
-    else if (!isa<tl::BroadcastOp>(op))
+    else if (!isa<tl::BroadcastOp, tl::HintOp>(op))
       break;
     value = op->getOperand(0);
   }

@@ -80,6 +80,42 @@ def test_paged_sum_of_warpgroups(warps, form, device):
 
 
 @triton.jit
+def described_kernel(
+    q_ptr, pages_ptr, table_ptr, out_ptr, count, rows,
+    M: tl.constexpr, N: tl.constexpr, D: tl.constexpr,
+):  # fmt: skip
+    """Pages of a tensor with a descriptor, which TMA copies."""
+    m, n, d = tl.arange(0, M), tl.arange(0, N), tl.arange(0, D)
+    tl.multiple_of(rows, 16)
+    pages = tl.make_tensor_descriptor(pages_ptr, [rows, D], [D, 1], [N, D])
+    q = tl.load(q_ptr + m[:, None] * N + n[None, :])
+    total = tl.zeros((M, D), tl.float32)
+    for i in range(count):
+        page = tl.load(table_ptr + i)
+        total = tl.dot(q, pages.load([page * N, 0]), total)
+    tl.store(out_ptr + m[:, None] * D + d[None, :], total)
+
+
+def run_described(count, stages, device, m=64, n=64, d=64):
+    q = torch.randint(-1, 2, (m, n), device=device).half()
+    pages = torch.randint(-1, 2, (count + 3, n, d), device=device).half()
+    order = torch.randperm(count + 3)[: max(1, count)]
+    out = torch.full((m, d), 77.0, device=device)
+    kernel = described_kernel[(1,)](
+        q, pages, order.int().to(device), out, count, (count + 3) * n, m, n, d, num_stages=stages
+    )
+    want = sum((q.float() @ pages[i].float() for i in order[:count]), torch.zeros_like(out))
+    assert torch.equal(out, want)
+    return kernel
+
+
+@pytest.mark.parametrize("stages", [1, 2, 4])
+@pytest.mark.parametrize("count", [0, 2, 5])
+def test_described(count, stages, device):
+    run_described(count, stages, device)
+
+
+@triton.jit
 def list_kernel(
     q_ptr, pages_ptr, next_ptr, out_ptr, count, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr
 ):

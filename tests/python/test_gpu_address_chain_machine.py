@@ -56,15 +56,26 @@ def test_paged_sum(keys: int, stages: int, form: str, arch: str, kernels: Any) -
 
 @pytest.mark.parametrize("arch", ["sm_90a"])
 @pytest.mark.parametrize("form", ["page", "rows"])
-def test_paged_sum_of_warpgroups(form: str, arch: str, kernels: Any) -> None:
+@pytest.mark.parametrize(("keys", "stages"), [(0, 2), (64, 3), (100, 2), (300, 3)])
+def test_paged_sum_of_warpgroups(
+    keys: int, stages: int, form: str, arch: str, kernels: Any
+) -> None:
     """The second dot runs an iteration later, and its page with it."""
-    chains.run_paged_sum(form, 150, 3, "cpu", 8, m=128, n=64, d=64)
-    assert ": cp.async, " in kernels[0].asm["plan"]
+    chains.run_paged_sum(form, keys, stages, "cpu", 8, m=128, n=64, d=64)
+    assert "used an iteration later" in kernels[0].asm["plan"]
 
 
 @pytest.mark.parametrize("arch", ["sm_90a"])
 def test_pages_far_apart(arch: str, kernels: Any) -> None:
     chains.run_paged_sum("page", 40, 3, "cpu", spread=1 << 10)
+
+
+@pytest.mark.parametrize("arch", ["sm_90a"])
+@pytest.mark.parametrize(("count", "stages"), [(0, 2), (2, 4), (5, 3)])
+def test_described(count: int, stages: int, arch: str, kernels: Any) -> None:
+    chains.run_described(count, stages, "cpu")
+    assert ": TMA, " in kernels[0].asm["plan"]
+    assert f"into registers, {stages} iterations early" in kernels[0].asm["plan"]
 
 
 @pytest.mark.parametrize("arch", ["sm_90a"])
