@@ -87,8 +87,11 @@ void throwErrors(const std::vector<Finding> &findings) {
   if (findings.empty())
     return;
   py::object type = py::module_::import("blockscope.errors").attr("SanitizerError");
-  const py::object data = findingDicts(findings);
-  py::object error = type(findingsAsText(findings, /*color=*/false), data);
+  const py::object finding = py::module_::import("blockscope.checks").attr("Finding");
+  py::list shown;
+  for (const py::handle data : findingDicts(findings))
+    shown.append(finding(data));
+  py::object error = type(findingsAsText(findings, /*color=*/false), shown);
   PyErr_SetObject(type.ptr(), error.ptr());
   throw py::error_already_set();
 }

@@ -148,6 +148,7 @@ def main() -> int:
         sys.path.insert(0, str(HERE))
         from practice import page
 
+        options.filter = ""
         options.page.write_text(page.text(cases_of(options), results))
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
     return int(counts["failed"] > 0)

@@ -48,6 +48,17 @@ def test_threads_that_launch_under_one_check(step):
     assert finding.code == "oob-load" and finding.count == 4 * 5 * 24
 
 
+@pytest.mark.parametrize("step", [False, True])
+def test_an_error_without_a_check_has_findings_as_reports_have(step):
+    with knobs.runtime.scope():
+        blockscope.set_interpret_mode(step)
+        with pytest.raises(errors.SanitizerError) as caught:
+            launch(wrong_kernel())
+    (finding,) = caught.value.findings
+    assert isinstance(finding, checks.Finding)
+    assert finding.code == finding["code"] == "oob-load" and finding.tensor == "x_ptr"
+
+
 def test_report_of_a_wrong_kernel():
     kernel = wrong_kernel()
     with blockscope.check("asan") as report:

@@ -25,6 +25,7 @@ def main() -> None:
                     "name": case.name,
                     "file": case.file,
                     "kernels": case.kernels,
+                    "finds": case.finds,
                 }
             )
     json.dump(rows, sys.stdout)
