@@ -148,3 +148,18 @@ def test_a_conversion_has_one_barrier() -> None:
     text = ptx(checks.transpose_kernel, tl.float16, tl.float16, R=64, C=64)
     assert count(text, BARRIER) == 1
     assert count(text, r"st\.shared\.v[24]|stmatrix") > 0
+
+
+@triton.jit
+def swap_in_hypercube(x_ptr, out_ptr, RANK: tl.constexpr):
+    at = tl.arange(0, 2**RANK)
+    x = tl.load(x_ptr + at).reshape([2] * RANK)
+    for axis in tl.static_range(RANK):
+        y = tl.flip(x, axis)
+        x = tl.where(x > y, y, x)
+    tl.store(out_ptr + at, x.reshape(2**RANK))
+
+
+@pytest.mark.parametrize("rank", [5, 6, 9])
+def test_blocks_of_many_dimensions(rank: int) -> None:
+    assert count(ptx(swap_in_hypercube, tl.float32, tl.float32, RANK=rank), r"\bst\.global") > 0
