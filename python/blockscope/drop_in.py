@@ -6,8 +6,8 @@ BLOCKSCOPE_AS_TRITON=1). ``triton`` is a module of its own that looks everything
 ``blockscope``; the modules below it are Blockscope's own modules under a second name.
 
 torch looks for Triton in many places, to compile GPU code with its private parts. Imports made by
-torch's own modules therefore do not see ours: they find no Triton. Two of its modules launch kernels
-that users hand them (``torch.library.wrap_triton``), by public names only: these see ours.
+torch's own modules therefore do not see ours: they find no Triton. Two of its modules launch
+kernels that users hand them (``torch.library.wrap_triton``), by public names only: these see ours.
 """
 
 from __future__ import annotations

@@ -155,7 +155,7 @@ def main() -> int:
 
 
 def run_all(options: argparse.Namespace, results: dict[str, Any]) -> dict[str, int]:
-    """Run what is asked for and keep it in ``results``: case -> mode -> result, written as it comes."""
+    """Run what is asked for, and keep it in ``results`` and its file: case -> mode -> result."""
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     workers = Workers(options)
     rows = cases_of(options)

@@ -1,4 +1,4 @@
-"""Cases: a kernel or wrapper of a repository, its inputs in two sizes, and what is right in torch."""
+"""Cases: a kernel or wrapper of a repository, its inputs in two sizes, and what is right."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Case:
 
     ``build(file, device, **size)`` makes the inputs and gives two functions: ``run()`` launches and
     gives the results, ``want()`` gives what is right, computed in float64 where that has a meaning.
-    Both give a tensor, or tuples, lists or dicts of them; None is not compared. ``run`` may be called
-    again. ``file`` is the module of the repository.
+    Both give a tensor, or tuples, lists or dicts of them; None is not compared. ``run`` may be
+    called again. ``file`` is the module of the repository.
     """
 
     repository: Repository

@@ -1,4 +1,5 @@
-"""Importing single files of a repository: its packages without their ``__init__``, others' stood in for."""
+"""Imports single files of a repository: its packages without their ``__init__``, stand-ins for
+those of others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that ask for a GPU, on a machine without one: 'cuda' means 'cpu', and torch.cuda an H100."""
+"""Files that want a GPU, on a machine without one: 'cuda' means 'cpu', torch.cuda is an H100."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ Kernels of public repositories that nobody here wrote, run unmodified: {cases} c
 - step by step: the same under `TRITON_INTERPRET=1`.
 - checks: the same under asan and tsan, which must find nothing, or in a kernel that is wrong just what is listed below.
 - compiled for sm_90a: every launch compiled with the sizes of production, without a GPU; of an autotuned kernel at least one configuration. Nothing is run.
-"""
+"""  # noqa: E501
 
 
 def text(rows: list[dict[str, Any]], results: Mapping[str, Any]) -> str:
@@ -31,7 +31,9 @@ def text(rows: list[dict[str, Any]], results: Mapping[str, Any]) -> str:
     for row in rows:
         by_repository.setdefault(row["repository"], []).append(row)
     shown = [mode for mode in MODES if any(mode in result for result in results.values())]
-    ran = {name: mine for name, mine in by_repository.items() if any(_key(r) in results for r in mine)}
+    ran = {
+        name: mine for name, mine in by_repository.items() if any(_key(r) in results for r in mine)
+    }
     parts = [HEAD.format(cases=sum(map(len, ran.values())), repositories=len(ran))]
     parts.append(_summary(ran, results, shown))
     parts.append(_table("What failed", ("case", "mode", "why"), _failures(ran, results, shown)))

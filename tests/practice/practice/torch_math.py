@@ -46,8 +46,8 @@ def attention(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Attention and the natural logarithm of its sums.
 
-    Shapes: q (..., Hq, Lq, D), k (..., Hk, Lk, D), v (..., Hk, Lk, E); sink (Hq). Hq is a multiple of
-    Hk. The last query sees the last key; ``window`` keys are seen, the query's own among them.
+    Shapes: q (..., Hq, Lq, D), k (..., Hk, Lk, D), v (..., Hk, Lk, E), sink (Hq), where Hq is a
+    multiple of Hk. The last query sees the last key; ``window`` keys are seen, the query's own among them.
     """
     q, k, v = (x.double() for x in (q, k, v))
     groups = q.shape[-3] // k.shape[-3]
@@ -86,8 +86,8 @@ def layer_norm(
 def rotated(
     x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, interleaved: bool = False
 ) -> Any:
-    """RoPE: the halves of the last axis, or even and odd elements, are turned. cos, sin have half of
-    the axis."""
+    """RoPE: turns the halves of the last axis, or its even and odd elements; cos and sin have half
+    of the axis."""
     x, cos, sin = x.double(), cos.double(), sin.double()
     a, b = (x[..., ::2], x[..., 1::2]) if interleaved else x.chunk(2, -1)
     parts = a * cos - b * sin, b * cos + a * sin

@@ -103,10 +103,9 @@ def concatenated_jagged(file, device, b, n, d):
     one, two = _Jagged(device, b, n, d), _Jagged(device, b, n // 2, d)
 
     def run():
-        joined = file.triton_concat_2D_jagged(
+        return file.triton_concat_2D_jagged(
             one.lengths[0] + two.lengths[0], one.values, two.values, one.offsets, two.offsets
         )
-        return joined
 
     return run, lambda: torch.cat(
         [part for pair in zip(one.each(), two.each(), strict=True) for part in pair]

@@ -175,7 +175,7 @@ def fused_moe_int8(file, device, **size):
     )
 
 
-@repository.case(FOLDER + "blocked_fp8_fused_moe.py", "fused_moe_blocked_fp8_kernel", small=dict(m=33, n=128, k=256, e=4, topk=2), production=MOE, rtol=7e-2, atol=7e-2)  # fmt: skip
+@repository.case(FOLDER + "blocked_fp8_fused_moe.py", "fused_moe_blocked_fp8_kernel", small=dict(m=33, n=128, k=256, e=4, topk=2), production=dict(MOE, e=8, topk=4), rtol=7e-2, atol=7e-2)  # fmt: skip
 def fused_moe_fp8_blocks(file, device, **size):
     x, w1, w2, weights, ids = _moe_inputs(device, dtype=torch.float32, **size)
 
@@ -420,7 +420,8 @@ def expert_gather(file, device, m, t, n):
     return run, want
 
 
-@repository.case(FOLDER + "fused_moe_ep.py", "_fwd_kernel_ep_scatter_step1, _fwd_kernel_ep_scatter_step2", small=dict(m=20, t=2, e=4, n=256), production=dict(m=4096, t=8, e=64, n=4096), rtol=0, atol=0)  # fmt: skip
+# Every program stores all starts, the same ones, and loads its own.
+@repository.case(FOLDER + "fused_moe_ep.py", "_fwd_kernel_ep_scatter_step1, _fwd_kernel_ep_scatter_step2", small=dict(m=20, t=2, e=4, n=256), production=dict(m=4096, t=8, e=64, n=4096), rtol=0, atol=0, finds="race-read-write,race-same-value")  # fmt: skip
 def expert_scatter(file, device, m, t, e, n):
     """Rows of an expert come in the order of atomics: read them back by the places given."""
     x = tm.normal(m, n, device=device, dtype=torch.bfloat16)
