@@ -4,6 +4,7 @@ import blockscope as triton
 import blockscope.language as tl
 import pytest
 import torch
+from blockscope.language import core
 from blockscope.runtime.jit import MockTensor
 
 
@@ -111,3 +112,38 @@ def test_the_cpu(kernel, expected, step):
 def test_the_gpu_compiler(kernel):
     compiled = kernel.warmup(MockTensor(tl.int64), 4, 0, grid=(1,), arch="sm_90a")
     assert ".entry" in compiled.asm["ptx"]
+
+
+@tl.core.builtin
+def mixed(a, b, t, _semantic=None):
+    """A builtin of a user's, which hands on what Triton gave it."""
+    step = tl.sub(b, a, _semantic=_semantic).to(tl.float32, _semantic=_semantic)
+    tl.core.static_assert(step.shape[0] == 4, _semantic=_semantic)
+    return tl.maximum(a + step * t, core.full([4], 1.0, tl.float32, _semantic=_semantic))
+
+
+@tl.core.extern
+def root(x, _builder=None):
+    symbols = {(tl.core.dtype("fp32"),): ("__nv_sqrtf", tl.core.dtype("fp32"))}
+    known = tl.core.extern_elementwise("", "", [x], symbols, is_pure=True, _builder=_builder)
+    return known + tl.extra.libdevice.sqrt(x, _builder=_builder)
+
+
+@triton.jit
+def calls_builtins_of_users(x, o):
+    at = tl.arange(0, 4)
+    x = tl.load(x + at)
+    tl.store(o + at, mixed(x, x * 2, 0.5) + root(x))
+
+
+@pytest.mark.parametrize("is_stepping", [False, True])
+def test_keywords_of_tritons_builtins(is_stepping):
+    x, o = torch.tensor([0.25, 1, 4, 9]), torch.zeros(4)
+    triton.set_interpret_mode(is_stepping)
+    try:
+        calls_builtins_of_users[(1,)](x, o)
+    finally:
+        triton.set_interpret_mode(False)
+    torch.testing.assert_close(o, (1.5 * x).clamp(min=1) + 2 * x.sqrt())
+    with pytest.raises(TypeError, match="unexpected keyword argument 'semantic'"):
+        tl.maximum(1, 2, semantic=None)

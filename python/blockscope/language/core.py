@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import builtins
 import enum
+import functools
+import inspect
 from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any, TypeVar
@@ -91,10 +93,26 @@ F = TypeVar("F", bound=Callable[..., Any])
 TRITON_MAX_TENSOR_NUMEL = 1048576
 
 
+#: What Triton hands to its builtins, and public functions hand on.
+_FROM_TRITON = ("_semantic", "_builder", "_generator")
+
+
 def builtin(fn: F) -> F:
-    """Mark a function that kernels may call."""
-    fn.__blockscope_builtin__ = True  # type: ignore[attr-defined]
-    return fn
+    """Mark a function that kernels may call. One of the language takes the keywords that Triton's
+    builtins take from each other, and ignores them."""
+    if not inspect.isfunction(fn) or not fn.__module__.startswith("blockscope."):
+        fn.__blockscope_builtin__ = True  # type: ignore[attr-defined]
+        return fn
+
+    @functools.wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            for name in _FROM_TRITON:
+                kwargs.pop(name, None)
+        return fn(*args, **kwargs)
+
+    call.__blockscope_builtin__ = True  # type: ignore[attr-defined]
+    return call  # type: ignore[return-value]
 
 
 def is_builtin(fn: Any) -> bool:
@@ -103,8 +121,9 @@ def is_builtin(fn: Any) -> bool:
 
 def tensor_method(fn: F) -> F:
     """Mark a function that kernels may call, also as a method of tensor."""
-    setattr(tensor, fn.__name__, fn)
-    return builtin(fn)
+    marked = builtin(fn)
+    setattr(tensor, fn.__name__, marked)
+    return marked
 
 
 class PropagateNan(enum.Enum):

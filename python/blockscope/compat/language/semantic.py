@@ -16,8 +16,6 @@ from blockscope.language.core import builtin
 
 TensorTy = TypeVar("TensorTy")
 
-_BUILDER_NAMES = ("builder", "_builder", "_semantic", "_generator")
-
 
 class TritonSemantic(Generic[TensorTy]):
     """A name for annotations such as ``_semantic: TritonSemantic``."""
@@ -33,7 +31,8 @@ def _without_builder(fn: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         if args and args[-1] is None:  # the default of `_builder` in files written for Triton
             args = args[:-1]
-        return fn(*args, **{k: v for k, v in kwargs.items() if k not in _BUILDER_NAMES})
+        kwargs.pop("builder", None)
+        return fn(*args, **kwargs)
 
     call.__name__ = call.__qualname__ = fn.__name__
     call.__doc__ = fn.__doc__
