@@ -70,6 +70,21 @@ def test_torch_device():
     assert driver.active.get_active_torch_device() == torch.device("cpu")
 
 
+def test_names_of_triton_cpu(monkeypatch):
+    from blockscope.driver import cuda
+
+    monkeypatch.setattr(cuda.CudaDriver, "is_active", staticmethod(lambda: False))
+    try:
+        driver_module.set_active_to_cpu()
+        assert driver.active.get_current_target().backend == "cpu"
+        assert driver_module.get_active_gpus() == []
+        with pytest.raises(RuntimeError, match="set_active_to_gpu found no GPU"):
+            driver_module.set_active_to_gpu()
+        assert driver.active.get_current_target().backend == "cpu"
+    finally:
+        driver_module.reset_active()
+
+
 def test_set_active():
     mine = CPUDriver()
     driver_module.set_active(mine)

@@ -58,6 +58,24 @@ class DriverConfig:
     def reset_active(self) -> None:
         self._activate(self.default)
 
+    def set_active_to_cpu(self) -> None:
+        """As in triton-cpu."""
+        self._activate(CPUDriver())
+
+    def set_active_to_gpu(self) -> None:
+        """As in triton-cpu. Errors: RuntimeError where there is no GPU that torch can use."""
+        gpus = self.get_active_gpus()
+        if not gpus:
+            raise RuntimeError("set_active_to_gpu found no GPU; 'blockscope doctor' says why")
+        self._activate(gpus[0])
+
+    def get_active_gpus(self) -> list[Any]:
+        """The drivers of GPUs that can be used, as in triton-cpu."""
+        with loading:
+            from blockscope.driver import cuda
+
+        return [cuda.CudaDriver()] if cuda.CudaDriver.is_active() else []
+
 
 def _default_driver() -> Any:
     """CUDA's where there is a GPU that torch can use too, else the CPU's.

@@ -6,8 +6,12 @@ from blockscope.driver import DriverBase, DriverConfig, driver
 
 set_active = driver.set_active
 reset_active = driver.reset_active
+set_active_to_cpu = driver.set_active_to_cpu
+set_active_to_gpu = driver.set_active_to_gpu
+get_active_gpus = driver.get_active_gpus
 
-__all__ = ["DriverBase", "DriverConfig", "driver", "reset_active", "set_active"]
+__all__ = ["DriverBase", "DriverConfig", "driver", "get_active_gpus", "reset_active", "set_active",
+           "set_active_to_cpu", "set_active_to_gpu"]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
