@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from random_kernels import memory, tree
+from random_kernels import loops, memory, tree
 from random_kernels.dtypes import BOOL, DTYPES, I32, I64, U32
-from random_kernels.grow import Grower, rule
+from random_kernels.grow import LARGEST, Grower, rule
 from random_kernels.tree import CONDITION, Expr, Kind, Var
 
 DEPTH = 2  # of expressions, at least
@@ -16,7 +16,7 @@ DEPTH = 2  # of expressions, at least
 
 def statement(grow: Grower, nesting: int) -> None:
     """One more statement of the block that grows."""
-    choices = [(assign, 6.0), (store, 2.0), (atomic, 1.0)]
+    choices = [(assign, 6.0), (store, 2.0), (atomic, 1.0), (loops.tiles, 0.7)]
     if nesting > 0:
         choices += [(loop, 1.5), (branch, 1.2), (repeat, 0.6)]
     rules, weights = zip(*choices)
@@ -31,7 +31,7 @@ def assign(grow: Grower, nesting: int) -> None:
     """A new variable, or a new value for an old one."""
     if grow.scope and grow.chance(0.3):
         var = grow.pick(grow.scope)
-        if var.name[0] == "v":
+        if var.name[0] == "v" and var.kind.size <= LARGEST:
             grow.statements.append(tree.Assign(var, grow.expr(var.kind, DEPTH)))
             return
     wanted = kind(grow)
@@ -41,7 +41,7 @@ def assign(grow: Grower, nesting: int) -> None:
 def _some(grow: Grower, nesting: int, count: int) -> None:
     for _ in range(count):
         statement(grow, nesting - 1)
-    carried = [var for var in grow.scope if var.name[0] == "v"]
+    carried = [var for var in grow.scope if var.name[0] == "v" and var.kind.size <= LARGEST]
     if carried and grow.chance(0.7):
         var = grow.pick(carried)
         grow.statements.append(tree.Assign(var, grow.expr(var.kind, 2)))
@@ -122,20 +122,20 @@ def save(grow: Grower, value: Expr) -> None:
     size = value.kind.size
     programs = grow.grid[0] * grow.grid[1]
     iterations = 4 ** len(grow.loops)
-    if size * programs * iterations > 4096:
+    if size * programs * iterations > 1 << 16:
         return
     buffer = grow.buffer(value.kind.dtype, "o", size * programs * iterations, "bits")
-    first, loops = f"{memory.PROGRAM} * {size * iterations}", list(grow.loops)
-    for place, name in enumerate(loops):
+    first, counters = f"{memory.PROGRAM} * {size * iterations}", list(grow.loops)
+    for place, name in enumerate(counters):
         first += f" + {name} * {size * 4**place}"
 
     def number(state: Any) -> Any:
-        within = sum(int(state.variables[name]) * 4**place for place, name in enumerate(loops))
+        within = sum(int(state.variables[name]) * 4**place for place, name in enumerate(counters))
         return size * (memory.program_number(state) * iterations + within)
 
     offsets = memory.region(grow, value.kind.shape, first, number)
     mask, more = None, ""
-    if grow.chance(0.3):
+    if grow.chance(0.3) and size <= LARGEST:
         mask, more = grow.expr(Kind(BOOL, value.kind.shape), 1), ", mask={2}"
     grow.statements.append(
         tree.Store(
