@@ -24,7 +24,7 @@ from random_kernels.dtypes import (
     convert,
 )  # fmt: skip
 from random_kernels.elementwise import larger, smaller
-from random_kernels.grow import LARGEST, Grower, rule
+from random_kernels.grow import Grower, rule
 from random_kernels.tree import Expr, Kind, scalar
 
 # -- shapes ---------------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ def join(grow: Grower, want: Kind, depth: int) -> Expr | None:
 
 @rule(0.5)
 def split(grow: Grower, want: Kind, depth: int) -> Expr | None:
-    if len(want.shape) > 2 or 2 * want.size > LARGEST:
+    if len(want.shape) > 2 or 2 * want.size > grow.largest:
         return None
     half = grow.pick([0, 1])
     return Expr(
@@ -174,7 +174,7 @@ def gather(grow: Grower, want: Kind, depth: int) -> Expr | None:
     axis = grow.random.randrange(len(want.shape))
     size = grow.pick([2, 8, 32])
     shape = (*want.shape[:axis], size, *want.shape[axis + 1 :])
-    if np.prod(shape) > LARGEST:
+    if np.prod(shape) > grow.largest:
         return None
     return Expr(
         want, f"tl.gather({{0}}, {{1}} & {size - 1}, {axis})",
@@ -195,6 +195,11 @@ def combine_linear(a, b):
 @triton.jit
 def combine_last(a, b):
     return b
+
+
+@triton.jit
+def load_chosen(pointer, offsets, chosen, other: tl.constexpr):
+    return tl.load(pointer + offsets.to(tl.int64), mask=chosen, other=other)
 
 
 @triton.jit
@@ -245,7 +250,7 @@ def _reduced(grow: Grower, shape: tuple[int, ...]) -> tuple[tuple[int, ...], int
         return None
     axis, size = grow.random.randrange(len(shape) + 1), grow.pick([1, 2, 4, 8, 16, 32, 64])
     before = (*shape[:axis], size, *shape[axis:])
-    return (before, axis) if np.prod(before) <= LARGEST else None
+    return (before, axis) if np.prod(before) <= grow.largest else None
 
 
 _NUMBERS = [*INTEGERS, BOOL, F16, BF16, F32, F64]
@@ -403,7 +408,7 @@ def sort(grow: Grower, want: Kind, depth: int) -> Expr | None:
         more, descending = grow.pick([1, 2, 4]), True
         template = f"tl.topk({{0}}, {want.shape[-1]})"
     shape = (*want.shape[:-1], want.shape[-1] * more)
-    if np.prod(shape) > LARGEST:
+    if np.prod(shape) > grow.largest:
         return None
     return Expr(
         want, template, grow.expr(Kind(want.dtype, shape), depth),

@@ -32,8 +32,6 @@ from random_kernels.dtypes import (
 )  # fmt: skip
 from random_kernels.tree import CONDITION, INDEX, Buffer, Expr, Kind, Stmt, Var
 
-LARGEST = 256  # elements of a block
-INPUT_SIZE = 512  # elements of an input, a power of two
 Rule = Callable[["Grower", Kind, int], "Expr | None"]
 
 
@@ -65,6 +63,7 @@ class Grower:
         self.level = drawn if level is None else level
         self.buffers: list[Buffer] = []
         self.scalars: dict[str, Any] = {}
+        self.constants: dict[str, int] = {}
         self.scope: list[Var] = []
         self.functions: list[tree.Function] = []
         self.count = 0
@@ -73,6 +72,8 @@ class Grower:
         self.loops: list[str] = []  # the counters of the loops around
         self.statements: list[Stmt] = []  # where the block that grows now puts its next one
         self.rows = [row for row in RULES if row.level <= self.level]
+        self.largest = self.pick([64, 256, 256, 256, 2048])  # elements of a block
+        self.input_size = max(512, 2 * self.largest)  # elements of an input, a power of two
         # Each kernel knows a part of the rules, so that rare ones meet each other.
         weights = [row.weight * self.random.choice([0.2, 1, 1, 3]) for row in self.rows]
         self.weights = weights
@@ -105,9 +106,11 @@ class Grower:
     def _shape(self) -> tuple[int, ...]:
         rank = self.random.choices([0, 1, 2, 3], [1, 4, 5, 1.5])[0]
         while True:
-            sizes = [1, 2, 4, 8, 16, 32] + [64, 128] * (rank == 1)
+            sizes = (
+                [1, 2, 4, 8, 16, 32] + [64, 128] * (rank == 1) + [256, 1024] * (self.largest > 256)
+            )
             shape = tuple(self.pick(sizes) for _ in range(rank))
-            if np.prod(shape) <= LARGEST:
+            if np.prod(shape) <= self.largest:
                 return shape
 
     # -- arguments --------------------------------------------------------------------------------
@@ -122,7 +125,7 @@ class Grower:
         known = [b for b in self.buffers if b.name[0] == "x" and b.dtype == dtype]
         if known and self.chance(0.8):
             return self.pick(known)
-        return self.buffer(dtype, "x", INPUT_SIZE)
+        return self.buffer(dtype, "x", self.input_size)
 
     # -- expressions ------------------------------------------------------------------------------
 
@@ -213,13 +216,20 @@ class Grower:
         }
         return tree.Kernel(
             f"kernel_{self.seed}", self.buffers, self.scalars, self.grid, options, self.level,
-            tree.block(body), self.functions,
+            tree.block(body), self.functions, self.constants,
         )  # fmt: skip
 
 
 def kernel(seed: int, level: int | None = None) -> tree.Kernel:
     """The kernel of a seed: always the same one."""
-    from random_kernels import blocks, elementwise, memory, statements  # noqa: F401  the rules
+    from random_kernels import (  # noqa: F401  the rules
+        blocks,
+        elementwise,
+        memory,
+        pointers,
+        scalars,
+        statements,
+    )  # fmt: skip
 
     return Grower(seed, level).kernel()
 

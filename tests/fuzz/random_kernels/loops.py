@@ -37,7 +37,7 @@ class _Tile:
         pitch += grow.pick([0, 0, each, 1])
         self.strides = (pitch, 1) if self.row_major else (1, pitch)
         count = pitch * self.sizes[0 if self.row_major else 1]
-        self.buffer = grow.buffer(dtype, "x", count, "small")
+        self.buffer = grow.buffer(dtype, "y", count, "small")
         forms = ["offsets", "offsets", "moving", "block pointer"]
         if self.row_major and pitch % each == 0 and shape[1] >= each:
             forms += ["descriptor"] * 2

@@ -8,7 +8,7 @@ import numpy as np
 
 from random_kernels import tree
 from random_kernels.dtypes import BOOL, DTYPES, I32
-from random_kernels.grow import INPUT_SIZE, Grower, rule
+from random_kernels.grow import Grower, rule
 from random_kernels.tree import Expr, Kind
 
 
@@ -61,9 +61,9 @@ def read(buffer: str) -> Any:
 def load(grow: Grower, kind: Kind) -> Expr:
     """Every element of an input at a fixed place."""
     buffer = grow.input(kind.dtype)
-    room = INPUT_SIZE // max(1, kind.size)
+    room = grow.input_size // max(1, kind.size)
     per_program = grow.chance(0.4) and room >= 4
-    first = grow.random.randrange(0, INPUT_SIZE - kind.size * (4 if per_program else 1) + 1)
+    first = grow.random.randrange(0, grow.input_size - kind.size * (4 if per_program else 1) + 1)
     if grow.chance(0.5):
         first -= first % 16
     text = str(first)
@@ -88,7 +88,7 @@ def load_anywhere(grow: Grower, want: Kind, depth: int) -> Expr | None:
     buffer = grow.input(want.dtype)
     dtype = grow.pick(d for d in DTYPES.values() if d.family in "iu" and d.bits >= 16)
     where = grow.expr(Kind(dtype, want.shape), depth)
-    last = INPUT_SIZE - 1
+    last = grow.input_size - 1
     return Expr(
         want, f"tl.load({buffer.name} + ({{0}} & {last}))", where, state=True,
         value=lambda state, i: state.memory[buffer.name][(i & last).astype(np.int64)],
@@ -101,9 +101,9 @@ def load_masked(grow: Grower, want: Kind, depth: int) -> Expr | None:
     if grow.is_function or not want.shape:
         return None
     buffer = grow.input(want.dtype)
-    first = grow.pick([-20, -3, 0, 7, INPUT_SIZE - 33, INPUT_SIZE - 1])
+    first = grow.pick([-20, -3, 0, 7, grow.input_size - 33, grow.input_size - 1])
     offsets = region(grow, want.shape, str(first), lambda state: first)
-    last = grow.pick([INPUT_SIZE, INPUT_SIZE - 5, 40])
+    last = grow.pick([grow.input_size, grow.input_size - 5, 40])
     test = Expr(
         Kind(BOOL, want.shape), f"(({{0}} >= 0) & ({{0}} < {last}))", offsets,
         value=lambda i: (i >= 0) & (i < last),

@@ -50,7 +50,7 @@ def memory(kernel: Kernel) -> Memory:
 
 
 def scalars(kernel: Kernel) -> list[Any]:
-    return [value.item() for value in kernel.scalars.values()]
+    return [*(value.item() for value in kernel.scalars.values()), *kernel.constants.values()]
 
 
 def in_numpy(kernel: Kernel, function: Any) -> Memory:

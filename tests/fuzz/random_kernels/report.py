@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 
 from random_kernels import data, modes
 from random_kernels.blocks import COMBINES
@@ -54,12 +55,12 @@ def reproducer(kernel: Kernel, title: str) -> str:
         try:
             left = modes.in_numpy(kernel, None)
             for buffer in kernel.buffers:
-                if buffer.name[0] != "x":
+                if buffer.name[0] not in "xy":
                     text = repr(left[buffer.name][:64]).replace("\n", " ")
                     expected += f"    # {buffer.name} in NumPy: {text}\n"
         except Exception as error:
             expected = f"    # NumPy fails: {error}\n"
-    combines = COMBINES if "combine_" in kernel.source() else ""
+    combines = COMBINES if re.search("combine_|load_chosen", kernel.source()) else ""
     return (
         _HEAD.format(title=title.replace("\\", "\\\\"))
         + inspect.getsource(data.data) + combines + "\n\n" + kernel.source()

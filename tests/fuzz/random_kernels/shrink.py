@@ -161,4 +161,5 @@ def _without_unused(kernel: Kernel) -> Kernel:
     changed = copy.copy(kernel)
     changed.buffers = [buffer for buffer in kernel.buffers if buffer.name in words]
     changed.scalars = {name: v for name, v in kernel.scalars.items() if name in words}
+    changed.constants = {name: v for name, v in kernel.constants.items() if name in words}
     return changed

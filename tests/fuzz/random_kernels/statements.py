@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from random_kernels import loops, memory, tree
+from random_kernels import loops, memory, pointers, tree
 from random_kernels.dtypes import BOOL, DTYPES, I32, I64, U32
-from random_kernels.grow import LARGEST, Grower, rule
+from random_kernels.grow import Grower, rule
 from random_kernels.tree import CONDITION, Expr, Kind, Var
 
 DEPTH = 2  # of expressions, at least
@@ -17,6 +17,10 @@ DEPTH = 2  # of expressions, at least
 def statement(grow: Grower, nesting: int) -> None:
     """One more statement of the block that grows."""
     choices = [(assign, 6.0), (store, 2.0), (atomic, 1.0), (loops.tiles, 0.7)]
+    choices += [
+        (pointers.private_atomic, 0.7), (pointers.store_by_descriptor, 0.5),
+        (pointers.store_cast, 0.6), (pointers.check, 0.2),
+    ]  # fmt: skip
     if nesting > 0:
         choices += [(loop, 1.5), (branch, 1.2), (repeat, 0.6)]
     rules, weights = zip(*choices)
@@ -31,7 +35,7 @@ def assign(grow: Grower, nesting: int) -> None:
     """A new variable, or a new value for an old one."""
     if grow.scope and grow.chance(0.3):
         var = grow.pick(grow.scope)
-        if var.name[0] == "v" and var.kind.size <= LARGEST:
+        if var.name[0] == "v" and var.kind.size <= grow.largest:
             grow.statements.append(tree.Assign(var, grow.expr(var.kind, DEPTH)))
             return
     wanted = kind(grow)
@@ -41,7 +45,7 @@ def assign(grow: Grower, nesting: int) -> None:
 def _some(grow: Grower, nesting: int, count: int) -> None:
     for _ in range(count):
         statement(grow, nesting - 1)
-    carried = [var for var in grow.scope if var.name[0] == "v" and var.kind.size <= LARGEST]
+    carried = [var for var in grow.scope if var.name[0] == "v" and var.kind.size <= grow.largest]
     if carried and grow.chance(0.7):
         var = grow.pick(carried)
         grow.statements.append(tree.Assign(var, grow.expr(var.kind, 2)))
@@ -135,7 +139,7 @@ def save(grow: Grower, value: Expr) -> None:
 
     offsets = memory.region(grow, value.kind.shape, first, number)
     mask, more = None, ""
-    if grow.chance(0.3) and size <= LARGEST:
+    if grow.chance(0.3) and size <= grow.largest:
         mask, more = grow.expr(Kind(BOOL, value.kind.shape), 1), ", mask={2}"
     grow.statements.append(
         tree.Store(

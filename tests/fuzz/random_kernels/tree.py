@@ -80,6 +80,8 @@ class Node:
 
 
 class Expr(Node):
+    is_effect = False  # whether computing it changes memory
+
     def __init__(
         self, kind: Kind, text: str, *kids: Expr, value: Callable[..., Array], state: bool = False
     ) -> None:
@@ -259,6 +261,7 @@ class Store(Stmt):
 
     def __init__(self, text: str, buffer: str, value: Expr, offsets: Expr, mask: Expr | None):
         self.text, self.buffer = text, buffer
+        self.convert: Callable[[Array], Array] = lambda value: value
         self.kids = (value, offsets, mask) if mask else (value, offsets)
 
     def lines(self) -> list[str]:
@@ -267,8 +270,21 @@ class Store(Stmt):
     def run(self, state: State) -> None:
         value, offsets, *mask = [kid.compute(state) for kid in self.kids]
         chosen = np.broadcast_to(mask[0] if mask else True, offsets.shape)
-        value = np.broadcast_to(value, offsets.shape)
+        value = np.broadcast_to(self.convert(value), offsets.shape)
         state.memory[self.buffer][offsets[chosen]] = value[chosen]
+
+
+class Check(Stmt):
+    """A call with an operand, which changes nothing."""
+
+    def __init__(self, text: str, value: Expr) -> None:
+        self.text, self.kids = text, (value,)
+
+    def lines(self) -> list[str]:
+        return [self.text.format(self.kids[0].text())]
+
+    def run(self, state: State) -> None:
+        self.kids[0].compute(state)
 
 
 class Atomic(Store):
@@ -318,8 +334,10 @@ class Kernel(Node):
     def __init__(
         self, name: str, buffers: list[Buffer], scalars: dict[str, Any], grid: tuple[int, int],
         options: dict[str, int], level: int, body: Block, functions: list[Function],
+        constants: dict[str, int],
     ) -> None:  # fmt: skip
         self.name, self.buffers, self.scalars, self.grid = name, buffers, scalars, grid
+        self.constants = constants
         self.options, self.level, self.kids = options, level, (body, *functions)
 
     @property
@@ -334,7 +352,10 @@ class Kernel(Node):
         """The functions and the kernel; ``triton`` and ``tl`` are names of the file around them."""
         used = self.used_names()
         lines = [line for kid in self.functions if kid.name in used for line in kid.lines()]
-        names = ", ".join([*(buffer.name for buffer in self.buffers), *self.scalars])
+        names = ", ".join(
+            [*(buffer.name for buffer in self.buffers), *self.scalars,
+             *(f"{name}: tl.constexpr" for name in self.constants)]
+        )  # fmt: skip
         body = indented(self.body)
         if any("pid" in line for line in body):
             body = ["    pid = tl.program_id(0) + tl.num_programs(0) * tl.program_id(1)", *body]
