@@ -34,7 +34,7 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--step", type=int, default=1, help="from one seed to the next")
     options = parser.parse_args()
-    if options.processes > 1:
+    if not options.show and not processes.is_child():
         return processes.run(sys.argv[1:], options)
     began = time.monotonic()
     failed = count = 0

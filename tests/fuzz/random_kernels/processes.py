@@ -7,16 +7,20 @@ import os
 import subprocess
 import sys
 import threading
+import time
 
 LOST = 3  # the status of a process whose GPU a kernel has broken
 _BEGUN = "begun"
 _IS_CHILD = "RANDOM_KERNELS_CHILD"
 
 
+def is_child() -> bool:
+    return bool(os.environ.get(_IS_CHILD))
+
+
 def begin(seed: int) -> None:
     """Says which kernel runs now, for the process that looks after this one."""
-    if os.environ.get(_IS_CHILD):
-        print(_BEGUN, seed, flush=True)
+    print(_BEGUN, seed, flush=True)
 
 
 def run(arguments: list[str], options: argparse.Namespace) -> int:
@@ -35,10 +39,12 @@ def run(arguments: list[str], options: argparse.Namespace) -> int:
 
 def _one(arguments: list[str], options: argparse.Namespace, number: int, failed: list[int]) -> None:
     first, end = options.seed + number, options.seed + options.count
-    while first < end:
+    stop = time.monotonic() + options.seconds
+    while first < end and time.monotonic() < stop:
         command = [
             sys.executable, "-m", "random_kernels", *arguments, "--processes", "1",
             "--seed", str(first), "--count", str(end - first), "--step", str(options.processes),
+            "--seconds", str(stop - time.monotonic()),
         ]  # fmt: skip
         child = subprocess.Popen(
             command, env={**os.environ, _IS_CHILD: "1"}, stdout=subprocess.PIPE, text=True
