@@ -60,6 +60,8 @@ enum class SiteRole : uint8_t {
   OtherSide,   ///< the other access of a race
   AllocatedAt, ///< the memory comes from here
   BornAt,      ///< the value comes from here; of several the first is nearest to where it was found
+  Through,     ///< the value went through here on its way from its birth; the nearest comes first
+  ReadAt,      ///< the host reads it here
 };
 
 /// A place, and what ran there.

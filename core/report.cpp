@@ -140,6 +140,10 @@ llvm::StringRef labelOf(SiteRole role) {
     return "allocated at";
   case SiteRole::BornAt:
     return "born at";
+  case SiteRole::Through:
+    return "through";
+  case SiteRole::ReadAt:
+    return "read at";
   }
   return "";
 }

@@ -122,10 +122,14 @@ llvm::json::Value findingObject(const Finding &finding) {
   }
   if (const Site *other = finding.find(SiteRole::OtherSide))
     object["other"] = siteObject(*other);
-  if (llvm::json::Array sites = sitesWith(finding, SiteRole::AllocatedAt); !sites.empty())
-    object["allocated_at"] = std::move(sites);
-  if (llvm::json::Array sites = sitesWith(finding, SiteRole::BornAt); !sites.empty())
-    object["born_at"] = std::move(sites);
+  static constexpr std::pair<SiteRole, const char *> kLists[] = {
+      {SiteRole::AllocatedAt, "allocated_at"},
+      {SiteRole::BornAt, "born_at"},
+      {SiteRole::Through, "through"},
+      {SiteRole::ReadAt, "read_at"}};
+  for (const auto &[role, name] : kLists)
+    if (llvm::json::Array sites = sitesWith(finding, role); !sites.empty())
+      object[name] = std::move(sites);
   return object;
 }
 

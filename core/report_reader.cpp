@@ -142,6 +142,8 @@ std::optional<Finding> findingFromJson(llvm::StringRef text) {
     finding.related.push_back(readSite(*other, SiteRole::OtherSide));
   readSites(*object, "allocated_at", SiteRole::AllocatedAt, finding);
   readSites(*object, "born_at", SiteRole::BornAt, finding);
+  readSites(*object, "through", SiteRole::Through, finding);
+  readSites(*object, "read_at", SiteRole::ReadAt, finding);
   readSites(*object, "also", SiteRole::Here, finding);
   if (object->get("kernel"))
     readLaunch(*object, finding);

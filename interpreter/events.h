@@ -29,6 +29,8 @@ struct OpInfo {
   std::string name; ///< "tl.load"
   SourceLocation location;
   bool isMasked = false; ///< the kernel gives a mask
+  /// A load whose masked-off lanes have no value, and may be used. Not known in step mode.
+  bool leavesLanesUndefined = false;
 };
 
 struct LaunchInfo {

@@ -97,7 +97,9 @@ public:
     };
     launch_.observers.startRun(which);
     launch_.info.isTrial = which == ObserverList::Run::Trial;
-    ThreadLease threads(chooseWorkers(program_, launch_), poll);
+    const FlatProgram &program =
+        program_.fast && !launch_.observers.needs().values ? *program_.fast : program_;
+    ThreadLease threads(chooseWorkers(program, launch_), poll);
     if (threads.count() == 0) {
       if (!result.interrupted)
         result.failure = llvm::formatv("no thread can be made to run its programs: {0} (is the "
@@ -109,12 +111,12 @@ public:
     hasBegun_ = true;
     for (Observer *observer : launch_.observers)
       observer->onLaunchBegin(launch_.info);
-    Scheduler scheduler(program_, launch_, arguments_, launch_.info.workers);
+    Scheduler scheduler(program, launch_, arguments_, launch_.info.workers);
     threads.run([&](int worker) { scheduler.work(worker); }, poll);
     if (scheduler.isOutOfMemory())
       result.failure =
           llvm::formatv("out of memory: too many programs wait at once, each with {0} of blocks",
-                        gibibytes(program_.frameBytes));
+                        gibibytes(program.frameBytes));
   }
 
   /// What ended a trial early may be another program's than in the next run, so it is done again.

@@ -62,16 +62,20 @@ ValueList StepEmitter::map(llvm::ArrayRef<Value> operands, int64_t pack, MapFunc
     }
     return true;
   };
-  const llvm::SaveAndRestore isInside(combining_, combining_ + 1);
-  bool isDone = groups > 1 && call(0, groups, /*isOne=*/false);
-  if (!isDone && failure_.empty()) {
-    results.clear();
-    isDone = true;
-    for (int64_t group = 0; group < groups && isDone; ++group)
-      isDone = call(group, 1, /*isOne=*/true);
+  bool isDone;
+  {
+    const llvm::SaveAndRestore isInside(combining_, combining_ + 1);
+    isDone = groups > 1 && call(0, groups, /*isOne=*/false);
+    if (!isDone && failure_.empty()) {
+      results.clear();
+      isDone = true;
+      for (int64_t group = 0; group < groups && isDone; ++group)
+        isDone = call(group, 1, /*isOne=*/true);
+    }
   }
   if (!isDone)
     return {};
+  showAs("tl.map", {{"pack", pack}}, operands, results);
   return results;
 }
 

@@ -76,9 +76,10 @@ CheckSession::CheckSession(const CheckOptions &options)
     : collector_(options.maxFindings, options.stopAtFirst) {
   observers_.push_back(std::make_unique<TrialKeeper>(collector_, options.stopAtFirst));
   for (const SanitizerInfo &info : sanitizers()) {
-    const bool isNamed = llvm::is_contained(options.checks, info.name);
+    const bool isNamed = llvm::any_of(
+        options.checks, [&](const std::string &name) { return findSanitizer(name) == &info; });
     if (isNamed || info.isInEveryCheck)
-      observers_.push_back(info.make({collector_, isNamed, options.choices}));
+      observers_.push_back(info.make({collector_, isNamed, options.choices, hostWatchers_}));
   }
 }
 

@@ -4,6 +4,7 @@
 #include "interpreter/execution_context.h"
 #include "sanitizer/collector.h"
 #include "sanitizer/observation.h"
+#include "sanitizer/sanitizer.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -37,6 +38,8 @@ public:
   std::vector<Finding> findings() const { return collector_.findings(); }
   size_t errorCount() const { return collector_.errorCount(); }
   size_t droppedCauses() const { return collector_.droppedCauses(); }
+  /// The sanitizers that want to know what the host does.
+  const std::vector<HostWatcher *> &hostWatchers() const { return hostWatchers_; }
   /// Returns the report of all findings; says so when some were left out, or when there are none.
   std::string reportText(bool color) const;
   std::string reportJson() const;
@@ -45,6 +48,7 @@ private:
   FindingCollector collector_;
   LaunchFacts last_; ///< the launch that was watched last
   std::vector<std::unique_ptr<Observer>> observers_;
+  std::vector<HostWatcher *> hostWatchers_; ///< among the observers
 };
 
 } // namespace blockscope::sanitizer

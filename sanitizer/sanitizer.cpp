@@ -16,6 +16,37 @@ std::vector<SanitizerInfo> &table() {
 
 } // namespace
 
+uint64_t HostElements::count() const {
+  uint64_t count = 1;
+  for (const int64_t size : shape)
+    count *= static_cast<uint64_t>(size);
+  return count;
+}
+
+void HostElements::forEachRun(llvm::function_ref<bool(uint64_t, uint64_t)> visit) const {
+  if (count() == 0)
+    return;
+  // The inner dimensions that run on in memory are one run.
+  size_t outer = shape.size();
+  auto runBytes = static_cast<int64_t>(elementBytes);
+  while (outer > 0 && (shape[outer - 1] == 1 || strides[outer - 1] == runBytes))
+    runBytes *= shape[--outer];
+  std::vector<int64_t> index(outer);
+  for (uint64_t at = address;;) {
+    if (visit(at, at + static_cast<uint64_t>(runBytes)))
+      return;
+    size_t dim = outer;
+    while (dim > 0 && ++index[dim - 1] == shape[dim - 1]) {
+      --dim;
+      at -= static_cast<uint64_t>((shape[dim] - 1) * strides[dim]);
+      index[dim] = 0;
+    }
+    if (dim == 0)
+      return;
+    at += static_cast<uint64_t>(strides[dim - 1]);
+  }
+}
+
 Registration::Registration(const SanitizerInfo &info) {
   const auto key = [](const SanitizerInfo &each) {
     return std::tuple(!each.isInEveryCheck, each.name);
@@ -28,8 +59,9 @@ Registration::Registration(const SanitizerInfo &info) {
 llvm::ArrayRef<SanitizerInfo> sanitizers() { return table(); }
 
 const SanitizerInfo *findSanitizer(llvm::StringRef name) {
-  const auto found = llvm::find_if(
-      table(), [&](const SanitizerInfo &info) { return !name.empty() && info.name == name; });
+  const auto found = llvm::find_if(table(), [&](const SanitizerInfo &info) {
+    return !name.empty() && (info.name == name || info.alias == name);
+  });
   return found != table().end() ? &*found : nullptr;
 }
 

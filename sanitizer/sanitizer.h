@@ -27,11 +27,47 @@ struct SanitizerOption {
   llvm::StringRef help;
 };
 
+/// A range of real addresses: the storage of a tensor.
+struct HostRange {
+  uint64_t begin = 0, bytes = 0;
+};
+
+/// The elements of a tensor as the host sees them. Strides are in bytes.
+struct HostElements {
+  uint64_t address = 0; ///< of element (0, ..., 0)
+  uint64_t elementBytes = 1;
+  std::vector<int64_t> shape, strides;
+  HostRange storage;
+
+  uint64_t count() const;
+  /// Calls `visit(begin, end)` for each range of elements that lie behind one another, in row-major
+  /// order; stops where it says true.
+  void forEachRun(llvm::function_ref<bool(uint64_t, uint64_t)> visit) const;
+};
+
+/// What the host does with memory between launches; never during one.
+class HostWatcher {
+public:
+  virtual ~HostWatcher() = default;
+  /// A storage was allocated, with no values in it.
+  virtual void onHostAllocation(const HostRange &storage, const SourceLocation &where) = 0;
+  virtual void onHostWrite(const HostElements &elements) = 0;
+  virtual void onHostRead(const HostElements &elements, const SourceLocation &where) = 0;
+  /// Something that cannot be seen is given the elements, to read or to write them.
+  virtual void onHostShare(const HostElements &elements, const SourceLocation &where) = 0;
+  /// Of as many elements, one by one in row-major order.
+  virtual void onHostCopy(const HostElements &from, const HostElements &to) = 0;
+  virtual void onHostFree(const HostRange &storage) = 0;
+  /// Whether a storage may have elements without a value.
+  virtual bool mayBeUndefined(const HostRange &storage) const = 0;
+};
+
 /// What a session gives the sanitizers that it makes.
 struct SanitizerContext {
   FindingCollector &collector;                 ///< outlives the sanitizer
   bool isNamed;                                ///< asked for, and not only part of every check
   const llvm::StringMap<std::string> &choices; ///< of options, by name; those not said are missing
+  std::vector<HostWatcher *> &hostWatchers;    ///< what the sanitizer adds itself to
 
   /// Returns what was chosen for an option of this sanitizer.
   llvm::StringRef choice(const SanitizerOption &option) const {
@@ -42,8 +78,9 @@ struct SanitizerContext {
 };
 
 struct SanitizerInfo {
-  llvm::StringRef name; ///< in `--checks`; empty: cannot be named
-  llvm::StringRef help; ///< what it finds, in one line
+  llvm::StringRef name;       ///< in `--checks`; empty: cannot be named
+  llvm::StringRef alias = ""; ///< another name for the same
+  llvm::StringRef help;       ///< what it finds, in one line
   llvm::ArrayRef<FindingCode> codes;
   ObserverPlan plan; ///< of the observer that `make` gives
   bool isInEveryCheck = false;
@@ -59,7 +96,7 @@ public:
 
 /// Returns all sanitizers, those of every check first, then by name.
 llvm::ArrayRef<SanitizerInfo> sanitizers();
-/// Returns the sanitizer with this name, or null.
+/// Returns the sanitizer with this name or alias, or null.
 const SanitizerInfo *findSanitizer(llvm::StringRef name);
 /// Returns the option of any sanitizer with this name, or null.
 const SanitizerOption *findOption(llvm::StringRef name);

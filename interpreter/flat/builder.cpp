@@ -9,6 +9,7 @@
 #include "core/ir/tl_dialect.h"
 #include "core/ptx/program.h"
 #include "interpreter/flat/builtin_evaluators.h"
+#include "interpreter/flat/dropped_lanes.h"
 #include "interpreter/flat/memory_use.h"
 #include "interpreter/flat/program_builder.h"
 
@@ -139,6 +140,8 @@ uint32_t ProgramBuilder::addOpInfo(mlir::Operation &op) {
   info.name = op.getName().getStringRef().str();
   info.location = fromMlirLocation(op.getLoc());
   info.isMasked = hasMask(op);
+  if (auto load = mlir::dyn_cast<tl::LoadOp>(op))
+    info.leavesLanesUndefined = load.getMask() && !load.getOther() && !dropsMaskedLanes(load);
   program_.ops.push_back(std::move(info));
   return program_.ops.back().id;
 }

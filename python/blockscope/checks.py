@@ -7,12 +7,13 @@ are open. The sessions themselves are C++ objects; here is only what Python user
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from blockscope.errors import LaunchError, SanitizerError, StoppedAtFirst
 from blockscope.process_lock import ProcessLock
+from blockscope.torch_memory import watching as watching_torch
 
 DEFAULT_CHECKS = "asan,tsan"
 
@@ -90,7 +91,7 @@ def end_watched(watched: Any, failed: bool) -> None:
 
 
 def parse_checks(checks: str | Iterable[str]) -> list[str]:
-    """The names in ``"asan,tsan"`` or in a list.
+    """The names in ``"asan,tsan"`` or in a list; ``all`` is every check.
 
     Errors: ValueError for an unknown name, TypeError for what is no list of names.
     """
@@ -106,6 +107,8 @@ def parse_checks(checks: str | Iterable[str]) -> list[str]:
             f"'{DEFAULT_CHECKS}' or a list of them"
         )
     names = list(dict.fromkeys(name.strip() for name in names if name.strip()))
+    if "all" in names:
+        names = [row["name"] for row in table() if row["name"]]
     if problem := _core.problem_of_checks(names):
         raise ValueError(problem)
     return names
@@ -150,10 +153,12 @@ class CheckReport:
         self.autotuned: set[Any] = set()  # kernels, with keys, all of whose configurations have run
         self._of_parents: list[Any] = []
         self._raised = 0  # errors, in a forked child
+        self.before_launch: Callable[[], None] = lambda: None
 
     def attach(self, launch: Any) -> None:
         """Let the session watch a launch that is about to run."""
         self.launches += 1
+        self.before_launch()
         self.handle.attach(launch)
 
     @property
@@ -265,7 +270,7 @@ def check(
     *,
     max_findings: int = 100,
     stop_at_first: bool = False,
-    **options: str,
+    **options: str | bool,
 ) -> Iterator[CheckReport]:
     """Check every launch inside the ``with`` block; gives the report.
 
@@ -279,6 +284,8 @@ def check(
 
     Other options are those of the checks: ``bounds="storage"`` (asan) allows accesses outside an
     argument's view but inside its storage. ``blockscope check --help`` lists them.
+
+    Some checks watch torch as well: its ops on the thread that opens the block.
     """
     names = parse_checks(checks)
     if not isinstance(max_findings, int) or max_findings < 1:
@@ -287,11 +294,20 @@ def check(
         "checks": names,
         "max_findings": max_findings,
         "stop_at_first": bool(stop_at_first),
-        **options,
+        **{name: _choice(value) for name, value in options.items()},
     }
     report = CheckReport(names, chosen)
-    with _opened(report):
+    with ExitStack() as stack:
+        stack.enter_context(_opened(report))
+        if report.handle.watches_host():
+            told = watching_torch(lambda: report.handle, _one_launch)
+            report.before_launch = stack.enter_context(told)
         yield report
+
+
+def _choice(value: Any) -> Any:
+    """A switch of a check may be given as a bool."""
+    return ("off", "on")[value] if isinstance(value, bool) else value
 
 
 class TraceRecording:

@@ -33,17 +33,21 @@ class ProcessLock:
     def __exit__(self, *_: Any) -> None:
         self._lock.release()
 
+    def is_held(self) -> bool:
+        """Whether this thread holds it."""
+        return bool(self._lock._is_owned())  # type: ignore[attr-defined]
+
     def hold_for_fork(self) -> None:
         """Take it before a fork, so that no child finds its work half done."""
         self._lock.acquire(timeout=_LONGEST_WAIT_S)
 
     def release_after_fork(self) -> None:
-        if self._lock._is_owned():  # type: ignore[attr-defined]
+        if self.is_held():
             self._lock.release()
 
     def renew(self) -> None:
         """Free the lock of a thread that the fork has left behind."""
-        if not self._lock._is_owned():  # type: ignore[attr-defined]
+        if not self.is_held():
             self._lock = threading.RLock()
 
 

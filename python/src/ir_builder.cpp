@@ -58,10 +58,14 @@ std::shared_ptr<interpreter::FlatProgram> PyIrBuilder::compile() {
   return build({});
 }
 
-std::shared_ptr<interpreter::FlatProgram> PyIrBuilder::compileForValues() {
+std::shared_ptr<interpreter::FlatProgram>
+PyIrBuilder::compileForValues(const std::shared_ptr<interpreter::FlatProgram> &fast) {
   interpreter::FlatOptions options;
   options.values = true;
-  return build(options);
+  options.fuse = false; // a value then has one place for all its elements (ShadowValues)
+  const std::shared_ptr<interpreter::FlatProgram> program = build(options);
+  program->fast = fast;
+  return program;
 }
 
 std::shared_ptr<interpreter::FlatProgram>

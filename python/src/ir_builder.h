@@ -26,8 +26,10 @@ struct PyIrBuilder {
   void throwErrors();
   /// Runs the passes and lowers to the flat program. Errors: ValueError with the user's line.
   std::shared_ptr<interpreter::FlatProgram> compile();
-  /// Lowers what was compiled once more, to the form that shows values.
-  std::shared_ptr<interpreter::FlatProgram> compileForValues();
+  /// Lowers what was compiled once more, to the form that shows values; `fast` is what `compile`
+  /// gave.
+  std::shared_ptr<interpreter::FlatProgram>
+  compileForValues(const std::shared_ptr<interpreter::FlatProgram> &fast);
 
   const bool checksOverflow;
   std::string errors;

@@ -4,6 +4,8 @@
 #include "sanitizer/check_session.h"
 #include "sanitizer/sanitizer.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <pybind11/stl.h>
 
 namespace py = pybind11;
@@ -29,6 +31,24 @@ sanitizer::CheckOptions optionsFrom(const py::dict &options) {
   if (const std::string problem = sanitizer::problemOf(result); !problem.empty())
     throw py::value_error(problem);
   return result;
+}
+
+SourceLocation placeOf(const std::string &file, int line, int column, const std::string &function) {
+  SourceLocation place;
+  place.file = file;
+  place.line = line;
+  place.column = column;
+  place.function = function;
+  return place;
+}
+
+/// Address, element size, shape, strides in bytes; begin and bytes of the storage.
+using PyElements =
+    std::tuple<uint64_t, uint64_t, std::vector<int64_t>, std::vector<int64_t>, uint64_t, uint64_t>;
+
+sanitizer::HostElements elementsFrom(const PyElements &elements) {
+  const auto &[address, elementBytes, shape, strides, begin, bytes] = elements;
+  return {address, elementBytes, shape, strides, {begin, bytes}};
 }
 
 py::dict rowOf(const sanitizer::SanitizerInfo &info) {
@@ -65,12 +85,48 @@ void bindSessions(py::module_ &module) {
       .def("note_unchecked",
            [](sanitizer::CheckSession &self, const std::string &function, const std::string &file,
               int line, const std::string &message, const std::string &hint) {
-             SourceLocation kernel;
-             kernel.file = file;
-             kernel.line = line;
-             kernel.column = 1;
-             kernel.function = function;
-             self.noteUnchecked(kernel, message, hint);
+             self.noteUnchecked(placeOf(file, line, 1, function), message, hint);
+           })
+      .def("watches_host",
+           [](const sanitizer::CheckSession &self) { return !self.hostWatchers().empty(); })
+      .def("may_be_undefined",
+           [](const sanitizer::CheckSession &self, uint64_t begin, uint64_t bytes) {
+             return llvm::any_of(self.hostWatchers(), [&](const sanitizer::HostWatcher *watcher) {
+               return watcher->mayBeUndefined({begin, bytes});
+             });
+           })
+      .def("host_allocation",
+           [](const sanitizer::CheckSession &self, uint64_t begin, uint64_t bytes,
+              const std::string &file, int line, int column, const std::string &function) {
+             for (sanitizer::HostWatcher *watcher : self.hostWatchers())
+               watcher->onHostAllocation({begin, bytes}, placeOf(file, line, column, function));
+           })
+      .def("host_free",
+           [](const sanitizer::CheckSession &self, uint64_t begin, uint64_t bytes) {
+             for (sanitizer::HostWatcher *watcher : self.hostWatchers())
+               watcher->onHostFree({begin, bytes});
+           })
+      .def("host_write",
+           [](const sanitizer::CheckSession &self, const PyElements &elements) {
+             for (sanitizer::HostWatcher *watcher : self.hostWatchers())
+               watcher->onHostWrite(elementsFrom(elements));
+           })
+      .def("host_read",
+           [](const sanitizer::CheckSession &self, const PyElements &elements,
+              const std::string &file, int line, int column, const std::string &function) {
+             for (sanitizer::HostWatcher *watcher : self.hostWatchers())
+               watcher->onHostRead(elementsFrom(elements), placeOf(file, line, column, function));
+           })
+      .def("host_share",
+           [](const sanitizer::CheckSession &self, const PyElements &elements,
+              const std::string &file, int line, int column, const std::string &function) {
+             for (sanitizer::HostWatcher *watcher : self.hostWatchers())
+               watcher->onHostShare(elementsFrom(elements), placeOf(file, line, column, function));
+           })
+      .def("host_copy",
+           [](const sanitizer::CheckSession &self, const PyElements &from, const PyElements &to) {
+             for (sanitizer::HostWatcher *watcher : self.hostWatchers())
+               watcher->onHostCopy(elementsFrom(from), elementsFrom(to));
            })
       .def("findings",
            [](const sanitizer::CheckSession &self) { return findingDicts(self.findings()); })

@@ -139,9 +139,13 @@ def _add_check_options(parser: argparse.ArgumentParser) -> None:
                         help="end at the first error; programs run one by one")  # fmt: skip
     for row in checks.table():
         for option in row["options"]:
-            choices = option["choices"]
-            parser.add_argument(f"--{option['name']}", choices=choices, default=choices[0],
-                                help=f"{option['help']} ({row['name']})")  # fmt: skip
+            name, choices = option["name"].replace("_", "-"), option["choices"]
+            help = f"{option['help']} ({row['name']})"
+            if choices == ["off", "on"]:
+                parser.add_argument(f"--{name}", action="store_const", const="on", default="off",
+                                    help=help)  # fmt: skip
+            else:
+                parser.add_argument(f"--{name}", choices=choices, default=choices[0], help=help)
 
 
 def _checks_help(otherwise: str = "") -> str:

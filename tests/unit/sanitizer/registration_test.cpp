@@ -97,7 +97,9 @@ TEST(RegistrationTest, EveryRowIsWhole) {
   for (const SanitizerInfo &info : sanitizers()) {
     EXPECT_FALSE(info.help.empty() || info.codes.empty());
     FindingCollector collector;
-    const std::unique_ptr<Observer> observer = info.make({collector, true, {}});
+    std::vector<HostWatcher *> hostWatchers;
+    const std::unique_ptr<Observer> observer =
+        info.make({collector, true, {}, hostWatchers});
     EXPECT_EQ(observer->plan().needs, info.plan.needs) << info.name.str();
     EXPECT_EQ(observer->plan().repeat, info.plan.repeat) << info.name.str();
   }

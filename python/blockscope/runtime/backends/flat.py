@@ -65,7 +65,7 @@ class FlatCode:
         if not launch.needs_values:
             return self.program
         if self._shown is None:
-            self._shown = self.builder.compile_for_values()
+            self._shown = self.builder.compile_for_values(self.program)
         return self._shown
 
 

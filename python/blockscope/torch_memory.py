@@ -1,0 +1,248 @@
+"""What torch does with memory while a check wants to know: allocations, writes, reads, copies.
+
+A dispatch mode sees each torch op of its thread. What an op writes is defined afterwards; what it
+reads is looked at by the check. Ops that only move elements elsewhere count as neither: what they
+make is taken for defined, but for plain copies, which are followed. NumPy arrays that share memory
+with a tensor are seen when they are made.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from blockscope.process_lock import ProcessLock
+
+_OURS = os.path.dirname(__file__) + os.sep
+_ALLOCATIONS = {
+    "empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_permuted",
+}  # fmt: skip
+#: Ops that write self without a look at it; all other ops that write self read it.
+_OVERWRITES = {
+    "fill_", "zero_", "normal_", "uniform_", "random_", "exponential_", "bernoulli_", "cauchy_",
+    "geometric_", "log_normal_", "resize_", "resize_as_", "set_", "index_put_", "_index_put_impl_",
+    "index_copy_", "index_fill_", "scatter_", "masked_scatter_", "masked_fill_", "put_", "fill",
+    "eye", "arange", "linspace", "randperm", "requires_grad_",
+}  # fmt: skip
+_COPIES = {"clone", "_to_copy", "contiguous", "lift_fresh_copy"}
+#: Ops that look at no element, or only put elements elsewhere.
+_MOVES = {
+    "cat", "stack", "index_select", "index", "gather", "roll", "flip", "repeat", "constant_pad_nd",
+    "where", "masked_fill", "tril", "triu", "take", "repeat_interleave", "index_put", "index_copy",
+    "slice_scatter", "select_scatter", "scatter", "expand_copy", "permute_copy", "view_copy",
+    "rand_like", "randn_like", "randint_like", "zeros_like", "ones_like", "full_like", "new_zeros",
+    "new_ones", "new_full", "is_same_size", "is_pinned", "_pin_memory", "record_stream",
+    "masked_select", "unfold_copy", "as_strided_copy", "slice_copy", "select_copy", "rot90",
+}  # fmt: skip
+
+
+class _Watch:
+    """Tells the sanitizers of one report; ``handle`` gives its session, which may change."""
+
+    def __init__(self, handle: Callable[[], Any], one_launch: ProcessLock) -> None:
+        self._handle = handle
+        self._one_launch = one_launch
+        self._freed: deque[tuple[int, int]] = deque()
+        self._known: weakref.WeakSet[Any] = weakref.WeakSet()  # storages whose end is awaited
+
+    def forget_freed(self) -> None:
+        """Before a launch or an event: memory that is gone may come back as another tensor's."""
+        while self._freed:
+            self._handle().host_free(*self._freed.popleft())
+
+    def allocated(self, tensor: Any) -> None:
+        with self._one_launch:
+            self.forget_freed()
+            storage = tensor.untyped_storage()
+            begin, size = storage.data_ptr(), storage.nbytes()
+            if begin and size:
+                self._handle().host_allocation(begin, size, *_users_place())
+                self._await_end(storage, begin, size)
+
+    def written(self, tensor: Any) -> None:
+        with self._one_launch:
+            self.forget_freed()
+            self._handle().host_write(_elements(tensor))
+
+    def read(self, tensor: Any) -> None:
+        if not self._handle().may_be_undefined(*_storage(tensor)) or self._is_launching():
+            return
+        with self._one_launch:
+            self.forget_freed()
+            self._handle().host_read(_elements(tensor), *_users_place())
+
+    def copied(self, source: Any, target: Any) -> None:
+        """The elements of ``source``, one by one."""
+        may_be_undefined = self._handle().may_be_undefined(*_storage(source))
+        if not may_be_undefined or source.numel() != target.numel():
+            self.written(target)
+            return
+        with self._one_launch:
+            self.forget_freed()
+            self._handle().host_copy(_elements(source), _elements(target))
+            storage = target.untyped_storage()
+            self._await_end(storage, storage.data_ptr(), storage.nbytes())
+
+    def shared(self, tensor: Any) -> None:
+        """Something else than torch is given the memory, to read it or to write it."""
+        if self._handle().may_be_undefined(*_storage(tensor)):
+            with self._one_launch:
+                self.forget_freed()
+                self._handle().host_share(_elements(tensor), *_users_place())
+
+    def _is_launching(self) -> bool:
+        """What a launch itself does with torch is no read of the user's."""
+        return self._one_launch.is_held()
+
+    def _await_end(self, storage: Any, begin: int, size: int) -> None:
+        if storage not in self._known:
+            self._known.add(storage)
+            weakref.finalize(storage, self._freed.append, (begin, size)).atexit = False
+
+
+def _storage(tensor: Any) -> tuple[int, int]:
+    storage = tensor.untyped_storage()
+    return storage.data_ptr(), storage.nbytes()
+
+
+def _elements(tensor: Any) -> tuple[Any, ...]:
+    size = tensor.element_size()
+    strides = [stride * size for stride in tensor.stride()]
+    return (tensor.data_ptr(), size, list(tensor.shape), strides, *_storage(tensor))
+
+
+def _users_place() -> tuple[str, int, int, str]:
+    """File, line, column and function of the innermost frame that is the user's."""
+    torch_folder = os.path.dirname(sys.modules["torch"].__file__ or "") + os.sep
+    frame: Any = sys._getframe(1)
+    while frame.f_back and frame.f_code.co_filename.startswith((_OURS, torch_folder, "<")):
+        frame = frame.f_back
+    code = frame.f_code
+    positions = list(code.co_positions())[frame.f_lasti // 2]
+    function = "" if code.co_name == "<module>" else code.co_name
+    return code.co_filename, frame.f_lineno, (positions[2] or 0) + 1, function
+
+
+def _has_memory(value: Any) -> bool:
+    import torch
+
+    if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
+        return False
+    try:
+        return value.device.type != "meta" and value.untyped_storage().data_ptr() != 0
+    except (RuntimeError, NotImplementedError):  # a wrapper without memory of its own
+        return False
+
+
+def _tensors(value: Any) -> Iterator[Any]:
+    if isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _tensors(each)
+    elif _has_memory(value):
+        yield value
+
+
+class _Schema:
+    """What an op does with its arguments, by its schema and the lists above."""
+
+    def __init__(self, op: Any) -> None:
+        schema = op._schema
+        self.name = op.overloadpacket.__name__
+        arguments = schema.arguments
+        self.writes = {
+            a.name: i for i, a in enumerate(arguments) if a.alias_info and a.alias_info.is_write
+        }
+        self.names = [a.name for a in arguments]
+        is_view = any(r.alias_info and not r.alias_info.is_write for r in schema.returns)
+        self.makes = not any(r.alias_info for r in schema.returns)
+        self.reads = not is_view and self.name not in _MOVES and self.name not in _ALLOCATIONS
+        self.overwrites = self.name in _OVERWRITES or not self.name.endswith("_")
+
+
+def _apply(watch: _Watch, schema: _Schema, args: Any, kwargs: Any, run: Callable[[], Any]) -> Any:
+    """Runs an op and tells what it does."""
+    named = {**dict(zip(schema.names, args, strict=False)), **kwargs}
+    targets = [t for name in schema.writes for t in _tensors(named.get(name))]
+    if schema.name == "copy_":
+        result = run()
+        source: Any = named.get("src")
+        if _has_memory(source) and targets and source.shape == targets[0].shape:
+            watch.copied(source, targets[0])
+            return result
+    else:
+        if schema.reads and schema.name not in _COPIES:
+            for name, value in named.items():
+                if name not in schema.writes or not schema.overwrites:
+                    for tensor in _tensors(value):
+                        watch.read(tensor)
+        before = _storage(targets[0]) if schema.name == "resize_" and targets else None
+        result = run()
+        if before is not None:
+            if _storage(targets[0]) != before:  # what it held is kept, at its beginning
+                watch.allocated(targets[0])
+                _keep_beginning(watch, targets[0], before[1])
+            return result
+    for target in targets:
+        watch.written(target)
+    for made in _tensors(result) if schema.makes else ():
+        if schema.name in _ALLOCATIONS:
+            watch.allocated(made)
+        elif schema.name in _COPIES and _has_memory(args[0] if args else None):
+            watch.copied(args[0], made)
+        else:
+            watch.written(made)
+    return result
+
+
+def _keep_beginning(watch: _Watch, tensor: Any, size: int) -> None:
+    begin, total = _storage(tensor)
+    with watch._one_launch:
+        kept = min(size, total)
+        watch._handle().host_write((begin, 1, [kept], [1], begin, total))
+
+
+@contextmanager
+def watching(handle: Callable[[], Any], one_launch: ProcessLock) -> Iterator[Callable[[], None]]:
+    """Tells the session ``handle()`` what torch does inside the block, on this thread.
+
+    Gives what is to be called before each launch. Without torch nothing is told.
+    """
+    try:
+        import torch
+        from torch.overrides import TorchFunctionMode
+        from torch.utils._python_dispatch import TorchDispatchMode
+    except ImportError:
+        yield lambda: None
+        return
+    watch = _Watch(handle, one_launch)
+    schemas: dict[Any, _Schema] = {}
+    sharing = {torch.Tensor.numpy, torch.Tensor.__array__, torch.Tensor.tolist}
+    sharing.add(torch.Tensor.__dlpack__)
+
+    class Ops(TorchDispatchMode):
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            kwargs = kwargs or {}
+            schema = schemas.get(func)
+            if schema is None:
+                schema = schemas[func] = _Schema(func)
+            return _apply(watch, schema, args, kwargs, lambda: func(*args, **kwargs))
+
+    class Functions(TorchFunctionMode):
+        def __torch_function__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            if func in sharing and _has_memory(args[0]):
+                watch.shared(args[0])
+            return func(*args, **(kwargs or {}))
+
+    with ExitStack() as stack:
+        stack.enter_context(Functions())
+        stack.enter_context(Ops())
+        yield watch.forget_freed

@@ -1,0 +1,109 @@
+// Links origins, and walks them back.
+#include "sanitizer/undefined/origin.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+namespace blockscope::sanitizer {
+namespace {
+
+constexpr uint32_t kLongestChain = 32;
+constexpr size_t kMostHops = 3; // that a report shows
+
+bool isSameLine(const SourceLocation &a, const SourceLocation &b) {
+  return a.line == b.line && a.file == b.file;
+}
+
+/// Stepped kernels do not know what a result is assigned to, so no report tells.
+SourceLocation withoutVariable(const SourceLocation &location) {
+  SourceLocation result = location;
+  result.variable.clear();
+  return result;
+}
+
+} // namespace
+
+std::string Trail::key() const {
+  std::string key = isMixed ? "mixed " : "";
+  for (const Site &site : sites)
+    key += placeKey(site.location);
+  return key;
+}
+
+OriginId OriginTable::link(const OpInfo &op, OriginId parent, bool isMixed) {
+  const Link &from = links_[parent];
+  isMixed |= from.isMixed;
+  const bool isSame = from.op && isSameLine(from.op->location, op.location);
+  if (isMixed == from.isMixed && (isSame || from.length >= kLongestChain))
+    return parent;
+  const auto [known, isNew] = known_.try_emplace({&op, uint64_t{parent} << 1 | uint64_t{isMixed}},
+                                                 static_cast<OriginId>(links_.size()));
+  if (isNew)
+    links_.push_back({&op, parent, from.length + 1, isMixed, nullptr});
+  return known->second;
+}
+
+OriginId OriginTable::bornInLoad(const OpValues &load, int64_t first, int64_t last, int64_t count) {
+  const auto [known, isNew] = births_.try_emplace(load.op, static_cast<OriginId>(links_.size()));
+  if (isNew)
+    links_.push_back({load.op, kDefined, 1, false, nullptr});
+  const Type &type = *load.results.front().type;
+  auto trail = std::make_shared<Trail>();
+  Site site;
+  site.role = SiteRole::BornAt;
+  site.location = withoutVariable(load.op->location);
+  Execution &ran = site.execution.emplace();
+  ran.access = AccessKind::Load;
+  ran.program = programIndex(load.program, launch_.grid);
+  ran.lane = first;
+  ran.blockShape.assign(type.shape.begin(), type.shape.end());
+  ran.laneIndex = laneIndex(first, ran.blockShape);
+  ran.loopIterations.assign(load.loopIterations.begin(), load.loopIterations.end());
+  ran.accessBytes = type.elementBytes();
+  trail->sites.push_back(std::move(site));
+  std::string lanes = llvm::formatv("{0} to {1}", first, last);
+  if (count == 1)
+    lanes = std::to_string(first);
+  else if (count != last - first + 1)
+    lanes = llvm::formatv("{0} of {1} to {2}", count, first, last);
+  trail->values = {{"lanes without a value", std::move(lanes)}};
+  links_[known->second].before = std::move(trail);
+  return known->second;
+}
+
+OriginId OriginTable::fromMemory(const OpInfo &load, const std::shared_ptr<const Trail> &trail) {
+  const auto [known, isNew] =
+      loaded_.try_emplace({&load, trail.get()}, static_cast<OriginId>(links_.size()));
+  if (isNew)
+    links_.push_back({&load, kDefined, 1, trail->isMixed, trail});
+  return known->second;
+}
+
+Trail OriginTable::trail(OriginId origin, const SourceLocation &here) const {
+  Trail result;
+  result.isMixed = links_[origin].isMixed;
+  const auto addHop = [&](const SourceLocation &location) {
+    const bool isKnown = llvm::any_of(
+        result.sites, [&](const Site &site) { return isSameLine(site.location, location); });
+    if (!isKnown && !isSameLine(location, here) && result.sites.size() < kMostHops)
+      result.sites.push_back({SiteRole::Through, withoutVariable(location), std::nullopt});
+  };
+  for (OriginId at = origin; at != kDefined; at = links_[at].parent) {
+    const Link &link = links_[at];
+    const bool isBirthHere = link.before && link.before->birth == Birth::MaskedLanes &&
+                             link.before->sites.front().role == SiteRole::BornAt;
+    if (!isBirthHere)
+      addHop(link.op->location);
+    if (!link.before)
+      continue;
+    for (const Site &site : link.before->sites)
+      if (site.role == SiteRole::Through)
+        addHop(site.location);
+      else
+        result.sites.push_back(site);
+    result.birth = link.before->birth;
+    result.values = link.before->values;
+  }
+  return result;
+}
+
+} // namespace blockscope::sanitizer

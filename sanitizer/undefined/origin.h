@@ -1,0 +1,79 @@
+// Where undefined values come from, and the way they went.
+//
+// Each undefined element of a value, and each undefined byte of memory, has an origin: a chain of
+// the ops that it went through, back to where it was born. Chains share their tails; of an op that
+// runs many times there is one link, and a birth tells of the last execution that gave birth.
+#pragma once
+
+#include "sanitizer/observation.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+#include <memory>
+#include <vector>
+
+namespace blockscope::sanitizer {
+
+/// Names an origin in one launch; 0 is none: the element is defined.
+using OriginId = uint32_t;
+constexpr OriginId kDefined = 0;
+
+/// How undefined data came to be.
+enum class Birth : uint8_t {
+  MaskedLanes, ///< lanes of a load that its mask leaves out, and no `other` fills
+  NeverWritten ///< memory that was allocated and never written
+};
+
+/// An origin that outlives its launch.
+struct Trail {
+  Birth birth = Birth::MaskedLanes;
+  /// The ops it went through, nearest first, then the place of its birth.
+  std::vector<Site> sites;
+  NamedValues values; ///< what is known of its birth
+  /// Of what a kernel stored: by which launch, and to which argument.
+  std::shared_ptr<const LaunchFacts> launch;
+  std::shared_ptr<const Allocation> allocation;
+  /// Defined elements went into it too (a sum): what comes of it is never dropped as padding.
+  bool isMixed = false;
+
+  /// Names the cause: places of the birth and of the way.
+  std::string key() const;
+};
+
+/// The origins of one launch.
+class OriginTable {
+public:
+  explicit OriginTable(const LaunchInfo &launch) : launch_(launch) { links_.emplace_back(); }
+
+  /// Lanes of a load that have no value: [first, last] are the outermost of `count`.
+  OriginId bornInLoad(const OpValues &load, int64_t first, int64_t last, int64_t count);
+  /// What a load took from undefined memory.
+  OriginId fromMemory(const OpInfo &load, const std::shared_ptr<const Trail> &trail);
+  /// What an op makes of an undefined element.
+  OriginId after(const OpInfo &op, OriginId origin) { return link(op, origin, false); }
+  /// The same of an op that puts defined elements together with undefined ones.
+  OriginId mixed(const OpInfo &op, OriginId origin) { return link(op, origin, true); }
+
+  bool isMixed(OriginId origin) const { return links_[origin].isMixed; }
+  /// Tells of an origin; `here` is left out of the way.
+  Trail trail(OriginId origin, const SourceLocation &here) const;
+
+private:
+  struct Link {
+    const OpInfo *op = nullptr;
+    OriginId parent = kDefined; ///< none: it was born here, or came from memory
+    uint32_t length = 0;        ///< of the chain
+    bool isMixed = false;
+    std::shared_ptr<const Trail> before; ///< births: what is known of it
+  };
+
+  OriginId link(const OpInfo &op, OriginId parent, bool isMixed);
+
+  const LaunchInfo &launch_;
+  std::vector<Link> links_;
+  llvm::DenseMap<std::pair<const OpInfo *, uint64_t>, OriginId> known_; ///< parent and isMixed
+  llvm::DenseMap<const OpInfo *, OriginId> births_;
+  llvm::DenseMap<std::pair<const OpInfo *, const Trail *>, OriginId> loaded_;
+};
+
+} // namespace blockscope::sanitizer

@@ -1,0 +1,40 @@
+// How each op makes undefined results of undefined operands.
+//
+// An element is undefined where any choice of the undefined bits could change it. Integer ops that
+// work on bits say so bit by bit (x & 0, x * 0 and select are defined whatever x is); all others
+// make an undefined element of an undefined operand. What an op is comes from its facts
+// (core/op_facts.def); the table in rules.cpp has the ops that need more.
+#pragma once
+
+#include "sanitizer/undefined/shadow_values.h"
+
+namespace blockscope::sanitizer {
+
+/// Where each element of an op's results came from, for ops that move elements: by the signature of
+/// the op, by result. Elements are numbered through all operands.
+using Moves = llvm::DenseMap<const OpSignature *, std::vector<std::vector<int32_t>>>;
+
+/// Sets the shadows of an op's results. Not for ops of memory.
+void followOp(const OpValues &values, ShadowValues &shadows, OriginTable &origins, Moves &moves);
+
+// Rules of ops that work on whole blocks (block_rules.cpp). The results come in the order of the
+// op's; an empty list says that there is no rule, and all results are undefined.
+using Shadows = llvm::SmallVector<Shadow, 2>;
+struct RuleInput {
+  const OpValues &values;
+  llvm::ArrayRef<ShadowedView> operands;
+  OriginTable &origins;
+  Moves &moves;
+};
+using BlockRule = Shadows (*)(const RuleInput &);
+
+Shadows moveElements(const RuleInput &input); ///< each result element is one of the operands'
+Shadows gatherElements(const RuleInput &input);
+Shadows reduceAlongAxis(const RuleInput &input);
+Shadows scanAlongAxis(const RuleInput &input);
+Shadows mapGroups(const RuleInput &input);
+Shadows dotRows(const RuleInput &input);
+Shadows sortRows(const RuleInput &input);
+Shadows countAll(const RuleInput &input); ///< histogram
+
+} // namespace blockscope::sanitizer

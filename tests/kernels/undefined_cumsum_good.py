@@ -1,0 +1,16 @@
+# A sum along a row, from the start: the lanes without a value come last, and are dropped.
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n)
+    y = tl.cumsum(x, axis=0, reverse=False)
+    tl.store(out_ptr + i, y, mask=i < n)
+
+
+x, out = torch.rand(20), torch.empty(20)
+kernel[(1,)](x, out, 20, BLOCK=32)

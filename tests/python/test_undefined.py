@@ -1,0 +1,188 @@
+"""The check `undefined`: what torch does with memory between launches, its options, its report."""
+
+import json
+
+import blockscope
+import blockscope.language as tl
+import numpy as np
+import pytest
+import torch
+
+
+@blockscope.jit
+def copy(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + i, tl.load(x_ptr + i, mask=i < n), mask=i < n)
+
+
+@blockscope.jit
+def total(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.atomic_add(out_ptr, tl.sum(tl.load(x_ptr + i, mask=i < n, other=0)), sem="relaxed")
+
+
+@pytest.fixture(params=["flat", "step"])
+def mode(request):
+    blockscope.set_interpret_mode(request.param == "step")
+    yield
+    blockscope.set_interpret_mode(False)
+
+
+def codes(report):
+    return [finding.code for finding in report.findings]
+
+
+def summed(make, n=8):
+    """The findings of a sum over what ``make`` gives."""
+    with blockscope.check("undefined") as report:
+        total[(1,)](make(), torch.zeros(1), n, BLOCK=16)
+    return codes(report)
+
+
+ALLOCATIONS = {
+    "empty": lambda: torch.empty(8),
+    "empty_like": lambda: torch.empty_like(torch.ones(8)),
+    "new_empty": lambda: torch.ones(1).new_empty(8),
+    "empty_strided": lambda: torch.empty_strided((8,), (1,)),
+    "Tensor": lambda: torch.Tensor(8),
+    "resize": lambda: torch.ones(4).resize_(8),
+    "half filled": lambda: half_filled(),
+    "copy": lambda: torch.empty(8).clone(),
+    "copy into zeros": lambda: torch.zeros(8).copy_(torch.empty(8)),
+}
+
+
+def half_filled():
+    x = torch.empty(8)
+    x[:4] = 1
+    return x
+
+
+DEFINED = {
+    "zeros": lambda: torch.zeros(8),
+    "filled": lambda: torch.empty(8).fill_(1),
+    "random": lambda: torch.empty(8).uniform_(),
+    "out": lambda: torch.add(torch.ones(8), 1, out=torch.empty(8)),
+    "in parts": lambda: in_parts(),
+    "columns": lambda: columns(),
+    "by index": lambda: torch.empty(8).index_copy_(0, torch.arange(8), torch.ones(8)),
+    "resized, of which the beginning is read": lambda: torch.ones(8).resize_(100),
+    "NumPy": lambda: by_numpy(),
+    "freed": lambda: freed(),
+    "a sum": lambda: torch.ones(8) + torch.zeros(8),
+    "view": lambda: torch.empty(4, 4).fill_(0).view(16)[4:12],
+}
+
+
+def in_parts():
+    x = torch.empty(8)
+    x[:4], x[4:] = 1, torch.arange(4)
+    return x
+
+
+def columns():
+    x = torch.empty(4, 2)
+    x[:, 0] = 1
+    x[:, 1] = 2
+    return x
+
+
+def by_numpy():
+    x = torch.empty(8)
+    x.numpy()[:] = 1
+    return x
+
+
+def freed():
+    x = torch.empty(8)
+    del x
+    return torch.from_numpy(np.ones(8, np.float32))
+
+
+@pytest.mark.parametrize("make", ALLOCATIONS.values(), ids=ALLOCATIONS)
+def test_memory_without_a_value(make, mode):
+    assert summed(make) == ["undefined-value"]
+
+
+@pytest.mark.parametrize("make", DEFINED.values(), ids=DEFINED)
+def test_memory_that_torch_has_written(make, mode):
+    assert summed(make) == []
+
+
+READS = {
+    "sum": lambda x: x.sum(),
+    "item": lambda x: x[7].item(),
+    "tolist": lambda x: x.tolist(),
+    "numpy": lambda x: x.numpy(),
+    "equal": lambda x: torch.equal(x, torch.ones(8)),
+    "add in place": lambda x: x.add_(1),
+    "of a view": lambda x: x.view(2, 4).t().sum(),
+    "of a copy": lambda x: x.clone().sum(),
+}
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_the_host_reads_what_a_kernel_should_have_written(read, mode):
+    with blockscope.check("undefined") as report:
+        x, out = torch.ones(8), torch.empty(8)
+        copy[(1,)](x, out, 6, BLOCK=8)
+        out[:6].sum()
+        assert codes(report) == []
+        read(out)
+    (finding,) = report.findings
+    assert finding.code == "undefined-value" and finding.element in ([6], [7])
+    assert finding.allocated_at[0]["line"] == finding_line("x, out = torch.ones(8), torch.empty(8)")
+    assert finding.file == __file__
+
+
+def finding_line(text):
+    with open(__file__) as lines:
+        return next(number for number, line in enumerate(lines, 1) if text in line)
+
+
+def test_copies_are_followed_from_launch_to_launch(mode):
+    with blockscope.check("undefined") as report:
+        a, b, c = torch.empty(8), torch.zeros(8), torch.zeros(8)
+        a[:4] = 1
+        copy[(1,)](a, b, 8, BLOCK=8)
+        copy[(1,)](b, c, 8, BLOCK=8)
+        assert codes(report) == []
+        total[(1,)](c, torch.zeros(1), 8, BLOCK=8)
+    (finding,) = report.findings
+    assert [site["line"] for site in finding.through].count(copy_line()) == 1
+    assert finding.allocated_at[0]["line"] == finding_line("a, b, c = torch.empty(8)")
+
+
+def copy_line():
+    return finding_line("tl.store(out_ptr + i, tl.load(x_ptr + i, mask=i < n)")
+
+
+def test_strict_finds_each_store(mode):
+    for strict, expected in ((False, []), (True, ["undefined-value"])):
+        with blockscope.check("init", init_strict=strict) as report:
+            copy[(1,)](torch.empty(8), torch.zeros(8), 8, BLOCK=8)
+        assert codes(report) == expected
+
+
+def test_the_report_as_json_has_the_way():
+    with blockscope.check("undefined") as report:
+        total[(1,)](torch.empty(8), torch.zeros(1), 8, BLOCK=8)
+    (finding,) = json.loads(report.json())
+    assert finding["allocated_at"][0]["file"] == __file__
+    assert finding["access"] == "atomic"
+
+
+def test_memory_is_followed_only_inside_the_check():
+    x = torch.empty(8)
+    with blockscope.check("undefined") as report:
+        total[(1,)](x, torch.zeros(1), 8, BLOCK=8)
+    assert codes(report) == []
+
+
+def test_a_launch_that_is_clean_runs_in_the_fast_form_alone():
+    """Lanes that nobody uses do not make the launch run again."""
+    with blockscope.check("undefined") as report:
+        x, out = torch.ones(100), torch.empty(100)
+        copy[(7,)](x, out, 100, BLOCK=16)
+        assert out.sum() == 100
+    assert codes(report) == []
