@@ -140,10 +140,10 @@ std::optional<Finding> findingFromJson(llvm::StringRef text) {
   finding.site = readSite(*object, SiteRole::Here);
   if (const Object *other = object->getObject("other"))
     finding.related.push_back(readSite(*other, SiteRole::OtherSide));
+  readSites(*object, "read_at", SiteRole::ReadAt, finding);
+  readSites(*object, "through", SiteRole::Through, finding);
   readSites(*object, "allocated_at", SiteRole::AllocatedAt, finding);
   readSites(*object, "born_at", SiteRole::BornAt, finding);
-  readSites(*object, "through", SiteRole::Through, finding);
-  readSites(*object, "read_at", SiteRole::ReadAt, finding);
   readSites(*object, "also", SiteRole::Here, finding);
   if (object->get("kernel"))
     readLaunch(*object, finding);

@@ -29,6 +29,8 @@ _OVERWRITES = {
     "index_copy_", "index_fill_", "scatter_", "masked_scatter_", "masked_fill_", "put_", "fill",
     "eye", "arange", "linspace", "randperm", "requires_grad_",
 }  # fmt: skip
+#: Views that the schemas do not call so.
+_VIEWS = {"_unsafe_view", "_reshape_alias", "lift", "lift_fresh"}
 _COPIES = {"clone", "_to_copy", "contiguous", "lift_fresh_copy"}
 #: Ops that look at no element, or only put elements elsewhere.
 _MOVES = {
@@ -84,7 +86,7 @@ class _Watch:
             return
         with self._one_launch:
             self.forget_freed()
-            self._handle().host_copy(_elements(source), _elements(target))
+            self._handle().host_copy(_elements(source, once=False), _elements(target, once=False))
             storage = target.untyped_storage()
             self._await_end(storage, storage.data_ptr(), storage.nbytes())
 
@@ -110,10 +112,15 @@ def _storage(tensor: Any) -> tuple[int, int]:
     return storage.data_ptr(), storage.nbytes()
 
 
-def _elements(tensor: Any) -> tuple[Any, ...]:
-    size = tensor.element_size()
-    strides = [stride * size for stride in tensor.stride()]
-    return (tensor.data_ptr(), size, list(tensor.shape), strides, *_storage(tensor))
+def _elements(tensor: Any, *, once: bool = True) -> tuple[Any, ...]:
+    """``once``: elements that an expanded tensor has many times are there once."""
+    size, strides = tensor.element_size(), tensor.stride()
+    shape = [
+        1 if once and stride == 0 and length else length
+        for length, stride in zip(tensor.shape, strides, strict=True)
+    ]
+    bytes_apart = [stride * size for stride in strides]
+    return (tensor.data_ptr(), size, shape, bytes_apart, *_storage(tensor))
 
 
 def _users_place() -> tuple[str, int, int, str]:
@@ -158,8 +165,10 @@ class _Schema:
             a.name: i for i, a in enumerate(arguments) if a.alias_info and a.alias_info.is_write
         }
         self.names = [a.name for a in arguments]
-        is_view = any(r.alias_info and not r.alias_info.is_write for r in schema.returns)
-        self.makes = not any(r.alias_info for r in schema.returns)
+        is_view = self.name in _VIEWS or any(
+            r.alias_info and not r.alias_info.is_write for r in schema.returns
+        )
+        self.makes = not is_view and not any(r.alias_info for r in schema.returns)
         self.reads = not is_view and self.name not in _MOVES and self.name not in _ALLOCATIONS
         self.overwrites = self.name in _OVERWRITES or not self.name.endswith("_")
 

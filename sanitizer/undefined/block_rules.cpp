@@ -138,23 +138,27 @@ Shadows gatherElements(const RuleInput &input) {
 Shadows reduceAlongAxis(const RuleInput &input) {
   const Rows rows(input.operands[0].type(),
                   static_cast<size_t>(input.values.signature->attributes.getInt("axis")));
-  std::vector<int64_t> undefined(static_cast<size_t>(rows.count));
+  const OpInfo &op = *input.values.op;
   Shadow shadow = Shadow::of(0, rows.count);
   for (const ShadowedView &operand : input.operands) {
+    std::vector<int64_t> undefined(static_cast<size_t>(rows.count));
+    std::vector<OriginId> origins(undefined.size());
     const auto [first, last] = operand.range(rows.count * rows.length);
     for (int64_t i = first; i < last; ++i)
       if (const OriginId origin = operand.origin(i)) {
-        const int64_t row = rows.rowOf(i);
+        const auto row = static_cast<size_t>(rows.rowOf(i));
         if (undefined[row]++ == 0)
-          shadow.origin(row) = origin;
+          origins[row] = origin;
       }
+    for (int64_t row = 0; row < rows.count; ++row) {
+      if (undefined[row] == 0)
+        continue;
+      const bool isMixed = undefined[row] != rows.length;
+      if (isMixed || shadow.origin(row) == kDefined)
+        shadow.origin(row) =
+            isMixed ? input.origins.mixed(op, origins[row]) : input.origins.after(op, origins[row]);
+    }
   }
-  const int64_t all = rows.length * static_cast<int64_t>(input.operands.size());
-  const OpInfo &op = *input.values.op;
-  for (int64_t row = 0; row < rows.count; ++row)
-    if (OriginId &origin = shadow.origin(row))
-      origin =
-          undefined[row] == all ? input.origins.after(op, origin) : input.origins.mixed(op, origin);
   return Shadows(input.values.results.size(), shadow);
 }
 
@@ -168,7 +172,8 @@ Shadows scanAlongAxis(const RuleInput &input) {
     for (int64_t step = 0; step < rows.length; ++step) {
       const int64_t i = rows.at(row, isReversed ? rows.length - 1 - step : step);
       for (const ShadowedView &operand : input.operands)
-        meeting.add(operand.origin(i));
+        if (!operand.isDefined())
+          meeting.add(operand.origin(i));
       shadow.origins[i] = meeting.result();
     }
   }

@@ -30,16 +30,21 @@ std::string Trail::key() const {
 }
 
 OriginId OriginTable::link(const OpInfo &op, OriginId parent, bool isMixed) {
+  const std::pair<const OpInfo *, uint64_t> asked = {&op,
+                                                     uint64_t{parent} << 1 | uint64_t{isMixed}};
+  if (asked == last_)
+    return lastLink_;
+  last_ = asked;
   const Link &from = links_[parent];
   isMixed |= from.isMixed;
   const bool isSame = from.op && isSameLine(from.op->location, op.location);
   if (isMixed == from.isMixed && (isSame || from.length >= kLongestChain))
-    return parent;
+    return lastLink_ = parent;
   const auto [known, isNew] = known_.try_emplace({&op, uint64_t{parent} << 1 | uint64_t{isMixed}},
                                                  static_cast<OriginId>(links_.size()));
   if (isNew)
     links_.push_back({&op, parent, from.length + 1, isMixed, nullptr});
-  return known->second;
+  return lastLink_ = known->second;
 }
 
 OriginId OriginTable::bornInLoad(const OpValues &load, int64_t first, int64_t last, int64_t count) {

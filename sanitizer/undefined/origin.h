@@ -72,6 +72,9 @@ private:
   const LaunchInfo &launch_;
   std::vector<Link> links_;
   llvm::DenseMap<std::pair<const OpInfo *, uint64_t>, OriginId> known_; ///< parent and isMixed
+  /// The link that was asked for last: mostly the next one is the same.
+  std::pair<const OpInfo *, uint64_t> last_ = {nullptr, 0};
+  OriginId lastLink_ = kDefined;
   llvm::DenseMap<const OpInfo *, OriginId> births_;
   llvm::DenseMap<std::pair<const OpInfo *, const Trail *>, OriginId> loaded_;
 };

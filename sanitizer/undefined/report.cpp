@@ -173,8 +173,9 @@ Finding UndefinedSanitizer::describeHostRead(const UndefinedStorage &storage, co
   const Allocation &argument = trail.allocation ? *trail.allocation : *storage.argument;
   const auto offset = static_cast<int64_t>(address - argument.address);
   const int64_t bytes = argument.info.elementBytes;
-  finding.element =
-      describeElement(argument, offset - (offset % bytes + bytes) % bytes); // rounded down
+  if (argument.inStorage(offset, 1)) // else it was copied since
+    finding.element =
+        describeElement(argument, offset - (offset % bytes + bytes) % bytes); // rounded down
   return finding;
 }
 

@@ -96,6 +96,11 @@ uint64_t extendSigned(llvm::ArrayRef<Bits> x, const OpValues &) {
 }
 uint64_t sameBits(llvm::ArrayRef<Bits> x, const OpValues &) { return x[0].undefined; }
 
+/// The counter of a loop comes from its begin and its step; the end says only how far it goes.
+uint64_t counterBits(llvm::ArrayRef<Bits> x, const OpValues &) {
+  return x[0].isDefined() && x[2].isDefined() ? 0 : x[0].mask();
+}
+
 /// The word of a comparison, which the IR keeps as a number.
 llvm::StringRef predicateOf(const Attributes &attributes) {
   static constexpr llvm::StringLiteral kWords[] = {"eq",  "ne",  "slt", "sle", "sgt",
@@ -147,6 +152,7 @@ const llvm::StringMap<Rule> &rules() {
       {"tl.hint", {sameBits}},
       {"tl.ptr_to_int", {sameBits}},
       {"tl.int_to_ptr", {sameBits}},
+      {"scf.for", {counterBits}},
       {"tl.gather", {nullptr, gatherElements}},
       {"tl.reduce", {nullptr, reduceAlongAxis}},
       {"tl.scan", {nullptr, scanAlongAxis}},
@@ -165,24 +171,6 @@ OriginId originOf(llvm::ArrayRef<ShadowedView> operands, int64_t i) {
   return kDefined;
 }
 
-/// Origins that ops of one line have in common are linked once.
-class Linked {
-public:
-  Linked(const OpInfo &op, OriginTable &origins) : op_(op), origins_(origins) {}
-  OriginId operator()(OriginId origin) {
-    if (origin != last_) {
-      last_ = origin;
-      next_ = origins_.after(op_, origin);
-    }
-    return next_;
-  }
-
-private:
-  const OpInfo &op_;
-  OriginTable &origins_;
-  OriginId last_ = kDefined, next_ = kDefined;
-};
-
 Shadow followElements(const RuleInput &input, int64_t count, BitRule rule) {
   int64_t first = count, last = 0;
   for (const ShadowedView &operand : input.operands) {
@@ -192,7 +180,6 @@ Shadow followElements(const RuleInput &input, int64_t count, BitRule rule) {
   }
   if (first >= last)
     return {};
-  Linked linked(*input.values.op, input.origins);
   Shadow result = Shadow::of(first, last);
   if (rule)
     result.bits.resize(result.origins.size());
@@ -212,7 +199,7 @@ Shadow followElements(const RuleInput &input, int64_t count, BitRule rule) {
       if (result.undefinedBits(i) == 0)
         continue;
     }
-    result.origin(i) = linked(origin);
+    result.origin(i) = input.origins.after(*input.values.op, origin);
   }
   return result;
 }

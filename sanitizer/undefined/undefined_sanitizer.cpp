@@ -115,6 +115,12 @@ void UndefinedSanitizer::onLaunchBegin(const LaunchInfo &launch) {
   }
 }
 
+void UndefinedSanitizer::onProgramBegin(int64_t /*program*/, int /*worker*/) {
+  // Of programs that wait, the values stay while others run.
+  if (!isTrial_ && !launch_->mayWait)
+    shadows_.clear();
+}
+
 bool UndefinedSanitizer::mustRepeat() { return hasSuspects_; }
 
 void UndefinedSanitizer::onLaunchRepeat() {

@@ -35,6 +35,7 @@ public:
 
   ObserverPlan plan() const override;
   void onLaunchBegin(const LaunchInfo &launch) override;
+  void onProgramBegin(int64_t program, int worker) override;
   void onAccess(const Access &access) override;
   void onValues(const OpValues &values) override;
   void onMove(const ValueMove &move) override;

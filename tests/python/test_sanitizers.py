@@ -90,4 +90,4 @@ def test_help_lists_what_is_in_the_table(words):
             assert row["name"] in text and row["help"] in text
         if words != ("trace",):
             for option in row["options"]:
-                assert f"--{option['name']}" in text and option["help"] in text
+                assert f"--{option['name'].replace('_', '-')}" in text and option["help"] in text

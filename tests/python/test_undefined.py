@@ -1,6 +1,7 @@
 """The check `undefined`: what torch does with memory between launches, its options, its report."""
 
 import json
+import threading
 
 import blockscope
 import blockscope.language as tl
@@ -70,6 +71,12 @@ DEFINED = {
     "NumPy": lambda: by_numpy(),
     "freed": lambda: freed(),
     "a sum": lambda: torch.ones(8) + torch.zeros(8),
+    "a list": lambda: torch.tensor([1.0] * 8),
+    "a list, by the old constructor": lambda: torch.Tensor([1.0] * 8),
+    "a buffer": lambda: torch.frombuffer(bytearray(32), dtype=torch.float32),
+    "a module": lambda: torch.nn.Linear(8, 8)(torch.ones(8)).detach(),
+    "by a mask": lambda: by_mask(),
+    "another thread": lambda: by_thread(),
     "view": lambda: torch.empty(4, 4).fill_(0).view(16)[4:12],
 }
 
@@ -91,6 +98,20 @@ def by_numpy():
     x = torch.empty(8)
     x.numpy()[:] = 1
     return x
+
+
+def by_mask():
+    x, mask = torch.empty(8), torch.arange(8) < 4
+    x[mask], x[~mask] = 1, 2
+    return x
+
+
+def by_thread():
+    made = []
+    thread = threading.Thread(target=lambda: made.append(torch.empty(8).fill_(1)))
+    thread.start()
+    thread.join()
+    return made[0]
 
 
 def freed():
@@ -130,7 +151,9 @@ def test_the_host_reads_what_a_kernel_should_have_written(read, mode):
         assert codes(report) == []
         read(out)
     (finding,) = report.findings
-    assert finding.code == "undefined-value" and finding.element in ([6], [7])
+    assert finding.code == "undefined-value"
+    assert finding.get("tensor") in ("out_ptr", None)  # of a copy it is not said
+    assert finding.get("tensor") is None or finding.element in ([6], [7])
     assert finding.allocated_at[0]["line"] == finding_line("x, out = torch.ones(8), torch.empty(8)")
     assert finding.file == __file__
 
@@ -138,6 +161,17 @@ def test_the_host_reads_what_a_kernel_should_have_written(read, mode):
 def finding_line(text):
     with open(__file__) as lines:
         return next(number for number, line in enumerate(lines, 1) if text in line)
+
+
+def test_padding_may_be_reshaped_and_copied_with_the_rest(mode):
+    with blockscope.check("undefined") as report:
+        out = torch.empty(4, 8)
+        copy[(1,)](torch.ones(16), out, 16, BLOCK=16)
+        assert out.t().reshape(-1).view(8, 4)[:, :2].sum() == 16
+        assert out.expand(10**6, 4, 8)[5, :2].double().sum() == 16
+        assert codes(report) == []
+        out.t().reshape(-1).sum()
+    assert codes(report) == ["undefined-value"]
 
 
 def test_copies_are_followed_from_launch_to_launch(mode):

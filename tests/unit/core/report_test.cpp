@@ -51,6 +51,8 @@ Finding fullFinding() {
   other.execution->access = AccessKind::Store;
   other.execution->value = "2";
   finding.related.push_back(other);
+  finding.related.push_back({SiteRole::ReadAt, place("host.py", 9, 7), std::nullopt});
+  finding.related.push_back({SiteRole::Through, place("k.py", 4, 1), std::nullopt});
   finding.related.push_back({SiteRole::AllocatedAt, place("host.py", 1, 3), std::nullopt});
   for (const int32_t line : {3, 2, 1})
     finding.related.push_back({SiteRole::BornAt, place("k.py", line, 1), execution(line, 7)});
@@ -90,6 +92,8 @@ TEST_F(ReportTest, TheTextHasEveryPlaceAndFact) {
   other side: store at k.py:1:1, program (1, 0, 0), lane 0 of block [64], value 2
   1 | first line
     | ^
+  read at: host.py:9:7
+  through: k.py:4:1
   allocated at: host.py:1:3
   born at: load at k.py:3:1, program (3, 0, 0), lane 7 of block [64]
   3 | 	third
@@ -140,7 +144,7 @@ TEST_F(ReportTest, JsonIsReadBackWhole) {
   EXPECT_EQ(findingAsJson(*read), json);
   EXPECT_EQ(findingAsText(*read, false), findingAsText(finding, false));
   EXPECT_EQ(read->code, FindingCode::RaceReadWrite);
-  ASSERT_EQ(read->related.size(), 5U);
+  ASSERT_EQ(read->related.size(), 7U);
   EXPECT_EQ(read->find(SiteRole::BornAt)->location.line, 3);
   EXPECT_FALSE(read->find(SiteRole::AllocatedAt)->execution);
 }
