@@ -19,6 +19,7 @@ from typing import Any
 from blockscope.process_lock import ProcessLock
 
 _OURS = os.path.dirname(__file__) + os.sep
+_ARGUMENTS = os.path.join(_OURS, "runtime", "memory") + os.sep
 _ALLOCATIONS = {
     "empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_permuted",
 }  # fmt: skip
@@ -72,34 +73,39 @@ class _Watch:
             self._handle().host_write(_elements(tensor))
 
     def read(self, tensor: Any) -> None:
-        if not self._handle().may_be_undefined(*_storage(tensor)) or self._is_launching():
-            return
+        is_launching = self._one_launch.is_held()  # what a launch itself reads is not the user's
         with self._one_launch:
-            self.forget_freed()
-            self._handle().host_read(_elements(tensor), *_users_place())
+            if not is_launching and self._may_be_undefined(tensor):
+                self._handle().host_read(_elements(tensor), *_users_place())
 
     def copied(self, source: Any, target: Any) -> None:
         """The elements of ``source``, one by one."""
-        may_be_undefined = self._handle().may_be_undefined(*_storage(source))
-        if not may_be_undefined or source.numel() != target.numel():
-            self.written(target)
-            return
         with self._one_launch:
-            self.forget_freed()
+            if source.numel() != target.numel() or not self._may_be_undefined(source):
+                self.written(target)
+                return
             self._handle().host_copy(_elements(source, once=False), _elements(target, once=False))
             storage = target.untyped_storage()
             self._await_end(storage, storage.data_ptr(), storage.nbytes())
 
     def shared(self, tensor: Any) -> None:
         """Something else than torch is given the memory, to read it or to write it."""
-        if self._handle().may_be_undefined(*_storage(tensor)):
-            with self._one_launch:
-                self.forget_freed()
+        with self._one_launch:
+            if self._may_be_undefined(tensor):
                 self._handle().host_share(_elements(tensor), *_users_place())
 
-    def _is_launching(self) -> bool:
-        """What a launch itself does with torch is no read of the user's."""
-        return self._one_launch.is_held()
+    def _may_be_undefined(self, tensor: Any) -> bool:
+        self.forget_freed()
+        return bool(self._handle().may_be_undefined(*_storage(tensor)))
+
+    def is_copying_arguments(self) -> bool:
+        """Whether a launch copies tensors of a GPU to the host, or back: what is defined stays."""
+        if not self._one_launch.is_held():
+            return False
+        frame: Any = sys._getframe(1)
+        while frame and frame.f_code.co_filename.startswith((__file__, _torch_folder(), "<")):
+            frame = frame.f_back
+        return frame is not None and frame.f_code.co_filename.startswith(_ARGUMENTS)
 
     def _await_end(self, storage: Any, begin: int, size: int) -> None:
         if storage not in self._known:
@@ -123,11 +129,14 @@ def _elements(tensor: Any, *, once: bool = True) -> tuple[Any, ...]:
     return (tensor.data_ptr(), size, shape, bytes_apart, *_storage(tensor))
 
 
+def _torch_folder() -> str:
+    return os.path.dirname(sys.modules["torch"].__file__ or "") + os.sep
+
+
 def _users_place() -> tuple[str, int, int, str]:
     """File, line, column and function of the innermost frame that is the user's."""
-    torch_folder = os.path.dirname(sys.modules["torch"].__file__ or "") + os.sep
     frame: Any = sys._getframe(1)
-    while frame.f_back and frame.f_code.co_filename.startswith((_OURS, torch_folder, "<")):
+    while frame.f_back and frame.f_code.co_filename.startswith((_OURS, _torch_folder(), "<")):
         frame = frame.f_back
     code = frame.f_code
     positions = list(code.co_positions())[frame.f_lasti // 2]
@@ -241,6 +250,8 @@ def watching(handle: Callable[[], Any], one_launch: ProcessLock) -> Iterator[Cal
             schema = schemas.get(func)
             if schema is None:
                 schema = schemas[func] = _Schema(func)
+            if watch.is_copying_arguments():
+                return func(*args, **kwargs)
             return _apply(watch, schema, args, kwargs, lambda: func(*args, **kwargs))
 
     class Functions(TorchFunctionMode):
