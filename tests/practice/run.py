@@ -7,6 +7,7 @@ there is left out. The last line is `N passed, N failed`; the status is 1 when a
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import os
 import queue
@@ -142,20 +143,32 @@ def main() -> int:
     options = parser.parse_args()  # fmt: skip
     options.cache, options.folder = str(ROOT / "build/practice"), os.path.abspath(options.folder)
     Path(options.cache).mkdir(parents=True, exist_ok=True)
-    results = json.loads(options.json.read_text()) if options.json.exists() else {}
-    counts = run_all(options, results)
+    counts = run_all(options)
     if options.page:
         sys.path.insert(0, str(HERE))
         from practice import page
 
         options.filter = ""
+        results = json.loads(options.json.read_text())
         options.page.write_text(page.text(cases_of(options), results))
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
     return int(counts["failed"] > 0)
 
 
-def run_all(options: argparse.Namespace, results: dict[str, Any]) -> dict[str, int]:
-    """Run what is asked for, and keep it in ``results`` and its file: case -> mode -> result."""
+def keep(file: Path, mode: str, results: dict[str, dict[str, Any]]) -> None:
+    """Put results into the file: case -> mode -> result. Other runs may write it too."""
+    with file.open("a+") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        stream.seek(0)
+        kept = json.loads(stream.read() or "{}")
+        for case, result in results.items():
+            kept.setdefault(case, {})[mode] = result
+        stream.truncate(0)
+        stream.write(json.dumps(kept, indent=1))
+
+
+def run_all(options: argparse.Namespace) -> dict[str, int]:
+    """Run what is asked for, and count."""
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     workers = Workers(options)
     rows = cases_of(options)
@@ -169,16 +182,14 @@ def run_all(options: argparse.Namespace, results: dict[str, Any]) -> dict[str, i
             done = workers.run(module, mode, [row["name"] for row in mine])
             for case, result in done.items():
                 counts[result["status"]] += 1
-                commit = workers.commits.get(module, "")
-                kept = results.setdefault(f"{name}/{case}", {})
-                kept[mode] = {**result, "commit": commit}
+                result["commit"] = workers.commits.get(module, "")
                 if result["status"] == "failed":
                     why = result["why"] if options.verbose else result["why"].split("\n")[0][:300]
                     print(f"{mode}: {name}/{case}: {why}")
             passed = sum(result["status"] == "passed" for result in done.values())
             seconds = sum(result["seconds"] for result in done.values())
             print(f"{name}: {mode}: {passed} of {len(done)} passed, {seconds:.0f} s", flush=True)
-            options.json.write_text(json.dumps(results, indent=1))
+            keep(options.json, mode, {f"{name}/{case}": done[case] for case in done})
     return counts
 
 

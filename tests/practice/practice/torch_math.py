@@ -47,7 +47,8 @@ def attention(
     """Attention and the natural logarithm of its sums.
 
     Shapes: q (..., Hq, Lq, D), k (..., Hk, Lk, D), v (..., Hk, Lk, E), sink (Hq), where Hq is a
-    multiple of Hk. The last query sees the last key; ``window`` keys are seen, the query's own among them.
+    multiple of Hk. The last query sees the last key; of ``window`` keys that are seen the query's
+    own is one.
     """
     q, k, v = (x.double() for x in (q, k, v))
     groups = q.shape[-3] // k.shape[-3]
