@@ -175,7 +175,7 @@ def run_all(options: argparse.Namespace) -> dict[str, int]:
     for module in dict.fromkeys(row["module"] for row in rows):
         mine = [row for row in rows if row["module"] == module]
         name = mine[0]["repository"]
-        if not (Path(options.folder) / name.replace("/", "+")).exists():
+        if not any(Path(options.folder).glob(name.replace("/", "+") + "*")):
             print(f"{name}: not in {options.folder}")
             continue
         for mode in filter(None, options.modes.split(",")):

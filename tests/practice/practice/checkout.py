@@ -26,7 +26,10 @@ def checkout(folder: Path, repository: Repository, cache: Path) -> tuple[Path, s
     """A folder with the repository's Python files, and their commit.
 
     The commit is the one of the cases; where the clone does not have it, the clone's newest one.
+    What an earlier run has extracted, OWNER+NAME@COMMIT, serves in place of a clone.
     """
+    for extracted in folder.glob(f"{repository.name.replace('/', '+')}@*"):
+        return extracted, extracted.name.rpartition("@")[2]
     git = git_folder(folder, repository.name)
     commit = repository.commit
     if _git(git, "cat-file", "-e", commit + "^{commit}").returncode:
