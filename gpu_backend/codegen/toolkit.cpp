@@ -112,13 +112,38 @@ std::vector<std::string> argumentsFor(llvm::StringRef ptxas, const GpuKernel &ke
   return arguments;
 }
 
+/// The kernel's line, "k.py:12", that the first line of PTX comes from which ptxas complains of: of
+/// inline assembly that is the user's. Empty where it is not known.
+std::string kernelPlace(llvm::StringRef ptx, llvm::StringRef said) {
+  llvm::SmallVector<llvm::StringRef, 4> found;
+  size_t wanted = 0;
+  if (!llvm::Regex(", line ([0-9]+);").match(said, &found) || found[1].getAsInteger(10, wanted))
+    return {};
+  llvm::SmallVector<llvm::StringRef, 0> lines;
+  ptx.split(lines, '\n');
+  const llvm::Regex location("^[ \t]*\\.loc[ \t]+([0-9]+)[ \t]+([0-9]+)");
+  for (size_t i = std::min(wanted, lines.size()); i-- > 0;) {
+    if (!location.match(lines[i], &found))
+      continue;
+    const std::string number = found[2].str();
+    const llvm::Regex file("^[ \t]*\\.file[ \t]+" + found[1].str() + "[ \t]+\"([^\"]*)\"");
+    for (const llvm::StringRef line : lines)
+      if (file.match(line, &found))
+        return found[1].str() + ":" + number;
+  }
+  return {};
+}
+
 /// What a run of ptxas that gave no cubin says.
-std::string failureText(const ProgramEnd &end, llvm::StringRef said, llvm::StringRef input) {
+std::string failureText(const ProgramEnd &end, llvm::StringRef said, llvm::StringRef input,
+                        llvm::StringRef ptx) {
   using How = ProgramEnd::How;
   std::string text = "ptxas " + end.text + " on " + input.str();
   if (end.how == How::TimedOut)
     return text + " and was stopped; BLOCKSCOPE_PTXAS_SECONDS gives it more time (0: no limit), "
                   "smaller tiles, fewer num_stages and less unrolling give it less to do";
+  if (const std::string place = kernelPlace(ptx, said); !place.empty())
+    text += ", from " + place;
   if (end.how == How::Exited || end.how == How::Killed)
     text += (": " + said).str();
   return text;
@@ -158,7 +183,7 @@ bool assembleOnce(GpuKernel &kernel, const GpuOptions &options, std::string *err
   const llvm::StringRef said = log ? (*log)->getBuffer() : llvm::StringRef();
   if (end.how != ProgramEnd::How::Exited || end.status != 0) {
     files.removeInput.releaseFile();
-    *error = failureText(end, said, files.input);
+    *error = failureText(end, said, files.input, kernel.ptx);
     return false;
   }
   readReport(said, kernel);

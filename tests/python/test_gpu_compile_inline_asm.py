@@ -116,9 +116,11 @@ def unknown(x, out):
     )
 
 
-def test_what_ptxas_does_not_take_is_its_error() -> None:
-    with pytest.raises(PTXASError, match="Not a name of any known instruction: 'foo'"):
+def test_what_ptxas_does_not_take_is_its_error_with_the_line() -> None:
+    with pytest.raises(PTXASError, match="Not a name of any known instruction: 'foo'") as caught:
         ptx(unknown, tl.int32, tl.int32)
+    line = unknown.fn.__code__.co_firstlineno + 3
+    assert f"from {__file__}:{line}: " in str(caught.value)
 
 
 def test_num_warps_is_that_of_the_launch() -> None:
