@@ -6,6 +6,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 #include <bit>
 
@@ -227,6 +228,11 @@ private:
   }
 
   Operand simpleOperand() {
+    const llvm::SaveAndRestore deeper(depth_, depth_ + 1);
+    if (depth_ > 4) {
+      fail("its operands are nested too deeply");
+      return {};
+    }
     if (accept("{"))
       return list(Operand::Kind::Vector, "}");
     if (accept("["))
@@ -329,6 +335,7 @@ private:
   std::vector<Token> tokens_;
   int operandCount_;
   size_t at_ = 0, begin_ = 0;
+  int depth_ = 0;
   std::vector<Scope> scopes_;
   Program program_;
   std::string error_;

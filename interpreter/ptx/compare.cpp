@@ -167,6 +167,8 @@ void decodeSet(Decoder &d, Compare compare, llvm::StringRef result, llvm::String
 
 void decodeComparison(Decoder &d) {
   const std::string name = d.hasModifiers() ? d.takeType() : "";
+  if (d.operandCount() < 3)
+    return d.fail("it has " + std::to_string(d.operandCount()) + " operands, expected 3");
   const auto relations = relationsOf(name);
   if (!relations)
     return d.fail("'." + name + "' is not a comparison");

@@ -41,6 +41,8 @@ void decodeControl(Decoder &d) {
   if (name == "createpolicy") { // a hint for caches
     while (d.hasModifiers())
       d.takeType();
+    if (d.operandCount() == 0)
+      return d.fail("it has no result");
     d.out(d.operand(0), "b64");
     d.set(each<uint64_t>([]() { return uint64_t{0}; }));
     return;
