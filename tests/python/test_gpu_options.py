@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import blockscope as triton
@@ -9,6 +10,7 @@ import blockscope.language as tl
 import gpu_rows
 import pytest
 from blockscope.errors import NotYetSupported
+from blockscope.runtime.backends.cuda import tools
 
 pytestmark = pytest.mark.skipif(
     not gpu_rows.has_tools(), reason="ptxas and libdevice are not installed (nvidia-cuda-nvcc)"
@@ -78,7 +80,7 @@ def test_options_that_change_nothing(option: dict[str, Any]) -> None:
     ("option", "message"),
     [
         ({"cluster_dims": (2, 1, 1)}, r"cluster_dims is \(2, 1, 1\), expected \(1, 1, 1\)"),
-        ({"extern_libs": {"mine": "/x.bc"}}, "extern_libs is .*; only libdevice is linked"),
+        ({"extern_libs": {"mine": "/x.bc"}}, "extern_libs is .*, expected none or libdevice"),
         ({"ir_override": "/x.ttir"}, "ir_override is '/x.ttir', expected a file .ptx or .cubin"),
         ({"instrumentation_mode": "fpsan"}, "instrumentation_mode is 'fpsan'"),
         ({"warp_size": 64}, "warp_size is 64, expected 32"),
@@ -137,3 +139,29 @@ def test_a_ptxas_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(triton.runtime.errors.PTXASError, match=message):
         compiled()
     scale_kernel.device_caches.clear()
+
+
+@triton.jit
+def sine(x_ptr, out_ptr):
+    at = tl.arange(0, 32)
+    tl.store(out_ptr + at, tl.extra.libdevice.sin(tl.load(x_ptr + at)))
+
+
+def test_libdevice_of_a_launch(tmp_path: Path) -> None:
+    """The tutorial about external functions names the file itself."""
+
+    def compiled(**options: Any) -> Any:
+        return sine.warmup(tl.float32, tl.float32, grid=(1,), arch="sm_90a", **options)
+
+    copy = tmp_path / "libdevice.10.bc"
+    copy.write_bytes(Path(tools.libdevice()).read_bytes())
+    for libraries in ({"libdevice": str(copy)}, (("libdevice", copy),)):
+        kernel = compiled(extern_libs=libraries)
+        assert kernel.asm["ptx"] == compiled().asm["ptx"]
+        assert kernel.metadata.extern_libs == (("libdevice", str(copy)),)
+    broken = tmp_path / "broken.bc"
+    broken.write_bytes(b"no bitcode")
+    with pytest.raises(triton.CompilationError, match="broken.bc"):
+        compiled(extern_libs={"libdevice": str(broken)})
+    with pytest.raises(FileNotFoundError, match="names '/nowhere.bc' as libdevice"):
+        compiled(extern_libs={"libdevice": "/nowhere.bc"})

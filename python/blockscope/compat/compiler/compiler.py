@@ -19,7 +19,9 @@ class IRSource:
 
     def __init__(self, path: Any, *_: Any) -> None:
         raise NotYetSupported(
-            f"'{path}' cannot be compiled: Blockscope reads kernels, not IR files"
+            f"'{path}' cannot be compiled: Blockscope reads kernels, not IR files; "
+            "an edited .ptx or .cubin takes the place of a kernel's by ir_override= of its launch "
+            "or TRITON_KERNEL_OVERRIDE=1 (docs/host.md)"
         )
 
 

@@ -45,7 +45,7 @@ def compile(
     # The block IR is all that the compiler sees of the source, of what it calls, of constants and
     # types; so it is the key, together with the compiler's settings.
     text = _core.gpu.simplify(builder, aligned, bool(settings["line_info"]))
-    parts = [text, arch, sorted(settings.items()), _tools_identity()]
+    parts = [text, arch, sorted(settings.items()), _tools_identity(options)]
     key = disk_cache.key_of(*parts, *hooks.stages_key())
     front_end_ns = int((time.perf_counter() - start) * 1e9)
     dumps = _dump_settings(fn, key)
@@ -54,7 +54,7 @@ def compile(
     data, group = (None, {}) if any(dumps.values()) else _stored(key, stem)
     is_hit, store_ns = data is not None, 0
     if data is None:
-        data, error = _core.gpu.compile(builder, arch, settings | dumps | _tool_settings())
+        data, error = _core.gpu.compile(builder, arch, settings | dumps | _tool_settings(options))
         if error is not None:
             raise compile_error(fn, error)
         _print_for_knobs(data)
@@ -143,17 +143,18 @@ def _print_for_knobs(data: dict[str, Any]) -> None:
             print(warning)
 
 
-def _tool_settings() -> dict[str, Any]:
+def _tool_settings(options: GpuOptions) -> dict[str, Any]:
     """What changes nothing in what a tool gives."""
-    return _tool_paths() | {"ptxas_seconds": knobs.gpu.ptxas_seconds}
+    return _tool_paths(options) | {"ptxas_seconds": knobs.gpu.ptxas_seconds}
 
 
-def _tool_paths() -> dict[str, str]:
-    return {"ptxas_path": tools.ptxas(), "libdevice_path": tools.libdevice()}
+def _tool_paths(options: GpuOptions) -> dict[str, str]:
+    libdevice = dict(options.extern_libs).get("libdevice") or tools.libdevice()
+    return {"ptxas_path": tools.ptxas(), "libdevice_path": libdevice}
 
 
-def _tools_identity() -> list[str]:
-    return [tools.identity(path) for path in _tool_paths().values()]
+def _tools_identity(options: GpuOptions) -> list[str]:
+    return [tools.identity(path) for path in _tool_paths(options).values()]
 
 
 def compile_error(fn: Any, text: str) -> Exception:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from blockscope import _core, knobs
@@ -34,6 +35,7 @@ class GpuOptions:
     launch_cooperative_grid: bool = False
     launch_pdl: bool = False
     ptx_options: str | None = None
+    extern_libs: tuple[tuple[str, str], ...] = ()
     ir_override: str | None = None
 
     def __post_init__(self) -> None:
@@ -64,6 +66,12 @@ class GpuOptions:
             )
 
 
+def _pairs(libraries: Any) -> tuple[tuple[str, str], ...]:
+    """Names and paths of bitcode libraries, from a dict or from pairs."""
+    pairs = libraries.items() if isinstance(libraries, dict) else libraries or ()
+    return tuple((str(name), str(path)) for name, path in pairs)
+
+
 def parse_options(options: dict[str, Any]) -> GpuOptions:
     """The options of a launch that matter on a GPU, defaults and settings filled in."""
     known = {name: options[name] for name in GpuOptions.__dataclass_fields__ if name in options}
@@ -71,6 +79,10 @@ def parse_options(options: dict[str, Any]) -> GpuOptions:
     requested = known.get("enable_fp_fusion")
     if requested in (None, 0, 1):  # GpuOptions refuses others
         known["enable_fp_fusion"] = knobs.language.fp_fusion_enabled(requested)
+    known["extern_libs"] = _pairs(options.get("extern_libs"))
+    for name, path in known["extern_libs"]:
+        if not Path(path).is_file():
+            raise FileNotFoundError(f"extern_libs names '{path}' as {name}, which is not there")
     return GpuOptions(**known)
 
 
@@ -99,9 +111,9 @@ _TAKEN: dict[str, tuple[Callable[[Any], bool], str, str]] = {
         "clusters are not supported yet",
     ),
     "extern_libs": (
-        lambda value: not value,
-        "none",
-        "only libdevice is linked, which is found by itself or at TRITON_LIBDEVICE_PATH",
+        lambda value: {name for name, _ in _pairs(value)} <= {"libdevice"},
+        "none or libdevice",
+        "nothing else is linked",
     ),
     "instrumentation_mode": (
         lambda value: not value,
