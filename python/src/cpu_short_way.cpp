@@ -98,10 +98,8 @@ public:
 
   Outcome launch(const Grid &grid, const LaunchArguments &arguments) override {
     const bool isWatched = surroundings().isWatched();
-    if (isWatched && !isDescribed_) {
-      parameters_ = describe_().cast<TextPairs>();
-      isDescribed_ = true;
-    }
+    if (isWatched)
+      readParameters();
     llvm::SmallVector<uint64_t, 32> bits;
     llvm::SmallVector<std::pair<size_t, interpreter::Allocation>, 8> memory;
     for (const auto &[argument, name] : llvm::zip_equal(arguments.runTime, names_)) {
@@ -114,10 +112,15 @@ public:
       bits.push_back(argument.bits);
     }
     std::unique_ptr<PyLaunch> launch = // now that it happens: launches are counted
-        openLaunch(kernel_,
-                   {static_cast<int32_t>(grid[0]), static_cast<int32_t>(grid[1]),
-                    static_cast<int32_t>(grid[2])},
-                   isWatched ? parametersOf(arguments) : TextPairs(), asserts_);
+        openLaunch(
+            kernel_,
+            {static_cast<int32_t>(grid[0]), static_cast<int32_t>(grid[1]),
+             static_cast<int32_t>(grid[2])},
+            isWatched ? parametersOf(arguments) : TextPairs(), asserts_,
+            isWatched ? std::function<TextPairs()>() : [this, &arguments] {
+              readParameters();
+              return parametersOf(arguments);
+            });
     for (auto &[position, allocation] : memory)
       bits[position] = launch->state.memory.add(std::move(allocation)).base;
     if (isWatched)
@@ -134,6 +137,13 @@ public:
   }
 
 private:
+  void readParameters() {
+    if (isDescribed_)
+      return;
+    parameters_ = describe_().cast<TextPairs>();
+    isDescribed_ = true;
+  }
+
   /// Scalars have no text in `parameters_`: each launch has others.
   TextPairs parametersOf(const LaunchArguments &arguments) const {
     TextPairs parameters = parameters_;

@@ -82,10 +82,25 @@ std::string floatText(DType dtype, double value) {
   return (text + (text.find_first_not_of("-0123456789") == text.npos ? ".0" : "")).str();
 }
 
+/// Says with what a launch was made that nothing has watched. Errors: it stays unknown.
+void describeLaunch(const PyLaunch &launch, std::vector<Finding> &findings) {
+  if (!launch.describe)
+    return;
+  try {
+    const TextPairs parameters = launch.describe();
+    for (Finding &finding : findings)
+      if (finding.launch)
+        finding.launch->metaParameters = parameters;
+  } catch (py::error_already_set &error) {
+    error.discard_as_unraisable("the text of an error");
+  }
+}
+
 /// Throws blockscope.errors.SanitizerError with these findings, if there are any.
-void throwErrors(const std::vector<Finding> &findings) {
+void throwErrors(const PyLaunch &launch, std::vector<Finding> findings) {
   if (findings.empty())
     return;
+  describeLaunch(launch, findings);
   py::object type = py::module_::import("blockscope.errors").attr("SanitizerError");
   const py::object finding = py::module_::import("blockscope.checks").attr("Finding");
   py::list shown;
@@ -166,7 +181,8 @@ interpreter::Allocation makeAllocation(std::string name, std::string dtype, uint
 }
 
 std::unique_ptr<PyLaunch> openLaunch(std::string kernel, std::array<int32_t, 3> grid,
-                                     TextPairs metaParameters, bool asserts) {
+                                     TextPairs metaParameters, bool asserts,
+                                     std::function<TextPairs()> describe) {
   auto launch = std::make_unique<PyLaunch>();
   interpreter::LaunchInfo &info = launch->state.info;
   info.kernel = std::move(kernel);
@@ -175,6 +191,7 @@ std::unique_ptr<PyLaunch> openLaunch(std::string kernel, std::array<int32_t, 3> 
   info.launchIndex = nextLaunch++;
   info.memory = &launch->state.memory;
   launch->state.assertsEnabled = asserts;
+  launch->describe = std::move(describe);
   // The launch owns its state, which owns these.
   launch->state.print = [launch = launch.get()](llvm::StringRef text) {
     launch->callbackErrors.call(launch->state, [&] { printToPython(text); });
@@ -205,12 +222,12 @@ void runProgram(PyLaunch &launch, const interpreter::FlatProgram &program,
   launch.callbackErrors.rethrow();
   if (!result.failure.empty())
     throw std::runtime_error("kernel '" + launch.state.info.kernel + "': " + result.failure);
-  throwErrors(result.errors);
+  throwErrors(launch, std::move(result.errors));
 }
 
 void throwLaunchErrors(PyLaunch &launch) {
   launch.callbackErrors.rethrow();
-  throwErrors(launch.state.takeErrors());
+  throwErrors(launch, launch.state.takeErrors());
 }
 
 void bindLaunch(py::module_ &module) {

@@ -7,6 +7,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,11 +15,15 @@
 
 namespace blockscope::python {
 
+using TextPairs = std::vector<std::pair<std::string, std::string>>;
+
 /// Owned by Python until the launch has run; observers outlive it (their sessions are kept).
 struct PyLaunch {
   interpreter::LaunchState state;
   CallbackErrors callbackErrors;
   std::vector<pybind11::object> kept; ///< sessions whose observers are attached
+  /// Of a launch that nothing watches, its constants, scalars and options, for the texts of errors.
+  std::function<TextPairs()> describe;
 };
 
 void bindLaunch(pybind11::module_ &module);
@@ -27,14 +32,14 @@ void bindSessions(pybind11::module_ &module);
 void bindTraceSession(pybind11::module_ &module);
 void bindVerifyObservers(pybind11::module_ &module);
 
-using TextPairs = std::vector<std::pair<std::string, std::string>>;
-
 /// A scalar argument as the kernel gets it.
 std::string scalarText(DType dtype, uint64_t bits);
 
-/// Opens a launch with the next number.
+/// Opens a launch with the next number, described by texts (constants, scalars, options) or by what
+/// gives them when an error asks.
 std::unique_ptr<PyLaunch> openLaunch(std::string kernel, std::array<int32_t, 3> grid,
-                                     TextPairs metaParameters, bool asserts);
+                                     TextPairs metaParameters, bool asserts,
+                                     std::function<TextPairs()> describe = {});
 
 /// A tensor: addresses of its first element and of its storage; strides in elements. `address` is
 /// that of its first element as kernels see it, where it is a copy; else 0.

@@ -348,3 +348,25 @@ def test_block_in_if(stepping: bool) -> None:
             branch_on_block[(1,)](np.zeros(8, np.float32))
     finally:
         blockscope.set_interpret_mode(False)
+
+
+@blockscope.jit
+def deprecated(x):
+    v = tl.view(tl.load(x + tl.arange(0, 8)), (2, 4))
+    tl.store(x + tl.arange(0, 8), tl.where(tl.arange(0, 8), tl.reshape(v, (8,)), 0.0))
+
+
+@pytest.mark.parametrize("stepping", [False, True])
+def test_warnings_name_the_kernels_line(stepping):
+    blockscope.set_interpret_mode(stepping)
+    try:
+        with pytest.warns(Warning) as told:
+            deprecated[(1,)](np.zeros(8, np.float32))
+    finally:
+        blockscope.set_interpret_mode(False)
+    first = deprecated.fn.__code__.co_firstlineno
+    found = [(w.category, w.filename, w.lineno - first, str(w.message)[:8]) for w in told]
+    assert found == [
+        (DeprecationWarning, __file__, 2, "tl.view "),
+        (UserWarning, __file__, 3, "tl.where"),
+    ]

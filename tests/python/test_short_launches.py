@@ -316,3 +316,26 @@ assert x[0] == 5 and add._launcher.short_launches() >= 3
     path.write_text(program)
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_an_error_says_what_the_launch_was_made_with(add):
+    """Also where nothing watches, in Python, in C++ and step by step."""
+    x, y, out = tensors()
+    small = torch.zeros(50)
+
+    def text():
+        with pytest.raises(triton.TritonError) as caught:
+            add[(1,)](x, y, small, 60, num_warps=2)
+        return re.search(r"launch: number \d+ with (.*)", str(caught.value))[1]
+
+    add[(1,)](x, y, out, 60, num_warps=2)
+    before = add._launcher.short_launches()
+    repeated = text()
+    assert add._launcher.short_launches() == before + 1
+    add.forget_kernels()
+    assert text() == repeated and "n = 60" in repeated and "num_warps = 2" in repeated
+    triton.set_interpret_mode(True)
+    try:
+        assert text() == repeated
+    finally:
+        triton.set_interpret_mode(False)

@@ -34,7 +34,12 @@ def emit(
     run_time = leaves(arguments)
     generator = Generator(builder)
     kernel = context.Kernel(
-        generator.inline, generator.repeat, target=target, num_warps=num_warps, prints=prints
+        generator.inline,
+        generator.repeat,
+        target=target,
+        num_warps=num_warps,
+        prints=prints,
+        place=generator.place,
     )
     outer = context.enter(kernel)
     try:

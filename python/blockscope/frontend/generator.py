@@ -110,6 +110,11 @@ class Generator(ControlFlow):
             self.frames.pop()
             self.builder.pop_call()
 
+    def place(self) -> tuple[str, int, str]:
+        """The file, the line and the module of what is walked now."""
+        frame = self.frame
+        return frame.source.file, frame.line, frame.fn.module
+
     # -- dispatch -------------------------------------------------------------------------------
 
     def visit(self, node: ast.AST) -> Any:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable
 from typing import Any
+
+from blockscope import user_warnings
 
 
 class Kernel:
@@ -15,14 +18,16 @@ class Kernel:
     and whether to go on (a scalar of int1); it runs once at least. ``target`` is the GPU's, None
     for the CPU. ``num_warps`` is that of the launch; ``asks_num_warps`` says whether the kernel has
     asked for it (`num_warps` below), so that its code is for this number only. ``prints`` says
-    whether ``tl.static_print`` prints. In step mode ``program`` is the program (x, y, z) and
-    ``runner`` its _core.StepRunner; both are None while a kernel is compiled.
+    whether ``tl.static_print`` prints. ``place()`` gives file, line and module of what is compiled
+    now. In step mode ``program`` is the program (x, y, z) and ``runner`` its _core.StepRunner; both
+    are None while a kernel is compiled.
     """
 
     __slots__ = (
         "asks_num_warps",
         "call",
         "num_warps",
+        "place",
         "prints",
         "program",
         "repeat",
@@ -38,6 +43,7 @@ class Kernel:
         target: Any = None,
         num_warps: int = 4,
         prints: bool = True,
+        place: Callable[[], tuple[str, int, str]] | None = None,
         program: tuple[int, int, int] | None = None,
         runner: Any = None,
     ) -> None:
@@ -47,6 +53,7 @@ class Kernel:
         self.num_warps = num_warps
         self.asks_num_warps = False
         self.prints = prints
+        self.place = place
         self.program = program
         self.runner = runner
 
@@ -76,3 +83,13 @@ def num_warps() -> int:
         raise RuntimeError("there is no num_warps outside of kernels")
     kernel.asks_num_warps = True
     return kernel.num_warps
+
+
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the kernel's line."""
+    kernel = current()
+    if kernel is None or kernel.place is None:  # a line of Python's, in step mode the kernel's
+        user_warnings.warn(text, category)
+    else:
+        file, line, module = kernel.place()
+        warnings.warn_explicit(text, category, file, line, module)

@@ -1,10 +1,9 @@
 """Elementwise arithmetic, choice and comparison beyond the operators."""
 
-import warnings
 from typing import Any
 
 from blockscope._core import semantic as _semantic
-from blockscope.language import core
+from blockscope.language import context, core
 from blockscope.language.core import (
     PropagateNan,
     builtin,
@@ -69,10 +68,9 @@ def clamp(x: Any, min: Any, max: Any, propagate_nan: Any = PropagateNan.NONE) ->
 def where(condition: Any, x: Any, y: Any) -> Any:
     """Elements of ``x`` where ``condition`` is true, of ``y`` elsewhere. Both are evaluated."""
     if isinstance(condition, tensor) and condition.dtype != int1:
-        warnings.warn(
+        context.warn(
             "tl.where with a non-boolean condition is deprecated and will error out in a future "
-            f"triton release. Got {condition.dtype}",
-            stacklevel=2,
+            f"triton release. Got {condition.dtype}"
         )
     return _semantic.where(condition, x, y)
 

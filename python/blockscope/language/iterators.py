@@ -76,7 +76,7 @@ class range(_counted):
     They change nothing in what is computed. On a GPU ``num_stages`` overrides the kernel's for this
     loop: its loads, not only those that feed a dot, start ``num_stages - 1`` iterations early
     (below 2: none). ``loop_unroll_factor`` above 1 is how many iterations become one, unless the
-    threads of a program wait for one another in the loop. The others have no effect yet.
+    threads of a program wait for one another in the loop. The others have no effect.
     """
 
     def __init__(

@@ -1,10 +1,10 @@
 """Shapes: broadcast, reshape, transpose, join, split, gather."""
 
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
 from blockscope._core import semantic as _semantic
+from blockscope.language import context
 from blockscope.language.core import builtin, shape_of, tensor_method, unwrap
 from blockscope.language.creation import arange
 
@@ -71,7 +71,7 @@ def reshape(input: Any, *shape: Any, can_reorder: Any = False) -> Any:
 @tensor_method
 def view(input: Any, *shape: Any) -> Any:
     """Deprecated: ``reshape`` that may reorder. Here it keeps the order."""
-    warnings.warn("tl.view is deprecated, use tl.reshape", DeprecationWarning, stacklevel=2)
+    context.warn("tl.view is deprecated, use tl.reshape", DeprecationWarning)
     return _semantic.reshape(input, shape_of(shape, "tl.view"), True)
 
 

@@ -25,8 +25,10 @@ def open_launch(request: Request, sessions: tuple[Any, ...]) -> Any:
     Errors: ValueError for a tensor that has lost its memory, unless a check reports its accesses.
     """
     fn, options = request.fn, request.options
-    texts = _texts(request) if sessions else []
-    launch = _core.Launch(fn.__name__, request.grid, texts, asserts(options))
+    # Without sessions only errors want to know.
+    described = (_texts(request), None) if sessions else ([], lambda: _texts(request))
+    texts, describe = described
+    launch = _core.Launch(fn.__name__, request.grid, texts, asserts(options), describe)
     is_checked = any(isinstance(session, checks.CheckReport) for session in sessions)
     for argument in leaves(request.arguments):
         if argument.buffer is not None:
