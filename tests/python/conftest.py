@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import blockscope
 import machine_cases
 import pytest
 from blockscope import knobs
@@ -13,6 +14,13 @@ def settings_of_the_runtime() -> Iterator[None]:
     """The next test sees the environment, not what this one set in Python."""
     with knobs.runtime.scope():
         yield
+
+
+@pytest.fixture(params=["whole", "step"])
+def mode(request: pytest.FixtureRequest) -> str:
+    """Kernels run in both modes of the CPU, one after the other."""
+    blockscope.set_interpret_mode(request.param == "step")
+    return request.param
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

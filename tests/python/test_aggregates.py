@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import blockscope
@@ -10,12 +9,7 @@ import blockscope.language as tl
 import numpy as np
 import pytest
 
-
-@pytest.fixture(params=["whole", "step"], autouse=True)
-def mode(request: pytest.FixtureRequest) -> Iterator[str]:
-    blockscope.set_interpret_mode(request.param == "step")
-    yield request.param
-    blockscope.set_interpret_mode(False)
+pytestmark = pytest.mark.usefixtures("mode")
 
 
 @blockscope.aggregate

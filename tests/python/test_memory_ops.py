@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator
 from typing import Any
 
 import blockscope
@@ -11,12 +10,7 @@ import blockscope.language as tl
 import numpy as np
 import pytest
 
-
-@pytest.fixture(params=["whole", "step"], autouse=True)
-def mode(request: pytest.FixtureRequest) -> Iterator[str]:
-    blockscope.set_interpret_mode(request.param == "step")
-    yield request.param
-    blockscope.set_interpret_mode(False)
+pytestmark = pytest.mark.usefixtures("mode")
 
 
 @blockscope.jit

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import blockscope as triton
@@ -13,12 +12,7 @@ import pytest
 from blockscope import knobs
 from blockscope.errors import SanitizerError
 
-
-@pytest.fixture(params=[False, True], ids=["whole", "step"], autouse=True)
-def mode(request: pytest.FixtureRequest) -> Iterator[None]:
-    triton.set_interpret_mode(request.param)
-    yield
-    triton.set_interpret_mode(False)
+pytestmark = pytest.mark.usefixtures("mode")
 
 
 @triton.jit

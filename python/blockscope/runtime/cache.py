@@ -9,6 +9,7 @@ import json
 import os
 import tempfile
 from abc import ABC, abstractmethod
+from pathlib import Path
 from typing import Any
 
 from blockscope import _core, knobs
@@ -30,8 +31,7 @@ def default_dump_dir() -> str:
 @functools.cache
 def build_id() -> str:
     """A hash of the compiled part of Blockscope, which holds the compiler."""
-    with open(_core.__file__, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()
 
 
 def triton_key() -> str:

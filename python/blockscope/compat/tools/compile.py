@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from blockscope.compat.compiler.compiler import compile as compile_source
+from blockscope.compat.tools import commands
 from blockscope.errors import NotYetSupported
 from blockscope.runtime.ast_source import ASTSource
 from blockscope.target import GPUTarget
@@ -273,11 +274,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--grid", "-g", required=True, help="x,y,z as expressions of C")
     given = parser.parse_args(argv)
     name = given.out_name or given.kernel_name
-    try:
-        source, parameters = read_signature(
-            _kernel_of(given.path, given.kernel_name), given.signature
-        )
-        files = write(
+
+    def write_all() -> Sequence[Path]:
+        kernel = _kernel_of(given.path, given.kernel_name)
+        source, parameters = read_signature(kernel, given.signature)
+        return write(
             source,
             parameters,
             given.grid,
@@ -286,11 +287,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             name=name,
             options={"num_warps": given.num_warps, "num_stages": given.num_stages},
         )
-    except (ValueError, NotYetSupported) as error:
-        print(f"{parser.prog}: {error}", file=sys.stderr)
-        return 2
-    print("\n".join(map(str, files)))
-    return 0
+
+    return commands.write_files(parser, write_all)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from blockscope.compat.tools import commands
 from blockscope.compat.tools.compile import MARK, Entry, Parameter, declaration, framed
 
 
@@ -133,13 +134,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("headers", nargs="+", type=Path)
     parser.add_argument("--out", "-o", type=Path, required=True)
     given = parser.parse_args(argv)
-    try:
-        files = write(given.headers, given.out)
-    except (ValueError, OSError) as error:
-        print(f"{parser.prog}: {error}", file=sys.stderr)
-        return 2
-    print("\n".join(map(str, files)))
-    return 0
+    return commands.write_files(parser, lambda: write(given.headers, given.out))
 
 
 if __name__ == "__main__":
