@@ -234,5 +234,7 @@ def test_functions_run_in_a_process_of_their_own():
     assert done.exc is None and done.driver_stderr_output == "said"
     done = run_in_process(_in_process, kwargs={"what": "raises"}, env={"TEST_VALUE": "7"})
     assert isinstance(done.exc, ValueError) and str(done.exc) == "7"
+    done = run_in_process(_in_process, ("raises",), env={"TEST_VALUE": "7" * 100_000})
+    assert len(str(done.exc)) == 100_000
     with pytest.raises(RuntimeError, match=r"exit code 3:\nlast words"):
         run_in_process(_in_process, ("dies",))

@@ -111,11 +111,15 @@ def run_in_process(
         given = (client_fn, results, args, kwargs or {}, env or {}, str(errors))
         process = context.Process(target=_run_in_process_worker, args=given)
         process.start()
+        while process.is_alive() and results.empty():
+            process.join(0.02)
+        has_ended = not results.empty()
+        caught = results.get() if has_ended else None  # before the end: a long text fills the pipe
         process.join()
         text = errors.read_text(errors="replace")
-    if results.empty():
+    if not has_ended:
         raise RuntimeError(f"the process died with exit code {process.exitcode}:\n{text}")
-    return ProcessResult(results.get(), text)
+    return ProcessResult(caught, text)
 
 
 def _run_in_process_worker(
