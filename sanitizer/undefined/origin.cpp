@@ -48,31 +48,40 @@ OriginId OriginTable::link(const OpInfo &op, OriginId parent, bool isMixed) {
 }
 
 OriginId OriginTable::bornInLoad(const OpValues &load, int64_t first, int64_t last, int64_t count) {
-  const auto [known, isNew] = births_.try_emplace(load.op, static_cast<OriginId>(links_.size()));
-  if (isNew)
+  auto &[id, born] = births_[load.op];
+  if (id == kDefined) {
+    id = static_cast<OriginId>(links_.size());
     links_.push_back({load.op, kDefined, 1, false, nullptr});
-  const Type &type = *load.results.front().type;
-  auto trail = std::make_shared<Trail>();
+  }
+  born.type = load.results.front().type;
+  born.program = load.program;
+  born.first = first;
+  born.last = last;
+  born.count = count;
+  born.loopIterations.assign(load.loopIterations.begin(), load.loopIterations.end());
+  return id;
+}
+
+void OriginTable::tellBirth(Trail &trail, const OpInfo &op, const Born &born) const {
   Site site;
   site.role = SiteRole::BornAt;
-  site.location = withoutVariable(load.op->location);
+  site.location = withoutVariable(op.location);
   Execution &ran = site.execution.emplace();
   ran.access = AccessKind::Load;
-  ran.program = programIndex(load.program, launch_.grid);
-  ran.lane = first;
-  ran.blockShape.assign(type.shape.begin(), type.shape.end());
-  ran.laneIndex = laneIndex(first, ran.blockShape);
-  ran.loopIterations.assign(load.loopIterations.begin(), load.loopIterations.end());
-  ran.accessBytes = type.elementBytes();
-  trail->sites.push_back(std::move(site));
-  std::string lanes = llvm::formatv("{0} to {1}", first, last);
-  if (count == 1)
-    lanes = std::to_string(first);
-  else if (count != last - first + 1)
-    lanes = llvm::formatv("{0} of {1} to {2}", count, first, last);
-  trail->values = {{"lanes without a value", std::move(lanes)}};
-  links_[known->second].before = std::move(trail);
-  return known->second;
+  ran.program = programIndex(born.program, launch_.grid);
+  ran.lane = born.first;
+  ran.blockShape.assign(born.type->shape.begin(), born.type->shape.end());
+  ran.laneIndex = laneIndex(born.first, ran.blockShape);
+  ran.loopIterations.assign(born.loopIterations.begin(), born.loopIterations.end());
+  ran.accessBytes = born.type->elementBytes();
+  trail.sites.push_back(std::move(site));
+  trail.birth = Birth::MaskedLanes;
+  std::string lanes = llvm::formatv("{0} to {1}", born.first, born.last);
+  if (born.count == 1)
+    lanes = std::to_string(born.first);
+  else if (born.count != born.last - born.first + 1)
+    lanes = llvm::formatv("{0} of {1} to {2}", born.count, born.first, born.last);
+  trail.values = {{"lanes without a value", std::move(lanes)}};
 }
 
 OriginId OriginTable::fromMemory(const OpInfo &load, const std::shared_ptr<const Trail> &trail) {
@@ -94,10 +103,13 @@ Trail OriginTable::trail(OriginId origin, const SourceLocation &here) const {
   };
   for (OriginId at = origin; at != kDefined; at = links_[at].parent) {
     const Link &link = links_[at];
-    const bool isBirthHere = link.before && link.before->birth == Birth::MaskedLanes &&
-                             link.before->sites.front().role == SiteRole::BornAt;
-    if (!isBirthHere)
-      addHop(link.op->location);
+    const auto born =
+        link.parent == kDefined && !link.before ? births_.find(link.op) : births_.end();
+    if (born != births_.end()) {
+      tellBirth(result, *link.op, born->second.second);
+      continue;
+    }
+    addHop(link.op->location);
     if (!link.before)
       continue;
     for (const Site &site : link.before->sites)

@@ -64,10 +64,17 @@ private:
     OriginId parent = kDefined; ///< none: it was born here, or came from memory
     uint32_t length = 0;        ///< of the chain
     bool isMixed = false;
-    std::shared_ptr<const Trail> before; ///< births: what is known of it
+    std::shared_ptr<const Trail> before; ///< of what came from memory
+  };
+  /// The last execution of a load that left lanes without a value.
+  struct Born {
+    const Type *type = nullptr;
+    int64_t program = 0, first = 0, last = 0, count = 0;
+    llvm::SmallVector<int64_t, 4> loopIterations;
   };
 
   OriginId link(const OpInfo &op, OriginId parent, bool isMixed);
+  void tellBirth(Trail &trail, const OpInfo &op, const Born &born) const;
 
   const LaunchInfo &launch_;
   std::vector<Link> links_;
@@ -75,7 +82,7 @@ private:
   /// The link that was asked for last: mostly the next one is the same.
   std::pair<const OpInfo *, uint64_t> last_ = {nullptr, 0};
   OriginId lastLink_ = kDefined;
-  llvm::DenseMap<const OpInfo *, OriginId> births_;
+  llvm::DenseMap<const OpInfo *, std::pair<OriginId, Born>> births_;
   llvm::DenseMap<std::pair<const OpInfo *, const Trail *>, OriginId> loaded_;
 };
 

@@ -27,6 +27,15 @@ enum class Use : uint8_t {
   HostRead
 };
 
+/// Real addresses: of a byte offset from an argument's first element, and of its storage.
+inline uint64_t realAddress(const Allocation &allocation, int64_t offset) {
+  return allocation.address + static_cast<uint64_t>(offset);
+}
+
+inline uint64_t storageBegin(const Allocation &allocation) {
+  return allocation.address - static_cast<uint64_t>(allocation.view - allocation.storage);
+}
+
 class UndefinedSanitizer : public Observer, public HostWatcher {
 public:
   /// `isStrict`: every store of undefined data is a finding.
@@ -81,6 +90,8 @@ private:
                llvm::function_ref<bool(UndefinedStorage &, uint64_t, uint64_t, int64_t)> visit);
   bool isSuspect(const Access &access);
   void load(const OpValues &values, bool isAtomic);
+  void takeFromMemory(const OpValues &load, Shadow &shadow);
+  void leaveOut(const OpValues &load, const AccessLanes &lanes, bool hasOther, Shadow &shadow);
   void store(const OpValues &values);
   void combine(const OpValues &values, size_t numOperands, int mask);
   void observe(const OpValues &values, Use use);
