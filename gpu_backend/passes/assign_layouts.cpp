@@ -189,6 +189,8 @@ private:
           operand = choice_.of(value);
       if (isa<tl::JoinOp, tl::CatOp>(op) && result)
         operand = operandLayout(op, 0, *result);
+      if (isa<tl::JoinOp>(op) && !isBlock(op->getOperand(0))) // of scalars
+        operand = split(*result);
       if (!operand && isBlock(op->getOperand(0)))
         operand = choice_.fallback(op->getOperand(0).getType());
       for (Value value : op->getOperands())
@@ -206,8 +208,8 @@ private:
             shared = own(operand);
           layout = shared;
         }
-        if (isa<tl::SplitOp>(op) && !result) // to scalars
-          layout = own(operand);
+        if (isa<tl::SplitOp>(op) && !result) // to scalars, which every thread has
+          layout = joined(split(own(operand)));
         operands.push_back(operandIn(operand, layout));
       }
     }

@@ -20,6 +20,7 @@ import numpy as np
 from ptx_clocks import Clocks, Memory, Race
 
 GLOBAL_BASE = 1 << 20
+PARAMETER_BASE = 1 << 48  # each parameter has 4096 bytes
 _LINE = re.compile(r"(?:@(!?)(%p\w+)\s+)?([a-z][\w.:]*)\s*(.*)$", re.DOTALL)
 _FLOATS = {
     "f16": np.float16,
@@ -37,7 +38,7 @@ class PtxError(AssertionError):
 
 def bits_of(kind: str) -> int:
     if kind.endswith("x2"):
-        return 32
+        return 2 * bits_of(kind[:-2])
     return 8 if kind == "pred" else int(re.sub(r"\D", "", kind))
 
 
@@ -325,6 +326,8 @@ class Machine:
             value = int(text.removeprefix("shared_memory") or 0)
         elif text in self.symbols:
             value = GLOBAL_BASE + self.symbols[text][0]
+        elif text in self.values:
+            value = PARAMETER_BASE + (list(self.values).index(text) << 12)
         elif text in ("true", "false"):
             value = int(text == "true")
         else:
@@ -403,7 +406,9 @@ class Machine:
         names = self._names(i.operands[0])
         if i.has("param"):
             match = re.fullmatch(r"\[(\w+)(?:\+(\d+))?\]", i.operands[1])
-            assert match is not None
+            if match is None:  # of several parameters, by address
+                self._load_parameter(i.operands[1], names, size, at)
+                return
             data = self.values[match[1]]
             for k, name in enumerate(names):
                 offset = int(match[2] or 0) + k * size
@@ -421,6 +426,15 @@ class Machine:
             if i.kind.startswith("s"):
                 values = typed(values, i.kind).astype(np.int64).view(np.uint64)
             self.put(name, at, values)
+
+    def _load_parameter(self, text: str, names: list[str], size: int, at: np.ndarray) -> None:
+        for thread in at:
+            one = np.array([thread])
+            address = int(self.get(text.strip("[]").split("+")[0], one)[0]) - PARAMETER_BASE
+            name, start = list(self.values)[address >> 12], address & 4095
+            for k, target in enumerate(names):
+                part = self.values[name][start + k * size : start + (k + 1) * size]
+                self.put(target, one, np.array([int.from_bytes(part, "little")], np.uint64))
 
     def op_st(self, i: Instruction, at: np.ndarray) -> None:
         size = bits_of(i.kind) // 8
@@ -595,6 +609,9 @@ class Machine:
 
     def _binary(self, i: Instruction, at: np.ndarray, function: Callable[..., Any]) -> None:
         values = [self.number(name, at, i.kind) for name in i.operands[1:]]
+        if i.parts[-2] == "f32" and i.kind in ("f16", "bf16"):  # the last operand is fp32
+            values = [value.astype(np.float32) for value in values[:-1]]
+            values.append(self.number(i.operands[-1], at, "f32"))
         result = function(*values)
         self.put(i.operands[0], at, result.astype(values[0].dtype))
 
@@ -624,6 +641,9 @@ class Machine:
 
     def op_fma(self, i: Instruction, at: np.ndarray) -> None:
         a, b, c = (self.number(name, at, i.kind) for name in i.operands[1:4])
+        if i.parts[-2] == "f32" and i.kind in ("f16", "bf16"):
+            a, b = a.astype(np.float32), b.astype(np.float32)
+            c = self.number(i.operands[3], at, "f32")
         exact = a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)
         self.put(i.operands[0], at, exact.astype(a.dtype))
 
@@ -672,12 +692,27 @@ class Machine:
         self._binary(i, at, np.abs)
 
     def op_min(self, i: Instruction, at: np.ndarray) -> None:
-        number = np.minimum if i.has("NaN") or i.kind[0] in "us" else np.fmin
-        self._binary(i, at, lambda *values: reduce(number, values))  # three from sm_100 on
+        self._extreme(i, at, np.minimum, np.fmin)
 
     def op_max(self, i: Instruction, at: np.ndarray) -> None:
-        number = np.maximum if i.has("NaN") or i.kind[0] in "us" else np.fmax
-        self._binary(i, at, lambda *values: reduce(number, values))
+        self._extreme(i, at, np.maximum, np.fmax)
+
+    def _extreme(self, i: Instruction, at: np.ndarray, strict: Any, number: Any) -> None:
+        """Of two operands, three from sm_100 on; -0 is less than +0."""
+        if i.kind[0] in "us":
+            self._binary(i, at, strict)
+            return
+        function = strict if i.has("NaN") else number
+
+        def one(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+            zeros = (a == 0) & (b == 0)
+            negative = np.signbit(a) | np.signbit(b)
+            if strict is np.maximum:
+                negative = np.signbit(a) & np.signbit(b)
+            zero = np.where(negative, -0.0, 0.0).astype(a.dtype)
+            return np.where(zeros, zero, function(a, b)).astype(a.dtype)
+
+        self._binary(i, at, lambda *values: reduce(one, values))
 
     def _bitwise(self, i: Instruction, at: np.ndarray, function: Callable[..., Any]) -> None:
         values = [self.get(name, at, i.kind) for name in i.operands[1:]]

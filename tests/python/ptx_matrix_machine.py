@@ -356,6 +356,9 @@ class Machine(Tma, _Fences):
         elif len(i.operands) == 3:  # two floats to a pair, the second one low
             pair = [self.number(name, at, i.kind) for name in (i.operands[2], i.operands[1])]
             kind = _NUMBERS[i.parts[-2].removesuffix("x2")]
+            if i.has("satfinite"):  # infinities too
+                limit = np.float32(ml_dtypes.finfo(kind).max)
+                pair = [np.clip(x.astype(np.float32), -limit, limit) for x in pair]
             self.put(i.operands[0], at, np.stack([x.astype(kind) for x in pair], axis=1))
         else:
             super().op_cvt(i, at)

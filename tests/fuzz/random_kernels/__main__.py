@@ -32,6 +32,7 @@ def main() -> int:
     parser.add_argument("--found", type=Path, help="folder for the kernels that fail, cut down")
     parser.add_argument("--shrink", type=float, default=60, help="seconds for each that fails")
     parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--isolated", action="store_true", help="a process for each try")
     parser.add_argument("--step", type=int, default=1, help="from one seed to the next")
     options = parser.parse_args()
     if not options.show and not processes.is_child():
@@ -46,15 +47,20 @@ def main() -> int:
         if options.show:
             print(kernel.source())
             continue
-        processes.begin(seed)
+        if not options.isolated:
+            processes.begin(seed)
         find = finder(options.on, seed)
+        if options.isolated:
+            find = processes.isolated(find)
         found = find(kernel)
         if found is None:
             continue
         failed += 1
+        lost = options.on == "gpu" and not options.isolated and devices.is_lost()
+        if lost:
+            return processes.LOST
         print(f"seed {seed}, {found.mode}: {found.text[:400]}", flush=True)
-        lost = options.on == "gpu" and devices.is_lost()
-        text = cut_down(kernel, find, found, 0 if lost else options.shrink)
+        text = cut_down(kernel, find, found, options.shrink)
         if options.found:
             options.found.mkdir(parents=True, exist_ok=True)
             path = options.found / f"kernel_{seed}.py"
@@ -62,8 +68,6 @@ def main() -> int:
             print(f"  cut down in {path}", flush=True)
         else:
             print(text, flush=True)
-        if lost:
-            return processes.LOST
     print(f"{count} kernels, {failed} failed, {time.monotonic() - began:.0f} s", file=sys.stderr)
     return int(failed > 0)
 
@@ -88,10 +92,8 @@ def cut_down(kernel: Kernel, find: Find, found: modes.Problem, seconds: float) -
             return False
         return again is not None and again.cause == found.cause
 
-    small, last = kernel, found
-    if seconds:
-        small = shrink.shrunk(kernel, fails, seconds)
-        last = find(small) or found
+    small = shrink.shrunk(kernel, fails, seconds)
+    last = find(small) or found
     return report.reproducer(small, f"Seed {kernel.name[7:]}, {last.mode}: {last.text[:300]}")
 
 

@@ -374,6 +374,8 @@ def scan(grow: Grower, want: Kind, depth: int) -> Expr | None:
     template, dtype, combine = grow.pick(rows)
     kind = Kind(dtype, want.shape)
     exact = dtype.is_integer or grow.level > 0
+    if "cumprod" in template and dtype.is_float:
+        exact = False  # where it overflows depends on the order
     operand = grow.expr(kind, depth) if exact else grow.small(kind, depth)
     return Expr(
         want, template, operand,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -30,7 +31,9 @@ class Problem:
     def cause(self) -> tuple[str, str]:
         """What stays the same while a kernel is cut down."""
         first = self.text.split("\n", 1)[0]
-        return self.mode, first if self.text.startswith("raised") else first.split(" ", 1)[0]
+        if " differs in " in first:
+            return self.mode, "differs"
+        return self.mode, re.sub(r"'[^']*'|\d+", "", first)[:120]
 
 
 def loaded(kernel: Kernel) -> Any:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import argparse
 import os
+import pickle
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
+from typing import Any
+
+from random_kernels import modes
 
 LOST = 3  # the status of a process whose GPU a kernel has broken
 _BEGUN = "begun"
@@ -21,6 +26,27 @@ def is_child() -> bool:
 def begin(seed: int) -> None:
     """Says which kernel runs now, for the process that looks after this one."""
     print(_BEGUN, seed, flush=True)
+
+
+def isolated(find: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The same in a forked process each time: a kernel may kill it or break its GPU."""
+
+    def run(kernel: Any) -> Any:
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            found = find(kernel)
+            os.write(writer, pickle.dumps(found)[:60000])
+            os._exit(0)
+        os.close(writer)
+        with os.fdopen(reader, "rb") as file:
+            answer = file.read()
+        _, status = os.waitpid(child, 0)
+        if status:
+            return modes.Problem("process", f"ended with status {status}")
+        return pickle.loads(answer)
+
+    return run
 
 
 def run(arguments: list[str], options: argparse.Namespace) -> int:
@@ -60,6 +86,9 @@ def _one(arguments: list[str], options: argparse.Namespace, number: int, failed:
             failed.append(first)
         if status in (0, 1):
             return
-        if status != LOST:
-            print(f"seed {first}: the process ended with status {status}", flush=True)
+        if not options.isolated:  # again, each try in a process of its own, to cut it down
+            alone = ["--seed", str(first), "--count", "1", "--seconds", "1e9", "--isolated"]
+            subprocess.run(
+                [*command, *alone], env={**os.environ, _IS_CHILD: "1"}, stderr=subprocess.DEVNULL
+            )
         first += options.processes
