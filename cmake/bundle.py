@@ -14,7 +14,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("python/blockscope", "python/blockscope_drop_in.py", "tests/gpu", "tests/python",
-           "tests/kernels", "examples", "benchmarks", "docs/findings", "docs/notes")  # fmt: skip
+           "tests/fuzz/random_kernels", "tests/kernels", "examples", "benchmarks", "docs/findings",
+           "docs/notes")  # fmt: skip
 #: What the extension module may need of the machine: the C and C++ libraries.
 LIBRARIES = ("libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "libstdc++.so.6",
              "libgcc_s.so.1", "ld-linux-x86-64.so.2")  # fmt: skip
@@ -40,6 +41,8 @@ README = """Blockscope for a GPU machine with Python 3.12, torch and CUDA's ptxa
   python check.py                                compiles a kernel; runs it where there is a GPU
   python -m pytest tests/gpu -q                  the tests that need a GPU
   EXAMPLE_DEVICE=cuda python -m blockscope run examples/softmax.py
+  PYTHONPATH=tests/fuzz:$PYTHONPATH python -m random_kernels --on gpu --processes 14
+                                                 random kernels against NumPy and the CPU
   python benchmarks/gpu.py --help                Blockscope, Triton and torch side by side
 """
 

@@ -244,6 +244,19 @@ def _combined(function: Callable[..., Any], dtype: DType) -> Callable[..., Any]:
     return lambda a, b: computed(function, dtype, a, b)
 
 
+def _mild(grow: Grower, kind: Kind, depth: int) -> Expr:
+    """What is summed where sums may round: whether it overflows must not depend on the order."""
+    if grow.level == 0 or kind.dtype not in (F16, F32, F64):
+        return grow.small(kind, depth)
+
+    def value(x: Any) -> Any:
+        return computed(
+            lambda x: smaller(larger(x, x.dtype.type(-99)), x.dtype.type(99)), kind.dtype, x
+        )
+
+    return Expr(kind, "tl.clamp({0}, -99.0, 99.0)", grow.expr(kind, depth), value=value)
+
+
 def _reduced(grow: Grower, shape: tuple[int, ...]) -> tuple[tuple[int, ...], int] | None:
     """The shape before one axis is reduced away, and the axis."""
     if len(shape) > 2:
@@ -281,7 +294,7 @@ def reduce(grow: Grower, want: Kind, depth: int) -> Expr | None:
         return None
     name, dtype, combine, rounds = grow.pick(rows)
     kind = Kind(dtype, shape)
-    operand = grow.small(kind, depth) if rounds and grow.level == 0 else grow.expr(kind, depth)
+    operand = _mild(grow, kind, depth) if rounds else grow.expr(kind, depth)
     text = f"tl.{name}({{0}}, {axis}" + (", keep_dims=True)" if keep else ")")
     if keep:
         text = f"tl.reshape({text}, {list(want.shape)})" if want.shape else f"tl.max({text})"
@@ -373,10 +386,11 @@ def scan(grow: Grower, want: Kind, depth: int) -> Expr | None:
         return None
     template, dtype, combine = grow.pick(rows)
     kind = Kind(dtype, want.shape)
-    exact = dtype.is_integer or grow.level > 0
-    if "cumprod" in template and dtype.is_float:
-        exact = False  # where it overflows depends on the order
-    operand = grow.expr(kind, depth) if exact else grow.small(kind, depth)
+    if dtype.is_integer:
+        operand = grow.expr(kind, depth)
+    else:
+        product = "cumprod" in template
+        operand = grow.small(kind, depth) if product else _mild(grow, kind, depth)
     return Expr(
         want, template, operand,
         value=lambda a: steps(convert(a, want.dtype), axis, combine, reverse),

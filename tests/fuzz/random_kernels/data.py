@@ -7,7 +7,7 @@ import numpy as np
 
 def data(dtype: Any, count: int, style: str, seed: int) -> Any:
     """Bits of any kind ("bits"), whole numbers from -4 to 4 or 0 to 8 ("small"), bits with the
-    edges of the type among them ("edges")."""
+    edges of the type among them ("edges"), numbers of a normal distribution ("normal")."""
     random = np.random.default_rng(seed)
     dtype = np.dtype(dtype)
     if dtype == np.bool_:

@@ -24,7 +24,6 @@ from random_kernels.grow import Grower, rule
 from random_kernels.tree import Expr, Kind
 
 WIDE = (F32, F64)
-NO_PAIR = None
 
 
 def shapes(grow: Grower, shape: tuple[int, ...], count: int) -> list[tuple[int, ...]]:
@@ -174,7 +173,7 @@ def division(grow: Grower, want: Kind, depth: int) -> Expr | None:
     )  # fmt: skip
 
 
-@rule(1)
+@rule(4)
 def compare(grow: Grower, want: Kind, depth: int) -> Expr | None:
     if want.dtype != BOOL:
         return None
@@ -188,11 +187,6 @@ def compare(grow: Grower, want: Kind, depth: int) -> Expr | None:
         want, f"({{0}} {sign} {{1}})", *operands(grow, want.shape, types, depth),
         value=lambda a, b: _COMPARISONS[sign](*(convert(x, both) for x in spread(a, b))),
     )  # fmt: skip
-
-
-@rule(3)
-def compare_more(grow: Grower, want: Kind, depth: int) -> Expr | None:
-    return compare(grow, want, depth)
 
 
 @rule(1)
