@@ -191,8 +191,9 @@ LogicalResult lowerGridDependency(Lowering &lowering, Operation *op) {
   return success();
 }
 
-LogicalResult lowerBarrier(Lowering &lowering, Operation *) {
-  lowering.barrier();
+LogicalResult lowerBarrier(Lowering &lowering, Operation *op) {
+  if (!op->hasAttr(kCoveredAttribute))
+    lowering.barrier();
   return success();
 }
 

@@ -8,6 +8,7 @@
 
 #include "gpu_backend/layout/mma_layouts.h"
 
+#include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -26,8 +27,17 @@ struct Instruction {
   int accumulatorSize, wordsA, wordsB;
 };
 
+bool isFp8(Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(type); }
+
+/// Whether mma.sync of fp8 is made of others: sm_90 has it for wgmma only, and ptxas would widen
+/// the operands for each of two halves and add their sums apart.
+bool widensFp8(Lowering &lowering, tlg::MmaOp op) {
+  return op.getOperandBytes() == 1 && isFp8(elementOfOperand(op.getA())) &&
+         lowering.target().capability == 90;
+}
+
 Instruction makeInstruction(Lowering &lowering, tlg::MmaOp op) {
-  const auto bytes = static_cast<int>(op.getOperandBytes());
+  const int bytes = widensFp8(lowering, op) ? 2 : static_cast<int>(op.getOperandBytes());
   llvm::IRBuilder<> &builder = lowering.builder();
   const Type a = elementOfOperand(op.getA()), b = elementOfOperand(op.getB());
   Instruction result;
@@ -53,11 +63,14 @@ Instruction makeInstruction(Lowering &lowering, tlg::MmaOp op) {
     for (int i = 0; i < count; ++i)
       result.constraints += (result.constraints.empty() ? "" : ",") + letter.str();
   };
-  result.text =
-      llvm::formatv("mma.sync.aligned.m{0}n8k{1}.row.col.{2}.{3}.{4}.{2} ", isDouble ? 8 : 16,
-                    mmaDepth(bytes), sum, operandTypeName(a, bytes, op.getAUnsigned()),
-                    operandTypeName(b, bytes, op.getBUnsigned()))
-          .str();
+  const auto typeName = [&](Type type, bool isUnsigned) {
+    return bytes == 2 && isFp8(type) ? llvm::StringRef("f16")
+                                     : operandTypeName(type, bytes, isUnsigned);
+  };
+  result.text = llvm::formatv("mma.sync.aligned.m{0}n8k{1}.row.col.{2}.{3}.{4}.{2} ",
+                              isDouble ? 8 : 16, mmaDepth(bytes), sum,
+                              typeName(a, op.getAUnsigned()), typeName(b, op.getBUnsigned()))
+                    .str();
   result.text += list(result.accumulatorSize) + ", ";
   result.text += list(result.wordsA) + ", ";
   result.text += list(result.wordsB) + ", ";
@@ -85,6 +98,36 @@ void multiply(Lowering &lowering, const Instruction &instruction, llvm::ArrayRef
     sum = lowering.builder().CreateExtractValue(call, i);
 }
 
+/// Words of four fp8 as words of two fp16: those of elements 0 and 1 of each, then those of 2
+/// and 3.
+llvm::SmallVector<llvm::Value *, 4> widened(Lowering &lowering, llvm::ArrayRef<llvm::Value *> words,
+                                            Type type) {
+  llvm::IRBuilder<> &builder = lowering.builder();
+  const llvm::Intrinsic::ID id = isa<Float8E5M2Type>(type)
+                                     ? llvm::Intrinsic::nvvm_e5m2x2_to_f16x2_rn
+                                     : llvm::Intrinsic::nvvm_e4m3x2_to_f16x2_rn;
+  llvm::SmallVector<llvm::Value *, 4> result;
+  for (const int shift : {0, 16})
+    for (llvm::Value *word : words) {
+      llvm::Value *pair =
+          builder.CreateTrunc(builder.CreateLShr(word, shift), builder.getInt16Ty());
+      result.push_back(
+          builder.CreateBitCast(builder.CreateIntrinsic(id, {pair}), builder.getInt32Ty()));
+    }
+  return result;
+}
+
+/// An mma of fp8 as two of fp16, of half its depth each. An mma takes pairs of elements from two
+/// halves of its depth; which elements of K these are does not matter as long as both operands take
+/// the same ones, so they are the two pairs of a word.
+void multiplyWidened(Lowering &lowering, const Instruction &instruction,
+                     std::pair<Type, Type> types, llvm::ArrayRef<llvm::Value *> a,
+                     llvm::ArrayRef<llvm::Value *> b, llvm::MutableArrayRef<llvm::Value *> sums) {
+  for (const int half : {0, 1})
+    multiply(lowering, instruction, widened(lowering, a.slice(2 * half, 2), types.first),
+             widened(lowering, b.slice(half, 1), types.second), sums);
+}
+
 LogicalResult lowerMma(Lowering &lowering, Operation *op) {
   auto mma = cast<tlg::MmaOp>(op);
   llvm::IRBuilder<> &builder = lowering.builder();
@@ -99,6 +142,7 @@ LogicalResult lowerMma(Lowering &lowering, Operation *op) {
                     along(shape[rank - 1], 8 * warps[1]), along(k, mmaDepth(bytes)),
                     rank == 3 ? along(shape[0], warps[2]) : 1};
   const Instruction instruction = makeInstruction(lowering, mma);
+  const bool widens = widensFp8(lowering, mma);
   const int size = instruction.accumulatorSize;
 
   Registers sums(lowering.get(mma.getAcc()));
@@ -121,11 +165,18 @@ LogicalResult lowerMma(Lowering &lowering, Operation *op) {
     for (int64_t batch = 0; batch < tiles.batch; ++batch)
       for (int64_t step = 0; step < tiles.k; ++step)
         for (int64_t i = 0; i < tiles.m; ++i)
-          for (int64_t j = 0; j < tiles.n; ++j)
-            multiply(lowering, instruction, a.words((batch * tiles.m + i) * tiles.k + step, termA),
-                     b.words((batch * tiles.n + j) * tiles.k + step, termB),
-                     llvm::MutableArrayRef(sums).slice(((batch * tiles.m + i) * tiles.n + j) * size,
-                                                       size));
+          for (int64_t j = 0; j < tiles.n; ++j) {
+            const auto wordsA = a.words((batch * tiles.m + i) * tiles.k + step, termA);
+            const auto wordsB = b.words((batch * tiles.n + j) * tiles.k + step, termB);
+            const auto part = llvm::MutableArrayRef(sums).slice(
+                ((batch * tiles.m + i) * tiles.n + j) * size, size);
+            if (widens)
+              multiplyWidened(lowering, instruction,
+                              {elementOfOperand(mma.getA()), elementOfOperand(mma.getB())}, wordsA,
+                              wordsB, part);
+            else
+              multiply(lowering, instruction, wordsA, wordsB, part);
+          }
   if (isNarrow)
     for (llvm::Value *&sum : sums)
       sum = builder.CreateFPTrunc(sum, element);

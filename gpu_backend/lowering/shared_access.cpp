@@ -106,11 +106,11 @@ void SharedReader::loadMatrices(const MatrixInstruction &instruction) {
                                .str();
   llvm::Value *address =
       builder.CreatePtrToInt(address_->at(instruction.offsetBytes), builder.getInt32Ty());
-  auto *call = llvm::cast<llvm::CallInst>(lowering_.assembly(words.structType(lowering_), text,
-                                                             words.constraintList("=") + ",r",
-                                                             {address}, /*hasSideEffects=*/false));
-  call->setOnlyReadsMemory();
-  call->setConvergent(); // all lanes take part
+  auto *call = llvm::cast<llvm::CallInst>(lowering_.assembly(
+      words.structType(lowering_), text, words.constraintList("=") + ",r,~{memory}", {address},
+      /*hasSideEffects=*/false));
+  call->setOnlyReadsMemory(); // without the clobber LLVM takes it to read none
+  call->setConvergent();      // all lanes take part
   const auto elements = unpackWords(lowering_, call, elementType_,
                                     static_cast<int>(instruction.registers.size()), words);
   for (auto [reg, element] : llvm::zip(instruction.registers, elements))

@@ -47,12 +47,17 @@ public:
   Registers inMantissa(bool isSigned) {
     const uint32_t power = to_->isHalfTy() ? 0x6400 : 0x4300;
     const uint32_t bits = isSigned ? power | 1U << (mantissaBits() - 1) : power;
+    llvm::Value *both = lowering_.i32(bits << 16 | bits);
     Registers results;
     for (size_t i = 0; i < values_.size(); i += 2) {
       const size_t count = std::min<size_t>(2, values_.size() - i);
-      llvm::Value *low = sum(values_[i], bits);
-      llvm::Value *high = count == 2 ? sum(values_[i + 1], bits) : low;
-      subtract(prmt(low, high, 0x5410), lowering_.i32(bits << 16 | bits), count, results);
+      llvm::Value *low = word(values_[i]), *high = word(values_[i + count - 1]);
+      if (isSigned) {
+        low = builder_.CreateAdd(low, lowering_.i32(bits));
+        high = builder_.CreateAdd(high, lowering_.i32(bits));
+      }
+      llvm::Value *pair = prmt(low, high, 0x5410);
+      subtract(isSigned ? pair : builder_.CreateOr(pair, both), both, count, results);
     }
     return results;
   }
@@ -75,10 +80,9 @@ private:
     return builder_.CreateBitCast(word, builder_.getInt32Ty());
   }
 
-  llvm::Value *sum(llvm::Value *value, uint32_t bits) {
-    value = isUnsigned_ ? builder_.CreateZExtOrTrunc(value, builder_.getInt32Ty())
-                        : builder_.CreateSExtOrTrunc(value, builder_.getInt32Ty());
-    return builder_.CreateAdd(value, lowering_.i32(bits));
+  llvm::Value *word(llvm::Value *value) {
+    return isUnsigned_ ? builder_.CreateZExtOrTrunc(value, builder_.getInt32Ty())
+                       : builder_.CreateSExtOrTrunc(value, builder_.getInt32Ty());
   }
 
   void singles(llvm::Value *word, size_t count, Registers &results) {

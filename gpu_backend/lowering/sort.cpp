@@ -3,13 +3,19 @@
 //
 // Keys have the evaluator's total order: -0 before +0, NaNs after all else, without their sign. For
 // fp8, whose formats disagree on what the bits mean, tables give the rank of an encoding and back.
+//
+// Where only the first k are needed, runs of k are sorted, and of two runs the better half is kept
+// and sorted, until one is left: in registers first, where each time half of them is done with.
 #include "gpu_backend/lowering/combine.h"
 #include "gpu_backend/lowering/convert_layout.h"
 #include "gpu_backend/lowering/families.h"
+#include "gpu_backend/lowering/partial_sort.h"
 
 #include "core/ir/convert.h"
 #include "core/ir/tl_dialect.h"
 #include "core/numeric/float_format.h"
+
+#include "llvm/Support/MathExtras.h"
 
 #include <numeric>
 
@@ -150,21 +156,75 @@ public:
 
   void run(Registers &keys) {
     const int width = static_cast<int>(owners_.size());
-    // Runs of 2^size become sorted, up and down alternately, from bitonic ones.
-    for (int size = 1; size <= width; ++size)
-      for (int bit = size - 1; bit >= 0; --bit)
-        exchange(keys, bit, size);
+    sortRuns(keys, width, {});
+  }
+
+  /// Has each run of 2^kept elements be the first ones of all.
+  void keepFirst(Registers &keys, int kept) {
+    llvm::SmallVector<int> bits; // in which runs differ, those of registers first
+    for (const Level level : {Level::Registers, Level::Lanes, Level::Warps})
+      for (int bit = kept; bit < static_cast<int>(owners_.size()); ++bit)
+        if (owners_[bit].level == level)
+          bits.push_back(bit);
+    uint32_t done = 0; // registers whose run is that of another one
+    for (size_t i = 0; i <= bits.size(); ++i) {
+      const std::optional<int> next = i < bits.size() ? std::optional<int>(bits[i]) : std::nullopt;
+      if (i == 0) {
+        sortRuns(keys, kept, next);
+        continue;
+      }
+      keepBetter(keys, bits[i - 1]);
+      if (owners_[bits[i - 1]].level == Level::Registers)
+        done |= 1U << owners_[bits[i - 1]].bit;
+      free_.registers |= done;
+      merge(keys, kept, next);
+    }
+    for (size_t reg = 0; reg < keys.size(); ++reg)
+      keys[reg] = keys[reg & ~done];
   }
 
 private:
-  /// Whether the run of a register's element is to ascend.
-  Condition ascends(int reg, int size) {
-    if (size == static_cast<int>(owners_.size()))
+  /// Sorts runs of 2^width elements, up or down as bit `direction` of the coordinate says.
+  void sortRuns(Registers &keys, int width, std::optional<int> direction) {
+    for (int size = 1; size < width; ++size) // up and down alternately
+      merge(keys, size, size);
+    if (width > 0)
+      merge(keys, width, direction);
+  }
+
+  /// Sorts runs of 2^size elements that are bitonic.
+  void merge(Registers &keys, int size, std::optional<int> direction) {
+    for (int bit = size - 1; bit >= 0; --bit)
+      exchange(keys, bit, direction);
+  }
+
+  /// Whether the run of a register's element is to ascend: all of them do, or do not, or those do
+  /// that have a 0 in bit `direction` of their coordinate.
+  Condition ascends(int reg, std::optional<int> direction) {
+    if (!direction)
       return {!isDescending_, nullptr};
-    const Condition isOdd = coordinateBit(reg, size);
+    const Condition isOdd = coordinateBit(reg, *direction);
     if (isOdd.inThread)
       return {false, isDescending_ ? isOdd.inThread : builder_.CreateNot(isOdd.inThread)};
     return {isOdd.isTrue == isDescending_, nullptr};
+  }
+
+  /// Of two runs that differ in `bit` and are sorted in different directions, both get the half of
+  /// their elements that comes first; it is bitonic.
+  void keepBetter(Registers &keys, int bit) {
+    const auto better = [&](llvm::Value *a, llvm::Value *b) {
+      return isDescending_ ? larger(a, b) : smaller(a, b);
+    };
+    const BitOwner owner = owners_[bit];
+    if (owner.level == Level::Registers) {
+      for (const int reg : ownRegisters())
+        if ((reg >> owner.bit & 1) == 0)
+          keys[reg] = better(keys[reg], keys[reg | 1 << owner.bit]);
+      return;
+    }
+    const Registers others = partners(keys, owner);
+    for (const int reg : ownRegisters())
+      keys[reg] = better(keys[reg], others[reg]);
   }
 
   /// Bit `bit` of the coordinate along the axis.
@@ -201,8 +261,20 @@ private:
     return registers;
   }
 
+  /// The keys of the threads whose lane or warp differs in a bit.
+  Registers partners(const Registers &keys, BitOwner owner) {
+    Registers others = keys;
+    if (owner.level == Level::Lanes) {
+      for (const int reg : ownRegisters())
+        others[reg] = lowering_.shuffleXor(keys[reg], 1 << owner.bit);
+    } else {
+      readPartners(keys, owner.bit, others);
+    }
+    return others;
+  }
+
   /// Orders each pair of elements whose coordinates differ in `bit`.
-  void exchange(Registers &keys, int bit, int size) {
+  void exchange(Registers &keys, int bit, std::optional<int> direction) {
     const BitOwner owner = owners_[bit];
     if (owner.level == Level::Registers) {
       for (const int reg : ownRegisters()) {
@@ -211,22 +283,16 @@ private:
           continue;
         llvm::Value *low = smaller(keys[reg], keys[partner]);
         llvm::Value *high = larger(keys[reg], keys[partner]);
-        const Condition isUp = ascends(reg, size);
+        const Condition isUp = ascends(reg, direction);
         keys[reg] = choose(isUp, low, high);
         keys[partner] = choose(isUp, high, low);
       }
       return;
     }
-    Registers others = keys;
-    if (owner.level == Level::Lanes) {
-      for (const int reg : ownRegisters())
-        others[reg] = lowering_.shuffleXor(keys[reg], 1 << owner.bit);
-    } else {
-      readPartners(keys, owner.bit, others);
-    }
+    const Registers others = partners(keys, owner);
     const Condition isUpper = coordinateBit(0, bit);
     for (const int reg : ownRegisters()) {
-      const Condition isUp = ascends(reg, size);
+      const Condition isUp = ascends(reg, direction);
       // The lower element of an ascending pair takes the smaller key, and so on.
       llvm::Value *takesLarger = isUpper.inThread;
       if (isUp.inThread)
@@ -286,9 +352,12 @@ LogicalResult lowerSort(Lowering &lowering, Operation *op) {
     Keys keys(lowering, type.getElementType(), sort.getIsUnsigned());
     for (llvm::Value *&value : values)
       value = keys.toKey(value);
-    BitonicSort(lowering, layout, *ownersAlong(layout, shape, axis), keys.isUnsigned(),
-                sort.getDescending())
-        .run(values);
+    const llvm::SmallVector<BitOwner> owners = *ownersAlong(layout, shape, axis);
+    BitonicSort network(lowering, layout, owners, keys.isUnsigned(), sort.getDescending());
+    if (const int64_t needed = neededOfSort(sort); needed < type.getShape().back())
+      network.keepFirst(values, static_cast<int>(llvm::Log2_64(needed)));
+    else
+      network.run(values);
     const uint32_t copies = freeBits(layout).registers;
     Registers results;
     for (size_t reg = 0; reg < values.size(); ++reg)
@@ -302,6 +371,32 @@ LogicalResult lowerSort(Lowering &lowering, Operation *op) {
 }
 
 } // namespace
+
+int64_t neededOfSort(tl::SortOp sort) {
+  const llvm::ArrayRef<int64_t> shape = sort.getType().getShape();
+  int64_t needed = 0;
+  llvm::SmallVector<Value> open{sort.getResult()};
+  while (!open.empty())
+    for (Operation *user : open.pop_back_val().getUsers()) {
+      if (isa<tlg::ConvertLayoutOp>(user)) {
+        open.push_back(user->getResult(0));
+        continue;
+      }
+      auto gather = dyn_cast<tl::GatherOp>(user);
+      if (!gather || static_cast<size_t>(gather.getAxis()) + 1 != shape.size())
+        return shape.back();
+      Operation *index = gather.getIndices().getDefiningOp();
+      while (
+          isa_and_nonnull<tl::BroadcastOp, tl::ExpandDimsOp, tl::ReshapeOp, tlg::ConvertLayoutOp>(
+              index))
+        index = index->getOperand(0).getDefiningOp();
+      auto range = dyn_cast_or_null<tl::RangeOp>(index);
+      if (!range || range.getStart() != 0)
+        return shape.back();
+      needed = std::max<int64_t>(needed, range.getEnd());
+    }
+  return needed == 0 ? shape.back() : std::min<int64_t>(llvm::PowerOf2Ceil(needed), shape.back());
+}
 
 llvm::ArrayRef<LoweringRow> sortRows() {
   static constexpr LoweringRow kRows[] = {{"tl.sort", lowerSort}};

@@ -10,6 +10,7 @@
 #include "gpu_backend/passes/layout_choice.h"
 #include "gpu_backend/passes/passes.h"
 #include "gpu_backend/passes/shape_transfer.h"
+#include "gpu_backend/passes/split_dots.h"
 
 #include "core/ir/facts.h"
 #include "core/ir/tl_dialect.h"
@@ -372,6 +373,7 @@ LogicalResult assignLayouts(func::FuncOp function, const GpuTarget &target,
                             const GpuOptions &options) {
   widenDotOperands(function, target);
   foldSumsIntoDots(function, target);
+  splitDots(function, target, options.numWarps);
   const AxisAnalysis axes(function);
   const LayoutChoice choice(function, axes, target, options);
   LayoutAssigner(function, axes, choice).rewrite();

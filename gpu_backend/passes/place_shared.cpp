@@ -1,9 +1,11 @@
 // First fit over the lives of buffers.
 #include "gpu_backend/passes/place_shared.h"
 
+#include "core/ir/tl_dialect.h"
 #include "gpu_backend/layout/shared_layout.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
@@ -11,81 +13,17 @@
 using namespace mlir;
 
 namespace blockscope::gpu {
+namespace {
 
-SharedPlaces::SharedPlaces(func::FuncOp function) {
-  constexpr int64_t kAlignment = 1024; // of the widest swizzle
-  constexpr int64_t kBarrierBytes = 8;
-  countMoments(function.getBody().front());
-  function.walk([&](tlg::AllocSharedOp alloc) {
-    const tlg::SharedType type = alloc.getType();
-    const int64_t size =
-        static_cast<int64_t>(tlg::sharedLayoutOf(type).sizeBytes()) * type.getStages();
-    // The bytes of mbarriers are never anything else.
-    const bool isBarriers = llvm::any_of(
-        alloc->getUsers(), [](Operation *user) { return isa<tlg::MbarrierInitOp>(user); });
-    const int64_t alignment = isBarriers ? kBarrierBytes : kAlignment;
-    const int first = momentOf(alloc), last = isBarriers ? end_ : lastUse(alloc);
-    llvm::SmallVector<Block> alive;
-    for (const Block &block : blocks_)
-      if (block.first <= last && first <= block.last)
-        alive.push_back(block);
-    llvm::sort(alive, [](const Block &a, const Block &b) { return a.begin < b.begin; });
-    int64_t begin = 0;
-    for (const Block &block : alive)
-      if (block.begin < begin + size && begin < block.end)
-        begin = static_cast<int64_t>(llvm::alignTo(block.end, alignment));
-    if (llvm::any_of(blocks_, [&](const Block &block) {
-          return block.begin < begin + size && begin < block.end;
-        }))
-      reused_.insert(alloc);
-    blocks_.push_back({begin, begin + size, first, last});
-    alloc.setOffset(static_cast<int32_t>(begin));
-    sizeBytes_ = std::max(sizeBytes_, static_cast<int64_t>(llvm::alignTo(begin + size, 16)));
-  });
-}
-
-void SharedPlaces::countMoments(mlir::Block &block) {
-  for (Operation &op : block) {
-    moments_[&op] = end_;
-    if (isa<scf::IfOp>(op))
-      for (Region &region : op.getRegions())
-        if (!region.empty())
-          countMoments(region.front());
-    ++end_;
-  }
-}
-
-int SharedPlaces::momentOf(Operation *op) const {
-  auto found = moments_.find(op);
-  for (; found == moments_.end(); found = moments_.find(op))
-    op = op->getParentOp();
-  return found->second;
-}
-
-int SharedPlaces::lastUse(tlg::AllocSharedOp alloc) const {
-  int last = momentOf(alloc);
-  llvm::SmallVector<Value> open{alloc.getResult()};
-  while (!open.empty())
-    for (OpOperand &use : open.pop_back_val().getUses()) {
-      Operation *user = use.getOwner();
-      last = std::max(last, isa<tlg::WgmmaOp>(user) ? lastWait(user) : momentOf(user));
-      for (Value result : user->getResults())
-        if (isa<tlg::SharedType>(result.getType()))
-          open.push_back(result);
-    }
-  return last;
-}
-
-/// When a dot is complete, which reads its operands until then: where its sums are waited for, in
-/// its block or where they go from there.
-int SharedPlaces::lastWait(Operation *dot) const {
-  int last = momentOf(dot);
+/// Calls `function` with the ops at which a dot's operands are still read: the waits for its sums,
+/// in its block or where they go from there, and what is on the way.
+void eachReader(tlg::WgmmaOp dot, llvm::function_ref<void(Operation *)> function) {
   llvm::SetVector<Value> sums;
-  sums.insert(dot->getResult(0));
+  sums.insert(dot.getResult());
   for (size_t i = 0; i < sums.size(); ++i)
     for (OpOperand &use : sums[i].getUses()) {
       Operation *user = use.getOwner(), *parent = user->getParentOp();
-      last = std::max(last, momentOf(user));
+      function(user);
       if (isa<tlg::WgmmaOp>(user))
         sums.insert(user->getResult(0));
       else if (isa<scf::YieldOp>(user) && isa<scf::ForOp, scf::IfOp>(parent))
@@ -93,14 +31,133 @@ int SharedPlaces::lastWait(Operation *dot) const {
       else if (isa<scf::YieldOp, scf::ConditionOp>(user))
         sums.insert(parent->result_begin(), parent->result_end());
     }
-  return last;
+}
+
+/// Calls `function` with the ops until which a buffer is needed.
+void eachUse(tlg::AllocSharedOp alloc, llvm::function_ref<void(Operation *)> function) {
+  llvm::SmallVector<Value> open{alloc.getResult()};
+  while (!open.empty())
+    for (Operation *user : open.pop_back_val().getUsers()) {
+      function(user);
+      if (auto dot = dyn_cast<tlg::WgmmaOp>(user))
+        eachReader(dot, function);
+      for (Value result : user->getResults())
+        if (isa<tlg::SharedType>(result.getType()))
+          open.push_back(result);
+    }
+}
+
+/// Whether only threads write a buffer, behind a barrier of its own, and nothing reads it in the
+/// background but dots that are waited for where it is.
+bool isStagedInIteration(tlg::AllocSharedOp alloc) {
+  bool isStaged = isa_and_nonnull<tl::BarrierOp>(alloc->getNextNode());
+  eachUse(alloc, [&](Operation *user) {
+    isStaged &= isa<tlg::LocalStoreOp, tlg::LocalLoadOp, tlg::TransSharedOp, tlg::ReshapeSharedOp,
+                    tlg::MmaOp, tlg::WgmmaOp, tlg::WgmmaWaitOp>(user) &&
+                alloc->getBlock()->findAncestorOpInBlock(*user) != nullptr;
+  });
+  return isStaged;
+}
+
+bool isBarriers(tlg::AllocSharedOp alloc) {
+  return llvm::any_of(alloc->getUsers(),
+                      [](Operation *user) { return isa<tlg::MbarrierInitOp>(user); });
+}
+
+} // namespace
+
+SharedPlaces::SharedPlaces(func::FuncOp function) {
+  constexpr int64_t kAlignment = 1024; // of the widest swizzle
+  constexpr int64_t kBarrierBytes = 8;
+  Block *body = &function.getBody().front();
+  llvm::SmallVector<std::pair<tlg::AllocSharedOp, size_t>> staged;
+  int moment = 0;
+  for (Operation &op : *body)
+    moment = number(&op, moment);
+  function.walk([&](tlg::AllocSharedOp alloc) {
+    const tlg::SharedType type = alloc.getType();
+    const int64_t size =
+        static_cast<int64_t>(tlg::sharedLayoutOf(type).sizeBytes()) * type.getStages();
+    Life outside = lifeIn(alloc, body), life = outside;
+    int64_t alignment = kAlignment;
+    const bool hasBarrier = isStagedInIteration(alloc);
+    if (isBarriers(alloc)) { // whose bytes are never anything else
+      alignment = kBarrierBytes;
+      life.last = outside.last = moment;
+    } else if (hasBarrier) {
+      life = lifeIn(alloc, alloc->getBlock());
+    }
+    llvm::SmallVector<Placed> alive;
+    for (const Placed &block : blocks_)
+      if (block.life.first <= life.last && life.first <= block.life.last)
+        alive.push_back(block);
+    llvm::sort(alive, [](const auto &a, const auto &b) { return a.begin < b.begin; });
+    int64_t begin = 0;
+    for (const Placed &block : alive)
+      if (block.begin < begin + size && begin < block.end)
+        begin = static_cast<int64_t>(llvm::alignTo(block.end, alignment));
+    if (!hasBarrier && llvm::any_of(blocks_, [&](const Placed &block) {
+          return block.begin < begin + size && begin < block.end;
+        }))
+      reused_.insert(alloc);
+    blocks_.push_back({begin, begin + size, life, outside.last});
+    if (hasBarrier)
+      staged.emplace_back(alloc, blocks_.size() - 1);
+    alloc.setOffset(static_cast<int32_t>(begin));
+    sizeBytes_ = std::max(sizeBytes_, static_cast<int64_t>(llvm::alignTo(begin + size, 16)));
+  });
+  for (const auto [alloc, block] : staged)
+    markCoveredBarrier(alloc, blocks_[block]);
+}
+
+/// In a loop a staged buffer needs no barrier of its own where another one comes before it: all
+/// that read its bytes in the iteration before have done so at the end of that one.
+void SharedPlaces::markCoveredBarrier(tlg::AllocSharedOp alloc, const Placed &own) const {
+  Operation *barrier = alloc->getNextNode(), *before = barrier->getPrevNode();
+  barrier->removeAttr(kCoveredAttribute);
+  while (before && (!isa<tl::BarrierOp>(before) || before->hasAttr(kCoveredAttribute)))
+    before = before->getPrevNode();
+  if (!before || !isa<LoopLikeOpInterface>(alloc->getParentOp()))
+    return;
+  const int covered = moments_.lookup(before).first;
+  const bool isRead = llvm::any_of(blocks_, [&](const Placed &other) { // after that barrier
+    return other.begin < own.end && own.begin < other.end && other.life.last < own.life.first &&
+           other.life.last >= covered;
+  });
+  if (!isRead)
+    barrier->setAttr(kCoveredAttribute, UnitAttr::get(barrier->getContext()));
+}
+
+/// Numbers an op and those in it from `next` on; returns the next number.
+int SharedPlaces::number(Operation *op, int next) {
+  const int first = next++;
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      for (Operation &inner : block)
+        next = number(&inner, next);
+  moments_[op] = {first, next - 1};
+  return next;
+}
+
+/// The life of a buffer, seen from a block that it is in: what is in an op of the block needs it as
+/// long as that op runs.
+SharedPlaces::Life SharedPlaces::lifeIn(tlg::AllocSharedOp alloc, Block *block) const {
+  const auto momentsOf = [&](Operation *op) {
+    return moments_.lookup(block->findAncestorOpInBlock(*op));
+  };
+  const Operation *own = block->findAncestorOpInBlock(*alloc);
+  Life life = momentsOf(alloc);
+  if (own == alloc)
+    life.last = life.first;
+  eachUse(alloc, [&](Operation *user) { life.last = std::max(life.last, momentsOf(user).last); });
+  return life;
 }
 
 int64_t SharedPlaces::freeBytes(Operation *op) const {
-  const int now = momentOf(op);
+  const int now = moments_.lookup(op).first;
   int64_t free = sizeBytes_;
-  for (const Block &block : blocks_)
-    if (block.last >= now)
+  for (const Placed &block : blocks_)
+    if (block.lastOutside >= now)
       free = std::min(free, block.begin);
   return free;
 }

@@ -1,8 +1,8 @@
 // Where buffers lie in shared memory: those that are not needed at the same time share bytes.
 //
-// Time is counted in the ops of the kernel's outermost block and of the branches in it (after an
-// early return all of a kernel is in one); a loop is one moment. A buffer that is given bytes of an
-// earlier one begins with a barrier (its lowering sees `isReused`).
+// Time is counted in the ops of the kernel. A buffer is needed from its allocation to its last use;
+// around a loop in which it is used and not allocated, to the end of the loop. One that is given
+// bytes of an earlier one begins with a barrier (its lowering sees `isReused`).
 #pragma once
 
 #include "gpu_backend/ir/tlg_dialect.h"
@@ -11,6 +11,9 @@
 #include "llvm/ADT/DenseMap.h"
 
 namespace blockscope::gpu {
+
+/// At a tl.barrier: another one before it does for it what it is there for.
+inline constexpr llvm::StringLiteral kCoveredAttribute = "tlg.covered";
 
 class SharedPlaces {
 public:
@@ -25,18 +28,21 @@ public:
   int64_t freeBytes(mlir::Operation *op) const;
 
 private:
-  struct Block {
-    int64_t begin, end;
-    int first, last; ///< moments
+  /// From `first` to `last`, both included.
+  struct Life {
+    int first, last;
   };
-  void countMoments(mlir::Block &block);
-  int momentOf(mlir::Operation *op) const;
-  int lastUse(tlg::AllocSharedOp alloc) const;
-  int lastWait(mlir::Operation *dot) const;
+  struct Placed {
+    int64_t begin, end;
+    Life life;
+    int lastOutside; ///< as if the outermost op that has the buffer needed it until its end
+  };
+  int number(mlir::Operation *op, int next);
+  Life lifeIn(tlg::AllocSharedOp alloc, mlir::Block *block) const;
+  void markCoveredBarrier(tlg::AllocSharedOp alloc, const Placed &own) const;
 
-  llvm::DenseMap<mlir::Operation *, int> moments_;
-  int end_ = 0; ///< of all moments
-  llvm::SmallVector<Block> blocks_;
+  llvm::DenseMap<mlir::Operation *, Life> moments_; ///< of an op and those in it
+  llvm::SmallVector<Placed> blocks_;
   llvm::DenseSet<mlir::Operation *> reused_;
   int64_t sizeBytes_ = 0;
 };

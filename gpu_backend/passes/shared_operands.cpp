@@ -242,6 +242,27 @@ Value readTransposed(OpBuilder &builder, Value value, const SharedLayout &to, in
   return tlg::LocalLoadOp::create(builder, value.getLoc(), tlg::withLayout(type, *layout), buffer);
 }
 
+/// Whether a dot takes an operand from registers as it is.
+bool isReadFromRegisters(Operation *dot, unsigned operand) {
+  auto wgmma = dyn_cast<tlg::WgmmaOp>(dot);
+  if (!wgmma || operand != 0)
+    return false;
+  const auto type = dyn_cast<RankedTensorType>(wgmma.getA().getType());
+  const llvm::ArrayRef<int32_t> warps = wgmma.getWarps();
+  return type && tlg::layoutOf(type) == wgmmaOperandA(type.getShape(),
+                                                      static_cast<int>(wgmma.getOperandBytes()),
+                                                      {warps[0], warps[1], warps[2]});
+}
+
+/// The dimension along which an operand of a dot lies in the buffer that it is put into: wgmma
+/// takes only elements of 2 bytes along M or N.
+int stagedDim(Operation *dot, unsigned operand, RankedTensorType type) {
+  auto wgmma = dyn_cast<tlg::WgmmaOp>(dot);
+  if (wgmma && wgmma.getOperandBytes() != 2)
+    return operand == 0 ? 1 : 0;
+  return runDim(type);
+}
+
 /// Puts `value`, which operand `operand` of `dot` is, into shared memory: where it is made, if
 /// that is outside of the loop around the dot, else right before the dot.
 void stageOperand(OpBuilder &builder, Operation *dot, unsigned operand, Value value, int dim) {
@@ -262,27 +283,49 @@ void stageOperand(OpBuilder &builder, Operation *dot, unsigned operand, Value va
     tlg::FenceAsyncOp::create(builder, location);
   tl::BarrierOp::create(builder, location);
   dot->setOperand(operand, buffer);
-  if (isOutside) // other loops read the same buffer
-    value.replaceUsesWithIf(buffer, [&](OpOperand &use) {
-      return use.getOwner()->getName() == dot->getName() && use.getOperandNumber() == operand &&
-             isMadeOutside(use.getOwner(), value);
-    });
+  // Other loops, or later dots of the iteration, read the same buffer.
+  value.replaceUsesWithIf(buffer, [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (user->getName() != dot->getName() || use.getOperandNumber() > 1)
+      return false;
+    return isOutside ? use.getOperandNumber() == operand && isMadeOutside(user, value)
+                     : user->getBlock() == dot->getBlock() && dot->isBeforeInBlock(user) &&
+                           !isReadFromRegisters(user, use.getOperandNumber()) &&
+                           stagedDim(user, use.getOperandNumber(), type) == dim;
+  });
+  if (Operation *op = value.getDefiningOp(); op && op->use_empty() && isa<tlg::LocalLoadOp>(op))
+    op->erase();
 }
 
 void stageOperandsOf(OpBuilder &builder, tlg::WgmmaOp dot) {
-  const llvm::ArrayRef<int32_t> warps = dot.getWarps();
-  const auto bytes = static_cast<int>(dot.getOperandBytes());
   for (const unsigned operand : {0U, 1U}) {
     Value value = dot->getOperand(operand);
     const auto type = dyn_cast<RankedTensorType>(value.getType());
-    if (!type ||
-        (operand == 0 && tlg::layoutOf(type) ==
-                             wgmmaOperandA(type.getShape(), bytes, {warps[0], warps[1], warps[2]})))
-      continue;
-    // Only elements of 2 bytes can be contiguous along M or N.
-    const int depthDim = operand == 0 ? 1 : 0;
-    stageOperand(builder, dot, operand, value, bytes == 2 ? runDim(type) : depthDim);
+    if (type && !isReadFromRegisters(dot, operand))
+      stageOperand(builder, dot, operand, value, stagedDim(dot, operand, type));
   }
+}
+
+/// An operand of 1 byte that lies along M or N in shared memory would be read byte by byte: it is
+/// put along K first, in wide pieces.
+void turnOperand(OpBuilder &builder, tlg::MmaOp dot, unsigned operand) {
+  const auto shared = cast<tlg::SharedType>(dot->getOperand(operand).getType());
+  const int depthDim = operand == 0 ? 1 : 0;
+  const std::optional<SwizzleMatch> match = matchSwizzle(shared);
+  if (tlg::elementBytes(shared.getElementType()) != 1 || !match || match->contiguousDim == depthDim)
+    return;
+  builder.setInsertionPoint(dot);
+  const auto plain = RankedTensorType::get(shared.getShape(), shared.getElementType());
+  const LinearLayout accumulator = tlg::layoutOf(dot.getType());
+  const std::optional<LinearLayout> layout =
+      transposingLayout(shared.getShape(), tlg::sharedLayoutOf(shared),
+                        sharedForOperand(plain, depthDim), depthDim, accumulator.warpCount());
+  if (!layout)
+    return;
+  const Type type = tlg::withLayout(plain, *layout);
+  Value value = tlg::LocalLoadOp::create(builder, dot.getLoc(), type, dot->getOperand(operand));
+  dot->setOperand(operand, value);
+  stageOperand(builder, dot, operand, value, depthDim);
 }
 
 /// An operand of mma.sync that comes to its threads by way of shared memory anyway stays there, to
@@ -290,6 +333,8 @@ void stageOperandsOf(OpBuilder &builder, tlg::WgmmaOp dot) {
 void stageOperandsOf(OpBuilder &builder, tlg::MmaOp dot) {
   constexpr int kManyWords = 64;
   for (const unsigned operand : {0U, 1U}) {
+    if (isa<tlg::SharedType>(dot->getOperand(operand).getType()))
+      turnOperand(builder, dot, operand);
     auto convert = dot->getOperand(operand).getDefiningOp<tlg::ConvertLayoutOp>();
     if (!convert || convert.getType().getRank() != 2)
       continue;

@@ -557,3 +557,52 @@ def test_operands_that_lie_along_either_dimension(
 ):
     sizes = (blocks[0] - 16 * (blocks[0] > 16), blocks[1], k)
     run_lying(dtype, lies, trans, sizes, blocks, warps, stages, device)
+
+
+@triton.jit
+def staged_kernel(
+    a_ptr, b_ptr, out_ptr, k, N: tl.constexpr, BLOCK_K: tl.constexpr, FORM: tl.constexpr
+):
+    """Operands that are computed in the loop go through shared memory: some of them twice, some of
+    them where others have been."""
+    i = tl.arange(0, N)
+    steps = tl.arange(0, BLOCK_K)
+    total = tl.zeros((N, N), dtype=tl.float32)
+    for start in range(0, k, BLOCK_K):
+        a = tl.load(a_ptr + i[:, None] * k + (start + steps)[None, :])
+        b = tl.load(b_ptr + (start + steps)[:, None] * N + i[None, :])
+        twice = (b + b).to(b.dtype)
+        first = tl.dot(a, twice)
+        second = tl.dot((a + 1).to(a.dtype), twice)
+        small = ((first + second) * 0.125).to(b.dtype)
+        third = tl.dot(b.T, (b * 2).to(b.dtype))
+        if FORM == 1:
+            total += tl.dot(small, (third * 0.125).to(b.dtype))
+        else:
+            total += tl.dot((third * 0.125).to(b.dtype), small) + tl.dot(a, b)
+    tl.store(out_ptr + i[:, None] * N + i[None, :], total)
+
+
+def run_staged(form, dtype, iterations, warps, stages, size, device):
+    k = 32 * iterations
+    a = (4 * torch.randint(-1, 2, (size, k), device=device)).to(dtype)
+    b = (4 * torch.randint(-1, 2, (k, size), device=device)).to(dtype)
+    out = torch.full((size, size), 77.0, device=device)
+    kernel = staged_kernel[(1,)](a, b, out, k, size, 32, form, num_warps=warps, num_stages=stages)
+    want = torch.zeros(size, size, dtype=torch.float64, device=device)
+    for start in range(0, k, 32):
+        left, right = a[:, start : start + 32].double(), b[start : start + 32].double()
+        small = ((left @ right * 2 + (left + 1) @ right * 2) * 0.125).to(dtype).double()
+        third = (right.T @ right * 2 * 0.125).to(dtype).double()
+        want += small @ third if form == 1 else third @ small + left @ right
+    check(out, want, 2e-3)
+    return kernel
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3])
+@pytest.mark.parametrize("warps", [4, 8])
+@pytest.mark.parametrize("iterations", [0, 1, 3])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
+@pytest.mark.parametrize("form", [1, 2])
+def test_staged_operands(form, dtype, iterations, warps, stages, device):
+    run_staged(form, dtype, iterations, warps, stages, 64, device)

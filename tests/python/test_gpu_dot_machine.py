@@ -183,7 +183,19 @@ def test_orders(dtype: Any, lies: Any, trans: Any, arch: str, machines: Any) -> 
 def test_fp32(precision: str, arch: str, machines: Any) -> None:
     a, b = dots.rand((64, 32), FP32, "cpu"), dots.rand((32, 64), FP32, "cpu")
     dots.run_dot(a, b, FP32, 4e-6, precision)
-    assert used(machines, "mma") == (precision != "ieee")
+    by_wgmma = precision == "tf32x3" and arch == "sm_90a"
+    assert used(machines, "mma") == (precision != "ieee" and not by_wgmma)
+    assert used(machines, "wgmma") == by_wgmma
+
+
+@pytest.mark.parametrize("arch", ["sm_90a"])
+@pytest.mark.parametrize("stages", [1, 3])
+@pytest.mark.parametrize("along_k", [False, True])
+def test_fp32_in_three_dots(along_k: bool, stages: int, arch: str, machines: Any) -> None:
+    a, b = dots.rand((100, 72), FP32, "cpu"), dots.rand((72, 64), FP32, "cpu")
+    b = b.T.contiguous().T if along_k else b
+    dots.run_matmul(a, b, (64, 64, 32), 4e-6, 4, stages, "tf32x3")
+    assert used(machines, "wgmma") and not used(machines, "mma")
 
 
 @BOTH_ARCHS
@@ -249,7 +261,7 @@ def test_operands_that_lie_along_either_dimension(
 
 
 @pytest.mark.parametrize("arch", ["sm_90a"])
-@pytest.mark.parametrize("blocks", [(64, 16, 128), (128, 128, 32), (64, 64, 32)])
+@pytest.mark.parametrize("blocks", [(64, 16, 128), (128, 128, 32), (64, 64, 32), (16, 64, 64)])
 @pytest.mark.parametrize("warps", [4, 8])
 @pytest.mark.parametrize("dtype", [torch.int8, FP8, FP32])
 def test_operands_of_other_shapes_that_lie_along_rows(
@@ -257,6 +269,18 @@ def test_operands_of_other_shapes_that_lie_along_rows(
 ) -> None:
     m, n, k = blocks
     dots.run_lying(dtype, (False, False), False, (m, n, 3 * k), blocks, warps, 2, "cpu")
+
+
+@BOTH_ARCHS
+@pytest.mark.parametrize("stages", [1, 3])
+@pytest.mark.parametrize("iterations", [0, 1, 3])
+@pytest.mark.parametrize("dtype", [HALF, FP32])
+@pytest.mark.parametrize("form", [1, 2])
+def test_staged_operands(
+    form: int, dtype: Any, iterations: int, stages: int, arch: str, machines: Any
+) -> None:
+    """The machine finds it where a thread writes what another one may still read."""
+    dots.run_staged(form, dtype, iterations, 4, stages, 64, "cpu")
 
 
 @BOTH_ARCHS

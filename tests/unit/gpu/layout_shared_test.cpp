@@ -2,6 +2,7 @@
 #include "gpu_backend/layout/blocked_layout.h"
 #include "gpu_backend/layout/matrix_access.h"
 #include "gpu_backend/layout/mma_layouts.h"
+#include "gpu_backend/layout/transposing_layout.h"
 #include "tests/unit/gpu/layout_random.h"
 #include "tests/unit/gpu/layout_simulate.h"
 
@@ -85,6 +86,41 @@ TEST(LayoutSharedTest, OperandsOfOtherWidthsLoadStraight) {
     EXPECT_FALSE(matrixLoad(a, swizzledShared(shape, 0, bytes, 32)));
   }
   EXPECT_FALSE(matrixLoad(mmaOperandA(shape, 8, {}), plainShared(13, 8)));
+}
+
+TEST(LayoutSharedTest, BlocksMoveToTheirOtherDimension) {
+  const int64_t shapes[][2] = {{64, 128}, {32, 64}, {128, 16}, {256, 256}, {32, 32}};
+  for (const auto &shape : shapes)
+    for (const int bytes : {1, 4})
+      for (const int64_t warps : {1, 4, 8}) {
+        const auto tile = [&](int dim) {
+          const int row = static_cast<int>(shape[dim]) * bytes;
+          return row < 32 ? plainShared(ShapeBits(shape).width(), bytes)
+                          : swizzledShared(shape, dim, bytes, std::min(row, 128));
+        };
+        if (shape[0] * bytes < 32 || shape[1] * bytes < 32)
+          continue;
+        const SharedLayout from = tile(1), to = tile(0);
+        const std::optional<LinearLayout> layout = transposingLayout(shape, from, to, 0, warps);
+        ASSERT_TRUE(layout);
+        EXPECT_TRUE(isSurjective(*layout, ShapeBits(shape).width()));
+        EXPECT_EQ(layout->warpCount(), warps);
+        if (bytes == 1) { // pieces of 16 bits in two rows, then of 32 bits
+          const std::optional<MatrixAccess> load = matrixLoad(*layout, from);
+          ASSERT_TRUE(load && load->transposed);
+          EXPECT_LE(load->conflictWays(), 2);
+          expectLoads(*load, *layout, from);
+          ASSERT_TRUE(matrixLoad(*layout, to));
+          expectLoads(*matrixLoad(*layout, to), *layout, to);
+        } else {
+          EXPECT_EQ(vectorLoad(*layout, from).vectorBytes, 16);
+          EXPECT_EQ(vectorStore(*layout, to).vectorBytes, 16);
+          EXPECT_LE(vectorLoad(*layout, from).conflictWays(), 2);
+          EXPECT_LE(vectorStore(*layout, to).conflictWays(), 4);
+        }
+      }
+  const int64_t small[] = {8, 8};
+  EXPECT_FALSE(transposingLayout(small, plainShared(6, 4), plainShared(6, 4), 0, 4));
 }
 
 TEST(LayoutSharedTest, AccumulatorsStoreToSwizzledTilesByStmatrix) {

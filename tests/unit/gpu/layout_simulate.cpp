@@ -75,7 +75,7 @@ template <typename Function>
 int forEachMatrixElement(const MatrixAccess &access, int elementBytes,
                          const MatrixInstruction &instruction, uint32_t warp, Function function) {
   int wavefronts = 0;
-  const int pack = access.registersPerWord;
+  const int pack = access.registersPerWord, inUnit = 2 / elementBytes; // of .trans: 16 bits
   for (int matrix = 0; matrix < access.matrices; ++matrix) {
     std::vector<int64_t> rows(32, -1);
     for (uint32_t row = 0; row < 8; ++row)
@@ -85,9 +85,10 @@ int forEachMatrixElement(const MatrixAccess &access, int elementBytes,
     wavefronts += countWavefronts(rows, 16);
     for (uint32_t lane = 0; lane < 32; ++lane) {
       for (int part = 0; part < pack; ++part) {
-        const int64_t offset = access.transposed
-                                   ? rows[2 * (lane % 4) + part] + lane / 4 * 2
-                                   : rows[lane / 4] + lane % 4 * 4 + part * elementBytes;
+        const int64_t offset =
+            access.transposed
+                ? rows[2 * (lane % 4) + part / inUnit] + lane / 4 * 2 + part % inUnit * elementBytes
+                : rows[lane / 4] + lane % 4 * 4 + part * elementBytes;
         function(instruction.registers[matrix * pack + part], lane, offset);
       }
     }
