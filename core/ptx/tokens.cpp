@@ -94,8 +94,10 @@ private:
     token.text = "$" + text_.slice(begin, at_).str();
     token.kind = text_.slice(begin, at_).getAsInteger(10, token.number) ? Token::Kind::Symbol
                                                                         : Token::Kind::Operand;
-    if (hasBraces)
-      at_ = std::min(text_.size(), text_.find('}', at_) + 1);
+    if (hasBraces) {
+      const size_t end = text_.find('}', at_);
+      at_ = end == llvm::StringRef::npos ? text_.size() : end + 1;
+    }
   }
 
   void readNumber() {

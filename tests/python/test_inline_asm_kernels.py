@@ -414,6 +414,9 @@ ERRORS = [
     ("cvt.rs.satfinite.e4m3x4.f32 $0, {$1,$1,$1,$1}, $1;", "is not documented"),
     ("v_add_u32 $0, $1, $1", "expected ';'"),
     ("{.reg .u32 a, a;}", "'a' is declared twice"),
+    ("setp.lt.s32;", "it has 0 operands, expected 3"),
+    ("mov.b32 $0, {{{{{{{{", "its operands are nested too deeply"),
+    ("mov.b32 $0, ${", "in 'mov.b32 $0, ${'"),
 ]
 
 
