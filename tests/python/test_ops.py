@@ -79,6 +79,7 @@ ELSEWHERE = {
     "test_language.py": "condition device_assert device_print static_assert static_print to_tensor",
     "test_host_kernels.py": "num_programs arange",
     "test_aggregates.py": "aggregate_replace",
+    "test_inline_asm.py": "inline_asm_elementwise",
     "test_memory_ops.py": """advance atomic_add atomic_and atomic_cas atomic_load atomic_max
         atomic_min atomic_or atomic_poll atomic_store atomic_xchg atomic_xor load
         load_tensor_descriptor make_block_ptr make_tensor_descriptor store

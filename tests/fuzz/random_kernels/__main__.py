@@ -9,7 +9,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-os.environ.setdefault("BLOCKSCOPE_CACHE", "0")
+if __name__ == "__main__":  # tests import this file, into processes that go on
+    os.environ.setdefault("BLOCKSCOPE_CACHE", "0")
 
 from random_kernels import devices, grow, modes, processes, report, shrink  # noqa: E402
 from random_kernels.tree import Kernel  # noqa: E402
