@@ -59,6 +59,20 @@ bool isStagedInIteration(tlg::AllocSharedOp alloc) {
   return isStaged;
 }
 
+/// The innermost block that has all uses of a buffer and runs at most once: the outermost loops are
+/// in it, and branches around it (after an early return all of a kernel is in one) do not matter.
+Block *blockOfLife(tlg::AllocSharedOp alloc) {
+  Block *block = alloc->getBlock();
+  for (Operation *op = alloc->getParentOp(); op; op = op->getParentOp())
+    if (isa<LoopLikeOpInterface>(op))
+      block = op->getBlock();
+  eachUse(alloc, [&](Operation *user) {
+    while (!block->findAncestorOpInBlock(*user))
+      block = block->getParentOp()->getBlock();
+  });
+  return block;
+}
+
 bool isBarriers(tlg::AllocSharedOp alloc) {
   return llvm::any_of(alloc->getUsers(),
                       [](Operation *user) { return isa<tlg::MbarrierInitOp>(user); });
@@ -69,16 +83,15 @@ bool isBarriers(tlg::AllocSharedOp alloc) {
 SharedPlaces::SharedPlaces(func::FuncOp function) {
   constexpr int64_t kAlignment = 1024; // of the widest swizzle
   constexpr int64_t kBarrierBytes = 8;
-  Block *body = &function.getBody().front();
   llvm::SmallVector<std::pair<tlg::AllocSharedOp, size_t>> staged;
   int moment = 0;
-  for (Operation &op : *body)
+  for (Operation &op : function.getBody().front())
     moment = number(&op, moment);
   function.walk([&](tlg::AllocSharedOp alloc) {
     const tlg::SharedType type = alloc.getType();
     const int64_t size =
         static_cast<int64_t>(tlg::sharedLayoutOf(type).sizeBytes()) * type.getStages();
-    Life outside = lifeIn(alloc, body), life = outside;
+    Life outside = lifeIn(alloc, blockOfLife(alloc)), life = outside;
     int64_t alignment = kAlignment;
     const bool hasBarrier = isStagedInIteration(alloc);
     if (isBarriers(alloc)) { // whose bytes are never anything else

@@ -35,7 +35,7 @@ private:
   struct Placed {
     int64_t begin, end;
     Life life;
-    int lastOutside; ///< as if the outermost op that has the buffer needed it until its end
+    int lastOutside; ///< as if the outermost loop that has the buffer needed it until its end
   };
   int number(mlir::Operation *op, int next);
   Life lifeIn(tlg::AllocSharedOp alloc, mlir::Block *block) const;
