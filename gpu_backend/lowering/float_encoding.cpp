@@ -100,6 +100,8 @@ llvm::Value *decodeFp8(Builder &builder, llvm::Value *encoding, const FloatForma
     special = builder.CreateICmpEQ(bits, builder.getInt32(format.signMask()));
     result = builder.CreateSelect(special, builder.getInt32(0x7fc00000), result);
     break;
+  case Specials::None:
+    break;
   }
   return builder.CreateBitCast(result, builder.getFloatTy());
 }

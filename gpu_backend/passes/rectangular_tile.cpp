@@ -149,7 +149,8 @@ struct Index {
 /// For each dimension of a value the dimension of the whole block.
 using DimMap = llvm::SmallVector<int, 4>;
 
-/// What a value with a hint, a broadcast or a dimension of 1 in it is made of, and where its dimensions go.
+/// What a value with a hint, a broadcast or a dimension of 1 in it is made of, and where its
+/// dimensions go.
 Value lookThrough(Value value, DimMap &dims) {
   while (Operation *op = value.getDefiningOp()) {
     if (auto expand = dyn_cast<tl::ExpandDimsOp>(op))

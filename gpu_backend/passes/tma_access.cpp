@@ -27,6 +27,24 @@ namespace {
 
 constexpr int kMostMaps = 16;
 
+/// A tile begins at a multiple of these along its contiguous dimension: a GPU takes any other start
+/// for an illegal instruction.
+constexpr int kStartBytes = 16;
+
+int64_t elementsOfStart(const TmaAccess &access) {
+  return std::max(1, kStartBytes / tlg::sharedLayoutOf(access.buffer).elementBytes);
+}
+
+/// What the index at which a tile begins is known to be a multiple of; 0 is one of everything.
+int64_t knownFactor(const RectangularTile::Dim &dim, const AxisAnalysis &axes) {
+  return dim.start ? axes.at(dim.start).dims[0].divisibility : dim.firstIndex;
+}
+
+bool beginsAtMultiple(const TmaAccess &access, const AxisAnalysis &axes) {
+  const RectangularTile &tile = access.tile;
+  return knownFactor(tile.dims[tile.contiguousDim], axes) % elementsOfStart(access) == 0;
+}
+
 /// Whether `first` may run before `second` does.
 bool mayPrecede(Operation *first, Operation *second) {
   for (Operation *outer = first->getParentOp(); outer; outer = outer->getParentOp())
@@ -152,6 +170,7 @@ void findTmaAccesses(func::FuncOp function, const GpuTarget &target) {
   if (!target.hasTma || module->hasAttr(tlg::kNoTmaAttribute))
     return;
   Builder builder(function.getContext());
+  const AxisAnalysis axes(function);
   int found = 0; // each may have a map of its own
   function.walk([&](Operation *op) {
     if (found == kMostMaps)
@@ -162,7 +181,7 @@ void findTmaAccesses(func::FuncOp function, const GpuTarget &target) {
         return;
       const std::optional<TmaAccess> access =
           accessOf(load.getPointer(), load.getMask(), getElementTypeOrSelf(load.getType()));
-      if (access && canLoad(load, access->tile.argument)) {
+      if (access && beginsAtMultiple(*access, axes) && canLoad(load, access->tile.argument)) {
         load->setAttr(kTmaAttribute, builder.getUnitAttr());
         ++found;
       }
@@ -333,14 +352,12 @@ bool isNotNegative(Value value) {
 }
 
 /// True where TMA can store a tile that begins at `starts`, and there is something to store; null
-/// if it always can. A GPU takes a store that begins at a negative index, or at no multiple of 16
-/// bytes along the contiguous dimension, for an illegal instruction; loads may begin anywhere.
+/// if it always can. A GPU takes a store that begins at a negative index for an illegal
+/// instruction; loads may begin there.
 Value storeCondition(OpBuilder &builder, Location location, const TmaAccess &access,
                      ValueRange starts, const AxisAnalysis &axes) {
-  constexpr int kAlignmentBytes = 16;
   const RectangularTile &tile = access.tile;
-  const int64_t step =
-      std::max(1, kAlignmentBytes / tlg::sharedLayoutOf(access.buffer).elementBytes);
+  const int64_t step = elementsOfStart(access);
   Value result = tile.condition;
   const auto require = [&](arith::CmpIPredicate predicate, Value value) {
     Value zero = arith::ConstantOp::create(builder, location, builder.getI32IntegerAttr(0));
@@ -350,8 +367,7 @@ Value storeCondition(OpBuilder &builder, Location location, const TmaAccess &acc
   for (auto [i, dim, start] : llvm::enumerate(tile.dims, starts)) {
     if (dim.start ? !isNotNegative(dim.start) : dim.firstIndex < 0)
       require(arith::CmpIPredicate::sge, start);
-    const int64_t known = dim.start ? axes.at(dim.start).dims[0].divisibility : dim.firstIndex;
-    if (static_cast<int>(i) == tile.contiguousDim && known % step != 0) {
+    if (static_cast<int>(i) == tile.contiguousDim && knownFactor(dim, axes) % step != 0) {
       Value mask = arith::ConstantOp::create(builder, location,
                                              builder.getI32IntegerAttr(static_cast<int>(step - 1)));
       require(arith::CmpIPredicate::eq, arith::AndIOp::create(builder, location, start, mask));

@@ -53,12 +53,11 @@ llvm::StringRef waitText(RingSync sync) {
 
 std::string ringText(const LoopPlan &loop, const RingPlan &ring) {
   const bool isShort = ring.buffers < loop.stages;
-  return llvm::formatv("  ring: {0} buffers{1}\n  copies: begun {2} iteration{3} ahead by {4}\n"
-                       "  waits: {5}\n",
-                       ring.buffers,
-                       isShort ? " (shared memory has no place for more)" : extraText(ring.extra),
-                       ring.ahead, ring.ahead == 1 ? "" : "s",
-                       producerText(loop), waitText(ring.sync));
+  return llvm::formatv(
+      "  ring: {0} buffers{1}\n  copies: begun {2} iteration{3} ahead by {4}\n"
+      "  waits: {5}\n",
+      ring.buffers, isShort ? " (shared memory has no place for more)" : extraText(ring.extra),
+      ring.ahead, ring.ahead == 1 ? "" : "s", producerText(loop), waitText(ring.sync));
 }
 
 std::string aheadText(int iterations) {

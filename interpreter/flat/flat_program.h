@@ -140,8 +140,8 @@ struct FlatProgram {
   std::vector<uint32_t> returns;
   int64_t lanes = 1;
   MemoryUse memoryUse;
-  bool hasAtomics = false;    ///< atomics or volatile loads: programs may wait for one another
-  bool showsValues = false;   ///< built for observers of values (FlatOptions::values)
+  bool hasAtomics = false;  ///< atomics or volatile loads: programs may wait for one another
+  bool showsValues = false; ///< built for observers of values (FlatOptions::values)
   /// Of one that shows values: the same kernel in the fast form, for trials in which nobody looks.
   std::shared_ptr<const FlatProgram> fast;
   std::vector<ShownOp> shown; ///< where it does, by op number

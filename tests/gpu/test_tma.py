@@ -477,6 +477,25 @@ def test_odd_strides(device):
 
 
 @triton.jit
+def sum_of_windows_kernel(x_ptr, out_ptr, n, count, STEP: tl.constexpr, B: tl.constexpr):
+    x = tl.make_tensor_descriptor(x_ptr, [n, n], [n, 1], [B, B])
+    total = tl.zeros([B, B], tl.float32)
+    for i in tl.range(0, count, num_stages=3):
+        total += x.load([i - 1, i * STEP])
+    rows, columns = tl.arange(0, B)[:, None], tl.arange(0, B)[None, :]
+    tl.store(out_ptr + rows * B + columns, total)
+
+
+@pytest.mark.parametrize("step", [1, 3, 4])
+def test_loads_that_begin_anywhere(step, device):
+    """A GPU takes a copy that begins at no multiple of 16 bytes for an illegal instruction."""
+    x, out = rand((64, 64), torch.float32, device), torch.zeros((32, 32), device=device)
+    sum_of_windows_kernel[1,](x, out, 64, 5, step, 32)
+    want = sum(window(x, (i - 1, i * step), (32, 32)).double() for i in range(5))
+    check(out, want, 1e-5)
+
+
+@triton.jit
 def count_kernel(x_ptr, n, M: tl.constexpr, N: tl.constexpr):
     x = tl.make_tensor_descriptor(x_ptr, [M, N], [N, 1], [M, N])
     for _ in range(n):

@@ -327,6 +327,7 @@ class Tma:
         barrier = self._mbarrier(where, at)
         if not barrier.is_fenced:
             raise PtxError("an mbarrier before its fence")
+        self._check_start(i.operands[1], at)
         place, source, inside = self._box(i.operands[1], at, to)
         self.need_fence(place, at, "TMA writes over")
         self._note(place[None], at, "copy")
@@ -338,16 +339,16 @@ class Tma:
     def _begin_store(self, i: Instruction, at: np.ndarray, thread: int) -> None:
         start = int(self.address(i.operands[1], at)[0])  # type: ignore[attr-defined]
         place, target, inside = self._box(i.operands[0], at, start)
-        self._check_start(i.operands[0], at)
+        self._check_start(i.operands[0], at, lowest=0)
         self._read_image(place, at)
         target = self._global(target[inside])  # type: ignore[attr-defined]
         self.stores.append((thread, place, self.shared.data[place].copy(), inside, target))
 
-    def _check_start(self, text: str, thread: np.ndarray) -> None:
-        """A GPU takes stores that begin elsewhere for an illegal instruction (seen on an H200)."""
+    def _check_start(self, text: str, thread: np.ndarray, lowest: int = -(1 << 31)) -> None:
+        """A GPU takes copies that begin elsewhere for an illegal instruction (seen on an H200)."""
         tensor, start = self._coordinates(text, thread)
-        if min(start) < 0 or start[0] * tensor.element_bytes % 16:
-            raise PtxError(f"TMA stores from {start}")
+        if min(start) < lowest or start[0] * tensor.element_bytes % 16:
+            raise PtxError(f"TMA copies from {start}")
 
     def _read_image(self, place: np.ndarray, at: np.ndarray) -> None:
         self.shared.hold(place, at, self.now)

@@ -164,6 +164,13 @@ def test_what_tma_cannot_do(arch: str, machines: Any) -> None:
         tma.test_odd_strides("cpu")
 
 
+@ONE_ARCH
+@pytest.mark.parametrize("step", [1, 3])
+def test_loads_that_begin_anywhere(step: int, arch: str, machines: Any) -> None:
+    tma.test_loads_that_begin_anywhere(step, "cpu")
+    assert "load" not in forms(machines[0])
+
+
 # -- mistakes that the machine finds ---------------------------------------------------------------
 
 BROKEN = [

@@ -98,8 +98,7 @@ TEST(RegistrationTest, EveryRowIsWhole) {
     EXPECT_FALSE(info.help.empty() || info.codes.empty());
     FindingCollector collector;
     std::vector<HostWatcher *> hostWatchers;
-    const std::unique_ptr<Observer> observer =
-        info.make({collector, true, {}, hostWatchers});
+    const std::unique_ptr<Observer> observer = info.make({collector, true, {}, hostWatchers});
     EXPECT_EQ(observer->plan().needs, info.plan.needs) << info.name.str();
     EXPECT_EQ(observer->plan().repeat, info.plan.repeat) << info.name.str();
   }
