@@ -46,6 +46,14 @@ LinearLayout inShared(const LinearLayout &layout, const SharedLayout &shared) {
           f2::multiply(shared.offsets, layout.lanes), f2::multiply(shared.offsets, layout.warps)};
 }
 
+int contiguousBytes(const SharedLayout &layout, const ShapeBits &shape, int dim, int mostBytes) {
+  int bytes = layout.elementBytes;
+  for (int bit = 0; bit < shape.width(dim) && 2 * bytes <= mostBytes; ++bit, bytes *= 2)
+    if (layout.offsets[shape.shift(dim) + bit] != static_cast<uint32_t>(bytes))
+      break;
+  return bytes;
+}
+
 SharedLayout plainShared(int width, int elementBytes) {
   SharedLayout shared{{}, elementBytes};
   for (int bit = 0; bit < width; ++bit)

@@ -23,6 +23,10 @@ struct SharedLayout {
   uint32_t sizeBytes() const { return static_cast<uint32_t>(elementBytes) << offsets.size(); }
 };
 
+/// How many bytes of elements that follow each other along `dim` lie one behind the other in shared
+/// memory, from each multiple of the number on; at most `mostBytes`.
+int contiguousBytes(const SharedLayout &layout, const ShapeBits &shape, int dim, int mostBytes);
+
 /// The block in row-major order without a swizzle.
 SharedLayout plainShared(int width, int elementBytes);
 

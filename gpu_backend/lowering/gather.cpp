@@ -49,7 +49,9 @@ LogicalResult lowerGather(Lowering &lowering, Operation *op) {
   const int axis = static_cast<int>(gather.getAxis());
   // Of a sort of which only the first elements are needed, these are stored alone.
   auto sort = gather.getSource().getDefiningOp<tl::SortOp>();
-  const int64_t size = sourceType.getDimSize(axis), needed = sort ? neededOfSort(sort) : size;
+  const bool isAlongSort = sort && axis + 1 == sourceShape.rank();
+  const int64_t size = sourceType.getDimSize(axis);
+  const int64_t needed = isAlongSort ? neededOfSort(sort) : size;
   Slots slots(lowering, gather.getSource(), sourceType.getNumElements() / (size / needed));
   const int left = static_cast<int>(llvm::Log2_64(size / needed)); // out of an element's number
   if (left == 0)

@@ -63,8 +63,11 @@ LogicalResult lowerAsyncCopy(Lowering &lowering, Operation *op) {
   const tlg::SharedType shared = copy.getDestination().getType();
   const LinearLayout layout = tlg::layoutOf(copy.getPointer().getType());
   const auto vector = op->getAttrOfType<DenseI32ArrayAttr>(tlg::kVectorAttribute);
-  const int bytes = (vector ? vector[1] : 1) * tlg::elementBytes(shared.getElementType());
-  const SharedAccess access = vectorStore(layout, tlg::sharedLayoutOf(shared), bytes);
+  const SharedLayout buffer = tlg::sharedLayoutOf(shared);
+  const int bytes = vector ? contiguousBytes(buffer, ShapeBits(shared.getShape()), vector[0],
+                                             vector[1] * buffer.elementBytes)
+                           : buffer.elementBytes;
+  const SharedAccess access = vectorStore(layout, buffer, bytes);
   noteConflicts(lowering, "where a block is copied to shared memory", access.conflictWays());
   if (access.vectorBytes < 4)
     return op->emitError("has less than 4 bytes in a row (a mistake in blockscope)");

@@ -16,7 +16,9 @@ AsyncCopy asyncCopyOf(tl::LoadOp load, bool withOther) {
   if (!type || !vector || (load.getMask() && !tlg::hasLayout(load.getMask().getType())))
     return no(LoadReason::NotATile);
   const SharedLayout layout = sharedForOperand(type, vector[0]);
-  const int bytes = vector[1] * layout.elementBytes;
+  // Memory and the buffer may be in another order: what follows in both.
+  const int bytes = contiguousBytes(layout, ShapeBits(type.getShape()), vector[0],
+                                    vector[1] * layout.elementBytes);
   const int pieceBytes = vectorStore(tlg::layoutOf(type), layout, bytes).vectorBytes;
   if (pieceBytes < kLeastBytes)
     return {{}, LoadReason::Narrow, pieceBytes};

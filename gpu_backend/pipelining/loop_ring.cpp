@@ -134,8 +134,8 @@ void LoopRing::addVariables() {
         return llvm::SmallVector<Value>(arguments.begin(), arguments.end());
       });
   loop_ = cast<scf::ForOp>(made->getOperation());
-  const llvm::SmallVector<Value> made_(loop_.getRegionIterArgs().drop_front(firstNew_));
-  llvm::ArrayRef<Value> all(made_);
+  const llvm::SmallVector<Value> added(loop_.getRegionIterArgs().drop_front(firstNew_));
+  llvm::ArrayRef<Value> all(added);
   ahead_.assign(all.begin(), all.begin() + ahead_.size());
   all = all.drop_front(ahead_.size());
   addresses_.bind(all);

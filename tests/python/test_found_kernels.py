@@ -10,6 +10,7 @@ import blockscope as triton
 import blockscope.language as tl
 import gpu_rows
 import numpy as np
+import ptx_matrix_machine
 import pytest
 from test_gpu_machine import ARCHS, launcher
 
@@ -88,3 +89,38 @@ def test_a_pointer_chosen_from_two_arguments(first: int) -> None:
     hold(
         chosen_argument, [x, y, np.array([first], np.int32)], np.array([4, 2][first:][:1], np.int32)
     )
+
+
+@triton.jit
+def rows_of_sorted(out, x):
+    at = tl.arange(0, 8)[:, None] * 4 + tl.arange(0, 4)[None, :]
+    rows = tl.gather(tl.sort(tl.load(x + at)), tl.full([8, 4], 1, tl.int32), 0)
+    tl.store(out + at, rows)
+
+
+@pytest.mark.parametrize("warps", [1, 4])
+def test_rows_are_gathered_from_sorted_rows(warps: int) -> None:
+    """Not along the dimension that was sorted, so that all of the sort is needed."""
+    x = np.arange(32, dtype=np.int32)[::-1].copy()
+    hold(rows_of_sorted, [x], np.tile(np.arange(24, 28, dtype=np.int32), 8), warps)
+
+
+@triton.jit
+def bytes_by_columns(out, x, count):
+    row, column = tl.arange(0, 256)[:, None], tl.arange(0, 2)[None, :]
+    total = tl.zeros([256, 2], tl.int32)
+    for _ in tl.range(0, tl.load(count), num_stages=3):
+        total += tl.load(x + (4 + row + column * 256))
+    tl.store(out + row * 2 + column, total)
+
+
+@pytest.mark.skipif(not gpu_rows.has_tools(), reason="ptxas and libdevice are not installed")
+@pytest.mark.parametrize("warps", [1, 4])
+def test_bytes_that_lie_by_columns_are_not_copied_by_rows(warps: int) -> None:
+    """A buffer by rows has two of them in a row, an asynchronous copy takes four."""
+    x, out = np.arange(1024).astype(np.uint8), np.zeros(512, np.int32)
+    arguments = [out, x, np.array([3], np.int32)]
+    compiled = bytes_by_columns.warmup(*arguments, grid=(1,), arch="sm_90a", num_warps=warps)
+    ptx_matrix_machine.run(compiled, arguments, (1, 1, 1))
+    want = 3 * x[4:516].astype(np.int32).reshape(2, 256).T.reshape(-1)
+    np.testing.assert_array_equal(out, want)
