@@ -3,8 +3,6 @@
 #include "core/ir/tl_dialect.h"
 #include "core/ptx/constraints.h"
 
-#include "llvm/Support/MathExtras.h"
-
 namespace blockscope::tl {
 namespace {
 
@@ -12,8 +10,6 @@ mlir::LogicalResult verifyAssembly(mlir::Operation *op, llvm::StringRef constrai
                                    uint32_t pack) {
   if (op->getNumResults() == 0)
     return op->emitOpError("needs a result");
-  if (!llvm::isPowerOf2_32(pack))
-    return op->emitOpError("has a pack of ") << pack << ", expected a power of two";
   llvm::SmallVector<Type> arguments, results;
   for (const mlir::Type type : op->getOperandTypes())
     arguments.push_back(fromMlirType(type));
@@ -24,13 +20,13 @@ mlir::LogicalResult verifyAssembly(mlir::Operation *op, llvm::StringRef constrai
     for (const Type &type : *types)
       if (type.shape != first.shape)
         return op->emitOpError("has values of different shapes");
+  const ptx::Constraints read = ptx::readConstraints(constraints, arguments, results, pack);
+  if (!read.error.empty())
+    return op->emitOpError("does not fit: ") << read.error;
   if (first.isBlock() && first.numElements() % pack != 0)
     return op->emitOpError("has ")
            << first.numElements() << " elements, expected a multiple of its "
            << "pack, " << pack;
-  const ptx::Constraints read = ptx::readConstraints(constraints, arguments, results, pack);
-  if (!read.error.empty())
-    return op->emitOpError("has wrong constraints: ") << read.error;
   return mlir::success();
 }
 

@@ -5,6 +5,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace blockscope::ptx {
 namespace {
@@ -30,6 +31,13 @@ int bitsOfLetter(char letter) {
 }
 
 int elementBits(const Type &type) { return type.isPointer() ? 64 : bitWidth(type.dtype); }
+
+/// Errors: a value without a number of bits.
+void checkKinds(std::string &error, const char *what, llvm::ArrayRef<Type> types) {
+  for (const auto &[i, type] : llvm::enumerate(types))
+    if (error.empty() && type.isVoid())
+      error = what + std::to_string(i) + " is neither a number nor a pointer";
+}
 
 /// One slot for each register that holds elements of one value.
 void addSlots(std::vector<Slot> &slots, const Type &type, int value, bool isResult, int64_t pack) {
@@ -88,6 +96,13 @@ std::string Slot::type() const {
 Constraints readConstraints(llvm::StringRef text, llvm::ArrayRef<Type> arguments,
                             llvm::ArrayRef<Type> results, int64_t pack) {
   Constraints made;
+  if (pack < 1 || pack > mostPack || !llvm::isPowerOf2_64(static_cast<uint64_t>(pack)))
+    made.error = "pack is " + std::to_string(pack) + ", expected a power of two up to " +
+                 std::to_string(mostPack);
+  checkKinds(made.error, "result ", results);
+  checkKinds(made.error, "argument ", arguments);
+  if (!made.error.empty())
+    return made;
   std::string plain;
   for (const char c : text)
     if (!llvm::isSpace(c))

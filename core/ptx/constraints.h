@@ -34,9 +34,13 @@ struct Constraints {
   std::string error;       ///< empty when they fit the values
 };
 
+/// More elements than this do not fit the 255 registers of a thread.
+constexpr int64_t mostPack = 256;
+
 /// Reads the constraints of assembly on `pack` elements of each of `arguments` that gives `results`
 /// (their shapes do not matter).
-/// Errors: a constraint that is unknown, and constraints that do not fit the values.
+/// Errors: a pack that is no power of two up to mostPack, a value that is neither a number nor a
+/// pointer, a constraint that is unknown, and constraints that do not fit the values.
 Constraints readConstraints(llvm::StringRef text, llvm::ArrayRef<Type> arguments,
                             llvm::ArrayRef<Type> results, int64_t pack);
 

@@ -2,8 +2,6 @@
 #include "core/ptx/constraints.h"
 #include "core/semantic/semantic.h"
 
-#include "llvm/Support/MathExtras.h"
-
 namespace blockscope {
 
 ValueList Semantic::inlineAsm(llvm::StringRef text, llvm::ArrayRef<Value> arguments,
@@ -13,10 +11,6 @@ ValueList Semantic::inlineAsm(llvm::StringRef text, llvm::ArrayRef<Value> argume
   if (results.empty()) {
     valueError("dtype is empty, expected at least one type: the assembly returns a value, even "
                "where nobody needs it");
-    return {};
-  }
-  if (options.pack < 1 || !llvm::isPowerOf2_64(static_cast<uint64_t>(options.pack))) {
-    valueError("pack is " + std::to_string(options.pack) + ", expected a power of two");
     return {};
   }
   llvm::SmallVector<Value, 4> operands(arguments);
@@ -31,13 +25,6 @@ ValueList Semantic::inlineAsm(llvm::StringRef text, llvm::ArrayRef<Value> argume
     types.push_back(operand.type);
   if (!operands.empty())
     shape = operands.front().type.shape;
-  const int64_t count = operands.empty() ? 0 : operands.front().type.numElements();
-  if (!shape.empty() && count % options.pack != 0) {
-    valueError("number of input elements " + std::to_string(count) +
-               " must be a multiple of the op's packed_element attribute, " +
-               std::to_string(options.pack));
-    return {};
-  }
   llvm::SmallVector<Type, 4> given;
   for (const Type &result : results)
     given.push_back(result.withShape(shape));
@@ -45,6 +32,13 @@ ValueList Semantic::inlineAsm(llvm::StringRef text, llvm::ArrayRef<Value> argume
       ptx::readConstraints(options.constraints, types, given, options.pack);
   if (!read.error.empty()) {
     valueError(read.error);
+    return {};
+  }
+  const int64_t count = operands.empty() ? 0 : operands.front().type.numElements();
+  if (!shape.empty() && count % options.pack != 0) {
+    valueError("number of input elements " + std::to_string(count) +
+               " must be a multiple of the op's packed_element attribute, " +
+               std::to_string(options.pack));
     return {};
   }
   return emitAll(

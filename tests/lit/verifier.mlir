@@ -378,7 +378,7 @@ func.func @f(%p: !tl.ptr<i32>, %x: i64) {
 // -----
 
 func.func @f(%x: tensor<4xi32>) {
-  // expected-error @+1 {{'tl.inline_asm' op has wrong constraints: constraints '=r' have 1 output and 0 inputs, expected 1 output and 1 input}}
+  // expected-error @+1 {{'tl.inline_asm' op does not fit: constraints '=r' have 1 output and 0 inputs, expected 1 output and 1 input}}
   %0 = tl.inline_asm "" "=r"(%x) : (tensor<4xi32>) -> tensor<4xi32>
   return
 }
@@ -386,7 +386,7 @@ func.func @f(%x: tensor<4xi32>) {
 // -----
 
 func.func @f(%x: tensor<4xi32>) {
-  // expected-error @+1 {{'tl.inline_asm' op has a pack of 3, expected a power of two}}
+  // expected-error @+1 {{'tl.inline_asm' op does not fit: pack is 3, expected a power of two up to 256}}
   %0 = tl.inline_asm "" "=r,r"(%x) {pack = 3 : i32} : (tensor<4xi32>) -> tensor<4xi32>
   return
 }
@@ -404,6 +404,22 @@ func.func @f(%x: tensor<4xi8>) {
 func.func @f(%x: tensor<4xi32>, %y: i32) {
   // expected-error @+1 {{'tl.inline_asm_volatile' op has values of different shapes}}
   %0 = tl.inline_asm_volatile "" "=r,r,r"(%x, %y) : (tensor<4xi32>, i32) -> tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: i32) {
+  // expected-error @+1 {{'tl.inline_asm' op does not fit: pack is 1073741824, expected a power of two up to 256}}
+  %0 = tl.inline_asm "" "=r,r"(%x) {pack = 1073741824 : i32} : (i32) -> i32
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4xi7>) {
+  // expected-error @+1 {{'tl.inline_asm' op does not fit: argument 0 is neither a number nor a pointer}}
+  %0 = tl.inline_asm "" "=r,r"(%x) : (tensor<4xi7>) -> tensor<4xi32>
   return
 }
 
