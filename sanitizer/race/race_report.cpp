@@ -113,6 +113,10 @@ void RaceSanitizer::report(const Conflict &context, const AccessRecord &earlier,
         else if (sameValue)
           finding.hint =
               "harmless only if it is meant: should one program write it, or the grid be smaller?";
+        else if ((access.isAtomic && !isAtomic(access.kind)) || theirs.semantics == "volatile")
+          finding.hint =
+              "a volatile load waits for nobody: read what another launch wrote, or let the writer "
+              "release and the reader acquire by atomics";
         else if (hasAtomics_)
           finding.hint =
               "the atomics of this kernel do not order these two: use acquire and release "

@@ -261,8 +261,8 @@ void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_
         !happensBefore(cell.atomic, context) &&
         (writes || writesMemory(factsOf(cell.atomic.op).kind)))
       report(context, cell.atomic, {host, bytes, lane, values, written});
-  } else {
-    check(cell.atomic);
+  } else if (cell.atomic.exists() && writesMemory(factsOf(cell.atomic.op).kind)) {
+    check(cell.atomic); // a volatile load is no conflict for a load
   }
   const AccessRecord record{
       static_cast<uint32_t>(context.program),
