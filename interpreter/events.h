@@ -135,6 +135,11 @@ struct ValueView {
   const void *data;
   const Type *type; ///< of the whole block; storage dtypes (signless)
   Extent extent;
+
+  /// How many elements are here, in an event about `count`.
+  int64_t elements(int64_t count) const {
+    return extent == Extent::Strip ? count : extent == Extent::Whole ? type->numElements() : 1;
+  }
 };
 
 /// An op has run, or the part of an elementwise op that makes elements [begin, begin + count) of

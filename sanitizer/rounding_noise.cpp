@@ -43,18 +43,6 @@ double readAt(const ValueView &view, int64_t i) {
   return numeric::readAsDouble(view.type->dtype, bytes + element * view.type->elementBytes());
 }
 
-int64_t elementsIn(const ValueView &view, int64_t count) {
-  switch (view.extent) {
-  case ValueView::Extent::Strip:
-    return count;
-  case ValueView::Extent::Whole:
-    return view.type->numElements();
-  case ValueView::Extent::One:
-    return 1;
-  }
-  return 0;
-}
-
 } // namespace
 
 /// Changes the elements of one result. The program goes on with what is written here: results lie
@@ -148,7 +136,7 @@ void RoundingNoise::changeElements(const OpValues &values, const OpFacts &facts)
   const Format format = formatOf(type.dtype);
   const double least = std::ldexp(1.0, format.leastExponent);
   const Change change(options_, values, 0);
-  const int64_t count = elementsIn(values.results[0], values.count);
+  const int64_t count = values.results[0].elements(values.count);
   for (int64_t i = 0; i < count; ++i) {
     const double value = change.get(i);
     if (value == 0 || !std::isfinite(value))
@@ -165,7 +153,7 @@ void RoundingNoise::changeElements(const OpValues &values, const OpFacts &facts)
 /// Where the operand is near a whole number, at which the result changes, the other one.
 void RoundingNoise::changeWholeNumber(const OpValues &values) const {
   const Change change(options_, values, 0);
-  const int64_t count = elementsIn(values.results[0], values.count);
+  const int64_t count = values.results[0].elements(values.count);
   for (int64_t i = 0; i < count; ++i) {
     const double exact = readAt(values.operands[0], i), rounded = change.get(i);
     const double whole = std::nearbyint(exact);
@@ -254,7 +242,7 @@ void RoundingNoise::changeMemory(const OpValues &values) const {
     return;
   const double unit = ulpOf(1, formatOf(type.dtype));
   const Change change(options_, values, 0);
-  for (int64_t i = 0; i < elementsIn(pointers, values.count); ++i) {
+  for (int64_t i = 0; i < pointers.elements(values.count); ++i) {
     if (values.operands.size() > 2 && readAt(values.operands[2], i) == 0)
       continue; // masked off
     const int64_t at = pointers.extent == ValueView::Extent::One ? 0 : i;

@@ -109,11 +109,17 @@ void decodeFunnel(Decoder &d) {
   }));
 }
 
+/// A place or a number of bits, as bfe and bfi take it: the low eight bits of the operand where the
+/// word has 32 bits. PTX says so of 64 as well; an H200 takes all of the operand there.
+uint32_t countOf(uint32_t operand, uint32_t bits) {
+  return bits == 64 ? std::min(operand, 64U) : operand & 255;
+}
+
 /// Bits `at` and on, `length` of them; the sign beyond the top of a signed one.
 template <typename T> T extractBits(T value, uint32_t position, uint32_t size) {
   constexpr uint32_t kBits = sizeof(T) * 8;
   using U = std::make_unsigned_t<T>;
-  const uint32_t at = position & 255, length = size & 255;
+  const uint32_t at = countOf(position, kBits), length = countOf(size, kBits);
   if (length == 0)
     return 0;
   const uint32_t top = std::min(at + length - 1, kBits - 1);
@@ -142,7 +148,7 @@ void decodeInsert(Decoder &d) {
     return d.failType(type);
   d.set(each<uint64_t, uint64_t, uint64_t, uint32_t, uint32_t>(
       [bits](uint64_t from, uint64_t into, uint32_t position, uint32_t size) {
-        const uint32_t at = position & 255, length = std::min(size & 255, bits);
+        const uint32_t at = countOf(position, bits), length = std::min(countOf(size, bits), bits);
         if (at >= bits || length == 0)
           return into;
         const uint64_t mask = (length >= 64 ? ~uint64_t{0} : (uint64_t{1} << length) - 1) << at;

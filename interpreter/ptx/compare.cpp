@@ -94,6 +94,24 @@ bool takePredicate(Decoder &d, const Operand &operand, bool &isNegated) {
   return true;
 }
 
+/// The operands of setp and set behind the results: two that are compared, and a predicate, maybe
+/// negated, that their answer is combined with where the instruction says how.
+struct Compared {
+  std::string with; ///< "and", "or", "xor"; empty: there is no predicate
+  bool isNegated = false;
+
+  bool read(Decoder &d, llvm::StringRef type) {
+    if (!d.expectOperands(with.empty() ? 3 : 4))
+      return false;
+    d.in(d.operand(1), type);
+    d.in(d.operand(2), type);
+    return with.empty() || takePredicate(d, d.operand(3), isNegated);
+  }
+  bool answer(bool found, const Lanes &lanes, int64_t i) const {
+    return combine(with, found, !with.empty() && ((lanes.in[2][i] & 1) != 0) != isNegated);
+  }
+};
+
 /// setp: one predicate, or with p|q also its opposite (of packed floats that of the upper half).
 void decodeSetp(Decoder &d, Compare compare, llvm::StringRef type, const std::string &with) {
   const bool isPair = d.operand(0).kind == Operand::Kind::Pair;
@@ -104,12 +122,8 @@ void decodeSetp(Decoder &d, Compare compare, llvm::StringRef type, const std::st
   } else {
     d.out(d.operand(0), "pred");
   }
-  if (!d.expectOperands(with.empty() ? 3 : 4))
-    return;
-  d.in(d.operand(1), type);
-  d.in(d.operand(2), type);
-  bool isNegated = false;
-  if (!with.empty() && !takePredicate(d, d.operand(3), isNegated))
+  Compared compared{.with = with};
+  if (!compared.read(d, type))
     return;
   d.set([=](const Lanes &lanes) {
     compare(lanes.count, lanes.in[0], lanes.in[1], lanes.out[0]);
@@ -117,10 +131,9 @@ void decodeSetp(Decoder &d, Compare compare, llvm::StringRef type, const std::st
       return;
     for (int64_t i = 0; i < lanes.count; ++i) {
       const uint64_t found = lanes.out[0][i];
-      const bool other = !with.empty() && ((lanes.in[2][i] & 1) != 0) != isNegated;
-      lanes.out[0][i] = combine(with, found & 1, other);
+      lanes.out[0][i] = compared.answer(found & 1, lanes, i);
       if (isPair)
-        lanes.out[1][i] = combine(with, isPacked ? (found & 2) != 0 : !(found & 1), other);
+        lanes.out[1][i] = compared.answer(isPacked ? (found & 2) != 0 : !(found & 1), lanes, i);
     }
   });
 }
@@ -144,21 +157,16 @@ void decodeSet(Decoder &d, Compare compare, llvm::StringRef result, llvm::String
     return d.failType(result);
   if (isPacked && (result == "u32" || result == "s32"))
     yes = 0xffff;
-  if (!d.expectOperands(with.empty() ? 3 : 4))
-    return;
   d.out(d.operand(0), result);
-  d.in(d.operand(1), type);
-  d.in(d.operand(2), type);
-  bool isNegated = false;
-  if (!with.empty() && !takePredicate(d, d.operand(3), isNegated))
+  Compared compared{.with = with};
+  if (!compared.read(d, type))
     return;
   d.set([=](const Lanes &lanes) {
     compare(lanes.count, lanes.in[0], lanes.in[1], lanes.out[0]);
     for (int64_t i = 0; i < lanes.count; ++i) {
       const uint64_t found = lanes.out[0][i];
-      const bool other = !with.empty() && ((lanes.in[2][i] & 1) != 0) != isNegated;
-      uint64_t word = combine(with, found & 1, other) ? yes : 0;
-      if (isPacked && combine(with, (found & 2) != 0, other))
+      uint64_t word = compared.answer(found & 1, lanes, i) ? yes : 0;
+      if (isPacked && compared.answer((found & 2) != 0, lanes, i))
         word |= yes << 16;
       lanes.out[0][i] = word;
     }

@@ -108,6 +108,11 @@ const NarrowFormat *findPacked(llvm::StringRef type) {
 
 llvm::StringRef registerOf(const NarrowFormat &format) { return format.bits == 4 ? "b8" : "b16"; }
 
+/// .relu of a conversion: no number is below 0, nor is it -0.
+template <typename T> T clipped(const FloatMode &mode, T value) {
+  return mode.clips && value <= 0 ? T(0) : value;
+}
+
 double decodeHalf(uint32_t bits) { return numeric::decode<numeric::kFp16>(bits & 0xffff); }
 double decodeBrain(uint32_t bits) { return numeric::decode<numeric::kBf16>(bits & 0xffff); }
 
@@ -128,8 +133,7 @@ void toPacked(Decoder &d, const Conversion &c, const NarrowFormat &format, llvm:
   const FloatMode mode = c.mode;
   const int bits = format.bits;
   const auto pack = [=](double high, double low) {
-    return encode(mode.clips && high < 0 ? 0 : high) << bits |
-           encode(mode.clips && low < 0 ? 0 : low);
+    return encode(clipped(mode, high)) << bits | encode(clipped(mode, low));
   };
   if (from == "f32") {
     if (d.plain(registerOf(format), {"f32", "f32"}))
@@ -153,14 +157,13 @@ void fromPacked(Decoder &d, const Conversion &c, llvm::StringRef to, const Narro
                                       : encoderOf<numeric::kBf16>(FE_TONEAREST);
   const uint32_t mask = (1U << format.bits) - 1;
   if (d.plain(to, {registerOf(format)}))
-    d.set(each<uint32_t, uint32_t>([encode, mask, bits = format.bits, decode = format.decode,
-                                    clips = c.mode.clips](uint32_t a) {
-      const auto part = [&](uint32_t encoding) {
-        const double value = decode(encoding & mask);
-        return encode(clips && value < 0 ? 0 : value);
-      };
-      return part(a >> bits) << 16 | part(a);
-    }));
+    d.set(each<uint32_t, uint32_t>(
+        [encode, mask, bits = format.bits, decode = format.decode, mode = c.mode](uint32_t a) {
+          const auto part = [&](uint32_t encoding) {
+            return encode(clipped(mode, decode(encoding & mask)));
+          };
+          return part(a >> bits) << 16 | part(a);
+        }));
 }
 
 /// Encodes into 16 bits with the flags of a conversion.
@@ -173,8 +176,7 @@ Encode halfEncoder(llvm::StringRef type, int rounding) {
 uint32_t halfOf(double value, Encode encode, const Conversion &c, uint32_t largest) {
   if (c.mode.saturates)
     value = value > 0 ? std::min(value, 1.0) : 0;
-  if (c.mode.clips && value < 0)
-    value = 0;
+  value = clipped(c.mode, value);
   const uint32_t found = encode(value);
   return c.isFinite && (found & 0x7fff) == largest + 1 ? (found & 0x8000) | largest : found;
 }
@@ -223,11 +225,12 @@ void toTf32(Decoder &d, const Conversion &c, llvm::StringRef from) {
   if (rounding != "rna" && rounding != "rn" && rounding != "rz")
     return d.fail("'.tf32' needs '.rna', '.rn' or '.rz'");
   d.set(each<uint32_t, float>([=](float x) {
-    if (c.mode.clips && x < 0)
-      x = 0;
+    x = clipped(c.mode, x);
     const uint32_t bits = std::bit_cast<uint32_t>(x);
-    if ((bits & 0x7f800000) == 0x7f800000)
-      return c.isFinite && std::isinf(x) ? (bits & 0x80000000) | 0x7f7fe000 : bits;
+    if (std::isnan(x)) // as an H200 has it: PTX leaves it open
+      return rounding == "rna" ? bits & 0xffffe000 : 0x7fffe000;
+    if (std::isinf(x))
+      return c.isFinite ? (bits & 0x80000000) | 0x7f7fe000 : bits;
     const uint32_t add = rounding == "rna"  ? 0x1000
                          : rounding == "rn" ? 0xfff + (bits >> 13 & 1)
                                             : 0;

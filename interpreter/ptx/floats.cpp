@@ -161,7 +161,8 @@ void decodeExtreme(Decoder &d) {
     d.failType(type);
 }
 
-/// abs and neg change the sign bit, of NaNs too.
+/// abs and neg change the sign bit; GPUs do it by arithmetic, which has one NaN only for types of
+/// 16 bits.
 void decodeSign(Decoder &d) {
   FloatMode mode;
   mode.flushes = d.take("ftz");
@@ -173,11 +174,19 @@ void decodeSign(Decoder &d) {
                         : type == "f32"                       ? 1ULL << 31
                         : type == "f16x2" || type == "bf16x2" ? 0x80008000
                                                               : 0x8000;
+  const int halves = !isNarrow(type) ? 0 : type.ends_with("x2") ? 2 : 1;
+  const uint64_t infinity = type.starts_with("bf") ? 0x7f80 : 0x7c00;
   if (mode.flushes && type == "f32")
     d.set(each<float, float>(
         [=](float a) { return isAbs ? std::fabs(mode.taken(a)) : -mode.taken(a); }));
   else if (withFloat(type, []<typename T, int parts>() {}) && type != "f32x2" && !mode.flushes)
-    d.set(each<uint64_t, uint64_t>([=](uint64_t a) { return isAbs ? a & ~sign : a ^ sign; }));
+    d.set(each<uint64_t, uint64_t>([=](uint64_t a) {
+      uint64_t found = isAbs ? a & ~sign : a ^ sign;
+      for (int i = 0; i < halves; ++i)
+        if ((found >> 16 * i & 0x7fff) > infinity)
+          found = (found & ~(uint64_t{0xffff} << 16 * i)) | uint64_t{0x7fff} << 16 * i;
+      return found;
+    }));
   else
     d.failType(type);
 }

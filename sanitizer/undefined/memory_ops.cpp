@@ -28,7 +28,7 @@ public:
     const Type &pointer = *pointers_.type;
     count = pointer.numElements();
     elementBytes = pointer.pointee().elementBytes();
-    isAll = !mask_ || !std::memchr(mask_->data, 0, static_cast<size_t>(elementsOf(*mask_, count)));
+    isAll = !mask_ || !std::memchr(mask_->data, 0, static_cast<size_t>(mask_->elements(count)));
   }
 
   bool isActive(int64_t lane) const {

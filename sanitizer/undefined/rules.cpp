@@ -208,7 +208,7 @@ Shadow followElements(const RuleInput &input, int64_t count, BitRule rule) {
 Shadow everything(const RuleInput &input, int64_t count) {
   OriginId origin = kDefined;
   for (size_t k = 0; k < input.operands.size() && origin == kDefined; ++k)
-    for (int64_t i = 0; i < elementsOf(input.values.operands[k], count) && origin == kDefined; ++i)
+    for (int64_t i = 0; i < input.values.operands[k].elements(count) && origin == kDefined; ++i)
       origin = input.operands[k].origin(i);
   const OriginId all = input.origins.mixed(*input.values.op, origin);
   return {0, std::vector<OriginId>(static_cast<size_t>(count), all)};
@@ -239,13 +239,13 @@ void followOp(const OpValues &values, ShadowValues &shadows, OriginTable &origin
   if (rule.block)
     made = rule.block(input);
   else if (rule.bits || !facts || facts->isElementwise)
-    made = {followElements(input, elementsOf(values.results.front(), values.count), rule.bits)};
+    made = {followElements(input, values.results.front().elements(values.count), rule.bits)};
   else if (facts->family == OpFamily::Shape)
     made = moveElements(input);
   for (size_t i = 0; i < values.results.size(); ++i)
     shadows.set(values.results[i].data,
                 i < made.size() ? std::move(made[i])
-                                : everything(input, elementsOf(values.results[i], values.count)));
+                                : everything(input, values.results[i].elements(values.count)));
 }
 
 } // namespace blockscope::sanitizer

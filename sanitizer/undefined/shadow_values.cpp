@@ -42,16 +42,4 @@ uint64_t ShadowedView::value(int64_t i) const {
   return bits;
 }
 
-int64_t elementsOf(const ValueView &view, int64_t count) {
-  switch (view.extent) {
-  case ValueView::Extent::Strip:
-    return count;
-  case ValueView::Extent::Whole:
-    return view.type->numElements();
-  case ValueView::Extent::One:
-    return 1;
-  }
-  return 0;
-}
-
 } // namespace blockscope::sanitizer

@@ -85,7 +85,4 @@ private:
   bool isOne_;
 };
 
-/// Elements that an event has of a value.
-int64_t elementsOf(const ValueView &view, int64_t count);
-
 } // namespace blockscope::sanitizer

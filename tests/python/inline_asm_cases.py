@@ -253,7 +253,7 @@ _PERMUTED = {  # what each mode of prmt takes, by the two low bits of its select
 
 def bfe(bits: int, signed: bool) -> Callable[..., int]:
     def call(a: int, position: int, size: int) -> int:
-        position, size = position & 255, size & 255
+        position, size = _bit_count(position, bits), _bit_count(size, bits)
         if size == 0:
             return 0
         a &= (1 << bits) - 1
@@ -267,9 +267,14 @@ def bfe(bits: int, signed: bool) -> Callable[..., int]:
     return call
 
 
+def _bit_count(operand: int, bits: int) -> int:
+    """As an H200 takes it; PTX says that all widths look at 8 bits."""
+    return min(operand, 64) if bits == 64 else operand & 255
+
+
 def bfi(bits: int) -> Callable[..., int]:
     def call(a: int, b: int, position: int, size: int) -> int:
-        position, size = position & 255, size & 255
+        position, size = _bit_count(position, bits), _bit_count(size, bits)
         for i in range(size):
             if position + i < bits:
                 b = b & ~(1 << position + i) | (a >> i & 1) << position + i
@@ -314,7 +319,7 @@ def through(dtype: Any, top: float | None = None, relu: bool = False) -> Callabl
         with np.errstate(all="ignore"):
             x = x.astype(np.float32)
             if relu:
-                x = np.where(x < 0, np.float32(0), x)
+                x = np.where(x <= 0, np.float32(0), x)
             if top is not None:
                 x = np.where(np.isnan(x), x, np.clip(x, -top, top))
             return np.where(np.isnan(x), np.float32(np.nan), x).astype(dtype).view(np.uint8)
@@ -385,11 +390,11 @@ def _stochastic(a: Any, b: Any, random: Any) -> Any:
     )
 
 
-def _tf32(add: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _tf32(add: Callable[[Any], Any], nan: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def call(x: Any) -> Any:
         bits = x.view(np.uint32)
-        special = (bits & 0x7F800000) == 0x7F800000
-        return np.where(special, bits, (bits + add(bits)) & 0xFFFFE000).astype(np.uint32)
+        rounded = np.where(np.isinf(x), bits, (bits + add(bits)) & 0xFFFFE000)
+        return np.where(np.isnan(x), nan(bits), rounded).astype(np.uint32)
 
     return call
 
@@ -761,11 +766,11 @@ def _float_rows() -> list[AsmCase]:
         AsmCase("neg.ftz.f32", "neg.ftz.f32 $0, $1;", ("f32",), "f32", lambda x: -flushed(x)),
         AsmCase("abs.f64", "abs.f64 $0, $1;", ("f64",), "f64", np.abs),
         AsmCase(
-            "neg.f16x2", "neg.f16x2 $0, $1;", ("u32",), "u32", lambda x: x ^ np.uint32(0x80008000)
+            "neg.f16x2", "neg.f16x2 $0, $1;", ("u32",), "u32", packed(np.negative, "f16")
         ),
         AsmCase(
             "abs.bf16x2", "abs.bf16x2 $0, $1;", ("u32",), "u32",
-            lambda x: x & np.uint32(0x7FFF7FFF),
+            packed(np.abs, "bf16"),
         ),
         AsmCase(
             "copysign.f32", "copysign.f32 $0, $1, $2;", ("f32", "f32"), "f32",
@@ -1019,7 +1024,7 @@ def _convert_rows() -> list[AsmCase]:
         rows.append(
             AsmCase(
                 f"cvt.rn.relu.{to}.f32", f"cvt.rn.relu.{to}.f32 $0, $1;", ("f32",), to,
-                lambda x, t=to: exact(_same, "rn", t)(_relu(x)),
+                lambda x, t=to: exact(_same, "rn", t)(np.where(x <= 0, np.float32(0), x)),
             )
         )  # fmt: skip
     for mode in ("rm", "rp"):
@@ -1109,11 +1114,12 @@ def _packed_rows() -> list[AsmCase]:
         ),
         AsmCase(
             "cvt.rna.tf32.f32", "cvt.rna.tf32.f32 $0, $1;", ("f32",), "u32",
-            _tf32(lambda bits: np.uint32(0x1000)),
+            _tf32(lambda bits: np.uint32(0x1000), lambda bits: bits & 0xFFFFE000),
         ),
         AsmCase(
             "cvt.rn.tf32.f32", "cvt.rn.tf32.f32 $0, $1;", ("f32",), "u32",
-            _tf32(lambda bits: 0xFFF + (bits >> np.uint32(13) & 1)), arch="sm_90a",
+            _tf32(lambda bits: 0xFFF + (bits >> np.uint32(13) & 1), lambda bits: 0x7FFFE000),
+            arch="sm_90a",
         ),
         AsmCase(
             "cvt.pack.sat.u8.s32", "cvt.pack.sat.u8.s32.b32 $0, $1, $2, $3;",
