@@ -61,6 +61,12 @@ mlir::OpFoldResult SplatOp::fold(FoldAdaptor adaptor) {
 }
 
 /// A broadcast to the same shape is its source; of equal elements it is a bigger constant.
+/// A float that was made of its payload has that payload.
+mlir::OpFoldResult ToPayloadOp::fold(FoldAdaptor) {
+  auto made = getSource().getDefiningOp<FromPayloadOp>();
+  return made && made.getSource().getType() == getType() ? made.getSource() : nullptr;
+}
+
 mlir::OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
   if (getSource().getType() == getType())
     return getSource();

@@ -141,6 +141,23 @@ def TL_FpCastOp : TL_ElementwiseOp<"fp_cast", [SameOperandsAndResultShape]> {
   let hasVerifier = 1;
 }
 
+def TL_ToPayloadOp : TL_ElementwiseOp<"to_payload", [SameOperandsAndResultShape]> {
+  let summary = "the integer that stands for a float in the algebra check (core/numeric/payload.h)";
+  let arguments = (ins AnyType:$source);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def TL_FromPayloadOp : TL_ElementwiseOp<"from_payload", [SameOperandsAndResultShape]> {
+  let summary = "the float that an integer stands for in the algebra check";
+  let arguments = (ins AnyType:$source);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def TL_FloatToIntOp : TL_ElementwiseOp<"float_to_int", [SameOperandsAndResultShape]> {
   let summary = "convert toward zero as the hardware does; is_unsigned: the result is unsigned";
   let description = [{ Out of range saturates at 32 or 64 bits, NaN gives 0; narrower results keep the low bits. }];

@@ -240,6 +240,20 @@ LogicalResult FpCastOp::verify() {
                     "expected two float types");
 }
 
+LogicalResult ToPayloadOp::verify() {
+  return verifyCast(*this,
+                    isFloat(getSource().getType()) && isInteger(getType()) &&
+                        bitsOf(getSource().getType()) == bitsOf(getType()),
+                    "expected a float and an integer type of as many bits");
+}
+
+LogicalResult FromPayloadOp::verify() {
+  return verifyCast(*this,
+                    isInteger(getSource().getType()) && isFloat(getType()) &&
+                        bitsOf(getSource().getType()) == bitsOf(getType()),
+                    "expected an integer and a float type of as many bits");
+}
+
 LogicalResult FloatToIntOp::verify() {
   return verifyCast(*this, isFloat(getSource().getType()) && isInteger(getType()),
                     "expected a float and an integer type");
@@ -294,8 +308,10 @@ LogicalResult AtomicStoreOp::verify() {
 }
 
 LogicalResult AtomicRmwOp::verify() {
-  static constexpr llvm::StringLiteral kKinds[] = {"add",  "fadd", "max", "umax", "min", "umin",
-                                                   "fmax", "fmin", "and", "or",   "xor", "xchg"};
+  static constexpr llvm::StringLiteral kKinds[] = {"add", "fadd", "max", "umax", "min", "umin",
+                                                   "fmax", "fmin", "and", "or", "xor", "xchg",
+                                                   // of floats that stand for integers
+                                                   "fadd_payload", "fmax_payload", "fmin_payload"};
   if (!llvm::is_contained(kKinds, getKind()))
     return emitOpError("has the unknown kind '") << getKind() << "'";
   const bool wantsFloat = getKind() != "and" && getKind().starts_with("f");

@@ -49,6 +49,8 @@ public:
 
   /// True when values are concrete now, so that Python control flow decides on them.
   virtual bool isStepping() const = 0;
+  /// True when arithmetic on floats is that on the integers that stand for them.
+  virtual bool hasPayloads() const { return false; }
 
   virtual ValueList emit(const OpRequest &request) = 0;
 

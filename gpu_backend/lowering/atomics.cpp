@@ -6,6 +6,7 @@
 // (minimum and maximum of floats) loops over compare-and-swap.
 #include "gpu_backend/lowering/combine.h"
 #include "gpu_backend/lowering/families.h"
+#include "gpu_backend/lowering/payload.h"
 #include "gpu_backend/lowering/words.h"
 
 #include "core/ir/tl_dialect.h"
@@ -348,10 +349,34 @@ llvm::Value *betterNumber(llvm::IRBuilder<> &builder, llvm::Value *seen, llvm::V
   return builder.CreateSelect(takes, operand, seen);
 }
 
+/// What `combine` makes of the integers that stand for the two (docs/algebra.md).
+template <llvm::Value *(*combine)(llvm::IRBuilder<> &, llvm::Value *, llvm::Value *)>
+llvm::Value *ofPayloads(llvm::IRBuilder<> &builder, llvm::Value *seen, llvm::Value *operand) {
+  const numeric::Payload rule = payloadRuleOf(seen->getType());
+  llvm::Value *next =
+      combine(builder, embedFloat(builder, seen, rule), embedFloat(builder, operand, rule));
+  return unembedFloat(builder, next, rule, seen->getType());
+}
+
+llvm::Value *add(llvm::IRBuilder<> &builder, llvm::Value *a, llvm::Value *b) {
+  return builder.CreateAdd(a, b);
+}
+
+template <llvm::Intrinsic::ID id>
+llvm::Value *extreme(llvm::IRBuilder<> &builder, llvm::Value *a, llvm::Value *b) {
+  return builder.CreateBinaryIntrinsic(id, a, b);
+}
+
 NextValue loopOf(llvm::StringRef kind, Type type) {
   const bool isWide = type.isF32() || type.isF64();
   if (kind == "fadd" && type.isBF16())
     return narrowSum;
+  if (kind == "fadd_payload")
+    return ofPayloads<add>;
+  if (kind == "fmax_payload")
+    return ofPayloads<extreme<llvm::Intrinsic::smax>>;
+  if (kind == "fmin_payload")
+    return ofPayloads<extreme<llvm::Intrinsic::smin>>;
   if (kind == "fmax" && isWide)
     return betterNumber<llvm::CmpInst::FCMP_UGT>;
   if (kind == "fmin" && isWide)

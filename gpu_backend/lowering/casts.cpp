@@ -9,9 +9,11 @@
 #include "core/dtype.h"
 #include "core/ir/convert.h"
 #include "core/ir/tl_dialect.h"
+#include "core/numeric/scalar.h"
 #include "gpu_backend/lowering/each_register.h"
 #include "gpu_backend/lowering/families.h"
 #include "gpu_backend/lowering/float_encoding.h"
+#include "gpu_backend/lowering/payload.h"
 #include "gpu_backend/lowering/small_ints.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -257,6 +259,17 @@ llvm::Value *bitcast(Lowering &lowering, Operation *op, Operands x) {
   return x[0]->getType() == type ? x[0] : lowering.builder().CreateBitCast(x[0], type);
 }
 
+template <bool embeds> llvm::Value *payload(Lowering &lowering, Operation *op, Operands x) {
+  const DType dtype = dtypeOf((embeds ? op->getOperand(0) : op->getResult(0)).getType());
+  uint64_t one = 0;
+  numeric::writeDouble(dtype, 1, &one);
+  const numeric::Payload rule(bitWidth(dtype), one);
+  llvm::IRBuilder<> &builder = lowering.builder();
+  return embeds
+             ? embedFloat(builder, x[0], rule)
+             : unembedFloat(builder, x[0], rule, lowering.elementType(op->getResult(0).getType()));
+}
+
 } // namespace
 
 bool isFp8Type(Type type) {
@@ -315,8 +328,10 @@ llvm::ArrayRef<LoweringRow> castRows() {
       {"tl.float_to_int", lowerFloatToInt},
       {"tl.fp_cast", lowerFloatCast},
       {"tl.int_to_float", lowerIntToFloat},
+      {"tl.from_payload", eachRegister<payload<false>>},
       {"tl.int_to_ptr", eachRegister<intToPointer>},
       {"tl.ptr_to_int", eachRegister<pointerToInt>},
+      {"tl.to_payload", eachRegister<payload<true>>},
   };
   return kRows;
 }

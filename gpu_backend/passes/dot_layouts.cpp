@@ -50,6 +50,8 @@ int tensorCoreBytes(tl::DotOp dot, const GpuTarget &target) {
     bytes = precision.starts_with("tf32") ? 4 : precision.starts_with("bf16") ? 2 : 0;
   } else if (isFp8(type)) {
     bytes = multipliesFp8(dot, target) ? 1 : 0;
+  } else if (type.isInteger() && !type.isInteger(8)) {
+    bytes = 0; // floats that stand for integers (docs/algebra.md)
   } else {
     bytes = tlg::elementBytes(type);
   }

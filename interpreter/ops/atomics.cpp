@@ -3,6 +3,7 @@
 // Every atomic is sequentially consistent on the host; what the kernel asked for (sem, scope) is
 // recorded for the observers. Floats of 16 bits compute in fp32 and round once.
 #include "core/numeric/float_format.h"
+#include "core/numeric/payload.h"
 #include "interpreter/evaluator.h"
 #include "interpreter/lane_access.h"
 
@@ -75,7 +76,22 @@ template <const numeric::FloatFormat &format> struct Half {
   }
 };
 
+/// Floats as the integers that stand for them in the algebra check; `one` is the pattern of 1.0.
+template <typename Bits, uint64_t one> struct Payloads {
+  using Storage = Bits;
+  using Compute = std::make_signed_t<Bits>;
+  static constexpr numeric::Payload kRule{sizeof(Bits) * 8, one};
+  static Compute load(Storage bits) { return static_cast<Compute>(kRule.embed(bits)); }
+  static Storage store(Compute value) {
+    return static_cast<Storage>(kRule.unembed(static_cast<Storage>(value)));
+  }
+};
+
 template <typename T> T sum(T x, T y) { return x + y; }
+template <typename T> T ringSum(T x, T y) {
+  using Unsigned = std::make_unsigned_t<T>;
+  return static_cast<T>(static_cast<Unsigned>(x) + static_cast<Unsigned>(y));
+}
 /// The number where one is a NaN, as the hardware's minimum and maximum do.
 template <typename T> T largerNumber(T x, T y) { return x != x || y > x ? (y != y ? x : y) : x; }
 template <typename T> T smallerNumber(T x, T y) { return x != x || y < x ? (y != y ? x : y) : x; }
@@ -120,13 +136,18 @@ template <typename Unsigned, typename Signed> RmwFn chooseInteger(llvm::StringRe
       .Default(nullptr);
 }
 
-template <typename Element> RmwFn chooseFloat(llvm::StringRef kind) {
+template <typename Element, uint64_t one> RmwFn chooseFloat(llvm::StringRef kind) {
   using Compute = typename Element::Compute;
+  using Payload = Payloads<typename Element::Storage, one>;
+  using Whole = typename Payload::Compute;
   return llvm::StringSwitch<RmwFn>(kind)
       .Case("fadd", floatRmw<Element, sum<Compute>>)
       .Case("fmax", floatRmw<Element, largerNumber<Compute>>)
       .Case("fmin", floatRmw<Element, smallerNumber<Compute>>)
       .Case("xchg", exchangeRmw<typename Element::Storage>)
+      .Case("fadd_payload", floatRmw<Payload, ringSum<Whole>>)
+      .Case("fmax_payload", floatRmw<Payload, larger<Whole>>)
+      .Case("fmin_payload", floatRmw<Payload, smaller<Whole>>)
       .Default(nullptr);
 }
 
@@ -148,13 +169,13 @@ RmwFn chooseRmwFn(const Type &element, llvm::StringRef kind) {
   case DType::UInt64:
     return chooseInteger<uint64_t, int64_t>(kind);
   case DType::Fp16:
-    return chooseFloat<Half<numeric::kFp16>>(kind);
+    return chooseFloat<Half<numeric::kFp16>, 0x3c00>(kind);
   case DType::Bf16:
-    return chooseFloat<Half<numeric::kBf16>>(kind);
+    return chooseFloat<Half<numeric::kBf16>, 0x3f80>(kind);
   case DType::Fp32:
-    return chooseFloat<Native<uint32_t, float>>(kind);
+    return chooseFloat<Native<uint32_t, float>, 0x3f800000>(kind);
   case DType::Fp64:
-    return chooseFloat<Native<uint64_t, double>>(kind);
+    return chooseFloat<Native<uint64_t, double>, 0x3ff0000000000000>(kind);
   case DType::Void:
   case DType::Fp8E4M3NV:
   case DType::Fp8E4M3B8:

@@ -2,6 +2,9 @@
 #include "interpreter/execution_context.h"
 #include "interpreter/ops/element_type.h"
 
+#include "core/numeric/payload.h"
+#include "core/numeric/scalar.h"
+
 namespace blockscope::interpreter {
 namespace {
 
@@ -36,6 +39,41 @@ EvaluatorOrError chooseBitcast(const OpSignature &signature) {
       signature.operands[0].elementBytes() != signature.results[0].elementBytes())
     return {{}, unsupported(signature)};
   return chooseElement(signature, ElementOp::Copy);
+}
+
+/// `T` has the bits of one element.
+template <typename T, bool isEmbedding>
+void evalPayload(int64_t n, int64_t, void *const *results, const void *const *operands,
+                 uint32_t scalarOperands, const void *payload) {
+  const auto rule = *static_cast<const numeric::Payload *>(payload);
+  const auto *from = static_cast<const T *>(operands[0]);
+  auto *to = static_cast<T *>(results[0]);
+  const int64_t step = scalarOperands & 1 ? 0 : 1;
+  for (int64_t i = 0; i < n; ++i)
+    to[i] = static_cast<T>(isEmbedding ? rule.embed(from[i * step]) : rule.unembed(from[i * step]));
+}
+
+template <bool isEmbedding> EvaluatorOrError choosePayload(const OpSignature &signature) {
+  if (signature.operands.size() != 1 || signature.results.size() != 1 ||
+      signature.operands[0].elementBytes() != signature.results[0].elementBytes())
+    return {{}, unsupported(signature)};
+  const Type &type = isEmbedding ? signature.operands[0] : signature.results[0];
+  uint64_t one = 0;
+  numeric::writeDouble(type.dtype, 1, &one);
+  const auto rule = std::make_shared<const numeric::Payload>(bitWidth(type.dtype), one);
+  const auto evaluator = [&]<typename T>(T) {
+    return Evaluator::makeElementwise(evalPayload<T, isEmbedding>, rule);
+  };
+  switch (type.elementBytes()) {
+  case 1:
+    return {evaluator(uint8_t()), ""};
+  case 2:
+    return {evaluator(uint16_t()), ""};
+  case 4:
+    return {evaluator(uint32_t()), ""};
+  default:
+    return {evaluator(uint64_t()), ""};
+  }
 }
 
 void evalPtrToInt(ExecutionContext &context, void *const *results, const void *const *operands,
@@ -81,6 +119,8 @@ void addCastEvaluators(EvaluatorTable &table) {
   table.add("arith.extui", asUnsigned);
   table.add("arith.trunci", asUnsigned);
   table.add("tl.bitcast", chooseBitcast);
+  table.add("tl.to_payload", choosePayload<true>);
+  table.add("tl.from_payload", choosePayload<false>);
   table.add("tl.int_to_ptr", choosePointerCast(evalIntToPtr));
   table.add("tl.ptr_to_int", choosePointerCast(evalPtrToInt));
 }

@@ -155,6 +155,22 @@ void evalDotInt8(void *const *results, const void *const *operands, const void *
   }
 }
 
+/// Wrapping sums of products of integers of one type: what the algebra check makes of a dot.
+template <typename T>
+void evalDotWhole(void *const *results, const void *const *operands, const void *payload) {
+  const auto &dot = *static_cast<const Dot *>(payload);
+  const auto *a = static_cast<const T *>(operands[0]), *b = static_cast<const T *>(operands[1]);
+  auto *out = static_cast<T *>(results[0]);
+  std::memcpy(out, operands[2], dot.batch * dot.m * dot.n * sizeof(T));
+  for (int64_t row = 0; row < dot.batch * dot.m; ++row)
+    for (int64_t k = 0; k < dot.k; ++k) {
+      const uint64_t factor = a[row * dot.k + k];
+      const T *right = b + (row / dot.m * dot.k + k) * dot.n;
+      for (int64_t column = 0; column < dot.n; ++column)
+        out[row * dot.n + column] += static_cast<T>(factor * right[column]);
+    }
+}
+
 std::optional<Precision> parsePrecision(llvm::StringRef name) {
   using Split = Precision::Split;
   if (name.empty() || name == "ieee")
@@ -223,6 +239,14 @@ EvaluatorOrError chooseDot(const OpSignature &signature) {
     if (isDouble)
       return {Evaluator::makeBlock(evalDotFp64, dot), {}};
     return chooseFp32(signature, dot, *left, *right, *acc);
+  }
+  if (*left == *acc && *right == *acc) {
+    if (*acc == ElementType::I16)
+      return {Evaluator::makeBlock(evalDotWhole<uint16_t>, dot), {}};
+    if (*acc == ElementType::I32)
+      return {Evaluator::makeBlock(evalDotWhole<uint32_t>, dot), {}};
+    if (*acc == ElementType::I64)
+      return {Evaluator::makeBlock(evalDotWhole<uint64_t>, dot), {}};
   }
   if (*left != ElementType::I8 || *right != ElementType::I8 || *acc != ElementType::I32)
     return {{}, unsupported(signature)};

@@ -37,6 +37,8 @@ _NAMES = {
     "set_profile_allocator": "host",
     "check": "checks",
     "trace": "checks",
+    "algebra": "algebra",
+    "same": "algebra",
     "install_as_triton": "drop_in",
     "CompilationError": "errors",
     "CompileTimeAssertionFailure": "errors",

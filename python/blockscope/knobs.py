@@ -390,6 +390,11 @@ class cache_knobs(KnobGroup):
         return os.path.join(self.home_dir, ".triton", dirname)
 
 
+#: Those of Triton. Only "fpsan" does something here (docs/algebra.md); the checks of `blockscope
+#: check` find what the others look for.
+INSTRUMENTATION_MODES = ("fpsan", "consan", "iisan", "gsan")
+
+
 class compilation_knobs(KnobGroup):
     override = env_bool("TRITON_KERNEL_OVERRIDE")
     dump_ir = env_bool("TRITON_KERNEL_DUMP")
@@ -408,7 +413,7 @@ class compilation_knobs(KnobGroup):
     instrumentation_mode: str = os.environ.get("TRITON_INSTRUMENTATION_MODE", "")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name == "instrumentation_mode" and value:
+        if name == "instrumentation_mode" and set(value.split(",")) - {"", "fpsan"}:
             _say_no_effect("TRITON_INSTRUMENTATION_MODE", stacklevel=3)
         super().__setattr__(name, value)
 
@@ -559,7 +564,6 @@ VARIABLES_WITHOUT_EFFECT = (
     "TRITON_ENABLE_PYTHON_STACKTRACE",
     "TRITON_REPRODUCER_PATH",
     "TRITON_PLUGIN_PATHS",
-    "TRITON_INSTRUMENTATION_MODE",
     "TRITON_CONSAN_INIT_ALLOCATIONS",
     "TRITON_CPU_UKERNELS_LIB",
     "TRITON_CPU_FAST_MATH",

@@ -8,8 +8,11 @@ namespace {
 thread_local EmitterScope *innermost = nullptr;
 } // namespace
 
-EmitterScope::EmitterScope(Emitter &emitter, std::function<void()> afterOp, bool checksOverflow)
-    : semantic_(emitter, checksOverflow), afterOp_(std::move(afterOp)), outer_(innermost) {
+EmitterScope::EmitterScope(Emitter &emitter, std::function<void()> afterOp, bool checksOverflow,
+                           bool hasPayloads)
+    : payloads_(hasPayloads ? std::optional<PayloadEmitter>(std::in_place, emitter) : std::nullopt),
+      semantic_(payloads_ ? static_cast<Emitter &>(*payloads_) : emitter, checksOverflow),
+      afterOp_(std::move(afterOp)), outer_(innermost) {
   innermost = this;
 }
 

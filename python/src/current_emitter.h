@@ -1,10 +1,12 @@
 // Which emitter the language's functions of this thread speak to.
 #pragma once
 
+#include "core/semantic/payload_emitter.h"
 #include "core/semantic/semantic.h"
 #include "python/src/tensor.h"
 
 #include <functional>
+#include <optional>
 
 namespace blockscope::python {
 
@@ -21,11 +23,12 @@ void runAfterOp();
 
 /// Makes `emitter` the current one until the end of the scope. `afterOp` runs after every operation
 /// of the language, with the GIL held; it throws (a Python exception) when the emitter has failed.
-/// `checksOverflow` goes to the rule book.
+/// `checksOverflow` goes to the rule book. `hasPayloads`: arithmetic on floats is that of
+/// core/semantic/payload_emitter.h.
 class EmitterScope {
 public:
   explicit EmitterScope(Emitter &emitter, std::function<void()> afterOp = {},
-                        bool checksOverflow = false);
+                        bool checksOverflow = false, bool hasPayloads = false);
   ~EmitterScope();
   EmitterScope(const EmitterScope &) = delete;
   EmitterScope &operator=(const EmitterScope &) = delete;
@@ -34,6 +37,7 @@ private:
   friend Semantic &currentSemantic(const char *op);
   friend Emitter *currentEmitterOrNull();
   friend void runAfterOp();
+  std::optional<PayloadEmitter> payloads_;
   Semantic semantic_;
   std::function<void()> afterOp_;
   EmitterScope *outer_;

@@ -16,8 +16,8 @@ namespace py = pybind11;
 
 namespace blockscope::python {
 
-PyIrBuilder::PyIrBuilder(bool checksOverflow)
-    : checksOverflow(checksOverflow),
+PyIrBuilder::PyIrBuilder(bool checksOverflow, bool hasPayloads)
+    : checksOverflow(checksOverflow), hasPayloads(hasPayloads),
       emitter([this](llvm::StringRef message) { errors += message.str() + "\n"; }) {}
 
 void PyIrBuilder::setLocation(std::string file, int line, int column, std::string function) {
@@ -103,12 +103,13 @@ void bindIrBuilder(py::module_ &module) {
                              [](const interpreter::FlatProgram &p) { return p.frameBytes; });
 
   py::class_<PyIrBuilder>(module, "IrBuilder")
-      .def(py::init<bool>(), py::arg("checks_overflow"))
+      .def(py::init<bool, bool>(), py::arg("checks_overflow"), py::arg("has_payloads"))
       .def(
           "__enter__",
           [](PyIrBuilder &self) -> PyIrBuilder & {
             self.scope = std::make_unique<EmitterScope>(
-                self.emitter, [&self] { self.throwErrors(); }, self.checksOverflow);
+                self.emitter, [&self] { self.throwErrors(); }, self.checksOverflow,
+                self.hasPayloads);
             return self;
           },
           py::return_value_policy::reference)

@@ -17,8 +17,9 @@ class EmitterScope;
 
 /// One kernel being compiled. Errors of ops are collected and thrown at the next position.
 struct PyIrBuilder {
-  /// `checksOverflow`: of integers below 64 bits, as core/semantic/semantic.h says.
-  explicit PyIrBuilder(bool checksOverflow);
+  /// `checksOverflow`: of integers below 64 bits, as core/semantic/semantic.h says. `hasPayloads`:
+  /// floats as core/semantic/payload_emitter.h has them.
+  PyIrBuilder(bool checksOverflow, bool hasPayloads);
 
   void setLocation(std::string file, int line, int column, std::string function);
   void popCall();
@@ -31,7 +32,7 @@ struct PyIrBuilder {
   std::shared_ptr<interpreter::FlatProgram>
   compileForValues(const std::shared_ptr<interpreter::FlatProgram> &fast);
 
-  const bool checksOverflow;
+  const bool checksOverflow, hasPayloads;
   std::string errors;
   IrEmitter emitter;
   std::unique_ptr<EmitterScope> scope;

@@ -382,6 +382,10 @@ void bindDebug(py::module_ &m) {
     const Emitter *emitter = currentEmitterOrNull();
     return emitter && emitter->isStepping();
   });
+  m.def("has_payloads", [] {
+    const Emitter *emitter = currentEmitterOrNull();
+    return emitter && emitter->hasPayloads();
+  });
   m.def("has_emitter", [] { return currentEmitterOrNull() != nullptr; });
 }
 

@@ -32,9 +32,10 @@ SourceLocation locationFrom(const py::object &provider) {
 }
 
 struct PyStepRunner {
-  PyStepRunner(PyLaunch &launch, py::object provider, py::object onSpin, bool checksOverflow)
+  PyStepRunner(PyLaunch &launch, py::object provider, py::object onSpin, bool checksOverflow,
+               bool hasPayloads)
       : launch(launch), onSpin(std::move(onSpin)), checksOverflow(checksOverflow),
-        emitter(launch.state, [&launch, provider] {
+        hasPayloads(hasPayloads), emitter(launch.state, [&launch, provider] {
           SourceLocation location;
           launch.callbackErrors.call(launch.state, [&] { location = locationFrom(provider); });
           return location;
@@ -82,7 +83,7 @@ struct PyStepRunner {
 
   PyLaunch &launch;
   py::object onSpin;
-  const bool checksOverflow; ///< as core/semantic/semantic.h says
+  const bool checksOverflow, hasPayloads; ///< as EmitterScope says
   int spins = 0;
   uint64_t progressAtSpin = 0;
   interpreter::StepEmitter emitter;
@@ -102,11 +103,12 @@ void bindStepRunner(py::module_ &module) {
            [](PyStepScope &self) {
              PyStepRunner *runner = self.runner;
              self.scope = std::make_unique<EmitterScope>(
-                 runner->emitter, [runner] { runner->afterOp(); }, runner->checksOverflow);
+                 runner->emitter, [runner] { runner->afterOp(); }, runner->checksOverflow,
+                 runner->hasPayloads);
            })
       .def("__exit__", [](PyStepScope &self, const py::args &) { self.scope.reset(); });
   py::class_<PyStepRunner>(module, "StepRunner")
-      .def(py::init<PyLaunch &, py::object, py::object, bool>(), py::keep_alive<1, 2>())
+      .def(py::init<PyLaunch &, py::object, py::object, bool, bool>(), py::keep_alive<1, 2>())
       .def("note_file",
            [](PyStepRunner &self, const std::string &file) {
              std::vector<std::string> &files = self.launch.state.info.files;

@@ -47,6 +47,10 @@ func.func @casts(%x: tensor<4xf32>, %i: tensor<4xi64>, %p: !tl.ptr<f32>) {
   %1 = tl.fp_cast %x : tensor<4xf32> -> tensor<4x!tl.f8E4M3B15>
   // CHECK: tl.float_to_int %{{.*}} {is_unsigned = true} : tensor<4xf32> -> tensor<4xi8>
   %2 = tl.float_to_int %x {is_unsigned = true} : tensor<4xf32> -> tensor<4xi8>
+  // CHECK: %[[PAYLOAD:.*]] = tl.to_payload %{{.*}} : tensor<4xf32> -> tensor<4xi32>
+  %payload = tl.to_payload %x : tensor<4xf32> -> tensor<4xi32>
+  // CHECK: tl.from_payload %[[PAYLOAD]] : tensor<4xi32> -> tensor<4xf32>
+  %back = tl.from_payload %payload : tensor<4xi32> -> tensor<4xf32>
   // CHECK: tl.int_to_float %{{.*}} : tensor<4xi64> -> tensor<4xbf16>
   %3 = tl.int_to_float %i : tensor<4xi64> -> tensor<4xbf16>
   // CHECK: tl.bitcast %{{.*}} : tensor<4xi64> -> tensor<4xf64>

@@ -96,3 +96,15 @@ func.func @branch(%p: !tl.ptr<i32>, %x: i32) {
   tl.store %p, %r : !tl.ptr<i32>, i32
   return
 }
+
+// -----
+
+// The payload of what was made of a payload is that payload.
+// CHECK-LABEL: func.func @payloads
+func.func @payloads(%x: tensor<4xi32>, %p: tensor<4x!tl.ptr<i32>>) {
+  // CHECK-NOT: payload
+  %0 = tl.from_payload %x : tensor<4xi32> -> tensor<4xf32>
+  %1 = tl.to_payload %0 : tensor<4xf32> -> tensor<4xi32>
+  tl.store %p, %1 : tensor<4x!tl.ptr<i32>>, tensor<4xi32>
+  return
+}

@@ -129,6 +129,14 @@ func.func @f(%x: tensor<4xf32>) {
 
 // -----
 
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'tl.to_payload' op converts 'tensor<4xf32>' to 'tensor<4xi16>', expected a float and an integer type of as many bits}}
+  %0 = tl.to_payload %x : tensor<4xf32> -> tensor<4xi16>
+  return
+}
+
+// -----
+
 func.func @f(%x: tensor<4xi32>) {
   // expected-error @+1 {{'tl.fp_cast' op converts 'tensor<4xi32>' to 'tensor<4xf16>', expected two float types}}
   %0 = tl.fp_cast %x : tensor<4xi32> -> tensor<4xf16>

@@ -82,7 +82,7 @@ def test_options_that_change_nothing(option: dict[str, Any]) -> None:
         ({"cluster_dims": (2, 1, 1)}, r"cluster_dims is \(2, 1, 1\), expected \(1, 1, 1\)"),
         ({"extern_libs": {"mine": "/x.bc"}}, "extern_libs is .*, expected none or libdevice"),
         ({"ir_override": "/x.ttir"}, "ir_override is '/x.ttir', expected a file .ptx or .cubin"),
-        ({"instrumentation_mode": "fpsan"}, "instrumentation_mode is 'fpsan'"),
+        ({"instrumentation_mode": "gsan"}, "instrumentation_mode is 'gsan'"),
         ({"warp_size": 64}, "warp_size is 64, expected 32"),
         ({"backend_name": "hip"}, "backend_name is 'hip', expected 'cuda'"),
         ({"max_num_imprecise_acc_default": 0}, "give max_num_imprecise_acc to tl.dot"),

@@ -230,6 +230,12 @@ def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
                         help="exit status when there is a difference (default 66)")  # fmt: skip
     _add_script(verify)
 
+    same = commands.add_parser("same", help="run two files in the algebra of docs/algebra.md, and "
+                               "say whether their tensors of the same name come from the same "
+                               "formulas")  # fmt: skip
+    same.add_argument("one", metavar="ONE.py")
+    same.add_argument("other", metavar="OTHER.py")
+
     commands.add_parser("doctor", help="say what was found on this machine")
     return parser
 

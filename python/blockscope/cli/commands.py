@@ -240,6 +240,12 @@ def verify(options: argparse.Namespace) -> int:
     return verify_script(_prepare(options.script), options)
 
 
+def same(options: argparse.Namespace) -> int:
+    from blockscope.cli.same import compare_files
+
+    return compare_files(options.one, options.other)
+
+
 def doctor(options: argparse.Namespace) -> int:
     from blockscope.cli.doctor import report
 
@@ -255,6 +261,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "ir": ir,
     "compile": compile,
     "verify": verify,
+    "same": same,
     "doctor": doctor,
     "triton-san": triton_san,
 }

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from blockscope import _core
 from blockscope.frontend.argument import Argument, in_kernel, leaves
 from blockscope.frontend.generator import Generator
 from blockscope.language import context
+
+
+class Arithmetic(NamedTuple):
+    """How kernels compute, beside what their code says."""
+
+    #: Sums, differences and products of integers below 64 bits assert that they do not overflow.
+    checks_overflow: bool = False
+    #: Floats are computed as the integers that stand for them (docs/algebra.md).
+    has_payloads: bool = False
 
 
 def emit(
@@ -18,19 +27,18 @@ def emit(
     name: str | None = None,
     num_warps: int = 4,
     prints: bool = True,
-    checks_overflow: bool = False,
+    arithmetic: Arithmetic = Arithmetic(),
 ) -> tuple[Any, list[Any], bool]:
     """Return the builder that holds the kernel's IR, records of what it read from outside, and
     whether it asked for ``num_warps``.
 
     ``target`` is what ``tl.target_info`` answers while the kernel is compiled; None is the CPU.
     ``name`` is the kernel's in the IR; None is that of the function. ``prints`` says whether
-    ``tl.static_print`` prints. ``checks_overflow`` adds asserts that sums, differences and products
-    of integers below 64 bits do not overflow.
+    ``tl.static_print`` prints.
 
     Errors: CompilationError with the user's line when the kernel breaks a rule of the language.
     """
-    builder = _core.IrBuilder(checks_overflow)
+    builder = _core.IrBuilder(*arithmetic)
     run_time = leaves(arguments)
     generator = Generator(builder)
     kernel = context.Kernel(

@@ -10,6 +10,7 @@ from blockscope.errors import SourceNotFound, step_failure
 from blockscope.frontend import tracebacks
 from blockscope.frontend.argument import Argument, in_kernel, leaves
 from blockscope.frontend.as_written import function_as_written, plain_none
+from blockscope.frontend.block_ir import Arithmetic
 from blockscope.frontend.rewrite import stepped_function
 from blockscope.frontend.scheduler import Scheduler, StoppedByFinding
 from blockscope.language import context, core
@@ -98,13 +99,13 @@ def run(
     *,
     has_atomics: bool,
     num_warps: int,
-    checks_overflow: bool,
+    arithmetic: Arithmetic,
 ) -> None:
     """Run every program of the grid, in order of its number; where one spins, the others go on."""
     programs = _Programs(fn, grid, num_warps)
     scheduler = Scheduler(programs.run_next, lambda: runner.scope())
     runner = programs.runner = _core.StepRunner(
-        launch, source_location, scheduler.on_spin, checks_overflow
+        launch, source_location, scheduler.on_spin, *arithmetic
     )
     outer = context.current()
     failure = None

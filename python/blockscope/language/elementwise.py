@@ -107,8 +107,11 @@ tensor.__not__ = _logical_not
 
 @builtin
 def expect_zero(x: Any, mask: Any) -> Any:
-    """``x``, which is promised to be 0 where ``mask`` is true: an assert."""
+    """``x``, which is promised to be 0 where ``mask`` is true: an assert. In the algebra it is made
+    0 there."""
     mask = _semantic.to_tensor(mask)
+    if _semantic.has_payloads():
+        return where(mask.to(int1), 0, x)
     message = "expect_zero expected x == 0 where mask is true"
     _semantic.device_assert((x == 0) | ~mask.to(int1), message, None)
     return x

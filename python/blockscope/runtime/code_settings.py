@@ -14,13 +14,18 @@ from blockscope.language.linear import default_input_precision
 
 
 def of_cpu() -> tuple[Any, ...]:
-    return (default_input_precision(on_gpu=False), allows_plain_variables())
+    return (
+        default_input_precision(on_gpu=False),
+        allows_plain_variables(),
+        knobs.compilation.instrumentation_mode,
+    )
 
 
 def of_gpu() -> tuple[Any, ...]:
     return (
         default_input_precision(on_gpu=True),
         allows_plain_variables(),
+        knobs.compilation.instrumentation_mode,
         knobs.runtime.override_arch,
         bool(knobs.language.default_fp_fusion),
         bool(knobs.language.force_disable_fp_fusion),

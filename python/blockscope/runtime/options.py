@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from blockscope import knobs
+from blockscope.knobs import INSTRUMENTATION_MODES
+
 #: Options of a launch that are no kernel parameters. The CPU ignores what only shapes GPU code.
 LAUNCH_OPTIONS: dict[str, Any] = {
     "num_warps": 4,
@@ -50,6 +53,21 @@ LAUNCH_OPTIONS: dict[str, Any] = {
 def not_defaults(options: dict[str, Any]) -> dict[str, Any]:
     """The options that are not as they are when nobody gives them."""
     return {name: value for name, value in options.items() if value != LAUNCH_OPTIONS[name]}
+
+
+def has_payloads(mode: str) -> bool:
+    """Whether this ``instrumentation_mode``, or that of the knobs, is the one of docs/algebra.md.
+
+    Errors: ValueError for a mode that does not exist.
+    """
+    modes = [part for part in (mode or knobs.compilation.instrumentation_mode).split(",") if part]
+    for part in modes:
+        if part not in INSTRUMENTATION_MODES:
+            raise ValueError(
+                f"instrumentation_mode is '{part}', expected one of "
+                f"{', '.join(INSTRUMENTATION_MODES)}, or several with commas"
+            )
+    return "fpsan" in modes
 
 
 def num_warps_of(options: dict[str, Any]) -> int:

@@ -6,12 +6,13 @@ from typing import Any
 
 from blockscope import _core, checks, knobs
 from blockscope.frontend.argument import Argument, leaves
+from blockscope.frontend.block_ir import Arithmetic
 from blockscope.language import core
 from blockscope.runtime.backends.backend import Request
 from blockscope.runtime.memory.buffer import Buffer
 from blockscope.runtime.memory.host import HostMemory
 from blockscope.runtime.memory.live_tensors import LiveTensors
-from blockscope.runtime.options import LAUNCH_OPTIONS, not_defaults
+from blockscope.runtime.options import LAUNCH_OPTIONS, has_payloads, not_defaults
 
 
 def host_memory() -> HostMemory:
@@ -64,10 +65,13 @@ def asserts(options: dict[str, Any]) -> bool:
     return bool(options.get("debug") or knobs.runtime.debug)
 
 
-def checks_overflow(options: dict[str, Any]) -> bool:
-    """Whether a kernel asserts that its integers do not overflow."""
-    default = LAUNCH_OPTIONS["sanitize_overflow"]
-    return asserts(options) and bool(options.get("sanitize_overflow", default))
+def arithmetic_of(options: dict[str, Any]) -> Arithmetic:
+    """How a kernel computes with these options and the knobs."""
+    is_checked = options.get("sanitize_overflow", LAUNCH_OPTIONS["sanitize_overflow"])
+    mode = options.get("instrumentation_mode", "")
+    return Arithmetic(
+        checks_overflow=asserts(options) and bool(is_checked), has_payloads=has_payloads(mode)
+    )
 
 
 def description(arguments: list[Argument], options: dict[str, Any]) -> list[tuple[str, str]]:

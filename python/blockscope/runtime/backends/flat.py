@@ -9,13 +9,13 @@ from blockscope import _core, checks, knobs
 from blockscope.driver import driver
 from blockscope.errors import CompilationError
 from blockscope.frontend.argument import Argument, leaves, without_values
-from blockscope.frontend.block_ir import emit
+from blockscope.frontend.block_ir import Arithmetic, emit
 from blockscope.runtime import hooks, key, launcher
 from blockscope.runtime.alignment import divisors
 from blockscope.runtime.backends.backend import Request
 from blockscope.runtime.backends.cpu_launch import (
+    arithmetic_of,
     asserts,
-    checks_overflow,
     description,
     finish,
     host_memory,
@@ -31,8 +31,8 @@ from blockscope.runtime.specialization import Specialization
 class FlatCode:
     """The block IR of a kernel and the flat program that the CPU runs.
 
-    Of all options only checks of overflow change them, and ``num_warps`` where the kernel asks for
-    it: then it is the one that the code is for, else None.
+    Of all options only those that change the arithmetic change them, and ``num_warps`` where the
+    kernel asks for it: then it is the one that the code is for, else None.
 
     Errors: CompilationError with the user's line when the kernel breaks a rule of the language.
     """
@@ -44,11 +44,11 @@ class FlatCode:
         *,
         num_warps: int,
         prints: bool,
-        checks_overflow: bool,
+        arithmetic: Arithmetic,
     ) -> None:
         start = time.perf_counter_ns()
         self.builder, self.used_values, asks = emit(
-            fn, arguments, num_warps=num_warps, prints=prints, checks_overflow=checks_overflow
+            fn, arguments, num_warps=num_warps, prints=prints, arithmetic=arithmetic
         )
         self.num_warps = num_warps if asks else None
         emitted = time.perf_counter_ns()
@@ -143,10 +143,10 @@ class FlatBackend:
         *,
         num_warps: int,
         prints: bool,
-        checks_overflow: bool,
+        arithmetic: Arithmetic,
     ) -> tuple[FlatCode, bool]:
         """The code for these arguments, and whether it was there before."""
-        known = key.of_launch(arguments, _core.surroundings.settings("cpu"), checks_overflow)
+        known = key.of_launch(arguments, _core.surroundings.settings("cpu"), *arithmetic)
         code = fn.codes.get(known)
         if (
             code is not None
@@ -155,7 +155,7 @@ class FlatBackend:
         ):
             return code, True
         code = fn.codes[known] = FlatCode(
-            fn, arguments, num_warps=num_warps, prints=prints, checks_overflow=checks_overflow
+            fn, arguments, num_warps=num_warps, prints=prints, arithmetic=arithmetic
         )
         return code, False
 
@@ -164,7 +164,7 @@ class FlatBackend:
         fn, arguments = request.fn, request.arguments
         options = not_defaults(request.options)
         aligned = divisors(fn, arguments)
-        is_checked = checks_overflow(request.options)
+        arithmetic = arithmetic_of(request.options)
 
         def specialize() -> Specialization:
             target = driver.active.get_current_target()
@@ -176,7 +176,7 @@ class FlatBackend:
                 arguments,
                 num_warps=num_warps_of(request.options),
                 prints=True,
-                checks_overflow=is_checked,
+                arithmetic=arithmetic,
             )
             kernel = FlatKernel(fn, code, arguments, options, specialization)
             if knobs.runtime.add_stages_inspection_hook is not None:
@@ -190,7 +190,7 @@ class FlatBackend:
 
         settings = _core.surroundings.settings("cpu")
         known = key.of_launch(
-            arguments, settings, options, is_checked, aligned, *hooks.stages_key()
+            arguments, settings, options, *arithmetic, aligned, *hooks.stages_key()
         )
         return kept(fn, known, specialize, compile, is_warmup=request.is_warmup)
 

@@ -7,8 +7,9 @@ from typing import Any
 from blockscope import checks, settings, user_warnings
 from blockscope.frontend import step, waiting
 from blockscope.frontend.argument import Argument
+from blockscope.frontend.block_ir import Arithmetic
 from blockscope.runtime.backends.backend import Request
-from blockscope.runtime.backends.cpu_launch import checks_overflow, finish, host_memory, open_launch
+from blockscope.runtime.backends.cpu_launch import arithmetic_of, finish, host_memory, open_launch
 from blockscope.runtime.backends.flat import FlatBackend, FlatCode
 from blockscope.runtime.memory.host import HostMemory
 from blockscope.runtime.options import num_warps_of
@@ -28,7 +29,7 @@ class StepBackend:
 
     def _code(self, fn: Any, arguments: list[Argument], num_warps: int) -> FlatCode:
         return self._flat.code(
-            fn, arguments, num_warps=num_warps, prints=False, checks_overflow=False
+            fn, arguments, num_warps=num_warps, prints=False, arithmetic=Arithmetic()
         )[0]
 
     def launch(self, kernel: None, request: Request) -> None:
@@ -48,7 +49,7 @@ class StepBackend:
                     request.grid,
                     has_atomics=has_atomics,
                     num_warps=num_warps,
-                    checks_overflow=checks_overflow(request.options),
+                    arithmetic=arithmetic_of(request.options),
                 )
             finally:
                 finish(arguments)

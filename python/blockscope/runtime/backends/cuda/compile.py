@@ -10,11 +10,12 @@ from typing import Any
 from blockscope import _core, knobs
 from blockscope.errors import CompilationError, OutOfResources, PTXASError
 from blockscope.frontend.argument import Argument, without_values
-from blockscope.frontend.block_ir import emit
+from blockscope.frontend.block_ir import Arithmetic, emit
 from blockscope.runtime import hooks
 from blockscope.runtime.backends.cuda import disk_cache, managed_cache, notes, override, tools
 from blockscope.runtime.backends.cuda.kernel import CudaKernel
 from blockscope.runtime.backends.cuda.options import GpuOptions, arch_of
+from blockscope.runtime.options import has_payloads
 from blockscope.runtime.specialization import Specialization
 
 
@@ -35,7 +36,10 @@ def compile(
         target,
         name=specialization.name,
         num_warps=options.num_warps,
-        checks_overflow=options.debug and bool(options.sanitize_overflow),
+        arithmetic=Arithmetic(
+            checks_overflow=options.debug and bool(options.sanitize_overflow),
+            has_payloads=has_payloads(options.instrumentation_mode),
+        ),
     )
     settings = _compiler_settings(options) | {
         "tma": not careful and bool(knobs.gpu.tma),

@@ -37,6 +37,7 @@ class GpuOptions:
     ptx_options: str | None = None
     extern_libs: tuple[tuple[str, str], ...] = ()
     ir_override: str | None = None
+    instrumentation_mode: str = LAUNCH_OPTIONS["instrumentation_mode"]
 
     def __post_init__(self) -> None:
         for name, low, high in (("num_warps", 1, 32), ("num_stages", 0, 64), ("num_ctas", 1, 16)):
@@ -116,8 +117,8 @@ _TAKEN: dict[str, tuple[Callable[[Any], bool], str, str]] = {
         "nothing else is linked",
     ),
     "instrumentation_mode": (
-        lambda value: not value,
-        "none",
+        lambda value: not value or value == "fpsan",
+        "none or 'fpsan'",
         "blockscope check finds mistakes on the CPU",
     ),
     "llvm_fn_attrs": (lambda value: not value, "none", ""),

@@ -1,0 +1,73 @@
+// Floats as integers, in LLVM IR.
+#include "gpu_backend/lowering/payload.h"
+
+#include "llvm/IR/Constants.h"
+
+namespace blockscope::gpu {
+namespace {
+
+/// Instructions on integers of the width of one rule.
+class Words {
+public:
+  Words(llvm::IRBuilder<> &builder, const numeric::Payload &rule)
+      : builder_(builder), rule_(rule), type_(builder.getIntNTy(rule.bits)) {}
+
+  llvm::Value *number(uint64_t value) const {
+    return llvm::ConstantInt::get(type_, llvm::APInt(64, value).trunc(rule_.bits));
+  }
+  llvm::Value *bits(llvm::Value *value) const { return builder_.CreateBitCast(value, type_); }
+  llvm::Value *sign(llvm::Value *value) const {
+    return builder_.CreateAnd(value, number(rule_.sign));
+  }
+  llvm::Value *magnitude(llvm::Value *value) const {
+    return builder_.CreateAnd(value, number(rule_.sign - 1));
+  }
+  llvm::Value *times(llvm::Value *value, uint64_t factor) const {
+    return magnitude(builder_.CreateMul(value, number(factor)));
+  }
+  /// Times the factor, or its opposite where `sign` is set.
+  llvm::Value *times(llvm::Value *value, llvm::Value *sign, uint64_t factor) const {
+    llvm::Value *isNegative = builder_.CreateICmpNE(sign, number(0));
+    llvm::Value *chosen = builder_.CreateSelect(isNegative, number(0 - factor), number(factor));
+    return magnitude(builder_.CreateMul(value, chosen));
+  }
+  llvm::Value *mixed(llvm::Value *value, int by) const {
+    return builder_.CreateXor(value, builder_.CreateLShr(value, number(by)));
+  }
+
+private:
+  llvm::IRBuilder<> &builder_;
+  const numeric::Payload &rule_;
+  llvm::Type *type_;
+};
+
+} // namespace
+
+llvm::Value *embedFloat(llvm::IRBuilder<> &builder, llvm::Value *value,
+                        const numeric::Payload &rule) {
+  const Words words(builder, rule);
+  value = words.bits(value);
+  llvm::Value *sign = words.sign(value);
+  llvm::Value *low = words.mixed(words.times(value, rule.first), rule.shift);
+  return builder.CreateOr(words.times(low, sign, rule.second), sign);
+}
+
+llvm::Value *unembedFloat(llvm::IRBuilder<> &builder, llvm::Value *payload,
+                          const numeric::Payload &rule, llvm::Type *type) {
+  const Words words(builder, rule);
+  llvm::Value *sign = words.sign(payload);
+  llvm::Value *value = words.times(payload, sign, rule.secondBack);
+  for (int by = rule.shift; by < rule.bits; by *= 2)
+    value = words.mixed(value, by);
+  value = builder.CreateOr(words.times(value, rule.firstBack), sign);
+  return builder.CreateBitCast(value, type);
+}
+
+numeric::Payload payloadRuleOf(llvm::Type *type) {
+  const llvm::APInt one = llvm::cast<llvm::ConstantFP>(llvm::ConstantFP::get(type, 1.0))
+                              ->getValueAPF()
+                              .bitcastToAPInt();
+  return {static_cast<int>(one.getBitWidth()), one.getZExtValue()};
+}
+
+} // namespace blockscope::gpu

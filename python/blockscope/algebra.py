@@ -1,0 +1,157 @@
+"""Do two ways of computing compute the same formula? (docs/algebra.md)
+
+In the algebra, floats are integers modulo a power of two: sums and products have no rounding and no
+order, so that what is the same formula gives the same bits, and what is not, other ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from blockscope import knobs
+
+
+@contextmanager
+def algebra() -> Iterator[None]:
+    """Inside, kernels compute in the algebra: ``instrumentation_mode="fpsan"`` for all launches."""
+    with knobs.compilation.scope():
+        knobs.compilation.instrumentation_mode = "fpsan"
+        yield
+
+
+@dataclass
+class Bits:
+    """What a tensor holds, bit by bit: its type, its shape, and a row of bytes for each element."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    rows: Any  # uint8 [elements, bytes of an element]
+
+    @staticmethod
+    def of(value: Any) -> Bits | None:
+        """Those of a torch tensor or a NumPy array; None for anything else."""
+        import numpy as np
+
+        if isinstance(value, np.ndarray):
+            array = np.ascontiguousarray(value)
+            rows = array.reshape(-1).view(np.uint8).reshape(array.size, array.itemsize)
+            return Bits(str(array.dtype), array.shape, rows.copy())
+        if type(value).__module__.partition(".")[0] != "torch" or not hasattr(value, "data_ptr"):
+            return None
+        import torch
+
+        with torch.no_grad():
+            flat = value.detach().cpu().contiguous().reshape(-1)
+            rows = flat.view(torch.uint8).numpy().reshape(flat.numel(), flat.element_size())
+        name = str(value.dtype).removeprefix("torch.")
+        return Bits(name, tuple(value.shape), rows.copy())
+
+
+@dataclass
+class Difference:
+    """How one result differs; ``text`` says it in words."""
+
+    name: str
+    text: str
+
+
+@dataclass
+class Comparison:
+    """What ``same`` found; true when there is no difference.
+
+    ``names`` are the results that were compared.
+    """
+
+    names: list[str]
+    differences: list[Difference] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return not self.differences
+
+    def __str__(self) -> str:
+        differing = {difference.name: difference.text for difference in self.differences}
+        return "\n".join(f"{name}: {differing.get(name, 'the same')}" for name in self.names)
+
+
+def compared(one: dict[str, Bits], other: dict[str, Bits]) -> Comparison:
+    """Compare what has the same name on both sides."""
+    result = Comparison([name for name in one if name in other])
+    for name in result.names:
+        if text := _difference(one[name], other[name]):
+            result.differences.append(Difference(name, text))
+    return result
+
+
+def _difference(one: Bits, other: Bits) -> str:
+    import numpy as np
+
+    if one.shape != other.shape:
+        return f"shape {list(one.shape)} in one, {list(other.shape)} in the other"
+    if one.dtype != other.dtype:
+        return f"{one.dtype} in one, {other.dtype} in the other"
+    wrong = np.flatnonzero((one.rows != other.rows).any(axis=1))
+    if not len(wrong):
+        return ""
+    place = [int(i) for i in np.unravel_index(wrong[0], one.shape)]
+    first, second = (bits.rows[wrong[0]][::-1].tobytes().hex() for bits in (one, other))
+    return (
+        f"another formula in {len(wrong)} of {len(one.rows)} elements, first {place}: "
+        f"bits 0x{first} in one, 0x{second} in the other"
+    )
+
+
+def same(
+    one: Callable[..., Any], other: Callable[..., Any], *args: Any, **kwargs: Any
+) -> Comparison:
+    """Call both functions in the algebra, each with copies of the arguments, and compare all bits
+    of what they return and of the tensors among the arguments.
+
+    The functions launch kernels; what torch itself computes in between is not in the algebra, so
+    leave sums and products of floats to kernels. ``out = same(fused, plain, x, y)``; ``assert out,
+    out`` says what differs.
+
+    Errors: ValueError where there is no tensor to compare; what the functions raise.
+    """
+    sides = []
+    for function in (one, other):
+        copies = [_copy(value) for value in args]
+        named = {name: _copy(value) for name, value in kwargs.items()}
+        with algebra():
+            result = function(*copies, **named)
+        values = {f"argument {i}": value for i, value in enumerate(copies)} | named
+        sides.append(_all_bits(values) | _all_bits({"result": result}))
+    if sorted(sides[0]) != sorted(sides[1]):
+        raise ValueError(
+            f"one returns {_listed(sides[0])}, the other {_listed(sides[1])}: expected as many "
+            "tensors of both"
+        )
+    if not sides[0]:
+        raise ValueError("there is no tensor among the arguments and results to compare")
+    return compared(sides[0], sides[1])
+
+
+def _listed(side: dict[str, Bits]) -> str:
+    results = [name for name in side if name.startswith("result")]
+    return f"{len(results)} tensors" if len(results) != 1 else "1 tensor"
+
+
+def _copy(value: Any) -> Any:
+    if Bits.of(value) is None:
+        return value
+    return value.copy() if hasattr(value, "copy") else value.detach().clone()
+
+
+def _all_bits(values: dict[str, Any]) -> dict[str, Bits]:
+    """Those of all tensors, also in tuples, lists and dictionaries, by name."""
+    found: dict[str, Bits] = {}
+    for name, value in values.items():
+        if (bits := Bits.of(value)) is not None:
+            found[name] = bits
+        elif isinstance(value, tuple | list):
+            found |= _all_bits({f"{name}[{i}]": item for i, item in enumerate(value)})
+        elif isinstance(value, dict):
+            found |= _all_bits({f"{name}[{key!r}]": item for key, item in value.items()})
+    return found
