@@ -192,6 +192,22 @@ def test_a_difference_names_element_program_and_line():
     assert on_cpu.tensor(launch.tensors["out_ptr"])[5, 2] == 126.0  # the second run left it
 
 
+def test_the_algebra_allows_no_difference():
+    x = torch.randn(4, 1024, generator=torch.Generator().manual_seed(1))
+    with blockscope.algebra():
+        launch = Launch(JITFunction._run, row_sum_kernel, (x, torch.zeros(4)), (4,), {"N": 1024})
+        on_cpu, other = launch.copies("cpu"), launch.copies("cpu")
+        launch.run_on(on_cpu)
+        launch.run_on(other)
+        assert differences(launch, on_cpu, other) == []
+        # The last bit, which is rounding elsewhere, and another NaN.
+        for copies, bits in (on_cpu, 0x7FC00000), (other, 0x7FC00001):
+            copies.tensor(launch.tensors["out_ptr"]).view(torch.int32)[1] = bits
+        other.tensor(launch.tensors["out_ptr"]).view(torch.int32)[0] ^= 1
+        found = differences(launch, on_cpu, other)[0]
+    assert found == "'out_ptr' differs in 2 of 4 elements, expected the same bits"
+
+
 def test_a_difference_beside_the_views_is_found():
     launch, on_cpu, other = launched()
     other.storage(launch.tensors["out_ptr"])[4 * 8 * 15 + 4 * 4] = 1
@@ -207,6 +223,7 @@ def test_which_operations_may_differ():
     assert inexact_ops("math.exp, tl.dot : f16", fuses=False) == ["math.exp", "tl.dot"]
     assert inexact_ops("arith.mulf, arith.addf : f32", fuses=True) == ["arith.mulf"]
     assert inexact_ops("arith.mulf, arith.addf : f32", fuses=False) == []
+    assert inexact_ops("tl.to_payload, tl.dot, math.absf : f32", fuses=True) == []
 
 
 @blockscope.jit

@@ -228,6 +228,9 @@ def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
                                  "GPU, and compare what it writes")  # fmt: skip
     verify.add_argument("--exit-code", type=exit_code, default=66, metavar="N",
                         help="exit status when there is a difference (default 66)")  # fmt: skip
+    verify.add_argument("--algebra", action="store_true",
+                        help="compute floats as integers on both sides and compare bit for bit, "
+                        "without a tolerance (docs/algebra.md)")  # fmt: skip
     _add_script(verify)
 
     same = commands.add_parser("same", help="run two files in the algebra of docs/algebra.md, and "

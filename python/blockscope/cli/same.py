@@ -10,9 +10,9 @@ import sys
 import tempfile
 from typing import Any
 
-from blockscope.algebra import Bits, compared
 from blockscope.cli.script import Script
 from blockscope.cli.usage import UsageError
+from blockscope.formulas import Bits, compared
 
 DIFFERENT = 1
 NOTHING_TO_COMPARE = 2

@@ -10,7 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from blockscope import _core, checks, knobs
@@ -19,6 +19,7 @@ from blockscope.cli.pointer_tables import tables_in, tensors_behind
 from blockscope.cli.script import Script
 from blockscope.cli.usage import UsageError
 from blockscope.errors import TritonError
+from blockscope.formulas import algebra
 from blockscope.language.linear import default_input_precision
 from blockscope.runtime import hooks
 
@@ -48,7 +49,7 @@ def verify_script(script: Script, options: argparse.Namespace) -> int:
     # Both runs multiply float32 as the GPU does when the kernel does not say.
     os.environ.setdefault("TRITON_F32_DEFAULT", default_input_precision(on_gpu=True))
     verifier = Verifier(f"cuda:{torch.cuda.current_device()}")
-    with verifier.watching():
+    with verifier.watching(), algebra() if options.algebra else nullcontext():
         status = script.run()
     print(verifier.summary(), file=sys.stderr)
     return options.exit_code if verifier.differences else status or int(verifier.failures > 0)
@@ -59,10 +60,18 @@ def inexact_ops(ir: str, *, fuses: bool) -> list[str]:
     if not _FLOATS.search(ir):
         return []
     used = set(_OPS.findall(ir))
-    inexact = {row["name"] for row in _core.op_facts() if not row["same_everywhere"]} | _REORDERED
+    inexact = {row["name"] for row in _core.op_facts() if not row["same_everywhere"]}
+    if is_algebra(ir):
+        return sorted(used & inexact - _REORDERED)
+    inexact |= _REORDERED
     if fuses and used & {"arith.addf", "arith.subf"}:
         inexact.add("arith.mulf")
     return sorted(used & inexact)
+
+
+def is_algebra(ir: str) -> bool:
+    """Whether a kernel's floats are integers, whose sums have no order (docs/algebra.md)."""
+    return "tl.to_payload" in ir
 
 
 class Verifier:
@@ -223,7 +232,7 @@ def differences(launch: Launch, on_cpu: Copies, on_gpu: Copies) -> list[str]:
     allowed: dict[str, Any] = {}
     for name, tensor in launch.tensors.items():
         cpu, gpu = on_cpu.tensor(tensor), on_gpu.tensor(tensor).cpu()
-        wrong = differing(cpu, gpu)
+        wrong = differing(cpu, gpu, has_one_nan=not is_algebra(launch.ir))
         if inexact and wrong.any():
             allowed = allowed or launch.reach_of_errors(on_cpu)
             wrong &= ~(_distance(cpu, gpu) <= allowed[name])
@@ -250,10 +259,17 @@ def differences(launch: Launch, on_cpu: Copies, on_gpu: Copies) -> list[str]:
     return lines
 
 
-def differing(cpu: Any, gpu: Any) -> Any:
-    """Where two tensors have other bits. NaN equals NaN."""
+def differing(cpu: Any, gpu: Any, *, has_one_nan: bool = True) -> Any:
+    """Where two tensors have other bits. With ``has_one_nan`` all NaNs are equal."""
     if not cpu.dtype.is_floating_point:
         return cpu != gpu
+    if not has_one_nan:
+        import torch
+
+        size = cpu.element_size()
+        rows = (side.contiguous().reshape(-1).view(torch.uint8) for side in (cpu, gpu))
+        one, other = (bits.reshape(*cpu.shape, size) for bits in rows)
+        return (one != other).any(dim=-1)
     wide_cpu, wide_gpu = cpu.double(), gpu.double()
     same = (wide_cpu == wide_gpu) & (wide_cpu.signbit() == wide_gpu.signbit())
     return ~(same | (wide_cpu.isnan() & wide_gpu.isnan()))
