@@ -26,6 +26,16 @@ class _Finder:
         _finder.requested = _finder.requested or _requested
         return _finder.find_spec(fullname, path, target)
 
+    @staticmethod
+    def find_distributions(context=None):
+        if getattr(context, "name", None) != "triton":
+            return ()
+        if not _requested and _is_of_another("triton"):
+            return ()
+        from blockscope.drop_in import _finder
+
+        return _finder.find_distributions(context, is_ours=True)
+
 
 def _is_of_another(fullname):
     if fullname != "triton":

@@ -8,6 +8,9 @@ BLOCKSCOPE_AS_TRITON=1). ``triton`` is a module of its own that looks everything
 torch looks for Triton in many places, to compile GPU code with its private parts. Imports made by
 torch's own modules therefore do not see ours: they find no Triton. Two of its modules launch
 kernels that users hand them (``torch.library.wrap_triton``), by public names only: these see ours.
+
+Where ``import triton`` means Blockscope, ``importlib.metadata.version("triton")`` gives the version
+of Triton that is offered: packages ask for it before they define kernels.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ import builtins
 import importlib
 import importlib.machinery
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from types import FrameType, ModuleType
 from typing import Any
@@ -118,6 +121,28 @@ class TritonFinder(MetaPathFinder):
         if not isinstance(sys.modules.get(_OUTSIDE), TritonModule):
             return None  # a submodule of a real Triton
         return alias_spec(fullname, _INSIDE + fullname[len(_OUTSIDE) :])
+
+    def find_distributions(self, context: Any = None, is_ours: bool = False) -> Iterator[Any]:
+        """What importlib.metadata says of the package ``triton``, when it is asked by name."""
+        if getattr(context, "name", None) != _OUTSIDE:
+            return
+        if (is_ours or self.requested or is_triton()) and not _hidden_from(_importing_module()):
+            yield _distribution()
+
+
+def _distribution() -> Any:
+    import importlib.metadata  # few programs ask
+
+    class TritonDistribution(importlib.metadata.Distribution):
+        def read_text(self, filename: str) -> str | None:
+            if filename != "METADATA":
+                return None
+            return f"Metadata-Version: 2.1\nName: {_OUTSIDE}\nVersion: {TRITON_VERSION}\n"
+
+        def locate_file(self, path: Any) -> Any:
+            raise FileNotFoundError(f"'{path}' is no file of {_OUTSIDE}: Blockscope stands for it")
+
+    return TritonDistribution()
 
 
 _finder = TritonFinder()

@@ -70,6 +70,31 @@ def test_another_triton_wins_unasked(other_triton):
     assert python(OFFER + textwrap.dedent(code), path=[other_triton]) == "9.9.9 True\n"
 
 
+@pytest.mark.parametrize("first", ["", "import triton\n", "import blockscope\n"])
+def test_packages_ask_for_the_version(first):
+    code = f"""{OFFER}{first}
+import importlib.metadata as metadata
+assert metadata.version("triton") == "3.7.0"
+assert metadata.metadata("triton")["Name"] == "triton"
+assert not metadata.distribution("triton").files
+assert not [d for d in metadata.distributions() if d.name == "triton"]
+"""
+    python(code)
+
+
+def test_another_triton_gives_its_own_version(other_triton):
+    info = other_triton / "triton-9.9.9.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: triton\nVersion: 9.9.9\n")
+    code = """
+    import importlib.metadata
+    print(importlib.metadata.version("triton"))
+    """
+    assert python(OFFER + textwrap.dedent(code), path=[other_triton]) == "9.9.9\n"
+    ours = "import blockscope\nblockscope.install_as_triton()\n" + textwrap.dedent(code)
+    assert python(OFFER + ours, path=[other_triton]) == "3.7.0\n"
+
+
 def test_a_folder_of_that_name_is_no_triton(tmp_path):
     (tmp_path / "triton" / "python").mkdir(parents=True)
     code = """

@@ -5,12 +5,15 @@ machine for PTX. Each kernel takes ``out`` and ``n``, which is 5, and stores an 
 from __future__ import annotations
 
 import inspect
+import math
+import operator
 from typing import Any, NamedTuple
 
 import blockscope as triton
 import blockscope.language as tl
 import gpu_rows
 import machine_backend
+import numpy as np
 import pytest
 import torch
 from machine_backend import MachineBackend, storage_of
@@ -48,6 +51,15 @@ def names_by_text(out, n, NAME: tl.constexpr = "maximum"):
     tl.static_assert(hasattr(tl, NAME))
     tl.static_assert(not hasattr(tl, "no such name"))
     tl.store(out, getattr(tl, NAME)(n, getattr(tl, "no such name", 6)))
+
+
+@gives(4)
+def calls_functions_of_modules(out, n, SIZE: tl.constexpr = 16):
+    exponent: tl.constexpr = int(math.log2(SIZE))
+    tl.static_assert(np.log2(SIZE) == 4 and math.isinf(-math.inf))
+    tl.static_assert(operator.add(SIZE, 1) == 17)
+    low = tl.where(n > 5, 0, -torch.finfo(torch.float32).max)
+    tl.store(out, tl.where(low < -1e38, exponent, torch.iinfo(torch.int16).max))
 
 
 @gives(3)

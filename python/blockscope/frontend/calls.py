@@ -3,6 +3,7 @@
 import ast
 import builtins
 import inspect
+import numbers
 from collections.abc import Callable
 from typing import Any
 
@@ -52,16 +53,41 @@ def call(
         return core.tuple.from_named(fn(*args, **kwargs))
     if inspect.isclass(fn) and issubclass(fn, BaseException):
         return fn(*(values.unwrap(a) for a in args))
+    if callable(fn) and isinstance(node.func, ast.Attribute) and not _is_debugger(fn):
+        return _call_python(generator, node, fn, args, kwargs)
     if inspect.isfunction(fn) or inspect.isbuiltin(fn):
         raise unsupported(
             generator,
             node,
             f"a call of the Python function '{getattr(fn, '__name__', fn)}'",
             "use step mode: TRITON_INTERPRET=1, or blockscope run --step"
-            if getattr(fn, "__module__", None) in ("pdb", "ipdb")
+            if _is_debugger(fn)
             else "decorate it with @jit",
         )
     raise TypeError(f"'{type(fn).__name__}' object is not callable in a kernel")
+
+
+def _call_python(
+    generator: Any, node: ast.Call, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Call what a module or a class has, such as math.sqrt or torch.finfo, while compiling."""
+    if any(values.is_tensor(value) for value in (*args, *kwargs.values())):
+        raise unsupported(
+            generator,
+            node,
+            f"a call of '{ast.unparse(node.func)}' with a value that is not a constant",
+            "decorate it with @jit" if inspect.isfunction(fn) else None,
+        )
+    named = {name: values.unwrap(value) for name, value in kwargs.items()}
+    result = fn(*(values.unwrap(value) for value in args), **named)
+    function_reads.note(generator.used, fn)
+    if isinstance(result, numbers.Number) and not isinstance(result, int | float | complex):
+        result = getattr(result, "item", lambda: result)()  # a number of NumPy
+    return core.constexpr(result) if isinstance(result, int | float | str) else result
+
+
+def _is_debugger(fn: Any) -> bool:
+    return getattr(fn, "__module__", None) in ("pdb", "ipdb")
 
 
 def context_manager(generator: Any, node: ast.expr) -> Any:

@@ -54,6 +54,11 @@ class constexpr:
     def __float__(self) -> float:
         return float(self.value)
 
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        import numpy  # so that its functions take constants
+
+        return numpy.asarray(self.value, dtype)
+
     def __len__(self) -> int:
         return len(self.value)
 
