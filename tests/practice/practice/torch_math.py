@@ -3,6 +3,7 @@ every device gets the same ones; references are in float64."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -138,3 +139,14 @@ def packed_int4(
     grouped = values.to(torch.int64).unflatten(axis, (-1, 8))
     word = sum(grouped.select(axis + 1, o) << (4 * i) for i, o in enumerate(order))
     return torch.where(word >= 1 << 31, word - (1 << 32), word).to(torch.int32)
+
+
+def with_gradients(
+    function: Callable[..., Any], upstream: torch.Tensor, *inputs: torch.Tensor, exact: bool = False
+) -> list[torch.Tensor]:
+    """The result of a function, and the gradients of its inputs for the gradient ``upstream`` of
+    the result. ``exact``: all of it in float64."""
+    leaves = [(x.double() if exact else x).detach().clone().requires_grad_() for x in inputs]
+    result = function(*leaves)
+    grads = torch.autograd.grad(result, leaves, upstream.to(result.dtype))
+    return [result.detach(), *grads]
