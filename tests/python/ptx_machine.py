@@ -652,9 +652,8 @@ class Machine:
             if i.kind in _FLOATS:
                 return a / b
             exact = [abs(int(x)) // abs(int(y)) if y else 0 for x, y in zip(a, b)]
-            return np.array(exact, object).astype(a.dtype) * np.where(
-                (a < 0) == (b < 0), 1, -1
-            ).astype(a.dtype)
+            size = np.array([x & (1 << 64) - 1 for x in exact], np.uint64).astype(a.dtype)
+            return np.where((a < 0) == (b < 0), size, -size)
 
         self._binary(i, at, quotients)
 
@@ -742,6 +741,28 @@ class Machine:
     def op_popc(self, i: Instruction, at: np.ndarray) -> None:
         values = self.get(i.operands[1], at)
         self.put(i.operands[0], at, np.array([int(v).bit_count() for v in values], np.uint64))
+
+    def _of_bits(self, i: Instruction, at: np.ndarray, function: Callable[[int], int]) -> None:
+        """A function of the bits of the operand, as a number that is not negative."""
+        mask = (1 << bits_of(i.kind)) - 1
+        values = [function(int(v) & mask) for v in self.get(i.operands[1], at)]
+        self.put(i.operands[0], at, np.array(values, np.uint64))
+
+    def op_clz(self, i: Instruction, at: np.ndarray) -> None:
+        self._of_bits(i, at, lambda x: bits_of(i.kind) - x.bit_length())
+
+    def op_brev(self, i: Instruction, at: np.ndarray) -> None:
+        self._of_bits(i, at, lambda x: int(f"{x:0{bits_of(i.kind)}b}"[::-1], 2))
+
+    def op_bfind(self, i: Instruction, at: np.ndarray) -> None:
+        def highest(x: int) -> int:
+            if i.kind[0] == "s" and x >> (bits_of(i.kind) - 1):
+                x ^= (1 << bits_of(i.kind)) - 1
+            if x == 0:
+                return 0xFFFFFFFF
+            return bits_of(i.kind) - x.bit_length() if i.has("shiftamt") else x.bit_length() - 1
+
+        self._of_bits(i, at, highest)
 
     def op_shl(self, i: Instruction, at: np.ndarray) -> None:
         values, amount = self.number(i.operands[1], at, i.kind), self.get(i.operands[2], at, "b32")

@@ -185,28 +185,6 @@ def gather(grow: Grower, want: Kind, depth: int) -> Expr | None:
 
 # -- reductions and scans -------------------------------------------------------------------------
 
-# The functions of `associative` in the file of the kernel, and the same in NumPy.
-COMBINES = """
-@triton.jit
-def combine_linear(a, b):
-    return a * b + (a + b)
-
-
-@triton.jit
-def combine_last(a, b):
-    return b
-
-
-@triton.jit
-def load_chosen(pointer, offsets, chosen, other: tl.constexpr):
-    return tl.load(pointer + offsets.to(tl.int64), mask=chosen, other=other)
-
-
-@triton.jit
-def combine_pair(a0, a1, b0, b1):
-    return a0 * b0, a0 * b1 + a1
-"""
-
 
 def halves(x: Any, axis: int, combine: Callable[..., Any]) -> Any:
     """The documented order: element i with i + n/2, then with i + n/4, ..."""

@@ -7,11 +7,14 @@ import numpy as np
 
 def data(dtype: Any, count: int, style: str, seed: int) -> Any:
     """Bits of any kind ("bits"), whole numbers from -4 to 4 or 0 to 8 ("small"), bits with the
-    edges of the type among them ("edges"), numbers of a normal distribution ("normal")."""
+    edges of the type among them ("edges"), numbers of a normal distribution ("normal"), whole
+    numbers from 0 to 2 ("places")."""
     random = np.random.default_rng(seed)
     dtype = np.dtype(dtype)
     if dtype == np.bool_:
         return random.integers(0, 2, count).astype(dtype)
+    if style == "places":
+        return random.integers(0, 3, count).astype(dtype)
     if style == "small":
         low = 0 if dtype.kind == "u" else -4
         return random.integers(low, low + 9, count).astype(dtype)

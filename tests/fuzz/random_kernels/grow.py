@@ -66,6 +66,8 @@ class Grower:
         self.constants: dict[str, int] = {}
         self.scope: list[Var] = []
         self.functions: list[tree.Function] = []
+        self.held: dict[str, tuple[str, tuple[Var, Var]]] = {}  # structures.hold
+        self.nesting = 0  # of blocks that grow
         self.count = 0
         self.grid = (1, 1)
         self.is_function = False
@@ -192,9 +194,14 @@ class Grower:
     def block(self) -> Any:
         """Inside, statements go to a block of their own; its variables end with it."""
         outer, scope = self.statements, list(self.scope)
-        self.statements = []
+        self.statements, self.nesting = [], self.nesting + 1
         yield self.statements
-        self.statements, self.scope = outer, scope
+        self.statements, self.scope, self.nesting = outer, scope, self.nesting - 1
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether statements are in a loop, a branch or a function."""
+        return self.nesting > 1
 
     def kernel(self) -> tree.Kernel:
         from random_kernels import statements
@@ -225,10 +232,12 @@ def kernel(seed: int, level: int | None = None) -> tree.Kernel:
     from random_kernels import (  # noqa: F401  the rules
         blocks,
         elementwise,
+        libraries,
         memory,
         pointers,
         scalars,
         statements,
+        structures,
     )  # fmt: skip
 
     return Grower(seed, level).kernel()

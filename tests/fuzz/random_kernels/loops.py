@@ -8,24 +8,24 @@ from typing import Any
 import numpy as np
 
 from random_kernels import memory, tree
-from random_kernels.dtypes import BF16, DTYPES, F16, F32, F64, FP8, I32, DType
+from random_kernels.dtypes import BF16, DTYPES, F16, F32, F64, FP8, I32, I64, DType
 from random_kernels.grow import Grower
 from random_kernels.tree import Expr, Kind, Var
 
 _OPERANDS = {
     F32: [F16, F16, BF16, F32, *FP8], I32: [DTYPES["int8"]], F64: [F64], F16: [F16],
 }  # fmt: skip
-_MOST = 3  # iterations
+MOST = 3  # iterations
 
 
-class _Tile:
-    """An operand that is loaded in each iteration: ``inner`` says which axis moves."""
+class Tile:
+    """A matrix that is loaded in each iteration: ``inner`` says which axis moves."""
 
     def __init__(self, grow: Grower, dtype: DType, shape: tuple[int, int], inner: int) -> None:
         self.kind, self.inner = Kind(dtype, shape), inner
         # A matrix that holds all iterations, and a little more or less than them.
         self.sizes = [shape[0], shape[1]]
-        self.sizes[inner] = shape[inner] * _MOST
+        self.sizes[inner] = shape[inner] * MOST
         self.cut = list(self.sizes)
         self.is_masked = grow.chance(0.4)
         if self.is_masked:
@@ -38,11 +38,12 @@ class _Tile:
         self.strides = (pitch, 1) if self.row_major else (1, pitch)
         count = pitch * self.sizes[0 if self.row_major else 1]
         self.buffer = grow.buffer(dtype, "y", count, "small")
-        forms = ["offsets", "offsets", "moving", "block pointer"]
+        forms = ["offsets", "offsets", "moving", "block pointer", "table"]
         if self.row_major and pitch % each == 0 and shape[1] >= each:
             forms += ["descriptor"] * 2
         self.form = grow.pick(forms)
         self.name = grow.name("t")
+        self.table = grow.buffer(grow.pick([I32, I64]), "y", 4, "places")  # of the form "table"
 
     def before(self) -> list[str]:
         """Lines before the loop."""
@@ -82,6 +83,8 @@ class _Tile:
             return f"tl.load({self.name}{self._mask(index)})"
         text, _ = memory.written_offsets(self.kind.shape, self.strides)
         step = self.strides[self.inner] * size
+        if self.form == "table":
+            index = f"tl.load({self.table.name} + {index})"
         return f"tl.load({self.buffer.name} + ({index} * {step} + {text}){self._mask(index)})"
 
     def after(self) -> list[str]:
@@ -96,12 +99,15 @@ class _Tile:
         return []
 
     def value(self, state: tree.State, index: int) -> Any:
+        """What iteration ``index`` loads."""
+        if self.form == "table":
+            index = int(state.memory[self.table.name][index])
         rows, columns = (
             np.arange(size) + (index * size if axis == self.inner else 0)
             for axis, size in enumerate(self.kind.shape)
         )
         inside = (rows < self.cut[0])[:, None] & (columns < self.cut[1])[None, :]
-        if self.form in ("offsets", "moving") and not self.is_masked:
+        if self.form in ("offsets", "moving", "table") and not self.is_masked:
             inside[...] = True
         places = rows[:, None] * self.strides[0] + columns[None, :] * self.strides[1]
         found = state.memory[self.buffer.name][np.where(inside, places, 0)]
@@ -116,8 +122,9 @@ class Tiles(tree.Stmt):
         rows, columns = result.kind.shape
         dtype = grow.pick(_OPERANDS[result.kind.dtype])
         inner = grow.pick([16, 32, 32, 64])
-        self.a = _Tile(grow, dtype, (rows, inner), 1)
-        self.b = _Tile(grow, dtype, (inner, columns), 0)
+        other = grow.pick(FP8) if dtype.family == "8" else dtype
+        self.a = Tile(grow, dtype, (rows, inner), 1)
+        self.b = Tile(grow, other, (inner, columns), 0)
         self.form = grow.pick(["range({})", "range({})", "tl.range({}, num_stages=4)",
                                "tl.range({}, num_stages=2)"])  # fmt: skip
         self.index, self.names = grow.name("i"), [grow.name("l"), grow.name("l")]
@@ -128,6 +135,10 @@ class Tiles(tree.Stmt):
         if dtype == F32:
             self.more = grow.pick(["", ', input_precision="tf32"', ', input_precision="ieee"'])
         self.adds_outside = grow.chance(0.3)
+
+    @property
+    def defines(self) -> set[str]:
+        return {self.result.name}
 
     def lines(self) -> list[str]:
         (last,) = self.kids
@@ -164,7 +175,7 @@ def tiles(grow: Grower, nesting: int) -> None:
     small = grow.chance(0.5) or dtype == F64
     shape = tuple(grow.pick([16, 32] if small else [16, 64, 64, 128]) for _ in range(2))
     var = Var(Kind(dtype, shape), grow.name("v"))
-    last = Expr(Kind(I32), str(grow.random.randint(1, _MOST)), value=lambda: None)
+    last = Expr(Kind(I32), str(grow.random.randint(1, MOST)), value=lambda: None)
     number = np.int32(int(last.template))
     last.value = lambda: number
     if grow.chance(0.6):  # not known at compile time

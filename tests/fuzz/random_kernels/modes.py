@@ -6,15 +6,15 @@ import linecache
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import blockscope
 import blockscope.language as tl
 import numpy as np
 from blockscope import knobs
 
-from random_kernels.blocks import COMBINES
 from random_kernels.data import data
+from random_kernels.prelude import prelude
 from random_kernels.tree import Kernel
 
 Memory = dict[str, Any]
@@ -39,9 +39,13 @@ class Problem:
 def loaded(kernel: Kernel) -> Any:
     """The kernel as Python has it."""
     name = f"<random {kernel.name} {id(kernel)}>"
-    text = COMBINES + "\n\n" + kernel.source()
+    source = kernel.source()
+    text = prelude(source) + "\n\n" + source
     linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    space: dict[str, Any] = {"triton": blockscope, "tl": tl, "__name__": name}
+    space: dict[str, Any] = {
+        "triton": blockscope, "tl": tl, "__name__": name, "Any": Any, "NamedTuple": NamedTuple,
+        "libdevice": tl.extra.cuda.libdevice,
+    }  # fmt: skip
     exec(compile(text, name, "exec"), space)
     return space[kernel.name]
 
@@ -85,7 +89,7 @@ def stepped(kernel: Kernel, function: Any) -> Memory:
 
 def checked(kernel: Kernel, function: Any) -> Memory:
     left = memory(kernel)
-    with blockscope.check() as report:
+    with blockscope.check("all") as report:
         function[kernel.grid](*left.values(), *scalars(kernel))
     if report.findings:
         raise AssertionError(f"{len(report.findings)} findings, the first: {report.findings[0]}")

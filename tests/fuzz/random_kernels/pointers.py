@@ -60,7 +60,7 @@ def chosen_pointer(grow: Grower, want: Kind, depth: int) -> Expr | None:
 
 @rule(1)
 def load_of_function(grow: Grower, want: Kind, depth: int) -> Expr | None:
-    """A pointer as an argument of a function (blocks.COMBINES has it), with offsets of 64 bits."""
+    """A pointer as an argument of a function (prelude.py has it), with offsets of 64 bits."""
     if grow.is_function or not want.shape:
         return None
     buffer = grow.input(want.dtype)

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import inspect
-import re
 
 from random_kernels import data, modes
-from random_kernels.blocks import COMBINES
+from random_kernels.prelude import prelude
 from random_kernels.tree import Kernel
 
 _HEAD = '''"""{title}
 
 Run it with the Python of ./dev build."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
 import triton
 import triton.language as tl
 from triton import set_interpret_mode
+from triton.language.extra import libdevice
 
 '''
 
@@ -60,10 +60,10 @@ def reproducer(kernel: Kernel, title: str) -> str:
                     expected += f"    # {buffer.name} in NumPy: {text}\n"
         except Exception as error:
             expected = f"    # NumPy fails: {error}\n"
-    combines = COMBINES if re.search("combine_|load_chosen", kernel.source()) else ""
+    source = kernel.source()
     return (
         _HEAD.format(title=title.replace("\\", "\\\\"))
-        + inspect.getsource(data.data) + combines + "\n\n" + kernel.source()
+        + inspect.getsource(data.data) + prelude(source) + "\n\n" + source
         + _TAIL.format(
             tensors=tensors, name=kernel.name, grid=kernel.grid, expected=expected,
             scalars=", ".join(map(str, modes.scalars(kernel))),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from random_kernels import tree
-from random_kernels.tree import Assign, Block, Expr, For, If, Kernel, Kind, Node, Var, While
+from random_kernels.tree import Assign, Block, Expr, For, If, Kernel, Kind, Node, Stmt, Var, While
 
 Fails = Callable[[Kernel], bool]
 
@@ -71,8 +71,8 @@ def _defined(body: Node, names: set[str], result: Node | None = None) -> bool:
             )
         if not all(_uses(kid) <= known for kid in node.kids):
             return False
-        if isinstance(node, Assign):
-            known.add(node.var.name)
+        if isinstance(node, Stmt):
+            known |= node.defines
         return True
 
     return visit(body, names) and (result is None or _uses(result) <= names)

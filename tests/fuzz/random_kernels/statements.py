@@ -16,13 +16,19 @@ DEPTH = 2  # of expressions, at least
 
 def statement(grow: Grower, nesting: int) -> None:
     """One more statement of the block that grows."""
+    from random_kernels import streams, structures  # which grow inner blocks
+
     choices = [(assign, 6.0), (store, 2.0), (atomic, 1.0), (loops.tiles, 0.7)]
     choices += [
         (pointers.private_atomic, 0.7), (pointers.store_by_descriptor, 0.5),
-        (pointers.store_cast, 0.6), (pointers.check, 0.2),
+        (pointers.store_cast, 0.6), (pointers.check, 0.2), (structures.hold, 0.6),
+        (structures.hold_again, 0.8), (structures.leave, 0.15), (streams.store_rows, 0.4),
     ]  # fmt: skip
     if nesting > 0:
-        choices += [(loop, 1.5), (branch, 1.2), (repeat, 0.6)]
+        choices += [
+            (loop, 1.5), (branch, 1.2), (repeat, 0.6), (structures.chosen_by_constant, 0.4),
+            (streams.stream, 1.0),
+        ]  # fmt: skip
     rules, weights = zip(*choices)
     grow.random.choices(rules, weights)[0](grow, nesting)
 
@@ -42,7 +48,8 @@ def assign(grow: Grower, nesting: int) -> None:
     grow.scope.append(grow.var(wanted, grow.expr(wanted, DEPTH + grow.chance(0.3))))
 
 
-def _some(grow: Grower, nesting: int, count: int) -> None:
+def some(grow: Grower, nesting: int, count: int) -> None:
+    """Statements of an inner block."""
     for _ in range(count):
         statement(grow, nesting - 1)
     carried = [var for var in grow.scope if var.name[0] == "v" and var.kind.size <= grow.largest]
@@ -74,7 +81,7 @@ def loop(grow: Grower, nesting: int) -> None:
         if not form.startswith("tl.static"):  # its variable is a constant, with other types
             grow.scope.append(var)
         loops, grow.loops = grow.loops, [*grow.loops, var.name]
-        _some(grow, nesting, grow.random.randint(1, 3))
+        some(grow, nesting, grow.random.randint(1, 3))
         grow.loops = loops
     grow.statements.append(tree.For(var, form, step, first, last, tree.block(body)))
 
@@ -82,10 +89,10 @@ def loop(grow: Grower, nesting: int) -> None:
 def branch(grow: Grower, nesting: int) -> None:
     condition = grow.expr(CONDITION, 2)
     with grow.block() as then:
-        _some(grow, nesting, grow.random.randint(1, 2))
+        some(grow, nesting, grow.random.randint(1, 2))
     with grow.block() as other:
         if grow.chance(0.6):
-            _some(grow, nesting, grow.random.randint(1, 2))
+            some(grow, nesting, grow.random.randint(1, 2))
     grow.statements.append(tree.If(condition, tree.block(then), tree.block(other)))
 
 
@@ -96,7 +103,7 @@ def repeat(grow: Grower, nesting: int) -> None:
         grow.scope.append(counter)
         condition = grow.expr(CONDITION, 2)
         loops, grow.loops = grow.loops, [*grow.loops, counter.name]
-        _some(grow, nesting, grow.random.randint(1, 2))
+        some(grow, nesting, grow.random.randint(1, 2))
         grow.loops = loops
     grow.statements.append(tree.While(counter, limit, condition, tree.block(body)))
 

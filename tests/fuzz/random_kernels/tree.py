@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -143,7 +144,16 @@ class Call(Expr):
 # -- statements -----------------------------------------------------------------------------------
 
 
+class Left(Exception):
+    """A program has returned."""
+
+
 class Stmt(Node):
+    @property
+    def defines(self) -> set[str]:
+        """The variables that have a value after it, whatever it does."""
+        return set()
+
     def lines(self) -> list[str]:
         raise NotImplementedError
 
@@ -173,6 +183,10 @@ class Assign(Stmt):
 
     def __init__(self, var: Var, value: Expr) -> None:
         self.var, self.kids = var, (value,)
+
+    @property
+    def defines(self) -> set[str]:
+        return {self.var.name}
 
     def lines(self) -> list[str]:
         (value,) = self.kids
@@ -272,6 +286,19 @@ class Store(Stmt):
         chosen = np.broadcast_to(mask[0] if mask else True, offsets.shape)
         value = np.broadcast_to(self.convert(value), offsets.shape)
         state.memory[self.buffer][offsets[chosen]] = value[chosen]
+
+
+class Lines(Stmt):
+    """Statements on variables that only the texts of one rule name."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.written = lines
+
+    def lines(self) -> list[str]:
+        return self.written
+
+    def run(self, state: State) -> None:
+        pass
 
 
 class Check(Stmt):
@@ -380,4 +407,5 @@ class Kernel(Node):
         with np.errstate(all="ignore"):
             for y in range(self.grid[1]):
                 for x in range(self.grid[0]):
-                    self.body.run(State(memory, scalars, functions, (x, y), self.grid))
+                    with suppress(Left):
+                        self.body.run(State(memory, scalars, functions, (x, y), self.grid))
