@@ -127,6 +127,27 @@ class Schedule:
         return ready & (rank == rank[ready].min())
 
 
+def _toward_zero(exact: np.ndarray, rounded: np.ndarray) -> np.ndarray:
+    """Floats that were rounded to nearest, rounded toward zero instead."""
+    wide = np.longdouble if exact.dtype.kind in "iu" else np.float64
+    bits = rounded.view(f"u{rounded.dtype.itemsize}")
+    is_beyond = np.abs(rounded.astype(wide)) > np.abs(exact.astype(wide))
+    return (bits - is_beyond.astype(bits.dtype)).view(rounded.dtype)
+
+
+def _fused(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """a * b + c in fp64, rounded to odd where operands are narrower, so that the next rounding is
+    right."""
+    product, c = a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64)
+    total = product + c
+    back = total - product
+    error = (product - (total - back)) + (c - back)
+    bits = total.view(np.int64)
+    odd = bits + np.where((error > 0) == (total > 0), 1, -1)
+    is_inexact = (error != 0) & np.isfinite(total) & (total != 0) & (bits & 1 == 0)
+    return np.where(is_inexact & (a.dtype != np.float64), odd, bits).view(np.float64)
+
+
 class Machine:
     def __init__(self, ptx: str, num_warps: int) -> None:
         self.threads = 32 * num_warps
@@ -568,7 +589,9 @@ class Machine:
             if i.has(mode):  # to a whole number
                 values = function(values.astype(np.float64))
         if target in _FLOATS:
-            values = values.astype(_FLOATS[target])
+            exact, values = values, values.astype(_FLOATS[target])
+            if i.has("rz"):
+                values = _toward_zero(exact, values)
         elif source in _FLOATS:
             values = _whole(values, target, source)
         else:
@@ -644,8 +667,7 @@ class Machine:
         if i.parts[-2] == "f32" and i.kind in ("f16", "bf16"):
             a, b = a.astype(np.float32), b.astype(np.float32)
             c = self.number(i.operands[3], at, "f32")
-        exact = a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)
-        self.put(i.operands[0], at, exact.astype(a.dtype))
+        self.put(i.operands[0], at, _fused(a, b, c).astype(a.dtype))
 
     def op_div(self, i: Instruction, at: np.ndarray) -> None:
         def quotients(a: np.ndarray, b: np.ndarray) -> np.ndarray:
