@@ -25,9 +25,9 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=1e9, help="when to stop")
     parser.add_argument("--level", type=int, help="0 to 2: how exact operations are (grow.py)")
     parser.add_argument(
-        "--on", choices=["cpu", "ptx", "gpu"], default="cpu",
-        help="cpu: all modes of the CPU; ptx: compiled, run by tests/python/ptx_machine.py; gpu: "
-        "on a GPU",
+        "--on", choices=["cpu", "ptx", "algebra", "gpu"], default="cpu",
+        help="cpu: all modes of the CPU; ptx: compiled, run by tests/python/ptx_machine.py; "
+        "algebra: both, bit for bit with floats as integers; gpu: on a GPU",
     )  # fmt: skip
     parser.add_argument("--show", action="store_true", help="only print the kernels")
     parser.add_argument("--found", type=Path, help="folder for the kernels that fail, cut down")
@@ -80,6 +80,8 @@ def finder(on: str, seed: int) -> Find:
         arch = devices.ARCHS[seed % len(devices.ARCHS)]
         run = devices.machine(arch)
         return lambda kernel: modes.problem(kernel, {arch: run})
+    if on == "algebra":
+        return devices.algebra_problem(devices.ARCHS[seed % len(devices.ARCHS)])
     return lambda kernel: modes.problem(kernel, modes.CPU_MODES)
 
 

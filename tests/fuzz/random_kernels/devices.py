@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import blockscope
 import numpy as np
 
 from random_kernels import modes
@@ -40,6 +41,28 @@ def machine(arch: str) -> Callable[..., modes.Memory]:
         return left
 
     return run
+
+
+def algebra_problem(arch: str) -> Callable[[Kernel], modes.Problem | None]:
+    """Finds where modes, or the compiled kernel, have other bits in the algebra, where floats of
+    every kernel are exact (docs/algebra.md)."""
+    runs = {name: modes.CPU_MODES[name] for name in ("one thread", "two threads", "steps")}
+    runs[arch] = machine(arch)
+
+    def problem(kernel: Kernel) -> modes.Problem | None:
+        with blockscope.algebra():
+            function = modes.loaded(kernel)
+            expected: modes.Memory | None = None
+            for mode, run in runs.items():
+                found = modes.attempt(run, kernel, function)
+                if isinstance(found, str):
+                    return modes.Problem(mode, found)
+                expected = expected or found
+                if text := modes.bit_difference(expected, found, "one thread"):
+                    return modes.Problem(mode, text)
+        return None
+
+    return problem
 
 
 def as_torch(array: Any, device: str) -> Any:

@@ -124,6 +124,15 @@ def difference(expected: Memory, found: Memory, name: str) -> str | None:
     return None
 
 
+def bit_difference(expected: Memory, found: Memory, name: str) -> str | None:
+    """The same for all bits, those of NaNs too."""
+    as_integers = [
+        {buffer: array.view(f"u{array.dtype.itemsize}") for buffer, array in memory.items()}
+        for memory in (expected, found)
+    ]
+    return difference(*as_integers, name)
+
+
 def attempt(run: Callable[..., Memory], kernel: Kernel, function: Any) -> Memory | str:
     try:
         return run(kernel, function)
