@@ -6,7 +6,9 @@ are open. The sessions themselves are C++ objects; here is only what Python user
 
 from __future__ import annotations
 
+import json
 import os
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
@@ -44,7 +46,7 @@ def watching() -> Iterator[tuple[Any, ...]]:
         yield sessions
         for session in stopping:
             session.raise_if_stopped()
-            session.raise_in_child()
+            session.report_in_child()
 
 
 def one_launch() -> ProcessLock:
@@ -151,8 +153,10 @@ class CheckReport:
         self.stops_at_first = options["stop_at_first"]
         self.launches = 0  # so many were watched
         self.autotuned: set[Any] = set()  # kernels, with keys, all of whose configurations have run
+        self.is_in_child = False
         self._of_parents: list[Any] = []
-        self._raised = 0  # errors, in a forked child
+        self._told = 0  # findings that the parent was told of, in a child
+        self._raised = 0  # errors, in a child
         self.before_launch: Callable[[], None] = lambda: None
 
     def attach(self, launch: Any) -> None:
@@ -204,11 +208,18 @@ class CheckReport:
 
         self._of_parents.append(self.handle)  # never destroyed
         self.handle = _core.CheckSession(self.options)
-        self._raised = 0
+        self.is_in_child = True
+        self._told = self._raised = 0
 
-    def raise_in_child(self) -> None:
-        """In a forked child errors are raised at their launch: the parent's report lacks them."""
-        if self._of_parents and self.error_count > self._raised:
+    def report_in_child(self) -> None:
+        """In a child process errors are raised at their launch, since the report of the parent
+        lacks them; a parent that is a command is told."""
+        if not self.is_in_child:
+            return
+        if len(self) > self._told:
+            self._told = len(self)
+            _tell_parent(self)
+        if self.error_count > self._raised:
             self._raised = self.error_count
             self.raise_on_error()
 
@@ -263,6 +274,53 @@ def _begin_anew_in_child() -> None:
 
 os.register_at_fork(after_in_child=_begin_anew_in_child)
 
+#: What a command that checks says to the processes that its script starts, as JSON: its process,
+#: the options of the check, and the folder for what they find.
+CHILDREN = "_BLOCKSCOPE_CHECKS_OF_PARENT"
+
+
+def _tell_parent(report: CheckReport) -> None:
+    """Leave the report of this process where the command looks for it."""
+    if text := os.environ.get(CHILDREN):
+        path = os.path.join(json.loads(text)["folder"], f"{os.getpid()}.json")
+        said = {"errors": report.error_count, "text": report.text()}
+        with suppress(OSError), open(path + ".partial", "w", encoding="utf-8") as file:
+            json.dump(said, file)
+            file.flush()
+            os.replace(path + ".partial", path)
+
+
+@contextmanager
+def checked_children(report: CheckReport) -> Iterator[Callable[[], list[dict[str, Any]]]]:
+    """Inside, processes that are started check their launches as ``report`` does. Gives a function
+    that says what they have found: for each ``pid``, ``errors``, ``text``."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        message = {"pid": os.getpid(), "folder": folder, "options": report.options}
+
+        def found() -> list[dict[str, Any]]:
+            reports = []
+            for name in sorted(os.listdir(folder)):
+                if name.endswith(".json"):
+                    with open(os.path.join(folder, name), encoding="utf-8") as file:
+                        reports.append({"pid": int(name[:-5]), **json.load(file)})
+            return reports
+
+        os.environ[CHILDREN] = json.dumps(message)
+        try:
+            yield found
+        finally:
+            os.environ.pop(CHILDREN, None)
+
+
+def _check_for_parent() -> None:
+    """In a process that a checked script has started: check here too, until it ends."""
+    message = json.loads(os.environ[CHILDREN])
+    if message["pid"] == os.getpid():
+        return
+    report = CheckReport(message["options"]["checks"], message["options"])
+    report.is_in_child = True
+    _set_sessions((report,))
+
 
 @contextmanager
 def check(
@@ -280,7 +338,8 @@ def check(
     ``stop_at_first`` a launch ends at its first error and raises SanitizerError, and every later
     launch inside the block, of any kernel and thread, is refused with that error; programs then run
     one after another, so that it is the same error in every run. Errors in a process that is forked
-    inside the block are raised there, at their launch; this report does not have them.
+    inside the block are raised there, at their launch; this report does not have them. (Commands
+    that check print what they find in all processes that the script starts.)
 
     Other options are those of the checks: ``bounds="storage"`` (asan) allows accesses outside an
     argument's view but inside its storage. ``blockscope check --help`` lists them.
@@ -374,3 +433,7 @@ def trace(path: str | os.PathLike[str]) -> Iterator[TraceRecording]:
             if isinstance(session, CheckReport):
                 recording.handle.add_findings(session.handle)
         recording.close()
+
+
+if CHILDREN in os.environ:
+    _check_for_parent()

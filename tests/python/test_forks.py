@@ -1,6 +1,7 @@
 """Launches in processes that a process which has launched makes: by fork, forkserver and spawn."""
 
 import pytest
+from test_cli import command
 from thread_programs import run_program
 
 CHILDREN = """
@@ -255,3 +256,35 @@ if __name__ == "__main__":
 def test_workers_of_torchs_data_loader(tmp_path, method, workers):
     source = LOADER.replace("{method!r}", repr(method)).replace("{workers}", str(workers))
     run_program(tmp_path, source)
+
+
+CHILD = """
+import multiprocessing, sys
+import torch, triton, triton.language as tl
+
+@triton.jit
+def kernel(x, B: tl.constexpr):
+    tl.store(x + tl.arange(0, B), tl.program_id(0))
+
+def work(programs):
+    kernel[(programs,)](torch.ones(32), B=32)
+
+if __name__ == "__main__":
+    multiprocessing.set_start_method(sys.argv[1])
+    work(1)
+    child = multiprocessing.Process(target=work, args=[int(sys.argv[2])])
+    child.start()
+    child.join()
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_the_command_checks_children_too(tmp_path, method):
+    script = tmp_path / "script.py"
+    script.write_text(CHILD)
+    done = command("check", str(script), method, "4")
+    assert done.returncode == 66
+    assert "no findings" in done.stderr and "in child process " in done.stderr
+    assert "script.py:7:5: error[race-write-write]: programs 1 and 0" in done.stderr
+    done = command("check", str(script), method, "1")
+    assert done.returncode == 0 and "in child process" not in done.stderr

@@ -66,12 +66,19 @@ def check(options: argparse.Namespace) -> int:
     is_on_stdout = options.format == "json" and options.output is None
     output = JsonOutput() if is_on_stdout else None
     own = {o["name"]: getattr(options, o["name"]) for row in checks.table() for o in row["options"]}
-    with checks.check(
-        names, max_findings=options.max_findings, stop_at_first=options.stop_at_first, **own
-    ) as report:
+    with (
+        checks.check(
+            names, max_findings=options.max_findings, stop_at_first=options.stop_at_first, **own
+        ) as report,
+        checks.checked_children(report) as found_in_children,
+    ):
         status = script.run(silent=(StoppedAtFirst,) if options.stop_at_first else ())
-    _write_report(report, options, status, output)
-    return options.exit_code if report.error_count else status
+        children = found_in_children()
+    _write_report(report, options, status, output, bool(children))
+    for child in children:
+        print(f"in child process {child['pid']}:\n{child['text'].rstrip()}", file=sys.stderr)
+    errors = report.error_count + sum(child["errors"] for child in children)
+    return options.exit_code if errors else status
 
 
 def _checks(text: str) -> list[str]:
@@ -84,14 +91,18 @@ def _checks(text: str) -> list[str]:
 
 
 def _write_report(
-    report: Any, options: argparse.Namespace, status: int, json_output: JsonOutput | None
+    report: Any,
+    options: argparse.Namespace,
+    status: int,
+    json_output: JsonOutput | None,
+    has_children: bool = False,
 ) -> None:
     if options.format == "json":
         text = report.json().rstrip("\n") + "\n"
     else:
         color = options.output is None and wants_color(sys.stderr)
         text = report.text(color).rstrip("\n")
-        if report.launches == 0:
+        if report.launches == 0 and not has_children:
             text = "no kernel was launched: nothing was checked"
         elif status and not report.findings:
             text += f" up to where the script ended, with status {status}"
