@@ -129,6 +129,28 @@ def root(x, _builder=None):
     return known + tl.extra.libdevice.sqrt(x, _builder=_builder)
 
 
+class Helpers:
+    @staticmethod
+    def doubled(n, *, _semantic, _builder=None):
+        assert isinstance(n, tl.constexpr) and _semantic is None
+        return tl.constexpr(2 * n.value)
+
+
+Helpers.doubled.__triton_builtin__ = True  # what torch's Inductor does
+
+
+@triton.jit
+def calls_a_marked_function(o, N: tl.constexpr):
+    size: tl.constexpr = Helpers.doubled(N - 2)
+    tl.store(o + tl.arange(0, size), Helpers.doubled(3))
+
+
+def test_functions_that_are_marked_as_builtins():
+    o = torch.zeros(8)
+    calls_a_marked_function[(1,)](o, 4)
+    assert o.tolist() == [6, 6, 6, 6, 0, 0, 0, 0]
+
+
 @triton.jit
 def calls_builtins_of_users(x, o):
     at = tl.arange(0, 4)

@@ -44,6 +44,8 @@ def call(
             return fn(*args, **kwargs)
         finally:
             function_reads.note(generator.used, constexpr_function)
+    if _is_users_builtin(fn):
+        return _call_users_builtin(fn, args, kwargs)
     replacement = BUILTIN_CALLS.get(fn) if callable(fn) and _hashable(fn) else None
     if replacement is not None:
         return replacement(*args, **kwargs)
@@ -65,6 +67,26 @@ def call(
             else "decorate it with @jit",
         )
     raise TypeError(f"'{type(fn).__name__}' object is not callable in a kernel")
+
+
+def _is_users_builtin(fn: Any) -> bool:
+    is_marked = getattr(fn, "__triton_builtin__", False) or core.is_builtin(fn)
+    return is_marked and inspect.isfunction(fn) and not fn.__module__.startswith("blockscope.")
+
+
+def _call_users_builtin(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Its constants are constexpr, as in Triton; what Triton hands it beside them means nothing."""
+    named = {name: _as_constexpr(value) for name, value in kwargs.items()}
+    for name in core.FROM_TRITON:
+        parameter = inspect.signature(fn).parameters.get(name)
+        if parameter is not None and parameter.default is parameter.empty:
+            named.setdefault(name, None)
+    return fn(*(_as_constexpr(value) for value in args), **named)
+
+
+def _as_constexpr(value: Any) -> Any:
+    is_constant = value is None or isinstance(value, int | float | str)
+    return core.constexpr(value) if is_constant else value
 
 
 def _call_python(

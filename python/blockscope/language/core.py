@@ -94,7 +94,7 @@ TRITON_MAX_TENSOR_NUMEL = 1048576
 
 
 #: What Triton hands to its builtins, and public functions hand on.
-_FROM_TRITON = ("_semantic", "_builder", "_generator")
+FROM_TRITON = ("_semantic", "_builder", "_generator")
 
 
 def builtin(fn: F) -> F:
@@ -107,7 +107,7 @@ def builtin(fn: F) -> F:
     @functools.wraps(fn)
     def call(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
-            for name in _FROM_TRITON:
+            for name in FROM_TRITON:
                 kwargs.pop(name, None)
         return fn(*args, **kwargs)
 
