@@ -3,6 +3,7 @@
 # ruff: noqa: E501
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import blockscope
@@ -280,6 +281,25 @@ def test_a_condition_that_is_no_bool_warns() -> None:
     x = np.zeros(128, np.float32)
     with pytest.warns(UserWarning, match="non-boolean condition is deprecated.* Got int32"):
         kernel[(1,)](x, x, 5, CALL=builtin(lambda x, y, s, i: tl.where(i, i, i)))
+
+
+@blockscope.jit
+def chosen(i):
+    return tl.where(i, i, i + 1)
+
+
+@blockscope.jit
+def chooses_three_times(x, i):
+    tl.store(x, chosen(chosen(chosen(i))))
+
+
+def test_a_line_warns_once() -> None:
+    x = np.zeros(1, np.int32)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        chooses_three_times[(1,)](x, 5)
+    assert ["non-boolean condition" in str(warning.message) for warning in caught] == [True]
+    assert x[0] == 5
 
 
 @blockscope.jit

@@ -85,6 +85,10 @@ def num_warps() -> int:
     return kernel.num_warps
 
 
+_warned: dict[Any, Any] = {}
+"""What Python's filters note, so that a line warns once and not at each inlined call."""
+
+
 def warn(text: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the kernel's line."""
     kernel = current()
@@ -92,4 +96,4 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
         user_warnings.warn(text, category)
     else:
         file, line, module = kernel.place()
-        warnings.warn_explicit(text, category, file, line, module)
+        warnings.warn_explicit(text, category, file, line, module, registry=_warned)
