@@ -66,6 +66,7 @@ struct Access {
   int64_t lanes;     ///< elements of the block
   llvm::ArrayRef<int64_t> blockShape;
   int elementBytes;
+  DType dtype; ///< of the elements, as stored: pointers are 64-bit integers
   /// Per lane. Null when all active lanes lie inside the dense view of `allocation`, without
   /// overlap: then offsets and `box` (or runs) say all, and `mask` is null too.
   const DeviceAddress *addresses;
@@ -147,7 +148,8 @@ struct ValueView {
 ///
 /// Ops that only give a value another shape or type are not seen where their result is the same
 /// bytes, and ops of a combine region are seen as the one reduce or scan that they belong to. The
-/// counter of a loop is a result of "scf.for" at each iteration.
+/// counter of a loop is a result of "scf.for" at each iteration. Where only claims are wanted,
+/// events have no results.
 struct OpValues {
   const OpInfo *op;
   const OpSignature *signature;

@@ -304,6 +304,7 @@ Access describeAccess(const ExecutionContext &context, const AccessShape &shape,
   access.lanes = shape.lanes;
   access.blockShape = shape.blockShape;
   access.elementBytes = shape.elementBytes;
+  access.dtype = shape.dtype;
   access.addresses = addresses;
   access.box = lanes.box;
   access.mask = lanes.mask;
@@ -361,6 +362,7 @@ void saveLanes(LaunchState &launch, const AccessShape &shape, const ResolvedLane
 AccessShape::AccessShape(AccessKind kind, const Type &pointer)
     : kind(kind), lanes(pointer.numElements()), elementBytes(pointer.pointee().elementBytes()),
       sizeLog(static_cast<int>(llvm::Log2_64(static_cast<uint64_t>(elementBytes)))),
+      dtype(pointer.pointee().isPointer() ? DType::Int64 : storageDType(pointer.dtype)),
       blockShape(pointer.shape.begin(), pointer.shape.end()) {}
 
 ResolvedLanes resolveLanes(ExecutionContext &context, const AccessShape &shape,

@@ -15,6 +15,7 @@ struct AccessShape {
   int64_t lanes = 1;
   int elementBytes = 1;
   int sizeLog = 0; ///< logarithm of elementBytes
+  DType dtype = DType::Void;
   llvm::SmallVector<int64_t, 4> blockShape;
   AtomicSemantics semantics = AtomicSemantics::Relaxed;
   AtomicScope scope = AtomicScope::Gpu;

@@ -168,6 +168,8 @@ LaunchResult launchFlat(const FlatProgram &program, LaunchState &launch,
   if (result.failure.empty() && launch.observers.plan().only.values && !program.showsValues)
     result.failure =
         "an observer needs the values of ops, which this program was not built to show";
+  if (result.failure.empty() && launch.observers.plan().only.claims && !program.showsClaims)
+    result.failure = "an observer needs claims, which this program was not built to show";
   if (!result.failure.empty())
     return result;
 

@@ -15,6 +15,10 @@ struct RunNeeds {
   bool runs = false; ///< `Access::runs` is filled
   /// onValues, onMove and onDecision come. The kernel is built in a slower form, which shows them.
   bool values = false;
+  /// onValues comes of the ops whose operands are held against a claim, or leave the floats: hints
+  /// and assumptions, floats that become integers or fp8, comparisons of floats that decide where
+  /// a program goes. Nearly free, in the fast form. With `values` these are among all others.
+  bool claims = false;
   /// Programs run one after another in order of their number, yielding at spins: what is found, and
   /// its values, is then the same in every run.
   bool programOrder = false;
@@ -63,7 +67,7 @@ public:
   virtual void onDeadlock(llvm::ArrayRef<StuckProgram>) {}
   virtual void onEndlessLoop(const EndlessLoop &) {}
 
-  /// Come only where an observer needs values.
+  /// Come only where an observer needs values, or claims.
   virtual void onValues(const OpValues &) {}
   virtual void onMove(const ValueMove &) {}
   virtual void onDecision(const ValueDecision &) {}

@@ -11,6 +11,7 @@ using Repeat = ObserverPlan::Repeat;
 void add(RunNeeds &to, const RunNeeds &needs) {
   to.runs |= needs.runs;
   to.values |= needs.values;
+  to.claims |= needs.claims;
   to.programOrder |= needs.programOrder;
 }
 

@@ -184,7 +184,8 @@ ValueList StepEmitter::run(const OpRequest &request) {
     runInContext(request, evaluator, results.data(), operands.data());
     break;
   }
-  if (launch_.observers.needs().values)
+  const RunNeeds &needs = launch_.observers.needs();
+  if (needs.values || (needs.claims && (request.name == "tl.hint" || request.name == "tl.assume")))
     show(known.signature, request.operands, values, evaluator.form == Evaluator::Form::Elementwise);
   return values;
 }

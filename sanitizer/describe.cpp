@@ -2,6 +2,7 @@
 #include "sanitizer/describe.h"
 
 #include "core/numeric/scalar.h"
+#include "core/source_text.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -36,6 +37,18 @@ std::string valueText(const void *bytes, int elementBytes, llvm::StringRef dtype
   uint64_t bits = 0;
   std::memcpy(&bits, bytes, std::min<size_t>(elementBytes, sizeof(bits)));
   return "0x" + llvm::utohexstr(bits, /*LowerCase=*/true);
+}
+
+int32_t columnOfStatement(const SourceLocation &location) {
+  const auto text = sourceLine(location.file, location.line);
+  const size_t column = text ? text->find_first_not_of(" \t") : std::string::npos;
+  return column == std::string::npos ? location.column : static_cast<int32_t>(column) + 1;
+}
+
+SourceLocation withoutVariable(const SourceLocation &location) {
+  SourceLocation result = location;
+  result.variable.clear();
+  return result;
 }
 
 } // namespace blockscope::sanitizer

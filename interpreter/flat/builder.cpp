@@ -9,6 +9,7 @@
 #include "core/ir/tl_dialect.h"
 #include "core/ptx/program.h"
 #include "interpreter/flat/builtin_evaluators.h"
+#include "interpreter/flat/claims.h"
 #include "interpreter/flat/dropped_lanes.h"
 #include "interpreter/flat/memory_use.h"
 #include "interpreter/flat/program_builder.h"
@@ -27,8 +28,10 @@ constexpr size_t kConstantAlignment = 64;
 constexpr int64_t kMostConstantBytes = 1 << 18; // of a splat that is filled out once
 
 // Ops whose result is their operand's bytes under another type.
-bool isRetyped(mlir::Operation &op) {
+bool isRetyped(mlir::Operation &op, bool showsValues) {
   if (mlir::isa<tl::PtrToIntOp, tl::IntToPtrOp>(op)) // free on a GPU (interpreter/memory.h)
+    return false;
+  if (showsValues && mlir::isa<tl::HintOp>(op)) // a claim is shown
     return false;
   const OpFacts *facts = tl::factsOf(&op);
   return facts && facts->cost == OpCost::Free && op.getNumOperands() == 1 &&
@@ -230,6 +233,7 @@ bool ProgramBuilder::buildFunction(mlir::func::FuncOp function) {
                 "a kernel must have one block; inline calls and structure branches first");
   program_.memoryUse = findMemoryUse(function);
   program_.showsValues = options_.values;
+  program_.showsClaims = options_.values || options_.claims;
   useTiles_ = options_.tiles && !options_.values;
   if (useTiles_)
     analysis_.run(function);
@@ -247,10 +251,25 @@ void ProgramBuilder::finish() {
 }
 
 bool ProgramBuilder::lowerBlock(mlir::Block &block) {
-  for (mlir::Operation &op : block.without_terminator())
+  for (mlir::Operation &op : block.without_terminator()) {
     if (!lowerOp(op))
       return false;
+    if (options_.claims && !options_.values && isClaim(op))
+      showClaim(op);
+  }
   return true;
+}
+
+void ProgramBuilder::showClaim(mlir::Operation &op) {
+  LoweredOp &claim = add(LoweredOp::Kind::Context);
+  for (const mlir::Value operand : op.getOperands())
+    claim.operands.push_back(idOf(operand));
+  claim.name = "claim";
+  ShownOp shown = shownOp(lowered_, claim);
+  shown.signature = signatureOf(op, attributesOf(&op));
+  shown.signature.name = nameOf(op);
+  claim.evaluator = makeClaim(std::move(shown));
+  claim.op = addOpInfo(op);
 }
 
 bool ProgramBuilder::lowerOp(mlir::Operation &op) {
@@ -279,7 +298,7 @@ bool ProgramBuilder::lowerOp(mlir::Operation &op) {
 bool ProgramBuilder::lowerShapeOp(mlir::Operation &op, bool &handled) {
   const llvm::StringRef name = op.getName().getStringRef();
   handled = true;
-  if (isRetyped(op)) {
+  if (isRetyped(op, options_.values)) {
     bind(op.getResult(0), idOf(op.getOperand(0)));
     return true;
   }

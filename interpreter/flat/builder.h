@@ -22,6 +22,8 @@ struct FlatOptions {
   /// The form that shows values (Observer::onValues): no tiles, and no result in the place of an
   /// operand. Slower, also where nobody looks.
   bool values = false;
+  /// The form that shows the operands of claims (RunNeeds::claims), otherwise as fast as any.
+  bool claims = false;
 };
 
 /// Lowers the module's one function. The module is not changed and not needed afterwards.

@@ -72,7 +72,7 @@ bool ProgramBuilder::lowerCombine(mlir::Operation &op) {
 
   mlir::Block &body = op.getRegion(0).front();
   FlatOptions options = options_;
-  options.values = false; // what happens inside is seen as this op
+  options.values = options.claims = false; // what happens inside is seen as this op
   for (const int64_t lanes : {kCombineLanes, int64_t{1}}) {
     if (lanes > 1 && (hasControlFlow(body) || combine.pack > 1))
       continue;

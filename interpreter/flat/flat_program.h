@@ -142,7 +142,8 @@ struct FlatProgram {
   MemoryUse memoryUse;
   bool hasAtomics = false;  ///< atomics or volatile loads: programs may wait for one another
   bool showsValues = false; ///< built for observers of values (FlatOptions::values)
-  /// Of one that shows values: the same kernel in the fast form, for trials in which nobody looks.
+  bool showsClaims = false; ///< built for observers of claims, or of all values
+  /// Of one that shows values: the same kernel in the fast form, which shows claims.
   std::shared_ptr<const FlatProgram> fast;
   std::vector<ShownOp> shown; ///< where it does, by op number
 

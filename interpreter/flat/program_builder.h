@@ -79,6 +79,8 @@ private:
   uint32_t addOpInfo(mlir::Operation &op);
   /// Makes an op that observers of values see; its number. Without such observers: 0.
   uint32_t show(mlir::Operation &op, const LoweredOp &lowered);
+  /// Lets observers of claims see the operands of an op.
+  void showClaim(mlir::Operation &op);
   uint32_t showFill(mlir::Value value, const LoweredOp &lowered);
   void showLoop(uint32_t number, mlir::scf::ForOp op);
   LoweredOp &add(LoweredOp::Kind kind) {

@@ -2,6 +2,24 @@
 #include "interpreter/flat/shown_values.h"
 
 namespace blockscope::interpreter::flat {
+namespace {
+
+using Operands = llvm::SmallVector<ValueView, 4>;
+
+Operands operandsOf(const ShownOp &shown, const void *const *pointers) {
+  using Extent = ValueView::Extent;
+  Operands operands;
+  for (size_t i = 0; i < shown.signature.operands.size(); ++i) {
+    const uint32_t bit = 1U << i;
+    const Extent extent = shown.singleOperands & bit  ? Extent::One
+                          : shown.wholeOperands & bit ? Extent::Whole
+                                                      : Extent::Strip;
+    operands.push_back({pointers[i], &shown.signature.operands[i], extent});
+  }
+  return operands;
+}
+
+} // namespace
 
 void showValues(const ExecutionContext &context, const FlatProgram &program, uint32_t op,
                 int64_t begin, int64_t count, void *const *pointers) {
@@ -9,19 +27,23 @@ void showValues(const ExecutionContext &context, const FlatProgram &program, uin
   const ShownOp &shown = program.shown[op];
   const OpSignature &signature = shown.signature;
   llvm::SmallVector<ValueView, 2> results;
-  llvm::SmallVector<ValueView, 4> operands;
   for (const Type &type : signature.results)
     results.push_back({*pointers++, &type, shown.hasSingleResults ? Extent::One : Extent::Strip});
-  for (size_t i = 0; i < signature.operands.size(); ++i) {
-    const uint32_t bit = 1U << i;
-    const Extent extent = shown.singleOperands & bit  ? Extent::One
-                          : shown.wholeOperands & bit ? Extent::Whole
-                                                      : Extent::Strip;
-    operands.push_back({*pointers++, &signature.operands[i], extent});
-  }
+  const Operands operands = operandsOf(shown, pointers);
   const OpValues values{&program.ops[op], &signature, context.linearProgram,
                         context.worker,   begin,      count,
                         operands,         results,    context.loopIterations};
+  for (Observer *observer : context.launch->observers)
+    observer->onValues(values);
+}
+
+void showOperands(const ExecutionContext &context, const ShownOp &shown,
+                  const void *const *operands) {
+  const OpSignature &signature = shown.signature;
+  const Operands views = operandsOf(shown, operands);
+  const OpValues values{context.op,     &signature, context.linearProgram,
+                        context.worker, 0,          signature.operands.front().numElements(),
+                        views,          {},         context.loopIterations};
   for (Observer *observer : context.launch->observers)
     observer->onValues(values);
 }

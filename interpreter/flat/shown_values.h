@@ -10,6 +10,9 @@ namespace blockscope::interpreter::flat {
 /// results, then of its operands.
 void showValues(const ExecutionContext &context, const FlatProgram &program, uint32_t op,
                 int64_t begin, int64_t count, void *const *pointers);
+/// The op that runs now has these operands; its results are not shown.
+void showOperands(const ExecutionContext &context, const ShownOp &shown,
+                  const void *const *operands);
 void showMove(const ExecutionContext &context, void *to, const void *from, int64_t bytes);
 /// `values` are scalars of `type`.
 void showDecision(const ExecutionContext &context, const OpInfo &op, const Type &type,

@@ -168,7 +168,8 @@ private:
     const py::object watched = begin(object);
     try {
       std::shared_ptr<interpreter::FlatProgram> program = program_;
-      if (running.state.observers.plan().only.values)
+      const interpreter::RunNeeds &needs = running.state.observers.plan().only;
+      if (needs.values || needs.claims)
         program = programFor_(object).cast<std::shared_ptr<interpreter::FlatProgram>>();
       runProgram(running, *program, bits);
     } catch (...) {

@@ -58,6 +58,12 @@ std::shared_ptr<interpreter::FlatProgram> PyIrBuilder::compile() {
   return build({});
 }
 
+std::shared_ptr<interpreter::FlatProgram> PyIrBuilder::compileForClaims() {
+  interpreter::FlatOptions options;
+  options.claims = true;
+  return build(options);
+}
+
 std::shared_ptr<interpreter::FlatProgram>
 PyIrBuilder::compileForValues(const std::shared_ptr<interpreter::FlatProgram> &fast) {
   interpreter::FlatOptions options;
@@ -162,6 +168,7 @@ void bindIrBuilder(py::module_ &module) {
           [](const PyIrBuilder &self, bool locations) { return self.emitter.text(locations); },
           py::arg("with_locations") = false)
       .def("compile", &PyIrBuilder::compile)
+      .def("compile_for_claims", &PyIrBuilder::compileForClaims)
       .def("compile_for_values", &PyIrBuilder::compileForValues);
 }
 

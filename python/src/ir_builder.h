@@ -27,8 +27,9 @@ struct PyIrBuilder {
   void throwErrors();
   /// Runs the passes and lowers to the flat program. Errors: ValueError with the user's line.
   std::shared_ptr<interpreter::FlatProgram> compile();
-  /// Lowers what was compiled once more, to the form that shows values; `fast` is what `compile`
-  /// gave.
+  /// Lowers what was compiled once more, to the form that shows claims.
+  std::shared_ptr<interpreter::FlatProgram> compileForClaims();
+  /// The same to the form that shows values; `fast` is the one that shows claims.
   std::shared_ptr<interpreter::FlatProgram>
   compileForValues(const std::shared_ptr<interpreter::FlatProgram> &fast);
 

@@ -251,6 +251,9 @@ void bindLaunch(py::module_ &module) {
       .def_property_readonly(
           "needs_values",
           [](const PyLaunch &self) { return self.state.observers.plan().only.values; })
+      .def_property_readonly(
+          "needs_claims",
+          [](const PyLaunch &self) { return self.state.observers.plan().only.claims; })
       .def("run", [](PyLaunch &self, const interpreter::FlatProgram &program,
                      const std::vector<uint64_t> &bits) { runProgram(self, program, bits); });
 }

@@ -6,27 +6,13 @@
 #include "sanitizer/undefined/rules.h"
 
 #include "interpreter/evaluator.h"
+#include "sanitizer/rows.h"
 
 #include <cstring>
 #include <numeric>
 
 namespace blockscope::sanitizer {
 namespace {
-
-/// A block as rows along one axis: element k of row r is at begin(r) + k * inner.
-struct Rows {
-  int64_t count, length, inner;
-
-  Rows(const Type &type, size_t axis) : count(0), length(type.shape[axis]), inner(1) {
-    for (const int64_t size : llvm::ArrayRef(type.shape).drop_front(axis + 1))
-      inner *= size;
-    count = type.numElements() / length;
-  }
-  int64_t at(int64_t row, int64_t k) const {
-    return row / inner * length * inner + row % inner + k * inner;
-  }
-  int64_t rowOf(int64_t i) const { return i / (length * inner) * inner + i % inner; }
-};
 
 /// What elements that are put together one after another become.
 class Meeting {
@@ -51,14 +37,14 @@ private:
 };
 
 /// Lets the op's own evaluator move numbers of the operands' elements. Empty if it cannot.
-std::vector<std::vector<int32_t>> moveNumbers(const RuleInput &input) {
-  OpSignature signature = *input.values.signature;
+std::vector<std::vector<int32_t>> moveNumbers(const OpValues &values) {
+  OpSignature signature = *values.signature;
   std::vector<std::vector<int32_t>> numbers;
   llvm::SmallVector<const void *, 4> operands;
   int32_t next = 0;
   for (size_t i = 0; i < signature.operands.size(); ++i) {
     if (signature.name == "tl.gather" && i == 1) { // the indices are what they are
-      operands.push_back(input.values.operands[i].data);
+      operands.push_back(values.operands[i].data);
       continue;
     }
     signature.operands[i] = Type::get(DType::Int32, signature.operands[i].shape);
@@ -93,19 +79,18 @@ std::vector<std::vector<int32_t>> moveNumbers(const RuleInput &input) {
   return moved;
 }
 
-/// Which indices a gather has differs each time; all other moves are the same in each execution.
-const std::vector<std::vector<int32_t>> &movesOf(const RuleInput &input) {
-  const auto [known, isNew] = input.moves.try_emplace(input.values.signature);
-  if (isNew || input.values.signature->name == "tl.gather")
-    known->second = moveNumbers(input);
+} // namespace
+
+const std::vector<std::vector<int32_t>> &movesOf(const OpValues &values, Moves &moves) {
+  const auto [known, isNew] = moves.try_emplace(values.signature);
+  if (isNew || values.signature->name == "tl.gather")
+    known->second = moveNumbers(values);
   return known->second;
 }
 
-} // namespace
-
 Shadows moveElements(const RuleInput &input) {
   Shadows made;
-  for (const std::vector<int32_t> &from : movesOf(input)) {
+  for (const std::vector<int32_t> &from : movesOf(input.values, input.moves)) {
     Shadow shadow = Shadow::of(0, static_cast<int64_t>(from.size()));
     shadow.bits.resize(from.size());
     for (size_t i = 0; i < from.size(); ++i) {

@@ -3,79 +3,7 @@
 
 #include "interpreter/evaluator.h"
 
-#include <cstring>
-
 namespace blockscope::sanitizer {
-namespace {
-
-AccessKind kindOf(llvm::StringRef name) {
-  return name == "tl.load"           ? AccessKind::Load
-         : name == "tl.store"        ? AccessKind::Store
-         : name == "tl.atomic_load"  ? AccessKind::AtomicLoad
-         : name == "tl.atomic_store" ? AccessKind::AtomicStore
-         : name == "tl.atomic_cas"   ? AccessKind::AtomicCas
-                                     : AccessKind::AtomicRmw;
-}
-
-} // namespace
-
-/// The lanes of one access: which are active, and where they are.
-class UndefinedSanitizer::AccessLanes {
-public:
-  AccessLanes(const OpValues &values, const MemoryMap &memory, int mask)
-      : memory_(memory), pointers_(values.operands[0]),
-        mask_(mask < 0 ? nullptr : &values.operands[static_cast<size_t>(mask)]) {
-    const Type &pointer = *pointers_.type;
-    count = pointer.numElements();
-    elementBytes = pointer.pointee().elementBytes();
-    isAll = !mask_ || !std::memchr(mask_->data, 0, static_cast<size_t>(mask_->elements(count)));
-  }
-
-  bool isActive(int64_t lane) const {
-    return isAll || static_cast<const uint8_t *>(mask_->data)[isOne(*mask_) ? 0 : lane] != 0;
-  }
-  /// The outermost lanes [first, last) that are not active.
-  std::pair<int64_t, int64_t> inactive() const {
-    if (isAll)
-      return {count, 0};
-    if (isOne(*mask_))
-      return {0, count};
-    const auto *bytes = static_cast<const uint8_t *>(mask_->data);
-    int64_t last = count;
-    while (bytes[last - 1])
-      --last;
-    return {static_cast<const uint8_t *>(std::memchr(bytes, 0, static_cast<size_t>(count))) - bytes,
-            last};
-  }
-  const ValueView &pointers() const { return pointers_; }
-  const ValueView *mask() const { return mask_; }
-
-  /// Where an active lane is; null when it is in no storage (the access was refused).
-  const Allocation *at(int64_t lane, int64_t &offset) {
-    const DeviceAddress address =
-        static_cast<const DeviceAddress *>(pointers_.data)[isOne(pointers_) ? 0 : lane];
-    const bool isSame =
-        last_ && hasProvenance(address) && ((address ^ last_->base) >> kAllocationShift) == 0;
-    const Allocation *found = isSame ? last_ : memory_.find(address);
-    if (!found)
-      return nullptr;
-    last_ = found;
-    offset = MemoryMap::offsetIn(*found, address);
-    return found->inStorage(offset, elementBytes) ? found : nullptr;
-  }
-
-  int64_t count;
-  int elementBytes;
-  bool isAll;
-
-private:
-  static bool isOne(const ValueView &view) { return view.extent == ValueView::Extent::One; }
-
-  const MemoryMap &memory_;
-  const ValueView &pointers_;
-  const ValueView *mask_;
-  const Allocation *last_ = nullptr;
-};
 
 /// Reports active lanes whose address or mask is undefined.
 void UndefinedSanitizer::checkAddresses(const OpValues &values, const AccessLanes &lanes,
@@ -111,12 +39,11 @@ void UndefinedSanitizer::checkAddresses(const OpValues &values, const AccessLane
 
 void UndefinedSanitizer::load(const OpValues &values, bool isAtomic) {
   const Attributes &attributes = values.signature->attributes;
-  const bool hasMask = isAtomic ? values.operands.size() > 1 : attributes.getBool("has_mask");
   const bool hasOther = !isAtomic && attributes.getBool("has_other");
-  const AccessLanes lanes(values, *launch_->memory, hasMask ? 1 : -1);
+  const AccessLanes lanes(values, *launch_->memory);
   if (lanes.isAll && loaded_.empty() && shadows_.empty())
     return;
-  checkAddresses(values, lanes, kindOf(values.signature->name));
+  checkAddresses(values, lanes, accessKindOf(values.signature->name));
   const bool isOtherDefined =
       isAtomic || (hasOther && ShadowedView(values.operands[2], shadows_).isDefined());
   auto [first, last] = isOtherDefined ? std::pair(lanes.count, int64_t{0}) : lanes.inactive();
@@ -196,7 +123,7 @@ std::shared_ptr<const Trail> UndefinedSanitizer::storedTrail(const OpValues &val
 }
 
 void UndefinedSanitizer::store(const OpValues &values) {
-  AccessLanes lanes(values, *launch_->memory, values.operands.size() > 2 ? 2 : -1);
+  AccessLanes lanes(values, *launch_->memory);
   if (shadows_.empty())
     return;
   checkAddresses(values, lanes, AccessKind::Store);
@@ -242,9 +169,9 @@ void UndefinedSanitizer::store(const OpValues &values) {
 
 /// Atomics with an operand. What they find in memory decides what they leave there, but for an
 /// exchange.
-void UndefinedSanitizer::combine(const OpValues &values, size_t numOperands, int mask) {
-  const AccessKind kind = kindOf(values.signature->name);
-  AccessLanes lanes(values, *launch_->memory, mask);
+void UndefinedSanitizer::combine(const OpValues &values, size_t numOperands) {
+  const AccessKind kind = accessKindOf(values.signature->name);
+  AccessLanes lanes(values, *launch_->memory);
   if (!values.results.empty())
     shadows_.define(values.results[0].data);
   if (memory_.empty() && shadows_.empty())

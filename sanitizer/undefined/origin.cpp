@@ -1,6 +1,8 @@
 // Links origins, and walks them back.
 #include "sanitizer/undefined/origin.h"
 
+#include "sanitizer/describe.h"
+
 #include "llvm/Support/FormatVariadic.h"
 
 namespace blockscope::sanitizer {
@@ -11,13 +13,6 @@ constexpr size_t kMostHops = 3; // that a report shows
 
 bool isSameLine(const SourceLocation &a, const SourceLocation &b) {
   return a.line == b.line && a.file == b.file;
-}
-
-/// Stepped kernels do not know what a result is assigned to, so no report tells.
-SourceLocation withoutVariable(const SourceLocation &location) {
-  SourceLocation result = location;
-  result.variable.clear();
-  return result;
 }
 
 } // namespace

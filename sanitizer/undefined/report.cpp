@@ -1,7 +1,7 @@
 // The findings of `undefined`, and what the host does with memory.
 #include "sanitizer/undefined/undefined_sanitizer.h"
 
-#include "core/source_text.h"
+#include "sanitizer/describe.h"
 
 namespace blockscope::sanitizer {
 namespace {
@@ -31,13 +31,6 @@ std::string messageOf(Use use, std::optional<AccessKind> access, const Trail &tr
                             : "the host reads an element that nobody has written";
   }
   return "";
-}
-
-/// The two modes stand at different places of a statement when it is decided where it goes on.
-int32_t columnOfStatement(const SourceLocation &location) {
-  const auto text = sourceLine(location.file, location.line);
-  const size_t column = text ? text->find_first_not_of(" \t") : std::string::npos;
-  return column == std::string::npos ? location.column : static_cast<int32_t>(column) + 1;
 }
 
 std::string hintOf(const Trail &trail) {

@@ -14,6 +14,11 @@ namespace blockscope::sanitizer {
 /// the op, by result. Elements are numbered through all operands.
 using Moves = llvm::DenseMap<const OpSignature *, std::vector<std::vector<int32_t>>>;
 
+/// By result: the numbers of the elements that an op of shapes, or a gather, puts there. Empty
+/// where that is not known. Which indices a gather has differs each time; all other moves are the
+/// same in each execution.
+const std::vector<std::vector<int32_t>> &movesOf(const OpValues &values, Moves &moves);
+
 /// Sets the shadows of an op's results. Not for ops of memory.
 void followOp(const OpValues &values, ShadowValues &shadows, OriginTable &origins, Moves &moves);
 

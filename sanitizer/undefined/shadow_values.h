@@ -4,6 +4,7 @@
 // kept, so a program that has none pays one test for each op.
 #pragma once
 
+#include "sanitizer/access_lanes.h"
 #include "sanitizer/undefined/origin.h"
 
 #include <vector>

@@ -164,6 +164,8 @@ bool UndefinedSanitizer::isSuspect(const Access &access) {
 //===-- The run that follows values -----------------------------------------------------------===//
 
 void UndefinedSanitizer::onValues(const OpValues &values) {
+  if (isTrial_)
+    return;
   llvm::StringRef name = values.signature->name;
   if (!name.consume_front("tl."))
     return followOp(values, shadows_, *origins_, moves_);
@@ -172,11 +174,11 @@ void UndefinedSanitizer::onValues(const OpValues &values) {
   if (name == "store")
     return store(values);
   if (name == "atomic_rmw")
-    return combine(values, 2, values.operands.size() > 2 ? 2 : -1);
+    return combine(values, 2);
   if (name == "atomic_cas")
-    return combine(values, 3, -1);
+    return combine(values, 3);
   if (name == "atomic_store")
-    return combine(values, 2, values.operands.size() > 2 ? 2 : -1);
+    return combine(values, 2);
   if (name == "assert")
     return observe(values, Use::Assert);
   if (name == "print")

@@ -6,6 +6,7 @@
 // elements of every value are followed from op to op.
 #pragma once
 
+#include "sanitizer/access_lanes.h"
 #include "sanitizer/sanitizer.h"
 #include "sanitizer/undefined/rules.h"
 #include "sanitizer/undefined/undefined_memory.h"
@@ -76,7 +77,6 @@ private:
     const Allocation *allocation = nullptr;
     int64_t offset = 0;
   };
-  class AccessLanes;
 
   /// An active lane of the load that runs, which reads an undefined byte.
   struct LoadedUndefined {
@@ -93,7 +93,7 @@ private:
   void takeFromMemory(const OpValues &load, Shadow &shadow);
   void leaveOut(const OpValues &load, const AccessLanes &lanes, bool hasOther, Shadow &shadow);
   void store(const OpValues &values);
-  void combine(const OpValues &values, size_t numOperands, int mask);
+  void combine(const OpValues &values, size_t numOperands);
   void observe(const OpValues &values, Use use);
   void checkAddresses(const OpValues &values, const AccessLanes &lanes, AccessKind kind);
   /// A copy that outlives the launch.

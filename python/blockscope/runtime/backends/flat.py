@@ -58,14 +58,19 @@ class FlatCode:
             raise CompilationError(str(error)) from None
         self.front_end_ns = emitted - start
         self.stages = [("flat", time.perf_counter_ns() - emitted)]
-        self._shown: Any = None  # the program in the form that shows values
+        self._claims: Any = None  # the program in the form that shows claims
+        self._shown: Any = None  # and in the one that shows all values
 
     def program_for(self, launch: Any) -> Any:
         """The flat program in the form that the observers of a launch need."""
-        if not launch.needs_values:
+        if not (launch.needs_values or launch.needs_claims):
             return self.program
+        if self._claims is None:
+            self._claims = self.builder.compile_for_claims()
+        if not launch.needs_values:
+            return self._claims
         if self._shown is None:
-            self._shown = self.builder.compile_for_values(self.program)
+            self._shown = self.builder.compile_for_values(self._claims)
         return self._shown
 
 
