@@ -26,7 +26,15 @@ CASES = {
     "matmul": "matmul 1024^3 fp16 (64x64x32)",
     "attention": "attention 8x1024x64 fp16 (64x64)",
 }
-WATCHED = {"asan": 1.3, "tsan": 2.5, "asan,tsan": 3.0, "undefined": 1.8, "trace": 5.0}
+WATCHED = {
+    "asan": 1.3,
+    "tsan": 2.5,
+    "asan,tsan": 3.0,
+    "undefined": 1.8,
+    "nan": 1.3,
+    "hints": 1.1,
+    "trace": 5.0,
+}
 FIRST_LAUNCH = """
 import gc, json, time, torch, triton
 import kernels

@@ -62,6 +62,7 @@ enum class SiteRole : uint8_t {
   BornAt,      ///< the value comes from here; of several the first is nearest to where it was found
   Through,     ///< the value went through here on its way from its birth; the nearest comes first
   ReadAt,      ///< the host reads it here
+  ArrivesAt,   ///< the value that was born at the place of the finding is seen here
 };
 
 /// A place, and what ran there.

@@ -144,6 +144,8 @@ llvm::StringRef labelOf(SiteRole role) {
     return "through";
   case SiteRole::ReadAt:
     return "read at";
+  case SiteRole::ArrivesAt:
+    return "arrives at";
   }
   return "";
 }

@@ -126,7 +126,8 @@ llvm::json::Value findingObject(const Finding &finding) {
       {SiteRole::AllocatedAt, "allocated_at"},
       {SiteRole::BornAt, "born_at"},
       {SiteRole::Through, "through"},
-      {SiteRole::ReadAt, "read_at"}};
+      {SiteRole::ReadAt, "read_at"},
+      {SiteRole::ArrivesAt, "arrives_at"}};
   for (const auto &[role, name] : kLists)
     if (llvm::json::Array sites = sitesWith(finding, role); !sites.empty())
       object[name] = std::move(sites);

@@ -140,6 +140,7 @@ std::optional<Finding> findingFromJson(llvm::StringRef text) {
   finding.site = readSite(*object, SiteRole::Here);
   if (const Object *other = object->getObject("other"))
     finding.related.push_back(readSite(*other, SiteRole::OtherSide));
+  readSites(*object, "arrives_at", SiteRole::ArrivesAt, finding);
   readSites(*object, "read_at", SiteRole::ReadAt, finding);
   readSites(*object, "through", SiteRole::Through, finding);
   readSites(*object, "allocated_at", SiteRole::AllocatedAt, finding);

@@ -91,12 +91,12 @@ void CheckSession::watch(interpreter::LaunchState &launch) {
     launch.observers.add(*observer);
 }
 
-void CheckSession::noteUnchecked(const SourceLocation &kernel, const std::string &message,
-                                 const std::string &hint) {
-  collector_.add("unchecked-configs " + placeKey(kernel), {last_.index}, 1, [&] {
+void CheckSession::note(FindingCode code, const SourceLocation &kernel, const std::string &message,
+                        const std::string &hint) {
+  collector_.add(std::string(codeText(code)) + " " + placeKey(kernel), {last_.index}, 1, [&] {
     Finding finding;
-    finding.code = FindingCode::UncheckedConfigs;
-    finding.severity = Severity::Note;
+    finding.code = code;
+    finding.severity = infoOf(code).severity;
     finding.site.location = kernel;
     finding.launch = last_;
     finding.message = message;

@@ -31,10 +31,10 @@ public:
 
   /// Lets the sanitizers watch a launch that is about to run. The session must outlive it.
   void watch(interpreter::LaunchState &launch);
-  /// Notes that the last launch, of an autotuned kernel, stands for configurations that were not
-  /// checked.
-  void noteUnchecked(const SourceLocation &kernel, const std::string &message,
-                     const std::string &hint);
+  /// Adds what the host knows of the last launch: a kernel that stands for configurations that were
+  /// not checked, or that is not what its arguments ask for.
+  void note(FindingCode code, const SourceLocation &kernel, const std::string &message,
+            const std::string &hint);
   std::vector<Finding> findings() const { return collector_.findings(); }
   size_t errorCount() const { return collector_.errorCount(); }
   size_t droppedCauses() const { return collector_.droppedCauses(); }

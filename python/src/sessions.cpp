@@ -66,8 +66,9 @@ py::dict rowOf(const sanitizer::SanitizerInfo &info) {
   const interpreter::RunNeeds &needs = info.plan.needs;
   return py::dict("name"_a = info.name.str(), "help"_a = info.help.str(), "codes"_a = codes,
                   "options"_a = options, "in_every_check"_a = info.isInEveryCheck,
-                  "needs"_a = py::dict("runs"_a = needs.runs, "values"_a = needs.values,
-                                       "program_order"_a = needs.programOrder));
+                  "needs"_a =
+                      py::dict("runs"_a = needs.runs, "values"_a = needs.values,
+                               "claims"_a = needs.claims, "program_order"_a = needs.programOrder));
 }
 
 } // namespace
@@ -82,10 +83,12 @@ void bindSessions(py::module_ &module) {
              self.cast<sanitizer::CheckSession &>().watch(launch.state);
              launch.kept.push_back(std::move(self));
            })
-      .def("note_unchecked",
-           [](sanitizer::CheckSession &self, const std::string &function, const std::string &file,
-              int line, const std::string &message, const std::string &hint) {
-             self.noteUnchecked(placeOf(file, line, 1, function), message, hint);
+      .def("note",
+           [](sanitizer::CheckSession &self, const std::string &code, const std::string &function,
+              const std::string &file, int line, const std::string &message,
+              const std::string &hint) {
+             self.note(parseFindingCode(code).value_or(FindingCode::Unknown),
+                       placeOf(file, line, 1, function), message, hint);
            })
       .def("watches_host",
            [](const sanitizer::CheckSession &self) { return !self.hostWatchers().empty(); })

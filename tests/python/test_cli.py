@@ -471,7 +471,10 @@ EXPECTED = "expected triton-san [options] CHECK [python] FILE [args]"
 @pytest.mark.parametrize(
     "words, said",
     [
-        (["f.py"], f"unknown check 'f.py', expected asan, tsan or undefined; {EXPECTED}"),
+        (
+            ["f.py"],
+            f"unknown check 'f.py', expected asan, hints, nan, tsan or undefined; {EXPECTED}",
+        ),
         (["asan"], f"no file was named, {EXPECTED}"),
         (
             ["asan", "--format", "json", "f.py"],

@@ -142,9 +142,8 @@ def _note(
         f"{'was' if checked == 1 else 'were'} checked: {reason}"
     )
     for report in reports:
-        report.handle.note_unchecked(
-            fn.__name__, code.co_filename, code.co_firstlineno, message, reason.hint
-        )
+        place = (fn.__name__, code.co_filename, code.co_firstlineno)
+        report.handle.note("unchecked-configs", *place, message, reason.hint)
 
 
 class Contents:

@@ -6,9 +6,10 @@ from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
-from blockscope import _core
+from blockscope import _core, checks
 from blockscope.frontend.argument import Argument
 from blockscope.runtime import hooks
+from blockscope.runtime.alignment import ALIGNMENT
 from blockscope.runtime.async_compile import FutureKernel, active_mode
 from blockscope.runtime.specialization import Specialization
 
@@ -81,8 +82,30 @@ class CompiledKernel:
                 )
             options = {n: v for n, v in self.launch_options.items() if n not in names}
             self.fn.run(*args, grid=grid, **options)
+            self._note_false_claims(args)
 
         return launch
+
+    def _note_false_claims(self, args: tuple[Any, ...]) -> None:
+        """Tell the check ``hints`` of arguments that are not what this kernel was compiled for:
+        a launch compiles anew, but kernels that are kept otherwise take them as they are."""
+        reports = [s for s in checks.active() if "hints" in getattr(s, "checks", ())]
+        if not reports:
+            return
+        code = self.fn.fn.__code__
+        for path in (p for p in self.src.attrs if len(p) == 1):
+            name, value = self.fn.arg_names[path[0]], args[path[0]]
+            number = value.data_ptr() if hasattr(value, "data_ptr") else value
+            if isinstance(number, int) and number % ALIGNMENT:
+                what = "an address" if hasattr(value, "data_ptr") else "a number"
+                message = (
+                    f"'{self.fn.__name__}' was compiled for '{name}' as a multiple of {ALIGNMENT}, "
+                    f"and is given {what} with remainder {number % ALIGNMENT}"
+                )
+                hint = "launch the function, not a kernel that it has returned"
+                for report in reports:
+                    place = (self.fn.__name__, code.co_filename, code.co_firstlineno)
+                    report.handle.note("false-hint", *place, message, hint)
 
 
 class CompileSkipped(Exception):

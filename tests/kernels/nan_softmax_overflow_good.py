@@ -1,0 +1,16 @@
+# A softmax that subtracts the maximum.
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i)
+    e = tl.exp(x - tl.max(x, axis=0))
+    tl.store(out_ptr + i, e / tl.sum(e, axis=0))
+
+
+x, out = torch.arange(32) * 4.0, torch.zeros(32)
+kernel[(1,)](x, out, BLOCK=32)
