@@ -166,7 +166,7 @@ public:
 private:
   void checkAssumption(const OpValues &values) {
     const ValueView &condition = values.operands[0];
-    const int64_t count = elementsOf(condition, values.count);
+    const int64_t count = condition.elements(values.count);
     const void *zero = std::memchr(condition.data, 0, static_cast<size_t>(count));
     if (!zero)
       return;

@@ -233,7 +233,7 @@ private:
 
   Shadow floats(size_t result) {
     const ValueView &view = values_.results[result];
-    const int64_t count = elementsOf(view, values_.count);
+    const int64_t count = view.elements(values_.count);
     const std::optional<double> limit =
         values_.signature->name == "tl.fp_cast" ? saturatesFrom(view.type->dtype) : std::nullopt;
     if (computes_ && !limit && !hasNonFinite(view.type->dtype, view.data, count))
@@ -360,7 +360,7 @@ private:
     const ValueView &view = values_.results[result];
     if (llvm::all_of(operands_, [](const ShadowedView &each) { return each.isDefined(); }))
       return {};
-    const int64_t count = elementsOf(view, values_.count);
+    const int64_t count = view.elements(values_.count);
     Shadow shadow = Shadow::of(0, count);
     for (int64_t i = 0; i < count; ++i)
       inputs_.forEach(result, i, [&](Input input) {
@@ -421,7 +421,7 @@ void followFloats(const OpValues &values, ShadowValues &shadows, BirthTable &bir
   bool isPlain = shadows.empty();
   for (const ValueView &result : values.results)
     isPlain &= !result.type->isFloating() ||
-               !(hasNonFinite(result.type->dtype, result.data, elementsOf(result, values.count)) ||
+               !(hasNonFinite(result.type->dtype, result.data, result.elements(values.count)) ||
                  saturatesFrom(result.type->dtype));
   if (isPlain || values.results.empty())
     return;

@@ -61,7 +61,7 @@ bool saturates(const OpValues &cast) {
   const ValueView &operand = cast.operands[0];
   const std::optional<double> limit = saturatesFrom(cast.signature->results[0].dtype);
   const auto *elements = static_cast<const std::byte *>(operand.data);
-  const int64_t count = limit ? elementsOf(operand, cast.count) : 0;
+  const int64_t count = limit ? operand.elements(cast.count) : 0;
   for (int64_t i = 0; i < count; ++i)
     if (std::abs(numeric::readAsDouble(operand.type->dtype,
                                        elements + i * operand.type->elementBytes())) >= *limit)
@@ -114,7 +114,7 @@ void NanSanitizer::suspectClaim(const OpValues &values) {
     return;
   for (const ValueView &operand : values.operands)
     if ((isComparison ? hasNaN : hasNonFinite)(operand.type->dtype, operand.data,
-                                               elementsOf(operand, values.count)))
+                                               operand.elements(values.count)))
       isSuspect_.store(true, std::memory_order_relaxed);
 }
 
