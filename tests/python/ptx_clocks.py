@@ -36,7 +36,9 @@ class Clocks:
         self.known = np.zeros((threads, self.warps + 8), np.int64)
         self.fenced = self.known.copy()
         self.columns = self.warps
-        self.own_fence = np.zeros(self.warps, np.int64)  # each warp's clock at its last fence
+        # Of each thread its warp's clock at its last fence, and when it last read or wrote.
+        self.own_fence = np.zeros(threads, np.int64)
+        self.last_access = np.zeros(threads, np.int64)
 
     def new_column(self) -> int:
         """A clock of an mbarrier."""
@@ -66,11 +68,17 @@ class Clocks:
             self.now[warp] += 1
 
     def fence(self, at: np.ndarray) -> None:
+        """Of what a warp did itself, all is fenced up to where a lane goes on without a fence."""
         self.fenced[at] = np.maximum(self.fenced[at], self.known[at])
         for warp in np.unique(self.warp[at]):
-            if (self.warp[at] == warp).sum() == 32:
-                self.own_fence[warp] = self.now[warp]
-                self.now[warp] += 1
+            now = self.now[warp]
+            lanes, all_lanes = at[self.warp[at] == warp], self.warp == warp
+            self.own_fence[lanes] = now
+            fences = self.own_fence[all_lanes]
+            is_open = self.last_access[all_lanes] > fences
+            covered = np.where(is_open, fences, now).min()
+            self.fenced[lanes, warp] = np.maximum(self.fenced[lanes, warp], covered)
+            self.now[warp] += 1
 
     def published(self, at: np.ndarray) -> np.ndarray:
         """What threads tell when they arrive: all that they did only where a whole warp does."""
@@ -142,6 +150,7 @@ class Memory:
         self.read_epoch[key] = np.maximum(old, now)
         self.generic_epoch[key] = now
         self.read_code[key] = code
+        clocks.last_access[at] = clocks.now[clocks.warp[at]]
 
     def _check_reads(self, place: np.ndarray, at: np.ndarray) -> None:
         """Before threads write rows of bytes."""
@@ -161,6 +170,10 @@ class Memory:
 
     def write(self, place: np.ndarray, at: np.ndarray, code: int) -> None:
         """Threads write rows of bytes."""
+        self._write(place, at, code)
+        self.clocks.last_access[at] = self.clocks.now[self.clocks.warp[at]]
+
+    def _write(self, place: np.ndarray, at: np.ndarray, code: int) -> None:
         flat, who = place.reshape(-1), np.repeat(at, place.shape[1])
         self._check_writes(self.clocks.known, flat, who, "write")
         self._check_reads(place, at)
@@ -173,7 +186,7 @@ class Memory:
 
     def begin_write(self, place: np.ndarray, at: np.ndarray, code: int) -> None:
         """Copies to rows of bytes begin: nobody knows what they hold."""
-        self.write(place, at, code)
+        self._write(place, at, code)
         flat = place.reshape(-1)
         self.writer[flat], self.epoch[flat] = -1, UNDER_WAY
         self.is_written[flat] = False
@@ -208,10 +221,7 @@ class Memory:
         """Before the asynchronous proxy overwrites for a thread what threads may have read."""
         clocks = self.clocks
         epochs = self.generic_epoch.reshape(-1, clocks.warps)[place.reshape(-1)]
-        known = clocks.known[thread, : clocks.warps].copy()
-        known[clocks.warp[thread]] = clocks.now[clocks.warp[thread]]
-        fenced = np.maximum(clocks.fenced[thread, : clocks.warps],
-                            np.minimum(known, clocks.own_fence))  # fmt: skip
+        fenced = clocks.fenced[thread, : clocks.warps]
         late = np.argwhere(epochs > fenced)
         if len(late):
             key = place.reshape(-1)[late[0, 0]] * clocks.warps + late[0, 1]

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import blockscope as triton
+import blockscope.language as tl
 import gpu_rows
 import machine_backend
 import ptx_matrix_machine
@@ -169,6 +171,42 @@ def test_what_tma_cannot_do(arch: str, machines: Any) -> None:
 def test_loads_that_begin_anywhere(step: int, arch: str, machines: Any) -> None:
     tma.test_loads_that_begin_anywhere(step, "cpu")
     assert "load" not in forms(machines[0])
+
+
+@triton.jit
+def sums_of_tiles(out, x, count, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    tiles = tl.make_tensor_descriptor(x, [ROWS, 512], [512, 1], [ROWS, COLUMNS])
+    total = tl.zeros([ROWS, COLUMNS], tl.float32)
+    for i in tl.range(0, count, num_stages=2):
+        total += tiles.load([0, i * COLUMNS]).to(tl.float32)
+    at = tl.arange(0, ROWS)[:, None] * COLUMNS + tl.arange(0, COLUMNS)[None, :]
+    tl.store(out + at, total)
+
+
+def run_sums(warps: int) -> None:
+    x, out = torch.randint(-9, 9, (16, 512)).to(HALF), torch.empty(16, 32)
+    sums_of_tiles[(1,)](out, x, 9, 16, 32, num_warps=warps)
+    torch.testing.assert_close(out, x[:, :288].float().view(16, 9, 32).sum(1))
+
+
+@ONE_ARCH
+@pytest.mark.parametrize("warps", [1, 4])
+def test_lanes_that_part_fence_one_by_one(
+    warps: int, arch: str, machines: Any, monkeypatch: Any
+) -> None:
+    """The lane that copies comes later to the next iteration, and so to its fence."""
+    run_sums(warps)
+    assert "load" in forms(machines[0])
+    read = Machine._read
+    last = "fence.proxy.async.shared::cta;\n\t// end inline asm\n\tbar.sync \t0;\n\tsetp.gt"
+
+    def broken(self: Any, ptx: str) -> None:
+        assert last in ptx
+        read(self, ptx.replace(last, "//" + last))
+
+    monkeypatch.setattr(Machine, "_read", broken)
+    with pytest.raises(PtxError, match=r"no fence\.proxy\.async"):
+        run_sums(warps)
 
 
 # -- mistakes that the machine finds ---------------------------------------------------------------
