@@ -662,6 +662,10 @@ class Machine:
         kind = i.kind[0] + str(8 * product.dtype.itemsize)
         self.put(i.operands[0], at, product + self.number(i.operands[3], at, kind))
 
+    def op_sad(self, i: Instruction, at: np.ndarray) -> None:
+        a, b, c = (self.number(name, at, i.kind) for name in i.operands[1:4])
+        self.put(i.operands[0], at, np.maximum(a, b) - np.minimum(a, b) + c)
+
     def op_fma(self, i: Instruction, at: np.ndarray) -> None:
         a, b, c = (self.number(name, at, i.kind) for name in i.operands[1:4])
         if i.parts[-2] == "f32" and i.kind in ("f16", "bf16"):

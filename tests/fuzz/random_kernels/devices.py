@@ -50,6 +50,8 @@ def algebra_problem(arch: str) -> Callable[[Kernel], modes.Problem | None]:
     runs[arch] = machine(arch)
 
     def problem(kernel: Kernel) -> modes.Problem | None:
+        if "combine_mixed)" in kernel.source():  # its comparison is not that of its maximum there
+            return None
         with blockscope.algebra():
             function = modes.loaded(kernel)
             expected: modes.Memory | None = None
