@@ -239,9 +239,11 @@ std::string findingAsText(const Finding &finding, bool color) {
     out.line(labelOf(SiteRole::Here), also);
   if (!finding.model.empty())
     out.line("model", finding.model);
-  if (finding.launch && !finding.launch->metaParameters.empty())
-    out.line("launch", "number " + llvm::Twine(finding.launch->index) + " with " +
-                           pairs(finding.launch->metaParameters));
+  if (finding.launch) {
+    const NamedValues &values = finding.launch->metaParameters;
+    out.line("launch", "number " + llvm::Twine(finding.launch->index) +
+                           (values.empty() ? "" : " with " + pairs(values)));
+  }
   if (finding.count > 1)
     out.line("count", llvm::Twine(finding.count) + " times, in " +
                           llvm::Twine(finding.programCount) +

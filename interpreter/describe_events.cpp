@@ -129,9 +129,12 @@ std::string outOfBoundsHint(const Access &access, const Allocation &allocation, 
   if (offset == allocation.viewEnd && lanes == 1)
     return "one element too far: is the offset too large by 1, or does the mask compare with '<=' "
            "where '<' is meant?";
-  return hasStrides ? "the mask lets this lane through: does it compare with this tensor's size, "
-                      "and are the strides in the order in which the kernel takes them?"
-                    : "the mask lets this lane through: does it compare with this tensor's size?";
+  return hasStrides
+             ? "the mask, or the shape of a block pointer or descriptor, lets this lane "
+               "through: is it this tensor's size, and are the strides in the order in which "
+               "the kernel takes them?"
+             : "the mask, or the shape of a block pointer or descriptor, lets this lane "
+               "through: does it compare with this tensor's size?";
 }
 
 llvm::SmallVector<RefusedGroup, 2> groupRefused(llvm::ArrayRef<RefusedLane> lanes) {

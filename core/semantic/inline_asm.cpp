@@ -25,6 +25,14 @@ ValueList Semantic::inlineAsm(llvm::StringRef text, llvm::ArrayRef<Value> argume
     types.push_back(operand.type);
   if (!operands.empty())
     shape = operands.front().type.shape;
+  const int64_t count = operands.empty() ? 0 : operands.front().type.numElements();
+  if (!shape.empty() && options.pack > 0 && (options.pack & (options.pack - 1)) == 0 &&
+      count % options.pack != 0) {
+    valueError("number of input elements " + std::to_string(count) +
+               " must be a multiple of the op's packed_element attribute, " +
+               std::to_string(options.pack));
+    return {};
+  }
   llvm::SmallVector<Type, 4> given;
   for (const Type &result : results)
     given.push_back(result.withShape(shape));
@@ -32,13 +40,6 @@ ValueList Semantic::inlineAsm(llvm::StringRef text, llvm::ArrayRef<Value> argume
       ptx::readConstraints(options.constraints, types, given, options.pack);
   if (!read.error.empty()) {
     valueError(read.error);
-    return {};
-  }
-  const int64_t count = operands.empty() ? 0 : operands.front().type.numElements();
-  if (!shape.empty() && count % options.pack != 0) {
-    valueError("number of input elements " + std::to_string(count) +
-               " must be a multiple of the op's packed_element attribute, " +
-               std::to_string(options.pack));
     return {};
   }
   return emitAll(

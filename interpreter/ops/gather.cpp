@@ -1,4 +1,7 @@
-// tl.gather along one axis; an index outside the axis gives 0.
+// tl.gather along one axis; an index outside the axis gives 0, and fails where asserts are on.
+#include "core/numeric/scalar.h"
+#include "interpreter/describe.h"
+#include "interpreter/execution_context.h"
 #include "interpreter/ops/element_type.h"
 #include "interpreter/ops/reduce_order.h"
 
@@ -9,6 +12,9 @@ namespace {
 struct Gather {
   AxisSplit source;
   int64_t length; ///< of the axis in the result
+  BlockFn evaluate = nullptr;
+  Type index;
+  int axis = 0;
 };
 
 template <typename T, typename Index>
@@ -39,6 +45,40 @@ template <typename T> BlockFn gatherOf(int indexBytes) {
   return evalGather<T, int64_t>;
 }
 
+/// Reports the lanes whose index is outside of the axis, as a device_assert would.
+void checkIndices(ExecutionContext &context, const Gather &gather, const void *indices) {
+  const auto *bytes = static_cast<const std::byte *>(indices);
+  const auto at = [&](int64_t lane) {
+    return numeric::readAsInt(gather.index.dtype, bytes + lane * gather.index.elementBytes());
+  };
+  llvm::SmallVector<int64_t> outside;
+  for (int64_t lane = 0; lane < gather.index.numElements(); ++lane)
+    if (at(lane) < 0 || at(lane) >= gather.source.length)
+      outside.push_back(lane);
+  if (outside.empty())
+    return;
+  LaunchState &launch = *context.launch;
+  const std::string message = "an index of tl.gather is outside of axis " +
+                              std::to_string(gather.axis) + ", which has " +
+                              std::to_string(gather.source.length) + " elements";
+  const NamedValues values = {{"index", std::to_string(at(outside.front()))},
+                              {"failed lanes", std::to_string(outside.size())}};
+  const FailedAssert event{context.op,         context.linearProgram,  context.sequence, outside,
+                           gather.index.shape, context.loopIterations, message,          values};
+  for (Observer *observer : launch.observers)
+    observer->onAssert(event);
+  if (!launch.observers.plan().takesAsserts)
+    launch.fail({describeAssert(launch.info, event)});
+}
+
+void evalChecked(ExecutionContext &context, void *const *results, const void *const *operands,
+                 const void *payload) {
+  const auto &gather = *static_cast<const Gather *>(payload);
+  if (context.launch->assertsAreEnabled())
+    checkIndices(context, gather, operands[1]);
+  gather.evaluate(results, operands, payload);
+}
+
 EvaluatorOrError chooseGather(const OpSignature &signature) {
   if (signature.operands.size() != 2 || !signature.operands[1].isInteger())
     return {{}, unsupported(signature)};
@@ -47,7 +87,9 @@ EvaluatorOrError chooseGather(const OpSignature &signature) {
   auto gather = std::make_shared<Gather>();
   gather->source = splitAtAxis(source.shape, axis);
   gather->length = index.shape[axis];
-  BlockFn fn = nullptr;
+  gather->index = index;
+  gather->axis = axis;
+  BlockFn &fn = gather->evaluate;
   switch (source.elementBytes()) {
   case 1:
     fn = gatherOf<uint8_t>(index.elementBytes());
@@ -62,7 +104,7 @@ EvaluatorOrError chooseGather(const OpSignature &signature) {
     fn = gatherOf<uint64_t>(index.elementBytes());
     break;
   }
-  return {Evaluator::makeBlock(fn, gather), {}};
+  return {Evaluator::makeContext(evalChecked, gather), {}};
 }
 
 } // namespace

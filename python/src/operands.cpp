@@ -25,7 +25,8 @@ bool intToOperand(PyObject *object, Operand &result) {
   throw py::error_already_set();
 }
 
-[[noreturn]] void refuse(const char *op, const char *name, py::handle found, const char *expected) {
+[[noreturn]] void refuse(const char *op, const char *name, py::handle given, const char *expected) {
+  const py::object found = unwrapConstexpr(given.ptr()); // step mode has plain constants
   const std::string text = isTensor(found.ptr())
                                ? "a tensor of " + typeText(valueOf(found.ptr()).type)
                                : py::repr(found).cast<std::string>() + " of Python type '" +

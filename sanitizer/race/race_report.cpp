@@ -55,6 +55,8 @@ Site RaceSanitizer::describeOp(SiteRole role, const OpFacts &op, int64_t program
 void RaceSanitizer::report(const Conflict &context, const AccessRecord &earlier, Shared shared) {
   const LoggedAccess &access = context.access;
   const OpFacts &ours = factsOf(access.op), &theirs = factsOf(earlier.op);
+  const bool hasAtomics =
+      llvm::any_of(ops_, [](const auto &known) { return isAtomic(known.second.kind); });
   const bool bothWrite = writesMemory(access.kind) && writesMemory(theirs.kind);
   const int size = access.elementBytes;
   const int64_t elements = std::max(1, shared.bytes / size);
@@ -117,10 +119,10 @@ void RaceSanitizer::report(const Conflict &context, const AccessRecord &earlier,
           finding.hint =
               "a volatile load waits for nobody: read what another launch wrote, or let the writer "
               "release and the reader acquire by atomics";
-        else if (hasAtomics_)
+        else if (hasAtomics)
           finding.hint =
-              "the atomics of this kernel do not order these two: use acquire and release "
-              "(sem='acq_rel') on one address between them";
+              "the atomics of this kernel do not order these two: the first must stand before a "
+              "release, the second behind an acquire of the same address (sem='acq_rel' is both)";
         else if (bothWrite)
           finding.hint = "give each program its own elements, or combine with tl.atomic_add";
         else

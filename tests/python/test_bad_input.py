@@ -103,6 +103,22 @@ def misspelt(x_ptr):
     tl.store(x_ptr, tl.laod(x_ptr))
 
 
+@triton.jit
+def some_of_all(x_ptr):
+    i = tl.arange(0, 8)
+    tl.store(x_ptr + tl.arange(0, 4), tl.topk(tl.load(x_ptr + i), 3))
+
+
+@triton.jit
+def listed(x_ptr):
+    tl.store(x_ptr, [i + 1 for i in range(3)][0])
+
+
+@triton.jit
+def stores_text(x_ptr):
+    tl.store(x_ptr, "abc")
+
+
 class InGpuMemory:
     """An array whose memory only the driver could read."""
 
@@ -140,6 +156,9 @@ COMPILE = [
     (lambda: one_sided[(1,)](x(), 7), CompilationError, r"'y' is defined only in the 'if'"),
     (lambda: block_condition[(1,)](x()), CompilationError, r"condition must be a scalar"),
     (lambda: copy[(1,)](None, x(), 64, BLOCK=64), CompilationError, r"is None"),
+    (lambda: some_of_all[(1,)](x()), CompilationError, r"tl.topk: k is 3, expected a power of two"),
+    (lambda: listed[(1,)](x()), UnsupportedLanguageConstruct, r"than a tuple or tl.static_range"),
+    (lambda: stores_text[(1,)](x()), CompilationError, r"value is 'abc' of Python type 'str'"),
 ]
 
 
@@ -196,6 +215,21 @@ LAUNCH = [
     ),
     (lambda: copy[(1,)](x(), x(), 2**70, BLOCK=64), OverflowError, r"argument 'n' is .* 64 bits"),
     (lambda: copy(x(), x(), 64, 64), RuntimeError, r"launched with a grid: copy\[grid\]"),
+    *(
+        (
+            lambda option=option: copy[(1,)](x(), x(), 64, BLOCK=64, **option),
+            (TypeError, ValueError),
+            rf"{next(iter(option))} is .*, expected a",
+        )
+        for option in (
+            {"num_warps": 3},
+            {"num_warps": "4"},
+            {"num_warps": 64},
+            {"num_stages": -1},
+            {"num_ctas": 3},
+            {"maxnreg": "many"},
+        )
+    ),
 ]
 
 
@@ -441,3 +475,17 @@ def test_an_unchecked_launch_says_the_same_as_asan():
     (unchecked,), (checked,) = caught.value.findings, report.findings
     for field in ("code", "message", "byte_offset", "distance_bytes", "element"):
         assert unchecked[field] == checked[field], field
+
+
+async def waits(x_ptr):
+    tl.store(x_ptr, 1)
+
+
+def generates(x_ptr):
+    yield tl.load(x_ptr)
+
+
+@pytest.mark.parametrize(("function", "kind"), [(waits, "async"), (generates, "a generator")])
+def test_kernels_are_plain_functions(function, kind):
+    with pytest.raises(TypeError, match=f"@jit function '{function.__name__}' is {kind}, expected"):
+        triton.jit(function)

@@ -8,7 +8,7 @@ import ast
 import builtins
 import contextlib
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from blockscope import language as tl
@@ -277,6 +277,9 @@ class Generator(ControlFlow):
             raise unsupported(self, node, "a comprehension with several loops or a condition")
         generator = node.generators[0]
         items = self.visit(generator.iter)
+        if not isinstance(items, Iterable) or isinstance(items, tl.range):
+            what = "a comprehension over something else than a tuple or tl.static_range"
+            raise unsupported(self, generator.iter, what)
         kept = dict(self.frame.values)
         results = []
         for item in items:

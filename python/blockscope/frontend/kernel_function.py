@@ -121,6 +121,12 @@ class KernelFunction(Inlined):
     def __init__(self, fn: Callable[..., Any], do_not_specialize: Any = None) -> None:
         if not inspect.isfunction(fn):
             raise TypeError(f"@jit needs a Python function, found {type(fn).__name__}")
+        kinds = {"async": inspect.iscoroutinefunction, "a generator": inspect.isgeneratorfunction}
+        for kind, is_it in kinds.items():
+            if is_it(fn) or (kind == "async" and inspect.isasyncgenfunction(fn)):
+                raise TypeError(
+                    f"@jit function '{fn.__name__}' is {kind}, expected a plain function"
+                )
         self.fn = fn
         self.module = fn.__module__
         self.signature = inspect.signature(fn)

@@ -20,6 +20,8 @@ def topk(x: Any, k: Any, dim: Any = None, descending: Any = True) -> Any:
     sizes, axis, count = _sizes(x), _axis(x, dim, "tl.topk"), int(unwrap(k))
     if not 0 < count <= sizes[axis]:
         raise ValueError(f"tl.topk: k is {count}, expected 1 to {sizes[axis]}")
+    if count & (count - 1):
+        raise ValueError(f"tl.topk: k is {count}, expected a power of two")
     ordered = _semantic.sort(x, axis, bool(unwrap(descending)))
     if count == sizes[axis]:
         return ordered

@@ -11,6 +11,7 @@ from blockscope.runtime.backends import choice
 from blockscope.runtime.backends.backend import Request
 from blockscope.runtime.compiled_kernel import CompileSkipped
 from blockscope.runtime.grid import size_of
+from blockscope.runtime.options import check_numbers
 
 
 def run(fn: Any, grid: Any, args: Sequence[Any], kwargs: dict[str, Any], *, warmup: bool) -> Any:
@@ -31,6 +32,7 @@ def _run(fn: Any, grid: Any, args: Sequence[Any], kwargs: dict[str, Any], warmup
     options = arguments.take_options(fn, kwargs)
     bound = arguments.bind(fn, args, kwargs)
     options = arguments.add_named_options(fn, bound, options)
+    check_numbers(options)
     hooks.before_run(fn, args, kwargs)
     size = size_of(fn, grid, bound, options)
     if size is None:

@@ -50,6 +50,10 @@ LAUNCH_OPTIONS: dict[str, Any] = {
 }
 
 
+#: With the least and the largest; all but num_stages are powers of two.
+_NUMBERS = (("num_warps", 1, 32), ("num_stages", 0, 64), ("num_ctas", 1, 16))
+
+
 def not_defaults(options: dict[str, Any]) -> dict[str, Any]:
     """The options that are not as they are when nobody gives them."""
     return {name: value for name, value in options.items() if value != LAUNCH_OPTIONS[name]}
@@ -68,6 +72,26 @@ def has_payloads(mode: str) -> bool:
                 f"{', '.join(INSTRUMENTATION_MODES)}, or several with commas"
             )
     return "fpsan" in modes
+
+
+def check_numbers(options: dict[str, Any]) -> None:
+    """Refuse numbers of a launch that no GPU takes, on the CPU too.
+
+    Errors: TypeError or ValueError that name the option.
+    """
+    for name, low, high in _NUMBERS:
+        value = options.get(name, LAUNCH_OPTIONS[name])
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise TypeError(f"{name} is {value!r}, expected a whole number")
+        powers = name != "num_stages"
+        if not low <= value <= high or (powers and value & (value - 1)):
+            kind = "a power of two" if powers else "a number"
+            raise ValueError(f"{name} is {value}, expected {kind} from {low} to {high}")
+    registers = options.get("maxnreg")
+    if registers is not None and (
+        not hasattr(registers, "__index__") or not 16 <= registers <= 255
+    ):
+        raise ValueError(f"maxnreg is {registers!r}, expected a number from 16 to 255")
 
 
 def num_warps_of(options: dict[str, Any]) -> int:

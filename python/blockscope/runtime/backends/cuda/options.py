@@ -17,7 +17,7 @@ from typing import Any
 from blockscope import _core, knobs
 from blockscope.errors import OptionNotSupported
 from blockscope.language.linear import default_input_precision
-from blockscope.runtime.options import LAUNCH_OPTIONS
+from blockscope.runtime.options import LAUNCH_OPTIONS, check_numbers
 from blockscope.target import GPUTarget
 
 
@@ -40,18 +40,7 @@ class GpuOptions:
     instrumentation_mode: str = LAUNCH_OPTIONS["instrumentation_mode"]
 
     def __post_init__(self) -> None:
-        for name, low, high in (("num_warps", 1, 32), ("num_stages", 0, 64), ("num_ctas", 1, 16)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise TypeError(f"{name} is {value!r}, expected a whole number")
-            powers = name != "num_stages"
-            if not low <= value <= high or (powers and value & (value - 1)):
-                kind = "a power of two" if powers else "a number"
-                raise ValueError(f"{name} is {value}, expected {kind} from {low} to {high}")
-        if self.maxnreg is not None and (
-            not isinstance(self.maxnreg, int) or not 16 <= self.maxnreg <= 255
-        ):
-            raise ValueError(f"maxnreg is {self.maxnreg!r}, expected a number from 16 to 255")
+        check_numbers(vars(self))
         for name, field in self.__dataclass_fields__.items():
             if field.type != "bool":
                 continue
