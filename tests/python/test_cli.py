@@ -517,3 +517,14 @@ def test_files_below_the_current_folder_are_named_from_there(script, tmp_path):
     assert done.stderr.startswith("ops.py:7:9: error[oob-load]"), done.stderr
     done = command("check", path, cwd="/")
     assert done.stderr.startswith(f"{tmp_path}/pkg/ops.py:7:9: error[oob-load]"), done.stderr
+
+
+@pytest.mark.parametrize("words", [["explain"], ["doctor"]])
+def test_a_full_disk_is_one_line(words):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "blockscope", *words], stdout=full, stderr=subprocess.PIPE,
+            text=True,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr == "blockscope: cannot write what it says: No space left on device\n"

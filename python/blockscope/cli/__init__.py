@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -41,11 +42,20 @@ def _dispatch(parser: argparse.ArgumentParser, words: list[str], *, has_script: 
         _check_settings()
         if protected != words:  # a '--' of the user says that what follows is for the script
             _warn_of_options_behind_script(parser, options)
-        return commands.COMMANDS[options.command](options)
+        status = commands.COMMANDS[options.command](options)
+        sys.stdout.flush()
+        return status
     except commands.UsageError as error:
         print(f"{parser.prog}: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:
+        return 1
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        print(f"{parser.prog}: cannot write what it says: {error.strerror}", file=sys.stderr)
+        # What Python holds back would fail once more, at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1
 
 
