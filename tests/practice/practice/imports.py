@@ -82,16 +82,15 @@ class Finder(MetaPathFinder, Loader):
             if fullname in packages:  # its attributes are given, its modules are the real ones
                 spec.submodule_search_locations = [str(self._root / packages[top] / fullname)]
             return spec
+        is_part = any(fullname.startswith(name + ".") for name in stand_ins)
+        is_above = any(name.startswith(fullname + ".") for name in stand_ins)
         if top not in packages:
-            is_part = any(fullname.startswith(name + ".") for name in stand_ins)
-            is_above = any(name.startswith(fullname + ".") for name in stand_ins)
             return ModuleSpec(fullname, self, is_package=True) if is_part or is_above else None
         base = self._root.joinpath(packages[top], *fullname.split("."))
         if base.with_suffix(".py").is_file() and not base.is_dir():
             return importlib.util.spec_from_file_location(fullname, base.with_suffix(".py"))
         if not base.is_dir():
-            is_part = any(fullname.startswith(name + ".") for name in stand_ins)
-            return ModuleSpec(fullname, self, is_package=True) if is_part else None
+            return ModuleSpec(fullname, self, is_package=True) if is_part or is_above else None
         if fullname in self._repository.inits:
             return importlib.util.spec_from_file_location(
                 fullname, base / "__init__.py", submodule_search_locations=[str(base)]

@@ -17,12 +17,12 @@ FOLDER = "include/tritonblas/kernels/"
 SMALL, LARGE = dict(m=200, n=150, k=100, size=32), dict(m=8192, n=8192, k=8192, size=128)
 
 
-def _case(name, file, kernel="persistent_matmul", bias=False, scaled=False, streamk=0):
+def _case(name, file, kernel="persistent_matmul", bias=False, streamk=False, finds=""):
     def build(file, device, m, n, k, size):
         a, b = (tm.normal(*s, device=device, dtype=torch.float16) for s in ((m, k), (n, k)))
         bias_row = tm.normal(n, device=device, dtype=torch.float16) if bias else None
         tiles = -(-m // size) * -(-n // size)
-        programs = min(5 if size == 32 else 132, tiles)
+        programs = min(6 if size == 32 else 132, tiles)
         spare = {}
         if streamk:
             part = torch.zeros(programs, size * size, device=device)
@@ -49,9 +49,14 @@ def _case(name, file, kernel="persistent_matmul", bias=False, scaled=False, stre
 
         return run, want
 
-    repository.case(FOLDER + file, kernel, small=SMALL, production=LARGE, rtol=1e-2, atol=1e-1, name=name)(build)  # fmt: skip
+    repository.case(FOLDER + file, kernel, small=SMALL, production=LARGE, rtol=1e-2, atol=1e-1, name=name, finds=finds)(build)  # fmt: skip
 
 
-_case("persistent_of_aggregates", "persistent_gemm.py")
-_case("persistent", "persistent_gemm_monolithic.py")
-_case("stream_k", "streamk_gemm.py", "streamk_matmul", streamk=1)
+# Rows and columns past the end are the first ones, which two programs, or two warps of one, compute
+# and store then. Stream-K waits for a plain store by volatile loads.
+SAME = "race-same-value,race-warp-order"
+_case("persistent_of_aggregates", "persistent_gemm.py", bias=True)
+_case("persistent", "persistent_gemm_monolithic.py", finds=SAME)
+_case(
+    "stream_k", "streamk_gemm.py", "streamk_matmul", streamk=True, finds="race-read-write," + SAME
+)
