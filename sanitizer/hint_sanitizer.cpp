@@ -3,8 +3,9 @@
 // A GPU compiler believes tl.multiple_of, tl.max_contiguous, tl.max_constancy and tl.assume: it
 // makes wide accesses of them, and drops what they rule out. Along each dimension max_contiguous(c)
 // says that elements k*c, k*c + 1, ... are consecutive, max_constancy(c) that they are equal, and
-// multiple_of(d) that the first element of each consecutive run is a multiple of d; of pointers in
-// elements, and d in bytes.
+// multiple_of(d) that the first element of each consecutive run is a multiple of d (of pointers: in
+// bytes). Triton's own definition asks for the runs of one dimension alone; its tutorials claim
+// multiples along rows whose columns are consecutive, and no access is made of that.
 #include "sanitizer/access_lanes.h"
 #include "sanitizer/describe.h"
 #include "sanitizer/rows.h"
@@ -27,11 +28,18 @@ constexpr ObserverPlan kPlan = {.needs = {.claims = true}, .repeat = ObserverPla
 /// wrong that keeps to 16.
 constexpr int64_t kWidest = 16;
 
+/// What a false claim does on a GPU, from least to most.
+enum class Harm : uint8_t {
+  None,   ///< no access is wide enough
+  Behind, ///< elements behind the place where values fall back, as of `i % n`: often nobody's
+  Wrong,
+};
+
 /// The first lane where a claim is false.
 struct FalseLane {
   int64_t lane = 0, value = 0;
-  int64_t expected = 0;    ///< the value that it should have; of a multiple the remainder
-  bool isHarmless = false; ///< on every GPU that there is
+  int64_t expected = 0; ///< the value that it should have; of a multiple the remainder
+  Harm harm = Harm::Wrong;
 };
 
 class HintedValue {
@@ -65,14 +73,23 @@ private:
 using LaneTest = std::optional<FalseLane> (*)(const HintedValue &value, const Rows &row,
                                               int64_t number, int64_t claimed);
 
+/// Whether no dimension goes on here from the element before.
+bool beginsRun(const HintedValue &value, int64_t lane) {
+  const llvm::ArrayRef<int64_t> shape = value.type().shape;
+  int64_t inner = 1;
+  for (size_t d = shape.size(); d-- > 0; inner *= shape[d])
+    if (lane / inner % shape[d] != 0 && value[lane] == value[lane - inner] + value.step())
+      return false;
+  return true;
+}
+
 std::optional<FalseLane> testMultiple(const HintedValue &value, const Rows &rows, int64_t row,
                                       int64_t claimed) {
   for (int64_t k = 0; k < rows.length; ++k) {
     const int64_t lane = rows.at(row, k), found = value[lane];
-    const bool isFirst = k == 0 || found != value[rows.at(row, k - 1)] + value.step();
-    if (isFirst && found % claimed != 0)
+    if (found % claimed != 0 && beginsRun(value, lane))
       return FalseLane{lane, found, found % claimed,
-                       claimed > kWidest && claimed % kWidest == 0 && found % kWidest == 0};
+                       claimed % kWidest == 0 && found % kWidest == 0 ? Harm::None : Harm::Wrong};
   }
   return std::nullopt;
 }
@@ -87,9 +104,11 @@ std::optional<FalseLane> testGroups(const HintedValue &value, const Rows &rows, 
     const int64_t lane = rows.at(row, k), expected = value[rows.at(row, k - 1)] + step;
     if (value[lane] == expected)
       continue;
-    const bool isHarmless = k % kWidest == 0;
-    if (!found || (found->isHarmless && !isHarmless))
-      found = FalseLane{lane, value[lane], expected, isHarmless};
+    const Harm harm = k % kWidest == 0                      ? Harm::None
+                      : step != 0 && value[lane] < expected ? Harm::Behind
+                                                            : Harm::Wrong;
+    if (!found || found->harm < harm)
+      found = FalseLane{lane, value[lane], expected, harm};
   }
   return found;
 }
@@ -110,7 +129,7 @@ struct FalseClaim {
   bool isMultiple = false;
 };
 
-/// The first lane of a block for which the claim does not hold; a harmless one only if all are.
+/// The first lane of a block for which the claim does not hold, of those that do most harm.
 std::optional<FalseClaim> falseClaim(const OpValues &values, const HintedValue &value) {
   const Attributes &attributes = values.signature->attributes;
   const llvm::StringRef kind = attributes.getString("kind");
@@ -128,13 +147,13 @@ std::optional<FalseClaim> falseClaim(const OpValues &values, const HintedValue &
     const Rows rows(block, d);
     for (int64_t row = 0; row < rows.count; ++row) {
       const std::optional<FalseLane> lane = test(value, rows, row, claims[d]);
-      if (!lane || (found && !(found->where.isHarmless && !lane->isHarmless)))
+      if (!lane || (found && found->where.harm >= lane->harm))
         continue;
       const std::string dimension =
           block.shape.size() > 1 ? (" along dimension " + llvm::Twine(d)).str() : "";
       found = {llvm::formatv("{0}({1}){2}", kind, claims[d], dimension), *lane,
                kind == "multiple_of"};
-      if (!lane->isHarmless)
+      if (lane->harm == Harm::Wrong)
         return found;
     }
   }
@@ -180,16 +199,25 @@ private:
 
   static void describe(const FalseClaim &claim, bool isPointer, Finding &finding) {
     const FalseLane &where = claim.where;
-    if (where.isHarmless)
-      finding.severity = Severity::Warning;
     finding.message = claim.claim + " does not hold";
     const std::string what = isPointer ? "bytes from the storage's start" : "value";
     finding.values = {
         {what, std::to_string(where.value)},
         {claim.isMultiple ? "remainder" : "expected", std::to_string(where.expected)}};
-    finding.hint = where.isHarmless
-                       ? "no access is wide enough today to be wrong by it; claim 16"
-                       : "the GPU's compiler makes wide accesses of it, which then go wrong";
+    switch (where.harm) {
+    case Harm::None:
+      finding.severity = Severity::Note;
+      finding.hint = "no access is wide enough today to go wrong by it; claim 16";
+      break;
+    case Harm::Behind:
+      finding.severity = Severity::Note;
+      finding.hint = "wide accesses read on where the values fall back: right only if nobody uses "
+                     "these lanes";
+      break;
+    case Harm::Wrong:
+      finding.hint = "the GPU's compiler makes wide accesses of it, which then go wrong";
+      break;
+    }
   }
 
   void report(const OpValues &values, const std::string &claim, int64_t lane,

@@ -1,6 +1,6 @@
 # Offsets modulo 50 are not contiguous where they go round.
 # CHECKS: hints
-# EXPECT: false-hint program=1,0,0 lane=18 count=1
+# EXPECT: false-hint program=1,0,0 lane=18 count=1 severity=note
 import torch
 import triton
 import triton.language as tl

@@ -1,0 +1,16 @@
+# Every other element is not contiguous.
+# CHECKS: hints
+# EXPECT: false-hint program=0,0,0 lane=1 count=1
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, out_ptr, stride, BLOCK: tl.constexpr):
+    i = tl.max_contiguous(tl.arange(0, BLOCK) * stride, 4)  # <-- false-hint
+    tl.store(out_ptr + tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), tl.load(x_ptr + i))
+
+
+x, out = torch.ones(256), torch.zeros(32)
+kernel[(1,)](x, out, 2, BLOCK=32)
