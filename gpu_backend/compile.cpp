@@ -145,6 +145,7 @@ private:
     kernel_->tlg = printed(module_);
     kernel_->plan = std::move(report.plan);
     kernel_->notes = std::move(report.notes);
+    gpu::noteOptions(functionOf(*before_), kernel_->notes);
     hasExtraBuffers_ = report.hasExtraBuffers;
     ringBytes_ = report.ringBytes;
     if (!dump("tlg", kernel_->tlg) || !dump("plan", kernel_->plan))

@@ -1,6 +1,7 @@
 // Wraps the functions of passes/ as MLIR passes.
 #include "gpu_backend/named_passes.h"
 
+#include "core/passes/licm.h"
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/passes/order_wgmma.h"
 #include "gpu_backend/passes/passes.h"
@@ -51,6 +52,20 @@ template <typename Derived> struct ModulePass : PassWrapper<Derived, OperationPa
     for (func::FuncOp function : functions)
       if (failed(static_cast<Derived *>(this)->runOn(function)))
         return this->signalPassFailure();
+  }
+};
+
+struct UnrollLoopsPass : ModulePass<UnrollLoopsPass> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(UnrollLoopsPass)
+
+  llvm::StringRef getArgument() const final { return "tlg-unroll-loops"; }
+  llvm::StringRef getDescription() const final {
+    return "make several iterations one where tl.loop_unroll_factor says so";
+  }
+
+  static LogicalResult runOn(func::FuncOp function) {
+    unrollLoops(function);
+    return success();
   }
 };
 
@@ -223,12 +238,13 @@ struct GpuPipelineOptions : PassPipelineOptions<GpuPipelineOptions> {
 
 void build(OpPassManager &manager, llvm::StringRef arch, int numWarps, int numStages,
            bool printPlan) {
+  manager.addPass(std::make_unique<UnrollLoopsPass>());
   auto layouts = std::make_unique<AssignLayoutsPass>();
   layouts->arch = arch.str();
   layouts->numWarps = numWarps;
   manager.addPass(std::move(layouts));
   manager.addPass(createCSEPass());
-  manager.addPass(createLoopInvariantCodeMotionPass());
+  manager.addPass(createLicmPass());
   manager.addPass(std::make_unique<FindTmaPass>());
   auto loops = std::make_unique<PipelineLoopsPass>();
   loops->numStages = numStages;
@@ -237,7 +253,7 @@ void build(OpPassManager &manager, llvm::StringRef arch, int numWarps, int numSt
   manager.addPass(std::make_unique<CopyByTmaPass>());
   manager.addPass(std::make_unique<StageOperandsPass>());
   manager.addPass(createCSEPass());
-  manager.addPass(createLoopInvariantCodeMotionPass());
+  manager.addPass(createLicmPass());
   manager.addPass(std::make_unique<OrderWgmmaPass>());
   manager.addPass(std::make_unique<PlaceSharedPass>());
 }
@@ -248,6 +264,8 @@ void registerGpuPasses() {
   static std::once_flag once;
   std::call_once(once, [] {
     registerTransformsPasses();
+    registerPass(createLicmPass);
+    PassRegistration<UnrollLoopsPass>();
     PassRegistration<AssignLayoutsPass>();
     PassRegistration<FindTmaPass>();
     PassRegistration<PipelineLoopsPass>();

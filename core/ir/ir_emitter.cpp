@@ -3,6 +3,7 @@
 #include "core/ir/ir_emitter.h"
 
 #include "core/ir/convert.h"
+#include "core/ir/option_attributes.h"
 #include "core/ir/tl_dialect.h"
 #include "core/numeric/scalar.h"
 
@@ -325,6 +326,16 @@ ValueList IrEmitter::beginFunction(llvm::StringRef name, llvm::ArrayRef<Type> ar
   return arguments;
 }
 
+void IrEmitter::noteInlinedCall(llvm::StringRef callee) {
+  mlir::OpBuilder &builder = impl_->builder;
+  auto function = *impl_->module->getOps<mlir::func::FuncOp>().begin();
+  llvm::SmallVector<mlir::Attribute> calls;
+  if (auto before = function->getAttrOfType<mlir::ArrayAttr>(tl::kInlinedCalls))
+    llvm::append_range(calls, before);
+  calls.push_back(mlir::NameLoc::get(builder.getStringAttr(callee), impl_->location));
+  function->setAttr(tl::kInlinedCalls, builder.getArrayAttr(calls));
+}
+
 void IrEmitter::finishFunction() {
   mlir::func::ReturnOp::create(impl_->builder, impl_->location);
   impl_->builder.setInsertionPointToEnd(impl_->module->getBody());
@@ -391,6 +402,11 @@ ValueList IrEmitter::createFor(const Value &lowerBound, const Value &upperBound,
     state.addAttribute(tl::kNumStagesHint, impl_->builder.getI32IntegerAttr(*hints.numStages));
   if (hints.unrollFactor)
     state.addAttribute(tl::kUnrollHint, impl_->builder.getI32IntegerAttr(*hints.unrollFactor));
+  for (const auto [isSet, name] : {std::pair(hints.disableLicm, tl::kDisableLicmHint),
+                                   std::pair(hints.flatten, tl::kFlattenHint),
+                                   std::pair(hints.warpSpecialize, tl::kWarpSpecializeHint)})
+    if (isSet)
+      state.addAttribute(name, impl_->builder.getUnitAttr());
   state.addRegion();
   mlir::Operation *op = impl_->builder.create(state);
   impl_->place<mlir::scf::YieldOp>(op->getRegion(0), body, valuesOf(yields));
@@ -399,13 +415,16 @@ ValueList IrEmitter::createFor(const Value &lowerBound, const Value &upperBound,
 
 ValueList IrEmitter::createWhile(llvm::ArrayRef<Value> initial, BlockHandle before,
                                  const Value &condition, llvm::ArrayRef<Value> forwarded,
-                                 BlockHandle after, llvm::ArrayRef<Value> yields) {
+                                 BlockHandle after, llvm::ArrayRef<Value> yields,
+                                 bool disableLicm) {
   const llvm::SmallVector<Type> types = typesOf(forwarded);
   if (!condition || !allKnown(initial) || !allKnown(forwarded) || !allKnown(yields))
     return unknownValues(types);
   mlir::OperationState state(impl_->location, mlir::scf::WhileOp::getOperationName());
   state.addOperands(valuesOf(initial));
   state.addTypes(impl_->convert(types));
+  if (disableLicm)
+    state.addAttribute(tl::kDisableLicmHint, impl_->builder.getUnitAttr());
   state.addRegion();
   state.addRegion();
   mlir::Operation *op = impl_->builder.create(state);

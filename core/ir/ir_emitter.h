@@ -25,6 +25,12 @@ struct BlockHandle {
   void *block = nullptr;
 };
 
+/// What tl.range says about how to compile a loop; nothing: as the compiler finds best.
+struct LoopHints {
+  std::optional<int> numStages, unrollFactor;
+  bool disableLicm = false, flatten = false, warpSpecialize = false;
+};
+
 class IrEmitter final : public Emitter {
 public:
   /// Called with every error of an op as it is emitted ("'tl.load' op has a mask of ...").
@@ -70,10 +76,6 @@ public:
   ValueList createIf(const Value &condition, BlockHandle thenBlock,
                      llvm::ArrayRef<Value> thenYields, BlockHandle elseBlock,
                      llvm::ArrayRef<Value> elseYields);
-  /// What tl.range says about how to compile a loop; nothing: as the compiler finds best.
-  struct LoopHints {
-    std::optional<int> numStages, unrollFactor;
-  };
   /// scf.for with a positive step; the body's arguments are the counter and the carried values.
   ValueList createFor(const Value &lowerBound, const Value &upperBound, const Value &step,
                       llvm::ArrayRef<Value> initial, BlockHandle body, llvm::ArrayRef<Value> yields,
@@ -82,7 +84,9 @@ public:
   /// these and yields the next ones for `before`.
   ValueList createWhile(llvm::ArrayRef<Value> initial, BlockHandle before, const Value &condition,
                         llvm::ArrayRef<Value> forwarded, BlockHandle after,
-                        llvm::ArrayRef<Value> yields);
+                        llvm::ArrayRef<Value> yields, bool disableLicm = false);
+  /// Records that `callee`, which its author wants to stay a call, is inlined here.
+  void noteInlinedCall(llvm::StringRef callee);
 
   /// Returns the module as text.
   std::string text(bool withLocations = false) const;

@@ -3,6 +3,7 @@
 
 #include "core/ir/ir_emitter.h"
 #include "core/ir/tl_dialect.h"
+#include "core/passes/licm.h"
 #include "core/passes/pass_dumps.h"
 #include "core/settings.h"
 
@@ -118,7 +119,7 @@ void buildPipeline(OpPassManager &manager, bool hasCalls) {
   manager.addPass(std::make_unique<HintsPass>());
   manager.addPass(std::make_unique<SimplifyPass>());
   manager.addPass(createCSEPass());
-  manager.addPass(createLoopInvariantCodeMotionPass());
+  manager.addPass(createLicmPass());
   manager.addPass(createCSEPass());
 }
 
@@ -153,6 +154,7 @@ void registerPasses() {
   registerTransformsPasses();
   PassRegistration<HintsPass>();
   PassRegistration<SimplifyPass>();
+  registerPass(createLicmPass);
   PassPipelineRegistration<>("blk-cpu", "what every kernel goes through before it is run",
                              [](OpPassManager &manager) { buildPipeline(manager, true); });
 }

@@ -1,6 +1,7 @@
 // Structured control flow as basic blocks.
 #include "gpu_backend/lowering/families.h"
 
+#include "core/ir/option_attributes.h"
 #include "core/ir/tl_dialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -76,16 +77,16 @@ llvm::BasicBlock *newBlock(Lowering &lowering, const char *name) {
   return llvm::BasicBlock::Create(lowering.context(), name, &lowering.function());
 }
 
-/// The metadata of a loop of which LLVM makes `factor` iterations one.
-llvm::MDNode *unrolledBy(Lowering &lowering, int64_t factor) {
+/// Goes back to the header of `loop`, with the loop's wishes as LLVM's metadata.
+void createBackEdge(Lowering &lowering, Operation *loop, llvm::BasicBlock *header) {
+  llvm::BranchInst *again = lowering.builder().CreateBr(header);
+  if (!loop->hasAttr(tl::kDisableLicmHint))
+    return;
   llvm::LLVMContext &context = lowering.context();
-  llvm::Metadata *wish[] = {
-      llvm::MDString::get(context, "llvm.loop.unroll.count"),
-      llvm::ConstantAsMetadata::get(lowering.builder().getInt32(static_cast<uint32_t>(factor)))};
-  llvm::MDNode *loop =
-      llvm::MDNode::getDistinct(context, {nullptr, llvm::MDNode::get(context, wish)});
-  loop->replaceOperandWith(0, loop); // a loop's name is itself
-  return loop;
+  auto *wish = llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.licm.disable"));
+  llvm::MDNode *name = llvm::MDNode::getDistinct(context, {nullptr, wish});
+  name->replaceOperandWith(0, name); // a loop's name is itself
+  again->setMetadata(llvm::LLVMContext::MD_loop, name);
 }
 
 LogicalResult lowerFor(Lowering &lowering, Operation *op) {
@@ -116,10 +117,7 @@ LogicalResult lowerFor(Lowering &lowering, Operation *op) {
   llvm::BasicBlock *last = builder.GetInsertBlock();
   counter->addIncoming(next, last);
   addIncoming(lowering, phis, loop.getYieldedValues(), last);
-  llvm::BranchInst *again = builder.CreateBr(header);
-  if (auto factor = loop->getAttrOfType<IntegerAttr>(tl::kUnrollHint);
-      factor && factor.getInt() > 1)
-    again->setMetadata(llvm::LLVMContext::MD_loop, unrolledBy(lowering, factor.getInt()));
+  createBackEdge(lowering, op, header);
   builder.SetInsertPoint(after);
   for (auto [result, registers] : llvm::zip(loop.getResults(), carried))
     lowering.set(result, registers);
@@ -148,7 +146,7 @@ LogicalResult lowerWhile(Lowering &lowering, Operation *op) {
   if (failed(lowering.lowerBlock(*loop.getAfterBody())))
     return failure();
   addIncoming(lowering, phis, loop.getYieldOp().getOperands(), builder.GetInsertBlock());
-  builder.CreateBr(header);
+  createBackEdge(lowering, op, header);
   builder.SetInsertPoint(after);
   for (auto [result, registers] : llvm::zip(loop.getResults(), forwarded))
     lowering.set(result, registers);

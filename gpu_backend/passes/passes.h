@@ -9,6 +9,10 @@
 
 namespace blockscope::gpu {
 
+/// Makes as many iterations one as `tl.loop_unroll_factor` of a loop says, and one by one what is
+/// left of them, in a loop of its own that has no ring.
+void unrollLoops(mlir::func::FuncOp function);
+
 /// Gives every block a layout: rewrites the kernel's function with layouts in its tensor types and
 /// tlg.convert_layout where two do not fit.
 mlir::LogicalResult assignLayouts(mlir::func::FuncOp function, const GpuTarget &target,

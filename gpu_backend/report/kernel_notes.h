@@ -17,6 +17,8 @@ void noteAccesses(mlir::func::FuncOp function, std::vector<Finding> &notes);
 /// Notes of dots that do not use the target's best instructions.
 void noteDots(mlir::func::FuncOp function, const GpuTarget &target, const GpuOptions &options,
               std::vector<Finding> &notes);
+/// Notes of options without an effect, of the kernel as it is before the passes.
+void noteOptions(mlir::func::FuncOp function, std::vector<Finding> &notes);
 /// All that is seen before the kernel is lowered.
 void noteKernel(mlir::func::FuncOp function, const GpuTarget &target, const GpuOptions &options,
                 GpuKernel &kernel);

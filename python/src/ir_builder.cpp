@@ -150,18 +150,27 @@ void bindIrBuilder(py::module_ &module) {
       .def("create_for",
            [](PyIrBuilder &self, const Value &begin, const Value &end, const Value &step,
               const Values &initial, PyBlock body, const Values &yields,
-              std::optional<int> numStages, std::optional<int> unrollFactor) {
+              std::optional<int> numStages, std::optional<int> unrollFactor, bool disableLicm,
+              bool flatten, bool warpSpecialize) {
              self.throwErrors();
-             return toVector(self.emitter.createFor(begin, end, step, initial, body.handle, yields,
-                                                    /*unsignedCompare=*/false,
-                                                    {numStages, unrollFactor}));
+             return toVector(self.emitter.createFor(
+                 begin, end, step, initial, body.handle, yields,
+                 /*unsignedCompare=*/false,
+                 {numStages, unrollFactor, disableLicm, flatten, warpSpecialize}));
            })
-      .def("create_while",
-           [](PyIrBuilder &self, const Values &initial, PyBlock before, const Value &condition,
-              const Values &forwarded, PyBlock after, const Values &yields) {
-             self.throwErrors();
-             return toVector(self.emitter.createWhile(initial, before.handle, condition, forwarded,
-                                                      after.handle, yields));
+      .def(
+          "create_while",
+          [](PyIrBuilder &self, const Values &initial, PyBlock before, const Value &condition,
+             const Values &forwarded, PyBlock after, const Values &yields, bool disableLicm) {
+            self.throwErrors();
+            return toVector(self.emitter.createWhile(initial, before.handle, condition, forwarded,
+                                                     after.handle, yields, disableLicm));
+          },
+          py::arg("initial"), py::arg("before"), py::arg("condition"), py::arg("forwarded"),
+          py::arg("after"), py::arg("yields"), py::arg("disable_licm") = false)
+      .def("note_inlined_call",
+           [](PyIrBuilder &self, const std::string &callee) {
+             self.emitter.noteInlinedCall(callee);
            })
       .def(
           "text",

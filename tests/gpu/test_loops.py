@@ -43,6 +43,32 @@ def test_unrolled(unroll, stages, device):
     run_staged_matmul(stages, 3, unroll, device)
 
 
+@triton.jit
+def summed_rows_kernel(
+    x_ptr, y_ptr, first, last, step, UNROLL: tl.constexpr, WAIT: tl.constexpr, B: tl.constexpr
+):
+    offsets = tl.arange(0, B)
+    total = tl.zeros((B,), dtype=tl.int32)
+    for i in tl.range(first, last, step, loop_unroll_factor=UNROLL):
+        total = total * 3 + tl.load(x_ptr + i * B + offsets)
+        if WAIT:
+            tl.debug_barrier()
+    tl.store(y_ptr + offsets, total)
+
+
+@pytest.mark.parametrize("wait", [False, True])
+@pytest.mark.parametrize("bounds", [(0, 0, 1), (3, 0, 1), (2, 3, 1), (1, 9, 1), (0, 13, 3)])
+def test_unrolled_loops_of_any_count(bounds, wait, device):
+    x = torch.randint(-9, 10, (16, 128), dtype=torch.int32, device=device)
+    for unroll in (1, 2, 4):
+        y = torch.full((128,), 7, dtype=torch.int32, device=device)
+        summed_rows_kernel[(1,)](x, y, *bounds, unroll, wait, 128)
+        want = torch.zeros_like(y)
+        for i in range(*bounds):
+            want = want * 3 + x[i]
+        assert torch.equal(y, want)
+
+
 @pytest.mark.parametrize("iterations", [0, 1, 2, 21])
 def test_more_stages_than_memory(iterations, device):
     """20 buffers of 16 KiB: as many as there is memory for are taken."""

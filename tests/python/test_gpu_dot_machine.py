@@ -139,6 +139,15 @@ def test_unrolled(
 
 
 @BOTH_ARCHS
+@pytest.mark.parametrize("wait", [False, True])
+@pytest.mark.parametrize("bounds", [(0, 0, 1), (3, 0, 1), (2, 3, 1), (1, 9, 1), (0, 13, 3)])
+def test_unrolled_loops_of_any_count(
+    bounds: tuple[int, int, int], wait: bool, arch: str, machines: Any
+) -> None:
+    loops.test_unrolled_loops_of_any_count(bounds, wait, "cpu")
+
+
+@BOTH_ARCHS
 def test_product_in_an_if(arch: str, machines: Any) -> None:
     loops.test_product_in_an_if("cpu")
 

@@ -52,9 +52,9 @@ def test_every_pass_is_dumped(
     names = passes_in(text)
     assert names[:2] == ["blk-hints", "blk-simplify"]
     assert names[5:] == [
-        "tlg-assign-layouts", "cse", "loop-invariant-code-motion", "tlg-find-tma",
+        "tlg-unroll-loops", "tlg-assign-layouts", "cse", "blk-licm", "tlg-find-tma",
         "tlg-pipeline-loops", "tlg-copy-by-tma", "tlg-stage-operands", "cse",
-        "loop-invariant-code-motion", "tlg-order-wgmma", "tlg-place-shared",
+        "blk-licm", "tlg-order-wgmma", "tlg-place-shared",
     ]  # fmt: skip
     assert text.count("func.func @copy_kernel") == len(names)
 

@@ -53,9 +53,9 @@ class ControlFlow:
 
     def condition(self, node: ast.expr) -> Any:
         """Evaluate a condition: a bool when it is static, else a scalar of int1."""
-        value = self.visit(node)
-        if isinstance(value, tl.condition):
-            value = value.condition
+        return self.truth(node, self.visit(node))
+
+    def truth(self, node: ast.expr, value: Any) -> Any:
         if not values.is_tensor(value):
             plain = values.unwrap(value)
             if isinstance(
@@ -275,8 +275,7 @@ class ControlFlow:
         yields = self.leave_loop(node, carried, before)
         block = self.builder.pop_block()
         with self.at(node):
-            hints = loop.num_stages, loop.loop_unroll_factor
-            made = self.builder.create_for(start, end, step, initial, block, yields, *hints)
+            made = self.builder.create_for(start, end, step, initial, block, yields, *loop.hints())
             results = iter(made)
         frame.values = before
         self.enter_loop(carried, results)
@@ -361,7 +360,10 @@ class ControlFlow:
         types = [t.type for t in initial]
         first = self.builder.push_block(types)
         self.enter_loop(carried, iter(first))
-        condition = self.condition(node.test)
+        test, disable_licm = self.visit(node.test), False
+        if isinstance(test, tl.condition):
+            test, disable_licm = test.condition, test.disable_licm
+        condition = self.truth(node.test, test)
         if isinstance(condition, bool):
             if not condition:
                 self.builder.pop_block()
@@ -377,7 +379,9 @@ class ControlFlow:
         body = self.builder.pop_block()
         with self.at(node):
             results = iter(
-                self.builder.create_while(initial, test_block, condition, first, body, yields)
+                self.builder.create_while(
+                    initial, test_block, condition, first, body, yields, disable_licm
+                )
             )
         frame.values = before
         self.enter_loop(carried, results)

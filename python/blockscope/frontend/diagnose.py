@@ -2,6 +2,8 @@
 
 import ast
 import difflib
+import itertools
+import sys
 from typing import Any
 
 from blockscope import errors
@@ -43,9 +45,10 @@ def _describe(generator: Any, node: ast.AST, message: str) -> str:
         if getattr(node, "end_lineno", 0) == line:
             width = max(1, node.end_col_offset - column)  # type: ignore[attr-defined]
         parts += [f"  {text}", "  " + " " * column + "^" * width]
-    for inner in reversed(generator.frames):
-        if inner.called_from:
-            parts.append("  called from {}:{}".format(*inner.called_from))
+    calls = [inner.called_from for inner in reversed(generator.frames) if inner.called_from]
+    for (file, at), same in itertools.groupby(calls):
+        times = len(list(same))
+        parts.append(f"  called from {file}:{at}" + (f", {times} times" if times > 1 else ""))
     return "\n".join(parts)
 
 
@@ -65,7 +68,13 @@ def compile_error(generator: Any, node: ast.AST, error: Exception | str) -> erro
         if error.has_place:
             return error
         kind, message = type(error), error.error_message
-    elif isinstance(error, KeyError | AssertionError | RecursionError) or not message:
+    elif isinstance(error, RecursionError):
+        message = (
+            f"calls are nested {len(generator.frames)} deep, which is more than Python's limit of "
+            f"{sys.getrecursionlimit()} frames allows; let the recursion end by constants, or "
+            "raise the limit by sys.setrecursionlimit"
+        )
+    elif isinstance(error, KeyError | AssertionError) or not message:
         message = f"{type(error).__name__}: {message}"
     elif isinstance(error, AttributeError):
         message += _nearest_attribute(error)

@@ -97,10 +97,10 @@ class Generator(ControlFlow):
 
     def inline(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Walk a called ``@jit`` function here and return what it returns."""
-        if len(self.frames) > 400:
-            raise RecursionError(f"calls of '{fn.__name__}' are nested more than 400 deep")
         bound = {**fn.surrounding(), **fn.bind_in_kernel(args, kwargs)}
         self.used.note_source(fn)
+        if fn.noinline:
+            self.builder.note_inlined_call(fn.__name__)
         self.builder.push_call()
         self.frames.append(Frame(fn, bound, (self.frame.source.file, self.frame.line)))
         try:

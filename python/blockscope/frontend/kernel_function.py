@@ -51,6 +51,7 @@ class Inlined:
     fn: Any  # the Python function, or the one around it
     params: list[KernelParam]
     function_source: Any
+    noinline: bool | None = None  # changes nothing but the compiler's notes
 
     def surrounding(self) -> dict[str, Any]:
         """The names of the function around this one, with their values now."""

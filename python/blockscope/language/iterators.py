@@ -23,6 +23,14 @@ def _count(name: str, value: Any) -> int | None:
     return value
 
 
+def _flag(name: str, value: Any) -> bool:
+    value = unwrap(value)
+    if value is None or value in (0, 1):
+        return bool(value)
+    found = f"a tensor of {value.type}" if isinstance(value, tensor) else repr(value)
+    raise TypeError(f"{name} is {found}, expected a constant True or False")
+
+
 class _counted:
     """Loops that count from a start to an end by a step; given one bound, from 0."""
 
@@ -75,8 +83,10 @@ class range(_counted):
 
     They change nothing in what is computed. On a GPU ``num_stages`` overrides the kernel's for this
     loop: its loads, not only those that feed a dot, start ``num_stages - 1`` iterations early
-    (below 2: none). ``loop_unroll_factor`` above 1 is how many iterations become one, unless the
-    threads of a program wait for one another in the loop. The others have no effect.
+    (below 2: none). ``loop_unroll_factor`` above 1 is how many iterations become one before that;
+    those that are left come after them, without stages. ``disable_licm`` has what does not change
+    in the loop computed there. ``disallow_acc_multi_buffer`` holds anyway: sums of dots have one
+    place. ``flatten`` and ``warp_specialize`` do nothing, and the compiler's note says so.
     """
 
     def __init__(
@@ -94,10 +104,22 @@ class range(_counted):
         super().__init__(arg1, arg2, step)
         self.num_stages = _count("num_stages", num_stages)
         self.loop_unroll_factor = _count("loop_unroll_factor", loop_unroll_factor)
-        self.disallow_acc_multi_buffer = disallow_acc_multi_buffer
-        self.flatten = flatten
-        self.warp_specialize = warp_specialize
-        self.disable_licm = disable_licm
+        self.disallow_acc_multi_buffer = _flag(
+            "tl.range: disallow_acc_multi_buffer", disallow_acc_multi_buffer
+        )
+        self.flatten = _flag("tl.range: flatten", flatten)
+        self.warp_specialize = _flag("tl.range: warp_specialize", warp_specialize)
+        self.disable_licm = _flag("tl.range: disable_licm", disable_licm)
+
+    def hints(self) -> tuple[int | None, int | None, bool, bool, bool]:
+        """What a compiled loop is made with."""
+        return (
+            self.num_stages,
+            self.loop_unroll_factor,
+            self.disable_licm,
+            self.flatten,
+            self.warp_specialize,
+        )
 
 
 class static_range(_counted):
@@ -124,7 +146,7 @@ class condition:
 
     def __init__(self, arg1: Any, disable_licm: Any = False) -> None:
         self.condition = arg1
-        self.disable_licm = disable_licm
+        self.disable_licm = _flag("tl.condition: disable_licm", disable_licm)
 
     def __bool__(self) -> bool:
         return bool(self.condition)
