@@ -9,6 +9,7 @@ import blockscope as triton
 import blockscope.language as tl
 import pytest
 from blockscope import knobs
+from blockscope.frontend import module_annotations
 
 torch = pytest.importorskip("torch")
 
@@ -315,23 +316,47 @@ def test_methods_of_a_reinterpreted_tensor():
         seen.to(torch.float32)
 
 
+def fails(format):
+    raise NameError("an annotation names what is not there")
+
+
 @pytest.mark.parametrize("step", [False, True])
-def test_annotations_of_a_module_that_are_made_late(step, tmp_path, monkeypatch):
-    """Python 3.14 keeps a function that makes them in place of the dict."""
+@pytest.mark.parametrize("future", ["", "from __future__ import annotations\n"])
+@pytest.mark.parametrize("make", [None, "late", fails])
+def test_annotations_of_a_module(step, future, make, tmp_path, monkeypatch):
+    """Python 3.14 keeps a function that makes them in place of the dict, and it may fail."""
     path = tmp_path / "annotated.py"
     path.write_text(
-        "import blockscope as triton\nimport blockscope.language as tl\nX: tl.constexpr = 3\n\n"
+        f"{future}import blockscope as triton\nimport blockscope.language as tl\n"
+        "X: tl.constexpr = 3\n\n"
         "@triton.jit\ndef kernel(x_ptr):\n    tl.store(x_ptr, X)\n"
     )
     spec = importlib.util.spec_from_file_location("annotated", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    found = vars(module).pop("__annotations__", {"X": tl.constexpr})
-    module.__dict__["__annotate__"] = lambda format: found
+    if make is not None:
+        found = vars(module).pop("__annotations__", {"X": tl.constexpr})
+        module.__dict__["__annotate__"] = fails if make is fails else lambda format: found
     monkeypatch.setenv("TRITON_INTERPRET", str(int(step)))
     x = torch.zeros(1)
     module.kernel[(1,)](x)
     assert x[0] == 3
+
+
+@pytest.mark.parametrize(
+    "text, found",
+    [
+        ("X: tl.constexpr = 3", "tl.constexpr"),
+        ("X: 'tl.constexpr' = 3", "tl.constexpr"),
+        ("if a:\n    pass\nelse:\n    X: constexpr", "constexpr"),
+        ("try:\n    b\nexcept E:\n    X: int = 3", "int"),
+        ("X: int = 1\nX: tl.constexpr = 3", "tl.constexpr"),
+        ("X = 3\nY: tl.constexpr = 3\na.X: tl.constexpr = 4", None),
+        ("def f():\n    X: tl.constexpr = 3\nclass C:\n    X: tl.constexpr = 3", None),
+    ],
+)
+def test_annotations_in_the_text_of_a_module(text, found):
+    assert module_annotations.written(text, "X") == found
 
 
 class Mode(enum.IntEnum):

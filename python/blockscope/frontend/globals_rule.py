@@ -6,6 +6,7 @@ import types
 from typing import Any
 
 from blockscope import knobs
+from blockscope.frontend import module_annotations
 from blockscope.frontend.used_values import UsedValues
 from blockscope.language import core
 
@@ -67,8 +68,7 @@ def look_up(fn: Any, name: str, used: UsedValues) -> Any:
     if where == "builtin" or _is_allowed(value):
         return value
     if where == "global":
-        annotation = _annotations(fn.fn.__globals__).get(name)
-        if annotation is core.constexpr or allows_plain_variables():
+        if allows_plain_variables() or module_annotations.is_constexpr(fn.fn, name):
             return value if isinstance(value, core.tensor) else core.constexpr(value)
         raise NameError(
             f"Cannot access global variable {name} ({type(value).__name__}) from within a kernel, "
@@ -76,14 +76,6 @@ def look_up(fn: Any, name: str, used: UsedValues) -> Any:
             f"{name} = tl.constexpr({value!r})"
         )
     return core.constexpr(value) if isinstance(value, bool | int | float | str) else value
-
-
-def _annotations(module: dict[str, Any]) -> dict[str, Any]:
-    """Those of a module's variables. Python 3.14 makes them when they are asked for."""
-    found = module.get("__annotations__")
-    if found is None and callable(make := module.get("__annotate__")):
-        found = make(1)  # annotationlib.Format.VALUE
-    return found or {}
 
 
 def allows_plain_variables() -> bool:
