@@ -41,5 +41,6 @@ endforeach()
 target_link_libraries(blk_llvm INTERFACE ${blk_compression} ${blk_llvm_libraries})
 target_link_libraries(blk_mlir INTERFACE
   MLIRParser MLIROptLib MLIRTransforms MLIRTransformUtils
-  MLIRFuncDialect MLIRFuncInlinerExtension MLIRArithDialect MLIRMathDialect MLIRSCFDialect MLIRUBDialect)
+  MLIRFuncDialect MLIRFuncInlinerExtension MLIRArithDialect MLIRMathDialect MLIRSCFDialect
+  MLIRSCFUtils MLIRUBDialect)
 target_link_options(blk_mlir INTERFACE LINKER:--icf=all)
