@@ -146,6 +146,10 @@ class LaunchError(TritonError, RuntimeError):
     """A kernel could not be loaded or launched on a GPU, or failed there."""
 
 
+class NoGpu(TritonError, RuntimeError):
+    """A GPU was asked for, and there is none that can be used."""
+
+
 class AutotunerError(TritonError):
     """The autotuner has no configuration to run."""
 

@@ -125,8 +125,10 @@ PyObject *callForUser(PyObject *, PyObject *const *arguments, Py_ssize_t count, 
     return result;
   py::error_already_set error;
   try {
+    // What C raises outside of every Python function has none.
+    const py::object raised = error.trace() ? py::object(error.trace()) : py::none();
     const py::object trace = py::module_::import("blockscope.frontend.tracebacks")
-                                 .attr("users_frames")(error.value(), error.trace());
+                                 .attr("users_frames")(error.value(), raised);
     PyException_SetTraceback(error.value().ptr(), trace.ptr());
     PyErr_Restore(error.type().inc_ref().ptr(), error.value().inc_ref().ptr(),
                   trace.is_none() ? nullptr : trace.inc_ref().ptr());

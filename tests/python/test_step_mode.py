@@ -109,6 +109,22 @@ def test_pdb_steps_through_a_kernel_and_into_a_nested_function(script, stop):
     assert "result [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]" in terminal.finish("c")
 
 
+def test_where_up_and_down_show_the_users_frames(script):
+    text = KERNEL.replace("    doubled =", "    breakpoint()\n    doubled =").format(stop="pass")
+    terminal = Terminal(script(text), {})
+    assert "doubled = x * factor" in terminal.until("(Pdb) ")
+    frames = re.findall(r"^[> ] (\S+)\(\d+\)(\S+)\(\)", terminal.say("where"), re.M)
+    assert [name for _, name in frames] == ["<module>", "kernel", "scale"]
+    assert all(file.endswith("kernel_file.py") for file, _ in frames)
+    assert "int32[4]: [0 1 2 3]" in terminal.say("up\np offsets") + terminal.until("(Pdb) ")
+    assert "kernel[(2,)](x, 6, BLOCK=4)" in terminal.say("up")
+    assert "Oldest frame" in terminal.say("up")
+    assert "scale(x, 2.0)" in terminal.say("down")
+    assert "doubled" in terminal.say("down") and "Newest frame" in terminal.say("down")
+    said = terminal.finish("q", status=1)
+    assert "blockscope/" not in said and "BdbQuit" in said
+
+
 def test_breakpoints_stop_only_in_the_chosen_program(script):
     path = script(KERNEL.format(stop="breakpoint()"))
     terminal = Terminal(path, {"BLOCKSCOPE_PROGRAM": "1,0,0"})

@@ -7,7 +7,9 @@ from typing import Any
 
 from blockscope import _core
 from blockscope.driver.cpu import CPUDriver
+from blockscope.errors import NoGpu
 from blockscope.process_lock import ProcessLock, loading
+from blockscope.users_call import for_user, method_for_user
 
 
 class DriverConfig:
@@ -27,6 +29,7 @@ class DriverConfig:
         return self._default
 
     @property
+    @for_user
     def active(self) -> Any:
         if self._active is None:
             self._activate(self.default)
@@ -62,11 +65,12 @@ class DriverConfig:
         """As in triton-cpu."""
         self._activate(CPUDriver())
 
+    @method_for_user
     def set_active_to_gpu(self) -> None:
         """As in triton-cpu. Errors: RuntimeError where there is no GPU that torch can use."""
         gpus = self.get_active_gpus()
         if not gpus:
-            raise RuntimeError("set_active_to_gpu found no GPU; 'blockscope doctor' says why")
+            raise NoGpu("set_active_to_gpu found no GPU; 'blockscope doctor' says why")
         self._activate(gpus[0])
 
     def get_active_gpus(self) -> list[Any]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from blockscope import _core
 from blockscope.driver.base import DriverBase
+from blockscope.errors import NoGpu
 from blockscope.lazy import lazy_property
 from blockscope.target import GPUTarget
 
@@ -89,7 +90,7 @@ class CudaUtils:
 class CudaDriver(DriverBase):
     """Runs kernels on NVIDIA GPUs.
 
-    Errors: RuntimeError where there is none, with what to do instead.
+    Errors: NoGpu, a RuntimeError, where there is none, with what to do instead.
     """
 
     @classmethod
@@ -99,7 +100,7 @@ class CudaDriver(DriverBase):
     def __init__(self) -> None:
         reason = _core.gpu.why_unavailable()
         if reason is not None:
-            raise RuntimeError(reason)
+            raise NoGpu(reason)
 
     @lazy_property
     def utils(self) -> CudaUtils:

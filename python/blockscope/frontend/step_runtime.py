@@ -11,7 +11,7 @@ from typing import Any
 from blockscope import language as tl
 from blockscope import settings
 from blockscope.errors import CompilationError
-from blockscope.frontend import values
+from blockscope.frontend import tracebacks, values
 from blockscope.frontend.calls import BUILTIN_CALLS
 from blockscope.language import context, core, iterators
 
@@ -142,6 +142,15 @@ class _KernelDebugger(pdb.Pdb):
     def is_skipped_module(self, module_name: str | None) -> bool:
         top = (module_name or "").partition(".")[0]
         return top == "blockscope" or (top in sys.stdlib_module_names and top != "__main__")
+
+    def get_stack(self, frame: Any, trace: Any) -> tuple[list[Any], int]:
+        """Without our frames, so that `where`, `up` and `down` know the user's only."""
+        stack, index = super().get_stack(frame, trace)
+        if tracebacks.keeps_all():
+            return stack, index
+        shown = [item for item in stack if not tracebacks.is_ours(item[0])]
+        here = stack[index] if stack else None
+        return shown, shown.index(here) if here in shown else max(0, len(shown) - 1)
 
 
 def stop(frame: types.FrameType | None = None) -> None:

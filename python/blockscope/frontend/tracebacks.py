@@ -1,6 +1,7 @@
 """Tracebacks that show the user's lines: the launch, and in step mode the kernel."""
 
 import signal
+import sys
 import types
 from typing import Any
 
@@ -27,19 +28,40 @@ def users_frames(
     if isinstance(error, TritonError) and not keeps_all():
         _trim_cause(error)
     in_kernel = any(t.tb_frame.f_code in _kernel_code for t in frames)
-    if keeps_all() or not (in_kernel or isinstance(error, _USERS_ERRORS)):
+    quits = type(error).__name__ == "BdbQuit"  # of a debugger
+    is_users = in_kernel or isinstance(error, _USERS_ERRORS) or _is_raised_by_user(frames)
+    if keeps_all() or not (is_users or quits):
         return frames[0] if frames else None
     result = None
     for item in reversed(frames):
         module = item.tb_frame.f_globals.get("__name__", "")
-        is_ours = module == "blockscope" or module.startswith("blockscope.")
+        is_ours = _is_our_module(module)
         # A kernel is walked inside context managers.
         is_ours = is_ours or (module == "contextlib" and isinstance(error, TritonError))
         # Whoever quits the debugger need not see how it ends the program.
-        is_ours = is_ours or (module in ("bdb", "pdb") and type(error).__name__ == "BdbQuit")
+        is_ours = is_ours or (module in ("bdb", "pdb") and quits)
         if item.tb_frame.f_code in _kernel_code or not is_ours:
             result = types.TracebackType(result, item.tb_frame, item.tb_lasti, item.tb_lineno)
     return result
+
+
+def is_ours(frame: types.FrameType) -> bool:
+    """Whether a frame is of this package's code, and so of no use to the user."""
+    module = frame.f_globals.get("__name__", "")
+    return frame.f_code not in _kernel_code and _is_our_module(module)
+
+
+def _is_our_module(module: str) -> bool:
+    return module == "blockscope" or module.startswith("blockscope.")
+
+
+def _is_raised_by_user(frames: list[types.TracebackType]) -> bool:
+    """Whether a function of the user that we have called raised it: a grid, a hook."""
+    module = frames[-1].tb_frame.f_globals.get("__name__", "") if frames else ""
+    top = module.partition(".")[0]
+    return top not in ("", "blockscope") and (
+        top == "__main__" or top not in sys.stdlib_module_names
+    )
 
 
 def is_from_signal(error: BaseException) -> bool:

@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from blockscope.frontend.kernel_function import KernelFunction
+from blockscope.users_call import method_for_user
 
 Path = tuple[int, ...]
 """Where a value is: the position of the argument, then positions in tuples."""
@@ -24,6 +25,7 @@ class ASTSource:
 
     ext = "ttir"
 
+    @method_for_user
     def __init__(
         self,
         fn: Any,

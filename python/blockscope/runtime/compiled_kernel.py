@@ -12,6 +12,7 @@ from blockscope.runtime import hooks
 from blockscope.runtime.alignment import ALIGNMENT
 from blockscope.runtime.async_compile import FutureKernel, active_mode
 from blockscope.runtime.specialization import Specialization
+from blockscope.users_call import for_user
 
 
 class Asm(dict[str, Any]):
@@ -72,6 +73,7 @@ class CompiledKernel:
     def __getitem__(self, grid: Any) -> Callable[..., None]:
         """Launch again, with all arguments or, as older files do, without the constexpr ones."""
 
+        @for_user
         def launch(*args: Any, stream: Any = None) -> None:
             del stream
             names = self.fn.arg_names

@@ -18,6 +18,7 @@ from blockscope.lazy import lazy_property
 from blockscope.process_lock import loading
 from blockscope.runtime.device_caches import DeviceCaches, OldCaches
 from blockscope.runtime.tensors import MockTensor, TensorWrapper, reinterpret
+from blockscope.users_call import method_for_user
 
 __all__ = [
     "ConstexprFunction",
@@ -166,6 +167,7 @@ class JITFunction(KernelFunction, KernelInterface[T]):
     def __getitem__(self, grid: Any) -> Callable[..., Any]:
         return self._bind(grid)
 
+    @method_for_user
     def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
         """Launch on ``grid`` with these arguments; returns the compiled kernel."""
         if warmup:
@@ -184,6 +186,7 @@ class JITFunction(KernelFunction, KernelInterface[T]):
 
         return launch.run(self, grid, args, kwargs, warmup=warmup)
 
+    @method_for_user
     def warmup(self, *args: Any, grid: Any, **kwargs: Any) -> Any:
         """Compile for these arguments without running; a dtype stands for a tensor of it."""
         constant = {param.name for param in self.params if param.is_constexpr}
@@ -200,6 +203,7 @@ class JITFunction(KernelFunction, KernelInterface[T]):
         }
         return self.run(*args, grid=grid, warmup=True, **kwargs)
 
+    @method_for_user
     def preload(self, specialization_data: str) -> Any:
         """Compile for what a hook was given as ``compile["specialization_data"]``, in this process
         or another one; gives the kernel.

@@ -12,11 +12,13 @@ from blockscope.runtime import example_arguments
 from blockscope.runtime.ast_source import ASTSource
 from blockscope.runtime.cache import triton_key
 from blockscope.runtime.compiled_kernel import CompiledKernel
+from blockscope.users_call import for_user, method_for_user
 
 
 class IRSource:
     """A file with IR: there is no stage here that reads Triton's IR."""
 
+    @method_for_user
     def __init__(self, path: Any, *_: Any) -> None:
         raise NotYetSupported(
             f"'{path}' cannot be compiled: Blockscope reads kernels, not IR files; "
@@ -25,6 +27,7 @@ class IRSource:
         )
 
 
+@for_user
 def make_backend(target: GPUTarget) -> BaseBackend:
     """The back end of a target. Errors: ValueError for any but the CPU and NVIDIA GPUs."""
     for backend in backends.values():
@@ -33,6 +36,7 @@ def make_backend(target: GPUTarget) -> BaseBackend:
     raise ValueError(f"there is no back end for '{target.backend}', expected 'cpu' or 'cuda'")
 
 
+@for_user
 def compile(src: Any, target: GPUTarget | None = None, options: Any = None, **_: Any) -> Any:
     """Compile an ``ASTSource`` without running it; gives the compiled kernel.
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from blockscope.driver import DriverBase, DriverConfig, driver
+from blockscope.users_call import for_user
 
 set_active = driver.set_active
 reset_active = driver.reset_active
@@ -14,6 +15,7 @@ __all__ = ["DriverBase", "DriverConfig", "driver", "get_active_gpus", "reset_act
            "set_active_to_cpu", "set_active_to_gpu"]  # fmt: skip
 
 
+@for_user
 def __getattr__(name: str) -> Any:
     if name in ("active", "default"):
         return getattr(driver, name)
