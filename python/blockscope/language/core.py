@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from blockscope._core import semantic as _semantic
+from blockscope.language import context, users_semantic
 from blockscope.language.constexpr_value import _unwrap_if_constexpr, constexpr, tensor, unwrap
 from blockscope.language.types import (
     bfloat16,
@@ -101,6 +102,8 @@ def builtin(fn: F) -> F:
     """Mark a function that kernels may call. One of the language takes the keywords that Triton's
     builtins take from each other, and ignores them."""
     if not inspect.isfunction(fn) or not fn.__module__.startswith("blockscope."):
+        if inspect.isfunction(fn) and users_semantic.takes_semantic(fn):
+            fn = _given_semantic(fn)
         fn.__blockscope_builtin__ = True  # type: ignore[attr-defined]
         return fn
 
@@ -112,6 +115,18 @@ def builtin(fn: F) -> F:
         return fn(*args, **kwargs)
 
     call.__blockscope_builtin__ = True  # type: ignore[attr-defined]
+    return call  # type: ignore[return-value]
+
+
+def _given_semantic(fn: F) -> F:
+    """A builtin of the user, which gets what Triton's compiler would hand to it."""
+
+    @functools.wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if kwargs.get("_semantic") is None and context.current() is not None:
+            kwargs["_semantic"] = users_semantic.USERS_SEMANTIC
+        return fn(*args, **kwargs)
+
     return call  # type: ignore[return-value]
 
 
@@ -335,7 +350,7 @@ def set_language(package: ModuleType, names_of_triton: ModuleType) -> None:
     """Let this module have all of the language, as Triton's ``tl.core`` does, and what that has
     besides."""
     global _language
-    _language = package
+    _language = users_semantic.language = package
     _names_of_triton.update(dict.fromkeys(names_of_triton.__all__, names_of_triton))
 
 
