@@ -17,7 +17,12 @@ class _Finder:
 
     @staticmethod
     def find_spec(fullname, path=None, target=None):
-        if fullname != "triton" and not fullname.startswith("triton."):
+        is_asked_by_libraries = _requested and fullname == "torch.utils._triton"
+        if (
+            fullname != "triton"
+            and not fullname.startswith("triton.")
+            and not is_asked_by_libraries
+        ):
             return None
         if not _requested and _is_of_another(fullname):
             return None

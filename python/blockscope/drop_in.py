@@ -24,6 +24,7 @@ from importlib.abc import Loader, MetaPathFinder
 from types import FrameType, ModuleType
 from typing import Any
 
+from blockscope.compat import torch_triton
 from blockscope.compat.paths import alias_spec
 from blockscope.version import TRITON_VERSION
 
@@ -107,6 +108,8 @@ class TritonFinder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
+        if fullname == torch_triton.NAME and self.requested:
+            return torch_triton.find_spec(path, _hidden_from)
         if not _is_triton(fullname):
             return None
         if _hidden_from(_importing_module()):
@@ -195,6 +198,7 @@ def install_as_triton() -> None:
         )
     _finder.requested = True
     _place_finder_first()
+    torch_triton.answer_loaded(_hidden_from)
 
 
 def is_triton() -> bool:

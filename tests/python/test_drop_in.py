@@ -292,7 +292,79 @@ def test_torch_finds_another_triton_only_unasked(other_triton, asked):
         path=[other_triton],
         env={"BLOCKSCOPE_AS_TRITON": str(int(asked))},
     )
-    assert out.split() == (["False", "3.7.0"] if asked else ["True", "9.9.9"])
+    assert out.split() == ["True", "3.7.0" if asked else "9.9.9"]
+
+
+LIBRARY = """
+from torch.utils._triton import get_triton_version, has_triton, has_triton_package
+assert has_triton() is has_triton_package()
+KERNEL = None
+if has_triton():
+    import triton
+    assert get_triton_version() == tuple(int(n) for n in triton.__version__.split(".")[:2])
+
+    @triton.jit
+    def KERNEL(x_ptr):
+        triton.language.store(x_ptr, 3)
+
+def launch(x):
+    if has_triton():
+        KERNEL[(1,)](x)
+    else:
+        x += 3
+    return x
+"""
+
+ASKS = """
+import library, torch
+import torch._inductor.runtime.triton_compat as compat
+import torch._inductor.utils, torch.utils._triton
+print(library.KERNEL is not None, library.launch(torch.zeros(1)).item())
+assert not compat.HAS_TRITON and not torch._inductor.utils.has_triton_package.__wrapped__()
+# torch asks, by a module of its own
+asked = torch.utils._triton.has_triton
+for name in ("torch._inductor.compile_fx", "functorch.compile"):
+    assert eval("asked()", {"asked": asked, "__name__": name}) is False
+is_asked = eval("asked()", {"asked": asked, "__name__": "torchao.kernel"})
+assert is_asked is (library.KERNEL is not None)
+x = torch.compile(library.launch, backend="eager")(torch.zeros(1))
+assert x.item() == 3
+"""
+
+
+@pytest.fixture
+def library(tmp_path):
+    (tmp_path / "library.py").write_text(LIBRARY)
+    (tmp_path / "main.py").write_text(ASKS)
+    return tmp_path
+
+
+@pytest.mark.parametrize("first", ["", "import torch.utils._triton\n"])
+def test_libraries_define_their_kernels(library, first):
+    """Where Blockscope was asked for; torch itself finds no Triton."""
+    ask = "import blockscope\nblockscope.install_as_triton()\n"
+    assert python(first + ask + ASKS, path=[library]) == "True 3.0\n"
+    asked = {"BLOCKSCOPE_AS_TRITON": "1"}
+    assert python(OFFER + first + ASKS, path=[library], env=asked) == "True 3.0\n"
+
+
+def test_libraries_define_their_kernels_under_the_commands(library):
+    def command(**env):
+        return subprocess.run(
+            [sys.executable, "-m", "blockscope", "run", "main.py"], cwd=library,
+            capture_output=True, text=True, env={**os.environ, **env}, timeout=240,
+        )  # fmt: skip
+
+    done = command()
+    assert (done.stdout, done.returncode) == ("True 3.0\n", 0), done.stderr
+    done = command(BLOCKSCOPE_HAS_TRITON="0")
+    assert done.stdout == "False 3.0\n"
+
+
+def test_libraries_get_the_answer_of_torch_unasked(library):
+    assert python(OFFER + "import triton\n" + ASKS.replace(".__wrapped__", ""), path=[library]) == (
+        "False 3.0\n"
+    )
 
 
 def test_torch_compile_works(tmp_path):
