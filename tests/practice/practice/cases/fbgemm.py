@@ -104,28 +104,6 @@ def fp8_rows(file, device, m, n):
     return run, lambda: x
 
 
-def _row_product(persistent):
-    def build(file, device, m, n, k):
-        a, b = (tm.fp8(r, k, device=device) for r in (m, n))
-        rows, columns = torch.rand(m, device=device), torch.rand(n, device=device)
-
-        def want():
-            product = a.float().double() @ b.float().double().T
-            return product * rows.double()[:, None] * columns.double()
-
-        def run():
-            return file.matmul_fp8_row(a, b, rows, columns, tma_persistent=False, no_use_persistent=not persistent)  # fmt: skip
-
-        return run, want
-
-    return build
-
-
-PRODUCT = dict(small=dict(m=70, n=90, k=128), production=dict(m=4096, n=4096, k=4096), rtol=1e-2, atol=1e-1)  # fmt: skip
-repository.case(FP8, "_kernel_matmul_fp8_row", name="fp8_row_product", **PRODUCT)(_row_product(True))  # fmt: skip
-repository.case(FP8, "_kernel_matmul_fp8_row_non_persistent", name="fp8_row_product_one_tile", **PRODUCT)(_row_product(False))  # fmt: skip
-
-
 @repository.case(GROUPED, "_fbgemm_grouped_gemm", small=dict(sizes=[20, 0, 70], n=64, k=128), production=dict(sizes=[1000, 0, 3000, 96], n=4096, k=4096), rtol=2e-2, atol=2e-1)  # fmt: skip
 def grouped(file, device, sizes, n, k):
     x = tm.normal(sum(sizes), k, device=device, dtype=torch.bfloat16)

@@ -294,7 +294,7 @@ def unpacked_int4(file, device, b, h, d, n):
     return lambda: file.unpack_and_dequant_cache_triton(words, scale, low, 64, 4), want
 
 
-@repository.case(CACHE, "fp4_dequantize_kernel", small=dict(m=8, n=128), production=dict(m=4096, n=4096), rtol=1e-3, atol=1e-3)  # fmt: skip
+@repository.case(CACHE, "fp4_dequantize_kernel", small=dict(m=8, n=128), production=dict(m=4096, n=4096), rtol=1e-3, atol=1e-3, not_in={"gpu-compile": "its assembly, cvt with .e2m1x2, is not of sm_90a"})  # fmt: skip
 def dequantised_fp4(file, device, m, n):
     """Converts by inline assembly for sm_100."""
     codes = torch.randint(0, 256, (m, n // 2)).to(torch.uint8)
