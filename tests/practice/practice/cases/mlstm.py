@@ -93,4 +93,8 @@ def _step(name, ours, finds=""):
 
 _step("step", "mlstm_recurrent_step__triton")
 # Its loads have no bounds; it is in none of the tables of its kernels.
-_step("step_in_two", "mlstm_recurrent_step__triton_alternate", "oob-load")
+_step(
+    "step_in_two",
+    "mlstm_recurrent_step__triton_alternate",
+    "oob-load,oob-store,race-same-value,race-write-write",
+)

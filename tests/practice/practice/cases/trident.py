@@ -120,7 +120,7 @@ def geglu(x, w, b):
 
 
 # It looks at half of its columns to see whether its bias needs a bound.
-layer("GEGLU", "geglu", geglu, lambda b, m, n, k: (b, m, k), lambda b, m, n, k: (n, k), lambda b, m, n, k: (n,), lambda b, m, n, k: (b, m, n // 2), rtol=1e-2, atol=2e-2, finds="oob-load", **MATMUL)  # fmt: skip
+layer("GEGLU", "geglu", geglu, lambda b, m, n, k: (b, m, k), lambda b, m, n, k: (n, k), lambda b, m, n, k: (n,), lambda b, m, n, k: (b, m, n // 2), rtol=1e-2, atol=2e-2, finds="oob-load,race-warp-order", **MATMUL)  # fmt: skip
 HEADS = dict(small=dict(b=1, h=2, n=128, d=32), production=dict(b=4, h=16, n=2048, d=64))
 
 
