@@ -52,10 +52,12 @@ def _summary(ran: Mapping[str, Any], results: Mapping[str, Any], shown: list[str
     total = [0] * (len(shown) + 1)
     for name, mine in sorted(ran.items(), key=lambda item: item[0].lower()):
         mine = [row for row in mine if _key(row) in results]
-        commits = {m["commit"] for row in mine for m in results[_key(row)].values() if m["commit"]}
+        commits = {
+            m["commit"][:12] for row in mine for m in results[_key(row)].values() if m["commit"]
+        }
         counts = [sum(_status(results, row, mode) == "passed" for row in mine) for mode in shown]
         total = [a + b for a, b in zip(total, [len(mine), *counts], strict=True)]
-        commit = ", ".join(sorted(c[:12] for c in commits))
+        commit = ", ".join(sorted(commits))
         lines.append((f"[{name}](https://github.com/{name})", commit, len(mine), *counts))
     lines.append(("all", "", *total))
     return _table("", ("repository", "commit", "cases", *(MODES[mode] for mode in shown)), lines)
