@@ -13,7 +13,7 @@ repository = Repository(
 FILE = "verl/utils/kernel/kernels.py"
 FORWARD = "efficient_entropy_kernel_general_mainloop, efficient_entropy_triton_kernel_epilogue"
 # Columns of a vocabulary that is no multiple of 1,024 are counted as logits of 0.
-SMALL, LARGE = dict(n=150, d=128, v=1024), dict(n=8192, d=2048, v=32768)
+SMALL, LARGE = dict(n=150, d=128, v=1024), dict(n=1024, d=1024, v=8192)
 
 
 @repository.case(FILE, FORWARD + ", efficient_entropy_backward_kernel_general_mainloop_MN", small=SMALL, production=LARGE, rtol=1e-2, atol=1e-2)  # fmt: skip
