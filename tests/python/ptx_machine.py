@@ -663,8 +663,7 @@ class Machine:
         self.put(i.operands[0], at, product + self.number(i.operands[3], at, kind))
 
     def op_sad(self, i: Instruction, at: np.ndarray) -> None:
-        a, b, c = (self.number(name, at, i.kind) for name in i.operands[1:4])
-        self.put(i.operands[0], at, np.maximum(a, b) - np.minimum(a, b) + c)
+        self._binary(i, at, lambda a, b, c: np.maximum(a, b) - np.minimum(a, b) + c)
 
     def op_fma(self, i: Instruction, at: np.ndarray) -> None:
         a, b, c = (self.number(name, at, i.kind) for name in i.operands[1:4])

@@ -130,7 +130,8 @@ def _assembly() -> dict[DType, list[Any]]:
     rows: dict[DType, list[Any]] = {}
     for case in inline_asm_cases.CASES:
         known = {case.result, *case.args} <= set(_OF_PTX) and not case.arch
-        if known and case.name.split(".")[0] in _OPCODES and ".sat" not in case.name:
+        is_plain = ".sat" not in case.name and "f16x2" not in case.name  # whose NaNs differ
+        if known and is_plain and case.name.split(".")[0] in _OPCODES:
             rows.setdefault(_OF_PTX[case.result], []).append(case)
     return rows
 
