@@ -2,10 +2,10 @@
 #include "gpu_backend/lowering/combine.h"
 
 #include "core/ir/tl_dialect.h"
-#include "core/op_facts.h"
 #include "gpu_backend/layout/blocked_layout.h"
 #include "gpu_backend/layout/f2_matrix.h"
 #include "gpu_backend/layout/shape_layouts.h"
+#include "gpu_backend/lowering/commutes.h"
 #include "gpu_backend/lowering/convert_layout.h"
 #include "gpu_backend/lowering/words.h"
 
@@ -14,6 +14,9 @@
 using namespace mlir;
 
 namespace blockscope::gpu {
+
+Combine::Combine(Lowering &lowering, Operation *op)
+    : lowering_(lowering), op_(op), isCommutative_(commutes(op->getRegion(0))) {}
 
 Elements Combine::operator()(const Elements &lhs, const Elements &rhs) {
   Elements arguments = lhs;
@@ -37,11 +40,6 @@ llvm::StringRef Combine::onlyOp() const {
   return takesBoth && block.getTerminator()->getOperand(0) == op.getResult(0)
              ? op.getName().getStringRef()
              : llvm::StringRef();
-}
-
-bool Combine::isCommutative() const {
-  const OpFacts *facts = findOpFacts(onlyOp());
-  return facts && facts->combining;
 }
 
 std::optional<InputBits> bitsAlong(const LinearLayout &layout, const ShapeBits &shape, int dim) {

@@ -13,7 +13,7 @@ using Elements = llvm::SmallVector<llvm::Value *, 2>;
 /// The combine region of a tl.reduce or tl.scan.
 class Combine {
 public:
-  Combine(Lowering &lowering, mlir::Operation *op) : lowering_(lowering), op_(op) {}
+  Combine(Lowering &lowering, mlir::Operation *op);
 
   Elements operator()(const Elements &lhs, const Elements &rhs);
   /// Whether an op of the region could not be lowered; it has reported why.
@@ -21,11 +21,12 @@ public:
   /// The op that is all of the region, such as "arith.addi"; empty when there is more to it.
   llvm::StringRef onlyOp() const;
   /// Whether it is known that the order of the two elements makes no difference.
-  bool isCommutative() const;
+  bool isCommutative() const { return isCommutative_; }
 
 private:
   Lowering &lowering_;
   mlir::Operation *op_;
+  bool isCommutative_;
   bool hasFailed_ = false;
 };
 
@@ -87,21 +88,6 @@ using RunInLayout = llvm::function_ref<mlir::FailureOr<llvm::SmallVector<Registe
 mlir::LogicalResult lowerAlongAxis(Lowering &lowering, mlir::Operation *op, int axis,
                                    llvm::function_ref<bool(const LinearLayout &)> fits,
                                    RunInLayout run);
-
-/// Lowers a tl.reduce or tl.scan along its axis by `Run`, which gets what `ask` answers about the
-/// layout; in a layout of which it has an answer.
-template <typename Op, auto ask, typename Run>
-mlir::LogicalResult lowerCombining(Lowering &lowering, mlir::Operation *op) {
-  auto combining = mlir::cast<Op>(op);
-  const ShapeBits shape(mlir::cast<mlir::RankedTensorType>(op->getOperand(0).getType()).getShape());
-  const auto axis = static_cast<int>(combining.getAxis());
-  return lowerAlongAxis(
-      lowering, op, axis,
-      [&](const LinearLayout &layout) { return ask(layout, shape, axis).has_value(); },
-      [&](const LinearLayout &layout, llvm::ArrayRef<Registers> operands) {
-        return Run(lowering, combining, layout).run(operands, *ask(layout, shape, axis));
-      });
-}
 
 /// The registers of each operand: element r has register r of each.
 llvm::SmallVector<Elements> elementsOf(llvm::ArrayRef<Registers> operands);

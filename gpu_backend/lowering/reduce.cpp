@@ -2,9 +2,11 @@
 // memory, each only as far as the layout has bits along the axis.
 //
 // Bits are taken from the highest coordinate to the lowest, so that element i meets i + n/2 first,
-// as in the evaluator; but registers go before lanes and lanes before warps, whatever their bits,
-// so sums of floats may differ from the CPU's in the last bits. In the end every thread has the
-// result of its elements: scalars are the same everywhere.
+// as in the evaluator. Where the order of two elements makes no difference, registers go before
+// lanes and lanes before warps, whatever their bits, which exchanges least; so sums of floats may
+// differ from the CPU's in the last bits. Other combine functions get their elements in the order
+// of the evaluator, to the last bit. In the end every thread has the result of its elements:
+// scalars are the same everywhere.
 #include "gpu_backend/lowering/combine.h"
 #include "gpu_backend/lowering/families.h"
 
@@ -34,10 +36,14 @@ public:
                                               const InputBits &along) {
     along_ = along;
     elements_ = elementsOf(operands);
-    reduceRegisters();
-    reduceLanes();
-    if (along_.warps != 0)
-      reduceWarps();
+    if (combine_.isCommutative()) {
+      reduceRegisters();
+      reduceLanes();
+      if (along_.warps != 0)
+        reduceWarps();
+    } else {
+      reduceInOrder(*ownersAlong(layout_, shape_, axis_));
+    }
     if (combine_.hasFailed())
       return failure();
     llvm::SmallVector<Registers> results(operands.size());
@@ -81,14 +87,17 @@ private:
         elements_[reg] = combine_(elements_[reg], shuffled(elements_[reg], [&](llvm::Value *value) {
                                     return lowering_.shuffleXor(value, 1 << bit);
                                   }));
-      if (combine_.isCommutative() || along_.warps != 0)
-        continue;
-      // Only the lanes at the start of the axis have combined in order: all take their result.
-      llvm::Value *first =
-          lowering_.builder().CreateAnd(lowering_.laneId(), lowering_.i32(31 & ~along_.lanes));
-      elements_[reg] = shuffled(
-          elements_[reg], [&](llvm::Value *value) { return lowering_.shuffle(value, first); });
+      // Of elements that compare equal, lanes may have taken different ones.
+      if (combine_.onlyOp().empty() && along_.warps == 0)
+        elements_[reg] = ofFirstLane(elements_[reg], along_.lanes);
     }
+  }
+
+  /// What the lane without `bits` has.
+  Elements ofFirstLane(const Elements &elements, uint32_t bits) {
+    llvm::Value *first =
+        lowering_.builder().CreateAnd(lowering_.laneId(), lowering_.i32(31 & ~bits));
+    return shuffled(elements, [&](llvm::Value *value) { return lowering_.shuffle(value, first); });
   }
 
   /// Integers of up to 32 bits over all lanes of a warp in one instruction; null if this is
@@ -182,21 +191,11 @@ private:
     return lanes;
   }
 
-  /// What this lane and the one that differs in `bit` have, the lane without the bit first.
+  /// What this lane and the one that differs in `bit` have.
   Elements combinedWithLane(const Elements &own, int bit) {
     const Elements other =
         shuffled(own, [&](llvm::Value *value) { return lowering_.shuffleXor(value, 1 << bit); });
-    if (combine_.isCommutative())
-      return combine_(own, other);
-    llvm::IRBuilder<> &builder = lowering_.builder();
-    llvm::Value *isSecond = builder.CreateICmpNE(
-        builder.CreateAnd(lowering_.laneId(), lowering_.i32(1 << bit)), lowering_.i32(0));
-    Elements first, second;
-    for (auto [mine, theirs] : llvm::zip(own, other)) {
-      first.push_back(builder.CreateSelect(isSecond, theirs, mine));
-      second.push_back(builder.CreateSelect(isSecond, mine, theirs));
-    }
-    return combine_(first, second);
+    return combine_(own, other);
   }
 
   /// Where the table of this thread's lane begins, in slots.
@@ -208,21 +207,121 @@ private:
     return lowering_.threadElement(tables);
   }
 
+  // -- in order -----------------------------------------------------------------------------------
+
+  /// Takes the bits of the axis one by one, from the highest to the lowest.
+  void reduceInOrder(llvm::ArrayRef<BitOwner> owners) {
+    for (int axisBit = static_cast<int>(owners.size()) - 1; axisBit >= 0;) {
+      const BitOwner owner = owners[axisBit];
+      if (owner.level == Level::Warps) {
+        int count = 1;
+        while (count <= axisBit && owners[axisBit - count].level == Level::Warps)
+          ++count;
+        axisBit -= count;
+        reduceWarpsInOrder(owners.slice(axisBit + 1, count), axisBit + 1);
+        continue;
+      }
+      const uint32_t flag = 1U << owner.bit;
+      if (owner.level == Level::Registers) {
+        done_.registers |= flag;
+        for (const uint32_t reg : registersWithout(done_.registers, layout_))
+          elements_[reg] = combine_(elements_[reg], elements_[reg | flag]);
+      } else {
+        done_.lanes |= flag;
+        for (const uint32_t reg : registersWithout(done_.registers, layout_)) {
+          elements_[reg] = combinedWithLane(elements_[reg], owner.bit);
+          // Only the lanes at the start of the axis combine in order: all take their result.
+          if (axisBit == 0 || owners[axisBit - 1].level == Level::Registers)
+            elements_[reg] = ofFirstLane(elements_[reg], done_.lanes);
+        }
+      }
+      --axisBit;
+    }
+  }
+
+  /// The warps write what they have to one table, and every thread combines what differs from its
+  /// own in the bits `owners` of the axis, of which `firstBit` is the lowest.
+  void reduceWarpsInOrder(llvm::ArrayRef<BitOwner> owners, int firstBit) {
+    llvm::IRBuilder<> &builder = lowering_.builder();
+    const int tableCount = 1 << owners.size();
+    // The number of an element without the bits of the axis that are done.
+    const int shift = shape_.shift(axis_), kept = firstBit + static_cast<int>(owners.size());
+    const auto slotOf = [&](ElementBits element) {
+      const ElementBits low = element & ((ElementBits{1} << (shift + kept)) - 1);
+      return low | ((element >> (shift + shape_.width(axis_))) << (shift + kept));
+    };
+    uint32_t segment = 0;
+    for (const BitOwner owner : owners)
+      segment |= 1U << owner.bit;
+    LinearLayout own, others; // in `others` the segment's bits are 0
+    for (const ElementBits basis : layout_.lanes)
+      own.lanes.push_back(slotOf(basis));
+    for (const ElementBits basis : layout_.warps)
+      own.warps.push_back(slotOf(basis));
+    others = own;
+    for (const BitOwner owner : owners)
+      others.warps[owner.bit] = 0;
+    Slots slots(lowering_, op_.getOperands(),
+                int64_t{1} << (shape_.width() - shape_.width(axis_) + kept));
+    const uint32_t copies = done_.lanes | free_.lanes | ((done_.warps | free_.warps) << 5);
+    llvm::Value *writes = nullptr;
+    if (copies != 0)
+      writes = builder.CreateICmpEQ(builder.CreateAnd(lowering_.threadId(), lowering_.i32(copies)),
+                                    lowering_.i32(0));
+    const auto registers = registersWithout(done_.registers, layout_);
+    lowering_.onlyIf(writes, [&] {
+      llvm::Value *thread = lowering_.threadElement(own);
+      for (const uint32_t reg : registers)
+        slots.store(builder.CreateXor(thread, lowering_.i32(slotOf(layout_.registerElement(reg)))),
+                    elements_[reg]);
+    });
+    lowering_.barrier();
+    llvm::Value *thread = lowering_.threadElement(others);
+    for (const uint32_t reg : registers) {
+      const ElementBits number = slotOf(layout_.registerElement(reg));
+      const std::function<Elements(int, int)> combined = [&](int first, int step) -> Elements {
+        if (step == tableCount)
+          return slots.load(builder.CreateXor(
+              thread,
+              lowering_.i32(number ^ (static_cast<ElementBits>(first) << (shift + firstBit)))));
+        const Elements low = combined(first, 2 * step);
+        return combine_(low, combined(first + step, 2 * step));
+      };
+      elements_[reg] = combined(0, 1);
+    }
+    done_.warps |= segment;
+  }
+
   Lowering &lowering_;
   tl::ReduceOp op_;
   LinearLayout layout_;
   InputBits along_, free_;
+  InputBits done_; ///< of the bits that are taken in order
   ShapeBits shape_;
   int axis_;
   Combine combine_;
   llvm::SmallVector<Elements> elements_; ///< by register
 };
 
+LogicalResult lowerReduce(Lowering &lowering, Operation *op) {
+  auto reduce = cast<tl::ReduceOp>(op);
+  const ShapeBits shape(cast<RankedTensorType>(op->getOperand(0).getType()).getShape());
+  const auto axis = static_cast<int>(reduce.getAxis());
+  const bool isOrdered = !Combine(lowering, op).isCommutative();
+  return lowerAlongAxis(
+      lowering, op, axis,
+      [&](const LinearLayout &layout) {
+        return bitsAlong(layout, shape, axis) && (!isOrdered || ownersAlong(layout, shape, axis));
+      },
+      [&](const LinearLayout &layout, llvm::ArrayRef<Registers> operands) {
+        return Reduction(lowering, reduce, layout).run(operands, *bitsAlong(layout, shape, axis));
+      });
+}
+
 } // namespace
 
 llvm::ArrayRef<LoweringRow> reduceRows() {
-  static constexpr LoweringRow kRows[] = {
-      {"tl.reduce", lowerCombining<tl::ReduceOp, bitsAlong, Reduction>}};
+  static constexpr LoweringRow kRows[] = {{"tl.reduce", lowerReduce}};
   return kRows;
 }
 

@@ -289,11 +289,22 @@ private:
   llvm::SmallVector<Elements> elements_; ///< by register; those of copies are not kept up
 };
 
+LogicalResult lowerScan(Lowering &lowering, Operation *op) {
+  auto scan = cast<tl::ScanOp>(op);
+  const ShapeBits shape(cast<RankedTensorType>(op->getOperand(0).getType()).getShape());
+  const auto axis = static_cast<int>(scan.getAxis());
+  return lowerAlongAxis(
+      lowering, op, axis,
+      [&](const LinearLayout &layout) { return ownersAlong(layout, shape, axis).has_value(); },
+      [&](const LinearLayout &layout, llvm::ArrayRef<Registers> operands) {
+        return Scan(lowering, scan, layout).run(operands, *ownersAlong(layout, shape, axis));
+      });
+}
+
 } // namespace
 
 llvm::ArrayRef<LoweringRow> scanRows() {
-  static constexpr LoweringRow kRows[] = {
-      {"tl.scan", lowerCombining<tl::ScanOp, ownersAlong, Scan>}};
+  static constexpr LoweringRow kRows[] = {{"tl.scan", lowerScan}};
   return kRows;
 }
 

@@ -124,3 +124,87 @@ def test_bytes_that_lie_by_columns_are_not_copied_by_rows(warps: int) -> None:
     ptx_matrix_machine.run(compiled, arguments, (1, 1, 1))
     want = 3 * x[4:516].astype(np.int32).reshape(2, 256).T.reshape(-1)
     np.testing.assert_array_equal(out, want)
+
+
+@triton.jit
+def affine(a0, a1, b0, b1):
+    """First b, then a: associative, but the order matters."""
+    return a0 * b0, a0 * b1 + a1
+
+
+@triton.jit
+def affine_of_all(out, x, SIZE: tl.constexpr):
+    at = tl.arange(0, SIZE)
+    first, second = tl.reduce((tl.load(x + at), tl.load(x + SIZE + at)), 0, affine)
+    tl.store(out, first)
+    tl.store(out + 1, second)
+
+
+@triton.jit
+def affine_of_rows(out, x, ROWS: tl.constexpr, COLUMNS: tl.constexpr, AXIS: tl.constexpr):
+    at = tl.arange(0, ROWS)[:, None] * COLUMNS + tl.arange(0, COLUMNS)[None, :]
+    first, second = tl.reduce((tl.load(x + at), tl.load(x + ROWS * COLUMNS + at)), AXIS, affine)
+    line = tl.arange(0, COLUMNS if AXIS == 0 else ROWS)
+    tl.store(out + line, first)
+    tl.store(out + line + (COLUMNS if AXIS == 0 else ROWS), second)
+
+
+def affine_by_halves(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Along the first axis: element i with i + n/2, then i + n/4, and so on."""
+    while len(a) > 1:
+        half = len(a) // 2
+        a, b = a[:half] * a[half:], a[:half] * b[half:] + b[:half]
+    return np.concatenate([a[0], b[0]], axis=None)
+
+
+def odd_numbers(shape: tuple[int, ...]) -> np.ndarray:
+    return np.random.default_rng(5).integers(0, 1 << 32, (2, *shape), np.uint32) | np.uint32(1)
+
+
+@pytest.mark.parametrize("warps", [1, 4])
+@pytest.mark.parametrize("size", [2, 64, 2048])
+def test_elements_are_combined_in_one_order_everywhere(size: int, warps: int) -> None:
+    x = odd_numbers((size,))
+    hold(affine_of_all, [x, size], affine_by_halves(*x), warps)
+
+
+@pytest.mark.parametrize("warps", [1, 8])
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("shape", [(4, 64), (128, 8), (64, 64)])
+def test_rows_are_combined_in_one_order_everywhere(
+    shape: tuple[int, int], axis: int, warps: int
+) -> None:
+    x = odd_numbers(shape)
+    expected = affine_by_halves(*np.moveaxis(x, axis + 1, 1))
+    hold(affine_of_rows, [x, *shape, axis], expected, warps)
+
+
+@triton.jit
+def larger_value(a, i, b, j):
+    first = (a > b) | ((a == b) & (i < j))
+    return tl.where(first, a, b), tl.where(first, i, j)
+
+
+@triton.jit
+def log_of_sum(m, s, n, t):
+    top = tl.maximum(m, n)
+    return top, s * tl.exp(m - top) + t * tl.exp(n - top)
+
+
+@triton.jit
+def reduced_by(out, x, combine: tl.constexpr):
+    at = tl.arange(0, 512)
+    first, second = tl.reduce((tl.load(x + at), at.to(tl.float32)), 0, combine)
+    tl.store(out, first + second)
+
+
+@pytest.mark.skipif(not gpu_rows.has_tools(), reason="ptxas and libdevice are not installed")
+def test_functions_that_are_seen_to_commute_exchange_least() -> None:
+    """Own functions too: lanes exchange what is left of all registers of a thread."""
+    counts = {}
+    for combine in (larger_value, log_of_sum, affine):
+        compiled = reduced_by.warmup(
+            tl.float32, tl.float32, combine, grid=(1,), arch="sm_90a", num_warps=1
+        )
+        counts[combine] = compiled.asm["ptx"].count("shfl.sync")
+    assert counts[larger_value] == counts[log_of_sum] < counts[affine]

@@ -1,0 +1,12 @@
+// Whether the order of the two elements of a combine region makes a difference.
+#pragma once
+
+#include "mlir/IR/Region.h"
+
+namespace blockscope::gpu {
+
+/// Whether a combine region, on (lhs..., rhs...), is known to give the same when the two elements
+/// change places, but for the bits of NaNs and the signs of zeros that compare equal.
+bool commutes(mlir::Region &region);
+
+} // namespace blockscope::gpu
