@@ -6,6 +6,7 @@ order, so that what is the same formula gives the same bits, and what is not, ot
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -49,6 +50,12 @@ class Bits:
         name = str(value.dtype).removeprefix("torch.")
         return Bits(name, tuple(value.shape), rows.copy())
 
+    def equals(self, other: Bits) -> bool:
+        import numpy as np
+
+        is_alike = self.shape == other.shape and self.dtype == other.dtype
+        return is_alike and bool(np.array_equal(self.rows, other.rows))
+
 
 @dataclass
 class Difference:
@@ -73,7 +80,13 @@ class Comparison:
 
     def __str__(self) -> str:
         differing = {difference.name: difference.text for difference in self.differences}
-        return "\n".join(f"{name}: {differing.get(name, 'the same')}" for name in self.names)
+        lines = [f"{name}: {differing.get(name, 'the same')}" for name in self.names]
+        if any("another formula" in text for text in differing.values()):
+            lines.append(
+                "(no mistake if the kernels mask by -inf, compare floats or use torch's own "
+                "arithmetic: docs/algebra.md)"
+            )
+        return "\n".join(lines)
 
 
 def compared(one: dict[str, Bits], other: dict[str, Bits]) -> Comparison:
@@ -107,34 +120,74 @@ def same(
     one: Callable[..., Any], other: Callable[..., Any], *args: Any, **kwargs: Any
 ) -> Comparison:
     """Call both functions in the algebra, each with copies of the arguments, and compare all bits
-    of what they return and of the tensors among the arguments.
+    of what they return and of the arguments that they write to.
 
     The functions launch kernels; what torch itself computes in between is not in the algebra, so
     leave sums and products of floats to kernels. ``out = same(fused, plain, x, y)``; ``assert out,
     out`` says what differs.
 
-    Errors: ValueError where there is no tensor to compare; what the functions raise.
+    Errors: ValueError where one launches no kernel, and where there is no tensor to compare; what
+    the functions raise.
     """
+    names = _names(one, len(args))
+    before = _all_bits({**dict(zip(names, args, strict=True)), **kwargs})
     sides = []
-    for function in (one, other):
+    for which, function in (("first", one), ("second", other)):
         copies = [_copy(value) for value in args]
         named = {name: _copy(value) for name, value in kwargs.items()}
-        with algebra():
+        with algebra(), counted_launches() as count:
             result = function(*copies, **named)
-        values = {f"argument {i}": value for i, value in enumerate(copies)} | named
-        sides.append(_all_bits(values) | _all_bits({"result": result}))
-    if sorted(sides[0]) != sorted(sides[1]):
+        if not count():
+            raise ValueError(
+                f"the {which} function launched no kernel: what torch or NumPy compute is not in "
+                "the algebra, so it cannot be compared"
+            )
+        after = _all_bits({**dict(zip(names, copies, strict=True)), **named})
+        sides.append((after, _all_bits({"result": result})))
+    if sorted(sides[0][1]) != sorted(sides[1][1]):
         raise ValueError(
-            f"one returns {_listed(sides[0])}, the other {_listed(sides[1])}: expected as many "
-            "tensors of both"
+            f"one returns {_listed(sides[0][1])}, the other {_listed(sides[1][1])}: expected as "
+            "many tensors of both"
         )
-    if not sides[0]:
-        raise ValueError("there is no tensor among the arguments and results to compare")
-    return compared(sides[0], sides[1])
+    written = [
+        name for name in before
+        if any(name in side and not side[name].equals(before[name]) for side, _ in sides)
+    ]  # fmt: skip
+    both = [{name: side[name] for name in written} | results for side, results in sides]
+    if not both[0]:
+        raise ValueError("no tensor was returned or written to: there is nothing to compare")
+    return compared(both[0], both[1])
 
 
-def _listed(side: dict[str, Bits]) -> str:
-    results = [name for name in side if name.startswith("result")]
+@contextmanager
+def counted_launches() -> Iterator[Callable[[], int]]:
+    """Gives a function that says how many kernels were launched inside."""
+    launches = 0
+
+    def count(_: Any) -> None:
+        nonlocal launches
+        launches += 1
+
+    hooks: Any = knobs.runtime.launch_enter_hook
+    hooks.add(count)
+    try:
+        yield lambda: launches
+    finally:
+        hooks.remove(count)
+
+
+def _names(function: Callable[..., Any], count: int) -> list[str]:
+    """What the arguments are called: as the function's parameters, where they are known."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    known = [p.name for p in parameters if p.kind in plain]
+    return [known[i] if i < len(known) else f"argument {i}" for i in range(count)]
+
+
+def _listed(results: dict[str, Bits]) -> str:
     return f"{len(results)} tensors" if len(results) != 1 else "1 tensor"
 
 

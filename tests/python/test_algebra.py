@@ -358,7 +358,7 @@ def test_order_and_tiles_make_no_difference():
     a, b = torch.randn(16, 128), torch.randn(128, 16)
     found = blockscope.same(multiply, multiply_parts, a, b)
     assert found, found
-    assert str(found) == "argument 0: the same\nargument 1: the same\nresult: the same"
+    assert str(found) == "result: the same"  # nothing else is written
     assert blockscope.same(multiply, lambda a, b: multiply(a, b, 32), a, b)
 
 
@@ -369,12 +369,37 @@ def test_another_formula_is_found():
     assert "another formula in 256 of 256 elements, first [0, 0]: bits 0x" in str(found)
 
 
+def test_arguments_that_are_written_count():
+    def add(a, b, c):
+        made("tl.store(out + i, a + b)")[(1,)](a, b, c, COUNT)
+
+    def subtract(a, b, c):
+        made("tl.store(out + i, a - b)")[(1,)](a, b, c, COUNT)
+
+    tensors = [torch.randn(COUNT) for _ in range(3)]
+    assert str(blockscope.same(add, add, *tensors)) == "c: the same"
+    found = blockscope.same(add, subtract, *tensors)
+    assert str(found).startswith(f"c: another formula in {COUNT} of {COUNT} elements, first [0]: ")
+    assert str(found).endswith("torch's own arithmetic: docs/algebra.md)")
+
+
 def test_what_cannot_be_compared_is_said():
-    with pytest.raises(ValueError, match="there is no tensor among the arguments and results"):
-        blockscope.same(lambda: 1, lambda: 1)
+    def launches(result):
+        def function():
+            x = torch.zeros(COUNT)
+            made("tl.load(x + i)")[(1,)](x, x, x, COUNT)
+            return result
+
+        return function
+
+    one, two = torch.zeros(1), torch.zeros(2)
+    with pytest.raises(ValueError, match="the second function launched no kernel: what torch or"):
+        blockscope.same(launches(one), lambda: one)
+    with pytest.raises(ValueError, match="no tensor was returned or written to"):
+        blockscope.same(launches(1), launches(1))
     with pytest.raises(ValueError, match="one returns 1 tensor, the other 2 tensors"):
-        blockscope.same(lambda: torch.zeros(1), lambda: (torch.zeros(1), torch.zeros(1)))
-    found = blockscope.same(lambda: torch.zeros(1), lambda: torch.zeros(2))
+        blockscope.same(launches(one), launches((one, one)))
+    found = blockscope.same(launches(one), launches(two))
     assert str(found) == "result: shape [1] in one, [2] in the other"
 
 
@@ -414,8 +439,35 @@ def test_two_files(tmp_path):
     )
     done = command("same", one, other)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout == "x: the same\nout: the same\n"
+    assert done.stdout == "out: the same\n"
     done = command("same", one, wrong)
     assert done.returncode == 1
-    assert "x: the same\nout: another formula in 256 of 256 elements" in done.stdout
+    assert done.stdout.startswith("out: another formula in 256 of 256 elements")
     assert command("same", one, str(tmp_path / "none.py")).returncode == 2
+
+
+def test_files_without_a_result_in_common_are_not_the_same(tmp_path):
+    one, renamed, inside = files(tmp_path, *["tl.store(out + i, a)"] * 3)
+    for path, change in (
+        (renamed, lambda text: text.replace("out = ", "y = ").replace("(x, out,", "(x, y,")),
+        (inside, lambda text: text.replace("x = ", "def f():\n  global x\n  x = ")
+            .replace("\nout", "\n  out").replace("\nkernel[", "\n  kernel[") + "\nf()\n"),
+    ):  # fmt: skip
+        with open(path) as file:
+            text = change(file.read())
+        with open(path, "w") as file:
+            file.write(text)
+        done = command("same", one, path)
+        assert done.returncode == 2, done.stdout + done.stderr
+        assert done.stdout == "" and "there is nothing to compare: kernels wrote" in done.stderr
+        assert f"only in {one}: out" in done.stderr
+
+
+def test_inputs_that_differ_are_said(tmp_path):
+    one, other = files(tmp_path, *["tl.store(out + i, a)"] * 2)
+    with open(other) as file:
+        text = file.read().replace("x = torch.randn", "torch.rand(1)\nx = torch.randn")
+    with open(other, "w") as file:
+        file.write(text)
+    done = command("same", one, other)
+    assert done.returncode == 1 and "the inputs differ: x (both files begin" in done.stderr

@@ -151,7 +151,7 @@ def _add_check_options(parser: argparse.ArgumentParser) -> None:
 def _checks_help(otherwise: str = "") -> str:
     """What '--checks' takes, from the table of checks."""
     rows = [f"{row['name']}, {row['help']}" for row in checks.table() if row["name"]]
-    return f"{'; '.join(rows)}{otherwise} (default {checks.DEFAULT_CHECKS})"
+    return f"{'; '.join(rows)}; all of them: all{otherwise} (default {checks.DEFAULT_CHECKS})"
 
 
 def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
@@ -244,7 +244,7 @@ def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
 
 
 def triton_san_parser() -> argparse.ArgumentParser:
-    names = "|".join(checks.CHECKS)
+    names = "|".join([*checks.CHECKS, "all"])
     found = "; ".join(f"{row['help']} ({row['name']})" for row in checks.table() if row["name"])
     parser = argparse.ArgumentParser(
         prog="triton-san",

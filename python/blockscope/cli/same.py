@@ -8,36 +8,69 @@ import random
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from blockscope.cli.script import Script
 from blockscope.cli.usage import UsageError
 from blockscope.formulas import Bits, compared
+from blockscope.runtime import hooks
 
 DIFFERENT = 1
 NOTHING_TO_COMPARE = 2
 
 
+@dataclass
+class Side:
+    """The tensors among the variables of a file at its end, and which of them kernels wrote."""
+
+    tensors: dict[str, Bits] = field(default_factory=dict)
+    written: set[str] = field(default_factory=set)
+    launches: int = 0
+
+
 def compare_files(one: str, other: str) -> int:
-    """Run both, each in a process of its own, and compare their tensors of the same name."""
-    sides = [_tensors_of(file) for file in (one, other)]
-    comparison = compared(*sides)
-    if not comparison.names:
+    """Run both, each in a process of its own, and compare what kernels have written to variables of
+    the same name."""
+    files = (one, other)
+    sides = [_run(file) for file in files]
+    names = [n for n in sides[0].tensors if any(n in side.written for side in sides)]
+    common = [name for name in names if name in sides[1].tensors]
+    for file, side, peer in zip(files, sides, reversed(sides), strict=True):
+        alone = sorted(side.written - set(peer.tensors))
+        if alone:
+            print(f"only in {file}: {', '.join(alone)}", file=sys.stderr)
+    if not common:
         print(
-            f"there is nothing to compare: no tensor has the same name at the end of {one} "
-            f"({_listed(sides[0])}) and of {other} ({_listed(sides[1])})",
+            "there is nothing to compare: kernels wrote no variable of the same name in both "
+            f"files ({_listed(sides[0])} in {one}, {_listed(sides[1])} in {other}). Variables of "
+            "functions are not seen: give results a name at the top level",
             file=sys.stderr,
         )
         return NOTHING_TO_COMPARE
+    inputs = {
+        name for name, bits in sides[0].tensors.items()
+        if name not in common and name in sides[1].tensors
+        and not bits.equals(sides[1].tensors[name])
+    }  # fmt: skip
+    if inputs:
+        print(
+            f"the inputs differ: {', '.join(sorted(inputs))} (both files begin with the same "
+            "seeds: do they draw in the same order?)",
+            file=sys.stderr,
+        )
+    comparison = compared(*({name: side.tensors[name] for name in common} for side in sides))
     print(comparison)
     return 0 if comparison else DIFFERENT
 
 
-def _listed(side: dict[str, Bits]) -> str:
-    return ", ".join(side) or "no tensors"
+def _listed(side: Side) -> str:
+    return ", ".join(sorted(side.written)) or "none"
 
 
-def _tensors_of(file: str) -> dict[str, Bits]:
+def _run(file: str) -> Side:
     if not os.path.isfile(file):
         raise UsageError(f"there is no file '{file}'")
     with tempfile.TemporaryDirectory() as folder:
@@ -48,32 +81,28 @@ def _tensors_of(file: str) -> dict[str, Bits]:
         if not os.path.exists(path):
             raise UsageError(f"{file} ended the process, with status {done.returncode}")
         with open(path, "rb") as stream:
-            said: dict[str, Any] = pickle.load(stream)  # our own child wrote it
-    if said["launches"] == 0:
+            side: Side = pickle.load(stream)  # our own child wrote it
+    if side.launches == 0:
         raise UsageError(f"{file} launched no kernel")
-    return said["tensors"]
+    return side
 
 
 def child(file: str, path: str) -> int:
-    """Run a file, and leave the tensors among its variables in ``path``."""
-    from blockscope import knobs
+    """Run a file, and leave what is to be compared in ``path``."""
     from blockscope.drop_in import install_as_triton
 
     install_as_triton()
     os.environ["BLOCKSCOPE_AS_TRITON"] = "1"
     _seed()
-    launches = 0
-
-    def count(_: Any) -> None:
-        nonlocal launches
-        launches += 1
-
-    hooks: Any = knobs.runtime.launch_enter_hook
-    hooks.add(count)
-    script = Script([file])
-    status = script.run()
-    variables = vars(sys.modules["__main__"])
-    tensors = {name: Bits.of(value) for name, value in variables.items() if name[0] != "_"}
+    side, storages = Side(), set[int]()
+    with _watched(side, storages):
+        status = Script([file]).run()
+    for name, value in vars(sys.modules["__main__"]).items():
+        bits = None if name.startswith("_") else Bits.of(value)
+        if bits is not None:
+            side.tensors[name] = bits
+            if _storage(value) in storages:
+                side.written.add(name)
     if status:
         print(
             f"{file} ended with status {status}; its tensors are compared as they were then. (In "
@@ -81,8 +110,42 @@ def child(file: str, path: str) -> int:
             file=sys.stderr,
         )
     with open(path, "wb") as stream:
-        found = {name: bits for name, bits in tensors.items() if bits is not None}
-        pickle.dump({"launches": launches, "tensors": found}, stream)
+        pickle.dump(side, stream)
+    return 0
+
+
+@contextmanager
+def _watched(side: Side, storages: set[int]) -> Iterator[None]:
+    """Inside, launches are counted, and the storages that they change are noted."""
+
+    def watching(
+        run: Any, fn: Any, args: Any, grid: Any, kwargs: dict[str, Any], warmup: bool
+    ) -> Any:
+        if warmup:
+            return run(fn, grid, args, kwargs, warmup=True)
+        side.launches += 1
+        tensors = [v for v in (*args, *kwargs.values()) if _storage(v)]
+        before = [Bits.of(tensor) for tensor in tensors]
+        try:
+            return run(fn, grid, args, kwargs)
+        finally:
+            for tensor, bits in zip(tensors, before, strict=True):
+                now = Bits.of(tensor)
+                if bits is not None and now is not None and not now.equals(bits):
+                    storages.add(_storage(tensor))
+
+    with hooks.intercepted(watching):
+        yield
+
+
+def _storage(value: Any) -> int:
+    """Where the memory of a tensor begins; 0 for what is none."""
+    if hasattr(value, "untyped_storage"):
+        return int(value.untyped_storage().data_ptr())
+    if hasattr(value, "__array_interface__") and hasattr(value, "nbytes"):
+        while getattr(value, "base", None) is not None:
+            value = value.base
+        return int(value.__array_interface__["data"][0])
     return 0
 
 
