@@ -2,6 +2,7 @@
 #include "ops_testing.h"
 
 #include "core/numeric/scalar.h"
+#include "interpreter/execution_context.h"
 
 #include <cmath>
 
@@ -71,6 +72,13 @@ std::vector<Data> run(llvm::StringRef name, const std::vector<Data> &operands,
   const Evaluator &evaluator = chosen.evaluator;
   if (evaluator.form == Evaluator::Form::Block) {
     evaluator.block(out.data(), in.data(), evaluator.payload.get());
+    return made;
+  }
+  if (evaluator.form == Evaluator::Form::Context) {
+    LaunchState launch;
+    ExecutionContext context;
+    context.launch = &launch;
+    evaluator.context(context, out.data(), in.data(), evaluator.payload.get());
     return made;
   }
   const int64_t n = results[0].numElements();
