@@ -24,10 +24,11 @@ class _Method:
     def __init__(self, fn: Callable[..., Any]) -> None:
         self.__wrapped__ = fn
         self.__doc__ = fn.__doc__
+        self._of_class = for_user(fn)  # one object: callers ask whether a class has another one
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
-            return for_user(self.__wrapped__)
+            return self._of_class
         return functools.partial(_core.call_for_user, self.__wrapped__, instance)
 
 

@@ -116,7 +116,8 @@ def test_where_up_and_down_show_the_users_frames(script):
     frames = re.findall(r"^[> ] (\S+)\(\d+\)(\S+)\(\)", terminal.say("where"), re.M)
     assert [name for _, name in frames] == ["<module>", "kernel", "scale"]
     assert all(file.endswith("kernel_file.py") for file, _ in frames)
-    assert "int32[4]: [0 1 2 3]" in terminal.say("up\np offsets") + terminal.until("(Pdb) ")
+    assert "scale(x, 2.0)" in terminal.say("up")
+    assert "int32[4]: [0 1 2 3]" in terminal.say("p offsets")
     assert "kernel[(2,)](x, 6, BLOCK=4)" in terminal.say("up")
     assert "Oldest frame" in terminal.say("up")
     assert "scale(x, 2.0)" in terminal.say("down")

@@ -10,6 +10,7 @@ import blockscope as triton
 import blockscope.language as tl
 import pytest
 from blockscope.compat.compiler.compiler import ASTSource, compile, make_backend
+from blockscope.frontend import tracebacks
 from blockscope.target import GPUTarget
 
 torch = pytest.importorskip("torch")
@@ -86,3 +87,17 @@ def test_whoever_works_on_the_front_end_sees_all_frames(monkeypatch):
     monkeypatch.setenv("TRITON_FRONT_END_DEBUGGING", "1")
     _, files = said("compile(source, target=GPUTarget('hip', 1, 64))")
     assert files[0] == "statement.py" and files[-1].endswith("compiler.py")
+
+
+def test_an_error_at_an_instruction_without_a_line_stays_that_error():
+    """As Ctrl-C at the jump of a loop."""
+    code = builtins.compile("raise KeyboardInterrupt", "kernel_file.py", "exec").replace(
+        co_linetable=b""
+    )
+    try:
+        exec(code)
+    except KeyboardInterrupt as error:
+        trace = error.__traceback__
+        assert trace.tb_next.tb_lineno is None
+        shown = tracebacks.users_frames(error, trace)
+    assert shown.tb_next.tb_frame.f_code is code and shown.tb_next.tb_lineno == 1

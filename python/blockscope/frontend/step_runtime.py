@@ -148,7 +148,8 @@ class _KernelDebugger(pdb.Pdb):
         stack, index = super().get_stack(frame, trace)
         if tracebacks.keeps_all():
             return stack, index
-        shown = [item for item in stack if not tracebacks.is_ours(item[0])]
+        users = set(map(id, tracebacks.users_stack([frame for frame, _ in stack])))
+        shown = [item for item in stack if id(item[0]) in users]
         here = stack[index] if stack else None
         return shown, shown.index(here) if here in shown else max(0, len(shown) - 1)
 

@@ -41,8 +41,20 @@ def users_frames(
         # Whoever quits the debugger need not see how it ends the program.
         is_ours = is_ours or (module in ("bdb", "pdb") and quits)
         if item.tb_frame.f_code in _kernel_code or not is_ours:
-            result = types.TracebackType(result, item.tb_frame, item.tb_lasti, item.tb_lineno)
+            frame = item.tb_frame
+            # A signal may come at an instruction without a line, such as the jump of a loop.
+            line = item.tb_lineno or frame.f_lineno or frame.f_code.co_firstlineno
+            result = types.TracebackType(result, frame, item.tb_lasti, line)
     return result
+
+
+def users_stack(frames: list[types.FrameType]) -> list[types.FrameType]:
+    """Those of the user among the frames of a stack, outermost first: not ours, and not those of a
+    command of ours and of what started it."""
+    modules = [frame.f_globals.get("__name__", "") for frame in frames]
+    commands = [i for i, module in enumerate(modules) if module.startswith("blockscope.cli.")]
+    begin = commands[-1] + 1 if commands else 0
+    return [frame for frame in frames[begin:] if not is_ours(frame)]
 
 
 def is_ours(frame: types.FrameType) -> bool:
