@@ -313,6 +313,7 @@ int64_t Lowering::scratchOffset(int64_t sizeBytes) {
   if (free >= std::min(sizeBytes, scratchBase_) && free != 0) {
     barrier(); // their readers, and those of the scratch above them
     largeBytes_ = std::max(largeBytes_, sizeBytes);
+    noteScratch(0, sizeBytes - scratchBase_);
     return 0;
   }
   int64_t begin = freeScratch(sizeBytes);
@@ -321,14 +322,20 @@ int64_t Lowering::scratchOffset(int64_t sizeBytes) {
       barrier();
     begin = freeScratch(sizeBytes);
   }
-  const ScratchUse use{begin, begin + sizeBytes, current_};
+  noteScratch(begin, begin + sizeBytes);
+  scratchBytes_ = std::max(scratchBytes_, begin + sizeBytes);
+  return scratchBase_ + begin;
+}
+
+void Lowering::noteScratch(int64_t begin, int64_t end) {
+  ++scratchRequests_;
+  if (end <= begin)
+    return;
+  const ScratchUse use{begin, end, current_};
   scratchUses_.insert(
       llvm::lower_bound(scratchUses_, use,
                         [](const ScratchUse &a, const ScratchUse &b) { return a.begin < b.begin; }),
       use);
-  ++scratchRequests_;
-  scratchBytes_ = std::max(scratchBytes_, use.end);
-  return scratchBase_ + begin;
 }
 
 // -- code -----------------------------------------------------------------------------------------

@@ -114,6 +114,8 @@ public:
 private:
   void setLocation(mlir::Location location);
   int64_t freeScratch(int64_t sizeBytes) const;
+  /// The op that is being lowered uses these bytes of the scratch.
+  void noteScratch(int64_t begin, int64_t end);
 
   /// Scratch bytes that threads may still read, because no barrier came since `op` used them.
   struct ScratchUse {

@@ -209,3 +209,37 @@ def test_functions_that_are_seen_to_commute_exchange_least() -> None:
 
     assert shuffles(larger_value, tl.int32) < shuffles(affine, tl.int32)
     assert shuffles(log_of_sum, tl.float32) < shuffles(affine, tl.float32)
+
+
+@triton.jit
+def stored_by_columns(out, lower, x, y, count):
+    total = tl.zeros([128, 64], tl.float32)
+    row, column, inner = tl.arange(0, 128), tl.arange(0, 64), tl.arange(0, 32)
+    for i in tl.range(0, count, num_stages=2):
+        a = tl.load(x + row[:, None] * 97 + i * 32 + inner[None, :])
+        b = tl.load(y + column[None, :] * 96 + i * 32 + inner[:, None])
+        total = tl.dot(a, b, total)
+    tl.store(out + row[:, None] + column[None, :] * 128, total)
+    at = tl.arange(0, 32)[:, None] * 8 + tl.arange(0, 8)[None, :]
+    largest = tl.topk((tl.load(lower + at) * 3).to(tl.float32), 2)
+    tl.store(out + 8192 + tl.arange(0, 32)[:, None] * 2 + tl.arange(0, 2)[None, :], largest)
+
+
+@pytest.mark.skipif(not gpu_rows.has_tools(), reason="ptxas and libdevice are not installed")
+@pytest.mark.parametrize("warps", [1, 4])
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a", "sm_120a"])
+def test_small_scratch_waits_for_the_readers_of_a_large_one(arch: str, warps: int) -> None:
+    """The large one, of the store, has the bytes of buffers too, and of the scratch behind them."""
+    random = np.random.default_rng(3)
+    x = random.integers(-2, 3, 128 * 97).astype(np.float16)
+    y = random.integers(-2, 3, 64 * 96).astype(np.float16)
+    lower = random.integers(-9, 9, 256).astype(np.int32)
+    a = np.stack([x[row * 97 : row * 97 + 96] for row in range(128)]).astype(np.float32)
+    dots = (a @ y.reshape(64, 96).T.astype(np.float32)).T
+    largest = -np.sort(-lower.reshape(32, 8) * 3, 1)[:, :2].astype(np.float32)
+    expected = np.concatenate([dots, largest], axis=None)
+    out = np.zeros_like(expected)
+    arguments = [out, lower, x, y, 3]
+    compiled = stored_by_columns.warmup(*arguments, grid=(1,), arch=arch, num_warps=warps)
+    ptx_matrix_machine.run(compiled, arguments, (1, 1, 1))
+    np.testing.assert_array_equal(out, expected)
