@@ -413,7 +413,7 @@ class compilation_knobs(KnobGroup):
     instrumentation_mode: str = os.environ.get("TRITON_INSTRUMENTATION_MODE", "")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name == "instrumentation_mode" and set(value.split(",")) - {"", "fpsan"}:
+        if name == "instrumentation_mode" and set((value or "").split(",")) - {"", "fpsan"}:
             _say_no_effect("TRITON_INSTRUMENTATION_MODE", stacklevel=3)
         super().__setattr__(name, value)
 

@@ -309,6 +309,14 @@ def test_compiled(ring, case):
     assert list(ring.embed(out)) == list(ring.embed(run(body, x, y, ring.dtype, count=256)))
 
 
+def test_no_mode_may_be_none():
+    with blockscope.knobs.compilation.scope():
+        blockscope.knobs.compilation.instrumentation_mode = None
+        x = np.ones(COUNT, np.float32)
+        made("tl.store(out + i, a + 1)")[(1,)](x, x, x, COUNT)
+    assert (x == 2).all()
+
+
 def test_modes_that_do_not_exist_are_refused():
     x = np.zeros(COUNT, np.float32)
     with pytest.raises(ValueError, match="instrumentation_mode is 'fpsam', expected one of fpsan"):

@@ -64,7 +64,8 @@ def has_payloads(mode: str) -> bool:
 
     Errors: ValueError for a mode that does not exist.
     """
-    modes = [part for part in (mode or knobs.compilation.instrumentation_mode).split(",") if part]
+    given = mode or knobs.compilation.instrumentation_mode or ""
+    modes = [part for part in given.split(",") if part]
     for part in modes:
         if part not in INSTRUMENTATION_MODES:
             raise ValueError(
