@@ -16,6 +16,7 @@ each side, in turn; whether both computed the same; the geometric mean, and the 
   python benchmarks/foreign.py --static CASES.py [NAME,...] --triton-python PYTHON
   python benchmarks/foreign.py --static CLONES:lmdeploy --triton-python PYTHON
   python benchmarks/foreign.py --timed CASES.py [NAME,...]
+  python benchmarks/foreign.py --timed CLONES: --processes 14
 
 PYTHON is one with Triton (any version that compiles for sm_90) and torch.
 """
@@ -31,6 +32,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +42,7 @@ HERE = Path(__file__).resolve().parent
 SIDES = ("triton", "blockscope")
 MUCH_MORE = 1.1
 TOLERANCE = 1e-2  # of fingerprints
+LIMIT_SECONDS = 600  # for one process
 SHOWN = ("mma", "async", "ldg", "lds", "sts", "stg", "bar", "int", "float", "shfl", "local")
 
 
@@ -48,10 +51,21 @@ def lines_of(
 ) -> list[dict[str, Any]]:
     """What a process says about one side."""
     command = [python, str(HERE / "foreign_worker.py"), mode, side, cases, folder]
-    done = subprocess.run([*command, names] if names else command, capture_output=True, text=True)
-    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    if done.returncode != 0 or not lines:
-        print(f"{side}: {done.stderr.strip()}", file=sys.stderr)
+    child = subprocess.Popen(
+        [*command, names] if names else command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        out, errors = child.communicate(timeout=LIMIT_SECONDS)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        out, errors = child.communicate()
+        errors += f"\nnot done in {LIMIT_SECONDS} s"
+    lines = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+    if child.returncode != 0 or (not lines and mode != "warm"):
+        print(f"{side}, {cases}: {errors.strip()[-2000:]}", file=sys.stderr)
     return lines
 
 
@@ -177,33 +191,55 @@ def static(options: argparse.Namespace) -> int:
     return 0
 
 
-def timed(options: argparse.Namespace) -> int:
-    """Each side twice, in turn; the better of its two times."""
+def modules_of(cases: str) -> list[str]:
+    """CASES, or CLONES:MODULE for every module of the practice cases."""
+    if not cases.endswith(":"):
+        return [cases]
+    modules = sorted((HERE.parent / "tests/practice/practice/cases").glob("[a-z]*.py"))
+    return [cases + path.stem for path in modules]
+
+
+def timed_lines(options: argparse.Namespace, folder: str) -> list[tuple[str, dict[str, Any]]]:
+    """Side and line of each case: each side twice in turn, or as many processes as asked for."""
     pythons = {"triton": options.triton_python, "blockscope": sys.executable}
+
+    def run(mode: str, cases: str, side: str) -> list[tuple[str, dict[str, Any]]]:
+        lines = lines_of(mode, side, pythons[side], cases, options.names, folder)
+        name = cases.rpartition(":")[2] + "/" if ":" in cases else ""
+        return [(side, {**line, "case": name + line["case"]}) for line in lines]
+
+    jobs = [(cases, side) for cases in modules_of(options.cases) for side in SIDES]
+    if options.processes == 1:
+        jobs += reversed(jobs)
+        return [line for job in jobs for line in run("timed", *job)]
+    with ThreadPoolExecutor(options.processes) as pool:
+        list(pool.map(lambda job: run("warm", *job), jobs))
+        return [line for lines in pool.map(lambda job: run("timed", *job), jobs) for line in lines]
+
+
+def timed(options: argparse.Namespace) -> int:
+    """The better of a side's times."""
     times: dict[str, dict[str, float]] = {}
     prints: dict[str, dict[str, list[float]]] = {}
     errors: dict[str, dict[str, str]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        for side in (*SIDES, *reversed(SIDES)):
-            for line in lines_of(
-                "timed", side, pythons[side], options.cases, options.names, folder
-            ):
-                case = line["case"]
-                if "error" in line:
-                    errors.setdefault(case, {})[side] = line["error"].splitlines()[0]
-                    continue
-                known = times.setdefault(case, {})
-                known[side] = min(line["microseconds"], known.get(side, math.inf))
-                prints.setdefault(case, {})[side] = line["fingerprint"]
+        for side, line in timed_lines(options, folder):
+            case = line["case"]
+            if "error" in line:
+                errors.setdefault(case, {})[side] = line["error"].splitlines()[0]
+                continue
+            known = times.setdefault(case, {})
+            known[side] = min(line["microseconds"], known.get(side, math.inf))
+            prints.setdefault(case, {})[side] = line["fingerprint"]
     ratios = {}
-    print(f"{'case':28} {'triton us':>10} {'ours us':>10} {'ratio':>6}  results")
+    print(f"{'case':40} {'triton us':>10} {'ours us':>10} {'ratio':>6}  results")
     for case in {**times, **errors}:
         known = times.get(case, {})
         shown = [f"{known[side]:10.1f}" if side in known else f"{'-':>10}" for side in SIDES]
         if len(known) == len(SIDES):
             ratios[case] = known["triton"] / known["blockscope"]
         ratio = f"{ratios[case]:6.2f}" if case in ratios else f"{'-':>6}"
-        print(f"{case:28} {' '.join(shown)} {ratio}  {verdict(prints.get(case, {}))}")
+        print(f"{case:40} {' '.join(shown)} {ratio}  {verdict(prints.get(case, {}))}")
         for side, error in errors.get(case, {}).items():
             print(f"    {side}: {error[:150]}")
     if ratios:
@@ -234,11 +270,19 @@ def main() -> int:
     mode = parser.add_mutually_exclusive_group(required=True)
     mode.add_argument("--static", action="store_true")
     mode.add_argument("--timed", action="store_true")
-    parser.add_argument("cases", help="a file, or CLONES:MODULE of tests/practice")
+    parser.add_argument(
+        "cases", help="a file, CLONES:MODULE of tests/practice, or CLONES: for all of them (timed)"
+    )
     parser.add_argument("names", nargs="?", default="")
     parser.add_argument("--triton-python", default=os.environ.get("TRITON_PYTHON", sys.executable))
     parser.add_argument("--nvdisasm")
     parser.add_argument("--cuobjdump")
+    parser.add_argument(
+        "--processes",
+        type=int,
+        default=1,
+        help="compile in so many at once first; then each case is timed once a side, one at a time",
+    )
     parser.add_argument("--keep", help="the folder that cubins, PTX and plans are written to")
     options = parser.parse_args()
     return static(options) if options.static else timed(options)

@@ -4,13 +4,16 @@ Runs in Triton's Python or in Blockscope's. A case file has functions ``case_NAM
 makes tensors with ``randn``, ``randint`` and ``empty`` of this module and launches kernels. In
 place of a file, CLONES:MODULE takes the cases of tests/practice/practice/cases/MODULE.py, whose
 repository is in the folder CLONES: of small size where nothing runs, else of production size.
-Prints one JSON object for each kernel (static) or case (timed).
+Prints one JSON object for each kernel (static) or case (timed). ``warm`` runs the cases so that
+their kernels are in the caches, and prints nothing. One process at a time uses the GPU for timing:
+FOLDER/gpu.lock.
 
-  python foreign_worker.py static|timed triton|blockscope FILE FOLDER [NAME,...]
+  python foreign_worker.py static|warm|timed triton|blockscope FILE FOLDER [NAME,...]
 """
 
 from __future__ import annotations
 
+import fcntl
 import importlib.util
 import json
 import os
@@ -32,6 +35,7 @@ IS_STATIC = "static" in sys.argv[1:2]
 SIZE = "small" if IS_STATIC else "production"
 DEVICE = "cpu" if IS_STATIC else "cuda"
 REPLAYS, ROUNDS = 20, 5
+LONG_MICROSECONDS = 20e3  # of one replayed graph: longer cases are replayed less often
 _open = ExitStack()  # until the process ends
 
 
@@ -179,25 +183,31 @@ def fingerprint(tensors: list[Any]) -> list[float]:
 def kernel_microseconds(launches: list[Callable[[], Any]]) -> float:
     """The median time of what was launched, by replay of a graph."""
     stream = torch.cuda.Stream()
-    with torch.cuda.stream(stream):
+
+    def run() -> None:
         for launch in launches:
             launch()
-        stream.synchronize()
+
+    with torch.cuda.stream(stream):
+        run()
+        once = microseconds(run, stream)
+        replays = max(1, min(REPLAYS, int(LONG_MICROSECONDS / max(once, 1.0))))
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, stream=stream):
-            for _ in range(REPLAYS):
-                for launch in launches:
-                    launch()
+            for _ in range(replays):
+                run()
         graph.replay()
-        times = []
-        for _ in range(ROUNDS):
-            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            start.record(stream)
-            graph.replay()
-            end.record(stream)
-            end.synchronize()
-            times.append(start.elapsed_time(end) * 1e3 / REPLAYS)
+        times = [microseconds(graph.replay, stream) / replays for _ in range(ROUNDS)]
     return statistics.median(times)
+
+
+def microseconds(run: Callable[[], None], stream: Any) -> float:
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    start.record(stream)
+    run()
+    end.record(stream)
+    end.synchronize()
+    return float(start.elapsed_time(end) * 1e3)
 
 
 def load(path: Path) -> Any:
@@ -248,12 +258,27 @@ def practice_cases(clones: Path, name: str) -> Iterator[tuple[str, Callable[[], 
         yield case.name, starter(case)
 
 
+class Turn:
+    """Waits until no other process is at its turn on the GPU."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("w")
+
+    def __enter__(self) -> None:
+        fcntl.flock(self._file, fcntl.LOCK_EX)
+
+    def __exit__(self, *_: object) -> None:
+        torch.cuda.synchronize()
+        torch.cuda.empty_cache()
+        fcntl.flock(self._file, fcntl.LOCK_UN)
+
+
 def emit(line: dict[str, Any]) -> None:
     print(json.dumps(line), flush=True)
 
 
 def main() -> None:
-    side, file, folder = sys.argv[2:5]
+    mode, side, file, folder = sys.argv[1:5]
     wanted = sys.argv[5].split(",") if len(sys.argv) > 5 else []
     case, count = "", 0
 
@@ -269,6 +294,7 @@ def main() -> None:
 
     launches = Launches(sink)
     (use_triton if side == "triton" else use_blockscope)(launches)
+    gpu = ExitStack() if mode != "timed" else Turn(Path(folder, "gpu.lock"))
     for name, function in cases_of(file):
         case, count = name, 0
         if wanted and not any(word in case for word in wanted):
@@ -276,15 +302,17 @@ def main() -> None:
         launches.kept, launches.tensors = [], []
         torch.manual_seed(0)
         try:
-            function()
-            if not IS_STATIC:
-                torch.cuda.synchronize()
-                prints = fingerprint(launches.tensors)
-                micros = kernel_microseconds(launches.kept)
-                emit({"case": case, "microseconds": micros, "fingerprint": prints})
+            with gpu:
+                function()
+                if mode == "timed":
+                    torch.cuda.synchronize()
+                    prints = fingerprint(launches.tensors)
+                    micros = kernel_microseconds(launches.kept)
+                    emit({"case": case, "microseconds": micros, "fingerprint": prints})
         except Exception as error:  # a case that one side cannot compile is a result
             traceback.print_exc()
-            emit({"case": case, "error": f"{type(error).__name__}: {error}"})
+            if mode != "warm":
+                emit({"case": case, "error": f"{type(error).__name__}: {error}"})
 
 
 if __name__ == "__main__":
