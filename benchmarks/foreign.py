@@ -36,6 +36,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from foreign_worker import MARK
 from sass_loops import Loop, disassembled, loops_of, main_loop
 
 HERE = Path(__file__).resolve().parent
@@ -63,7 +64,8 @@ def lines_of(
         child.kill()
         out, errors = child.communicate()
         errors += f"\nnot done in {LIMIT_SECONDS} s"
-    lines = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+    marked = (line.partition(MARK) for line in out.splitlines())  # kernels print lines, too
+    lines = [json.loads(text) for _, mark, text in marked if mark]
     if child.returncode != 0 or (not lines and mode != "warm"):
         print(f"{side}, {cases}: {errors.strip()[-2000:]}", file=sys.stderr)
     return lines
@@ -206,7 +208,12 @@ def timed_lines(options: argparse.Namespace, folder: str) -> list[tuple[str, dic
     def run(mode: str, cases: str, side: str) -> list[tuple[str, dict[str, Any]]]:
         lines = lines_of(mode, side, pythons[side], cases, options.names, folder)
         name = cases.rpartition(":")[2] + "/" if ":" in cases else ""
-        return [(side, {**line, "case": name + line["case"]}) for line in lines]
+        named = [(side, {**line, "case": name + line["case"]}) for line in lines]
+        if options.keep:
+            Path(options.keep).mkdir(exist_ok=True, parents=True)
+            with Path(options.keep, "lines.json").open("a") as file:
+                file.writelines(json.dumps(row) + "\n" for row in named)
+        return named
 
     jobs = [(cases, side) for cases in modules_of(options.cases) for side in SIDES]
     if options.processes == 1:
@@ -283,7 +290,9 @@ def main() -> int:
         default=1,
         help="compile in so many at once first; then each case is timed once a side, one at a time",
     )
-    parser.add_argument("--keep", help="the folder that cubins, PTX and plans are written to")
+    parser.add_argument(
+        "--keep", help="the folder that cubins, PTX, plans and times are written to"
+    )
     options = parser.parse_args()
     return static(options) if options.static else timed(options)
 

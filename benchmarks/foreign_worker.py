@@ -4,9 +4,9 @@ Runs in Triton's Python or in Blockscope's. A case file has functions ``case_NAM
 makes tensors with ``randn``, ``randint`` and ``empty`` of this module and launches kernels. In
 place of a file, CLONES:MODULE takes the cases of tests/practice/practice/cases/MODULE.py, whose
 repository is in the folder CLONES: of small size where nothing runs, else of production size.
-Prints one JSON object for each kernel (static) or case (timed). ``warm`` runs the cases so that
-their kernels are in the caches, and prints nothing. One process at a time uses the GPU for timing:
-FOLDER/gpu.lock.
+Prints ``MARK`` and one JSON object for each kernel (static) or case (timed). ``warm`` runs the
+cases so that their kernels are in the caches, and prints nothing. One process at a time uses the
+GPU for timing: FOLDER/gpu.lock.
 
   python foreign_worker.py static|warm|timed triton|blockscope FILE FOLDER [NAME,...]
 """
@@ -34,6 +34,7 @@ CAPABILITY = 90
 IS_STATIC = "static" in sys.argv[1:2]
 SIZE = "small" if IS_STATIC else "production"
 DEVICE = "cpu" if IS_STATIC else "cuda"
+MARK = "FOREIGN "
 REPLAYS, ROUNDS = 20, 5
 LONG_MICROSECONDS = 20e3  # of one replayed graph: longer cases are replayed less often
 _open = ExitStack()  # until the process ends
@@ -274,7 +275,7 @@ class Turn:
 
 
 def emit(line: dict[str, Any]) -> None:
-    print(json.dumps(line), flush=True)
+    print(MARK + json.dumps(line), flush=True)
 
 
 def main() -> None:
