@@ -192,12 +192,10 @@ private:
   /// Operands of dots that no copy can bring are loaded an iteration early, if they are small: what
   /// is waited for at the end of an iteration cannot be hidden by other warps of the program.
   void planRegisters(LoadPlan &plan) {
-    constexpr size_t kMostElements = 16;
     const bool cannotCopy = plan.why == LoadReason::Narrow || plan.why == LoadReason::NotATile ||
                             plan.why == LoadReason::Other || plan.why == LoadReason::CacheModifier;
     auto load = cast<tl::LoadOp>(plan.load);
-    if (!cannotCopy || !plan.feedsDot || load.getIsVolatile() ||
-        elementsOfThread(load.getType()) > kMostElements)
+    if (!cannotCopy || !plan.feedsDot || load.getIsVolatile() || !isSmall(load))
       return;
     LoopSlice slice;
     if (!slice.addOperandsOf(loop_, load) || !canLoadAhead(slice) ||
@@ -208,14 +206,17 @@ private:
     requireDisjoint(load);
   }
 
-  static size_t elementsOfThread(Type type) {
-    if (!isa<RankedTensorType>(type))
-      return 1;
-    return size_t{1} << tlg::layoutOf(type).registers.size();
+  /// Whether what it gives fits into registers for another iteration.
+  static bool isSmall(Operation *load) {
+    constexpr size_t kMostElements = 16;
+    Type type = load->getResult(0).getType();
+    return !isa<RankedTensorType>(type) ||
+           size_t{1} << tlg::layoutOf(type).registers.size() <= kMostElements;
   }
 
-  /// Finds the loads that are done ahead for the addresses of copies, by level. Those that nothing
-  /// else needs take no buffers themselves.
+  /// Finds the loads that are done ahead for the addresses of copies, by level. They take no
+  /// buffers themselves: reading them from there would replace the ops that compute the addresses.
+  /// Those that the iteration needs, too, are loaded an iteration early for it, if they are small.
   void planAddresses() {
     LoopSlice all;
     for (const LoopSlice &address : addresses_) {
@@ -237,10 +238,10 @@ private:
       loads.assign(slice.loads.begin(), slice.loads.end());
     }
     for (LoadPlan &load : plan_.loads)
-      if (load.isCopied() && isAddress(load.load) &&
-          llvm::all_of(load.load->getUsers(),
-                       [&](Operation *user) { return uses.contains(user); })) {
-        load.copy = CopyKind::InIteration;
+      if (load.isCopied() && isAddress(load.load)) {
+        const bool isNeeded = !llvm::all_of(load.load->getUsers(),
+                                            [&](Operation *user) { return uses.contains(user); });
+        load.copy = isNeeded && isSmall(load.load) ? CopyKind::Registers : CopyKind::InIteration;
         load.ring = -1;
       }
   }

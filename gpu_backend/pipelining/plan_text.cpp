@@ -73,12 +73,11 @@ std::string loadText(const LoopPlan &loop, const LoadPlan &load) {
                                    : "in its iteration: " + reasonText(loop, load)) +
            "\n";
   if (load.copy == CopyKind::Registers)
-    return text + "into registers, an iteration early\n";
+    return text + "into registers, an iteration early" +
+           (load.addressAhead != 0 ? ", and " + aheadText(load.addressAhead) : "") + "\n";
   text += load.copy == CopyKind::Tma ? "TMA" : "cp.async";
   text += llvm::formatv(", {0} bytes a buffer{1}\n", tlg::sharedLayoutOf(load.buffer).sizeBytes(),
                         load.isDelayed ? ", used an iteration later" : "");
-  if (load.addressAhead != 0)
-    text.insert(text.size() - 1, ", and " + aheadText(load.addressAhead));
   return text;
 }
 

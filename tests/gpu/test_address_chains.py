@@ -23,6 +23,9 @@ def paged_sum_kernel(
         elif FORM == "rows":  # each key has an entry of its own
             row = tl.load(table_ptr + start + n, mask=start + n < keys, other=0)
             rows = row * page_stride
+        elif FORM == "used":  # the entries also say which keys count
+            row = tl.load(table_ptr + start + n, mask=start + n < keys, other=0)
+            rows = row * page_stride
         elif FORM == "two":  # the table's entry is loaded from another table
             at = tl.load(table_ptr + keys + start // N)
             page = tl.load(table_ptr + at)
@@ -33,6 +36,8 @@ def paged_sum_kernel(
         mask = start + n < keys
         key = tl.load(pages_ptr + rows[:, None] + d[None, :], mask=mask[:, None], other=0.0)
         scores = tl.dot(q, key.trans())
+        if FORM == "used":
+            scores = tl.where((row % 3 == 0)[None, :], 0.0, scores)
         value = tl.load(pages_ptr + rows[:, None] + d[None, :], mask=mask[:, None], other=0.0)
         total += tl.dot(scores.to(q.dtype), value)
     tl.store(out_ptr + m[:, None] * D + d[None, :], total)
@@ -42,10 +47,11 @@ def run_paged_sum(form, keys, stages, device, warps=4, m=16, n=16, d=32, spread=
     """`spread`: how many times the size of a page lies between two."""
     blocks = -(-keys // n)
     q = torch.randint(-1, 2, (m, d), device=device).half()
-    width = d if form == "rows" else n * d
-    count = (keys if form == "rows" else blocks) + 3
+    by_key = form in ("rows", "used")
+    width = d if by_key else n * d
+    count = (keys if by_key else blocks) + 3
     pages = torch.randint(-1, 2, (count, spread * width), device=device).half()
-    order = torch.randperm(count, device=device)[: keys if form == "rows" else blocks]
+    order = torch.randperm(count, device=device)[: keys if by_key else blocks]
     table = order.int()
     if form == "two":
         ways = torch.randperm(max(1, blocks), device=device)[:blocks]
@@ -61,19 +67,22 @@ def run_paged_sum(form, keys, stages, device, warps=4, m=16, n=16, d=32, spread=
         num_stages=stages, num_warps=warps,
     )  # fmt: skip
     rows = pages[order.long()][:, :width].reshape(-1, d)[:keys].float()
-    want = (q.float() @ rows.T) @ rows
+    scores = q.float() @ rows.T
+    if form == "used":
+        scores[:, order % 3 == 0] = 0
+    want = scores @ rows
     assert torch.equal(out, want)
     return kernel
 
 
-@pytest.mark.parametrize("form", ["page", "rows", "two", "divided"])
+@pytest.mark.parametrize("form", ["page", "rows", "used", "two", "divided"])
 @pytest.mark.parametrize("stages", [1, 2, 4])
 @pytest.mark.parametrize("keys", [0, 1, 16, 39, 112])
 def test_paged_sum(keys, stages, form, device):
     run_paged_sum(form, keys, stages, device)
 
 
-@pytest.mark.parametrize("form", ["page", "rows"])
+@pytest.mark.parametrize("form", ["page", "rows", "used"])
 @pytest.mark.parametrize("warps", [4, 8])
 def test_paged_sum_of_warpgroups(warps, form, device):
     run_paged_sum(form, 200, 3, device, warps, m=16 * warps, n=64, d=64)

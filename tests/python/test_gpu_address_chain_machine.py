@@ -42,7 +42,7 @@ def kernels(arch: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 @ARCHS
-@pytest.mark.parametrize("form", ["page", "rows", "two", "divided"])
+@pytest.mark.parametrize("form", ["page", "rows", "used", "two", "divided"])
 @pytest.mark.parametrize(("keys", "stages"), [(0, 2), (5, 3), (16, 2), (39, 4), (80, 3)])
 def test_paged_sum(keys: int, stages: int, form: str, arch: str, kernels: Any) -> None:
     chains.run_paged_sum(form, keys, stages, "cpu")
@@ -55,7 +55,7 @@ def test_paged_sum(keys: int, stages: int, form: str, arch: str, kernels: Any) -
 
 
 @pytest.mark.parametrize("arch", ["sm_90a"])
-@pytest.mark.parametrize("form", ["page", "rows"])
+@pytest.mark.parametrize("form", ["page", "rows", "used"])
 @pytest.mark.parametrize(("keys", "stages"), [(0, 2), (64, 3), (100, 2), (300, 3)])
 def test_paged_sum_of_warpgroups(
     keys: int, stages: int, form: str, arch: str, kernels: Any
