@@ -44,6 +44,7 @@ SIDES = ("triton", "blockscope")
 MUCH_MORE = 1.1
 TOLERANCE = 1e-2  # of fingerprints
 LIMIT_SECONDS = 600  # for one process
+FEW_CASES = 5  # of a module, for one process
 SHOWN = ("mma", "async", "ldg", "lds", "sts", "stg", "bar", "int", "float", "shfl", "local")
 
 
@@ -66,7 +67,7 @@ def lines_of(
         errors += f"\nnot done in {LIMIT_SECONDS} s"
     marked = (line.partition(MARK) for line in out.splitlines())  # kernels print lines, too
     lines = [json.loads(text) for _, mark, text in marked if mark]
-    if child.returncode != 0 or (not lines and mode != "warm"):
+    if child.returncode != 0 or not lines:
         print(f"{side}, {cases}: {errors.strip()[-2000:]}", file=sys.stderr)
     return lines
 
@@ -193,21 +194,25 @@ def static(options: argparse.Namespace) -> int:
     return 0
 
 
-def modules_of(cases: str) -> list[str]:
-    """CASES, or CLONES:MODULE for every module of the practice cases."""
+def parts_of(cases: str) -> list[str]:
+    """CASES; or every module of the practice cases, in parts of a few."""
     if not cases.endswith(":"):
         return [cases]
-    modules = sorted((HERE.parent / "tests/practice/practice/cases").glob("[a-z]*.py"))
-    return [cases + path.stem for path in modules]
+    found = []
+    for path in sorted((HERE.parent / "tests/practice/practice/cases").glob("[a-z]*.py")):
+        parts = -(-path.read_text().count("@repository.case(") // FEW_CASES)
+        found += [f"{cases}{path.stem}:{part}:{parts}" for part in range(parts)]
+    return found
 
 
 def timed_lines(options: argparse.Namespace, folder: str) -> list[tuple[str, dict[str, Any]]]:
     """Side and line of each case: each side twice in turn, or as many processes as asked for."""
     pythons = {"triton": options.triton_python, "blockscope": sys.executable}
 
-    def run(mode: str, cases: str, side: str) -> list[tuple[str, dict[str, Any]]]:
-        lines = lines_of(mode, side, pythons[side], cases, options.names, folder)
-        name = cases.rpartition(":")[2] + "/" if ":" in cases else ""
+    def run(job: tuple[str, str]) -> list[tuple[str, dict[str, Any]]]:
+        cases, side = job
+        lines = lines_of("timed", side, pythons[side], cases, options.names, folder)
+        name = cases.split(":")[1] + "/" if ":" in cases else ""
         named = [(side, {**line, "case": name + line["case"]}) for line in lines]
         if options.keep:
             Path(options.keep).mkdir(exist_ok=True, parents=True)
@@ -215,13 +220,11 @@ def timed_lines(options: argparse.Namespace, folder: str) -> list[tuple[str, dic
                 file.writelines(json.dumps(row) + "\n" for row in named)
         return named
 
-    jobs = [(cases, side) for cases in modules_of(options.cases) for side in SIDES]
+    jobs = [(cases, side) for cases in parts_of(options.cases) for side in SIDES]
     if options.processes == 1:
         jobs += reversed(jobs)
-        return [line for job in jobs for line in run("timed", *job)]
     with ThreadPoolExecutor(options.processes) as pool:
-        list(pool.map(lambda job: run("warm", *job), jobs))
-        return [line for lines in pool.map(lambda job: run("timed", *job), jobs) for line in lines]
+        return [line for lines in pool.map(run, jobs) for line in lines]
 
 
 def timed(options: argparse.Namespace) -> int:
@@ -288,7 +291,7 @@ def main() -> int:
         "--processes",
         type=int,
         default=1,
-        help="compile in so many at once first; then each case is timed once a side, one at a time",
+        help="so many at once, timing one at a time: each side once instead of twice",
     )
     parser.add_argument(
         "--keep", help="the folder that cubins, PTX, plans and times are written to"

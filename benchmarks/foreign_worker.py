@@ -3,12 +3,11 @@
 Runs in Triton's Python or in Blockscope's. A case file has functions ``case_NAME()``, each of which
 makes tensors with ``randn``, ``randint`` and ``empty`` of this module and launches kernels. In
 place of a file, CLONES:MODULE takes the cases of tests/practice/practice/cases/MODULE.py, whose
-repository is in the folder CLONES: of small size where nothing runs, else of production size.
-Prints ``MARK`` and one JSON object for each kernel (static) or case (timed). ``warm`` runs the
-cases so that their kernels are in the caches, and prints nothing. One process at a time uses the
-GPU for timing: FOLDER/gpu.lock.
+repository is in the folder CLONES: of small size where nothing runs, else of production size;
+CLONES:MODULE:K:N takes the K-th of N parts of them. Prints ``MARK`` and one JSON object for each
+kernel (static) or case (timed). One process at a time times: FOLDER/gpu.lock.
 
-  python foreign_worker.py static|warm|timed triton|blockscope FILE FOLDER [NAME,...]
+  python foreign_worker.py static|timed triton|blockscope FILE FOLDER [NAME,...]
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ import importlib.util
 import json
 import os
 import re
-import statistics
 import sys
 import tempfile
 import time
@@ -35,7 +33,7 @@ IS_STATIC = "static" in sys.argv[1:2]
 SIZE = "small" if IS_STATIC else "production"
 DEVICE = "cpu" if IS_STATIC else "cuda"
 MARK = "FOREIGN "
-REPLAYS, ROUNDS = 20, 5
+REPLAYS, ROUNDS = 20, 7
 LONG_MICROSECONDS = 20e3  # of one replayed graph: longer cases are replayed less often
 _open = ExitStack()  # until the process ends
 
@@ -182,7 +180,7 @@ def fingerprint(tensors: list[Any]) -> list[float]:
 
 
 def kernel_microseconds(launches: list[Callable[[], Any]]) -> float:
-    """The median time of what was launched, by replay of a graph."""
+    """The time of what was launched, by replay of a graph: the best, as others may run beside."""
     stream = torch.cuda.Stream()
 
     def run() -> None:
@@ -199,7 +197,7 @@ def kernel_microseconds(launches: list[Callable[[], Any]]) -> float:
                 run()
         graph.replay()
         times = [microseconds(graph.replay, stream) / replays for _ in range(ROUNDS)]
-    return statistics.median(times)
+    return min(times)
 
 
 def microseconds(run: Callable[[], None], stream: Any) -> float:
@@ -224,16 +222,18 @@ def load(path: Path) -> Any:
 
 def cases_of(source: str) -> Iterator[tuple[str, Callable[[], Any]]]:
     """The names of cases, each with what makes its inputs and launches."""
-    clones, _, name = source.partition(":")
-    if name:
-        yield from practice_cases(Path(clones), name)
+    clones, *words = source.split(":")
+    if words:
+        yield from practice_cases(Path(clones), *words)
         return
     for key, function in list(vars(load(Path(source).resolve())).items()):
         if key.startswith("case_") and callable(function):
             yield key.removeprefix("case_"), function
 
 
-def practice_cases(clones: Path, name: str) -> Iterator[tuple[str, Callable[[], Any]]]:
+def practice_cases(
+    clones: Path, name: str, part: str = "0", parts: str = "1"
+) -> Iterator[tuple[str, Callable[[], Any]]]:
     here = Path(__file__).resolve().parents[1] / "tests" / "practice"
     sys.path.insert(0, os.environ.get("FOREIGN_PRACTICE", str(here)))
     import torch.utils._triton
@@ -255,7 +255,7 @@ def practice_cases(clones: Path, name: str) -> Iterator[tuple[str, Callable[[], 
     def starter(case: Any) -> Callable[[], Any]:
         return lambda: modes.made(case, root, SIZE, DEVICE)[0]()
 
-    for case in repository.cases:
+    for case in list(repository.cases)[int(part) :: int(parts)]:
         yield case.name, starter(case)
 
 
@@ -269,8 +269,6 @@ class Turn:
         fcntl.flock(self._file, fcntl.LOCK_EX)
 
     def __exit__(self, *_: object) -> None:
-        torch.cuda.synchronize()
-        torch.cuda.empty_cache()
         fcntl.flock(self._file, fcntl.LOCK_UN)
 
 
@@ -279,7 +277,7 @@ def emit(line: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    mode, side, file, folder = sys.argv[1:5]
+    side, file, folder = sys.argv[2:5]
     wanted = sys.argv[5].split(",") if len(sys.argv) > 5 else []
     case, count = "", 0
 
@@ -295,7 +293,7 @@ def main() -> None:
 
     launches = Launches(sink)
     (use_triton if side == "triton" else use_blockscope)(launches)
-    gpu = ExitStack() if mode != "timed" else Turn(Path(folder, "gpu.lock"))
+    gpu = Turn(Path(folder, "gpu.lock"))
     for name, function in cases_of(file):
         case, count = name, 0
         if wanted and not any(word in case for word in wanted):
@@ -303,17 +301,19 @@ def main() -> None:
         launches.kept, launches.tensors = [], []
         torch.manual_seed(0)
         try:
+            begin = time.perf_counter()
+            function()
+            if IS_STATIC:
+                continue
+            torch.cuda.synchronize()
+            seconds = time.perf_counter() - begin
+            prints = fingerprint(launches.tensors)
             with gpu:
-                function()
-                if mode == "timed":
-                    torch.cuda.synchronize()
-                    prints = fingerprint(launches.tensors)
-                    micros = kernel_microseconds(launches.kept)
-                    emit({"case": case, "microseconds": micros, "fingerprint": prints})
+                micros = kernel_microseconds(launches.kept)
+            emit({"case": case, "microseconds": micros, "fingerprint": prints, "first": seconds})
         except Exception as error:  # a case that one side cannot compile is a result
             traceback.print_exc()
-            if mode != "warm":
-                emit({"case": case, "error": f"{type(error).__name__}: {error}"})
+            emit({"case": case, "error": f"{type(error).__name__}: {error}"})
 
 
 if __name__ == "__main__":
