@@ -31,6 +31,8 @@ WATCHED = {
     "tsan": 2.5,
     "asan,tsan": 3.0,
     "undefined": 1.8,
+    "overflow": 1.5,
+    "arith": 1.5,
     "nan": 1.3,
     "hints": 1.1,
     "trace": 5.0,

@@ -63,6 +63,7 @@ enum class SiteRole : uint8_t {
   Through,     ///< the value went through here on its way from its birth; the nearest comes first
   ReadAt,      ///< the host reads it here
   ArrivesAt,   ///< the value that was born at the place of the finding is seen here
+  UsedAt,      ///< the value decides something here
 };
 
 /// A place, and what ran there.

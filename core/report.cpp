@@ -146,6 +146,8 @@ llvm::StringRef labelOf(SiteRole role) {
     return "read at";
   case SiteRole::ArrivesAt:
     return "arrives at";
+  case SiteRole::UsedAt:
+    return "used at";
   }
   return "";
 }

@@ -127,7 +127,8 @@ llvm::json::Value findingObject(const Finding &finding) {
       {SiteRole::BornAt, "born_at"},
       {SiteRole::Through, "through"},
       {SiteRole::ReadAt, "read_at"},
-      {SiteRole::ArrivesAt, "arrives_at"}};
+      {SiteRole::ArrivesAt, "arrives_at"},
+      {SiteRole::UsedAt, "used_at"}};
   for (const auto &[role, name] : kLists)
     if (llvm::json::Array sites = sitesWith(finding, role); !sites.empty())
       object[name] = std::move(sites);

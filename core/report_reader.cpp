@@ -142,6 +142,7 @@ std::optional<Finding> findingFromJson(llvm::StringRef text) {
     finding.related.push_back(readSite(*other, SiteRole::OtherSide));
   readSites(*object, "arrives_at", SiteRole::ArrivesAt, finding);
   readSites(*object, "read_at", SiteRole::ReadAt, finding);
+  readSites(*object, "used_at", SiteRole::UsedAt, finding);
   readSites(*object, "through", SiteRole::Through, finding);
   readSites(*object, "allocated_at", SiteRole::AllocatedAt, finding);
   readSites(*object, "born_at", SiteRole::BornAt, finding);

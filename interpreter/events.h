@@ -18,6 +18,7 @@
 namespace blockscope::interpreter {
 
 struct OpSignature;
+class IntegerRanges;
 
 enum class AtomicSemantics : uint8_t { Relaxed, Acquire, Release, AcquireRelease };
 enum class AtomicScope : uint8_t { Cta, Gpu, System };
@@ -28,7 +29,8 @@ struct OpInfo {
   uint32_t id = 0;  ///< counts the ops of a program
   std::string name; ///< "tl.load"
   SourceLocation location;
-  bool isMasked = false; ///< the kernel gives a mask
+  bool isMasked = false;   ///< the kernel gives a mask
+  bool isUnsigned = false; ///< its (first) result is an unsigned integer in the language
   /// A load whose masked-off lanes have no value, and may be used. Not known in step mode.
   bool leavesLanesUndefined = false;
 };
@@ -43,6 +45,10 @@ struct LaunchInfo {
   int64_t launchIndex = 0;
   int workers = 1;
   const MemoryMap *memory = nullptr;
+  /// The bits of each argument, and what is known before the run of the kernel's integers
+  /// (integer_ranges.h): null in step mode, and where no observer needs values.
+  llvm::ArrayRef<uint64_t> arguments;
+  const IntegerRanges *ranges = nullptr;
   /// Whether the kernel has atomics or volatile loads (when false, programs need no clocks).
   bool hasAtomics = false;
   /// Whether programs may look at what others do, and wait for it: the result of an atomic is used,

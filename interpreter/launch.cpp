@@ -179,6 +179,11 @@ LaunchResult launchFlat(const FlatProgram &program, LaunchState &launch,
     addresses.push_back(&value.bits);
 
   const MemoryUse &use = program.memoryUse;
+  std::vector<uint64_t> bits;
+  for (const ArgumentValue &value : values)
+    bits.push_back(value.bits);
+  launch.info.arguments = bits;
+  launch.info.ranges = program.ranges.get();
   launch.info.memory = &launch.memory;
   launch.info.hasAtomics = program.hasAtomics;
   launch.info.mayWait = use.orders;

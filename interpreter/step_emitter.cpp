@@ -153,6 +153,10 @@ ValueList StepEmitter::emit(const OpRequest &request) {
 }
 
 ValueList StepEmitter::run(const OpRequest &request) {
+  if (combining_ != 0) {
+    ++opsCombined_;
+    lastCombined_ = request.name;
+  }
   const Known &known = evaluatorFor(request);
   if (!known.error.empty())
     return fail(known.error, request.resultTypes);
@@ -209,7 +213,10 @@ void StepEmitter::show(const OpSignature &signature, llvm::ArrayRef<Value> opera
   const llvm::ArrayRef<Value> counted = results.empty() ? operands : results;
   const int64_t count = counted.empty() ? 1 : counted.front().type.numElements();
   const llvm::ArrayRef<ValueView> all = views;
-  const OpValues values{infoOfOp(signature.name),
+  const Type *made = results.empty() ? nullptr : &results.front().type;
+  const bool isUnsignedResult =
+      made && made->isInteger() && !made->isBool() && isUnsigned(made->dtype);
+  const OpValues values{infoOfOp(signature.name, false, isUnsignedResult),
                         &signature,
                         context_.linearProgram,
                         context_.worker,
@@ -265,12 +272,13 @@ void StepEmitter::runInContext(const OpRequest &request, const Evaluator &evalua
   }
 }
 
-const OpInfo *StepEmitter::infoOfOp(llvm::StringRef name, bool isMasked) {
+const OpInfo *StepEmitter::infoOfOp(llvm::StringRef name, bool isMasked, bool isUnsigned) {
   SourceLocation location = location_ ? location_() : SourceLocation();
-  std::unique_ptr<OpInfo> &info = infos_[name.str() + "|" + placeKey(location)];
+  std::unique_ptr<OpInfo> &info =
+      infos_[name.str() + (isUnsigned ? "|u|" : "|") + placeKey(location)];
   if (!info)
     info = std::make_unique<OpInfo>(OpInfo{static_cast<uint32_t>(infos_.size() - 1), name.str(),
-                                           std::move(location), isMasked});
+                                           std::move(location), isMasked, isUnsigned});
   return info.get();
 }
 
@@ -325,13 +333,25 @@ ValueList StepEmitter::combineBlocks(
     values.push_back(wrapBlock(allocateBlock(type), type));
     outputs.push_back(blockOf(values.back()).data);
   }
-  StepCombine lanes(operands, combine);
+  bool isOneOp = true; // each call is one op, the same one
+  llvm::StringRef combineOp;
+  const auto watched = [&](llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs) {
+    opsCombined_ = 0;
+    ValueList combined = combine(lhs, rhs);
+    isOneOp &= opsCombined_ == 1 && (combineOp.empty() || combineOp == lastCombined_);
+    combineOp = lastCombined_;
+    return combined;
+  };
+  StepCombine lanes(operands, watched);
   {
     const llvm::SaveAndRestore isInside(combining_, combining_ + 1);
     walk(types, outputs.data(), inputs.data(), lanes);
   }
-  if (lanes.isValid())
-    showAs(name, attributes, operands, values);
+  if (lanes.isValid()) {
+    Attributes shown = attributes;
+    shown.set("combine", isOneOp && operands.size() == 1 ? combineOp.str() : "");
+    showAs(name, shown, operands, values);
+  }
   if (!lanes.error().empty())
     fail(lanes.error(), {});
   return lanes.isValid() ? values : unknownValues(resultTypes);
@@ -378,7 +398,7 @@ Value StepEmitter::reduceByOp(llvm::StringRef combineOp, const Value &operand, i
   const Value value =
       runBlock(chooseKnownReduce(combineOp, storageType(operand.type), axis), operand, result);
   if (value)
-    showAs("tl.reduce", {{"axis", int64_t{axis}}}, operand, value);
+    showAs("tl.reduce", {{"axis", int64_t{axis}}, {"combine", combineOp.str()}}, operand, value);
   return value;
 }
 
@@ -387,7 +407,8 @@ Value StepEmitter::scanByOp(llvm::StringRef combineOp, const Value &operand, int
   const Value value = runBlock(chooseKnownScan(combineOp, storageType(operand.type), axis, reverse),
                                operand, operand.type);
   if (value)
-    showAs("tl.scan", {{"axis", int64_t{axis}}, {"reverse", reverse}}, operand, value);
+    showAs("tl.scan", {{"axis", int64_t{axis}}, {"reverse", reverse}, {"combine", combineOp.str()}},
+           operand, value);
   return value;
 }
 

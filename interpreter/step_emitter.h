@@ -68,7 +68,7 @@ private:
   ValueList emitAssert(const OpRequest &request);
   void runInContext(const OpRequest &request, const Evaluator &evaluator, void *const *results,
                     const void *const *operands);
-  const OpInfo *infoOfOp(llvm::StringRef name, bool isMasked = false);
+  const OpInfo *infoOfOp(llvm::StringRef name, bool isMasked = false, bool isUnsigned = false);
   /// Tells observers of values what an op has made of its operands.
   void show(const OpSignature &signature, llvm::ArrayRef<Value> operands,
             llvm::ArrayRef<Value> results, bool isElementwise = false);
@@ -96,7 +96,9 @@ private:
   int nextSuspended_ = 0;
   std::map<std::string, std::unique_ptr<OpInfo>> infos_;
   std::string failure_;
-  int combining_ = 0; ///< inside combine functions, whose ops are not shown
+  int combining_ = 0;   ///< inside combine functions, whose ops are not shown
+  int opsCombined_ = 0; ///< run by the combine function that was called last
+  llvm::StringRef lastCombined_;
 
   /// The latest comparisons, for the values that a failed assert shows.
   struct Comparison {

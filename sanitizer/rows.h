@@ -5,7 +5,7 @@
 
 namespace blockscope::sanitizer {
 
-/// A block as rows along one axis: element k of row r is at begin(r) + k * inner.
+/// A block as rows along one axis: element k of row r is at(r, k).
 struct Rows {
   int64_t count, length, inner;
 

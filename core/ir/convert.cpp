@@ -225,7 +225,8 @@ void readFrames(mlir::Location location, std::string &variable,
     return readFrames(call.getCaller(), variable, frames);
   }
   auto fused = mlir::dyn_cast<mlir::FusedLoc>(location);
-  if (fused && !fused.getMetadata()) { // what passes fuse: the first position counts
+  // What passes fuse: the first position counts. `markUnsigned` makes one of them.
+  if (fused && !mlir::isa_and_nonnull<mlir::StringAttr>(fused.getMetadata())) {
     for (mlir::Location part : fused.getLocations()) {
       const size_t before = frames.size();
       readFrames(part, variable, frames);
@@ -316,6 +317,22 @@ SourceLocation fromMlirLocation(mlir::Location location) {
   result.caller = caller;
   result.variable = variable;
   return result;
+}
+
+mlir::Location markUnsigned(mlir::Location location) {
+  mlir::MLIRContext *context = location.getContext();
+  const auto type = mlir::IntegerType::get(context, 32, mlir::IntegerType::Unsigned);
+  return mlir::FusedLoc::get({location}, mlir::TypeAttr::get(type), context);
+}
+
+bool isMarkedUnsigned(mlir::Location location) {
+  if (auto name = mlir::dyn_cast<mlir::NameLoc>(location))
+    return isMarkedUnsigned(name.getChildLoc());
+  if (auto call = mlir::dyn_cast<mlir::CallSiteLoc>(location))
+    return isMarkedUnsigned(call.getCallee());
+  auto fused = mlir::dyn_cast<mlir::FusedLoc>(location);
+  return fused && (mlir::isa_and_nonnull<mlir::TypeAttr>(fused.getMetadata()) ||
+                   llvm::any_of(fused.getLocations(), isMarkedUnsigned));
 }
 
 } // namespace blockscope

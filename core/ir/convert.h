@@ -29,4 +29,10 @@ mlir::Location toMlirLocation(mlir::MLIRContext &context, const SourceLocation &
 /// Reads such a location back; also what passes make of it (fused, nested call sites).
 SourceLocation fromMlirLocation(mlir::Location location);
 
+/// The IR's integers have no sign. The location of an op whose result is unsigned in the language
+/// says so; passes keep it there, and nothing that is computed depends on it.
+mlir::Location markUnsigned(mlir::Location location);
+/// Whether an op at this location, or one that passes have fused into it, has an unsigned result.
+bool isMarkedUnsigned(mlir::Location location);
+
 } // namespace blockscope

@@ -55,6 +55,10 @@ llvm::SmallVector<Type> typesOf(llvm::ArrayRef<Value> values) {
   return result;
 }
 
+bool isUnsignedInteger(const Type &type) {
+  return type.isInteger() && !type.isBool() && isUnsigned(type.dtype);
+}
+
 /// Adds the two sides of the comparison that a condition comes from, to be shown when it fails.
 int addCompared(mlir::OperationState &state) {
   mlir::Operation *compare = state.operands.front().getDefiningOp();
@@ -167,6 +171,8 @@ ValueList IrEmitter::emit(const OpRequest &request) {
     return unknownValues(request.resultTypes);
   }
   mlir::OperationState state(impl_->location, name);
+  if (!request.resultTypes.empty() && isUnsignedInteger(request.resultTypes.front()))
+    state.location = markUnsigned(state.location);
   state.addOperands(valuesOf(request.operands));
   state.addTypes(impl_->convert(request.resultTypes));
   for (const NamedAttribute &attribute : request.attributes) {
@@ -223,6 +229,8 @@ ValueList IrEmitter::Impl::combineOp(llvm::StringRef name, llvm::ArrayRef<Value>
   if (!allKnown(operands))
     return unknownValues(resultTypes);
   mlir::OperationState state(location, name);
+  if (isUnsignedInteger(resultTypes.front()))
+    state.location = markUnsigned(location);
   state.addOperands(valuesOf(operands));
   state.addTypes(convert(resultTypes));
   state.addAttributes(attrs);

@@ -13,6 +13,7 @@
 #include "interpreter/flat/dropped_lanes.h"
 #include "interpreter/flat/memory_use.h"
 #include "interpreter/flat/program_builder.h"
+#include "interpreter/flat/range_builder.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -143,6 +144,7 @@ uint32_t ProgramBuilder::addOpInfo(mlir::Operation &op) {
   info.name = op.getName().getStringRef().str();
   info.location = fromMlirLocation(op.getLoc());
   info.isMasked = hasMask(op);
+  info.isUnsigned = isMarkedUnsigned(op.getLoc());
   if (auto load = mlir::dyn_cast<tl::LoadOp>(op))
     info.leavesLanesUndefined = load.getMask() && !load.getOther() && !dropsMaskedLanes(load);
   program_.ops.push_back(std::move(info));
@@ -175,6 +177,13 @@ static std::string roundingOf(mlir::Operation &op) {
   return name;
 }
 
+/// The op that a combine region consists of; empty where it is not one op on both sides.
+static std::string singleOpOf(mlir::Operation &op) {
+  mlir::Block &body = op.getRegion(0).front();
+  const bool isSingle = op.getNumOperands() == 1 && body.getOperations().size() == 2;
+  return isSingle ? body.front().getName().getStringRef().str() : "";
+}
+
 uint32_t ProgramBuilder::show(mlir::Operation &op, const LoweredOp &lowered) {
   if (!options_.values)
     return 0;
@@ -183,8 +192,10 @@ uint32_t ProgramBuilder::show(mlir::Operation &op, const LoweredOp &lowered) {
   program_.shown[number] = shownOp(lowered_, lowered);
   program_.shown[number].signature = signatureOf(op, attributesOf(&op));
   program_.shown[number].signature.name = nameOf(op);
-  if (op.getNumRegions() != 0)
+  if (op.getNumRegions() != 0) {
     program_.shown[number].signature.attributes.set("rounding", roundingOf(op));
+    program_.shown[number].signature.attributes.set("combine", singleOpOf(op));
+  }
   return number;
 }
 
@@ -234,6 +245,8 @@ bool ProgramBuilder::buildFunction(mlir::func::FuncOp function) {
   program_.memoryUse = findMemoryUse(function);
   program_.showsValues = options_.values;
   program_.showsClaims = options_.values || options_.claims;
+  if (options_.values)
+    program_.ranges = std::make_shared<IntegerRanges>(findIntegerRanges(function));
   useTiles_ = options_.tiles && !options_.values;
   if (useTiles_)
     analysis_.run(function);

@@ -145,7 +145,8 @@ struct FlatProgram {
   bool showsClaims = false; ///< built for observers of claims, or of all values
   /// Of one that shows values: the same kernel in the fast form, which shows claims.
   std::shared_ptr<const FlatProgram> fast;
-  std::vector<ShownOp> shown; ///< where it does, by op number
+  std::vector<ShownOp> shown;                  ///< where it does, by op number
+  std::shared_ptr<const IntegerRanges> ranges; ///< where it does
 
   bool isValid() const { return !instructions.empty(); }
 };

@@ -40,8 +40,18 @@ struct Trail {
   std::string key() const;
 };
 
+/// What rules for ops ask of a table of origins: they know nothing else of what they follow.
+class OriginRules {
+public:
+  virtual ~OriginRules() = default;
+  /// What an op makes of an element with this origin.
+  virtual OriginId after(const OpInfo &op, OriginId origin) = 0;
+  /// The same of an op that puts elements without an origin together with others.
+  virtual OriginId mixed(const OpInfo &op, OriginId origin) = 0;
+};
+
 /// The origins of one launch.
-class OriginTable {
+class OriginTable : public OriginRules {
 public:
   explicit OriginTable(const LaunchInfo &launch) : launch_(launch) { links_.emplace_back(); }
 
@@ -49,10 +59,8 @@ public:
   OriginId bornInLoad(const OpValues &load, int64_t first, int64_t last, int64_t count);
   /// What a load took from undefined memory.
   OriginId fromMemory(const OpInfo &load, const std::shared_ptr<const Trail> &trail);
-  /// What an op makes of an undefined element.
-  OriginId after(const OpInfo &op, OriginId origin) { return link(op, origin, false); }
-  /// The same of an op that puts defined elements together with undefined ones.
-  OriginId mixed(const OpInfo &op, OriginId origin) { return link(op, origin, true); }
+  OriginId after(const OpInfo &op, OriginId origin) override { return link(op, origin, false); }
+  OriginId mixed(const OpInfo &op, OriginId origin) override { return link(op, origin, true); }
 
   bool isMixed(OriginId origin) const { return links_[origin].isMixed; }
   /// Tells of an origin; `here` is left out of the way.

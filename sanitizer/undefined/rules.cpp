@@ -101,14 +101,6 @@ uint64_t counterBits(llvm::ArrayRef<Bits> x, const OpValues &) {
   return x[0].isDefined() && x[2].isDefined() ? 0 : x[0].mask();
 }
 
-/// The word of a comparison, which the IR keeps as a number.
-llvm::StringRef predicateOf(const Attributes &attributes) {
-  static constexpr llvm::StringLiteral kWords[] = {"eq",  "ne",  "slt", "sle", "sgt",
-                                                   "sge", "ult", "ule", "ugt", "uge"};
-  const auto *number = std::get_if<int64_t>(attributes.find("predicate"));
-  return number ? llvm::StringRef(kWords[*number]) : attributes.getString("predicate");
-}
-
 /// A comparison is defined when one pair of bits decides it, or the ranges do not meet.
 uint64_t compareBits(llvm::ArrayRef<Bits> x, const OpValues &values) {
   const llvm::StringRef predicate = predicateOf(values.signature->attributes);
@@ -216,6 +208,22 @@ Shadow everything(const RuleInput &input, int64_t count) {
 
 } // namespace
 
+llvm::StringRef predicateOf(const Attributes &attributes) {
+  static constexpr llvm::StringLiteral kWords[] = {"eq",  "ne",  "slt", "sle", "sgt",
+                                                   "sge", "ult", "ule", "ugt", "uge"};
+  const auto *number = std::get_if<int64_t>(attributes.find("predicate"));
+  return number ? llvm::StringRef(kWords[*number]) : attributes.getString("predicate");
+}
+
+Shadows followBlocks(const RuleInput &input) {
+  const llvm::StringRef name = input.values.signature->name;
+  const auto found = rules().find(name);
+  if (found != rules().end() && found->second.block)
+    return found->second.block(input);
+  const OpFacts *facts = findOpFacts(name);
+  return facts && facts->family == OpFamily::Shape ? moveElements(input) : Shadows();
+}
+
 void followOp(const OpValues &values, ShadowValues &shadows, OriginTable &origins, Moves &moves) {
   if (shadows.empty() || values.results.empty())
     return;
@@ -236,12 +244,10 @@ void followOp(const OpValues &values, ShadowValues &shadows, OriginTable &origin
   const Rule rule = found == rules().end() ? Rule() : found->second;
   const OpFacts *facts = findOpFacts(name);
   Shadows made;
-  if (rule.block)
-    made = rule.block(input);
-  else if (rule.bits || !facts || facts->isElementwise)
+  if (!rule.block && (rule.bits || !facts || facts->isElementwise))
     made = {followElements(input, values.results.front().elements(values.count), rule.bits)};
-  else if (facts->family == OpFamily::Shape)
-    made = moveElements(input);
+  else
+    made = followBlocks(input);
   for (size_t i = 0; i < values.results.size(); ++i)
     shadows.set(values.results[i].data,
                 i < made.size() ? std::move(made[i])

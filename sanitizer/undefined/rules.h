@@ -6,6 +6,7 @@
 // (core/op_facts.def); the table in rules.cpp has the ops that need more.
 #pragma once
 
+#include "core/attributes.h"
 #include "sanitizer/undefined/shadow_values.h"
 
 namespace blockscope::sanitizer {
@@ -22,15 +23,20 @@ const std::vector<std::vector<int32_t>> &movesOf(const OpValues &values, Moves &
 /// Sets the shadows of an op's results. Not for ops of memory.
 void followOp(const OpValues &values, ShadowValues &shadows, OriginTable &origins, Moves &moves);
 
+/// The predicate of a comparison as a word ("slt"): the IR has numbers, the rule book both.
+llvm::StringRef predicateOf(const Attributes &attributes);
+
 // Rules of ops that work on whole blocks (block_rules.cpp). The results come in the order of the
 // op's; an empty list says that there is no rule, and all results are undefined.
 using Shadows = llvm::SmallVector<Shadow, 2>;
 struct RuleInput {
   const OpValues &values;
   llvm::ArrayRef<ShadowedView> operands;
-  OriginTable &origins;
+  OriginRules &origins;
   Moves &moves;
 };
+/// By the table, for ops that move elements or work on whole blocks; empty where there is no rule.
+Shadows followBlocks(const RuleInput &input);
 using BlockRule = Shadows (*)(const RuleInput &);
 
 Shadows moveElements(const RuleInput &input); ///< each result element is one of the operands'

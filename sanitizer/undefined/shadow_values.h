@@ -7,6 +7,8 @@
 #include "sanitizer/access_lanes.h"
 #include "sanitizer/undefined/origin.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 #include <vector>
 
 namespace blockscope::sanitizer {
@@ -41,6 +43,10 @@ public:
   void define(const void *value) { shadows_.erase(value); }
   void move(const void *from, const void *to);
   void clear() { shadows_.clear(); }
+  void forEach(llvm::function_ref<void(Shadow &)> visit) {
+    for (auto &[value, shadow] : shadows_)
+      visit(shadow);
+  }
 
 private:
   llvm::DenseMap<const void *, Shadow> shadows_;

@@ -6,9 +6,9 @@ import triton.language as tl
 
 @triton.jit
 def kernel(x_ptr, out_ptr, stride, BLOCK: tl.constexpr):
-    row = tl.program_id(0) * 40000
+    row = tl.program_id(0).to(tl.int64) * 40000
     columns = tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + row.to(tl.int64) * stride + columns)
+    x = tl.load(x_ptr + row * stride + columns)
     tl.store(out_ptr + tl.program_id(0) * BLOCK + columns, x)
 
 

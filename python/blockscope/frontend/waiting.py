@@ -27,14 +27,21 @@ def has_atomics(fn: Any, arguments: list[Any], compiled: Callable[[], Any]) -> b
     """
     if not _mentions_atomics([fn, *(argument.value for argument in arguments)]):
         return False
+    code = unseen(compiled)
+    return True if code is None else bool(code.program.has_atomics)
+
+
+def unseen(compiled: Callable[[], Any]) -> Any:
+    """What ``compiled()`` gives, hidden from a debugger that steps into the launch; None for a
+    kernel that only step mode can run."""
     tracer = sys.gettrace()
-    sys.settrace(None)  # a debugger that steps into the launch must not see this
+    sys.settrace(None)
     try:
-        return bool(compiled().program.has_atomics)
+        return compiled()
     except Exception as error:
         if tracebacks.is_from_signal(error):
             raise
-        return True
+        return None
     finally:
         sys.settrace(tracer)
 

@@ -41,6 +41,11 @@ class StepBackend:
                 fn, arguments, lambda: self._code(fn, arguments, num_warps)
             )
             launch = open_launch(request, sessions)
+            compiled = None
+            if launch.needs_values:
+                compiled = waiting.unseen(
+                    lambda: self._code(fn, arguments, num_warps).program_for(launch)
+                )
             try:
                 step.run(
                     fn,
@@ -48,6 +53,7 @@ class StepBackend:
                     arguments,
                     request.grid,
                     has_atomics=has_atomics,
+                    compiled=compiled,
                     num_warps=num_warps,
                     arithmetic=arithmetic_of(request.options),
                 )
