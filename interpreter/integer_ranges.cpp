@@ -429,7 +429,8 @@ std::vector<IntegerRanges::Limit> IntegerRanges::limits(const LaunchInfo &launch
         larger.run(axis, middle);
         (larger.product(place).leaves ? leaves : fits) = middle;
       }
-      found.push_back({place, axis, leaves, factor.low});
+      found.push_back(
+          {place, axis, leaves, factor.low, areByConstants[static_cast<size_t>(place)]});
     }
   }
   return found;

@@ -88,8 +88,9 @@ struct RangeVerdict {
 class IntegerRanges {
 public:
   std::vector<RangeOp> ops;
-  std::vector<uint8_t> widths; ///< by value
-  std::vector<OpInfo> places;  ///< of products that addresses are made of
+  std::vector<uint8_t> widths;      ///< by value
+  std::vector<OpInfo> places;       ///< of products that addresses are made of
+  std::vector<bool> areByConstants; ///< by place: one operand is a constant
   uint32_t numValues = 0;
 
   /// What can go wrong in this launch. Data that is loaded is looked at only where all else does
@@ -101,7 +102,8 @@ public:
   struct Limit {
     int place = 0, axis = 0;
     int64_t programs = 0;
-    __int128 factor = 0; ///< the other operand, the same everywhere
+    __int128 factor = 0;     ///< the other operand, the same everywhere
+    bool isConstant = false; ///< the kernel's text, or a constexpr, has the factor
   };
   /// Those that stay in their type in this launch, and would leave it in a larger grid with the
   /// same arguments; of which the factor is at least `leastFactor`.

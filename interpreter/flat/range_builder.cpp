@@ -273,7 +273,15 @@ private:
       place.location = fromMlirLocation(op.getLoc());
       to.back().place = static_cast<int>(ranges_.places.size());
       ranges_.places.push_back(std::move(place));
+      ranges_.areByConstants.push_back(llvm::any_of(operands, isConstant));
     }
+  }
+
+  static bool isConstant(mlir::Value value) {
+    mlir::Operation *op = value.getDefiningOp();
+    if (auto splat = mlir::dyn_cast_or_null<tl::SplatOp>(op))
+      op = splat.getOperand().getDefiningOp();
+    return mlir::isa_and_nonnull<mlir::arith::ConstantOp>(op);
   }
 
   /// Which argument a load's pointers come from, where that is easy to see.

@@ -16,13 +16,11 @@ constexpr FindingCode kArithCodes[] = {FindingCode::DivisionByZero, FindingCode:
 constexpr ObserverPlan kPlan = {.needs = {.values = true, .programOrder = true},
                                 .repeat = ObserverPlan::Repeat::Asks};
 
-// Nearly every kernel has an index that wraps in some grid. Where 65536 rows are enough for that it
-// is likely to be met.
+// Nearly every kernel has an index that wraps in some grid. Where an argument is the factor, and
+// fewer than 65536 rows are enough, that is likely to be met.
 constexpr llvm::StringLiteral kLimitChoices[] = {"near", "all", "off"};
 constexpr SanitizerOption kLimits = {"grid_limits", kLimitChoices,
                                      "tell from which grid on an index will wrap"};
-constexpr int64_t kNearFactor = 1 << 15;
-
 int64_t leastFactorOf(llvm::StringRef choice) {
   return choice == "near" ? kNearFactor : choice == "all" ? 2 : INT64_MAX;
 }

@@ -13,6 +13,9 @@
 
 namespace blockscope::sanitizer {
 
+/// The least factor of a limit of the grid that is told of unasked: fewer than 65536 rows do.
+constexpr int64_t kNearFactor = (1 << 15) + 1;
+
 /// What a wrong integer decides, or where it goes.
 enum class IntegerUse : uint8_t { Address, Mask, Way, Store, AtomicOperand };
 

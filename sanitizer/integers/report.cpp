@@ -237,6 +237,8 @@ Finding IntegerSanitizer::describe(const Found &found, const Fault &birth,
 
 void IntegerSanitizer::tellLimits() {
   for (const IntegerRanges::Limit &limit : launch_->ranges->limits(*launch_, leastFactor_)) {
+    if (limit.isConstant && leastFactor_ >= kNearFactor)
+      continue;
     const OpInfo &op = launch_->ranges->places[static_cast<size_t>(limit.place)];
     const OperandTexts names = operandTexts(op.location, symbolOf(op.name));
     std::array<int32_t, 3> grid = launch_->grid;

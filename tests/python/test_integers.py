@@ -331,17 +331,31 @@ def rows(x_ptr, out_ptr, stride):
     tl.store(out_ptr + row, tl.load(x_ptr + row * stride))
 
 
-@pytest.mark.parametrize("stride, near, everything", [(1 << 20, 1, 1), (64, 0, 1), (1, 0, 0)])
+@pytest.mark.parametrize(
+    "stride, near, everything",
+    [(1 << 20, 1, 1), (32769, 1, 1), (32768, 0, 1), (64, 0, 1), (1, 0, 0)],
+)
 def test_limits_of_the_grid(stride, near, everything, mode):
     x, out = torch.rand(2, stride), torch.empty(2)
     for choice, expected in [("near", near), ("all", everything), ("off", 0)]:
         with blockscope.check("overflow", grid_limits=choice) as report:
             rows[(2,)](x, out, stride)
         assert [f.code for f in report.findings] == ["grid-limit"] * expected
-    if near:
+    if stride == 1 << 20:
         with blockscope.check("overflow") as report:
             rows[(2,)](x, out, stride)
         assert "from grid (2049, 1, 1) on" in report.findings[0].message
+
+
+@blockscope.jit
+def blocks(x_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x_ptr + i, i, mask=i < n)
+
+
+def test_a_large_block_is_no_limit_that_is_near(mode):
+    x = torch.empty(100, dtype=torch.int32)
+    assert findings(blocks, x, 100, BLOCK=65536) == []
 
 
 @blockscope.jit
