@@ -35,6 +35,8 @@ WATCHED = {
     "arith": 1.5,
     "nan": 1.3,
     "hints": 1.1,
+    "outputs": 1.3,
+    "rows": 1.3,
     "trace": 5.0,
 }
 FIRST_LAUNCH = """

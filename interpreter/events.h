@@ -4,6 +4,7 @@
 #include "core/finding.h"
 #include "core/type.h"
 #include "interpreter/access_run.h"
+#include "interpreter/address_form.h"
 #include "interpreter/memory.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -11,6 +12,8 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,7 +21,8 @@
 namespace blockscope::interpreter {
 
 struct OpSignature;
-class IntegerRanges;
+struct FlatProgram;
+class Observer;
 
 enum class AtomicSemantics : uint8_t { Relaxed, Acquire, Release, AcquireRelease };
 enum class AtomicScope : uint8_t { Cta, Gpu, System };
@@ -33,6 +37,9 @@ struct OpInfo {
   bool isUnsigned = false; ///< its (first) result is an unsigned integer in the language
   /// A load whose masked-off lanes have no value, and may be used. Not known in step mode.
   bool leavesLanesUndefined = false;
+  /// What the kernel's expression says of the addresses; null where it is not known, or where
+  /// several accesses have this place.
+  std::shared_ptr<const AddressForm> address = nullptr;
 };
 
 struct LaunchInfo {
@@ -45,10 +52,6 @@ struct LaunchInfo {
   int64_t launchIndex = 0;
   int workers = 1;
   const MemoryMap *memory = nullptr;
-  /// The bits of each argument, and what is known before the run of the kernel's integers
-  /// (integer_ranges.h): null in step mode, and where no observer needs values.
-  llvm::ArrayRef<uint64_t> arguments;
-  const IntegerRanges *ranges = nullptr;
   /// Whether the kernel has atomics or volatile loads (when false, programs need no clocks).
   bool hasAtomics = false;
   /// Whether programs may look at what others do, and wait for it: the result of an atomic is used,
@@ -57,6 +60,14 @@ struct LaunchInfo {
   /// This run may be thrown away and done again (see ObserverPlan::Repeat). Then what one program
   /// does depends on others only through plain loads of what they store.
   bool isTrial = false;
+  /// The kernel as a flat program, and its arguments as bits by parameter. In step mode null where
+  /// it cannot be compiled.
+  const FlatProgram *program = nullptr;
+  llvm::ArrayRef<uint64_t> arguments;
+  /// Runs programs that the grid does not have, from `first` on, for this observer alone, and puts
+  /// memory back. False where it cannot be done. Empty but in onLaunchEnd.
+  std::function<bool(std::array<int32_t, 3> first, std::array<int32_t, 3> count, Observer &)>
+      runOutside;
 };
 
 /// One executed memory operation of one program, before its effect on memory (for atomics: after).

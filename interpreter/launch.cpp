@@ -2,6 +2,7 @@
 #include "interpreter/launch.h"
 
 #include "interpreter/flat/frame_memory.h"
+#include "interpreter/flat/machine.h"
 #include "interpreter/flat/scheduler.h"
 #include "interpreter/flat/thread_pool.h"
 
@@ -79,6 +80,47 @@ bool readsItsOutput(const MemoryUse &use, const MemoryMap &memory) {
   });
 }
 
+using GridPlace = std::array<int32_t, 3>;
+
+/// One program that the grid does not have, on this thread.
+bool runOne(const FlatProgram &program, LaunchState &launch, llvm::ArrayRef<void *> arguments,
+            const GridPlace &place) {
+  Frame frame(program, arguments);
+  if (!frame.isValid())
+    return false;
+  ExecutionContext context;
+  context.launch = &launch;
+  context.program = place;
+  uint32_t pc = 0;
+  return run(program, frame, pc, context) == RunStatus::Done;
+}
+
+bool runOutside(const FlatProgram &program, LaunchState &launch, llvm::ArrayRef<uint64_t> arguments,
+                const GridPlace &first, const GridPlace &count, Observer &observer) {
+  const MemoryUse &use = program.memoryUse;
+  if (use.orders || use.prints || use.mayLoopForever || launch.stop || launch.abandoned)
+    return false;
+  std::vector<uint64_t> bits = arguments.vec();
+  std::vector<void *> addresses;
+  for (uint64_t &each : bits)
+    addresses.push_back(&each);
+  ObserverList alone;
+  alone.add(observer);
+  std::swap(launch.observers, alone);
+  launch.saved = std::make_unique<SavedMemory>();
+  bool isDone = true;
+  for (int32_t z = 0; z < count[2] && isDone; ++z)
+    for (int32_t y = 0; y < count[1] && isDone; ++y)
+      for (int32_t x = 0; x < count[0] && isDone; ++x)
+        isDone = runOne(program, launch, addresses, {first[0] + x, first[1] + y, first[2] + z});
+  launch.saved->restore();
+  launch.saved.reset();
+  std::swap(launch.observers, alone);
+  launch.takeErrors();
+  launch.stop = false;
+  return isDone;
+}
+
 /// One launch of a program; the second run of `repeat` takes the place of the trial.
 class LaunchRuns {
 public:
@@ -139,9 +181,11 @@ public:
   }
 
   void end() {
-    if (hasBegun_)
-      for (Observer *observer : launch_.observers)
-        observer->onLaunchEnd();
+    if (!hasBegun_)
+      return;
+    const ObserverList observers = launch_.observers; // they may run programs by themselves
+    for (Observer *observer : observers)
+      observer->onLaunchEnd();
   }
 
 private:
@@ -153,6 +197,16 @@ private:
 };
 
 } // namespace
+
+void knowProgram(const FlatProgram &program, LaunchState &launch,
+                 llvm::ArrayRef<uint64_t> arguments) {
+  launch.info.program = &program;
+  launch.info.arguments = arguments;
+  launch.info.runOutside = [&launch, arguments, &fast = program.fast ? *program.fast : program](
+                               const GridPlace &first, const GridPlace &count, Observer &observer) {
+    return runOutside(fast, launch, arguments, first, count, observer);
+  };
+}
 
 LaunchResult launchFlat(const FlatProgram &program, LaunchState &launch,
                         llvm::ArrayRef<ArgumentValue> arguments, llvm::function_ref<bool()> poll) {
@@ -180,10 +234,10 @@ LaunchResult launchFlat(const FlatProgram &program, LaunchState &launch,
 
   const MemoryUse &use = program.memoryUse;
   std::vector<uint64_t> bits;
-  for (const ArgumentValue &value : values)
+  for (const ArgumentValue &value : arguments)
     bits.push_back(value.bits);
-  launch.info.arguments = bits;
-  launch.info.ranges = program.ranges.get();
+  if (!launch.observers.empty())
+    knowProgram(program, launch, bits);
   launch.info.memory = &launch.memory;
   launch.info.hasAtomics = program.hasAtomics;
   launch.info.mayWait = use.orders;
@@ -202,6 +256,8 @@ LaunchResult launchFlat(const FlatProgram &program, LaunchState &launch,
     runs.run(ObserverList::Run::Only, result);
   }
   runs.end();
+  launch.info.runOutside = nullptr; // its arguments end here
+  launch.info.arguments = {};
   result.errors = launch.takeErrors();
   return result;
 }

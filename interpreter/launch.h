@@ -11,6 +11,11 @@ struct ArgumentValue {
   uint64_t bits = 0;
 };
 
+/// Tells observers of the program and its arguments, which both outlive the launch. launchFlat does
+/// so itself; step mode where the kernel can be compiled.
+void knowProgram(const FlatProgram &program, LaunchState &launch,
+                 llvm::ArrayRef<uint64_t> arguments);
+
 struct LaunchResult {
   /// Refused accesses, failed asserts, a deadlock: what was not recorded by an observer.
   std::vector<Finding> errors;

@@ -22,6 +22,9 @@ struct RunNeeds {
   /// Programs run one after another in order of their number, yielding at spins: what is found, and
   /// its values, is then the same in every run.
   bool programOrder = false;
+  /// `OpInfo::address` and `LaunchInfo::program` are there in step mode too: the kernel is compiled
+  /// beside it, where it can be.
+  bool program = false;
 
   bool operator==(const RunNeeds &) const = default;
 };

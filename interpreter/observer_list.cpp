@@ -13,6 +13,7 @@ void add(RunNeeds &to, const RunNeeds &needs) {
   to.values |= needs.values;
   to.claims |= needs.claims;
   to.programOrder |= needs.programOrder;
+  to.program |= needs.program;
 }
 
 } // namespace

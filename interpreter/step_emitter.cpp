@@ -1,6 +1,7 @@
 // Runs every op at once on block values.
 #include "interpreter/step_emitter.h"
 
+#include "interpreter/flat/flat_program.h"
 #include "interpreter/step_combine.h"
 #include "interpreter/step_values.h"
 #include "interpreter/stuck.h"
@@ -276,10 +277,22 @@ const OpInfo *StepEmitter::infoOfOp(llvm::StringRef name, bool isMasked, bool is
   SourceLocation location = location_ ? location_() : SourceLocation();
   std::unique_ptr<OpInfo> &info =
       infos_[name.str() + (isUnsigned ? "|u|" : "|") + placeKey(location)];
-  if (!info)
+  if (!info) {
     info = std::make_unique<OpInfo>(OpInfo{static_cast<uint32_t>(infos_.size() - 1), name.str(),
                                            std::move(location), isMasked, isUnsigned});
+    info->address = addressOf(*info);
+  }
   return info.get();
+}
+
+std::shared_ptr<const AddressForm> StepEmitter::addressOf(const OpInfo &info) const {
+  if (!launch_.info.program)
+    return nullptr;
+  const std::string place = placeKey(info.location);
+  for (const OpInfo &op : launch_.info.program->ops)
+    if (op.address && op.name == info.name && placeKey(op.location) == place)
+      return op.address;
+  return nullptr;
 }
 
 void StepEmitter::locateErrors() {
@@ -422,7 +435,8 @@ void StepEmitter::beginLaunch(bool hasAtomics) {
 }
 
 void StepEmitter::endLaunch() {
-  for (Observer *observer : launch_.observers)
+  const ObserverList observers = launch_.observers; // they may run programs by themselves
+  for (Observer *observer : observers)
     observer->onLaunchEnd();
 }
 

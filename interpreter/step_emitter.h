@@ -69,6 +69,8 @@ private:
   void runInContext(const OpRequest &request, const Evaluator &evaluator, void *const *results,
                     const void *const *operands);
   const OpInfo *infoOfOp(llvm::StringRef name, bool isMasked = false, bool isUnsigned = false);
+  /// Of the same access in the compiled kernel, where that is known.
+  std::shared_ptr<const AddressForm> addressOf(const OpInfo &info) const;
   /// Tells observers of values what an op has made of its operands.
   void show(const OpSignature &signature, llvm::ArrayRef<Value> operands,
             llvm::ArrayRef<Value> results, bool isElementwise = false);

@@ -79,7 +79,8 @@ CheckSession::CheckSession(const CheckOptions &options)
     const bool isNamed = llvm::any_of(
         options.checks, [&](const std::string &name) { return findSanitizer(name) == &info; });
     if (isNamed || info.isInEveryCheck)
-      observers_.push_back(info.make({collector_, isNamed, options.choices, hostWatchers_}));
+      observers_.push_back(
+          info.make({collector_, isNamed, options.choices, hostWatchers_, options.checks}));
   }
 }
 

@@ -32,7 +32,7 @@ public:
   /// Lets the sanitizers watch a launch that is about to run. The session must outlive it.
   void watch(interpreter::LaunchState &launch);
   /// Adds what the host knows of the last launch: a kernel that stands for configurations that were
-  /// not checked, or that is not what its arguments ask for.
+  /// not checked, that is not what its arguments ask for, or that autotune cannot repeat.
   void note(FindingCode code, const SourceLocation &kernel, const std::string &message,
             const std::string &hint);
   std::vector<Finding> findings() const { return collector_.findings(); }

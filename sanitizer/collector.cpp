@@ -41,6 +41,14 @@ void FindingCollector::add(const std::string &cause, const Occurrence &when, int
   entry.programs.insert(programKey(when));
 }
 
+void FindingCollector::withdraw(const std::string &cause) {
+  const std::lock_guard lock(mutex_);
+  entries_.erase(cause);
+  dropped_.erase(cause);
+  hasError_ = llvm::any_of(
+      entries_, [](const auto &entry) { return entry.second.finding.severity == Severity::Error; });
+}
+
 std::vector<Finding> FindingCollector::findings() const {
   std::lock_guard lock(mutex_);
   std::vector<const Entry *> sorted;

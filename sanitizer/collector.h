@@ -40,6 +40,8 @@ public:
   void add(const std::string &cause, const Occurrence &when, int64_t count,
            llvm::function_ref<Finding()> describe);
 
+  /// Takes a cause back: what came later has shown that it is none.
+  void withdraw(const std::string &cause);
   /// Returns the findings, errors first in each place: sorted by launch, place and code.
   std::vector<Finding> findings() const;
   /// Returns how many causes of error severity there are.

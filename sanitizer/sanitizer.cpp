@@ -16,6 +16,11 @@ std::vector<SanitizerInfo> &table() {
 
 } // namespace
 
+bool SanitizerContext::isOn(llvm::StringRef name) const {
+  return llvm::any_of(
+      checks, [&](const std::string &each) { return findSanitizer(each) == findSanitizer(name); });
+}
+
 uint64_t HostElements::count() const {
   uint64_t count = 1;
   for (const int64_t size : shape)

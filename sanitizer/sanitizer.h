@@ -68,7 +68,10 @@ struct SanitizerContext {
   bool isNamed;                                ///< asked for, and not only part of every check
   const llvm::StringMap<std::string> &choices; ///< of options, by name; those not said are missing
   std::vector<HostWatcher *> &hostWatchers;    ///< what the sanitizer adds itself to
+  llvm::ArrayRef<std::string> checks = {};     ///< all that were asked for
 
+  /// Whether a sanitizer was asked for: what it tells of need not be told twice.
+  bool isOn(llvm::StringRef name) const;
   /// Returns what was chosen for an option of this sanitizer.
   llvm::StringRef choice(const SanitizerOption &option) const {
     const auto chosen = choices.find(option.name);

@@ -15,6 +15,7 @@
 #include "interpreter/flat/program_builder.h"
 #include "interpreter/flat/range_builder.h"
 
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -145,6 +146,8 @@ uint32_t ProgramBuilder::addOpInfo(mlir::Operation &op) {
   info.location = fromMlirLocation(op.getLoc());
   info.isMasked = hasMask(op);
   info.isUnsigned = isMarkedUnsigned(op.getLoc());
+  if (const OpFacts *facts = tl::factsOf(&op); facts && (facts->reads() || facts->writes()))
+    info.address = addresses_.formOf(op);
   if (auto load = mlir::dyn_cast<tl::LoadOp>(op))
     info.leavesLanesUndefined = load.getMask() && !load.getOther() && !dropsMaskedLanes(load);
   program_.ops.push_back(std::move(info));
@@ -257,10 +260,23 @@ bool ProgramBuilder::buildFunction(mlir::func::FuncOp function) {
   return true;
 }
 
+/// Step mode finds the form of an access by its place; where several have one, neither mode does.
+static void dropSharedPlaces(std::vector<OpInfo> &ops) {
+  llvm::StringMap<OpInfo *> places;
+  for (OpInfo &op : ops) {
+    if (!op.address)
+      continue;
+    const auto [found, isNew] = places.try_emplace(op.name + "|" + placeKey(op.location), &op);
+    if (!isNew)
+      op.address = found->second->address = nullptr;
+  }
+}
+
 void ProgramBuilder::finish() {
   fuseElementwise(lowered_, options_.fuse);
   const Placement placement = placeValues(lowered_, options_);
   assemble(lowered_, placement, program_);
+  dropSharedPlaces(program_.ops);
 }
 
 bool ProgramBuilder::lowerBlock(mlir::Block &block) {

@@ -17,6 +17,7 @@
 namespace blockscope::interpreter {
 
 struct FlatProgram;
+class IntegerRanges;
 
 /// Where the memory behind one entry of the pointer table is.
 struct PointerPlan {
@@ -109,6 +110,8 @@ struct MemoryUse {
   bool isKnown = false; ///< every pointer that is accessed comes from a parameter
   bool orders = true;   ///< an atomic whose result is used, or a volatile load
   bool prints = true;
+  bool mayLoopForever = true;                             ///< a loop without bounds
+  std::array<bool, 3> usesProgramId = {true, true, true}; ///< by axis of the grid
 };
 
 /// What an observer sees of an op besides its OpInfo.

@@ -118,11 +118,15 @@ MemoryUse findMemoryUse(mlir::func::FuncOp function) {
   const size_t parameters = function.getNumArguments();
   MemoryUse use;
   use.isKnown = true;
-  use.orders = use.prints = false;
+  use.orders = use.prints = use.mayLoopForever = false;
+  use.usesProgramId = {};
   use.loaded.assign(parameters, false);
   use.stored.assign(parameters, false);
   function.walk([&](mlir::Operation *op) {
     use.prints |= mlir::isa<tl::PrintOp>(op);
+    use.mayLoopForever |= mlir::isa<mlir::scf::WhileOp>(op);
+    if (auto id = mlir::dyn_cast<tl::ProgramIdOp>(op))
+      use.usesProgramId[id.getAxis()] = true;
     const OpFacts *facts = tl::factsOf(op);
     if (facts && facts->family == OpFamily::InlineAsm)
       return addAssembly(op, use);

@@ -4,6 +4,7 @@
 // shape-only ops bind their result to their source, splats to their scalar.
 #pragma once
 
+#include "interpreter/flat/address_analysis.h"
 #include "interpreter/flat/lowered.h"
 #include "interpreter/flat/tile.h"
 #include "interpreter/flat/tile_analysis.h"
@@ -101,6 +102,7 @@ private:
   std::map<std::pair<int64_t, int64_t>, ValueId> ranges_;
   std::map<std::pair<ValueId, int64_t>, ValueId> filledConstants_;
   TileAnalysis analysis_;
+  AddressAnalysis addresses_;
   llvm::DenseMap<mlir::Value, ValueId> tileIds_;
   bool useTiles_ = false;
   bool lostTile_ = false;

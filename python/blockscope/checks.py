@@ -49,6 +49,17 @@ def watching() -> Iterator[tuple[Any, ...]]:
             session.report_in_child()
 
 
+@contextmanager
+def unwatched() -> Iterator[None]:
+    """No open session watches what is launched inside the block; for a thread with the lock."""
+    sessions = _sessions
+    _set_sessions(())
+    try:
+        yield
+    finally:
+        _set_sessions(sessions)
+
+
 def one_launch() -> ProcessLock:
     """Held, no other thread launches while a session is open."""
     return _one_launch

@@ -256,6 +256,16 @@ void bindLaunch(py::module_ &module) {
       .def_property_readonly(
           "needs_claims",
           [](const PyLaunch &self) { return self.state.observers.plan().only.claims; })
+      .def_property_readonly(
+          "needs_program",
+          [](const PyLaunch &self) { return self.state.observers.plan().only.program; })
+      .def("know_program",
+           [](PyLaunch &self, py::object program, std::vector<uint64_t> bits) {
+             self.arguments = std::move(bits);
+             interpreter::knowProgram(program.cast<const interpreter::FlatProgram &>(), self.state,
+                                      self.arguments);
+             self.kept.push_back(std::move(program));
+           })
       .def("run", [](PyLaunch &self, const interpreter::FlatProgram &program,
                      const std::vector<uint64_t> &bits) { runProgram(self, program, bits); });
 }

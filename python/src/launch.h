@@ -22,6 +22,7 @@ struct PyLaunch {
   interpreter::LaunchState state;
   CallbackErrors callbackErrors;
   std::vector<pybind11::object> kept; ///< sessions whose observers are attached
+  std::vector<uint64_t> arguments;    ///< of a stepped launch whose program is known
   /// Of a launch that nothing watches, its constants, scalars and options, for the texts of errors.
   std::function<TextPairs()> describe;
 };

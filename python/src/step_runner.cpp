@@ -82,8 +82,6 @@ struct PyStepRunner {
   }
 
   PyLaunch &launch;
-  std::shared_ptr<interpreter::FlatProgram> program; ///< the same compiled, or null
-  std::vector<uint64_t> arguments;                   ///< their bits
   py::object onSpin;
   const bool checksOverflow, hasPayloads; ///< as EmitterScope says
   int spins = 0;
@@ -118,15 +116,7 @@ void bindStepRunner(py::module_ &module) {
                files.push_back(file);
            })
       .def("begin_launch",
-           [](PyStepRunner &self, bool hasAtomics,
-              std::shared_ptr<interpreter::FlatProgram> program, std::vector<uint64_t> arguments) {
-             self.program = std::move(program);
-             self.arguments = std::move(arguments);
-             interpreter::LaunchInfo &info = self.launch.state.info;
-             info.ranges = self.program ? self.program->ranges.get() : nullptr;
-             info.arguments = self.arguments;
-             self.emitter.beginLaunch(hasAtomics);
-           })
+           [](PyStepRunner &self, bool hasAtomics) { self.emitter.beginLaunch(hasAtomics); })
       .def("end_launch", [](PyStepRunner &self) { self.emitter.endLaunch(); })
       .def(
           "scope",

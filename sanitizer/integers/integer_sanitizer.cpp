@@ -3,7 +3,7 @@
 
 #include "core/op_facts.h"
 #include "interpreter/evaluator.h"
-#include "interpreter/integer_ranges.h"
+#include "interpreter/flat/flat_program.h"
 
 namespace blockscope::sanitizer {
 namespace {
@@ -13,7 +13,7 @@ constexpr FindingCode kOverflowCodes[] = {FindingCode::IndexWrap, FindingCode::I
 constexpr FindingCode kArithCodes[] = {FindingCode::DivisionByZero, FindingCode::DivisionOverflow,
                                        FindingCode::ShiftTooFar, FindingCode::FloatToInt};
 
-constexpr ObserverPlan kPlan = {.needs = {.values = true, .programOrder = true},
+constexpr ObserverPlan kPlan = {.needs = {.values = true, .programOrder = true, .program = true},
                                 .repeat = ObserverPlan::Repeat::Asks};
 
 // Nearly every kernel has an index that wraps in some grid. Where an argument is the factor, and
@@ -43,6 +43,10 @@ bool isElementwise(llvm::StringRef name) {
 
 ObserverPlan IntegerSanitizer::plan() const { return kPlan; }
 
+const IntegerRanges *IntegerSanitizer::ranges() const {
+  return launch_->program ? launch_->program->ranges.get() : nullptr;
+}
+
 //===-- Launches ------------------------------------------------------------------------------===//
 
 void IntegerSanitizer::onLaunchBegin(const LaunchInfo &launch) {
@@ -54,9 +58,10 @@ void IntegerSanitizer::onLaunchBegin(const LaunchInfo &launch) {
   types_.clear();
   names_.clear();
   mayGoWrong_ = true;
-  if (!launch.ranges)
+  const IntegerRanges *known = ranges();
+  if (!known)
     return;
-  const RangeVerdict verdict = launch.ranges->decide(launch);
+  const RangeVerdict verdict = known->decide(launch);
   mayGoWrong_ = (wanted_.wraps && verdict.mayWrap) || (wanted_.arithmetic && verdict.mayFail);
 }
 
@@ -68,7 +73,7 @@ void IntegerSanitizer::onProgramBegin(int64_t /*program*/, int /*worker*/) {
 }
 
 void IntegerSanitizer::onLaunchEnd() {
-  if (wanted_.wraps && launch_->ranges)
+  if (wanted_.wraps)
     tellLimits();
   shadows_.clear();
   deviations_.clear();

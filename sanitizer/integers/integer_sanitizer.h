@@ -6,6 +6,7 @@
 // masks and choices, or comes right again (x + y - y), is no finding.
 #pragma once
 
+#include "interpreter/integer_ranges.h"
 #include "sanitizer/integers/exact.h"
 #include "sanitizer/integers/operand_names.h"
 #include "sanitizer/sanitizer.h"
@@ -50,6 +51,8 @@ private:
     int64_t offset = 0;
   };
 
+  /// Null in step mode where the kernel cannot be compiled.
+  const IntegerRanges *ranges() const;
   void follow(const OpValues &values);
   void followRest(const OpValues &values);
   void access(const OpValues &values, size_t numOperands);

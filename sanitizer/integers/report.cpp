@@ -3,7 +3,6 @@
 #include "sanitizer/integers/operand_names.h"
 
 #include "core/report.h"
-#include "interpreter/integer_ranges.h"
 #include "sanitizer/describe.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -236,10 +235,13 @@ Finding IntegerSanitizer::describe(const Found &found, const Fault &birth,
 }
 
 void IntegerSanitizer::tellLimits() {
-  for (const IntegerRanges::Limit &limit : launch_->ranges->limits(*launch_, leastFactor_)) {
+  const IntegerRanges *known = ranges();
+  if (!known)
+    return;
+  for (const IntegerRanges::Limit &limit : known->limits(*launch_, leastFactor_)) {
     if (limit.isConstant && leastFactor_ >= kNearFactor)
       continue;
-    const OpInfo &op = launch_->ranges->places[static_cast<size_t>(limit.place)];
+    const OpInfo &op = known->places[static_cast<size_t>(limit.place)];
     const OperandTexts names = operandTexts(op.location, symbolOf(op.name));
     std::array<int32_t, 3> grid = launch_->grid;
     grid[limit.axis] = static_cast<int32_t>(limit.programs);

@@ -38,7 +38,66 @@ bool touchesRows(llvm::ArrayRef<Dimension> dimensions, int64_t rowBytes, int64_t
   return false;
 }
 
+void visitRuns(const Access &access, const MemoryMap &memory,
+               llvm::function_ref<void(const AccessBox &, const Allocation &)> visit) {
+  for (const AccessRun &run : access.runs) {
+    const Allocation *allocation = access.allocation ? access.allocation : memory.find(run.address);
+    AccessBox box;
+    box.rank = 1;
+    box.dimensions[0] = {run.count, run.strideBytes, 1};
+    box.firstLane = run.firstLane;
+    box.address = run.address;
+    if (run.count == 1 || std::abs(run.strideBytes) >= access.elementBytes) {
+      visit(box, *allocation);
+      continue;
+    }
+    // Lanes on top of one another: each for itself.
+    for (int64_t i = 0; i < run.count; ++i) {
+      box.dimensions[0] = {1, access.elementBytes, 1};
+      box.firstLane = run.firstLane + i;
+      box.address = run.address + static_cast<uint64_t>(i * run.strideBytes);
+      visit(box, *allocation);
+    }
+  }
+}
+
+void visitLanes(const Access &access, const MemoryMap &memory,
+                llvm::function_ref<void(const AccessBox &, const Allocation &)> visit) {
+  const int64_t size = access.elementBytes;
+  const auto isActive = [&](int64_t lane) { return !access.mask || access.mask[lane]; };
+  for (int64_t lane = 0; lane < access.lanes;) {
+    if (!isActive(lane)) {
+      ++lane;
+      continue;
+    }
+    const DeviceAddress address = access.addresses[lane];
+    AccessBox box;
+    box.rank = 1;
+    box.firstLane = lane;
+    box.address = address;
+    int64_t count = 1;
+    while (lane + count < access.lanes && isActive(lane + count) &&
+           access.addresses[lane + count] == address + static_cast<uint64_t>(count * size))
+      ++count;
+    box.dimensions[0] = {count, size, 1};
+    const Allocation *allocation = access.allocation ? access.allocation : memory.find(address);
+    if (allocation)
+      visit(box, *allocation);
+    lane += count;
+  }
+}
+
 } // namespace
+
+void forEachBox(const Access &access, const MemoryMap &memory,
+                llvm::function_ref<void(const AccessBox &, const Allocation &)> visit) {
+  if (access.box)
+    visit(*access.box, *access.allocation);
+  else if (access.runs.empty())
+    visitLanes(access, memory, visit);
+  else
+    visitRuns(access, memory, visit);
+}
 
 uint64_t RowPattern::rows() const {
   uint64_t count = 1;

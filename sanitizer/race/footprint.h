@@ -39,6 +39,9 @@ struct PlacedRows {
   RowPattern pattern;
 };
 
+/// Calls `visit` for boxes that have all active lanes of an access, in their order.
+void forEachBox(const Access &access, const MemoryMap &memory,
+                llvm::function_ref<void(const AccessBox &, const Allocation &)> visit);
 /// Returns the bytes of a box; dimensions that run on in memory become one.
 PlacedRows rowsOf(const AccessBox &box, int elementBytes);
 

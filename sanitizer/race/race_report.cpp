@@ -52,6 +52,17 @@ Site RaceSanitizer::describeOp(SiteRole role, const OpFacts &op, int64_t program
   return site;
 }
 
+/// A program that waits for a flag does not wait where the launch begins with it set.
+static std::string staleHint(const Allocation &allocation, int64_t offset, int64_t program) {
+  std::string index;
+  for (const int64_t each : allocation.elementIndex(offset))
+    index += (index.empty() ? "" : ", ") + std::to_string(each);
+  return llvm::formatv("'{0}[{1}]' had the value that program {2} waits for when the launch began, "
+                       "so it need not wait: reset it before each launch",
+                       allocation.info.name, index, program)
+      .str();
+}
+
 void RaceSanitizer::report(const Conflict &context, const AccessRecord &earlier, Shared shared) {
   const LoggedAccess &access = context.access;
   const OpFacts &ours = factsOf(access.op), &theirs = factsOf(earlier.op);
@@ -115,6 +126,10 @@ void RaceSanitizer::report(const Conflict &context, const AccessRecord &earlier,
         else if (sameValue)
           finding.hint =
               "harmless only if it is meant: should one program write it, or the grid be smaller?";
+        else if (const auto stale = staleFlags_.find(static_cast<uint32_t>(context.program));
+                 stale != staleFlags_.end())
+          finding.hint =
+              staleHint(*stale->second.allocation, stale->second.offset, context.program);
         else if ((access.isAtomic && !isAtomic(access.kind)) || theirs.semantics == "volatile")
           finding.hint =
               "a volatile load waits for nobody: read what another launch wrote, or let the writer "

@@ -37,6 +37,8 @@ void RaceSanitizer::onLaunchBegin(const LaunchInfo &launch) {
   states_.clear();
   graph_.clear();
   knownOps_.clear();
+  flags_.clear();
+  staleFlags_.clear();
   log_ = std::make_unique<ProgramLog>();
 }
 
@@ -103,6 +105,8 @@ void RaceSanitizer::onAccess(const Access &access) {
     checkDuplicates(access);
   if (screen_)
     return screen_->onAccess(access);
+  if (isAtomic(access.kind) && launch_->mayWait && access.values)
+    noteFlags(access);
   log_->runs.clear();
   log_->values.clear();
   const LoggedAccess logged = summarise(access, *log_);
@@ -165,8 +169,57 @@ void RaceSanitizer::synchronise(int64_t program, const AccessRun &run,
   const int64_t offset = MemoryMap::offsetIn(allocation, run.address);
   for (int64_t k = 0; k < run.count; ++k) {
     const auto host = reinterpret_cast<uint64_t>(allocation.hostAt(offset + k * run.strideBytes));
-    graph_.acquire(static_cast<uint32_t>(program), host);
+    if (!mayBeStale(program, host, allocation))
+      graph_.acquire(static_cast<uint32_t>(program), host);
   }
+}
+
+/// Keeps what atomics find and leave in memory, which already has their effect.
+void RaceSanitizer::noteFlags(const Access &access) {
+  const auto *found = static_cast<const std::byte *>(access.values);
+  const auto bytes = std::min<size_t>(static_cast<size_t>(access.elementBytes), sizeof(uint64_t));
+  const uint32_t epoch = state(access.program).epoch;
+  for (const AccessRun &run : access.runs) {
+    const Allocation *allocation =
+        access.allocation ? access.allocation : launch_->memory->find(run.address);
+    if (!allocation)
+      continue;
+    const int64_t offset = MemoryMap::offsetIn(*allocation, run.address);
+    for (int64_t k = 0; k < run.count; ++k) {
+      const std::byte *host = allocation->hostAt(offset + k * run.strideBytes);
+      uint64_t before = 0, after = 0;
+      const int64_t lane = access.valuesAreScalar ? 0 : run.firstLane + k;
+      std::memcpy(&after, host, bytes);
+      std::memcpy(&before, found + lane * access.elementBytes, bytes);
+      if (access.kind == AccessKind::AtomicStore)
+        std::swap(before, after); // it has no effect yet
+      const auto [known, isNew] = flags_.try_emplace(reinterpret_cast<uint64_t>(host));
+      Flag &flag = known->second;
+      if (isNew)
+        flag.first = before;
+      flag.isSame = before == flag.first && after == flag.first;
+      if (!flag.hasChanged && (after != flag.first || before != flag.first)) {
+        flag.hasChanged = true;
+        flag.program = static_cast<uint32_t>(access.program);
+        flag.epoch = epoch;
+      }
+    }
+  }
+}
+
+/// Whether the value that an atomic has just read may be what the launch began with: then nothing
+/// that was released there need have come before it.
+bool RaceSanitizer::mayBeStale(int64_t program, uint64_t host, const Allocation &allocation) {
+  const auto found = flags_.find(host);
+  if (found == flags_.end() || !found->second.isSame)
+    return false;
+  const Flag &flag = found->second;
+  const auto reader = static_cast<uint32_t>(program);
+  if (flag.hasChanged && (flag.program == reader || graph_.sees(reader, flag.program, flag.epoch)))
+    return false;
+  staleFlags_[reader] = {&allocation,
+                         static_cast<int64_t>(host - reinterpret_cast<uint64_t>(allocation.view))};
+  return true;
 }
 
 void RaceSanitizer::analyseRun(int64_t program, ProgramState &state, const LoggedAccess &access,

@@ -67,6 +67,8 @@ private:
   bool happensBefore(const AccessRecord &earlier, const Conflict &context);
   bool missesBarrier(const AccessRecord &earlier, const Conflict &context);
   void synchronise(int64_t program, const AccessRun &run, const Allocation &allocation);
+  void noteFlags(const Access &access);
+  bool mayBeStale(int64_t program, uint64_t host, const Allocation &allocation);
   void checkDuplicates(const Access &access);
   /// A group of bytes that two accesses share: where, whose lane begins there, the two values.
   struct Shared {
@@ -96,6 +98,23 @@ private:
   std::map<int64_t, std::unique_ptr<ProgramState>> states_; ///< programs that have begun
   SyncGraph graph_;
   std::unique_ptr<ProgramLog> log_; ///< of the access that is analysed now
+
+  /// The element of an atomic: what it held when the launch began, and since when it held another
+  /// value. Programs that do not know of a change may still read the first value, whatever they
+  /// happen to read in this order of execution.
+  struct Flag {
+    uint64_t first = 0;
+    bool hasChanged = false;
+    uint32_t program = 0, epoch = 0; ///< of the first change
+    bool isSame = false;             ///< the access now leaves the first value as it is
+  };
+  llvm::DenseMap<uint64_t, Flag> flags_; ///< by host address
+  /// By program: the last flag that it may have found set by an earlier launch.
+  struct StaleFlag {
+    const Allocation *allocation;
+    int64_t offset;
+  };
+  llvm::DenseMap<uint32_t, StaleFlag> staleFlags_;
 };
 
 } // namespace blockscope::sanitizer

@@ -47,55 +47,9 @@ void RaceScreen::onAccess(const Access &access) {
   if (access.activeLanes == 0 ||
       (touch == Touch::Read && access.allocation && !access.allocation->mayBeStored))
     return;
-  if (access.box)
-    return addBox(access, touch, *access.box, *access.allocation);
-  if (access.runs.empty())
-    return addLanes(access, touch);
-  for (const AccessRun &run : access.runs) {
-    const Allocation *allocation =
-        access.allocation ? access.allocation : memory_.find(run.address);
-    AccessBox box;
-    box.rank = 1;
-    box.dimensions[0] = {run.count, run.strideBytes, 1};
-    box.firstLane = run.firstLane;
-    box.address = run.address;
-    if (run.count > 1 && std::abs(run.strideBytes) < access.elementBytes) {
-      // Lanes on top of one another: each for itself.
-      for (int64_t i = 0; i < run.count; ++i) {
-        box.dimensions[0] = {1, access.elementBytes, 1};
-        box.firstLane = run.firstLane + i;
-        box.address = run.address + static_cast<uint64_t>(i * run.strideBytes);
-        addBox(access, touch, box, *allocation);
-      }
-      continue;
-    }
-    addBox(access, touch, box, *allocation);
-  }
-}
-
-void RaceScreen::addLanes(const Access &access, Touch touch) {
-  const int64_t size = access.elementBytes;
-  const auto isActive = [&](int64_t lane) { return !access.mask || access.mask[lane]; };
-  for (int64_t lane = 0; lane < access.lanes;) {
-    if (!isActive(lane)) {
-      ++lane;
-      continue;
-    }
-    const DeviceAddress address = access.addresses[lane];
-    AccessBox box;
-    box.rank = 1;
-    box.firstLane = lane;
-    box.address = address;
-    int64_t count = 1;
-    while (lane + count < access.lanes && isActive(lane + count) &&
-           access.addresses[lane + count] == address + static_cast<uint64_t>(count * size))
-      ++count;
-    box.dimensions[0] = {count, size, 1};
-    const Allocation *allocation = access.allocation ? access.allocation : memory_.find(address);
-    if (allocation)
-      addBox(access, touch, box, *allocation);
-    lane += count;
-  }
+  forEachBox(access, memory_, [&](const AccessBox &box, const Allocation &allocation) {
+    addBox(access, touch, box, allocation);
+  });
 }
 
 void RaceScreen::addBox(const Access &access, Touch touch, AccessBox box,

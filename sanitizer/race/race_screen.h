@@ -29,7 +29,6 @@ private:
   };
 
   void addBox(const Access &access, Touch touch, AccessBox box, const Allocation &allocation);
-  void addLanes(const Access &access, Touch touch);
   void checkOrder(int worker) {
     if (workers_[static_cast<size_t>(worker)].order.mayBeBroken())
       search_.giveUp();

@@ -98,14 +98,10 @@ def run(
     grid: tuple[int, int, int],
     *,
     has_atomics: bool,
-    compiled: Any,
     num_warps: int,
     arithmetic: Arithmetic,
 ) -> None:
-    """Run every program of the grid, in order of its number; where one spins, the others go on.
-
-    ``compiled`` is the kernel's flat program, for observers that ask it what integers may be, or
-    None."""
+    """Run every program of the grid, in order of its number; where one spins, the others go on."""
     programs = _Programs(fn, grid, num_warps)
     scheduler = Scheduler(programs.run_next, lambda: runner.scope())
     runner = programs.runner = _core.StepRunner(
@@ -114,7 +110,7 @@ def run(
     outer = context.current()
     failure = None
     runner.note_file(programs.function.__code__.co_filename)
-    runner.begin_launch(has_atomics, compiled, [a.bits for a in leaves(arguments)])
+    runner.begin_launch(has_atomics)
     try:
         with runner.scope():
             run_time = iter([runner.value(a.type, a.bits) for a in leaves(arguments)])

@@ -6,7 +6,7 @@ from typing import Any
 
 from blockscope import checks, settings, user_warnings
 from blockscope.frontend import step, waiting
-from blockscope.frontend.argument import Argument
+from blockscope.frontend.argument import Argument, leaves
 from blockscope.frontend.block_ir import Arithmetic
 from blockscope.runtime.backends.backend import Request
 from blockscope.runtime.backends.cpu_launch import arithmetic_of, finish, host_memory, open_launch
@@ -32,6 +32,14 @@ class StepBackend:
             fn, arguments, num_warps=num_warps, prints=False, arithmetic=Arithmetic()
         )[0]
 
+    def _tell_program(
+        self, launch: Any, fn: Any, arguments: list[Argument], num_warps: int
+    ) -> None:
+        """Where the kernel can be compiled, who watches its steps knows the program as well."""
+        program = waiting.unseen(lambda: self._code(fn, arguments, num_warps).program_for(launch))
+        if program is not None:
+            launch.know_program(program, [a.bits for a in leaves(arguments)])
+
     def launch(self, kernel: None, request: Request) -> None:
         fn, arguments = request.fn, request.arguments
         _warn_without_program(fn.__name__, request.grid)
@@ -41,11 +49,8 @@ class StepBackend:
                 fn, arguments, lambda: self._code(fn, arguments, num_warps)
             )
             launch = open_launch(request, sessions)
-            compiled = None
-            if launch.needs_values:
-                compiled = waiting.unseen(
-                    lambda: self._code(fn, arguments, num_warps).program_for(launch)
-                )
+            if launch.needs_program:
+                self._tell_program(launch, fn, arguments, num_warps)
             try:
                 step.run(
                     fn,
@@ -53,7 +58,6 @@ class StepBackend:
                     arguments,
                     request.grid,
                     has_atomics=has_atomics,
-                    compiled=compiled,
                     num_warps=num_warps,
                     arithmetic=arithmetic_of(request.options),
                 )

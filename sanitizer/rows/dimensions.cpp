@@ -1,0 +1,104 @@
+// Matches strides with strides.
+#include "sanitizer/rows/dimensions.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+
+namespace blockscope::sanitizer {
+
+std::optional<Dimensions> Dimensions::of(const TensorInfo &tensor) {
+  Dimensions result;
+  for (size_t d = 0; d < tensor.shape.size(); ++d) {
+    if (tensor.shape[d] == 0)
+      return std::nullopt;
+    if (tensor.shape[d] == 1 || tensor.strides[d] == 0)
+      continue; // an expanded dimension is named by no address
+    if (tensor.strides[d] < 0)
+      return std::nullopt;
+    result.dimensions.push_back({tensor.shape[d], tensor.strides[d] * tensor.elementBytes, d});
+  }
+  llvm::sort(result.dimensions, [](const auto &a, const auto &b) { return a.stride > b.stride; });
+  for (size_t i = 1; i < result.dimensions.size(); ++i)
+    if (result.dimensions[i - 1].stride < result.dimensions[i].size * result.dimensions[i].stride)
+      return std::nullopt;
+  return result;
+}
+
+namespace {
+
+/// A term with a stride in bytes.
+struct Strided {
+  size_t term;
+  int64_t stride;
+};
+
+} // namespace
+
+llvm::SmallVector<NamedIndex, 4> namedIndices(const AddressForm &form, const Dimensions &dimensions,
+                                              llvm::ArrayRef<int64_t> values) {
+  const auto &all = dimensions.dimensions;
+  llvm::SmallVector<Strided, 4> terms;
+  std::vector<bool> isNamed(all.size());
+  for (size_t t = 0; t < form.terms.size(); ++t) {
+    const AddressForm::Term &term = form.terms[t];
+    const int64_t stride = (term.stride ? values[*term.stride] : 1) * form.pointeeBytes;
+    const bool isNothing =
+        stride == 0 || (term.isKnown && !term.hasRange && !term.stride &&
+                        form.steps[term.start].kind == ScalarStep::Kind::Constant &&
+                        form.steps[term.start].value == 0);
+    if (isNothing)
+      continue;
+    if (stride < 0)
+      return {};
+    terms.push_back({t, stride});
+    for (size_t d = 0; d < all.size(); ++d)
+      if (all[d].stride == stride)
+        isNamed[d] = true;
+  }
+  // A kernel that names the finest dimension alone goes through the tensor as one row.
+  if (all.size() < 2 || std::find(isNamed.begin(), isNamed.end() - 1, true) == isNamed.end() - 1)
+    return {};
+  llvm::SmallVector<NamedIndex, 4> result;
+  std::vector<size_t> place(all.size());
+  for (size_t d = 0, first = 0; d < all.size(); ++d) {
+    if (!isNamed[d])
+      continue;
+    NamedIndex index;
+    index.first = all[first].number;
+    index.last = all[d].number;
+    index.stride = all[d].stride;
+    index.size = all[d].size;
+    for (size_t i = d; i-- > first;) {
+      if (all[i].stride != all[i + 1].size * all[i + 1].stride)
+        index.size = 0; // they do not run on: not known
+      index.size *= all[i].size;
+    }
+    place[d] = result.size();
+    result.push_back(std::move(index));
+    first = d + 1;
+  }
+  for (const Strided &term : terms) {
+    // The coarsest named dimension that is no coarser than the term.
+    std::optional<size_t> target;
+    for (size_t d = 0; d < all.size() && !target; ++d)
+      if (isNamed[d] && all[d].stride <= term.stride)
+        target = d;
+    if (!target || term.stride % all[*target].stride != 0)
+      return {};
+    result[place[*target]].parts.push_back({term.term, term.stride / all[*target].stride});
+  }
+  llvm::erase_if(result, [&](const NamedIndex &index) {
+    bool hasMoving = false;
+    for (const NamedIndex::Part &part : index.parts) {
+      const AddressForm::Term &term = form.terms[part.term];
+      if (!term.isKnown)
+        return true;
+      hasMoving |= term.hasRange || !form.steps[term.start].isFixed;
+    }
+    return index.size == 0 || !hasMoving;
+  });
+  return result;
+}
+
+} // namespace blockscope::sanitizer

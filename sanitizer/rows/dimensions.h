@@ -1,0 +1,48 @@
+// Which dimension of a tensor each term of an address moves along.
+//
+// A term belongs to the dimension that has its stride. Dimensions that the kernel does not name are
+// one with the next finer one that it names, where they run on in memory: rows of a [batch, rows,
+// columns] tensor may be counted through all batches, and the columns of a row kernel may be all
+// elements of a matrix. A term whose stride no dimension has (a head within a row) counts in steps
+// of the next finer named dimension that divides it. Where that leaves a choice, nothing is said.
+#pragma once
+
+#include "sanitizer/observation.h"
+
+#include "llvm/ADT/SmallVector.h"
+
+#include <optional>
+
+namespace blockscope::sanitizer {
+
+/// The dimensions of one tensor that have a size above 1, by falling stride. Units: bytes.
+struct Dimensions {
+  struct Dimension {
+    int64_t size, stride;
+    size_t number; ///< in the tensor's shape
+  };
+  llvm::SmallVector<Dimension, 5> dimensions;
+
+  /// Nothing where elements of the tensor lie on top of one another, or strides are negative.
+  static std::optional<Dimensions> of(const TensorInfo &tensor);
+};
+
+/// One index that can be held against the size of its dimension (or of several that are one).
+struct NamedIndex {
+  struct Part {
+    size_t term;    ///< of the form
+    int64_t factor; ///< the term counts so many steps of this dimension
+  };
+  llvm::SmallVector<Part, 2> parts;
+  size_t first = 0, last = 0; ///< dimensions of the tensor
+  int64_t size = 0;
+  int64_t stride = 0; ///< in bytes
+};
+
+/// Returns the indices that `form` names, where all of its terms are clear. `values` are of its
+/// steps, at any place: strides are the same at all. Empty where it names no dimension but the
+/// finest, or none can be checked.
+llvm::SmallVector<NamedIndex, 4> namedIndices(const AddressForm &form, const Dimensions &dimensions,
+                                              llvm::ArrayRef<int64_t> values);
+
+} // namespace blockscope::sanitizer
