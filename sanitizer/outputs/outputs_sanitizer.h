@@ -4,8 +4,8 @@
 // Each worker keeps bits of what its programs have written. After the launch the elements of each
 // written argument that are left out are looked at. A kernel may leave them out on purpose: a
 // cache, a column slice, padding. So something else has to say that they are meant:
-//  - the grid: programs behind its end are run, and memory put back. When they write elements that
-//    were left out, and programs far behind write none, then the kernel knows its own end, and the
+//  - the grid: programs behind its end are run, and memory put back. When they write all that was
+//    left out, and programs far behind write nothing, then the kernel knows its own end, and the
 //    grid ends before it;
 //  - the hole: blocks are written on both sides of it, and which ones depends on no data;
 //  - the host reads them, and nobody has given them a value.
@@ -68,7 +68,7 @@ private:
   void lookAt(const Allocation &allocation, const Stores &stores);
   void define(const Allocation &allocation);
   bool lookOutside(const Allocation &allocation, const LeftOut &left);
-  void reportGrid(const Outside &outside, const Allocation &allocation, const LeftOut &left,
+  bool reportGrid(const Outside &outside, const Allocation &allocation, const LeftOut &left,
                   int axis);
   void reportHole(const Allocation &allocation, const Stores &stores, const LeftOut &hole);
   void stand(const std::string &cause, const Allocation &allocation, const LeftOut &elements);
