@@ -9,6 +9,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from blockscope import checks
 from blockscope.cli.explain import text_of
 
 KERNEL = """
@@ -465,16 +466,14 @@ def test_a_gpu_that_is_not_there_has_a_hint(script, command_):
     assert len(hints) == 1 and "device='cpu'" in hints[0] and "active_torch_device" in hints[0]
 
 
+CHECK_NAMES = f"{', '.join(checks.CHECKS[:-1])} or {checks.CHECKS[-1]}"
 EXPECTED = "expected triton-san [options] CHECK [python] FILE [args]"
 
 
 @pytest.mark.parametrize(
     "words, said",
     [
-        (
-            ["f.py"],
-            f"unknown check 'f.py', expected asan, hints, nan, tsan or undefined; {EXPECTED}",
-        ),
+        (["f.py"], f"unknown check 'f.py', expected {CHECK_NAMES}; {EXPECTED}"),
         (["asan"], f"no file was named, {EXPECTED}"),
         (
             ["asan", "--format", "json", "f.py"],
