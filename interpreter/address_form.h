@@ -45,7 +45,9 @@ struct ScalarStep {
   Kind kind = Kind::Constant;
   bool isFixed = true;    ///< the same in the whole launch
   bool isLiteral = false; ///< made of constants of the source only
-  uint8_t bits = 64;      ///< of an argument
+  /// A product by more than the size of a block is in it: it may well be an offset, no index.
+  bool mayBeOffset = false;
+  uint8_t bits = 64; ///< of an argument
   int64_t value = 0;
   std::array<uint32_t, 3> operands = {0, 0, 0};
 };
@@ -62,6 +64,7 @@ struct AddressForm {
   struct Term {
     /// The step that gives its stride in elements; none: 1.
     std::optional<uint32_t> stride;
+    bool names = false; ///< the stride is meant as one: not the size of a block, nor a fixed offset
     bool isKnown = true;   ///< else the index depends on data
     bool hasRange = false; ///< the index changes from lane to lane
     uint32_t start = 0;    ///< the step that gives the index where all lane places are 0

@@ -69,7 +69,12 @@ AddressAnalysis::StepId AddressAnalysis::step(Kind kind, llvm::ArrayRef<StepId> 
     made.operands[i] = operand;
     made.isFixed &= steps_[operand].isFixed;
     made.isLiteral &= steps_[operand].isLiteral;
+    made.mayBeOffset |= steps_[operand].mayBeOffset;
   }
+  if (kind == Kind::ShiftLeft && !made.isFixed)
+    made.mayBeOffset = true;
+  if (kind == Kind::Mul && !steps_[operands[0]].isFixed && !steps_[operands[1]].isFixed)
+    made.mayBeOffset = true;
   // Constants are computed at once: their products are sizes too.
   if (made.isLiteral && kind != Kind::Constant) {
     AddressForm form;
@@ -105,6 +110,7 @@ std::optional<AddressAnalysis::StepId> AddressAnalysis::valueOf(const Sum &sum) 
     if (!product.index.isKnown || product.index.hasRange)
       return std::nullopt;
     const StepId factor = step(Kind::Mul, {product.index.start, product.stride});
+    steps_[factor].mayBeOffset |= product.names && !steps_[factor].isFixed;
     result = isLiteral(result, 0) ? factor : step(Kind::Add, {result, factor});
   }
   return result;
@@ -126,6 +132,32 @@ AddressAnalysis::Sum AddressAnalysis::unknown(mlir::Value value) const {
   sum.unit.hasRange = rankOf(value) > 0;
   sum.unit.perLane.assign(static_cast<size_t>(rankOf(value)), 0);
   return sum;
+}
+
+AddressAnalysis::Sum AddressAnalysis::multiple(Index index, StepId stride, bool names,
+                                               size_t rank) {
+  Sum sum = scalar(constant(0));
+  sum.unit.perLane.assign(rank, 0);
+  index.perLane.resize(rank, 0);
+  sum.products.push_back({std::move(index), stride, names});
+  return sum;
+}
+
+/// What is added and the same in the whole launch counts once, however many rows it is.
+AddressAnalysis::Sum AddressAnalysis::addend(const Sum &sum) {
+  const std::optional<StepId> whole = valueOf(sum);
+  if (!whole || !steps_[*whole].isFixed || isLiteral(*whole, 0))
+    return sum;
+  Index once;
+  once.start = constant(1);
+  return multiple(once, *whole, false, sum.unit.perLane.size());
+}
+
+/// A power of two that stands in the source: most likely the size of a block.
+bool AddressAnalysis::isSize(StepId factor) const {
+  const ScalarStep &by = steps_[factor];
+  return by.kind == Kind::Constant &&
+         (by.value <= 1 || llvm::isPowerOf2_64(static_cast<uint64_t>(by.value)));
 }
 
 bool AddressAnalysis::changesIn(StepId id, int64_t loopDepth) const {
@@ -188,33 +220,21 @@ AddressAnalysis::Sum AddressAnalysis::product(mlir::Value value, const Sum &lhs,
   const std::optional<StepId> factor = takesRight ? right : left;
   if (!isFixed(factor))
     return unknown(value);
-  Sum sum = takesRight ? lhs : rhs;
-  sum.unit.perLane.resize(static_cast<size_t>(rankOf(value)), 0);
-  const ScalarStep &by = steps_[*factor];
-  const bool isSize = by.kind == Kind::Constant &&
-                      (by.value <= 1 || llvm::isPowerOf2_64(static_cast<uint64_t>(by.value)));
-  const auto whole = isScalar ? valueOf(sum) : std::nullopt;
-  if (isSize && whole)
-    return scalar(step(Kind::Mul, {*whole, *factor}));
-  if (isSize) {
-    for (Product &each : sum.products)
-      each.stride = step(Kind::Mul, {each.stride, *factor});
-    sum.unit = scaled(sum.unit, *factor, true);
-    return sum;
-  }
-  Sum result;
-  result.unit.start = constant(0);
-  result.unit.perLane.assign(static_cast<size_t>(rankOf(value)), 0);
-  if (whole) {
+  const Sum &sum = takesRight ? lhs : rhs;
+  const auto rank = static_cast<size_t>(rankOf(value));
+  const bool names = !isSize(*factor);
+  if (const auto whole = isScalar ? valueOf(sum) : std::nullopt) {
     Index index;
     index.start = *whole;
-    result.products.push_back({index, *factor});
-    return result;
+    return multiple(index, *factor, names, rank);
   }
+  Sum result = scalar(constant(0));
+  result.unit.perLane.assign(rank, 0);
   for (const Product &each : sum.products)
-    result.products.push_back({each.index, step(Kind::Mul, {each.stride, *factor})});
+    result.products.push_back(
+        {each.index, step(Kind::Mul, {each.stride, *factor}), each.names || names});
   if (!sum.unit.isKnown || sum.unit.hasRange || !isLiteral(sum.unit.start, 0))
-    result.products.push_back({sum.unit, *factor});
+    result.products.push_back({sum.unit, *factor, names});
   return result;
 }
 
@@ -260,8 +280,11 @@ AddressAnalysis::Sum AddressAnalysis::ofArgument(mlir::BlockArgument argument) {
   const auto begin = valueOf(loop.getLowerBound()), by = valueOf(loop.getStep());
   if (!begin || !by)
     return unknown(argument);
-  const StepId counter = step(Kind::LoopCounter, {}, depthOf(loop));
-  return scalar(step(Kind::Add, {*begin, step(Kind::Mul, {counter, *by})}));
+  Index index;
+  index.start = step(Kind::LoopCounter, {}, depthOf(loop));
+  if (!steps_[*by].isFixed)
+    return scalar(step(Kind::Add, {*begin, step(Kind::Mul, {index.start, *by})}));
+  return add(multiple(index, *by, false, 0), addend(sumOf(loop.getLowerBound())));
 }
 
 AddressAnalysis::Sum AddressAnalysis::ofCarried(mlir::scf::ForOp loop,
@@ -302,7 +325,7 @@ AddressAnalysis::stepOf(mlir::Value next, mlir::BlockArgument carried, int depth
     if (!isSteady(added.unit) ||
         llvm::any_of(added.products, [&](const Product &each) { return !isSteady(each.index); }))
       return std::nullopt;
-    return add(*rest, added);
+    return add(*rest, addend(added));
   }
   return std::nullopt;
 }
@@ -351,14 +374,14 @@ AddressAnalysis::Sum AddressAnalysis::ofOp(mlir::Operation &op, mlir::Value valu
           op))
     return operand(0);
   if (mlir::isa<tl::AddPtrOp>(op))
-    return operand(0).parameter ? add(operand(0), operand(1)) : unknown(value);
+    return operand(0).parameter ? add(operand(0), addend(operand(1))) : unknown(value);
   if (fromMlirType(value.getType()).isPointer())
     return unknown(value);
   if (mlir::isa<arith::AddIOp>(op))
-    return add(operand(0), operand(1));
+    return add(addend(operand(0)), addend(operand(1)));
   if (mlir::isa<arith::SubIOp>(op)) {
-    const Sum minus = negated(operand(1));
-    return add(operand(0), minus);
+    const Sum minus = negated(addend(operand(1)));
+    return add(addend(operand(0)), minus);
   }
   if (mlir::isa<arith::MulIOp>(op)) {
     const Sum lhs = operand(0), rhs = operand(1);
@@ -509,10 +532,11 @@ std::shared_ptr<const AddressForm> AddressAnalysis::formOf(mlir::Operation &acce
     for (StepId &operand : form->steps.back().operands)
       operand = operand < id ? place[operand] : 0;
   }
-  const auto term = [&](const Index &index, std::optional<StepId> stride) {
+  const auto term = [&](const Index &index, std::optional<StepId> stride, bool names) {
     AddressForm::Term made;
     made.stride = stride;
-    made.isKnown = index.isKnown;
+    made.names = names;
+    made.isKnown = index.isKnown && (stride || !steps_[index.start].mayBeOffset);
     made.hasRange = index.hasRange;
     made.start = index.isKnown ? place[index.start] : 0;
     made.perLane = index.perLane;
@@ -520,8 +544,8 @@ std::shared_ptr<const AddressForm> AddressAnalysis::formOf(mlir::Operation &acce
     form->terms.push_back(std::move(made));
   };
   for (const Product &each : sum.products)
-    term(each.index, place[each.stride]);
-  term(sum.unit, std::nullopt);
+    term(each.index, place[each.stride], each.names);
+  term(sum.unit, std::nullopt, true);
   return form;
 }
 

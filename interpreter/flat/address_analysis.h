@@ -15,7 +15,8 @@ namespace blockscope::interpreter::flat {
 
 /// Of one function. A product of an index and something that is the same in the whole launch is a
 /// term of its own, with that factor as its stride; but powers of two that stand in the source are
-/// taken for sizes of blocks.
+/// taken for sizes of blocks, which name no dimension. What is added once and is the same in the
+/// whole launch is a term too: it may be some rows.
 class AddressAnalysis {
 public:
   /// Null where the pointer of the access does not come from one parameter by additions.
@@ -32,6 +33,7 @@ private:
   struct Product {
     Index index;
     StepId stride;
+    bool names; ///< as AddressForm::Term says
   };
   /// A sum of products, and of `unit`. Pointers have a parameter as well.
   struct Sum {
@@ -48,6 +50,9 @@ private:
   Sum ofScalar(mlir::Operation &op, mlir::Value value);
   Sum unknown(mlir::Value value) const;
   Sum scalar(StepId start) const;
+  Sum addend(const Sum &sum);
+  Sum multiple(Index index, StepId stride, bool names, size_t rank);
+  bool isSize(StepId factor) const;
   Sum add(Sum lhs, const Sum &rhs);
   Sum negated(Sum sum);
   Sum product(mlir::Value value, const Sum &lhs, const Sum &rhs);

@@ -4,6 +4,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace blockscope::sanitizer {
 
@@ -49,11 +50,9 @@ llvm::SmallVector<NamedIndex, 4> namedIndices(const AddressForm &form, const Dim
                         form.steps[term.start].value == 0);
     if (isNothing)
       continue;
-    if (stride < 0)
-      return {};
     terms.push_back({t, stride});
     for (size_t d = 0; d < all.size(); ++d)
-      if (all[d].stride == stride)
+      if (term.names && all[d].stride == stride)
         isNamed[d] = true;
   }
   // A kernel that names the finest dimension alone goes through the tensor as one row.
@@ -82,7 +81,7 @@ llvm::SmallVector<NamedIndex, 4> namedIndices(const AddressForm &form, const Dim
     // The coarsest named dimension that is no coarser than the term.
     std::optional<size_t> target;
     for (size_t d = 0; d < all.size() && !target; ++d)
-      if (isNamed[d] && all[d].stride <= term.stride)
+      if (isNamed[d] && all[d].stride <= std::abs(term.stride))
         target = d;
     if (!target || term.stride % all[*target].stride != 0)
       return {};

@@ -211,6 +211,35 @@ def test_pointers_that_a_loop_moves(mask):
     assert codes(report) == ([] if mask else ["crosses-dimension"]), report.text()
 
 
+@blockscope.jit
+def matmul(a_ptr, b_ptr, c_ptr, n, sam, sak, sbk, sbn, B: tl.constexpr, S: tl.constexpr):
+    i, k = tl.arange(0, B), tl.arange(0, B)
+    a = a_ptr + i[:, None] * sam + k[None, :] * sak
+    b = b_ptr + k[:, None] * sbk + i[None, :] * sbn
+    c = a_ptr + i[:, None] * S + k[None, :]
+    total = tl.zeros((B, B), tl.float32)
+    for step in range(tl.cdiv(n, B)):
+        left = n - step * B
+        mask = (i[:, None] < n) & (k[None, :] < left)
+        total += tl.load(a, mask=mask, other=0) + tl.load(c, mask=mask, other=0)
+        total += tl.load(b, mask=(k[:, None] < left) & (i[None, :] < n), other=0)
+        a += B * sak
+        b += B * sbk
+        c += B
+    for at in range(0, n * sbk, B * sbk):
+        total += tl.load(b_ptr + at + i[None, :] * sbn, mask=i[None, :] < n, other=0)
+    tl.store(c_ptr + i[:, None] * n + i[None, :], total, mask=(i[:, None] < n) & (i[None, :] < n))
+
+
+def test_tiles_that_a_loop_moves_along_rows():
+    a = torch.ones(100, 100)
+    with blockscope.check("rows") as report:
+        matmul[(1,)](a, a.clone(), a.clone(), 100, 100, 1, 100, 1, B=128, S=100)
+        matmul[(1,)](a, a.clone(), a.clone(), 100, 100, 1, 100, 1, B=32, S=100)
+        matmul[(1,)](a.t(), a.t(), a.clone(), 100, 1, 100, 1, 100, B=32, S=100)
+    assert codes(report) == [], report.text()
+
+
 FLAT = {
     "a matrix as one row": lambda: double[(16,)](
         torch.ones(10, 100), torch.empty(10, 100), 1000, 64
