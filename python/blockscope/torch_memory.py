@@ -243,10 +243,14 @@ def watching(handle: Callable[[], Any], one_launch: ProcessLock) -> Iterator[Cal
     sharing.add(torch.Tensor.__dlpack__)
 
     class Ops(TorchDispatchMode):
+        supports_higher_order_operators = True
+
         def __torch_dispatch__(
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
             kwargs = kwargs or {}
+            if not hasattr(func, "_schema"):  # an op on functions: what it calls comes by itself
+                return func(*args, **kwargs)
             schema = schemas.get(func)
             if schema is None:
                 schema = schemas[func] = _Schema(func)

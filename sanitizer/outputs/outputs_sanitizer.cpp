@@ -86,6 +86,8 @@ bool isRegular(const OpInfo &op) {
 } // namespace
 
 struct alignas(64) OutputsSanitizer::Worker {
+  explicit Worker(PagePool &pool) : plain(pool), atomic(pool) {}
+
   WriteMap plain, atomic;
   bool isAgain = false;       ///< two programs of this worker may have stored to one byte
   std::vector<Stores> stores; ///< by argument
@@ -112,7 +114,8 @@ struct OutputsSanitizer::Writers {
 /// Watches programs that the grid does not have.
 class OutputsSanitizer::Outside : public Observer {
 public:
-  Outside(const LaunchInfo &launch, const WriteMap &written) : launch_(launch), written_(written) {}
+  Outside(const LaunchInfo &launch, const WriteMap &written, PagePool &pool)
+      : added(pool), launch_(launch), written_(written) {}
 
   ObserverPlan plan() const override {
     return {.takesRefusedLanes = true, .takesAsserts = true, .takesDeadlocks = true};
@@ -166,12 +169,16 @@ ObserverPlan OutputsSanitizer::plan() const {
 
 void OutputsSanitizer::onLaunchBegin(const LaunchInfo &launch) {
   launch_ = &launch;
-  workers_.clear();
-  for (int i = 0; i < std::max(1, launch.workers); ++i) {
-    workers_.push_back(std::make_unique<Worker>());
-    workers_.back()->stores.resize(launch.memory->arguments().size());
-  }
   written_.clear();
+  workers_.resize(static_cast<size_t>(std::max(1, launch.workers)));
+  for (std::unique_ptr<Worker> &worker : workers_) {
+    if (!worker)
+      worker = std::make_unique<Worker>(pool_);
+    worker->plain.clear();
+    worker->atomic.clear();
+    worker->isAgain = false;
+    worker->stores.assign(launch.memory->arguments().size(), {});
+  }
   writers_.reset();
   // Where programs wait for one another, a later one may well store again.
   const bool isOrdered =
@@ -290,8 +297,8 @@ void OutputsSanitizer::reportTwice(const Access &access, const Allocation &alloc
 
 void OutputsSanitizer::onLaunchEnd() {
   for (const auto &worker : workers_) {
-    written_.merge(worker->plain);
-    written_.merge(worker->atomic);
+    written_.take(worker->plain);
+    written_.take(worker->atomic);
   }
   withdrawWritten([&](const Pending &pending) {
     for (const auto &allocation : launch_->memory->arguments())
@@ -320,7 +327,6 @@ void OutputsSanitizer::onLaunchEnd() {
     lookAt(*allocation, stores);
   }
   launched_.insert(begins.begin(), begins.end());
-  workers_.clear();
   writers_.reset();
 }
 
@@ -374,11 +380,11 @@ bool OutputsSanitizer::lookOutside(const Allocation &allocation, const LeftOut &
       continue;
     std::array<int32_t, 3> first = {0, 0, 0}, count = grid;
     count[axis] = 1;
-    Outside far(*launch_, written_);
+    Outside far(*launch_, written_, pool_);
     first[axis] = grid[axis] + kFar;
     if (!launch_->runOutside(first, count, far) || far.isRefused || far.hasStored)
       continue; // only the grid says where the kernel ends
-    Outside outside(*launch_, written_);
+    Outside outside(*launch_, written_, pool_);
     first[axis] = grid[axis];
     outside.program = first;
     const int64_t total = int64_t{grid[0]} * grid[1] * grid[2];

@@ -79,9 +79,10 @@ private:
   bool tellsReads_, tellsTwice_;
   const LaunchInfo *launch_ = nullptr;
   bool isExact_ = false; ///< two writers of one element are compared
+  PagePool pool_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::unique_ptr<Writers> writers_; ///< where it is exact
-  WriteMap written_;                 ///< of all workers, at the end
+  WriteMap written_{pool_};          ///< of all workers, at the end
   std::vector<Pending> pending_;
   /// Storages that an earlier launch has written, or that the host has filled, by their begin.
   llvm::DenseSet<uint64_t> launched_, filled_;

@@ -8,12 +8,33 @@
 
 namespace blockscope::sanitizer {
 
+std::unique_ptr<WrittenPage> PagePool::take() {
+  std::unique_ptr<WrittenPage> page;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!pages_.empty()) {
+      page = std::move(pages_.back());
+      pages_.pop_back();
+    }
+  }
+  if (!page)
+    return std::make_unique<WrittenPage>();
+  *page = WrittenPage();
+  return page;
+}
+
+void PagePool::give(std::unique_ptr<WrittenPage> page) {
+  const std::lock_guard lock(mutex_);
+  if (pages_.size() < kMost)
+    pages_.push_back(std::move(page));
+}
+
 WriteMap::Page &WriteMap::pageAt(uint64_t number) {
   if (number == lastNumber_)
     return *last_;
   std::unique_ptr<Page> &page = pages_[number];
   if (!page)
-    page = std::make_unique<Page>();
+    page = pool_.take();
   lastNumber_ = number;
   last_ = page.get();
   return *last_;
@@ -25,6 +46,8 @@ const WriteMap::Page *WriteMap::findPage(uint64_t number) const {
 }
 
 void WriteMap::clear() {
+  for (auto &each : pages_)
+    pool_.give(std::move(each.second));
   pages_.clear();
   lastNumber_ = ~0ULL;
 }
@@ -36,6 +59,16 @@ bool WriteMap::write(uint64_t begin, uint64_t end, int64_t program) {
     Page &page = pageAt(begin / kPageBytes);
     const uint64_t pageEnd = std::min(end, (begin / kPageBytes + 1) * kPageBytes);
     while (begin < pageEnd) {
+      if (begin % 64 == 0) { // whole words, the first time
+        uint64_t word = begin % kPageBytes / 64;
+        const uint64_t last = pageEnd % kPageBytes == 0 ? kWords : pageEnd % kPageBytes / 64;
+        for (; word < last && page.program[word] == kNobody; ++word, begin += 64) {
+          page.program[word] = writer;
+          page.written[word] = ~uint64_t{0};
+        }
+        if (begin == pageEnd)
+          break;
+      }
       const uint64_t word = begin % kPageBytes / 64, bit = begin % 64;
       const uint64_t count = std::min(64 - bit, pageEnd - begin);
       const uint64_t mask = llvm::maskTrailingOnes<uint64_t>(static_cast<unsigned>(count)) << bit;
@@ -61,12 +94,19 @@ bool WriteMap::overlaps(const WriteMap &other) const {
   });
 }
 
-void WriteMap::merge(const WriteMap &other) {
-  for (const auto &[number, from] : other.pages_) {
-    Page &to = pageAt(number);
+void WriteMap::take(WriteMap &other) {
+  for (auto &each : other.pages_) {
+    std::unique_ptr<Page> &to = pages_[each.first];
+    if (!to) {
+      to = std::move(each.second);
+      continue;
+    }
     for (size_t word = 0; word < kWords; ++word)
-      to.written[word] |= from->written[word];
+      to->written[word] |= each.second->written[word];
+    pool_.give(std::move(each.second));
   }
+  other.pages_.clear();
+  other.lastNumber_ = ~0ULL;
 }
 
 bool WriteMap::isWritten(uint64_t address) const {
@@ -83,6 +123,13 @@ void WriteMap::forEachGap(uint64_t begin, uint64_t end,
   for (uint64_t at = begin; at < end;) {
     if (at / kPageBytes != number)
       page = findPage(number = at / kPageBytes);
+    if (page && !isOpen && at % 64 == 0) { // most of an output is written
+      const uint64_t stop = std::min(end, (number + 1) * kPageBytes);
+      while (at + 64 <= stop && page->written[at % kPageBytes / 64] == ~uint64_t{0})
+        at += 64;
+      if (at == stop)
+        continue;
+    }
     const uint64_t bit = page ? at % 64 : 0;
     const uint64_t word = page ? page->written[at % kPageBytes / 64] >> bit : 0;
     const bool isWrittenHere = (word & 1) != 0;
