@@ -234,10 +234,11 @@ LaunchResult launchFlat(const FlatProgram &program, LaunchState &launch,
 
   const MemoryUse &use = program.memoryUse;
   std::vector<uint64_t> bits;
-  for (const ArgumentValue &value : arguments)
-    bits.push_back(value.bits);
-  if (!launch.observers.empty())
+  if (!launch.observers.empty()) {
+    for (const ArgumentValue &value : arguments)
+      bits.push_back(value.bits);
     knowProgram(program, launch, bits);
+  }
   launch.info.memory = &launch.memory;
   launch.info.hasAtomics = program.hasAtomics;
   launch.info.mayWait = use.orders;

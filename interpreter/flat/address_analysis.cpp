@@ -384,8 +384,7 @@ AddressAnalysis::Sum AddressAnalysis::ofOp(mlir::Operation &op, mlir::Value valu
     return add(addend(operand(0)), minus);
   }
   if (mlir::isa<arith::MulIOp>(op)) {
-    const Sum lhs = operand(0), rhs = operand(1);
-    return product(value, lhs, rhs);
+    return product(value, operand(0), operand(1));
   }
   if (auto constantOp = mlir::dyn_cast<arith::ConstantOp>(op)) {
     const auto number = integerIn(constantOp);
