@@ -1,5 +1,6 @@
 """The commands compile and verify: what can be said of them without a GPU."""
 
+import argparse
 import re
 import textwrap
 
@@ -10,7 +11,7 @@ import pytest
 from blockscope import _core
 from blockscope.cli.launch_copies import CannotCopy, Copies
 from blockscope.cli.occupancy import occupancy
-from blockscope.cli.verify import Launch, Verifier, differences, inexact_ops
+from blockscope.cli.verify import Launch, Verifier, differences, ending, inexact_ops
 from blockscope.runtime.jit import JITFunction
 from test_cli import GOOD, command
 
@@ -403,6 +404,16 @@ def test_a_verified_launch_leaves_its_results():
         scale_kernel[(1,)](x, out, 8, 2.0, BLOCK=8)
     assert torch.equal(out, 2 * x)
     assert verifier.summary() == "verify: 1 launches, 0 with differences"
+
+
+@pytest.mark.parametrize(
+    ("algebra", "launches", "status"), [(True, 1, 0), (True, 0, 1), (False, 1, 1)]
+)
+def test_a_comparison_in_the_file_fails_in_the_algebra(algebra, launches, status, capsys):
+    verifier = Verifier("cpu")
+    verifier.launches = launches
+    assert ending(verifier, 1, argparse.Namespace(algebra=algebra, exit_code=66)) == status
+    assert ("which does not count" in capsys.readouterr().err) == (status == 0)
 
 
 def test_copies_keep_views_of_one_storage_together():
