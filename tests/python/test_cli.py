@@ -157,7 +157,7 @@ def test_python_m_blockscope(script):
         (["run", "missing.py"], "there is no file 'missing.py'"),
         (["run", "--fast", "x.py"], "--fast"),
         (["run", "-m"], "-m needs an argument"),
-        (["check", "--checks", "nosan", "x.py"], "unknown check 'nosan', expected asan"),
+        (["check", "--checks", "nosan", "x.py"], "unknown check 'nosan', expected arith"),
         (["check", "--max-findings", "0", "x.py"], "'0' is no whole number"),
         (["check", "--exit-code", "300", "x.py"], "'300' is no exit status"),
         (["check", "--output", "/no/such/folder/r.txt", "x.py"], "there is no folder"),
