@@ -1,9 +1,9 @@
 // Compiles a kernel for the GPU: layouts, LLVM IR, PTX, cubin.
 #include "gpu_backend/compile.h"
 
+#include "core/guarded.h"
 #include "core/ir/ir_emitter.h"
 #include "core/passes/pass_dumps.h"
-#include "gpu_backend/codegen/guarded.h"
 #include "gpu_backend/codegen/nvptx.h"
 #include "gpu_backend/codegen/stage_timer.h"
 #include "gpu_backend/codegen/toolkit.h"
@@ -82,7 +82,7 @@ public:
       return nullptr;
     bool isDone = false;
     std::string fatal;
-    if (!gpu::runGuarded([&] { isDone = makePtx(); }, fatal))
+    if (!runGuarded([&] { isDone = makePtx(); }, fatal))
       error_ = "LLVM cannot compile it (a mistake in blockscope): " + fatal + reproducer();
     if (!isDone || !dump("ptx", kernel_->ptx))
       return nullptr;
@@ -166,7 +166,8 @@ private:
     if (!gpu::prepareModule(code, target_, &error_))
       return false;
     dumpLlvm(options_, code, "as lowered");
-    kernel_->ptx = gpu::emitPtx(code, target_, options_, kernel_->times, &error_);
+    kernel_->ptx =
+        gpu::emitPtx(code, target_, options_, kernel_->libraries, kernel_->times, &error_);
     llvm::raw_string_ostream stream(kernel_->llir);
     code.print(stream, nullptr);
     dumpLlvm(options_, code, "optimised");

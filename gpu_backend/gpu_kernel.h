@@ -69,6 +69,7 @@ struct GpuKernel {
   /// for it.
   std::vector<std::pair<int, int>> disjoint;
   std::vector<DebugSite> debugSites;
+  std::vector<std::string> libraries; ///< paths of the bitcode that it calls functions of
   std::vector<StageTime> times;
   std::vector<std::string> warnings; ///< of ptxas, in its words
   /// What may cost the kernel speed (docs/gpu.md lists the codes); a warning, or a note where the

@@ -330,11 +330,24 @@ def TL_InlineAsmVolatileOp : TL_InlineAsm<"inline_asm_volatile", [MemoryEffects<
   let summary = "PTX of the user's on elements, which stays where it is, in its order";
 }
 
-def TL_ExternElementwiseOp : TL_ElementwiseOp<"extern_elementwise"> {
-  let summary = "elementwise call of a libdevice function by symbol";
-  let arguments = (ins Variadic<AnyType>:$operands, StrAttr:$symbol);
+class TL_ExternElementwise<string mnemonic, list<Trait> traits> : TL_Op<mnemonic, traits> {
+  let description = [{
+    A function of `libraries`, paths of LLVM bitcode whose contents `digest` stands for; without
+    libraries one of libdevice.
+  }];
+  let arguments = (ins Variadic<AnyType>:$operands, StrAttr:$symbol,
+      OptionalAttr<StrArrayAttr>:$libraries, OptionalAttr<StrAttr>:$digest);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$symbol `(` $operands `)` attr-dict `:` functional-type($operands, $result)";
+}
+
+def TL_ExternElementwiseOp : TL_ExternElementwise<"extern_elementwise", [Pure, Elementwise]> {
+  let summary = "elementwise call of a library's function by symbol";
+}
+
+def TL_ExternElementwiseVolatileOp : TL_ExternElementwise<"extern_elementwise_volatile",
+    [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "elementwise call of a library's function, which stays where it is";
 }
 
 //===-- Dot ----------------------------------------------------------------------------------------===//

@@ -95,19 +95,24 @@ Value Semantic::divRn(const Operand &x, const Operand &y) {
   return emit1("arith.divf", {a, b}, a.type);
 }
 
-Value Semantic::externElementwise(llvm::StringRef symbol, llvm::ArrayRef<Value> arguments,
-                                  DType result) {
-  if (failed() || arguments.empty())
-    return {};
-  llvm::SmallVector<Value, 4> operands(arguments);
-  for (size_t i = 1; i < operands.size(); ++i)
-    std::tie(operands[0], operands[i]) = broadcast(operands[0], operands[i]);
-  for (size_t i = 1; i + 1 < operands.size(); ++i)
-    std::tie(operands[0], operands[i]) = broadcast(operands[0], operands[i]);
+Value Semantic::externElementwise(const ExternFunction &function, llvm::ArrayRef<Value> arguments,
+                                  const Type &result) {
   if (failed())
     return {};
-  return emit1("tl.extern_elementwise", operands, Type::get(result, operands[0].type.shape),
-               {{"symbol", symbol.str()}});
+  llvm::SmallVector<Value, 4> operands(arguments);
+  for (size_t round = 0; round < 2; ++round) // the first one has the shape of all after one round
+    for (size_t i = 1; i < operands.size() && !failed(); ++i)
+      std::tie(operands[0], operands[i]) = broadcast(operands[0], operands[i]);
+  if (failed())
+    return {};
+  Attributes attributes{{"symbol", function.symbol}};
+  if (!function.libraries.empty()) {
+    attributes.set("libraries", function.libraries);
+    attributes.set("digest", function.digest);
+  }
+  const bool mayMove = function.isPure && !operands.empty();
+  return emit1(mayMove ? "tl.extern_elementwise" : "tl.extern_elementwise_volatile", operands,
+               operands.empty() ? result : result.withShape(operands[0].type.shape), attributes);
 }
 
 } // namespace blockscope

@@ -79,7 +79,16 @@ public:
   /// float32 only: correctly rounded square root and division.
   Value sqrtRn(const Operand &x);
   Value divRn(const Operand &x, const Operand &y);
-  Value externElementwise(llvm::StringRef symbol, llvm::ArrayRef<Value> arguments, DType result);
+  struct ExternFunction {
+    std::string symbol;
+    std::vector<std::string> libraries; ///< paths of bitcode; none: libdevice
+    std::string digest;                 ///< of what is in them
+    bool isPure = true;                 ///< it only computes
+  };
+  /// The function on each element of the arguments, which are brought to one shape; without
+  /// arguments once. `result` is a scalar type.
+  Value externElementwise(const ExternFunction &function, llvm::ArrayRef<Value> arguments,
+                          const Type &result);
 
   //===-- Inline assembly (inline_asm.cpp) --------------------------------------------------===//
   struct AsmOptions {

@@ -1,6 +1,7 @@
 // LLVM's part of the compiler. Its targets and options are global to the process, set once.
 #include "gpu_backend/codegen/nvptx.h"
 
+#include "core/bitcode.h"
 #include "gpu_backend/codegen/stage_timer.h"
 #include "gpu_backend/codegen/toolkit.h"
 
@@ -11,19 +12,16 @@
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Verifier.h"
-#include "llvm/IRReader/IRReader.h"
-#include "llvm/Linker/Linker.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
-#include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
-#include "llvm/Transforms/IPO/Internalize.h"
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
 #include "llvm/Transforms/Scalar/LoopStrengthReduce.h"
 
+#include <array>
 #include <mutex>
 
 namespace blockscope::gpu {
@@ -76,31 +74,28 @@ bool callsLibdevice(const llvm::Module &module) { return llvm::any_of(module, is
 
 bool linkLibdevice(llvm::Module &module, const std::string &given, std::string *error) {
   const std::string path = findLibdevice(given, error);
-  if (path.empty())
+  if (path.empty() || !linkBitcode(module, path, error))
     return false;
-  llvm::SMDiagnostic diagnostic;
-  std::unique_ptr<llvm::Module> library =
-      llvm::getLazyIRFileModule(path, diagnostic, module.getContext());
-  if (!library) {
-    *error = "cannot read " + path + ": " + diagnostic.getMessage().str();
-    return false;
-  }
-  library->setTargetTriple(module.getTargetTriple());
-  library->setDataLayout(module.getDataLayout());
-  const bool failed = llvm::Linker::linkModules(
-      module, std::move(library), llvm::Linker::LinkOnlyNeeded,
-      [](llvm::Module &linked, const llvm::StringSet<> &names) {
-        llvm::internalizeModule(linked, [&](const llvm::GlobalValue &value) {
-          return !value.hasName() || names.count(value.getName()) == 0;
-        });
-      });
-  if (failed) {
-    *error = "cannot link " + path;
-    return false;
-  }
   for (const llvm::Function &function : module)
     if (isLibdeviceCall(function)) {
       *error = "'" + function.getName().str() + "' is not a function of " + path;
+      return false;
+    }
+  return true;
+}
+
+/// Links users' libraries. Errors: false where they call what nobody has.
+bool linkLibraries(llvm::Module &module, llvm::ArrayRef<std::string> libraries,
+                   std::string *error) {
+  constexpr std::array<llvm::StringRef, 5> kOfDriver = {"vprintf", "malloc", "free", "__assertfail",
+                                                        "__nvvm_reflect"};
+  if (!linkBitcodes(module, libraries, error))
+    return false;
+  for (const llvm::Function &function : module)
+    if (function.isDeclaration() && !function.isIntrinsic() && !isLibdeviceCall(function) &&
+        !llvm::is_contained(kOfDriver, function.getName())) {
+      *error = "'" + function.getName().str() + "', which a library calls, is in none of " +
+               namesOfLibraries(libraries);
       return false;
     }
   return true;
@@ -171,7 +166,8 @@ bool prepareModule(llvm::Module &module, const GpuTarget &target, std::string *e
 }
 
 std::string emitPtx(llvm::Module &module, const GpuTarget &target, const GpuOptions &options,
-                    std::vector<StageTime> &times, std::string *error) {
+                    llvm::ArrayRef<std::string> libraries, std::vector<StageTime> &times,
+                    std::string *error) {
   const std::unique_ptr<llvm::TargetMachine> machine = makeMachine(target, options, error);
   if (!machine)
     return {};
@@ -186,6 +182,8 @@ std::string emitPtx(llvm::Module &module, const GpuTarget &target, const GpuOpti
       [&] { module.getContext().setDiagnosticHandlerCallBack(nullptr); });
   {
     const StageTimer timer(times, "llvm");
+    if (!libraries.empty() && !linkLibraries(module, libraries, error))
+      return {};
     if (callsLibdevice(module) && !linkLibdevice(module, options.libdevicePath, error))
       return {};
     optimize(module, *machine);

@@ -16,10 +16,12 @@ constexpr llvm::StringLiteral kNeedsRegisters = "blockscope-needs-registers";
 /// Sets triple, data layout and attributes of `target`; before anything is lowered that depends on
 /// the width of shared pointers.
 bool prepareModule(llvm::Module &module, const GpuTarget &target, std::string *error);
-/// Links libdevice if the module calls it, optimises, and returns the PTX.
+/// Links what the module calls of `libraries` (paths of bitcode) and of libdevice, optimises, and
+/// returns the PTX.
 ///
 /// Errors: empty, with the text in `error`.
 std::string emitPtx(llvm::Module &module, const GpuTarget &target, const GpuOptions &options,
-                    std::vector<StageTime> &times, std::string *error);
+                    llvm::ArrayRef<std::string> libraries, std::vector<StageTime> &times,
+                    std::string *error);
 
 } // namespace blockscope::gpu

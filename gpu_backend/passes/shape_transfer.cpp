@@ -28,7 +28,7 @@ llvm::SmallVector<int> inverse(llvm::ArrayRef<int> permutation) {
 
 /// Whether element i of the result belongs to the thread that has element i of each operand.
 bool keepsLayout(Operation *op) {
-  if (isa<tl::InlineAsmOp, tl::InlineAsmVolatileOp>(op))
+  if (isa<tl::InlineAsmOp, tl::InlineAsmVolatileOp, tl::ExternElementwiseVolatileOp>(op))
     return isa<RankedTensorType>(op->getResult(0).getType());
   return isa<tl::MapOp, tl::ScanOp, tl::SortOp>(op) ||
          (tl::isElementwise(op) && isa<RankedTensorType>(op->getResult(0).getType()));

@@ -75,7 +75,8 @@ struct EmitCodePass : PassWrapper<EmitCodePass, OperationPass<ModuleOp>> {
     if (to != "ptx")
       return module.emitError("'" + to +
                               "' is nothing that tlg-emit prints, expected ptx, llvm or notes");
-    const std::string ptx = emitPtx(*code, *target, options, kernel.times, &error);
+    const std::string ptx =
+        emitPtx(*code, *target, options, kernel.libraries, kernel.times, &error);
     if (ptx.empty())
       return module.emitError(error);
     llvm::outs() << ptx;

@@ -130,7 +130,8 @@ MemoryUse findMemoryUse(mlir::func::FuncOp function) {
     const OpFacts *facts = tl::factsOf(op);
     if (facts && facts->family == OpFamily::InlineAsm)
       return addAssembly(op, use);
-    if (!facts || !(facts->reads() || facts->writes()))
+    const bool isOfLibrary = mlir::isa<tl::ExternElementwiseVolatileOp>(op); // has its own memory
+    if (!facts || isOfLibrary || !(facts->reads() || facts->writes()))
       return;
     use.orders |= facts->isAtomic() && !op->use_empty();
     if (auto load = mlir::dyn_cast<tl::LoadOp>(op))

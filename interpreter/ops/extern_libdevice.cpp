@@ -4,6 +4,7 @@
 // Functions with a SIMD kernel use it (exp, log, sin, ...). All others are scalar: the fp64 ones
 // are the C library's or special_functions.h, the fp32 ones the same in double, rounded once, so
 // they are nearly always the correctly rounded result. Directed rounding (_rd, _ru, _rz) is exact.
+#include "interpreter/bitcode/library_function.h"
 #include "interpreter/ops/element_type.h"
 #include "interpreter/ops/special_functions.h"
 
@@ -419,6 +420,8 @@ std::string typeList(llvm::ArrayRef<DType> types) {
 }
 
 EvaluatorOrError chooseExtern(const OpSignature &signature) {
+  if (signature.attributes.find("libraries"))
+    return chooseLibraryFunction(signature);
   const llvm::StringRef symbol = signature.attributes.getString("symbol");
   llvm::SmallVector<DType, 4> types;
   for (const Type &type : signature.operands)
@@ -437,7 +440,8 @@ EvaluatorOrError chooseExtern(const OpSignature &signature) {
   if (found == functions().end())
     return {{},
             "'" + symbol.str() + "' of " + typeList(types) +
-                " cannot run on the CPU: it is not a libdevice function"};
+                " cannot run: it is no function of libdevice; name the bitcode that has it in the "
+                "launch: extern_libs={'name': 'path.bc'}"};
   const Function &function = found->second;
   if (llvm::ArrayRef<DType>(function.operands) != llvm::ArrayRef<DType>(types) ||
       function.result != result)
@@ -452,6 +456,7 @@ EvaluatorOrError chooseExtern(const OpSignature &signature) {
 
 void addExternEvaluators(EvaluatorTable &table) {
   table.add("tl.extern_elementwise", chooseExtern);
+  table.add("tl.extern_elementwise_volatile", chooseExtern);
 }
 
 } // namespace blockscope::interpreter

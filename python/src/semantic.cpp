@@ -156,14 +156,20 @@ void bindMath(py::module_ &m) {
           finishOp(semantic);
           return wrapAll(values);
         });
-  m.def("extern_elementwise",
-        [](const std::string &symbol, const py::list &arguments, py::handle resultType) {
-          const char *op = "tl.extern_elementwise";
-          const DType result = typeFromPython(resultType).dtype;
-          return runOp(op, [&](Semantic &s) {
-            return s.externElementwise(symbol, valuesOf(s, arguments, op), result);
-          });
+  m.def(
+      "extern_elementwise",
+      [](const std::string &symbol, const py::list &arguments, py::handle resultType,
+         const std::vector<std::string> &libraries, const std::string &digest, bool isPure) {
+        const char *op = "tl.extern_elementwise";
+        const Type result = typeFromPython(resultType).scalar();
+        return runOp(op, [&](Semantic &s) {
+          return s.externElementwise({symbol, libraries, digest, isPure},
+                                     valuesOf(s, arguments, op), result);
         });
+      },
+      py::arg("symbol"), py::arg("arguments"), py::arg("result_type"),
+      py::arg("libraries") = std::vector<std::string>(), py::arg("digest") = "",
+      py::arg("is_pure") = true);
 }
 
 void bindShape(py::module_ &m) {

@@ -107,6 +107,8 @@ func.func @arithmetic(%x: tensor<4xf32>, %i: tensor<4xi32>, %a: tensor<16x32xf16
   %asm2 = tl.inline_asm_volatile "mov.u32 $0, 0;" "=r"() {pack = 4 : i32} : () -> i8
   // CHECK: tl.extern_elementwise "__nv_powf"(%{{.*}}, %{{.*}}) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   %2 = tl.extern_elementwise "__nv_powf"(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: tl.extern_elementwise_volatile "users"() {digest = "0123", libraries = ["/users.bc"]} : () -> i32
+  %users = tl.extern_elementwise_volatile "users"() {libraries = ["/users.bc"], digest = "0123"} : () -> i32
   // CHECK: tl.dot %{{.*}}, %{{.*}}, %{{.*}} {input_precision = "tf32"} : tensor<16x32xf16>, tensor<32x8xf16> -> tensor<16x8xf32>
   %3 = tl.dot %a, %b, %c {input_precision = "tf32"} : tensor<16x32xf16>, tensor<32x8xf16> -> tensor<16x8xf32>
   return

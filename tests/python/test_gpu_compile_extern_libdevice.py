@@ -20,6 +20,7 @@ SYMBOLS = {
     symbol: (arguments, result)
     for overloads in libdevice.FUNCTIONS.values()
     for arguments, (symbol, result) in overloads.items()
+    if symbol.startswith("__nv_")  # others are ops
 }
 
 

@@ -8,6 +8,7 @@ from blockscope import _core
 from blockscope.frontend.argument import Argument, in_kernel, leaves
 from blockscope.frontend.generator import Generator
 from blockscope.language import context
+from blockscope.language.bitcode import Library
 
 
 class Arithmetic(NamedTuple):
@@ -17,6 +18,8 @@ class Arithmetic(NamedTuple):
     checks_overflow: bool = False
     #: Floats are computed as the integers that stand for them (docs/algebra.md).
     has_payloads: bool = False
+    #: Bitcode whose functions the kernel may call.
+    libraries: tuple[Library, ...] = ()
 
 
 def emit(
@@ -38,7 +41,7 @@ def emit(
 
     Errors: CompilationError with the user's line when the kernel breaks a rule of the language.
     """
-    builder = _core.IrBuilder(*arithmetic)
+    builder = _core.IrBuilder(arithmetic.checks_overflow, arithmetic.has_payloads)
     run_time = leaves(arguments)
     generator = Generator(builder)
     kernel = context.Kernel(
@@ -46,6 +49,7 @@ def emit(
         generator.repeat,
         target=target,
         num_warps=num_warps,
+        libraries=arithmetic.libraries,
         prints=prints,
         place=generator.place,
     )

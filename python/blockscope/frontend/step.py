@@ -14,6 +14,7 @@ from blockscope.frontend.block_ir import Arithmetic
 from blockscope.frontend.rewrite import stepped_function
 from blockscope.frontend.scheduler import Scheduler, StoppedByFinding
 from blockscope.language import context, core
+from blockscope.language.bitcode import Library
 
 _kernel_code: dict[types.CodeType, str] = {}
 
@@ -54,9 +55,12 @@ def _repeat(values: list[Any], step: Any) -> list[Any]:
 class _Programs:
     """The programs of one launch, started in order of their number."""
 
-    def __init__(self, fn: Any, grid: tuple[int, int, int], num_warps: int) -> None:
+    def __init__(
+        self, fn: Any, grid: tuple[int, int, int], num_warps: int, libraries: tuple[Library, ...]
+    ) -> None:
         self.fn = fn
         self.num_warps = num_warps
+        self.libraries = libraries
         self.function = _function(fn)
         self.rest = (
             (x, y, z) for z in range(grid[2]) for y in range(grid[1]) for x in range(grid[0])
@@ -81,6 +85,7 @@ class _Programs:
                 self.call,
                 _repeat,
                 num_warps=self.num_warps,
+                libraries=self.libraries,
                 program=program,
                 runner=self.runner,
             )
@@ -102,10 +107,14 @@ def run(
     arithmetic: Arithmetic,
 ) -> None:
     """Run every program of the grid, in order of its number; where one spins, the others go on."""
-    programs = _Programs(fn, grid, num_warps)
+    programs = _Programs(fn, grid, num_warps, arithmetic.libraries)
     scheduler = Scheduler(programs.run_next, lambda: runner.scope())
     runner = programs.runner = _core.StepRunner(
-        launch, source_location, scheduler.on_spin, *arithmetic
+        launch,
+        source_location,
+        scheduler.on_spin,
+        arithmetic.checks_overflow,
+        arithmetic.has_payloads,
     )
     outer = context.current()
     failure = None

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from blockscope import user_warnings
+from blockscope.language.bitcode import Library
 
 
 class Kernel:
@@ -17,15 +18,17 @@ class Kernel:
     with one value of the same type for each of ``values``: ``step(values)`` returns the next ones
     and whether to go on (a scalar of int1); it runs once at least. ``target`` is the GPU's, None
     for the CPU. ``num_warps`` is that of the launch; ``asks_num_warps`` says whether the kernel has
-    asked for it (`num_warps` below), so that its code is for this number only. ``prints`` says
-    whether ``tl.static_print`` prints. ``place()`` gives file, line and module of what is compiled
-    now. In step mode ``program`` is the program (x, y, z) and ``runner`` its _core.StepRunner; both
-    are None while a kernel is compiled.
+    asked for it (`num_warps` below), so that its code is for this number only. ``libraries`` are
+    those of bitcode whose functions the kernel may call. ``prints`` says whether
+    ``tl.static_print`` prints. ``place()`` gives file, line and module of what is compiled now. In
+    step mode ``program`` is the program (x, y, z) and ``runner`` its _core.StepRunner; both are
+    None while a kernel is compiled.
     """
 
     __slots__ = (
         "asks_num_warps",
         "call",
+        "libraries",
         "num_warps",
         "place",
         "prints",
@@ -42,6 +45,7 @@ class Kernel:
         *,
         target: Any = None,
         num_warps: int = 4,
+        libraries: tuple[Library, ...] = (),
         prints: bool = True,
         place: Callable[[], tuple[str, int, str]] | None = None,
         program: tuple[int, int, int] | None = None,
@@ -52,6 +56,7 @@ class Kernel:
         self.target = target
         self.num_warps = num_warps
         self.asks_num_warps = False
+        self.libraries = libraries
         self.prints = prints
         self.place = place
         self.program = program

@@ -1,6 +1,6 @@
 // Names for kernels of any name, programs with a time limit, fatal errors of LLVM that a process
 // survives.
-#include "gpu_backend/codegen/guarded.h"
+#include "core/guarded.h"
 #include "gpu_backend/codegen/run_program.h"
 #include "gpu_backend/kernel_names.h"
 

@@ -4,10 +4,11 @@ Which overload a call takes is decided by the types of its arguments. When none 
 arguments are first brought to one type by the rules of the operators.
 """
 
+import os
 from typing import Any
 
 from blockscope._core import semantic as _semantic
-from blockscope.language import core
+from blockscope.language import bitcode, context, core
 from blockscope.language.core import builtin
 
 #: name: argument types -> result type, symbol without its prefix `__nv_`, or the op of the block IR
@@ -237,10 +238,13 @@ def _parse(line: str) -> tuple[str, dict[tuple[Any, ...], tuple[str, Any]]]:
     return name, table
 
 
-def _dispatch(name: str, overloads: dict[tuple[Any, ...], tuple[str, Any]], args: Any) -> Any:
+def _choose(
+    name: str, overloads: dict[tuple[Any, ...], tuple[str, Any]], args: Any
+) -> tuple[str, list[Any], Any]:
+    """The symbol for these arguments, the arguments as it takes them, the type of its result."""
     count = len(next(iter(overloads)))
     if len(args) != count:
-        raise TypeError(f"libdevice.{name}: {len(args)} arguments, expected {count}")
+        raise TypeError(f"{name}: {len(args)} arguments, expected {count}")
     values = [core.to_tensor(arg) for arg in args]
     key = tuple(value.dtype for value in values)
     if key not in overloads and count > 1:
@@ -249,8 +253,13 @@ def _dispatch(name: str, overloads: dict[tuple[Any, ...], tuple[str, Any]], args
     if key not in overloads:
         expected = " or ".join("(" + ", ".join(map(str, types)) + ")" for types in overloads)
         found = "(" + ", ".join(map(str, key)) + ")"
-        raise ValueError(f"libdevice.{name}: arguments are {found}, expected {expected}")
+        raise ValueError(f"{name}: arguments are {found}, expected {expected}")
     symbol, result_type = overloads[key]
+    return symbol, values, result_type
+
+
+def _dispatch(name: str, overloads: dict[tuple[Any, ...], tuple[str, Any]], args: Any) -> Any:
+    symbol, values, result_type = _choose(f"libdevice.{name}", overloads, args)
     if "." in symbol:
         return _semantic.elementwise(symbol, f"libdevice.{name}", *values)
     result = _semantic.extern_elementwise(symbol, values, result_type)
@@ -280,10 +289,30 @@ def extern_elementwise(
     is_pure: Any = True,
     **_: Any,
 ) -> Any:
-    """Call a library's function on each element; the CPU knows those of libdevice."""
+    """Call a function of a library on each element.
+
+    Symbols that begin with ``__nv_`` are libdevice's. All others are those of the launch's
+    ``extern_libs``, or of the bitcode at ``lib_path``.
+    """
     overloads = {
         tuple(core.unwrap(one) for one in types): symbol
         for types, symbol in core.unwrap(arg_type_symbol_dict).items()
     }
-    name = next(iter(overloads.values()))[0].removeprefix("__nv_")
-    return _dispatch(name, overloads, args)
+    if not overloads:
+        raise ValueError("extern_elementwise: arg_type_symbol_dict is empty")
+    first = next(iter(overloads.values()))[0]
+    symbol, values, result_type = _choose(first.removeprefix("__nv_"), overloads, args)
+    libraries = [] if symbol.startswith("__nv_") else _libraries(core.unwrap(lib_path))
+    digest = "-".join(library.digest for library in libraries)
+    paths = [library.path for library in libraries]
+    is_pure = bool(core.unwrap(is_pure))
+    return _semantic.extern_elementwise(symbol, values, result_type, paths, digest, is_pure)
+
+
+def _libraries(path: Any) -> list[bitcode.Library]:
+    """Those of the launch, and the one that a call names; Triton takes a name without a file."""
+    kernel = context.current()
+    found = list(kernel.libraries) if kernel else []
+    if path and os.path.isfile(path):
+        found.append(bitcode.library(os.path.abspath(path)))
+    return list(dict.fromkeys(found))

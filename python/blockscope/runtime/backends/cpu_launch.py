@@ -9,6 +9,7 @@ from blockscope.frontend.argument import Argument, leaves
 from blockscope.frontend.block_ir import Arithmetic
 from blockscope.language import core
 from blockscope.runtime.backends.backend import Request
+from blockscope.runtime.extern_libs import libraries_of
 from blockscope.runtime.memory.buffer import Buffer
 from blockscope.runtime.memory.host import HostMemory
 from blockscope.runtime.memory.live_tensors import LiveTensors
@@ -70,7 +71,9 @@ def arithmetic_of(options: dict[str, Any]) -> Arithmetic:
     is_checked = options.get("sanitize_overflow", LAUNCH_OPTIONS["sanitize_overflow"])
     mode = options.get("instrumentation_mode", "")
     return Arithmetic(
-        checks_overflow=asserts(options) and bool(is_checked), has_payloads=has_payloads(mode)
+        checks_overflow=asserts(options) and bool(is_checked),
+        has_payloads=has_payloads(mode),
+        libraries=libraries_of(options.get("extern_libs")),
     )
 
 

@@ -117,7 +117,8 @@ class FlatKernel(CompiledKernel):
             hooks.load_ends(self, None, None)
 
     def short_way(self, device: int) -> Any:
-        if device >= 0:  # its arguments were copied from a GPU
+        # Its arguments were copied from a GPU, or its libraries are files that may change.
+        if device >= 0 or self._options.get("extern_libs"):
             return None
         return _core.CpuShortWay(
             kernel=self.fn.__name__,

@@ -27,10 +27,13 @@ class StepBackend:
     def compile(self, request: Request) -> None:
         return None
 
-    def _code(self, fn: Any, arguments: list[Argument], num_warps: int) -> FlatCode:
-        return self._flat.code(
-            fn, arguments, num_warps=num_warps, prints=False, arithmetic=Arithmetic()
-        )[0]
+    def _code(
+        self, fn: Any, arguments: list[Argument], num_warps: int, arithmetic: Arithmetic
+    ) -> FlatCode:
+        plain = Arithmetic(libraries=arithmetic.libraries)
+        return self._flat.code(fn, arguments, num_warps=num_warps, prints=False, arithmetic=plain)[
+            0
+        ]
 
     def _tell_program(
         self, launch: Any, fn: Any, arguments: list[Argument], num_warps: int
@@ -45,8 +48,9 @@ class StepBackend:
         _warn_without_program(fn.__name__, request.grid)
         with checks.watching() as sessions:
             num_warps = num_warps_of(request.options)
+            arithmetic = arithmetic_of(request.options)
             has_atomics = not sessions or waiting.has_atomics(
-                fn, arguments, lambda: self._code(fn, arguments, num_warps)
+                fn, arguments, lambda: self._code(fn, arguments, num_warps, arithmetic)
             )
             launch = open_launch(request, sessions)
             if launch.needs_program:
@@ -59,7 +63,7 @@ class StepBackend:
                     request.grid,
                     has_atomics=has_atomics,
                     num_warps=num_warps,
-                    arithmetic=arithmetic_of(request.options),
+                    arithmetic=arithmetic,
                 )
             finally:
                 finish(arguments)

@@ -18,6 +18,7 @@ from blockscope.runtime.backends.cuda.compile import compile
 from blockscope.runtime.backends.cuda.kernel import CudaKernel
 from blockscope.runtime.backends.cuda.options import parse_options, refuse_unsupported, target_of
 from blockscope.runtime.compiled_kernel import kept
+from blockscope.runtime.extern_libs import libraries_of
 from blockscope.runtime.memory.device import DeviceMemory
 from blockscope.runtime.specialization import Specialization
 
@@ -49,7 +50,8 @@ class CudaBackend:
         def compile_now(specialization: Specialization) -> CudaKernel:
             return compile(specialization, arguments, aligned, options)
 
-        parts = (target, options, settings, aligned, *hooks.stages_key())
+        libraries = libraries_of(options.extern_libs)
+        parts = (target, options, libraries, settings, aligned, *hooks.stages_key())
         known = key.of_launch(arguments, *parts)
         return kept(fn, known, specialize, compile_now, is_warmup=request.is_warmup)
 

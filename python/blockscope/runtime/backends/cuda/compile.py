@@ -15,6 +15,7 @@ from blockscope.runtime import hooks
 from blockscope.runtime.backends.cuda import disk_cache, managed_cache, notes, override, tools
 from blockscope.runtime.backends.cuda.kernel import CudaKernel
 from blockscope.runtime.backends.cuda.options import GpuOptions, arch_of
+from blockscope.runtime.extern_libs import LIBDEVICE, libraries_of
 from blockscope.runtime.options import has_payloads
 from blockscope.runtime.specialization import Specialization
 
@@ -39,6 +40,7 @@ def compile(
         arithmetic=Arithmetic(
             checks_overflow=options.debug and bool(options.sanitize_overflow),
             has_payloads=has_payloads(options.instrumentation_mode),
+            libraries=libraries_of(options.extern_libs),
         ),
     )
     settings = _compiler_settings(options) | {
@@ -153,7 +155,7 @@ def _tool_settings(options: GpuOptions) -> dict[str, Any]:
 
 
 def _tool_paths(options: GpuOptions) -> dict[str, str]:
-    libdevice = dict(options.extern_libs).get("libdevice") or tools.libdevice()
+    libdevice = dict(options.extern_libs).get(LIBDEVICE) or tools.libdevice()
     return {"ptxas_path": tools.ptxas(), "libdevice_path": libdevice}
 
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from blockscope import _core, knobs
 from blockscope.errors import OptionNotSupported
 from blockscope.language.linear import default_input_precision
+from blockscope.runtime import extern_libs
 from blockscope.runtime.options import LAUNCH_OPTIONS, check_numbers
 from blockscope.target import GPUTarget
 
@@ -56,12 +56,6 @@ class GpuOptions:
             )
 
 
-def _pairs(libraries: Any) -> tuple[tuple[str, str], ...]:
-    """Names and paths of bitcode libraries, from a dict or from pairs."""
-    pairs = libraries.items() if isinstance(libraries, dict) else libraries or ()
-    return tuple((str(name), str(path)) for name, path in pairs)
-
-
 def parse_options(options: dict[str, Any]) -> GpuOptions:
     """The options of a launch that matter on a GPU, defaults and settings filled in."""
     known = {name: options[name] for name in GpuOptions.__dataclass_fields__ if name in options}
@@ -69,10 +63,7 @@ def parse_options(options: dict[str, Any]) -> GpuOptions:
     requested = known.get("enable_fp_fusion")
     if requested in (None, 0, 1):  # GpuOptions refuses others
         known["enable_fp_fusion"] = knobs.language.fp_fusion_enabled(requested)
-    known["extern_libs"] = _pairs(options.get("extern_libs"))
-    for name, path in known["extern_libs"]:
-        if not Path(path).is_file():
-            raise FileNotFoundError(f"extern_libs names '{path}' as {name}, which is not there")
+    known["extern_libs"] = extern_libs.pairs(options.get("extern_libs"))
     return GpuOptions(**known)
 
 
@@ -99,11 +90,6 @@ _TAKEN: dict[str, tuple[Callable[[Any], bool], str, str]] = {
         lambda value: tuple(value or ()) in ((), (1, 1, 1)),
         "(1, 1, 1)",
         "clusters are not supported yet",
-    ),
-    "extern_libs": (
-        lambda value: {name for name, _ in _pairs(value)} <= {"libdevice"},
-        "none or libdevice",
-        "nothing else is linked",
     ),
     "instrumentation_mode": (
         lambda value: not value or value == "fpsan",

@@ -1,5 +1,5 @@
 // A thread for each call, and one handler of fatal errors for the process.
-#include "gpu_backend/codegen/guarded.h"
+#include "core/guarded.h"
 
 #include "core/no_fork.h"
 
@@ -14,7 +14,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-namespace blockscope::gpu {
+namespace blockscope {
 namespace {
 
 struct Guard {
@@ -100,4 +100,4 @@ bool runGuarded(llvm::function_ref<void()> body, std::string &error) {
   return false;
 }
 
-} // namespace blockscope::gpu
+} // namespace blockscope

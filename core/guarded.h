@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace blockscope::gpu {
+namespace blockscope {
 
 /// Runs `body`, which uses LLVM, so that a fatal error of LLVM does not end the process.
 ///
@@ -17,4 +17,4 @@ namespace blockscope::gpu {
 /// Errors: false with LLVM's words in `error`.
 bool runGuarded(llvm::function_ref<void()> body, std::string &error);
 
-} // namespace blockscope::gpu
+} // namespace blockscope
