@@ -3,6 +3,7 @@
 #include "python/src/findings.h"
 #include "python/src/gpu_driver.h"
 #include "python/src/ir_builder.h"
+#include "python/src/language_function.h"
 #include "python/src/launch.h"
 #include "python/src/launch_key.h"
 #include "python/src/launcher.h"
@@ -26,6 +27,7 @@ PYBIND11_MODULE(_core, module) {
   blockscope::python::bindOpFacts(module);
   blockscope::python::bindSettings(module);
   blockscope::python::bindSemantic(module);
+  blockscope::python::bindLanguageFunction(module);
   blockscope::python::bindIrBuilder(module);
   blockscope::python::bindLaunch(module);
   blockscope::python::bindStepRunner(module);

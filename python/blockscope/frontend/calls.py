@@ -7,6 +7,7 @@ import numbers
 from collections.abc import Callable
 from typing import Any
 
+from blockscope import _core
 from blockscope import language as tl
 from blockscope.frontend import function_reads, values
 from blockscope.frontend.constexpr_function import ConstexprFunction
@@ -77,7 +78,7 @@ def _is_users_builtin(fn: Any) -> bool:
 def _call_users_builtin(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Its constants are constexpr, as in Triton; what Triton hands it beside them means nothing."""
     named = {name: _as_constexpr(value) for name, value in kwargs.items()}
-    for name in core.FROM_TRITON:
+    for name in _core.KEYWORDS_FROM_TRITON:
         parameter = inspect.signature(fn).parameters.get(name)
         if parameter is not None and parameter.default is parameter.empty:
             named.setdefault(name, None)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any, TypeVar
 
+from blockscope import _core
 from blockscope._core import semantic as _semantic
 from blockscope.language import context, users_semantic
 from blockscope.language.constexpr_value import _unwrap_if_constexpr, constexpr, tensor, unwrap
@@ -94,10 +95,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 TRITON_MAX_TENSOR_NUMEL = 1048576
 
 
-#: What Triton hands to its builtins, and public functions hand on.
-FROM_TRITON = ("_semantic", "_builder", "_generator")
-
-
 def builtin(fn: F) -> F:
     """Mark a function that kernels may call. One of the language takes the keywords that Triton's
     builtins take from each other, and ignores them."""
@@ -107,15 +104,9 @@ def builtin(fn: F) -> F:
         fn.__blockscope_builtin__ = True  # type: ignore[attr-defined]
         return fn
 
-    @functools.wraps(fn)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if kwargs:
-            for name in FROM_TRITON:
-                kwargs.pop(name, None)
-        return fn(*args, **kwargs)
-
-    call.__blockscope_builtin__ = True  # type: ignore[attr-defined]
-    return call  # type: ignore[return-value]
+    function: Any = functools.update_wrapper(_core.LanguageFunction(fn), fn)
+    function.__blockscope_builtin__ = True
+    return function
 
 
 def _given_semantic(fn: F) -> F:
