@@ -123,7 +123,7 @@ _OPCODES = set("add sub mul mad min max and or xor not shl shr abs neg popc clz 
 
 @cache
 def _assembly() -> dict[DType, list[Any]]:
-    """Rows of tests/python/inline_asm_cases.py on integers, by the type of their result."""
+    """Rows of tests/python/inline_asm_cases on integers, by the type of their result."""
     sys.path.append(str(Path(__file__).parents[2] / "python"))
     import inline_asm_cases
 
