@@ -225,7 +225,7 @@ private:
     case Kind::Truncate:
       return truncate(op);
     case Kind::FloatToInt:
-      mayFail();
+      verdict_.hasCasts = true;
       values_[op.result] = op.isUnsigned ? unsignedOf(op.width) : signedOf(op.width);
       return;
     case Kind::For:
@@ -400,7 +400,7 @@ RangeVerdict IntegerRanges::decide(const LaunchInfo &launch) const {
     evaluation.run();
     verdict = evaluation.verdict();
     if (!verdict.mayWrap && !verdict.mayFail)
-      break;
+      break; // data says nothing of floats
   }
   return verdict;
 }

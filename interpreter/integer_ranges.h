@@ -81,8 +81,9 @@ struct RangeOp {
 
 /// What may go wrong in a launch.
 struct RangeVerdict {
-  bool mayWrap = false; ///< an integer op, with a result that matters
-  bool mayFail = false; ///< a division by 0, a shift by too much, a float out of range
+  bool mayWrap = false;  ///< an integer op, with a result that matters
+  bool mayFail = false;  ///< a division by 0, a shift by too much
+  bool hasCasts = false; ///< floats become integers, which may be out of range
 };
 
 class IntegerRanges {

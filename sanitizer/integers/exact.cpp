@@ -544,6 +544,17 @@ int64_t Integers::asSigned(int64_t i) const {
                                        : static_cast<int8_t>(bits);
 }
 
+bool isOutOfRange(const OpValues &cast) {
+  const bool isUnsigned = cast.signature->attributes.getBool("is_unsigned");
+  const int width = widthOf(cast.signature->results[0]);
+  const ValueView &floats = cast.operands[0];
+  const int64_t count = floats.elements(cast.count);
+  for (int64_t i = 0; i < count; ++i)
+    if (!fits(floatAt(floats, i), width, isUnsigned))
+      return true;
+  return false;
+}
+
 bool mayDeviate(const OpValues &values, Wanted wanted) {
   const Op op = opOf(values.signature->name);
   if (values.results.empty() || op == Op::Other)
@@ -603,10 +614,7 @@ bool mayDeviate(const OpValues &values, Wanted wanted) {
                     (!isUnsigned || operands[0].asUnsigned(i) != result.asUnsigned(i));
            });
   case Op::FloatToInt:
-    return wanted.arithmetic && any([&](int64_t i) {
-             return !fits(floatAt(values.operands[0], i), width,
-                          values.signature->attributes.getBool("is_unsigned"));
-           });
+    return wanted.arithmetic && isOutOfRange(values);
   default:
     return false;
   }

@@ -38,6 +38,9 @@ private:
 /// look at all elements.
 bool mayDeviate(const OpValues &values, Wanted wanted);
 
+/// Whether a cast of floats to integers has one that its type does not; results are not needed.
+bool isOutOfRange(const OpValues &cast);
+
 /// The deviations of an elementwise op's result.
 Shadow followExactly(const OpValues &values, llvm::ArrayRef<Integers> operands,
                      Deviations &deviations, Wanted wanted, bool mayBeBorn);

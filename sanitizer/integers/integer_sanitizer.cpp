@@ -13,8 +13,12 @@ constexpr FindingCode kOverflowCodes[] = {FindingCode::IndexWrap, FindingCode::I
 constexpr FindingCode kArithCodes[] = {FindingCode::DivisionByZero, FindingCode::DivisionOverflow,
                                        FindingCode::ShiftTooFar, FindingCode::FloatToInt};
 
-constexpr ObserverPlan kPlan = {.needs = {.values = true, .programOrder = true, .program = true},
-                                .repeat = ObserverPlan::Repeat::Asks};
+constexpr RunNeeds kNeeds = {.values = true, .programOrder = true, .program = true};
+constexpr ObserverPlan kOverflowPlan = {
+    .needs = kNeeds, .repeat = ObserverPlan::Repeat::Asks, .trialNeeds = {.program = true}};
+constexpr ObserverPlan kArithPlan = {.needs = kNeeds,
+                                     .repeat = ObserverPlan::Repeat::Asks,
+                                     .trialNeeds = {.claims = true, .program = true}};
 
 // Nearly every kernel has an index that wraps in some grid. Where an argument is the factor, and
 // fewer than 65536 rows are enough, that is likely to be met.
@@ -41,7 +45,9 @@ bool isElementwise(llvm::StringRef name) {
 
 } // namespace
 
-ObserverPlan IntegerSanitizer::plan() const { return kPlan; }
+ObserverPlan IntegerSanitizer::plan() const {
+  return wanted_.arithmetic ? kArithPlan : kOverflowPlan;
+}
 
 const IntegerRanges *IntegerSanitizer::ranges() const {
   return launch_->program ? launch_->program->ranges.get() : nullptr;
@@ -58,11 +64,13 @@ void IntegerSanitizer::onLaunchBegin(const LaunchInfo &launch) {
   types_.clear();
   names_.clear();
   mayGoWrong_ = true;
+  isCastWrong_ = false;
   const IntegerRanges *known = ranges();
   if (!known)
     return;
   const RangeVerdict verdict = known->decide(launch);
-  mayGoWrong_ = (wanted_.wraps && verdict.mayWrap) || (wanted_.arithmetic && verdict.mayFail);
+  const bool mayFail = verdict.mayFail || (verdict.hasCasts && !launch.isTrial);
+  mayGoWrong_ = (wanted_.wraps && verdict.mayWrap) || (wanted_.arithmetic && mayFail);
 }
 
 void IntegerSanitizer::onProgramBegin(int64_t /*program*/, int /*worker*/) {
@@ -93,7 +101,9 @@ void IntegerSanitizer::forgetOld() {
 //===-- Values --------------------------------------------------------------------------------===//
 
 void IntegerSanitizer::onValues(const OpValues &values) {
-  if (launch_->isTrial || !mayGoWrong_)
+  if (launch_->isTrial)
+    return suspectCast(values);
+  if (!mayGoWrong_)
     return;
   if (deviations_.size() > mostDeviations_)
     forgetOld();
@@ -107,6 +117,13 @@ void IntegerSanitizer::onValues(const OpValues &values) {
   if (name == "atomic_cas")
     return access(values, 3);
   follow(values);
+}
+
+/// In the trial: claims are shown, floats that become integers among them.
+void IntegerSanitizer::suspectCast(const OpValues &values) {
+  if (wanted_.arithmetic && values.signature->name == "tl.float_to_int" &&
+      !isCastWrong_.load(std::memory_order_relaxed) && isOutOfRange(values))
+    isCastWrong_.store(true, std::memory_order_relaxed);
 }
 
 void IntegerSanitizer::follow(const OpValues &values) {
@@ -266,7 +283,7 @@ const Registration kOverflow({
     .name = "overflow",
     .help = "integers that wrap or are cut off, where they reach an address or are used",
     .codes = kOverflowCodes,
-    .plan = kPlan,
+    .plan = kOverflowPlan,
     .options = kLimits,
     .make = [](const SanitizerContext &context) -> std::unique_ptr<Observer> {
       return std::make_unique<IntegerSanitizer>(context.collector, Wanted{.wraps = true},
@@ -278,7 +295,7 @@ const Registration kArith({
     .name = "arith",
     .help = "divisions by 0, shifts by too much and floats out of range, where they are used",
     .codes = kArithCodes,
-    .plan = kPlan,
+    .plan = kArithPlan,
     .make = [](const SanitizerContext &context) -> std::unique_ptr<Observer> {
       return std::make_unique<IntegerSanitizer>(context.collector, Wanted{.arithmetic = true}, 0);
     },

@@ -1,9 +1,10 @@
 // overflow and arith: integers that are not what they should be, followed to where they are used.
 //
 // Before a launch it is asked whether any op can go wrong at all (interpreter/integer_ranges.h);
-// mostly none can, and nothing is watched. Else the launch is done again, in order, and the exact
-// values of elements that differ from what they are is followed from op to op. What is dropped by
-// masks and choices, or comes right again (x + y - y), is no finding.
+// mostly none can, and nothing is watched but floats that become integers. Else the launch is done
+// again, in order, and the exact values of elements that differ from what they are are followed
+// from op to op. What is dropped by masks and choices, or comes right again (x + y - y), is no
+// finding.
 #pragma once
 
 #include "interpreter/integer_ranges.h"
@@ -11,6 +12,8 @@
 #include "sanitizer/integers/operand_names.h"
 #include "sanitizer/sanitizer.h"
 #include "sanitizer/undefined/rules.h"
+
+#include <atomic>
 
 namespace blockscope::sanitizer {
 
@@ -33,7 +36,7 @@ public:
   void onValues(const OpValues &values) override;
   void onMove(const ValueMove &move) override;
   void onDecision(const ValueDecision &decision) override;
-  bool mustRepeat() override { return mayGoWrong_; }
+  bool mustRepeat() override { return mayGoWrong_ || isCastWrong_; }
   void onLaunchEnd() override;
 
 private:
@@ -53,6 +56,7 @@ private:
 
   /// Null in step mode where the kernel cannot be compiled.
   const IntegerRanges *ranges() const;
+  void suspectCast(const OpValues &values);
   void follow(const OpValues &values);
   void followRest(const OpValues &values);
   void access(const OpValues &values, size_t numOperands);
@@ -69,6 +73,7 @@ private:
   int64_t leastFactor_;
   const LaunchInfo *launch_ = nullptr;
   bool mayGoWrong_ = true;
+  std::atomic<bool> isCastWrong_ = false; ///< seen in the trial: a float out of range
   ShadowValues shadows_;
   Deviations deviations_;
   size_t mostDeviations_ = 0;
