@@ -100,7 +100,10 @@ Site siteOf(const OpInfo *op, int64_t program, const LaunchInfo &launch,
 }
 
 /// "'lock_ptr'[0]", what a stuck program waits for.
-std::string elementName(const LaunchInfo &launch, DeviceAddress address) {
+std::string elementName(const LaunchInfo &launch, const StuckProgram &stuck) {
+  const DeviceAddress address = stuck.address;
+  if (address == 0 && stuck.isPlainLoad)
+    return "what it loads";
   const Allocation *allocation = launch.memory->find(address);
   if (!allocation)
     return llvm::formatv("address {0:x}", address);
@@ -227,19 +230,25 @@ Finding describeDeadlock(const LaunchInfo &launch, llvm::ArrayRef<StuckProgram> 
   finding.site.execution->access = waitingKind(first.op);
   if (const Allocation *allocation = launch.memory->find(first.address))
     finding.element = describeElement(*allocation, MemoryMap::offsetIn(*allocation, first.address));
+  const std::string element = elementName(launch, first);
+  const std::string does = first.isPlainLoad
+                               ? "never leaves this loop while " + element + " stays as it is"
+                               : "waits here for ever for " + element;
   finding.message =
-      llvm::formatv("program {0} waits here for ever for {1}: all {2} live program{3} only "
-                    "spin and no memory changes",
-                    first.program, elementName(launch, first.address), stuck.size(),
-                    stuck.size() == 1 ? "" : "s")
+      llvm::formatv("program {0} {1}: all {2} live program{3} only spin and no memory changes",
+                    first.program, does, stuck.size(), stuck.size() == 1 ? "" : "s")
           .str();
   for (const StuckProgram &each : stuck.take_front(kMostListed))
     finding.values.push_back(
         {llvm::formatv("program {0}", each.program).str(),
-         llvm::formatv("waits for {0} in line {1}", elementName(launch, each.address), lineOf(each))
+         llvm::formatv("waits for {0} in line {1}", elementName(launch, each), lineOf(each))
              .str()});
-  finding.hint = "who releases this? look for a lock that is taken twice, taken in another "
-                 "order elsewhere, or never released";
+  finding.hint =
+      first.isPlainLoad
+          ? "does an iteration change what the loop's condition depends on? to wait for another "
+            "program, use an atomic: a plain load may be done once, before the loop"
+          : "who releases this? look for a lock that is taken twice, taken in another order "
+            "elsewhere, or never released";
   finding.count = finding.programCount = static_cast<int64_t>(place.programs.size());
   return finding;
 }
@@ -247,8 +256,13 @@ Finding describeDeadlock(const LaunchInfo &launch, llvm::ArrayRef<StuckProgram> 
 Finding describeEndlessLoop(const LaunchInfo &launch, const EndlessLoop &loop) {
   Finding finding = beginFinding(FindingCode::Deadlock, launch);
   finding.site = siteOf(loop.op, loop.program, launch, loop.loopIterations);
-  finding.message = llvm::formatv("a loop from {0} to {1} with step {2} never ends", loop.begin,
-                                  loop.end, loop.step);
+  if (loop.bounds) {
+    finding.message = llvm::formatv("a loop from {0} to {1} with step {2} never ends",
+                                    loop.bounds->begin, loop.bounds->end, loop.bounds->step);
+  } else {
+    finding.message = "this loop never ends: nothing that its condition depends on changes";
+    finding.hint = "does an iteration change what the condition looks at?";
+  }
   return finding;
 }
 

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,8 +55,10 @@ struct LaunchInfo {
   const MemoryMap *memory = nullptr;
   /// Whether the kernel has atomics or volatile loads (when false, programs need no clocks).
   bool hasAtomics = false;
+  /// Whether programs may wait for one another at all, also by plain loads in a loop.
+  bool countsChanges = false;
   /// Whether programs may look at what others do, and wait for it: the result of an atomic is used,
-  /// or a load is volatile.
+  /// a load is volatile, or a loop without bounds depends on what it loads.
   bool mayWait = true;
   /// This run may be thrown away and done again (see ObserverPlan::Repeat). Then what one program
   /// does depends on others only through plain loads of what they store.
@@ -132,14 +135,19 @@ struct StuckProgram {
   int64_t program;
   DeviceAddress address;
   llvm::ArrayRef<int64_t> loopIterations; ///< but those of the loop that spins
+  bool isPlainLoad = false;               ///< the loads of `op` order nothing; `address` may be 0
 };
 
-/// A loop that counts up to its end in steps of 0 or less.
+/// A loop that counts up to its end in steps of 0 or less, or one without bounds whose condition
+/// will never change.
 struct EndlessLoop {
   const OpInfo *op;
   int64_t program;
-  llvm::ArrayRef<int64_t> loopIterations;
-  int64_t begin, end, step;
+  llvm::ArrayRef<int64_t> loopIterations; ///< but those of the loop itself
+  struct Bounds {
+    int64_t begin, end, step;
+  };
+  std::optional<Bounds> bounds = std::nullopt;
 };
 
 /// Elements of one operand or result of an op.

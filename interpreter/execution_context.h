@@ -71,6 +71,11 @@ public:
   bool spinning = false;
   /// What each atomic or volatile load saw last (a hash); clear it when a program begins.
   llvm::SmallVector<std::pair<const void *, uint64_t>, 2> lastSeen;
+  /// It waits in a loop of plain loads, whose state repeats: until memory changes it goes on for
+  /// ever. Where it looks, when that is one address.
+  bool waitsByLoads = false;
+  DeviceAddress waitsAt = 0;
+  uint64_t loopState = 0; ///< of the loop without bounds that was looked at last
   /// Text of device_print, flushed when the program ends.
   std::string printed;
 };

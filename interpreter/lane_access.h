@@ -59,7 +59,7 @@ void notifyAccess(ExecutionContext &context, const AccessShape &shape, const Res
 
 /// Notes that memory changed, where the scheduler needs to know.
 inline void noteProgress(ExecutionContext &context) {
-  if (context.launch->info.hasAtomics)
+  if (context.launch->info.countsChanges)
     context.launch->progress.fetch_add(1, std::memory_order_release);
 }
 

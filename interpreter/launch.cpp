@@ -241,7 +241,8 @@ LaunchResult launchFlat(const FlatProgram &program, LaunchState &launch,
   }
   launch.info.memory = &launch.memory;
   launch.info.hasAtomics = program.hasAtomics;
-  launch.info.mayWait = use.orders;
+  launch.info.countsChanges = program.hasAtomics || program.waitsByLoads;
+  launch.info.mayWait = use.orders || program.waitsByLoads;
   if (!launch.observers.empty())
     launch.info.files = program.files;
   LaunchRuns runs(program, launch, std::move(addresses), poll);

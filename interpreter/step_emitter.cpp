@@ -11,6 +11,7 @@
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/SaveAndRestore.h"
+#include "llvm/Support/xxhash.h"
 
 #include <cstring>
 #include <tuple>
@@ -264,7 +265,10 @@ void StepEmitter::runInContext(const OpRequest &request, const Evaluator &evalua
   if (context_.spinning) {
     std::memcpy(&spinAddress_, operands[0], sizeof spinAddress_);
     context_.op = infoOfOp(request.name, isMasked);
+    context_.waitsByLoads = false;
   }
+  if (!notedLines_.empty() && request.name == "tl.load")
+    noteLoad(*infoOfOp(request.name, isMasked), request.operands[0], operands[0]);
   if (launch_.stop)
     locateErrors();
   if (!context_.printed.empty() && launch_.print) {
@@ -429,6 +433,7 @@ void StepEmitter::beginLaunch(bool hasAtomics) {
   launch_.info.workers = 1;
   launch_.info.memory = &launch_.memory;
   launch_.info.hasAtomics = hasAtomics;
+  launch_.info.countsChanges = true;
   launch_.observers.startRun(ObserverList::Run::Only);
   for (Observer *observer : launch_.observers)
     observer->onLaunchBegin(launch_.info);
@@ -466,6 +471,47 @@ void StepEmitter::resumeProgram(int number) {
   const auto found = suspended_.find(number);
   std::tie(context_, spinAddress_) = found->second;
   suspended_.erase(found);
+}
+
+void StepEmitter::noteLoad(const OpInfo &load, const Value &pointer, const void *address) {
+  const SourceLocation *at = &load.location;
+  while (at && !llvm::is_contained(notedLines_, at->line))
+    at = at->caller.get();
+  if (!at)
+    return;
+  lastLoad_ = &load;
+  lastLoadAddress_ = 0; // of one element alone
+  if (!pointer.type.isBlock())
+    std::memcpy(&lastLoadAddress_, address, sizeof lastLoadAddress_);
+}
+
+bool StepEmitter::goesOnForEver(llvm::ArrayRef<Value> deciding, uint64_t others,
+                                std::vector<int> lines, bool isFirst) {
+  uint64_t state = others ^ launch_.progress.load();
+  for (const Value &value : deciding) {
+    const auto bytes = static_cast<size_t>(value.type.numElements() * value.type.elementBytes());
+    state =
+        31 * state +
+        llvm::xxh3_64bits(llvm::ArrayRef(static_cast<const uint8_t *>(blockOf(value).data), bytes));
+  }
+  if (isFirst)
+    lastLoad_ = nullptr;
+  notedLines_ = isFirst ? std::move(lines) : std::vector<int>();
+  return std::exchange(context_.loopState, state) == state && !isFirst;
+}
+
+bool StepEmitter::waitsByLoads() {
+  if (!lastLoad_)
+    return false;
+  context_.op = lastLoad_;
+  context_.waitsByLoads = true;
+  spinAddress_ = lastLoadAddress_;
+  return true;
+}
+
+void StepEmitter::reportEndlessLoop() {
+  const llvm::ArrayRef<int64_t> loops = context_.loopIterations;
+  endInEndlessLoop(launch_, {infoOfOp("scf.while"), context_.linearProgram, loops.drop_back()});
 }
 
 void StepEmitter::reportDeadlock() {

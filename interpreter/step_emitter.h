@@ -51,6 +51,14 @@ public:
   /// Sets the running program aside, so that another can run; returns a number to resume it by.
   int suspendProgram();
   void resumeProgram(int number);
+  /// Called at the begin of two iterations of a loop. At that of the second, returns whether all
+  /// that decides the loop, and memory, are what they were at the first.
+  bool goesOnForEver(llvm::ArrayRef<Value> deciding, uint64_t others, std::vector<int> lines,
+                     bool isFirst);
+  /// Whether it loaded in `lines` in between; then the program waits at the last of these loads.
+  bool waitsByLoads();
+  /// Reports the loop that the program is in, which nothing can end.
+  void reportEndlessLoop();
   /// Reports that the running program and all suspended ones wait for ever.
   void reportDeadlock();
 
@@ -77,6 +85,7 @@ private:
   /// The same for an op that was not emitted by its name.
   void showAs(llvm::StringRef name, const Attributes &attributes, llvm::ArrayRef<Value> operands,
               llvm::ArrayRef<Value> results);
+  void noteLoad(const OpInfo &load, const Value &pointer, const void *address);
   void locateErrors();
   ValueList fail(llvm::StringRef message, llvm::ArrayRef<Type> types);
   /// Runs a whole-block evaluator on one operand; null when there is none.
@@ -96,6 +105,9 @@ private:
   /// Programs set aside, and the addresses that they look at.
   std::map<int, std::pair<ExecutionContext, DeviceAddress>> suspended_;
   int nextSuspended_ = 0;
+  std::vector<int> notedLines_;      ///< loads that these lines call are noted
+  const OpInfo *lastLoad_ = nullptr; ///< since they are noted
+  DeviceAddress lastLoadAddress_ = 0;
   std::map<std::string, std::unique_ptr<OpInfo>> infos_;
   std::string failure_;
   int combining_ = 0;   ///< inside combine functions, whose ops are not shown

@@ -8,7 +8,8 @@ namespace blockscope::interpreter {
 StuckProgram stuckProgram(const ExecutionContext &context, DeviceAddress address) {
   // How often the innermost loop has spun says nothing and changes from run to run.
   const llvm::ArrayRef<int64_t> loops = context.loopIterations;
-  return {context.op, context.linearProgram, address, loops.empty() ? loops : loops.drop_back()};
+  return {context.op, context.linearProgram, address, loops.empty() ? loops : loops.drop_back(),
+          context.waitsByLoads};
 }
 
 void endInDeadlock(LaunchState &launch, llvm::ArrayRef<StuckProgram> stuck) {

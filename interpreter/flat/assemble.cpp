@@ -127,7 +127,7 @@ private:
       add(K::ForNext, op).counterBytes = lowered_.values[op.operands[1]].elementBytes;
       return;
     case Kind::WhileNext:
-      add(K::WhileNext, op);
+      add(K::WhileNext, op).payload = keep(op.evaluator.payload);
       return;
     case Kind::LoopEnd:
       add(K::LoopEnd, op);

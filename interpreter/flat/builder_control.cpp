@@ -3,6 +3,7 @@
 // A loop's result is its carried value: both are one register. So are the arguments of the second
 // region of scf.while and its results.
 #include "core/ir/convert.h"
+#include "interpreter/flat/loop_slice.h"
 #include "interpreter/flat/program_builder.h"
 
 namespace blockscope::interpreter::flat {
@@ -132,6 +133,28 @@ bool ProgramBuilder::lowerFor(mlir::scf::ForOp op) {
   return true;
 }
 
+/// Lets a loop's last op look whether the loop goes on for ever.
+void ProgramBuilder::watchLoop(LoweredOp &next, mlir::scf::WhileOp op, const ValueIds &carried) {
+  const std::optional<LoopSlice> slice = sliceOf(op);
+  if (!slice)
+    return;
+  auto watch = std::make_shared<LoopWatch>();
+  for (const unsigned number : slice->carried) {
+    const LoweredValue &value = lowered_.values[carried[number]];
+    next.operands.push_back(carried[number]);
+    watch->bytes.push_back(static_cast<uint64_t>(value.elements) * value.elementBytes);
+  }
+  watch->readsMemory = slice->readsMemory;
+  program_.waitsByLoads |= slice->readsMemory;
+  tl::LoadOp load = slice->lastLoad;
+  next.op = addOpInfo(load ? *load : *op);
+  if (load && !mlir::isa<mlir::RankedTensorType>(load->getOperand(0).getType())) {
+    next.operands.push_back(idOf(load->getOperand(0)));
+    watch->hasAddress = true;
+  }
+  next.evaluator.payload = std::move(watch);
+}
+
 bool ProgramBuilder::lowerWhile(mlir::scf::WhileOp op) {
   const uint32_t topLabel = lowered_.numLabels++;
   const uint32_t exitLabel = lowered_.numLabels++;
@@ -152,7 +175,9 @@ bool ProgramBuilder::lowerWhile(mlir::scf::WhileOp op) {
   if (!lowerBlock(*op.getAfterBody()))
     return false;
   addCopy(carried, op.getAfterBody()->getTerminator()->getOperands());
-  addTo(Kind::WhileNext, topLabel).phis.assign(carried.begin(), carried.end());
+  LoweredOp &next = addTo(Kind::WhileNext, topLabel);
+  next.phis.assign(carried.begin(), carried.end());
+  watchLoop(next, op, carried);
   addTo(Kind::Label, exitLabel);
   add(Kind::LoopEnd).phis.assign(forwarded.begin(), forwarded.end());
   for (size_t i = 0; i < forwarded.size(); ++i)

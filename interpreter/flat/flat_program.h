@@ -97,6 +97,15 @@ struct Instruction {
   };
 };
 
+/// A loop without bounds that changes no memory. It goes on for ever once the values that decide it
+/// are what they were an iteration before, and memory too. The operands of its WhileNext are these
+/// values, and, where it is one and known, the address that its last load reads.
+struct LoopWatch {
+  std::vector<uint64_t> bytes; ///< of each value that decides
+  bool readsMemory = false;    ///< else nothing outside of it can end it
+  bool hasAddress = false;
+};
+
 /// What the front end passes for one parameter of the kernel.
 struct ParameterInfo {
   Type type;
@@ -143,9 +152,10 @@ struct FlatProgram {
   std::vector<uint32_t> returns;
   int64_t lanes = 1;
   MemoryUse memoryUse;
-  bool hasAtomics = false;  ///< atomics or volatile loads: programs may wait for one another
-  bool showsValues = false; ///< built for observers of values (FlatOptions::values)
-  bool showsClaims = false; ///< built for observers of claims, or of all values
+  bool hasAtomics = false;   ///< atomics or volatile loads: programs may wait for one another
+  bool waitsByLoads = false; ///< a loop without bounds may wait by plain loads
+  bool showsValues = false;  ///< built for observers of values (FlatOptions::values)
+  bool showsClaims = false;  ///< built for observers of claims, or of all values
   /// Of one that shows values: the same kernel in the fast form, which shows claims.
   std::shared_ptr<const FlatProgram> fast;
   std::vector<ShownOp> shown;                  ///< where it does, by op number

@@ -6,8 +6,11 @@
 #include "interpreter/flat/shown_values.h"
 #include "interpreter/stuck.h"
 
+#include "llvm/Support/xxhash.h"
+
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace blockscope::interpreter {
 namespace {
@@ -64,8 +67,9 @@ bool beginFor(const FlatProgram &program, const Instruction &instruction, void *
   if (any) {
     if (step == 0 || (!isUnsigned && step < 0)) {
       if (context.launch)
-        endInEndlessLoop(*context.launch, {&program.ops[instruction.op], context.linearProgram,
-                                           context.loopIterations, begin, end, step});
+        endInEndlessLoop(*context.launch,
+                         {&program.ops[instruction.op], context.linearProgram,
+                          context.loopIterations, EndlessLoop::Bounds{begin, end, step}});
       return false;
     }
     const uint64_t distance = static_cast<uint64_t>(end) - static_cast<uint64_t>(begin);
@@ -79,6 +83,39 @@ bool beginFor(const FlatProgram &program, const Instruction &instruction, void *
 
 bool isStopped(const ExecutionContext &context) {
   return context.launch && context.launch->stop.load(std::memory_order_relaxed);
+}
+
+/// Whether a loop is in the state of an iteration before, so that only memory can end it. Looks at
+/// two iterations of each 64, late enough to cost nothing elsewhere.
+bool goesOnForEver(const Instruction &whileNext, void *const *pointers, ExecutionContext &context) {
+  constexpr int64_t kIterationsBefore = 1024, kPeriod = 64;
+  const int64_t iteration = context.loopIterations.back();
+  if (iteration < kIterationsBefore || iteration % kPeriod > 1)
+    return false;
+  const auto &watch = *static_cast<const LoopWatch *>(whileNext.payload);
+  uint64_t state = reinterpret_cast<uint64_t>(&watch);
+  for (size_t i = 0; i < watch.bytes.size(); ++i)
+    state = 31 * state + llvm::xxh3_64bits(llvm::ArrayRef(static_cast<const uint8_t *>(pointers[i]),
+                                                          watch.bytes[i]));
+  return std::exchange(context.loopState, state) == state && iteration % kPeriod == 1;
+}
+
+/// For a loop that goes on for ever: where it reads memory, the program waits for another one.
+RunStatus endOrWait(const FlatProgram &program, const Instruction &whileNext, void *const *pointers,
+                    ExecutionContext &context) {
+  const auto &watch = *static_cast<const LoopWatch *>(whileNext.payload);
+  context.op = &program.ops[whileNext.op];
+  if (!watch.readsMemory) {
+    if (context.launch)
+      endInEndlessLoop(*context.launch, {context.op, context.linearProgram,
+                                         llvm::ArrayRef(context.loopIterations).drop_back()});
+    return RunStatus::Stopped;
+  }
+  context.waitsByLoads = true;
+  context.waitsAt = 0;
+  if (watch.hasAddress)
+    std::memcpy(&context.waitsAt, pointers[watch.bytes.size()], sizeof context.waitsAt);
+  return RunStatus::Suspended;
 }
 
 void runCombine(const FlatProgram &program, const Instruction &instruction, Frame &frame,
@@ -317,6 +354,10 @@ RunStatus runProgram(const FlatProgram &program, Frame &frame, uint32_t &pc,
         return RunStatus::Stopped;
       ++context.loopIterations.back();
       next = instructions + instruction.target;
+      if (instruction.payload && goesOnForEver(instruction, pointers, context)) [[unlikely]] {
+        pc = instruction.target;
+        return endOrWait(program, instruction, pointers, context);
+      }
       break;
     case Kind::LoopEnd:
       context.loopIterations.pop_back();

@@ -47,6 +47,7 @@ private:
   bool lowerIf(mlir::scf::IfOp op);
   bool lowerFor(mlir::scf::ForOp op);
   bool lowerWhile(mlir::scf::WhileOp op);
+  void watchLoop(LoweredOp &next, mlir::scf::WhileOp op, const ValueIds &carried);
   void bindCarried(mlir::ValueRange arguments, mlir::ValueRange initial, ValueIds &registers);
   /// Copies values into registers, at once; `asTile` (if not empty) says which ones as tiles.
   bool addCopy(llvm::ArrayRef<ValueId> to, mlir::ValueRange from, llvm::ArrayRef<bool> asTile = {});

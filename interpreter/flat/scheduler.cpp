@@ -142,7 +142,8 @@ void Scheduler::finish(Instance &instance, int worker) {
 
 void Scheduler::resume(InstancePtr &instance, int worker) {
   instance->context.worker = worker;
-  if (program_.hasAtomics)
+  instance->context.waitsByLoads = false;
+  if (launch_.info.countsChanges)
     instance->progressSeen = launch_.progress.load();
   switch (run(program_, instance->frame, instance->pc, instance->context)) {
   case RunStatus::Done:
@@ -156,8 +157,12 @@ void Scheduler::resume(InstancePtr &instance, int worker) {
 }
 
 void Scheduler::suspend(InstancePtr instance) {
-  if (instance->isProbing && launch_.progress.load() == instance->progressSeen)
+  if (instance->context.waitsByLoads) { // its state repeats
+    instance->quietProgress = instance->progressSeen;
+    instance->isStuck = true;
+  } else if (instance->isProbing && launch_.progress.load() == instance->progressSeen) {
     instance->lookForCycle();
+  }
   instance->isProbing = false;
   const std::lock_guard lock(mutex_);
   waiting_.push_back(std::move(instance));
@@ -228,10 +233,12 @@ std::vector<StuckProgram> Scheduler::stuckPrograms() {
     return a->context.linearProgram < b->context.linearProgram;
   });
   for (const InstancePtr &instance : waiting_) {
-    const Instruction &instruction = program_.instructions[instance->pc - 1];
-    DeviceAddress address = 0;
-    std::memcpy(&address, instance->frame.pointers()[instruction.pointers + instruction.numResults],
-                sizeof address);
+    DeviceAddress address = instance->context.waitsAt;
+    if (!instance->context.waitsByLoads) {
+      const Instruction &instruction = program_.instructions[instance->pc - 1];
+      const uint32_t first = instruction.pointers + instruction.numResults;
+      std::memcpy(&address, instance->frame.pointers()[first], sizeof address);
+    }
     stuck.push_back(stuckProgram(instance->context, address));
   }
   return stuck;

@@ -57,7 +57,7 @@ struct PyStepRunner {
   /// A program that spins waits for another one: the others get their turn (frontend/step.py). When
   /// memory stays as it is however often they had it, nothing will ever change.
   void handleSpin() {
-    constexpr int kSpinsBeforeOthers = 8, kSpinsBeforeDeadlock = 1000;
+    constexpr int kSpinsBeforeOthers = 8;
     const uint64_t progress = launch.state.progress;
     spins = progress == progressAtSpin ? spins + 1 : 1;
     progressAtSpin = progress;
@@ -74,12 +74,38 @@ struct PyStepRunner {
     throwStopped();
   }
 
+  /// At the begin of an iteration of a loop without bounds. Where only memory can end it, the other
+  /// programs get their turn.
+  void lookAtLoop(const std::vector<Value> &deciding, uint64_t others, std::vector<int> lines,
+                  bool isFirst) {
+    if (!emitter.goesOnForEver(deciding, others, std::move(lines), isFirst))
+      return;
+    if (emitter.waitsByLoads()) {
+      const uint64_t progress = launch.state.progress;
+      for (int round = 0; round < kSpinsBeforeDeadlock; ++round) {
+        const int suspended = emitter.suspendProgram();
+        if (onSpin().cast<bool>()) // a program began that did not run before
+          round = 0;
+        emitter.resumeProgram(suspended);
+        if (launch.state.progress != progress)
+          return;
+      }
+      emitter.reportDeadlock();
+    } else {
+      emitter.reportEndlessLoop();
+    }
+    throwLaunchErrors(launch);
+    throwStopped();
+  }
+
   /// Ends the launch whose finding a check has recorded.
   [[noreturn]] static void throwStopped() {
     py::object type = py::module_::import("blockscope.frontend.scheduler").attr("StoppedByFinding");
     PyErr_SetNone(type.ptr());
     throw py::error_already_set();
   }
+
+  static constexpr int kSpinsBeforeDeadlock = 1000;
 
   PyLaunch &launch;
   py::object onSpin;
@@ -130,6 +156,11 @@ void bindStepRunner(py::module_ &module) {
            [](PyStepRunner &self, int x, int y, int z) { self.emitter.beginProgram({x, y, z}); })
       .def("loop_depth",
            [](PyStepRunner &self) { return self.emitter.context().loopIterations.size(); })
+      .def("look_at_loop",
+           [](PyStepRunner &self, const std::vector<Value> &deciding, int64_t others,
+              std::vector<int> lines, bool isFirst) {
+             self.lookAtLoop(deciding, static_cast<uint64_t>(others), std::move(lines), isFirst);
+           })
       .def("set_loops",
            [](PyStepRunner &self, size_t depth, int64_t iteration) {
              // Loops deeper than `depth` have ended; a negative iteration ends that one as well.

@@ -11,6 +11,7 @@ import types
 from typing import Any
 
 from blockscope.frontend import syntax_tree
+from blockscope.frontend.loop_slice import deciding
 from blockscope.process_lock import loading
 
 _RUNTIME = "__blockscope_step__"
@@ -152,15 +153,17 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def visit_While(self, node: ast.While) -> ast.AST:
+        parts = deciding(node)
         self.generic_visit(node)
         if node.orelse:
             return node
-        # for _ in iterations(): if not test: break; ... - so that findings know the iteration
+        # for _ in iterations(...): if not test: break; ... - so that findings know the iteration
         leave = ast.If(ast.UnaryOp(ast.Not(), node.test), [ast.Break()], [])
         for part in (leave, leave.test, leave.body[0]):
             ast.copy_location(part, node.test)
         target = ast.copy_location(ast.Name("_iteration", ast.Store()), node)
-        loop = ast.For(target, _runtime("iterations", at=node), [leave, *node.body], [])
+        decides = [ast.copy_location(ast.Constant(part), node) for part in parts or (None, None)]
+        loop = ast.For(target, _runtime("iterations", *decides, at=node), [leave, *node.body], [])
         return ast.copy_location(loop, node)
 
     def visit_Expr(self, node: ast.Expr) -> ast.Expr:

@@ -77,9 +77,38 @@ def _kernel() -> context.Kernel:
     return kernel
 
 
-def iterations() -> Iterator[int]:
-    """The iterations of a 'while'."""
-    return iterators.noted(itertools.count())
+_FIRST_LOOK, _LOOK_EVERY = 1024, 64  # iterations, as in interpreter/flat/machine.cpp
+
+
+def iterations(names: tuple[str, ...] | None, lines: tuple[int, ...] | None) -> Iterator[int]:
+    """The iterations of a 'while', with what decides whether it goes on (loop_slice.py).
+
+    Now and then it is asked whether they, and memory, are what they were an iteration before: then
+    the loop never ends, unless another program changes memory.
+    """
+    runner = _kernel().runner
+    for iteration in iterators.noted(itertools.count()):
+        looks = names is not None and iteration >= _FIRST_LOOK and iteration % _LOOK_EVERY <= 1
+        if looks and (state := _state(sys._getframe(1).f_locals, names or ())) is not None:
+            runner.look_at_loop(*state, lines, iteration % _LOOK_EVERY == 0)
+        yield iteration
+
+
+def _state(variables: Any, names: Iterable[str]) -> tuple[list[Any], int] | None:
+    """The blocks that names stand for, and a number for all else; None where it is not known."""
+    blocks: list[Any] = []
+    others: list[str] = []
+    found = [variables[name] for name in names if name in variables]
+    for value in found:
+        if isinstance(value, core.tensor):
+            blocks.append(value.handle)
+        elif isinstance(value, tuple | core.tuple):
+            found.extend(value)
+        elif isinstance(value, core.constexpr | core.dtype | int | float | str | None):
+            others.append(repr(value))
+        elif not callable(value) and not isinstance(value, types.ModuleType):
+            return None
+    return blocks, hash(tuple(others))
 
 
 def counted(*bounds: Any) -> tl.range:

@@ -1,0 +1,92 @@
+// Goes from a loop's condition back to what it is made of.
+#include "interpreter/flat/loop_slice.h"
+
+#include "core/ir/facts.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+namespace blockscope::interpreter::flat {
+namespace {
+
+bool isInKernelItself(mlir::Operation *op) {
+  while (op->getDialect() && op->getDialect()->getNamespace() == "scf")
+    op = op->getParentOp();
+  return mlir::isa<mlir::func::FuncOp>(op);
+}
+
+/// Whether an op leaves memory as it is, and sees nothing but memory.
+bool isQuiet(mlir::Operation *op) {
+  const OpFacts *facts = tl::factsOf(op);
+  if (!facts)
+    return true; // control flow
+  if (auto load = mlir::dyn_cast<tl::LoadOp>(op))
+    return !load.getIsVolatile();
+  return !facts->isAtomic() && !facts->writes() && facts->memory != OpMemory::Orders &&
+         facts->family != OpFamily::InlineAsm;
+}
+
+class Slice {
+public:
+  explicit Slice(mlir::scf::WhileOp loop) : loop_(loop) {}
+
+  LoopSlice of(mlir::Value condition) {
+    push(condition);
+    while (!open_.empty())
+      follow(open_.pop_back_val());
+    LoopSlice slice;
+    for (const auto &[i, argument] : llvm::enumerate(loop_.getBeforeArguments()))
+      if (seen_.contains(argument))
+        slice.carried.push_back(static_cast<unsigned>(i));
+    loop_.walk([&](mlir::Operation *op) {
+      const OpFacts *facts = ops_.contains(op) ? tl::factsOf(op) : nullptr;
+      if (!facts || !facts->reads())
+        return;
+      slice.readsMemory = true;
+      if (auto load = mlir::dyn_cast<tl::LoadOp>(op); load && op->getParentOp() == loop_)
+        slice.lastLoad = load;
+    });
+    return slice;
+  }
+
+private:
+  void push(mlir::Value value) {
+    if (loop_->isAncestor(value.getParentRegion()->getParentOp()) && seen_.insert(value).second)
+      open_.push_back(value);
+  }
+
+  void follow(mlir::Value value) {
+    if (auto argument = mlir::dyn_cast<mlir::BlockArgument>(value)) {
+      const unsigned number = argument.getArgNumber();
+      if (argument.getOwner() == loop_.getBeforeBody())
+        push(loop_.getAfterBody()->getTerminator()->getOperand(number));
+      else if (argument.getOwner() == loop_.getAfterBody())
+        push(loop_.getConditionOp().getArgs()[number]);
+      return; // of inner regions: all that these use is pushed
+    }
+    mlir::Operation *op = value.getDefiningOp();
+    op->walk([&](mlir::Operation *inner) {
+      ops_.insert(inner);
+      for (const mlir::Value operand : inner->getOperands())
+        push(operand);
+    });
+  }
+
+  mlir::scf::WhileOp loop_;
+  llvm::SmallVector<mlir::Value, 8> open_;
+  llvm::DenseSet<mlir::Value> seen_;
+  llvm::DenseSet<mlir::Operation *> ops_;
+};
+
+} // namespace
+
+std::optional<LoopSlice> sliceOf(mlir::scf::WhileOp loop) {
+  bool isQuietLoop = isInKernelItself(loop);
+  loop.walk([&](mlir::Operation *op) { isQuietLoop = isQuietLoop && isQuiet(op); });
+  if (!isQuietLoop)
+    return std::nullopt;
+  return Slice(loop).of(loop.getConditionOp().getCondition());
+}
+
+} // namespace blockscope::interpreter::flat

@@ -1,0 +1,20 @@
+# A program waits by a plain load for a flag that the host has not set.
+# CHECKS: asan,tsan
+# EXPECT: deadlock program=3,0,0 tensor=ready_ptr element=4
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(ready_ptr, x_ptr, out_ptr, BLOCK: tl.constexpr):
+    pid = tl.program_id(0)
+    tries = 0
+    while tl.load(ready_ptr + pid + 1) == 0:  # <-- deadlock
+        tries += 1
+    i = pid * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + i, tl.load(x_ptr + i) + tries)
+
+
+ready = torch.tensor([1, 1, 1, 1, 0], dtype=torch.int32)
+kernel[(4,)](ready, torch.ones(64), torch.empty(64), BLOCK=16)

@@ -1,0 +1,122 @@
+"""Loops without bounds: those that go on for ever are named, all others run to their end."""
+
+import blockscope
+import blockscope.language as tl
+import pytest
+import torch
+from blockscope import knobs
+from blockscope.errors import SanitizerError
+
+
+@pytest.fixture(params=["1 thread", "2 threads", "step"], autouse=True)
+def mode(request):
+    blockscope.set_interpret_mode(request.param == "step")
+    with knobs.cpu.scope():
+        knobs.cpu.num_threads = 1 if request.param == "1 thread" else 2
+        yield
+    blockscope.set_interpret_mode(False)
+
+
+@blockscope.jit
+def wait_for_next(flag_ptr, out_ptr):
+    pid = tl.program_id(0)
+    while tl.load(flag_ptr + pid + 1) == 0:
+        pass
+    tl.store(out_ptr + pid, pid)
+    tl.store(flag_ptr + pid, 1)
+
+
+def test_a_program_that_waits_by_plain_loads_lets_the_others_run():
+    flag, out = torch.zeros(5, dtype=torch.int32), torch.zeros(4, dtype=torch.int32)
+    flag[4] = 1
+    wait_for_next[(4,)](flag, out)
+    assert out.tolist() == [0, 1, 2, 3]
+
+
+def test_programs_that_wait_for_nobody_are_a_deadlock():
+    flag, out = torch.zeros(5, dtype=torch.int32), torch.zeros(4, dtype=torch.int32)
+    with pytest.raises(SanitizerError, match="never leaves this loop while 'flag_ptr'") as error:
+        wait_for_next[(4,)](flag, out)
+    assert "all 4 live programs only spin" in str(error.value)
+
+
+@blockscope.jit
+def count(x_ptr, out_ptr, n):
+    i, total = 0, 0
+    while i < n:
+        total += tl.load(x_ptr)
+        i += 1
+    tl.store(out_ptr, total)
+
+
+@blockscope.jit
+def halve(x_ptr, out_ptr, n):
+    i, steps = 0, 0
+    value = tl.load(x_ptr)
+    while i < n:
+        if steps == 70:  # the value rests for 70 iterations
+            steps = 0
+            i += 1
+            value = value / 2
+        steps += 1
+    tl.store(out_ptr, value)
+
+
+def test_long_loops_end():
+    out = torch.zeros(1, dtype=torch.int32)
+    count[(1,)](torch.ones(1, dtype=torch.int32), out, 2500)
+    assert out.item() == 2500
+    left = torch.zeros(1)
+    halve[(1,)](torch.ones(1), left, 30)
+    assert left.item() == 2.0**-30
+
+
+@blockscope.jit
+def swap_for_ever(x_ptr, out_ptr, n):
+    a, b = tl.load(x_ptr), tl.load(x_ptr + 1)
+    while a < n:
+        a, b = b, a
+    tl.store(out_ptr, a)
+
+
+@blockscope.jit
+def inner_loop(x_ptr, out_ptr, n):
+    i = 0
+    while i < n:
+        low = 0
+        while low < tl.load(x_ptr + i):
+            low = low // 2
+        i += 1
+    tl.store(out_ptr, i)
+
+
+@pytest.mark.parametrize("kernel", [swap_for_ever, inner_loop], ids=lambda k: k.__name__)
+def test_loops_that_stand_still_are_named(kernel):
+    with pytest.raises(SanitizerError, match="deadlock"):
+        kernel[(1,)](torch.ones(4, dtype=torch.int32), torch.zeros(1, dtype=torch.int32), 3)
+
+
+@blockscope.jit
+def draw_until(out_ptr, seed, limit):
+    tries = 0
+    while tl.rand(seed, tries) > limit:
+        tries += 1
+    tl.store(out_ptr, tries)
+
+
+def test_a_loop_whose_condition_depends_on_a_counter_is_none():
+    out = torch.zeros(1, dtype=torch.int32)
+    draw_until[(1,)](out, 7, 0.0005)
+    assert out.item() > 0
+
+
+@blockscope.jit
+def store_until(x_ptr, n):
+    while tl.load(x_ptr) < n:
+        tl.store(x_ptr, tl.load(x_ptr) + 1)
+
+
+def test_a_loop_that_changes_memory_is_none():
+    x = torch.zeros(1, dtype=torch.int32)
+    store_until[(1,)](x, 3000)
+    assert x.item() == 3000
