@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from blockscope import checks, settings, user_warnings
@@ -36,10 +37,10 @@ class StepBackend:
         ]
 
     def _tell_program(
-        self, launch: Any, fn: Any, arguments: list[Argument], num_warps: int
+        self, launch: Any, code: Callable[[], FlatCode], arguments: list[Argument]
     ) -> None:
         """Where the kernel can be compiled, who watches its steps knows the program as well."""
-        program = waiting.unseen(lambda: self._code(fn, arguments, num_warps).program_for(launch))
+        program = waiting.unseen(lambda: code().program_for(launch))
         if program is not None:
             launch.know_program(program, [a.bits for a in leaves(arguments)])
 
@@ -49,12 +50,14 @@ class StepBackend:
         with checks.watching() as sessions:
             num_warps = num_warps_of(request.options)
             arithmetic = arithmetic_of(request.options)
-            has_atomics = not sessions or waiting.has_atomics(
-                fn, arguments, lambda: self._code(fn, arguments, num_warps, arithmetic)
-            )
+
+            def code() -> FlatCode:
+                return self._code(fn, arguments, num_warps, arithmetic)
+
+            has_atomics = not sessions or waiting.has_atomics(fn, arguments, code)
             launch = open_launch(request, sessions)
             if launch.needs_program:
-                self._tell_program(launch, fn, arguments, num_warps)
+                self._tell_program(launch, code, arguments)
             try:
                 step.run(
                     fn,
