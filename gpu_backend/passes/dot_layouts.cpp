@@ -58,6 +58,21 @@ int tensorCoreBytes(tl::DotOp dot, const GpuTarget &target) {
   return bytes != 0 && isDeepEnough(dot, bytes) ? bytes : 0;
 }
 
+/// The bits of lanes with those along N and those along M in turn. Shared memory gives a vector to
+/// two neighbouring lanes, or two lanes apart, at once: so both operands have such lanes.
+Bases interleaved(const Bases &lanes, int64_t n) {
+  Bases columns, rows, result;
+  for (const ElementBits lane : lanes)
+    (lane < static_cast<ElementBits>(n) ? columns : rows).push_back(lane);
+  for (size_t i = 0; i < std::max(columns.size(), rows.size()); ++i) {
+    if (i < columns.size())
+      result.push_back(columns[i]);
+    if (i < rows.size())
+      result.push_back(rows[i]);
+  }
+  return result;
+}
+
 /// The accumulator of plain multiplication: each thread a small square, so that what it reads is
 /// used often.
 LinearLayout fmaAccumulator(llvm::ArrayRef<int64_t> shape, int numWarps) {
@@ -88,7 +103,9 @@ LinearLayout fmaAccumulator(llvm::ArrayRef<int64_t> shape, int numWarps) {
   const llvm::SmallVector<int64_t> ones(rank, 1);
   spread(lanes, 32, ones);
   spread(warps, warpsInside, lanes);
-  return blocked(shape, size, lanes, warps, order);
+  LinearLayout layout = blocked(shape, size, lanes, warps, order);
+  layout.lanes = interleaved(layout.lanes, n);
+  return layout;
 }
 
 /// Whether the result of `dot` goes, through other ops, into the first operand of another dot:

@@ -3,6 +3,7 @@
 
 #include "core/ir/facts.h"
 #include "core/ir/tl_dialect.h"
+#include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/layout/blocked_layout.h"
 #include "gpu_backend/layout/layout_queries.h"
 #include "gpu_backend/passes/shape_transfer.h"
@@ -139,19 +140,46 @@ LinearLayout LayoutChoice::fallback(Type type) const {
   return blockedForAccess(shape, order, 1, options_.numWarps);
 }
 
+/// Blocks of which one is computed from the other element by element.
+llvm::EquivalenceClasses<void *> LayoutChoice::elementwiseClasses(func::FuncOp function) const {
+  llvm::EquivalenceClasses<void *> classes;
+  const auto join = [&](Value a, Value b) {
+    if (isBlock(a) && isBlock(b) && !isCheap(a) && !isCheap(b))
+      classes.unionSets(a.getAsOpaquePointer(), b.getAsOpaquePointer());
+  };
+  function.walk([&](Operation *op) {
+    if (tl::isElementwise(op))
+      for (Value result : op->getResults())
+        for (Value operand : op->getOperands())
+          join(result, operand);
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs()))
+        for (Value other : {loop.getYieldedValues()[i], loop.getResult(i), loop.getInitArgs()[i]})
+          join(argument, other);
+    if (auto branch = dyn_cast<scf::IfOp>(op))
+      for (auto [i, result] : llvm::enumerate(branch.getResults()))
+        for (Value other : {branch.thenYield().getOperand(i), branch.elseYield().getOperand(i)})
+          join(result, other);
+  });
+  return classes;
+}
+
 void LayoutChoice::anchor(func::FuncOp function) {
-  // Accesses of blocks of one shape share the widest vectors of them all, so that what is loaded
-  // from one place can be stored to another without moving.
-  std::map<std::pair<std::vector<int64_t>, int>, int64_t> widest;
-  const auto keyOf = [&](Value pointer) {
-    const llvm::ArrayRef<int64_t> shape = blockType(pointer).getShape();
-    return std::pair(std::vector<int64_t>(shape.begin(), shape.end()), axes_.orderOf(pointer)[0]);
+  // Accesses share the widest vectors of all whose elements go from one to the other, so that what
+  // is loaded from one place can be stored to another without moving.
+  const llvm::EquivalenceClasses<void *> related = elementwiseClasses(function);
+  std::map<std::pair<void *, int>, int64_t> widest;
+  const auto keyOf = [&](Operation *op) {
+    Value data = op->getNumResults() != 0 ? op->getResult(0) : op->getOperand(1);
+    const auto leader = related.findLeader(data.getAsOpaquePointer());
+    return std::pair(leader != related.member_end() ? *leader : data.getAsOpaquePointer(),
+                     axes_.orderOf(op->getOperand(0))[0]);
   };
   llvm::SmallVector<Operation *> accesses;
   function.walk([&](Operation *op) {
     if (Value pointer = accessedPointer(op)) {
       accesses.push_back(op);
-      int64_t &width = widest.try_emplace(keyOf(pointer), 1).first->second;
+      int64_t &width = widest.try_emplace(keyOf(op), 1).first->second;
       if (isa<tl::LoadOp, tl::StoreOp>(op))
         width = std::max(width, axes_.vectorWidth(pointer, maskOf(op), axes_.orderOf(pointer)[0]));
     }
@@ -159,7 +187,7 @@ void LayoutChoice::anchor(func::FuncOp function) {
   for (Operation *op : accesses) {
     Value pointer = op->getOperand(0);
     accesses_[op] = blockedForAccess(blockType(pointer).getShape(), axes_.orderOf(pointer),
-                                     widest[keyOf(pointer)], options_.numWarps);
+                                     widest[keyOf(op)], options_.numWarps);
     for (Value result : op->getResults())
       layouts_[result] = accesses_[op];
   }
@@ -304,7 +332,56 @@ bool LayoutChoice::spreadBackward(Operation *op) {
   return changed;
 }
 
-/// A store takes its value as it is if that is as wide as the best layout; else the value is moved.
+namespace {
+
+/// What one instruction of a warp moves where the elements along a dimension are neighbours.
+struct Traffic {
+  int64_t elements = 0, sectors = 0; ///< sectors of 32 bytes that it touches
+};
+
+/// That of an access of `width` elements a thread.
+Traffic trafficOf(const LinearLayout &layout, const ShapeBits &shape, int dim, int width,
+                  int bytes) {
+  constexpr uint32_t kLanes = 32;
+  constexpr int kSectorBytes = 32;
+  const int bits = std::min<int>(shape.width(dim), llvm::Log2_32(kSectorBytes / bytes));
+  const ElementBits inSector = ((ElementBits{1} << bits) - 1) << shape.shift(dim);
+  const uint32_t copies = freeBits(layout).lanes;
+  const RegisterRuns runs = contiguity(layout, shape, dim, width);
+  llvm::DenseSet<ElementBits> sectors;
+  Traffic result;
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    if ((lane & copies) != 0)
+      continue;
+    for (int i = 0; i < width; ++i)
+      sectors.insert(layout.element(runs.order[i], lane, 0) & ~inSector);
+    result.elements += width;
+  }
+  result.sectors = static_cast<int64_t>(sectors.size());
+  return result;
+}
+
+} // namespace
+
+/// Whether a store of `value` in its own layout touches twice the sectors that it need, in many
+/// instructions.
+bool LayoutChoice::isScattered(tl::StoreOp store, int width) const {
+  constexpr int kFewRegisters = 8;
+  const LinearLayout &own = of(store.getValue());
+  const RankedTensorType type = blockType(store.getPointer());
+  const int dim = axes_.orderOf(store.getPointer())[0];
+  if (own.registerCount() / width < kFewRegisters ||
+      axes_.at(store.getPointer()).dims[dim].contiguity == 1)
+    return false;
+  const ShapeBits shape(type.getShape());
+  const int bytes = tlg::elementBytes(store.getValue().getType());
+  const Traffic has = trafficOf(own, shape, dim, width, bytes);
+  const Traffic best = trafficOf(accesses_.find(store)->second, shape, dim, width, bytes);
+  return has.sectors * best.elements >= 2 * best.sectors * has.elements;
+}
+
+/// A store takes its value as it is if that is as wide as the best layout, and touches no more
+/// sectors; else the value is moved.
 void LayoutChoice::chooseStores(func::FuncOp function) {
   function.walk([&](tl::StoreOp store) {
     Value pointer = store.getPointer(), value = store.getValue();
@@ -315,7 +392,7 @@ void LayoutChoice::chooseStores(func::FuncOp function) {
     const auto width = static_cast<int>(axes_.vectorWidth(pointer, store.getMask(), dim));
     const int has = contiguity(layouts_[value], shape, dim, width).length;
     const int best = contiguity(accesses_[store], shape, dim, width).length;
-    if (has >= best)
+    if (has >= best && !isScattered(store, best))
       accesses_[store] = layouts_[value];
   });
 }

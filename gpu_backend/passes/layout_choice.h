@@ -13,6 +13,8 @@
 #include "gpu_backend/passes/axis_info.h"
 #include "gpu_backend/passes/dot_layouts.h"
 
+#include "llvm/ADT/EquivalenceClasses.h"
+
 namespace blockscope::gpu {
 
 class LayoutChoice {
@@ -32,6 +34,7 @@ public:
 
 private:
   bool computeCheap(mlir::Value value);
+  llvm::EquivalenceClasses<void *> elementwiseClasses(mlir::func::FuncOp function) const;
   void anchor(mlir::func::FuncOp function);
   void spreadAddresses(mlir::func::FuncOp function);
   bool takesLayoutOfUse(mlir::Value value, const LinearLayout &layout) const;
@@ -40,6 +43,7 @@ private:
   bool tie(llvm::ArrayRef<mlir::Value> values);
   bool give(mlir::Value value, const std::optional<LinearLayout> &layout);
   bool isOpen(mlir::Value value) const;
+  bool isScattered(tl::StoreOp store, int width) const;
   void chooseStores(mlir::func::FuncOp function);
 
   const AxisAnalysis &axes_;

@@ -89,8 +89,9 @@ void giveToDots(RewriterBase &rewriter, Value value, Value buffer) {
 } // namespace
 
 bool isKnownZero(Value value) {
-  // Casts to fp8 are not folded; zero is zero in every type.
-  while (isa_and_nonnull<tl::SplatOp, tl::FpCastOp>(value.getDefiningOp()))
+  // Not all casts are folded (to fp8, of `other=0.0` to integers); zero is zero in every type.
+  while (isa_and_nonnull<tl::SplatOp, tl::BroadcastOp, tl::FpCastOp, tl::FloatToIntOp,
+                         tl::IntToFloatOp>(value.getDefiningOp()))
     value = value.getDefiningOp()->getOperand(0);
   Attribute constant;
   if (!matchPattern(value, m_Constant(&constant)))

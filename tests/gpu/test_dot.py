@@ -233,14 +233,14 @@ def test_batched(dtype, tolerance, shape, warps, device):
 def matmul_kernel(
     a_ptr, b_ptr, c_ptr, m, n, k, a_row, a_col, b_row, b_col,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
-    MASKED: tl.constexpr, PRECISION: tl.constexpr,
+    MASKED: tl.constexpr, PRECISION: tl.constexpr, SUMS: tl.constexpr = tl.float32,
 ):  # fmt: skip
     rows = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
     columns = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
     steps = tl.arange(0, BLOCK_K)
     a_block = a_ptr + rows[:, None] * a_row + steps[None, :] * a_col
     b_block = b_ptr + steps[:, None] * b_row + columns[None, :] * b_col
-    total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    total = tl.zeros((BLOCK_M, BLOCK_N), dtype=SUMS)
     for start in range(0, k, BLOCK_K):
         if MASKED:
             left = steps < k - start
@@ -249,7 +249,7 @@ def matmul_kernel(
         else:
             a = tl.load(a_block)
             b = tl.load(b_block)
-        total = tl.dot(a, b, total, input_precision=PRECISION)
+        total = tl.dot(a, b, total, input_precision=PRECISION, out_dtype=SUMS)
         a_block += BLOCK_K * a_col
         b_block += BLOCK_K * b_row
     c_block = c_ptr + rows[:, None] * n + columns[None, :]
@@ -267,6 +267,24 @@ def run_matmul(a, b, blocks, tolerance, warps, stages, precision="tf32"):
         num_warps=warps, num_stages=stages,
     )  # fmt: skip
     check(c, a.double() @ b.double(), tolerance)
+
+
+def run_integers(a, b, blocks, stages):
+    """Of bytes, masked, with `other=0.0`."""
+    (m, k), n = a.shape, b.shape[1]
+    c = torch.full((m, n), 77, device=a.device, dtype=torch.int32)
+    grid = (triton.cdiv(m, blocks[0]), triton.cdiv(n, blocks[1]))
+    matmul_kernel[grid](
+        a, b, c, m, n, k, *a.stride(), *b.stride(), *blocks, True, "tf32", tl.int32,
+        num_warps=4, num_stages=stages,
+    )  # fmt: skip
+    assert torch.equal(c.double(), a.double() @ b.double())
+
+
+@pytest.mark.parametrize("depth", [16, 80, 81])
+def test_bytes_with_a_zero_of_floats(depth, device):
+    a, b = rand((40, depth), torch.int8, device), rand((32, depth), torch.int8, device).T
+    run_integers(a, b, (32, 32, 32), 3)
 
 
 @pytest.mark.parametrize("stages", [1, 2, 3, 4])

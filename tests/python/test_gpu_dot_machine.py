@@ -197,6 +197,29 @@ def test_fp32(precision: str, arch: str, machines: Any) -> None:
     assert used(machines, "wgmma") == by_wgmma
 
 
+@BOTH_ARCHS
+@pytest.mark.parametrize("warps", [1, 4])
+@pytest.mark.parametrize(
+    "shape", [(16, 16, 16), (32, 32, 32), (64, 64, 8), (128, 32, 16), (8, 8, 4), (2, 4, 2)]
+)
+def test_multiplied_by_threads(
+    shape: tuple[int, ...], warps: int, arch: str, machines: Any
+) -> None:
+    m, n, k = shape
+    a, b = dots.rand((m, k), FP32, "cpu"), dots.rand((k, n), FP32, "cpu").T.contiguous().T
+    dots.run_dot(a, b, FP32, 4e-6, "ieee", warps)
+    assert not used(machines, "mma") and not used(machines, "wgmma")
+
+
+@BOTH_ARCHS
+@pytest.mark.parametrize("depth", [16, 80, 81])
+def test_bytes_with_a_zero_of_floats(depth: int, arch: str, machines: Any) -> None:
+    """`other=0.0` is the zero of integers, too, and does not keep a loop from loading early."""
+    a, b = dots.rand((40, depth), torch.int8, "cpu"), dots.rand((32, depth), torch.int8, "cpu").T
+    dots.run_integers(a, b, (32, 32, 32), 3)
+    assert used(machines, "cp") == (depth % 16 == 0)
+
+
 @pytest.mark.parametrize("arch", ["sm_90a"])
 @pytest.mark.parametrize("stages", [1, 3])
 @pytest.mark.parametrize("along_k", [False, True])

@@ -103,3 +103,61 @@ func.func @summed(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32
   tl.store %2, %0#0 : tensor<512x!tl.ptr<f32>>, tensor<512xf32>
   return
 }
+
+// -----
+
+// What is stored is not made of what is loaded: the load takes the four numbers of 16 bytes a
+// thread, though the store takes eight.
+// CHECK: #[[FOUR:layout[0-9]*]] = #tlg.layout<registers = [1, 2, 512, 1024, 2048], lanes = [4, 8, 16, 32, 64], warps = [128, 256]>
+// CHECK: #[[EIGHT:layout[0-9]*]] = #tlg.layout<registers = [1, 2, 4, 1024, 2048], lanes = [8, 16, 32, 64, 128], warps = [256, 512]>
+// CHECK-LABEL: func.func @unrelated(
+// CHECK: tl.load {{.*}} -> tensor<4096xi32, #[[FOUR]]>
+// CHECK: tl.store {{.*}} tensor<4096xf16, #[[EIGHT]]>
+func.func @unrelated(%x: !tl.ptr<i32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %z: !tl.ptr<i32>) {
+  %i = tl.range 0 to 4096 : tensor<4096xi32>
+  %x_0 = tl.splat %x : !tl.ptr<i32> -> tensor<4096x!tl.ptr<i32>>
+  %x_1 = tl.addptr %x_0, %i : tensor<4096x!tl.ptr<i32>>, tensor<4096xi32>
+  %v = tl.load %x_1 : tensor<4096x!tl.ptr<i32>> -> tensor<4096xi32>
+  %most = tl.reduce %v axis 0 {
+  ^bb0(%a: i32, %b: i32):
+    %m = arith.maxsi %a, %b : i32
+    tl.yield %m : i32
+  } : (tensor<4096xi32>) -> i32
+  tl.store %z, %most : !tl.ptr<i32>, i32
+  %y_0 = tl.splat %y : !tl.ptr<f16> -> tensor<4096x!tl.ptr<f16>>
+  %y_1 = tl.addptr %y_0, %i : tensor<4096x!tl.ptr<f16>>, tensor<4096xi32>
+  %w = tl.load %y_1 : tensor<4096x!tl.ptr<f16>> -> tensor<4096xf16>
+  %sum = arith.addf %w, %w : tensor<4096xf16>
+  tl.store %y_1, %sum : tensor<4096x!tl.ptr<f16>>, tensor<4096xf16>
+  return
+}
+
+// -----
+
+// The sums of a dot whose rows begin anywhere are moved before they are stored, one by one: in the
+// layout of mma.sync a warp would touch four times the sectors.
+// CHECK-LABEL: func.func @scattered(
+// CHECK: %[[SUM:.*]] = tlg.mma
+// CHECK: %[[CAST:.*]] = tl.fp_cast %[[SUM]]
+// CHECK: %[[C:.*]] = tlg.convert_layout %[[CAST]]
+// CHECK: tl.store {{.*}}, %[[C]] {tlg.vector = array<i32: 1, 1>}
+func.func @scattered(%x: !tl.ptr<f16>, %y: !tl.ptr<f16>, %n: i32) {
+  %x_0 = tl.splat %x : !tl.ptr<f16> -> tensor<64x64x!tl.ptr<f16>>
+  %a = tl.load %x_0 : tensor<64x64x!tl.ptr<f16>> -> tensor<64x64xf16>
+  %b = tl.load %x_0 : tensor<64x64x!tl.ptr<f16>> -> tensor<64x64xf16>
+  %none = arith.constant dense<0.0> : tensor<64x64xf32>
+  %sum = tl.dot %a, %b, %none : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+  %c = tl.fp_cast %sum : tensor<64x64xf32> -> tensor<64x64xf16>
+  %i = tl.range 0 to 64 : tensor<64xi32>
+  %0 = tl.expand_dims %i axis 1 : tensor<64xi32> -> tensor<64x1xi32>
+  %1 = tl.splat %n : i32 -> tensor<64x1xi32>
+  %2 = arith.muli %0, %1 : tensor<64x1xi32>
+  %3 = tl.splat %y : !tl.ptr<f16> -> tensor<64x1x!tl.ptr<f16>>
+  %4 = tl.addptr %3, %2 : tensor<64x1x!tl.ptr<f16>>, tensor<64x1xi32>
+  %5 = tl.expand_dims %i axis 0 : tensor<64xi32> -> tensor<1x64xi32>
+  %6 = tl.broadcast %4 : tensor<64x1x!tl.ptr<f16>> -> tensor<64x64x!tl.ptr<f16>>
+  %7 = tl.broadcast %5 : tensor<1x64xi32> -> tensor<64x64xi32>
+  %8 = tl.addptr %6, %7 : tensor<64x64x!tl.ptr<f16>>, tensor<64x64xi32>
+  tl.store %8, %c : tensor<64x64x!tl.ptr<f16>>, tensor<64x64xf16>
+  return
+}
