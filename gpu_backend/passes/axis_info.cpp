@@ -103,7 +103,7 @@ AxisInfo multiply(const AxisInfo &x, const AxisInfo &y, Type type) {
   return info;
 }
 
-/// x / y where quotients are rounded down, or x is not negative.
+/// x / y where quotients are exact or rounded down, or x is not negative.
 AxisInfo divide(const AxisInfo &x, const AxisInfo &y, Type type) {
   if (x.constant && y.constant && *y.constant != 0)
     return ofConstant(type, *x.constant / *y.constant);
@@ -123,6 +123,12 @@ AxisInfo divide(const AxisInfo &x, const AxisInfo &y, Type type) {
       info.dims[d].divisibility = std::max<int64_t>(1, a.divisibility / *y.constant);
   }
   return info;
+}
+
+/// Whether all quotients of x / y are exact, so that they are not rounded.
+bool isExact(const AxisInfo &x, const AxisInfo &y) {
+  return y.constant && *y.constant > 0 &&
+         llvm::all_of(x.dims, [&](const Dim &dim) { return everywhere(dim) % *y.constant == 0; });
 }
 
 /// What is left of x / y, which is rounded as in `divide`.
@@ -267,16 +273,33 @@ AxisInfo reshape(const AxisInfo &x, Type from, Type to) {
 } // namespace
 
 AxisAnalysis::AxisAnalysis(func::FuncOp function) {
+  findSizes(function.getBody().front());
   for (BlockArgument argument : function.getArguments()) {
     if (!isTracked(argument.getType()))
       continue;
     AxisInfo info = unknown(argument.getType());
+    info.mayBeNegative = !sizes_.contains(argument);
     if (auto known = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
                                                             tlg::kDivisibilityAttribute))
       info.dims[0].divisibility = powerIn(known.getInt());
     infos_[argument] = info;
   }
   visitBlock(function.getBody().front());
+}
+
+/// What every run of the kernel divides by.
+void AxisAnalysis::findSizes(Block &block) {
+  for (Operation &op : block) {
+    if (!isa<arith::DivSIOp, arith::RemSIOp>(op))
+      continue;
+    Value size = op.getOperand(1);
+    sizes_.insert(size);
+    while (isa_and_nonnull<tl::SplatOp, tl::BroadcastOp, tl::ExpandDimsOp, arith::ExtSIOp>(
+        size.getDefiningOp())) {
+      size = size.getDefiningOp()->getOperand(0);
+      sizes_.insert(size);
+    }
+  }
 }
 
 const AxisInfo &AxisAnalysis::at(Value value) const {
@@ -382,7 +405,8 @@ void AxisAnalysis::visit(Operation *op) {
     return readAssumption(assume);
   if (op->getNumResults() == 1 && isTracked(op->getResult(0).getType())) {
     AxisInfo info = transfer(op);
-    info.mayBeNegative = mayBeNegative(op, info.constant);
+    info.mayBeNegative =
+        mayBeNegative(op, info.constant) && (info.constant || !sizes_.contains(op->getResult(0)));
     infos_[op->getResult(0)] = info;
   }
 }
@@ -484,7 +508,8 @@ AxisInfo AxisAnalysis::transfer(Operation *op) const {
       .Case<arith::DivUIOp>([&](auto) { return divide(x(0), x(1), type); })
       .Case<arith::RemUIOp>([&](auto) { return remainder(x(0), x(1), type); })
       .Case<arith::DivSIOp>([&](auto) {
-        return x(0).mayBeNegative ? constancyOf({&x(0), &x(1)}, type) : divide(x(0), x(1), type);
+        return x(0).mayBeNegative && !isExact(x(0), x(1)) ? constancyOf({&x(0), &x(1)}, type)
+                                                          : divide(x(0), x(1), type);
       })
       .Case<arith::RemSIOp>([&](auto) {
         return x(0).mayBeNegative ? eitherOf(x(0), x(1), type) : remainder(x(0), x(1), type);

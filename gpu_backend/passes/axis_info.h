@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 #include <optional>
 
@@ -29,8 +30,9 @@ struct AxisInfo {
   std::optional<int64_t> constant; ///< the one value that all elements have
   /// False where values are made of ranges, program numbers, constants and what tl.assume says is
   /// not negative, without differences. Sums and products that wrap are not thought of, and
-  /// divisors count as positive: they are sizes. Else signed quotients and remainders, which are
-  /// rounded to zero, form no runs.
+  /// divisors count as positive: they are sizes. So does what else is made of a value that every
+  /// run of the kernel divides by. Else signed quotients and remainders, which are rounded to zero,
+  /// form no runs.
   bool mayBeNegative = true;
 
   bool operator==(const AxisInfo &other) const = default;
@@ -51,6 +53,7 @@ public:
   llvm::SmallVector<int, 3> orderOf(mlir::Value pointer) const;
 
 private:
+  void findSizes(mlir::Block &block);
   void visitBlock(mlir::Block &block);
   void visitLoop(mlir::Operation *loop);
   void visit(mlir::Operation *op);
@@ -59,6 +62,7 @@ private:
   void readAssumption(tl::AssumeOp op);
   bool meetInto(mlir::Value value, AxisInfo info);
 
+  llvm::DenseSet<mlir::Value> sizes_; ///< that the kernel divides by
   llvm::DenseMap<mlir::Value, AxisInfo> infos_;
 };
 

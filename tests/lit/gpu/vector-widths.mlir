@@ -323,3 +323,44 @@ func.func @moved_in_a_loop(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i3
   tl.store %begin, %end#2 : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
   return
 }
+
+// -----
+
+// Half a multiple of 16 is a multiple of 8, negative or not.
+// CHECK-LABEL: func.func @exact_quotient(
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 8>
+func.func @exact_quotient(%x: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %n: i32 {tl.divisibility = 16 : i32}) {
+  %two = arith.constant 2 : i32
+  %i = tl.range 0 to 1024 : tensor<1024xi32>
+  %base = tl.splat %x : !tl.ptr<f16> -> tensor<1024x!tl.ptr<f16>>
+  %at = tl.addptr %base, %i : tensor<1024x!tl.ptr<f16>>, tensor<1024xi32>
+  %half = arith.divsi %n, %two : i32
+  %limit = tl.splat %half : i32 -> tensor<1024xi32>
+  %mask = arith.cmpi slt, %i, %limit : tensor<1024xi32>
+  %v = tl.load %at mask %mask : tensor<1024xi1> : tensor<1024x!tl.ptr<f16>> -> tensor<1024xf16>
+  tl.store %base, %v : tensor<1024x!tl.ptr<f16>>, tensor<1024xf16>
+  return
+}
+
+// -----
+
+// A kernel divides by its sizes, so these are positive, and so are products of them.
+// CHECK-LABEL: func.func @sizes(
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 8>
+func.func @sizes(%x: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %n: i32 {tl.divisibility = 16 : i32}, %blocks: i32) {
+  %thousand = arith.constant 1024 : i32
+  %i = tl.range 0 to 1024 : tensor<1024xi32>
+  %base = tl.splat %x : !tl.ptr<f16> -> tensor<1024x!tl.ptr<f16>>
+  %pid = tl.program_id 0 : i32
+  %row = arith.divsi %pid, %blocks : i32
+  %first = arith.muli %row, %blocks : i32
+  %begin = arith.muli %first, %thousand : i32
+  %from = tl.splat %begin : i32 -> tensor<1024xi32>
+  %index = arith.addi %from, %i : tensor<1024xi32>
+  %size = tl.splat %n : i32 -> tensor<1024xi32>
+  %offsets = arith.remsi %index, %size : tensor<1024xi32>
+  %at = tl.addptr %base, %offsets : tensor<1024x!tl.ptr<f16>>, tensor<1024xi32>
+  %v = tl.load %at : tensor<1024x!tl.ptr<f16>> -> tensor<1024xf16>
+  tl.store %base, %v : tensor<1024x!tl.ptr<f16>>, tensor<1024xf16>
+  return
+}
