@@ -93,6 +93,7 @@ class _TritonLoader(Loader):
         importlib.import_module(_INSIDE)
         module = TritonModule(_OUTSIDE, sys.modules[_INSIDE].__doc__)
         module.__version__ = TRITON_VERSION  # type: ignore[attr-defined]
+        module.__file__ = sys.modules[_INSIDE].__file__
         return module
 
     def exec_module(self, module: ModuleType) -> None:

@@ -1,7 +1,8 @@
 """Runs kernels of public repositories, from a folder of their clones, and compares with torch.
 
 FOLDER has a clone or a bare mirror of each repository, as OWNER+NAME. A repository that is not
-there is left out. The last line is `N passed, N failed`; the status is 1 when any has failed.
+there is left out. The last line is `N passed, N failed`; the status is 1 when any has failed, or
+none was run.
 """
 
 from __future__ import annotations
@@ -152,6 +153,13 @@ def main() -> int:
         results = json.loads(options.json.read_text())
         options.page.write_text(page.text(cases_of(options), results))
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
+    if not any(counts.values()):
+        print(
+            f"nothing was run: no case has '{options.filter}' in its name, or {options.folder} has "
+            "no clone of its repository, OWNER+NAME",
+            file=sys.stderr,
+        )
+        return 1
     return int(counts["failed"] > 0)
 
 

@@ -163,6 +163,8 @@ def test_python_m_blockscope(script):
         (["check", "--output", "/no/such/folder/r.txt", "x.py"], "there is no folder"),
         (["trace", "-o", "/no/such/folder/t.h5", "x.py"], "there is no folder"),
         (["view", "missing.h5"], "there is no file 'missing.h5'"),
+        (["view", "/tmp"], "'/tmp' is a folder, expected a trace file"),
+        (["view", __file__, "--csv", "heat", "--png", "a.png"], "--csv and --png are two outputs"),
         (["view", "t.h5", "--size", "big"], "'big' is no size such as 1600x1000"),
         (["view", "t.h5", "--launch", "-1"], "--launch"),
         (["view", "t.h5", "--png", "heat.jpg"], "'heat.jpg' does not end in .png"),
@@ -527,3 +529,49 @@ def test_a_full_disk_is_one_line(words):
         )  # fmt: skip
     assert done.returncode == 1
     assert done.stderr == "blockscope: cannot write what it says: No space left on device\n"
+
+
+@pytest.mark.parametrize("words", [["ir"], ["check", "--format", "json"], ["compile"]])
+def test_a_full_disk_is_not_the_scripts_mistake(script, words):
+    path = script(GOOD.replace("print(float(out.sum()))", ""))
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "blockscope", *words, path], stdout=full,
+            stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last == "blockscope: cannot write what it says: No space left on device"
+    assert "Traceback" not in done.stderr
+
+
+def test_a_closed_stdout_is_no_error(script):
+    path = script(GOOD)
+    line = f"{sys.executable} -m blockscope check --format json {path} >&-"
+    done = subprocess.run(["sh", "-c", line], stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 0 and "Traceback" not in done.stderr
+
+
+def test_a_script_that_ends_at_once_is_reported(script):
+    path = script(BAD + "import os\nos._exit(0)\n")
+    done = command("check", path)
+    assert done.returncode == 66 and "error[oob-load]" in done.stderr
+    path = script(GOOD + "import os\nos._exit(7)\n")
+    done = command("check", path)
+    assert done.returncode == 7 and done.stderr.startswith("no findings up to")
+
+
+def test_an_old_compiled_part_is_named(script):
+    code = """
+        import sys
+        from blockscope import _core
+        del _core.settings
+        from blockscope.cli import main
+        sys.exit(main())
+    """
+    path = script(code)
+    old = "the compiled part is older than the Python part: run ./dev build"
+    for words in (["doctor"], ["check", script(GOOD, "good.py")]):
+        done = subprocess.run([sys.executable, path, *words], capture_output=True, text=True)
+        assert done.returncode == 1 and old in done.stdout + done.stderr
+        assert "Traceback" not in done.stderr, done.stderr

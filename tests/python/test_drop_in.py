@@ -54,6 +54,7 @@ def test_where_there_is_no_other_triton():
     from triton.runtime.jit import JITFunction
     import triton.language.core
     assert type(triton).__name__ == "TritonModule" and triton.__version__ == "3.7.0"
+    assert triton.__file__ == blockscope.__file__
     assert tl is blockscope.language and triton.jit is blockscope.jit
     assert JITFunction is blockscope.runtime.jit.JITFunction
     assert blockscope.language.__spec__.name == "blockscope.language"

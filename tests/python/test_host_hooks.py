@@ -136,6 +136,9 @@ def test_preload_compiles_what_a_hook_was_told(hooks, target):
     elsewhere = json.loads(text) | {"target": {"backend": "hip", "arch": "gfx942", "warp_size": 64}}
     with pytest.raises(RuntimeError, match="Specialization data is for {'backend': 'hip'"):
         kernel.preload(json.dumps(elsewhere))
+    for garbage in ("garbage", "[]", '{"name": "x"}', None):
+        with pytest.raises(ValueError, match="expected the text that a hook was given"):
+            kernel.preload(garbage)
 
 
 @triton.jit

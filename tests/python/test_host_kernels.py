@@ -7,6 +7,7 @@ import signal
 
 import blockscope as triton
 import blockscope.language as tl
+import numpy as np
 import pytest
 from blockscope import knobs
 from blockscope.frontend import module_annotations
@@ -154,6 +155,25 @@ def test_compile_ahead_of_a_launch():
         triton.compiler.ASTSource(row_sums, {"y_ptr": "*fp32"})
     with pytest.raises(NotImplementedError, match="IR files"):
         triton.compile("kernel.ttir")
+
+
+@triton.jit
+def one_more(x_ptr, n):
+    tl.store(x_ptr, tl.load(x_ptr) + n)
+
+
+@pytest.mark.parametrize("steps", [False, True])
+def test_what_an_argument_is(steps, monkeypatch):
+    if steps:
+        monkeypatch.setenv("TRITON_INTERPRET", "1")
+    kernel = triton.jit(one_more.fn)
+    x = np.array(3.0)  # memory, as a tensor without dimensions is
+    kernel[(1,)](x, np.float32(2))
+    assert float(x) == 5.0
+    for wrong in (("x", 2), (x, "2")):
+        with pytest.raises(Exception, match="the str '[x2]' cannot be an operand beside a tensor|"
+                           "tl.load: pointer"):  # fmt: skip
+            kernel[(1,)](*wrong)
 
 
 @triton.jit

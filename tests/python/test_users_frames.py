@@ -48,7 +48,7 @@ CASES = {
     "triton.runtime.driver.set_active_to_gpu()": "blockscope.errors.NoGpu: set_active_to_gpu found",
     "kernel.warmup(x, 16, 16, grid=(1,), num_warps=3, arch='sm_90')": "ValueError: num_warps is 3",
     "kernel.run(x, 16, grid=(1,))": "TypeError: kernel 'kernel'",
-    "kernel.preload('{}')": "KeyError",
+    "kernel.preload('{}')": "ValueError: preload of 'kernel' got '{}'",
     "kernel[lambda meta: 1 // 0](x, 16, 16)": "ZeroDivisionError",
 }
 NO_GPU = {

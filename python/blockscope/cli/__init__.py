@@ -14,6 +14,8 @@ import warnings
 from collections.abc import Sequence
 
 from blockscope.cli import arguments, commands
+from blockscope.cli.doctor import OLD_CORE, is_of_old_core
+from blockscope.cli.usage import say_unwritable
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -38,6 +40,8 @@ def _dispatch(parser: argparse.ArgumentParser, words: list[str], *, has_script: 
         if problem := arguments.misspelt_option(protected, command):
             command.error(problem)
     options = parser.parse_args(protected)
+    if sys.stdout is None:  # closed by who called: what is said goes nowhere
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     try:
         _check_settings()
         if protected != words:  # a '--' of the user says that what follows is for the script
@@ -53,9 +57,12 @@ def _dispatch(parser: argparse.ArgumentParser, words: list[str], *, has_script: 
     except OSError as error:
         if error.filename is not None:
             raise
-        print(f"{parser.prog}: cannot write what it says: {error.strerror}", file=sys.stderr)
-        # What Python holds back would fail once more, at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        say_unwritable(parser.prog, error)
+        return 1
+    except (AttributeError, ImportError) as error:
+        if not is_of_old_core(error):
+            raise
+        print(f"{parser.prog}: {OLD_CORE} ({error})", file=sys.stderr)
         return 1
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 from blockscope import knobs
+from blockscope.cli.usage import ending_unwritten
 from blockscope.errors import TritonError
 from blockscope.runtime import hooks
 
@@ -28,8 +29,9 @@ def printed_kernels(stream: TextIO) -> Iterator[None]:
         if text and text not in seen:
             seen.add(text)
             code = fn.fn.__code__
-            print(f"// {fn.__name__} at {code.co_filename}:{code.co_firstlineno}", file=stream)
-            print(text.rstrip("\n") + "\n", file=stream, flush=True)
+            place = f"{code.co_filename}:{code.co_firstlineno}"
+            with ending_unwritten():
+                print(f"// {fn.__name__} at {place}\n{text.rstrip()}\n", file=stream, flush=True)
         return kernel
 
     with hooks.intercepted(printing), knobs.runtime.scope():

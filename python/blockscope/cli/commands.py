@@ -6,9 +6,9 @@ import argparse
 import os
 import signal
 import sys
-from collections.abc import Callable
-from contextlib import ExitStack
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any, NoReturn
 
 from blockscope.cli.json_output import JsonOutput
 from blockscope.cli.script import Script
@@ -71,14 +71,45 @@ def check(options: argparse.Namespace) -> int:
             names, max_findings=options.max_findings, stop_at_first=options.stop_at_first, **own
         ) as report,
         checks.checked_children(report) as found_in_children,
+        _before_sudden_end(lambda status: _end_checked(report, options, status, output)),
     ):
         status = script.run(silent=(StoppedAtFirst,) if options.stop_at_first else ())
         children = found_in_children()
+    return _end_checked(report, options, status, output, children)
+
+
+def _end_checked(
+    report: Any,
+    options: argparse.Namespace,
+    status: int,
+    output: JsonOutput | None,
+    children: Sequence[dict[str, Any]] = (),
+) -> int:
+    """Writes the report of a script that has ended; gives the status of the command."""
     _write_report(report, options, status, output, bool(children))
     for child in children:
         print(f"in child process {child['pid']}:\n{child['text'].rstrip()}", file=sys.stderr)
     errors = report.error_count + sum(child["errors"] for child in children)
     return options.exit_code if errors else status
+
+
+@contextmanager
+def _before_sudden_end(end: Callable[[int], int]) -> Iterator[None]:
+    """Has os._exit, by which a script ends this process at once, call ``end`` with its status
+    before, and end with what that gives."""
+    exit, process = os._exit, os.getpid()
+
+    def end_first(status: int) -> NoReturn:
+        if os.getpid() == process:  # not a child, which ends so by right
+            status = end(status)
+            sys.stdout.flush()
+        exit(status)
+
+    os._exit = end_first
+    try:
+        yield
+    finally:
+        os._exit = exit
 
 
 def _checks(text: str) -> list[str]:
@@ -192,8 +223,12 @@ def output_after_script(words: list[str], output: str | None) -> tuple[list[str]
 def view(options: argparse.Namespace) -> int:
     from blockscope.cli.viewer import find_viewer
 
+    if os.path.isdir(options.trace):
+        raise UsageError(f"'{options.trace}' is a folder, expected a trace file")
     if not os.path.isfile(options.trace):
         raise UsageError(f"there is no file '{options.trace}'")
+    if options.csv is not None and options.png is not None:
+        raise UsageError("--csv and --png are two outputs, expected one of them")
     _check_writable(options.png)
     words = [find_viewer(), options.trace]
     for name in VIEW_OPTIONS:

@@ -14,7 +14,7 @@ from blockscope.cli.compiled_launches import Result, compiled_launches
 from blockscope.cli.json_output import JsonOutput
 from blockscope.cli.occupancy import Occupancy, occupancy, registers_of_cta
 from blockscope.cli.script import Script
-from blockscope.cli.usage import UsageError
+from blockscope.cli.usage import UsageError, ending_unwritten
 from blockscope.errors import OutOfResources
 from blockscope.runtime.backends.cuda.notes import note_text, warnings_in
 from blockscope.runtime.options import LAUNCH_OPTIONS
@@ -31,6 +31,10 @@ class Printer:
         self.failures = self._count = 0
 
     def __call__(self, result: Result) -> None:
+        with ending_unwritten():
+            self._print(result)
+
+    def _print(self, result: Result) -> None:
         self._count += 1
         error = result.error or shortage(result.kernel)
         self.failures += error is not None

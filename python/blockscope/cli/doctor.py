@@ -21,6 +21,20 @@ def _package(name: str) -> str:
         return "not installed"
 
 
+OLD_CORE = "the compiled part is older than the Python part: run ./dev build"
+
+
+def is_of_old_core(error: BaseException) -> bool:
+    """Whether the error comes of a compiled part that lacks what the Python part asks it for."""
+    core = sys.modules.get("blockscope._core")
+    if isinstance(error, ImportError):
+        return core is not None and error.name == "blockscope._core"
+    of = getattr(error, "obj", None)
+    return core is not None and (
+        of is core or str(getattr(of, "__name__", "")).startswith("blockscope._core")
+    )
+
+
 def _version() -> str:
     try:
         from blockscope import _core
@@ -118,6 +132,15 @@ def _unknown_settings() -> dict[str, str]:
 
 def lines() -> Iterator[tuple[str, str]]:
     """Each line of the report as name and value."""
+    try:
+        yield from _lines()
+    except (AttributeError, ImportError) as error:
+        if not is_of_old_core(error):
+            raise
+        yield "compiled part", f"MISSING ({OLD_CORE}: {error})"
+
+
+def _lines() -> Iterator[tuple[str, str]]:
     from blockscope.driver.cpu import cpu_count, cpu_info, cpu_name, memory_bytes
 
     flags = cpu_info().get("flags", "").split()

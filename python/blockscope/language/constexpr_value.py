@@ -99,15 +99,25 @@ class constexpr:
         return constexpr(not self.value)
 
 
+def _beside_tensor(value: Any, name: str) -> Any:
+    """The operators of tensors take numbers. Errors: TypeError for a str."""
+    if isinstance(value, str) and name not in ("eq", "ne"):
+        raise TypeError(
+            f"the str {value!r} cannot be an operand beside a tensor: an argument that is a str is "
+            "a constant of the kernel; pass a tensor or a number"
+        )
+    return NotImplemented
+
+
 def _constexpr_operator(name: str, function: Callable[[Any, Any], Any]) -> None:
     def forward(self: constexpr, other: Any) -> Any:
         if type(other) is tensor:
-            return NotImplemented
+            return _beside_tensor(self.value, name)
         return constexpr(function(self.value, unwrap(other)))
 
     def backward(self: constexpr, other: Any) -> Any:
         if type(other) is tensor:
-            return NotImplemented
+            return _beside_tensor(self.value, name)
         return constexpr(function(unwrap(other), self.value))
 
     setattr(constexpr, f"__{name}__", forward)

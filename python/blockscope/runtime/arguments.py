@@ -121,8 +121,10 @@ def _pointer_to(dtype: str, is_const: bool) -> Any:
 
 
 def _is_number(value: Any) -> bool:
+    """Whether it is a number of NumPy's; an array without dimensions is memory, as of torch."""
     return (
         type(value).__module__ == "numpy"
+        and type(value).__name__ != "ndarray"
         and hasattr(value, "item")
         and getattr(value, "shape", None) == ()
     )

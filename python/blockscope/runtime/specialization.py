@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import reprlib
 from collections import namedtuple
 from collections.abc import Iterator
 from typing import Any
@@ -129,12 +130,27 @@ class Specialization:
         )
 
 
+_DATA_KEYS = {
+    "name", "target", "signature", "constant_keys", "constant_vals", "attrs_keys", "attrs_vals",
+    "options",
+}  # fmt: skip
+
+
 def read_data(fn: Any, text: str, target: Any) -> tuple[ASTSource, dict[str, Any]]:
     """The source and the options that ``Specialization.data`` has written for ``fn``.
 
-    Errors: RuntimeError for the data of another kernel or target, or of an unknown function.
+    Errors: ValueError for what is no such data, RuntimeError for the data of another kernel or
+    target, or of an unknown function.
     """
-    data = json.loads(text)
+    try:
+        data = json.loads(text)
+    except (TypeError, ValueError):
+        data = None
+    if not isinstance(data, dict) or not data.keys() >= _DATA_KEYS:
+        raise ValueError(
+            f"preload of '{fn.__name__}' got {reprlib.repr(text)}, expected the text that a hook "
+            "was given as compile['specialization_data']"
+        )
     wrong = "Specialization data is for {} but trying to preload for {}"
     if data["name"] != full_name(fn):
         raise RuntimeError(wrong.format(data["name"], full_name(fn)))
