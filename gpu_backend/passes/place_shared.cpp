@@ -78,28 +78,31 @@ bool isBarriers(tlg::AllocSharedOp alloc) {
                       [](Operation *user) { return isa<tlg::MbarrierInitOp>(user); });
 }
 
+int64_t sizeOf(tlg::AllocSharedOp alloc) {
+  const tlg::SharedType type = alloc.getType();
+  return static_cast<int64_t>(tlg::sharedLayoutOf(type).sizeBytes()) * type.getStages();
+}
+
 } // namespace
 
 SharedPlaces::SharedPlaces(func::FuncOp function) {
   constexpr int64_t kAlignment = 1024; // of the widest swizzle
   constexpr int64_t kBarrierBytes = 8;
   llvm::SmallVector<std::pair<tlg::AllocSharedOp, size_t>> staged;
+  llvm::SmallVector<tlg::AllocSharedOp> barriers;
   int moment = 0;
   for (Operation &op : function.getBody().front())
     moment = number(&op, moment);
   function.walk([&](tlg::AllocSharedOp alloc) {
-    const tlg::SharedType type = alloc.getType();
-    const int64_t size =
-        static_cast<int64_t>(tlg::sharedLayoutOf(type).sizeBytes()) * type.getStages();
-    Life outside = lifeIn(alloc, blockOfLife(alloc)), life = outside;
-    int64_t alignment = kAlignment;
-    const bool hasBarrier = isStagedInIteration(alloc);
-    if (isBarriers(alloc)) { // whose bytes are never anything else
-      alignment = kBarrierBytes;
-      life.last = outside.last = moment;
-    } else if (hasBarrier) {
-      life = lifeIn(alloc, alloc->getBlock());
+    if (isBarriers(alloc)) {
+      barriers.push_back(alloc);
+      return;
     }
+    const int64_t size = sizeOf(alloc);
+    Life outside = lifeIn(alloc, blockOfLife(alloc)), life = outside;
+    const bool hasBarrier = isStagedInIteration(alloc);
+    if (hasBarrier)
+      life = lifeIn(alloc, alloc->getBlock());
     llvm::SmallVector<Placed> alive;
     for (const Placed &block : blocks_)
       if (block.life.first <= life.last && life.first <= block.life.last)
@@ -108,19 +111,29 @@ SharedPlaces::SharedPlaces(func::FuncOp function) {
     int64_t begin = 0;
     for (const Placed &block : alive)
       if (block.begin < begin + size && begin < block.end)
-        begin = static_cast<int64_t>(llvm::alignTo(block.end, alignment));
+        begin = static_cast<int64_t>(llvm::alignTo(block.end, kAlignment));
     if (!hasBarrier && llvm::any_of(blocks_, [&](const Placed &block) {
           return block.begin < begin + size && begin < block.end;
         }))
       reused_.insert(alloc);
-    blocks_.push_back({begin, begin + size, life, outside.last});
     if (hasBarrier)
-      staged.emplace_back(alloc, blocks_.size() - 1);
-    alloc.setOffset(static_cast<int32_t>(begin));
-    sizeBytes_ = std::max(sizeBytes_, static_cast<int64_t>(llvm::alignTo(begin + size, 16)));
+      staged.emplace_back(alloc, blocks_.size());
+    place(alloc, {begin, begin + size, life, outside.last});
   });
+  // Above all else, as their bytes are never anything else: below them a scratch finds room.
+  for (const tlg::AllocSharedOp alloc : barriers) {
+    const Life life{moments_.lookup(alloc).first, moment};
+    const int64_t begin = static_cast<int64_t>(llvm::alignTo(sizeBytes_, kBarrierBytes));
+    place(alloc, {begin, begin + sizeOf(alloc), life, moment});
+  }
   for (const auto [alloc, block] : staged)
     markCoveredBarrier(alloc, blocks_[block]);
+}
+
+void SharedPlaces::place(tlg::AllocSharedOp alloc, const Placed &block) {
+  blocks_.push_back(block);
+  alloc.setOffset(static_cast<int32_t>(block.begin));
+  sizeBytes_ = std::max(sizeBytes_, static_cast<int64_t>(llvm::alignTo(block.end, 16)));
 }
 
 /// In a loop a staged buffer needs no barrier of its own where another one comes before it: all

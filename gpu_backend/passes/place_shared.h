@@ -38,6 +38,7 @@ private:
     int lastOutside; ///< as if the outermost loop that has the buffer needed it until its end
   };
   int number(mlir::Operation *op, int next);
+  void place(tlg::AllocSharedOp alloc, const Placed &block);
   Life lifeIn(tlg::AllocSharedOp alloc, mlir::Block *block) const;
   void markCoveredBarrier(tlg::AllocSharedOp alloc, const Placed &own) const;
 
