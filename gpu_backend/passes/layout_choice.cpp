@@ -363,37 +363,37 @@ Traffic trafficOf(const LinearLayout &layout, const ShapeBits &shape, int dim, i
 
 } // namespace
 
-/// Whether a store of `value` in its own layout touches twice the sectors that it need, in many
-/// instructions.
-bool LayoutChoice::isScattered(tl::StoreOp store, int width) const {
-  constexpr int kFewRegisters = 8;
+/// Whether a store in the layout of its value touches twice the sectors of one in `rows`, in many
+/// instructions of `width` elements a thread.
+bool LayoutChoice::isScattered(tl::StoreOp store, const LinearLayout &rows, int width) const {
+  constexpr int kFewInstructions = 4;
   const LinearLayout &own = of(store.getValue());
-  const RankedTensorType type = blockType(store.getPointer());
   const int dim = axes_.orderOf(store.getPointer())[0];
-  if (own.registerCount() / width < kFewRegisters ||
+  if (own.registerCount() / width < kFewInstructions ||
       axes_.at(store.getPointer()).dims[dim].contiguity == 1)
     return false;
-  const ShapeBits shape(type.getShape());
+  const ShapeBits shape(blockType(store.getPointer()).getShape());
   const int bytes = tlg::elementBytes(store.getValue().getType());
   const Traffic has = trafficOf(own, shape, dim, width, bytes);
-  const Traffic best = trafficOf(accesses_.find(store)->second, shape, dim, width, bytes);
+  const Traffic best = trafficOf(rows, shape, dim, width, bytes);
   return has.sectors * best.elements >= 2 * best.sectors * has.elements;
 }
 
-/// A store takes its value as it is if that is as wide as the best layout, and touches no more
-/// sectors; else the value is moved.
+/// A store takes its value as it is if that is as wide as what its memory allows, and touches not
+/// many more sectors; else the value is moved.
 void LayoutChoice::chooseStores(func::FuncOp function) {
   function.walk([&](tl::StoreOp store) {
     Value pointer = store.getPointer(), value = store.getValue();
     if (!isBlock(pointer) || isCheap(value) || !layouts_.contains(value))
       return;
-    const int dim = axes_.orderOf(pointer)[0];
-    const ShapeBits shape(blockType(pointer).getShape());
-    const auto width = static_cast<int>(axes_.vectorWidth(pointer, store.getMask(), dim));
-    const int has = contiguity(layouts_[value], shape, dim, width).length;
-    const int best = contiguity(accesses_[store], shape, dim, width).length;
-    if (has >= best && !isScattered(store, best))
-      accesses_[store] = layouts_[value];
+    const llvm::SmallVector<int, 3> order = axes_.orderOf(pointer);
+    const RankedTensorType type = blockType(pointer);
+    const ShapeBits shape(type.getShape());
+    const auto width = static_cast<int>(axes_.vectorWidth(pointer, store.getMask(), order[0]));
+    const LinearLayout rows = blockedForAccess(type.getShape(), order, width, options_.numWarps);
+    const int has = contiguity(layouts_[value], shape, order[0], width).length;
+    const int best = contiguity(rows, shape, order[0], width).length;
+    accesses_[store] = has >= best && !isScattered(store, rows, best) ? layouts_[value] : rows;
   });
 }
 

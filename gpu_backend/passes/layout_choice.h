@@ -43,7 +43,7 @@ private:
   bool tie(llvm::ArrayRef<mlir::Value> values);
   bool give(mlir::Value value, const std::optional<LinearLayout> &layout);
   bool isOpen(mlir::Value value) const;
-  bool isScattered(tl::StoreOp store, int width) const;
+  bool isScattered(tl::StoreOp store, const LinearLayout &rows, int width) const;
   void chooseStores(mlir::func::FuncOp function);
 
   const AxisAnalysis &axes_;

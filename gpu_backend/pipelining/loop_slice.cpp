@@ -62,13 +62,17 @@ bool LoopSlice::addOperandsOf(scf::ForOp loop, tl::LoadOp load) {
 void LoopSlice::clone(OpBuilder &builder, scf::ForOp loop, IRMapping &mapping,
                       const Iteration &iteration) const {
   mapping.map(loop.getInductionVar(), iteration.counter);
+  const bool isInLoop = builder.getInsertionBlock() == loop.getBody();
   llvm::SmallVector<Operation *> inOrder;
   for (Operation &op : loop.getBody()->without_terminator())
     if (ops.contains(&op))
       inOrder.push_back(&op);
   for (Operation *op : inOrder) {
     Operation *made = builder.clone(*op, mapping);
-    if (iteration.exists && !isPure(op))
+    // What the iterations divide by in common, this one has divided by; ptxas takes its reciprocal
+    // before the loop.
+    const bool isSafe = isPure(op) || (isInLoop && loop.isDefinedOutsideOfLoop(op->getOperand(1)));
+    if (iteration.exists && !isSafe)
       makeSafe(builder, made, iteration.exists);
   }
 }

@@ -189,13 +189,19 @@ private:
                         [&](const LoopSlice &level) { return llvm::all_of(level.loads, canMove); });
   }
 
-  /// Operands of dots that no copy can bring are loaded an iteration early, if they are small: what
-  /// is waited for at the end of an iteration cannot be hidden by other warps of the program.
+  /// Small operands of dots that no copy can bring are loaded an iteration early, and so is what is
+  /// computed with the sums of the dots, such as scales: what an iteration waits for cannot be
+  /// hidden by other warps of the program, as they all wait for it.
   void planRegisters(LoadPlan &plan) {
     const bool cannotCopy = plan.why == LoadReason::Narrow || plan.why == LoadReason::NotATile ||
                             plan.why == LoadReason::Other || plan.why == LoadReason::CacheModifier;
     auto load = cast<tl::LoadOp>(plan.load);
-    if (!cannotCopy || !plan.feedsDot || load.getIsVolatile() || !isSmall(load))
+    const bool isBesideDots = plan.why == LoadReason::NoDot && !isAddress(load) &&
+                              load->getParentOp() == loop_ && writes_.canMove(load.getPointer());
+    if (!(cannotCopy && plan.feedsDot) && !isBesideDots)
+      return;
+    if (load.getIsVolatile() ||
+        elementsOfThread(load) > (isBesideDots ? kMostBesideDots : kMostOfOperand))
       return;
     LoopSlice slice;
     if (!slice.addOperandsOf(loop_, load) || !canLoadAhead(slice) ||
@@ -206,12 +212,12 @@ private:
     requireDisjoint(load);
   }
 
-  /// Whether what it gives fits into registers for another iteration.
-  static bool isSmall(Operation *load) {
-    constexpr size_t kMostElements = 16;
+  // What of a load fits into a thread's registers for another iteration.
+  static constexpr size_t kMostOfOperand = 16, kMostBesideDots = 4;
+
+  static size_t elementsOfThread(Operation *load) {
     Type type = load->getResult(0).getType();
-    return !isa<RankedTensorType>(type) ||
-           size_t{1} << tlg::layoutOf(type).registers.size() <= kMostElements;
+    return isa<RankedTensorType>(type) ? size_t{1} << tlg::layoutOf(type).registers.size() : 1;
   }
 
   /// Finds the loads that are done ahead for the addresses of copies, by level. They take no
@@ -241,7 +247,9 @@ private:
       if (load.isCopied() && isAddress(load.load)) {
         const bool isNeeded = !llvm::all_of(load.load->getUsers(),
                                             [&](Operation *user) { return uses.contains(user); });
-        load.copy = isNeeded && isSmall(load.load) ? CopyKind::Registers : CopyKind::InIteration;
+        load.copy = isNeeded && elementsOfThread(load.load) <= kMostOfOperand
+                        ? CopyKind::Registers
+                        : CopyKind::InIteration;
         load.ring = -1;
       }
   }

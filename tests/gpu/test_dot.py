@@ -269,6 +269,58 @@ def run_matmul(a, b, blocks, tolerance, warps, stages, precision="tf32"):
     check(c, a.double() @ b.double(), tolerance)
 
 
+@triton.jit
+def group_scales_kernel(
+    a_ptr, b_ptr, row_ptr, column_ptr, c_ptr, m, n, k, group,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+):  # fmt: skip
+    rows = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    columns = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
+    steps = tl.arange(0, BLOCK_K)
+    total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for start in range(0, k, BLOCK_K):
+        at = start + steps
+        a = tl.load(
+            a_ptr + rows[:, None] * k + at[None, :],
+            mask=(rows < m)[:, None] & (at < k)[None, :],
+            other=0.0,
+        )
+        b = tl.load(
+            b_ptr + at[:, None] * n + columns[None, :],
+            mask=(at < k)[:, None] & (columns < n)[None, :],
+            other=0.0,
+        )
+        one = start // group  # of the groups of K that share their scales
+        by_row = tl.load(row_ptr + one * m + rows, mask=rows < m, other=0.0)
+        by_column = tl.load(column_ptr + one * n + columns, mask=columns < n, other=0.0)
+        total += tl.dot(a, b) * by_row[:, None] * by_column[None, :]
+    inside = (rows < m)[:, None] & (columns < n)[None, :]
+    tl.store(c_ptr + rows[:, None] * n + columns[None, :], total, mask=inside)
+
+
+def run_scaled(m, n, k, group, stages, device):
+    """The sums of each group of K are multiplied by scales of rows and columns."""
+    a, b = rand((m, k), torch.float16, device), rand((k, n), torch.float16, device)
+    groups = max(1, triton.cdiv(k, group))
+    rows, columns = (rand((groups, x), torch.float32, device) for x in (m, n))
+    c = torch.full((m, n), 77, device=device, dtype=torch.float32)
+    kernel = group_scales_kernel[(triton.cdiv(m, 64), triton.cdiv(n, 64))](
+        a, b, rows, columns, c, m, n, k, group, 64, 64, 32, num_warps=4, num_stages=stages
+    )
+    want = torch.zeros((m, n), dtype=torch.float64, device=device)
+    for start in range(0, k, group):
+        part = a[:, start : start + group].double() @ b[start : start + group].double()
+        want += part * rows[start // group][:, None] * columns[start // group][None, :]
+    check(c, want, 6e-6)
+    return kernel
+
+
+@pytest.mark.parametrize("stages", [1, 3])
+@pytest.mark.parametrize("k", [0, 32, 64, 224])
+def test_scales_of_groups(k, stages, device):
+    run_scaled(96, 80, k, 64, stages, device)
+
+
 def run_integers(a, b, blocks, stages):
     """Of bytes, masked, with `other=0.0`."""
     (m, k), n = a.shape, b.shape[1]

@@ -212,6 +212,14 @@ def test_multiplied_by_threads(
 
 
 @BOTH_ARCHS
+@pytest.mark.parametrize("stages", [1, 3])
+@pytest.mark.parametrize("k", [0, 32, 64, 224])
+def test_scales_of_groups(k: int, stages: int, arch: str, machines: Any) -> None:
+    """Scales are loaded an iteration before they are used."""
+    dots.run_scaled(96, 80, k, 64, stages, "cpu")
+
+
+@BOTH_ARCHS
 @pytest.mark.parametrize("depth", [16, 80, 81])
 def test_bytes_with_a_zero_of_floats(depth: int, arch: str, machines: Any) -> None:
     """`other=0.0` is the zero of integers, too, and does not keep a loop from loading early."""
