@@ -20,6 +20,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
 #include "llvm/Transforms/Scalar/LoopStrengthReduce.h"
+#include "llvm/Transforms/Scalar/SeparateConstOffsetFromGEP.h"
 
 #include <array>
 #include <mutex>
@@ -119,9 +120,13 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   // A pointer kept and bumped for each address is quick, and costs registers in every iteration.
   if (llvm::none_of(module, [](const llvm::Function &function) {
         return function.hasFnAttribute(kNeedsRegisters);
-      }))
+      })) {
+    // It writes sums anew and forgets that they do not wrap: what is constant in an address has to
+    // be apart from the rest before, else each access has an address of its own.
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::SeparateConstOffsetFromGEPPass()));
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(
         llvm::createFunctionToLoopPassAdaptor(llvm::LoopStrengthReducePass())));
+  }
   passes.run(module, modules);
 }
 
