@@ -3,8 +3,8 @@
 //
 // Bits are taken from the highest coordinate to the lowest, so that element i meets i + n/2 first,
 // as in the evaluator. Where the order of two elements makes no difference, registers go before
-// lanes and lanes before warps, whatever their bits, which exchanges least; so sums of floats may
-// differ from the CPU's in the last bits. Other combine functions get their elements in the order
+// lanes and lanes before warps, whatever their bits, which exchanges least, and registers begin with
+// neighbours; so sums of floats may differ from the CPU's in the last bits. Other combine functions get their elements in the order
 // of the evaluator, to the last bit. In the end every thread has the result of its elements:
 // scalars are the same everywhere.
 #include "gpu_backend/lowering/combine.h"
@@ -64,10 +64,13 @@ private:
   /// The registers that hold partial results after those of the thread are combined.
   llvm::SmallVector<uint32_t> kept() const { return registersWithout(along_.registers, layout_); }
 
+  /// Neighbours first, which one access loads: what came first is combined while others come, and
+  /// few registers are needed.
   void reduceRegisters() {
-    const auto bits = inOrderOfAxis(along_.registers, layout_.registers, shape_, axis_);
     uint32_t done = 0;
-    for (const int bit : llvm::reverse(bits)) {
+    for (int bit = 0; bit < static_cast<int>(layout_.registers.size()); ++bit) {
+      if ((along_.registers >> bit & 1) == 0)
+        continue;
       done |= 1U << bit;
       for (const uint32_t reg : registersWithout(done, layout_))
         elements_[reg] = combine_(elements_[reg], elements_[reg | (1U << bit)]);
