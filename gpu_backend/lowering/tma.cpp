@@ -1,10 +1,12 @@
 // Copies between tensors and shared memory by TMA, and the mbarriers that count their bytes.
 //
-// One thread begins copies. Its branch ends before anything that all threads of a warp execute
-// together. A tensor map is a parameter of the kernel: see lower_kernel.cpp.
+// One thread begins copies, or one of each warp does its share of the boxes. Their branch ends
+// before anything that all threads of a warp execute together. A tensor map is a parameter of the
+// kernel: see lower_kernel.cpp.
 #include "gpu_backend/lowering/families.h"
 
 #include "gpu_backend/layout/tma_box.h"
+#include "gpu_backend/passes/tma_access.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -115,6 +117,24 @@ public:
   bool isValid() const { return boxes_ && starts_.size() == order_.size(); }
   int rank() const { return static_cast<int>(order_.size()); }
   llvm::ArrayRef<TmaBoxes::Box> boxes() const { return boxes_->boxes; }
+  /// What leads from each box to the next; nothing where that is not always the same.
+  std::optional<TmaBoxes::Box> step() const {
+    const auto between = [](const TmaBoxes::Box &from, const TmaBoxes::Box &to) {
+      TmaBoxes::Box step{to.offsetBytes - from.offsetBytes, {}};
+      for (auto [a, b] : llvm::zip(from.first, to.first))
+        step.first.push_back(b - a);
+      return step;
+    };
+    if (boxes().size() < 2)
+      return std::nullopt;
+    const TmaBoxes::Box step = between(boxes()[0], boxes()[1]);
+    for (size_t i = 2; i < boxes().size(); ++i) {
+      const TmaBoxes::Box other = between(boxes()[i - 1], boxes()[i]);
+      if (other.offsetBytes != step.offsetBytes || other.first != step.first)
+        return std::nullopt;
+    }
+    return step;
+  }
 
   /// "[$f, {$f+1, ...}]", "l,r,..." and the map with the coordinates of a box.
   std::string text(int first) const {
@@ -129,11 +149,18 @@ public:
       result += ",r";
     return result;
   }
-  Registers operands(const TmaBoxes::Box &box) const {
+  /// The map and the coordinates of a box, or of the one that is `number` steps behind it.
+  Registers operands(const TmaBoxes::Box &box, const TmaBoxes::Box *step = nullptr,
+                     llvm::Value *number = nullptr) const {
     llvm::IRBuilder<> &builder = lowering_.builder();
     Registers result{map_};
-    for (const int dim : order_)
-      result.push_back(builder.CreateAdd(starts_[dim], lowering_.i32(box.first[dim])));
+    for (const int dim : order_) {
+      llvm::Value *start = builder.CreateAdd(starts_[dim], lowering_.i32(box.first[dim]));
+      if (step && step->first[dim] != 0)
+        start =
+            builder.CreateAdd(start, builder.CreateMul(number, lowering_.i32(step->first[dim])));
+      result.push_back(start);
+    }
     return result;
   }
 
@@ -160,6 +187,27 @@ LogicalResult lowerTmaLoad(Lowering &lowering, Operation *op) {
           "[$0], {1}, [$1];",
           copy.rank(), copy.text(2))
           .str();
+  const std::optional<TmaBoxes::Box> step =
+      op->hasAttr(kByWarpsAttribute) ? copy.step() : std::nullopt;
+  const auto warps = std::min<size_t>(lowering.numWarps(), copy.boxes().size());
+  if (step && warps > 1) {
+    llvm::Value *warp = lowering.warpId();
+    llvm::Value *begins =
+        builder.CreateAnd(builder.CreateICmpEQ(lowering.laneId(), lowering.i32(0)),
+                          builder.CreateICmpULT(warp, lowering.i32(static_cast<int>(warps))));
+    if (load.getPredicate())
+      begins = builder.CreateAnd(begins, lowering.scalar(load.getPredicate()));
+    to = builder.CreateAdd(to, builder.CreateMul(warp, lowering.i32(step->offsetBytes)));
+    lowering.onlyIf(begins, [&] {
+      for (size_t i = 0; i < copy.boxes().size(); i += warps) {
+        const TmaBoxes::Box &box = copy.boxes()[i];
+        Registers operands{builder.CreateAdd(to, lowering.i32(box.offsetBytes)), barrier};
+        llvm::append_range(operands, copy.operands(box, &*step, warp));
+        emit(lowering, text, "r,r," + copy.constraints(), operands);
+      }
+    });
+    return success();
+  }
   lowering.onlyIf(isIssuer(lowering, load.getPredicate()), [&] {
     for (const TmaBoxes::Box &box : copy.boxes()) {
       Registers operands{builder.CreateAdd(to, lowering.i32(box.offsetBytes)), barrier};

@@ -22,6 +22,9 @@ struct TmaAccess {
 /// something may look at what was written before the kernel ends.
 inline constexpr llvm::StringLiteral kTmaAttribute = "tlg.tma";
 
+/// The unit attribute of a tlg.tma_load: all warps are there, and each may begin some of the boxes.
+inline constexpr llvm::StringLiteral kByWarpsAttribute = "tlg.by_warps";
+
 /// The access as a copy by TMA, if findTmaAccesses found it.
 std::optional<TmaAccess> tmaAccess(tl::LoadOp load);
 std::optional<TmaAccess> tmaAccess(tl::StoreOp store);

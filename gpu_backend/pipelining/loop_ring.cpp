@@ -250,8 +250,10 @@ void LoopRing::makeCopy(Copy &copy, IRMapping &mapping, Value slot, Value mbarri
     const TmaAccess access = *tmaAccess(copy.load); // anew: the loop may have been replaced
     const auto starts = makeStarts(rewriter_, location, access.tile, now);
     const int map = addTensorMap(loop_->getParentOfType<func::FuncOp>(), access);
-    tlg::TmaLoadOp::create(rewriter_, location, buffer, mbarrier, starts, predicate,
-                           static_cast<uint32_t>(map));
+    auto made = tlg::TmaLoadOp::create(rewriter_, location, buffer, mbarrier, starts, predicate,
+                                       static_cast<uint32_t>(map));
+    if (copiesByWarps())
+      made->setAttr(kByWarpsAttribute, rewriter_.getUnitAttr());
     return;
   }
   Value mask = copy.load.getMask() ? now(copy.load.getMask()) : Value();

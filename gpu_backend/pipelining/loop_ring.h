@@ -49,6 +49,8 @@ protected:
   /// Sets the insertion point to where an iteration begins copies, and makes sure that the slot of
   /// the iteration before is free there.
   virtual void placeCopies() = 0;
+  /// Whether all warps are where copies by TMA begin, so that each can begin some of them.
+  virtual bool copiesByWarps() const { return false; }
   /// Whether waits need the parity of how often the ring was gone through.
   virtual bool hasParity() const { return false; }
 

@@ -33,8 +33,8 @@ protected:
   Value filled_; ///< a ring of mbarriers
 };
 
-/// One thread has TMA copy; other loads of the loop may be copied by all threads. As CpAsyncRing,
-/// but an mbarrier for each slot tells that its bytes have come.
+/// TMA copies, begun by one thread of a warp or more; other loads of the loop may be copied by all
+/// threads. As CpAsyncRing, but an mbarrier for each slot tells that its bytes have come.
 class TmaRing : public MbarrierRing {
 public:
   using MbarrierRing::MbarrierRing;
@@ -44,6 +44,8 @@ protected:
   void endCopies(Value slot, const Existence &exists) override;
   void waitForSlot(Value slot, Value parity) override;
   void placeCopies() override;
+  /// One thread that begins many boxes would hold up its warp, and with it the next dot.
+  bool copiesByWarps() const override { return true; }
 
 private:
   tl::BarrierOp barrier_; ///< of the last wait
