@@ -2,6 +2,7 @@
 #include "gpu_backend/pipelining/rings.h"
 
 #include "gpu_backend/passes/disjoint_arguments.h"
+#include "gpu_backend/passes/wanted_layouts.h"
 
 #include <memory>
 
@@ -33,6 +34,7 @@ LogicalResult writePipelines(func::FuncOp function, const PipelinePlan &plan) {
     if (failed(ringFor(loop)->write()))
       return failure();
   }
+  readInWantedLayouts(function);
   return success();
 }
 

@@ -1,0 +1,12 @@
+// What comes from shared memory can be read in any layout.
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace blockscope::gpu {
+
+/// Where what is computed elementwise from blocks in shared memory is converted and not used
+/// otherwise, reads these blocks in the layout that is wanted in the end.
+void readInWantedLayouts(mlir::func::FuncOp function);
+
+} // namespace blockscope::gpu
