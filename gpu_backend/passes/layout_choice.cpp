@@ -11,7 +11,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 
@@ -97,6 +96,8 @@ LayoutChoice::LayoutChoice(func::FuncOp function, const AxisAnalysis &axes, cons
       return changed ? WalkResult::interrupt() : WalkResult::advance();
     });
   }
+  for (Operation *op : gathers_)
+    accesses_[op] = layouts_[op->getResult(0)];
   chooseStores(function);
 }
 
@@ -186,11 +187,56 @@ void LayoutChoice::anchor(func::FuncOp function) {
   });
   for (Operation *op : accesses) {
     Value pointer = op->getOperand(0);
+    if (isFreeGather(op)) {
+      gathers_.insert(op);
+      continue;
+    }
     accesses_[op] = blockedForAccess(blockType(pointer).getShape(), axes_.orderOf(pointer),
                                      widest[keyOf(op)], options_.numWarps);
     for (Value result : op->getResults())
       layouts_[result] = accesses_[op];
   }
+}
+
+/// Whether a load's addresses are scattered by what the kernel computes, or all the same: it is as
+/// quick in any layout, so it is done in that of what is around it. An index that is loaded may
+/// lead to neighbouring elements: such loads have threads lie side by side.
+bool LayoutChoice::isFreeGather(Operation *op) const {
+  if (!isa<tl::LoadOp>(op))
+    return false;
+  Value pointer = op->getOperand(0);
+  if (llvm::any_of(axes_.at(pointer).dims,
+                   [](const AxisInfo::Dim &dim) { return dim.contiguity > 1; }))
+    return false;
+  const auto isSame = [&](Value value) {
+    return llvm::all_of(llvm::zip(axes_.at(value).dims, blockType(value).getShape()),
+                        [](auto dim) { return std::get<0>(dim).constancy >= std::get<1>(dim); });
+  };
+  if (isCheap(pointer))
+    return isSame(pointer);
+  // Back through integers, to where the index comes from.
+  llvm::SmallVector<Value> open{pointer};
+  llvm::DenseSet<Value> seen;
+  while (!open.empty()) {
+    Value value = open.pop_back_val();
+    if (!isBlock(value) || isCheap(value) || !seen.insert(value).second ||
+        !isa<IntegerType, tl::PtrType>(getElementTypeOrSelf(value.getType())))
+      continue;
+    auto argument = dyn_cast<BlockArgument>(value);
+    Operation *source = argument ? argument.getOwner()->getParentOp() : value.getDefiningOp();
+    if (auto loop = dyn_cast<scf::ForOp>(source)) {
+      const unsigned variable =
+          argument ? argument.getArgNumber() - 1 : cast<OpResult>(value).getResultNumber();
+      open.push_back(loop.getInitArgs()[variable]);
+      open.push_back(loop.getYieldedValues()[variable]);
+      continue;
+    }
+    if (source->getNumRegions() != 0 || isa<tl::LoadOp>(source) || tl::isAtomic(source))
+      return false;
+    if (!isa<arith::CmpIOp, arith::CmpFOp>(source)) // says which index, is none
+      llvm::append_range(open, source->getOperands());
+  }
+  return true;
 }
 
 /// Pointers and masks are computed in the layouts of their accesses, back to what is small: an
@@ -203,7 +249,7 @@ void LayoutChoice::spreadAddresses(func::FuncOp function) {
       open.emplace_back(value, layout);
   };
   function.walk([&](Operation *op) {
-    if (Value pointer = accessedPointer(op)) {
+    if (Value pointer = accessedPointer(op); pointer && !gathers_.contains(op)) {
       add(pointer, accesses_[op]);
       add(maskOf(op), accesses_[op]);
     }
@@ -299,6 +345,10 @@ bool LayoutChoice::spreadForward(Operation *op) {
   }
   if (isa<tl::DotOp>(op) || !llvm::any_of(op->getResults(), [&](Value r) { return isOpen(r); }))
     return false;
+  if (gathers_.contains(op)) {
+    const auto found = layouts_.find(op->getOperand(0));
+    return found != layouts_.end() && give(op->getResult(0), LinearLayout(found->second));
+  }
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
     const auto found = layouts_.find(operand);
     if (found == layouts_.end())
@@ -317,8 +367,12 @@ bool LayoutChoice::spreadForward(Operation *op) {
 bool LayoutChoice::spreadBackward(Operation *op) {
   bool changed = false;
   if (accessedPointer(op)) {
+    const bool isGather = gathers_.contains(op);
+    if (isGather && !layouts_.contains(op->getResult(0)))
+      return false;
+    const LinearLayout layout = isGather ? layouts_[op->getResult(0)] : accesses_[op];
     for (Value operand : op->getOperands())
-      changed |= isOpen(operand) && give(operand, accesses_[op]);
+      changed |= isOpen(operand) && give(operand, layout);
     return changed;
   }
   if (auto dot = dyn_cast<tl::DotOp>(op))

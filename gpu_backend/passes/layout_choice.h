@@ -14,6 +14,7 @@
 #include "gpu_backend/passes/dot_layouts.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace blockscope::gpu {
 
@@ -36,6 +37,7 @@ private:
   bool computeCheap(mlir::Value value);
   llvm::EquivalenceClasses<void *> elementwiseClasses(mlir::func::FuncOp function) const;
   void anchor(mlir::func::FuncOp function);
+  bool isFreeGather(mlir::Operation *op) const;
   void spreadAddresses(mlir::func::FuncOp function);
   bool takesLayoutOfUse(mlir::Value value, const LinearLayout &layout) const;
   bool spreadForward(mlir::Operation *op);
@@ -51,6 +53,7 @@ private:
   llvm::DenseMap<mlir::Value, bool> cheap_;
   llvm::DenseMap<mlir::Value, LinearLayout> layouts_;
   llvm::DenseMap<mlir::Operation *, LinearLayout> accesses_;
+  llvm::DenseSet<mlir::Operation *> gathers_; ///< loads that are as quick in any layout
   llvm::DenseMap<mlir::Operation *, DotLayouts> dots_;
 };
 

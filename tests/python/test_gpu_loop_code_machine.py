@@ -1,0 +1,147 @@
+"""What loops of others' kernels gain, without a GPU: boxes of a copy by TMA that several warps
+begin, blocks in shared memory read in the layout that is wanted, gathers in the layout of their
+index, addresses as one base and constants. Results by ptx_matrix_machine.py.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import blockscope as triton
+import blockscope.language as tl
+import gpu_rows
+import machine_backend
+import ptx_matrix_machine
+import pytest
+from machine_backend import MachineBackend, storage_of
+from ptx_machine import Schedule
+
+torch = pytest.importorskip("torch")
+sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
+import test_tma as tma  # noqa: E402
+
+pytestmark = pytest.mark.skipif(
+    not gpu_rows.has_tools(), reason="ptxas and libdevice are not installed (nvidia-cuda-nvcc)"
+)
+ARCHS = pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+HALF = torch.float16
+
+
+@pytest.fixture
+def kernels(arch: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Launches on CPU tensors go to the machine; the kernels that ran, in order."""
+    torch.manual_seed(7)
+    made: list[Any] = []
+
+    def run(kernel: Any, grid: Any, values: list[Any]) -> None:
+        kernel = gpu_rows.as_launched(kernel, values)
+        maps = kernel.data["tensor_maps"]
+        machine = ptx_matrix_machine.Machine(kernel.asm["ptx"], kernel.metadata.num_warps, maps)
+        machine.schedule = Schedule(seed=3)
+        machine.run(grid, [storage_of(value) for value in values], kernel.metadata.shared)
+        made.append(kernel)
+
+    machine_backend.use(monkeypatch, MachineBackend(arch, run))
+    return made
+
+
+def loop_of(kernel: Any) -> str:
+    """The kernel's only loop, at the GPU level."""
+    (found,) = re.findall(r"scf\.for.*?scf\.yield", kernel.asm["ttgir"], re.DOTALL)
+    return found
+
+
+@pytest.mark.parametrize("arch", ["sm_90a"])
+@pytest.mark.parametrize("stages", [2, 3])
+@pytest.mark.parametrize("depth", [16, 96, 208])
+def test_boxes_begun_by_several_warps(depth: int, stages: int, arch: str, kernels: Any) -> None:
+    m, n = 80, 200  # partial tiles; four boxes of 64 columns
+    a, b = torch.randn(m, depth).to(HALF), torch.randn(depth, n).to(HALF)
+    c = torch.empty(m, n, dtype=HALF)
+    tma.matmul_kernel[(2, 1)](a, b, c, m, n, depth, BM=64, BN=256, BK=32, TRANS=False,
+                              ACC=tl.float32, num_warps=4, num_stages=stages)  # fmt: skip
+    torch.testing.assert_close(c.float(), a.float() @ b.float(), rtol=1e-2, atol=1e-2)
+    assert loop_of(kernels[0]).count("tlg.by_warps") == 2
+
+
+@triton.jit
+def masked_scores_kernel(q_ptr, k_ptr, mask_ptr, bias_ptr, out_ptr, keys, stride,
+                         ROWS: tl.constexpr, N: tl.constexpr, D: tl.constexpr):  # fmt: skip
+    rows, columns, depth = tl.arange(0, ROWS), tl.arange(0, N), tl.arange(0, D)
+    q = tl.load(q_ptr + rows[:, None] * D + depth[None, :])
+    total = tl.zeros((ROWS, N), tl.float32)
+    for start in tl.range(0, keys, N, num_stages=3):
+        key = start + columns
+        k = tl.load(k_ptr + key[None, :] * D + depth[:, None], mask=key[None, :] < keys, other=0.0)
+        at = rows[:, None] * stride + key[None, :]
+        scores = tl.dot(q, k) + tl.load(bias_ptr + at) * 0.5
+        mask = tl.load(mask_ptr + at).to(tl.int32)
+        total += scores + tl.where(mask == 0, -100.0, 0.0)
+    tl.store(out_ptr + rows[:, None] * N + columns[None, :], total)
+
+
+@ARCHS
+@pytest.mark.parametrize("keys", [0, 32, 96])
+def test_what_is_read_from_shared_memory_is_not_converted(
+    keys: int, arch: str, kernels: Any
+) -> None:
+    stride = 96
+    q, k = torch.randn(64, 16).to(HALF), torch.randn(max(keys, 1), 16).to(HALF)
+    mask, bias = (torch.rand(64, stride) < 0.5).float(), torch.randn(64, stride)
+    out = torch.empty(64, 32)
+    masked_scores_kernel[(1,)](q, k, mask, bias, out, keys, stride, ROWS=64, N=32, D=16)
+    scores = q.float() @ k[:keys].float().T + bias[:, :keys] * 0.5
+    expected = (scores + torch.where(mask[:, :keys].int() == 0, -100.0, 0.0)).reshape(64, -1, 32)
+    torch.testing.assert_close(out, expected.sum(1), rtol=1e-2, atol=1e-2)
+    assert "tlg.local_load" in loop_of(kernels[0])
+    assert "tlg.convert_layout" not in loop_of(kernels[0])
+
+
+@triton.jit
+def nearest_kernel(x_ptr, code_ptr, out_ptr, n, B: tl.constexpr, STEPS: tl.constexpr):
+    """The greatest entry of a sorted table that is not greater, by bisection."""
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    x = tl.load(x_ptr + i, mask=i < n, other=0.0)
+    low, high = tl.zeros((B,), tl.int32), tl.full((B,), 255, tl.int32)
+    for _ in range(STEPS):
+        middle = (low + high + 1) // 2
+        is_less = x < tl.load(code_ptr + middle)
+        low, high = tl.where(is_less, low, middle), tl.where(is_less, middle - 1, high)
+    tl.store(out_ptr + i, low.to(tl.uint8), mask=i < n)
+
+
+@ARCHS
+@pytest.mark.parametrize("n", [1, 700, 1024])
+def test_gathers_by_a_computed_index_move_nothing(n: int, arch: str, kernels: Any) -> None:
+    x, code = torch.randn(n), torch.sort(torch.randn(256)).values
+    code[0] = -10
+    out = torch.empty(n, dtype=torch.uint8)
+    nearest_kernel[(triton.cdiv(n, 512),)](x, code, out, n, B=512, STEPS=8)
+    assert torch.equal(out.int(), (torch.searchsorted(code, x, right=True) - 1).int())
+    assert "tlg.convert_layout" not in kernels[0].asm["ttgir"]
+
+
+@triton.jit
+def row_maximum_kernel(x_ptr, out_ptr, columns, B: tl.constexpr):
+    largest = float("-inf")
+    for start in range(0, columns, B):
+        i = start + tl.arange(0, B)
+        x = tl.load(x_ptr + i, mask=i < columns, other=float("-inf"))
+        largest = tl.maximum(largest, tl.max(x, 0))
+    tl.store(out_ptr, largest)
+
+
+@ARCHS
+@pytest.mark.parametrize("columns", [16, 2048, 5104])
+def test_accesses_of_a_loop_share_an_address(columns: int, arch: str, kernels: Any) -> None:
+    x, out = torch.randn(columns), torch.empty(1)
+    row_maximum_kernel[(1,)](x, out, columns, B=2048)
+    assert out.item() == x.max().item()
+    ptx = kernels[0].asm["ptx"]
+    first, *others = re.findall(r"ld\.global\.v4\.b32.*\[(%rd\d+)\]", ptx)
+    assert len(others) == 3
+    for other in others:
+        assert re.search(rf"add\.s64\s+{other}, {first}, \d+;", ptx)
