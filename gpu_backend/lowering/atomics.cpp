@@ -1,9 +1,10 @@
-// Atomics as PTX atomics: each element once, by a thread that owns it.
+// Atomics as PTX atomics: each element once, by a thread that owns it; sums of floats in vectors.
 //
 // The program is one thread of the language, so its order covers all its threads: with release the
 // threads meet before the atomic, with acquire after it. A thread that does several atomics orders
-// them by a fence before and one behind instead of at each. What the hardware does not have
-// (minimum and maximum of floats) loops over compare-and-swap.
+// them by a fence before and one behind instead of at each. What an atomic has found and nobody
+// looks at acquires nothing. What the hardware does not have (minimum and maximum of floats) loops
+// over compare-and-swap.
 #include "gpu_backend/lowering/combine.h"
 #include "gpu_backend/lowering/families.h"
 #include "gpu_backend/lowering/payload.h"
@@ -12,6 +13,7 @@
 #include "core/ir/tl_dialect.h"
 
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -29,27 +31,36 @@ struct Order {
   std::string text() const { return "." + sem + "." + scope + ".global."; }
 };
 
-/// The atomics of one op; a function of it makes one, given the registers and who takes part.
+/// The atomics of one op; a function of it makes one, given its registers (of consecutive elements)
+/// and who takes part, and gives the result of each.
 class Atomics {
 public:
-  using MakeOne = llvm::function_ref<llvm::Value *(int reg, llvm::Value *predicate)>;
+  using MakeOne =
+      llvm::function_ref<Registers(llvm::ArrayRef<uint32_t> run, llvm::Value *predicate)>;
 
   Atomics(Lowering &lowering, Operation *op, Order order)
       : lowering_(lowering), builder_(lowering.builder()), op_(op), order_(std::move(order)),
         isBlock_(op->getNumOperands() != 0 && tlg::hasLayout(op->getOperand(0).getType())) {
-    if (isBlock_) {
-      layout_ = tlg::layoutOf(op->getOperand(0).getType());
-      free_ = freeBits(layout_);
-    }
+    meetsBehind_ = order_.acquires();
+    if (isa<tl::AtomicRmwOp>(op) && !isResultUsed())
+      order_.sem = order_.releases() ? "release" : "relaxed";
+    if (!isBlock_)
+      return;
+    auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+    layout_ = tlg::layoutOf(type);
+    free_ = freeBits(layout_);
+    const auto vector = op->getAttrOfType<DenseI32ArrayAttr>(tlg::kVectorAttribute);
+    const int dim = static_cast<int>(vector ? vector[0] : type.getRank() - 1);
+    runs_ = contiguity(layout_, ShapeBits(type.getShape()), dim, vector ? vector[1] : 1);
   }
 
   bool isResultUsed() const { return !op_->use_empty(); }
-  /// The order at each atomic; `fenced` when there are fences around them all.
+  /// The order at each atomic: relaxed when there are fences around them all.
   const Order &order() const { return order_; }
 
   /// Orders the op with what is before and behind, and gives its result to all threads.
   void emit(Value mask, bool hasLoops, MakeOne makeOne) {
-    const bool isFenced = hasLoops || atomicCount() > 1;
+    const bool isFenced = hasLoops || runs_.distinct > runs_.length;
     const Order whole = order_;
     if (whole.releases())
       lowering_.barrier();
@@ -59,22 +70,23 @@ public:
       order_.sem = "relaxed";
     llvm::Value *owner = isBlock_ ? lowering_.ownsElements(layout_) : lowering_.isFirstThread();
     Registers results(isBlock_ ? layout_.registerCount() : 1);
-    for (int reg = 0; reg < static_cast<int>(results.size()); ++reg) {
-      if ((reg & free_.registers) != 0)
-        continue;
+    for (int i = 0; i < runs_.distinct; i += runs_.length) {
+      const auto run = llvm::ArrayRef(runs_.order).slice(i, runs_.length);
       llvm::Value *predicate = owner;
       if (mask) {
         const llvm::ArrayRef<llvm::Value *> masks = lowering_.get(mask);
-        llvm::Value *active = masks[masks.size() == 1 ? 0 : reg];
+        llvm::Value *active = masks[masks.size() == 1 ? 0 : run.front()];
         predicate = predicate ? builder_.CreateAnd(predicate, active) : active;
       }
-      results[reg] = makeOne(reg, predicate);
+      const Registers made = makeOne(run, predicate);
+      for (auto [reg, result] : llvm::zip(run, made))
+        results[reg] = result;
     }
     order_ = whole;
     if (isFenced && whole.acquires())
       fence();
     const bool met = isResultUsed() && share(results);
-    if (whole.acquires() && !met)
+    if (meetsBehind_ && !met)
       lowering_.barrier();
     if (isResultUsed())
       lowering_.set(op_->getResult(0), results);
@@ -86,14 +98,10 @@ public:
   }
 
 private:
-  int atomicCount() const {
-    return isBlock_ ? layout_.registerCount() >> llvm::popcount(free_.registers) : 1;
-  }
-
   /// Gives the owners' results to the threads that hold copies. Returns whether all threads met.
   bool share(Registers &results) {
-    for (int reg = 0; reg < static_cast<int>(results.size()); ++reg)
-      results[reg] = results[ownerRegister(reg)];
+    for (size_t i = runs_.distinct; i < runs_.order.size(); ++i)
+      results[runs_.order[i]] = results[runs_.order[i % runs_.distinct]];
     const bool isOneWarp = lowering_.numWarps() == 1;
     if (!isBlock_ && isOneWarp) {
       results[0] = lowering_.shuffle(results[0], lowering_.i32(0));
@@ -122,24 +130,12 @@ private:
                       : lowering_.i32(0);
     };
     lowering_.onlyIf(isBlock_ ? lowering_.ownsElements(layout_) : lowering_.isFirstThread(), [&] {
-      for (int reg = 0; reg < static_cast<int>(results.size()); ++reg)
-        if ((reg & free_.registers) == 0)
-          slots.store(slot(reg), {results[reg]});
+      for (const uint32_t reg : llvm::ArrayRef(runs_.order).take_front(runs_.distinct))
+        slots.store(slot(static_cast<int>(reg)), {results[reg]});
     });
     lowering_.barrier();
     for (int reg = 0; reg < static_cast<int>(results.size()); ++reg)
       results[reg] = slots.load(slot(reg))[0];
-  }
-
-  /// The register of the same thread that owns the element of `reg`.
-  int ownerRegister(int reg) const {
-    if ((reg & free_.registers) == 0)
-      return reg;
-    for (int other = 0; other < reg; ++other)
-      if ((other & free_.registers) == 0 &&
-          layout_.registerElement(other) == layout_.registerElement(reg))
-        return other;
-    return reg;
   }
 
   /// Whether a lane that holds copies differs from the owner in its free bits only.
@@ -157,6 +153,8 @@ private:
   bool isBlock_;
   LinearLayout layout_;
   InputBits free_;
+  RegisterRuns runs_{1, {0}, 1};
+  bool meetsBehind_ = false; ///< threads meet behind it, even if nothing is acquired
 };
 
 // -- one atomic -----------------------------------------------------------------------------------
@@ -253,21 +251,22 @@ LogicalResult lowerAtomicLoad(Lowering &lowering, Operation *op) {
   const WordFormat words = wordsOf(Lowering::elementBytes(type));
   Atomics atomics(lowering, op, {load.getSem().str(), load.getScope().str()});
   const llvm::ArrayRef<llvm::Value *> pointers = lowering.get(load.getPointer());
-  atomics.emit(load.getMask(), /*hasLoops=*/false, [&](int reg, llvm::Value *predicate) {
+  atomics.emit(load.getMask(), /*hasLoops=*/false, [&](auto run, llvm::Value *predicate) {
+    llvm::Value *pointer = pointers[run.front()];
     llvm::Type *word = words.registerType(lowering);
     std::string text = llvm::formatv("ld{0}b{1} $0, [${2}];", atomics.order().text(), words.bits,
                                      predicate ? 2 : 1)
                            .str();
     std::string constraints = words.constraintList("=");
-    llvm::SmallVector<llvm::Value *> operands{pointers[reg]};
+    llvm::SmallVector<llvm::Value *> operands{pointer};
     if (predicate) {
       text = "@$3 " + text;
       constraints += ",0";
-      operands = {llvm::ConstantInt::get(word, 0), pointers[reg], predicate};
+      operands = {llvm::ConstantInt::get(word, 0), pointer, predicate};
     }
     llvm::Value *loaded = lowering.assembly(
         word, text, constraints + (predicate ? ",l,b" : ",l") + ",~{memory}", operands);
-    return unpackWords(lowering, loaded, type, 1, words)[0];
+    return unpackWords(lowering, loaded, type, 1, words);
   });
   return success();
 }
@@ -279,18 +278,18 @@ LogicalResult lowerAtomicStore(Lowering &lowering, Operation *op) {
   Atomics atomics(lowering, op, {store.getSem().str(), store.getScope().str()});
   const llvm::ArrayRef<llvm::Value *> pointers = lowering.get(store.getPointer());
   const llvm::ArrayRef<llvm::Value *> values = lowering.get(store.getValue());
-  atomics.emit(store.getMask(), /*hasLoops=*/false, [&](int reg, llvm::Value *predicate) {
-    llvm::SmallVector<llvm::Value *> operands =
-        packWords(lowering, values[values.size() == 1 ? 0 : reg], type, words);
-    operands.push_back(pointers[reg]);
+  atomics.emit(store.getMask(), /*hasLoops=*/false, [&](auto run, llvm::Value *predicate) {
+    Registers operands =
+        packWords(lowering, values[values.size() == 1 ? 0 : run.front()], type, words);
+    operands.push_back(pointers[run.front()]);
     std::string text = llvm::formatv("st{0}b{1} [$1], $0;", atomics.order().text(), words.bits);
     if (predicate) {
       text = "@$2 " + text;
       operands.push_back(predicate);
     }
-    return lowering.assembly(lowering.builder().getVoidTy(), text,
-                             words.constraintList("") + (predicate ? ",l,b" : ",l") + ",~{memory}",
-                             operands);
+    return Registers{lowering.assembly(
+        lowering.builder().getVoidTy(), text,
+        words.constraintList("") + (predicate ? ",l,b" : ",l") + ",~{memory}", operands)};
   });
   return success();
 }
@@ -298,9 +297,9 @@ LogicalResult lowerAtomicStore(Lowering &lowering, Operation *op) {
 /// One thread looks at the clock, so that all threads take the same way.
 LogicalResult lowerGlobalTimer(Lowering &lowering, Operation *op) {
   Atomics atomics(lowering, op, {"relaxed", "gpu"});
-  atomics.emit({}, /*hasLoops=*/false, [&](int, llvm::Value *) {
-    return lowering.assembly(lowering.builder().getInt64Ty(), "mov.u64 $0, %globaltimer;",
-                             "=l,~{memory}", {});
+  atomics.emit({}, /*hasLoops=*/false, [&](auto, llvm::Value *) {
+    return Registers{lowering.assembly(lowering.builder().getInt64Ty(), "mov.u64 $0, %globaltimer;",
+                                       "=l,~{memory}", {})};
   });
   return success();
 }
@@ -384,6 +383,54 @@ NextValue loopOf(llvm::StringRef kind, Type type) {
   return nullptr;
 }
 
+/// "red.relaxed.gpu.global.add.v4.f32 [pointer], {...};": neighbours added by one instruction, each
+/// by itself atomic. fp16 and bf16 go in pairs, the words of the instruction.
+Registers vectorSum(Lowering &lowering, const Atomics &atomics, Type type, llvm::Value *pointer,
+                    llvm::ArrayRef<llvm::Value *> values, llvm::Value *predicate) {
+  const int length = static_cast<int>(values.size());
+  const WordFormat words{length * Lowering::elementBytes(type) / 4, 32};
+  const bool hasResult = atomics.isResultUsed();
+  int next = 0;
+  const auto list = [&] {
+    std::string text;
+    for (int i = 0; i < words.count; ++i)
+      text += llvm::formatv("{0}${1}", i == 0 ? "" : ", ", next++).str();
+    return words.count == 1 ? text : "{" + text + "}";
+  };
+  std::string text = (hasResult ? "atom" : "red") + atomics.order().text() + "add";
+  text += type.isF32() ? "" : ".noftz";
+  text += words.count == 1 ? "" : llvm::formatv(".v{0}", words.count).str();
+  text += type.isF32() ? ".f32 " : type.isF16() ? ".f16x2 " : ".bf16x2 ";
+  std::string constraints;
+  Registers operands;
+  if (hasResult) {
+    text += list() + ", ";
+    constraints = words.constraintList("=") + ",";
+    if (predicate) {
+      for (int i = 0; i < words.count; ++i) {
+        constraints += llvm::formatv("{0},", i).str();
+        operands.push_back(lowering.i32(0));
+      }
+      next += words.count;
+    }
+  }
+  text += llvm::formatv("[${0}], ", next++).str() + list() + ";";
+  constraints += "l," + words.constraintList("");
+  operands.push_back(pointer);
+  llvm::append_range(operands, packWords(lowering, values, type, words));
+  if (predicate) {
+    text = llvm::formatv("@${0} ", next).str() + text;
+    constraints += ",b";
+    operands.push_back(predicate);
+  }
+  llvm::Value *old =
+      lowering.assembly(hasResult ? words.structType(lowering) : lowering.builder().getVoidTy(),
+                        text, constraints + ",~{memory}", operands);
+  if (!hasResult)
+    return {};
+  return unpackWords(lowering, old, type, length, words);
+}
+
 LogicalResult lowerAtomicRmw(Lowering &lowering, Operation *op) {
   auto atomic = cast<tl::AtomicRmwOp>(op);
   llvm::IRBuilder<> &builder = lowering.builder();
@@ -397,23 +444,25 @@ LogicalResult lowerAtomicRmw(Lowering &lowering, Operation *op) {
   const llvm::ArrayRef<llvm::Value *> pointers = lowering.get(atomic.getPointer());
   const llvm::ArrayRef<llvm::Value *> values = lowering.get(atomic.getValue());
   llvm::Type *element = lowering.elementType(type);
-  atomics.emit(atomic.getMask(), operation.empty(), [&](int reg, llvm::Value *predicate) {
-    llvm::Value *value = values[values.size() == 1 ? 0 : reg];
+  const auto valueAt = [&](uint32_t reg) { return values[values.size() == 1 ? 0 : reg]; };
+  atomics.emit(atomic.getMask(), operation.empty(), [&](auto run, llvm::Value *predicate) {
+    llvm::Value *pointer = pointers[run.front()], *value = valueAt(run.front());
     const Order &order = atomics.order();
     if (operation.empty()) {
       llvm::Type *bits = builder.getIntNTy(element->getPrimitiveSizeInBits());
-      llvm::Value *old = compareAndSwapLoop(
-          lowering, order, pointers[reg], bits, predicate, [&](llvm::Value *seen) {
+      llvm::Value *old =
+          compareAndSwapLoop(lowering, order, pointer, bits, predicate, [&](llvm::Value *seen) {
             return toBits(lowering, next(builder, builder.CreateBitCast(seen, element), value));
           });
-      return builder.CreateBitCast(old, element);
+      return Registers{builder.CreateBitCast(old, element)};
     }
-    // Nothing is acquired by a `red`.
-    const bool needsResult =
-        atomics.isResultUsed() || order.acquires() || atomic.getKind() == "xchg";
-    llvm::Value *old = atomicInstruction(lowering, order, operation, pointers[reg],
+    if (run.size() > 1)
+      return vectorSum(lowering, atomics, type, pointer, llvm::map_to_vector(run, valueAt),
+                       predicate);
+    const bool needsResult = atomics.isResultUsed() || atomic.getKind() == "xchg";
+    llvm::Value *old = atomicInstruction(lowering, order, operation, pointer,
                                          {toBits(lowering, value)}, predicate, needsResult);
-    return needsResult ? builder.CreateBitCast(old, element) : old;
+    return Registers{needsResult ? builder.CreateBitCast(old, element) : old};
   });
   return success();
 }
@@ -431,11 +480,12 @@ LogicalResult lowerAtomicCas(Lowering &lowering, Operation *op) {
   const llvm::ArrayRef<llvm::Value *> pointers = lowering.get(atomic.getPointer());
   const llvm::ArrayRef<llvm::Value *> expected = lowering.get(atomic.getCompare());
   const llvm::ArrayRef<llvm::Value *> desired = lowering.get(atomic.getValue());
-  atomics.emit({}, /*hasLoops=*/false, [&](int reg, llvm::Value *predicate) {
+  atomics.emit({}, /*hasLoops=*/false, [&](auto run, llvm::Value *predicate) {
+    const uint32_t reg = run.front();
     llvm::Value *old = atomicInstruction(
         lowering, atomics.order(), llvm::formatv("cas.b{0}", bits).str(), pointers[reg],
         {toBits(lowering, expected[reg]), toBits(lowering, desired[reg])}, predicate);
-    return lowering.builder().CreateBitCast(old, lowering.elementType(type));
+    return Registers{lowering.builder().CreateBitCast(old, lowering.elementType(type))};
   });
   return success();
 }

@@ -1,22 +1,25 @@
 // The region is evaluated on symbols in both orders, once for each way in which the parts of two
 // elements that it compares can compare: comparisons are then known, and choices by them are made.
-// So `larger value, then lower index` commutes, and so does what is written with symmetric ops.
+// So `larger value, then lower index` commutes, `larger magnitude`, and what is written with
+// symmetric ops.
 #include "gpu_backend/lowering/commutes.h"
 
 #include "core/ir/facts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include <map>
+#include <set>
 
 using namespace mlir;
 
 namespace blockscope::gpu {
 namespace {
 
-/// How part i of element a compares with part i of element b.
-enum class Order { Less, Equal, Greater, FirstIsNan, SecondIsNan, BothAreNan };
-constexpr int kIntegerOrders = 3, kFloatOrders = 6, kMostCases = 216;
+/// How a part of element a compares with that of element b, neither of them NaN.
+enum class Order { Less, Equal, Greater };
+constexpr int kOrders = 3, kMostCases = 216;
 
 using Symbol = uint64_t;
 constexpr Symbol kFalse = 0, kTrue = 1, kFirstFree = 2;
@@ -35,29 +38,48 @@ private:
 
 uint64_t word(const void *pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 
-/// The two arguments that a comparison compares, when they are the same part of elements.
+/// The number of a part of an element, and the ops of one operand that it has gone through.
+using Part = std::vector<uint64_t>;
+
+/// The part that a value of a region is, and whether it is one of the region's right element.
+std::optional<std::pair<Part, bool>> partOf(Value value, Block &block) {
+  Part part(1);
+  while (Operation *op = value.getDefiningOp()) {
+    if (op->getBlock() != &block || op->getNumOperands() != 1 || op->getNumResults() != 1 ||
+        op->getNumRegions() != 0 || !isMemoryEffectFree(op))
+      return std::nullopt;
+    part.insert(part.end(), {word(op->getName().getAsOpaquePointer()),
+                             word(op->getAttrDictionary().getAsOpaquePointer()),
+                             word(op->getResult(0).getType().getAsOpaquePointer())});
+    value = op->getOperand(0);
+  }
+  const auto argument = cast<BlockArgument>(value);
+  if (argument.getOwner() != &block)
+    return std::nullopt;
+  const unsigned count = block.getNumArguments() / 2;
+  part[0] = argument.getArgNumber() % count;
+  return std::pair(part, argument.getArgNumber() >= count);
+}
+
+/// The two operands of a comparison, when they are the same part of elements.
 struct ComparedPart {
-  unsigned part;
+  Part part;
   bool isFirstRight, isSecondRight; ///< whether they are of the region's right element
 };
 
 std::optional<ComparedPart> comparedPart(Operation &op) {
   if (!isa<arith::CmpIOp, arith::CmpFOp>(op))
     return std::nullopt;
-  const auto first = dyn_cast<BlockArgument>(op.getOperand(0));
-  const auto second = dyn_cast<BlockArgument>(op.getOperand(1));
-  if (!first || !second || first.getOwner() != op.getBlock() || second.getOwner() != op.getBlock())
+  const auto first = partOf(op.getOperand(0), *op.getBlock());
+  const auto second = partOf(op.getOperand(1), *op.getBlock());
+  if (!first || !second || first->first != second->first)
     return std::nullopt;
-  const unsigned count = op.getBlock()->getNumArguments() / 2;
-  if (first.getArgNumber() % count != second.getArgNumber() % count)
-    return std::nullopt;
-  return ComparedPart{first.getArgNumber() % count, first.getArgNumber() >= count,
-                      second.getArgNumber() >= count};
+  return ComparedPart{first->first, first->second, second->second};
 }
 
-/// What the comparison gives for operands in this order; nothing for one that is not known.
-std::optional<bool> outcome(Operation &op, bool isLess, bool isEqual, bool isUnordered) {
-  const bool isGreater = !isLess && !isEqual && !isUnordered;
+/// What the comparison gives for operands in this order.
+bool outcome(Operation &op, bool isLess, bool isEqual) {
+  const bool isGreater = !isLess && !isEqual;
   if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
     switch (compare.getPredicate()) {
     case arith::CmpIPredicate::eq:
@@ -80,55 +102,53 @@ std::optional<bool> outcome(Operation &op, bool isLess, bool isEqual, bool isUno
   }
   switch (cast<arith::CmpFOp>(op).getPredicate()) {
   case arith::CmpFPredicate::OEQ:
+  case arith::CmpFPredicate::UEQ:
     return isEqual;
   case arith::CmpFPredicate::OGT:
+  case arith::CmpFPredicate::UGT:
     return isGreater;
   case arith::CmpFPredicate::OGE:
-    return isGreater || isEqual;
+  case arith::CmpFPredicate::UGE:
+    return !isLess;
   case arith::CmpFPredicate::OLT:
+  case arith::CmpFPredicate::ULT:
     return isLess;
   case arith::CmpFPredicate::OLE:
-    return isLess || isEqual;
+  case arith::CmpFPredicate::ULE:
+    return !isGreater;
+  case arith::CmpFPredicate::ONE:
   case arith::CmpFPredicate::UNE:
     return !isEqual;
-  case arith::CmpFPredicate::UNO:
-    return isUnordered;
   case arith::CmpFPredicate::ORD:
-    return !isUnordered;
-  case arith::CmpFPredicate::AlwaysFalse:
   case arith::CmpFPredicate::AlwaysTrue:
-  case arith::CmpFPredicate::ONE:
-  case arith::CmpFPredicate::UEQ:
-  case arith::CmpFPredicate::UGT:
-  case arith::CmpFPredicate::UGE:
-  case arith::CmpFPredicate::ULT:
-  case arith::CmpFPredicate::ULE:
-    return std::nullopt;
+    return true;
+  case arith::CmpFPredicate::UNO:
+  case arith::CmpFPredicate::AlwaysFalse:
+    return false;
   }
   llvm_unreachable("a predicate of a comparison");
 }
 
+using Orders = std::map<Part, Order>;
+
 /// The region on two elements whose parts compare as `orders` say.
 class Evaluation {
 public:
-  Evaluation(Symbols &symbols, const llvm::DenseMap<unsigned, Order> &orders, bool isSwapped)
+  Evaluation(Symbols &symbols, const Orders &orders, bool isSwapped)
       : symbols_(symbols), orders_(orders), isSwapped_(isSwapped) {}
 
   /// The symbols of what the region yields; nothing where an op has a region of its own.
   std::optional<llvm::SmallVector<Symbol>> run(Block &block) {
     const unsigned count = block.getNumArguments() / 2;
     for (const BlockArgument argument : block.getArguments()) {
-      const unsigned part = argument.getArgNumber() % count;
-      const auto found = orders_.find(part);
-      const bool areSame = found != orders_.end() &&
-                           (found->second == Order::Equal || found->second == Order::BothAreNan);
-      const bool isSecond = (argument.getArgNumber() >= count) != isSwapped_ && !areSame;
+      const uint64_t part = argument.getArgNumber() % count;
+      const bool isSecond = (argument.getArgNumber() >= count) != isSwapped_ && !areEqual({part});
       values_[argument] = symbols_.of({0, part, isSecond});
     }
     for (Operation &op : block.without_terminator()) {
       if (op.getNumRegions() != 0)
         return std::nullopt;
-      evaluate(op);
+      evaluate(op, block);
     }
     llvm::SmallVector<Symbol> results;
     for (const Value value : block.getTerminator()->getOperands())
@@ -137,7 +157,19 @@ public:
   }
 
 private:
-  void evaluate(Operation &op) {
+  bool areEqual(const Part &part) const {
+    const auto found = orders_.find(part);
+    return found != orders_.end() && found->second == Order::Equal;
+  }
+
+  void evaluate(Operation &op, Block &block) {
+    if (op.getNumResults() == 1)
+      if (const auto part = partOf(op.getResult(0), block); part && areEqual(part->first)) {
+        llvm::SmallVector<uint64_t> words = {2};
+        llvm::append_range(words, part->first);
+        values_[op.getResult(0)] = symbols_.of(words);
+        return;
+      }
     if (const std::optional<Symbol> known = folded(op)) {
       values_[op.getResult(0)] = *known;
       return;
@@ -195,45 +227,39 @@ private:
     if (found == orders_.end())
       return std::nullopt;
     const Order order = found->second;
-    const auto isNan = [&](bool isSecond) {
-      return order == Order::BothAreNan ||
-             order == (isSecond ? Order::SecondIsNan : Order::FirstIsNan);
-    };
     const bool lhs = parts->isFirstRight != isSwapped_, rhs = parts->isSecondRight != isSwapped_;
-    const bool isUnordered = isNan(lhs) || isNan(rhs);
-    const bool isEqual = !isUnordered && (lhs == rhs || order == Order::Equal);
-    const bool isLess = !isUnordered && !isEqual && order == (lhs ? Order::Greater : Order::Less);
-    return outcome(op, isLess, isEqual, isUnordered);
+    const bool isEqual = lhs == rhs || order == Order::Equal;
+    const bool isLess = !isEqual && order == (lhs ? Order::Greater : Order::Less);
+    return outcome(op, isLess, isEqual);
   }
 
   Symbols &symbols_;
-  const llvm::DenseMap<unsigned, Order> &orders_;
+  const Orders &orders_;
   bool isSwapped_;
   llvm::DenseMap<Value, Symbol> values_;
 };
 
-/// The parts that the region compares, each in one way only, and in how many ways they can compare.
-llvm::SmallVector<std::pair<unsigned, int>> comparedParts(Block &block) {
-  llvm::SmallVector<std::pair<unsigned, int>> result;
-  uint64_t areSigned = 0, areUnsigned = 0;
+/// The parts that the region compares. A part that it compares as signed and as unsigned integers
+/// has no one order, and is left out.
+std::vector<Part> comparedParts(Block &block) {
+  std::set<Part> all, areSigned, areUnsigned;
   for (Operation &op : block) {
     const std::optional<ComparedPart> parts = comparedPart(op);
-    if (!parts || parts->part >= 64)
+    if (!parts)
       continue;
-    const bool isFloat = isa<arith::CmpFOp>(op);
-    const std::pair entry(parts->part, isFloat ? kFloatOrders : kIntegerOrders);
-    if (!llvm::is_contained(result, entry))
-      result.push_back(entry);
-    if (isFloat)
+    all.insert(parts->part);
+    auto compare = dyn_cast<arith::CmpIOp>(op);
+    if (!compare)
       continue;
-    const auto predicate = cast<arith::CmpIOp>(op).getPredicate();
-    areSigned |=
-        uint64_t{predicate >= arith::CmpIPredicate::slt && predicate <= arith::CmpIPredicate::sge}
-        << parts->part;
-    areUnsigned |= uint64_t{predicate >= arith::CmpIPredicate::ult} << parts->part;
+    const arith::CmpIPredicate predicate = compare.getPredicate();
+    if (predicate >= arith::CmpIPredicate::ult)
+      areUnsigned.insert(parts->part);
+    else if (predicate >= arith::CmpIPredicate::slt)
+      areSigned.insert(parts->part);
   }
-  llvm::erase_if(result, [&](const std::pair<unsigned, int> &entry) {
-    return ((areSigned & areUnsigned) >> entry.first & 1) != 0;
+  std::vector<Part> result;
+  llvm::copy_if(all, std::back_inserter(result), [&](const Part &part) {
+    return !areSigned.contains(part) || !areUnsigned.contains(part);
   });
   return result;
 }
@@ -244,18 +270,18 @@ bool commutes(Region &region) {
   Block &block = region.front();
   if (!region.hasOneBlock() || block.getNumArguments() % 2 != 0)
     return false;
-  const auto parts = comparedParts(block);
+  const std::vector<Part> parts = comparedParts(block);
   int cases = 1;
-  for (const auto &[part, orders] : parts)
-    if ((cases *= orders) > kMostCases)
+  for (size_t i = 0; i < parts.size(); ++i)
+    if ((cases *= kOrders) > kMostCases)
       return false;
   Symbols symbols;
   for (int number = 0; number < cases; ++number) {
-    llvm::DenseMap<unsigned, Order> orders;
+    Orders orders;
     int rest = number;
-    for (const auto &[part, count] : parts) {
-      orders[part] = static_cast<Order>(rest % count);
-      rest /= count;
+    for (const Part &part : parts) {
+      orders[part] = static_cast<Order>(rest % kOrders);
+      rest /= kOrders;
     }
     const auto one = Evaluation(symbols, orders, false).run(block);
     const auto other = Evaluation(symbols, orders, true).run(block);

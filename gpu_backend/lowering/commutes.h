@@ -6,7 +6,8 @@
 namespace blockscope::gpu {
 
 /// Whether a combine region, on (lhs..., rhs...), is known to give the same when the two elements
-/// change places, but for the bits of NaNs and the signs of zeros that compare equal.
+/// change places, but where it compares a NaN (such functions are not associative either) and for
+/// the signs of zeros that compare equal.
 bool commutes(mlir::Region &region);
 
 } // namespace blockscope::gpu

@@ -7,6 +7,7 @@
 #include "gpu_backend/layout/blocked_layout.h"
 #include "gpu_backend/layout/layout_queries.h"
 #include "gpu_backend/layout/shape_layouts.h"
+#include "gpu_backend/passes/access_width.h"
 #include "gpu_backend/passes/layout_choice.h"
 #include "gpu_backend/passes/passes.h"
 #include "gpu_backend/passes/shape_transfer.h"
@@ -33,8 +34,10 @@ bool haveSameShape(Value a, Value b) {
 
 class LayoutAssigner {
 public:
-  LayoutAssigner(func::FuncOp function, const AxisAnalysis &axes, const LayoutChoice &choice)
-      : old_(function), axes_(axes), choice_(choice), builder_(function.getContext()) {}
+  LayoutAssigner(func::FuncOp function, const AxisAnalysis &axes, const GpuTarget &target,
+                 const LayoutChoice &choice)
+      : old_(function), axes_(axes), target_(target), choice_(choice),
+        builder_(function.getContext()) {}
 
   func::FuncOp rewrite() {
     builder_.setInsertionPoint(old_);
@@ -237,14 +240,10 @@ private:
 
   /// Writes down how many elements go in one instruction, while the facts are at hand.
   void annotate(Operation *op, Operation *made, const LinearLayout &layout) {
-    Value pointer = op->getOperand(0), mask;
-    if (auto load = dyn_cast<tl::LoadOp>(op))
-      mask = load.getMask();
-    else if (auto store = dyn_cast<tl::StoreOp>(op))
-      mask = store.getMask();
+    Value pointer = op->getOperand(0);
     const int dim = axes_.orderOf(pointer)[0];
     const ShapeBits shape(cast<RankedTensorType>(pointer.getType()).getShape());
-    const auto width = static_cast<int>(axes_.vectorWidth(pointer, mask, dim));
+    const auto width = static_cast<int>(accessWidth(op, axes_, target_, dim));
     made->setAttr(tlg::kVectorAttribute, builder_.getDenseI32ArrayAttr(
                                              {dim, contiguity(layout, shape, dim, width).length}));
   }
@@ -358,6 +357,7 @@ private:
 
   func::FuncOp old_;
   const AxisAnalysis &axes_;
+  const GpuTarget &target_;
   const LayoutChoice &choice_;
   OpBuilder builder_;
   IRMapping scalars_;
@@ -376,7 +376,7 @@ LogicalResult assignLayouts(func::FuncOp function, const GpuTarget &target,
   splitDots(function, target, options.numWarps);
   const AxisAnalysis axes(function);
   const LayoutChoice choice(function, axes, target, options);
-  LayoutAssigner(function, axes, choice).rewrite();
+  LayoutAssigner(function, axes, target, choice).rewrite();
   function.erase();
   return success();
 }

@@ -6,6 +6,8 @@
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/layout/blocked_layout.h"
 #include "gpu_backend/layout/layout_queries.h"
+#include "gpu_backend/passes/access_width.h"
+#include "gpu_backend/passes/disjoint_arguments.h"
 #include "gpu_backend/passes/shape_transfer.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -21,18 +23,13 @@ bool isBlock(Value value) { return isa<RankedTensorType>(value.getType()); }
 
 RankedTensorType blockType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
+/// The most elements of a thread, as bits, that are loaded where they are used.
+constexpr size_t kMostElementBits = 4;
+
 /// The pointer operand of an access of a block, or null.
 Value accessedPointer(Operation *op) {
   if ((isa<tl::LoadOp, tl::StoreOp>(op) || tl::isAtomic(op)) && isBlock(op->getOperand(0)))
     return op->getOperand(0);
-  return {};
-}
-
-Value maskOf(Operation *op) {
-  if (auto load = dyn_cast<tl::LoadOp>(op))
-    return load.getMask();
-  if (auto store = dyn_cast<tl::StoreOp>(op))
-    return store.getMask();
   return {};
 }
 
@@ -43,7 +40,7 @@ bool repeats(Operation *op) { return isa<tl::BroadcastOp>(op); }
 
 LayoutChoice::LayoutChoice(func::FuncOp function, const AxisAnalysis &axes, const GpuTarget &target,
                            const GpuOptions &options)
-    : axes_(axes), options_(options) {
+    : axes_(axes), target_(target), options_(options) {
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
     for (Value result : op->getResults())
       cheap_[result] = computeCheap(result);
@@ -86,18 +83,19 @@ LayoutChoice::LayoutChoice(func::FuncOp function, const AxisAnalysis &axes, cons
     function.walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isa<tl::MapOp, tl::ReduceOp, tl::ScanOp>(op))
         for (Value operand : op->getOperands())
-          changed = changed || (isOpen(operand) && give(operand, fallback(operand.getType())));
+          changed = changed || (isOpen(operand) && give(operand, first(operand)));
       for (Value result : op->getResults())
-        changed = changed || (isOpen(result) && give(result, fallback(result.getType())));
+        changed = changed || (isOpen(result) && give(result, first(result)));
       for (Region &region : op->getRegions())
         if (!isa<func::FuncOp>(op) && !region.empty())
           for (Value argument : region.front().getArguments())
-            changed = changed || (isOpen(argument) && give(argument, fallback(argument.getType())));
+            changed = changed || (isOpen(argument) && give(argument, first(argument)));
       return changed ? WalkResult::interrupt() : WalkResult::advance();
     });
   }
-  for (Operation *op : gathers_)
-    accesses_[op] = layouts_[op->getResult(0)];
+  for (const auto &loads : {gathers_, followers_})
+    for (Operation *op : loads)
+      accesses_[op] = layouts_[op->getResult(0)];
   chooseStores(function);
 }
 
@@ -133,6 +131,12 @@ const LinearLayout &LayoutChoice::ofAccess(Operation *op) const {
 }
 const DotLayouts &LayoutChoice::ofDot(Operation *op) const { return dots_.find(op)->second; }
 
+/// The layout of a block to which none has spread.
+LinearLayout LayoutChoice::first(Value value) const {
+  const auto found = accesses_.find(value.getDefiningOp());
+  return found == accesses_.end() ? fallback(value.getType()) : found->second;
+}
+
 LinearLayout LayoutChoice::fallback(Type type) const {
   const llvm::ArrayRef<int64_t> shape = cast<RankedTensorType>(type).getShape();
   llvm::SmallVector<int> order(shape.size());
@@ -166,10 +170,10 @@ llvm::EquivalenceClasses<void *> LayoutChoice::elementwiseClasses(func::FuncOp f
 }
 
 void LayoutChoice::anchor(func::FuncOp function) {
-  // Accesses share the widest vectors of all whose elements go from one to the other, so that what
+  // Accesses whose elements go from one to the other share the width of their vectors, so that what
   // is loaded from one place can be stored to another without moving.
   const llvm::EquivalenceClasses<void *> related = elementwiseClasses(function);
-  std::map<std::pair<void *, int>, int64_t> widest;
+  std::map<std::pair<void *, int>, llvm::SmallVector<Operation *>> groups;
   const auto keyOf = [&](Operation *op) {
     Value data = op->getNumResults() != 0 ? op->getResult(0) : op->getOperand(1);
     const auto leader = related.findLeader(data.getAsOpaquePointer());
@@ -178,21 +182,31 @@ void LayoutChoice::anchor(func::FuncOp function) {
   };
   llvm::SmallVector<Operation *> accesses;
   function.walk([&](Operation *op) {
-    if (Value pointer = accessedPointer(op)) {
+    if (accessedPointer(op)) {
       accesses.push_back(op);
-      int64_t &width = widest.try_emplace(keyOf(op), 1).first->second;
-      if (isa<tl::LoadOp, tl::StoreOp>(op))
-        width = std::max(width, axes_.vectorWidth(pointer, maskOf(op), axes_.orderOf(pointer)[0]));
+      groups[keyOf(op)].push_back(op);
     }
   });
+  std::map<std::pair<void *, int>, int64_t> widths;
+  for (const auto &[key, group] : groups)
+    widths[key] = commonWidth(group, axes_, target_, key.second);
   for (Operation *op : accesses) {
-    Value pointer = op->getOperand(0);
     if (isFreeGather(op)) {
       gathers_.insert(op);
       continue;
     }
-    accesses_[op] = blockedForAccess(blockType(pointer).getShape(), axes_.orderOf(pointer),
-                                     widest[keyOf(op)], options_.numWarps);
+    Value pointer = op->getOperand(0);
+    const llvm::SmallVector<int, 3> order = axes_.orderOf(pointer);
+    // What an atomic touches goes through the L2 cache sector by sector: its lanes lie side by side
+    // in memory, whatever loads of the same shape do.
+    const bool isAlone = tl::isAtomic(op) && axes_.at(pointer).dims[order[0]].contiguity > 1;
+    const int64_t width = isAlone ? accessWidth(op, axes_, target_, order[0]) : widths[keyOf(op)];
+    accesses_[op] =
+        blockedForAccess(blockType(pointer).getShape(), order, width, options_.numWarps);
+    if (followsUse(op)) {
+      followers_.insert(op);
+      continue;
+    }
     for (Value result : op->getResults())
       layouts_[result] = accesses_[op];
   }
@@ -237,6 +251,35 @@ bool LayoutChoice::isFreeGather(Operation *op) const {
       llvm::append_range(open, source->getOperands());
   }
   return true;
+}
+
+/// Whether a load, of fewer elements than there are threads, takes the layout in which they are
+/// used (rows of factors, biases): several threads load the same, mostly from the L1 cache, instead
+/// of passing it on through shared memory with its barriers. Loads of loops with dots are left to
+/// pipelining. What the kernel stores to must not be loaded by threads that are behind.
+bool LayoutChoice::followsUse(Operation *op) const {
+  auto load = dyn_cast<tl::LoadOp>(op);
+  if (!load || load.getIsVolatile() || !isCheap(load.getPointer()) ||
+      (load.getMask() && isBlock(load.getMask()) && !isCheap(load.getMask())) ||
+      blockType(load.getPointer()).getNumElements() > int64_t{32} * options_.numWarps)
+    return false;
+  for (auto loop = op->getParentOfType<scf::ForOp>(); loop;
+       loop = loop->getParentOfType<scf::ForOp>())
+    if (loop.walk([](tl::DotOp) { return WalkResult::interrupt(); }).wasInterrupted())
+      return false;
+  const std::optional<unsigned> loaded = argumentOf(load.getPointer());
+  auto function = op->getParentOfType<func::FuncOp>();
+  const bool mayOverlap = function->getParentOp()->hasAttr(tlg::kMayOverlapAttribute);
+  return loaded && !mayOverlap &&
+         !function
+              .walk([&](Operation *other) {
+                if (!isa<tl::StoreOp>(other) && !tl::isAtomic(other))
+                  return WalkResult::advance();
+                const std::optional<unsigned> stored = argumentOf(other->getOperand(0));
+                return stored && *stored != *loaded ? WalkResult::advance()
+                                                    : WalkResult::interrupt();
+              })
+              .wasInterrupted();
 }
 
 /// Pointers and masks are computed in the layouts of their accesses, back to what is small: an
@@ -291,7 +334,6 @@ void LayoutChoice::spreadAddresses(func::FuncOp function) {
 /// same element: few loads, which mostly find their data in the L1 cache, cost less than a way
 /// through shared memory with its barriers.
 bool LayoutChoice::takesLayoutOfUse(Value value, const LinearLayout &layout) const {
-  constexpr size_t kMostElementBits = 4;
   const auto isShared = [](const Bases &bases) { return llvm::is_contained(bases, 0); };
   return value.getDefiningOp<tl::LoadOp>() && (isShared(layout.lanes) || isShared(layout.warps)) &&
          layout.registers.size() <= kMostElementBits &&
@@ -303,6 +345,8 @@ bool LayoutChoice::takesLayoutOfUse(Value value, const LinearLayout &layout) con
 
 bool LayoutChoice::give(Value value, const std::optional<LinearLayout> &layout) {
   if (!layout || !isOpen(value))
+    return false;
+  if (followers_.contains(value.getDefiningOp()) && layout->registers.size() > kMostElementBits)
     return false;
   layouts_[value] = withoutRegisterCopies(*layout);
   return true;
@@ -443,7 +487,7 @@ void LayoutChoice::chooseStores(func::FuncOp function) {
     const llvm::SmallVector<int, 3> order = axes_.orderOf(pointer);
     const RankedTensorType type = blockType(pointer);
     const ShapeBits shape(type.getShape());
-    const auto width = static_cast<int>(axes_.vectorWidth(pointer, store.getMask(), order[0]));
+    const auto width = static_cast<int>(accessWidth(store, axes_, target_, order[0]));
     const LinearLayout rows = blockedForAccess(type.getShape(), order, width, options_.numWarps);
     const int has = contiguity(layouts_[value], shape, order[0], width).length;
     const int best = contiguity(rows, shape, order[0], width).length;

@@ -13,8 +13,8 @@
 #include "gpu_backend/passes/axis_info.h"
 #include "gpu_backend/passes/dot_layouts.h"
 
-#include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/EquivalenceClasses.h"
 
 namespace blockscope::gpu {
 
@@ -36,6 +36,8 @@ public:
 private:
   bool computeCheap(mlir::Value value);
   llvm::EquivalenceClasses<void *> elementwiseClasses(mlir::func::FuncOp function) const;
+  bool followsUse(mlir::Operation *op) const;
+  LinearLayout first(mlir::Value value) const;
   void anchor(mlir::func::FuncOp function);
   bool isFreeGather(mlir::Operation *op) const;
   void spreadAddresses(mlir::func::FuncOp function);
@@ -49,11 +51,13 @@ private:
   void chooseStores(mlir::func::FuncOp function);
 
   const AxisAnalysis &axes_;
+  const GpuTarget &target_;
   const GpuOptions &options_;
   llvm::DenseMap<mlir::Value, bool> cheap_;
   llvm::DenseMap<mlir::Value, LinearLayout> layouts_;
   llvm::DenseMap<mlir::Operation *, LinearLayout> accesses_;
-  llvm::DenseSet<mlir::Operation *> gathers_; ///< loads that are as quick in any layout
+  llvm::DenseSet<mlir::Operation *> gathers_;   ///< loads that are as quick in any layout
+  llvm::DenseSet<mlir::Operation *> followers_; ///< loads that take the layout of their use
   llvm::DenseMap<mlir::Operation *, DotLayouts> dots_;
 };
 

@@ -76,7 +76,7 @@ std::optional<Access> accessOf(Operation *op) {
       tlg::elementBytes(cast<tl::PtrType>(access.type().getElementType()).getPointee());
   const auto vector = op->getAttrOfType<DenseI32ArrayAttr>(tlg::kVectorAttribute);
   access.dim = vector ? vector[0] : access.shape.rank() - 1;
-  access.vector = vector && !tl::isAtomic(op) ? vector[1] : 1;
+  access.vector = vector ? vector[1] : 1;
   return access;
 }
 

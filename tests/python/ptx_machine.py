@@ -478,22 +478,28 @@ class Machine:
     }
 
     def _atomic(self, i: Instruction, at: np.ndarray, result: str, operands: list[str]) -> None:
+        """Threads one after the other, each with all words of its vector."""
         space = "shared" if i.has("shared") else "global"
         size = bits_of(i.kind) // 8
-        start = self.address(operands[0], at)
+        start, values = self.address(operands[0], at), self._names(operands[1])
+        if len(at) and (start % (size * len(values))).any():
+            raise PtxError("a misaligned vector")
+        results = self._names(result) if result != "_" else ["_"] * len(values)
         for k, thread in enumerate(at):
-            one, where = np.array([thread]), start[k : k + 1]
-            place = (where - (GLOBAL_BASE if space == "global" else 0))[0]
-            data = self.memory if space == "global" else self.shared.data
-            old = data[place : place + size].copy().view(f"u{size}").astype(np.uint64)
-            x = self.get(operands[1], one, i.kind)
-            if i.has("cas"):
-                new = self.get(operands[2], one, i.kind) if old[0] == x[0] else old
-            else:
-                combine = next(self._COMBINE[part] for part in i.parts if part in self._COMBINE)
-                new = raw(combine(typed(old, i.kind), typed(x, i.kind)))
-            self.write(space, where, one, size, new, atomic=True)
-            self.put(result, one, old)
+            one = np.array([thread])
+            for word, (name, value) in enumerate(zip(results, values, strict=True)):
+                where = start[k : k + 1] + word * size
+                place = (where - (GLOBAL_BASE if space == "global" else 0))[0]
+                data = self.memory if space == "global" else self.shared.data
+                old = data[place : place + size].copy().view(f"u{size}").astype(np.uint64)
+                x = self.get(value, one, i.kind)
+                if i.has("cas"):
+                    new = self.get(operands[2], one, i.kind) if old[0] == x[0] else old
+                else:
+                    combine = next(self._COMBINE[p] for p in i.parts if p in self._COMBINE)
+                    new = raw(combine(typed(old, i.kind), typed(x, i.kind)))
+                self.write(space, where, one, size, new, atomic=True)
+                self.put(name, one, old)
 
     def op_atom(self, i: Instruction, at: np.ndarray) -> None:
         self._atomic(i, at, i.operands[0], i.operands[1:])

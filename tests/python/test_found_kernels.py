@@ -186,6 +186,17 @@ def larger_value(a, i, b, j):
 
 
 @triton.jit
+def larger_magnitude(a, i, b, j):
+    p, q = tl.abs(a), tl.abs(b)
+    return tl.where(p >= q, p, q), tl.maximum(i, j)
+
+
+@triton.jit
+def last_number(a, i, b, j):
+    return tl.where(b == b, b, a), tl.where(b == b, j, i)
+
+
+@triton.jit
 def log_of_sum(m, s, n, t):
     top = tl.maximum(m, n)
     return top, s * tl.exp(m - top) + t * tl.exp(n - top)
@@ -208,7 +219,9 @@ def test_functions_that_are_seen_to_commute_exchange_least() -> None:
         return compiled.asm["ptx"].count("shfl.sync")
 
     assert shuffles(larger_value, tl.int32) < shuffles(affine, tl.int32)
-    assert shuffles(log_of_sum, tl.float32) < shuffles(affine, tl.float32)
+    for combine in (log_of_sum, larger_value, larger_magnitude):
+        assert shuffles(combine, tl.float32) < shuffles(affine, tl.float32)
+    assert shuffles(last_number, tl.float32) == shuffles(affine, tl.float32)
 
 
 @triton.jit

@@ -1,0 +1,129 @@
+// The widths of atomics follow from what PTX has, those of loads and stores from their addresses.
+#include "gpu_backend/passes/access_width.h"
+
+#include "gpu_backend/ir/tlg_dialect.h"
+
+#include "core/ir/facts.h"
+#include "core/ir/tl_dialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace blockscope::gpu {
+namespace {
+
+int64_t widestAtomic(Operation *op, const GpuTarget &target) {
+  auto atomic = dyn_cast<tl::AtomicRmwOp>(op);
+  if (!atomic || atomic.getKind() != "fadd")
+    return 1;
+  const Type type = getElementTypeOrSelf(atomic.getType());
+  const bool hasVectors = target.hasBf16Atomics; // they came with sm_90, both of them
+  if (hasVectors && (type.isF16() || type.isBF16() || type.isF32()))
+    return 16 / tlg::elementBytes(type);
+  return type.isF16() ? 2 : 1;
+}
+
+/// How far neighbours along `dim` lie apart, in elements, where sums and multiples of ranges show
+/// it.
+std::optional<int64_t> stepAlong(Value value, int dim, const AxisAnalysis &axes) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || type.getDimSize(dim) == 1 || axes.at(value).constant)
+    return 0;
+  const AxisInfo::Dim &known = axes.at(value).dims[dim];
+  if (known.contiguity > 1)
+    return 1;
+  if (known.constancy > 1)
+    return 0;
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return std::nullopt;
+  const auto step = [&](unsigned operand, int along) {
+    return stepAlong(op->getOperand(operand), along, axes);
+  };
+  if (auto expand = dyn_cast<tl::ExpandDimsOp>(op)) {
+    const int axis = static_cast<int>(expand.getAxis());
+    return step(0, dim - (dim > axis));
+  }
+  if (isa<tl::BroadcastOp, tl::HintOp, arith::ExtSIOp, arith::ExtUIOp>(op))
+    return step(0, dim);
+  if (!isa<arith::AddIOp, tl::AddPtrOp, arith::MulIOp>(op))
+    return std::nullopt;
+  const auto first = step(0, dim), second = step(1, dim);
+  if (!first || !second)
+    return std::nullopt;
+  if (!isa<arith::MulIOp>(op))
+    return *first + *second;
+  const auto a = axes.at(op->getOperand(0)).constant, b = axes.at(op->getOperand(1)).constant;
+  if (b)
+    return *first * *b;
+  return a ? std::optional(*second * *a) : std::nullopt;
+}
+
+/// The sectors for each element when a thread has `width` neighbours, 32 threads side by side.
+double sectorsPerElement(int64_t width, int64_t vector, int64_t step, int64_t elementBytes) {
+  constexpr int64_t kLanes = 32, kFewest = 4; // a line of 128 bytes goes at a time
+  const int64_t pieces = std::max<int64_t>(width / vector, 1);
+  const int64_t sectors = std::min(kLanes, width * std::abs(step) * elementBytes);
+  return static_cast<double>(pieces * std::max(sectors, kFewest)) / static_cast<double>(width);
+}
+
+} // namespace
+
+Value maskOf(Operation *access) {
+  return llvm::TypeSwitch<Operation *, Value>(access)
+      .Case<tl::LoadOp, tl::StoreOp, tl::AtomicRmwOp, tl::AtomicLoadOp, tl::AtomicStoreOp>(
+          [](auto op) { return op.getMask(); })
+      .Default(Value());
+}
+
+int64_t accessWidth(Operation *access, const AxisAnalysis &axes, const GpuTarget &target, int dim) {
+  const int64_t width = axes.vectorWidth(access->getOperand(0), maskOf(access), dim);
+  return tl::isAtomic(access) ? std::min(width, widestAtomic(access, target)) : width;
+}
+
+int64_t commonWidth(llvm::ArrayRef<Operation *> accesses, const AxisAnalysis &axes,
+                    const GpuTarget &target, int dim) {
+  constexpr int64_t kFarthest = 16; // elements; beyond that each is alone in its sector anyway
+  struct Access {
+    int64_t width, step, elementBytes;
+  };
+  llvm::SmallVector<Access> all;
+  int64_t widest = 1;
+  bool isStrided = false;
+  for (Operation *op : accesses) {
+    if (tl::isAtomic(op))
+      continue;
+    Value pointer = op->getOperand(0);
+    const int64_t width = accessWidth(op, axes, target, dim);
+    widest = std::max(widest, width);
+    const std::optional<int64_t> step = stepAlong(pointer, dim, axes);
+    if (!step)
+      continue;
+    const int64_t bytes =
+        tlg::elementBytes(cast<tl::PtrType>(getElementTypeOrSelf(pointer.getType())).getPointee());
+    all.push_back({width, *step, bytes});
+    isStrided |= std::abs(*step) > 1 && std::abs(*step) <= kFarthest;
+  }
+  if (!isStrided)
+    return widest;
+  int64_t best = widest;
+  double fewest = std::numeric_limits<double>::infinity();
+  for (int64_t width = widest; width >= 1; width /= 2) {
+    double sectors = 0;
+    for (const Access &access : all)
+      sectors +=
+          sectorsPerElement(width, std::min(width, access.width), access.step, access.elementBytes);
+    if (sectors < fewest) {
+      fewest = sectors;
+      best = width;
+    }
+  }
+  return best;
+}
+
+} // namespace blockscope::gpu

@@ -1,0 +1,112 @@
+"""Elementwise kernels with rows of factors and with elements that lie apart, without a GPU: which
+thread loads what, and the results; run by ptx_machine.py.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import blockscope as triton
+import blockscope.language as tl
+import gpu_rows
+import machine_backend
+import ptx_machine
+import pytest
+from machine_backend import MachineBackend, storage_of
+
+torch = pytest.importorskip("torch")
+
+pytestmark = pytest.mark.skipif(
+    not gpu_rows.has_tools(), reason="ptxas and libdevice are not installed (nvidia-cuda-nvcc)"
+)
+ARCHS = pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+
+
+@pytest.fixture
+def kernels(arch: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Launches on CPU tensors go to the machine; the kernels that ran, in order."""
+    torch.manual_seed(7)
+    made: list[Any] = []
+
+    def run(kernel: Any, grid: Any, values: list[Any]) -> None:
+        kernel = gpu_rows.as_launched(kernel, values)
+        ptx_machine.run(kernel, [storage_of(value) for value in values], grid)
+        made.append(kernel)
+
+    machine_backend.use(monkeypatch, MachineBackend(arch, run))
+    return made
+
+
+def barriers(kernel: Any) -> int:
+    return len(re.findall(r"\b(?:bar|barrier)\.sync", kernel.asm["ptx"]))
+
+
+@triton.jit
+def factors_kernel(x_ptr, factors_ptr, rows, columns, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    row, column = tl.arange(0, ROWS), tl.arange(0, COLUMNS)
+    factors = tl.load(factors_ptr + column, mask=column < columns, other=0.0)
+    places = x_ptr + row[:, None] * columns + column[None, :]
+    inside = (row[:, None] < rows) & (column[None, :] < columns)
+    x = tl.load(places, mask=inside, other=0.0)
+    tl.store(places, x * factors.to(tl.float32)[None, :], mask=inside)
+
+
+@ARCHS
+@pytest.mark.parametrize("warps", [1, 4])
+@pytest.mark.parametrize(("rows", "columns"), [(32, 64), (29, 48), (7, 61), (1, 1)])
+def test_rows_of_factors_are_loaded_where_they_are_used(
+    rows: int, columns: int, warps: int, arch: str, kernels: Any
+) -> None:
+    x, factors = torch.randn(rows, columns), torch.randn(columns).half()
+    want = x * factors.float()
+    factors_kernel[(1,)](x, factors, rows, columns, ROWS=32, COLUMNS=64, num_warps=warps)
+    assert torch.equal(x, want)
+    assert barriers(kernels[0]) == 0 or warps == 1  # more elements than threads move
+
+
+@triton.jit
+def own_factors_kernel(x_ptr, factors_ptr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    row, column = tl.arange(0, ROWS), tl.arange(0, COLUMNS)
+    factors = tl.load(factors_ptr + column)
+    places = x_ptr + row[:, None] * COLUMNS + column[None, :]
+    tl.store(places, tl.load(places) * factors[None, :])
+    tl.store(factors_ptr + column, factors + 1)
+
+
+@ARCHS
+def test_factors_that_change_are_loaded_once(arch: str, kernels: Any) -> None:
+    """A warp that is behind must not see what the first one has stored."""
+    x, factors = torch.randn(32, 64), torch.randn(64)
+    want, after = x * factors, factors + 1
+    own_factors_kernel[(1,)](x, factors, ROWS=32, COLUMNS=64)
+    assert torch.equal(x, want) and torch.equal(factors, after)
+    assert barriers(kernels[0]) > 0
+
+
+@triton.jit
+def pairs_kernel(x_ptr, table_ptr, out_ptr, rows, half, ROWS: tl.constexpr, HALF: tl.constexpr):
+    """Even and odd elements, by a table that is contiguous."""
+    row, column = tl.arange(0, ROWS)[:, None], tl.arange(0, HALF)[None, :]
+    inside = (row < rows) & (column < half)
+    factor = tl.load(table_ptr + row * half + column, mask=inside, other=0.0)
+    even = row * half * 2 + column * 2
+    a = tl.load(x_ptr + even, mask=inside, other=0.0)
+    b = tl.load(x_ptr + even + 1, mask=inside, other=0.0)
+    tl.store(out_ptr + even, a * factor, mask=inside)
+    tl.store(out_ptr + even + 1, b - factor, mask=inside)
+
+
+@ARCHS
+@pytest.mark.parametrize(("rows", "half"), [(8, 64), (8, 48), (5, 37)])
+def test_elements_that_lie_apart_go_to_neighbouring_lanes(
+    rows: int, half: int, arch: str, kernels: Any
+) -> None:
+    x, table = torch.randn(rows, half, 2).half(), torch.randn(rows, half).half()
+    out = torch.zeros_like(x)
+    pairs_kernel[(1,)](x, table, out, rows, half, ROWS=8, HALF=64, num_warps=2)
+    want = torch.stack((x[..., 0] * table, x[..., 1] - table), -1)
+    torch.testing.assert_close(out, want)
+    # 8 neighbours a thread would touch 32 sectors with each store of 2 bytes.
+    assert re.search(r"lanes = \[1, 2, 4, 8, 16\]", kernels[0].asm["tlg"])
+    assert barriers(kernels[0]) == 0
