@@ -3,6 +3,7 @@
 #include "core/ir/ir_emitter.h"
 
 #include "core/ir/convert.h"
+#include "core/ir/ir_text.h"
 #include "core/ir/option_attributes.h"
 #include "core/ir/tl_dialect.h"
 #include "core/numeric/scalar.h"
@@ -295,6 +296,47 @@ ValueList IrEmitter::map(llvm::ArrayRef<Value> operands, int64_t pack, MapFuncti
   }
   state.addTypes(impl_->convert(types));
   return impl_->finish(builder.create(state), types);
+}
+
+std::optional<KernelSignature> IrEmitter::read(llvm::StringRef text, std::string *error) {
+  const auto fail = [&](const llvm::Twine &message) -> std::optional<KernelSignature> {
+    if (error->empty())
+      *error = message.str();
+    return std::nullopt;
+  };
+  const mlir::ScopedDiagnosticHandler errors(&impl_->context, [&](mlir::Diagnostic &diagnostic) {
+    if (!error->empty())
+      return mlir::success();
+    if (const auto place = mlir::dyn_cast<mlir::FileLineColLoc>(diagnostic.getLocation()))
+      *error = "line " + std::to_string(place.getLine()) + ": ";
+    *error += diagnostic.str();
+    return mlir::success();
+  });
+  impl_->module = readModule(text, impl_->context);
+  if (!impl_->module) {
+    impl_->module = mlir::ModuleOp::create(mlir::UnknownLoc::get(&impl_->context));
+    return fail("it cannot be read");
+  }
+  auto functions = llvm::to_vector(impl_->module->getOps<mlir::func::FuncOp>());
+  if (functions.size() != 1 || !llvm::hasSingleElement(*impl_->module->getBody()))
+    return fail("the module has " + llvm::Twine(functions.size()) +
+                " functions, expected one, the kernel");
+  mlir::func::FuncOp function = functions.front();
+  if (function.isExternal() || function.getNumResults() != 0 ||
+      !llvm::hasSingleElement(function.getBody()))
+    return fail("the function has results, several blocks or no body, expected a kernel");
+  KernelSignature signature;
+  signature.name = function.getName().str();
+  for (mlir::BlockArgument argument : function.getArguments()) {
+    const Type type = fromMlirType(argument.getType());
+    if (type.isBlock() || type.isVoid())
+      return fail("argument " + llvm::Twine(argument.getArgNumber()) +
+                  " is no pointer and no number");
+    const auto named = mlir::dyn_cast<mlir::NameLoc>(argument.getLoc());
+    signature.arguments.push_back({named ? named.getName().str() : "", type});
+    function.removeArgAttr(argument.getArgNumber(), "tl.divisibility");
+  }
+  return signature;
 }
 
 void IrEmitter::setLocation(const SourceLocation &location) {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace mlir {
 class ModuleOp;
@@ -29,6 +30,16 @@ struct BlockHandle {
 struct LoopHints {
   std::optional<int> numStages, unrollFactor;
   bool disableLicm = false, flatten = false, warpSpecialize = false;
+};
+
+/// A kernel's function as its text has it.
+struct KernelSignature {
+  struct Argument {
+    std::string name; ///< empty where the text has none
+    Type type;
+  };
+  std::string name;
+  std::vector<Argument> arguments;
 };
 
 class IrEmitter final : public Emitter {
@@ -49,6 +60,12 @@ public:
   ValueList map(llvm::ArrayRef<Value> operands, int64_t pack, MapFunction function) override;
   ValueList scan(llvm::ArrayRef<Value> operands, int axis, bool reverse,
                  CombineFunction combine) override;
+
+  /// Takes the kernel from the text of a module; nothing is emitted then. What the text says of
+  /// addresses that can be divided is left out: that is the launch's.
+  ///
+  /// Errors: nothing, with the line in `error`.
+  std::optional<KernelSignature> read(llvm::StringRef text, std::string *error);
 
   /// Sets where the ops that follow come from.
   void setLocation(const SourceLocation &location);

@@ -440,8 +440,10 @@ EvaluatorOrError chooseExtern(const OpSignature &signature) {
   if (found == functions().end())
     return {{},
             "'" + symbol.str() + "' of " + typeList(types) +
-                " cannot run: it is no function of libdevice; name the bitcode that has it in the "
-                "launch: extern_libs={'name': 'path.bc'}"};
+                " cannot run: it is no function of libdevice" +
+                (symbol.starts_with("__nv_") ? ""
+                                             : "; name the bitcode that has it in the launch: "
+                                               "extern_libs={'name': 'path.bc'}")};
   const Function &function = found->second;
   if (llvm::ArrayRef<DType>(function.operands) != llvm::ArrayRef<DType>(types) ||
       function.result != result)

@@ -120,6 +120,17 @@ void bindIrBuilder(py::module_ &module) {
           },
           py::return_value_policy::reference)
       .def("__exit__", [](PyIrBuilder &self, const py::args &) { self.scope.reset(); })
+      .def("read",
+           [](PyIrBuilder &self, const std::string &text) {
+             std::string error;
+             const auto signature = self.emitter.read(text, &error);
+             if (!signature)
+               throw py::value_error(error);
+             std::vector<std::pair<std::string, Type>> arguments;
+             for (const KernelSignature::Argument &argument : signature->arguments)
+               arguments.emplace_back(argument.name, argument.type);
+             return std::make_pair(signature->name, arguments);
+           })
       .def("set_location", &PyIrBuilder::setLocation)
       .def("push_call", [](PyIrBuilder &self) { self.calls.push_back(self.location); })
       .def("pop_call", &PyIrBuilder::popCall)

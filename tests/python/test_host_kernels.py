@@ -153,8 +153,6 @@ def test_compile_ahead_of_a_launch():
     assert "f16" in kernel.asm["ttir"]
     with pytest.raises(ValueError, match="'y_ptr' in 'signature'"):
         triton.compiler.ASTSource(row_sums, {"y_ptr": "*fp32"})
-    with pytest.raises(NotImplementedError, match="IR files"):
-        triton.compile("kernel.ttir")
 
 
 @triton.jit

@@ -42,7 +42,7 @@ CASES = {
     "compile(source, target=GPUTarget('hip', 'gfx942', 64))": "ValueError: there is no back end",
     "compile(source, target=GPUTarget('cuda', 33, 32))": "ValueError: unknown GPU architecture",
     "make_backend(GPUTarget('hip', 1, 64))": "ValueError: there is no back end",
-    "compile('x.ttir')": "blockscope.errors",
+    "compile('x.ttir')": "FileNotFoundError",
     "compile(source)[(1,)]('a', 'b', 'c', 'd')": "TypeError",
     "ASTSource(kernel, {'z': 'i32'})": "ValueError: ASTSource got 'z'",
     "triton.runtime.driver.set_active_to_gpu()": "blockscope.errors.NoGpu: set_active_to_gpu found",

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from blockscope import _core
+from blockscope.errors import NotYetSupported
 from blockscope.frontend.argument import Argument, in_kernel, leaves
 from blockscope.frontend.generator import Generator
-from blockscope.language import context
+from blockscope.language import context, core
 from blockscope.language.bitcode import Library
 
 
@@ -43,6 +44,14 @@ def emit(
     """
     builder = _core.IrBuilder(arithmetic.checks_overflow, arithmetic.has_payloads)
     run_time = leaves(arguments)
+    if (text := getattr(fn, "block_ir", None)) is not None:
+        if arithmetic.has_payloads:
+            raise NotYetSupported(
+                f"'{fn.__name__}' is IR; the algebra is made of a kernel's source"
+            )
+        _check_memory(fn, run_time)
+        builder.read(text)
+        return builder, [], False
     generator = Generator(builder)
     kernel = context.Kernel(
         generator.inline,
@@ -65,3 +74,24 @@ def emit(
     finally:
         context.enter(outer)
     return builder, generator.used.records, kernel.asks_num_warps
+
+
+def _check_memory(fn: Any, arguments: list[Argument]) -> None:
+    """The types of IR are fixed, and its integers have no sign.
+
+    Errors: TypeError for a tensor of other elements.
+    """
+    if len(arguments) != len(fn.types):
+        raise TypeError(f"the IR of '{fn.__name__}' takes {len(fn.types)} tensors and numbers")
+    for argument, kind in zip(arguments, fn.types, strict=True):
+        if argument.buffer is None:
+            continue
+        expected, found = kind.element_ty, core.dtype(argument.buffer.dtype)
+        same = (expected.is_floating(), expected.primitive_bitwidth) == (
+            found.is_floating(), found.primitive_bitwidth
+        )  # fmt: skip
+        if not same or (expected.is_floating() and expected != found):
+            raise TypeError(
+                f"argument '{argument.name}' is a {found} tensor, and the IR of '{fn.__name__}' "
+                f"takes one of {expected}"
+            )

@@ -137,10 +137,8 @@ TEST(LibdeviceTest, SaysWhatIsWrong) {
   EXPECT_EQ(EvaluatorTable::instance().choose(signature).error,
             "'__nv_asinf' takes (fp32) and gives fp32, found (int32) and int32");
   signature.attributes.set("symbol", std::string("__nv_nothing"));
-  EXPECT_EQ(
-      EvaluatorTable::instance().choose(signature).error,
-      "'__nv_nothing' of (int32) cannot run: it is no function of libdevice; name the bitcode "
-      "that has it in the launch: extern_libs={'name': 'path.bc'}");
+  EXPECT_EQ(EvaluatorTable::instance().choose(signature).error,
+            "'__nv_nothing' of (int32) cannot run: it is no function of libdevice");
 }
 
 TEST(SpecialFunctionsTest, InversesAndKnownValues) {

@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 from blockscope.compat.backends import backends
 from blockscope.compat.backends.compiler import AttrsDescriptor, BaseBackend, GPUTarget
-from blockscope.errors import NotYetSupported
 from blockscope.knobs import LazyDict
-from blockscope.runtime import example_arguments
+from blockscope.runtime import example_arguments, ir_function
 from blockscope.runtime.ast_source import ASTSource
 from blockscope.runtime.cache import triton_key
 from blockscope.runtime.compiled_kernel import CompiledKernel
+from blockscope.runtime.specialization import short_name
 from blockscope.users_call import for_user, method_for_user
 
 
 class IRSource:
-    """A file with IR: there is no stage here that reads Triton's IR."""
+    """A file with the block IR of one kernel, as ``blockscope ir`` prints it.
+
+    Errors: OSError; NotYetSupported for IR of Triton's; CompilationError for what is no kernel.
+    """
+
+    ext = "tl"
 
     @method_for_user
     def __init__(self, path: Any, *_: Any) -> None:
-        raise NotYetSupported(
-            f"'{path}' cannot be compiled: Blockscope reads kernels, not IR files; "
-            "an edited .ptx or .cubin takes the place of a kernel's by ir_override= of its launch "
-            "or TRITON_KERNEL_OVERRIDE=1 (docs/host.md)"
-        )
+        self.path = path
+        self.fn = ir_function.read(path)
+        self.src = self.fn.block_ir
+        self.name = self.fn.__name__
+        self.signature = {i: short_name(kind) for i, kind in enumerate(self.fn.types)}
+
+    def hash(self) -> str:
+        """Of the text."""
+        return hashlib.sha256(self.src.encode()).hexdigest()
+
+    def arguments(self) -> dict[str, Any]:
+        """Arguments of the right types, to compile without a launch."""
+        kinds = dict(zip(self.fn.arg_names, self.signature.values(), strict=True))
+        return example_arguments.of(ASTSource(self.fn, kinds))
 
 
 @for_user
@@ -38,17 +53,19 @@ def make_backend(target: GPUTarget) -> BaseBackend:
 
 @for_user
 def compile(src: Any, target: GPUTarget | None = None, options: Any = None, **_: Any) -> Any:
-    """Compile an ``ASTSource`` without running it; gives the compiled kernel.
+    """Compile an ``ASTSource``, or the block IR in a file (a path or an ``IRSource``), without
+    running it; gives the compiled kernel.
 
     A target of 'cuda' needs no GPU: the kernel's texts and binary can be looked at on any machine.
     """
-    if not isinstance(src, ASTSource):
-        IRSource(src)
+    if not isinstance(src, ASTSource | IRSource):
+        src = IRSource(src)
     launch = options if isinstance(options, dict) else getattr(options, "__dict__", None) or {}
     if target is not None:
         make_backend(target)
         launch = {**launch, "arch": target.arch if target.backend == "cuda" else "cpu"}
-    return src.fn.warmup(grid=(1,), **example_arguments.of(src), **launch)
+    arguments = src.arguments() if isinstance(src, IRSource) else example_arguments.of(src)
+    return src.fn.warmup(grid=(1,), **arguments, **launch)
 
 
 __all__ = [
