@@ -29,11 +29,11 @@ struct Instruction {
 
 bool isFp8(Type type) { return isa<Float8E4M3FNType, Float8E5M2Type>(type); }
 
-/// Whether mma.sync of fp8 is made of others: sm_90 has it for wgmma only, and ptxas would widen
-/// the operands for each of two halves and add their sums apart.
+/// Whether mma.sync of fp8 is made of others: GPUs with wgmma have it for wgmma only, and ptxas
+/// would widen the operands for each of two halves and add their sums separately.
 bool widensFp8(Lowering &lowering, tlg::MmaOp op) {
   return op.getOperandBytes() == 1 && isFp8(elementOfOperand(op.getA())) &&
-         lowering.target().capability == 90;
+         lowering.target().hasWgmma;
 }
 
 Instruction makeInstruction(Lowering &lowering, tlg::MmaOp op) {

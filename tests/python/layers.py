@@ -152,3 +152,23 @@ def wrong_includes(root: Path, files: Iterable[str], rows: list[Row]) -> list[st
             elif mine != "tests" and not {header, header.rpartition("/")[0]} & set(public):
                 wrong.append(f"{file} includes the private {header}")
     return wrong
+
+
+_NAMESPACE = re.compile(r"^namespace (blockscope[\w:]*) \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+_DECLARED = re.compile(r"(?:(?:class|struct|enum class) [\w: ]+;)?\s*(?://.*)?$")
+
+
+def wrong_namespaces(
+    root: Path, files: Iterable[str], spaces: Mapping[str, Iterable[str]]
+) -> list[str]:
+    """What C++ files define in a namespace that is not one of their folder, the longest name of a
+    folder that fits; to declare a class of another one is fine."""
+    wrong = []
+    for file in files:
+        folder = max((name for name in spaces if file.startswith(f"{name}/")), key=len)
+        allowed = set(spaces[folder])
+        for name, body in _NAMESPACE.findall((root / file).read_text(encoding="utf-8")):
+            is_declaring = all(_DECLARED.match(line.strip()) for line in body.splitlines())
+            if name not in allowed and not is_declaring:
+                wrong.append(f"{file} defines something in {name}")
+    return wrong

@@ -44,6 +44,40 @@ def test_includes_keep_to_their_layers():
     assert layers.wrong_includes(ROOT, cpp_files(), FOLDERS) == []
 
 
+#: The namespaces of each folder. What gpu_backend offers others is in `blockscope` itself.
+NAMESPACES = {
+    "core": ("blockscope", *(f"blockscope::{name}" for name in ("hdf5", "numeric", "ptx", "tl"))),
+    "interpreter": (
+        "blockscope::interpreter",
+        *(f"blockscope::interpreter::{name}" for name in ("BLK_ISA", "flat", "ptx", "special")),
+    ),
+    "sanitizer": ("blockscope::sanitizer",),
+    "gpu_backend": ("blockscope", "blockscope::gpu", "blockscope::gpu::f2", "blockscope::tlg"),
+    **{
+        f"gpu_backend/{folder}": ("blockscope::gpu", "blockscope::gpu::f2", "blockscope::tlg")
+        for folder in ("codegen", "ir", "layout", "lowering", "passes", "pipelining", "report")
+    },
+    "viz": ("blockscope::viz", "blockscope::viz::theme"),
+    "python": ("blockscope::python",),
+}
+
+
+def test_each_component_has_its_namespace():
+    files = [file for file in cpp_files() if not file.startswith("tests/")]
+    assert layers.wrong_namespaces(ROOT, files, NAMESPACES) == []
+
+
+def test_code_asks_a_gpu_for_features_not_for_its_number():
+    files = [file for file in cpp_files() if file.startswith("gpu_backend/")]
+    own = ("gpu_backend/gpu_target.", "gpu_backend/driver/devices.")
+    asking = [
+        file
+        for file in files
+        if not file.startswith(own) and re.search(r"\bcapability\b", (ROOT / file).read_text())
+    ]
+    assert len(files) > 100 and asking == []
+
+
 def test_the_tables_have_no_circles():
     for rows in (FOLDERS, MODULES):
         assert layers.circles({n: row.uses - {n} for row in rows for n in row.names}) == []
@@ -115,6 +149,26 @@ def test_a_layer_that_is_left_out_is_found(package):
     (package / "new.py").write_text("")
     wrong = layers.wrong_imports(layers.python_imports(package), layers.rows_of(TABLE, "module"))
     assert wrong == ["box.high imports box.beside", "box.new stands in no row"]
+
+
+@pytest.mark.parametrize(
+    "text, is_wrong",
+    [
+        ("namespace blockscope::top {\nint x;\n} // namespace blockscope::top\n", False),
+        (
+            "namespace blockscope {\nclass A;\n\nstruct B; // there\n} // namespace blockscope\n",
+            False,
+        ),
+        ("namespace blockscope {\nclass A;\nint x;\n} // namespace blockscope\n", True),
+        ("namespace blockscope::top::inner {\nint x;\n}\n", True),
+        ("namespace mlir {\nint x;\n}\n", False),
+    ],
+)
+def test_a_planted_namespace_is_found(tmp_path, text, is_wrong):
+    (tmp_path / "top").mkdir()
+    (tmp_path / "top/a.h").write_text(text)
+    found = layers.wrong_namespaces(tmp_path, ["top/a.h"], {"top": ["blockscope::top"]})
+    assert bool(found) is is_wrong
 
 
 HEADERS = """
