@@ -1,5 +1,6 @@
 """Trace files as h5py reads them: what a traced launch leaves, and what is said when it cannot."""
 
+import importlib
 import os
 import subprocess
 import sys
@@ -94,6 +95,41 @@ def test_a_launch_is_recorded_with_arguments_ops_and_source(traced):
         paths = list(trace["sources/path"].asstr()[:])
         assert any(os.path.basename(path) == os.path.basename(__file__) for path in paths)
         assert "def scale_kernel" in "".join(trace["sources/text"].asstr()[:])
+
+
+LIBRARY = """
+import blockscope as triton
+
+@triton.jit
+def {name}(x):
+    return {result}
+"""
+
+
+@pytest.mark.parametrize("step", [False, True])
+def test_the_source_of_every_function_that_is_called_is_recorded(tmp_path, step, monkeypatch):
+    monkeypatch.setenv("TRITON_INTERPRET", "1" if step else "0")
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "trace_inner.py").write_text(LIBRARY.format(name="double", result="x * 2"))
+    (tmp_path / "trace_outer.py").write_text(
+        "from trace_inner import double\n"
+        + LIBRARY.format(name="twice", result="double(double(x))")
+    )
+    (tmp_path / "trace_main.py").write_text(
+        "import blockscope as triton\nimport blockscope.language as tl\nimport trace_outer\n"
+        "@triton.jit\ndef kernel(x_ptr):\n    tl.store(x_ptr, trace_outer.twice(tl.load(x_ptr)))\n"
+    )
+    x = np.ones(1, dtype=np.float32)
+    with blockscope.trace(tmp_path / "trace.h5"):
+        importlib.import_module("trace_main").kernel[(1,)](x)
+    for name in ("trace_main", "trace_outer", "trace_inner"):
+        monkeypatch.delitem(sys.modules, name)
+    with h5py.File(tmp_path / "trace.h5") as trace:
+        files = zip(trace["sources/path"].asstr()[:], trace["sources/text"].asstr()[:])
+        texts = {os.path.basename(path): text for path, text in files}
+    assert x[0] == 4
+    for name in ("trace_main", "trace_outer", "trace_inner"):
+        assert texts[f"{name}.py"] == (tmp_path / f"{name}.py").read_text()
 
 
 def test_every_access_is_recorded_once(traced):
