@@ -18,8 +18,10 @@ from blockscope.language.elementwise import (
 def _make(name: str, op: str, what: str) -> Any:
     """The function of one operand that is one op of the block IR."""
 
+    named = f"tl.{name}"
+
     def function(x: Any) -> Any:
-        return _semantic.elementwise(op, f"tl.{name}", x)
+        return _semantic.elementwise(op, named, x)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{what}, of each element."
