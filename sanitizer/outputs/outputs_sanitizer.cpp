@@ -89,7 +89,6 @@ struct alignas(64) OutputsSanitizer::Worker {
   explicit Worker(PagePool &pool) : plain(pool), atomic(pool) {}
 
   WriteMap plain, atomic;
-  bool isAgain = false;       ///< two programs of this worker may have stored to one byte
   std::vector<Stores> stores; ///< by argument
 };
 
@@ -176,7 +175,6 @@ void OutputsSanitizer::onLaunchBegin(const LaunchInfo &launch) {
       worker = std::make_unique<Worker>(pool_);
     worker->plain.clear();
     worker->atomic.clear();
-    worker->isAgain = false;
     worker->stores.assign(launch.memory->arguments().size(), {});
   }
   writers_.reset();
@@ -215,7 +213,7 @@ void OutputsSanitizer::write(const Access &access, Worker &worker) {
     const PlacedRows rows = rowsOf(box, access.elementBytes);
     rows.pattern.forEachRow([&](uint64_t offset) {
       const uint64_t begin = rows.begin + offset;
-      worker.isAgain |= map.write(begin, begin + rows.pattern.rowBytes, access.program) && isPlain;
+      map.write(begin, begin + rows.pattern.rowBytes, access.program);
     });
   });
 }
@@ -229,7 +227,7 @@ bool OutputsSanitizer::mustRepeat() {
   if (!tellsTwice_)
     return false;
   for (size_t i = 0; i < workers_.size(); ++i) {
-    if (workers_[i]->isAgain)
+    if (workers_[i]->plain.finish())
       return true;
     for (size_t k = 0; k < i; ++k)
       if (workers_[i]->plain.overlaps(workers_[k]->plain))
@@ -296,10 +294,11 @@ void OutputsSanitizer::reportTwice(const Access &access, const Allocation &alloc
 //===-- After a launch ------------------------------------------------------------------------===//
 
 void OutputsSanitizer::onLaunchEnd() {
-  for (const auto &worker : workers_) {
-    written_.take(worker->plain);
-    written_.take(worker->atomic);
-  }
+  for (const auto &worker : workers_)
+    for (WriteMap *map : {&worker->plain, &worker->atomic}) {
+      map->finish();
+      written_.take(*map);
+    }
   withdrawWritten([&](const Pending &pending) {
     for (const auto &allocation : launch_->memory->arguments())
       if (storageBegin(*allocation) == pending.storage) {
@@ -394,6 +393,7 @@ bool OutputsSanitizer::lookOutside(const Allocation &allocation, const LeftOut &
         break;
       budget -= total / grid[axis];
     }
+    outside.added.finish();
     if (outside.isRefused || !outside.touched.contains(&allocation))
       continue;
     if (reportGrid(outside, allocation, left, axis))

@@ -29,35 +29,116 @@ void PagePool::give(std::unique_ptr<WrittenPage> page) {
     pages_.push_back(std::move(page));
 }
 
+const WrittenPage &WriteMap::wholePage() {
+  static const WrittenPage page = [] {
+    WrittenPage whole;
+    whole.written.fill(~uint64_t{0});
+    return whole;
+  }();
+  return page;
+}
+
 WriteMap::Page &WriteMap::pageAt(uint64_t number) {
   if (number == lastNumber_)
     return *last_;
-  std::unique_ptr<Page> &page = pages_[number];
-  if (!page)
-    page = pool_.take();
+  Entry &entry = pages_[number];
+  if (!entry.page) {
+    entry.page = pool_.take();
+    if (entry.program != kNobody) { // it was written whole
+      entry.page->written.fill(~uint64_t{0});
+      entry.page->program.fill(entry.program);
+    }
+  }
   lastNumber_ = number;
-  last_ = page.get();
+  last_ = entry.page.get();
   return *last_;
 }
 
 const WriteMap::Page *WriteMap::findPage(uint64_t number) const {
   const auto found = pages_.find(number);
-  return found != pages_.end() ? found->second.get() : nullptr;
+  if (found == pages_.end())
+    return nullptr;
+  return found->second.page ? found->second.page.get() : &wholePage();
 }
 
 void WriteMap::clear() {
   for (auto &each : pages_)
-    pool_.give(std::move(each.second));
+    if (each.second.page)
+      pool_.give(std::move(each.second.page));
   pages_.clear();
   lastNumber_ = ~0ULL;
+  for (Open &open : open_) {
+    open.all = {};
+    open.parts.clear();
+  }
+  joined_.clear();
+  isAgain_ = false;
 }
 
-bool WriteMap::write(uint64_t begin, uint64_t end, int64_t program) {
-  bool isAgain = false;
-  const uint32_t writer = static_cast<uint32_t>(program) + 1;
-  while (begin < end) {
+void WriteMap::write(uint64_t begin, uint64_t end, int64_t program) {
+  const Range range{begin, end, static_cast<uint32_t>(program) + 1};
+  if (end - begin < kLeastJoined)
+    return markBits(range);
+  for (Open &open : open_) {
+    if (open.all.end != begin)
+      continue;
+    if (open.all.program != range.program && open.parts.empty()) {
+      open.parts.push_back(open.all);
+      open.all.program = kSeveral;
+    }
+    if (!open.parts.empty())
+      open.parts.push_back(range);
+    open.all.end = end;
+    return;
+  }
+  Open &open = open_[nextOpen_++ % open_.size()];
+  close(open);
+  open.all = range;
+}
+
+bool WriteMap::finish() {
+  for (Open &open : open_)
+    close(open);
+  return isAgain_;
+}
+
+/// Pages that are written whole, for the first time, need no bits.
+void WriteMap::close(Open &open) {
+  for (uint64_t begin = open.all.begin; begin < open.all.end;) {
+    const uint64_t number = begin / kPageBytes;
+    const uint64_t end = std::min(open.all.end, (number + 1) * kPageBytes);
+    const bool isWhole = end - begin == kPageBytes;
+    if (!isWhole || !pages_.try_emplace(number, Entry{nullptr, open.all.program}).second)
+      markPart(open, {begin, end, open.all.program});
+    begin = end;
+  }
+  joined_.insert(joined_.end(), open.parts.begin(), open.parts.end());
+  open.all = {};
+  open.parts.clear();
+}
+
+void WriteMap::markPart(const Open &open, const Range &part) {
+  if (open.parts.empty())
+    return markBits(part);
+  auto each = std::partition_point(open.parts.begin(), open.parts.end(),
+                                   [&](const Range &range) { return range.end <= part.begin; });
+  for (; each != open.parts.end() && each->begin < part.end; ++each)
+    markBits({std::max(each->begin, part.begin), std::min(each->end, part.end), each->program});
+}
+
+/// Of bytes that several programs have written together: whether it was this one that wrote them.
+bool WriteMap::isOfProgram(const Range &range) const {
+  for (size_t i = joined_.size(); i-- > 0;)
+    if (joined_[i].begin <= range.begin && range.begin < joined_[i].end)
+      return joined_[i].program == range.program && range.end <= joined_[i].end;
+  return false;
+}
+
+void WriteMap::markBits(const Range &range) {
+  const uint32_t writer = range.program;
+  for (uint64_t begin = range.begin; begin < range.end;) {
     Page &page = pageAt(begin / kPageBytes);
-    const uint64_t pageEnd = std::min(end, (begin / kPageBytes + 1) * kPageBytes);
+    const uint64_t pageEnd = std::min(range.end, (begin / kPageBytes + 1) * kPageBytes);
     while (begin < pageEnd) {
       if (begin % 64 == 0) { // whole words, the first time
         uint64_t word = begin % kPageBytes / 64;
@@ -74,21 +155,22 @@ bool WriteMap::write(uint64_t begin, uint64_t end, int64_t program) {
       const uint64_t mask = llvm::maskTrailingOnes<uint64_t>(static_cast<unsigned>(count)) << bit;
       uint32_t &owner = page.program[word];
       if (owner != writer) {
-        isAgain |= (page.written[word] & mask) != 0;
+        isAgain_ =
+            isAgain_ || ((page.written[word] & mask) != 0 &&
+                         !(owner == kSeveral && isOfProgram({begin, begin + count, writer})));
         owner = owner == kNobody ? writer : kSeveral;
       }
       page.written[word] |= mask;
       begin += count;
     }
   }
-  return isAgain;
 }
 
 bool WriteMap::overlaps(const WriteMap &other) const {
   return std::any_of(pages_.begin(), pages_.end(), [&](const auto &each) {
-    const Page *page = other.findPage(each.first);
-    for (size_t word = 0; page && word < kWords; ++word)
-      if (page->written[word] & each.second->written[word])
+    const Page *page = findPage(each.first), *others = other.findPage(each.first);
+    for (size_t word = 0; others && word < kWords; ++word)
+      if (page->written[word] & others->written[word])
         return true;
     return false;
   });
@@ -96,17 +178,15 @@ bool WriteMap::overlaps(const WriteMap &other) const {
 
 void WriteMap::take(WriteMap &other) {
   for (auto &each : other.pages_) {
-    std::unique_ptr<Page> &to = pages_[each.first];
-    if (!to) {
-      to = std::move(each.second);
+    const auto [to, isNew] = pages_.try_emplace(each.first, std::move(each.second));
+    if (isNew || !to->second.page) // or written whole already
       continue;
-    }
+    const std::unique_ptr<Page> &from = each.second.page;
     for (size_t word = 0; word < kWords; ++word)
-      to->written[word] |= each.second->written[word];
-    pool_.give(std::move(each.second));
+      to->second.page->written[word] |= from ? from->written[word] : ~uint64_t{0};
   }
-  other.pages_.clear();
-  other.lastNumber_ = ~0ULL;
+  other.clear();
+  lastNumber_ = ~0ULL;
 }
 
 bool WriteMap::isWritten(uint64_t address) const {
@@ -125,6 +205,10 @@ void WriteMap::forEachGap(uint64_t begin, uint64_t end,
       page = findPage(number = at / kPageBytes);
     if (page && !isOpen && at % 64 == 0) { // most of an output is written
       const uint64_t stop = std::min(end, (number + 1) * kPageBytes);
+      if (page == &wholePage()) {
+        at = stop;
+        continue;
+      }
       while (at + 64 <= stop && page->written[at % kPageBytes / 64] == ~uint64_t{0})
         at += 64;
       if (at == stop)
