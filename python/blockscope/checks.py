@@ -15,6 +15,7 @@ from typing import Any
 
 from blockscope.errors import LaunchError, SanitizerError, StoppedAtFirst
 from blockscope.process_lock import ProcessLock
+from blockscope.torch_memory import unwatched as torch_unwatched
 from blockscope.torch_memory import watching as watching_torch
 
 DEFAULT_CHECKS = "asan,tsan"
@@ -51,11 +52,13 @@ def watching() -> Iterator[tuple[Any, ...]]:
 
 @contextmanager
 def unwatched() -> Iterator[None]:
-    """No open session watches what is launched inside the block; for a thread with the lock."""
+    """No open session watches what is launched inside the block, or what torch does there; for a
+    thread with the lock."""
     sessions = _sessions
     _set_sessions(())
     try:
-        yield
+        with torch_unwatched():
+            yield
     finally:
         _set_sessions(sessions)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -224,6 +225,24 @@ def _keep_beginning(watch: _Watch, tensor: Any, size: int) -> None:
         watch._handle().host_write((begin, 1, [kept], [1], begin, total))
 
 
+class _Quiet(threading.local):
+    is_on = False
+
+
+_quiet = _Quiet()
+
+
+@contextmanager
+def unwatched() -> Iterator[None]:
+    """No session is told what torch does inside the block, on this thread: it puts back what it
+    changes."""
+    was_on, _quiet.is_on = _quiet.is_on, True
+    try:
+        yield
+    finally:
+        _quiet.is_on = was_on
+
+
 @contextmanager
 def watching(handle: Callable[[], Any], one_launch: ProcessLock) -> Iterator[Callable[[], None]]:
     """Tells the session ``handle()`` what torch does inside the block, on this thread.
@@ -254,7 +273,7 @@ def watching(handle: Callable[[], Any], one_launch: ProcessLock) -> Iterator[Cal
             schema = schemas.get(func)
             if schema is None:
                 schema = schemas[func] = _Schema(func)
-            if watch.is_copying_arguments():
+            if _quiet.is_on or watch.is_copying_arguments():
                 return func(*args, **kwargs)
             return _apply(watch, schema, args, kwargs, lambda: func(*args, **kwargs))
 
@@ -262,7 +281,7 @@ def watching(handle: Callable[[], Any], one_launch: ProcessLock) -> Iterator[Cal
         def __torch_function__(
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
-            if func in sharing and _has_memory(args[0]):
+            if not _quiet.is_on and func in sharing and _has_memory(args[0]):
                 watch.shared(args[0])
             return func(*args, **(kwargs or {}))
 

@@ -258,3 +258,20 @@ def test_dimensions_that_run_on(launch):
     with blockscope.check("rows") as report:
         launch()
     assert codes(report) == [], report.text()
+
+
+@blockscope.autotune(
+    configs=[blockscope.Config({"BLOCK": 64}), blockscope.Config({"BLOCK": 128})], key=["n"]
+)
+@blockscope.jit
+def tuned_double(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + i, 2 * tl.load(x_ptr + i, mask=i < n), mask=i < n)
+
+
+def test_what_an_autotuned_kernel_has_written_stays_so_when_it_is_run_again():
+    with blockscope.check("all") as report:
+        x, out = torch.ones(300), torch.empty(300)
+        tuned_double[lambda meta: (blockscope.cdiv(300, meta["BLOCK"]),)](x, out, 300)
+        assert out.sum().item() == 600
+    assert codes(report) == []

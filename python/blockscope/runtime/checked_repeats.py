@@ -43,24 +43,29 @@ class Repeats:
     ) -> None:
         self._autotuner, self._args, self._kwargs, self._reports = autotuner, args, kwargs, reports
         self._named = dict(autotuner.nargs)
-        self._before = Contents((*args, *kwargs.values()))
+        with checks.unwatched():
+            self._before = Contents((*args, *kwargs.values()))
 
     def compare(self, config: Config) -> None:
         """Run again, and tell the reports where it makes a difference. Arguments stay as they are.
 
         What differs from run to run in any case is not told.
         """
-        after = Contents((*self._args, *self._kwargs.values()))
-        try:
-            with checks.unwatched(), suppress(TritonError):
-                once = self._left_by(config, tunes=False)
-                again = self._left_by(config, tunes=True)
-                if (found := _difference(once, again)) is None:
-                    return
-                if _difference(once, self._left_by(config, tunes=False)) is None:
-                    self._tell(*found)
-        finally:
-            after.put_back()
+        with checks.unwatched():
+            after = Contents((*self._args, *self._kwargs.values()))
+            try:
+                self._compare(config)
+            finally:
+                after.put_back()
+
+    def _compare(self, config: Config) -> None:
+        with suppress(TritonError):
+            once = self._left_by(config, tunes=False)
+            again = self._left_by(config, tunes=True)
+            if (found := _difference(once, again)) is None:
+                return
+            if _difference(once, self._left_by(config, tunes=False)) is None:
+                self._tell(*found)
 
     def _left_by(self, config: Config, *, tunes: bool) -> dict[str, Any]:
         """What the run that counts leaves; ``tunes``: after one run of tuning."""
