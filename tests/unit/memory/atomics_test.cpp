@@ -67,7 +67,7 @@ TEST_F(AtomicTest, CompareAndSwapSpinsOnlyWhenItKeepsFailing) {
   const Value pointer = addTensor("lock", lock, DType::Int32);
   const Value zero = emitter.intConstant(Type::get(DType::Int32), 0);
   const Value one = emitter.intConstant(Type::get(DType::Int32), 1);
-  launch.info.hasAtomics = true;
+  launch.info.hasAtomics = launch.info.countsChanges = true;
   const auto tryLock = [&] {
     return valuesOf<int32_t>(
         emit("tl.atomic_cas", {pointer, zero, one}, Type::get(DType::Int32),
