@@ -255,6 +255,18 @@ private:
 
 } // namespace
 
+namespace {
+
+/// Whether a first operand is loaded as it is: such dots begin together.
+bool isLoaded(Value operand) {
+  Operation *op = operand.getDefiningOp();
+  while (isa_and_nonnull<tl::TransOp, tlg::ConvertLayoutOp>(op))
+    op = op->getOperand(0).getDefiningOp();
+  return isa_and_nonnull<tl::LoadOp>(op);
+}
+
+} // namespace
+
 std::optional<DelayedDot> matchDelayedDot(scf::ForOp loop) {
   llvm::SmallVector<tlg::WgmmaOp> dots(loop.getBody()->getOps<tlg::WgmmaOp>());
   if (dots.size() != 2 || loop.getUnsignedCmp())
@@ -264,9 +276,10 @@ std::optional<DelayedDot> matchDelayedDot(scf::ForOp loop) {
   dot.second = dots[1];
   dot.firstWait = waitOf(dot.first);
   dot.secondWait = waitOf(dot.second);
-  const bool matches =
-      dot.firstWait && dot.secondWait && dot.firstWait->getBlock() == loop.getBody() &&
-      tlg::hasLayout(dot.second.getA().getType()) && matchSum(loop, dot) && matchLoad(loop, dot);
+  const bool matches = dot.firstWait && dot.secondWait &&
+                       dot.firstWait->getBlock() == loop.getBody() &&
+                       tlg::hasLayout(dot.second.getA().getType()) &&
+                       !isLoaded(dot.second.getA()) && matchSum(loop, dot) && matchLoad(loop, dot);
   return matches ? std::optional(dot) : std::nullopt;
 }
 
