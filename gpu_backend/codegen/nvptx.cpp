@@ -6,6 +6,7 @@
 #include "gpu_backend/codegen/toolkit.h"
 
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/IR/DiagnosticInfo.h"
@@ -170,6 +171,49 @@ bool prepareModule(llvm::Module &module, const GpuTarget &target, std::string *e
   return true;
 }
 
+namespace {
+
+/// Whether a line of PTX only computes in registers.
+bool isArithmetic(llvm::StringRef line) {
+  line = line.trim();
+  if (line.empty() || line.starts_with("//") || line.starts_with(".loc"))
+    return !line.contains("asm"); // "begin inline asm"
+  return line.ends_with(";") && !line.starts_with("@") && !line.starts_with("{") &&
+         !line.starts_with("ld.") && !line.starts_with("st.") && !line.starts_with("bar") &&
+         !line.starts_with("bra") && !line.starts_with("call") && !line.starts_with("ret");
+}
+
+/// Waits for all wgmma come first in their block, before what LLVM has sunk into it: behind a loop
+/// ptxas would take what stands between for a part of the loop's last stage, find that it reads the
+/// sums there, and run every wgmma of the loop by itself (C7514).
+std::string withWaitsFirst(llvm::StringRef ptx) {
+  constexpr llvm::StringLiteral kWait = "wgmma.wait_group.sync.aligned 0;";
+  llvm::SmallVector<llvm::StringRef> lines, result;
+  ptx.split(lines, '\n');
+  std::optional<size_t> block; // where the current one begins, as long as it only computes
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].starts_with("$L__BB")) {
+      result.push_back(lines[i]);
+      block = result.size();
+      continue;
+    }
+    if (block && i + 2 < lines.size() && lines[i].contains("begin inline asm") &&
+        lines[i + 1].trim() == kWait) {
+      result.insert(result.begin() + static_cast<ptrdiff_t>(*block),
+                    {lines[i], lines[i + 1], lines[i + 2]});
+      block.reset();
+      i += 2;
+      continue;
+    }
+    if (block && !isArithmetic(lines[i]))
+      block.reset();
+    result.push_back(lines[i]);
+  }
+  return llvm::join(result, "\n");
+}
+
+} // namespace
+
 std::string emitPtx(llvm::Module &module, const GpuTarget &target, const GpuOptions &options,
                     llvm::ArrayRef<std::string> libraries, std::vector<StageTime> &times,
                     std::string *error) {
@@ -204,7 +248,7 @@ std::string emitPtx(llvm::Module &module, const GpuTarget &target, const GpuOpti
   }
   passes.run(module);
   if (problem.empty())
-    return text.str().str();
+    return withWaitsFirst(text);
   *error = "LLVM cannot emit PTX: " + problem;
   return {};
 }

@@ -33,6 +33,11 @@ Value accessedPointer(Operation *op) {
   return {};
 }
 
+/// What an access of a block reads or writes.
+Value accessedData(Operation *op) {
+  return op->getNumResults() != 0 ? op->getResult(0) : op->getOperand(1);
+}
+
 /// Whether an op's result is a smaller block, repeated.
 bool repeats(Operation *op) { return isa<tl::BroadcastOp>(op); }
 
@@ -145,7 +150,7 @@ LinearLayout LayoutChoice::fallback(Type type) const {
   return blockedForAccess(shape, order, 1, options_.numWarps);
 }
 
-/// Blocks of which one is computed from the other element by element.
+/// Blocks of which one is computed from the other, or accessed at it, element by element.
 llvm::EquivalenceClasses<void *> LayoutChoice::elementwiseClasses(func::FuncOp function) const {
   llvm::EquivalenceClasses<void *> classes;
   const auto join = [&](Value a, Value b) {
@@ -153,6 +158,8 @@ llvm::EquivalenceClasses<void *> LayoutChoice::elementwiseClasses(func::FuncOp f
       classes.unionSets(a.getAsOpaquePointer(), b.getAsOpaquePointer());
   };
   function.walk([&](Operation *op) {
+    if (Value pointer = accessedPointer(op))
+      join(pointer, accessedData(op));
     if (tl::isElementwise(op))
       for (Value result : op->getResults())
         for (Value operand : op->getOperands())
@@ -175,7 +182,7 @@ void LayoutChoice::anchor(func::FuncOp function) {
   const llvm::EquivalenceClasses<void *> related = elementwiseClasses(function);
   std::map<std::pair<void *, int>, llvm::SmallVector<Operation *>> groups;
   const auto keyOf = [&](Operation *op) {
-    Value data = op->getNumResults() != 0 ? op->getResult(0) : op->getOperand(1);
+    Value data = accessedData(op);
     const auto leader = related.findLeader(data.getAsOpaquePointer());
     return std::pair(leader != related.member_end() ? *leader : data.getAsOpaquePointer(),
                      axes_.orderOf(op->getOperand(0))[0]);
@@ -462,12 +469,12 @@ Traffic trafficOf(const LinearLayout &layout, const ShapeBits &shape, int dim, i
 } // namespace
 
 /// Whether a store in the layout of its value touches twice the sectors of one in `rows`, in many
-/// instructions of `width` elements a thread.
+/// instructions of `width` elements a thread. What lanes have copies of is small.
 bool LayoutChoice::isScattered(tl::StoreOp store, const LinearLayout &rows, int width) const {
   constexpr int kFewInstructions = 4;
   const LinearLayout &own = of(store.getValue());
   const int dim = axes_.orderOf(store.getPointer())[0];
-  if (own.registerCount() / width < kFewInstructions ||
+  if (own.registerCount() / width < kFewInstructions || freeBits(own).lanes != 0 ||
       axes_.at(store.getPointer()).dims[dim].contiguity == 1)
     return false;
   const ShapeBits shape(blockType(store.getPointer()).getShape());
