@@ -248,7 +248,7 @@ llvm::Value *compareAndSwapLoop(Lowering &lowering, const Order &order, llvm::Va
 LogicalResult lowerAtomicLoad(Lowering &lowering, Operation *op) {
   auto load = cast<tl::AtomicLoadOp>(op);
   const Type type = load.getType();
-  const WordFormat words = wordsOf(Lowering::elementBytes(type));
+  const WordFormat words = wordsOf(Lowering::elementBytes(type), Lowering::elementBytes(type));
   Atomics atomics(lowering, op, {load.getSem().str(), load.getScope().str()});
   const llvm::ArrayRef<llvm::Value *> pointers = lowering.get(load.getPointer());
   atomics.emit(load.getMask(), /*hasLoops=*/false, [&](auto run, llvm::Value *predicate) {
@@ -274,7 +274,7 @@ LogicalResult lowerAtomicLoad(Lowering &lowering, Operation *op) {
 LogicalResult lowerAtomicStore(Lowering &lowering, Operation *op) {
   auto store = cast<tl::AtomicStoreOp>(op);
   const Type type = getElementTypeOrSelf(store.getValue().getType());
-  const WordFormat words = wordsOf(Lowering::elementBytes(type));
+  const WordFormat words = wordsOf(Lowering::elementBytes(type), Lowering::elementBytes(type));
   Atomics atomics(lowering, op, {store.getSem().str(), store.getScope().str()});
   const llvm::ArrayRef<llvm::Value *> pointers = lowering.get(store.getPointer());
   const llvm::ArrayRef<llvm::Value *> values = lowering.get(store.getValue());

@@ -74,7 +74,8 @@ private:
       packed.push_back(sent[entry]);
     const auto count = static_cast<int>(llvm::PowerOf2Ceil(packed.size()));
     packed.resize(count, packed.front());
-    const WordFormat words = wordsOf(count * Lowering::elementBytes(type_));
+    const int size = count * Lowering::elementBytes(type_);
+    const WordFormat words = wordsOf(size, size); // one word
     llvm::Value *word = packWords(lowering_, packed, type_, words).front();
     word = from ? lowering_.shuffle(word, builder_.CreateXor(from, lowering_.i32(step.laneFlip)))
                 : lowering_.shuffleXor(word, static_cast<int>(step.laneFlip));

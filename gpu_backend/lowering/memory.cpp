@@ -74,7 +74,8 @@ LogicalResult lowerLoad(Lowering &lowering, Operation *op) {
   const llvm::ArrayRef<llvm::Value *> pointers = lowering.get(load.getPointer());
   const bool isPlain = !load.getMask() && !load.getIsVolatile() &&
                        load.getCacheModifier().empty() && load.getEvictionPolicy().empty();
-  const WordFormat words = wordsOf(runs.length * Lowering::elementBytes(type));
+  const WordFormat words =
+      wordsOf(runs.length * Lowering::elementBytes(type), Lowering::elementBytes(type));
   Registers results(Lowering::registerCount(type));
   for (size_t i = 0; i < runs.distinct; i += runs.length) {
     const llvm::ArrayRef<uint32_t> run = llvm::ArrayRef(runs.order).slice(i, runs.length);
@@ -144,7 +145,8 @@ LogicalResult lowerStore(Lowering &lowering, Operation *op) {
     owner = lowering.isFirstThread();
   }
   const bool isPlain = store.getCacheModifier().empty() && store.getEvictionPolicy().empty();
-  const WordFormat words = wordsOf(runs.length * Lowering::elementBytes(type));
+  const WordFormat words =
+      wordsOf(runs.length * Lowering::elementBytes(type), Lowering::elementBytes(type));
   for (size_t i = 0; i < runs.order.size(); i += runs.length) {
     const llvm::ArrayRef<uint32_t> run = llvm::ArrayRef(runs.order).slice(i, runs.length);
     if ((run.front() & copies) != 0)

@@ -1,6 +1,8 @@
 // Packs by way of LLVM vectors, which NVPTX turns into moves between registers.
 #include "gpu_backend/lowering/words.h"
 
+#include "llvm/IR/PatternMatch.h"
+
 namespace blockscope::gpu {
 
 std::string WordFormat::constraintList(llvm::StringRef prefix) const {
@@ -22,10 +24,10 @@ llvm::Type *WordFormat::structType(Lowering &lowering) const {
                                llvm::SmallVector<llvm::Type *>(count, registerType(lowering)));
 }
 
-WordFormat wordsOf(int sizeBytes) {
+WordFormat wordsOf(int sizeBytes, int elementBytes) {
   if (sizeBytes < 4)
     return {1, sizeBytes * 8};
-  if (sizeBytes == 8)
+  if (sizeBytes == 8 && elementBytes == 8)
     return {1, 64};
   return {sizeBytes / 4, 32};
 }
@@ -44,6 +46,25 @@ llvm::Value *fromMemory(Lowering &lowering, llvm::Value *element, mlir::Type typ
   return element;
 }
 
+/// Bytes that were made two at a time, as those two together; null where they were not.
+static llvm::Value *vectorOfPairs(llvm::IRBuilder<> &builder,
+                                  llvm::ArrayRef<llvm::Value *> elements) {
+  using namespace llvm::PatternMatch;
+  if (elements.size() % 2 != 0)
+    return nullptr;
+  llvm::Value *vector = llvm::PoisonValue::get(
+      llvm::FixedVectorType::get(builder.getInt16Ty(), static_cast<unsigned>(elements.size() / 2)));
+  for (size_t i = 0; i < elements.size(); i += 2) {
+    llvm::Value *both = nullptr;
+    if (!match(elements[i], m_Trunc(m_Value(both))) || !both->getType()->isIntegerTy(16) ||
+        !elements[i]->getType()->isIntegerTy(8) ||
+        !match(elements[i + 1], m_Trunc(m_LShr(m_Specific(both), m_SpecificInt(8)))))
+      return nullptr;
+    vector = builder.CreateInsertElement(vector, both, i / 2);
+  }
+  return vector;
+}
+
 llvm::SmallVector<llvm::Value *> packWords(Lowering &lowering,
                                            llvm::ArrayRef<llvm::Value *> elements, mlir::Type type,
                                            const WordFormat &words) {
@@ -59,6 +80,8 @@ llvm::SmallVector<llvm::Value *> packWords(Lowering &lowering,
       value = builder.CreatePtrToInt(value, memory);
     vector = builder.CreateInsertElement(vector, value, i);
   }
+  if (llvm::Value *pairs = vectorOfPairs(builder, elements))
+    vector = pairs;
   llvm::Value *packed = builder.CreateBitCast(
       vector, llvm::FixedVectorType::get(builder.getIntNTy(words.bits), words.count));
   llvm::SmallVector<llvm::Value *> result;

@@ -17,8 +17,9 @@ struct WordFormat {
   llvm::Type *registerType(Lowering &lowering) const;
 };
 
-/// The format of 1, 2, 4, 8 or 16 bytes: words of 32 bits where there are enough.
-WordFormat wordsOf(int sizeBytes);
+/// The format of 1, 2, 4, 8 or 16 bytes of elements: words of 32 bits where there are enough,
+/// but one of 64 for one element of 8 bytes.
+WordFormat wordsOf(int sizeBytes, int elementBytes);
 
 /// An element as it is in memory (int1 as a byte, pointers as integers), and back.
 llvm::Value *toMemory(Lowering &lowering, llvm::Value *element, mlir::Type type);

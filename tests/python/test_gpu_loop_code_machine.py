@@ -145,3 +145,22 @@ def test_accesses_of_a_loop_share_an_address(columns: int, arch: str, kernels: A
     assert len(others) == 3
     for other in others:
         assert re.search(rf"add\.s64\s+{other}, {first}, \d+;", ptx)
+
+
+@triton.jit
+def to_fp8_kernel(x_ptr, out_ptr, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    x = tl.load(x_ptr + i, mask=i < n, other=0.0).to(tl.float32)
+    tl.store(out_ptr + i, (x * 2).to(tl.float8e4nv), mask=i < n)
+
+
+@pytest.mark.parametrize("arch", ["sm_90a"])
+@pytest.mark.parametrize("n", [16, 528, 1024])
+def test_pairs_of_fp8_stay_together(n: int, arch: str, kernels: Any) -> None:
+    x, out = torch.randn(n).to(HALF), torch.empty(n, dtype=torch.float8_e4m3fn)
+    to_fp8_kernel[(triton.cdiv(n, 512),)](x, out, n, B=512)
+    expected = (x.float() * 2).to(torch.float8_e4m3fn)
+    assert torch.equal(out.view(torch.uint8), expected.view(torch.uint8))
+    ptx = kernels[0].asm["ptx"]
+    assert "ld.global.v2.b32" in ptx and "st.global.b32" in ptx
+    assert "prmt" not in ptx and "shr.u16" not in ptx and "shr.u64" not in ptx
