@@ -545,6 +545,13 @@ def test_a_full_disk_is_not_the_scripts_mistake(script, words):
     assert "Traceback" not in done.stderr
 
 
+def test_an_import_that_fails_shows_the_users_frames_only(script):
+    path = script("import triton\ndef load():\n    import no_such_module\nload()\n")
+    done = command("run", path)
+    assert done.returncode == 1 and "No module named 'no_such_module'" in done.stderr
+    assert done.stderr.count('  File "') == 2, done.stderr
+
+
 def test_a_closed_stdout_is_no_error(script):
     path = script(GOOD)
     line = f"{sys.executable} -m blockscope check --format json {path} >&-"

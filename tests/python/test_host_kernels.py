@@ -147,7 +147,7 @@ def test_compile_ahead_of_a_launch():
     }
     source = triton.compiler.ASTSource(row_sums, signature, {"BLOCK": 64, "num_stages": 1})
     kernel = triton.compile(source)
-    assert "tl.load" in kernel.asm["ttir"]
+    assert "tl.load" in kernel.asm["ttir"] and kernel.shared == kernel.metadata.shared
     kernel = row_sums.warmup(torch.float16, triton.MockTensor(tl.float32), 1, 2, 3, BLOCK=64,
                              num_stages=1, grid=(1,))  # fmt: skip
     assert "f16" in kernel.asm["ttir"]

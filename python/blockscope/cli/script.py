@@ -10,6 +10,7 @@ import sys
 import traceback
 from types import CodeType, ModuleType, TracebackType
 
+from blockscope import drop_in
 from blockscope.cli.usage import UsageError
 from blockscope.errors import InterpreterError, TritonError
 from blockscope.frontend import tracebacks
@@ -124,6 +125,10 @@ def _print_user_traceback() -> None:
     if kind is None or error is None:
         return
     report = traceback.TracebackException(kind, error, trace, compact=True)
+    imports = drop_in.__file__  # is between an import and its error
+    report.stack = traceback.StackSummary.from_list(
+        [frame for frame in report.stack if frame.filename != imports]
+    )
     if isinstance(error, _USERS_ERRORS) and not tracebacks.keeps_all():
         hidden = (os.path.dirname(here) + os.sep, contextlib.__file__)
         users = [f for f in report.stack if not f.filename.startswith(hidden)]

@@ -57,6 +57,11 @@ class CompiledKernel:
         """The ASTSource that it was compiled from."""
         return self.specialization.source
 
+    @property
+    def shared(self) -> int:
+        """Bytes of shared memory, which older files ask the kernel itself for."""
+        return int(getattr(self.metadata, "shared"))  # noqa: B009
+
     def is_stale(self) -> bool:
         """Whether something that the kernel read has another value now."""
         return not _core.are_used_values_fresh(self.used_values)
