@@ -373,7 +373,8 @@ def test_libdevice_gives_the_same_in_both_modes(name: str, types: Any) -> None:
                 "log2", "log10", "log1p", "expm1", "exp2", "sqrt", "cbrt", "erf", "erfc", "tgamma", "lgamma",
                 "atan2", "pow", "fmod", "hypot", "copysign", "asinh", "atanh"):  # fmt: skip
         if python is None:
-            python = getattr(math, {"tgamma": "gamma"}[name])
+            older = {"tgamma": math.gamma, "cbrt": np.cbrt, "exp2": np.exp2}  # 3.10 lacks two
+            python = older[name]
         expected = [python(*map(float, row)) for row in zip(*inputs)]
         rtol = 2e-6 if types[0].name == "fp32" else 1e-13
         np.testing.assert_allclose(whole, expected, rtol=rtol)
