@@ -111,7 +111,8 @@ def main() -> int:
     parser.add_argument(
         "--modes",
         default=",".join(MODES),
-        help="of cpu, interpreter, check, gpu-compile, gpu (default: all but gpu)",
+        help="of cpu, interpreter, check, all-checks, gpu-compile, gpu "
+        "(default: all but all-checks and gpu)",
     )
     parser.add_argument("--filter", default="", help="only cases with this in OWNER/NAME/CASE")
     parser.add_argument(
