@@ -7,6 +7,7 @@
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/IR/DiagnosticInfo.h"
@@ -183,18 +184,23 @@ bool isArithmetic(llvm::StringRef line) {
          !line.starts_with("bra") && !line.starts_with("call") && !line.starts_with("ret");
 }
 
-/// Waits for all wgmma come first in their block, before what LLVM has sunk into it: behind a loop
-/// ptxas would take what stands between for a part of the loop's last stage, find that it reads the
-/// sums there, and run every wgmma of the loop by itself (C7514).
+/// Behind a loop, waits for all wgmma come first, before what LLVM has sunk into the block: ptxas
+/// would take what stands between for a part of the loop's last stage, find that it reads the sums
+/// there, and run every wgmma of the loop by itself (C7514). In loops they stay where they are:
+/// dots run beside what comes before.
 std::string withWaitsFirst(llvm::StringRef ptx) {
   constexpr llvm::StringLiteral kWait = "wgmma.wait_group.sync.aligned 0;";
   llvm::SmallVector<llvm::StringRef> lines, result;
   ptx.split(lines, '\n');
-  std::optional<size_t> block; // where the current one begins, as long as it only computes
+  std::optional<size_t> block; // begin of the current one, behind a loop, while it only computes
+  llvm::StringSet<> labels;
   for (size_t i = 0; i < lines.size(); ++i) {
     if (lines[i].starts_with("$L__BB")) {
+      labels.insert(lines[i].split(':').first);
+      const llvm::StringRef before = result.empty() ? llvm::StringRef() : result.back();
+      const llvm::StringRef target = before.split("bra").second.trim().rtrim(';');
       result.push_back(lines[i]);
-      block = result.size();
+      block = labels.contains(target) ? std::optional(result.size()) : std::nullopt;
       continue;
     }
     if (block && i + 2 < lines.size() && lines[i].contains("begin inline asm") &&
