@@ -1,4 +1,4 @@
-"""xopes: log-sum-exp, cumulative sums, norms, Householder and gated linear layers."""
+"""xopes: log-sum-exp, cumulative sums, Householder reflections and norms."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ def same(rows, n):
 
 # Configurations that are tried leave parts of others in its scratch, so the first call is dropped.
 graded("logsumexp/lse_parallel_triton.py", "_lse_parallel, _lse_reduce, _lse_bwd", "lse_parallel_triton", lambda x: x.logsumexp(1), row, lambda f, x: (f(x, 1), f(x, 1))[1])  # fmt: skip
-graded("logsumexp/lse_recurrence_triton.py", "_lse_recurrence_fwd, _lse_recurrence_bwd", "lse_recurrence_triton", lambda x: x.logsumexp(1), row, lambda f, x: f(x, 1))  # fmt: skip
-graded("cumsum/cumsum/cumsum_triton.py", "_cumsum_fwd", "cumsum_triton", lambda x: x.cumsum(-1), same)  # fmt: skip
-graded("cumsum/cumsum/cumsum_triton.py", "_cumsum_fwd", "cumsum_triton", lambda x: x.flip(-1).cumsum(-1).flip(-1), same, lambda f, x: f(x, reverse=True), name="cumsum_reverse")  # fmt: skip
+graded("logsumexp/lse_recurrence_triton.py", "_lse_fwd, _lse_bwd", "lse_recurrence_triton", lambda x: x.logsumexp(1), row, lambda f, x: f(x, 1))  # fmt: skip
+graded("cumsum/cumsum/cumsum_triton.py", "_cumsum", "cumsum_triton", lambda x: x.cumsum(-1), same)  # fmt: skip
+graded("cumsum/cumsum/cumsum_triton.py", "_cumsum", "cumsum_triton", lambda x: x.flip(-1).cumsum(-1).flip(-1), same, lambda f, x: f(x, reverse=True), name="cumsum_reverse")  # fmt: skip
 graded("logcumsumexp/lcse_recurrence_triton.py", "_lcse_recurrence_fwd, _lcse_recurrence_bwd", "lcse_recurrence_triton", lambda x: x.logcumsumexp(-1), same, lambda f, x: f(x)[0])  # fmt: skip
 graded("householder/householder_triton.py", "_householder_fwd, _householder_bwd", "householder_triton", lambda x, y: x - 2 * (x * F.normalize(y, dim=-1)).sum(-1, keepdim=True) * F.normalize(y, dim=-1), lambda rows, n: [(rows, n)] * 3)  # fmt: skip
 graded("normalize/normalize/normalize_triton.py", "_normalize_fwd, _normalize_bwd", "normalize_triton", lambda x, w: tm.rms_norm(x, w, 1e-6), lambda rows, n: [(rows, n), (n,), (rows, n)], lambda f, x, w: f(x, w, c=x.shape[-1] ** 0.5), name="rms_norm")  # fmt: skip
