@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import types
 import zlib
 from collections.abc import Iterator
@@ -89,6 +90,7 @@ ELSEWHERE = {
 
 def _names_in(function: Any, seen: set[types.CodeType]) -> Iterator[str]:
     """The names that a row's function uses, in the functions of op_cases that it calls too."""
+    function = inspect.unwrap(function) if callable(function) else function
     if not isinstance(function, types.FunctionType):
         return
     yield function.__name__

@@ -9,7 +9,9 @@ from blockscope.errors import TritonError
 
 _kernel_code: set[types.CodeType] = set()
 #: Errors about what the user wrote. Others, outside a kernel, are our mistakes and stay whole.
-_USERS_ERRORS = (TritonError, TypeError, ValueError, KeyError, NameError, KeyboardInterrupt)
+_USERS_ERRORS = (
+    TritonError, TypeError, ValueError, KeyError, NameError, FileNotFoundError, KeyboardInterrupt
+)  # fmt: skip
 
 
 def note_kernel(code: types.CodeType) -> None:
