@@ -68,6 +68,64 @@ def test_tensor_cores(dtype, name, arch):
     assert count(ptx, r"cp\.async\.cg") > 0
 
 
+@triton.jit
+def scaled_sum_kernel(
+    a_ptr, b_ptr, c_ptr, m, n, k, a_row, b_column, c_row, alpha, beta,
+    M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
+):  # fmt: skip
+    rows = tl.program_id(0) * M + tl.arange(0, M)
+    columns = tl.program_id(1) * N + tl.arange(0, N)
+    steps = tl.arange(0, K)
+    a_block = a_ptr + rows[:, None] * a_row + steps[None, :]
+    b_block = b_ptr + steps[:, None] + columns[None, :] * b_column
+    total = tl.zeros((M, N), dtype=tl.float32)
+    for i in range(tl.cdiv(k, K)):
+        a = tl.load(a_block, mask=steps[None, :] < k - i * K, other=0.0)
+        b = tl.load(b_block, mask=steps[:, None] < k - i * K, other=0.0)
+        total = tl.dot(a, b, total)
+        a_block += K
+        b_block += K
+    at = c_ptr + rows[:, None] * c_row + columns[None, :]
+    inside = (rows[:, None] < m) & (columns[None, :] < n)
+    old = tl.load(at, mask=inside)
+    tl.store(at, alpha * total.to(tl.float16) + beta * old, mask=inside)
+
+
+def test_waits_come_first_behind_loops():
+    """Else ptxas may run every wgmma of the loop by itself (C7514), and says so."""
+    x = torch.zeros(512, 512, dtype=torch.float16)
+    ptx = compiled(
+        scaled_sum_kernel, x, x, x, 512, 512, 512, 512, 512, 512, 0.5, 2.0, 128, 128, 64,
+        arch=90, num_warps=4, num_stages=3,
+    )  # fmt: skip
+    behind = r"bra[^\n]*\n\$L__BB\w+:[^\n]*\n\s*// begin inline asm\n\s*wgmma.wait_group"
+    assert count(ptx, behind) == 1
+
+
+@triton.jit
+def gate_and_up_kernel(
+    x_ptr, g_ptr, u_ptr, y_ptr, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr
+):
+    rows, columns, steps = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    gate = tl.zeros((M, N), dtype=tl.float32)
+    up = tl.zeros((M, N), dtype=tl.float32)
+    for start in range(0, k, K):
+        x = tl.load(x_ptr + rows[:, None] * 512 + (start + steps)[None, :])
+        at = (start + steps)[:, None] * 512 + columns[None, :]
+        gate = tl.dot(x, tl.load(g_ptr + at), gate)
+        up = tl.dot(x, tl.load(u_ptr + at), up)
+    tl.store(y_ptr + rows[:, None] * 512 + columns[None, :], (gate * up).to(tl.float16))
+
+
+def test_dots_of_one_loaded_operand_begin_together():
+    x = torch.zeros(512, 512, dtype=torch.float16)
+    made = gate_and_up_kernel.warmup(
+        x, x, x, x, 512, 64, 64, 64, grid=(1,), arch=90, num_warps=4, num_stages=3
+    )
+    assert "an iteration later" not in made.asm["plan"]
+    assert made.asm["tlg"].count("tlg.wgmma_wait 2") == 1  # both of the iteration before
+
+
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 @pytest.mark.parametrize("stages", [1, 2, 4])
 def test_stages(stages, arch):
