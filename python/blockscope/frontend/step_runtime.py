@@ -172,6 +172,12 @@ class _KernelDebugger(pdb.Pdb):
         top = (module_name or "").partition(".")[0]
         return top == "blockscope" or (top in sys.stdlib_module_names and top != "__main__")
 
+    def set_trace(self, *args: Any, **named: Any) -> None:
+        """Stop at the kernel's next line. From Python 3.13 on pdb stops at the next instruction,
+        which may be of no line."""
+        super().set_trace(*args, **named)
+        self.set_step()
+
     def get_stack(self, frame: Any, trace: Any) -> tuple[list[Any], int]:
         """Without our frames, so that `where`, `up` and `down` know the user's only."""
         stack, index = super().get_stack(frame, trace)
