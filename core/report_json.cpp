@@ -123,12 +123,9 @@ llvm::json::Value findingObject(const Finding &finding) {
   if (const Site *other = finding.find(SiteRole::OtherSide))
     object["other"] = siteObject(*other);
   static constexpr std::pair<SiteRole, const char *> kLists[] = {
-      {SiteRole::AllocatedAt, "allocated_at"},
-      {SiteRole::BornAt, "born_at"},
-      {SiteRole::Through, "through"},
-      {SiteRole::ReadAt, "read_at"},
-      {SiteRole::ArrivesAt, "arrives_at"},
-      {SiteRole::UsedAt, "used_at"}};
+      {SiteRole::AllocatedAt, "allocated_at"}, {SiteRole::BornAt, "born_at"},
+      {SiteRole::Through, "through"},          {SiteRole::ReadAt, "read_at"},
+      {SiteRole::ArrivesAt, "arrives_at"},     {SiteRole::UsedAt, "used_at"}};
   for (const auto &[role, name] : kLists)
     if (llvm::json::Array sites = sitesWith(finding, role); !sites.empty())
       object[name] = std::move(sites);

@@ -3,10 +3,10 @@
 //
 // Bits are taken from the highest coordinate to the lowest, so that element i meets i + n/2 first,
 // as in the evaluator. Where the order of two elements makes no difference, registers go before
-// lanes and lanes before warps, whatever their bits, which exchanges least, and registers begin with
-// neighbours; so sums of floats may differ from the CPU's in the last bits. Other combine functions get their elements in the order
-// of the evaluator, to the last bit. In the end every thread has the result of its elements:
-// scalars are the same everywhere.
+// lanes and lanes before warps, whatever their bits, which exchanges least, and registers begin
+// with neighbours; so sums of floats may differ from the CPU's in the last bits. Other combine
+// functions get their elements in the order of the evaluator, to the last bit. In the end every
+// thread has the result of its elements: scalars are the same everywhere.
 #include "gpu_backend/lowering/combine.h"
 #include "gpu_backend/lowering/families.h"
 
