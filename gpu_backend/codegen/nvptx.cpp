@@ -147,18 +147,15 @@ void keepErrors(llvm::LLVMContext &context, std::string &text) {
       &text);
 }
 
-/// Parts blocks of very many instructions, as sorts that are unrolled give. NVPTX's vectorizer of
-/// loads and stores numbers a block anew for each group that it has merged.
-void partLargeBlocks(llvm::Module &module) {
+/// Keeps NVPTX's vectorizer of loads and stores from functions with a block of very many
+/// instructions, as sorts that are unrolled give: it numbers the block anew for each group that it
+/// merges. What accesses are next to one another is known long before.
+void leaveLargeBlocks(llvm::Module &module) {
   constexpr size_t kLarge = 16384;
-  constexpr size_t kPart = 2048;
   for (llvm::Function &function : module)
-    for (llvm::BasicBlock &block : llvm::make_early_inc_range(function)) {
-      if (block.size() < kLarge)
-        continue;
-      for (llvm::BasicBlock *rest = &block; rest->size() > 2 * kPart;)
-        rest = rest->splitBasicBlock(std::next(rest->getFirstInsertionPt(), kPart));
-    }
+    if (llvm::any_of(function,
+                     [](const llvm::BasicBlock &block) { return block.size() >= kLarge; }))
+      function.addFnAttr(llvm::Attribute::NoImplicitFloat); // by which it leaves a function
 }
 
 } // namespace
@@ -244,7 +241,7 @@ std::string emitPtx(llvm::Module &module, const GpuTarget &target, const GpuOpti
     optimize(module, *machine);
   }
   const StageTimer timer(times, "ptx");
-  partLargeBlocks(module);
+  leaveLargeBlocks(module);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream output(text);
   llvm::legacy::PassManager passes;
