@@ -69,9 +69,6 @@ llvm::StringRef ringOp(llvm::StringRef op) {
       .Default("");
 }
 
-} // namespace
-
-namespace {
 constexpr int64_t kNotEqual = 1; // of arith.cmpi
 } // namespace
 

@@ -253,10 +253,6 @@ private:
   unsigned firstNew_ = 0; ///< of the loop's variables
 };
 
-} // namespace
-
-namespace {
-
 /// Whether a first operand is loaded as it is: such dots begin together.
 bool isLoaded(Value operand) {
   Operation *op = operand.getDefiningOp();

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import gpu_rows
 import numpy as np
+import ptx_matrix_machine
 import pytest
 import torch
 from blockscope.frontend.argument import leaves
@@ -14,6 +16,7 @@ from blockscope.runtime.backends.backend import Request
 from blockscope.runtime.backends.cuda.backend import CudaBackend
 from blockscope.runtime.memory.device import ANY_DEVICE
 from blockscope.runtime.memory.host import HostMemory
+from ptx_machine import Schedule
 
 
 class MachineBackend:
@@ -56,3 +59,22 @@ def use(monkeypatch: pytest.MonkeyPatch, backend: MachineBackend) -> None:
     """From now on launches on CPU tensors go to the machine, each compiled anew."""
     monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
     monkeypatch.setattr(choice, "FLAT", backend)
+
+
+def record(monkeypatch: pytest.MonkeyPatch, arch: str, seed: int | None = None) -> list[Any]:
+    """From now on launches on CPU tensors go to the machine with matrix instructions, its warps in
+    an order made from ``seed``; gives the list that the kernels come into, in the order they ran.
+    """
+    made: list[Any] = []
+
+    def run(kernel: Any, grid: Any, values: list[Any]) -> None:
+        kernel = gpu_rows.as_launched(kernel, values)
+        maps = kernel.data["tensor_maps"]
+        machine = ptx_matrix_machine.Machine(kernel.asm["ptx"], kernel.metadata.num_warps, maps)
+        if seed is not None:
+            machine.schedule = Schedule(seed=seed)
+        machine.run(grid, [storage_of(value) for value in values], kernel.metadata.shared)
+        made.append(kernel)
+
+    use(monkeypatch, MachineBackend(arch, run))
+    return made

@@ -8,10 +8,7 @@ from typing import Any
 
 import gpu_rows
 import machine_backend
-import ptx_matrix_machine
 import pytest
-from machine_backend import MachineBackend, storage_of
-from ptx_machine import Schedule
 
 torch = pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
@@ -27,18 +24,7 @@ ARCHS = pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
 def kernels(arch: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Launches on CPU tensors go to the machine; the kernels that ran, in order."""
     torch.manual_seed(11)
-    made: list[Any] = []
-
-    def run(kernel: Any, grid: Any, values: list[Any]) -> None:
-        kernel = gpu_rows.as_launched(kernel, values)
-        maps = kernel.data["tensor_maps"]
-        machine = ptx_matrix_machine.Machine(kernel.asm["ptx"], kernel.metadata.num_warps, maps)
-        machine.schedule = Schedule(seed=5)
-        machine.run(grid, [storage_of(value) for value in values], kernel.metadata.shared)
-        made.append(kernel)
-
-    machine_backend.use(monkeypatch, MachineBackend(arch, run))
-    return made
+    return machine_backend.record(monkeypatch, arch, seed=5)
 
 
 @ARCHS

@@ -11,9 +11,7 @@ import blockscope as triton
 import blockscope.language as tl
 import gpu_rows
 import machine_backend
-import ptx_matrix_machine
 import pytest
-from machine_backend import MachineBackend, storage_of
 
 torch = pytest.importorskip("torch")
 
@@ -28,16 +26,7 @@ DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 def kernels(arch: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Launches on CPU tensors go to the machine; the kernels that ran, in order."""
     torch.manual_seed(7)
-    made: list[Any] = []
-
-    def run(kernel: Any, grid: Any, values: list[Any]) -> None:
-        kernel = gpu_rows.as_launched(kernel, values)
-        machine = ptx_matrix_machine.Machine(kernel.asm["ptx"], kernel.metadata.num_warps)
-        machine.run(grid, [storage_of(value) for value in values], kernel.metadata.shared)
-        made.append(kernel)
-
-    machine_backend.use(monkeypatch, MachineBackend(arch, run))
-    return made
+    return machine_backend.record(monkeypatch, arch)
 
 
 def atomics(ptx: str) -> set[str]:

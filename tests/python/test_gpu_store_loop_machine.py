@@ -12,10 +12,7 @@ import blockscope as triton
 import blockscope.language as tl
 import gpu_rows
 import machine_backend
-import ptx_matrix_machine
 import pytest
-from machine_backend import MachineBackend, storage_of
-from ptx_machine import Schedule
 
 torch = pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
@@ -32,19 +29,7 @@ HALF = torch.float16
 def kernels(arch: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Launches on CPU tensors go to the machine; the kernels that ran, in order."""
     torch.manual_seed(7)
-    made: list[Any] = []
-
-    def run(kernel: Any, grid: Any, values: list[Any]) -> None:
-        kernel = gpu_rows.as_launched(kernel, values)
-        assert kernel.warnings == []
-        maps = kernel.data["tensor_maps"]
-        machine = ptx_matrix_machine.Machine(kernel.asm["ptx"], kernel.metadata.num_warps, maps)
-        machine.schedule = Schedule(seed=3)
-        machine.run(grid, [storage_of(value) for value in values], kernel.metadata.shared)
-        made.append(kernel)
-
-    machine_backend.use(monkeypatch, MachineBackend(arch, run))
-    return made
+    return machine_backend.record(monkeypatch, arch, seed=3)
 
 
 def copies(kernel: Any) -> set[str]:

@@ -11,9 +11,7 @@ import blockscope as triton
 import blockscope.language as tl
 import gpu_rows
 import machine_backend
-import ptx_machine
 import pytest
-from machine_backend import MachineBackend, storage_of
 
 torch = pytest.importorskip("torch")
 
@@ -27,15 +25,7 @@ ARCHS = pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
 def kernels(arch: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Launches on CPU tensors go to the machine; the kernels that ran, in order."""
     torch.manual_seed(7)
-    made: list[Any] = []
-
-    def run(kernel: Any, grid: Any, values: list[Any]) -> None:
-        kernel = gpu_rows.as_launched(kernel, values)
-        ptx_machine.run(kernel, [storage_of(value) for value in values], grid)
-        made.append(kernel)
-
-    machine_backend.use(monkeypatch, MachineBackend(arch, run))
-    return made
+    return machine_backend.record(monkeypatch, arch)
 
 
 def barriers(kernel: Any) -> int:
