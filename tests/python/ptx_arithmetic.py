@@ -181,17 +181,17 @@ class Arithmetic:
         self._binary(i, at, np.abs)
 
     def op_min(self, i: Instruction, at: np.ndarray) -> None:
-        self._extreme(i, at, np.minimum, np.fmin)
+        self._extreme(i, at, np.minimum)
 
     def op_max(self, i: Instruction, at: np.ndarray) -> None:
-        self._extreme(i, at, np.maximum, np.fmax)
+        self._extreme(i, at, np.maximum)
 
-    def _extreme(self, i: Instruction, at: np.ndarray, strict: Any, number: Any) -> None:
-        """Of two operands, three from sm_100 on; -0 is less than +0."""
+    def _extreme(self, i: Instruction, at: np.ndarray, strict: Any) -> None:
+        """Of two operands, three from sm_100 on; -0 is less than +0, and a number wins over a NaN
+        (np.fmin of a signaling NaN is NaN) unless ``.NaN`` is named."""
         if i.kind[0] in "us":
             self._binary(i, at, strict)
             return
-        function = strict if i.has("NaN") else number
 
         def one(a: np.ndarray, b: np.ndarray) -> np.ndarray:
             zeros = (a == 0) & (b == 0)
@@ -199,7 +199,10 @@ class Arithmetic:
             if strict is np.maximum:
                 negative = np.signbit(a) & np.signbit(b)
             zero = np.where(negative, -0.0, 0.0).astype(a.dtype)
-            return np.where(zeros, zero, function(a, b)).astype(a.dtype)
+            found = strict(a, b)
+            if not i.has("NaN"):
+                found = np.where(np.isnan(a), b, np.where(np.isnan(b), a, found))
+            return np.where(zeros, zero, found).astype(a.dtype)
 
         self._binary(i, at, lambda *values: reduce(one, values))
 

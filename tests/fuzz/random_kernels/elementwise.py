@@ -215,18 +215,23 @@ def where(grow: Grower, want: Kind, depth: int) -> Expr | None:
     ) if np.broadcast_shapes(*(kid.kind.shape for kid in kids)) == want.shape else None  # fmt: skip
 
 
+def _number_of(function: Any, a: Any, b: Any) -> Any:
+    """NaN only where both are. np.fmin and np.fmax of fp32 are NaN for signaling NaNs, too."""
+    return np.where(np.isnan(a), b, np.where(np.isnan(b), a, function(a, b)))
+
+
 def smaller(a: Any, b: Any) -> Any:
     """A number wins over a NaN, and -0 is less than +0."""
     if a.dtype.kind in "biu":
         return np.minimum(a, b)
-    result = np.fmin(a, b)
+    result = _number_of(np.minimum, a, b)
     return np.where((a == b) & (np.signbit(a) | np.signbit(b)) & (a == 0), -abs(a), result)
 
 
 def larger(a: Any, b: Any) -> Any:
     if a.dtype.kind in "biu":
         return np.maximum(a, b)
-    result = np.fmax(a, b)
+    result = _number_of(np.maximum, a, b)
     return np.where((a == b) & (a == 0) & ~(np.signbit(a) & np.signbit(b)), abs(a), result)
 
 
