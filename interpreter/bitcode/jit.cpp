@@ -55,6 +55,9 @@ public:
     auto found = kept_->jit->lookup(kLoop);
     if (!found)
       return fail(found.takeError()), nullptr;
+    // The session lives on in what is kept, this object does not.
+    kept_->jit->getExecutionSession().setErrorReporter(
+        [](llvm::Error failure) { llvm::consumeError(std::move(failure)); });
     auto code = std::make_shared<LibraryCode>();
     code->loop = found->toPtr<ElementwiseFn>();
     code->keeper = kept_;
