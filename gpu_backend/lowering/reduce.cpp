@@ -90,10 +90,15 @@ private:
         elements_[reg] = combine_(elements_[reg], shuffled(elements_[reg], [&](llvm::Value *value) {
                                     return lowering_.shuffleXor(value, 1 << bit);
                                   }));
-      // Of elements that compare equal, lanes may have taken different ones.
-      if (combine_.onlyOp().empty() && along_.warps == 0)
-        elements_[reg] = ofFirstLane(elements_[reg], along_.lanes);
+      if (along_.warps == 0)
+        elements_[reg] = sameInLanes(elements_[reg], along_.lanes);
     }
+  }
+
+  /// One of what lanes have that combined what they had with what others had: of elements that
+  /// compare equal, or with a NaN, they may have taken different ones.
+  Elements sameInLanes(const Elements &elements, uint32_t bits) {
+    return combine_.onlyOp().empty() ? ofFirstLane(elements, bits) : elements;
   }
 
   /// What the lane without `bits` has.
@@ -175,8 +180,13 @@ private:
         return combine_(low, combined(first + step, 2 * step));
       };
       elements_[reg] = combined(0, 1 << readers.size());
-      for (const int bit : llvm::reverse(readers))
+      uint32_t lanes = 0;
+      for (const int bit : llvm::reverse(readers)) {
         elements_[reg] = combinedWithLane(elements_[reg], bit);
+        lanes |= 1U << bit;
+      }
+      if (lanes != 0)
+        elements_[reg] = sameInLanes(elements_[reg], lanes);
     }
   }
 
