@@ -167,7 +167,7 @@ private:
   /// Leaves all loads in their iteration, as there is no memory for rings.
   void leaveLoads() {
     for (LoadPlan &load : plan_.loads)
-      if (load.isCopied()) {
+      if (load.copy != CopyKind::InIteration) {
         load.copy = CopyKind::InIteration;
         load.why = LoadReason::NoMemory;
         load.ring = -1;
