@@ -7,6 +7,7 @@
 #include "gpu_backend/passes/passes.h"
 #include "gpu_backend/passes/place_shared.h"
 #include "gpu_backend/passes/shared_operands.h"
+#include "gpu_backend/passes/store_order.h"
 #include "gpu_backend/pipelining/plan.h"
 #include "gpu_backend/report/loop_notes.h"
 
@@ -213,6 +214,23 @@ struct OrderWgmmaPass : ModulePass<OrderWgmmaPass> {
   }
 };
 
+struct OrderStoresPass : ModulePass<OrderStoresPass> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OrderStoresPass)
+
+  llvm::StringRef getArgument() const final { return "tlg-order-stores"; }
+  llvm::StringRef getDescription() const final {
+    return "have stores wait for loads of the same memory by all warps";
+  }
+
+  LogicalResult runOn(func::FuncOp function) {
+    if (failed(requireLayouts(getOperation())))
+      return failure();
+    if (numWarpsOf(getOperation(), 0) > 1)
+      orderStores(function);
+    return success();
+  }
+};
+
 /// Lowering gives out memory by itself too, because it has to know which buffers share bytes: the
 /// pass shows the same places.
 struct PlaceSharedPass : ModulePass<PlaceSharedPass> {
@@ -255,6 +273,7 @@ void build(OpPassManager &manager, llvm::StringRef arch, int numWarps, int numSt
   manager.addPass(createCSEPass());
   manager.addPass(createLicmPass());
   manager.addPass(std::make_unique<OrderWgmmaPass>());
+  manager.addPass(std::make_unique<OrderStoresPass>());
   manager.addPass(std::make_unique<PlaceSharedPass>());
 }
 
@@ -272,6 +291,7 @@ void registerGpuPasses() {
     PassRegistration<CopyByTmaPass>();
     PassRegistration<StageOperandsPass>();
     PassRegistration<OrderWgmmaPass>();
+    PassRegistration<OrderStoresPass>();
     PassRegistration<PlaceSharedPass>();
     PassPipelineRegistration<GpuPipelineOptions>(
         "tlg-pipeline", "what every kernel for a GPU goes through before it is lowered",

@@ -99,8 +99,11 @@ LayoutChoice::LayoutChoice(func::FuncOp function, const AxisAnalysis &axes, cons
     });
   }
   for (const auto &loads : {gathers_, followers_})
-    for (Operation *op : loads)
+    for (Operation *op : loads) {
       accesses_[op] = layouts_[op->getResult(0)];
+      if (freeBits(accesses_[op]).warps != 0)
+        relyOnNoStores(op);
+    }
   chooseStores(function);
 }
 
@@ -258,6 +261,21 @@ bool LayoutChoice::isFreeGather(Operation *op) const {
       llvm::append_range(open, source->getOperands());
   }
   return true;
+}
+
+/// Records that no store of the kernel overlaps what several warps load: one that is behind would
+/// load what another one has stored. Stores to the same argument wait (passes/store_order).
+void LayoutChoice::relyOnNoStores(Operation *load) const {
+  auto function = load->getParentOfType<func::FuncOp>();
+  const std::optional<unsigned> loaded = argumentOf(load->getOperand(0));
+  if (!loaded || function->getParentOp()->hasAttr(tlg::kMayOverlapAttribute))
+    return;
+  function.walk([&](Operation *op) {
+    if (!isa<tl::StoreOp>(op) && !tl::isAtomic(op))
+      return;
+    if (const std::optional<unsigned> stored = argumentOf(op->getOperand(0)))
+      requireDisjoint(function, *loaded, *stored);
+  });
 }
 
 /// Whether a load, of fewer elements than there are threads, takes the layout in which they are

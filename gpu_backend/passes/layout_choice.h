@@ -37,6 +37,7 @@ private:
   bool computeCheap(mlir::Value value);
   llvm::EquivalenceClasses<void *> elementwiseClasses(mlir::func::FuncOp function) const;
   bool followsUse(mlir::Operation *op) const;
+  void relyOnNoStores(mlir::Operation *load) const;
   LinearLayout first(mlir::Value value) const;
   void anchor(mlir::func::FuncOp function);
   bool isFreeGather(mlir::Operation *op) const;

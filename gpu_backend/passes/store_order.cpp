@@ -1,0 +1,139 @@
+// A walk in the order of the program with the loads that some warps may not have done yet.
+#include "gpu_backend/passes/store_order.h"
+
+#include "gpu_backend/ir/tlg_dialect.h"
+#include "gpu_backend/layout/layout_queries.h"
+#include "gpu_backend/passes/disjoint_arguments.h"
+
+#include "core/ir/facts.h"
+#include "core/ir/tl_dialect.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace blockscope::gpu {
+namespace {
+
+using Loads = llvm::SetVector<Operation *>;
+
+/// Whether all threads meet where an op begins, or in it.
+bool meets(Operation *op) {
+  if (isa<tl::BarrierOp>(op))
+    return true;
+  if (auto reduce = dyn_cast<tl::ReduceOp>(op)) { // from warp to warp it goes by shared memory
+    const auto type = cast<RankedTensorType>(reduce.getOperand(0).getType());
+    const LinearLayout layout = tlg::layoutOf(type);
+    const std::optional<InputBits> along =
+        inputsAlong(layout, ShapeBits(type.getShape()), static_cast<int>(reduce.getAxis()));
+    return along && (along->warps & ~freeBits(layout).warps) != 0;
+  }
+  const auto order =
+      llvm::TypeSwitch<Operation *, llvm::StringRef>(op)
+          .Case<tl::AtomicRmwOp, tl::AtomicCasOp, tl::AtomicLoadOp, tl::AtomicStoreOp>(
+              [](auto atomic) { return atomic.getSem(); })
+          .Default(llvm::StringRef());
+  return order == "release" || order == "acq_rel";
+}
+
+/// Whether what a thread loads goes, element by element, only into stores of those elements, which
+/// one of the threads that have them does: what others have loaded does not matter.
+bool isOnlyStored(Operation *load) {
+  const Type pointer = load->getOperand(0).getType();
+  const auto isSame = [&](Type type) {
+    return tlg::hasLayout(type)
+               ? tlg::hasLayout(pointer) && tlg::layoutOf(type) == tlg::layoutOf(pointer)
+               : !tlg::hasLayout(pointer);
+  };
+  llvm::SetVector<Operation *> open;
+  open.insert(load);
+  for (size_t i = 0; i < open.size(); ++i)
+    for (Operation *user : open[i]->getUsers()) {
+      const bool isElementwise = user->getNumRegions() == 0 && user->getNumResults() == 1 &&
+                                 tl::isElementwise(user) && isMemoryEffectFree(user) &&
+                                 isSame(user->getResult(0).getType());
+      if (isElementwise)
+        open.insert(user);
+      else if (!isa<tl::StoreOp>(user) || !isSame(user->getOperand(0).getType()))
+        return false;
+    }
+  return true;
+}
+
+class StoreOrder {
+public:
+  explicit StoreOrder(func::FuncOp function)
+      : mayOverlap_(function->getParentOp()->hasAttr(tlg::kMayOverlapAttribute)) {}
+
+  /// Finds the stores that need a barrier, when `open` are loads that may not be done; changes it.
+  void visit(Block &block, Loads &open) {
+    for (Operation &op : block) {
+      if (meets(&op))
+        open.clear();
+      if (isa<tl::LoadOp>(op)) {
+        open.insert(&op);
+      } else if (isa<tl::StoreOp>(op) || tl::isAtomic(&op)) {
+        if (llvm::any_of(open, [&](Operation *load) { return mayBeBehind(load, &op); }))
+          found_.insert(&op);
+        if (found_.contains(&op))
+          open.clear();
+      } else if (isa<LoopLikeOpInterface>(op)) {
+        const Loads before = open;              // of a loop without iterations
+        for (int round = 0; round < 2; ++round) // an iteration's loads are open in the next one
+          for (Region &region : op.getRegions())
+            visit(region.front(), open);
+        open.insert_range(before);
+      } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+        Loads other = open;
+        visit(*branch.thenBlock(), open);
+        if (branch.elseBlock())
+          visit(*branch.elseBlock(), other);
+        open.insert_range(other);
+      }
+    }
+  }
+
+  llvm::ArrayRef<Operation *> found() const { return found_.getArrayRef(); }
+
+private:
+  /// Whether a warp may load after another one has stored the same.
+  bool mayBeBehind(Operation *load, Operation *store) {
+    Value from = load->getOperand(0), to = store->getOperand(0);
+    const bool isBlock = tlg::hasLayout(from.getType());
+    const bool areSame = isBlock == tlg::hasLayout(to.getType()) &&
+                         (!isBlock || tlg::layoutOf(from.getType()) == tlg::layoutOf(to.getType()));
+    const bool hasCopies = !isBlock || freeBits(tlg::layoutOf(from.getType())).warps != 0;
+    if (areSame && (!hasCopies || isOnlyStored(load)))
+      return false;
+    const std::optional<unsigned> loaded = argument(load), stored = argument(store);
+    return mayOverlap_ || !loaded || !stored || *loaded == *stored;
+  }
+
+  std::optional<unsigned> argument(Operation *access) {
+    const auto [place, isNew] = arguments_.try_emplace(access);
+    if (isNew)
+      place->second = argumentOf(access->getOperand(0));
+    return place->second;
+  }
+
+  bool mayOverlap_; ///< any two arguments
+  llvm::SetVector<Operation *> found_;
+  llvm::DenseMap<Operation *, std::optional<unsigned>> arguments_;
+};
+
+} // namespace
+
+void orderStores(func::FuncOp function) {
+  StoreOrder order(function);
+  Loads open;
+  order.visit(function.getBody().front(), open);
+  for (Operation *store : order.found()) {
+    OpBuilder builder(store);
+    tl::BarrierOp::create(builder, store->getLoc());
+  }
+}
+
+} // namespace blockscope::gpu
