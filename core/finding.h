@@ -97,6 +97,13 @@ struct Measure {
   int64_t found = 0, expected = 0;
 };
 
+/// How much of the rounding error of an output one source line brings.
+struct ErrorShare {
+  SourceLocation location;
+  std::string what; ///< what rounds there: "a sum in fp16"
+  double share = 0; ///< 0 to 1
+};
+
 struct Finding {
   FindingCode code = FindingCode::Unknown;
   Severity severity = Severity::Error;
@@ -106,6 +113,7 @@ struct Finding {
   std::optional<LaunchFacts> launch; ///< none: found while the kernel was compiled
   std::optional<Element> element;
   NamedValues values;
+  std::vector<ErrorShare> shares; ///< largest first; the rest is in lines that are not here
   std::optional<Measure> measure;
   std::string cost;         ///< what it costs in speed, or empty
   std::string hint;         ///< at most one, or empty

@@ -186,6 +186,31 @@ std::string alsoText(const Finding &finding) {
   return llvm::join(places, ", ");
 }
 
+/// "62 %", "under 1 %".
+std::string percent(double share) {
+  return share < 0.01 ? "under 1 %" : llvm::formatv("{0:F0} %", share * 100).str();
+}
+
+/// The lines that bring an error, with their text.
+void printShares(Printer &out, const Finding &finding) {
+  if (finding.shares.empty())
+    return;
+  out.style(kCyan, "  error from");
+  out.add(":\n");
+  double rest = 1;
+  for (const ErrorShare &each : finding.shares) {
+    rest -= each.share;
+    const bool isHere = each.location.file == finding.site.location.file;
+    const std::string where =
+        isHere ? "line " + std::to_string(each.location.line) : place(each.location);
+    const auto text = sourceLine(each.location.file, each.location.line);
+    out.add(llvm::formatv("    {0,9}  {1}, {2}", percent(each.share), where, each.what).str());
+    out.add(text ? ":  " + llvm::StringRef(*text).trim() + "\n" : llvm::Twine("\n"));
+  }
+  if (rest >= 0.01)
+    out.add(llvm::formatv("    {0,9}  other lines\n", percent(rest)).str());
+}
+
 /// The launch, and the execution that found it.
 void printRun(Printer &out, const Finding &finding) {
   const LaunchFacts &launch = *finding.launch;
@@ -237,6 +262,7 @@ std::string findingAsText(const Finding &finding, bool color) {
   for (const Site &site : finding.related)
     if (site.role != SiteRole::Here)
       printRelated(out, site);
+  printShares(out, finding);
   if (const std::string also = alsoText(finding); !also.empty())
     out.line(labelOf(SiteRole::Here), also);
   if (!finding.model.empty())

@@ -86,6 +86,19 @@ void addLaunch(llvm::json::Object &object, const Finding &finding) {
   object["program_count"] = finding.programCount;
 }
 
+llvm::json::Array sharesOf(const Finding &finding) {
+  llvm::json::Array shares;
+  for (const ErrorShare &each : finding.shares) {
+    llvm::json::Object object = placeObject(each.location);
+    if (llvm::json::Array calls = callers(each.location); !calls.empty())
+      object["called_from"] = std::move(calls);
+    object["what"] = llvm::json::fixUTF8(each.what);
+    object["share"] = each.share;
+    shares.push_back(std::move(object));
+  }
+  return shares;
+}
+
 /// What the GPU compiler noted always has these.
 void addCompilation(llvm::json::Object &object, const Finding &finding) {
   const Measure measure = finding.measure.value_or(Measure());
@@ -120,6 +133,8 @@ llvm::json::Value findingObject(const Finding &finding) {
     object["tensor_strides"] = numbers(tensor.strides);
     object["storage_bytes"] = tensor.storageBytes;
   }
+  if (!finding.shares.empty())
+    object["shares"] = sharesOf(finding);
   if (const Site *other = finding.find(SiteRole::OtherSide))
     object["other"] = siteObject(*other);
   static constexpr std::pair<SiteRole, const char *> kLists[] = {

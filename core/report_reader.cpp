@@ -119,6 +119,17 @@ void readElement(const Object &object, Finding &finding) {
   read(object, "distance_bytes", element.distanceBytes);
 }
 
+void readShares(const Object &object, Finding &finding) {
+  if (const llvm::json::Array *shares = object.getArray("shares"))
+    for (const llvm::json::Value &share : *shares)
+      if (const Object *place = share.getAsObject()) {
+        ErrorShare &each = finding.shares.emplace_back();
+        each.location = readPlace(*place);
+        read(*place, "what", each.what);
+        each.share = place->getNumber("share").value_or(0);
+      }
+}
+
 } // namespace
 
 std::optional<Finding> findingFromJson(llvm::StringRef text) {
@@ -152,6 +163,7 @@ std::optional<Finding> findingFromJson(llvm::StringRef text) {
   if (object->get("tensor"))
     readElement(*object, finding);
   read(*object, "values", finding.values);
+  readShares(*object, finding);
   if (object->get("expected")) {
     Measure &measure = finding.measure.emplace();
     read(*object, "found", measure.found);

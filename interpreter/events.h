@@ -21,6 +21,7 @@
 
 namespace blockscope::interpreter {
 
+struct CombineRegion;
 struct OpSignature;
 struct FlatProgram;
 class Observer;
@@ -183,6 +184,8 @@ struct OpValues {
   int64_t begin, count; ///< in elements of the result (of the first operand, without a result)
   llvm::ArrayRef<ValueView> operands, results;
   llvm::ArrayRef<int64_t> loopIterations;
+  /// Of a reduction or scan (interpreter/combine_region.h); null where its region is not known.
+  const CombineRegion *region = nullptr;
 };
 
 /// A value goes on under another name: around a loop, out of a branch.

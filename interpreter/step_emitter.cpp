@@ -117,6 +117,59 @@ const Known &evaluatorFor(const OpRequest &request) {
 
 } // namespace
 
+/// Notes the ops of one call of a combine function.
+class StepEmitter::RegionRecorder {
+public:
+  void begin(llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs) {
+    *this = RegionRecorder();
+    for (const llvm::ArrayRef<Value> side : {lhs, rhs})
+      for (const Value &value : side)
+        number(value);
+  }
+  void add(const OpSignature &signature, llvm::ArrayRef<Value> operands,
+           llvm::ArrayRef<Value> results) {
+    CombineOp made{signature, {}};
+    for (const Value &operand : operands)
+      made.operands.push_back(numberOf(operand));
+    isValid_ &= results.size() == 1;
+    region_.ops.push_back(std::move(made));
+    if (isValid_)
+      number(results.front());
+  }
+  void refuse() { isValid_ = false; }
+  std::shared_ptr<const CombineRegion> end(llvm::ArrayRef<Value> results) {
+    for (const Value &result : results)
+      region_.results.push_back(numberOf(result));
+    return isValid_ && !results.empty() ? std::make_shared<CombineRegion>(std::move(region_))
+                                        : nullptr;
+  }
+
+private:
+  int32_t number(const Value &value) {
+    kept_.push_back(value.handle);
+    return numbers_[value.handle.get()] = static_cast<int32_t>(kept_.size() - 1);
+  }
+  /// A scalar that comes from elsewhere is a constant.
+  int32_t numberOf(const Value &value) {
+    if (const auto known = numbers_.find(value.handle.get()); known != numbers_.end())
+      return known->second;
+    CombineOp constant;
+    constant.signature.name = "arith.constant";
+    constant.signature.results = {storageType(value.type)};
+    isValid_ &= value && !value.type.isBlock();
+    if (isValid_)
+      std::memcpy(&constant.bits, blockOf(value).data,
+                  static_cast<size_t>(value.type.elementBytes()));
+    region_.ops.push_back(std::move(constant));
+    return number(value);
+  }
+
+  CombineRegion region_;
+  llvm::DenseMap<const void *, int32_t> numbers_;
+  std::vector<std::shared_ptr<void>> kept_; ///< by number; their addresses stay theirs
+  bool isValid_ = true;
+};
+
 StepEmitter::StepEmitter(LaunchState &launch, LocationProvider location)
     : launch_(launch), location_(std::move(location)) {
   context_.launch = &launch;
@@ -190,6 +243,8 @@ ValueList StepEmitter::run(const OpRequest &request) {
     runInContext(request, evaluator, results.data(), operands.data());
     break;
   }
+  if (recorder_)
+    recorder_->add(known.signature, request.operands, values);
   const RunNeeds &needs = launch_.observers.needs();
   if (needs.values || (needs.claims && (request.name == "tl.hint" || request.name == "tl.assume")))
     show(known.signature, request.operands, values, evaluator.form == Evaluator::Form::Elementwise);
@@ -197,7 +252,8 @@ ValueList StepEmitter::run(const OpRequest &request) {
 }
 
 void StepEmitter::show(const OpSignature &signature, llvm::ArrayRef<Value> operands,
-                       llvm::ArrayRef<Value> results, bool isElementwise) {
+                       llvm::ArrayRef<Value> results, bool isElementwise,
+                       const CombineRegion *region) {
   using Extent = ValueView::Extent;
   if (combining_ != 0)
     return;
@@ -226,13 +282,15 @@ void StepEmitter::show(const OpSignature &signature, llvm::ArrayRef<Value> opera
                         count,
                         all.take_front(numOperands),
                         all.drop_front(numOperands),
-                        context_.loopIterations};
+                        context_.loopIterations,
+                        region};
   for (Observer *observer : launch_.observers)
     observer->onValues(values);
 }
 
 void StepEmitter::showAs(llvm::StringRef name, const Attributes &attributes,
-                         llvm::ArrayRef<Value> operands, llvm::ArrayRef<Value> results) {
+                         llvm::ArrayRef<Value> operands, llvm::ArrayRef<Value> results,
+                         const CombineRegion *region) {
   if (!launch_.observers.needs().values || !allKnown(operands) || !allKnown(results))
     return;
   OpSignature signature;
@@ -242,10 +300,12 @@ void StepEmitter::showAs(llvm::StringRef name, const Attributes &attributes,
     signature.operands.push_back(storageType(operand.type));
   for (const Value &result : results)
     signature.results.push_back(storageType(result.type));
-  show(signature, operands, results);
+  show(signature, operands, results, /*isElementwise=*/false, region);
 }
 
 void StepEmitter::noteDecision(const Value &value) {
+  if (recorder_)
+    recorder_->refuse();
   if (!launch_.observers.needs().values || combining_ != 0)
     return;
   const Type type = storageType(value.type);
@@ -352,9 +412,17 @@ ValueList StepEmitter::combineBlocks(
   }
   bool isOneOp = true; // each call is one op, the same one
   llvm::StringRef combineOp;
+  RegionRecorder recorder;
+  std::shared_ptr<const CombineRegion> region;
   const auto watched = [&](llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs) {
     opsCombined_ = 0;
+    const bool isRecorded = !region && launch_.observers.needs().values;
+    const llvm::SaveAndRestore records(recorder_, isRecorded ? &recorder : nullptr);
+    if (isRecorded)
+      recorder.begin(lhs, rhs);
     ValueList combined = combine(lhs, rhs);
+    if (isRecorded)
+      region = recorder.end(combined);
     isOneOp &= opsCombined_ == 1 && (combineOp.empty() || combineOp == lastCombined_);
     combineOp = lastCombined_;
     return combined;
@@ -367,7 +435,7 @@ ValueList StepEmitter::combineBlocks(
   if (lanes.isValid()) {
     Attributes shown = attributes;
     shown.set("combine", isOneOp && operands.size() == 1 ? combineOp.str() : "");
-    showAs(name, shown, operands, values);
+    showAs(name, shown, operands, values, region.get());
   }
   if (!lanes.error().empty())
     fail(lanes.error(), {});

@@ -6,7 +6,7 @@
 
 #include "core/semantic/emitter.h"
 #include "interpreter/block.h"
-#include "interpreter/evaluator.h"
+#include "interpreter/combine_region.h"
 #include "interpreter/execution_context.h"
 
 #include <functional>
@@ -81,10 +81,11 @@ private:
   std::shared_ptr<const AddressForm> addressOf(const OpInfo &info) const;
   /// Tells observers of values what an op has made of its operands.
   void show(const OpSignature &signature, llvm::ArrayRef<Value> operands,
-            llvm::ArrayRef<Value> results, bool isElementwise = false);
+            llvm::ArrayRef<Value> results, bool isElementwise = false,
+            const CombineRegion *region = nullptr);
   /// The same for an op that was not emitted by its name.
   void showAs(llvm::StringRef name, const Attributes &attributes, llvm::ArrayRef<Value> operands,
-              llvm::ArrayRef<Value> results);
+              llvm::ArrayRef<Value> results, const CombineRegion *region = nullptr);
   void noteLoad(const OpInfo &load, const Value &pointer, const void *address);
   void locateErrors();
   ValueList fail(llvm::StringRef message, llvm::ArrayRef<Type> types);
@@ -113,6 +114,8 @@ private:
   int combining_ = 0;   ///< inside combine functions, whose ops are not shown
   int opsCombined_ = 0; ///< run by the combine function that was called last
   llvm::StringRef lastCombined_;
+  class RegionRecorder;
+  RegionRecorder *recorder_ = nullptr; ///< of the combine function that runs, where it is wanted
 
   /// The latest comparisons, for the values that a failed assert shows.
   struct Comparison {

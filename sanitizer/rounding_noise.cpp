@@ -4,35 +4,12 @@
 
 #include "core/numeric/scalar.h"
 #include "interpreter/evaluator.h"
+#include "sanitizer/ulp.h"
 
 #include <cmath>
 
 namespace blockscope::sanitizer {
 namespace {
-
-/// Bits of the significand, the first one included, and the smallest normal number as a power of 2.
-struct Format {
-  int precision, leastExponent;
-};
-
-Format formatOf(DType dtype) {
-  switch (byteSize(dtype)) {
-  case 8:
-    return {53, -1022};
-  case 4:
-    return {24, -126};
-  case 2:
-    return dtype == DType::Bf16 ? Format{8, -126} : Format{11, -14};
-  default:
-    return dtype == DType::Fp8E5M2 || dtype == DType::Fp8E5M2B16 ? Format{3, -15} : Format{4, -7};
-  }
-}
-
-/// The unit in the last place of a finite number.
-double ulpOf(double value, const Format &format) {
-  const int exponent = value == 0 ? format.leastExponent : std::ilogb(value);
-  return std::ldexp(1.0, std::max(exponent, format.leastExponent) - format.precision + 1);
-}
 
 /// How near, as a part of its size, the operand of a conversion is to where the result changes.
 constexpr double kNear = 0x1p-18;
@@ -133,15 +110,14 @@ void RoundingNoise::changeElements(const OpValues &values, const OpFacts &facts)
                                            : 1;
   if (!error.rounds() || ulps == 0)
     return;
-  const Format format = formatOf(type.dtype);
-  const double least = std::ldexp(1.0, format.leastExponent);
+  const double least = leastNormal(type.dtype);
   const Change change(options_, values, 0);
   const int64_t count = values.results[0].elements(values.count);
   for (int64_t i = 0; i < count; ++i) {
     const double value = change.get(i);
     if (value == 0 || !std::isfinite(value))
       continue;
-    double bound = ulps * ulpOf(value, format);
+    double bound = ulps * ulpOf(value, type.dtype);
     if (type.elementBytes() == 4 && error.gpuArgument32 > 0)
       bound += error.gpuArgument32 * 0x1p-23 * std::abs(readAt(values.operands[0], i) * value);
     if (std::abs(value) < least && ulps > 1) // functions of a GPU may give 0
@@ -171,8 +147,7 @@ void RoundingNoise::changeDot(const OpValues &values) const {
   const llvm::ArrayRef<int64_t> left = a.type->shape, right = b.type->shape;
   const int64_t m = left[left.size() - 2], k = left.back(), n = right.back();
   const int64_t batches = a.type->numElements() / (m * k);
-  double unit =
-      ulpOf(1, formatOf(values.results[0].type->dtype)) * (2 + static_cast<double>(k) / 8);
+  double unit = ulpOf(1, values.results[0].type->dtype) * (2 + static_cast<double>(k) / 8);
   if (values.signature->attributes.getString("input_precision").starts_with("tf32"))
     unit = std::max(unit, 0x1p-10); // operands are rounded, or cut off
   if (isFp8(a.type->dtype))
@@ -215,7 +190,7 @@ void RoundingNoise::changeAlongAxis(const OpValues &values) const {
     int64_t inner = 1;
     for (const int64_t size : shape.drop_front(axis + 1))
       inner *= size;
-    const double unit = ulpOf(1, formatOf(to.type->dtype));
+    const double unit = ulpOf(1, to.type->dtype);
     const double steps = std::sqrt(std::log2(2.0 * static_cast<double>(length))) / 2;
     const Change change(options_, values, result);
     for (int64_t row = 0; row < from.type->numElements() / length; ++row) {
@@ -240,7 +215,7 @@ void RoundingNoise::changeMemory(const OpValues &values) const {
   const Type &type = *added.type;
   if (!type.isFloating() || values.signature->attributes.getString("kind") != "fadd")
     return;
-  const double unit = ulpOf(1, formatOf(type.dtype));
+  const double unit = ulpOf(1, type.dtype);
   const Change change(options_, values, 0);
   for (int64_t i = 0; i < pointers.elements(values.count); ++i) {
     if (values.operands.size() > 2 && readAt(values.operands[2], i) == 0)

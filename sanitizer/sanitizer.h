@@ -87,6 +87,7 @@ struct SanitizerInfo {
   llvm::ArrayRef<FindingCode> codes;
   ObserverPlan plan; ///< of the observer that `make` gives
   bool isInEveryCheck = false;
+  bool isReport = false; ///< tells of right kernels too: `all` leaves it out
   llvm::ArrayRef<SanitizerOption> options = {};
   std::unique_ptr<Observer> (*make)(const SanitizerContext &) = nullptr;
 };

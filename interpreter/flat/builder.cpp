@@ -198,6 +198,7 @@ uint32_t ProgramBuilder::show(mlir::Operation &op, const LoweredOp &lowered) {
   if (op.getNumRegions() != 0) {
     program_.shown[number].signature.attributes.set("rounding", roundingOf(op));
     program_.shown[number].signature.attributes.set("combine", singleOpOf(op));
+    program_.shown[number].region = regionOf(op);
   }
   return number;
 }

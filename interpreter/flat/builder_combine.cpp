@@ -104,6 +104,55 @@ bool ProgramBuilder::lowerCombine(mlir::Operation &op) {
   return true;
 }
 
+std::shared_ptr<const CombineRegion> ProgramBuilder::regionOf(mlir::Operation &op) {
+  mlir::Block &body = op.getRegion(0).front();
+  auto region = std::make_shared<CombineRegion>();
+  llvm::DenseMap<mlir::Value, int32_t> numbers;
+  auto next = static_cast<int32_t>(body.getNumArguments());
+  for (const mlir::BlockArgument argument : body.getArguments())
+    numbers[argument] = static_cast<int32_t>(argument.getArgNumber());
+  const auto numberOf = [&](mlir::Value value) -> std::optional<int32_t> {
+    if (const auto known = numbers.find(value); known != numbers.end())
+      return known->second;
+    auto constant = value.getDefiningOp<mlir::arith::ConstantOp>();
+    const auto integer =
+        constant ? mlir::dyn_cast<mlir::IntegerAttr>(constant.getValue()) : mlir::IntegerAttr();
+    const auto number =
+        constant ? mlir::dyn_cast<mlir::FloatAttr>(constant.getValue()) : mlir::FloatAttr();
+    if (!integer && !number)
+      return std::nullopt;
+    CombineOp &made = region->ops.emplace_back();
+    made.signature.name = "arith.constant";
+    made.signature.results = {fromMlirType(value.getType())};
+    made.bits = (integer ? integer.getValue() : number.getValue().bitcastToAPInt()).getZExtValue();
+    return numbers[value] = next++;
+  };
+  for (mlir::Operation &inner : body.without_terminator()) {
+    if (mlir::isa<mlir::arith::ConstantOp>(inner))
+      continue; // where it is needed
+    if (inner.getNumRegions() != 0 || inner.getNumResults() != 1)
+      return nullptr;
+    CombineOp made;
+    made.signature = signatureOf(inner, attributesOf(&inner));
+    made.signature.name = nameOf(inner);
+    for (const mlir::Value operand : inner.getOperands()) {
+      const std::optional<int32_t> number = numberOf(operand);
+      if (!number)
+        return nullptr;
+      made.operands.push_back(*number);
+    }
+    region->ops.push_back(std::move(made));
+    numbers[inner.getResult(0)] = next++;
+  }
+  for (const mlir::Value result : body.getTerminator()->getOperands()) {
+    const std::optional<int32_t> number = numberOf(result);
+    if (!number)
+      return nullptr;
+    region->results.push_back(*number);
+  }
+  return region;
+}
+
 bool ProgramBuilder::buildCombine(mlir::Block &body, int64_t lanes) {
   lanes_ = lanes;
   program_.name = "combine";

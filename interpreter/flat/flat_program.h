@@ -5,7 +5,7 @@
 // pointers, which is filled once per frame, so that running an instruction looks nothing up.
 #pragma once
 
-#include "interpreter/evaluator.h"
+#include "interpreter/combine_region.h"
 #include "interpreter/observer.h"
 
 #include <cstdint>
@@ -129,6 +129,7 @@ struct ShownOp {
   /// By operand (set bit): one element; a whole block beside results that come in strips.
   uint32_t singleOperands = 0, wholeOperands = 0;
   bool hasSingleResults = false;
+  std::shared_ptr<const CombineRegion> region = nullptr; ///< as OpValues has it
 };
 
 /// A kernel ready to run. Immutable: shared by all threads and launches.

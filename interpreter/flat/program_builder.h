@@ -64,6 +64,8 @@ private:
   // builder_combine.cpp: reduce, scan and map
   bool lowerCombine(mlir::Operation &op);
   bool lowerKnownCombine(mlir::Operation &op, bool &handled);
+  /// The region of an op as observers see it; null where it has control flow, or needs more.
+  std::shared_ptr<const CombineRegion> regionOf(mlir::Operation &op);
 
   int64_t elementsOf(mlir::Type type) const;
   ValueId newRegister(mlir::Type type);

@@ -30,9 +30,9 @@ void showValues(const ExecutionContext &context, const FlatProgram &program, uin
   for (const Type &type : signature.results)
     results.push_back({*pointers++, &type, shown.hasSingleResults ? Extent::One : Extent::Strip});
   const Operands operands = operandsOf(shown, pointers);
-  const OpValues values{&program.ops[op], &signature, context.linearProgram,
-                        context.worker,   begin,      count,
-                        operands,         results,    context.loopIterations};
+  const OpValues values{
+      &program.ops[op], &signature, context.linearProgram,  context.worker,    begin, count,
+      operands,         results,    context.loopIterations, shown.region.get()};
   for (Observer *observer : context.launch->observers)
     observer->onValues(values);
 }

@@ -71,7 +71,8 @@ def one_launch() -> ProcessLock:
 def table() -> list[dict[str, Any]]:
     """All sanitizers: ``name`` (empty: part of every check, without a name of its own), ``help``,
     ``codes`` of its findings, ``options`` (``name``, ``choices``, the first one being the default,
-    and ``help``), ``in_every_check``, and what it ``needs`` of a run."""
+    and ``help``), ``in_every_check``, ``is_report`` (``all`` leaves it out), and what it
+    ``needs`` of a run."""
     from blockscope import _core
 
     return _core.sanitizers()
@@ -107,7 +108,7 @@ def end_watched(watched: Any, failed: bool) -> None:
 
 
 def parse_checks(checks: str | Iterable[str]) -> list[str]:
-    """The names in ``"asan,tsan"`` or in a list; ``all`` is every check.
+    """The names in ``"asan,tsan"`` or in a list; ``all`` is every check but reports.
 
     Errors: ValueError for an unknown name, TypeError for what is no list of names.
     """
@@ -124,7 +125,8 @@ def parse_checks(checks: str | Iterable[str]) -> list[str]:
         )
     names = list(dict.fromkeys(name.strip() for name in names if name.strip()))
     if "all" in names:
-        names = [row["name"] for row in table() if row["name"]]
+        every = [row["name"] for row in table() if row["name"] and not row["is_report"]]
+        names = [*every, *(name for name in names if name != "all" and name not in every)]
     if problem := _core.problem_of_checks(names):
         raise ValueError(problem)
     return names

@@ -66,6 +66,7 @@ py::dict rowOf(const sanitizer::SanitizerInfo &info) {
   const interpreter::RunNeeds &needs = info.plan.needs;
   return py::dict("name"_a = info.name.str(), "help"_a = info.help.str(), "codes"_a = codes,
                   "options"_a = options, "in_every_check"_a = info.isInEveryCheck,
+                  "is_report"_a = info.isReport,
                   "needs"_a =
                       py::dict("runs"_a = needs.runs, "values"_a = needs.values,
                                "claims"_a = needs.claims, "program_order"_a = needs.programOrder));

@@ -151,7 +151,9 @@ def _add_check_options(parser: argparse.ArgumentParser) -> None:
 def _checks_help(otherwise: str = "") -> str:
     """What '--checks' takes, from the table of checks."""
     rows = [f"{row['name']}, {row['help']}" for row in checks.table() if row["name"]]
-    return f"{'; '.join(rows)}; all of them: all{otherwise} (default {checks.DEFAULT_CHECKS})"
+    reports = ", ".join(row["name"] for row in checks.table() if row["is_report"])
+    every = f"all of them but {reports}: all"
+    return f"{'; '.join(rows)}; {every}{otherwise} (default {checks.DEFAULT_CHECKS})"
 
 
 def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:

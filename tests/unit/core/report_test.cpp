@@ -59,6 +59,8 @@ Finding fullFinding() {
   finding.launch = {"kernel", {4, 2, 1}, {{"BLOCK", "64"}}, 5};
   finding.element = {{"x", "fp32", {8, 8}, {8, 1}, 4, 256, 0}, {0, 3}, 12, -4};
   finding.values = {{"left", "-7"}};
+  finding.shares = {{place("k.py", 2, 9), "a cast to bf16", 0.902},
+                    {place("other.py", 7, 1), "exp in fp32", 0.004}};
   finding.hint = "use an atomic";
   finding.model = "tile";
   finding.count = 3;
@@ -104,6 +106,10 @@ TEST_F(ReportTest, TheTextHasEveryPlaceAndFact) {
   born at: load at k.py:1:1, program (1, 0, 0), lane 7 of block [64]
   1 | first line
     | ^
+  error from:
+         90 %  line 2, a cast to bf16:  x = tl.load(p)
+    under 1 %  other.py:7:1, exp in fp32
+          9 %  other lines
   model: tile
   launch: number 5 with BLOCK = 64
   count: 3 times, in 2 programs
