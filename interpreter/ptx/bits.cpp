@@ -1,8 +1,9 @@
-// Bits: and, or, xor, not, shifts, lop3, prmt, bfe, bfi, bfind, popc, clz, brev, szext, bmsk.
+// Bits: and, or, xor, not, shifts, lop3, prmt, bfe, bfi, bfind, popc, clz, brev, szext, bmsk, fns.
 #include "core/numeric/integer.h"
 #include "interpreter/ptx/decoder.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace blockscope::interpreter::ptx {
 namespace {
@@ -219,6 +220,22 @@ void decodeMask(Decoder &d) {
   }));
 }
 
+/// fns: the place of the n-th set bit, counted from ``base`` upwards where n > 0, downwards where
+/// n < 0; n = 0 asks whether the bit at ``base`` is set. 0xffffffff where there is none.
+uint32_t findNth(uint32_t mask, uint32_t base, int32_t n) {
+  if (base > 31)
+    return 0xffffffff;
+  const int step = n < 0 ? -1 : 1;
+  int64_t left = n == 0 ? 1 : std::abs(static_cast<int64_t>(n));
+  for (int at = static_cast<int>(base); at >= 0 && at < 32; at += step) {
+    if ((mask >> at & 1) != 0 && --left == 0)
+      return static_cast<uint32_t>(at);
+    if (n == 0)
+      break;
+  }
+  return 0xffffffff;
+}
+
 } // namespace
 
 void decodeBits(Decoder &d) {
@@ -245,6 +262,10 @@ void decodeBits(Decoder &d) {
     decodeCount(d);
   } else if (name == "szext" || name == "bmsk") {
     decodeMask(d);
+  } else if (name == "fns") {
+    d.take("b32");
+    if (d.plain("b32", {"b32", "b32", "b32"}))
+      d.set(each<uint32_t, uint32_t, uint32_t, int32_t>(findNth));
   }
 }
 

@@ -66,6 +66,12 @@ def bfi(bits: int) -> Callable[..., int]:
     return call
 
 
+def fns(mask: int, base: int, n: int) -> int:
+    places = range(base, 32) if n > 0 else range(base, -1, -1) if n < 0 else [base]
+    found = [place for place in places if mask >> place & 1]
+    return found[abs(n) - 1 if n else 0] if len(found) >= max(1, abs(n)) else -1
+
+
 def bfind(bits: int, signed: bool) -> Callable[[int], int]:
     def call(a: int) -> int:
         if signed and a < 0:
@@ -188,6 +194,12 @@ def bit_rows() -> list[AsmCase]:
         AsmCase(
             "bmsk.wrap.b32", "bmsk.wrap.b32 $0, $1, $2;", ("u32", "u32"), "u32",
             ints("u32", lambda a, b: ((1 << (b & 31)) - 1) << (a & 31)),
+        ),
+        AsmCase(
+            "fns.b32",
+            "{ .reg .b32 at, n; and.b32 at, $2, 31; bfe.s32 n, $3, 0, 4; fns.b32 $0, $1, at, n; }",
+            ("u32", "u32", "s32"), "u32",
+            ints("u32", lambda a, b, n: fns(a, b & 31, _sign_extended(n, 4))),
         ),
     ]  # fmt: skip
     return rows
