@@ -11,7 +11,8 @@
 #     Generates beside the source's place in the build folder: #include "core/ir/a.h.inc".
 #     Give `name` to blk_add_library's TABLEGEN.
 #   blk_add_python_module(name SOURCES a.cpp.. DEPENDS ..)
-#     A pybind11 module in <build>/python/blockscope/.
+#     A pybind11 module in <build>/python/blockscope/. For each Python in BLK_OTHER_PYTHONS there is
+#     one more, beside it: <name>_<version>, which nothing else needs.
 
 add_library(blk_flags INTERFACE)
 target_compile_options(blk_flags INTERFACE
@@ -106,16 +107,33 @@ function(blk_add_tablegen name)
   add_custom_target(${name} DEPENDS ${outputs})
 endfunction()
 
+function(blk_configure_python_module target)
+  blk_configure(${target} EXCEPTIONS ${ARGN})
+  # One exported symbol: an LLVM linked in must not meet another one of the same process.
+  target_link_options(${target} PRIVATE
+    LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/python_module.map)
+  set_target_properties(${target} PROPERTIES
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python/blockscope)
+endfunction()
+
 function(blk_add_python_module name)
   execute_process(COMMAND ${Python_EXECUTABLE} -m pybind11 --cmakedir
     OUTPUT_VARIABLE directory OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   find_package(pybind11 3.0 REQUIRED CONFIG HINTS ${directory})
   Python_add_library(${name} MODULE WITH_SOABI)
-  blk_configure(${name} EXCEPTIONS ${ARGN})
+  blk_configure_python_module(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE pybind11::headers)
-  # One exported symbol: an LLVM linked in must not meet another one of the same process.
-  target_link_options(${name} PRIVATE
-    LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/python_module.map)
-  set_target_properties(${name} PROPERTIES
-    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python/blockscope)
+  # CMake finds one Python for a build folder: the others say themselves where their headers are.
+  foreach(python IN LISTS BLK_OTHER_PYTHONS)
+    execute_process(COMMAND ${python} -c "import pybind11, sys, sysconfig
+print('%d.%d' % sys.version_info[:2], sysconfig.get_config_var('EXT_SUFFIX'),
+      sysconfig.get_path('include'), pybind11.get_include(), sep=';', end='')"
+      OUTPUT_VARIABLE facts COMMAND_ERROR_IS_FATAL ANY)
+    list(POP_FRONT facts version suffix)
+    add_library(${name}_${version} MODULE EXCLUDE_FROM_ALL)
+    blk_configure_python_module(${name}_${version} ${ARGN})
+    target_include_directories(${name}_${version} SYSTEM PRIVATE ${facts})
+    set_target_properties(${name}_${version} PROPERTIES
+      PREFIX "" OUTPUT_NAME ${name} SUFFIX ${suffix})
+  endforeach()
 endfunction()

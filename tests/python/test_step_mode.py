@@ -14,7 +14,7 @@ import pytest
 
 PREFIX = """\
 import pdb
-import torch
+import numpy as np
 import triton
 import triton.language as tl
 """
@@ -36,7 +36,7 @@ def kernel(x_ptr, n, BLOCK: tl.constexpr):
     tl.store(x_ptr + offsets, scale(x, 2.0), mask=mask)
 
 
-x = torch.arange(6, dtype=torch.float32)
+x = np.arange(6, dtype=np.float32)
 kernel[(2,)](x, 6, BLOCK=4)
 print("result", x.tolist())
 """
@@ -178,7 +178,7 @@ def test_any_python_works_in_a_stepped_kernel(script):
                 print("caught", error, name, (lambda v: v + 1)(seen["first"]).numpy().tolist())
             tl.store(x_ptr + offsets, offsets)
 
-        x = torch.zeros(4, dtype=torch.int32)
+        x = np.zeros(4, np.int32)
         kernel[(1,)](x)
         print(x.tolist())
         """)
@@ -198,7 +198,7 @@ def test_an_exception_shows_the_users_lines(script):
             x = tl.load(x_ptr)
             inner(x)
 
-        kernel[(1,)](torch.zeros(4))
+        kernel[(1,)](np.zeros(4, np.float32))
         """)
     result = run(path)
     assert result.returncode == 1
@@ -218,7 +218,7 @@ def test_programs_that_wait_for_one_another_end(script):
                 pass
             tl.atomic_add(order_ptr, 1)
 
-        flags, count = torch.zeros(3, dtype=torch.int32), torch.zeros(1, dtype=torch.int32)
+        flags, count = np.zeros(3, np.int32), np.zeros(1, np.int32)
         kernel[(3,)](flags, count)
         print(count.item())
         """)
@@ -233,7 +233,7 @@ def test_a_wait_for_nobody_is_named(script):
             while tl.atomic_add(flag_ptr, 0) == 0:
                 pass
 
-        kernel[(2,)](torch.zeros(1, dtype=torch.int32))
+        kernel[(2,)](np.zeros(1, np.int32))
         """)
     result = run(path)
     assert result.returncode == 1
@@ -253,7 +253,7 @@ def test_findings_tell_the_turns_of_the_loops(script, mode, tmp_path):
             for k in range(3):
                 tl.store(x_ptr + 100 * k, 1.0)
 
-        kernel[(1,)](torch.zeros(62), 3)
+        kernel[(1,)](np.zeros(62, np.float32), 3)
         """)
     out = tmp_path / "findings.json"
     command = [sys.executable, "-m", "blockscope", "check", "--format", "json"]
@@ -286,7 +286,7 @@ def test_what_a_stepped_kernel_raises_is_also_an_error_of_triton(name, script):
 
         kind = getattr(__import__("builtins"), "{name}", ValueError)
         try:
-            kernel[(1,)](torch.zeros(4))
+            kernel[(1,)](np.zeros(4, np.float32))
         except kind as error:
             again = pickle.loads(pickle.dumps(error))
             assert isinstance(error, triton.TritonError) and type(again) is type(error)
