@@ -13,10 +13,14 @@ from SASS, for the same work on both sides. Marks:
 With ``--timed``, on a GPU: the time of the kernels alone, by replay of a graph, in a process for
 each side, in turn; whether both computed the same; the geometric mean, and the ten lowest.
 
+With ``--compile-time``, without a GPU: how long compiling takes, one process at a time, with no
+cache of compiled kernels (compile_times.py).
+
   python benchmarks/foreign.py --static CASES.py [NAME,...] --triton-python PYTHON
   python benchmarks/foreign.py --static CLONES:lmdeploy --triton-python PYTHON
   python benchmarks/foreign.py --timed CASES.py [NAME,...]
   python benchmarks/foreign.py --timed CLONES: --processes 14
+  python benchmarks/foreign.py --compile-time CLONES: --triton-python PYTHON
 
 PYTHON is one with Triton (any version that compiles for sm_90) and torch.
 """
@@ -36,6 +40,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import compile_times
 from foreign_worker import MARK
 from sass_loops import Loop, disassembled, loops_of, main_loop
 
@@ -205,13 +210,16 @@ def parts_of(cases: str) -> list[str]:
     return found
 
 
-def timed_lines(options: argparse.Namespace, folder: str) -> list[tuple[str, dict[str, Any]]]:
-    """Side and line of each case: each side twice in turn, or as many processes as asked for."""
+def lines_of_all(
+    mode: str, options: argparse.Namespace, folder: str
+) -> list[tuple[str, dict[str, Any]]]:
+    """Side and line of each case or kernel. ``timed``: each side twice in turn, or as many
+    processes as asked for."""
     pythons = {"triton": options.triton_python, "blockscope": sys.executable}
 
     def run(job: tuple[str, str]) -> list[tuple[str, dict[str, Any]]]:
         cases, side = job
-        lines = lines_of("timed", side, pythons[side], cases, options.names, folder)
+        lines = lines_of(mode, side, pythons[side], cases, options.names, folder)
         name = cases.split(":")[1] + "/" if ":" in cases else ""
         named = [(side, {**line, "case": name + line["case"]}) for line in lines]
         if options.keep:
@@ -221,7 +229,7 @@ def timed_lines(options: argparse.Namespace, folder: str) -> list[tuple[str, dic
         return named
 
     jobs = [(cases, side) for cases in parts_of(options.cases) for side in SIDES]
-    if options.processes == 1:
+    if options.processes == 1 and mode == "timed":
         jobs += reversed(jobs)
     with ThreadPoolExecutor(options.processes) as pool:
         return [line for lines in pool.map(run, jobs) for line in lines]
@@ -233,7 +241,7 @@ def timed(options: argparse.Namespace) -> int:
     prints: dict[str, dict[str, list[float]]] = {}
     errors: dict[str, dict[str, str]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        for side, line in timed_lines(options, folder):
+        for side, line in lines_of_all("timed", options, folder):
             case = line["case"]
             if "error" in line:
                 errors.setdefault(case, {})[side] = line["error"].splitlines()[0]
@@ -263,6 +271,12 @@ def timed(options: argparse.Namespace) -> int:
     return 0
 
 
+def compile_time(options: argparse.Namespace) -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        print(compile_times.report(lines_of_all("compile", options, folder)))
+    return 0
+
+
 def verdict(prints: dict[str, list[float]]) -> str:
     if len(prints) != len(SIDES):
         return ""
@@ -280,8 +294,10 @@ def main() -> int:
     mode = parser.add_mutually_exclusive_group(required=True)
     mode.add_argument("--static", action="store_true")
     mode.add_argument("--timed", action="store_true")
+    mode.add_argument("--compile-time", action="store_true")
     parser.add_argument(
-        "cases", help="a file, CLONES:MODULE of tests/practice, or CLONES: for all of them (timed)"
+        "cases",
+        help="a file, CLONES:MODULE of tests/practice, or CLONES: for all of them (not static)",
     )
     parser.add_argument("names", nargs="?", default="")
     parser.add_argument("--triton-python", default=os.environ.get("TRITON_PYTHON", sys.executable))
@@ -297,6 +313,8 @@ def main() -> int:
         "--keep", help="the folder that cubins, PTX, plans and times are written to"
     )
     options = parser.parse_args()
+    if options.compile_time:
+        return compile_time(options)
     return static(options) if options.static else timed(options)
 
 

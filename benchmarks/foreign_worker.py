@@ -5,9 +5,10 @@ makes tensors with ``randn``, ``randint`` and ``empty`` of this module and launc
 place of a file, CLONES:MODULE takes the cases of tests/practice/practice/cases/MODULE.py, whose
 repository is in the folder CLONES: of small size where nothing runs, else of production size;
 CLONES:MODULE:K:N takes the K-th of N parts of them. Prints ``MARK`` and one JSON object for each
-kernel (static) or case (timed). One process at a time times: FOLDER/gpu.lock.
+kernel (static, compile) or case (timed). One process at a time times: FOLDER/gpu.lock. ``compile``
+is ``static`` at production size, with no cache of compiled kernels.
 
-  python foreign_worker.py static|timed triton|blockscope FILE FOLDER [NAME,...]
+  python foreign_worker.py static|compile|timed triton|blockscope FILE FOLDER [NAME,...]
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import importlib.util
 import json
 import os
 import re
+import resource
 import sys
 import tempfile
 import time
@@ -29,8 +31,9 @@ from typing import Any
 import torch
 
 CAPABILITY = 90
-IS_STATIC = "static" in sys.argv[1:2]
-SIZE = "small" if IS_STATIC else "production"
+MODE = sys.argv[1] if len(sys.argv) > 1 else "timed"
+IS_STATIC = MODE in ("static", "compile")  # nothing runs
+SIZE = "small" if MODE == "static" else "production"
 DEVICE = "cpu" if IS_STATIC else "cuda"
 MARK = "FOREIGN "
 REPLAYS, ROUNDS = 20, 7
@@ -63,6 +66,31 @@ def full(value: float, *shape: int, dtype: Any = torch.float32) -> Any:
     )
 
 
+class Compilation:
+    """Processor time, in seconds, and memory, in bytes, of one compilation in this process. What
+    the compiler runs as processes of its own is ptxas."""
+
+    def __init__(self) -> None:
+        Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+        self._before = self._used()
+        self._resident = _status_bytes("VmRSS")
+
+    def _used(self) -> tuple[float, float]:
+        uses = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        own, children = (use.ru_utime + use.ru_stime for use in uses)
+        return own, children
+
+    def data(self) -> dict[str, Any]:
+        own, children = (b - a for a, b in zip(self._before, self._used(), strict=True))
+        grown = _status_bytes("VmHWM") - self._resident
+        return {"own_seconds": own, "ptxas_seconds": children, "grown_bytes": grown}
+
+
+def _status_bytes(name: str) -> int:
+    found = re.search(rf"^{name}:\s+(\d+) kB$", Path("/proc/self/status").read_text(), re.MULTILINE)
+    return int(found[1]) << 10 if found else 0
+
+
 class Launches:
     """What a case launches: compiled for the GPU and left there, or run and kept."""
 
@@ -70,6 +98,30 @@ class Launches:
         self.sink = sink
         self.kept: list[Callable[[], Any]] = []
         self.tensors: list[Any] = []
+        self.compiled: list[Any] = []  # kernels, each once
+
+    def compile(self, name: str, launch: Callable[[], Any], stages: tuple[str, ...] = ()) -> Any:
+        """Compile what ``launch`` gives, and tell of it, with these stages, if it is new."""
+        stage_seconds: dict[str, float] = {}
+
+        def listener(*, times: Any, **_: Any) -> None:
+            for stage, micros in [("front", times.ir_initialization), *times.lowering_stages]:
+                stage_seconds[stage] = stage_seconds.get(stage, 0.0) + micros * 1e-6
+
+        if MODE == "compile":
+            import triton
+
+            triton.knobs.compilation.listener = listener
+        begin, used = time.perf_counter(), Compilation()
+        kernel = launch()
+        data = {"seconds": time.perf_counter() - begin, **used.data(), "stages": stage_seconds}
+        if MODE == "compile" and any(kernel is known for known in self.compiled):
+            return kernel  # of an earlier launch
+        self.compiled.append(kernel)
+        data["shared"] = kernel.metadata.shared
+        data |= {stage: kernel.asm[stage] for stage in stages}
+        self.sink(name, kernel.asm["cubin"], data)
+        return kernel
 
     def keep(self, launch: Callable[[], Any], args: Any, kwargs: dict[str, Any]) -> None:
         self.kept.append(launch)
@@ -94,11 +146,9 @@ def use_triton(launches: Launches) -> None:
     launch = JITFunction.run
 
     def compile_only(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
-        begin = time.perf_counter()
-        kernel = launch(self, *args, grid=grid, warmup=True, **kwargs)
-        data = {"seconds": time.perf_counter() - begin, "shared": kernel.metadata.shared}
-        launches.sink(self.__name__, kernel.asm["cubin"], data)
-        return kernel
+        return launches.compile(
+            self.__name__, lambda: launch(self, *args, grid=grid, warmup=True, **kwargs)
+        )
 
     def keep(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
         def again() -> Any:
@@ -125,17 +175,10 @@ def use_blockscope(launches: Launches) -> None:
     def compile_only(
         run: Any, fn: Any, args: Any, grid: Any, kwargs: dict[str, Any], warmup: bool
     ) -> Any:
-        begin = time.perf_counter()
-        kernel = run(fn, grid, args, {**kwargs, "arch": f"sm_{CAPABILITY}a"}, warmup=True)
-        data = {
-            "seconds": time.perf_counter() - begin,
-            "shared": kernel.metadata.shared,
-            "plan": kernel.asm["plan"],
-            "ptx": kernel.asm["ptx"],
-            "tlg": kernel.asm["tlg"],
-        }
-        launches.sink(fn.__name__, kernel.asm["cubin"], data)
-        return kernel
+        options = {**kwargs, "arch": f"sm_{CAPABILITY}a"}
+        return launches.compile(
+            fn.__name__, lambda: run(fn, grid, args, options, warmup=True), ("plan", "ptx", "tlg")
+        )
 
     def keep(run: Any, fn: Any, args: Any, grid: Any, kwargs: dict[str, Any], warmup: bool) -> Any:
         def again() -> Any:
@@ -283,6 +326,8 @@ def main() -> None:
 
     def sink(kernel: str, cubin: bytes, data: dict[str, Any]) -> None:
         nonlocal count
+        if not case:
+            return
         count += 1
         path = Path(folder, f"{case}.{count}.{re.sub(r'[^0-9A-Za-z_]', '_', kernel)}.{side}.cubin")
         path.write_bytes(cubin)
@@ -291,9 +336,13 @@ def main() -> None:
                 path.with_suffix(f".{stage}").write_text(text)
         emit({"case": case, "kernel": kernel, "number": count, "cubin": str(path), **data})
 
+    if MODE == "compile":
+        os.environ |= {"TRITON_CACHE_DIR": folder + "/cache", "TRITON_ALWAYS_COMPILE": "1"}
     launches = Launches(sink)
     (use_triton if side == "triton" else use_blockscope)(launches)
     gpu = Turn(Path(folder, "gpu.lock"))
+    if MODE == "compile":  # the first compilation of a process loads modules and asks ptxas
+        load(Path(__file__).with_name("foreign_cases.py")).case_embedding()
     for name, function in cases_of(file):
         case, count = name, 0
         if wanted and not any(word in case for word in wanted):
