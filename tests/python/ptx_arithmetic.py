@@ -135,7 +135,9 @@ class Arithmetic:
         if i.parts[-2] == "f32" and i.kind in ("f16", "bf16"):
             a, b = a.astype(np.float32), b.astype(np.float32)
             c = self.number(i.operands[3], at, "f32")
-        self.put(i.operands[0], at, fused(a, b, c).astype(a.dtype))
+        exact = fused(a, b, c)
+        values = exact.astype(a.dtype)
+        self.put(i.operands[0], at, toward_zero(exact, values) if i.has("rz") else values)
 
     def op_div(self, i: Instruction, at: np.ndarray) -> None:
         def quotients(a: np.ndarray, b: np.ndarray) -> np.ndarray:

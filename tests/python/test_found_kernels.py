@@ -256,3 +256,17 @@ def test_small_scratch_waits_for_the_readers_of_a_large_one(arch: str, warps: in
     compiled = stored_by_columns.warmup(*arguments, grid=(1,), arch=arch, num_warps=warps)
     ptx_matrix_machine.run(compiled, arguments, (1, 1, 1))
     np.testing.assert_array_equal(out, expected)
+
+
+@triton.jit
+def remainders(out, x, y):
+    offsets = tl.arange(0, 64)
+    tl.store(out + offsets, tl.load(x + offsets) % tl.load(y + offsets))
+
+
+def test_remainders_of_floats_far_apart() -> None:
+    """libdevice subtracts multiples that it rounds toward zero."""
+    random = np.random.default_rng(3)
+    x, y = (np.ldexp(random.uniform(0.5, 1, 64), random.integers(low, high, 64)).astype(np.float32)
+            for low, high in ((20, 120), (-90, 20)))  # fmt: skip
+    hold(remainders, [x, y], np.fmod(x, y))
