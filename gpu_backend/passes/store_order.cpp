@@ -101,15 +101,15 @@ public:
 private:
   /// Whether a warp may load after another one has stored the same.
   bool mayBeBehind(Operation *load, Operation *store) {
-    Value from = load->getOperand(0), to = store->getOperand(0);
-    const bool isBlock = tlg::hasLayout(from.getType());
-    const bool areSame = isBlock == tlg::hasLayout(to.getType()) &&
-                         (!isBlock || tlg::layoutOf(from.getType()) == tlg::layoutOf(to.getType()));
-    const bool hasCopies = !isBlock || freeBits(tlg::layoutOf(from.getType())).warps != 0;
-    if (areSame && (!hasCopies || isOnlyStored(load)))
-      return false;
     const std::optional<unsigned> loaded = argument(load), stored = argument(store);
-    return mayOverlap_ || !loaded || !stored || *loaded == *stored;
+    if (!mayOverlap_ && loaded && stored && *loaded != *stored)
+      return false;
+    const Type from = load->getOperand(0).getType(), to = store->getOperand(0).getType();
+    const bool isBlock = tlg::hasLayout(from);
+    const bool areSame =
+        isBlock == tlg::hasLayout(to) && (!isBlock || tlg::layoutOf(from) == tlg::layoutOf(to));
+    const bool hasCopies = !isBlock || freeBits(tlg::layoutOf(from)).warps != 0;
+    return !areSame || (hasCopies && !isOnlyStored(load));
   }
 
   std::optional<unsigned> argument(Operation *access) {
