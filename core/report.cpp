@@ -191,6 +191,8 @@ std::string percent(double share) {
   return share < 0.01 ? "under 1 %" : llvm::formatv("{0:F0} %", share * 100).str();
 }
 
+constexpr size_t kMostOfALine = 72; // of a line that is shown beside others
+
 /// The lines that bring an error, with their text.
 void printShares(Printer &out, const Finding &finding) {
   if (finding.shares.empty())
@@ -202,8 +204,11 @@ void printShares(Printer &out, const Finding &finding) {
     rest -= each.share;
     const bool isHere = each.location.file == finding.site.location.file;
     const std::string where =
-        isHere ? "line " + std::to_string(each.location.line) : place(each.location);
-    const auto text = sourceLine(each.location.file, each.location.line);
+        (isHere ? "" : std::filesystem::path(each.location.file).filename().string() + " ") +
+        "line " + std::to_string(each.location.line);
+    auto text = sourceLine(each.location.file, each.location.line);
+    if (text && llvm::StringRef(*text).trim().size() > kMostOfALine)
+      text = (llvm::StringRef(*text).trim().take_front(kMostOfALine - 3) + "...").str();
     out.add(llvm::formatv("    {0,9}  {1}, {2}", percent(each.share), where, each.what).str());
     out.add(text ? ":  " + llvm::StringRef(*text).trim() + "\n" : llvm::Twine("\n"));
   }

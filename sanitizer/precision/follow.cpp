@@ -129,6 +129,11 @@ private:
       return errors.block ? errors.block->exact[static_cast<size_t>(errors.first + i)]
                           : kernel[static_cast<size_t>(i)];
     }
+    /// The elements of a cause's part; null where it has none.
+    const double *part(CauseId cause) const {
+      const std::vector<double> *part = errors.block ? errors.block->find(cause) : nullptr;
+      return part ? part->data() + errors.first : nullptr;
+    }
   };
   using Results = std::vector<std::vector<double>>;
 
@@ -145,26 +150,17 @@ private:
 
   void leaveOut() {
     dropAll();
-    if (llvm::any_of(inputs_, [](const Input &input) { return input.isFloat; }))
-      follower_.unknown_.try_emplace(values_.signature->name.str() + placeKey(values_.op->location),
-                                     values_.op->location);
+    if (hasErrors_)
+      follower_.unknown_.insert(values_.op->location.line);
   }
 
-  /// Gives the op operands: for each float what `element(input, i)` says.
-  template <typename Element> Results runWith(Element element) const {
-    std::vector<std::vector<double>> floats(inputs_.size());
+  /// Gives the op operands: for each float what `elements(input, scratch)` says.
+  template <typename Elements> Results runWith(Elements elements) const {
+    std::vector<std::vector<double>> scratch(inputs_.size());
     llvm::SmallVector<WideOperand, 4> operands;
-    for (size_t k = 0; k < inputs_.size(); ++k) {
-      const Input &input = inputs_[k];
-      if (!input.isFloat) {
-        operands.push_back({nullptr, values_.operands[k].data});
-        continue;
-      }
-      floats[k].resize(input.kernel.size());
-      for (size_t i = 0; i < floats[k].size(); ++i)
-        floats[k][i] = element(input, static_cast<int64_t>(i));
-      operands.push_back({&floats[k], nullptr});
-    }
+    for (size_t k = 0; k < inputs_.size(); ++k)
+      operands.push_back(inputs_[k].isFloat ? WideOperand{elements(inputs_[k], scratch[k]), nullptr}
+                                            : WideOperand{nullptr, values_.operands[k].data});
     return op_.run(values_, operands);
   }
 
@@ -172,10 +168,14 @@ private:
     for (size_t k = 0; k < inputs_.size(); ++k)
       if (inputs_[k].isFloat)
         inputs_[k].kernel = readFloats(values_.operands[k], values_.count);
-    const Results base =
-        runWith([](const Input &input, int64_t i) { return input.kernel[static_cast<size_t>(i)]; });
-    const Results exact =
-        hasErrors_ ? runWith([](const Input &input, int64_t i) { return input.exact(i); }) : base;
+    const auto kernelOf = [](const Input &input, std::vector<double> &) { return &input.kernel; };
+    const auto exactOf = [](const Input &input, std::vector<double> &scratch) {
+      for (size_t i = 0; input.errors.block && i < input.kernel.size(); ++i)
+        scratch.push_back(input.exact(static_cast<int64_t>(i)));
+      return input.errors.block ? &scratch : &input.kernel;
+    };
+    const Results base = runWith(kernelOf);
+    const Results exact = hasErrors_ ? runWith(exactOf) : base;
     std::vector<ExactBlock> made(values_.results.size());
     for (size_t k = 0; k < made.size(); ++k)
       made[k].exact = exact[k];
@@ -203,25 +203,24 @@ private:
   }
 
   void carry(CauseId cause, const Results &base, std::vector<ExactBlock> &made) {
-    const auto partOf = [&](const Input &input, int64_t i) {
-      const std::vector<double> *part =
-          input.errors.block ? input.errors.block->find(cause) : nullptr;
-      return part ? (*part)[static_cast<size_t>(input.errors.first + i)] : 0.0;
-    };
-    if (op_.isMove()) {
-      const Results moved = runWith(partOf);
-      for (size_t k = 0; k < made.size(); ++k)
-        made[k].parts.push_back({cause, moved[k]});
-      return;
-    }
     if (isOnlyAdded(cause)) {
-      const ExactElements &added = inputs_.back().errors;
-      made[0].parts.push_back({cause, *added.block->find(cause)});
+      made[0].parts.push_back({cause, *inputs_.back().errors.block->find(cause)});
       return;
     }
-    const Results without = runWith([&](const Input &input, int64_t i) {
-      return input.kernel[static_cast<size_t>(i)] - partOf(input, i);
-    });
+    const auto withoutPart = [&](const Input &input, std::vector<double> &scratch) {
+      const double *part = input.part(cause);
+      scratch.resize(input.kernel.size());
+      for (size_t i = 0; i < scratch.size(); ++i)
+        scratch[i] =
+            (op_.isMove() ? 0 : input.kernel[i]) + (part ? op_.isMove() ? part[i] : -part[i] : 0);
+      return &scratch;
+    };
+    const Results without = runWith(withoutPart);
+    if (op_.isMove()) {
+      for (size_t k = 0; k < made.size(); ++k)
+        made[k].parts.push_back({cause, without[k]});
+      return;
+    }
     for (size_t k = 0; k < made.size(); ++k) {
       std::vector<double> part(base[k].size());
       for (size_t i = 0; i < part.size(); ++i)

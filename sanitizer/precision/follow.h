@@ -11,6 +11,8 @@
 #include "sanitizer/precision/exact_blocks.h"
 #include "sanitizer/precision/wide_op.h"
 
+#include <set>
+
 namespace blockscope::sanitizer {
 
 /// Elements of one operand or result in float64.
@@ -22,9 +24,12 @@ public:
   Follower(ExactBlocks &blocks, Causes &causes) : blocks_(blocks), causes_(causes) {}
 
   void follow(const OpValues &values);
-  void forgetOps() { wideOps_.clear(); }
-  /// Lines with floats that cannot be computed in float64, and the names of their ops.
-  const std::map<std::string, SourceLocation> &unknown() const { return unknown_; }
+  void forgetOps() {
+    wideOps_.clear();
+    unknown_.clear();
+  }
+  /// Lines of this launch with floats that are exact from there on: what they do is not known.
+  const std::set<int32_t> &unknown() const { return unknown_; }
 
 private:
   class Step;
@@ -32,7 +37,7 @@ private:
   ExactBlocks &blocks_;
   Causes &causes_;
   WideOps wideOps_;
-  std::map<std::string, SourceLocation> unknown_;
+  std::set<int32_t> unknown_;
 };
 
 } // namespace blockscope::sanitizer

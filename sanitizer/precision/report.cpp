@@ -17,10 +17,15 @@ namespace {
 constexpr double kAsExact = 1.5;
 /// What has a cause of its own brings, or lets through, this part of the error of an output ...
 constexpr double kMost = 0.5;
-/// ... that has so many times the error of one rounding.
-constexpr double kMany = 4;
+/// ... that has so many times the error of one rounding. Sums in fp32 soon have 4 times that, and
+/// nobody minds.
+constexpr double kManyOfNarrow = 4, kManyOfWide = 16;
 constexpr double kLeastShare = 0.01;
 constexpr size_t kMostShares = 8;
+
+bool isLarge(const OutputErrors &errors, const TensorInfo &output) {
+  return errors.times() >= (output.elementBytes <= 2 ? kManyOfNarrow : kManyOfWide);
+}
 
 std::string text(const char *format, double value) {
   char buffer[32];
@@ -87,10 +92,12 @@ std::vector<std::pair<CauseId, double>> lineShares(const OutputErrors &errors) {
 } // namespace
 
 void PrecisionSanitizer::report(const Allocation &output, const OutputErrors &errors) {
-  const std::string key = launch_->kernel + " " + output.info.name;
-  if (tellsAll_ || errors.times() >= kMany)
-    add("error-shares " + key, errors.times(), [&] { return describeShares(output, errors); });
-  reportCauses(output, errors, lineShares(errors));
+  const bool isMuch = isLarge(errors, output.info);
+  if (tellsAll_ || isMuch)
+    add("error-shares " + launch_->kernel + " " + output.info.name, errors.times(),
+        [&] { return describeShares(output, errors); });
+  if (isMuch)
+    reportCauses(output, errors, lineShares(errors));
 }
 
 /// Keeps the launch with the largest error.
@@ -123,6 +130,12 @@ Finding PrecisionSanitizer::describeShares(const Allocation &output,
   finding.site.location = withoutVariable(most->first->location);
   finding.element = describeElement(output, static_cast<int64_t>(errors.address - output.address));
   finding.values = {{"kernel", numberText(errors.kernel)}, {"float64", numberText(errors.wanted)}};
+  if (!follower_.unknown().empty())
+    finding.values.emplace_back(
+        "not followed through lines",
+        llvm::join(
+            llvm::map_range(follower_.unknown(), [](int32_t line) { return std::to_string(line); }),
+            ", "));
   for (const auto &[id, share] : lineShares(errors)) {
     if (share < kLeastShare || finding.shares.size() == kMostShares || id == kOtherLines)
       continue;
@@ -137,8 +150,7 @@ void PrecisionSanitizer::reportCauses(const Allocation &output, const OutputErro
   const std::string &name = output.info.name;
   const auto element =
       describeElement(output, static_cast<int64_t>(errors.address - output.address));
-  if (!shares.empty() && shares.front().first != kOtherLines && shares.front().second >= kMost &&
-      errors.times() >= kMany) {
+  if (!shares.empty() && shares.front().first != kOtherLines && shares.front().second >= kMost) {
     const Cause::Rounding &rounding = causes_[shares.front().first].main();
     if (rounding.isNarrowSum)
       add("narrow-sum " + placeKey(rounding.location), errors.times(), [&] {
@@ -152,8 +164,6 @@ void PrecisionSanitizer::reportCauses(const Allocation &output, const OutputErro
         return finding;
       });
   }
-  if (errors.times() < kMany)
-    return;
   for (const auto &[id, energy] : errors.parts) {
     const double share = std::min(1.0, energy / errors.error);
     if (!isGrowth(id) || share < kMost)

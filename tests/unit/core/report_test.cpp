@@ -108,7 +108,7 @@ TEST_F(ReportTest, TheTextHasEveryPlaceAndFact) {
     | ^
   error from:
          90 %  line 2, a cast to bf16:  x = tl.load(p)
-    under 1 %  other.py:7:1, exp in fp32
+    under 1 %  other.py line 7, exp in fp32
           9 %  other lines
   model: tile
   launch: number 5 with BLOCK = 64
