@@ -6,8 +6,9 @@ BLOCKSCOPE_AS_TRITON=1). ``triton`` is a module of its own that looks everything
 ``blockscope``; the modules below it are Blockscope's own modules under a second name.
 
 torch looks for Triton in many places, to compile GPU code with its private parts. Imports made by
-torch's own modules therefore do not see ours: they find no Triton. Two of its modules launch
-kernels that users hand them (``torch.library.wrap_triton``), by public names only: these see ours.
+torch's own modules therefore do not see ours: they find no Triton. Four of its modules do see ours,
+and use public names only: two launch kernels that users hand them (``torch.library.wrap_triton``),
+two hold functions for kernels (``triton_helpers``), of which users' kernels import some.
 
 Where ``import triton`` means Blockscope, ``importlib.metadata.version("triton")`` gives the version
 of Triton that is offered: packages ask for it before they define kernels.
@@ -31,7 +32,12 @@ from blockscope.version import TRITON_VERSION
 HIDDEN_FROM = ("torch", "functorch", "torchgen")
 """Top-level packages whose imports do not see the alias."""
 
-SHOWN_TO = ("torch._library.triton", "torch._higher_order_ops.triton_kernel_wrap")
+SHOWN_TO = (
+    "torch._library.triton",
+    "torch._higher_order_ops.triton_kernel_wrap",
+    "torch._inductor.runtime.triton_compat",
+    "torch._inductor.runtime.triton_helpers",
+)
 """Their modules that do see it."""
 
 _OUTSIDE = "triton"

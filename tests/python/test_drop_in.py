@@ -265,8 +265,6 @@ TORCH_SEES_NOTHING = """
 import torch
 from torch.utils._triton import has_triton, has_triton_package
 assert not has_triton_package() and not has_triton()
-import torch._inductor.runtime.triton_compat as compat
-assert not compat.HAS_TRITON
 import torch.cuda
 torch.cuda.is_available()
 """
@@ -318,10 +316,9 @@ def launch(x):
 
 ASKS = """
 import library, torch
-import torch._inductor.runtime.triton_compat as compat
 import torch._inductor.utils, torch.utils._triton
 print(library.KERNEL is not None, library.launch(torch.zeros(1)).item())
-assert not compat.HAS_TRITON and not torch._inductor.utils.has_triton_package.__wrapped__()
+assert not torch._inductor.utils.has_triton_package.__wrapped__()
 # torch asks, by a module of its own
 asked = torch.utils._triton.has_triton
 for name in ("torch._inductor.compile_fx", "functorch.compile"):
@@ -392,6 +389,17 @@ def test_torch_compile_leaves_kernel_launches_alone():
     torch.testing.assert_close(f(x), (torch.sin(x) + 1) * 2)
     """
     python(OFFER + textwrap.dedent(code), path=[os.path.join(os.path.dirname(__file__), "data")])
+
+
+@pytest.mark.parametrize("interpret", ["0", "1"])
+def test_kernels_use_the_helpers_of_torch(interpret):
+    code = """
+    from helped_kernels import torch, clamped_max
+    x = torch.tensor([[1.0, float("nan"), 3.0, 0.0], [2.0, -5.0, 1.0, 0.0]])
+    torch.testing.assert_close(clamped_max(x), torch.tensor([3.0, 2.0]).tanh())
+    """
+    data = os.path.join(os.path.dirname(__file__), "data")
+    python(OFFER + textwrap.dedent(code), path=[data], env={"TRITON_INTERPRET": interpret})
 
 
 @pytest.mark.parametrize("interpret", ["0", "1"])
