@@ -212,6 +212,23 @@ def test_pointers_that_a_loop_moves(mask):
 
 
 @blockscope.jit
+def split(out_ptr, batches, rows, columns, M: tl.constexpr, N: tl.constexpr, MASK: tl.constexpr):
+    z, m, n = tl.program_id(0), tl.arange(0, M), tl.arange(0, N)
+    at = z * columns * rows + columns * m[:, None] + n[None, :]
+    inside = (m[:, None] < rows) & ((n[None, :] < columns) | (not MASK))
+    tl.store(out_ptr + at, 1.0, mask=inside)
+
+
+@pytest.mark.parametrize("shape", [(3, 20, 96), (60, 96)], ids=["batches", "rows of all batches"])
+@pytest.mark.parametrize("mask", [True, False])
+def test_a_batch_that_is_a_product_of_sizes(shape, mask):
+    """columns * rows may be read as steps of rows elements; it is the stride of a batch."""
+    with blockscope.check("rows") as report:
+        split[(2,)](torch.zeros(shape), 2, 20, 96, M=32, N=128, MASK=mask)
+    assert codes(report) == ([] if mask else ["crosses-dimension"]), report.text()
+
+
+@blockscope.jit
 def matmul(a_ptr, b_ptr, c_ptr, n, sam, sak, sbk, sbn, B: tl.constexpr, S: tl.constexpr):
     i, k = tl.arange(0, B), tl.arange(0, B)
     a = a_ptr + i[:, None] * sam + k[None, :] * sak
