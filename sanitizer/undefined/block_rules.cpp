@@ -170,13 +170,14 @@ Shadows mapGroups(const RuleInput &input) {
   const int64_t count = input.operands[0].type().numElements();
   Shadow shadow = Shadow::of(0, count);
   for (int64_t group = 0; group < count; group += pack) {
+    const int64_t end = std::min(group + pack, count);
     Meeting meeting(input);
-    for (int64_t k = 0; k < pack; ++k)
+    for (int64_t i = group; i < end; ++i)
       for (const ShadowedView &operand : input.operands)
-        if (const OriginId origin = operand.origin(group + k))
+        if (const OriginId origin = operand.origin(i))
           meeting.add(origin);
-    for (int64_t k = 0; k < pack; ++k)
-      shadow.origins[group + k] = meeting.result();
+    for (int64_t i = group; i < end; ++i)
+      shadow.origins[i] = meeting.result();
   }
   return Shadows(input.values.results.size(), shadow);
 }

@@ -22,6 +22,18 @@ def total(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     tl.atomic_add(out_ptr, tl.sum(tl.load(x_ptr + i, mask=i < n, other=0)), sem="relaxed")
 
 
+@blockscope.jit
+def negated(x_ptr, out_ptr, n, BLOCK: tl.constexpr, PACK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n)
+    if PACK == 1:
+        y = tl.inline_asm_elementwise("neg.f32 $0, $1;", "=f,f", [x], tl.float32, True, 1)
+    else:
+        both: tl.constexpr = "neg.f32 $0, $2; neg.f32 $1, $3;"
+        y = tl.inline_asm_elementwise(both, "=f,=f,f,f", [x], tl.float32, True, 2)
+    tl.store(out_ptr + i, y, mask=i < n)
+
+
 @pytest.fixture(params=["flat", "step"])
 def mode(request):
     blockscope.set_interpret_mode(request.param == "step")
@@ -189,6 +201,16 @@ def test_copies_are_followed_from_launch_to_launch(mode):
 
 def copy_line():
     return finding_line("tl.store(out_ptr + i, tl.load(x_ptr + i, mask=i < n)")
+
+
+@pytest.mark.parametrize(("n", "pack"), [(9, 1), (10, 2), (9, 2)])
+def test_assembly_is_followed_group_by_group(n, pack, mode):
+    """With two elements at a time, the ninth one is in a group with one that was not loaded."""
+    out = torch.zeros(16)
+    with blockscope.check("undefined") as report:
+        negated[(1,)](torch.ones(16), out, n, BLOCK=16, PACK=pack)
+        assert out.sum() == -n
+    assert codes(report) == (["undefined-value"] if n % pack else []), report.text()
 
 
 def test_strict_finds_each_store(mode):
