@@ -48,6 +48,7 @@ def pretend() -> None:
     cuda.get_device_name = lambda *_: _H100.name
     cuda.current_stream = lambda *_: SimpleNamespace(cuda_stream=0)
     cuda.device = lambda *_: contextlib.nullcontext()
+    torch.get_device_module = lambda *_: cuda
     torch.version.cuda = "12.9"  # type: ignore[assignment]
     cuda.synchronize = lambda *_: None
     cuda.empty_cache = lambda: None
