@@ -8,6 +8,8 @@ import blockscope.language as tl
 import numpy as np
 import pytest
 import torch
+from blockscope.errors import CompilationError
+from blockscope.runtime.backends import flat
 
 
 @blockscope.jit
@@ -242,3 +244,24 @@ def test_a_launch_that_is_clean_runs_in_the_fast_form_alone():
         copy[(7,)](x, out, 100, BLOCK=16)
         assert out.sum() == 100
     assert codes(report) == []
+
+
+@pytest.mark.parametrize("step_only", [True, False])
+def test_step_mode_hides_no_error_but_that_of_a_kernel_it_alone_can_run(monkeypatch, step_only):
+    """Its checks ask for the compiled kernel too."""
+
+    def fail(*args, **kwargs):
+        raise CompilationError("a kernel of step mode") if step_only else TypeError("a wrong call")
+
+    monkeypatch.setattr(flat, "FlatCode", fail)
+    blockscope.set_interpret_mode(True)
+    try:
+        with blockscope.check("undefined,tsan") as report:
+            if step_only:
+                total[(1,)](torch.ones(8), torch.zeros(1), 8, BLOCK=16)
+            else:
+                with pytest.raises(TypeError, match="a wrong call"):
+                    total[(1,)](torch.ones(8), torch.zeros(1), 8, BLOCK=16)
+    finally:
+        blockscope.set_interpret_mode(False)
+    assert report.clean
