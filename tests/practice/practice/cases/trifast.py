@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import tempfile
 
 import torch
 
@@ -11,6 +12,8 @@ from practice.case import Repository
 
 _version = importlib.metadata.version
 importlib.metadata.version = lambda name: "0" if name == "trifast" else _version(name)
+
+_configs = tempfile.TemporaryDirectory()  # what its autotuner keeps
 
 
 def _rearrange(x, pattern, h=0, b=0):
@@ -24,7 +27,7 @@ repository = Repository(
     stand_ins={
         "einops": {"rearrange": _rearrange},
         "jaxtyping": {},
-        "platformdirs": {"user_config_dir": lambda **_: "trifast-config"},
+        "platformdirs": {"user_config_dir": lambda **_: _configs.name},
     },
 )
 
