@@ -125,6 +125,8 @@ private:
     if (result >= moves_->size())
       return;
     int64_t element = (*moves_)[result][static_cast<size_t>(i)];
+    if (element == kNoElement)
+      return;
     for (size_t k = 0; k < values_.operands.size(); ++k) {
       const int64_t size = values_.operands[k].type->numElements();
       if (element < size) {

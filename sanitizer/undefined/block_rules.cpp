@@ -5,6 +5,7 @@
 // origin is marked as mixed.
 #include "sanitizer/undefined/rules.h"
 
+#include "core/numeric/scalar.h"
 #include "interpreter/evaluator.h"
 #include "sanitizer/rows.h"
 
@@ -36,6 +37,23 @@ private:
   bool hasDefined_ = false, hasUndefined_ = false;
 };
 
+/// Of tl.gather, by its indices.
+std::vector<int32_t> gatheredNumbers(const OpValues &values) {
+  const auto axis = static_cast<size_t>(values.signature->attributes.getInt("axis"));
+  const ValueView &index = values.operands[1];
+  const Rows source(*values.operands[0].type, axis), result(*index.type, axis);
+  const auto *bytes = static_cast<const std::byte *>(index.data);
+  const bool isOne = index.extent == ValueView::Extent::One;
+  std::vector<int32_t> numbers(static_cast<size_t>(result.count * result.length), kNoElement);
+  for (int64_t i = 0; i < static_cast<int64_t>(numbers.size()); ++i) {
+    const int64_t k =
+        numeric::readAsInt(index.type->dtype, bytes + (isOne ? 0 : i) * index.type->elementBytes());
+    if (k >= 0 && k < source.length)
+      numbers[static_cast<size_t>(i)] = static_cast<int32_t>(source.at(result.rowOf(i), k));
+  }
+  return numbers;
+}
+
 /// Lets the op's own evaluator move numbers of the operands' elements. Empty if it cannot.
 std::vector<std::vector<int32_t>> moveNumbers(const OpValues &values) {
   OpSignature signature = *values.signature;
@@ -43,10 +61,6 @@ std::vector<std::vector<int32_t>> moveNumbers(const OpValues &values) {
   llvm::SmallVector<const void *, 4> operands;
   int32_t next = 0;
   for (size_t i = 0; i < signature.operands.size(); ++i) {
-    if (signature.name == "tl.gather" && i == 1) { // the indices are what they are
-      operands.push_back(values.operands[i].data);
-      continue;
-    }
     signature.operands[i] = Type::get(DType::Int32, signature.operands[i].shape);
     std::vector<int32_t> &each =
         numbers.emplace_back(static_cast<size_t>(signature.operands[i].numElements()));
@@ -83,7 +97,9 @@ std::vector<std::vector<int32_t>> moveNumbers(const OpValues &values) {
 
 const std::vector<std::vector<int32_t>> &movesOf(const OpValues &values, Moves &moves) {
   const auto [known, isNew] = moves.try_emplace(values.signature);
-  if (isNew || values.signature->name == "tl.gather")
+  if (values.signature->name == "tl.gather")
+    known->second = {gatheredNumbers(values)};
+  else if (isNew)
     known->second = moveNumbers(values);
   return known->second;
 }
@@ -94,6 +110,8 @@ Shadows moveElements(const RuleInput &input) {
     Shadow shadow = Shadow::of(0, static_cast<int64_t>(from.size()));
     shadow.bits.resize(from.size());
     for (size_t i = 0; i < from.size(); ++i) {
+      if (from[i] == kNoElement)
+        continue;
       size_t operand = 0;
       int64_t element = from[i];
       for (int64_t size; element >= (size = input.operands[operand].type().numElements());

@@ -154,6 +154,8 @@ const llvm::StringMap<Rule> &rules() {
       {"tl.dot", {nullptr, dotRows}},
       {"tl.sort", {nullptr, sortRows}},
       {"tl.histogram", {nullptr, countAll}},
+      {"tl.inline_asm", {nullptr, runAssembly}},
+      {"tl.inline_asm_volatile", {nullptr, runAssembly}},
   };
   return table;
 }

@@ -14,6 +14,7 @@ namespace blockscope::sanitizer {
 /// Where each element of an op's results came from, for ops that move elements: by the signature of
 /// the op, by result. Elements are numbered through all operands.
 using Moves = llvm::DenseMap<const OpSignature *, std::vector<std::vector<int32_t>>>;
+constexpr int32_t kNoElement = -1; ///< where an index of a gather is outside of the axis
 
 /// By result: the numbers of the elements that an op of shapes, or a gather, puts there. Empty
 /// where that is not known. Which indices a gather has differs each time; all other moves are the
@@ -46,6 +47,7 @@ Shadows scanAlongAxis(const RuleInput &input);
 Shadows mapGroups(const RuleInput &input);
 Shadows dotRows(const RuleInput &input);
 Shadows sortRows(const RuleInput &input);
-Shadows countAll(const RuleInput &input); ///< histogram
+Shadows countAll(const RuleInput &input);    ///< histogram
+Shadows runAssembly(const RuleInput &input); ///< inline assembly (asm_rules.cpp)
 
 } // namespace blockscope::sanitizer
