@@ -1,8 +1,9 @@
 """Runs Triton's tutorials, which lie in a folder beside the project, unmodified on the CPU.
 
-usage: tutorials.py FOLDER [NUMBER ...]
+usage: tutorials.py FOLDER [--checks CHECKS] [NUMBER ...]
 
-Each runs in a process of its own, and its results are compared with torch's. Sizes are cut: of a
+Each runs in a process of its own, and its results are compared with torch's; with --checks
+(`all`, `asan,nan`) also under these checks, which must find nothing but notes. Sizes are cut: of a
 benchmark the first size runs, once, and the largest constants are smaller. What the files ask of a
 GPU is answered: device="cuda" is the CPU, which has the properties of a small GPU.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import importlib.machinery
 import importlib.util
 import os
 import re
@@ -156,13 +158,14 @@ def cut_sizes() -> Iterator[None]:
     torch.cpu.set_stream = lambda *_: None  # type: ignore[attr-defined]
     if importlib.util.find_spec("tabulate") is None:
         table = types.ModuleType("tabulate")
-        table.tabulate = lambda rows: "\n".join(map(str, rows))  # type: ignore[attr-defined]
+        table.__spec__ = importlib.machinery.ModuleSpec("tabulate", None)  # torch looks for it
+        table.tabulate = lambda rows, **_: "\n".join(map(str, rows))  # type: ignore[attr-defined]
         sys.modules["tabulate"] = table
     with OnTheCpu():
         yield
 
 
-def run_here(path: Path) -> None:
+def run_here(path: Path, checks: str) -> None:
     """One tutorial, and the check of its results."""
     import blockscope
 
@@ -175,7 +178,7 @@ def run_here(path: Path) -> None:
     module = types.ModuleType(run_name)
     module.__file__ = str(path)
     sys.modules[run_name] = module
-    with cut_sizes():
+    with cut_sizes(), found_nothing(checks):
         tree = SmallerConstants().visit(ast.parse(path.read_text(), str(path)))
         try:
             exec(compile(tree, str(path), "exec"), module.__dict__)
@@ -183,6 +186,20 @@ def run_here(path: Path) -> None:
             if str(error) != ends_with:
                 raise
         check(module.__dict__)
+
+
+@contextlib.contextmanager
+def found_nothing(checks: str) -> Iterator[None]:
+    """Under these checks; their findings, but for notes, are an error. None: as without checks."""
+    import blockscope
+
+    if not checks:
+        yield
+        return
+    with blockscope.check(checks) as report:
+        yield
+    if any(finding.severity != "note" for finding in report.findings):
+        raise SystemExit(report.text())
 
 
 class SmallerConstants(ast.NodeTransformer):
@@ -195,8 +212,11 @@ class SmallerConstants(ast.NodeTransformer):
 
 def main() -> int:
     folder, *numbers = sys.argv[1:]
+    checks = ""
+    if numbers[:1] == ["--checks"]:
+        checks, *numbers = numbers[1:]
     if folder == "--here":
-        run_here(Path(numbers[0]))
+        run_here(Path(numbers[0]), checks)
         return 0
     failed = []
     paths = sorted(path for path in Path(folder).glob("*.py") if re.match(r"\d\d-", path.name))
@@ -205,7 +225,8 @@ def main() -> int:
             continue
         start = time.monotonic()
         with tempfile.TemporaryDirectory() as scratch:
-            command = [sys.executable, str(Path(__file__).resolve()), "--here", str(path.resolve())]
+            command = [sys.executable, str(Path(__file__).resolve()), "--here"]
+            command += ["--checks", checks, str(path.resolve())]
             why = ""
             try:
                 subprocess.run(
@@ -217,7 +238,7 @@ def main() -> int:
                     check=True,
                 )
             except subprocess.CalledProcessError as error:
-                why = "\n".join(error.stderr.splitlines()[-12:])
+                why = error.stderr if checks else "\n".join(error.stderr.splitlines()[-12:])
             except subprocess.TimeoutExpired:
                 why = f"not done after {SECONDS} s"
         word = "FAILED" if why else "passed"

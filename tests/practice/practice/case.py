@@ -33,7 +33,6 @@ class Case:
     share: float  # of the elements that may be further off, as where a sum decides a rounding
     not_in: Mapping[str, str]  # modes in which it cannot run anywhere, with the reason
     finds: str  # codes, with commas, of what the checks must find: a mistake of the kernel
-    finds_by_all: str  # and of what only mode all-checks does
 
     @property
     def id(self) -> str:
@@ -71,7 +70,6 @@ class Repository:
         share: float = 0.0,
         not_in: Mapping[str, str] | None = None,
         finds: str = "",
-        finds_by_all: str = "",
         name: str = "",
     ) -> Callable[[Build], Build]:
         """Decorates the ``build`` of a case."""
@@ -79,7 +77,7 @@ class Repository:
         def add(build: Build) -> Build:
             case = Case(
                 self, name or build.__name__, file, kernels, build, small, production,
-                rtol, atol, share, not_in or {}, finds, finds_by_all,
+                rtol, atol, share, not_in or {}, finds,
             )  # fmt: skip
             if any(other.name == case.name for other in self.cases):
                 raise ValueError(f"{self.name} has two cases called '{case.name}'")

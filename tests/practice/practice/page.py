@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from practice.found_by_all import FOUND
+
 MODES = {
     "cpu": "CPU",
     "interpreter": "step by step",
@@ -38,6 +40,8 @@ def text(rows: list[dict[str, Any]], results: Mapping[str, Any]) -> str:
     parts.append(_summary(ran, results, shown))
     parts.append(_table("What failed", ("case", "mode", "why"), _failures(ran, results, shown)))
     parts.append(_table("What the checks found", ("case", "kernels", "findings"), _found(ran)))
+    head = ("case", "kernels", "findings", "why it is right")
+    parts.append(_table("What only all checks found", head, _found_by_all(ran)))
     parts.append(_table("What was left out", ("case", "why"), _left_out(ran, results)))
     parts.append(_all(ran, results, shown))
     return "\n".join(part for part in parts if part)
@@ -82,6 +86,14 @@ def _found(ran: Mapping[str, Any]) -> Any:
     for row in _rows(ran):
         if row["finds"]:
             yield _key(row), f"{_names(row)} in `{row['file']}`", row["finds"].replace(",", ", ")
+
+
+def _found_by_all(ran: Mapping[str, Any]) -> Any:
+    for row in _rows(ran):
+        if _key(row) in FOUND:
+            codes, why = FOUND[_key(row)]
+            kernels = f"{_names(row)} in `{row['file']}`"
+            yield _key(row), kernels, codes.replace(",", ", "), why
 
 
 def _left_out(ran: Mapping[str, Any], results: Mapping[str, Any]) -> Any:

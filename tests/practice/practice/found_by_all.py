@@ -1,0 +1,174 @@
+"""What mode all-checks finds in kernels that are wrong, beyond ``finds``, and why it is right.
+
+By case: the codes, with commas, and one sentence with the lines of the kernel that prove it.
+"""
+
+# ruff: noqa: E501
+from __future__ import annotations
+
+UNDEFINED, HINT, ROWS = "undefined-value", "false-hint", "crosses-dimension"
+
+FOUND: dict[str, tuple[str, str]] = {}
+
+
+def _found(codes: str, why: str, repository: str, *cases: str) -> None:
+    FOUND.update({f"{repository}/{case}": (codes, why) for case in cases})
+
+
+_found(
+    UNDEFINED,
+    "the sum of squares has lanes of a load without `other`",
+    "AlibabaPAI/FLASHNN",
+    "rms_norm_int8",
+)
+_found(
+    UNDEFINED,
+    "a dot and a sum have lanes of loads without `other`",
+    "databricks/megablocks",
+    "padded_scatter_gradient",
+    "binned_scatter_gradient",
+)
+_found(
+    ROWS,
+    "line 81 loads the state after each, and its mask lets the one after the row's last through",
+    "proger/accelerated-scan",
+    "real",
+)
+_found(
+    HINT,
+    "rows of 300 elements of 2 bytes do not begin at multiples of 16 bytes",
+    "ROCm/aiter",
+    "rms_norm",
+    "rms_norm_add",
+    "rms_norm_quant",
+)
+_found(
+    HINT,
+    "it assumes a stride above 0 of an output, or a bias, that is not there and has stride 0",
+    "ROCm/aiter",
+    "gemm_fp8_blocks",
+    "batched_gemm_bf16",
+)
+_found(
+    f"{HINT},{UNDEFINED}",
+    "it assumes `pid > 0` of program 0, and takes the maximum of a load without `other`",
+    "ROCm/aiter",
+    "int8_per_token",
+    "fp8_per_tensor",
+)
+_found(
+    UNDEFINED,
+    "tiles that no program computes are read from `torch.empty`",
+    "meta-pytorch/applied-ai",
+    "fused_moe_v2_tiles_twice",
+)
+_found(
+    "shift-too-far",
+    "line 325 shifts an int32 by up to 44 where a value is tiny in its group",
+    "pytorch/FBGEMM",
+    "mx4",
+)
+_found(
+    UNDEFINED,
+    "rows of the keys, values or queries behind the end are loaded without `other` and multiplied by 0, which is NaN where they are",
+    "FlagOpen/FlagAttention",
+    "flash",
+    "flash_causal",
+    "flash_totals",
+    "split_kv",
+    "piecewise",
+)
+_found(
+    UNDEFINED,
+    "the sum of squares, or the maximum, has lanes of a load without `other`",
+    "InternLM/lmdeploy",
+    "rms_norm",
+    "add_rms_norm",
+    "rms_norm_quant",
+)
+_found(
+    UNDEFINED,
+    "the last step along K multiplies lanes that both loads leave out, `other=None`",
+    "InternLM/lmdeploy",
+    "linear_int8",
+    "linear_int8_residual",
+    "linear_fp8",
+)
+_found(
+    HINT,
+    "line 392 says that a number of blocks, 4, is a multiple of the size of a block, 32",
+    "NX-AI/mlstm_kernels",
+    "limit_head",
+)
+_found(
+    ROWS,
+    "blocks of 256 have no mask, and rows have 64 elements",
+    "NX-AI/mlstm_kernels",
+    "step_in_two",
+)
+_found(
+    UNDEFINED,
+    "the scale is the maximum of a load without `other`",
+    "thu-ml/SageAttention",
+    "quantised_per_block",
+    "quantised_per_thread",
+    "quantised_per_block_varlen",
+)
+_found(
+    UNDEFINED,
+    "the scale is the maximum of a load without `other`",
+    "thu-ml/SpargeAttn",
+    "quantised_per_block",
+)
+_found(
+    UNDEFINED,
+    "keys and values behind the end are loaded without `other`, and values that are NaN there stay NaN times 0",
+    "thu-ml/SageAttention",
+    "attention_int8",
+    "attention_int8_causal",
+    "attention_int8_varlen",
+    "attention_int8_causal_varlen",
+    "attention_int8_causal_varlen_past_scales",
+)
+_found(
+    UNDEFINED,
+    "the minimum of `K_coords`, and with it an address, has lanes of a load without `other`",
+    "openai/sparse_autoencoder",
+    "decoder",
+)
+_found(
+    UNDEFINED,
+    "Welford's sum has lanes of a load without `other`, whose weight is 0, but 0 times NaN is NaN",
+    "chengzeyi/stable-fast",
+    "group_norm_identity",
+    "group_norm_silu",
+    "layer_norm",
+)
+_found(
+    UNDEFINED,
+    "dots have rows of loads without `other`, multiplied by 0",
+    "shawntan/stickbreaking-attention",
+    "dense",
+    "varlen",
+)
+_found(
+    UNDEFINED,
+    "the number of a row is a sum with lanes of a load without `other` (line 152)",
+    "NVIDIA/TransformerEngine",
+    "permute",
+    "unpermute",
+    "unpermute_backward",
+)
+_found(
+    UNDEFINED,
+    "a block pointer's load behind the end has no padding, and the largest element is looked for there too",
+    "kakaobrain/trident",
+    "max",
+)
+_found(
+    UNDEFINED,
+    "sums have elements behind the end of block pointers' loads without padding",
+    "kakaobrain/trident",
+    "group_norm",
+    "masked_softmax",
+)
