@@ -117,7 +117,7 @@ llvm::SmallVector<NamedIndex, 4> namedIndices(const AddressForm &form, const Dim
     result[place[*target]].parts.push_back(
         {term.term, term.start, term.stride / all[*target].stride});
   }
-  llvm::erase_if(result, [&](const NamedIndex &index) {
+  llvm::erase_if(result, [&](NamedIndex &index) {
     bool hasMoving = false;
     for (const NamedIndex::Part &part : index.parts) {
       const AddressForm::Term &term = form.terms[part.term];
@@ -125,8 +125,11 @@ llvm::SmallVector<NamedIndex, 4> namedIndices(const AddressForm &form, const Dim
         return true;
       hasMoving |= term.hasRange || !form.steps[part.start].isFixed;
     }
-    return index.size == 0 || !hasMoving;
+    index.isChecked = hasMoving;
+    return index.size == 0;
   });
+  if (llvm::none_of(result, [](const NamedIndex &index) { return index.isChecked; }))
+    return {};
   return result;
 }
 

@@ -40,11 +40,13 @@ struct NamedIndex {
   size_t first = 0, last = 0; ///< dimensions of the tensor
   int64_t size = 0;
   int64_t stride = 0; ///< in bytes
+  /// False: it is the same in the whole launch, and only what it carries over counts.
+  bool isChecked = true;
 };
 
 /// Returns the indices that `form` names, where all of its terms are clear. `values` are of its
-/// steps, at any place: strides are the same at all. Empty where it names no dimension but the
-/// finest, or none can be checked.
+/// steps, at any place: strides are the same at all. By falling stride. Empty where it names no
+/// dimension but the finest, or none can be checked.
 llvm::SmallVector<NamedIndex, 4> namedIndices(const AddressForm &form, const Dimensions &dimensions,
                                               llvm::ArrayRef<int64_t> values);
 

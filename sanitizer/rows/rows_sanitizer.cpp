@@ -8,6 +8,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <memory>
 
@@ -55,6 +56,23 @@ std::pair<int64_t, int64_t> boundsIn(const LaneIndex &index, const Extents &exte
     high += std::max(a, b);
   }
   return {low, high};
+}
+
+bool hasRange(const LaneIndex &index) {
+  return llvm::any_of(index.perLane, [](int64_t count) { return count != 0; });
+}
+
+/// An index below 0 that all lanes have is meant: the end of the row before, as in
+/// `x + (row + 1) * n - 1`. Takes it from the index of the row.
+void carry(llvm::ArrayRef<NamedIndex> named, llvm::MutableArrayRef<LaneIndex> indices) {
+  for (size_t i = named.size(); i-- > 1;) {
+    const bool runsOn = named[i - 1].stride == named[i].size * named[i].stride;
+    if (!runsOn || indices[i].start >= 0 || hasRange(indices[i]))
+      continue;
+    const int64_t rows = llvm::divideFloorSigned(indices[i].start, named[i].size);
+    indices[i - 1].start += rows;
+    indices[i].start -= rows * named[i].size;
+  }
 }
 
 class RowsSanitizer : public Observer {
@@ -139,8 +157,8 @@ void RowsSanitizer::onAccess(const Access &access) {
   const Plan &plan = planOf(access, worker);
   if (plan.allocation != access.allocation)
     return;
-  for (const NamedIndex &named : plan.indices) {
-    LaneIndex index;
+  llvm::SmallVector<LaneIndex, 4> indices(plan.indices.size());
+  for (auto [named, index] : llvm::zip(plan.indices, indices)) {
     index.perLane.assign(access.blockShape.size(), 0);
     for (const NamedIndex::Part &part : named.parts) {
       const AddressForm::Term &term = form.terms[part.term];
@@ -148,8 +166,11 @@ void RowsSanitizer::onAccess(const Access &access) {
       for (size_t d = 0; d < std::min(index.perLane.size(), term.perLane.size()); ++d)
         index.perLane[d] += part.factor * term.perLane[d];
     }
-    check(access, named, index);
   }
+  carry(plan.indices, indices);
+  for (auto [named, index] : llvm::zip(plan.indices, indices))
+    if (named.isChecked)
+      check(access, named, index);
 }
 
 void RowsSanitizer::check(const Access &access, const NamedIndex &named, const LaneIndex &index) {
@@ -171,7 +192,7 @@ RowsSanitizer::Found RowsSanitizer::find(const Access &access, const NamedIndex 
                                          const LaneIndex &index, const Extents &extents) const {
   Found found;
   const size_t rank = extents.size();
-  const bool hasRange = llvm::any_of(index.perLane, [](int64_t count) { return count != 0; });
+  const bool isPerLane = hasRange(index);
   llvm::SmallVector<int64_t, 4> at;
   for (const auto &[first, last] : extents)
     at.push_back(first);
@@ -185,7 +206,7 @@ RowsSanitizer::Found RowsSanitizer::find(const Access &access, const NamedIndex 
     const int64_t each = rank == 0 ? 0 : index.perLane[rank - 1];
     for (int64_t i = 0; i < count; ++i, ++lane, here += each) {
       // An index below 0 that all lanes have may be meant: the end of the row before.
-      if (here < named.size && (here >= 0 || !hasRange))
+      if (here < named.size && (here >= 0 || !isPerLane))
         continue;
       if (access.mask && !access.mask[lane])
         continue;
