@@ -172,3 +172,28 @@ _found(
     "group_norm",
     "masked_softmax",
 )
+_found(
+    UNDEFINED,
+    "values behind the end are loaded without `other` and multiplied by 0",
+    "latkins/trifast",
+    "triangle_attention",
+)
+_found(
+    HINT,
+    "line 217 says that the number of a block, 7, is a multiple of 8",
+    "triton-lang/kernels",
+    "block_sparse_operand",
+)
+_found(
+    HINT,
+    "rows of 100 elements of 2 bytes do not begin at multiples of 16 bytes",
+    "ROCm/tritonBLAS",
+    "persistent",
+    "stream_k",
+)
+_found(
+    UNDEFINED,
+    "no mistake: lanes of a load without `other` go into an `argmax` that an earlier lane wins, which the check does not see",
+    "NVIDIA/TransformerEngine",
+    "sorted_chunks",
+)

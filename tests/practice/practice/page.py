@@ -40,7 +40,7 @@ def text(rows: list[dict[str, Any]], results: Mapping[str, Any]) -> str:
     parts.append(_summary(ran, results, shown))
     parts.append(_table("What failed", ("case", "mode", "why"), _failures(ran, results, shown)))
     parts.append(_table("What the checks found", ("case", "kernels", "findings"), _found(ran)))
-    head = ("case", "kernels", "findings", "why it is right")
+    head = ("case", "kernels", "findings", "why")
     parts.append(_table("What only all checks found", head, _found_by_all(ran)))
     parts.append(_table("What was left out", ("case", "why"), _left_out(ran, results)))
     parts.append(_all(ran, results, shown))
