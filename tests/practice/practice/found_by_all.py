@@ -17,13 +17,13 @@ def _found(codes: str, why: str, repository: str, *cases: str) -> None:
 
 _found(
     UNDEFINED,
-    "the sum of squares has lanes of a load without `other`",
+    "the maximum has 0 times weights of a load without `other`",
     "AlibabaPAI/FLASHNN",
     "rms_norm_int8",
 )
 _found(
     UNDEFINED,
-    "a dot and a sum have lanes of loads without `other`",
+    "the sum has products of lanes of loads without `other`",
     "databricks/megablocks",
     "padded_scatter_gradient",
     "binned_scatter_gradient",

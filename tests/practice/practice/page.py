@@ -23,6 +23,7 @@ Kernels of public repositories that nobody here wrote, run unmodified: {cases} c
 - CPU: the whole kernel on the CPU, small inputs, compared with torch in float64.
 - step by step: the same under `TRITON_INTERPRET=1`.
 - checks: the same under asan and tsan, which must find nothing, or in a kernel that is wrong just what is listed below.
+- All cases ran under every check, too; what only that found has a table of its own.
 - compiled for sm_90a: every launch compiled with the sizes of production, without a GPU; of an autotuned kernel at least one configuration. Nothing is run.
 """  # noqa: E501
 
