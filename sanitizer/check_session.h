@@ -36,6 +36,7 @@ public:
   void note(FindingCode code, const SourceLocation &kernel, const std::string &message,
             const std::string &hint);
   std::vector<Finding> findings() const { return collector_.findings(); }
+  std::vector<CollectedFinding> collected() const { return collector_.collected(); }
   size_t errorCount() const { return collector_.errorCount(); }
   size_t droppedCauses() const { return collector_.droppedCauses(); }
   /// The sanitizers that want to know what the host does.

@@ -14,7 +14,7 @@ int64_t programKey(const Occurrence &when) { return (when.launch << 40) ^ when.p
 } // namespace
 
 void FindingCollector::add(const std::string &cause, const Occurrence &when, int64_t count,
-                           llvm::function_ref<Finding()> describe) {
+                           llvm::function_ref<Finding()> describe, const FoundElements &elements) {
   std::lock_guard lock(mutex_);
   auto found = entries_.find(cause);
   if (found == entries_.end()) {
@@ -39,6 +39,7 @@ void FindingCollector::add(const std::string &cause, const Occurrence &when, int
   Entry &entry = found->second;
   entry.count += count;
   entry.programs.insert(programKey(when));
+  entry.elements.add(elements);
 }
 
 void FindingCollector::withdraw(const std::string &cause) {
@@ -49,8 +50,7 @@ void FindingCollector::withdraw(const std::string &cause) {
       entries_, [](const auto &entry) { return entry.second.finding.severity == Severity::Error; });
 }
 
-std::vector<Finding> FindingCollector::findings() const {
-  std::lock_guard lock(mutex_);
+std::vector<const FindingCollector::Entry *> FindingCollector::shown() const {
   std::vector<const Entry *> sorted;
   for (const auto &entry : entries_)
     sorted.push_back(&entry.second);
@@ -62,14 +62,30 @@ std::vector<Finding> FindingCollector::findings() const {
   };
   std::sort(sorted.begin(), sorted.end(),
             [&](const Entry *a, const Entry *b) { return key(a) < key(b); });
+  sorted.resize(std::min(sorted.size(), maxFindings_));
+  return sorted;
+}
+
+Finding FindingCollector::findingOf(const Entry &entry) {
+  Finding finding = entry.finding;
+  finding.count = entry.count;
+  finding.programCount = static_cast<int64_t>(entry.programs.size());
+  return finding;
+}
+
+std::vector<Finding> FindingCollector::findings() const {
+  std::lock_guard lock(mutex_);
   std::vector<Finding> result;
-  for (const Entry *entry : sorted) {
-    if (result.size() == maxFindings_)
-      break;
-    result.push_back(entry->finding);
-    result.back().count = entry->count;
-    result.back().programCount = static_cast<int64_t>(entry->programs.size());
-  }
+  for (const Entry *entry : shown())
+    result.push_back(findingOf(*entry));
+  return result;
+}
+
+std::vector<CollectedFinding> FindingCollector::collected() const {
+  std::lock_guard lock(mutex_);
+  std::vector<CollectedFinding> result;
+  for (const Entry *entry : shown())
+    result.push_back({findingOf(*entry), entry->elements.all()});
   return result;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/finding.h"
+#include "sanitizer/found_elements.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -25,6 +26,12 @@ struct Occurrence {
   auto operator<=>(const Occurrence &) const = default;
 };
 
+/// A finding with the elements that all its occurrences are about.
+struct CollectedFinding {
+  Finding finding;
+  std::vector<TensorElements> elements;
+};
+
 /// Thread safe.
 class FindingCollector {
 public:
@@ -36,14 +43,16 @@ public:
   void watch(std::atomic<bool> &stop) { stop_ = &stop; }
 
   /// Adds `count` occurrences of a cause. `cause` names it: code, line, tensor. `describe` is
-  /// called only when this occurrence is the earliest one known.
+  /// called only when this occurrence is the earliest one known. `elements` are what it is about.
   void add(const std::string &cause, const Occurrence &when, int64_t count,
-           llvm::function_ref<Finding()> describe);
+           llvm::function_ref<Finding()> describe, const FoundElements &elements = {});
 
   /// Takes a cause back: what came later has shown that it is none.
   void withdraw(const std::string &cause);
   /// Returns the findings, errors first in each place: sorted by launch, place and code.
   std::vector<Finding> findings() const;
+  /// The same, with their elements.
+  std::vector<CollectedFinding> collected() const;
   /// Returns how many causes of error severity there are.
   size_t errorCount() const;
   /// Returns how many further causes were dropped because there were more than the limit.
@@ -59,7 +68,12 @@ private:
     Occurrence first;
     int64_t count = 0;
     llvm::DenseSet<int64_t> programs; ///< launch and program, hashed together
+    ElementsOfCause elements;
   };
+
+  /// The entries that are shown, in their order.
+  std::vector<const Entry *> shown() const;
+  static Finding findingOf(const Entry &entry);
 
   /// Returns whether an error is known after which nothing else counts.
   bool hasStopped() const { return stopsAtFirst_ && hasError_; }

@@ -29,8 +29,9 @@ public:
     for (const WaitingPlace &place : waitingPlaces(stuck)) {
       const std::string cause = "deadlock " + placeKey(stuck[place.programs.front()].op->location);
       for (const size_t number : place.programs)
-        collector_.add(cause, {launch_->launchIndex, stuck[number].program, 0, 0}, 1,
-                       [&] { return describeDeadlock(*launch_, stuck, place); });
+        collector_.add(
+            cause, {launch_->launchIndex, stuck[number].program, 0, 0}, 1,
+            [&] { return describeDeadlock(*launch_, stuck, place); }, waitedFor(stuck[number]));
     }
   }
 
@@ -41,6 +42,13 @@ public:
   }
 
 private:
+  FoundElements waitedFor(const StuckProgram &program) const {
+    FoundElements elements;
+    if (const Allocation *allocation = launch_->memory->find(program.address))
+      elements.add(allocation->info, MemoryMap::offsetIn(*allocation, program.address), 1);
+    return elements;
+  }
+
   FindingCollector &collector_;
   const LaunchInfo *launch_ = nullptr;
 };

@@ -3,6 +3,7 @@
 
 #include "core/report.h"
 #include "core/source_text.h"
+#include "core/trace/trace_check.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -63,24 +64,63 @@ std::string callChain(const SourceLocation &location) {
   return chain;
 }
 
-/// A finding with its rows in the trace, but for its source.
-TraceFinding placeIn(const TraceLaunch &launch, const Finding &finding) {
-  const SourceLocation &at = finding.site.location;
-  TraceFinding row;
-  static_cast<Finding &>(row) = finding;
-  row.json = findingAsJson(finding);
-  for (size_t op = 0; op < launch.ops.size() && row.op < 0; ++op)
-    if (launch.ops[op].line == at.line && launch.ops[op].column == at.column)
-      row.op = static_cast<int32_t>(op);
-  for (size_t argument = 0; finding.element && argument < launch.arguments.size(); ++argument)
-    if (launch.arguments[argument].name == finding.element->tensor.name)
-      row.argument = static_cast<int32_t>(argument);
-  if (finding.site.execution) {
-    const auto &[x, y, z] = finding.site.execution->program;
-    const int64_t program = x + launch.grid[0] * (y + launch.grid[1] * int64_t{z});
-    row.program = program >= 0 && program < launch.programCount() ? program : -1;
+std::string listText(llvm::ArrayRef<int64_t> values) {
+  std::string text;
+  for (const int64_t value : values)
+    text += (text.empty() ? "" : ", ") + std::to_string(value);
+  return "[" + text + "]";
+}
+
+/// "23 of [32]", "33 = [1, 1] of [2, 32]"; nothing for a scalar.
+std::string laneText(const Execution &ran) {
+  if (ran.blockShape.empty())
+    return "";
+  return std::to_string(ran.lane) +
+         (ran.blockShape.size() > 1 ? " = " + listText(ran.laneIndex) : "") + " of " +
+         listText(ran.blockShape);
+}
+
+int64_t programNumber(const TraceLaunch &launch, const Execution &ran) {
+  const auto &[x, y, z] = ran.program;
+  const int64_t program = x + launch.grid[0] * (y + launch.grid[1] * int64_t{z});
+  return program >= 0 && program < launch.programCount() ? program : -1;
+}
+
+int32_t argumentNamed(const TraceLaunch &launch, llvm::StringRef name) {
+  for (size_t argument = 0; argument < launch.arguments.size(); ++argument)
+    if (launch.arguments[argument].name == name && launch.arguments[argument].isTensor())
+      return static_cast<int32_t>(argument);
+  return -1;
+}
+
+/// The op at a place; of several the one that accesses memory in the way of the site.
+int32_t opAt(const TraceLaunch &launch, const TracePlace &place) {
+  for (size_t op = 0; op < launch.ops.size(); ++op)
+    if (launch.ops[op].source == place.source && launch.ops[op].line == place.line &&
+        launch.ops[op].column == place.column)
+      return static_cast<int32_t>(op);
+  return -1;
+}
+
+/// The elements of a finding as rows of the launch. `left` elements may still be added to it.
+void addElements(TraceFinding &row, const TraceLaunch &launch,
+                 llvm::ArrayRef<TensorElements> elements, int64_t &left) {
+  for (const TensorElements &each : elements) {
+    const int32_t argument = argumentNamed(launch, each.tensor);
+    if (argument < 0 ||
+        launch.arguments[static_cast<size_t>(argument)].elementBytes != each.elementBytes)
+      continue;
+    row.hasMoreElements |= each.isCut;
+    for (const ElementRows &run : each.rows) {
+      left -= run.count * run.rows;
+      if (left < 0) {
+        row.hasMoreElements = true;
+        return;
+      }
+      row.elements.push_back({argument, run.first * each.elementBytes, run.count, run.rows,
+                              run.rowStride * each.elementBytes});
+    }
   }
-  return row;
 }
 
 /// Whether a run that begins at an element of the view stays in it because it follows a dimension.
@@ -344,18 +384,59 @@ int32_t TraceRecorder::sourceOf(const std::string &file) {
   return entry->second;
 }
 
-void TraceRecorder::addFindings(llvm::ArrayRef<Finding> findings) {
+/// A place as rows of the trace. The programs of another launch are none of this one.
+TracePlace TraceRecorder::placeOf(const Site &site, const TraceLaunch *launch) {
+  TracePlace place;
+  place.role = site.role;
+  place.source = site.location.isKnown() ? sourceOf(site.location.file) : -1;
+  place.line = site.location.line;
+  place.column = site.location.column;
+  if (launch)
+    place.op = opAt(*launch, place);
+  if (!site.execution)
+    return place;
+  const Execution &ran = *site.execution;
+  if (launch)
+    place.program = programNumber(*launch, ran);
+  if (ran.access)
+    place.access = accessKindName(*ran.access).str();
+  place.lane = laneText(ran);
+  if (!ran.loopIterations.empty())
+    place.loop = listText(ran.loopIterations);
+  place.value = ran.value;
+  return place;
+}
+
+void TraceRecorder::addFindings(llvm::ArrayRef<CollectedFinding> findings) {
   endPendingLaunch();
   if (ended_.empty())
     return;
-  for (const Finding &finding : findings) {
+  std::vector<int64_t> left(ended_.size(), kMaxFindingElements);
+  for (const auto &[finding, elements] : findings) {
     size_t number = ended_.size() - 1;
+    bool isElsewhere = finding.launch.has_value();
     for (size_t each = 0; each < ended_.size(); ++each)
-      if (finding.launch && ended_[each].launchIndex == finding.launch->index)
+      if (finding.launch && ended_[each].launchIndex == finding.launch->index) {
         number = each;
-    TraceFinding row = placeIn(ended_[number].launch, finding);
-    if (finding.site.location.isKnown())
-      row.source = sourceOf(finding.site.location.file);
+        isElsewhere = false;
+      }
+    const TraceLaunch *launch = isElsewhere ? nullptr : &ended_[number].launch;
+    TraceFinding row;
+    static_cast<Finding &>(row) = finding;
+    row.json = findingAsJson(finding);
+    row.isElsewhere = isElsewhere;
+    row.places.push_back(placeOf(finding.site, launch));
+    for (const Site &site : finding.related)
+      row.places.push_back(placeOf(site, launch));
+    row.source = row.places.front().source;
+    row.op = row.places.front().op;
+    row.program = row.places.front().program;
+    if (finding.element)
+      row.elementOffsetBytes = finding.element->byteOffset;
+    if (launch && finding.element)
+      row.argument = argumentNamed(*launch, finding.element->tensor.name);
+    if (launch)
+      addElements(row, *launch, elements, left[number]);
     writer_->addFinding(number, std::move(row));
   }
 }

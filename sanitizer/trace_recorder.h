@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/trace/trace_writer.h"
+#include "sanitizer/collector.h"
 #include "sanitizer/observation.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -40,9 +41,9 @@ public:
   void onLaunchRepeat() override;
   void onLaunchEnd() override;
 
-  /// Adds findings, each to the recorded launch that it names, else to the last one. Not thread
-  /// safe, and not while a launch runs.
-  void addFindings(llvm::ArrayRef<Finding> findings);
+  /// Adds findings, each to the recorded launch that it names, else, marked as of elsewhere, to the
+  /// last one. Not thread safe, and not while a launch runs.
+  void addFindings(llvm::ArrayRef<CollectedFinding> findings);
 
   /// Ends the last launch and the file.
   /// Errors: false; see `error()`.
@@ -57,6 +58,7 @@ private:
   void noteOp(Worker &worker, const OpInfo &op);
   int32_t argumentOf(const Allocation *allocation);
   int32_t sourceOf(const std::string &file);
+  TracePlace placeOf(const Site &site, const TraceLaunch *launch);
   void endPendingLaunch();
 
   /// An ended launch, with the number that findings call it by.

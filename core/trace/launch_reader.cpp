@@ -1,6 +1,7 @@
 // Small tables of a launch.
 #include "core/trace/launch_reader.h"
 
+#include "core/trace/finding_reader.h"
 #include "core/trace/table_reader.h"
 
 #include <algorithm>
@@ -55,6 +56,11 @@ void readOps(TraceTableReader &table, std::vector<TraceOp> &ops) {
   for (size_t row = 0; table.error().empty() && row < names.size(); ++row)
     ops.push_back({names[row], static_cast<TraceOpKind>(kinds[row]), sources[row], lines[row],
                    columns[row], variables[row], callChains[row]});
+}
+
+void readRecording(TraceTableReader &table, int64_t &droppedRuns) {
+  for (const int64_t each : table.numbers<int64_t>("dropped_runs"))
+    droppedRuns = each;
 }
 
 void readFindings(TraceTableReader &table, std::vector<TraceFinding> &findings) {
@@ -119,7 +125,9 @@ bool readLaunchTables(const hdf5::File &file, const hdf5::Group &group, const st
   read("options", readNamedValues, launch.options);
   read("ops", readOps, launch.ops);
   read("findings", readFindings, launch.findings);
-  return error.empty();
+  if (group.find("recording") != hdf5::kNowhere)
+    read("recording", readRecording, launch.droppedRuns);
+  return error.empty() && readFindingDetails(file, group, label, budget, launch, error);
 }
 
 } // namespace blockscope

@@ -51,6 +51,10 @@ void TraceTableWriter::text(const char *name, const std::vector<std::string> &va
   write(name, textType(width).get(), {values.size()}, block.data());
 }
 
+Hdf5Group createGroup(hid_t parent, const char *name) {
+  return Hdf5Group(H5Gcreate2(parent, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+}
+
 void TraceTableWriter::attribute(const char *name, const std::string &value) {
   const Hdf5Type type = textType(value.size());
   const Hdf5Space space(H5Screate(H5S_SCALAR));

@@ -37,4 +37,17 @@ private:
 Hdf5Dataset createColumn(hid_t group, const char *name, hid_t type, size_t chunkRows,
                          const void *defaultValue);
 
+/// Errors: false.
+Hdf5Group createGroup(hid_t parent, const char *name);
+
+/// The values of one field of all rows.
+template <typename Row, typename Field>
+auto columnOf(const std::vector<Row> &rows, Field Row::*field) {
+  std::vector<Field> values;
+  values.reserve(rows.size());
+  for (const Row &row : rows)
+    values.push_back(row.*field);
+  return values;
+}
+
 } // namespace blockscope

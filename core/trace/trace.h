@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -76,14 +77,45 @@ struct TraceSource {
   int32_t firstLine = 1;
 };
 
-/// A finding, and the rows of the trace that it is about. One that was read has its code, severity,
-/// message, line, column and count; `json` has the rest.
+/// A place that a finding names, and what ran there, as words of a report.
+struct TracePlace {
+  SiteRole role = SiteRole::Here; ///< the first one with `Here` is the finding's own
+  int32_t source = -1;
+  int32_t line = 0;
+  int32_t column = 0;
+  int32_t op = -1;
+  int64_t program = -1; ///< linear program id
+  std::string access;   ///< "load", or empty
+  std::string lane;     ///< "23 of [32]", "33 = [1, 1] of [2, 32]", or empty
+  std::string loop;     ///< iterations of the loops around it, "[0, 3]", or empty
+  std::string value;    ///< loaded or stored, when known
+};
+
+/// Elements of a tensor that a finding is about: `outerCount` rows of `innerCount` neighbours.
+///
+/// Units: as those of `TraceRun`.
+struct TraceElements {
+  int32_t argument = -1;
+  int64_t offsetBytes = 0;
+  int64_t innerCount = 0;
+  int64_t outerCount = 1;
+  int64_t outerStrideBytes = 0;
+};
+
+/// A finding, and the rows of the trace that it is about. One that was read has of `Finding` its
+/// code, severity, message, line, column and count, and, where the file has details of findings,
+/// `values`, `hint` and `model`; `json` has the rest.
 struct TraceFinding : Finding {
   int32_t op = -1;
   int32_t argument = -1;
   int64_t program = -1; ///< linear program id
   int32_t source = -1;
   std::string json; ///< all of it (findingFromJson)
+  std::vector<TracePlace> places;
+  std::optional<int64_t> elementOffsetBytes; ///< of the one element that the message names
+  std::vector<TraceElements> elements;       ///< all that are known
+  bool hasMoreElements = false;              ///< than `elements`
+  bool isElsewhere = false;                  ///< found in a launch that was not recorded
 };
 
 struct TraceNamedValue {
@@ -100,6 +132,7 @@ struct TraceLaunch {
   std::vector<TraceArgument> arguments;
   std::vector<TraceOp> ops;
   std::vector<TraceFinding> findings;
+  int64_t droppedRuns = 0; ///< access runs that were left out, to bound the file
   int64_t programCount() const { return grid[0] * grid[1] * grid[2]; }
 };
 

@@ -10,6 +10,7 @@ namespace {
 
 constexpr int32_t kMaxLine = 100'000'000;
 constexpr size_t kMaxRank = 64;
+constexpr int64_t kMaxOffset = 16 * kMaxTensorBytes;
 
 bool isOutside(int64_t index, size_t size) {
   return index < -1 || index >= static_cast<int64_t>(size);
@@ -68,6 +69,21 @@ bool isSane(const TraceArgument &argument) {
   return true;
 }
 
+/// Whether a run of elements is one of a tensor; adds to `total`, which is bounded, too.
+bool areElements(const TraceElements &run, const TraceLaunch &launch, uint64_t &total) {
+  if (run.argument < 0 || isOutside(run.argument, launch.arguments.size()) || run.innerCount < 1 ||
+      run.outerCount < 1 || run.innerCount > static_cast<int64_t>(kMaxFindingElements) ||
+      run.outerCount > static_cast<int64_t>(kMaxFindingElements))
+    return false;
+  const TraceArgument &argument = launch.arguments[static_cast<size_t>(run.argument)];
+  int64_t length = 0;
+  total += static_cast<uint64_t>(run.innerCount) * static_cast<uint64_t>(run.outerCount);
+  return argument.isTensor() && total <= kMaxFindingElements &&
+         spanFits(run.innerCount, argument.elementBytes, kMaxOffset, length) &&
+         spanFits(run.outerCount, run.outerStrideBytes, kMaxOffset, length) &&
+         within(run.offsetBytes, kMaxOffset);
+}
+
 } // namespace
 
 std::string problemOf(const std::vector<TraceSource> &sources) {
@@ -90,6 +106,7 @@ std::string problemOf(const TraceLaunch &launch, size_t sourceCount) {
         !isPlace(op.line, op.column))
       return "the source, line or kind of op " + std::to_string(row) + " names nothing in the file";
   }
+  uint64_t elements = 0;
   for (size_t row = 0; row < launch.findings.size(); ++row) {
     const TraceFinding &finding = launch.findings[row];
     if (isOutside(finding.op, launch.ops.size()) ||
@@ -98,7 +115,19 @@ std::string problemOf(const TraceLaunch &launch, size_t sourceCount) {
         isOutside(finding.source, sourceCount) ||
         !isPlace(finding.site.location.line, finding.site.location.column) || finding.count < 0)
       return "a number of finding " + std::to_string(row) + " names nothing in the file";
+    for (const TracePlace &place : finding.places)
+      if (isOutside(place.source, sourceCount) || isOutside(place.op, launch.ops.size()) ||
+          isOutside(place.program, static_cast<size_t>(launch.programCount())) ||
+          !isPlace(place.line, place.column))
+        return "a place of finding " + std::to_string(row) + " names nothing in the file";
+    for (const TraceElements &run : finding.elements)
+      if (!areElements(run, launch, elements))
+        return "the elements of finding " + std::to_string(row) + " make no sense";
+    if (finding.elementOffsetBytes && !within(*finding.elementOffsetBytes, kMaxOffset))
+      return "the element of finding " + std::to_string(row) + " makes no sense";
   }
+  if (launch.droppedRuns < 0)
+    return "'recording/dropped_runs' is " + std::to_string(launch.droppedRuns);
   return {};
 }
 
@@ -113,13 +142,12 @@ std::string problemOf(const TraceRun &run, const TraceLaunch &launch) {
            std::to_string(launch.arguments.size());
   if (run.kind > TraceAccessKind::Atomic)
     return "has kind " + std::to_string(static_cast<int>(run.kind)) + ", 0 to 2 are expected";
-  constexpr int64_t kLimit = 16 * kMaxTensorBytes;
   int64_t length = 0;
   if (uint64_t{run.innerCount} * run.outerCount > kMaxRunElements ||
       run.innerCount > kMaxRunElements || run.outerCount > kMaxRunElements ||
-      !spanFits(run.innerCount, run.innerStrideBytes, kLimit, length) ||
-      !spanFits(run.outerCount, run.outerStrideBytes, kLimit, length) ||
-      (run.argument >= 0 && !within(run.offsetBytes, kLimit)))
+      !spanFits(run.innerCount, run.innerStrideBytes, kMaxOffset, length) ||
+      !spanFits(run.outerCount, run.outerStrideBytes, kMaxOffset, length) ||
+      (run.argument >= 0 && !within(run.offsetBytes, kMaxOffset)))
     return "is longer than any block";
   return {};
 }

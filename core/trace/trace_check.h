@@ -13,6 +13,9 @@ namespace blockscope {
 /// Elements of the largest block of a kernel: no run has more.
 inline constexpr uint64_t kMaxRunElements = uint64_t{1} << 20;
 
+/// Elements that the findings of one launch name, all together.
+inline constexpr uint64_t kMaxFindingElements = uint64_t{1} << 24;
+
 /// Byte offsets of the elements of a tensor, from its element (0, ..., 0), are within plus and
 /// minus this; those of the runs of a tensor within plus and minus 16 times this.
 inline constexpr int64_t kMaxTensorBytes = int64_t{1} << 56;

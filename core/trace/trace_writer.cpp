@@ -3,6 +3,7 @@
 
 #include "core/no_fork.h"
 #include "core/trace/access_columns.h"
+#include "core/trace/finding_writer.h"
 #include "core/trace/table_writer.h"
 #include "core/trace/trace_chunk.h"
 #include "core/trace/trace_envelope.h"
@@ -34,15 +35,6 @@ template <typename T> std::vector<unsigned char> bytesOf(T value) {
   std::vector<unsigned char> bytes(sizeof(T));
   std::memcpy(bytes.data(), &value, sizeof(T));
   return bytes;
-}
-
-template <typename Row, typename Field>
-auto columnOf(const std::vector<Row> &rows, Field Row::*field) {
-  std::vector<Field> values;
-  values.reserve(rows.size());
-  for (const Row &row : rows)
-    values.push_back(row.*field);
-  return values;
 }
 
 void writeArguments(hid_t group, const std::vector<TraceArgument> &arguments, bool &good) {
@@ -95,38 +87,11 @@ void writeOps(hid_t group, const std::vector<TraceOp> &ops, bool &good) {
   good = good && table.good();
 }
 
-void writeFindings(hid_t group, const std::vector<TraceFinding> &findings, bool &good) {
-  TraceTableWriter table(group);
-  const auto column = [&](auto valueOf) {
-    std::vector<decltype(valueOf(Finding()))> values;
-    for (const TraceFinding &row : findings)
-      values.push_back(valueOf(row));
-    return values;
-  };
-  table.text("code", column([](const Finding &f) { return std::string(codeText(f.code)); }));
-  table.text("severity",
-             column([](const Finding &f) { return std::string(severityName(f.severity)); }));
-  table.text("message", column([](const Finding &f) { return f.message; }));
-  table.numbers("op", columnOf(findings, &TraceFinding::op));
-  table.numbers("argument", columnOf(findings, &TraceFinding::argument));
-  table.numbers("program", columnOf(findings, &TraceFinding::program));
-  table.numbers("source", columnOf(findings, &TraceFinding::source));
-  table.numbers("line", column([](const Finding &f) { return f.site.location.line; }));
-  table.numbers("column", column([](const Finding &f) { return f.site.location.column; }));
-  table.numbers("count", column([](const Finding &f) { return f.count; }));
-  table.text("json", columnOf(findings, &TraceFinding::json));
-  good = good && table.good();
-}
-
 /// HDF5 leaves the lock on a file to the end of its descriptor, of which forked children have one.
 void unlockFile(hid_t file) {
   void *descriptor = nullptr;
   if (H5Fget_vfd_handle(file, H5P_DEFAULT, &descriptor) >= 0 && descriptor)
     flock(*static_cast<int *>(descriptor), LOCK_UN);
-}
-
-Hdf5Group createGroup(hid_t parent, const char *name) {
-  return Hdf5Group(H5Gcreate2(parent, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
 }
 
 } // namespace
@@ -145,8 +110,10 @@ public:
   size_t chunkRows = kTraceChunkRows;
   uint64_t chunksTaken = 0;
   uint64_t rowsWritten = 0;
+  uint64_t maxRuns = kMaxRuns;
+  uint64_t droppedRuns = 0;
   std::vector<std::vector<TraceFinding>> findings; ///< of each ended launch
-  std::mutex mutex;                                ///< pending, chunksTaken
+  std::mutex mutex;                                ///< pending, chunksTaken, droppedRuns
   std::mutex fileMutex;                            ///< HDF5, taken in a NoFork
   std::mutex errorMutex;
   std::atomic<bool> failed{false};
@@ -229,7 +196,12 @@ bool TraceWriter::Impl::writeLaunchTables(const TraceLaunch &ended) {
   writeNamedValues(createGroup(group, "parameters").get(), ended.parameters, good);
   writeNamedValues(createGroup(group, "options").get(), ended.options, good);
   writeOps(createGroup(group, "ops").get(), ended.ops, good);
-  return good;
+  if (droppedRuns == 0)
+    return good;
+  const Hdf5Group member = createGroup(group, "recording");
+  TraceTableWriter recording(member.get());
+  recording.numbers("dropped_runs", std::vector<int64_t>{static_cast<int64_t>(droppedRuns)});
+  return good && recording.good();
 }
 
 bool TraceWriter::Impl::dropLaunch() {
@@ -245,7 +217,7 @@ bool TraceWriter::Impl::writeTail() {
   bool good = true;
   for (size_t index = 0; index < findings.size() && good; ++index) {
     const Hdf5Group group(H5Gopen2(launches.get(), std::to_string(index).c_str(), H5P_DEFAULT));
-    writeFindings(createGroup(group.get(), "findings").get(), findings[index], good);
+    good = writeFindings(group.get(), findings[index]);
   }
   const Hdf5Group group = createGroup(file.get(), "sources");
   TraceTableWriter table(group.get());
@@ -266,12 +238,14 @@ TraceWriter::~TraceWriter() {
 
 const std::string &TraceWriter::error() const { return impl_->error; }
 
-std::unique_ptr<TraceWriter> TraceWriter::create(const std::string &path, std::string &error) {
+std::unique_ptr<TraceWriter> TraceWriter::create(const std::string &path, std::string &error,
+                                                 uint64_t maxRuns) {
   const NoFork whole;
   H5dont_atexit(); // a forked child that exits would write to the files of its parent
   keepHdf5Errors();
   auto impl = std::make_unique<Impl>();
   impl->path = path;
+  impl->maxRuns = maxRuns;
   // HDF5 does not say why it cannot create a file; the system does.
   std::FILE *probe = std::fopen(path.c_str(), "wb");
   if (probe == nullptr || std::fclose(probe) != 0) {
@@ -321,7 +295,7 @@ bool TraceWriter::beginLaunch() {
   const std::lock_guard<std::mutex> lock(impl_->fileMutex);
   impl_->columns.clear();
   impl_->pending.clear();
-  impl_->chunksTaken = impl_->rowsWritten = 0;
+  impl_->chunksTaken = impl_->rowsWritten = impl_->droppedRuns = 0;
   impl_->launch = createGroup(impl_->launches.get(), impl_->nextLaunchName().c_str());
   impl_->accesses = createGroup(impl_->launch.get(), "accesses");
   return impl_->accesses || impl_->fail("cannot begin a launch" + hdf5Cause());
@@ -343,7 +317,13 @@ bool TraceWriter::appendRuns(std::span<const TraceRun> runs) {
     uint64_t chunkIndex = 0;
     {
       const std::lock_guard<std::mutex> lock(impl_->mutex);
-      const size_t room = kTraceChunkRows - impl_->pending.size();
+      const uint64_t taken = impl_->chunksTaken * kTraceChunkRows + impl_->pending.size();
+      const size_t room =
+          std::min<uint64_t>(kTraceChunkRows - impl_->pending.size(), impl_->maxRuns - taken);
+      if (room == 0) {
+        impl_->droppedRuns += runs.size();
+        return true;
+      }
       const auto part = runs.first(std::min(room, runs.size()));
       impl_->pending.insert(impl_->pending.end(), part.begin(), part.end());
       runs = runs.subspan(part.size());

@@ -18,9 +18,14 @@ namespace blockscope {
 /// Errors: every call gives false after the first failure; `error()` says what failed.
 class TraceWriter {
 public:
+  /// Access runs that are kept of one launch: what follows is only counted, so that a file of a
+  /// large launch stays within what can be shown (1.7 GiB of memory, at most as much on disk).
+  static constexpr uint64_t kMaxRuns = uint64_t{1} << 25;
+
   /// Creates or replaces `path`.
   /// Errors: null, with the reason in `error`.
-  static std::unique_ptr<TraceWriter> create(const std::string &path, std::string &error);
+  static std::unique_ptr<TraceWriter> create(const std::string &path, std::string &error,
+                                             uint64_t maxRuns = kMaxRuns);
   /// Closes the file; call `close` before to learn whether that went well.
   ~TraceWriter();
 

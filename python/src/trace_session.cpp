@@ -49,7 +49,7 @@ void bindTraceSession(py::module_ &module) {
            })
       .def("add_findings",
            [](PyTraceSession &self, const sanitizer::CheckSession &checks) {
-             self.recorder->addFindings(checks.findings());
+             self.recorder->addFindings(checks.collected());
            })
       .def("close", &PyTraceSession::close);
 }

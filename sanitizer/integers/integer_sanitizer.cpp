@@ -188,15 +188,16 @@ void IntegerSanitizer::onMove(const ValueMove &move) {
 
 //===-- Uses ----------------------------------------------------------------------------------===//
 
-void IntegerSanitizer::count(Found &found, OriginId id, int64_t lane) const {
+bool IntegerSanitizer::count(Found &found, OriginId id, int64_t lane) const {
   const Deviation *deviation = deviations_.find(id);
   if (!deviation || deviation->birth.mistake == Mistake::Bits ||
       (deviation->isModular && found.use != IntegerUse::Address))
-    return;
+    return false;
   if (found.count++ == 0) {
     found.lane = lane;
     found.id = id;
   }
+  return true;
 }
 
 void IntegerSanitizer::onDecision(const ValueDecision &decision) {
@@ -225,12 +226,18 @@ void IntegerSanitizer::access(const OpValues &values, size_t numOperands) {
   if (mask >= 0)
     masks.emplace(values.operands[static_cast<size_t>(mask)], shadows_);
   const auto isActive = [&](int64_t lane) { return !masks || masks->value(lane) != 0; };
+  const auto addElement = [&](Found &found, int64_t lane) {
+    const DeviceAddress at = addresses.value(lane);
+    if (const Allocation *allocation = launch_->memory->find(at))
+      found.elements.add(allocation->info, MemoryMap::offsetIn(*allocation, at),
+                         pointers.type->pointee().elementBytes());
+  };
   Found address{IntegerUse::Address,   values.op,     values.program,
                 values.loopIterations, pointers.type, kind};
   if (!addresses.isDefined())
     for (int64_t lane = 0; lane < lanes; ++lane)
-      if (isActive(lane))
-        count(address, addresses.origin(lane), lane);
+      if (isActive(lane) && count(address, addresses.origin(lane), lane))
+        addElement(address, lane);
   Found use = address;
   if (address.count) {
     const DeviceAddress at = addresses.value(address.lane);
@@ -251,9 +258,10 @@ void IntegerSanitizer::access(const OpValues &values, size_t numOperands) {
       continue;
     use.use = isAtomic(kind) ? IntegerUse::AtomicOperand : IntegerUse::Store;
     use.count = 0;
+    use.elements.clear();
     for (int64_t lane = 0; lane < lanes; ++lane)
-      if (isActive(lane))
-        count(use, stored.origin(lane), lane);
+      if (isActive(lane) && count(use, stored.origin(lane), lane))
+        addElement(use, lane);
     if (use.count)
       report(use);
   }

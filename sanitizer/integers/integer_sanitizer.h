@@ -52,6 +52,7 @@ private:
     OriginId id = kDefined;
     const Allocation *allocation = nullptr;
     int64_t offset = 0;
+    FoundElements elements = {}; ///< of all lanes
   };
 
   /// Null in step mode where the kernel cannot be compiled.
@@ -61,8 +62,9 @@ private:
   void followRest(const OpValues &values);
   void access(const OpValues &values, size_t numOperands);
   void keepOther(const OpValues &load, int mask);
-  /// Counts a lane of a use; deviations that are meant count only in addresses.
-  void count(Found &found, OriginId id, int64_t lane) const;
+  /// Counts a lane of a use, and returns whether it counts: deviations that are meant do so only
+  /// in addresses.
+  bool count(Found &found, OriginId id, int64_t lane) const;
   void report(const Found &found);
   Finding describe(const Found &found, const Fault &birth, OperandTexts names) const;
   void tellLimits();

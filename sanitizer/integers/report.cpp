@@ -190,13 +190,15 @@ void IntegerSanitizer::report(const Found &found) {
     known->second = operandTexts(birth.op->location, symbolOf(birth.op->name));
   const Names names = known->second;
   const int32_t column = found.use == IntegerUse::Way ? columnOfStatement(found.op->location) : 0;
-  collector_.add(cause, {launch_->launchIndex, found.program, sequence_++, found.lane}, found.count,
-                 [&] {
-                   Finding finding = describe(found, birth, names);
-                   if (column)
-                     finding.related.back().location.column = column;
-                   return finding;
-                 });
+  collector_.add(
+      cause, {launch_->launchIndex, found.program, sequence_++, found.lane}, found.count,
+      [&] {
+        Finding finding = describe(found, birth, names);
+        if (column)
+          finding.related.back().location.column = column;
+        return finding;
+      },
+      found.elements);
 }
 
 Finding IntegerSanitizer::describe(const Found &found, const Fault &birth,

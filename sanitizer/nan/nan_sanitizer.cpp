@@ -197,7 +197,7 @@ void NanSanitizer::checkOperand(const OpValues &values, AccessLanes &lanes, size
     const Allocation *allocation =
         isBorn(origin) && lanes.isActive(lane) ? lanes.at(lane, offset) : nullptr;
     if (allocation)
-      arrive(arrived, {origin, lane, 0, allocation, offset});
+      arrive(arrived, {origin, lane, 0, allocation, offset}, lanes.elementBytes);
   }
   const AccessKind kind = accessKindOf(values.signature->name);
   report({kind == AccessKind::Store ? Arrival::Store : Arrival::AtomicOperand, values.op,

@@ -39,6 +39,7 @@ private:
     int64_t lane = 0, count = 0;
     const Allocation *allocation = nullptr; ///< of what is written
     int64_t offset = 0;
+    FoundElements elements = {}; ///< of all lanes
   };
   /// The execution.
   struct Place {
@@ -55,8 +56,8 @@ private:
   void checkAddresses(const OpValues &values, const AccessLanes &lanes);
   void checkOperand(const OpValues &values, AccessLanes &lanes, size_t operand);
   void checkAssert(const OpValues &values);
-  /// Adds a lane to the arrivals of its birth.
-  void arrive(llvm::SmallVectorImpl<Arrived> &arrived, const Arrived &lane) const;
+  /// Adds a lane to the arrivals of its birth, which writes so many bytes.
+  void arrive(llvm::SmallVectorImpl<Arrived> &arrived, const Arrived &lane, int bytes = 0) const;
   void report(const Place &place, llvm::ArrayRef<Arrived> arrived);
   Finding describe(const Place &place, const Arrived &arrived) const;
   Site siteOfBirth(OriginId origin) const;

@@ -68,18 +68,25 @@ void fill(Execution &ran, const LaunchInfo &launch, int64_t program, const Type 
 
 } // namespace
 
-void NanSanitizer::arrive(llvm::SmallVectorImpl<Arrived> &arrived, const Arrived &lane) const {
+void NanSanitizer::arrive(llvm::SmallVectorImpl<Arrived> &arrived, const Arrived &lane,
+                          int bytes) const {
+  const auto addElement = [&](Arrived &to) {
+    if (lane.allocation)
+      to.elements.add(lane.allocation->info, lane.offset, bytes);
+  };
   const FloatBirth &birth = births_.birth(lane.origin);
   for (Arrived &each : arrived) {
     const FloatBirth &known = births_.birth(each.origin);
     if (births_.event(each.origin).op == births_.event(lane.origin).op &&
         known.kind == birth.kind && known.made == birth.made) {
       ++each.count;
+      addElement(each);
       return;
     }
   }
   arrived.push_back(lane);
   arrived.back().count = 1;
+  addElement(arrived.back());
 }
 
 void NanSanitizer::report(const Place &place, llvm::ArrayRef<Arrived> arrived) {
@@ -93,13 +100,15 @@ void NanSanitizer::report(const Place &place, llvm::ArrayRef<Arrived> arrived) {
     // Source text may come from Python, which is not asked under the collector's lock.
     const int32_t column =
         place.arrival == Arrival::Way ? columnOfStatement(place.op->location) : 0;
-    collector_.add(cause, {launch_->launchIndex, place.program, sequence_++, each.lane}, each.count,
-                   [&] {
-                     Finding finding = describe(place, each);
-                     if (column)
-                       finding.related.front().location.column = column;
-                     return finding;
-                   });
+    collector_.add(
+        cause, {launch_->launchIndex, place.program, sequence_++, each.lane}, each.count,
+        [&] {
+          Finding finding = describe(place, each);
+          if (column)
+            finding.related.front().location.column = column;
+          return finding;
+        },
+        each.elements);
   }
 }
 

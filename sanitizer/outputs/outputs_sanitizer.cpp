@@ -65,6 +65,15 @@ void forEachRange(const Access &access, const MemoryMap &memory,
   });
 }
 
+FoundElements elementsOf(const Allocation &allocation, const LeftOut &elements) {
+  FoundElements found;
+  for (const Gap &gap : elements.gaps)
+    found.add(allocation.info,
+              static_cast<int64_t>(gap.begin - reinterpret_cast<uint64_t>(allocation.view)),
+              static_cast<int64_t>(gap.end - gap.begin));
+  return found;
+}
+
 /// Whether the lanes of a box are neighbours in the tensor, along each of its dimensions.
 bool isDense(const AccessBox &box, const Allocation &allocation, const Access &access) {
   if (!access.box && access.runs.empty() && box.dimensions[0].size == 1)
@@ -244,6 +253,7 @@ void OutputsSanitizer::findTwice(const Access &access) {
   forEachBox(access, *launch_->memory, [&](const AccessBox &box, const Allocation &allocation) {
     int64_t count = 0, firstLane = 0, firstOffset = 0;
     uint32_t other = 0, otherOp = 0;
+    FoundElements elements;
     forEachLane(box, [&](int64_t lane, uint64_t address) {
       const uint64_t host = hostAt(allocation, address);
       const auto [writer, op] = writers_->at(host);
@@ -251,6 +261,9 @@ void OutputsSanitizer::findTwice(const Access &access) {
           values + (access.valuesAreScalar ? 0 : static_cast<uint64_t>(lane) * size);
       const bool isTwice = writer != 0 && writer != program &&
                            std::memcmp(reinterpret_cast<const void *>(host), value, size) == 0;
+      if (isTwice)
+        elements.add(allocation.info, MemoryMap::offsetIn(allocation, address),
+                     static_cast<int64_t>(size));
       if (isTwice && count++ == 0) {
         firstLane = lane;
         firstOffset = MemoryMap::offsetIn(allocation, address);
@@ -264,31 +277,34 @@ void OutputsSanitizer::findTwice(const Access &access) {
       }
     });
     if (count != 0)
-      reportTwice(access, allocation, firstLane, firstOffset, count, other, otherOp);
+      reportTwice(access, allocation, firstLane, firstOffset, count, other, otherOp, elements);
   });
 }
 
 void OutputsSanitizer::reportTwice(const Access &access, const Allocation &allocation, int64_t lane,
-                                   int64_t offset, int64_t count, uint32_t other,
-                                   uint32_t otherOp) {
+                                   int64_t offset, int64_t count, uint32_t other, uint32_t otherOp,
+                                   const FoundElements &elements) {
   const std::string cause =
       "written-twice " + placeKey(access.op->location) + " " + allocation.info.name;
-  collector_.add(cause, {launch_->launchIndex, access.program, access.sequence, lane}, count, [&] {
-    Finding finding = beginFinding(FindingCode::WrittenTwice, *launch_);
-    finding.site = describeSite(access, *launch_, lane);
-    finding.element = describeElement(allocation, offset);
-    const auto first = programIndex(other, launch_->grid);
-    finding.message = llvm::formatv("store of the value that program ({0}, {1}, {2}) has "
-                                    "stored to the same element before",
-                                    first[0], first[1], first[2])
-                          .str();
-    Site before{SiteRole::OtherSide, writers_->ops[otherOp]->location, Execution()};
-    before.execution->access = AccessKind::Store;
-    before.execution->program = first;
-    finding.related.push_back(std::move(before));
-    finding.hint = "which of the two programs should write this element?";
-    return finding;
-  });
+  collector_.add(
+      cause, {launch_->launchIndex, access.program, access.sequence, lane}, count,
+      [&] {
+        Finding finding = beginFinding(FindingCode::WrittenTwice, *launch_);
+        finding.site = describeSite(access, *launch_, lane);
+        finding.element = describeElement(allocation, offset);
+        const auto first = programIndex(other, launch_->grid);
+        finding.message = llvm::formatv("store of the value that program ({0}, {1}, {2}) has "
+                                        "stored to the same element before",
+                                        first[0], first[1], first[2])
+                              .str();
+        Site before{SiteRole::OtherSide, writers_->ops[otherOp]->location, Execution()};
+        before.execution->access = AccessKind::Store;
+        before.execution->program = first;
+        finding.related.push_back(std::move(before));
+        finding.hint = "which of the two programs should write this element?";
+        return finding;
+      },
+      elements);
 }
 
 //===-- After a launch ------------------------------------------------------------------------===//
@@ -421,25 +437,29 @@ bool OutputsSanitizer::reportGrid(const Outside &outside, const Allocation &allo
     return false;
   const std::string cause =
       "never-written " + placeKey(outside.op->location) + " " + allocation.info.name;
-  collector_.add(cause, {launch_->launchIndex}, missing.elements, [&] {
-    Finding finding = beginFinding(FindingCode::NeverWritten, *launch_);
-    finding.site.location = outside.op->location;
-    finding.element = describeElement(
-        allocation, static_cast<int64_t>(missing.gaps.front().begin -
-                                         reinterpret_cast<uint64_t>(allocation.view)));
-    const auto &grid = launch_->grid;
-    const auto &program = outside.program;
-    finding.message =
-        llvm::formatv("no program writes {0}: the grid ends before the program that would",
-                      elementsText(allocation, missing))
-            .str();
-    finding.hint =
-        llvm::formatv("the grid has {0} programs along axis {1}; program ({2}, {3}, {4}) would go "
-                      "on: is its size rounded up (triton.cdiv)?",
-                      grid[axis], axis, program[0], program[1], program[2])
-            .str();
-    return finding;
-  });
+  collector_.add(
+      cause, {launch_->launchIndex}, missing.elements,
+      [&] {
+        Finding finding = beginFinding(FindingCode::NeverWritten, *launch_);
+        finding.site.location = outside.op->location;
+        finding.element = describeElement(
+            allocation, static_cast<int64_t>(missing.gaps.front().begin -
+                                             reinterpret_cast<uint64_t>(allocation.view)));
+        const auto &grid = launch_->grid;
+        const auto &program = outside.program;
+        finding.message =
+            llvm::formatv("no program writes {0}: the grid ends before the program that would",
+                          elementsText(allocation, missing))
+                .str();
+        finding.hint =
+            llvm::formatv(
+                "the grid has {0} programs along axis {1}; program ({2}, {3}, {4}) would go "
+                "on: is its size rounded up (triton.cdiv)?",
+                grid[axis], axis, program[0], program[1], program[2])
+                .str();
+        return finding;
+      },
+      elementsOf(allocation, missing));
   stand(cause, allocation, missing);
   return true;
 }
@@ -450,20 +470,23 @@ void OutputsSanitizer::reportHole(const Allocation &allocation, const Stores &st
       memory_.empty() ? nullptr : memory_.find(storageBegin(allocation));
   const std::string cause =
       "never-written " + placeKey(stores.op->location) + " " + allocation.info.name;
-  collector_.add(cause, {launch_->launchIndex}, hole.elements, [&] {
-    Finding finding = beginFinding(FindingCode::NeverWritten, *launch_);
-    if (!fresh)
-      finding.severity = Severity::Warning; // what it held before the check may be meant
-    finding.site.location = stores.op->location;
-    finding.element = describeElement(
-        allocation, static_cast<int64_t>(hole.gaps.front().begin -
-                                         reinterpret_cast<uint64_t>(allocation.view)));
-    finding.message = llvm::formatv("no program writes {0}, but what is before and after it",
-                                    elementsText(allocation, hole))
-                          .str();
-    finding.hint = "do programs, or iterations of the loop, advance by the size of the block?";
-    return finding;
-  });
+  collector_.add(
+      cause, {launch_->launchIndex}, hole.elements,
+      [&] {
+        Finding finding = beginFinding(FindingCode::NeverWritten, *launch_);
+        if (!fresh)
+          finding.severity = Severity::Warning; // what it held before the check may be meant
+        finding.site.location = stores.op->location;
+        finding.element = describeElement(
+            allocation, static_cast<int64_t>(hole.gaps.front().begin -
+                                             reinterpret_cast<uint64_t>(allocation.view)));
+        finding.message = llvm::formatv("no program writes {0}, but what is before and after it",
+                                        elementsText(allocation, hole))
+                              .str();
+        finding.hint = "do programs, or iterations of the loop, advance by the size of the block?";
+        return finding;
+      },
+      elementsOf(allocation, hole));
   stand(cause, allocation, hole);
 }
 
@@ -537,25 +560,28 @@ void OutputsSanitizer::onHostRead(const HostElements &elements, const SourceLoca
     return;
   const uint64_t first = read.gaps.front().begin;
   const Trail &trail = *storage->trailAt(first);
+  for (Gap &gap : read.gaps) { // as the text has them
+    const uint64_t delta = reinterpret_cast<uint64_t>(argument.view) - argument.address;
+    gap = {gap.begin + delta, gap.end + delta};
+  }
   const std::string cause = "never-written " + placeKey(where) + " " + argument.info.name;
-  collector_.add(cause, {storage->launch->index}, read.elements, [&] {
-    Finding finding;
-    finding.code = FindingCode::NeverWritten;
-    finding.severity = Severity::Error;
-    finding.site.location = where;
-    finding.related = trail.sites;
-    finding.launch = *storage->launch;
-    finding.element = describeElement(argument, static_cast<int64_t>(first - argument.address));
-    for (Gap &gap : read.gaps) { // as the text has them
-      const uint64_t delta = reinterpret_cast<uint64_t>(argument.view) - argument.address;
-      gap = {gap.begin + delta, gap.end + delta};
-    }
-    finding.message = llvm::formatv("the host reads {0}, which no program has written",
-                                    elementsText(argument, read))
-                          .str();
-    finding.hint = "does the grid, or the loop in the kernel, reach the end of the tensor?";
-    return finding;
-  });
+  collector_.add(
+      cause, {storage->launch->index}, read.elements,
+      [&] {
+        Finding finding;
+        finding.code = FindingCode::NeverWritten;
+        finding.severity = Severity::Error;
+        finding.site.location = where;
+        finding.related = trail.sites;
+        finding.launch = *storage->launch;
+        finding.element = describeElement(argument, static_cast<int64_t>(first - argument.address));
+        finding.message = llvm::formatv("the host reads {0}, which no program has written",
+                                        elementsText(argument, read))
+                              .str();
+        finding.hint = "does the grid, or the loop in the kernel, reach the end of the tensor?";
+        return finding;
+      },
+      elementsOf(argument, read));
   onHostWrite(elements); // told once
 }
 

@@ -64,7 +64,7 @@ private:
   void write(const Access &access, Worker &worker);
   void findTwice(const Access &access);
   void reportTwice(const Access &access, const Allocation &allocation, int64_t lane, int64_t offset,
-                   int64_t count, uint32_t other, uint32_t otherOp);
+                   int64_t count, uint32_t other, uint32_t otherOp, const FoundElements &elements);
   void lookAt(const Allocation &allocation, const Stores &stores);
   void define(const Allocation &allocation);
   bool lookOutside(const Allocation &allocation, const LeftOut &left);

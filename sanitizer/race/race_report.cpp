@@ -36,6 +36,13 @@ bool mayShareBytes(const Access &access) {
   return false;
 }
 
+FoundElements elementsOf(const Allocation &allocation, uint64_t host, int bytes) {
+  FoundElements found;
+  found.add(allocation.info,
+            static_cast<int64_t>(host - reinterpret_cast<uint64_t>(allocation.view)), bytes);
+  return found;
+}
+
 } // namespace
 
 Site RaceSanitizer::describeOp(SiteRole role, const OpFacts &op, int64_t program,
@@ -95,7 +102,8 @@ void RaceSanitizer::report(const Conflict &context, const AccessRecord &earlier,
        placeKey(theirs.info->location) + " " + context.allocation.info.name)
           .str();
   collector_.add(
-      cause, {launch_->launchIndex, context.program, access.sequence, lane}, elements, [&] {
+      cause, {launch_->launchIndex, context.program, access.sequence, lane}, elements,
+      [&] {
         Finding finding = beginFinding(code, *launch_);
         Site here = describeOp(SiteRole::Here, ours, context.program, lane);
         Site other = describeOp(SiteRole::OtherSide, theirs, earlier.program,
@@ -144,7 +152,8 @@ void RaceSanitizer::report(const Conflict &context, const AccessRecord &earlier,
           finding.hint =
               "programs run in any order: read what another launch wrote, or use atomics";
         return finding;
-      });
+      },
+      elementsOf(context.allocation, shared.host, shared.bytes));
 }
 
 /// The facts that both findings of the warp model share.
@@ -168,7 +177,8 @@ void RaceSanitizer::reportWarpOrder(const Conflict &context, const AccessRecord 
       "race-warp-order " + placeKey(ours.info->location) + " / " + placeKey(theirs.info->location);
   collector_.add(
       cause, {launch_->launchIndex, context.program, context.access.sequence, shared.lane},
-      std::max(1, shared.bytes / context.access.elementBytes), [&] {
+      std::max(1, shared.bytes / context.access.elementBytes),
+      [&] {
         Finding finding = describeWarpOrder(context, earlier, shared.host, shared.lane);
         finding.message = llvm::formatv("lane {0} of this {1} touches what lane {2} "
                                         "of an earlier store wrote, "
@@ -177,7 +187,8 @@ void RaceSanitizer::reportWarpOrder(const Conflict &context, const AccessRecord 
                               .str();
         finding.hint = "put tl.debug_barrier() between them: lanes may be in different warps";
         return finding;
-      });
+      },
+      elementsOf(context.allocation, shared.host, shared.bytes));
 }
 
 void RaceSanitizer::reportEarlyRelease(const Conflict &context, const AccessRecord &earlier,
@@ -187,7 +198,8 @@ void RaceSanitizer::reportEarlyRelease(const Conflict &context, const AccessReco
   const std::string cause = "race-warp-order release " + placeKey(theirs.info->location);
   collector_.add(
       cause, {launch_->launchIndex, context.program, context.access.sequence, shared.lane},
-      std::max(1, shared.bytes / context.access.elementBytes), [&] {
+      std::max(1, shared.bytes / context.access.elementBytes),
+      [&] {
         Finding finding = describeWarpOrder(context, earlier, shared.host, shared.lane);
         finding.message =
             llvm::formatv("this {0} may come before all warps of program {1} have stored: that "
@@ -196,7 +208,8 @@ void RaceSanitizer::reportEarlyRelease(const Conflict &context, const AccessReco
                 .str();
         finding.hint = "put tl.debug_barrier() between the store and the atomic that releases";
         return finding;
-      });
+      },
+      elementsOf(context.allocation, shared.host, shared.bytes));
 }
 
 void RaceSanitizer::checkDuplicates(const Access &access) {
@@ -206,12 +219,14 @@ void RaceSanitizer::checkDuplicates(const Access &access) {
   const auto *values = static_cast<const std::byte *>(access.values);
   llvm::DenseMap<DeviceAddress, int64_t> firstLane;
   int64_t count = 0, lane = -1, other = -1;
+  llvm::SmallVector<int64_t> lanes;
   for (int64_t i = 0; i < access.lanes; ++i) {
     if (access.mask && !access.mask[i])
       continue;
     const auto [known, isNew] = firstLane.try_emplace(access.addresses[i], i);
     if (isNew || std::memcmp(values + known->second * size, values + i * size, size) == 0)
       continue;
+    lanes.push_back(i);
     if (count++ == 0) {
       lane = i;
       other = known->second;
@@ -222,27 +237,36 @@ void RaceSanitizer::checkDuplicates(const Access &access) {
   const Allocation *allocation = launch_->memory->find(access.addresses[lane]);
   if (!allocation)
     return;
+  FoundElements elements;
+  for (const int64_t each : lanes)
+    if (launch_->memory->find(access.addresses[each]) == allocation)
+      elements.add(allocation->info, MemoryMap::offsetIn(*allocation, access.addresses[each]),
+                   size);
   const std::string cause =
       "duplicate-store " + placeKey(access.op->location) + " " + allocation->info.name;
-  collector_.add(cause, {launch_->launchIndex, access.program, access.sequence, lane}, count, [&] {
-    Finding finding = beginFinding(FindingCode::DuplicateStore, *launch_);
-    const auto site = [&](SiteRole role, int64_t at) {
-      Site site = describeSite(access, *launch_, at);
-      site.role = role;
-      site.execution->value = valueText(values + at * size, size, allocation->info.dtype);
-      return site;
-    };
-    finding.site = site(SiteRole::Here, lane);
-    finding.related = {site(SiteRole::OtherSide, other)};
-    const int64_t offset = MemoryMap::offsetIn(*allocation, access.addresses[lane]);
-    finding.element = describeElement(*allocation, offset);
-    finding.message = llvm::formatv("lanes {0} and {1} of one store write different values to "
-                                    "byte {2} of '{3}': which one stays is undefined",
-                                    other, lane, offset, allocation->info.name)
-                          .str();
-    finding.hint = "give each lane its own element, mask all but one, or combine with an atomic";
-    return finding;
-  });
+  collector_.add(
+      cause, {launch_->launchIndex, access.program, access.sequence, lane}, count,
+      [&] {
+        Finding finding = beginFinding(FindingCode::DuplicateStore, *launch_);
+        const auto site = [&](SiteRole role, int64_t at) {
+          Site site = describeSite(access, *launch_, at);
+          site.role = role;
+          site.execution->value = valueText(values + at * size, size, allocation->info.dtype);
+          return site;
+        };
+        finding.site = site(SiteRole::Here, lane);
+        finding.related = {site(SiteRole::OtherSide, other)};
+        const int64_t offset = MemoryMap::offsetIn(*allocation, access.addresses[lane]);
+        finding.element = describeElement(*allocation, offset);
+        finding.message = llvm::formatv("lanes {0} and {1} of one store write different values to "
+                                        "byte {2} of '{3}': which one stays is undefined",
+                                        other, lane, offset, allocation->info.name)
+                              .str();
+        finding.hint =
+            "give each lane its own element, mask all but one, or combine with an atomic";
+        return finding;
+      },
+      elements);
 }
 
 } // namespace blockscope::sanitizer

@@ -20,6 +20,23 @@ constexpr FindingCode kCodes[] = {FindingCode::CrossesDimension};
 constexpr ObserverPlan kPlan = {.needs = {.program = true},
                                 .repeat = ObserverPlan::Repeat::Accepts};
 
+/// Where a lane of an access to one tensor is, in bytes from its first element.
+int64_t offsetOf(const Access &access, int64_t lane) {
+  if (access.addresses)
+    return MemoryMap::offsetIn(*access.allocation, access.addresses[lane]);
+  if (!access.box)
+    return -1;
+  int64_t rest = lane - access.box->firstLane;
+  uint64_t address = access.box->address;
+  for (int d = 0; d < access.box->rank; ++d) {
+    const AccessBox::Dimension &dimension = access.box->dimensions[d];
+    const int64_t steps = std::min(rest / dimension.laneStride, dimension.size - 1);
+    rest -= steps * dimension.laneStride;
+    address += static_cast<uint64_t>(steps * dimension.strideBytes);
+  }
+  return MemoryMap::offsetIn(*access.allocation, address);
+}
+
 /// The index of an access along one dimension: `start` plus `perLane` for each place of a lane.
 struct LaneIndex {
   int64_t start = 0;
@@ -97,6 +114,7 @@ private:
   };
   struct Found {
     int64_t lane = -1, count = 0, index = 0, offset = 0;
+    FoundElements elements = {};
   };
 
   Plan &planOf(const Access &access, Worker &worker);
@@ -183,8 +201,9 @@ void RowsSanitizer::check(const Access &access, const NamedIndex &named, const L
     return;
   const std::string cause = "crosses-dimension " + placeKey(access.op->location) + " " +
                             access.allocation->info.name + " " + std::to_string(named.last);
-  collector_.add(cause, {launch_->launchIndex, access.program, access.sequence, found.lane},
-                 found.count, [&] { return describe(access, named, found); });
+  collector_.add(
+      cause, {launch_->launchIndex, access.program, access.sequence, found.lane}, found.count,
+      [&] { return describe(access, named, found); }, found.elements);
 }
 
 /// Goes through the rows of lanes along the last axis: each has an interval of lanes outside.
@@ -210,12 +229,11 @@ RowsSanitizer::Found RowsSanitizer::find(const Access &access, const NamedIndex 
         continue;
       if (access.mask && !access.mask[lane])
         continue;
-      int64_t offset = -1;
-      if (access.addresses) {
-        offset = MemoryMap::offsetIn(*access.allocation, access.addresses[lane]);
-        if (!access.allocation->inView(offset, access.elementBytes))
-          continue;
-      }
+      const int64_t offset = offsetOf(access, lane);
+      if (access.addresses && !access.allocation->inView(offset, access.elementBytes))
+        continue;
+      if (access.addresses || access.box)
+        found.elements.add(access.allocation->info, offset, access.elementBytes);
       if (found.count++ == 0) {
         found.lane = lane;
         found.index = here;
@@ -229,18 +247,6 @@ RowsSanitizer::Found RowsSanitizer::find(const Access &access, const NamedIndex 
       else
         at[d - 1] = extents[d - 1].first;
     }
-  }
-  if (found.count != 0 && found.offset < 0 && access.box) {
-    // The lane's place in the box.
-    int64_t rest = found.lane - access.box->firstLane;
-    uint64_t address = access.box->address;
-    for (int d = 0; d < access.box->rank; ++d) {
-      const AccessBox::Dimension &dimension = access.box->dimensions[d];
-      const int64_t steps = std::min(rest / dimension.laneStride, dimension.size - 1);
-      rest -= steps * dimension.laneStride;
-      address += static_cast<uint64_t>(steps * dimension.strideBytes);
-    }
-    found.offset = MemoryMap::offsetIn(*access.allocation, address);
   }
   return found;
 }

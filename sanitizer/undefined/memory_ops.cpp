@@ -153,6 +153,7 @@ void UndefinedSanitizer::store(const OpValues &values) {
         found.allocation = allocation;
         found.offset = offset;
       }
+      found.elements.add(allocation->info, offset, lanes.elementBytes);
       continue; // told once
     }
     UndefinedStorage &storage = storageToMark(*allocation);
@@ -194,13 +195,15 @@ void UndefinedSanitizer::combine(const OpValues &values, size_t numOperands) {
     if (!allocation)
       continue;
     for (size_t k = 1; k < numOperands; ++k)
-      if (const OriginId origin = ShadowedView(values.operands[k], shadows_).origin(lane))
+      if (const OriginId origin = ShadowedView(values.operands[k], shadows_).origin(lane)) {
         if (operand.count++ == 0) {
           operand.lane = lane;
           operand.origin = origin;
           operand.allocation = allocation;
           operand.offset = offset;
         }
+        operand.elements.add(allocation->info, offset, lanes.elementBytes);
+      }
     UndefinedStorage *storage = storageOf(*allocation);
     if (!storage)
       continue;
@@ -211,11 +214,14 @@ void UndefinedSanitizer::combine(const OpValues &values, size_t numOperands) {
     const std::shared_ptr<const Trail> &trail = storage->trailAt(*undefined);
     if (isExchange) {
       old.origin(lane) = origins_->fromMemory(*values.op, trail);
-    } else if (reads && memory.count++ == 0) {
-      memory.lane = lane;
-      memory.trail = trail;
-      memory.allocation = allocation;
-      memory.offset = offset;
+    } else if (reads) {
+      if (memory.count++ == 0) {
+        memory.lane = lane;
+        memory.trail = trail;
+        memory.allocation = allocation;
+        memory.offset = offset;
+      }
+      memory.elements.add(allocation->info, offset, lanes.elementBytes);
     }
     storage->define(address, end);
   }

@@ -52,13 +52,18 @@ void UndefinedSanitizer::report(const Found &found) {
                             placeKey(found.op->location) + trail.key();
   // Source text may come from Python, which is not asked under the collector's lock.
   const int32_t column = found.use == Use::Way ? columnOfStatement(found.op->location) : 0;
-  collector_.add(cause, {launch_->launchIndex, found.program, sequence_++, found.lane}, found.count,
-                 [&] {
-                   Finding finding = describe(found, trail);
-                   if (column)
-                     finding.site.location.column = column;
-                   return finding;
-                 });
+  FoundElements elements = found.elements;
+  if (trail.birth == Birth::NeverWritten)
+    elements.add(loadedElements_);
+  collector_.add(
+      cause, {launch_->launchIndex, found.program, sequence_++, found.lane}, found.count,
+      [&] {
+        Finding finding = describe(found, trail);
+        if (column)
+          finding.site.location.column = column;
+        return finding;
+      },
+      elements);
 }
 
 Finding UndefinedSanitizer::describe(const Found &found, const Trail &trail) const {
@@ -126,6 +131,7 @@ void UndefinedSanitizer::onHostRead(const HostElements &elements, const SourceLo
     return;
   std::optional<uint64_t> first;
   int64_t count = 0;
+  std::vector<uint64_t> undefined; // addresses
   elements.forEachRun([&](uint64_t begin, uint64_t end) {
     for (uint64_t at = begin; at < end && storage->covers(begin, end);) {
       const std::optional<uint64_t> found = storage->firstUndefined(at, end);
@@ -133,6 +139,7 @@ void UndefinedSanitizer::onHostRead(const HostElements &elements, const SourceLo
         break;
       first = first ? first : found;
       ++count;
+      undefined.push_back(*found);
       at = begin + ((*found - begin) / elements.elementBytes + 1) * elements.elementBytes;
     }
     return false;
@@ -142,8 +149,15 @@ void UndefinedSanitizer::onHostRead(const HostElements &elements, const SourceLo
   const Trail trail = *storage->trailAt(*first);
   const std::string cause = "undefined-value host " + placeKey(where) + trail.key();
   const int64_t launch = (trail.launch ? trail.launch : storage->launch)->index;
-  collector_.add(cause, {launch, 0, sequence_++}, count,
-                 [&] { return describeHostRead(*storage, trail, *first, where); });
+  const Allocation &argument = trail.allocation ? *trail.allocation : *storage->argument;
+  FoundElements found;
+  for (const uint64_t address : undefined)
+    if (const auto offset = static_cast<int64_t>(address - argument.address);
+        argument.inStorage(offset, 1)) // else it was copied since
+      found.add(argument.info, offset, 1);
+  collector_.add(
+      cause, {launch, 0, sequence_++}, count,
+      [&] { return describeHostRead(*storage, trail, *first, where); }, found);
   onHostWrite(elements); // told once
 }
 

@@ -52,6 +52,7 @@ void UndefinedSanitizer::onLaunchBegin(const LaunchInfo &launch) {
 }
 
 void UndefinedSanitizer::onProgramBegin(int64_t /*program*/, int /*worker*/) {
+  loadedElements_.clear();
   // Of programs that wait, the values stay while others run.
   if (!isTrial_ && !launch_->mayWait)
     shadows_.clear();
@@ -102,6 +103,15 @@ UndefinedStorage &UndefinedSanitizer::storageToMark(const Allocation &allocation
 
 //===-- Memory --------------------------------------------------------------------------------===//
 
+void UndefinedSanitizer::noteLoaded(const Access &access, const LoadedUndefined &lane) {
+  constexpr size_t kMostPieces = 4096; // of a program that loads them one by one
+  loaded_.push_back(lane);
+  if (access.allocation && loadedElements_.pieces().size() < kMostPieces)
+    loadedElements_.add(access.allocation->info,
+                        static_cast<int64_t>(lane.address - access.allocation->address),
+                        access.elementBytes);
+}
+
 void UndefinedSanitizer::onAccess(const Access &access) {
   if (isTrial_) {
     if (!hasSuspects_.load(std::memory_order_relaxed) && isSuspect(access))
@@ -114,7 +124,7 @@ void UndefinedSanitizer::onAccess(const Access &access) {
                              int64_t lane) {
       for (uint64_t at = begin; at < end; at += static_cast<uint64_t>(access.elementBytes), ++lane)
         if (storage.firstUndefined(at, at + static_cast<uint64_t>(access.elementBytes)))
-          loaded_.push_back({lane, &storage, at});
+          noteLoaded(access, {lane, &storage, at});
       return false;
     });
   else if (access.kind == AccessKind::Store)

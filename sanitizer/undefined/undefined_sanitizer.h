@@ -76,6 +76,7 @@ private:
     std::shared_ptr<const Trail> trail = {}; ///< where there is no origin
     const Allocation *allocation = nullptr;
     int64_t offset = 0;
+    FoundElements elements = {}; ///< of all lanes
   };
 
   /// An active lane of the load that runs, which reads an undefined byte.
@@ -89,6 +90,7 @@ private:
   forEachRange(const Access &access,
                llvm::function_ref<bool(UndefinedStorage &, uint64_t, uint64_t, int64_t)> visit);
   bool isSuspect(const Access &access);
+  void noteLoaded(const Access &access, const LoadedUndefined &lane);
   void load(const OpValues &values, bool isAtomic);
   void takeFromMemory(const OpValues &load, Shadow &shadow);
   void leaveOut(const OpValues &load, const AccessLanes &lanes, bool hasOther, Shadow &shadow);
@@ -118,6 +120,7 @@ private:
   ShadowValues shadows_;
   Moves moves_;
   std::vector<LoadedUndefined> loaded_;
+  FoundElements loadedElements_; ///< undefined ones that this program has loaded
   std::optional<OriginTable> origins_;
   std::shared_ptr<const LaunchFacts> facts_; ///< of this launch
   llvm::DenseMap<const Allocation *, std::shared_ptr<const Allocation>> allocations_;

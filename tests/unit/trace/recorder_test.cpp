@@ -176,7 +176,7 @@ TEST_F(TraceRecorderTest, FindingsGoToTheLaunchTheyName) {
   finding.site.execution.emplace().program = {3, 0, 0};
   finding.element.emplace().tensor = argument(0).info;
   finding.launch.emplace().index = 0;
-  recorder->addFindings(finding);
+  recorder->addFindings(sanitizer::CollectedFinding{finding, {}});
   readBack();
   ASSERT_EQ(launch.findings.size(), 1U);
   EXPECT_EQ(launch.findings[0].program, 3);

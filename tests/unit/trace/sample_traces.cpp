@@ -255,6 +255,109 @@ bool writeBrokenTrace(const std::string &path) {
   return finish(*writer, launch);
 }
 
+namespace {
+
+const char *const kFindingsSource = R"(import triton
+import triton.language as tl
+
+
+@triton.jit
+def copy_kernel(x_ptr, out_ptr, lock_ptr):
+    row = tl.program_id(0)
+    cols = tl.arange(0, 16)
+    x = tl.load(x_ptr + row * 16 + cols)
+    y = x / x
+    tl.store(out_ptr + row * 16 + cols, y, mask=cols < 12)
+    while tl.atomic_cas(lock_ptr + row % 2, 0, 1) == 1:
+        pass
+)";
+
+TracePlace place(SiteRole role, int32_t op, int64_t program, int32_t line, const char *access,
+                 const char *lane) {
+  TracePlace result;
+  result.role = role;
+  result.source = 0;
+  result.line = line;
+  result.column = 5;
+  result.op = op;
+  result.program = program;
+  result.access = access;
+  result.lane = lane;
+  return result;
+}
+
+std::vector<TraceFinding> findingsOfAllKinds() {
+  TraceFinding undefined =
+      finding(FindingCode::UndefinedValue, "this store writes undefined data", 0, 3, 9, 9, 8);
+  undefined.places = {place(SiteRole::Here, 1, 3, 11, "store", "4 of [16]"),
+                      place(SiteRole::BornAt, 0, 3, 9, "load", "4 of [16]")};
+  undefined.elementOffsetBytes = (3 * 16 + 4) * 4;
+  undefined.elements = {{0, (3 * 16 + 4) * 4, 8, 1, 0}};
+  TraceFinding hole = finding(FindingCode::NeverWritten, "no program writes out_ptr[0:16, 12:16]",
+                              1, -1, 11, 5, 64);
+  hole.places = {place(SiteRole::Here, 1, -1, 11, "", "")};
+  hole.elementOffsetBytes = 12 * 4;
+  hole.elements = {{1, 12 * 4, 4, 16, 64}};
+  TraceFinding race =
+      finding(FindingCode::RaceWriteWrite, "programs 2 and 1 both write 'out_ptr'", 1, 2, 11, 5, 1);
+  race.places = {place(SiteRole::Here, 1, 2, 11, "store", "5 of [16]"),
+                 place(SiteRole::OtherSide, 1, 1, 11, "store", "5 of [16]")};
+  race.places[0].value = "2.5";
+  race.elementOffsetBytes = (2 * 16 + 5) * 4;
+  race.elements = {{1, (2 * 16 + 5) * 4, 1, 1, 0}};
+  race.hint = "give each program its own elements";
+  TraceFinding nan =
+      finding(FindingCode::NanBorn, "0 / 0 gives NaN, which a store writes", 1, 6, 10, 9, 1);
+  nan.op = -1;
+  nan.places = {place(SiteRole::Here, -1, 6, 10, "", "0 of [16]"),
+                place(SiteRole::ArrivesAt, 1, 6, 11, "store", "0 of [16]")};
+  nan.elementOffsetBytes = 6 * 16 * 4;
+  nan.elements = {{1, 6 * 16 * 4, 1, 1, 0}};
+  TraceFinding deadlock =
+      finding(FindingCode::Deadlock, "program 4 waits here for ever", 2, 4, 12, 11, 2);
+  deadlock.places = {place(SiteRole::Here, 2, 4, 12, "atomic compare-and-swap", "")};
+  deadlock.values = {{"program 4", "waits for 'lock_ptr'[0] in line 12"},
+                     {"program 5", "waits for 'lock_ptr'[1] in line 12"}};
+  deadlock.elements = {{2, 0, 2, 1, 0}};
+  TraceFinding elsewhere =
+      finding(FindingCode::IndexWrap, "this int32 product wraps", 0, -1, 9, 9, 1);
+  elsewhere.op = elsewhere.argument = -1;
+  elsewhere.values = {{"row", "65536"}, {"stride", "65536"}, {"wrapped", "0"}};
+  elsewhere.isElsewhere = true;
+  return {undefined, hole, race, nan, deadlock, elsewhere};
+}
+
+} // namespace
+
+bool writeFindingsTrace(const std::string &path) {
+  std::string error;
+  const auto writer = TraceWriter::create(path, error);
+  if (!writer)
+    return false;
+  writer->addSource({"/home/user/copy.py", kFindingsSource, 1});
+  TraceLaunch launch;
+  launch.kernel = "copy_kernel";
+  launch.grid = {16, 1, 1};
+  launch.arguments = {tensor("x_ptr", "fp32", 4, {16, 16}), tensor("out_ptr", "fp32", 4, {16, 16}),
+                      tensor("lock_ptr", "int32", 4, {2})};
+  launch.ops = {op("tl.load", TraceOpKind::Read, 9, 9, "x"),
+                op("tl.store", TraceOpKind::Write, 11, 5, ""),
+                op("tl.atomic_cas", TraceOpKind::Atomic, 12, 11, "")};
+  writer->beginLaunch();
+  for (uint32_t row = 0; row < 16; ++row) {
+    std::vector<TraceRun> runs = {run(row, 0, 0, row * 16, 16, 4, kRead),
+                                  run(row, 1, 1, row * 16, 12, 4, kWrite)};
+    if (row == 1)
+      runs.push_back(run(row, 1, 1, 2 * 16 + 5, 1, 4, kWrite));
+    if (row == 4 || row == 5) // each takes one and waits for the other
+      for (const int64_t lock : {row + 1, row})
+        runs.push_back(run(row, 2, 2, lock % 2, 1, 4, TraceAccessKind::Atomic));
+    writer->appendRuns(runs);
+  }
+  launch.findings = findingsOfAllKinds();
+  return finish(*writer, launch);
+}
+
 bool writeGatherTrace(const std::string &path, int64_t accesses) {
   std::string error;
   const auto writer = TraceWriter::create(path, error);

@@ -24,4 +24,11 @@ bool writeGatherTrace(const std::string &path, int64_t accesses);
 /// Two launches: a rank-3 tensor (4, 6, 10), and a strided view of a wider buffer.
 bool writeViewsTrace(const std::string &path);
 
+/// A kernel that copies a 16x16 fp32 tensor row by row, one program a row, with one finding of each
+/// kind that has a drawing: undefined elements of x_ptr (row 3, columns 4 to 11), a hole of out_ptr
+/// (columns 12 to 15 of each row), a race of programs 1 and 2 on element [2, 5] of out_ptr, a NaN
+/// in element [6, 0] of out_ptr, a deadlock of programs 4 and 5 on two elements of lock_ptr, and
+/// one of a launch that is not in the file.
+bool writeFindingsTrace(const std::string &path);
+
 } // namespace blockscope

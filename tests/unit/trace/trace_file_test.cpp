@@ -137,6 +137,64 @@ TEST(TraceFileTest, RoundTripKeepsEveryField) {
   EXPECT_EQ(found.flags, run.flags);
 }
 
+TEST(TraceFileTest, DetailsOfFindingsComeBack) {
+  const std::string path = temporaryPath("findings.h5");
+  ASSERT_TRUE(writeFindingsTrace(path));
+  std::string error;
+  const auto reader = TraceReader::open(path, error);
+  ASSERT_TRUE(reader) << error;
+  const std::optional<TraceLaunch> launch = reader->readLaunch(0, error);
+  ASSERT_TRUE(launch) << error;
+  ASSERT_EQ(launch->findings.size(), 6U);
+  const TraceFinding &race = launch->findings[2];
+  ASSERT_EQ(race.places.size(), 2U);
+  EXPECT_EQ(race.places[0].role, SiteRole::Here);
+  EXPECT_EQ(race.places[0].value, "2.5");
+  EXPECT_EQ(race.places[1].role, SiteRole::OtherSide);
+  EXPECT_EQ(race.places[1].program, 1);
+  EXPECT_EQ(race.places[1].lane, "5 of [16]");
+  EXPECT_EQ(race.hint, "give each program its own elements");
+  EXPECT_EQ(race.elementOffsetBytes, (2 * 16 + 5) * 4);
+  const TraceFinding &hole = launch->findings[1];
+  ASSERT_EQ(hole.elements.size(), 1U);
+  EXPECT_EQ(hole.elements[0].argument, 1);
+  EXPECT_EQ(hole.elements[0].innerCount, 4);
+  EXPECT_EQ(hole.elements[0].outerCount, 16);
+  EXPECT_EQ(hole.elements[0].outerStrideBytes, 64);
+  EXPECT_FALSE(hole.isElsewhere);
+  const TraceFinding &elsewhere = launch->findings[5];
+  EXPECT_TRUE(elsewhere.isElsewhere);
+  const NamedValues values = {{"row", "65536"}, {"stride", "65536"}, {"wrapped", "0"}};
+  EXPECT_EQ(elsewhere.values, values); // in their order
+}
+
+TEST(TraceFileTest, RunsPastTheLimitAreCountedAndLeftOut) {
+  const std::string path = temporaryPath("limit.h5");
+  std::string error;
+  const auto writer = TraceWriter::create(path, error, 100'000);
+  ASSERT_TRUE(writer) << error;
+  TraceLaunch launch;
+  launch.kernel = "kernel";
+  launch.ops.resize(1);
+  TraceRun run;
+  run.innerCount = 1;
+  run.elementBytes = 4;
+  const std::vector<TraceRun> runs(70'000, run);
+  ASSERT_TRUE(writer->beginLaunch());
+  for (int part = 0; part < 3; ++part)
+    ASSERT_TRUE(writer->appendRuns(runs));
+  ASSERT_TRUE(writer->endLaunch(launch));
+  ASSERT_TRUE(writer->close());
+  const auto reader = TraceReader::open(path, error);
+  ASSERT_TRUE(reader) << error;
+  const std::optional<TraceLaunch> back = reader->readLaunch(0, error);
+  ASSERT_TRUE(back) << error;
+  EXPECT_EQ(back->droppedRuns, 110'000);
+  const std::optional<TraceAccesses> accesses = reader->readAccesses(0, *back, error);
+  ASSERT_TRUE(accesses) << error;
+  EXPECT_EQ(accesses->rows, 100'000U);
+}
+
 TEST(TraceFileTest, ManyChunksFromManyThreadsKeepTheOrderWithinAProgram) {
   const std::string path = temporaryPath("threads.h5");
   constexpr uint32_t kPrograms = 4;
