@@ -93,13 +93,18 @@ int32_t argumentNamed(const TraceLaunch &launch, llvm::StringRef name) {
   return -1;
 }
 
-/// The op at a place; of several the one that accesses memory in the way of the site.
-int32_t opAt(const TraceLaunch &launch, const TracePlace &place) {
-  for (size_t op = 0; op < launch.ops.size(); ++op)
-    if (launch.ops[op].source == place.source && launch.ops[op].line == place.line &&
-        launch.ops[op].column == place.column)
+/// The op at a place; of several, in a function that is called twice, the one with the same calls.
+int32_t opAt(const TraceLaunch &launch, const TracePlace &place, const std::string &calls) {
+  int32_t found = -1;
+  for (size_t op = 0; op < launch.ops.size(); ++op) {
+    const TraceOp &each = launch.ops[op];
+    if (each.source != place.source || each.line != place.line || each.column != place.column)
+      continue;
+    if (each.callChain == calls)
       return static_cast<int32_t>(op);
-  return -1;
+    found = found < 0 ? static_cast<int32_t>(op) : found;
+  }
+  return found;
 }
 
 /// The elements of a finding as rows of the launch. `left` elements may still be added to it.
@@ -392,7 +397,7 @@ TracePlace TraceRecorder::placeOf(const Site &site, const TraceLaunch *launch) {
   place.line = site.location.line;
   place.column = site.location.column;
   if (launch)
-    place.op = opAt(*launch, place);
+    place.op = opAt(*launch, place, callChain(site.location));
   if (!site.execution)
     return place;
   const Execution &ran = *site.execution;

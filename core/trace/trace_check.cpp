@@ -10,6 +10,7 @@ namespace {
 
 constexpr int32_t kMaxLine = 100'000'000;
 constexpr size_t kMaxRank = 64;
+constexpr size_t kMaxDetails = 1000; ///< of one finding: each is drawn
 constexpr int64_t kMaxOffset = 16 * kMaxTensorBytes;
 
 bool isOutside(int64_t index, size_t size) {
@@ -115,6 +116,9 @@ std::string problemOf(const TraceLaunch &launch, size_t sourceCount) {
         isOutside(finding.source, sourceCount) ||
         !isPlace(finding.site.location.line, finding.site.location.column) || finding.count < 0)
       return "a number of finding " + std::to_string(row) + " names nothing in the file";
+    if (finding.places.size() > kMaxDetails || finding.values.size() > kMaxDetails)
+      return "finding " + std::to_string(row) + " has more than " + std::to_string(kMaxDetails) +
+             " places or values";
     for (const TracePlace &place : finding.places)
       if (isOutside(place.source, sourceCount) || isOutside(place.op, launch.ops.size()) ||
           isOutside(place.program, static_cast<size_t>(launch.programCount())) ||

@@ -14,7 +14,7 @@ namespace blockscope {
 inline constexpr uint64_t kMaxRunElements = uint64_t{1} << 20;
 
 /// Elements that the findings of one launch name, all together.
-inline constexpr uint64_t kMaxFindingElements = uint64_t{1} << 24;
+inline constexpr uint64_t kMaxFindingElements = uint64_t{1} << 22;
 
 /// Byte offsets of the elements of a tensor, from its element (0, ..., 0), are within plus and
 /// minus this; those of the runs of a tensor within plus and minus 16 times this.

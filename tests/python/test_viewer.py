@@ -72,8 +72,8 @@ def heat_map_of(pixels):
     """Rows and columns between the borders of the tensor: the long bright lines."""
     bright = mask_of(pixels, BORDER)
     rows = np.flatnonzero(bright.sum(axis=1) > 200)
-    columns = np.flatnonzero(bright.sum(axis=0) > 200)
     top, bottom = rows.min(), rows.max()
+    columns = np.flatnonzero(bright[top:bottom].sum(axis=0) > 0.7 * (bottom - top))
     left, right = columns.min(), columns.max()
     return top + 2, bottom - 1, left + 2, right - 1
 
@@ -276,3 +276,61 @@ def test_every_file_that_the_kernel_calls_into_is_in_the_trace(viewer, three_fil
         view(path, "--op", op, "--png", tmp_path / f"{op}.png")
         pictures.append(picture(tmp_path / f"{op}.png"))
     assert (pictures[0] != pictures[1]).any(axis=2).sum() > 1000
+
+
+WHITE = (255, 255, 255)
+
+
+def marks_in(pixels, rows, columns):
+    """Share of white pixels in a part of the heat map, given as shares of its height and width."""
+    top, bottom, left, right = heat_map_of(pixels)
+    height, width = bottom - top, right - left
+    part = pixels[int(top + rows[0] * height) : int(top + rows[1] * height),
+                  int(left + columns[0] * width) : int(left + columns[1] * width)]  # fmt: skip
+    return mask_of(part, WHITE).mean()
+
+
+def traced(kernel, path):
+    code = "import sys; from blockscope.cli import main; sys.exit(main())"
+    script = os.path.join(os.path.dirname(__file__), "..", "kernels", f"{kernel}.py")
+    subprocess.run(
+        [sys.executable, "-c", code, "trace", "--checks", "all", script, "-o", path],
+        capture_output=True, timeout=240, check=True,
+    )  # fmt: skip
+
+
+# Where marks are and where none are, as shares of the tensor's height and width.
+MARKED = {
+    "padding_read_by_host_bad": (((0.1, 0.9), (0.82, 0.98)), ((0.1, 0.9), (0.1, 0.7)), 84),
+    "tail_of_each_row_bad": (((0.1, 0.9), (0.88, 0.98)), ((0.1, 0.9), (0.1, 0.8)), 176),
+    "padded_row_reads_next_bad": (((0.25, 0.95), (0.05, 0.25)), ((0.1, 0.9), (0.4, 0.9)), 140),
+}
+
+
+@pytest.mark.parametrize("kernel", MARKED)
+def test_elements_of_a_finding_are_marked(viewer, kernel, tmp_path):
+    h5py = pytest.importorskip("h5py")
+    marked, unmarked, elements = MARKED[kernel]
+    path = tmp_path / "t.h5"
+    traced(kernel, path)
+    with h5py.File(path) as trace:
+        table = trace["launches/0/finding_elements"]
+        first = table["finding"][:] == 0
+        counts = table["inner_count"][:] * table["outer_count"][:]
+        assert counts[first].sum() == elements
+        roles = trace["launches/0/finding_places/role"].asstr()[:]
+        assert roles[0] == "here"
+    view(path, "--finding", 0, "--png", tmp_path / "a.png")
+    pixels = picture(tmp_path / "a.png")
+    assert marks_in(pixels, *marked) > 0.1
+    assert marks_in(pixels, *unmarked) == 0
+
+
+def test_both_sides_of_a_race_are_shown(viewer, tmp_path):
+    traced("missing_lock_bad", tmp_path / "t.h5")
+    view(tmp_path / "t.h5", "--finding", 0, "--png", tmp_path / "a.png")
+    pixels = picture(tmp_path / "a.png")
+    for color in ((255, 170, 40), (255, 132, 224)):
+        assert mask_of(pixels[:, :300], color).sum() > 10  # the letter of the program
+        assert mask_of(pixels[:510, -580:], color).sum() > 50  # the line
+        assert mask_of(pixels[510:, -580:], color).sum() > 50  # the finding

@@ -37,6 +37,8 @@ constexpr auto kBindings = std::to_array<KeyBinding>({
     {Command::PreviousSlice, ','},
     {Command::NextFinding, 'n'},
     {Command::PreviousFinding, 'N'},
+    {Command::NextPlace, 'o'},
+    {Command::ToggleMarks, 'x'},
     {Command::CycleMode, 'm'},
     {Command::ToggleLog, 'l'},
     {Command::ZoomIn, '+'},
@@ -60,7 +62,7 @@ constexpr auto kHelp = std::to_array<HelpLine>({
     {"1 2 3 4 5", "heat map, programs, ops, source, findings"},
     {"Tab, Shift+Tab", "next and previous panel"},
     {"arrows, Home, End, PgUp, PgDn", "move in the panel that has the focus"},
-    {"Enter", "programs of the cell; ops of the line"},
+    {"Enter", "next program of the cell, op of the line, place"},
     {"Esc", "choose nothing"},
     {"Heat map", ""},
     {"t, Shift+t", "next and previous tensor"},
@@ -74,6 +76,8 @@ constexpr auto kHelp = std::to_array<HelpLine>({
     {"[ ]", "previous and next program"},
     {"p", "all programs"},
     {"n, Shift+n", "next and previous finding"},
+    {"o", "next place of the finding: the other side"},
+    {"x", "marks of findings on and off"},
     {"< >", "previous and next launch of the file"},
     {"Files", ""},
     {"s", "save this picture as PNG"},
@@ -125,6 +129,19 @@ void stepFinding(const TraceModel &model, Selection &selection, int step) {
   }
   const int from = selection.finding < 0 && step < 0 ? 0 : selection.finding;
   selectFinding(model, selection, next(from, step, count));
+}
+
+void nextPlace(const TraceModel &model, Selection &selection) {
+  if (selection.finding < 0) {
+    selection.notice = "choose a finding first";
+    return;
+  }
+  const TraceFinding &finding = model.launch().findings[static_cast<size_t>(selection.finding)];
+  const int count = static_cast<int>(finding.places.size());
+  if (count < 2)
+    selection.notice = "the finding has no other place";
+  else
+    selectPlace(model, selection, next(std::max(0, selection.place), 1, count));
 }
 
 void stepLine(const TraceModel &model, Selection &selection, int step) {
@@ -225,7 +242,8 @@ void pan(const TraceModel &model, Selection &selection, double columns, double r
   selection.isFitted = false;
 }
 
-/// Enter: the next program that touched the cell, or the next op of the line.
+/// Enter: the next program that touched the cell, the next op of the line, or the next place of the
+/// finding.
 void choose(const TraceModel &model, Selection &selection) {
   if (selection.focus == PanelKind::Heatmap && selection.cell) {
     const std::optional<int64_t> slot = slotAt(model, selection, *selection.cell);
@@ -239,6 +257,8 @@ void choose(const TraceModel &model, Selection &selection) {
                          [](int64_t value, uint32_t each) { return value < each; });
     selectProgram(model, selection,
                   after != story.programs.end() ? *after : story.programs.front());
+  } else if (selection.focus == PanelKind::Findings) {
+    nextPlace(model, selection);
   } else if (selection.focus == PanelKind::Source) {
     const auto &ops = model.launch().ops;
     const int count = static_cast<int>(ops.size());
@@ -327,6 +347,11 @@ void apply(Command command, const TraceModel &model, Selection &selection) {
     return stepFinding(model, selection, 1);
   case Command::PreviousFinding:
     return stepFinding(model, selection, -1);
+  case Command::NextPlace:
+    return nextPlace(model, selection);
+  case Command::ToggleMarks:
+    selection.showsMarks = !selection.showsMarks;
+    return;
   case Command::CycleMode:
     selection.mode = static_cast<HeatMode>(next(static_cast<int>(selection.mode), 1, 3));
     return;

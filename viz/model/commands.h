@@ -34,6 +34,8 @@ enum class Command : uint8_t {
   PreviousSlice,
   NextFinding,
   PreviousFinding,
+  NextPlace,
+  ToggleMarks,
   CycleMode,
   ToggleLog,
   ZoomIn,

@@ -193,6 +193,8 @@ std::vector<Rgba> renderHeat(const TraceModel &model, const HeatRequest &request
     }
   }
   drawOutside(model, request, pixels);
+  if (request.marks != kNoMarks)
+    drawMarks(model.marks(request.argument, request.slice, request.marks), request, pixels);
   return pixels;
 }
 

@@ -10,13 +10,17 @@
 
 namespace blockscope::viz {
 
+inline constexpr int kAllMarks = -1;
+inline constexpr int kNoMarks = -2;
+
 /// Everything that the picture depends on: equal requests give equal pixels.
 struct HeatRequest {
   int argument = 0;
   int64_t slice = -1;
   HeatMode mode = HeatMode::Both;
   bool logScale = false;
-  RunFilter lit; ///< what it lets through is bright, the rest dim; any: all is bright
+  RunFilter lit;        ///< what it lets through is bright, the rest dim; any: all is bright
+  int marks = kNoMarks; ///< a finding's number, or all findings, or none
   Region region;
   int width = 0;
   int height = 0;

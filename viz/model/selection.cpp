@@ -5,6 +5,25 @@
 
 namespace blockscope::viz {
 
+namespace {
+
+/// Puts the cursor on the element that a finding names.
+void selectElement(const TraceModel &model, Selection &selection, const TraceFinding &finding) {
+  selection.cell.reset();
+  if (!finding.elementOffsetBytes || selection.tensor < 0 || finding.argument != selection.tensor)
+    return;
+  const int64_t slot = model.layout(selection.tensor).slotOf(*finding.elementOffsetBytes);
+  std::optional<Cell> cell = model.plane(selection.tensor, selection.slice).cellOf(slot);
+  if (!cell && selection.slice >= 0) { // in another slice
+    selectSlice(model, selection, -1);
+    cell = model.plane(selection.tensor, selection.slice).cellOf(slot);
+  }
+  if (cell && slotAt(model, selection, *cell))
+    selection.cell = *cell;
+}
+
+} // namespace
+
 Selection firstSelection(const TraceModel &model) {
   Selection selection;
   const auto &findings = model.launch().findings;
@@ -74,6 +93,7 @@ void selectLine(const TraceModel &model, Selection &selection, int source, int l
 
 void selectFinding(const TraceModel &model, Selection &selection, int finding) {
   const auto &findings = model.launch().findings;
+  selection.place = -1;
   if (finding < 0 || finding >= static_cast<int>(findings.size())) {
     selection.finding = -1;
     return;
@@ -86,6 +106,27 @@ void selectFinding(const TraceModel &model, Selection &selection, int finding) {
   if (chosen.source >= 0) {
     selection.source = chosen.source;
     selection.line = chosen.site.location.line;
+  }
+  selectElement(model, selection, chosen);
+  selection.scrollsToChoice = true;
+}
+
+void selectPlace(const TraceModel &model, Selection &selection, int place) {
+  if (selection.finding < 0)
+    return;
+  const auto &places = model.launch().findings[static_cast<size_t>(selection.finding)].places;
+  if (place < 0 || place >= static_cast<int>(places.size()))
+    return;
+  const TracePlace &chosen = places[static_cast<size_t>(place)];
+  const int tensor = selection.tensor; // the elements stay in sight
+  selection.place = place;
+  selection.op = -1;
+  if (chosen.op >= 0 && model.tensorOfOp(chosen.op) == tensor)
+    selection.op = chosen.op;
+  selectProgram(model, selection, chosen.program);
+  if (chosen.source >= 0) {
+    selection.source = chosen.source;
+    selection.line = chosen.line;
   }
   selection.scrollsToChoice = true;
 }
@@ -117,6 +158,7 @@ void clearSelection(Selection &selection) {
   selection.op = -1;
   selection.line = 0;
   selection.finding = -1;
+  selection.place = -1;
   selection.cell.reset();
 }
 

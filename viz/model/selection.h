@@ -25,6 +25,8 @@ struct Selection {
   int source = 0;
   int line = 0;
   int finding = -1;
+  int place = -1;           ///< of the chosen finding, that was gone to
+  bool showsMarks = true;   ///< of findings, in the heat map
   std::optional<Cell> cell; ///< cursor of the heat map; may be outside the tensor
 
   HeatMode mode = HeatMode::Both;
@@ -45,21 +47,25 @@ struct Selection {
 
   /// Lit in heat maps.
   RunFilter filter() const { return {program, op}; }
+  /// The finding whose elements are marked: the chosen one, else all.
+  int marks() const { return !showsMarks ? kNoMarks : finding >= 0 ? finding : kAllMarks; }
   HeatRequest heatRequest(int width, int height) const {
-    return {tensor, slice, mode, logScale, filter(), region, width, height};
+    return {tensor, slice, mode, logScale, filter(), marks(), region, width, height};
   }
 };
 
 /// The first choice when a launch is opened: the first finding's tensor, else the busiest one.
 Selection firstSelection(const TraceModel &model);
 
-// Each choice brings along what belongs to it: a finding its program, op, line and tensor; an op
-// its line and tensor; a line its first op.
+// Each choice brings along what belongs to it: a finding its program, op, line, tensor and element;
+// a place of the chosen finding its program, op and line; an op its line and tensor; a line its
+// first op.
 void selectTensor(const TraceModel &model, Selection &selection, int argument);
 void selectProgram(const TraceModel &model, Selection &selection, int64_t program);
 void selectOp(const TraceModel &model, Selection &selection, int32_t op);
 void selectLine(const TraceModel &model, Selection &selection, int source, int line);
 void selectFinding(const TraceModel &model, Selection &selection, int finding);
+void selectPlace(const TraceModel &model, Selection &selection, int place);
 void selectCell(const TraceModel &model, Selection &selection, Cell cell);
 void selectSlice(const TraceModel &model, Selection &selection, int64_t slice);
 void clearSelection(Selection &selection);

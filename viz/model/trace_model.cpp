@@ -1,6 +1,8 @@
 // Opening a launch and answering questions about it.
 #include "viz/model/trace_model.h"
 
+#include "viz/model/finding_story.h"
+
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -69,6 +71,31 @@ uint64_t stepsOf(const TraceRun &run, const TensorLayout &layout) {
              ? run.outerCount
              : uint64_t{run.innerCount} * run.outerCount;
 }
+
+/// Joins slots that follow one another to segments of rows.
+class SegmentBuilder {
+public:
+  SegmentBuilder(const Plane &plane, MarkKind kind, int finding, std::vector<MarkSegment> &to)
+      : plane_(plane), kind_(kind), finding_(finding), to_(to), begin_(to.size()) {}
+
+  void add(int64_t slot) {
+    const std::optional<Cell> cell = plane_.cellOf(slot);
+    if (!cell || !plane_.contains(*cell))
+      return;
+    if (to_.size() > begin_ && to_.back().first.row == cell->row &&
+        to_.back().first.column + to_.back().columns == cell->column)
+      ++to_.back().columns;
+    else
+      to_.push_back({*cell, 1, kind_, finding_});
+  }
+
+private:
+  const Plane &plane_;
+  MarkKind kind_;
+  int finding_;
+  std::vector<MarkSegment> &to_;
+  size_t begin_;
+};
 
 size_t firstWithFindings(const TraceReader &reader) {
   std::string ignored; // a broken launch is told of when it is opened
@@ -388,6 +415,73 @@ const std::vector<TraceModel::RowBlock> &TraceModel::rowBlocks(int argument) con
       blocks.push_back(block);
   }
   return blocks;
+}
+
+std::optional<size_t> TraceModel::lastRowOf(int64_t program) const {
+  const RowRanges ranges = program < 0 ? RowRanges() : rowsOf(program);
+  return ranges.empty() ? std::nullopt : std::optional(ranges.back().second - 1);
+}
+
+const std::vector<MarkSegment> &TraceModel::marks(int argument, int64_t slice, int finding) const {
+  const std::tuple<int, int64_t, int> key = {argument, slice, finding};
+  if (const auto found = marks_.find(key); found != marks_.end())
+    return found->second;
+  marks_.clear();
+  std::vector<MarkSegment> segments;
+  const Plane &plane = this->plane(argument, slice);
+  const int count = static_cast<int>(launch_.findings.size());
+  for (int each = 0; each < count; ++each)
+    if (finding < 0 || each == finding)
+      addMarks(argument, plane, each, segments);
+  if (finding >= 0 && finding < count)
+    for (const auto &[role, kind] : {std::pair(SiteRole::Here, MarkKind::SideA),
+                                     std::pair(SiteRole::OtherSide, MarkKind::SideB)}) {
+      const TraceFinding &chosen = launch_.findings[static_cast<size_t>(finding)];
+      const auto place = std::find_if(chosen.places.begin(), chosen.places.end(),
+                                      [role](const TracePlace &at) { return at.role == role; });
+      if (place == chosen.places.end() || !hasSides(chosen))
+        continue;
+      std::vector<MarkSegment> side;
+      addSide(argument, plane, finding, *place, kind, side);
+      segments.insert(segments.begin(), side.begin(), side.end()); // where they meet lies on top
+    }
+  return marks_.emplace(key, std::move(segments)).first->second;
+}
+
+void TraceModel::addMarks(int argument, const Plane &plane, int finding,
+                          std::vector<MarkSegment> &segments) const {
+  const TensorLayout &layout = this->layout(argument);
+  const TraceFinding &marked = launch_.findings[static_cast<size_t>(finding)];
+  SegmentBuilder builder(plane, markOf(marked.code), finding, segments);
+  for (const TraceElements &run : marked.elements)
+    if (run.argument == argument)
+      for (int64_t row = 0; row < run.outerCount; ++row) {
+        const int64_t first = layout.slotOf(run.offsetBytes + row * run.outerStrideBytes);
+        for (int64_t slot = first; slot < first + run.innerCount; ++slot)
+          builder.add(slot);
+      }
+}
+
+/// The elements that one op touched in one program.
+void TraceModel::addSide(int argument, const Plane &plane, int finding, const TracePlace &place,
+                         MarkKind kind, std::vector<MarkSegment> &segments) const {
+  constexpr uint64_t kMost = uint64_t{1} << 20;
+  const TensorLayout &layout = this->layout(argument);
+  SegmentBuilder builder(plane, kind, finding, segments);
+  uint64_t elements = 0;
+  for (const auto &[begin, end] : place.program < 0 ? RowRanges() : rowsOf(place.program))
+    for (size_t row = begin; row < end; ++row) {
+      const TraceRun run = accesses_[row];
+      if (run.argument != argument || static_cast<int64_t>(run.op) != place.op)
+        continue;
+      elements += uint64_t{run.innerCount} * run.outerCount;
+      if (elements > kMost)
+        return;
+      for (int64_t outer = 0; outer < run.outerCount; ++outer)
+        for (int64_t inner = 0; inner < run.innerCount; ++inner)
+          builder.add(layout.slotOf(run.offsetBytes + outer * run.outerStrideBytes +
+                                    inner * run.innerStrideBytes));
+    }
 }
 
 const ElementStory &TraceModel::storyOf(int argument, int64_t slot) const {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/trace/trace_reader.h"
+#include "viz/model/finding_marks.h"
 #include "viz/model/heat_map.h"
 #include "viz/model/heat_view.h"
 #include "viz/model/reduced_plane.h"
@@ -108,6 +109,13 @@ public:
   /// Where the accesses outside a tensor are drawn around its plane.
   const OutsideCells &outsideCells(int argument, int64_t slice) const;
 
+  /// What a finding marks in a plane, or, with -1, what all findings of the tensor do. Of one that
+  /// has two sides, the elements that each of them touched come first; what was asked for last is
+  /// kept.
+  const std::vector<MarkSegment> &marks(int argument, int64_t slice, int finding) const;
+  /// The last row of `accesses()` of a program; nothing where none was recorded.
+  std::optional<size_t> lastRowOf(int64_t program) const;
+
   /// Who touched the element-sized place `slot`; the last one asked for is kept.
   const ElementStory &storyOf(int argument, int64_t slot) const;
 
@@ -129,6 +137,10 @@ private:
   RowRanges rowsOf(int64_t program) const;
   const std::vector<RowBlock> &rowBlocks(int argument) const;
   ElementStory makeStory(int argument, int64_t slot) const;
+  void addMarks(int argument, const Plane &plane, int finding,
+                std::vector<MarkSegment> &segments) const;
+  void addSide(int argument, const Plane &plane, int finding, const TracePlace &place,
+               MarkKind kind, std::vector<MarkSegment> &segments) const;
 
   std::string path_;
   size_t launchCount_ = 0;
@@ -159,6 +171,7 @@ private:
   mutable std::map<int, std::vector<RowBlock>> rowBlocks_;
   mutable std::unique_ptr<FootprintCache> footprint_;
   mutable std::optional<std::tuple<int, int64_t, ElementStory>> story_;
+  mutable std::map<std::tuple<int, int64_t, int>, std::vector<MarkSegment>> marks_; ///< at most one
 };
 
 } // namespace blockscope::viz

@@ -13,6 +13,7 @@ struct ElementText {
   std::string title; ///< "x_ptr[3, 17]   byte 1268"
   bool isOutside = false;
   std::string counts;
+  std::string marks; ///< what findings say of it
   std::string programs;
   std::vector<std::string> lines;
 };
@@ -42,7 +43,25 @@ std::string programsText(const TraceModel &model, const ElementStory &story, siz
   return text;
 }
 
-ElementText describe(const TraceModel &model, const Selection &selection, int64_t slot,
+/// "has no value (finding 1)".
+std::string marksText(const TraceModel &model, const Selection &selection, Cell cell) {
+  std::string text;
+  if (!selection.showsMarks)
+    return text;
+  std::string sides; // of a race, where they do not meet
+  for (const MarkSegment &each : model.marks(selection.tensor, selection.slice, selection.marks()))
+    if (each.first.row == cell.row && each.first.column <= cell.column &&
+        cell.column < each.first.column + each.columns) {
+      const std::string said = std::string(markMeaning(each.kind)) + " (finding " +
+                               std::to_string(each.finding + 1) + ")";
+      std::string &to = each.kind == MarkKind::SideA || each.kind == MarkKind::SideB ? sides : text;
+      if (to.find(said) == std::string::npos)
+        to += (to.empty() ? "" : ", ") + said;
+    }
+  return text.empty() ? sides : text;
+}
+
+ElementText describe(const TraceModel &model, const Selection &selection, Cell cell, int64_t slot,
                      size_t mostPrograms) {
   const TensorLayout &layout = model.layout(selection.tensor);
   const ElementStory &story = model.storyOf(selection.tensor, slot);
@@ -54,6 +73,7 @@ ElementText describe(const TraceModel &model, const Selection &selection, int64_
   if (text.isOutside)
     text.title += "   outside the tensor";
   text.counts = countsText(story.counts);
+  text.marks = marksText(model, selection, cell);
   text.programs = programsText(model, story, mostPrograms);
   for (const auto &[op, count] : story.ops) {
     const TraceOp &each = model.launch().ops[static_cast<size_t>(op)];
@@ -73,10 +93,12 @@ void drawElementTooltip(const TraceModel &model, const Selection &selection, Cel
   const std::optional<int64_t> slot = slotAt(model, selection, cell);
   if (!slot)
     return;
-  const ElementText text = describe(model, selection, *slot, 4);
+  const ElementText text = describe(model, selection, cell, *slot, 4);
   ImGui::PushStyleColor(ImGuiCol_Text, text.isOutside ? theme::kError : theme::kText);
   ImGui::TextUnformatted(text.title.c_str());
   ImGui::PopStyleColor();
+  if (!text.marks.empty())
+    ImGui::TextUnformatted(text.marks.c_str());
   ImGui::TextUnformatted(text.counts.c_str());
   if (!text.programs.empty())
     ImGui::TextUnformatted(text.programs.c_str());
@@ -115,8 +137,9 @@ void drawElementStrip(const TraceModel &model, const Selection &selection, ImVec
              width);
     return;
   }
-  const ElementText text = describe(model, selection, *slot, 8);
-  drawText({x, y}, text.isOutside ? theme::kError : theme::kText, text.title + "   " + text.counts,
+  const ElementText text = describe(model, selection, *selection.cell, *slot, 8);
+  drawText({x, y}, text.isOutside ? theme::kError : theme::kText,
+           text.title + "   " + (text.marks.empty() ? "" : text.marks + "   ") + text.counts,
            width);
   drawText({x, y + step}, theme::kFaint, text.programs, width);
   std::string lines;

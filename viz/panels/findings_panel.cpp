@@ -1,6 +1,7 @@
 // The list of findings.
 #include "viz/panels/findings_panel.h"
 
+#include "viz/panels/finding_details.h"
 #include "viz/panels/theme.h"
 #include "viz/panels/widgets.h"
 
@@ -31,8 +32,8 @@ void drawFinding(const TraceModel &model, Selection &selection, size_t index) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const bool chosen = selection.finding == static_cast<int>(index);
   if (chosen && selection.scrollsToChoice)
-    ImGui::SetScrollHereY(0.5F);
-  if (isCutBelow(height))
+    ImGui::SetScrollHereY(0);
+  if (!chosen && isCutBelow(height))
     return ImGui::Dummy({width, height});
   ImGui::PushID(static_cast<int>(index));
   if (ImGui::InvisibleButton("finding", {width, height}))
@@ -53,6 +54,8 @@ void drawFinding(const TraceModel &model, Selection &selection, size_t index) {
                 finding.message.c_str(), nullptr, wrap);
   drawText({at.x + textLeft, at.y + font + 12 + messageHeight}, theme::kFaint,
            placeText(model, finding), wrap);
+  if (chosen)
+    drawFindingDetails(model, selection, textLeft);
 }
 
 } // namespace

@@ -89,7 +89,7 @@ void drawStatus(const TraceModel &model, Selection &selection, float top, float 
   const float screen = ImGui::GetIO().DisplaySize.x;
   const float y = top + (height - ImGui::GetFontSize()) / 2 - 2;
   const std::string hints = "h  help     t  tensor     m  reads or writes     l  log     "
-                            "[ ]  program     n  finding     0  fit";
+                            "[ ]  program     n  finding     o  its places     0  fit";
   const float hintWidth = textWidth(hints);
   const bool hasHints = hintWidth < screen * 0.6F;
   if (hasHints)

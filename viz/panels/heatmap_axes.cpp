@@ -10,6 +10,8 @@
 namespace blockscope::viz {
 namespace {
 
+constexpr float kLegendStep = 24;
+
 /// The smallest even step of at least `least` cells: powers of two where the extent is a multiple
 /// of 16, as tiles are, else 1, 2, 5, 10...
 int64_t tickStep(double least, int64_t extent) {
@@ -116,11 +118,12 @@ void drawBorder(const Plane &plane, const PlotArea &area) {
   draw->PopClipRect();
 }
 
-void drawColorBar(const PlotArea &area, const HeatScale &scale, ImTextureID colors,
-                  bool hasOutside) {
+void drawColorBar(const PlotArea &area, const HeatScale &scale, ImTextureID colors, bool hasOutside,
+                  const std::vector<LegendLine> &legend) {
   ImDrawList *draw = ImGui::GetWindowDrawList();
   const float left = area.end().x + 14;
-  const float below = hasOutside ? 58.0F : 32.0F;
+  const float below =
+      (hasOutside ? 58.0F : 32.0F) + kLegendStep * static_cast<float>(legend.size());
   const float height = std::max(30.0F, std::min(area.size.y - below, 360.0F));
   const ImVec2 top = {left, area.at.y};
   const ImVec2 bottom = {left + 14, area.at.y + height};
@@ -149,6 +152,12 @@ void drawColorBar(const PlotArea &area, const HeatScale &scale, ImTextureID colo
   if (hasOutside) {
     draw->AddRectFilled({left, none + 24}, {left + 14, none + 38}, kOutsideColor);
     drawText({left + 21, none + 22}, theme::kError, "outside");
+  }
+  float y = none + (hasOutside ? 2 : 1) * kLegendStep;
+  for (const LegendLine &line : legend) {
+    draw->AddImage(line.picture, {left - 1, y - 1}, {left + 15, y + 15});
+    drawText({left + 21, y - 2}, theme::kText, std::string(line.name));
+    y += kLegendStep;
   }
 }
 

@@ -5,6 +5,9 @@
 
 #include <imgui.h>
 
+#include <string_view>
+#include <vector>
+
 namespace blockscope::viz {
 
 /// Where a region of a plane is on the screen.
@@ -30,10 +33,16 @@ void drawAxes(const Plane &plane, const PlotArea &area);
 /// The border of the tensor: what is drawn outside of it is outside the tensor.
 void drawBorder(const Plane &plane, const PlotArea &area);
 
-inline constexpr float kColorBarWidth = 88;
+inline constexpr float kColorBarWidth = 104;
 
-/// Colour bar with the counts that the colours mean, at the right of `area`.
-void drawColorBar(const PlotArea &area, const HeatScale &scale, ImTextureID colors,
-                  bool hasOutside);
+/// A line of the legend below the colour bar: a picture and its name.
+struct LegendLine {
+  ImTextureID picture;
+  std::string_view name;
+};
+
+/// Colour bar with the counts that the colours mean, at the right of `area`; below it `legend`.
+void drawColorBar(const PlotArea &area, const HeatScale &scale, ImTextureID colors, bool hasOutside,
+                  const std::vector<LegendLine> &legend);
 
 } // namespace blockscope::viz

@@ -8,7 +8,10 @@
 #include "viz/panels/widgets.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <set>
+#include <utility>
 
 namespace blockscope::viz {
 namespace {
@@ -126,6 +129,27 @@ void drawControls(const TraceModel &model, Selection &selection) {
   ImGui::NewLine();
 }
 
+/// Row and column of the marked cells in sight, of which there are few when numbers are drawn.
+std::set<std::pair<int64_t, int64_t>> markedCells(const TraceModel &model,
+                                                  const Selection &selection) {
+  std::set<std::pair<int64_t, int64_t>> cells;
+  if (!selection.showsMarks)
+    return cells;
+  const Region &region = selection.region;
+  for (const MarkSegment &each :
+       model.marks(selection.tensor, selection.slice, selection.marks())) {
+    if (static_cast<double>(each.first.row + 1) < region.top ||
+        static_cast<double>(each.first.row) > region.bottom)
+      continue;
+    const auto begin = std::max(each.first.column, static_cast<int64_t>(std::floor(region.left)));
+    const auto end =
+        std::min(each.first.column + each.columns, static_cast<int64_t>(std::ceil(region.right)));
+    for (int64_t column = begin; column < end; ++column)
+      cells.emplace(each.first.row, column);
+  }
+  return cells;
+}
+
 /// Counts inside the cells, where the cells are large enough.
 void drawCellNumbers(const TraceModel &model, const Selection &selection, const PlotArea &area) {
   const double cellWidth = area.size.x / area.region.width();
@@ -144,6 +168,15 @@ void drawCellNumbers(const TraceModel &model, const Selection &selection, const 
     const float y = area.y(static_cast<double>(cell.row) + 0.5) - ImGui::GetFontSize() / 2 - 1;
     drawText({x, y}, color, text);
   };
+  /// A dark ground for a number, which no pattern disturbs.
+  const auto plate = [&](Cell cell, float width) {
+    const float x = area.x(static_cast<double>(cell.column) + 0.5);
+    const float y = area.y(static_cast<double>(cell.row) + 0.5);
+    const float half = ImGui::GetFontSize() / 2 + 1;
+    ImGui::GetWindowDrawList()->AddRectFilled(
+        {x - width / 2 - 3, y - half}, {x + width / 2 + 3, y + half}, IM_COL32(0, 0, 0, 255), 3);
+  };
+  const std::set<std::pair<int64_t, int64_t>> marked = markedCells(model, selection);
   const auto rows = std::make_pair(
       std::max<int64_t>(0, static_cast<int64_t>(area.region.top)),
       std::min<int64_t>(plane.rows(), static_cast<int64_t>(std::ceil(area.region.bottom))));
@@ -154,11 +187,14 @@ void drawCellNumbers(const TraceModel &model, const Selection &selection, const 
       const int64_t slot = plane.slotOf({row, column});
       const uint32_t count = heat.value(slot, selection.mode);
       const bool bright = lit == nullptr || lit->value(slot, HeatMode::Both) > 0;
+      const bool isMarked = marked.contains({row, column});
+      if (count > 0 && isMarked)
+        plate({row, column}, textWidth(countText(count)));
       if (count > 0)
         put({row, column}, countText(count),
-            bright && perceivedLightness(scale.color(count)) > 0.62F
+            !isMarked && bright && perceivedLightness(scale.color(count)) > 0.62F
                 ? IM_COL32(10, 14, 20, 255)
-                : IM_COL32(236, 240, 247, bright ? 255 : 110));
+                : IM_COL32(236, 240, 247, bright || isMarked ? 255 : 110));
     }
   for (const OutsideCell &each : model.outsideCells(selection.tensor, selection.slice).cells) {
     const uint32_t count = each.place.counts.of(selection.mode);
@@ -217,6 +253,21 @@ void handleMouse(const TraceModel &model, Selection &selection, const PlotArea &
   }
 }
 
+/// The kinds of marks that are in the picture.
+std::vector<LegendLine> legendOf(const TraceModel &model, const Selection &selection) {
+  std::array<bool, kMarkKinds> isThere{};
+  if (selection.showsMarks)
+    for (const MarkSegment &segment :
+         model.marks(selection.tensor, selection.slice, selection.marks()))
+      isThere[static_cast<size_t>(segment.kind)] = true;
+  std::vector<LegendLine> legend;
+  for (int kind = 0; kind < kMarkKinds; ++kind)
+    if (isThere[static_cast<size_t>(kind)])
+      legend.push_back({selection.pictures->mark(static_cast<MarkKind>(kind)),
+                        markLabel(static_cast<MarkKind>(kind))});
+  return legend;
+}
+
 void drawPlot(const TraceModel &model, Selection &selection, PlotArea area) {
   const OutsideCells &outside = model.outsideCells(selection.tensor, selection.slice);
   const Plane &plane = model.plane(selection.tensor, selection.slice);
@@ -240,7 +291,7 @@ void drawPlot(const TraceModel &model, Selection &selection, PlotArea area) {
   drawCellNumbers(model, selection, area);
   const HeatMap &heat = model.heat(selection.tensor);
   drawColorBar(area, HeatScale(heat, selection.mode, selection.logScale),
-               selection.pictures->colorBar(), !outside.cells.empty());
+               selection.pictures->colorBar(), !outside.cells.empty(), legendOf(model, selection));
   if (selection.cell)
     drawCursor(area, *selection.cell, IM_COL32(255, 255, 255, 255));
   handleMouse(model, selection, area);

@@ -20,6 +20,9 @@ Pictures::~Pictures() {
   for (const Texture *texture : {&heat_, &programs_, &colorBar_})
     if (texture->id != 0)
       glDeleteTextures(1, &texture->id);
+  for (const Texture &mark : marks_)
+    if (mark.id != 0)
+      glDeleteTextures(1, &mark.id);
 }
 
 void Pictures::Texture::upload(const std::vector<Rgba> &pixels, int width, int height) {
@@ -61,6 +64,13 @@ ImTextureID Pictures::colorBar() {
     colorBar_.upload(pixels, 1, 256);
   }
   return handleOf(colorBar_.id);
+}
+
+ImTextureID Pictures::mark(MarkKind kind) {
+  Texture &texture = marks_[static_cast<size_t>(kind)];
+  if (texture.id == 0)
+    texture.upload(renderMark(kind, kMarkSize), kMarkSize, kMarkSize);
+  return handleOf(texture.id);
 }
 
 } // namespace blockscope::viz

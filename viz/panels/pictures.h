@@ -7,6 +7,7 @@
 
 #include <imgui.h>
 
+#include <array>
 #include <vector>
 
 namespace blockscope::viz {
@@ -22,6 +23,9 @@ public:
   ImTextureID heat(const TraceModel &model, const HeatRequest &request);
   ImTextureID programs(const TraceModel &model, const ProgramRequest &request);
   ImTextureID colorBar();
+  /// A square of the legend.
+  ImTextureID mark(MarkKind kind);
+  static constexpr int kMarkSize = 16;
 
 private:
   struct Texture {
@@ -34,6 +38,7 @@ private:
   Texture heat_;
   Texture programs_;
   Texture colorBar_;
+  std::array<Texture, kMarkKinds> marks_;
 };
 
 } // namespace blockscope::viz

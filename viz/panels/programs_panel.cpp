@@ -1,7 +1,9 @@
 // The program picker.
 #include "viz/panels/programs_panel.h"
 
+#include "viz/model/finding_story.h"
 #include "viz/model/program_image.h"
+#include "viz/panels/finding_details.h"
 #include "viz/panels/pictures.h"
 #include "viz/panels/theme.h"
 #include "viz/panels/widgets.h"
@@ -50,6 +52,37 @@ void drawSlider(const TraceModel &model, Selection &selection) {
   ImGui::Dummy({width, ImGui::GetFontSize() - 2});
 }
 
+/// A program of the chosen finding.
+struct ProgramMark {
+  int64_t program;
+  ImU32 color;
+  const char *letter;
+};
+
+std::vector<ProgramMark> marksOf(const TraceModel &model, const Selection &selection) {
+  std::vector<ProgramMark> marks;
+  if (selection.finding < 0)
+    return marks;
+  const TraceFinding &finding = model.launch().findings[static_cast<size_t>(selection.finding)];
+  for (const WaitingProgram &each : waitingPrograms(model, finding))
+    marks.push_back({each.program, theme::kWarning, "W"});
+  if (!hasSides(finding))
+    return marks;
+  for (const SiteRole role : {SiteRole::Here, SiteRole::OtherSide})
+    if (const TracePlace *place = placeWith(finding, role); place && place->program >= 0)
+      marks.push_back(
+          {place->program, placeColor(finding, *place), role == SiteRole::Here ? "A" : "B"});
+  return marks;
+}
+
+/// What the letters in the grid are.
+std::string marksLegend(const TraceModel &model, const Selection &selection) {
+  const std::vector<ProgramMark> marks = marksOf(model, selection);
+  return marks.empty()                              ? ""
+         : std::string_view(marks[0].letter) == "W" ? "W: waits for ever"
+                                                    : "A, B: the two sides";
+}
+
 /// What the chosen program did, or what the colours mean.
 void drawSummary(const TraceModel &model, const Selection &selection) {
   const float width = ImGui::GetContentRegionAvail().x;
@@ -63,7 +96,10 @@ void drawSummary(const TraceModel &model, const Selection &selection) {
     line(theme::kFaint, "accessed " + plural(counts.accesses, "element"));
     if (counts.outside > 0)
       line(theme::kError, fullCountText(counts.outside) + " outside a tensor");
-  } else {
+  }
+  if (const std::string marked = marksLegend(model, selection); !marked.empty()) {
+    line(theme::kText, marked);
+  } else if (selection.program < 0) {
     for (const ProgramCounts &counts : model.programCounts())
       outside += counts.outside > 0 ? 1 : 0;
     line(theme::kFaint, "brighter: more accesses");
@@ -96,7 +132,7 @@ void drawGrid(const TraceModel &model, Selection &selection) {
                  at, {at.x + size.x, at.y + size.y});
   const float cellX = size.x / static_cast<float>(grid.columns);
   const float cellY = size.y / static_cast<float>(grid.rows);
-  const auto mark = [&](int64_t program, ImU32 color) {
+  const auto mark = [&](int64_t program, ImU32 color, const char *letter = nullptr) {
     const int64_t within = program % grid.perLayer;
     const int64_t row = within / grid.columns, column = within % grid.columns;
     ImVec2 low = {at.x + cellX * static_cast<float>(column),
@@ -105,7 +141,21 @@ void drawGrid(const TraceModel &model, Selection &selection) {
     draw->AddRect({low.x - 2, low.y - 2}, {high.x + 1, high.y + 1}, IM_COL32(0, 0, 0, 255), 0, 0,
                   1);
     draw->AddRect({low.x - 1, low.y - 1}, high, color, 0, 0, 2);
+    if (letter == nullptr)
+      return;
+    if (cellX < 18 || cellY < 20) { // no room for the letter: its colour
+      draw->AddRectFilled({low.x + 2, low.y + 2}, {high.x - 3, high.y - 3}, color);
+      return;
+    }
+    const ImVec2 middle = {std::floor(low.x + cellX / 2), std::floor(low.y + cellY / 2)};
+    draw->AddRectFilled({middle.x - 9, middle.y - 9}, {middle.x + 8, middle.y + 9},
+                        IM_COL32(0, 0, 0, 255), 3);
+    drawText({middle.x - textWidth(letter, theme::boldFont()) / 2, middle.y - 9}, color, letter,
+             1e9F, theme::boldFont());
   };
+  for (const ProgramMark &each : marksOf(model, selection))
+    if (each.program / grid.perLayer == layer)
+      mark(each.program, each.color, each.letter);
   if (selection.program >= 0)
     mark(selection.program, IM_COL32(255, 255, 255, 255));
   ImGui::SetCursorScreenPos(at);

@@ -1,7 +1,9 @@
 // The source panel. A finding stands in a row of its own below its line.
 #include "viz/panels/source_panel.h"
 
+#include "viz/model/finding_story.h"
 #include "viz/panels/code_lines.h"
+#include "viz/panels/finding_details.h"
 #include "viz/panels/theme.h"
 #include "viz/panels/widgets.h"
 
@@ -106,6 +108,58 @@ void drawFindingRow(const TraceModel &model, Selection &selection, size_t number
   ImGui::SetCursorScreenPos({at.x, at.y + row.height});
 }
 
+/// A place of the chosen finding that is in this line, but for the finding's own, which has a row.
+bool isShownAt(const Selection &selection, const TraceFinding &finding, const TracePlace &place,
+               int line) {
+  return place.source == selection.source && place.line == line &&
+         (&place != finding.places.data() || hasSides(finding));
+}
+
+float placeRowHeight() { return ImGui::GetFontSize() + 6; }
+
+float placeRowsHeight(const TraceModel &model, const Selection &selection, int line) {
+  float height = 0;
+  if (selection.finding >= 0) {
+    const TraceFinding &finding = model.launch().findings[static_cast<size_t>(selection.finding)];
+    for (const TracePlace &place : finding.places)
+      height += isShownAt(selection, finding, place, line) ? placeRowHeight() : 0;
+  }
+  return height;
+}
+
+void drawPlaceRows(const TraceModel &model, Selection &selection, int line,
+                   const Columns &columns) {
+  if (selection.finding < 0)
+    return;
+  const TraceFinding &finding = model.launch().findings[static_cast<size_t>(selection.finding)];
+  for (size_t number = 0; number < finding.places.size(); ++number) {
+    const TracePlace &place = finding.places[number];
+    if (!isShownAt(selection, finding, place, line))
+      continue;
+    const ImU32 color = placeColor(finding, place);
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const ImVec2 low = {columns.text - 4, at.y};
+    const ImVec2 high = {columns.writes + 4, at.y + placeRowHeight() - 2};
+    ImGui::SetCursorScreenPos(low);
+    ImGui::PushID(static_cast<int>(10'000 + number));
+    if (ImGui::InvisibleButton("place", {high.x - low.x, high.y - low.y}))
+      selectPlace(model, selection, static_cast<int>(number));
+    const bool isHovered = ImGui::IsItemHovered();
+    ImGui::PopID();
+    ImDrawList *draw = ImGui::GetWindowDrawList();
+    const bool isChosen = selection.place == static_cast<int>(number);
+    draw->AddRectFilled(
+        low, high, (color & 0x00ffffffU) | (isChosen || isHovered ? 0x48000000U : 0x1c000000U), 3);
+    draw->AddRectFilled(low, {low.x + 3, high.y}, color, 2);
+    const std::string label(roleLabel(finding, place));
+    drawText({low.x + 10, low.y + 1}, color, label, high.x - low.x - 14, theme::boldFont());
+    const float left = low.x + 10 + textWidth(label, theme::boldFont()) + 12;
+    if (left < high.x - 30)
+      drawText({left, low.y + 1}, theme::kText, placeFacts(model, place), high.x - left - 4);
+    ImGui::SetCursorScreenPos({at.x, at.y + placeRowHeight()});
+  }
+}
+
 void drawLine(const TraceModel &model, Selection &selection, int line, const SourceLine &source,
               const std::vector<size_t> &findings, const Columns &columns) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -130,6 +184,7 @@ void drawLine(const TraceModel &model, Selection &selection, int line, const Sou
   ImGui::SetCursorScreenPos({at.x, at.y + source.height});
   for (const size_t finding : findings)
     drawFindingRow(model, selection, finding, columns);
+  drawPlaceRows(model, selection, line, columns);
 }
 
 /// The line to begin with: above the first op, so that the kernel is in sight.
@@ -157,6 +212,7 @@ void drawLines(const TraceModel &model, Selection &selection, const TraceSource 
     float height = laidOut.height;
     for (const size_t finding : findings)
       height += FindingRow(model.launch().findings[finding], columns).height;
+    height += placeRowsHeight(model, selection, line);
     const float y = ImGui::GetCursorScreenPos().y;
     const float below = ImGui::GetCursorPosY() - top;
     if (appears && line == first && below > ImGui::GetWindowHeight() * 0.7F)

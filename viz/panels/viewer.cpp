@@ -59,7 +59,8 @@ void drawViewer(const TraceModel &model, Selection &selection) {
   place("left bottom", {kGap, top + programs + kGap}, {left, height - programs - kGap},
         drawOpsPanel, model, selection);
   place("middle", {left + 2 * kGap, top}, {middle, height}, drawHeatmapPanel, model, selection);
-  const float source = std::floor(height * 0.62F);
+  // A chosen finding is told of at length.
+  const float source = std::floor(height * (selection.finding >= 0 ? 0.5F : 0.62F));
   place("right top", {left + middle + 3 * kGap, top}, {right, source}, drawSourcePanel, model,
         selection);
   place("right bottom", {left + middle + 3 * kGap, top + source + kGap},

@@ -4,6 +4,7 @@
 #include "tests/unit/trace/sample_traces.h"
 #include "viz/model/commands.h"
 #include "viz/model/csv.h"
+#include "viz/model/finding_story.h"
 #include "viz/model/selection.h"
 
 #include <gtest/gtest.h>
@@ -218,6 +219,112 @@ TEST(SelectionTest, AFindingBringsItsProgramOpLineAndTensor) {
   EXPECT_EQ(selection.tensor, 0);
   clearSelection(selection);
   EXPECT_TRUE(selection.filter().isAny());
+}
+
+std::unique_ptr<TraceModel> modelOfFindings() {
+  const std::string path = temporaryPath("findings.h5");
+  EXPECT_TRUE(writeFindingsTrace(path));
+  return open(path);
+}
+
+/// Row, column, columns and kind of each segment.
+std::vector<std::array<int64_t, 4>> segmentsOf(const TraceModel &model, int argument, int finding) {
+  std::vector<std::array<int64_t, 4>> result;
+  for (const MarkSegment &each : model.marks(argument, -1, finding))
+    result.push_back(
+        {each.first.row, each.first.column, each.columns, static_cast<int64_t>(each.kind)});
+  return result;
+}
+
+TEST(MarksTest, AFindingMarksItsElements) {
+  const auto model = modelOfFindings();
+  using Segments = std::vector<std::array<int64_t, 4>>;
+  const auto kind = [](MarkKind each) { return static_cast<int64_t>(each); };
+  EXPECT_EQ(segmentsOf(*model, 0, 0), (Segments{{3, 4, 8, kind(MarkKind::Undefined)}}));
+  EXPECT_EQ(segmentsOf(*model, 1, 0), Segments());
+  const Segments hole = segmentsOf(*model, 1, 1);
+  ASSERT_EQ(hole.size(), 16U);
+  EXPECT_EQ(hole[15], (std::array<int64_t, 4>{15, 12, 4, kind(MarkKind::Hole)}));
+  // Side A wrote row 2, side B row 1 and one element of row 2; where they meet comes last.
+  EXPECT_EQ(segmentsOf(*model, 1, 2), (Segments{{1, 0, 12, kind(MarkKind::SideB)},
+                                                {2, 5, 1, kind(MarkKind::SideB)},
+                                                {2, 0, 12, kind(MarkKind::SideA)},
+                                                {2, 5, 1, kind(MarkKind::Race)}}));
+  EXPECT_EQ(model->marks(1, -1, kAllMarks).size(), 16U + 1 + 1);
+}
+
+TEST(FindingStoryTest, ADeadlockTellsWhoWaitsForWhom) {
+  const auto model = modelOfFindings();
+  const std::vector<WaitingProgram> waiting = waitingPrograms(*model, model->launch().findings[4]);
+  ASSERT_EQ(waiting.size(), 2U);
+  EXPECT_EQ(waiting[0].program, 4);
+  EXPECT_EQ(waiting[0].slot, 0);
+  EXPECT_EQ(waiting[0].others, std::vector<int64_t>{5});
+  EXPECT_EQ(waiting[1].slot, 1);
+  EXPECT_EQ(waiting[1].others, std::vector<int64_t>{4});
+  EXPECT_TRUE(waitingPrograms(*model, model->launch().findings[2]).empty());
+}
+
+TEST(FindingStoryTest, WhatIsNotRecordedIsTold) {
+  const auto model = modelOfFindings();
+  const auto &findings = model->launch().findings;
+  for (size_t number = 0; number < 5; ++number)
+    EXPECT_EQ(notShown(*model, findings[number]), std::vector<std::string>());
+  ASSERT_EQ(notShown(*model, findings[5]).size(), 1U);
+  EXPECT_NE(notShown(*model, findings[5])[0].find("not recorded"), std::string::npos);
+  TraceFinding more = findings[1];
+  more.hasMoreElements = true;
+  more.argument = -1;
+  EXPECT_EQ(notShown(*model, more).size(), 2U);
+}
+
+TEST(FindingStoryTest, AProgramThatWasLeftOutIsTold) {
+  TraceLaunch launch;
+  launch.kernel = "kernel";
+  launch.grid = {8, 1, 1};
+  launch.ops.resize(1);
+  launch.findings.resize(2);
+  launch.findings[0].program = 0;
+  launch.findings[1].program = 5;
+  const std::string path = temporaryPath("cut.h5");
+  std::string error;
+  const auto writer = TraceWriter::create(path, error, 1);
+  ASSERT_TRUE(writer) << error;
+  std::vector<TraceRun> runs(2);
+  runs[1].program = 5;
+  ASSERT_TRUE(writer->beginLaunch() && writer->appendRuns(runs) && writer->endLaunch(launch) &&
+              writer->close());
+  const auto model = open(path);
+  ASSERT_TRUE(model);
+  const auto &findings = model->launch().findings;
+  EXPECT_TRUE(notShown(*model, findings[0])[0].starts_with("Not all accesses"));
+  EXPECT_TRUE(notShown(*model, findings[1])[0].starts_with("The accesses of this program"));
+}
+
+TEST(SelectionTest, AFindingBringsItsElementAndItsPlaces) {
+  const auto model = modelOfFindings();
+  Selection selection = firstSelection(*model);
+  selectFinding(*model, selection, 2);
+  EXPECT_EQ(selection.tensor, 1);
+  EXPECT_EQ(selection.cell, (Cell{2, 5}));
+  EXPECT_EQ(selection.program, 2);
+  apply(Command::NextPlace, *model, selection);
+  EXPECT_EQ(selection.place, 1);
+  EXPECT_EQ(selection.program, 1);
+  EXPECT_EQ(selection.tensor, 1);
+  apply(Command::NextPlace, *model, selection);
+  EXPECT_EQ(selection.program, 2);
+  selectFinding(*model, selection, 3);
+  EXPECT_EQ(selection.line, 10);
+  selectPlace(*model, selection, 1);
+  EXPECT_EQ(selection.line, 11);
+  EXPECT_EQ(selection.op, 1);
+  EXPECT_EQ(selection.marks(), 3);
+  apply(Command::ToggleMarks, *model, selection);
+  EXPECT_EQ(selection.marks(), kNoMarks);
+  selectFinding(*model, selection, 5); // of a launch that is not there
+  EXPECT_EQ(selection.program, -1);
+  EXPECT_FALSE(selection.cell);
 }
 
 TEST(CommandsTest, EveryCommandHasAKeyAndRunsInEveryPanel) {

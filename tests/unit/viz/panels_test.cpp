@@ -263,6 +263,147 @@ TEST_F(PanelsTest, AllSizesAndViewsDraw) {
   EXPECT_EQ(picture.at(emptyX - 12, emptyY - 12), kUntouchedColor);
 }
 
+/// What a test asks of the pixels of a marked cell, left above of its number.
+class MarksOnScreenTest : public PanelsTest {
+protected:
+  /// Draws a finding of `writeFindingsTrace`.
+  void show(int finding) {
+    if (!model)
+      open(writeFindingsTrace);
+    selectFinding(*model, selection, finding);
+    picture = draw();
+  }
+  /// Whether each pixel has the mark's colour where `isStroke(x, y)` is, and nowhere else; x and y
+  /// count from the corner of the plot.
+  template <typename IsStroke> void expectPattern(int64_t row, int64_t column, IsStroke isStroke) {
+    const auto [left, top] = plotCorner(picture);
+    const auto [middleX, middleY] = placeOf(picture, row, column);
+    for (int y = middleY - 15; y < middleY - 10; ++y)
+      for (int x = middleX - 14; x < middleX + 12; ++x)
+        ASSERT_EQ(picture.at(x, y) == kMarkColor, isStroke(x - left, y - top))
+            << "pixel " << x - left << ", " << y - top;
+  }
+  /// Pixels of a colour in a cell.
+  int countIn(int64_t row, int64_t column, Rgba color) const {
+    const auto [middleX, middleY] = placeOf(picture, row, column);
+    int count = 0;
+    for (int y = middleY - 15; y < middleY + 15; ++y)
+      for (int x = middleX - 14; x < middleX + 14; ++x)
+        count += picture.at(x, y) == color ? 1 : 0;
+    return count;
+  }
+
+  Picture picture;
+};
+
+constexpr auto kNoStroke = [](int, int) { return false; };
+
+TEST_F(MarksOnScreenTest, UndefinedElementsAreHatched) {
+  show(0);
+  EXPECT_EQ(selection.tensor, 0);
+  expectPattern(3, 7, [](int x, int y) { return (x + y) % 9 < 2; });
+  expectPattern(3, 13, kNoStroke);
+  expectPattern(4, 7, kNoStroke);
+  type('x'); // marks off
+  picture = draw();
+  expectPattern(3, 7, kNoStroke);
+}
+
+TEST_F(MarksOnScreenTest, HolesOfAnOutputAreCrossed) {
+  show(1);
+  EXPECT_EQ(selection.tensor, 1);
+  for (const int64_t row : {1, 9, 14})
+    expectPattern(row, 13, [](int x, int y) { return (x + y) % 9 < 2 || (x - y + 900) % 9 < 2; });
+  expectPattern(9, 8, kNoStroke);
+}
+
+TEST_F(MarksOnScreenTest, TheTwoSidesOfARaceAreBesideOneAnother) {
+  show(2);
+  EXPECT_GT(countIn(2, 9, kSideAColor), 100);
+  EXPECT_EQ(countIn(2, 9, kSideBColor), 0);
+  EXPECT_GT(countIn(1, 9, kSideBColor), 100);
+  EXPECT_EQ(countIn(1, 9, kSideAColor), 0);
+  EXPECT_GT(countIn(2, 5, kSideAColor), 50); // where they meet
+  EXPECT_GT(countIn(2, 5, kSideBColor), 50);
+  const auto inked = [&](Rgba color, int x0, int y0, int x1, int y1) {
+    int count = 0;
+    for (int y = y0; y < y1; ++y)
+      for (int x = x0; x < x1; ++x)
+        count += picture.at(x, y) == color ? 1 : 0;
+    return count;
+  };
+  for (const Rgba color : {kSideAColor, kSideBColor}) {
+    EXPECT_GT(inked(color, 12, 150, 300, 460), 60);    // the programs
+    EXPECT_GT(inked(color, 1020, 100, 1590, 510), 60); // below their lines
+    EXPECT_GT(inked(color, 900, 180, 1000, 700), 10);  // the legend
+  }
+  // In the findings panel A is left of B.
+  EXPECT_GT(inked(kSideAColor, 1040, 560, 1200, 960), 100);
+  EXPECT_EQ(inked(kSideBColor, 1080, 560, 1290, 960), 0); // right of the mark
+  EXPECT_GT(inked(kSideBColor, 1300, 560, 1590, 960), 100);
+  type('o'); // to the other side
+  EXPECT_EQ(selection.program, 1);
+  EXPECT_EQ(selection.tensor, 1);
+}
+
+TEST_F(MarksOnScreenTest, ANaNIsCheckedWhereItIsHeld) {
+  show(3);
+  EXPECT_EQ(selection.line, 10);
+  EXPECT_EQ(selection.cell, (Cell{6, 0}));
+  EXPECT_GT(countIn(6, 0, kMarkColor), 200);
+  EXPECT_GT(countIn(6, 0, kMarkEdge), 200);
+  EXPECT_EQ(countIn(6, 3, kMarkEdge), 0);
+}
+
+TEST_F(MarksOnScreenTest, ADeadlockShowsWhoWaits) {
+  show(4);
+  EXPECT_EQ(selection.tensor, 2);
+  EXPECT_EQ(selection.program, 4);
+  const int before = static_cast<int>(picture.count(theme::kWarning));
+  EXPECT_GT(before, 60); // letters in the grid of programs
+  selectFinding(*model, selection, 3);
+  picture = draw();
+  EXPECT_LT(static_cast<int>(picture.count(theme::kWarning)), before / 2);
+}
+
+TEST_F(MarksOnScreenTest, WhatWasNotRecordedIsTold) {
+  show(0);
+  const size_t before = picture.count(theme::kWarning);
+  show(5);
+  EXPECT_GT(picture.count(theme::kWarning), before + 50);
+}
+
+TEST_F(MarksOnScreenTest, WithoutAChoiceAllFindingsMark) {
+  open(writeFindingsTrace);
+  selectTensor(*model, selection, 1);
+  picture = draw();
+  EXPECT_GT(countIn(9, 13, kMarkColor), 50); // the hole
+  EXPECT_GT(countIn(6, 0, kMarkColor), 200); // the NaN
+  EXPECT_EQ(countIn(9, 8, kMarkEdge), 0);
+}
+
+TEST_F(MarksOnScreenTest, SmallMarksAreSeenWhateverTheScale) {
+  open([](const std::string &path) { return writeGatherTrace(path, 1000); });
+  TraceLaunch launch = model->launch();
+  TraceFinding finding;
+  finding.code = FindingCode::NanBorn;
+  finding.argument = 0;
+  finding.elements = {{0, (500 * 1000 + 500) * 4, 1, 1, 0}};
+  launch.findings = {finding};
+  std::string error;
+  model = TraceModel::make(launch, model->accesses(), model->sources(),
+                           TraceLimits::ofThisMachine(), error);
+  ASSERT_TRUE(model) << error;
+  selection = firstSelection(*model);
+  picture = draw();
+  const auto [x, y] = placeOf(picture, 500, 500);
+  int white = 0;
+  for (int dy = -4; dy <= 4; ++dy)
+    for (int dx = -4; dx <= 4; ++dx)
+      white += picture.at(x + dx, y + dy) == kMarkColor ? 1 : 0;
+  EXPECT_GE(white, 8);
+}
+
 /// Processor time of all threads, which a busy machine does not stretch as it does the clock.
 double cpuSeconds() {
   timespec now{};

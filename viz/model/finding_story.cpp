@@ -1,0 +1,126 @@
+// Sentences and tables about findings.
+#include "viz/model/finding_story.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace blockscope::viz {
+namespace {
+
+constexpr std::string_view kProgram = "program ";
+
+/// The number in "program 12"; -1 for another text.
+int64_t programIn(const std::string &name) {
+  int64_t number = -1;
+  if (name.starts_with(kProgram))
+    std::from_chars(name.data() + kProgram.size(), name.data() + name.size(), number);
+  return number;
+}
+
+} // namespace
+
+const TracePlace *placeWith(const TraceFinding &finding, SiteRole role) {
+  for (const TracePlace &place : finding.places)
+    if (place.role == role)
+      return &place;
+  return nullptr;
+}
+
+bool hasSides(const TraceFinding &finding) {
+  return placeWith(finding, SiteRole::OtherSide) != nullptr;
+}
+
+std::vector<WaitingProgram> waitingPrograms(const TraceModel &model, const TraceFinding &finding) {
+  std::vector<WaitingProgram> waiting;
+  if (finding.code != FindingCode::Deadlock)
+    return waiting;
+  for (const auto &[name, text] : finding.values) {
+    const int64_t program = programIn(name);
+    if (program < 0 || program >= model.launch().programCount())
+      continue;
+    WaitingProgram &each = waiting.emplace_back();
+    each.program = program;
+    each.waits = text;
+    if (const std::optional<size_t> row = model.lastRowOf(program)) {
+      const TraceRun run = model.accesses()[*row];
+      each.argument = run.argument;
+      if (run.argument >= 0)
+        each.slot = model.layout(run.argument).slotOf(run.offsetBytes);
+    }
+  }
+  for (WaitingProgram &each : waiting) {
+    if (each.argument < 0)
+      continue;
+    const ElementStory &story = model.storyOf(each.argument, each.slot);
+    for (const WaitingProgram &other : waiting)
+      if (other.program != each.program &&
+          std::binary_search(story.programs.begin(), story.programs.end(), other.program))
+        each.others.push_back(other.program);
+  }
+  return waiting;
+}
+
+int64_t markedElements(const TraceFinding &finding, int argument) {
+  int64_t count = 0;
+  for (const TraceElements &run : finding.elements)
+    if (run.argument == argument)
+      count += run.innerCount * run.outerCount;
+  return count;
+}
+
+std::vector<std::string> notShown(const TraceModel &model, const TraceFinding &finding) {
+  std::vector<std::string> sentences;
+  const TraceLaunch &launch = model.launch();
+  if (finding.isElsewhere) {
+    sentences.emplace_back("It was found in a launch that was not recorded: its program, op and "
+                           "elements are not in this file.");
+    return sentences;
+  }
+  if (finding.elementOffsetBytes && finding.argument < 0)
+    sentences.emplace_back("Its tensor is none of the tensors that were recorded.");
+  if (finding.argument >= 0 && !model.isShown(finding.argument))
+    sentences.push_back("Its tensor, " +
+                        launch.arguments[static_cast<size_t>(finding.argument)].name +
+                        ", is too large to be drawn.");
+  if (launch.droppedRuns > 0) {
+    const bool isRecorded = finding.program < 0 || model.lastRowOf(finding.program).has_value();
+    sentences.push_back(
+        std::string(isRecorded ? "Not all accesses of this launch were recorded: "
+                               : "The accesses of this program were not recorded: ") +
+        std::to_string(launch.droppedRuns) + " access runs of the launch were left out.");
+  }
+  if (finding.hasMoreElements)
+    sentences.emplace_back("More elements were found than were recorded: some have no mark.");
+  return sentences;
+}
+
+std::string_view roleLabel(const TraceFinding &finding, const TracePlace &place) {
+  switch (place.role) {
+  case SiteRole::Here:
+    if (&place != finding.places.data())
+      return "also";
+    return hasSides(finding)                         ? "A  here"
+           : placeWith(finding, SiteRole::ArrivesAt) ? "born here"
+           : finding.code == FindingCode::IndexWrap || finding.code == FindingCode::IntegerWrap
+               ? "wraps here"
+               : "here";
+  case SiteRole::OtherSide:
+    return "B  other side";
+  case SiteRole::AllocatedAt:
+    return "allocated at";
+  case SiteRole::BornAt:
+    return finding.places.size() > 1 && placeWith(finding, SiteRole::ArrivesAt) ? "infinity born at"
+                                                                                : "born at";
+  case SiteRole::Through:
+    return "through";
+  case SiteRole::ReadAt:
+    return "read at";
+  case SiteRole::ArrivesAt:
+    return "arrives at";
+  case SiteRole::UsedAt:
+    return "used at";
+  }
+  return "";
+}
+
+} // namespace blockscope::viz

@@ -1,0 +1,38 @@
+// What a trace tells of a finding beyond its message.
+#pragma once
+
+#include "viz/model/trace_model.h"
+
+#include <string>
+#include <vector>
+
+namespace blockscope::viz {
+
+/// A program that waits for ever.
+struct WaitingProgram {
+  int64_t program = 0;
+  std::string waits; ///< "waits for 'lock_ptr'[1] in line 11"
+  int argument = -1; ///< the element that it touched last
+  int64_t slot = 0;
+  std::vector<int64_t> others; ///< waiting programs that have touched this element, too
+};
+
+/// The programs of a deadlock, in the finding's order.
+std::vector<WaitingProgram> waitingPrograms(const TraceModel &model, const TraceFinding &finding);
+
+/// The place of the finding, and the other side of a race; null where the trace has none.
+const TracePlace *placeWith(const TraceFinding &finding, SiteRole role);
+
+/// Whether two accesses are shown beside one another.
+bool hasSides(const TraceFinding &finding);
+
+/// How many elements of a tensor a finding marks.
+int64_t markedElements(const TraceFinding &finding, int argument);
+
+/// What of a finding cannot be shown, and why, in whole sentences.
+std::vector<std::string> notShown(const TraceModel &model, const TraceFinding &finding);
+
+/// "here", "other side", "born at"...
+std::string_view roleLabel(const TraceFinding &finding, const TracePlace &place);
+
+} // namespace blockscope::viz
