@@ -72,8 +72,21 @@ std::vector<ElementRows> ElementSet::rows() const {
 void FoundElements::add(const TensorInfo &tensor, int64_t offset, int64_t bytes) {
   if (!pieces_.empty() && pieces_.back().tensor == &tensor && pieces_.back().end == offset)
     pieces_.back().end += bytes;
-  else
+  else if (pieces_.size() < kMostPieces)
     pieces_.push_back({&tensor, offset, offset + bytes});
+  else
+    isCut_ = true;
+}
+
+void FoundElements::add(const FoundElements &other) {
+  for (const Piece &piece : other.pieces_)
+    add(*piece.tensor, piece.begin, piece.end - piece.begin);
+  isCut_ |= other.isCut_;
+}
+
+void FoundElements::clear() {
+  pieces_.clear();
+  isCut_ = false;
 }
 
 void ElementsOfCause::add(const FoundElements &found) {
@@ -83,6 +96,8 @@ void ElementsOfCause::add(const FoundElements &found) {
     const int64_t first = llvm::divideFloorSigned(piece.begin, elements.elementBytes);
     const int64_t last = llvm::divideFloorSigned(piece.end - 1, elements.elementBytes);
     elements.set.add(first, last - first + 1);
+    if (found.isCut())
+      elements.set.cut();
   }
 }
 

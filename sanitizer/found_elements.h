@@ -39,6 +39,8 @@ public:
   static constexpr size_t kMostWords = 8192;
 
   void add(int64_t first, int64_t count);
+  /// Says that there are more.
+  void cut() { isCut_ = true; }
   bool isCut() const { return isCut_; }
   std::vector<ElementRows> rows() const;
 
@@ -47,13 +49,16 @@ private:
   bool isCut_ = false;
 };
 
-/// What one occurrence is about. It keeps pointers to the tensors.
+/// What one occurrence is about, in bounded memory. It keeps pointers to the tensors.
 class FoundElements {
 public:
+  static constexpr size_t kMostPieces = size_t{1} << 14;
+
   /// Adds the elements that the bytes belong to; `offset` is from the tensor's first element.
   void add(const TensorInfo &tensor, int64_t offset, int64_t bytes);
-  void add(const FoundElements &other) { pieces_.append(other.pieces_); }
-  void clear() { pieces_.clear(); }
+  void add(const FoundElements &other);
+  void clear();
+  bool isCut() const { return isCut_; }
 
   struct Piece {
     const TensorInfo *tensor;
@@ -63,6 +68,7 @@ public:
 
 private:
   llvm::SmallVector<Piece, 2> pieces_;
+  bool isCut_ = false;
 };
 
 /// What the occurrences of a cause are about.

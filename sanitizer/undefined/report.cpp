@@ -131,16 +131,25 @@ void UndefinedSanitizer::onHostRead(const HostElements &elements, const SourceLo
     return;
   std::optional<uint64_t> first;
   int64_t count = 0;
-  std::vector<uint64_t> undefined; // addresses
+  const Allocation *argument = nullptr;
+  FoundElements undefined;
   elements.forEachRun([&](uint64_t begin, uint64_t end) {
     for (uint64_t at = begin; at < end && storage->covers(begin, end);) {
       const std::optional<uint64_t> found = storage->firstUndefined(at, end);
       if (!found)
         break;
-      first = first ? first : found;
+      if (!first) {
+        first = found;
+        const Trail &trail = *storage->trailAt(*first);
+        argument = trail.allocation ? trail.allocation.get() : storage->argument.get();
+      }
       ++count;
-      undefined.push_back(*found);
-      at = begin + ((*found - begin) / elements.elementBytes + 1) * elements.elementBytes;
+      const uint64_t next =
+          begin + ((*found - begin) / elements.elementBytes + 1) * elements.elementBytes;
+      const auto offset = static_cast<int64_t>(*found - argument->address);
+      if (argument->inStorage(offset, 1)) // else it was copied since
+        undefined.add(argument->info, offset, static_cast<int64_t>(next - *found));
+      at = next;
     }
     return false;
   });
@@ -149,15 +158,9 @@ void UndefinedSanitizer::onHostRead(const HostElements &elements, const SourceLo
   const Trail trail = *storage->trailAt(*first);
   const std::string cause = "undefined-value host " + placeKey(where) + trail.key();
   const int64_t launch = (trail.launch ? trail.launch : storage->launch)->index;
-  const Allocation &argument = trail.allocation ? *trail.allocation : *storage->argument;
-  FoundElements found;
-  for (const uint64_t address : undefined)
-    if (const auto offset = static_cast<int64_t>(address - argument.address);
-        argument.inStorage(offset, 1)) // else it was copied since
-      found.add(argument.info, offset, 1);
   collector_.add(
       cause, {launch, 0, sequence_++}, count,
-      [&] { return describeHostRead(*storage, trail, *first, where); }, found);
+      [&] { return describeHostRead(*storage, trail, *first, where); }, undefined);
   onHostWrite(elements); // told once
 }
 

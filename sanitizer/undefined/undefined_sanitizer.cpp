@@ -104,9 +104,8 @@ UndefinedStorage &UndefinedSanitizer::storageToMark(const Allocation &allocation
 //===-- Memory --------------------------------------------------------------------------------===//
 
 void UndefinedSanitizer::noteLoaded(const Access &access, const LoadedUndefined &lane) {
-  constexpr size_t kMostPieces = 4096; // of a program that loads them one by one
   loaded_.push_back(lane);
-  if (access.allocation && loadedElements_.pieces().size() < kMostPieces)
+  if (access.allocation)
     loadedElements_.add(access.allocation->info,
                         static_cast<int64_t>(lane.address - access.allocation->address),
                         access.elementBytes);
