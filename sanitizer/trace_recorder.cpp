@@ -412,6 +412,15 @@ TracePlace TraceRecorder::placeOf(const Site &site, const TraceLaunch *launch) {
   return place;
 }
 
+/// The shares of lines, of a finding that has any.
+template <typename Found> void TraceRecorder::addShares(TraceFinding &row, const Found &finding) {
+  if constexpr (requires { finding.shares; })
+    for (const auto &each : finding.shares)
+      row.lineShares.push_back(
+          {each.location.isKnown() ? sourceOf(each.location.file) : -1, each.location.line,
+           static_cast<int32_t>(std::clamp(each.share, 0.0, 1.0) * 1000 + 0.5), each.what});
+}
+
 void TraceRecorder::addFindings(llvm::ArrayRef<CollectedFinding> findings) {
   endPendingLaunch();
   if (ended_.empty())
@@ -442,6 +451,7 @@ void TraceRecorder::addFindings(llvm::ArrayRef<CollectedFinding> findings) {
       row.argument = argumentNamed(*launch, finding.element->tensor.name);
     if (launch)
       addElements(row, *launch, elements, left[number]);
+    addShares(row, finding);
     writer_->addFinding(number, std::move(row));
   }
 }

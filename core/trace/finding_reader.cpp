@@ -96,6 +96,17 @@ void readElements(TraceTableReader &table, TraceLaunch &launch) {
         {arguments[row], offsets[row], inner[row], outer[row], strides[row]});
 }
 
+void readShares(TraceTableReader &table, TraceLaunch &launch) {
+  const std::vector<TraceFinding *> findings = findingsOf(table, launch);
+  const std::vector<int32_t> sources = table.numbers<int32_t>("source");
+  const std::vector<int32_t> lines = table.numbers<int32_t>("line");
+  const std::vector<int32_t> shares = table.numbers<int32_t>("permille");
+  std::vector<std::string> what = table.text("what");
+  for (size_t row = 0; table.error().empty() && row < findings.size(); ++row)
+    findings[row]->lineShares.push_back(
+        {sources[row], lines[row], shares[row], std::move(what[row])});
+}
+
 } // namespace
 
 std::string_view siteRoleName(SiteRole role) {
@@ -115,11 +126,12 @@ std::optional<SiteRole> parseSiteRole(std::string_view name) {
 bool readFindingDetails(const hdf5::File &file, const hdf5::Group &group, const std::string &label,
                         MemoryBudget &budget, TraceLaunch &launch, std::string &error) {
   using Read = void (*)(TraceTableReader &, TraceLaunch &);
-  static constexpr std::array<std::pair<const char *, Read>, 4> kTables = {{
+  static constexpr std::array<std::pair<const char *, Read>, 5> kTables = {{
       {"finding_details", readDetails},
       {"finding_places", readPlaces},
       {"finding_values", readValues},
       {"finding_elements", readElements},
+      {"finding_shares", readShares},
   }};
   for (const auto &[name, read] : kTables) {
     if (group.find(name) == hdf5::kNowhere)

@@ -117,6 +117,17 @@ bool writeElements(hid_t group, const std::vector<TraceFinding> &findings) {
   return table.good();
 }
 
+bool writeShares(hid_t group, const std::vector<TraceFinding> &findings) {
+  const RowsOfFindings all(findings, &TraceFinding::lineShares);
+  TraceTableWriter table(group);
+  table.numbers("finding", all.findings);
+  table.numbers("source", columnOf(all.rows, &TraceShare::source));
+  table.numbers("line", columnOf(all.rows, &TraceShare::line));
+  table.numbers("permille", columnOf(all.rows, &TraceShare::permille));
+  table.text("what", columnOf(all.rows, &TraceShare::what));
+  return table.good();
+}
+
 } // namespace
 
 bool writeFindings(hid_t launch, const std::vector<TraceFinding> &findings) {
@@ -127,7 +138,8 @@ bool writeFindings(hid_t launch, const std::vector<TraceFinding> &findings) {
   return writeDetails(createGroup(launch, "finding_details").get(), findings) &&
          writePlaces(createGroup(launch, "finding_places").get(), findings) &&
          writeValues(createGroup(launch, "finding_values").get(), findings) &&
-         writeElements(createGroup(launch, "finding_elements").get(), findings);
+         writeElements(createGroup(launch, "finding_elements").get(), findings) &&
+         writeShares(createGroup(launch, "finding_shares").get(), findings);
 }
 
 } // namespace blockscope

@@ -102,6 +102,14 @@ struct TraceElements {
   int64_t outerStrideBytes = 0;
 };
 
+/// How much of the error of an output a source line brings.
+struct TraceShare {
+  int32_t source = -1;
+  int32_t line = 0;
+  int32_t permille = 0;
+  std::string what; ///< what rounds there: "a sum in fp16"
+};
+
 /// A finding, and the rows of the trace that it is about. One that was read has of `Finding` its
 /// code, severity, message, line, column and count, and, where the file has details of findings,
 /// `values`, `hint` and `model`; `json` has the rest.
@@ -115,6 +123,7 @@ struct TraceFinding : Finding {
   std::optional<int64_t> elementOffsetBytes; ///< of the one element that the message names
   std::vector<TraceElements> elements;       ///< all that are known
   bool hasMoreElements = false;              ///< than `elements`
+  std::vector<TraceShare> lineShares;        ///< largest first
   bool isElsewhere = false;                  ///< found in a launch that was not recorded
 };
 

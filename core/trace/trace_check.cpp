@@ -116,9 +116,14 @@ std::string problemOf(const TraceLaunch &launch, size_t sourceCount) {
         isOutside(finding.source, sourceCount) ||
         !isPlace(finding.site.location.line, finding.site.location.column) || finding.count < 0)
       return "a number of finding " + std::to_string(row) + " names nothing in the file";
-    if (finding.places.size() > kMaxDetails || finding.values.size() > kMaxDetails)
+    if (finding.places.size() > kMaxDetails || finding.values.size() > kMaxDetails ||
+        finding.lineShares.size() > kMaxDetails)
       return "finding " + std::to_string(row) + " has more than " + std::to_string(kMaxDetails) +
-             " places or values";
+             " places, values or shares";
+    for (const TraceShare &share : finding.lineShares)
+      if (isOutside(share.source, sourceCount) || !isPlace(share.line, 0) || share.permille < 0 ||
+          share.permille > 1000)
+        return "a share of finding " + std::to_string(row) + " makes no sense";
     for (const TracePlace &place : finding.places)
       if (isOutside(place.source, sourceCount) || isOutside(place.op, launch.ops.size()) ||
           isOutside(place.program, static_cast<size_t>(launch.programCount())) ||

@@ -60,6 +60,20 @@ std::vector<WaitingProgram> waitingPrograms(const TraceModel &model, const Trace
   return waiting;
 }
 
+const TraceFinding *findingWithShares(const TraceModel &model, int chosen) {
+  const auto &findings = model.launch().findings;
+  if (chosen >= 0 && !findings[static_cast<size_t>(chosen)].lineShares.empty())
+    return &findings[static_cast<size_t>(chosen)];
+  for (const TraceFinding &finding : findings)
+    if (!finding.lineShares.empty())
+      return &finding;
+  return nullptr;
+}
+
+std::string shareText(int32_t permille) {
+  return permille < 10 ? "under 1 %" : std::to_string((permille + 5) / 10) + " %";
+}
+
 int64_t markedElements(const TraceFinding &finding, int argument) {
   int64_t count = 0;
   for (const TraceElements &run : finding.elements)

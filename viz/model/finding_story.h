@@ -26,6 +26,13 @@ const TracePlace *placeWith(const TraceFinding &finding, SiteRole role);
 /// Whether two accesses are shown beside one another.
 bool hasSides(const TraceFinding &finding);
 
+/// The finding whose shares of lines are shown: the chosen one, else the first that has any; null
+/// where none has.
+const TraceFinding *findingWithShares(const TraceModel &model, int chosen);
+
+/// "62 %", "under 1 %".
+std::string shareText(int32_t permille);
+
 /// How many elements of a tensor a finding marks.
 int64_t markedElements(const TraceFinding &finding, int argument);
 

@@ -224,6 +224,21 @@ void drawElements(const TraceModel &model, Selection &selection, float indent) {
   }
 }
 
+void drawShares(const TraceModel &model, Selection &selection, float indent) {
+  const TraceFinding &finding = model.launch().findings[static_cast<size_t>(selection.finding)];
+  int number = 3000;
+  for (const TraceShare &share : finding.lineShares) {
+    const std::string file =
+        share.source < 0 ? ""
+                         : fileName(model.sources()[static_cast<size_t>(share.source)].path) + ":" +
+                               std::to_string(share.line);
+    if (drawChoice(++number, indent, shareText(share.permille) + "  " + file + "  " + share.what,
+                   "", selection.source == share.source && selection.line == share.line) &&
+        share.source >= 0)
+      selectLine(model, selection, share.source, share.line);
+  }
+}
+
 } // namespace
 
 ImU32 placeColor(const TraceFinding &finding, const TracePlace &place) {
@@ -249,6 +264,7 @@ void drawFindingDetails(const TraceModel &model, Selection &selection, float ind
   drawValues(finding, indent);
   drawElements(model, selection, indent);
   drawWaiting(model, selection, indent);
+  drawShares(model, selection, indent);
   drawPlaces(model, selection, indent);
   if (!finding.hint.empty())
     drawWrapped(indent, theme::kNote, "hint: " + finding.hint);

@@ -15,6 +15,7 @@ namespace blockscope::viz {
 namespace {
 
 constexpr float kCountWidth = 58;
+constexpr float kShareBar = 72;
 
 std::vector<std::string_view> linesOf(const std::string &text) {
   std::vector<std::string_view> lines;
@@ -34,6 +35,7 @@ struct Columns {
   float left;
   float number; ///< right end of line numbers
   float text;
+  float shares; ///< right end; only where a finding has shares of lines
   float reads;  ///< right end
   float writes; ///< right end
 };
@@ -42,17 +44,21 @@ float rowHeight() { return theme::monoFont()->FontSize + 5; }
 
 /// One line, laid out: its counts stand right of its first row.
 struct SourceLine {
+  std::string share; ///< of the error of an output
+  int32_t permille = 0;
   std::string reads;
   std::string writes;
   CodeLine code;
   float height;
 
-  SourceLine(const AccessCounts &counts, std::string_view text, const Columns &columns,
-             char &inString)
-      : reads(counts.loads + counts.atomics > 0 ? countText(counts.loads + counts.atomics) : ""),
+  SourceLine(const AccessCounts &counts, int32_t errorShare, std::string_view text,
+             const Columns &columns, char &inString)
+      : share(errorShare > 0 ? shareText(errorShare) : ""), permille(errorShare),
+        reads(counts.loads + counts.atomics > 0 ? countText(counts.loads + counts.atomics) : ""),
         writes(counts.stores + counts.atomics > 0 ? countText(counts.stores + counts.atomics)
                                                   : "") {
-    const float right = !reads.empty()    ? columns.reads - textWidth(reads) - 8
+    const float right = !share.empty()    ? columns.shares - kShareBar - 8
+                        : !reads.empty()  ? columns.reads - textWidth(reads) - 8
                         : !writes.empty() ? columns.writes - textWidth(writes) - 8
                                           : columns.writes;
     const float character = theme::monoFont()->GetCharAdvance('0');
@@ -179,12 +185,27 @@ void drawLine(const TraceModel &model, Selection &selection, int line, const Sou
   drawTextRight(columns.number, at.y + 2, chosen ? theme::kText : theme::kFaint,
                 std::to_string(line), theme::monoFont());
   drawCode(source.code, {columns.text, at.y + 2});
+  if (source.permille > 0) {
+    const float width = kShareBar * static_cast<float>(source.permille) / 1000;
+    draw->AddRectFilled({columns.shares - width, at.y + 1},
+                        {columns.shares + 2, at.y + rowHeight() - 1}, theme::kShareBar, 2);
+    drawTextRight(columns.shares, at.y + 1, theme::kShare, source.share);
+  }
   drawTextRight(columns.reads, at.y + 1, theme::kRead, source.reads);
   drawTextRight(columns.writes, at.y + 1, theme::kWrite, source.writes);
   ImGui::SetCursorScreenPos({at.x, at.y + source.height});
   for (const size_t finding : findings)
     drawFindingRow(model, selection, finding, columns);
   drawPlaceRows(model, selection, line, columns);
+}
+
+/// What a line brings of the error that a finding is about, in thousandths.
+int32_t shareOf(const TraceFinding *finding, int source, int line) {
+  int32_t permille = 0;
+  if (finding != nullptr)
+    for (const TraceShare &share : finding->lineShares)
+      permille += share.source == source && share.line == line ? share.permille : 0;
+  return std::min(permille, 1000);
 }
 
 /// The line to begin with: above the first op, so that the kernel is in sight.
@@ -203,10 +224,12 @@ void drawLines(const TraceModel &model, Selection &selection, const TraceSource 
   const float top = ImGui::GetCursorPosY();
   const bool appears = ImGui::IsWindowAppearing() && selection.line == 0;
   const int first = firstLineOfInterest(model, selection.source);
+  const TraceFinding *shares = findingWithShares(model, selection.finding);
   char inString = 0;
   for (size_t index = 0; index < lines.size(); ++index) {
     const int line = source.firstLine + static_cast<int>(index);
-    const SourceLine laidOut(model.lineCounts(selection.source, line), lines[index], columns,
+    const SourceLine laidOut(model.lineCounts(selection.source, line),
+                             shareOf(shares, selection.source, line), lines[index], columns,
                              inString);
     const std::vector<size_t> &findings = model.findingsOfLine(selection.source, line);
     float height = laidOut.height;
@@ -274,6 +297,9 @@ void drawSourcePanel(const TraceModel &model, Selection &selection) {
   columns.text = columns.number + 12;
   columns.writes = head.x + width - 14; // the scroll bar stays free
   columns.reads = columns.writes - kCountWidth;
+  columns.shares = columns.reads - kCountWidth;
+  if (findingWithShares(model, selection.finding) != nullptr)
+    drawTextRight(columns.shares, head.y, theme::kShare, "error");
   drawTextRight(columns.reads, head.y, theme::kRead, "read");
   drawTextRight(columns.writes, head.y, theme::kWrite, "written");
   ImGui::SetCursorScreenPos({head.x, head.y + ImGui::GetFontSize() + 4});

@@ -21,6 +21,8 @@ inline constexpr ImU32 kWarning = IM_COL32(245, 184, 61, 255);
 inline constexpr ImU32 kNote = IM_COL32(110, 190, 255, 255);
 inline constexpr ImU32 kRead = IM_COL32(102, 194, 255, 255);
 inline constexpr ImU32 kWrite = IM_COL32(255, 176, 92, 255);
+inline constexpr ImU32 kShare = IM_COL32(232, 222, 255, 255); ///< of an error, on its bar
+inline constexpr ImU32 kShareBar = IM_COL32(104, 72, 172, 255);
 
 /// Loads the fonts and sets the style; once per ImGui context, before the first frame. Uses DejaVu
 /// where it is installed, else ImGui's own font, enlarged.

@@ -324,6 +324,7 @@ std::vector<TraceFinding> findingsOfAllKinds() {
   elsewhere.op = elsewhere.argument = -1;
   elsewhere.values = {{"row", "65536"}, {"stride", "65536"}, {"wrapped", "0"}};
   elsewhere.isElsewhere = true;
+  hole.lineShares = {{0, 10, 620, "a quotient in fp32"}, {0, 9, 4, "a cast"}};
   return {undefined, hole, race, nan, deadlock, elsewhere};
 }
 

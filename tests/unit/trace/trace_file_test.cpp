@@ -162,6 +162,9 @@ TEST(TraceFileTest, DetailsOfFindingsComeBack) {
   EXPECT_EQ(hole.elements[0].outerCount, 16);
   EXPECT_EQ(hole.elements[0].outerStrideBytes, 64);
   EXPECT_FALSE(hole.isElsewhere);
+  ASSERT_EQ(hole.lineShares.size(), 2U);
+  EXPECT_EQ(hole.lineShares[0].permille, 620);
+  EXPECT_EQ(hole.lineShares[0].what, "a quotient in fp32");
   const TraceFinding &elsewhere = launch->findings[5];
   EXPECT_TRUE(elsewhere.isElsewhere);
   const NamedValues values = {{"row", "65536"}, {"stride", "65536"}, {"wrapped", "0"}};

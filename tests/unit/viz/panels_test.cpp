@@ -373,6 +373,14 @@ TEST_F(MarksOnScreenTest, WhatWasNotRecordedIsTold) {
   EXPECT_GT(picture.count(theme::kWarning), before + 50);
 }
 
+TEST_F(MarksOnScreenTest, SharesOfAnErrorStandBesideTheirLines) {
+  show(1);
+  EXPECT_GT(picture.count(theme::kShareBar), 300U); // 620 of 1000
+  TearDown();
+  open(writeBrokenTrace);
+  EXPECT_EQ(draw().count(theme::kShareBar), 0U);
+}
+
 TEST_F(MarksOnScreenTest, WithoutAChoiceAllFindingsMark) {
   open(writeFindingsTrace);
   selectTensor(*model, selection, 1);
