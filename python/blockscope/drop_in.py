@@ -19,6 +19,7 @@ from __future__ import annotations
 import builtins
 import importlib
 import importlib.machinery
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
@@ -192,7 +193,8 @@ def _hide_from_torch() -> None:
 
 
 def install_as_triton() -> None:
-    """Make ``import triton`` mean Blockscope in this process, also where Triton is installed.
+    """Make ``import triton`` mean Blockscope, also where Triton is installed: in this process and
+    in those that it starts from now on, which BLOCKSCOPE_AS_TRITON tells so.
 
     Errors: RuntimeError when another Triton has been imported already.
     """
@@ -204,6 +206,7 @@ def install_as_triton() -> None:
             "call install_as_triton() before the first 'import triton'"
         )
     _finder.requested = True
+    os.environ["BLOCKSCOPE_AS_TRITON"] = "1"
     _place_finder_first()
     torch_triton.answer_loaded(_hidden_from)
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from blockscope.frames import position
 from blockscope.process_lock import ProcessLock
 
 _OURS = os.path.dirname(__file__) + os.sep
@@ -140,9 +141,8 @@ def _users_place() -> tuple[str, int, int, str]:
     while frame.f_back and frame.f_code.co_filename.startswith((_OURS, _torch_folder(), "<")):
         frame = frame.f_back
     code = frame.f_code
-    positions = list(code.co_positions())[frame.f_lasti // 2]
     function = "" if code.co_name == "<module>" else code.co_name
-    return code.co_filename, frame.f_lineno, (positions[2] or 0) + 1, function
+    return code.co_filename, *position(frame), function
 
 
 def _has_memory(value: Any) -> bool:

@@ -26,7 +26,7 @@ def commit() -> str:
 
 def first_for(commit: str) -> int:
     """The number of the first case that runs for a commit."""
-    return int.from_bytes(hashlib.sha256(commit.encode()).digest()[:8]) % STEP
+    return int.from_bytes(hashlib.sha256(commit.encode()).digest()[:8], "big") % STEP
 
 
 def chosen() -> tuple[int, int]:

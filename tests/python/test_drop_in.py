@@ -139,6 +139,18 @@ def test_ours_wins_when_asked_by_a_call(other_triton):
     assert python(code, path=[other_triton]) == "3.7.0 blockscope.language\n"
 
 
+def test_processes_that_a_program_starts_import_what_it_imports(other_triton):
+    code = f"""
+    import subprocess, sys
+    import blockscope
+    child = [sys.executable, "-c", {OFFER!r} + "import triton; print(triton.__version__)"]
+    subprocess.run(child, check=True)
+    blockscope.install_as_triton()
+    subprocess.run(child, check=True)
+    """
+    assert python(code, path=[other_triton]) == "9.9.9\n3.7.0\n"
+
+
 def test_asking_too_late_is_an_error(other_triton):
     code = """
     import triton

@@ -5,6 +5,7 @@ import gc
 import inspect
 import pickle
 import pydoc
+import re
 import sys
 import weakref
 
@@ -113,7 +114,7 @@ def test_it_looks_like_the_function(name):
 
 def test_help_shows_the_signature():
     text = pydoc.render_doc(tl.load, renderer=pydoc.plaintext)
-    assert "load(pointer" in text and "mask" in text
+    assert re.search(r"load\(\s*pointer", text) and "mask" in text
 
 
 def test_it_is_copied_and_pickled_by_name():

@@ -31,7 +31,6 @@ def _prepare(words: list[str]) -> Script:
     from blockscope.drop_in import install_as_triton
 
     install_as_triton()
-    os.environ["BLOCKSCOPE_AS_TRITON"] = "1"
     return script
 
 

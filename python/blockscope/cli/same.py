@@ -92,7 +92,6 @@ def child(file: str, path: str) -> int:
     from blockscope.drop_in import install_as_triton
 
     install_as_triton()
-    os.environ["BLOCKSCOPE_AS_TRITON"] = "1"
     _seed()
     side, storages = Side(), set[int]()
     with _watched(side, storages):

@@ -7,6 +7,7 @@ from typing import Any
 
 from blockscope import _core
 from blockscope.errors import SourceNotFound, step_failure
+from blockscope.frames import position
 from blockscope.frontend import tracebacks
 from blockscope.frontend.argument import Argument, in_kernel, leaves
 from blockscope.frontend.as_written import function_as_written, plain_none
@@ -147,19 +148,10 @@ def _kernel_frames() -> Iterator[types.FrameType]:
         frame = frame.f_back
 
 
-def _position(frame: types.FrameType) -> tuple[int, int]:
-    """The line and the column, from 1; Python 3.10 knows no columns."""
-    if sys.version_info < (3, 11):
-        return frame.f_lineno, 1
-    positions = list(frame.f_code.co_positions())
-    line, _, column, _ = positions[frame.f_lasti // 2]
-    return line or frame.f_lineno, (column or 0) + 1
-
-
 def source_location() -> list[tuple[str, int, int, str]]:
     """Where the stepped kernel is: (file, line, column, function), innermost call first."""
     places = []
     for frame in _kernel_frames():
-        line, column = _position(frame)
+        line, column = position(frame)
         places.append((frame.f_code.co_filename, line, column, _kernel_code[frame.f_code]))
     return places

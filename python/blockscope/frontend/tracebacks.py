@@ -46,7 +46,9 @@ def users_frames(
             frame = item.tb_frame
             # A signal may come at an instruction without a line, such as the jump of a loop.
             line = item.tb_lineno or frame.f_lineno or frame.f_code.co_firstlineno
-            result = types.TracebackType(result, frame, item.tb_lasti, line)
+            # Python 3.10 notes a frame twice that its debugger ends.
+            if result is None or (result.tb_frame, result.tb_lineno) != (frame, line):
+                result = types.TracebackType(result, frame, item.tb_lasti, line)
     return result
 
 
