@@ -28,37 +28,11 @@ std::optional<Dimensions> Dimensions::of(const TensorInfo &tensor) {
 
 namespace {
 
-/// A term with a stride in bytes, and the step that counts it.
+/// A term with a stride in bytes.
 struct Strided {
   size_t term;
   int64_t stride;
-  uint32_t start;
 };
-
-/// A power of two that stands in the source: most likely the size of a block.
-bool isSize(const ScalarStep &step) {
-  return step.kind == ScalarStep::Kind::Constant && (step.value & (step.value - 1)) == 0;
-}
-
-/// Gives `(i * n) * m` the stride n * m, and so on, where that is whole steps of a dimension that
-/// is coarser than m.
-Strided lengthened(Strided term, const AddressForm &form, const Dimensions &dimensions,
-                   llvm::ArrayRef<int64_t> values) {
-  for (Strided longer = term; form.steps[longer.start].kind == ScalarStep::Kind::Mul;) {
-    const auto &operands = form.steps[longer.start].operands;
-    const bool isFirst = form.steps[operands[0]].isFixed;
-    const uint32_t factor = operands[isFirst ? 0 : 1];
-    if (!form.steps[factor].isFixed || isSize(form.steps[factor]))
-      break;
-    longer.stride *= values[factor];
-    longer.start = operands[isFirst ? 1 : 0];
-    if (llvm::any_of(dimensions.dimensions, [&](const auto &dimension) {
-          return dimension.stride > std::abs(term.stride) && longer.stride % dimension.stride == 0;
-        }))
-      term = longer;
-  }
-  return term;
-}
 
 } // namespace
 
@@ -76,12 +50,9 @@ llvm::SmallVector<NamedIndex, 4> namedIndices(const AddressForm &form, const Dim
                         form.steps[term.start].value == 0);
     if (isNothing)
       continue;
-    Strided strided{t, stride, term.start};
-    if (term.isKnown && !term.hasRange)
-      strided = lengthened(strided, form, dimensions, values);
-    terms.push_back(strided);
+    terms.push_back({t, stride});
     for (size_t d = 0; d < all.size(); ++d)
-      if (term.names && all[d].stride == strided.stride)
+      if (term.names && all[d].stride == stride)
         isNamed[d] = true;
   }
   // A kernel that names the finest dimension alone goes through the tensor as one row.
@@ -114,8 +85,7 @@ llvm::SmallVector<NamedIndex, 4> namedIndices(const AddressForm &form, const Dim
         target = d;
     if (!target || term.stride % all[*target].stride != 0)
       return {};
-    result[place[*target]].parts.push_back(
-        {term.term, term.start, term.stride / all[*target].stride});
+    result[place[*target]].parts.push_back({term.term, term.stride / all[*target].stride});
   }
   llvm::erase_if(result, [&](NamedIndex &index) {
     bool hasMoving = false;
@@ -123,7 +93,7 @@ llvm::SmallVector<NamedIndex, 4> namedIndices(const AddressForm &form, const Dim
       const AddressForm::Term &term = form.terms[part.term];
       if (!term.isKnown)
         return true;
-      hasMoving |= term.hasRange || !form.steps[part.start].isFixed;
+      hasMoving |= term.hasRange || !form.steps[term.start].isFixed;
     }
     index.isChecked = hasMoving;
     return index.size == 0;

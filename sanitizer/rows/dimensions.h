@@ -5,8 +5,6 @@
 // columns] tensor may be counted through all batches, and the columns of a row kernel may be all
 // elements of a matrix. A term whose stride no dimension has (a head within a row) counts in steps
 // of the next finer named dimension that divides it. Where that leaves a choice, nothing is said.
-// A product of several numbers, (i * n) * m, has the stride n * m where that is whole steps of a
-// dimension coarser than m.
 #pragma once
 
 #include "sanitizer/observation.h"
@@ -33,7 +31,6 @@ struct Dimensions {
 struct NamedIndex {
   struct Part {
     size_t term;    ///< of the form
-    uint32_t start; ///< the step of the form that counts it
     int64_t factor; ///< the term counts so many steps of this dimension
   };
   llvm::SmallVector<Part, 2> parts;

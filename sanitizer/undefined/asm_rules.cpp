@@ -1,6 +1,7 @@
 // The rule of inline assembly: a result is undefined where a register that its register is made of
 // holds an undefined element. Which ones are, is read off the text, from its first instruction to
-// its last; where the text branches or accesses memory, all arguments go into all results.
+// its last; where the text branches or accesses memory, all elements of a run of `pack` go into all
+// of its results.
 #include "sanitizer/undefined/rules.h"
 
 #include "core/ptx/constraints.h"
@@ -106,7 +107,7 @@ Shadows runAssembly(const RuleInput &input) {
     known->second = inputsOf(signature, pack);
   const std::vector<std::vector<int32_t>> &inputs = known->second;
   if (inputs.empty())
-    return {};
+    return mapGroups(input);
   const int64_t count = input.values.results.front().elements(input.values.count);
   Shadows made;
   for (size_t r = 0; r < signature.results.size(); ++r) {

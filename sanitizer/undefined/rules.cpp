@@ -149,8 +149,6 @@ const llvm::StringMap<Rule> &rules() {
       {"tl.reduce", {nullptr, reduceAlongAxis}},
       {"tl.scan", {nullptr, scanAlongAxis}},
       {"tl.map", {nullptr, mapGroups}},
-      {"tl.inline_asm", {nullptr, mapGroups}},
-      {"tl.inline_asm_volatile", {nullptr, mapGroups}},
       {"tl.dot", {nullptr, dotRows}},
       {"tl.sort", {nullptr, sortRows}},
       {"tl.histogram", {nullptr, countAll}},
