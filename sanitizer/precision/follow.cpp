@@ -77,9 +77,35 @@ std::string wordsOf(const OpValues &values) {
 
 } // namespace
 
+/// Widens elements of a floating dtype to float64; null where no evaluator does.
+static const Evaluator *wideningOf(DType dtype) {
+  static const std::map<DType, Evaluator> kWidenings = [] {
+    std::map<DType, Evaluator> widenings;
+    for (auto i = static_cast<uint8_t>(DType::Fp8E4M3NV); i < static_cast<uint8_t>(DType::Fp64);
+         ++i) {
+      const auto from = static_cast<DType>(i);
+      OpSignature cast;
+      cast.name = "tl.fp_cast";
+      cast.operands = {Type::get(from, {1})};
+      cast.results = {Type::get(DType::Fp64, {1})};
+      EvaluatorOrError chosen = EvaluatorTable::instance().choose(cast);
+      if (chosen.error.empty() && chosen.evaluator.elementwise)
+        widenings[from] = std::move(chosen.evaluator);
+    }
+    return widenings;
+  }();
+  const auto found = kWidenings.find(dtype);
+  return found == kWidenings.end() ? nullptr : &found->second;
+}
+
 std::vector<double> readFloats(const ValueView &view, int64_t count) {
   const int64_t elements = view.elements(count);
   std::vector<double> floats(static_cast<size_t>(elements));
+  if (const Evaluator *widening = wideningOf(view.type->dtype)) {
+    void *const results[] = {floats.data()};
+    widening->elementwise(elements, 0, results, &view.data, 0, widening->payload.get());
+    return floats;
+  }
   const auto *bytes = static_cast<const std::byte *>(view.data);
   const int size = view.type->elementBytes();
   for (int64_t i = 0; i < elements; ++i)
