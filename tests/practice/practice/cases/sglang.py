@@ -264,7 +264,7 @@ def indices_of_pages(file, device, b, most):
     return run, want
 
 
-@repository.case(OPS + "kvcache/cache_move.py", "copy_all_layer_kv_cache_tiled", small=dict(layers=3, m=30, d=50, count=7), production=dict(layers=64, m=4096, d=1024, count=512), **EXACT)  # fmt: skip
+@repository.case(OPS + "kvcache/cache_move.py", "copy_all_layer_kv_cache_tiled", small=dict(layers=3, m=30, d=50, count=7), production=dict(layers=64, m=1024, d=1024, count=64), **EXACT)  # fmt: skip
 def moved_in_all_layers(file, device, layers, m, d, count):
     """Addresses of tensors, read from memory and made pointers."""
     x = [tm.normal(m, d, device=device, dtype=BF16) for _ in range(layers)]
