@@ -210,6 +210,11 @@ AddressAnalysis::Sum AddressAnalysis::negated(Sum sum) {
   return sum;
 }
 
+bool AddressAnalysis::hasUnknown(const Sum &sum) {
+  return !sum.unit.isKnown ||
+         llvm::any_of(sum.products, [](const Product &each) { return !each.index.isKnown; });
+}
+
 AddressAnalysis::Sum AddressAnalysis::product(mlir::Value value, const Sum &lhs, const Sum &rhs) {
   const bool isScalar = rankOf(value) == 0;
   const auto left = valueOf(lhs), right = valueOf(rhs);
@@ -386,6 +391,10 @@ AddressAnalysis::Sum AddressAnalysis::ofOp(mlir::Operation &op, mlir::Value valu
   if (mlir::isa<arith::AddIOp>(op))
     return add(addend(operand(0)), addend(operand(1)));
   if (mlir::isa<arith::SubIOp>(op)) {
+    // What is left when something unknown is taken away is as unknown: n - n / size * size is the
+    // remainder, an index of its own.
+    if (hasUnknown(operand(1)))
+      return unknown(value);
     const Sum minus = negated(addend(operand(1)));
     return add(addend(operand(0)), minus);
   }

@@ -54,6 +54,7 @@ private:
   Sum multiple(Index index, StepId stride, bool names, size_t rank);
   bool isSize(StepId factor) const;
   Sum add(Sum lhs, const Sum &rhs);
+  static bool hasUnknown(const Sum &sum);
   Sum negated(Sum sum);
   Sum product(mlir::Value value, const Sum &lhs, const Sum &rhs);
   Index scaled(Index index, StepId factor, bool mayCount);
