@@ -197,3 +197,9 @@ _found(
     "NVIDIA/TransformerEngine",
     "sorted_chunks",
 )
+_found(
+    UNDEFINED,
+    "its stores all go to few elements, and the rest of `torch.empty` is read",
+    "pytorch/ao",
+    "scales_of_groups",
+)
