@@ -277,7 +277,9 @@ std::string findingAsText(const Finding &finding, bool color) {
     out.line("launch", "number " + llvm::Twine(finding.launch->index) +
                            (values.empty() ? "" : " with " + pairs(values)));
   }
-  if (finding.count > 1)
+  if (finding.count > 1 && finding.programCount == 0)
+    out.line("count", llvm::Twine(finding.count) + " elements");
+  else if (finding.count > 1)
     out.line("count", llvm::Twine(finding.count) + " times, in " +
                           llvm::Twine(finding.programCount) +
                           (finding.programCount == 1 ? " program" : " programs"));

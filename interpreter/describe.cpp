@@ -2,6 +2,7 @@
 #include "interpreter/describe.h"
 
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace blockscope::interpreter {
 
@@ -17,6 +18,13 @@ std::array<int32_t, 3> programIndex(int64_t program, const std::array<int32_t, 3
   return {static_cast<int32_t>(program % grid[0]),
           static_cast<int32_t>(program / grid[0] % grid[1]),
           static_cast<int32_t>(program / grid[0] / grid[1])};
+}
+
+std::string programName(int64_t program, const std::array<int32_t, 3> &grid) {
+  if (grid[1] == 1 && grid[2] == 1)
+    return std::to_string(program);
+  const auto index = programIndex(program, grid);
+  return llvm::formatv("({0}, {1}, {2})", index[0], index[1], index[2]).str();
 }
 
 std::vector<int64_t> laneIndex(int64_t lane, llvm::ArrayRef<int64_t> blockShape) {

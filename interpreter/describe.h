@@ -17,6 +17,8 @@ Finding beginFinding(FindingCode code, const LaunchInfo &launch);
 Site describeSite(const Access &access, const LaunchInfo &launch, int64_t lane);
 /// Returns x, y, z of a linear program number.
 std::array<int32_t, 3> programIndex(int64_t program, const std::array<int32_t, 3> &grid);
+/// Names a program in a sentence: "3", or "(3, 1, 0)" where the grid has more than one dimension.
+std::string programName(int64_t program, const std::array<int32_t, 3> &grid);
 /// Returns the index per dimension of a flat lane.
 std::vector<int64_t> laneIndex(int64_t lane, llvm::ArrayRef<int64_t> blockShape);
 /// Returns the element of an allocation at a byte offset.

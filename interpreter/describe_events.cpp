@@ -236,11 +236,12 @@ Finding describeDeadlock(const LaunchInfo &launch, llvm::ArrayRef<StuckProgram> 
                                : "waits here for ever for " + element;
   finding.message =
       llvm::formatv("program {0} {1}: all {2} live program{3} only spin and no memory changes",
-                    first.program, does, stuck.size(), stuck.size() == 1 ? "" : "s")
+                    programName(first.program, launch.grid), does, stuck.size(),
+                    stuck.size() == 1 ? "" : "s")
           .str();
   for (const StuckProgram &each : stuck.take_front(kMostListed))
     finding.values.push_back(
-        {llvm::formatv("program {0}", each.program).str(),
+        {"program " + programName(each.program, launch.grid),
          llvm::formatv("waits for {0} in line {1}", elementName(launch, each), lineOf(each))
              .str()});
   finding.hint =

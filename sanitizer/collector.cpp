@@ -38,7 +38,8 @@ void FindingCollector::add(const std::string &cause, const Occurrence &when, int
   }
   Entry &entry = found->second;
   entry.count += count;
-  entry.programs.insert(programKey(when));
+  if (when.program >= 0)
+    entry.programs.insert(programKey(when));
   entry.elements.add(elements);
 }
 

@@ -19,7 +19,7 @@ namespace blockscope::sanitizer {
 /// the report does not depend on the order in which threads found them.
 struct Occurrence {
   int64_t launch = 0;
-  int64_t program = 0;
+  int64_t program = -1; ///< none: it is of the launch, or of what the host reads
   uint64_t sequence = 0;
   int64_t lane = 0;
 

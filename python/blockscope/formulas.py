@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from blockscope import knobs
+from blockscope.signatures import signature_of
 
 
 @contextmanager
@@ -179,7 +180,7 @@ def counted_launches() -> Iterator[Callable[[], int]]:
 def _names(function: Callable[..., Any], count: int) -> list[str]:
     """What the arguments are called: as the function's parameters, where they are known."""
     try:
-        parameters = list(inspect.signature(function).parameters.values())
+        parameters = list(signature_of(function).parameters.values())
     except (TypeError, ValueError):
         parameters = []
     plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

@@ -60,7 +60,8 @@ Site RaceSanitizer::describeOp(SiteRole role, const OpFacts &op, int64_t program
 }
 
 /// A program that waits for a flag does not wait where the launch begins with it set.
-static std::string staleHint(const Allocation &allocation, int64_t offset, int64_t program) {
+static std::string staleHint(const Allocation &allocation, int64_t offset,
+                             const std::string &program) {
   std::string index;
   for (const int64_t each : allocation.elementIndex(offset))
     index += (index.empty() ? "" : ", ") + std::to_string(each);
@@ -124,8 +125,10 @@ void RaceSanitizer::report(const Conflict &context, const AccessRecord &earlier,
         finding.message =
             llvm::formatv("programs {0} and {1} {2} '{3}' at byte {4} with no order between them "
                           "({5} here, {6} there)",
-                          context.program, earlier.program, verb, context.allocation.info.name,
-                          offset, nameOf(access.kind), nameOf(theirs.kind))
+                          programName(context.program, launch_->grid),
+                          programName(earlier.program, launch_->grid), verb,
+                          context.allocation.info.name, offset, nameOf(access.kind),
+                          nameOf(theirs.kind))
                 .str();
         const bool hasCta = access.isAtomic && access.scope == AtomicScope::Cta;
         const bool theirCta = isAtomic(theirs.kind) && theirs.scope == AtomicScope::Cta;
@@ -136,8 +139,8 @@ void RaceSanitizer::report(const Conflict &context, const AccessRecord &earlier,
               "harmless only if it is meant: should one program write it, or the grid be smaller?";
         else if (const auto stale = staleFlags_.find(static_cast<uint32_t>(context.program));
                  stale != staleFlags_.end())
-          finding.hint =
-              staleHint(*stale->second.allocation, stale->second.offset, context.program);
+          finding.hint = staleHint(*stale->second.allocation, stale->second.offset,
+                                   programName(context.program, launch_->grid));
         else if ((access.isAtomic && !isAtomic(access.kind)) || theirs.semantics == "volatile")
           finding.hint =
               "a volatile load waits for nobody: read what another launch wrote, or let the writer "
@@ -204,7 +207,7 @@ void RaceSanitizer::reportEarlyRelease(const Conflict &context, const AccessReco
         finding.message =
             llvm::formatv("this {0} may come before all warps of program {1} have stored: that "
                           "program releases after its store with no barrier between the two",
-                          nameOf(ours.kind), earlier.program)
+                          nameOf(ours.kind), programName(earlier.program, launch_->grid))
                 .str();
         finding.hint = "put tl.debug_barrier() between the store and the atomic that releases";
         return finding;

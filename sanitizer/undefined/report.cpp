@@ -159,7 +159,7 @@ void UndefinedSanitizer::onHostRead(const HostElements &elements, const SourceLo
   const std::string cause = "undefined-value host " + placeKey(where) + trail.key();
   const int64_t launch = (trail.launch ? trail.launch : storage->launch)->index;
   collector_.add(
-      cause, {launch, 0, sequence_++}, count,
+      cause, {.launch = launch, .sequence = sequence_++}, count,
       [&] { return describeHostRead(*storage, trail, *first, where); }, undefined);
   onHostWrite(elements); // told once
 }

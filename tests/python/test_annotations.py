@@ -1,6 +1,7 @@
 """The annotation of a parameter decides its type, in all modes and in both keys of a launch."""
 
 import importlib.util
+import sys
 import typing
 
 import blockscope as triton
@@ -12,7 +13,10 @@ from blockscope.runtime import launcher
 from blockscope.runtime.jit import MockTensor
 
 MODES = pytest.mark.parametrize("step", [False, True], ids=["whole", "step"])
-HEAD = "import blockscope as triton\nimport blockscope.language as tl\nimport numpy as np\n"
+HEAD = (
+    "import typing\nimport blockscope as triton\nimport blockscope.language as tl\n"
+    "import numpy as np\n"
+)
 KERNEL = """
 @triton.jit
 def kernel(o, x: {annotation}, BLOCK: {constexpr} = 4):
@@ -213,3 +217,20 @@ def test_what_parameters_say_of_themselves():
     assert [p.annotation_type for p in kernel.params] == ["*kfp32", "", "", "fp64", "", ""]
     assert [p.is_const for p in kernel.params] == [True, True, False, False, False, False]
     assert kernel.constexprs == [5]
+
+
+@MODES
+def test_a_name_that_python_could_not_look_up_counts_by_its_text(tmp_path, step):
+    """What Python 3.14 leaves of one."""
+    kernel = kernel_of(tmp_path, "typing.ForwardRef('tl.int64')", "typing.ForwardRef('constexpr')")
+    assert facts(kernel, 7, step)[5:] == dtype_of(64, 0, 1)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="Python 3.14 makes annotations late")
+@MODES
+def test_annotations_may_name_what_is_not_there(tmp_path, step):
+    kernel = kernel_of(tmp_path, "Missing")
+    assert facts(kernel, 7, step)[5:] == dtype_of(32, 0, 1)
+    text = HEAD + "@triton.aggregate\nclass Pair:\n    a: tl.tensor\n    b: Missing\n"
+    pair = module(tmp_path, text).Pair
+    assert list(pair._field_types) == ["a", "b"]

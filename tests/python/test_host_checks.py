@@ -306,3 +306,34 @@ def test_checks_that_are_no_names(wrong):
     with pytest.raises(TypeError, match=r"'checks' has .*, expected names such as 'asan,tsan'"):
         with blockscope.check(wrong):
             pass
+
+
+@pytest.mark.parametrize("step", [False, True])
+def test_sentences_name_programs_as_the_grid_counts_them(step):
+    from blockscope import language as tl
+
+    @blockscope.jit
+    def everyone(x_ptr):
+        tl.store(x_ptr, tl.program_id(0) + 2 * tl.program_id(1))
+
+    @blockscope.jit
+    def wait(x_ptr):
+        while tl.atomic_cas(x_ptr, 1, 2) == 0:
+            pass
+
+    blockscope.set_interpret_mode(step)
+    try:
+        for grid, race, stuck in [
+            ((4,), "programs 1 and 0 both write", "program 0 waits"),
+            ((2, 2), "programs (1, 0, 0) and (0, 0, 0) both write", "program (0, 0, 0) waits"),
+        ]:
+            with blockscope.check("tsan") as report:
+                everyone[grid](torch.zeros(1, dtype=torch.int32))
+            assert report.findings[0].message.startswith(race)
+            with blockscope.check("tsan") as report:
+                wait[grid](torch.zeros(1, dtype=torch.int32))
+            (finding,) = report.findings
+            assert finding.message.startswith(stuck)
+            assert ("program 1" if len(grid) == 1 else "program (1, 0, 0)") in finding.values
+    finally:
+        blockscope.set_interpret_mode(False)

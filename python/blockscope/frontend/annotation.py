@@ -11,6 +11,7 @@ import inspect
 from typing import Any
 
 from blockscope.language import core
+from blockscope.signatures import as_written
 
 #: The short name of every element type, by its names in Triton, torch and NumPy.
 SHORT_NAMES = {
@@ -35,6 +36,7 @@ _DTYPES = {
 
 def text_of(annotation: Any) -> str:
     """The annotation in its one spelling: 'i64', '*fp32', '*kfp32' (const), 'constexpr', or ''."""
+    annotation = as_written(annotation)
     if annotation is inspect.Parameter.empty or not annotation:
         return ""
     if isinstance(annotation, str):

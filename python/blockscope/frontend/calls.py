@@ -14,6 +14,7 @@ from blockscope.frontend.constexpr_function import ConstexprFunction
 from blockscope.frontend.diagnose import compile_error, unsupported
 from blockscope.frontend.kernel_function import Inlined
 from blockscope.language import core
+from blockscope.signatures import signature_of
 
 
 def visit_call(generator: Any, node: ast.Call) -> Any:
@@ -79,7 +80,7 @@ def _call_users_builtin(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     """Its constants are constexpr, as in Triton; what Triton hands it beside them means nothing."""
     named = {name: _as_constexpr(value) for name, value in kwargs.items()}
     for name in _core.KEYWORDS_FROM_TRITON:
-        parameter = inspect.signature(fn).parameters.get(name)
+        parameter = signature_of(fn).parameters.get(name)
         if parameter is not None and parameter.default is parameter.empty:
             named.setdefault(name, None)
     return fn(*(_as_constexpr(value) for value in args), **named)

@@ -14,6 +14,7 @@ from blockscope.frontend import annotation
 from blockscope.frontend.source import FunctionSource, lines_around, start_of_definition
 from blockscope.language import context, core
 from blockscope.lazy import lazy_property
+from blockscope.signatures import signature_of
 
 kernel_functions: weakref.WeakValueDictionary[str, KernelFunction] = weakref.WeakValueDictionary()
 """The last one made under each ``module:qualified name``."""
@@ -130,7 +131,7 @@ class KernelFunction(Inlined):
                 )
         self.fn = fn
         self.module = fn.__module__
-        self.signature = inspect.signature(fn)
+        self.signature = signature_of(fn)
         for parameter in self.signature.parameters.values():
             if parameter.kind is inspect.Parameter.VAR_KEYWORD:
                 raise TypeError(f"@jit function '{fn.__name__}' may not have a '**' parameter")

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from blockscope.language import core
 from blockscope.language.core import builtin, constexpr, unwrap
 from blockscope.language.types import compound_type
+from blockscope.signatures import annotations_of
 
 
 class aggregate_value:
@@ -180,7 +181,7 @@ def _inherited_init(cls: builtins.type) -> Any:
     """The ``__init__`` that the user wrote in a base, unless the class has fields of its own."""
     init = getattr(cls, "__init__", None)
     written = getattr(init, "_written", None)
-    return None if inspect.get_annotations(cls) else written
+    return None if annotations_of(cls) else written
 
 
 def _initializer(cls: builtins.type, own: Any) -> Any:
@@ -263,7 +264,7 @@ def _annotations(cls: builtins.type, caller: types.FrameType) -> dict[str, Any]:
     """
     scope = dict(vars(sys.modules.get(cls.__module__, builtins)))
     found = {}
-    for name, annotation in inspect.get_annotations(cls).items():
+    for name, annotation in annotations_of(cls).items():
         while isinstance(annotation, str):
             try:
                 annotation = eval(annotation, scope, dict(caller.f_locals))

@@ -10,6 +10,8 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from blockscope.signatures import signature_of
+
 language: Any = None  # the package, once all of it is there
 
 
@@ -40,6 +42,6 @@ USERS_SEMANTIC = UsersSemantic()
 
 def takes_semantic(fn: Any) -> bool:
     try:
-        return "_semantic" in inspect.signature(fn).parameters
+        return "_semantic" in signature_of(fn).parameters
     except (TypeError, ValueError):
         return False
