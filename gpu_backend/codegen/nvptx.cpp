@@ -5,6 +5,7 @@
 #include "gpu_backend/codegen/stage_timer.h"
 #include "gpu_backend/codegen/toolkit.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -12,7 +13,9 @@
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/OptBisect.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -147,16 +150,51 @@ void keepErrors(llvm::LLVMContext &context, std::string &text) {
       &text);
 }
 
-/// Keeps NVPTX's vectorizer of loads and stores from functions with a block of very many
-/// instructions, as sorts that are unrolled give: it numbers the block anew for each group that it
-/// merges. What accesses are next to one another is known long before.
-void leaveLargeBlocks(llvm::Module &module) {
-  constexpr size_t kLarge = 16384;
-  for (llvm::Function &function : module)
-    if (llvm::any_of(function,
-                     [](const llvm::BasicBlock &block) { return block.size() >= kLarge; }))
-      function.addFnAttr(llvm::Attribute::NoImplicitFloat); // by which it leaves a function
+/// How many pairs of sums, products and addresses of a function have an operand in common.
+size_t pairsWithOneOperand(const llvm::Function &function) {
+  llvm::DenseMap<const llvm::Value *, size_t> uses;
+  for (const llvm::BasicBlock &block : function)
+    for (const llvm::Instruction &instruction : block)
+      if (instruction.getOpcode() == llvm::Instruction::Add ||
+          instruction.getOpcode() == llvm::Instruction::Mul ||
+          llvm::isa<llvm::GetElementPtrInst>(instruction))
+        for (const llvm::Value *operand : instruction.operands())
+          ++uses[operand];
+  size_t pairs = 0;
+  for (const auto &[operand, count] : uses)
+    pairs += count * count;
+  return pairs;
 }
+
+/// Keeps passes from very large functions, as sorts and whatever else is unrolled give, where they
+/// take quadratic time.
+class LargeFunctions : public llvm::OptPassGate {
+public:
+  explicit LargeFunctions(const llvm::Module &module) {
+    for (const llvm::Function &function : module) {
+      pairs_ = std::max(pairs_, pairsWithOneOperand(function));
+      for (const llvm::BasicBlock &block : function)
+        largestBlock_ = std::max(largestBlock_, block.size());
+    }
+  }
+
+  bool isEnabled() const override { return true; }
+  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override {
+    // It numbers the block anew for each group that it merges. What accesses are next to one
+    // another is known long before.
+    if (pass == "load-store-vectorizer")
+      return largestBlock_ < 16384;
+    // Straight line strength reduction asks ScalarEvolution about each pair, 2 us and more. Public
+    // kernels that do not spill thousands of registers have up to 132,000 pairs.
+    if (pass == "slsr")
+      return pairs_ < size_t{1} << 18;
+    return true;
+  }
+
+private:
+  size_t largestBlock_ = 0; ///< instructions
+  size_t pairs_ = 0;
+};
 
 } // namespace
 
@@ -241,7 +279,10 @@ std::string emitPtx(llvm::Module &module, const GpuTarget &target, const GpuOpti
     optimize(module, *machine);
   }
   const StageTimer timer(times, "ptx");
-  leaveLargeBlocks(module);
+  LargeFunctions gate(module);
+  llvm::OptPassGate &gateBefore = module.getContext().getOptPassGate();
+  module.getContext().setOptPassGate(gate);
+  const llvm::scope_exit noGate([&] { module.getContext().setOptPassGate(gateBefore); });
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream output(text);
   llvm::legacy::PassManager passes;

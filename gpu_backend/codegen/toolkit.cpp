@@ -1,6 +1,7 @@
 // Finds ptxas and libdevice, runs ptxas in a process of its own.
 #include "gpu_backend/codegen/toolkit.h"
 
+#include "gpu_backend/codegen/register_demand.h"
 #include "gpu_backend/codegen/run_program.h"
 #include "gpu_backend/codegen/write_file.h"
 #include "gpu_backend/kernel_names.h"
@@ -196,6 +197,10 @@ bool assembleOnce(GpuKernel &kernel, const GpuOptions &options, std::string *err
   return true;
 }
 
+/// Times the registers of a thread. By LLVM's order of instructions, which ptxas improves on: two
+/// times them may still fit.
+constexpr int kCertainToSpill = 4;
+
 /// ptxas gives some kernels that need many registers very few, and lets them spill, so that more of
 /// them run at a time; where one CTA a multiprocessor will do, it gives them all.
 std::string withOneCta(llvm::StringRef ptx) {
@@ -210,26 +215,40 @@ std::string withOneCta(llvm::StringRef ptx) {
 } // namespace
 
 bool assemble(GpuKernel &kernel, const GpuOptions &options, std::string *error) {
-  if (!assembleOnce(kernel, options, error))
-    return false;
   const int most = kernel.target.registersPerThread(options.numWarps);
-  if (kernel.spillBytes == 0 || kernel.registers + kernel.target.registerStep() >= most ||
-      options.maxRegisters)
-    return true;
   GpuKernel other;
   other.name = kernel.name;
   other.target = kernel.target;
+  const auto takeOther = [&] {
+    kernel.ptx = std::move(other.ptx);
+    kernel.cubin = std::move(other.cubin);
+    kernel.registers = other.registers;
+    kernel.spillBytes = other.spillBytes;
+    kernel.warnings = std::move(other.warnings);
+    return true;
+  };
+  // What is certain to spill has all registers at once: with few of them ptxas takes three times
+  // as long, only for the result to be thrown away.
+  if (!options.maxRegisters && registerDemand(kernel.ptx) > kCertainToSpill * most) {
+    other.ptx = withOneCta(kernel.ptx);
+    if (!other.ptx.empty()) {
+      if (!assembleOnce(other, options, error))
+        return false;
+      if (other.spillBytes != 0)
+        return takeOther();
+    }
+  }
+  if (!assembleOnce(kernel, options, error))
+    return false;
+  if (kernel.spillBytes == 0 || kernel.registers + kernel.target.registerStep() >= most ||
+      options.maxRegisters)
+    return true;
   other.ptx = withOneCta(kernel.ptx);
   std::string ignored;
   if (other.ptx.empty() || !assembleOnce(other, options, &ignored) ||
       other.spillBytes >= kernel.spillBytes)
     return true;
-  kernel.ptx = std::move(other.ptx);
-  kernel.cubin = std::move(other.cubin);
-  kernel.registers = other.registers;
-  kernel.spillBytes = other.spillBytes;
-  kernel.warnings = std::move(other.warnings);
-  return true;
+  return takeOther();
 }
 
 } // namespace blockscope::gpu

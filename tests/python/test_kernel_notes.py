@@ -293,6 +293,24 @@ def test_a_kernel_that_spills_has_all_registers():
     assert ".minnctapersm 1" in kernel.asm["ptx"]
 
 
+@blockscope.jit
+def whole_row(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    columns = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + columns)
+    tl.store(out_ptr + columns, x / tl.sum(x, axis=0))
+
+
+def test_what_is_certain_to_spill_is_assembled_once(monkeypatch, tmp_path):
+    """A thread has 1024 elements, all of which it needs twice."""
+    ptxas, log = tmp_path / "ptxas", tmp_path / "log"
+    ptxas.write_text(f'#!/bin/sh\necho "$@" >> {log}\nexec {gpu_rows.gpu_tools.ptxas()} "$@"\n')
+    ptxas.chmod(0o755)
+    monkeypatch.setenv("TRITON_PTXAS_PATH", str(ptxas))
+    kernel = compiled(whole_row, tl.float32, tl.float32, BLOCK=32768, num_warps=1)
+    assert kernel.n_spills > 0 and ".minnctapersm 1" in kernel.asm["ptx"]
+    assert len([line for line in log.read_text().splitlines() if "-arch" in line]) == 1
+
+
 def test_spills_and_what_ptxas_runs_one_by_one():
     kernel, found = of_dot(size=(256, 256, 64))
     assert found[0][:2] == ("warning", "spills") and found[0][2] == "@blockscope.jit"

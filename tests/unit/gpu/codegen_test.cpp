@@ -1,6 +1,7 @@
 // Names for kernels of any name, programs with a time limit, fatal errors of LLVM that a process
 // survives.
 #include "core/guarded.h"
+#include "gpu_backend/codegen/register_demand.h"
 #include "gpu_backend/codegen/run_program.h"
 #include "gpu_backend/kernel_names.h"
 
@@ -27,6 +28,19 @@ TEST(KernelNames, OthersDiffer) {
   EXPECT_NE(symbolOf("größe"), symbolOf("grüße"));
   for (const llvm::StringRef name : {"_", "WARP_SZ", "shared_memory", "__nv_expf"})
     EXPECT_NE(symbolOf(name), name);
+}
+
+TEST(RegisterDemand, CountsWhatLivesAtOnce) {
+  EXPECT_EQ(registerDemand(""), 0);
+  // Two loaded values of 32 bits, their address of 64, of which one use is the last.
+  EXPECT_EQ(registerDemand("\t.reg .b32 \t%r<100>;\n"
+                           "\tld.param.b64 \t%rd7, [k_param_0];\n"
+                           "\tld.global.v2.b32 \t{%r1, %r2}, [%rd7];\n"
+                           "\tmov.u32 \t%r3, %tid.x;\n"
+                           "\tsetp.lt.s32 \t%p1, %r3, 7;\n"
+                           "\tadd.s32 \t%r4, %r1, %r2;\n"
+                           "\tadd.s32 \t%r5, %r4, 1;\n"),
+            3);
 }
 
 ProgramEnd runShell(const std::string &text, int seconds,
