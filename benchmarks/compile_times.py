@@ -55,7 +55,7 @@ def report(rows: Iterable[tuple[str, dict[str, Any]]]) -> str:
         for name, sides in found.items()
         if len(sides) == len(SIDES) and sides["triton"].count == sides["blockscope"].count
     }
-    lines = [f"{len(both)} kernels that both compile, as often; {len(found)} that one does"]
+    lines = [f"{len(both)} of {len(found)} kernels are compiled by both, as often"]
     if len(both) > 1:
         lines += _totals(list(both.values()))
     lines.append(f"{'seconds':>8} {'ratio':>6} {'MiB':>5} " + _heading() + "  case kernel")
