@@ -183,6 +183,20 @@ class _Schema:
         self.overwrites = self.name in _OVERWRITES or not self.name.endswith("_")
 
 
+def _python_kernel(op: Any, args: Any, kwargs: Any) -> Any:
+    """The dispatch key under which a custom op runs Python for these arguments; None for others."""
+    import torch
+
+    known: Any = getattr(torch.library, "_impls", ())
+    name = op._schema.name.replace("::", "/")
+    tensor = next(_tensors([*args, *kwargs.values()]), None)
+    device = torch._C._dispatch_key_for_device(tensor.device.type if tensor is not None else "cpu")
+    for key in (device, "CompositeExplicitAutograd"):
+        if f"{name}/{key}" in known or f"{name}.{op._overloadname}/{key}" in known:
+            return getattr(torch._C.DispatchKey, device)
+    return None
+
+
 def _apply(watch: _Watch, schema: _Schema, args: Any, kwargs: Any, run: Callable[[], Any]) -> Any:
     """Runs an op and tells what it does."""
     named = {**dict(zip(schema.names, args, strict=False)), **kwargs}
@@ -275,6 +289,9 @@ def watching(handle: Callable[[], Any], one_launch: ProcessLock) -> Iterator[Cal
                 schema = schemas[func] = _Schema(func)
             if _quiet.is_on or watch.is_copying_arguments():
                 return func(*args, **kwargs)
+            if func.namespace != "aten" and (key := _python_kernel(func, args, kwargs)):
+                with self:  # what it calls is seen, as if the user had called it
+                    return func.redispatch(torch._C.DispatchKeySet(key), *args, **kwargs)
             return _apply(watch, schema, args, kwargs, lambda: func(*args, **kwargs))
 
     class Functions(TorchFunctionMode):

@@ -265,3 +265,31 @@ def test_step_mode_hides_no_error_but_that_of_a_kernel_it_alone_can_run(monkeypa
     finally:
         blockscope.set_interpret_mode(False)
     assert report.clean
+
+
+def half_copied(x: torch.Tensor) -> torch.Tensor:
+    out = torch.empty_like(x)
+    copy[(1,)](x, out, x.numel() // 2, BLOCK=16)
+    return out
+
+
+def all_copied(x: torch.Tensor) -> torch.Tensor:
+    out = torch.empty_like(x)
+    copy[(1,)](x, out, x.numel(), BLOCK=16)
+    return out
+
+
+@pytest.mark.parametrize("kind", ["custom_op", "triton_op", "impl"])
+@pytest.mark.parametrize("function", [half_copied, all_copied])
+def test_custom_ops_are_looked_into(kind, function, mode):
+    name = f"blockscope_test_{kind}::{function.__name__}"
+    space, _, short = name.partition("::")
+    if kind != "impl":
+        if not hasattr(getattr(torch.ops, space), short):
+            getattr(torch.library, kind)(name, function, mutates_args=())
+    elif not hasattr(getattr(torch.ops, space), short):
+        torch.library.define(name, "(Tensor x) -> Tensor")
+        torch.library.impl(name, "cpu", function)
+    with blockscope.check("undefined") as report:
+        getattr(getattr(torch.ops, space), short)(torch.ones(16)).sum().item()
+    assert codes(report) == (["undefined-value"] if function is half_copied else [])
