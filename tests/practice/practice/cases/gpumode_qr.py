@@ -43,13 +43,8 @@ def panel(file, device, b, r, w):
     x = tm.normal(b, r, w, device=device)
 
     def run():
-        h, v, tau, t = (part.double() for part in file.hh_panel_qr(x))
-        turned = x.double() - v @ (t.mT @ (v.mT @ x.double()))
-        return turned, v @ t @ v.mT @ x.double() * 0 + x.double()
+        h, v, _, t = (part.double() for part in file.hh_panel_qr(x))
+        q = torch.eye(r, device=device).double() - v @ t @ v.mT
+        return q[:, :, :w] @ torch.triu(h[:, :w]), q.mT @ q
 
-    def want():
-        h = file.hh_panel_qr(x)[0].double()
-        zero = torch.zeros(b, r - w, w, dtype=torch.float64, device=device)
-        return torch.cat([torch.triu(h[:, :w]), zero], 1), x.double()
-
-    return run, want
+    return run, lambda: (x.double(), torch.eye(r, device=device).double().expand(b, r, r))
