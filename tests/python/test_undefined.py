@@ -206,13 +206,13 @@ def copy_line():
 
 
 @pytest.mark.parametrize(("n", "pack"), [(9, 1), (10, 2), (9, 2)])
-def test_assembly_is_followed_group_by_group(n, pack, mode):
-    """With two elements at a time, the ninth one is in a group with one that was not loaded."""
+def test_assembly_is_followed_register_by_register(n, pack, mode):
+    """With two elements at a time, the ninth one is beside one that was not loaded."""
     out = torch.zeros(16)
     with blockscope.check("undefined") as report:
         negated[(1,)](torch.ones(16), out, n, BLOCK=16, PACK=pack)
         assert out.sum() == -n
-    assert codes(report) == (["undefined-value"] if n % pack else []), report.text()
+    assert codes(report) == [], report.text()
 
 
 def test_strict_finds_each_store(mode):
@@ -248,7 +248,7 @@ def test_a_launch_that_is_clean_runs_in_the_fast_form_alone():
 
 @pytest.mark.parametrize("step_only", [True, False])
 def test_step_mode_hides_no_error_but_that_of_a_kernel_it_alone_can_run(monkeypatch, step_only):
-    """Its checks ask for the compiled kernel too."""
+    """Its checks ask for the compiled kernel too (of a size that no other test compiles)."""
 
     def fail(*args, **kwargs):
         raise CompilationError("a kernel of step mode") if step_only else TypeError("a wrong call")
@@ -258,10 +258,10 @@ def test_step_mode_hides_no_error_but_that_of_a_kernel_it_alone_can_run(monkeypa
     try:
         with blockscope.check("undefined,tsan") as report:
             if step_only:
-                total[(1,)](torch.ones(8), torch.zeros(1), 8, BLOCK=16)
+                total[(1,)](torch.ones(8), torch.zeros(1), 8, BLOCK=512)
             else:
                 with pytest.raises(TypeError, match="a wrong call"):
-                    total[(1,)](torch.ones(8), torch.zeros(1), 8, BLOCK=16)
+                    total[(1,)](torch.ones(8), torch.zeros(1), 8, BLOCK=512)
     finally:
         blockscope.set_interpret_mode(False)
     assert report.clean
