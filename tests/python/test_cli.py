@@ -321,11 +321,31 @@ def test_a_trace_without_launches_leaves_the_file_before_it(code, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["keep.h5"]
 
 
-@pytest.mark.parametrize("text, found", [(BAD, " with 1 error"), (GOOD, "")])
-def test_a_trace_says_how_many_errors_it_holds(script, tmp_path, text, found):
-    done = command("trace", "-o", "t.h5", script(text), cwd=tmp_path)
+SAME_VALUE = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def same_value(out_ptr):
+    tl.store(out_ptr, 1.0)
+
+same_value[(2,)](torch.zeros(1))
+"""
+
+
+@pytest.mark.parametrize(
+    "text, found",
+    [
+        (BAD, " with 1 error"),
+        (GOOD, ""),
+        (SAME_VALUE, " with 1 warning"),
+        (SAME_VALUE + BAD, " with 1 error and 1 warning"),
+    ],
+)
+def test_a_trace_says_how_many_findings_it_holds(script, tmp_path, text, found):
+    done = command("trace", "--checks", "asan,tsan", "-o", "t.h5", script(text), cwd=tmp_path)
     look = "look at it with: blockscope view t.h5"
-    assert done.stderr == f"wrote 1 launch{found} to t.h5; {look}\n"
+    launches = "2 launches" if text == SAME_VALUE + BAD else "1 launch"
+    assert done.stderr == f"wrote {launches}{found} to t.h5; {look}\n"
 
 
 def test_nothing_launched_is_not_called_clean(script, tmp_path):

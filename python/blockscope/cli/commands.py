@@ -6,6 +6,7 @@ import argparse
 import os
 import signal
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, NoReturn
@@ -197,11 +198,18 @@ def trace(options: argparse.Namespace) -> int:
         fate = "stays as it was" if had_file else "was not written"
         print(f"no kernel was launched: {output} {fate}", file=sys.stderr)
     else:
-        found = _counted(report.error_count, "error") if report and report.error_count else ""
+        found = _severities(report.findings) if report else ""
         some = f"{_counted(recording.launches, 'launch', 'launches')}{found and f' with {found}'}"
         print(f"wrote {some} to {output}; look at it with: blockscope view {output}",
               file=sys.stderr)  # fmt: skip
     return status
+
+
+def _severities(findings: list[Any]) -> str:
+    """ "2 errors and 1 note"; empty where there are none."""
+    counts = Counter(finding.severity for finding in findings)
+    words = [_counted(counts[each], each) for each in ("error", "warning", "note") if counts[each]]
+    return ", ".join(words[:-1]) + (" and " if len(words) > 1 else "") + "".join(words[-1:])
 
 
 def _counted(count: int, singular: str, plural: str = "") -> str:

@@ -45,7 +45,9 @@ def users_frames(
         if item.tb_frame.f_code in _kernel_code or not is_ours:
             frame = item.tb_frame
             # A signal may come at an instruction without a line, such as the jump of a loop.
-            line = item.tb_lineno or frame.f_lineno or frame.f_code.co_firstlineno
+            # It is None, or -1 in Python 3.10.
+            lines = (item.tb_lineno, frame.f_lineno, frame.f_code.co_firstlineno)
+            line = next((each for each in lines if each and each > 0), 1)
             # Python 3.10 notes a frame twice that its debugger ends.
             if result is None or (result.tb_frame, result.tb_lineno) != (frame, line):
                 result = types.TracebackType(result, frame, item.tb_lasti, line)
