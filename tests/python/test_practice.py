@@ -97,3 +97,17 @@ def test_cases_of_a_repository(tmp_path: Path) -> None:
     assert results["outside cpu"] == "SanitizerError"
     assert "error[oob-load]" in results["outside check"]
     assert results["known cpu"] == results["known check"] == ""
+
+
+def test_all_cases_load_and_what_is_said_of_them_is_of_cases():
+    code = (
+        "import blockscope; blockscope.install_as_triton()\n"
+        "from practice import cases\n"
+        "from practice.found_by_all import FOUND\n"
+        "there = {f'{r.name}/{c.name}' for r in map(cases.load, cases.names()) for c in r.cases}\n"
+        "assert there and set(FOUND) <= there, set(FOUND) - there\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=PRACTICE, capture_output=True, text=True, timeout=240
+    )
+    assert done.returncode == 0, done.stderr

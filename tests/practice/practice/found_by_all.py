@@ -203,3 +203,30 @@ _found(
     "pytorch/ao",
     "scales_of_groups",
 )
+_found(
+    UNDEFINED,
+    "lanes of loads without `other` go into sums that are stored",
+    "mocusez/leetgpu-triton-solve",
+    "swarm",
+    "histogram",
+    "int8_matmul",
+    "blur",
+)
+_found(
+    UNDEFINED,
+    "the softmax of the residual has rows of logits that no program wrote",
+    "jinhuang12/vllm",
+    "rejected_by_probability",
+)
+_found(
+    UNDEFINED,
+    "the last block along K is loaded without `other`, and its lanes go into the dot",
+    "jinhuang12/vllm",
+    "scaled_int8",
+)
+_found(
+    "shift-too-far",
+    "0 is shifted by the number of a block that may be 64 or more: 0 on GPUs, but not by the rules",
+    "deep-spin/adasplash",
+    "attention_histogram",
+)

@@ -74,4 +74,4 @@ def _sparse(causal, **arguments):
 
 case("adasplash_no_block_mask", "_get_tau, _get_output", HEADS, LONG, rtol=1e-2, atol=1e-2, name="attention")(_sparse(False))  # fmt: skip
 case("adasplash_block_mask", "_get_tau, _get_output, get_next_block", HEADS, LONG, rtol=1e-2, atol=1e-2, name="attention_blocks")(_sparse(False))  # fmt: skip
-case("adasplash_v2", "_get_tau_v2, _get_output, get_next_block", HEADS, LONG, rtol=1e-2, atol=1e-2, not_in=WITHOUT, finds_by_all="shift-too-far", name="attention_histogram")(_sparse(True))  # fmt: skip
+case("adasplash_v2", "_get_tau_v2, _get_output, get_next_block", HEADS, LONG, rtol=1e-2, atol=1e-2, not_in=WITHOUT, name="attention_histogram")(_sparse(True))  # fmt: skip

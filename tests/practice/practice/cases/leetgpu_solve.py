@@ -60,7 +60,7 @@ def merged(file, device, m, n):
     return solved(file, out, a, b, out, m, n), lambda: torch.cat([a, b]).double().sort()[0]
 
 
-@case("hard-multi_agent_simulation", "swarm_kernel", dict(n=130), dict(n=10000), finds_by_all="undefined-value")  # fmt: skip
+@case("hard-multi_agent_simulation", "swarm_kernel", dict(n=130), dict(n=10000))  # fmt: skip
 def swarm(file, device, n):
     x = torch.cat([tm.normal(n, 2, device=device) * 9, tm.normal(n, 2, device=device)], 1)
     out = torch.empty_like(x)
@@ -127,7 +127,7 @@ def top_k(file, device, n, k):
     return solved(file, out, x, out, n, k), lambda: x.double().topk(k)[0]
 
 
-@case("medium-histograming", "hist_compute", dict(n=3000, bins=20), dict(n=1 << 24, bins=256), finds_by_all="undefined-value")  # fmt: skip
+@case("medium-histograming", "hist_compute", dict(n=3000, bins=20), dict(n=1 << 24, bins=256))  # fmt: skip
 def histogram(file, device, n, bins):
     x = tm.integers(0, bins, n, device=device).int()
 
@@ -300,7 +300,7 @@ def ppo(file, device, b, n):
     return solved(file, out, a, p, q, out, 0.2, b, n), want
 
 
-@case("medium-int8_quantized_matmul", "int8_quant_matmul_kernel", dict(m=40, n=50, k=70), dict(m=4096, n=4096, k=2048), atol=1, finds_by_all="undefined-value")  # fmt: skip
+@case("medium-int8_quantized_matmul", "int8_quant_matmul_kernel", dict(m=40, n=50, k=70), dict(m=4096, n=4096, k=2048), atol=1)  # fmt: skip
 def int8_matmul(file, device, m, n, k):
     a, b = (torch.randint(-128, 128, s, dtype=torch.int8).to(device) for s in ((m, k), (k, n)))
     out = torch.empty(m, n, dtype=torch.int8, device=device)
@@ -363,7 +363,7 @@ def convolution_3d(file, device, n, k):
     return solved(file, out, x, w, out, n, n, n, k, k, k), want
 
 
-@case("medium-gaussian_blur", "convolve_2d", dict(m=30, n=40, k=5), dict(m=2048, n=2048, k=21), rtol=1e-4, atol=1e-4, finds_by_all="undefined-value")  # fmt: skip
+@case("medium-gaussian_blur", "convolve_2d", dict(m=30, n=40, k=5), dict(m=2048, n=2048, k=21), rtol=1e-4, atol=1e-4)  # fmt: skip
 def blur(file, device, m, n, k):
     x, w = tm.normal(m, n, device=device), torch.rand(k, k).to(device)
     out = torch.empty(m, n, device=device)

@@ -493,7 +493,7 @@ def rejected_synthetically(file, device, b):
 
 
 # Its softmax reads rows of drafts that are not filled at temperature 0; nobody uses them.
-@repository.case(DRAFTS + "rejection_sampler.py", "_gather_draft_logits_and_target_argmax_kernel, _probabilistic_rejection_kernel, _compute_residual_logits_kernel, _gumbel_sample_kernel", small=dict(b=6, n=3000), production=dict(b=64, n=151936), rtol=0, atol=0, finds_by_all="undefined-value")  # fmt: skip
+@repository.case(DRAFTS + "rejection_sampler.py", "_gather_draft_logits_and_target_argmax_kernel, _probabilistic_rejection_kernel, _compute_residual_logits_kernel, _gumbel_sample_kernel", small=dict(b=6, n=3000), production=dict(b=64, n=151936), rtol=0, atol=0)  # fmt: skip
 def rejected_by_probability(file, device, b, n):
     """Requests at temperature 0, whose result is without noise."""
     counts, _, starts = _drafts(b, device)
