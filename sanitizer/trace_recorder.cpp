@@ -413,12 +413,11 @@ TracePlace TraceRecorder::placeOf(const Site &site, const TraceLaunch *launch) {
 }
 
 /// The shares of lines, of a finding that has any.
-template <typename Found> void TraceRecorder::addShares(TraceFinding &row, const Found &finding) {
-  if constexpr (requires { finding.shares; })
-    for (const auto &each : finding.shares)
-      row.lineShares.push_back(
-          {each.location.isKnown() ? sourceOf(each.location.file) : -1, each.location.line,
-           static_cast<int32_t>(std::clamp(each.share, 0.0, 1.0) * 1000 + 0.5), each.what});
+void TraceRecorder::addShares(TraceFinding &row, const Finding &finding) {
+  for (const auto &each : finding.shares)
+    row.lineShares.push_back(
+        {each.location.isKnown() ? sourceOf(each.location.file) : -1, each.location.line,
+         static_cast<int32_t>(std::clamp(each.share, 0.0, 1.0) * 1000 + 0.5), each.what});
 }
 
 void TraceRecorder::addFindings(llvm::ArrayRef<CollectedFinding> findings) {

@@ -59,7 +59,7 @@ private:
   int32_t argumentOf(const Allocation *allocation);
   int32_t sourceOf(const std::string &file);
   TracePlace placeOf(const Site &site, const TraceLaunch *launch);
-  template <typename Found> void addShares(TraceFinding &row, const Found &finding);
+  void addShares(TraceFinding &row, const Finding &finding);
   void endPendingLaunch();
 
   /// An ended launch, with the number that findings call it by.
