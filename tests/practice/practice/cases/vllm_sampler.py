@@ -2,51 +2,12 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import torch
-import triton
-import triton.language as tl
 
 from practice import torch_math as tm
-from practice.case import Repository
+from practice.vllm import vllm
 
-repository = Repository(
-    "jinhuang12/vllm",
-    "22f8d28697322f81fd8bf47790cce714e84ce859",
-    packages={"vllm": "."},
-    stand_ins={
-        "vllm.triton_utils": {"tl": tl, "triton": triton, "HAS_TRITON": True},
-        "vllm.utils.math_utils": {
-            "next_power_of_2": triton.next_power_of_2,
-            "cdiv": triton.cdiv,
-        },
-        "vllm.utils.platform_utils": {"num_compute_units": lambda *_: 4},
-        "vllm.v1.outputs": {"LogprobsTensors": SimpleNamespace},
-        **dict.fromkeys(
-            (
-                "vllm.config",
-                "vllm.logger",
-                "vllm.sampling_params",
-                "vllm.utils.torch_utils",
-                "vllm.v1.sample.logits_processor.builtin",
-                "vllm.v1.sample.metadata",
-                "vllm.v1.sample.ops.bad_words",
-                "vllm.v1.sample.ops.penalties",
-                "vllm.v1.sample.ops.topk_topp_sampler",
-                "vllm.v1.sample.sampler",
-                "vllm.v1.spec_decode.metadata",
-                "vllm.v1.worker.gpu.buffer_utils",
-                "vllm.v1.worker.gpu.input_batch",
-                "vllm.v1.worker.gpu.sample.output",
-                "vllm.v1.worker.gpu.sample.sampler",
-                "vllm.v1.worker.gpu.sample.states",
-                "vllm.v1.worker.gpu.states",
-            ),
-            {},
-        ),
-    },
-)
+repository = vllm()
 SAMPLE, V1 = "vllm/v1/worker/gpu/sample/", "vllm/v1/sample/"
 DRAFTS = "vllm/v1/worker/gpu/spec_decode/"
 VOCABULARY = dict(small=dict(m=5, n=3000), production=dict(m=256, n=151936))
