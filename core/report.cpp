@@ -130,28 +130,6 @@ std::string pairs(llvm::ArrayRef<std::pair<std::string, std::string>> values) {
       llvm::map_range(values, [](const auto &v) { return v.first + " = " + v.second; }), ", ");
 }
 
-llvm::StringRef labelOf(SiteRole role) {
-  switch (role) {
-  case SiteRole::Here:
-    return "also";
-  case SiteRole::OtherSide:
-    return "other side";
-  case SiteRole::AllocatedAt:
-    return "allocated at";
-  case SiteRole::BornAt:
-    return "born at";
-  case SiteRole::Through:
-    return "through";
-  case SiteRole::ReadAt:
-    return "read at";
-  case SiteRole::ArrivesAt:
-    return "arrives at";
-  case SiteRole::UsedAt:
-    return "used at";
-  }
-  return "";
-}
-
 /// One place beside the one of the finding, with its line.
 void printRelated(Printer &out, const Site &site) {
   std::string text = place(site.location);
@@ -226,6 +204,28 @@ void printRun(Printer &out, const Finding &finding) {
 }
 
 } // namespace
+
+llvm::StringRef labelOf(SiteRole role) {
+  switch (role) {
+  case SiteRole::Here:
+    return "also";
+  case SiteRole::OtherSide:
+    return "other side";
+  case SiteRole::AllocatedAt:
+    return "allocated at";
+  case SiteRole::BornAt:
+    return "born at";
+  case SiteRole::Through:
+    return "through";
+  case SiteRole::ReadAt:
+    return "read at";
+  case SiteRole::ArrivesAt:
+    return "arrives at";
+  case SiteRole::UsedAt:
+    return "used at";
+  }
+  return "";
+}
 
 llvm::StringRef accessKindName(AccessKind kind) {
   switch (kind) {

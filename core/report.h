@@ -14,6 +14,9 @@ namespace blockscope {
 /// Returns "load", "store", "atomic" or "atomic compare-and-swap".
 llvm::StringRef accessKindName(AccessKind kind);
 
+/// Returns what reports call a place beside the one of the finding: "other side", "born at", ...
+llvm::StringRef labelOf(SiteRole role);
+
 /// Returns the whole report of one finding: place, message, source line with a caret, then the
 /// facts, one a line. Files are read to show their lines; a file that is gone is left out.
 std::string findingAsText(const Finding &finding, bool color);

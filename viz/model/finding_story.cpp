@@ -1,6 +1,8 @@
 // Sentences and tables about findings.
 #include "viz/model/finding_story.h"
 
+#include "core/report.h"
+
 #include <algorithm>
 #include <charconv>
 
@@ -120,21 +122,14 @@ std::string_view roleLabel(const TraceFinding &finding, const TracePlace &place)
                : "here";
   case SiteRole::OtherSide:
     return "B  other side";
-  case SiteRole::AllocatedAt:
-    return "allocated at";
   case SiteRole::BornAt:
-    return finding.places.size() > 1 && placeWith(finding, SiteRole::ArrivesAt) ? "infinity born at"
-                                                                                : "born at";
-  case SiteRole::Through:
-    return "through";
-  case SiteRole::ReadAt:
-    return "read at";
-  case SiteRole::ArrivesAt:
-    return "arrives at";
-  case SiteRole::UsedAt:
-    return "used at";
+    if (finding.places.size() > 1 && placeWith(finding, SiteRole::ArrivesAt))
+      return "infinity born at";
+    break;
+  default:
+    break;
   }
-  return "";
+  return labelOf(place.role);
 }
 
 } // namespace blockscope::viz
