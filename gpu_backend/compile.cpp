@@ -12,6 +12,7 @@
 #include "gpu_backend/kernel_names.h"
 #include "gpu_backend/lowering/lower_kernel.h"
 #include "gpu_backend/lowering/lowering.h"
+#include "gpu_backend/report/access_plan.h"
 #include "gpu_backend/report/kernel_notes.h"
 #include "gpu_backend/reproducer.h"
 #include "gpu_backend/run_pipeline.h"
@@ -154,6 +155,7 @@ private:
     {
       const StageTimer timer(kernel_->times, "notes");
       gpu::noteKernel(function, target_, options_, *kernel_);
+      kernel_->memory.accesses = gpu::planAccesses(function, options_.numWarps);
     }
     const StageTimer timer(kernel_->times, "lower");
     auto code = gpu::lowerKernel(function, context, target_, options_, *kernel_);

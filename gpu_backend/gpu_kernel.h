@@ -21,6 +21,7 @@
 
 #include "core/dtype.h"
 #include "core/finding.h"
+#include "core/memory_plan.h"
 #include "core/source_location.h"
 #include "gpu_backend/gpu_target.h"
 #include "gpu_backend/tensor_map.h"
@@ -68,6 +69,9 @@ struct GpuKernel {
   /// launch do, or have no tensor maps, the kernel compiled without `tma` and with `mayOverlap` is
   /// for it.
   std::vector<std::pair<int, int>> disjoint;
+  /// Run-time integers that must not be negative: number, and width in bits. Else the kernel
+  /// compiled with `mayBeNegative` is for the launch.
+  std::vector<std::pair<int, int>> notNegative;
   std::vector<DebugSite> debugSites;
   std::vector<std::string> libraries; ///< paths of the bitcode that it calls functions of
   std::vector<StageTime> times;
@@ -75,6 +79,7 @@ struct GpuKernel {
   /// What may cost the kernel speed (docs/gpu.md lists the codes); a warning, or a note where the
   /// author may well have meant it.
   std::vector<Finding> notes;
+  MemoryPlan memory; ///< who reaches what of global memory, and the exchanges through shared memory
 };
 
 } // namespace blockscope

@@ -328,6 +328,8 @@ void setTarget(ModuleOp module, const GpuTarget &target, const GpuOptions &optio
     module->setAttr(tlg::kNoTmaAttribute, builder.getUnitAttr());
   if (options.mayOverlap)
     module->setAttr(tlg::kMayOverlapAttribute, builder.getUnitAttr());
+  if (options.mayBeNegative)
+    module->setAttr(tlg::kMayBeNegativeAttribute, builder.getUnitAttr());
 }
 
 std::optional<GpuTarget> targetOf(ModuleOp module, llvm::StringRef arch) {

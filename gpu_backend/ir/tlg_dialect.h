@@ -61,6 +61,11 @@ inline constexpr llvm::StringLiteral kMayOverlapAttribute = "tlg.may_overlap";
 /// The array attribute of a function that relies on arguments not to overlap in memory: pairs of
 /// their numbers (i32 arrays).
 inline constexpr llvm::StringLiteral kDisjointAttribute = "tlg.disjoint";
+/// The module's unit attribute that says that any integer argument may be negative.
+inline constexpr llvm::StringLiteral kMayBeNegativeAttribute = "tlg.may_be_negative";
+/// The i32 array attribute of a function that relies on integer arguments not to be negative: their
+/// numbers.
+inline constexpr llvm::StringLiteral kNotNegativeAttribute = "tlg.not_negative";
 /// The array attribute of a function with its tensor maps: dictionaries with the fields of
 /// TensorMap (gpu_backend/tensor_map.h) and `contiguous_dim`, of the block. Each is a parameter of
 /// the kernel.

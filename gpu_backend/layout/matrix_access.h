@@ -36,9 +36,10 @@ struct MatrixAccess {
   /// What a warp needs for all instructions.
   int wavefronts = 0;
 
-  /// As `SharedAccess::conflictWays`; a matrix has the bytes of one wavefront.
+  /// As those of `SharedAccess`; a matrix has the bytes of one wavefront.
+  int leastWavefronts() const { return matrices * static_cast<int>(instructions.size()); }
   int conflictWays() const {
-    const int least = matrices * static_cast<int>(instructions.size());
+    const int least = leastWavefronts();
     return wavefronts > least ? wavefronts / least : 1;
   }
   /// As `SharedAccess::threadBits`.

@@ -68,10 +68,14 @@ struct SharedAccess {
   /// What a warp needs for all vectors when no round splits them.
   int wavefronts = 0;
 
-  /// How many times the wavefronts that the same bytes need without bank conflicts.
-  int conflictWays() const {
+  /// The wavefronts that the same bytes need without bank conflicts.
+  int leastWavefronts() const {
     const int phases = vectorBytes > 4 ? vectorBytes / 4 : 1;
-    const int least = phases * static_cast<int>(vectors.size());
+    return phases * static_cast<int>(vectors.size());
+  }
+  /// How many times as many there are.
+  int conflictWays() const {
+    const int least = leastWavefronts();
     return wavefronts > least ? wavefronts / least : 1;
   }
 

@@ -2,6 +2,7 @@
 // elements that it compares can compare: comparisons are then known, and choices by them are made.
 // So `larger value, then lower index` commutes, `larger magnitude`, and what is written with
 // symmetric ops.
+// What symbols do not show, numbers may: `commutes_on_numbers.cpp`.
 #include "gpu_backend/lowering/commutes.h"
 
 #include "core/ir/facts.h"
@@ -264,12 +265,7 @@ std::vector<Part> comparedParts(Block &block) {
   return result;
 }
 
-} // namespace
-
-bool commutes(Region &region) {
-  Block &block = region.front();
-  if (!region.hasOneBlock() || block.getNumArguments() % 2 != 0)
-    return false;
+bool commutesOnSymbols(Block &block) {
   const std::vector<Part> parts = comparedParts(block);
   int cases = 1;
   for (size_t i = 0; i < parts.size(); ++i)
@@ -289,6 +285,15 @@ bool commutes(Region &region) {
       return false;
   }
   return true;
+}
+
+} // namespace
+
+bool commutes(Region &region) {
+  Block &block = region.front();
+  if (!region.hasOneBlock() || block.getNumArguments() % 2 != 0)
+    return false;
+  return commutesOnSymbols(block) || commutesOnNumbers(block);
 }
 
 } // namespace blockscope::gpu

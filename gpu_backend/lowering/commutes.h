@@ -7,7 +7,12 @@ namespace blockscope::gpu {
 
 /// Whether a combine region, on (lhs..., rhs...), is known to give the same when the two elements
 /// change places, but where it compares a NaN (such functions are not associative either) and for
-/// the signs of zeros that compare equal.
+/// the signs of zeros that compare equal. Also when it gives the same on real numbers, as Welford's
+/// mean and variance do: floats then differ by rounding, as sums do.
 bool commutes(mlir::Region &region);
+
+/// The second half of `commutes`: whether the region's block gives the same for many random
+/// elements in both orders, floats but for rounding. False where an op of it is not known.
+bool commutesOnNumbers(mlir::Block &block);
 
 } // namespace blockscope::gpu

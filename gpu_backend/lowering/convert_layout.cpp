@@ -245,6 +245,20 @@ private:
   llvm::Value *base_ = nullptr; ///< offset in shared memory
 };
 
+/// Both sides of an exchange.
+void noteExchange(Lowering &lowering, const SharedPlan &plan) {
+  constexpr const char *kStored = "where elements are stored on their way to other threads";
+  constexpr const char *kLoaded = "where elements are loaded on their way to other threads";
+  if (plan.matrixStore)
+    noteConflicts(lowering, kStored, *plan.matrixStore);
+  else
+    noteConflicts(lowering, kStored, plan.store);
+  if (plan.matrixLoad)
+    noteConflicts(lowering, kLoaded, *plan.matrixLoad);
+  else
+    noteConflicts(lowering, kLoaded, plan.load);
+}
+
 LogicalResult lowerConvertLayout(Lowering &lowering, Operation *op) {
   auto convert = cast<tlg::ConvertLayoutOp>(op);
   const RankedTensorType type = convert.getType();
@@ -275,12 +289,7 @@ Registers convertLayout(Lowering &lowering, llvm::ArrayRef<llvm::Value *> source
   case ConversionPlan::Kind::Shuffles:
     return ShuffleCode(lowering, *plan.shuffles, type).run(source);
   case ConversionPlan::Kind::Shared:
-    noteConflicts(lowering, "where elements are stored on their way to other threads",
-                  plan.shared->matrixStore ? plan.shared->matrixStore->conflictWays()
-                                           : plan.shared->store.conflictWays());
-    noteConflicts(lowering, "where elements are loaded on their way to other threads",
-                  plan.shared->matrixLoad ? plan.shared->matrixLoad->conflictWays()
-                                          : plan.shared->load.conflictWays());
+    noteExchange(lowering, *plan.shared);
     return SharedCode(lowering, *plan.shared, type).run(source, to.registerCount());
   }
   return {};

@@ -47,6 +47,14 @@ std::vector<std::pair<int, int>> disjointOf(func::FuncOp function) {
   return result;
 }
 
+std::vector<std::pair<int, int>> notNegativeOf(func::FuncOp function) {
+  std::vector<std::pair<int, int>> result;
+  if (const auto numbers = function->getAttrOfType<DenseI32ArrayAttr>(tlg::kNotNegativeAttribute))
+    for (const int number : numbers.asArrayRef())
+      result.emplace_back(number, function.getArgumentTypes()[number].getIntOrFloatBitWidth());
+  return result;
+}
+
 llvm::Function *declare(func::FuncOp function, llvm::Module &module, const GpuOptions &options,
                         const GpuKernel &kernel) {
   llvm::LLVMContext &context = module.getContext();
@@ -93,6 +101,7 @@ std::unique_ptr<llvm::Module> lowerKernel(func::FuncOp function, llvm::LLVMConte
   kernel.takesDebugBuffer = takesDebugBuffer(function, options);
   kernel.tensorMaps = tensorMapsOf(function);
   kernel.disjoint = disjointOf(function);
+  kernel.notNegative = notNegativeOf(function);
   llvm::Function *result = declare(function, *module, options, kernel);
   Lowering lowering(*module, *result, target, options, kernel);
   for (auto [argument, value] : llvm::zip(function.getArguments(), result->args())) {

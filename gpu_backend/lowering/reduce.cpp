@@ -64,18 +64,28 @@ private:
   /// The registers that hold partial results after those of the thread are combined.
   llvm::SmallVector<uint32_t> kept() const { return registersWithout(along_.registers, layout_); }
 
-  /// Neighbours first, which one access loads: what came first is combined while others come, and
-  /// few registers are needed.
+  /// One after the other, as accesses bring them: few registers are needed, and what is multiplied
+  /// is added in one instruction. Where a thread has few results, several sums of each, so that
+  /// instructions need not wait for one another.
   void reduceRegisters() {
-    uint32_t done = 0;
-    for (int bit = 0; bit < static_cast<int>(layout_.registers.size()); ++bit) {
-      if ((along_.registers >> bit & 1) == 0)
-        continue;
-      done |= 1U << bit;
-      for (const uint32_t reg : registersWithout(done, layout_))
-        elements_[reg] = combine_(elements_[reg], elements_[reg | (1U << bit)]);
+    constexpr uint32_t kLeastSums = 4;
+    uint32_t split = 0; // bits of registers that tell the sums of a result apart
+    for (uint32_t rest = along_.registers;
+         rest != 0 && sumsWithout(along_.registers & ~split) < kLeastSums; rest &= rest - 1)
+      split |= rest & -rest;
+    const uint32_t along = along_.registers & ~split;
+    for (uint32_t reg = 0; reg < elements_.size(); ++reg)
+      if ((reg & along) != 0)
+        elements_[reg & ~along] = combine_(elements_[reg & ~along], elements_[reg]);
+    for (; split != 0; split &= split - 1) {
+      const uint32_t bit = split & -split;
+      for (const uint32_t reg :
+           registersWithout(along_.registers & ~(split & (split - 1)), layout_))
+        elements_[reg] = combine_(elements_[reg], elements_[reg | bit]);
     }
   }
+
+  size_t sumsWithout(uint32_t bits) const { return registersWithout(bits, layout_).size(); }
 
   void reduceLanes() {
     if (along_.lanes == 0)

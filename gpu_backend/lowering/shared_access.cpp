@@ -9,10 +9,17 @@
 
 namespace blockscope::gpu {
 
-void noteConflicts(Lowering &lowering, llvm::StringRef what, int ways) {
+namespace {
+
+void noteWavefronts(Lowering &lowering, llvm::StringRef what, int bytesPerThread, int wavefronts,
+                    int least) {
+  mlir::Operation *op = lowering.currentOp();
+  lowering.kernel().memory.exchanges.push_back(
+      {fromMlirLocation(op->getLoc()), what.str(), bytesPerThread, std::max(wavefronts, least),
+       least, op->getParentOfType<mlir::LoopLikeOpInterface>() != nullptr});
+  const int ways = wavefronts > least ? wavefronts / least : 1;
   if (ways < 2)
     return;
-  mlir::Operation *op = lowering.currentOp();
   Finding &note = lowering.kernel().notes.emplace_back();
   note.code = FindingCode::BankConflict;
   note.severity =
@@ -25,6 +32,18 @@ void noteConflicts(Lowering &lowering, llvm::StringRef what, int ways) {
                   : "a larger inner dimension of the block, or another num_warps, changes who "
                     "holds what";
   note.measure = {ways, 1};
+}
+
+constexpr int kMatrixRowBytes = 16;
+
+} // namespace
+
+void noteConflicts(Lowering &lowering, llvm::StringRef what, const SharedAccess &access) {
+  noteWavefronts(lowering, what, access.vectorBytes, access.wavefronts, access.leastWavefronts());
+}
+
+void noteConflicts(Lowering &lowering, llvm::StringRef what, const MatrixAccess &access) {
+  noteWavefronts(lowering, what, kMatrixRowBytes, access.wavefronts, access.leastWavefronts());
 }
 
 SharedAddress::SharedAddress(Lowering &lowering, llvm::Value *base,
@@ -59,8 +78,11 @@ SharedReader::SharedReader(Lowering &lowering, llvm::Value *base, mlir::Type ele
   else
     for (auto [i, vector] : llvm::enumerate(vectors_.vectors))
       note(vector.registers, static_cast<int>(i));
-  noteConflicts(lowering, "where a block is read from shared memory",
-                matrices_ ? matrices_->conflictWays() : vectors_.conflictWays());
+  constexpr const char *kRead = "where a block is read from shared memory";
+  if (matrices_)
+    noteConflicts(lowering, kRead, *matrices_);
+  else
+    noteConflicts(lowering, kRead, vectors_);
   for (int reg = 0; reg < layout.registerCount(); ++reg)
     instructions_.push_back(instructionOf.lookup(layout.registerElement(reg)));
   if (matrices_)
@@ -153,7 +175,7 @@ void storeShared(Lowering &lowering, llvm::ArrayRef<llvm::Value *> values, mlir:
   const std::optional<MatrixAccess> matrices =
       lowering.target().hasMatrixStore ? matrixStore(layout, shared) : std::nullopt;
   if (matrices && matrices->instructions.size() < access.vectors.size()) {
-    noteConflicts(lowering, "where a block is written to shared memory", matrices->conflictWays());
+    noteConflicts(lowering, "where a block is written to shared memory", *matrices);
     SharedAddress address(lowering, base, matrices->lanes, matrices->warps);
     lowering.onlyIf(lowering.ownsElements(layout), [&] {
       for (const MatrixInstruction &instruction : matrices->instructions)
@@ -164,7 +186,7 @@ void storeShared(Lowering &lowering, llvm::ArrayRef<llvm::Value *> values, mlir:
     });
     return;
   }
-  noteConflicts(lowering, "where a block is written to shared memory", access.conflictWays());
+  noteConflicts(lowering, "where a block is written to shared memory", access);
   SharedAddress address(lowering, base, access.lanes, access.warps);
   lowering.onlyIf(lowering.ownsElements(layout), [&] {
     for (const SharedVector &vector : access.vectors) {

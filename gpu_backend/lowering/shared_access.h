@@ -6,9 +6,10 @@
 
 namespace blockscope::gpu {
 
-/// Notes bank conflicts of the op that is being lowered, if there are: `what` as in "where an
-/// operand is read".
-void noteConflicts(Lowering &lowering, llvm::StringRef what, int ways);
+/// Plans an access of shared memory of the op that is being lowered, and notes its bank conflicts
+/// if there are: `what` as in "where an operand is read".
+void noteConflicts(Lowering &lowering, llvm::StringRef what, const SharedAccess &access);
+void noteConflicts(Lowering &lowering, llvm::StringRef what, const MatrixAccess &access);
 
 /// The addresses of this thread in a buffer of shared memory.
 class SharedAddress {

@@ -68,7 +68,7 @@ LogicalResult lowerAsyncCopy(Lowering &lowering, Operation *op) {
                                              vector[1] * buffer.elementBytes)
                            : buffer.elementBytes;
   const SharedAccess access = vectorStore(layout, buffer, bytes);
-  noteConflicts(lowering, "where a block is copied to shared memory", access.conflictWays());
+  noteConflicts(lowering, "where a block is copied to shared memory", access);
   if (access.vectorBytes < 4)
     return op->emitError("has less than 4 bytes in a row (a mistake in blockscope)");
   SharedAddress address(lowering, lowering.scalar(copy.getDestination()), access.lanes,

@@ -98,7 +98,7 @@ private:
 
   /// The layout that a block has by itself.
   LinearLayout own(Value value) {
-    return choice_.isCheap(value) ? choice_.fallback(value.getType()) : choice_.of(value);
+    return choice_.isCheap(value) ? choice_.fallback(value) : choice_.of(value);
   }
 
   void define(Value value, Value made) {
@@ -196,7 +196,7 @@ private:
       if (isa<tl::JoinOp>(op) && !isBlock(op->getOperand(0))) // of scalars
         operand = split(*result);
       if (!operand && isBlock(op->getOperand(0)))
-        operand = choice_.fallback(op->getOperand(0).getType());
+        operand = choice_.fallback(op->getOperand(0));
       for (Value value : op->getOperands())
         operands.push_back(operandIn(value, operand));
       if (hasBlockResult && operand)
@@ -375,6 +375,7 @@ LogicalResult assignLayouts(func::FuncOp function, const GpuTarget &target,
   foldSumsIntoDots(function, target);
   splitDots(function, target, options.numWarps);
   const AxisAnalysis axes(function);
+  axes.requireNotNegative();
   const LayoutChoice choice(function, axes, target, options);
   LayoutAssigner(function, axes, target, choice).rewrite();
   function.erase();

@@ -272,19 +272,76 @@ AxisInfo reshape(const AxisInfo &x, Type from, Type to) {
 
 } // namespace
 
-AxisAnalysis::AxisAnalysis(func::FuncOp function) {
-  findSizes(function.getBody().front());
+AxisAnalysis::AxisAnalysis(func::FuncOp function) : function_(function) {
+  if (!function->getParentOp()->hasAttr(tlg::kMayBeNegativeAttribute)) {
+    findSizes(function.getBody().front());
+    findDividedArguments();
+  }
   for (BlockArgument argument : function.getArguments()) {
     if (!isTracked(argument.getType()))
       continue;
     AxisInfo info = unknown(argument.getType());
-    info.mayBeNegative = !sizes_.contains(argument);
+    info.mayBeNegative =
+        !sizes_.contains(argument) && !notNegative_.contains(argument.getArgNumber());
     if (auto known = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
                                                             tlg::kDivisibilityAttribute))
       info.dims[0].divisibility = powerIn(known.getInt());
     infos_[argument] = info;
   }
   visitBlock(function.getBody().front());
+}
+
+/// The arguments that decide the signs of what the kernel divides, and of what it divides by.
+void AxisAnalysis::findDividedArguments() {
+  llvm::SmallVector<Value> open;
+  llvm::DenseSet<Value> seen;
+  function_.walk([&](Operation *op) {
+    if (isa<arith::DivSIOp, arith::RemSIOp>(op))
+      llvm::append_range(open, op->getOperands());
+  });
+  while (!open.empty()) {
+    Value value = open.pop_back_val();
+    if (!isa<IntegerType>(getElementTypeOrSelf(value.getType())) || !seen.insert(value).second)
+      continue;
+    auto argument = dyn_cast<BlockArgument>(value);
+    Operation *source = argument ? argument.getOwner()->getParentOp() : value.getDefiningOp();
+    if (argument && source == function_) {
+      if (value.getType().getIntOrFloatBitWidth() > 1)
+        notNegative_.insert(argument.getArgNumber());
+    } else if (auto loop = dyn_cast<scf::ForOp>(source)) {
+      if (argument == loop.getInductionVar()) {
+        open.push_back(loop.getLowerBound());
+        continue;
+      }
+      const unsigned variable =
+          argument ? argument.getArgNumber() - 1 : cast<OpResult>(value).getResultNumber();
+      open.push_back(loop.getInitArgs()[variable]);
+      open.push_back(loop.getYieldedValues()[variable]);
+    } else if (auto branch = dyn_cast<scf::IfOp>(source)) {
+      const unsigned result = cast<OpResult>(value).getResultNumber();
+      open.push_back(branch.thenYield().getOperand(result));
+      open.push_back(branch.elseYield().getOperand(result));
+    } else if (isa<arith::AddIOp, arith::MulIOp, arith::OrIOp, arith::AndIOp, arith::MinSIOp,
+                   arith::MaxSIOp, arith::ExtSIOp, arith::SelectOp, tl::SplatOp, tl::UnsplatOp,
+                   tl::ExpandDimsOp, tl::BroadcastOp, tl::ReshapeOp, tl::TransOp, tl::JoinOp,
+                   tl::CatOp, tl::HintOp>(source)) {
+      llvm::append_range(open, source->getOperands());
+    } else if (isa<arith::ShRSIOp, arith::ShLIOp, tl::GatherOp>(source)) {
+      open.push_back(source->getOperand(0));
+    } // what quotients are made of is found by itself
+  }
+}
+
+void AxisAnalysis::requireNotNegative() const {
+  func::FuncOp function = function_;
+  llvm::SmallVector<int32_t> numbers(notNegative_.begin(), notNegative_.end());
+  if (const auto known = function->getAttrOfType<DenseI32ArrayAttr>(tlg::kNotNegativeAttribute))
+    llvm::append_range(numbers, known.asArrayRef());
+  llvm::sort(numbers);
+  numbers.erase(llvm::unique(numbers), numbers.end());
+  if (!numbers.empty())
+    function->setAttr(tlg::kNotNegativeAttribute,
+                      Builder(function->getContext()).getDenseI32ArrayAttr(numbers));
 }
 
 /// What every run of the kernel divides by.

@@ -10,6 +10,7 @@
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
 
 #include <optional>
 
@@ -28,11 +29,11 @@ struct AxisInfo {
   };
   llvm::SmallVector<Dim, 3> dims;  ///< one for a scalar
   std::optional<int64_t> constant; ///< the one value that all elements have
-  /// False where values are made of ranges, program numbers, constants and what tl.assume says is
-  /// not negative, without differences. Sums and products that wrap are not thought of, and
-  /// divisors count as positive: they are sizes. So does what else is made of a value that every
-  /// run of the kernel divides by. Else signed quotients and remainders, which are rounded to zero,
-  /// form no runs.
+  /// False where values are made of ranges, program numbers, arguments, constants and what
+  /// tl.assume says is not negative, without differences. Arguments are held to it at the launch
+  /// (`requireNotNegative`); sums and products that wrap are not thought of. What else a kernel
+  /// divides by in every run counts as positive: it is a size. Signed quotients and remainders of
+  /// what may be negative, which are rounded to zero, form no runs.
   bool mayBeNegative = true;
 
   bool operator==(const AxisInfo &other) const = default;
@@ -51,8 +52,11 @@ public:
   int64_t vectorWidth(mlir::Value pointer, mlir::Value mask, int dim) const;
   /// Dimensions from the fastest (longest runs of pointers) to the slowest.
   llvm::SmallVector<int, 3> orderOf(mlir::Value pointer) const;
+  /// Records at the function that what is known relies on integer arguments not to be negative.
+  void requireNotNegative() const;
 
 private:
+  void findDividedArguments();
   void findSizes(mlir::Block &block);
   void visitBlock(mlir::Block &block);
   void visitLoop(mlir::Operation *loop);
@@ -62,6 +66,10 @@ private:
   void readAssumption(tl::AssumeOp op);
   bool meetInto(mlir::Value value, AxisInfo info);
 
+  mlir::func::FuncOp function_;
+  /// Integer arguments of which dividends and divisors are made: the launch checks that they are
+  /// not negative.
+  llvm::SetVector<unsigned> notNegative_;
   llvm::DenseSet<mlir::Value> sizes_; ///< that the kernel divides by
   llvm::DenseMap<mlir::Value, AxisInfo> infos_;
 };

@@ -29,8 +29,8 @@ std::optional<unsigned> argumentOf(Value pointer) {
     if (Operation *op = value.getDefiningOp()) {
       if (auto loop = dyn_cast<scf::ForOp>(op))
         addVariable(loop, cast<OpResult>(value).getResultNumber());
-      else if (isa<tl::AddPtrOp, tl::SplatOp, tl::BroadcastOp, tl::ExpandDimsOp, tl::HintOp,
-                   tlg::ConvertLayoutOp>(op))
+      else if (isa<tl::AddPtrOp, tl::SplatOp, tl::BroadcastOp, tl::ExpandDimsOp, tl::ReshapeOp,
+                   tl::TransOp, tl::BitcastOp, tl::HintOp, tlg::ConvertLayoutOp>(op))
         open.push_back(op->getOperand(0));
       else
         return std::nullopt;

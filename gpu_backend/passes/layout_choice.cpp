@@ -8,6 +8,7 @@
 #include "gpu_backend/layout/layout_queries.h"
 #include "gpu_backend/passes/access_width.h"
 #include "gpu_backend/passes/disjoint_arguments.h"
+#include "gpu_backend/passes/reduced_dims.h"
 #include "gpu_backend/passes/shape_transfer.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -36,6 +37,17 @@ Value accessedPointer(Operation *op) {
 /// What an access of a block reads or writes.
 Value accessedData(Operation *op) {
   return op->getNumResults() != 0 ? op->getResult(0) : op->getOperand(1);
+}
+
+/// Moves dimensions along which what is computed from `block` is combined to the end: threads take
+/// them last, so that what is combined lies in a thread.
+void combinedLast(llvm::MutableArrayRef<int> order, Value block) {
+  const llvm::SmallBitVector combined = reducedDims(block);
+  llvm::SmallVector<int, 4> sorted, last;
+  for (const int dim : order)
+    (combined.test(static_cast<unsigned>(dim)) ? last : sorted).push_back(dim);
+  sorted.append(last);
+  llvm::copy(sorted, order.begin());
 }
 
 /// Whether an op's result is a smaller block, repeated.
@@ -113,11 +125,12 @@ bool LayoutChoice::computeCheap(Value value) {
     return false;
   if (isa<arith::ConstantOp, tl::SplatOp, tl::RangeOp>(op))
     return true;
-  const bool movesOnly =
+  const OpFacts *facts = tl::factsOf(op);
+  const bool isCheapAlone =
       isa<tl::BroadcastOp, tl::ExpandDimsOp, tl::ReshapeOp, tl::TransOp, tl::AddPtrOp, tl::HintOp>(
           op) ||
-      (op->getName().getDialectNamespace() == "arith" && tl::isElementwise(op));
-  return movesOnly && llvm::all_of(op->getOperands(), [&](Value operand) {
+      (facts && tl::isElementwise(op) && facts->cost <= OpCost::Divide && isMemoryEffectFree(op));
+  return isCheapAlone && llvm::all_of(op->getOperands(), [&](Value operand) {
            return !isBlock(operand) || cheap_.lookup(operand);
          });
 }
@@ -142,14 +155,15 @@ const DotLayouts &LayoutChoice::ofDot(Operation *op) const { return dots_.find(o
 /// The layout of a block to which none has spread.
 LinearLayout LayoutChoice::first(Value value) const {
   const auto found = accesses_.find(value.getDefiningOp());
-  return found == accesses_.end() ? fallback(value.getType()) : found->second;
+  return found == accesses_.end() ? fallback(value) : found->second;
 }
 
-LinearLayout LayoutChoice::fallback(Type type) const {
-  const llvm::ArrayRef<int64_t> shape = cast<RankedTensorType>(type).getShape();
+LinearLayout LayoutChoice::fallback(Value block) const {
+  const llvm::ArrayRef<int64_t> shape = blockType(block).getShape();
   llvm::SmallVector<int> order(shape.size());
   for (size_t i = 0; i < order.size(); ++i)
     order[i] = static_cast<int>(order.size() - 1 - i);
+  combinedLast(order, block);
   return blockedForAccess(shape, order, 1, options_.numWarps);
 }
 
@@ -206,7 +220,9 @@ void LayoutChoice::anchor(func::FuncOp function) {
       continue;
     }
     Value pointer = op->getOperand(0);
-    const llvm::SmallVector<int, 3> order = axes_.orderOf(pointer);
+    llvm::SmallVector<int, 3> order = axes_.orderOf(pointer);
+    if (isa<tl::LoadOp>(op)) // neighbours go first
+      combinedLast(llvm::MutableArrayRef<int>(order).drop_front(), op->getResult(0));
     // What an atomic touches goes through the L2 cache sector by sector: its lanes lie side by side
     // in memory, whatever loads of the same shape do.
     const bool isAlone = tl::isAtomic(op) && axes_.at(pointer).dims[order[0]].contiguity > 1;

@@ -31,7 +31,7 @@ public:
   const LinearLayout &ofAccess(mlir::Operation *op) const;
   const DotLayouts &ofDot(mlir::Operation *op) const;
   /// A layout for a block that nothing asks more of.
-  LinearLayout fallback(mlir::Type type) const;
+  LinearLayout fallback(mlir::Value block) const;
 
 private:
   bool computeCheap(mlir::Value value);

@@ -66,7 +66,8 @@ bool isOnlyStored(Operation *load) {
 class StoreOrder {
 public:
   explicit StoreOrder(func::FuncOp function)
-      : mayOverlap_(function->getParentOp()->hasAttr(tlg::kMayOverlapAttribute)) {}
+      : function_(function),
+        mayOverlap_(function->getParentOp()->hasAttr(tlg::kMayOverlapAttribute)) {}
 
   /// Finds the stores that need a barrier, when `open` are loads that may not be done; changes it.
   void visit(Block &block, Loads &open) {
@@ -99,17 +100,21 @@ public:
   llvm::ArrayRef<Operation *> found() const { return found_.getArrayRef(); }
 
 private:
-  /// Whether a warp may load after another one has stored the same.
+  /// Whether a warp may load after another one has stored the same. Where only different arguments
+  /// say that it is not the same, they are recorded.
   bool mayBeBehind(Operation *load, Operation *store) {
-    const std::optional<unsigned> loaded = argument(load), stored = argument(store);
-    if (!mayOverlap_ && loaded && stored && *loaded != *stored)
-      return false;
     const Type from = load->getOperand(0).getType(), to = store->getOperand(0).getType();
     const bool isBlock = tlg::hasLayout(from);
     const bool areSame =
         isBlock == tlg::hasLayout(to) && (!isBlock || tlg::layoutOf(from) == tlg::layoutOf(to));
     const bool hasCopies = !isBlock || freeBits(tlg::layoutOf(from)).warps != 0;
-    return !areSame || (hasCopies && !isOnlyStored(load));
+    if (areSame && (!hasCopies || isOnlyStored(load)))
+      return false;
+    const std::optional<unsigned> loaded = argument(load), stored = argument(store);
+    if (mayOverlap_ || !loaded || !stored || *loaded == *stored)
+      return true;
+    requireDisjoint(function_, *loaded, *stored);
+    return false;
   }
 
   std::optional<unsigned> argument(Operation *access) {
@@ -119,6 +124,7 @@ private:
     return place->second;
   }
 
+  func::FuncOp function_;
   bool mayOverlap_; ///< any two arguments
   llvm::SetVector<Operation *> found_;
   llvm::DenseMap<Operation *, std::optional<unsigned>> arguments_;

@@ -2,10 +2,12 @@
 // cache on disk can keep.
 #include "core/passes/passes.h"
 #include "gpu_backend/compile.h"
+#include "gpu_backend/gpu_device.h"
 #include "gpu_backend/kernel_names.h"
 #include "python/src/findings.h"
 #include "python/src/gpu_driver.h"
 #include "python/src/ir_builder.h"
+#include "python/src/memory_plan.h"
 #include "python/src/python_lock.h"
 
 #include <pybind11/stl.h>
@@ -76,6 +78,8 @@ GpuOptions optionsFrom(const py::dict &options) {
       result.tma = value.cast<bool>();
     else if (name == "may_overlap")
       result.mayOverlap = value.cast<bool>();
+    else if (name == "may_be_negative")
+      result.mayBeNegative = value.cast<bool>();
     else if (name == "dump_dir")
       result.dumpDir = value.cast<std::string>();
     else if (name == "pass_pipeline")
@@ -116,6 +120,21 @@ py::dict siteAsDict(const DebugSite &site) {
   return result;
 }
 
+/// A device, with the peaks as (unit, dtype, flops per second).
+py::dict asDict(const GpuDevice &device) {
+  py::list peaks;
+  for (const GpuPeak &peak : device.peaks)
+    peaks.append(py::make_tuple(peak.isTensor ? "tensor" : "vector", peak.dtype.str(),
+                                static_cast<int64_t>(peak.teraflops * 1e12)));
+  py::dict result;
+  result["name"] = device.name.str();
+  result["alias"] = device.alias.str();
+  result["arch"] = device.arch.str();
+  result["bytes_per_second"] = static_cast<int64_t>(device.gigabytesPerSecond * 1e9);
+  result["peaks"] = peaks;
+  return result;
+}
+
 py::dict asDict(const GpuKernel &kernel) {
   py::dict result;
   result["name"] = kernel.name;
@@ -143,6 +162,7 @@ py::dict asDict(const GpuKernel &kernel) {
   }
   result["tensor_maps"] = maps;
   result["disjoint"] = kernel.disjoint;
+  result["not_negative"] = kernel.notNegative;
   py::list sites;
   for (const DebugSite &site : kernel.debugSites)
     sites.append(siteAsDict(site));
@@ -153,6 +173,7 @@ py::dict asDict(const GpuKernel &kernel) {
   result["times"] = times;
   result["warnings"] = kernel.warnings;
   result["notes"] = findingDicts(kernel.notes);
+  result["memory_plan"] = memoryPlanRows(kernel.memory);
   return result;
 }
 
@@ -208,6 +229,12 @@ void bindGpuCompile(py::module_ &module) {
     py::list rows;
     for (const GpuTarget &target : GpuTarget::all())
       rows.append(asDict(target));
+    return rows;
+  });
+  gpu.def("devices", [] {
+    py::list rows;
+    for (const GpuDevice &device : GpuDevice::all())
+      rows.append(asDict(device));
     return rows;
   });
   gpu.def("target_named", [](const std::string &arch) { return asDict(targetNamed(arch)); });

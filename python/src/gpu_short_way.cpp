@@ -29,11 +29,16 @@ bool currentStream(int device, uint64_t &stream) {
   return true;
 }
 
+/// Numbers of integer arguments, with their widths in bits.
+using ArgumentWidths = std::vector<std::pair<int, int>>;
+
 class GpuShortWay : public ShortWay {
 public:
-  GpuShortWay(py::object handle, size_t argumentCount, ArgumentPairs disjoint, py::object scratch)
+  GpuShortWay(py::object handle, size_t argumentCount, ArgumentPairs disjoint,
+              ArgumentWidths notNegative, py::object scratch)
       : ShortWay(Place::Gpu, argumentCount), handle_(std::move(handle)),
         kernel_(loadedKernelOf(handle_.ptr())), disjoint_(std::move(disjoint)),
+        notNegative_(std::move(notNegative)),
         scratch_(scratch.is_none() ? py::object() : std::move(scratch)) {
     if (!kernel_)
       throw py::type_error("'handle' is no loaded kernel");
@@ -43,7 +48,8 @@ public:
     llvm::SmallVector<uint64_t, 32> bits;
     for (const RunTimeArgument &argument : arguments.runTime)
       bits.push_back(argument.bits);
-    const LoadedKernel *kernel = mayOverlap(arguments) ? carefulKernel(*kernel_) : kernel_;
+    const bool isCareful = areNegative(arguments) || mayOverlap(arguments);
+    const LoadedKernel *kernel = isCareful ? carefulKernel(*kernel_) : kernel_;
     uint64_t stream = 0;
     if (!kernel || !currentStream(kernel->device(), stream))
       return Outcome::Failed;
@@ -70,6 +76,12 @@ public:
   }
 
 private:
+  bool areNegative(const LaunchArguments &arguments) const {
+    return llvm::any_of(notNegative_, [&](const auto &argument) {
+      return (arguments.runTime[argument.first].bits >> (argument.second - 1) & 1) != 0;
+    });
+  }
+
   bool mayOverlap(const LaunchArguments &arguments) const {
     if (disjoint_.empty())
       return false;
@@ -81,19 +93,22 @@ private:
 
   py::object handle_; ///< keeps the kernel
   const LoadedKernel *kernel_;
-  ArgumentPairs disjoint_; ///< arguments that must not overlap, else another kernel is launched
-  py::object scratch_;     ///< a function of (grid, stream) that gives memory, or null
+  ArgumentPairs disjoint_;     ///< arguments that must not overlap, else another kernel is launched
+  ArgumentWidths notNegative_; ///< nor be negative
+  py::object scratch_;         ///< a function of (grid, stream) that gives memory, or null
 };
 
 } // namespace
 
 void bindGpuShortWay(py::module_ &module) {
   py::class_<GpuShortWay, ShortWay, std::shared_ptr<GpuShortWay>>(module, "GpuShortWay")
-      .def(py::init<py::object, size_t, ArgumentPairs, py::object>(), py::kw_only(),
-           py::arg("handle"), py::arg("argument_count"), py::arg("disjoint"), py::arg("scratch"),
+      .def(py::init<py::object, size_t, ArgumentPairs, ArgumentWidths, py::object>(), py::kw_only(),
+           py::arg("handle"), py::arg("argument_count"), py::arg("disjoint"),
+           py::arg("not_negative"), py::arg("scratch"),
            "A kernel loaded on one GPU. Of the pairs `disjoint` of run-time arguments none may "
-           "overlap, else handle's careful kernel is launched. `scratch(grid, stream)` gives a "
-           "tensor that the kernel takes as its last argument; None without.");
+           "overlap, and of the integers `not_negative` (number and width) none may be negative, "
+           "else handle's careful kernel is launched. `scratch(grid, stream)` gives a tensor that "
+           "the kernel takes as its last argument; None without.");
 }
 
 } // namespace blockscope::python

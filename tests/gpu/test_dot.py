@@ -381,8 +381,10 @@ def test_masked_matmul(dtype, sizes, warps, stages, device):
         (torch.float32, "tf32", 2e-3),
         (torch.float32, "ieee", 6e-6),
         (torch.float32, "tf32x3", 4e-6),
-        (torch.float8_e4m3fn, "ieee", 1e-3),
-        (torch.float8_e5m2, "ieee", 1e-3),
+        # wgmma cuts sums of fp8 off at 13 bits (docs/numerics.md): ten times over K, that comes to
+        # 6e-4 of the largest result, and for one matrix in 40 to more than 1e-3.
+        (torch.float8_e4m3fn, "ieee", 3e-3),
+        (torch.float8_e5m2, "ieee", 3e-3),
         (torch.float64, "ieee", 1e-13),
     ],
 )

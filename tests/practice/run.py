@@ -12,9 +12,11 @@ import fcntl
 import json
 import os
 import queue
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 from typing import Any
@@ -41,6 +43,19 @@ class Workers:
     def _run(
         self, repository: str, mode: str, cases: list[str], results: dict[str, dict[str, Any]]
     ) -> None:
+        # What the files write beside themselves, such as tuned configurations, goes with the folder
+        # that they run in: no run finds what another one has left.
+        with tempfile.TemporaryDirectory(prefix="practice-") as here:
+            self._run_in(here, repository, mode, cases, results)
+
+    def _run_in(
+        self,
+        here: str,
+        repository: str,
+        mode: str,
+        cases: list[str],
+        results: dict[str, dict[str, Any]],
+    ) -> None:
         options = self._options
         size = options.size or ("production" if mode == "gpu-compile" else "small")
         command = [
@@ -53,7 +68,7 @@ class Workers:
             environment["TRITON_INTERPRET"] = "1"
         child = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-            env=environment, cwd=options.cache, start_new_session=True,
+            env=environment, cwd=here, start_new_session=True,
         )  # fmt: skip
         lines: queue.Queue[str | None] = queue.Queue()
         threading.Thread(target=_read, args=(child.stdout, lines), daemon=True).start()
@@ -144,6 +159,7 @@ def main() -> int:
     parser.add_argument("--verbose", action="store_true", help="print what the cases print")
     options = parser.parse_args()  # fmt: skip
     options.cache, options.folder = str(ROOT / "build/practice"), os.path.abspath(options.folder)
+    options.python = os.path.abspath(shutil.which(options.python) or options.python)
     Path(options.cache).mkdir(parents=True, exist_ok=True)
     counts = run_all(options)
     if options.page:

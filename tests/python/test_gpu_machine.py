@@ -48,7 +48,9 @@ def compiled(kernel: Any, arguments: Sequence[Any], warps: int, arch: str, **con
 
 def launcher(arch: str) -> Any:
     def launch(kernel: Any, arguments: Sequence[Any], warps: int, constants: Any) -> None:
-        result = compiled(kernel, arguments, warps, arch, **constants)
+        result = gpu_rows.for_numbers(
+            compiled(kernel, arguments, warps, arch, **constants), arguments
+        )
         taken = [value if isinstance(value, np.ndarray) else np.int32(value) for value in arguments]
         count = len(ptx_machine.Machine(result.asm["ptx"], warps).parameters)
         ptx_machine.run(result, taken[:count])

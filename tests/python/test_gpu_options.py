@@ -52,6 +52,12 @@ def test_options_with_an_effect(option: dict[str, Any], pattern: str) -> None:
     assert pattern in compiled(**option).asm["ptx"]
 
 
+def test_more_registers_than_there_are_limit_nothing() -> None:
+    assert ".maxnreg" in compiled(maxnreg=255).asm["ptx"]
+    kernel = compiled(maxnreg=256)
+    assert ".maxnreg" not in kernel.asm["ptx"] and kernel.metadata.maxnreg == 256
+
+
 def test_options_of_ptxas() -> None:
     assert compiled(ptx_options="-O0").asm["cubin"] != compiled().asm["cubin"]
     with pytest.raises(triton.runtime.errors.PTXASError, match="Unknown option"):

@@ -49,14 +49,15 @@ def test_every_pass_is_dumped(
     monkeypatch.setenv("MLIR_ENABLE_DUMP", wanted)
     compiled()
     text = capfd.readouterr().err
-    names = passes_in(text)
+    dumped = passes_in(text)
+    assert text.count("func.func @copy_kernel") == len(dumped)
+    names = [name for name in dumped if not name.endswith("mark-loops")]  # around other passes
     assert names[:2] == ["blk-hints", "blk-simplify"]
     assert names[5:] == [
         "tlg-unroll-loops", "tlg-assign-layouts", "cse", "blk-licm", "tlg-find-tma",
         "tlg-pipeline-loops", "tlg-copy-by-tma", "tlg-stage-operands", "cse",
         "blk-licm", "tlg-order-wgmma", "tlg-order-stores", "tlg-place-shared",
     ]  # fmt: skip
-    assert text.count("func.func @copy_kernel") == len(names)
 
 
 @pytest.mark.parametrize("wanted", ["", "0", "other_kernel"])

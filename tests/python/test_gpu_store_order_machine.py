@@ -146,6 +146,54 @@ def test_a_row_that_several_warps_load_is_stored(
 
 
 @triton.jit
+def counted_kernel(count_ptr, next_ptr, flag_ptr, out_ptr, N: tl.constexpr):
+    count = tl.load(count_ptr)
+    tl.store(next_ptr, count + 1)
+    tl.store(flag_ptr + count, True)
+    offsets = tl.arange(0, N)
+    tl.store(out_ptr + offsets, offsets + count)
+
+
+@pytest.mark.parametrize("overlap", [False, True])
+def test_a_number_and_the_next_one(overlap: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One element by way of two arguments. The flags are stored through a pointer to bytes."""
+
+    def check() -> None:
+        count = torch.tensor([5], dtype=torch.int32)
+        following = count if overlap else torch.zeros_like(count)
+        flags, out = torch.zeros(8, dtype=torch.bool), torch.zeros(256, dtype=torch.int32)
+        counted_kernel[(1,)](count, following, flags, out, N=256, num_warps=4)
+        assert following.item() == 6
+        assert flags.nonzero().tolist() == [[5]]
+        assert torch.equal(out, torch.arange(5, 261, dtype=torch.int32))
+
+    kernel = in_all_orders(monkeypatch, check)
+    if not overlap:
+        assert {(0, 1), (0, 2)} <= set(kernel.data["disjoint"])
+    assert (barriers(kernel) > 0) == overlap
+
+
+@triton.jit
+def rotated_kernel(x_ptr, out_ptr, shift, count, N: tl.constexpr):
+    """Quotients round to zero: what is left of a negative number is negative."""
+    offsets = tl.arange(0, N)
+    tl.store(out_ptr + offsets, tl.load(x_ptr + count + (shift + offsets) % count))
+
+
+@pytest.mark.parametrize("shift", [0, 48, -16, -32, -64, -80])
+def test_numbers_that_are_divided_may_be_negative(
+    shift: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernels = machine_backend.record(monkeypatch, "sm_90a")
+    count, offsets = 32, torch.arange(512)
+    x, out = torch.arange(2 * count, dtype=torch.int32), torch.zeros(512, dtype=torch.int32)
+    rotated_kernel[(1,)](x, out, shift, count, N=512)
+    assert out.tolist() == (count + torch.fmod(shift + offsets, count)).tolist()
+    is_wide = "ld.global.v4" in kernels[-1].asm["ptx"]
+    assert is_wide == (shift >= 0)  # the careful kernel relies on no sign
+
+
+@triton.jit
 def scaled_kernel(x_ptr, N: tl.constexpr):
     """In place, each thread its own elements."""
     offsets = tl.program_id(0) * N + tl.arange(0, N)

@@ -214,11 +214,34 @@ func.func @negative_quotients(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %ld
 
 // -----
 
-// An argument may be negative, unless the kernel assumes that it is not.
+// An argument that is divided is taken for not negative, and the launch is told which.
+// CHECK-LABEL: func.func @quotient_of_an_argument(
+// CHECK-SAME: tlg.not_negative = array<i32: 1>
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 4>
+func.func @quotient_of_an_argument(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %first: i32 {tl.divisibility = 16 : i32}, %other: i32) {
+  %sixteen = arith.constant dense<16> : tensor<1024xi32>
+  %i = tl.range 0 to 1024 : tensor<1024xi32>
+  %base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %at = tl.addptr %base, %i : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %from = tl.splat %first : i32 -> tensor<1024xi32>
+  %index = arith.addi %from, %i : tensor<1024xi32>
+  %row = arith.divsi %index, %sixteen : tensor<1024xi32>
+  %limit = tl.splat %other : i32 -> tensor<1024xi32>
+  %mask = arith.cmpi slt, %row, %limit : tensor<1024xi32>
+  %v = tl.load %at mask %mask : tensor<1024xi1> : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+  tl.store %base, %v : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  return
+}
+
+// -----
+
+// The careful compilation takes it for not negative only where the kernel assumes so.
 // CHECK-LABEL: func.func @quotients_of_arguments(
+// CHECK-NOT: tlg.not_negative
 // CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 1>
 // CHECK: tl.assume
 // CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 4>
+module attributes {tlg.may_be_negative} {
 func.func @quotients_of_arguments(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %first: i32 {tl.divisibility = 16 : i32}, %second: i32 {tl.divisibility = 16 : i32}) {
   %sixteen = arith.constant dense<16> : tensor<1024xi32>
   %five = arith.constant dense<5> : tensor<1024xi32>
@@ -241,6 +264,7 @@ func.func @quotients_of_arguments(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32},
   %sum = arith.addf %v, %w : tensor<1024xf32>
   tl.store %base, %sum : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
   return
+}
 }
 
 // -----

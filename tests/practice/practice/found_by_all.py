@@ -230,3 +230,51 @@ _found(
     "deep-spin/adasplash",
     "attention_histogram",
 )
+_found(
+    UNDEFINED,
+    "counts, addresses or dots have lanes of loads without `other`",
+    "inclusionAI/linghe",
+    "row_maps",
+    "scatter_add",
+    "scaled_mm",
+)
+_found(
+    HINT,
+    "line 67 says that a loop begins at multiples of 64, but it begins at the first key of the band of 40",
+    "openai/gpt-oss",
+    "sinks_banded",
+)
+_found(
+    UNDEFINED,
+    "sums and dots have columns behind the end, of loads without `other`",
+    "open-lm-engine/accelerated-model-architectures",
+    "residual_rms_norm",
+    "plain_rms_norm",
+    "softmax",
+    "rnn",
+    "rnn_varlen",
+    "gru",
+    "gru_varlen",
+    "linear_attention",
+    "matrix_rnn",
+)
+_found(
+    UNDEFINED,
+    "the sum has lanes of a load without `other` times 0, which is NaN where they are",
+    "Vahe1994/AQLM",
+    "one_book",
+    "two_books",
+    "groups_of_outputs",
+)
+_found(
+    UNDEFINED,
+    "keys behind the end are loaded without `other`, and minus infinity is added, which leaves NaN",
+    "microsoft/SeerAttention",
+    "pooled_scores",
+)
+_found(
+    HINT,
+    "line 100 says that 16 columns of its mask are alike, and 200 columns end amid 16",
+    "triton-lang/Triton-to-tile-IR",
+    "swiglu",
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +15,22 @@ _H100 = SimpleNamespace(
     total_memory=80 << 30, shared_memory_per_block_optin=232448, regs_per_multiprocessor=65536,
     max_threads_per_multi_processor=2048, L2_cache_size=50 << 20,
 )  # fmt: skip
+
+
+class Event:
+    """A moment, by the clock of the CPU."""
+
+    def __init__(self, **_: Any) -> None:
+        self._seconds = 0.0
+
+    def record(self, *_: Any) -> None:
+        self._seconds = time.perf_counter()
+
+    def synchronize(self) -> None:
+        pass
+
+    def elapsed_time(self, end: Event) -> float:
+        return (end._seconds - self._seconds) * 1e3
 
 
 class OnCpu(TorchFunctionMode):
@@ -51,6 +68,8 @@ def pretend() -> None:
     torch.get_device_module = lambda *_: cuda
     torch.version.cuda = "12.9"  # type: ignore[assignment]
     cuda.synchronize = lambda *_: None
+    cuda.Event = Event
+    cuda.is_current_stream_capturing = lambda: False
     cuda.empty_cache = lambda: None
     cuda.set_device = lambda _: None
     OnCpu().__enter__()

@@ -1,0 +1,88 @@
+// Follows a block to its uses, with the dimension that each dimension of a use was.
+#include "gpu_backend/passes/reduced_dims.h"
+
+#include "core/ir/facts.h"
+#include "core/ir/tl_dialect.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <numeric>
+
+using namespace mlir;
+
+namespace blockscope::gpu {
+namespace {
+
+constexpr int kNew = -1; ///< a dimension that the block did not have
+
+using Dims = llvm::SmallVector<int, 4>;
+
+class Uses {
+public:
+  explicit Uses(Value block)
+      : reduced_(static_cast<unsigned>(cast<RankedTensorType>(block.getType()).getRank())) {
+    Dims dims(reduced_.size());
+    std::iota(dims.begin(), dims.end(), 0);
+    add(block, dims);
+    for (size_t next = 0; next < open_.size() && !reduced_.all(); ++next) {
+      const auto [value, of] = open_[next];
+      for (OpOperand &use : value.getUses())
+        follow(use, of);
+    }
+  }
+
+  const llvm::SmallBitVector &reduced() const { return reduced_; }
+
+private:
+  void add(Value value, const Dims &dims) {
+    if (isa<RankedTensorType>(value.getType()) && seen_.insert(value).second)
+      open_.emplace_back(value, dims);
+  }
+
+  void addAll(ValueRange values, const Dims &dims) {
+    for (Value value : values)
+      add(value, dims);
+  }
+
+  void combineAlong(const Dims &dims, int64_t axis) {
+    if (dims[axis] != kNew)
+      reduced_.set(static_cast<unsigned>(dims[axis]));
+  }
+
+  void follow(OpOperand &use, Dims dims) {
+    Operation *op = use.getOwner();
+    if (auto reduce = dyn_cast<tl::ReduceOp>(op)) {
+      combineAlong(dims, reduce.getAxis());
+      dims.erase(dims.begin() + reduce.getAxis());
+      addAll(op->getResults(), dims);
+    } else if (auto scan = dyn_cast<tl::ScanOp>(op)) {
+      combineAlong(dims, scan.getAxis());
+      addAll(op->getResults(), dims);
+    } else if (auto expand = dyn_cast<tl::ExpandDimsOp>(op)) {
+      dims.insert(dims.begin() + expand.getAxis(), kNew);
+      addAll(op->getResults(), dims);
+    } else if (auto trans = dyn_cast<tl::TransOp>(op)) {
+      Dims moved;
+      for (const int32_t dim : trans.getOrder())
+        moved.push_back(dims[dim]);
+      addAll(op->getResults(), moved);
+    } else if (isa<scf::YieldOp>(op)) {
+      if (auto loop = dyn_cast<scf::ForOp>(op->getParentOp())) {
+        add(loop.getRegionIterArg(use.getOperandNumber()), dims);
+        add(loop.getResult(use.getOperandNumber()), dims);
+      }
+    } else if (tl::isElementwise(op) || isa<tl::BroadcastOp>(op)) {
+      addAll(op->getResults(), dims);
+    }
+  }
+
+  llvm::SmallBitVector reduced_;
+  llvm::SmallVector<std::pair<Value, Dims>> open_;
+  llvm::DenseSet<Value> seen_;
+};
+
+} // namespace
+
+llvm::SmallBitVector reducedDims(Value block) { return Uses(block).reduced(); }
+
+} // namespace blockscope::gpu
