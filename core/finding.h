@@ -64,6 +64,7 @@ enum class SiteRole : uint8_t {
   ReadAt,      ///< the host reads it here
   ArrivesAt,   ///< the value that was born at the place of the finding is seen here
   UsedAt,      ///< the value decides something here
+  ChangedAt,   ///< what is waited for was changed here last
 };
 
 /// A place, and what ran there.
@@ -104,6 +105,37 @@ struct ErrorShare {
   double share = 0; ///< 0 to 1
 };
 
+/// The program that changed an element last.
+struct Holder {
+  enum class State : uint8_t {
+    Ended,
+    Waits,  ///< too
+    Itself, ///< it is the program that waits for the element
+  };
+  std::array<int32_t, 3> program = {0, 0, 0};
+  State state = State::Ended;
+  SourceLocation location;
+  bool hasTaken = false; ///< by a compare-and-swap, or an exchange as the waiting one tries: a lock
+};
+
+/// A program that waits for an element.
+struct Wait {
+  std::array<int32_t, 3> program = {0, 0, 0};
+  SourceLocation location;
+  std::string element;          ///< "'lock_ptr'[1]"
+  std::string value;            ///< that it has, or empty
+  std::optional<Holder> holder; ///< nobody, or not known
+  bool isUntouched = false;     ///< no program of the launch has changed it
+};
+
+/// Programs that wait for one another.
+struct WaitingFacts {
+  /// The finding's own program, whom it waits for, whom that one waits for and so on; then others.
+  std::vector<Wait> waits;
+  int64_t programs = 0; ///< that wait; `waits` has the first few
+  int64_t circle = 0;   ///< programs that wait for one another, with the finding's; 0: none
+};
+
 struct Finding {
   FindingCode code = FindingCode::Unknown;
   Severity severity = Severity::Error;
@@ -115,6 +147,7 @@ struct Finding {
   NamedValues values;
   std::vector<ErrorShare> shares; ///< largest first; the rest is in lines that are not here
   std::optional<Measure> measure;
+  std::optional<WaitingFacts> waiting;
   std::string cost;         ///< what it costs in speed, or empty
   std::string hint;         ///< at most one, or empty
   std::string model;        ///< "tile" or "warp" for orders inside a program, else empty

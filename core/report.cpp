@@ -194,6 +194,28 @@ void printShares(Printer &out, const Finding &finding) {
     out.add(llvm::formatv("    {0,9}  other lines\n", percent(rest)).str());
 }
 
+/// Who waits for whom; programs that wait for the same are in one line.
+void printWaits(Printer &out, const Finding &finding) {
+  if (!finding.waiting || !finding.launch)
+    return;
+  const std::vector<Wait> &waits = finding.waiting->waits;
+  const auto textOf = [&](const Wait &wait) {
+    const std::string holder = holderText(finding, wait);
+    return waitText(finding, wait) + (holder.empty() ? "" : ", " + holder);
+  };
+  out.style(kCyan, "  waiting");
+  out.add(":\n");
+  for (size_t begin = 0, end = 0; begin < waits.size(); begin = end) {
+    const std::string text = textOf(waits[begin]);
+    std::string names;
+    for (; end < waits.size() && textOf(waits[end]) == text; ++end)
+      names += (end == begin ? "" : ", ") + programName(waits[end].program, finding.launch->grid);
+    out.add("    program" + llvm::Twine(end - begin == 1 ? " " : "s ") + names + " " + text + "\n");
+  }
+  if (const int64_t more = finding.waiting->programs - static_cast<int64_t>(waits.size()); more > 0)
+    out.add("    and " + llvm::Twine(more) + " more\n");
+}
+
 /// The launch, and the execution that found it.
 void printRun(Printer &out, const Finding &finding) {
   const LaunchFacts &launch = *finding.launch;
@@ -223,6 +245,8 @@ llvm::StringRef labelOf(SiteRole role) {
     return "arrives at";
   case SiteRole::UsedAt:
     return "used at";
+  case SiteRole::ChangedAt:
+    return "last changed at";
   }
   return "";
 }
@@ -264,6 +288,7 @@ std::string findingAsText(const Finding &finding, bool color) {
     out.line("order", ran->semantics);
   if (!finding.values.empty())
     out.line("values", pairs(finding.values));
+  printWaits(out, finding);
   for (const Site &site : finding.related)
     if (site.role != SiteRole::Here)
       printRelated(out, site);

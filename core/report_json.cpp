@@ -39,11 +39,16 @@ llvm::json::Array callers(const SourceLocation &location) {
   return calls;
 }
 
-llvm::json::Object siteObject(const Site &site) {
-  llvm::json::Object object = placeObject(site.location);
-  object["variable"] = llvm::json::fixUTF8(site.location.variable);
-  if (llvm::json::Array calls = callers(site.location); !calls.empty())
+llvm::json::Object placeAndCallers(const SourceLocation &location) {
+  llvm::json::Object object = placeObject(location);
+  if (llvm::json::Array calls = callers(location); !calls.empty())
     object["called_from"] = std::move(calls);
+  return object;
+}
+
+llvm::json::Object siteObject(const Site &site) {
+  llvm::json::Object object = placeAndCallers(site.location);
+  object["variable"] = llvm::json::fixUTF8(site.location.variable);
   if (!site.execution)
     return object;
   const Execution &ran = *site.execution;
@@ -89,14 +94,46 @@ void addLaunch(llvm::json::Object &object, const Finding &finding) {
 llvm::json::Array sharesOf(const Finding &finding) {
   llvm::json::Array shares;
   for (const ErrorShare &each : finding.shares) {
-    llvm::json::Object object = placeObject(each.location);
-    if (llvm::json::Array calls = callers(each.location); !calls.empty())
-      object["called_from"] = std::move(calls);
+    llvm::json::Object object = placeAndCallers(each.location);
     object["what"] = llvm::json::fixUTF8(each.what);
     object["share"] = each.share;
     shares.push_back(std::move(object));
   }
   return shares;
+}
+
+llvm::StringRef stateName(Holder::State state) {
+  switch (state) {
+  case Holder::State::Ended:
+    return "ended";
+  case Holder::State::Waits:
+    return "waits";
+  case Holder::State::Itself:
+    return "itself";
+  }
+  return "";
+}
+
+void addWaiting(llvm::json::Object &object, const WaitingFacts &facts) {
+  llvm::json::Array waits;
+  for (const Wait &wait : facts.waits) {
+    llvm::json::Object each = placeAndCallers(wait.location);
+    each["program"] = triple(wait.program);
+    each["element"] = llvm::json::fixUTF8(wait.element);
+    each["value"] = llvm::json::fixUTF8(wait.value);
+    each["untouched"] = wait.isUntouched;
+    if (wait.holder) {
+      llvm::json::Object holder = placeAndCallers(wait.holder->location);
+      holder["program"] = triple(wait.holder->program);
+      holder["state"] = stateName(wait.holder->state);
+      holder["taken"] = wait.holder->hasTaken;
+      each["holder"] = std::move(holder);
+    }
+    waits.push_back(std::move(each));
+  }
+  object["waiting"] = std::move(waits);
+  object["waiting_programs"] = facts.programs;
+  object["circle"] = facts.circle;
 }
 
 /// What the GPU compiler noted always has these.
@@ -135,12 +172,15 @@ llvm::json::Value findingObject(const Finding &finding) {
   }
   if (!finding.shares.empty())
     object["shares"] = sharesOf(finding);
+  if (finding.waiting)
+    addWaiting(object, *finding.waiting);
   if (const Site *other = finding.find(SiteRole::OtherSide))
     object["other"] = siteObject(*other);
   static constexpr std::pair<SiteRole, const char *> kLists[] = {
       {SiteRole::AllocatedAt, "allocated_at"}, {SiteRole::BornAt, "born_at"},
       {SiteRole::Through, "through"},          {SiteRole::ReadAt, "read_at"},
-      {SiteRole::ArrivesAt, "arrives_at"},     {SiteRole::UsedAt, "used_at"}};
+      {SiteRole::ArrivesAt, "arrives_at"},     {SiteRole::UsedAt, "used_at"},
+      {SiteRole::ChangedAt, "changed_at"}};
   for (const auto &[role, name] : kLists)
     if (llvm::json::Array sites = sitesWith(finding, role); !sites.empty())
       object[name] = std::move(sites);

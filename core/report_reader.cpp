@@ -130,6 +130,38 @@ void readShares(const Object &object, Finding &finding) {
       }
 }
 
+Holder::State readState(const Object &object) {
+  const auto text = object.getString("state");
+  return text == "waits"    ? Holder::State::Waits
+         : text == "itself" ? Holder::State::Itself
+                            : Holder::State::Ended;
+}
+
+void readWaiting(const Object &object, Finding &finding) {
+  const llvm::json::Array *waits = object.getArray("waiting");
+  if (!waits)
+    return;
+  WaitingFacts &facts = finding.waiting.emplace();
+  read(object, "waiting_programs", facts.programs);
+  read(object, "circle", facts.circle);
+  for (const llvm::json::Value &value : *waits)
+    if (const Object *each = value.getAsObject()) {
+      Wait &wait = facts.waits.emplace_back();
+      wait.location = readPlace(*each);
+      read(*each, "program", wait.program);
+      read(*each, "element", wait.element);
+      read(*each, "value", wait.value);
+      wait.isUntouched = each->getBoolean("untouched").value_or(false);
+      if (const Object *by = each->getObject("holder")) {
+        Holder &holder = wait.holder.emplace();
+        holder.location = readPlace(*by);
+        holder.state = readState(*by);
+        read(*by, "program", holder.program);
+        holder.hasTaken = by->getBoolean("taken").value_or(false);
+      }
+    }
+}
+
 } // namespace
 
 std::optional<Finding> findingFromJson(llvm::StringRef text) {
@@ -154,6 +186,7 @@ std::optional<Finding> findingFromJson(llvm::StringRef text) {
   readSites(*object, "arrives_at", SiteRole::ArrivesAt, finding);
   readSites(*object, "read_at", SiteRole::ReadAt, finding);
   readSites(*object, "used_at", SiteRole::UsedAt, finding);
+  readSites(*object, "changed_at", SiteRole::ChangedAt, finding);
   readSites(*object, "through", SiteRole::Through, finding);
   readSites(*object, "allocated_at", SiteRole::AllocatedAt, finding);
   readSites(*object, "born_at", SiteRole::BornAt, finding);
@@ -164,6 +197,7 @@ std::optional<Finding> findingFromJson(llvm::StringRef text) {
     readElement(*object, finding);
   read(*object, "values", finding.values);
   readShares(*object, finding);
+  readWaiting(*object, finding);
   if (object->get("expected")) {
     Measure &measure = finding.measure.emplace();
     read(*object, "found", measure.found);

@@ -1,10 +1,28 @@
 // Turns launches, accesses and lanes into the data of a finding.
 #include "interpreter/describe.h"
 
+#include "core/numeric/scalar.h"
+
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
-#include "llvm/Support/FormatVariadic.h"
+
+#include <charconv>
+#include <cstring>
 
 namespace blockscope::interpreter {
+namespace {
+
+/// The shortest text that reads back as the same value.
+std::string floatText(double value, int elementBytes) {
+  char text[32];
+  const std::to_chars_result end =
+      elementBytes == sizeof(double)
+          ? std::to_chars(std::begin(text), std::end(text), value)
+          : std::to_chars(std::begin(text), std::end(text), static_cast<float>(value));
+  return {text, end.ptr};
+}
+
+} // namespace
 
 Finding beginFinding(FindingCode code, const LaunchInfo &launch) {
   Finding finding;
@@ -21,10 +39,7 @@ std::array<int32_t, 3> programIndex(int64_t program, const std::array<int32_t, 3
 }
 
 std::string programName(int64_t program, const std::array<int32_t, 3> &grid) {
-  if (grid[1] == 1 && grid[2] == 1)
-    return std::to_string(program);
-  const auto index = programIndex(program, grid);
-  return llvm::formatv("({0}, {1}, {2})", index[0], index[1], index[2]).str();
+  return blockscope::programName(programIndex(program, grid), grid);
 }
 
 std::vector<int64_t> laneIndex(int64_t lane, llvm::ArrayRef<int64_t> blockShape) {
@@ -60,8 +75,33 @@ Site describeSite(const Access &access, const LaunchInfo &launch, int64_t lane) 
   return site;
 }
 
+Site describeSite(const OpInfo *op, int64_t program, const LaunchInfo &launch,
+                  llvm::ArrayRef<int64_t> loopIterations) {
+  Site site;
+  if (op)
+    site.location = op->location;
+  Execution &ran = site.execution.emplace();
+  ran.program = programIndex(program, launch.grid);
+  ran.loopIterations.assign(loopIterations.begin(), loopIterations.end());
+  return site;
+}
+
 Element describeElement(const Allocation &allocation, int64_t offset) {
   return {allocation.info, allocation.elementIndex(offset), offset, 0};
+}
+
+std::string valueText(const void *bytes, int elementBytes, llvm::StringRef dtype) {
+  const auto parsed = parseDType(dtype);
+  if (parsed && byteSize(*parsed) == elementBytes) {
+    if (isFloating(*parsed))
+      return floatText(numeric::readAsDouble(*parsed, bytes), elementBytes);
+    const int64_t value = numeric::readAsInt(*parsed, bytes);
+    return isUnsigned(*parsed) ? std::to_string(static_cast<uint64_t>(value))
+                               : std::to_string(value);
+  }
+  uint64_t bits = 0;
+  std::memcpy(&bits, bytes, std::min<size_t>(elementBytes, sizeof(bits)));
+  return "0x" + llvm::utohexstr(bits, /*LowerCase=*/true);
 }
 
 std::string bytesText(int64_t bytes) {

@@ -15,6 +15,9 @@ namespace blockscope::interpreter {
 Finding beginFinding(FindingCode code, const LaunchInfo &launch);
 /// Describes one lane of an access. The location stays unknown where `access.op` is null.
 Site describeSite(const Access &access, const LaunchInfo &launch, int64_t lane);
+/// Describes a place where no lane accesses memory. The location stays unknown where `op` is null.
+Site describeSite(const OpInfo *op, int64_t program, const LaunchInfo &launch,
+                  llvm::ArrayRef<int64_t> loopIterations);
 /// Returns x, y, z of a linear program number.
 std::array<int32_t, 3> programIndex(int64_t program, const std::array<int32_t, 3> &grid);
 /// Names a program in a sentence: "3", or "(3, 1, 0)" where the grid has more than one dimension.
@@ -25,6 +28,8 @@ std::vector<int64_t> laneIndex(int64_t lane, llvm::ArrayRef<int64_t> blockShape)
 Element describeElement(const Allocation &allocation, int64_t offset);
 /// Returns "acq_rel, gpu" for atomics, "volatile" for volatile loads, else "".
 std::string semanticsText(const Access &access);
+/// Returns the element at `bytes` as text, read as the tensor's dtype when sizes agree.
+std::string valueText(const void *bytes, int elementBytes, llvm::StringRef dtype);
 /// Returns "1 byte", "4 bytes".
 std::string bytesText(int64_t bytes);
 
@@ -56,6 +61,7 @@ std::vector<WaitingPlace> waitingPlaces(llvm::ArrayRef<StuckProgram> stuck);
 /// Describes one place of a deadlock: its first program, and what all stuck ones wait for.
 Finding describeDeadlock(const LaunchInfo &launch, llvm::ArrayRef<StuckProgram> stuck,
                          const WaitingPlace &place);
+Finding describeNotResident(const LaunchInfo &launch, const NotResident &crowd);
 Finding describeEndlessLoop(const LaunchInfo &launch, const EndlessLoop &loop);
 
 } // namespace blockscope::interpreter

@@ -1,19 +1,13 @@
-// Puts refused lanes, failed asserts and programs that never end into words.
+// Puts refused lanes and failed asserts into words.
 #include "interpreter/describe.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-
-#include <map>
 
 namespace blockscope::interpreter {
 namespace {
 
 using Reason = RefusedLane::Reason;
-
-//===-- Refused lanes
-//--------------------------------------------------------------------------===//
 
 /// The bytes of the storage, counted from the view's first element as offsets are.
 std::string extentText(const Allocation &allocation) {
@@ -76,43 +70,6 @@ int64_t distanceOf(const Allocation &allocation, int64_t offset, int64_t size) {
   const int64_t begin = allocation.storage - allocation.view;
   return offset < begin ? offset - begin : offset + size - (begin + allocation.storageBytes);
 }
-
-//===-- Programs that never end
-//----------------------------------------------------------------===//
-
-AccessKind waitingKind(const OpInfo *op) {
-  if (op && op->name == "tl.atomic_cas")
-    return AccessKind::AtomicCas;
-  if (op && op->name == "tl.atomic_load")
-    return AccessKind::AtomicLoad;
-  return op && op->name == "tl.atomic_rmw" ? AccessKind::AtomicRmw : AccessKind::Load;
-}
-
-Site siteOf(const OpInfo *op, int64_t program, const LaunchInfo &launch,
-            llvm::ArrayRef<int64_t> loopIterations) {
-  Site site;
-  if (op)
-    site.location = op->location;
-  Execution &ran = site.execution.emplace();
-  ran.program = programIndex(program, launch.grid);
-  ran.loopIterations.assign(loopIterations.begin(), loopIterations.end());
-  return site;
-}
-
-/// "'lock_ptr'[0]", what a stuck program waits for.
-std::string elementName(const LaunchInfo &launch, const StuckProgram &stuck) {
-  const DeviceAddress address = stuck.address;
-  if (address == 0 && stuck.isPlainLoad)
-    return "what it loads";
-  const Allocation *allocation = launch.memory->find(address);
-  if (!allocation)
-    return llvm::formatv("address {0:x}", address);
-  const auto index = allocation->elementIndex(MemoryMap::offsetIn(*allocation, address));
-  const auto texts = llvm::map_range(index, [](int64_t at) { return std::to_string(at); });
-  return "'" + allocation->info.name + "'[" + llvm::join(texts, ", ") + "]";
-}
-
-int32_t lineOf(const StuckProgram &program) { return program.op ? program.op->location.line : 0; }
 
 } // namespace
 
@@ -199,71 +156,12 @@ Finding describeAssert(const LaunchInfo &launch, const FailedAssert &failed) {
   Finding finding = beginFinding(FindingCode::DeviceAssert, launch);
   finding.message =
       "device-side assert failed" + (failed.message.empty() ? "" : ": " + failed.message.str());
-  finding.site = siteOf(failed.op, failed.program, launch, failed.loopIterations);
+  finding.site = describeSite(failed.op, failed.program, launch, failed.loopIterations);
   Execution &ran = *finding.site.execution;
   ran.lane = failed.lanes.front();
   ran.laneIndex = laneIndex(ran.lane, failed.blockShape);
   ran.blockShape.assign(failed.blockShape.begin(), failed.blockShape.end());
   finding.values = failed.values;
-  return finding;
-}
-
-std::vector<WaitingPlace> waitingPlaces(llvm::ArrayRef<StuckProgram> stuck) {
-  std::vector<WaitingPlace> places;
-  std::map<std::string, size_t> known;
-  for (size_t i = 0; i < stuck.size(); ++i) {
-    const std::string key = stuck[i].op ? placeKey(stuck[i].op->location) : "";
-    const auto [place, isNew] = known.try_emplace(key, places.size());
-    if (isNew)
-      places.emplace_back();
-    places[place->second].programs.push_back(i);
-  }
-  return places;
-}
-
-Finding describeDeadlock(const LaunchInfo &launch, llvm::ArrayRef<StuckProgram> stuck,
-                         const WaitingPlace &place) {
-  constexpr size_t kMostListed = 8;
-  const StuckProgram &first = stuck[place.programs.front()];
-  Finding finding = beginFinding(FindingCode::Deadlock, launch);
-  finding.site = siteOf(first.op, first.program, launch, first.loopIterations);
-  finding.site.execution->access = waitingKind(first.op);
-  if (const Allocation *allocation = launch.memory->find(first.address))
-    finding.element = describeElement(*allocation, MemoryMap::offsetIn(*allocation, first.address));
-  const std::string element = elementName(launch, first);
-  const std::string does = first.isPlainLoad
-                               ? "never leaves this loop while " + element + " stays as it is"
-                               : "waits here for ever for " + element;
-  finding.message =
-      llvm::formatv("program {0} {1}: all {2} live program{3} only spin and no memory changes",
-                    programName(first.program, launch.grid), does, stuck.size(),
-                    stuck.size() == 1 ? "" : "s")
-          .str();
-  for (const StuckProgram &each : stuck.take_front(kMostListed))
-    finding.values.push_back(
-        {"program " + programName(each.program, launch.grid),
-         llvm::formatv("waits for {0} in line {1}", elementName(launch, each), lineOf(each))
-             .str()});
-  finding.hint =
-      first.isPlainLoad
-          ? "does an iteration change what the loop's condition depends on? to wait for another "
-            "program, use an atomic: a plain load may be done once, before the loop"
-          : "who releases this? look for a lock that is taken twice, taken in another order "
-            "elsewhere, or never released";
-  finding.count = finding.programCount = static_cast<int64_t>(place.programs.size());
-  return finding;
-}
-
-Finding describeEndlessLoop(const LaunchInfo &launch, const EndlessLoop &loop) {
-  Finding finding = beginFinding(FindingCode::Deadlock, launch);
-  finding.site = siteOf(loop.op, loop.program, launch, loop.loopIterations);
-  if (loop.bounds) {
-    finding.message = llvm::formatv("a loop from {0} to {1} with step {2} never ends",
-                                    loop.bounds->begin, loop.bounds->end, loop.bounds->step);
-  } else {
-    finding.message = "this loop never ends: nothing that its condition depends on changes";
-    finding.hint = "does an iteration change what the condition looks at?";
-  }
   return finding;
 }
 

@@ -130,6 +130,18 @@ struct FailedAssert {
   const NamedValues &values;
 };
 
+/// One element got another value.
+struct Change {
+  const OpInfo *op = nullptr;
+  AccessKind kind = AccessKind::Store;
+  DType dtype = DType::Void; ///< as stored
+  int elementBytes = 0;
+  bool isSwap = false; ///< an exchange, or a compare-and-swap
+  int64_t program = 0;
+  uint64_t before = 0, after = 0; ///< bits of the element
+  uint64_t when = 0;              ///< LaunchState::progress behind it
+};
+
 /// A program that waits for ever: it spins at `op`, which looks at `address`.
 struct StuckProgram {
   const OpInfo *op;
@@ -137,6 +149,18 @@ struct StuckProgram {
   DeviceAddress address;
   llvm::ArrayRef<int64_t> loopIterations; ///< but those of the loop that spins
   bool isPlainLoad = false;               ///< the loads of `op` order nothing; `address` may be 0
+  bool isSwap = false;                    ///< `op` is an exchange, or a compare-and-swap
+  int64_t lanes = 1;                      ///< that `op` looks at; `address` is that of the first
+  std::optional<Change> change = std::nullopt; ///< that gave the element its value, when known
+  bool isUntouched = false;                    ///< no program can have changed the element
+};
+
+/// All programs that have begun wait, and none can go on before another one begins. A GPU that
+/// holds no more than `most` at a time never begins it.
+struct NotResident {
+  llvm::ArrayRef<StuckProgram> waiting; ///< in order of their numbers
+  int64_t next;                         ///< the program that begins now
+  int64_t most;
 };
 
 /// A loop that counts up to its end in steps of 0 or less, or one without bounds whose condition

@@ -1,6 +1,7 @@
 // The running program as evaluators of memory, ids, printing and asserting see it.
 #pragma once
 
+#include "interpreter/last_changes.h"
 #include "interpreter/memory.h"
 #include "interpreter/observer_list.h"
 #include "interpreter/saved_memory.h"
@@ -31,6 +32,7 @@ struct LaunchState {
   std::atomic<bool> abandoned{false};
   /// Counts every change of memory that another program can see; the scheduler's progress.
   std::atomic<uint64_t> progress{0};
+  LastChanges changes;
   /// Where what is about to be written is saved first; null when the launch is not done again, or
   /// can be without.
   std::unique_ptr<SavedMemory> saved;
@@ -69,6 +71,8 @@ public:
   /// Set by an atomic or volatile load that changed nothing and saw what it saw before: the
   /// scheduler may suspend the program after this op.
   bool spinning = false;
+  int64_t spinLanes = 1;  ///< that the op which spun last looks at
+  bool spinSwaps = false; ///< it is an exchange, or a compare-and-swap
   /// What each atomic or volatile load saw last (a hash); clear it when a program begins.
   llvm::SmallVector<std::pair<const void *, uint64_t>, 2> lastSeen;
   /// It waits in a loop of plain loads, whose state repeats: until memory changes it goes on for

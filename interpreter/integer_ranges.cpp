@@ -137,7 +137,7 @@ private:
     }
     const bool fits =
         signedOf(op.width).contains(asSigned) || unsignedOf(op.width).contains(asUnsigned);
-    if (!fits && op.isAddressed && op.width == 32)
+    if (!fits && op.isAddressed && op.width < 64)
       mayWrap();
     set(op, signedOf(op.width).contains(asSigned) ? asSigned : asUnsigned);
   }

@@ -413,10 +413,31 @@ void notifyAccess(ExecutionContext &context, const AccessShape &shape, const Res
   ++context.sequence;
 }
 
-void noteSeen(ExecutionContext &context, const void *op, const void *values, size_t bytes,
-              bool changed) {
+void noteChange(ExecutionContext &context, const AccessShape &shape, const ResolvedLanes &lanes,
+                Change change) {
+  change.op = context.op;
+  change.kind = shape.kind;
+  change.dtype = shape.dtype;
+  change.elementBytes = shape.elementBytes;
+  change.program = context.linearProgram;
+  context.launch->changes.note(context.worker, lanes.allocation->hostAt(lanes.minOffset), change);
+}
+
+void noteRange(ExecutionContext &context, const AccessShape &shape, const ResolvedLanes &lanes) {
+  LastChanges &changes = context.launch->changes;
+  if (!lanes.allocation)
+    return changes.noteUnknown(context.worker);
+  changes.noteRange(context.worker, lanes.allocation->hostAt(lanes.minOffset),
+                    lanes.allocation->hostAt(lanes.maxOffset + shape.elementBytes));
+}
+
+void noteSeen(ExecutionContext &context, const AccessShape &shape, const void *op,
+              const void *values, bool changed, bool isSwap) {
   if (!context.launch->info.mayWait)
     return;
+  context.spinLanes = shape.lanes;
+  context.spinSwaps = isSwap;
+  const auto bytes = static_cast<size_t>(shape.lanes) * shape.elementBytes;
   uint64_t hash = 0xcbf29ce484222325ULL;
   const auto *byte = static_cast<const uint8_t *>(values);
   for (size_t i = 0; i < bytes; ++i)

@@ -57,14 +57,22 @@ void notifyAccess(ExecutionContext &context, const AccessShape &shape, const Res
                   const DeviceAddress *addresses, const void *values, const void *operandValues,
                   bool valuesAreScalar = false);
 
-/// Notes that memory changed, where the scheduler needs to know.
-inline void noteProgress(ExecutionContext &context) {
-  if (context.launch->info.countsChanges)
-    context.launch->progress.fetch_add(1, std::memory_order_release);
+/// Notes that memory changed, where the scheduler needs to know. Returns the number of the change.
+inline uint64_t noteProgress(ExecutionContext &context) {
+  return context.launch->info.countsChanges
+             ? context.launch->progress.fetch_add(1, std::memory_order_release) + 1
+             : 0;
 }
 
+/// Notes who gave an element its value (LastChanges), of an atomic on one element.
+void noteChange(ExecutionContext &context, const AccessShape &shape, const ResolvedLanes &lanes,
+                Change change);
+/// The same for a block, and for plain stores, of which no more than their place is kept.
+void noteRange(ExecutionContext &context, const AccessShape &shape, const ResolvedLanes &lanes);
+
 /// Sets `context.spinning` when this op saw the same as the last time (and changed nothing).
-void noteSeen(ExecutionContext &context, const void *op, const void *values, size_t bytes,
-              bool changed);
+/// `isSwap`: it tries to put a value in the place of the one that it sees.
+void noteSeen(ExecutionContext &context, const AccessShape &shape, const void *op,
+              const void *values, bool changed, bool isSwap = false);
 
 } // namespace blockscope::interpreter

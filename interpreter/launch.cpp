@@ -5,6 +5,7 @@
 #include "interpreter/flat/machine.h"
 #include "interpreter/flat/scheduler.h"
 #include "interpreter/flat/thread_pool.h"
+#include "interpreter/residency.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -35,7 +36,9 @@ std::string gibibytes(uint64_t bytes) {
 }
 
 int chooseWorkers(const FlatProgram &program, const LaunchState &launch) {
-  if (launch.observers.needs().programOrder)
+  const RunNeeds &needs = launch.observers.needs();
+  if (needs.programOrder || (needs.residency && program.memoryUse.mayLoopForever &&
+                             residencyBound(launch.info).has_value()))
     return 1;
   const auto &grid = launch.info.grid;
   const uint64_t programs = static_cast<uint64_t>(grid[0]) * grid[1] * grid[2];
@@ -150,6 +153,7 @@ public:
       return;
     }
     launch_.info.workers = threads.count();
+    launch_.changes.begin(threads.count(), launch_.info.mayWait);
     hasBegun_ = true;
     for (Observer *observer : launch_.observers)
       observer->onLaunchBegin(launch_.info);

@@ -25,6 +25,9 @@ struct RunNeeds {
   /// `OpInfo::address` and `LaunchInfo::program` are there in step mode too: the kernel is compiled
   /// beside it, where it can be.
   bool program = false;
+  /// onNotResident comes. Programs that may wait for one another, and of which there are more than
+  /// a GPU holds, run one after another.
+  bool residency = false;
 
   bool operator==(const RunNeeds &) const = default;
 };
@@ -69,6 +72,8 @@ public:
   /// All live programs spin and no memory changes. In order of their numbers.
   virtual void onDeadlock(llvm::ArrayRef<StuckProgram>) {}
   virtual void onEndlessLoop(const EndlessLoop &) {}
+  /// Comes once in a launch, and where the observer needs it.
+  virtual void onNotResident(const NotResident &) {}
 
   /// Come only where an observer needs values, or claims.
   virtual void onValues(const OpValues &) {}

@@ -14,6 +14,7 @@ void add(RunNeeds &to, const RunNeeds &needs) {
   to.claims |= needs.claims;
   to.programOrder |= needs.programOrder;
   to.program |= needs.program;
+  to.residency |= needs.residency;
 }
 
 } // namespace

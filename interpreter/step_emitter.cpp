@@ -2,6 +2,7 @@
 #include "interpreter/step_emitter.h"
 
 #include "interpreter/flat/flat_program.h"
+#include "interpreter/residency.h"
 #include "interpreter/step_combine.h"
 #include "interpreter/step_values.h"
 #include "interpreter/stuck.h"
@@ -322,6 +323,8 @@ void StepEmitter::runInContext(const OpRequest &request, const Evaluator &evalua
   const bool isMasked = request.attributes.getBool("has_mask");
   context_.op = launch_.observers.empty() || isPure ? nullptr : infoOfOp(request.name, isMasked);
   evaluator.context(context_, results, operands, evaluator.payload.get());
+  if (Change *change = launch_.changes.unnamed(context_.worker))
+    change->op = infoOfOp(request.name, isMasked);
   if (context_.spinning) {
     std::memcpy(&spinAddress_, operands[0], sizeof spinAddress_);
     context_.op = infoOfOp(request.name, isMasked);
@@ -502,6 +505,7 @@ void StepEmitter::beginLaunch(bool hasAtomics) {
   launch_.info.memory = &launch_.memory;
   launch_.info.hasAtomics = hasAtomics;
   launch_.info.countsChanges = true;
+  launch_.changes.begin(launch_.info.workers, launch_.info.mayWait);
   launch_.observers.startRun(ObserverList::Run::Only);
   for (Observer *observer : launch_.observers)
     observer->onLaunchBegin(launch_.info);
@@ -518,6 +522,7 @@ void StepEmitter::beginProgram(std::array<int32_t, 3> program) {
   context_.program = program;
   context_.linearProgram =
       program[0] + int64_t{grid[0]} * (program[1] + int64_t{grid[1]} * program[2]);
+  ++begun_;
   context_.worker = 0;
   context_.sequence = 0;
   context_.lastSeen.clear();
@@ -582,13 +587,24 @@ void StepEmitter::reportEndlessLoop() {
   endInEndlessLoop(launch_, {infoOfOp("scf.while"), context_.linearProgram, loops.drop_back()});
 }
 
-void StepEmitter::reportDeadlock() {
-  std::vector<StuckProgram> stuck = {stuckProgram(context_, spinAddress_)};
+std::vector<StuckProgram> StepEmitter::suspendedAnd(std::vector<StuckProgram> stuck) const {
   for (const auto &[number, program] : suspended_)
     stuck.push_back(stuckProgram(program.first, program.second));
   llvm::sort(stuck,
              [](const StuckProgram &a, const StuckProgram &b) { return a.program < b.program; });
-  endInDeadlock(launch_, stuck);
+  return stuck;
+}
+
+std::optional<int64_t> StepEmitter::mostWaiting() const {
+  return launch_.observers.needs().residency ? residencyBound(launch_.info) : std::nullopt;
+}
+
+void StepEmitter::tellNotResident() {
+  interpreter::tellNotResident(launch_, suspendedAnd({}), begun_);
+}
+
+void StepEmitter::reportDeadlock() {
+  endInDeadlock(launch_, suspendedAnd({stuckProgram(context_, spinAddress_)}));
 }
 
 void StepEmitter::endProgram() {

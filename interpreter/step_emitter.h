@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -59,6 +60,12 @@ public:
   bool waitsByLoads();
   /// Reports the loop that the program is in, which nothing can end.
   void reportEndlessLoop();
+  size_t suspendedPrograms() const { return suspended_.size(); }
+  /// How many programs may be suspended before `tellNotResident` is to be called; nothing when it
+  /// need not be.
+  std::optional<int64_t> mostWaiting() const;
+  /// Tells that all programs that have begun are suspended, and another one has to begin.
+  void tellNotResident();
   /// Reports that the running program and all suspended ones wait for ever.
   void reportDeadlock();
 
@@ -86,6 +93,8 @@ private:
   /// The same for an op that was not emitted by its name.
   void showAs(llvm::StringRef name, const Attributes &attributes, llvm::ArrayRef<Value> operands,
               llvm::ArrayRef<Value> results, const CombineRegion *region = nullptr);
+  /// All suspended programs and these, in order of their numbers.
+  std::vector<StuckProgram> suspendedAnd(std::vector<StuckProgram> stuck) const;
   void noteLoad(const OpInfo &load, const Value &pointer, const void *address);
   void locateErrors();
   ValueList fail(llvm::StringRef message, llvm::ArrayRef<Type> types);
@@ -106,6 +115,7 @@ private:
   /// Programs set aside, and the addresses that they look at.
   std::map<int, std::pair<ExecutionContext, DeviceAddress>> suspended_;
   int nextSuspended_ = 0;
+  int64_t begun_ = 0;                ///< programs
   std::vector<int> notedLines_;      ///< loads that these lines call are noted
   const OpInfo *lastLoad_ = nullptr; ///< since they are noted
   DeviceAddress lastLoadAddress_ = 0;

@@ -73,7 +73,7 @@ std::string problemOf(const CheckOptions &options) {
 }
 
 CheckSession::CheckSession(const CheckOptions &options)
-    : collector_(options.maxFindings, options.stopAtFirst) {
+    : collector_(options.maxFindings, options.stopAtFirst, options.severities) {
   observers_.push_back(std::make_unique<TrialKeeper>(collector_, options.stopAtFirst));
   for (const SanitizerInfo &info : sanitizers()) {
     const bool isNamed = llvm::any_of(
@@ -106,8 +106,16 @@ void CheckSession::note(FindingCode code, const SourceLocation &kernel, const st
   });
 }
 
-std::string CheckSession::reportText(bool color) const {
-  const std::vector<Finding> all = findings();
+std::string CheckSession::reportText(bool color, llvm::ArrayRef<CodeAtLine> leftOut) const {
+  std::vector<Finding> all = findings();
+  llvm::erase_if(all, [&](const Finding &finding) {
+    const SourceLocation &at = finding.site.location;
+    const llvm::StringRef kernel = finding.launch ? llvm::StringRef(finding.launch->kernel) : "";
+    return llvm::any_of(leftOut, [&](const CodeAtLine &each) {
+      return each.code == codeText(finding.code) && each.file == at.file && each.line == at.line &&
+             each.kernel == kernel;
+    });
+  });
   if (all.empty())
     return "no findings";
   std::string text = findingsAsText(all, color);

@@ -19,10 +19,18 @@ struct CheckOptions {
   llvm::StringMap<std::string> choices = {}; ///< of options of sanitizers, by name
   size_t maxFindings = 100;
   bool stopAtFirst = false; ///< the launch ends at the first error
+  ChangedSeverities severities = {};
 };
 
 /// Returns what is wrong with the checks and choices: an unknown one, or none at all; else "".
 std::string problemOf(const CheckOptions &options);
+
+/// The findings of a kernel with a code at a line of a file.
+struct CodeAtLine {
+  std::string code, file;
+  int32_t line = 0;
+  std::string kernel; ///< empty for what is of no launch
+};
 
 class CheckSession {
 public:
@@ -41,8 +49,9 @@ public:
   size_t droppedCauses() const { return collector_.droppedCauses(); }
   /// The sanitizers that want to know what the host does.
   const std::vector<HostWatcher *> &hostWatchers() const { return hostWatchers_; }
-  /// Returns the report of all findings; says so when some were left out, or when there are none.
-  std::string reportText(bool color) const;
+  /// Returns the report of all findings but those `leftOut`; says so when further ones were not
+  /// kept, or when there are none.
+  std::string reportText(bool color, llvm::ArrayRef<CodeAtLine> leftOut = {}) const;
   std::string reportJson() const;
 
 private:

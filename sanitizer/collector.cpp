@@ -18,7 +18,7 @@ void FindingCollector::add(const std::string &cause, const Occurrence &when, int
   std::lock_guard lock(mutex_);
   auto found = entries_.find(cause);
   if (found == entries_.end()) {
-    if (hasStopped())
+    if (hasStopped() || unwanted_.contains(cause))
       return;
     // The limit guards memory. Up to four times as many causes are kept than are shown, so that the
     // shown ones are nearly always the earliest whatever the order in which they were found.
@@ -26,21 +26,37 @@ void FindingCollector::add(const std::string &cause, const Occurrence &when, int
       dropped_[cause] = true;
       return;
     }
+    Finding finding = describe();
+    if (!setSeverity(finding)) {
+      if (unwanted_.size() < 4 * maxFindings_)
+        unwanted_[cause] = true;
+      return;
+    }
     found = entries_.try_emplace(cause).first;
     found->second.first = when;
-    found->second.finding = describe();
+    found->second.finding = std::move(finding);
     hasError_ |= found->second.finding.severity == Severity::Error;
     if (hasStopped() && stop_)
       *stop_ = true;
   } else if (when < found->second.first) {
     found->second.first = when;
     found->second.finding = describe();
+    setSeverity(found->second.finding);
   }
   Entry &entry = found->second;
   entry.count += count;
   if (when.program >= 0)
     entry.programs.insert(programKey(when));
   entry.elements.add(elements);
+}
+
+bool FindingCollector::setSeverity(Finding &finding) const {
+  const auto changed = severities_.find(finding.code);
+  if (changed == severities_.end())
+    return true;
+  if (changed->second)
+    finding.severity = *changed->second;
+  return changed->second.has_value();
 }
 
 void FindingCollector::withdraw(const std::string &cause) {

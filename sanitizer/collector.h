@@ -9,7 +9,9 @@
 #include "llvm/ADT/StringMap.h"
 
 #include <atomic>
+#include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,9 @@ struct Occurrence {
   auto operator<=>(const Occurrence &) const = default;
 };
 
+/// The severities that a user wants in place of those of the table; none: no finding at all.
+using ChangedSeverities = std::map<FindingCode, std::optional<Severity>>;
+
 /// A finding with the elements that all its occurrences are about.
 struct CollectedFinding {
   Finding finding;
@@ -35,8 +40,10 @@ struct CollectedFinding {
 /// Thread safe.
 class FindingCollector {
 public:
-  explicit FindingCollector(size_t maxFindings = 100, bool stopsAtFirst = false)
-      : maxFindings_(maxFindings), stopsAtFirst_(stopsAtFirst) {}
+  explicit FindingCollector(size_t maxFindings = 100, bool stopsAtFirst = false,
+                            ChangedSeverities severities = {})
+      : maxFindings_(maxFindings), stopsAtFirst_(stopsAtFirst), severities_(std::move(severities)) {
+  }
 
   /// The flag that ends the launch which is watched from now on; set at the first error when the
   /// collector stops at it. Further causes are then no longer kept.
@@ -75,17 +82,21 @@ private:
   std::vector<const Entry *> shown() const;
   static Finding findingOf(const Entry &entry);
 
+  /// Gives a finding the severity that the user wants. Returns false when he wants none of it.
+  bool setSeverity(Finding &finding) const;
   /// Returns whether an error is known after which nothing else counts.
   bool hasStopped() const { return stopsAtFirst_ && hasError_; }
 
   mutable std::mutex mutex_;
   llvm::StringMap<Entry> entries_;
   llvm::StringMap<bool> dropped_;
+  llvm::StringMap<bool> unwanted_; ///< causes whose findings are switched off
   llvm::StringMap<Entry> rememberedEntries_;
   llvm::StringMap<bool> rememberedDropped_;
   bool rememberedError_ = false;
   size_t maxFindings_;
   bool stopsAtFirst_;
+  ChangedSeverities severities_;
   bool hasError_ = false;
   std::atomic<bool> *stop_ = nullptr; ///< of the launch that runs now
 };

@@ -1,43 +1,9 @@
-// Values as text.
+// Places as both modes tell them.
 #include "sanitizer/describe.h"
 
-#include "core/numeric/scalar.h"
 #include "core/source_text.h"
 
-#include "llvm/ADT/StringExtras.h"
-
-#include <charconv>
-#include <cstring>
-
 namespace blockscope::sanitizer {
-
-namespace {
-
-/// The shortest text that reads back as the same value.
-std::string floatText(double value, int elementBytes) {
-  char text[32];
-  const std::to_chars_result end =
-      elementBytes == sizeof(double)
-          ? std::to_chars(std::begin(text), std::end(text), value)
-          : std::to_chars(std::begin(text), std::end(text), static_cast<float>(value));
-  return {text, end.ptr};
-}
-
-} // namespace
-
-std::string valueText(const void *bytes, int elementBytes, llvm::StringRef dtype) {
-  const auto parsed = parseDType(dtype);
-  if (parsed && byteSize(*parsed) == elementBytes) {
-    if (isFloating(*parsed))
-      return floatText(numeric::readAsDouble(*parsed, bytes), elementBytes);
-    const int64_t value = numeric::readAsInt(*parsed, bytes);
-    return isUnsigned(*parsed) ? std::to_string(static_cast<uint64_t>(value))
-                               : std::to_string(value);
-  }
-  uint64_t bits = 0;
-  std::memcpy(&bits, bytes, std::min<size_t>(elementBytes, sizeof(bits)));
-  return "0x" + llvm::utohexstr(bits, /*LowerCase=*/true);
-}
 
 int32_t columnOfStatement(const SourceLocation &location) {
   const auto text = sourceLine(location.file, location.line);

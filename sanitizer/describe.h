@@ -3,12 +3,7 @@
 
 #include "sanitizer/observation.h"
 
-#include <string>
-
 namespace blockscope::sanitizer {
-
-/// Returns the element at `bytes` as text, read as the tensor's dtype when sizes agree.
-std::string valueText(const void *bytes, int elementBytes, llvm::StringRef dtype);
 
 /// The two modes stand at different places of a statement when it is decided where it goes on:
 /// returns the column of its first word. May read source text, which may come from Python.

@@ -1,22 +1,38 @@
-// Failed asserts, programs that never end, and what was not checked: part of every check.
+// Failed asserts, programs that never end, or not on every GPU, and what was not checked: part of
+// every check.
 #include "sanitizer/sanitizer.h"
+
+#include <optional>
 
 namespace blockscope::sanitizer {
 
 namespace {
 
 constexpr FindingCode kCodes[] = {FindingCode::DeviceAssert, FindingCode::Deadlock,
-                                  FindingCode::UncheckedConfigs};
+                                  FindingCode::NotResident, FindingCode::UncheckedConfigs};
 
-constexpr ObserverPlan kPlan = {
-    .repeat = ObserverPlan::Repeat::Accepts, .takesAsserts = true, .takesDeadlocks = true};
+constexpr ObserverPlan kPlan = {.needs = {.residency = true},
+                                .repeat = ObserverPlan::Repeat::Accepts,
+                                .takesAsserts = true,
+                                .takesDeadlocks = true};
 
 class EventSanitizer : public Observer {
 public:
   explicit EventSanitizer(FindingCollector &collector) : collector_(collector) {}
 
   ObserverPlan plan() const override { return kPlan; }
-  void onLaunchBegin(const LaunchInfo &launch) override { launch_ = &launch; }
+  void onLaunchBegin(const LaunchInfo &launch) override {
+    launch_ = &launch;
+    notResident_.reset();
+  }
+  void onLaunchEnd() override {
+    if (notResident_)
+      collector_.add(
+          "not-resident " + placeKey(notResident_->finding.site.location),
+          {launch_->launchIndex, notResident_->program, 0, 0}, 1,
+          [&] { return notResident_->finding; }, notResident_->elements);
+    notResident_.reset();
+  }
 
   void onAssert(const FailedAssert &failed) override {
     collector_.add("device-assert " + placeKey(failed.op->location) + failed.message.str(),
@@ -25,7 +41,13 @@ public:
                    [&] { return describeAssert(*launch_, failed); });
   }
 
+  void onNotResident(const NotResident &crowd) override {
+    const StuckProgram &first = crowd.waiting.front();
+    notResident_ = {describeNotResident(*launch_, crowd), first.program, waitedFor(first)};
+  }
+
   void onDeadlock(llvm::ArrayRef<StuckProgram> stuck) override {
+    notResident_.reset(); // it does not end here either
     for (const WaitingPlace &place : waitingPlaces(stuck)) {
       const std::string cause = "deadlock " + placeKey(stuck[place.programs.front()].op->location);
       for (const size_t number : place.programs)
@@ -51,11 +73,19 @@ private:
 
   FindingCollector &collector_;
   const LaunchInfo *launch_ = nullptr;
+  /// Until it is known whether the launch ends.
+  struct Kept {
+    Finding finding;
+    int64_t program;
+    FoundElements elements;
+  };
+  std::optional<Kept> notResident_;
 };
 
 const Registration kRegistration({
     .name = "",
-    .help = "failed asserts, programs that never end, and what was left unchecked",
+    .help = "failed asserts, programs that never end, or not on every GPU, and what was left "
+            "unchecked",
     .codes = kCodes,
     .plan = kPlan,
     .isInEveryCheck = true,

@@ -8,10 +8,12 @@
 #include "core/settings.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -111,16 +113,56 @@ struct HintsPass : PassWrapper<HintsPass, OperationPass<>> {
   }
 };
 
+constexpr llvm::StringLiteral kLoopMark = "blk.loop_mark";
+
+/// MLIR removes loops whose results nobody uses, as if each of them ended. A kernel's loop may not:
+/// one that changes no memory has a mark inside, an op that stays, while such passes run.
+struct MarkLoopsPass : PassWrapper<MarkLoopsPass, OperationPass<>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MarkLoopsPass)
+
+  llvm::StringRef getArgument() const final { return "blk-mark-loops"; }
+  llvm::StringRef getDescription() const final { return "keep loops that may never end"; }
+
+  void runOnOperation() final {
+    getOperation()->walk([](scf::WhileOp loop) {
+      if (!wouldOpBeTriviallyDead(loop))
+        return;
+      OpBuilder builder(loop.getContext());
+      builder.setInsertionPoint(loop.getAfterBody()->getTerminator());
+      tl::BarrierOp::create(builder, loop.getLoc())->setAttr(kLoopMark, builder.getUnitAttr());
+    });
+  }
+};
+
+struct UnmarkLoopsPass : PassWrapper<UnmarkLoopsPass, OperationPass<>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(UnmarkLoopsPass)
+
+  llvm::StringRef getArgument() const final { return "blk-unmark-loops"; }
+  llvm::StringRef getDescription() const final { return "take the marks of loops away"; }
+
+  void runOnOperation() final {
+    getOperation()->walk([](tl::BarrierOp barrier) {
+      if (barrier->hasAttr(kLoopMark))
+        barrier.erase();
+    });
+  }
+};
+
 void buildPipeline(OpPassManager &manager, bool hasCalls) {
   if (hasCalls) {
     manager.addPass(createInlinerPass({}, [](OpPassManager &) {}));
     manager.addPass(createSymbolDCEPass());
   }
   manager.addPass(std::make_unique<HintsPass>());
-  manager.addPass(std::make_unique<SimplifyPass>());
-  manager.addPass(createCSEPass());
+  const auto withMarks = [&](std::unique_ptr<Pass> pass) {
+    manager.addPass(std::make_unique<MarkLoopsPass>());
+    manager.addPass(std::move(pass));
+    manager.addPass(std::make_unique<UnmarkLoopsPass>());
+  };
+  withMarks(std::make_unique<SimplifyPass>());
+  withMarks(createCSEPass());
   manager.addPass(createLicmPass());
-  manager.addPass(createCSEPass());
+  withMarks(createCSEPass());
 }
 
 } // namespace

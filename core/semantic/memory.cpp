@@ -1,7 +1,22 @@
 // Loads and stores: what may be loaded from where, masks, other values and modifiers.
 #include "core/semantic/semantic.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 namespace blockscope {
+namespace {
+
+/// The shape of a block of pointers, with the sizes of the mask where it has 1.
+llvm::SmallVector<int64_t, 4> widened(llvm::ArrayRef<int64_t> pointers,
+                                      llvm::ArrayRef<int64_t> mask) {
+  llvm::SmallVector<int64_t, 4> shape(pointers);
+  if (mask.size() == shape.size())
+    for (auto [size, wanted] : llvm::zip_equal(shape, mask))
+      size = size == 1 ? wanted : size;
+  return shape;
+}
+
+} // namespace
 
 bool Semantic::checkPointer(const Value &pointer, bool writes) {
   if (failed())
@@ -73,12 +88,16 @@ Value Semantic::load(const Value &pointer, const LoadOptions &options) {
       !checkOneOf("eviction_policy", options.evictionPolicy,
                   {"", "evict_first", "evict_last", "evict_normal"}))
     return {};
-  const Value from = asStored(pointer);
-  const Type wanted = pointer.type.pointee(), element = from.type.pointee();
+  // Of one pointer, lanes may be left out by a wider mask: a row that is loaded for all columns.
+  Value each = pointer;
+  if (options.mask && options.mask->isValue())
+    each = broadcastTo(pointer, widened(pointer.type.shape, options.mask->value.type.shape));
+  const Value from = asStored(each);
+  const Type wanted = each.type.pointee(), element = from.type.pointee();
   llvm::SmallVector<Value, 3> operands = {from};
   Attributes attributes;
   if (options.mask) {
-    operands.push_back(maskFor(pointer.type, *options.mask));
+    operands.push_back(maskFor(each.type, *options.mask));
     attributes.set("has_mask", true);
   }
   if (options.other && !failed()) {

@@ -229,9 +229,10 @@ AddressAnalysis::Sum AddressAnalysis::product(mlir::Value value, const Sum &lhs,
   const auto rank = static_cast<size_t>(rankOf(value));
   const bool names = !isSize(*factor);
   if (const auto whole = isScalar ? valueOf(sum) : std::nullopt) {
-    // n * (K * P * Q), written from left to right: all factors together are the stride of n.
+    // n * (K * P * 128), written from left to right: all factors together are the stride of n, also
+    // those that look like the size of a block.
     const bool isOneProduct = sum.products.size() == 1 && isLiteral(sum.unit.start, 0);
-    if (isOneProduct && names && sum.products.front().names) {
+    if (isOneProduct && sum.products.front().names) {
       const Product &inner = sum.products.front();
       return multiple(inner.index, step(Kind::Mul, {inner.stride, *factor}), true, rank);
     }

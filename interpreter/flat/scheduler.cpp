@@ -5,8 +5,11 @@
 #include "interpreter/flat/scheduler.h"
 
 #include "interpreter/flat/frame_memory.h"
+#include "interpreter/progress.h"
+#include "interpreter/residency.h"
 #include "interpreter/stuck.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/xxhash.h"
 
 #include <algorithm>
@@ -70,6 +73,9 @@ Scheduler::Scheduler(const FlatProgram &program, LaunchState &launch, std::vecto
       total_(static_cast<int64_t>(launch.info.grid[0]) * launch.info.grid[1] * launch.info.grid[2]),
       observed_(!launch.observers.empty()), busy_(workers) {
   mostInstances_ = flat::frameMemoryLimit() / std::max<uint64_t>(program.frameBytes, 1);
+  // With more workers it is not known of those that run whether they will wait.
+  if (launch.observers.needs().residency && workers == 1)
+    mostResident_ = residencyBound(launch.info).value_or(mostResident_);
 }
 
 Scheduler::~Scheduler() = default;
@@ -83,6 +89,7 @@ bool Scheduler::takeChunk(Chunk &chunk) {
     count = std::clamp<int64_t>((total_ - begin) / (4 * workers_), 1, kMostChunk);
   } while (!next_.compare_exchange_weak(begin, begin + count, std::memory_order_relaxed));
   chunk = {begin, begin + count};
+  noteProgress({chunk.end, total_});
   return true;
 }
 
@@ -185,6 +192,10 @@ Scheduler::Choice Scheduler::choose(Worker &worker, InstancePtr &waiting) {
   const bool changed = (*chosen)->progressSeen != progress;
   if (fresh && (!changed || (worker.preferFresh && waiting_.size() < kMostWaiting))) {
     worker.preferFresh = false;
+    if (!changed && waiting_.size() >= mostResident_) {
+      mostResident_ = ~0ULL;
+      worker.stuck = stuckPrograms();
+    }
     return Choice::Fresh;
   }
   worker.preferFresh = true;
@@ -229,9 +240,6 @@ void Scheduler::recycle(Worker &worker, InstancePtr instance) {
 
 std::vector<StuckProgram> Scheduler::stuckPrograms() {
   std::vector<StuckProgram> stuck;
-  std::sort(waiting_.begin(), waiting_.end(), [](const InstancePtr &a, const InstancePtr &b) {
-    return a->context.linearProgram < b->context.linearProgram;
-  });
   for (const InstancePtr &instance : waiting_) {
     DeviceAddress address = instance->context.waitsAt;
     if (!instance->context.waitsByLoads) {
@@ -241,6 +249,8 @@ std::vector<StuckProgram> Scheduler::stuckPrograms() {
     }
     stuck.push_back(stuckProgram(instance->context, address));
   }
+  llvm::sort(stuck,
+             [](const StuckProgram &a, const StuckProgram &b) { return a.program < b.program; });
   return stuck;
 }
 
@@ -254,7 +264,7 @@ void Scheduler::work(int number) {
       if (choice == Choice::Done)
         break;
       if (choice == Choice::Deadlock) { // reported without the lock: observers and Python may look
-        endInDeadlock(launch_, worker.stuck);
+        endInDeadlock(launch_, std::move(worker.stuck));
         break;
       }
       if (choice == Choice::Nap) {
@@ -269,6 +279,10 @@ void Scheduler::work(int number) {
       }
       if (!worker.holdsFresh() && !takeChunk(worker.chunk))
         continue;
+      if (!worker.stuck.empty()) {
+        tellNotResident(launch_, std::move(worker.stuck), worker.chunk.next);
+        worker.stuck.clear();
+      }
     }
     if (!worker.instance && !(worker.instance = makeInstance()))
       break;

@@ -42,7 +42,7 @@ private:
     bool idle = false; ///< not counted in busy_
     int pauses = 0;
     InstancePtr instance;            ///< for the next fresh program
-    std::vector<StuckProgram> stuck; ///< filled for Choice::Deadlock
+    std::vector<StuckProgram> stuck; ///< filled for Choice::Deadlock, and where a GPU is full
     bool holdsFresh() const { return chunk.next < chunk.end; }
   };
 
@@ -68,7 +68,8 @@ private:
   const int workers_;
   const int64_t total_;
   const bool observed_;
-  size_t mostInstances_; ///< that fit into memory
+  size_t mostInstances_;        ///< that fit into memory
+  size_t mostResident_ = ~0ULL; ///< programs that may wait before observers are told
   std::atomic<int64_t> next_{0};
   std::atomic<bool> outOfMemory_{false};
 

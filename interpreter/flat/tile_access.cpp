@@ -324,6 +324,9 @@ void evalTileStore(ExecutionContext &context, void *const *results, const void *
                                                delta, values);
   }
   noteProgress(context);
+  if (LastChanges &changes = context.launch->changes; changes.isOn())
+    changes.noteRange(context.worker, reinterpret_cast<const std::byte *>(rows.least + delta),
+                      reinterpret_cast<const std::byte *>(rows.most + delta) + size);
 }
 
 std::shared_ptr<TileAccess> describe(const OpSignature &signature, AccessKind kind,

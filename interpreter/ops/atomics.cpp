@@ -26,6 +26,7 @@ struct AtomicOp {
   RmwFn rmw = nullptr;
   CasFn cas = nullptr;
   bool hasMask = false;
+  bool isSwap = false; ///< an exchange, or a compare-and-swap
 };
 
 // Integers, exchange and bits: `T` is the unsigned or signed integer of the element's width.
@@ -235,6 +236,30 @@ void atomicCopy(void *to, const void *from, int bytes, bool isLoad) {
   }
 }
 
+/// What a read-modify-write has made of `old`.
+uint64_t resultOf(const AtomicOp &op, const void *old, const void *operand) {
+  uint64_t value = 0, ignored = 0;
+  std::memcpy(&value, old, op.shape.elementBytes);
+  op.rmw(&value, operand, &ignored);
+  return value;
+}
+
+/// Notes who has changed what; `after` is the one new value.
+template <typename After>
+void noteAtomic(ExecutionContext &context, const AtomicOp &op, const ResolvedLanes &lanes,
+                const void *old, After after) {
+  Change change;
+  change.when = noteProgress(context);
+  if (!context.launch->changes.isOn())
+    return;
+  if (op.shape.lanes != 1)
+    return noteRange(context, op.shape, lanes);
+  change.isSwap = op.isSwap;
+  std::memcpy(&change.before, old, op.shape.elementBytes);
+  change.after = after();
+  noteChange(context, op.shape, lanes, change);
+}
+
 void finish(ExecutionContext &context, const AtomicOp &op, const ResolvedLanes &lanes,
             const DeviceAddress *addresses, const void *old, const void *operand, bool changed) {
   if (!context.launch->observers.empty())
@@ -242,8 +267,14 @@ void finish(ExecutionContext &context, const AtomicOp &op, const ResolvedLanes &
   if (lanes.activeLanes == 0)
     return;
   if (changed)
-    noteProgress(context);
-  noteSeen(context, &op, old, static_cast<size_t>(op.shape.lanes) * op.shape.elementBytes, changed);
+    noteAtomic(context, op, lanes, old, [&] {
+      uint64_t value = 0;
+      if (op.rmw)
+        return resultOf(op, old, operand);
+      std::memcpy(&value, operand, op.shape.elementBytes); // of a compare-and-swap
+      return value;
+    });
+  noteSeen(context, op.shape, &op, old, changed, op.isSwap);
 }
 
 void evalAtomicLoad(ExecutionContext &context, void *const *results, const void *const *operands,
@@ -276,11 +307,17 @@ void evalAtomicStore(ExecutionContext &context, void *const *, const void *const
     notifyAccess(context, op.shape, lanes, addresses, values, nullptr);
   if (lanes.activeLanes == 0)
     return;
+  uint64_t before = 0, after = 0;
   forActiveLanes(context, op.shape, lanes, addresses, [&](std::byte *target, int64_t lane) {
+    atomicCopy(&before, target, bytes, /*isLoad=*/true);
     atomicCopy(target, values + lane * bytes, bytes, /*isLoad=*/false);
     return true;
   });
-  noteProgress(context);
+  std::memcpy(&after, values, bytes);
+  if (op.shape.lanes == 1 && before == after)
+    noteProgress(context);
+  else
+    noteAtomic(context, op, lanes, &before, [&] { return after; });
 }
 
 /// A kernel that looks at the clock does not wait for memory alone: time that passes is progress.
@@ -371,6 +408,7 @@ EvaluatorOrError chooseRmw(const OpSignature &signature) {
   const llvm::StringRef kind = signature.attributes.getString("kind");
   const Type element = signature.operands[1].scalar();
   op->rmw = chooseRmwFn(element, kind);
+  op->isSwap = kind == "xchg";
   op->hasMask = signature.operands.size() == 3;
   if (!op->rmw)
     return {{}, "tl.atomic_rmw '" + kind.str() + "' of " + element.str() + " is not supported"};
@@ -397,6 +435,7 @@ EvaluatorOrError chooseCas(const OpSignature &signature) {
   auto op = std::make_shared<AtomicOp>(
       AtomicOp{AccessShape(AccessKind::AtomicCas, signature.operands[0])});
   op->cas = chooseCasFn(op->shape.elementBytes);
+  op->isSwap = true;
   if (!readOrder(signature, op->shape))
     return {{}, orderError(signature)};
   return {Evaluator::makeContext(evalCas, std::move(op)), ""};

@@ -119,7 +119,7 @@ void evalLoad(ExecutionContext &context, void *const *results, const void *const
   else
     loadLanes(context, shape, lanes, addresses, out);
   if (shape.isVolatile)
-    noteSeen(context, payload, out, bytes, /*changed=*/false);
+    noteSeen(context, shape, payload, out, /*changed=*/false);
 }
 
 void evalStore(ExecutionContext &context, void *const *, const void *const *operands,
@@ -133,6 +133,8 @@ void evalStore(ExecutionContext &context, void *const *, const void *const *oper
     return;
   storeLanes(context, op.shape, lanes, addresses, static_cast<const std::byte *>(operands[1]));
   noteProgress(context);
+  if (context.launch->changes.isOn())
+    noteRange(context, op.shape, lanes);
 }
 
 bool isAccess(const OpSignature &signature, size_t operands) {

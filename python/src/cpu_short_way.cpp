@@ -4,6 +4,7 @@
 #include "python/src/made_once.h"
 #include "python/src/short_way.h"
 #include "python/src/torch_types.h"
+#include "python/src/writable_memory.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -23,6 +24,7 @@ struct Names {
   PyObject *untypedStorage = PyUnicode_InternFromString("untyped_storage");
   PyObject *dataPtr = PyUnicode_InternFromString("data_ptr");
   PyObject *nbytes = PyUnicode_InternFromString("nbytes");
+  PyObject *resizable = PyUnicode_InternFromString("resizable");
 };
 
 const Names &names() {
@@ -47,6 +49,15 @@ py::object call(PyObject *object, PyObject *method) {
   PyObject *arguments[] = {object};
   return py::reinterpret_steal<py::object>(
       PyObject_VectorcallMethod(method, arguments, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+}
+
+/// Whether a storage may be written. torch does not know it of memory that comes from elsewhere
+/// (torch.from_numpy of a np.memmap); what it has allocated itself, it can also resize.
+bool isWritableStorage(const py::object &storage, uint64_t begin, uint64_t bytes) {
+  const py::object isOwn = call(storage.ptr(), names().resizable);
+  if (!isOwn)
+    PyErr_Clear();
+  return (isOwn && isOwn.ptr() == Py_True) || isWritable(begin, bytes);
 }
 
 /// Whether the view's elements lie in its storage, as far as its end is concerned.
@@ -83,7 +94,8 @@ std::optional<interpreter::Allocation> allocationOf(const RunTimeArgument &argum
     return std::nullopt;
   interpreter::Allocation allocation = makeAllocation(
       name, dtypeName(argument.dtype).str(), argument.bits, *begin, static_cast<int64_t>(*bytes),
-      std::move(shape), std::move(strides), byteSize(argument.dtype), /*readOnly=*/false);
+      std::move(shape), std::move(strides), byteSize(argument.dtype),
+      /*readOnly=*/!isWritableStorage(storage, *begin, *bytes));
   return fitsStorage(allocation) ? std::optional(std::move(allocation)) : std::nullopt;
 }
 
@@ -191,6 +203,8 @@ private:
 } // namespace
 
 void bindCpuShortWay(py::module_ &module) {
+  module.def("is_writable", isWritable, py::arg("begin"), py::arg("bytes"),
+             "Whether a store to memory at an address does not end the process.");
   py::class_<CpuShortWay, ShortWay, std::shared_ptr<CpuShortWay>>(module, "CpuShortWay")
       .def(py::init<std::string, std::shared_ptr<interpreter::FlatProgram>,
                     std::vector<std::string>, bool, py::function, py::function>(),

@@ -4,6 +4,7 @@
 #include "core/numeric/scalar.h"
 #include "core/report.h"
 #include "interpreter/launch.h"
+#include "interpreter/progress.h"
 #include "python/src/findings.h"
 #include "python/src/python_lock.h"
 #include "python/src/tensor.h"
@@ -236,6 +237,13 @@ void bindLaunch(py::module_ &module) {
   module.def("scalar_bits", &scalarBits);
   module.def("scalar_text",
              [](const Type &type, uint64_t bits) { return scalarText(type.dtype, bits); });
+  // Launches that are replayed have the numbers that they had.
+  module.def("next_launch_number", [] { return nextLaunch; });
+  module.def("progress_of_launch", [] {
+    const interpreter::Progress progress = interpreter::progressOfLaunch();
+    return py::make_tuple(progress.begun, progress.programs);
+  });
+  module.def("number_next_launch", [](int64_t number) { nextLaunch = number; });
   if (PyModule_AddFunctions(module.ptr(), callForUserMethods) != 0)
     throw py::error_already_set();
   py::class_<PyLaunch>(module, "Launch")

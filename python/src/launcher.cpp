@@ -107,25 +107,25 @@ py::object Launcher::sizesFrom(PyObject *grid, const LaunchArguments &bound) con
                 : py::object();
 }
 
-Outcome Launcher::launch(PyObject *grid, PyObject *const *arguments, size_t count,
+Outcome Launcher::launch(py::object &grid, PyObject *const *arguments, size_t count,
                          PyObject *keywords, LaunchArguments &bound, PyObject *&result) {
   if (!takeKey(arguments, count, keywords, bound))
     return Outcome::Unusual;
   std::shared_ptr<KeptKernel> kept = find(bound.key);
   if (!kept)
     return Outcome::Unknown;
-  py::object sizes = py::reinterpret_borrow<py::object>(grid);
-  if (PyCallable_Check(grid)) {
-    sizes = sizesFrom(grid, bound);
+  if (PyCallable_Check(grid.ptr())) {
+    py::object sizes = sizesFrom(grid.ptr(), bound);
     if (!sizes)
       return Outcome::Failed;
+    grid = std::move(sizes);
     // The function may have launched kernels and changed what they read.
     kept = find(bound.key);
     if (!kept)
       return Outcome::Unusual;
   }
   Grid size;
-  if (!readGrid(sizes.ptr(), kept->way->place(), size))
+  if (!readGrid(grid.ptr(), kept->way->place(), size))
     return Outcome::Unusual;
   ++shortLaunches; // also one that throws
   const Outcome outcome = kept->way->launch(size, bound);

@@ -34,9 +34,10 @@ public:
   uint64_t shortLaunches = 0;
 
   /// Tries the short way. `key` of the arguments is whole when the outcome is not Unusual, and
-  /// `result` a new reference to the kernel that was launched.
-  Outcome launch(PyObject *grid, PyObject *const *arguments, size_t count, PyObject *keywords,
-                 LaunchArguments &bound, PyObject *&result);
+  /// `result` a new reference to the kernel that was launched. A `grid` that is a function is
+  /// called at most once, and is then what it gave.
+  Outcome launch(pybind11::object &grid, PyObject *const *arguments, size_t count,
+                 PyObject *keywords, LaunchArguments &bound, PyObject *&result);
   /// Keeps what the general way gave for these arguments, if it can be launched the short way.
   void keep(const LaunchArguments &bound, PyObject *kernel);
 

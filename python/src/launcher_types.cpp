@@ -37,10 +37,10 @@ template <typename Function> PyObject *guarded(Function function) {
 }
 
 /// general(grid, *arguments, **keywords), with the user's frames only.
-PyObject *callGeneral(BoundObject *bound, PyObject *const *arguments, size_t count,
-                      PyObject *keywords) {
+PyObject *callGeneral(BoundObject *bound, const py::object &grid, PyObject *const *arguments,
+                      size_t count, PyObject *keywords) {
   const size_t named = keywords ? static_cast<size_t>(PyTuple_GET_SIZE(keywords)) : 0;
-  llvm::SmallVector<PyObject *, 32> all = {bound->owner->launcher->general.ptr(), bound->grid};
+  llvm::SmallVector<PyObject *, 32> all = {bound->owner->launcher->general.ptr(), grid.ptr()};
   all.append(arguments, arguments + count + named);
   return PyObject_Vectorcall(surroundings().callForUser(), all.data(), count + 2, keywords);
 }
@@ -56,11 +56,13 @@ PyObject *callBound(PyObject *self, PyObject *const *arguments, size_t flags, Py
     const auto count = static_cast<size_t>(PyVectorcall_NARGS(flags));
     LaunchArguments taken;
     PyObject *result = nullptr;
+    auto grid = py::reinterpret_borrow<py::object>(bound->grid);
     const Outcome outcome =
-        bound->owner->launcher->launch(bound->grid, arguments, count, keywords, taken, result);
+        bound->owner->launcher->launch(grid, arguments, count, keywords, taken, result);
     if (outcome == Outcome::Launched || outcome == Outcome::Failed)
       return result;
-    auto kernel = py::reinterpret_steal<py::object>(callGeneral(bound, arguments, count, keywords));
+    auto kernel =
+        py::reinterpret_steal<py::object>(callGeneral(bound, grid, arguments, count, keywords));
     if (kernel && outcome == Outcome::Unknown)
       bound->owner->launcher->keep(taken, kernel.ptr());
     return kernel.release().ptr();

@@ -8,7 +8,7 @@ namespace py = pybind11;
 namespace blockscope::python {
 
 void bindTraceSession(py::module_ &module) {
-  module.def("TraceSession", [](const std::string &path) {
+  module.def("TraceSession", [](const std::string &path, const py::kwargs &) {
     const std::string text = "trace '" + path +
                              "' cannot be written: this build of blockscope has no HDF5 "
                              "(BLK_TRACE=OFF), so it records no traces";

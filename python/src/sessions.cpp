@@ -1,4 +1,5 @@
 // Binds check sessions, what watches the launches of a `with` block, and the table of sanitizers.
+#include "core/report.h"
 #include "python/src/findings.h"
 #include "python/src/launch.h"
 #include "sanitizer/check_session.h"
@@ -14,6 +15,23 @@ namespace blockscope::python {
 
 namespace {
 
+/// Errors: ValueError for an unknown code or severity.
+sanitizer::ChangedSeverities severitiesFrom(const py::dict &wanted) {
+  sanitizer::ChangedSeverities result;
+  for (const auto &[key, value] : wanted) {
+    const auto code = key.cast<std::string>(), name = value.cast<std::string>();
+    const std::optional<FindingCode> found = parseFindingCode(code);
+    const std::optional<Severity> severity = parseSeverity(name);
+    if (!found)
+      throw py::value_error("'" + code + "' is no code of a finding");
+    if (!severity && name != "off")
+      throw py::value_error("the severity of '" + code + "' is '" + name +
+                            "', expected error, warning, note or off");
+    result[*found] = severity;
+  }
+  return result;
+}
+
 /// Errors: ValueError for an unknown check or a wrong choice, as sanitizer::problemOf says it.
 sanitizer::CheckOptions optionsFrom(const py::dict &options) {
   sanitizer::CheckOptions result;
@@ -25,6 +43,8 @@ sanitizer::CheckOptions optionsFrom(const py::dict &options) {
       result.maxFindings = value.cast<size_t>();
     else if (name == "stop_at_first")
       result.stopAtFirst = value.cast<bool>();
+    else if (name == "severity")
+      result.severities = severitiesFrom(value.cast<py::dict>());
     else
       result.choices[name] = py::str(value).cast<std::string>();
   }
@@ -64,9 +84,9 @@ py::dict rowOf(const sanitizer::SanitizerInfo &info) {
                             "help"_a = option.help.str()));
   }
   const interpreter::RunNeeds &needs = info.plan.needs;
-  return py::dict("name"_a = info.name.str(), "help"_a = info.help.str(), "codes"_a = codes,
-                  "options"_a = options, "in_every_check"_a = info.isInEveryCheck,
-                  "is_report"_a = info.isReport,
+  return py::dict("name"_a = info.name.str(), "alias"_a = info.alias.str(),
+                  "help"_a = info.help.str(), "codes"_a = codes, "options"_a = options,
+                  "in_every_check"_a = info.isInEveryCheck, "is_report"_a = info.isReport,
                   "needs"_a =
                       py::dict("runs"_a = needs.runs, "values"_a = needs.values,
                                "claims"_a = needs.claims, "program_order"_a = needs.programOrder));
@@ -134,9 +154,29 @@ void bindSessions(py::module_ &module) {
            })
       .def("findings",
            [](const sanitizer::CheckSession &self) { return findingDicts(self.findings()); })
-      .def("report_text", &sanitizer::CheckSession::reportText, py::arg("color") = false)
+      .def("described",
+           [](const sanitizer::CheckSession &self) {
+             const std::vector<Finding> findings = self.findings();
+             py::list pairs;
+             const py::list dicts = findingDicts(findings);
+             for (size_t i = 0; i < findings.size(); ++i)
+               pairs.append(py::make_tuple(dicts[i], findingAsText(findings[i], /*color=*/false)));
+             return pairs;
+           })
+      .def(
+          "report_text",
+          [](const sanitizer::CheckSession &self, bool color,
+             const std::vector<std::tuple<std::string, std::string, int32_t, std::string>>
+                 &leftOut) {
+            std::vector<sanitizer::CodeAtLine> places;
+            for (const auto &[code, file, line, kernel] : leftOut)
+              places.push_back({code, file, line, kernel});
+            return self.reportText(color, places);
+          },
+          py::arg("color") = false, py::arg("left_out") = py::tuple())
       .def("report_json", &sanitizer::CheckSession::reportJson)
-      .def("error_count", &sanitizer::CheckSession::errorCount);
+      .def("error_count", &sanitizer::CheckSession::errorCount)
+      .def("dropped_causes", &sanitizer::CheckSession::droppedCauses);
 
   module.def("problem_of_checks", [](const std::vector<std::string> &names) {
     sanitizer::CheckOptions options;

@@ -64,10 +64,11 @@ struct PyStepRunner {
     if (spins < kSpinsBeforeOthers)
       return;
     const int suspended = emitter.suspendProgram();
-    if (onSpin().cast<bool>()) // a program began that did not run before
+    if (onSpin(progress).cast<bool>()) // a program began that did not run before
       spins = 0;
     emitter.resumeProgram(suspended);
-    if (spins < kSpinsBeforeDeadlock)
+    // Each of the others has to have its turn many times.
+    if (spins < kSpinsBeforeDeadlock + kTurnsBeforeDeadlock * emitter.suspendedPrograms())
       return;
     emitter.reportDeadlock();
     throwLaunchErrors(launch);
@@ -84,7 +85,7 @@ struct PyStepRunner {
       const uint64_t progress = launch.state.progress;
       for (int round = 0; round < kSpinsBeforeDeadlock; ++round) {
         const int suspended = emitter.suspendProgram();
-        if (onSpin().cast<bool>()) // a program began that did not run before
+        if (onSpin(progress).cast<bool>()) // a program began that did not run before
           round = 0;
         emitter.resumeProgram(suspended);
         if (launch.state.progress != progress)
@@ -106,11 +107,12 @@ struct PyStepRunner {
   }
 
   static constexpr int kSpinsBeforeDeadlock = 1000;
+  static constexpr size_t kTurnsBeforeDeadlock = 4;
 
   PyLaunch &launch;
   py::object onSpin;
   const bool checksOverflow, hasPayloads; ///< as EmitterScope says
-  int spins = 0;
+  size_t spins = 0;
   uint64_t progressAtSpin = 0;
   interpreter::StepEmitter emitter;
 };
@@ -141,6 +143,9 @@ void bindStepRunner(py::module_ &module) {
              if (!llvm::is_contained(files, file))
                files.push_back(file);
            })
+      .def_property_readonly("most_waiting",
+                             [](const PyStepRunner &self) { return self.emitter.mostWaiting(); })
+      .def("tell_not_resident", [](PyStepRunner &self) { self.emitter.tellNotResident(); })
       .def("begin_launch",
            [](PyStepRunner &self, bool hasAtomics) { self.emitter.beginLaunch(hasAtomics); })
       .def("end_launch", [](PyStepRunner &self) { self.emitter.endLaunch(); })

@@ -303,7 +303,7 @@ private:
         return kDefined;
     if (from != kDefined)
       return deviations_.withExact(from, asUnsigned, true);
-    return width_ == 32 ? born(Mistake::UnsignedWrap, asUnsigned, true) : kDefined;
+    return width_ < 64 ? born(Mistake::UnsignedWrap, asUnsigned, true) : kDefined;
   }
 
   OriginId shiftLeft() {
@@ -580,7 +580,7 @@ bool mayDeviate(const OpValues &values, Wanted wanted) {
   case Op::Add:
   case Op::Sub:
   case Op::Mul:
-    return wanted.wraps && (!isUnsigned || width == 32) &&
+    return wanted.wraps && (!isUnsigned || width < 64) &&
            anySignedWrap(op, operands[0], operands[1], count);
   case Op::Shl:
     return any([&](int64_t i) {

@@ -99,6 +99,7 @@ struct alignas(64) OutputsSanitizer::Worker {
 
   WriteMap plain, atomic;
   std::vector<Stores> stores; ///< by argument
+  std::vector<Loads> loads;   ///< by pending finding
 };
 
 /// Who has stored to each byte, in a run that goes program by program.
@@ -185,6 +186,7 @@ void OutputsSanitizer::onLaunchBegin(const LaunchInfo &launch) {
     worker->plain.clear();
     worker->atomic.clear();
     worker->stores.assign(launch.memory->arguments().size(), {});
+    worker->loads.assign(pending_.size(), Loads::Nothing);
   }
   writers_.reset();
   // Where programs wait for one another, a later one may well store again.
@@ -196,9 +198,13 @@ void OutputsSanitizer::onLaunchBegin(const LaunchInfo &launch) {
 }
 
 void OutputsSanitizer::onAccess(const Access &access) {
-  if (!writesMemory(access.kind) || access.activeLanes == 0)
+  if (access.activeLanes == 0)
     return;
   Worker &worker = *workers_[static_cast<size_t>(access.worker)];
+  if (access.kind != AccessKind::Store && !pending_.empty())
+    load(access, worker);
+  if (!writesMemory(access.kind))
+    return;
   if (isExact_ && access.kind == AccessKind::Store && access.values)
     findTwice(access);
   write(access, worker);
@@ -225,6 +231,23 @@ void OutputsSanitizer::write(const Access &access, Worker &worker) {
       map.write(begin, begin + rows.pattern.rowBytes, access.program);
     });
   });
+}
+
+void OutputsSanitizer::load(const Access &access, Worker &worker) const {
+  forEachRange(
+      access, *launch_->memory, [&](const Allocation &allocation, uint64_t begin, uint64_t end) {
+        const uint64_t storage = storageBegin(allocation);
+        const uint64_t from = realOf(allocation, begin), to = realOf(allocation, end);
+        for (auto [pending, loads] : llvm::zip_equal(pending_, worker.loads)) {
+          if (!pending.isHole || pending.storage != storage || loads == Loads::Hole)
+            continue;
+          const auto gap =
+              llvm::upper_bound(pending.elements.gaps, from,
+                                [](uint64_t at, const Gap &each) { return at < each.end; });
+          const bool isIn = gap != pending.elements.gaps.end() && gap->begin < to;
+          loads = isIn ? Loads::Hole : Loads::Rest;
+        }
+      });
 }
 
 bool OutputsSanitizer::isArgument(const Allocation &allocation) const {
@@ -315,6 +338,7 @@ void OutputsSanitizer::onLaunchEnd() {
       map->finish();
       written_.take(*map);
     }
+  withdrawPassedOver();
   withdrawWritten([&](const Pending &pending) {
     for (const auto &allocation : launch_->memory->arguments())
       if (storageBegin(*allocation) == pending.storage) {
@@ -460,7 +484,7 @@ bool OutputsSanitizer::reportGrid(const Outside &outside, const Allocation &allo
         return finding;
       },
       elementsOf(allocation, missing));
-  stand(cause, allocation, missing);
+  stand(cause, allocation, missing, false);
   return true;
 }
 
@@ -487,14 +511,15 @@ void OutputsSanitizer::reportHole(const Allocation &allocation, const Stores &st
         return finding;
       },
       elementsOf(allocation, hole));
-  stand(cause, allocation, hole);
+  stand(cause, allocation, hole, true);
 }
 
 void OutputsSanitizer::stand(const std::string &cause, const Allocation &allocation,
-                             const LeftOut &elements) {
-  Pending pending{cause, storageBegin(allocation), elements};
+                             const LeftOut &elements, bool isHole) {
+  Pending pending{cause, storageBegin(allocation), elements, isHole};
   for (Gap &gap : pending.elements.gaps)
     gap = {realOf(allocation, gap.begin), realOf(allocation, gap.end)};
+  llvm::sort(pending.elements.gaps, [](const Gap &a, const Gap &b) { return a.begin < b.begin; });
   pending_.push_back(std::move(pending));
 }
 
@@ -505,6 +530,21 @@ void OutputsSanitizer::withdrawWritten(llvm::function_ref<bool(const Pending &)>
       collector_.withdraw(pending.cause);
     return isMended;
   });
+}
+
+/// What a launch leaves out that loads of the same memory is for nobody.
+void OutputsSanitizer::withdrawPassedOver() {
+  std::vector<Pending> kept;
+  for (auto [i, pending] : llvm::enumerate(pending_)) {
+    Loads loads = Loads::Nothing;
+    for (const auto &worker : workers_)
+      loads = std::max(loads, worker->loads[i]);
+    if (loads == Loads::Rest)
+      collector_.withdraw(pending.cause);
+    else
+      kept.push_back(std::move(pending));
+  }
+  pending_ = std::move(kept);
 }
 
 //===-- The host ------------------------------------------------------------------------------===//

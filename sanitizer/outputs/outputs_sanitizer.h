@@ -9,7 +9,8 @@
 //    grid ends before it;
 //  - the hole: blocks are written on both sides of it, and which ones depends on no data;
 //  - the host reads them, and nobody has given them a value.
-// What a later launch or the host writes after all is taken back.
+// What a later launch or the host writes after all is taken back, and so is a hole that a later
+// launch passes over where it loads the rest: partial results, of which some are for nobody.
 #pragma once
 
 #include "sanitizer/outputs/holes.h"
@@ -57,11 +58,15 @@ private:
   struct Pending {
     std::string cause;
     uint64_t storage;
-    LeftOut elements; ///< real addresses
+    LeftOut elements; ///< real addresses, rising
+    bool isHole = false;
   };
+  /// What a launch loads of a storage with a hole.
+  enum class Loads : uint8_t { Nothing, Rest, Hole };
   class Outside;
 
   void write(const Access &access, Worker &worker);
+  void load(const Access &access, Worker &worker) const;
   void findTwice(const Access &access);
   void reportTwice(const Access &access, const Allocation &allocation, int64_t lane, int64_t offset,
                    int64_t count, uint32_t other, uint32_t otherOp, const FoundElements &elements);
@@ -71,8 +76,10 @@ private:
   bool reportGrid(const Outside &outside, const Allocation &allocation, const LeftOut &left,
                   int axis);
   void reportHole(const Allocation &allocation, const Stores &stores, const LeftOut &hole);
-  void stand(const std::string &cause, const Allocation &allocation, const LeftOut &elements);
+  void stand(const std::string &cause, const Allocation &allocation, const LeftOut &elements,
+             bool isHole);
   void withdrawWritten(llvm::function_ref<bool(const Pending &)> isWritten);
+  void withdrawPassedOver();
   bool isArgument(const Allocation &allocation) const;
 
   FindingCollector &collector_;

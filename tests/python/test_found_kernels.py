@@ -203,6 +203,29 @@ def log_of_sum(m, s, n, t):
 
 
 @triton.jit
+def mean_and_weight(m, w, n, v):
+    total = w + v
+    return m + (n - m) * tl.where(total == 0.0, 0.0, v / total), total
+
+
+@triton.jit
+def last_above(a, i, b, j):
+    """Only far from 0 the order makes a difference."""
+    return tl.where(b > 77777.0, b, tl.where(a > 77777.0, a, a + b)), i + j
+
+
+@triton.jit
+def last_marked(a, i, b, j):
+    return tl.where(b == 50256, b, tl.maximum(a, b)), tl.where(b == 50256, j, tl.maximum(i, j))
+
+
+@triton.jit
+def signed_by_magnitude(a, i, b, j):
+    """Of 3 and -3 the first."""
+    return tl.where(tl.abs(a) >= tl.abs(b), a, b), i + j
+
+
+@triton.jit
 def reduced_by(out, x, combine: tl.constexpr):
     at = tl.arange(0, 512)
     values = tl.load(x + at)
@@ -219,9 +242,11 @@ def test_functions_that_are_seen_to_commute_exchange_least() -> None:
         return compiled.asm["ptx"].count("shfl.sync")
 
     assert shuffles(larger_value, tl.int32) < shuffles(affine, tl.int32)
-    for combine in (log_of_sum, larger_value, larger_magnitude):
+    for combine in (log_of_sum, larger_value, larger_magnitude, mean_and_weight):
         assert shuffles(combine, tl.float32) < shuffles(affine, tl.float32)
-    assert shuffles(last_number, tl.float32) == shuffles(affine, tl.float32)
+    for combine in (last_number, last_above, signed_by_magnitude):
+        assert shuffles(combine, tl.float32) == shuffles(affine, tl.float32)
+    assert shuffles(last_marked, tl.int32) == shuffles(affine, tl.int32)
 
 
 @triton.jit

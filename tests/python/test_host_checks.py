@@ -334,6 +334,8 @@ def test_sentences_name_programs_as_the_grid_counts_them(step):
                 wait[grid](torch.zeros(1, dtype=torch.int32))
             (finding,) = report.findings
             assert finding.message.startswith(stuck)
-            assert ("program 1" if len(grid) == 1 else "program (1, 0, 0)") in finding.values
+            assert [1, 0, 0] in [wait["program"] for wait in finding.waiting]
+            named = "programs 0, 1, 2" if len(grid) == 1 else "programs (0, 0, 0), (1, 0, 0),"
+            assert named in report.text()
     finally:
         blockscope.set_interpret_mode(False)

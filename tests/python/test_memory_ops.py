@@ -44,6 +44,46 @@ def test_masked_store_keeps_the_rest() -> None:
 
 
 @blockscope.jit
+def wide_mask(x, flags, out, n, B: tl.constexpr, C: tl.constexpr):
+    i, j = tl.arange(0, B)[:, None], tl.arange(0, C)[None, :]
+    value = tl.load(x + i, mask=(i < n) & (j < n), other=7)
+    flag = tl.load(flags + j, mask=(i != j) & (j < C), other=1)
+    tl.store(out + i * C + j, tl.where(flag, value, -1.0))
+
+
+def test_a_wider_mask_loads_the_same_element_for_more_lanes() -> None:
+    x, flags = np.arange(8, dtype=np.float32) + 10, np.arange(16) % 3 == 0
+    out = np.zeros((8, 16), np.float32)
+    wide_mask[(1,)](x, flags, out, 5, B=8, C=16)
+    i, j = np.mgrid[:8, :16]
+    value = np.where((i < 5) & (j < 5), x[i], 7)
+    np.testing.assert_array_equal(out, np.where((i == j) | flags[j], value, -1))
+    with blockscope.check("all") as report:
+        wide_mask[(1,)](x[:5], flags, out, 5, B=8, C=16)
+    assert not report.findings
+
+
+def test_a_wider_mask_finds_the_lane_that_is_outside() -> None:
+    out = np.zeros((8, 16), np.float32)
+    with blockscope.check("asan") as report:
+        wide_mask[(1,)](np.ones(4, np.float32), np.ones(16, bool), out, 5, B=8, C=16)
+    (finding,) = report.findings
+    assert finding.code == "oob-load" and "lane 64 = [4, 0] of block [8, 16]" in report.text()
+
+
+@blockscope.jit
+def wide_mask_of_a_store(out, B: tl.constexpr):
+    i, j = tl.arange(0, B)[:, None], tl.arange(0, B)[None, :]
+    tl.store(out + i, 1.0, mask=i < j)
+
+
+def test_no_wider_mask_stores() -> None:
+    errors = blockscope.CompilationError, ValueError  # step by step
+    with pytest.raises(errors, match="does not fit the shape"):
+        wide_mask_of_a_store[(1,)](np.zeros(8, np.float32), B=8)
+
+
+@blockscope.jit
 def modifiers(x, out, B: tl.constexpr):
     i = tl.arange(0, B)
     a = tl.load(x + i, cache_modifier=".cg", eviction_policy="evict_first")

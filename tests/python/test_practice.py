@@ -111,3 +111,67 @@ def test_all_cases_load_and_what_is_said_of_them_is_of_cases():
         [sys.executable, "-c", code], cwd=PRACTICE, capture_output=True, text=True, timeout=240
     )
     assert done.returncode == 0, done.stderr
+
+
+LEAVES_A_FILE = """#!{python}
+import json, os, pathlib, sys
+
+if "practice.listed" in sys.argv:
+    case = dict(module="tools", repository="owner/tools", name="scale", file="", kernels="")
+    print(json.dumps([case]))
+else:
+    left = list(pathlib.Path(".").iterdir())
+    pathlib.Path("tuned.json").write_text("of the kernel's autotuner")
+    row = dict(end="scale", seconds=0, status="passed", why=f"in {{os.getcwd()}}, {{left}} there")
+    print("PRACTICE " + json.dumps(row))
+"""
+
+
+def test_cases_run_in_an_empty_folder_that_goes_with_them(tmp_path: Path) -> None:
+    (tmp_path / "clones" / "owner+tools").mkdir(parents=True)
+    python, results = tmp_path / "python", tmp_path / "results.json"
+    python.write_text(LEAVES_A_FILE.format(python=sys.executable))
+    python.chmod(0o755)
+    for _ in range(2):
+        subprocess.run(
+            [sys.executable, str(PRACTICE / "run.py"), "clones", "--modes", "cpu"]
+            + ["--python", "./python", "--json", str(results)],
+            cwd=tmp_path, check=True, timeout=60,
+        )  # fmt: skip
+        why = json.loads(results.read_text())["owner/tools/scale"]["cpu"]["why"]
+        folder = Path(why.removeprefix("in ").partition(",")[0])
+        assert why == f"in {folder}, [] there"
+        assert folder.is_absolute() and not folder.exists() and tmp_path not in folder.parents
+
+
+WRITES_BESIDE_ITSELF = """
+from pathlib import Path
+import triton, triton.language as tl
+from foreign_worker import empty
+
+@triton.jit
+def copy(x, y):
+    tl.store(y, tl.load(x))
+
+def case_copy():
+    Path("tuned.json").write_text("of the kernel's autotuner")
+    copy[(1,)](empty(1), empty(1))
+"""
+
+
+def test_kernels_of_others_are_timed_in_a_folder_that_goes_with_them(tmp_path: Path) -> None:
+    (tmp_path / "cases.py").write_text(WRITES_BESIDE_ITSELF)
+    code = (
+        "import sys, foreign\n"
+        "lines = foreign.lines_of('static', 'blockscope', sys.executable, *sys.argv[1:])\n"
+        "print([line['kernel'] for line in lines])\n"
+    )
+    here = tmp_path / "here"
+    here.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "cases.py"), "", str(tmp_path)],
+        cwd=here, env={**os.environ, "PYTHONPATH": str(PRACTICE.parents[1] / "benchmarks")},
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.stdout.strip() == "['copy']", done.stderr
+    assert not list(here.iterdir()) and not list(tmp_path.glob("**/tuned.json"))

@@ -239,6 +239,20 @@ def test_a_kernel_that_a_grid_function_launches(add):
     assert torch.equal(out, x + y + y)
 
 
+def test_a_grid_function_is_called_once_a_launch_also_where_python_has_to_look(add):
+    x, y, out = tensors()
+    called = []
+
+    def grid(meta):
+        called.append(meta["BLOCK"])
+        return (1, 1, 1, 1)  # four axes are for Python
+
+    add[(1,)](x, y, out, 64)
+    for times in range(1, 4):
+        add[grid](x, y, out, 64)
+        assert len(called) == times
+
+
 def test_launches_of_threads(add):
     x, y, _ = tensors()
     wrong = []

@@ -1,13 +1,16 @@
 """Kernels whose source is not in a file: made by exec or a template, typed, edited meanwhile."""
 
+import inspect
 import linecache
 import os
 import re
 import subprocess
 import sys
 import textwrap
+import types
 
 import blockscope as triton
+import blockscope.language as tl
 import pytest
 import torch
 from blockscope.errors import SourceNotFound
@@ -189,6 +192,79 @@ def test_a_changed_text_keeps_its_place_in_the_file():
     x = torch.zeros(1)
     in_this_file[(1,)](x)
     assert x.item() == 1
+
+
+@triton.jit
+def template(out_ptr, epilogue: tl.constexpr, parameters: tl.constexpr):
+    value = epilogue(1.0, parameters[0])
+    tl.store(out_ptr, value)
+
+
+@triton.jit
+def plus(x, y):
+    return x + y
+
+
+def specialised(name, header):
+    """``template`` with ``epilogue`` and ``parameters`` filled in, as libraries make kernels of
+    others: a function that is only a name, with the text and the place of the other one."""
+    lines = template.src.splitlines(keepends=True)
+    text = "".join([*header, *lines[1:]])
+    names = {**template.get_capture_scope(), "plus": plus}
+    scope = dict(names)
+    exec(text, scope)
+
+    def nothing():
+        pass
+
+    fn = types.FunctionType(nothing.__code__, names)
+    fn.__name__ = name
+    fn.__signature__ = inspect.signature(scope[name])
+    made = triton.JITFunction(fn, None, template.do_not_specialize, repr=template.repr)
+    made._unsafe_update_src(text)
+    made.raw_src = list(template.raw_src)
+    made.starting_line_number = template.starting_line_number - (len(header) - 1)
+    code = template.fn.__code__
+    made.fn.__code__ = made.fn.__code__.replace(co_filename=code.co_filename)
+    return made
+
+
+def test_a_kernel_made_of_the_text_of_another_one_has_its_lines(steps):
+    header = ["def doubled(out_ptr, y):\n", "    epilogue: tl.constexpr = plus\n"]
+    kernel = specialised("doubled", [*header, "    parameters = (y,)\n"])
+    out = torch.zeros(1)
+    kernel[(1,)](out, 4.0)
+    assert out.item() == 5.0
+    first = template.fn.__code__.co_firstlineno
+    assert template.starting_line_number == first
+    with triton.check("asan") as report:
+        kernel[(1,)](out[1:], 4.0)
+    (finding,) = report.findings
+    assert (finding.file, finding.line) == (__file__, first + 3)
+    assert "    tl.store(out_ptr, value)" in report.text()
+
+
+def test_the_scope_of_a_kernel_has_the_names_of_the_functions_around_it():
+    factor = tl.constexpr(3)
+
+    @triton.jit
+    def kernel(out_ptr):
+        tl.store(out_ptr, factor)
+
+    assert kernel.get_capture_scope()["factor"] is factor
+    assert kernel.get_capture_scope()["template"] is template
+    assert template.get_capture_scope() is not None and "factor" not in template.get_capture_scope()
+
+
+def test_hooks_name_the_function_as_it_is_called_now(monkeypatch):
+    named = []
+    hook = lambda *, fn, compile, **_: named.append((fn.module, fn.name))
+    monkeypatch.setattr(triton.knobs.runtime, "jit_cache_hook", hook)
+    header = ["def found(out_ptr):\n", "    epilogue: tl.constexpr = plus\n"]
+    kernel = specialised("found", [*header, "    parameters = (1.0,)\n"])
+    kernel.fn.__module__, kernel.fn.__qualname__ = "library.kernels", "found_by_name"
+    kernel[(1,)](torch.zeros(1))
+    assert named == [("library.kernels", "found_by_name")]
 
 
 def test_a_text_without_a_definition_is_refused():

@@ -226,6 +226,26 @@ def test_programs_that_wait_for_one_another_end(script):
     assert (result.returncode, result.stdout.strip()) == (0, "3"), result.stderr
 
 
+def test_many_programs_that_wait_have_their_turn(script):
+    path = script("""\
+        @triton.jit
+        def kernel(flag_ptr, LAST: tl.constexpr):
+            # The flag of the last one is for the one before it, whose flag is for the one before
+            # that, whose flag is for all others: a thousand look in vain in between.
+            step = tl.minimum(LAST - tl.program_id(0), 3)
+            if step > 0:
+                while tl.atomic_add(flag_ptr + step - 1, 0) == 0:
+                    pass
+            tl.atomic_xchg(flag_ptr + step, 1)
+
+        flags = np.zeros(4, np.int32)
+        kernel[(1152,)](flags, LAST=1151)
+        print(flags.tolist())
+        """)
+    result = run(path)
+    assert (result.returncode, result.stdout.strip()) == (0, "[1, 1, 1, 1]"), result.stderr
+
+
 def test_a_wait_for_nobody_is_named(script):
     path = script("""\
         @triton.jit

@@ -60,10 +60,20 @@ def div_rn(x: Any, y: Any) -> Any:
 
 
 @builtin
-def fdiv(x: Any, y: Any, ieee_rounding: Any = False) -> Any:
+def fdiv(x: Any, y: Any, ieee_rounding: Any = False, approx: Any = False) -> Any:
     """The quotient of floats. On the CPU always correctly rounded; on a GPU that of float32 is
-    within 2 units in the last place, as that of ``/``, unless ``ieee_rounding``."""
-    return _semantic.fdiv(x, y, bool(unwrap(ieee_rounding)))
+    within 2 units in the last place, as that of ``/``, unless ``ieee_rounding``. ``approx`` asks
+    for float32 and allows just that."""
+    is_exact, is_rough = bool(unwrap(ieee_rounding)), bool(unwrap(approx))
+    if is_exact and is_rough:
+        raise ValueError("tl.fdiv: approx and ieee_rounding cannot both be True")
+    quotient = _semantic.fdiv(x, y, is_exact)
+    if is_rough and quotient.dtype.name != "fp32":
+        raise ValueError(
+            "tl.fdiv: approx division requires float32 operands; the quotient is "
+            f"{quotient.dtype.name}"
+        )
+    return quotient
 
 
 @builtin

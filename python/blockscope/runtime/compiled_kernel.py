@@ -93,6 +93,27 @@ class CompiledKernel:
 
         return launch
 
+    def run(
+        self,
+        grid_x: int,
+        grid_y: int,
+        grid_z: int,
+        stream: Any,
+        function: Any,
+        metadata: Any,
+        launch_metadata: Any,
+        enter_hook: Any,
+        exit_hook: Any,
+        *args: Any,
+    ) -> None:
+        """Launch again, as the code that torch.compile generates does. A launch looks up its
+        hooks and what they are given by itself."""
+        del function, metadata, launch_metadata, enter_hook, exit_hook
+        self[grid_x, grid_y, grid_z](*args, stream=stream)
+
+    def launch_metadata(self, grid: Any, stream: Any, *args: Any) -> None:
+        """What ``run`` is given for hooks: nothing, see there."""
+
     def _note_false_claims(self, args: tuple[Any, ...]) -> None:
         """Tell the check ``hints`` of arguments that are not what this kernel was compiled for:
         a launch compiles anew, but kernels that are kept otherwise take them as they are."""

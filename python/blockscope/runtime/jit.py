@@ -60,7 +60,6 @@ class JITFunction(KernelFunction, KernelInterface[T]):
     def __init__(
         self,
         fn: Callable[..., T],
-        *,
         version: Any = None,
         do_not_specialize: Any = None,
         do_not_specialize_on_alignment: Any = None,

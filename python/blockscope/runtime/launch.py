@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from blockscope import user_warnings
+from blockscope import _core, user_warnings
 from blockscope.runtime import arguments, hooks
 from blockscope.runtime.backends import choice
 from blockscope.runtime.backends.backend import Request
@@ -49,6 +49,10 @@ def _run(fn: Any, grid: Any, args: Sequence[Any], kwargs: dict[str, Any], warmup
         kernel = backend.compile(request)
     except CompileSkipped:
         return None
+    except BaseException:
+        if not warmup:  # it is a launch, too: those after it have other numbers
+            _core.number_next_launch(_core.next_launch_number() + 1)
+        raise
     if not warmup:
         backend.launch(kernel, request)
     return kernel

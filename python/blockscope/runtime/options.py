@@ -88,11 +88,9 @@ def check_numbers(options: dict[str, Any]) -> None:
         if not low <= value <= high or (powers and value & (value - 1)):
             kind = "a power of two" if powers else "a number"
             raise ValueError(f"{name} is {value}, expected {kind} from {low} to {high}")
-    registers = options.get("maxnreg")
-    if registers is not None and (
-        not hasattr(registers, "__index__") or not 16 <= registers <= 255
-    ):
-        raise ValueError(f"maxnreg is {registers!r}, expected a number from 16 to 255")
+    registers = options.get("maxnreg")  # above 255 it is no limit
+    if registers is not None and (not hasattr(registers, "__index__") or registers < 16):
+        raise ValueError(f"maxnreg is {registers!r}, expected a number from 16 on")
 
 
 def num_warps_of(options: dict[str, Any]) -> int:

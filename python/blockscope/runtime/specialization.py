@@ -93,7 +93,7 @@ class Specialization:
         return {
             "key": self.key,
             "repr": f"{name}[{settings}]({kinds})",
-            "fn": JitFunctionInfo(fn.module, name, fn),
+            "fn": JitFunctionInfo(fn.fn.__module__, name, fn),
             "compile": {
                 "key": self.key,
                 "signature": self.source.signature,
@@ -169,7 +169,7 @@ def read_data(fn: Any, text: str, target: Any) -> tuple[ASTSource, dict[str, Any
 
 
 def full_name(fn: Any) -> str:
-    return f"{fn.module}.{fn.fn.__qualname__}"
+    return f"{fn.fn.__module__}.{fn.fn.__qualname__}"
 
 
 def short_name(dtype: Any) -> str:

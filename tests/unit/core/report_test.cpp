@@ -30,6 +30,24 @@ Execution execution(int32_t program, int64_t lane) {
   return ran;
 }
 
+/// Programs that wait, with everything that is told of them.
+WaitingFacts waitingFacts() {
+  SourceLocation called = place("k.py", 2, 9);
+  called.caller = std::make_shared<SourceLocation>(place("main.py", 7, 1));
+  const Holder waits{{1, 0, 0}, Holder::State::Waits, place("k.py", 1, 1), true};
+  const Holder ended{{0, 1, 0}, Holder::State::Ended, called, false};
+  const Holder itself{{3, 1, 0}, Holder::State::Itself, place("other.py", 5, 1), true};
+  WaitingFacts facts;
+  facts.waits = {{{3, 0, 0}, called, "'x'[1]", "1", waits, false},
+                 {{1, 0, 0}, place("k.py", 1, 1), "'y'[0]", "0", std::nullopt, true},
+                 {{2, 0, 0}, place("k.py", 1, 1), "'y'[0]", "0", std::nullopt, true},
+                 {{2, 1, 0}, place("k.py", 1, 1), "what it loads", "", ended, false},
+                 {{3, 1, 0}, place("k.py", 1, 1), "'y'[1]", "7", itself, false}};
+  facts.programs = 12;
+  facts.circle = 2;
+  return facts;
+}
+
 /// A finding of a run with everything that one can have.
 Finding fullFinding() {
   Finding finding;
@@ -61,6 +79,7 @@ Finding fullFinding() {
   finding.values = {{"left", "-7"}};
   finding.shares = {{place("k.py", 2, 9), "a cast to bf16", 0.902},
                     {place("other.py", 7, 1), "exp in fp32", 0.004}};
+  finding.waiting = waitingFacts();
   finding.hint = "use an atomic";
   finding.model = "tile";
   finding.count = 3;
@@ -91,6 +110,12 @@ TEST_F(ReportTest, TheTextHasEveryPlaceAndFact) {
   tensor: x, fp32 [8, 8], strides [8, 1]; element [0, 3] at byte 12, 4 bytes before the start
   order: acq_rel, gpu
   values: left = -7
+  waiting:
+    program (3, 0, 0) in line 2 (from main.py line 7) for 'x'[1] = 1, taken by program (1, 0, 0) in line 1, which waits, too
+    programs (1, 0, 0), (2, 0, 0) in line 1 for 'y'[0] = 0, which no program of this launch has changed
+    program (2, 1, 0) in line 1 for what it loads, last changed by program (0, 1, 0) in line 2 (from main.py line 7), which has ended
+    program (3, 1, 0) in line 1 for 'y'[1] = 7, taken by itself in other.py line 5
+    and 7 more
   other side: store at k.py:1:1, program (1, 0, 0), lane 0 of block [64], value 2
   1 | first line
     | ^
@@ -153,6 +178,7 @@ TEST_F(ReportTest, JsonIsReadBackWhole) {
   ASSERT_EQ(read->related.size(), 7U);
   EXPECT_EQ(read->find(SiteRole::BornAt)->location.line, 3);
   EXPECT_FALSE(read->find(SiteRole::AllocatedAt)->execution);
+  EXPECT_EQ(read->waiting->circle, 2);
 }
 
 TEST_F(ReportTest, AnAssertAccessesNothing) {
@@ -172,8 +198,10 @@ TEST_F(ReportTest, WhatIsNoFindingIsRefused) {
         "{\"code\": \"oob-load\", \"x\": " + std::string(100'000, '[') + "}"})
     EXPECT_FALSE(findingFromJson(text)) << text.substr(0, 50);
   const auto odd = findingFromJson(R"({"code": "of tomorrow", "line": "x", "called_from": [1, {}],
-      "grid": [1], "program": [], "other": 5, "born_at": [7], "values": {"a": 1}, "kernel": null})");
+      "grid": [1], "program": [], "other": 5, "born_at": [7], "values": {"a": 1}, "kernel": null,
+      "waiting": [3, {}, {"holder": {"state": "asleep"}}]})");
   ASSERT_TRUE(odd);
+  EXPECT_EQ(odd->waiting->waits.size(), 2U);
   EXPECT_EQ(odd->code, FindingCode::Unknown);
   EXPECT_EQ(odd->launch->grid, (std::array<int32_t, 3>{1, 1, 1}));
 }

@@ -50,8 +50,10 @@ TEST(SchedulerTest, LockThatIsNeverFreedIsADeadlock) {
     ASSERT_EQ(result.errors.size(), 1U);
     const Finding &finding = result.errors[0];
     EXPECT_EQ(finding.code, FindingCode::Deadlock);
-    EXPECT_EQ(finding.message, "program 0 waits here for ever for 't0'[0]: all 50 live programs "
-                               "only spin and no memory changes");
+    EXPECT_EQ(finding.message,
+              "program 0 waits here for ever for 't0'[0], which no program of this "
+              "launch has changed: all 50 live programs only spin and no memory "
+              "changes");
     EXPECT_EQ(finding.programCount, 50);
     EXPECT_EQ(finding.site.location.line, 6);
   }
@@ -91,8 +93,71 @@ TEST(SchedulerTest, ProgramLeftAloneIsADeadlock) {
   const LaunchResult result = kernel.run({12, 1, 1});
   ASSERT_EQ(result.errors.size(), 1U);
   EXPECT_EQ(result.errors[0].message,
-            "program 11 waits here for ever for 't0'[0]: all 1 live program only spin and no "
-            "memory changes");
+            "program 11 waits here for ever for 't0'[0], last changed by program 0, which has "
+            "ended: no other program is left, and no memory changes");
+}
+
+// Each program takes a lock and keeps it, then takes the next one's; the last one takes the first.
+constexpr const char *kCircle = R"(
+func.func @circle(%locks: !tl.ptr<i32>, %ready: !tl.ptr<i32>, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %me = tl.program_id 0 : i32
+  %mine = tl.addptr %locks, %me : !tl.ptr<i32>, i32
+  %x = tl.atomic_cas %mine, %c0, %c1 : !tl.ptr<i32>, i32
+  %y = tl.atomic_rmw "add" %ready, %c1 : !tl.ptr<i32>, i32 -> i32
+  scf.while : () -> () {
+    %now = tl.atomic_rmw "add" %ready, %c0 : !tl.ptr<i32>, i32 -> i32
+    %wait = arith.cmpi slt, %now, %n : i32
+    scf.condition(%wait)
+  } do {
+    scf.yield
+  }
+  %above = arith.addi %me, %c1 : i32
+  %next = arith.remsi %above, %n : i32
+  %other = tl.addptr %locks, %next : !tl.ptr<i32>, i32
+  scf.while : () -> () {
+    %old = tl.atomic_cas %other, %c0, %c1 : !tl.ptr<i32>, i32
+    %busy = arith.cmpi ne, %old, %c0 : i32
+    scf.condition(%busy)
+  } do {
+    scf.yield
+  }
+  return
+})";
+
+TEST(SchedulerTest, ADeadlockNamesWhoHasTheLocks) {
+  for (const int threads : {1, 2, 8}) {
+    std::vector<int32_t> locks(12, 0), ready(1, 0);
+    FlatKernel kernel(kCircle);
+    ASSERT_EQ(kernel.error, "");
+    kernel.tensor(locks).tensor(ready).scalar(12);
+    const LaunchResult result = kernel.run({12, 1, 1}, threads);
+    ASSERT_EQ(result.errors.size(), 1U);
+    const Finding &finding = result.errors[0];
+    EXPECT_EQ(finding.message,
+              "program 0 waits here for ever for 't0'[1], taken by program 1, in a circle of 12 "
+              "programs that wait for one another: all 12 live programs only spin and no memory "
+              "changes");
+    ASSERT_TRUE(finding.waiting);
+    EXPECT_EQ(finding.waiting->programs, 12);
+    EXPECT_EQ(finding.waiting->circle, 12);
+    ASSERT_EQ(finding.waiting->waits.size(), 8U);
+    for (int i = 0; i < 8; ++i) {
+      const Wait &wait = finding.waiting->waits[i];
+      EXPECT_EQ(wait.program[0], i);
+      EXPECT_EQ(wait.location.line, 20);
+      ASSERT_TRUE(wait.holder);
+      EXPECT_EQ(wait.holder->program[0], i + 1);
+      EXPECT_EQ(wait.holder->state, Holder::State::Waits);
+      EXPECT_TRUE(wait.holder->hasTaken);
+      EXPECT_EQ(wait.holder->location.line, 7);
+    }
+    const Site *change = finding.find(SiteRole::ChangedAt);
+    ASSERT_TRUE(change);
+    EXPECT_EQ(change->location.line, 7);
+    EXPECT_EQ(change->execution->program[0], 1);
+  }
 }
 
 // The last program to arrive adds up what all have stored.
@@ -269,6 +334,60 @@ TEST(SchedulerTest, ObserversMayAskForProgramOrder) {
   lock[0] = 1;
   EXPECT_TRUE(kernel.run({5, 1, 1}, 8, {}, &observer).succeeded());
   EXPECT_EQ(observer.stuck, 5U);
+}
+
+/// Remembers when it was told that a GPU is full.
+class ResidencyObserver : public Observer {
+public:
+  ObserverPlan plan() const override {
+    ObserverPlan plan;
+    plan.needs.residency = true;
+    return plan;
+  }
+  void onProgramBegin(int64_t, int) override { ++begun; }
+  void onNotResident(const NotResident &told) override {
+    EXPECT_EQ(next, -1);
+    EXPECT_EQ(told.next, begun);
+    next = told.next;
+    most = told.most;
+    waiting = static_cast<int64_t>(told.waiting.size());
+    EXPECT_EQ(told.waiting.front().program, 0);
+    EXPECT_EQ(told.waiting.back().program, told.next - 1);
+  }
+  std::atomic<int64_t> begun = 0;
+  int64_t next = -1, most = 0, waiting = 0;
+};
+
+TEST(SchedulerTest, ObserversAreToldWhenAGpuIsFullOfProgramsThatWait) {
+  static constexpr int64_t kMost = 132 * 16; // with 4 warps each
+  const auto run = [](const char *text, int32_t programs, std::vector<int32_t> memory) {
+    std::vector<int32_t> count(1, 0);
+    FlatKernel kernel(text);
+    kernel.tensor(memory);
+    if (text == kSpinLock)
+      kernel.tensor(count);
+    if (text == kGridBarrier)
+      kernel.scalar(programs);
+    ResidencyObserver observer;
+    EXPECT_TRUE(kernel.run({programs, 1, 1}, 8, {}, &observer).succeeded());
+    if (observer.next >= 0) {
+      EXPECT_EQ(observer.most, kMost);
+      EXPECT_EQ(observer.waiting, kMost);
+    }
+    return observer.next;
+  };
+  EXPECT_EQ(run(kGridBarrier, kMost + 40, {0}), kMost);
+  EXPECT_EQ(run(kBackwards, kMost + 40, {kMost + 39}), kMost);
+  EXPECT_EQ(run(kSpinLock, kMost + 40, {0}), -1);
+}
+
+TEST(SchedulerTest, AGridThatAGpuHoldsIsNotFull) {
+  std::vector<int32_t> count(1, 0);
+  FlatKernel kernel(kGridBarrier);
+  kernel.tensor(count).scalar(132 * 16);
+  ResidencyObserver observer;
+  EXPECT_TRUE(kernel.run({132 * 16, 1, 1}, 8, {}, &observer).succeeded());
+  EXPECT_EQ(observer.next, -1);
 }
 
 TEST(SchedulerTest, ResultsDoNotDependOnThreads) {

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from blockscope import _core, checks, knobs
+from blockscope.errors import SourceNotFound
 from blockscope.frontend.argument import Argument, leaves
 from blockscope.frontend.block_ir import Arithmetic
 from blockscope.language import core
@@ -49,8 +51,16 @@ def open_launch(request: Request, sessions: tuple[Any, ...]) -> Any:
                 b.read_only,
                 b.copied_from,
             )
+    buffers = [argument.buffer for argument in leaves(request.arguments)]
+    are_copies = any(buffer is not None and buffer.copied_from for buffer in buffers)
     for session in sessions:
         session.attach(launch)
+        if isinstance(session, checks.CheckReport):
+            session.launches_of_copies += are_copies
+            with suppress(SourceNotFound):  # a kernel that runs as Python compiled it
+                source = fn.function_source
+                last = source.first_line + source.text.count("\n")
+                session.kernels.add((source.file, source.first_line, last, fn.__name__))
     return launch
 
 

@@ -121,16 +121,20 @@ def _from_torch(value: Any, find: Callable[[int], Buffer | None]) -> Buffer:
     strides = contiguous_strides(shape)
     if hasattr(value, "stride"):
         strides = tuple([int(n) for n in value.stride()])
+    read_only = False
     if hasattr(value, "untyped_storage"):
         storage = value.untyped_storage()
         base, size = int(storage.data_ptr()), int(storage.nbytes())
+        # torch does not know it of memory that comes from elsewhere (np.memmap); its own it can resize
+        is_own = getattr(storage, "resizable", lambda: True)()
+        read_only = not is_own and not _core.is_writable(base, size)
     else:
         base, size = pointer, element_bytes * element_count(shape)
         if size < extent(shape, strides, element_bytes) and (holder := find(pointer)):
             base, size = holder.storage, holder.storage_bytes
     if pointer == 0:
         base, size = 0, 0
-    return Buffer(dtype, pointer, base, size, shape, strides, element_bytes, owner=value)
+    return Buffer(dtype, pointer, base, size, shape, strides, element_bytes, read_only, value)
 
 
 def _from_address(

@@ -46,6 +46,7 @@ def compile(
     settings = _compiler_settings(options) | {
         "tma": not careful and bool(knobs.gpu.tma),
         "may_overlap": careful,
+        "may_be_negative": careful,
     }
     arch = arch_of(target)
     # The block IR is all that the compiler sees of the source, of what it calls, of constants and
@@ -82,12 +83,17 @@ def compile(
         key,
         data,
         asdict(options),
-        make_careful if data.get("tensor_maps") or data.get("disjoint") else None,
+        make_careful if _relies_on_arguments(data) else None,
     )
     kernel.metadata_group = group
     stages = [] if is_hit else data["times"]
     hooks.compiled(kernel, front_end_ns, stages, store_ns, is_hit=is_hit)
     return kernel
+
+
+def _relies_on_arguments(data: dict[str, Any]) -> bool:
+    """Whether a compiled kernel is wrong for some arguments, which need the careful one."""
+    return any(data.get(name) for name in ("tensor_maps", "disjoint", "not_negative"))
 
 
 def _stored(key: str, stem: str) -> tuple[dict[str, Any] | None, dict[str, str]]:
@@ -108,13 +114,19 @@ def _store(key: str, stem: str, data: dict[str, Any]) -> dict[str, str]:
     return {}
 
 
+def _register_limit(options: GpuOptions) -> int | None:
+    """A thread has 255 registers at most: a larger number limits nothing, and ptxas warns of it."""
+    limit = options.maxnreg
+    return None if limit is None or limit > 255 else limit
+
+
 def _compiler_settings(options: GpuOptions) -> dict[str, Any]:
     extra = " ".join(filter(None, (options.ptx_options, knobs.nvidia.ptxas_options)))
     return {
         "num_warps": options.num_warps,
         "num_stages": options.num_stages,
         "num_ctas": options.num_ctas,
-        "maxnreg": options.maxnreg,
+        "maxnreg": _register_limit(options),
         "enable_fp_fusion": options.enable_fp_fusion,
         "debug": options.debug,
         "pass_pipeline": knobs.gpu.pass_pipeline,

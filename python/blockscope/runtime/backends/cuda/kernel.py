@@ -80,15 +80,16 @@ class CudaKernel(CompiledKernel):
         self.warnings = list(data.get("warnings", ()))  # of ptxas, in its words
         self.notes = kernel_notes.notes_of(fn, data)
         self._argument_count = len(leaves(arguments))
-        # Compiles the kernel for tensors that TMA cannot copy, or that overlap.
+        # Compiles the kernel for tensors that TMA cannot copy, or that overlap, and negative sizes.
         self._make_careful = make_careful
         self._disjoint = data.get("disjoint", [])  # pairs of run-time arguments
+        self._not_negative = data.get("not_negative", [])  # numbers of integers, with their bits
         self._handles: dict[int, Any] = {}
         self._is_unloaded = False
         self._lock = ProcessLock()
 
     def careful(self) -> CudaKernel:
-        """This kernel compiled to rely on nothing about the tensors of a launch."""
+        """This kernel compiled to rely on nothing about the arguments of a launch."""
         return self._make_careful() if self._make_careful else self
 
     # -- loading ----------------------------------------------------------------------------------
@@ -180,7 +181,7 @@ class CudaKernel(CompiledKernel):
         Errors: LaunchError; also for a device_assert that failed, when the kernel has any.
         """
         handle = self.handle(device)
-        careful = bool(self._disjoint) and _core.gpu.may_overlap(self._disjoint, owners)
+        careful = self.needs_careful(bits, owners)
         memory = self._scratch(size, stream)
         if memory is not None:
             bits = [*bits, memory.data_ptr()]
@@ -193,6 +194,16 @@ class CudaKernel(CompiledKernel):
         buffer = debug.DebugBuffer(self, device)
         handle.launch(size, [*bits, buffer.address], stream, careful)
         buffer.report(stream)
+
+    def needs_careful(self, bits: list[int], owners: list[Any]) -> bool:
+        """Whether run-time arguments are not what the kernel relies on: ``careful`` is for them."""
+        return self.has_negative_sizes(bits) or (
+            bool(self._disjoint) and bool(_core.gpu.may_overlap(self._disjoint, owners))
+        )
+
+    def has_negative_sizes(self, bits: list[int]) -> bool:
+        """Whether an integer is negative that the kernel takes for a size."""
+        return any(bits[number] >> (width - 1) & 1 for number, width in self._not_negative)
 
     def _scratch(self, size: Any, stream: int) -> Any:
         """Memory for the whole grid, of ``triton.set_allocator`` or of torch; None if unused."""
@@ -214,6 +225,7 @@ class CudaKernel(CompiledKernel):
             handle=self._handles[device],
             argument_count=self._argument_count,
             disjoint=self._disjoint,
+            not_negative=self._not_negative,
             scratch=self._scratch if self.data["global_scratch_size"] else None,
         )
 
