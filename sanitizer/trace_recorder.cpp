@@ -4,10 +4,14 @@
 #include "core/report.h"
 #include "core/source_text.h"
 #include "core/trace/trace_check.h"
+#include "sanitizer/work.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <cstring>
+#include <utility>
 
 namespace blockscope::sanitizer {
 namespace {
@@ -182,6 +186,100 @@ bool foldInto(TraceRun &last, const TraceRun &next) {
   return true;
 }
 
+std::string wayName(AccessPlan::Way way) {
+  switch (way) {
+  case AccessPlan::Way::Threads:
+    return "threads";
+  case AccessPlan::Way::AsyncCopy:
+    return "cp.async";
+  case AccessPlan::Way::Tma:
+    return "TMA";
+  }
+  return "";
+}
+
+/// Adds a row, unless there is one that says the same: a loop's copies begin before it, too.
+void addExchange(TraceGpu &gpu, TraceExchange row) {
+  const auto known =
+      std::find_if(gpu.exchanges.begin(), gpu.exchanges.end(), [&](const TraceExchange &other) {
+        return other.source == row.source && other.line == row.line && other.column == row.column &&
+               other.what == row.what && other.bytes == row.bytes &&
+               other.wavefronts == row.wavefronts && other.leastWavefronts == row.leastWavefronts;
+      });
+  if (known != gpu.exchanges.end())
+    known->inLoop |= row.inLoop;
+  else
+    gpu.exchanges.push_back(std::move(row));
+}
+
+/// The bits of one element before and after an access.
+struct ElementChange {
+  uint64_t before = 0;
+  uint64_t after = 0;
+};
+
+uint64_t bitsAt(const void *from, int bytes) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, from, static_cast<size_t>(bytes));
+  return bits;
+}
+
+/// Where the active lanes of an access are, with their numbers, in their order.
+/// Errors: false, where memory is not known.
+bool placesOf(const Access &access, const MemoryMap *memory,
+              std::vector<std::pair<int64_t, const std::byte *>> &places) {
+  for (const AccessRun &run : access.runs)
+    for (int64_t lane = 0; lane < run.count; ++lane) {
+      const uint64_t address = run.address + static_cast<uint64_t>(lane * run.strideBytes);
+      const Allocation *allocation = access.allocation;
+      if (allocation == nullptr && memory != nullptr)
+        allocation = memory->find(address);
+      if (allocation == nullptr)
+        return false;
+      places.emplace_back(run.firstLane + lane,
+                          allocation->hostAt(MemoryMap::offsetIn(*allocation, address)));
+    }
+  return true;
+}
+
+/// What each active lane finds and leaves. Lanes that meet at an element take their turns.
+/// Errors: false, where memory is not known.
+bool changesOf(const Access &access, const MemoryMap *memory, std::vector<ElementChange> &changes) {
+  const int bytes = access.elementBytes;
+  std::vector<std::pair<int64_t, const std::byte *>> places;
+  if (!placesOf(access, memory, places))
+    return false;
+  const auto valueOf = [&](int64_t lane) {
+    const auto *values = static_cast<const std::byte *>(access.values);
+    return bitsAt(values + (access.valuesAreScalar ? 0 : lane * bytes), bytes);
+  };
+  changes.resize(places.size());
+  llvm::DenseMap<const std::byte *, uint64_t> latest; ///< what a lane has left, or finds, there
+  if (access.kind == AccessKind::Store) {
+    for (size_t at = 0; at < places.size(); ++at) {
+      const auto &[lane, place] = places[at];
+      const auto [entry, isFirst] = latest.try_emplace(place, 0);
+      changes[at] = {isFirst ? bitsAt(place, bytes) : entry->second, valueOf(lane)};
+      entry->second = changes[at].after;
+    }
+    return true;
+  }
+  if (access.kind == AccessKind::Load || access.kind == AccessKind::AtomicLoad) {
+    for (size_t at = 0; at < places.size(); ++at)
+      changes[at].before = changes[at].after = bitsAt(places[at].second, bytes);
+    return true;
+  }
+  if (access.values == nullptr)
+    return false;
+  for (size_t at = places.size(); at-- > 0;) { // what a lane leaves the next one finds
+    const auto &[lane, place] = places[at];
+    const auto [entry, isLast] = latest.try_emplace(place, 0);
+    changes[at] = {valueOf(lane), isLast ? bitsAt(place, bytes) : entry->second};
+    entry->second = changes[at].before;
+  }
+  return true;
+}
+
 } // namespace
 
 /// What one worker has recorded and not yet written.
@@ -192,9 +290,26 @@ struct TraceRecorder::Worker {
   bool blockBegun = false; ///< refused lanes of the coming access are recorded already
   size_t firstOfBlock = 0; ///< index of its first run
   size_t refusedLanes = 0;
+
+  /// What an op would move on a GPU, of the accesses that are looked at.
+  struct OpTraffic {
+    const AccessPlan *plan = nullptr;
+    bool isKnown = false; ///< whether there is a plan
+    Traffic traffic;
+    int64_t program = -1; ///< that made the last access
+    int accesses = 0;     ///< that it has made
+  };
+  TrafficCounter counter;
+  std::vector<OpTraffic> traffic; ///< by op
+  struct OpWorks {
+    const OpInfo *op;
+    OpWork work; ///< of all its events
+  };
+  std::map<uint32_t, OpWorks> works; ///< by op
 };
 
-TraceRecorder::TraceRecorder(std::unique_ptr<TraceWriter> writer) : writer_(std::move(writer)) {}
+TraceRecorder::TraceRecorder(std::unique_ptr<TraceWriter> writer, TraceOptions options)
+    : writer_(std::move(writer)), options_(options) {}
 
 TraceRecorder::~TraceRecorder() { close(); }
 
@@ -214,6 +329,11 @@ void TraceRecorder::onLaunchBegin(const LaunchInfo &launch) {
   for (int index = 0; index < std::max(1, launch.workers); ++index)
     workers_.push_back(std::make_unique<Worker>());
   memory_ = launch.memory;
+  values_ = {};
+  if (nextPlan_)
+    plan_ = std::exchange(nextPlan_, std::nullopt);
+  keepsValues_ = options_.values && launch.workers <= 1;
+  runsFlushed_ = 0;
   kernelArguments_.clear();
   found_.clear();
   if (memory_ != nullptr)
@@ -280,8 +400,128 @@ void TraceRecorder::addRuns(Worker &worker, const Access &access, int32_t argume
   }
 }
 
+/// The values of the lanes of an access, which are the elements of its runs from `firstRun` on.
+/// Stores are seen before they happen, atomics after that.
+void TraceRecorder::addValues(const Worker &worker, const Access &access, size_t firstRun) {
+  uint64_t elements = 0;
+  for (size_t run = firstRun; run < worker.runs.size(); ++run)
+    elements += uint64_t{worker.runs[run].innerCount} * worker.runs[run].outerCount;
+  if (!keepsValues_ || values_.run.size() + elements > kMaxTraceValues) {
+    keepsValues_ = false; // those that are kept are the first ones
+    values_.dropped += static_cast<int64_t>(elements);
+    return;
+  }
+  std::vector<ElementChange> changes;
+  if (access.elementBytes > kMaxValueBytes || access.kind == AccessKind::AtomicStore ||
+      !changesOf(access, memory_, changes) || changes.size() != elements) {
+    values_.dropped += static_cast<int64_t>(elements);
+    return;
+  }
+  for (size_t run = firstRun; run < worker.runs.size(); ++run)
+    values_.run.insert(values_.run.end(),
+                       size_t{worker.runs[run].innerCount} * worker.runs[run].outerCount,
+                       runsFlushed_ + static_cast<int64_t>(run));
+  for (const ElementChange &change : changes) {
+    values_.before.push_back(static_cast<int64_t>(change.before));
+    values_.after.push_back(static_cast<int64_t>(change.after));
+  }
+}
+
+void TraceRecorder::predict(MemoryPlan plan, TraceGpu gpu) {
+  endPendingLaunch();
+  nextPlan_.emplace(std::move(plan), std::move(gpu));
+}
+
+/// The plan of an op, by its place; null where the GPU has none.
+const AccessPlan *TraceRecorder::planOf(const OpInfo &op, AccessKind kind) const {
+  const AccessPlan::Kind wanted = kind == AccessKind::Load    ? AccessPlan::Kind::Load
+                                  : kind == AccessKind::Store ? AccessPlan::Kind::Store
+                                                              : AccessPlan::Kind::Atomic;
+  const std::string place = placeKey(op.location);
+  for (const AccessPlan &each : plan_->first.accesses)
+    if (each.kind == wanted && placeKey(each.location) == place)
+      return &each;
+  return nullptr;
+}
+
+/// Looks at a few accesses of a few programs, which are spread over the grid: a kernel's programs
+/// are much alike.
+void TraceRecorder::addTraffic(Worker &worker, const Access &access) {
+  constexpr int64_t kPrograms = 32;
+  constexpr int kAccesses = 16; // of a program
+  if (access.program % std::max<int64_t>(1, launch_.programCount() / kPrograms) != 0)
+    return;
+  if (worker.traffic.size() <= access.op->id)
+    worker.traffic.resize(access.op->id + 1);
+  Worker::OpTraffic &mine = worker.traffic[access.op->id];
+  if (!std::exchange(mine.isKnown, true))
+    mine.plan = planOf(*access.op, access.kind);
+  if (std::exchange(mine.program, access.program) != access.program)
+    mine.accesses = 0;
+  if (mine.plan != nullptr && mine.accesses++ < kAccesses)
+    worker.counter.add(access, *mine.plan, memory_, mine.traffic);
+}
+
+void TraceRecorder::onValues(const OpValues &event) {
+  if (!plan_)
+    return;
+  const std::optional<OpWork> work = workOf(event, plan_->first.dotsAreTf32);
+  if (!work)
+    return;
+  const auto [entry, isNew] =
+      worker(event.worker).works.try_emplace(event.op->id, Worker::OpWorks{event.op, *work});
+  if (!isNew)
+    entry->second.work.flops += work->flops;
+}
+
+/// What all workers have counted, as rows of the launch.
+void TraceRecorder::addPrediction() {
+  TraceGpu &gpu = launch_.gpu = plan_->second;
+  std::map<uint32_t, TraceTraffic> traffic;
+  std::map<std::tuple<int32_t, int32_t, std::string, std::string>, int64_t> flops;
+  for (const std::unique_ptr<Worker> &each : workers_) {
+    for (uint32_t op = 0; op < each->traffic.size(); ++op) {
+      const Worker::OpTraffic &counted = each->traffic[op];
+      if (counted.plan == nullptr || counted.traffic.accesses == 0)
+        continue;
+      TraceTraffic &row = traffic[op];
+      row.op = static_cast<int32_t>(op);
+      row.way = wayName(counted.plan->way);
+      row.bytes = counted.plan->way == AccessPlan::Way::Tma
+                      ? 0
+                      : counted.plan->elementBytes * counted.plan->elementsPerThread;
+      row.accesses += counted.traffic.accesses;
+      row.requests += counted.traffic.requests;
+      row.sectors += counted.traffic.sectors;
+      row.leastSectors += counted.traffic.leastSectors;
+    }
+    for (const auto &[op, counted] : each->works) {
+      const SourceLocation &at = counted.op->location;
+      flops[{at.isKnown() ? sourceOf(at.file) : -1, at.line, counted.work.unit,
+             counted.work.dtype}] += counted.work.flops;
+    }
+  }
+  for (auto &[op, row] : traffic)
+    gpu.traffic.push_back(std::move(row));
+  for (const auto &[key, count] : flops)
+    gpu.work.push_back(
+        {std::get<0>(key), std::get<1>(key), std::get<2>(key), std::get<3>(key), count});
+  for (const ExchangePlan &each : plan_->first.exchanges)
+    addExchange(gpu, {each.location.isKnown() ? sourceOf(each.location.file) : -1,
+                      each.location.line, each.location.column, each.what, each.bytesPerThread,
+                      each.wavefronts, each.leastWavefronts, uint8_t{each.isInLoop}});
+  plan_.reset();
+}
+
+void TraceRecorder::flush(Worker &worker) {
+  runsFlushed_ += workers_.size() == 1 ? static_cast<int64_t>(worker.runs.size()) : 0;
+  writer_->appendRuns(worker.runs);
+  worker.runs.clear();
+}
+
 void TraceRecorder::onAccess(const Access &access) {
   Worker &mine = worker(access.worker);
+  const size_t firstRun = mine.runs.size();
   noteOp(mine, *access.op);
   if (access.allocation != nullptr || memory_ == nullptr) {
     addRuns(mine, access, argumentOf(access.allocation), 0, access.runs, access.allocation);
@@ -308,10 +548,12 @@ void TraceRecorder::onAccess(const Access &access) {
       access.lanes - access.activeLanes - static_cast<int64_t>(mine.refusedLanes));
   mine.blockBegun = false;
   mine.refusedLanes = 0;
-  if (mine.runs.size() >= kFlushRuns) {
-    writer_->appendRuns(mine.runs);
-    mine.runs.clear();
-  }
+  if (options_.values && access.activeLanes > 0)
+    addValues(mine, access, firstRun);
+  if (plan_)
+    addTraffic(mine, access);
+  if (mine.runs.size() >= kFlushRuns)
+    flush(mine);
 }
 
 void TraceRecorder::onRefusedLanes(const Access &access, llvm::ArrayRef<RefusedLane> lanes) {
@@ -340,10 +582,8 @@ void TraceRecorder::onRefusedLanes(const Access &access, llvm::ArrayRef<RefusedL
 
 void TraceRecorder::onProgramEnd(int64_t /*program*/, int workerIndex) {
   Worker &mine = worker(workerIndex);
-  if (mine.runs.size() < kFlushRuns / 2)
-    return;
-  writer_->appendRuns(mine.runs);
-  mine.runs.clear();
+  if (mine.runs.size() >= kFlushRuns / 2)
+    flush(mine);
 }
 
 void TraceRecorder::onLaunchRepeat() {
@@ -358,8 +598,7 @@ void TraceRecorder::onLaunchEnd() {
   if (!launchPending_)
     return;
   for (const std::unique_ptr<Worker> &each : workers_) {
-    writer_->appendRuns(each->runs);
-    each->runs.clear();
+    flush(*each);
     for (const OpInfo *op : each->ops) {
       if (op == nullptr)
         continue;
@@ -376,6 +615,8 @@ void TraceRecorder::onLaunchEnd() {
   if (info_)
     for (const std::string &file : info_->files)
       sourceOf(file);
+  if (plan_)
+    addPrediction();
   info_ = nullptr;
   workers_.clear();
   memory_ = nullptr;
@@ -420,6 +661,21 @@ void TraceRecorder::addShares(TraceFinding &row, const Finding &finding) {
          static_cast<int32_t>(std::clamp(each.share, 0.0, 1.0) * 1000 + 0.5), each.what});
 }
 
+/// Who waits for whom, in a launch that was recorded.
+void TraceRecorder::addWaits(TraceFinding &row, const Finding &finding) {
+  if (!finding.waiting || !finding.launch)
+    return;
+  const auto number = [&](const std::array<int32_t, 3> &program) {
+    const std::array<int32_t, 3> &grid = finding.launch->grid;
+    return program[0] + int64_t{grid[0]} * (program[1] + int64_t{grid[1]} * program[2]);
+  };
+  for (const Wait &wait : finding.waiting->waits)
+    row.waits.push_back({number(wait.program),
+                         wait.location.isKnown() ? sourceOf(wait.location.file) : -1,
+                         wait.location.line, wait.holder ? number(wait.holder->program) : -1,
+                         waitText(finding, wait), holderText(finding, wait)});
+}
+
 void TraceRecorder::addFindings(llvm::ArrayRef<CollectedFinding> findings) {
   endPendingLaunch();
   if (ended_.empty())
@@ -451,6 +707,8 @@ void TraceRecorder::addFindings(llvm::ArrayRef<CollectedFinding> findings) {
     if (launch)
       addElements(row, *launch, elements, left[number]);
     addShares(row, finding);
+    if (launch)
+      addWaits(row, finding);
     writer_->addFinding(number, std::move(row));
   }
 }
@@ -460,7 +718,7 @@ void TraceRecorder::endPendingLaunch() {
     return;
   onLaunchEnd();
   launchPending_ = false;
-  if (writer_->endLaunch(launch_))
+  if (writer_->endLaunch(launch_, std::move(values_)))
     ended_.push_back({launchIndex_, std::move(launch_)});
 }
 

@@ -1,17 +1,20 @@
 // Tables with any number of rows for each finding.
 #include "core/trace/finding_reader.h"
 
+#include "core/trace/finding_columns.h"
 #include "core/trace/finding_roles.h"
 #include "core/trace/launch_reader.h"
 #include "core/trace/table_reader.h"
 
 #include <array>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 
 namespace blockscope {
 namespace {
 
-constexpr std::array<std::pair<SiteRole, std::string_view>, 8> kRoles = {{
+constexpr std::array<std::pair<SiteRole, std::string_view>, 9> kRoles = {{
     {SiteRole::Here, "here"},
     {SiteRole::OtherSide, "other"},
     {SiteRole::AllocatedAt, "allocated_at"},
@@ -20,6 +23,7 @@ constexpr std::array<std::pair<SiteRole, std::string_view>, 8> kRoles = {{
     {SiteRole::ReadAt, "read_at"},
     {SiteRole::ArrivesAt, "arrives_at"},
     {SiteRole::UsedAt, "used_at"},
+    {SiteRole::ChangedAt, "changed_at"},
 }};
 
 /// The finding of each row.
@@ -56,24 +60,42 @@ void readDetails(TraceTableReader &table, TraceLaunch &launch) {
   }
 }
 
+/// The rows of a table, as many as it has findings. Errors: the table's, with rows that say
+/// nothing.
+template <typename Row> std::vector<Row> rowsOf(TraceTableReader &table, size_t count) {
+  std::vector<Row> rows(count);
+  const auto read = [&](const auto &column) {
+    using Value = typename std::remove_cvref_t<decltype(column)>::Type;
+    std::vector<Value> values;
+    if constexpr (std::is_same_v<Value, std::string>)
+      values = table.text(column.name);
+    else
+      values = table.numbers<Value>(column.name);
+    for (size_t row = 0; table.error().empty() && row < count; ++row)
+      rows[row].*column.value = std::move(values[row]);
+  };
+  std::apply([&](const auto &...columns) { (read(columns), ...); }, kFindingColumns<Row>);
+  return rows;
+}
+
 void readPlaces(TraceTableReader &table, TraceLaunch &launch) {
   const std::vector<TraceFinding *> findings = findingsOf(table, launch);
   const std::vector<std::string> roles = table.text("role");
-  const std::vector<int32_t> sources = table.numbers<int32_t>("source");
-  const std::vector<int32_t> lines = table.numbers<int32_t>("line");
-  const std::vector<int32_t> columns = table.numbers<int32_t>("column");
-  const std::vector<int32_t> ops = table.numbers<int32_t>("op");
-  const std::vector<int64_t> programs = table.numbers<int64_t>("program");
-  std::vector<std::string> accesses = table.text("access");
-  std::vector<std::string> lanes = table.text("lane");
-  std::vector<std::string> loops = table.text("loop");
-  std::vector<std::string> values = table.text("value");
+  std::vector<TracePlace> places = rowsOf<TracePlace>(table, findings.size());
   for (size_t row = 0; table.error().empty() && row < findings.size(); ++row)
-    if (const auto role = parseSiteRole(roles[row])) // else of a later version
-      findings[row]->places.push_back({*role, sources[row], lines[row], columns[row], ops[row],
-                                       programs[row], std::move(accesses[row]),
-                                       std::move(lanes[row]), std::move(loops[row]),
-                                       std::move(values[row])});
+    if (const auto role = parseSiteRole(roles[row])) { // else of a later version
+      places[row].role = *role;
+      findings[row]->places.push_back(std::move(places[row]));
+    }
+}
+
+template <auto field> void readRowsOf(TraceTableReader &table, TraceLaunch &launch) {
+  using Row =
+      typename std::remove_cvref_t<decltype(std::declval<TraceFinding>().*field)>::value_type;
+  const std::vector<TraceFinding *> findings = findingsOf(table, launch);
+  std::vector<Row> rows = rowsOf<Row>(table, findings.size());
+  for (size_t row = 0; table.error().empty() && row < findings.size(); ++row)
+    (findings[row]->*field).push_back(std::move(rows[row]));
 }
 
 void readValues(TraceTableReader &table, TraceLaunch &launch) {
@@ -82,29 +104,6 @@ void readValues(TraceTableReader &table, TraceLaunch &launch) {
   std::vector<std::string> values = table.text("value");
   for (size_t row = 0; table.error().empty() && row < findings.size(); ++row)
     findings[row]->values.emplace_back(std::move(names[row]), std::move(values[row]));
-}
-
-void readElements(TraceTableReader &table, TraceLaunch &launch) {
-  const std::vector<TraceFinding *> findings = findingsOf(table, launch);
-  const std::vector<int32_t> arguments = table.numbers<int32_t>("argument");
-  const std::vector<int64_t> offsets = table.numbers<int64_t>("offset");
-  const std::vector<int64_t> inner = table.numbers<int64_t>("inner_count");
-  const std::vector<int64_t> outer = table.numbers<int64_t>("outer_count");
-  const std::vector<int64_t> strides = table.numbers<int64_t>("outer_stride");
-  for (size_t row = 0; table.error().empty() && row < findings.size(); ++row)
-    findings[row]->elements.push_back(
-        {arguments[row], offsets[row], inner[row], outer[row], strides[row]});
-}
-
-void readShares(TraceTableReader &table, TraceLaunch &launch) {
-  const std::vector<TraceFinding *> findings = findingsOf(table, launch);
-  const std::vector<int32_t> sources = table.numbers<int32_t>("source");
-  const std::vector<int32_t> lines = table.numbers<int32_t>("line");
-  const std::vector<int32_t> shares = table.numbers<int32_t>("permille");
-  std::vector<std::string> what = table.text("what");
-  for (size_t row = 0; table.error().empty() && row < findings.size(); ++row)
-    findings[row]->lineShares.push_back(
-        {sources[row], lines[row], shares[row], std::move(what[row])});
 }
 
 } // namespace
@@ -126,12 +125,13 @@ std::optional<SiteRole> parseSiteRole(std::string_view name) {
 bool readFindingDetails(const hdf5::File &file, const hdf5::Group &group, const std::string &label,
                         MemoryBudget &budget, TraceLaunch &launch, std::string &error) {
   using Read = void (*)(TraceTableReader &, TraceLaunch &);
-  static constexpr std::array<std::pair<const char *, Read>, 5> kTables = {{
+  static constexpr std::array<std::pair<const char *, Read>, 6> kTables = {{
       {"finding_details", readDetails},
       {"finding_places", readPlaces},
       {"finding_values", readValues},
-      {"finding_elements", readElements},
-      {"finding_shares", readShares},
+      {"finding_elements", readRowsOf<&TraceFinding::elements>},
+      {"finding_shares", readRowsOf<&TraceFinding::lineShares>},
+      {"finding_waits", readRowsOf<&TraceFinding::waits>},
   }};
   for (const auto &[name, read] : kTables) {
     if (group.find(name) == hdf5::kNowhere)

@@ -1,4 +1,5 @@
-// Details of findings: hints, values, places and elements. Private to the reader.
+// Details of findings: hints, values, places, elements and who waits for whom. Private to the
+// reader.
 #pragma once
 
 #include "core/trace/hdf5/dataset.h"

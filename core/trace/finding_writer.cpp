@@ -1,8 +1,11 @@
 // Findings as tables.
 #include "core/trace/finding_writer.h"
 
+#include "core/trace/finding_columns.h"
 #include "core/trace/finding_roles.h"
 #include "core/trace/table_writer.h"
+
+#include <type_traits>
 
 namespace blockscope {
 namespace {
@@ -71,22 +74,28 @@ bool writeDetails(hid_t group, const std::vector<TraceFinding> &findings) {
   return table.good();
 }
 
-bool writePlaces(hid_t group, const std::vector<TraceFinding> &findings) {
-  const RowsOfFindings all(findings, &TraceFinding::places);
+template <typename Row> void writeColumns(TraceTableWriter &table, const std::vector<Row> &rows) {
+  const auto write = [&](const auto &column) {
+    using Value = typename std::remove_cvref_t<decltype(column)>::Type;
+    if constexpr (std::is_same_v<Value, std::string>)
+      table.text(column.name, columnOf(rows, column.value));
+    else
+      table.numbers(column.name, columnOf(rows, column.value));
+  };
+  std::apply([&](const auto &...columns) { (write(columns), ...); }, kFindingColumns<Row>);
+}
+
+template <typename Row>
+bool writeRowsOf(hid_t group, const std::vector<TraceFinding> &findings,
+                 std::vector<Row> TraceFinding::*field) {
+  const RowsOfFindings all(findings, field);
   TraceTableWriter table(group);
   table.numbers("finding", all.findings);
-  table.text("role", valuesOf(all.rows, [](const TracePlace &place) {
-               return std::string(siteRoleName(place.role));
-             }));
-  table.numbers("source", columnOf(all.rows, &TracePlace::source));
-  table.numbers("line", columnOf(all.rows, &TracePlace::line));
-  table.numbers("column", columnOf(all.rows, &TracePlace::column));
-  table.numbers("op", columnOf(all.rows, &TracePlace::op));
-  table.numbers("program", columnOf(all.rows, &TracePlace::program));
-  table.text("access", columnOf(all.rows, &TracePlace::access));
-  table.text("lane", columnOf(all.rows, &TracePlace::lane));
-  table.text("loop", columnOf(all.rows, &TracePlace::loop));
-  table.text("value", columnOf(all.rows, &TracePlace::value));
+  if constexpr (std::is_same_v<Row, TracePlace>)
+    table.text("role", valuesOf(all.rows, [](const TracePlace &place) {
+                 return std::string(siteRoleName(place.role));
+               }));
+  writeColumns(table, all.rows);
   return table.good();
 }
 
@@ -105,29 +114,6 @@ bool writeValues(hid_t group, const std::vector<TraceFinding> &findings) {
   return table.good();
 }
 
-bool writeElements(hid_t group, const std::vector<TraceFinding> &findings) {
-  const RowsOfFindings all(findings, &TraceFinding::elements);
-  TraceTableWriter table(group);
-  table.numbers("finding", all.findings);
-  table.numbers("argument", columnOf(all.rows, &TraceElements::argument));
-  table.numbers("offset", columnOf(all.rows, &TraceElements::offsetBytes));
-  table.numbers("inner_count", columnOf(all.rows, &TraceElements::innerCount));
-  table.numbers("outer_count", columnOf(all.rows, &TraceElements::outerCount));
-  table.numbers("outer_stride", columnOf(all.rows, &TraceElements::outerStrideBytes));
-  return table.good();
-}
-
-bool writeShares(hid_t group, const std::vector<TraceFinding> &findings) {
-  const RowsOfFindings all(findings, &TraceFinding::lineShares);
-  TraceTableWriter table(group);
-  table.numbers("finding", all.findings);
-  table.numbers("source", columnOf(all.rows, &TraceShare::source));
-  table.numbers("line", columnOf(all.rows, &TraceShare::line));
-  table.numbers("permille", columnOf(all.rows, &TraceShare::permille));
-  table.text("what", columnOf(all.rows, &TraceShare::what));
-  return table.good();
-}
-
 } // namespace
 
 bool writeFindings(hid_t launch, const std::vector<TraceFinding> &findings) {
@@ -136,10 +122,14 @@ bool writeFindings(hid_t launch, const std::vector<TraceFinding> &findings) {
   if (findings.empty())
     return true;
   return writeDetails(createGroup(launch, "finding_details").get(), findings) &&
-         writePlaces(createGroup(launch, "finding_places").get(), findings) &&
+         writeRowsOf(createGroup(launch, "finding_places").get(), findings,
+                     &TraceFinding::places) &&
          writeValues(createGroup(launch, "finding_values").get(), findings) &&
-         writeElements(createGroup(launch, "finding_elements").get(), findings) &&
-         writeShares(createGroup(launch, "finding_shares").get(), findings);
+         writeRowsOf(createGroup(launch, "finding_elements").get(), findings,
+                     &TraceFinding::elements) &&
+         writeRowsOf(createGroup(launch, "finding_shares").get(), findings,
+                     &TraceFinding::lineShares) &&
+         writeRowsOf(createGroup(launch, "finding_waits").get(), findings, &TraceFinding::waits);
 }
 
 } // namespace blockscope

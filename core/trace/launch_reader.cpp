@@ -2,6 +2,7 @@
 #include "core/trace/launch_reader.h"
 
 #include "core/trace/finding_reader.h"
+#include "core/trace/gpu_columns.h"
 #include "core/trace/table_reader.h"
 
 #include <algorithm>
@@ -61,6 +62,19 @@ void readOps(TraceTableReader &table, std::vector<TraceOp> &ops) {
 void readRecording(TraceTableReader &table, int64_t &droppedRuns) {
   for (const int64_t each : table.numbers<int64_t>("dropped_runs"))
     droppedRuns = each;
+}
+
+template <typename Row> void readGpuRows(TraceTableReader &table, std::vector<Row> &rows) {
+  rows = readColumnsAsRows<Row>(table, kGpuColumns<Row>);
+}
+
+void readGpuTarget(TraceTableReader &table, TraceGpuTarget &target) {
+  std::vector<TraceGpuTarget> rows;
+  readGpuRows(table, rows);
+  if (table.error().empty() && rows.size() != 1)
+    table.fail("target", "has " + std::to_string(rows.size()) + " rows, expected one");
+  else if (table.error().empty())
+    target = std::move(rows.front());
 }
 
 void readFindings(TraceTableReader &table, std::vector<TraceFinding> &findings) {
@@ -127,6 +141,13 @@ bool readLaunchTables(const hdf5::File &file, const hdf5::Group &group, const st
   read("findings", readFindings, launch.findings);
   if (group.find("recording") != hdf5::kNowhere)
     read("recording", readRecording, launch.droppedRuns);
+  if (group.find("gpu_target") != hdf5::kNowhere) {
+    read("gpu_target", readGpuTarget, launch.gpu.target);
+    read("gpu_peaks", readGpuRows<TracePeak>, launch.gpu.peaks);
+    read("gpu_traffic", readGpuRows<TraceTraffic>, launch.gpu.traffic);
+    read("gpu_exchanges", readGpuRows<TraceExchange>, launch.gpu.exchanges);
+    read("gpu_work", readGpuRows<TraceWork>, launch.gpu.work);
+  }
   return error.empty() && readFindingDetails(file, group, label, budget, launch, error);
 }
 

@@ -110,6 +110,16 @@ struct TraceShare {
   std::string what; ///< what rounds there: "a sum in fp16"
 };
 
+/// A program that waits, in the words of the report.
+struct TraceWait {
+  int64_t program = -1; ///< linear program id
+  int32_t source = -1;  ///< where it waits
+  int32_t line = 0;
+  int64_t holder = -1;    ///< the program that has what it waits for; -1: not known
+  std::string waits;      ///< "in line 11 for 'lock_ptr'[1] = 1"
+  std::string holderText; ///< "taken by program 1 in line 11, which waits, too", or empty
+};
+
 /// A finding, and the rows of the trace that it is about. One that was read has of `Finding` its
 /// code, severity, message, line, column and count, and, where the file has details of findings,
 /// `values`, `hint` and `model`; `json` has the rest.
@@ -124,12 +134,83 @@ struct TraceFinding : Finding {
   std::vector<TraceElements> elements;       ///< all that are known
   bool hasMoreElements = false;              ///< than `elements`
   std::vector<TraceShare> lineShares;        ///< largest first
+  std::vector<TraceWait> waits;              ///< as in `WaitingFacts`
   bool isElsewhere = false;                  ///< found in a launch that was not recorded
 };
 
 struct TraceNamedValue {
   std::string name;
   std::string value;
+};
+
+/// Values of the first elements that a launch accessed: three columns of equal length. The elements
+/// of one run follow one another, row by row of the run; a run has all of its values or none.
+///
+/// Units: bits of the element, from the lowest on; what is above its width is 0.
+struct TraceValues {
+  std::vector<int64_t> run;    ///< row of the access runs, ascending
+  std::vector<int64_t> before; ///< what was there
+  std::vector<int64_t> after;  ///< what is there then; of a read the same
+  int64_t dropped = 0;         ///< elements whose values were left out
+  bool empty() const { return run.empty() && dropped == 0; }
+};
+
+/// The GPU that a launch is predicted for. Peaks and bytes per second are 0 where they are not
+/// known.
+struct TraceGpuTarget {
+  std::string target; ///< "sm_90a"
+  std::string device; ///< "H100 SXM", or empty
+  int32_t warps = 4;  ///< of one program
+  int64_t bytesPerSecond = 0;
+};
+
+/// The most floating-point operations of one kind that the GPU does.
+struct TracePeak {
+  std::string unit; ///< "tensor" or "vector"
+  std::string dtype;
+  int64_t flopsPerSecond = 0;
+};
+
+/// What the accesses of an op move: those that were looked at, of all that it makes.
+struct TraceTraffic {
+  int32_t op = -1;
+  std::string way;          ///< "threads", "cp.async" or "TMA"
+  int32_t bytes = 0;        ///< that a thread moves in one instruction; 0 with TMA
+  int64_t accesses = 0;     ///< of blocks, that were looked at
+  int64_t requests = 0;     ///< of warps
+  int64_t sectors = 0;      ///< of 32 bytes, that they touch
+  int64_t leastSectors = 0; ///< that would hold their bytes
+};
+
+/// One side of an exchange through shared memory.
+struct TraceExchange {
+  int32_t source = -1;
+  int32_t line = 0;
+  int32_t column = 0;
+  std::string what;            ///< "where a block is read from shared memory"
+  int32_t bytes = 0;           ///< that a thread moves in one instruction
+  int64_t wavefronts = 0;      ///< of one warp
+  int64_t leastWavefronts = 0; ///< without bank conflicts
+  uint8_t inLoop = 0;
+};
+
+/// Floating-point operations of a line, of the whole launch.
+struct TraceWork {
+  int32_t source = -1;
+  int32_t line = 0;
+  std::string unit; ///< as in `TracePeak`
+  std::string dtype;
+  int64_t flops = 0;
+};
+
+/// What a launch would do on a GPU; `target` is empty where nothing was predicted.
+struct TraceGpu {
+  TraceGpuTarget target;
+  std::vector<TracePeak> peaks;
+  std::vector<TraceTraffic> traffic;
+  std::vector<TraceExchange> exchanges;
+  std::vector<TraceWork> work;
+  bool isThere() const { return !target.target.empty(); }
 };
 
 /// One kernel launch, without its access runs.
@@ -141,6 +222,7 @@ struct TraceLaunch {
   std::vector<TraceArgument> arguments;
   std::vector<TraceOp> ops;
   std::vector<TraceFinding> findings;
+  TraceGpu gpu;
   int64_t droppedRuns = 0; ///< access runs that were left out, to bound the file
   int64_t programCount() const { return grid[0] * grid[1] * grid[2]; }
 };

@@ -85,6 +85,38 @@ bool areElements(const TraceElements &run, const TraceLaunch &launch, uint64_t &
          within(run.offsetBytes, kMaxOffset);
 }
 
+bool isCount(int64_t value) { return value >= 0 && value <= kMaxGpuCount; }
+
+bool isRate(int64_t value) { return value >= 0 && value <= int64_t{1} << 60; }
+
+/// What the viewer shows of a GPU: counts that can be added, rows that can be drawn.
+std::string problemOfGpu(const TraceLaunch &launch, size_t sourceCount) {
+  const TraceGpu &gpu = launch.gpu;
+  if (gpu.target.warps < 1 || gpu.target.warps > 1024 || !isRate(gpu.target.bytesPerSecond))
+    return "the target of 'gpu_target' makes no sense";
+  for (const size_t rows :
+       {gpu.peaks.size(), gpu.traffic.size(), gpu.exchanges.size(), gpu.work.size()})
+    if (rows > kMaxGpuRows)
+      return "a table of the GPU has " + std::to_string(rows) + " rows, at most " +
+             std::to_string(kMaxGpuRows) + " are expected";
+  for (const TracePeak &peak : gpu.peaks)
+    if (!isRate(peak.flopsPerSecond))
+      return "a peak of 'gpu_peaks' makes no sense";
+  for (const TraceTraffic &row : gpu.traffic)
+    if (row.op < 0 || isOutside(row.op, launch.ops.size()) || row.bytes < 0 || row.bytes > 1024 ||
+        !isCount(row.accesses) || !isCount(row.requests) || !isCount(row.sectors) ||
+        !isCount(row.leastSectors))
+      return "a row of 'gpu_traffic' names nothing in the file, or makes no sense";
+  for (const TraceExchange &row : gpu.exchanges)
+    if (isOutside(row.source, sourceCount) || !isPlace(row.line, row.column) || row.bytes < 0 ||
+        row.bytes > 1024 || !isCount(row.wavefronts) || !isCount(row.leastWavefronts))
+      return "a row of 'gpu_exchanges' names nothing in the file, or makes no sense";
+  for (const TraceWork &row : gpu.work)
+    if (isOutside(row.source, sourceCount) || !isPlace(row.line, 0) || !isCount(row.flops))
+      return "a row of 'gpu_work' names nothing in the file, or makes no sense";
+  return {};
+}
+
 } // namespace
 
 std::string problemOf(const std::vector<TraceSource> &sources) {
@@ -117,9 +149,15 @@ std::string problemOf(const TraceLaunch &launch, size_t sourceCount) {
         !isPlace(finding.site.location.line, finding.site.location.column) || finding.count < 0)
       return "a number of finding " + std::to_string(row) + " names nothing in the file";
     if (finding.places.size() > kMaxDetails || finding.values.size() > kMaxDetails ||
-        finding.lineShares.size() > kMaxDetails)
+        finding.lineShares.size() > kMaxDetails || finding.waits.size() > kMaxDetails)
       return "finding " + std::to_string(row) + " has more than " + std::to_string(kMaxDetails) +
-             " places, values or shares";
+             " places, values, shares or programs that wait";
+    for (const TraceWait &wait : finding.waits)
+      if (isOutside(wait.program, static_cast<size_t>(launch.programCount())) ||
+          isOutside(wait.holder, static_cast<size_t>(launch.programCount())) ||
+          isOutside(wait.source, sourceCount) || !isPlace(wait.line, 0))
+        return "a program that waits in finding " + std::to_string(row) +
+               " names nothing in the file";
     for (const TraceShare &share : finding.lineShares)
       if (isOutside(share.source, sourceCount) || !isPlace(share.line, 0) || share.permille < 0 ||
           share.permille > 1000)
@@ -137,7 +175,7 @@ std::string problemOf(const TraceLaunch &launch, size_t sourceCount) {
   }
   if (launch.droppedRuns < 0)
     return "'recording/dropped_runs' is " + std::to_string(launch.droppedRuns);
-  return {};
+  return problemOfGpu(launch, sourceCount);
 }
 
 std::string problemOf(const TraceRun &run, const TraceLaunch &launch) {
@@ -165,6 +203,32 @@ std::string problemOf(const TraceAccesses &accesses, const TraceLaunch &launch) 
   for (size_t row = 0; row < accesses.rows; ++row)
     if (std::string problem = problemOf(accesses[row], launch); !problem.empty())
       return "access run " + std::to_string(row) + " " + problem;
+  return {};
+}
+
+std::string problemOf(const TraceValues &values, const TraceAccesses &accesses) {
+  if (values.run.size() > kMaxTraceValues)
+    return "has " + std::to_string(values.run.size()) + " rows, at most " +
+           std::to_string(kMaxTraceValues) + " are expected";
+  if (values.before.size() != values.run.size() || values.after.size() != values.run.size())
+    return "has columns of different lengths";
+  if (values.dropped < 0)
+    return "has dropped " + std::to_string(values.dropped) + " elements";
+  for (size_t first = 0, next = 0; first < values.run.size(); first = next) {
+    const int64_t run = values.run[first];
+    const int64_t last = first == 0 ? -1 : values.run[first - 1];
+    if (run <= last || run >= static_cast<int64_t>(accesses.rows))
+      return "names run " + std::to_string(run) + " of " + std::to_string(accesses.rows) +
+             " behind run " + std::to_string(last);
+    while (next < values.run.size() && values.run[next] == run)
+      ++next;
+    const auto row = static_cast<size_t>(run);
+    const uint64_t elements = uint64_t{accesses.innerCount[row]} * accesses.outerCount[row];
+    if (next - first != elements || accesses.elementBytes[row] > kMaxValueBytes)
+      return "has " + std::to_string(next - first) + " values of run " + std::to_string(run) +
+             ", which has " + std::to_string(elements) + " elements of " +
+             std::to_string(accesses.elementBytes[row]) + " bytes";
+  }
   return {};
 }
 

@@ -30,8 +30,11 @@ struct TraceLimits {
   MemoryBudget forTables() const { return MemoryBudget(machineBytes / 32); }
   MemoryBudget forAccesses() const { return MemoryBudget(machineBytes / 4); }
   MemoryBudget forCounts() const { return MemoryBudget(machineBytes / 16); }
-  /// Slots of the heat maps that are kept, with one more for the choice: each has three counts.
-  int64_t heatMapSlots() const { return static_cast<int64_t>(machineBytes / 4 / (2 * 3 * 4)); }
+  /// Slots of the heat maps that are kept, with one more for the choice: each has three counts;
+  /// and one count for the range of time.
+  int64_t heatMapSlots() const {
+    return static_cast<int64_t>(machineBytes / 4 / ((2 * 3 + 1) * 4));
+  }
 
   static TraceLimits ofThisMachine();
 };

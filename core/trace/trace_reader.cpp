@@ -143,4 +143,36 @@ std::optional<TraceAccesses> TraceReader::readAccesses(size_t index, const Trace
   return std::nullopt;
 }
 
+std::optional<TraceValues> TraceReader::readValues(size_t index, const TraceAccesses &accesses,
+                                                   std::string &error) const {
+  const std::string label = "launches/" + std::to_string(index) + "/values";
+  hdf5::Group parent;
+  if (!impl_->openLaunch(index, parent, error))
+    return std::nullopt;
+  TraceValues values;
+  if (parent.find("values") == hdf5::kNowhere)
+    return values;
+  std::string problem;
+  hdf5::Group group;
+  if (!openGroup(impl_->file, parent, "values", group)) {
+    problem = "'" + label + "' cannot be read";
+  } else {
+    MemoryBudget budget = impl_->limits.forTables();
+    TraceTableReader table(impl_->file, group, label, budget);
+    values.dropped = table.numberAttribute("dropped", 1)[0];
+    values.run = table.numbers<int64_t>("run");
+    values.before = table.numbers<int64_t>("before");
+    values.after = table.numbers<int64_t>("after");
+    problem = table.error();
+    if (problem.empty())
+      problem = problemOf(values, accesses);
+    if (problem.empty())
+      return values;
+    if (table.error().empty())
+      problem = "'" + label + "' " + problem;
+  }
+  impl_->fail(problem, error);
+  return std::nullopt;
+}
+
 } // namespace blockscope

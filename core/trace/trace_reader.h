@@ -34,6 +34,10 @@ public:
   std::optional<TraceAccesses> readAccesses(size_t index, const TraceLaunch &launch,
                                             std::string &error) const;
 
+  /// The values that launch `index` has recorded of `accesses`; empty where it has none.
+  std::optional<TraceValues> readValues(size_t index, const TraceAccesses &accesses,
+                                        std::string &error) const;
+
 private:
   class Impl;
   explicit TraceReader(std::unique_ptr<Impl> impl);

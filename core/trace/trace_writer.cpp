@@ -4,6 +4,7 @@
 #include "core/no_fork.h"
 #include "core/trace/access_columns.h"
 #include "core/trace/finding_writer.h"
+#include "core/trace/gpu_columns.h"
 #include "core/trace/table_writer.h"
 #include "core/trace/trace_chunk.h"
 #include "core/trace/trace_envelope.h"
@@ -87,6 +88,24 @@ void writeOps(hid_t group, const std::vector<TraceOp> &ops, bool &good) {
   good = good && table.good();
 }
 
+template <typename Row>
+void writeGpuTable(hid_t launch, const char *name, const std::vector<Row> &rows, bool &good) {
+  const Hdf5Group group = createGroup(launch, name);
+  TraceTableWriter table(group.get());
+  writeRowsAsColumns(table, rows, kGpuColumns<Row>);
+  good = good && table.good();
+}
+
+void writeGpu(hid_t launch, const TraceGpu &gpu, bool &good) {
+  if (!gpu.isThere())
+    return;
+  writeGpuTable(launch, "gpu_target", std::vector<TraceGpuTarget>{gpu.target}, good);
+  writeGpuTable(launch, "gpu_peaks", gpu.peaks, good);
+  writeGpuTable(launch, "gpu_traffic", gpu.traffic, good);
+  writeGpuTable(launch, "gpu_exchanges", gpu.exchanges, good);
+  writeGpuTable(launch, "gpu_work", gpu.work, good);
+}
+
 /// HDF5 leaves the lock on a file to the end of its descriptor, of which forked children have one.
 void unlockFile(hid_t file) {
   void *descriptor = nullptr;
@@ -128,6 +147,7 @@ public:
   bool createColumns(size_t rowsPerChunk);
   bool writeChunk(const std::vector<TraceRun> &runs, uint64_t chunkIndex);
   bool writeLaunchTables(const TraceLaunch &ended);
+  bool writeValues(TraceValues values);
   bool dropLaunch();
   bool writeTail();
   std::string nextLaunchName() const { return std::to_string(findings.size()); }
@@ -196,12 +216,32 @@ bool TraceWriter::Impl::writeLaunchTables(const TraceLaunch &ended) {
   writeNamedValues(createGroup(group, "parameters").get(), ended.parameters, good);
   writeNamedValues(createGroup(group, "options").get(), ended.options, good);
   writeOps(createGroup(group, "ops").get(), ended.ops, good);
+  writeGpu(group, ended.gpu, good);
   if (droppedRuns == 0)
     return good;
   const Hdf5Group member = createGroup(group, "recording");
   TraceTableWriter recording(member.get());
   recording.numbers("dropped_runs", std::vector<int64_t>{static_cast<int64_t>(droppedRuns)});
   return good && recording.good();
+}
+
+/// Nothing where no values were recorded.
+bool TraceWriter::Impl::writeValues(TraceValues values) {
+  if (values.empty())
+    return true;
+  const auto kept =
+      std::lower_bound(values.run.begin(), values.run.end(), static_cast<int64_t>(rowsWritten)) -
+      values.run.begin();
+  values.dropped += static_cast<int64_t>(values.run.size()) - kept;
+  for (std::vector<int64_t> *column : {&values.run, &values.before, &values.after})
+    column->resize(static_cast<size_t>(kept));
+  const Hdf5Group group = createGroup(launch.get(), "values");
+  TraceTableWriter table(group.get());
+  table.attribute("dropped", std::vector<int64_t>{values.dropped});
+  table.numbers("run", values.run);
+  table.numbers("before", values.before);
+  table.numbers("after", values.after);
+  return table.good();
 }
 
 bool TraceWriter::Impl::dropLaunch() {
@@ -340,7 +380,7 @@ bool TraceWriter::appendRuns(std::span<const TraceRun> runs) {
   return true;
 }
 
-bool TraceWriter::endLaunch(const TraceLaunch &launch) {
+bool TraceWriter::endLaunch(const TraceLaunch &launch, TraceValues values) {
   const NoFork whole;
   keepHdf5Errors();
   if (impl_->cannotWrite() || !impl_->launch)
@@ -359,7 +399,7 @@ bool TraceWriter::endLaunch(const TraceLaunch &launch) {
   if (!impl_->pending.empty() && !impl_->writeChunk(impl_->pending, impl_->chunksTaken))
     return false;
   const std::lock_guard<std::mutex> lock(impl_->fileMutex);
-  const bool good = impl_->writeLaunchTables(launch);
+  const bool good = impl_->writeLaunchTables(launch) && impl_->writeValues(std::move(values));
   impl_->pending.clear();
   impl_->columns.clear();
   impl_->accesses.close();

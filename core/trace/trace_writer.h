@@ -37,7 +37,9 @@ public:
   bool dropLaunch();
   bool appendRuns(std::span<const TraceRun> runs);
   /// Ends the launch: arguments, ops and findings are known only now. Launches count from 0.
-  bool endLaunch(const TraceLaunch &launch);
+  /// `values` are of runs in the order in which they were appended; those of runs that were left
+  /// out are, too.
+  bool endLaunch(const TraceLaunch &launch, TraceValues values = {});
 
   /// Adds a finding to an ended launch; findings are written when the file is closed.
   bool addFinding(size_t launch, TraceFinding finding);

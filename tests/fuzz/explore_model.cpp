@@ -6,6 +6,7 @@
 #include "viz/model/program_image.h"
 
 #include <algorithm>
+#include <chrono>
 
 namespace blockscope::fuzz {
 namespace {
@@ -14,6 +15,19 @@ using namespace viz;
 
 constexpr int kWidth = 48;
 constexpr int kHeight = 32;
+
+/// To the end, back, and to a window: as far as it comes in a moment.
+void exploreTime(const TraceModel &model, Selection &selection) {
+  constexpr std::chrono::milliseconds kMoment{1};
+  const size_t rows = model.accesses().rows;
+  for (const size_t at : {rows, rows / 3}) {
+    selectTime(model, selection, at);
+    renderHeat(model, selection.heatRequest(kWidth, kHeight), kMoment);
+  }
+  selectTimeMode(model, selection, TimeMode::Around);
+  renderHeat(model, selection.heatRequest(kWidth, kHeight), kMoment);
+  selectTimeMode(model, selection, TimeMode::All);
+}
 
 void exploreTensor(const TraceModel &model, Selection &selection, int tensor) {
   selectTensor(model, selection, tensor);
@@ -27,6 +41,7 @@ void exploreTensor(const TraceModel &model, Selection &selection, int tensor) {
       selection.logScale = mode == HeatMode::Both;
       renderHeat(model, selection.heatRequest(kWidth, kHeight));
     }
+    exploreTime(model, selection);
     selection.program = model.launch().programCount() - 1;
     renderHeat(model, selection.heatRequest(kWidth, kHeight));
     selection.program = -1;
@@ -39,6 +54,7 @@ void exploreTensor(const TraceModel &model, Selection &selection, int tensor) {
   for (const int64_t slot : slots) {
     layout.indexOf(slot);
     model.storyOf(tensor, slot);
+    model.history(tensor, slot);
   }
 }
 

@@ -290,3 +290,75 @@ def test_each_launch_has_the_scalars_that_it_got(library, tmp_path):
         {"n": "-4", "scale": "1e+30", "is_on": "True", "one": "1", "BLOCK": "8"},
     ]
     assert [*found[0]] == ["n", "scale", "is_on", "one", "BLOCK"]
+
+
+@triton.jit
+def update_kernel(x_ptr, sum_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask)
+    tl.store(x_ptr + offsets, x * 2, mask=mask)
+    tl.atomic_add(sum_ptr + offsets % 2, x, mask=mask)
+
+
+def values_of(launch):
+    """Byte offset, argument, kind and program of each element that has values, with the values."""
+    runs = runs_of(launch)
+    values = {name: launch["values"][name][:] for name in ("run", "before", "after")}
+    rows = np.unique(values["run"])
+    offsets = np.concatenate([elements_of(runs, row) for row in rows])
+    keys = {name: runs[name][values["run"]] for name in ("argument", "kind", "program")}
+    return offsets, keys, values["before"], values["after"]
+
+
+@pytest.mark.parametrize("step", [False, True])
+def test_values_before_and_after_each_access(tmp_path, step, monkeypatch):
+    monkeypatch.setenv("TRITON_INTERPRET", "1" if step else "0")
+    monkeypatch.setattr(blockscope.knobs.runtime, "interpret", step)
+    path = tmp_path / "t.h5"
+    x, total = np.arange(1, 11, dtype=np.int32), np.zeros(2, np.int32)
+    with blockscope.trace(path, values=True):
+        update_kernel[(3,)](x, total, 10, BLOCK=4)
+    with h5py.File(path) as trace:
+        offsets, keys, before, after = values_of(trace["launches/0"])
+        assert trace["launches/0/values"].attrs["dropped"] == [0]
+    # The same by NumPy: programs in their order, lanes in their order.
+    memory, sums, expected = np.arange(1, 11), np.zeros(2, int), []
+    for program in range(3):
+        lanes = range(4 * program, min(4 * program + 4, 10))
+        loaded = {lane: memory[lane] for lane in lanes}
+        expected += [(0, 0, program, 4 * lane, loaded[lane], loaded[lane]) for lane in lanes]
+        for lane in lanes:
+            expected.append((0, 1, program, 4 * lane, memory[lane], 2 * memory[lane]))
+            memory[lane] *= 2
+        for lane in lanes:
+            was = sums[lane % 2]
+            sums[lane % 2] += loaded[lane]
+            expected.append((1, 2, program, 4 * (lane % 2), was, sums[lane % 2]))
+    found = zip(keys["argument"], keys["kind"], keys["program"], offsets, before, after)
+    assert [tuple(map(int, row)) for row in found] == [tuple(map(int, row)) for row in expected]
+    assert list(total) == list(sums)
+
+
+def test_values_are_of_the_first_elements_only(tmp_path):
+    path = tmp_path / "t.h5"
+    n = 3 << 18  # three quarters of what is kept are loaded, as many are stored
+    x = np.arange(n, dtype=np.float32)
+    out = np.zeros_like(x)
+    with blockscope.trace(path, values=True):
+        scale_kernel[(3,)](x, out, n, BLOCK=1 << 18)
+    with h5py.File(path) as trace:
+        launch = trace["launches/0"]
+        kept = launch["values/run"].shape[0]
+        assert kept == 1 << 20
+        assert launch["values"].attrs["dropped"] == [2 * n - kept]
+        runs = runs_of(launch)
+        assert launch["values/run"][-1] == 3  # loads and stores of two programs
+        assert sorted(set(runs["program"][:4])) == [0, 1]
+        after = launch["values/after"][:].astype(np.uint32).view(np.float32)
+        np.testing.assert_array_equal(after[1 << 18 : 2 << 18], x[: 1 << 18] * 2)
+
+
+def test_without_being_asked_no_values_are_recorded(traced):
+    with h5py.File(traced) as trace:
+        assert "values" not in trace["launches/0"]

@@ -201,6 +201,26 @@ def test_numbers_that_name_nothing(changed, name, value, expected):
     assert expected in changed(lambda trace: set_values(trace["launches/0"][name], value))
 
 
+@pytest.mark.parametrize(
+    ("column", "value", "expected"),
+    [
+        ("run", -1, "'launches/0/values' names run -1 of 2"),
+        ("run", 2**62, "'launches/0/values' names run 4611686018427387904 of 2"),
+        ("run", 0, "has 128 values of run 0, which has 64 elements of 4 bytes"),
+    ],
+)
+def test_values_that_belong_to_no_element(viewer, tmp_path, column, value, expected):
+    path = tmp_path / "values.h5"
+    x = np.zeros(64, np.float32)
+    with blockscope.trace(path, values=True):
+        copy_kernel[(1,)](x, np.zeros_like(x), BLOCK=64)
+    assert view(viewer, path).returncode == 0
+    with h5py.File(path, "r+") as trace:
+        set_values(trace["launches/0/values"][column], value)
+    path.write_bytes(sealed(path.read_bytes()[ENVELOPE:]))
+    assert expected in problem_of(viewer, path)
+
+
 @pytest.mark.parametrize("grid", [(0, 1, 1), (2**31, 1, 1), (2**31 - 1, 2**31 - 1, 2**31 - 1)])
 def test_grids_that_no_launch_has(changed, grid):
     def change(trace):

@@ -27,6 +27,7 @@ def _options(kernel: Kernel) -> dict[str, Any]:
 def machine(arch: str) -> Callable[..., modes.Memory]:
     """Runs the PTX for ``arch`` on the CPU."""
     sys.path.append(str(Path(__file__).parents[2] / "python"))
+    import gpu_rows
     import ptx_matrix_machine
 
     def run(kernel: Kernel, function: Any) -> modes.Memory:
@@ -37,6 +38,7 @@ def machine(arch: str) -> Callable[..., modes.Memory]:
         if compiled.warnings:
             raise AssertionError(compiled.warnings)
         arguments = [*left.values(), *kernel.scalars.values()]
+        compiled = gpu_rows.for_numbers(compiled, arguments)
         ptx_matrix_machine.run(compiled, arguments, kernel.grid)
         return left
 

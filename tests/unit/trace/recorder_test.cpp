@@ -113,6 +113,121 @@ TEST_F(TraceRecorderTest, ATileIsOneRun) {
   EXPECT_EQ(launch.ops[0].variable, "x");
 }
 
+TEST_F(TraceRecorderTest, ValuesAreThoseBeforeAndAfterEachAccess) {
+  std::string error;
+  recorder.reset(); // it has the file
+  recorder = std::make_unique<sanitizer::TraceRecorder>(TraceWriter::create(path, error),
+                                                        sanitizer::TraceOptions{.values = true});
+  EXPECT_TRUE(recorder->plan().needs.programOrder);
+  auto *memoryOfX = reinterpret_cast<uint32_t *>(storage.data());
+  memoryOfX[0] = 10;
+  memoryOfX[1] = 11;
+  const interpreter::DeviceAddress base = argument(0).base;
+  const interpreter::AccessRun both[] = {{0, 2, base, 4}};
+  recorder->onLaunchBegin(info);
+  recorder->onAccess(access(&argument(0), both, 2));
+  // Lanes 0 and 2 store to element 0: lane 2 finds what lane 0 has left.
+  const interpreter::AccessRun twice[] = {{0, 2, base, 4}, {2, 1, base, 0}};
+  const uint32_t stored[] = {20, 21, 22};
+  interpreter::Access store = access(&argument(0), twice, 3);
+  store.kind = AccessKind::Store;
+  store.values = stored;
+  recorder->onAccess(store);
+  memoryOfX[0] = 22; // the store happens after it is seen
+  memoryOfX[1] = 21;
+  memoryOfX[0] = 32; // an atomic add of 5 by two lanes happens before
+  const interpreter::AccessRun same[] = {{0, 2, base, 0}};
+  const uint32_t found[] = {22, 27};
+  interpreter::Access add = access(&argument(0), same, 2);
+  add.kind = AccessKind::AtomicRmw;
+  add.values = found;
+  recorder->onAccess(add);
+  recorder->onProgramEnd(2, 0);
+  recorder->onLaunchEnd();
+  const TraceAccesses accesses = readBack();
+  const auto reader = TraceReader::open(path, error);
+  const TraceValues values = reader->readValues(0, accesses, error).value();
+  ASSERT_EQ(accesses.rows, 4U);
+  EXPECT_EQ(values.run, (std::vector<int64_t>{0, 0, 1, 1, 2, 3, 3}));
+  EXPECT_EQ(values.before, (std::vector<int64_t>{10, 11, 10, 11, 20, 22, 27}));
+  EXPECT_EQ(values.after, (std::vector<int64_t>{10, 11, 20, 21, 22, 27, 32}));
+  EXPECT_EQ(values.dropped, 0);
+}
+
+/// A load of 64 elements by two warps, an element for each thread.
+MemoryPlan planOf(const interpreter::OpInfo &op) {
+  AccessPlan access;
+  access.location = op.location;
+  access.instructions = {0};
+  for (uint32_t lane = 0; lane < 32; ++lane)
+    access.lanes.push_back(lane);
+  access.warps = {0, 32};
+  MemoryPlan plan;
+  plan.accesses = {access};
+  return plan;
+}
+
+TraceGpu someGpu() {
+  TraceGpu gpu;
+  gpu.target = {"sm_90a", "", 2, 0};
+  return gpu;
+}
+
+TEST_F(TraceRecorderTest, SectorsAreThoseOfTheRequestsOfWarps) {
+  struct Case {
+    interpreter::AccessRun run;
+    int64_t requests, sectors, least;
+  };
+  const interpreter::DeviceAddress base = argument(0).base;
+  const Case cases[] = {
+      {{0, 64, base, 4}, 2, 8, 8},       // 128 bytes for each warp
+      {{0, 64, base + 4, 4}, 2, 10, 8},  // each warp reaches into a fifth sector
+      {{0, 64, base, 8}, 2, 16, 8},      // every second element
+      {{0, 64, base, 0}, 2, 2, 2},       // one element
+      {{0, 16, base, 32}, 1, 16, 2},     // half a warp, a sector for each lane
+      {{32, 32, base, 4}, 1, 4, 4},      // the second warp alone
+      {{0, 64, base + 252, -4}, 2, 8, 8} // backwards
+  };
+  for (const Case &each : cases) {
+    recorder.reset(); // it has the file
+    std::string error;
+    recorder = std::make_unique<sanitizer::TraceRecorder>(TraceWriter::create(path, error));
+    recorder->predict(planOf(op), someGpu());
+    EXPECT_TRUE(recorder->plan().needs.values);
+    info.grid = {1, 1, 1};
+    recorder->onLaunchBegin(info);
+    interpreter::Access made = access(&argument(0), each.run, 64);
+    made.program = 0;
+    made.activeLanes = each.run.count;
+    recorder->onAccess(made);
+    recorder->onLaunchEnd();
+    readBack();
+    ASSERT_EQ(launch.gpu.traffic.size(), 1U);
+    const TraceTraffic &traffic = launch.gpu.traffic[0];
+    EXPECT_EQ(traffic.bytes, 4);
+    EXPECT_EQ(traffic.accesses, 1);
+    EXPECT_EQ(traffic.requests, each.requests);
+    EXPECT_EQ(traffic.sectors, each.sectors) << each.run.strideBytes;
+    EXPECT_EQ(traffic.leastSectors, each.least) << each.run.strideBytes;
+  }
+}
+
+TEST_F(TraceRecorderTest, APredictionIsOfOneLaunch) {
+  recorder->predict(planOf(op), someGpu());
+  const interpreter::AccessRun run[] = {{0, 64, argument(0).base, 4}};
+  for (int times = 0; times < 2; ++times) {
+    info.launchIndex = times;
+    recorder->onLaunchBegin(info);
+    EXPECT_FALSE(recorder->plan().needs.values);
+    recorder->onAccess(access(&argument(0), run, 64));
+    recorder->onLaunchEnd();
+  }
+  readBack();
+  EXPECT_TRUE(launch.gpu.isThere());
+  std::string error;
+  EXPECT_FALSE(TraceReader::open(path, error)->readLaunch(1, error).value().gpu.isThere());
+}
+
 TEST_F(TraceRecorderTest, RefusedLanesAreOutsideAndTheRestIsNot) {
   const interpreter::DeviceAddress base = argument(0).base;
   const interpreter::AccessRun inside[] = {{0, 2, base + 504, 4}};

@@ -315,9 +315,12 @@ std::vector<TraceFinding> findingsOfAllKinds() {
   nan.elements = {{1, 6 * 16 * 4, 1, 1, 0}};
   TraceFinding deadlock =
       finding(FindingCode::Deadlock, "program 4 waits here for ever", 2, 4, 12, 11, 2);
-  deadlock.places = {place(SiteRole::Here, 2, 4, 12, "atomic compare-and-swap", "")};
-  deadlock.values = {{"program 4", "waits for 'lock_ptr'[0] in line 12"},
-                     {"program 5", "waits for 'lock_ptr'[1] in line 12"}};
+  deadlock.places = {place(SiteRole::Here, 2, 4, 12, "atomic compare-and-swap", ""),
+                     place(SiteRole::ChangedAt, 2, 5, 12, "atomic compare-and-swap", "")};
+  deadlock.waits = {{4, 0, 12, 5, "in line 12 for 'lock_ptr'[0] = 1",
+                     "taken by program 5 in line 12, which waits, too"},
+                    {5, 0, 12, 4, "in line 12 for 'lock_ptr'[1] = 1",
+                     "taken by program 4 in line 12, which waits, too"}};
   deadlock.elements = {{2, 0, 2, 1, 0}};
   TraceFinding elsewhere =
       finding(FindingCode::IndexWrap, "this int32 product wraps", 0, -1, 9, 9, 1);

@@ -165,6 +165,15 @@ TEST(TraceFileTest, DetailsOfFindingsComeBack) {
   ASSERT_EQ(hole.lineShares.size(), 2U);
   EXPECT_EQ(hole.lineShares[0].permille, 620);
   EXPECT_EQ(hole.lineShares[0].what, "a quotient in fp32");
+  const TraceFinding &deadlock = launch->findings[4];
+  ASSERT_EQ(deadlock.waits.size(), 2U);
+  EXPECT_EQ(deadlock.waits[1].program, 5);
+  EXPECT_EQ(deadlock.waits[1].source, 0);
+  EXPECT_EQ(deadlock.waits[1].line, 12);
+  EXPECT_EQ(deadlock.waits[1].holder, 4);
+  EXPECT_EQ(deadlock.waits[1].waits, "in line 12 for 'lock_ptr'[1] = 1");
+  EXPECT_EQ(deadlock.waits[1].holderText, "taken by program 4 in line 12, which waits, too");
+  EXPECT_EQ(deadlock.places[1].role, SiteRole::ChangedAt);
   const TraceFinding &elsewhere = launch->findings[5];
   EXPECT_TRUE(elsewhere.isElsewhere);
   const NamedValues values = {{"row", "65536"}, {"stride", "65536"}, {"wrapped", "0"}};
@@ -337,6 +346,139 @@ TraceLaunch launchOfOps(size_t ops) {
   return launch;
 }
 
+/// Writes runs with values and reads the values; gives what is wrong with them, or nothing.
+std::string problemOfValues(const std::vector<TraceRun> &runs, const TraceValues &values,
+                            TraceValues &read) {
+  const std::string path = temporaryPath("values.h5");
+  std::string error;
+  const auto writer = TraceWriter::create(path, error);
+  writer->beginLaunch();
+  writer->appendRuns(runs);
+  if (!writer->endLaunch(launchOfOps(1), values) || !writer->close())
+    return writer->error();
+  const auto reader = TraceReader::open(path, error);
+  if (!reader)
+    return error;
+  const auto accesses = reader->readAccesses(0, reader->readLaunch(0, error).value(), error);
+  auto found = reader->readValues(0, *accesses, error);
+  if (!found)
+    return error;
+  read = std::move(*found);
+  return {};
+}
+
+TEST(TraceFileTest, ValuesComeBackWithTheirRuns) {
+  std::vector<TraceRun> runs(3, oneElement());
+  runs[1].innerCount = 2;
+  runs[0].elementBytes = runs[1].elementBytes = runs[2].elementBytes = 4;
+  const TraceValues values = {{0, 1, 1}, {7, -1, 3}, {7, 8, INT64_MIN}, 1};
+  TraceValues read;
+  ASSERT_EQ(problemOfValues(runs, values, read), "");
+  EXPECT_EQ(read.run, values.run);
+  EXPECT_EQ(read.before, values.before);
+  EXPECT_EQ(read.after, values.after);
+  EXPECT_EQ(read.dropped, 1);
+  ASSERT_EQ(problemOfValues(runs, {}, read), "");
+  EXPECT_TRUE(read.empty());
+}
+
+TEST(TraceFileTest, ValuesOfRunsThatWereLeftOutAreLeftOut) {
+  std::vector<TraceRun> runs(2, oneElement());
+  TraceValues read;
+  ASSERT_EQ(problemOfValues(runs, {{0, 1, 2, 3}, {1, 2, 3, 4}, {1, 2, 3, 4}, 5}, read), "");
+  EXPECT_EQ(read.run, (std::vector<int64_t>{0, 1}));
+  EXPECT_EQ(read.dropped, 7);
+}
+
+TEST(TraceFileTest, ValuesThatBelongToNoElementAreRefused) {
+  std::vector<TraceRun> runs(2, oneElement());
+  runs[1].innerCount = 2;
+  TraceValues read;
+  const auto problem = [&](const std::vector<int64_t> &run, int64_t dropped = 0) {
+    const std::vector<int64_t> bits(run.size());
+    return problemOfValues(runs, {run, bits, bits, dropped}, read);
+  };
+  EXPECT_NE(problem({-1}).find("'launches/0/values' names run -1 of 2"), std::string::npos);
+  EXPECT_NE(problem({1, 1, 0}).find("names run 0 of 2 behind run 1"), std::string::npos);
+  EXPECT_NE(problem({0, 1}).find("has 1 values of run 1, which has 2 elements"), std::string::npos);
+  EXPECT_NE(problem({0, 1, 1, 1}).find("has 3 values of run 1"), std::string::npos);
+  EXPECT_NE(problem({0}, -4).find("has dropped -4 elements"), std::string::npos);
+  runs[0].elementBytes = 16;
+  EXPECT_NE(problem({0}).find("elements of 16 bytes"), std::string::npos);
+}
+
+TraceLaunch predictedLaunch() {
+  TraceLaunch launch = launchOfOps(2);
+  launch.gpu.target = {"sm_90a", "H100 SXM", 8, 3'350'000'000'000};
+  launch.gpu.peaks = {{"tensor", "fp16", 989'400'000'000'000}, {"vector", "fp32", 1}};
+  launch.gpu.traffic = {{1, "cp.async", 16, 3, 96, 1536, 1536}};
+  launch.gpu.exchanges = {{-1, 7, 2, "where a block is read from shared memory", 16, 32, 8, 1}};
+  launch.gpu.work = {{-1, 9, "tensor", "fp16", int64_t{1} << 40}};
+  return launch;
+}
+
+TEST(TraceFileTest, WhatAGpuWouldDoComesBack) {
+  const std::string path = temporaryPath("gpu.h5");
+  const TraceLaunch launch = predictedLaunch();
+  ASSERT_EQ(problemOfFile(path, oneElement(), launch), "");
+  std::string error;
+  const TraceGpu gpu = TraceReader::open(path, error)->readLaunch(0, error).value().gpu;
+  EXPECT_EQ(gpu.target.target, "sm_90a");
+  EXPECT_EQ(gpu.target.device, "H100 SXM");
+  EXPECT_EQ(gpu.target.warps, 8);
+  EXPECT_EQ(gpu.target.bytesPerSecond, 3'350'000'000'000);
+  ASSERT_EQ(gpu.peaks.size(), 2U);
+  EXPECT_EQ(gpu.peaks[0].unit, "tensor");
+  EXPECT_EQ(gpu.peaks[0].flopsPerSecond, 989'400'000'000'000);
+  ASSERT_EQ(gpu.traffic.size(), 1U);
+  EXPECT_EQ(gpu.traffic[0].op, 1);
+  EXPECT_EQ(gpu.traffic[0].way, "cp.async");
+  EXPECT_EQ(gpu.traffic[0].bytes, 16);
+  EXPECT_EQ(gpu.traffic[0].accesses, 3);
+  EXPECT_EQ(gpu.traffic[0].requests, 96);
+  EXPECT_EQ(gpu.traffic[0].sectors, 1536);
+  EXPECT_EQ(gpu.traffic[0].leastSectors, 1536);
+  ASSERT_EQ(gpu.exchanges.size(), 1U);
+  EXPECT_EQ(gpu.exchanges[0].line, 7);
+  EXPECT_EQ(gpu.exchanges[0].column, 2);
+  EXPECT_EQ(gpu.exchanges[0].wavefronts, 32);
+  EXPECT_EQ(gpu.exchanges[0].leastWavefronts, 8);
+  EXPECT_EQ(gpu.exchanges[0].inLoop, 1);
+  ASSERT_EQ(gpu.work.size(), 1U);
+  EXPECT_EQ(gpu.work[0].line, 9);
+  EXPECT_EQ(gpu.work[0].dtype, "fp16");
+  EXPECT_EQ(gpu.work[0].flops, int64_t{1} << 40);
+}
+
+TEST(TraceFileTest, NumbersOfAGpuThatMakeNoSenseAreRefused) {
+  const auto problem = [](const auto &change) {
+    TraceLaunch launch = predictedLaunch();
+    change(launch.gpu);
+    return problemOfFile(temporaryPath("gpu.h5"), oneElement(), launch);
+  };
+  EXPECT_NE(problem([](TraceGpu &gpu) { gpu.traffic[0].op = 2; }).find("'gpu_traffic'"),
+            std::string::npos);
+  EXPECT_NE(problem([](TraceGpu &gpu) { gpu.traffic[0].op = -1; }).find("'gpu_traffic'"),
+            std::string::npos);
+  EXPECT_NE(
+      problem([](TraceGpu &gpu) { gpu.traffic[0].sectors = INT64_MAX; }).find("'gpu_traffic'"),
+      std::string::npos);
+  EXPECT_NE(problem([](TraceGpu &gpu) { gpu.traffic[0].bytes = -4; }).find("'gpu_traffic'"),
+            std::string::npos);
+  EXPECT_NE(problem([](TraceGpu &gpu) { gpu.exchanges[0].source = 0; }).find("'gpu_exchanges'"),
+            std::string::npos);
+  EXPECT_NE(problem([](TraceGpu &gpu) { gpu.exchanges[0].wavefronts = -1; }).find("'gpu_exch"),
+            std::string::npos);
+  EXPECT_NE(problem([](TraceGpu &gpu) { gpu.work[0].flops = -1; }).find("'gpu_work'"),
+            std::string::npos);
+  EXPECT_NE(problem([](TraceGpu &gpu) { gpu.peaks[0].flopsPerSecond = -1; }).find("'gpu_peaks'"),
+            std::string::npos);
+  EXPECT_NE(problem([](TraceGpu &gpu) { gpu.target.warps = 0; }).find("'gpu_target'"),
+            std::string::npos);
+  EXPECT_NE(problem([](TraceGpu &gpu) { gpu.work.resize(70'000); }).find("has 70000 rows"),
+            std::string::npos);
+}
+
 TEST(TraceFileTest, RunsThatNameNothingAreRefused) {
   const std::string path = temporaryPath("names.h5");
   const TraceLaunch launch = launchOfOps(1);
@@ -356,6 +498,22 @@ TEST(TraceFileTest, RunsThatNameNothingAreRefused) {
   wrong.innerStrideBytes = INT64_MAX / 2;
   wrong.innerCount = 8;
   EXPECT_NE(problemOfFile(path, wrong, launch).find("longer than any block"), std::string::npos);
+}
+
+TEST(TraceFileTest, AProgramThatWaitsIsOneOfTheLaunch) {
+  const std::string path = temporaryPath("waits.h5");
+  TraceLaunch launch = launchOfOps(1);
+  TraceFinding &finding = launch.findings.emplace_back();
+  finding.code = FindingCode::Deadlock;
+  finding.waits = {{0, -1, 3, -1, "in line 3 for 'x'[0]", ""}};
+  EXPECT_EQ(problemOfFile(path, oneElement(), launch), "");
+  for (const TraceWait &wait : {TraceWait{launch.programCount(), -1, 3, -1, "", ""},
+                                TraceWait{0, -1, 3, launch.programCount(), "", ""},
+                                TraceWait{0, 7, 3, -1, "", ""}, TraceWait{0, -1, -3, -1, "", ""}}) {
+    launch.findings[0].waits = {wait};
+    EXPECT_NE(problemOfFile(path, oneElement(), launch).find("a program that waits in finding 0"),
+              std::string::npos);
+  }
 }
 
 TEST(TraceFileTest, ARunHasNoMoreElementsThanABlock) {
