@@ -48,23 +48,30 @@ Rgba fromOklab(const Lab &lab) {
               byte(-0.0041960863F * l - 0.7034186147F * m + 1.7076147010F * s));
 }
 
-constexpr std::array<Rgba, 9> kStops = {
+constexpr std::array<Rgba, 9> kViridis = {
     rgba(0x44, 0x01, 0x54), rgba(0x47, 0x2d, 0x7b), rgba(0x3b, 0x52, 0x8b),
     rgba(0x2c, 0x72, 0x8e), rgba(0x21, 0x91, 0x8c), rgba(0x28, 0xae, 0x80),
     rgba(0x5e, 0xc9, 0x62), rgba(0xad, 0xdc, 0x30), rgba(0xfd, 0xe7, 0x25)};
+constexpr std::array<Rgba, 9> kCividis = {
+    rgba(0x00, 0x2a, 0x6e), rgba(0x1c, 0x3c, 0x6d), rgba(0x3f, 0x4d, 0x6b),
+    rgba(0x57, 0x5f, 0x6e), rgba(0x70, 0x71, 0x73), rgba(0x8a, 0x86, 0x79),
+    rgba(0xa7, 0x9d, 0x75), rgba(0xc8, 0xb8, 0x66), rgba(0xfe, 0xe8, 0x38)};
+constexpr std::array<Rgba, 2> kGrey = {rgba(0x4a, 0x4a, 0x4a), rgba(0xff, 0xff, 0xff)};
+
+using Table = std::array<Rgba, 256>;
 
 /// Hue from the stops; lightness replaced by a straight line between the first and the last.
-std::array<Rgba, 256> makeTable() {
-  std::array<Rgba, 256> table{};
-  const float darkest = toOklab(kStops.front()).l;
-  const float brightest = toOklab(kStops.back()).l;
+template <size_t count> Table makeTable(const std::array<Rgba, count> &stops) {
+  Table table{};
+  const float darkest = toOklab(stops.front()).l;
+  const float brightest = toOklab(stops.back()).l;
   for (size_t index = 0; index < table.size(); ++index) {
     const float position = static_cast<float>(index) / 255.0F;
-    const float at = position * (kStops.size() - 1);
-    const auto stop = std::min<size_t>(static_cast<size_t>(at), kStops.size() - 2);
+    const float at = position * (count - 1);
+    const auto stop = std::min<size_t>(static_cast<size_t>(at), count - 2);
     const float part = at - static_cast<float>(stop);
-    const Lab left = toOklab(kStops[stop]);
-    const Lab right = toOklab(kStops[stop + 1]);
+    const Lab left = toOklab(stops[stop]);
+    const Lab right = toOklab(stops[stop + 1]);
     table[index] =
         fromOklab({darkest + (brightest - darkest) * position, left.a + (right.a - left.a) * part,
                    left.b + (right.b - left.b) * part});
@@ -72,11 +79,72 @@ std::array<Rgba, 256> makeTable() {
   return table;
 }
 
+constexpr Rgba kNoDifference = rgba(206, 207, 205);
+
+/// From one end over the neutral colour to the other.
+Rgba between(Rgba below, Rgba above, float position) {
+  const Lab middle = toOklab(kNoDifference);
+  const Lab end = toOklab(position < 0 ? below : above);
+  // The first step away from zero is to be seen: colour rises faster than darkness.
+  const float far = std::min(1.0F, std::abs(position));
+  const float vivid = std::sqrt(far);
+  return fromOklab({middle.l + (end.l - middle.l) * far, middle.a + (end.a - middle.a) * vivid,
+                    middle.b + (end.b - middle.b) * vivid});
+}
+
 } // namespace
 
-Rgba heatColor(float position) {
-  static const std::array<Rgba, 256> table = makeTable();
-  return table[static_cast<size_t>(std::clamp(position, 0.0F, 1.0F) * 255.0F + 0.5F)];
+std::string_view colorsName(CountColors colors) {
+  switch (colors) {
+  case CountColors::Viridis:
+    return "viridis";
+  case CountColors::Cividis:
+    return "cividis";
+  case CountColors::Grey:
+    return "grey";
+  }
+  return "";
+}
+
+std::string_view colorsName(DifferenceColors colors) {
+  switch (colors) {
+  case DifferenceColors::BlueOrange:
+    return "blue-orange";
+  case DifferenceColors::PurpleGreen:
+    return "purple-green";
+  }
+  return "";
+}
+
+std::optional<CountColors> countColorsNamed(std::string_view name) {
+  for (int colors = 0; colors < kCountColors; ++colors)
+    if (colorsName(static_cast<CountColors>(colors)) == name)
+      return static_cast<CountColors>(colors);
+  return std::nullopt;
+}
+
+std::optional<DifferenceColors> differenceColorsNamed(std::string_view name) {
+  for (int colors = 0; colors < kDifferenceColors; ++colors)
+    if (colorsName(static_cast<DifferenceColors>(colors)) == name)
+      return static_cast<DifferenceColors>(colors);
+  return std::nullopt;
+}
+
+Rgba heatColor(float position, CountColors colors) {
+  static const std::array<Table, kCountColors> tables = {makeTable(kViridis), makeTable(kCividis),
+                                                         makeTable(kGrey)};
+  return tables[static_cast<size_t>(colors)]
+               [static_cast<size_t>(std::clamp(position, 0.0F, 1.0F) * 255.0F + 0.5F)];
+}
+
+Rgba differenceColor(float position, DifferenceColors colors) {
+  switch (colors) {
+  case DifferenceColors::BlueOrange:
+    return between(rgba(0x0f, 0x52, 0xa8), rgba(0xb0, 0x4e, 0x00), position);
+  case DifferenceColors::PurpleGreen:
+    return between(rgba(0x6b, 0x2c, 0x91), rgba(0x1a, 0x6b, 0x36), position);
+  }
+  return kNoDifference;
 }
 
 float perceivedLightness(Rgba color) { return toOklab(color).l; }

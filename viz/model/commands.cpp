@@ -1,6 +1,8 @@
 // Keys, help and what each command changes.
 #include "viz/model/commands.h"
 
+#include "viz/model/gpu_view.h"
+
 #include <algorithm>
 #include <array>
 
@@ -13,6 +15,9 @@ constexpr auto kBindings = std::to_array<KeyBinding>({
     {Command::FocusOps, '3'},
     {Command::FocusSource, '4'},
     {Command::FocusFindings, '5'},
+    {Command::FocusHistory, '6'},
+    {Command::FocusTraffic, '7'},
+    {Command::FocusRoofline, '8'},
     {Command::FocusNext, 0, SpecialKey::Tab},
     {Command::FocusPrevious, 0, SpecialKey::Tab, true},
     {Command::Left, 0, SpecialKey::Left},
@@ -39,6 +44,14 @@ constexpr auto kBindings = std::to_array<KeyBinding>({
     {Command::PreviousFinding, 'N'},
     {Command::NextPlace, 'o'},
     {Command::ToggleMarks, 'x'},
+    {Command::TimeBack, 'j'},
+    {Command::TimeForward, 'k'},
+    {Command::TimeFarBack, 'J'},
+    {Command::TimeFarForward, 'K'},
+    {Command::TogglePlay, ' '},
+    {Command::CycleTime, 'w'},
+    {Command::NarrowWindow, '('},
+    {Command::WidenWindow, ')'},
     {Command::CycleMode, 'm'},
     {Command::ToggleLog, 'l'},
     {Command::ZoomIn, '+'},
@@ -47,6 +60,13 @@ constexpr auto kBindings = std::to_array<KeyBinding>({
     {Command::Fit, '0'},
     {Command::NextLaunch, '>'},
     {Command::PreviousLaunch, '<'},
+    {Command::ShowFolder, 'b'},
+    {Command::CycleColors, 'v'},
+    {Command::CycleDifferenceColors, 'V'},
+    {Command::LargerText, '+', SpecialKey::None, false, true},
+    {Command::LargerText, '=', SpecialKey::None, false, true},
+    {Command::SmallerText, '-', SpecialKey::None, false, true},
+    {Command::NormalText, '0', SpecialKey::None, false, true},
     {Command::SavePng, 's'},
     {Command::CopyCsv, 'c'},
     {Command::SaveCsv, 'e'},
@@ -60,6 +80,7 @@ constexpr auto kBindings = std::to_array<KeyBinding>({
 constexpr auto kHelp = std::to_array<HelpLine>({
     {"Panels", ""},
     {"1 2 3 4 5", "heat map, programs, ops, source, findings"},
+    {"6 7 8", "history of the element, GPU traffic, roofline"},
     {"Tab, Shift+Tab", "next and previous panel"},
     {"arrows, Home, End, PgUp, PgDn", "move in the panel that has the focus"},
     {"Enter", "next program of the cell, op of the line, place"},
@@ -72,6 +93,11 @@ constexpr auto kHelp = std::to_array<HelpLine>({
     {"0, double click", "fit the whole tensor"},
     {"Shift+arrows, drag", "move the picture"},
     {". ,", "next and previous slice (rank 3 and more)"},
+    {"Time", ""},
+    {"w", "all accesses, those up to a moment, around it"},
+    {"j k, Shift+j k", "back and forth by an access, by a hundredth"},
+    {"space", "play and pause"},
+    {"( )", "narrower and wider window of time"},
     {"Programs and findings", ""},
     {"[ ]", "previous and next program"},
     {"p", "all programs"},
@@ -79,10 +105,50 @@ constexpr auto kHelp = std::to_array<HelpLine>({
     {"o", "next place of the finding: the other side"},
     {"x", "marks of findings on and off"},
     {"< >", "previous and next launch of the file"},
+    {"b", "back to the list of the folder"},
+    {"Text and colours", ""},
+    {"Ctrl and + - 0", "larger and smaller text; 100 %"},
+    {"v", "other colours: viridis, cividis, grey"},
     {"Files", ""},
     {"s", "save this picture as PNG"},
     {"c", "copy the panel's table as CSV"},
     {"e", "save the panel's table as CSV"},
+    {"h, ?, F1", "show or hide this help"},
+    {"q", "quit"},
+});
+
+constexpr auto kCompareHelp = std::to_array<HelpLine>({
+    {"Two runs", ""},
+    {"t, Shift+t", "next and previous tensor"},
+    {"< >", "previous and next pair of launches"},
+    {"m", "reads, writes, both"},
+    {"l", "linear or logarithmic colours"},
+    {"+, -, wheel", "zoom in and out, in all three pictures"},
+    {"0, double click", "fit the whole tensor"},
+    {"Shift+arrows, drag", "move the pictures"},
+    {"arrows, Home, End, click", "choose an element"},
+    {". ,", "next and previous slice (rank 3 and more)"},
+    {"[ ] p", "previous and next program, all programs"},
+    {"x", "marks of findings on and off"},
+    {"Esc", "choose nothing"},
+    {"Text and colours", ""},
+    {"Ctrl and + - 0", "larger and smaller text; 100 %"},
+    {"v, Shift+v", "other colours of counts, of differences"},
+    {"Files", ""},
+    {"s", "save this picture as PNG"},
+    {"c, e", "copy or save the differences as CSV"},
+    {"h, ?, F1", "show or hide this help"},
+    {"q", "quit"},
+});
+
+constexpr auto kFolderHelp = std::to_array<HelpLine>({
+    {"Traces of a folder", ""},
+    {"arrows, Home, End, PgUp, PgDn", "go to a trace"},
+    {"Enter, click", "look at it"},
+    {"b", "from a trace back to the list"},
+    {"Ctrl and + - 0", "larger and smaller text; 100 %"},
+    {"s", "save this picture as PNG"},
+    {"c, e", "copy or save the list as CSV"},
     {"h, ?, F1", "show or hide this help"},
     {"q", "quit"},
 });
@@ -129,6 +195,36 @@ void stepFinding(const TraceModel &model, Selection &selection, int step) {
   }
   const int from = selection.finding < 0 && step < 0 ? 0 : selection.finding;
   selectFinding(model, selection, next(from, step, count));
+}
+
+/// The next entry of the history of the cell; without a choice the first or the last.
+void stepHistory(const TraceModel &model, Selection &selection, int64_t step) {
+  const std::optional<int64_t> slot =
+      selection.cell ? slotAt(model, selection, *selection.cell) : std::nullopt;
+  if (!slot) {
+    selection.notice = "choose a cell of the heat map first";
+    return;
+  }
+  const auto last = static_cast<int64_t>(model.history(selection.tensor, *slot).entries.size()) - 1;
+  const int64_t from =
+      selection.historyEntry < 0 ? (step > 0 ? -1 : last + 1) : selection.historyEntry;
+  if (last >= 0)
+    selectHistory(model, selection, std::clamp<int64_t>(from + step, 0, last));
+}
+
+/// The next op in the list of traffic; without a choice the first or the last.
+void stepTraffic(const TraceModel &model, Selection &selection, int step) {
+  const std::vector<size_t> order = trafficOrder(model, selection.worstFirst);
+  const auto &rows = model.launch().gpu.traffic;
+  const auto chosen = std::find_if(order.begin(), order.end(),
+                                   [&](size_t row) { return rows[row].op == selection.op; });
+  const auto count = static_cast<int>(order.size());
+  const int from = chosen != order.end() ? static_cast<int>(chosen - order.begin())
+                   : step > 0            ? -1
+                                         : count;
+  if (count > 0)
+    selectOp(model, selection,
+             rows[order[static_cast<size_t>(std::clamp(from + step, 0, count - 1))]].op);
 }
 
 void nextPlace(const TraceModel &model, Selection &selection) {
@@ -193,6 +289,14 @@ void step(const TraceModel &model, Selection &selection, int columns, int rows) 
   case PanelKind::Findings:
     stepFinding(model, selection, along);
     break;
+  case PanelKind::History:
+    stepHistory(model, selection, along);
+    break;
+  case PanelKind::Traffic:
+    stepTraffic(model, selection, along);
+    break;
+  case PanelKind::Roofline:
+    break;
   }
 }
 
@@ -216,6 +320,16 @@ void goToEnd(const TraceModel &model, Selection &selection, bool last) {
   case PanelKind::Findings:
     selectFinding(model, selection,
                   last ? static_cast<int>(model.launch().findings.size()) - 1 : 0);
+    break;
+  case PanelKind::History:
+    selection.historyEntry = -1;
+    stepHistory(model, selection, last ? -1 : 1);
+    break;
+  case PanelKind::Traffic:
+    selection.op = -1;
+    stepTraffic(model, selection, last ? -1 : 1);
+    break;
+  case PanelKind::Roofline:
     break;
   }
 }
@@ -242,6 +356,32 @@ void pan(const TraceModel &model, Selection &selection, double columns, double r
   selection.isFitted = false;
 }
 
+/// To the next run of the tensor, or the one before.
+void stepTime(const TraceModel &model, Selection &selection, bool forward) {
+  const TraceAccesses &accesses = model.accesses();
+  if (selection.time.mode == TimeMode::All)
+    selectTime(model, selection, forward ? 0 : accesses.rows);
+  size_t at = selection.time.at;
+  if (forward) {
+    while (at < accesses.rows && accesses.argument[at] != selection.tensor)
+      ++at;
+    selectTime(model, selection, at + 1);
+    return;
+  }
+  at -= at > 0 ? 1 : 0;
+  while (at > 0 && accesses.argument[at - 1] != selection.tensor)
+    --at;
+  selectTime(model, selection, at);
+}
+
+void jumpTime(const TraceModel &model, Selection &selection, bool forward) {
+  const size_t step = std::max<size_t>(1, model.accesses().rows / 100);
+  if (selection.time.mode == TimeMode::All)
+    selectTime(model, selection, forward ? 0 : model.accesses().rows);
+  const size_t at = selection.time.at;
+  selectTime(model, selection, forward ? at + step : at - std::min(at, step));
+}
+
 /// Enter: the next program that touched the cell, the next op of the line, or the next place of the
 /// finding.
 void choose(const TraceModel &model, Selection &selection) {
@@ -259,6 +399,10 @@ void choose(const TraceModel &model, Selection &selection) {
                   after != story.programs.end() ? *after : story.programs.front());
   } else if (selection.focus == PanelKind::Findings) {
     nextPlace(model, selection);
+  } else if (selection.focus == PanelKind::History) {
+    stepHistory(model, selection, 1);
+  } else if (selection.focus == PanelKind::Traffic) {
+    selection.worstFirst = !selection.worstFirst;
   } else if (selection.focus == PanelKind::Source) {
     const auto &ops = model.launch().ops;
     const int count = static_cast<int>(ops.size());
@@ -273,14 +417,52 @@ void choose(const TraceModel &model, Selection &selection) {
   }
 }
 
+/// How far a key goes in a list; 0 for all others.
+int rowsOf(Command command) {
+  constexpr int kPage = 8;
+  return command == Command::Up         ? -1
+         : command == Command::Down     ? 1
+         : command == Command::PageUp   ? -kPage
+         : command == Command::PageDown ? kPage
+                                        : 0;
+}
+
+/// Steps of a quarter.
+void resizeText(Selection &selection, int percent) {
+  percent = std::clamp(percent, kLeastTextPercent, kMostTextPercent);
+  selection.notice = "text of " + std::to_string(percent) + " %" +
+                     (percent == selection.look.textPercent ? ", as it is" : "");
+  selection.look.textPercent = percent;
+}
+
 void setFocus(Selection &selection, int panel) {
-  selection.focus = static_cast<PanelKind>(next(panel, 0, kPanelCount));
+  focusPanel(selection, static_cast<PanelKind>(next(panel, 0, kPanelCount)));
+}
+
+/// Opens a drawer, or closes the one that has the focus.
+void toggleDrawer(Selection &selection, PanelKind panel) {
+  if (selection.focus == panel) {
+    selection.drawer.reset();
+    selection.focus = PanelKind::Heatmap;
+  } else {
+    focusPanel(selection, panel);
+  }
 }
 
 } // namespace
 
 std::span<const KeyBinding> keyBindings() { return kBindings; }
 std::span<const HelpLine> helpLines() { return kHelp; }
+std::span<const HelpLine> compareHelpLines() { return kCompareHelp; }
+std::span<const HelpLine> folderHelpLines() { return kFolderHelp; }
+
+std::optional<Command> commandOf(uint32_t character, bool control) {
+  for (const KeyBinding &binding : kBindings)
+    if (binding.character != 0 && static_cast<uint32_t>(binding.character) == character &&
+        binding.control == control)
+      return binding.command;
+  return std::nullopt;
+}
 
 std::string_view panelTitle(PanelKind panel) {
   switch (panel) {
@@ -294,12 +476,54 @@ std::string_view panelTitle(PanelKind panel) {
     return "Source";
   case PanelKind::Findings:
     return "Findings";
+  case PanelKind::History:
+    return "History";
+  case PanelKind::Traffic:
+    return "GPU traffic";
+  case PanelKind::Roofline:
+    return "Roofline";
   }
   return "";
 }
 
+bool applyEverywhere(Command command, Selection &selection) {
+  Look &look = selection.look;
+  if (command == Command::CycleColors) {
+    look.countColors =
+        static_cast<CountColors>(next(static_cast<int>(look.countColors), 1, kCountColors));
+    selection.notice = "colours: " + std::string(colorsName(look.countColors));
+  } else if (command == Command::CycleDifferenceColors) {
+    look.differenceColors = static_cast<DifferenceColors>(
+        next(static_cast<int>(look.differenceColors), 1, kDifferenceColors));
+    selection.notice = "colours of differences: " + std::string(colorsName(look.differenceColors));
+  } else if (command == Command::LargerText || command == Command::SmallerText) {
+    resizeText(selection, look.textPercent + (command == Command::LargerText ? 25 : -25));
+  } else if (command == Command::NormalText) {
+    resizeText(selection, 100);
+  } else if (command == Command::SavePng) {
+    selection.wish = Wish::SavePng;
+  } else if (command == Command::CopyCsv) {
+    selection.wish = Wish::CopyCsv;
+  } else if (command == Command::SaveCsv) {
+    selection.wish = Wish::SaveCsv;
+  } else if (command == Command::Help) {
+    selection.showsHelp = !selection.showsHelp;
+  } else if (command == Command::Quit) {
+    selection.wish = Wish::Quit;
+  } else if (command == Command::Clear && selection.showsHelp) {
+    selection.showsHelp = false;
+  } else if (const int rows = rowsOf(command); selection.showsHelp && rows != 0) {
+    selection.helpRow = std::max(0, selection.helpRow + rows);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 void apply(Command command, const TraceModel &model, Selection &selection) {
   selection.notice.clear();
+  if (applyEverywhere(command, selection))
+    return;
   switch (command) {
   case Command::FocusHeatmap:
   case Command::FocusPrograms:
@@ -307,6 +531,12 @@ void apply(Command command, const TraceModel &model, Selection &selection) {
   case Command::FocusSource:
   case Command::FocusFindings:
     return setFocus(selection, static_cast<int>(command) - static_cast<int>(Command::FocusHeatmap));
+  case Command::FocusHistory:
+    return toggleDrawer(selection, PanelKind::History);
+  case Command::FocusTraffic:
+    return toggleDrawer(selection, PanelKind::Traffic);
+  case Command::FocusRoofline:
+    return toggleDrawer(selection, PanelKind::Roofline);
   case Command::FocusNext:
     return setFocus(selection, static_cast<int>(selection.focus) + 1);
   case Command::FocusPrevious:
@@ -373,33 +603,45 @@ void apply(Command command, const TraceModel &model, Selection &selection) {
     return pan(model, selection, 0, -1);
   case Command::PanDown:
     return pan(model, selection, 0, 1);
+  case Command::TimeBack:
+    return stepTime(model, selection, false);
+  case Command::TimeForward:
+    return stepTime(model, selection, true);
+  case Command::TimeFarBack:
+    return jumpTime(model, selection, false);
+  case Command::TimeFarForward:
+    return jumpTime(model, selection, true);
+  case Command::TogglePlay:
+    return togglePlay(model, selection);
+  case Command::CycleTime:
+    return selectTimeMode(model, selection,
+                          static_cast<TimeMode>(next(static_cast<int>(selection.time.mode), 1, 3)));
+  case Command::NarrowWindow:
+    return selectTimeWindow(model, selection, selection.time.window / 2);
+  case Command::WidenWindow:
+    return selectTimeWindow(model, selection, selection.time.window * 2);
   case Command::NextLaunch:
     selection.wish = Wish::NextLaunch;
     return;
   case Command::PreviousLaunch:
     selection.wish = Wish::PreviousLaunch;
     return;
-  case Command::SavePng:
-    selection.wish = Wish::SavePng;
-    return;
-  case Command::CopyCsv:
-    selection.wish = Wish::CopyCsv;
-    return;
-  case Command::SaveCsv:
-    selection.wish = Wish::SaveCsv;
-    return;
-  case Command::Help:
-    selection.showsHelp = !selection.showsHelp;
+  case Command::ShowFolder:
+    selection.wish = Wish::ShowFolder;
     return;
   case Command::Clear:
-    if (selection.showsHelp)
-      selection.showsHelp = false;
-    else
-      clearSelection(selection);
-    return;
+    return clearSelection(selection);
+  case Command::CycleColors:
+  case Command::CycleDifferenceColors:
+  case Command::LargerText:
+  case Command::SmallerText:
+  case Command::NormalText:
+  case Command::SavePng:
+  case Command::CopyCsv:
+  case Command::SaveCsv:
+  case Command::Help:
   case Command::Quit:
-    selection.wish = Wish::Quit;
-    return;
+    return; // carried out above
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "viz/model/selection.h"
 
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -14,6 +15,9 @@ enum class Command : uint8_t {
   FocusOps,
   FocusSource,
   FocusFindings,
+  FocusHistory,
+  FocusTraffic,
+  FocusRoofline,
   FocusNext,
   FocusPrevious,
   Left,
@@ -36,6 +40,14 @@ enum class Command : uint8_t {
   PreviousFinding,
   NextPlace,
   ToggleMarks,
+  TimeBack,
+  TimeForward,
+  TimeFarBack,
+  TimeFarForward,
+  TogglePlay,
+  CycleTime,
+  NarrowWindow,
+  WidenWindow,
   CycleMode,
   ToggleLog,
   ZoomIn,
@@ -47,6 +59,12 @@ enum class Command : uint8_t {
   PanDown,
   NextLaunch,
   PreviousLaunch,
+  ShowFolder,
+  CycleColors,
+  CycleDifferenceColors,
+  LargerText,
+  SmallerText,
+  NormalText,
   SavePng,
   CopyCsv,
   SaveCsv,
@@ -72,15 +90,19 @@ enum class SpecialKey : uint8_t {
   F1,
 };
 
-/// One key; either a character or a special key with or without shift.
+/// One key; either a character, with the control key or without, or a special key with or without
+/// shift.
 struct KeyBinding {
   Command command;
   char character = 0;
   SpecialKey special = SpecialKey::None;
   bool shift = false;
+  bool control = false;
 };
 
 std::span<const KeyBinding> keyBindings();
+/// What a character does; nothing when it is no key.
+std::optional<Command> commandOf(uint32_t character, bool control);
 
 /// A line of the help overlay.
 struct HelpLine {
@@ -89,9 +111,19 @@ struct HelpLine {
 };
 
 std::span<const HelpLine> helpLines();
+/// Of a comparison, and of a folder.
+std::span<const HelpLine> compareHelpLines();
+std::span<const HelpLine> folderHelpLines();
 
 /// Carries a command out. The meaning of the arrows depends on the panel that has the focus.
 void apply(Command command, const TraceModel &model, Selection &selection);
+
+/// Carries out what is the same whatever is shown: text, colours, files, help, the end.
+/// Returns whether the command is one of these.
+bool applyEverywhere(Command command, Selection &selection);
+
+inline constexpr int kLeastTextPercent = 75;
+inline constexpr int kMostTextPercent = 200;
 
 std::string_view panelTitle(PanelKind panel);
 

@@ -1,8 +1,12 @@
 // CSV of each panel's table.
 #include "viz/model/csv.h"
 
+#include "viz/model/gpu_view.h"
+
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <cstdio>
 
 namespace blockscope::viz {
 namespace {
@@ -34,13 +38,6 @@ std::string asFileName(std::string name) {
   return name;
 }
 
-std::string joined(const std::vector<std::string> &fields) {
-  std::string line;
-  for (size_t at = 0; at < fields.size(); ++at)
-    line += (at > 0 ? "," : "") + quoted(fields[at]);
-  return line + "\n";
-}
-
 std::vector<std::string> countFields(const AccessCounts &counts) {
   return {std::to_string(counts.loads), std::to_string(counts.stores),
           std::to_string(counts.atomics), std::to_string(counts.outside)};
@@ -54,7 +51,7 @@ std::string elementRow(const TensorLayout &layout, int64_t slot, const ElementCo
   fields.insert(fields.end(), {std::to_string(layout.offsetBytesOf(slot)),
                                std::to_string(counts.loads), std::to_string(counts.stores),
                                std::to_string(counts.atomics), inside ? "1" : "0"});
-  return joined(fields);
+  return csvLine(fields);
 }
 
 std::string elementTable(const TraceModel &model, int argument) {
@@ -64,7 +61,7 @@ std::string elementTable(const TraceModel &model, int argument) {
   for (size_t dim = 0; dim < layout.shape().size(); ++dim)
     header.push_back("index" + std::to_string(dim));
   header.insert(header.end(), {"byte_offset", "loads", "stores", "atomics", "inside"});
-  std::string text = joined(header);
+  std::string text = csvLine(header);
   for (int64_t slot = 0; slot < layout.slotCount(); ++slot)
     if (heat.value(slot, HeatMode::Both) > 0)
       text += elementRow(layout, slot, heat.at(slot), true);
@@ -78,9 +75,9 @@ std::string programTable(const TraceModel &model) {
   for (size_t program = 0; program < model.programCounts().size(); ++program) {
     const auto at = model.programIndex(static_cast<int64_t>(program));
     const ProgramCounts &counts = model.programCounts()[program];
-    text += joined({std::to_string(program), std::to_string(at[0]), std::to_string(at[1]),
-                    std::to_string(at[2]), std::to_string(counts.accesses),
-                    std::to_string(counts.outside)});
+    text += csvLine({std::to_string(program), std::to_string(at[0]), std::to_string(at[1]),
+                     std::to_string(at[2]), std::to_string(counts.accesses),
+                     std::to_string(counts.outside)});
   }
   return text;
 }
@@ -104,7 +101,7 @@ std::string opTable(const TraceModel &model) {
     const auto counts = countFields(model.opCounts()[index]);
     fields.insert(fields.end(), counts.begin(), counts.end());
     fields.push_back(std::to_string(model.opCounts()[index].masked));
-    text += joined(fields);
+    text += csvLine(fields);
   }
   return text;
 }
@@ -125,7 +122,7 @@ std::string lineTable(const TraceModel &model, int source) {
     const auto counts = countFields(model.lineCounts(source, line));
     fields.insert(fields.end(), counts.begin(), counts.end());
     fields.push_back(std::to_string(model.findingsOfLine(source, line).size()));
-    text += joined(fields);
+    text += csvLine(fields);
   }
   return text;
 }
@@ -134,17 +131,93 @@ std::string findingTable(const TraceModel &model) {
   std::string text = "severity,code,file,line,column,program,argument,count,message\n";
   for (const TraceFinding &finding : model.launch().findings)
     text +=
-        joined({std::string(severityName(finding.severity)), std::string(codeText(finding.code)),
-                pathOf(model, finding.source), std::to_string(finding.site.location.line),
-                std::to_string(finding.site.location.column), std::to_string(finding.program),
-                finding.argument >= 0
-                    ? model.launch().arguments[static_cast<size_t>(finding.argument)].name
-                    : "",
-                std::to_string(finding.count), finding.message});
+        csvLine({std::string(severityName(finding.severity)), std::string(codeText(finding.code)),
+                 pathOf(model, finding.source), std::to_string(finding.site.location.line),
+                 std::to_string(finding.site.location.column), std::to_string(finding.program),
+                 finding.argument >= 0
+                     ? model.launch().arguments[static_cast<size_t>(finding.argument)].name
+                     : "",
+                 std::to_string(finding.count), finding.message});
+  return text;
+}
+
+/// The chosen element, its accesses one by one.
+std::string historyTable(const TraceModel &model, const Selection &selection) {
+  std::string text = "access,run,program,x,y,z,op,name,file,line,kind,before,after\n";
+  const std::optional<int64_t> slot =
+      selection.cell ? slotAt(model, selection, *selection.cell) : std::nullopt;
+  if (!slot)
+    return text;
+  const ElementHistory &history = model.history(selection.tensor, *slot);
+  for (size_t number = 0; number < history.entries.size(); ++number) {
+    const HistoryEntry &entry = history.entries[number];
+    const TraceOp &op = model.launch().ops[static_cast<size_t>(entry.op)];
+    const auto at = model.programIndex(entry.program);
+    text += csvLine({std::to_string(number), std::to_string(entry.row),
+                     std::to_string(entry.program), std::to_string(at[0]), std::to_string(at[1]),
+                     std::to_string(at[2]), std::to_string(entry.op), op.name,
+                     pathOf(model, op.source), std::to_string(op.line), accessVerb(entry.kind),
+                     historyValue(model, selection.tensor, entry, false),
+                     historyValue(model, selection.tensor, entry, true)});
+  }
+  return text;
+}
+
+std::string numberText(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.4g", value);
+  return text.data();
+}
+
+/// What each memory op moves on the GPU, then the exchanges through its shared memory.
+std::string trafficTable(const TraceModel &model, bool worstFirst) {
+  const TraceGpu &gpu = model.launch().gpu;
+  std::string text = "kind,op,name,file,line,tensor,way,bytes,requests,taken,least,ratio\n";
+  for (const size_t number : trafficOrder(model, worstFirst)) {
+    const TraceTraffic &row = gpu.traffic[number];
+    const TraceOp &op = model.launch().ops[static_cast<size_t>(row.op)];
+    const int tensor = model.tensorOfOp(row.op);
+    text += csvLine({"sectors", std::to_string(row.op), op.name, pathOf(model, op.source),
+                     std::to_string(op.line),
+                     tensor >= 0 ? model.launch().arguments[static_cast<size_t>(tensor)].name : "",
+                     row.way, std::to_string(row.bytes), std::to_string(row.requests),
+                     std::to_string(row.sectors), std::to_string(row.leastSectors),
+                     numberText(ratioOf(row.sectors, row.leastSectors))});
+  }
+  for (const size_t number : exchangeOrder(model, worstFirst)) {
+    const TraceExchange &row = gpu.exchanges[number];
+    text += csvLine({"wavefronts", "", row.what, pathOf(model, row.source),
+                     std::to_string(row.line), "", "shared", std::to_string(row.bytes), "",
+                     std::to_string(row.wavefronts), std::to_string(row.leastWavefronts),
+                     numberText(ratioOf(row.wavefronts, row.leastWavefronts))});
+  }
+  return text;
+}
+
+/// Flops and bytes by line, then of the launch.
+std::string rooflineTable(const TraceModel &model) {
+  const Roofline &roofline = model.roofline();
+  std::string text = "file,line,unit,dtype,flops,bytes,flops_per_second,bytes_per_second\n";
+  for (const auto &[place, work] : roofline.lines)
+    text += csvLine({pathOf(model, place.first), std::to_string(place.second), "", "",
+                     std::to_string(work.flops), std::to_string(work.bytes), "", ""});
+  for (const WorkKind &kind : roofline.kinds)
+    text += csvLine({"", "", kind.unit, kind.dtype, std::to_string(kind.flops), "",
+                     std::to_string(kind.peak), ""});
+  for (const int64_t bytes : {roofline.bytesAsked, roofline.bytesOnce})
+    text += csvLine({"", "", "", "", std::to_string(roofline.flops), std::to_string(bytes),
+                     numberText(roofline.attainable(bytes)), numberText(roofline.bytesPerSecond)});
   return text;
 }
 
 } // namespace
+
+std::string csvLine(const std::vector<std::string> &fields) {
+  std::string line;
+  for (size_t at = 0; at < fields.size(); ++at)
+    line += (at > 0 ? "," : "") + quoted(fields[at]);
+  return line + "\n";
+}
 
 std::string csvOf(const TraceModel &model, const Selection &selection, PanelKind panel) {
   switch (panel) {
@@ -158,6 +231,12 @@ std::string csvOf(const TraceModel &model, const Selection &selection, PanelKind
     return lineTable(model, selection.source);
   case PanelKind::Findings:
     return findingTable(model);
+  case PanelKind::History:
+    return historyTable(model, selection);
+  case PanelKind::Traffic:
+    return trafficTable(model, selection.worstFirst);
+  case PanelKind::Roofline:
+    return rooflineTable(model);
   }
   return "";
 }
@@ -176,6 +255,12 @@ std::string csvName(const TraceModel &model, const Selection &selection, PanelKi
     return "lines";
   case PanelKind::Findings:
     return "findings";
+  case PanelKind::History:
+    return "history";
+  case PanelKind::Traffic:
+    return "traffic";
+  case PanelKind::Roofline:
+    return "roofline";
   }
   return "";
 }

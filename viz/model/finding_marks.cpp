@@ -132,6 +132,7 @@ MarkKind markOf(FindingCode code) {
   case FindingCode::DuplicateStore:
     return MarkKind::Race;
   case FindingCode::Deadlock:
+  case FindingCode::NotResident:
     return MarkKind::WaitedFor;
   default:
     return MarkKind::Other;

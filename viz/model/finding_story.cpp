@@ -3,24 +3,7 @@
 
 #include "core/report.h"
 
-#include <algorithm>
-#include <charconv>
-
 namespace blockscope::viz {
-namespace {
-
-constexpr std::string_view kProgram = "program ";
-
-/// The number in "program 12"; -1 for another text.
-int64_t programIn(const std::string &name) {
-  int64_t number = -1;
-  if (name.starts_with(kProgram))
-    std::from_chars(name.data() + kProgram.size(), name.data() + name.size(), number);
-  return number;
-}
-
-} // namespace
-
 const TracePlace *placeWith(const TraceFinding &finding, SiteRole role) {
   for (const TracePlace &place : finding.places)
     if (place.role == role)
@@ -32,34 +15,14 @@ bool hasSides(const TraceFinding &finding) {
   return placeWith(finding, SiteRole::OtherSide) != nullptr;
 }
 
-std::vector<WaitingProgram> waitingPrograms(const TraceModel &model, const TraceFinding &finding) {
-  std::vector<WaitingProgram> waiting;
-  if (finding.code != FindingCode::Deadlock)
-    return waiting;
-  for (const auto &[name, text] : finding.values) {
-    const int64_t program = programIn(name);
-    if (program < 0 || program >= model.launch().programCount())
-      continue;
-    WaitingProgram &each = waiting.emplace_back();
-    each.program = program;
-    each.waits = text;
-    if (const std::optional<size_t> row = model.lastRowOf(program)) {
-      const TraceRun run = model.accesses()[*row];
-      each.argument = run.argument;
-      if (run.argument >= 0)
-        each.slot = model.layout(run.argument).slotOf(run.offsetBytes);
-    }
-  }
-  for (WaitingProgram &each : waiting) {
-    if (each.argument < 0)
-      continue;
-    const ElementStory &story = model.storyOf(each.argument, each.slot);
-    for (const WaitingProgram &other : waiting)
-      if (other.program != each.program &&
-          std::binary_search(story.programs.begin(), story.programs.end(), other.program))
-        each.others.push_back(other.program);
-  }
-  return waiting;
+std::optional<LastElement> lastElementOf(const TraceModel &model, int64_t program) {
+  const std::optional<size_t> row = model.lastRowOf(program);
+  if (!row)
+    return std::nullopt;
+  const TraceRun run = model.accesses()[*row];
+  if (run.argument < 0)
+    return std::nullopt;
+  return LastElement{run.argument, model.layout(run.argument).slotOf(run.offsetBytes)};
 }
 
 const TraceFinding *findingWithShares(const TraceModel &model, int chosen) {

@@ -3,22 +3,19 @@
 
 #include "viz/model/trace_model.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace blockscope::viz {
 
-/// A program that waits for ever.
-struct WaitingProgram {
-  int64_t program = 0;
-  std::string waits; ///< "waits for 'lock_ptr'[1] in line 11"
-  int argument = -1; ///< the element that it touched last
+/// The element that a program touched last: what it waits for, when it waits for ever.
+struct LastElement {
+  int argument = -1;
   int64_t slot = 0;
-  std::vector<int64_t> others; ///< waiting programs that have touched this element, too
 };
-
-/// The programs of a deadlock, in the finding's order.
-std::vector<WaitingProgram> waitingPrograms(const TraceModel &model, const TraceFinding &finding);
+/// Nothing where its accesses were not recorded, or belong to no tensor.
+std::optional<LastElement> lastElementOf(const TraceModel &model, int64_t program);
 
 /// The place of the finding, and the other side of a race; null where the trace has none.
 const TracePlace *placeWith(const TraceFinding &finding, SiteRole role);

@@ -70,8 +70,9 @@ std::vector<Rgba> renderPrograms(const TraceModel &model, const ProgramRequest &
           outside = std::max(outside, counts.outside);
         }
       // The middle of the colours: a map to choose from, calmer than the heat map.
-      const Rgba color =
-          accesses == 0 ? kUntouchedColor : heatColor(0.2F + 0.4F * scale.position(accesses));
+      const Rgba color = accesses == 0
+                             ? kUntouchedColor
+                             : heatColor(0.2F + 0.4F * scale.position(accesses), request.colors);
       if (any)
         pixels[static_cast<size_t>(y) * request.width + x] = outside > 0 ? kOutsideColor : color;
     }

@@ -25,6 +25,7 @@ struct ProgramRequest {
   int width = 0;
   int height = 0;
   const TraceModel *model = nullptr;
+  CountColors colors = CountColors::Viridis;
   bool operator==(const ProgramRequest &) const = default;
 };
 

@@ -16,16 +16,25 @@ ReducedPlane emptyPlane(int64_t rows, int64_t columns, int rowShift, int columnS
 
 } // namespace
 
+ReducedPlanes::ReducedPlanes(const Plane &plane, const HeatMap &heat, HeatMode mode)
+    : ReducedPlanes(plane.rows(), plane.columns(),
+                    [&plane, &heat, mode](int64_t row, std::vector<uint32_t> &line) {
+                      const int64_t first = plane.rowSlot(row);
+                      const int64_t columns = plane.columnsOf(row);
+                      for (int64_t column = 0; column < columns; ++column)
+                        line[column] = std::max(
+                            line[column], heat.value(first + column * plane.columnStride(), mode));
+                    }) {}
+
 ReducedPlane ReducedPlanes::fromPlane(int rowShift, int columnShift) const {
-  ReducedPlane plane = emptyPlane(plane_->rows(), plane_->columns(), rowShift, columnShift);
-  for (int64_t row = 0; row < plane_->rows(); ++row) {
-    const int64_t first = plane_->rowSlot(row);
-    const int64_t columns = plane_->columnsOf(row);
+  ReducedPlane plane = emptyPlane(rows_, columns_, rowShift, columnShift);
+  std::vector<uint32_t> line;
+  for (int64_t row = 0; row < rows_; ++row) {
+    line.assign(static_cast<size_t>(columns_), 0);
+    readRow_(row, line);
     uint32_t *target = plane.values.data() + (row >> rowShift) * plane.columns;
-    for (int64_t column = 0; column < columns; ++column) {
-      uint32_t &value = target[column >> columnShift];
-      value = std::max(value, heat_->value(first + column * plane_->columnStride(), mode_));
-    }
+    for (int64_t column = 0; column < columns_; ++column)
+      target[column >> columnShift] = std::max(target[column >> columnShift], line[column]);
   }
   return plane;
 }

@@ -6,6 +6,7 @@
 #include "viz/model/tensor_layout.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <utility>
 #include <vector>
@@ -25,8 +26,11 @@ struct ReducedPlane {
 /// The reductions of one plane in one mode, made when first asked for.
 class ReducedPlanes {
 public:
-  ReducedPlanes(const Plane &plane, const HeatMap &heat, HeatMode mode)
-      : plane_(&plane), heat_(&heat), mode_(mode) {}
+  /// Raises `line[column]` to the values of a row.
+  using ReadRow = std::function<void(int64_t row, std::vector<uint32_t> &line)>;
+  ReducedPlanes(int64_t rows, int64_t columns, ReadRow readRow)
+      : rows_(rows), columns_(columns), readRow_(std::move(readRow)) {}
+  ReducedPlanes(const Plane &plane, const HeatMap &heat, HeatMode mode);
 
   /// Shapes: `rows` and `columns` are those of the plane, divided by the block and rounded up.
   const ReducedPlane &get(int rowShift, int columnShift);
@@ -35,9 +39,9 @@ private:
   ReducedPlane fromPlane(int rowShift, int columnShift) const;
   static ReducedPlane fromFiner(const ReducedPlane &finer, int rowShift, int columnShift);
 
-  const Plane *plane_;
-  const HeatMap *heat_;
-  HeatMode mode_;
+  int64_t rows_;
+  int64_t columns_;
+  ReadRow readRow_;
   std::map<std::pair<int, int>, ReducedPlane> reductions_;
 };
 

@@ -10,6 +10,7 @@ namespace {
 /// Puts the cursor on the element that a finding names.
 void selectElement(const TraceModel &model, Selection &selection, const TraceFinding &finding) {
   selection.cell.reset();
+  selection.historyEntry = -1;
   if (!finding.elementOffsetBytes || selection.tensor < 0 || finding.argument != selection.tensor)
     return;
   const int64_t slot = model.layout(selection.tensor).slotOf(*finding.elementOffsetBytes);
@@ -52,6 +53,7 @@ void selectTensor(const TraceModel &model, Selection &selection, int argument) {
     return;
   selection.tensor = argument;
   selection.cell.reset();
+  selection.historyEntry = -1;
   selection.slice = -1;
   selection.isFitted = true;
   // An op that never touches this tensor would light nothing.
@@ -139,7 +141,38 @@ void selectCell(const TraceModel &model, Selection &selection, Cell cell) {
                         static_cast<int64_t>(content.bottom) - 1);
   cell.column = std::clamp(cell.column, static_cast<int64_t>(content.left),
                            static_cast<int64_t>(content.right) - 1);
+  if (selection.cell != cell)
+    selection.historyEntry = -1;
   selection.cell = cell;
+}
+
+void selectHistory(const TraceModel &model, Selection &selection, int64_t entry) {
+  const std::optional<int64_t> slot =
+      selection.cell ? slotAt(model, selection, *selection.cell) : std::nullopt;
+  if (!slot)
+    return;
+  const ElementHistory &history = model.history(selection.tensor, *slot);
+  if (entry < 0 || entry >= static_cast<int64_t>(history.entries.size()))
+    return;
+  const HistoryEntry &chosen = history.entries[static_cast<size_t>(entry)];
+  const TraceOp &op = model.launch().ops[static_cast<size_t>(chosen.op)];
+  selection.historyEntry = entry;
+  if (selection.time.mode != TimeMode::All)
+    selectTime(model, selection, chosen.row + 1);
+  // The element stays in sight, also where the op mostly reaches another tensor.
+  selection.op = model.tensorOfOp(chosen.op) == selection.tensor ? chosen.op : -1;
+  selectProgram(model, selection, chosen.program);
+  if (op.source >= 0) {
+    selection.source = op.source;
+    selection.line = op.line;
+  }
+  selection.scrollsToChoice = true;
+}
+
+void focusPanel(Selection &selection, PanelKind panel) {
+  selection.focus = panel;
+  if (isDrawer(panel))
+    selection.drawer = panel;
 }
 
 void selectSlice(const TraceModel &model, Selection &selection, int64_t slice) {
@@ -150,7 +183,49 @@ void selectSlice(const TraceModel &model, Selection &selection, int64_t slice) {
     return;
   selection.slice = std::clamp<int64_t>(slice, -1, count - 1);
   selection.cell.reset();
+  selection.historyEntry = -1;
   selection.isFitted = true;
+}
+
+std::optional<TimeRange> Selection::timeRange() const {
+  switch (time.mode) {
+  case TimeMode::All:
+    return std::nullopt;
+  case TimeMode::UpTo:
+    return TimeRange{0, time.at};
+  case TimeMode::Around: {
+    const size_t before = time.window / 2;
+    return TimeRange{time.at - std::min(time.at, before), time.at + time.window - before};
+  }
+  }
+  return std::nullopt;
+}
+
+void selectTime(const TraceModel &model, Selection &selection, size_t at) {
+  if (selection.time.mode == TimeMode::All)
+    selectTimeMode(model, selection, TimeMode::UpTo);
+  selection.time.at = std::min(at, model.accesses().rows);
+}
+
+void selectTimeMode(const TraceModel &model, Selection &selection, TimeMode mode) {
+  TimeChoice &time = selection.time;
+  if (time.mode == TimeMode::All)
+    time.at = model.accesses().rows;
+  time.mode = mode;
+  time.isPlaying = time.isPlaying && mode != TimeMode::All;
+  if (mode == TimeMode::Around && time.window == 0)
+    selectTimeWindow(model, selection, model.accesses().rows / 20);
+}
+
+void togglePlay(const TraceModel &model, Selection &selection) {
+  TimeChoice &time = selection.time;
+  time.isPlaying = !time.isPlaying;
+  if (time.isPlaying && (time.mode == TimeMode::All || time.at >= model.accesses().rows))
+    selectTime(model, selection, 0);
+}
+
+void selectTimeWindow(const TraceModel &model, Selection &selection, size_t runs) {
+  selection.time.window = std::clamp<size_t>(runs, 1, std::max<size_t>(1, model.accesses().rows));
 }
 
 void clearSelection(Selection &selection) {
@@ -160,6 +235,7 @@ void clearSelection(Selection &selection) {
   selection.finding = -1;
   selection.place = -1;
   selection.cell.reset();
+  selection.historyEntry = -1;
 }
 
 std::optional<int64_t> slotAt(const TraceModel &model, const Selection &selection, Cell cell) {

@@ -2,6 +2,7 @@
 #include "viz/model/trace_model.h"
 
 #include "viz/model/finding_story.h"
+#include "viz/model/gpu_view.h"
 
 #include <algorithm>
 #include <limits>
@@ -45,19 +46,28 @@ std::pair<int64_t, int64_t> extentOf(const TraceRun &run) {
               std::max<int64_t>(1, run.elementBytes)};
 }
 
-/// How many of `count` accesses of `width` bytes at offset, offset + stride, ... touch [begin,
-/// end).
-uint64_t countTouching(int64_t offset, int64_t stride, int64_t count, int64_t width, int64_t begin,
-                       int64_t end) {
+/// Which of `count` accesses of `width` bytes at offset, offset + stride, ... touch [begin, end):
+/// from the first to one past the last.
+std::pair<int64_t, int64_t> touching(int64_t offset, int64_t stride, int64_t count, int64_t width,
+                                     int64_t begin, int64_t end) {
   if (count <= 0)
-    return 0;
-  if (stride < 0)
-    return countTouching(offset + (count - 1) * stride, -stride, count, width, begin, end);
+    return {0, 0};
+  if (stride < 0) {
+    const auto [first, last] =
+        touching(offset + (count - 1) * stride, -stride, count, width, begin, end);
+    return {count - last, count - first};
+  }
   if (stride == 0)
-    return offset < end && offset + width > begin ? static_cast<uint64_t>(count) : 0;
+    return {0, offset < end && offset + width > begin ? count : 0};
   const int64_t first = std::max<int64_t>(0, floorDivide(begin - width - offset, stride) + 1);
   const int64_t last = std::min<int64_t>(count - 1, floorDivide(end - 1 - offset, stride));
-  return last >= first ? static_cast<uint64_t>(last - first + 1) : 0;
+  return {first, std::max(first, last + 1)};
+}
+
+uint64_t countTouching(int64_t offset, int64_t stride, int64_t count, int64_t width, int64_t begin,
+                       int64_t end) {
+  const auto [first, last] = touching(offset, stride, count, width, begin, end);
+  return static_cast<uint64_t>(last - first);
 }
 
 /// How many of `count` offsets, from `first` on `stride` apart, are in [begin, end).
@@ -145,8 +155,12 @@ std::unique_ptr<TraceModel> TraceModel::open(const std::string &path, std::optio
   std::optional<TraceAccesses> accesses = reader->readAccesses(number, *tables, error);
   if (!accesses)
     return nullptr;
+  std::optional<TraceValues> values = reader->readValues(number, *accesses, error);
+  if (!values)
+    return nullptr;
   std::string problem;
-  auto model = make(std::move(*tables), std::move(*accesses), reader->sources(), limits, problem);
+  auto model = make(std::move(*tables), std::move(*accesses), reader->sources(), limits, problem,
+                    std::move(*values));
   if (!model) {
     error = "trace file '" + path + "': " + problem;
     return nullptr;
@@ -159,8 +173,10 @@ std::unique_ptr<TraceModel> TraceModel::open(const std::string &path, std::optio
 
 std::unique_ptr<TraceModel> TraceModel::make(TraceLaunch launch, TraceAccesses accesses,
                                              std::vector<TraceSource> sources,
-                                             const TraceLimits &limits, std::string &error) {
+                                             const TraceLimits &limits, std::string &error,
+                                             TraceValues values) {
   auto model = std::make_unique<TraceModel>();
+  model->values_ = std::move(values);
   model->launch_ = std::move(launch);
   model->accesses_ = std::move(accesses);
   model->sources_ = std::move(sources);
@@ -371,6 +387,16 @@ const HeatMap &TraceModel::footprint(int argument, RunFilter filter) const {
   return footprint_->heat;
 }
 
+TimedHeat &TraceModel::timedHeat(int argument, int64_t slice, HeatMode mode) const {
+  const std::tuple<int, int64_t, HeatMode> key = {argument, slice, mode};
+  if (const auto found = timed_.find(key); found != timed_.end())
+    return found->second;
+  timed_.clear();
+  return timed_
+      .try_emplace(key, layout(argument), plane(argument, slice), accesses_, argument, mode)
+      .first->second;
+}
+
 const Plane &TraceModel::plane(int argument, int64_t slice) const {
   return planes_.try_emplace({argument, slice}, layout(argument), slice).first->second;
 }
@@ -490,12 +516,32 @@ const ElementStory &TraceModel::storyOf(int argument, int64_t slot) const {
   return std::get<2>(*story_);
 }
 
-ElementStory TraceModel::makeStory(int argument, int64_t slot) const {
-  ElementStory story;
+const Roofline &TraceModel::roofline() const {
+  if (!roofline_)
+    roofline_ = std::make_unique<Roofline>(rooflineOf(*this));
+  return *roofline_;
+}
+
+const ElementHistory &TraceModel::history(int argument, int64_t slot) const {
+  if (!history_ || std::get<0>(*history_) != argument || std::get<1>(*history_) != slot)
+    history_ = {argument, slot, historyOf(*this, argument, slot)};
+  return std::get<2>(*history_);
+}
+
+std::pair<int64_t, int64_t> TraceModel::lanesAt(int argument, int64_t slot, const TraceRun &run,
+                                                int64_t outer) const {
+  const TensorLayout &layout = this->layout(argument);
+  const int64_t begin = layout.offsetBytesOf(slot);
+  return touching(run.offsetBytes + outer * run.outerStrideBytes, run.innerStrideBytes,
+                  run.innerCount, std::max<int64_t>(1, run.elementBytes), begin,
+                  begin + layout.elementBytes());
+}
+
+void TraceModel::forEachRunAt(int argument, int64_t slot,
+                              const std::function<void(size_t, const TraceRun &)> &visit) const {
   const TensorLayout &layout = this->layout(argument);
   const int64_t begin = layout.offsetBytesOf(slot);
   const int64_t end = begin + layout.elementBytes();
-  std::map<int32_t, uint64_t> ops;
   for (const RowBlock &block : rowBlocks(argument)) {
     if (block.highest <= begin || block.lowest >= end)
       continue;
@@ -508,22 +554,30 @@ ElementStory TraceModel::makeStory(int argument, int64_t slot) const {
         continue;
       const TraceRun run = accesses_[row];
       const auto [lowest, highest] = extentOf(run);
-      if (highest <= begin || lowest >= end)
-        continue;
-      uint64_t hits = 0;
-      for (int64_t outer = 0; outer < run.outerCount; ++outer)
-        hits += countTouching(offset + outer * run.outerStrideBytes, run.innerStrideBytes,
-                              run.innerCount, std::max<int64_t>(1, run.elementBytes), begin, end);
-      if (hits == 0)
-        continue;
-      (run.kind == TraceAccessKind::Read    ? story.counts.loads
-       : run.kind == TraceAccessKind::Write ? story.counts.stores
-                                            : story.counts.atomics) += static_cast<uint32_t>(hits);
-      ops[run.op] += hits;
-      if (story.programs.empty() || story.programs.back() != run.program)
-        story.programs.push_back(run.program);
+      if (highest > begin && lowest < end)
+        visit(row, run);
     }
   }
+}
+
+ElementStory TraceModel::makeStory(int argument, int64_t slot) const {
+  ElementStory story;
+  std::map<int32_t, uint64_t> ops;
+  forEachRunAt(argument, slot, [&](size_t /*row*/, const TraceRun &run) {
+    uint64_t hits = 0;
+    for (int64_t outer = 0; outer < run.outerCount; ++outer) {
+      const auto [first, last] = lanesAt(argument, slot, run, outer);
+      hits += static_cast<uint64_t>(last - first);
+    }
+    if (hits == 0)
+      return;
+    (run.kind == TraceAccessKind::Read    ? story.counts.loads
+     : run.kind == TraceAccessKind::Write ? story.counts.stores
+                                          : story.counts.atomics) += static_cast<uint32_t>(hits);
+    ops[static_cast<int32_t>(run.op)] += hits;
+    if (story.programs.empty() || story.programs.back() != run.program)
+      story.programs.push_back(run.program);
+  });
   story.ops.assign(ops.begin(), ops.end());
   std::sort(story.programs.begin(), story.programs.end());
   story.programs.erase(std::unique(story.programs.begin(), story.programs.end()),

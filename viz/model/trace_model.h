@@ -6,14 +6,17 @@
 #pragma once
 
 #include "core/trace/trace_reader.h"
+#include "viz/model/element_history.h"
 #include "viz/model/finding_marks.h"
 #include "viz/model/heat_map.h"
 #include "viz/model/heat_view.h"
 #include "viz/model/reduced_plane.h"
 #include "viz/model/tensor_layout.h"
+#include "viz/model/timed_heat.h"
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -50,6 +53,8 @@ struct ElementStory {
   static constexpr size_t kMaxPrograms = 64;
 };
 
+struct Roofline; // gpu_view.h
+
 class TraceModel {
 public:
   TraceModel();
@@ -64,7 +69,8 @@ public:
   /// Errors: null, with the reason in `error`, when `limits` does not allow to count it.
   static std::unique_ptr<TraceModel> make(TraceLaunch launch, TraceAccesses accesses,
                                           std::vector<TraceSource> sources,
-                                          const TraceLimits &limits, std::string &error);
+                                          const TraceLimits &limits, std::string &error,
+                                          TraceValues values = {});
 
   const std::string &path() const { return path_; }
   size_t launchCount() const { return launchCount_; }
@@ -72,6 +78,8 @@ public:
   const TraceLaunch &launch() const { return launch_; }
   const std::vector<TraceSource> &sources() const { return sources_; }
   const TraceAccesses &accesses() const { return accesses_; }
+  /// `problemOf` has nothing against them; empty where none were recorded.
+  const TraceValues &values() const { return values_; }
 
   /// Argument numbers of the tensors that can be shown: of at most `kMaxSlots` slots, fewer where
   /// memory is small, and `kMaxElements` elements (an expanded tensor has many in one slot).
@@ -105,6 +113,8 @@ public:
   ReducedPlanes &reduced(int argument, int64_t slice, HeatMode mode) const;
   /// Reductions of a plane of the footprint, in mode Both.
   ReducedPlanes &reducedFootprint(int argument, int64_t slice, RunFilter filter) const;
+  /// Counts of a range of time, which the caller moves; the last one asked for is kept.
+  TimedHeat &timedHeat(int argument, int64_t slice, HeatMode mode) const;
   const Plane &plane(int argument, int64_t slice) const;
   /// Where the accesses outside a tensor are drawn around its plane.
   const OutsideCells &outsideCells(int argument, int64_t slice) const;
@@ -118,6 +128,16 @@ public:
 
   /// Who touched the element-sized place `slot`; the last one asked for is kept.
   const ElementStory &storyOf(int argument, int64_t slot) const;
+  /// The launch below the roofs of its GPU; made when first asked for.
+  const Roofline &roofline() const;
+  /// Its accesses one by one; the last one asked for is kept.
+  const ElementHistory &history(int argument, int64_t slot) const;
+  /// Calls `visit(row, run)` for each run of the tensor that touches a slot, in their order.
+  void forEachRunAt(int argument, int64_t slot,
+                    const std::function<void(size_t, const TraceRun &)> &visit) const;
+  /// The elements of row `outer` of a run that touch a slot: from the first to one past the last.
+  std::pair<int64_t, int64_t> lanesAt(int argument, int64_t slot, const TraceRun &run,
+                                      int64_t outer) const;
 
 private:
   using RowRanges = std::vector<std::pair<size_t, size_t>>;
@@ -148,6 +168,7 @@ private:
   TraceLaunch launch_;
   std::vector<TraceSource> sources_;
   TraceAccesses accesses_;
+  TraceValues values_;
   int64_t maxSlots_ = kMaxSlots; ///< of one tensor, and of all heat maps that are kept
   std::vector<int> tensors_;
   std::vector<TensorLayout> layouts_;
@@ -170,7 +191,10 @@ private:
   mutable std::map<std::tuple<int, int64_t, HeatMode>, ReducedPlanes> reduced_;
   mutable std::map<int, std::vector<RowBlock>> rowBlocks_;
   mutable std::unique_ptr<FootprintCache> footprint_;
+  mutable std::map<std::tuple<int, int64_t, HeatMode>, TimedHeat> timed_; ///< at most one
   mutable std::optional<std::tuple<int, int64_t, ElementStory>> story_;
+  mutable std::optional<std::tuple<int, int64_t, ElementHistory>> history_;
+  mutable std::unique_ptr<Roofline> roofline_;
   mutable std::map<std::tuple<int, int64_t, int>, std::vector<MarkSegment>> marks_; ///< at most one
 };
 

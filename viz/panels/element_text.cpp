@@ -10,26 +10,14 @@ namespace blockscope::viz {
 namespace {
 
 struct ElementText {
-  std::string title; ///< "x_ptr[3, 17]   byte 1268"
+  std::string title; ///< "x_ptr[3, 17]"
+  std::string place; ///< "byte 1268   outside the tensor"
   bool isOutside = false;
   std::string counts;
   std::string marks; ///< what findings say of it
   std::string programs;
   std::vector<std::string> lines;
 };
-
-std::string countsText(const ElementCounts &counts) {
-  std::string text;
-  const auto put = [&text](uint32_t count, const char *verb) {
-    if (count > 0)
-      text += (text.empty() ? "" : ", ") + std::string(verb) + " " + fullCountText(count) +
-              (count == 1 ? " time" : " times");
-  };
-  put(counts.loads, "read");
-  put(counts.stores, "written");
-  put(counts.atomics, "updated atomically");
-  return text.empty() ? "never touched" : text;
-}
 
 std::string programsText(const TraceModel &model, const ElementStory &story, size_t most) {
   if (story.programCount == 0)
@@ -68,10 +56,10 @@ ElementText describe(const TraceModel &model, const Selection &selection, Cell c
   ElementText text;
   text.isOutside = !layout.isElement(slot);
   text.title = model.launch().arguments[static_cast<size_t>(selection.tensor)].name +
-               indexText(layout.indexOf(slot)) + "   byte " +
-               std::to_string(layout.offsetBytesOf(slot));
+               indexText(layout.indexOf(slot));
+  text.place = "byte " + std::to_string(layout.offsetBytesOf(slot));
   if (text.isOutside)
-    text.title += "   outside the tensor";
+    text.place += "   outside the tensor";
   text.counts = countsText(story.counts);
   text.marks = marksText(model, selection, cell);
   text.programs = programsText(model, story, mostPrograms);
@@ -89,13 +77,26 @@ ElementText describe(const TraceModel &model, const Selection &selection, Cell c
 
 } // namespace
 
+std::string countsText(const ElementCounts &counts) {
+  std::string text;
+  const auto put = [&text](uint32_t count, const char *verb) {
+    if (count > 0)
+      text += (text.empty() ? "" : ", ") + std::string(verb) + " " + fullCountText(count) +
+              (count == 1 ? " time" : " times");
+  };
+  put(counts.loads, "read");
+  put(counts.stores, "written");
+  put(counts.atomics, "updated atomically");
+  return text.empty() ? "never touched" : text;
+}
+
 void drawElementTooltip(const TraceModel &model, const Selection &selection, Cell cell) {
   const std::optional<int64_t> slot = slotAt(model, selection, cell);
   if (!slot)
     return;
   const ElementText text = describe(model, selection, cell, *slot, 4);
   ImGui::PushStyleColor(ImGuiCol_Text, text.isOutside ? theme::kError : theme::kText);
-  ImGui::TextUnformatted(text.title.c_str());
+  ImGui::TextUnformatted((text.title + "   " + text.place).c_str());
   ImGui::PopStyleColor();
   if (!text.marks.empty())
     ImGui::TextUnformatted(text.marks.c_str());
@@ -138,9 +139,11 @@ void drawElementStrip(const TraceModel &model, const Selection &selection, ImVec
     return;
   }
   const ElementText text = describe(model, selection, *selection.cell, *slot, 8);
-  drawText({x, y}, text.isOutside ? theme::kError : theme::kText,
-           text.title + "   " + (text.marks.empty() ? "" : text.marks + "   ") + text.counts,
-           width);
+  const std::string rest = (text.marks.empty() ? "" : text.marks + "   ") + text.counts;
+  std::string first = text.title + "   " + text.place + "   " + rest;
+  if (textWidth(first) > width) // the place is told by the index, too
+    first = text.title + "   " + rest;
+  drawText({x, y}, text.isOutside ? theme::kError : theme::kText, first, width);
   drawText({x, y + step}, theme::kFaint, text.programs, width);
   std::string lines;
   for (const std::string &line : text.lines)

@@ -7,6 +7,9 @@
 
 namespace blockscope::viz {
 
+/// "read 2 times, written once": how often an element was touched.
+std::string countsText(const ElementCounts &counts);
+
 /// Lines of a tooltip: index, offset, counts, programs and lines that touched the element.
 void drawElementTooltip(const TraceModel &model, const Selection &selection, Cell cell);
 

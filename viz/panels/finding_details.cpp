@@ -171,31 +171,26 @@ bool drawChoice(int number, float indent, const std::string &text, const std::st
   return isPressed;
 }
 
+/// Who waits for whom. A program that has what another one waits for is often the next one.
 void drawWaiting(const TraceModel &model, Selection &selection, float indent) {
   const TraceFinding &finding = model.launch().findings[static_cast<size_t>(selection.finding)];
   int number = 1000;
-  for (const WaitingProgram &each : waitingPrograms(model, finding)) {
-    std::string others;
-    for (const int64_t other : each.others)
-      others += (others.empty() ? "" : ", ") + ("program " + programText(model, other));
-    if (!others.empty())
-      others += each.others.size() == 1 ? " has touched it before, and waits, too"
-                                        : " have touched it before, and wait, too";
+  for (const TraceWait &each : finding.waits) {
     if (!drawChoice(++number, indent,
-                    "program " + programText(model, each.program) + "  " + each.waits, others,
-                    selection.program == each.program))
+                    "program " + programText(model, each.program) + "  waits " + each.waits,
+                    each.holderText, selection.program == each.program))
       continue;
-    selectTensor(model, selection, each.argument);
+    const std::optional<LastElement> element = lastElementOf(model, each.program);
+    if (element)
+      selectTensor(model, selection, element->argument);
     selectProgram(model, selection, each.program);
-    if (selection.tensor == each.argument)
-      if (const auto cell = model.plane(each.argument, selection.slice).cellOf(each.slot))
+    if (element && selection.tensor == element->argument)
+      if (const auto cell = model.plane(element->argument, selection.slice).cellOf(element->slot))
         selectCell(model, selection, *cell);
   }
 }
 
 void drawValues(const TraceFinding &finding, float indent) {
-  if (finding.code == FindingCode::Deadlock)
-    return; // they are the waiting programs
   std::string text;
   for (const auto &[name, value] : finding.values)
     text += (text.empty() ? "" : "     ") + name + " = " + value;

@@ -1,10 +1,12 @@
 // Header and status line.
 #include "viz/panels/header.h"
 
+#include "viz/model/commands.h"
 #include "viz/panels/theme.h"
 #include "viz/panels/widgets.h"
 
 #include <algorithm>
+#include <array>
 
 namespace blockscope::viz {
 namespace {
@@ -42,24 +44,33 @@ std::string choiceText(const TraceModel &model, const Selection &selection) {
 
 } // namespace
 
+float drawButtons(Selection &selection, float height) {
+  struct Button {
+    const char *label;
+    Command command;
+  };
+  static constexpr std::array<Button, 4> kButtons = {{{"Copy CSV", Command::CopyCsv},
+                                                      {"Save CSV", Command::SaveCsv},
+                                                      {"Save PNG", Command::SavePng},
+                                                      {"Help", Command::Help}}};
+  constexpr float kRoomForAll = 1000; // a narrow window has the keys alone for the tables
+  const float screen = ImGui::GetIO().DisplaySize.x;
+  const size_t first = screen < kRoomForAll ? 2 : 0;
+  float buttons = 0;
+  for (size_t each = first; each < kButtons.size(); ++each)
+    buttons += textWidth(kButtons[each].label) + 18 + 8;
+  ImGui::SetCursorPos({screen - buttons - 4, (height - ImGui::GetFrameHeight()) / 2});
+  for (size_t each = first; each < kButtons.size(); ++each) {
+    if (ImGui::Button(kButtons[each].label))
+      applyEverywhere(kButtons[each].command, selection);
+    ImGui::SameLine();
+  }
+  return buttons;
+}
+
 void drawHeader(const TraceModel &model, Selection &selection, float height) {
   const float screen = ImGui::GetIO().DisplaySize.x;
-  const float buttonTop = (height - ImGui::GetFrameHeight()) / 2;
-  float buttons = 0;
-  for (const char *label : {"Copy CSV", "Save CSV", "Save PNG", "Help"})
-    buttons += textWidth(label) + 18 + 8;
-  ImGui::SetCursorPos({screen - buttons - 4, buttonTop});
-  if (ImGui::Button("Copy CSV"))
-    selection.wish = Wish::CopyCsv;
-  ImGui::SameLine();
-  if (ImGui::Button("Save CSV"))
-    selection.wish = Wish::SaveCsv;
-  ImGui::SameLine();
-  if (ImGui::Button("Save PNG"))
-    selection.wish = Wish::SavePng;
-  ImGui::SameLine();
-  if (ImGui::Button("Help"))
-    selection.showsHelp = true;
+  const float buttons = drawButtons(selection, height);
   const TraceLaunch &launch = model.launch();
   const float width = screen - buttons - 40;
   std::string detail = plural(static_cast<uint64_t>(launch.programCount()), "program");
@@ -86,10 +97,16 @@ void drawHeader(const TraceModel &model, Selection &selection, float height) {
 }
 
 void drawStatus(const TraceModel &model, Selection &selection, float top, float height) {
+  drawStatusLine(selection, choiceText(model, selection),
+                 "h  help     t  tensor     m  reads or writes     l  log     "
+                 "[ ]  program     n  finding     o  its places     0  fit",
+                 top, height);
+}
+
+void drawStatusLine(const Selection &selection, const std::string &choice, const std::string &hints,
+                    float top, float height) {
   const float screen = ImGui::GetIO().DisplaySize.x;
   const float y = top + (height - ImGui::GetFontSize()) / 2 - 2;
-  const std::string hints = "h  help     t  tensor     m  reads or writes     l  log     "
-                            "[ ]  program     n  finding     o  its places     0  fit";
   const float hintWidth = textWidth(hints);
   const bool hasHints = hintWidth < screen * 0.6F;
   if (hasHints)
@@ -98,7 +115,7 @@ void drawStatus(const TraceModel &model, Selection &selection, float top, float 
   if (!selection.notice.empty())
     drawText({16, y}, theme::kAccent, selection.notice, width);
   else
-    drawText({16, y}, theme::kText, choiceText(model, selection), width);
+    drawText({16, y}, theme::kText, choice, width);
 }
 
 } // namespace blockscope::viz

@@ -5,6 +5,7 @@
 #include "viz/panels/heatmap_axes.h"
 #include "viz/panels/pictures.h"
 #include "viz/panels/theme.h"
+#include "viz/panels/timeline.h"
 #include "viz/panels/widgets.h"
 
 #include <algorithm>
@@ -18,6 +19,7 @@ namespace {
 
 constexpr float kInspectorHeight = 74;
 constexpr int kMaxCellNumbers = 1500;
+constexpr float kRoomForButtons = 480;
 
 std::string shapeText(const TraceArgument &argument) {
   std::string text = argument.dtype + " " + indexText(argument.shape);
@@ -155,7 +157,10 @@ void drawCellNumbers(const TraceModel &model, const Selection &selection, const 
   const double cellWidth = area.size.x / area.region.width();
   const double cellHeight = area.size.y / area.region.height();
   const HeatMap &heat = model.heat(selection.tensor);
-  const HeatScale scale(heat, selection.mode, selection.logScale);
+  const TimedHeat *timed = selection.timeRange()
+                               ? &model.timedHeat(selection.tensor, selection.slice, selection.mode)
+                               : nullptr;
+  const HeatScale scale = selection.heatRequest(1, 1).scale(heat);
   const float widest = textWidth(countText(scale.maximum()));
   if (cellWidth < widest + 8 || cellHeight < ImGui::GetFontSize() + 4 ||
       area.region.width() * area.region.height() > kMaxCellNumbers)
@@ -185,7 +190,8 @@ void drawCellNumbers(const TraceModel &model, const Selection &selection, const 
          column < plane.columnsOf(row) && static_cast<double>(column) < area.region.right;
          ++column) {
       const int64_t slot = plane.slotOf({row, column});
-      const uint32_t count = heat.value(slot, selection.mode);
+      const uint32_t count =
+          timed != nullptr ? timed->value(slot) : heat.value(slot, selection.mode);
       const bool bright = lit == nullptr || lit->value(slot, HeatMode::Both) > 0;
       const bool isMarked = marked.contains({row, column});
       if (count > 0 && isMarked)
@@ -197,59 +203,10 @@ void drawCellNumbers(const TraceModel &model, const Selection &selection, const 
                 : IM_COL32(236, 240, 247, bright || isMarked ? 255 : 110));
     }
   for (const OutsideCell &each : model.outsideCells(selection.tensor, selection.slice).cells) {
-    const uint32_t count = each.place.counts.of(selection.mode);
+    const uint32_t count = timed != nullptr ? timed->outsideValue(each.place.slot)
+                                            : each.place.counts.of(selection.mode);
     if (count > 0 && !each.isFar)
       put(each.cell, countText(count), IM_COL32(20, 4, 2, 255));
-  }
-}
-
-void drawCursor(const PlotArea &area, Cell cell, ImU32 color) {
-  const auto column = static_cast<double>(cell.column);
-  const auto row = static_cast<double>(cell.row);
-  ImVec2 low = {area.x(column), area.y(row)};
-  ImVec2 high = {area.x(column + 1), area.y(row + 1)};
-  for (; high.x - low.x < 6; low.x -= 1, high.x += 1) {
-  }
-  for (; high.y - low.y < 6; low.y -= 1, high.y += 1) {
-  }
-  ImDrawList *draw = ImGui::GetWindowDrawList();
-  draw->PushClipRect(area.at, area.end(), true);
-  draw->AddRect({low.x - 2, low.y - 2}, {high.x + 2, high.y + 2}, IM_COL32(0, 0, 0, 255), 0, 0, 1);
-  draw->AddRect({low.x - 1, low.y - 1}, {high.x + 1, high.y + 1}, color, 0, 0, 2);
-  draw->PopClipRect();
-}
-
-void handleMouse(const TraceModel &model, Selection &selection, const PlotArea &area) {
-  const Region &content = model.outsideCells(selection.tensor, selection.slice).content;
-  ImGui::SetCursorScreenPos(area.at);
-  ImGui::InvisibleButton("plot", area.size);
-  const ImGuiIO &io = ImGui::GetIO();
-  const double columnsPerPixel = area.region.width() / area.size.x;
-  const double rowsPerPixel = area.region.height() / area.size.y;
-  if (ImGui::IsItemHovered()) {
-    if (io.MouseWheel != 0) {
-      const double x = area.region.left + (io.MousePos.x - area.at.x) * columnsPerPixel;
-      const double y = area.region.top + (io.MousePos.y - area.at.y) * rowsPerPixel;
-      selection.region = zoomed(area.region, io.MouseWheel > 0 ? 1.25 : 0.8, x, y, content);
-      selection.isFitted = false;
-    }
-    if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left))
-      selection.isFitted = true;
-    const Cell cell = area.cellAt(io.MousePos);
-    if (slotAt(model, selection, cell) && !ImGui::IsMouseDragging(ImGuiMouseButton_Left)) {
-      drawCursor(area, cell, IM_COL32(255, 255, 255, 160));
-      ImGui::BeginTooltip();
-      drawElementTooltip(model, selection, cell);
-      ImGui::EndTooltip();
-    }
-    if (ImGui::IsMouseReleased(ImGuiMouseButton_Left) && io.MouseDragMaxDistanceSqr[0] < 9 &&
-        slotAt(model, selection, cell))
-      selectCell(model, selection, cell);
-  }
-  if (ImGui::IsItemActive() && ImGui::IsMouseDragging(ImGuiMouseButton_Left)) {
-    selection.region = moved(area.region, -io.MouseDelta.x * columnsPerPixel,
-                             -io.MouseDelta.y * rowsPerPixel, content);
-    selection.isFitted = false;
   }
 }
 
@@ -268,7 +225,59 @@ std::vector<LegendLine> legendOf(const TraceModel &model, const Selection &selec
   return legend;
 }
 
-void drawPlot(const TraceModel &model, Selection &selection, PlotArea area) {
+} // namespace
+
+void drawCellCursor(const PlotArea &area, Cell cell, ImU32 color) {
+  const auto column = static_cast<double>(cell.column);
+  const auto row = static_cast<double>(cell.row);
+  ImVec2 low = {area.x(column), area.y(row)};
+  ImVec2 high = {area.x(column + 1), area.y(row + 1)};
+  for (; high.x - low.x < 6; low.x -= 1, high.x += 1) {
+  }
+  for (; high.y - low.y < 6; low.y -= 1, high.y += 1) {
+  }
+  ImDrawList *draw = ImGui::GetWindowDrawList();
+  draw->PushClipRect(area.at, area.end(), true);
+  draw->AddRect({low.x - 2, low.y - 2}, {high.x + 2, high.y + 2}, IM_COL32(0, 0, 0, 255), 0, 0, 1);
+  draw->AddRect({low.x - 1, low.y - 1}, {high.x + 1, high.y + 1}, color, 0, 0, 2);
+  draw->PopClipRect();
+}
+
+void handlePlotMouse(Selection &selection, const PlotArea &area, const PlotCells &cells) {
+  ImGui::SetCursorScreenPos(area.at);
+  ImGui::InvisibleButton("plot", area.size);
+  const ImGuiIO &io = ImGui::GetIO();
+  const double columnsPerPixel = area.region.width() / area.size.x;
+  const double rowsPerPixel = area.region.height() / area.size.y;
+  if (ImGui::IsItemHovered()) {
+    if (io.MouseWheel != 0) {
+      const double x = area.region.left + (io.MousePos.x - area.at.x) * columnsPerPixel;
+      const double y = area.region.top + (io.MousePos.y - area.at.y) * rowsPerPixel;
+      selection.region = zoomed(area.region, io.MouseWheel > 0 ? 1.25 : 0.8, x, y, cells.content);
+      selection.isFitted = false;
+    }
+    if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left))
+      selection.isFitted = true;
+    const Cell cell = area.cellAt(io.MousePos);
+    if (cells.isThere(cell) && !ImGui::IsMouseDragging(ImGuiMouseButton_Left)) {
+      drawCellCursor(area, cell, IM_COL32(255, 255, 255, 160));
+      ImGui::BeginTooltip();
+      cells.drawTooltip(cell);
+      ImGui::EndTooltip();
+    }
+    if (ImGui::IsMouseReleased(ImGuiMouseButton_Left) && io.MouseDragMaxDistanceSqr[0] < 9 &&
+        cells.isThere(cell))
+      selection.cell = cell;
+  }
+  if (ImGui::IsItemActive() && ImGui::IsMouseDragging(ImGuiMouseButton_Left)) {
+    selection.region = moved(area.region, -io.MouseDelta.x * columnsPerPixel,
+                             -io.MouseDelta.y * rowsPerPixel, cells.content);
+    selection.isFitted = false;
+  }
+}
+
+void drawHeatPlot(const TraceModel &model, Selection &selection, PlotArea area,
+                  const std::function<void(Cell)> &drawTooltip) {
   const OutsideCells &outside = model.outsideCells(selection.tensor, selection.slice);
   const Plane &plane = model.plane(selection.tensor, selection.slice);
   selection.plotWidth = area.size.x;
@@ -284,17 +293,36 @@ void drawPlot(const TraceModel &model, Selection &selection, PlotArea area) {
     return;
   }
   const HeatRequest request =
-      selection.heatRequest(static_cast<int>(area.size.x), static_cast<int>(area.size.y));
+      selection.heatRequest(theme::pixels(area.size.x), theme::pixels(area.size.y));
   draw->AddImage(selection.pictures->heat(model, request), area.at, area.end());
   drawBorder(plane, area);
   drawAxes(plane, area);
   drawCellNumbers(model, selection, area);
   const HeatMap &heat = model.heat(selection.tensor);
-  drawColorBar(area, HeatScale(heat, selection.mode, selection.logScale),
-               selection.pictures->colorBar(), !outside.cells.empty(), legendOf(model, selection));
+  drawColorBar(area, request.scale(heat), selection.pictures->colorBar(selection.look.countColors),
+               !outside.cells.empty(), legendOf(model, selection));
   if (selection.cell)
-    drawCursor(area, *selection.cell, IM_COL32(255, 255, 255, 255));
-  handleMouse(model, selection, area);
+    drawCellCursor(area, *selection.cell, IM_COL32(255, 255, 255, 255));
+  handlePlotMouse(selection, area,
+                  {outside.content,
+                   [&](Cell cell) { return slotAt(model, selection, cell).has_value(); },
+                   drawTooltip});
+}
+
+namespace {
+
+/// A button that opens a drawer, or closes the open one; its left end.
+float drawDrawerButton(Selection &selection, PanelKind panel, float right, float top) {
+  const std::string title(panelTitle(panel));
+  const float left = right - textWidth(title) - 2 * ImGui::GetStyle().FramePadding.x;
+  ImGui::SetCursorScreenPos({left, top});
+  if (ImGui::Button(title.c_str())) {
+    if (selection.drawer == panel)
+      selection.drawer.reset();
+    else
+      focusPanel(selection, panel);
+  }
+  return left;
 }
 
 } // namespace
@@ -321,9 +349,21 @@ void drawHeatmapPanel(const TraceModel &model, Selection &selection) {
   PlotArea area;
   area.at = {std::floor(at.x + left), std::floor(at.y + 24)};
   area.size = {std::max(32.0F, std::floor(room.x - left - kColorBarWidth)),
-               std::max(32.0F, std::floor(room.y - 24 - kInspectorHeight - 8))};
-  drawPlot(model, selection, area);
-  drawElementStrip(model, selection, {at.x, area.end().y + 10}, {room.x, kInspectorHeight - 4});
+               std::max(32.0F, std::floor(room.y - 24 - kTimelineHeight - kInspectorHeight - 8))};
+  drawHeatPlot(model, selection, area,
+               [&](Cell cell) { drawElementTooltip(model, selection, cell); });
+  drawTimeline(model, selection, {at.x, area.end().y + 10}, room.x);
+  const float strip = area.end().y + 10 + kTimelineHeight;
+  const float middle = strip + (kInspectorHeight - 4 - ImGui::GetFrameHeight()) / 2;
+  float buttons = at.x + room.x + 2;
+  const bool hasRoom = room.x > kRoomForButtons; // else there are the keys
+  if (hasRoom && model.launch().gpu.isThere())
+    for (const PanelKind panel : {PanelKind::Roofline, PanelKind::Traffic})
+      buttons = drawDrawerButton(selection, panel, buttons - 6, middle);
+  if (hasRoom)
+    buttons = drawDrawerButton(selection, PanelKind::History, buttons - 6, middle);
+  drawElementStrip(model, selection, {at.x, strip}, {buttons - at.x - 8, kInspectorHeight - 4});
+  selection.elementBox = {at.x, strip, at.x + room.x, strip + kInspectorHeight - 4};
 }
 
 } // namespace blockscope::viz

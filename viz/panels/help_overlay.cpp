@@ -11,16 +11,15 @@ namespace blockscope::viz {
 namespace {
 
 constexpr float kKeyWidth = 250;
-constexpr float kTextWidth = 330;
+constexpr float kTextWidth = 350;
 constexpr float kLine = 24;
 
 } // namespace
 
-void drawHelpOverlay(Selection &selection) {
+void drawHelpOverlay(Selection &selection, std::span<const HelpLine> lines) {
   const ImVec2 screen = ImGui::GetIO().DisplaySize;
-  const float lines = static_cast<float>(helpLines().size());
   const float width = std::min(kKeyWidth + kTextWidth + 60, screen.x - 20);
-  const float height = std::min(lines * kLine + 96, screen.y - 20);
+  const float height = std::min(static_cast<float>(lines.size()) * kLine + 96, screen.y - 20);
   ImGui::SetNextWindowPos({0, 0});
   ImGui::SetNextWindowSize(screen);
   ImGui::PushStyleColor(ImGuiCol_WindowBg, IM_COL32(8, 10, 14, 190));
@@ -33,25 +32,31 @@ void drawHelpOverlay(Selection &selection) {
   ImDrawList *draw = ImGui::GetWindowDrawList();
   draw->AddRectFilled(at, {at.x + width, at.y + height}, IM_COL32(30, 34, 42, 255), 8);
   draw->AddRect(at, {at.x + width, at.y + height}, theme::kAccent, 8, 0, 1);
-  ImGui::BeginChild("keys", {width, height});
-  const ImVec2 top = ImGui::GetCursorScreenPos();
-  drawText({top.x + 30, top.y + 20}, theme::kText, "Keys", 200, theme::titleFont());
-  drawTextRight(top.x + width - 30, top.y + 24, theme::kFaint, "Esc closes");
-  float y = top.y + 62;
-  for (const HelpLine &line : helpLines()) {
+  constexpr float kTop = 62;
+  const int count = static_cast<int>(lines.size());
+  const int shown = std::clamp(static_cast<int>((height - kTop - 12) / kLine), 1, count);
+  if (ImGui::GetIO().MouseWheel != 0)
+    selection.helpRow -= ImGui::GetIO().MouseWheel > 0 ? 3 : -3;
+  selection.helpRow = std::clamp(selection.helpRow, 0, count - shown);
+  drawText({at.x + 30, at.y + 20}, theme::kText, "Keys", 200, theme::titleFont());
+  const std::string more = shown < count ? "arrows: rows " + std::to_string(selection.helpRow + 1) +
+                                               " to " + std::to_string(selection.helpRow + shown) +
+                                               " of " + std::to_string(count) + "     "
+                                         : "";
+  drawTextRight(at.x + width - 30, at.y + 24, theme::kFaint, more + "Esc closes");
+  float y = at.y + kTop;
+  for (int row = selection.helpRow; row < selection.helpRow + shown; ++row) {
+    const HelpLine &line = lines[static_cast<size_t>(row)];
     if (line.text.empty()) {
-      drawText({top.x + 30, y + 3}, theme::kAccent, std::string(line.keys), width,
+      drawText({at.x + 30, y + 3}, theme::kAccent, std::string(line.keys), width,
                theme::boldFont());
     } else {
-      drawText({top.x + 30, y}, theme::kText, std::string(line.keys), kKeyWidth - 10);
-      drawText({top.x + 30 + kKeyWidth, y}, theme::kFaint, std::string(line.text),
+      drawText({at.x + 30, y}, theme::kText, std::string(line.keys), kKeyWidth - 10);
+      drawText({at.x + 30 + kKeyWidth, y}, theme::kFaint, std::string(line.text),
                width - 60 - kKeyWidth);
     }
     y += kLine;
   }
-  ImGui::SetCursorScreenPos(top);
-  ImGui::Dummy({width, y - top.y + 12});
-  ImGui::EndChild();
   if (ImGui::IsMouseClicked(ImGuiMouseButton_Left) &&
       !ImGui::IsMouseHoveringRect(at, {at.x + width, at.y + height}))
     selection.showsHelp = false;

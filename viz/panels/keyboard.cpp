@@ -39,14 +39,13 @@ ImGuiKey_ imguiKey(SpecialKey key) {
 
 } // namespace
 
-void handleKeys(const TraceModel &model, Selection &selection) {
+void handleKeys(const std::function<void(Command)> &act) {
   const ImGuiIO &io = ImGui::GetIO();
   if (io.WantTextInput)
     return;
   for (const ImWchar character : io.InputQueueCharacters)
-    for (const KeyBinding &binding : keyBindings())
-      if (binding.character != 0 && static_cast<ImWchar>(binding.character) == character)
-        apply(binding.command, model, selection);
+    if (const std::optional<Command> command = commandOf(character, /*control=*/false))
+      act(*command);
   for (const KeyBinding &binding : keyBindings()) {
     const ImGuiKey_ key = imguiKey(binding.special);
     if (key == ImGuiKey_COUNT || binding.shift != io.KeyShift)
@@ -54,8 +53,12 @@ void handleKeys(const TraceModel &model, Selection &selection) {
     const bool repeats = binding.command != Command::Clear && binding.command != Command::Choose;
     const int native = ImGui::GetKeyIndex(key);
     if (native >= 0 && ImGui::IsKeyPressed(native, repeats))
-      apply(binding.command, model, selection);
+      act(binding.command);
   }
+}
+
+void handleKeys(const TraceModel &model, Selection &selection) {
+  handleKeys([&](Command command) { apply(command, model, selection); });
 }
 
 } // namespace blockscope::viz

@@ -1,10 +1,13 @@
 // The list of ops.
 #include "viz/panels/ops_panel.h"
 
+#include "viz/model/gpu_view.h"
 #include "viz/panels/theme.h"
 #include "viz/panels/widgets.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 
 namespace blockscope::viz {
 namespace {
@@ -16,7 +19,7 @@ ImU32 kindColor(TraceOpKind kind) {
   case TraceOpKind::Write:
     return theme::kWrite;
   case TraceOpKind::Atomic:
-    return IM_COL32(214, 140, 255, 255);
+    return theme::kAtomic;
   case TraceOpKind::Other:
     return theme::kFaint;
   }
@@ -41,6 +44,15 @@ std::string placeText(const TraceModel &model, int32_t index, const AccessCounts
     if (textWidth(text) <= width)
       return text;
   return line;
+}
+
+/// "4x sectors", of an op that would move twice what it needs on the GPU, or more.
+std::string sectorsText(const TraceModel &model, int32_t index) {
+  const TraceTraffic *traffic = trafficOf(model, index);
+  const double ratio = traffic != nullptr ? ratioOf(traffic->sectors, traffic->leastSectors) : 1;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.2gx sectors", ratio);
+  return ratio >= kBadRatio ? text.data() : "";
 }
 
 void drawOp(const TraceModel &model, Selection &selection, int32_t index,
@@ -74,7 +86,8 @@ void drawOp(const TraceModel &model, Selection &selection, int32_t index,
   drawTextRight(right, at.y + 4, counts.total() > 0 ? theme::kText : theme::kFaint, total);
   const std::string name = op.name + (op.variable.empty() ? "" : "  " + op.variable);
   drawText({at.x + 11, at.y + 4}, theme::kText, name, width - 31 - textWidth(total));
-  const std::string outside = counts.outside > 0 ? countText(counts.outside) + " outside" : "";
+  const std::string outside =
+      counts.outside > 0 ? countText(counts.outside) + " outside" : sectorsText(model, index);
   drawTextRight(right, at.y + font + 8, theme::kError, outside);
   drawText({at.x + 11, at.y + font + 8}, theme::kFaint,
            placeText(model, index, counts, width - 31 - textWidth(outside)),

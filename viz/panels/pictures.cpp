@@ -1,14 +1,15 @@
 // Upload of pictures as OpenGL textures.
 #include "viz/panels/pictures.h"
 
-#define GL_GLEXT_PROTOTYPES
-#include <GL/gl.h>
-#include <GL/glext.h>
+#include "viz/gl/functions.h"
 
 #include <cstdint>
 
 namespace blockscope::viz {
 namespace {
+
+/// Of a frame, for the way to a range of time.
+constexpr std::chrono::microseconds kTimeBudget{1500};
 
 ImTextureID handleOf(unsigned id) {
   return reinterpret_cast<ImTextureID>(static_cast<uintptr_t>(id));
@@ -17,31 +18,33 @@ ImTextureID handleOf(unsigned id) {
 } // namespace
 
 Pictures::~Pictures() {
-  for (const Texture *texture : {&heat_, &programs_, &colorBar_})
+  for (const Texture *texture : {&heat_, &programs_, &colorBar_, &difference_})
     if (texture->id != 0)
-      glDeleteTextures(1, &texture->id);
+      gl::DeleteTextures(1, &texture->id);
   for (const Texture &mark : marks_)
     if (mark.id != 0)
-      glDeleteTextures(1, &mark.id);
+      gl::DeleteTextures(1, &mark.id);
 }
 
 void Pictures::Texture::upload(const std::vector<Rgba> &pixels, int width, int height) {
   if (id == 0)
-    glGenTextures(1, &id);
-  glBindTexture(GL_TEXTURE_2D, id);
+    gl::GenTextures(1, &id);
+  gl::BindTexture(GL_TEXTURE_2D, id);
   // One texel is one pixel of the screen.
-  glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
-  glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, GL_NEAREST);
-  glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
-  glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
-  glPixelStorei(GL_UNPACK_ROW_LENGTH, 0);
-  glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, width, height, 0, GL_RGBA, GL_UNSIGNED_BYTE,
-               pixels.data());
+  gl::TexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
+  gl::TexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, GL_NEAREST);
+  gl::TexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
+  gl::TexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
+  gl::PixelStorei(GL_UNPACK_ROW_LENGTH, 0);
+  gl::TexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, width, height, 0, GL_RGBA, GL_UNSIGNED_BYTE,
+                 pixels.data());
 }
 
 ImTextureID Pictures::heat(const TraceModel &model, const HeatRequest &request) {
-  if (heat_.id == 0 || model_ != &model || !(heatRequest_ == request)) {
-    heat_.upload(renderHeat(model, request), request.width, request.height);
+  if (heat_.id == 0 || model_ != &model || isLate_ || !(heatRequest_ == request)) {
+    heat_.upload(renderHeat(model, request, kTimeBudget), request.width, request.height);
+    isLate_ = request.time &&
+              !model.timedHeat(request.argument, request.slice, request.mode).isAt(*request.time);
     heatRequest_ = request;
     model_ = &model;
   }
@@ -56,14 +59,24 @@ ImTextureID Pictures::programs(const TraceModel &model, const ProgramRequest &re
   return handleOf(programs_.id);
 }
 
-ImTextureID Pictures::colorBar() {
-  if (colorBar_.id == 0) {
+ImTextureID Pictures::colorBar(CountColors colors) {
+  if (colorBar_.id == 0 || barColors_ != colors) {
     std::vector<Rgba> pixels(256);
     for (size_t index = 0; index < pixels.size(); ++index)
-      pixels[index] = heatColor(1 - static_cast<float>(index) / 255.0F);
+      pixels[index] = heatColor(1 - static_cast<float>(index) / 255.0F, colors);
     colorBar_.upload(pixels, 1, 256);
+    barColors_ = colors;
   }
   return handleOf(colorBar_.id);
+}
+
+ImTextureID Pictures::difference(const DifferenceMap &map, const DifferenceRequest &request) {
+  if (difference_.id == 0 || differenceMap_ != &map || !(differenceRequest_ == request)) {
+    difference_.upload(renderDifference(map, request), request.area.width, request.area.height);
+    differenceRequest_ = request;
+    differenceMap_ = &map;
+  }
+  return handleOf(difference_.id);
 }
 
 ImTextureID Pictures::mark(MarkKind kind) {

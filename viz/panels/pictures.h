@@ -2,6 +2,7 @@
 #pragma once
 
 #include "viz/model/color_map.h"
+#include "viz/model/difference_map.h"
 #include "viz/model/heat_image.h"
 #include "viz/model/program_image.h"
 
@@ -20,9 +21,13 @@ public:
   Pictures(const Pictures &) = delete;
   Pictures &operator=(const Pictures &) = delete;
 
+  /// A range of time is counted for a part of a frame at most.
   ImTextureID heat(const TraceModel &model, const HeatRequest &request);
+  /// The picture of the heat map has not come to its range of time yet: another frame goes on.
+  bool isLate() const { return isLate_; }
   ImTextureID programs(const TraceModel &model, const ProgramRequest &request);
-  ImTextureID colorBar();
+  ImTextureID colorBar(CountColors colors);
+  ImTextureID difference(const DifferenceMap &map, const DifferenceRequest &request);
   /// A square of the legend.
   ImTextureID mark(MarkKind kind);
   static constexpr int kMarkSize = 16;
@@ -34,10 +39,15 @@ private:
   };
   const TraceModel *model_ = nullptr;
   HeatRequest heatRequest_;
+  bool isLate_ = false;
   ProgramRequest programRequest_;
   Texture heat_;
   Texture programs_;
   Texture colorBar_;
+  CountColors barColors_ = CountColors::Viridis;
+  const DifferenceMap *differenceMap_ = nullptr;
+  DifferenceRequest differenceRequest_;
+  Texture difference_;
   std::array<Texture, kMarkKinds> marks_;
 };
 

@@ -64,7 +64,7 @@ std::vector<ProgramMark> marksOf(const TraceModel &model, const Selection &selec
   if (selection.finding < 0)
     return marks;
   const TraceFinding &finding = model.launch().findings[static_cast<size_t>(selection.finding)];
-  for (const WaitingProgram &each : waitingPrograms(model, finding))
+  for (const TraceWait &each : finding.waits)
     marks.push_back({each.program, theme::kWarning, "W"});
   if (!hasSides(finding))
     return marks;
@@ -79,7 +79,7 @@ std::vector<ProgramMark> marksOf(const TraceModel &model, const Selection &selec
 std::string marksLegend(const TraceModel &model, const Selection &selection) {
   const std::vector<ProgramMark> marks = marksOf(model, selection);
   return marks.empty()                              ? ""
-         : std::string_view(marks[0].letter) == "W" ? "W: waits for ever"
+         : std::string_view(marks[0].letter) == "W" ? "W: waits"
                                                     : "A, B: the two sides";
 }
 
@@ -127,9 +127,10 @@ void drawGrid(const TraceModel &model, Selection &selection) {
   const ImVec2 at = {std::floor(start.x + (room.x - size.x) / 2), std::floor(start.y)};
   const int64_t layer = selection.program < 0 ? 0 : selection.program / grid.perLayer;
   ImDrawList *draw = ImGui::GetWindowDrawList();
-  draw->AddImage(selection.pictures->programs(
-                     model, {layer, static_cast<int>(size.x), static_cast<int>(size.y), &model}),
-                 at, {at.x + size.x, at.y + size.y});
+  draw->AddImage(
+      selection.pictures->programs(model, {layer, theme::pixels(size.x), theme::pixels(size.y),
+                                           &model, selection.look.countColors}),
+      at, {at.x + size.x, at.y + size.y});
   const float cellX = size.x / static_cast<float>(grid.columns);
   const float cellY = size.y / static_cast<float>(grid.rows);
   const auto mark = [&](int64_t program, ImU32 color, const char *letter = nullptr) {

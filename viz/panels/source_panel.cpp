@@ -2,6 +2,7 @@
 #include "viz/panels/source_panel.h"
 
 #include "viz/model/finding_story.h"
+#include "viz/model/gpu_view.h"
 #include "viz/panels/code_lines.h"
 #include "viz/panels/finding_details.h"
 #include "viz/panels/theme.h"
@@ -10,12 +11,14 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <utility>
 
 namespace blockscope::viz {
 namespace {
 
 constexpr float kCountWidth = 58;
 constexpr float kShareBar = 72;
+constexpr float kPartWidth = 48;
 
 std::vector<std::string_view> linesOf(const std::string &text) {
   std::vector<std::string_view> lines;
@@ -36,6 +39,8 @@ struct Columns {
   float number; ///< right end of line numbers
   float text;
   float shares; ///< right end; only where a finding has shares of lines
+  float bytes;  ///< right end; only where the roofline is open
+  float flops;  ///< right end
   float reads;  ///< right end
   float writes; ///< right end
 };
@@ -44,6 +49,8 @@ float rowHeight() { return theme::monoFont()->FontSize + 5; }
 
 /// One line, laid out: its counts stand right of its first row.
 struct SourceLine {
+  std::string bytes; ///< share of the launch's, where the roofline is open
+  std::string flops;
   std::string share; ///< of the error of an output
   int32_t permille = 0;
   std::string reads;
@@ -52,12 +59,15 @@ struct SourceLine {
   float height;
 
   SourceLine(const AccessCounts &counts, int32_t errorShare, std::string_view text,
-             const Columns &columns, char &inString)
-      : share(errorShare > 0 ? shareText(errorShare) : ""), permille(errorShare),
+             const Columns &columns, char &inString, std::pair<std::string, std::string> work)
+      : bytes(std::move(work.first)), flops(std::move(work.second)),
+        share(errorShare > 0 ? shareText(errorShare) : ""), permille(errorShare),
         reads(counts.loads + counts.atomics > 0 ? countText(counts.loads + counts.atomics) : ""),
         writes(counts.stores + counts.atomics > 0 ? countText(counts.stores + counts.atomics)
                                                   : "") {
     const float right = !share.empty()    ? columns.shares - kShareBar - 8
+                        : !flops.empty()  ? columns.flops - textWidth(flops) - 8
+                        : !bytes.empty()  ? columns.bytes - textWidth(bytes) - 8
                         : !reads.empty()  ? columns.reads - textWidth(reads) - 8
                         : !writes.empty() ? columns.writes - textWidth(writes) - 8
                                           : columns.writes;
@@ -191,6 +201,8 @@ void drawLine(const TraceModel &model, Selection &selection, int line, const Sou
                         {columns.shares + 2, at.y + rowHeight() - 1}, theme::kShareBar, 2);
     drawTextRight(columns.shares, at.y + 1, theme::kShare, source.share);
   }
+  drawTextRight(columns.bytes, at.y + 1, theme::kText, source.bytes);
+  drawTextRight(columns.flops, at.y + 1, theme::kText, source.flops);
   drawTextRight(columns.reads, at.y + 1, theme::kRead, source.reads);
   drawTextRight(columns.writes, at.y + 1, theme::kWrite, source.writes);
   ImGui::SetCursorScreenPos({at.x, at.y + source.height});
@@ -206,6 +218,25 @@ int32_t shareOf(const TraceFinding *finding, int source, int line) {
     for (const TraceShare &share : finding->lineShares)
       permille += share.source == source && share.line == line ? share.permille : 0;
   return std::min(permille, 1000);
+}
+
+/// Whether the parts of lines in bytes and flops are shown.
+bool showsWork(const TraceModel &model, const Selection &selection) {
+  return selection.drawer == PanelKind::Roofline && model.launch().gpu.isThere() &&
+         findingWithShares(model, selection.finding) == nullptr;
+}
+
+/// "12%", of bytes and of flops; nothing where a line has none.
+std::pair<std::string, std::string> workOf(const TraceModel &model, int source, int line) {
+  const Roofline &roofline = model.roofline();
+  const LineWork work = roofline.ofLine(source, line);
+  const auto part = [](int64_t value, int64_t whole) -> std::string {
+    if (value <= 0 || whole <= 0)
+      return "";
+    const double percent = 100 * static_cast<double>(value) / static_cast<double>(whole);
+    return percent < 1 ? "<1%" : std::to_string(std::lround(percent)) + "%";
+  };
+  return {part(work.bytes, roofline.bytesAsked), part(work.flops, roofline.flops)};
 }
 
 /// The line to begin with: above the first op, so that the kernel is in sight.
@@ -225,12 +256,14 @@ void drawLines(const TraceModel &model, Selection &selection, const TraceSource 
   const bool appears = ImGui::IsWindowAppearing() && selection.line == 0;
   const int first = firstLineOfInterest(model, selection.source);
   const TraceFinding *shares = findingWithShares(model, selection.finding);
+  const bool hasWork = showsWork(model, selection);
   char inString = 0;
   for (size_t index = 0; index < lines.size(); ++index) {
     const int line = source.firstLine + static_cast<int>(index);
-    const SourceLine laidOut(model.lineCounts(selection.source, line),
-                             shareOf(shares, selection.source, line), lines[index], columns,
-                             inString);
+    const SourceLine laidOut(
+        model.lineCounts(selection.source, line), shareOf(shares, selection.source, line),
+        lines[index], columns, inString,
+        hasWork ? workOf(model, selection.source, line) : std::pair<std::string, std::string>());
     const std::vector<size_t> &findings = model.findingsOfLine(selection.source, line);
     float height = laidOut.height;
     for (const size_t finding : findings)
@@ -298,8 +331,14 @@ void drawSourcePanel(const TraceModel &model, Selection &selection) {
   columns.writes = head.x + width - 14; // the scroll bar stays free
   columns.reads = columns.writes - kCountWidth;
   columns.shares = columns.reads - kCountWidth;
+  columns.bytes = columns.reads - kCountWidth;
+  columns.flops = columns.bytes - kPartWidth;
   if (findingWithShares(model, selection.finding) != nullptr)
     drawTextRight(columns.shares, head.y, theme::kShare, "error");
+  if (showsWork(model, selection)) {
+    drawTextRight(columns.bytes, head.y, theme::kText, "bytes");
+    drawTextRight(columns.flops, head.y, theme::kText, "flops");
+  }
   drawTextRight(columns.reads, head.y, theme::kRead, "read");
   drawTextRight(columns.writes, head.y, theme::kWrite, "written");
   ImGui::SetCursorScreenPos({head.x, head.y + ImGui::GetFontSize() + 4});

@@ -1,11 +1,16 @@
 // Style and fonts.
 #include "viz/panels/theme.h"
 
-#include <GL/gl.h>
+#include "viz/gl/functions.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <unistd.h>
+#include <vector>
 
 namespace blockscope::viz::theme {
 namespace {
@@ -16,15 +21,23 @@ constexpr std::array<ImWchar, 15> kGlyphs = {0x20,   0x17f,  0x370,  0x4ff,  0x2
 
 constexpr std::array<ImWchar, 7> kHeadingGlyphs = {0x20, 0x17f, 0x370, 0x3ff, 0x2010, 0x2030, 0};
 
+/// Where fonts are: beside the program, if it was installed with them, then on the machine.
+std::vector<std::string> fontFolders() {
+  std::error_code failed;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", failed);
+  return {program.parent_path().string() + "/fonts/", "/usr/share/fonts/truetype/dejavu/",
+          "/usr/share/fonts/TTF/", "/usr/share/fonts/dejavu-sans-fonts/",
+          "/usr/share/fonts/dejavu/"};
+}
+
 void addFont(const char *file, float size, const ImWchar *glyphs) {
   ImFontConfig config;
-  config.OversampleH = 2;
+  config.OversampleH = size < 22 ? 2 : 1;
   config.OversampleV = 1;
   config.PixelSnapH = true;
   ImGuiIO &io = ImGui::GetIO();
-  for (const char *folder : {"/usr/share/fonts/truetype/dejavu/", "/usr/share/fonts/TTF/",
-                             "/usr/share/fonts/dejavu-sans-fonts/", "/usr/share/fonts/dejavu/"}) {
-    const std::string path = std::string(folder) + file;
+  for (const std::string &folder : fontFolders()) {
+    const std::string path = folder + file;
     if (access(path.c_str(), R_OK) == 0 &&
         io.Fonts->AddFontFromFileTTF(path.c_str(), size, &config, glyphs) != nullptr)
       return;
@@ -34,15 +47,58 @@ void addFont(const char *file, float size, const ImWchar *glyphs) {
   io.Fonts->AddFontDefault(&builtIn);
 }
 
+/// Measures of a font that was loaded `scale` times as large as the layout takes it for: its glyphs
+/// keep the pixels.
+void shrinkMeasures(ImFont &font, float scale) {
+  font.FontSize /= scale;
+  font.Ascent /= scale;
+  font.Descent /= scale;
+  font.FallbackAdvanceX /= scale;
+  for (float &advance : font.IndexAdvanceX)
+    if (advance > 0) // -1: none of its own
+      advance /= scale;
+  for (ImFontGlyph &glyph : font.Glyphs) {
+    glyph.AdvanceX /= scale;
+    glyph.X0 /= scale;
+    glyph.Y0 /= scale;
+    glyph.X1 /= scale;
+    glyph.Y1 /= scale;
+  }
+}
+
 ImVec4 color(ImU32 value) { return ImGui::ColorConvertU32ToFloat4(value); }
 
 } // namespace
 
-void apply() {
-  addFont("DejaVuSans.ttf", 15, kGlyphs.data());
-  addFont("DejaVuSans-Bold.ttf", 14, kHeadingGlyphs.data());
-  addFont("DejaVuSansMono.ttf", 13, kGlyphs.data());
-  addFont("DejaVuSans-Bold.ttf", 20, kHeadingGlyphs.data());
+void loadFonts(int textPercent) {
+  const float scale = static_cast<float>(textPercent) / 100;
+  ImFontAtlas &fonts = *ImGui::GetIO().Fonts;
+  fonts.Clear();
+  addFont("DejaVuSans.ttf", 15 * scale, kGlyphs.data());
+  addFont("DejaVuSans-Bold.ttf", 14 * scale, kHeadingGlyphs.data());
+  addFont("DejaVuSansMono.ttf", 13 * scale, kGlyphs.data());
+  addFont("DejaVuSans-Bold.ttf", 20 * scale, kHeadingGlyphs.data());
+  fonts.Build();
+  if (textPercent != 100)
+    for (ImFont *font : fonts.Fonts)
+      shrinkMeasures(*font, scale);
+}
+
+void scaleFrame(int textPercent) {
+  if (textPercent == 100)
+    return;
+  constexpr float kWhole = 0.01F; // the size in pixels is rounded down again
+  const float scale = static_cast<float>(textPercent) / 100;
+  ImGuiIO &io = ImGui::GetIO();
+  io.DisplaySize = {io.DisplaySize.x / scale + kWhole, io.DisplaySize.y / scale + kWhole};
+  io.DisplayFramebufferScale = {io.DisplayFramebufferScale.x * scale,
+                                io.DisplayFramebufferScale.y * scale};
+  if (ImGui::IsMousePosValid(&io.MousePos))
+    io.MousePos = {io.MousePos.x / scale, io.MousePos.y / scale};
+}
+
+void apply(int textPercent) {
+  loadFonts(textPercent);
   ImGui::StyleColorsDark();
   ImGuiStyle &style = ImGui::GetStyle();
   style.WindowPadding = {10, 8};
@@ -77,10 +133,15 @@ void apply() {
   colors[ImGuiCol_Separator] = color(kBorder);
 }
 
+int pixels(float length) {
+  return std::max(1,
+                  static_cast<int>(std::lround(length * ImGui::GetIO().DisplayFramebufferScale.x)));
+}
+
 void clearFrame() {
   const ImVec4 window = color(kWindow);
-  glClearColor(window.x, window.y, window.z, 1);
-  glClear(GL_COLOR_BUFFER_BIT);
+  gl::ClearColor(window.x, window.y, window.z, 1);
+  gl::Clear(GL_COLOR_BUFFER_BIT);
 }
 
 ImFont *regularFont() { return ImGui::GetIO().Fonts->Fonts[0]; }

@@ -21,17 +21,30 @@ inline constexpr ImU32 kWarning = IM_COL32(245, 184, 61, 255);
 inline constexpr ImU32 kNote = IM_COL32(110, 190, 255, 255);
 inline constexpr ImU32 kRead = IM_COL32(102, 194, 255, 255);
 inline constexpr ImU32 kWrite = IM_COL32(255, 176, 92, 255);
+inline constexpr ImU32 kTrack = IM_COL32(58, 64, 78, 255); ///< of a slider
+inline constexpr ImU32 kAtomic = IM_COL32(214, 140, 255, 255);
 inline constexpr ImU32 kShare = IM_COL32(232, 222, 255, 255); ///< of an error, on its bar
 inline constexpr ImU32 kShareBar = IM_COL32(104, 72, 172, 255);
 
 /// Loads the fonts and sets the style; once per ImGui context, before the first frame. Uses DejaVu
 /// where it is installed, else ImGui's own font, enlarged.
-void apply();
+void apply(int textPercent = 100);
+
+/// Loads the fonts anew for another size, between two frames; their texture is made anew, too.
+void loadFonts(int textPercent);
+
+/// Has the next frame laid out in the room that is left at a size of text, and drawn with all
+/// pixels: to be called when ImGui knows the size of the window, before its new frame.
+void scaleFrame(int textPercent);
 
 ImFont *regularFont();
 ImFont *boldFont();
 ImFont *monoFont();
 ImFont *titleFont();
+
+/// Pixels of the screen in a length of the layout, at least one: text of 200 % is a layout of half
+/// the size, drawn with twice the pixels.
+int pixels(float length);
 
 /// Clears the current OpenGL frame buffer to the colour of the window.
 void clearFrame();

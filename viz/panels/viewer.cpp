@@ -5,10 +5,15 @@
 #include "viz/panels/header.h"
 #include "viz/panels/heatmap_panel.h"
 #include "viz/panels/help_overlay.h"
+#include "viz/panels/history_panel.h"
 #include "viz/panels/keyboard.h"
+#include "viz/panels/layout.h"
 #include "viz/panels/ops_panel.h"
 #include "viz/panels/programs_panel.h"
+#include "viz/panels/roofline_panel.h"
 #include "viz/panels/source_panel.h"
+#include "viz/panels/traffic_panel.h"
+#include "viz/panels/widgets.h"
 
 #include <imgui.h>
 
@@ -18,7 +23,7 @@
 namespace blockscope::viz {
 namespace {
 
-constexpr float kGap = 8;
+constexpr float kGap = kPanelGap;
 constexpr float kHeaderHeight = 62;
 constexpr float kStatusHeight = 28;
 
@@ -34,37 +39,86 @@ void place(const char *name, ImVec2 at, ImVec2 size, DrawPanel draw, const Trace
   ImGui::EndChild();
 }
 
+/// What is open below the heat map.
+void drawDrawer(const TraceModel &model, Selection &selection) {
+  if (selection.drawer == PanelKind::History)
+    drawHistoryPanel(model, selection);
+  else if (selection.drawer == PanelKind::Traffic)
+    drawTrafficPanel(model, selection);
+  else if (selection.drawer == PanelKind::Roofline)
+    drawRooflinePanel(model, selection);
+}
+
+DrawPanel drawingOf(PanelKind panel) {
+  switch (panel) {
+  case PanelKind::Heatmap:
+    return drawHeatmapPanel;
+  case PanelKind::Programs:
+    return drawProgramsPanel;
+  case PanelKind::Ops:
+    return drawOpsPanel;
+  case PanelKind::Source:
+    return drawSourcePanel;
+  case PanelKind::Findings:
+    return drawFindingsPanel;
+  case PanelKind::History:
+  case PanelKind::Traffic:
+  case PanelKind::Roofline:
+    return drawDrawer;
+  }
+  return drawHeatmapPanel;
+}
+
+/// The heat map, and the drawer that is open below it.
+void drawMiddle(const TraceModel &model, Selection &selection, ImVec2 at, ImVec2 size) {
+  const float drawer = selection.drawer ? std::floor(size.y * 0.36F) : -kGap;
+  place("middle", at, {size.x, size.y - drawer - kGap}, drawHeatmapPanel, model, selection);
+  if (drawer > 0)
+    place("drawer", {at.x, at.y + size.y - drawer}, {size.x, drawer}, drawDrawer, model, selection);
+}
+
+/// The heat map, and one of the other panels.
+void drawNarrow(const TraceModel &model, Selection &selection, float top, float height) {
+  const float screen = ImGui::GetIO().DisplaySize.x;
+  const float left = std::floor(screen * 0.48F);
+  const float side = left + 2 * kGap;
+  const float width = screen - left - 3 * kGap;
+  drawMiddle(model, selection, {kGap, top}, {left, height});
+  ImGui::SetCursorPos({side, top});
+  drawSideTabs(selection, width);
+  place("side", {side, top + kTabsHeight}, {width, height - kTabsHeight},
+        drawingOf(selection.sidePanel), model, selection);
+}
+
 } // namespace
 
 void drawViewer(const TraceModel &model, Selection &selection) {
-  handleKeys(model, selection);
+  if (!selection.isGuided)
+    handleKeys(model, selection);
   const bool scrolls = selection.scrollsToChoice;
   const ImVec2 screen = ImGui::GetIO().DisplaySize;
-  ImGui::SetNextWindowPos({0, 0});
-  ImGui::SetNextWindowSize(screen);
-  ImGui::Begin("##viewer", nullptr,
-               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
-                   ImGuiWindowFlags_NoBackground | // the frame is cleared to its colour
-                   ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus |
-                   ImGuiWindowFlags_NoNav | ImGuiWindowFlags_NoScrollWithMouse);
-  const float left = std::clamp(screen.x * 0.18F, 200.0F, 330.0F);
-  const float right = std::clamp(screen.x * 0.36F, 250.0F, 760.0F);
-  const float middle = std::max(200.0F, screen.x - left - right - 4 * kGap);
+  beginScreen("##viewer");
   const float top = kHeaderHeight;
   const float height = std::max(200.0F, screen.y - kHeaderHeight - kStatusHeight - kGap);
-  ImGui::SetCursorPos({0, 0});
   drawHeader(model, selection, kHeaderHeight);
-  const float programs = std::floor(height * 0.46F);
-  place("left top", {kGap, top}, {left, programs}, drawProgramsPanel, model, selection);
-  place("left bottom", {kGap, top + programs + kGap}, {left, height - programs - kGap},
-        drawOpsPanel, model, selection);
-  place("middle", {left + 2 * kGap, top}, {middle, height}, drawHeatmapPanel, model, selection);
-  // A chosen finding is told of at length.
-  const float source = std::floor(height * (selection.finding >= 0 ? 0.5F : 0.62F));
-  place("right top", {left + middle + 3 * kGap, top}, {right, source}, drawSourcePanel, model,
-        selection);
-  place("right bottom", {left + middle + 3 * kGap, top + source + kGap},
-        {right, height - source - kGap}, drawFindingsPanel, model, selection);
+  selection.headerBox = {4, 4, screen.x - 4, top - 2};
+  if (isNarrow(screen)) {
+    drawNarrow(model, selection, top, height);
+  } else {
+    const PanelSizes sizes =
+        panelSizes(selection.look, screen, height, /*hasFinding=*/selection.finding >= 0);
+    const float right = sizes.left + sizes.middle + 3 * kGap;
+    place("left top", {kGap, top}, {sizes.left, sizes.leftUpper}, drawProgramsPanel, model,
+          selection);
+    place("left bottom", {kGap, top + sizes.leftUpper + kGap},
+          {sizes.left, height - sizes.leftUpper - kGap}, drawOpsPanel, model, selection);
+    drawMiddle(model, selection, {sizes.left + 2 * kGap, top}, {sizes.middle, height});
+    place("right top", {right, top}, {sizes.right, sizes.rightUpper}, drawSourcePanel, model,
+          selection);
+    place("right bottom", {right, top + sizes.rightUpper + kGap},
+          {sizes.right, height - sizes.rightUpper - kGap}, drawFindingsPanel, model, selection);
+    drawSplitters(selection.look, sizes, top, height);
+  }
   drawStatus(model, selection, screen.y - kStatusHeight, kStatusHeight);
   ImGui::End();
   if (selection.showsHelp)

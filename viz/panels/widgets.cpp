@@ -1,9 +1,8 @@
 // Shared pieces of the panels.
 #include "viz/panels/widgets.h"
 
+#include "viz/gl/functions.h"
 #include "viz/panels/theme.h"
-
-#include <GL/gl.h>
 
 #include <algorithm>
 #include <array>
@@ -33,12 +32,12 @@ void clearPanel(const ImDrawList * /*list*/, const ImDrawCmd *command) {
   const float scaleX = data->FramebufferScale.x;
   const float scaleY = data->FramebufferScale.y;
   const ImVec4 color = ImGui::ColorConvertU32ToFloat4(theme::kPanel);
-  glScissor(static_cast<int>(part(0) * scaleX),
-            static_cast<int>((data->DisplaySize.y - part(3)) * scaleY),
-            static_cast<int>((part(2) - part(0)) * scaleX),
-            static_cast<int>((part(3) - part(1)) * scaleY));
-  glClearColor(color.x, color.y, color.z, 1);
-  glClear(GL_COLOR_BUFFER_BIT);
+  gl::Scissor(static_cast<int>(part(0) * scaleX),
+              static_cast<int>((data->DisplaySize.y - part(3)) * scaleY),
+              static_cast<int>((part(2) - part(0)) * scaleX),
+              static_cast<int>((part(3) - part(1)) * scaleY));
+  gl::ClearColor(color.x, color.y, color.z, 1);
+  gl::Clear(GL_COLOR_BUFFER_BIT);
 }
 
 void addClearPanel(ImDrawList *draw, ImVec2 at, ImVec2 end) {
@@ -48,32 +47,44 @@ void addClearPanel(ImDrawList *draw, ImVec2 at, ImVec2 end) {
   draw->AddCallback(clearPanel, reinterpret_cast<void *>(packed));
 }
 
+/// The parts of a summary, three spaces apart, that fit: the first of them at least.
+std::string wholeParts(std::string text, float width) {
+  for (size_t end = text.rfind("   "); end != std::string::npos && textWidth(text) > width;
+       end = text.rfind("   ")) {
+    text.resize(end);
+    text.resize(text.find_last_not_of(' ') + 1);
+  }
+  return text;
+}
+
 } // namespace
 
-PanelFrame::PanelFrame(PanelKind kind, Selection &selection, const std::string &summary,
-                       ImU32 summaryColor) {
+void PanelFrame::begin(const std::string &title, const std::string &key, bool hasFocus,
+                       const std::string &summary, ImU32 summaryColor) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 size = ImGui::GetContentRegionAvail();
   const ImVec2 end = {at.x + size.x, at.y + size.y};
   ImDrawList *draw = ImGui::GetWindowDrawList();
-  const bool hasFocus = selection.focus == kind;
   addClearPanel(draw, {at.x, at.y + 8}, {end.x, end.y - 8});
   draw->AddRectFilled({at.x, end.y - 8}, end, theme::kPanel, 6, ImDrawFlags_RoundCornersBottom);
   draw->AddRectFilled(at, {end.x, at.y + kTitleHeight}, theme::kPanelTitle, 6,
                       ImDrawFlags_RoundCornersTop);
   draw->AddRect(at, end, hasFocus ? theme::kAccent : theme::kBorder, 6, 0, 1);
-  const std::string number = std::to_string(static_cast<int>(kind) + 1);
-  const ImVec2 key = {at.x + 9, at.y + 7};
-  draw->AddRectFilled(key, {key.x + 16, key.y + 16},
-                      hasFocus ? theme::kAccent : IM_COL32(62, 69, 84, 255), 3);
-  draw->AddText(theme::boldFont(), 12, {key.x + 4, key.y + 1},
-                hasFocus ? IM_COL32(12, 20, 32, 255) : theme::kText, number.c_str());
-  const std::string title(panelTitle(kind));
-  drawText({at.x + 33, at.y + 6}, theme::kText, title, size.x, theme::boldFont());
-  const float room = size.x - 33 - textWidth(title, theme::boldFont()) - 34;
+  float left = 12;
+  if (!key.empty()) {
+    const float keyWidth = std::max(16.0F, std::ceil(textWidth(key, theme::boldFont())) + 6);
+    const ImVec2 box = {at.x + 9, at.y + 7};
+    draw->AddRectFilled(box, {box.x + keyWidth, box.y + 16},
+                        hasFocus ? theme::kAccent : IM_COL32(62, 69, 84, 255), 3);
+    draw->AddText(theme::boldFont(), 12, {box.x + 4, box.y + 1},
+                  hasFocus ? IM_COL32(12, 20, 32, 255) : theme::kText, key.c_str());
+    left = 9 + keyWidth + 8;
+  }
+  drawText({at.x + left, at.y + 6}, theme::kText, title, size.x - left - 8, theme::boldFont());
+  const float room = size.x - left - textWidth(title, theme::boldFont()) - 34;
   if (room > 20) {
-    const std::string shown = fitted(summary, room);
-    if (shown.size() * 2 >= summary.size()) // half of it or more says something
+    const std::string shown = fitted(wholeParts(summary, room), room);
+    if (shown.size() * 2 >= summary.size() || !shown.ends_with("\u2026")) // it says something
       drawText({end.x - 12 - textWidth(shown), at.y + 6},
                summaryColor != 0 ? summaryColor : theme::kFaint, shown, room + 4);
   }
@@ -82,12 +93,38 @@ PanelFrame::PanelFrame(PanelKind kind, Selection &selection, const std::string &
   ImGui::BeginChild(title.c_str(), {size.x - 2, size.y - kTitleHeight - 2}, false,
                     ImGuiWindowFlags_AlwaysUseWindowPadding | ImGuiWindowFlags_NoNavInputs);
   ImGui::PopStyleVar();
-  if (ImGui::IsMouseHoveringRect(at, end) && ImGui::IsMouseClicked(ImGuiMouseButton_Left) &&
+}
+
+PanelFrame::PanelFrame(PanelKind kind, Selection &selection, const std::string &summary,
+                       ImU32 summaryColor) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const ImVec2 size = ImGui::GetContentRegionAvail();
+  begin(std::string(panelTitle(kind)), std::to_string(static_cast<int>(kind) + 1),
+        selection.focus == kind, summary, summaryColor);
+  selection.panelBox[static_cast<size_t>(kind)] = {at.x, at.y, at.x + size.x, at.y + size.y};
+  if (ImGui::IsMouseHoveringRect(at, {at.x + size.x, at.y + size.y}) &&
+      ImGui::IsMouseClicked(ImGuiMouseButton_Left) &&
       !ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup))
     selection.focus = kind;
 }
 
+PanelFrame::PanelFrame(const std::string &title, const std::string &key,
+                       const std::string &summary) {
+  begin(title, key, /*hasFocus=*/false, summary, 0);
+}
+
 PanelFrame::~PanelFrame() { ImGui::EndChild(); }
+
+void beginScreen(const char *name) {
+  ImGui::SetNextWindowPos({0, 0});
+  ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
+  ImGui::Begin(name, nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
+                   ImGuiWindowFlags_NoBackground | // the frame is cleared to its colour
+                   ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus |
+                   ImGuiWindowFlags_NoNav | ImGuiWindowFlags_NoScrollWithMouse);
+  ImGui::SetCursorPos({0, 0});
+}
 
 std::string countText(uint64_t count) {
   if (count < 100'000)

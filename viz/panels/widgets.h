@@ -18,10 +18,19 @@ public:
   /// `summary` stands at the right end of the title.
   PanelFrame(PanelKind kind, Selection &selection, const std::string &summary,
              ImU32 summaryColor = 0);
+  /// A panel that is not among the five; `key` stands before its title.
+  PanelFrame(const std::string &title, const std::string &key, const std::string &summary);
   ~PanelFrame();
   PanelFrame(const PanelFrame &) = delete;
   PanelFrame &operator=(const PanelFrame &) = delete;
+
+private:
+  void begin(const std::string &title, const std::string &key, bool hasFocus,
+             const std::string &summary, ImU32 summaryColor);
 };
+
+/// Begins the one window that fills the screen; ImGui::End ends it.
+void beginScreen(const char *name);
 
 /// "7", "12 345", "3.21 M": at most seven characters.
 std::string countText(uint64_t count);

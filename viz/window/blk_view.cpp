@@ -1,5 +1,7 @@
-// blk-view: looks at a trace file, in a window or, with --png, in a picture.
+// blk-view: looks at a trace file, a folder of them or two runs, in a window or, with --png, in a
+// picture.
 #include "viz/model/csv.h"
+#include "viz/model/tour.h"
 #include "viz/window/offscreen.h"
 #include "viz/window/png_file.h"
 #include "viz/window/session.h"
@@ -10,9 +12,14 @@
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <new>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 namespace blockscope::viz {
 namespace {
@@ -21,6 +28,11 @@ constexpr int kWrongUse = 2;
 
 constexpr const char *kUsage =
     "usage: blk-view TRACE.h5 [options]\n"
+    "       blk-view FOLDER [options]            a list of its traces\n"
+    "       blk-view --compare A.h5 B.h5 [options]\n"
+    "       blk-view --tour [TRACE.h5] [--step N]   what is what; 'blockscope view --tour' "
+    "records\n"
+    "                                            the trace where there is none yet\n"
     "  --png OUT.png     draw into a file instead of a window; needs no display\n"
     "  --size 1600x1000  width and height in pixels\n"
     "  --launch N        which launch of the file, from 0; else the first with findings\n"
@@ -28,24 +40,40 @@ constexpr const char *kUsage =
     "  --program X,Y,Z   the program whose footprint is lit\n"
     "  --op N, --finding N, --cell ROW,COLUMN   what else is chosen\n"
     "  --mode reads|writes|both, --log, --slice N   how the heat map shows it\n"
-    "  --csv heat|programs|ops|lines|findings   print a table instead\n";
+    "  --time N, --window N   only the first N access runs, or a window of so many around it\n"
+    "  --panel history|traffic|roofline   what is open below the heat map\n"
+    "  --text-size 150   percent, from 75 to 200\n"
+    "  --colors viridis|cividis|grey, --difference-colors blue-orange|purple-green\n"
+    "  --csv heat|programs|ops|lines|findings|history|traffic|roofline   print a table instead;\n"
+    "        of a comparison heat|tensors|launches, of a folder traces\n";
 
 struct Options {
-  std::string trace;
+  std::vector<std::string> traces;
+  bool compares = false;
+  bool isTour = false;
+  long step = 1;
+  bool hasStep = false;
   std::string png;
   std::string tensor;
   std::string csv;
-  int width = 1600;
-  int height = 1000;
+  std::string panel;
+  int width = 0; ///< 0: none was given
+  int height = 0;
   std::optional<long> launch;
   std::optional<std::array<long, 3>> program;
   std::optional<long> op;
   std::optional<long> finding;
   std::optional<std::array<long, 3>> cell;
   std::optional<long> slice;
+  std::optional<long> time;
+  std::optional<long> window;
   HeatMode mode = HeatMode::Both;
   bool logScale = false;
   bool help = false;
+  std::optional<int> textPercent;
+  std::optional<CountColors> countColors;
+  std::optional<DifferenceColors> differenceColors;
+  std::vector<std::string> choices; ///< options that were given and choose in one trace
 };
 
 int fail(std::string message) {
@@ -79,6 +107,26 @@ bool isPngName(const std::string &name) {
   return end == ".png";
 }
 
+std::string problemOfTraces(const Options &options) {
+  const size_t count = options.traces.size();
+  if (options.hasStep && !options.isTour)
+    return "--step is for --tour";
+  if (options.isTour && (options.compares || count > 1))
+    return "--tour is through one trace";
+  if (options.isTour && !options.choices.empty())
+    return "'" + options.choices[0] + "' chooses in a trace, but the tour chooses by itself";
+  if (options.isTour)
+    return "";
+  if (options.compares && count != 2)
+    return "--compare takes two traces, found " + std::to_string(count);
+  if (count == 0)
+    return "a trace file is expected";
+  return count > 1 && !options.compares
+             ? "one trace file is expected, found '" + options.traces[0] + "' and '" +
+                   options.traces[1] + "'; --compare shows two"
+             : "";
+}
+
 /// Empty when the arguments are good, else what is wrong.
 std::string parse(int argc, char **argv, Options &options) {
   for (int index = 1; index < argc; ++index) {
@@ -91,15 +139,20 @@ std::string parse(int argc, char **argv, Options &options) {
       options.logScale = true;
       continue;
     }
+    if (name == "--compare" || name == "--tour") {
+      (name == "--tour" ? options.isTour : options.compares) = true;
+      continue;
+    }
     if (!name.starts_with("--")) {
-      if (!options.trace.empty())
-        return "one trace file is expected, found '" + options.trace + "' and '" + name + "'";
-      options.trace = name;
+      options.traces.push_back(name);
       continue;
     }
     if (index + 1 >= argc)
       return "'" + name + "' needs a value, or is no option";
     const char *value = argv[++index];
+    if (name == "--program" || name == "--op" || name == "--finding" || name == "--cell" ||
+        name == "--tensor" || name == "--slice" || name == "--launch")
+      options.choices.push_back(name);
     std::array<long, 3> numbers{};
     const auto wrong = [&](const char *expected) {
       return "'" + name + "' is '" + value + "', expected " + expected;
@@ -112,6 +165,8 @@ std::string parse(int argc, char **argv, Options &options) {
       options.tensor = value;
     } else if (name == "--csv") {
       options.csv = value;
+    } else if (name == "--panel") {
+      options.panel = value;
     } else if (name == "--size") {
       if (!parseNumbers(value, 'x', 2, 2, numbers) || numbers[0] < 640 || numbers[1] < 480 ||
           numbers[0] > 16384 || numbers[1] > 16384)
@@ -126,13 +181,35 @@ std::string parse(int argc, char **argv, Options &options) {
       if (!parseNumbers(value, ',', 2, 2, numbers))
         return wrong("a row and a column, as in 3,17");
       options.cell = numbers;
-    } else if (name == "--launch" || name == "--op" || name == "--finding" || name == "--slice") {
+    } else if (name == "--launch" || name == "--op" || name == "--finding" || name == "--slice" ||
+               name == "--time" || name == "--window") {
       if (!parseNumbers(value, ',', 1, 1, numbers) || numbers[0] < 0)
         return wrong("a number from 0");
       (name == "--op"        ? options.op
        : name == "--finding" ? options.finding
        : name == "--launch"  ? options.launch
+       : name == "--time"    ? options.time
+       : name == "--window"  ? options.window
                              : options.slice) = numbers[0];
+    } else if (name == "--step") {
+      const auto last = static_cast<long>(tourSteps().size());
+      if (!parseNumbers(value, ',', 1, 1, numbers) || numbers[0] < 1 || numbers[0] > last)
+        return wrong(("a step of the tour, from 1 to " + std::to_string(last)).c_str());
+      options.step = numbers[0];
+      options.hasStep = true;
+    } else if (name == "--text-size") {
+      if (!parseNumbers(value, ',', 1, 1, numbers) || numbers[0] < kLeastTextPercent ||
+          numbers[0] > kMostTextPercent)
+        return wrong("percent from 75 to 200");
+      options.textPercent = static_cast<int>(numbers[0]);
+    } else if (name == "--colors") {
+      options.countColors = countColorsNamed(value);
+      if (!options.countColors)
+        return wrong("viridis, cividis or grey");
+    } else if (name == "--difference-colors") {
+      options.differenceColors = differenceColorsNamed(value);
+      if (!options.differenceColors)
+        return wrong("blue-orange or purple-green");
     } else if (name == "--mode") {
       const std::string mode = value;
       if (mode != "reads" && mode != "writes" && mode != "both")
@@ -144,7 +221,7 @@ std::string parse(int argc, char **argv, Options &options) {
       return "'" + name + "' is no option";
     }
   }
-  return options.trace.empty() ? "a trace file is expected" : "";
+  return problemOfTraces(options);
 }
 
 /// "2 (tl.load in line 8), 3 (tl.store in line 9)".
@@ -223,34 +300,195 @@ std::string choose(const Options &options, const TraceModel &model, Selection &s
   }
   selection.mode = options.mode;
   selection.logScale = options.logScale;
+  if (options.time)
+    selectTime(model, selection, static_cast<size_t>(*options.time));
+  if (options.window) {
+    selectTimeWindow(model, selection, static_cast<size_t>(*options.window));
+    selectTimeMode(model, selection, TimeMode::Around);
+  }
+  constexpr std::array<std::pair<std::string_view, PanelKind>, 3> kDrawers = {
+      {{"history", PanelKind::History},
+       {"traffic", PanelKind::Traffic},
+       {"roofline", PanelKind::Roofline}}};
+  for (const auto &[name, panel] : kDrawers)
+    if (options.panel == name)
+      focusPanel(selection, panel);
+  if (!options.panel.empty() && !selection.drawer)
+    return "'--panel' is '" + options.panel + "', expected history, traffic or roofline";
+  // In a narrow window one panel is beside the heat map: that of the choice.
+  selection.sidePanel = options.finding || (!options.op && !options.program) ? PanelKind::Findings
+                        : options.op                                         ? PanelKind::Source
+                                                                             : PanelKind::Programs;
   return "";
 }
 
+int print(const std::string &text) {
+  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0
+             ? 0
+             : fail("cannot write the table");
+}
+
+int wrongTable(const Options &options, const char *expected) {
+  return fail("'--csv' is '" + options.csv + "', expected " + expected);
+}
+
 int printCsv(const Options &options, Session &session) {
-  constexpr std::array<const char *, kPanelCount> kNames = {"heat", "programs", "ops", "lines",
-                                                            "findings"};
-  for (int panel = 0; panel < kPanelCount; ++panel)
-    if (options.csv == kNames[static_cast<size_t>(panel)]) {
-      const std::string text =
-          csvOf(session.model(), session.selection(), static_cast<PanelKind>(panel));
-      return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
-                     std::fflush(stdout) == 0
-                 ? 0
-                 : fail("cannot write the table");
+  if (Comparison *comparison = session.comparison()) {
+    constexpr std::array<const char *, 3> kTables = {"heat", "tensors", "launches"};
+    for (size_t table = 0; table < kTables.size(); ++table)
+      if (options.csv == kTables[table]) {
+        const CompareView &view = session.compareView();
+        const bool hasTensor = view.tensor < comparison->tensors().size();
+        if (table == 0 && hasTensor && !comparison->tensors()[view.tensor].problem.empty())
+          return fail(comparison->tensors()[view.tensor].problem);
+        return print(csvOf(*comparison, view, static_cast<CompareTable>(table)));
+      }
+    return wrongTable(options, "heat, tensors or launches of two runs");
+  }
+  if (!session.hasModel()) {
+    while (session.readOn()) {
     }
-  return fail("'--csv' is '" + options.csv + "', expected heat, programs, ops, lines or findings");
+    return options.csv == "traces" ? print(csvOf(*session.folder()))
+                                   : wrongTable(options, "traces, of a folder");
+  }
+  constexpr std::array<const char *, kPanelCount> kNames = {
+      "heat", "programs", "ops", "lines", "findings", "history", "traffic", "roofline"};
+  if (options.csv == "history" && !session.selection().cell)
+    return fail("'--csv history' needs the element: --cell ROW,COLUMN");
+  for (int panel = 0; panel < kPanelCount; ++panel)
+    if (options.csv == kNames[static_cast<size_t>(panel)])
+      return print(csvOf(session.model(), session.selection(), static_cast<PanelKind>(panel)));
+  return wrongTable(options, "heat, programs, ops, lines, findings, history, traffic or roofline");
+}
+
+/// A tensor, a slice, a program and a cell of two runs. Empty when they are there.
+std::string choose(const Options &options, const Comparison &comparison, CompareView &view) {
+  for (const std::string &name : options.choices)
+    if (name == "--op" || name == "--finding")
+      return "'" + name + "' chooses in one run, found two";
+  const auto &tensors = comparison.tensors();
+  if (!options.tensor.empty()) {
+    const auto found = std::find_if(tensors.begin(), tensors.end(), [&](const TensorPair &each) {
+      return each.name == options.tensor;
+    });
+    if (found == tensors.end()) {
+      std::string names;
+      for (const TensorPair &each : tensors)
+        names += (names.empty() ? "" : ", ") + each.name;
+      return "there is no tensor '" + options.tensor + "'; the launches have " +
+             (names.empty() ? "none" : names);
+    }
+    chooseTensor(comparison, view, static_cast<size_t>(found - tensors.begin()));
+  }
+  if (tensors.empty())
+    return options.choices.empty() ? "" : "the launches have no tensor to choose in";
+  const Side side = sideWithTensor(comparison, view);
+  Options rest = options;
+  rest.tensor.clear();
+  Selection selection = selectionOf(comparison, view, side);
+  const std::string problem = choose(rest, comparison.run(side), selection);
+  takeOver(selection, view);
+  return problem;
+}
+
+/// Empty when everything that the options name is in what is shown.
+std::string chooseIn(const Options &options, Session &session) {
+  std::string problem;
+  if (Comparison *comparison = session.comparison())
+    problem = choose(options, *comparison, session.compareView());
+  else if (session.hasModel() && !options.isTour)
+    problem = choose(options, session.model(), session.selection());
+  else if (!options.choices.empty())
+    problem = "'" + options.choices[0] +
+              "' chooses in a trace, found a folder: name one of its "
+              "files";
+  return problem;
+}
+
+/// Where `blockscope view --tour` keeps the trace of the tour.
+std::string keptTour() {
+  const char *cache = std::getenv("XDG_CACHE_HOME");
+  const char *home = std::getenv("HOME");
+  return (cache != nullptr && cache[0] != '\0' ? std::string(cache)
+          : home != nullptr                    ? std::string(home) + "/.cache"
+                                               : std::string("/nowhere")) +
+         "/blockscope/tour.h5";
+}
+
+std::unique_ptr<Session> openTour(const Options &options, std::string &error) {
+  const std::string path = options.traces.empty() ? keptTour() : options.traces[0];
+  std::error_code ignored;
+  if (options.traces.empty() && !std::filesystem::is_regular_file(path, ignored)) {
+    error = "the trace of the tour is not there yet: blockscope view --tour records it";
+    return nullptr;
+  }
+  return Session::openTour(path, static_cast<size_t>(options.step - 1), error);
+}
+
+std::unique_ptr<Session> openSession(const Options &options, std::string &error) {
+  if (options.isTour)
+    return openTour(options, error);
+  if (options.compares)
+    return Session::openComparison(options.traces[0], options.traces[1], options.launch, error);
+  std::error_code ignored;
+  return std::filesystem::is_directory(options.traces[0], ignored)
+             ? Session::openFolder(options.traces[0], error)
+             : Session::open(options.traces[0], options.launch, error);
+}
+
+/// What was given counts more than what was kept.
+void takeOptions(const Options &options, WindowState &state) {
+  constexpr int kUsualWidth = 1600;
+  constexpr int kUsualHeight = 1000;
+  if (options.width > 0 || state.width == 0) {
+    state.width = options.width > 0 ? options.width : kUsualWidth;
+    state.height = options.width > 0 ? options.height : kUsualHeight;
+  }
+  state.look.textPercent = options.textPercent.value_or(state.look.textPercent);
+  state.look.countColors = options.countColors.value_or(state.look.countColors);
+  state.look.differenceColors = options.differenceColors.value_or(state.look.differenceColors);
+}
+
+int showWindow(const Options &options, Session &session) {
+  const std::string path = stateFilePath();
+  std::string problem;
+  std::optional<WindowState> kept = readState(path, problem);
+  if (!problem.empty())
+    std::fprintf(stderr, "blockscope view: '%s' is not used: %s\n", path.c_str(), problem.c_str());
+  WindowState state = kept.value_or(WindowState());
+  takeOptions(options, state);
+  session.selection().look = state.look;
+  if (!kept && problem.empty() && !options.isTour)
+    session.selection().notice =
+        "here for the first time? blockscope view --tour says what is what";
+  std::string error;
+  if (!runWindow(session, state, error))
+    return fail(error);
+  writeState(path, state); // where it cannot be kept, the next start is as the first
+  return 0;
 }
 
 int drawPng(const Options &options, Session &session) {
+  WindowState state; // a picture is the same whatever was kept
+  takeOptions(options, state);
+  session.selection().look = state.look;
   std::string error;
-  const std::unique_ptr<Offscreen> screen = Offscreen::create(options.width, options.height, error);
+  const std::unique_ptr<Offscreen> screen =
+      Offscreen::create(state.width, state.height, error, state.look.textPercent);
   if (!screen)
     return fail(error);
-  for (int frame = 0; frame < 3; ++frame) // layout and scrolling settle in the second
+  while (session.readOn()) {
+  }
+  // Layout and scrolling settle in the second; a range of time may need many.
+  constexpr int kMostFrames = 20'000;
+  for (int frame = 0; frame < 3 || session.isMoving(); ++frame) {
+    if (frame == kMostFrames)
+      return fail("the accesses up to --time are too many to be counted one by one");
     screen->frame([&] { session.draw(); });
+  }
   const std::vector<Rgba> pixels = screen->pixels();
-  session.selection().pictures.reset(); // before the context goes
-  if (!writePng(options.png, pixels, options.width, options.height, error))
+  session.dropPictures(); // before the context goes
+  if (!writePng(options.png, pixels, state.width, state.height, error))
     return fail(error);
   return 0;
 }
@@ -268,17 +506,16 @@ int run(int argc, char **argv) {
     std::fputs("blockscope view: the trace needs more memory than there is\n", stderr);
     std::_Exit(kWrongUse);
   });
-  const std::unique_ptr<Session> session = Session::open(options.trace, options.launch, error);
+  const std::unique_ptr<Session> session = openSession(options, error);
   if (!session)
     return fail(error);
-  if (const std::string problem = choose(options, session->model(), session->selection());
-      !problem.empty())
+  if (const std::string problem = chooseIn(options, *session); !problem.empty())
     return fail(problem);
   if (!options.csv.empty())
     return printCsv(options, *session);
   if (!options.png.empty())
     return drawPng(options, *session);
-  return runWindow(*session, options.width, options.height, error) ? 0 : fail(error);
+  return showWindow(options, *session);
 }
 
 } // namespace

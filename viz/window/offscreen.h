@@ -14,11 +14,13 @@ namespace blockscope::viz {
 class Offscreen {
 public:
   /// Errors: null, with the reason in `error`.
-  static std::unique_ptr<Offscreen> create(int width, int height, std::string &error);
+  static std::unique_ptr<Offscreen> create(int width, int height, std::string &error,
+                                           int textPercent = 100);
   ~Offscreen();
 
   /// Draws one frame; `draw` makes ImGui calls.
   void frame(const std::function<void()> &draw);
+  void setTextSize(int textPercent);
   /// Pixels of the last frame, upper row first.
   std::vector<Rgba> pixels() const;
   int width() const;

@@ -5,11 +5,15 @@
 #include "viz/model/commands.h"
 #include "viz/model/csv.h"
 #include "viz/model/finding_story.h"
+#include "viz/model/gpu_view.h"
 #include "viz/model/selection.h"
+#include "viz/model/value_text.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <random>
+#include <set>
 #include <unistd.h>
 
 namespace blockscope::viz {
@@ -172,6 +176,279 @@ TEST(TraceModelTest, StoriesAgreeWithHeatMaps) {
     EXPECT_EQ(model->storyOf(0, slot).counts.loads, model->heat(0).value(slot, HeatMode::Reads));
 }
 
+TEST(HistoryTest, AccessesToAnElementComeInTheirOrder) {
+  const auto model = brokenModel();
+  const ElementHistory &history = model->history(0, 105); // row 1, column 5: rows 0 and 1 read it
+  ASSERT_EQ(history.count, 2U);
+  ASSERT_EQ(history.entries.size(), 2U);
+  EXPECT_EQ(history.entries[0].program, 0U);
+  EXPECT_EQ(history.entries[1].program, 1U);
+  EXPECT_LT(history.entries[0].row, history.entries[1].row);
+  EXPECT_EQ(history.entries[0].element, 105U);
+  EXPECT_EQ(history.entries[1].element, 5U);
+  EXPECT_FALSE(history.entries[0].hasValues);
+}
+
+TEST(HistoryTest, HistoriesAgreeWithHeatMaps) {
+  const std::string path = temporaryPath("history.h5");
+  ASSERT_TRUE(writeMatmulTrace(path, 64));
+  const auto model = open(path);
+  for (const int tensor : model->tensors())
+    for (int64_t slot = 0; slot < 64 * 64; slot += 331) {
+      const ElementHistory &history = model->history(tensor, slot);
+      EXPECT_EQ(history.count, model->heat(tensor).value(slot, HeatMode::Both));
+      for (const HistoryEntry &entry : history.entries) {
+        const TraceRun run = model->accesses()[entry.row];
+        const int64_t offset = run.offsetBytes +
+                               entry.element / run.innerCount * run.outerStrideBytes +
+                               entry.element % run.innerCount * run.innerStrideBytes;
+        EXPECT_EQ(model->layout(tensor).slotOf(offset), slot);
+      }
+    }
+}
+
+TEST(HistoryTest, AnEntryBringsItsProgramOpAndLine) {
+  const auto model = brokenModel();
+  Selection selection = firstSelection(*model);
+  apply(Command::FocusHistory, *model, selection);
+  EXPECT_EQ(selection.drawer, PanelKind::History);
+  selectCell(*model, selection, {1, 5});
+  apply(Command::Down, *model, selection);
+  apply(Command::Down, *model, selection);
+  EXPECT_EQ(selection.historyEntry, 1);
+  EXPECT_EQ(selection.program, 1);
+  EXPECT_EQ(selection.op, 0);
+  EXPECT_EQ(selection.line, 10);
+  EXPECT_EQ(selection.cell, (Cell{1, 5}));
+  selectCell(*model, selection, {1, 6});
+  EXPECT_EQ(selection.historyEntry, -1);
+  apply(Command::FocusHistory, *model, selection);
+  EXPECT_FALSE(selection.drawer);
+}
+
+TEST(ValueTextTest, ValuesReadBackAsTheyAre) {
+  EXPECT_EQ(valueText("fp32", 4, 0x3dcccccd), "0.1");
+  EXPECT_EQ(valueText("fp64", 8, 0xbff0000000000000), "-1");
+  EXPECT_EQ(valueText("fp16", 2, 0x2e66), "0.1");
+  EXPECT_EQ(valueText("fp16", 2, 0x7bff), "65504");
+  EXPECT_EQ(valueText("fp16", 2, 0xfc00), "-inf");
+  EXPECT_EQ(valueText("bf16", 2, 0x3f80), "1");
+  EXPECT_EQ(valueText("bf16", 2, 0x7fc0), "nan");
+  EXPECT_EQ(valueText("fp8e5", 1, 0x3e), "1.5");
+  EXPECT_EQ(valueText("fp8e4nv", 1, 0x7e), "448");
+  EXPECT_EQ(valueText("int8", 1, 0xff), "-1");
+  EXPECT_EQ(valueText("uint8", 1, 0xff), "255");
+  EXPECT_EQ(valueText("int64", 8, UINT64_MAX), "-1");
+  EXPECT_EQ(valueText("int1", 1, 1), "true");
+  EXPECT_EQ(valueText("fp32", 2, 0x1f), "0x001f"); // another width
+  EXPECT_EQ(valueText("unheard", 1, 7), "0x07");
+}
+
+/// Holds counts, maxima and places outside to those that are counted from the start.
+void expectCountsOf(const TraceModel &model, int argument, HeatMode mode, TimedHeat &timed,
+                    TimeRange range, BlockShifts shifts) {
+  const TensorLayout &layout = model.layout(argument);
+  const Plane &plane = model.plane(argument, -1);
+  const HeatMap heat(layout, model.accesses(), argument, {}, {{range.begin, range.end}});
+  int wrong = 0;
+  for (int64_t slot = 0; slot < layout.slotCount(); ++slot)
+    wrong += timed.value(slot) != heat.value(slot, mode) && layout.isElement(slot) ? 1 : 0;
+  EXPECT_EQ(wrong, 0) << range.begin << " to " << range.end;
+  for (const OutsidePlace &place : heat.outside())
+    EXPECT_EQ(timed.outsideValue(place.slot), place.counts.of(mode));
+  const ReducedPlane expected = ReducedPlanes(plane, heat, mode).get(shifts.row, shifts.column);
+  EXPECT_EQ(timed.reduced(shifts).values, expected.values) << range.begin << " to " << range.end;
+}
+
+TEST(TimedHeatTest, AnyWayToARangeGivesItsCounts) {
+  constexpr BlockShifts kShifts{1, 2};
+  const std::string path = temporaryPath("timed.h5");
+  const std::vector<bool (*)(const std::string &)> writers = {
+      [](const std::string &to) { return writeMatmulTrace(to, 64); }, writeBrokenTrace,
+      writeViewsTrace, [](const std::string &to) { return writeGatherTrace(to, 3000); }};
+  std::mt19937 random(7);
+  for (const auto writer : writers) {
+    ASSERT_TRUE(writer(path));
+    for (size_t launch = 0; launch < (writer == writeViewsTrace ? 2 : 1); ++launch) {
+      const auto model = open(path, launch);
+      const size_t rows = model->accesses().rows;
+      ASSERT_GT(rows, 0U);
+      for (const int argument : model->tensors())
+        for (const HeatMode mode : {HeatMode::Reads, HeatMode::Writes, HeatMode::Both}) {
+          TimedHeat timed(model->layout(argument), model->plane(argument, -1), model->accesses(),
+                          argument, mode);
+          timed.reduced(kShifts);
+          for (int step = 0; step < 8; ++step) {
+            const size_t first = random() % (rows + 1);
+            const size_t second = random() % (rows + 1);
+            const TimeRange range = {std::min(first, second), std::max(first, second)};
+            EXPECT_TRUE(timed.goTo(range));
+            EXPECT_TRUE(timed.isAt(range));
+            expectCountsOf(*model, argument, mode, timed, range, kShifts);
+          }
+        }
+    }
+  }
+}
+
+TEST(TimedHeatTest, WithoutTimeItComesThereInParts) {
+  const std::string path = temporaryPath("parts.h5");
+  ASSERT_TRUE(writeVectorAddTrace(path, 200'000, 1024));
+  const auto model = open(path);
+  TimedHeat timed(model->layout(0), model->plane(0, -1), model->accesses(), 0, HeatMode::Reads);
+  const TimeRange whole = {0, model->accesses().rows};
+  int parts = 1;
+  for (; !timed.goTo(whole, std::chrono::nanoseconds(0)); ++parts)
+    ASSERT_LT(parts, 1000);
+  EXPECT_GT(parts, 4); // of 200 000 elements, 2^14 at a time and a run more
+  EXPECT_LT(parts, 20);
+  EXPECT_EQ(timed.value(199'999), 1U);
+  while (!timed.goTo({10, 10}, std::chrono::nanoseconds(0))) {
+  }
+  for (int64_t slot = 0; slot < 200'000; slot += 7)
+    ASSERT_EQ(timed.value(slot), 0U);
+}
+
+TEST(TimedHeatTest, APictureOfAMomentShowsWhatHasHappened) {
+  const auto model = brokenModel();
+  Selection selection = firstSelection(*model);
+  selection.region = {0, 0, 100, 14};
+  const auto colorOf = [&](int row, int column) {
+    const auto pixels = renderHeat(*model, selection.heatRequest(200, 140));
+    return pixels[static_cast<size_t>(row * 10 + 5) * 200 + column * 2 + 1];
+  };
+  const Rgba twice = colorOf(1, 5), outside = colorOf(13, 5);
+  EXPECT_EQ(outside, kOutsideColor);
+  selectTime(*model, selection, 2); // the load and the store of program 0
+  EXPECT_NE(colorOf(0, 5), kUntouchedColor);
+  EXPECT_NE(colorOf(1, 5), kUntouchedColor);
+  EXPECT_NE(colorOf(1, 5), twice);
+  EXPECT_EQ(colorOf(1, 50), kUntouchedColor);
+  EXPECT_NE(colorOf(13, 5), kOutsideColor);
+  selectTime(*model, selection, model->accesses().rows);
+  EXPECT_EQ(colorOf(1, 5), twice);
+  EXPECT_EQ(colorOf(13, 5), kOutsideColor);
+}
+
+TEST(TimedHeatTest, CountsOfAMomentHaveColoursOfTheirOwn) {
+  const std::string path = temporaryPath("even.h5");
+  ASSERT_TRUE(writeMatmulTrace(path, 128)); // each element is read four times
+  const auto model = open(path);
+  Selection selection = firstSelection(*model);
+  selectTensor(*model, selection, 0);
+  selection.region = {0, 0, 128, 128};
+  const auto colors = [&] {
+    const auto pixels = renderHeat(*model, selection.heatRequest(128, 128));
+    return std::set<Rgba>(pixels.begin(), pixels.end()).size();
+  };
+  EXPECT_EQ(colors(), 1U);
+  selectTime(*model, selection, model->accesses().rows * 5 / 8);
+  EXPECT_GT(colors(), 1U);
+}
+
+TEST(CommandsTest, TimeStepsOverAccessesOfTheTensor) {
+  const auto model = brokenModel(); // load and store in turns, of 13 programs; the last reads more
+  Selection selection = firstSelection(*model);
+  ASSERT_EQ(selection.tensor, 0);
+  apply(Command::TimeForward, *model, selection);
+  EXPECT_EQ(selection.time.mode, TimeMode::UpTo);
+  EXPECT_EQ(selection.timeRange(), (TimeRange{0, 1}));
+  apply(Command::TimeForward, *model, selection);
+  EXPECT_EQ(selection.time.at, 3U);
+  apply(Command::TimeBack, *model, selection);
+  EXPECT_EQ(selection.time.at, 1U);
+  apply(Command::TimeBack, *model, selection);
+  EXPECT_EQ(selection.time.at, 0U);
+  apply(Command::TogglePlay, *model, selection);
+  EXPECT_TRUE(selection.time.isPlaying);
+  apply(Command::CycleTime, *model, selection);
+  EXPECT_EQ(selection.time.mode, TimeMode::Around);
+  EXPECT_EQ(selection.time.window, 1U); // a twentieth of 27
+  apply(Command::WidenWindow, *model, selection);
+  apply(Command::WidenWindow, *model, selection);
+  selectTime(*model, selection, 10);
+  EXPECT_EQ(selection.timeRange(), (TimeRange{8, 12}));
+  apply(Command::CycleTime, *model, selection);
+  EXPECT_FALSE(selection.timeRange());
+  EXPECT_FALSE(selection.time.isPlaying);
+}
+
+/// The broken kernel with a prediction: 1000 flops in line 11.
+std::unique_ptr<TraceModel> predictedModel() {
+  const auto plain = brokenModel();
+  TraceLaunch launch = plain->launch();
+  launch.gpu.target = {"sm_90a", "H100 SXM", 4, 1000};
+  launch.gpu.peaks = {{"vector", "fp32", 5000}, {"tensor", "fp16", 100'000}};
+  launch.gpu.traffic = {{0, "threads", 4, 13, 52, 416, 208}, {1, "threads", 4, 13, 13, 26, 2}};
+  launch.gpu.exchanges = {{0, 11, 5, "where a block is read", 16, 8, 8, 0},
+                          {0, 11, 5, "where a block is written", 16, 32, 8, 1}};
+  launch.gpu.work = {{0, 11, "vector", "fp32", 600},
+                     {0, 11, "tensor", "fp16", 300},
+                     {0, 10, "vector", "fp16", 100}};
+  EXPECT_EQ(problemOf(launch, 1), "");
+  std::string error;
+  auto model = TraceModel::make(launch, plain->accesses(), plain->sources(),
+                                TraceLimits::ofThisMachine(), error);
+  EXPECT_TRUE(model) << error;
+  return model;
+}
+
+TEST(GpuViewTest, TheWorstComesFirstOnRequest) {
+  const auto model = predictedModel();
+  EXPECT_EQ(trafficOrder(*model, false), (std::vector<size_t>{0, 1}));
+  EXPECT_EQ(trafficOrder(*model, true), (std::vector<size_t>{1, 0})); // 13 against 2
+  EXPECT_EQ(exchangeOrder(*model, false), (std::vector<size_t>{0, 1}));
+  EXPECT_EQ(exchangeOrder(*model, true), (std::vector<size_t>{1, 0}));
+  ASSERT_NE(trafficOf(*model, 1), nullptr);
+  EXPECT_EQ(trafficOf(*model, 1)->sectors, 26);
+  EXPECT_EQ(trafficOf(*model, 7), nullptr);
+  Selection selection = firstSelection(*model);
+  apply(Command::FocusTraffic, *model, selection);
+  EXPECT_EQ(selection.drawer, PanelKind::Traffic);
+  apply(Command::Choose, *model, selection);
+  apply(Command::Down, *model, selection);
+  EXPECT_EQ(selection.op, 1);
+  apply(Command::Down, *model, selection);
+  EXPECT_EQ(selection.op, 0);
+  const std::string table = csvOf(*model, selection, PanelKind::Traffic);
+  EXPECT_NE(table.find("\nsectors,1,tl.store,row_sum.py,12,out_ptr,threads,4,13,26,2,13\n"
+                       "sectors,0,tl.load,row_sum.py,10,x_ptr,threads,4,52,416,208,2\n"
+                       "wavefronts,,where a block is written,row_sum.py,11,,shared,16,,32,8,4\n"),
+            std::string::npos)
+      << table;
+}
+
+TEST(GpuViewTest, TheRooflineIsThatOfTheMixOfWork) {
+  const auto model = predictedModel();
+  const Roofline &roofline = model->roofline();
+  EXPECT_EQ(roofline.flops, 1000);
+  EXPECT_EQ(roofline.bytesAsked, 4 * (1664 + 13));
+  EXPECT_EQ(roofline.bytesOnce, 4 * (1300 + 12)); // one store is outside
+  // 600 fp32 and 100 fp16, which has no peak of its own, at 5000; 300 at 100 000 beside them.
+  EXPECT_DOUBLE_EQ(roofline.computeSeconds, 700.0 / 5000);
+  EXPECT_DOUBLE_EQ(roofline.attainable(100), 1000 / 0.14);
+  EXPECT_DOUBLE_EQ(roofline.attainable(2000), 500);
+  EXPECT_DOUBLE_EQ(roofline.intensity(2000), 0.5);
+  EXPECT_EQ(roofline.ofLine(0, 11).flops, 900);
+  EXPECT_EQ(roofline.ofLine(0, 10).bytes, 4 * 1664);
+  EXPECT_EQ(roofline.ofLine(0, 10).flops, 100);
+  EXPECT_EQ(roofline.ofLine(0, 99).bytes, 0);
+}
+
+TEST(GpuViewTest, WithoutAPeakThereIsNoRoof) {
+  const auto plain = brokenModel();
+  TraceLaunch launch = plain->launch();
+  launch.gpu.target = {"sm_120a", "", 4, 1000};
+  launch.gpu.work = {{0, 11, "vector", "fp64", 600}};
+  launch.gpu.peaks = {{"vector", "fp32", 5000}};
+  std::string error;
+  const auto model = TraceModel::make(launch, plain->accesses(), plain->sources(),
+                                      TraceLimits::ofThisMachine(), error);
+  ASSERT_TRUE(model) << error;
+  EXPECT_EQ(model->roofline().attainable(100), 0);
+  EXPECT_EQ(model->roofline().computeRoof(), 0);
+}
+
 TEST(TraceModelTest, MissingLaunchesAndEmptyFilesAreErrors) {
   const std::string path = temporaryPath("launches.h5");
   ASSERT_TRUE(writeBrokenTrace(path));
@@ -255,14 +532,16 @@ TEST(MarksTest, AFindingMarksItsElements) {
 
 TEST(FindingStoryTest, ADeadlockTellsWhoWaitsForWhom) {
   const auto model = modelOfFindings();
-  const std::vector<WaitingProgram> waiting = waitingPrograms(*model, model->launch().findings[4]);
-  ASSERT_EQ(waiting.size(), 2U);
-  EXPECT_EQ(waiting[0].program, 4);
-  EXPECT_EQ(waiting[0].slot, 0);
-  EXPECT_EQ(waiting[0].others, std::vector<int64_t>{5});
-  EXPECT_EQ(waiting[1].slot, 1);
-  EXPECT_EQ(waiting[1].others, std::vector<int64_t>{4});
-  EXPECT_TRUE(waitingPrograms(*model, model->launch().findings[2]).empty());
+  const TraceFinding &deadlock = model->launch().findings[4];
+  ASSERT_EQ(deadlock.waits.size(), 2U);
+  EXPECT_EQ(deadlock.waits[0].program, 4);
+  EXPECT_EQ(deadlock.waits[0].holder, 5);
+  EXPECT_EQ(deadlock.waits[0].waits, "in line 12 for 'lock_ptr'[0] = 1");
+  EXPECT_EQ(deadlock.waits[1].holderText, "taken by program 4 in line 12, which waits, too");
+  EXPECT_EQ(lastElementOf(*model, 4)->slot, 0);
+  EXPECT_EQ(lastElementOf(*model, 5)->slot, 1);
+  EXPECT_EQ(lastElementOf(*model, 5)->argument, 2);
+  EXPECT_TRUE(model->launch().findings[2].waits.empty());
 }
 
 TEST(FindingStoryTest, WhatIsNotRecordedIsTold) {
@@ -441,6 +720,11 @@ TEST(CsvTest, TablesHoldTheCounts) {
             std::string::npos);
   EXPECT_NE(csvOf(*model, selection, PanelKind::Source).find("row_sum.py,12,0,13,0,1,1\n"),
             std::string::npos);
+  selectCell(*model, selection, {1, 5});
+  EXPECT_EQ(csvOf(*model, selection, PanelKind::History),
+            "access,run,program,x,y,z,op,name,file,line,kind,before,after\n"
+            "0,0,0,0,0,0,0,tl.load,row_sum.py,10,read,,\n"
+            "1,2,1,1,0,0,0,tl.load,row_sum.py,10,read,,\n");
 }
 
 /// A model of runs of one op on one tensor, each with its own limits.

@@ -11,6 +11,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <ctime>
@@ -433,6 +435,167 @@ TEST_F(PanelsTest, TenMillionAccessesOpenAndDrawFast) {
   const double milliseconds = (cpuSeconds() - drawing) * 1000 / kFrames;
   RecordProperty("milliseconds", std::to_string(milliseconds));
   EXPECT_LT(milliseconds, 32); // two threads draw
+}
+
+TEST_F(PanelsTest, AHundredMillionAccessesScrubFast) {
+  constexpr int64_t kElements = 33'500'000; // two loads and a store of each
+  open([](const std::string &path) { return writeVectorAddTrace(path, kElements, 1024); });
+  ASSERT_GE(model->total().total(), 100'000'000U);
+  const double opening = cpuSeconds();
+  std::string error;
+  ASSERT_TRUE(TraceModel::open(model->path(), 0, error)) << error;
+  const double opened = cpuSeconds() - opening;
+  draw(3);
+  const size_t rows = model->accesses().rows;
+  // The processor time of a frame, and the median of the clock's, which others stretch.
+  const auto millisecondsOf = [](const auto &frame, int frames) {
+    const double before = cpuSeconds();
+    std::vector<double> clock;
+    for (int number = 0; number < frames; ++number) {
+      const auto start = std::chrono::steady_clock::now();
+      frame(number);
+      clock.push_back(
+          std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+              .count());
+    }
+    std::nth_element(clock.begin(), clock.begin() + frames / 2, clock.end());
+    return std::pair((cpuSeconds() - before) * 1000 / frames, clock[frames / 2]);
+  };
+  const auto show = [&] { screen->frame([&] { drawViewer(*model, selection); }); };
+  const auto goOn = [&](int frame) {
+    selectTime(*model, selection, rows * static_cast<size_t>(frame) / 600);
+  };
+  const auto jump = [&](int frame) {
+    selectTime(*model, selection, frame % 20 < 10 ? rows : rows / 10);
+  };
+  selectTime(*model, selection, 0);
+  draw(3);
+  constexpr int kFrames = 60;
+  const auto still = millisecondsOf([&](int) { show(); }, kFrames);
+  const auto playing = millisecondsOf(
+      [&](int frame) {
+        goOn(frame);
+        show();
+      },
+      kFrames);
+  const auto jumping = millisecondsOf(
+      [&](int frame) {
+        jump(frame);
+        show();
+      },
+      kFrames);
+  const auto picture = millisecondsOf(
+      [&](int frame) {
+        jump(frame);
+        renderHeat(*model, selection.heatRequest(560, 640), std::chrono::microseconds(1500));
+      },
+      kFrames);
+  int late = 0;
+  selectTime(*model, selection, rows);
+  for (; late == 0 || selection.pictures->isLate(); ++late)
+    draw(1);
+  EXPECT_LT(late, 1000);
+  std::printf("open %.3f s; median frames: still %.2f ms, playing %.2f ms, jumping %.2f ms, of it "
+              "the picture %.2f ms; a jump takes %d frames\n",
+              opened, still.second, playing.second, jumping.second, picture.second, late);
+  EXPECT_LT(opened, 2);
+  EXPECT_LT(playing.first, 32); // two threads draw
+  EXPECT_LT(jumping.first, 32);
+  EXPECT_LT(picture.first, 16);
+}
+
+TEST_F(PanelsTest, ASliderChoosesTheMoment) {
+  open(writeBrokenTrace);
+  const Picture all = draw();
+  const auto barOf = [](const Picture &picture, Rgba color) { // the slider's pixels
+    std::pair<int, int> found{-1, -1};
+    for (int y = picture.height / 2; y < picture.height && found.first < 0; ++y)
+      for (int x = 300; x + 100 < picture.width && found.first < 0; ++x) {
+        bool isLine = true;
+        for (int along = 0; along < 100 && isLine; ++along)
+          isLine = picture.at(x + along, y) == color && picture.at(x + along, y + 3) == color;
+        if (isLine)
+          found = {x, y + 2};
+      }
+    return found;
+  };
+  const auto [left, y] = barOf(all, theme::kBorder);
+  ASSERT_GT(left, 0);
+  ImGuiIO &io = ImGui::GetIO();
+  io.MousePos = {static_cast<float>(left + 60), static_cast<float>(y)};
+  draw(2);
+  io.MouseDown[0] = true;
+  draw(2);
+  io.MouseDown[0] = false;
+  draw(2);
+  EXPECT_EQ(selection.time.mode, TimeMode::UpTo);
+  EXPECT_GT(selection.time.at, 0U);
+  EXPECT_LT(selection.time.at, model->accesses().rows);
+  const auto [accent, line] = barOf(draw(), theme::kTrack);
+  EXPECT_GT(accent, left); // what has not happened yet lies to the right
+  EXPECT_NEAR(line, y, 2);
+}
+
+TEST_F(PanelsTest, TheHistoryOpensBelowTheHeatMap) {
+  open(writeBrokenTrace);
+  selectCell(*model, selection, {1, 5});
+  const Picture before = draw();
+  type('6');
+  EXPECT_EQ(selection.drawer, PanelKind::History);
+  const Picture opened = draw();
+  EXPECT_GT(opened.count(theme::kRead), before.count(theme::kRead));
+  press(ImGuiKey_DownArrow);
+  press(ImGuiKey_DownArrow);
+  EXPECT_EQ(selection.program, 1);
+  EXPECT_GT(draw().count(theme::kChosen), opened.count(theme::kChosen));
+  type('6');
+  EXPECT_FALSE(selection.drawer);
+}
+
+/// The broken kernel with a prediction for a GPU.
+class GpuPanelsTest : public PanelsTest {
+protected:
+  void SetUp() override {
+    open(writeBrokenTrace);
+    TraceLaunch launch = model->launch();
+    launch.gpu.target = {"sm_90a", "H100 SXM", 4, 3'350'000'000'000};
+    launch.gpu.peaks = {{"vector", "fp32", 66'900'000'000'000}};
+    launch.gpu.traffic = {{0, "threads", 4, 13, 52, 416, 52}, {1, "threads", 4, 13, 13, 13, 13}};
+    launch.gpu.exchanges = {{0, 11, 5, "where a block is read", 16, 32, 8, 1}};
+    launch.gpu.work = {{0, 11, "vector", "fp32", 1651}};
+    std::string error;
+    model = TraceModel::make(launch, model->accesses(), model->sources(),
+                             TraceLimits::ofThisMachine(), error);
+    ASSERT_TRUE(model) << error;
+    selection = firstSelection(*model);
+  }
+};
+
+TEST_F(GpuPanelsTest, AnOpThatTakesTooManySectorsIsRed) {
+  const Picture closed = draw();
+  type('7');
+  EXPECT_EQ(selection.drawer, PanelKind::Traffic);
+  const Picture opened = draw();
+  EXPECT_GT(opened.count(theme::kError), closed.count(theme::kError) + 200);
+  press(ImGuiKey_Enter);
+  EXPECT_TRUE(selection.worstFirst);
+  press(ImGuiKey_DownArrow);
+  EXPECT_EQ(selection.op, 0);
+}
+
+TEST_F(GpuPanelsTest, TheRooflineHasRoofsAndAPoint) {
+  constexpr Rgba kPoint = IM_COL32(255, 214, 102, 255);
+  const Picture closed = draw();
+  EXPECT_EQ(closed.count(kPoint), 0U);
+  type('8');
+  EXPECT_EQ(selection.drawer, PanelKind::Roofline);
+  const Picture opened = draw();
+  EXPECT_GT(opened.count(kPoint), 100U);
+  int roof = 0; // in the left of the panel below the heat map
+  for (int y = 690; y < 940; ++y)
+    for (int x = 330; x < 680; ++x)
+      roof += opened.at(x, y) == theme::kAccent ? 1 : 0;
+  EXPECT_GT(roof, 150);
 }
 
 TEST_F(PanelsTest, LongTextIsShortenedNotCut) {

@@ -1,0 +1,203 @@
+// Holds every view to a layout in which no text is cut and none lies on another, at each size of
+// text. What ImGui is about to draw says where each letter is.
+#include "tests/unit/trace/sample_traces.h"
+#include "viz/panels/compare_view.h"
+#include "viz/panels/folder_view.h"
+#include "viz/panels/layout.h"
+#include "viz/panels/viewer.h"
+#include "viz/window/offscreen.h"
+#include "viz/window/png_file.h"
+#include "viz/window/session.h"
+
+#include <gtest/gtest.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <unistd.h>
+
+namespace blockscope::viz {
+namespace {
+
+struct Letter {
+  ImVec2 low;
+  ImVec2 high;
+  ImVec4 clip;
+  float area() const { return (high.x - low.x) * (high.y - low.y); }
+};
+
+float overlap(float low, float high, float otherLow, float otherHigh) {
+  return std::max(0.0F, std::min(high, otherHigh) - std::max(low, otherLow));
+}
+
+/// The letters of one draw list: rectangles that show a part of the fonts' texture.
+void addLetters(const ImDrawList &list, std::vector<Letter> &letters) {
+  const ImTextureID fonts = ImGui::GetIO().Fonts->TexID;
+  for (const ImDrawCmd &command : list.CmdBuffer) {
+    if (command.UserCallback != nullptr || command.GetTexID() != fonts)
+      continue;
+    const ImDrawIdx *index = list.IdxBuffer.Data + command.IdxOffset;
+    for (unsigned at = 0; at + 5 < command.ElemCount;) {
+      const ImDrawIdx first = index[at];
+      const bool isQuad = index[at + 1] == first + 1 && index[at + 2] == first + 2 &&
+                          index[at + 3] == first && index[at + 4] == first + 2 &&
+                          index[at + 5] == first + 3;
+      const ImDrawVert &low = list.VtxBuffer[static_cast<int>(command.VtxOffset + first)];
+      const ImDrawVert &high = list.VtxBuffer[static_cast<int>(command.VtxOffset + index[at + 2])];
+      if (isQuad && low.uv.x != high.uv.x && low.uv.y != high.uv.y)
+        letters.push_back({low.pos, high.pos, command.ClipRect});
+      at += isQuad ? 6 : 3;
+    }
+  }
+}
+
+class LayoutTest : public ::testing::TestWithParam<int> {
+protected:
+  std::string path(const std::string &name) const {
+    return (std::filesystem::path(::testing::TempDir()) /
+            (std::to_string(::getpid()) + "-layout-" + name))
+        .string();
+  }
+
+  void SetUp() override {
+    std::string error;
+    screen = Offscreen::create(1600, 1000, error, GetParam());
+    ASSERT_TRUE(screen) << error;
+  }
+
+  /// Draws and looks at all letters: none is cut, none lies on another.
+  void expectCleanText(const std::string &name, const std::function<void()> &draw) {
+    expectClean(name, draw, /*isOverlay=*/false, 100);
+  }
+  /// An overlay lies over the panels: its letters alone are looked at.
+  void expectCleanOverlay(const std::string &name, size_t least,
+                          const std::function<void()> &draw) {
+    expectClean(name, draw, /*isOverlay=*/true, least);
+  }
+
+  void expectClean(const std::string &name, const std::function<void()> &draw, bool isOverlay,
+                   size_t least) {
+    for (int frame = 0; frame < 3; ++frame)
+      screen->frame(draw);
+    std::vector<Letter> letters;
+    const ImDrawData *data = ImGui::GetDrawData();
+    for (int list = isOverlay ? data->CmdListsCount - 1 : 0; list < data->CmdListsCount; ++list)
+      addLetters(*data->CmdLists[list], letters);
+    if (const char *folder = std::getenv("BLK_TEST_PICTURES")) {
+      std::string error;
+      writePng(std::string(folder) + "/" + name + std::to_string(GetParam()) + ".png",
+               screen->pixels(), 1600, 1000, error);
+    }
+    ASSERT_GT(letters.size(), least) << name;
+    std::vector<Letter> seen;
+    for (const Letter &each : letters) {
+      const float across = overlap(each.low.x, each.high.x, each.clip.x, each.clip.z);
+      const float down = overlap(each.low.y, each.high.y, each.clip.y, each.clip.w);
+      if (across <= 0 || down <= 0)
+        continue; // scrolled away
+      EXPECT_GT(across * down, 0.9F * each.area())
+          << name << ": a letter is cut at " << each.low.x << ", " << each.low.y;
+      seen.push_back(each);
+    }
+    EXPECT_GT(seen.size(), least);
+    for (size_t one = 0; one < seen.size(); ++one)
+      for (size_t other = one + 1; other < seen.size(); ++other) {
+        const float common =
+            overlap(seen[one].low.x, seen[one].high.x, seen[other].low.x, seen[other].high.x) *
+            overlap(seen[one].low.y, seen[one].high.y, seen[other].low.y, seen[other].high.y);
+        EXPECT_LE(common, 0.35F * std::min(seen[one].area(), seen[other].area()))
+            << name << ": letters lie on one another at " << seen[one].low.x << ", "
+            << seen[one].low.y;
+      }
+  }
+
+  std::unique_ptr<Offscreen> screen;
+};
+
+TEST_P(LayoutTest, OfOneRun) {
+  ASSERT_TRUE(writeBrokenTrace(path("a.h5")));
+  std::string error;
+  const auto model = TraceModel::open(path("a.h5"), 0, error);
+  ASSERT_TRUE(model) << error;
+  Selection selection = firstSelection(*model);
+  for (int panel = 0; panel < kPanelCount; ++panel) {
+    selection.focus = static_cast<PanelKind>(panel);
+    expectCleanText("run" + std::to_string(panel), [&] { drawViewer(*model, selection); });
+  }
+  selection.focus = PanelKind::Programs;
+  selectProgram(*model, selection, 4);
+  selection.cell = Cell{3, 7};
+  expectCleanText("choice", [&] { drawViewer(*model, selection); });
+  for (const int row : {0, 9}) {
+    selection.showsHelp = true;
+    selection.helpRow = row;
+    const TraceModel *shown = model.get();
+    expectCleanOverlay("help", 100, [&] { drawViewer(*shown, selection); });
+  }
+  selection.pictures.reset();
+}
+
+TEST_P(LayoutTest, OfTwoRuns) {
+  ASSERT_TRUE(writeBrokenTrace(path("a.h5")));
+  ASSERT_TRUE(writeBrokenTrace(path("b.h5")));
+  std::string error;
+  const auto comparison = Comparison::open(path("a.h5"), path("b.h5"), std::nullopt, error);
+  ASSERT_TRUE(comparison) << error;
+  CompareView view = firstView(*comparison);
+  expectCleanText("compare", [&] { drawComparison(*comparison, view); });
+  view.shared.cell = Cell{3, 7};
+  expectCleanText("cell", [&] { drawComparison(*comparison, view); });
+  for (auto &each : view.pictures)
+    each.reset();
+}
+
+TEST_P(LayoutTest, OfAFolder) {
+  const std::filesystem::path folder = path("folder");
+  std::filesystem::create_directories(folder);
+  ASSERT_TRUE(writeBrokenTrace((folder / "a_trace_of_a_kernel_with_a_long_name.h5").string()));
+  ASSERT_TRUE(writeViewsTrace((folder / "views.h5").string()));
+  std::string error;
+  const auto list = TraceFolder::open(folder.string(), error);
+  ASSERT_TRUE(list) << error;
+  while (list->readNext()) {
+  }
+  FolderView view;
+  expectCleanText("folder", [&] { drawFolder(*list, view); });
+}
+
+TEST_P(LayoutTest, OfTheTour) {
+  ASSERT_TRUE(writeBrokenTrace(path("a.h5")));
+  std::string error;
+  for (size_t step = 0; step < tourSteps().size(); ++step) {
+    const auto session = Session::openTour(path("a.h5"), step, error);
+    ASSERT_TRUE(session) << error;
+    expectCleanOverlay("tour" + std::to_string(step), 30, [&] { session->draw(); });
+    session->dropPictures();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(TextSizes, LayoutTest, ::testing::Values(100, 125, 150, 200));
+
+TEST(PanelSizesTest, WhatWasDraggedIsKeptInItsBounds) {
+  const ImVec2 screen = {1600, 1000};
+  const Look usual;
+  const PanelSizes sizes = panelSizes(usual, screen, 900, false);
+  EXPECT_FLOAT_EQ(sizes.left + sizes.middle + sizes.right + 4 * kPanelGap, 1600);
+  Look dragged;
+  dragged.leftShare = 0.25F;
+  dragged.rightSplit = 0.5F;
+  EXPECT_FLOAT_EQ(panelSizes(dragged, screen, 900, false).left, 400);
+  EXPECT_FLOAT_EQ(panelSizes(dragged, screen, 900, false).rightUpper, 450);
+  dragged.leftShare = 0.99F;
+  dragged.rightShare = 0.99F;
+  for (const float width : {880.0F, 1600.0F, 4000.0F}) {
+    const PanelSizes least = panelSizes(dragged, {width, 1000}, 900, false);
+    EXPECT_GE(least.middle, 199);
+    EXPECT_GE(least.right, 219);
+    EXPECT_GE(least.left, 149);
+  }
+}
+
+} // namespace
+} // namespace blockscope::viz
