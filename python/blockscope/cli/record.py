@@ -1,0 +1,116 @@
+"""``blockscope record``: the launches of a script as a file."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from contextlib import ExitStack
+from typing import Any
+
+from blockscope import checks
+from blockscope.cli.script import Script
+from blockscope.cli.usage import UsageError
+from blockscope.errors import LaunchFileError
+from blockscope.launch_file.container import Writer
+from blockscope.launch_file.recorder import Recorder
+
+_SAID = 10  # reasons why launches are not recorded
+
+
+def record_script(
+    script: Script, path: str, options: argparse.Namespace, names: list[str], given: dict[str, Any]
+) -> int:
+    """Run the script under the checks ``names``, if any; gives its status."""
+    had_file = os.path.exists(path)
+    try:
+        writer = Writer(path)
+    except OSError as error:
+        raise UsageError(f"'{path}' cannot be written: {error.strerror}") from None
+    said: set[str] = set()
+    recorder = Recorder(
+        writer,
+        keeps_values=not options.no_values,
+        on_finding=options.on_finding,
+        limit=options.limit,
+        say=lambda text: _say_once(text, said),
+    )
+    process, exit = os.getpid(), os._exit
+    report: Any = None
+
+    def end(status: int) -> Any:
+        if os.getpid() == process:
+            status = _end(recorder, writer, path, options, had_file, report, status)
+            sys.stdout.flush()
+        exit(status)
+
+    with ExitStack() as stack:
+        if names:
+            report = stack.enter_context(checks.check(names, **given))
+        stack.enter_context(recorder.recording())
+        os._exit = end  # by which a script may end the process
+        try:
+            status = script.run()
+        finally:
+            os._exit = exit
+    return _end(recorder, writer, path, options, had_file, report, status)
+
+
+def _end(
+    recorder: Recorder,
+    writer: Writer,
+    path: str,
+    options: argparse.Namespace,
+    had_file: bool,
+    report: Any,
+    status: int,
+) -> int:
+    """Write the file, and say what is in it."""
+    if report is not None:
+        print(report.text().rstrip("\n"), file=sys.stderr)
+    if recorder.recorded == 0:
+        writer.give_up()
+        why = "no kernel was launched"
+        if options.on_finding and not recorder.refused:
+            why = "no launch had a finding"
+        elif recorder.refused:
+            why = "no launch could be recorded"
+        fate = "stays as it was" if had_file else "was not written"
+        print(f"{why}: {path} {fate}", file=sys.stderr)
+        return status or int(recorder.refused > 0)
+    try:
+        size = writer.close(recorder.head())
+    except (LaunchFileError, OSError) as error:
+        writer.give_up()
+        print(f"blockscope: '{path}' was not written: {error}", file=sys.stderr)
+        return 1
+    left_out = ""
+    if recorder.beyond_limit:
+        left_out += f", without {recorder.beyond_limit} that came later (--limit)"
+    if recorder.refused:
+        left_out += f", without {recorder.refused} that cannot be recorded"
+    print(
+        f"wrote {_counted(recorder.recorded, 'launch', 'launches')} of "
+        f"{_counted(recorder.kernels, 'kernel', 'kernels')} to {path} ({_bytes(size)}){left_out}; "
+        f"run {'it' if recorder.recorded == 1 else 'them'} with: blockscope check {path}",
+        file=sys.stderr,
+    )
+    return status
+
+
+def _say_once(text: str, said: set[str]) -> None:
+    if text not in said and len(said) < _SAID:
+        said.add(text)
+        print(f"blockscope: {text}", file=sys.stderr, flush=True)
+
+
+def _counted(count: int, singular: str, plural: str) -> str:
+    return f"{count} {singular if count == 1 else plural}"
+
+
+def _bytes(size: int) -> str:
+    for unit in ("bytes", "KB", "MB"):
+        if size < 1000 or unit == "MB":
+            return f"{size} bytes" if unit == "bytes" else f"{size:.1f} {unit}"
+        size = size / 1000  # type: ignore[assignment]
+    return ""

@@ -1,0 +1,276 @@
+"""All points of a sweep, and how each is run: made from a ``Request``, which is plain data, so that
+other processes and machines make the same plan.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import inspect
+import json
+import math
+import os
+import sys
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from blockscope import _core
+from blockscope.launch_file.case import Case
+from blockscope.launch_file.case_of_file import case_of, names_of
+from blockscope.launch_file.contents import File, Launch
+from blockscope.launch_file.replay import Replay, settings_of
+from blockscope.sweep import axes as axes_
+from blockscope.sweep.axes import Axis
+from blockscope.sweep.formula import Formula
+from blockscope.sweep.result import Result
+from blockscope.sweep.run_point import run_point
+from blockscope.sweep.vary import Varied
+
+_PLAIN = (bool, int, float, str, type(None))
+LAUNCH = "launch"  # the axis of the launches of a file
+
+
+@dataclass
+class Request:
+    """What was asked for. ``function`` is that of a script, empty for a launch file. ``content`` is
+    the launch file, where the process that runs points may lack it."""
+
+    path: str
+    function: str = ""
+    launch: int | None = None
+    vary: list[str] = field(default_factory=list)
+    set: dict[str, str] = field(default_factory=dict)
+    grid: str | None = None
+    keep: list[str] = field(default_factory=list)
+    fixed_sizes: bool = False
+    checks: list[str] = field(default_factory=list)
+    options: dict[str, Any] = field(default_factory=dict)
+    seconds_of_point: float = 60.0
+    content: bytes | None = None
+
+    def plan(self) -> Plan:
+        """Errors: ValueError for what cannot be; LaunchFileError."""
+        return FunctionPlan(self) if self.function else LaunchPlan(self)
+
+
+class Plan(ABC):
+    """Points by their number, from 0 to ``count`` - 1."""
+
+    axes: list[Axis]
+    count: int
+    said: list[str]  # what the user should know of how points are made
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.said = []
+
+    def point(self, index: int) -> dict[str, Any]:
+        """The parameters of a point, by the names of the axes."""
+        values = {}
+        for axis in reversed(self.axes):
+            index, place = divmod(index, len(axis.values))
+            values[axis.name] = axis.values[place]
+        return {axis.name: values[axis.name] for axis in self.axes}
+
+    def run(self, index: int) -> Result:
+        """Run a point, checked."""
+        request = self.request
+        point = self.point(index)
+        return run_point(
+            index, point, lambda: self._launch(index, point), request.checks, request.options,
+            request.seconds_of_point,
+        )  # fmt: skip
+
+    @abstractmethod
+    def _launch(self, index: int, point: dict[str, Any]) -> None: ...
+
+    @abstractmethod
+    def identity(self) -> str:
+        """Of what decides the result of a point with given parameters: a digest. Results are kept
+        under it."""
+
+
+def _digest(*parts: Any) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
+
+
+class LaunchPlan(Plan):
+    """The launches of a file, as they are or varied."""
+
+    def __init__(self, request: Request) -> None:
+        super().__init__(request)
+        self._file = _opened(request)
+        self._replay = Replay(self._file)
+        chosen = [
+            each for each in self._file.launches if request.launch in (None, each.number)
+        ]  # fmt: skip
+        if not chosen:
+            numbers = ", ".join(str(each.number) for each in self._file.launches[:10]) or "none"
+            raise ValueError(
+                f"'{request.path}' has no launch {request.launch}, its launches are {numbers}"
+            )
+        self._launches = {each.number: each for each in chosen}
+        self._varied: dict[int, tuple[Varied, dict[str, Any]]] = {}
+        own = axes_.parse(request.vary)
+        self._is_varied = bool(own or request.set)
+        if self._is_varied:
+            for launch in chosen:
+                self._varied[launch.number] = self._varied_launch(launch, own)
+        elif request.grid is not None or request.keep:
+            raise ValueError("--grid and --keep are for sweeps that vary something (--vary)")
+        several = [Axis((LAUNCH,), tuple(self._launches))] if len(chosen) > 1 else []
+        self.axes = [*several, *own] or [Axis((LAUNCH,), tuple(self._launches))]
+        self.count = math.prod(len(axis.values) for axis in self.axes)
+
+    def _varied_launch(self, launch: Launch, own: list[Axis]) -> tuple[Varied, dict[str, Any]]:
+        request = self.request
+        kernel = self._replay.kernel(launch)
+        case = case_of(self._file, launch, kernel)
+        formulas = {name: Formula(text) for name, text in request.set.items()}
+        grid = Formula(request.grid) if request.grid is not None else None
+        try:
+            varied = Varied(
+                case, own, formulas=formulas, grid=grid, kept=request.keep,
+                fixed=request.fixed_sizes,
+            )  # fmt: skip
+        except ValueError as error:
+            raise ValueError(f"launch {launch.number} of '{launch.kernel_name}': {error}") from None
+        if varied.grid.is_inferred and not varied.grid.is_constant:
+            self.said.append(
+                f"the grid of launch {launch.number} is ({varied.grid.text}), as its numbers say "
+                "(--grid names another)"
+            )
+        return varied, names_of(launch, kernel, self._replay)
+
+    def _launch(self, index: int, point: dict[str, Any]) -> None:
+        launch = self._launches[point.get(LAUNCH, next(iter(self._launches)))]
+        if not self._is_varied:
+            self._replay.run(launch)
+            return
+        varied, names = self._varied[launch.number]
+        case: Case = varied.case(point)
+        with settings_of(launch):
+            _core.number_next_launch(launch.number)
+            exec("\n".join(case.lines(literal=False)), {**names, "_data": case.data_of})
+
+    def identity(self) -> str:
+        request = self.request
+        content = request.content
+        if content is None:
+            with open(request.path, "rb") as file:
+                content = file.read()
+        chosen = request.launch if len(self._launches) == 1 else None
+        return _digest(
+            hashlib.sha256(content).hexdigest(), chosen, request.set, request.grid,
+            sorted(request.keep), request.fixed_sizes, request.checks, request.options,
+            [axis.targets for axis in self.axes],
+        )  # fmt: skip
+
+
+def _opened(request: Request) -> File:
+    """The launch file, from its content where the file itself is elsewhere."""
+    if request.content is None:
+        return File(request.path)
+    with tempfile.NamedTemporaryFile(suffix=".blk") as file:
+        file.write(request.content)
+        file.flush()
+        made = File(file.name)
+    made.path = request.path
+    return made
+
+
+class FunctionPlan(Plan):
+    """A function of a script: called with the values of a point, or a generator of points."""
+
+    def __init__(self, request: Request) -> None:
+        super().__init__(request)
+        self._function = _function(request.path, request.function)
+        self._calls: list[tuple[dict[str, Any], Callable[[], Any]]] = []
+        if request.set or request.keep or request.grid is not None or request.fixed_sizes:
+            raise ValueError("--set, --keep, --grid and --fixed-sizes are for launch files")
+        if inspect.isgeneratorfunction(self._function):
+            self._collect()
+            return
+        self.axes = axes_.parse(request.vary)
+        self.count = math.prod(len(axis.values) for axis in self.axes)
+        try:
+            signature = inspect.signature(self._function)
+            signature.bind(**{t: None for axis in self.axes for t in axis.targets})
+        except TypeError as error:
+            raise ValueError(f"'{request.function}' cannot be called so: {error}") from None
+
+    def _collect(self) -> None:
+        name = self.request.function
+        if self.request.vary:
+            raise ValueError(f"'{name}' yields its points itself, expected no --vary")
+        for made in self._function():
+            is_pair = isinstance(made, tuple) and len(made) == 2
+            if not (is_pair and isinstance(made[0], dict) and callable(made[1])):
+                raise ValueError(
+                    f"'{name}' yields {type(made).__name__}, expected pairs of the parameters, a "
+                    'dict, and a function that launches: yield {"n": n}, lambda: ...'
+                )
+            for key, value in made[0].items():
+                if not isinstance(key, str) or not isinstance(value, _PLAIN):
+                    raise ValueError(
+                        f"'{name}' yields the parameter {key!r} = {value!r}, expected numbers, "
+                        "texts and None by their names"
+                    )
+            self._calls.append(made)
+            if len(self._calls) > axes_.MOST_POINTS:
+                raise ValueError(f"'{name}' yields more than {axes_.MOST_POINTS:,} points")
+        self.count = len(self._calls)
+        names = list(dict.fromkeys(key for point, _ in self._calls for key in point))
+        self.axes = [
+            Axis((key,), tuple(dict.fromkeys(p[key] for p, _ in self._calls if key in p)))
+            for key in names
+        ]
+
+    def point(self, index: int) -> dict[str, Any]:
+        return dict(self._calls[index][0]) if self._calls else super().point(index)
+
+    def _launch(self, index: int, point: dict[str, Any]) -> None:
+        if self._calls:
+            self._calls[index][1]()
+        else:
+            self._function(**{t: point[axis.name] for axis in self.axes for t in axis.targets})
+
+    def identity(self) -> str:
+        """The text of the script, and of what it imports from its own folder."""
+        folder = os.path.dirname(os.path.realpath(self.request.path)) + os.sep
+        files = {os.path.realpath(self.request.path)}
+        for module in list(sys.modules.values()):
+            file = getattr(module, "__file__", None)
+            path = os.path.realpath(file) if file else ""
+            if path.startswith(folder) and "site-packages" not in path and os.path.isfile(path):
+                files.add(path)
+        texts = []
+        for name in sorted(files):
+            with open(name, "rb") as file:
+                texts.append((name, hashlib.sha256(file.read()).hexdigest()))
+        return _digest(texts, self.request.function, self.request.checks, self.request.options)
+
+
+def _function(path: str, name: str) -> Callable[..., Any]:
+    """A function of a file, which is imported: what stands under ``__name__ == "__main__"`` does
+    not run."""
+    folder = os.path.dirname(os.path.realpath(path))
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    module_name = os.path.splitext(os.path.basename(path))[0]
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    if spec is None or spec.loader is None:
+        raise ValueError(f"'{path}' is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    spec.loader.exec_module(module)
+    found = getattr(module, name, None)
+    if not inspect.isfunction(found):
+        names = [n for n, v in vars(module).items() if inspect.isfunction(v)]
+        raise ValueError(
+            f"'{path}' has no function '{name}', its functions are {', '.join(names) or 'none'}"
+        )
+    return found
