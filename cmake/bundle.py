@@ -6,19 +6,19 @@ benchmarks; ``env.sh`` puts them on the path and ``check.py`` says whether the m
 
 import argparse
 import os
-import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+from binary_check import C_LIBRARIES, wrong_in
+
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("python/blockscope", "python/blockscope_drop_in.py", "tests/gpu", "tests/python",
            "tests/fuzz/random_kernels", "tests/kernels", "examples", "benchmarks", "docs/findings",
            "docs/notes")  # fmt: skip
-#: What the extension module may need of the machine: the C and C++ libraries.
-LIBRARIES = ("libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "libstdc++.so.6",
-             "libgcc_s.so.1", "ld-linux-x86-64.so.2")  # fmt: skip
+#: What the extension module may need of the machine.
+LIBRARIES = C_LIBRARIES | {"libstdc++.so.6"}
 GLIBC = (2, 36)  # of Debian 12; Ubuntu 24.04 has 2.39
 LIMIT_MB = 40
 
@@ -60,25 +60,6 @@ def copy_files(output: Path) -> None:
             shutil.copy2(source, place)
 
 
-def check_module(module: Path) -> None:
-    """Exit with the reason when the module needs more than LIBRARIES and GLIBC, or shows more."""
-    text = subprocess.run(
-        ["readelf", "--wide", "--dynamic", "--version-info", "--dyn-syms", module],
-        check=True, capture_output=True, text=True,
-    ).stdout  # fmt: skip
-    needed = re.findall(r"\(NEEDED\)\s+Shared library: \[(.+?)\]", text)
-    extra = sorted(set(needed) - set(LIBRARIES))
-    if extra:
-        sys.exit(f"bundle: {module.name} needs {', '.join(extra)}, expected none of them: see the "
-                 "options BLK_STATIC_* of CMakeLists.txt")  # fmt: skip
-    versions = {tuple(map(int, v.split("."))) for v in re.findall(r"GLIBC_(\d+\.\d+)", text)}
-    if max(versions) > GLIBC:
-        sys.exit(f"bundle: {module.name} needs glibc {max(versions)}, expected at most {GLIBC}")
-    shown = re.findall(r"(?:GLOBAL|WEAK)\s+DEFAULT\s+\d+\s+(\S+)", text)
-    if shown != ["PyInit__core"]:
-        sys.exit(f"bundle: {module.name} exports {', '.join(shown[:5])}, expected PyInit__core")
-
-
 def try_out(output: Path) -> None:
     """Run check.py with this Python, whose environment has neither torch nor NumPy."""
     environment = {**os.environ, "PYTHONPATH": str(output / "python")}
@@ -115,7 +96,8 @@ def main() -> None:
     modules = list((options.build / "python/blockscope").glob("_core.cpython-312-*.so"))
     if len(modules) != 1:
         sys.exit(f"bundle: {options.build} has {len(modules)} modules for Python 3.12, expected 1")
-    check_module(modules[0])
+    if wrong := wrong_in(modules[0], LIBRARIES, GLIBC):
+        sys.exit(f"bundle: {modules[0].name} cannot go to other machines: {wrong}")
     shutil.rmtree(output, ignore_errors=True)
     output.mkdir(parents=True)
     copy_files(output)

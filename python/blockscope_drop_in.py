@@ -1,13 +1,16 @@
 """Offers ``import triton`` at the start of Python; imported by a line of blockscope.pth.
 
 It runs in every process of the environment, so it imports nothing: Blockscope itself is loaded when
-somebody asks for triton and there is no other one, or with BLOCKSCOPE_AS_TRITON=1.
+somebody asks for triton and there is no other one, or with BLOCKSCOPE_AS_TRITON=1. Pytest, which
+rewrites the modules of its plugins' packages, would warn that this one is there already:
+PYTEST_DONT_REWRITE.
 """
 
 import os
 import sys
 
 _text = os.environ.get("BLOCKSCOPE_AS_TRITON", "").strip().lower()
+_CHANGED = ("torch.utils._triton", "torch._inductor.async_compile")  # as in torch_triton.py
 _requested = _text not in ("", "0", "false", "off", "no", "n")
 
 
@@ -17,12 +20,8 @@ class _Finder:
 
     @staticmethod
     def find_spec(fullname, path=None, target=None):
-        is_asked_by_libraries = _requested and fullname == "torch.utils._triton"
-        if (
-            fullname != "triton"
-            and not fullname.startswith("triton.")
-            and not is_asked_by_libraries
-        ):
+        is_changed = _requested and fullname in _CHANGED
+        if fullname != "triton" and not fullname.startswith("triton.") and not is_changed:
             return None
         if not _requested and _is_of_another(fullname):
             return None

@@ -27,7 +27,8 @@ def main():
     step("Draw it, with no display:", "view", trace, "--png", picture, "--tensor", "x_ptr")
     print(f"  {picture}: the part beyond the tensor's border is what the load should not read")
     step("The load with its mask:", "check", mended)
-    print(f"\nTo look around in the trace: .venv/bin/blockscope view {trace}")
+    program = Path(sys.executable).with_name("blockscope")
+    print(f"\nTo look around in the trace: {os.path.relpath(program)} view {trace}")
 
 
 if __name__ == "__main__":

@@ -37,6 +37,7 @@ _NAMES = {
     "set_profile_allocator": "host",
     "check": "checks",
     "trace": "checks",
+    "HeatMap": "notebook",
     "algebra": "formulas",
     "same": "formulas",
     "install_as_triton": "drop_in",
@@ -81,6 +82,15 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return _load(name)
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """``%load_ext blockscope`` in a notebook: the magics ``%%check`` and ``%%trace``."""
+    _load("notebook").load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    _load("notebook").unload(shell)
 
 
 def __dir__() -> list[str]:

@@ -5,10 +5,12 @@ A finder on ``sys.meta_path`` answers for ``triton`` and ``triton.*``, where the
 BLOCKSCOPE_AS_TRITON=1). ``triton`` is a module of its own that looks everything up in
 ``blockscope``; the modules below it are Blockscope's own modules under a second name.
 
-torch looks for Triton in many places, to compile GPU code with its private parts. Imports made by
-torch's own modules therefore do not see ours: they find no Triton. Four of its modules do see ours,
-and use public names only: two launch kernels that users hand them (``torch.library.wrap_triton``),
-two hold functions for kernels (``triton_helpers``), of which users' kernels import some.
+torch looks for Triton in many places. Where Blockscope was asked for, torch finds it, so that
+``torch.compile`` makes kernels of it (``docs/host.md``). Where nobody asked, imports made by
+torch's own modules do not see ours: torch runs as it does without a Triton. Four of its modules do
+see ours even then, and use public names only: two launch kernels that users hand them
+(``torch.library.wrap_triton``), two hold functions for kernels (``triton_helpers``), of which
+users' kernels import some.
 
 Where ``import triton`` means Blockscope, ``importlib.metadata.version("triton")`` gives the version
 of Triton that is offered: packages ask for it before they define kernels.
@@ -31,7 +33,7 @@ from blockscope.compat.paths import alias_spec
 from blockscope.version import TRITON_VERSION
 
 HIDDEN_FROM = ("torch", "functorch", "torchgen")
-"""Top-level packages whose imports do not see the alias."""
+"""Top-level packages whose imports do not see the alias where nobody asked for it."""
 
 SHOWN_TO = (
     "torch._library.triton",
@@ -54,6 +56,7 @@ def _hidden_from(module: Any) -> bool:
         isinstance(module, str)
         and module.partition(".")[0] in HIDDEN_FROM
         and module not in SHOWN_TO
+        and not (_finder.requested and torch_triton.is_wanted())
     )
 
 
@@ -109,15 +112,15 @@ class _TritonLoader(Loader):
 
 
 class TritonFinder(MetaPathFinder):
-    """Finds ``triton`` and its modules in Blockscope, for everyone but torch."""
+    """Finds ``triton`` and its modules in Blockscope, for torch only where it was requested."""
 
     requested = False  # whether ours is to win over a real Triton
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if fullname == torch_triton.NAME and self.requested:
-            return torch_triton.find_spec(path, _hidden_from)
+        if fullname in torch_triton.MODULES and self.requested:
+            return torch_triton.find_spec(fullname, path)
         if not _is_triton(fullname):
             return None
         if _hidden_from(_importing_module()):
@@ -168,7 +171,7 @@ def _place_finder_first() -> None:
 
 
 def _hide_from_torch() -> None:
-    """Make imports of triton by torch's modules fail, as where no Triton is installed."""
+    """Make imports of triton by modules that it is hidden from fail, as where none is installed."""
     global _import_before_hiding
     if _import_before_hiding is not None:
         return
@@ -208,7 +211,7 @@ def install_as_triton() -> None:
     _finder.requested = True
     os.environ["BLOCKSCOPE_AS_TRITON"] = "1"
     _place_finder_first()
-    torch_triton.answer_loaded(_hidden_from)
+    torch_triton.change_loaded()
 
 
 def is_triton() -> bool:

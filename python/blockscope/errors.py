@@ -223,6 +223,16 @@ class BlockValueError(InterpreterError, ValueError):
     """A stepped kernel takes a block of several elements for one number, as in ``if block:``."""
 
 
+class LaunchFileError(Exception):
+    """A launch file that cannot be read, or a launch that cannot be put into one.
+
+    One line: what a file of a stranger says neither ends it nor commands a terminal.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__("".join(c if c.isprintable() else repr(c)[1:-1] for c in text))
+
+
 class InternalError(TritonError):
     """Blockscope itself is wrong; the text carries what is needed to reproduce it."""
 

@@ -278,6 +278,11 @@ def watching(handle: Callable[[], Any], one_launch: ProcessLock) -> Iterator[Cal
     class Ops(TorchDispatchMode):
         supports_higher_order_operators = True
 
+        @classmethod
+        def ignore_compile_internals(cls) -> bool:
+            """torch.compile compiles under this mode; without, it would leave all code alone."""
+            return True
+
         def __torch_dispatch__(
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
@@ -298,6 +303,8 @@ def watching(handle: Callable[[], Any], one_launch: ProcessLock) -> Iterator[Cal
         def __torch_function__(
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
+            if torch.compiler.is_compiling():  # torch.compile reads this function, too
+                return func(*args, **(kwargs or {}))
             if not _quiet.is_on and func in sharing and _has_memory(args[0]):
                 watch.shared(args[0])
             return func(*args, **(kwargs or {}))

@@ -6,14 +6,13 @@ import functools
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
 import blockscope.language as tl
 import numpy as np
-from blockscope import _core
 from blockscope.errors import CompilationError
 from blockscope.runtime.backends.cuda import tools as gpu_tools
 from blockscope.runtime.jit import MockTensor
@@ -36,10 +35,19 @@ def constants(case: OpCase, inputs: list[np.ndarray]) -> dict[str, Any]:
     return {"CALL": case.call, "SHAPES": tuple(array.shape for array in inputs)}
 
 
-def as_launched(kernel: Any, owners: list[Any]) -> Any:
+def as_launched(kernel: Any, values: list[Any]) -> Any:
     """The kernel that a launch on these run-time arguments runs: it, or the careful one."""
-    overlap = _core.gpu.may_overlap(kernel.data["disjoint"], owners)
-    return kernel._make_careful() if overlap else kernel
+    return kernel.careful() if kernel.needs_careful(_bits(values), values) else kernel
+
+
+def for_numbers(kernel: Any, values: Sequence[Any]) -> Any:
+    """The same for arguments that share no memory."""
+    return kernel.careful() if kernel.has_negative_sizes(_bits(values)) else kernel
+
+
+def _bits(values: Sequence[Any]) -> list[int]:
+    numbers = [int(value) if isinstance(value, int | np.integer) else 0 for value in values]
+    return [number & (1 << 64) - 1 for number in numbers]
 
 
 def warm_up(case: OpCase, dtype: str, **options: Any) -> Any:

@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 import types
+import warnings
 
 import blockscope as triton
 import blockscope.language as tl
@@ -56,6 +57,12 @@ def returns_in_loop(x_ptr):
 @triton.jit
 def chained(x_ptr, n):
     tl.store(x_ptr, 0 < n < 3)
+
+
+@triton.jit
+def stars(x_ptr):
+    first, *rest = (1, 2, 3)
+    tl.store(x_ptr, first)
 
 
 @triton.jit
@@ -151,6 +158,7 @@ COMPILE = [
     (lambda: breaks[(1,)](x()), UnsupportedLanguageConstruct, r"'break' is not supported"),
     (lambda: returns_in_loop[(1,)](x()), UnsupportedLanguageConstruct, r"'return' inside a loop"),
     (lambda: chained[(1,)](x(), 5), UnsupportedLanguageConstruct, r"chained comparison"),
+    (lambda: stars[(1,)](x()), UnsupportedLanguageConstruct, r"a starred name on the left"),
     (lambda: shapes[(1,)](x()), CompilationError, r"shapes \[8\] and \[16\] do not match"),
     (lambda: carries[(1,)](x()), CompilationError, r"'total' has type int32 before .* fp32 after"),
     (lambda: one_sided[(1,)](x(), 7), CompilationError, r"'y' is defined only in the 'if'"),
@@ -228,6 +236,7 @@ LAUNCH = [
             {"num_stages": -1},
             {"num_ctas": 3},
             {"maxnreg": "many"},
+            {"maxnreg": 8},
         )
     ),
 ]
@@ -430,6 +439,36 @@ def test_a_store_to_a_read_only_array_is_an_error():
     out.flags.writeable = False
     with pytest.raises(SanitizerError, match="read-only"):
         copy[(1,)](x(), out, 64, BLOCK=64)
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_a_store_to_a_file_that_is_mapped_to_be_read_is_an_error(is_known, tmp_path):
+    # torch does not know that this memory cannot be written, and a store would end the process.
+    (tmp_path / "file").write_bytes(bytes(256))
+    mapped = np.memmap(tmp_path / "file", dtype=np.float32, mode="r")
+    if is_known:  # launches of this kind have gone the short way before
+        copy[(1,)](x(), torch.zeros(64), 64, BLOCK=64)
+        copy[(1,)](x(), torch.zeros(64), 64, BLOCK=64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        out = torch.from_numpy(mapped)
+    with pytest.raises(SanitizerError, match="read-only"):
+        copy[(1,)](x(), out, 64, BLOCK=64)
+    target = torch.zeros(64)
+    copy[(1,)](out + 1, target, 64, BLOCK=64)
+    copy[(1,)](out, target, 64, BLOCK=64)
+    assert not target.any()
+
+
+def test_memory_of_numpy_is_written(tmp_path):
+    for array in (
+        np.zeros(64, np.float32),
+        np.memmap(tmp_path / "file", dtype=np.float32, mode="w+", shape=64),
+    ):
+        out = torch.from_numpy(array)
+        for value in (1.0, 2.0, 3.0):
+            copy[(1,)](torch.full((64,), value), out, 64, BLOCK=64)
+            assert (array == value).all()
 
 
 @pytest.fixture

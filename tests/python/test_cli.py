@@ -163,7 +163,7 @@ def test_python_m_blockscope(script):
         (["check", "--output", "/no/such/folder/r.txt", "x.py"], "there is no folder"),
         (["trace", "-o", "/no/such/folder/t.h5", "x.py"], "there is no folder"),
         (["view", "missing.h5"], "there is no file 'missing.h5'"),
-        (["view", "/tmp"], "'/tmp' is a folder, expected a trace file"),
+        (["view", "--compare", "/tmp", "/tmp"], "'/tmp' is a folder, expected a trace or"),
         (["view", __file__, "--csv", "heat", "--png", "a.png"], "--csv and --png are two outputs"),
         (["view", "t.h5", "--size", "big"], "'big' is no size such as 1600x1000"),
         (["view", "t.h5", "--launch", "-1"], "--launch"),

@@ -36,7 +36,9 @@ def _dispatch(parser: argparse.ArgumentParser, words: list[str], *, has_script: 
     protected = words
     if has_script:
         command = arguments.command_parser(parser, words[0] if words else "")
-        protected = arguments.protect_script(words, command, positional=1)
+        protected = arguments.launch_file_first(
+            arguments.protect_script(words, command, positional=1)
+        )
         if problem := arguments.misspelt_option(protected, command):
             command.error(problem)
     options = parser.parse_args(protected)
@@ -88,7 +90,7 @@ def _warn_of_options_behind_script(
 ) -> None:
     command = arguments.command_parser(parser, options.command)
     words = options.script
-    if options.command == "trace":
+    if options.command in ("trace", "record"):
         words, _ = commands.output_after_script(words, options.output)
     for word in arguments.options_behind_script(command, words):
         print(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from blockscope import checks
+from blockscope.cli.launch_files import is_launch_file
 
 SCRIPT_HELP = (
     "the Python file, or '-m MODULE', or '-c CODE'; all that follows is for the script, so options "
@@ -44,6 +45,26 @@ def exit_code(text: str) -> int:
     return int(text)
 
 
+def seconds(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 < found <= 3600:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds up to 3600")
+    return found
+
+
+def budget(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 < found < float("inf"):
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds")
+    return found
+
+
 def size(text: str) -> str:
     width, separator, height = text.partition("x")
     if not separator or not (width.isdigit() and height.isdigit()):
@@ -64,7 +85,13 @@ def program(text: str) -> str:
     return ",".join(part.strip() for part in parts)
 
 
-SCRIPT_COMMANDS = ("run", "check", "trace", "ir", "compile", "verify")
+EVERY = "every command"
+SCRIPT_COMMANDS = ("run", "check", "trace", "ir", "compile", "verify", "record", "step")
+#: Commands that take launch files.
+LAUNCH_COMMANDS = (
+    "run", "check", "trace", "ir", "compile", "verify", "step", "bench", "launches", "reduce",
+    "sweep",
+)  # fmt: skip
 
 
 def protect_script(
@@ -124,14 +151,49 @@ def command_parser(parser: argparse.ArgumentParser, command: str) -> argparse.Ar
     return parser
 
 
-def _add_script(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("script", nargs=argparse.REMAINDER, metavar="FILE ...", help=SCRIPT_HELP)
+def _add_script(parser: argparse.ArgumentParser, *, takes_launches: bool = True) -> None:
+    if takes_launches:
+        _add_launch(parser)
+    help = SCRIPT_HELP + ("; or a launch file: run.blk" if takes_launches else "")
+    parser.add_argument("script", nargs=argparse.REMAINDER, metavar="FILE ...", help=help)
+
+
+def _add_launch(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--launch", type=number, metavar="N", dest="launch_number",
+                        help="of a launch file, launch N alone (default: all)")  # fmt: skip
+
+
+def launch_file_first(words: Sequence[str]) -> list[str]:
+    """Options behind a launch file are the command's: a launch file takes none. Gives the words
+    with them before it."""
+    words = list(words)
+    place = words.index("--") + 1 if "--" in words else len(words)
+    if place >= len(words) or not is_launch_file(words[place]):
+        return words
+    return [*words[: place - 1], *words[place + 1 :], "--", words[place]]
+
+
+def program_numbers(text: str) -> tuple[int, ...]:
+    numbers = [int(part) for part in program(text).split(",")]
+    return tuple([*numbers, 0, 0][:3])
 
 
 def _add_check_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--format", choices=["text", "json"], default="text")
-    parser.add_argument("--output", metavar="F", help="write the report to F, not to the terminal")
-    parser.add_argument("--max-findings", type=positive, default=100, metavar="N",
+    parser.add_argument("--format", choices=["text", "json", "sarif", "github", "html"],
+                        default="text", help="github: annotations of a workflow's log; html: a "
+                        "page of its own; all but text go to standard output, and what the script "
+                        "prints to standard error")  # fmt: skip
+    parser.add_argument("--heat-maps", action="store_true",
+                        help="with html: pictures of what findings touched, for which the run is "
+                        "recorded")  # fmt: skip
+    parser.add_argument("-o", "--output", metavar="F",
+                        help="write the report to F, not to the terminal")  # fmt: skip
+    parser.add_argument("--baseline", metavar="F",
+                        help="findings that F has fail nothing; off: without the one of "
+                        "pyproject.toml")  # fmt: skip
+    parser.add_argument("--write-baseline", metavar="F",
+                        help="write what is found to F, or bring F up to date")  # fmt: skip
+    parser.add_argument("--max-findings", type=positive, metavar="N",
                         help="keep the first N causes (default 100)")  # fmt: skip
     parser.add_argument("--exit-code", type=exit_code, default=66, metavar="N",
                         help="exit status when there are errors (default 66)")  # fmt: skip
@@ -142,10 +204,10 @@ def _add_check_options(parser: argparse.ArgumentParser) -> None:
             name, choices = option["name"].replace("_", "-"), option["choices"]
             help = f"{option['help']} ({row['name']})"
             if choices == ["off", "on"]:
-                parser.add_argument(f"--{name}", action="store_const", const="on", default="off",
+                parser.add_argument(f"--{name}", action="store_const", const="on",
                                     help=help)  # fmt: skip
             else:
-                parser.add_argument(f"--{name}", choices=choices, default=choices[0], help=help)
+                parser.add_argument(f"--{name}", choices=choices, help=help)
 
 
 def _checks_help(otherwise: str = "") -> str:
@@ -153,12 +215,14 @@ def _checks_help(otherwise: str = "") -> str:
     rows = [f"{row['name']}, {row['help']}" for row in checks.table() if row["name"]]
     reports = ", ".join(row["name"] for row in checks.table() if row["is_report"])
     every = f"all of them but {reports}: all"
-    return f"{'; '.join(rows)}; {every}{otherwise} (default {checks.DEFAULT_CHECKS})"
+    default = f"those of pyproject.toml, else {checks.DEFAULT_CHECKS}"
+    return f"{'; '.join(rows)}; {every}{otherwise} (default: {default})"
 
 
 def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
     """The parser of all commands. Options that are read off the table of checks are there for
-    ``command`` only: the table is in the extension module, which the others do not need."""
+    ``command`` only, or ``EVERY``: the table is in the extension module, which the others do not
+    need."""
     parser = argparse.ArgumentParser(
         prog="blockscope", description="Run, check, record and look at Triton kernels."
     )
@@ -170,29 +234,45 @@ def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
     _add_script(run)
 
     check = commands.add_parser("check", help="run a file and report its mistakes")
-    if command == "check":
-        check.add_argument("--checks", default=checks.DEFAULT_CHECKS, metavar="LIST",
+    if command in ("check", EVERY):
+        check.add_argument("--checks", metavar="LIST",
                            help=f"one or more: {_checks_help()}")  # fmt: skip
+        check.add_argument("--watch", action="store_true", help="check again whenever the file, or "
+                           "a local module that it imports, is saved; Ctrl-C ends")  # fmt: skip
         _add_check_options(check)
     _add_script(check)
 
     trace = commands.add_parser("trace", help="run a file and record its accesses")
     trace.add_argument("-o", "--output", metavar="T.h5",
                        help="the trace file (default trace.h5); FILE may come before")  # fmt: skip
-    if command == "trace":
-        trace.add_argument("--checks", default=checks.DEFAULT_CHECKS, metavar="LIST",
+    if command in ("trace", EVERY):
+        trace.add_argument("--checks", metavar="LIST",
                            help=f"whose findings to record: {_checks_help('; none')}")  # fmt: skip
+    trace.add_argument("--values", action="store_true",
+                       help="record values, too; programs run one after another")  # fmt: skip
+    trace.add_argument("--target", metavar="GPU",
+                       help="predict for a GPU, such as sm_90 or h200")  # fmt: skip
     _add_script(trace)
 
-    view = commands.add_parser("view", help="look at a trace")
-    view.add_argument("trace", metavar="T.h5")
+    view = commands.add_parser("view", help="look at a trace, a launch file, a folder of traces, "
+                               "or at two runs")  # fmt: skip
+    view.add_argument("trace", nargs="?", metavar="PATH",
+                      help="T.h5, run.blk (it is recorded first), or a folder")  # fmt: skip
+    view.add_argument("--compare", nargs=2, metavar=("A", "B"),
+                      help="two runs, T.h5 or run.blk: side by side, and A minus B")  # fmt: skip
+    view.add_argument("--tour", action="store_true", help="say what is what, at an example")
+    view.add_argument("--step", type=positive, metavar="N", help="of the tour, from 1")
+    view.add_argument("--checks", metavar="LIST",
+                      help="of a launch file: whose findings to record, as of 'blockscope "
+                      "trace'")  # fmt: skip
     view.add_argument(
         "--png", metavar="OUT.png", type=png_file, help="draw into a .png file, without a display"
     )
     view.add_argument("--tensor", metavar="NAME", help="the tensor to show")
     view.add_argument("--program", type=program, metavar="X,Y,Z", help="the program to show")
     view.add_argument("--launch", type=number, metavar="N",
-                      help="which launch, from 0 (default: the first with findings)")  # fmt: skip
+                      help="which launch, from 0 (default: the first with findings); of a "
+                      "launch file by its number, and it alone is recorded")  # fmt: skip
     view.add_argument("--size", type=size, metavar="WxH", help="size in pixels, such as 1600x1000")
     view.add_argument("--op", type=number, metavar="N", help="the op to choose")
     view.add_argument("--finding", type=number, metavar="N", help="the finding to choose")
@@ -200,8 +280,17 @@ def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
     view.add_argument("--slice", type=number, metavar="N", help="of a tensor of many dimensions")
     view.add_argument("--mode", choices=["reads", "writes", "both"], help="what the map counts")
     view.add_argument("--log", action="store_true", help="logarithmic colours")
-    view.add_argument("--csv", choices=["heat", "programs", "ops", "lines", "findings"],
-                      help="print a table instead")  # fmt: skip
+    view.add_argument("--time", type=number, metavar="N", help="only the first N access runs")
+    view.add_argument("--window", type=number, metavar="N", help="only N access runs around --time")
+    view.add_argument("--panel", choices=["history", "traffic", "roofline"],
+                      help="what is open below the map")  # fmt: skip
+    view.add_argument("--text-size", type=number, metavar="PERCENT", help="75 to 200")
+    view.add_argument("--colors", choices=["viridis", "cividis", "grey"], help="of counts")
+    view.add_argument("--difference-colors", choices=["blue-orange", "purple-green"])
+    view.add_argument("--csv", choices=["heat", "programs", "ops", "lines", "findings", "history",
+                                        "traffic", "roofline", "tensors", "launches", "traces"],
+                      help="print a table instead; of two runs heat, tensors or launches, of a "
+                      "folder traces")  # fmt: skip
 
     explain = commands.add_parser("explain", help="explain a finding code")
     explain.add_argument("code", nargs="?", metavar="CODE", help="none: list the codes")
@@ -235,6 +324,97 @@ def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
                         "without a tolerance (docs/algebra.md)")  # fmt: skip
     _add_script(verify)
 
+    record = commands.add_parser("record", help="run a file and write its launches to a file, "
+                                 "each with kernel and arguments, to be run elsewhere")  # fmt: skip
+    record.add_argument("-o", "--output", metavar="RUN.blk",
+                        help="the launch file (default run.blk); FILE may come before")  # fmt: skip
+    record.add_argument("--on-finding", action="store_true",
+                        help="only launches that fail, or have a finding")  # fmt: skip
+    record.add_argument("--no-values", action="store_true",
+                        help="of tensors, write sizes and the least and largest value")  # fmt: skip
+    record.add_argument("--limit", type=positive, default=1000, metavar="N",
+                        help="write the first N launches (default 1000)")  # fmt: skip
+    if command == "record":
+        record.add_argument("--checks", metavar="LIST",
+                            help=f"checks to run under: {_checks_help()}; without --on-finding: "
+                            "none")  # fmt: skip
+    _add_script(record, takes_launches=False)
+
+    launches = commands.add_parser("launches", help="say what is in a launch file; nothing of it "
+                                   "is run")  # fmt: skip
+    _add_launch(launches)
+    launches.add_argument("--source", action="store_true",
+                          help="print the recorded source of the kernels, too")  # fmt: skip
+    launches.add_argument("file", metavar="RUN.blk")
+
+    step = commands.add_parser("step", help="run a file step by step; pdb opens at the first line "
+                               "of each kernel")  # fmt: skip
+    step.add_argument("--program", type=program_numbers, metavar="X,Y,Z", default=(0, 0, 0),
+                      help="the program in which to stop (default 0,0,0)")  # fmt: skip
+    _add_script(step)
+
+    bench = commands.add_parser("bench", help="time the launches of a launch file on the CPU")
+    _add_launch(bench)
+    bench.add_argument("--seconds", type=seconds, default=0.5, metavar="S",
+                       help="how long to run each (default 0.5)")  # fmt: skip
+    bench.add_argument("file", metavar="RUN.blk")
+
+    reduce = commands.add_parser("reduce", help="make a failing launch of a launch file small, and "
+                                 "write it as a Python file of a few lines")  # fmt: skip
+    _add_launch(reduce)
+    reduce.add_argument("-o", "--output", metavar="SMALL.py", default="small.py",
+                        help="the file to write (default small.py)")  # fmt: skip
+    reduce.add_argument("--finding", metavar="CODE",
+                        help="what has to stay (default: the first error)")  # fmt: skip
+    reduce.add_argument("--seconds", type=seconds, default=120.0, metavar="S",
+                        help="how long to try (default 120)")  # fmt: skip
+    if command == "reduce":
+        reduce.add_argument("--checks", metavar="LIST",
+                            help=f"checks to run under: {_checks_help()}")  # fmt: skip
+    reduce.add_argument("file", metavar="RUN.blk")
+
+    sweep = commands.add_parser("sweep", help="check a launch of a launch file, or a function that "
+                                "launches, for many values of its parameters")  # fmt: skip
+    _add_launch(sweep)
+    sweep.add_argument("--vary", action="append", metavar="LIST",
+                       help="names with their values, such as n=1..4096:64,BLOCK=64,128; "
+                       "1..4096:x2 doubles, a=b=1,2 varies both together")  # fmt: skip
+    sweep.add_argument("--grid", metavar="FORMULA",
+                       help="such as 'cdiv(n, BLOCK)' (default: what the recorded grid leaves no "
+                       "doubt about)")  # fmt: skip
+    sweep.add_argument(
+        "--set",
+        action="append",
+        metavar="NAME=FORMULA",
+        help="a parameter that follows, such as 'BLOCK=next_power_of_2(n)'",
+    )
+    sweep.add_argument(
+        "--keep", action="append", metavar="NAME", help="an argument that stays as it was"
+    )
+    sweep.add_argument(
+        "--fixed-sizes", action="store_true", help="arguments vary, tensors stay as they were"
+    )
+    sweep.add_argument("-o", "--output", metavar="F",
+                       help="the file of results, which a later run goes on with (default "
+                       "sweep-ID.jsonl)")  # fmt: skip
+    sweep.add_argument("--html", metavar="F", help="write a page with charts and reports")
+    sweep.add_argument("--format", choices=["text", "json"], default="text")
+    sweep.add_argument("--seconds", type=budget, metavar="S", help="begin no point after S seconds")
+    sweep.add_argument("--limit", type=positive, metavar="N", help="run at most N points")
+    sweep.add_argument("--point-seconds", type=seconds, default=60.0, metavar="S",
+                       help="end a point that takes longer (default 60)")  # fmt: skip
+    sweep.add_argument("--stop-at-first", action="store_true", help="end at the first error")
+    sweep.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        help="run the points on a Ray cluster; local: one of this machine's",
+    )
+    sweep.add_argument("--exit-code", type=exit_code, default=66, metavar="N",
+                       help="exit status when there are errors (default 66)")  # fmt: skip
+    if command in ("sweep", EVERY):
+        sweep.add_argument("--checks", metavar="LIST", help=f"one or more: {_checks_help()}")
+    sweep.add_argument("file", metavar="RUN.blk|FILE.py:FUNCTION")
+
     same = commands.add_parser("same", help="run two files in the algebra of docs/algebra.md, and "
                                "say whether their tensors of the same name come from the same "
                                "formulas")  # fmt: skip
@@ -242,6 +422,10 @@ def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
     same.add_argument("other", metavar="OTHER.py")
 
     commands.add_parser("doctor", help="say what was found on this machine")
+
+    completion = commands.add_parser("completion", help="print what a shell needs to complete "
+                                     "these commands (needs shtab)")  # fmt: skip
+    completion.add_argument("shell", choices=["bash", "zsh", "fish"])
     return parser
 
 

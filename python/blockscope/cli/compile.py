@@ -13,7 +13,7 @@ from blockscope import _core
 from blockscope.cli.compiled_launches import Result, compiled_launches
 from blockscope.cli.json_output import JsonOutput
 from blockscope.cli.occupancy import Occupancy, occupancy, registers_of_cta
-from blockscope.cli.script import Script
+from blockscope.cli.script import Runs
 from blockscope.cli.usage import UsageError, ending_unwritten
 from blockscope.errors import OutOfResources
 from blockscope.runtime.backends.cuda.notes import note_text, warnings_in
@@ -198,7 +198,7 @@ def check_tools() -> None:
         )
 
 
-def compile_script(script: Script, options: argparse.Namespace) -> int:
+def compile_script(script: Runs, options: argparse.Namespace) -> int:
     """Run the script; its status, or 1 when a kernel cannot be compiled."""
     targets = targets_from(options.target)
     check_tools()

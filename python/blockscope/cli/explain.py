@@ -32,6 +32,14 @@ def summaries() -> list[tuple[str, str]]:
     return rows
 
 
+def page_or_nothing(code: str) -> str:
+    """The page of a code; empty where there are no pages beside the package."""
+    try:
+        return text_of(code)
+    except UsageError:
+        return ""
+
+
 def text_of(code: str) -> str:
     """The page of a code. Errors: UsageError, with the nearest code, for an unknown one."""
     code = code.strip().rpartition("[")[2].removesuffix("]").lower()

@@ -1,4 +1,5 @@
-"""Standard output for JSON alone: what the script prints, at its end too, goes to stderr."""
+"""Standard output for a document alone, such as JSON: what the script prints, at its end too, goes
+to stderr."""
 
 from __future__ import annotations
 
@@ -17,4 +18,4 @@ class JsonOutput:
     def write(self, text: str) -> None:
         """Write the document, and end the output."""
         with self._stream:
-            self._stream.write(text.rstrip("\n") + "\n")
+            self._stream.write(text.rstrip("\n") + "\n" if text else "")

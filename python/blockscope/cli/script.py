@@ -9,6 +9,7 @@ import os
 import sys
 import traceback
 from types import CodeType, ModuleType, TracebackType
+from typing import Protocol
 
 from blockscope import drop_in
 from blockscope.cli.usage import UsageError
@@ -16,6 +17,12 @@ from blockscope.errors import InterpreterError, TritonError
 from blockscope.frontend import tracebacks
 
 _USERS_ERRORS = (TritonError, TypeError, ValueError, RuntimeError)
+
+
+class Runs(Protocol):
+    """A script, or what takes its place: a launch file."""
+
+    def run(self, silent: tuple[type[BaseException], ...] = ()) -> int: ...
 
 
 class Script:
@@ -62,13 +69,13 @@ class Script:
         except silent:
             return 1
         except KeyboardInterrupt:
-            _print_user_traceback()
+            print_user_traceback()
             return 130
         except BaseException:
-            _print_user_traceback()
+            print_user_traceback()
             return 1
         finally:
-            _flush()
+            flush()
         return 0
 
     def _execute(self) -> None:
@@ -104,7 +111,7 @@ def _status(stop: SystemExit) -> int:
     return 1
 
 
-def _print_user_traceback() -> None:
+def print_user_traceback() -> None:
     """The present exception without the frames of the command line before the user's first one.
 
     Errors about what the user wrote, or has not got, also go without the frames of this package:
@@ -159,7 +166,7 @@ def _hint(error: BaseException) -> str:
     )
 
 
-def _flush() -> None:
+def flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):
             stream.flush()

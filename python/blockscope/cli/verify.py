@@ -16,7 +16,7 @@ from typing import Any
 from blockscope import _core, checks, knobs
 from blockscope.cli.launch_copies import CannotCopy, Copies, tensors_of
 from blockscope.cli.pointer_tables import tables_in, tensors_behind
-from blockscope.cli.script import Script
+from blockscope.cli.script import Runs
 from blockscope.cli.usage import UsageError
 from blockscope.errors import TritonError
 from blockscope.formulas import algebra
@@ -35,7 +35,7 @@ _NOISE_RUNS, _MARGIN = 8, 4.0
 _LOUD_RUNS, _AMPLIFICATION = 4, 32.0
 
 
-def verify_script(script: Script, options: argparse.Namespace) -> int:
+def verify_script(script: Runs, options: argparse.Namespace) -> int:
     """Run the script; its status, or the chosen one when a launch differs."""
     reason = _core.gpu.why_unavailable()
     if reason is not None:

@@ -1,8 +1,11 @@
-"""``torch.utils._triton`` as others than torch see it, where Blockscope was asked for as Triton.
+"""Two modules of torch where Blockscope was asked for as Triton.
 
-Libraries ask ``has_triton()`` before they define kernels. torch asks the same functions before it
-compiles code of its own by private parts of Triton, which are not here. So the answer depends on
-who asks: torch's own modules get torch's answer, which is that there is no Triton.
+``torch.utils._triton`` says that there is a Triton. Libraries, and torch's own modules, ask
+``has_triton()`` before they define or make kernels. torch may have asked, and kept the answer,
+before Blockscope was there, and an old torch looks for GPUs only. So the functions are replaced.
+
+``torch._inductor.async_compile`` has kernels compiled by worker processes once these are ready, and
+gets them back by pickle. Kernels of ours belong to their process, so they are compiled in it.
 """
 
 from __future__ import annotations
@@ -17,18 +20,15 @@ from typing import Any
 
 from blockscope.version import TRITON_VERSION
 
-NAME = "torch.utils._triton"
-
 _NUMBERS = tuple(int(part) for part in TRITON_VERSION.split(".")[:2])
 _ANSWERS = {"has_triton": True, "has_triton_package": True, "get_triton_version": _NUMBERS}
 
 
 class _Loader(Loader):
-    """Loads the module as ``loader`` does, then answers for it."""
+    """Loads the module as ``loader`` does, then changes it."""
 
-    def __init__(self, loader: Any, is_torch: Callable[[Any], bool]) -> None:
+    def __init__(self, loader: Any) -> None:
         self._loader = loader
-        self._is_torch = is_torch
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         module: ModuleType | None = self._loader.create_module(spec)
@@ -36,44 +36,42 @@ class _Loader(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         self._loader.exec_module(module)
-        answer_others(module, self._is_torch)
+        MODULES[module.__name__](module)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._loader, name)
 
 
-def find_spec(path: Any, is_torch: Callable[[Any], bool]) -> ModuleSpec | None:
-    """The spec of torch's module, which answers others; ``is_torch`` is asked for the name of the
-    module that asks."""
-    spec = PathFinder.find_spec(NAME, path)
-    if spec is not None and spec.loader is not None and _is_wanted():
-        spec.loader = _Loader(spec.loader, is_torch)
+def find_spec(name: str, path: Any) -> ModuleSpec | None:
+    """The spec of one of ``MODULES``, which is changed when it is loaded."""
+    spec = PathFinder.find_spec(name, path)
+    if spec is not None and spec.loader is not None and is_wanted():
+        spec.loader = _Loader(spec.loader)
     return spec
 
 
-def answer_loaded(is_torch: Callable[[Any], bool]) -> None:
+def change_loaded() -> None:
     """As ``find_spec``, for a torch that is imported already."""
-    module = sys.modules.get(NAME)
-    if module is not None and _is_wanted():
-        answer_others(module, is_torch)
+    for name, change in MODULES.items():
+        module = sys.modules.get(name)
+        if module is not None and is_wanted():
+            change(module)
 
 
-def answer_others(module: ModuleType, is_torch: Callable[[Any], bool]) -> None:
-    for name, answer in _ANSWERS.items():
+def answer(module: ModuleType) -> None:
+    for name, value in _ANSWERS.items():
         asked = getattr(module, name, None)
         if asked is not None and not hasattr(asked, "blockscope_answer"):
-            setattr(module, name, _answering(asked, answer, is_torch))
+            setattr(module, name, _answering(asked, value))
 
 
-def _answering(asked: Any, answer: Any, is_torch: Callable[[Any], bool]) -> Any:
+def _answering(asked: Any, value: Any) -> Any:
     @functools.wraps(asked)
     def ask(*args: Any, **kwargs: Any) -> Any:
-        if is_torch(sys._getframe(1).f_globals.get("__name__")):
-            return asked(*args, **kwargs)
-        return answer
+        return value
 
     answering: Any = ask
-    answering.blockscope_answer = answer
+    answering.blockscope_answer = value
     answering._dynamo_marked_constant = True  # torch.compile asks once, while it compiles
     for name in ("cache_clear", "cache_info"):
         if hasattr(asked, name):
@@ -81,7 +79,21 @@ def _answering(asked: Any, answer: Any, is_torch: Callable[[Any], bool]) -> Any:
     return answering
 
 
-def _is_wanted() -> bool:
+def compile_here(module: ModuleType) -> None:
+    asynchronous = getattr(module, "AsyncCompile", None)
+    if asynchronous is not None:
+        asynchronous.use_process_pool = classmethod(lambda cls: False)
+
+
+MODULES: dict[str, Callable[[ModuleType], None]] = {
+    "torch.utils._triton": answer,
+    "torch._inductor.async_compile": compile_here,
+}
+"""The modules by name, and what changes each."""
+
+
+def is_wanted() -> bool:
+    """Whether torch is to see Blockscope at all."""
     from blockscope import settings  # late: commands word what is wrong with the environment
 
     return bool(settings.read("BLOCKSCOPE_HAS_TRITON"))

@@ -62,7 +62,7 @@ def _parts(function: Any, seen: set[int]) -> Iterator[str]:
 def _used(python: types.FunctionType, tree: ast.FunctionDef) -> list[tuple[str, Any]]:
     """Names in the body that are found outside the function; of modules, what is read there."""
     found: dict[str, Any] = {}
-    own = _locals(tree)
+    own = own_names(tree)
     names = [named for named in dotted_names(tree.body) if named[0] not in own]
     names += dotted_names([tree.args])  # defaults and annotations
     for name, path in names:
@@ -77,7 +77,7 @@ def _used(python: types.FunctionType, tree: ast.FunctionDef) -> list[tuple[str, 
     return sorted(found.items())
 
 
-def _locals(tree: ast.FunctionDef) -> set[str]:
+def own_names(tree: ast.FunctionDef) -> set[str]:
     """The names that are the function's own, whatever its module has under them."""
     module = syntax_tree.compile_tree(ast.Module([tree], []), "<kernel>")
     (code,) = [

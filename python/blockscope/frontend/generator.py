@@ -392,6 +392,8 @@ class Generator(ControlFlow):
             self.frame.values[target.id] = value
             self.frame.lost.pop(target.id, None)
         elif isinstance(target, ast.Tuple | ast.List):
+            if starred := next((e for e in target.elts if isinstance(e, ast.Starred)), None):
+                raise unsupported(self, starred, "a starred name on the left", "name each value")
             items = builtins.list(value)
             if len(items) != len(target.elts):
                 raise ValueError(f"cannot unpack {len(items)} values into {len(target.elts)} names")

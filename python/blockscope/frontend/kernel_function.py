@@ -119,6 +119,8 @@ class KernelFunction(Inlined):
     """
 
     _lines: Sequence[str] | None = None  # around the function, when it was decorated
+    _raw_src: list[str] | None = None
+    _starting_line: int | None = None
 
     def __init__(self, fn: Callable[..., Any], do_not_specialize: Any = None) -> None:
         if not inspect.isfunction(fn):
@@ -130,6 +132,7 @@ class KernelFunction(Inlined):
                     f"@jit function '{fn.__name__}' is {kind}, expected a plain function"
                 )
         self.fn = fn
+        self._fn_name = f"{fn.__module__}.{fn.__qualname__}"
         self.module = fn.__module__
         self.signature = signature_of(fn)
         for parameter in self.signature.parameters.values():
@@ -163,9 +166,32 @@ class KernelFunction(Inlined):
         for name in ("_stepped", "_stepped_as_written"):
             self.__dict__.pop(name, None)
 
+    def get_capture_scope(self) -> dict[str, Any]:
+        """The variables that the function sees: of its module, and of the functions around it."""
+        names = self.fn.__code__.co_freevars
+        cells = dict(zip(names, self.fn.__closure__ or (), strict=False))
+        return self.__globals__ | {name: cell.cell_contents for name, cell in cells.items()}
+
     @property
     def raw_src(self) -> list[str]:
-        return self.function_source.text.splitlines(keepends=True)
+        """The function's lines with its decorators, or what a library that has made it from another
+        one has put in their place: then its ``def`` stands where it stands in these lines, which
+        begin at ``starting_line_number``."""
+        return self._raw_src or self.function_source.text.splitlines(keepends=True)
+
+    @raw_src.setter
+    def raw_src(self, lines: list[str]) -> None:
+        self._raw_src = lines
+
+    @property
+    def starting_line_number(self) -> int:
+        return self._starting_line or self.function_source.first_line
+
+    @starting_line_number.setter
+    def starting_line_number(self, line: int) -> None:
+        self._starting_line = line
+        text = "".join(self.raw_src)
+        self.function_source.place(line + text.count("\n", 0, start_of_definition(text)))
 
     @property
     def src(self) -> str:

@@ -14,13 +14,32 @@ class StoppedByFinding(BaseException):
     """Ends a stepped launch whose finding (a deadlock, a first error) was recorded by a check."""
 
 
-class Scheduler:
-    """Runs ``start_next`` (the next program; False when none is left) until all programs ended."""
+class _Waiting:
+    """A program that lets the others run, and the state of memory that it has seen."""
 
-    def __init__(self, start_next: Callable[[], bool], scope: Callable[[], Any]) -> None:
+    def __init__(self, progress: int | None) -> None:
+        self.resumed = threading.Event()
+        self.progress = progress
+
+
+class Scheduler:
+    """Runs ``start_next`` (the next program; False when none is left) until all programs ended.
+
+    ``note_full`` is called once, when as many programs wait as ``most_waiting`` says, none of them
+    can go on, and another one begins.
+    """
+
+    def __init__(
+        self,
+        start_next: Callable[[], bool],
+        scope: Callable[[], Any],
+        note_full: Callable[[], None] = lambda: None,
+    ) -> None:
         self._start_next = start_next
         self._scope = scope
-        self._waiting: deque[threading.Event] = deque()
+        self._note_full = note_full
+        self.most_waiting: int | None = None
+        self._waiting: deque[_Waiting] = deque()
         self._has_more = True
         self._failure: BaseException | None = None
 
@@ -34,15 +53,24 @@ class Scheduler:
             self._release_all()
             raise self._failure
 
-    def on_spin(self) -> bool:
-        """Called by a program that spins: others run, then it goes on. True when one began."""
-        begins = self._has_more
+    def on_spin(self, progress: int) -> bool:
+        """Called by a program that spins: others run, then it goes on. True when one began.
+
+        ``progress`` counts the changes of memory so far.
+        """
+        is_full = self.most_waiting is not None and len(self._waiting) + 1 >= self.most_waiting
+        # The first has waited longest: when nothing has changed for it, nothing has for the others.
+        may_go_on = is_full and self._waiting[0].progress != progress
+        begins = self._has_more and not may_go_on
         if begins:
-            resumed = self._enqueue()
+            if is_full:
+                self.most_waiting = None
+                self._note_full()
+            resumed = self._enqueue(progress)
             threading.Thread(target=self._run_thread, daemon=True).start()
             self._await(resumed)
         elif self._waiting:
-            self._yield_to_next()
+            self._yield_to_next(progress)
         return begins
 
     def _take_next(self) -> bool:
@@ -58,19 +86,18 @@ class Scheduler:
                 self._failure = error
         self._wake_first()
 
-    def _enqueue(self) -> threading.Event:
-        resumed = threading.Event()
-        self._waiting.append(resumed)
-        return resumed
+    def _enqueue(self, progress: int | None) -> threading.Event:
+        self._waiting.append(_Waiting(progress))
+        return self._waiting[-1].resumed
 
-    def _yield_to_next(self) -> None:
-        resumed = self._enqueue()
+    def _yield_to_next(self, progress: int | None = None) -> None:
+        resumed = self._enqueue(progress)
         self._wake_first()
         self._await(resumed)
 
     def _wake_first(self) -> None:
         if self._waiting:
-            self._waiting.popleft().set()
+            self._waiting.popleft().resumed.set()
 
     def _await(self, resumed: threading.Event) -> None:
         while not resumed.wait(0.1):  # short waits, so that Ctrl-C is seen

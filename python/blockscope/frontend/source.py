@@ -72,9 +72,11 @@ class FunctionSource:
     Errors: SourceNotFound when there is no text, or another one in this place, with what to do.
     """
 
+    _file = ""
+    _follows_code = False  # its file is what the function's code says at the time
+
     def __init__(self, fn: Callable[..., Any], lines: Sequence[str] | None = None) -> None:
         self.fn = fn
-        self.file = ""
         own = getattr(fn, "__source__", None)
         if isinstance(own, str):
             self.replace(own)
@@ -91,9 +93,18 @@ class FunctionSource:
         """The source of a function that has none of its own."""
         source = cls.__new__(cls)
         source.fn = fn
-        source.file = ""
         source.replace(text)
         return source
+
+    @property
+    def file(self) -> str:
+        return _code(self.fn).co_filename if self._follows_code else self._file
+
+    def place(self, line: int) -> None:
+        """Have the ``def`` stand on this line of the file that the function's code names."""
+        inside = self.text.count("\n", 0, start_of_definition(self.text))
+        self._set(self._whole, self._file, max(1, line - inside))
+        self._follows_code = True
 
     def replace(self, text: str) -> None:
         """Take ``text``, a whole definition, for the function's source from now on.
@@ -113,7 +124,8 @@ class FunctionSource:
         self._set(text, file, 1)
 
     def _set(self, text: str, file: str, first_line: int) -> None:
-        self.file = file
+        self._file = file
+        self._follows_code = False
         self.first_line = first_line
         self.indent = len(text) - len(text.lstrip(" \t"))
         self.text = textwrap.dedent(text)

@@ -7,7 +7,7 @@ from typing import Any
 
 from blockscope import _core
 from blockscope.errors import SourceNotFound, step_failure
-from blockscope.frames import position
+from blockscope.frames import position, untraced
 from blockscope.frontend import tracebacks
 from blockscope.frontend.argument import Argument, in_kernel, leaves
 from blockscope.frontend.as_written import function_as_written, plain_none
@@ -23,15 +23,12 @@ _kernel_code: dict[types.CodeType, str] = {}
 def _function(fn: Any) -> types.FunctionType:
     stepped = fn.__dict__.get("_stepped")
     if stepped is None:
-        tracer = sys.gettrace()
-        sys.settrace(None)  # a debugger that steps into the function must not see this
-        try:
-            stepped = stepped_function(fn)
-        except SourceNotFound:  # there is no source
-            stepped = function_as_written(fn)
-            fn._stepped_as_written = True
-        finally:
-            sys.settrace(tracer)
+        with untraced():
+            try:
+                stepped = stepped_function(fn)
+            except SourceNotFound:  # there is no source
+                stepped = function_as_written(fn)
+                fn._stepped_as_written = True
         fn._stepped = stepped
         _kernel_code[stepped.__code__] = fn.__name__
         tracebacks.note_kernel(stepped.__code__)
@@ -109,7 +106,9 @@ def run(
 ) -> None:
     """Run every program of the grid, in order of its number; where one spins, the others go on."""
     programs = _Programs(fn, grid, num_warps, arithmetic.libraries)
-    scheduler = Scheduler(programs.run_next, lambda: runner.scope())
+    scheduler = Scheduler(
+        programs.run_next, lambda: runner.scope(), lambda: runner.tell_not_resident()
+    )
     runner = programs.runner = _core.StepRunner(
         launch,
         source_location,
@@ -121,6 +120,7 @@ def run(
     failure = None
     runner.note_file(programs.function.__code__.co_filename)
     runner.begin_launch(has_atomics)
+    scheduler.most_waiting = runner.most_waiting
     try:
         with runner.scope():
             run_time = iter([runner.value(a.type, a.bits) for a in leaves(arguments)])

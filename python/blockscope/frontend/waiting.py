@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from blockscope.errors import CompilationError, NotYetSupported, SourceNotFound
+from blockscope.frames import untraced
 from blockscope.frontend import globals_rule, values
 from blockscope.frontend.kernel_function import KernelFunction
 from blockscope.frontend.names import dotted_names
@@ -34,14 +35,11 @@ def has_atomics(fn: Any, arguments: list[Any], compiled: Callable[[], Any]) -> b
 def unseen(compiled: Callable[[], Any]) -> Any:
     """What ``compiled()`` gives, hidden from a debugger that steps into the launch; None for a
     kernel that only step mode can run, and so for nothing but an error that says this."""
-    tracer = sys.gettrace()
-    sys.settrace(None)
-    try:
-        return compiled()
-    except (CompilationError, NotYetSupported):
-        return None
-    finally:
-        sys.settrace(tracer)
+    with untraced():
+        try:
+            return compiled()
+        except (CompilationError, NotYetSupported):
+            return None
 
 
 def _mentions_atomics(found: list[Any]) -> bool:

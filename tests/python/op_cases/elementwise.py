@@ -176,6 +176,13 @@ CASES: list[OpCase] = [
         ("int32", "int64"),
     ),
     OpCase("fdiv", plain(tl.fdiv), [X, Block(low=1, high=9)], true_divide, WIDE_FLOATS),
+    OpCase(
+        "fdiv_approx",
+        lambda x, y: tl.fdiv(x, y, approx=True),
+        [X, Block(low=1, high=9)],
+        true_divide,
+        ("fp32",),
+    ),
     OpCase("div_rn", plain(tl.div_rn), [X, Block(low=1, high=9)], true_divide, ("fp32",)),
     OpCase("sqrt_rn", plain(tl.sqrt_rn), [X], wrapping(np.sqrt), ("fp32",)),
     OpCase(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from blockscope import _core
@@ -43,7 +44,7 @@ class BaseBackend:
         return SimpleNamespace(**{**defaults, **options})
 
 
-class AttrsDescriptor:
+class _AttrsDescriptor:
     """Alignment facts of arguments, as older generated code spells them; carried, not used."""
 
     def __init__(self, arg_properties: Any = None, cls: Any = None, **kwargs: Any) -> None:
@@ -52,11 +53,28 @@ class AttrsDescriptor:
         self.__dict__.update(kwargs)
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> AttrsDescriptor:
+    def from_dict(cls, data: dict[str, Any]) -> _AttrsDescriptor:
         return cls(**data)
 
     def to_dict(self) -> dict[str, Any]:
         return {"arg_properties": self.arg_properties, "cls": self.cls}
 
 
-__all__ = ["AttrsDescriptor", "BaseBackend", "GPUTarget", "Language"]
+_AttrsDescriptor.__name__ = _AttrsDescriptor.__qualname__ = "AttrsDescriptor"
+
+
+def old_name(name: str, module: str) -> Any:
+    """``AttrsDescriptor``, for the ``__getattr__`` of the modules that once had it: Triton has it
+    no more, but files that an old torch has generated import it. torch itself would take a Triton
+    that has it for an old one."""
+    asks = sys._getframe(2).f_globals.get("__name__", "").partition(".")[0]
+    if name == "AttrsDescriptor" and asks != "torch":
+        return _AttrsDescriptor
+    raise AttributeError(f"module '{module}' has no attribute '{name}'")
+
+
+def __getattr__(name: str) -> Any:
+    return old_name(name, __name__)
+
+
+__all__ = ["BaseBackend", "GPUTarget", "Language"]

@@ -1,8 +1,10 @@
 """Compiling ahead of a launch, under the names of ``triton.compiler``."""
 
+from typing import Any
+
+from blockscope.compat.backends.compiler import old_name
 from blockscope.compat.compiler.compiler import (
     ASTSource,
-    AttrsDescriptor,
     CompiledKernel,
     IRSource,
     LazyDict,
@@ -11,9 +13,13 @@ from blockscope.compat.compiler.compiler import (
 )
 from blockscope.compat.compiler.errors import CompilationError
 
+
+def __getattr__(name: str) -> Any:
+    return old_name(name, __name__)
+
+
 __all__ = [
     "ASTSource",
-    "AttrsDescriptor",
     "CompilationError",
     "CompiledKernel",
     "IRSource",

@@ -6,7 +6,7 @@ import hashlib
 from typing import Any
 
 from blockscope.compat.backends import backends
-from blockscope.compat.backends.compiler import AttrsDescriptor, BaseBackend, GPUTarget
+from blockscope.compat.backends.compiler import BaseBackend, GPUTarget, old_name
 from blockscope.knobs import LazyDict
 from blockscope.runtime import example_arguments, ir_function
 from blockscope.runtime.ast_source import ASTSource
@@ -68,9 +68,12 @@ def compile(src: Any, target: GPUTarget | None = None, options: Any = None, **_:
     return src.fn.warmup(grid=(1,), **arguments, **launch)
 
 
+def __getattr__(name: str) -> Any:
+    return old_name(name, __name__)
+
+
 __all__ = [
     "ASTSource",
-    "AttrsDescriptor",
     "CompiledKernel",
     "GPUTarget",
     "IRSource",

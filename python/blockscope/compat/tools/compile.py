@@ -115,8 +115,7 @@ def write(
     if len(sizes) != 3:
         raise ValueError(f"the grid is '{grid}', expected three expressions of C: x,y,z")
     kernel = compile_source(source, target=target, options=options)
-    if kernel.data.get("tensor_maps") or kernel.data.get("disjoint"):
-        kernel = kernel.careful()  # C checks nothing of its arguments
+    kernel = kernel.careful()  # C checks nothing of its arguments
     data = kernel.data
     if data["takes_debug_buffer"] or data["global_scratch_size"]:
         raise NotYetSupported(

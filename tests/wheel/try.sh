@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# try.sh WHEEL: does with the wheel what a new user does, in a bare Debian 12 that has Python and
+# nothing else, and lets the loader of Debian 11, which has an older C library, take its files.
+# The roots stay in build/wheel-roots for the next time. Needs root (chroot) and Debian's registry.
+set -euo pipefail
+cd "$(dirname "$(readlink -f "$0")")/../.."
+readonly wheel=$1 roots=$PWD/build/wheel-roots mirror=http://deb.debian.org/debian
+say() { printf '==> %s\n' "$*" >&2; }
+fail() { printf 'wheel: %s\n' "$*" >&2; exit 1; }
+((EUID == 0)) || fail "the bare roots need chroot: run this as root"
+
+# need_root SUITE PACKAGES: a minimal system in a folder.
+need_root() {
+  local folder=$roots/$1
+  [[ -e $folder/made-with-$2 ]] && return
+  command -v debootstrap >/dev/null ||
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends debootstrap >/dev/null
+  say "making a bare root of $1 with $2"
+  rm -rf "$folder"
+  mkdir -p "$folder"
+  debootstrap --variant=minbase --include="$2" "$1" "$folder" "$mirror" >"$folder.log" 2>&1 || {
+    tail -20 "$folder.log" >&2
+    fail "debootstrap failed, see above"
+  }
+  touch "$folder/made-with-$2"
+}
+
+# inside SUITE COMMANDS: with /proc, by which programs find what lies beside them.
+inside() {
+  unshare --mount bash -euc 'mount -t proc proc "$0/proc"; exec chroot "$0" /usr/bin/env -i HOME=/root \
+    LANG=C.UTF-8 PATH=/usr/bin:/bin bash -euc "$1"' "$roots/$1" "$2"
+}
+
+# README's example, for a machine without torch.
+readme_example() {
+  sed -n '/^```python$/,/^```$/{/^```/!p}' README.md | sed -e 's/^import torch$/import numpy as np/' \
+    -e 's/^x, y, out = .*/x, y, out = (np.ones(1000, np.float32) for _ in range(3))/'
+}
+readme_report() { sed -n '/^\$ triton-san asan python add.py$/,/^```$/{/^[$`]/!p}' README.md; }
+
+need_root bookworm python3,python3-venv
+root=$roots/bookworm
+rm -rf "$root/try" && mkdir -p "$root/try/packages"
+cp "$wheel" "$root/try/packages"
+python3 -m pip download -q --disable-pip-version-check --only-binary :all: --python-version 3.11 \
+  --platform manylinux_2_28_x86_64 --platform manylinux2014_x86_64 -d "$root/try/packages" numpy pytest
+readme_example >"$root/try/add.py"
+
+say "installing $(basename "$wheel") ($(stat -c %s "$wheel" | numfmt --to=si)B) in a bare Debian 12"
+started=$(date +%s)
+inside bookworm 'cd /try && python3 -m venv venv &&
+  venv/bin/pip install -q --no-index --find-links packages blockscope'
+inside bookworm 'cd /try && . venv/bin/activate && triton-san asan python add.py' \
+  >"$root/try/report.txt" 2>&1 && fail "the wrong kernel of README passed"
+say "from nothing to the report of README: $(($(date +%s) - started)) s"
+diff <(readme_report) "$root/try/report.txt" || fail "another report than README's, see above"
+
+# does COMMANDS TEXT WHAT: the commands, in the environment of the wheel, say the text.
+does() {
+  local said
+  said=$(inside bookworm "cd /try && . venv/bin/activate && $1" 2>&1) || true
+  grep -qF -- "$2" <<<"$said" || fail "$3: '$1' says, without '$2':"$'\n'"$said"
+}
+does 'blockscope doctor' 'viewer         /try' 'doctor does not find the viewer'
+does 'blockscope explain oob-load' 'oob-load' 'the pages of findings are missing'
+does 'python -c "import triton, triton.language; print(triton.__file__)"' blockscope \
+  'import triton finds nothing'
+does 'blockscope trace -o t.h5 add.py; blockscope view --csv ops t.h5' 'tl.load' \
+  'the trace cannot be read'
+does 'blockscope view --png p.png t.h5' 'Debian: libegl1' \
+  'the viewer does not say what draws pictures'
+does 'blockscope check --format sarif add.py' '"version": "2.1.0"' 'there is no SARIF'
+does 'blockscope check --format html add.py' '<h1>Blockscope report</h1>' 'there is no HTML report'
+# A launch as a file, in another folder.
+does 'blockscope record add.py' 'wrote 1 launch of 1 kernel to run.blk' 'the launch is not recorded'
+inside bookworm 'mkdir -p /try/elsewhere && mv /try/run.blk /try/elsewhere'
+does 'cd elsewhere && blockscope check run.blk' 'error[oob-load]' 'the file of a launch is not checked'
+does 'cd elsewhere && echo "p n" | blockscope step run.blk' '(Pdb) int32: 1000' 'a launch is not stepped'
+does 'cd elsewhere && blockscope sweep run.blk' 'A  error: oob-load' 'a launch is not swept'
+cat >"$root/try/test_add.py" <<'EOF'
+def test_add():
+    import add
+EOF
+inside bookworm 'cd /try && venv/bin/pip install -q --no-index --find-links packages pytest 2>&1' |
+  { grep -v '^WARNING' || true; }
+does 'pytest -q --blockscope=asan test_add.py' 'FAILED test_add.py::test_add - add.py:9:9: error[oob-load]' \
+  'the plugin of pytest does not check'
+sed -i 's/offsets)$/offsets, mask=offsets < n)/' "$root/try/add.py"
+said=$(inside bookworm 'cd /try && venv/bin/pytest -q test_add.py' 2>&1) || fail "$said"
+[[ $said != *[Ww]arning* ]] || fail "pytest warns where the plugin is only installed: $said"
+
+# With this machine's OpenGL the installed viewer draws.
+say "drawing with the wheel's viewer"
+LIBGL_ALWAYS_SOFTWARE=1 "$root"/try/venv/lib/python3.11/site-packages/blockscope/bin/blk-view \
+  "$root/try/t.h5" --png "$roots/wheel.png" || fail "the viewer draws no picture"
+
+need_root bullseye python3
+rm -rf "$roots/bullseye/try" && mkdir -p "$roots/bullseye/try"
+cp -r "$root/try/venv/lib/python3.11/site-packages/blockscope" "$root/try/t.h5" "$roots/bullseye/try"
+say "loading its files with $(inside bullseye 'ldd --version' | head -1)"
+[[ $(inside bullseye 'cd /try && blockscope/bin/blk-view --csv ops t.h5') == *tl.load* ]] ||
+  fail "the viewer does not start there"
+# Debian 11 has no Python that the module is for: what its own misses is looked up when it is called.
+inside bullseye "cd /try && python3 -c 'import ctypes, glob, os
+ctypes.CDLL(glob.glob(\"blockscope/_core*.so\")[0], mode=os.RTLD_LAZY)'" ||
+  fail "the module does not load there"
+say "the wheel does what README says"
