@@ -125,7 +125,7 @@ def _from_torch(value: Any, find: Callable[[int], Buffer | None]) -> Buffer:
     if hasattr(value, "untyped_storage"):
         storage = value.untyped_storage()
         base, size = int(storage.data_ptr()), int(storage.nbytes())
-        # torch does not know it of memory that comes from elsewhere (np.memmap); its own it can resize
+        # torch does not know it of memory from elsewhere (np.memmap), which cannot be resized
         is_own = getattr(storage, "resizable", lambda: True)()
         read_only = not is_own and not _core.is_writable(base, size)
     else:
