@@ -1,5 +1,5 @@
-// Failed asserts, programs that never end, or not on every GPU, and what was not checked: part of
-// every check.
+// Failed asserts, programs that never end, or not on every GPU, grids that no GPU takes, and what
+// was not checked: part of every check. Python tells of the last two.
 #include "sanitizer/sanitizer.h"
 
 #include <optional>
@@ -9,7 +9,8 @@ namespace blockscope::sanitizer {
 namespace {
 
 constexpr FindingCode kCodes[] = {FindingCode::DeviceAssert, FindingCode::Deadlock,
-                                  FindingCode::NotResident, FindingCode::UncheckedConfigs};
+                                  FindingCode::NotResident, FindingCode::GridTooLarge,
+                                  FindingCode::UncheckedConfigs};
 
 constexpr ObserverPlan kPlan = {.needs = {.residency = true},
                                 .repeat = ObserverPlan::Repeat::Accepts,
@@ -84,8 +85,9 @@ private:
 
 const Registration kRegistration({
     .name = "",
-    .help = "failed asserts, programs that never end, or not on every GPU, and what was left "
-            "unchecked",
+    .help =
+        "failed asserts, programs that never end, or not on every GPU, grids that no GPU takes, "
+        "and what was left unchecked",
     .codes = kCodes,
     .plan = kPlan,
     .isInEveryCheck = true,

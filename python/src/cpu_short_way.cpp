@@ -18,6 +18,8 @@ namespace blockscope::python {
 
 namespace {
 
+constexpr uint32_t kMostOnGpus = 65535; // programs along y and z
+
 struct Names {
   PyObject *shape = PyUnicode_InternFromString("shape");
   PyObject *stride = PyUnicode_InternFromString("stride");
@@ -110,6 +112,8 @@ public:
 
   Outcome launch(const Grid &grid, const LaunchArguments &arguments) override {
     const bool isWatched = surroundings().isWatched();
+    if (isWatched && (grid[1] > kMostOnGpus || grid[2] > kMostOnGpus))
+      return Outcome::Unusual; // there is something to say of it
     if (isWatched)
       readParameters();
     llvm::SmallVector<uint64_t, 32> bits;

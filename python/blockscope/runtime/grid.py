@@ -8,6 +8,7 @@ from typing import Any
 from blockscope.runtime.options import LAUNCH_DEFAULTS
 
 Grid = tuple[int, int, int]
+_GPU_LIMITS = (2**31 - 1, 65535, 65535)
 
 
 def size_of(fn: Any, grid: Any, bound: dict[str, Any], options: dict[str, Any]) -> Grid | None:
@@ -27,6 +28,15 @@ def size_of(fn: Any, grid: Any, bound: dict[str, Any], options: dict[str, Any]) 
             "to 3, or ones behind them"
         )
     return tuple([*sizes, 1, 1][:3])  # type: ignore[return-value]
+
+
+def beyond_gpus(grid: Grid) -> str:
+    """What no GPU can launch of a grid: "grid dimension 1 is 70000, expected at most 65535 on a
+    GPU"; empty where there is nothing."""
+    for axis, (number, limit) in enumerate(zip(grid, _GPU_LIMITS, strict=True)):
+        if number > limit:
+            return f"grid dimension {axis} is {number}, expected at most {limit} on a GPU"
+    return ""
 
 
 def _axes(fn: Any, grid: Any) -> Any:

@@ -12,6 +12,7 @@ from blockscope.frontend.block_ir import Arithmetic
 from blockscope.language import core
 from blockscope.runtime.backends.backend import Request
 from blockscope.runtime.extern_libs import libraries_of
+from blockscope.runtime.grid import beyond_gpus
 from blockscope.runtime.memory.buffer import Buffer
 from blockscope.runtime.memory.host import HostMemory
 from blockscope.runtime.memory.live_tensors import LiveTensors
@@ -52,16 +53,34 @@ def open_launch(request: Request, sessions: tuple[Any, ...]) -> Any:
                 b.copied_from,
             )
     buffers = [argument.buffer for argument in leaves(request.arguments)]
+    said = beyond_gpus(request.grid)
     are_copies = any(buffer is not None and buffer.copied_from for buffer in buffers)
     for session in sessions:
         session.attach(launch)
         if isinstance(session, checks.CheckReport):
             session.launches_of_copies += are_copies
+            if said:
+                _note_grid(session, fn, said)
             with suppress(SourceNotFound):  # a kernel that runs as Python compiled it
                 source = fn.function_source
                 last = source.first_line + source.text.count("\n")
                 session.kernels.add((source.file, source.first_line, last, fn.__name__))
     return launch
+
+
+def _note_grid(report: checks.CheckReport, fn: Any, said: str) -> None:
+    """Tell a report of a grid that only the CPU can launch. The kernel's first line is its place:
+    the launch may be anywhere, in a launch file as well."""
+    with suppress(SourceNotFound):
+        source = fn.function_source
+        report.handle.note(
+            "grid-too-large",
+            fn.__name__,
+            source.file,
+            source.first_line,
+            f"{said}: this launch fails there",
+            "give the dimension of most programs to axis 0, which has no such limit",
+        )
 
 
 def _error_of_gone(name: str, buffer: Buffer) -> ValueError:

@@ -19,10 +19,9 @@ from blockscope.runtime.backends.cuda.kernel import CudaKernel
 from blockscope.runtime.backends.cuda.options import parse_options, refuse_unsupported, target_of
 from blockscope.runtime.compiled_kernel import kept
 from blockscope.runtime.extern_libs import libraries_of
+from blockscope.runtime.grid import beyond_gpus
 from blockscope.runtime.memory.device import DeviceMemory
 from blockscope.runtime.specialization import Specialization
-
-GRID_LIMITS = (2**31 - 1, 65535, 65535)
 
 
 class CudaBackend:
@@ -77,9 +76,5 @@ class CudaBackend:
 
 
 def _check_grid(request: Request) -> None:
-    for axis, (number, limit) in enumerate(zip(request.grid, GRID_LIMITS, strict=True)):
-        if number > limit:
-            raise ValueError(
-                f"kernel '{request.fn.__name__}': grid dimension {axis} is {number}, expected at "
-                f"most {limit} on a GPU"
-            )
+    if said := beyond_gpus(request.grid):
+        raise ValueError(f"kernel '{request.fn.__name__}': {said}")
