@@ -191,7 +191,7 @@ struct StageOperandsPass : ModulePass<StageOperandsPass> {
 
   llvm::StringRef getArgument() const final { return "tlg-stage-operands"; }
   llvm::StringRef getDescription() const final {
-    return "put the operands that wgmma reads there into shared memory";
+    return "put the operands that dots read there into shared memory";
   }
 
   LogicalResult runOn(func::FuncOp function) {

@@ -56,12 +56,22 @@ mlir::OpFoldResult ConvertLayoutOp::fold(FoldAdaptor) {
   return {};
 }
 
-void MmaOp::getEffects(
-    llvm::SmallVectorImpl<mlir::SideEffects::EffectInstance<mlir::MemoryEffects::Effect>>
-        &effects) {
-  if (mlir::isa<SharedType>(getA().getType()) || mlir::isa<SharedType>(getB().getType()))
+namespace {
+
+using Effects =
+    llvm::SmallVectorImpl<mlir::SideEffects::EffectInstance<mlir::MemoryEffects::Effect>>;
+
+/// A dot reads those of its operands that are in shared memory.
+template <typename Dot> void addReads(Dot dot, Effects &effects) {
+  if (mlir::isa<SharedType>(dot.getA().getType()) || mlir::isa<SharedType>(dot.getB().getType()))
     effects.emplace_back(mlir::MemoryEffects::Read::get());
 }
+
+} // namespace
+
+void FmaOp::getEffects(Effects &effects) { addReads(*this, effects); }
+
+void MmaOp::getEffects(Effects &effects) { addReads(*this, effects); }
 
 gpu::LinearLayout toLayout(LayoutAttr attribute) {
   gpu::LinearLayout layout;

@@ -156,7 +156,17 @@ def TLG_TmaStoreWaitOp : TLG_Op<"tma_store_wait", [MemoryEffects<[MemRead, MemWr
   let assemblyFormat = "attr-dict";
 }
 
-//===-- Tensor cores -----------------------------------------------------------------------------===//
+//===-- Dots -------------------------------------------------------------------------------------===//
+
+def TLG_FmaOp : TLG_Op<"fma", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>, AlwaysSpeculatable, AllTypesMatch<["acc", "result"]>]> {
+  let summary = "acc + a * b, each element by the thread that has it";
+  let description = [{ Operands are in shared memory once tlg-stage-operands has put them there. }];
+  let arguments = (ins TLG_Block:$a, TLG_Block:$b, AnyRankedTensor:$acc,
+      DefaultValuedAttr<StrAttr, "\"ieee\"">:$input_precision,
+      DefaultValuedAttr<BoolAttr, "false">:$a_unsigned, DefaultValuedAttr<BoolAttr, "false">:$b_unsigned);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$a `,` $b `,` $acc attr-dict `:` type($a) `,` type($b) `->` type($result)";
+}
 
 class TLG_ProductOp<string mnemonic, list<Trait> traits> : TLG_Op<mnemonic, !listconcat(traits, [AllTypesMatch<["acc", "result"]>])> {
   let arguments = (ins TLG_Block:$a, TLG_Block:$b, AnyRankedTensor:$acc,

@@ -194,6 +194,12 @@ llvm::Value *Lowering::threadElement(const LinearLayout &layout) {
   return sum ? sum : i32(0);
 }
 
+llvm::Value *Lowering::combined(llvm::ArrayRef<ElementBits> bases, llvm::Value *number) {
+  ElementBits known = 0;
+  llvm::Value *sum = applyBases(builder_, bases, number, nullptr, known);
+  return sum ? sum : i32(0);
+}
+
 Registers Lowering::coordinates(RankedTensorType type, int dim) {
   const LinearLayout layout = tlg::layoutOf(type);
   const ShapeBits shape(type.getShape());

@@ -64,6 +64,8 @@ public:
   int numWarps() const { return options_.numWarps; }
   /// The element of this thread's register 0: XOR it with registerElement of the others.
   llvm::Value *threadElement(const LinearLayout &layout);
+  /// The XOR of the bases of the bits that are set in `number`, an i32.
+  llvm::Value *combined(llvm::ArrayRef<ElementBits> bases, llvm::Value *number);
   /// For each register the coordinate of its element along `dim`, as i32.
   Registers coordinates(mlir::RankedTensorType type, int dim);
   /// True in one thread of those that hold the same elements; null when each holds its own. Which

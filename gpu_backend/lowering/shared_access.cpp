@@ -38,8 +38,10 @@ constexpr int kMatrixRowBytes = 16;
 
 } // namespace
 
-void noteConflicts(Lowering &lowering, llvm::StringRef what, const SharedAccess &access) {
-  noteWavefronts(lowering, what, access.vectorBytes, access.wavefronts, access.leastWavefronts());
+void noteConflicts(Lowering &lowering, llvm::StringRef what, const SharedAccess &access,
+                   int times) {
+  noteWavefronts(lowering, what, access.vectorBytes, times * access.wavefronts,
+                 times * access.leastWavefronts());
 }
 
 void noteConflicts(Lowering &lowering, llvm::StringRef what, const MatrixAccess &access) {
@@ -47,10 +49,16 @@ void noteConflicts(Lowering &lowering, llvm::StringRef what, const MatrixAccess 
 }
 
 SharedAddress::SharedAddress(Lowering &lowering, llvm::Value *base,
-                             llvm::ArrayRef<ElementBits> lanes, llvm::ArrayRef<ElementBits> warps)
+                             llvm::ArrayRef<ElementBits> lanes, llvm::ArrayRef<ElementBits> warps,
+                             const Moving &moving)
     : lowering_(lowering), base_(base),
       thread_(lowering.threadElement({{}, Bases(lanes), Bases(warps)})),
-      threadBits_(flippedBits(lanes) | flippedBits(warps)) {}
+      threadBits_(flippedBits(lanes) | flippedBits(warps)) {
+  if (moving.offsets.empty())
+    return;
+  thread_ = lowering.builder().CreateXor(thread_, lowering.combined(moving.offsets, moving.number));
+  threadBits_ |= flippedBits(moving.offsets);
+}
 
 llvm::Value *SharedAddress::at(uint32_t offsetBytes) {
   llvm::IRBuilder<> &builder = lowering_.builder();

@@ -6,10 +6,18 @@
 
 namespace blockscope::gpu {
 
-/// Plans an access of shared memory of the op that is being lowered, and notes its bank conflicts
-/// if there are: `what` as in "where an operand is read".
-void noteConflicts(Lowering &lowering, llvm::StringRef what, const SharedAccess &access);
+/// Notes an access of shared memory of the op that is being lowered, which it makes `times` times,
+/// and its bank conflicts if there are: `what` as in "where an operand is read".
+void noteConflicts(Lowering &lowering, llvm::StringRef what, const SharedAccess &access,
+                   int times = 1);
 void noteConflicts(Lowering &lowering, llvm::StringRef what, const MatrixAccess &access);
+
+/// What moves through a buffer in a loop: bit i of `number`, an i32, flips the byte offset
+/// `offsets[i]`.
+struct Moving {
+  Bases offsets;
+  llvm::Value *number = nullptr;
+};
 
 /// The addresses of this thread in a buffer of shared memory.
 class SharedAddress {
@@ -17,7 +25,7 @@ public:
   /// `base` is where the buffer starts, an i32 in bytes; `lanes` and `warps` what the bits of the
   /// thread's number flip.
   SharedAddress(Lowering &lowering, llvm::Value *base, llvm::ArrayRef<ElementBits> lanes,
-                llvm::ArrayRef<ElementBits> warps);
+                llvm::ArrayRef<ElementBits> warps, const Moving &moving = {});
 
   /// The address whose offset in the buffer is `offsetBytes` XOR that of the thread. Offsets that
   /// differ in bits that threads do not flip differ by a constant.

@@ -239,10 +239,9 @@ DotLayouts chooseDotLayouts(tl::DotOp dot, const AxisAnalysis &axes, const GpuTa
 Value createDot(OpBuilder &builder, tl::DotOp dot, const DotLayouts &layouts, Value a, Value b,
                 Value accumulator) {
   if (layouts.kind == DotKind::Fma)
-    return builder
-        .create(OperationState(dot.getLoc(), dot->getName().getStringRef(), {a, b, accumulator},
-                               {accumulator.getType()}, dot->getAttrs()))
-        ->getResult(0);
+    return tlg::FmaOp::create(builder, dot.getLoc(), accumulator.getType(), a, b, accumulator,
+                              dot.getInputPrecisionAttr(), dot.getAUnsignedAttr(),
+                              dot.getBUnsignedAttr());
   const llvm::SmallVector<int32_t, 3> warps{static_cast<int32_t>(layouts.warps.m),
                                             static_cast<int32_t>(layouts.warps.n),
                                             static_cast<int32_t>(layouts.warps.batch)};

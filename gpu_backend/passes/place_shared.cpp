@@ -53,7 +53,7 @@ bool isStagedInIteration(tlg::AllocSharedOp alloc) {
   bool isStaged = isa_and_nonnull<tl::BarrierOp>(alloc->getNextNode());
   eachUse(alloc, [&](Operation *user) {
     isStaged &= isa<tlg::LocalStoreOp, tlg::LocalLoadOp, tlg::TransSharedOp, tlg::ReshapeSharedOp,
-                    tlg::MmaOp, tlg::WgmmaOp, tlg::WgmmaWaitOp>(user) &&
+                    tlg::FmaOp, tlg::MmaOp, tlg::WgmmaOp, tlg::WgmmaWaitOp>(user) &&
                 alloc->getBlock()->findAncestorOpInBlock(*user) != nullptr;
   });
   return isStaged;

@@ -10,6 +10,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -20,6 +21,7 @@ namespace blockscope::gpu {
 namespace {
 
 constexpr int kSmallestSwizzle = 32, kWidestSwizzle = 128, kSwizzleRows = 8;
+constexpr int kVectorBytes = 16;
 
 tlg::SharedType transposedType(tlg::SharedType type, llvm::ArrayRef<int32_t> order) {
   const ShapeBits from(type.getShape());
@@ -36,7 +38,7 @@ tlg::SharedType transposedType(tlg::SharedType type, llvm::ArrayRef<int32_t> ord
 }
 
 bool readsShared(OpOperand &use) {
-  return isa<tlg::MmaOp, tlg::WgmmaOp>(use.getOwner()) && use.getOperandNumber() < 2;
+  return isa<tlg::FmaOp, tlg::MmaOp, tlg::WgmmaOp>(use.getOwner()) && use.getOperandNumber() < 2;
 }
 
 /// Whether the dot can read `buffer` as the operand `use`: wgmma takes only elements of 2 bytes
@@ -196,17 +198,29 @@ int keepDotsRunning(RewriterBase &rewriter, scf::ForOp loop) {
 
 namespace {
 
-/// The dimension along which threads hold the longest runs: what memory or the last op had.
+/// Which of the last two dimensions threads hold the longest runs along: what memory or the last op
+/// had.
 int runDim(RankedTensorType type) {
   const ShapeBits shape(type.getShape());
   const LinearLayout layout = tlg::layoutOf(type);
-  return contiguity(layout, shape, 0).length > contiguity(layout, shape, 1).length ? 0 : 1;
+  const int last = shape.rank() - 1;
+  const auto run = [&](int dim) { return contiguity(layout, shape, dim).length; };
+  return run(last - 1) > run(last) ? last - 1 : last;
 }
 
 /// Whether `value` is made outside of the loop around `dot`.
 bool isMadeOutside(Operation *dot, Value value) {
   auto loop = dot->getParentOfType<LoopLikeOpInterface>();
   return loop && !loop->isAncestor(value.getParentRegion()->getParentOp());
+}
+
+/// Whether `value` is put into shared memory where it is made, outside of the loop around `dot`.
+/// There it keeps its bytes: a large one that wgmma does not insist on would leave none for others.
+bool isStagedOutside(Operation *dot, Value value) {
+  constexpr int64_t kMostBytes = 32 * 1024;
+  const auto type = cast<RankedTensorType>(value.getType());
+  return isMadeOutside(dot, value) &&
+         (!isa<tlg::FmaOp>(dot) || type.getNumElements() * tlg::elementBytes(type) <= kMostBytes);
 }
 
 /// The buffer that `value` is read from, as a view with its shape; else null.
@@ -255,21 +269,39 @@ bool isReadFromRegisters(Operation *dot, unsigned operand) {
                                                       {warps[0], warps[1], warps[2]});
 }
 
+/// Whether a thread that multiplies by itself has enough neighbours of `operand` along M or N to
+/// read whole vectors of them.
+bool hasLineVectors(tlg::FmaOp dot, unsigned operand, int elementBytes) {
+  const auto result = cast<RankedTensorType>(dot.getType());
+  const int dim = static_cast<int>(result.getRank()) - (operand == 0 ? 2 : 1);
+  const RegisterRuns runs =
+      contiguity(tlg::layoutOf(result), ShapeBits(result.getShape()), dim, kVectorBytes);
+  return runs.length * elementBytes >= kVectorBytes;
+}
+
 /// The dimension along which an operand of a dot lies in the buffer that it is put into: wgmma
 /// takes only elements of 2 bytes along M or N.
 int stagedDim(Operation *dot, unsigned operand, RankedTensorType type) {
+  const int last = static_cast<int>(type.getRank()) - 1, bytes = tlg::elementBytes(type);
+  const int depthDim = operand == 0 ? last : last - 1;
   auto wgmma = dyn_cast<tlg::WgmmaOp>(dot);
   if (wgmma && wgmma.getOperandBytes() != 2)
-    return operand == 0 ? 1 : 0;
+    return depthDim;
+  auto fma = dyn_cast<tlg::FmaOp>(dot);
+  if (fma && type.getDimSize(depthDim) * bytes >= kVectorBytes &&
+      !hasLineVectors(fma, operand, bytes))
+    return depthDim;
   return runDim(type);
 }
 
 /// Puts `value`, which operand `operand` of `dot` is, into shared memory: where it is made, if
-/// that is outside of the loop around the dot, else right before the dot.
-void stageOperand(OpBuilder &builder, Operation *dot, unsigned operand, Value value, int dim) {
+/// that is outside of the loop around the dot, else right before the dot. `isLast`: no other one
+/// follows there, whose barrier will do for both.
+void stageOperand(OpBuilder &builder, Operation *dot, unsigned operand, Value value, int dim,
+                  bool isLast = true) {
   const auto type = cast<RankedTensorType>(value.getType());
   const Location location = dot->getLoc();
-  const bool isOutside = isMadeOutside(dot, value);
+  const bool isOutside = isStagedOutside(dot, value);
   if (isOutside)
     builder.setInsertionPointAfterValue(value);
   else
@@ -282,7 +314,8 @@ void stageOperand(OpBuilder &builder, Operation *dot, unsigned operand, Value va
   tlg::LocalStoreOp::create(builder, location, stored, buffer);
   if (isa<tlg::WgmmaOp>(dot))
     tlg::FenceAsyncOp::create(builder, location);
-  tl::BarrierOp::create(builder, location);
+  if (isOutside || isLast)
+    tl::BarrierOp::create(builder, location);
   dot->setOperand(operand, buffer);
   // Other loops, or later dots of the iteration, read the same buffer.
   value.replaceUsesWithIf(buffer, [&](OpOperand &use) {
@@ -304,6 +337,19 @@ void stageOperandsOf(OpBuilder &builder, tlg::WgmmaOp dot) {
     const auto type = dyn_cast<RankedTensorType>(value.getType());
     if (type && !isReadFromRegisters(dot, operand))
       stageOperand(builder, dot, operand, value, stagedDim(dot, operand, type));
+  }
+}
+
+void stageOperandsOf(OpBuilder &builder, tlg::FmaOp dot) {
+  for (const unsigned operand : {0U, 1U}) {
+    Value value = dot->getOperand(operand);
+    const auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type)
+      continue;
+    Value other = dot.getB();
+    const bool isLast =
+        operand == 1 || !isa<RankedTensorType>(other.getType()) || isStagedOutside(dot, other);
+    stageOperand(builder, dot, operand, value, stagedDim(dot, operand, type), isLast);
   }
 }
 
@@ -356,15 +402,12 @@ void stageOperands(func::FuncOp function) {
   OpBuilder builder(function.getContext());
   llvm::SmallVector<Operation *> dots;
   function.walk([&](Operation *op) {
-    if (isa<tlg::WgmmaOp, tlg::MmaOp>(op))
+    if (isa<tlg::FmaOp, tlg::MmaOp, tlg::WgmmaOp>(op))
       dots.push_back(op);
   });
-  for (Operation *op : dots) {
-    if (auto dot = dyn_cast<tlg::WgmmaOp>(op))
-      stageOperandsOf(builder, dot);
-    else
-      stageOperandsOf(builder, cast<tlg::MmaOp>(op));
-  }
+  for (Operation *op : dots)
+    llvm::TypeSwitch<Operation *>(op).Case<tlg::FmaOp, tlg::MmaOp, tlg::WgmmaOp>(
+        [&](auto dot) { stageOperandsOf(builder, dot); });
 }
 
 } // namespace blockscope::gpu

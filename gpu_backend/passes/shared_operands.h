@@ -42,7 +42,8 @@ void replaceLoad(mlir::RewriterBase &rewriter, tl::LoadOp load, mlir::Value buff
 /// nothing was changed.
 int keepDotsRunning(mlir::RewriterBase &rewriter, mlir::scf::ForOp loop);
 
-/// Puts the operands that wgmma wants there into shared memory, and large ones of mma.sync.
+/// Puts the operands that wgmma and dots without tensor cores read there into shared memory, and
+/// large ones of mma.sync.
 void stageOperands(mlir::func::FuncOp function);
 
 } // namespace blockscope::gpu

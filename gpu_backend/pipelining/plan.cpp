@@ -20,7 +20,7 @@ namespace {
 constexpr int kWarpsOfGroup = 4;
 constexpr int64_t kBufferAlignment = 1024, kBarrierBytes = 8;
 
-bool isDot(Operation *op) { return isa<tl::DotOp, tlg::MmaOp, tlg::WgmmaOp>(op); }
+bool isDot(Operation *op) { return isa<tlg::FmaOp, tlg::MmaOp, tlg::WgmmaOp>(op); }
 
 /// Whether `value` goes, by way of other ops of its block, into an operand of a dot there. What
 /// goes into the first operand of a delayed dot is used an iteration later.

@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t kWgmmaRows = 64, kWgmmaColumns = 16, kWgmmaDepthBytes = 32;
 constexpr int kWarpsOfGroup = 4;
 
-bool isDot(Operation *op) { return isa<tl::DotOp, tlg::MmaOp, tlg::WgmmaOp>(op); }
+bool isDot(Operation *op) { return isa<tlg::FmaOp, tlg::MmaOp, tlg::WgmmaOp>(op); }
 
 llvm::ArrayRef<int64_t> shapeOf(Value block) {
   if (auto shared = dyn_cast<tlg::SharedType>(block.getType()))
@@ -77,7 +77,7 @@ std::optional<Reason> whyNotWgmma(tlg::MmaOp dot, int numWarps) {
 }
 
 /// Why a dot uses no tensor cores.
-Reason whyNoTensorCores(tl::DotOp dot) {
+Reason whyNoTensorCores(tlg::FmaOp dot) {
   const Type type = elementOf(dot.getA());
   if (type.isF32() && dot.getInputPrecision() == "ieee")
     return {"fp32 in input_precision 'ieee' has more digits than they keep",
@@ -96,7 +96,7 @@ Finding noteFor(Operation *op, FindingCode code, Reason reason) {
 }
 
 void noteDot(Operation *op, const GpuTarget &target, int numWarps, std::vector<Finding> &notes) {
-  if (auto dot = dyn_cast<tl::DotOp>(op)) {
+  if (auto dot = dyn_cast<tlg::FmaOp>(op)) {
     Reason reason = whyNoTensorCores(dot);
     reason.text = "the dot does not use the tensor cores: " + reason.text;
     notes.push_back(noteFor(op, FindingCode::NoTensorCores, std::move(reason)));
