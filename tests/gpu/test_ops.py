@@ -27,7 +27,8 @@ SUMS = ("sum", "sum_rows", "sum_columns", "sum_keep", "sum_dtype", "reduce", "cu
 #: 2, libdevice 1 or 2, the CPU's functions 2. exp is exp2 of a rounded product: for |x| <= 8 that
 #: alone is 4.
 ULPS = {"truediv": 3, "fdiv": 3, "fdiv_approx": 3, "sqrt": 3, "rsqrt": 4, "exp": 8, "exp2": 4,
-        "log": 4, "log2": 4, "sin": 4, "cos": 4, "erf": 4, "sigmoid": 12, "softmax": 14, "softmax_axis": 14}  # fmt: skip
+        "log": 4, "log2": 4, "sin": 4, "cos": 4, "erf": 4, "sigmoid": 12,
+        "softmax": 14, "softmax_axis": 14}  # fmt: skip
 #: Relative errors. Hopper adds up products of fp8 with about 13 bits; `reduce` multiplies 128
 #: numbers in another order than the CPU.
 RTOL = {"dot_fp8": 2e-3, "reduce": 128 * 2.3e-16}
