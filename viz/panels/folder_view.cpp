@@ -16,6 +16,7 @@ namespace {
 constexpr float kHeaderHeight = 62;
 constexpr float kStatusHeight = 28;
 constexpr float kGap = 8;
+constexpr float kBytesWidth = 76; ///< of the column of sizes
 
 /// A file's second line: what is in it, or why it cannot be shown.
 std::string factsOf(const FolderEntry &entry) {
@@ -23,6 +24,8 @@ std::string factsOf(const FolderEntry &entry) {
     return "not read yet";
   if (!entry.problem.empty())
     return entry.problem;
+  if (!entry.how.empty())
+    return "a launch file: " + entry.how + " records and shows it";
   return (entry.launches == 1 ? "1 launch" : fullCountText(entry.launches) + " launches") + " of " +
          kernelsText(entry);
 }
@@ -51,24 +54,25 @@ void drawEntry(FolderView &view, const FolderEntry &entry, size_t index) {
   if (isChosen || isHovered)
     draw->AddRectFilled(at, {at.x + width, at.y + height},
                         isChosen ? theme::kChosen : theme::kHovered, 4);
-  const bool isShown = entry.isRead && entry.problem.empty();
+  const bool isShown = entry.isRead && entry.problem.empty() && entry.how.empty();
   const ImU32 color = !isShown             ? theme::kFaint
                       : entry.errors > 0   ? theme::kError
                       : entry.warnings > 0 ? theme::kWarning
                       : entry.notes > 0    ? theme::kNote
                                            : IM_COL32(96, 190, 120, 255);
   draw->AddCircleFilled({at.x + 9, at.y + 5 + font / 2}, 4.5F, color);
-  const std::string findings = isShown ? findingsText(entry) : "";
+  const std::string found = isShown ? findingsText(entry) : "";
+  const std::string findings = found.starts_with("none") ? "no findings" : found;
   const std::string bytes = bytesText(static_cast<int64_t>(entry.bytes));
-  const std::string right =
-      findings.empty()
-          ? bytes
-          : (findings.starts_with("none") ? "no findings" : findings) + "     " + bytes;
-  const float rightWidth = std::min(textWidth(right), width * 0.55F);
-  drawText({at.x + width - 8 - rightWidth, at.y + 4},
-           isShown && findings != "none" ? color : theme::kFaint, right, rightWidth + 1);
-  drawText({at.x + 22, at.y + 4}, isShown ? theme::kText : theme::kFaint, entry.name,
-           width - 44 - rightWidth, theme::boldFont());
+  const float right = at.x + width - 8;
+  drawTextRight(right, at.y + 4, theme::kFaint, bytes);
+  const float bytesWidth = std::max(kBytesWidth, textWidth(bytes));
+  const float findingsWidth =
+      std::min(textWidth(findings), std::max(0.0F, width * 0.6F - bytesWidth));
+  drawText({right - bytesWidth - 20 - findingsWidth, at.y + 4},
+           found != "none" ? color : theme::kFaint, findings, findingsWidth + 1);
+  drawText({at.x + 22, at.y + 4}, entry.problem.empty() ? theme::kText : theme::kFaint, entry.name,
+           width - 60 - bytesWidth - findingsWidth, theme::boldFont());
   draw->AddText(nullptr, 0, {at.x + 22, at.y + font + 9},
                 entry.problem.empty() ? theme::kFaint : theme::kWarning, facts.c_str(), nullptr,
                 wrap);
@@ -78,10 +82,14 @@ void drawList(const TraceFolder &folder, FolderView &view) {
   const auto &entries = folder.entries();
   const auto unread = static_cast<size_t>(std::count_if(
       entries.begin(), entries.end(), [](const FolderEntry &each) { return !each.isRead; }));
+  const auto launchFiles = static_cast<size_t>(std::count_if(
+      entries.begin(), entries.end(), [](const FolderEntry &each) { return !each.how.empty(); }));
   const auto broken = static_cast<size_t>(
       std::count_if(entries.begin(), entries.end(),
                     [](const FolderEntry &each) { return !each.problem.empty(); }));
   std::string summary = plural(entries.size(), "file");
+  if (launchFiles > 0)
+    summary += ", " + plural(launchFiles, "launch file");
   if (unread > 0)
     summary += ", " + fullCountText(unread) + " still to be read";
   if (broken > 0)

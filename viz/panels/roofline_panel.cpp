@@ -180,7 +180,7 @@ void drawRooflinePanel(const TraceModel &model, Selection &selection) {
           ? "predicted for " + (gpu.target.device.empty() ? gpu.target.target : gpu.target.device)
           : "");
   if (!gpu.isThere()) {
-    drawEmpty("nothing was predicted: record with blockscope trace --target sm_90");
+    drawEmpty(std::string("nothing was predicted: ") + kHowToPredict);
     return;
   }
   const Roofline &roofline = model.roofline();

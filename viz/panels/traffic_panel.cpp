@@ -139,7 +139,7 @@ void drawTrafficPanel(const TraceModel &model, Selection &selection) {
                                              plural(static_cast<uint64_t>(gpu.target.warps), "warp")
                                        : "");
   if (!gpu.isThere()) {
-    drawEmpty("nothing was predicted: record with blockscope trace --target sm_90");
+    drawEmpty(std::string("nothing was predicted: ") + kHowToPredict);
     return;
   }
   selection.worstFirst =

@@ -60,6 +60,8 @@ private:
   void openFromFolder();
   /// The table of what is shown, and the start of a file's name for it.
   std::string table();
+  /// Whether the panel has no table, which a notice then says.
+  bool lacksTable();
   std::string tableName();
   std::string stem() const;
 
