@@ -253,17 +253,12 @@ void drawDifferencePanel(const Comparison &comparison, CompareView &view) {
   drawDifferencePlot(*map, view, area, [&](Cell cell) { drawTooltip(comparison, view, cell); });
 }
 
-/// A paragraph; one that would be cut at the lower edge waits until it is scrolled into sight.
+/// A paragraph.
 void drawWrappedText(const std::string &text, ImU32 color) {
   const float wrap = ImGui::GetContentRegionAvail().x;
-  const ImVec2 size = ImGui::CalcTextSize(text.c_str(), nullptr, false, wrap);
-  if (isCutBelow(size.y))
-    return ImGui::Dummy(size);
-  ImGui::PushStyleColor(ImGuiCol_Text, color);
-  ImGui::PushTextWrapPos(0);
-  ImGui::TextUnformatted(text.c_str());
-  ImGui::PopTextWrapPos();
-  ImGui::PopStyleColor();
+  const float height =
+      drawLines(ImGui::GetCursorScreenPos(), color, wrappedLines(text, wrap), wrap);
+  ImGui::Dummy({wrap, height});
 }
 
 /// "28 elements are accessed more often in A, 1 200 as often in both".

@@ -36,13 +36,11 @@ void drawEntry(FolderView &view, const FolderEntry &entry, size_t index) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const std::string facts = factsOf(entry);
   const float wrap = width - 30;
-  const float factsHeight = ImGui::CalcTextSize(facts.c_str(), nullptr, false, wrap).y;
-  const float height = font + factsHeight + 16;
+  const std::vector<std::string> lines = wrappedLines(facts, wrap);
+  const float height = font * static_cast<float>(1 + lines.size()) + 16;
   const bool isChosen = view.row == index;
   if (isChosen && view.shared.scrollsToChoice)
     ImGui::SetScrollHereY(0.5F);
-  if (isCutBelow(height))
-    return ImGui::Dummy({width, height});
   ImGui::PushID(static_cast<int>(index));
   if (ImGui::InvisibleButton("entry", {width, height})) {
     view.row = index;
@@ -73,9 +71,8 @@ void drawEntry(FolderView &view, const FolderEntry &entry, size_t index) {
            found != "none" ? color : theme::kFaint, findings, findingsWidth + 1);
   drawText({at.x + 22, at.y + 4}, entry.problem.empty() ? theme::kText : theme::kFaint, entry.name,
            width - 60 - bytesWidth - findingsWidth, theme::boldFont());
-  draw->AddText(nullptr, 0, {at.x + 22, at.y + font + 9},
-                entry.problem.empty() ? theme::kFaint : theme::kWarning, facts.c_str(), nullptr,
-                wrap);
+  drawLines({at.x + 22, at.y + font + 9}, entry.problem.empty() ? theme::kFaint : theme::kWarning,
+            lines, wrap);
 }
 
 void drawList(const TraceFolder &folder, FolderView &view) {

@@ -120,12 +120,8 @@ void drawEntries(const TraceModel &model, Selection &selection, const ElementHis
   ImGuiListClipper clipper;
   clipper.Begin(static_cast<int>(history.entries.size()), height);
   while (clipper.Step())
-    for (int number = clipper.DisplayStart; number < clipper.DisplayEnd; ++number) {
-      if (isCutBelow(height))
-        ImGui::Dummy({1, height});
-      else
-        drawEntry(model, selection, history, static_cast<size_t>(number), columns, height);
-    }
+    for (int number = clipper.DisplayStart; number < clipper.DisplayEnd; ++number)
+      drawEntry(model, selection, history, static_cast<size_t>(number), columns, height);
   ImGui::EndChild();
   ImGui::PopStyleVar();
 }

@@ -50,10 +50,6 @@ bool drawRow(const Row &row, const Columns &columns, int id) {
   const float height = ImGui::GetFontSize() + 6;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
-  if (isCutBelow(height)) {
-    ImGui::Dummy({width, height});
-    return false;
-  }
   ImGui::PushID(id);
   const bool isPressed = ImGui::InvisibleButton("row", {width, height});
   const bool isHovered = ImGui::IsItemHovered();

@@ -47,16 +47,6 @@ void addClearPanel(ImDrawList *draw, ImVec2 at, ImVec2 end) {
   draw->AddCallback(clearPanel, reinterpret_cast<void *>(packed));
 }
 
-/// The parts of a summary, three spaces apart, that fit: the first of them at least.
-std::string wholeParts(std::string text, float width) {
-  for (size_t end = text.rfind("   "); end != std::string::npos && textWidth(text) > width;
-       end = text.rfind("   ")) {
-    text.resize(end);
-    text.resize(text.find_last_not_of(' ') + 1);
-  }
-  return text;
-}
-
 } // namespace
 
 void PanelFrame::begin(const std::string &title, const std::string &key, bool hasFocus,
@@ -195,12 +185,53 @@ std::string fitted(const std::string &text, float width, ImFont *font) {
   return text.substr(0, characterBoundary(text, low)) + kEllipsis;
 }
 
+std::string wholeParts(std::string text, float width) {
+  for (size_t end = text.rfind("   "); end != std::string::npos && textWidth(text) > width;
+       end = text.rfind("   ")) {
+    text.resize(end);
+    text.resize(text.find_last_not_of(' ') + 1);
+  }
+  return text;
+}
+
+std::vector<std::string> wrappedLines(const std::string &text, float width, ImFont *font) {
+  if (font == nullptr)
+    font = ImGui::GetFont();
+  std::vector<std::string> lines;
+  const char *const end = text.c_str() + text.size();
+  for (const char *at = text.c_str(); at < end;) {
+    const char *const rowEnd = font->CalcWordWrapPositionA(1, at, end, std::max(1.0F, width));
+    const char *const newLine = std::find(at, rowEnd, '\n');
+    lines.emplace_back(at, newLine);
+    at = newLine;
+    while (at < end && (*at == ' ' || *at == '\t'))
+      ++at;
+    if (at < end && *at == '\n')
+      ++at;
+  }
+  return lines;
+}
+
+std::vector<std::string> packedLines(const std::vector<std::string> &parts, float width) {
+  constexpr const char *kSpace = "   ";
+  std::vector<std::string> lines;
+  for (const std::string &part : parts)
+    if (!lines.empty() && textWidth(lines.back() + kSpace + part) <= width)
+      lines.back() += kSpace + part;
+    else
+      lines.push_back(part);
+  return lines;
+}
+
 void drawText(ImVec2 at, ImU32 color, const std::string &text, float width, ImFont *font) {
   if (font == nullptr)
     font = ImGui::GetFont();
+  ImDrawList *draw = ImGui::GetWindowDrawList();
+  if (std::floor(at.y) < draw->GetClipRectMin().y - 2 ||
+      std::floor(at.y) + font->FontSize > draw->GetClipRectMax().y + 1)
+    return; // the edge of a list would cut it
   const std::string shown = fitted(text, width, font);
-  ImGui::GetWindowDrawList()->AddText(font, font->FontSize, {std::floor(at.x), std::floor(at.y)},
-                                      color, shown.c_str());
+  draw->AddText(font, font->FontSize, {std::floor(at.x), std::floor(at.y)}, color, shown.c_str());
   if (shown.size() != text.size() && ImGui::IsWindowHovered() &&
       ImGui::IsMouseHoveringRect(at, {at.x + width, at.y + font->FontSize}))
     ImGui::SetTooltip("%s", text.c_str());
@@ -248,10 +279,18 @@ int segmented(const char *id, std::initializer_list<const char *> labels, int pr
   return pressed;
 }
 
-bool isCutBelow(float height) {
-  const float top = ImGui::GetWindowPos().y;
-  const float y = ImGui::GetCursorScreenPos().y;
-  return y + height > top + ImGui::GetWindowHeight() && y > top + ImGui::GetWindowHeight() / 4;
+float drawLines(ImVec2 at, ImU32 color, const std::vector<std::string> &lines, float width,
+                ImFont *font) {
+  const float step = font == nullptr ? ImGui::GetFontSize() : font->FontSize + 2;
+  for (size_t line = 0; line < lines.size(); ++line)
+    drawText({at.x, at.y + step * static_cast<float>(line)}, color, lines[line], width, font);
+  return step * static_cast<float>(lines.size());
+}
+
+void scrollToRow(float top, float height) {
+  const float room = ImGui::GetWindowHeight();
+  const float above = std::clamp(room - height, 0.0F, room * 0.35F);
+  ImGui::SetScrollY(std::max(0.0F, top - above));
 }
 
 void drawEmpty(const std::string &text) {
