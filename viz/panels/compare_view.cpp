@@ -7,6 +7,7 @@
 #include "viz/panels/heatmap_panel.h"
 #include "viz/panels/help_overlay.h"
 #include "viz/panels/keyboard.h"
+#include "viz/panels/layout.h"
 #include "viz/panels/pictures.h"
 #include "viz/panels/theme.h"
 #include "viz/panels/widgets.h"
@@ -18,8 +19,6 @@ namespace blockscope::viz {
 namespace {
 
 constexpr float kGap = 8;
-constexpr float kHeaderHeight = 62;
-constexpr float kStatusHeight = 28;
 
 const TensorPair &chosenTensor(const Comparison &comparison, const CompareView &view) {
   return comparison.tensors()[view.tensor];
@@ -29,11 +28,12 @@ std::string runText(const Comparison &comparison, Side side) {
   return comparison.name(side) + ", launch " + std::to_string(comparison.run(side).launchIndex());
 }
 
-void drawHeaderOf(const Comparison &comparison, CompareView &view) {
-  const float buttons = drawButtons(view.shared, kHeaderHeight);
+void drawHeaderOf(const Comparison &comparison, CompareView &view, float height) {
+  const float buttons = drawButtons(view.shared, height);
+  const bool isLow = height < 60; // one line
   const float width = ImGui::GetIO().DisplaySize.x - buttons - 40;
   const std::string &kernel = comparison.run(Side::A).launch().kernel;
-  drawText({16, 10}, theme::kText, kernel, width, theme::titleFont());
+  drawText({16, isLow ? 8.0F : 10.0F}, theme::kText, kernel, width, theme::titleFont());
   float left = 16 + std::min(width, textWidth(kernel, theme::titleFont())) + 18;
   if (comparison.launches().size() > 1 && left + 200 < width) {
     ImGui::SetCursorPos({left, 8});
@@ -45,8 +45,10 @@ void drawHeaderOf(const Comparison &comparison, CompareView &view) {
     left += 2 * ImGui::GetFrameHeight() + 14;
   }
   drawText({left, 12}, theme::kFaint, "two runs", std::max(0.0F, width - left + 16));
-  drawText({16, 38}, theme::kFaint,
-           "A: " + runText(comparison, Side::A) + "     B: " + runText(comparison, Side::B), width);
+  if (!isLow)
+    drawText({16, 38}, theme::kFaint,
+             "A: " + runText(comparison, Side::A) + "     B: " + runText(comparison, Side::B),
+             width);
 }
 
 /// Tabs of the tensors; one that differs has a dot.
@@ -325,12 +327,13 @@ void drawComparison(const Comparison &comparison, CompareView &view) {
   handleKeys([&](Command command) { apply(command, comparison, view); });
   const ImVec2 screen = ImGui::GetIO().DisplaySize;
   beginScreen("##comparison");
-  drawHeaderOf(comparison, view);
+  const float header = headerHeight(screen);
+  drawHeaderOf(comparison, view, header);
   if (comparison.tensors().empty()) {
-    ImGui::SetCursorPos({0, kHeaderHeight});
+    ImGui::SetCursorPos({0, header});
     drawEmpty("the launches have no tensor, or none small enough to show");
   } else {
-    const float top = kHeaderHeight + drawControls(comparison, view, kHeaderHeight) + kGap;
+    const float top = header + drawControls(comparison, view, header) + kGap;
     const float width = (screen.x - 3 * kGap) / 2;
     const float height = std::max(120.0F, (screen.y - top - kStatusHeight - 2 * kGap) / 2);
     const float right = 2 * kGap + width;

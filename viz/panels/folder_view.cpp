@@ -4,6 +4,7 @@
 #include "viz/panels/header.h"
 #include "viz/panels/help_overlay.h"
 #include "viz/panels/keyboard.h"
+#include "viz/panels/layout.h"
 #include "viz/panels/theme.h"
 #include "viz/panels/widgets.h"
 
@@ -13,8 +14,6 @@
 namespace blockscope::viz {
 namespace {
 
-constexpr float kHeaderHeight = 62;
-constexpr float kStatusHeight = 28;
 constexpr float kGap = 8;
 constexpr float kBytesWidth = 76; ///< of the column of sizes
 
@@ -107,13 +106,16 @@ void drawFolder(const TraceFolder &folder, FolderView &view) {
   const bool scrolls = view.shared.scrollsToChoice;
   const ImVec2 screen = ImGui::GetIO().DisplaySize;
   beginScreen("##folder");
-  const float buttons = drawButtons(view.shared, kHeaderHeight);
+  const float top = headerHeight(screen);
+  const float buttons = drawButtons(view.shared, top);
   const float width = screen.x - buttons - 40;
-  drawText({16, 10}, theme::kText, fileName(folder.fullPath()), width, theme::titleFont());
-  drawText({16, 38}, theme::kFaint, folder.fullPath(), width);
-  ImGui::SetCursorPos({kGap, kHeaderHeight});
-  ImGui::BeginChild("list", {screen.x - 2 * kGap, screen.y - kHeaderHeight - kStatusHeight - kGap},
-                    false, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+  drawText({16, top < 60 ? 8.0F : 10.0F}, theme::kText, fileName(folder.fullPath()), width,
+           theme::titleFont());
+  if (top >= 60)
+    drawText({16, 38}, theme::kFaint, folder.fullPath(), width);
+  ImGui::SetCursorPos({kGap, top});
+  ImGui::BeginChild("list", {screen.x - 2 * kGap, screen.y - top - kStatusHeight - kGap}, false,
+                    ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
   drawList(folder, view);
   ImGui::EndChild();
   drawStatusLine(view.shared, "choose a trace", "arrows  choose     Enter  look at it     h  help",

@@ -79,7 +79,8 @@ void drawHeader(const TraceModel &model, Selection &selection, float height) {
     if (!part.empty())
       detail += "   \u00b7   " + part;
   const float nameWidth = std::min(width, textWidth(launch.kernel, theme::titleFont()));
-  drawText({16, 10}, theme::kText, launch.kernel, width, theme::titleFont());
+  const bool isLow = height < 60; // one line
+  drawText({16, isLow ? 8.0F : 10.0F}, theme::kText, launch.kernel, width, theme::titleFont());
   const std::string place = "launch " + std::to_string(model.launchIndex()) + " of " +
                             std::to_string(model.launchCount()) + " in " + fileName(model.path());
   float placeLeft = 16 + nameWidth + 18;
@@ -93,7 +94,8 @@ void drawHeader(const TraceModel &model, Selection &selection, float height) {
     placeLeft += 2 * ImGui::GetFrameHeight() + 14;
   }
   drawText({placeLeft, 12}, theme::kFaint, place, std::max(0.0F, width - placeLeft + 16));
-  drawText({16, 38}, theme::kFaint, detail, width);
+  if (!isLow)
+    drawText({16, 38}, theme::kFaint, detail, width);
 }
 
 void drawStatus(const TraceModel &model, Selection &selection, float top, float height) {

@@ -181,8 +181,6 @@ void drawGrid(const TraceModel &model, Selection &selection) {
 
 void drawProgramsPanel(const TraceModel &model, Selection &selection) {
   const PanelFrame frame(PanelKind::Programs, selection, gridText(model));
-  if (!selection.pictures)
-    selection.pictures = std::make_shared<Pictures>();
   drawSlider(model, selection);
   drawSummary(model, selection);
   if (model.launch().grid[2] > 1) {

@@ -74,7 +74,9 @@ void PanelFrame::begin(const std::string &title, const std::string &key, bool ha
   const float room = size.x - left - textWidth(title, theme::boldFont()) - 34;
   if (room > 20) {
     const std::string shown = fitted(wholeParts(summary, room), room);
-    if (shown.size() * 2 >= summary.size() || !shown.ends_with("\u2026")) // it says something
+    constexpr size_t kLeastShown = 12; // bytes that still say something
+    if (!shown.ends_with("\u2026") ||
+        (shown.size() * 2 >= summary.size() && shown.size() >= kLeastShown))
       drawText({end.x - 12 - textWidth(shown), at.y + 6},
                summaryColor != 0 ? summaryColor : theme::kFaint, shown, room + 4);
   }

@@ -328,6 +328,8 @@ std::string choose(const Options &options, const TraceModel &model, Selection &s
   selection.sidePanel = options.finding || (!options.op && !options.program) ? PanelKind::Findings
                         : options.op                                         ? PanelKind::Source
                                                                              : PanelKind::Programs;
+  if ((options.finding || options.op || options.program) && !options.cell && !selection.drawer)
+    selection.opened = selection.sidePanel;
   return "";
 }
 
