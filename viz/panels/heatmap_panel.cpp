@@ -128,17 +128,21 @@ void drawControls(const TraceModel &model, Selection &selection) {
     drawSliceChoice(model, selection, slices);
   }
   const AccessCounts &counts = model.argumentCounts()[static_cast<size_t>(selection.tensor)];
-  const auto put = [&](const std::string &text, ImU32 color) {
+  /// `together`: the width of what is to stay in one line.
+  const auto put = [&](const std::string &text, ImU32 color, float together = 0) {
     const float width = std::min(textWidth(text), right - ImGui::GetWindowPos().x);
-    goOn(16, width);
+    goOn(16, std::max(width, together));
     const ImVec2 at = ImGui::GetCursorScreenPos();
     drawText({at.x, at.y + 4}, color, text);
     ImGui::Dummy({width, ImGui::GetFrameHeight()});
   };
   if (counts.outside > 0)
     put(countText(counts.outside) + " outside", theme::kError);
-  put("read " + countText(counts.loads + counts.atomics), theme::kRead);
-  put("written " + countText(counts.stores + counts.atomics), theme::kWrite);
+  const std::string read = "read " + countText(counts.loads + counts.atomics);
+  const std::string written = "written " + countText(counts.stores + counts.atomics);
+  const float both = textWidth(read) + 16 + textWidth(written);
+  put(read, theme::kRead, both);
+  put(written, theme::kWrite);
   const std::string masked = "masked off " + countText(counts.masked);
   if (counts.masked > 0 && ImGui::GetItemRectMax().x + 16 + textWidth(masked) <= right)
     put(masked, theme::kFaint); // worth no line of its own

@@ -126,8 +126,12 @@ class TextColumn {
 public:
   TextColumn(ImVec2 at, float width) : at_(at), width_(width) {}
   void add(ImU32 color, const std::string &text) {
-    drawText(at_, color, text, width_);
-    at_.y += ImGui::GetFontSize() + 4;
+    const size_t indent = text.find_first_not_of(' ');
+    const float left = textWidth(text.substr(0, indent));
+    for (const std::string &line : wrappedLines(text.substr(indent), width_ - left)) {
+      drawText({at_.x + left, at_.y}, color, line, width_ - left);
+      at_.y += ImGui::GetFontSize() + 4;
+    }
   }
 
 private:

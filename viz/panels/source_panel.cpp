@@ -47,7 +47,7 @@ struct Columns {
 
 float rowHeight() { return theme::monoFont()->FontSize + 5; }
 
-/// One line, laid out: its counts stand right of its first row.
+/// One line, laid out: its counts stand right of its first row, the others have the whole width.
 struct SourceLine {
   std::string bytes; ///< share of the launch's, where the roofline is open
   std::string flops;
@@ -72,7 +72,10 @@ struct SourceLine {
                         : !writes.empty() ? columns.writes - textWidth(writes) - 8
                                           : columns.writes;
     const float character = theme::monoFont()->GetCharAdvance('0');
-    code = layOutCode(text, static_cast<int>((right - columns.text) / character), inString);
+    const auto charactersTo = [&](float end) {
+      return static_cast<int>((end - columns.text) / character);
+    };
+    code = layOutCode(text, charactersTo(right), charactersTo(columns.writes), inString);
     height = static_cast<float>(code.rows) * rowHeight();
   }
 };

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <ostream>
 #include <unistd.h>
 
@@ -128,6 +129,29 @@ protected:
       }
   }
 
+  /// The most words that stand in one line of a panel, in the colour of heads: parted by more than
+  /// a space.
+  static size_t widestRowOf(const ScreenBox &box) {
+    std::vector<Letter> letters;
+    for (int list = 0; list < ImGui::GetDrawData()->CmdListsCount; ++list)
+      addLetters(*ImGui::GetDrawData()->CmdLists[list], letters);
+    std::map<int, std::vector<const Letter *>> rows;
+    for (const Letter &each : letters)
+      if (each.color == theme::kFaint && each.low.x >= box.left && each.high.x <= box.right &&
+          each.low.y >= box.top + 30 && each.high.y <= box.bottom)
+        rows[static_cast<int>(each.high.y / 24)].push_back(&each);
+    size_t most = 0;
+    for (auto &[y, row] : rows) {
+      std::sort(row.begin(), row.end(),
+                [](const Letter *one, const Letter *other) { return one->low.x < other->low.x; });
+      size_t words = 1;
+      for (size_t letter = 1; letter < row.size(); ++letter)
+        words += row[letter]->low.x - row[letter - 1]->high.x > 8 ? 1 : 0;
+      most = std::max(most, words);
+    }
+    return most;
+  }
+
   /// Letters of a colour in the last frame.
   static size_t letterCount(ImU32 color) {
     std::vector<Letter> letters;
@@ -219,6 +243,8 @@ TEST_P(LayoutTest, OfAPrediction) {
   for (const PanelKind panel : {PanelKind::Traffic, PanelKind::Roofline, PanelKind::History}) {
     focusPanel(selection, panel);
     expectCleanText(std::string(panelTitle(panel)), [&] { drawViewer(*model, selection); });
+    if (panel == PanelKind::Traffic)
+      EXPECT_GE(widestRowOf(selection.panelBox[static_cast<size_t>(panel)]), 4U);
   }
   selection.pictures.reset();
 }
