@@ -107,6 +107,7 @@ struct Selection {
   Wish wish = Wish::None;
   std::string notice; ///< what the last command did
 
+  bool isOfTwo = false;                        ///< of a comparison, whose runs are called A and B
   bool isGuided = false;                       ///< a tour has the keys
   std::array<ScreenBox, kPanelCount> panelBox; ///< where each panel was drawn
   ScreenBox headerBox;

@@ -106,6 +106,10 @@ float drawControls(const Comparison &comparison, CompareView &view, float top) {
     if (ImGui::GetItemRectMax().x + gap + width <= screen.x - kGap)
       ImGui::SameLine(0, gap);
   };
+  if (roomOf(screen) == Room::One) {
+    goOn(14, segmentedWidth({"Difference", "Runs"}));
+    view.showsRuns = segmented("shown", {"Difference", "Runs"}, view.showsRuns ? 1 : 0) == 1;
+  }
   goOn(14, segmentedWidth({"Reads", "Writes", "Both"}));
   view.shared.mode = static_cast<HeatMode>(
       segmented("mode", {"Reads", "Writes", "Both"}, static_cast<int>(view.shared.mode)));
@@ -335,14 +339,20 @@ void drawComparison(const Comparison &comparison, CompareView &view) {
   } else {
     const float top = header + drawControls(comparison, view, header) + kGap;
     const float width = (screen.x - 3 * kGap) / 2;
-    const float height = std::max(120.0F, (screen.y - top - kStatusHeight - 2 * kGap) / 2);
+    const bool isOne = roomOf(screen) == Room::One;
+    const float whole = screen.y - top - kStatusHeight - kGap;
+    const float height = std::max(100.0F, isOne ? whole : (whole - kGap) / 2);
     const float right = 2 * kGap + width;
-    const float below = top + height + kGap;
-    placePanel("a", {kGap, top}, {width, height}, [&] { drawRun(comparison, view, Side::A); });
-    placePanel("b", {right, top}, {width, height}, [&] { drawRun(comparison, view, Side::B); });
-    placePanel("difference", {kGap, below}, {width, height},
-               [&] { drawDifferencePanel(comparison, view); });
-    placePanel("facts", {right, below}, {width, height}, [&] { drawFacts(comparison, view); });
+    const float below = isOne ? top : top + height + kGap;
+    if (!isOne || view.showsRuns) {
+      placePanel("a", {kGap, top}, {width, height}, [&] { drawRun(comparison, view, Side::A); });
+      placePanel("b", {right, top}, {width, height}, [&] { drawRun(comparison, view, Side::B); });
+    }
+    if (!isOne || !view.showsRuns) {
+      placePanel("difference", {kGap, below}, {width, height},
+                 [&] { drawDifferencePanel(comparison, view); });
+      placePanel("facts", {right, below}, {width, height}, [&] { drawFacts(comparison, view); });
+    }
   }
   drawStatusLine(view.shared, choiceText(comparison, view),
                  "h  help     t  tensor     < >  launches     m  reads or writes     l  log     "

@@ -10,8 +10,6 @@
 namespace blockscope::viz {
 namespace {
 
-constexpr float kLegendStep = 24;
-
 /// The smallest even step of at least `least` cells: powers of two where the extent is a multiple
 /// of 16, as tiles are, else 1, 2, 5, 10...
 int64_t tickStep(double least, int64_t extent) {
@@ -118,19 +116,7 @@ void drawBorder(const Plane &plane, const PlotArea &area) {
   draw->PopClipRect();
 }
 
-namespace {
-
-/// A square of the legend, and what it means.
-struct LegendEntry {
-  ImU32 color; ///< of the square, where there is no picture
-  ImTextureID picture;
-  ImU32 textColor;
-  std::string name;
-};
-
-/// Draws the entries from `top` on, closer together where there is little room; those that have
-/// none below `bottom` are told of in the last line.
-void drawEntries(const std::vector<LegendEntry> &entries, float left, float top, float bottom) {
+void drawLegend(const std::vector<LegendEntry> &entries, float left, float top, float bottom) {
   ImDrawList *draw = ImGui::GetWindowDrawList();
   const auto count = static_cast<float>(entries.size());
   const float step = std::clamp((bottom - top) / std::max(1.0F, count), 18.0F, kLegendStep);
@@ -150,8 +136,6 @@ void drawEntries(const std::vector<LegendEntry> &entries, float left, float top,
     drawText({left + 21, y - 2}, entry.textColor, entry.name);
   }
 }
-
-} // namespace
 
 void drawColorBar(const PlotArea &area, const HeatScale &scale, ImTextureID colors, bool hasOutside,
                   const std::vector<LegendLine> &legend) {
@@ -186,7 +170,7 @@ void drawColorBar(const PlotArea &area, const HeatScale &scale, ImTextureID colo
     draw->AddRectFilled(top, {left + 14, top.y + 14}, scale.color(scale.maximum()));
     drawText({left + 21, top.y - 2}, theme::kText, countText(scale.maximum()));
   }
-  drawEntries(entries, left, (scale.isFlat() ? top.y + 14 : bottom.y) + 12, area.end().y + 6);
+  drawLegend(entries, left, (scale.isFlat() ? top.y + 14 : bottom.y) + 12, area.end().y + 6);
 }
 
 } // namespace blockscope::viz

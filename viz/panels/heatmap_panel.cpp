@@ -227,6 +227,17 @@ void drawCellNumbers(const TraceModel &model, const Selection &selection, const 
   }
 }
 
+/// What a kind of marks is called. Of two runs A and B are the runs, not the sides of a race.
+std::string_view nameOf(MarkKind kind, const Selection &selection) {
+  if (selection.isOfTwo && kind == MarkKind::SideA)
+    return "one side";
+  if (selection.isOfTwo && kind == MarkKind::SideB)
+    return "other side";
+  if (selection.isOfTwo && kind == MarkKind::Race)
+    return "both sides";
+  return markLabel(kind);
+}
+
 /// The kinds of marks that are in the picture.
 std::vector<LegendLine> legendOf(const TraceModel &model, const Selection &selection) {
   std::array<bool, kMarkKinds> isThere{};
@@ -238,7 +249,7 @@ std::vector<LegendLine> legendOf(const TraceModel &model, const Selection &selec
   for (int kind = 0; kind < kMarkKinds; ++kind)
     if (isThere[static_cast<size_t>(kind)])
       legend.push_back({selection.pictures->mark(static_cast<MarkKind>(kind)),
-                        markLabel(static_cast<MarkKind>(kind))});
+                        nameOf(static_cast<MarkKind>(kind), selection)});
   return legend;
 }
 

@@ -272,8 +272,28 @@ TEST_P(LayoutTest, OfTwoRuns) {
   ASSERT_TRUE(comparison) << error;
   CompareView view = firstView(*comparison);
   expectCleanText("compare", [&] { drawComparison(*comparison, view); });
-  view.shared.cell = Cell{3, 7};
-  expectCleanText("cell", [&] { drawComparison(*comparison, view); });
+  for (const bool showsRuns : {false, true}) {
+    view.showsRuns = showsRuns;
+    view.shared.cell = Cell{3, 7};
+    expectCleanText("cell", [&] { drawComparison(*comparison, view); });
+  }
+  for (auto &each : view.pictures)
+    each.reset();
+}
+
+TEST_P(LayoutTest, OfTwoRunsWithFindings) {
+  ASSERT_TRUE(writeFindingsTrace(path("a.h5")));
+  std::string error;
+  const auto comparison = Comparison::open(path("a.h5"), path("a.h5"), std::nullopt, error);
+  ASSERT_TRUE(comparison) << error;
+  CompareView view = firstView(*comparison);
+  for (const size_t tensor : {0U, 1U}) {
+    chooseTensor(*comparison, view, tensor);
+    for (const bool showsRuns : {false, true}) {
+      view.showsRuns = showsRuns;
+      expectCleanText("race", [&] { drawComparison(*comparison, view); });
+    }
+  }
   for (auto &each : view.pictures)
     each.reset();
 }
