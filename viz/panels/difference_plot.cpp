@@ -132,7 +132,7 @@ void drawDifferencePlot(const DifferenceMap &map, CompareView &view, PlotArea ar
       {shared.program, -1},
       {area.region, theme::pixels(area.size.x), theme::pixels(area.size.y)},
       shared.look.differenceColors};
-  draw->AddImage(view.pictures[2]->difference(map, request), area.at, area.end());
+  drawPicture(view.pictures[2]->difference(map, request), area.at, area.end());
   drawBorder(plane, area);
   drawAxes(plane, area);
   drawNumbers(map, view, area, scale);

@@ -322,7 +322,7 @@ void drawHeatPlot(const TraceModel &model, Selection &selection, PlotArea area,
   }
   const HeatRequest request =
       selection.heatRequest(theme::pixels(area.size.x), theme::pixels(area.size.y));
-  draw->AddImage(selection.pictures->heat(model, request), area.at, area.end());
+  drawPicture(selection.pictures->heat(model, request), area.at, area.end());
   drawBorder(plane, area);
   drawAxes(plane, area);
   drawCellNumbers(model, selection, area);

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
 #include <cstdio>
 
 namespace blockscope::viz {
@@ -22,31 +21,6 @@ size_t characterBoundary(const std::string &text, size_t bytes) {
   return bytes;
 }
 
-/// Clears a rectangle to the colour of panels: many times faster than drawing it, on a CPU.
-void clearPanel(const ImDrawList * /*list*/, const ImDrawCmd *command) {
-  const auto packed = reinterpret_cast<uintptr_t>(command->UserCallbackData);
-  const auto part = [packed](int index) {
-    return static_cast<int>(packed >> (16 * index) & 0xffffU);
-  };
-  const ImDrawData *data = ImGui::GetDrawData();
-  const float scaleX = data->FramebufferScale.x;
-  const float scaleY = data->FramebufferScale.y;
-  const ImVec4 color = ImGui::ColorConvertU32ToFloat4(theme::kPanel);
-  gl::Scissor(static_cast<int>(part(0) * scaleX),
-              static_cast<int>((data->DisplaySize.y - part(3)) * scaleY),
-              static_cast<int>((part(2) - part(0)) * scaleX),
-              static_cast<int>((part(3) - part(1)) * scaleY));
-  gl::ClearColor(color.x, color.y, color.z, 1);
-  gl::Clear(GL_COLOR_BUFFER_BIT);
-}
-
-void addClearPanel(ImDrawList *draw, ImVec2 at, ImVec2 end) {
-  uintptr_t packed = 0;
-  for (const float value : {end.y, end.x, at.y, at.x})
-    packed = packed << 16U | static_cast<uintptr_t>(std::clamp(value, 0.0F, 65535.0F));
-  draw->AddCallback(clearPanel, reinterpret_cast<void *>(packed));
-}
-
 } // namespace
 
 void PanelFrame::begin(const std::string &title, const std::string &key, bool hasFocus,
@@ -55,7 +29,7 @@ void PanelFrame::begin(const std::string &title, const std::string &key, bool ha
   const ImVec2 size = ImGui::GetContentRegionAvail();
   const ImVec2 end = {at.x + size.x, at.y + size.y};
   ImDrawList *draw = ImGui::GetWindowDrawList();
-  addClearPanel(draw, {at.x, at.y + 8}, {end.x, end.y - 8});
+  theme::markPanel(*draw, {at.x, at.y + 8}, {end.x, end.y - 8});
   draw->AddRectFilled({at.x, end.y - 8}, end, theme::kPanel, 6, ImDrawFlags_RoundCornersBottom);
   draw->AddRectFilled(at, {end.x, at.y + kTitleHeight}, theme::kPanelTitle, 6,
                       ImDrawFlags_RoundCornersTop);
@@ -293,6 +267,13 @@ void scrollToRow(float top, float height) {
   const float room = ImGui::GetWindowHeight();
   const float above = std::clamp(room - height, 0.0F, room * 0.35F);
   ImGui::SetScrollY(std::max(0.0F, top - above));
+}
+
+void drawPicture(ImTextureID picture, ImVec2 low, ImVec2 high) {
+  ImDrawList *draw = ImGui::GetWindowDrawList();
+  draw->AddCallback([](const ImDrawList *, const ImDrawCmd *) { gl::Disable(GL_BLEND); }, nullptr);
+  draw->AddImage(picture, low, high);
+  draw->AddCallback([](const ImDrawList *, const ImDrawCmd *) { gl::Enable(GL_BLEND); }, nullptr);
 }
 
 void drawEmpty(const std::string &text) {

@@ -84,6 +84,10 @@ float drawLines(ImVec2 at, ImU32 color, const std::vector<std::string> &lines, f
 /// the place of the row among the list's others.
 void scrollToRow(float top, float height);
 
+/// Draws a picture that nothing shines through: it is not mixed with what is below it, which takes
+/// a CPU as long as the picture itself.
+void drawPicture(ImTextureID picture, ImVec2 low, ImVec2 high);
+
 /// A faint text in the middle of what is left of the panel.
 void drawEmpty(const std::string &text);
 

@@ -504,6 +504,35 @@ TEST_F(PanelsTest, AHundredMillionAccessesScrubFast) {
   EXPECT_LT(picture.first, 16);
 }
 
+TEST_F(PanelsTest, PanelsAndWhatIsBetweenThemHaveTheirColours) {
+  for (const int textPercent : {100, 150, 200}) {
+    open(writeBrokenTrace);
+    screen->setTextSize(textPercent);
+    const Picture picture = draw();
+    const float scale = static_cast<float>(textPercent) / 100;
+    const auto at = [&](float x, float y) {
+      return picture.at(static_cast<int>(x * scale), static_cast<int>(y * scale));
+    };
+    const ScreenBox heat = selection.panelBox[static_cast<size_t>(PanelKind::Heatmap)];
+    for (float y = heat.top + 12; y < heat.bottom - 12; y += 3) {
+      ASSERT_EQ(at(heat.left - 4, y), theme::kWindow) << y;
+      ASSERT_EQ(at(heat.right + 4, y), theme::kWindow) << y;
+      if (y > heat.top + 34) {
+        ASSERT_EQ(at(heat.left + 4, y), theme::kPanel) << y;
+        ASSERT_EQ(at(heat.right - 4, y), theme::kPanel) << y;
+      }
+    }
+    for (float x = heat.left; x < heat.right; x += 3) {
+      ASSERT_EQ(at(x, heat.top - 4), theme::kWindow) << x;
+      ASSERT_EQ(at(x, heat.bottom + 4), theme::kWindow) << x;
+    }
+    for (const float x : {2.0F, 1598 / scale})
+      for (float y = 1; y < 1000 / scale; y += 3)
+        ASSERT_EQ(at(x, y), theme::kWindow) << x << ", " << y;
+    TearDown();
+  }
+}
+
 TEST_F(PanelsTest, ASliderChoosesTheMoment) {
   open(writeBrokenTrace);
   const Picture all = draw();
