@@ -61,6 +61,9 @@ protected:
     for (int frame = 0; frame < frames; ++frame)
       screen->frame([&] { drawViewer(*model, selection); });
     Picture picture{screen->pixels(), screen->width(), screen->height()};
+    // What is drawn as if nothing shone through it has no pixel through which something does.
+    EXPECT_TRUE(std::all_of(picture.pixels.begin(), picture.pixels.end(),
+                            [](Rgba pixel) { return pixel >> 24U == 255; }));
     if (const char *folder = std::getenv("BLK_TEST_PICTURES")) {
       std::string error;
       const auto *test = ::testing::UnitTest::GetInstance()->current_test_info();
@@ -509,6 +512,10 @@ TEST_F(PanelsTest, PanelsAndWhatIsBetweenThemHaveTheirColours) {
     open(writeBrokenTrace);
     screen->setTextSize(textPercent);
     const Picture picture = draw();
+    // A picture that is drawn as nothing shone through it has no pixel through which something
+    // does.
+    EXPECT_TRUE(std::all_of(picture.pixels.begin(), picture.pixels.end(),
+                            [](Rgba pixel) { return pixel >> 24U == 255; }));
     const float scale = static_cast<float>(textPercent) / 100;
     const auto at = [&](float x, float y) {
       return picture.at(static_cast<int>(x * scale), static_cast<int>(y * scale));
