@@ -28,6 +28,7 @@ struct Letter {
   ImVec2 high;
   ImVec4 clip;
   ImU32 color;
+  ImVec2 uv; ///< which letter it is
   float area() const { return (high.x - low.x) * (high.y - low.y); }
 };
 
@@ -50,7 +51,7 @@ void addLetters(const ImDrawList &list, std::vector<Letter> &letters) {
       const ImDrawVert &low = list.VtxBuffer[static_cast<int>(command.VtxOffset + first)];
       const ImDrawVert &high = list.VtxBuffer[static_cast<int>(command.VtxOffset + index[at + 2])];
       if (isQuad && low.uv.x != high.uv.x && low.uv.y != high.uv.y)
-        letters.push_back({low.pos, high.pos, command.ClipRect, low.col});
+        letters.push_back({low.pos, high.pos, command.ClipRect, low.col, low.uv});
       at += isQuad ? 6 : 3;
     }
   }
@@ -62,6 +63,7 @@ struct Size {
   int height;
 };
 
+// NOLINTNEXTLINE(readability-identifier-naming): the name is GoogleTest's
 void PrintTo(const Size &size, std::ostream *to) {
   *to << size.textPercent << " % in " << size.width << "x" << size.height;
 }
@@ -152,6 +154,24 @@ protected:
     return most;
   }
 
+  /// Texts in a panel that were shortened.
+  static size_t shortenedIn(const ScreenBox &box) {
+    std::vector<Letter> letters;
+    for (int list = 0; list < ImGui::GetDrawData()->CmdListsCount; ++list)
+      addLetters(*ImGui::GetDrawData()->CmdLists[list], letters);
+    size_t count = 0;
+    for (const ImFont *font : ImGui::GetIO().Fonts->Fonts) {
+      const ImFontGlyph *ellipsis = font->FindGlyph(0x2026);
+      for (const Letter &each : letters)
+        count += each.uv.x == ellipsis->U0 && each.uv.y == ellipsis->V0 && each.low.x >= box.left &&
+                         each.high.x <= box.right && each.low.y >= box.top + 30 &&
+                         each.high.y <= box.bottom
+                     ? 1
+                     : 0;
+    }
+    return count;
+  }
+
   /// Letters of a colour in the last frame.
   static size_t letterCount(ImU32 color) {
     std::vector<Letter> letters;
@@ -212,6 +232,7 @@ TEST_P(LayoutTest, OfFindings) {
       expectCleanText(name, [&] { drawViewer(*model, selection); });
       if (panel != PanelKind::Findings || finding > 2)
         continue;
+      EXPECT_EQ(shortenedIn(selection.panelBox[static_cast<size_t>(panel)]), 0U) << name;
       // More findings follow than there is room for: the list is full down to its last line.
       std::vector<Letter> letters;
       for (int list = 0; list < ImGui::GetDrawData()->CmdListsCount; ++list)
@@ -243,6 +264,9 @@ TEST_P(LayoutTest, OfAPrediction) {
   for (const PanelKind panel : {PanelKind::Traffic, PanelKind::Roofline, PanelKind::History}) {
     focusPanel(selection, panel);
     expectCleanText(std::string(panelTitle(panel)), [&] { drawViewer(*model, selection); });
+    if (panel != PanelKind::Roofline)
+      EXPECT_EQ(shortenedIn(selection.panelBox[static_cast<size_t>(panel)]), 0U)
+          << panelTitle(panel);
     if (panel == PanelKind::Traffic)
       EXPECT_GE(widestRowOf(selection.panelBox[static_cast<size_t>(panel)]), 4U);
   }
