@@ -124,7 +124,14 @@ void drawPoints(const Plot &plot, const Roofline &roofline) {
 /// Lines of text from top to bottom.
 class TextColumn {
 public:
-  TextColumn(ImVec2 at, float width) : at_(at), width_(width) {}
+  TextColumn(ImVec2 at, float width) : at_(at), start_(at), width_(width) {}
+  /// Takes its room, so that what is below the edge can be scrolled into sight.
+  ~TextColumn() {
+    ImGui::SetCursorScreenPos(start_);
+    ImGui::Dummy({width_, at_.y - start_.y});
+  }
+  TextColumn(const TextColumn &) = delete;
+  TextColumn &operator=(const TextColumn &) = delete;
   void add(ImU32 color, const std::string &text) {
     const size_t indent = text.find_first_not_of(' ');
     const float left = textWidth(text.substr(0, indent));
@@ -136,6 +143,7 @@ public:
 
 private:
   ImVec2 at_;
+  ImVec2 start_;
   float width_;
 };
 

@@ -630,6 +630,31 @@ TEST_F(GpuPanelsTest, TheRooflineHasRoofsAndAPoint) {
   EXPECT_GT(roof, 150);
 }
 
+TEST_F(GpuPanelsTest, NumbersOfTheRooflineCanBeScrolledTo) {
+  screen->setTextSize(150);
+  type('8');
+  draw();
+  const ScreenBox box = selection.panelBox[static_cast<size_t>(PanelKind::Roofline)];
+  const auto yellow = [&](const Picture &picture) { // the last two lines, beside the plot
+    int count = 0;
+    for (int y = static_cast<int>(box.top * 1.5F); y < static_cast<int>(box.bottom * 1.5F); ++y)
+      for (int x = static_cast<int>((box.left + box.right) * 0.75F) + 12;
+           x < static_cast<int>(box.right * 1.5F); ++x)
+        count += (picture.at(x, y) & 0xffU) > (picture.at(x, y) >> 16U & 0xffU) + 80 ? 1 : 0;
+    return count;
+  };
+  EXPECT_LT(yellow(draw()), 50);
+  ImGuiIO &io = ImGui::GetIO();
+  io.MousePos = {(box.right - 30) * 1.5F, (box.top + 60) * 1.5F};
+  draw(2);
+  for (int turn = 0; turn < 5; ++turn) {
+    io.MouseWheel = -2;
+    draw(1);
+  }
+  io.MouseWheel = 0;
+  EXPECT_GT(yellow(draw()), 150);
+}
+
 TEST_F(PanelsTest, LongTextIsShortenedNotCut) {
   open(writeBrokenTrace);
   screen->frame([&] {
