@@ -368,6 +368,26 @@ INSTANTIATE_TEST_SUITE_P(TextSizes, LayoutTest,
                                            Size{100, 1000, 700}, Size{150, 1000, 700},
                                            Size{200, 1000, 700}));
 
+TEST(PanelChoiceTest, ASmallWindowShowsWhatWasChosenLast) {
+  EXPECT_EQ(roomOf({1600, 1000}), Room::Five);
+  EXPECT_EQ(roomOf({800, 500}), Room::Two); // 1600x1000 at 200 %
+  EXPECT_EQ(roomOf({500, 350}), Room::One);
+  Selection selection;
+  EXPECT_EQ(onlyPanel(selection), PanelKind::Heatmap);
+  selection.opened = PanelKind::Findings; // by the command line
+  EXPECT_EQ(onlyPanel(selection), PanelKind::Findings);
+  focusPanel(selection, PanelKind::Heatmap);
+  EXPECT_EQ(onlyPanel(selection), PanelKind::Heatmap);
+  EXPECT_EQ(sidePanel(selection), PanelKind::Findings);
+  focusPanel(selection, PanelKind::History);
+  EXPECT_EQ(sidePanel(selection), PanelKind::History);
+  EXPECT_EQ(onlyPanel(selection), PanelKind::History);
+  selection.focus = PanelKind::Heatmap; // stays beside it
+  EXPECT_EQ(sidePanel(selection), PanelKind::History);
+  selection.drawer.reset();
+  EXPECT_EQ(sidePanel(selection), PanelKind::Findings);
+}
+
 TEST(PanelSizesTest, WhatWasDraggedIsKeptInItsBounds) {
   const ImVec2 screen = {1600, 1000};
   const Look usual;
