@@ -20,6 +20,7 @@ from blockscope.cli.viewer import find_viewer
 OUTSIDE = (255, 72, 60)
 BACKGROUND = (18, 20, 25)
 BORDER = (235, 239, 246)
+ERROR = (255, 98, 86)
 
 
 @triton.jit
@@ -365,6 +366,31 @@ def test_the_history_of_an_element_as_csv(viewer, counted):
     assert {row[9] for row in rows[1:]} == {str(line)}
 
 
+def test_tables_of_the_gpu_need_a_prediction(viewer, broken):
+    for table in ("traffic", "roofline"):
+        done = view(broken, "--csv", table, check=False)
+        assert done.returncode == 2 and not done.stdout
+        assert done.stderr == (
+            f"blockscope view: '--csv {table}' needs a prediction for a GPU, and launch 0 has "
+            "none: record it with blockscope trace --target sm_90\n"
+        )
+
+
+def test_a_moment_past_the_end_is_an_error(viewer, counted, runs):
+    last = 2 * 4  # four programs, of which each reads and adds once
+    for words, said in (
+        (("--time", last + 1), f"'--time' is '{last + 1}', expected access runs from 0 to {last}"),
+        (("--window", 0), f"'--window' is '0', expected access runs from 1 to {last}"),
+        (("--window", 99), f"'--window' is '99', expected access runs from 1 to {last}"),
+    ):
+        done = view(counted, *words, "--csv", "heat", check=False)
+        assert done.returncode == 2 and not done.stdout
+        assert done.stderr == f"blockscope view: {said}: the launch has no more\n"
+    view(counted, "--time", last, "--window", last, "--csv", "heat")
+    done = view("--compare", counted, counted, "--time", 1, "--csv", "heat", check=False)
+    assert done.returncode == 2 and "'--time' chooses in one run, found two" in done.stderr
+
+
 def test_the_history_needs_an_element(viewer, counted):
     done = view(counted, "--csv", "history", check=False)
     assert done.returncode == 2 and done.stderr == (
@@ -531,14 +557,20 @@ def test_a_folder_is_a_list_of_its_traces(viewer, folder, tmp_path):
     rows = {row["file"]: row for row in rows_of(view(folder, "--csv", "traces"))}
     assert list(rows) == ["cut.h5", "mended.h5", "wrong.blk", "wrong.h5"]
     assert rows["cut.h5"]["problem"].startswith("is cut short")
-    assert "blockscope view wrong.blk" in rows["wrong.blk"]["problem"]
+    launches = rows["wrong.blk"]  # no trace, but nothing is wrong with it
+    assert (launches["problem"], launches["how"]) == ("", "blockscope view wrong.blk")
+    assert {row["how"] for name, row in rows.items() if name != "wrong.blk"} == {""}
     wrong, mended = rows["wrong.h5"], rows["mended.h5"]
     assert (wrong["launches"], wrong["kernels"], wrong["errors"]) == ("2", "scale", "1")
     assert (mended["launches"], mended["errors"], mended["problem"]) == ("2", "0", "")
     view(folder, "--png", tmp_path / "a.png")
     pixels = picture(tmp_path / "a.png")
-    assert mask_of(pixels, (245, 184, 61)).sum() > 100  # the reasons
-    assert mask_of(pixels, (255, 98, 86)).sum() > 50  # the errors
+    assert mask_of(pixels, (245, 184, 61)).sum() > 50  # why it cannot be shown
+    red = mask_of(pixels, ERROR)
+    assert red[:, :1480].sum() > 20  # the errors, but not the sizes at the right of them
+    assert not red[:, 1500:].any()
+    warned = mask_of(pixels, (245, 184, 61)).any(axis=1)
+    assert np.flatnonzero(np.diff(warned.astype(int)) == 1).size <= 2  # cut.h5 alone
     ink = (pixels[70:, 20:400] != pixels[900, 30]).any(axis=2).any(axis=1)
     assert np.flatnonzero(np.diff(ink.astype(int)) == 1).size >= 8  # a row or two for each file
 

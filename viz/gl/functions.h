@@ -21,6 +21,8 @@
   X(ClearColor)                                                                                    \
   X(DeleteFramebuffers)                                                                            \
   X(DeleteTextures)                                                                                \
+  X(Disable)                                                                                       \
+  X(Enable)                                                                                        \
   X(Finish)                                                                                        \
   X(FramebufferTexture2D)                                                                          \
   X(GenFramebuffers)                                                                               \

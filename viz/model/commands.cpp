@@ -121,6 +121,7 @@ constexpr auto kCompareHelp = std::to_array<HelpLine>({
     {"Two runs", ""},
     {"t, Shift+t", "next and previous tensor"},
     {"< >", "previous and next pair of launches"},
+    {"Tab", "the runs or their difference, in a small window"},
     {"m", "reads, writes, both"},
     {"l", "linear or logarithmic colours"},
     {"+, -, wheel", "zoom in and out, in all three pictures"},

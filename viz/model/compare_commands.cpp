@@ -9,9 +9,9 @@ namespace {
 
 /// What a comparison has no panel for.
 constexpr std::array kOneRunOnly = {
-    Command::FocusHeatmap,  Command::FocusPrograms,   Command::FocusOps,      Command::FocusSource,
-    Command::FocusFindings, Command::FocusNext,       Command::FocusPrevious, Command::Choose,
-    Command::NextFinding,   Command::PreviousFinding, Command::NextPlace,     Command::ShowFolder,
+    Command::FocusHeatmap,  Command::FocusPrograms, Command::FocusOps,    Command::FocusSource,
+    Command::FocusFindings, Command::Choose,        Command::NextFinding, Command::PreviousFinding,
+    Command::NextPlace,     Command::ShowFolder,
 };
 
 } // namespace
@@ -38,6 +38,8 @@ void apply(Command command, const Comparison &comparison, CompareView &view) {
   if (count > 0 && (command == Command::NextTensor || command == Command::PreviousTensor)) {
     const size_t step = command == Command::NextTensor ? 1 : count - 1;
     chooseTensor(comparison, view, (view.tensor + step) % count);
+  } else if (command == Command::FocusNext || command == Command::FocusPrevious) {
+    view.showsRuns = !view.showsRuns;
   } else if (std::find(kOneRunOnly.begin(), kOneRunOnly.end(), command) == kOneRunOnly.end()) {
     const Side side = sideWithTensor(comparison, view);
     Selection selection = selectionOf(comparison, view, side);

@@ -349,6 +349,7 @@ Selection selectionOf(const Comparison &comparison, const CompareView &view, Sid
                          ? comparison.tensors()[view.tensor].argument[static_cast<size_t>(side)]
                          : -1;
   selection.focus = PanelKind::Heatmap;
+  selection.isOfTwo = true;
   selection.finding = -1;
   selection.range = rangeOf(comparison, view);
   selection.pictures = view.pictures[static_cast<size_t>(side)];

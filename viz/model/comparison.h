@@ -83,7 +83,8 @@ private:
 /// What is chosen in a comparison.
 struct CompareView {
   size_t tensor = 0;
-  Selection shared; ///< slice, region, cell, mode... of both; its tensor is not used
+  bool showsRuns = false; ///< where a window has room for the runs or their difference
+  Selection shared;       ///< slice, region, cell, mode... of both; its tensor is not used
 
   std::array<std::shared_ptr<Pictures>, 3> pictures; ///< of A, of B, of the difference
 };

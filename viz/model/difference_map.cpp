@@ -54,6 +54,8 @@ void DifferenceMap::addTotals(const CountPair &counts, bool isInside) {
     DifferenceTotals &totals = totals_[static_cast<size_t>(mode)];
     const int64_t difference = counts.difference(mode);
     totals.largest = std::max(totals.largest, std::abs(difference));
+    totals.areShared =
+        totals.areShared || (difference != 0 && counts.a.of(mode) > 0 && counts.b.of(mode) > 0);
     if (!isInside)
       continue;
     totals.more += difference > 0 ? 1 : 0;

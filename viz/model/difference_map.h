@@ -32,6 +32,8 @@ struct DifferenceTotals {
   uint64_t fewer = 0;
   uint64_t equal = 0;  ///< and touched
   int64_t largest = 0; ///< size of the largest difference, outside places included
+  /// Both accessed an element, but one more often; else each difference is of one run alone.
+  bool areShared = false;
 };
 
 /// A tensor of two launches. Its planes have the same rows and columns in both; strides may differ.

@@ -12,6 +12,9 @@
 
 namespace blockscope::viz {
 
+/// What to do for a prediction where a launch has none.
+inline constexpr const char *kHowToPredict = "record it with blockscope trace --target sm_90";
+
 /// How much more than needed something takes; 1 where nothing is known.
 double ratioOf(int64_t taken, int64_t least);
 

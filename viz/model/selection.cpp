@@ -171,6 +171,7 @@ void selectHistory(const TraceModel &model, Selection &selection, int64_t entry)
 
 void focusPanel(Selection &selection, PanelKind panel) {
   selection.focus = panel;
+  selection.opened.reset();
   if (isDrawer(panel))
     selection.drawer = panel;
 }

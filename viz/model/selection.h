@@ -99,12 +99,15 @@ struct Selection {
   std::optional<PanelKind> drawer;           ///< that is open
   bool worstFirst = false;                   ///< in the list of traffic
   PanelKind sidePanel = PanelKind::Findings; ///< beside the heat map, in a narrow window
+  std::optional<PanelKind>
+      opened; ///< that a window for one panel shows until another one is chosen
   bool showsHelp = false;
   int helpRow = 0;             ///< the first one that is shown, where there is no room for all
   bool scrollsToChoice = true; ///< lists bring the chosen row into sight at the next frame
   Wish wish = Wish::None;
   std::string notice; ///< what the last command did
 
+  bool isOfTwo = false;                        ///< of a comparison, whose runs are called A and B
   bool isGuided = false;                       ///< a tour has the keys
   std::array<ScreenBox, kPanelCount> panelBox; ///< where each panel was drawn
   ScreenBox headerBox;

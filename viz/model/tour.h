@@ -26,6 +26,7 @@ bool isTourTrace(const TraceModel &model);
 struct Tour {
   size_t step = 0;
   bool isOver = false;
+  ScreenBox box; ///< where its text was drawn
 };
 
 /// Chooses what a step tells of.

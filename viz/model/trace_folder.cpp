@@ -45,7 +45,7 @@ void countFindings(const TraceLaunch &launch, FolderEntry &entry) {
 
 void readEntry(const std::string &path, FolderEntry &entry) {
   if (entry.name.ends_with(".blk")) {
-    entry.problem = "a launch file: blockscope view " + entry.name + " records and shows it";
+    entry.how = "blockscope view " + entry.name;
     return;
   }
   std::string error;
@@ -144,11 +144,12 @@ std::string findingsText(const FolderEntry &entry) {
 }
 
 std::string csvOf(const TraceFolder &folder) {
-  std::string text = "file,bytes,launches,kernels,errors,warnings,notes,problem\n";
+  std::string text = "file,bytes,launches,kernels,errors,warnings,notes,problem,how\n";
   for (const FolderEntry &entry : folder.entries())
-    text += csvLine({entry.name, std::to_string(entry.bytes), std::to_string(entry.launches),
-                     kernelsText(entry), std::to_string(entry.errors),
-                     std::to_string(entry.warnings), std::to_string(entry.notes), entry.problem});
+    text +=
+        csvLine({entry.name, std::to_string(entry.bytes), std::to_string(entry.launches),
+                 kernelsText(entry), std::to_string(entry.errors), std::to_string(entry.warnings),
+                 std::to_string(entry.notes), entry.problem, entry.how});
   return text;
 }
 

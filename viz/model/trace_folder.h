@@ -15,6 +15,7 @@ struct FolderEntry {
   uint64_t bytes = 0;
   bool isRead = false;
   std::string problem; ///< why it cannot be shown; empty when it can
+  std::string how;     ///< of a launch file: the command that records and shows it
   size_t launches = 0;
   std::vector<std::pair<std::string, size_t>> kernels; ///< name and launches, in order of the first
   size_t errors = 0;

@@ -30,13 +30,14 @@ size_t rowEnd(std::string_view line, size_t begin, int columns) {
 
 } // namespace
 
-CodeLine layOutCode(std::string_view line, int columns, char &inString) {
+CodeLine layOutCode(std::string_view line, int columns, int further, char &inString) {
   columns = std::max(columns, 12);
+  further = std::max(further, columns);
   const size_t spaces = std::min(line.find_first_not_of(' '), line.size());
-  const int indent = std::min(static_cast<int>(spaces) + 4, columns / 2);
+  const int indent = std::min(static_cast<int>(spaces) + 4, further / 2);
   std::vector<size_t> ends; // of rows, in bytes
   for (size_t at = 0; at < line.size() && ends.size() < kMaxRows;) {
-    at = rowEnd(line, at, ends.empty() ? columns : columns - indent);
+    at = rowEnd(line, at, ends.empty() ? columns : further - indent);
     ends.push_back(at);
   }
   CodeLine result;

@@ -21,8 +21,9 @@ struct CodeLine {
   int rows = 1;
 };
 
-/// Lays a line of Python out in rows of `columns` characters; rows after the first are indented.
+/// Lays a line of Python out in a row of `columns` characters and more of `further`; those are
+/// indented.
 /// A row ends after a space or comma where there is one. `inString` is as in `colorPython`.
-CodeLine layOutCode(std::string_view line, int columns, char &inString);
+CodeLine layOutCode(std::string_view line, int columns, int further, char &inString);
 
 } // namespace blockscope::viz

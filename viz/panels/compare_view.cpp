@@ -7,6 +7,7 @@
 #include "viz/panels/heatmap_panel.h"
 #include "viz/panels/help_overlay.h"
 #include "viz/panels/keyboard.h"
+#include "viz/panels/layout.h"
 #include "viz/panels/pictures.h"
 #include "viz/panels/theme.h"
 #include "viz/panels/widgets.h"
@@ -18,8 +19,6 @@ namespace blockscope::viz {
 namespace {
 
 constexpr float kGap = 8;
-constexpr float kHeaderHeight = 62;
-constexpr float kStatusHeight = 28;
 
 const TensorPair &chosenTensor(const Comparison &comparison, const CompareView &view) {
   return comparison.tensors()[view.tensor];
@@ -29,11 +28,12 @@ std::string runText(const Comparison &comparison, Side side) {
   return comparison.name(side) + ", launch " + std::to_string(comparison.run(side).launchIndex());
 }
 
-void drawHeaderOf(const Comparison &comparison, CompareView &view) {
-  const float buttons = drawButtons(view.shared, kHeaderHeight);
+void drawHeaderOf(const Comparison &comparison, CompareView &view, float height) {
+  const float buttons = drawButtons(view.shared, height);
+  const bool isLow = height < 60; // one line
   const float width = ImGui::GetIO().DisplaySize.x - buttons - 40;
   const std::string &kernel = comparison.run(Side::A).launch().kernel;
-  drawText({16, 10}, theme::kText, kernel, width, theme::titleFont());
+  drawText({16, isLow ? 8.0F : 10.0F}, theme::kText, kernel, width, theme::titleFont());
   float left = 16 + std::min(width, textWidth(kernel, theme::titleFont())) + 18;
   if (comparison.launches().size() > 1 && left + 200 < width) {
     ImGui::SetCursorPos({left, 8});
@@ -45,8 +45,10 @@ void drawHeaderOf(const Comparison &comparison, CompareView &view) {
     left += 2 * ImGui::GetFrameHeight() + 14;
   }
   drawText({left, 12}, theme::kFaint, "two runs", std::max(0.0F, width - left + 16));
-  drawText({16, 38}, theme::kFaint,
-           "A: " + runText(comparison, Side::A) + "     B: " + runText(comparison, Side::B), width);
+  if (!isLow)
+    drawText({16, 38}, theme::kFaint,
+             "A: " + runText(comparison, Side::A) + "     B: " + runText(comparison, Side::B),
+             width);
 }
 
 /// Tabs of the tensors; one that differs has a dot.
@@ -104,6 +106,10 @@ float drawControls(const Comparison &comparison, CompareView &view, float top) {
     if (ImGui::GetItemRectMax().x + gap + width <= screen.x - kGap)
       ImGui::SameLine(0, gap);
   };
+  if (roomOf(screen) == Room::One) {
+    goOn(14, segmentedWidth({"Difference", "Runs"}));
+    view.showsRuns = segmented("shown", {"Difference", "Runs"}, view.showsRuns ? 1 : 0) == 1;
+  }
   goOn(14, segmentedWidth({"Reads", "Writes", "Both"}));
   view.shared.mode = static_cast<HeatMode>(
       segmented("mode", {"Reads", "Writes", "Both"}, static_cast<int>(view.shared.mode)));
@@ -253,17 +259,12 @@ void drawDifferencePanel(const Comparison &comparison, CompareView &view) {
   drawDifferencePlot(*map, view, area, [&](Cell cell) { drawTooltip(comparison, view, cell); });
 }
 
-/// A paragraph; one that would be cut at the lower edge waits until it is scrolled into sight.
+/// A paragraph.
 void drawWrappedText(const std::string &text, ImU32 color) {
   const float wrap = ImGui::GetContentRegionAvail().x;
-  const ImVec2 size = ImGui::CalcTextSize(text.c_str(), nullptr, false, wrap);
-  if (isCutBelow(size.y))
-    return ImGui::Dummy(size);
-  ImGui::PushStyleColor(ImGuiCol_Text, color);
-  ImGui::PushTextWrapPos(0);
-  ImGui::TextUnformatted(text.c_str());
-  ImGui::PopTextWrapPos();
-  ImGui::PopStyleColor();
+  const float height =
+      drawLines(ImGui::GetCursorScreenPos(), color, wrappedLines(text, wrap), wrap);
+  ImGui::Dummy({wrap, height});
 }
 
 /// "28 elements are accessed more often in A, 1 200 as often in both".
@@ -330,21 +331,28 @@ void drawComparison(const Comparison &comparison, CompareView &view) {
   handleKeys([&](Command command) { apply(command, comparison, view); });
   const ImVec2 screen = ImGui::GetIO().DisplaySize;
   beginScreen("##comparison");
-  drawHeaderOf(comparison, view);
+  const float header = headerHeight(screen);
+  drawHeaderOf(comparison, view, header);
   if (comparison.tensors().empty()) {
-    ImGui::SetCursorPos({0, kHeaderHeight});
+    ImGui::SetCursorPos({0, header});
     drawEmpty("the launches have no tensor, or none small enough to show");
   } else {
-    const float top = kHeaderHeight + drawControls(comparison, view, kHeaderHeight) + kGap;
+    const float top = header + drawControls(comparison, view, header) + kGap;
     const float width = (screen.x - 3 * kGap) / 2;
-    const float height = std::max(120.0F, (screen.y - top - kStatusHeight - 2 * kGap) / 2);
+    const bool isOne = roomOf(screen) == Room::One;
+    const float whole = screen.y - top - kStatusHeight - kGap;
+    const float height = std::max(100.0F, isOne ? whole : (whole - kGap) / 2);
     const float right = 2 * kGap + width;
-    const float below = top + height + kGap;
-    placePanel("a", {kGap, top}, {width, height}, [&] { drawRun(comparison, view, Side::A); });
-    placePanel("b", {right, top}, {width, height}, [&] { drawRun(comparison, view, Side::B); });
-    placePanel("difference", {kGap, below}, {width, height},
-               [&] { drawDifferencePanel(comparison, view); });
-    placePanel("facts", {right, below}, {width, height}, [&] { drawFacts(comparison, view); });
+    const float below = isOne ? top : top + height + kGap;
+    if (!isOne || view.showsRuns) {
+      placePanel("a", {kGap, top}, {width, height}, [&] { drawRun(comparison, view, Side::A); });
+      placePanel("b", {right, top}, {width, height}, [&] { drawRun(comparison, view, Side::B); });
+    }
+    if (!isOne || !view.showsRuns) {
+      placePanel("difference", {kGap, below}, {width, height},
+                 [&] { drawDifferencePanel(comparison, view); });
+      placePanel("facts", {right, below}, {width, height}, [&] { drawFacts(comparison, view); });
+    }
   }
   drawStatusLine(view.shared, choiceText(comparison, view),
                  "h  help     t  tensor     < >  launches     m  reads or writes     l  log     "

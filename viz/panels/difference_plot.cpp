@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
 
 namespace blockscope::viz {
 namespace {
@@ -20,40 +22,47 @@ std::string shortText(int64_t difference) {
   return (difference > 0 ? "+" : difference < 0 ? "\u2212" : "") + size;
 }
 
-void drawBar(const PlotArea &area, const DifferenceScale &scale, bool differs) {
+/// What the colours mean: that only one run accessed an element, or that it did so more often.
+std::vector<LegendEntry> legendOf(const DifferenceTotals &totals, const DifferenceScale &scale) {
+  const bool areShared = totals.areShared;
+  return {
+      {scale.color(0), nullptr, theme::kText, areShared ? "as often" : "in both"},
+      {scale.color(scale.largest()), nullptr, theme::kText, areShared ? "more in A" : "only in A"},
+      {scale.color(-scale.largest()), nullptr, theme::kText, areShared ? "more in B" : "only in B"},
+      {kUntouchedColor, nullptr, theme::kText, "in neither"}};
+}
+
+void drawBar(const PlotArea &area, const DifferenceScale &scale, const DifferenceTotals &totals) {
   ImDrawList *draw = ImGui::GetWindowDrawList();
+  const std::vector<LegendEntry> legend = legendOf(totals, scale);
   const float left = area.end().x + 14;
   const float font = ImGui::GetFontSize();
-  const float height = std::max(30.0F, std::min(area.size.y - 40, 360.0F));
+  const float below = 12 + kLegendStep * static_cast<float>(legend.size());
+  const float height = std::min(area.size.y - below, 360.0F);
   const float top = area.at.y;
   const auto y = [&](float position) { return top + (1 - position) / 2 * height; };
-  if (differs) {
-    const auto steps = static_cast<int>(height);
-    for (int step = 0; step < steps; ++step) {
-      const float position = 1 - 2 * (static_cast<float>(step) + 0.5F) / height;
-      draw->AddRectFilled({left, top + static_cast<float>(step)},
-                          {left + 14, top + static_cast<float>(step + 1)},
-                          scale.color(scale.difference(position)));
-    }
-    const int ticks = std::clamp(static_cast<int>(height / 2 / 44), 1, 3);
-    int64_t previous = 0;
-    for (int tick = -ticks; tick <= ticks; ++tick) {
-      const int64_t value = scale.difference(static_cast<float>(tick) / static_cast<float>(ticks));
-      if (tick > -ticks && value == previous)
-        continue;
-      previous = value;
-      const float at = y(scale.position(value));
-      draw->AddLine({left + 14, at}, {left + 18, at}, theme::kFaint);
-      drawText({left + 21, std::clamp(at - font / 2 - 1, top - 3, top + height - font + 2)},
-               theme::kText, shortText(value));
-    }
-  } else {
-    draw->AddRectFilled({left, top}, {left + 14, top + 14}, scale.color(0));
-    drawText({left + 21, top - 2}, theme::kText, "equal");
+  if (totals.largest == 0 || height < 2 * font) // the legend says it
+    return drawLegend(legend, left, top, area.end().y + 6);
+  const auto steps = static_cast<int>(height);
+  for (int step = 0; step < steps; ++step) {
+    const float position = 1 - 2 * (static_cast<float>(step) + 0.5F) / height;
+    draw->AddRectFilled({left, top + static_cast<float>(step)},
+                        {left + 14, top + static_cast<float>(step + 1)},
+                        scale.color(scale.difference(position)));
   }
-  const float none = top + (differs ? height : 14) + 12;
-  draw->AddRectFilled({left, none}, {left + 14, none + 14}, kUntouchedColor);
-  drawText({left + 21, none - 2}, theme::kText, "none");
+  const int ticks = std::clamp(static_cast<int>(height / 2 / 44), 1, 3);
+  int64_t previous = 0;
+  for (int tick = -ticks; tick <= ticks; ++tick) {
+    const int64_t value = scale.difference(static_cast<float>(tick) / static_cast<float>(ticks));
+    if ((tick > -ticks && value == previous) || (value == 0 && height < 4 * font))
+      continue;
+    previous = value;
+    const float at = y(scale.position(value));
+    draw->AddLine({left + 14, at}, {left + 18, at}, theme::kFaint);
+    drawText({left + 21, std::clamp(at - font / 2 - 1, top - 3, top + height - font + 2)},
+             theme::kText, shortText(value));
+  }
+  drawLegend(legend, left, top + height + 12, area.end().y + 6);
 }
 
 void drawNumbers(const DifferenceMap &map, const CompareView &view, const PlotArea &area,
@@ -123,11 +132,11 @@ void drawDifferencePlot(const DifferenceMap &map, CompareView &view, PlotArea ar
       {shared.program, -1},
       {area.region, theme::pixels(area.size.x), theme::pixels(area.size.y)},
       shared.look.differenceColors};
-  draw->AddImage(view.pictures[2]->difference(map, request), area.at, area.end());
+  drawPicture(view.pictures[2]->difference(map, request), area.at, area.end());
   drawBorder(plane, area);
   drawAxes(plane, area);
   drawNumbers(map, view, area, scale);
-  drawBar(area, scale, largest > 0);
+  drawBar(area, scale, map.totals(shared.mode));
   if (shared.cell)
     drawCellCursor(area, *shared.cell, IM_COL32(255, 255, 255, 255));
   handlePlotMouse(shared, area,

@@ -138,17 +138,27 @@ void drawElementStrip(const TraceModel &model, const Selection &selection, ImVec
              width);
     return;
   }
-  const ElementText text = describe(model, selection, *selection.cell, *slot, 8);
-  const std::string rest = (text.marks.empty() ? "" : text.marks + "   ") + text.counts;
-  std::string first = text.title + "   " + text.place + "   " + rest;
-  if (textWidth(first) > width) // the place is told by the index, too
-    first = text.title + "   " + rest;
+  size_t most = 8; // programs
+  ElementText text = describe(model, selection, *selection.cell, *slot, most);
+  const ElementStory &story = model.storyOf(selection.tensor, *slot);
+  while (most > 1 && textWidth(text.programs) > width)
+    text.programs = programsText(model, story, --most);
+  const std::string marks = text.marks.empty() ? "" : "   " + text.marks;
+  std::string first;
+  for (const std::string &rest :
+       {"   " + text.place + marks + "   " + text.counts,
+        marks + "   " + text.counts, // the index tells the place, too
+        marks.empty() ? "   " + text.counts : marks, "   " + text.counts}) {
+    first = text.title + rest;
+    if (textWidth(first) <= width)
+      break;
+  }
   drawText({x, y}, text.isOutside ? theme::kError : theme::kText, first, width);
   drawText({x, y + step}, theme::kFaint, text.programs, width);
   std::string lines;
   for (const std::string &line : text.lines)
     lines += (lines.empty() ? "" : "     ") + line;
-  drawText({x, y + 2 * step}, theme::kFaint, lines, width);
+  drawText({x, y + 2 * step}, theme::kFaint, wholeParts(lines, width), width);
 }
 
 } // namespace blockscope::viz

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
+#include <vector>
 
 namespace blockscope::viz {
 namespace {
@@ -20,10 +22,8 @@ float lineHeight() { return ImGui::GetFontSize() + 3; }
 void drawWrapped(float indent, ImU32 color, const std::string &text) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float wrap = std::max(40.0F, ImGui::GetContentRegionAvail().x - indent - 8);
-  const ImVec2 size = ImGui::CalcTextSize(text.c_str(), nullptr, false, wrap);
-  ImGui::GetWindowDrawList()->AddText(nullptr, 0, {at.x + indent, at.y}, color, text.c_str(),
-                                      nullptr, wrap);
-  ImGui::Dummy({wrap, size.y + 3});
+  const float height = drawLines({at.x + indent, at.y}, color, wrappedLines(text, wrap), wrap);
+  ImGui::Dummy({wrap, height + 3});
 }
 
 std::string_view codeOf(const TraceModel &model, const TracePlace &place) {
@@ -64,18 +64,28 @@ std::string where(const TraceModel &model, const TracePlace &place, float width)
   return textWidth(whole) <= width ? whole : "line " + line;
 }
 
+constexpr size_t kMostCodeLines = 3;
+
 /// A place as a block of lines that can be clicked; facts below one another, or in one line.
 /// Returns its height.
 float drawPlace(const TraceModel &model, Selection &selection, int number, ImVec2 at, float width,
                 bool isTall) {
   const TraceFinding &finding = model.launch().findings[static_cast<size_t>(selection.finding)];
   const TracePlace &place = finding.places[static_cast<size_t>(number)];
-  const std::string code(codeOf(model, place));
-  std::vector<std::string> facts = factsOf(model, place);
-  if (!isTall && !facts.empty())
-    facts = {placeFacts(model, place)};
-  const float height =
-      (1 + (code.empty() ? 0 : 1) + static_cast<float>(facts.size())) * lineHeight() + 6;
+  const float room = width - 12;
+  std::vector<std::string> code =
+      wrappedLines(std::string(codeOf(model, place)), room, theme::monoFont());
+  if (code.size() > kMostCodeLines) {
+    code.resize(kMostCodeLines);
+    code.back() += "\u2026";
+  }
+  std::vector<std::string> facts;
+  for (const std::string &fact : factsOf(model, place))
+    for (const std::string &line : wrappedLines(fact, room))
+      facts.push_back(line);
+  if (!isTall)
+    facts = packedLines(facts, room);
+  const float height = (1 + static_cast<float>(code.size() + facts.size())) * lineHeight() + 6;
   ImGui::SetCursorScreenPos(at);
   ImGui::PushID(number);
   if (ImGui::InvisibleButton("place", {width, height}))
@@ -89,7 +99,6 @@ float drawPlace(const TraceModel &model, Selection &selection, int number, ImVec
                         selection.place == number ? theme::kChosen : theme::kHovered, 3);
   draw->AddRectFilled(at, {at.x + 3, at.y + height - 3}, color, 1);
   const float x = at.x + 9;
-  const float room = width - 12;
   float y = at.y + 1;
   const std::string label(roleLabel(finding, place));
   const float labelWidth = textWidth(label, theme::boldFont());
@@ -97,8 +106,8 @@ float drawPlace(const TraceModel &model, Selection &selection, int number, ImVec
   const float rest = std::max(10.0F, room - labelWidth - kGap);
   drawText({x + labelWidth + kGap, y}, theme::kFaint, where(model, place, rest), rest);
   y += lineHeight();
-  if (!code.empty()) {
-    drawText({x, y}, theme::kText, code, room, theme::monoFont());
+  for (const std::string &line : code) {
+    drawText({x, y}, theme::kText, line, room, theme::monoFont());
     y += lineHeight();
   }
   for (const std::string &fact : facts) {
@@ -149,12 +158,14 @@ void drawPlaces(const TraceModel &model, Selection &selection, float indent) {
   }
 }
 
-/// A row that can be clicked: a text and, below it, a faint one.
+/// Lines that can be clicked: a text and, below it, a faint one.
 bool drawChoice(int number, float indent, const std::string &text, const std::string &below,
                 bool isChosen) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x - indent - 8;
-  const float height = (below.empty() ? 1 : 2) * lineHeight() + 3;
+  const std::vector<std::string> lines = wrappedLines(text, width - 12);
+  const std::vector<std::string> more = wrappedLines(below, width - 12);
+  const float height = static_cast<float>(lines.size() + more.size()) * lineHeight() + 3;
   ImGui::SetCursorScreenPos({at.x + indent, at.y});
   ImGui::PushID(number);
   const bool isPressed = ImGui::InvisibleButton("choice", {width, height});
@@ -164,8 +175,12 @@ bool drawChoice(int number, float indent, const std::string &text, const std::st
     ImGui::GetWindowDrawList()->AddRectFilled({at.x + indent, at.y},
                                               {at.x + indent + width, at.y + height},
                                               isChosen ? theme::kChosen : theme::kHovered, 3);
-  drawText({at.x + indent + 9, at.y + 1}, theme::kText, text, width - 12);
-  drawText({at.x + indent + 9, at.y + 1 + lineHeight()}, theme::kFaint, below, width - 12);
+  float y = at.y + 1;
+  for (const auto &[part, color] : {std::pair(&lines, theme::kText), {&more, theme::kFaint}})
+    for (const std::string &line : *part) {
+      drawText({at.x + indent + 9, y}, color, line, width - 12);
+      y += lineHeight();
+    }
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy({width, height});
   return isPressed;

@@ -10,14 +10,18 @@
 namespace blockscope::viz {
 namespace {
 
-std::string placeText(const TraceModel &model, const TraceFinding &finding) {
-  std::string text;
+/// Line and program; at the end how often, where the title has no room for it.
+std::vector<std::string> factsOf(const TraceModel &model, const TraceFinding &finding,
+                                 const std::string &count) {
+  std::vector<std::string> facts;
   if (finding.source >= 0)
-    text = fileName(model.sources()[static_cast<size_t>(finding.source)].path) + ":" +
-           std::to_string(finding.site.location.line);
+    facts.push_back(fileName(model.sources()[static_cast<size_t>(finding.source)].path) + ":" +
+                    std::to_string(finding.site.location.line));
   if (finding.program >= 0)
-    text += (text.empty() ? "" : "  ") + ("program " + programText(model, finding.program));
-  return text;
+    facts.push_back("program " + programText(model, finding.program));
+  if (!count.empty())
+    facts.push_back(count);
+  return facts;
 }
 
 void drawFinding(const TraceModel &model, Selection &selection, size_t index) {
@@ -27,14 +31,18 @@ void drawFinding(const TraceModel &model, Selection &selection, size_t index) {
   const float width = ImGui::GetContentRegionAvail().x;
   const float textLeft = 18;
   const float wrap = width - textLeft - 8;
-  const float messageHeight = ImGui::CalcTextSize(finding.message.c_str(), nullptr, false, wrap).y;
-  const float height = 2 * font + messageHeight + 20;
+  const std::string title =
+      std::string(severityName(finding.severity)) + " " + std::string(codeText(finding.code));
+  const std::string count = finding.count > 1 ? countText(finding.count) + " times" : "";
+  const bool isBeside = textWidth(title, theme::boldFont()) + textWidth(count) + 8 <= wrap;
+  const std::vector<std::string> message = wrappedLines(finding.message, wrap);
+  const std::vector<std::string> facts =
+      packedLines(factsOf(model, finding, isBeside ? "" : count), wrap);
+  const float height = font * static_cast<float>(1 + message.size() + facts.size()) + 20;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const bool chosen = selection.finding == static_cast<int>(index);
   if (chosen && selection.scrollsToChoice)
     ImGui::SetScrollHereY(0);
-  if (!chosen && isCutBelow(height))
-    return ImGui::Dummy({width, height});
   ImGui::PushID(static_cast<int>(index));
   if (ImGui::InvisibleButton("finding", {width, height}))
     selectFinding(model, selection, static_cast<int>(index));
@@ -45,15 +53,12 @@ void drawFinding(const TraceModel &model, Selection &selection, size_t index) {
     draw->AddRectFilled(at, {at.x + width, at.y + height},
                         chosen ? theme::kChosen : theme::kHovered, 4);
   draw->AddCircleFilled({at.x + 8, at.y + 6 + font / 2}, 4.5F, color);
-  const std::string count = finding.count > 1 ? countText(finding.count) + " times" : "";
-  drawTextRight(at.x + width - 8, at.y + 5, theme::kFaint, count);
-  drawText({at.x + textLeft, at.y + 5}, color,
-           std::string(severityName(finding.severity)) + " " + std::string(codeText(finding.code)),
-           wrap - textWidth(count) - 8, theme::boldFont());
-  draw->AddText(nullptr, 0, {at.x + textLeft, at.y + font + 9}, theme::kText,
-                finding.message.c_str(), nullptr, wrap);
-  drawText({at.x + textLeft, at.y + font + 12 + messageHeight}, theme::kFaint,
-           placeText(model, finding), wrap);
+  if (isBeside)
+    drawTextRight(at.x + width - 8, at.y + 5, theme::kFaint, count);
+  const float left = at.x + textLeft;
+  drawText({left, at.y + 5}, color, title, wrap, theme::boldFont());
+  const float messageHeight = drawLines({left, at.y + font + 9}, theme::kText, message, wrap);
+  drawLines({left, at.y + font + 12 + messageHeight}, theme::kFaint, facts, wrap);
   if (chosen)
     drawFindingDetails(model, selection, textLeft);
 }

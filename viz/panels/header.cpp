@@ -79,9 +79,10 @@ void drawHeader(const TraceModel &model, Selection &selection, float height) {
     if (!part.empty())
       detail += "   \u00b7   " + part;
   const float nameWidth = std::min(width, textWidth(launch.kernel, theme::titleFont()));
-  drawText({16, 10}, theme::kText, launch.kernel, width, theme::titleFont());
-  const std::string place = "launch " + std::to_string(model.launchIndex()) + " of " +
-                            std::to_string(model.launchCount()) + " in " + fileName(model.path());
+  const bool isLow = height < 60; // one line
+  drawText({16, isLow ? 8.0F : 10.0F}, theme::kText, launch.kernel, width, theme::titleFont());
+  const std::string number = "launch " + std::to_string(model.launchIndex());
+  const std::string count = " of " + std::to_string(model.launchCount());
   float placeLeft = 16 + nameWidth + 18;
   if (model.launchCount() > 1 && nameWidth + 200 < width) {
     ImGui::SetCursorPos({placeLeft, 8});
@@ -92,8 +93,13 @@ void drawHeader(const TraceModel &model, Selection &selection, float height) {
       selection.wish = Wish::NextLaunch;
     placeLeft += 2 * ImGui::GetFrameHeight() + 14;
   }
-  drawText({placeLeft, 12}, theme::kFaint, place, std::max(0.0F, width - placeLeft + 16));
-  drawText({16, 38}, theme::kFaint, detail, width);
+  const float room = std::max(0.0F, width - placeLeft + 16);
+  std::string place = number + count + " in " + fileName(model.path());
+  if (textWidth(place) > room)
+    place = number + count;
+  drawText({placeLeft, 12}, theme::kFaint, place, room);
+  if (!isLow)
+    drawText({16, 38}, theme::kFaint, detail, width);
 }
 
 void drawStatus(const TraceModel &model, Selection &selection, float top, float height) {

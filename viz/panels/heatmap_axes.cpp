@@ -10,8 +10,6 @@
 namespace blockscope::viz {
 namespace {
 
-constexpr float kLegendStep = 24;
-
 /// The smallest even step of at least `least` cells: powers of two where the extent is a multiple
 /// of 16, as tiles are, else 1, 2, 5, 10...
 int64_t tickStep(double least, int64_t extent) {
@@ -118,12 +116,38 @@ void drawBorder(const Plane &plane, const PlotArea &area) {
   draw->PopClipRect();
 }
 
+void drawLegend(const std::vector<LegendEntry> &entries, float left, float top, float bottom) {
+  ImDrawList *draw = ImGui::GetWindowDrawList();
+  const auto count = static_cast<float>(entries.size());
+  const float step = std::clamp((bottom - top) / std::max(1.0F, count), 18.0F, kLegendStep);
+  const auto most = static_cast<size_t>(std::max(1.0F, (bottom - top + 4) / step));
+  for (size_t number = 0; number < std::min(most, entries.size()); ++number) {
+    const float y = top + step * static_cast<float>(number);
+    if (number + 1 == most && most < entries.size()) {
+      drawText({left, y - 2}, theme::kFaint,
+               "and " + std::to_string(entries.size() - number) + " more");
+      return;
+    }
+    const LegendEntry &entry = entries[number];
+    if (entry.picture != nullptr)
+      draw->AddImage(entry.picture, {left - 1, y - 1}, {left + 15, y + 15});
+    else
+      draw->AddRectFilled({left, y}, {left + 14, y + 14}, entry.color);
+    drawText({left + 21, y - 2}, entry.textColor, entry.name);
+  }
+}
+
 void drawColorBar(const PlotArea &area, const HeatScale &scale, ImTextureID colors, bool hasOutside,
                   const std::vector<LegendLine> &legend) {
   ImDrawList *draw = ImGui::GetWindowDrawList();
+  std::vector<LegendEntry> entries;
+  if (hasOutside)
+    entries.push_back({kOutsideColor, nullptr, theme::kError, "outside"});
+  for (const LegendLine &line : legend)
+    entries.push_back({0, line.picture, theme::kText, std::string(line.name)});
+  entries.push_back({kUntouchedColor, nullptr, theme::kText, "none"});
   const float left = area.end().x + 14;
-  const float below =
-      (hasOutside ? 58.0F : 32.0F) + kLegendStep * static_cast<float>(legend.size());
+  const float below = 12 + kLegendStep * static_cast<float>(entries.size());
   const float height = std::max(30.0F, std::min(area.size.y - below, 360.0F));
   const ImVec2 top = {left, area.at.y};
   const ImVec2 bottom = {left + 14, area.at.y + height};
@@ -146,19 +170,7 @@ void drawColorBar(const PlotArea &area, const HeatScale &scale, ImTextureID colo
     draw->AddRectFilled(top, {left + 14, top.y + 14}, scale.color(scale.maximum()));
     drawText({left + 21, top.y - 2}, theme::kText, countText(scale.maximum()));
   }
-  const float none = (scale.isFlat() ? top.y + 14 : bottom.y) + 12;
-  draw->AddRectFilled({left, none}, {left + 14, none + 14}, kUntouchedColor);
-  drawText({left + 21, none - 2}, theme::kText, "none");
-  if (hasOutside) {
-    draw->AddRectFilled({left, none + 24}, {left + 14, none + 38}, kOutsideColor);
-    drawText({left + 21, none + 22}, theme::kError, "outside");
-  }
-  float y = none + (hasOutside ? 2 : 1) * kLegendStep;
-  for (const LegendLine &line : legend) {
-    draw->AddImage(line.picture, {left - 1, y - 1}, {left + 15, y + 15});
-    drawText({left + 21, y - 2}, theme::kText, std::string(line.name));
-    y += kLegendStep;
-  }
+  drawLegend(entries, left, (scale.isFlat() ? top.y + 14 : bottom.y) + 12, area.end().y + 6);
 }
 
 } // namespace blockscope::viz

@@ -41,6 +41,20 @@ struct LegendLine {
   std::string_view name;
 };
 
+/// A square of a legend, and what it means.
+struct LegendEntry {
+  ImU32 color; ///< of the square, where there is no picture
+  ImTextureID picture;
+  ImU32 textColor;
+  std::string name;
+};
+
+inline constexpr float kLegendStep = 24;
+
+/// Draws the entries from `top` on, closer together where there is little room; those that have
+/// none above `bottom` are counted in the last line.
+void drawLegend(const std::vector<LegendEntry> &entries, float left, float top, float bottom);
+
 /// Colour bar with the counts that the colours mean, at the right of `area`; below it `legend`.
 void drawColorBar(const PlotArea &area, const HeatScale &scale, ImTextureID colors, bool hasOutside,
                   const std::vector<LegendLine> &legend);

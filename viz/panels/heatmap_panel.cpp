@@ -20,6 +20,10 @@ namespace {
 constexpr float kInspectorHeight = 74;
 constexpr int kMaxCellNumbers = 1500;
 constexpr float kRoomForButtons = 480;
+constexpr float kSliceSlider = 110;
+constexpr float kLow = 300;            ///< a panel in which each line of controls counts
+constexpr float kLeastAboveStrip = 90; ///< height of a plot that has the strip of the element below
+constexpr float kLeastAboveTime = 70;
 
 std::string shapeText(const TraceArgument &argument) {
   std::string text = argument.dtype + " " + indexText(argument.shape);
@@ -77,32 +81,40 @@ void drawTensorChoice(const TraceModel &model, Selection &selection) {
   ImGui::Dummy({at.x - start.x, height});
 }
 
-void drawSliceChoice(const TraceModel &model, Selection &selection) {
+/// "slice 2 of 4", or nothing where there is one.
+std::string sliceText(const TraceModel &model, const Selection &selection) {
   const int64_t count = model.plane(selection.tensor, -1).sliceCount();
-  if (count <= 1)
-    return;
-  ImGui::SameLine(0, 14);
-  ImGui::SetNextItemWidth(110);
+  return count <= 1 ? ""
+         : selection.slice < 0
+             ? "all slices"
+             : "slice " + std::to_string(selection.slice) + " of " + std::to_string(count);
+}
+
+void drawSliceChoice(const TraceModel &model, Selection &selection, const std::string &text) {
+  const int64_t count = model.plane(selection.tensor, -1).sliceCount();
+  ImGui::BeginGroup();
+  ImGui::SetNextItemWidth(kSliceSlider);
   int slice = static_cast<int>(selection.slice);
   if (ImGui::SliderInt("##slice", &slice, -1, static_cast<int>(count) - 1, "",
                        ImGuiSliderFlags_NoInput))
     selectSlice(model, selection, slice);
   ImGui::SameLine();
   ImGui::AlignTextToFramePadding();
-  ImGui::TextUnformatted(
-      selection.slice < 0
-          ? "all slices"
-          : ("slice " + std::to_string(selection.slice) + " of " + std::to_string(count)).c_str());
+  ImGui::TextUnformatted(text.c_str());
+  ImGui::EndGroup();
 }
 
 void drawControls(const TraceModel &model, Selection &selection) {
-  drawTensorChoice(model, selection);
   const float right = ImGui::GetCursorScreenPos().x + ImGui::GetContentRegionAvail().x;
+  const bool isLow = ImGui::GetContentRegionAvail().y < kLow;
+  drawTensorChoice(model, selection);
   /// The next item stands beside the last one where it fits, else below.
   const auto goOn = [right](float gap, float width) {
     if (ImGui::GetItemRectMax().x + gap + width <= right)
       ImGui::SameLine(0, gap);
   };
+  if (isLow) // each line counts
+    goOn(14, segmentedWidth({"Reads", "Writes", "Both"}));
   selection.mode = static_cast<HeatMode>(
       segmented("mode", {"Reads", "Writes", "Both"}, static_cast<int>(selection.mode)));
   goOn(14, segmentedWidth({"Linear", "Log"}));
@@ -110,25 +122,30 @@ void drawControls(const TraceModel &model, Selection &selection) {
   goOn(14, textWidth("Fit") + 2 * ImGui::GetStyle().FramePadding.x);
   if (ImGui::Button("Fit"))
     selection.isFitted = true;
-  drawSliceChoice(model, selection);
+  const std::string slices = sliceText(model, selection);
+  if (!slices.empty()) {
+    goOn(14, kSliceSlider + 8 + textWidth(slices));
+    drawSliceChoice(model, selection, slices);
+  }
   const AccessCounts &counts = model.argumentCounts()[static_cast<size_t>(selection.tensor)];
-  const std::string outside = counts.outside > 0 ? countText(counts.outside) + " outside" : "";
-  goOn(18, textWidth(outside) + 8);
-  ImVec2 at = ImGui::GetCursorScreenPos();
-  at.y += 4;
-  const auto put = [&](const std::string &text, ImU32 color) {
-    const float width = textWidth(text);
-    if (at.x + width <= right)
-      drawText(at, color, text);
-    at.x += width + 16;
+  /// `together`: the width of what is to stay in one line.
+  const auto put = [&](const std::string &text, ImU32 color, float together = 0) {
+    const float width = std::min(textWidth(text), right - ImGui::GetWindowPos().x);
+    goOn(16, std::max(width, together));
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    drawText({at.x, at.y + 4}, color, text);
+    ImGui::Dummy({width, ImGui::GetFrameHeight()});
   };
-  if (!outside.empty())
-    put(outside, theme::kError);
-  put("read " + countText(counts.loads + counts.atomics), theme::kRead);
-  put("written " + countText(counts.stores + counts.atomics), theme::kWrite);
-  if (counts.masked > 0)
-    put("masked off " + countText(counts.masked), theme::kFaint);
-  ImGui::NewLine();
+  if (counts.outside > 0)
+    put(countText(counts.outside) + " outside", theme::kError);
+  const std::string read = "read " + countText(counts.loads + counts.atomics);
+  const std::string written = "written " + countText(counts.stores + counts.atomics);
+  const float both = textWidth(read) + 16 + textWidth(written);
+  put(read, theme::kRead, both);
+  put(written, theme::kWrite);
+  const std::string masked = "masked off " + countText(counts.masked);
+  if (counts.masked > 0 && ImGui::GetItemRectMax().x + 16 + textWidth(masked) <= right)
+    put(masked, theme::kFaint); // worth no line of its own
 }
 
 /// Row and column of the marked cells in sight, of which there are few when numbers are drawn.
@@ -210,6 +227,17 @@ void drawCellNumbers(const TraceModel &model, const Selection &selection, const 
   }
 }
 
+/// What a kind of marks is called. Of two runs A and B are the runs, not the sides of a race.
+std::string_view nameOf(MarkKind kind, const Selection &selection) {
+  if (selection.isOfTwo && kind == MarkKind::SideA)
+    return "one side";
+  if (selection.isOfTwo && kind == MarkKind::SideB)
+    return "other side";
+  if (selection.isOfTwo && kind == MarkKind::Race)
+    return "both sides";
+  return markLabel(kind);
+}
+
 /// The kinds of marks that are in the picture.
 std::vector<LegendLine> legendOf(const TraceModel &model, const Selection &selection) {
   std::array<bool, kMarkKinds> isThere{};
@@ -221,7 +249,7 @@ std::vector<LegendLine> legendOf(const TraceModel &model, const Selection &selec
   for (int kind = 0; kind < kMarkKinds; ++kind)
     if (isThere[static_cast<size_t>(kind)])
       legend.push_back({selection.pictures->mark(static_cast<MarkKind>(kind)),
-                        markLabel(static_cast<MarkKind>(kind))});
+                        nameOf(static_cast<MarkKind>(kind), selection)});
   return legend;
 }
 
@@ -294,7 +322,7 @@ void drawHeatPlot(const TraceModel &model, Selection &selection, PlotArea area,
   }
   const HeatRequest request =
       selection.heatRequest(theme::pixels(area.size.x), theme::pixels(area.size.y));
-  draw->AddImage(selection.pictures->heat(model, request), area.at, area.end());
+  drawPicture(selection.pictures->heat(model, request), area.at, area.end());
   drawBorder(plane, area);
   drawAxes(plane, area);
   drawCellNumbers(model, selection, area);
@@ -339,20 +367,28 @@ void drawHeatmapPanel(const TraceModel &model, Selection &selection) {
     drawEmpty("the launch has no tensor, or none small enough to show");
     return;
   }
-  if (!selection.pictures)
-    selection.pictures = std::make_shared<Pictures>();
   drawControls(model, selection);
   const Plane &plane = model.plane(selection.tensor, selection.slice);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const float left = std::min(room.x / 3, std::max(24.0F, rowLabelWidth(plane)));
   PlotArea area;
+  // Where there is little room, the plot has it.
+  const float whole = room.y - 24 - 8;
+  const bool hasStrip = whole - kTimelineHeight - kInspectorHeight >= kLeastAboveStrip;
+  const bool hasTime =
+      whole - kTimelineHeight >= kLeastAboveTime || selection.time.mode != TimeMode::All;
   area.at = {std::floor(at.x + left), std::floor(at.y + 24)};
   area.size = {std::max(32.0F, std::floor(room.x - left - kColorBarWidth)),
-               std::max(32.0F, std::floor(room.y - 24 - kTimelineHeight - kInspectorHeight - 8))};
+               std::max(32.0F, std::floor(whole - (hasTime ? kTimelineHeight : 0) -
+                                          (hasStrip ? kInspectorHeight : 0)))};
   drawHeatPlot(model, selection, area,
                [&](Cell cell) { drawElementTooltip(model, selection, cell); });
-  drawTimeline(model, selection, {at.x, area.end().y + 10}, room.x);
+  if (hasTime)
+    drawTimeline(model, selection, {at.x, area.end().y + 10}, room.x);
+  selection.elementBox = {area.at.x, area.at.y, area.end().x, area.end().y};
+  if (!hasStrip)
+    return;
   const float strip = area.end().y + 10 + kTimelineHeight;
   const float middle = strip + (kInspectorHeight - 4 - ImGui::GetFrameHeight()) / 2;
   float buttons = at.x + room.x + 2;

@@ -11,14 +11,27 @@
 namespace blockscope::viz {
 namespace {
 
-/// Left ends of the columns, as parts of the width.
+/// Left ends of the columns: as wide as what stands in them; the line and op has the rest.
 struct Columns {
   float left, access, program, place, before, after, right;
-  Columns(float from, float width, bool hasValues)
-      : left(from + 8), access(left + 62), program(access + 66), place(program + 92),
-        before(from + width * 0.64F), after(from + width * 0.82F), right(from + width - 14) {
-    if (!hasValues)
-      before = after = right;
+  Columns(const TraceModel &model, const ElementHistory &history, float from, float width)
+      : left(from + 8), right(from + width - 14) {
+    constexpr float kSpace = 16;
+    access = left + kSpace +
+             std::max(textWidth("access"), textWidth(fullCountText(history.entries.size())));
+    float verbs = 0;
+    for (const TraceAccessKind kind :
+         {TraceAccessKind::Read, TraceAccessKind::Write, TraceAccessKind::Atomic})
+      verbs = std::max(verbs, textWidth(accessVerb(kind)));
+    program = access + verbs + kSpace;
+    place = program + kSpace +
+            std::max(textWidth("program"),
+                     textWidth(programText(model, model.launch().programCount() - 1)));
+    before = after = right;
+    if (!model.values().empty()) {
+      before = std::max(from + width * 0.64F, place + textWidth("line 1000") + 8);
+      after = (before + right) / 2;
+    }
   }
 };
 
@@ -34,14 +47,20 @@ ImU32 colorOf(TraceAccessKind kind) {
   return theme::kText;
 }
 
-/// "add.py:14  tl.load into x".
-std::string placeText(const TraceModel &model, const HistoryEntry &entry) {
+/// "add.py:14  tl.load into x", or as much of it as fits.
+std::string placeText(const TraceModel &model, const HistoryEntry &entry, float width) {
   const TraceOp &op = model.launch().ops[static_cast<size_t>(entry.op)];
+  const std::string line = "line " + std::to_string(op.line);
   const std::string file = op.source >= 0
                                ? fileName(model.sources()[static_cast<size_t>(op.source)].path) +
-                                     ":" + std::to_string(op.line) + "  "
-                               : "";
-  return file + op.name + (op.variable.empty() ? "" : " into " + op.variable);
+                                     ":" + std::to_string(op.line)
+                               : line;
+  const std::string name = "  " + op.name;
+  const std::string variable = op.variable.empty() ? "" : " into " + op.variable;
+  for (const std::string &text : {file + name + variable, line + name + variable, line + name})
+    if (textWidth(text) <= width)
+      return text;
+  return line;
 }
 
 void drawEntry(const TraceModel &model, Selection &selection, const ElementHistory &history,
@@ -64,8 +83,8 @@ void drawEntry(const TraceModel &model, Selection &selection, const ElementHisto
   drawText({columns.access, y}, colorOf(entry.kind), accessVerb(entry.kind));
   drawText({columns.program, y}, theme::kText, programText(model, entry.program),
            columns.place - columns.program - 8);
-  drawText({columns.place, y}, theme::kText, placeText(model, entry),
-           columns.before - columns.place - 8);
+  const float room = columns.before - columns.place - 8;
+  drawText({columns.place, y}, theme::kText, placeText(model, entry, room), room);
   const std::string before = historyValue(model, selection.tensor, entry, false);
   const std::string after = historyValue(model, selection.tensor, entry, true);
   if (before.empty())
@@ -105,7 +124,7 @@ std::string omitted(const TraceModel &model, const ElementHistory &history) {
 void drawEntries(const TraceModel &model, Selection &selection, const ElementHistory &history) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const bool hasValues = !model.values().empty();
-  const Columns columns(at.x, ImGui::GetContentRegionAvail().x, hasValues);
+  const Columns columns(model, history, at.x, ImGui::GetContentRegionAvail().x);
   if (const std::string text = omitted(model, history); !text.empty()) {
     drawText(at, theme::kWarning, text, ImGui::GetContentRegionAvail().x);
     ImGui::Dummy({1, ImGui::GetFontSize() + 2});
@@ -120,12 +139,8 @@ void drawEntries(const TraceModel &model, Selection &selection, const ElementHis
   ImGuiListClipper clipper;
   clipper.Begin(static_cast<int>(history.entries.size()), height);
   while (clipper.Step())
-    for (int number = clipper.DisplayStart; number < clipper.DisplayEnd; ++number) {
-      if (isCutBelow(height))
-        ImGui::Dummy({1, height});
-      else
-        drawEntry(model, selection, history, static_cast<size_t>(number), columns, height);
-    }
+    for (int number = clipper.DisplayStart; number < clipper.DisplayEnd; ++number)
+      drawEntry(model, selection, history, static_cast<size_t>(number), columns, height);
   ImGui::EndChild();
   ImGui::PopStyleVar();
 }

@@ -9,16 +9,34 @@
 #include <cmath>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace blockscope::viz {
 namespace {
 
-constexpr float kNarrowest = 880; ///< that has five panels
+constexpr float kNarrowest = 880;      ///< that has five panels
+constexpr float kNarrowestOfTwo = 600; ///< that has two
+constexpr float kLowest = 420;         ///< that has two lines above the panels
+constexpr float kLeastTabPadding = 4;
+constexpr float kMostTabPadding = 16;
 constexpr float kLeastLeft = 150;
 constexpr float kLeastMiddle = 200;
 constexpr float kLeastRight = 220;
 constexpr float kLeastSplit = 0.15F;
 constexpr float kMostSplit = 0.85F;
+
+/// How the panels are called in tabs; by their keys only the one that is shown has its name.
+enum class TabNames : uint8_t { Whole, Short, Keys };
+
+std::string tabName(PanelKind panel, TabNames form, bool isShown) {
+  if (form == TabNames::Keys && !isShown)
+    return std::to_string(static_cast<int>(panel) + 1);
+  if (form != TabNames::Whole && panel == PanelKind::Ops)
+    return "Ops";
+  if (form != TabNames::Whole && panel == PanelKind::Traffic)
+    return "Traffic";
+  return std::string(panelTitle(panel));
+}
 
 /// The gap between two panels as something to be dragged; returns how far.
 float drag(const char *name, ImVec2 at, ImVec2 size, bool isUpright, bool &isReset) {
@@ -84,35 +102,65 @@ void drawSplitters(Look &look, const PanelSizes &sizes, float top, float height)
   change(look.rightSplit, sizes.rightUpper, moved, height, isReset);
 }
 
-bool isNarrow(ImVec2 screen) { return screen.x < kNarrowest; }
+Room roomOf(ImVec2 screen) {
+  return screen.x >= kNarrowest ? Room::Five : screen.x >= kNarrowestOfTwo ? Room::Two : Room::One;
+}
 
-void drawSideTabs(Selection &selection, float width) {
-  if (selection.focus != PanelKind::Heatmap && selection.focus != selection.sidePanel) {
+float headerHeight(ImVec2 screen) { return screen.y >= kLowest ? 62 : 40; }
+
+PanelKind sidePanel(Selection &selection) {
+  const PanelKind before = selection.sidePanel;
+  if (selection.focus != PanelKind::Heatmap)
     selection.sidePanel = selection.focus;
-    selection.scrollsToChoice = true;
+  if (isDrawer(selection.sidePanel) && selection.drawer != selection.sidePanel) // closed
+    selection.sidePanel = selection.drawer.value_or(PanelKind::Findings);
+  selection.scrollsToChoice = selection.scrollsToChoice || selection.sidePanel != before;
+  return selection.sidePanel;
+}
+
+PanelKind onlyPanel(Selection &selection) {
+  if (selection.focus != PanelKind::Heatmap)
+    selection.opened.reset();
+  return selection.opened.value_or(selection.focus);
+}
+
+void drawTabs(Selection &selection, PanelKind first, PanelKind shown, float width) {
+  std::vector<PanelKind> panels;
+  for (int panel = static_cast<int>(first); panel < kPanelCount; ++panel)
+    if (const auto kind = static_cast<PanelKind>(panel);
+        !isDrawer(kind) || selection.drawer == kind)
+      panels.push_back(kind);
+  std::vector<std::string> names;
+  float padding = 0;
+  for (const TabNames form : {TabNames::Whole, TabNames::Short, TabNames::Keys}) {
+    names.clear();
+    float needed = 0;
+    for (const PanelKind panel : panels) {
+      names.push_back(tabName(panel, form, panel == shown));
+      needed += textWidth(names.back());
+    }
+    padding = std::min(kMostTabPadding, (width - needed) / (2 * static_cast<float>(panels.size())));
+    if (padding >= kLeastTabPadding)
+      break;
   }
-  constexpr int kFirst = 1;
-  float names = 0;
-  for (int panel = kFirst; panel < kPanelCount; ++panel)
-    names += textWidth(std::string(panelTitle(static_cast<PanelKind>(panel))));
-  const float padding = std::max(2.0F, (width - names) / (2 * (kPanelCount - kFirst)));
   const float height = ImGui::GetFrameHeight();
   ImVec2 at = ImGui::GetCursorScreenPos();
-  for (int panel = kFirst; panel < kPanelCount; ++panel) {
-    const auto kind = static_cast<PanelKind>(panel);
-    const std::string name(panelTitle(kind));
-    const float room = textWidth(name) + 2 * padding;
+  for (size_t tab = 0; tab < panels.size(); ++tab) {
+    const PanelKind kind = panels[tab];
+    const float room = textWidth(names[tab]) + 2 * padding;
     ImGui::SetCursorScreenPos(at);
-    ImGui::PushID(panel);
+    ImGui::PushID(static_cast<int>(kind));
     if (ImGui::InvisibleButton("side", {room, height}))
-      selection.focus = kind;
+      focusPanel(selection, kind);
     const bool isHovered = ImGui::IsItemHovered();
     ImGui::PopID();
-    const bool isShown = selection.sidePanel == kind;
-    if (isShown || isHovered)
+    if (kind == shown || isHovered)
       ImGui::GetWindowDrawList()->AddRectFilled({at.x + 1, at.y}, {at.x + room - 1, at.y + height},
-                                                isShown ? theme::kChosen : theme::kHovered, 4);
-    drawText({at.x + padding, at.y + 4}, isShown ? theme::kText : theme::kFaint, name);
+                                                kind == shown ? theme::kChosen : theme::kHovered,
+                                                4);
+    if (isHovered && names[tab] != panelTitle(kind))
+      ImGui::SetTooltip("%s", std::string(panelTitle(kind)).c_str());
+    drawText({at.x + padding, at.y + 4}, kind == shown ? theme::kText : theme::kFaint, names[tab]);
     at.x += room;
   }
 }

@@ -23,11 +23,22 @@ PanelSizes panelSizes(const Look &look, ImVec2 screen, float height, bool hasFin
 /// Lets the gaps between the panels be dragged; a double click gives the usual size back.
 void drawSplitters(Look &look, const PanelSizes &sizes, float top, float height);
 
-/// A window that has no room for five panels: the heat map has one half, and in the other one of
-/// the rest is shown, of which tabs choose.
-bool isNarrow(ImVec2 screen);
+/// How many panels a window has room for: all five; the heat map in one half, and in the other one
+/// of the rest; one. Tabs choose it.
+enum class Room : uint8_t { Five, Two, One };
+Room roomOf(ImVec2 screen);
+
+/// Of the lines above the panels; in a low window there is one of them.
+float headerHeight(ImVec2 screen);
+inline constexpr float kStatusHeight = 28;
+
+/// The panel beside the heat map, where there is room for two: the last one that had the focus.
+PanelKind sidePanel(Selection &selection);
+/// The panel that is shown where there is room for one.
+PanelKind onlyPanel(Selection &selection);
+
 inline constexpr float kTabsHeight = 30;
-/// Draws the tabs from the cursor on, and goes to the panel that has the focus.
-void drawSideTabs(Selection &selection, float width);
+/// Draws tabs from the cursor on: those of the panels from `first` on, and of the open drawer.
+void drawTabs(Selection &selection, PanelKind first, PanelKind shown, float width);
 
 } // namespace blockscope::viz

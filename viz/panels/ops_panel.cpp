@@ -65,8 +65,6 @@ void drawOp(const TraceModel &model, Selection &selection, int32_t index,
   const bool chosen = selection.op == index;
   if (chosen && selection.scrollsToChoice)
     ImGui::SetScrollHereY(0.5F);
-  if (isCutBelow(height))
-    return ImGui::Dummy({width, height});
   ImGui::PushID(index);
   if (ImGui::InvisibleButton("op", {width, height})) {
     if (chosen)

@@ -127,7 +127,8 @@ void drawGrid(const TraceModel &model, Selection &selection) {
   const ImVec2 at = {std::floor(start.x + (room.x - size.x) / 2), std::floor(start.y)};
   const int64_t layer = selection.program < 0 ? 0 : selection.program / grid.perLayer;
   ImDrawList *draw = ImGui::GetWindowDrawList();
-  draw->AddImage(
+  draw->AddImage( // behind the last program the panel shines through
+
       selection.pictures->programs(model, {layer, theme::pixels(size.x), theme::pixels(size.y),
                                            &model, selection.look.countColors}),
       at, {at.x + size.x, at.y + size.y});
@@ -181,8 +182,6 @@ void drawGrid(const TraceModel &model, Selection &selection) {
 
 void drawProgramsPanel(const TraceModel &model, Selection &selection) {
   const PanelFrame frame(PanelKind::Programs, selection, gridText(model));
-  if (!selection.pictures)
-    selection.pictures = std::make_shared<Pictures>();
   drawSlider(model, selection);
   drawSummary(model, selection);
   if (model.launch().grid[2] > 1) {

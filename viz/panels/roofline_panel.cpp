@@ -124,14 +124,26 @@ void drawPoints(const Plot &plot, const Roofline &roofline) {
 /// Lines of text from top to bottom.
 class TextColumn {
 public:
-  TextColumn(ImVec2 at, float width) : at_(at), width_(width) {}
+  TextColumn(ImVec2 at, float width) : at_(at), start_(at), width_(width) {}
+  /// Takes its room, so that what is below the edge can be scrolled into sight.
+  ~TextColumn() {
+    ImGui::SetCursorScreenPos(start_);
+    ImGui::Dummy({width_, at_.y - start_.y});
+  }
+  TextColumn(const TextColumn &) = delete;
+  TextColumn &operator=(const TextColumn &) = delete;
   void add(ImU32 color, const std::string &text) {
-    drawText(at_, color, text, width_);
-    at_.y += ImGui::GetFontSize() + 4;
+    const size_t indent = text.find_first_not_of(' ');
+    const float left = textWidth(text.substr(0, indent));
+    for (const std::string &line : wrappedLines(text.substr(indent), width_ - left)) {
+      drawText({at_.x + left, at_.y}, color, line, width_ - left);
+      at_.y += ImGui::GetFontSize() + 4;
+    }
   }
 
 private:
   ImVec2 at_;
+  ImVec2 start_;
   float width_;
 };
 
@@ -180,7 +192,7 @@ void drawRooflinePanel(const TraceModel &model, Selection &selection) {
           ? "predicted for " + (gpu.target.device.empty() ? gpu.target.target : gpu.target.device)
           : "");
   if (!gpu.isThere()) {
-    drawEmpty("nothing was predicted: record with blockscope trace --target sm_90");
+    drawEmpty(std::string("nothing was predicted: ") + kHowToPredict);
     return;
   }
   const Roofline &roofline = model.roofline();

@@ -47,7 +47,7 @@ struct Columns {
 
 float rowHeight() { return theme::monoFont()->FontSize + 5; }
 
-/// One line, laid out: its counts stand right of its first row.
+/// One line, laid out: its counts stand right of its first row, the others have the whole width.
 struct SourceLine {
   std::string bytes; ///< share of the launch's, where the roofline is open
   std::string flops;
@@ -72,33 +72,32 @@ struct SourceLine {
                         : !writes.empty() ? columns.writes - textWidth(writes) - 8
                                           : columns.writes;
     const float character = theme::monoFont()->GetCharAdvance('0');
-    code = layOutCode(text, static_cast<int>((right - columns.text) / character), inString);
+    const auto charactersTo = [&](float end) {
+      return static_cast<int>((end - columns.text) / character);
+    };
+    code = layOutCode(text, charactersTo(right), charactersTo(columns.writes), inString);
     height = static_cast<float>(code.rows) * rowHeight();
   }
 };
 
 void drawCode(const CodeLine &code, ImVec2 at) {
-  ImFont *font = theme::monoFont();
-  const float character = font->GetCharAdvance('0');
+  const float character = theme::monoFont()->GetCharAdvance('0');
   for (const CodePiece &piece : code.pieces)
-    ImGui::GetWindowDrawList()->AddText(font, font->FontSize,
-                                        {at.x + character * static_cast<float>(piece.column),
-                                         at.y + rowHeight() * static_cast<float>(piece.row)},
-                                        piece.color, piece.text.data(),
-                                        piece.text.data() + piece.text.size());
+    drawText({at.x + character * static_cast<float>(piece.column),
+              at.y + rowHeight() * static_cast<float>(piece.row)},
+             piece.color, std::string(piece.text), 1e9F, theme::monoFont());
 }
 
 /// Layout of the row of a finding below its line.
 struct FindingRow {
-  std::string text;
   std::string count;
-  float wrap;
+  std::vector<std::string> lines;
   float height;
   FindingRow(const TraceFinding &finding, const Columns &columns)
-      : text(std::string(codeText(finding.code)) + ": " + finding.message),
-        count(finding.count > 1 ? countText(finding.count) + "x" : ""),
-        wrap(std::max(60.0F, columns.writes - columns.text - 24 - textWidth(count))),
-        height(ImGui::CalcTextSize(text.c_str(), nullptr, false, wrap).y + 8) {}
+      : count(finding.count > 1 ? countText(finding.count) + "x" : ""),
+        lines(wrappedLines(std::string(codeText(finding.code)) + ": " + finding.message,
+                           std::max(60.0F, columns.writes - columns.text - 24 - textWidth(count)))),
+        height(static_cast<float>(lines.size()) * ImGui::GetFontSize() + 8) {}
 };
 
 void drawFindingRow(const TraceModel &model, Selection &selection, size_t number,
@@ -119,8 +118,7 @@ void drawFindingRow(const TraceModel &model, Selection &selection, size_t number
   draw->AddRectFilled(low, high, (color & 0x00ffffffU) | (chosen ? 0x58000000U : 0x26000000U), 3);
   draw->AddRectFilled(low, {low.x + 3, high.y}, color, 2);
   drawTextRight(columns.writes - 4, at.y + 3, color, row.count);
-  draw->AddText(nullptr, 0, {columns.text + 6, at.y + 3}, color, row.text.c_str(), nullptr,
-                row.wrap);
+  drawLines({columns.text + 6, at.y + 3}, color, row.lines);
   ImGui::SetCursorScreenPos({at.x, at.y + row.height});
 }
 
@@ -171,7 +169,8 @@ void drawPlaceRows(const TraceModel &model, Selection &selection, int line,
     drawText({low.x + 10, low.y + 1}, color, label, high.x - low.x - 14, theme::boldFont());
     const float left = low.x + 10 + textWidth(label, theme::boldFont()) + 12;
     if (left < high.x - 30)
-      drawText({left, low.y + 1}, theme::kText, placeFacts(model, place), high.x - left - 4);
+      drawText({left, low.y + 1}, theme::kText,
+               wholeParts(placeFacts(model, place), high.x - left - 4), high.x - left - 4);
     ImGui::SetCursorScreenPos({at.x, at.y + placeRowHeight()});
   }
 }
@@ -248,10 +247,9 @@ int firstLineOfInterest(const TraceModel &model, int source) {
   return first;
 }
 
-/// The lines in sight; the others only take their room. A line that would be cut at the lower edge
-/// is left for the next turn of the wheel.
-void drawLines(const TraceModel &model, Selection &selection, const TraceSource &source,
-               const std::vector<std::string_view> &lines, const Columns &columns) {
+/// The lines in sight; the others only take their room.
+void drawSource(const TraceModel &model, Selection &selection, const TraceSource &source,
+                const std::vector<std::string_view> &lines, const Columns &columns) {
   const float top = ImGui::GetCursorPosY();
   const bool appears = ImGui::IsWindowAppearing() && selection.line == 0;
   const int first = firstLineOfInterest(model, selection.source);
@@ -273,12 +271,14 @@ void drawLines(const TraceModel &model, Selection &selection, const TraceSource 
     const float below = ImGui::GetCursorPosY() - top;
     if (appears && line == first && below > ImGui::GetWindowHeight() * 0.7F)
       ImGui::SetScrollY(std::max(0.0F, below - 8 * rowHeight()));
-    if (y + height < ImGui::GetWindowPos().y || isCutBelow(height))
+    const float row = ImGui::GetCursorPosY();
+    if (selection.line == line && selection.scrollsToChoice)
+      scrollToRow(row, height);
+    const float listTop = ImGui::GetWindowPos().y;
+    if (y + height < listTop || y > listTop + ImGui::GetWindowHeight())
       ImGui::Dummy({1, height});
     else
       drawLine(model, selection, line, laidOut, findings, columns);
-    if (selection.line == line && selection.scrollsToChoice)
-      ImGui::SetScrollHereY(0.4F);
   }
 }
 
@@ -344,7 +344,7 @@ void drawSourcePanel(const TraceModel &model, Selection &selection) {
   ImGui::SetCursorScreenPos({head.x, head.y + ImGui::GetFontSize() + 4});
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
   ImGui::BeginChild("lines", {0, 0}, false, ImGuiWindowFlags_NoNavInputs);
-  drawLines(model, selection, source, lines, columns);
+  drawSource(model, selection, source, lines, columns);
   ImGui::EndChild();
   ImGui::PopStyleVar();
 }

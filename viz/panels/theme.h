@@ -46,7 +46,11 @@ ImFont *titleFont();
 /// the size, drawn with twice the pixels.
 int pixels(float length);
 
-/// Clears the current OpenGL frame buffer to the colour of the window.
+/// Leaves a rectangle to `clearFrame`.
+void markPanel(ImDrawList &draw, ImVec2 at, ImVec2 end);
+
+/// Clears the current OpenGL frame buffer: to the colour of panels where the frame that is about to
+/// be drawn has marked them, else to that of the window.
 void clearFrame();
 
 /// Colour of "error", "warning" or "note".

@@ -23,16 +23,19 @@ void play(const TraceModel &model, Selection &selection) {
 }
 
 /// "12 of 96   (3, 0, 0)   line 12".
-std::string momentText(const TraceModel &model, const TimeChoice &time) {
+std::string momentText(const TraceModel &model, const TimeChoice &time, float width) {
   const TraceAccesses &accesses = model.accesses();
-  if (time.mode == TimeMode::All)
-    return fullCountText(accesses.rows) + " access runs";
+  if (time.mode == TimeMode::All) {
+    const std::string text = fullCountText(accesses.rows) + " access runs";
+    return textWidth(text) <= width ? text : fullCountText(accesses.rows) + " runs";
+  }
   const std::string text = fullCountText(time.at) + " of " + fullCountText(accesses.rows);
   if (time.at == 0)
     return text;
   const TraceRun run = accesses[time.at - 1];
-  return text + "   " + programText(model, run.program) + "   line " +
-         std::to_string(model.launch().ops[run.op].line);
+  return wholeParts(text + "   " + programText(model, run.program) + "   line " +
+                        std::to_string(model.launch().ops[run.op].line),
+                    width);
 }
 
 void drawSlider(const TraceModel &model, Selection &selection, ImVec2 at, ImVec2 size) {
@@ -84,7 +87,7 @@ void drawTimeline(const TraceModel &model, Selection &selection, ImVec2 at, floa
   if (text > 0)
     drawText({at.x + width - text, at.y + (height - ImGui::GetFontSize()) / 2 - 1},
              selection.time.mode == TimeMode::All ? theme::kFaint : theme::kText,
-             momentText(model, selection.time), text);
+             momentText(model, selection.time, text), text);
 }
 
 } // namespace blockscope::viz

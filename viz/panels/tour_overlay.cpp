@@ -15,6 +15,7 @@ namespace blockscope::viz {
 namespace {
 
 constexpr float kBoxWidth = 380;
+constexpr float kLeastWidth = 260; ///< beside a target
 constexpr float kGap = 14;
 constexpr float kPadding = 16;
 
@@ -38,21 +39,36 @@ ScreenBox targetOf(const Selection &selection, TourPlace place) {
   return {};
 }
 
-/// Beside the target where there is room, else below or above it.
-ImVec2 placeBeside(const ScreenBox &target, ImVec2 size, ImVec2 screen) {
-  const float middle = (target.top + target.bottom - size.y) / 2;
-  const float across = (target.left + target.right - size.x) / 2;
-  const ImVec2 inside = {screen.x - size.x - kGap, screen.y - size.y - kGap};
-  const auto clamped = [&](float x, float y) {
-    return ImVec2{std::floor(std::clamp(x, kGap, std::max(kGap, inside.x))),
-                  std::floor(std::clamp(y, kGap, std::max(kGap, inside.y)))};
+ImVec2 sizeOf(const std::string &text, float width) {
+  const float wrap = width - 2 * kPadding;
+  return {width, ImGui::CalcTextSize(text.c_str(), nullptr, false, wrap).y +
+                     ImGui::GetFrameHeight() + 3 * kPadding};
+}
+
+/// Beside the target where there is room, else below or above it; over a target that fills the
+/// screen, at its lower edge: what it is called stays in sight.
+ScreenBox placeBeside(const ScreenBox &target, const std::string &text, ImVec2 screen) {
+  const auto at = [&](float x, float y, ImVec2 size) {
+    x = std::floor(std::clamp(x, kGap, std::max(kGap, screen.x - size.x - kGap)));
+    y = std::floor(std::clamp(y, kGap, std::max(kGap, screen.y - size.y - kGap)));
+    return ScreenBox{x, y, x + size.x, y + size.y};
   };
-  if (target.right + kGap <= inside.x)
-    return clamped(target.right + kGap, middle);
-  if (target.left - kGap - size.x >= kGap)
-    return clamped(target.left - kGap - size.x, middle);
-  return target.bottom + kGap <= inside.y ? clamped(across, target.bottom + kGap)
-                                          : clamped(across, target.top - kGap - size.y);
+  const float right = screen.x - target.right - 2 * kGap;
+  const float left = target.left - 2 * kGap;
+  if (std::max(left, right) >= kLeastWidth) {
+    const bool isRight = right >= std::min(kBoxWidth, left);
+    const ImVec2 size = sizeOf(text, std::min(kBoxWidth, isRight ? right : left));
+    return at(isRight ? target.right + kGap : target.left - kGap - size.x,
+              (target.top + target.bottom - size.y) / 2, size);
+  }
+  const ImVec2 size = sizeOf(text, std::min(kBoxWidth, screen.x - 2 * kGap));
+  const float across = (target.left + target.right - size.x) / 2;
+  if (target.bottom + size.y + 2 * kGap <= screen.y)
+    return at(across, target.bottom + kGap, size);
+  if (target.top - size.y - 2 * kGap >= 0)
+    return at(across, target.top - kGap - size.y, size);
+  const ImVec2 flat = sizeOf(text, screen.x - 2 * kGap);
+  return at(kGap, screen.y, flat);
 }
 
 void dimAround(ImDrawList &draw, const ScreenBox &target, ImVec2 screen) {
@@ -74,13 +90,10 @@ void drawTour(const TraceModel &model, Selection &selection, Tour &tour) {
   const ImVec2 screen = ImGui::GetIO().DisplaySize;
   const TourStep &step = tourSteps()[tour.step];
   const ScreenBox target = targetOf(selection, step.place);
-  const float width = std::min(kBoxWidth, screen.x - 2 * kGap);
   const std::string text(step.text);
-  const float textHeight =
-      ImGui::CalcTextSize(text.c_str(), nullptr, false, width - 2 * kPadding).y;
-  const float buttons = ImGui::GetFrameHeight();
-  const ImVec2 size = {width, textHeight + buttons + 3 * kPadding};
-  const ImVec2 at = placeBeside(target, size, screen);
+  tour.box = placeBeside(target, text, screen);
+  const ImVec2 at = {tour.box.left, tour.box.top};
+  const ImVec2 size = {tour.box.right - at.x, tour.box.bottom - at.y};
   ImGui::SetNextWindowPos({0, 0});
   ImGui::SetNextWindowSize(screen);
   ImGui::SetNextWindowFocus();
@@ -95,8 +108,8 @@ void drawTour(const TraceModel &model, Selection &selection, Tour &tour) {
   draw.AddRectFilled(at, {at.x + size.x, at.y + size.y}, IM_COL32(30, 34, 42, 255), 8);
   draw.AddRect(at, {at.x + size.x, at.y + size.y}, theme::kAccent, 8, 0, 2);
   draw.AddText(nullptr, 0, {at.x + kPadding, at.y + kPadding}, theme::kText, text.c_str(), nullptr,
-               width - 2 * kPadding);
-  const float y = at.y + 2 * kPadding + textHeight;
+               size.x - 2 * kPadding);
+  const float y = tour.box.bottom - kPadding - ImGui::GetFrameHeight();
   const std::string number =
       std::to_string(tour.step + 1) + " of " + std::to_string(tourSteps().size());
   drawText({at.x + kPadding, y + 4}, theme::kFaint, number);

@@ -8,22 +8,23 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace blockscope::viz {
 namespace {
 
-/// Ends of the columns, in pixels of the screen.
-struct Columns {
-  float left, way, bytes, taken, least, ratio, bar, right;
-  Columns(float from, float width)
-      : left(from + 8), way(from + width * 0.40F), bytes(from + width * 0.60F),
-        taken(from + width * 0.71F), least(from + width * 0.81F), ratio(from + width * 0.89F),
-        bar(ratio + 8), right(from + width - 14) {}
-};
+constexpr float kSpace = 14; ///< between columns
+constexpr float kLeastBar = 40;
+constexpr float kMostBar = 140;
+constexpr const char *kGlobal = "Global memory, by request";
+constexpr const char *kShared = "Shared memory, by warp";
 
 /// What a row says.
 struct Row {
+  std::string line;      ///< "matmul.py:51"
+  std::string shortLine; ///< "line 51"
   std::string name;
   std::string way;
   std::string bytes;
@@ -45,15 +46,64 @@ std::string numberText(double value) {
   return text.data();
 }
 
+/// Where the columns are, in pixels of the screen: as wide as what stands in them. Where there is
+/// no room beside the names, the numbers stand below them.
+struct Columns {
+  float left, nameEnd, way;
+  float bytes, taken, least, ratio; ///< right ends
+  float bar, right;
+  bool isTall = false;
+  bool hasShortLines = false;
+  std::string nameOf(const Row &row) const {
+    return (hasShortLines ? row.shortLine : row.line) + "  " + row.name;
+  }
+  Columns(const std::vector<Row> &rows, float from, float width);
+};
+
+Columns::Columns(const std::vector<Row> &rows, float from, float width)
+    : left(from + 8), right(from + width - 14) {
+  float names = 0, shortNames = 0, longNames = 0, ways = 0;
+  float bytesWidth = textWidth("bytes"), takenWidth = textWidth("sectors");
+  float leastWidth = textWidth("ideal"), ratioWidth = textWidth("ratio");
+  for (const Row &row : rows) {
+    longNames = std::max(longNames, textWidth(row.line + "  " + row.name));
+    if (!row.way.empty()) { // what is told of an exchange is long, and is wrapped
+      names = std::max(names, textWidth(row.line + "  " + row.name));
+      shortNames = std::max(shortNames, textWidth(row.shortLine + "  " + row.name));
+      ways = std::max(ways, textWidth(row.way));
+    }
+    bytesWidth = std::max(bytesWidth, textWidth(row.bytes));
+    takenWidth = std::max(takenWidth, textWidth(numberText(row.taken)));
+    leastWidth = std::max(leastWidth, textWidth(numberText(row.least)));
+    ratioWidth = std::max(ratioWidth, textWidth(numberText(row.ratio) + "x"));
+  }
+  const float numbers = bytesWidth + takenWidth + leastWidth + ratioWidth + 3 * kSpace;
+  const float room = right - left - numbers - ways - 2 * kSpace;
+  hasShortLines = room < names;
+  isTall = room < shortNames;
+  if (isTall)
+    hasShortLines = false;
+  const float rest = room - (hasShortLines ? shortNames : names) - kSpace;
+  const float spare = room + ways - longNames; // that no row needs
+  const float barWidth =
+      isTall || rest < kLeastBar ? 0 : std::clamp(spare, kLeastBar, std::min(rest, kMostBar));
+  ratio = right - (barWidth > 0 ? barWidth + kSpace : 0);
+  bar = ratio + kSpace;
+  least = ratio - ratioWidth - kSpace;
+  taken = least - leastWidth - kSpace;
+  bytes = taken - takenWidth - kSpace;
+  nameEnd = isTall ? right : bytes - bytesWidth - kSpace;
+  way = isTall ? left + kSpace : nameEnd - ways;
+}
+
 /// True when it was pressed.
 bool drawRow(const Row &row, const Columns &columns, int id) {
-  const float height = ImGui::GetFontSize() + 6;
+  const float step = ImGui::GetFontSize() + 2;
+  const float end = columns.isTall || row.way.empty() ? columns.nameEnd : columns.way - kSpace;
+  const std::vector<std::string> lines = wrappedLines(columns.nameOf(row), end - columns.left);
+  const float height = static_cast<float>(lines.size() + (columns.isTall ? 1 : 0)) * step + 4;
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
-  if (isCutBelow(height)) {
-    ImGui::Dummy({width, height});
-    return false;
-  }
   ImGui::PushID(id);
   const bool isPressed = ImGui::InvisibleButton("row", {width, height});
   const bool isHovered = ImGui::IsItemHovered();
@@ -62,39 +112,52 @@ bool drawRow(const Row &row, const Columns &columns, int id) {
   if (row.isChosen || isHovered)
     draw->AddRectFilled(at, {at.x + width, at.y + height},
                         row.isChosen ? theme::kChosen : theme::kHovered, 3);
-  const float y = at.y + 3;
+  float y = at.y + 3;
+  for (const std::string &line : lines) {
+    drawText({columns.left, y}, theme::kText, line, end - columns.left);
+    y += step;
+  }
+  if (!columns.isTall)
+    y = at.y + 3;
   const ImU32 color = colorOf(row.ratio);
-  const float end = row.way.empty() ? columns.bytes - 34 : columns.way - 10;
-  drawText({columns.left, y}, theme::kText, row.name, end - columns.left);
-  drawText({columns.way, y}, theme::kFaint, row.way, columns.bytes - columns.way - 44);
+  drawText({columns.way, y}, theme::kFaint, row.way);
   drawTextRight(columns.bytes, y, theme::kText, row.bytes);
   drawTextRight(columns.taken, y, color, numberText(row.taken));
   drawTextRight(columns.least, y, theme::kFaint, numberText(row.least));
   drawTextRight(columns.ratio, y, color, numberText(row.ratio) + "x");
   const float room = columns.right - columns.bar;
   const float full = room * static_cast<float>(std::min(1.0, row.ratio / 8));
+  const float middle = y + ImGui::GetFontSize() / 2;
   if (room > 8)
-    draw->AddRectFilled({columns.bar, at.y + height / 2 - 3},
-                        {columns.bar + std::max(2.0F, full), at.y + height / 2 + 3},
+    draw->AddRectFilled({columns.bar, middle - 3}, {columns.bar + std::max(2.0F, full), middle + 3},
                         row.ratio >= kNotableRatio ? color : theme::kBorder, 2);
   return isPressed;
 }
 
-void drawHead(const Columns &columns, const char *name, const char *way, const char *taken) {
-  const float y = ImGui::GetCursorScreenPos().y;
-  drawText({columns.left, y}, theme::kAccent, name, columns.way - columns.left - 8);
-  drawText({columns.way, y}, theme::kFaint, way);
+/// What the columns are; below the name of the table where there is no room beside it.
+void drawHead(const Columns &columns, const std::string &name, const char *way, const char *taken) {
+  const float step = ImGui::GetFontSize() + 2;
+  const bool hasWay = !columns.isTall && *way != '\0';
+  const float end = hasWay ? columns.way - kSpace : columns.bytes - textWidth("bytes") - kSpace;
+  const bool isBeside = textWidth(name) <= end - columns.left;
+  float y = ImGui::GetCursorScreenPos().y;
+  drawText({columns.left, y}, theme::kAccent, name, columns.right - columns.left);
+  if (!isBeside)
+    y += step;
+  if (hasWay)
+    drawText({columns.way, y}, theme::kFaint, way);
   drawTextRight(columns.bytes, y, theme::kFaint, "bytes");
   drawTextRight(columns.taken, y, theme::kFaint, taken);
   drawTextRight(columns.least, y, theme::kFaint, "ideal");
   drawTextRight(columns.ratio, y, theme::kFaint, "ratio");
-  ImGui::Dummy({1, ImGui::GetFontSize() + 2});
+  ImGui::Dummy({1, isBeside ? step : 2 * step});
 }
 
-std::string lineText(const TraceModel &model, int source, int line) {
-  return (source >= 0 ? fileName(model.sources()[static_cast<size_t>(source)].path) + ":"
-                      : "line ") +
-         std::to_string(line) + "  ";
+void setLine(const TraceModel &model, int source, int line, Row &row) {
+  row.shortLine = "line " + std::to_string(line);
+  row.line = source >= 0 ? fileName(model.sources()[static_cast<size_t>(source)].path) + ":" +
+                               std::to_string(line)
+                         : row.shortLine;
 }
 
 Row rowOf(const TraceModel &model, const Selection &selection, const TraceTraffic &traffic) {
@@ -102,7 +165,8 @@ Row rowOf(const TraceModel &model, const Selection &selection, const TraceTraffi
   const int tensor = model.tensorOfOp(traffic.op);
   const auto requests = static_cast<double>(std::max<int64_t>(1, traffic.requests));
   Row row;
-  row.name = lineText(model, op.source, op.line) + op.name;
+  setLine(model, op.source, op.line, row);
+  row.name = op.name;
   if (tensor >= 0)
     row.name += "  " + model.launch().arguments[static_cast<size_t>(tensor)].name;
   row.way = traffic.way;
@@ -119,8 +183,8 @@ Row rowOf(const TraceModel &model, const Selection &selection, const TraceExchan
   constexpr std::string_view kWhere = "where ";
   const std::string what =
       exchange.what.starts_with(kWhere) ? exchange.what.substr(kWhere.size()) : exchange.what;
-  row.name = lineText(model, exchange.source, exchange.line) +
-             (exchange.inLoop != 0 ? "in a loop " : "") + what;
+  setLine(model, exchange.source, exchange.line, row);
+  row.name = (exchange.inLoop != 0 ? "in a loop " : "") + what;
   row.bytes = std::to_string(exchange.bytes);
   row.taken = static_cast<double>(exchange.wavefronts);
   row.least = static_cast<double>(exchange.leastWavefronts);
@@ -135,11 +199,11 @@ Row rowOf(const TraceModel &model, const Selection &selection, const TraceExchan
 void drawTrafficPanel(const TraceModel &model, Selection &selection) {
   const TraceGpu &gpu = model.launch().gpu;
   const PanelFrame frame(PanelKind::Traffic, selection,
-                         gpu.isThere() ? "predicted for " + gpu.target.target + ", " +
+                         gpu.isThere() ? "predicted for " + gpu.target.target + "   " +
                                              plural(static_cast<uint64_t>(gpu.target.warps), "warp")
                                        : "");
   if (!gpu.isThere()) {
-    drawEmpty("nothing was predicted: record with blockscope trace --target sm_90");
+    drawEmpty(std::string("nothing was predicted: ") + kHowToPredict);
     return;
   }
   selection.worstFirst =
@@ -147,24 +211,28 @@ void drawTrafficPanel(const TraceModel &model, Selection &selection) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
   ImGui::Dummy({1, 4});
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const Columns columns(at.x, ImGui::GetContentRegionAvail().x);
-  int id = 0;
-  drawHead(columns, "Global memory, by request", "way", "sectors");
-  for (const size_t number : trafficOrder(model, selection.worstFirst)) {
-    const TraceTraffic &traffic = gpu.traffic[number];
-    if (drawRow(rowOf(model, selection, traffic), columns, id++))
-      selectOp(model, selection, traffic.op);
-  }
+  const std::vector<size_t> accesses = trafficOrder(model, selection.worstFirst);
+  const std::vector<size_t> exchanges = exchangeOrder(model, selection.worstFirst);
+  std::vector<Row> rows;
+  for (const size_t number : accesses)
+    rows.push_back(rowOf(model, selection, gpu.traffic[number]));
+  for (const size_t number : exchanges)
+    rows.push_back(rowOf(model, selection, gpu.exchanges[number]));
+  const Columns columns(rows, at.x, ImGui::GetContentRegionAvail().x);
+  drawHead(columns, kGlobal, "way", "sectors");
+  for (size_t row = 0; row < accesses.size(); ++row)
+    if (drawRow(rows[row], columns, static_cast<int>(row)))
+      selectOp(model, selection, gpu.traffic[accesses[row]].op);
   if (gpu.traffic.empty())
     drawText({columns.left, ImGui::GetCursorScreenPos().y}, theme::kFaint,
              "no access was looked at");
   if (!gpu.exchanges.empty()) {
     ImGui::Dummy({1, 8});
-    drawHead(columns, "Shared memory, by warp", "", "waves");
+    drawHead(columns, kShared, "", "waves");
   }
-  for (const size_t number : exchangeOrder(model, selection.worstFirst)) {
-    const TraceExchange &exchange = gpu.exchanges[number];
-    if (drawRow(rowOf(model, selection, exchange), columns, id++) && exchange.source >= 0)
+  for (size_t row = accesses.size(); row < rows.size(); ++row) {
+    const TraceExchange &exchange = gpu.exchanges[exchanges[row - accesses.size()]];
+    if (drawRow(rows[row], columns, static_cast<int>(row)) && exchange.source >= 0)
       selectLine(model, selection, exchange.source, exchange.line);
   }
   ImGui::PopStyleVar();

@@ -9,6 +9,7 @@
 #include "viz/panels/keyboard.h"
 #include "viz/panels/layout.h"
 #include "viz/panels/ops_panel.h"
+#include "viz/panels/pictures.h"
 #include "viz/panels/programs_panel.h"
 #include "viz/panels/roofline_panel.h"
 #include "viz/panels/source_panel.h"
@@ -24,8 +25,6 @@ namespace blockscope::viz {
 namespace {
 
 constexpr float kGap = kPanelGap;
-constexpr float kHeaderHeight = 62;
-constexpr float kStatusHeight = 28;
 
 using DrawPanel = void (*)(const TraceModel &, Selection &);
 
@@ -77,17 +76,27 @@ void drawMiddle(const TraceModel &model, Selection &selection, ImVec2 at, ImVec2
     place("drawer", {at.x, at.y + size.y - drawer}, {size.x, drawer}, drawDrawer, model, selection);
 }
 
-/// The heat map, and one of the other panels.
-void drawNarrow(const TraceModel &model, Selection &selection, float top, float height) {
+/// The heat map, and one of the other panels or the drawer.
+void drawTwo(const TraceModel &model, Selection &selection, float top, float height) {
   const float screen = ImGui::GetIO().DisplaySize.x;
   const float left = std::floor(screen * 0.48F);
   const float side = left + 2 * kGap;
   const float width = screen - left - 3 * kGap;
-  drawMiddle(model, selection, {kGap, top}, {left, height});
+  place("middle", {kGap, top}, {left, height}, drawHeatmapPanel, model, selection);
+  const PanelKind shown = sidePanel(selection);
   ImGui::SetCursorPos({side, top});
-  drawSideTabs(selection, width);
-  place("side", {side, top + kTabsHeight}, {width, height - kTabsHeight},
-        drawingOf(selection.sidePanel), model, selection);
+  drawTabs(selection, PanelKind::Programs, shown, width);
+  place("side", {side, top + kTabsHeight}, {width, height - kTabsHeight}, drawingOf(shown), model,
+        selection);
+}
+
+void drawOne(const TraceModel &model, Selection &selection, float top, float height) {
+  const float width = ImGui::GetIO().DisplaySize.x - 2 * kGap;
+  const PanelKind shown = onlyPanel(selection);
+  ImGui::SetCursorPos({kGap, top});
+  drawTabs(selection, PanelKind::Heatmap, shown, width);
+  place("only", {kGap, top + kTabsHeight}, {width, height - kTabsHeight}, drawingOf(shown), model,
+        selection);
 }
 
 } // namespace
@@ -96,14 +105,19 @@ void drawViewer(const TraceModel &model, Selection &selection) {
   if (!selection.isGuided)
     handleKeys(model, selection);
   const bool scrolls = selection.scrollsToChoice;
+  if (!selection.pictures)
+    selection.pictures = std::make_shared<Pictures>();
   const ImVec2 screen = ImGui::GetIO().DisplaySize;
   beginScreen("##viewer");
-  const float top = kHeaderHeight;
-  const float height = std::max(200.0F, screen.y - kHeaderHeight - kStatusHeight - kGap);
-  drawHeader(model, selection, kHeaderHeight);
+  const float top = headerHeight(screen);
+  const float height = std::max(120.0F, screen.y - top - kStatusHeight - kGap);
+  drawHeader(model, selection, top);
   selection.headerBox = {4, 4, screen.x - 4, top - 2};
-  if (isNarrow(screen)) {
-    drawNarrow(model, selection, top, height);
+  const Room room = roomOf(screen);
+  if (room == Room::Two) {
+    drawTwo(model, selection, top, height);
+  } else if (room == Room::One) {
+    drawOne(model, selection, top, height);
   } else {
     const PanelSizes sizes =
         panelSizes(selection.look, screen, height, /*hasFinding=*/selection.finding >= 0);

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
 #include <cstdio>
 
 namespace blockscope::viz {
@@ -22,41 +21,6 @@ size_t characterBoundary(const std::string &text, size_t bytes) {
   return bytes;
 }
 
-/// Clears a rectangle to the colour of panels: many times faster than drawing it, on a CPU.
-void clearPanel(const ImDrawList * /*list*/, const ImDrawCmd *command) {
-  const auto packed = reinterpret_cast<uintptr_t>(command->UserCallbackData);
-  const auto part = [packed](int index) {
-    return static_cast<int>(packed >> (16 * index) & 0xffffU);
-  };
-  const ImDrawData *data = ImGui::GetDrawData();
-  const float scaleX = data->FramebufferScale.x;
-  const float scaleY = data->FramebufferScale.y;
-  const ImVec4 color = ImGui::ColorConvertU32ToFloat4(theme::kPanel);
-  gl::Scissor(static_cast<int>(part(0) * scaleX),
-              static_cast<int>((data->DisplaySize.y - part(3)) * scaleY),
-              static_cast<int>((part(2) - part(0)) * scaleX),
-              static_cast<int>((part(3) - part(1)) * scaleY));
-  gl::ClearColor(color.x, color.y, color.z, 1);
-  gl::Clear(GL_COLOR_BUFFER_BIT);
-}
-
-void addClearPanel(ImDrawList *draw, ImVec2 at, ImVec2 end) {
-  uintptr_t packed = 0;
-  for (const float value : {end.y, end.x, at.y, at.x})
-    packed = packed << 16U | static_cast<uintptr_t>(std::clamp(value, 0.0F, 65535.0F));
-  draw->AddCallback(clearPanel, reinterpret_cast<void *>(packed));
-}
-
-/// The parts of a summary, three spaces apart, that fit: the first of them at least.
-std::string wholeParts(std::string text, float width) {
-  for (size_t end = text.rfind("   "); end != std::string::npos && textWidth(text) > width;
-       end = text.rfind("   ")) {
-    text.resize(end);
-    text.resize(text.find_last_not_of(' ') + 1);
-  }
-  return text;
-}
-
 } // namespace
 
 void PanelFrame::begin(const std::string &title, const std::string &key, bool hasFocus,
@@ -65,7 +29,7 @@ void PanelFrame::begin(const std::string &title, const std::string &key, bool ha
   const ImVec2 size = ImGui::GetContentRegionAvail();
   const ImVec2 end = {at.x + size.x, at.y + size.y};
   ImDrawList *draw = ImGui::GetWindowDrawList();
-  addClearPanel(draw, {at.x, at.y + 8}, {end.x, end.y - 8});
+  theme::markPanel(*draw, {at.x, at.y + 8}, {end.x, end.y - 8});
   draw->AddRectFilled({at.x, end.y - 8}, end, theme::kPanel, 6, ImDrawFlags_RoundCornersBottom);
   draw->AddRectFilled(at, {end.x, at.y + kTitleHeight}, theme::kPanelTitle, 6,
                       ImDrawFlags_RoundCornersTop);
@@ -84,7 +48,9 @@ void PanelFrame::begin(const std::string &title, const std::string &key, bool ha
   const float room = size.x - left - textWidth(title, theme::boldFont()) - 34;
   if (room > 20) {
     const std::string shown = fitted(wholeParts(summary, room), room);
-    if (shown.size() * 2 >= summary.size() || !shown.ends_with("\u2026")) // it says something
+    constexpr size_t kLeastShown = 12; // bytes that still say something
+    if (!shown.ends_with("\u2026") ||
+        (shown.size() * 2 >= summary.size() && shown.size() >= kLeastShown))
       drawText({end.x - 12 - textWidth(shown), at.y + 6},
                summaryColor != 0 ? summaryColor : theme::kFaint, shown, room + 4);
   }
@@ -195,12 +161,53 @@ std::string fitted(const std::string &text, float width, ImFont *font) {
   return text.substr(0, characterBoundary(text, low)) + kEllipsis;
 }
 
+std::string wholeParts(std::string text, float width) {
+  for (size_t end = text.rfind("   "); end != std::string::npos && textWidth(text) > width;
+       end = text.rfind("   ")) {
+    text.resize(end);
+    text.resize(text.find_last_not_of(' ') + 1);
+  }
+  return text;
+}
+
+std::vector<std::string> wrappedLines(const std::string &text, float width, ImFont *font) {
+  if (font == nullptr)
+    font = ImGui::GetFont();
+  std::vector<std::string> lines;
+  const char *const end = text.c_str() + text.size();
+  for (const char *at = text.c_str(); at < end;) {
+    const char *const rowEnd = font->CalcWordWrapPositionA(1, at, end, std::max(1.0F, width));
+    const char *const newLine = std::find(at, rowEnd, '\n');
+    lines.emplace_back(at, newLine);
+    at = newLine;
+    while (at < end && (*at == ' ' || *at == '\t'))
+      ++at;
+    if (at < end && *at == '\n')
+      ++at;
+  }
+  return lines;
+}
+
+std::vector<std::string> packedLines(const std::vector<std::string> &parts, float width) {
+  constexpr const char *kSpace = "   ";
+  std::vector<std::string> lines;
+  for (const std::string &part : parts)
+    if (!lines.empty() && textWidth(lines.back() + kSpace + part) <= width)
+      lines.back() += kSpace + part;
+    else
+      lines.push_back(part);
+  return lines;
+}
+
 void drawText(ImVec2 at, ImU32 color, const std::string &text, float width, ImFont *font) {
   if (font == nullptr)
     font = ImGui::GetFont();
+  ImDrawList *draw = ImGui::GetWindowDrawList();
+  if (std::floor(at.y) < draw->GetClipRectMin().y - 2 ||
+      std::floor(at.y) + font->FontSize > draw->GetClipRectMax().y + 1)
+    return; // the edge of a list would cut it
   const std::string shown = fitted(text, width, font);
-  ImGui::GetWindowDrawList()->AddText(font, font->FontSize, {std::floor(at.x), std::floor(at.y)},
-                                      color, shown.c_str());
+  draw->AddText(font, font->FontSize, {std::floor(at.x), std::floor(at.y)}, color, shown.c_str());
   if (shown.size() != text.size() && ImGui::IsWindowHovered() &&
       ImGui::IsMouseHoveringRect(at, {at.x + width, at.y + font->FontSize}))
     ImGui::SetTooltip("%s", text.c_str());
@@ -248,10 +255,25 @@ int segmented(const char *id, std::initializer_list<const char *> labels, int pr
   return pressed;
 }
 
-bool isCutBelow(float height) {
-  const float top = ImGui::GetWindowPos().y;
-  const float y = ImGui::GetCursorScreenPos().y;
-  return y + height > top + ImGui::GetWindowHeight() && y > top + ImGui::GetWindowHeight() / 4;
+float drawLines(ImVec2 at, ImU32 color, const std::vector<std::string> &lines, float width,
+                ImFont *font) {
+  const float step = font == nullptr ? ImGui::GetFontSize() : font->FontSize + 2;
+  for (size_t line = 0; line < lines.size(); ++line)
+    drawText({at.x, at.y + step * static_cast<float>(line)}, color, lines[line], width, font);
+  return step * static_cast<float>(lines.size());
+}
+
+void scrollToRow(float top, float height) {
+  const float room = ImGui::GetWindowHeight();
+  const float above = std::clamp(room - height, 0.0F, room * 0.35F);
+  ImGui::SetScrollY(std::max(0.0F, top - above));
+}
+
+void drawPicture(ImTextureID picture, ImVec2 low, ImVec2 high) {
+  ImDrawList *draw = ImGui::GetWindowDrawList();
+  draw->AddCallback([](const ImDrawList *, const ImDrawCmd *) { gl::Disable(GL_BLEND); }, nullptr);
+  draw->AddImage(picture, low, high);
+  draw->AddCallback([](const ImDrawList *, const ImDrawCmd *) { gl::Enable(GL_BLEND); }, nullptr);
 }
 
 void drawEmpty(const std::string &text) {

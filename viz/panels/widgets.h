@@ -8,6 +8,7 @@
 
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 namespace blockscope::viz {
 
@@ -50,7 +51,18 @@ std::string fitted(const std::string &text, float width, ImFont *font = nullptr)
 
 float textWidth(const std::string &text, ImFont *font = nullptr);
 
+/// The parts of a text, three spaces apart, that fit: the first of them at least.
+std::string wholeParts(std::string text, float width);
+
+/// The lines of a text that is broken at its spaces, none wider than `width` pixels.
+std::vector<std::string> wrappedLines(const std::string &text, float width, ImFont *font = nullptr);
+
+/// Lines of as many parts as fit in each, three spaces apart.
+std::vector<std::string> packedLines(const std::vector<std::string> &parts, float width);
+
 /// Draws fitted text at a place of the screen; hovering it shows the whole when it was shortened.
+/// A line that the upper or lower edge of its list would cut is not drawn until it is scrolled into
+/// sight: so rows of a list may be cut, but no letters, and no room for more than a line is empty.
 void drawText(ImVec2 at, ImU32 color, const std::string &text, float width = 1e9F,
               ImFont *font = nullptr);
 
@@ -64,9 +76,17 @@ int segmented(const char *id, std::initializer_list<const char *> labels, int pr
 /// Width that `segmented` takes.
 float segmentedWidth(std::initializer_list<const char *> labels);
 
-/// Whether a row of `height` at the cursor would be cut at the lower edge of its list. Such a row
-/// only takes its room, until it is scrolled into sight.
-bool isCutBelow(float height);
+/// Draws lines below one another; returns their height.
+float drawLines(ImVec2 at, ImU32 color, const std::vector<std::string> &lines, float width = 1e9F,
+                ImFont *font = nullptr);
+
+/// Scrolls a list so that a row is in sight, if it can be from its first to its last line. `top` is
+/// the place of the row among the list's others.
+void scrollToRow(float top, float height);
+
+/// Draws a picture that nothing shines through: it is not mixed with what is below it, which takes
+/// a CPU as long as the picture itself.
+void drawPicture(ImTextureID picture, ImVec2 low, ImVec2 high);
 
 /// A faint text in the middle of what is left of the panel.
 void drawEmpty(const std::string &text);

@@ -1,6 +1,7 @@
 // blk-view: looks at a trace file, a folder of them or two runs, in a window or, with --png, in a
 // picture.
 #include "viz/model/csv.h"
+#include "viz/model/gpu_view.h"
 #include "viz/model/tour.h"
 #include "viz/window/offscreen.h"
 #include "viz/window/png_file.h"
@@ -151,7 +152,8 @@ std::string parse(int argc, char **argv, Options &options) {
       return "'" + name + "' needs a value, or is no option";
     const char *value = argv[++index];
     if (name == "--program" || name == "--op" || name == "--finding" || name == "--cell" ||
-        name == "--tensor" || name == "--slice" || name == "--launch")
+        name == "--tensor" || name == "--slice" || name == "--launch" || name == "--time" ||
+        name == "--window" || name == "--panel")
       options.choices.push_back(name);
     std::array<long, 3> numbers{};
     const auto wrong = [&](const char *expected) {
@@ -300,6 +302,13 @@ std::string choose(const Options &options, const TraceModel &model, Selection &s
   }
   selection.mode = options.mode;
   selection.logScale = options.logScale;
+  const size_t runs = model.accesses().rows;
+  if (options.time && static_cast<size_t>(*options.time) > runs)
+    return "'--time' is '" + std::to_string(*options.time) + "', expected access runs from 0 to " +
+           std::to_string(runs) + ": the launch has no more";
+  if (options.window && (*options.window == 0 || static_cast<size_t>(*options.window) > runs))
+    return "'--window' is '" + std::to_string(*options.window) +
+           "', expected access runs from 1 to " + std::to_string(runs) + ": the launch has no more";
   if (options.time)
     selectTime(model, selection, static_cast<size_t>(*options.time));
   if (options.window) {
@@ -319,6 +328,8 @@ std::string choose(const Options &options, const TraceModel &model, Selection &s
   selection.sidePanel = options.finding || (!options.op && !options.program) ? PanelKind::Findings
                         : options.op                                         ? PanelKind::Source
                                                                              : PanelKind::Programs;
+  if ((options.finding || options.op || options.program) && !options.cell && !selection.drawer)
+    selection.opened = selection.sidePanel;
   return "";
 }
 
@@ -355,6 +366,10 @@ int printCsv(const Options &options, Session &session) {
       "heat", "programs", "ops", "lines", "findings", "history", "traffic", "roofline"};
   if (options.csv == "history" && !session.selection().cell)
     return fail("'--csv history' needs the element: --cell ROW,COLUMN");
+  if ((options.csv == "traffic" || options.csv == "roofline") &&
+      !session.model().launch().gpu.isThere())
+    return fail("'--csv " + options.csv + "' needs a prediction for a GPU, and launch " +
+                std::to_string(session.model().launchIndex()) + " has none: " + kHowToPredict);
   for (int panel = 0; panel < kPanelCount; ++panel)
     if (options.csv == kNames[static_cast<size_t>(panel)])
       return print(csvOf(session.model(), session.selection(), static_cast<PanelKind>(panel)));
@@ -364,7 +379,8 @@ int printCsv(const Options &options, Session &session) {
 /// A tensor, a slice, a program and a cell of two runs. Empty when they are there.
 std::string choose(const Options &options, const Comparison &comparison, CompareView &view) {
   for (const std::string &name : options.choices)
-    if (name == "--op" || name == "--finding")
+    if (name == "--op" || name == "--finding" || name == "--time" || name == "--window" ||
+        name == "--panel")
       return "'" + name + "' chooses in one run, found two";
   const auto &tensors = comparison.tensors();
   if (!options.tensor.empty()) {

@@ -2,6 +2,7 @@
 #include "viz/window/session.h"
 
 #include "viz/model/csv.h"
+#include "viz/model/gpu_view.h"
 #include "viz/panels/compare_view.h"
 #include "viz/panels/folder_view.h"
 #include "viz/panels/pictures.h"
@@ -135,6 +136,10 @@ void Session::openFromFolder() {
     folderView_.shared.notice = entry.name + ": " + entry.problem;
     return;
   }
+  if (!entry.how.empty()) {
+    folderView_.shared.notice = "a launch file: " + entry.how + " records and shows it";
+    return;
+  }
   std::unique_ptr<TraceModel> opened =
       TraceModel::open(folder_->pathOf(folderView_.row), std::nullopt, error);
   if (!opened) {
@@ -183,6 +188,15 @@ std::string Session::table() {
                      : csvOf(*folder_);
 }
 
+bool Session::lacksTable() {
+  const bool ofGpu =
+      model_ && (selection_.focus == PanelKind::Traffic || selection_.focus == PanelKind::Roofline);
+  if (!ofGpu || model_->launch().gpu.isThere())
+    return false;
+  selection_.notice = std::string("nothing was predicted: ") + kHowToPredict;
+  return true;
+}
+
 std::string Session::tableName() {
   if (!comparison_)
     return model_ ? csvName(*model_, selection_, selection_.focus) : "traces";
@@ -220,10 +234,14 @@ bool Session::fulfil(const SessionHost &host) {
     return true;
   }
   case Wish::CopyCsv:
+    if (lacksTable())
+      return true;
     host.copy(table());
     shown.notice = "copied the table of " + tableName() + " as CSV";
     return true;
   case Wish::SaveCsv:
+    if (lacksTable())
+      return true;
     shown.notice = saveText(
         freeName(folder_ && !model_ ? "traces" : stem() + "-" + tableName(), ".csv"), table());
     return true;

@@ -38,6 +38,8 @@ public:
   bool hasModel() const { return model_ != nullptr; }
   Comparison *comparison() { return comparison_.get(); }
   CompareView &compareView() { return compareView_; }
+  /// The tour that is gone through, or null.
+  const Tour *tour() const { return tour_ ? &*tour_ : nullptr; }
   const TraceFolder *folder() const { return folder_.get(); }
   /// Of what is shown; a folder and a comparison use a part of it.
   Selection &selection();
@@ -60,6 +62,8 @@ private:
   void openFromFolder();
   /// The table of what is shown, and the start of a file's name for it.
   std::string table();
+  /// Whether the panel has no table, which a notice then says.
+  bool lacksTable();
   std::string tableName();
   std::string stem() const;
 

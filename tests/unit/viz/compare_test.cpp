@@ -126,6 +126,7 @@ TEST(ComparisonTest, DifferencesAreCountedWithTheirSign) {
   EXPECT_EQ(totals.fewer, 1U);
   EXPECT_EQ(totals.equal, 1U);
   EXPECT_EQ(totals.largest, 3);
+  EXPECT_FALSE(totals.areShared); // only A accessed it
   EXPECT_EQ(csvOf(*comparison, firstView(*comparison), CompareTable::Heat),
             "index0,index1,a_loads,a_stores,a_atomics,b_loads,b_stores,b_atomics,"
             "read_difference,write_difference,inside\n"
@@ -133,6 +134,17 @@ TEST(ComparisonTest, DifferencesAreCountedWithTheirSign) {
             "0,1,1,0,0,1,0,0,0,0,1\n"
             "0,2,0,0,0,3,0,0,-3,0,1\n"
             "2,0,1,0,0,0,0,0,1,0,0\n");
+}
+
+TEST(ComparisonTest, MoreOftenIsNotAlone) {
+  const std::vector<TraceArgument> tensors = {tensor("x", {2, 3}, {3, 1})};
+  const auto comparison = compare(write("a.h5", {{"kernel", tensors, {{0, 0}, {0, 0}}, {}}}),
+                                  write("b.h5", {{"kernel", tensors, {{0, 0}, {0, 4}}, {}}}));
+  const DifferenceTotals &totals = *comparison->totals(0, HeatMode::Both);
+  EXPECT_EQ(totals.more, 1U);
+  EXPECT_EQ(totals.fewer, 1U);
+  EXPECT_TRUE(totals.areShared); // B accessed the first one, too
+  EXPECT_FALSE(comparison->totals(0, HeatMode::Writes)->areShared);
 }
 
 TEST(ComparisonTest, ElementsOfOtherStridesAreMatchedByTheirIndex) {

@@ -4,6 +4,7 @@
 #include "viz/panels/compare_view.h"
 #include "viz/panels/folder_view.h"
 #include "viz/panels/layout.h"
+#include "viz/panels/theme.h"
 #include "viz/panels/viewer.h"
 #include "viz/window/offscreen.h"
 #include "viz/window/png_file.h"
@@ -15,6 +16,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
+#include <ostream>
 #include <unistd.h>
 
 namespace blockscope::viz {
@@ -24,6 +27,8 @@ struct Letter {
   ImVec2 low;
   ImVec2 high;
   ImVec4 clip;
+  ImU32 color;
+  ImVec2 uv; ///< which letter it is
   float area() const { return (high.x - low.x) * (high.y - low.y); }
 };
 
@@ -46,13 +51,24 @@ void addLetters(const ImDrawList &list, std::vector<Letter> &letters) {
       const ImDrawVert &low = list.VtxBuffer[static_cast<int>(command.VtxOffset + first)];
       const ImDrawVert &high = list.VtxBuffer[static_cast<int>(command.VtxOffset + index[at + 2])];
       if (isQuad && low.uv.x != high.uv.x && low.uv.y != high.uv.y)
-        letters.push_back({low.pos, high.pos, command.ClipRect});
+        letters.push_back({low.pos, high.pos, command.ClipRect, low.col, low.uv});
       at += isQuad ? 6 : 3;
     }
   }
 }
 
-class LayoutTest : public ::testing::TestWithParam<int> {
+struct Size {
+  int textPercent;
+  int width;
+  int height;
+};
+
+// NOLINTNEXTLINE(readability-identifier-naming): the name is GoogleTest's
+void PrintTo(const Size &size, std::ostream *to) {
+  *to << size.textPercent << " % in " << size.width << "x" << size.height;
+}
+
+class LayoutTest : public ::testing::TestWithParam<Size> {
 protected:
   std::string path(const std::string &name) const {
     return (std::filesystem::path(::testing::TempDir()) /
@@ -62,13 +78,14 @@ protected:
 
   void SetUp() override {
     std::string error;
-    screen = Offscreen::create(1600, 1000, error, GetParam());
+    const Size size = GetParam();
+    screen = Offscreen::create(size.width, size.height, error, size.textPercent);
     ASSERT_TRUE(screen) << error;
   }
 
   /// Draws and looks at all letters: none is cut, none lies on another.
   void expectCleanText(const std::string &name, const std::function<void()> &draw) {
-    expectClean(name, draw, /*isOverlay=*/false, 100);
+    expectClean(name, draw, /*isOverlay=*/false, 60);
   }
   /// An overlay lies over the panels: its letters alone are looked at.
   void expectCleanOverlay(const std::string &name, size_t least,
@@ -86,8 +103,10 @@ protected:
       addLetters(*data->CmdLists[list], letters);
     if (const char *folder = std::getenv("BLK_TEST_PICTURES")) {
       std::string error;
-      writePng(std::string(folder) + "/" + name + std::to_string(GetParam()) + ".png",
-               screen->pixels(), 1600, 1000, error);
+      const Size size = GetParam();
+      writePng(std::string(folder) + "/" + name + "-" + std::to_string(size.width) + "-" +
+                   std::to_string(size.textPercent) + ".png",
+               screen->pixels(), size.width, size.height, error);
     }
     ASSERT_GT(letters.size(), least) << name;
     std::vector<Letter> seen;
@@ -110,6 +129,57 @@ protected:
             << name << ": letters lie on one another at " << seen[one].low.x << ", "
             << seen[one].low.y;
       }
+  }
+
+  /// The most words that stand in one line of a panel, in the colour of heads: parted by more than
+  /// a space.
+  static size_t widestRowOf(const ScreenBox &box) {
+    std::vector<Letter> letters;
+    for (int list = 0; list < ImGui::GetDrawData()->CmdListsCount; ++list)
+      addLetters(*ImGui::GetDrawData()->CmdLists[list], letters);
+    std::map<int, std::vector<const Letter *>> rows;
+    for (const Letter &each : letters)
+      if (each.color == theme::kFaint && each.low.x >= box.left && each.high.x <= box.right &&
+          each.low.y >= box.top + 30 && each.high.y <= box.bottom)
+        rows[static_cast<int>(each.high.y / 24)].push_back(&each);
+    size_t most = 0;
+    for (auto &[y, row] : rows) {
+      std::sort(row.begin(), row.end(),
+                [](const Letter *one, const Letter *other) { return one->low.x < other->low.x; });
+      size_t words = 1;
+      for (size_t letter = 1; letter < row.size(); ++letter)
+        words += row[letter]->low.x - row[letter - 1]->high.x > 8 ? 1 : 0;
+      most = std::max(most, words);
+    }
+    return most;
+  }
+
+  /// Texts in a panel that were shortened.
+  static size_t shortenedIn(const ScreenBox &box) {
+    std::vector<Letter> letters;
+    for (int list = 0; list < ImGui::GetDrawData()->CmdListsCount; ++list)
+      addLetters(*ImGui::GetDrawData()->CmdLists[list], letters);
+    size_t count = 0;
+    for (const ImFont *font : ImGui::GetIO().Fonts->Fonts) {
+      const ImFontGlyph *ellipsis = font->FindGlyph(0x2026);
+      for (const Letter &each : letters)
+        count += each.uv.x == ellipsis->U0 && each.uv.y == ellipsis->V0 && each.low.x >= box.left &&
+                         each.high.x <= box.right && each.low.y >= box.top + 30 &&
+                         each.high.y <= box.bottom
+                     ? 1
+                     : 0;
+    }
+    return count;
+  }
+
+  /// Letters of a colour in the last frame.
+  static size_t letterCount(ImU32 color) {
+    std::vector<Letter> letters;
+    for (int list = 0; list < ImGui::GetDrawData()->CmdListsCount; ++list)
+      addLetters(*ImGui::GetDrawData()->CmdLists[list], letters);
+    return static_cast<size_t>(
+        std::count_if(letters.begin(), letters.end(),
+                      [color](const Letter &each) { return each.color == color; }));
   }
 
   std::unique_ptr<Offscreen> screen;
@@ -138,6 +208,86 @@ TEST_P(LayoutTest, OfOneRun) {
   selection.pictures.reset();
 }
 
+/// The lowest letter in a panel.
+float lowestIn(const std::vector<Letter> &letters, const ScreenBox &box) {
+  float lowest = box.top;
+  for (const Letter &each : letters)
+    if (each.low.x >= box.left && each.high.x <= box.right && each.high.y <= box.bottom)
+      lowest = std::max(lowest, each.high.y);
+  return lowest;
+}
+
+TEST_P(LayoutTest, OfFindings) {
+  ASSERT_TRUE(writeFindingsTrace(path("a.h5")));
+  std::string error;
+  const auto model = TraceModel::open(path("a.h5"), 0, error);
+  ASSERT_TRUE(model) << error;
+  Selection selection = firstSelection(*model);
+  for (const PanelKind panel : {PanelKind::Findings, PanelKind::Source, PanelKind::Heatmap})
+    for (int finding = 0; finding < static_cast<int>(model->launch().findings.size()); ++finding) {
+      selectFinding(*model, selection, finding);
+      selection.scrollsToChoice = true;
+      selection.focus = panel;
+      const std::string name = "finding" + std::to_string(finding);
+      expectCleanText(name, [&] { drawViewer(*model, selection); });
+      if (panel != PanelKind::Findings || finding > 2)
+        continue;
+      EXPECT_EQ(shortenedIn(selection.panelBox[static_cast<size_t>(panel)]), 0U) << name;
+      // More findings follow than there is room for: the list is full down to its last line.
+      std::vector<Letter> letters;
+      for (int list = 0; list < ImGui::GetDrawData()->CmdListsCount; ++list)
+        addLetters(*ImGui::GetDrawData()->CmdLists[list], letters);
+      const ScreenBox box = selection.panelBox[static_cast<size_t>(PanelKind::Findings)];
+      const bool isHigh = box.bottom - box.top > 500;
+      EXPECT_GT(lowestIn(letters, box), box.bottom - 36 - (isHigh ? 1000 : 0)) << name;
+    }
+  selection.pictures.reset();
+}
+
+TEST_P(LayoutTest, OfAPrediction) {
+  ASSERT_TRUE(writeBrokenTrace(path("a.h5")));
+  std::string error;
+  auto model = TraceModel::open(path("a.h5"), 0, error);
+  ASSERT_TRUE(model) << error;
+  TraceLaunch launch = model->launch();
+  launch.gpu.target = {"sm_90a", "H100 SXM", 4, 3'350'000'000'000};
+  launch.gpu.peaks = {{"vector", "fp32", 66'900'000'000'000}};
+  launch.gpu.traffic = {{0, "cp.async", 16, 13, 52, 4160, 52}, {1, "threads", 4, 13, 13, 13, 13}};
+  launch.gpu.exchanges = {
+      {0, 11, 16, "where elements are stored on their way to other lanes", 16, 128, 8, 1}};
+  launch.gpu.work = {{0, 11, "vector", "fp32", 1651}};
+  model = TraceModel::make(launch, model->accesses(), model->sources(),
+                           TraceLimits::ofThisMachine(), error);
+  ASSERT_TRUE(model) << error;
+  Selection selection = firstSelection(*model);
+  selection.cell = Cell{3, 7};
+  for (const PanelKind panel : {PanelKind::Traffic, PanelKind::Roofline, PanelKind::History}) {
+    focusPanel(selection, panel);
+    expectCleanText(std::string(panelTitle(panel)), [&] { drawViewer(*model, selection); });
+    if (panel != PanelKind::Roofline)
+      EXPECT_EQ(shortenedIn(selection.panelBox[static_cast<size_t>(panel)]), 0U)
+          << panelTitle(panel);
+    if (panel == PanelKind::Traffic)
+      EXPECT_GE(widestRowOf(selection.panelBox[static_cast<size_t>(panel)]), 4U);
+  }
+  selection.pictures.reset();
+}
+
+TEST_P(LayoutTest, OfSlices) {
+  ASSERT_TRUE(writeViewsTrace(path("a.h5")));
+  std::string error;
+  const auto model = TraceModel::open(path("a.h5"), 0, error);
+  ASSERT_TRUE(model) << error;
+  Selection selection = firstSelection(*model);
+  for (const int64_t slice : {-1, 2}) {
+    selectSlice(*model, selection, slice);
+    expectCleanText("slice", [&] { drawViewer(*model, selection); });
+    EXPECT_GT(letterCount(theme::kRead), 4U); // "read 240"
+    EXPECT_GT(letterCount(theme::kWrite), 7U);
+  }
+  selection.pictures.reset();
+}
+
 TEST_P(LayoutTest, OfTwoRuns) {
   ASSERT_TRUE(writeBrokenTrace(path("a.h5")));
   ASSERT_TRUE(writeBrokenTrace(path("b.h5")));
@@ -146,8 +296,28 @@ TEST_P(LayoutTest, OfTwoRuns) {
   ASSERT_TRUE(comparison) << error;
   CompareView view = firstView(*comparison);
   expectCleanText("compare", [&] { drawComparison(*comparison, view); });
-  view.shared.cell = Cell{3, 7};
-  expectCleanText("cell", [&] { drawComparison(*comparison, view); });
+  for (const bool showsRuns : {false, true}) {
+    view.showsRuns = showsRuns;
+    view.shared.cell = Cell{3, 7};
+    expectCleanText("cell", [&] { drawComparison(*comparison, view); });
+  }
+  for (auto &each : view.pictures)
+    each.reset();
+}
+
+TEST_P(LayoutTest, OfTwoRunsWithFindings) {
+  ASSERT_TRUE(writeFindingsTrace(path("a.h5")));
+  std::string error;
+  const auto comparison = Comparison::open(path("a.h5"), path("a.h5"), std::nullopt, error);
+  ASSERT_TRUE(comparison) << error;
+  CompareView view = firstView(*comparison);
+  for (const size_t tensor : {0U, 1U}) {
+    chooseTensor(*comparison, view, tensor);
+    for (const bool showsRuns : {false, true}) {
+      view.showsRuns = showsRuns;
+      expectCleanText("race", [&] { drawComparison(*comparison, view); });
+    }
+  }
   for (auto &each : view.pictures)
     each.reset();
 }
@@ -173,11 +343,50 @@ TEST_P(LayoutTest, OfTheTour) {
     const auto session = Session::openTour(path("a.h5"), step, error);
     ASSERT_TRUE(session) << error;
     expectCleanOverlay("tour" + std::to_string(step), 30, [&] { session->draw(); });
+    // The box lies on nothing that names what it tells of.
+    const Selection &selection = session->selection();
+    const TourPlace place = tourSteps()[step].place;
+    ScreenBox title = place == TourPlace::Header ? selection.headerBox
+                      : place == TourPlace::Element
+                          ? selection.elementBox
+                          : selection.panelBox[static_cast<size_t>(selection.focus)];
+    if (place != TourPlace::Header && place != TourPlace::Element)
+      title.bottom = title.top + 30;
+    const ScreenBox &box = session->tour()->box;
+    EXPECT_GT(box.bottom - box.top, 60);
+    EXPECT_EQ(overlap(title.left, title.right, box.left, box.right) *
+                  overlap(title.top, title.bottom, box.top, box.bottom),
+              0)
+        << "step " << step;
     session->dropPictures();
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(TextSizes, LayoutTest, ::testing::Values(100, 125, 150, 200));
+INSTANTIATE_TEST_SUITE_P(TextSizes, LayoutTest,
+                         ::testing::Values(Size{100, 1600, 1000}, Size{125, 1600, 1000},
+                                           Size{150, 1600, 1000}, Size{200, 1600, 1000},
+                                           Size{100, 1000, 700}, Size{150, 1000, 700},
+                                           Size{200, 1000, 700}));
+
+TEST(PanelChoiceTest, ASmallWindowShowsWhatWasChosenLast) {
+  EXPECT_EQ(roomOf({1600, 1000}), Room::Five);
+  EXPECT_EQ(roomOf({800, 500}), Room::Two); // 1600x1000 at 200 %
+  EXPECT_EQ(roomOf({500, 350}), Room::One);
+  Selection selection;
+  EXPECT_EQ(onlyPanel(selection), PanelKind::Heatmap);
+  selection.opened = PanelKind::Findings; // by the command line
+  EXPECT_EQ(onlyPanel(selection), PanelKind::Findings);
+  focusPanel(selection, PanelKind::Heatmap);
+  EXPECT_EQ(onlyPanel(selection), PanelKind::Heatmap);
+  EXPECT_EQ(sidePanel(selection), PanelKind::Findings);
+  focusPanel(selection, PanelKind::History);
+  EXPECT_EQ(sidePanel(selection), PanelKind::History);
+  EXPECT_EQ(onlyPanel(selection), PanelKind::History);
+  selection.focus = PanelKind::Heatmap; // stays beside it
+  EXPECT_EQ(sidePanel(selection), PanelKind::History);
+  selection.drawer.reset();
+  EXPECT_EQ(sidePanel(selection), PanelKind::Findings);
+}
 
 TEST(PanelSizesTest, WhatWasDraggedIsKeptInItsBounds) {
   const ImVec2 screen = {1600, 1000};

@@ -61,6 +61,9 @@ protected:
     for (int frame = 0; frame < frames; ++frame)
       screen->frame([&] { drawViewer(*model, selection); });
     Picture picture{screen->pixels(), screen->width(), screen->height()};
+    // What is drawn as if nothing shone through it has no pixel through which something does.
+    EXPECT_TRUE(std::all_of(picture.pixels.begin(), picture.pixels.end(),
+                            [](Rgba pixel) { return pixel >> 24U == 255; }));
     if (const char *folder = std::getenv("BLK_TEST_PICTURES")) {
       std::string error;
       const auto *test = ::testing::UnitTest::GetInstance()->current_test_info();
@@ -504,6 +507,35 @@ TEST_F(PanelsTest, AHundredMillionAccessesScrubFast) {
   EXPECT_LT(picture.first, 16);
 }
 
+TEST_F(PanelsTest, PanelsAndWhatIsBetweenThemHaveTheirColours) {
+  for (const int textPercent : {100, 150, 200}) {
+    open(writeBrokenTrace);
+    screen->setTextSize(textPercent);
+    const Picture picture = draw();
+    const float scale = static_cast<float>(textPercent) / 100;
+    const auto at = [&](float x, float y) {
+      return picture.at(static_cast<int>(x * scale), static_cast<int>(y * scale));
+    };
+    const ScreenBox heat = selection.panelBox[static_cast<size_t>(PanelKind::Heatmap)];
+    for (float y = heat.top + 12; y < heat.bottom - 12; y += 3) {
+      ASSERT_EQ(at(heat.left - 4, y), theme::kWindow) << y;
+      ASSERT_EQ(at(heat.right + 4, y), theme::kWindow) << y;
+      if (y > heat.top + 34) {
+        ASSERT_EQ(at(heat.left + 4, y), theme::kPanel) << y;
+        ASSERT_EQ(at(heat.right - 4, y), theme::kPanel) << y;
+      }
+    }
+    for (float x = heat.left; x < heat.right; x += 3) {
+      ASSERT_EQ(at(x, heat.top - 4), theme::kWindow) << x;
+      ASSERT_EQ(at(x, heat.bottom + 4), theme::kWindow) << x;
+    }
+    for (const float x : {2.0F, 1598 / scale})
+      for (float y = 1; y < 1000 / scale; y += 3)
+        ASSERT_EQ(at(x, y), theme::kWindow) << x << ", " << y;
+    TearDown();
+  }
+}
+
 TEST_F(PanelsTest, ASliderChoosesTheMoment) {
   open(writeBrokenTrace);
   const Picture all = draw();
@@ -596,6 +628,31 @@ TEST_F(GpuPanelsTest, TheRooflineHasRoofsAndAPoint) {
     for (int x = 330; x < 680; ++x)
       roof += opened.at(x, y) == theme::kAccent ? 1 : 0;
   EXPECT_GT(roof, 150);
+}
+
+TEST_F(GpuPanelsTest, NumbersOfTheRooflineCanBeScrolledTo) {
+  screen->setTextSize(150);
+  type('8');
+  draw();
+  const ScreenBox box = selection.panelBox[static_cast<size_t>(PanelKind::Roofline)];
+  const auto yellow = [&](const Picture &picture) { // the last two lines, beside the plot
+    int count = 0;
+    for (int y = static_cast<int>(box.top * 1.5F); y < static_cast<int>(box.bottom * 1.5F); ++y)
+      for (int x = static_cast<int>((box.left + box.right) * 0.75F) + 12;
+           x < static_cast<int>(box.right * 1.5F); ++x)
+        count += (picture.at(x, y) & 0xffU) > (picture.at(x, y) >> 16U & 0xffU) + 80 ? 1 : 0;
+    return count;
+  };
+  EXPECT_LT(yellow(draw()), 50);
+  ImGuiIO &io = ImGui::GetIO();
+  io.MousePos = {(box.right - 30) * 1.5F, (box.top + 60) * 1.5F};
+  draw(2);
+  for (int turn = 0; turn < 5; ++turn) {
+    io.MouseWheel = -2;
+    draw(1);
+  }
+  io.MouseWheel = 0;
+  EXPECT_GT(yellow(draw()), 150);
 }
 
 TEST_F(PanelsTest, LongTextIsShortenedNotCut) {
