@@ -371,6 +371,7 @@ private:
 
 LogicalResult assignLayouts(func::FuncOp function, const GpuTarget &target,
                             const GpuOptions &options) {
+  narrowDotOperands(function);
   widenDotOperands(function, target);
   foldSumsIntoDots(function, target);
   splitDots(function, target, options.numWarps);

@@ -6,6 +6,7 @@
 #include "gpu_backend/passes/shared_operands.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/SmallSet.h"
@@ -267,6 +268,60 @@ Value createDot(OpBuilder &builder, tl::DotOp dot, const DotLayouts &layouts, Va
                             builder.getI32IntegerAttr(layouts.operandBytes),
                             builder.getDenseI32ArrayAttr(warps), dot.getInputPrecisionAttr(),
                             dot.getAUnsignedAttr(), dot.getBUnsignedAttr(), IntegerAttr());
+}
+
+namespace {
+
+/// The type of 16 bits that an fp32 block was cast from, perhaps by way of ops that only move
+/// elements; null if there is none. fp16 has every number of fp8.
+Type castFrom(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (auto cast = dyn_cast<tl::FpCastOp>(op)) {
+      const Type source = elementOf(cast.getOperand());
+      if (source.isF16() || source.isBF16())
+        return source;
+      return isFp8(source) ? Type(Float16Type::get(source.getContext())) : Type();
+    }
+    if (!isa<tl::TransOp, tl::ReshapeOp, tl::BroadcastOp, tl::ExpandDimsOp>(op))
+      return {};
+    value = op->getOperand(0);
+  }
+  return {};
+}
+
+/// The block before it was cast, in `element`.
+Value beforeCast(OpBuilder &builder, Value value, Type element) {
+  Operation *op = value.getDefiningOp();
+  if (auto cast = dyn_cast<tl::FpCastOp>(op)) {
+    Value source = cast.getOperand();
+    if (elementOf(source) == element)
+      return source;
+    return tl::FpCastOp::create(builder, op->getLoc(), withElement(source.getType(), element),
+                                source);
+  }
+  IRMapping narrow;
+  narrow.map(op->getOperand(0), beforeCast(builder, op->getOperand(0), element));
+  Operation *moved = builder.clone(*op, narrow);
+  moved->getResult(0).setType(withElement(value.getType(), element));
+  return moved->getResult(0);
+}
+
+} // namespace
+
+void narrowDotOperands(func::FuncOp function) {
+  llvm::SmallVector<tl::DotOp> dots;
+  function.walk([&](tl::DotOp dot) { dots.push_back(dot); });
+  for (tl::DotOp dot : dots) {
+    if (!elementOf(dot.getA()).isF32() || dot.getInputPrecision() == "ieee" ||
+        !isDeepEnough(dot, 2))
+      continue;
+    const Type element = castFrom(dot.getA());
+    if (!element || element != castFrom(dot.getB()))
+      continue;
+    OpBuilder builder(dot);
+    for (const unsigned operand : {0U, 1U})
+      dot->setOperand(operand, beforeCast(builder, dot->getOperand(operand), element));
+  }
 }
 
 void widenDotOperands(func::FuncOp function, const GpuTarget &target) {

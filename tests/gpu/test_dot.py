@@ -678,3 +678,33 @@ def run_staged(form, dtype, iterations, warps, stages, size, device):
 @pytest.mark.parametrize("form", [1, 2])
 def test_staged_operands(form, dtype, iterations, warps, stages, device):
     run_staged(form, dtype, iterations, warps, stages, 64, device)
+
+
+# -- operands that were cast to fp32 ---------------------------------------------------------------
+
+
+@triton.jit
+def cast_kernel(a_ptr, b_ptr, out_ptr, k, N: tl.constexpr, PRECISION: tl.constexpr):
+    i = tl.arange(0, N)
+    total = tl.zeros((N, N), dtype=tl.float32)
+    for start in range(0, k, N):
+        a = tl.load(a_ptr + i[:, None] * k + (start + i)[None, :]).to(tl.float32)
+        b = tl.load(b_ptr + i[:, None] * k + (start + i)[None, :]).to(tl.float32)
+        total += tl.dot(a, tl.trans(b), input_precision=PRECISION)
+    tl.store(out_ptr + i[:, None] * N + i[None, :], total)
+
+
+def run_cast(dtypes, precision, size, device):
+    a, b = (rand((size, 2 * size), dtype, device) for dtype in dtypes)
+    out = torch.full((size, size), 77.0, device=device)
+    kernel = cast_kernel[(1,)](a, b, out, 2 * size, size, precision)
+    check(out, a.double() @ b.double().T, 6e-6)
+    return kernel
+
+
+@pytest.mark.parametrize("precision", ["ieee", "tf32", "tf32x3", "bf16x3"])
+@pytest.mark.parametrize("size", [16, 64])
+@pytest.mark.parametrize("second", [torch.float16, torch.bfloat16, torch.float8_e5m2])
+@pytest.mark.parametrize("first", [torch.float16, torch.bfloat16, torch.float8_e5m2])
+def test_operands_cast_to_fp32(first, second, size, precision, device):
+    run_cast((first, second), precision, size, device)

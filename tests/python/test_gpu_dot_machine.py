@@ -354,6 +354,27 @@ def test_computed_operand(stages: int, arch: str, machines: Any) -> None:
     dots.test_computed_operand(64, 4, stages, "cpu")
 
 
+@BOTH_ARCHS
+@pytest.mark.parametrize(
+    ("dtypes", "precision", "multiplied"),
+    [
+        ((HALF, HALF), "tf32", "f16"),
+        ((torch.bfloat16, torch.bfloat16), "tf32x3", "bf16"),
+        ((torch.bfloat16, torch.bfloat16), "bf16x3", "bf16"),
+        ((FP8, HALF), "tf32", "f16"),
+        ((HALF, torch.bfloat16), "tf32", "tf32"),
+        ((HALF, HALF), "ieee", None),
+    ],
+)
+def test_operands_cast_to_fp32(
+    dtypes: Any, precision: str, multiplied: str | None, arch: str, machines: Any
+) -> None:
+    dots.run_cast(dtypes, precision, 64, "cpu")
+    names = [i.parts for i in machines[-1].code if i.parts[0] in ("mma", "wgmma")]
+    types = {part for parts in names for part in parts if part in ("f16", "bf16", "tf32")}
+    assert types == ({multiplied} if multiplied else set())
+
+
 @pytest.mark.parametrize("arch", ["sm_90a"])
 def test_a_missing_wait_is_found(arch: str, monkeypatch: Any, machines: Any) -> None:
     read = ptx_matrix_machine.Machine._read
