@@ -2,6 +2,7 @@
 #include "gpu_backend/codegen/nvptx.h"
 
 #include "core/bitcode.h"
+#include "gpu_backend/codegen/ptxas_mistakes.h"
 #include "gpu_backend/codegen/stage_timer.h"
 #include "gpu_backend/codegen/toolkit.h"
 
@@ -292,7 +293,7 @@ std::string emitPtx(llvm::Module &module, const GpuTarget &target, const GpuOpti
   }
   passes.run(module);
   if (problem.empty())
-    return withWaitsFirst(text);
+    return withoutPtxasMistakes(withWaitsFirst(text));
   *error = "LLVM cannot emit PTX: " + problem;
   return {};
 }

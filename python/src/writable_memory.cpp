@@ -43,10 +43,10 @@ bool isWritableInTable(uint64_t begin, uint64_t end) {
 bool isWritable(uint64_t begin, uint64_t bytes) {
   if (bytes == 0)
     return true;
-  static const bool canAsk = madvise(nullptr, 0, kPopulateWrite) == 0;
+  const bool canAsk = madvise(nullptr, 0, kPopulateWrite) == 0; // Linux 5.14 and later
   if (!canAsk)
     return isWritableInTable(begin, begin + bytes);
-  static const auto pageBytes = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const auto pageBytes = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   return isPageReady(begin, pageBytes) && isPageReady(begin + bytes - 1, pageBytes);
 }
 

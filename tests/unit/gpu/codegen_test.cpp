@@ -1,6 +1,7 @@
 // Names for kernels of any name, programs with a time limit, fatal errors of LLVM that a process
-// survives.
+// survives, PTX that ptxas gets wrong.
 #include "core/guarded.h"
+#include "gpu_backend/codegen/ptxas_mistakes.h"
 #include "gpu_backend/codegen/register_demand.h"
 #include "gpu_backend/codegen/run_program.h"
 #include "gpu_backend/kernel_names.h"
@@ -28,6 +29,24 @@ TEST(KernelNames, OthersDiffer) {
   EXPECT_NE(symbolOf("größe"), symbolOf("grüße"));
   for (const llvm::StringRef name : {"_", "WARP_SZ", "shared_memory", "__nv_expf"})
     EXPECT_NE(symbolOf(name), name);
+}
+
+TEST(PtxasMistakes, NegationsAndSelectionsAreSaidOtherwise) {
+  EXPECT_EQ(withoutPtxasMistakes("\tneg.s16 \t%rs2, %rs1;\n\tret;\n"),
+            "\tmul.lo.s16 \t%rs2, %rs1, -1;\n\tret;\n");
+  EXPECT_EQ(withoutPtxasMistakes("\tabs.s16 \t%rs2, %rs1;"),
+            "\tmul.lo.s16 \t%rs2, %rs1, -1;\n\tmax.s16 \t%rs2, %rs2, %rs1;");
+  EXPECT_EQ(withoutPtxasMistakes("\tselp.f32 \t%r1, 0f80000000, 0fBF800000, %p2;\n"),
+            "\tselp.b32 \t%r1, 0x80000000, 0xBF800000, %p2;\n");
+  EXPECT_EQ(withoutPtxasMistakes("\tselp.f64 \t%rd1, %rd2, 0d8000000000000000, %p2;\n"),
+            "\tselp.b64 \t%rd1, %rd2, 0x8000000000000000, %p2;\n");
+}
+
+TEST(PtxasMistakes, OtherLinesStay) {
+  for (const char *text : {"", "\n", "\tneg.s32 \t%r2, %r1;\n", "\tneg.s16x2 \t%r2, %r1;\n",
+                           "\tselp.f32 \t%r1, %r2, %r3, %p2;\n", "{ neg.s16 a, b; neg.s16 c, d; }",
+                           "// neg.s16 %rs2, %rs1;\n", "\tret;"})
+    EXPECT_EQ(withoutPtxasMistakes(text), text);
 }
 
 TEST(RegisterDemand, CountsWhatLivesAtOnce) {
