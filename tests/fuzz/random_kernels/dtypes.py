@@ -123,7 +123,8 @@ def _float_to_int(x: Array, to: DType, from_64: bool) -> Array:
     info = np.iinfo(to.numpy)
     wide = np.trunc(x.astype(np.float64))
     inside = (wide >= float(info.min)) & (wide < float(info.max) + (to.bits < 64))
-    result = np.where(wide < 0, info.min, info.max).astype(to.numpy)
+    # typed: NumPy 2 takes no Python integer that does not fit into a C long
+    result = np.where(wide < 0, to.numpy.type(info.min), to.numpy.type(info.max))
     result = np.where(inside, np.where(inside, wide, 0).astype(to.numpy), result)
     top = np.array(1 << (to.bits - 1), np.uint64).astype(f"u{to.itemsize}").view(to.numpy)
     nan = top if to.bits == 64 or from_64 else to.numpy.type(0)
