@@ -397,6 +397,9 @@ def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
     sweep.add_argument("-o", "--output", metavar="F",
                        help="the file of results, which a later run goes on with (default "
                        "sweep-ID.jsonl)")  # fmt: skip
+    sweep.add_argument("--again", action="store_true",
+                       help="drop the results that the file of results has, and run all "
+                       "points")  # fmt: skip
     sweep.add_argument("--html", metavar="F", help="write a page with charts and reports")
     sweep.add_argument("--format", choices=["text", "json"], default="text")
     sweep.add_argument("--seconds", type=budget, metavar="S", help="begin no point after S seconds")
