@@ -27,9 +27,9 @@ _ATTRIBUTE = "blockscope_facts"
 
 class Facts(TypedDict):
     """Of one test: its ``place`` among those that run, how many ``launches``, how many of them on
-    ``copies`` of GPU tensors; the ``findings`` as data, text, what allows them or nothing, and whether a baseline does; for each
-    mark that allows a code, for each comment in a kernel, and for each entry of the ``baseline``,
-    whether it was found; ``wrong_comments`` as sentences."""
+    ``copies`` of GPU tensors; the ``findings`` as data, text, what allows them or nothing, and
+    whether a baseline does; for each mark that allows a code, for each comment in a kernel, and for
+    each entry of the ``baseline``, whether it was found; ``wrong_comments`` as sentences."""
 
     place: int
     launches: int
