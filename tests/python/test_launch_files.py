@@ -253,6 +253,20 @@ def test_a_check_is_told_what_is_undefined(record, monkeypatch, part):
     assert told[2] == (0, [(0, 37)])
 
 
+def test_undefined_memory_without_values(tmp_path):
+    (tmp_path / "script.py").write_text(
+        "import torch, triton, triton.language as tl\n"
+        "@triton.jit\n"
+        "def kernel(x_ptr, BLOCK: tl.constexpr):\n"
+        "    tl.store(x_ptr + tl.arange(0, BLOCK), 1)\n"
+        "x = torch.empty(40)\n"
+        "for _ in range(2): kernel[(1,)](x, BLOCK=8)\n"
+    )
+    command("record", "--no-values", "script.py", cwd=tmp_path)
+    done = command("check", "--checks", "undefined", "run.blk", cwd=tmp_path)
+    assert done.returncode == 0 and "TypeError" not in done.stderr, done.stderr
+
+
 def test_masks_of_large_blocks_take_little_memory():
     tracemalloc.start()
     try:

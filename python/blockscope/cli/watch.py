@@ -23,6 +23,7 @@ from typing import Any
 from blockscope.cli import report_formats
 from blockscope.cli.before_run import chosen_checks, own_project, wants_color
 from blockscope.cli.check import baseline_of, checked
+from blockscope.cli.own_process import python_words
 from blockscope.cli.script import Script
 from blockscope.cli.usage import UsageError
 from blockscope.users_files import users_files
@@ -96,8 +97,7 @@ class _Run:
             os.path.join(self._folder.name, "printed"), "w+", encoding="utf-8", errors="replace"
         )
         self._process = subprocess.Popen(
-            [sys.executable, "-c", "from blockscope.cli.watch import run; run()",
-             json.dumps(arguments)],
+            [*python_words("from blockscope.cli.watch import run; run()"), json.dumps(arguments)],
             stdin=subprocess.DEVNULL, stdout=self._output, stderr=self._output,
             start_new_session=True,
         )  # fmt: skip

@@ -216,9 +216,10 @@ def _defined(
         return np.unpackbits(bits[begin // 8 : -(-end // 8)], count=end - begin).view(bool)
 
     if mask is not None and is_same:
+        # Values that are made up (--no-values) say nothing of what has changed.
+        changed = block.changed if block.changed is not None else np.zeros(len(block.view), bool)
         return lambda begin, end: (
-            undefined(block.mask, begin, end) & ~undefined(mask, begin, end)
-            | block.changed[begin:end]
+            undefined(block.mask, begin, end) & ~undefined(mask, begin, end) | changed[begin:end]
         )
     if mask is not None and (follows or not state.undefined.touched):  # type: ignore[union-attr]
         return lambda begin, end: ~undefined(mask, begin, end)
