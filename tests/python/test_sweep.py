@@ -229,6 +229,7 @@ def test_names_say_which_formula_the_grid_has(folder):
         (["--launch", 0, "--vary", "n=1", "--grid", "n"], "the grid 'n' is (1024, 1, 1) for the"),
         (["--launch", 0, "--vary", "n=1", "--grid", "open('x')"], "is not understood"),
         (["--launch", 0, "--vary", "n=1", "--set", "BLOCK"], "--set BLOCK has no formula"),
+        (["--launch", 0, "--vary", "n=1", "--grid", "m"], "has no argument 'm', it has x, y, out"),
         (["--launch", 0, "--vary", "n=1", "--keep", "q"], "'q' is no argument"),
         (["--launch", 0, "--vary", "x.dtype=fp99"], "'fp99' is no dtype"),
         (["--launch", 9], "has no launch 9"),
@@ -240,6 +241,20 @@ def test_what_cannot_be_is_said(folder, words, said):
     with pytest.raises((UsageError, ValueError)) as caught:
         planned(folder, "run.blk", *words)
     assert said in str(caught.value)
+
+
+def test_the_grid_that_is_proposed_can_be_given(folder):
+    (folder / "square.py").write_text(
+        KERNELS + "\na, b, c = torch.rand(100, 80), torch.rand(80, 64), torch.zeros(100, 64)\n"
+        "matmul[(4, 2)](a, b, c, 100, 64, 80, 80, 64, 64, BM=32, BN=32, BK=20)\n"
+    )
+    command(folder, "record", "-o", "square.blk", "square.py")
+    words = ["sweep", "square.blk", "--vary", "M=65..70", "-o", "square.jsonl"]
+    done = command(folder, *words)
+    assert done.returncode == 2 and "say which, as in --grid '" in done.stderr, done.stderr
+    proposed = done.stderr.partition("--grid '")[2].partition("'")[0]
+    assert "M" in proposed, done.stderr
+    assert command(folder, *words, "--grid", proposed).returncode != 2
 
 
 def test_wrong_use_ends_with_a_line(folder):

@@ -312,7 +312,7 @@ def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
                                   "for GPUs: registers, spills, occupancy, and warnings of what "
                                   "makes them slow")  # fmt: skip
     compile.add_argument("--target", default="sm_90a", metavar="LIST",
-                         help="one or more, such as sm_80,sm_90a (default sm_90a)")  # fmt: skip
+                         help="one or more, such as sm_80,h200 (default sm_90a)")  # fmt: skip
     compile.add_argument("--emit", choices=["tl", "plan", "tlg", "llir", "ptx", "cubin"],
                          help="print a stage of each kernel")  # fmt: skip
     compile.add_argument("--time", action="store_true", help="print the time of each stage")
