@@ -108,6 +108,10 @@ def raises():
 def leaves(n):
     raise SystemExit(3)
 
+def sleeps(n):
+    import time
+    time.sleep(0.2)
+
 def pair(n, m=1):
     run(64 * n * m, 64)
 
@@ -372,6 +376,15 @@ def test_a_sweep_goes_on_where_it_was(folder):
     # Other checks are another one.
     done = command(folder, *words, "--checks", "tsan")
     assert done.returncode == 2 and "has results of another sweep" in done.stderr
+
+
+def test_points_that_took_too_long_are_run_again_with_more_time(folder):
+    words = ["sweep", "cases.py:sleeps", "--vary", "n=1..2", "-o", "late.jsonl"]
+    assert "2 took too long" in command(folder, *words, "--point-seconds", "0.05").stdout
+    done = command(folder, *words, "--point-seconds", "0.05")
+    assert "2 of 2 points are in late.jsonl already" in done.stderr
+    done = command(folder, *words)
+    assert done.returncode == 0 and "2 passed; 2 in" in done.stdout, done.stdout
 
 
 def test_again_runs_all_points_again(folder):

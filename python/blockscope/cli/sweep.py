@@ -44,7 +44,7 @@ def sweep(options: argparse.Namespace, names: list[str], given: dict[str, Any]) 
         raise UsageError(f"'{path}' cannot be written: {error.strerror}") from None
     begin = time.monotonic()
     wanted = {key_of(plan.point(index)): index for index in range(plan.count)}
-    todo = [index for index in spread(plan.count) if key_of(plan.point(index)) not in kept.known]
+    todo = [index for index in spread(plan.count) if not _is_known(plan, index, kept)]
     known = len(wanted) - len(todo)
     if known:
         print(
@@ -73,6 +73,14 @@ def sweep(options: argparse.Namespace, names: list[str], given: dict[str, Any]) 
     if any(result.is_error for result in results):
         return int(options.exit_code)
     return 1 if any(result.state == "failed" for result in results) else 0
+
+
+def _is_known(plan: Plan, index: int, kept: ResultsFile) -> bool:
+    """Whether a point has a result; that it took too long is one for no larger limit."""
+    result = kept.known.get(key_of(plan.point(index)))
+    if result is None:
+        return False
+    return result.state != "late" or result.seconds >= plan.request.seconds_of_point
 
 
 def request_of(options: argparse.Namespace, names: list[str], given: dict[str, Any]) -> Request:
