@@ -337,6 +337,8 @@ def test_parameters_that_vary_together_are_another_point(folder):
     "words, said",
     [
         (["cases.py:nothing"], "has no function 'nothing', its functions are run, points"),
+        (["cases.py:add"], "has 'add', which is a kernel, expected a function that makes"),
+        (["cases.py:torch"], "which is of type module, expected a function"),
         (["cases.py:run", "--vary", "m=1"], "'run' cannot be called so"),
         (["cases.py:wrong"], "'wrong' yields int, expected pairs"),
         (["cases.py:run", "--vary", "m=1"], "it takes n, BLOCK, dtype='float32'"),

@@ -332,7 +332,10 @@ def _function(path: str, name: str) -> Callable[..., Any]:
     found = getattr(module, name, None)
     if not inspect.isfunction(found):
         names = [n for n, v in vars(module).items() if inspect.isfunction(v)]
-        raise ValueError(
-            f"'{path}' has no function '{name}', its functions are {', '.join(names) or 'none'}"
-        )
+        has = f"has no function '{name}'"
+        if found is not None:
+            kind = "a kernel" if hasattr(found, "arg_names") else f"of type {type(found).__name__}"
+            has = f"has '{name}', which is {kind}, expected a function that makes arguments and "
+            has += "launches"
+        raise ValueError(f"'{path}' {has}, its functions are {', '.join(names) or 'none'}")
     return found
