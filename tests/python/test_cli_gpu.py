@@ -53,6 +53,18 @@ def test_compile_emits_stages(script, tmp_path):
 
 
 @needs_tools
+def test_targets_have_the_same_names_in_all_commands(script, tmp_path):
+    for name, arch in (("h200", "sm_90a"), ("A100", "sm_80"), ("90", "sm_90a")):
+        assert f" for {arch}" in command("compile", "--target", name, script).stdout
+        done = command("trace", "--target", name, "-o", tmp_path / "T.h5", script)
+        assert done.returncode == 0, done.stderr
+    for words in (["compile"], ["trace", "-o", tmp_path / "T.h5"]):
+        done = command(*words, "--target", "h300", script)
+        assert done.returncode == 2 and "'h300', expected one of sm_80, " in done.stderr
+        assert "h100, " in done.stderr and "sm_90a, " in done.stderr
+
+
+@needs_tools
 def test_compile_tells_wrong_use(script):
     done = command("compile", "--target", "sm_70", script)
     assert done.returncode == 2 and "unknown GPU architecture 'sm_70'" in done.stderr

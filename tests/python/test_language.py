@@ -687,6 +687,37 @@ class Corner(NamedTuple):
     y: Any
 
 
+class Counted(NamedTuple):
+    count: Any
+    index: Any
+    map: Any
+    like: Any
+
+
+@blockscope.jit
+def reads_fields(out, info):
+    first = info
+    if info.count > 1:
+        first = Counted(info.index, info.count, info.like, info.map)
+    tl.store(out, first.count + 10 * first.index + 100 * first.map + 1000 * first.like)
+
+
+def test_fields_may_have_the_names_of_methods(mode: str) -> None:
+    out = np.zeros(1, np.int32)
+    reads_fields[(1,)](out, Counted(2, 3, 4, 5))
+    assert out[0] == 3 + 10 * 2 + 100 * 5 + 1000 * 4
+
+
+@blockscope.jit
+def has_no_field(out, corner):
+    tl.store(out, corner.count)
+
+
+def test_tuples_of_kernels_have_no_methods_of_python(mode: str) -> None:
+    with pytest.raises(Exception, match="a tuple in a kernel has no attribute 'count'"):
+        has_no_field[(1,)](np.zeros(1, np.int32), Corner(2, 3))
+
+
 @blockscope.constexpr_function
 def turned(corner):
     assert isinstance(corner, tuple)

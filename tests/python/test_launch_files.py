@@ -10,6 +10,7 @@ import runpy
 import shutil
 import subprocess
 import sys
+import tracemalloc
 import types
 import zipfile
 from pathlib import Path
@@ -21,6 +22,7 @@ import pytest
 from blockscope.cli.launch_script import LaunchScript
 from blockscope.cli.verify import Verifier
 from blockscope.errors import CompilationError, LaunchFileError
+from blockscope.launch_file import memory
 from blockscope.launch_file.container import Writer
 from blockscope.launch_file.contents import File
 from blockscope.launch_file.recorder import Recorder
@@ -203,6 +205,76 @@ def test_what_is_undefined_goes_along_bit_for_bit(record):
         for launch in file.launches
     ]
     assert masks == [[True] * 19, [True] * 3 + [False] * 4 + [True] * 12, None]
+
+
+class Written:
+    """A session that notes which bytes it is told have values."""
+
+    def __init__(self):
+        self.allocated, self.written = [], []
+
+    def host_allocation(self, *words):
+        self.allocated.append(words)
+
+    def host_write(self, elements):
+        address, _, (count,), _, begin, _ = elements
+        self.written.append((address - begin, address - begin + count))
+
+
+@pytest.mark.parametrize("part", [8, 1 << 22])
+def test_a_check_is_told_what_is_undefined(record, monkeypatch, part):
+    @triton.jit
+    def kernel(x_ptr, BLOCK: tl.constexpr):
+        tl.store(x_ptr + 20 + tl.arange(0, BLOCK), 1)
+
+    def launches():
+        x = torch.empty(37, dtype=torch.uint8)
+        x[3:7] = 0
+        x[14:18] = 0
+        x[36] = 0
+        kernel[(1,)](x, BLOCK=2)
+        x[7:14] = 0
+        kernel[(1,)](x, BLOCK=2)
+        x.fill_(0)
+        kernel[(1,)](x, BLOCK=2)
+
+    monkeypatch.setattr(memory, "_PART", part)
+    file = record(launches)
+    told = []
+    blocks = memory.Memory(file)
+    for launch in file.launches:
+        blocks.prepare(launch)
+        session = Written()
+        blocks.tell(session, launch, follows=True)
+        told.append((len(session.allocated), session.written))
+    assert told[0] == (1, [(3, 7), (14, 18), (36, 37)])
+    made = {at for begin, end in told[1][1] for at in range(begin, end)}
+    assert told[1][0] == 0 and made >= set(range(7, 14)) and made.isdisjoint(range(22, 36))
+    assert told[2] == (0, [(0, 37)])
+
+
+def test_undefined_memory_without_values(tmp_path):
+    (tmp_path / "script.py").write_text(
+        "import torch, triton, triton.language as tl\n"
+        "@triton.jit\n"
+        "def kernel(x_ptr, BLOCK: tl.constexpr):\n"
+        "    tl.store(x_ptr + tl.arange(0, BLOCK), 1)\n"
+        "x = torch.empty(40)\n"
+        "for _ in range(2): kernel[(1,)](x, BLOCK=8)\n"
+    )
+    command("record", "--no-values", "script.py", cwd=tmp_path)
+    done = command("check", "--checks", "undefined", "run.blk", cwd=tmp_path)
+    assert done.returncode == 0 and "TypeError" not in done.stderr, done.stderr
+
+
+def test_masks_of_large_blocks_take_little_memory():
+    tracemalloc.start()
+    try:
+        size = 1 << 26
+        assert memory._runs(size, lambda begin, end: np.ones(end - begin, bool)) == [(0, size)]
+        assert tracemalloc.get_traced_memory()[1] < size
+    finally:
+        tracemalloc.stop()
 
 
 # --- arguments ----------------------------------------------------------------------------------

@@ -9,12 +9,14 @@ import sys
 import textwrap
 import xml.etree.ElementTree
 from pathlib import Path
+from types import SimpleNamespace
 
 import h5py
 import jsonschema
 import pytest
 import sarif_schema
 from blockscope.cli.explain import codes
+from blockscope.pytest_plugin.summary import Summary
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -393,6 +395,26 @@ def test_an_allow_that_never_matched_is_named(project, words):
     assert "allow='race-write-write'" not in text  # it may be for those that were left out
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
+def test_what_is_said_does_not_depend_on_which_worker_ends_first(order):
+    config = SimpleNamespace(
+        getoption=lambda name: None, args_source=None, ArgsSource=SimpleNamespace(ARGS=1)
+    )
+    worker, reporter = (Summary(config, ["asan"], None) for _ in range(2))
+    for number in range(3):
+        worker.will_run(f"test_{number}", [f"mark {number}"])
+    for number in order:
+        report = SimpleNamespace(nodeid=f"test_{number}", passed=True)
+        facts = {
+            "place": 0, "launches": 1, "copies": 0, "findings": [], "comments": {},
+            "allow": {f"mark {number}": False}, "wrong_comments": [], "baseline": {},
+        }  # fmt: skip
+        worker.send(report, facts)
+        reporter.pytest_runtest_logreport(report)
+    named = [line.partition(" is not needed")[0] for line in reporter._lines(is_quiet=True)]
+    assert named == ["mark 0", "mark 1", "mark 2"]
+
+
 def test_the_fixture_gives_findings_as_data(project):
     text = project.run(
         CHECKED,
@@ -467,7 +489,13 @@ def test_wrong_tables_are_named_with_their_file(project, text, said):
     "words, said",
     [
         (["--blockscope=asn"], "--blockscope=asn: unknown check 'asn', expected arith, asan, "),
-        (["--blockscope="], "--blockscope=: no check was named, expected arith, "),
+        (["--blockscope="], "--blockscope: no check was named, expected arith, "),
+        (["--blockscope"], "or undefined, all or off, as in --blockscope=asan,tsan"),
+        (
+            ["--blockscope", "conftest.py"],
+            "unknown check 'conftest.py', expected arith, asan, ",
+        ),
+        (["--blockscope", "conftest.py"], "as in --blockscope=asan,tsan conftest.py"),
         (["--blockscope-trace=t"], "--blockscope-trace is about checked tests, and no test is"),
         (["--blockscope-sarif=t"], "--blockscope-sarif is about checked tests, and no test is"),
         (["--blockscope-github"], "--blockscope-github is about checked tests, and no test is"),

@@ -10,6 +10,8 @@ import subprocess
 import sys
 
 import pytest
+from blockscope.cli.arguments import EVERY, blockscope_parser, command_parser
+from blockscope.cli.own_process import python_words
 from reduce_cases import CASES, ROOT
 
 pytest.importorskip("torch")
@@ -81,3 +83,87 @@ def test_a_finding_that_depends_on_a_launch_before_is_said_so(tmp_path):
     done = command("reduce", "run.blk", "--checks", "undefined", cwd=tmp_path)
     assert done.returncode == 2, done.stderr
     assert "is not there when the launch runs alone" in done.stderr
+
+
+BORN = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def divides(x, out, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i) / tl.load(x + i))
+
+@triton.jit
+def unknown(x, BLOCK: tl.constexpr):
+    tl.store(x + tl.arange(0, BLOCK), y)
+"""
+
+
+@pytest.fixture
+def born(tmp_path):
+    """A folder with a launch file whose finding the checks of a plain run do not look for."""
+    (tmp_path / "script.py").write_text(
+        f"{BORN}\nx = torch.zeros(8)\ndivides[(1,)](x, torch.zeros(8), BLOCK=8)\n"
+    )
+    return tmp_path
+
+
+def test_what_is_recorded_under_checks_names_them(born):
+    done = command("record", "--on-finding", "--checks", "nan", "script.py", cwd=born)
+    shown = "blockscope check --checks nan run.blk"
+    assert f"run it with: {shown}" in done.stderr
+    assert command(*shown.split()[1:], cwd=born).returncode == 66
+
+
+def test_a_finding_that_is_named_brings_its_check(born):
+    command("record", "script.py", cwd=born)
+    done = command("reduce", "--finding", "nan-born", "run.blk", cwd=born)
+    assert done.returncode == 0 and "it shows nan-born with" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["--finding", "nanborn"], "'nanborn' is no code of a finding; did you mean 'nan-born'?"),
+        (["-o", "no/x.py"], "'no/x.py' cannot be written: there is no folder"),
+        (["-o", "x"], "'x' is no name of a Python file"),
+    ],
+)
+def test_wrong_options_are_named_as_they_were_given(born, words, said):
+    command("record", "script.py", cwd=born)
+    done = command("reduce", "run.blk", *words, cwd=born)
+    assert done.returncode == 2 and said in done.stderr
+
+
+def test_a_launch_that_fails_is_no_finding(born):
+    (born / "fails.py").write_text(f"{BORN}\nunknown[(1,)](torch.zeros(8), BLOCK=8)\n")
+    command("record", "fails.py", cwd=born)
+    done = command("reduce", "run.blk", cwd=born)
+    assert "launch 0 ends with CompilationError, which is no finding" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["check", "trace", "record", "reduce", "sweep"])
+def test_checks_are_there_for_the_command_and_for_completion(name):
+    for asked in (name, EVERY):
+        parser = command_parser(blockscope_parser(asked), name)
+        assert "--checks" in parser._option_string_actions, asked
+
+
+def test_modules_of_the_present_folder_do_not_take_the_place_of_pythons(tmp_path):
+    (tmp_path / "argparse.py").write_text("raise SystemExit('taken')\n")
+    words = python_words("import argparse; print(argparse.__file__)")
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0 and str(tmp_path) not in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["--program", "9,0,0", "run.blk"], "a launch has no program 9,0,0"),
+        (["nothing.py"], "no kernel was launched"),
+    ],
+)
+def test_a_step_that_stops_nowhere_says_so(born, words, said):
+    command("record", "script.py", cwd=born)
+    (born / "nothing.py").write_text("")
+    assert said in command("step", *words, cwd=born).stderr

@@ -86,6 +86,35 @@ def quick(n):
 def wrong():
     yield 1
 
+def grid_of_points():
+    for n in (64, 128):
+        for dtype in ("float16", "float32"):
+            yield {"n": n, "dtype": dtype}, lambda n=n, dtype=dtype: run(n, 64, dtype)
+
+def twice():
+    yield {"n": 64}, lambda: run(64, 64)
+    yield {"n": 64}, lambda: run(64, 32)
+
+def no_points():
+    yield from ()
+
+def needs(sizes):
+    yield {"n": 1}, lambda: run(1, 64)
+
+def raises():
+    raise KeyError("here")
+    yield
+
+def leaves(n):
+    raise SystemExit(3)
+
+def sleeps(n):
+    import time
+    time.sleep(0.2)
+
+def pair(n, m=1):
+    run(64 * n * m, 64)
+
 if __name__ == "__main__":
     raise SystemExit("it is imported")
 """
@@ -111,6 +140,11 @@ def planned(folder, path, *words):
     """The plan that a command makes, in this process."""
     options = blockscope_parser("sweep").parse_args(["sweep", str(folder / path), *map(str, words)])
     return request_of(options, ["asan"], {}).plan()
+
+
+def points_in(path):
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    return [row["point"] for row in rows if "point" in row]
 
 
 def bad(results):
@@ -194,10 +228,12 @@ def test_names_say_which_formula_the_grid_has(folder):
         (["--launch", 0, "--vary", "n=9..1"], "the range '9..1' is empty"),
         (["--launch", 0, "--vary", "n=0..9:x2"], "never ends"),
         (["--launch", 0, "--vary", "n=1,n=2"], "'n' is varied twice"),
-        (["--launch", 0, "--vary", "5"], "'5' has no name"),
+        (["--launch", 0, "--vary", "5"], "'5' names no value or no argument"),
+        (["--launch", 0, "--vary", "n="], "has no value, expected one as in"),
         (["--launch", 0, "--vary", "n=1", "--grid", "n"], "the grid 'n' is (1024, 1, 1) for the"),
         (["--launch", 0, "--vary", "n=1", "--grid", "open('x')"], "is not understood"),
         (["--launch", 0, "--vary", "n=1", "--set", "BLOCK"], "--set BLOCK has no formula"),
+        (["--launch", 0, "--vary", "n=1", "--grid", "m"], "has no argument 'm', it has x, y, out"),
         (["--launch", 0, "--vary", "n=1", "--keep", "q"], "'q' is no argument"),
         (["--launch", 0, "--vary", "x.dtype=fp99"], "'fp99' is no dtype"),
         (["--launch", 9], "has no launch 9"),
@@ -209,6 +245,20 @@ def test_what_cannot_be_is_said(folder, words, said):
     with pytest.raises((UsageError, ValueError)) as caught:
         planned(folder, "run.blk", *words)
     assert said in str(caught.value)
+
+
+def test_the_grid_that_is_proposed_can_be_given(folder):
+    (folder / "square.py").write_text(
+        KERNELS + "\na, b, c = torch.rand(100, 80), torch.rand(80, 64), torch.zeros(100, 64)\n"
+        "matmul[(4, 2)](a, b, c, 100, 64, 80, 80, 64, 64, BM=32, BN=32, BK=20)\n"
+    )
+    command(folder, "record", "-o", "square.blk", "square.py")
+    words = ["sweep", "square.blk", "--vary", "M=65..70", "-o", "square.jsonl"]
+    done = command(folder, *words)
+    assert done.returncode == 2 and "say which, as in --grid '" in done.stderr, done.stderr
+    proposed = done.stderr.partition("--grid '")[2].partition("'")[0]
+    assert "M" in proposed, done.stderr
+    assert command(folder, *words, "--grid", proposed).returncode != 2
 
 
 def test_wrong_use_ends_with_a_line(folder):
@@ -247,13 +297,57 @@ def test_errors_of_launches_are_results(folder):
     assert [result["failure"] for result in results] == ["", "", "KeyError: 'three'", ""]
 
 
+def test_points_of_a_generator_are_picked(folder):
+    words = ["cases.py:grid_of_points"]
+    _, results = sweep(folder, *words, "--vary", "n=64,128,dtype=float16", output="picked.jsonl")
+    assert [r["point"] for r in results] == [
+        {"n": 64, "dtype": "float16"}, {"n": 128, "dtype": "float16"}
+    ]  # fmt: skip
+    done, results = sweep(folder, *words, output="picked.jsonl")
+    assert len(results) == 4 and "2 of 4 points are in" in done.stderr
+
+
+def test_a_script_that_leaves_ends_its_point_only(folder):
+    done, results = sweep(folder, "cases.py:leaves", "--vary", "n=1,2", output="leaves.jsonl")
+    assert done.returncode == 1
+    assert [result["failure"] for result in results] == ["SystemExit: 3"] * 2
+
+
+def test_points_that_launch_nothing_are_counted(folder):
+    done = command(folder, "sweep", "cases.py:quick", "--vary", "n=1,2", "-o", "idle.jsonl")
+    assert "2 points launched no kernel" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["raises", "broken"])
+def test_an_error_of_the_script_shows_its_lines_only(folder, name):
+    (folder / "broken.py").write_text("def broken(:\n")
+    file = "broken.py" if name == "broken" else "cases.py"
+    done = command(folder, "sweep", f"{file}:{name}")
+    assert done.returncode == 1 and file in done.stderr
+    assert "plan.py" not in done.stderr and "importlib" not in done.stderr, done.stderr
+
+
+def test_parameters_that_vary_together_are_another_point(folder):
+    _, one = sweep(folder, "cases.py:pair", "--vary", "n=2", output="pair.jsonl")
+    done, _ = sweep(folder, "cases.py:pair", "--vary", "n=m=2", output="pair.jsonl")
+    assert done.returncode == 2 and "has results of another sweep" in done.stderr
+
+
 @pytest.mark.parametrize(
     "words, said",
     [
         (["cases.py:nothing"], "has no function 'nothing', its functions are run, points"),
+        (["cases.py:add"], "has 'add', which is a kernel, expected a function that makes"),
+        (["cases.py:torch"], "which is of type module, expected a function"),
         (["cases.py:run", "--vary", "m=1"], "'run' cannot be called so"),
         (["cases.py:wrong"], "'wrong' yields int, expected pairs"),
-        (["cases.py:points", "--vary", "n=1"], "'points' yields its points itself"),
+        (["cases.py:run", "--vary", "m=1"], "it takes n, BLOCK, dtype='float32'"),
+        (["cases.py:run", "--vary", "n=1,BLOCK=1", "--launch", "0"], "are for launch files"),
+        (["cases.py:grid_of_points", "--vary", "n=1"], "n is 64, 128"),
+        (["cases.py:grid_of_points", "--vary", "m=1"], "no parameter 'm', it has n, dtype"),
+        (["cases.py:twice"], "yields the point n=64 twice"),
+        (["cases.py:no_points"], "yields no points"),
+        (["cases.py:needs"], "called without arguments"),
         (["cases.py"], "expected one such as run.blk, or a function"),
         (["none.py:run"], "there is no file"),
     ],
@@ -286,12 +380,80 @@ def test_a_sweep_goes_on_where_it_was(folder):
     assert done.returncode == 2 and "has results of another sweep" in done.stderr
 
 
+def test_points_that_took_too_long_are_run_again_with_more_time(folder):
+    words = ["sweep", "cases.py:sleeps", "--vary", "n=1..2", "-o", "late.jsonl"]
+    assert "2 took too long" in command(folder, *words, "--point-seconds", "0.05").stdout
+    done = command(folder, *words, "--point-seconds", "0.05")
+    assert "2 of 2 points are in late.jsonl already" in done.stderr
+    done = command(folder, *words)
+    assert done.returncode == 0 and "2 passed; 2 in" in done.stdout, done.stdout
+
+
+def test_again_runs_all_points_again(folder):
+    words = ["sweep", "cases.py:quick", "--vary", "n=1..3", "-o", "again.jsonl"]
+    command(folder, *words)
+    assert "3 of 3 points are in again.jsonl already (--again" in command(folder, *words).stderr
+    assert "; 3 in" in command(folder, *words, "--again").stdout
+    assert len(points_in(folder / "again.jsonl")) == 3
+    # Also in place of another sweep's, but of no other file.
+    words[3] = "n=4"
+    assert "1 point" in command(folder, *words, "--checks", "nan", "--again").stdout
+
+
+def changing(folder):
+    """A script whose kernel is imported from elsewhere when a point runs, and a launch file."""
+    (folder / "elsewhere").mkdir(exist_ok=True)
+    (folder / "elsewhere/late.py").write_text(KERNELS)
+    (folder / "changing.py").write_text(
+        "import sys, torch\n"
+        "def run(n):\n"
+        f"    sys.path.insert(0, {str(folder / 'elsewhere')!r})\n"
+        "    from late import add\n"
+        "    x = torch.zeros(n)\n"
+        "    add[(1,)](x, x, x, n, BLOCK=64)\n"
+    )
+    (folder / "changing.blk").write_bytes((folder / "run.blk").read_bytes())
+
+
+@pytest.mark.parametrize(
+    "words, changed, named",
+    [
+        (["changing.py:run", "--vary", "n=64"], "changing.py", "'changing.py'"),
+        (["changing.py:run", "--vary", "n=64"], "elsewhere/late.py", "'elsewhere/late.py'"),
+        (["changing.blk", "--launch", "1"], "changing.blk", "the launch file"),
+    ],
+)
+def test_results_of_other_sources_are_not_taken(folder, words, changed, named):
+    changing(folder)
+    words = ["sweep", *words, "-o", "changed.jsonl"]
+    assert command(folder, *words, "--again").returncode == 0
+    assert "1 of 1 points" in command(folder, *words).stderr
+    if changed.endswith(".py"):
+        (folder / changed).write_text((folder / changed).read_text() + "\n# another\n")
+    else:
+        done = command(folder, "record", "-o", changed, "script.py")
+        assert done.returncode == 0
+    done = command(folder, *words)
+    assert done.returncode == 2, done.stderr
+    assert f"has results from before {named} changed; --again runs" in done.stderr
+    assert "; 1 in" in command(folder, *words, "--again").stdout
+
+
+@pytest.mark.parametrize("again", [[], ["--again"]])
+@pytest.mark.parametrize("text", ["my notes", "my notes\n", "[1]\n"])
+def test_a_file_of_somebody_else_stays_as_it_is(folder, text, again):
+    (folder / "notes").write_text(text)
+    done = command(folder, "sweep", "run.blk", "-o", "notes", *again)
+    assert done.returncode == 2 and "is no file of results" in done.stderr
+    assert (folder / "notes").read_text() == text
+
+
 @pytest.mark.parametrize(
     "text, said",
     [
         ("hello\n", "is no file of results"),
         ("[1]\n", "is there already, and is no file of results"),
-        ('{"format": "blockscope-sweep", "version": 2}\n', "has version 2, expected 1"),
+        ('{"format": "blockscope-sweep", "version": 1}\n', "has version 1, expected 2; --again"),
     ],
 )
 def test_other_files_stay_as_they_are(folder, text, said):
@@ -305,15 +467,14 @@ def test_a_budget_of_time(folder):
     done = command(folder, "sweep", "cases.py:quick", "--vary", "n=1..100000", "--seconds", "2",
                     "-o", "budget.jsonl")  # fmt: skip
     assert "of 100000 points" in done.stdout and "points were not run" in done.stderr
-    rows = [json.loads(line) for line in (folder / "budget.jsonl").read_text().splitlines()[1:]]
-    assert rows
+    assert points_in(folder / "budget.jsonl")
 
 
 def test_a_budget_of_points_is_spread_over_all(folder):
     command(folder, "sweep", "cases.py:quick", "--vary", "n=1..100000", "--limit", "5",
             "-o", "limit.jsonl")  # fmt: skip
-    rows = [json.loads(line) for line in (folder / "limit.jsonl").read_text().splitlines()[1:]]
-    assert len(rows) == 5 and max(row["point"]["n"] for row in rows) > 50_000
+    points = points_in(folder / "limit.jsonl")
+    assert len(points) == 5 and max(point["n"] for point in points) > 50_000
 
 
 def test_the_page_has_the_chart_and_the_finding(folder):

@@ -74,6 +74,7 @@ def blockscope(folder, *words):
 def states(path):
     """What the file of results has, without times."""
     rows = [json.loads(line) for line in path.read_text().splitlines()[1:]]
+    rows = [row for row in rows if "sources" not in row]
     keys = [json.dumps(row["point"]) for row in rows]
     assert len(set(keys)) == len(keys), "a point has two results"
     found = dict(zip(keys, rows, strict=True))

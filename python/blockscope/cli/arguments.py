@@ -219,6 +219,18 @@ def _checks_help(otherwise: str = "") -> str:
     return f"{'; '.join(rows)}; {every}{otherwise} (default: {default})"
 
 
+def _add_checks(
+    parser: argparse.ArgumentParser, command: str | None, what: str, *, otherwise: str = "",
+    more: str = "",
+) -> None:  # fmt: skip
+    """'--checks', where ``command`` is the one of the parser, or ``EVERY``: its help is read off
+    the table of checks."""
+    if command == EVERY or command == parser.prog.rpartition(" ")[2]:
+        parser.add_argument(
+            "--checks", metavar="LIST", help=f"{what}: {_checks_help(otherwise)}{more}"
+        )
+
+
 def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
     """The parser of all commands. Options that are read off the table of checks are there for
     ``command`` only, or ``EVERY``: the table is in the extension module, which the others do not
@@ -234,9 +246,8 @@ def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
     _add_script(run)
 
     check = commands.add_parser("check", help="run a file and report its mistakes")
+    _add_checks(check, command, "one or more")
     if command in ("check", EVERY):
-        check.add_argument("--checks", metavar="LIST",
-                           help=f"one or more: {_checks_help()}")  # fmt: skip
         check.add_argument("--watch", action="store_true", help="check again whenever the file, or "
                            "a local module that it imports, is saved; Ctrl-C ends")  # fmt: skip
         _add_check_options(check)
@@ -245,9 +256,7 @@ def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
     trace = commands.add_parser("trace", help="run a file and record its accesses")
     trace.add_argument("-o", "--output", metavar="T.h5",
                        help="the trace file (default trace.h5); FILE may come before")  # fmt: skip
-    if command in ("trace", EVERY):
-        trace.add_argument("--checks", metavar="LIST",
-                           help=f"whose findings to record: {_checks_help('; none')}")  # fmt: skip
+    _add_checks(trace, command, "whose findings to record", otherwise="; none")
     trace.add_argument("--values", action="store_true",
                        help="record values, too; programs run one after another")  # fmt: skip
     trace.add_argument("--target", metavar="GPU",
@@ -303,7 +312,7 @@ def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
                                   "for GPUs: registers, spills, occupancy, and warnings of what "
                                   "makes them slow")  # fmt: skip
     compile.add_argument("--target", default="sm_90a", metavar="LIST",
-                         help="one or more, such as sm_80,sm_90a (default sm_90a)")  # fmt: skip
+                         help="one or more, such as sm_80,h200 (default sm_90a)")  # fmt: skip
     compile.add_argument("--emit", choices=["tl", "plan", "tlg", "llir", "ptx", "cubin"],
                          help="print a stage of each kernel")  # fmt: skip
     compile.add_argument("--time", action="store_true", help="print the time of each stage")
@@ -334,10 +343,7 @@ def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
                         help="of tensors, write sizes and the least and largest value")  # fmt: skip
     record.add_argument("--limit", type=positive, default=1000, metavar="N",
                         help="write the first N launches (default 1000)")  # fmt: skip
-    if command == "record":
-        record.add_argument("--checks", metavar="LIST",
-                            help=f"checks to run under: {_checks_help()}; without --on-finding: "
-                            "none")  # fmt: skip
+    _add_checks(record, command, "checks to run under", more="; without --on-finding: none")
     _add_script(record, takes_launches=False)
 
     launches = commands.add_parser("launches", help="say what is in a launch file; nothing of it "
@@ -368,9 +374,7 @@ def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
                         help="what has to stay (default: the first error)")  # fmt: skip
     reduce.add_argument("--seconds", type=seconds, default=120.0, metavar="S",
                         help="how long to try (default 120)")  # fmt: skip
-    if command == "reduce":
-        reduce.add_argument("--checks", metavar="LIST",
-                            help=f"checks to run under: {_checks_help()}")  # fmt: skip
+    _add_checks(reduce, command, "checks to run under")
     reduce.add_argument("file", metavar="RUN.blk")
 
     sweep = commands.add_parser("sweep", help="check a launch of a launch file, or a function that "
@@ -397,6 +401,9 @@ def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
     sweep.add_argument("-o", "--output", metavar="F",
                        help="the file of results, which a later run goes on with (default "
                        "sweep-ID.jsonl)")  # fmt: skip
+    sweep.add_argument("--again", action="store_true",
+                       help="drop the results that the file of results has, and run all "
+                       "points")  # fmt: skip
     sweep.add_argument("--html", metavar="F", help="write a page with charts and reports")
     sweep.add_argument("--format", choices=["text", "json"], default="text")
     sweep.add_argument("--seconds", type=budget, metavar="S", help="begin no point after S seconds")
@@ -411,8 +418,7 @@ def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
     )
     sweep.add_argument("--exit-code", type=exit_code, default=66, metavar="N",
                        help="exit status when there are errors (default 66)")  # fmt: skip
-    if command in ("sweep", EVERY):
-        sweep.add_argument("--checks", metavar="LIST", help=f"one or more: {_checks_help()}")
+    _add_checks(sweep, command, "one or more")
     sweep.add_argument("file", metavar="RUN.blk|FILE.py:FUNCTION")
 
     same = commands.add_parser("same", help="run two files in the algebra of docs/algebra.md, and "

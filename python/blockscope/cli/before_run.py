@@ -46,14 +46,14 @@ def launches_of(path: str, launch: int | None) -> LaunchScript:
     return LaunchScript(path, launch)
 
 
-def check_writable(path: str | None) -> None:
+def check_writable(path: str | None, *, is_python: bool = False) -> None:
     """Fail before the run, not after it, when the report cannot be written."""
     if path is None:
         return
     folder = os.path.dirname(os.path.abspath(path))
     if os.path.isdir(path):
         raise UsageError(f"'{path}' cannot be written: it is a folder")
-    if path.endswith(".py"):
+    if path.endswith(".py") and not is_python:
         raise UsageError(f"'{path}' cannot be written: it is named like a Python file")
     if not os.path.isdir(folder):
         raise UsageError(f"'{path}' cannot be written: there is no folder '{folder}'")

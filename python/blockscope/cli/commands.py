@@ -152,16 +152,16 @@ def bench(options: argparse.Namespace) -> int:
 
 
 def reduce(options: argparse.Namespace) -> int:
-    from blockscope.cli.reduce import reduce_launch
+    from blockscope.cli.reduce import checks_of, reduce_launch
     from blockscope.drop_in import install_as_triton
 
     own = own_project()
-    names = chosen_checks(options.checks, own)
+    names = checks_of(chosen_checks(options.checks, own), options.finding)
     if not options.output.endswith(".py"):
         raise UsageError(
             f"'{options.output}' is no name of a Python file, expected one such as small.py"
         )
-    check_writable(options.output.removesuffix(".py"))
+    check_writable(options.output, is_python=True)
     script = launches_of(options.file, options.launch_number)
     install_as_triton()
     return reduce_launch(script, options.output, options, names, _flags(own))

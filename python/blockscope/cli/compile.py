@@ -13,6 +13,7 @@ from blockscope import _core
 from blockscope.cli.compiled_launches import Result, compiled_launches
 from blockscope.cli.json_output import JsonOutput
 from blockscope.cli.occupancy import Occupancy, occupancy, registers_of_cta
+from blockscope.cli.predictions import device_named
 from blockscope.cli.script import Runs
 from blockscope.cli.usage import UsageError, ending_unwritten
 from blockscope.errors import OutOfResources
@@ -172,15 +173,11 @@ def times(kernel: Any) -> str:
 
 
 def targets_from(text: str) -> list[str]:
-    """``"sm_80,sm_90a"`` as names of targets. Errors: UsageError for an unknown one."""
+    """``"sm_80,h200"`` as names of targets. Errors: UsageError for an unknown one."""
     names = [name.strip() for name in text.split(",") if name.strip()]
-    names = [f"sm_{name}" if name[:1].isdigit() else name for name in names]
     if not names:
         raise UsageError("--target names no target, expected one such as sm_90a")
-    try:
-        return [_core.gpu.target_named(name)["arch"] for name in names]
-    except ValueError as error:
-        raise UsageError(str(error)) from None
+    return list(dict.fromkeys(device_named(name)["arch"] for name in names))
 
 
 def check_tools() -> None:

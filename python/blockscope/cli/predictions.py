@@ -21,6 +21,7 @@ def device_named(name: str) -> dict[str, Any]:
     Errors: UsageError for any other name.
     """
     devices = _core.gpu.devices()
+    name = f"sm_{name.lower()}" if name[:1].isdigit() else name.lower()
     for device in devices:
         if name == device["alias"]:
             return dict(device)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from contextlib import ExitStack
 from typing import Any
@@ -92,10 +93,16 @@ def _end(
     print(
         f"wrote {_counted(recorder.recorded, 'launch', 'launches')} of "
         f"{_counted(recorder.kernels, 'kernel', 'kernels')} to {path} ({_bytes(size)}){left_out}; "
-        f"run {'it' if recorder.recorded == 1 else 'them'} with: blockscope check {path}",
+        f"run {'it' if recorder.recorded == 1 else 'them'} with: "
+        f"blockscope check {_as_recorded(options)}{path}",
         file=sys.stderr,
     )
     return status
+
+
+def _as_recorded(options: argparse.Namespace) -> str:
+    """The checks that were named: a check with others would not show what these have found."""
+    return f"--checks {shlex.quote(options.checks)} " if options.checks is not None else ""
 
 
 def _say_once(text: str, said: set[str]) -> None:

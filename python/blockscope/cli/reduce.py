@@ -12,8 +12,9 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from blockscope import checks
+from blockscope import checks, finding_codes
 from blockscope.cli.launch_script import LaunchScript
+from blockscope.cli.own_process import python_words
 from blockscope.cli.usage import UsageError
 from blockscope.errors import LaunchFileError
 from blockscope.launch_file.case import Case
@@ -44,8 +45,11 @@ def _failing(
     """The first launch with a finding that was asked for, all its findings, and how it ended."""
     wanted = options.finding
     seen: list[str] = []
+    failed: list[str] = []
     for launch, found, failure in _checked(script, names, given):
         seen += [each.code for each in found]
+        if failure and not found:
+            failed.append(f"; launch {launch.number} ends with {failure}, which is no finding")
         of_code = [each for each in found if wanted in (None, each.code)]
         errors = [each for each in of_code if each.severity == "error"]
         if of_code and (errors or wanted):
@@ -53,9 +57,20 @@ def _failing(
     what = f"'{wanted}'" if wanted else "an error"
     also = f"; there are {', '.join(sorted(set(seen)))} (--finding)" if seen else ""
     raise UsageError(
-        f"no launch of '{script.file.path}' has {what} under the checks {','.join(names)}{also}; "
-        "others may find it (--checks all)"
+        f"no launch of '{script.file.path}' has {what} under the checks {','.join(names)}{also}"
+        f"{failed[0] if failed else '; others may find it (--checks all)'}"
     )
+
+
+def checks_of(names: list[str], code: str | None) -> list[str]:
+    """The checks, and those that look for a code where none of them does. Errors: UsageError."""
+    if code is None:
+        return names
+    if problem := finding_codes.problem_of(code):
+        raise UsageError(f"--finding {code}: {problem}")
+    if code in checks.codes_of(names):
+        return names
+    return [*names, *(row["name"] for row in checks.table() if code in row["codes"])]
 
 
 def _checked(
@@ -115,7 +130,7 @@ def _reduce(
     except OSError as error:
         raise UsageError(f"'{output}' cannot be written: {error.strerror}") from None
     line = script_line(finding)
-    shown = _shown_by(output, names, given, finding.code, line)
+    why_not = _why_not_shown(output, names, given, finding.code, line)
     grid = " x ".join(str(n) for n in launch.grid if n > 1) or "1"
     now = " x ".join(str(n) for n in small.grid if n > 1) or "1"
     print(
@@ -124,10 +139,10 @@ def _reduce(
         f"{', the time was up (--seconds)' if reduction.is_over else ''}",
         file=sys.stderr,
     )
-    if not shown:
+    if why_not:
         print(
             f"blockscope: in a process of its own {output} does not show '{finding.code}' at "
-            f"'{line}'",
+            f"'{line}': {why_not}",
             file=sys.stderr,
         )
         return 1
@@ -178,22 +193,27 @@ def script_line(finding: Any) -> str:
     return linecache.getline(finding.file, finding.line).strip()
 
 
-def _shown_by(path: str, names: list[str], given: dict[str, Any], code: str, line: str) -> bool:
-    """Whether a file shows a finding at a source line, in a process of its own."""
+def _why_not_shown(path: str, names: list[str], given: dict[str, Any], code: str, line: str) -> str:
+    """Empty where a file shows a finding at a source line, in a process of its own."""
     words = _how(path, names, given).split()[1:-1]
     words[1:1] = ["--format", "json"]
     done = subprocess.run(
-        [sys.executable, "-c", "import sys; from blockscope.cli import main; sys.exit(main())",
-         *words, path],
-        capture_output=True, text=True,
-    )  # fmt: skip
+        [*python_words("from blockscope.cli import main; sys.exit(main())"), *words, path],
+        capture_output=True,
+        text=True,
+    )
     try:
         found = json.loads(done.stdout)
     except ValueError:
-        return False
+        said = done.stderr.strip().splitlines()
+        return f"it ended with status {done.returncode}{': ' + said[-1] if said else ''}"
     with open(path, encoding="utf-8") as file:
         lines = [text.strip() for text in file]
-    return any(
+    if any(
         each["code"] == code and each["line"] <= len(lines) and lines[each["line"] - 1] == line
         for each in found
-    )
+    ):
+        return ""
+    shown = ", ".join(f"{each['code']} at line {each['line']}" for each in found)
+    said = done.stderr.strip().splitlines()
+    return f"it shows {shown or 'no findings'}{' (' + said[-1] + ')' if said else ''}"

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from blockscope.cli.own_process import python_words
 from blockscope.cli.script import Script
 from blockscope.cli.usage import UsageError
 from blockscope.formulas import Bits, compared
@@ -75,9 +76,9 @@ def _run(file: str) -> Side:
         raise UsageError(f"there is no file '{file}'")
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "tensors")
-        code = "import sys; from blockscope.cli.same import child; sys.exit(child(*sys.argv[1:]))"
+        code = "from blockscope.cli.same import child; sys.exit(child(*sys.argv[1:]))"
         environment = {**os.environ, "TRITON_INSTRUMENTATION_MODE": "fpsan"}
-        done = subprocess.run([sys.executable, "-c", code, file, path], env=environment)
+        done = subprocess.run([*python_words(code), file, path], env=environment)
         if not os.path.exists(path):
             raise UsageError(f"{file} ended the process, with status {done.returncode}")
         with open(path, "rb") as stream:

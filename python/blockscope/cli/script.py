@@ -112,20 +112,18 @@ def _status(stop: SystemExit) -> int:
 
 
 def print_user_traceback() -> None:
-    """The present exception without the frames of the command line before the user's first one.
+    """The present exception without the frames of this package before the user's first one.
 
     Errors about what the user wrote, or has not got, also go without the frames of this package:
     their text says what to do.
     """
     kind, error, trace = sys.exc_info()
-    here = os.path.dirname(__file__)
-
-    def ours(frame: TracebackType) -> bool:
-        file = frame.tb_frame.f_code.co_filename
-        return file.startswith((here, "<frozen runpy>", "<frozen importlib"))
-
-    while trace is not None and ours(trace):
-        trace = trace.tb_next
+    package = os.path.dirname(os.path.dirname(__file__)) + os.sep
+    trace = _from_users_first(trace, package) or _from_users_first(
+        trace, os.path.dirname(__file__) + os.sep
+    )  # an error of our own has no frame of the user, and needs ours
+    if isinstance(error, SyntaxError):
+        trace = _from_users_first(trace, package)  # its text names the line
     if kind is not None and sys.excepthook is not sys.__excepthook__:
         sys.excepthook(kind, error, trace)  # type: ignore[arg-type]
         return
@@ -137,7 +135,7 @@ def print_user_traceback() -> None:
         [frame for frame in report.stack if frame.filename != imports]
     )
     if isinstance(error, _USERS_ERRORS) and not tracebacks.keeps_all():
-        hidden = (os.path.dirname(here) + os.sep, contextlib.__file__)
+        hidden = (package, contextlib.__file__)
         users = [f for f in report.stack if not f.filename.startswith(hidden)]
         report.stack = traceback.StackSummary.from_list(users)
         if isinstance(error, TritonError) and not isinstance(error, InterpreterError):
@@ -145,6 +143,14 @@ def print_user_traceback() -> None:
     print("".join(report.format()), end="", file=sys.stderr)
     if hint := _hint(error):
         print(f"blockscope: {hint}", file=sys.stderr)
+
+
+def _from_users_first(trace: TracebackType | None, folder: str) -> TracebackType | None:
+    """Without the frames of a folder of ours, and those of imports, that come first."""
+    hidden = (folder, "<frozen runpy>", "<frozen importlib")
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(hidden):
+        trace = trace.tb_next
+    return trace
 
 
 def _hint(error: BaseException) -> str:

@@ -23,7 +23,11 @@ class _Debugger(pdb.Pdb):
         super().__init__(nosigint=True)
         self._program = program
         self._number = ""
-        self.has_quit = False
+        self.has_quit = self.has_stopped = False
+
+    def interaction(self, *words: Any) -> None:
+        self.has_stopped = True
+        super().interaction(*words)
 
     def begin(self, file: str, line: int) -> str | None:
         """Have the kernel that runs next stopped at a line; gives what is wrong with that."""
@@ -63,6 +67,7 @@ def stepping(program: tuple[int, ...]) -> Iterator[list[_Debugger]]:
     """Inside, each launch runs step by step, and stops at the first line of its kernel. Gives the
     debuggers of the launches."""
     debuggers: list[_Debugger] = []
+    missed: set[str] = set()  # kernels whose launches did not stop
 
     def stepped(
         run: Any, fn: Any, args: Any, grid: Any, kwargs: dict[str, Any], warmup: bool
@@ -84,6 +89,14 @@ def stepping(program: tuple[int, ...]) -> Iterator[list[_Debugger]]:
             return run(fn, grid, args, kwargs)
         finally:
             sys.settrace(None)
+            if problem is None and not debugger.has_stopped and fn.__name__ not in missed:
+                missed.add(fn.__name__)
+                name = ",".join(map(str, program))
+                print(
+                    f"blockscope: pdb did not stop in '{fn.__name__}': a launch has no program "
+                    f"{name}, or ended before it (--program names another)",
+                    file=sys.stderr,
+                )
 
     with hooks.intercepted(stepped), knobs.runtime.scope():
         knobs.runtime.interpret = True
@@ -94,4 +107,6 @@ def step_through(script: Runs, program: tuple[int, ...]) -> int:
     """Run a script or a launch file; gives its status."""
     with stepping(program) as debuggers:
         status = script.run(silent=(bdb.BdbQuit,))
+        if not debuggers:
+            print("no kernel was launched: pdb had nowhere to stop", file=sys.stderr)
         return 0 if any(each.has_quit for each in debuggers) else status

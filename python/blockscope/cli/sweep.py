@@ -37,17 +37,20 @@ def sweep(options: argparse.Namespace, names: list[str], given: dict[str, Any]) 
     identity = plan.identity()
     path = options.output or f"sweep-{identity[:8]}.jsonl"
     try:
-        kept = ResultsFile(path, identity)
+        kept = ResultsFile(path, plan.asked(), plan.sources(), again=options.again)
     except ValueError as error:
         raise UsageError(str(error)) from None
     except OSError as error:
         raise UsageError(f"'{path}' cannot be written: {error.strerror}") from None
     begin = time.monotonic()
     wanted = {key_of(plan.point(index)): index for index in range(plan.count)}
-    todo = [index for index in spread(plan.count) if key_of(plan.point(index)) not in kept.known]
+    todo = [index for index in spread(plan.count) if not _is_known(plan, index, kept)]
     known = len(wanted) - len(todo)
     if known:
-        print(f"{known} of {plan.count} points are in {path} already", file=sys.stderr)
+        print(
+            f"{known} of {plan.count} points are in {path} already (--again runs them again)",
+            file=sys.stderr,
+        )
     ran, was_cut = _run(plan, todo, kept, options, begin)
     results = []
     for key, index in wanted.items():
@@ -58,13 +61,26 @@ def sweep(options: argparse.Namespace, names: list[str], given: dict[str, Any]) 
     _write(report, options)
     left = plan.count - len(results)
     if left:
-        print(f"{left} points were not run; the same command goes on with them", file=sys.stderr)
+        are = "1 point was" if left == 1 else f"{left} points were"
+        again = " without --again" if options.again else ""
+        print(
+            f"{are} not run; the same command{again} goes on with {'it' if left == 1 else 'them'}",
+            file=sys.stderr,
+        )
     print(f"results: {path}", file=sys.stderr)
     if was_cut:
         return 130
     if any(result.is_error for result in results):
         return int(options.exit_code)
     return 1 if any(result.state == "failed" for result in results) else 0
+
+
+def _is_known(plan: Plan, index: int, kept: ResultsFile) -> bool:
+    """Whether a point has a result; that it took too long is one for no larger limit."""
+    result = kept.known.get(key_of(plan.point(index)))
+    if result is None:
+        return False
+    return result.state != "late" or result.seconds >= plan.request.seconds_of_point
 
 
 def request_of(options: argparse.Namespace, names: list[str], given: dict[str, Any]) -> Request:
@@ -100,6 +116,7 @@ def _run(
     ran = bad = 0
     try:
         for result in _results(plan, todo[: options.limit], options):
+            kept.add_sources(plan.sources())  # before the result, which may come of them
             kept.add(result)
             ran += 1
             bad += result.state != "passed"

@@ -14,7 +14,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -24,8 +23,10 @@ from typing import Any
 from blockscope.cli import report_formats
 from blockscope.cli.before_run import chosen_checks, own_project, wants_color
 from blockscope.cli.check import baseline_of, checked
+from blockscope.cli.own_process import python_words
 from blockscope.cli.script import Script
 from blockscope.cli.usage import UsageError
+from blockscope.users_files import users_files
 
 _POLL_S = 0.2
 _SETTLE_S = 0.1  # editors write a file in several steps
@@ -96,8 +97,7 @@ class _Run:
             os.path.join(self._folder.name, "printed"), "w+", encoding="utf-8", errors="replace"
         )
         self._process = subprocess.Popen(
-            [sys.executable, "-c", "from blockscope.cli.watch import run; run()",
-             json.dumps(arguments)],
+            [*python_words("from blockscope.cli.watch import run; run()"), json.dumps(arguments)],
             stdin=subprocess.DEVNULL, stdout=self._output, stderr=self._output,
             start_new_session=True,
         )  # fmt: skip
@@ -265,21 +265,11 @@ def _note(opened: set[str], written: set[str], event: str, args: tuple[Any, ...]
 
 
 def _local(opened: set[str]) -> set[str]:
-    """The user's files among those: neither Python's own, nor installed, nor of this package."""
+    """The user's files among those, compiled ones by their source."""
     from importlib.util import source_from_cache
 
-    paths = [os.path.realpath(each) for each in sysconfig.get_paths().values()]
-    paths += [os.path.realpath(os.path.dirname(os.path.dirname(__file__)))]
-    paths += [each for each in sys.path if each.endswith(("site-packages", "dist-packages"))]
     found = set()
-    for each in opened:
-        file = each
-        if file.endswith(".pyc"):
-            try:
-                file = source_from_cache(file)
-            except ValueError:
-                continue
-        real = os.path.realpath(file)
-        if not any(real.startswith(folder + os.sep) for folder in paths if folder != "/"):
-            found.add(file)
-    return found
+    for file in opened:
+        with suppress(ValueError):
+            found.add(source_from_cache(file) if file.endswith(".pyc") else file)
+    return users_files(found)

@@ -61,7 +61,7 @@ def in_kernel(argument: Argument, values: Any) -> Any:
     """The argument as the kernel sees it, run-time parts taken from the iterator ``values``."""
     if argument.parts is not None:
         parts = [in_kernel(part, values) for part in argument.parts]
-        return core.tuple.like(argument.value, parts)
+        return core.tuple._like(argument.value, parts)
     if argument.type is not None:
         return next(values)
     if isinstance(argument.value, KernelFunction):

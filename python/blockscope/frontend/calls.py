@@ -54,7 +54,7 @@ def call(
     if _is_language(fn):
         return fn(*args, **kwargs)
     if inspect.isclass(fn) and issubclass(fn, builtins.tuple):  # a NamedTuple
-        return core.tuple.from_named(fn(*args, **kwargs))
+        return core.tuple._from_named(fn(*args, **kwargs))
     if inspect.isclass(fn) and issubclass(fn, BaseException):
         return fn(*(values.unwrap(a) for a in args))
     if callable(fn) and isinstance(node.func, ast.Attribute) and not _is_debugger(fn):

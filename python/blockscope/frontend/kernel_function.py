@@ -213,7 +213,7 @@ def _in_kernel(value: Any) -> Any:
     if isinstance(value, core.tensor | core.constexpr):
         return value
     if isinstance(value, tuple) and not isinstance(value, core.tuple):
-        return core.tuple.from_named(value)
+        return core.tuple._from_named(value)
     if isinstance(value, bool | int | float | str | core.dtype) or value is None:
         return core.constexpr(value)
     return value

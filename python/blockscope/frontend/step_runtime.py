@@ -53,7 +53,7 @@ def decay(value: Any) -> Any:
     if isinstance(value, core.tuple):
         return values.decay(value)
     if kind is tuple or (isinstance(value, tuple) and hasattr(kind, "_fields")):
-        return core.tuple.from_named(value).map(decay)
+        return core.tuple._from_named(value)._map(decay)
     return value
 
 

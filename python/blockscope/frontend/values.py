@@ -32,7 +32,7 @@ def decay(value: Any) -> Any:
 
 def map_tuple(fn: Callable[[Any], Any], value: Any) -> Any:
     """Apply ``fn`` to the elements and keep the kind of the tuple or aggregate."""
-    return value.map(fn) if hasattr(value, "map") else core.tuple([fn(item) for item in value])
+    return value._map(fn) if hasattr(value, "_map") else core.tuple([fn(item) for item in value])
 
 
 def parts(value: Any) -> Any:

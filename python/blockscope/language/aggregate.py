@@ -45,7 +45,7 @@ class aggregate_value:
     def type(self) -> aggregate_type:
         return aggregate_type(type(self), [core.type_of(value) for value in self.values])
 
-    def map(self, fn: Callable[[Any], Any]) -> Any:
+    def _map(self, fn: Callable[[Any], Any]) -> Any:
         """Return an aggregate of this class with ``fn`` of every field."""
         return _build(type(self), {n: fn(self.__dict__[n]) for n in self._field_types})
 

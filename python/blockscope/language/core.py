@@ -160,7 +160,8 @@ def must_use_result(x: Any, s: bool | str = True) -> Any:
 
 
 class tuple(builtins.tuple):
-    """A tuple in a kernel, maybe with named fields."""
+    """A tuple in a kernel, maybe with named fields. A field's name cannot begin with an underscore,
+    so what else there is does, but for what Triton's tuples have: those names are no fields."""
 
     _fields: Any = None
     #: What a kind of tuple consists of beside its items.
@@ -173,12 +174,12 @@ class tuple(builtins.tuple):
         return self
 
     @classmethod
-    def from_named(cls, value: Any) -> tuple:
+    def _from_named(cls, value: Any) -> tuple:
         """Return a NamedTuple's values under its field names."""
         return cls(value, getattr(type(value), "_fields", None))
 
     @staticmethod
-    def like(value: Any, items: Iterable[Any]) -> Any:
+    def _like(value: Any, items: Iterable[Any]) -> Any:
         """Return ``items`` in a tuple of the kind of ``value``, with its field names."""
         if isinstance(value, tuple):
             return value._with(items)
@@ -187,7 +188,7 @@ class tuple(builtins.tuple):
     def _with(self, items: Iterable[Any]) -> Any:
         return tuple(items, self._fields)
 
-    def map(self, fn: Callable[[Any], Any]) -> Any:
+    def _map(self, fn: Callable[[Any], Any]) -> Any:
         """Apply ``fn`` to every item and keep the kind of the tuple."""
         return self._with([fn(item) for item in self])
 
@@ -203,6 +204,10 @@ class tuple(builtins.tuple):
         if not name.startswith("__") and self._fields and name in self._fields:
             return self[self._fields.index(name)]
         raise AttributeError(f"a tuple in a kernel has no attribute '{name}'")
+
+    # Methods of Python's tuples, which Triton's do not have: fields may be called so.
+    count: Any = property(lambda self: self.__getattr__("count"))
+    index: Any = property(lambda self: self.__getattr__("index"))
 
     def __getitem__(self, key: Any) -> Any:
         key = unwrap(key)

@@ -229,9 +229,12 @@ class File:
 
     def mask_of(self, state: BlockState) -> Any:
         """A bool for each byte of a block: undefined."""
+        return np.unpackbits(self.mask_bits_of(state), count=self.blocks[state.block][0]).view(bool)
+
+    def mask_bits_of(self, state: BlockState) -> Any:
+        """The same as bits, the first one the highest: an eighth of the block's memory."""
         assert state.undefined is not None
-        bits = np.frombuffer(self._reader.data(state.undefined.mask), np.uint8)
-        return np.unpackbits(bits, count=self.blocks[state.block][0]).astype(bool)
+        return np.frombuffer(self._reader.data(state.undefined.mask), np.uint8)
 
     def ir_of(self, launch: Launch) -> str:
         """The block IR of a launch; empty where there is none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from blockscope.launch_file.container import are_equal
 from blockscope.launch_file.contents import BlockState, File, Launch, Tensor
 
 _ALIGNMENT = 4096
+_PART = 1 << 22  # bytes of a block whose masks are looked at together, a multiple of 8
 
 
 @dataclass
@@ -23,7 +25,7 @@ class _Block:
     address: int
     changed: Any = None  # where the last launch found other bytes than the one before had left
     generation: int = 0  # of what is undefined, and where it is
-    mask: Any = None
+    mask: Any = None  # of what is undefined, a bit for each byte
 
 
 class Other:
@@ -192,28 +194,50 @@ class Memory:
         """
         for state in launch.memory:
             block = self._block(state.block)
-            size = len(block.view)
-            undefined, everything = state.undefined, np.ones(size, bool)
+            size, undefined = len(block.view), state.undefined
             generation = undefined.generation if undefined is not None else 0
             is_same = follows and block.generation == generation
-            mask = None
-            if undefined is None:
-                defined = block.changed if is_same and block.changed is not None else everything
-            else:
-                mask = self._file.mask_of(state)
-                if is_same:
-                    defined = (block.mask & ~mask) | block.changed
-                else:
-                    session.host_allocation(block.address, size, *undefined.place)
-                    defined = everything if undefined.touched and not follows else ~mask
-            for begin, end in _runs(defined):
+            mask = None if undefined is None else self._file.mask_bits_of(state)
+            if undefined is not None and not is_same:
+                session.host_allocation(block.address, size, *undefined.place)
+            for begin, end in _runs(size, _defined(block, state, mask, is_same, follows)):
                 count = end - begin
                 elements = (block.address + begin, 1, [count], [1], block.address, size)
                 session.host_write(elements)
             block.generation, block.mask = generation, mask
 
 
-def _runs(mask: Any) -> list[tuple[int, int]]:
-    """Where a mask is true: from, and up to."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(np.int8), [0]])))
-    return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+def _defined(
+    block: _Block, state: BlockState, mask: Any, is_same: bool, follows: bool
+) -> Callable[[int, int], Any]:
+    """Gives a bool for each byte of a part of a block: whether it counts as written now."""
+
+    def undefined(bits: Any, begin: int, end: int) -> Any:
+        return np.unpackbits(bits[begin // 8 : -(-end // 8)], count=end - begin).view(bool)
+
+    if mask is not None and is_same:
+        # Values that are made up (--no-values) say nothing of what has changed.
+        changed = block.changed if block.changed is not None else np.zeros(len(block.view), bool)
+        return lambda begin, end: (
+            undefined(block.mask, begin, end) & ~undefined(mask, begin, end) | changed[begin:end]
+        )
+    if mask is not None and (follows or not state.undefined.touched):  # type: ignore[union-attr]
+        return lambda begin, end: ~undefined(mask, begin, end)
+    if mask is None and is_same and block.changed is not None:
+        return lambda begin, end: block.changed[begin:end]
+    return lambda begin, end: np.ones(end - begin, bool)
+
+
+def _runs(size: int, part_of: Callable[[int, int], Any]) -> list[tuple[int, int]]:
+    """Where a mask is true: from, and up to. A block may have gigabytes, so it is seen in parts."""
+    edges: list[int] = []
+    last = False
+    for begin in range(0, size, _PART):
+        part = part_of(begin, min(size, begin + _PART))
+        if bool(part[0]) is not last:
+            edges.append(begin)
+        edges += (np.flatnonzero(part[1:] != part[:-1]) + begin + 1).tolist()
+        last = bool(part[-1])
+    if last:
+        edges.append(size)
+    return list(zip(edges[::2], edges[1::2], strict=True))

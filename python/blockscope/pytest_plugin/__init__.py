@@ -7,6 +7,7 @@ next to nothing; ``checked_tests`` does the work.
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from typing import Any
 
@@ -24,6 +25,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--blockscope",
         metavar="CHECKS",
+        nargs="?",  # without a value: what it may be is said
+        const="",
         help="check the Triton kernels that each test launches: asan,tsan for example, or all; "
         "off: although pyproject.toml asks for it",
     )
@@ -106,11 +109,24 @@ def _asked(config: pytest.Config, given: Any) -> tuple[list[str], dict[str, Any]
         try:
             return parse_checks(text), found.options
         except ValueError as error:
-            raise ValueError(f"--blockscope={text}: {error}, all or off") from None
+            raise ValueError(f"{_named(text)}: {error}, all or off{_example(text)}") from None
     except ValueError as error:
         raise pytest.UsageError(str(error)) from None
     except ImportError as error:  # no compiled part, or an old one
         raise pytest.UsageError(f"blockscope cannot check: {error}") from None
+
+
+def _named(text: str) -> str:
+    return f"--blockscope={text}" if text else "--blockscope"
+
+
+def _example(text: str) -> str:
+    """For who wrote no checks: the word behind ``--blockscope`` is taken for them."""
+    if not text:
+        return ", as in --blockscope=asan,tsan"
+    if os.path.exists(text.partition("::")[0]):
+        return f", as in --blockscope=asan,tsan {text}"
+    return ""
 
 
 def _baseline(config: pytest.Config, of_project: str | None) -> Any:

@@ -118,6 +118,7 @@ class CheckedTest:
         self.report.known_in_children = [e for e in findings if e.is_known and e.child is not None]
         codes = {each.code for each in findings}
         return {
+            "place": 0,  # the summary knows it
             "launches": self.report.launches,
             "copies": self.report.launches_of_copies,
             "findings": [(e.data, e.text, e.allowed, e.is_known) for e in findings],
@@ -164,7 +165,7 @@ class CheckedTests:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         for item in session.items:
-            self._summary.will_run(self._allow_of(item))
+            self._summary.will_run(item.nodeid, self._allow_of(item))
 
     def _allow_of(self, item: pytest.Item) -> Iterable[str]:
         with suppress(ValueError):  # the test says so, when it runs

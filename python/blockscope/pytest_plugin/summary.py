@@ -1,11 +1,13 @@
 """What a checked run of pytest says at its end.
 
 Facts about a test travel as an attribute of its last report, which xdist carries from its workers
-to the process that reports.
+to the process that reports. There they come in any order, as workers end them; what is said is in
+the order of the tests.
 """
 
 from __future__ import annotations
 
+import bisect
 import os
 from collections import Counter
 from collections.abc import Iterable
@@ -24,11 +26,12 @@ _ATTRIBUTE = "blockscope_facts"
 
 
 class Facts(TypedDict):
-    """Of one test: how many ``launches``, how many of them on ``copies`` of GPU tensors; the
-    ``findings`` as data, text, what allows them or nothing, and whether a baseline does; for each
-    mark that allows a code, for each comment in a kernel, and for each entry of the ``baseline``,
-    whether it was found; ``wrong_comments`` as sentences."""
+    """Of one test: its ``place`` among those that run, how many ``launches``, how many of them on
+    ``copies`` of GPU tensors; the ``findings`` as data, text, what allows them or nothing, and
+    whether a baseline does; for each mark that allows a code, for each comment in a kernel, and for
+    each entry of the ``baseline``, whether it was found; ``wrong_comments`` as sentences."""
 
+    place: int
     launches: int
     copies: int
     findings: list[tuple[dict[str, Any], str, str, bool]]
@@ -55,6 +58,7 @@ class Summary:
                 self._files[kind] = path
         self._annotates = config.getoption("blockscope_github")
         self._selected: Counter[str] = Counter()  # tests that will run, by mark
+        self._places: dict[str, int] = {}  # of these tests; all workers of xdist have the same ones
         self._partial: set[str] = set()  # marks of tests that do not run, and "" for any such test
         self._ended_early: set[str] = set()  # tests that failed or were skipped
         self._tests: list[Facts] = []
@@ -69,7 +73,8 @@ class Summary:
 
     # --- where tests run ---
 
-    def will_run(self, marks: Iterable[str]) -> None:
+    def will_run(self, test: str, marks: Iterable[str]) -> None:
+        self._places[test] = len(self._places)
         self._selected.update(marks)
 
     def will_not_run(self, marks: Iterable[str]) -> None:
@@ -82,7 +87,8 @@ class Summary:
             name: {k: v for k, v in facts[name].items() if v or not self._partial}
             for name in ("comments", "baseline")
         }
-        setattr(report, _ATTRIBUTE, {**facts, **told, "of": of})
+        place = self._places.get(report.nodeid, len(self._places))
+        setattr(report, _ATTRIBUTE, {**facts, **told, "of": of, "place": place})
 
     # --- where reports are printed ---
 
@@ -94,7 +100,7 @@ class Summary:
         facts = getattr(report, _ATTRIBUTE, None)
         if facts is None:
             return
-        self._tests.append(facts)
+        bisect.insort(self._tests, facts, key=lambda test: test["place"])
         for key, is_matched in facts["allow"].items():
             self._expected[key] = facts["of"][key]
             if is_matched:
@@ -190,15 +196,17 @@ class Summary:
                 f"{', '.join(self._names)}"
             )
         if self._passed_with:
-            found = ", ".join(f"{code} ({count})" for code, count in self._passed_with.items())
+            found = ", ".join(
+                f"{code} ({count})" for code, count in sorted(self._passed_with.items())
+            )
             lines.append(f"passed with findings, which 'pytest -rP' shows: {found}")
         if copies := sum(test["copies"] > 0 for test in self._tests):
             lines.append(
                 f"{_counted(copies, 'test')} with tensors of a GPU: they were copied, and their "
                 "kernels were checked on the CPU"
             )
-        for key, count in self._expected.items():
-            if key not in self._matched and 0 < count <= self._seen[key]:
+        for key in dict.fromkeys(key for test in self._tests for key in test["allow"]):
+            if key not in self._matched and 0 < self._expected[key] <= self._seen[key]:
                 lines.append(f"{key} is not needed: none of its launches has this finding")
         lines += sorted(self._wrong_comments)
         if self._written:

@@ -38,7 +38,13 @@ def parse(texts: Sequence[str]) -> list[Axis]:
             if names:
                 found.append((tuple(map(_target, names)), []))
             elif place == 0:
-                raise ValueError(f"'{text}' has no name, expected one such as n=1..4096:64")
+                raise ValueError(
+                    f"'{text}' names no value or no argument, expected both as in n=1..4096:64"
+                )
+            if not value:
+                raise ValueError(
+                    f"'{word}' in '{text}' has no value, expected one as in n=1..4096:64"
+                )
             found[-1][1].extend(_values(value))
     axes = [Axis(targets, tuple(dict.fromkeys(map(_Exact, values)))) for targets, values in found]
     axes = [Axis(axis.targets, tuple(each.value for each in axis.values)) for axis in axes]

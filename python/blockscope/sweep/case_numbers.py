@@ -22,7 +22,10 @@ def number_of(case: Case, name: str) -> Any:
     if name in case.options:
         text = case.options[name]
         return int(text) if text.isdigit() else text
-    raise ValueError(f"'{case.kernel}' has no argument '{name}'")
+    raise ValueError(
+        f"'{case.kernel}' has no argument '{name}', it has "
+        f"{', '.join(each.name for each in case.arguments)}"
+    )
 
 
 def sizes_of(case: Case) -> tuple[dict[str, int], dict[str, int]]:

@@ -97,10 +97,16 @@ def _inferred(case: Case, samples: Sequence[Case], axis: int, varied: Collection
             return alike[0]
         if len(others) == 1 and not constant:
             return others[0][0]
-    texts = sorted([t[0] for t in groups.values() if t], key=lambda t: not _names_agree(t))
+    texts = sorted(
+        [t[0] for t in groups.values() if t],
+        key=lambda t: (not _names_agree(t), not Formula(t).names.intersection(varied)),
+    )
     shown = ", ".join(f"'{text}'" for text in [*texts[:_MOST_SHOWN], fixed])
     more = ", ..." if len(texts) > _MOST_SHOWN else ""
-    example = ", ".join([*map(str, case.grid[:axis]), texts[0]])
+    rest = [str(n) for n in case.grid[axis + 1 :]]
+    while rest and rest[-1] == "1":
+        rest.pop()
+    example = ", ".join([*map(str, case.grid[:axis]), texts[0], *rest])
     raise ValueError(
         f"the grid was {case.grid}, and {size} may be {shown}{more}: say which, as in --grid "
         f"'{example}'"

@@ -26,10 +26,13 @@ from blockscope.sweep import axes as axes_
 from blockscope.sweep.axes import Axis
 from blockscope.sweep.formula import Formula
 from blockscope.sweep.result import Result
+from blockscope.sweep.results_file import digest_of, key_of
 from blockscope.sweep.run_point import run_point
 from blockscope.sweep.vary import Varied
+from blockscope.users_files import users_files
 
 _PLAIN = (bool, int, float, str, type(None))
+_MOST_NAMED = 10
 LAUNCH = "launch"  # the axis of the launches of a file
 
 
@@ -88,9 +91,18 @@ class Plan(ABC):
     def _launch(self, index: int, point: dict[str, Any]) -> None: ...
 
     @abstractmethod
+    def asked(self) -> str:
+        """Of what was asked for, and decides the result of a point with given parameters: a digest.
+        Results are kept under it."""
+
+    @abstractmethod
+    def sources(self) -> dict[str, str]:
+        """Digests of what launches are made of, by names for people; of a function it may be more
+        after a point, which can import."""
+
     def identity(self) -> str:
-        """Of what decides the result of a point with given parameters: a digest. Results are kept
-        under it."""
+        """Of both together: a digest that names files."""
+        return _digest(self.asked(), self.sources())
 
 
 def _digest(*parts: Any) -> str:
@@ -156,18 +168,20 @@ class LaunchPlan(Plan):
             _core.number_next_launch(launch.number)
             exec("\n".join(case.lines(literal=False)), {**names, "_data": case.data_of})
 
-    def identity(self) -> str:
+    def asked(self) -> str:
         request = self.request
-        content = request.content
-        if content is None:
-            with open(request.path, "rb") as file:
-                content = file.read()
         chosen = request.launch if len(self._launches) == 1 else None
         return _digest(
-            hashlib.sha256(content).hexdigest(), chosen, request.set, request.grid,
-            sorted(request.keep), request.fixed_sizes, request.checks, request.options,
-            [axis.targets for axis in self.axes],
+            chosen, request.set, request.grid, sorted(request.keep), request.fixed_sizes,
+            request.checks, request.options, [axis.targets for axis in self.axes],
         )  # fmt: skip
+
+    def sources(self) -> dict[str, str]:
+        """The file by no path: it is the same launch wherever it lies."""
+        content = self.request.content
+        if content is None:
+            return {"the launch file": digest_of(self.request.path)}
+        return {"the launch file": hashlib.sha256(content).hexdigest()}
 
 
 def _opened(request: Request) -> File:
@@ -187,25 +201,40 @@ class FunctionPlan(Plan):
 
     def __init__(self, request: Request) -> None:
         super().__init__(request)
+        self._digests: dict[str, str] = {}
+        self._modules = 0  # so many were imported when the digests were made
         self._function = _function(request.path, request.function)
         self._calls: list[tuple[dict[str, Any], Callable[[], Any]]] = []
-        if request.set or request.keep or request.grid is not None or request.fixed_sizes:
-            raise ValueError("--set, --keep, --grid and --fixed-sizes are for launch files")
+        is_of_launches = request.set or request.keep or request.grid is not None
+        if is_of_launches or request.fixed_sizes or request.launch is not None:
+            raise ValueError(
+                "--launch, --set, --keep, --grid and --fixed-sizes are for launch files"
+            )
+        own = axes_.parse(request.vary)
         if inspect.isgeneratorfunction(self._function):
-            self._collect()
+            self._check_call({}, "; a function that yields points is called without arguments")
+            self._calls = _chosen(request.function, self._collected(), own)
+            self.count = len(self._calls)
+            self.axes = _axes_of([point for point, _ in self._calls])
             return
-        self.axes = axes_.parse(request.vary)
-        self.count = math.prod(len(axis.values) for axis in self.axes)
-        try:
-            signature = inspect.signature(self._function)
-            signature.bind(**{t: None for axis in self.axes for t in axis.targets})
-        except TypeError as error:
-            raise ValueError(f"'{request.function}' cannot be called so: {error}") from None
+        self._check_call({t: None for axis in own for t in axis.targets}, "")
+        self.axes = own
+        self.count = math.prod(len(axis.values) for axis in own)
 
-    def _collect(self) -> None:
+    def _check_call(self, values: dict[str, Any], more: str) -> None:
+        signature = inspect.signature(self._function)
+        try:
+            signature.bind(**values)
+        except TypeError as error:
+            takes = ", ".join(map(str, signature.parameters.values())) or "nothing"
+            raise ValueError(
+                f"'{self.request.function}' cannot be called so: {error}; it takes {takes}{more}"
+            ) from None
+
+    def _collected(self) -> list[tuple[dict[str, Any], Callable[[], Any]]]:
+        """All that the generator yields. Errors: ValueError for what is no point."""
         name = self.request.function
-        if self.request.vary:
-            raise ValueError(f"'{name}' yields its points itself, expected no --vary")
+        found: dict[str, tuple[dict[str, Any], Callable[[], Any]]] = {}
         for made in self._function():
             is_pair = isinstance(made, tuple) and len(made) == 2
             if not (is_pair and isinstance(made[0], dict) and callable(made[1])):
@@ -219,15 +248,15 @@ class FunctionPlan(Plan):
                         f"'{name}' yields the parameter {key!r} = {value!r}, expected numbers, "
                         "texts and None by their names"
                     )
-            self._calls.append(made)
-            if len(self._calls) > axes_.MOST_POINTS:
+            # One result is kept for each point, so two of the same parameters cannot be told apart.
+            if found.setdefault(key_of(made[0]), made) is not made:
+                raise ValueError(
+                    f"'{name}' yields the point {axes_.point_text(made[0])} twice, expected a "
+                    "parameter that tells the two apart"
+                )
+            if len(found) > axes_.MOST_POINTS:
                 raise ValueError(f"'{name}' yields more than {axes_.MOST_POINTS:,} points")
-        self.count = len(self._calls)
-        names = list(dict.fromkeys(key for point, _ in self._calls for key in point))
-        self.axes = [
-            Axis((key,), tuple(dict.fromkeys(p[key] for p, _ in self._calls if key in p)))
-            for key in names
-        ]
+        return list(found.values())
 
     def point(self, index: int) -> dict[str, Any]:
         return dict(self._calls[index][0]) if self._calls else super().point(index)
@@ -238,20 +267,53 @@ class FunctionPlan(Plan):
         else:
             self._function(**{t: point[axis.name] for axis in self.axes for t in axis.targets})
 
-    def identity(self) -> str:
-        """The text of the script, and of what it imports from its own folder."""
-        folder = os.path.dirname(os.path.realpath(self.request.path)) + os.sep
-        files = {os.path.realpath(self.request.path)}
-        for module in list(sys.modules.values()):
-            file = getattr(module, "__file__", None)
-            path = os.path.realpath(file) if file else ""
-            if path.startswith(folder) and "site-packages" not in path and os.path.isfile(path):
-                files.add(path)
-        texts = []
-        for name in sorted(files):
-            with open(name, "rb") as file:
-                texts.append((name, hashlib.sha256(file.read()).hexdigest()))
-        return _digest(texts, self.request.function, self.request.checks, self.request.options)
+    def asked(self) -> str:
+        request = self.request
+        # A point has the first name of parameters that are varied together: the others say more.
+        together = [] if self._calls else [a.targets for a in self.axes if len(a.targets) > 1]
+        return _digest(request.function, request.checks, request.options, together)
+
+    def sources(self) -> dict[str, str]:
+        """The script, and the user's modules that were imported until now, wherever they lie."""
+        if self._modules == len(sys.modules):  # asked after every point
+            return self._digests
+        self._modules = len(sys.modules)
+        files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+        paths = {os.path.realpath(file) for file in files if isinstance(file, str)}
+        own = {path for path in users_files(paths) if os.path.isfile(path)}
+        for path in sorted(own | {os.path.realpath(self.request.path)}):
+            if path not in self._digests:
+                self._digests[path] = digest_of(path)
+        return self._digests
+
+
+def _chosen(
+    name: str, calls: list[tuple[dict[str, Any], Callable[[], Any]]], axes: list[Axis]
+) -> list[tuple[dict[str, Any], Callable[[], Any]]]:
+    """The points of a generator that ``--vary`` picks. Values are compared as they are written,
+    which is how ``--vary`` has them. Errors: ValueError where none is left."""
+    if not calls:
+        raise ValueError(f"'{name}' yields no points")
+    for axis in axes:
+        wanted = {str(value) for value in axis.values}
+        for target in axis.targets:
+            there = {str(point[target]): None for point, _ in calls if target in point}
+            if not there:
+                names = ", ".join(dict.fromkeys(key for point, _ in calls for key in point))
+                raise ValueError(f"'{name}' yields no parameter '{target}', it has {names}")
+            calls = [call for call in calls if target in call[0] and str(call[0][target]) in wanted]
+            if not calls:
+                seen = ", ".join([*list(there)[:_MOST_NAMED], *["..."][: len(there) > _MOST_NAMED]])
+                raise ValueError(
+                    f"no point of '{name}' has the {target} of --vary; where all else fits, "
+                    f"{target} is {seen}"
+                )
+    return calls
+
+
+def _axes_of(points: list[dict[str, Any]]) -> list[Axis]:
+    names = list(dict.fromkeys(key for point in points for key in point))
+    return [Axis((key,), tuple(dict.fromkeys(p[key] for p in points if key in p))) for key in names]
 
 
 def _function(path: str, name: str) -> Callable[..., Any]:
@@ -270,7 +332,10 @@ def _function(path: str, name: str) -> Callable[..., Any]:
     found = getattr(module, name, None)
     if not inspect.isfunction(found):
         names = [n for n, v in vars(module).items() if inspect.isfunction(v)]
-        raise ValueError(
-            f"'{path}' has no function '{name}', its functions are {', '.join(names) or 'none'}"
-        )
+        has = f"has no function '{name}'"
+        if found is not None:
+            kind = "a kernel" if hasattr(found, "arg_names") else f"of type {type(found).__name__}"
+            has = f"has '{name}', which is {kind}, expected a function that makes arguments and "
+            has += "launches"
+        raise ValueError(f"'{path}' {has}, its functions are {', '.join(names) or 'none'}")
     return found

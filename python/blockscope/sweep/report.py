@@ -46,7 +46,7 @@ class SweepReport:
         lines = [self.head()]
         if self.ran:
             lines[0] += f"; {self.ran} in {self.seconds:.1f} s"
-        lines += self.plan.said
+        lines += [*self.plan.said, *self._idle()]
         shown = list(charts(self.plan.axes, self.results, self.causes, max(20, width - 24)))
         for chart in shown if self.causes or len(self.results) < self.plan.count else []:
             lines += ["", *text_of(chart)]
@@ -62,6 +62,15 @@ class SweepReport:
         if len(self.causes) > _MOST_CAUSES:
             lines += ["", f"{len(self.causes) - _MOST_CAUSES} more causes are left out"]
         return "\n".join(lines) + "\n"
+
+    def _idle(self) -> list[str]:
+        """Points that passed for nothing was checked."""
+        idle = [r for r in self.results if r.state == "passed" and not r.launches]
+        if not idle:
+            return []
+        count = f"{len(idle)} point{'s' if len(idle) != 1 else ''}"
+        return [f"{count} launched no kernel, and passed for that; the first is "
+                f"{point_text(idle[0].point) or 'the only one'}"]  # fmt: skip
 
     def points(self, cause: Cause) -> str:
         """ "40 points, where n >= 64"."""

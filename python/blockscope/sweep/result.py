@@ -12,7 +12,8 @@ STATES = ("passed", "found", "failed", "late", "lost")
 
 @dataclass
 class Result:
-    """``findings`` as the data of reports; ``failure`` is the kind of error and its text."""
+    """``findings`` as the data of reports; ``failure`` is the kind of error and its text,
+    ``launches`` how many were checked."""
 
     index: int
     point: dict[str, Any]
@@ -20,6 +21,7 @@ class Result:
     findings: list[dict[str, Any]] = field(default_factory=list)
     failure: str = ""
     seconds: float = 0.0
+    launches: int = 0
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -29,7 +31,7 @@ class Result:
         """Errors: ValueError for what is no result."""
         kinds: dict[str, Any] = {
             "index": int, "point": dict, "state": str, "findings": list, "failure": str,
-            "seconds": (int, float),
+            "seconds": (int, float), "launches": int,
         }  # fmt: skip
         if not isinstance(data, dict) or not all(
             isinstance(data.get(name), kind) for name, kind in kinds.items()

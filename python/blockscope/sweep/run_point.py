@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 from blockscope import checks
-from blockscope.errors import LaunchFileError, SanitizerError
 from blockscope.launch_file.time_limit import TooLate, at_most
 from blockscope.sweep.result import Result
 
@@ -35,15 +34,15 @@ def run_point(
                     launch()
             except TooLate:
                 state = "late"
-            except (LaunchFileError, ValueError, SanitizerError, Exception) as error:
+            except (Exception, SystemExit) as error:  # the script's way out is no end of the sweep
                 state, failure = "failed", _said(error)
         findings = [each.data for each in report.findings]
     if findings and state != "late":
         state = "found"
-    return Result(index, point, state, findings, failure, time.monotonic() - begin)
+    return Result(index, point, state, findings, failure, time.monotonic() - begin, report.launches)
 
 
-def _said(error: Exception) -> str:
+def _said(error: BaseException) -> str:
     """The kind of error, and its text: of an error of the compiler the line that says what."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
