@@ -37,8 +37,8 @@ DotLayouts chooseDotLayouts(tl::DotOp dot, const AxisAnalysis &axes, const GpuTa
 mlir::Value createDot(mlir::OpBuilder &builder, tl::DotOp dot, const DotLayouts &layouts,
                       mlir::Value a, mlir::Value b, mlir::Value accumulator);
 
-/// Multiplies fp32 operands that were both cast from fp16 or both from bf16 as what they were, where
-/// their digits are cut to tf32 or bf16 anyway: the products are the same, and exact.
+/// Multiplies fp32 operands that were both cast from fp16 or both from bf16 as what they were,
+/// where their digits are cut to tf32 or bf16 anyway: the products are the same, and exact.
 void narrowDotOperands(mlir::func::FuncOp function);
 
 /// Casts fp8 operands to fp16, exactly, where the target does not multiply them as they are.
