@@ -204,12 +204,22 @@ private:
         elementsOfThread(load) > (isBesideDots ? kMostBesideDots : kMostOfOperand))
       return;
     LoopSlice slice;
-    if (!slice.addOperandsOf(loop_, load) || !canLoadAhead(slice) ||
+    if (!slice.addOperandsOf(loop_, load) || !canLoadAhead(slice) || needsDotsOrCopies(slice) ||
         !LoadsAhead::slicesFor(loop_, plan.load))
       return;
     plan.copy = CopyKind::Registers;
     plan.why = LoadReason::None;
     requireDisjoint(load);
+  }
+
+  /// Whether a dot would have to be done an iteration early, or a buffer read that a copy fills for
+  /// its own iteration: what `other` is computed from may be anything.
+  bool needsDotsOrCopies(const LoopSlice &slice) {
+    const auto isCopied = [&](Operation *op) {
+      return llvm::any_of(plan_.loads,
+                          [&](const LoadPlan &load) { return load.load == op && load.isCopied(); });
+    };
+    return llvm::any_of(slice.ops, isDot) || llvm::any_of(slice.loads, isCopied);
   }
 
   // What of a load fits into a thread's registers for another iteration.

@@ -708,3 +708,32 @@ def run_cast(dtypes, precision, size, device):
 @pytest.mark.parametrize("first", [torch.float16, torch.bfloat16, torch.float8_e5m2])
 def test_operands_cast_to_fp32(first, second, size, precision, device):
     run_cast((first, second), precision, size, device)
+
+
+# -- what a load gives where its mask is false, from a dot -----------------------------------------
+
+
+@triton.jit
+def other_kernel(a_ptr, x_ptr, flag_ptr, out_ptr, n):
+    at = tl.arange(0, 8).reshape(4, 2)
+    for i in range(n):
+        a = (tl.load(a_ptr + tl.arange(0, 64).reshape(4, 16)) + i).to(tl.float16)
+        product = tl.dot(a, tl.full([16, 2], 1, tl.float16), out_dtype=tl.float16)
+        x = tl.load(x_ptr + i * 8 + at, mask=tl.load(flag_ptr + at) > 0, other=product)
+        tl.store(out_ptr + i * 8 + at, x)
+
+
+def run_other(stages, device):
+    a = torch.randint(-3, 4, (4, 16), device=device)
+    x = rand((5, 4, 2), torch.float16, device)
+    flag = torch.tensor([0, 1, 1, 0, 0, 0, 1, 0], device=device).reshape(4, 2)
+    out = torch.full((5, 4, 2), 77, dtype=torch.float16, device=device)
+    other_kernel[(1,)](a.int(), x, flag.int(), out, 5, num_stages=stages)
+    for i in range(5):
+        product = (a + i).sum(1, keepdim=True).expand(4, 2).half()
+        assert torch.equal(out[i], torch.where(flag > 0, x[i], product))
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3])
+def test_other_from_a_dot(stages, device):
+    run_other(stages, device)

@@ -416,7 +416,7 @@ def test_severities_of_tests(project):
         )
     )  # fmt: skip
     said = pytest_(project, status=0)
-    assert "passed with findings, which 'pytest -rP' shows: race-write-write (1), race-same" in said
+    assert "passed with findings, which 'pytest -rP' shows: race-same-value (1), race-wri" in said
     said = pytest_(project, "--blockscope-baseline", "off", status=1)
     assert "error[oob-load]" in said
 

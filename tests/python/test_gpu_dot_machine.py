@@ -375,6 +375,12 @@ def test_operands_cast_to_fp32(
     assert types == ({multiplied} if multiplied else set())
 
 
+@BOTH_ARCHS
+@pytest.mark.parametrize("stages", [1, 2, 3])
+def test_other_from_a_dot(stages: int, arch: str, machines: Any) -> None:
+    dots.run_other(stages, "cpu")
+
+
 @pytest.mark.parametrize("arch", ["sm_90a"])
 def test_a_missing_wait_is_found(arch: str, monkeypatch: Any, machines: Any) -> None:
     read = ptx_matrix_machine.Machine._read
