@@ -194,10 +194,16 @@ LogicalResult lowerFma(Lowering &lowering, Operation *op) {
   return success();
 }
 
+/// Every tl.dot has become tlg.fma, tlg.mma or tlg.wgmma when layouts were assigned: its row says
+/// that the GPU has it.
+LogicalResult lowerDot(Lowering &, Operation *op) {
+  return op->emitError("has no layout (a mistake in blockscope)");
+}
+
 } // namespace
 
 llvm::ArrayRef<LoweringRow> dotRows() {
-  static constexpr LoweringRow kRows[] = {{"tlg.fma", lowerFma}};
+  static constexpr LoweringRow kRows[] = {{"tl.dot", lowerDot}, {"tlg.fma", lowerFma}};
   return kRows;
 }
 

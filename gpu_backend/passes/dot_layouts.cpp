@@ -74,9 +74,25 @@ Bases interleaved(const Bases &lanes, int64_t n) {
   return result;
 }
 
+/// Whether `operand` of a dot is loaded from where its neighbours along K are neighbours.
+bool liesAlongDepth(Value operand, int64_t depthDim, const AxisAnalysis &axes) {
+  const int64_t rank = cast<RankedTensorType>(operand.getType()).getRank();
+  bool isTurned = false;
+  while (auto trans = operand.getDefiningOp<tl::TransOp>()) {
+    isTurned ^= trans.getOrder().back() != rank - 1;
+    operand = trans.getSource();
+  }
+  auto load = operand.getDefiningOp<tl::LoadOp>();
+  if (!load || !isa<RankedTensorType>(load.getPointer().getType()))
+    return false;
+  return (axes.orderOf(load.getPointer())[0] == depthDim) != isTurned;
+}
+
 /// The accumulator of plain multiplication: each thread a small square, so that what it reads is
-/// used often.
-LinearLayout fmaAccumulator(llvm::ArrayRef<int64_t> shape, int numWarps) {
+/// used often. Its rows are neighbours, which a vector brings at once, or, where A is read along K
+/// (`apartM`), apart, so that lanes read neighbouring rows: these lie in different banks. So are
+/// its columns.
+LinearLayout fmaAccumulator(llvm::ArrayRef<int64_t> shape, int numWarps, bool apartM, bool apartN) {
   const size_t rank = shape.size();
   const int64_t m = shape[rank - 2], n = shape[rank - 1];
   llvm::SmallVector<int64_t> size(rank, 1), lanes(rank, 1), warps(rank, 1);
@@ -104,6 +120,10 @@ LinearLayout fmaAccumulator(llvm::ArrayRef<int64_t> shape, int numWarps) {
   const llvm::SmallVector<int64_t> ones(rank, 1);
   spread(lanes, 32, ones);
   spread(warps, warpsInside, lanes);
+  if (apartM)
+    size[rank - 2] = 1;
+  if (apartN)
+    size[rank - 1] = 1;
   LinearLayout layout = blocked(shape, size, lanes, warps, order);
   layout.lanes = interleaved(layout.lanes, n);
   return layout;
@@ -223,7 +243,10 @@ DotLayouts chooseDotLayouts(tl::DotOp dot, const AxisAnalysis &axes, const GpuTa
   DotLayouts layouts;
   const int bytes = tensorCoreBytes(dot, target);
   if (bytes == 0) {
-    layouts.accumulator = fmaAccumulator(shape, numWarps);
+    const auto rank = static_cast<int64_t>(shape.size());
+    layouts.accumulator =
+        fmaAccumulator(shape, numWarps, liesAlongDepth(dot.getA(), rank - 1, axes),
+                       liesAlongDepth(dot.getB(), rank - 2, axes));
     return layouts;
   }
   if (const std::optional<DotLayouts> wgmma = chooseWgmma(dot, bytes, axes, target, numWarps))
