@@ -184,9 +184,11 @@ private:
     const auto canMove = [&](Operation *load) {
       return writes_.canMove(cast<tl::LoadOp>(load).getPointer());
     };
-    return llvm::all_of(address.loads, canMove) &&
-           llvm::all_of(*levels,
-                        [&](const LoopSlice &level) { return llvm::all_of(level.loads, canMove); });
+    // What `other` of a load is computed from may be anything: no dot is done early for it.
+    return llvm::all_of(address.loads, canMove) && llvm::none_of(address.ops, isDot) &&
+           llvm::all_of(*levels, [&](const LoopSlice &level) {
+             return llvm::all_of(level.loads, canMove) && llvm::none_of(level.ops, isDot);
+           });
   }
 
   /// Small operands of dots that no copy can bring are loaded an iteration early, and so is what is
@@ -204,22 +206,23 @@ private:
         elementsOfThread(load) > (isBesideDots ? kMostBesideDots : kMostOfOperand))
       return;
     LoopSlice slice;
-    if (!slice.addOperandsOf(loop_, load) || !canLoadAhead(slice) || needsDotsOrCopies(slice) ||
-        !LoadsAhead::slicesFor(loop_, plan.load))
+    if (!slice.addOperandsOf(loop_, load) || !canLoadAhead(slice))
+      return;
+    const auto levels = LoadsAhead::slicesFor(loop_, plan.load);
+    if (!levels ||
+        llvm::any_of(*levels, [&](const LoopSlice &level) { return needsCopies(level); }))
       return;
     plan.copy = CopyKind::Registers;
     plan.why = LoadReason::None;
     requireDisjoint(load);
   }
 
-  /// Whether a dot would have to be done an iteration early, or a buffer read that a copy fills for
-  /// its own iteration: what `other` is computed from may be anything.
-  bool needsDotsOrCopies(const LoopSlice &slice) {
-    const auto isCopied = [&](Operation *op) {
+  /// Whether loads ahead need what a copy fills for its own iteration.
+  bool needsCopies(const LoopSlice &slice) {
+    return llvm::any_of(slice.loads, [&](Operation *op) {
       return llvm::any_of(plan_.loads,
                           [&](const LoadPlan &load) { return load.load == op && load.isCopied(); });
-    };
-    return llvm::any_of(slice.ops, isDot) || llvm::any_of(slice.loads, isCopied);
+    });
   }
 
   // What of a load fits into a thread's registers for another iteration.
