@@ -34,7 +34,8 @@ std::string asBits(llvm::StringRef operand) {
 std::string mended(llvm::StringRef line) {
   if (const auto neg = operandsOf(line, "neg.s16"); neg.size() == 2)
     return llvm::formatv("\tmul.lo.s16 \t{0}, {1}, -1;", neg[0], neg[1]);
-  if (const auto abs = operandsOf(line, "abs.s16"); abs.size() == 2)
+  // In place, as inline assembly of users may be, its operand would be gone.
+  if (const auto abs = operandsOf(line, "abs.s16"); abs.size() == 2 && abs[0] != abs[1])
     return llvm::formatv("\tmul.lo.s16 \t{0}, {1}, -1;\n\tmax.s16 \t{0}, {0}, {1};", abs[0],
                          abs[1]);
   for (const llvm::StringRef bits : {"32", "64"}) {

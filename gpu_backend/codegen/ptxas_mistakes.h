@@ -14,7 +14,8 @@ namespace blockscope::gpu {
 /// - selp.f32 of -0.0 and -1.0 becomes a conversion of 0 or -1 from an integer, which gives +0.0.
 ///   selp.b32 stays a selection.
 ///
-/// Both were found by random kernels on an H200.
+/// An abs.s16 in place stays: LLVM writes none. Both mistakes were found by random kernels on an
+/// H200.
 std::string withoutPtxasMistakes(llvm::StringRef ptx);
 
 } // namespace blockscope::gpu
