@@ -344,6 +344,13 @@ def main() -> int:
         help="so many at once, timing one at a time: each side once instead of twice",
     )
     parser.add_argument(
+        "--configs",
+        type=int,
+        default=1,
+        help="timed: so many configurations of an autotuned kernel to choose from (default: its "
+        "first one)",
+    )
+    parser.add_argument(
         "--keep", help="the folder that cubins, PTX, plans and times are written to"
     )
     options = parser.parse_args()
@@ -352,6 +359,7 @@ def main() -> int:
     python = options.triton_python
     options.triton_python = os.path.abspath(shutil.which(python) or python)
     options.keep = options.keep and os.path.abspath(options.keep)
+    os.environ["FOREIGN_CONFIGS"] = str(options.configs)  # for foreign_worker.py
     if options.compile_time:
         return compile_time(options)
     return static(options) if options.static else timed(options)
