@@ -1,4 +1,6 @@
-"""Index arithmetic without a GPU: quotients by inverses of their divisors, run by ptx_machine.py."""
+"""Index arithmetic without a GPU: quotients by inverses of their divisors, and wide accesses behind
+remainders of what is proved not to be negative, run by ptx_machine.py.
+"""
 
 from __future__ import annotations
 
@@ -70,3 +72,53 @@ def test_quotients_by_an_inverse(ulps: int, monkeypatch: pytest.MonkeyPatch) -> 
         assert np.array_equal(made[1].numpy(), (wide - q * divisor).astype(np.int32)), divisor
     quotients = re.compile(r"\b(div|rem)\.[su]32")
     assert not any(quotients.search(kernel.asm["ptx"]) for kernel in kernels[1:])
+
+
+@triton.jit
+def backwards_kernel(x_ptr, out_ptr, tiles, count, N: tl.constexpr):
+    """The last tile first; where tiles are 0 or fewer, from below 0: quotients round to zero."""
+    program = tl.program_id(0)
+    offsets = tl.arange(0, N)
+    first = (tiles - 1 - program % 2 % tiles) * N
+    tl.store(out_ptr + program * N + offsets, tl.load(x_ptr + count + (first + offsets) % count))
+
+
+@pytest.mark.parametrize("tiles", [-3, -2, 2, 5])
+def test_what_is_relied_on_is_checked_at_the_launch(
+    tiles: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernels = machine_backend.record(monkeypatch, "sm_90a")
+    count, programs, n = 32, 2, 512
+    x = torch.arange(2 * count, dtype=torch.int32)
+    out = torch.zeros(programs * n, dtype=torch.int32)
+    backwards_kernel[(programs,)](x, out, tiles, count, N=n)
+    offsets, numbers = torch.arange(n), torch.arange(programs)[:, None]
+    first = (tiles - 1 - torch.fmod(numbers % 2, tiles)) * n
+    assert out.tolist() == (count + torch.fmod(first + offsets, count)).flatten().tolist()
+    assert ("ld.global.v4" in kernels[-1].asm["ptx"]) == (tiles >= 1)
+
+
+@triton.jit
+def swizzled_kernel(x_ptr, out_ptr, total, count, N: tl.constexpr, DIES: tl.constexpr):
+    """Programs dealt out to dies: those of a die come one after the other."""
+    program = tl.program_id(0)
+    per = (total + DIES - 1) // DIES
+    tall = total % DIES
+    tall = DIES if tall == 0 else tall
+    die = program % DIES
+    if die < tall:
+        number = die * per + program // DIES
+    else:
+        number = tall * per + (die - tall) * (per - 1) + program // DIES
+    offsets = tl.arange(0, N)
+    tl.store(out_ptr + number * N + offsets, tl.load(x_ptr + (number * N + offsets) % count))
+
+
+@pytest.mark.parametrize("total", [1, 7, 8, 11])
+def test_programs_dealt_out_to_dies(total: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernels = machine_backend.record(monkeypatch, "sm_90a")
+    count, n = 48, 512
+    x, out = torch.arange(count, dtype=torch.int32), torch.full((total * n,), -1, dtype=torch.int32)
+    swizzled_kernel[(total,)](x, out, np.int32(total), count, N=n, DIES=4)
+    assert out.tolist() == (torch.arange(total * n) % count).tolist()
+    assert "ld.global.v4" in kernels[-1].asm["ptx"]
