@@ -26,6 +26,7 @@
 #include "gpu_backend/gpu_target.h"
 #include "gpu_backend/tensor_map.h"
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -69,9 +70,9 @@ struct GpuKernel {
   /// launch do, or have no tensor maps, the kernel compiled without `tma` and with `mayOverlap` is
   /// for it.
   std::vector<std::pair<int, int>> disjoint;
-  /// Run-time integers that must not be negative: number, and width in bits. Else the kernel
-  /// compiled with `mayBeNegative` is for the launch.
-  std::vector<std::pair<int, int>> notNegative;
+  /// Run-time integers that must be at least 0 or 1: number, width in bits, and that. Else the
+  /// kernel compiled with `mayBeNegative` is for the launch.
+  std::vector<std::array<int, 3>> atLeast;
   std::vector<DebugSite> debugSites;
   std::vector<std::string> libraries; ///< paths of the bitcode that it calls functions of
   std::vector<StageTime> times;

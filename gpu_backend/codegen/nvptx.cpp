@@ -2,6 +2,7 @@
 #include "gpu_backend/codegen/nvptx.h"
 
 #include "core/bitcode.h"
+#include "gpu_backend/codegen/invariant_divisions.h"
 #include "gpu_backend/codegen/ptxas_mistakes.h"
 #include "gpu_backend/codegen/stage_timer.h"
 #include "gpu_backend/codegen/toolkit.h"
@@ -108,6 +109,15 @@ bool linkLibraries(llvm::Module &module, llvm::ArrayRef<std::string> libraries,
   return true;
 }
 
+struct InvariantDivisionsPass : llvm::PassInfoMixin<InvariantDivisionsPass> {
+  static llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &) {
+    multiplyByInverses(function);
+    llvm::PreservedAnalyses kept;
+    kept.preserveSet<llvm::CFGAnalyses>();
+    return kept;
+  }
+};
+
 void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -123,6 +133,7 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.crossRegisterProxies(loops, functions, callGraph, modules);
   llvm::ModulePassManager passes =
       builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3);
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(InvariantDivisionsPass()));
   // A pointer kept and bumped for each address is quick, and costs registers in every iteration.
   if (llvm::none_of(module, [](const llvm::Function &function) {
         return function.hasFnAttribute(kNeedsRegisters);

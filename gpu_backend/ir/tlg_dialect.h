@@ -63,9 +63,9 @@ inline constexpr llvm::StringLiteral kMayOverlapAttribute = "tlg.may_overlap";
 inline constexpr llvm::StringLiteral kDisjointAttribute = "tlg.disjoint";
 /// The module's unit attribute that says that any integer argument may be negative.
 inline constexpr llvm::StringLiteral kMayBeNegativeAttribute = "tlg.may_be_negative";
-/// The i32 array attribute of a function that relies on integer arguments not to be negative: their
-/// numbers.
-inline constexpr llvm::StringLiteral kNotNegativeAttribute = "tlg.not_negative";
+/// The array attribute of a function that relies on integer arguments to be at least 0 or 1: pairs
+/// of their numbers and that (i32 arrays).
+inline constexpr llvm::StringLiteral kAtLeastAttribute = "tlg.at_least";
 /// The array attribute of a function with its tensor maps: dictionaries with the fields of
 /// TensorMap (gpu_backend/tensor_map.h) and `contiguous_dim`, of the block. Each is a parameter of
 /// the kernel.

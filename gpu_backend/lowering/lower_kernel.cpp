@@ -47,11 +47,13 @@ std::vector<std::pair<int, int>> disjointOf(func::FuncOp function) {
   return result;
 }
 
-std::vector<std::pair<int, int>> notNegativeOf(func::FuncOp function) {
-  std::vector<std::pair<int, int>> result;
-  if (const auto numbers = function->getAttrOfType<DenseI32ArrayAttr>(tlg::kNotNegativeAttribute))
-    for (const int number : numbers.asArrayRef())
-      result.emplace_back(number, function.getArgumentTypes()[number].getIntOrFloatBitWidth());
+std::vector<std::array<int, 3>> atLeastOf(func::FuncOp function) {
+  std::vector<std::array<int, 3>> result;
+  if (const auto pairs = function->getAttrOfType<ArrayAttr>(tlg::kAtLeastAttribute))
+    for (const auto pair : pairs.getAsRange<DenseI32ArrayAttr>()) {
+      const unsigned width = function.getArgumentTypes()[pair[0]].getIntOrFloatBitWidth();
+      result.push_back({pair[0], static_cast<int>(width), pair[1]});
+    }
   return result;
 }
 
@@ -101,7 +103,7 @@ std::unique_ptr<llvm::Module> lowerKernel(func::FuncOp function, llvm::LLVMConte
   kernel.takesDebugBuffer = takesDebugBuffer(function, options);
   kernel.tensorMaps = tensorMapsOf(function);
   kernel.disjoint = disjointOf(function);
-  kernel.notNegative = notNegativeOf(function);
+  kernel.atLeast = atLeastOf(function);
   llvm::Function *result = declare(function, *module, options, kernel);
   Lowering lowering(*module, *result, target, options, kernel);
   for (auto [argument, value] : llvm::zip(function.getArguments(), result->args())) {

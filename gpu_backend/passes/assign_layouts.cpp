@@ -376,7 +376,7 @@ LogicalResult assignLayouts(func::FuncOp function, const GpuTarget &target,
   foldSumsIntoDots(function, target);
   splitDots(function, target, options.numWarps);
   const AxisAnalysis axes(function);
-  axes.requireNotNegative();
+  axes.requireOfArguments();
   const LayoutChoice choice(function, axes, target, options);
   LayoutAssigner(function, axes, target, choice).rewrite();
   function.erase();

@@ -272,17 +272,11 @@ AxisInfo reshape(const AxisInfo &x, Type from, Type to) {
 
 } // namespace
 
-AxisAnalysis::AxisAnalysis(func::FuncOp function) : function_(function) {
-  if (!function->getParentOp()->hasAttr(tlg::kMayBeNegativeAttribute)) {
-    findSizes(function.getBody().front());
-    findDividedArguments();
-  }
+AxisAnalysis::AxisAnalysis(func::FuncOp function) : function_(function), ranges_(function) {
   for (BlockArgument argument : function.getArguments()) {
     if (!isTracked(argument.getType()))
       continue;
     AxisInfo info = unknown(argument.getType());
-    info.mayBeNegative =
-        !sizes_.contains(argument) && !notNegative_.contains(argument.getArgNumber());
     if (auto known = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
                                                             tlg::kDivisibilityAttribute))
       info.dims[0].divisibility = powerIn(known.getInt());
@@ -291,72 +285,21 @@ AxisAnalysis::AxisAnalysis(func::FuncOp function) : function_(function) {
   visitBlock(function.getBody().front());
 }
 
-/// The arguments that decide the signs of what the kernel divides, and of what it divides by.
-void AxisAnalysis::findDividedArguments() {
-  llvm::SmallVector<Value> open;
-  llvm::DenseSet<Value> seen;
-  function_.walk([&](Operation *op) {
-    if (isa<arith::DivSIOp, arith::RemSIOp>(op))
-      llvm::append_range(open, op->getOperands());
-  });
-  while (!open.empty()) {
-    Value value = open.pop_back_val();
-    if (!isa<IntegerType>(getElementTypeOrSelf(value.getType())) || !seen.insert(value).second)
-      continue;
-    auto argument = dyn_cast<BlockArgument>(value);
-    Operation *source = argument ? argument.getOwner()->getParentOp() : value.getDefiningOp();
-    if (argument && source == function_) {
-      if (value.getType().getIntOrFloatBitWidth() > 1)
-        notNegative_.insert(argument.getArgNumber());
-    } else if (auto loop = dyn_cast<scf::ForOp>(source)) {
-      if (argument == loop.getInductionVar()) {
-        open.push_back(loop.getLowerBound());
-        continue;
-      }
-      const unsigned variable =
-          argument ? argument.getArgNumber() - 1 : cast<OpResult>(value).getResultNumber();
-      open.push_back(loop.getInitArgs()[variable]);
-      open.push_back(loop.getYieldedValues()[variable]);
-    } else if (auto branch = dyn_cast<scf::IfOp>(source)) {
-      const unsigned result = cast<OpResult>(value).getResultNumber();
-      open.push_back(branch.thenYield().getOperand(result));
-      open.push_back(branch.elseYield().getOperand(result));
-    } else if (isa<arith::AddIOp, arith::MulIOp, arith::OrIOp, arith::AndIOp, arith::MinSIOp,
-                   arith::MaxSIOp, arith::ExtSIOp, arith::SelectOp, tl::SplatOp, tl::UnsplatOp,
-                   tl::ExpandDimsOp, tl::BroadcastOp, tl::ReshapeOp, tl::TransOp, tl::JoinOp,
-                   tl::CatOp, tl::HintOp>(source)) {
-      llvm::append_range(open, source->getOperands());
-    } else if (isa<arith::ShRSIOp, arith::ShLIOp, tl::GatherOp>(source)) {
-      open.push_back(source->getOperand(0));
-    } // what quotients are made of is found by itself
-  }
-}
-
-void AxisAnalysis::requireNotNegative() const {
+void AxisAnalysis::requireOfArguments() const {
   func::FuncOp function = function_;
-  llvm::SmallVector<int32_t> numbers(notNegative_.begin(), notNegative_.end());
-  if (const auto known = function->getAttrOfType<DenseI32ArrayAttr>(tlg::kNotNegativeAttribute))
-    llvm::append_range(numbers, known.asArrayRef());
-  llvm::sort(numbers);
-  numbers.erase(llvm::unique(numbers), numbers.end());
-  if (!numbers.empty())
-    function->setAttr(tlg::kNotNegativeAttribute,
-                      Builder(function->getContext()).getDenseI32ArrayAttr(numbers));
-}
-
-/// What every run of the kernel divides by.
-void AxisAnalysis::findSizes(Block &block) {
-  for (Operation &op : block) {
-    if (!isa<arith::DivSIOp, arith::RemSIOp>(op))
-      continue;
-    Value size = op.getOperand(1);
-    sizes_.insert(size);
-    while (isa_and_nonnull<tl::SplatOp, tl::BroadcastOp, tl::ExpandDimsOp, arith::ExtSIOp>(
-        size.getDefiningOp())) {
-      size = size.getDefiningOp()->getOperand(0);
-      sizes_.insert(size);
+  std::map<unsigned, int64_t> least = ranges_.demanded();
+  if (const auto known = function->getAttrOfType<ArrayAttr>(tlg::kAtLeastAttribute))
+    for (const auto pair : known.getAsRange<DenseI32ArrayAttr>()) {
+      int64_t &most = least.try_emplace(pair[0], pair[1]).first->second;
+      most = std::max<int64_t>(most, pair[1]);
     }
-  }
+  Builder builder(function->getContext());
+  llvm::SmallVector<Attribute> pairs;
+  for (const auto &[number, value] : least)
+    pairs.push_back(
+        builder.getDenseI32ArrayAttr({static_cast<int32_t>(number), static_cast<int32_t>(value)}));
+  if (!pairs.empty())
+    function->setAttr(tlg::kAtLeastAttribute, builder.getArrayAttr(pairs));
 }
 
 const AxisInfo &AxisAnalysis::at(Value value) const {
@@ -380,7 +323,6 @@ bool AxisAnalysis::meetInto(Value value, AxisInfo info) {
   AxisInfo merged = place->second;
   for (auto [dim, other] : llvm::zip(merged.dims, info.dims))
     dim = meet(dim, other, elementBytesOf(value.getType()));
-  merged.mayBeNegative |= info.mayBeNegative;
   if (merged.constant != info.constant)
     merged.constant.reset();
   if (merged == place->second)
@@ -402,9 +344,7 @@ void AxisAnalysis::visitLoop(Operation *loop) {
   if (auto forOp = dyn_cast<scf::ForOp>(loop)) {
     const AxisInfo lower = at(forOp.getLowerBound()), step = at(forOp.getStep());
     infos_[forOp.getInductionVar()] = {
-        {{1, std::gcd(lower.dims[0].divisibility, step.dims[0].divisibility), 1}},
-        {},
-        lower.mayBeNegative};
+        {{1, std::gcd(lower.dims[0].divisibility, step.dims[0].divisibility), 1}}, {}};
     for (auto [argument, initial] : llvm::zip(forOp.getRegionIterArgs(), forOp.getInitArgs()))
       if (isTracked(argument.getType()))
         infos_[argument] = AxisInfo(at(initial));
@@ -457,58 +397,21 @@ void AxisAnalysis::visit(Operation *op) {
     }
     return;
   }
-  // One in a branch holds there only.
-  if (auto assume = dyn_cast<tl::AssumeOp>(op); assume && isa<func::FuncOp>(op->getParentOp()))
-    return readAssumption(assume);
-  if (op->getNumResults() == 1 && isTracked(op->getResult(0).getType())) {
-    AxisInfo info = transfer(op);
-    info.mayBeNegative =
-        mayBeNegative(op, info.constant) && (info.constant || !sizes_.contains(op->getResult(0)));
-    infos_[op->getResult(0)] = info;
-  }
+  if (op->getNumResults() == 1 && isTracked(op->getResult(0).getType()))
+    infos_[op->getResult(0)] = transfer(op);
 }
 
-bool AxisAnalysis::mayBeNegative(Operation *op, std::optional<int64_t> constant) const {
-  const auto x = [&](int i) { return at(op->getOperand(i)).mayBeNegative; };
-  if (constant)
-    return *constant < 0;
-  // Sums of 8 and 16 bits wrap easily.
-  auto integer = dyn_cast<IntegerType>(getElementTypeOrSelf(op->getResult(0).getType()));
-  if (integer && integer.getWidth() < 32)
-    return true;
-  return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case<tl::ProgramIdOp, tl::NumProgramsOp, arith::ExtUIOp>([](auto) { return false; })
-      .Case<arith::DivUIOp, arith::RemUIOp, arith::ShRUIOp>([](auto) { return false; })
-      .Case<tl::RangeOp>([](tl::RangeOp range) { return range.getStart() < 0; })
-      .Case<arith::DivSIOp, arith::RemSIOp, arith::ShRSIOp, arith::ShLIOp, tl::GatherOp>(
-          [&](auto) { return x(0); })
-      .Case<arith::AndIOp, arith::MaxSIOp>([&](auto) { return x(0) && x(1); })
-      .Case<arith::SelectOp>([&](auto) { return x(1) || x(2); })
-      .Case<arith::AddIOp, arith::MulIOp, arith::OrIOp, arith::MinSIOp, arith::ExtSIOp, tl::SplatOp,
-            tl::UnsplatOp, tl::ExpandDimsOp, tl::BroadcastOp, tl::ReshapeOp, tl::TransOp,
-            tl::JoinOp, tl::CatOp, tl::HintOp>([&](auto) {
-        return llvm::any_of(op->getOperands(),
-                            [&](Value operand) { return at(operand).mayBeNegative; });
-      })
-      .Default([](auto) { return true; });
+/// Whether a signed quotient is seen to be rounded down where runs of neighbours depend on it.
+bool AxisAnalysis::isRoundedDown(Operation *op) {
+  const AxisInfo &x = at(op->getOperand(0)), &y = at(op->getOperand(1));
+  const bool hasRuns = llvm::any_of(llvm::zip(x.dims, y.dims), [](const auto &dims) {
+    const auto &[a, b] = dims;
+    return a.contiguity > 1 && std::gcd(a.divisibility, b.divisibility) > 1;
+  });
+  return hasRuns && ranges_.isNotNegative(op->getOperand(0), op);
 }
 
-/// `tl.assume(n >= 0)`: from here on; what was made of the value before stays as it is.
-void AxisAnalysis::readAssumption(tl::AssumeOp op) {
-  auto compare = op.getCondition().getDefiningOp<arith::CmpIOp>();
-  if (!compare || !isTracked(compare.getLhs().getType()))
-    return;
-  const std::optional<int64_t> bound = at(compare.getRhs()).constant;
-  const arith::CmpIPredicate predicate = compare.getPredicate();
-  if (bound && ((predicate == arith::CmpIPredicate::sge && *bound >= 0) ||
-                (predicate == arith::CmpIPredicate::sgt && *bound >= -1))) {
-    AxisInfo info = at(compare.getLhs());
-    info.mayBeNegative = false;
-    infos_[compare.getLhs()] = info;
-  }
-}
-
-AxisInfo AxisAnalysis::transfer(Operation *op) const {
+AxisInfo AxisAnalysis::transfer(Operation *op) {
   const Type type = op->getResult(0).getType();
   llvm::APInt number;
   if (matchPattern(op, m_ConstantInt(&number)))
@@ -565,11 +468,11 @@ AxisInfo AxisAnalysis::transfer(Operation *op) const {
       .Case<arith::DivUIOp>([&](auto) { return divide(x(0), x(1), type); })
       .Case<arith::RemUIOp>([&](auto) { return remainder(x(0), x(1), type); })
       .Case<arith::DivSIOp>([&](auto) {
-        return x(0).mayBeNegative && !isExact(x(0), x(1)) ? constancyOf({&x(0), &x(1)}, type)
-                                                          : divide(x(0), x(1), type);
+        return isExact(x(0), x(1)) || isRoundedDown(op) ? divide(x(0), x(1), type)
+                                                        : constancyOf({&x(0), &x(1)}, type);
       })
       .Case<arith::RemSIOp>([&](auto) {
-        return x(0).mayBeNegative ? eitherOf(x(0), x(1), type) : remainder(x(0), x(1), type);
+        return isRoundedDown(op) ? remainder(x(0), x(1), type) : eitherOf(x(0), x(1), type);
       })
       .Case<arith::ShRSIOp, arith::ShRUIOp>([&](auto) {
         if (x(1).constant && *x(1).constant >= 0 && *x(1).constant < 31)

@@ -3,20 +3,17 @@
 // equal.
 //
 // From constants, ranges, hints, and the divisibility of arguments. Runs start at multiples of
-// their length, counted along the dimension from 0. Everything is a power of two.
+// their length, counted along the dimension from 0. Everything is a power of two. Signed quotients
+// and remainders of what may be negative, which are rounded to zero, form no runs.
 #pragma once
+
+#include "gpu_backend/passes/index_ranges.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/SetVector.h"
 
 #include <optional>
-
-namespace blockscope::tl {
-class AssumeOp;
-}
 
 namespace blockscope::gpu {
 
@@ -29,13 +26,6 @@ struct AxisInfo {
   };
   llvm::SmallVector<Dim, 3> dims;  ///< one for a scalar
   std::optional<int64_t> constant; ///< the one value that all elements have
-  /// False where values are made of ranges, program numbers, arguments, constants and what
-  /// tl.assume says is not negative, without differences. Arguments are held to it at the launch
-  /// (`requireNotNegative`); sums and products that wrap are not thought of. What else a kernel
-  /// divides by in every run counts as positive: it is a size. Signed quotients and remainders of
-  /// what may be negative, which are rounded to zero, form no runs.
-  bool mayBeNegative = true;
-
   bool operator==(const AxisInfo &other) const = default;
 };
 
@@ -52,25 +42,19 @@ public:
   int64_t vectorWidth(mlir::Value pointer, mlir::Value mask, int dim) const;
   /// Dimensions from the fastest (longest runs of pointers) to the slowest.
   llvm::SmallVector<int, 3> orderOf(mlir::Value pointer) const;
-  /// Records at the function that what is known relies on integer arguments not to be negative.
-  void requireNotNegative() const;
+  /// Records at the function what integer arguments have to be at least for what is known.
+  void requireOfArguments() const;
 
 private:
-  void findDividedArguments();
-  void findSizes(mlir::Block &block);
   void visitBlock(mlir::Block &block);
   void visitLoop(mlir::Operation *loop);
   void visit(mlir::Operation *op);
-  AxisInfo transfer(mlir::Operation *op) const;
-  bool mayBeNegative(mlir::Operation *op, std::optional<int64_t> constant) const;
-  void readAssumption(tl::AssumeOp op);
+  AxisInfo transfer(mlir::Operation *op);
+  bool isRoundedDown(mlir::Operation *op);
   bool meetInto(mlir::Value value, AxisInfo info);
 
   mlir::func::FuncOp function_;
-  /// Integer arguments of which dividends and divisors are made: the launch checks that they are
-  /// not negative.
-  llvm::SetVector<unsigned> notNegative_;
-  llvm::DenseSet<mlir::Value> sizes_; ///< that the kernel divides by
+  IndexRanges ranges_;
   llvm::DenseMap<mlir::Value, AxisInfo> infos_;
 };
 

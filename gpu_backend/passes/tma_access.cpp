@@ -171,7 +171,7 @@ void findTmaAccesses(func::FuncOp function, const GpuTarget &target) {
     return;
   Builder builder(function.getContext());
   const AxisAnalysis axes(function);
-  axes.requireNotNegative();
+  axes.requireOfArguments();
   int found = 0; // each may have a map of its own
   function.walk([&](Operation *op) {
     if (found == kMostMaps)
@@ -440,7 +440,7 @@ void copyByTma(func::FuncOp function, const GpuTarget &target) {
       accesses.push_back(op);
   });
   const AxisAnalysis axes(function);
-  axes.requireNotNegative();
+  axes.requireOfArguments();
   for (Operation *op : accesses) {
     auto store = dyn_cast<tl::StoreOp>(op);
     auto load = dyn_cast<tl::LoadOp>(op);

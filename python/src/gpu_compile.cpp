@@ -162,7 +162,7 @@ py::dict asDict(const GpuKernel &kernel) {
   }
   result["tensor_maps"] = maps;
   result["disjoint"] = kernel.disjoint;
-  result["not_negative"] = kernel.notNegative;
+  result["at_least"] = kernel.atLeast;
   py::list sites;
   for (const DebugSite &site : kernel.debugSites)
     sites.append(siteAsDict(site));

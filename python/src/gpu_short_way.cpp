@@ -4,8 +4,11 @@
 #include "python/src/storage_overlap.h"
 #include "python/src/torch_types.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <pybind11/stl.h>
 
+#include <array>
 #include <memory>
 
 namespace py = pybind11;
@@ -29,16 +32,16 @@ bool currentStream(int device, uint64_t &stream) {
   return true;
 }
 
-/// Numbers of integer arguments, with their widths in bits.
-using ArgumentWidths = std::vector<std::pair<int, int>>;
+/// Numbers of integer arguments, with their widths in bits and what they are at least.
+using LeastArguments = std::vector<std::array<int, 3>>;
 
 class GpuShortWay : public ShortWay {
 public:
   GpuShortWay(py::object handle, size_t argumentCount, ArgumentPairs disjoint,
-              ArgumentWidths notNegative, py::object scratch)
+              LeastArguments atLeast, py::object scratch)
       : ShortWay(Place::Gpu, argumentCount), handle_(std::move(handle)),
         kernel_(loadedKernelOf(handle_.ptr())), disjoint_(std::move(disjoint)),
-        notNegative_(std::move(notNegative)),
+        atLeast_(std::move(atLeast)),
         scratch_(scratch.is_none() ? py::object() : std::move(scratch)) {
     if (!kernel_)
       throw py::type_error("'handle' is no loaded kernel");
@@ -48,7 +51,7 @@ public:
     llvm::SmallVector<uint64_t, 32> bits;
     for (const RunTimeArgument &argument : arguments.runTime)
       bits.push_back(argument.bits);
-    const bool isCareful = areNegative(arguments) || mayOverlap(arguments);
+    const bool isCareful = areTooSmall(arguments) || mayOverlap(arguments);
     const LoadedKernel *kernel = isCareful ? carefulKernel(*kernel_) : kernel_;
     uint64_t stream = 0;
     if (!kernel || !currentStream(kernel->device(), stream))
@@ -76,9 +79,10 @@ public:
   }
 
 private:
-  bool areNegative(const LaunchArguments &arguments) const {
-    return llvm::any_of(notNegative_, [&](const auto &argument) {
-      return (arguments.runTime[argument.first].bits >> (argument.second - 1) & 1) != 0;
+  bool areTooSmall(const LaunchArguments &arguments) const {
+    return llvm::any_of(atLeast_, [&](const auto &argument) {
+      const auto [number, width, least] = argument;
+      return llvm::SignExtend64(arguments.runTime[number].bits, width) < least;
     });
   }
 
@@ -93,21 +97,21 @@ private:
 
   py::object handle_; ///< keeps the kernel
   const LoadedKernel *kernel_;
-  ArgumentPairs disjoint_;     ///< arguments that must not overlap, else another kernel is launched
-  ArgumentWidths notNegative_; ///< nor be negative
-  py::object scratch_;         ///< a function of (grid, stream) that gives memory, or null
+  ArgumentPairs disjoint_; ///< arguments that must not overlap, else another kernel is launched
+  LeastArguments atLeast_; ///< nor be smaller
+  py::object scratch_;     ///< a function of (grid, stream) that gives memory, or null
 };
 
 } // namespace
 
 void bindGpuShortWay(py::module_ &module) {
   py::class_<GpuShortWay, ShortWay, std::shared_ptr<GpuShortWay>>(module, "GpuShortWay")
-      .def(py::init<py::object, size_t, ArgumentPairs, ArgumentWidths, py::object>(), py::kw_only(),
-           py::arg("handle"), py::arg("argument_count"), py::arg("disjoint"),
-           py::arg("not_negative"), py::arg("scratch"),
+      .def(py::init<py::object, size_t, ArgumentPairs, LeastArguments, py::object>(), py::kw_only(),
+           py::arg("handle"), py::arg("argument_count"), py::arg("disjoint"), py::arg("at_least"),
+           py::arg("scratch"),
            "A kernel loaded on one GPU. Of the pairs `disjoint` of run-time arguments none may "
-           "overlap, and of the integers `not_negative` (number and width) none may be negative, "
-           "else handle's careful kernel is launched. `scratch(grid, stream)` gives a tensor that "
+           "overlap, and the integers `at_least` (number, width, value) must be so much, else "
+           "handle's careful kernel is launched. `scratch(grid, stream)` gives a tensor that "
            "the kernel takes as its last argument; None without.");
 }
 

@@ -42,7 +42,7 @@ def as_launched(kernel: Any, values: list[Any]) -> Any:
 
 def for_numbers(kernel: Any, values: Sequence[Any]) -> Any:
     """The same for arguments that share no memory."""
-    return kernel.careful() if kernel.has_negative_sizes(_bits(values)) else kernel
+    return kernel.careful() if kernel.has_small_sizes(_bits(values)) else kernel
 
 
 def _bits(values: Sequence[Any]) -> list[int]:

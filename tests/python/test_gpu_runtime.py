@@ -469,11 +469,13 @@ def test_no_pairs_ask_for_no_storage(run):
     )
 
 
+@pytest.mark.parametrize("least", [0, 1])
 @pytest.mark.parametrize("short", [True, False])
-def test_negative_numbers_go_to_the_careful_kernel(run, short):
+def test_small_numbers_go_to_the_careful_kernel(run, short, least):
     run(
         VIEWS
         + f"""
+        LEAST = {least}
         if not {short}:
             knobs.runtime.launch_enter_hook = lambda metadata: None
         """
@@ -482,13 +484,15 @@ def test_negative_numbers_go_to_the_careful_kernel(run, short):
         compile_k = _core.gpu.compile
         def relying(builder, arch, settings):
             data, error = compile_k(builder, arch, settings)
-            return data | {"not_negative": [] if settings["may_be_negative"] else [(2, 32)]}, error
+            relied_on = [] if settings["may_be_negative"] else [(2, 32, LEAST)]
+            return data | {"at_least": relied_on}, error
         _core.gpu.compile = relying
         x, y = View(4096, 4096, 1024), View(8192, 8192, 1024)
         for count in (64, 64, -64, 0, -(1 << 31), 16):
             k[(1,)](x, y, count, BLOCK=64)
         names = [line[0] for line in launches()]
-        assert names == ["k", "k", "careful", "k", "careful", "k"], names
+        at_zero = ["k", "careful"][LEAST]
+        assert names == ["k", "k", "careful", at_zero, "careful", "k"], names
         assert compiled == [False, True]
         """
     )

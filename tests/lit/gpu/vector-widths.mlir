@@ -216,7 +216,7 @@ func.func @negative_quotients(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %ld
 
 // An argument that is divided is taken for not negative, and the launch is told which.
 // CHECK-LABEL: func.func @quotient_of_an_argument(
-// CHECK-SAME: tlg.not_negative = array<i32: 1>
+// CHECK-SAME: tlg.at_least = {{\[}}array<i32: 1, 0>]
 // CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 4>
 func.func @quotient_of_an_argument(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %first: i32 {tl.divisibility = 16 : i32}, %other: i32) {
   %sixteen = arith.constant dense<16> : tensor<1024xi32>
@@ -237,7 +237,7 @@ func.func @quotient_of_an_argument(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}
 
 // The careful compilation takes it for not negative only where the kernel assumes so.
 // CHECK-LABEL: func.func @quotients_of_arguments(
-// CHECK-NOT: tlg.not_negative
+// CHECK-NOT: tlg.at_least
 // CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 1>
 // CHECK: tl.assume
 // CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 4>

@@ -93,7 +93,7 @@ def compile(
 
 def _relies_on_arguments(data: dict[str, Any]) -> bool:
     """Whether a compiled kernel is wrong for some arguments, which need the careful one."""
-    return any(data.get(name) for name in ("tensor_maps", "disjoint", "not_negative"))
+    return any(data.get(name) for name in ("tensor_maps", "disjoint", "at_least"))
 
 
 def _stored(key: str, stem: str) -> tuple[dict[str, Any] | None, dict[str, str]]:

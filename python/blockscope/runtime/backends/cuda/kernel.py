@@ -80,10 +80,10 @@ class CudaKernel(CompiledKernel):
         self.warnings = list(data.get("warnings", ()))  # of ptxas, in its words
         self.notes = kernel_notes.notes_of(fn, data)
         self._argument_count = len(leaves(arguments))
-        # Compiles the kernel for tensors that TMA cannot copy, or that overlap, and negative sizes.
+        # Compiles the kernel for tensors that TMA cannot copy, or that overlap, and odd sizes.
         self._make_careful = make_careful
         self._disjoint = data.get("disjoint", [])  # pairs of run-time arguments
-        self._not_negative = data.get("not_negative", [])  # numbers of integers, with their bits
+        self._at_least = data.get("at_least", [])  # numbers of integers, their bits, and the least
         self._handles: dict[int, Any] = {}
         self._is_unloaded = False
         self._lock = ProcessLock()
@@ -197,13 +197,13 @@ class CudaKernel(CompiledKernel):
 
     def needs_careful(self, bits: list[int], owners: list[Any]) -> bool:
         """Whether run-time arguments are not what the kernel relies on: ``careful`` is for them."""
-        return self.has_negative_sizes(bits) or (
+        return self.has_small_sizes(bits) or (
             bool(self._disjoint) and bool(_core.gpu.may_overlap(self._disjoint, owners))
         )
 
-    def has_negative_sizes(self, bits: list[int]) -> bool:
-        """Whether an integer is negative that the kernel takes for a size."""
-        return any(bits[number] >> (width - 1) & 1 for number, width in self._not_negative)
+    def has_small_sizes(self, bits: list[int]) -> bool:
+        """Whether an integer that the kernel takes for a size is too small: negative, or 0."""
+        return any(_signed(bits[number], width) < least for number, width, least in self._at_least)
 
     def _scratch(self, size: Any, stream: int) -> Any:
         """Memory for the whole grid, of ``triton.set_allocator`` or of torch; None if unused."""
@@ -225,12 +225,17 @@ class CudaKernel(CompiledKernel):
             handle=self._handles[device],
             argument_count=self._argument_count,
             disjoint=self._disjoint,
-            not_negative=self._not_negative,
+            at_least=self._at_least,
             scratch=self._scratch if self.data["global_scratch_size"] else None,
         )
 
     def __repr__(self) -> str:
         return f"<kernel {self.name} for {self.target.backend} {self.target.arch}>"
+
+
+def _signed(bits: int, width: int) -> int:
+    low = bits & (1 << width) - 1
+    return low - (low >> (width - 1) << width)
 
 
 def _metadata(
