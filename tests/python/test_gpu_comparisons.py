@@ -175,3 +175,19 @@ def test_loops_are_unrolled_as_a_whole_or_by_ptxas() -> None:
     out, x = (np.zeros(256, np.int32) for _ in range(2))
     assert loads_of(sum_of_rows, out, x, 8, N=0) == 1
     assert loads_of(sum_of_rows, out, x, 8, N=8) == 8
+
+
+@triton.jit
+def sum_of_sums(out_ptr, x_ptr, N: tl.constexpr):
+    i = tl.arange(0, 64)
+    total = 0
+    for k in tl.static_range(N):
+        total += tl.sum(tl.load(x_ptr + k * 64 + i))
+    tl.store(out_ptr, total)
+
+
+def test_sums_are_added_up_as_they_come() -> None:
+    out, x = (np.zeros(1024, np.int32) for _ in range(2))
+    kernel = sum_of_sums.warmup(out, x, grid=(1,), arch="sm_90a", num_warps=2, N=16)
+    behind = kernel.asm["ptx"].rpartition("bar.sync")[2]
+    assert behind.count("add.s32") <= 2  # the last sum, and the sum of all
