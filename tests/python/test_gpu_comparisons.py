@@ -191,3 +191,17 @@ def test_sums_are_added_up_as_they_come() -> None:
     kernel = sum_of_sums.warmup(out, x, grid=(1,), arch="sm_90a", num_warps=2, N=16)
     behind = kernel.asm["ptx"].rpartition("bar.sync")[2]
     assert behind.count("add.s32") <= 2  # the last sum, and the sum of all
+
+
+@triton.jit
+def by_assembly(out_ptr, x_ptr, B: tl.constexpr):
+    i = tl.arange(0, B)
+    x = tl.load(x_ptr + i).to(tl.float32)
+    y = tl.inline_asm_elementwise("neg.f32 $0, $1;", "=f,f", [x], tl.float32, True, 1)
+    tl.store(out_ptr + i, y)
+
+
+def test_inline_assembly_moves_nothing_between_threads() -> None:
+    x, out = np.zeros(1024, np.float16), np.zeros(1024, np.float32)
+    kernel = by_assembly.warmup(out, x, grid=(1,), arch="sm_90a", num_warps=4, B=1024)
+    assert "shared" not in kernel.asm["ptx"]
