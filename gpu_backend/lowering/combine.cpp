@@ -9,6 +9,7 @@
 #include "gpu_backend/lowering/convert_layout.h"
 #include "gpu_backend/lowering/words.h"
 
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -114,6 +115,33 @@ llvm::Value *Slots::pointer(size_t operand, llvm::Value *slot) {
 void Slots::store(llvm::Value *slot, const Elements &elements) {
   for (auto [i, element] : llvm::enumerate(elements))
     lowering_.builder().CreateStore(toMemory(lowering_, element, types_[i]), pointer(i, slot));
+}
+
+void Slots::storeEach(llvm::Value *condition, size_t count,
+                      llvm::function_ref<std::pair<llvm::Value *, Elements>(size_t)> each) {
+  constexpr size_t kFewStores = 4;
+  if (!condition || count * types_.size() > kFewStores)
+    return lowering_.onlyIf(condition, [&] {
+      for (size_t i = 0; i < count; ++i) {
+        const auto [slot, elements] = each(i);
+        store(slot, elements);
+      }
+    });
+  llvm::IRBuilder<> &builder = lowering_.builder();
+  for (size_t i = 0; i < count; ++i) {
+    const auto [slot, elements] = each(i);
+    for (auto [operand, element] : llvm::enumerate(elements)) {
+      const mlir::Type type = types_[operand];
+      const int bytes = Lowering::elementBytes(type);
+      const WordFormat words = wordsOf(bytes, bytes);
+      llvm::SmallVector<llvm::Value *> operands = packWords(lowering_, {element}, type, words);
+      operands.push_back(builder.CreatePtrToInt(pointer(operand, slot), builder.getInt32Ty()));
+      operands.push_back(condition);
+      lowering_.assembly(builder.getVoidTy(),
+                         llvm::formatv("@$2 st.shared.b{0} [$1], $0;", words.bits).str(),
+                         words.constraintList("") + ",r,b,~{memory}", operands);
+    }
+  }
 }
 
 Elements Slots::load(llvm::Value *slot) {

@@ -59,6 +59,11 @@ public:
   /// All threads come here.
   Slots(Lowering &lowering, mlir::ValueRange operands, int64_t count);
   void store(llvm::Value *slot, const Elements &elements);
+  /// Stores what `each` gives for 0 to `count` - 1, a slot and its elements, where `condition`
+  /// (null: always) is true. A few stores are predicated: a branch would end LLVM's basic block,
+  /// and let it move sums behind all blocks.
+  void storeEach(llvm::Value *condition, size_t count,
+                 llvm::function_ref<std::pair<llvm::Value *, Elements>(size_t)> each);
   Elements load(llvm::Value *slot);
   /// Stores each element of a block, of the only operand, in the slot of its row-major number.
   void storeBlock(llvm::ArrayRef<llvm::Value *> registers, const LinearLayout &layout);

@@ -9,13 +9,20 @@ namespace blockscope::gpu {
 using Operands = llvm::ArrayRef<llvm::Value *>;
 using MakeOne = llvm::Value *(*)(Lowering &, mlir::Operation *, Operands);
 
+/// For each register of a block that an op makes the first one whose element is known to be equal
+/// (`tlg.equal_runs`): itself, where nothing is known.
+llvm::SmallVector<int> firstEqualRegisters(mlir::Operation *op);
+
 /// Lowers an op whose result is made register by register from its operands' registers.
 template <MakeOne makeOne>
 mlir::LogicalResult eachRegister(Lowering &lowering, mlir::Operation *op) {
   Registers results;
   llvm::SmallVector<llvm::Value *, 4> operands(op->getNumOperands());
-  const int count = Lowering::registerCount(op->getResult(0).getType());
-  for (int reg = 0; reg < count; ++reg) {
+  for (auto [reg, first] : llvm::enumerate(firstEqualRegisters(op))) {
+    if (first != static_cast<int>(reg)) {
+      results.push_back(results[first]);
+      continue;
+    }
     for (auto [operand, value] : llvm::zip(operands, op->getOperands())) {
       const llvm::ArrayRef<llvm::Value *> registers = lowering.get(value);
       operand = registers[registers.size() == 1 ? 0 : reg]; // a scalar goes with every register

@@ -152,32 +152,24 @@ LogicalResult lowerConstant(Lowering &lowering, Operation *op) {
   return success();
 }
 
-/// Compares once for each run of equal elements that a thread has.
-LogicalResult lowerIntegerComparison(Lowering &lowering, Operation *op) {
+} // namespace
+
+llvm::SmallVector<int> firstEqualRegisters(Operation *op) {
+  const Type type = op->getResult(0).getType();
+  auto all = llvm::to_vector(llvm::seq<int>(0, Lowering::registerCount(type)));
   const auto runs = op->getAttrOfType<DenseI32ArrayAttr>(tlg::kEqualRunsAttribute);
-  const auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
-  if (!runs || !type)
-    return eachRegister<compareIntegers>(lowering, op);
-  const ShapeBits shape(type.getShape());
+  if (!runs)
+    return all;
+  const ShapeBits shape(cast<RankedTensorType>(type).getShape());
   const LinearLayout layout = tlg::layoutOf(type);
   ElementBits inRun = 0; // the bits of an element's number that make no difference
   for (auto [dim, run] : llvm::enumerate(runs.asArrayRef()))
     inRun |= (static_cast<ElementBits>(run) - 1) << shape.shift(static_cast<int>(dim));
-  llvm::DenseMap<ElementBits, llvm::Value *> known;
-  Registers results;
-  for (int reg = 0; reg < layout.registerCount(); ++reg) {
-    llvm::Value *&result = known[layout.registerElement(reg) & ~inRun];
-    if (!result)
-      result = compareIntegers(
-          lowering, op,
-          {lowering.get(op->getOperand(0))[reg], lowering.get(op->getOperand(1))[reg]});
-    results.push_back(result);
-  }
-  lowering.set(op->getResult(0), results);
-  return success();
+  llvm::DenseMap<ElementBits, int> known;
+  for (int &reg : all)
+    reg = known.try_emplace(layout.registerElement(reg) & ~inRun, reg).first->second;
+  return all;
 }
-
-} // namespace
 
 llvm::ArrayRef<LoweringRow> elementwiseRows() {
   using I = llvm::Instruction;
@@ -186,7 +178,7 @@ llvm::ArrayRef<LoweringRow> elementwiseRows() {
       {"arith.addi", eachRegister<binary<I::Add>>},
       {"arith.andi", eachRegister<binary<I::And>>},
       {"arith.cmpf", eachFloat<compareFloats>},
-      {"arith.cmpi", lowerIntegerComparison},
+      {"arith.cmpi", eachRegister<compareIntegers>},
       {"arith.constant", lowerConstant},
       {"arith.divsi", eachRegister<binary<I::SDiv>>},
       {"arith.divui", eachRegister<binary<I::UDiv>>},

@@ -77,8 +77,13 @@ LogicalResult lowerLoad(Lowering &lowering, Operation *op) {
   const WordFormat words =
       wordsOf(runs.length * Lowering::elementBytes(type), Lowering::elementBytes(type));
   Registers results(Lowering::registerCount(type));
+  const llvm::SmallVector<int> firstEqual = firstEqualRegisters(op);
   for (size_t i = 0; i < runs.distinct; i += runs.length) {
     const llvm::ArrayRef<uint32_t> run = llvm::ArrayRef(runs.order).slice(i, runs.length);
+    if (runs.length == 1 && results[firstEqual[run.front()]]) { // is loaded
+      results[run.front()] = results[firstEqual[run.front()]];
+      continue;
+    }
     llvm::Value *pointer = pointers[run.front()];
     llvm::SmallVector<llvm::Value *> loaded;
     if (isPlain) {

@@ -55,12 +55,27 @@ public:
     for (auto [i, result] : llvm::enumerate(results)) {
       result.resize(count);
       for (const uint32_t reg : kept())
-        result[places[reg]] = elements_[reg][i];
+        result[places[reg]] = finished(elements_[reg][i]);
     }
     return results;
   }
 
 private:
+  /// LLVM would take a sum of such sums for one, and add up at its end what all of them have read
+  /// from shared memory, with a register for each until then.
+  llvm::Value *finished(llvm::Value *result) {
+    const bool isOneWithOthers =
+        llvm::StringSwitch<bool>(combine_.onlyOp())
+            .Cases({"arith.addi", "arith.andi", "arith.muli", "arith.ori", "arith.xori"}, true)
+            .Default(false);
+    llvm::Type *type = result->getType();
+    if (!isOneWithOthers || along_.warps == 0 || !(type->isIntegerTy(32) || type->isIntegerTy(64)))
+      return result;
+    const bool isWord = type->isIntegerTy(32);
+    return lowering_.assembly(type, isWord ? "mov.b32 $0, $1;" : "mov.b64 $0, $1;",
+                              isWord ? "=r,r" : "=l,l", {result}, /*hasSideEffects=*/false);
+  }
+
   /// The registers that hold partial results after those of the thread are combined.
   llvm::SmallVector<uint32_t> kept() const { return registersWithout(along_.registers, layout_); }
 
@@ -172,9 +187,10 @@ private:
     if (others != 0)
       writes = builder.CreateICmpEQ(builder.CreateAnd(lowering_.threadId(), lowering_.i32(others)),
                                     lowering_.i32(0));
-    lowering_.onlyIf(writes, [&] {
-      for (const uint32_t reg : kept())
-        slots.store(builder.CreateAdd(numberOf(reg), table, "", true, true), elements_[reg]);
+    const auto registers = kept();
+    slots.storeEach(writes, registers.size(), [&](size_t i) {
+      return std::pair(builder.CreateAdd(numberOf(registers[i]), table, "", true, true),
+                       elements_[registers[i]]);
     });
     lowering_.barrier();
     const llvm::SmallVector<int> readers = lanesForTables(bits.size());
@@ -292,11 +308,11 @@ private:
       writes = builder.CreateICmpEQ(builder.CreateAnd(lowering_.threadId(), lowering_.i32(copies)),
                                     lowering_.i32(0));
     const auto registers = registersWithout(done_.registers, layout_);
-    lowering_.onlyIf(writes, [&] {
-      llvm::Value *thread = lowering_.threadElement(own);
-      for (const uint32_t reg : registers)
-        slots.store(builder.CreateXor(thread, lowering_.i32(slotOf(layout_.registerElement(reg)))),
-                    elements_[reg]);
+    llvm::Value *ownThread = lowering_.threadElement(own);
+    slots.storeEach(writes, registers.size(), [&](size_t i) {
+      const ElementBits number = slotOf(layout_.registerElement(registers[i]));
+      return std::pair(builder.CreateXor(ownThread, lowering_.i32(number)),
+                       elements_[registers[i]]);
     });
     lowering_.barrier();
     llvm::Value *thread = lowering_.threadElement(others);

@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <limits>
@@ -72,6 +73,13 @@ double sectorsPerElement(int64_t width, int64_t vector, int64_t step, int64_t el
   return static_cast<double>(pieces * std::max(sectors, kFewest)) / static_cast<double>(width);
 }
 
+int loopDepth(Operation *op) {
+  int depth = 0;
+  for (Operation *outer = op->getParentOp(); outer; outer = outer->getParentOp())
+    depth += isa<LoopLikeOpInterface>(outer);
+  return depth;
+}
+
 } // namespace
 
 Value maskOf(Operation *access) {
@@ -89,28 +97,41 @@ int64_t accessWidth(Operation *access, const AxisAnalysis &axes, const GpuTarget
 int64_t commonWidth(llvm::ArrayRef<Operation *> accesses, const AxisAnalysis &axes,
                     const GpuTarget &target, int dim) {
   constexpr int64_t kFarthest = 16; // elements; beyond that each is alone in its sector anyway
+  constexpr int64_t kVectorBytes = 16;
+  constexpr int64_t kLeastBytes = 4; // of a thread's access: a warp's is a line
   struct Access {
     int64_t width, step, elementBytes;
   };
   llvm::SmallVector<Access> all;
-  int64_t widest = 1;
+  int64_t widest = 1, widestStore = std::numeric_limits<int64_t>::max();
+  int64_t fewestBytes = std::numeric_limits<int64_t>::max(); // of an element
   bool isStrided = false;
+  int deepest = 0;
+  for (Operation *op : accesses)
+    deepest = std::max(deepest, loopDepth(op));
   for (Operation *op : accesses) {
     if (tl::isAtomic(op))
       continue;
     Value pointer = op->getOperand(0);
     const int64_t width = accessWidth(op, axes, target, dim);
     widest = std::max(widest, width);
+    const int64_t bytes =
+        tlg::elementBytes(cast<tl::PtrType>(getElementTypeOrSelf(pointer.getType())).getPointee());
+    fewestBytes = std::min(fewestBytes, bytes);
+    if (isa<tl::StoreOp>(op) && width * bytes == kVectorBytes && loopDepth(op) == deepest)
+      widestStore = std::min(widestStore, width);
     const std::optional<int64_t> step = stepAlong(pointer, dim, axes);
     if (!step)
       continue;
-    const int64_t bytes =
-        tlg::elementBytes(cast<tl::PtrType>(getElementTypeOrSelf(pointer.getType())).getPointee());
     all.push_back({width, *step, bytes});
     isStrided |= std::abs(*step) > 1 && std::abs(*step) <= kFarthest;
   }
-  if (!isStrided)
-    return widest;
+  if (!isStrided) {
+    // A store that takes several vectors of a thread leaves gaps in each sector that it touches.
+    // What is loaded in parts of a vector leaves none, and gaps are filled from the L1 cache.
+    const int64_t dense = std::min(widest, widestStore);
+    return dense * fewestBytes >= kLeastBytes ? dense : widest;
+  }
   int64_t best = widest;
   double fewest = std::numeric_limits<double>::infinity();
   for (int64_t width = widest; width >= 1; width /= 2) {

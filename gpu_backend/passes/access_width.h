@@ -18,7 +18,8 @@ int64_t accessWidth(mlir::Operation *access, const AxisAnalysis &axes, const Gpu
                     int dim);
 
 /// How many neighbours along `dim` a thread gets in the layout of accesses to blocks of one shape:
-/// the widest vector of them all; where the elements of some lie a known distance apart, the width
+/// the widest vector of them all that leaves no gaps between what threads store in the deepest
+/// loop; where the elements of some lie a known distance apart, the width
 /// with which all of them touch the fewest sectors of memory.
 int64_t commonWidth(llvm::ArrayRef<mlir::Operation *> accesses, const AxisAnalysis &axes,
                     const GpuTarget &target, int dim);

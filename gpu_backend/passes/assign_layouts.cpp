@@ -19,6 +19,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -30,6 +31,10 @@ bool isBlock(Value value) { return isa<RankedTensorType>(value.getType()); }
 bool haveSameShape(Value a, Value b) {
   return isBlock(a) && isBlock(b) &&
          cast<ShapedType>(a.getType()).getShape() == cast<ShapedType>(b.getType()).getShape();
+}
+
+llvm::ArrayRef<int64_t> blockShape(Value block) {
+  return cast<RankedTensorType>(block.getType()).getShape();
 }
 
 class LayoutAssigner {
@@ -130,20 +135,43 @@ private:
       region.cloneInto(state.addRegion(), mapping);
     }
     Operation *made = builder_.create(state);
-    if (isa<arith::CmpIOp>(op) && isBlock(op->getResult(0)))
-      annotateEqualRuns(op, made);
+    annotateEqualRuns(op, made);
     return made;
   }
 
-  /// Most masks compare a range with a size that both have a common divisor: a thread needs one
-  /// comparison for all elements of a run.
+  /// Writes down runs of elements that are equal, where the operands do not show it by themselves:
+  /// a thread computes one of a run. Quotients of a range are the same for as many elements as the
+  /// divisor, most masks compare a range with a size that both have a common divisor. What lies at
+  /// one address is loaded once.
   void annotateEqualRuns(Operation *op, Operation *made) {
-    llvm::SmallVector<int32_t> runs;
-    const auto shape = cast<RankedTensorType>(op->getResult(0).getType()).getShape();
-    for (auto [dim, size] : llvm::zip(axes_.at(op->getResult(0)).dims, shape))
-      runs.push_back(static_cast<int32_t>(std::min(dim.constancy, size)));
-    if (llvm::any_of(runs, [](int32_t run) { return run > 1; }))
+    auto load = dyn_cast<tl::LoadOp>(op);
+    if (op->getNumResults() != 1 || !isBlock(op->getResult(0)) || (!load && !tl::isElementwise(op)))
+      return;
+    llvm::SmallVector<int32_t> ofOperands(blockShape(op->getResult(0)));
+    for (Value operand : op->getOperands())
+      if (isBlock(operand))
+        for (auto [run, other] : llvm::zip(ofOperands, constancyOf(operand)))
+          run = std::min(run, other);
+    const auto isRun = [](int32_t run) { return run > 1; };
+    if (load) {
+      if (!load.getIsVolatile() && llvm::any_of(ofOperands, isRun))
+        made->setAttr(tlg::kEqualRunsAttribute, builder_.getDenseI32ArrayAttr(ofOperands));
+      return;
+    }
+    const llvm::SmallVector<int32_t> runs = constancyOf(op->getResult(0));
+    if (llvm::any_of(llvm::zip(runs, ofOperands),
+                     [](auto pair) { return std::get<0>(pair) > std::get<1>(pair); }))
       made->setAttr(tlg::kEqualRunsAttribute, builder_.getDenseI32ArrayAttr(runs));
+  }
+
+  /// How many elements in a row are equal along each dimension of a block.
+  llvm::SmallVector<int32_t> constancyOf(Value block) const {
+    llvm::SmallVector<int32_t> runs(blockShape(block));
+    if (matchPattern(block, m_Constant()) || block.getDefiningOp<tl::SplatOp>())
+      return runs;
+    for (auto [run, dim] : llvm::zip(runs, axes_.at(block).dims))
+      run = static_cast<int32_t>(std::min<int64_t>(run, dim.constancy));
+    return runs;
   }
 
   // -- ops

@@ -167,7 +167,7 @@ LinearLayout LayoutChoice::fallback(Value block) const {
   return blockedForAccess(shape, order, 1, options_.numWarps);
 }
 
-/// Blocks of which one is computed from the other, or accessed at it, element by element.
+/// Blocks of which one is computed from the other, or accessed at it, in the same layout.
 llvm::EquivalenceClasses<void *> LayoutChoice::elementwiseClasses(func::FuncOp function) const {
   llvm::EquivalenceClasses<void *> classes;
   const auto join = [&](Value a, Value b) {
@@ -177,7 +177,7 @@ llvm::EquivalenceClasses<void *> LayoutChoice::elementwiseClasses(func::FuncOp f
   function.walk([&](Operation *op) {
     if (Value pointer = accessedPointer(op))
       join(pointer, accessedData(op));
-    if (tl::isElementwise(op))
+    if (keepsLayout(op))
       for (Value result : op->getResults())
         for (Value operand : op->getOperands())
           join(result, operand);

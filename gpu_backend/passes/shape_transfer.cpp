@@ -26,14 +26,6 @@ llvm::SmallVector<int> inverse(llvm::ArrayRef<int> permutation) {
   return result;
 }
 
-/// Whether element i of the result belongs to the thread that has element i of each operand.
-bool keepsLayout(Operation *op) {
-  if (isa<tl::InlineAsmOp, tl::InlineAsmVolatileOp, tl::ExternElementwiseVolatileOp>(op))
-    return isa<RankedTensorType>(op->getResult(0).getType());
-  return isa<tl::MapOp, tl::ScanOp, tl::SortOp>(op) ||
-         (tl::isElementwise(op) && isa<RankedTensorType>(op->getResult(0).getType()));
-}
-
 bool keepsNumbers(Operation *op) { return isa<tl::ExpandDimsOp, tl::ReshapeOp>(op); }
 
 /// The result of tl.cat has one more bit, at the top of its dimension: 1 in the second operand.
@@ -61,6 +53,14 @@ LinearLayout mapped(LinearLayout layout, llvm::function_ref<ElementBits(ElementB
 }
 
 } // namespace
+
+bool keepsLayout(Operation *op) {
+  if (op->getNumResults() == 0 || !isa<RankedTensorType>(op->getResult(0).getType()))
+    return false;
+  return tl::isElementwise(op) ||
+         isa<tl::InlineAsmOp, tl::InlineAsmVolatileOp, tl::ExternElementwiseVolatileOp, tl::MapOp,
+             tl::ScanOp, tl::SortOp>(op);
+}
 
 std::optional<LinearLayout> operandLayout(Operation *op, unsigned operand,
                                           const LinearLayout &result) {

@@ -9,6 +9,9 @@
 
 namespace blockscope::gpu {
 
+/// Whether element i of the results, which are blocks, belongs to the thread that has element i of
+/// each operand.
+bool keepsLayout(mlir::Operation *op);
 /// The layout that operand `operand` of a block op must have for its results to have `result`, with
 /// no element leaving its thread; nothing for ops that are not of this kind.
 std::optional<LinearLayout> operandLayout(mlir::Operation *op, unsigned operand,

@@ -1,5 +1,5 @@
-"""Comparisons of integers that the GPU compiler makes once for a run of elements (tlg.equal_runs):
-what looks like a run and is none. PTX run by ptx_machine.py."""
+"""Integers and loads that the GPU compiler makes once for a run of elements (tlg.equal_runs): what
+looks like a run and is none. PTX run by ptx_machine.py."""
 
 from __future__ import annotations
 
@@ -126,3 +126,82 @@ def test_a_hint_reaches_no_further_than_the_block(group: int) -> None:
     a = np.arange(16, dtype=np.int32)
     b = np.where(a % 2 == 0, a + 1, a - 1).astype(np.int32)
     hold(rows_less, [a, b], np.repeat(a < b, 16).reshape(16, 16), B=16, GROUP=group)
+
+
+@triton.jit
+def grouped(out_ptr, x_ptr, start, B: tl.constexpr, GROUP: tl.constexpr):
+    i = tl.arange(0, B)
+    at = (start + i) // GROUP
+    tl.store(out_ptr + i, tl.load(x_ptr + at) + at)
+
+
+@triton.jit
+def grouped_or_own(out_ptr, x_ptr, B: tl.constexpr):
+    i = tl.arange(0, B)
+    at = i // 8
+    tl.store(out_ptr + i, tl.load(x_ptr + at, mask=at < 4, other=i))
+
+
+def test_what_lies_at_equal_quotients_is_loaded() -> None:
+    i, x = np.arange(256), 100 * np.arange(300, dtype=np.int32)
+    for start, group in ((0, 8), (16, 8), (3, 8), (0, 3)):
+        at = (start + i) // group
+        hold(grouped, [x, start], x[at] + at, B=256, GROUP=group)
+    hold(grouped_or_own, [x], np.where(i < 32, x[i // 8], i), B=256)
+
+
+def loads_of(kernel: Any, *args: Any, **constants: Any) -> int:
+    ptx = kernel.warmup(*args, grid=(1,), arch="sm_90a", num_warps=1, **constants).asm["ptx"]
+    return int(ptx.count("ld.global"))
+
+
+def test_what_lies_at_one_address_is_loaded_once() -> None:
+    out, x = (np.zeros(256, np.int32) for _ in range(2))
+    # A thread has two runs of four elements; the addresses of each are computed once, too.
+    assert loads_of(grouped, out, x, 0, B=256, GROUP=8) == 2
+    assert loads_of(grouped_or_own, out, x, B=256) == 8  # `other` differs
+
+
+@triton.jit
+def sum_of_rows(out_ptr, x_ptr, n, N: tl.constexpr):
+    i = tl.arange(0, 32)
+    total = tl.zeros([32], tl.int32)
+    for k in range(N if N > 0 else n):
+        total += tl.load(x_ptr + k * 32 + i)
+    tl.store(out_ptr + i, total)
+
+
+def test_loops_are_unrolled_as_a_whole_or_by_ptxas() -> None:
+    out, x = (np.zeros(256, np.int32) for _ in range(2))
+    assert loads_of(sum_of_rows, out, x, 8, N=0) == 1
+    assert loads_of(sum_of_rows, out, x, 8, N=8) == 8
+
+
+@triton.jit
+def sum_of_sums(out_ptr, x_ptr, N: tl.constexpr):
+    i = tl.arange(0, 64)
+    total = 0
+    for k in tl.static_range(N):
+        total += tl.sum(tl.load(x_ptr + k * 64 + i))
+    tl.store(out_ptr, total)
+
+
+def test_sums_are_added_up_as_they_come() -> None:
+    out, x = (np.zeros(1024, np.int32) for _ in range(2))
+    kernel = sum_of_sums.warmup(out, x, grid=(1,), arch="sm_90a", num_warps=2, N=16)
+    behind = kernel.asm["ptx"].rpartition("bar.sync")[2]
+    assert behind.count("add.s32") <= 2  # the last sum, and the sum of all
+
+
+@triton.jit
+def by_assembly(out_ptr, x_ptr, B: tl.constexpr):
+    i = tl.arange(0, B)
+    x = tl.load(x_ptr + i).to(tl.float32)
+    y = tl.inline_asm_elementwise("neg.f32 $0, $1;", "=f,f", [x], tl.float32, True, 1)
+    tl.store(out_ptr + i, y)
+
+
+def test_inline_assembly_moves_nothing_between_threads() -> None:
+    x, out = np.zeros(1024, np.float16), np.zeros(1024, np.float32)
+    kernel = by_assembly.warmup(out, x, grid=(1,), arch="sm_90a", num_warps=4, B=1024)
+    assert "shared" not in kernel.asm["ptx"]

@@ -164,12 +164,11 @@ func.func @scattered(%x: !tl.ptr<f16>, %y: !tl.ptr<f16>, %n: i32) {
 
 // -----
 
-// Sixteen bytes of fp8 a thread become 64 of fp32: stored as they are, an instruction would touch
-// half of each of 32 sectors, so they are moved.
+// A store of 16 bytes a thread leaves no gaps: the load takes as many elements.
 // CHECK-LABEL: func.func @widened(
-// CHECK: %[[WIDE:.*]] = tl.fp_cast
-// CHECK: %[[ROWS:.*]] = tlg.convert_layout %[[WIDE]]
-// CHECK: tl.store {{.*}}, %[[ROWS]] {tlg.vector = array<i32: 0, 4>}
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 4>
+// CHECK-NOT: tlg.convert_layout
+// CHECK: tl.store {{.*}}tlg.vector = array<i32: 0, 4>
 func.func @widened(%x: !tl.ptr<f8E4M3FN> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}) {
   %i = tl.range 0 to 4096 : tensor<4096xi32>
   %x_0 = tl.splat %x : !tl.ptr<f8E4M3FN> -> tensor<4096x!tl.ptr<f8E4M3FN>>
@@ -179,5 +178,25 @@ func.func @widened(%x: !tl.ptr<f8E4M3FN> {tl.divisibility = 16 : i32}, %y: !tl.p
   %y_0 = tl.splat %y : !tl.ptr<f32> -> tensor<4096x!tl.ptr<f32>>
   %y_1 = tl.addptr %y_0, %i : tensor<4096x!tl.ptr<f32>>, tensor<4096xi32>
   tl.store %y_1, %wide : tensor<4096x!tl.ptr<f32>>, tensor<4096xf32>
+  return
+}
+
+// -----
+
+// Two bytes a thread would be too few: sixteen bytes of fp8 become 128 of fp64, of which an
+// instruction would touch half of each of 32 sectors, so they are moved.
+// CHECK-LABEL: func.func @widened_far(
+// CHECK: %[[WIDE:.*]] = tl.fp_cast
+// CHECK: %[[ROWS:.*]] = tlg.convert_layout %[[WIDE]]
+// CHECK: tl.store {{.*}}, %[[ROWS]] {tlg.vector = array<i32: 0, 2>}
+func.func @widened_far(%x: !tl.ptr<f8E4M3FN> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f64> {tl.divisibility = 16 : i32}) {
+  %i = tl.range 0 to 4096 : tensor<4096xi32>
+  %x_0 = tl.splat %x : !tl.ptr<f8E4M3FN> -> tensor<4096x!tl.ptr<f8E4M3FN>>
+  %x_1 = tl.addptr %x_0, %i : tensor<4096x!tl.ptr<f8E4M3FN>>, tensor<4096xi32>
+  %v = tl.load %x_1 : tensor<4096x!tl.ptr<f8E4M3FN>> -> tensor<4096xf8E4M3FN>
+  %wide = tl.fp_cast %v : tensor<4096xf8E4M3FN> -> tensor<4096xf64>
+  %y_0 = tl.splat %y : !tl.ptr<f64> -> tensor<4096x!tl.ptr<f64>>
+  %y_1 = tl.addptr %y_0, %i : tensor<4096x!tl.ptr<f64>>, tensor<4096xi32>
+  tl.store %y_1, %wide : tensor<4096x!tl.ptr<f64>>, tensor<4096xf64>
   return
 }
