@@ -245,6 +245,16 @@ def test_every_target_assembles_and_is_in_the_docs(target):
     )
 
 
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("size", [16, 32, 64])
+@pytest.mark.parametrize("precision", ["tf32", "tf32x3"])
+def test_fp32_goes_to_tensor_cores_as_it_is(precision, size, arch):
+    """They ignore the bits that tf32 lacks."""
+    ptx = matmul(torch.float32, arch, (size, size, 32), precision=precision)
+    assert "tf32" in ptx
+    assert "cvt.rna" not in ptx
+
+
 @triton.jit
 def biased_attention_kernel(
     q_ptr, k_ptr, v_ptr, bias_ptr, out_ptr, n, BIAS_FIRST: tl.constexpr, PRECISION: tl.constexpr
