@@ -56,15 +56,18 @@ private:
 
 /// The fragment of A in a warp: rows 0-15 (0-7 for 8 bytes), `32 / elementBytes` deep. wgmma has
 /// the same one.
-LinearLayout fragmentA(FragmentBuilder &builder, int elementBytes) {
+LinearLayout fragmentA(FragmentBuilder &builder, int elementBytes, DepthOrder depth) {
   LinearLayout layout;
+  const bool isPaired = depth == DepthOrder::Paired;
+  assert((!isPaired || elementBytes == 4) && "pairs are for operands of 4 bytes");
   const int pack = elementBytes < 4 ? 4 / elementBytes : 1; // elements per 32-bit register
   builder.bits(layout.registers, kColumn, 1, pack);
   if (elementBytes < 8) {
     builder.bit(layout.registers, kRow, 8);
-    builder.bit(layout.registers, kColumn, 4 * pack);
+    builder.bit(layout.registers, kColumn, isPaired ? 1 : 4 * pack);
   }
-  builder.bits(layout.lanes, kColumn, pack, 4 * pack);
+  const int firstOfLanes = isPaired ? 2 : pack;
+  builder.bits(layout.lanes, kColumn, firstOfLanes, 4 * firstOfLanes);
   builder.bits(layout.lanes, kRow, 1, 8);
   return layout;
 }
@@ -95,10 +98,11 @@ LinearLayout mmaAccumulator(llvm::ArrayRef<int64_t> shape, int operandBytes, Mma
   return layout;
 }
 
-LinearLayout mmaOperandA(llvm::ArrayRef<int64_t> shape, int elementBytes, MmaWarps warps) {
+LinearLayout mmaOperandA(llvm::ArrayRef<int64_t> shape, int elementBytes, MmaWarps warps,
+                         DepthOrder depth) {
   FragmentBuilder builder(shape);
   const int64_t rows = elementBytes == 8 ? 8 : 16;
-  LinearLayout layout = fragmentA(builder, elementBytes);
+  LinearLayout layout = fragmentA(builder, elementBytes, depth);
   builder.bits(layout.warps, kRow, rows, rows * warps.m);
   builder.copies(layout.warps, warps.n);
   builder.rest(layout.registers, kColumn, mmaDepth(elementBytes));
@@ -107,14 +111,17 @@ LinearLayout mmaOperandA(llvm::ArrayRef<int64_t> shape, int elementBytes, MmaWar
   return layout;
 }
 
-LinearLayout mmaOperandB(llvm::ArrayRef<int64_t> shape, int elementBytes, MmaWarps warps) {
+LinearLayout mmaOperandB(llvm::ArrayRef<int64_t> shape, int elementBytes, MmaWarps warps,
+                         DepthOrder depth) {
   FragmentBuilder builder(shape);
   const int pack = elementBytes < 4 ? 4 / elementBytes : 1;
   LinearLayout layout;
   builder.bits(layout.registers, kRow, 1, pack);
+  const bool isPaired = depth == DepthOrder::Paired;
   if (elementBytes < 8)
-    builder.bit(layout.registers, kRow, 4 * pack);
-  builder.bits(layout.lanes, kRow, pack, 4 * pack);
+    builder.bit(layout.registers, kRow, isPaired ? 1 : 4 * pack);
+  const int firstOfLanes = isPaired ? 2 : pack;
+  builder.bits(layout.lanes, kRow, firstOfLanes, 4 * firstOfLanes);
   builder.bits(layout.lanes, kColumn, 1, 8);
   builder.copies(layout.warps, warps.m);
   builder.bits(layout.warps, kColumn, 8, 8 * warps.n);
@@ -140,9 +147,10 @@ LinearLayout wgmmaAccumulator(llvm::ArrayRef<int64_t> shape, int64_t instruction
   return layout;
 }
 
-LinearLayout wgmmaOperandA(llvm::ArrayRef<int64_t> shape, int elementBytes, MmaWarps warps) {
+LinearLayout wgmmaOperandA(llvm::ArrayRef<int64_t> shape, int elementBytes, MmaWarps warps,
+                           DepthOrder depth) {
   assert(warps.m % 4 == 0 && "a warpgroup is four warps along M");
-  return mmaOperandA(shape, elementBytes, warps);
+  return mmaOperandA(shape, elementBytes, warps, depth);
 }
 
 } // namespace blockscope::gpu

@@ -18,6 +18,15 @@ struct MmaWarps {
   int64_t m = 1, n = 1, batch = 1;
 };
 
+/// Which elements of K an instruction takes where. Any order will do that both operands have.
+enum class DepthOrder : uint8_t {
+  Plain,
+  /// That of an accumulator's columns, for operands of 4 bytes: where the instruction counts depths
+  /// t and t + 4, a thread has its two neighbouring columns, so that the sums of one dot go into
+  /// another one without moving. Shapes: K is at least `mmaDepth`.
+  Paired,
+};
+
 /// Depth K of one mma.sync for operands of `elementBytes`: 32, 16, 8 for 1, 2, 4 bytes
 /// (m16n8kK), 4 for 8 bytes (m8n8k4).
 int mmaDepth(int elementBytes);
@@ -33,10 +42,12 @@ LinearLayout mmaAccumulator(llvm::ArrayRef<int64_t> shape, int operandBytes, Mma
 ///
 /// Shapes: `shape` is M x K. Where K is half of `mmaDepth`, the last bit of a fragment's registers
 ///         makes copies, which must count as zeros; less is not possible.
-LinearLayout mmaOperandA(llvm::ArrayRef<int64_t> shape, int elementBytes, MmaWarps warps);
+LinearLayout mmaOperandA(llvm::ArrayRef<int64_t> shape, int elementBytes, MmaWarps warps,
+                         DepthOrder depth = DepthOrder::Plain);
 
 /// The second operand of mma.sync, K x N, as `mmaOperandA`.
-LinearLayout mmaOperandB(llvm::ArrayRef<int64_t> shape, int elementBytes, MmaWarps warps);
+LinearLayout mmaOperandB(llvm::ArrayRef<int64_t> shape, int elementBytes, MmaWarps warps,
+                         DepthOrder depth = DepthOrder::Plain);
 
 /// The 32-bit accumulator of wgmma m64nNkK with N = `instructionN` (N / 2 registers).
 ///
@@ -45,6 +56,7 @@ LinearLayout wgmmaAccumulator(llvm::ArrayRef<int64_t> shape, int64_t instruction
 
 /// The first operand of wgmma from registers, of depth 32 bytes: `32 / elementBytes` elements of K.
 /// The accumulator's registers 8j .. 8j + 7, rounded to 16 bits, are this operand's step j.
-LinearLayout wgmmaOperandA(llvm::ArrayRef<int64_t> shape, int elementBytes, MmaWarps warps);
+LinearLayout wgmmaOperandA(llvm::ArrayRef<int64_t> shape, int elementBytes, MmaWarps warps,
+                           DepthOrder depth = DepthOrder::Plain);
 
 } // namespace blockscope::gpu

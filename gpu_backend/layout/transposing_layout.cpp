@@ -1,6 +1,7 @@
 // Deals the bits of the two dimensions out to registers, lanes and warps, lowest first.
 #include "gpu_backend/layout/transposing_layout.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace blockscope::gpu {
@@ -8,23 +9,28 @@ namespace {
 
 constexpr int kLaneBits = 5, kVectorBytes = 16;
 
-/// The bits of an element's number that count along one dimension.
+/// The bits of an element's number that count along one dimension, as they follow each other in
+/// shared memory.
 class Dimension {
 public:
-  Dimension(const ShapeBits &shape, int dim) : shift_(shape.shift(dim)), left_(shape.width(dim)) {}
-
-  int left() const { return left_; }
-  ElementBits take() {
-    --left_;
-    return ElementBits{1} << shift_++;
+  Dimension(const ShapeBits &shape, int dim, const SharedLayout &shared) {
+    for (int bit = shape.shift(dim); bit < shape.shift(dim) + shape.width(dim); ++bit)
+      bits_.push_back(bit);
+    // A swizzle flips lower bits of an offset, too.
+    llvm::stable_sort(bits_, [&](int a, int b) {
+      return llvm::Log2_32(shared.offsets[a]) > llvm::Log2_32(shared.offsets[b]);
+    });
   }
+
+  int left() const { return static_cast<int>(bits_.size()); }
+  ElementBits take() { return ElementBits{1} << bits_.pop_back_val(); }
   void take(int count, Bases &bases) {
     for (int i = 0; i < count; ++i)
       bases.push_back(take());
   }
 
 private:
-  int shift_, left_;
+  llvm::SmallVector<int> bits_; ///< that are left, the next one last
 };
 
 /// What is left goes to the warps, from the highest bits on, and to further registers.
@@ -74,7 +80,7 @@ std::optional<LinearLayout> transposingLayout(llvm::ArrayRef<int64_t> shape,
                                               int toDim, int64_t warpCount) {
   constexpr int kMatrixBits = 4; // 16 elements along both
   const ShapeBits bits(shape);
-  const Dimension fromDimension(bits, 1 - toDim), toDimension(bits, toDim);
+  const Dimension fromDimension(bits, 1 - toDim, from), toDimension(bits, toDim, to);
   if (from.elementBytes == 1) {
     if (fromDimension.left() < kMatrixBits || toDimension.left() < kMatrixBits)
       return std::nullopt;

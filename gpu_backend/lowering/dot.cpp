@@ -7,7 +7,6 @@
 #include "gpu_backend/lowering/mma_operands.h"
 #include "gpu_backend/lowering/words.h"
 
-#include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -18,18 +17,14 @@ namespace {
 /// How elements become what is multiplied.
 struct Widening {
   llvm::Type *type;
-  bool isUnsigned, toTf32;
+  bool isUnsigned;
 };
 
 llvm::Value *widen(Lowering &lowering, llvm::Value *value, const Widening &to) {
   llvm::IRBuilder<> &builder = lowering.builder();
   if (to.type->isIntegerTy())
     return to.isUnsigned ? builder.CreateZExt(value, to.type) : builder.CreateSExt(value, to.type);
-  value = builder.CreateFPExt(value, to.type);
-  if (!to.toTf32)
-    return value;
-  return builder.CreateBitCast(builder.CreateIntrinsic(llvm::Intrinsic::nvvm_f2tf32_rna, {value}),
-                               to.type);
+  return builder.CreateFPExt(value, to.type);
 }
 
 /// An operand in shared memory, as a thread reads it: `steps` neighbouring k of the rows or columns
@@ -169,7 +164,6 @@ LogicalResult lowerFma(Lowering &lowering, Operation *op) {
     return op->emitError("has an operand that is not in shared memory (a mistake in blockscope)");
   llvm::IRBuilder<> &builder = lowering.builder();
   const auto type = cast<RankedTensorType>(dot.getType());
-  const bool toTf32 = elementOfOperand(dot.getA()).isF32() && dot.getInputPrecision() == "tf32";
   Registers sums(lowering.get(dot.getAcc()));
   llvm::Type *element = lowering.elementType(type);
   const bool isNarrow = element->isHalfTy();
@@ -182,8 +176,8 @@ LogicalResult lowerFma(Lowering &lowering, Operation *op) {
   int64_t unroll = steps;
   while (2 * unroll <= depth && 2 * unroll * static_cast<int64_t>(sums.size()) <= kProductsPerPass)
     unroll *= 2;
-  Operand a(lowering, dot.getA(), true, type, steps, {wide, dot.getAUnsigned(), toTf32});
-  Operand b(lowering, dot.getB(), false, type, steps, {wide, dot.getBUnsigned(), toTf32});
+  Operand a(lowering, dot.getA(), true, type, steps, {wide, dot.getAUnsigned()});
+  Operand b(lowering, dot.getB(), false, type, steps, {wide, dot.getBUnsigned()});
   a.note();
   b.note();
   multiply(lowering, a, b, steps, unroll, sums);

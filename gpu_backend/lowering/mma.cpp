@@ -7,6 +7,7 @@
 #include "gpu_backend/lowering/mma_operands.h"
 
 #include "gpu_backend/layout/mma_layouts.h"
+#include "gpu_backend/passes/shared_operands.h"
 
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -157,9 +158,11 @@ LogicalResult lowerMma(Lowering &lowering, Operation *op) {
   const MmaWarps split{warps[0], warps[1], warps[2]};
   const OperandFormat format = OperandFormat::of(mma);
   const int depth = mmaDepth(bytes);
-  MmaOperand a(lowering, mma.getA(), format, mmaOperandA(shapeOfOperand(mma.getA()), bytes, split),
+  MmaOperand a(lowering, mma.getA(), format,
+               mmaOperandA(shapeOfOperand(mma.getA()), bytes, split, depthOrderOf(mma)),
                (bytes == 8 ? 8 : 16) * depth / 32);
-  MmaOperand b(lowering, mma.getB(), format, mmaOperandB(shapeOfOperand(mma.getB()), bytes, split),
+  MmaOperand b(lowering, mma.getB(), format,
+               mmaOperandB(shapeOfOperand(mma.getB()), bytes, split, depthOrderOf(mma)),
                8 * depth / 32);
   for (const auto &[termA, termB] : format.termProducts())
     for (int64_t batch = 0; batch < tiles.batch; ++batch)

@@ -1,4 +1,5 @@
-// fp32 operands are rounded to tf32, or split into a sum of tf32 or bf16 terms, as on the CPU.
+// fp32 operands are multiplied in tf32 as they are, since the instructions ignore the bits that
+// tf32 lacks, or split into a sum of tf32 or bf16 terms.
 #include "gpu_backend/lowering/mma_operands.h"
 #include "gpu_backend/lowering/words.h"
 
@@ -6,45 +7,37 @@
 #include "gpu_backend/layout/mma_layouts.h"
 
 #include "mlir/IR/TypeUtilities.h"
-#include "llvm/IR/IntrinsicsNVPTX.h"
 
 using namespace mlir;
 
 namespace blockscope::gpu {
 namespace {
 
-enum class Split : uint8_t { None, Tf32, Bf16 };
-
-Split splitOf(const OperandFormat &format) {
-  if (!format.isFp32)
-    return Split::None;
-  return format.operandBytes == 4 ? Split::Tf32 : Split::Bf16;
-}
-
-/// The value rounded to the format of the instruction, and as fp32.
-std::pair<llvm::Value *, llvm::Value *> roundTerm(Lowering &lowering, Split split,
-                                                  llvm::Value *value) {
+/// Each term is what the instruction keeps of what the ones before it left. An infinity has a NaN
+/// for its second term: its product with the 0 that is the second term of most numbers is one, too.
+llvm::SmallVector<llvm::Value *, 3> splitInTf32(Lowering &lowering, int count, llvm::Value *value) {
   llvm::IRBuilder<> &builder = lowering.builder();
-  if (split == Split::Tf32) {
-    llvm::Value *bits = builder.CreateIntrinsic(llvm::Intrinsic::nvvm_f2tf32_rna, {value});
-    return {bits, builder.CreateBitCast(bits, builder.getFloatTy())};
+  llvm::SmallVector<llvm::Value *, 3> terms{value};
+  while (static_cast<int>(terms.size()) < count) {
+    llvm::Value *bits = builder.CreateBitCast(terms.back(), builder.getInt32Ty());
+    llvm::Value *kept =
+        builder.CreateBitCast(builder.CreateAnd(bits, kKeptByTf32), value->getType());
+    terms.push_back(builder.CreateFSub(terms.back(), kept));
   }
-  llvm::Value *rounded = builder.CreateFPTrunc(value, builder.getBFloatTy());
-  return {rounded, builder.CreateFPExt(rounded, builder.getFloatTy())};
+  return terms;
 }
 
 /// Each term is the rounding of what the ones before it left; infinity and NaN are in the first
 /// only.
-llvm::SmallVector<llvm::Value *, 3> splitValue(Lowering &lowering, Split split, int count,
-                                               llvm::Value *value) {
+llvm::SmallVector<llvm::Value *, 3> splitInBf16(Lowering &lowering, int count, llvm::Value *value) {
   llvm::IRBuilder<> &builder = lowering.builder();
   llvm::SmallVector<llvm::Value *, 3> terms;
   llvm::Value *zero = llvm::ConstantFP::get(builder.getFloatTy(), 0);
   for (int term = 0; term < count; ++term) {
-    const auto [rounded, wide] = roundTerm(lowering, split, value);
-    terms.push_back(rounded);
+    terms.push_back(builder.CreateFPTrunc(value, builder.getBFloatTy()));
     if (term + 1 == count)
       break;
+    llvm::Value *wide = builder.CreateFPExt(terms.back(), builder.getFloatTy());
     llvm::Value *difference = builder.CreateFSub(value, value);
     llvm::Value *isFinite = builder.CreateFCmpOEQ(difference, zero);
     value = builder.CreateSelect(isFinite, builder.CreateFSub(value, wide), zero);
@@ -136,7 +129,6 @@ llvm::ArrayRef<llvm::Value *> MmaOperand::words(int64_t tile, int term) {
 }
 
 void MmaOperand::make(int64_t tile) {
-  const Split split = splitOf(format_);
   const int termCount = format_.termCount();
   llvm::SmallVector<llvm::SmallVector<llvm::Value *>, 3> terms(termCount);
   for (int i = 0; i < fragmentSize_; ++i) {
@@ -144,11 +136,11 @@ void MmaOperand::make(int64_t tile) {
     llvm::Value *value = reader_ ? reader_->get(reg) : registers_[reg];
     if ((reg & zeros_) != 0)
       value = llvm::Constant::getNullValue(value->getType());
-    if (split == Split::None) {
-      terms[0].push_back(value);
-      continue;
-    }
-    for (auto [term, part] : llvm::enumerate(splitValue(lowering_, split, termCount, value)))
+    llvm::SmallVector<llvm::Value *, 3> parts{value};
+    if (format_.isFp32)
+      parts = format_.operandBytes == 4 ? splitInTf32(lowering_, termCount, value)
+                                        : splitInBf16(lowering_, termCount, value);
+    for (auto [term, part] : llvm::enumerate(parts))
       terms[term].push_back(part);
   }
   llvm::SmallVector<Fragment, 1> &fragment = fragments_[tile];

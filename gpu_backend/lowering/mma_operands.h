@@ -17,6 +17,9 @@ llvm::StringRef operandTypeName(mlir::Type type, int operandBytes, bool isUnsign
 llvm::SmallVector<llvm::Value *, 4>
 packFragment(Lowering &lowering, llvm::ArrayRef<llvm::Value *> values, int operandBytes);
 
+/// The bits of an fp32 number that are multiplied in tf32: sign, exponent and 10 bits.
+inline constexpr uint32_t kKeptByTf32 = 0xffffe000;
+
 /// How operands are converted to what is multiplied.
 struct OperandFormat {
   int operandBytes;          ///< of an element as it is multiplied

@@ -59,13 +59,13 @@ class Descriptor {
 public:
   /// `lineDim` is M or N, `depthDim` K; `lines` how many of M or N an instruction takes; the
   /// warpgroups lie along it, their bits begin at `firstGroupBit`.
-  Descriptor(Lowering &lowering, Value operand, int lineDim, int64_t groups, int64_t lines,
-             int firstGroupBit)
+  Descriptor(Lowering &lowering, Value operand, DepthOrder depthOrder, int lineDim, int64_t groups,
+             int64_t lines, int firstGroupBit)
       : lowering_(lowering), lineDim_(lineDim) {
     const auto type = cast<tlg::SharedType>(operand.getType());
     layout_ = tlg::sharedLayoutOf(type);
     shape_ = ShapeBits(type.getShape());
-    const SwizzleMatch match = *matchSwizzle(type);
+    const SwizzleMatch match = *matchSwizzle(type, depthOrder);
     isTransposed_ = match.contiguousDim == lineDim;
     const int64_t depth = type.getShape()[1 - lineDim], width = match.swizzleBytes;
     const uint64_t leading = isTransposed_ ? depth * width : 16, stride = 8 * width;
@@ -196,9 +196,11 @@ LogicalResult lowerWgmma(Lowering &lowering, Operation *op) {
     lowering.function().addFnAttr(kNeedsRegisters);
     registers.emplace(lowering, wgmma.getA(), OperandFormat::of(wgmma), LinearLayout(), 16 / bytes);
   } else {
-    a.emplace(lowering, wgmma.getA(), /*lineDim=*/0, groups.m, kRows, /*firstGroupBit=*/2);
+    a.emplace(lowering, wgmma.getA(), depthOrderOf(wgmma), /*lineDim=*/0, groups.m, kRows,
+              /*firstGroupBit=*/2);
   }
-  Descriptor b(lowering, wgmma.getB(), /*lineDim=*/1, groups.n, columns, rowBits);
+  Descriptor b(lowering, wgmma.getB(), depthOrderOf(wgmma), /*lineDim=*/1, groups.n, columns,
+               rowBits);
   const llvm::StringRef letter = letterOf(sums.front()->getType());
   const auto instruction = [&](bool adds) {
     return makeInstruction(wgmma, columns, letter, aInRegisters, a && a->isTransposed(),

@@ -1,9 +1,11 @@
 // Chooses between the tensor cores and plain multiplication.
 #include "gpu_backend/passes/dot_layouts.h"
 
+#include "core/ir/facts.h"
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/layout/blocked_layout.h"
 #include "gpu_backend/passes/shared_operands.h"
+#include "gpu_backend/passes/split_dots.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
@@ -204,6 +206,51 @@ bool isMadeOutside(tl::DotOp dot, Value operand) {
   return loop && !loop->isAncestor(operand.getParentRegion()->getParentOp());
 }
 
+/// Whether `value` is made of the sums of a dot of its block, of this iteration or the one before,
+/// element by element, so that it lies in registers as these do.
+bool isMadeOfSums(Value value) {
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  llvm::SmallVector<Value> open{value};
+  while (!open.empty()) {
+    Value current = open.pop_back_val();
+    if (auto variable = dyn_cast<BlockArgument>(current)) {
+      auto loop = dyn_cast<scf::ForOp>(variable.getOwner()->getParentOp());
+      if (!loop || variable == loop.getInductionVar())
+        continue;
+      current = loop.getYieldedValues()[variable.getArgNumber() - 1];
+    }
+    Operation *op = current.getDefiningOp();
+    if (!op || op->getBlock() != value.getParentBlock() || !seen.insert(op).second)
+      continue;
+    if (isa<tl::DotOp>(op))
+      return true;
+    if (tl::isElementwise(op))
+      llvm::append_range(open, op->getOperands());
+  }
+  return false;
+}
+
+/// Whether an operand, or what it is computed from element by element, is loaded from where its
+/// neighbours along K are neighbours.
+bool comesAlongDepth(Value operand, int64_t depthDim, const AxisAnalysis &axes) {
+  if (liesAlongDepth(operand, depthDim, axes))
+    return true;
+  Operation *op = operand.getDefiningOp();
+  return op && tl::isElementwise(op) && llvm::any_of(op->getOperands(), [&](Value value) {
+           return isa<RankedTensorType>(value.getType()) && comesAlongDepth(value, depthDim, axes);
+         });
+}
+
+/// The order of K of a dot whose first operand is in registers: that in which it has been computed,
+/// unless it has to go to other warps anyway, or the second one comes in vectors along K.
+DepthOrder depthOrder(tl::DotOp dot, int bytes, MmaWarps warps, const AxisAnalysis &axes) {
+  const int64_t rank = cast<RankedTensorType>(dot.getB().getType()).getRank();
+  return bytes == 4 && depthOf(dot) >= mmaDepth(bytes) && warps.n == 1 &&
+                 isMadeOfSums(dot.getA()) && !comesAlongDepth(dot.getB(), rank - 2, axes)
+             ? DepthOrder::Paired
+             : DepthOrder::Plain;
+}
+
 /// The layouts for wgmma, where the target has it and takes the dot.
 std::optional<DotLayouts> chooseWgmma(tl::DotOp dot, int bytes, const AxisAnalysis &axes,
                                       const GpuTarget &target, int numWarps) {
@@ -225,9 +272,11 @@ std::optional<DotLayouts> chooseWgmma(tl::DotOp dot, int bytes, const AxisAnalys
     else
       return std::nullopt; // warpgroups would repeat each other's work
   }
-  if (!isMadeOutside(dot, dot.getA()) && !isLoaded(dot.getA()))
+  if (!isMadeOutside(dot, dot.getA()) && !isLoaded(dot.getA())) {
+    layouts.depth = depthOrder(dot, bytes, layouts.warps, axes);
     layouts.a = wgmmaOperandA(cast<RankedTensorType>(dot.getA().getType()).getShape(), bytes,
-                              layouts.warps);
+                              layouts.warps, layouts.depth);
+  }
   layouts.accumulator =
       wgmmaAccumulator(shape, wgmmaColumns(shape[1], layouts.warps.n), layouts.warps);
   return layouts;
@@ -255,10 +304,29 @@ DotLayouts chooseDotLayouts(tl::DotOp dot, const AxisAnalysis &axes, const GpuTa
   layouts.operandBytes = bytes;
   layouts.warps = splitWarps(shape, numWarps, feedsDot(dot) || isFedByDot(dot));
   layouts.accumulator = mmaAccumulator(shape, bytes, layouts.warps);
-  layouts.a = mmaOperandA(aShape, bytes, layouts.warps);
-  layouts.b = mmaOperandB(bShape, bytes, layouts.warps);
+  layouts.depth = depthOrder(dot, bytes, layouts.warps, axes);
+  layouts.a = mmaOperandA(aShape, bytes, layouts.warps, layouts.depth);
+  layouts.b = mmaOperandB(bShape, bytes, layouts.warps, layouts.depth);
   return layouts;
 }
+
+namespace {
+
+/// Whether `value` is the sums of a dot as they are, of this iteration or the one before.
+bool isBareSum(Value value) {
+  if (auto variable = dyn_cast<BlockArgument>(value))
+    if (auto loop = dyn_cast<scf::ForOp>(variable.getOwner()->getParentOp());
+        loop && variable != loop.getInductionVar())
+      value = loop.getYieldedValues()[variable.getArgNumber() - 1];
+  return value.getDefiningOp<tl::DotOp>() != nullptr;
+}
+
+void setDepthOrder(Operation *dot, DepthOrder depth) {
+  if (depth == DepthOrder::Paired)
+    dot->setAttr(kPairedDepthAttribute, UnitAttr::get(dot->getContext()));
+}
+
+} // namespace
 
 Value createDot(OpBuilder &builder, tl::DotOp dot, const DotLayouts &layouts, Value a, Value b,
                 Value accumulator) {
@@ -277,20 +345,27 @@ Value createDot(OpBuilder &builder, tl::DotOp dot, const DotLayouts &layouts, Va
     if (isNarrow)
       accumulator = tl::FpCastOp::create(builder, location, withElement(type, builder.getF32Type()),
                                          accumulator);
-    Value running = tlg::WgmmaOp::create(
+    // Where an operand's registers are those of sums, ptxas runs all dots one by one: a cut makes
+    // others of them.
+    if (layouts.a && layouts.operandBytes == 4 && isBareSum(dot.getA()))
+      a = cutToTf32(builder, location, a);
+    auto running = tlg::WgmmaOp::create(
         builder, location, accumulator.getType(), a, b, accumulator,
         builder.getI32IntegerAttr(layouts.operandBytes), builder.getDenseI32ArrayAttr(warps),
         dot.getInputPrecisionAttr(), dot.getAUnsignedAttr(), dot.getBUnsignedAttr(),
         layouts.operandBytes == 1 ? dot.getMaxNumImpreciseAccAttr() : IntegerAttr());
+    setDepthOrder(running, layouts.depth);
+    Value sum = running.getResult();
     Value result =
-        tlg::WgmmaWaitOp::create(builder, location, TypeRange(running.getType()), running, 0)
-            ->getResult(0);
+        tlg::WgmmaWaitOp::create(builder, location, TypeRange(sum.getType()), sum, 0)->getResult(0);
     return isNarrow ? tl::FpCastOp::create(builder, location, type, result) : result;
   }
-  return tlg::MmaOp::create(builder, location, accumulator.getType(), a, b, accumulator,
-                            builder.getI32IntegerAttr(layouts.operandBytes),
-                            builder.getDenseI32ArrayAttr(warps), dot.getInputPrecisionAttr(),
-                            dot.getAUnsignedAttr(), dot.getBUnsignedAttr(), IntegerAttr());
+  auto made = tlg::MmaOp::create(builder, location, accumulator.getType(), a, b, accumulator,
+                                 builder.getI32IntegerAttr(layouts.operandBytes),
+                                 builder.getDenseI32ArrayAttr(warps), dot.getInputPrecisionAttr(),
+                                 dot.getAUnsignedAttr(), dot.getBUnsignedAttr(), IntegerAttr());
+  setDepthOrder(made, layouts.depth);
+  return made.getResult();
 }
 
 namespace {

@@ -26,6 +26,7 @@ struct DotLayouts {
   MmaWarps warps;
   /// Of the operands; nothing where any layout will do.
   std::optional<LinearLayout> a, b;
+  DepthOrder depth = DepthOrder::Plain; ///< in which both operands have K
   LinearLayout accumulator;
 };
 

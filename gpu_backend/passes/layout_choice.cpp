@@ -68,6 +68,7 @@ LayoutChoice::LayoutChoice(func::FuncOp function, const AxisAnalysis &axes, cons
   });
   anchor(function);
   spreadAddresses(function);
+  spreadSums(function);
   // A region's ops take layouts of their own.
   const auto walk = [&](llvm::function_ref<bool(Operation *)> spread, bool backward) {
     bool changed = false;
@@ -368,6 +369,33 @@ void LayoutChoice::spreadAddresses(func::FuncOp function) {
     give(loop.getResult(variable), layout);
     add(loop.getYieldedValues()[variable], layout);
     add(loop.getInitArgs()[variable], layout);
+  }
+}
+
+/// What a loop computes with the sums of its dots, element by element, has their layout, also where
+/// it is a variable of the loop: what is loaded beside it mostly comes from a ring, which is read
+/// in any layout, and what is a variable's first value is moved once.
+void LayoutChoice::spreadSums(func::FuncOp function) {
+  llvm::SmallVector<Value> open;
+  function.walk([&](tl::DotOp dot) {
+    if (isa<scf::ForOp>(dot->getParentOp()))
+      open.push_back(dot);
+  });
+  while (!open.empty()) {
+    Value value = open.pop_back_val();
+    const LinearLayout layout = layouts_[value];
+    for (OpOperand &use : value.getUses()) {
+      Operation *user = use.getOwner();
+      if (user->getBlock() != value.getParentBlock())
+        continue;
+      Value next;
+      if (isa<scf::YieldOp>(user))
+        next = cast<scf::ForOp>(user->getParentOp()).getRegionIterArg(use.getOperandNumber());
+      else if (tl::isElementwise(user) && user->getNumResults() == 1)
+        next = user->getResult(0);
+      if (next && give(next, layout))
+        open.push_back(next);
+    }
   }
 }
 

@@ -42,6 +42,7 @@ private:
   void anchor(mlir::func::FuncOp function);
   bool isFreeGather(mlir::Operation *op) const;
   void spreadAddresses(mlir::func::FuncOp function);
+  void spreadSums(mlir::func::FuncOp function);
   bool takesLayoutOfUse(mlir::Value value, const LinearLayout &layout) const;
   bool spreadForward(mlir::Operation *op);
   bool spreadBackward(mlir::Operation *op);

@@ -2,7 +2,6 @@
 #include "gpu_backend/passes/shared_operands.h"
 
 #include "gpu_backend/layout/layout_queries.h"
-#include "gpu_backend/layout/mma_layouts.h"
 #include "gpu_backend/layout/shuffle_plan.h"
 #include "gpu_backend/layout/transposing_layout.h"
 
@@ -48,7 +47,8 @@ bool canRead(OpOperand &use, Value buffer) {
   if (!wgmma)
     return true;
   const int depthDim = use.getOperandNumber() == 0 ? 1 : 0;
-  const std::optional<SwizzleMatch> match = matchSwizzle(cast<tlg::SharedType>(buffer.getType()));
+  const std::optional<SwizzleMatch> match =
+      matchSwizzle(cast<tlg::SharedType>(buffer.getType()), depthOrderOf(wgmma));
   return match && (wgmma.getOperandBytes() == 2 || match->contiguousDim == depthDim);
 }
 
@@ -110,15 +110,35 @@ bool hasOther(tl::LoadOp load) {
   return load.getMask() && load.getOther() && !isKnownZero(load.getOther());
 }
 
-SharedLayout sharedForOperand(RankedTensorType type, int dim) {
+namespace {
+
+/// The layout of a block whose order of K, along `dim`, is `depth`, where `layout` has it plain:
+/// the two halves of an instruction's depth lie at even and odd elements.
+SharedLayout inOrder(SharedLayout layout, const ShapeBits &shape, int dim, DepthOrder depth) {
+  constexpr int kBits = 3;
+  const int shift = shape.shift(dim);
+  if (depth == DepthOrder::Paired)
+    std::rotate(layout.offsets.begin() + shift, layout.offsets.begin() + shift + kBits - 1,
+                layout.offsets.begin() + shift + kBits);
+  return layout;
+}
+
+} // namespace
+
+DepthOrder depthOrderOf(Operation *dot) {
+  return dot->hasAttr(kPairedDepthAttribute) ? DepthOrder::Paired : DepthOrder::Plain;
+}
+
+SharedLayout sharedForOperand(RankedTensorType type, int dim, DepthOrder depth) {
   const llvm::ArrayRef<int64_t> shape = type.getShape();
   const int rank = static_cast<int>(shape.size()), bytes = tlg::elementBytes(type);
   const int64_t row = shape[dim] * bytes;
   if (rank < 2 || dim < rank - 2 || row < kSmallestSwizzle ||
       shape[2 * rank - 3 - dim] < kSwizzleRows)
     return plainShared(ShapeBits(shape).width(), bytes);
-  return swizzledShared(shape, dim, bytes,
-                        static_cast<int>(std::min<int64_t>(row, kWidestSwizzle)));
+  return inOrder(
+      swizzledShared(shape, dim, bytes, static_cast<int>(std::min<int64_t>(row, kWidestSwizzle))),
+      ShapeBits(shape), dim, depth);
 }
 
 void replaceLoad(RewriterBase &rewriter, tl::LoadOp load, Value buffer) {
@@ -139,7 +159,7 @@ void replaceLoad(RewriterBase &rewriter, tl::LoadOp load, Value buffer) {
   rewriter.replaceAllUsesWith(load.getResult(), value);
 }
 
-std::optional<SwizzleMatch> matchSwizzle(tlg::SharedType type) {
+std::optional<SwizzleMatch> matchSwizzle(tlg::SharedType type, DepthOrder depth) {
   const llvm::ArrayRef<int64_t> shape = type.getShape();
   const SharedLayout layout = tlg::sharedLayoutOf(type);
   if (shape.size() != 2)
@@ -147,7 +167,8 @@ std::optional<SwizzleMatch> matchSwizzle(tlg::SharedType type) {
   for (const int dim : {0, 1})
     for (int width = kWidestSwizzle; width >= kSmallestSwizzle; width /= 2)
       if (shape[dim] * layout.elementBytes >= width && shape[1 - dim] >= kSwizzleRows &&
-          swizzledShared(shape, dim, layout.elementBytes, width) == layout)
+          inOrder(swizzledShared(shape, dim, layout.elementBytes, width), ShapeBits(shape), dim,
+                  depth) == layout)
         return SwizzleMatch{dim, width};
   return std::nullopt;
 }
@@ -264,9 +285,15 @@ bool isReadFromRegisters(Operation *dot, unsigned operand) {
     return false;
   const auto type = dyn_cast<RankedTensorType>(wgmma.getA().getType());
   const llvm::ArrayRef<int32_t> warps = wgmma.getWarps();
-  return type && tlg::layoutOf(type) == wgmmaOperandA(type.getShape(),
-                                                      static_cast<int>(wgmma.getOperandBytes()),
-                                                      {warps[0], warps[1], warps[2]});
+  return type && tlg::layoutOf(type) ==
+                     wgmmaOperandA(type.getShape(), static_cast<int>(wgmma.getOperandBytes()),
+                                   {warps[0], warps[1], warps[2]}, depthOrderOf(wgmma));
+}
+
+/// The order of K in which `dot` wants an operand in shared memory: threads that read by themselves
+/// find it in any.
+DepthOrder stagedOrder(Operation *dot) {
+  return isa<tlg::WgmmaOp>(dot) ? depthOrderOf(dot) : DepthOrder::Plain;
 }
 
 /// Whether a thread that multiplies by itself has enough neighbours of `operand` along M or N to
@@ -306,7 +333,7 @@ void stageOperand(OpBuilder &builder, Operation *dot, unsigned operand, Value va
     builder.setInsertionPointAfterValue(value);
   else
     builder.setInsertionPoint(dot);
-  const SharedLayout layout = sharedForOperand(type, dim);
+  const SharedLayout layout = sharedForOperand(type, dim, stagedOrder(dot));
   const auto bufferType = tlg::sharedType(type.getShape(), type.getElementType(), layout);
   Value buffer = tlg::AllocSharedOp::create(builder, location, bufferType, IntegerAttr());
   tl::BarrierOp::create(builder, location); // what was here before has been read
@@ -322,10 +349,12 @@ void stageOperand(OpBuilder &builder, Operation *dot, unsigned operand, Value va
     Operation *user = use.getOwner();
     if (user->getName() != dot->getName() || use.getOperandNumber() > 1)
       return false;
-    return isOutside ? use.getOperandNumber() == operand && isMadeOutside(user, value)
+    return isOutside ? use.getOperandNumber() == operand && isMadeOutside(user, value) &&
+                           stagedOrder(user) == stagedOrder(dot)
                      : user->getBlock() == dot->getBlock() && dot->isBeforeInBlock(user) &&
                            !isReadFromRegisters(user, use.getOperandNumber()) &&
-                           stagedDim(user, use.getOperandNumber(), type) == dim;
+                           stagedDim(user, use.getOperandNumber(), type) == dim &&
+                           stagedOrder(user) == stagedOrder(dot);
   });
   if (Operation *op = value.getDefiningOp(); op && op->use_empty() && isa<tlg::LocalLoadOp>(op))
     op->erase();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gpu_backend/ir/tlg_dialect.h"
+#include "gpu_backend/layout/mma_layouts.h"
 #include "gpu_backend/layout/shared_layout.h"
 
 #include "core/ir/tl_dialect.h"
@@ -15,8 +16,10 @@
 namespace blockscope::gpu {
 
 /// The layout in shared memory for a tile that is contiguous along `dim`: with the widest swizzle
-/// that ldmatrix, wgmma and TMA know, or row-major where the tile is too small for one.
-SharedLayout sharedForOperand(mlir::RankedTensorType type, int dim);
+/// that ldmatrix, wgmma and TMA know, or row-major where the tile is too small for one. `dim` is K
+/// where its order is not the plain one.
+SharedLayout sharedForOperand(mlir::RankedTensorType type, int dim,
+                              DepthOrder depth = DepthOrder::Plain);
 
 /// Whether `value` is known to be positive zero, or a tile of it.
 bool isKnownZero(mlir::Value value);
@@ -28,7 +31,12 @@ bool hasOther(tl::LoadOp load);
 struct SwizzleMatch {
   int contiguousDim, swizzleBytes;
 };
-std::optional<SwizzleMatch> matchSwizzle(tlg::SharedType type);
+std::optional<SwizzleMatch> matchSwizzle(tlg::SharedType type,
+                                         DepthOrder depth = DepthOrder::Plain);
+
+/// On tlg.mma and tlg.wgmma: both operands have K in the order DepthOrder::Paired.
+inline constexpr llvm::StringLiteral kPairedDepthAttribute = "tlg.paired_depth";
+DepthOrder depthOrderOf(mlir::Operation *dot);
 
 /// How many columns of N one wgmma takes when `groups` warpgroups share them.
 int64_t wgmmaColumns(int64_t n, int64_t groups);

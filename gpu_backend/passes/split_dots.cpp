@@ -9,31 +9,25 @@
 using namespace mlir;
 
 namespace blockscope::gpu {
-namespace {
 
-struct Terms {
-  Value cut, rest;
-};
-
-/// `value` is the sum of both; infinity and NaN are in the first only.
-Terms split(OpBuilder &builder, Location location, Value value) {
+Value cutToTf32(OpBuilder &builder, Location location, Value value) {
   constexpr int32_t kKept = -0x2000; // sign, exponent and 10 bits
   const auto type = cast<RankedTensorType>(value.getType());
-  const auto bitsType = RankedTensorType::get(type.getShape(), builder.getI32Type());
-  const auto constant = [&](RankedTensorType of, Attribute number) -> Value {
-    return arith::ConstantOp::create(builder, location, DenseElementsAttr::get(of, number));
-  };
-  Value zero = constant(type, builder.getF32FloatAttr(0));
+  const auto bitsType =
+      RankedTensorType::get(type.getShape(), builder.getI32Type(), type.getEncoding());
+  Value mask = arith::ConstantOp::create(
+      builder, location, DenseElementsAttr::get(bitsType, builder.getI32IntegerAttr(kKept)));
   Value bits = tl::BitcastOp::create(builder, location, bitsType, value);
-  bits = arith::AndIOp::create(builder, location, bits,
-                               constant(bitsType, builder.getI32IntegerAttr(kKept)));
-  Value cut = tl::BitcastOp::create(builder, location, type, bits);
-  Value rest = arith::SubFOp::create(builder, location, value, cut);
-  Value nothing = arith::SubFOp::create(builder, location, value, value);
-  Value isFinite =
-      arith::CmpFOp::create(builder, location, arith::CmpFPredicate::OEQ, nothing, zero);
-  return {arith::SelectOp::create(builder, location, isFinite, cut, value),
-          arith::SelectOp::create(builder, location, isFinite, rest, zero)};
+  bits = arith::AndIOp::create(builder, location, bits, mask);
+  return tl::BitcastOp::create(builder, location, type, bits);
+}
+
+namespace {
+
+/// What tf32 does not hold of `value`: it, and what wgmma keeps of `value`, are `value` together.
+/// Of an infinity it is a NaN (lowering/mma_operands.cpp).
+Value restOf(OpBuilder &builder, Location location, Value value) {
+  return arith::SubFOp::create(builder, location, value, cutToTf32(builder, location, value));
 }
 
 bool isForWgmma(tl::DotOp dot) {
@@ -57,10 +51,11 @@ void splitDots(func::FuncOp function, const GpuTarget &target, int numWarps) {
   });
   for (tl::DotOp dot : dots) {
     OpBuilder builder(dot);
-    const Terms a = split(builder, dot.getLoc(), dot.getA());
-    const Terms b = dot.getA() == dot.getB() ? a : split(builder, dot.getLoc(), dot.getB());
+    Value a = dot.getA(), b = dot.getB();
+    Value restOfA = restOf(builder, dot.getLoc(), a);
+    Value restOfB = a == b ? restOfA : restOf(builder, dot.getLoc(), b);
     Value sum = dot.getAcc();
-    for (const auto &[left, right] : {std::pair(a.rest, b.cut), {a.cut, b.rest}, {a.cut, b.cut}}) {
+    for (const auto &[left, right] : {std::pair(restOfA, b), {a, restOfB}, {a, b}}) {
       auto term = cast<tl::DotOp>(builder.clone(*dot));
       term->setOperands({left, right, sum});
       term.setInputPrecision("tf32");

@@ -176,11 +176,9 @@ private:
   }
 
   Value makeDot(Value a, Value b, Value sum) {
-    tlg::WgmmaOp second = dot_.second;
-    return tlg::WgmmaOp::create(rewriter_, second.getLoc(), sum.getType(), a, b, sum,
-                                second.getOperandBytesAttr(), second.getWarpsAttr(),
-                                second.getInputPrecisionAttr(), second.getAUnsignedAttr(),
-                                second.getBUnsignedAttr(), second.getMaxNumImpreciseAccAttr());
+    auto dot = cast<tlg::WgmmaOp>(rewriter_.clone(*dot_.second));
+    dot->setOperands({a, b, sum});
+    return dot.getResult();
   }
 
   tl::LoadOp beginInLoop() {

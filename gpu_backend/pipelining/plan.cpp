@@ -44,6 +44,21 @@ bool feedsDot(Value value, const std::optional<DelayedDot> &delayed) {
   return false;
 }
 
+/// Whether `value` goes, by way of other ops of its block, into a dot there in any way: into what a
+/// delayed dot multiplies later, or what a dot's sums begin with.
+bool isUsedWithDots(Value value) {
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  llvm::SmallVector<Value> open{value};
+  while (!open.empty())
+    for (Operation *user : open.pop_back_val().getUsers()) {
+      if (isDot(user))
+        return true;
+      if (user->getBlock() == value.getParentBlock() && isPure(user) && seen.insert(user).second)
+        llvm::append_range(open, user->getResults());
+    }
+  return false;
+}
+
 /// What says where a load reads, by iteration; nothing if that cannot be computed ahead.
 std::optional<LoopSlice> addressOf(scf::ForOp loop, tl::LoadOp load,
                                    const std::optional<TmaAccess> &tma) {
@@ -108,7 +123,10 @@ private:
   }
 
   void planCopy(tl::LoadOp load, LoadPlan &plan) {
-    if (!plan.feedsDot && !asksForStages_) {
+    // Rows of a few numbers come through registers (planRegisters).
+    const bool isTileBesideDots =
+        elementsOfThread(load) > kMostBesideDots && isUsedWithDots(load.getResult());
+    if (!plan.feedsDot && !isTileBesideDots && !asksForStages_) {
       plan.why = LoadReason::NoDot;
       return;
     }

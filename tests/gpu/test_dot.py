@@ -446,6 +446,52 @@ def test_dots_in_sequence(iterations, size, warps, stages, device):
     check(out, want, 1e-3)
 
 
+@triton.jit
+def chained_kernel(
+    a_ptr, b_ptr, c_ptr, out_ptr, k, c_row, c_column,
+    N: tl.constexpr, BLOCK_K: tl.constexpr, PRECISION: tl.constexpr, IS_BARE: tl.constexpr,
+):  # fmt: skip
+    """Sums are first operands: of the iteration's second dot, and of the next iteration's first."""
+    i = tl.arange(0, N)
+    steps = tl.arange(0, BLOCK_K)
+    x = tl.load(a_ptr + i[:, None] * N + i[None, :])
+    for start in range(0, k, BLOCK_K):
+        b = tl.load(b_ptr + i[:, None] * k + (start + steps)[None, :])
+        c = tl.load(c_ptr + (start + steps)[:, None] * c_row + i[None, :] * c_column)
+        middle = tl.dot(x, b, input_precision=PRECISION)
+        if IS_BARE:
+            x = tl.dot(middle, c, input_precision=PRECISION)
+        else:
+            x = tl.dot(tl.maximum(middle, 0.0), c, input_precision=PRECISION) * 0.5
+    tl.store(out_ptr + i[:, None] * N + i[None, :], x)
+
+
+def run_chained(size, iterations, along_k, is_bare, precision, warps, stages, device):
+    block = 32
+    k = block * iterations
+    a, b, c = (rand(s, torch.float32, device) for s in ((size, size), (size, k), (k, size)))
+    c = c.T.contiguous().T if along_k else c
+    out = torch.full((size, size), 77.0, device=device)
+    chained_kernel[(1,)](a, b, c, out, k, *c.stride(), size, block, precision, is_bare,
+                         num_warps=warps, num_stages=stages)  # fmt: skip
+    want = a.double()
+    for start in range(0, k, block):
+        middle = want @ b[:, start : start + block].double()
+        middle = middle if is_bare else middle.clamp(min=0) * 0.5
+        want = middle @ c[start : start + block].double()
+    check(out, want, {"tf32": 8e-3, "tf32x3": 4e-5}[precision])
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3])
+@pytest.mark.parametrize("warps", [4, 8])
+@pytest.mark.parametrize("is_bare", [False, True])
+@pytest.mark.parametrize("along_k", [False, True])
+@pytest.mark.parametrize("size", [16, 32, 64, 128])
+@pytest.mark.parametrize("precision", ["tf32", "tf32x3"])
+def test_sums_as_operands(precision, size, along_k, is_bare, warps, stages, device):
+    run_chained(size, 3, along_k, is_bare, precision, warps, stages, device)
+
+
 @pytest.mark.parametrize("stages", [1, 2, 3])
 def test_infinity_in_the_second_dot(stages, device):
     """No product of zero and infinity that the kernel did not ask for."""

@@ -245,6 +245,78 @@ def test_every_target_assembles_and_is_in_the_docs(target):
     )
 
 
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("size", [16, 32, 64])
+@pytest.mark.parametrize("precision", ["tf32", "tf32x3"])
+def test_fp32_goes_to_tensor_cores_as_it_is(precision, size, arch):
+    """They ignore the bits that tf32 lacks."""
+    ptx = matmul(torch.float32, arch, (size, size, 32), precision=precision)
+    assert "tf32" in ptx
+    assert "cvt.rna" not in ptx
+
+
+@triton.jit
+def biased_attention_kernel(
+    q_ptr, k_ptr, v_ptr, bias_ptr, out_ptr, n, BIAS_FIRST: tl.constexpr, PRECISION: tl.constexpr
+):
+    """`BIAS_FIRST`: the dot's sums begin with the bias."""
+    rows, steps = tl.arange(0, 64), tl.arange(0, 64)
+    q = tl.load(q_ptr + rows[:, None] * 64 + steps[None, :])
+    total, sizes = tl.zeros((64, 64), tl.float32), tl.zeros((64,), tl.float32)
+    for start in range(0, n, 64):
+        at = start + tl.arange(0, 64)
+        k = tl.load(k_ptr + at[:, None] * 64 + steps[None, :])
+        bias = tl.load(bias_ptr + rows[:, None] * n + at[None, :])
+        if BIAS_FIRST:
+            p = tl.exp2(tl.dot(q, k.T, bias.to(tl.float32), input_precision=PRECISION))
+        else:
+            p = tl.exp2(tl.dot(q, k.T, input_precision=PRECISION) + bias)
+        sizes += tl.sum(p, 1)
+        v = tl.load(v_ptr + at[:, None] * 64 + steps[None, :])
+        total = tl.dot(p.to(v.dtype), v, total, input_precision=PRECISION)
+    tl.store(out_ptr + rows[:, None] * 64 + steps[None, :], total / sizes[:, None])
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("bias_first", [False, True])
+@pytest.mark.parametrize(
+    "dtype, precision", [(torch.float16, "tf32"), (torch.float32, "tf32"), (torch.float32, "ieee")]
+)
+def test_tiles_beside_dots_are_copied_early(dtype, precision, bias_first, arch):
+    x = torch.zeros(64, 64, dtype=dtype)
+    out = torch.zeros(64, 64)
+    made = biased_attention_kernel.warmup(x, x, x, x, out, 256, bias_first, precision, grid=(1,),
+                                          arch=arch, num_stages=2)  # fmt: skip
+    assert made.asm["plan"].count("cp.async") == 3
+    # They are read in the layout of the sums that they are added to; what goes into the second dot
+    # changes places within threads.
+    loop = re.search(r"scf\.for.*scf\.yield", made.asm["ttgir"], re.DOTALL).group()
+    converted = re.findall(r"convert_layout.*-> tensor<64x64xf32,", loop)
+    assert len(converted) <= (dtype == torch.float32 and precision == "tf32")
+
+
+@triton.jit
+def delta_rule_kernel(k_ptr, v_ptr, w_ptr, state_ptr, n):
+    """What a dot gives is taken from what is loaded, for the next dot."""
+    rows, columns = tl.arange(0, 64)[:, None], tl.arange(0, 64)[None, :]
+    state = tl.load(state_ptr + rows * 64 + columns)
+    for start in range(0, n, 64):
+        at = (start + rows) * 64 + columns
+        v = tl.load(v_ptr + at)
+        v = v.to(tl.float32) - tl.dot(tl.load(w_ptr + at), state.to(v.dtype))
+        k = tl.load(k_ptr + at)
+        state = state * 0.5 + tl.dot(k.T, v.to(k.dtype))
+    tl.store(state_ptr + rows * 64 + columns, state)
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+def test_sums_stay_where_they_are_in_a_loop(arch):
+    x, state = torch.zeros(64, 64, dtype=torch.bfloat16), torch.zeros(64, 64)
+    made = delta_rule_kernel.warmup(x, x, x, state, 256, grid=(1,), arch=arch, num_stages=2)
+    loop = re.search(r"scf\.for.*scf\.yield", made.asm["ttgir"], re.DOTALL).group()
+    assert not re.findall(r"convert_layout.*64x64xf32", loop)
+
+
 @triton.jit
 def transposed_left_kernel(
     a_ptr, b_ptr, c_ptr, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, OUT: tl.constexpr

@@ -277,6 +277,26 @@ def test_dots_in_sequence(iterations: int, stages: int, arch: str, machines: Any
 
 
 @BOTH_ARCHS
+@pytest.mark.parametrize("is_bare", [False, True])
+@pytest.mark.parametrize("along_k", [False, True])
+@pytest.mark.parametrize(
+    ("precision", "size", "warps", "stages"),
+    [("tf32", 16, 1, 1), ("tf32", 32, 4, 3), ("tf32", 64, 4, 1), ("tf32", 64, 4, 3),
+     ("tf32", 64, 8, 3), ("tf32x3", 64, 4, 3)],
+)  # fmt: skip
+def test_sums_as_operands(
+    precision: str, size: int, warps: int, stages: int, along_k: bool, is_bare: bool, arch: str,
+    machines: Any,
+) -> None:  # fmt: skip
+    """ptxas would run wgmma one by one whose first operand is in the registers of sums."""
+    dots.run_chained(size, 3, along_k, is_bare, precision, warps, stages, "cpu")
+    assert used(machines, "wgmma") == (arch == "sm_90a" and size == 64)
+    # Both operands take K in the order of an accumulator's columns: nothing goes to other lanes.
+    if stages == 3 and size == 64 and warps == 4 and not along_k:
+        assert not used(machines, "shfl")
+
+
+@BOTH_ARCHS
 @pytest.mark.parametrize("stages", [1, 3])
 @pytest.mark.parametrize("iterations", [0, 1, 3])
 @pytest.mark.parametrize("dtype", [HALF, torch.int8, FP8])

@@ -38,6 +38,22 @@ TEST(LayoutMmaTest, AccumulatorsFollowThePtxFormulas) {
                  [](int i, int lane) { return At{group(lane), inGroup(lane) * 2 + (i & 1)}; });
 }
 
+TEST(LayoutMmaTest, PairedOperandsOfTf32TakeTheColumnsOfAccumulators) {
+  // Where the instruction wants depth t, both operands have 2t; where it wants t + 4, 2t + 1.
+  expectFragment(mmaOperandA({16, 8}, 4, {}, DepthOrder::Paired), 8, 4, [](int i, int lane) {
+    return At{i == 0 || i == 2 ? group(lane) : group(lane) + 8,
+              inGroup(lane) * 2 + (i < 2 ? 0 : 1)};
+  });
+  expectFragment(mmaOperandB({8, 8}, 4, {}, DepthOrder::Paired), 8, 2, [](int i, int lane) {
+    return At{inGroup(lane) * 2 + (i == 0 ? 0 : 1), group(lane)};
+  });
+  const MmaWarps warps{4, 1, 1};
+  EXPECT_TRUE(sourceRegisters(wgmmaOperandA({64, 32}, 4, warps, DepthOrder::Paired),
+                              wgmmaAccumulator({64, 32}, 32, warps)));
+  EXPECT_FALSE(
+      sourceRegisters(wgmmaOperandA({64, 32}, 4, warps), wgmmaAccumulator({64, 32}, 32, warps)));
+}
+
 TEST(LayoutMmaTest, OperandsOf16BitsFollowThePtxFormulas) {
   expectFragment(mmaOperandA({16, 16}, 2, {}), 16, 8, [](int i, int lane) {
     const bool upper = i < 2 || (i >= 4 && i < 6);
