@@ -378,7 +378,8 @@ void LayoutChoice::spreadAddresses(func::FuncOp function) {
 void LayoutChoice::spreadSums(func::FuncOp function) {
   llvm::SmallVector<Value> open;
   function.walk([&](tl::DotOp dot) {
-    if (isa<scf::ForOp>(dot->getParentOp()))
+    // Dots by threads have layouts of their own, which suit what each of them reads.
+    if (isa<scf::ForOp>(dot->getParentOp()) && dots_[dot].kind != DotKind::Fma)
       open.push_back(dot);
   });
   while (!open.empty()) {

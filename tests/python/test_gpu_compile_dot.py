@@ -318,6 +318,25 @@ def test_sums_stay_where_they_are_in_a_loop(arch):
 
 
 @triton.jit
+def linear_attention_kernel(q_ptr, k_ptr, v_ptr, out_ptr, n):
+    i = tl.arange(0, 32)
+    state = tl.zeros((32, 32), tl.float32)
+    for start in range(0, n, 32):
+        at = (start + i)[:, None] * 32 + i[None, :]
+        q, k, v = tl.load(q_ptr + at), tl.load(k_ptr + at), tl.load(v_ptr + at)
+        scores = tl.where(i[:, None] >= i[None, :], tl.dot(q, k.T, input_precision="ieee"), 0.0)
+        out = tl.dot(scores, v, input_precision="ieee") + tl.dot(q, state, input_precision="ieee")
+        state += tl.dot(k.T, v, input_precision="ieee")
+        tl.store(out_ptr + at, out)
+
+
+def test_sums_of_dots_by_threads_keep_the_layouts_of_their_operands():
+    """In one layout they took 255 registers and spilled."""
+    x = torch.zeros(256, 32)
+    compiled(linear_attention_kernel, x, x, x, x.clone(), 256, arch="sm_90a", num_stages=2)
+
+
+@triton.jit
 def transposed_left_kernel(
     a_ptr, b_ptr, c_ptr, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, OUT: tl.constexpr
 ):
