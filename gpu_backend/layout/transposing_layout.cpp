@@ -17,9 +17,9 @@ public:
     for (int bit = shape.shift(dim); bit < shape.shift(dim) + shape.width(dim); ++bit)
       bits_.push_back(bit);
     // A swizzle flips lower bits of an offset, too.
-    llvm::stable_sort(bits_, [&](int a, int b) {
-      return llvm::Log2_32(shared.offsets[a]) > llvm::Log2_32(shared.offsets[b]);
-    });
+    const auto place = [&](int bit) { return llvm::Log2_32(shared.offsets[bit]); };
+    llvm::sort(bits_,
+               [&](int a, int b) { return std::pair(place(b), a) < std::pair(place(a), b); });
   }
 
   int left() const { return static_cast<int>(bits_.size()); }

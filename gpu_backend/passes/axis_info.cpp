@@ -521,6 +521,16 @@ AxisInfo AxisAnalysis::transfer(Operation *op) {
         return info;
       })
       .Case([&](tl::HintOp hint) { return hinted(hint, x(0)); })
+      .Case([&](tl::LoadOp load) {
+        // What lies at one address is one value: an index that neighbours share, a group's number.
+        if (load.getIsVolatile())
+          return unknown(type);
+        llvm::SmallVector<const AxisInfo *> operands;
+        for (Value operand : op->getOperands())
+          if (isa<RankedTensorType>(operand.getType()))
+            operands.push_back(&at(operand));
+        return constancyOf(operands, type);
+      })
       .Case<tl::IntToPtrOp, tl::PtrToIntOp>([&](auto) {
         AxisInfo info = x(0);
         for (Dim &dim : info.dims) {

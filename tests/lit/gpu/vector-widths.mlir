@@ -388,3 +388,52 @@ func.func @sizes(%x: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %n: i32 {tl.divi
   tl.store %base, %v : tensor<1024x!tl.ptr<f16>>, tensor<1024xf16>
   return
 }
+
+// -----
+
+// Rows whose numbers are loaded: 128 neighbours have the same one, so what is read there is a run.
+// CHECK-LABEL: func.func @rows_by_loaded_index(
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 4>{{.*}}tensor<1024xf32
+// CHECK: tl.store {{.*}}tlg.vector = array<i32: 0, 4>
+func.func @rows_by_loaded_index(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %rows: !tl.ptr<i32>, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}) {
+  %c128 = arith.constant dense<128> : tensor<1024xi32>
+  %range = tl.range 0 to 1024 : tensor<1024xi32>
+  %row = arith.divui %range, %c128 : tensor<1024xi32>
+  %column = arith.remui %range, %c128 : tensor<1024xi32>
+  %table = tl.splat %rows : !tl.ptr<i32> -> tensor<1024x!tl.ptr<i32>>
+  %entry = tl.addptr %table, %row : tensor<1024x!tl.ptr<i32>>, tensor<1024xi32>
+  %number = tl.load %entry : tensor<1024x!tl.ptr<i32>> -> tensor<1024xi32>
+  %start = arith.muli %number, %c128 : tensor<1024xi32>
+  %offset = arith.addi %start, %column : tensor<1024xi32>
+  %base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %at = tl.addptr %base, %offset : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %v = tl.load %at : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+  %out = tl.splat %y : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %to = tl.addptr %out, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  tl.store %to, %v : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  return
+}
+
+// -----
+
+// A volatile load may give each of them another number.
+// CHECK-LABEL: func.func @rows_by_volatile_index(
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 1>{{.*}}tensor<1024xf32
+func.func @rows_by_volatile_index(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %rows: !tl.ptr<i32>, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}) {
+  %c128 = arith.constant dense<128> : tensor<1024xi32>
+  %range = tl.range 0 to 1024 : tensor<1024xi32>
+  %row = arith.divui %range, %c128 : tensor<1024xi32>
+  %column = arith.remui %range, %c128 : tensor<1024xi32>
+  %table = tl.splat %rows : !tl.ptr<i32> -> tensor<1024x!tl.ptr<i32>>
+  %entry = tl.addptr %table, %row : tensor<1024x!tl.ptr<i32>>, tensor<1024xi32>
+  %number = tl.load %entry {is_volatile = true} : tensor<1024x!tl.ptr<i32>> -> tensor<1024xi32>
+  %start = arith.muli %number, %c128 : tensor<1024xi32>
+  %offset = arith.addi %start, %column : tensor<1024xi32>
+  %base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %at = tl.addptr %base, %offset : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %v = tl.load %at : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+  %out = tl.splat %y : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %to = tl.addptr %out, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  tl.store %to, %v : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  return
+}
