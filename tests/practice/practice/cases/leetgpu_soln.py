@@ -61,8 +61,12 @@ def max_pool(device, n, c, h, w):
 def batchnorm(device, n, c):
     x, gamma, beta = (tm.normal(*s, device=device) for s in ((n, c), (c,), (c,)))
     args = x, gamma, beta, torch.empty_like(x), n, c, 1e-5
-    return args, 3, lambda: F.batch_norm(
-        x.double(), None, None, gamma.double(), beta.double(), True, 0.0, 1e-5
+    return (
+        args,
+        3,
+        lambda: F.batch_norm(
+            x.double(), None, None, gamma.double(), beta.double(), True, 0.0, 1e-5
+        ),
     )
 
 
@@ -129,9 +133,11 @@ def dot_product_fp16(device, n):
 def gaussian_blur(device, r, c):
     x, w = tm.normal(r, c, device=device), torch.rand(5, 7).to(device)
     args = x, w, torch.empty_like(x), r, c, 5, 7
-    return args, 2, lambda: F.conv2d(
-        x.double()[None, None], w.double()[None, None], padding=(2, 3)
-    )[0, 0]
+    return (
+        args,
+        2,
+        lambda: F.conv2d(x.double()[None, None], w.double()[None, None], padding=(2, 3))[0, 0],
+    )
 
 
 @solution("geglu", dict(n=3000), dict(n=10000000), rtol=1e-4)

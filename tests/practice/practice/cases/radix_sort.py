@@ -7,9 +7,7 @@ import torch
 from practice import torch_math as tm
 from practice.case import Repository
 
-repository = Repository(
-    "shawntan/triton-radix-sort", "23f340e8f3ec43dd1944bcde10cf3e3312be21e1"
-)
+repository = Repository("shawntan/triton-radix-sort", "23f340e8f3ec43dd1944bcde10cf3e3312be21e1")
 
 
 @repository.case("radix_sort.py", "sort_kernel, sort_kernel_monoblock, locked_add, wait_for_value", small=dict(n=9000, experts=6), production=dict(n=200000, experts=8))  # fmt: skip

@@ -7,9 +7,7 @@ import torch
 from practice import torch_math as tm
 from practice.case import Repository
 
-repository = Repository(
-    "pengjh0111/triton-snn-fusion", "5778ff26a0c53e642e916e064219aa6be7a6b9dd"
-)
+repository = Repository("pengjh0111/triton-snn-fusion", "5778ff26a0c53e642e916e064219aa6be7a6b9dd")
 SMALL, LARGE = dict(t=4, n=2, c=3, h=7), dict(t=4, n=32, c=128, h=32)
 
 
