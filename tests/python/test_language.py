@@ -682,6 +682,26 @@ def test_a_constexpr_for_a_run_time_parameter_stays_constant(mode: str) -> None:
         np.testing.assert_array_equal(out, value)
 
 
+@blockscope.jit
+def takes_two(out, three, one):
+    a, b = three
+    tl.store(out, a * 10 + b)
+
+
+@blockscope.jit
+def takes_too_many(out, three, one):
+    a, b = one
+    tl.store(out, a + b)
+
+
+def test_values_without_a_name_are_left_out() -> None:
+    out = np.zeros(1, np.int32)
+    takes_two[(1,)](out, (7, 8, 9), (1,))
+    assert out == 78
+    with pytest.raises(blockscope.CompilationError, match="cannot unpack 1 values into 2 names"):
+        takes_too_many[(1,)](out, (7, 8, 9), (1,))
+
+
 class Corner(NamedTuple):
     x: Any
     y: Any

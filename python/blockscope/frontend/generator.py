@@ -8,7 +8,7 @@ import ast
 import builtins
 import contextlib
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from blockscope import language as tl
@@ -377,12 +377,21 @@ class Generator(ControlFlow):
             keeps = isinstance(value, core.constexpr) or values.is_tensor(value)
             self.assign(target, value if keeps else core.constexpr(value))
         elif declared and isinstance(target, ast.Tuple) and isinstance(value, core.tuple):
-            if len(value) != len(target.elts):
-                self.assign(target, value)  # the error
-            for part, item in zip(target.elts, value, strict=True):
+            for part, item in self.unpacked(target, builtins.list(value)):
                 self.bind(part, item)
         else:
             self.assign(target, values.decay(value))
+
+    def unpacked(
+        self, target: ast.Tuple | ast.List, items: list[Any]
+    ) -> Iterator[tuple[ast.expr, Any]]:
+        """The names of a tuple pattern with their values. As in Triton, more values than names are
+        no error: those at the end are left out."""
+        if starred := next((e for e in target.elts if isinstance(e, ast.Starred)), None):
+            raise unsupported(self, starred, "a starred name on the left", "name each value")
+        if len(items) < len(target.elts):
+            raise ValueError(f"cannot unpack {len(items)} values into {len(target.elts)} names")
+        return zip(target.elts, items, strict=False)
 
     def assign(self, target: ast.expr, value: Any) -> None:
         """Bind a name, or the names of a tuple pattern."""
@@ -392,12 +401,7 @@ class Generator(ControlFlow):
             self.frame.values[target.id] = value
             self.frame.lost.pop(target.id, None)
         elif isinstance(target, ast.Tuple | ast.List):
-            if starred := next((e for e in target.elts if isinstance(e, ast.Starred)), None):
-                raise unsupported(self, starred, "a starred name on the left", "name each value")
-            items = builtins.list(value)
-            if len(items) != len(target.elts):
-                raise ValueError(f"cannot unpack {len(items)} values into {len(target.elts)} names")
-            for part, item in zip(target.elts, items, strict=True):
+            for part, item in self.unpacked(target, builtins.list(value)):
                 self.assign(part, item)
         elif isinstance(target, ast.Subscript):
             raise unsupported(self, target, "assignment to an element", "use tl.where")
