@@ -75,8 +75,8 @@ def test_the_profiler_is_imported_and_refuses():
     import triton.profiler as proton
     import triton.profiler.language as pl, triton.profiler.viewer
     from triton.profiler.hooks.launch import COMPUTE_METADATA_SCOPE_NAME
-    from triton.profiler import scope, start, mode
-    for use in (scope, start, proton.state, proton.profile, mode.Default, pl.enter_scope,
+    from triton.profiler import start, mode
+    for use in (start, proton.profile, mode.Default, pl.enter_scope,
                 triton.profiler.viewer.parse):
         try:
             use("x")
@@ -84,11 +84,50 @@ def test_the_profiler_is_imported_and_refuses():
             print(error)
     """
     lines = python(code).splitlines()
-    assert len(lines) == 7
+    assert len(lines) == 5
     assert lines[0] == (
-        "triton.profiler.scope is not supported: there is no profiler yet; "
+        "triton.profiler.start is not supported: there is no profiler yet; "
         "triton.testing.do_bench takes times"
     )
+
+
+def test_marks_of_a_profile_have_no_effect_without_a_session():
+    import blockscope.profiler as proton
+
+    @proton.scope("product", {"flops": 7})
+    def twice(x, *, add):
+        """Twice."""
+        return 2 * x + add
+
+    @proton.state("warm up")
+    def fails():
+        raise KeyError("as it is")
+
+    with proton.scope("outer") as outer, proton.cpu_timed_scope("timed", {"bytes": 1.0}):
+        with proton.state("compute"), proton.metadata_state():
+            assert proton.enter_scope("inner", metrics={"flops": 1}) is None
+            assert twice(3, add=1) == 7 and twice.__doc__ == "Twice."
+            assert proton.exit_scope("inner") is None
+    assert outer.name == "outer"
+    with pytest.raises(KeyError):
+        fails()
+    with pytest.raises(ValueError, match="is reserved"):
+        proton.cpu_timed_scope("timed", {"cpu_time": 1})
+
+
+def test_marks_of_a_profile_come_from_their_own_modules_too():
+    code = f"""
+    {OFFER.strip()}
+    from triton.profiler.scope import scope, enter_scope
+    from triton.profiler.state import state
+    import triton.profiler.profile
+    import triton.profiler as proton
+    print(scope is proton.scope, enter_scope is proton.enter_scope, state is proton.state)
+    print(callable(proton.profile))
+    proton.state = triton.profiler.mode
+    print(proton.state is triton.profiler.mode)
+    """
+    assert python(code).split() == ["True"] * 5
 
 
 def test_a_scope_of_the_profiler_in_a_kernel_names_the_line():

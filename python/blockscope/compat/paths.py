@@ -74,7 +74,32 @@ class AliasLoader:
         return module
 
     def exec_module(self, module: ModuleType) -> None:
+        assert module.__spec__ is not None
+        parent, _, name = module.__spec__.name.rpartition(".")
         module.__spec__ = self._own_spec  # the import system has set it to the alias's
+        _keep(sys.modules.get(parent), name)
+
+
+def _keep(package: ModuleType | None, name: str) -> None:
+    """Let a package's function or object stay where a module below it has the same name.
+
+    The import system binds the module after its first import. A package of Triton's has then
+    already put the function over it, but the second name of a module is imported later.
+    """
+    from types import ModuleType
+
+    kept = vars(package).get(name) if package is not None else None
+    if kept is None or isinstance(kept, ModuleType) or type(package) is not ModuleType:
+        return
+
+    class Package(ModuleType):
+        def __setattr__(self, attribute: str, value: Any) -> None:
+            if attribute == name and isinstance(value, ModuleType):
+                self.__class__ = ModuleType  # once: what a program assigns later counts
+                return
+            super().__setattr__(attribute, value)
+
+    package.__class__ = Package
 
 
 def alias_spec(name: str, module: str) -> ModuleSpec | None:

@@ -278,3 +278,10 @@ _found(
     "triton-lang/Triton-to-tile-IR",
     "swiglu",
 )
+_found(
+    UNDEFINED,
+    "the sum of squares has lanes of a load without `other`",
+    "stackav-oss/conch",
+    "rms_norms",
+    "gemma_rms_norm",
+)
