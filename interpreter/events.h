@@ -39,6 +39,8 @@ struct OpInfo {
   bool isUnsigned = false; ///< its (first) result is an unsigned integer in the language
   /// A load whose masked-off lanes have no value, and may be used. Not known in step mode.
   bool leavesLanesUndefined = false;
+  /// An atomic whose result is used. In step mode, where that is not known, any atomic.
+  bool isResultUsed = false;
   /// What the kernel's expression says of the addresses; null where it is not known, or where
   /// several accesses have this place.
   std::shared_ptr<const AddressForm> address = nullptr;

@@ -347,6 +347,7 @@ const OpInfo *StepEmitter::infoOfOp(llvm::StringRef name, bool isMasked, bool is
   if (!info) {
     info = std::make_unique<OpInfo>(OpInfo{static_cast<uint32_t>(infos_.size() - 1), name.str(),
                                            std::move(location), isMasked, isUnsigned});
+    info->isResultUsed = name.starts_with("tl.atomic_");
     info->address = addressOf(*info);
   }
   return info.get();

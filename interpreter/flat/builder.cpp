@@ -139,6 +139,10 @@ static bool hasMask(mlir::Operation &op) {
       .Default(false);
 }
 
+static bool isAtomicWithResult(mlir::Operation &op) {
+  return mlir::isa<tl::AtomicLoadOp, tl::AtomicRmwOp, tl::AtomicCasOp>(op);
+}
+
 uint32_t ProgramBuilder::addOpInfo(mlir::Operation &op) {
   OpInfo info;
   info.id = static_cast<uint32_t>(program_.ops.size());
@@ -150,6 +154,7 @@ uint32_t ProgramBuilder::addOpInfo(mlir::Operation &op) {
     info.address = addresses_.formOf(op);
   if (auto load = mlir::dyn_cast<tl::LoadOp>(op))
     info.leavesLanesUndefined = load.getMask() && !load.getOther() && !dropsMaskedLanes(load);
+  info.isResultUsed = isAtomicWithResult(op) && !op.use_empty();
   program_.ops.push_back(std::move(info));
   return program_.ops.back().id;
 }

@@ -17,6 +17,12 @@ bool acquires(AtomicSemantics semantics) {
   return semantics == AtomicSemantics::Acquire || semantics == AtomicSemantics::AcquireRelease;
 }
 
+/// Whether all warps have come to an access before any of them goes on: one thread does an atomic of
+/// one element, and the others get its result behind a barrier.
+bool bringsWarpsTogether(const Access &access) {
+  return isAtomic(access.kind) && access.blockShape.empty() && access.op->isResultUsed;
+}
+
 bool releases(AtomicSemantics semantics) {
   return semantics == AtomicSemantics::Release || semantics == AtomicSemantics::AcquireRelease;
 }
@@ -110,7 +116,10 @@ void RaceSanitizer::onAccess(const Access &access) {
   log_->runs.clear();
   log_->values.clear();
   const LoggedAccess logged = summarise(access, *log_);
-  analyse(access.program, state(access.program), logged, *log_);
+  ProgramState &program = state(access.program);
+  analyse(access.program, program, logged, *log_);
+  if (bringsWarpsTogether(access))
+    program.passBarrier();
 }
 
 void RaceSanitizer::onProgramEnd(int64_t program, int worker) {
