@@ -75,12 +75,16 @@ int64_t distanceOf(const Allocation &allocation, int64_t offset, int64_t size) {
 
 std::string outOfBoundsHint(const Access &access, const Allocation &allocation, int64_t offset,
                             int64_t lanes, bool isMasked) {
-  constexpr int64_t kWrapMargin = int64_t{1} << 30;
+  constexpr int64_t kWrapMargin = int64_t{1} << 30, kUnsignedEnd = int64_t{1} << 32;
   const int64_t element = offset / std::max(1, access.elementBytes);
   if (element < -kWrapMargin)
     return "the offset wrapped in int32: convert to tl.int64 before the multiplication";
   if (offset < 0)
     return "the offset is negative: does the mask also exclude what lies before the start?";
+  if (element > kUnsignedEnd - kWrapMargin && element < kUnsignedEnd)
+    return "the offset went below 0 in uint32: leave out what lies before the start by the mask, "
+           "or "
+           "compute it in a signed type";
   const bool hasStrides = allocation.info.shape.size() > 1;
   if (!isMasked && !(access.op && access.op->isMasked))
     return hasStrides ? "is a mask missing, or does the kernel get strides in another order than "

@@ -138,7 +138,7 @@ struct Change {
   AccessKind kind = AccessKind::Store;
   DType dtype = DType::Void; ///< as stored
   int elementBytes = 0;
-  bool isSwap = false; ///< an exchange, or a compare-and-swap
+  bool isSwap = false; ///< an exchange, or a compare-and-swap of two different values
   int64_t program = 0;
   uint64_t before = 0, after = 0; ///< bits of the element
   uint64_t when = 0;              ///< LaunchState::progress behind it
@@ -151,7 +151,7 @@ struct StuckProgram {
   DeviceAddress address;
   llvm::ArrayRef<int64_t> loopIterations; ///< but those of the loop that spins
   bool isPlainLoad = false;               ///< the loads of `op` order nothing; `address` may be 0
-  bool isSwap = false;                    ///< `op` is an exchange, or a compare-and-swap
+  bool isSwap = false;                    ///< as Change::isSwap, of `op`
   int64_t lanes = 1;                      ///< that `op` looks at; `address` is that of the first
   std::optional<Change> change = std::nullopt; ///< that gave the element its value, when known
   bool isUntouched = false;                    ///< no program can have changed the element

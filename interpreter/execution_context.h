@@ -79,7 +79,8 @@ public:
   /// ever. Where it looks, when that is one address.
   bool waitsByLoads = false;
   DeviceAddress waitsAt = 0;
-  uint64_t loopState = 0; ///< of the loop without bounds that was looked at last
+  uint64_t loopState = 0;  ///< of the loop without bounds that was looked at last
+  uint64_t loopAnchor = 0; ///< its state at the first look, which the others are compared with
   /// Text of device_print, flushed when the program ends.
   std::string printed;
 };

@@ -568,10 +568,17 @@ bool StepEmitter::goesOnForEver(llvm::ArrayRef<Value> deciding, uint64_t others,
         31 * state +
         llvm::xxh3_64bits(llvm::ArrayRef(static_cast<const uint8_t *>(blockOf(value).data), bytes));
   }
-  if (isFirst)
+  const uint64_t last = std::exchange(context_.loopState, state);
+  if (isFirst) {
+    context_.loopAnchor = state;
     lastLoad_ = nullptr;
-  notedLines_ = isFirst ? std::move(lines) : std::vector<int>();
-  return std::exchange(context_.loopState, state) == state && !isFirst;
+    notedLines_ = std::move(lines);
+    return false;
+  }
+  if (last == state)
+    return true;
+  lastLoadAddress_ = 0; // a cycle of several iterations looks at several
+  return context_.loopAnchor == state;
 }
 
 bool StepEmitter::waitsByLoads() {

@@ -52,8 +52,9 @@ public:
   /// Sets the running program aside, so that another can run; returns a number to resume it by.
   int suspendProgram();
   void resumeProgram(int number);
-  /// Called at the begin of two iterations of a loop. At that of the second, returns whether all
-  /// that decides the loop, and memory, are what they were at the first.
+  /// Called at the begin of some iterations of a loop, one behind the other. But at the first,
+  /// returns whether all that decides the loop, and memory, are what they were at the one before or
+  /// at the first.
   bool goesOnForEver(llvm::ArrayRef<Value> deciding, uint64_t others, std::vector<int> lines,
                      bool isFirst);
   /// Whether it loaded in `lines` in between; then the program waits at the last of these loads.

@@ -11,6 +11,14 @@ namespace {
 /// Programs of different launches are different programs.
 int64_t programKey(const Occurrence &when) { return (when.launch << 40) ^ when.program; }
 
+/// Whether a finding is the cause of what others see behind it: a wrong value, which it follows to
+/// where it is used.
+bool namesCause(const Finding &finding) {
+  return llvm::any_of(finding.related, [](const Site &site) {
+    return site.role == SiteRole::UsedAt || site.role == SiteRole::ArrivesAt;
+  });
+}
+
 } // namespace
 
 void FindingCollector::add(const std::string &cause, const Occurrence &when, int64_t count,
@@ -72,10 +80,12 @@ std::vector<const FindingCollector::Entry *> FindingCollector::shown() const {
   for (const auto &entry : entries_)
     sorted.push_back(&entry.second);
   const auto key = [](const Entry *entry) {
-    const SourceLocation &at = entry->finding.site.location;
-    return std::tuple_cat(std::tie(entry->first.launch, at.file, at.line, at.column),
-                          std::tuple(codeText(entry->finding.code)),
-                          std::tie(entry->first, entry->finding.message));
+    const Finding &finding = entry->finding;
+    const SourceLocation &at = finding.site.location;
+    return std::tuple_cat(std::tie(entry->first.launch, at.file, at.line),
+                          std::tuple(-static_cast<int>(finding.severity), !namesCause(finding)),
+                          std::tie(at.column), std::tuple(codeText(finding.code)),
+                          std::tie(entry->first, finding.message));
   };
   std::sort(sorted.begin(), sorted.end(),
             [&](const Entry *a, const Entry *b) { return key(a) < key(b); });

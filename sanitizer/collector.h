@@ -56,7 +56,8 @@ public:
 
   /// Takes a cause back: what came later has shown that it is none.
   void withdraw(const std::string &cause);
-  /// Returns the findings, errors first in each place: sorted by launch, place and code.
+  /// Returns the findings by launch and line; in a line errors first, and causes before what comes
+  /// of them.
   std::vector<Finding> findings() const;
   /// The same, with their elements.
   std::vector<CollectedFinding> collected() const;

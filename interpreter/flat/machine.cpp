@@ -6,6 +6,7 @@
 #include "interpreter/flat/shown_values.h"
 #include "interpreter/stuck.h"
 
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/xxhash.h"
 
 #include <algorithm>
@@ -85,24 +86,39 @@ bool isStopped(const ExecutionContext &context) {
   return context.launch && context.launch->stop.load(std::memory_order_relaxed);
 }
 
+enum class Repeats : uint8_t { No, AtOnce, InCycle };
+
 /// Whether a loop is in the state of an iteration before, so that only memory can end it. Looks at
-/// two iterations of each 64, late enough to cost nothing elsewhere.
-bool goesOnForEver(const Instruction &whileNext, void *const *pointers, ExecutionContext &context) {
-  constexpr int64_t kIterationsBefore = 1024, kPeriod = 64;
+/// two iterations of each 64, and behind each power of two at a sixteenth as many, which are
+/// compared with its own: cycles of any length are seen. All of it is late enough to cost nothing
+/// elsewhere.
+Repeats repeats(const Instruction &whileNext, void *const *pointers, ExecutionContext &context) {
+  constexpr int64_t kIterationsBefore = 1024, kPeriod = 64, kPart = 16;
   const int64_t iteration = context.loopIterations.back();
-  if (iteration < kIterationsBefore || iteration % kPeriod > 1)
-    return false;
+  if (iteration < kIterationsBefore)
+    return Repeats::No;
+  const auto power = static_cast<int64_t>(llvm::bit_floor(static_cast<uint64_t>(iteration)));
+  const bool isBehindPower = iteration - power <= power / kPart;
+  if (!isBehindPower && iteration % kPeriod > 1)
+    return Repeats::No;
   const auto &watch = *static_cast<const LoopWatch *>(whileNext.payload);
   uint64_t state = reinterpret_cast<uint64_t>(&watch);
   for (size_t i = 0; i < watch.bytes.size(); ++i)
     state = 31 * state + llvm::xxh3_64bits(llvm::ArrayRef(static_cast<const uint8_t *>(pointers[i]),
                                                           watch.bytes[i]));
-  return std::exchange(context.loopState, state) == state && iteration % kPeriod == 1;
+  const uint64_t last = std::exchange(context.loopState, state);
+  if (isBehindPower ? iteration == power : iteration % kPeriod == 0) {
+    context.loopAnchor = state;
+    return Repeats::No;
+  }
+  if (last == state)
+    return Repeats::AtOnce;
+  return context.loopAnchor == state ? Repeats::InCycle : Repeats::No;
 }
 
 /// For a loop that goes on for ever: where it reads memory, the program waits for another one.
-RunStatus endOrWait(const FlatProgram &program, const Instruction &whileNext, void *const *pointers,
-                    ExecutionContext &context) {
+RunStatus endOrWait(const FlatProgram &program, const Instruction &whileNext, Repeats how,
+                    void *const *pointers, ExecutionContext &context) {
   const auto &watch = *static_cast<const LoopWatch *>(whileNext.payload);
   context.op = &program.ops[whileNext.op];
   if (!watch.readsMemory) {
@@ -113,7 +129,7 @@ RunStatus endOrWait(const FlatProgram &program, const Instruction &whileNext, vo
   }
   context.waitsByLoads = true;
   context.waitsAt = 0;
-  if (watch.hasAddress)
+  if (watch.hasAddress && how == Repeats::AtOnce)
     std::memcpy(&context.waitsAt, pointers[watch.bytes.size()], sizeof context.waitsAt);
   return RunStatus::Suspended;
 }
@@ -354,9 +370,12 @@ RunStatus runProgram(const FlatProgram &program, Frame &frame, uint32_t &pc,
         return RunStatus::Stopped;
       ++context.loopIterations.back();
       next = instructions + instruction.target;
-      if (instruction.payload && goesOnForEver(instruction, pointers, context)) [[unlikely]] {
-        pc = instruction.target;
-        return endOrWait(program, instruction, pointers, context);
+      if (instruction.payload) {
+        if (const Repeats how = repeats(instruction, pointers, context); how != Repeats::No)
+            [[unlikely]] {
+          pc = instruction.target;
+          return endOrWait(program, instruction, how, pointers, context);
+        }
       }
       break;
     case Kind::LoopEnd:

@@ -26,7 +26,7 @@ struct AtomicOp {
   RmwFn rmw = nullptr;
   CasFn cas = nullptr;
   bool hasMask = false;
-  bool isSwap = false; ///< an exchange, or a compare-and-swap
+  bool isSwap = false; ///< an exchange; of a compare-and-swap its operands say it
 };
 
 // Integers, exchange and bits: `T` is the unsigned or signed integer of the element's width.
@@ -247,34 +247,35 @@ uint64_t resultOf(const AtomicOp &op, const void *old, const void *operand) {
 /// Notes who has changed what; `after` is the one new value.
 template <typename After>
 void noteAtomic(ExecutionContext &context, const AtomicOp &op, const ResolvedLanes &lanes,
-                const void *old, After after) {
+                const void *old, bool isSwap, After after) {
   Change change;
   change.when = noteProgress(context);
   if (!context.launch->changes.isOn())
     return;
   if (op.shape.lanes != 1)
     return noteRange(context, op.shape, lanes);
-  change.isSwap = op.isSwap;
+  change.isSwap = isSwap;
   std::memcpy(&change.before, old, op.shape.elementBytes);
   change.after = after();
   noteChange(context, op.shape, lanes, change);
 }
 
 void finish(ExecutionContext &context, const AtomicOp &op, const ResolvedLanes &lanes,
-            const DeviceAddress *addresses, const void *old, const void *operand, bool changed) {
+            const DeviceAddress *addresses, const void *old, const void *operand, bool changed,
+            bool isSwap) {
   if (!context.launch->observers.empty())
     notifyAccess(context, op.shape, lanes, addresses, old, operand);
   if (lanes.activeLanes == 0)
     return;
   if (changed)
-    noteAtomic(context, op, lanes, old, [&] {
+    noteAtomic(context, op, lanes, old, isSwap, [&] {
       uint64_t value = 0;
       if (op.rmw)
         return resultOf(op, old, operand);
       std::memcpy(&value, operand, op.shape.elementBytes); // of a compare-and-swap
       return value;
     });
-  noteSeen(context, op.shape, &op, old, changed, op.isSwap);
+  noteSeen(context, op.shape, &op, old, changed, isSwap);
 }
 
 void evalAtomicLoad(ExecutionContext &context, void *const *results, const void *const *operands,
@@ -292,7 +293,8 @@ void evalAtomicLoad(ExecutionContext &context, void *const *results, const void 
       atomicCopy(out + lane * bytes, target, bytes, /*isLoad=*/true);
       return false;
     });
-  finish(context, op, lanes, addresses, out, nullptr, /*changed=*/false);
+  finish(context, op, lanes, addresses, out, nullptr, /*changed=*/false,
+         /*isSwap=*/false);
 }
 
 void evalAtomicStore(ExecutionContext &context, void *const *, const void *const *operands,
@@ -317,7 +319,7 @@ void evalAtomicStore(ExecutionContext &context, void *const *, const void *const
   if (op.shape.lanes == 1 && before == after)
     noteProgress(context);
   else
-    noteAtomic(context, op, lanes, &before, [&] { return after; });
+    noteAtomic(context, op, lanes, &before, op.isSwap, [&] { return after; });
 }
 
 /// A kernel that looks at the clock does not wait for memory alone: time that passes is progress.
@@ -346,7 +348,7 @@ void evalRmw(ExecutionContext &context, void *const *results, const void *const 
         forActiveLanes(context, op.shape, lanes, addresses, [&](std::byte *target, int64_t lane) {
           return op.rmw(target, values + lane * bytes, old + lane * bytes);
         });
-  finish(context, op, lanes, addresses, old, values, changed);
+  finish(context, op, lanes, addresses, old, values, changed, op.isSwap);
 }
 
 void evalCas(ExecutionContext &context, void *const *results, const void *const *operands,
@@ -367,7 +369,9 @@ void evalCas(ExecutionContext &context, void *const *results, const void *const 
           const int64_t at = lane * bytes;
           return op.cas(target, compare + at, values + at, old + at);
         });
-  finish(context, op, lanes, addresses, old, values, changed);
+  // One that would put back the value that it looks for only waits for that value.
+  const bool isSwap = std::memcmp(compare, values, op.shape.lanes * bytes) != 0;
+  finish(context, op, lanes, addresses, old, values, changed, isSwap);
 }
 
 bool readOrder(const OpSignature &signature, AccessShape &shape) {
@@ -435,7 +439,6 @@ EvaluatorOrError chooseCas(const OpSignature &signature) {
   auto op = std::make_shared<AtomicOp>(
       AtomicOp{AccessShape(AccessKind::AtomicCas, signature.operands[0])});
   op->cas = chooseCasFn(op->shape.elementBytes);
-  op->isSwap = true;
   if (!readOrder(signature, op->shape))
     return {{}, orderError(signature)};
   return {Evaluator::makeContext(evalCas, std::move(op)), ""};

@@ -1,8 +1,7 @@
 // tl.assert and tl.print.
 #include "core/numeric/scalar.h"
-#include "interpreter/describe.h"
 #include "interpreter/evaluator.h"
-#include "interpreter/execution_context.h"
+#include "interpreter/ops/failed_lanes.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Format.h"
@@ -69,12 +68,7 @@ void evalAssert(ExecutionContext &context, void *const *, const void *const *ope
   if (failed.empty())
     return;
   const NamedValues values = valuesOf(launch.memory, op, operands, failed.front(), failed.size());
-  const FailedAssert event{context.op,    context.linearProgram,  context.sequence, failed,
-                           op.blockShape, context.loopIterations, op.message,       values};
-  for (Observer *observer : launch.observers)
-    observer->onAssert(event);
-  if (!launch.observers.plan().takesAsserts)
-    launch.fail({describeAssert(launch.info, event)});
+  failLanes(context, failed, op.blockShape, op.message, values);
 }
 
 EvaluatorOrError chooseAssert(const OpSignature &signature) {

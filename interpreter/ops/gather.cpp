@@ -1,8 +1,7 @@
 // tl.gather along one axis; an index outside the axis gives 0, and fails where asserts are on.
 #include "core/numeric/scalar.h"
-#include "interpreter/describe.h"
-#include "interpreter/execution_context.h"
 #include "interpreter/ops/element_type.h"
+#include "interpreter/ops/failed_lanes.h"
 #include "interpreter/ops/reduce_order.h"
 
 namespace blockscope::interpreter {
@@ -57,18 +56,12 @@ void checkIndices(ExecutionContext &context, const Gather &gather, const void *i
       outside.push_back(lane);
   if (outside.empty())
     return;
-  LaunchState &launch = *context.launch;
   const std::string message = "an index of tl.gather is outside of axis " +
                               std::to_string(gather.axis) + ", which has " +
                               std::to_string(gather.source.length) + " elements";
-  const NamedValues values = {{"index", std::to_string(at(outside.front()))},
-                              {"failed lanes", std::to_string(outside.size())}};
-  const FailedAssert event{context.op,         context.linearProgram,  context.sequence, outside,
-                           gather.index.shape, context.loopIterations, message,          values};
-  for (Observer *observer : launch.observers)
-    observer->onAssert(event);
-  if (!launch.observers.plan().takesAsserts)
-    launch.fail({describeAssert(launch.info, event)});
+  failLanes(context, outside, gather.index.shape, message,
+            {{"index", std::to_string(at(outside.front()))},
+             {"failed lanes", std::to_string(outside.size())}});
 }
 
 void evalChecked(ExecutionContext &context, void *const *results, const void *const *operands,

@@ -79,6 +79,26 @@ def carries(x_ptr):
 
 
 @triton.jit
+def carries_block(x_ptr):
+    total = 0
+    for i in range(3):
+        total += tl.load(x_ptr + tl.arange(0, 8))
+    tl.store(x_ptr, tl.sum(total))
+
+
+@triton.jit
+def over_block(x_ptr):
+    for i in tl.arange(0, 8):
+        tl.store(x_ptr + i, 1.0)
+
+
+@triton.jit
+def returns_value(x_ptr):
+    i = tl.arange(0, 8)
+    return tl.load(x_ptr + i)
+
+
+@triton.jit
 def one_sided(x_ptr, n):
     if n > 3:
         y = 1
@@ -161,11 +181,26 @@ COMPILE = [
     (lambda: stars[(1,)](x()), UnsupportedLanguageConstruct, r"a starred name on the left"),
     (lambda: shapes[(1,)](x()), CompilationError, r"shapes \[8\] and \[16\] do not match"),
     (lambda: carries[(1,)](x()), CompilationError, r"'total' has type int32 before .* fp32 after"),
+    (
+        lambda: carries_block[(1,)](x()),
+        CompilationError,
+        r"'total' has type int32 before the loop but fp32\[8\] after",
+    ),
     (lambda: one_sided[(1,)](x(), 7), CompilationError, r"'y' is defined only in the 'if'"),
     (lambda: block_condition[(1,)](x()), CompilationError, r"condition must be a scalar"),
     (lambda: copy[(1,)](None, x(), 64, BLOCK=64), CompilationError, r"is None"),
     (lambda: some_of_all[(1,)](x()), CompilationError, r"tl.topk: k is 3, expected a power of two"),
     (lambda: listed[(1,)](x()), UnsupportedLanguageConstruct, r"than a tuple or tl.static_range"),
+    (
+        lambda: over_block[(1,)](x()),
+        UnsupportedLanguageConstruct,
+        r"a loop over 'tl.arange\(0, 8\)' is not supported",
+    ),
+    (
+        lambda: returns_value[(1,)](x()),
+        CompilationError,
+        r"a kernel returns no value: store the result\n +return tl\.load",
+    ),
     (lambda: stores_text[(1,)](x()), CompilationError, r"value is 'abc' of Python type 'str'"),
 ]
 
@@ -194,6 +229,26 @@ LAUNCH = [
             rf"kernel 'copy': grid is .* \({type(grid).__name__}\), expected an int, or a tuple",
         )
         for grid in ({1}, {1: 1}, 1.5, "1", object(), iter([1]))
+    ),
+    (
+        lambda: copy[lambda meta: (meta["BLOCK_SIZE"],)](x(), x(), 64, BLOCK=64),
+        KeyError,
+        r"the grid of kernel 'copy' asks for 'BLOCK_SIZE', .* did you mean 'BLOCK'\?",
+    ),
+    (
+        lambda: triton.heuristics({"BLOCK": lambda args: args["N"]})(copy)[(1,)](x(), x(), 64),
+        KeyError,
+        r"the heuristic 'BLOCK' of kernel 'copy' asks for 'N', .* did you mean 'n'\?",
+    ),
+    (
+        lambda: copy[(1,)](x(), x(), 64, 64, 4),
+        TypeError,
+        r"too many positional arguments: 5 were given to 4 parameters \(x_ptr, out_ptr, n, BLOCK",
+    ),
+    (
+        lambda: copy[(1,)](torch.eye(8).to_sparse(), x(), 64, BLOCK=64),
+        TypeError,
+        r"argument 'x_ptr': tensor has layout torch.sparse_coo, expected torch.strided",
     ),
     (lambda: copy[(1,)](x(), x(), 64), TypeError, r"missing a required argument: 'BLOCK'"),
     (lambda: copy[(1,)](x(), x(), 64, BLOCK=64, N=3), KeyError, r"'N' was given to kernel 'copy'"),

@@ -120,3 +120,44 @@ def test_a_loop_that_changes_memory_is_none():
     x = torch.zeros(1, dtype=torch.int32)
     store_until[(1,)](x, 3000)
     assert x.item() == 3000
+
+
+@blockscope.jit
+def walk(next_ptr, out_ptr):
+    at, length = tl.program_id(0), 0
+    while at != -1:
+        at = tl.load(next_ptr + at)
+        length += 1
+    tl.store(out_ptr + tl.program_id(0), length)
+
+
+@pytest.mark.parametrize("length", [2, 3, 300])
+def test_a_walk_in_a_circle_is_found_whatever_its_length(length):
+    circle = (torch.arange(length, dtype=torch.int32) + 1) % length
+    with pytest.raises(SanitizerError, match="never leaves this loop while what it loads stays"):
+        walk[(1,)](circle, torch.zeros(1, dtype=torch.int32))
+
+
+def test_a_long_walk_ends():
+    following = torch.arange(1, 20_001, dtype=torch.int32)
+    following[-1] = -1
+    out = torch.zeros(1, dtype=torch.int32)
+    walk[(1,)](following, out)
+    assert out.item() == 20_000
+
+
+@blockscope.jit
+def poll_in_turn(flag_ptr, out_ptr, COUNT: tl.constexpr):
+    if tl.program_id(0) == 0:
+        at = 0
+        while tl.load(flag_ptr + at) == 0:
+            at = (at + 1) % COUNT
+        tl.store(out_ptr, at)
+    else:
+        tl.store(flag_ptr + 2, 1)
+
+
+def test_a_program_that_polls_several_flags_lets_the_others_run():
+    out = torch.zeros(1, dtype=torch.int32)
+    poll_in_turn[(2,)](torch.zeros(5, dtype=torch.int32), out, COUNT=5)
+    assert out.item() == 2

@@ -207,6 +207,13 @@ def store_block(o, n, BLOCK: tl.constexpr):
     tl.store(o, BLOCK * 1.0)
 
 
+def test_a_key_that_is_no_parameter_is_a_warning():
+    configs = [Config({"BLOCK": 64}), Config({"BLOCK": 128})]
+    text = r"'store_block' has 'N' in 'key', which is no parameter .* did you mean 'n'\?"
+    with pytest.warns(RuntimeWarning, match=text):
+        autotune(configs, key=["N"])(store_block)
+
+
 @pytest.mark.parametrize("step", [False, True], ids=["whole", "step"])
 @pytest.mark.parametrize("count", [1, 2])
 def test_conflicting_meta_parameter(step, count):

@@ -34,6 +34,7 @@ class ControlFlow:
             if isinstance(statement, ast.Return):
                 value = self.visit(statement.value) if statement.value else None
                 self.frame.returned = None if values.unwrap(value) is None else value
+                self.frame.return_at = statement
                 return
             if isinstance(statement, ast.If) and contains([statement], ast.Return):
                 self.visit_returning_if(statement, statements[index + 1 :])
@@ -312,11 +313,11 @@ class ControlFlow:
 
     def loop_range(self, node: ast.For) -> Any:
         if not isinstance(node.iter, ast.Call):
-            raise unsupported(self, node.iter, "a loop over this", "use range(...)")
+            raise unsupported(self, node.iter, _loop_over(node), "use range(...)")
         loop = self.visit(node.iter)
         if not isinstance(loop, tl.range | tl.static_range):
             raise unsupported(
-                self, node.iter, "a loop over this", "use range(...) or tl.static_range"
+                self, node.iter, _loop_over(node), "use range(...) or tl.static_range"
             )
         return loop
 
@@ -387,12 +388,18 @@ class ControlFlow:
         self.enter_loop(carried, results)
 
 
+def _loop_over(node: ast.For) -> str:
+    return f"a loop over '{ast.unparse(node.iter)}'"
+
+
 def type_text(value: Any) -> str:
     """The type of a value as messages say it."""
     if isinstance(value, aggregate_value):
         return str(value.type)
     if isinstance(value, core.tuple):
         return "(" + ", ".join(type_text(item) for item in value) + ")"
+    if values.is_tensor(value) and value.type.is_block():
+        return f"{value.type.element_ty}{shape_text(value)}"
     if values.is_tensor(value):
         return str(value.type)
     return repr(values.unwrap(value))

@@ -64,6 +64,7 @@ class Frame:
         self.lost: dict[str, str] = {}  # name -> why it is not available any more
         self.loop_depth = 0
         self.returned: Any = None
+        self.return_at: ast.Return | None = None  # the last 'return' that was walked
 
 
 class Generator(ControlFlow):
@@ -91,7 +92,8 @@ class Generator(ControlFlow):
                     raise compile_error(self, tree, text)
             self.visit_to_end(tree.body)
             if self.frame.returned is not None:
-                raise compile_error(self, tree, "a kernel returns no value: store the result")
+                at = self.frame.return_at or tree
+                raise compile_error(self, at, "a kernel returns no value: store the result")
         finally:
             self.frames.pop()
 

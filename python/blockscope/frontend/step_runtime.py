@@ -77,21 +77,34 @@ def _kernel() -> context.Kernel:
     return kernel
 
 
-_FIRST_LOOK, _LOOK_EVERY = 1024, 64  # iterations, as in interpreter/flat/machine.cpp
+# Iterations, as in interpreter/flat/machine.cpp.
+_FIRST_LOOK, _LOOK_EVERY, _PART_BEHIND_POWER = 1024, 64, 16
 
 
 def iterations(names: tuple[str, ...] | None, lines: tuple[int, ...] | None) -> Iterator[int]:
     """The iterations of a 'while', with what decides whether it goes on (loop_slice.py).
 
-    Now and then it is asked whether they, and memory, are what they were an iteration before: then
-    the loop never ends, unless another program changes memory.
+    Now and then it is asked whether they, and memory, are what they were some iterations before:
+    then the loop never ends, unless another program changes memory.
     """
     runner = _kernel().runner
     for iteration in iterators.noted(itertools.count()):
-        looks = names is not None and iteration >= _FIRST_LOOK and iteration % _LOOK_EVERY <= 1
-        if looks and (state := _state(sys._getframe(1).f_locals, names or ())) is not None:
-            runner.look_at_loop(*state, lines, iteration % _LOOK_EVERY == 0)
+        look = _look_at(iteration) if names is not None else None
+        if look is not None:
+            state = _state(sys._getframe(1).f_locals, names or ())
+            if state is not None:
+                runner.look_at_loop(*state, lines, look == 0)
         yield iteration
+
+
+def _look_at(iteration: int) -> int | None:
+    """Which look at the loop it is, 0 for one that later ones are compared with; None for none."""
+    if iteration < _FIRST_LOOK:
+        return None
+    power = 1 << (iteration.bit_length() - 1)
+    if iteration - power <= power // _PART_BEHIND_POWER:
+        return iteration - power
+    return iteration % _LOOK_EVERY if iteration % _LOOK_EVERY <= 1 else None
 
 
 def _state(variables: Any, names: Iterable[str]) -> tuple[list[Any], int] | None:

@@ -39,6 +39,28 @@ def add_named_options(fn: Any, bound: dict[str, Any], options: dict[str, Any]) -
     return of_jit | {name: value for name, value in values.items() if value is not None} | options
 
 
+class AskedArguments(dict[str, Any]):
+    """The arguments that a grid, or a rule of ``heuristics``, asks for by name."""
+
+    def __init__(self, asks: str, fn: Any, given: dict[str, Any]) -> None:
+        super().__init__(given)
+        self._asks, self._fn = asks, fn
+
+    def __missing__(self, name: str) -> Any:
+        raise KeyError(
+            f"{self._asks} of kernel '{self._fn.__name__}' asks for '{name}', which is no argument "
+            f"of the launch ({parameters_text(self._fn.arg_names, name)}"
+        )
+
+
+def parameters_text(names: Sequence[str], misspelt: str) -> str:
+    """``parameters: a, b); did you mean 'a'?``: the names there are, and the nearest."""
+    known = {name.lower(): name for name in (*LAUNCH_OPTIONS, *names)}
+    near = difflib.get_close_matches(misspelt.lower(), known, 1)
+    hint = f"; did you mean '{known[near[0]]}'?" if near else ""
+    return f"parameters: {', '.join(names)}){hint}"
+
+
 def bind(fn: KernelFunction, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
     """The value of each parameter, defaults filled in.
 
@@ -46,11 +68,14 @@ def bind(fn: KernelFunction, args: Sequence[Any], kwargs: dict[str, Any]) -> dic
     """
     unknown = [name for name in kwargs if name not in fn.arg_names]
     if unknown:
-        near = difflib.get_close_matches(unknown[0], [*fn.arg_names, *LAUNCH_OPTIONS], 1)
-        hint = f"; did you mean '{near[0]}'?" if near else ""
         raise KeyError(
             f"keyword argument '{unknown[0]}' was given to kernel '{fn.__name__}', which has no "
-            f"such parameter or option (parameters: {', '.join(fn.arg_names)}){hint}"
+            f"such parameter or option ({parameters_text(fn.arg_names, unknown[0])}"
+        )
+    if len(args) > len(fn.arg_names):
+        raise TypeError(
+            f"kernel '{fn.__name__}': too many positional arguments: {len(args)} were given to "
+            f"{len(fn.arg_names)} parameters ({', '.join(fn.arg_names)})"
         )
     try:
         bound = fn.signature.bind(*args, **kwargs)

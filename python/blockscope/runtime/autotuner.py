@@ -23,10 +23,11 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from blockscope import checks, knobs
+from blockscope import checks, knobs, user_warnings
 from blockscope.errors import AutotunerError, OutOfResources, PTXASError
 from blockscope.process_lock import ProcessLock
 from blockscope.runtime import checked_configs, tried_arguments, tried_configs
+from blockscope.runtime.arguments import parameters_text
 from blockscope.runtime.config import Config, hashable
 from blockscope.runtime.heuristics import Heuristics, Wrapper, heuristics
 from blockscope.runtime.tried_configs import SKIPPED
@@ -107,6 +108,7 @@ class Autotuner(Wrapper):
         self.base_fn = self.fn
         while not inspect.isfunction(self.base_fn) and hasattr(self.base_fn, "fn"):
             self.base_fn = self.base_fn.fn
+        self._warn_of_unknown_keys()
         self._do_bench = do_bench
         self.num_warmups = warmup
         self.num_reps = rep
@@ -240,6 +242,15 @@ class Autotuner(Wrapper):
         return timings
 
     # --- running ----------------------------------------------------------------------------------
+
+    def _warn_of_unknown_keys(self) -> None:
+        """Triton passes over them, and one choice then holds for all sizes."""
+        for name in self.keys:
+            if name not in self.arg_names and len(self.configs) > 1:
+                user_warnings.warn(
+                    f"autotune of '{self.base_fn.__name__}' has '{name}' in 'key', which is no "
+                    f"parameter and changes nothing ({parameters_text(self.arg_names, name)}"
+                )
 
     def tuning_key(self, kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """What a choice holds for: the values of the key arguments and the dtypes of all."""

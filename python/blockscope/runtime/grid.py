@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from blockscope.runtime.arguments import AskedArguments
 from blockscope.runtime.options import LAUNCH_DEFAULTS
 
 Grid = tuple[int, int, int]
@@ -17,7 +18,8 @@ def size_of(fn: Any, grid: Any, bound: dict[str, Any], options: dict[str, Any]) 
     Errors: TypeError or ValueError that name the kernel.
     """
     if callable(grid):
-        grid = grid({**LAUNCH_DEFAULTS, **options, **bound})
+        given = {**LAUNCH_DEFAULTS, **options, **bound}
+        grid = grid(AskedArguments("the grid", fn, given))
     if grid is None:
         return None
     grid = _axes(fn, grid)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from blockscope.runtime.arguments import AskedArguments
 from blockscope.runtime.jit import KernelInterface
 
 
@@ -43,7 +44,8 @@ class Heuristics(Wrapper):
 
     def _computed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         for name, rule in self.values.items():
-            value = rule({**dict(zip(self.arg_names, args, strict=False)), **kwargs})
+            given = {**dict(zip(self.arg_names, args, strict=False)), **kwargs}
+            value = rule(AskedArguments(f"the heuristic '{name}'", self.jit_function, given))
             if isinstance(value, dict) and name in value:
                 kwargs.update(value)  # some write {"BLOCK": lambda args: {"BLOCK": 128}}
             else:

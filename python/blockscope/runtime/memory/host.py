@@ -59,6 +59,12 @@ class HostMemory:
 
                 return _from_array_interface(numpy.from_dlpack(value))
         except ERRORS as error:
+            layout = str(getattr(value, "layout", "torch.strided"))
+            if layout != "torch.strided":
+                raise TypeError(
+                    f"argument '{name}': tensor has layout {layout}, expected torch.strided; pass "
+                    "the dense tensors that it is made of"
+                ) from None
             raise named_error(error, value, name) from None
         raise TypeError(
             f"argument '{name}': a {type(value).__name__} has no buffer that can be read here"
