@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 import ml_dtypes
@@ -15,6 +16,7 @@ FLOATS = {
 }
 
 
+@functools.cache
 def bits_of(kind: str) -> int:
     if kind.endswith("x2"):
         return 2 * bits_of(kind[:-2])
