@@ -62,7 +62,7 @@ class Workers:
             options.python, "-m", "practice.worker", options.folder, options.cache, repository,
             mode, size, options.triton, *cases,
         ]  # fmt: skip
-        environment = dict(os.environ, PYTHONPATH=str(HERE))
+        environment = with_cases()
         environment.pop("TRITON_INTERPRET", None)
         if mode == "interpreter":
             environment["TRITON_INTERPRET"] = "1"
@@ -105,6 +105,12 @@ class Workers:
             results.update({c: {"status": "failed", "why": why, "seconds": 0.0} for c in cases})
 
 
+def with_cases() -> dict[str, str]:
+    """The environment of a process that knows the cases; the build that it uses is the caller's."""
+    path = os.pathsep.join(filter(None, (str(HERE), os.environ.get("PYTHONPATH"))))
+    return dict(os.environ, PYTHONPATH=path)
+
+
 def _read(stream: Any, lines: queue.Queue[str | None]) -> None:
     for line in stream:
         lines.put(line)
@@ -114,8 +120,7 @@ def _read(stream: Any, lines: queue.Queue[str | None]) -> None:
 def cases_of(options: argparse.Namespace) -> list[dict[str, Any]]:
     """All cases that are asked for, as data: read in a process, since the files import torch."""
     command = [options.python, "-m", "practice.listed", options.triton]
-    environment = dict(os.environ, PYTHONPATH=str(HERE))
-    text = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    text = subprocess.run(command, env=with_cases(), stdout=subprocess.PIPE, text=True, check=True)
     rows = json.loads(text.stdout)
     return [row for row in rows if options.filter in f"{row['repository']}/{row['name']}"]
 
@@ -126,8 +131,8 @@ def main() -> int:
     parser.add_argument(
         "--modes",
         default=",".join(MODES),
-        help="of cpu, interpreter, check, all-checks, gpu-compile, gpu "
-        "(default: all but all-checks and gpu)",
+        help="of cpu, interpreter, check, all-checks, gpu-compile, ptx, gpu "
+        "(default: all but all-checks, ptx and gpu)",
     )
     parser.add_argument("--filter", default="", help="only cases with this in OWNER/NAME/CASE")
     parser.add_argument(

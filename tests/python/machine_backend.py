@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from typing import Any
 
@@ -9,14 +10,13 @@ import gpu_rows
 import numpy as np
 import ptx_matrix_machine
 import pytest
-import torch
 from blockscope.frontend.argument import leaves
 from blockscope.runtime.backends import choice
 from blockscope.runtime.backends.backend import Request
 from blockscope.runtime.backends.cuda.backend import CudaBackend
 from blockscope.runtime.memory.device import ANY_DEVICE
 from blockscope.runtime.memory.host import HostMemory
-from ptx_machine import Schedule
+from ptx_machine import Place, Schedule
 
 
 class MachineBackend:
@@ -32,30 +32,39 @@ class MachineBackend:
 
     def compile(self, request: Request) -> Any:
         request.options = {**request.options, "arch": self.arch}
-        kernel = CudaBackend(ANY_DEVICE).compile(request)
-        assert kernel.warnings == []
-        return kernel
+        return CudaBackend(ANY_DEVICE).compile(request)
 
     def launch(self, kernel: Any, request: Request) -> None:
-        self.run(kernel, request.grid, [_typed(leaf) for leaf in leaves(request.arguments)])
+        assert kernel.warnings == []
+        self.run(kernel, request.grid, values_of(request))
 
 
-def _typed(leaf: Any) -> Any:
-    """A number of the width that the kernel takes; a tensor as it is."""
-    if leaf.buffer is not None:
-        return leaf.value
-    kinds = {"int32": np.int32, "int64": np.int64, "fp32": np.float32}
-    return kinds[str(leaf.type)](leaf.value)
+def values_of(request: Request) -> list[Any]:
+    """The run-time arguments: tensors as they are, of numbers the bits."""
+    return [
+        np.uint64(leaf.bits) if leaf.buffer is None else leaf.value
+        for leaf in leaves(request.arguments)
+    ]
 
 
 def storage_of(value: Any) -> Any:
-    """An argument as the machine takes it: of a tensor the bytes of its storage."""
-    if isinstance(value, torch.Tensor):
-        return torch.empty(0, dtype=torch.uint8).set_(value.untyped_storage()).numpy()
-    return value
+    """An argument as the machine takes it: of a tensor the bytes of its storage, and its place."""
+    if isinstance(value, np.generic):
+        return value
+    buffer = HostMemory().describe(value, "argument")
+    if not buffer.storage_bytes:
+        return Place(np.zeros(0, np.uint8), 0)
+    data = (ctypes.c_uint8 * buffer.storage_bytes).from_address(buffer.storage)
+    return Place(np.frombuffer(data, np.uint8), buffer.pointer - buffer.storage)
 
 
-def use(monkeypatch: pytest.MonkeyPatch, backend: MachineBackend) -> None:
+def machine_for(kernel: Any) -> ptx_matrix_machine.Machine:
+    """The machine with matrix instructions, with the code of a kernel."""
+    maps = kernel.data["tensor_maps"]
+    return ptx_matrix_machine.Machine(kernel.asm["ptx"], kernel.metadata.num_warps, maps)
+
+
+def use(monkeypatch: pytest.MonkeyPatch, backend: Any) -> None:
     """From now on launches on CPU tensors go to the machine, each compiled anew."""
     monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
     monkeypatch.setattr(choice, "FLAT", backend)
@@ -67,14 +76,13 @@ def record(monkeypatch: pytest.MonkeyPatch, arch: str, seed: int | None = None) 
     """
     made: list[Any] = []
 
-    def run(kernel: Any, grid: Any, values: list[Any]) -> None:
+    def run_recorded(kernel: Any, grid: Any, values: list[Any]) -> None:
         kernel = gpu_rows.as_launched(kernel, values)
-        maps = kernel.data["tensor_maps"]
-        machine = ptx_matrix_machine.Machine(kernel.asm["ptx"], kernel.metadata.num_warps, maps)
+        machine = machine_for(kernel)
         if seed is not None:
             machine.schedule = Schedule(seed=seed)
         machine.run(grid, [storage_of(value) for value in values], kernel.metadata.shared)
         made.append(kernel)
 
-    use(monkeypatch, MachineBackend(arch, run))
+    use(monkeypatch, MachineBackend(arch, run_recorded))
     return made

@@ -11,6 +11,10 @@ class PtxError(AssertionError):
     """The program is wrong: a race, a bad address, a divergent barrier."""
 
 
+class NotInMachine(PtxError):
+    """The machine has no such instruction."""
+
+
 class Instruction:
     """One line: predicate, opcode in parts, operands as text."""
 
@@ -23,13 +27,12 @@ class Instruction:
         self.is_negated = match[1] == "!"
         self.predicate = match[2]
         self.parts = match[3].replace("::", ".").split(".")
+        self.kind = self.parts[-1]
         self.operands = [
             part.strip() for part in re.findall(r"\{[^}]*\}|\[[^]]*\]|[^,\s]+", match[4])
         ]
+        is_barrier = self.parts[0] in ("bar", "barrier")
+        self.is_of_warp = self.has("warp") or (self.has("sync") and not is_barrier)
 
     def has(self, *names: str) -> bool:
         return any(name in self.parts for name in names)
-
-    @property
-    def kind(self) -> str:
-        return self.parts[-1]

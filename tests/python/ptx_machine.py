@@ -11,19 +11,35 @@ and some of floats.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from ptx_arithmetic import Arithmetic
 from ptx_clocks import Clocks, Memory, Race
-from ptx_instruction import Instruction, PtxError
+from ptx_instruction import Instruction, NotInMachine, PtxError
 from ptx_numbers import bits_of, raw, typed
 
 GLOBAL_BASE = 1 << 20
 PARAMETER_BASE = 1 << 48  # each parameter has 4096 bytes
+_SECONDS = 20e-6  # that an instruction takes at least
+_ALL = {size: int.from_bytes(b"\1" * size, "little") for size in (1, 2, 4, 8)}
 
 np.seterr(all="ignore")
+
+
+class OutOfTime(Exception):
+    """The programs take longer than they may."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """An argument that points into an array: so many bytes behind its first one."""
+
+    array: np.ndarray
+    offset: int
 
 
 class Schedule:
@@ -37,6 +53,7 @@ class Schedule:
         self.random = None if seed is None else np.random.default_rng(seed)
         self.looks_again = False
         self.rank = np.zeros(1, int)
+        self.is_plain = first is None and seed is None
 
     def choose(self, ready: np.ndarray, warps: np.ndarray) -> np.ndarray:
         self.looks_again = False
@@ -62,6 +79,7 @@ class Machine(Arithmetic):
         self.symbols: dict[str, tuple[int, bytes]] = {}
         self.barriers = 0
         self.schedule = Schedule()
+        self.seconds = float("inf")  # that a run may take
         self._read(ptx)
 
     # -- program ----------------------------------------------------------------------------------
@@ -94,9 +112,14 @@ class Machine(Arithmetic):
 
     # -- running ----------------------------------------------------------------------------------
 
-    def run(self, grid: tuple[int, int, int], arguments: Iterable[Any], shared_bytes: int) -> None:
-        """Runs all programs in turn; arrays among the arguments are changed in place. Those that
-        begin at one address are one.
+    def run(self, grid: tuple[int, int, int], arguments: Iterable[Any], shared_bytes: int,
+            is_sample: bool = False) -> None:  # fmt: skip
+        """Runs all programs in turn; arrays among the arguments, and those that Places are in, are
+        changed in place. Those that begin at one address are one. Of a sample as many programs run
+        as time allows, from all over the grid.
+
+        Errors: PtxError, or OutOfTime as soon as that is to be expected, of a sample when not even
+        one program ends; the arrays stay as they are.
         """
         memory = bytearray(b"\0" * 65536)
         for address, data in self.symbols.values():
@@ -106,29 +129,57 @@ class Machine(Arithmetic):
         arguments = list(arguments)
         for (_, size), argument in zip(self.parameters, arguments, strict=True):
             if isinstance(argument, np.ndarray):
-                known = [
-                    start for start, array in arrays if array.ctypes.data == argument.ctypes.data
-                ]
-                if known and argument.nbytes:
-                    values.append((GLOBAL_BASE + known[0]).to_bytes(8, "little"))
-                    continue
-                start = len(memory) + 64
-                start -= start % 256 - 256
-                memory.extend(b"\0" * (start - len(memory)) + argument.tobytes())
-                arrays.append((start, argument))
-                values.append((GLOBAL_BASE + start).to_bytes(8, "little"))
+                argument = Place(argument, 0)
+            if isinstance(argument, Place):
+                array = argument.array
+                known = [at for at, other in arrays if other.ctypes.data == array.ctypes.data]
+                if known and array.nbytes:
+                    start = known[0]
+                else:
+                    start = len(memory) + 64
+                    start -= start % 256 - 256
+                    memory.extend(b"\0" * (start - len(memory)) + array.tobytes())
+                    arrays.append((start, array))
+                values.append((GLOBAL_BASE + start + argument.offset).to_bytes(8, "little"))
             else:
                 values.append(np.asarray(argument).tobytes().ljust(size, b"\0")[:size])
         self.values = dict(zip((name for name, _ in self.parameters), values))
-        memory.extend(b"\0" * 256)
+        memory.extend(b"\0" * (256 + -len(memory) % 256))
         self.memory = np.frombuffer(memory, np.uint8).copy()
-        for z in range(grid[2]):
-            for y in range(grid[1]):
-                for x in range(grid[0]):
-                    self._run_program((x, y, z), grid, shared_bytes)
+        self.is_given = np.zeros(len(memory), bool)  # whether a byte belongs to anybody
+        self.is_given[:65536] = True
+        for start, array in arrays:
+            self.is_given[start : start + array.nbytes] = True
+        self.is_stored = np.zeros(len(memory), bool)
+        self.starts = {array.ctypes.data: start for start, array in arrays}
+        self._run_programs(grid, shared_bytes, is_sample)
         for start, array in arrays:
             found = self.memory[start : start + array.nbytes].tobytes()
             array[...] = np.frombuffer(found, array.dtype).reshape(array.shape)
+
+    def _run_programs(self, grid: tuple[int, int, int], shared: int, is_sample: bool) -> None:
+        programs = list(np.ndindex(grid[::-1]))
+        self.programs, self.begun = 0, time.process_time()
+        if is_sample:
+            np.random.default_rng(len(programs)).shuffle(programs)
+        elif len(programs) * len(self.code) * _SECONDS > self.seconds:
+            raise OutOfTime(f"{len(programs)} programs of {len(self.code)} instructions")
+        for z, y, x in programs:
+            spent = time.process_time() - self.begun
+            expected = spent * ((self.programs + 1) / max(self.programs, 1) if is_sample else
+                                len(programs) / max(self.programs, 1))  # fmt: skip
+            if self.programs and expected > self.seconds:
+                if is_sample:
+                    break
+                text = f"{len(programs)} programs, {self.programs} took {spent:.1f} s"
+                raise OutOfTime(text)
+            self._run_program((x, y, z), grid, shared)
+            self.programs += 1
+
+    def stored(self, array: np.ndarray) -> np.ndarray:
+        """Which bytes of an argument the programs have stored."""
+        start = self.starts[array.ctypes.data]
+        return self.is_stored[start : start + array.nbytes]
 
     def _run_program(self, program: tuple[int, ...], grid: tuple[int, ...], shared: int) -> None:
         self.clocks = Clocks(self.threads)
@@ -148,7 +199,15 @@ class Machine(Arithmetic):
         meets = np.zeros(self.threads, bool)  # at an instruction that its whole warp executes
         stalled = np.zeros(self.threads, bool)  # until something else has happened
         is_retry = False
-        for _ in range(2_000_000):
+        together = self._run_together(0)  # threads part, or wait, or are done
+        if together is None:
+            return
+        self.counter[:] = together
+        for step in range(2_000_000):
+            if step % 1024 == 1023 and time.process_time() - self.begun > self.seconds:
+                raise OutOfTime(
+                    f"{np.prod(grid)} programs, {self.programs} of them and {step} steps"
+                )
             if self.schedule.looks_again:
                 stalled[:] = False
             ready = ~done & ~waits & ~meets & ~stalled
@@ -174,10 +233,14 @@ class Machine(Arithmetic):
             ready = self.schedule.choose(ready, self.warps)
             counter = int(self.counter[ready].min())
             here = np.flatnonzero(ready & (self.counter == counter))
+            if len(here) == self.threads and counter != together:
+                together = self._run_together(counter)
+                if together is None:
+                    return
+                self.counter[:] = together
+                continue
             instruction = self.code[counter]
-            if instruction.has("warp") or (
-                instruction.has("sync") and instruction.parts[0] not in ("bar", "barrier")
-            ):
+            if instruction.is_of_warp:
                 # Those of a warpgroup come one by one, those of a warp together.
                 team = self.warps // (4 if instruction.parts[0] == "wgmma" else 1)
                 away = np.unique(team[~done & (self.counter != counter)])
@@ -207,6 +270,40 @@ class Machine(Arithmetic):
             is_retry &= not len(here)
         raise PtxError("the program does not end")
 
+    def _run_together(self, counter: int) -> int | None:
+        """Runs the program as long as all threads are at one instruction: what the loop above does,
+        without looking who is where. Gives the instruction where threads part or one waits; None at
+        the program's end.
+        """
+        if not self.schedule.is_plain:
+            return counter
+        here, done = np.arange(self.threads), np.zeros(self.threads, bool)
+        for step in range(2_000_000):
+            self._look_at_the_time(step)
+            instruction = self.code[counter]
+            active = self._active(instruction, here)
+            opcode = instruction.parts[0]
+            if opcode in ("ret", "exit", "bra"):
+                if len(active) not in (0, self.threads):
+                    return counter
+                if len(active) and opcode != "bra":
+                    return None
+                counter = self.labels[instruction.operands[0]] if len(active) else counter + 1
+                continue
+            if opcode in ("bar", "barrier") and not instruction.has("warp"):
+                self.clocks.block_barrier()
+                self.barriers += 1
+            elif opcode == "mbarrier" and instruction.has("try_wait"):
+                return counter
+            else:
+                self._step(instruction, here, active, done)
+            counter += 1
+        raise PtxError("the program does not end")
+
+    def _look_at_the_time(self, step: int) -> None:
+        if step % 1024 == 1023 and time.process_time() - self.begun > self.seconds:
+            raise OutOfTime(f"the time is over in program {self.programs}, at its step {step}")
+
     def _active(self, instruction: Instruction, here: np.ndarray) -> np.ndarray:
         if instruction.predicate is None:
             return here
@@ -217,14 +314,14 @@ class Machine(Arithmetic):
               done: np.ndarray) -> Any:  # fmt: skip
         """Executes one instruction; returns the threads that it lets wait."""
         opcode = instruction.parts[0]
-        if instruction.has("sync") or instruction.has("warp"):
+        if len(active) < self.threads and instruction.has("sync", "warp"):
             for warp in np.unique(self.warps[here]):
                 lanes = np.flatnonzero((self.warps == warp) & ~done)
                 if not np.isin(lanes, active).all():
                     raise PtxError(f"not all lanes of a warp are at '{instruction.text}'")
         handler: Callable[..., Any] | None = getattr(self, f"op_{opcode}", None)
         if handler is None:
-            raise PtxError(f"no instruction '{instruction.text}'")
+            raise NotInMachine(f"no instruction '{instruction.text}'")
         self.now = instruction.number
         try:
             return handler(instruction, active)
@@ -238,13 +335,16 @@ class Machine(Arithmetic):
 
     def get(self, text: str, at: np.ndarray, kind: str = "b64") -> np.ndarray:
         """The raw values of an operand in the threads `at`."""
+        values = self.registers.get(text)
+        if values is not None:
+            return values.copy() if len(at) == self.threads else values[at]
         if text.startswith("%") and not text.startswith("%SP"):
             if text in ("%ntid.x",):
                 return np.full(len(at), self.threads, np.uint64)
             if text == "%globaltimer":
                 self.timer += 10  # ns for each look
                 return np.full(len(at), self.timer, np.uint64)
-            return self.registers.get(text, np.zeros(self.threads, np.uint64))[at]
+            return np.zeros(len(at), np.uint64)
         if text.startswith(("0f", "0d")):
             value = int(text[2:], 16)
         elif text.startswith("shared_memory"):
@@ -278,36 +378,47 @@ class Machine(Arithmetic):
     # -- memory -----------------------------------------------------------------------------------
 
     def read(self, space: str, address: np.ndarray, at: np.ndarray, size: int) -> np.ndarray:
-        place = address[:, None] + np.arange(size)
         if (address % size).any():
             raise PtxError("a misaligned address")
         if space == "global":
-            data = self.memory[self._global(place)]
-        else:
-            self._note(place, at, "read")
-            data = self.shared.data[place]
+            return self.memory.view(f"u{size}")[self._global_words(address, size)].astype(np.uint64)
+        place = address[:, None] + np.arange(size)
+        self._note(place, at, "read")
+        data = self.shared.data[place]
         return np.ascontiguousarray(data).view(f"u{size}")[:, 0].astype(np.uint64)
 
     def write(self, space: str, address: np.ndarray, at: np.ndarray, size: int,
               values: np.ndarray, atomic: bool = False) -> None:  # fmt: skip
-        place = address[:, None] + np.arange(size)
         if (address % size).any():
             raise PtxError("a misaligned address")
-        data = values.astype(f"u{size}")[:, None].view(np.uint8)
         if space == "global":
-            place = self._global(place)
-            if not atomic and len(np.unique(place)) != place.size:
+            words = self._global_words(address, size)
+            if not atomic and len(np.unique(words)) != len(words):
                 raise PtxError("two threads store the same byte")
-            self.memory[place] = data
+            self.memory.view(f"u{size}")[words] = values.astype(f"u{size}")
+            self.is_stored.view(f"u{size}")[words] = _ALL[size]
             return
+        place = address[:, None] + np.arange(size)
+        data = values.astype(f"u{size}")[:, None].view(np.uint8)
         if not atomic:
             self._note(place, at, "write")
         self.shared.is_written[place] = True
         self.shared.data[place] = data
 
+    def store(self, place: np.ndarray, data: np.ndarray) -> None:
+        self.memory[place], self.is_stored[place] = data, True
+
+    def _global_words(self, address: np.ndarray, size: int) -> np.ndarray:
+        """The numbers of words of global memory, all of them somebody's."""
+        words = (address - GLOBAL_BASE) // size
+        given = self.is_given.view(f"u{size}")
+        if (words < 0).any() or (words >= len(given)).any() or (given[words] != _ALL[size]).any():
+            raise PtxError("an address outside global memory")
+        return words
+
     def _global(self, place: np.ndarray) -> np.ndarray:
         place = place - GLOBAL_BASE
-        if (place < 0).any() or (place >= len(self.memory)).any():
+        if (place < 0).any() or (place >= len(self.memory)).any() or not self.is_given[place].all():
             raise PtxError("an address outside global memory")
         return place
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 import ml_dtypes
@@ -15,6 +16,7 @@ FLOATS = {
 }
 
 
+@functools.cache
 def bits_of(kind: str) -> int:
     if kind.endswith("x2"):
         return 2 * bits_of(kind[:-2])
@@ -24,7 +26,7 @@ def bits_of(kind: str) -> int:
 def typed(values: np.ndarray, kind: str) -> np.ndarray:
     """Raw 64-bit values as numbers of a PTX type; pairs of floats are rows of two."""
     bits = bits_of(kind)
-    raw = values.astype(np.uint64).astype(f"u{bits // 8}")
+    raw = values.astype(f"u{bits // 8}")
     if kind.endswith("x2"):
         element = FLOATS.get(kind[:-2], np.int16 if kind[0] == "s" else np.uint16)
         return raw.view(element).reshape(-1, 2)

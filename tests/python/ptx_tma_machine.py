@@ -131,7 +131,7 @@ class Tma:
         if self.stores or any(barrier.copies for barrier in self.mbarriers.values()):
             raise PtxError("the program ends before its copies do")
         for place, data in self.written_later:
-            self.memory[place] = data
+            self.store(place, data)  # type: ignore[attr-defined]
 
     def get(self, text: str, at: np.ndarray, kind: str = "b64") -> np.ndarray:
         if text in self.map_handles:
@@ -367,5 +367,5 @@ class Tma:
         self.stores = left
         if writes:
             for target, data in self.written_later:
-                self.memory[target] = data
+                self.store(target, data)  # type: ignore[attr-defined]
             self.written_later = []

@@ -6,7 +6,9 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
+import gpu_rows
 import pytest
 
 pytest.importorskip("torch")
@@ -35,7 +37,7 @@ FILES = {
     "tools/sizes.py": "BLOCK = 64",
 }
 CASES = """
-    import sys
+    import os, sys
     import blockscope
     blockscope.install_as_triton()
     import torch
@@ -44,7 +46,7 @@ CASES = """
 
     no_gpu.pretend()
     repository = case.Repository("owner/tools", "0" * 40, {"tools": "."}, stand_ins={"others": {}})
-    sizes = dict(small=dict(n=100), production=dict(n=1000))
+    sizes = dict(small=dict(n=int(os.environ.get("N", 100))), production=dict(n=1000))
 
     def add(name, factor, masked=True, **more):
         @repository.case("tools/kernels/scale.py", "_scale", **sizes, name=name, **more)
@@ -58,13 +60,26 @@ CASES = """
     add("known", 2.0, masked=False, finds="oob-load,oob-store")
     root, commit = checkout.checkout(Path(sys.argv[1]), repository, Path(sys.argv[2]))
     imports.install(root, repository)
+    if "BREAK" in os.environ:
+        from practice.on_machine import machine_backend as backend
+
+        def broken(kernel, machine_for=backend.machine_for):
+            machine = machine_for(kernel)
+            for instruction in machine.code:
+                if instruction.parts[0] == "mul" and instruction.kind == "f32":
+                    instruction.parts[0] = "add"
+            return machine
+
+        backend.machine_for = broken
     results = {}
     for each in repository.cases:
-        for mode in ("cpu", "check"):
+        for mode in sys.argv[3:] if each.name.startswith(os.environ.get("ONLY", "")) else ():
             try:
                 results[f"{each.name} {mode}"] = modes.RUN[mode](each, root, "small", "cpu")
             except Exception as error:
                 results[f"{each.name} {mode}"] = type(error).__name__
+                if isinstance(error, AssertionError):
+                    results[f"{each.name} {mode}"] += f": {error}"
     import json
     print(json.dumps([commit, results]))
 """
@@ -75,8 +90,8 @@ def git(folder: Path, *words: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def test_cases_of_a_repository(tmp_path: Path) -> None:
-    clone = tmp_path / "clones" / "owner+tools"
+def cloned(folder: Path) -> Path:
+    clone = folder / "clones" / "owner+tools"
     for name, text in FILES.items():
         file = clone / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -84,12 +99,24 @@ def test_cases_of_a_repository(tmp_path: Path) -> None:
     git(clone, "init", "-q")
     git(clone, "add", "-A")
     git(clone, "commit", "-q", "-m", "m")
+    return clone
+
+
+def in_modes(clone: Path, *modes: str, **environment: str) -> Any:
+    """The commit, and what the cases give in these modes, as "name mode"."""
+    path = os.pathsep.join(filter(None, (str(PRACTICE), os.environ.get("PYTHONPATH"))))
+    folders = [str(clone.parent), str(clone.parent.parent)]
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(CASES), str(clone.parent), str(tmp_path)],
-        env={**os.environ, "PYTHONPATH": str(PRACTICE)}, capture_output=True, text=True,
+        [sys.executable, "-c", textwrap.dedent(CASES), *folders, *modes],
+        env={**os.environ, "PYTHONPATH": path, **environment}, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    commit, results = json.loads(done.stdout.splitlines()[-1])
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_cases_of_a_repository(tmp_path: Path) -> None:
+    clone = cloned(tmp_path)
+    commit, results = in_modes(clone, "cpu", "check")
     assert commit == git(clone, "rev-parse", "HEAD")
     assert results["right cpu"] == results["right check"] == ""
     wrong = "result differs in 99 of 100 elements, first at (1,): 3, expected 2"
@@ -97,6 +124,33 @@ def test_cases_of_a_repository(tmp_path: Path) -> None:
     assert results["outside cpu"] == "SanitizerError"
     assert "error[oob-load]" in results["outside check"]
     assert results["known cpu"] == results["known check"] == ""
+
+
+@pytest.mark.skipif(not gpu_rows.has_tools(), reason="ptxas and libdevice are not installed")
+def test_cases_run_on_the_machine_for_ptx(tmp_path: Path) -> None:
+    _, results = in_modes(cloned(tmp_path), "ptx")
+    assert results["right ptx"] == {
+        "status": "passed", "why": "", "ran": 1, "sampled": [], "left": []
+    }  # fmt: skip
+    wrong = "result differs in 99 of 100 elements, first at (1,): 3, expected 2"
+    assert results["wrong ptx"] == wrong
+    assert results["outside ptx"].startswith("AssertionError: _scale: ")
+    assert "an address outside global memory" in results["outside ptx"]
+    why = "the kernel is wrong: oob-load,oob-store"
+    assert results["known ptx"] == {"status": "skipped", "why": why}
+
+
+@pytest.mark.skipif(not gpu_rows.has_tools(), reason="ptxas and libdevice are not installed")
+def test_of_a_long_launch_a_sample_runs_on_the_machine(tmp_path: Path) -> None:
+    clone = cloned(tmp_path)
+    settings = {"N": "128000", "ONLY": "right", "PRACTICE_MACHINE_SECONDS": "1"}
+    _, results = in_modes(clone, "ptx", **settings)
+    row = results["right ptx"]
+    assert (row["status"], row["ran"], row["left"]) == ("passed", 0, [])
+    (sample,) = row["sampled"]
+    assert sample.endswith(" of 2000") and 0 < int(sample.split()[1]) < 2000
+    _, results = in_modes(clone, "ptx", BREAK="1", **settings)
+    assert "elements that a sample of programs stores: " in results["right ptx"]
 
 
 def test_all_cases_load_and_what_is_said_of_them_is_of_cases():

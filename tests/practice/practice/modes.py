@@ -1,8 +1,9 @@
-"""What is done with a case in each mode; each gives what is wrong, in words, or nothing."""
+"""What is done with a case in each mode; each gives what is wrong, in words, or nothing, or what a
+row of the results has in addition to the time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from practice import imports
 from practice.case import Case, difference
 from practice.found_by_all import FOUND
 
-MODES = ("cpu", "interpreter", "check", "all-checks", "gpu-compile", "gpu")
+MODES = ("cpu", "interpreter", "check", "all-checks", "gpu-compile", "ptx", "gpu")
 GPU = "sm_90a"
 TUNED = 6
 """So many of an autotuned kernel's configurations are compiled, or all if none of them can be."""
@@ -94,35 +95,47 @@ def compiled(case: Case, root: Path, size: str, device: str) -> str:
 def _compiling(kernels: set[str], refused: dict[str, str]) -> Iterator[None]:
     """Inside, launches are compiled for a GPU and do not run. Of an autotuned kernel some
     configurations are compiled; one must, and the first one that does is taken."""
-    from blockscope import _core
     from blockscope.cli.compile import shortage
-    from blockscope.errors import AutotunerError
     from blockscope.runtime import hooks
+    from blockscope.runtime.tried_configs import SKIPPED
+
+    with _tuned_by_compiling(TUNED, refused) as is_tuning:
+
+        def compiling(run: Any, fn: Any, args: Any, grid: Any, kwargs: Any, warmup: bool) -> Any:
+            try:
+                kernel = run(fn, grid, args, {**kwargs, "arch": GPU}, warmup=True)
+                if short := shortage(kernel):
+                    raise short
+            except Exception as error:
+                if not (is_tuning() and isinstance(error, SKIPPED)):
+                    refused.setdefault(fn.__name__, f"{type(error).__name__}: {error}")
+                raise  # some files have an autotuner of their own, which goes on
+            kernels.add(fn.__name__)
+            return kernel
+
+        with hooks.intercepted(compiling):
+            yield
+
+
+@contextmanager
+def _tuned_by_compiling(most: int, refused: dict[str, str]) -> Iterator[Callable[[], bool]]:
+    """Inside, so many of an autotuned kernel's configurations are compiled, and the first one that
+    can be is taken; gives what says whether that goes on now."""
+    from blockscope import _core
+    from blockscope.errors import AutotunerError
     from blockscope.runtime.autotuner import Autotuner
     from blockscope.runtime.tried_configs import SKIPPED
 
     assert _core.gpu.target_named(GPU)
     tune, is_tuning = Autotuner._tune, False
 
-    def compiling(run: Any, fn: Any, args: Any, grid: Any, kwargs: Any, warmup: bool) -> Any:
-        try:
-            kernel = run(fn, grid, args, {**kwargs, "arch": GPU}, warmup=True)
-            if short := shortage(kernel):
-                raise short
-        except Exception as error:
-            if not (is_tuning and isinstance(error, SKIPPED)):
-                refused.setdefault(fn.__name__, f"{type(error).__name__}: {error}")
-            raise  # some files have an autotuner of their own, which goes on
-        kernels.add(fn.__name__)
-        return kernel
-
     def tuning(self: Any, args: Any, kwargs: Any, configs: Any, key: Any) -> None:
         nonlocal is_tuning
         is_tuning, last = True, None
-        some = configs[:: max(1, len(configs) // TUNED)]
+        some = configs[:: max(1, len(configs) // most)]
         try:
             for config in [*some, *(config for config in configs if config not in some)]:
-                if key in self.cache and config not in some:
+                if key in self.cache and (most == 1 or config not in some):
                     break
                 try:
                     self._kernel_call(args, {**kwargs, "warmup": True}, config)()
@@ -138,10 +151,34 @@ def _compiling(kernels: set[str], refused: dict[str, str]) -> Iterator[None]:
 
     Autotuner._tune = tuning
     try:
-        with hooks.intercepted(compiling):
-            yield
+        yield lambda: is_tuning
     finally:
         Autotuner._tune = tune
+
+
+def executed(case: Case, root: Path, size: str, device: str) -> str | dict[str, Any]:
+    """Mode ptx: the results are right where launches are compiled for a GPU and run by a machine
+    for PTX; the row has the numbers of those that ran there, of which some programs did, and why
+    others did not."""
+    import pytest
+
+    from practice import on_machine
+
+    if case.finds:
+        return {"status": "skipped", "why": f"the kernel is wrong: {case.finds}"}
+    run, want = made(case, root, size, device)
+    backend = on_machine.PracticeBackend(GPU, case)
+    with pytest.MonkeyPatch.context() as patches, _tuned_by_compiling(1, {}):
+        on_machine.machine_backend.use(patches, backend)
+        got = run()
+    ran, sampled, left = len(backend.ran), backend.sampled, backend.skipped
+    row = {"status": "passed", "why": "", "ran": ran, "sampled": sampled, "left": left}
+    if problem := difference(case, got, want()):
+        return problem
+    if not ran and not sampled:
+        status = "skipped" if left else "failed"
+        return {**row, "status": status, "why": "; ".join(left) or "nothing was launched"}
+    return row
 
 
 RUN = {
@@ -150,6 +187,7 @@ RUN = {
     "check": checked,
     "all-checks": checked_by_all,
     "gpu-compile": compiled,
+    "ptx": executed,
     "gpu": compared,
 }
 """The function of each mode."""

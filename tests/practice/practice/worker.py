@@ -46,8 +46,12 @@ def main(words: list[str]) -> None:
         try:
             if reason := case.not_in.get("check" if mode == "all-checks" else mode, ""):
                 result = {"status": "skipped", "why": reason}
-            elif wrong := modes.RUN[mode](case, root, size, device):
-                result = {"status": "failed", "why": wrong}
+            else:
+                found = modes.RUN[mode](case, root, size, device)
+                if isinstance(found, dict):
+                    result = found
+                elif found:
+                    result = {"status": "failed", "why": found}
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 raise
