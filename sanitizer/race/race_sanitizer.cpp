@@ -17,8 +17,8 @@ bool acquires(AtomicSemantics semantics) {
   return semantics == AtomicSemantics::Acquire || semantics == AtomicSemantics::AcquireRelease;
 }
 
-/// Whether all warps have come to an access before any of them goes on: one thread does an atomic of
-/// one element, and the others get its result behind a barrier.
+/// Whether all warps have come to an access before any of them goes on: one thread does an atomic
+/// of one element, and the others get its result behind a barrier.
 bool bringsWarpsTogether(const Access &access) {
   return isAtomic(access.kind) && access.blockShape.empty() && access.op->isResultUsed;
 }
