@@ -52,11 +52,6 @@ void initializeOnce() {
     // Shared addresses fit in 32 bits: half the registers and instructions.
     setOption("nvptx-short-ptr", "true");
     setOption("disable-lsr", "true"); // `optimize` decides
-    // ptxas unrolls short loops further than LLVM would, with the loads of several iterations
-    // before their uses; it leaves loops that LLVM has unrolled in part as they are.
-    setOption("unroll-runtime", "false");
-    setOption("unroll-allow-partial", "false");
-    setOption("unroll-threshold", "600"); // of loops with a known number of iterations, as a whole
   });
 }
 

@@ -163,21 +163,6 @@ def test_what_lies_at_one_address_is_loaded_once() -> None:
 
 
 @triton.jit
-def sum_of_rows(out_ptr, x_ptr, n, N: tl.constexpr):
-    i = tl.arange(0, 32)
-    total = tl.zeros([32], tl.int32)
-    for k in range(N if N > 0 else n):
-        total += tl.load(x_ptr + k * 32 + i)
-    tl.store(out_ptr + i, total)
-
-
-def test_loops_are_unrolled_as_a_whole_or_by_ptxas() -> None:
-    out, x = (np.zeros(256, np.int32) for _ in range(2))
-    assert loads_of(sum_of_rows, out, x, 8, N=0) == 1
-    assert loads_of(sum_of_rows, out, x, 8, N=8) == 8
-
-
-@triton.jit
 def sum_of_sums(out_ptr, x_ptr, N: tl.constexpr):
     i = tl.arange(0, 64)
     total = 0

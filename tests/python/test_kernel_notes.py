@@ -285,12 +285,11 @@ def long_rows(x_ptr, out_ptr, rows, cols, BLOCK: tl.constexpr):
 
 
 def test_a_kernel_that_spills_has_all_registers():
-    """ptxas alone gives this one 32 registers, and ten times the spills."""
+    """With the 32 registers that ptxas once gave this one, it spilled ten times as much."""
     kernel = compiled(long_rows, tl.float32, tl.float32, 5, 32768, BLOCK=32768)
     (note,) = [n for n in kernel.notes if n["code"] == "spills"]
     assert kernel.n_regs > 200 and note["found"] < 4000
     assert note["hint"].startswith("num_warps=8")
-    assert ".minnctapersm 1" in kernel.asm["ptx"]
 
 
 @blockscope.jit

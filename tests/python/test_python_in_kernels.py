@@ -342,7 +342,7 @@ def too_many_arguments(out, n):
 @pytest.mark.parametrize(
     "kernel, text",
     [
-        (variable_with_two_types, "'i' has type <['4'], int32> before the loop of line"),
+        (variable_with_two_types, "'i' has type int32[4] before the loop of line"),
         (returns_in_with, "'return' inside a 'with' is not supported"),
         (strange_decorator, "a decorator other than @jit is not supported"),
         (too_many_arguments, "call of 'inner': 2 positional values too much, expected x"),
