@@ -30,7 +30,7 @@ ULPS = {"truediv": 3, "fdiv": 3, "fdiv_approx": 3, "sqrt": 3, "rsqrt": 4, "exp":
         "log": 4, "log2": 4, "sin": 4, "cos": 4, "erf": 4, "sigmoid": 12,
         "softmax": 14, "softmax_axis": 14}  # fmt: skip
 #: Relative errors. Hopper adds up products of fp8 with about 13 bits; `reduce` multiplies 128
-#: numbers in another order than the CPU. Tensor cores cut off what tf32 lacks, where the CPU rounds:
+#: numbers in another order than the CPU. Tensor cores cut off what tf32 lacks, the CPU rounds:
 #: up to 2^-9 of a product, in sums of 32.
 RTOL = {"dot_fp8": 2e-3, "reduce": 128 * 2.3e-16, "dot_tf32": 32 * 2**-10}
 

@@ -95,7 +95,7 @@ def _keep(package: ModuleType | None, name: str) -> None:
     class Package(ModuleType):
         def __setattr__(self, attribute: str, value: Any) -> None:
             if attribute == name and isinstance(value, ModuleType):
-                self.__class__ = ModuleType  # once: what a program assigns later counts
+                self.__class__ = ModuleType  # type: ignore[assignment] # once: what a program assigns later counts
                 return
             super().__setattr__(attribute, value)
 
