@@ -35,11 +35,10 @@
 namespace blockscope::gpu {
 namespace {
 
-/// As on a command line: some options count only where they are given.
-void setOption(llvm::StringRef name, llvm::StringRef value) {
+void setOption(llvm::StringRef name) {
   auto &options = llvm::cl::getRegisteredOptions();
   if (auto found = options.find(name); found != options.end())
-    found->second->addOccurrence(0, name, value);
+    static_cast<llvm::cl::opt<bool> *>(found->second)->setValue(true);
 }
 
 void initializeOnce() {
@@ -50,8 +49,8 @@ void initializeOnce() {
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
     // Shared addresses fit in 32 bits: half the registers and instructions.
-    setOption("nvptx-short-ptr", "true");
-    setOption("disable-lsr", "true"); // `optimize` decides
+    setOption("nvptx-short-ptr");
+    setOption("disable-lsr"); // `optimize` decides
   });
 }
 
