@@ -51,8 +51,8 @@ inline constexpr llvm::StringLiteral kDivisibilityAttribute = "tl.divisibility";
 /// The i32 attribute of an access: how many neighbouring elements of a thread go in one
 /// instruction.
 inline constexpr llvm::StringLiteral kVectorAttribute = "tlg.vector";
-/// The i32 array attribute of a comparison: along each dimension, how many neighbouring elements
-/// are equal (a power of two; runs begin at multiples of it).
+/// The i32 array attribute of a comparison or a load: along each dimension, how many neighbouring
+/// elements are equal, of a load at one address (a power of two; runs begin at multiples of it).
 inline constexpr llvm::StringLiteral kEqualRunsAttribute = "tlg.equal_runs";
 /// The module's unit attribute that says to do without TMA.
 inline constexpr llvm::StringLiteral kNoTmaAttribute = "tlg.no_tma";

@@ -87,7 +87,7 @@ std::optional<MatrixAccess> matrixLoad(const LinearLayout &layout, const SharedL
 }
 
 std::optional<MatrixAccess> matrixStore(const LinearLayout &layout, const SharedLayout &shared) {
-  const InputBits free = freeBits(layout);
+  const InputBits free = freeBits(inShared(layout, shared));
   if (free.lanes != 0)
     return std::nullopt;
   std::optional<MatrixAccess> access = matrixLoad(layout, shared);

@@ -113,7 +113,7 @@ int accessWavefronts(llvm::ArrayRef<ElementBits> lanes, int vectorBytes, uint32_
 
 SharedAccess vectorStore(const LinearLayout &layout, const SharedLayout &shared,
                          int maxVectorBytes) {
-  InputBits idle = freeBits(layout);
+  InputBits idle = freeBits(inShared(layout, shared));
   idle.registers = 0; // they are in no vector
   return vectorAccess(layout, shared, maxVectorBytes, idle);
 }

@@ -9,18 +9,24 @@
 
 #include "gpu_backend/layout/layout_queries.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 namespace blockscope::gpu {
 
 /// Where the elements of a block lie in shared memory.
 struct SharedLayout {
-  /// For each bit of an element's number the bits of the byte offset that it flips. Invertible onto
-  /// the multiples of `elementBytes` below `sizeBytes()`.
+  /// For each bit of an element's number the bits of the byte offset that it flips; 0 where
+  /// elements that differ in it are equal. Without these bits, invertible onto the multiples of
+  /// `elementBytes` below `sizeBytes()`.
   Bases offsets;
   int elementBytes = 4;
 
   bool operator==(const SharedLayout &other) const = default;
   uint32_t offsetBytes(ElementBits element) const { return combine(offsets, element); }
-  uint32_t sizeBytes() const { return static_cast<uint32_t>(elementBytes) << offsets.size(); }
+  uint32_t sizeBytes() const {
+    return static_cast<uint32_t>(elementBytes)
+           << (offsets.size() - static_cast<size_t>(llvm::count(offsets, ElementBits{0})));
+  }
 };
 
 /// How many bytes of elements that follow each other along `dim` lie one behind the other in shared

@@ -1,6 +1,7 @@
 // Arithmetic, comparisons, bit operations and selections, register by register; constants.
 #include "gpu_backend/lowering/each_register.h"
 #include "gpu_backend/lowering/families.h"
+#include "gpu_backend/passes/equal_runs.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -157,14 +158,12 @@ LogicalResult lowerConstant(Lowering &lowering, Operation *op) {
 llvm::SmallVector<int> firstEqualRegisters(Operation *op) {
   const Type type = op->getResult(0).getType();
   auto all = llvm::to_vector(llvm::seq<int>(0, Lowering::registerCount(type)));
-  const auto runs = op->getAttrOfType<DenseI32ArrayAttr>(tlg::kEqualRunsAttribute);
-  if (!runs)
+  if (!tlg::hasLayout(type))
     return all;
-  const ShapeBits shape(cast<RankedTensorType>(type).getShape());
   const LinearLayout layout = tlg::layoutOf(type);
-  ElementBits inRun = 0; // the bits of an element's number that make no difference
-  for (auto [dim, run] : llvm::enumerate(runs.asArrayRef()))
-    inRun |= (static_cast<ElementBits>(run) - 1) << shape.shift(static_cast<int>(dim));
+  const ElementBits inRun = equalBits(op, ShapeBits(cast<RankedTensorType>(type).getShape()));
+  if (inRun == 0)
+    return all;
   llvm::DenseMap<ElementBits, int> known;
   for (int &reg : all)
     reg = known.try_emplace(layout.registerElement(reg) & ~inRun, reg).first->second;

@@ -6,6 +6,7 @@
 
 #include "core/ir/tl_dialect.h"
 #include "gpu_backend/layout/layout_queries.h"
+#include "gpu_backend/passes/equal_runs.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -32,6 +33,15 @@ AccessRuns runsOf(Operation *op, Type pointerType) {
   const RegisterRuns runs =
       contiguity(tlg::layoutOf(type), ShapeBits(type.getShape()), dim, vector ? vector[1] : 1);
   return {runs.length, {runs.order.begin(), runs.order.end()}, static_cast<size_t>(runs.distinct)};
+}
+
+/// The number of the first one of the elements that a load brings from where it brings that of
+/// register `reg`.
+ElementBits sourceOf(Operation *load, uint32_t reg) {
+  auto type = dyn_cast<RankedTensorType>(load->getResult(0).getType());
+  return type ? tlg::layoutOf(type).registerElement(reg) &
+                    ~equalBits(load, ShapeBits(type.getShape()))
+              : 0;
 }
 
 llvm::Value *maskOf(Lowering &lowering, Value mask, uint32_t reg) {
@@ -77,11 +87,13 @@ LogicalResult lowerLoad(Lowering &lowering, Operation *op) {
   const WordFormat words =
       wordsOf(runs.length * Lowering::elementBytes(type), Lowering::elementBytes(type));
   Registers results(Lowering::registerCount(type));
-  const llvm::SmallVector<int> firstEqual = firstEqualRegisters(op);
+  llvm::DenseMap<ElementBits, llvm::ArrayRef<uint32_t>> sources; // what was loaded from where
   for (size_t i = 0; i < runs.distinct; i += runs.length) {
     const llvm::ArrayRef<uint32_t> run = llvm::ArrayRef(runs.order).slice(i, runs.length);
-    if (runs.length == 1 && results[firstEqual[run.front()]]) { // is loaded
-      results[run.front()] = results[firstEqual[run.front()]];
+    const auto [source, isNew] = sources.try_emplace(sourceOf(op, run.front()), run);
+    if (!isNew) {
+      for (auto [reg, other] : llvm::zip_equal(run, source->second))
+        results[reg] = results[other];
       continue;
     }
     llvm::Value *pointer = pointers[run.front()];

@@ -72,13 +72,13 @@ llvm::Value *SharedAddress::at(uint32_t offsetBytes) {
 
 SharedReader::SharedReader(Lowering &lowering, llvm::Value *base, mlir::Type elementType,
                            const SharedLayout &shared, const LinearLayout &layout)
-    : lowering_(lowering), elementType_(elementType), layout_(layout),
+    : lowering_(lowering), elementType_(elementType), offsets_(inShared(layout, shared)),
       matrices_(matrixLoad(layout, shared)), vectors_(vectorLoad(layout, shared)),
       values_(layout.registerCount(), nullptr) {
-  llvm::DenseMap<ElementBits, int> instructionOf; // by element, so that copies find it too
+  llvm::DenseMap<ElementBits, int> instructionOf; // by place, so that copies find it too
   const auto note = [&](llvm::ArrayRef<uint32_t> registers, int instruction) {
     for (const uint32_t reg : registers)
-      instructionOf[layout.registerElement(reg)] = instruction;
+      instructionOf[offsets_.registerElement(reg)] = instruction;
   };
   if (matrices_)
     for (auto [i, instruction] : llvm::enumerate(matrices_->instructions))
@@ -92,7 +92,7 @@ SharedReader::SharedReader(Lowering &lowering, llvm::Value *base, mlir::Type ele
   else
     noteConflicts(lowering, kRead, vectors_);
   for (int reg = 0; reg < layout.registerCount(); ++reg)
-    instructions_.push_back(instructionOf.lookup(layout.registerElement(reg)));
+    instructions_.push_back(instructionOf.lookup(offsets_.registerElement(reg)));
   if (matrices_)
     address_.emplace(lowering, base, matrices_->lanes, matrices_->warps);
   else
@@ -113,7 +113,7 @@ llvm::Value *SharedReader::get(uint32_t reg) {
   }
   if (!values_[reg]) // a copy of another register
     for (const uint32_t other : registers)
-      if (layout_.registerElement(other) == layout_.registerElement(reg))
+      if (offsets_.registerElement(other) == offsets_.registerElement(reg))
         values_[reg] = values_[other];
   return values_[reg];
 }
@@ -185,7 +185,7 @@ void storeShared(Lowering &lowering, llvm::ArrayRef<llvm::Value *> values, mlir:
   if (matrices && matrices->instructions.size() < access.vectors.size()) {
     noteConflicts(lowering, "where a block is written to shared memory", *matrices);
     SharedAddress address(lowering, base, matrices->lanes, matrices->warps);
-    lowering.onlyIf(lowering.ownsElements(layout), [&] {
+    lowering.onlyIf(lowering.ownsElements(inShared(layout, shared)), [&] {
       for (const MatrixInstruction &instruction : matrices->instructions)
         storeMatrices(
             lowering, *matrices, instruction,
@@ -196,7 +196,7 @@ void storeShared(Lowering &lowering, llvm::ArrayRef<llvm::Value *> values, mlir:
   }
   noteConflicts(lowering, "where a block is written to shared memory", access);
   SharedAddress address(lowering, base, access.lanes, access.warps);
-  lowering.onlyIf(lowering.ownsElements(layout), [&] {
+  lowering.onlyIf(lowering.ownsElements(inShared(layout, shared)), [&] {
     for (const SharedVector &vector : access.vectors) {
       auto *type = llvm::FixedVectorType::get(lowering.memoryType(elementType),
                                               static_cast<unsigned>(vector.registers.size()));

@@ -52,7 +52,7 @@ private:
 
   Lowering &lowering_;
   mlir::Type elementType_;
-  LinearLayout layout_;
+  LinearLayout offsets_; ///< in bytes
   std::optional<MatrixAccess> matrices_;
   SharedAccess vectors_;
   std::optional<SharedAddress> address_;

@@ -73,7 +73,7 @@ LogicalResult lowerAsyncCopy(Lowering &lowering, Operation *op) {
     return op->emitError("has less than 4 bytes in a row (a mistake in blockscope)");
   SharedAddress address(lowering, lowering.scalar(copy.getDestination()), access.lanes,
                         access.warps);
-  llvm::Value *predicate = lowering.ownsElements(layout);
+  llvm::Value *predicate = lowering.ownsElements(inShared(layout, buffer));
   if (copy.getPredicate()) {
     llvm::Value *given = lowering.scalar(copy.getPredicate());
     predicate = predicate ? builder.CreateAnd(predicate, given) : given;

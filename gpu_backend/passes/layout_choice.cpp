@@ -8,6 +8,7 @@
 #include "gpu_backend/layout/layout_queries.h"
 #include "gpu_backend/passes/access_width.h"
 #include "gpu_backend/passes/disjoint_arguments.h"
+#include "gpu_backend/passes/equal_runs.h"
 #include "gpu_backend/passes/reduced_dims.h"
 #include "gpu_backend/passes/shape_transfer.h"
 
@@ -213,8 +214,13 @@ void LayoutChoice::anchor(func::FuncOp function) {
     }
   });
   std::map<std::pair<void *, int>, int64_t> widths;
-  for (const auto &[key, group] : groups)
+  std::map<std::pair<void *, int>, llvm::SmallVector<int64_t, 3>> runs;
+  for (const auto &[key, group] : groups) {
     widths[key] = commonWidth(group, axes_, target_, key.second);
+    runs[key] = commonRuns(group, axes_);
+    if (widths[key] > 1) // a vector's neighbours come first
+      runs[key][key.second] = 1;
+  }
   for (Operation *op : accesses) {
     if (isFreeGather(op)) {
       gathers_.insert(op);
@@ -229,7 +235,9 @@ void LayoutChoice::anchor(func::FuncOp function) {
     const bool isAlone = tl::isAtomic(op) && axes_.at(pointer).dims[order[0]].contiguity > 1;
     const int64_t width = isAlone ? accessWidth(op, axes_, target_, order[0]) : widths[keyOf(op)];
     accesses_[op] =
-        blockedForAccess(blockType(pointer).getShape(), order, width, options_.numWarps);
+        isAlone ? blockedForAccess(blockType(pointer).getShape(), order, width, options_.numWarps)
+                : blockedForRuns(blockType(pointer).getShape(), order, width, options_.numWarps,
+                                 runs[keyOf(op)]);
     if (followsUse(op)) {
       followers_.insert(op);
       continue;

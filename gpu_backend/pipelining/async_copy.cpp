@@ -1,11 +1,26 @@
 // What cp.async needs: pieces of 4, 8 or 16 bytes, zeros elsewhere, no order with other accesses.
 #include "gpu_backend/pipelining/async_copy.h"
 
+#include "gpu_backend/passes/equal_runs.h"
 #include "gpu_backend/passes/shared_operands.h"
 
 using namespace mlir;
 
 namespace blockscope::gpu {
+
+namespace {
+
+/// Whether a dot may read the buffer of what is loaded: elements lie there as it wants them.
+bool feedsDotAsIs(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    if (isa<tlg::FmaOp, tlg::MmaOp, tlg::WgmmaOp>(user))
+      return true;
+    return isa<tlg::ConvertLayoutOp, tl::TransOp, tl::ReshapeOp>(user) &&
+           feedsDotAsIs(user->getResult(0));
+  });
+}
+
+} // namespace
 
 AsyncCopy asyncCopyOf(tl::LoadOp load, bool withOther) {
   constexpr int kLeastBytes = 4;
@@ -15,10 +30,14 @@ AsyncCopy asyncCopyOf(tl::LoadOp load, bool withOther) {
   const auto no = [](LoadReason why) { return AsyncCopy{{}, why}; };
   if (!type || !vector || (load.getMask() && !tlg::hasLayout(load.getMask().getType())))
     return no(LoadReason::NotATile);
-  const SharedLayout layout = sharedForOperand(type, vector[0]);
+  const ShapeBits shape(type.getShape());
+  const ElementBits equal = feedsDotAsIs(load.getResult()) ? 0 : equalBits(load, shape);
+  const SharedLayout layout = sharedForRuns(
+      sharedForOperand(RankedTensorType::get(shapeWithout(shape, equal), type.getElementType()),
+                       vector[0]),
+      shape, equal);
   // Memory and the buffer may be in another order: what follows in both.
-  const int bytes = contiguousBytes(layout, ShapeBits(type.getShape()), vector[0],
-                                    vector[1] * layout.elementBytes);
+  const int bytes = contiguousBytes(layout, shape, vector[0], vector[1] * layout.elementBytes);
   const int pieceBytes = vectorStore(tlg::layoutOf(type), layout, bytes).vectorBytes;
   if (pieceBytes < kLeastBytes)
     return {{}, LoadReason::Narrow, pieceBytes};

@@ -164,7 +164,8 @@ private:
                                    mapping.lookupOrDefault(source.getPointer()), mask, Value(),
                                    source.getCacheModifierAttr(), source.getEvictionPolicyAttr(),
                                    source.getIsVolatileAttr());
-    for (const llvm::StringRef name : {tlg::kVectorAttribute, kTmaAttribute})
+    for (const llvm::StringRef name :
+         {tlg::kVectorAttribute, tlg::kEqualRunsAttribute, kTmaAttribute})
       if (Attribute value = source->getAttr(name))
         load->setAttr(name, value);
     Value operand = load.getResult();

@@ -35,8 +35,9 @@ Value makeLoad(OpBuilder &builder, tl::LoadOp load, IRMapping &mapping, Value ex
   auto made = tl::LoadOp::create(builder, load.getLoc(), load.getType(), now(load.getPointer()),
                                  mask, now(load.getOther()), load.getCacheModifierAttr(),
                                  load.getEvictionPolicyAttr(), load.getIsVolatileAttr());
-  if (Attribute vector = load->getAttr(tlg::kVectorAttribute))
-    made->setAttr(tlg::kVectorAttribute, vector);
+  for (const llvm::StringRef name : {tlg::kVectorAttribute, tlg::kEqualRunsAttribute})
+    if (Attribute value = load->getAttr(name))
+      made->setAttr(name, value);
   return made;
 }
 

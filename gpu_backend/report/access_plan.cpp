@@ -6,6 +6,7 @@
 #include "core/ir/tl_dialect.h"
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/layout/layout_queries.h"
+#include "gpu_backend/passes/equal_runs.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -52,8 +53,13 @@ void planBlock(AccessPlan &plan, Operation *op, RankedTensorType type) {
   const InputBits free =
       plan.kind == Kind::Load && plan.way == Way::Threads ? InputBits() : freeBits(layout);
   plan.elementsPerThread = runs.length;
-  for (int run = 0; run < runs.distinct; run += runs.length)
-    plan.instructions.push_back(layout.registerElement(runs.order[static_cast<size_t>(run)]));
+  const ElementBits equal = equalBits(op, ShapeBits(type.getShape()));
+  llvm::DenseSet<ElementBits> known;
+  for (int run = 0; run < runs.distinct; run += runs.length) {
+    const ElementBits element = layout.registerElement(runs.order[static_cast<size_t>(run)]);
+    if (known.insert(element & ~equal).second)
+      plan.instructions.push_back(element);
+  }
   for (uint32_t lane = 0; lane < static_cast<uint32_t>(layout.laneCount()); ++lane)
     if ((lane & free.lanes) == 0)
       plan.lanes.push_back(layout.laneElement(lane));
