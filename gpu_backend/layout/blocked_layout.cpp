@@ -53,7 +53,7 @@ LinearLayout blocked(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> size
 }
 
 LinearLayout blockedForAccess(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int> order,
-                              int64_t vector, int64_t warpCount) {
+                              int64_t vector, int64_t warpCount, int64_t rows) {
   const size_t rank = shape.size();
   constexpr int64_t kLanes = 32;
   if (rank == 0)
@@ -65,21 +65,26 @@ LinearLayout blockedForAccess(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int>
   llvm::SmallVector<int64_t, 4> perThread(rank, 1), lanes(rank, 1), warps(rank, 1);
   const int64_t share = std::max<int64_t>(elements / (kLanes * warpCount), 1);
   perThread[order[0]] = std::min({vector, shape[order[0]], share});
+  llvm::SmallVector<int, 4> warpOrder(order);
+  if (rank > 1 && rows > 1) {
+    perThread[order[1]] = std::min({rows, shape[order[1]], share / perThread[order[0]]});
+    std::swap(warpOrder[0], warpOrder[1]);
+  }
 
   // What a level leaves over goes to the next; what no dimension takes makes copies along the last.
   const auto fill = [&](llvm::SmallVectorImpl<int64_t> &counts, int64_t total,
-                        llvm::ArrayRef<int64_t> taken) {
-    for (const int dim : order) {
+                        llvm::ArrayRef<int64_t> taken, llvm::ArrayRef<int> dims) {
+    for (const int dim : dims) {
       counts[dim] = std::min(total, std::max<int64_t>(shape[dim] / taken[dim], 1));
       total /= counts[dim];
     }
     counts[order.back()] *= total;
   };
-  fill(lanes, kLanes, perThread);
+  fill(lanes, kLanes, perThread, order);
   llvm::SmallVector<int64_t, 4> taken(rank);
   for (size_t dim = 0; dim < rank; ++dim)
     taken[dim] = perThread[dim] * lanes[dim];
-  fill(warps, warpCount, taken);
+  fill(warps, warpCount, taken, warpOrder);
   return blocked(shape, perThread, lanes, warps, order);
 }
 

@@ -21,8 +21,13 @@ LinearLayout blocked(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> size
 /// `vector` elements along it (fewer when there is not enough work for all threads), lanes then
 /// warps fill the dimensions in `order`.
 ///
-/// Shapes: the result has 32 lanes and `warpCount` warps, a power of two.
+/// With `rows` above 1 each thread takes as many along `order[1]`, too, and what remains along
+/// `order[0]` is left to registers where warps find rows enough: a thread that has few rows has few
+/// addresses to compute.
+///
+/// Shapes: the result has 32 lanes and `warpCount` warps, a power of two; so are `vector` and
+/// `rows`.
 LinearLayout blockedForAccess(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int> order,
-                              int64_t vector, int64_t warpCount);
+                              int64_t vector, int64_t warpCount, int64_t rows = 1);
 
 } // namespace blockscope::gpu

@@ -61,7 +61,8 @@ llvm::SmallVector<int64_t, 3> commonRuns(llvm::ArrayRef<Operation *> accesses,
 }
 
 LinearLayout blockedForRuns(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int> order,
-                            int64_t vector, int64_t warpCount, llvm::ArrayRef<int64_t> runs) {
+                            int64_t vector, int64_t warpCount, llvm::ArrayRef<int64_t> runs,
+                            int64_t rows) {
   const ShapeBits bits(shape);
   // A vector of different elements for each thread; what is over goes to the runs.
   int64_t share = std::max<int64_t>((int64_t{1} << bits.width()) / (32 * warpCount * vector), 1);
@@ -71,7 +72,8 @@ LinearLayout blockedForRuns(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int> o
     share /= taken[dim];
   }
   const ElementBits equal = bitsOfRuns(taken, bits);
-  LinearLayout layout = blockedForAccess(shapeWithout(bits, equal), order, vector, warpCount);
+  LinearLayout layout =
+      blockedForAccess(shapeWithout(bits, equal), order, vector, warpCount, equal == 0 ? rows : 1);
   const Bases different = differentBits(bits, equal);
   for (Bases *bases : {&layout.registers, &layout.lanes, &layout.warps})
     for (ElementBits &basis : *bases)

@@ -51,6 +51,24 @@ void combinedLast(llvm::MutableArrayRef<int> order, Value block) {
   llvm::copy(sorted, order.begin());
 }
 
+/// How many bytes an element has that a dot multiplies, as it is loaded or after other ops; 0 where
+/// none does.
+int multipliedBytes(tl::LoadOp load) {
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  llvm::SmallVector<Value> open{load.getResult()};
+  while (!open.empty())
+    for (OpOperand &use : open.pop_back_val().getUses()) {
+      Operation *user = use.getOwner();
+      if (isa<tl::DotOp>(user) && use.getOperandNumber() < 2)
+        return tlg::elementBytes(use.get().getType());
+      if (isa<scf::YieldOp>(user) && isa<scf::IfOp>(user->getParentOp()))
+        open.push_back(user->getParentOp()->getResult(use.getOperandNumber()));
+      else if ((tl::isElementwise(user) || isa<tl::TransOp>(user)) && seen.insert(user).second)
+        llvm::append_range(open, user->getResults());
+    }
+  return 0;
+}
+
 /// Whether an op's result is a smaller block, repeated.
 bool repeats(Operation *op) { return isa<tl::BroadcastOp>(op); }
 
@@ -237,7 +255,7 @@ void LayoutChoice::anchor(func::FuncOp function) {
     accesses_[op] =
         isAlone ? blockedForAccess(blockType(pointer).getShape(), order, width, options_.numWarps)
                 : blockedForRuns(blockType(pointer).getShape(), order, width, options_.numWarps,
-                                 runs[keyOf(op)]);
+                                 runs[keyOf(op)], rowsForDot(op, order, width));
     if (followsUse(op)) {
       followers_.insert(op);
       continue;
@@ -245,6 +263,24 @@ void LayoutChoice::anchor(func::FuncOp function) {
     for (Value result : op->getResults())
       layouts_[result] = accesses_[op];
   }
+}
+
+/// How many rows, along `order[1]`, a thread takes of what it loads `width` elements at a time:
+/// where that is less than a vector, and a dot multiplies it, enough to put whole vectors into
+/// shared memory. `order[0]` is a guess where nothing is known of the addresses: neighbours may as
+/// well lie along `order[1]`, so that lanes which a row leaves over take these first.
+int64_t LayoutChoice::rowsForDot(Operation *access, llvm::ArrayRef<int> order,
+                                 int64_t width) const {
+  constexpr int64_t kVectorBytes = 16, kLanes = 32;
+  auto load = dyn_cast<tl::LoadOp>(access);
+  if (!load || order.size() < 2 || width * tlg::elementBytes(load.getType()) >= kVectorBytes)
+    return 1;
+  Value pointer = load.getPointer();
+  if (axes_.at(pointer).dims[order[0]].contiguity == 1 &&
+      blockType(pointer).getDimSize(order[0]) < kLanes)
+    return 1;
+  const int bytes = multipliedBytes(load);
+  return bytes == 0 ? 1 : kVectorBytes / bytes;
 }
 
 /// Whether a load's addresses are scattered by what the kernel computes, or all the same: it is as

@@ -40,6 +40,7 @@ private:
   void relyOnNoStores(mlir::Operation *load) const;
   LinearLayout first(mlir::Value value) const;
   void anchor(mlir::func::FuncOp function);
+  int64_t rowsForDot(mlir::Operation *access, llvm::ArrayRef<int> order, int64_t width) const;
   bool isFreeGather(mlir::Operation *op) const;
   void spreadAddresses(mlir::func::FuncOp function);
   void spreadSums(mlir::func::FuncOp function);

@@ -100,3 +100,44 @@ def test_elements_that_lie_apart_go_to_neighbouring_lanes(
     # 8 neighbours a thread would touch 32 sectors with each store of 2 bytes.
     assert re.search(r"lanes = \[1, 2, 4, 8, 16\]", kernels[0].asm["tlg"])
     assert barriers(kernels[0]) == 0
+
+
+@triton.jit
+def apart_dot_kernel(a_ptr, b_ptr, c_ptr, depth, row_a, column_a, row_b, column_b,
+                     BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):  # fmt: skip
+    rows, columns, k = tl.arange(0, BM), tl.arange(0, BN), tl.arange(0, BK)
+    total = tl.zeros((BM, BN), tl.float32)
+    for start in range(0, depth, BK):
+        at = start + k
+        a_ptrs = a_ptr + rows[:, None] * row_a + at[None, :] * column_a
+        if start + BK <= depth:
+            a = tl.load(a_ptrs)
+        else:
+            a = tl.load(a_ptrs, mask=at[None, :] < depth, other=0.0)
+        b_ptrs = b_ptr + at[:, None] * row_b + columns[None, :] * column_b
+        b = tl.load(b_ptrs, mask=at[:, None] < depth, other=0.0)
+        total = tl.dot(a, b, total)
+    tl.store(c_ptr + rows[:, None] * BN + columns[None, :], total)
+
+
+@pytest.mark.parametrize("arch", ["sm_90a"])
+@pytest.mark.parametrize("depth", [32, 45])
+def test_elements_that_lie_apart_go_to_shared_memory_in_vectors(
+    depth: int, arch: str, kernels: Any
+) -> None:
+    """Nothing is known of the strides: elements are loaded one by one, by lanes side by side, and a
+    thread has neighbouring rows to write in one piece. The first operand comes out of branches."""
+    m, n = 64, 64
+    a, b = torch.randn(m, depth, 3).half()[..., 0], torch.randn(depth, n, 3).half()[..., 0]
+    c = torch.empty(m, n)
+    apart_dot_kernel[(1,)](
+        a, b, c, depth, a.stride(0), a.stride(1), b.stride(0), b.stride(1),
+        BM=m, BN=n, BK=32, num_warps=4, num_stages=1,
+    )  # fmt: skip
+    torch.testing.assert_close(c, a.float() @ b.float(), rtol=1e-3, atol=1e-3)
+    text = kernels[0].asm["ptx"]
+    assert "wgmma" in text
+    # Two tiles of 64 x 32 elements, and the result on its way out: 16 bytes a store of 128 threads.
+    tiles, result = 2 * 64 * 32 * 2, 64 * 64 * 4
+    assert len(re.findall(r"st\.shared\S*\.v4\.b32", text)) == (tiles + result) // (16 * 128)
+    assert not re.findall(r"st\.shared\S*\.b16", text)

@@ -107,6 +107,18 @@ TEST(LayoutBuildersTest, BlockedForAccessUsesEveryThreadItCan) {
   EXPECT_EQ(blockedForAccess({}, {}, 4, 2).text(), "registers [] lanes [0, 0, 0, 0, 0] warps [0]");
 }
 
+TEST(LayoutBuildersTest, BlockedForAccessGivesAThreadNeighbouringRows) {
+  // Lanes along a row, eight rows a thread, warps further down; what a row has left comes last.
+  EXPECT_EQ(blockedForAccess({64, 64}, {1, 0}, 1, 4, 8),
+            blocked({64, 64}, {8, 1}, {1, 32}, {4, 1}, {1, 0}));
+  EXPECT_EQ(blockedForAccess({64, 64}, {0, 1}, 2, 4, 8),
+            blocked({64, 64}, {2, 8}, {32, 1}, {1, 4}, {0, 1}));
+  // Work for all threads comes first.
+  EXPECT_EQ(blockedForAccess({16, 32}, {1, 0}, 1, 4, 8),
+            blocked({16, 32}, {4, 1}, {1, 32}, {4, 1}, {1, 0}));
+  EXPECT_EQ(blockedForAccess({64}, {0}, 1, 1, 8), blockedForAccess({64}, {0}, 1, 1));
+}
+
 TEST(LayoutBuildersTest, OwnersHoldEveryElementOnce) {
   Random random(6);
   for (int trial = 0; trial < 2000; ++trial) {
