@@ -9,6 +9,7 @@
 #include "gpu_backend/lowering/convert_layout.h"
 #include "gpu_backend/lowering/words.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -16,13 +17,111 @@ using namespace mlir;
 
 namespace blockscope::gpu {
 
+namespace {
+
+/// Whether the elements of `value` grow along `axis`: they are the coordinate there.
+bool growsAlong(Value value, int64_t axis) {
+  Operation *op = value.getDefiningOp();
+  if (auto range = dyn_cast_or_null<tl::RangeOp>(op))
+    return static_cast<int32_t>(range.getStart()) >= 0;
+  if (auto expand = dyn_cast_or_null<tl::ExpandDimsOp>(op)) {
+    const auto added = static_cast<int64_t>(expand.getAxis());
+    return axis != added && growsAlong(expand.getSource(), axis > added ? axis - 1 : axis);
+  }
+  if (!isa_and_nonnull<tl::BroadcastOp, tlg::ConvertLayoutOp>(op))
+    return false;
+  Value source = op->getOperand(0);
+  return cast<RankedTensorType>(source.getType()).getDimSize(axis) ==
+             cast<RankedTensorType>(value.getType()).getDimSize(axis) &&
+         growsAlong(source, axis);
+}
+
+/// What `predicate` says of a lower coordinate and a higher one; `isSwapped`: of the higher one
+/// first.
+bool isTrueInOrder(arith::CmpIPredicate predicate, bool isSwapped) {
+  switch (predicate) {
+  case arith::CmpIPredicate::ne:
+    return true;
+  case arith::CmpIPredicate::slt:
+  case arith::CmpIPredicate::sle:
+  case arith::CmpIPredicate::ult:
+  case arith::CmpIPredicate::ule:
+    return !isSwapped;
+  case arith::CmpIPredicate::sgt:
+  case arith::CmpIPredicate::sge:
+  case arith::CmpIPredicate::ugt:
+  case arith::CmpIPredicate::uge:
+    return isSwapped;
+  default:
+    return false;
+  }
+}
+
+/// A copy of a reduction, before it, that compares no coordinates: the first element's are
+/// lower. Null where it compares none.
+Operation *copyInOrder(Operation *op, int64_t axis) {
+  const unsigned count = op->getNumOperands();
+  const auto isCoordinate = [&](Value argument, unsigned first) {
+    auto known = dyn_cast<BlockArgument>(argument);
+    return known && known.getOwner() == &op->getRegion(0).front() &&
+           known.getArgNumber() / count == first &&
+           growsAlong(op->getOperand(known.getArgNumber() % count), axis);
+  };
+  llvm::SmallVector<std::pair<size_t, bool>> known; // numbers of comparisons, and what they give
+  for (auto [i, inner] : llvm::enumerate(op->getRegion(0).front())) {
+    auto compare = dyn_cast<arith::CmpIOp>(&inner);
+    if (!compare)
+      continue;
+    Value lhs = compare.getLhs(), rhs = compare.getRhs();
+    const bool isSwapped = isCoordinate(lhs, 1);
+    if (isSwapped)
+      std::swap(lhs, rhs);
+    if (isCoordinate(lhs, 0) && isCoordinate(rhs, 1) &&
+        cast<BlockArgument>(lhs).getArgNumber() + count == cast<BlockArgument>(rhs).getArgNumber())
+      known.emplace_back(i, isTrueInOrder(compare.getPredicate(), isSwapped));
+  }
+  if (known.empty())
+    return nullptr;
+  OpBuilder builder(op);
+  Operation *copy = builder.clone(*op);
+  llvm::SmallVector<Operation *> inner;
+  for (Operation &each : copy->getRegion(0).front())
+    inner.push_back(&each);
+  for (const auto &[number, value] : known) {
+    builder.setInsertionPoint(inner[number]);
+    Value constant =
+        arith::ConstantOp::create(builder, inner[number]->getLoc(), builder.getBoolAttr(value));
+    inner[number]->getResult(0).replaceAllUsesWith(constant);
+    inner[number]->erase();
+  }
+  return copy;
+}
+
+} // namespace
+
 Combine::Combine(Lowering &lowering, Operation *op)
-    : lowering_(lowering), op_(op), isCommutative_(commutes(op->getRegion(0))) {}
+    : lowering_(lowering), op_(op), isCommutative_(commutes(op->getRegion(0))) {
+  if (auto reduce = dyn_cast<tl::ReduceOp>(op))
+    ordered_ = copyInOrder(op, static_cast<int64_t>(reduce.getAxis()));
+}
+
+Combine::~Combine() {
+  if (ordered_)
+    ordered_->erase();
+}
 
 Elements Combine::operator()(const Elements &lhs, const Elements &rhs) {
+  return combined(op_, lhs, rhs);
+}
+
+Elements Combine::inOrder(const Elements &lhs, const Elements &rhs) {
+  return combined(ordered_ ? ordered_ : op_, lhs, rhs);
+}
+
+Elements Combine::combined(Operation *op, const Elements &lhs, const Elements &rhs) {
   Elements arguments = lhs;
   llvm::append_range(arguments, rhs);
-  const FailureOr<Registers> results = lowering_.inlineRegion(op_->getRegion(0), arguments);
+  const FailureOr<Registers> results = lowering_.inlineRegion(op->getRegion(0), arguments);
   if (failed(results)) {
     hasFailed_ = true;
     return lhs;

@@ -14,8 +14,14 @@ using Elements = llvm::SmallVector<llvm::Value *, 2>;
 class Combine {
 public:
   Combine(Lowering &lowering, mlir::Operation *op);
+  Combine(const Combine &) = delete;
+  Combine &operator=(const Combine &) = delete;
+  ~Combine();
 
   Elements operator()(const Elements &lhs, const Elements &rhs);
+  /// The same for elements of which `lhs` comes before `rhs` along the axis: where an operand is
+  /// the coordinate there, as of argmax and argmin, comparisons of it are known.
+  Elements inOrder(const Elements &lhs, const Elements &rhs);
   /// Whether an op of the region could not be lowered; it has reported why.
   bool hasFailed() const { return hasFailed_; }
   /// The op that is all of the region, such as "arith.addi"; empty when there is more to it.
@@ -24,8 +30,11 @@ public:
   bool isCommutative() const { return isCommutative_; }
 
 private:
+  Elements combined(mlir::Operation *op, const Elements &lhs, const Elements &rhs);
+
   Lowering &lowering_;
   mlir::Operation *op_;
+  mlir::Operation *ordered_ = nullptr; ///< a copy of `op_` for elements in order, if it differs
   bool isCommutative_;
   bool hasFailed_ = false;
 };

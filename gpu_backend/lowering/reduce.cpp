@@ -89,15 +89,33 @@ private:
          rest != 0 && sumsWithout(along_.registers & ~split) < kLeastSums; rest &= rest - 1)
       split |= rest & -rest;
     const uint32_t along = along_.registers & ~split;
-    for (uint32_t reg = 0; reg < elements_.size(); ++reg)
-      if ((reg & along) != 0)
-        elements_[reg & ~along] = combine_(elements_[reg & ~along], elements_[reg]);
+    const bool isInOrder = registersFollowAxis();
+    for (uint32_t reg = 0; reg < elements_.size(); ++reg) {
+      if ((reg & along) == 0)
+        continue;
+      Elements &sum = elements_[reg & ~along];
+      sum = isInOrder ? combine_.inOrder(sum, elements_[reg]) : combine_(sum, elements_[reg]);
+    }
     for (; split != 0; split &= split - 1) {
       const uint32_t bit = split & -split;
       for (const uint32_t reg :
            registersWithout(along_.registers & ~(split & (split - 1)), layout_))
         elements_[reg] = combine_(elements_[reg], elements_[reg | bit]);
     }
+  }
+
+  /// Whether a thread's registers with higher numbers have higher coordinates along the axis.
+  bool registersFollowAxis() const {
+    const auto owners = ownersAlong(layout_, shape_, axis_);
+    int last = -1;
+    for (const BitOwner &owner : owners.value_or(llvm::SmallVector<BitOwner>())) {
+      if (owner.level != Level::Registers)
+        continue;
+      if (owner.bit < last)
+        return false;
+      last = owner.bit;
+    }
+    return owners.has_value();
   }
 
   size_t sumsWithout(uint32_t bits) const { return registersWithout(bits, layout_).size(); }

@@ -1,9 +1,10 @@
 """Reductions whose lanes combine what they have with what others have, in the other order: all
-threads have one result. Run by ptx_machine.py.
+threads have one result; and those of places, whose order threads know. Run by ptx_machine.py.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import blockscope as triton
@@ -44,3 +45,70 @@ def test_all_threads_have_one_result(
     ptx_machine.run(kernel, [x, out])
     assert len(np.unique(out.view(np.uint32))) == 1
     assert out[0] == 0 or np.isnan(out[0])
+
+
+@triton.jit
+def first_largest(x: Any, i: Any, y: Any, j: Any) -> Any:
+    """The first one; what is no number is neither larger nor equal."""
+    takes_first = (x > y) | ((x == y) & (i < j))
+    return tl.where(takes_first, x, y), tl.where(takes_first, i, j)
+
+
+@triton.jit
+def last_largest(x: Any, i: Any, y: Any, j: Any) -> Any:
+    takes_first = (x > y) | ((x == y) & (i > j))
+    return tl.where(takes_first, x, y), tl.where(takes_first, i, j)
+
+
+@triton.jit
+def places_kernel(x_ptr, place_ptr, out_ptr, WAY: tl.constexpr, M: tl.constexpr, N: tl.constexpr):
+    row, column = tl.arange(0, M), tl.arange(0, N)
+    x = tl.load(x_ptr + row[:, None] * N + column[None, :])
+    place = column if place_ptr is None else tl.load(place_ptr + column)
+    place = tl.broadcast_to(place[None, :], x.shape)
+    if WAY == "argmax":
+        found = tl.argmax(x, 1)
+    elif WAY == "argmin":
+        found = tl.argmin(x, 1)
+    elif WAY == "first":
+        _, found = tl.reduce((x, place), 1, first_largest)
+    else:
+        _, found = tl.reduce((x, place), 1, last_largest)
+    tl.store(out_ptr + row, found)
+
+
+def places(way: str, x: Any, loaded: Any = None) -> tuple[Any, int]:
+    """Of each row, and how many comparisons of places the kernel has."""
+    out = np.empty(len(x), np.int32)
+    kernel = places_kernel.warmup(
+        x, loaded, out, way, *x.shape, grid=(1,), arch="sm_90a", num_warps=4
+    )
+    ptx_machine.run(kernel, [x, out] if loaded is None else [x, loaded, out])
+    return out, len(re.findall(r"setp\.(?:lt|gt|le|ge)\.[su]32", kernel.asm["ptx"]))
+
+
+@pytest.mark.parametrize("n", [16, 128, 1024])
+@pytest.mark.parametrize("way", ["argmax", "argmin", "first", "last"])
+def test_places_are_not_compared_within_a_thread(
+    way: str, n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread's elements follow each other along the axis: of equal ones the first, or last, is
+    known. Only lanes and warps compare places."""
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+    rng = np.random.default_rng(n)
+    x = rng.integers(-3, 3, (32, n)).astype(np.float32)  # many are equal
+    if way.startswith("arg"):
+        x[::2, ::5] = np.nan
+    found, compared = places(way, x)
+    want = {
+        "argmax": lambda: np.nanargmax(x, 1),
+        "argmin": lambda: np.nanargmin(x, 1),
+        "first": lambda: np.argmax(x, 1),
+        "last": lambda: n - 1 - np.argmax(x[:, ::-1], 1),
+    }[way]()
+    assert np.array_equal(found, want)
+    if way == "first":  # places that are loaded may be in any order
+        turned = np.arange(n, dtype=np.int32)[::-1].copy()
+        found, compared_turned = places(way, x, turned)
+        assert np.array_equal(found, turned[n - 1 - np.argmax(x[:, ::-1], 1)])
+        assert compared < compared_turned
