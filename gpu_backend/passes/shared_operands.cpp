@@ -404,10 +404,39 @@ void turnOperand(OpBuilder &builder, tlg::MmaOp dot, unsigned operand) {
   stageOperand(builder, dot, operand, value, depthDim);
 }
 
+/// The registers, 32 bits each, that a thread has of a block of numbers.
+int wordsOf(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || !tlg::hasLayout(type) || isa<tl::PtrType>(type.getElementType()))
+    return 0;
+  return std::max(tlg::layoutOf(type).registerCount() * tlg::elementBytes(type) / 4, 1);
+}
+
+/// The registers that a thread keeps all through the loop around `dot`: variables, and operands
+/// that are made outside of it.
+int wordsKeptThroughLoop(tlg::MmaOp dot) {
+  auto loop = dot->getParentOfType<LoopLikeOpInterface>();
+  if (!loop)
+    return 0;
+  int words = 0;
+  for (Value variable : loop.getRegionIterArgs())
+    words += wordsOf(variable);
+  llvm::SmallPtrSet<Operation *, 8> known;
+  loop.walk([&](tlg::MmaOp other) {
+    for (const unsigned operand : {0U, 1U}) {
+      Value value = other->getOperand(operand);
+      if (isMadeOutside(dot, value) && value.getDefiningOp() &&
+          known.insert(value.getDefiningOp()).second)
+        words += wordsOf(value);
+    }
+  });
+  return words;
+}
+
 /// An operand of mma.sync that comes to its threads by way of shared memory anyway stays there, to
-/// be read piece by piece, if it would take many registers.
+/// be read piece by piece, if it would take many registers, or a loop keeps many.
 void stageOperandsOf(OpBuilder &builder, tlg::MmaOp dot) {
-  constexpr int kManyWords = 64;
+  constexpr int kManyWords = 64, kManyKept = 96;
   for (const unsigned operand : {0U, 1U}) {
     if (isa<tlg::SharedType>(dot->getOperand(operand).getType()))
       turnOperand(builder, dot, operand);
@@ -416,8 +445,9 @@ void stageOperandsOf(OpBuilder &builder, tlg::MmaOp dot) {
       continue;
     Value source = convert.getSource();
     const LinearLayout to = tlg::layoutOf(convert.getType());
-    if (to.registerCount() * tlg::elementBytes(convert.getType()) / 4 < kManyWords ||
-        staysInWarps(tlg::layoutOf(source.getType()), to))
+    const bool isLarge = wordsOf(convert) >= kManyWords ||
+                         (isMadeOutside(dot, convert) && wordsKeptThroughLoop(dot) > kManyKept);
+    if (!isLarge || staysInWarps(tlg::layoutOf(source.getType()), to))
       continue;
     stageOperand(builder, dot, operand, source, runDim(cast<RankedTensorType>(source.getType())));
     if (convert->use_empty())
