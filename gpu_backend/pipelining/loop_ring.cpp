@@ -198,7 +198,7 @@ void LoopRing::eraseUnused() {
     if (variable.use_empty() && loop_.getResult(i).use_empty())
       terminator->setOperand(i, variable);
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*loop_.getBody())))
-    if (ops.contains(&op) && op.use_empty())
+    if (ops.contains(&op) && op.use_empty() && (!isa<scf::IfOp>(op) || isOpTriviallyDead(&op)))
       rewriter_.eraseOp(&op);
 }
 
