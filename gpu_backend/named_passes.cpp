@@ -3,6 +3,7 @@
 
 #include "core/passes/licm.h"
 #include "gpu_backend/ir/tlg_dialect.h"
+#include "gpu_backend/passes/block_choices.h"
 #include "gpu_backend/passes/order_wgmma.h"
 #include "gpu_backend/passes/passes.h"
 #include "gpu_backend/passes/place_shared.h"
@@ -202,6 +203,20 @@ struct StageOperandsPass : ModulePass<StageOperandsPass> {
   }
 };
 
+struct BranchForBlocksPass : ModulePass<BranchForBlocksPass> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(BranchForBlocksPass)
+
+  llvm::StringRef getArgument() const final { return "tlg-branch-for-blocks"; }
+  llvm::StringRef getDescription() const final {
+    return "make branches of choices between large blocks by a scalar";
+  }
+
+  static LogicalResult runOn(func::FuncOp function) {
+    branchForBlocks(function);
+    return success();
+  }
+};
+
 struct OrderWgmmaPass : ModulePass<OrderWgmmaPass> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OrderWgmmaPass)
 
@@ -272,6 +287,7 @@ void build(OpPassManager &manager, llvm::StringRef arch, int numWarps, int numSt
   manager.addPass(std::make_unique<StageOperandsPass>());
   manager.addPass(createCSEPass());
   manager.addPass(createLicmPass());
+  manager.addPass(std::make_unique<BranchForBlocksPass>());
   manager.addPass(std::make_unique<OrderWgmmaPass>());
   manager.addPass(std::make_unique<OrderStoresPass>());
   manager.addPass(std::make_unique<PlaceSharedPass>());
@@ -290,6 +306,7 @@ void registerGpuPasses() {
     PassRegistration<PipelineLoopsPass>();
     PassRegistration<CopyByTmaPass>();
     PassRegistration<StageOperandsPass>();
+    PassRegistration<BranchForBlocksPass>();
     PassRegistration<OrderWgmmaPass>();
     PassRegistration<OrderStoresPass>();
     PassRegistration<PlaceSharedPass>();

@@ -6,6 +6,8 @@
 namespace blockscope {
 namespace {
 
+constexpr llvm::StringLiteral kDescribed = "tl.described"; // an access by a tensor descriptor
+
 /// The shape of a block of pointers, with the sizes of the mask where it has 1.
 llvm::SmallVector<int64_t, 4> widened(llvm::ArrayRef<int64_t> pointers,
                                       llvm::ArrayRef<int64_t> mask) {
@@ -126,6 +128,8 @@ Value Semantic::load(const Value &pointer, const LoadOptions &options) {
     attributes.set("eviction_policy", options.evictionPolicy);
   if (options.isVolatile)
     attributes.set("is_volatile", true);
+  if (options.isDescribed)
+    attributes.set(kDescribed, true);
   const Value result = emit1("tl.load", operands, element, attributes);
   return cast(result, wanted.scalar()); // any byte but 0 is true
 }
@@ -149,6 +153,8 @@ void Semantic::store(const Value &pointer, const Operand &value, const StoreOpti
     attributes.set("cache_modifier", options.cacheModifier);
   if (!options.evictionPolicy.empty())
     attributes.set("eviction_policy", options.evictionPolicy);
+  if (options.isDescribed)
+    attributes.set(kDescribed, true);
   emit0("tl.store", operands, attributes);
 }
 

@@ -136,11 +136,13 @@ public:
     std::optional<Operand> mask, other;
     std::string cacheModifier, evictionPolicy;
     bool isVolatile = false;
+    bool isDescribed = false; ///< by a tensor descriptor
   };
   Value load(const Value &pointer, const LoadOptions &options);
   struct StoreOptions {
     std::optional<Operand> mask;
     std::string cacheModifier, evictionPolicy;
+    bool isDescribed = false; ///< by a tensor descriptor
   };
   void store(const Value &pointer, const Operand &value, const StoreOptions &options);
   /// Loads and stores that order others; of elements of every width.

@@ -48,6 +48,9 @@ inline constexpr llvm::StringLiteral kArchAttribute = "tlg.arch";
 inline constexpr llvm::StringLiteral kNumStagesAttribute = "tlg.num_stages";
 /// The i32 attribute of a kernel argument that is a multiple of it (bytes for pointers).
 inline constexpr llvm::StringLiteral kDivisibilityAttribute = "tl.divisibility";
+/// The bool attribute of an access by a tensor descriptor, which promises what TMA needs: the base
+/// and all strides but the last one are multiples of 16 bytes.
+inline constexpr llvm::StringLiteral kDescribedAttribute = "tl.described";
 /// The i32 attribute of an access: how many neighbouring elements of a thread go in one
 /// instruction.
 inline constexpr llvm::StringLiteral kVectorAttribute = "tlg.vector";

@@ -88,6 +88,8 @@ def TLG_AsyncWaitOp : TLG_Op<"async_wait", [MemoryEffects<[MemRead, MemWrite]>]>
 
 def TLG_FenceAsyncOp : TLG_Op<"fence_async", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "this thread's writes to shared memory come before later reads by wgmma and TMA";
+  let description = [{ With `global`, so do those to global memory. }];
+  let arguments = (ins UnitAttr:$global);
   let assemblyFormat = "attr-dict";
 }
 
@@ -129,25 +131,39 @@ def TLG_AsyncArriveOp : TLG_Op<"async_arrive", [MemoryEffects<[MemRead, MemWrite
   let assemblyFormat = "$barrier (`if` $predicate^)? attr-dict `:` type($barrier)";
 }
 
+def TLG_MakeTensorMapOp : TLG_Op<"make_tensor_map", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "make a tensor map in the program's scratch memory, and give its address";
+  let description = [{
+    `sizes` and `strides` are in elements, from the contiguous dimension to the outermost, the stride of
+    the contiguous one left out; a size below 1 counts as 1. The program ends where the base or a stride
+    is no multiple of 16 bytes. Maps of a program have different `slot`s. Copies by the map that was there
+    before have to be done, but for stores.
+  }];
+  let arguments = (ins AnyType:$base, Variadic<I64>:$sizes, Variadic<I64>:$strides, DenseI64ArrayAttr:$box,
+      I32Attr:$element_bytes, I32Attr:$swizzle_bytes, I32Attr:$contiguous_dim, I32Attr:$slot);
+  let results = (outs I64:$map);
+  let assemblyFormat = "$slot `of` $base `sizes` `[` $sizes `]` `strides` `[` $strides `]` attr-dict `:` type($base)";
+}
+
 def TLG_TmaLoadOp : TLG_Op<"tma_load", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "one thread begins copying a block of a tensor to shared memory; `barrier` counts the bytes";
   let description = [{
     `starts` is where the block begins in the tensor, per dimension of the block. Outside of the tensor
-    zeros are written. `map` is a number in the function's tensor maps. Where `predicate` is false,
-    nothing is done at all.
+    zeros are written. `map` is a number in the function's tensor maps, unless the kernel has `made` one.
+    Where `predicate` is false, nothing is done at all.
   }];
   let arguments = (ins TLG_SharedType:$destination, TLG_SharedType:$barrier, Variadic<I32>:$starts,
-      Optional<I1>:$predicate, I32Attr:$map);
+      Optional<I1>:$predicate, Optional<I64>:$made, I32Attr:$map);
   let assemblyFormat = [{
-    $map `[` $starts `]` `to` $destination `,` $barrier (`if` $predicate^)? attr-dict `:` type($destination) `,` type($barrier)
+    $map (`made` $made^)? `[` $starts `]` `to` $destination `,` $barrier (`if` $predicate^)? attr-dict `:` type($destination) `,` type($barrier)
   }];
 }
 
-def TLG_TmaStoreOp : TLG_Op<"tma_store", [MemoryEffects<[MemRead, MemWrite]>]> {
+def TLG_TmaStoreOp : TLG_Op<"tma_store", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "one thread begins copying a block from shared memory to a tensor";
-  let description = [{ What lies outside of the tensor is dropped. `starts` and `map` are as for tlg.tma_load. }];
-  let arguments = (ins TLG_SharedType:$source, Variadic<I32>:$starts, I32Attr:$map);
-  let assemblyFormat = "$source `to` $map `[` $starts `]` attr-dict `:` type($source)";
+  let description = [{ What lies outside of the tensor is dropped. `starts`, `map` and `made` are as for tlg.tma_load. }];
+  let arguments = (ins TLG_SharedType:$source, Variadic<I32>:$starts, Optional<I64>:$made, I32Attr:$map);
+  let assemblyFormat = "$source `to` $map (`made` $made^)? `[` $starts `]` attr-dict `:` type($source)";
 }
 
 def TLG_TmaStoreWaitOp : TLG_Op<"tma_store_wait", [MemoryEffects<[MemRead, MemWrite]>]> {

@@ -28,7 +28,8 @@ class DebugBuffer {
 public:
   explicit DebugBuffer(Lowering &lowering)
       : lowering_(lowering), builder_(lowering.builder()),
-        base_(lowering.function().getArg(lowering.function().arg_size() - 1)) {}
+        base_(lowering.function().getArg(lowering.function().arg_size() -
+                                         lowering.kernel().tensorMaps.size() - 1)) {}
 
   void countFailure() { add(kFailedAsserts, lowering_.i32(1)); }
 

@@ -63,6 +63,8 @@ llvm::Function *declare(func::FuncOp function, llvm::Module &module, const GpuOp
   llvm::SmallVector<llvm::Type *> types;
   for (Type type : function.getArgumentTypes())
     types.push_back(memoryType(type, context));
+  if (kernel.globalScratchBytes != 0)
+    types.push_back(llvm::PointerType::get(context, kGlobalSpace));
   if (kernel.takesDebugBuffer)
     types.push_back(llvm::PointerType::get(context, kGlobalSpace));
   types.append(kernel.tensorMaps.size(), llvm::PointerType::get(context, 0));
@@ -102,6 +104,7 @@ std::unique_ptr<llvm::Module> lowerKernel(func::FuncOp function, llvm::LLVMConte
   kernel.name = symbolOf(function.getName());
   kernel.takesDebugBuffer = takesDebugBuffer(function, options);
   kernel.tensorMaps = tensorMapsOf(function);
+  function.walk([&](tlg::MakeTensorMapOp) { kernel.globalScratchBytes += kMapBytes; });
   kernel.disjoint = disjointOf(function);
   kernel.atLeast = atLeastOf(function);
   llvm::Function *result = declare(function, *module, options, kernel);

@@ -116,8 +116,10 @@ LogicalResult lowerAsyncWait(Lowering &lowering, Operation *op) {
   return success();
 }
 
-LogicalResult lowerFenceAsync(Lowering &lowering, Operation *) {
-  lowering.assembly(lowering.builder().getVoidTy(), "fence.proxy.async.shared::cta;", "", {});
+LogicalResult lowerFenceAsync(Lowering &lowering, Operation *op) {
+  const bool isGlobal = cast<tlg::FenceAsyncOp>(op).getGlobal();
+  lowering.assembly(lowering.builder().getVoidTy(),
+                    isGlobal ? "fence.proxy.async;" : "fence.proxy.async.shared::cta;", "", {});
   return success();
 }
 

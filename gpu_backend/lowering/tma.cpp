@@ -2,13 +2,15 @@
 //
 // One thread begins copies, or one of each warp does its share of the boxes. Their branch ends
 // before anything that all threads of a warp execute together. A tensor map is a parameter of the
-// kernel: see lower_kernel.cpp.
+// kernel (see lower_kernel.cpp), or in its scratch memory, where the first warp makes it.
 #include "gpu_backend/lowering/families.h"
 
 #include "gpu_backend/layout/tma_box.h"
 #include "gpu_backend/passes/tma_access.h"
 
+#include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -98,19 +100,28 @@ LogicalResult lowerAsyncArrive(Lowering &lowering, Operation *op) {
 /// A copy of a block, box by box.
 class BlockCopy {
 public:
-  BlockCopy(Lowering &lowering, Operation *op, tlg::SharedType type, ValueRange starts,
-            uint32_t number)
-      : lowering_(lowering) {
-    auto function = op->getParentOfType<func::FuncOp>();
-    auto maps = function->getAttrOfType<ArrayAttr>(tlg::kTensorMapsAttribute);
-    if (!maps || number >= maps.size())
-      return;
-    const int dim = static_cast<int>(
-        cast<DictionaryAttr>(maps[number]).getAs<IntegerAttr>("contiguous_dim").getInt());
+  /// Of a tlg.tma_load or tlg.tma_store.
+  template <typename CopyOp>
+  BlockCopy(Lowering &lowering, CopyOp op, tlg::SharedType type) : lowering_(lowering) {
+    int dim = 0;
+    if (Value made = op.getMade()) {
+      auto map = made.getDefiningOp<tlg::MakeTensorMapOp>();
+      if (!map)
+        return;
+      dim = static_cast<int>(map.getContiguousDim());
+      map_ = lowering.scalar(made);
+    } else {
+      auto function = op->template getParentOfType<func::FuncOp>();
+      auto maps = function->template getAttrOfType<ArrayAttr>(tlg::kTensorMapsAttribute);
+      if (!maps || op.getMap() >= maps.size())
+        return;
+      auto map = cast<DictionaryAttr>(maps[op.getMap()]);
+      dim = static_cast<int>(map.template getAs<IntegerAttr>("contiguous_dim").getInt());
+      map_ = lowering.function().getArg(lowering.function().arg_size() - maps.size() + op.getMap());
+    }
     boxes_ = tmaBoxes(type.getShape(), dim, tlg::sharedLayoutOf(type));
     order_ = boxOrder(static_cast<int>(type.getShape().size()), dim);
-    map_ = lowering.function().getArg(lowering.function().arg_size() - maps.size() + number);
-    for (Value start : starts)
+    for (Value start : op.getStarts())
       starts_.push_back(lowering.scalar(start));
   }
 
@@ -172,11 +183,133 @@ private:
   Registers starts_;
 };
 
+/// Where the program's part of the scratch memory begins, as a number.
+llvm::Value *programScratch(Lowering &lowering) {
+  using namespace llvm;
+  IRBuilder<> &builder = lowering.builder();
+  const auto read = [&](Intrinsic::ID id) {
+    return builder.CreateZExt(builder.CreateIntrinsic(id, {}), builder.getInt64Ty());
+  };
+  llvm::Value *y = builder.CreateMul(read(Intrinsic::nvvm_read_ptx_sreg_ctaid_z),
+                                     read(Intrinsic::nvvm_read_ptx_sreg_nctaid_y));
+  y = builder.CreateAdd(y, read(Intrinsic::nvvm_read_ptx_sreg_ctaid_y));
+  llvm::Value *program =
+      builder.CreateAdd(builder.CreateMul(y, read(Intrinsic::nvvm_read_ptx_sreg_nctaid_x)),
+                        read(Intrinsic::nvvm_read_ptx_sreg_ctaid_x));
+  llvm::Value *offset =
+      builder.CreateMul(program, builder.getInt64(lowering.kernel().globalScratchBytes));
+  llvm::Value *base = lowering.function().getArg(
+      lowering.currentOp()->getParentOfType<func::FuncOp>().getNumArguments());
+  return builder.CreateAdd(builder.CreatePtrToInt(base, builder.getInt64Ty()), offset);
+}
+
+/// What tensormap.replace is given, field by field.
+class MapFields {
+public:
+  MapFields(Lowering &lowering, llvm::Value *image, llvm::Value *writes)
+      : lowering_(lowering), image_(image), writes_(writes) {}
+
+  void set(llvm::StringRef field, int bits, llvm::Value *value, int number = -1) {
+    const std::string at = number < 0 ? "" : std::to_string(number) + ", ";
+    emit(lowering_,
+         llvm::formatv("@$0 tensormap.replace.tile.{0}.shared::cta.b1024.b{1} [$1], {2}$2;", field,
+                       bits, at)
+             .str(),
+         bits == 64 ? "b,r,l" : "b,r,r", {writes_, image_, value});
+  }
+  /// One of the fields whose value is part of the instruction.
+  void set(llvm::StringRef field, int value) {
+    emit(lowering_,
+         llvm::formatv("@$0 tensormap.replace.tile.{0}.shared::cta.b1024.b32 [$1], {1};", field,
+                       value)
+             .str(),
+         "b,r", {writes_, image_});
+  }
+
+private:
+  Lowering &lowering_;
+  llvm::Value *image_, *writes_; ///< the latter is true in one thread
+};
+
+/// The numbers that PTX has for elements of that many bytes, as integers without a sign, and for
+/// swizzles.
+int elementNumber(int64_t bytes) { return bytes == 8 ? 4 : static_cast<int>(llvm::Log2_64(bytes)); }
+int swizzleNumber(int64_t bytes) {
+  return bytes == 0 ? 0 : static_cast<int>(llvm::Log2_64(bytes)) - 4;
+}
+
+/// Sets all fields of the map at `image`, in shared memory, by the thread in which `writes` is
+/// true. That thread ends the program where TMA would not copy what the kernel means.
+void fillMap(Lowering &lowering, tlg::MakeTensorMapOp op, llvm::Value *image, llvm::Value *writes) {
+  constexpr uint64_t kAlignmentBytes = 16;
+  llvm::IRBuilder<> &builder = lowering.builder();
+  llvm::Value *base = builder.CreatePtrToInt(lowering.scalar(op.getBase()), builder.getInt64Ty());
+  llvm::Value *misaligned = base;
+  MapFields fields(lowering, image, writes);
+  fields.set("global_address", 64, base);
+  fields.set("rank", static_cast<int>(op.getSizes().size()) - 1);
+  for (auto [i, size, box] : llvm::enumerate(op.getSizes(), op.getBox())) {
+    const int number = static_cast<int>(i);
+    llvm::Value *some = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, lowering.scalar(size),
+                                                      builder.getInt64(1));
+    fields.set("box_dim", 32, lowering.i32(box), number);
+    fields.set("global_dim", 32, builder.CreateTrunc(some, builder.getInt32Ty()), number);
+    fields.set("element_stride", 32, lowering.i32(1), number);
+  }
+  for (auto [i, stride] : llvm::enumerate(op.getStrides())) {
+    llvm::Value *bytes =
+        builder.CreateMul(lowering.scalar(stride), builder.getInt64(op.getElementBytes()));
+    misaligned = builder.CreateOr(misaligned, bytes);
+    fields.set("global_stride", 64, bytes, static_cast<int>(i));
+  }
+  fields.set("elemtype", elementNumber(op.getElementBytes()));
+  fields.set("interleave_layout", 0);
+  fields.set("swizzle_mode", swizzleNumber(op.getSwizzleBytes()));
+  fields.set("fill_mode", 0);
+  llvm::Value *bits = builder.CreateAnd(misaligned, builder.getInt64(kAlignmentBytes - 1));
+  emit(lowering, "@$0 trap;", "b",
+       {builder.CreateAnd(writes, builder.CreateICmpNE(bits, builder.getInt64(0)))});
+}
+
+/// The first warp makes the map in shared memory and copies it to global memory. All threads see it
+/// there: each may begin copies.
+LogicalResult lowerMakeTensorMap(Lowering &lowering, Operation *op) {
+  auto map = cast<tlg::MakeTensorMapOp>(op);
+  constexpr int kMapBytes = 128, kWordBytes = 4, kThreadsOfWarp = 32;
+  llvm::IRBuilder<> &builder = lowering.builder();
+  // Shared memory is given out by 16 bytes.
+  llvm::Value *image = sharedAddress(lowering, lowering.i32(lowering.scratchOffset(2 * kMapBytes)));
+  image = builder.CreateAnd(builder.CreateAdd(image, lowering.i32(kMapBytes - 1)),
+                            lowering.i32(-kMapBytes));
+  llvm::Value *address = builder.CreateAdd(programScratch(lowering),
+                                           builder.getInt64(uint64_t{map.getSlot()} * kMapBytes));
+  llvm::Value *isFirstWarp =
+      builder.CreateICmpULT(lowering.threadId(), lowering.i32(kThreadsOfWarp));
+  lowering.onlyIf(isFirstWarp, [&] {
+    llvm::Value *own =
+        builder.CreateAdd(image, builder.CreateMul(lowering.laneId(), lowering.i32(kWordBytes)));
+    emit(lowering, "st.shared.b32 [$0], $1;", "r,r", {own, lowering.i32(0)});
+    emit(lowering, "bar.warp.sync 0xffffffff;", "", {});
+    llvm::Value *writes = builder.CreateICmpEQ(lowering.laneId(), lowering.i32(0));
+    fillMap(lowering, map, image, writes);
+    // Stores by the map before have read it when they are done.
+    emit(lowering, "@$0 cp.async.bulk.wait_group 0;", "b", {writes});
+    emit(lowering, "bar.warp.sync 0xffffffff;", "", {});
+    emit(lowering,
+         "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned "
+         "[$0], [$1], 128;",
+         "l,r", {address, image});
+  });
+  lowering.barrier();
+  emit(lowering, "fence.proxy.tensormap::generic.acquire.gpu [$0], 128;", "l", {address});
+  lowering.set(map.getResult(), address);
+  return success();
+}
+
 LogicalResult lowerTmaLoad(Lowering &lowering, Operation *op) {
   auto load = cast<tlg::TmaLoadOp>(op);
   llvm::IRBuilder<> &builder = lowering.builder();
-  const BlockCopy copy(lowering, op, load.getDestination().getType(), load.getStarts(),
-                       load.getMap());
+  const BlockCopy copy(lowering, load, load.getDestination().getType());
   if (!copy.isValid())
     return op->emitError("has no tensor map that fits (a mistake in blockscope)");
   llvm::Value *to = sharedAddress(lowering, lowering.scalar(load.getDestination()));
@@ -221,8 +354,7 @@ LogicalResult lowerTmaLoad(Lowering &lowering, Operation *op) {
 LogicalResult lowerTmaStore(Lowering &lowering, Operation *op) {
   auto store = cast<tlg::TmaStoreOp>(op);
   llvm::IRBuilder<> &builder = lowering.builder();
-  const BlockCopy copy(lowering, op, store.getSource().getType(), store.getStarts(),
-                       store.getMap());
+  const BlockCopy copy(lowering, store, store.getSource().getType());
   if (!copy.isValid())
     return op->emitError("has no tensor map that fits (a mistake in blockscope)");
   llvm::Value *from = sharedAddress(lowering, lowering.scalar(store.getSource()));
@@ -254,10 +386,15 @@ LogicalResult lowerTmaStoreWait(Lowering &lowering, Operation *op) {
 
 llvm::ArrayRef<LoweringRow> tmaRows() {
   static constexpr LoweringRow kRows[] = {
-      {"tlg.async_arrive", lowerAsyncArrive}, {"tlg.mbarrier_arrive", lowerArrive},
-      {"tlg.mbarrier_expect", lowerExpect},   {"tlg.mbarrier_init", lowerInit},
-      {"tlg.mbarrier_wait", lowerWait},       {"tlg.tma_load", lowerTmaLoad},
-      {"tlg.tma_store", lowerTmaStore},       {"tlg.tma_store_wait", lowerTmaStoreWait},
+      {"tlg.async_arrive", lowerAsyncArrive},
+      {"tlg.make_tensor_map", lowerMakeTensorMap},
+      {"tlg.mbarrier_arrive", lowerArrive},
+      {"tlg.mbarrier_expect", lowerExpect},
+      {"tlg.mbarrier_init", lowerInit},
+      {"tlg.mbarrier_wait", lowerWait},
+      {"tlg.tma_load", lowerTmaLoad},
+      {"tlg.tma_store", lowerTmaStore},
+      {"tlg.tma_store_wait", lowerTmaStoreWait},
   };
   return kRows;
 }

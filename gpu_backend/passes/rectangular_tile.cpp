@@ -5,6 +5,7 @@
 #include "gpu_backend/passes/rectangular_tile.h"
 
 #include "gpu_backend/ir/tlg_dialect.h"
+#include "gpu_backend/passes/disjoint_arguments.h"
 
 #include "core/ir/tl_dialect.h"
 
@@ -113,17 +114,15 @@ std::optional<Known> known(Value value) {
 }
 
 /// A scalar pointer: an argument, or elements behind it.
-std::optional<Known> knownPointer(Value value, unsigned &argument) {
-  if (const std::optional<unsigned> number = argumentNumber(value)) {
-    argument = *number;
+std::optional<Known> knownPointer(Value value) {
+  if (argumentNumber(value))
     return knownArgument(value);
-  }
   if (auto hint = value.getDefiningOp<tl::HintOp>())
-    return knownPointer(hint.getSource(), argument);
+    return knownPointer(hint.getSource());
   auto add = value.getDefiningOp<tl::AddPtrOp>();
   if (!add || add.getIsUnsigned())
     return std::nullopt;
-  const std::optional<Known> base = knownPointer(add.getPointer(), argument);
+  const std::optional<Known> base = knownPointer(add.getPointer());
   const std::optional<Known> offset = known(add.getOffset());
   if (!base || !offset)
     return std::nullopt;
@@ -210,6 +209,8 @@ std::optional<Index> readIndex(Value value, DimMap dims) {
 
 class TileMatcher {
 public:
+  explicit TileMatcher(bool isDescribed) : isDescribed_(isDescribed) {}
+
   std::optional<RectangularTile> match(Value pointer, Value mask) {
     auto type = dyn_cast<RankedTensorType>(pointer.getType());
     if (!type || !mask || type.getRank() < 1)
@@ -227,10 +228,11 @@ public:
   }
 
 private:
+  using Number = RectangularTile::Number;
   struct Part {
     std::optional<Index> index;
     std::optional<Index> above, below; ///< those that are compared with 0 and with the size
-    std::optional<Known> stride, size;
+    std::optional<Number> stride, size;
   };
 
   bool readPointer(Value value, DimMap dims) {
@@ -243,11 +245,13 @@ private:
     auto splat = value.getDefiningOp<tl::SplatOp>();
     if (!splat)
       return false;
-    const std::optional<Known> base = knownPointer(splat.getSource(), tile_.argument);
-    if (!base || base->divisor % kAlignmentBytes != 0)
-      return false;
-    tile_.base = base->text;
-    return true;
+    tile_.base.value = splat.getSource();
+    tile_.argument = argumentOf(splat.getSource());
+    if (const std::optional<Known> base = knownPointer(splat.getSource())) {
+      tile_.base.text = base->text;
+      return base->divisor % kAlignmentBytes == 0;
+    }
+    return isDescribed_;
   }
 
   bool readOffset(Value value, DimMap dims) {
@@ -255,7 +259,7 @@ private:
     if (!isWide(value))
       return false;
     std::optional<Index> index = readIndex(value, dims);
-    std::optional<Known> stride = Known{"1", 1};
+    std::optional<Number> stride = Number{"1", {}, 1};
     if (!index) {
       if (auto sum = value.getDefiningOp<arith::AddIOp>())
         return readOffset(sum.getLhs(), dims) && readOffset(sum.getRhs(), dims);
@@ -273,11 +277,16 @@ private:
   }
 
   /// A scalar that every element has.
-  static std::optional<Known> readScalar(Value value) {
+  std::optional<Number> readScalar(Value value) const {
     if (const auto constant = constantOf(value))
-      return Known{std::to_string(*constant), powerOfTwo(*constant)};
+      return Number{std::to_string(*constant), {}, *constant};
     auto splat = value.getDefiningOp<tl::SplatOp>();
-    return splat ? known(splat.getSource()) : std::nullopt;
+    if (!splat)
+      return std::nullopt;
+    Number number{{}, splat.getSource(), 0};
+    if (const std::optional<Known> atLaunch = known(splat.getSource()))
+      number.text = atLaunch->text;
+    return !number.text.empty() || isDescribed_ ? std::optional(number) : std::nullopt;
   }
 
   bool readMask(Value value, DimMap dims) {
@@ -323,8 +332,7 @@ private:
       else if (int64_t known = 0; llvm::to_integer(part.stride->text, known) &&
                                   known * elementBytes_ % kAlignmentBytes != 0)
         return false; // others are looked at when the kernel is launched
-      tile_.dims[dim] = {part.index->start, part.index->constant, part.size->text,
-                         part.stride->text};
+      tile_.dims[dim] = {part.index->start, part.index->constant, *part.size, *part.stride};
     }
     tile_.contiguousDim = contiguous;
     return contiguous >= 0;
@@ -334,12 +342,19 @@ private:
   llvm::SmallVector<Part, 4> parts_;
   RectangularTile tile_;
   int elementBytes_ = 1;
+  bool isDescribed_;
 };
 
 } // namespace
 
-std::optional<RectangularTile> matchTile(Value pointer, Value mask) {
-  return TileMatcher().match(pointer, mask);
+bool RectangularTile::isKnownAtLaunch() const {
+  return !base.text.empty() && llvm::all_of(dims, [](const Dim &dim) {
+    return !dim.size.text.empty() && !dim.stride.text.empty();
+  });
+}
+
+std::optional<RectangularTile> matchTile(Value pointer, Value mask, bool isDescribed) {
+  return TileMatcher(isDescribed).match(pointer, mask);
 }
 
 } // namespace blockscope::gpu

@@ -70,18 +70,19 @@ bool mayOrderMemory(Operation *op) {
 
 using Arguments = llvm::SmallSetVector<unsigned, 4>;
 
-/// Whether an access through `pointer` may be one of what argument `argument` points to; `others`
-/// gets the argument that it is one of otherwise.
-bool mayBeOf(unsigned argument, Value pointer, Arguments &others) {
-  const unsigned found = argumentOf(pointer).value_or(argument);
-  if (found != argument)
-    others.insert(found);
-  return found == argument;
+/// Whether an access through `pointer` may be one of what argument `argument` (nothing: any
+/// pointer) points to; `others` gets the argument that it is one of otherwise.
+bool mayBeOf(std::optional<unsigned> argument, Value pointer, Arguments &others) {
+  const std::optional<unsigned> found = argumentOf(pointer);
+  if (!found || !argument || *found == *argument)
+    return true;
+  others.insert(*found);
+  return false;
 }
 
 /// Whether something before `access` may have written to what argument `argument` points to, if
 /// that does not overlap `others`. Stores by TMA that come before another store are waited for.
-bool mayBeWritten(Operation *access, unsigned argument, Arguments &others) {
+bool mayBeWritten(Operation *access, std::optional<unsigned> argument, Arguments &others) {
   auto function = access->getParentOfType<func::FuncOp>();
   return function
       .walk([&](Operation *op) {
@@ -97,7 +98,7 @@ bool mayBeWritten(Operation *access, unsigned argument, Arguments &others) {
 
 /// Whether something after `store` may look at what argument `argument` points to, or write there,
 /// if that does not overlap `others`.
-bool mayBeAccessed(Operation *store, unsigned argument, Arguments &others) {
+bool mayBeAccessed(Operation *store, std::optional<unsigned> argument, Arguments &others) {
   auto function = store->getParentOfType<func::FuncOp>();
   return function
       .walk([&](Operation *op) {
@@ -110,33 +111,93 @@ bool mayBeAccessed(Operation *store, unsigned argument, Arguments &others) {
       .wasInterrupted();
 }
 
-/// Whether TMA can do `load`; records what that relies on.
-bool canLoad(tl::LoadOp load, unsigned argument) {
+/// Whether something before `access` may tell this program that another one has written.
+bool isOrdered(Operation *access) {
+  return access->getParentOfType<func::FuncOp>()
+      .walk([&](Operation *op) {
+        return op != access && mayOrderMemory(op) && mayPrecede(op, access)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Whether TMA can do `load`; records what that relies on. Of a tensor whose argument is not known
+/// nothing can be recorded: what the program stored before the load's loop is ordered by a fence
+/// there (LoopRing), what the loop stores keeps its loads where they are (LoopWrites).
+bool canLoad(tl::LoadOp load, std::optional<unsigned> argument) {
+  if (!argument)
+    return !isOrdered(load);
   Arguments others;
   if (mayBeWritten(load, argument, others))
     return false;
   for (const unsigned other : others)
-    requireDisjoint(load->getParentOfType<func::FuncOp>(), argument, other);
+    requireDisjoint(load->getParentOfType<func::FuncOp>(), *argument, other);
   return true;
 }
 
 /// Whether TMA can do `store`, and if so whether it has to be complete before the kernel goes on;
 /// records what that relies on.
-std::optional<bool> canStore(tl::StoreOp store, unsigned argument) {
+std::optional<bool> canStore(tl::StoreOp store, std::optional<unsigned> argument) {
   Arguments before, after;
   if (mayBeWritten(store, argument, before))
     return std::nullopt;
   const bool completes = mayBeAccessed(store, argument, after);
   if (!completes)
     before.insert_range(after);
-  for (const unsigned other : before)
-    requireDisjoint(store->getParentOfType<func::FuncOp>(), argument, other);
+  for (const unsigned other : before) // none where `argument` is not known
+    requireDisjoint(store->getParentOfType<func::FuncOp>(), *argument, other);
   return completes;
 }
 
-std::optional<TmaAccess> accessOf(Value pointer, Value mask, Type elementType) {
-  std::optional<RectangularTile> tile = matchTile(pointer, mask);
-  if (!tile)
+/// Where the kernel knows all of a tensor that the launch does not know: behind the op, or, where
+/// that is null, at the beginning of the block.
+struct KnownFrom {
+  Block *block;
+  Operation *op = nullptr;
+};
+
+KnownFrom knownFrom(const RectangularTile &tile, func::FuncOp function) {
+  KnownFrom from{&function.getBody().front()};
+  const auto add = [&](const RectangularTile::Number &number) {
+    if (!number.value)
+      return;
+    Value value = number.value;
+    Block *block = value.getParentBlock();
+    Operation *op = value.getDefiningOp();
+    if (block == from.block) {
+      if (op && (!from.op || from.op->isBeforeInBlock(op)))
+        from.op = op;
+    } else if (from.block->getParentOp()->isAncestor(block->getParentOp())) {
+      from = {block, op};
+    }
+  };
+  add(tile.base);
+  for (const RectangularTile::Dim &dim : tile.dims) {
+    add(dim.size);
+    add(dim.stride);
+  }
+  return from;
+}
+
+/// Whether a tensor map that the kernel makes is worth it for `access`: it is not made in the loop
+/// of the access, and of loads those in a loop gain.
+bool canMakeMap(Operation *access, const RectangularTile &tile) {
+  auto loop = access->getParentOfType<LoopLikeOpInterface>();
+  if (!loop)
+    return isa<tl::StoreOp>(access);
+  const KnownFrom from = knownFrom(tile, access->getParentOfType<func::FuncOp>());
+  return !loop->isAncestor(from.block->getParentOp());
+}
+
+bool isDescribed(Operation *access) {
+  auto attribute = access->getAttrOfType<BoolAttr>(tlg::kDescribedAttribute);
+  return attribute && attribute.getValue();
+}
+
+std::optional<TmaAccess> accessOf(Operation *access, Value pointer, Value mask, Type elementType) {
+  std::optional<RectangularTile> tile = matchTile(pointer, mask, isDescribed(access));
+  if (!tile || (!tile->isKnownAtLaunch() && !canMakeMap(access, *tile)))
     return std::nullopt;
   const auto type = cast<RankedTensorType>(pointer.getType());
   const auto blockType = RankedTensorType::get(type.getShape(), elementType);
@@ -154,13 +215,13 @@ bool isPlain(llvm::StringRef cacheModifier) {
 } // namespace
 
 std::optional<TmaAccess> tmaAccess(tl::LoadOp load) {
-  return load->hasAttr(kTmaAttribute)
-             ? accessOf(load.getPointer(), load.getMask(), getElementTypeOrSelf(load.getType()))
-             : std::nullopt;
+  return load->hasAttr(kTmaAttribute) ? accessOf(load, load.getPointer(), load.getMask(),
+                                                 getElementTypeOrSelf(load.getType()))
+                                      : std::nullopt;
 }
 
 std::optional<TmaAccess> tmaAccess(tl::StoreOp store) {
-  return store->hasAttr(kTmaAttribute) ? accessOf(store.getPointer(), store.getMask(),
+  return store->hasAttr(kTmaAttribute) ? accessOf(store, store.getPointer(), store.getMask(),
                                                   getElementTypeOrSelf(store.getValue().getType()))
                                        : std::nullopt;
 }
@@ -181,7 +242,7 @@ void findTmaAccesses(func::FuncOp function, const GpuTarget &target) {
           !isPlain(load.getCacheModifier()) || (load.getOther() && !isKnownZero(load.getOther())))
         return;
       const std::optional<TmaAccess> access =
-          accessOf(load.getPointer(), load.getMask(), getElementTypeOrSelf(load.getType()));
+          accessOf(load, load.getPointer(), load.getMask(), getElementTypeOrSelf(load.getType()));
       if (access && beginsAtMultiple(*access, axes) && canLoad(load, access->tile.argument)) {
         load->setAttr(kTmaAttribute, builder.getUnitAttr());
         ++found;
@@ -191,7 +252,7 @@ void findTmaAccesses(func::FuncOp function, const GpuTarget &target) {
       if (!tlg::hasLayout(type) || !isPlain(store.getCacheModifier()))
         return;
       const std::optional<TmaAccess> access =
-          accessOf(store.getPointer(), store.getMask(), getElementTypeOrSelf(type));
+          accessOf(store, store.getPointer(), store.getMask(), getElementTypeOrSelf(type));
       if (!access)
         return;
       if (const std::optional<bool> completes = canStore(store, access->tile.argument)) {
@@ -202,41 +263,118 @@ void findTmaAccesses(func::FuncOp function, const GpuTarget &target) {
   });
 }
 
-int addTensorMap(func::FuncOp function, const TmaAccess &access) {
-  Builder builder(function.getContext());
+namespace {
+
+/// The numbers of a map's boxes and elements, in the order of a box.
+struct MapShape {
+  TmaBoxes boxes;
+  llvm::SmallVector<int64_t> box;
+  llvm::SmallVector<const RectangularTile::Number *> sizes, strides;
+};
+
+MapShape shapeOfMap(const TmaAccess &access) {
   const RectangularTile &tile = access.tile;
   const llvm::ArrayRef<int64_t> shape = access.buffer.getShape();
-  const SharedLayout layout = tlg::sharedLayoutOf(access.buffer);
-  const TmaBoxes boxes = *tmaBoxes(shape, tile.contiguousDim, layout);
-  llvm::SmallVector<int64_t> box;
-  llvm::SmallVector<llvm::StringRef> sizes, strides;
+  MapShape map{
+      *tmaBoxes(shape, tile.contiguousDim, tlg::sharedLayoutOf(access.buffer)), {}, {}, {}};
   for (const int dim : boxOrder(static_cast<int>(shape.size()), tile.contiguousDim)) {
-    box.push_back(boxes.shape[dim]);
-    sizes.push_back(tile.dims[dim].size);
+    map.box.push_back(map.boxes.shape[dim]);
+    map.sizes.push_back(&tile.dims[dim].size);
     if (dim != tile.contiguousDim)
-      strides.push_back(tile.dims[dim].stride);
+      map.strides.push_back(&tile.dims[dim].stride);
   }
+  return map;
+}
+
+/// Adds a map that the launch encodes. Returns its number.
+uint32_t addLaunchMap(func::FuncOp function, const TmaAccess &access) {
+  Builder builder(function.getContext());
+  const MapShape shape = shapeOfMap(access);
+  const auto textsOf = [&](llvm::ArrayRef<const RectangularTile::Number *> numbers) {
+    llvm::SmallVector<llvm::StringRef> texts;
+    for (const RectangularTile::Number *number : numbers)
+      texts.push_back(number->text);
+    return builder.getStrArrayAttr(texts);
+  };
   const auto named = [&](llvm::StringRef name, Attribute value) {
     return builder.getNamedAttr(name, value);
   };
+  const int elementBytes = tlg::sharedLayoutOf(access.buffer).elementBytes;
   const auto map = builder.getDictionaryAttr(
-      {named("base", builder.getStringAttr(tile.base)),
-       named("box", builder.getDenseI64ArrayAttr(box)),
-       named("contiguous_dim", builder.getI32IntegerAttr(tile.contiguousDim)),
-       named("element_bytes", builder.getI32IntegerAttr(layout.elementBytes)),
-       named("sizes", builder.getStrArrayAttr(sizes)),
-       named("strides", builder.getStrArrayAttr(strides)),
-       named("swizzle_bytes", builder.getI32IntegerAttr(boxes.swizzleBytes))});
+      {named("base", builder.getStringAttr(access.tile.base.text)),
+       named("box", builder.getDenseI64ArrayAttr(shape.box)),
+       named("contiguous_dim", builder.getI32IntegerAttr(access.tile.contiguousDim)),
+       named("element_bytes", builder.getI32IntegerAttr(elementBytes)),
+       named("sizes", textsOf(shape.sizes)), named("strides", textsOf(shape.strides)),
+       named("swizzle_bytes", builder.getI32IntegerAttr(shape.boxes.swizzleBytes))});
   llvm::SmallVector<Attribute> maps;
   if (auto known = function->getAttrOfType<ArrayAttr>(tlg::kTensorMapsAttribute))
     maps.assign(known.begin(), known.end());
   const auto *found = llvm::find(maps, Attribute(map));
-  const auto number = static_cast<int>(found - maps.begin());
+  const auto number = static_cast<uint32_t>(found - maps.begin());
   if (found == maps.end()) {
     maps.push_back(map);
     function->setAttr(tlg::kTensorMapsAttribute, builder.getArrayAttr(maps));
   }
   return number;
+}
+
+bool isSameNumber(Value a, Value b) {
+  llvm::APInt x, y;
+  return a == b ||
+         (matchPattern(a, m_ConstantInt(&x)) && matchPattern(b, m_ConstantInt(&y)) && x == y);
+}
+
+bool isSameMap(tlg::MakeTensorMapOp a, tlg::MakeTensorMapOp b) {
+  return a.getBox() == b.getBox() && a.getElementBytes() == b.getElementBytes() &&
+         a.getSwizzleBytes() == b.getSwizzleBytes() &&
+         a.getContiguousDim() == b.getContiguousDim() &&
+         llvm::equal(a->getOperands(), b->getOperands(), isSameNumber);
+}
+
+/// Has the kernel make a map; there may be the same one already.
+Value addMadeMap(func::FuncOp function, const TmaAccess &access) {
+  const KnownFrom from = knownFrom(access.tile, function);
+  OpBuilder builder(function.getContext());
+  if (from.op)
+    builder.setInsertionPointAfter(from.op);
+  else
+    builder.setInsertionPointToStart(from.block);
+  const Location location = from.op ? from.op->getLoc() : function.getLoc();
+  const auto valueOf = [&](const RectangularTile::Number &number) {
+    return number.value ? number.value
+                        : arith::ConstantOp::create(builder, location,
+                                                    builder.getI64IntegerAttr(number.constant))
+                              .getResult();
+  };
+  const MapShape shape = shapeOfMap(access);
+  llvm::SmallVector<Value> sizes, strides;
+  for (const RectangularTile::Number *size : shape.sizes)
+    sizes.push_back(valueOf(*size));
+  for (const RectangularTile::Number *stride : shape.strides)
+    strides.push_back(valueOf(*stride));
+  uint32_t slots = 0;
+  function.walk([&](tlg::MakeTensorMapOp) { ++slots; });
+  auto made = tlg::MakeTensorMapOp::create(
+      builder, location, builder.getI64Type(), access.tile.base.value, sizes, strides,
+      builder.getDenseI64ArrayAttr(shape.box),
+      static_cast<uint32_t>(tlg::sharedLayoutOf(access.buffer).elementBytes),
+      static_cast<uint32_t>(shape.boxes.swizzleBytes),
+      static_cast<uint32_t>(access.tile.contiguousDim), slots);
+  for (auto other : from.block->getOps<tlg::MakeTensorMapOp>())
+    if (other != made && isSameMap(other, made)) {
+      made.erase();
+      return other;
+    }
+  return made;
+}
+
+} // namespace
+
+TensorMapUse addTensorMap(func::FuncOp function, const TmaAccess &access) {
+  if (access.tile.isKnownAtLaunch())
+    return {addLaunchMap(function, access), {}};
+  return {0, addMadeMap(function, access)};
 }
 
 llvm::SmallVector<Value> makeStarts(OpBuilder &builder, Location location,
@@ -249,8 +387,18 @@ llvm::SmallVector<Value> makeStarts(OpBuilder &builder, Location location,
   llvm::SmallVector<Value> starts;
   for (const RectangularTile::Dim &dim : tile.dims)
     starts.push_back(dim.start ? now(dim.start) : constant(dim.firstIndex));
-  if (tile.condition)
-    starts.front() = arith::SelectOp::create(builder, location, now(tile.condition), starts.front(),
+  Value condition = tile.condition ? now(tile.condition) : Value();
+  for (const RectangularTile::Dim &dim : tile.dims) {
+    if (tile.isKnownAtLaunch() || !dim.size.value)
+      continue; // the launch encodes no map of an empty tensor
+    Value zero = arith::ConstantOp::create(builder, location, builder.getI64IntegerAttr(0));
+    Value some =
+        arith::CmpIOp::create(builder, location, arith::CmpIPredicate::sgt, dim.size.value, zero);
+    condition =
+        condition ? arith::AndIOp::create(builder, location, condition, some).getResult() : some;
+  }
+  if (condition)
+    starts.front() = arith::SelectOp::create(builder, location, condition, starts.front(),
                                              constant(kFarOutside));
   return starts;
 }
@@ -326,8 +474,9 @@ void loadByTma(tl::LoadOp load, const TmaAccess &access) {
   const auto starts =
       makeStarts(rewriter, location, access.tile, [](Value value) { return value; });
   auto function = load->getParentOfType<func::FuncOp>();
-  auto copy = tlg::TmaLoadOp::create(rewriter, location, buffer, barrier, starts, Value(),
-                                     static_cast<uint32_t>(addTensorMap(function, access)));
+  const TensorMapUse map = addTensorMap(function, access);
+  auto copy = tlg::TmaLoadOp::create(rewriter, location, buffer, barrier, starts, Value(), map.made,
+                                     map.number);
   replaceLoad(rewriter, load, buffer);
   rewriter.setInsertionPoint(firstUse(buffer, copy));
   tlg::MbarrierWaitOp::create(rewriter, location, barrier, constant(0));
@@ -366,7 +515,8 @@ Value storeCondition(OpBuilder &builder, Location location, const TmaAccess &acc
     result = result ? arith::AndIOp::create(builder, location, result, holds).getResult() : holds;
   };
   for (auto [i, dim, start] : llvm::enumerate(tile.dims, starts)) {
-    if (dim.start ? !isNotNegative(dim.start) : dim.firstIndex < 0)
+    const bool mayBeEmpty = i == 0 && !tile.isKnownAtLaunch(); // it begins outside then
+    if (mayBeEmpty || (dim.start ? !isNotNegative(dim.start) : dim.firstIndex < 0))
       require(arith::CmpIPredicate::sge, start);
     if (static_cast<int>(i) == tile.contiguousDim && knownFactor(dim, axes) % step != 0) {
       Value mask = arith::ConstantOp::create(builder, location,
@@ -400,10 +550,9 @@ void storeByTma(tl::StoreOp store, const TmaAccess &access, const AxisAnalysis &
   tlg::LocalStoreOp::create(builder, location, value, buffer);
   tlg::FenceAsyncOp::create(builder, location);
   tl::BarrierOp::create(builder, location);
-  const auto map =
-      static_cast<uint32_t>(addTensorMap(store->getParentOfType<func::FuncOp>(), access));
+  const TensorMapUse map = addTensorMap(store->getParentOfType<func::FuncOp>(), access);
   const auto byTma = [&](OpBuilder &inner) {
-    tlg::TmaStoreOp::create(inner, location, buffer, starts, map);
+    tlg::TmaStoreOp::create(inner, location, buffer, starts, map.made, map.number);
   };
   if (Value condition = storeCondition(builder, location, access, starts, axes)) {
     scf::IfOp::create(

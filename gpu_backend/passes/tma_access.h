@@ -29,11 +29,19 @@ inline constexpr llvm::StringLiteral kByWarpsAttribute = "tlg.by_warps";
 std::optional<TmaAccess> tmaAccess(tl::LoadOp load);
 std::optional<TmaAccess> tmaAccess(tl::StoreOp store);
 
-/// Adds the access's tensor map to those of the function. Returns its number.
-int addTensorMap(mlir::func::FuncOp function, const TmaAccess &access);
+/// The tensor map of an access: the number of one that the launch encodes, or what a
+/// tlg.make_tensor_map in the kernel gives.
+struct TensorMapUse {
+  uint32_t number = 0;
+  mlir::Value made;
+};
+
+/// Adds the access's tensor map to those of the function: that it is launched with, or that it
+/// makes, as early as all of the tensor is known.
+TensorMapUse addTensorMap(mlir::func::FuncOp function, const TmaAccess &access);
 
 /// The i32 scalars where the tile begins, from its starts by way of `now`; far outside of the
-/// tensor where its condition does not hold.
+/// tensor where its condition does not hold, or the tensor is empty.
 llvm::SmallVector<mlir::Value> makeStarts(mlir::OpBuilder &builder, mlir::Location location,
                                           const RectangularTile &tile,
                                           llvm::function_ref<mlir::Value(mlir::Value)> now);

@@ -165,7 +165,7 @@ private:
                                    source.getCacheModifierAttr(), source.getEvictionPolicyAttr(),
                                    source.getIsVolatileAttr());
     for (const llvm::StringRef name :
-         {tlg::kVectorAttribute, tlg::kEqualRunsAttribute, kTmaAttribute})
+         {tlg::kVectorAttribute, tlg::kEqualRunsAttribute, tlg::kDescribedAttribute, kTmaAttribute})
       if (Attribute value = source->getAttr(name))
         load->setAttr(name, value);
     Value operand = load.getResult();

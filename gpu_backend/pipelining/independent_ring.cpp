@@ -12,7 +12,7 @@ void IndependentRing::makeBarriers() {
   filled_ = makeMbarriers((byTma() ? 1 : 0) + (byThreads() ? kThreadsOfWarp * warps() : 0));
   released_ = makeMbarriers(warps());
   if (byTma())
-    tlg::FenceAsyncOp::create(rewriter(), location()); // threads may have written where TMA will
+    makeFence();
   tl::BarrierOp::create(rewriter(), location());
 }
 

@@ -20,27 +20,6 @@ void mapTo(IRMapping &mapping, llvm::ArrayRef<Operation *> loads, llvm::ArrayRef
     mapping.map(load->getResult(0), value);
 }
 
-/// A load with operands as in `mapping`, where there is its iteration.
-Value makeLoad(OpBuilder &builder, tl::LoadOp load, IRMapping &mapping, Value exists) {
-  const auto now = [&](Value value) { return value ? mapping.lookupOrDefault(value) : Value(); };
-  Value mask = now(load.getMask());
-  if (exists) {
-    Value all = exists;
-    if (auto type = dyn_cast<RankedTensorType>(load.getPointer().getType()))
-      all = tl::SplatOp::create(
-          builder, load.getLoc(),
-          RankedTensorType::get(type.getShape(), builder.getI1Type(), type.getEncoding()), exists);
-    mask = mask ? arith::AndIOp::create(builder, load.getLoc(), all, mask).getResult() : all;
-  }
-  auto made = tl::LoadOp::create(builder, load.getLoc(), load.getType(), now(load.getPointer()),
-                                 mask, now(load.getOther()), load.getCacheModifierAttr(),
-                                 load.getEvictionPolicyAttr(), load.getIsVolatileAttr());
-  for (const llvm::StringRef name : {tlg::kVectorAttribute, tlg::kEqualRunsAttribute})
-    if (Attribute value = load->getAttr(name))
-      made->setAttr(name, value);
-  return made;
-}
-
 } // namespace
 
 std::optional<std::vector<LoopSlice>> LoadsAhead::slicesFor(scf::ForOp loop,

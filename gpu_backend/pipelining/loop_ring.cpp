@@ -198,7 +198,7 @@ void LoopRing::eraseUnused() {
     if (variable.use_empty() && loop_.getResult(i).use_empty())
       terminator->setOperand(i, variable);
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*loop_.getBody())))
-    if (ops.contains(&op) && op.use_empty())
+    if (ops.contains(&op) && op.use_empty() && (!isa<scf::IfOp>(op) || isOpTriviallyDead(&op)))
       rewriter_.eraseOp(&op);
 }
 
@@ -249,9 +249,9 @@ void LoopRing::makeCopy(Copy &copy, IRMapping &mapping, Value slot, Value mbarri
   if (copy.plan->copy == CopyKind::Tma) {
     const TmaAccess access = *tmaAccess(copy.load); // anew: the loop may have been replaced
     const auto starts = makeStarts(rewriter_, location, access.tile, now);
-    const int map = addTensorMap(loop_->getParentOfType<func::FuncOp>(), access);
+    const TensorMapUse map = addTensorMap(loop_->getParentOfType<func::FuncOp>(), access);
     auto made = tlg::TmaLoadOp::create(rewriter_, location, buffer, mbarrier, starts, predicate,
-                                       static_cast<uint32_t>(map));
+                                       map.made, map.number);
     if (copiesByWarps())
       made->setAttr(kByWarpsAttribute, rewriter_.getUnitAttr());
     return;
@@ -367,6 +367,13 @@ Value LoopRing::mbarrierOf(Value mbarriers, Value slot) {
   const auto one =
       tlg::sharedType(ring.getShape(), ring.getElementType(), tlg::sharedLayoutOf(ring));
   return tlg::StageOp::create(rewriter_, location(), one, mbarriers, slot);
+}
+
+void LoopRing::makeFence() {
+  auto fence = tlg::FenceAsyncOp::create(rewriter_, location());
+  fence.setGlobal(llvm::any_of(copies_, [](const Copy &copy) {
+    return copy.plan->copy == CopyKind::Tma && !tmaAccess(copy.load)->tile.argument;
+  }));
 }
 
 bool LoopRing::placeBehindDots() {

@@ -69,6 +69,9 @@ protected:
   bool isReadByThreads() const { return isReadByThreads_; }
   Value constant(mlir::Type type, int64_t value);
   Value i32(int64_t value) { return constant(rewriter_.getI32Type(), value); }
+  /// Has later copies by TMA see what threads have written: to the ring's buffers, and to the
+  /// tensor that a copy reads where its argument is not known.
+  void makeFence();
   /// Of all copies of an iteration: the bytes of those by TMA that are always there, and of the
   /// delayed dot's, which are for the iteration before.
   std::pair<int64_t, int64_t> tmaBytes() const;

@@ -19,13 +19,18 @@ struct Iteration {
 /// The ops of a loop's body that compute some values from its variables and from what it loads, and
 /// those variables and loads. The ops can be made again for another iteration, also for one that
 /// there is not.
+///
+/// Of an `if` only that is made again which some of its results need: what else is in it, such as
+/// stores, stays in its own iteration.
 struct LoopSlice {
   llvm::SmallSetVector<mlir::Operation *, 16> ops;
   llvm::SmallSetVector<unsigned, 4> variables; ///< by their number among the loop's
   llvm::SmallSetVector<mlir::Operation *, 2> loads;
+  /// Loads inside an `if`, among `ops`: they are made again with it, where it has to load.
+  llvm::SmallSetVector<mlir::Operation *, 2> loadsOfIfs;
 
   /// Adds what `value` is computed from, in this iteration and, for variables, in those before.
-  /// False when that has effects, other than by loading.
+  /// False when that has effects, other than by loading, or is in a loop inside the loop.
   bool add(mlir::scf::ForOp loop, mlir::Value value);
   /// Adds what says where a load reads, and what it gives where its mask is false.
   bool addOperandsOf(mlir::scf::ForOp loop, tl::LoadOp load);
@@ -33,6 +38,20 @@ struct LoopSlice {
   /// in `mapping`.
   void clone(mlir::OpBuilder &builder, mlir::scf::ForOp loop, mlir::IRMapping &mapping,
              const Iteration &iteration) const;
+
+private:
+  struct Clones;
+
+  bool addIf(mlir::scf::ForOp loop, mlir::OpResult result);
+  void cloneBlock(mlir::Block &block, const Clones &to) const;
+  void cloneIf(mlir::scf::IfOp op, const Clones &to) const;
+
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<unsigned, 4>> results_; ///< of each `if`
 };
+
+/// Makes a load with operands as in `mapping`, which loads nothing where `exists` is false (null:
+/// it is true).
+tl::LoadOp makeLoad(mlir::OpBuilder &builder, tl::LoadOp load, mlir::IRMapping &mapping,
+                    mlir::Value exists);
 
 } // namespace blockscope::gpu

@@ -153,6 +153,7 @@ private:
       plan.why = LoadReason::Address;
       return;
     }
+    requireDisjointIn(*address);
     addresses_.push_back(std::move(*address));
     plan.copy = tma ? CopyKind::Tma : CopyKind::CpAsync;
     plan.ring = 0;
@@ -163,6 +164,16 @@ private:
   void requireDisjoint(tl::LoadOp load) {
     for (const unsigned stored : writes_.stored())
       plan_.disjoint.emplace_back(*argumentOf(load.getPointer()), stored);
+  }
+
+  /// The loads inside an `if` by which a load's address, or what this needs, is computed.
+  void requireDisjointIn(const LoopSlice &address) {
+    std::vector<LoopSlice> slices =
+        LoadsAhead::slicesFor(loop_, address.loads.getArrayRef()).value();
+    slices.push_back(address);
+    for (const LoopSlice &slice : slices)
+      for (Operation *load : slice.loadsOfIfs)
+        requireDisjoint(cast<tl::LoadOp>(load));
   }
 
   /// The shared memory that one buffer of each load takes.
@@ -203,10 +214,11 @@ private:
       return writes_.canMove(cast<tl::LoadOp>(load).getPointer());
     };
     // What `other` of a load is computed from may be anything: no dot is done early for it.
-    return llvm::all_of(address.loads, canMove) && llvm::none_of(address.ops, isDot) &&
-           llvm::all_of(*levels, [&](const LoopSlice &level) {
-             return llvm::all_of(level.loads, canMove) && llvm::none_of(level.ops, isDot);
-           });
+    const auto isMovable = [&](const LoopSlice &slice) {
+      return llvm::all_of(slice.loads, canMove) && llvm::all_of(slice.loadsOfIfs, canMove) &&
+             llvm::none_of(slice.ops, isDot);
+    };
+    return isMovable(address) && llvm::all_of(*levels, isMovable);
   }
 
   /// Small operands of dots that no copy can bring are loaded an iteration early, and so is what is
@@ -232,6 +244,7 @@ private:
       return;
     plan.copy = CopyKind::Registers;
     plan.why = LoadReason::None;
+    requireDisjointIn(slice);
     requireDisjoint(load);
   }
 

@@ -133,8 +133,9 @@ std::string reasonText(const LoopPlan &loop, const LoadPlan &load) {
     return "its 'other' (of a descriptor or block pointer, its padding_option) is not zero, which "
            "is all that asynchronous copies can fill in";
   case LoadReason::Address:
-    return "its addresses or its mask come from a load that cannot be done earlier, or from an if "
-           "or a loop inside the loop";
+    return "its addresses or its mask come from a load that cannot be done earlier, from an "
+           "atomic, "
+           "or from a loop inside the loop";
   case LoadReason::NoAsyncCopy:
     return "the target has no asynchronous copies";
   case LoadReason::NoMemory:

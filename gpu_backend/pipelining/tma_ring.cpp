@@ -23,7 +23,7 @@ Value MbarrierRing::beginCopies(Value slot, const Existence &exists) {
 
 void TmaRing::makeBarriers() {
   filled_ = makeMbarriers(/*arrivals=*/1);
-  tlg::FenceAsyncOp::create(rewriter(), location()); // threads may have written where TMA will
+  makeFence();
   tl::BarrierOp::create(rewriter(), location());
 }
 

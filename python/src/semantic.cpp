@@ -253,7 +253,7 @@ std::string textOr(const char *otherwise, py::handle value, const char *op, cons
 
 void bindMemory(py::module_ &m) {
   m.def("load", [](py::handle pointer, py::handle mask, py::handle other, py::handle cacheModifier,
-                   py::handle evictionPolicy, py::handle isVolatile) {
+                   py::handle evictionPolicy, py::handle isVolatile, bool isDescribed) {
     const char *op = "tl.load";
     return runOp(op, [&](Semantic &s) {
       Semantic::LoadOptions options;
@@ -262,17 +262,19 @@ void bindMemory(py::module_ &m) {
       options.cacheModifier = textOf(cacheModifier, op, "cache_modifier");
       options.evictionPolicy = textOf(evictionPolicy, op, "eviction_policy");
       options.isVolatile = boolOf(isVolatile, op, "volatile");
+      options.isDescribed = isDescribed;
       return s.load(tensorOf(s, pointer, op, "pointer"), options);
     });
   });
   m.def("store", [](py::handle pointer, py::handle value, py::handle mask, py::handle cacheModifier,
-                    py::handle evictionPolicy) {
+                    py::handle evictionPolicy, bool isDescribed) {
     const char *op = "tl.store";
     runVoidOp(op, [&](Semantic &s) {
       Semantic::StoreOptions options;
       options.mask = optionalOperand(mask, op, "mask");
       options.cacheModifier = textOf(cacheModifier, op, "cache_modifier");
       options.evictionPolicy = textOf(evictionPolicy, op, "eviction_policy");
+      options.isDescribed = isDescribed;
       s.store(tensorOf(s, pointer, op, "pointer"), operandOf(value, op, "value"), options);
     });
   });

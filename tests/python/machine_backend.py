@@ -60,8 +60,7 @@ def storage_of(value: Any) -> Any:
 
 def machine_for(kernel: Any) -> ptx_matrix_machine.Machine:
     """The machine with matrix instructions, with the code of a kernel."""
-    maps = kernel.data["tensor_maps"]
-    return ptx_matrix_machine.Machine(kernel.asm["ptx"], kernel.metadata.num_warps, maps)
+    return ptx_matrix_machine.machine_for(kernel)
 
 
 def use(monkeypatch: pytest.MonkeyPatch, backend: Any) -> None:

@@ -80,6 +80,7 @@ class Machine(Arithmetic):
         self.barriers = 0
         self.schedule = Schedule()
         self.seconds = float("inf")  # that a run may take
+        self.scratch = 0  # bytes that each program has in the last parameter's memory
         self._read(ptx)
 
     # -- program ----------------------------------------------------------------------------------
@@ -127,6 +128,8 @@ class Machine(Arithmetic):
         arrays: list[tuple[int, np.ndarray]] = []
         values: list[bytes] = []
         arguments = list(arguments)
+        if self.scratch:
+            arguments.append(np.full(int(np.prod(grid)) * self.scratch, 0xA5, np.uint8))
         for (_, size), argument in zip(self.parameters, arguments, strict=True):
             if isinstance(argument, np.ndarray):
                 argument = Place(argument, 0)
@@ -575,6 +578,10 @@ class Machine(Arithmetic):
             values = self.get(name, at)
             for h in range(2):
                 self.write("shared", place[:, h], at, 2, values >> np.uint64(16 * h))
+
+    def op_trap(self, i: Instruction, at: np.ndarray) -> None:
+        if len(at):
+            raise PtxError("the program ends itself")
 
     def op_fence(self, i: Instruction, at: np.ndarray) -> None:
         pass

@@ -364,9 +364,16 @@ class Machine(Tma, _Fences):
             super().op_cvt(i, at)
 
 
-def run(kernel: Any, arguments: Any, grid: tuple[int, ...] = (1,)) -> Machine:
-    """Runs a compiled kernel (`fn.warmup(..., arch=...)`) on NumPy arrays and scalars."""
+def machine_for(kernel: Any) -> Machine:
+    """The machine with the code of a compiled kernel, its tensor maps and scratch memory."""
     maps = kernel.data.get("tensor_maps", ())
     machine = Machine(kernel.asm["ptx"], kernel.metadata.num_warps, maps)
+    machine.scratch = kernel.data["global_scratch_size"]
+    return machine
+
+
+def run(kernel: Any, arguments: Any, grid: tuple[int, ...] = (1,)) -> Machine:
+    """Runs a compiled kernel (`fn.warmup(..., arch=...)`) on NumPy arrays and scalars."""
+    machine = machine_for(kernel)
     machine.run((*grid, 1, 1)[:3], arguments, kernel.metadata.shared)
     return machine

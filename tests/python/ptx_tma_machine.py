@@ -6,6 +6,9 @@ a thread that waited too, or knows of one that did; what TMA stores is in global
 storing thread has waited in full, else when the program ends. TMA may read or overwrite a byte that
 a thread wrote, and overwrite one that it read, only behind fence.proxy.async. Threads wait for an
 mbarrier's phases in order, each for every one of them: other waits take one phase for another.
+
+A tensor map that the kernel makes has bytes of our own choice: see `_FIELDS`. A thread may use it
+when it has acquired it since it came into global memory.
 """
 
 from __future__ import annotations
@@ -20,6 +23,15 @@ from ptx_machine import Instruction, PtxError
 _WAIT = re.compile(r"\{\.reg \.pred p; wait: (mbarrier\.try_wait\S*) p, ([^;]*); @!p bra wait;\}")
 _MAP = re.compile(r"\.param\s+\.align\s+64\s+\.b8\s+(\w+)\[128\]")
 _FIRST_HANDLE = 1 << 50
+#: Where a map's fields begin, the bytes of a number, and how many numbers there may be.
+_FIELDS = {
+    "global_address": (0, 8, 1), "rank": (8, 1, 1), "elemtype": (9, 1, 1),
+    "interleave_layout": (10, 1, 1), "swizzle_mode": (11, 1, 1), "fill_mode": (12, 1, 1),
+    "global_dim": (16, 4, 5), "box_dim": (36, 4, 5), "element_stride": (56, 4, 5),
+    "global_stride": (80, 8, 4),
+}  # fmt: skip
+_MAP_BYTES = 128
+_ELEMENT_BYTES = {0: 1, 1: 2, 2: 4, 4: 8}  # by elemtype: integers without a sign
 
 
 def evaluate(expression: str, cells: list[int]) -> int:
@@ -47,13 +59,14 @@ def evaluate(expression: str, cells: list[int]) -> int:
 class TensorMap:
     """A tensor in memory, checked as the driver checks it."""
 
-    def __init__(self, data: dict[str, Any], cells: list[int]) -> None:
-        self.element_bytes, self.swizzle = data["element_bytes"], data["swizzle_bytes"]
-        self.box = list(data["box"])
-        self.base = evaluate(data["base"], cells)
-        self.sizes = [evaluate(text, cells) for text in data["sizes"]]
-        strides = [evaluate(text, cells) for text in data["strides"]]
-        self.strides = [self.element_bytes, *(s * self.element_bytes for s in strides)]
+    def __init__(
+        self, element_bytes: int, swizzle: int, box: list[int], base: int, sizes: list[int],
+        strides: list[int],
+    ) -> None:  # fmt: skip
+        """``strides`` are in bytes, without that of the contiguous dimension."""
+        self.element_bytes, self.swizzle, self.box = element_bytes, swizzle, box
+        self.base, self.sizes = base, sizes
+        self.strides = [element_bytes, *strides]
         row = self.box[0] * self.element_bytes
         if (
             self.base % 16
@@ -65,6 +78,39 @@ class TensorMap:
             or not len(self.box) == len(self.sizes) == len(self.strides) <= 5
         ):
             raise PtxError(f"no tensor map for {self.__dict__}")
+
+    @classmethod
+    def encoded(cls, data: dict[str, Any], cells: list[int]) -> TensorMap:
+        """What the launch encodes."""
+        size = data["element_bytes"]
+        strides = [evaluate(text, cells) * size for text in data["strides"]]
+        sizes = [evaluate(text, cells) for text in data["sizes"]]
+        base = evaluate(data["base"], cells)
+        return cls(size, data["swizzle_bytes"], list(data["box"]), base, sizes, strides)
+
+    @classmethod
+    def made(cls, image: np.ndarray) -> TensorMap:
+        """What a kernel has put together."""
+
+        def numbers(name: str) -> list[int]:
+            begin, size, count = _FIELDS[name]
+            field = image[begin : begin + size * count].tobytes()
+            return [
+                int.from_bytes(field[i : i + size], "little") for i in range(0, len(field), size)
+            ]
+
+        (rank,) = (value + 1 for value in numbers("rank"))
+        if rank > 5 or numbers("interleave_layout") != [0] or numbers("fill_mode") != [0]:
+            raise PtxError("a tensor map of another kind")
+        if numbers("element_stride")[:rank] != [1] * rank:
+            raise PtxError("a tensor map whose elements do not lie side by side")
+        (swizzle,), (kind,), (base,) = (
+            numbers(name) for name in ("swizzle_mode", "elemtype", "global_address")
+        )
+        return cls(
+            _ELEMENT_BYTES[kind], 16 << swizzle if swizzle else 0, numbers("box_dim")[:rank], base,
+            numbers("global_dim")[:rank], numbers("global_stride")[: rank - 1],
+        )  # fmt: skip
 
     def places(self, start: list[int], shared: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """For each byte of a box its address in shared memory, in global memory, and whether it is
@@ -121,7 +167,8 @@ class Tma:
 
     def _run_program(self, program: Any, grid: Any, shared: int) -> None:
         cells = [int.from_bytes(value, "little") for value in self.values.values()]  # type: ignore
-        self.encoded = [TensorMap(data, cells) for data in self.maps]
+        self.encoded = [TensorMap.encoded(data, cells) for data in self.maps]
+        self.acquired: dict[int, np.ndarray] = {}  # by address of a map: the threads that see it
         self.mbarriers: dict[int, _Mbarrier] = {}
         self.is_mbarrier = np.zeros(shared + 8, bool)
         self.columns: dict[int, tuple[int, int]] = {}  # of the clocks of ended mbarriers
@@ -279,6 +326,13 @@ class Tma:
         return True
 
     def op_fence(self, i: Instruction, at: np.ndarray) -> None:
+        if i.has("tensormap"):
+            for address in np.unique(self.address(i.operands[0], at)):  # type: ignore[attr-defined]
+                threads = self.acquired.get(int(address))
+                if threads is None:
+                    raise PtxError("no tensor map here")
+                threads[at] = True
+            return
         if i.has("mbarrier_init"):
             for barrier in self.mbarriers.values():
                 barrier.is_fenced |= barrier.maker in at
@@ -292,15 +346,52 @@ class Tma:
         """The map and the indices that "[map, {coordinates}]" names."""
         match = re.fullmatch(r"\[\s*(\S+),\s*\{([^}]*)\}\s*\]", text)
         assert match is not None, text
-        handle = int(self.get(match[1], thread)[0]) - _FIRST_HANDLE
+        handle = int(self.get(match[1], thread)[0])
         start = []
         for name in match[2].split(","):
             value = int(self.get(name.strip(), thread, "b32")[0]) & 0xFFFFFFFF
             start.append(value - (value >> 31 << 32))
-        tensor = self.encoded[handle]
+        if handle >= _FIRST_HANDLE:
+            tensor = self.encoded[handle - _FIRST_HANDLE]
+        else:
+            acquired = self.acquired.get(handle)
+            if acquired is None or not acquired[thread].all():
+                raise PtxError("a tensor map that the thread has not acquired")
+            place = self._global(handle + np.arange(_MAP_BYTES))  # type: ignore[attr-defined]
+            tensor = TensorMap.made(self.memory[place])  # type: ignore[attr-defined]
         if len(start) != len(tensor.box):
             raise PtxError("coordinates of another rank")
         return tensor, start
+
+    def op_tensormap(self, i: Instruction, at: np.ndarray) -> None:
+        if not len(at):
+            return
+        if i.has("replace"):
+            image = self._place_of_map(i.operands[0], at)
+            if not self.shared.is_written[image : image + _MAP_BYTES].all():  # type: ignore
+                raise PtxError("a tensor map in bytes that nobody has written")
+            name = next(part for part in i.parts if part in _FIELDS)
+            begin, size, count = _FIELDS[name]
+            number = int(i.operands[1]) if len(i.operands) == 3 else 0
+            if len(at) > 1 or number >= count:
+                raise PtxError("a field that several threads replace, or that there is not")
+            value = self.get(i.operands[-1], at, i.kind)
+            place = np.array([image + begin + size * number])
+            self.write("shared", place, at, size, value)  # type: ignore[attr-defined]
+            return
+        target, image = (self._place_of_map(text, at) for text in i.operands[:2])
+        if self.stores or any(barrier.copies for barrier in self.mbarriers.values()):
+            raise PtxError("a tensor map is made while copies may use the one before")
+        word = at % 32 * 4
+        data = self.read("shared", image + word, at, 4)  # type: ignore[attr-defined]
+        self.write("global", target + word, at, 4, data)  # type: ignore[attr-defined]
+        self.acquired[target] = np.zeros(self.threads, bool)  # type: ignore[attr-defined]
+
+    def _place_of_map(self, text: str, at: np.ndarray) -> int:
+        (address,) = np.unique(self.address(text, at))  # type: ignore[attr-defined]
+        if address % _MAP_BYTES:
+            raise PtxError("a tensor map that begins at no multiple of 128 bytes")
+        return int(address)
 
     def _box(self, text: str, thread: np.ndarray, shared: int) -> Any:
         """The places of the box that "[map, {coordinates}]" names."""

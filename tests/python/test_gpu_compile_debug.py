@@ -1,8 +1,9 @@
 """device_print and device_assert compiled for the GPU: the sites, and the buffer as the last
-parameter."""
+parameter but for tensor maps."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import blockscope as triton
@@ -95,3 +96,28 @@ def test_asserts_are_compiled_only_for_debugging() -> None:
 def test_a_combine_function_cannot_print() -> None:
     with pytest.raises(CompilationError, match="device_print in a combine function"):
         combine_kernel.warmup(tl.float32, grid=(1,), arch="sm_90a")
+
+
+@triton.jit
+def described_kernel(x_ptr, y_ptr, out_ptr, n, stride_ptr, K: tl.constexpr):
+    stride = tl.load(stride_ptr)  # the kernel makes the map of x, the launch that of y
+    x = tl.make_tensor_descriptor(x_ptr, [64, n], [stride, 1], [64, K])
+    y = tl.make_tensor_descriptor(y_ptr, [64, n], [n, 1], [64, K])
+    total = tl.zeros((64, 64), tl.float32)
+    for i in range(n // K):
+        total = tl.dot(x.load([0, i * K]), y.load([0, i * K]).trans(), total)
+    tl.device_print("n", n)
+    rows = tl.arange(0, 64)
+    tl.store(out_ptr + rows[:, None] * 64 + rows[None, :], total)
+
+
+def test_the_buffer_is_found_beside_scratch_memory_and_tensor_maps() -> None:
+    kernel = described_kernel.warmup(
+        tl.float16, tl.float16, tl.float32, 256, tl.int32, K=64, grid=(1,), arch="sm_90a"
+    )
+    assert kernel.data["global_scratch_size"] == 128
+    assert len(kernel.data["tensor_maps"]) == 1
+    ptx = kernel.asm["ptx"]
+    assert parameters(kernel) == 5 + 3
+    (buffer,) = set(re.findall(r"atom\.global\.add\.u32\s+%r\d+, \[(%rd\d+)\]", ptx))
+    assert re.search(rf"ld\.param\.b64\s+{buffer}, \[described_kernel_param_6\];", ptx)

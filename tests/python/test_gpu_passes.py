@@ -56,7 +56,8 @@ def test_every_pass_is_dumped(
     assert names[5:] == [
         "tlg-unroll-loops", "tlg-assign-layouts", "cse", "blk-licm", "tlg-find-tma",
         "tlg-pipeline-loops", "tlg-copy-by-tma", "tlg-stage-operands", "cse",
-        "blk-licm", "tlg-order-wgmma", "tlg-order-stores", "tlg-place-shared",
+        "blk-licm", "tlg-branch-for-blocks", "tlg-order-wgmma", "tlg-order-stores",
+        "tlg-place-shared",
     ]  # fmt: skip
 
 

@@ -26,9 +26,7 @@ import test_descriptors as descriptors  # noqa: E402
 
 def run_on_machine(kernel: Any, grid: Any, values: list[Any]) -> None:
     kernel = gpu_rows.as_launched(kernel, values)
-    machine = ptx_matrix_machine.Machine(
-        kernel.asm["ptx"], kernel.metadata.num_warps, kernel.data["tensor_maps"]
-    )
+    machine = ptx_matrix_machine.machine_for(kernel)
     machine.run(grid, [storage_of(value) for value in values], kernel.metadata.shared)
 
 

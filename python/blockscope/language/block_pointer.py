@@ -90,14 +90,16 @@ class block_pointer(core.tuple):
         fill = (
             padding_value("tl.load", padding, self.base) if mask is not None and padding else None
         )
-        return _semantic.load(pointers, mask, fill, cache_modifier, eviction_policy, volatile)
+        return _semantic.load(
+            pointers, mask, fill, cache_modifier, eviction_policy, volatile, False
+        )
 
     def _store(
         self, value: Any, mask: Any, boundary_check: Any, cache_modifier: Any, eviction_policy: Any
     ) -> None:
         _no_mask("tl.store", mask, None)
         pointers, mask = self._pointers_and_mask("tl.store", boundary_check)
-        _semantic.store(pointers, value, mask, cache_modifier, eviction_policy)
+        _semantic.store(pointers, value, mask, cache_modifier, eviction_policy, False)
 
     def advance(self, offsets: Any) -> Any:
         return advance(self, offsets)

@@ -83,7 +83,7 @@ class tensor_descriptor(core.tuple):
 
     def _loaded(self, op: str, pointers: Any, mask: Any) -> Any:
         fill = padding_value(op, self.padding, self.base)
-        block = _semantic.load(pointers, mask, fill, "", "", False)
+        block = _semantic.load(pointers, mask, fill, "", "", False, True)
         return _rounded_to_tf32(block) if self._rounds and self.dtype == core.float32 else block
 
     @builtin
@@ -101,7 +101,7 @@ class tensor_descriptor(core.tuple):
         Errors: ValueError when it has another number of elements.
         """
         pointers, mask = self._window("descriptor.store", offsets)
-        _semantic.store(pointers, self._fitted("descriptor.store", value), mask, "", "")
+        _semantic.store(pointers, self._fitted("descriptor.store", value), mask, "", "", True)
 
     def _fitted(self, op: str, value: Any) -> Any:
         value = core.to_tensor(value)
@@ -208,7 +208,7 @@ class tensor_descriptor(core.tuple):
         found = [size.value for size in value.shape]
         if found != shape:
             raise ValueError(f"{op}: the value has shape {found}, expected {shape}")
-        _semantic.store(pointers, value, mask, "", "")
+        _semantic.store(pointers, value, mask, "", "", True)
 
 
 def _rounded_to_tf32(block: Any) -> Any:

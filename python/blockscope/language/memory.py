@@ -38,7 +38,7 @@ def load(
             )
     elif boundary_check or padding_option:
         _refuse_block_options("tl.load", boundary_check, padding_option)
-    return _semantic.load(pointer, mask, other, cache_modifier, eviction_policy, volatile)
+    return _semantic.load(pointer, mask, other, cache_modifier, eviction_policy, volatile, False)
 
 
 @tensor_method
@@ -61,7 +61,7 @@ def store(
             return
     elif boundary_check:
         _refuse_block_options("tl.store", boundary_check, "")
-    _semantic.store(pointer, value, mask, cache_modifier, eviction_policy)
+    _semantic.store(pointer, value, mask, cache_modifier, eviction_policy, False)
 
 
 def _refuse_block_options(op: str, boundary_check: Any, padding_option: Any) -> None:
