@@ -3,7 +3,7 @@
 Runs in Triton's Python or in Blockscope's. A case file has functions ``case_NAME()``, each of which
 makes tensors with ``randn``, ``randint`` and ``empty`` of this module and launches kernels. In
 place of a file, CLONES:MODULE takes the cases of tests/practice/practice/cases/MODULE.py, whose
-repository is in the folder CLONES: of small size where nothing runs, else of production size;
+repository is in the folder CLONES: of production size where they run, else of FOREIGN_SIZE (small).
 CLONES:MODULE:K:N takes the K-th of N parts of them. Prints ``MARK`` and one JSON object for each
 kernel (static, compile) or case (timed). One process at a time times: FOLDER/gpu.lock. ``compile``
 is ``static`` at production size, with no cache of compiled kernels.
@@ -33,7 +33,7 @@ import torch
 CAPABILITY = 90
 MODE = sys.argv[1] if len(sys.argv) > 1 else "timed"
 IS_STATIC = MODE in ("static", "compile")  # nothing runs
-SIZE = "small" if MODE == "static" else "production"
+SIZE = os.environ.get("FOREIGN_SIZE", "small") if MODE == "static" else "production"
 DEVICE = "cpu" if IS_STATIC else "cuda"
 MARK = "FOREIGN "
 REPLAYS, ROUNDS = 20, 7
@@ -145,11 +145,16 @@ def use_triton(launches: Launches) -> None:
         def get_current_target(self) -> Any:
             return GPUTarget("cuda", CAPABILITY, 32)
 
+        def get_active_torch_device(self) -> Any:
+            return torch.device(DEVICE)
+
     launch = JITFunction.run
 
     def compile_only(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
         return launches.compile(
-            self.__name__, lambda: launch(self, *args, grid=grid, warmup=True, **kwargs)
+            self.__name__,
+            lambda: launch(self, *args, grid=grid, warmup=True, **kwargs),
+            ("ptx", "ttgir"),
         )
 
     def keep(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
@@ -344,7 +349,7 @@ def main() -> None:
         count += 1
         path = Path(folder, f"{case}.{count}.{re.sub(r'[^0-9A-Za-z_]', '_', kernel)}.{side}.cubin")
         path.write_bytes(cubin)
-        for stage in ("ptx", "plan", "tlg"):
+        for stage in ("ptx", "plan", "tlg", "ttgir"):
             if text := data.pop(stage, None):
                 path.with_suffix(f".{stage}").write_text(text)
         emit({"case": case, "kernel": kernel, "number": count, "cubin": str(path), **data})
