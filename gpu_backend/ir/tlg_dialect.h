@@ -57,6 +57,9 @@ inline constexpr llvm::StringLiteral kVectorAttribute = "tlg.vector";
 /// The i32 array attribute of a comparison or a load: along each dimension, how many neighbouring
 /// elements are equal, of a load at one address (a power of two; runs begin at multiples of it).
 inline constexpr llvm::StringLiteral kEqualRunsAttribute = "tlg.equal_runs";
+/// The unit attribute of a reduction that may take its elements in any order, because of what its
+/// operands can be.
+inline constexpr llvm::StringLiteral kAnyOrderAttribute = "tlg.any_order";
 /// The module's unit attribute that says to do without TMA.
 inline constexpr llvm::StringLiteral kNoTmaAttribute = "tlg.no_tma";
 /// The module's unit attribute that says that any two arguments may overlap in memory.

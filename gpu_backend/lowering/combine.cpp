@@ -1,13 +1,14 @@
 // Combine regions inlined, and where the values of elements are kept.
 #include "gpu_backend/lowering/combine.h"
 
+#include "core/ir/facts.h"
 #include "core/ir/tl_dialect.h"
 #include "gpu_backend/layout/blocked_layout.h"
 #include "gpu_backend/layout/f2_matrix.h"
 #include "gpu_backend/layout/shape_layouts.h"
-#include "gpu_backend/lowering/commutes.h"
 #include "gpu_backend/lowering/convert_layout.h"
 #include "gpu_backend/lowering/words.h"
+#include "gpu_backend/passes/commutes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -100,7 +101,8 @@ Operation *copyInOrder(Operation *op, int64_t axis) {
 } // namespace
 
 Combine::Combine(Lowering &lowering, Operation *op)
-    : lowering_(lowering), op_(op), isCommutative_(commutes(op->getRegion(0))) {
+    : lowering_(lowering), op_(op),
+      isCommutative_(op->hasAttr(tlg::kAnyOrderAttribute) || commutes(op->getRegion(0))) {
   if (auto reduce = dyn_cast<tl::ReduceOp>(op))
     ordered_ = copyInOrder(op, static_cast<int64_t>(reduce.getAxis()));
 }
@@ -140,6 +142,17 @@ llvm::StringRef Combine::onlyOp() const {
   return takesBoth && block.getTerminator()->getOperand(0) == op.getResult(0)
              ? op.getName().getStringRef()
              : llvm::StringRef();
+}
+
+int Combine::instructions() const {
+  constexpr int kLong = 10;
+  int count = 0;
+  for (Operation &op : op_->getRegion(0).front().without_terminator()) {
+    const OpFacts *facts = tl::factsOf(&op);
+    const bool isShort = facts && facts->cost <= OpCost::Simple;
+    count += isa<arith::ConstantOp>(op) ? 0 : isShort ? 1 : kLong;
+  }
+  return count;
 }
 
 std::optional<InputBits> bitsAlong(const LinearLayout &layout, const ShapeBits &shape, int dim) {

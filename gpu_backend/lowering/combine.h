@@ -26,6 +26,8 @@ public:
   bool hasFailed() const { return hasFailed_; }
   /// The op that is all of the region, such as "arith.addi"; empty when there is more to it.
   llvm::StringRef onlyOp() const;
+  /// About how many instructions the region is.
+  int instructions() const;
   /// Whether it is known that the order of the two elements makes no difference.
   bool isCommutative() const { return isCommutative_; }
 

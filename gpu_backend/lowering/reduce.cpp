@@ -235,15 +235,26 @@ private:
   }
 
   /// The lane bits whose lanes share the reading of 2^count tables, each taking the lowest bits of
-  /// a table's number; none when every thread reads all.
+  /// a table's number; none when it is quicker that every thread reads all.
+  ///
+  /// Units: about cycles of a multiprocessor, which begins four instructions of combine functions
+  /// and one shuffle or load from shared memory at a time.
   llvm::SmallVector<int> lanesForTables(size_t count) const {
-    // With fewer tables, reading all of them is as quick as shuffles, which wait for one another.
-    constexpr size_t kLeastCount = 5;
+    constexpr int64_t kIssues = 4, kVector = 4, kShuffleCycles = 25;
     llvm::SmallVector<int> lanes;
     for (int bit = 0; bit < static_cast<int>(layout_.lanes.size()); ++bit)
       if (((along_.lanes | free_.lanes) >> bit & 1) != 0 && lanes.size() < count)
         lanes.push_back(bit);
-    if (count < kLeastCount)
+    const auto rounds = static_cast<int64_t>(count), tables = int64_t{1} << count;
+    const auto parts = static_cast<int64_t>(elements_.front().size());
+    const int64_t instructions = combine_.instructions();
+    const int64_t times =
+        static_cast<int64_t>(kept().size()) * (int64_t{1} << layout_.warps.size());
+    const int64_t alone =
+        times * ((tables - 1) * instructions / kIssues + tables * parts / kVector);
+    const int64_t shared = times * (rounds * parts + rounds * instructions / kIssues + parts) +
+                           rounds * kShuffleCycles; // each waits for the one before
+    if (alone <= shared)
       lanes.clear();
     return lanes;
   }

@@ -8,6 +8,7 @@
 #include "gpu_backend/layout/layout_queries.h"
 #include "gpu_backend/layout/shape_layouts.h"
 #include "gpu_backend/passes/access_width.h"
+#include "gpu_backend/passes/commutes.h"
 #include "gpu_backend/passes/layout_choice.h"
 #include "gpu_backend/passes/passes.h"
 #include "gpu_backend/passes/shape_transfer.h"
@@ -403,6 +404,7 @@ LogicalResult assignLayouts(func::FuncOp function, const GpuTarget &target,
   widenDotOperands(function, target);
   foldSumsIntoDots(function, target);
   splitDots(function, target, options.numWarps);
+  markReductionsInAnyOrder(function);
   const AxisAnalysis axes(function);
   axes.requireOfArguments();
   const LayoutChoice choice(function, axes, target, options);

@@ -112,3 +112,84 @@ def test_places_are_not_compared_within_a_thread(
         found, compared_turned = places(way, x, turned)
         assert np.array_equal(found, turned[n - 1 - np.argmax(x[:, ::-1], 1)])
         assert compared < compared_turned
+
+
+@triton.jit
+def joined(mean: Any, m2: Any, count: Any, mean_2: Any, m2_2: Any, count_2: Any) -> Any:
+    """Welford's, which for counts below zero gives something else in each order."""
+    total = count + count_2
+    share = count_2 / tl.where(total > 0, total, 1.0)
+    delta = mean_2 - mean
+    return mean + delta * share, m2 + m2_2 + delta * delta * count * share, total
+
+
+@triton.jit
+def moments_kernel(x_ptr, y_ptr, out_ptr, n, FROM: tl.constexpr, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask).to(tl.float32)
+    x += tl.load(y_ptr + offsets, mask=mask, other=0.0)
+    counts = tl.where(mask, 1.0, 0.0) - FROM
+    mean, m2, total = tl.reduce((x, tl.zeros_like(x), counts), 0, joined)
+    tl.store(out_ptr, mean)
+    tl.store(out_ptr + 1, m2)
+    tl.store(out_ptr + 2, total)
+
+
+@pytest.mark.parametrize("warps", [1, 8])
+@pytest.mark.parametrize("n", [2048, 1500, 3])
+def test_order_is_free_for_the_elements_that_there_are(
+    n: int, warps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counts are ones, and zeros where nothing is loaded: no other ones can come up."""
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+    rng = np.random.default_rng(3)
+    x, y = rng.standard_normal((2, 2048), np.float32)
+    x = x.astype(np.float16)
+    out = np.zeros(3, np.float32)
+    kernel = moments_kernel.warmup(
+        x, y, out, n, FROM=0, BLOCK=2048, grid=(1,), arch="sm_90a", num_warps=warps
+    )
+    assert "tlg.any_order" in kernel.asm["tlg"]
+    ptx_machine.run(kernel, [x, y, out, n])
+    z = (x + y)[:n].astype(np.float64)
+    np.testing.assert_allclose(out, [z.mean(), z.var() * n, n], rtol=1e-4, atol=1e-5)
+
+
+def test_order_is_kept_where_elements_may_be_others() -> None:
+    x, out = np.zeros(2048, np.float32), np.zeros(3, np.float32)
+    kernel = moments_kernel.warmup(
+        x, x, out, 9, FROM=1, BLOCK=2048, grid=(1,), arch="sm_90a", num_warps=8
+    )
+    assert "tl.reduce" in kernel.asm["tlg"] and "tlg.any_order" not in kernel.asm["tlg"]
+
+
+def test_lanes_share_tables_where_combining_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of eight warps: each lane combines with three others, not with seven tables."""
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+    x, out = np.zeros(256, np.float32), np.zeros(3, np.float32)
+    kernel = moments_kernel.warmup(
+        x, x, out, 256, FROM=0, BLOCK=256, grid=(1,), arch="sm_90a", num_warps=8
+    )
+    assert kernel.asm["ptx"].count("div.full.f32") <= 2 * (5 + 3)
+
+
+@triton.jit
+def rows_kernel(x_ptr, out_ptr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    row, column = tl.arange(0, ROWS), tl.arange(0, COLUMNS)
+    x = tl.load(x_ptr + row[:, None] * COLUMNS + column[None, :])
+    tl.store(out_ptr + row, tl.sum(x, 1))
+
+
+@pytest.mark.parametrize(("rows", "reads"), [(1, 4), (8, 8)])
+def test_lanes_share_tables_of_many_results(
+    rows: int, reads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of sixteen warps: all tables of one result are four vectors, of eight results 32."""
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+    rng = np.random.default_rng(3)
+    x, out = rng.standard_normal((rows, 4096), np.float32), np.zeros(rows, np.float32)
+    kernel = rows_kernel.warmup(x, out, rows, 4096, grid=(1,), arch="sm_90a", num_warps=16)
+    assert kernel.asm["ptx"].count("ld.shared") == reads
+    ptx_machine.run(kernel, [x, out])
+    np.testing.assert_allclose(out, x.sum(1), rtol=1e-4, atol=1e-4)

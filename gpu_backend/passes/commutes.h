@@ -1,6 +1,7 @@
 // Whether the order of the two elements of a combine region makes a difference.
 #pragma once
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Region.h"
 
 namespace blockscope::gpu {
@@ -14,5 +15,13 @@ bool commutes(mlir::Region &region);
 /// The second half of `commutes`: whether the region's block gives the same for many random
 /// elements in both orders, floats but for rounding. False where an op of it is not known.
 bool commutesOnNumbers(mlir::Block &block);
+
+/// Whether it gives the same for many elements that `operands` of a reduction can have, and for
+/// what it makes of such. False also where an op of it is not known.
+bool commutesOnOperands(mlir::Block &block, mlir::ValueRange operands);
+
+/// Marks the reductions of the block IR whose combine functions commute only on what their operands
+/// can have (`tlg.any_order`), while it is to be seen where these come from.
+void markReductionsInAnyOrder(mlir::func::FuncOp function);
 
 } // namespace blockscope::gpu

@@ -3,9 +3,11 @@
 // So `larger value, then lower index` commutes, `larger magnitude`, and what is written with
 // symmetric ops.
 // What symbols do not show, numbers may: `commutes_on_numbers.cpp`.
-#include "gpu_backend/lowering/commutes.h"
+#include "gpu_backend/passes/commutes.h"
 
 #include "core/ir/facts.h"
+#include "core/ir/tl_dialect.h"
+#include "gpu_backend/ir/tlg_dialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -294,6 +296,14 @@ bool commutes(Region &region) {
   if (!region.hasOneBlock() || block.getNumArguments() % 2 != 0)
     return false;
   return commutesOnSymbols(block) || commutesOnNumbers(block);
+}
+
+void markReductionsInAnyOrder(func::FuncOp function) {
+  function.walk([](tl::ReduceOp reduce) {
+    if (!commutes(reduce.getCombine()) &&
+        commutesOnOperands(reduce.getCombine().front(), reduce.getOperands()))
+      reduce->setAttr(tlg::kAnyOrderAttribute, UnitAttr::get(reduce.getContext()));
+  });
 }
 
 } // namespace blockscope::gpu
