@@ -47,7 +47,8 @@ struct ScalarStep {
   bool isLiteral = false; ///< made of constants of the source only
   /// A product by more than the size of a block is in it: it may well be an offset, no index.
   bool mayBeOffset = false;
-  uint8_t bits = 64; ///< of an argument
+  bool hasQuotient = false; ///< a quotient is in it
+  uint8_t bits = 64;        ///< of an argument
   int64_t value = 0;
   std::array<uint32_t, 3> operands = {0, 0, 0};
 };

@@ -54,6 +54,18 @@ std::optional<Kind> kindOf(mlir::Operation &op) {
       .Default([](auto) { return std::nullopt; });
 }
 
+/// The size in `n - n / size * size`.
+std::optional<mlir::Value> remainderBy(mlir::Operation &difference) {
+  auto taken = difference.getOperand(1).getDefiningOp<arith::MulIOp>();
+  for (const unsigned side : {0U, 1U}) {
+    auto quotient = taken ? taken->getOperand(side).getDefiningOp<arith::DivSIOp>() : nullptr;
+    if (quotient && quotient.getLhs() == difference.getOperand(0) &&
+        quotient.getRhs() == taken->getOperand(1 - side))
+      return quotient.getRhs();
+  }
+  return std::nullopt;
+}
+
 } // namespace
 
 //===-- Scalars -------------------------------------------------------------------------------===//
@@ -65,11 +77,13 @@ AddressAnalysis::StepId AddressAnalysis::step(Kind kind, llvm::ArrayRef<StepId> 
   made.value = value;
   made.isFixed = kind != Kind::ProgramId && kind != Kind::LoopCounter;
   made.isLiteral = kind != Kind::Argument && kind != Kind::NumPrograms && made.isFixed;
+  made.hasQuotient = kind == Kind::Div || kind == Kind::ShiftRight;
   for (auto [i, operand] : llvm::enumerate(operands)) {
     made.operands[i] = operand;
     made.isFixed &= steps_[operand].isFixed;
     made.isLiteral &= steps_[operand].isLiteral;
     made.mayBeOffset |= steps_[operand].mayBeOffset;
+    made.hasQuotient |= steps_[operand].hasQuotient;
   }
   if (kind == Kind::ShiftLeft && !made.isFixed)
     made.mayBeOffset = true;
@@ -396,6 +410,13 @@ AddressAnalysis::Sum AddressAnalysis::ofOp(mlir::Operation &op, mlir::Value valu
     // remainder, an index of its own.
     if (hasUnknown(operand(1)))
       return unknown(value);
+    // A quotient of scalars is known, and so is what is left: an index of its own as well.
+    if (const auto left = valueOf(op.getOperand(0)), right = valueOf(op.getOperand(1));
+        left && right && steps_[*right].hasQuotient) {
+      const auto size = remainderBy(op);
+      return scalar(size ? step(Kind::Rem, {*left, *valueOf(*size)})
+                         : step(Kind::Sub, {*left, *right}));
+    }
     const Sum minus = negated(addend(operand(1)));
     return add(addend(operand(0)), minus);
   }
