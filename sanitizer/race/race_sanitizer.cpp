@@ -5,6 +5,7 @@
 #include "sanitizer/race/race_state.h"
 #include "sanitizer/sanitizer.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <cstring>
@@ -183,6 +184,14 @@ void RaceSanitizer::synchronise(int64_t program, const AccessRun &run,
   }
 }
 
+/// Whether a plain store of this launch has written a byte.
+bool RaceSanitizer::wasStored(uint64_t host) {
+  const auto at = static_cast<int>(host % ShadowPage::kBytes);
+  return llvm::any_of(shadow_.pageAt(host).segments(), [&](const ShadowSegment &segment) {
+    return segment.begin <= at && at < segment.end && segment.cell.write.exists();
+  });
+}
+
 /// Keeps what atomics find and leave in memory, which already has their effect.
 void RaceSanitizer::noteFlags(const Access &access) {
   const auto *found = static_cast<const std::byte *>(access.values);
@@ -204,9 +213,11 @@ void RaceSanitizer::noteFlags(const Access &access) {
         std::swap(before, after); // it has no effect yet
       const auto [known, isNew] = flags_.try_emplace(reinterpret_cast<uint64_t>(host));
       Flag &flag = known->second;
-      if (isNew)
+      if (isNew) {
         flag.first = before;
-      flag.isSame = before == flag.first && after == flag.first;
+        flag.isStored = wasStored(reinterpret_cast<uint64_t>(host));
+      }
+      flag.isSame = !flag.isStored && before == flag.first && after == flag.first;
       if (!flag.hasChanged && (after != flag.first || before != flag.first)) {
         flag.hasChanged = true;
         flag.program = static_cast<uint32_t>(access.program);

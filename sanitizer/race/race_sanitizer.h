@@ -68,6 +68,7 @@ private:
   bool missesBarrier(const AccessRecord &earlier, const Conflict &context);
   void synchronise(int64_t program, const AccessRun &run, const Allocation &allocation);
   void noteFlags(const Access &access);
+  bool wasStored(uint64_t host);
   bool mayBeStale(int64_t program, uint64_t host, const Allocation &allocation);
   void checkDuplicates(const Access &access);
   /// A group of bytes that two accesses share: where, whose lane begins there, the two values.
@@ -104,6 +105,7 @@ private:
   /// happen to read in this order of execution.
   struct Flag {
     uint64_t first = 0;
+    bool isStored = false; ///< by a plain store, before the first atomic: `first` is not known
     bool hasChanged = false;
     uint32_t program = 0, epoch = 0; ///< of the first change
     bool isSame = false;             ///< the access now leaves the first value as it is
