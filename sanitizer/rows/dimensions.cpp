@@ -85,7 +85,12 @@ llvm::SmallVector<NamedIndex, 4> namedIndices(const AddressForm &form, const Dim
         target = d;
     if (!target || term.stride % all[*target].stride != 0)
       return {};
-    result[place[*target]].parts.push_back({term.term, term.stride / all[*target].stride});
+    NamedIndex &index = result[place[*target]];
+    const int64_t factor = term.stride / all[*target].stride;
+    index.parts.push_back({term.term, factor});
+    const AddressForm::Term &part = form.terms[term.term];
+    if (!part.names && part.isKnown && !part.hasRange && form.steps[part.start].isFixed)
+      index.added += factor * values[part.start];
   }
   llvm::erase_if(result, [&](NamedIndex &index) {
     bool hasMoving = false;

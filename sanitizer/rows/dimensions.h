@@ -37,6 +37,9 @@ struct NamedIndex {
   size_t first = 0, last = 0; ///< dimensions of the tensor
   int64_t size = 0;
   int64_t stride = 0; ///< in bytes
+  /// Of its steps, those that only the size of a fixed number says are of this dimension: the
+  /// number may as well belong to a finer one, as in `row * n + (n - 1 - i) + lane`.
+  int64_t added = 0;
   /// False: it is the same in the whole launch, and only what it carries over counts.
   bool isChecked = true;
 };

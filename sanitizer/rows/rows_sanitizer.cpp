@@ -75,18 +75,45 @@ std::pair<int64_t, int64_t> boundsIn(const LaneIndex &index, const Extents &exte
   return {low, high};
 }
 
+/// The same over the lanes that are active.
+std::pair<int64_t, int64_t> activeBounds(const LaneIndex &index, const Access &access) {
+  if (!access.mask)
+    return boundsIn(index, extentsOf(access));
+  std::optional<std::pair<int64_t, int64_t>> bounds;
+  for (int64_t lane = 0; lane < access.lanes; ++lane) {
+    if (!access.mask[lane])
+      continue;
+    int64_t here = index.start;
+    for (const auto &[count, place] : llvm::zip(index.perLane, laneIndex(lane, access.blockShape)))
+      here += count * place;
+    bounds = bounds ? std::pair(std::min(bounds->first, here), std::max(bounds->second, here))
+                    : std::pair(here, here);
+  }
+  return bounds.value_or(std::pair(index.start, index.start));
+}
+
 bool hasRange(const LaneIndex &index) {
   return llvm::any_of(index.perLane, [](int64_t count) { return count != 0; });
 }
 
 /// An index below 0 that all lanes have is meant: the end of the row before, as in
-/// `x + (row + 1) * n - 1`. Takes it from the index of the row.
-void carry(llvm::ArrayRef<NamedIndex> named, llvm::MutableArrayRef<LaneIndex> indices) {
+/// `x + (row + 1) * n - 1`. Takes it from the index of the row. So does an index that lies inside
+/// with what a fixed number has added to the row's.
+void carry(llvm::ArrayRef<NamedIndex> named, llvm::MutableArrayRef<LaneIndex> indices,
+           const Access &access) {
   for (size_t i = named.size(); i-- > 1;) {
     const bool runsOn = named[i - 1].stride == named[i].size * named[i].stride;
-    if (!runsOn || indices[i].start >= 0 || hasRange(indices[i]))
+    if (!runsOn || indices[i].start >= 0)
       continue;
-    const int64_t rows = llvm::divideFloorSigned(indices[i].start, named[i].size);
+    int64_t rows = llvm::divideFloorSigned(indices[i].start, named[i].size);
+    if (hasRange(indices[i])) {
+      if (named[i - 1].added <= 0)
+        continue;
+      const auto [low, high] = activeBounds(indices[i], access);
+      rows = llvm::divideFloorSigned(low, named[i].size);
+      if (-rows > named[i - 1].added || high - rows * named[i].size >= named[i].size)
+        continue;
+    }
     indices[i - 1].start += rows;
     indices[i].start -= rows * named[i].size;
   }
@@ -185,7 +212,7 @@ void RowsSanitizer::onAccess(const Access &access) {
         index.perLane[d] += part.factor * term.perLane[d];
     }
   }
-  carry(plan.indices, indices);
+  carry(plan.indices, indices, access);
   for (auto [named, index] : llvm::zip(plan.indices, indices))
     if (named.isChecked)
       check(access, named, index);
