@@ -285,3 +285,160 @@ _found(
     "rms_norms",
     "gemma_rms_norm",
 )
+
+# Tuned kernels that work in place, or add to what is there, need reset_to_zero or restore_value.
+TUNED, WRAP, ORDER = "not-idempotent", "integer-wrap", "race-warp-order"
+
+_found(
+    TUNED,
+    "it is tuned on the tensor that it changes in place, with no `restore_value`",
+    "zero9178/npbench",
+    "fdtd_2d",
+    "gemm",
+    "gemver",
+    "k2mm",
+    "lu",
+    "ludcmp",
+    "mlp",
+    "seidel_2d",
+    "softmax",
+    "symm",
+    "vadv",
+)
+_found(
+    TUNED,
+    "it is tuned on the tensor that its atomics add to, with no `reset_to_zero`",
+    "zero9178/npbench",
+    "azimint_hist",
+    "azimint_naive",
+    "covariance2",
+    "go_fast",
+    "nbody",
+)
+_found(
+    f"{TUNED},{UNDEFINED}",
+    "it is tuned on what it adds to or changes, and lanes of a load without `other` go into sums",
+    "zero9178/npbench",
+    "atax",
+    "correlation",
+    "covariance",
+    "doitgen",
+    "gesummv",
+    "mvt",
+    "resnet",
+    "syr2k",
+    "syrk",
+)
+_found(
+    UNDEFINED,
+    "lanes of the load in line 41, without `other`, go into both sums",
+    "zero9178/npbench",
+    "bicg",
+)
+_found(
+    f"{WRAP},{ORDER}",
+    "the barrier of the grid adds an int32 that wraps, on purpose, and its release has no barrier of the warps between itself and the stores before it",
+    "zero9178/npbench",
+    "cavity_flow",
+    "heat_3d",
+    "jacobi_1d",
+    "jacobi_2d",
+)
+_found(
+    f"{TUNED},{ORDER}",
+    "it is tuned on the matrix that it changes in place, and loads with other lanes what lines 177 and 246 have stored, with no barrier",
+    "zero9178/npbench",
+    "contour_integral",
+)
+_found(
+    "race-read-write,race-same-value",
+    "row and column `k` are read by all programs and stored by those that have them: with the value that they have had, as round `k` of Floyd and Warshall changes neither",
+    "zero9178/npbench",
+    "floyd_warshall",
+)
+_found(
+    UNDEFINED,
+    "the last block of the head's dimension, or of channels, is loaded without `other` and goes into sums",
+    "bluecoffee8/leetgpu_soln",
+    "causal_self_attn",
+)
+_found(
+    UNDEFINED,
+    "channels behind the end are loaded without `other` (line 207) and go into sums",
+    "rziga/msda-triton",
+    "attention_border",
+)
+_found(
+    "race-same-value",
+    "columns are taken modulo their number, so that programs of the last tiles store the first ones again",
+    "bluecoffee8/leetgpu_soln",
+    "matrix_transpose",
+)
+_found(
+    ROWS,
+    "line 525 reads the label after the last one, which is the first one of the next step, and drops it later",
+    "odunola499/transducer",
+    "tdt",
+)
+_found(
+    f"race-read-write,race-write-write,{ORDER}",
+    "programs wait for a count and for sums that plain stores have written under a lock (lines 23 to 30), without taking the lock",
+    "shawntan/triton-radix-sort",
+    "sort",
+)
+_found(
+    ORDER,
+    "a matrix in global memory is changed and read by blocks of different shapes with no barrier between, and handed on by atomics with none before",
+    "chengy-sysu/triton-dsytrd",
+    "two_stages_sweeps",
+    "two_stages_persistent",
+)
+_found(
+    "race-same-value",
+    "programs of all parts of the value store the decay and the norm, which do not depend on it",
+    "LukasBluebaum/xLSTM-Triton-CUDA-Implementation",
+    "scans",
+    "scans_of_heads",
+)
+_found(
+    UNDEFINED,
+    "the index behind the last edge is loaded without `other` and decides whether the last segment is stored",
+    "fishmingyu/GeoT",
+    "segments_by_scans",
+    "segments_by_loops",
+    "product_by_scans",
+    "product_by_loops",
+)
+_found(
+    UNDEFINED,
+    "how often the loop runs is the maximum over rows of which those behind the end are loaded without `other`",
+    "mir-group/allegro",
+    "tensor_product_p_float32",
+    "tensor_product_up_float32",
+    "tensor_product_up_float64",
+)
+_found(
+    "race-same-value",
+    "it stores at rows and columns modulo their number, so that tiles behind the end store the first ones again",
+    "Comfy-Org/comfy-kitchen",
+    "int8_linear",
+    "int8_linear_per_channel",
+)
+_found(
+    ROWS,
+    "the last step along K reads rows of the next group's matrix, which zeros of the other operand meet: NaN where they are not finite",
+    "InternLM/xtuner",
+    "products_of_groups_rows",
+)
+_found(
+    UNDEFINED,
+    "the number of tokens is a sum with lanes of a load without `other`",
+    "AMD-AGI/Primus-Turbo",
+    "mask",
+)
+_found(
+    "race-same-value",
+    "lanes behind the end go to element 0, in each of the last programs",
+    "AMD-AGI/Primus-Turbo",
+    "ranks_added",
+)

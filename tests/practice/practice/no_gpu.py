@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import time
 from types import SimpleNamespace
 from typing import Any
@@ -38,8 +39,6 @@ class OnCpu(TorchFunctionMode):
         kwargs = dict(kwargs or {})
         if "device" in kwargs:
             kwargs["device"] = _cpu(kwargs["device"])
-        if func == torch.Tensor.cuda:
-            return args[0]
         if func == torch.Tensor.is_cuda.__get__:
             return True
         if func == torch.Tensor.to:
@@ -54,8 +53,32 @@ def _cpu(device: Any) -> Any:
     return "cpu" if isinstance(name, str) and name.startswith("cuda") else device
 
 
+_FACTORIES = (
+    "arange", "empty", "empty_strided", "eye", "full", "linspace", "ones", "rand", "randint",
+    "randn", "randperm", "tensor", "zeros",
+)  # fmt: skip
+
+
+def _factories_on_cpu() -> None:
+    """In a backward pass, and in functions that torch's dispatcher calls, no mode is active."""
+    for name in _FACTORIES:
+        setattr(torch, name, _on_cpu(getattr(torch, name)))
+    torch.Tensor.cuda = lambda self, *_, **__: self  # type: ignore[method-assign]
+
+
+def _on_cpu(factory: Any) -> Any:
+    @functools.wraps(factory)
+    def make(*args: Any, **kwargs: Any) -> Any:
+        if "device" in kwargs:
+            kwargs["device"] = _cpu(kwargs["device"])
+        return factory(*args, **kwargs)
+
+    return make
+
+
 def pretend() -> None:
     """For the rest of the process."""
+    _factories_on_cpu()
     cuda: Any = torch.cuda
     cuda.is_available = lambda: True
     cuda.device_count = lambda: 1

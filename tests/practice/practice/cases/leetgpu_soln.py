@@ -129,7 +129,11 @@ def dot_product_fp16(device, n):
     return (a, b, a.new_zeros(1), n), 2, lambda: (a.double() * b.double()).sum()[None]
 
 
-@solution("gaussian_blur_kernel", dict(r=20, c=30), dict(r=2048, c=2048), rtol=1e-4, atol=1e-4)
+# Triton takes a minute for blocks of 256 by 256, too.
+HUGE = dict.fromkeys(("gpu-compile", "ptx"), "8192 elements of a block of 1024 by 1024 for a thread")  # fmt: skip
+
+
+@solution("gaussian_blur_kernel", dict(r=20, c=30), dict(r=2048, c=2048), rtol=1e-4, atol=1e-4, not_in=HUGE)  # fmt: skip
 def gaussian_blur(device, r, c):
     x, w = tm.normal(r, c, device=device), torch.rand(5, 7).to(device)
     args = x, w, torch.empty_like(x), r, c, 5, 7
