@@ -1,4 +1,5 @@
-// posix_spawn into a process group of its own, so that a kill reaches the program's children.
+// A process group of its own, so that a kill reaches the program's children, and the program's end
+// with the process that waits for it, however that is killed: posix_spawn cannot ask for that.
 // LLVM's ExecuteAndWait reaches the program alone, and uses the one alarm that the process has.
 #include "gpu_backend/codegen/run_program.h"
 
@@ -9,7 +10,7 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,26 +26,45 @@ std::vector<char *> pointersTo(llvm::ArrayRef<std::string> texts) {
   return pointers;
 }
 
+/// What the child does, in the memory of its parent: calls of the system alone. Returns the number
+/// of the error, or not at all.
+int becomeProgram(pid_t parent, const char *program, char *const *arguments,
+                  char *const *environment, const char *output) {
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || setpgid(0, 0) != 0)
+    return errno;
+  if (getppid() != parent)
+    return ESRCH;
+  const int input = open("/dev/null", O_RDONLY);
+  const int printed = open(output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (input < 0 || printed < 0 || dup2(input, STDIN_FILENO) < 0 ||
+      dup2(printed, STDOUT_FILENO) < 0 || dup2(printed, STDERR_FILENO) < 0)
+    return errno;
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  execve(program, arguments, environment);
+  return errno;
+}
+
 /// Starts the program. Returns 0, or the number of the error.
 int start(pid_t &pid, const std::string &program, llvm::ArrayRef<std::string> arguments,
           llvm::ArrayRef<std::string> environment, const std::string &output) {
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, output.c_str(),
-                                   O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
-  const int error = posix_spawn(&pid, program.c_str(), &files, &attributes,
-                                pointersTo(arguments).data(), pointersTo(environment).data());
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&files);
+  const std::vector<char *> words = pointersTo(arguments), variables = pointersTo(environment);
+  const pid_t parent = getpid();
+  volatile int error = 0;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before); // no handler runs in the child
+  pid = vfork();
+  if (pid == 0) {
+    error = becomeProgram(parent, program.c_str(), words.data(), variables.data(), output.c_str());
+    _exit(127);
+  }
+  if (pid < 0)
+    error = errno;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (pid > 0 && error != 0)
+    waitpid(pid, nullptr, 0);
   return error;
 }
 

@@ -21,7 +21,8 @@ struct ProgramEnd {
 /// `arguments` begin with the program's name, `environment` has "NAME=value".
 ///
 /// After `seconds` (0: no limit), or when `isInterrupted` (may be empty) says so, the program and
-/// all that it has started are killed.
+/// all that it has started are killed. When this process ends, however it is killed, the program
+/// ends too.
 ProgramEnd runProgram(const std::string &program, llvm::ArrayRef<std::string> arguments,
                       llvm::ArrayRef<std::string> environment, const std::string &output,
                       int seconds, const std::function<bool()> &isInterrupted);

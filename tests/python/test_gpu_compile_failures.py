@@ -187,6 +187,27 @@ def test_what_ptxas_says_is_the_error(tmp_path: Path, monkeypatch: pytest.Monkey
         compiled(scale_kernel)
 
 
+def test_ptxas_ends_with_a_process_that_is_killed(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import test_gpu_compile_failures as cases\ncases.compiled(cases.scale_kernel)\n"
+    )
+    variables = environment(TRITON_PTXAS_PATH=str(slow_ptxas(tmp_path)))
+    child = subprocess.Popen([sys.executable, str(script)], env=variables)
+    pids = tmp_path / "pids"
+    while not (pids.exists() and pids.read_text().endswith("\n")):
+        assert child.poll() is None
+        time.sleep(0.01)
+    child.kill()
+    child.wait()
+    ptxas, its_child = (int(number) for number in pids.read_text().split())
+    os.kill(its_child, signal.SIGTERM)  # which is not ours
+    end = time.monotonic() + 10
+    while not has_ended(ptxas):
+        assert time.monotonic() < end, "ptxas still runs"
+        time.sleep(0.01)
+
+
 def test_ctrl_c_ends_ptxas(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
