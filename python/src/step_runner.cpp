@@ -5,9 +5,14 @@
 #include "python/src/python_lock.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
+
+#include <map>
+#include <utility>
 
 namespace py = pybind11;
 
@@ -55,24 +60,44 @@ struct PyStepRunner {
   }
 
   /// A program that spins waits for another one: the others get their turn (frontend/step.py). When
-  /// memory stays as it is however often they had it, nothing will ever change.
+  /// memory stays as it is however often they had it, and each has come back to where it was,
+  /// nothing will ever change.
   void handleSpin() {
     constexpr int kSpinsBeforeOthers = 8;
     const uint64_t progress = launch.state.progress;
     spins = progress == progressAtSpin ? spins + 1 : 1;
     progressAtSpin = progress;
+    spinning[emitter.context().linearProgram].note(progress, countedLoops());
     if (spins < kSpinsBeforeOthers)
       return;
-    const int suspended = emitter.suspendProgram();
-    if (onSpin(progress).cast<bool>()) // a program began that did not run before
+    if (letOthersRun(progress)) // a program began that did not run before
       spins = 0;
-    emitter.resumeProgram(suspended);
     // Each of the others has to have its turn many times.
-    if (spins < kSpinsBeforeDeadlock + kTurnsBeforeDeadlock * emitter.suspendedPrograms())
+    if (spins < kSpinsBeforeDeadlock + kTurnsBeforeDeadlock * emitter.suspendedPrograms() ||
+        !llvm::all_of(spinning, [&](const auto &each) { return each.second.goesRound(progress); }))
       return;
     emitter.reportDeadlock();
     throwLaunchErrors(launch);
     throwStopped();
+  }
+
+  /// Whether a program began that did not run before.
+  bool letOthersRun(uint64_t progress) {
+    const auto kept = std::exchange(hasEnd, {});
+    const int suspended = emitter.suspendProgram();
+    const bool begins = onSpin(progress).cast<bool>();
+    emitter.resumeProgram(suspended);
+    hasEnd = kept;
+    return begins;
+  }
+
+  /// The counters of the loops around that count up to an end.
+  llvm::SmallVector<int64_t, 4> countedLoops() {
+    llvm::SmallVector<int64_t, 4> counters;
+    for (const auto [counter, counts] : llvm::zip(emitter.context().loopIterations, hasEnd))
+      if (counts)
+        counters.push_back(counter);
+    return counters;
   }
 
   /// At the begin of an iteration of a loop without bounds. Where only memory can end it, the other
@@ -84,10 +109,8 @@ struct PyStepRunner {
     if (emitter.waitsByLoads()) {
       const uint64_t progress = launch.state.progress;
       for (int round = 0; round < kSpinsBeforeDeadlock; ++round) {
-        const int suspended = emitter.suspendProgram();
-        if (onSpin(progress).cast<bool>()) // a program began that did not run before
+        if (letOthersRun(progress)) // a program began that did not run before
           round = 0;
-        emitter.resumeProgram(suspended);
         if (launch.state.progress != progress)
           return;
       }
@@ -106,6 +129,29 @@ struct PyStepRunner {
     throw py::error_already_set();
   }
 
+  /// The spins of a program since memory has changed. In a loop with an end it is elsewhere at
+  /// each; else it comes back, if not at once, to one of those that are remembered at rising
+  /// distances.
+  struct Spinning {
+    static constexpr size_t kReturns = 8;
+
+    void note(uint64_t now, llvm::SmallVector<int64_t, 4> place) {
+      if (now != progress || spins == 0)
+        *this = {now, 0, 0, {}};
+      if (spins > 0 && place == anchor)
+        ++returns;
+      if (llvm::isPowerOf2_64(++spins) && place != anchor) {
+        anchor = std::move(place);
+        returns = 0;
+      }
+    }
+    bool goesRound(uint64_t now) const { return progress == now && returns >= kReturns; }
+
+    uint64_t progress = 0;
+    size_t spins = 0, returns = 0;
+    llvm::SmallVector<int64_t, 4> anchor;
+  };
+
   static constexpr int kSpinsBeforeDeadlock = 1000;
   static constexpr size_t kTurnsBeforeDeadlock = 4;
 
@@ -114,6 +160,8 @@ struct PyStepRunner {
   const bool checksOverflow, hasPayloads; ///< as EmitterScope says
   size_t spins = 0;
   uint64_t progressAtSpin = 0;
+  std::map<int64_t, Spinning> spinning; ///< programs that have spun and not ended
+  llvm::SmallVector<bool, 4> hasEnd;    ///< of the loops around, outermost first
   interpreter::StepEmitter emitter;
 };
 
@@ -167,16 +215,20 @@ void bindStepRunner(py::module_ &module) {
              self.lookAtLoop(deciding, static_cast<uint64_t>(others), std::move(lines), isFirst);
            })
       .def("set_loops",
-           [](PyStepRunner &self, size_t depth, int64_t iteration) {
+           [](PyStepRunner &self, size_t depth, int64_t iteration, bool hasEnd) {
              // Loops deeper than `depth` have ended; a negative iteration ends that one as well.
              auto &loops = self.emitter.context().loopIterations;
              if (loops.size() > depth)
                loops.resize(depth);
-             if (iteration >= 0)
+             self.hasEnd.resize(loops.size());
+             if (iteration >= 0) {
                loops.push_back(iteration);
+               self.hasEnd.push_back(hasEnd);
+             }
            })
       .def("end_program",
            [](PyStepRunner &self) {
+             self.spinning.erase(self.emitter.context().linearProgram);
              self.emitter.endProgram();
              throwLaunchErrors(self.launch);
            })

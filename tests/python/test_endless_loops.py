@@ -161,3 +161,45 @@ def test_a_program_that_polls_several_flags_lets_the_others_run():
     out = torch.zeros(1, dtype=torch.int32)
     poll_in_turn[(2,)](torch.zeros(5, dtype=torch.int32), out, COUNT=5)
     assert out.item() == 2
+
+
+@blockscope.jit
+def most_of_all(x_ptr, out_ptr, n):
+    for i in range(n):
+        tl.atomic_max(out_ptr, tl.load(x_ptr + i))
+
+
+def test_a_counted_loop_of_atomics_that_change_nothing_ends():
+    x, out = torch.zeros(3000, dtype=torch.int32), torch.zeros(1, dtype=torch.int32)
+    x[0] = 7
+    most_of_all[(2,)](x, out, 3000)
+    assert out.item() == 7
+
+
+@blockscope.jit
+def try_often(lock_ptr, out_ptr, n):
+    got = 0
+    for _ in range(n):
+        got += tl.atomic_cas(lock_ptr, 0, 1) == 0
+    tl.store(out_ptr + tl.program_id(0), got)
+
+
+def test_a_counted_loop_that_looks_for_a_lock_gives_up():
+    lock, out = torch.ones(1, dtype=torch.int32), torch.ones(2, dtype=torch.int32)
+    try_often[(2,)](lock, out, 3000)
+    assert out.tolist() == [0, 0]
+
+
+@blockscope.jit
+def try_in_rounds(lock_ptr, out_ptr):
+    got = 0
+    while got == 0:
+        for _ in range(3):
+            got += tl.atomic_cas(lock_ptr, 0, 1) == 0
+    tl.store(out_ptr, got)
+
+
+def test_rounds_of_looks_for_a_lock_that_nobody_gives_are_a_deadlock():
+    lock, out = torch.ones(1, dtype=torch.int32), torch.zeros(1, dtype=torch.int32)
+    with pytest.raises(SanitizerError, match="deadlock"):
+        try_in_rounds[(2,)](lock, out)

@@ -65,17 +65,21 @@ def index_type(bounds: Iterable[Any]) -> Any:
 
 
 def noted(indices: Iterable[int]) -> Iterator[int]:
-    """The same numbers; in step mode findings meanwhile name the iteration of the loop."""
+    """The same numbers; in step mode findings meanwhile name the iteration of the loop.
+
+    Who counts up to an end that is known waits for nobody: the runner is told.
+    """
     kernel = context.current()
     assert kernel is not None
     runner = kernel.runner
     depth = runner.loop_depth()
+    has_end = isinstance(indices, builtins.range)
     try:
         for iteration, index in enumerate(indices):
-            runner.set_loops(depth, iteration)
+            runner.set_loops(depth, iteration, has_end)
             yield index
     finally:
-        runner.set_loops(depth, -1)
+        runner.set_loops(depth, -1, has_end)
 
 
 class range(_counted):
