@@ -81,6 +81,7 @@ class Machine(Arithmetic):
         self.schedule = Schedule()
         self.seconds = float("inf")  # that a run may take
         self.scratch = 0  # bytes that each program has in the last parameter's memory
+        self.stores_once = True  # else several threads may store one value to one place
         self._read(ptx)
 
     # -- program ----------------------------------------------------------------------------------
@@ -395,10 +396,13 @@ class Machine(Arithmetic):
         if (address % size).any():
             raise PtxError("a misaligned address")
         if space == "global":
-            words = self._global_words(address, size)
-            if not atomic and len(np.unique(words)) != len(words):
+            words, values = self._global_words(address, size), values.astype(f"u{size}")
+            memory = self.memory.view(f"u{size}")
+            if not atomic and self.stores_once and len(np.unique(words)) != len(words):
                 raise PtxError("two threads store the same byte")
-            self.memory.view(f"u{size}")[words] = values.astype(f"u{size}")
+            memory[words] = values
+            if not atomic and (memory[words] != values).any():
+                raise PtxError("two threads store different values to the same byte")
             self.is_stored.view(f"u{size}")[words] = _ALL[size]
             return
         place = address[:, None] + np.arange(size)

@@ -103,3 +103,23 @@ def test_the_machine_finds_a_missing_barrier() -> None:
     )
     with pytest.raises(ptx_machine.PtxError, match="just written|nobody has written"):
         broken.run((1, 1, 1), [x, out], result.metadata.shared)
+
+
+@triton.jit
+def modulo_kernel(x_ptr, out_ptr, n, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out_ptr + i % n, tl.load(x_ptr + i))
+
+
+def test_several_threads_may_store_one_value_where_the_kernel_says_so() -> None:
+    x, out = np.tile(np.arange(100, dtype=np.float32), 2)[:128], np.zeros(100, np.float32)
+    result = compiled(modulo_kernel, [x, out, 100], 4, "sm_90a", N=128)
+    machine = ptx_machine.Machine(result.asm["ptx"], 4)
+    with pytest.raises(ptx_machine.PtxError, match="two threads store the same byte"):
+        machine.run((1, 1, 1), [x, out, 100], result.metadata.shared)
+    machine.stores_once = False
+    machine.run((1, 1, 1), [x, out, 100], result.metadata.shared)
+    assert (out == x[:100]).all()
+    x[127] = -1
+    with pytest.raises(ptx_machine.PtxError, match="different values"):
+        machine.run((1, 1, 1), [x, out, 100], result.metadata.shared)
