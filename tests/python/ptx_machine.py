@@ -90,11 +90,13 @@ class Machine(Arithmetic):
         ptx = re.sub(r"//[^\n]*", "", ptx)
         address = 4096
         for match in re.finditer(
-            r"\.global\s+\.align\s+\d+\s+\.b8\s+(\w+)\[(\d+)\](?:\s*=\s*\{([^}]*)\})?", ptx
+            r"\.global\s+\.align\s+\d+\s+\.b(\d+)\s+([\w$]+)\[(\d+)\](?:\s*=\s*\{([^}]*)\})?", ptx
         ):
-            values = [int(x, 0) for x in (match[3] or "").replace(" ", "").split(",") if x]
-            data = bytes(v & 255 for v in values).ljust(int(match[2]), b"\0")
-            self.symbols[match[1]] = (address, data)
+            size = int(match[1]) // 8
+            values = [int(x, 0) for x in (match[4] or "").replace(" ", "").split(",") if x]
+            words = [(v % (1 << 8 * size)).to_bytes(size, "little") for v in values]
+            data = b"".join(words).ljust(int(match[3]) * size, b"\0")
+            self.symbols[match[2]] = (address, data)
             address += (len(data) + 255) // 256 * 256
         entry = ptx[ptx.index(".entry") :]
         head, body = entry.split("{", 1)

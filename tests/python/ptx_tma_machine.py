@@ -34,6 +34,10 @@ _MAP_BYTES = 128
 _ELEMENT_BYTES = {0: 1, 1: 2, 2: 4, 4: 8}  # by elemtype: integers without a sign
 
 
+class NoTensorMap(PtxError):
+    """The driver would take the careful compilation instead."""
+
+
 def evaluate(expression: str, cells: list[int]) -> int:
     """The value of an expression of gpu_backend/tensor_map.h."""
     stack: list[int] = []
@@ -77,7 +81,7 @@ class TensorMap:
             or (self.swizzle and row > self.swizzle)
             or not len(self.box) == len(self.sizes) == len(self.strides) <= 5
         ):
-            raise PtxError(f"no tensor map for {self.__dict__}")
+            raise NoTensorMap(f"no tensor map for {self.__dict__}")
 
     @classmethod
     def encoded(cls, data: dict[str, Any], cells: list[int]) -> TensorMap:

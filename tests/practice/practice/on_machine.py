@@ -27,6 +27,7 @@ import gpu_rows  # noqa: E402
 import machine_backend  # noqa: E402
 from ptx_instruction import NotInMachine  # noqa: E402
 from ptx_machine import OutOfTime, Place  # noqa: E402
+from ptx_tma_machine import NoTensorMap  # noqa: E402
 
 SECONDS = float(os.environ.get("PRACTICE_MACHINE_SECONDS", 60))
 """So long the machine may take for the launches of a case; a whole launch half of what is left, a
@@ -47,9 +48,15 @@ class PracticeBackend(machine_backend.MachineBackend):
         self._cpu = FlatBackend()
 
     def launch(self, kernel: Any, request: Request) -> None:
-        name, left = request.fn.__name__, self.end - time.process_time()
         values = machine_backend.values_of(request)
         kernel = gpu_rows.as_launched(kernel, values)
+        try:
+            self._on_machine(kernel, values, request)
+        except NoTensorMap:
+            self._on_machine(kernel.careful(), values, request)
+
+    def _on_machine(self, kernel: Any, values: list[Any], request: Request) -> None:
+        name, left = request.fn.__name__, self.end - time.process_time()
         machine = machine_backend.machine_for(kernel)
         machine.stores_once = False  # rows taken modulo their number are stored twice
         places = [machine_backend.storage_of(value) for value in values]
@@ -69,6 +76,8 @@ class PracticeBackend(machine_backend.MachineBackend):
                 machine.seconds = left / 3
                 self._sample(name, machine, places, kernel, request)
                 return
+        except NoTensorMap:
+            raise
         except AssertionError as error:
             raise AssertionError(f"{name}: {error}") from error
         self._run_on_cpu(request)
@@ -96,6 +105,8 @@ class PracticeBackend(machine_backend.MachineBackend):
             self.skipped.append(f"{name}: {why}")
             self._run_on_cpu(request)
             return
+        except NoTensorMap:
+            raise
         except AssertionError as error:
             raise AssertionError(f"{name}: {error}") from error
         self._run_on_cpu(request)

@@ -278,7 +278,7 @@ def softmax(device, n):
     return (x, torch.empty_like(x), n), 1, lambda: x.double().softmax(0)
 
 
-@solution("sgemm_kernel", dict(m=70, n=90), dict(m=10000, n=10000), rtol=1e-4, atol=1e-3)
+@solution("sgemm_kernel", dict(m=70, n=90), dict(m=10000, n=10000), rtol=1e-3, atol=3e-2)
 def sparse_matrix_vector_mul(device, m, n):
     a, x = tm.normal(m, n, device=device) * (torch.rand(m, n) < 0.3).to(device), tm.normal(n, device=device)  # fmt: skip
     return (a, x, x.new_zeros(m), m, n, 0), 2, lambda: a.double() @ x.double()
