@@ -10,6 +10,7 @@ and some of floats.
 
 from __future__ import annotations
 
+import collections
 import re
 import time
 from collections.abc import Callable, Iterable
@@ -74,6 +75,7 @@ class Machine(Arithmetic):
         self.threads = 32 * num_warps
         self.warps = np.arange(self.threads) // 32
         self.code: list[Instruction] = []
+        self.unread: set[str] = set()  # registers that one instruction names
         self.labels: dict[str, int] = {}
         self.parameters: list[tuple[str, int]] = []
         self.symbols: dict[str, tuple[int, bytes]] = {}
@@ -103,6 +105,10 @@ class Machine(Arithmetic):
         for match in re.finditer(r"\.param\s+\.(\w+)(?:\s+\.ptr[^,)]*?)?\s+(\w+)\s*[,)\n]", head):
             self.parameters.append((match[2], bits_of(match[1]) // 8))
         body = body[: body.index("\n}")]
+        named = collections.Counter(
+            re.findall(r"%\w+", re.sub(r"(?m)^\s*\.reg\b[^\n]*$", "", body))
+        )
+        self.unread = {name for name, count in named.items() if count == 1}
         # LLVM's half of a 64-bit register.
         body = re.sub(r"\{\s*\.reg \.b\d+ tmp;\s*(mov[^;]*;)\s*\}", r"\1", body)
         body = re.sub(r"(?m)^\s*\.(reg|loc|local|shared|pragma|file)\b[^\n]*$", "", body)
@@ -467,6 +473,8 @@ class Machine(Arithmetic):
         if len(at) and (start % (size * len(names))).any():
             raise PtxError("a misaligned vector")
         for k, name in enumerate(names):
+            if len(names) > 1 and name in self.unread:
+                continue  # LLVM fills gaps of a vector, whose bytes need not be anybody's
             values = self.read(space, start + k * size, at, size)
             if i.kind.startswith("s"):
                 values = typed(values, i.kind).astype(np.int64).view(np.uint64)

@@ -123,3 +123,15 @@ def test_several_threads_may_store_one_value_where_the_kernel_says_so() -> None:
     x[127] = -1
     with pytest.raises(ptx_machine.PtxError, match="different values"):
         machine.run((1, 1, 1), [x, out, 100], result.metadata.shared)
+
+
+@triton.jit
+def three_kernel(x_ptr, out_ptr, N: tl.constexpr):
+    total = tl.load(x_ptr) * tl.load(x_ptr + 1) + tl.load(x_ptr + 2)
+    tl.store(out_ptr + tl.arange(0, N), total)
+
+
+def test_a_vector_may_hold_what_nobody_reads_and_nobody_owns() -> None:
+    x, out = np.array([2, 3, 4], np.float32), np.zeros(32, np.float32)
+    ptx_machine.run(compiled(three_kernel, [x, out], 1, "sm_90a", N=32), [x, out])
+    assert (out == 10).all()
