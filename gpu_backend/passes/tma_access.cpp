@@ -45,6 +45,12 @@ bool beginsAtMultiple(const TmaAccess &access, const AxisAnalysis &axes) {
   return knownFactor(tile.dims[tile.contiguousDim], axes) % elementsOfStart(access) == 0;
 }
 
+/// What the size of a tile's tensor is known to be a multiple of, along its contiguous dimension.
+int64_t knownSizeFactor(const RectangularTile &tile, const AxisAnalysis &axes) {
+  const RectangularTile::Number &size = tile.dims[tile.contiguousDim].size;
+  return size.value ? axes.at(size.value).dims[0].divisibility : size.constant;
+}
+
 /// Whether `first` may run before `second` does.
 bool mayPrecede(Operation *first, Operation *second) {
   for (Operation *outer = first->getParentOp(); outer; outer = outer->getParentOp())
@@ -253,7 +259,8 @@ void findTmaAccesses(func::FuncOp function, const GpuTarget &target) {
         return;
       const std::optional<TmaAccess> access =
           accessOf(store, store.getPointer(), store.getMask(), getElementTypeOrSelf(type));
-      if (!access)
+      if (!access || (!access->tile.dims[access->tile.contiguousDim].size.value &&
+                      knownSizeFactor(access->tile, axes) % elementsOfStart(*access) != 0))
         return;
       if (const std::optional<bool> completes = canStore(store, access->tile.argument)) {
         store->setAttr(kTmaAttribute, builder.getBoolAttr(*completes));
@@ -503,7 +510,8 @@ bool isNotNegative(Value value) {
 
 /// True where TMA can store a tile that begins at `starts`, and there is something to store; null
 /// if it always can. A GPU takes a store that begins at a negative index for an illegal
-/// instruction; loads may begin there.
+/// instruction; loads may begin there. And it stores 16 bytes at a time: where a row's last ones go
+/// beyond it, it writes what lies there (seen on an H200).
 Value storeCondition(OpBuilder &builder, Location location, const TmaAccess &access,
                      ValueRange starts, const AxisAnalysis &axes) {
   const RectangularTile &tile = access.tile;
@@ -523,6 +531,14 @@ Value storeCondition(OpBuilder &builder, Location location, const TmaAccess &acc
                                              builder.getI32IntegerAttr(static_cast<int>(step - 1)));
       require(arith::CmpIPredicate::eq, arith::AndIOp::create(builder, location, start, mask));
     }
+  }
+  if (knownSizeFactor(tile, axes) % step != 0) {
+    Value size = tile.dims[tile.contiguousDim].size.value;
+    if (!size.getType().isInteger(32))
+      size = arith::TruncIOp::create(builder, location, builder.getI32Type(), size);
+    Value mask = arith::ConstantOp::create(builder, location,
+                                           builder.getI32IntegerAttr(static_cast<int>(step - 1)));
+    require(arith::CmpIPredicate::eq, arith::AndIOp::create(builder, location, size, mask));
   }
   return result;
 }

@@ -380,6 +380,8 @@ COPIES_2D = [
     (40, 48, 48, (3, 5), (3, 5), (8, 16)),
     (20, 16, 16, (3, 0), (1, 0), (4, 16)),
     (600, 16, 16, (3, 0), (80, 0), (512, 16)),
+    (70, 67, 80, (0, 0), (0, 0), (64, 128)),
+    (70, 3, 16, (0, 0), (6, 0), (64, 16)),
 ]
 
 
@@ -401,8 +403,8 @@ def test_copy_with_nan_as_padding(device):
 
 def run_copy_2d(m, n, stride, first, to, block, dtype, padding, device):
     whole = rand((m, stride), torch.float32, device).to(dtype)
-    x, y = whole[:, :n], torch.zeros((m, stride), dtype=dtype, device=device)
-    want = y.clone()
+    x, y = whole[:, :n], torch.full((m, stride), 7, dtype=dtype, device=device)
+    want = y.clone()  # what lies between the rows stays as it is
     place(want[:, :n], to, window(x, first, block, float("nan") if padding == "nan" else 0))
     copy_2d[1,](x, y, m, n, stride, *first, *to, *block, padding)
     assert torch.equal(y.nan_to_num(123) if padding == "nan" else y,

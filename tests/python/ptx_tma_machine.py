@@ -116,15 +116,20 @@ class TensorMap:
             numbers("global_dim")[:rank], numbers("global_stride")[: rank - 1],
         )  # fmt: skip
 
-    def places(self, start: list[int], shared: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def places(
+        self, start: list[int], shared: int, is_store: bool = False
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """For each byte of a box its address in shared memory, in global memory, and whether it is
-        inside of the tensor."""
+        copied: it is inside of the tensor. Stores go on to the end of 16 bytes (seen on an
+        H200)."""
+        piece = 16 // self.element_bytes
+        sizes = [-(-self.sizes[0] // piece) * piece if is_store else self.sizes[0], *self.sizes[1:]]
         if shared % 128:
             raise PtxError("a box that begins at no multiple of 128 bytes")
         count = int(np.prod(self.box))
         number, address = np.arange(count), np.full(count, self.base)
         inside, rest = np.ones(count, bool), np.arange(count)
-        for side, size, stride, first in zip(self.box, self.sizes, self.strides, start):
+        for side, size, stride, first in zip(self.box, sizes, self.strides, start):
             index = rest % side + first
             rest = rest // side
             inside &= (index >= 0) & (index < size)
@@ -397,11 +402,11 @@ class Tma:
             raise PtxError("a tensor map that begins at no multiple of 128 bytes")
         return int(address)
 
-    def _box(self, text: str, thread: np.ndarray, shared: int) -> Any:
+    def _box(self, text: str, thread: np.ndarray, shared: int, is_store: bool = False) -> Any:
         """The places of the box that "[map, {coordinates}]" names."""
         tensor, start = self._coordinates(text, thread)
         self.tma_copies += 1
-        return tensor.places(start, shared)
+        return tensor.places(start, shared, is_store)
 
     def op_cp(self, i: Instruction, at: np.ndarray) -> None:
         if not i.has("bulk"):
@@ -433,7 +438,7 @@ class Tma:
 
     def _begin_store(self, i: Instruction, at: np.ndarray, thread: int) -> None:
         start = int(self.address(i.operands[1], at)[0])  # type: ignore[attr-defined]
-        place, target, inside = self._box(i.operands[0], at, start)
+        place, target, inside = self._box(i.operands[0], at, start, is_store=True)
         self._check_start(i.operands[0], at, lowest=0)
         self._read_image(place, at)
         target = self._global(target[inside])  # type: ignore[attr-defined]
