@@ -37,27 +37,6 @@ bool growsAlong(Value value, int64_t axis) {
          growsAlong(source, axis);
 }
 
-/// What `predicate` says of a lower coordinate and a higher one; `isSwapped`: of the higher one
-/// first.
-bool isTrueInOrder(arith::CmpIPredicate predicate, bool isSwapped) {
-  switch (predicate) {
-  case arith::CmpIPredicate::ne:
-    return true;
-  case arith::CmpIPredicate::slt:
-  case arith::CmpIPredicate::sle:
-  case arith::CmpIPredicate::ult:
-  case arith::CmpIPredicate::ule:
-    return !isSwapped;
-  case arith::CmpIPredicate::sgt:
-  case arith::CmpIPredicate::sge:
-  case arith::CmpIPredicate::ugt:
-  case arith::CmpIPredicate::uge:
-    return isSwapped;
-  default:
-    return false;
-  }
-}
-
 /// A copy of a reduction, before it, that compares no coordinates: the first element's are
 /// lower. Null where it compares none.
 Operation *copyInOrder(Operation *op, int64_t axis) {
@@ -79,7 +58,7 @@ Operation *copyInOrder(Operation *op, int64_t axis) {
       std::swap(lhs, rhs);
     if (isCoordinate(lhs, 0) && isCoordinate(rhs, 1) &&
         cast<BlockArgument>(lhs).getArgNumber() + count == cast<BlockArgument>(rhs).getArgNumber())
-      known.emplace_back(i, isTrueInOrder(compare.getPredicate(), isSwapped));
+      known.emplace_back(i, comparisonGives(inner, /*isLess=*/!isSwapped, /*isEqual=*/false));
   }
   if (known.empty())
     return nullptr;

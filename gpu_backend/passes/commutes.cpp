@@ -80,11 +80,12 @@ std::optional<ComparedPart> comparedPart(Operation &op) {
   return ComparedPart{first->first, first->second, second->second};
 }
 
-/// What the comparison gives for operands in this order.
-bool outcome(Operation &op, bool isLess, bool isEqual) {
+} // namespace
+
+bool comparisonGives(Operation &compare, bool isLess, bool isEqual) {
   const bool isGreater = !isLess && !isEqual;
-  if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
-    switch (compare.getPredicate()) {
+  if (auto integers = dyn_cast<arith::CmpIOp>(compare)) {
+    switch (integers.getPredicate()) {
     case arith::CmpIPredicate::eq:
       return isEqual;
     case arith::CmpIPredicate::ne:
@@ -103,7 +104,7 @@ bool outcome(Operation &op, bool isLess, bool isEqual) {
       return !isLess;
     }
   }
-  switch (cast<arith::CmpFOp>(op).getPredicate()) {
+  switch (cast<arith::CmpFOp>(compare).getPredicate()) {
   case arith::CmpFPredicate::OEQ:
   case arith::CmpFPredicate::UEQ:
     return isEqual;
@@ -131,6 +132,8 @@ bool outcome(Operation &op, bool isLess, bool isEqual) {
   }
   llvm_unreachable("a predicate of a comparison");
 }
+
+namespace {
 
 using Orders = std::map<Part, Order>;
 
@@ -233,7 +236,7 @@ private:
     const bool lhs = parts->isFirstRight != isSwapped_, rhs = parts->isSecondRight != isSwapped_;
     const bool isEqual = lhs == rhs || order == Order::Equal;
     const bool isLess = !isEqual && order == (lhs ? Order::Greater : Order::Less);
-    return outcome(op, isLess, isEqual);
+    return comparisonGives(op, isLess, isEqual);
   }
 
   Symbols &symbols_;

@@ -12,6 +12,10 @@ namespace blockscope::gpu {
 /// mean and variance do: floats then differ by rounding, as sums do.
 bool commutes(mlir::Region &region);
 
+/// What a comparison, arith.cmpi or arith.cmpf, gives for operands in this order; neither less nor
+/// equal: greater.
+bool comparisonGives(mlir::Operation &compare, bool isLess, bool isEqual);
+
 /// The second half of `commutes`: whether the region's block gives the same for many random
 /// elements in both orders, floats but for rounding. False where an op of it is not known.
 bool commutesOnNumbers(mlir::Block &block);
