@@ -154,7 +154,12 @@ public:
 
 private:
   static constexpr int kMostVisits = 4000, kDeepest = 48;
-  using Known = llvm::DenseMap<Value, Range>;
+  static constexpr int kNone = kDeepest + 1;
+  struct Answer {
+    Range range;
+    int openAt = kNone; ///< the depth at which it is asked for, while it is
+  };
+  using Known = llvm::DenseMap<Value, Answer>;
 
   /// `ask` where `condition` holds, or does not.
   Range where(Value condition, bool holds, Value value) {
@@ -198,24 +203,35 @@ private:
     const unsigned width = widthOf(value);
     if (width == 0)
       return allOf(64);
-    if (const auto found = known_.find(value); found != known_.end())
-      return found->second;
+    if (const auto found = known_.find(value); found != known_.end()) {
+      reliesOn_ = std::min(reliesOn_, found->second.openAt);
+      return found->second.range;
+    }
     const Range all = allOf(width);
     if (depth_ >= kDeepest || ++visits_ > kMostVisits)
       return all;
-    ++depth_;
-    known_[value] = all; // while it is asked for
+    const int depth = depth_++, outer = std::exchange(reliesOn_, kNone);
+    known_[value] = {all, depth};
     Range range = ofOperands(value, width);
-    known_[value] = range;
+    known_[value] = {range, depth};
     range = refined(value, range);
     if (range.low > range.high) // never runs
       range = all;
     --depth_;
-    return known_[value] = range;
+    // What was found with less than there will be known of a value that is still asked for is not
+    // kept: conditions lead from one value to another that is computed from the same ones.
+    if (reliesOn_ < depth)
+      known_.erase(value);
+    else
+      known_[value] = {range};
+    reliesOn_ = std::min(outer, reliesOn_ < depth ? reliesOn_ : kNone);
+    return range;
   }
 
   /// With what conditions say.
   Range refined(Value value, Range range) {
+    if (range.low == range.high)
+      return range;
     const Facts facts = facts_; // they change while branches are asked
     for (const auto &[greater, less, by] : facts) {
       if (isSame(greater, value))
@@ -475,6 +491,7 @@ private:
   Known known_;
   llvm::DenseMap<Value, Range> carried_; ///< what is held to be kept, while it is shown
   int depth_ = 0, visits_ = 0;
+  int reliesOn_ = kNone; ///< the outermost value that is asked for of which an answer made use
 };
 
 } // namespace

@@ -250,3 +250,39 @@ func.func @backwards(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32 {tl.
   tl.store %base, %v : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
   return
 }
+
+// -----
+
+// The branch says something of two indices that are computed from the same ones, and by the
+// constants of the condition: a question about one leads to the other, and back.
+// CHECK-LABEL: func.func @triangle(
+// CHECK-SAME: tlg.at_least = {{\[}}array<i32: 1, 0>]
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 4>
+func.func @triangle(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32 {tl.divisibility = 16 : i32}) {
+  %size = arith.constant 1024 : i32
+  %wide = arith.constant 2048 : i32
+  %group = arith.constant 8 : i32
+  %pid = tl.program_id 0 : i32
+  %tiles = arith.divsi %n, %size : i32
+  %tile = arith.muli %pid, %tiles : i32
+  %first = arith.divsi %tile, %group : i32
+  %rest = arith.remsi %tile, %group : i32
+  %row = arith.addi %first, %rest : i32
+  %begin = arith.muli %row, %size : i32
+  %other = arith.muli %rest, %wide : i32
+  %end = arith.addi %begin, %size : i32
+  %is_above = arith.cmpi sle, %end, %other : i32
+  scf.if %is_above {
+  } else {
+    %i = tl.range 0 to 1024 : tensor<1024xi32>
+    %from = tl.splat %begin : i32 -> tensor<1024xi32>
+    %all = arith.addi %from, %i : tensor<1024xi32>
+    %limit = tl.splat %n : i32 -> tensor<1024xi32>
+    %offsets = arith.remsi %all, %limit : tensor<1024xi32>
+    %base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+    %at = tl.addptr %base, %offsets : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+    %v = tl.load %at : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+    tl.store %base, %v : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  }
+  return
+}
