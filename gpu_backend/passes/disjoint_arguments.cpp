@@ -67,24 +67,31 @@ void requireDisjoint(func::FuncOp function, unsigned argument, unsigned other) {
   function->setAttr(tlg::kDisjointAttribute, builder.getArrayAttr(pairs));
 }
 
+/// Whether an op writes through its first operand, and nobody learns anything by it. An atomic
+/// whose result nobody uses may release what was written before it, but acquires nothing: loads
+/// behind it may come before it.
+static bool isPlainWrite(Operation *op) {
+  return isa<tl::StoreOp>(op) || (tl::isAtomic(op) && op->use_empty());
+}
+
 LoopWrites::LoopWrites(scf::ForOp loop)
     : loop_(loop),
       mayOverlap_(loop->getParentOfType<ModuleOp>()->hasAttr(tlg::kMayOverlapAttribute)) {
   bool writes = false;
   Operation *firstVolatile = nullptr;
   loop.walk([&](Operation *op) {
-    if (auto store = dyn_cast<tl::StoreOp>(op)) {
+    if (isPlainWrite(op)) {
       writes = true;
-      const std::optional<unsigned> argument = argumentOf(store.getPointer());
+      const std::optional<unsigned> argument = argumentOf(op->getOperand(0));
       isUnknown_ |= mayOverlap_ || !argument;
       stored_.insert(argument.value_or(0));
     } else if (auto load = dyn_cast<tl::LoadOp>(op)) {
       if (load.getIsVolatile() && !firstVolatile)
         firstVolatile = op;
     } else if (op->getNumRegions() == 0 && !isMemoryEffectFree(op) &&
-               !isa<tl::AssertOp, tl::PrintOp>(op) &&
+               !isa<tl::AssertOp, tl::AssumeOp, tl::PrintOp>(op) &&
                !isa_and_nonnull<tlg::TLGDialect>(op->getDialect())) {
-      isUnknown_ = true; // atomics, barriers
+      isUnknown_ = true; // atomics that tell something, barriers
       if (!firstOrder_)
         firstOrder_ = op;
     }
@@ -105,8 +112,8 @@ Operation *LoopWrites::firstWrite(Value pointer) const {
   const std::optional<unsigned> loaded = argumentOf(pointer);
   Operation *found = nullptr;
   scf::ForOp(loop_).walk([&](Operation *op) {
-    if (auto store = dyn_cast<tl::StoreOp>(op)) {
-      const std::optional<unsigned> stored = argumentOf(store.getPointer());
+    if (isPlainWrite(op)) {
+      const std::optional<unsigned> stored = argumentOf(op->getOperand(0));
       if (!mayOverlap_ && stored && loaded && *stored != *loaded)
         return WalkResult::advance();
     } else if (!tl::isAtomic(op)) {

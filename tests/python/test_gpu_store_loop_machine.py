@@ -156,3 +156,59 @@ def test_a_copy_has_come_before_it_is_stored_over(arch: str, kernels: Any) -> No
     assert copies(kernels[0]) == {"load"}
     ptx = kernels[0].asm["ptx"]
     assert ptx.index("mbarrier.try_wait") < ptx.index("st.global")
+
+
+@triton.jit
+def summed_kernel(q_ptr, k_ptr, out_ptr, count_ptr, length, SEM: tl.constexpr, N: tl.constexpr,
+                  ROWS: tl.constexpr):  # fmt: skip
+    """Adds to memory in each iteration, and asks for nothing that was there."""
+    rows, columns = tl.arange(0, ROWS), tl.arange(0, N)
+    q = tl.load(q_ptr + rows[:, None] * N + columns[None, :])
+    for start in range(0, length, N):
+        tl.assume(start >= 0)
+        keys = start + tl.arange(0, N)
+        mask = keys < length
+        k = tl.load(k_ptr + keys[None, :] * N + columns[:, None], mask=mask[None, :], other=0.0)
+        at = out_ptr + rows[:, None] * length + keys[None, :]
+        tl.atomic_add(at, tl.dot(q, k), mask=mask[None, :], sem=SEM)
+    tl.atomic_add(count_ptr, 1)
+
+
+@pytest.mark.parametrize("arch", ["sm_90a"])
+@pytest.mark.parametrize("length", [0, 64, 320, 200])
+@pytest.mark.parametrize("sem", ["relaxed", "acq_rel"])
+def test_loads_begin_before_atomics_that_tell_nothing(
+    sem: str, length: int, arch: str, kernels: Any
+) -> None:
+    size, rows = 64, 64
+    q, k = (torch.randint(-1, 2, (count, size)).half() for count in (rows, length))
+    out, count = torch.ones(rows, length), torch.zeros(1, dtype=torch.int32)
+    for times in (1, 2):  # another launch adds to the same
+        summed_kernel[(1,)](q, k, out, count, length, sem, size, rows, num_stages=3)
+        assert torch.equal(out, 1 + times * (q.float() @ k.float().T))
+    assert count.item() == 2
+    assert copies(kernels[0]) == {"cp.async"}
+    assert [1, 2] in map(list, kernels[0].data["disjoint"])
+
+
+@triton.jit
+def taken_kernel(k_ptr, next_ptr, out_ptr, count, N: tl.constexpr):
+    """Each iteration takes a number: what it loads comes behind that."""
+    columns = tl.arange(0, N)
+    at = columns[:, None] * N + columns[None, :]
+    total = tl.zeros((N, N), tl.float32)
+    for i in range(count):
+        mine = tl.atomic_add(next_ptr, 1)
+        k = tl.load(k_ptr + i * N * N + at)
+        total = tl.dot(k, k, total) + mine
+    tl.store(out_ptr + at, total)
+
+
+@pytest.mark.parametrize("arch", ["sm_90a"])
+def test_loads_stay_behind_atomics_that_tell_something(arch: str, kernels: Any) -> None:
+    size, count = 64, 3
+    k = torch.randint(-1, 2, (count, size, size)).half()
+    out, taken = torch.empty(size, size), torch.zeros(1, dtype=torch.int32)
+    taken_kernel[(1,)](k, taken, out, count, size, num_stages=3)
+    assert torch.equal(out, (k.float() @ k.float()).sum(0) + 3)
+    assert copies(kernels[0]) == set()

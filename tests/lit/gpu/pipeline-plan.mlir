@@ -218,6 +218,92 @@ func.func @atomic(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32
   %sum = scf.for %i = %zero to %n step %one iter_args(%s = %none) -> (tensor<1024xf32>) : i32 {
     %v = tl.load %x_at : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
     %old = tl.atomic_rmw "fadd" %y, %f : !tl.ptr<f32>, f32 -> f32
+    %old_block = tl.splat %old : f32 -> tensor<1024xf32>
+    %more = arith.addf %v, %old_block : tensor<1024xf32>
+    %next = arith.addf %s, %more : tensor<1024xf32>
+    scf.yield %next : tensor<1024xf32>
+  } {tl.num_stages = 3 : i32}
+  tl.store %y_at, %sum : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  return
+}
+
+// -----
+
+// An atomic whose result nobody uses is a store: it acquires nothing.
+// CHECK-NEXT: plan of 'unused_atomic'
+// CHECK-NEXT: loop at pipeline-plan.mlir:{{.*}}: 3 stages
+// CHECK-NEXT:   ring: 3 buffers
+// CHECK-NEXT:   copies: begun 2 iterations ahead by all threads
+// CHECK-NEXT:   waits: each thread for its copies, then all at a CTA barrier
+// CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: cp.async, 4096 bytes a buffer
+// CHECK-NEXT:   arguments 0 and 1 must not overlap
+func.func @unused_atomic(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : tensor<1024xf32>
+  %range = tl.range 0 to 1024 : tensor<1024xi32>
+  %x_base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %x_at = tl.addptr %x_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %y_base = tl.splat %y : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %y_at = tl.addptr %y_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %f = arith.constant 1.0 : f32
+  %sum = scf.for %i = %zero to %n step %one iter_args(%s = %none) -> (tensor<1024xf32>) : i32 {
+    %v = tl.load %x_at : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+    %old = tl.atomic_rmw "fadd" %y, %f : !tl.ptr<f32>, f32 -> f32
+    %next = arith.addf %s, %v : tensor<1024xf32>
+    scf.yield %next : tensor<1024xf32>
+  } {tl.num_stages = 3 : i32}
+  tl.store %y_at, %sum : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  return
+}
+
+// -----
+
+// CHECK-NEXT: plan of 'atomic_at_what_is_loaded'
+// CHECK-NEXT: loop at pipeline-plan.mlir:{{.*}}: not pipelined: no load of it can begin early
+// CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: in its iteration: line {{[0-9]+}} of the loop writes to global memory
+func.func @atomic_at_what_is_loaded(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : tensor<1024xf32>
+  %range = tl.range 0 to 1024 : tensor<1024xi32>
+  %x_base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %x_at = tl.addptr %x_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %y_base = tl.splat %y : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %y_at = tl.addptr %y_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %f = arith.constant 1.0 : f32
+  %sum = scf.for %i = %zero to %n step %one iter_args(%s = %none) -> (tensor<1024xf32>) : i32 {
+    %v = tl.load %x_at : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+    %old = tl.atomic_rmw "fadd" %x, %f : !tl.ptr<f32>, f32 -> f32
+    %next = arith.addf %s, %v : tensor<1024xf32>
+    scf.yield %next : tensor<1024xf32>
+  } {tl.num_stages = 3 : i32}
+  tl.store %y_at, %sum : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  return
+}
+
+// -----
+
+// What a kernel claims is no access to memory.
+// CHECK-NEXT: plan of 'assumption'
+// CHECK-NEXT: loop at pipeline-plan.mlir:{{.*}}: 3 stages
+// CHECK-NEXT:   ring: 3 buffers
+// CHECK-NEXT:   copies: begun 2 iterations ahead by all threads
+// CHECK-NEXT:   waits: each thread for its copies, then all at a CTA barrier
+// CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: cp.async, 4096 bytes a buffer
+func.func @assumption(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : tensor<1024xf32>
+  %range = tl.range 0 to 1024 : tensor<1024xi32>
+  %x_base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %x_at = tl.addptr %x_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %y_base = tl.splat %y : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %y_at = tl.addptr %y_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %sum = scf.for %i = %zero to %n step %one iter_args(%s = %none) -> (tensor<1024xf32>) : i32 {
+    %v = tl.load %x_at : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+    %less = arith.cmpi slt, %i, %n : i32
+    tl.assume %less : i1
     %next = arith.addf %s, %v : tensor<1024xf32>
     scf.yield %next : tensor<1024xf32>
   } {tl.num_stages = 3 : i32}
