@@ -41,13 +41,17 @@ Value accessedData(Operation *op) {
 }
 
 /// Moves dimensions along which what is computed from `block` is combined to the end: threads take
-/// them last, so that what is combined lies in a thread.
+/// them last, so that what is combined lies in a thread. What is combined first comes last of all:
+/// of a sum over all dimensions but one, threads exchange the last sum only.
 void combinedLast(llvm::MutableArrayRef<int> order, Value block) {
-  const llvm::SmallBitVector combined = reducedDims(block);
-  llvm::SmallVector<int, 4> sorted, last;
-  for (const int dim : order)
-    (combined.test(static_cast<unsigned>(dim)) ? last : sorted).push_back(dim);
-  sorted.append(last);
+  const llvm::SmallVector<int, 4> after = combinedAfter(block);
+  llvm::SmallVector<int, 4> sorted;
+  const auto take = [&](int gone) {
+    llvm::copy_if(order, std::back_inserter(sorted), [&](int dim) { return after[dim] == gone; });
+  };
+  take(kNeverCombined);
+  for (int gone = static_cast<int>(after.size()); gone >= 0; --gone)
+    take(gone);
   llvm::copy(sorted, order.begin());
 }
 

@@ -20,18 +20,18 @@ using Dims = llvm::SmallVector<int, 4>;
 class Uses {
 public:
   explicit Uses(Value block)
-      : reduced_(static_cast<unsigned>(cast<RankedTensorType>(block.getType()).getRank())) {
-    Dims dims(reduced_.size());
+      : after_(cast<RankedTensorType>(block.getType()).getRank(), kNeverCombined) {
+    Dims dims(after_.size());
     std::iota(dims.begin(), dims.end(), 0);
     add(block, dims);
-    for (size_t next = 0; next < open_.size() && !reduced_.all(); ++next) {
+    for (size_t next = 0; next < open_.size(); ++next) {
       const auto [value, of] = open_[next];
       for (OpOperand &use : value.getUses())
         follow(use, of);
     }
   }
 
-  const llvm::SmallBitVector &reduced() const { return reduced_; }
+  const Dims &after() const { return after_; }
 
 private:
   void add(Value value, const Dims &dims) {
@@ -45,8 +45,12 @@ private:
   }
 
   void combineAlong(const Dims &dims, int64_t axis) {
-    if (dims[axis] != kNew)
-      reduced_.set(static_cast<unsigned>(dims[axis]));
+    if (dims[axis] == kNew)
+      return;
+    int &after = after_[dims[axis]];
+    const auto left = llvm::count_if(dims, [](int dim) { return dim != kNew; });
+    const int gone = static_cast<int>(after_.size()) - static_cast<int>(left);
+    after = after == kNeverCombined ? gone : std::min(after, gone);
   }
 
   void follow(OpOperand &use, Dims dims) {
@@ -76,13 +80,13 @@ private:
     }
   }
 
-  llvm::SmallBitVector reduced_;
+  Dims after_;
   llvm::SmallVector<std::pair<Value, Dims>> open_;
   llvm::DenseSet<Value> seen_;
 };
 
 } // namespace
 
-llvm::SmallBitVector reducedDims(Value block) { return Uses(block).reduced(); }
+llvm::SmallVector<int, 4> combinedAfter(Value block) { return Uses(block).after(); }
 
 } // namespace blockscope::gpu

@@ -200,3 +200,48 @@ func.func @widened_far(%x: !tl.ptr<f8E4M3FN> {tl.divisibility = 16 : i32}, %y: !
   tl.store %y_1, %wide : tensor<4096x!tl.ptr<f64>>, tensor<4096xf64>
   return
 }
+
+// -----
+
+// What is combined first lies in a thread (the second dimension, 8), what is combined last in
+// lanes and warps: one sum is exchanged, not one for each row.
+// CHECK: #[[ROWS:layout[0-9]*]] = #tlg.layout<registers = [1, 2, 1024, 2048, 8], lanes = [4, 16, 32, 64, 128], warps = [256, 512]>
+// CHECK-LABEL: func.func @combined_in_turn(
+// CHECK: tl.load {{.*}} -> tensor<256x2x8xf32, #[[ROWS]]>
+func.func @combined_in_turn(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}) {
+  %cst = arith.constant dense<16> : tensor<256x1x1xi32>
+  %cst_0 = arith.constant dense<8> : tensor<1x2x1xi32>
+  %rows = tl.range 0 to 256 : tensor<256xi32>
+  %halves = tl.range 0 to 2 : tensor<2xi32>
+  %columns = tl.range 0 to 8 : tensor<8xi32>
+  %0 = tl.expand_dims %rows axis 1 : tensor<256xi32> -> tensor<256x1xi32>
+  %1 = tl.expand_dims %0 axis 2 : tensor<256x1xi32> -> tensor<256x1x1xi32>
+  %2 = arith.muli %1, %cst : tensor<256x1x1xi32>
+  %3 = tl.expand_dims %halves axis 0 : tensor<2xi32> -> tensor<1x2xi32>
+  %4 = tl.expand_dims %3 axis 2 : tensor<1x2xi32> -> tensor<1x2x1xi32>
+  %5 = arith.muli %4, %cst_0 : tensor<1x2x1xi32>
+  %6 = tl.expand_dims %columns axis 0 : tensor<8xi32> -> tensor<1x8xi32>
+  %7 = tl.expand_dims %6 axis 1 : tensor<1x8xi32> -> tensor<1x1x8xi32>
+  %8 = tl.broadcast %2 : tensor<256x1x1xi32> -> tensor<256x2x8xi32>
+  %9 = tl.broadcast %5 : tensor<1x2x1xi32> -> tensor<256x2x8xi32>
+  %10 = tl.broadcast %7 : tensor<1x1x8xi32> -> tensor<256x2x8xi32>
+  %11 = arith.addi %8, %9 : tensor<256x2x8xi32>
+  %12 = arith.addi %11, %10 : tensor<256x2x8xi32>
+  %13 = tl.splat %x : !tl.ptr<f32> -> tensor<256x2x8x!tl.ptr<f32>>
+  %14 = tl.addptr %13, %12 : tensor<256x2x8x!tl.ptr<f32>>, tensor<256x2x8xi32>
+  %v = tl.load %14 : tensor<256x2x8x!tl.ptr<f32>> -> tensor<256x2x8xf32>
+  %first = tl.reduce %v axis 1 {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    tl.yield %s : f32
+  } : (tensor<256x2x8xf32>) -> tensor<256x8xf32>
+  %last = tl.reduce %first axis 0 {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    tl.yield %s : f32
+  } : (tensor<256x8xf32>) -> tensor<8xf32>
+  %15 = tl.splat %y : !tl.ptr<f32> -> tensor<8x!tl.ptr<f32>>
+  %16 = tl.addptr %15, %columns : tensor<8x!tl.ptr<f32>>, tensor<8xi32>
+  tl.store %16, %last : tensor<8x!tl.ptr<f32>>, tensor<8xf32>
+  return
+}
