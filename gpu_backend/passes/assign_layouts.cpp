@@ -80,7 +80,8 @@ private:
       builder_.setInsertionPointAfterValue(primary);
       // What repeats a smaller block: that one is converted.
       Operation *op = value.getDefiningOp();
-      result = op && isa<tl::BroadcastOp, tl::ExpandDimsOp>(op)
+      result = op && (isa<tl::BroadcastOp, tl::ExpandDimsOp>(op) ||
+                      choice_.isComputedAgain(value, layout))
                    ? remake(op, layout)
                    : convert(primary, layout, value.getLoc());
     }

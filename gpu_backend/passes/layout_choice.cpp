@@ -73,6 +73,15 @@ int multipliedBytes(tl::LoadOp load) {
   return 0;
 }
 
+/// Whether an op costs little, besides its operands.
+bool isCheapAlone(Operation *op) {
+  const OpFacts *facts = tl::factsOf(op);
+  return isa<tl::BroadcastOp, tl::ExpandDimsOp, tl::ReshapeOp, tl::TransOp, tl::AddPtrOp,
+             tl::HintOp>(op) ||
+         (facts && tl::isElementwise(op) && facts->cost <= OpCost::Divide &&
+          isMemoryEffectFree(op));
+}
+
 /// Whether an op's result is a smaller block, repeated.
 bool repeats(Operation *op) { return isa<tl::BroadcastOp>(op); }
 
@@ -149,17 +158,35 @@ bool LayoutChoice::computeCheap(Value value) {
     return false;
   if (isa<arith::ConstantOp, tl::SplatOp, tl::RangeOp>(op))
     return true;
-  const OpFacts *facts = tl::factsOf(op);
-  const bool isCheapAlone =
-      isa<tl::BroadcastOp, tl::ExpandDimsOp, tl::ReshapeOp, tl::TransOp, tl::AddPtrOp, tl::HintOp>(
-          op) ||
-      (facts && tl::isElementwise(op) && facts->cost <= OpCost::Divide && isMemoryEffectFree(op));
-  return isCheapAlone && llvm::all_of(op->getOperands(), [&](Value operand) {
+  return isCheapAlone(op) && llvm::all_of(op->getOperands(), [&](Value operand) {
            return !isBlock(operand) || cheap_.lookup(operand);
          });
 }
 
 bool LayoutChoice::isCheap(Value value) const { return cheap_.lookup(value); }
+
+/// Whether `value`, of a loop, is cheap to compute from what is there before the loop, and from
+/// small loads of it that take any layout.
+bool LayoutChoice::isCheapInLoop(Value value, Operation *loop, bool fromLoads) const {
+  if (!isBlock(value) || isCheap(value) ||
+      !loop->isAncestor(value.getParentRegion()->getParentOp()))
+    return true;
+  Operation *op = value.getDefiningOp();
+  if (op && fromLoads && followers_.contains(op))
+    return true;
+  return op && isCheapAlone(op) && llvm::all_of(op->getOperands(), [&](Value operand) {
+           return isCheapInLoop(operand, loop, fromLoads);
+         });
+}
+
+bool LayoutChoice::isComputedAgain(Value value, const LinearLayout &layout) const {
+  Operation *op = value.getDefiningOp();
+  Operation *loop = op ? op->getParentOfType<LoopLikeOpInterface>() : nullptr;
+  const LinearLayout &own = of(value);
+  return loop && layout.registers.size() <= kMostElementBits &&
+         (own.lanes != layout.lanes || own.warps != layout.warps) &&
+         isCheapInLoop(value, loop, /*fromLoads=*/false);
+}
 
 bool LayoutChoice::isOpen(Value value) const {
   return isBlock(value) && !isCheap(value) && !layouts_.contains(value);
@@ -345,12 +372,18 @@ void LayoutChoice::relyOnNoStores(Operation *load) const {
 
 /// Whether a load, of fewer elements than there are threads, takes the layout in which they are
 /// used (rows of factors, biases): several threads load the same, mostly from the L1 cache, instead
-/// of passing it on through shared memory with its barriers. Loads of loops with dots are left to
-/// pipelining. What the kernel stores to must not be loaded by threads that are behind.
+/// of passing it on through shared memory with its barriers. In a loop, addresses that are computed
+/// from what was loaded before it, or from such a load, do as well. Loads of loops with dots are
+/// left to pipelining. What the kernel stores to must not be loaded by threads that are behind.
 bool LayoutChoice::followsUse(Operation *op) const {
   auto load = dyn_cast<tl::LoadOp>(op);
-  if (!load || load.getIsVolatile() || !isCheap(load.getPointer()) ||
-      (load.getMask() && isBlock(load.getMask()) && !isCheap(load.getMask())) ||
+  Operation *loopAround = op->getParentOfType<LoopLikeOpInterface>();
+  const auto isMovable = [&](Value value) {
+    return !value || !isBlock(value) || isCheap(value) ||
+           (loopAround && isCheapInLoop(value, loopAround, /*fromLoads=*/true));
+  };
+  if (!load || load.getIsVolatile() || !isMovable(load.getPointer()) ||
+      !isMovable(load.getMask()) ||
       blockType(load.getPointer()).getNumElements() > int64_t{32} * options_.numWarps)
     return false;
   for (auto loop = op->getParentOfType<scf::ForOp>(); loop;
@@ -382,7 +415,8 @@ void LayoutChoice::spreadAddresses(func::FuncOp function) {
       open.emplace_back(value, layout);
   };
   function.walk([&](Operation *op) {
-    if (Value pointer = accessedPointer(op); pointer && !gathers_.contains(op)) {
+    if (Value pointer = accessedPointer(op);
+        pointer && !gathers_.contains(op) && !followers_.contains(op)) {
       add(pointer, accesses_[op]);
       add(maskOf(op), accesses_[op]);
     }
@@ -529,10 +563,10 @@ bool LayoutChoice::spreadForward(Operation *op) {
 bool LayoutChoice::spreadBackward(Operation *op) {
   bool changed = false;
   if (accessedPointer(op)) {
-    const bool isGather = gathers_.contains(op);
-    if (isGather && !layouts_.contains(op->getResult(0)))
+    const bool isOfUse = gathers_.contains(op) || followers_.contains(op);
+    if (isOfUse && !layouts_.contains(op->getResult(0)))
       return false;
-    const LinearLayout layout = isGather ? layouts_[op->getResult(0)] : accesses_[op];
+    const LinearLayout layout = isOfUse ? layouts_[op->getResult(0)] : accesses_[op];
     for (Value operand : op->getOperands())
       changed |= isOpen(operand) && give(operand, layout);
     return changed;

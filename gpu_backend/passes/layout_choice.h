@@ -25,6 +25,9 @@ public:
 
   /// Whether `value` is computed again wherever it is wanted in another layout.
   bool isCheap(mlir::Value value) const;
+  /// Whether `value`, of a loop, is computed again where it is wanted in `layout`: by few cheap ops
+  /// from what is converted before the loop, once.
+  bool isComputedAgain(mlir::Value value, const LinearLayout &layout) const;
   /// The layout of a block that is not cheap.
   const LinearLayout &of(mlir::Value value) const;
   /// The layout in which an access (load, store, atomic) is made.
@@ -35,6 +38,7 @@ public:
 
 private:
   bool computeCheap(mlir::Value value);
+  bool isCheapInLoop(mlir::Value value, mlir::Operation *loop, bool fromLoads) const;
   llvm::EquivalenceClasses<void *> elementwiseClasses(mlir::func::FuncOp function) const;
   bool followsUse(mlir::Operation *op) const;
   void relyOnNoStores(mlir::Operation *load) const;

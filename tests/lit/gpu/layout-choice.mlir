@@ -245,3 +245,126 @@ func.func @combined_in_turn(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !
   tl.store %16, %last : tensor<8x!tl.ptr<f32>>, tensor<8xf32>
   return
 }
+
+// -----
+
+// Rows of a sparse matrix, element by element: where a row begins is loaded before the loop and
+// converted there. The loop computes its addresses in each layout, loads what is small as it is
+// used, and converts nothing.
+// CHECK-LABEL: func.func @rows_of_elements(
+// CHECK: scf.for
+// CHECK-NOT: tlg.convert_layout
+// CHECK: scf.yield
+func.func @rows_of_elements(%starts: !tl.ptr<i32> {tl.divisibility = 16 : i32}, %columns: !tl.ptr<i32> {tl.divisibility = 16 : i32}, %factors: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %table: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %zero = arith.constant dense<0.0> : tensor<16x64xf32>
+  %cst = arith.constant dense<64> : tensor<16x1xi32>
+  %i = tl.range 0 to 16 : tensor<16xi32>
+  %j = tl.range 0 to 64 : tensor<64xi32>
+  %0 = tl.splat %starts : !tl.ptr<i32> -> tensor<16x!tl.ptr<i32>>
+  %1 = tl.addptr %0, %i : tensor<16x!tl.ptr<i32>>, tensor<16xi32>
+  %start = tl.load %1 : tensor<16x!tl.ptr<i32>> -> tensor<16xi32>
+  %most = tl.reduce %start axis 0 {
+  ^bb0(%a: i32, %b: i32):
+    %m = arith.maxsi %a, %b : i32
+    tl.yield %m : i32
+  } : (tensor<16xi32>) -> i32
+  %2 = tl.expand_dims %j axis 0 : tensor<64xi32> -> tensor<1x64xi32>
+  %3 = tl.broadcast %2 : tensor<1x64xi32> -> tensor<16x64xi32>
+  %4 = tl.splat %columns : !tl.ptr<i32> -> tensor<16x!tl.ptr<i32>>
+  %5 = tl.splat %factors : !tl.ptr<f32> -> tensor<16x!tl.ptr<f32>>
+  %6 = tl.splat %table : !tl.ptr<f32> -> tensor<16x!tl.ptr<f32>>
+  %7 = tl.splat %x : !tl.ptr<f32> -> tensor<16x64x!tl.ptr<f32>>
+  %sum = scf.for %p = %c0 to %most step %c1 iter_args(%acc = %zero) -> (tensor<16x64xf32>) : i32 {
+    %8 = tl.splat %p : i32 -> tensor<16xi32>
+    %at = arith.addi %start, %8 : tensor<16xi32>
+    %9 = tl.addptr %4, %at : tensor<16x!tl.ptr<i32>>, tensor<16xi32>
+    %column = tl.load %9 : tensor<16x!tl.ptr<i32>> -> tensor<16xi32>
+    %10 = tl.addptr %5, %at : tensor<16x!tl.ptr<f32>>, tensor<16xi32>
+    %factor = tl.load %10 : tensor<16x!tl.ptr<f32>> -> tensor<16xf32>
+    %11 = tl.addptr %6, %column : tensor<16x!tl.ptr<f32>>, tensor<16xi32>
+    %weight = tl.load %11 : tensor<16x!tl.ptr<f32>> -> tensor<16xf32>
+    %12 = tl.expand_dims %column axis 1 : tensor<16xi32> -> tensor<16x1xi32>
+    %13 = arith.muli %12, %cst : tensor<16x1xi32>
+    %14 = tl.broadcast %13 : tensor<16x1xi32> -> tensor<16x64xi32>
+    %15 = arith.addi %14, %3 : tensor<16x64xi32>
+    %16 = tl.addptr %7, %15 : tensor<16x64x!tl.ptr<f32>>, tensor<16x64xi32>
+    %v = tl.load %16 : tensor<16x64x!tl.ptr<f32>> -> tensor<16x64xf32>
+    %17 = arith.mulf %factor, %weight : tensor<16xf32>
+    %18 = tl.expand_dims %17 axis 1 : tensor<16xf32> -> tensor<16x1xf32>
+    %19 = tl.broadcast %18 : tensor<16x1xf32> -> tensor<16x64xf32>
+    %20 = arith.mulf %v, %19 : tensor<16x64xf32>
+    %next = arith.addf %acc, %20 : tensor<16x64xf32>
+    scf.yield %next : tensor<16x64xf32>
+  }
+  %21 = tl.expand_dims %i axis 1 : tensor<16xi32> -> tensor<16x1xi32>
+  %22 = arith.muli %21, %cst : tensor<16x1xi32>
+  %23 = tl.broadcast %22 : tensor<16x1xi32> -> tensor<16x64xi32>
+  %24 = arith.addi %23, %3 : tensor<16x64xi32>
+  %25 = tl.splat %y : !tl.ptr<f32> -> tensor<16x64x!tl.ptr<f32>>
+  %26 = tl.addptr %25, %24 : tensor<16x64x!tl.ptr<f32>>, tensor<16x64xi32>
+  tl.store %26, %sum : tensor<16x64x!tl.ptr<f32>>, tensor<16x64xf32>
+  return
+}
+
+// -----
+
+// An index that two loads of a loop use in two layouts is computed in both, from what is loaded
+// and converted before the loop.
+// CHECK-LABEL: func.func @computed_again(
+// CHECK: tlg.convert_layout
+// CHECK: scf.for
+// CHECK-COUNT-2: arith.addi {{.*}} : tensor<16xi32
+// CHECK-NOT: tlg.convert_layout {{.*}}tensor<16xi32
+// CHECK: scf.yield
+func.func @computed_again(%starts: !tl.ptr<i32> {tl.divisibility = 16 : i32}, %x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %zero = arith.constant dense<0.0> : tensor<16x64xf32>
+  %zero_0 = arith.constant dense<0.0> : tensor<64x16xf32>
+  %cst = arith.constant dense<64> : tensor<16x1xi32>
+  %cst_1 = arith.constant dense<16> : tensor<64x1xi32>
+  %i = tl.range 0 to 16 : tensor<16xi32>
+  %j = tl.range 0 to 64 : tensor<64xi32>
+  %0 = tl.splat %starts : !tl.ptr<i32> -> tensor<16x!tl.ptr<i32>>
+  %1 = tl.addptr %0, %i : tensor<16x!tl.ptr<i32>>, tensor<16xi32>
+  %start = tl.load %1 : tensor<16x!tl.ptr<i32>> -> tensor<16xi32>
+  %2 = tl.expand_dims %j axis 0 : tensor<64xi32> -> tensor<1x64xi32>
+  %3 = tl.broadcast %2 : tensor<1x64xi32> -> tensor<16x64xi32>
+  %4 = tl.expand_dims %j axis 1 : tensor<64xi32> -> tensor<64x1xi32>
+  %5 = arith.muli %4, %cst_1 : tensor<64x1xi32>
+  %6 = tl.broadcast %5 : tensor<64x1xi32> -> tensor<64x16xi32>
+  %7 = tl.splat %x : !tl.ptr<f32> -> tensor<16x64x!tl.ptr<f32>>
+  %8 = tl.splat %y : !tl.ptr<f32> -> tensor<64x16x!tl.ptr<f32>>
+  %sums:2 = scf.for %p = %c0 to %n step %c1 iter_args(%a = %zero, %b = %zero_0) -> (tensor<16x64xf32>, tensor<64x16xf32>) : i32 {
+    %9 = tl.splat %p : i32 -> tensor<16xi32>
+    %at = arith.addi %start, %9 : tensor<16xi32>
+    %10 = tl.expand_dims %at axis 1 : tensor<16xi32> -> tensor<16x1xi32>
+    %11 = arith.muli %10, %cst : tensor<16x1xi32>
+    %12 = tl.broadcast %11 : tensor<16x1xi32> -> tensor<16x64xi32>
+    %13 = arith.addi %12, %3 : tensor<16x64xi32>
+    %14 = tl.addptr %7, %13 : tensor<16x64x!tl.ptr<f32>>, tensor<16x64xi32>
+    %v = tl.load %14 : tensor<16x64x!tl.ptr<f32>> -> tensor<16x64xf32>
+    %15 = tl.expand_dims %at axis 0 : tensor<16xi32> -> tensor<1x16xi32>
+    %16 = tl.broadcast %15 : tensor<1x16xi32> -> tensor<64x16xi32>
+    %17 = arith.addi %16, %6 : tensor<64x16xi32>
+    %18 = tl.addptr %8, %17 : tensor<64x16x!tl.ptr<f32>>, tensor<64x16xi32>
+    %w = tl.load %18 : tensor<64x16x!tl.ptr<f32>> -> tensor<64x16xf32>
+    %next_a = arith.addf %a, %v : tensor<16x64xf32>
+    %next_b = arith.addf %b, %w : tensor<64x16xf32>
+    scf.yield %next_a, %next_b : tensor<16x64xf32>, tensor<64x16xf32>
+  }
+  %19 = tl.expand_dims %i axis 1 : tensor<16xi32> -> tensor<16x1xi32>
+  %20 = arith.muli %19, %cst : tensor<16x1xi32>
+  %21 = tl.broadcast %20 : tensor<16x1xi32> -> tensor<16x64xi32>
+  %22 = arith.addi %21, %3 : tensor<16x64xi32>
+  %23 = tl.addptr %7, %22 : tensor<16x64x!tl.ptr<f32>>, tensor<16x64xi32>
+  tl.store %23, %sums#0 : tensor<16x64x!tl.ptr<f32>>, tensor<16x64xf32>
+  %24 = tl.expand_dims %i axis 0 : tensor<16xi32> -> tensor<1x16xi32>
+  %25 = tl.broadcast %24 : tensor<1x16xi32> -> tensor<64x16xi32>
+  %26 = arith.addi %25, %6 : tensor<64x16xi32>
+  %27 = tl.addptr %8, %26 : tensor<64x16x!tl.ptr<f32>>, tensor<64x16xi32>
+  tl.store %27, %sums#1 : tensor<64x16x!tl.ptr<f32>>, tensor<64x16xf32>
+  return
+}
