@@ -190,3 +190,19 @@ def test_inline_assembly_moves_nothing_between_threads() -> None:
     x, out = np.zeros(1024, np.float16), np.zeros(1024, np.float32)
     kernel = by_assembly.warmup(out, x, grid=(1,), arch="sm_90a", num_warps=4, B=1024)
     assert "shared" not in kernel.asm["ptx"]
+
+
+@triton.jit
+def sum_of_rows(out_ptr, x_ptr, n, N: tl.constexpr):
+    i = tl.arange(0, 32)
+    total = tl.zeros([32], tl.int32)
+    for k in range(N if N > 0 else n):
+        total += tl.load(x_ptr + k * 32 + i)
+    tl.store(out_ptr + i, total)
+
+
+def test_loops_of_known_length_are_unrolled_as_a_whole_or_by_ptxas() -> None:
+    out, x = (np.zeros(1 << 14, np.int32) for _ in range(2))
+    assert loads_of(sum_of_rows, out, x, 8, N=8) == 8
+    assert loads_of(sum_of_rows, out, x, 8, N=512) == 1
+    assert loads_of(sum_of_rows, out, x, 8, N=0) > 1
