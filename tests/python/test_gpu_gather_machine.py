@@ -1,0 +1,117 @@
+"""tl.gather from what each warp holds, by shuffles, and from shared memory where another warp holds
+what is asked for. PTX run by ptx_machine.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import blockscope as triton
+import blockscope.language as tl
+import gpu_rows
+import numpy as np
+import pytest
+from test_gpu_machine import launcher
+
+pytestmark = pytest.mark.skipif(
+    not gpu_rows.has_tools(), reason="ptxas and libdevice are not installed (nvidia-cuda-nvcc)"
+)
+
+
+@pytest.fixture(autouse=True)
+def no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+
+
+@triton.jit
+def of_row(out_ptr, x_ptr, i_ptr, N: tl.constexpr, M: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, N))
+    places = tl.arange(0, M)
+    tl.store(out_ptr + places, tl.gather(x, tl.load(i_ptr + places), 0))
+
+
+@triton.jit
+def of_rows(out_ptr, x_ptr, i_ptr, R: tl.constexpr, N: tl.constexpr, M: tl.constexpr):
+    rows = tl.arange(0, R)[:, None]
+    x = tl.load(x_ptr + rows * N + tl.arange(0, N)[None, :])
+    places = rows * M + tl.arange(0, M)[None, :]
+    tl.store(out_ptr + places, tl.gather(x, tl.load(i_ptr + places), 1))
+
+
+@triton.jit
+def searched(out_ptr, x_ptr, i_ptr, STEPS: tl.constexpr, N: tl.constexpr, M: tl.constexpr):
+    ends = tl.cumsum(tl.load(x_ptr + tl.arange(0, N)))
+    places = tl.arange(0, M)
+    value = tl.load(i_ptr + places)
+    left = tl.zeros([M], tl.int32)
+    right = tl.full([M], N, tl.int32)
+    for _ in range(STEPS):
+        middle = (left + right) // 2
+        above = tl.gather(ends, tl.minimum(middle, N - 1), 0) > value
+        left = tl.where(above | (left >= right), left, middle + 1)
+        right = tl.where(above, middle, right)
+    tl.store(out_ptr + places, left)
+
+
+def indices(shape: tuple[int, ...], size: int, dtype: str) -> np.ndarray:
+    """Inside, and some outside on both sides."""
+    made = np.random.default_rng(size).integers(-2, size + 2, shape)
+    return np.minimum(made, np.iinfo(dtype).max).astype(dtype)
+
+
+def picked(x: np.ndarray, at: np.ndarray) -> np.ndarray:
+    inside = (at >= 0) & (at < x.shape[-1])
+    taken = np.take_along_axis(x, np.where(inside, at, 0).astype(np.int64), -1)
+    return np.where(inside, taken, 0).astype(x.dtype)
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("warps", [1, 4])
+@pytest.mark.parametrize(
+    "size, dtype, index",
+    [(1, "int32", "int32"), (2, "float16", "int64"), (4, "int64", "int32"), (16, "int8", "int8"),
+     (32, "float32", "int64"), (64, "int32", "int32"), (64, "float64", "int8"),
+     (128, "int16", "int32")],
+)  # fmt: skip
+def test_of_a_row(size: int, dtype: str, index: str, warps: int, arch: str) -> None:
+    x = (np.arange(size) - 3).astype(dtype)
+    for count in (1, 8, 128, 512):
+        at = indices((count,), size, index)
+        out = np.full(count, 7, dtype)
+        launcher(arch)(of_row, [out, x, at], warps, {"N": size, "M": count})
+        np.testing.assert_array_equal(out, picked(x, at), err_msg=str(count))
+
+
+@pytest.mark.parametrize("warps", [1, 4])
+@pytest.mark.parametrize(
+    "rows, size, count", [(8, 4, 4), (32, 8, 8), (16, 2, 32), (4, 64, 16), (2, 4, 256)]
+)
+def test_of_rows(rows: int, size: int, count: int, warps: int) -> None:
+    x = np.arange(rows * size, dtype=np.int32).reshape(rows, size) - 5
+    at = indices((rows, count), size, "int32")
+    out = np.full((rows, count), 7, np.int32)
+    launcher("sm_90a")(of_rows, [out, x, at], warps, {"R": rows, "N": size, "M": count})
+    np.testing.assert_array_equal(out, picked(x, at))
+
+
+@pytest.mark.parametrize("warps", [1, 4])
+def test_a_search(warps: int) -> None:
+    sizes = np.array([3, 0, 5, 2], np.int64)
+    values = np.arange(12).repeat(2).astype(np.int32)
+    values = np.resize(values, 32)
+    out = np.full(32, 7, np.int32)
+    launcher("sm_90a")(searched, [out, sizes, values], warps, {"STEPS": 3, "N": 4, "M": 32})
+    np.testing.assert_array_equal(out, np.searchsorted(np.cumsum(sizes), values, side="right"))
+
+
+def ptx_of(kernel: Any, *arguments: Any, warps: int, **constants: Any) -> str:
+    made = kernel.warmup(*arguments, grid=(1,), arch="sm_90a", num_warps=warps, **constants)
+    return str(made.asm["ptx"])
+
+
+def test_a_warp_asks_its_lanes() -> None:
+    x, at, out = (np.zeros(256, np.int32) for _ in range(3))
+    for size, warps in ((4, 4), (32, 4), (64, 1)):
+        ptx = ptx_of(of_row, out, x, at, warps=warps, N=size, M=128)
+        assert "shfl.sync.idx" in ptx, (size, warps)
+        assert "bar.sync" not in ptx and "shared" not in ptx, (size, warps)
+    assert "bar.sync" in ptx_of(of_row, out, x, at, warps=4, N=64, M=128)  # of other warps
