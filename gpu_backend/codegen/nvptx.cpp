@@ -3,6 +3,7 @@
 
 #include "core/bitcode.h"
 #include "gpu_backend/codegen/invariant_divisions.h"
+#include "gpu_backend/codegen/masks_in_bits.h"
 #include "gpu_backend/codegen/ptxas_mistakes.h"
 #include "gpu_backend/codegen/stage_timer.h"
 #include "gpu_backend/codegen/toolkit.h"
@@ -124,6 +125,15 @@ struct InvariantDivisionsPass : llvm::PassInfoMixin<InvariantDivisionsPass> {
   }
 };
 
+struct MasksInBitsPass : llvm::PassInfoMixin<MasksInBitsPass> {
+  static llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &) {
+    keepMasksInBits(function);
+    llvm::PreservedAnalyses kept;
+    kept.preserveSet<llvm::CFGAnalyses>();
+    return kept;
+  }
+};
+
 void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -150,6 +160,7 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(
         llvm::createFunctionToLoopPassAdaptor(llvm::LoopStrengthReducePass())));
   }
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(MasksInBitsPass()));
   passes.run(module, modules);
 }
 
