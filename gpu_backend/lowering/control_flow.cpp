@@ -6,6 +6,11 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <optional>
 
 using namespace mlir;
 
@@ -39,8 +44,35 @@ Registers packed(Lowering &lowering, llvm::ArrayRef<llvm::Value *> registers) {
   return result;
 }
 
+/// The types of what wgmma sums up in a loop.
+llvm::SmallPtrSet<Type, 4> sumsOfWgmma(Operation *loop) {
+  llvm::SmallPtrSet<Type, 4> types;
+  loop->walk([&](tlg::WgmmaOp dot) { types.insert(dot.getType()); });
+  return types;
+}
+
+/// Constants as values of their own, of which nothing is known: LLVM has one register for all equal
+/// constants of a block, and makes it that of one sum where what follows the loop uses the sums. It
+/// is another one than in the loop then, so that ptxas has no row of registers for both, and runs
+/// every wgmma by itself (C7511).
+void keepApart(Lowering &lowering, Registers &registers) {
+  for (llvm::Value *&value : registers) {
+    std::optional<llvm::APInt> bits;
+    if (auto *number = llvm::dyn_cast<llvm::ConstantFP>(value))
+      bits = number->getValueAPF().bitcastToAPInt();
+    else if (auto *integer = llvm::dyn_cast<llvm::ConstantInt>(value))
+      bits = integer->getValue();
+    if (bits && bits->getBitWidth() == 32)
+      value = lowering.assembly(
+          value->getType(),
+          llvm::formatv("mov.b32 $0, {0};", llvm::format_hex(bits->getZExtValue(), 10)).str(),
+          value->getType()->isFloatTy() ? "=f" : "=r", {});
+  }
+}
+
 /// Phis for the registers of each value, with one incoming edge from a block that is complete.
-Phis makePhis(Lowering &lowering, ValueRange values, ValueRange initial, llvm::BasicBlock *from) {
+Phis makePhis(Lowering &lowering, ValueRange values, ValueRange initial, llvm::BasicBlock *from,
+              const llvm::SmallPtrSet<Type, 4> &sums = {}) {
   llvm::IRBuilder<> &builder = lowering.builder();
   Phis phis;
   for (Value start : initial) {
@@ -49,6 +81,8 @@ Phis makePhis(Lowering &lowering, ValueRange values, ValueRange initial, llvm::B
       const llvm::IRBuilderBase::InsertPointGuard guard(builder);
       builder.SetInsertPoint(from->getTerminator());
       incoming = packed(lowering, lowering.get(start));
+      if (sums.contains(start.getType()))
+        keepApart(lowering, incoming);
     }
     auto &made = phis.emplace_back();
     for (llvm::Value *value : incoming) {
@@ -101,7 +135,8 @@ LogicalResult lowerFor(Lowering &lowering, Operation *op) {
   auto *counter = builder.CreatePHI(lower->getType(), 2, "i");
   counter->addIncoming(lower, before);
   lowering.set(loop.getInductionVar(), counter);
-  const Phis phis = makePhis(lowering, loop.getRegionIterArgs(), loop.getInitArgs(), before);
+  const Phis phis =
+      makePhis(lowering, loop.getRegionIterArgs(), loop.getInitArgs(), before, sumsOfWgmma(loop));
   llvm::SmallVector<Registers> carried;
   for (Value argument : loop.getRegionIterArgs())
     carried.emplace_back(lowering.get(argument));
@@ -132,7 +167,8 @@ LogicalResult lowerWhile(Lowering &lowering, Operation *op) {
                    *after = newBlock(lowering, "while.end");
   builder.CreateBr(header);
   builder.SetInsertPoint(header);
-  const Phis phis = makePhis(lowering, loop.getBeforeArguments(), loop.getInits(), before);
+  const Phis phis =
+      makePhis(lowering, loop.getBeforeArguments(), loop.getInits(), before, sumsOfWgmma(loop));
   if (failed(lowering.lowerBlock(*loop.getBeforeBody())))
     return failure();
   auto condition = loop.getConditionOp();

@@ -103,6 +103,44 @@ def test_waits_come_first_behind_loops():
 
 
 @triton.jit
+def partial_attention_kernel(q_ptr, k_ptr, v_ptr, sum_ptr, out_ptr, keys, blocks,
+                             M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):  # fmt: skip
+    rows, columns, depth = tl.arange(0, M), tl.arange(0, N), tl.arange(0, D)
+    for block in range(tl.program_id(0), blocks, tl.num_programs(0)):
+        q = tl.load(q_ptr + (block * M + rows)[:, None] * D + depth[None, :])
+        most = tl.full((M,), float("-inf"), tl.float32)
+        sums = tl.zeros((M,), tl.float32)
+        total = tl.zeros((M, D), tl.float32)
+        for start in range(0, keys, N):
+            k = tl.load(k_ptr + (start + columns)[None, :] * D + depth[:, None])
+            scores = tl.dot(q, k)
+            new = tl.maximum(most, tl.max(scores, 1))
+            scale = tl.exp(most - new)
+            weights = tl.exp(scores - new[:, None]).to(tl.float16)
+            sums = sums * scale + tl.sum(weights, 1)
+            most = new
+            v = tl.load(v_ptr + (start + columns)[:, None] * D + depth[None, :])
+            total = tl.dot(weights, v, total * scale[:, None])
+        tl.store(sum_ptr + block * M + rows, sums)
+        tl.store(out_ptr + (block * M + rows)[:, None] * D + depth[None, :], total)
+
+
+@pytest.mark.parametrize("stages", [1, 3])
+def test_sums_begin_with_constants_of_their_own(stages):
+    """Else LLVM copies all from one register, which may become that of one sum behind the loop,
+    where the last dot is: ptxas has no row of registers for both then (C7511)."""
+    x, sums, out = torch.zeros(512, 128).half(), torch.zeros(512), torch.zeros(512, 128)
+    ptx = compiled(
+        partial_attention_kernel, x, x, x, sums, out, 512, 8, 64, 32, 128,
+        arch=90, num_warps=4, num_stages=stages,
+    )  # fmt: skip
+    rows = set(re.findall(r"wgmma\.mma_async\S*m64n128k16\S* {([^}]*)}", ptx))
+    assert len(rows) == 1
+    for register in rows.pop().split(", "):
+        assert count(ptx, rf"mov\.b32 {register}, 0x00000000;") == 1
+
+
+@triton.jit
 def gate_and_up_kernel(
     x_ptr, g_ptr, u_ptr, y_ptr, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr
 ):
