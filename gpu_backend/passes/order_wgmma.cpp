@@ -7,6 +7,8 @@
 
 #include "mlir/IR/PatternMatch.h"
 
+#include <optional>
+
 using namespace mlir;
 
 namespace blockscope::gpu {
@@ -39,10 +41,11 @@ public:
       return;
     for (size_t i = 1; i < dots_.size(); ++i)
       beginEarly(i);
-    for (Dot &dot : dots_)
-      waitLate(dot);
-    for (Dot &dot : dots_)
-      dot.wait.setPending(countRunning(dot));
+    for (size_t i = dots_.size(); i-- > 0;) {
+      Dot &dot = dots_[i];
+      const std::optional<size_t> later = waitLate(i);
+      dot.wait.setPending(later ? dots_[*later].wait.getPending() : countRunning(dot));
+    }
   }
 
 private:
@@ -104,13 +107,22 @@ private:
     return true;
   }
 
-  void waitLate(Dot &dot) {
+  /// Moves the wait of dot `i` down, to where its sums are used, or the wait for a dot that began
+  /// later: that waits for this one as well, so its operand's registers are free there. Gives the
+  /// later dot.
+  std::optional<size_t> waitLate(size_t i) {
+    Dot &dot = dots_[i];
+    std::optional<size_t> later;
     Operation *place = dot.wait->getNextNode();
     while (!place->hasTrait<OpTrait::IsTerminator>() && !changesShared(place) &&
-           !uses(place, dot.wait))
+           !uses(place, dot.wait) && !later) {
+      for (size_t j = i + 1; j < dots_.size() && !later; ++j)
+        if (place == dots_[j].wait)
+          later = j;
       place = place->getNextNode();
+    }
     if (place == dot.wait->getNextNode())
-      return;
+      return later;
     // A first operand in registers stays there as long as the dot may read it.
     Value a = dot.begin.getA();
     if (!tlg::hasLayout(a.getType()))
@@ -124,6 +136,7 @@ private:
     rewriter_.replaceAllUsesWith(dot.wait->getResult(0), wait->getResult(0));
     rewriter_.eraseOp(dot.wait);
     dot.wait = wait;
+    return later;
   }
 
   /// Whether `op` or something in it uses the dot's sums.

@@ -48,3 +48,50 @@ func.func @dots(%a: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %out: !tl.ptr<f32
   tl.store %at, %sum : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xf32>
   return
 }
+
+// The sums of an earlier dot are asked for later than those of another one. The wait for that one
+// is for both: what the earlier dot reads from registers stays there no longer.
+// CHECK-LABEL: func.func @earlier_dot(
+// CHECK: %[[Z:.*]] = tl.fp_cast
+// CHECK: %[[NEXT:.*]] = tlg.wgmma %[[Z]], %{{.*}}, %{{.*}}
+// CHECK: %[[BD:.*]] = tlg.wgmma_wait 0 %{{.*}} :
+// CHECK-NEXT: tlg.wgmma_wait 0 %[[NEXT]], %[[Z]] :
+// CHECK-NEXT: math.exp2 %[[BD]]
+func.func @earlier_dot(%a: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %out: !tl.ptr<f32> {tl.divisibility = 16 : i32}) {
+  %zero = arith.constant dense<0.000000e+00> : tensor<64x64xf32>
+  %i = tl.range 0 to 64 : tensor<64xi32>
+  %c64 = arith.constant dense<64> : tensor<64x1xi32>
+  %more = arith.constant dense<4096> : tensor<64x64xi32>
+  %row = tl.expand_dims %i axis 1 : tensor<64xi32> -> tensor<64x1xi32>
+  %column = tl.expand_dims %i axis 0 : tensor<64xi32> -> tensor<1x64xi32>
+  %0 = arith.muli %row, %c64 : tensor<64x1xi32>
+  %1 = tl.broadcast %0 : tensor<64x1xi32> -> tensor<64x64xi32>
+  %2 = tl.broadcast %column : tensor<1x64xi32> -> tensor<64x64xi32>
+  %offsets = arith.addi %1, %2 : tensor<64x64xi32>
+  %base = tl.splat %a : !tl.ptr<f16> -> tensor<64x64x!tl.ptr<f16>>
+  %pa = tl.addptr %base, %offsets : tensor<64x64x!tl.ptr<f16>>, tensor<64x64xi32>
+  %pb = tl.addptr %pa, %more : tensor<64x64x!tl.ptr<f16>>, tensor<64x64xi32>
+  %pc = tl.addptr %pb, %more : tensor<64x64x!tl.ptr<f16>>, tensor<64x64xi32>
+  %pd = tl.addptr %pc, %more : tensor<64x64x!tl.ptr<f16>>, tensor<64x64xi32>
+  %va = tl.load %pa : tensor<64x64x!tl.ptr<f16>> -> tensor<64x64xf16>
+  %vb = tl.load %pb : tensor<64x64x!tl.ptr<f16>> -> tensor<64x64xf16>
+  %vc = tl.load %pc : tensor<64x64x!tl.ptr<f16>> -> tensor<64x64xf16>
+  %vd = tl.load %pd : tensor<64x64x!tl.ptr<f16>> -> tensor<64x64xf16>
+  %po = tl.splat %out : !tl.ptr<f32> -> tensor<64x64x!tl.ptr<f32>>
+  %at = tl.addptr %po, %offsets : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xi32>
+  %zero_i = arith.constant 0 : i32
+  %one_i = arith.constant 1 : i32
+  %eight = arith.constant 8 : i32
+  %sum = scf.for %_ = %zero_i to %eight step %one_i iter_args(%total = %zero) -> (tensor<64x64xf32>)  : i32 {
+    %ab = tl.dot %va, %vb, %zero : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+    %x = math.exp2 %ab : tensor<64x64xf32>
+    %z = tl.fp_cast %x : tensor<64x64xf32> -> tensor<64x64xf16>
+    %next = tl.dot %z, %vd, %total : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+    %bd = tl.dot %vb, %vd, %x : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+    %y = math.exp2 %bd : tensor<64x64xf32>
+    tl.store %at, %y : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xf32>
+    scf.yield %next : tensor<64x64xf32>
+  }
+  tl.store %at, %sum : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xf32>
+  return
+}
