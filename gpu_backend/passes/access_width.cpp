@@ -29,8 +29,8 @@ int64_t widestAtomic(Operation *op, const GpuTarget &target) {
   return type.isF16() ? 2 : 1;
 }
 
-/// How far neighbours along `dim` lie apart, in elements, where sums and multiples of ranges show
-/// it.
+/// How far neighbours along `dim` lie apart, in elements, where sums, differences and multiples of
+/// ranges show it.
 std::optional<int64_t> stepAlong(Value value, int dim, const AxisAnalysis &axes) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type || type.getDimSize(dim) == 1 || axes.at(value).constant)
@@ -52,11 +52,13 @@ std::optional<int64_t> stepAlong(Value value, int dim, const AxisAnalysis &axes)
   }
   if (isa<tl::BroadcastOp, tl::HintOp, arith::ExtSIOp, arith::ExtUIOp>(op))
     return step(0, dim);
-  if (!isa<arith::AddIOp, tl::AddPtrOp, arith::MulIOp>(op))
+  if (!isa<arith::AddIOp, arith::SubIOp, tl::AddPtrOp, arith::MulIOp>(op))
     return std::nullopt;
   const auto first = step(0, dim), second = step(1, dim);
   if (!first || !second)
     return std::nullopt;
+  if (isa<arith::SubIOp>(op))
+    return *first - *second;
   if (!isa<arith::MulIOp>(op))
     return *first + *second;
   const auto a = axes.at(op->getOperand(0)).constant, b = axes.at(op->getOperand(1)).constant;
@@ -124,7 +126,8 @@ int64_t commonWidth(llvm::ArrayRef<Operation *> accesses, const AxisAnalysis &ax
     if (!step)
       continue;
     all.push_back({width, *step, bytes});
-    isStrided |= std::abs(*step) > 1 && std::abs(*step) <= kFarthest;
+    // Those of a row that runs down are taken one by one, however near they are.
+    isStrided |= (*step < 0 || *step > 1) && std::abs(*step) <= kFarthest;
   }
   if (!isStrided) {
     // A store that takes several vectors of a thread leaves gaps in each sector that it touches.

@@ -586,15 +586,16 @@ namespace {
 
 /// What one instruction of a warp moves where the elements along a dimension are neighbours.
 struct Traffic {
-  int64_t elements = 0, sectors = 0; ///< sectors of 32 bytes that it touches
+  int64_t elements = 0, sectors = 0; ///< sectors, or lines, that it touches
 };
 
-/// That of an access of `width` elements a thread.
-Traffic trafficOf(const LinearLayout &layout, const ShapeBits &shape, int dim, int width,
-                  int bytes) {
+constexpr int kSectorBytes = 32, kLineBytes = 128;
+
+/// That of an access of `width` elements a thread, of `bytes` each.
+Traffic trafficOf(const LinearLayout &layout, const ShapeBits &shape, int dim, int width, int bytes,
+                  int sectorBytes = kSectorBytes) {
   constexpr uint32_t kLanes = 32;
-  constexpr int kSectorBytes = 32;
-  const int bits = std::min<int>(shape.width(dim), llvm::Log2_32(kSectorBytes / bytes));
+  const int bits = std::min<int>(shape.width(dim), llvm::Log2_32(sectorBytes / bytes));
   const ElementBits inSector = ((ElementBits{1} << bits) - 1) << shape.shift(dim);
   const uint32_t copies = freeBits(layout).lanes;
   const RegisterRuns runs = contiguity(layout, shape, dim, width);
@@ -629,8 +630,17 @@ bool LayoutChoice::isScattered(tl::StoreOp store, const LinearLayout &rows, int 
   return has.sectors * best.elements >= 2 * best.sectors * has.elements;
 }
 
+/// Whether a store of `width` elements a thread, in the layout of its value, fills whole lines.
+bool LayoutChoice::fillsLines(tl::StoreOp store, int dim, int width) const {
+  const LinearLayout &own = of(store.getValue());
+  const int bytes = tlg::elementBytes(store.getValue().getType());
+  const ShapeBits shape(blockType(store.getPointer()).getShape());
+  const Traffic lines = trafficOf(own, shape, dim, width, bytes, kLineBytes);
+  return freeBits(own).lanes == 0 && lines.sectors * kLineBytes <= lines.elements * bytes;
+}
+
 /// A store takes its value as it is if that is as wide as what its memory allows, and touches not
-/// many more sectors; else the value is moved.
+/// many more sectors, or if its lanes fill lines together; else the value is moved.
 void LayoutChoice::chooseStores(func::FuncOp function) {
   function.walk([&](tl::StoreOp store) {
     Value pointer = store.getPointer(), value = store.getValue();
@@ -643,7 +653,8 @@ void LayoutChoice::chooseStores(func::FuncOp function) {
     const LinearLayout rows = blockedForAccess(type.getShape(), order, width, options_.numWarps);
     const int has = contiguity(layouts_[value], shape, order[0], width).length;
     const int best = contiguity(rows, shape, order[0], width).length;
-    accesses_[store] = has >= best && !isScattered(store, rows, best) ? layouts_[value] : rows;
+    const bool isWide = has >= best && !isScattered(store, rows, best);
+    accesses_[store] = isWide || fillsLines(store, order[0], has) ? layouts_[value] : rows;
   });
 }
 

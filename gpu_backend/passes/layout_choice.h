@@ -55,6 +55,7 @@ private:
   bool give(mlir::Value value, const std::optional<LinearLayout> &layout);
   bool isOpen(mlir::Value value) const;
   bool isScattered(tl::StoreOp store, const LinearLayout &rows, int width) const;
+  bool fillsLines(tl::StoreOp store, int dim, int width) const;
   void chooseStores(mlir::func::FuncOp function);
 
   const AxisAnalysis &axes_;

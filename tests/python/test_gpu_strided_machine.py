@@ -141,3 +141,27 @@ def test_elements_that_lie_apart_go_to_shared_memory_in_vectors(
     tiles, result = 2 * 64 * 32 * 2, 64 * 64 * 4
     assert len(re.findall(r"st\.shared\S*\.v4\.b32", text)) == (tiles + result) // (16 * 128)
     assert not re.findall(r"st\.shared\S*\.b16", text)
+
+
+@triton.jit
+def reverse_kernel(x_ptr, n, BLOCK: tl.constexpr):
+    """Both halves of a row change places."""
+    low = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    high = n - 1 - low
+    left = tl.load(x_ptr + low, mask=low < n // 2)
+    right = tl.load(x_ptr + high, mask=high >= (n + 1) // 2)
+    tl.store(x_ptr + low, right, mask=low < n // 2)
+    tl.store(x_ptr + high, left, mask=high >= (n + 1) // 2)
+
+
+@ARCHS
+@pytest.mark.parametrize("n", [2048, 1999, 16])
+def test_rows_that_run_down_leave_no_gaps(n: int, arch: str, kernels: Any) -> None:
+    """Their stores take one element: lanes with four of them would touch each sector four times."""
+    x = torch.randn(n)
+    want = x.flip(0)
+    reverse_kernel[(-(-n // 2048),)](x, n, BLOCK=1024)
+    assert torch.equal(x, want)
+    ptx = kernels[0].asm["ptx"]
+    assert re.search(r"st\.global\.b32", ptx) and not re.search(r"global\.v[24]", ptx)
+    assert barriers(kernels[0]) == 0  # the rows that run up need no other layout
