@@ -230,6 +230,15 @@ bool isMadeOfSums(Value value) {
   return false;
 }
 
+/// Whether `value` is the turned sums of a dot of its block, or computed from them element by
+/// element: its threads do not hold what a dot wants in theirs.
+bool isMadeOfTurnedSums(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (op && tl::isElementwise(op) && op->getNumOperands() == 1)
+    op = op->getOperand(0).getDefiningOp();
+  return isa_and_nonnull<tl::TransOp>(op) && isMadeOfSums(op->getOperand(0));
+}
+
 /// Whether an operand, or what it is computed from element by element, is loaded from where its
 /// neighbours along K are neighbours.
 bool comesAlongDepth(Value operand, int64_t depthDim, const AxisAnalysis &axes) {
@@ -272,7 +281,10 @@ std::optional<DotLayouts> chooseWgmma(tl::DotOp dot, int bytes, const AxisAnalys
     else
       return std::nullopt; // warpgroups would repeat each other's work
   }
-  if (!isMadeOutside(dot, dot.getA()) && !isLoaded(dot.getA())) {
+  // Where the first operand has to go through shared memory anyway, and may lie there along M, it
+  // is read there, instead of coming back into registers.
+  const bool isShared = bytes == 2 && isMadeOfTurnedSums(dot.getA());
+  if (!isMadeOutside(dot, dot.getA()) && !isLoaded(dot.getA()) && !isShared) {
     layouts.depth = depthOrder(dot, bytes, layouts.warps, axes);
     layouts.a = wgmmaOperandA(cast<RankedTensorType>(dot.getA().getType()).getShape(), bytes,
                               layouts.warps, layouts.depth);

@@ -150,3 +150,42 @@ def test_pairs_of_fp8_stay_together(n: int, arch: str, kernels: Any) -> None:
     ptx = kernels[0].asm["ptx"]
     assert "ld.global.v2.b32" in ptx and "st.global.b32" in ptx
     assert "prmt" not in ptx and "shr.u16" not in ptx and "shr.u64" not in ptx
+
+
+@triton.jit
+def turned_sums_kernel(q_ptr, k_ptr, g_ptr, turned_ptr, plain_ptr, depth, rows_in_all,
+                       M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):  # fmt: skip
+    """As gradients of keys and of queries: sums of a dot, turned and as they are, for others."""
+    rows, columns, features = tl.arange(0, M), tl.arange(0, N), tl.arange(0, D)
+    k = tl.load(k_ptr + columns[:, None] * D + features[None, :])
+    turned = tl.zeros((N, D), tl.float32)
+    for start in range(0, rows_in_all, M):
+        at = (start + rows)[:, None] * D + features[None, :]
+        inside = (start + rows)[:, None] < rows_in_all
+        q = tl.load(q_ptr + at, mask=inside, other=0.0)
+        g = tl.load(g_ptr + at, mask=inside, other=0.0)
+        weights = (tl.dot(q, tl.trans(k)) + 1).to(tl.float16)
+        turned = tl.dot(tl.trans(weights), g, turned)
+        tl.store(plain_ptr + at, tl.dot(weights, k), mask=inside)
+    tl.store(turned_ptr + columns[:, None] * D + features[None, :], turned)
+
+
+@pytest.mark.parametrize("arch", ["sm_90a"])
+@pytest.mark.parametrize("stages", [2, 3])
+@pytest.mark.parametrize("warps", [4, 8])
+@pytest.mark.parametrize("count", [0, 128, 384, 300])
+def test_turned_sums_are_multiplied_from_shared_memory(
+    count: int, warps: int, stages: int, arch: str, kernels: Any
+) -> None:
+    size, keys = 64, 16 * warps
+    q, g = (torch.randint(-1, 2, (count, size)).half() for _ in range(2))
+    k = torch.randint(-1, 2, (keys, size)).half()
+    turned, plain = torch.full((keys, size), 7.0), torch.full((count, size), 7.0)
+    turned_sums_kernel[(1,)](q, k, g, turned, plain, size, count, keys, keys, size,
+                             num_warps=warps, num_stages=stages)  # fmt: skip
+    weights = (q.float() @ k.float().T + 1).half().float()
+    assert torch.equal(turned, weights.T @ g.float())
+    assert torch.equal(plain, weights @ k.float())
+    # First operands: of scores and of turned sums in shared memory, sums as they are not.
+    first = re.findall(r"tlg\.wgmma %.* : (!tlg\.shared|tensor)<", kernels[0].asm["tlg"])
+    assert sorted(first) == ["!tlg.shared", "!tlg.shared", "tensor"]
