@@ -212,3 +212,45 @@ def test_loads_stay_behind_atomics_that_tell_something(arch: str, kernels: Any) 
     taken_kernel[(1,)](k, taken, out, count, size, num_stages=3)
     assert torch.equal(out, (k.float() @ k.float()).sum(0) + 3)
     assert copies(kernels[0]) == set()
+
+
+@triton.jit
+def scaled_rows_kernel(x_ptr, out_ptr, count, size, COUNT: tl.constexpr, SIZE: tl.constexpr,
+                       DESCRIPTORS: tl.constexpr):  # fmt: skip
+    total = tl.zeros([SIZE], tl.float32)
+    blocks = tl.cdiv(count, COUNT)
+    for block in range(tl.program_id(0), blocks, tl.num_programs(0)):
+        if DESCRIPTORS:
+            x = tl.make_tensor_descriptor(x_ptr, [count, size], [size, 1], [COUNT, SIZE])
+            out = tl.make_tensor_descriptor(out_ptr, [count, size], [size, 1], [COUNT, SIZE])
+            rows = x.load([block * COUNT, 0])
+            out.store([block * COUNT, 0], rows * 2)
+        else:
+            at = tl.make_block_ptr(
+                x_ptr, (count, size), (size, 1), (block * COUNT, 0), (COUNT, SIZE), (1, 0)
+            )
+            to = tl.make_block_ptr(
+                out_ptr, (count, size), (size, 1), (block * COUNT, 0), (COUNT, SIZE), (1, 0)
+            )
+            rows = tl.load(at, boundary_check=(0, 1), padding_option="zero")
+            tl.store(to, rows * 2, boundary_check=(0, 1))
+        total += tl.sum(rows, axis=0)
+    columns = tl.arange(0, SIZE)
+    tl.store(out_ptr + count * size + columns, total, mask=columns < size)
+
+
+@pytest.mark.parametrize("arch", ["sm_90a"])
+@pytest.mark.parametrize("descriptors", [False, True])
+@pytest.mark.parametrize("count", [0, 1, 4, 12, 15])
+def test_threads_store_what_they_hold_in_vectors(
+    count: int, descriptors: bool, arch: str, kernels: Any
+) -> None:
+    """Without a way through shared memory, and a wait for each iteration's tile."""
+    for size in (128, 112):
+        x, out = torch.randn(max(count, 1), size), torch.full((count + 1, size), 7.0)
+        scaled_rows_kernel[(1,)](x, out, count, size, 4, 128, descriptors, num_warps=1)
+        assert torch.equal(out[:count], 2 * x[:count])
+        assert torch.allclose(out[count], x[:count].sum(0), atol=1e-5)
+    for kernel in kernels:
+        assert "store" not in copies(kernel)
+        assert "bar.sync" not in kernel.asm["ptx"]
