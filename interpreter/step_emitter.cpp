@@ -330,7 +330,8 @@ void StepEmitter::runInContext(const OpRequest &request, const Evaluator &evalua
     context_.op = infoOfOp(request.name, isMasked);
     context_.waitsByLoads = false;
   }
-  if (!notedLines_.empty() && request.name == "tl.load")
+  if (!notedLines_.empty() &&
+      (request.name == "tl.load" || llvm::StringRef(request.name).starts_with("tl.atomic")))
     noteLoad(*infoOfOp(request.name, isMasked), request.operands[0], operands[0]);
   if (launch_.stop)
     locateErrors();
@@ -561,7 +562,9 @@ void StepEmitter::noteLoad(const OpInfo &load, const Value &pointer, const void 
 
 bool StepEmitter::goesOnForEver(llvm::ArrayRef<Value> deciding, uint64_t others,
                                 std::vector<int> lines, bool isFirst) {
-  uint64_t state = others ^ launch_.progress.load();
+  uint64_t state = others;
+  if (!lines.empty())
+    state ^= launch_.progress.load();
   for (const Value &value : deciding) {
     const auto bytes = static_cast<size_t>(value.type.numElements() * value.type.elementBytes());
     state =

@@ -145,6 +145,8 @@ void ProgramBuilder::watchLoop(LoweredOp &next, mlir::scf::WhileOp op, const Val
     watch->bytes.push_back(static_cast<uint64_t>(value.elements) * value.elementBytes);
   }
   watch->readsMemory = slice->readsMemory;
+  watch->countsChanges = slice->readsMemory && slice->changesMemory;
+  watch->hasAtomics = slice->hasAtomics;
   program_.waitsByLoads |= slice->readsMemory;
   tl::LoadOp load = slice->lastLoad;
   next.op = addOpInfo(load ? *load : *op);

@@ -103,6 +103,8 @@ struct Instruction {
 struct LoopWatch {
   std::vector<uint64_t> bytes; ///< of each value that decides
   bool readsMemory = false;    ///< else nothing outside of it can end it
+  bool countsChanges = false;  ///< memory is a part of the state: the loop reads and changes it
+  bool hasAtomics = false;
   bool hasAddress = false;
 };
 

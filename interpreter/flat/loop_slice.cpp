@@ -16,15 +16,15 @@ bool isInKernelItself(mlir::Operation *op) {
   return mlir::isa<mlir::func::FuncOp>(op);
 }
 
-/// Whether an op leaves memory as it is, and sees nothing but memory.
-bool isQuiet(mlir::Operation *op) {
+/// Whether an op sees nothing but memory, and where it changes memory, does so with every change
+/// counted (LaunchState::progress).
+bool seesMemoryAlone(mlir::Operation *op) {
   const OpFacts *facts = tl::factsOf(op);
   if (!facts)
     return true; // control flow
   if (auto load = mlir::dyn_cast<tl::LoadOp>(op))
     return !load.getIsVolatile();
-  return !facts->isAtomic() && !facts->writes() && facts->memory != OpMemory::Orders &&
-         facts->family != OpFamily::InlineAsm;
+  return facts->memory != OpMemory::Orders && facts->family != OpFamily::InlineAsm;
 }
 
 class Slice {
@@ -40,6 +40,9 @@ public:
       if (seen_.contains(argument))
         slice.carried.push_back(static_cast<unsigned>(i));
     loop_.walk([&](mlir::Operation *op) {
+      const OpFacts *all = tl::factsOf(op);
+      slice.hasAtomics |= all && all->isAtomic();
+      slice.changesMemory |= all && (all->isAtomic() || all->writes());
       const OpFacts *facts = ops_.contains(op) ? tl::factsOf(op) : nullptr;
       if (!facts || !facts->reads())
         return;
@@ -82,9 +85,9 @@ private:
 } // namespace
 
 std::optional<LoopSlice> sliceOf(mlir::scf::WhileOp loop) {
-  bool isQuietLoop = isInKernelItself(loop);
-  loop.walk([&](mlir::Operation *op) { isQuietLoop = isQuietLoop && isQuiet(op); });
-  if (!isQuietLoop)
+  bool isWatched = isInKernelItself(loop);
+  loop.walk([&](mlir::Operation *op) { isWatched = isWatched && seesMemoryAlone(op); });
+  if (!isWatched)
     return std::nullopt;
   return Slice(loop).of(loop.getConditionOp().getCondition());
 }

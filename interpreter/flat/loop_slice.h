@@ -9,16 +9,20 @@
 
 namespace blockscope::interpreter::flat {
 
-/// The part of a loop that its condition depends on, where the loop changes no memory: once these
-/// carried values are what they were an iteration before, and memory too, it goes on for ever.
+/// The part of a loop that its condition depends on: once these carried values are what they were
+/// some iterations before, and where it reads memory, memory has not changed since, it goes on for
+/// ever.
 struct LoopSlice {
   llvm::SmallVector<unsigned> carried; ///< numbers of arguments of the first region
   bool readsMemory = false;
+  bool changesMemory = false; ///< somewhere in the loop, in the slice or not
+  bool hasAtomics = false;
   tl::LoadOp lastLoad; ///< of those outside of inner regions; null where there is none
 };
 
-/// Nothing where the loop stores, or waits at an atomic or a volatile load (the scheduler looks
-/// after these), or is not a part of the kernel itself.
+/// Nothing where the loop waits at a volatile load (the scheduler looks after these, and after
+/// those that wait at one atomic), asks for more than memory, or is not a part of the kernel
+/// itself.
 std::optional<LoopSlice> sliceOf(mlir::scf::WhileOp loop);
 
 } // namespace blockscope::interpreter::flat

@@ -103,6 +103,8 @@ Repeats repeats(const Instruction &whileNext, void *const *pointers, ExecutionCo
     return Repeats::No;
   const auto &watch = *static_cast<const LoopWatch *>(whileNext.payload);
   uint64_t state = reinterpret_cast<uint64_t>(&watch);
+  if (watch.countsChanges && context.launch)
+    state += context.launch->progress.load(std::memory_order_acquire) * 0x9e3779b97f4a7c15ULL;
   for (size_t i = 0; i < watch.bytes.size(); ++i)
     state = 31 * state + llvm::xxh3_64bits(llvm::ArrayRef(static_cast<const uint8_t *>(pointers[i]),
                                                           watch.bytes[i]));
@@ -111,8 +113,8 @@ Repeats repeats(const Instruction &whileNext, void *const *pointers, ExecutionCo
     context.loopAnchor = state;
     return Repeats::No;
   }
-  if (last == state)
-    return Repeats::AtOnce;
+  if (last == state) // at one atomic the scheduler looks after it
+    return watch.hasAtomics ? Repeats::No : Repeats::AtOnce;
   return context.loopAnchor == state ? Repeats::InCycle : Repeats::No;
 }
 

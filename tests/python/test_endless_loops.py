@@ -203,3 +203,85 @@ def test_rounds_of_looks_for_a_lock_that_nobody_gives_are_a_deadlock():
     lock, out = torch.ones(1, dtype=torch.int32), torch.zeros(1, dtype=torch.int32)
     with pytest.raises(SanitizerError, match="deadlock"):
         try_in_rounds[(2,)](lock, out)
+
+
+@blockscope.jit
+def put(table_ptr, values_ptr, keys_ptr, SIZE: tl.constexpr):
+    key = tl.load(keys_ptr + tl.program_id(0))
+    slot = key % SIZE
+    old = tl.atomic_cas(table_ptr + slot, 0, key)
+    while (old != 0) & (old != key):
+        slot = (slot + 1) % SIZE
+        old = tl.atomic_cas(table_ptr + slot, 0, key)
+    tl.store(values_ptr + slot, key)
+
+
+@blockscope.jit
+def put_in_the_loop(table_ptr, values_ptr, keys_ptr, SIZE: tl.constexpr):
+    key = tl.load(keys_ptr + tl.program_id(0))
+    slot, done = key % SIZE, False
+    while not done:
+        old = tl.atomic_cas(table_ptr + slot, 0, key)
+        if (old == 0) | (old == key):
+            tl.store(values_ptr + slot, key)
+            done = True
+        else:
+            slot = (slot + 1) % SIZE
+
+
+@pytest.mark.parametrize("kernel", [put, put_in_the_loop])
+@pytest.mark.parametrize("size", [2, 7, 300])
+def test_a_search_for_room_in_a_table_that_is_full_is_found(kernel, size):
+    table, keys = torch.zeros(size, dtype=torch.int32), torch.arange(1, size + 2).int()
+    values = torch.zeros_like(table)
+    with pytest.raises(SanitizerError, match="deadlock") as error:
+        kernel[(size + 1,)](table, values, keys, SIZE=size)
+    assert "never leaves this loop" in str(error.value) or "waits here for ever" in str(error.value)
+    assert sorted(table.tolist()) == sorted(set(table.tolist())) and 0 not in table.tolist()
+
+
+@blockscope.jit
+def fill_without_a_step(out_ptr, n):
+    i = 0
+    while i < n:
+        tl.store(out_ptr + i, i)
+
+
+def test_a_loop_that_stores_and_forgets_to_count_is_found():
+    with pytest.raises(SanitizerError, match="deadlock"):
+        fill_without_a_step[(2,)](torch.zeros(4, dtype=torch.int32), 4)
+
+
+@blockscope.jit
+def strike_out(marks_ptr, n):
+    low = 0
+    while tl.load(marks_ptr + n - 1) != 0:
+        tl.store(marks_ptr + low % n, tl.load(marks_ptr + low % n) - 1)
+        if low % n == n - 1:
+            low = 0
+        else:
+            low += 1
+
+
+def test_a_loop_that_comes_back_to_where_it_was_but_has_stored_ends():
+    marks = torch.full((3,), 2000, dtype=torch.int32)
+    strike_out[(1,)](marks, 3)
+    assert marks.tolist() == [0, 0, 0]
+
+
+@blockscope.jit
+def put_or_make_room(table_ptr, keys_ptr, SIZE: tl.constexpr):
+    if tl.program_id(0) == 0:
+        slot = 0
+        old = tl.atomic_cas(table_ptr, 0, 1000)
+        while old != 0:
+            slot = (slot + 1) % SIZE
+            old = tl.atomic_cas(table_ptr + slot, 0, 1000)
+    else:
+        tl.atomic_xchg(table_ptr + 2, 0)
+
+
+def test_who_looks_for_room_in_a_table_lets_the_others_make_it():
+    table = torch.arange(1, 6, dtype=torch.int32)
+    put_or_make_room[(2,)](table, table, SIZE=5)
+    assert table.tolist() == [1, 2, 1000, 4, 5]

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 class Deciding(NamedTuple):
     """The names that the condition of a loop depends on, those of inner conditions among them, and
-    the lines of the expressions that make their values."""
+    the lines of the expressions that make their values; none where these call nothing, and so
+    cannot look at memory."""
 
     names: tuple[str, ...]
     lines: tuple[int, ...]
@@ -36,8 +37,12 @@ def deciding(loop: ast.While) -> Deciding | None:
         new = {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)} - names
         names |= new
         expressions += [value for name, value in made_of if name in new]
+    may_load = any(isinstance(node, ast.Call) for each in expressions for node in ast.walk(each))
     lines = {
-        line for each in expressions for line in range(each.lineno, (each.end_lineno or 0) + 1)
+        line
+        for each in expressions
+        for line in range(each.lineno, (each.end_lineno or 0) + 1)
+        if may_load
     }
     return Deciding(tuple(sorted(names)), tuple(sorted(lines)))
 
