@@ -13,6 +13,7 @@
 
 #include <array>
 #include <numeric>
+#include <tuple>
 
 using namespace mlir;
 
@@ -66,7 +67,13 @@ int64_t firstOfRuns(const Dim &dim, int64_t length, int64_t step) {
 Dim meet(const Dim &a, const Dim &b, int64_t step) {
   const int64_t contiguity = std::gcd(a.contiguity, b.contiguity);
   return {contiguity, std::gcd(firstOfRuns(a, contiguity, step), firstOfRuns(b, contiguity, step)),
-          std::gcd(a.constancy, b.constancy)};
+          std::gcd(a.constancy, b.constancy),
+          a.constancy == b.constancy ? std::gcd(a.steps, b.steps) : 1};
+}
+
+/// How many steps of `dim` are left where a value is added that is equal in runs of `constancy`.
+int64_t stepsBeside(const Dim &dim, int64_t constancy) {
+  return std::max<int64_t>(1, std::gcd(dim.constancy * dim.steps, constancy) / dim.constancy);
 }
 
 /// x + y, or x - y when `minus`; y counts elements of `elementBytes` when x is a pointer.
@@ -79,6 +86,7 @@ AxisInfo add(const AxisInfo &x, const AxisInfo &y, Type type, int64_t elementByt
     out.contiguity = std::max(std::gcd(a.contiguity, b.constancy),
                               minus ? 1 : std::gcd(a.constancy, b.contiguity));
     out.constancy = std::gcd(a.constancy, b.constancy);
+    out.steps = std::max(stepsBeside(a, b.constancy), minus ? 1 : stepsBeside(b, a.constancy));
     out.divisibility = std::gcd(firstOfRuns(a, out.contiguity, elementBytes),
                                 std::min(kMost, firstOfRuns(b, out.contiguity, 1) * elementBytes));
   }
@@ -118,9 +126,12 @@ AxisInfo divide(const AxisInfo &x, const AxisInfo &y, Type type) {
       constancy =
           std::max(constancy, std::gcd(a.contiguity, std::gcd(a.divisibility, b.divisibility)));
     info.dims[d].constancy = constancy;
-    if (y.constant && *y.constant > 0 && llvm::isPowerOf2_64(*y.constant) &&
-        a.contiguity <= *y.constant)
+    if (!y.constant || *y.constant <= 0 || !llvm::isPowerOf2_64(*y.constant))
+      continue;
+    if (a.contiguity <= *y.constant)
       info.dims[d].divisibility = std::max<int64_t>(1, a.divisibility / *y.constant);
+    else if (constancy == *y.constant)
+      info.dims[d].steps = a.contiguity / constancy;
   }
   return info;
 }
@@ -180,8 +191,8 @@ AxisInfo hinted(tl::HintOp op, AxisInfo info) {
       dim.divisibility = std::max(dim.divisibility, power); // of pointers in bytes, as in Triton
     else if (op.getKind() == "max_contiguous")
       dim.contiguity = std::max(dim.contiguity, run);
-    else if (op.getKind() == "max_constancy")
-      dim.constancy = std::max(dim.constancy, run);
+    else if (op.getKind() == "max_constancy" && run > dim.constancy)
+      dim = {dim.contiguity, dim.divisibility, run};
   }
   return info;
 }
@@ -225,6 +236,7 @@ AxisInfo select(llvm::ArrayRef<int64_t> same, const AxisInfo &x, const AxisInfo 
   const int64_t step = elementBytesOf(type);
   for (size_t d = 0; d < info.dims.size(); ++d) {
     Dim dim = meet(x.dims[d], y.dims[d], step);
+    dim.steps = stepsBeside(dim, same[d]);
     dim.constancy = std::gcd(dim.constancy, same[d]);
     const int64_t contiguity = std::gcd(dim.contiguity, same[d]);
     dim.divisibility = firstOfRuns(dim, contiguity, step);
@@ -534,8 +546,7 @@ AxisInfo AxisAnalysis::transfer(Operation *op) {
       .Case<tl::IntToPtrOp, tl::PtrToIntOp>([&](auto) {
         AxisInfo info = x(0);
         for (Dim &dim : info.dims) {
-          dim.divisibility = everywhere(dim);
-          dim.contiguity = 1;
+          dim = {1, everywhere(dim), dim.constancy};
         }
         return info;
       })
@@ -575,9 +586,10 @@ llvm::SmallVector<int, 3> AxisAnalysis::orderOf(Value pointer) const {
   const AxisInfo &info = at(pointer);
   llvm::SmallVector<int, 3> order(info.dims.size());
   std::iota(order.begin(), order.end(), 0);
-  llvm::sort(order, [&](int a, int b) { // the last is the fastest among equals
-    return std::pair(info.dims[a].contiguity, a) > std::pair(info.dims[b].contiguity, b);
-  });
+  const auto rank = [&](int dim) { // the last is the fastest among equals
+    return std::tuple(info.dims[dim].contiguity, info.dims[dim].steps, dim);
+  };
+  llvm::sort(order, [&](int a, int b) { return rank(a) > rank(b); });
   return order;
 }
 

@@ -22,6 +22,7 @@ struct AxisInfo {
     int64_t contiguity = 1;   ///< values of a run grow by 1 (pointers: by one element)
     int64_t divisibility = 1; ///< of the first value of each run; of pointers in bytes
     int64_t constancy = 1;    ///< values of a run are equal
+    int64_t steps = 1;        ///< the values of so many such runs grow by 1 (quotients of a run)
     bool operator==(const Dim &other) const = default;
   };
   llvm::SmallVector<Dim, 3> dims;  ///< one for a scalar
@@ -40,7 +41,7 @@ public:
   /// How many elements along `dim` one instruction can load or store, not counting the layout:
   /// consecutive, aligned, at most 16 bytes, and under one mask (which may be null).
   int64_t vectorWidth(mlir::Value pointer, mlir::Value mask, int dim) const;
-  /// Dimensions from the fastest (longest runs of pointers) to the slowest.
+  /// Dimensions from the fastest (longest runs of pointers, then most steps) to the slowest.
   llvm::SmallVector<int, 3> orderOf(mlir::Value pointer) const;
   /// Records at the function what integer arguments have to be at least for what is known.
   void requireOfArguments() const;

@@ -322,7 +322,7 @@ bool LayoutChoice::isFreeGather(Operation *op) const {
     return false;
   Value pointer = op->getOperand(0);
   if (llvm::any_of(axes_.at(pointer).dims,
-                   [](const AxisInfo::Dim &dim) { return dim.contiguity > 1; }))
+                   [](const AxisInfo::Dim &dim) { return dim.contiguity > 1 || dim.steps > 1; }))
     return false;
   const auto isSame = [&](Value value) {
     return llvm::all_of(llvm::zip(axes_.at(value).dims, blockType(value).getShape()),

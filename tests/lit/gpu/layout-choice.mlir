@@ -368,3 +368,31 @@ func.func @computed_again(%starts: !tl.ptr<i32> {tl.divisibility = 16 : i32}, %x
   tl.store %27, %sums#1 : tensor<64x16x!tl.ptr<f32>>, tensor<64x16xf32>
   return
 }
+
+// -----
+
+// Two 4-bit weights to a byte along the first dimension: its quotients are neighbours in memory, so
+// lanes go along it, and a thread holds both weights of a byte.
+// CHECK: #[[PACKED:layout[0-9]*]] = #tlg.layout<registers = [4, 8, 16, 32, 64], lanes = [128, 256, 512, 1024, 2048], warps = [1, 2]>
+// CHECK-LABEL: func.func @packed(
+// CHECK: tl.load {{.*}} -> tensor<64x64xi8, #[[PACKED]]>
+func.func @packed(%x: !tl.ptr<i8> {tl.divisibility = 16 : i32}, %y: !tl.ptr<i8> {tl.divisibility = 16 : i32}, %stride: i32 {tl.divisibility = 16 : i32}) {
+  %two = arith.constant dense<2> : tensor<64x1xi32>
+  %i = tl.range 0 to 64 : tensor<64xi32>
+  %k = tl.expand_dims %i axis 1 : tensor<64xi32> -> tensor<64x1xi32>
+  %byte = arith.divsi %k, %two : tensor<64x1xi32>
+  %n = tl.expand_dims %i axis 0 : tensor<64xi32> -> tensor<1x64xi32>
+  %strides = tl.splat %stride : i32 -> tensor<1x64xi32>
+  %rows = arith.muli %n, %strides : tensor<1x64xi32>
+  %base = tl.splat %x : !tl.ptr<i8> -> tensor<1x64x!tl.ptr<i8>>
+  %row = tl.addptr %base, %rows : tensor<1x64x!tl.ptr<i8>>, tensor<1x64xi32>
+  %all = tl.broadcast %row : tensor<1x64x!tl.ptr<i8>> -> tensor<64x64x!tl.ptr<i8>>
+  %bytes = tl.broadcast %byte : tensor<64x1xi32> -> tensor<64x64xi32>
+  %at = tl.addptr %all, %bytes : tensor<64x64x!tl.ptr<i8>>, tensor<64x64xi32>
+  %v = tl.load %at : tensor<64x64x!tl.ptr<i8>> -> tensor<64x64xi8>
+  %out = tl.splat %y : !tl.ptr<i8> -> tensor<64x64x!tl.ptr<i8>>
+  %columns = tl.broadcast %n : tensor<1x64xi32> -> tensor<64x64xi32>
+  %place = tl.addptr %out, %columns : tensor<64x64x!tl.ptr<i8>>, tensor<64x64xi32>
+  tl.store %place, %v : tensor<64x64x!tl.ptr<i8>>, tensor<64x64xi8>
+  return
+}
