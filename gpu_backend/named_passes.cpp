@@ -7,6 +7,7 @@
 #include "gpu_backend/passes/order_wgmma.h"
 #include "gpu_backend/passes/passes.h"
 #include "gpu_backend/passes/place_shared.h"
+#include "gpu_backend/passes/read_only_loads.h"
 #include "gpu_backend/passes/shared_operands.h"
 #include "gpu_backend/passes/store_order.h"
 #include "gpu_backend/pipelining/plan.h"
@@ -246,6 +247,22 @@ struct OrderStoresPass : ModulePass<OrderStoresPass> {
   }
 };
 
+struct MarkReadOnlyPass : ModulePass<MarkReadOnlyPass> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MarkReadOnlyPass)
+
+  llvm::StringRef getArgument() const final { return "tlg-mark-read-only"; }
+  llvm::StringRef getDescription() const final {
+    return "mark loads of loops that load what the kernel never stores to";
+  }
+
+  LogicalResult runOn(func::FuncOp function) {
+    if (failed(requireLayouts(getOperation())))
+      return failure();
+    markReadOnlyLoads(function);
+    return success();
+  }
+};
+
 /// Lowering gives out memory by itself too, because it has to know which buffers share bytes: the
 /// pass shows the same places.
 struct PlaceSharedPass : ModulePass<PlaceSharedPass> {
@@ -290,6 +307,7 @@ void build(OpPassManager &manager, llvm::StringRef arch, int numWarps, int numSt
   manager.addPass(std::make_unique<BranchForBlocksPass>());
   manager.addPass(std::make_unique<OrderWgmmaPass>());
   manager.addPass(std::make_unique<OrderStoresPass>());
+  manager.addPass(std::make_unique<MarkReadOnlyPass>());
   manager.addPass(std::make_unique<PlaceSharedPass>());
 }
 
@@ -309,6 +327,7 @@ void registerGpuPasses() {
     PassRegistration<BranchForBlocksPass>();
     PassRegistration<OrderWgmmaPass>();
     PassRegistration<OrderStoresPass>();
+    PassRegistration<MarkReadOnlyPass>();
     PassRegistration<PlaceSharedPass>();
     PassPipelineRegistration<GpuPipelineOptions>(
         "tlg-pipeline", "what every kernel for a GPU goes through before it is lowered",

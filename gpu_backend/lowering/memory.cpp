@@ -7,6 +7,7 @@
 #include "core/ir/tl_dialect.h"
 #include "gpu_backend/layout/layout_queries.h"
 #include "gpu_backend/passes/equal_runs.h"
+#include "gpu_backend/passes/read_only_loads.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -53,14 +54,16 @@ llvm::Value *maskOf(Lowering &lowering, Value mask, uint32_t reg) {
 
 /// The qualifiers of an access. PTX takes a cache operator or an eviction priority, not both; the
 /// priority is only a hint, so it gives way unless the operator is the default anyway.
-std::string modifiers(llvm::StringRef cache, llvm::StringRef eviction, bool isVolatile) {
+std::string modifiers(llvm::StringRef cache, llvm::StringRef eviction, bool isVolatile,
+                      bool isReadOnly) {
   if (isVolatile)
     return ".volatile.global";
   const bool hasPriority = !eviction.empty() && eviction != "evict_normal";
   const bool isDefault = cache == ".ca" || cache == ".wb";
+  const std::string readOnly = isReadOnly ? ".nc" : "";
   if (hasPriority && (cache.empty() || isDefault))
-    return (".global.L1::" + eviction).str();
-  return ".global" + cache.str();
+    return ".global" + readOnly + ".L1::" + eviction.str();
+  return ".global" + cache.str() + readOnly;
 }
 
 std::string vectorSuffix(const WordFormat &words) {
@@ -82,6 +85,7 @@ LogicalResult lowerLoad(Lowering &lowering, Operation *op) {
   const Type type = load.getType();
   const AccessRuns runs = runsOf(op, load.getPointer().getType());
   const llvm::ArrayRef<llvm::Value *> pointers = lowering.get(load.getPointer());
+  const bool isReadOnly = op->hasAttr(kReadOnlyAttribute);
   const bool isPlain = !load.getMask() && !load.getIsVolatile() &&
                        load.getCacheModifier().empty() && load.getEvictionPolicy().empty();
   const WordFormat words =
@@ -100,8 +104,11 @@ LogicalResult lowerLoad(Lowering &lowering, Operation *op) {
     llvm::SmallVector<llvm::Value *> loaded;
     if (isPlain) {
       auto *vector = llvm::FixedVectorType::get(lowering.memoryType(type), runs.length);
-      llvm::Value *all = builder.CreateAlignedLoad(
+      llvm::LoadInst *all = builder.CreateAlignedLoad(
           vector, pointer, llvm::Align(runs.length * Lowering::elementBytes(type)));
+      if (isReadOnly)
+        all->setMetadata(llvm::LLVMContext::MD_invariant_load,
+                         llvm::MDNode::get(builder.getContext(), {}));
       for (int j = 0; j < runs.length; ++j)
         loaded.push_back(fromMemory(lowering, builder.CreateExtractElement(all, j), type));
     } else {
@@ -121,11 +128,11 @@ LogicalResult lowerLoad(Lowering &lowering, Operation *op) {
         constraints += llvm::formatv(",{0}", word).str();
       constraints += ",l";
       operands.push_back(pointer);
-      std::string text =
-          "ld" +
-          modifiers(load.getCacheModifier(), load.getEvictionPolicy(), load.getIsVolatile()) +
-          vectorSuffix(words) + " " + operandList(0, words.count) +
-          llvm::formatv(", [${0}];", 2 * words.count).str();
+      std::string text = "ld" +
+                         modifiers(load.getCacheModifier(), load.getEvictionPolicy(),
+                                   load.getIsVolatile(), isReadOnly) +
+                         vectorSuffix(words) + " " + operandList(0, words.count) +
+                         llvm::formatv(", [${0}];", 2 * words.count).str();
       if (mask) {
         text = llvm::formatv("@${0} ", 2 * words.count + 1).str() + text;
         constraints += ",b";
@@ -186,10 +193,10 @@ LogicalResult lowerStore(Lowering &lowering, Operation *op) {
     llvm::SmallVector<llvm::Value *> operands = packWords(lowering, stored, type, words);
     std::string constraints = words.constraintList("") + ",l";
     operands.push_back(pointers[run.front()]);
-    std::string text = "st" +
-                       modifiers(store.getCacheModifier(), store.getEvictionPolicy(), false) +
-                       vectorSuffix(words) + llvm::formatv(" [${0}], ", words.count).str() +
-                       operandList(0, words.count) + ";";
+    std::string text =
+        "st" + modifiers(store.getCacheModifier(), store.getEvictionPolicy(), false, false) +
+        vectorSuffix(words) + llvm::formatv(" [${0}], ", words.count).str() +
+        operandList(0, words.count) + ";";
     if (mask) {
       text = llvm::formatv("@${0} ", words.count + 1).str() + text;
       constraints += ",b";

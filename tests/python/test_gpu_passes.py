@@ -57,7 +57,7 @@ def test_every_pass_is_dumped(
         "tlg-unroll-loops", "tlg-assign-layouts", "cse", "blk-licm", "tlg-find-tma",
         "tlg-pipeline-loops", "tlg-copy-by-tma", "tlg-stage-operands", "cse",
         "blk-licm", "tlg-branch-for-blocks", "tlg-order-wgmma", "tlg-order-stores",
-        "tlg-place-shared",
+        "tlg-mark-read-only", "tlg-place-shared",
     ]  # fmt: skip
 
 

@@ -1,0 +1,121 @@
+"""Loops that load and store, without a GPU: which loads may begin before the stores of earlier
+iterations, and the results; run by ptx_machine.py.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import blockscope as triton
+import blockscope.language as tl
+import gpu_rows
+import machine_backend
+import pytest
+
+torch = pytest.importorskip("torch")
+
+pytestmark = pytest.mark.skipif(
+    not gpu_rows.has_tools(), reason="ptxas and libdevice are not installed (nvidia-cuda-nvcc)"
+)
+ARCHS = pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+
+
+@pytest.fixture
+def kernels(arch: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Launches on CPU tensors go to the machine; the kernels that ran, in order."""
+    torch.manual_seed(7)
+    return machine_backend.record(monkeypatch, arch)
+
+
+def loads(kernel: Any) -> tuple[int, int]:
+    """How many loads are of memory that is only read, and how many are not."""
+    ptx = kernel.asm["ptx"]
+    read_only = len(re.findall(r"\bld\.global\.nc\b", ptx))
+    return read_only, len(re.findall(r"\bld\.(?:volatile\.)?global\b", ptx)) - read_only
+
+
+@triton.jit
+def scaled_rows_kernel(x_ptr, factors_ptr, out_ptr, columns, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    start = 0
+    while start < columns:
+        place = start + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + row * columns + place, mask=place < columns)
+        x *= tl.load(factors_ptr + row)
+        tl.store(out_ptr + row * columns + place, x, mask=place < columns)
+        start += BLOCK
+
+
+@ARCHS
+@pytest.mark.parametrize("columns", [1000, 96, 512])
+def test_loads_of_what_is_only_read(columns: int, arch: str, kernels: Any) -> None:
+    x, factors = torch.randn(3, columns), torch.randn(3)
+    out = torch.zeros(3, columns)
+    scaled_rows_kernel[(3,)](x, factors, out, columns, BLOCK=128)
+    assert torch.equal(out, x * factors[:, None])
+    assert loads(kernels[0]) == (1, 1)  # factors: once, before the loop
+
+
+@ARCHS
+def test_in_place_nothing_may_come_early(arch: str, kernels: Any) -> None:
+    """x is the output, too: the launch finds that they overlap, and runs a careful compilation."""
+    x, factors = torch.randn(3, 700), torch.randn(3)
+    want = x * factors[:, None]
+    scaled_rows_kernel[(3,)](x, factors, x, 700, BLOCK=128)
+    assert torch.equal(x, want)
+    assert loads(kernels[0])[0] == 0 and loads(kernels[0])[1] >= 2
+
+
+@triton.jit
+def shifted_kernel(x_ptr, out_ptr, n, MODE: tl.constexpr, BLOCK: tl.constexpr):
+    """In ways that show what is stored, or what others store."""
+    for start in range(0, n, BLOCK):
+        place = start + tl.arange(0, BLOCK)
+        if MODE == "own":  # the row that the iteration before has stored
+            tl.debug_barrier()
+            x = tl.load(out_ptr + place) + 1
+            tl.store(out_ptr + place + BLOCK, x)
+        elif MODE == "volatile":
+            x = tl.load(x_ptr + place, volatile=True)
+            tl.store(out_ptr + place, x)
+        elif MODE == "atomic":
+            x = tl.load(x_ptr + place)
+            tl.atomic_add(out_ptr + place, x)
+            tl.store(out_ptr + n + place, x)
+        else:
+            x = tl.load(x_ptr + place)
+            tl.store(out_ptr + place, x)
+
+
+@ARCHS
+@pytest.mark.parametrize("mode", ["own", "volatile", "atomic", "plain"])
+def test_what_others_may_write_is_loaded_in_its_place(mode: str, arch: str, kernels: Any) -> None:
+    x, out = torch.randn(512), torch.zeros(1024)
+    shifted_kernel[(1,)](x, out, 512, MODE=mode, BLOCK=128)
+    if mode == "own":
+        assert torch.equal(out[:640], torch.arange(5.0).repeat_interleave(128))
+    else:
+        assert torch.equal(out[:512], x)
+    read_only, others = loads(kernels[0])
+    assert read_only + others > 0
+    assert (read_only > 0) == (mode == "plain")
+
+
+@triton.jit
+def many_loads_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    for start in range(0, n, BLOCK):
+        place = start + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + 2 * place, mask=place < n) + tl.load(x_ptr + 2 * place + 1)
+        tl.store(out_ptr + place, x, mask=place < n)
+
+
+@ARCHS
+def test_long_iterations_keep_their_order(arch: str, kernels: Any) -> None:
+    """Of many loads ptxas would put off some for the sake of registers."""
+    x, out = torch.randn(4096), torch.zeros(2048)
+    many_loads_kernel[(1,)](x, out, 2047, BLOCK=1024)
+    want = x[0::2] + x[1::2]
+    want[2047] = 0
+    assert torch.equal(out, want)
+    assert loads(kernels[0])[0] == 0
