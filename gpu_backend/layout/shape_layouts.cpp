@@ -3,6 +3,8 @@
 #include "gpu_backend/layout/f2_matrix.h"
 #include "gpu_backend/layout/layout_queries.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <cassert>
 
 namespace blockscope::gpu {
@@ -99,6 +101,11 @@ LinearLayout joined(const LinearLayout &operand) {
 
 LinearLayout split(const LinearLayout &operand) {
   LinearLayout result = operand;
+  llvm::erase(result.registers, ElementBits{1});
+  for (Bases *bases : {&result.lanes, &result.warps})
+    for (ElementBits &basis : *bases)
+      if (basis == 1 && !result.registers.empty())
+        basis = result.registers.pop_back_val();
   for (Bases *bases : {&result.registers, &result.lanes, &result.warps})
     for (ElementBits &basis : *bases)
       basis >>= 1;

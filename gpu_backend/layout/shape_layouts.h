@@ -51,7 +51,8 @@ Bases transposedElements(const ShapeBits &shape, llvm::ArrayRef<int> permutation
 LinearLayout joined(const LinearLayout &operand);
 
 /// The layout of tl.split's results for an operand whose last dimension has size 2, without
-/// register copies. The op is local when the operand has the layout `joined(split(operand))`;
+/// register copies: threads that have one half each of several pairs shall have both halves of
+/// fewer. The op is local when the operand has the layout `joined(split(operand))`;
 /// convert to that first.
 LinearLayout split(const LinearLayout &operand);
 
