@@ -3,6 +3,7 @@
 
 #include "core/ir/option_attributes.h"
 #include "core/ir/tl_dialect.h"
+#include "gpu_backend/passes/read_only_loads.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -111,14 +112,38 @@ llvm::BasicBlock *newBlock(Lowering &lowering, const char *name) {
   return llvm::BasicBlock::Create(lowering.context(), name, &lowering.function());
 }
 
+/// How many iterations LLVM shall make one of; nothing where it or ptxas may decide. ptxas unrolls
+/// no long loop that stores, but then loads that may pass the stores stand alone.
+std::optional<uint32_t> wishedUnrolling(Operation *loop) {
+  constexpr int64_t kLong = 16;
+  constexpr uint32_t kTogether = 4;
+  auto counted = dyn_cast<scf::ForOp>(loop);
+  const std::optional<llvm::APInt> count = counted ? counted.getStaticTripCount() : std::nullopt;
+  if (!count || count->slt(kLong))
+    return std::nullopt;
+  const bool hasReadOnlyLoads = loop->walk([](tl::LoadOp load) {
+                                      return load->hasAttr(kReadOnlyAttribute)
+                                                 ? WalkResult::interrupt()
+                                                 : WalkResult::advance();
+                                    })
+                                    .wasInterrupted();
+  return hasReadOnlyLoads ? std::optional(kTogether) : std::nullopt;
+}
+
 /// Goes back to the header of `loop`, with the loop's wishes as LLVM's metadata.
 void createBackEdge(Lowering &lowering, Operation *loop, llvm::BasicBlock *header) {
   llvm::BranchInst *again = lowering.builder().CreateBr(header);
-  if (!loop->hasAttr(tl::kDisableLicmHint))
-    return;
   llvm::LLVMContext &context = lowering.context();
-  auto *wish = llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.licm.disable"));
-  llvm::MDNode *name = llvm::MDNode::getDistinct(context, {nullptr, wish});
+  llvm::SmallVector<llvm::Metadata *> parts{nullptr};
+  if (loop->hasAttr(tl::kDisableLicmHint))
+    parts.push_back(llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.licm.disable")));
+  if (const std::optional<uint32_t> count = wishedUnrolling(loop))
+    parts.push_back(llvm::MDNode::get(
+        context, {llvm::MDString::get(context, "llvm.loop.unroll.count"),
+                  llvm::ConstantAsMetadata::get(lowering.builder().getInt32(*count))}));
+  if (parts.size() == 1)
+    return;
+  llvm::MDNode *name = llvm::MDNode::getDistinct(context, parts);
   name->replaceOperandWith(0, name); // a loop's name is itself
   again->setMetadata(llvm::LLVMContext::MD_loop, name);
 }

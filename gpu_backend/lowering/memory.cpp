@@ -86,7 +86,7 @@ LogicalResult lowerLoad(Lowering &lowering, Operation *op) {
   const AccessRuns runs = runsOf(op, load.getPointer().getType());
   const llvm::ArrayRef<llvm::Value *> pointers = lowering.get(load.getPointer());
   const bool isReadOnly = op->hasAttr(kReadOnlyAttribute);
-  const bool isPlain = !load.getMask() && !load.getIsVolatile() &&
+  const bool isPlain = !load.getMask() && !isReadOnly && !load.getIsVolatile() &&
                        load.getCacheModifier().empty() && load.getEvictionPolicy().empty();
   const WordFormat words =
       wordsOf(runs.length * Lowering::elementBytes(type), Lowering::elementBytes(type));
@@ -104,11 +104,8 @@ LogicalResult lowerLoad(Lowering &lowering, Operation *op) {
     llvm::SmallVector<llvm::Value *> loaded;
     if (isPlain) {
       auto *vector = llvm::FixedVectorType::get(lowering.memoryType(type), runs.length);
-      llvm::LoadInst *all = builder.CreateAlignedLoad(
+      llvm::Value *all = builder.CreateAlignedLoad(
           vector, pointer, llvm::Align(runs.length * Lowering::elementBytes(type)));
-      if (isReadOnly)
-        all->setMetadata(llvm::LLVMContext::MD_invariant_load,
-                         llvm::MDNode::get(builder.getContext(), {}));
       for (int j = 0; j < runs.length; ++j)
         loaded.push_back(fromMemory(lowering, builder.CreateExtractElement(all, j), type));
     } else {
