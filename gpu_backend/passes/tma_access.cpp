@@ -213,22 +213,6 @@ std::optional<TmaAccess> accessOf(Operation *access, Value pointer, Value mask, 
   return TmaAccess{std::move(*tile), tlg::sharedType(type.getShape(), elementType, layout)};
 }
 
-/// Whether threads store a tile of a loop as it is, in whole vectors. By TMA it would go through
-/// shared memory, with two barriers, and each iteration would wait until the last one's tile is
-/// written. Beside dots, whose sums have to be moved anyway, tiles are left to TMA.
-bool isStoredAsItIs(tl::StoreOp store) {
-  constexpr int kVectorBytes = 16;
-  const auto vector = store->getAttrOfType<DenseI32ArrayAttr>(tlg::kVectorAttribute);
-  auto loop = store->getParentOfType<LoopLikeOpInterface>();
-  const auto isDot = [](Operation *op) {
-    return isa<tlg::FmaOp, tlg::MmaOp, tlg::WgmmaOp>(op) ? WalkResult::interrupt()
-                                                         : WalkResult::advance();
-  };
-  return loop && vector && !store.getValue().getDefiningOp<tlg::ConvertLayoutOp>() &&
-         vector[1] * tlg::elementBytes(store.getValue().getType()) >= kVectorBytes &&
-         !loop->walk(isDot).wasInterrupted();
-}
-
 bool isPlain(llvm::StringRef cacheModifier) {
   return cacheModifier.empty() || cacheModifier == ".ca" || cacheModifier == ".cg" ||
          cacheModifier == ".wb";
@@ -271,7 +255,7 @@ void findTmaAccesses(func::FuncOp function, const GpuTarget &target) {
       }
     } else if (auto store = dyn_cast<tl::StoreOp>(op)) {
       const Type type = store.getValue().getType();
-      if (!tlg::hasLayout(type) || !isPlain(store.getCacheModifier()) || isStoredAsItIs(store))
+      if (!tlg::hasLayout(type) || !isPlain(store.getCacheModifier()))
         return;
       const std::optional<TmaAccess> access =
           accessOf(store, store.getPointer(), store.getMask(), getElementTypeOrSelf(type));
