@@ -3,6 +3,8 @@
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Instructions.h"
@@ -46,6 +48,7 @@ Access accessOf(const Instruction &instruction) {
 struct LoadGroup {
   llvm::SmallSetVector<Value *, 16> masks;
   Instruction *last = nullptr;
+  unsigned bits = 0; ///< of what they load
 };
 
 /// The uses of a mask in the block of `place`, behind it.
@@ -73,8 +76,9 @@ Value *withBit(Builder &builder, Value *word, Value *mask, unsigned bit) {
 /// Keeps the masks of `group` that are used behind it, if they are many.
 void keepInBits(const LoadGroup &group) {
   constexpr size_t kMostMasks = 5; // predicate registers, less two for what is computed
+  constexpr unsigned kMostBits = 64 * kWordBits; // more in flight at once means spills
   llvm::SmallVector<std::pair<Value *, llvm::SmallVector<llvm::Use *>>> kept;
-  if (group.masks.size() <= kMostMasks)
+  if (group.masks.size() <= kMostMasks || group.bits > kMostBits)
     return;
   for (Value *mask : group.masks)
     if (auto uses = usesBehind(mask, group.last); !uses.empty())
@@ -106,6 +110,16 @@ void keepInBits(const LoadGroup &group) {
   }
 }
 
+unsigned bitsOf(llvm::Type *type) {
+  auto *parts = llvm::dyn_cast<llvm::StructType>(type);
+  if (!parts)
+    return type->getPrimitiveSizeInBits();
+  unsigned bits = 0;
+  for (llvm::Type *part : parts->elements())
+    bits += bitsOf(part);
+  return bits;
+}
+
 /// A group ends at a store, and where a load's address depends on its loads.
 void keepMasksInBits(llvm::BasicBlock &block) {
   LoadGroup group;
@@ -127,6 +141,8 @@ void keepMasksInBits(llvm::BasicBlock &block) {
       group.masks.insert(mask);
       group.last = &instruction;
     }
+    if (isLoad)
+      group.bits += bitsOf(instruction.getType());
     if (isLoad || depends)
       loaded.insert(&instruction);
   }
@@ -137,8 +153,11 @@ void keepMasksInBits(llvm::BasicBlock &block) {
 } // namespace
 
 void keepMasksInBits(llvm::Function &function) {
+  const llvm::DominatorTree dominators(function);
+  const llvm::LoopInfo loops(dominators);
   for (llvm::BasicBlock &block : function)
-    keepMasksInBits(block);
+    if (!loops.getLoopFor(&block))
+      keepMasksInBits(block);
 }
 
 } // namespace blockscope::gpu
