@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -112,11 +113,35 @@ llvm::BasicBlock *newBlock(Lowering &lowering, const char *name) {
   return llvm::BasicBlock::Create(lowering.context(), name, &lowering.function());
 }
 
+/// Whether a loop loads and computes, each element by itself, and does nothing else.
+bool onlyLoads(scf::ForOp loop) {
+  const WalkResult result = loop->walk([&](Operation *op) {
+    const bool isPlain = op == loop || isa<tl::LoadOp, scf::YieldOp>(op) ||
+                         (op->getNumRegions() == 0 && isMemoryEffectFree(op));
+    return isPlain ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return !result.wasInterrupted();
+}
+
+/// The loads of memory in the blocks from `header` on.
+uint32_t loadsSince(const llvm::BasicBlock *header) {
+  uint32_t loads = 0;
+  for (auto block = header->getIterator(); block != header->getParent()->end(); ++block)
+    for (const llvm::Instruction &instruction : *block) {
+      const auto *call = dyn_cast<llvm::CallInst>(&instruction);
+      const auto *text = call ? dyn_cast<llvm::InlineAsm>(call->getCalledOperand()) : nullptr;
+      loads += isa<llvm::LoadInst>(instruction) ||
+               (text && llvm::StringRef(text->getAsmString()).contains("ld.global"));
+    }
+  return loads;
+}
+
 /// How many iterations LLVM shall make one of; nothing where it or ptxas may decide. ptxas unrolls
-/// no long loop that stores, but then loads that may pass the stores stand alone.
-std::optional<uint32_t> wishedUnrolling(Operation *loop) {
+/// no long loop that stores, but then loads that may pass the stores stand alone; of those that
+/// only load it unrolls some.
+std::optional<uint32_t> wishedUnrolling(Operation *loop, const llvm::BasicBlock *header) {
   constexpr int64_t kLong = 16;
-  constexpr uint32_t kTogether = 4;
+  constexpr uint32_t kTogether = 4, kLoads = 8;
   auto counted = dyn_cast<scf::ForOp>(loop);
   const std::optional<llvm::APInt> count = counted ? counted.getStaticTripCount() : std::nullopt;
   if (!count || count->slt(kLong))
@@ -127,7 +152,11 @@ std::optional<uint32_t> wishedUnrolling(Operation *loop) {
                                                  : WalkResult::advance();
                                     })
                                     .wasInterrupted();
-  return hasReadOnlyLoads ? std::optional(kTogether) : std::nullopt;
+  if (hasReadOnlyLoads)
+    return kTogether;
+  const uint32_t loads = onlyLoads(counted) ? loadsSince(header) : 0;
+  return loads != 0 && loads < kLoads ? std::optional(llvm::bit_floor(kLoads / loads))
+                                      : std::nullopt;
 }
 
 /// Goes back to the header of `loop`, with the loop's wishes as LLVM's metadata.
@@ -137,7 +166,7 @@ void createBackEdge(Lowering &lowering, Operation *loop, llvm::BasicBlock *heade
   llvm::SmallVector<llvm::Metadata *> parts{nullptr};
   if (loop->hasAttr(tl::kDisableLicmHint))
     parts.push_back(llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.licm.disable")));
-  if (const std::optional<uint32_t> count = wishedUnrolling(loop))
+  if (const std::optional<uint32_t> count = wishedUnrolling(loop, header))
     parts.push_back(llvm::MDNode::get(
         context, {llvm::MDString::get(context, "llvm.loop.unroll.count"),
                   llvm::ConstantAsMetadata::get(lowering.builder().getInt32(*count))}));

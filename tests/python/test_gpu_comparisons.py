@@ -201,8 +201,32 @@ def sum_of_rows(out_ptr, x_ptr, n, N: tl.constexpr):
     tl.store(out_ptr + i, total)
 
 
-def test_loops_of_known_length_are_unrolled_as_a_whole_or_by_ptxas() -> None:
-    out, x = (np.zeros(1 << 14, np.int32) for _ in range(2))
+@triton.jit
+def products_of_rows(out_ptr, x_ptr, n, N: tl.constexpr):
+    i = tl.arange(0, 32)
+    total = tl.zeros([32], tl.int32)
+    for k in range(N):
+        total += tl.load(x_ptr + k * 32 + i) * tl.load(x_ptr + (N + k) * 32 + i)
+    tl.store(out_ptr + i, total)
+
+
+@triton.jit
+def sums_in_turn(out_ptr, x_ptr, n, N: tl.constexpr):
+    i = tl.arange(0, 32)
+    total = 0
+    for k in range(N):
+        total = tl.sum(tl.load(x_ptr + k * 32 + i)) - total
+    tl.store(out_ptr, total)
+
+
+def test_loops_of_known_length_are_unrolled_as_a_whole_or_until_eight_loads_are_together() -> None:
+    out, x = (np.zeros(1 << 15, np.int32) for _ in range(2))
     assert loads_of(sum_of_rows, out, x, 8, N=8) == 8
-    assert loads_of(sum_of_rows, out, x, 8, N=512) == 1
+    assert loads_of(sum_of_rows, out, x, 8, N=512) == 8
+    assert loads_of(products_of_rows, out, x, 8, N=512) == 8
     assert loads_of(sum_of_rows, out, x, 8, N=0) > 1
+
+
+def test_loops_of_known_length_that_do_more_than_load_are_left_to_ptxas() -> None:
+    out, x = (np.zeros(1 << 15, np.int32) for _ in range(2))
+    assert loads_of(sums_in_turn, out, x, 8, N=512) == 1
