@@ -16,6 +16,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/TypeUtilities.h"
 
+#include "llvm/ADT/SetVector.h"
+
 using namespace mlir;
 
 namespace blockscope::gpu {
@@ -168,15 +170,21 @@ bool LayoutChoice::isCheap(Value value) const { return cheap_.lookup(value); }
 /// Whether `value`, of a loop, is cheap to compute from what is there before the loop, and from
 /// small loads of it that take any layout.
 bool LayoutChoice::isCheapInLoop(Value value, Operation *loop, bool fromLoads) const {
-  if (!isBlock(value) || isCheap(value) ||
-      !loop->isAncestor(value.getParentRegion()->getParentOp()))
-    return true;
-  Operation *op = value.getDefiningOp();
-  if (op && fromLoads && followers_.contains(op))
-    return true;
-  return op && isCheapAlone(op) && llvm::all_of(op->getOperands(), [&](Value operand) {
-           return isCheapInLoop(operand, loop, fromLoads);
-         });
+  llvm::SmallSetVector<Value, 16>
+      values; // each once: a hash uses its last value twice in each step
+  values.insert(value);
+  for (size_t i = 0; i < values.size(); ++i) {
+    Value each = values[i];
+    if (!isBlock(each) || isCheap(each) || !loop->isAncestor(each.getParentRegion()->getParentOp()))
+      continue;
+    Operation *op = each.getDefiningOp();
+    if (op && fromLoads && followers_.contains(op))
+      continue;
+    if (!op || !isCheapAlone(op))
+      return false;
+    values.insert_range(op->getOperands());
+  }
+  return true;
 }
 
 bool LayoutChoice::isComputedAgain(Value value, const LinearLayout &layout) const {

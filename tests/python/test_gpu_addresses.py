@@ -125,3 +125,24 @@ def test_pointers_with_many_dimensions() -> None:
     """Nothing is known of them; it ended the process."""
     x, order = torch.zeros(128), torch.zeros(128, dtype=torch.int32)
     assert "st.global" in compiled(many_dimensions_kernel, x, x, order).asm["ptx"]
+
+
+@triton.jit
+def hashed_kernel(out_ptr, x_ptr, seed_ptr, n, STEPS: tl.constexpr):
+    i = tl.arange(0, 256)
+    seed, total = tl.load(seed_ptr + i), tl.zeros([256], tl.int32)
+    for j in range(n):
+        h = seed + j
+        for _ in tl.static_range(STEPS):
+            h ^= h >> 3
+            h += h << 5
+        total += tl.load(x_ptr + (h & 1023))
+    tl.store(out_ptr + i, total)
+
+
+@pytest.mark.timeout(60)
+def test_an_index_whose_steps_use_the_last_one_twice_compiles_in_no_time() -> None:
+    """Each value is looked at once: there are 2 to the 80th ways through them."""
+    out, x, seed = (torch.zeros(1024, dtype=torch.int32) for _ in range(3))
+    kernel = hashed_kernel.warmup(out, x, seed, 8, 40, grid=(1,), arch="sm_90a")
+    assert "ld.global" in kernel.asm["ptx"]
