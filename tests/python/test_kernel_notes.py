@@ -161,7 +161,7 @@ def dot_kernel(
         if WRITES == "a":
             tl.store(a_ptr + rows[:, None] * N + columns[None, :], total.to(tl.float16))
         if WRITES == "atomic":
-            tl.atomic_add(out, total)
+            total += tl.atomic_add(out, total)
     tl.store(out, total)
 
 
