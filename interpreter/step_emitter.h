@@ -54,7 +54,7 @@ public:
   void resumeProgram(int number);
   /// Called at the begin of some iterations of a loop, one behind the other. But at the first,
   /// returns whether all that decides the loop, and memory, are what they were at the one before or
-  /// at the first.
+  /// at the first. `lines`: where what decides it may be loaded; none: memory does not count.
   bool goesOnForEver(llvm::ArrayRef<Value> deciding, uint64_t others, std::vector<int> lines,
                      bool isFirst);
   /// Whether it loaded in `lines` in between; then the program waits at the last of these loads.

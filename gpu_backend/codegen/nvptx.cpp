@@ -53,10 +53,11 @@ void initializeOnce() {
     // Shared addresses fit in 32 bits: half the registers and instructions.
     setOption("nvptx-short-ptr", "true");
     setOption("disable-lsr", "true"); // `optimize` decides
-    // Loops with a known number of iterations, too many to be unrolled as a whole: ptxas unrolls
-    // them further than LLVM would, with the loads of several iterations before their uses, but
-    // leaves what LLVM has unrolled in part as it is. Measured: where the number is not known,
-    // LLVM's loops are faster.
+    // Loops with a known number of iterations, too many to be unrolled as a whole, are unrolled
+    // where lowering wishes it (lowering/control_flow.cpp). Of the others ptxas unrolls some
+    // further than LLVM would, with the loads of several iterations before their uses, but leaves
+    // what LLVM has unrolled in part as it is. Measured: where the number is not known, LLVM's
+    // loops are faster.
     setOption("unroll-allow-partial", "false");
   });
 }

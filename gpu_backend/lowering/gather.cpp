@@ -125,7 +125,7 @@ llvm::Value *fromWarp(Lowering &lowering, const WarpSource &source,
                        lowering.combined(source.laneBits, index));
   llvm::SmallVector<llvm::Value *> values{lowering.shuffle(registers[source.registers[reg]], lane)};
   llvm::SmallVector<uint32_t> offsets{0};
-  for (const auto &[bit, basis] : llvm::enumerate(source.registerBits)) {
+  for (const ElementBits basis : source.registerBits) {
     if (basis == 0)
       continue;
     for (size_t i = 0, count = offsets.size(); i < count; ++i) {
@@ -133,12 +133,11 @@ llvm::Value *fromWarp(Lowering &lowering, const WarpSource &source,
       values.push_back(lowering.shuffle(registers[source.registers[reg] ^ offsets.back()], lane));
     }
   }
-  for (const auto &[bit, basis] : llvm::enumerate(llvm::reverse(source.registerBits))) {
-    if (basis == 0)
+  for (size_t bit = source.registerBits.size(); bit-- > 0;) {
+    if (source.registerBits[bit] == 0)
       continue;
-    const size_t number = source.registerBits.size() - 1 - bit;
-    llvm::Value *isSet = builder.CreateTrunc(
-        builder.CreateLShr(index, static_cast<uint64_t>(number)), builder.getInt1Ty());
+    llvm::Value *isSet =
+        builder.CreateTrunc(builder.CreateLShr(index, uint64_t{bit}), builder.getInt1Ty());
     const size_t half = values.size() / 2;
     for (size_t i = 0; i < half; ++i)
       values[i] = builder.CreateSelect(isSet, values[half + i], values[i]);

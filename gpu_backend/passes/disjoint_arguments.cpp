@@ -67,6 +67,11 @@ void requireDisjoint(func::FuncOp function, unsigned argument, unsigned other) {
   function->setAttr(tlg::kDisjointAttribute, builder.getArrayAttr(pairs));
 }
 
+bool ordersMemory(Operation *op) {
+  return op->getNumRegions() == 0 && !isMemoryEffectFree(op) &&
+         !isa<tl::AssertOp, tl::AssumeOp, tl::PrintOp>(op);
+}
+
 /// Whether an op writes through its first operand, and nobody learns anything by it. An atomic
 /// whose result nobody uses may release what was written before it, but acquires nothing: loads
 /// behind it may come before it.
@@ -88,9 +93,7 @@ LoopWrites::LoopWrites(scf::ForOp loop)
     } else if (auto load = dyn_cast<tl::LoadOp>(op)) {
       if (load.getIsVolatile() && !firstVolatile)
         firstVolatile = op;
-    } else if (op->getNumRegions() == 0 && !isMemoryEffectFree(op) &&
-               !isa<tl::AssertOp, tl::AssumeOp, tl::PrintOp>(op) &&
-               !isa_and_nonnull<tlg::TLGDialect>(op->getDialect())) {
+    } else if (ordersMemory(op) && !isa_and_nonnull<tlg::TLGDialect>(op->getDialect())) {
       isUnknown_ = true; // atomics that tell something, barriers
       if (!firstOrder_)
         firstOrder_ = op;

@@ -20,6 +20,10 @@ std::optional<unsigned> argumentOf(mlir::Value pointer);
 /// Records that the function is right only where these arguments do not overlap in memory.
 void requireDisjoint(mlir::func::FuncOp function, unsigned argument, unsigned other);
 
+/// Whether memory, or what others see of it, may be different behind an op, or the op sees it.
+/// Assertions, assumptions and prints change nothing.
+bool ordersMemory(mlir::Operation *op);
+
 /// What a loop does to global memory, for a load that is to come some iterations earlier.
 class LoopWrites {
 public:

@@ -30,8 +30,8 @@ std::optional<Arguments> storedArguments(func::FuncOp function) {
       stored.insert(argument.value_or(0));
     } else if (auto load = dyn_cast<tl::LoadOp>(op)) {
       isKnown &= !load.getIsVolatile();
-    } else if (op->getNumRegions() == 0 && !isMemoryEffectFree(op)) {
-      isKnown &= isa<tl::AssertOp, tl::PrintOp>(op);
+    } else {
+      isKnown &= !ordersMemory(op);
     }
   });
   return isKnown ? std::optional(stored) : std::nullopt;

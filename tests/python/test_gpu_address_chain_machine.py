@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import gpu_rows
-import machine_backend
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -18,13 +17,6 @@ pytestmark = pytest.mark.skipif(
     not gpu_rows.has_tools(), reason="ptxas and libdevice are not installed (nvidia-cuda-nvcc)"
 )
 ARCHS = pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
-
-
-@pytest.fixture
-def kernels(arch: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Launches on CPU tensors go to the machine; the kernels that ran, in order."""
-    torch.manual_seed(11)
-    return machine_backend.record(monkeypatch, arch, seed=5)
 
 
 @ARCHS

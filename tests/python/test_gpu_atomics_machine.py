@@ -10,7 +10,6 @@ from typing import Any
 import blockscope as triton
 import blockscope.language as tl
 import gpu_rows
-import machine_backend
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -20,13 +19,6 @@ pytestmark = pytest.mark.skipif(
 )
 ARCHS = pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
-
-
-@pytest.fixture
-def kernels(arch: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Launches on CPU tensors go to the machine; the kernels that ran, in order."""
-    torch.manual_seed(7)
-    return machine_backend.record(monkeypatch, arch)
 
 
 def atomics(ptx: str) -> set[str]:

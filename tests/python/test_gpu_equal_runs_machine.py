@@ -10,7 +10,6 @@ from typing import Any
 import blockscope as triton
 import blockscope.language as tl
 import gpu_rows
-import machine_backend
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -21,13 +20,6 @@ pytestmark = pytest.mark.skipif(
 ARCHS = pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
 HALF = torch.float16
 N, DEPTH = 64, 192
-
-
-@pytest.fixture
-def kernels(arch: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Launches on CPU tensors go to the machine; the kernels that ran, in order."""
-    torch.manual_seed(5)
-    return machine_backend.record(monkeypatch, arch, seed=3)
 
 
 def packed(values: Any) -> Any:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import gpu_rows
-import machine_backend
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -20,13 +19,6 @@ pytestmark = pytest.mark.skipif(
 )
 ARCHS = pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
 FORMS = pytest.mark.parametrize("form", flat.FORMS)
-
-
-@pytest.fixture
-def kernels(arch: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Launches on CPU tensors go to the machine; the kernels that ran, in order."""
-    torch.manual_seed(13)
-    return machine_backend.record(monkeypatch, arch, seed=2)
 
 
 def copies_of(kernel: Any) -> int:

@@ -23,13 +23,6 @@ pytestmark = pytest.mark.skipif(
 HOPPER = pytest.mark.parametrize("arch", ["sm_90a"])
 
 
-@pytest.fixture
-def kernels(arch: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Launches on CPU tensors go to the machine; the kernels that ran, in order."""
-    torch.manual_seed(17)
-    return machine_backend.record(monkeypatch, arch, seed=4)
-
-
 def maps_of(kernel: Any) -> int:
     """How many maps the kernel makes, each in 128 bytes of the program's scratch memory."""
     count: int = kernel.asm["ttgir"].count("tlg.make_tensor_map")

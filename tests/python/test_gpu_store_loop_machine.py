@@ -11,7 +11,6 @@ from typing import Any
 import blockscope as triton
 import blockscope.language as tl
 import gpu_rows
-import machine_backend
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -23,13 +22,6 @@ pytestmark = pytest.mark.skipif(
 )
 ARCHS = pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
 HALF = torch.float16
-
-
-@pytest.fixture
-def kernels(arch: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Launches on CPU tensors go to the machine; the kernels that ran, in order."""
-    torch.manual_seed(7)
-    return machine_backend.record(monkeypatch, arch, seed=3)
 
 
 def copies(kernel: Any) -> set[str]:

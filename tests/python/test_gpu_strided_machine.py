@@ -10,7 +10,6 @@ from typing import Any
 import blockscope as triton
 import blockscope.language as tl
 import gpu_rows
-import machine_backend
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -19,13 +18,6 @@ pytestmark = pytest.mark.skipif(
     not gpu_rows.has_tools(), reason="ptxas and libdevice are not installed (nvidia-cuda-nvcc)"
 )
 ARCHS = pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
-
-
-@pytest.fixture
-def kernels(arch: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Launches on CPU tensors go to the machine; the kernels that ran, in order."""
-    torch.manual_seed(7)
-    return machine_backend.record(monkeypatch, arch)
 
 
 def barriers(kernel: Any) -> int:
