@@ -99,6 +99,12 @@ Elements Combine::inOrder(const Elements &lhs, const Elements &rhs) {
   return combined(ordered_ ? ordered_ : op_, lhs, rhs);
 }
 
+bool Combine::hasPlaces() const {
+  auto reduce = dyn_cast<tl::ReduceOp>(op_);
+  return reduce && reduce.getNumOperands() == 2 &&
+         growsAlong(reduce.getOperand(1), static_cast<int64_t>(reduce.getAxis()));
+}
+
 Elements Combine::combined(Operation *op, const Elements &lhs, const Elements &rhs) {
   Elements arguments = lhs;
   llvm::append_range(arguments, rhs);

@@ -22,6 +22,8 @@ public:
   /// The same for elements of which `lhs` comes before `rhs` along the axis: where an operand is
   /// the coordinate there, as of argmax and argmin, comparisons of it are known.
   Elements inOrder(const Elements &lhs, const Elements &rhs);
+  /// Whether the second operand of two is the coordinate along the axis of a reduction.
+  bool hasPlaces() const;
   /// Whether an op of the region could not be lowered; it has reported why.
   bool hasFailed() const { return hasFailed_; }
   /// The op that is all of the region, such as "arith.addi"; empty when there is more to it.

@@ -6,8 +6,10 @@
 // lanes and lanes before warps, whatever their bits, which exchanges least, and registers begin
 // with neighbours; so sums of floats may differ from the CPU's in the last bits. Other combine
 // functions get their elements in the order of the evaluator, to the last bit. In the end every
-// thread has the result of its elements: scalars are the same everywhere.
+// thread has the result of its elements: scalars are the same everywhere. Threads and lanes look
+// for the extreme value with its place in a way of its own (extreme_search.h).
 #include "gpu_backend/lowering/combine.h"
+#include "gpu_backend/lowering/extreme_search.h"
 #include "gpu_backend/lowering/families.h"
 
 #include "core/ir/tl_dialect.h"
@@ -37,8 +39,12 @@ public:
     along_ = along;
     elements_ = elementsOf(operands);
     if (combine_.isCommutative()) {
-      reduceRegisters();
-      reduceLanes();
+      if (const std::optional<Extreme> extreme = extremeOf(op_.getCombine().front())) {
+        findExtremes(ExtremeSearch(lowering_, *extreme, !op_.getResult(0).use_empty()));
+      } else {
+        reduceRegisters();
+        reduceLanes();
+      }
       if (along_.warps != 0)
         reduceWarps();
     } else {
@@ -102,6 +108,29 @@ private:
            registersWithout(along_.registers & ~(split & (split - 1)), layout_))
         elements_[reg] = combine_(elements_[reg], elements_[reg | bit]);
     }
+  }
+
+  /// Registers and lanes of argmax and the like.
+  void findExtremes(ExtremeSearch search) {
+    const bool isInOrder = registersFollowAxis() && combine_.hasPlaces();
+    for (const uint32_t kept : kept()) {
+      llvm::SmallVector<Elements> elements;
+      llvm::SmallVector<int64_t> steps;
+      for (uint32_t reg = 0; reg < elements_.size(); ++reg) {
+        if ((reg & ~along_.registers) != kept)
+          continue;
+        elements.push_back(elements_[reg]);
+        if (isInOrder)
+          steps.push_back(coordinateOf(reg) - coordinateOf(kept));
+      }
+      elements_[kept] = search.inThread(elements, steps, combine_);
+      if (along_.lanes != 0)
+        elements_[kept] = search.inLanes(elements_[kept], along_.lanes);
+    }
+  }
+
+  int64_t coordinateOf(uint32_t reg) const {
+    return shape_.coordinate(layout_.registerElement(reg), axis_);
   }
 
   /// Whether a thread's registers with higher numbers have higher coordinates along the axis.

@@ -563,6 +563,13 @@ class Machine(Arithmetic):
             result[at // 32 == warp] = reduce(values[at // 32 == warp], dtype=values.dtype)
         self.put(i.operands[0], at, result)
 
+    def op_vote(self, i: Instruction, at: np.ndarray) -> None:
+        assert i.has("ballot")
+        holds = np.zeros(self.threads, bool)
+        holds[at] = self.get(i.operands[1], at)
+        words = holds.reshape(-1, 32) @ (np.uint64(1) << np.arange(32, dtype=np.uint64))
+        self.put(i.operands[0], at, words[at // 32])
+
     def _matrix_places(self, i: Instruction, at: np.ndarray, address: str,
                        count: int) -> list[np.ndarray]:  # fmt: skip
         """For each matrix the address of each lane's two halves."""

@@ -93,7 +93,8 @@ def test_places_are_not_compared_within_a_thread(
     way: str, n: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A thread's elements follow each other along the axis: of equal ones the first, or last, is
-    known. Only lanes and warps compare places."""
+    known. Lanes take the lowest, or highest, place of those that have the best value; only warps
+    compare places."""
     monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
     rng = np.random.default_rng(n)
     x = rng.integers(-3, 3, (32, n)).astype(np.float32)  # many are equal
@@ -109,9 +110,9 @@ def test_places_are_not_compared_within_a_thread(
     assert np.array_equal(found, want)
     if way == "first":  # places that are loaded may be in any order
         turned = np.arange(n, dtype=np.int32)[::-1].copy()
-        found, compared_turned = places(way, x, turned)
+        found, _ = places(way, x, turned)
         assert np.array_equal(found, turned[n - 1 - np.argmax(x[:, ::-1], 1)])
-        assert compared < compared_turned
+    assert n == 1024 or compared == 0
 
 
 @triton.jit
