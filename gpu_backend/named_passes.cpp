@@ -9,6 +9,7 @@
 #include "gpu_backend/passes/place_shared.h"
 #include "gpu_backend/passes/read_only_loads.h"
 #include "gpu_backend/passes/shared_operands.h"
+#include "gpu_backend/passes/sink_conversions.h"
 #include "gpu_backend/passes/store_order.h"
 #include "gpu_backend/pipelining/plan.h"
 #include "gpu_backend/report/loop_notes.h"
@@ -109,6 +110,22 @@ struct AssignLayoutsPass : ModulePass<AssignLayoutsPass> {
 
   Option<std::string> arch{*this, "arch", llvm::cl::desc(kArchHelp), llvm::cl::init("")};
   Option<int> numWarps{*this, "num-warps", llvm::cl::desc(kWarpsHelp), llvm::cl::init(0)};
+};
+
+struct SinkConversionsPass : ModulePass<SinkConversionsPass> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SinkConversionsPass)
+
+  llvm::StringRef getArgument() const final { return "tlg-sink-conversions"; }
+  llvm::StringRef getDescription() const final {
+    return "convert layouts behind a loop where they are used only there";
+  }
+
+  LogicalResult runOn(func::FuncOp function) {
+    if (failed(requireLayouts(getOperation())))
+      return failure();
+    sinkConversions(function);
+    return success();
+  }
 };
 
 struct FindTmaPass : ModulePass<FindTmaPass> {
@@ -295,6 +312,7 @@ void build(OpPassManager &manager, llvm::StringRef arch, int numWarps, int numSt
   manager.addPass(std::move(layouts));
   manager.addPass(createCSEPass());
   manager.addPass(createLicmPass());
+  manager.addPass(std::make_unique<SinkConversionsPass>());
   manager.addPass(std::make_unique<FindTmaPass>());
   auto loops = std::make_unique<PipelineLoopsPass>();
   loops->numStages = numStages;
@@ -320,6 +338,7 @@ void registerGpuPasses() {
     registerPass(createLicmPass);
     PassRegistration<UnrollLoopsPass>();
     PassRegistration<AssignLayoutsPass>();
+    PassRegistration<SinkConversionsPass>();
     PassRegistration<FindTmaPass>();
     PassRegistration<PipelineLoopsPass>();
     PassRegistration<CopyByTmaPass>();

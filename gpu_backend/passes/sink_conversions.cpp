@@ -1,0 +1,78 @@
+// Moves conversions of layouts, and what is made of them alone, down to their first use.
+#include "gpu_backend/passes/sink_conversions.h"
+
+#include "core/ir/facts.h"
+#include "core/ir/tl_dialect.h"
+#include "gpu_backend/ir/tlg_dialect.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+
+namespace blockscope::gpu {
+namespace {
+
+/// The bits of registers that a thread holds a block in.
+int64_t heldBits(Value block) {
+  const unsigned bits = getElementTypeOrSelf(block.getType()).isIntOrIndexOrFloat()
+                            ? getElementTypeOrSelf(block.getType()).getIntOrFloatBitWidth()
+                            : 64;
+  return int64_t{tlg::layoutOf(block.getType()).registerCount()} * bits;
+}
+
+/// Whether an op makes its result of one block alone, which takes no more registers.
+bool mayWait(Operation *op) {
+  if (op->getNumResults() != 1 || op->getNumOperands() != 1 || !isPure(op) ||
+      !(isa<tlg::ConvertLayoutOp, tl::ExpandDimsOp, tl::BroadcastOp>(op) || tl::isElementwise(op)))
+    return false;
+  Value from = op->getOperand(0), to = op->getResult(0);
+  return tlg::hasLayout(from.getType()) && tlg::hasLayout(to.getType()) &&
+         heldBits(from) <= heldBits(to);
+}
+
+/// Whether `op` is a conversion, or made of one of its block.
+bool comesOfConversion(Operation *op) {
+  for (Operation *of = op; of && of->getBlock() == op->getBlock() && mayWait(of);
+       of = of->getOperand(0).getDefiningOp())
+    if (isa<tlg::ConvertLayoutOp>(of))
+      return true;
+  return false;
+}
+
+/// The first op of the block of `op` that uses it, itself or in a region; null where none does.
+Operation *firstUse(Operation *op) {
+  Operation *first = nullptr;
+  for (Operation *user : op->getUsers()) {
+    Operation *here = op->getBlock()->findAncestorOpInBlock(*user);
+    if (!here)
+      return nullptr;
+    if (!first || here->isBeforeInBlock(first))
+      first = here;
+  }
+  return first;
+}
+
+bool hasLoopBetween(Operation *first, Operation *last) {
+  for (Operation *op = first->getNextNode(); op != last; op = op->getNextNode())
+    if (isa<scf::ForOp, scf::WhileOp>(op))
+      return true;
+  return false;
+}
+
+} // namespace
+
+void sinkConversions(func::FuncOp function) {
+  function.walk([](Block *block) {
+    // From the last to the first: what uses a conversion goes before it does.
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block))) {
+      if (!comesOfConversion(&op))
+        continue;
+      Operation *use = firstUse(&op);
+      if (use && hasLoopBetween(&op, use))
+        op.moveBefore(use);
+    }
+  });
+}
+
+} // namespace blockscope::gpu

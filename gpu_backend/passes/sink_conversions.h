@@ -1,0 +1,13 @@
+// Conversions of layouts that are needed behind a loop.
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace blockscope::gpu {
+
+/// Puts conversions of layouts that stand before a loop, and are used only behind it, behind it:
+/// they would wait for a load before the loop's first loads begin, and what they make would be held
+/// in registers all through the loop.
+void sinkConversions(mlir::func::FuncOp function);
+
+} // namespace blockscope::gpu
