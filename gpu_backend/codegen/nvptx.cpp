@@ -4,6 +4,7 @@
 #include "core/bitcode.h"
 #include "gpu_backend/codegen/invariant_divisions.h"
 #include "gpu_backend/codegen/masks_in_bits.h"
+#include "gpu_backend/codegen/parallel_pointers.h"
 #include "gpu_backend/codegen/ptxas_mistakes.h"
 #include "gpu_backend/codegen/stage_timer.h"
 #include "gpu_backend/codegen/toolkit.h"
@@ -135,6 +136,17 @@ struct MasksInBitsPass : llvm::PassInfoMixin<MasksInBitsPass> {
   }
 };
 
+struct ParallelPointersPass : llvm::PassInfoMixin<ParallelPointersPass> {
+  static llvm::PreservedAnalyses run(llvm::Function &function,
+                                     llvm::FunctionAnalysisManager &analyses) {
+    mergeParallelPointers(analyses.getResult<llvm::LoopAnalysis>(function),
+                          analyses.getResult<llvm::ScalarEvolutionAnalysis>(function));
+    llvm::PreservedAnalyses kept;
+    kept.preserveSet<llvm::CFGAnalyses>();
+    return kept;
+  }
+};
+
 void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -151,16 +163,18 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::ModulePassManager passes =
       builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3);
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(InvariantDivisionsPass()));
+  // What is constant in an address is apart from the rest before anything looks at sums: it writes
+  // them anew and forgets that they do not wrap, else each access has an address of its own.
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::SeparateConstOffsetFromGEPPass()));
   // A pointer kept and bumped for each address is quick, and costs registers in every iteration.
-  if (llvm::none_of(module, [](const llvm::Function &function) {
-        return function.hasFnAttribute(kNeedsRegisters);
-      })) {
-    // It writes sums anew and forgets that they do not wrap: what is constant in an address has to
-    // be apart from the rest before, else each access has an address of its own.
-    passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::SeparateConstOffsetFromGEPPass()));
+  const bool needsRegisters = llvm::any_of(module, [](const llvm::Function &function) {
+    return function.hasFnAttribute(kNeedsRegisters);
+  });
+  if (!needsRegisters)
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(
         llvm::createFunctionToLoopPassAdaptor(llvm::LoopStrengthReducePass())));
-  }
+  else // those that the kernel itself bumps
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(ParallelPointersPass()));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(MasksInBitsPass()));
   passes.run(module, modules);
 }
