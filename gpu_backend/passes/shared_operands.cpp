@@ -1,6 +1,7 @@
 // Views instead of loads, and places in shared memory.
 #include "gpu_backend/passes/shared_operands.h"
 
+#include "core/ir/facts.h"
 #include "gpu_backend/layout/layout_queries.h"
 #include "gpu_backend/layout/shuffle_plan.h"
 #include "gpu_backend/layout/transposing_layout.h"
@@ -9,6 +10,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -321,6 +323,44 @@ int stagedDim(Operation *dot, unsigned operand, RankedTensorType type) {
   return runDim(type);
 }
 
+/// Whether the result of `op` is computed from registers of its thread, or read from shared memory.
+bool isMadeAnywhere(Operation *op) {
+  return isa<tlg::LocalLoadOp>(op) ||
+         (isMemoryEffectFree(op) &&
+          (tl::isElementwise(op) ||
+           isa<tl::SplatOp, tl::RangeOp, tl::BroadcastOp, tl::ExpandDimsOp, tlg::ConvertLayoutOp>(
+               op)));
+}
+
+/// Moves what only `dot` needs, to make `value` from blocks in shared memory, to right before it.
+/// `store`, before the dot, writes to none of these.
+void makeLate(Value value, Operation *dot, Operation *store) {
+  llvm::SetVector<Operation *> tree;
+  const auto add = [&](Value each) {
+    Operation *op = each.getDefiningOp();
+    if (op && op->getBlock() == dot->getBlock() && isa<RankedTensorType>(each.getType()) &&
+        isMadeAnywhere(op) && llvm::all_of(op->getUsers(), [&](Operation *user) {
+          return user == dot || tree.contains(user);
+        }))
+      tree.insert(op);
+  };
+  add(value);
+  for (size_t i = 0; i < tree.size(); ++i)
+    for (Value operand : tree[i]->getOperands())
+      add(operand);
+  llvm::SmallVector<Operation *> ordered(tree.begin(), tree.end());
+  llvm::sort(ordered, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  const auto first = llvm::find_if(ordered, llvm::IsaPred<tlg::LocalLoadOp>);
+  if (first == ordered.end())
+    return;
+  for (Operation *op = *first; op != dot; op = op->getNextNode())
+    if (op != store && !isMemoryEffectFree(op) &&
+        !isa<tlg::LocalLoadOp, tlg::AllocSharedOp, tl::BarrierOp>(op))
+      return; // it might make the buffer free
+  for (Operation *op : ordered)
+    op->moveBefore(dot);
+}
+
 /// Puts `value`, which operand `operand` of `dot` is, into shared memory: where it is made, if
 /// that is outside of the loop around the dot, else right before the dot. `isLast`: no other one
 /// follows there, whose barrier will do for both.
@@ -338,7 +378,10 @@ void stageOperand(OpBuilder &builder, Operation *dot, unsigned operand, Value va
   Value buffer = tlg::AllocSharedOp::create(builder, location, bufferType, IntegerAttr());
   tl::BarrierOp::create(builder, location); // what was here before has been read
   Value stored = isOutside ? value : readTransposed(builder, value, layout, dim);
-  tlg::LocalStoreOp::create(builder, location, stored, buffer);
+  auto store = tlg::LocalStoreOp::create(builder, location, stored, buffer);
+  // The operand in registers is made when those are free through which this one went.
+  if (stored != value && operand == 1 && isReadFromRegisters(dot, 0))
+    makeLate(dot->getOperand(0), dot, store);
   if (isa<tlg::WgmmaOp>(dot))
     tlg::FenceAsyncOp::create(builder, location);
   if (isOutside || isLast)

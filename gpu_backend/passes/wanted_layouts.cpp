@@ -1,10 +1,11 @@
-// Trees of elementwise ops whose leaves are reads of shared memory are built again in the layout
-// of the conversion at their root.
+// Trees of elementwise ops whose leaves are reads of shared memory, or repeat smaller blocks, are
+// built again in the layout of the conversion at their root.
 #include "gpu_backend/passes/wanted_layouts.h"
 
 #include "core/ir/facts.h"
 #include "core/ir/tl_dialect.h"
 #include "gpu_backend/ir/tlg_dialect.h"
+#include "gpu_backend/passes/shape_transfer.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
@@ -17,6 +18,72 @@ namespace blockscope::gpu {
 namespace {
 
 bool isBlock(Value value) { return isa<RankedTensorType>(value.getType()); }
+
+bool isSplat(Operation *op) {
+  auto constant = dyn_cast<arith::ConstantOp>(op);
+  return isa<tl::SplatOp>(op) || (constant && isa<SplatElementsAttr>(constant.getValue()));
+}
+
+/// A copy of `op` whose result has `layout`.
+Value cloned(OpBuilder &builder, Operation *op, IRMapping &made, const LinearLayout &layout) {
+  Operation *copy = builder.clone(*op, made);
+  const Type type = tlg::withLayout(copy->getResult(0).getType(), layout);
+  copy->getResult(0).setType(type);
+  if (auto constant = dyn_cast<arith::ConstantOp>(copy))
+    constant.setValueAttr(SplatElementsAttr::get(
+        cast<ShapedType>(type),
+        cast<SplatElementsAttr>(constant.getValue()).getSplatValue<Attribute>()));
+  return copy->getResult(0);
+}
+
+/// How many ops a small block may take to be made a second time.
+constexpr int kMostMadeAgain = 32;
+
+/// Whether a block that repeats a smaller one can be made in `layout` from scalars and ranges, with
+/// no op on more elements a thread than it is made of, or than half of `layout`. `left`: how many
+/// ops that may take.
+bool canMakeIn(Value block, const LinearLayout &layout, size_t mostBits, int &left) {
+  const LinearLayout before = tlg::layoutOf(block.getType());
+  if (before == layout)
+    return true;
+  Operation *op = block.getDefiningOp();
+  if (!op || op->getNumResults() != 1 || --left < 0)
+    return false;
+  if (isSplat(op) || isa<tl::RangeOp>(op))
+    return true;
+  const bool repeats = isa<tl::BroadcastOp>(op);
+  if (!isMemoryEffectFree(op) || !(repeats || tl::isElementwise(op) || isa<tl::ExpandDimsOp>(op)) ||
+      (!repeats && layout.registers.size() > std::max(before.registers.size(), mostBits)))
+    return false;
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isBlock(operand.get()))
+      continue;
+    const auto wanted = operandLayout(op, operand.getOperandNumber(), layout);
+    if (!wanted || !canMakeIn(operand.get(), *wanted, mostBits, left))
+      return false;
+  }
+  return true;
+}
+
+bool canMakeIn(Value block, const LinearLayout &layout) {
+  int left = kMostMadeAgain;
+  return canMakeIn(block, layout, std::max<size_t>(layout.registers.size(), 1) - 1, left);
+}
+
+/// Makes it where it is made.
+Value makeIn(Value block, const LinearLayout &layout) {
+  if (tlg::layoutOf(block.getType()) == layout)
+    return block;
+  Operation *op = block.getDefiningOp();
+  IRMapping made;
+  for (OpOperand &operand : op->getOpOperands())
+    if (isBlock(operand.get()))
+      made.map(operand.get(),
+               makeIn(operand.get(), *operandLayout(op, operand.getOperandNumber(), layout)));
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointAfter(op);
+  return cloned(builder, op, made, layout);
+}
 
 /// The ops that make what is converted.
 class Tree {
@@ -43,13 +110,12 @@ public:
     llvm::sort(ordered, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
     IRMapping made;
     OpBuilder builder(root_);
-    for (Operation *op : splats_) {
-      builder.setInsertionPointAfter(op);
-      make(builder, op, made);
-    }
+    const LinearLayout layout = tlg::layoutOf(root_.getType());
+    for (Value small : small_)
+      made.map(small, makeIn(small, layout));
     for (Operation *op : ordered) {
       builder.setInsertionPoint(op);
-      make(builder, op, made);
+      made.map(op->getResult(0), cloned(builder, op, made, layout));
     }
     root_.getResult().replaceAllUsesWith(made.lookup(root_.getSource()));
     root_->erase();
@@ -60,11 +126,9 @@ public:
 private:
   bool add(Value value) {
     Operation *op = value.getDefiningOp();
-    auto constant = dyn_cast_or_null<arith::ConstantOp>(op);
-    if (isa_and_nonnull<tl::SplatOp>(op) ||
-        (constant && isa<SplatElementsAttr>(constant.getValue()))) {
-      splats_.insert(op);
-      return true;
+    if (op && (isSplat(op) || isa<tl::BroadcastOp>(op))) {
+      small_.insert(value);
+      return canMakeIn(value, tlg::layoutOf(root_.getType()));
     }
     const bool readsShared = isa_and_nonnull<tlg::LocalLoadOp>(op);
     if (!op || op->getBlock() != root_->getBlock() ||
@@ -76,19 +140,9 @@ private:
     return true;
   }
 
-  /// Makes an op again, with the layout of the root.
-  void make(OpBuilder &builder, Operation *op, IRMapping &made) {
-    Operation *copy = builder.clone(*op, made);
-    const Type type = tlg::withLayout(copy->getResult(0).getType(), tlg::layoutOf(root_.getType()));
-    copy->getResult(0).setType(type);
-    if (auto constant = dyn_cast<arith::ConstantOp>(copy))
-      constant.setValueAttr(SplatElementsAttr::get(
-          cast<ShapedType>(type),
-          cast<SplatElementsAttr>(constant.getValue()).getSplatValue<Attribute>()));
-  }
-
   tlg::ConvertLayoutOp root_;
-  llvm::SetVector<Operation *> ops_, splats_;
+  llvm::SetVector<Operation *> ops_;
+  llvm::SetVector<Value> small_; ///< what is the same everywhere, or repeats smaller blocks
   bool readsShared_ = false;
 };
 

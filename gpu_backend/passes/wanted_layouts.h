@@ -6,7 +6,8 @@
 namespace blockscope::gpu {
 
 /// Where what is computed elementwise from blocks in shared memory is converted and not used
-/// otherwise, reads these blocks in the layout that is wanted in the end.
+/// otherwise, reads these blocks in the layout that is wanted in the end. Small blocks that are
+/// repeated in between are made in it too.
 void readInWantedLayouts(mlir::func::FuncOp function);
 
 } // namespace blockscope::gpu
