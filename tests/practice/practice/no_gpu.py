@@ -21,7 +21,7 @@ _H100 = SimpleNamespace(
 class Event:
     """A moment, by the clock of the CPU."""
 
-    def __init__(self, **_: Any) -> None:
+    def __init__(self, *_: Any, **__: Any) -> None:
         self._seconds = 0.0
 
     def record(self, *_: Any) -> None:
