@@ -126,8 +126,8 @@ LayoutChoice::LayoutChoice(func::FuncOp function, const AxisAnalysis &axes, cons
     changed = walk([&](Operation *op) { return spreadBackward(op); }, true);
     if (changed)
       continue;
-    // What repeats a smaller block would have all threads hold all of it: such layouts are the last
-    // ones that others take.
+    // Where threads have copies of a smaller block, what repeats it has an arbitrary layout: others
+    // take such ones last.
     changed = walk([&](Operation *op) { return repeats(op) && spreadForward(op); }, false);
     if (changed)
       continue;
@@ -217,13 +217,39 @@ LinearLayout LayoutChoice::first(Value value) const {
   return found == accesses_.end() ? fallback(value) : found->second;
 }
 
-LinearLayout LayoutChoice::fallback(Value block) const {
-  const llvm::ArrayRef<int64_t> shape = blockType(block).getShape();
-  llvm::SmallVector<int> order(shape.size());
+/// The order in which threads take dimensions of a block that nothing asks more of.
+llvm::SmallVector<int> LayoutChoice::orderOf(Value block) const {
+  llvm::SmallVector<int> order(blockType(block).getRank());
   for (size_t i = 0; i < order.size(); ++i)
     order[i] = static_cast<int>(order.size() - 1 - i);
   combinedLast(order, block);
-  return blockedForAccess(shape, order, 1, options_.numWarps);
+  return order;
+}
+
+LinearLayout LayoutChoice::fallback(Value block) const {
+  return blockedForAccess(blockType(block).getShape(), orderOf(block), 1, options_.numWarps);
+}
+
+/// The layout of what repeats `block`, whose own elements stay in their threads. A thread has few
+/// repetitions by itself; more of them are shared among the threads that have copies of `block`.
+LinearLayout LayoutChoice::ofRepetitions(Operation *op, const LinearLayout &block) const {
+  Value result = op->getResult(0);
+  LinearLayout layout = *resultLayout(op, 0, block);
+  const llvm::ArrayRef<int64_t> from = blockType(op->getOperand(0)).getShape();
+  const ShapeBits shape(blockType(result).getShape());
+  llvm::SmallVector<ElementBits> repeated;
+  for (const int dim : orderOf(result))
+    if (from[dim] == 1)
+      for (int bit = 0; bit < shape.width(dim); ++bit)
+        repeated.push_back(ElementBits{1} << (shape.shift(dim) + bit));
+  size_t next = 0;
+  for (Bases *bases : {&layout.lanes, &layout.warps})
+    for (ElementBits &basis : *bases)
+      if (basis == 0 && next < repeated.size() && layout.registers.size() > kMostElementBits) {
+        basis = repeated[next++];
+        llvm::erase(layout.registers, basis);
+      }
+  return layout;
 }
 
 /// Blocks of which one is computed from the other, or accessed at it, in the same layout.
@@ -558,7 +584,8 @@ bool LayoutChoice::spreadForward(Operation *op) {
     if (found == layouts_.end())
       continue;
     const std::optional<LinearLayout> layout =
-        resultLayout(op, static_cast<unsigned>(i), found->second);
+        repeats(op) ? ofRepetitions(op, found->second)
+                    : resultLayout(op, static_cast<unsigned>(i), found->second);
     if (!layout)
       continue;
     for (Value result : op->getResults())

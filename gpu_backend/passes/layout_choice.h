@@ -48,6 +48,8 @@ private:
   bool isFreeGather(mlir::Operation *op) const;
   void spreadAddresses(mlir::func::FuncOp function);
   void spreadSums(mlir::func::FuncOp function);
+  LinearLayout ofRepetitions(mlir::Operation *op, const LinearLayout &block) const;
+  llvm::SmallVector<int> orderOf(mlir::Value block) const;
   bool takesLayoutOfUse(mlir::Value value, const LinearLayout &layout) const;
   bool spreadForward(mlir::Operation *op);
   bool spreadBackward(mlir::Operation *op);

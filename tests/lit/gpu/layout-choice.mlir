@@ -396,3 +396,40 @@ func.func @packed(%x: !tl.ptr<i8> {tl.divisibility = 16 : i32}, %y: !tl.ptr<i8> 
   tl.store %place, %v : tensor<64x64x!tl.ptr<i8>>, tensor<64x64xi8>
   return
 }
+
+// -----
+
+// Every thread has the scale of the only row. Of the row, which repeats it, a thread has 16 elements
+// by itself, and as many as there are where all threads have a part.
+// CHECK: #[[SHARED:layout[0-9]*]] = #tlg.layout<registers = [128, 256, 512, 1024, 2048], lanes = [1, 2, 4, 8, 16], warps = [32, 64]>
+// CHECK: #[[FEW:layout[0-9]*]] = #tlg.layout<registers = [2, 4, 8, 16], lanes = [1, 0, 0, 0, 0], warps = [0, 0]>
+// CHECK-LABEL: func.func @only_row(
+// CHECK: tl.broadcast {{.*}} -> tensor<1x4096xf32, #[[SHARED]]>
+// CHECK: tl.broadcast {{.*}} -> tensor<1x32xf32, #[[FEW]]>
+func.func @only_row(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}) {
+  %row = tl.range 0 to 1 : tensor<1xi32>
+  %from = tl.splat %x : !tl.ptr<f32> -> tensor<1x!tl.ptr<f32>>
+  %from_row = tl.addptr %from, %row : tensor<1x!tl.ptr<f32>>, tensor<1xi32>
+  %scale = tl.load %from_row : tensor<1x!tl.ptr<f32>> -> tensor<1xf32>
+  %scale_1 = tl.expand_dims %scale axis 1 : tensor<1xf32> -> tensor<1x1xf32>
+  %scales = tl.broadcast %scale_1 : tensor<1x1xf32> -> tensor<1x4096xf32>
+  %exp = math.exp %scales : tensor<1x4096xf32>
+  %sum = tl.reduce %exp axis 1 {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    tl.yield %c : f32
+  } : (tensor<1x4096xf32>) -> tensor<1xf32>
+  %few = tl.broadcast %scale_1 : tensor<1x1xf32> -> tensor<1x32xf32>
+  %log = math.log %few : tensor<1x32xf32>
+  %other = tl.reduce %log axis 1 {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    tl.yield %c : f32
+  } : (tensor<1x32xf32>) -> tensor<1xf32>
+  %both = arith.addf %sum, %other : tensor<1xf32>
+  %total = arith.addf %both, %scale : tensor<1xf32>
+  %to = tl.splat %y : !tl.ptr<f32> -> tensor<1x!tl.ptr<f32>>
+  %to_row = tl.addptr %to, %row : tensor<1x!tl.ptr<f32>>, tensor<1xi32>
+  tl.store %to_row, %total : tensor<1x!tl.ptr<f32>>, tensor<1xf32>
+  return
+}
