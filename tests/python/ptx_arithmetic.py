@@ -136,8 +136,8 @@ class Arithmetic:
             a, b = a.astype(np.float32), b.astype(np.float32)
             c = self.number(i.operands[3], at, "f32")
         exact = fused(a, b, c)
-        values = exact.astype(a.dtype)
-        self.put(i.operands[0], at, toward_zero(exact, values) if i.has("rz") else values)
+        values = toward_zero(exact, exact.astype(a.dtype)) if i.has("rz") else exact.astype(a.dtype)
+        self.put(i.operands[0], at, self._clamped(i, values))
 
     def op_div(self, i: Instruction, at: np.ndarray) -> None:
         def quotients(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -192,7 +192,7 @@ class Arithmetic:
         """Of two operands, three from sm_100 on; -0 is less than +0, and a number wins over a NaN
         (np.fmin of a signaling NaN is NaN) unless ``.NaN`` is named."""
         if i.kind[0] in "us":
-            self._binary(i, at, strict)
+            self._binary(i, at, lambda a, b: self._clamped(i, strict(a, b)))
             return
 
         def one(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -206,7 +206,11 @@ class Arithmetic:
                 found = np.where(np.isnan(a), b, np.where(np.isnan(b), a, found))
             return np.where(zeros, zero, found).astype(a.dtype)
 
-        self._binary(i, at, lambda *values: reduce(one, values))
+        self._binary(i, at, lambda *values: self._clamped(i, reduce(one, values)))
+
+    def _clamped(self, i: Instruction, values: np.ndarray) -> np.ndarray:
+        """What is below 0 becomes 0, as a NaN stays, where the instruction says so."""
+        return np.where(values < 0, values.dtype.type(0), values) if i.has("relu") else values
 
     def _bitwise(self, i: Instruction, at: np.ndarray, function: Callable[..., Any]) -> None:
         values = [self.get(name, at, i.kind) for name in i.operands[1:]]

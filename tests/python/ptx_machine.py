@@ -28,6 +28,9 @@ PARAMETER_BASE = 1 << 48  # each parameter has 4096 bytes
 _SECONDS = 20e-6  # that an instruction takes at least
 _ALL = {size: int.from_bytes(b"\1" * size, "little") for size in (1, 2, 4, 8)}
 
+#: What changes the results of instructions, and which of them obey it here.
+OBEYED = {"relu": ("min", "max", "fma"), "sat": ()}
+
 np.seterr(all="ignore")
 
 
@@ -332,7 +335,9 @@ class Machine(Arithmetic):
                 if not np.isin(lanes, active).all():
                     raise PtxError(f"not all lanes of a warp are at '{instruction.text}'")
         handler: Callable[..., Any] | None = getattr(self, f"op_{opcode}", None)
-        if handler is None:
+        if handler is None or any(
+            instruction.has(part) and opcode not in opcodes for part, opcodes in OBEYED.items()
+        ):
             raise NotInMachine(f"no instruction '{instruction.text}'")
         self.now = instruction.number
         try:

@@ -126,6 +126,26 @@ def test_several_threads_may_store_one_value_where_the_kernel_says_so() -> None:
 
 
 @triton.jit
+def positive_kernel(x_ptr, out_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    x = tl.load(x_ptr + i)
+    tl.store(out_ptr + i, tl.maximum(tl.maximum(x, -x - 3), 0))
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float16])
+def test_what_becomes_at_least_0_does_in_the_machine(dtype: Any) -> None:
+    x, out = np.arange(-16, 16).astype(dtype), np.zeros(32, dtype)
+    result = compiled(positive_kernel, [x, out], 1, "sm_90a", N=32)
+    if dtype is np.int32:
+        assert "max.relu.s32" in result.asm["ptx"]
+    ptx_machine.run(result, [x, out])
+    assert (out == np.maximum(np.maximum(x, -x - 3), 0)).all()
+    unknown = ptx_machine.Machine(result.asm["ptx"].replace("max.", "max.sat."), 1)
+    with pytest.raises(ptx_machine.PtxError, match="no instruction 'max.sat"):
+        unknown.run((1, 1, 1), [x, out], result.metadata.shared)
+
+
+@triton.jit
 def three_kernel(x_ptr, out_ptr, N: tl.constexpr):
     total = tl.load(x_ptr) * tl.load(x_ptr + 1) + tl.load(x_ptr + 2)
     tl.store(out_ptr + tl.arange(0, N), total)
