@@ -442,3 +442,24 @@ _found(
     "AMD-AGI/Primus-Turbo",
     "ranks_added",
 )
+_found(
+    UNDEFINED,
+    "a branch asks for a count with lanes of a load without `other`",
+    "JackeyLove1/nano-triton-kernel",
+    "count_2d_solve_1d",
+)
+_found(
+    UNDEFINED,
+    "the least error is searched for among lanes of a load without `other`, too",
+    "IST-DASLab/MoE-Quant",
+    "scales",
+    "scales_of_fp16",
+)
+_found(
+    f"{HINT},{ROWS}",
+    "line 139 says of the first dimension what holds of the last one; where a tile's Gaussians end is "
+    "read from the next tile, which for a row's last is in the next row",
+    "hieu1999210/gsplat-triton",
+    "pixels",
+    "pixels_gradient",
+)
