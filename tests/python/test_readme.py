@@ -36,6 +36,39 @@ def test_the_op_page_is_up_to_date():
     assert make_ops_page.facts_table() in text, stale
 
 
+def dev(lines, folder=ROOT):
+    """Runs lines of bash behind those of ./dev, in a folder."""
+    return subprocess.run(
+        ["bash", "-c", f'source "$0" >/dev/null; cd "{folder}"; {lines}', ROOT / "dev"],
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_the_newest_wheel_is_found_and_none_in_a_fresh_clone(tmp_path):
+    (tmp_path / "CMakeLists.txt").write_bytes((ROOT / "CMakeLists.txt").read_bytes())
+    done = dev(f'wheel_for "{sys.executable}"; echo found', tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "found\n", "")
+    (tmp_path / "dist").mkdir()
+    major, minor = sys.version_info[:2]
+    name = f"dist/blockscope-$(own_release)-cp{major}{minor}"
+    done = dev(
+        f'touch -d "1 hour ago" "{name}-old.whl"; touch "{name}-new.whl" dist/x-other.whl;'
+        f'wheel_for "{sys.executable}"',
+        tmp_path,
+    )
+    assert done.stdout.endswith("-new.whl\n") and done.stdout.count("\n") == 1, done.stderr
+
+
+def test_dev_never_ends_without_a_word():
+    done = dev("cmd_inner() { local x; x=$(false | cat); }; cmd_inner; echo not reached")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "==> stopped in line" in done.stderr and "x=$(false | cat)" in done.stderr
+    done = subprocess.run([ROOT / "dev", "biuld"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith("\ndev: there is no command 'biuld'\n")
+
+
 def test_the_usage_of_dev_test_needs_no_build():
     done = subprocess.run([ROOT / "dev", "test", "--help"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
