@@ -69,6 +69,19 @@ def test_dev_never_ends_without_a_word():
     assert done.stderr.endswith("\ndev: there is no command 'biuld'\n")
 
 
+def test_tables_of_pages_are_whole():
+    """A row behind an empty line is no row: it has to have the head of a table above it."""
+    pages = [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")]
+    assert len(pages) > 60
+    for page in pages:
+        lines, in_code = ["", *page.read_text().splitlines(), ""], False
+        for number in range(1, len(lines) - 1):
+            in_code ^= lines[number].startswith("```")
+            begins = lines[number].startswith("|") and not lines[number - 1].startswith("|")
+            if begins and not in_code:
+                assert re.fullmatch(r"\|[-:| ]+\|", lines[number + 1]), f"{page}:{number}"
+
+
 def test_the_usage_of_dev_test_needs_no_build():
     done = subprocess.run([ROOT / "dev", "test", "--help"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
