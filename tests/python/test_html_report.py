@@ -3,6 +3,7 @@
 import html.parser
 import os
 import pty
+import re
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from blockscope import checks, report_html
+from blockscope.report_html.style import STYLE
 from blockscope.report_html.text import escaped, from_markdown
 
 PAIRS = Path(__file__).resolve().parents[1] / "kernels"
@@ -274,6 +276,27 @@ def screenshot(folder, page, *, dark, width):
         check=True, capture_output=True, timeout=120,
     )  # fmt: skip
     return Image.open(file).convert("RGB")
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no chromium or chromium-headless-shell (Debian)")
+def test_the_list_breaks_a_kernels_name_only_where_it_is_long(tmp_path):
+    words = "programs (0, 1, 0) and (0, 0, 0) both write 'acc_ptr' at byte 0 " * 3
+    rows = "".join(
+        f"<tr><td>ERROR</td><td>race-write-write</td><td>rowsum_bad.py:16</td>"
+        f"<td><span>{name}</span></td><td>{words}</td></tr>"
+        for name in ("rowsum_kernel", "fused_copy_add_layer_norm_relu_" * 3)
+    )
+    (tmp_path / "list.html").write_text(
+        f'<style>{STYLE}</style><div class="blockscope" style="width: 1100px">'
+        f'<table class="list">{rows}</table></div><script>document.title = "lines " +'
+        '[...document.querySelectorAll("span")].map(x => x.getClientRects().length)</script>'
+    )
+    done = subprocess.run(
+        [BROWSER, "--no-sandbox", "--disable-gpu", "--dump-dom", tmp_path / "list.html"],
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    short, long = re.search(r"lines (\d+),(\d+)", done.stdout).groups()
+    assert int(short) == 1 < int(long)
 
 
 @pytest.mark.skipif(BROWSER is None, reason="no chromium or chromium-headless-shell (Debian)")

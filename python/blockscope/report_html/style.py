@@ -43,7 +43,7 @@ main.blockscope { max-width: 1120px; margin: 0 auto; padding: 24px 20px 64px; }
   border-bottom: 1px solid var(--line); padding: 5px 12px 5px 0; background: none; }
 .blockscope .list th { color: var(--soft); font-weight: 400; }
 .blockscope .list td:nth-child(-n+3) { white-space: nowrap; }
-.blockscope .list td:nth-child(4) { overflow-wrap: anywhere; max-width: 15em; }
+.blockscope .list td:nth-child(4) { overflow-wrap: break-word; max-width: 15em; }
 .blockscope .list td:last-child { overflow-wrap: anywhere; min-width: 280px; }
 .blockscope a { color: var(--note); text-underline-offset: 2px; }
 .blockscope .severity { font-size: 12px; font-weight: 700; letter-spacing: .03em;
