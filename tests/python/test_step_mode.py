@@ -45,10 +45,10 @@ print("result", x.tolist())
 class Terminal:
     """A script on a pseudo-terminal, answered line by line."""
 
-    def __init__(self, path, environment):
+    def __init__(self, path, environment, command="run"):
         self.master, slave = pty.openpty()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "blockscope", "run", str(path)],
+            [sys.executable, "-m", "blockscope", command, str(path)],
             stdin=slave,
             stdout=slave,
             stderr=slave,
@@ -124,6 +124,21 @@ def test_where_up_and_down_show_the_users_frames(script):
     assert "doubled" in terminal.say("down") and "Newest frame" in terminal.say("down")
     said = terminal.finish("q", status=1)
     assert "blockscope/" not in said and "BdbQuit" in said
+
+
+def test_the_step_command_shows_the_users_frames_too(script):
+    """Its pdb opens by itself, below frames of the command that it has in the launch."""
+    terminal = Terminal(script(KERNEL.format(stop="pass")), {}, command="step")
+    assert "pid = tl.program_id(0)" in terminal.until("(Pdb) ")
+    frames = re.findall(r"^[> ] (\S+)\(\d+\)(\S+)\(\)", terminal.say("where"), re.M)
+    assert [name for _, name in frames] == ["<module>", "kernel"]
+    assert all(file.endswith("kernel_file.py") for file, _ in frames)
+    assert "kernel[(2,)](x, 6, BLOCK=4)" in terminal.say("up")
+    assert "Oldest frame" in terminal.say("up")
+    terminal.say("down")
+    assert "pass" in terminal.say("s")  # over tl.program_id
+    assert "offsets = pid * BLOCK" in terminal.say("n")
+    assert "result" in terminal.finish("c")
 
 
 def test_breakpoints_stop_only_in_the_chosen_program(script):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bdb
-import pdb
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,15 +11,16 @@ from typing import Any
 from blockscope import knobs
 from blockscope.cli.script import Runs
 from blockscope.errors import SourceNotFound
+from blockscope.frontend.step_runtime import KernelDebugger
 from blockscope.language import context
 from blockscope.runtime import hooks
 
 
-class _Debugger(pdb.Pdb):
+class _Debugger(KernelDebugger):
     """Stops once in each launch, at the first line of its kernel, in one program."""
 
     def __init__(self, program: tuple[int, ...]) -> None:
-        super().__init__(nosigint=True)
+        super().__init__()
         self._program = program
         self._number = ""
         self.has_quit = self.has_stopped = False
@@ -32,7 +32,9 @@ class _Debugger(pdb.Pdb):
     def begin(self, file: str, line: int) -> str | None:
         """Have the kernel that runs next stopped at a line; gives what is wrong with that."""
         self.reset()
-        self.botframe = sys._getframe(1)
+        self.botframe = sys._getframe()
+        while self.botframe.f_back is not None:  # `where` shows from here on
+            self.botframe = self.botframe.f_back
         problem: str | None = self.set_break(file, line, temporary=True)
         self._number = str(len(bdb.Breakpoint.bpbynumber) - 1)
         self.set_continue()

@@ -178,8 +178,11 @@ def stops_here() -> bool:
     return _kernel().program == program
 
 
-class _KernelDebugger(pdb.Pdb):
+class KernelDebugger(pdb.Pdb):
     """Steps from the kernel into its nested functions, past this package and Python's modules."""
+
+    def __init__(self) -> None:
+        super().__init__(skip=["blockscope.*"], nosigint=True)
 
     def is_skipped_module(self, module_name: str | None) -> bool:
         top = (module_name or "").partition(".")[0]
@@ -209,7 +212,7 @@ def stop(frame: types.FrameType | None = None) -> None:
     if not is_plain or pdb.set_trace.__module__ != "pdb":
         hook()
         return
-    _KernelDebugger(skip=["blockscope.*"], nosigint=True).set_trace(frame or sys._getframe(1))
+    KernelDebugger().set_trace(frame or sys._getframe(1))
 
 
 def stop_here() -> None:

@@ -56,10 +56,15 @@ def users_frames(
 
 def users_stack(frames: list[types.FrameType]) -> list[types.FrameType]:
     """Those of the user among the frames of a stack, outermost first: not ours, and not those of a
-    command of ours and of what started it."""
+    command of ours and of what started it. A command may be on the stack again, at a launch."""
     modules = [frame.f_globals.get("__name__", "") for frame in frames]
-    commands = [i for i, module in enumerate(modules) if module.startswith("blockscope.cli.")]
-    begin = commands[-1] + 1 if commands else 0
+    begin = next((i for i, name in enumerate(modules) if name.startswith("blockscope.cli.")), 0)
+    while (
+        begin
+        and begin < len(frames)
+        and not (frames[begin].f_code in _kernel_code or _is_users_module(modules[begin]))
+    ):
+        begin += 1
     return [frame for frame in frames[begin:] if not is_ours(frame)]
 
 
@@ -76,6 +81,10 @@ def _is_our_module(module: str) -> bool:
 def _is_raised_by_user(frames: list[types.TracebackType]) -> bool:
     """Whether a function of the user that we have called raised it: a grid, a hook."""
     module = frames[-1].tb_frame.f_globals.get("__name__", "") if frames else ""
+    return _is_users_module(module)
+
+
+def _is_users_module(module: str) -> bool:
     top = module.partition(".")[0]
     return top not in ("", "blockscope") and (
         top == "__main__" or top not in sys.stdlib_module_names
