@@ -24,6 +24,7 @@ std::string knownNames() {
     if (!info.name.empty())
       names.push_back(info.name.str());
   llvm::sort(names);
+  names.push_back("all");
   return listed(names);
 }
 

@@ -181,8 +181,12 @@ def test_wrong_use_ends_with_2(words, text):
 def test_triton_san_wrong_use():
     done = command("asan", program="triton_san_main")
     assert done.returncode == 2 and "no file was named" in done.stderr
-    done = command("msan", "x.py", program="triton_san_main")
-    assert done.returncode == 2 and "unknown check 'msan'" in done.stderr
+    for words in (["msan", "x.py"], ["x.py"]):
+        done = command(*words, program="triton_san_main")
+        assert done.returncode == 2 and f"unknown check '{words[0]}'" in done.stderr
+        assert "undefined or all; expected triton-san [options] CHECK" in done.stderr
+    done = command("--help", program="triton_san_main")
+    assert "all of them but precision (all)." in " ".join(done.stdout.split())
 
 
 # --- what needs no script -----------------------------------------------------------------------

@@ -490,7 +490,7 @@ def test_wrong_tables_are_named_with_their_file(project, text, said):
     [
         (["--blockscope=asn"], "--blockscope=asn: unknown check 'asn', expected arith, asan, "),
         (["--blockscope="], "--blockscope: no check was named, expected arith, "),
-        (["--blockscope"], "or undefined, all or off, as in --blockscope=asan,tsan"),
+        (["--blockscope"], "undefined or all, or off, as in --blockscope=asan,tsan"),
         (
             ["--blockscope", "conftest.py"],
             "unknown check 'conftest.py', expected arith, asan, ",

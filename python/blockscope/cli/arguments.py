@@ -213,10 +213,13 @@ def _add_check_options(parser: argparse.ArgumentParser) -> None:
 def _checks_help(otherwise: str = "") -> str:
     """What '--checks' takes, from the table of checks."""
     rows = [f"{row['name']}, {row['help']}" for row in checks.table() if row["name"]]
-    reports = ", ".join(row["name"] for row in checks.table() if row["is_report"])
-    every = f"all of them but {reports}: all"
     default = f"those of pyproject.toml, else {checks.DEFAULT_CHECKS}"
-    return f"{'; '.join(rows)}; {every}{otherwise} (default: {default})"
+    return f"{'; '.join(rows)}; all of them{_but_reports()}: all{otherwise} (default: {default})"
+
+
+def _but_reports() -> str:
+    """What 'all' leaves out."""
+    return " but " + ", ".join(row["name"] for row in checks.table() if row["is_report"])
 
 
 def _add_checks(
@@ -440,7 +443,8 @@ def triton_san_parser() -> argparse.ArgumentParser:
     found = "; ".join(f"{row['help']} ({row['name']})" for row in checks.table() if row["name"])
     parser = argparse.ArgumentParser(
         prog="triton-san",
-        description=f"Run a Python file and report mistakes of its Triton kernels: {found}.",
+        description=f"Run a Python file and report mistakes of its Triton kernels: {found}; "
+        f"all of them{_but_reports()} (all).",
         usage=f"triton-san [options] {names} [python] FILE [args]",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")

@@ -109,7 +109,7 @@ def _asked(config: pytest.Config, given: Any) -> tuple[list[str], dict[str, Any]
         try:
             return parse_checks(text), found.options
         except ValueError as error:
-            raise ValueError(f"{_named(text)}: {error}, all or off{_example(text)}") from None
+            raise ValueError(f"{_named(text)}: {error}, or off{_example(text)}") from None
     except ValueError as error:
         raise pytest.UsageError(str(error)) from None
     except ImportError as error:  # no compiled part, or an old one

@@ -67,7 +67,7 @@ def _parsed(named: Any) -> list[str]:
         return parse_checks(named)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"@pytest.mark.blockscope(checks={named!r}): {error}, all or off"
+            f"@pytest.mark.blockscope(checks={named!r}): {error}, or off"
         ) from None
 
 
