@@ -68,7 +68,7 @@ std::string messageOf(const Cause &cause, llvm::StringRef output, double share) 
   const std::string expression = expressionOf(cause);
   if (expression.empty())
     return "the result is much smaller than what is summed: " + through + " comes through here";
-  return expression + " is " + numberText(cause.example.result) + ", of exact operands " +
+  return expression + " is " + numberText(cause.example.result) + ", exact operands give " +
          numberText(cause.example.exact) + ": " + through + " comes through here";
 }
 
