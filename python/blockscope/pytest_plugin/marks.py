@@ -66,9 +66,7 @@ def _parsed(named: Any) -> list[str]:
     try:
         return parse_checks(named)
     except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"@pytest.mark.blockscope(checks={named!r}): {error}, or off"
-        ) from None
+        raise ValueError(f"@pytest.mark.blockscope(checks={named!r}): {error}, or off") from None
 
 
 def _severity(wanted: Any) -> dict[str, str]:
