@@ -30,6 +30,10 @@ RankedTensorType blockType(Value value) { return cast<RankedTensorType>(value.ge
 /// The most elements of a thread, as bits, that are loaded where they are used.
 constexpr size_t kMostElementBits = 4;
 
+/// The most elements of a thread, as bits, that are computed by all threads with the same operands:
+/// a sum over few costs less than threads that exchange their parts.
+constexpr size_t kRepeatedBits = 2;
+
 /// The pointer operand of an access of a block, or null.
 Value accessedPointer(Operation *op) {
   if ((isa<tl::LoadOp, tl::StoreOp>(op) || tl::isAtomic(op)) && isBlock(op->getOperand(0)))
@@ -245,7 +249,7 @@ LinearLayout LayoutChoice::ofRepetitions(Operation *op, const LinearLayout &bloc
   size_t next = 0;
   for (Bases *bases : {&layout.lanes, &layout.warps})
     for (ElementBits &basis : *bases)
-      if (basis == 0 && next < repeated.size() && layout.registers.size() > kMostElementBits) {
+      if (basis == 0 && next < repeated.size() && layout.registers.size() > kRepeatedBits) {
         basis = repeated[next++];
         llvm::erase(layout.registers, basis);
       }

@@ -399,10 +399,10 @@ func.func @packed(%x: !tl.ptr<i8> {tl.divisibility = 16 : i32}, %y: !tl.ptr<i8> 
 
 // -----
 
-// Every thread has the scale of the only row. Of the row, which repeats it, a thread has 16 elements
+// Every thread has the scale of the only row. Of the row, which repeats it, a thread has 4 elements
 // by itself, and as many as there are where all threads have a part.
 // CHECK: #[[SHARED:layout[0-9]*]] = #tlg.layout<registers = [128, 256, 512, 1024, 2048], lanes = [1, 2, 4, 8, 16], warps = [32, 64]>
-// CHECK: #[[FEW:layout[0-9]*]] = #tlg.layout<registers = [2, 4, 8, 16], lanes = [1, 0, 0, 0, 0], warps = [0, 0]>
+// CHECK: #[[FEW:layout[0-9]*]] = #tlg.layout<registers = [8, 16], lanes = [1, 2, 4, 0, 0], warps = [0, 0]>
 // CHECK-LABEL: func.func @only_row(
 // CHECK: tl.broadcast {{.*}} -> tensor<1x4096xf32, #[[SHARED]]>
 // CHECK: tl.broadcast {{.*}} -> tensor<1x32xf32, #[[FEW]]>
