@@ -3,6 +3,7 @@
 
 #include "core/bitcode.h"
 #include "gpu_backend/codegen/invariant_divisions.h"
+#include "gpu_backend/codegen/late_values.h"
 #include "gpu_backend/codegen/masks_in_bits.h"
 #include "gpu_backend/codegen/parallel_pointers.h"
 #include "gpu_backend/codegen/ptxas_mistakes.h"
@@ -136,6 +137,15 @@ struct MasksInBitsPass : llvm::PassInfoMixin<MasksInBitsPass> {
   }
 };
 
+struct LateValuesPass : llvm::PassInfoMixin<LateValuesPass> {
+  static llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &) {
+    makeValuesLate(function);
+    llvm::PreservedAnalyses kept;
+    kept.preserveSet<llvm::CFGAnalyses>();
+    return kept;
+  }
+};
+
 struct ParallelPointersPass : llvm::PassInfoMixin<ParallelPointersPass> {
   static llvm::PreservedAnalyses run(llvm::Function &function,
                                      llvm::FunctionAnalysisManager &analyses) {
@@ -176,6 +186,7 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   else // those that the kernel itself bumps
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(ParallelPointersPass()));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(MasksInBitsPass()));
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(LateValuesPass()));
   passes.run(module, modules);
 }
 

@@ -57,6 +57,8 @@ class Arithmetic:
             exact, values = values, values.astype(FLOATS[target])
             if i.has("rz"):
                 values = toward_zero(exact, values)
+            if i.has("sat"):  # to 0 to 1, and a NaN to 0
+                values = np.where(values > 0, np.minimum(values, 1), 0).astype(values.dtype)
         elif source in FLOATS:
             values = whole(values, target, source)
         else:

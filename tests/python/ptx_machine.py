@@ -29,7 +29,7 @@ _SECONDS = 20e-6  # that an instruction takes at least
 _ALL = {size: int.from_bytes(b"\1" * size, "little") for size in (1, 2, 4, 8)}
 
 #: What changes the results of instructions, and which of them obey it here.
-OBEYED = {"relu": ("min", "max", "fma"), "sat": ()}
+OBEYED = {"relu": ("min", "max", "fma"), "sat": ("cvt",)}
 
 np.seterr(all="ignore")
 

@@ -492,7 +492,7 @@ def test_a_gpu_that_is_not_there_has_a_hint(script, command_):
     assert len(hints) == 1 and "device='cpu'" in hints[0] and "active_torch_device" in hints[0]
 
 
-CHECK_NAMES = f"{', '.join(checks.CHECKS[:-1])} or {checks.CHECKS[-1]}"
+CHECK_NAMES = f"{', '.join(checks.CHECKS)} or all"
 EXPECTED = "expected triton-san [options] CHECK [python] FILE [args]"
 
 
