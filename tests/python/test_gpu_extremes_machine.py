@@ -12,6 +12,7 @@ import gpu_rows
 import numpy as np
 import ptx_machine
 import pytest
+from test_gpu_reduce_machine import last_largest
 
 pytestmark = pytest.mark.skipif(
     not gpu_rows.has_tools(), reason="ptxas and libdevice are not installed (nvidia-cuda-nvcc)"
@@ -28,12 +29,6 @@ def nan_first(x: Any, i: Any, y: Any, j: Any) -> Any:
         takes_first = takes_first | (is_nan & (~other_is_nan))
         same = same | (is_nan & other_is_nan)
     takes_first = takes_first | (same & (i < j))
-    return tl.where(takes_first, x, y), tl.where(takes_first, i, j)
-
-
-@triton.jit
-def last_largest(x: Any, i: Any, y: Any, j: Any) -> Any:
-    takes_first = (x > y) | ((x == y) & (i > j))
     return tl.where(takes_first, x, y), tl.where(takes_first, i, j)
 
 
