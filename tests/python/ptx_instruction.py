@@ -27,12 +27,15 @@ class Instruction:
         self.is_negated = match[1] == "!"
         self.predicate = match[2]
         self.parts = match[3].replace("::", ".").split(".")
+        self.opcode = self.parts[0]
+        self.names = frozenset(self.parts)
         self.kind = self.parts[-1]
         self.operands = [
             part.strip() for part in re.findall(r"\{[^}]*\}|\[[^]]*\]|[^,\s]+", match[4])
         ]
-        is_barrier = self.parts[0] in ("bar", "barrier")
-        self.is_of_warp = self.has("warp") or (self.has("sync") and not is_barrier)
+        is_bar = self.opcode in ("bar", "barrier")
+        self.is_barrier = is_bar and not self.has("warp")  # of the whole program
+        self.is_of_warp = self.has("warp") or (self.has("sync") and not is_bar)
 
     def has(self, *names: str) -> bool:
-        return any(name in self.parts for name in names)
+        return not self.names.isdisjoint(names)

@@ -11,6 +11,7 @@ and some of floats.
 from __future__ import annotations
 
 import collections
+import functools
 import re
 import time
 from collections.abc import Callable, Iterable
@@ -26,12 +27,21 @@ from ptx_numbers import bits_of, raw, typed
 GLOBAL_BASE = 1 << 20
 PARAMETER_BASE = 1 << 48  # each parameter has 4096 bytes
 _SECONDS = 20e-6  # that an instruction takes at least
+_MOST_STEPS = 2_000_000  # of one program
 _ALL = {size: int.from_bytes(b"\1" * size, "little") for size in (1, 2, 4, 8)}
 
 #: What changes the results of instructions, and which of them obey it here.
 OBEYED = {"relu": ("min", "max", "fma"), "sat": ("cvt",)}
 
 np.seterr(all="ignore")
+
+
+@functools.cache
+def _address(text: str) -> tuple[str, int]:
+    """Of an address in brackets the register or name, and the bytes behind it."""
+    match = re.fullmatch(r"\[\s*([^+\s\]]+)\s*(?:\+\s*(-?\d+))?\s*\]", text)
+    assert match is not None, text
+    return match[1], int(match[2] or 0)
 
 
 class OutOfTime(Exception):
@@ -57,14 +67,14 @@ class Schedule:
         self.random = None if seed is None else np.random.default_rng(seed)
         self.looks_again = False
         self.rank = np.zeros(1, int)
-        self.is_plain = first is None and seed is None
+        self.steps = 0 if self.random else _MOST_STEPS  # until the order is drawn anew
 
     def choose(self, ready: np.ndarray, warps: np.ndarray) -> np.ndarray:
         self.looks_again = False
         if self.random is not None:
-            if len(self.rank) <= warps[-1] or self.random.random() < 0.01:
+            if len(self.rank) <= warps[-1] or self.steps <= 0:
                 self.rank = self.random.permutation(warps[-1] + 1) // self.random.integers(1, 5)
-                self.looks_again = True
+                self.looks_again, self.steps = True, int(self.random.geometric(0.01))
             rank = self.rank[warps]
         elif self.first is not None:
             rank = (warps // 4 != self.first).astype(int)
@@ -86,6 +96,7 @@ class Machine(Arithmetic):
         self.schedule = Schedule()
         self.seconds = float("inf")  # that a run may take
         self.scratch = 0  # bytes that each program has in the last parameter's memory
+        self._handlers: dict[int, Callable[..., Any]] = {}  # by the number of the instruction
         self.stores_once = True  # else several threads may store one value to one place
         self._read(ptx)
 
@@ -209,115 +220,136 @@ class Machine(Arithmetic):
         self.timer = 0
         self.registers["%laneid"] = thread % np.uint64(32)
         self.counter = np.zeros(self.threads, int)
-        done = np.zeros(self.threads, bool)
-        waits = np.zeros(self.threads, bool)
-        meets = np.zeros(self.threads, bool)  # at an instruction that its whole warp executes
-        stalled = np.zeros(self.threads, bool)  # until something else has happened
-        is_retry = False
-        together = self._run_together(0)  # threads part, or wait, or are done
-        if together is None:
-            return
-        self.counter[:] = together
-        for step in range(2_000_000):
-            if step % 1024 == 1023 and time.process_time() - self.begun > self.seconds:
-                raise OutOfTime(
-                    f"{np.prod(grid)} programs, {self.programs} of them and {step} steps"
-                )
+        self.done = np.zeros(self.threads, bool)
+        self.waits = np.zeros(self.threads, bool)  # at a barrier of the program
+        self.meets = np.zeros(self.threads, bool)  # at an instruction that its whole warp executes
+        self.stalled = np.zeros(self.threads, bool)  # until something else has happened
+        self.steps, is_retry = 0, False
+        while True:
             if self.schedule.looks_again:
-                stalled[:] = False
-            ready = ~done & ~waits & ~meets & ~stalled
-            if not ready.any() and stalled.any():
+                self.stalled[:] = False
+            ready = ~(self.done | self.waits | self.meets | self.stalled)
+            if ready.any():
+                is_retry &= not self._run_some(self.schedule.choose(ready, self.warps))
+            elif self.stalled.any():
                 if is_retry:
-                    text = self.code[int(self.counter[stalled].min())].text
+                    text = self.code[int(self.counter[self.stalled].min())].text
                     raise PtxError(f"nothing ends the wait of '{text}'")
-                stalled[:], is_retry = False, True
-                continue
-            if not ready.any():
-                if meets.any():
-                    text = self.code[int(self.counter[meets].min())].text
-                    raise PtxError(f"not all lanes of a warp are at '{text}'")
-                if done.all():
-                    return
-                if done.any() or len(np.unique(self.counter)) != 1:
-                    raise PtxError("threads wait at different barriers")
-                waits[:] = False
+                self.stalled[:], is_retry = False, True
+            elif self.meets.any():
+                text = self.code[int(self.counter[self.meets].min())].text
+                raise PtxError(f"not all lanes of a warp are at '{text}'")
+            elif self.done.all():
+                return
+            elif self.done.any() or len(np.unique(self.counter)) != 1:
+                raise PtxError("threads wait at different barriers")
+            else:
+                self.waits[:] = False
                 self.counter += 1
-                self.clocks.block_barrier()
-                self.barriers += 1
-                continue
-            ready = self.schedule.choose(ready, self.warps)
-            counter = int(self.counter[ready].min())
-            here = np.flatnonzero(ready & (self.counter == counter))
-            if len(here) == self.threads and counter != together:
-                together = self._run_together(counter)
-                if together is None:
-                    return
-                self.counter[:] = together
-                continue
-            instruction = self.code[counter]
-            if instruction.is_of_warp:
-                # Those of a warpgroup come one by one, those of a warp together.
-                team = self.warps // (4 if instruction.parts[0] == "wgmma" else 1)
-                away = np.unique(team[~done & (self.counter != counter)])
-                at = (self.counter == counter) & np.isin(team, team[here])
-                meets[at] = np.isin(team[at], away)
-                here = np.flatnonzero(at & ~done & ~waits & ~meets)
-                if not len(here):
-                    continue
-            active = self._active(instruction, here)
-            opcode = instruction.parts[0]
-            if opcode in ("ret", "exit"):
-                done[active] = True
-            elif opcode == "bra":
-                self.counter[active] = self.labels[instruction.operands[0]]
-                active_set = set(active)
-                self.counter[[i for i in here if i not in active_set]] += 1
-                continue
-            elif opcode in ("bar", "barrier") and not instruction.has("warp"):
-                waits[here] = True
-                continue
-            else:
-                stuck = self._step(instruction, here, active, done)
-                if stuck is not None and len(stuck):
-                    stalled[stuck] = True
-                    here = np.setdiff1d(here, stuck)
-            self.counter[here] += 1
-            is_retry &= not len(here)
-        raise PtxError("the program does not end")
+                self._meet_all()
 
-    def _run_together(self, counter: int) -> int | None:
-        """Runs the program as long as all threads are at one instruction: what the loop above does,
-        without looking who is where. Gives the instruction where threads part or one waits; None at
-        the program's end.
+    def _meet_all(self) -> None:
+        self.clocks.block_barrier()
+        self.barriers += 1
+
+    def _run_some(self, chosen: np.ndarray) -> bool:
+        """Runs those of the chosen threads that are at the lowest program counter, until they part,
+        wait, reach others or have run long enough; returns whether they came further.
         """
-        if not self.schedule.is_plain:
-            return counter
-        here, done = np.arange(self.threads), np.zeros(self.threads, bool)
-        for step in range(2_000_000):
-            self._look_at_the_time(step)
-            instruction = self.code[counter]
-            active = self._active(instruction, here)
-            opcode = instruction.parts[0]
-            if opcode in ("ret", "exit", "bra"):
-                if len(active) not in (0, self.threads):
-                    return counter
-                if len(active) and opcode != "bra":
-                    return None
-                counter = self.labels[instruction.operands[0]] if len(active) else counter + 1
-                continue
-            if opcode in ("bar", "barrier") and not instruction.has("warp"):
-                self.clocks.block_barrier()
-                self.barriers += 1
-            elif opcode == "mbarrier" and instruction.has("try_wait"):
-                return counter
-            else:
-                self._step(instruction, here, active, done)
-            counter += 1
-        raise PtxError("the program does not end")
+        counters = self.counter[chosen]
+        counter = int(counters.min())
+        later = counters[counters > counter]
+        limit = int(later.min()) if len(later) else len(self.code) + 1
+        here = np.flatnonzero(chosen & (self.counter == counter))
+        steps = max(self.schedule.steps, 1)
+        instruction = self.code[counter]
+        if instruction.is_of_warp and not self._is_whole(here, instruction):
+            here, steps = self._gathered(here, counter, instruction), 1
+            if not len(here):
+                return False
+        before = self.steps
+        is_further = self._run_together(here, counter, limit, steps)
+        self.schedule.steps -= self.steps - before
+        return is_further
 
-    def _look_at_the_time(self, step: int) -> None:
-        if step % 1024 == 1023 and time.process_time() - self.begun > self.seconds:
-            raise OutOfTime(f"the time is over in program {self.programs}, at its step {step}")
+    @staticmethod
+    def _team_size(instruction: Instruction) -> int:
+        """Of how many threads the teams are that execute an instruction of warps together."""
+        return 128 if instruction.opcode == "wgmma" else 32
+
+    def _is_whole(self, here: np.ndarray, instruction: Instruction) -> bool:
+        """Whether threads are all of their teams that are not done."""
+        if len(here) == self.threads:
+            return True
+        size = self._team_size(instruction)
+        teams = here // size
+        alive = np.bincount(np.flatnonzero(~self.done) // size)
+        return bool((np.bincount(teams, minlength=len(alive)) == alive)[teams].all())
+
+    def _gathered(self, here: np.ndarray, counter: int, instruction: Instruction) -> np.ndarray:
+        """The threads of whole teams at an instruction of warps; the others of their teams wait.
+        Those of a warpgroup come one by one, those of a warp together.
+        """
+        team = np.arange(self.threads) // self._team_size(instruction)
+        is_at = self.counter == counter
+        away = np.unique(team[~self.done & ~is_at])
+        at = is_at & np.isin(team, team[here])
+        self.meets[at] = np.isin(team[at], away)
+        return np.flatnonzero(at & ~self.done & ~self.waits & ~self.meets)
+
+    def _run_together(self, here: np.ndarray, counter: int, limit: int, steps: int) -> bool:
+        """Runs threads that are at one instruction, at most so many steps and not beyond `limit`,
+        as long as they stay together; returns whether one came further.
+        """
+        start = self.steps
+        while counter < limit and self.steps < start + steps:
+            self._count_a_step()
+            instruction = self.code[counter]
+            opcode = instruction.opcode
+            if instruction.is_barrier:
+                if len(here) < self.threads:
+                    self.waits[here] = True
+                    break
+                self._meet_all()
+                counter += 1
+                continue
+            if instruction.is_of_warp and self.steps > start + 1:
+                if not self._is_whole(here, instruction):
+                    break
+            active = self._active(instruction, here)
+            if opcode == "bra":
+                target = self.labels[instruction.operands[0]]
+                if len(active) not in (0, len(here)):
+                    self.counter[here] = counter + 1
+                    self.counter[active] = target
+                    return True
+                counter = target if len(active) else counter + 1
+                continue
+            if opcode in ("ret", "exit"):
+                self.done[active] = True
+                counter += 1
+                if len(active):
+                    break
+                continue
+            stuck = self._step(instruction, here, active)
+            if stuck is not None and len(stuck):
+                self.stalled[stuck] = True
+                self.counter[stuck] = counter
+                here = np.setdiff1d(here, stuck)
+                self.counter[here] = counter + 1
+                return self.steps > start + 1 or len(here) > 0
+            counter += 1
+        self.counter[here] = counter
+        return True
+
+    def _count_a_step(self) -> None:
+        self.steps += 1
+        if self.steps > _MOST_STEPS:
+            raise PtxError("the program does not end")
+        if self.steps % 1024 == 0 and time.process_time() - self.begun > self.seconds:
+            raise OutOfTime(
+                f"the time is over in program {self.programs}, at its step {self.steps}"
+            )
 
     def _active(self, instruction: Instruction, here: np.ndarray) -> np.ndarray:
         if instruction.predicate is None:
@@ -325,20 +357,15 @@ class Machine(Arithmetic):
         condition = self.registers[instruction.predicate][here] != 0
         return here[~condition if instruction.is_negated else condition]
 
-    def _step(self, instruction: Instruction, here: np.ndarray, active: np.ndarray,
-              done: np.ndarray) -> Any:  # fmt: skip
+    def _step(self, instruction: Instruction, here: np.ndarray, active: np.ndarray) -> Any:
         """Executes one instruction; returns the threads that it lets wait."""
-        opcode = instruction.parts[0]
-        if len(active) < self.threads and instruction.has("sync", "warp"):
-            for warp in np.unique(self.warps[here]):
-                lanes = np.flatnonzero((self.warps == warp) & ~done)
-                if not np.isin(lanes, active).all():
-                    raise PtxError(f"not all lanes of a warp are at '{instruction.text}'")
-        handler: Callable[..., Any] | None = getattr(self, f"op_{opcode}", None)
-        if handler is None or any(
-            instruction.has(part) and opcode not in opcodes for part, opcodes in OBEYED.items()
-        ):
-            raise NotInMachine(f"no instruction '{instruction.text}'")
+        if len(active) < len(here) and instruction.has("sync", "warp"):
+            lanes = np.isin(self.warps, self.warps[here]) & ~self.done
+            if lanes.sum() != len(active):
+                raise PtxError(f"not all lanes of a warp are at '{instruction.text}'")
+        handler = self._handlers.get(instruction.number)
+        if handler is None:
+            handler = self._handler(instruction)
         self.now = instruction.number
         try:
             return handler(instruction, active)
@@ -347,6 +374,16 @@ class Machine(Arithmetic):
             raise PtxError(f"'{instruction.text}': {race}{earlier}") from race
         except (PtxError, ValueError, KeyError, IndexError, TypeError) as error:
             raise PtxError(f"'{instruction.text}': {error!r}") from error
+
+    def _handler(self, instruction: Instruction) -> Callable[..., Any]:
+        handler: Callable[..., Any] | None = getattr(self, f"op_{instruction.opcode}", None)
+        if handler is None or any(
+            instruction.has(part) and instruction.opcode not in opcodes
+            for part, opcodes in OBEYED.items()
+        ):
+            raise NotInMachine(f"no instruction '{instruction.text}'")
+        self._handlers[instruction.number] = handler
+        return handler
 
     # -- operands ---------------------------------------------------------------------------------
 
@@ -387,9 +424,8 @@ class Machine(Arithmetic):
         self.registers[text][at] = values if values.dtype == np.uint64 else raw(values)
 
     def address(self, text: str, at: np.ndarray) -> np.ndarray:
-        match = re.fullmatch(r"\[\s*([^+\s\]]+)\s*(?:\+\s*(-?\d+))?\s*\]", text)
-        assert match is not None, text
-        start = self.get(match[1], at).astype(np.int64) + int(match[2] or 0)
+        base, offset = _address(text)
+        start = self.get(base, at).astype(np.int64) + offset
         return start & 0xFFFFFFFF  # shared addresses have 32 bits; global ones are small here
 
     # -- memory -----------------------------------------------------------------------------------
@@ -454,6 +490,7 @@ class Machine(Arithmetic):
             self.shared.begin_write(place, at, self.now)
 
     @staticmethod
+    @functools.cache
     def _names(text: str) -> list[str]:
         return [name.strip() for name in text.strip("{}").split(",")]
 

@@ -18,6 +18,7 @@ import ml_dtypes
 import numpy as np
 import ptx_machine
 from ptx_machine import Instruction, PtxError
+from ptx_numbers import typed
 from ptx_tma_machine import Tma
 
 _WGMMA = re.compile(
@@ -102,7 +103,7 @@ class Machine(Tma, _Fences):
         self.copy_group = np.zeros(self.threads, np.int64)
         self.products: list[_Product] = []
         self.product_group = np.zeros(self.threads // 128 + 1, np.int64)
-        self.running: dict[str, set[int]] = {}  # warpgroups in which products write a register
+        self.running: dict[str, np.ndarray] = {}  # in which warpgroups products write a register
         super()._run_program(program, grid, shared)
         if self.products:
             raise PtxError("the program ends before its products do")
@@ -113,7 +114,7 @@ class Machine(Tma, _Fences):
 
     def _must_rest(self, text: str, at: np.ndarray, what: str) -> None:
         groups = self.running.get(text)
-        if groups and np.isin(at // 128, list(groups)).any():
+        if groups is not None and groups[at // 128].any():
             raise PtxError(f"{text} is {what} while a product writes it")
 
     def get(self, text: str, at: np.ndarray, kind: str = "b64") -> np.ndarray:
@@ -201,16 +202,17 @@ class Machine(Tma, _Fences):
         return result
 
     def _sums(self, names: list[str], at: np.ndarray, kind: str) -> np.ndarray:
-        values = np.stack([self.number(name, at, kind) for name in names], axis=1)
+        values = typed(np.stack([self.get(name, at) for name in names], axis=1), kind)
         return values.astype(np.float64 if kind[0] == "f" else np.int64)
 
     def _put_sums(self, names: list[str], at: np.ndarray, values: np.ndarray, kind: str) -> None:
-        for k, name in enumerate(names):
-            column = values[:, k]
-            if kind[0] == "f":
-                self.put(name, at, column.astype(np.float32 if kind == "f32" else np.float64))
-            else:
-                self.put(name, at, column.astype(np.int64).astype(np.int32))
+        if kind[0] == "f":
+            words = values.T.astype(np.float32 if kind == "f32" else np.float64)
+        else:
+            words = values.T.astype(np.int64).astype(np.int32)
+        words = np.ascontiguousarray(words).view(f"u{words.itemsize}").astype(np.uint64)
+        for name, word in zip(names, words, strict=True):
+            self.put(name, at, word)
 
     def op_mma(self, i: Instruction, at: np.ndarray) -> None:
         shape = next(part for part in i.parts if re.fullmatch(r"m\d+n\d+k\d+", part))
@@ -271,8 +273,10 @@ class Machine(Tma, _Fences):
         self._mark(product)
 
     def _mark(self, product: _Product) -> None:
+        number = product.threads[0] // 128
         for name in product.sums:
-            self.running.setdefault(name, set()).add(int(product.threads[0]) // 128)
+            groups = self.running.setdefault(name, np.zeros(len(self.product_group), bool))
+            groups[number] = True
 
     def _operand_places(self, text: str, group: np.ndarray, lines: int, kind: str,
                         transposed: bool) -> np.ndarray:  # fmt: skip
@@ -314,7 +318,11 @@ class Machine(Tma, _Fences):
                     raise PtxError("an operand changed while wgmma read it")
                 self.shared.let_go(place, group)
             for name in product.sums:
-                self.running[name].discard(int(group[0]) // 128)
+                groups = self.running.get(name)
+                if groups is not None:
+                    groups[group[0] // 128] = False
+                    if not groups.any():
+                        del self.running[name]
             self._finish(product)
         for product in left if done else ():
             if product.threads[0] == group[0]:
@@ -335,11 +343,10 @@ class Machine(Tma, _Fences):
         values = np.zeros((128, count), np.float64 if sum_kind == "f32" else np.int64)
         if product.adds:
             values = self._sums(product.sums, at, sum_kind)
-        thread = np.arange(128)
-        row = thread // 32 * 16 + thread % 32 // 4
-        for k in range(count):
-            column = thread % 4 * 2 + k % 2 + k // 4 * 8
-            values[:, k] += result[row + k // 2 % 2 * 8, column].astype(values.dtype)
+        thread, k = np.arange(128)[:, None], np.arange(count)
+        row = thread // 32 * 16 + thread % 32 // 4 + k // 2 % 2 * 8
+        column = thread % 4 * 2 + k % 2 + k // 4 * 8
+        values += result[row, column].astype(values.dtype)
         self._put_sums(product.sums, at, values, sum_kind)
         self.products_done += 1
 
