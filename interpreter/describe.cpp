@@ -6,24 +6,9 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
 
-#include <charconv>
 #include <cstring>
 
 namespace blockscope::interpreter {
-namespace {
-
-/// The shortest text that reads back as the same value.
-std::string floatText(double value, int elementBytes) {
-  char text[32];
-  const std::to_chars_result end =
-      elementBytes == sizeof(double)
-          ? std::to_chars(std::begin(text), std::end(text), value)
-          : std::to_chars(std::begin(text), std::end(text), static_cast<float>(value));
-  return {text, end.ptr};
-}
-
-} // namespace
-
 Finding beginFinding(FindingCode code, const LaunchInfo &launch) {
   Finding finding;
   finding.code = code;
@@ -94,7 +79,8 @@ std::string valueText(const void *bytes, int elementBytes, llvm::StringRef dtype
   const auto parsed = parseDType(dtype);
   if (parsed && byteSize(*parsed) == elementBytes) {
     if (isFloating(*parsed))
-      return floatText(numeric::readAsDouble(*parsed, bytes), elementBytes);
+      return numeric::shortestText(numeric::readAsDouble(*parsed, bytes),
+                                   elementBytes == sizeof(double));
     const int64_t value = numeric::readAsInt(*parsed, bytes);
     return isUnsigned(*parsed) ? std::to_string(static_cast<uint64_t>(value))
                                : std::to_string(value);

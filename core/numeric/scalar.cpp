@@ -1,7 +1,10 @@
 // One value of any dtype as a double or an int64.
 #include "core/numeric/scalar.h"
 
+#include <charconv>
+#include <cmath>
 #include <cstring>
+#include <iterator>
 
 namespace blockscope::numeric {
 namespace {
@@ -123,6 +126,16 @@ void writeInt(DType dtype, int64_t value, void *element) {
   if (dtype == DType::Int1)
     return store(element, static_cast<uint8_t>(value & 1));
   std::memcpy(element, &value, byteSize(dtype)); // little endian
+}
+
+std::string shortestText(double value, bool isDouble) {
+  if (std::isnan(value))
+    return "nan";
+  char text[32];
+  const std::to_chars_result end =
+      isDouble ? std::to_chars(std::begin(text), std::end(text), value)
+               : std::to_chars(std::begin(text), std::end(text), static_cast<float>(value));
+  return {text, end.ptr};
 }
 
 } // namespace blockscope::numeric

@@ -4,6 +4,8 @@
 #include "core/dtype.h"
 #include "core/numeric/float_format.h"
 
+#include <string>
+
 namespace blockscope::numeric {
 
 /// Returns the element at `element` as a double. Integers of 64 bits are rounded to nearest.
@@ -19,5 +21,9 @@ void writeDouble(DType dtype, double value, void *element,
 
 /// Writes the low bits of `value` to an integer element (`Int1`: whether it is odd).
 void writeInt(DType dtype, int64_t value, void *element);
+
+/// The shortest text that reads back as the same value: of a double, or of the float that `value`
+/// is. A NaN is "nan" whatever its sign bit, which no user has chosen.
+std::string shortestText(double value, bool isDouble);
 
 } // namespace blockscope::numeric

@@ -12,8 +12,6 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
-#include <charconv>
-
 namespace py = pybind11;
 
 namespace blockscope::python {
@@ -74,13 +72,8 @@ uint64_t scalarBits(const Type &type, const py::object &value) {
 }
 
 std::string floatText(DType dtype, double value) {
-  char buffer[32];
-  const std::to_chars_result end =
-      dtype == DType::Fp64
-          ? std::to_chars(std::begin(buffer), std::end(buffer), value)
-          : std::to_chars(std::begin(buffer), std::end(buffer), static_cast<float>(value));
-  const llvm::StringRef text(buffer, end.ptr - buffer);
-  return (text + (text.find_first_not_of("-0123456789") == text.npos ? ".0" : "")).str();
+  const std::string text = numeric::shortestText(value, dtype == DType::Fp64);
+  return text.find_first_not_of("-0123456789") == text.npos ? text + ".0" : text;
 }
 
 /// Says with what a launch was made that nothing has watched. Errors: it stays unknown.

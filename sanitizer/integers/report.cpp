@@ -2,13 +2,12 @@
 #include "sanitizer/integers/integer_sanitizer.h"
 #include "sanitizer/integers/operand_names.h"
 
+#include "core/numeric/scalar.h"
 #include "core/report.h"
 #include "sanitizer/describe.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
-
-#include <charconv>
 
 namespace blockscope::sanitizer {
 namespace {
@@ -145,16 +144,10 @@ FindingCode codeOf(Mistake mistake, IntegerUse use) {
   return FindingCode::Unknown;
 }
 
-std::string floatText(double value) {
-  char text[32];
-  const auto end = std::to_chars(std::begin(text), std::end(text), static_cast<float>(value));
-  return {text, end.ptr};
-}
-
 NamedValues valuesOf(const Fault &birth, Names names) {
   NamedValues values;
   if (birth.mistake == Mistake::FloatToInt)
-    return {{"float", floatText(birth.number)}};
+    return {{"float", numeric::shortestText(birth.number, false)}};
   const llvm::StringRef op = birth.op->name;
   if (birth.mistake == Mistake::Narrowing) {
     values.emplace_back("value", wideText(birth.left));

@@ -325,6 +325,13 @@ def test_a_float_that_an_integer_has_and_one_that_it_has_not(dtype, most, least,
     assert findings(cast_to, torch.tensor([most, outside]), out) == ["float-to-int"]
 
 
+def test_a_nan_has_no_sign_in_a_report(mode):
+    nan = torch.tensor([-(2**22)] * 2, dtype=torch.int32).view(torch.float32)  # 0 / 0 on a CPU
+    with blockscope.check("arith") as report:
+        cast_to[(1,)](nan, torch.empty(2, dtype=torch.int32))
+    assert "float = nan" in report.text(), report.text()
+
+
 @blockscope.jit
 def rows(x_ptr, out_ptr, stride):
     row = tl.program_id(0)
