@@ -148,10 +148,10 @@ void ProgramBuilder::watchLoop(LoweredOp &next, mlir::scf::WhileOp op, const Val
   watch->countsChanges = slice->readsMemory && slice->changesMemory;
   watch->hasAtomics = slice->hasAtomics;
   program_.waitsByLoads |= slice->readsMemory;
-  tl::LoadOp load = slice->lastLoad;
-  next.op = addOpInfo(load ? *load : *op);
-  if (load && !mlir::isa<mlir::RankedTensorType>(load->getOperand(0).getType())) {
-    next.operands.push_back(idOf(load->getOperand(0)));
+  mlir::Operation *read = slice->lastRead;
+  next.op = addOpInfo(read ? *read : *op);
+  if (read && !mlir::isa<mlir::RankedTensorType>(read->getOperand(0).getType())) {
+    next.operands.push_back(idOf(read->getOperand(0)));
     watch->hasAddress = true;
   }
   next.evaluator.payload = std::move(watch);

@@ -47,8 +47,8 @@ public:
       if (!facts || !facts->reads())
         return;
       slice.readsMemory = true;
-      if (auto load = mlir::dyn_cast<tl::LoadOp>(op); load && op->getParentOp() == loop_)
-        slice.lastLoad = load;
+      if (op->getParentOp() == loop_)
+        slice.lastRead = op;
     });
     return slice;
   }

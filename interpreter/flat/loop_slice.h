@@ -17,7 +17,8 @@ struct LoopSlice {
   bool readsMemory = false;
   bool changesMemory = false; ///< somewhere in the loop, in the slice or not
   bool hasAtomics = false;
-  tl::LoadOp lastLoad; ///< of those outside of inner regions; null where there is none
+  /// The last op of the slice outside of inner regions that reads memory; null where there is none.
+  mlir::Operation *lastRead = nullptr;
 };
 
 /// Nothing where the loop waits at a volatile load (the scheduler looks after these, and after

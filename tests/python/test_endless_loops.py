@@ -1,5 +1,7 @@
 """Loops without bounds: those that go on for ever are named, all others run to their end."""
 
+import inspect
+
 import blockscope
 import blockscope.language as tl
 import pytest
@@ -237,6 +239,9 @@ def test_a_search_for_room_in_a_table_that_is_full_is_found(kernel, size):
     with pytest.raises(SanitizerError, match="deadlock") as error:
         kernel[(size + 1,)](table, values, keys, SIZE=size)
     assert "never leaves this loop" in str(error.value) or "waits here for ever" in str(error.value)
+    lines, first = inspect.getsourcelines(kernel.fn)
+    asks = [first + i for i, line in enumerate(lines) if "tl.atomic_cas" in line]
+    assert error.value.findings[0]["line"] == asks[-1]  # the one in the loop
     assert sorted(table.tolist()) == sorted(set(table.tolist())) and 0 not in table.tolist()
 
 
