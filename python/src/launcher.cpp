@@ -116,6 +116,12 @@ Outcome Launcher::launch(py::object &grid, PyObject *const *arguments, size_t co
     return Outcome::Unknown;
   if (PyCallable_Check(grid.ptr())) {
     py::object sizes = sizesFrom(grid.ptr(), bound);
+    // Python calls the function again, and says whose grid asks for what, or gives nothing.
+    const bool asksInVain = !sizes && PyErr_ExceptionMatches(PyExc_KeyError) != 0;
+    if (asksInVain)
+      PyErr_Clear();
+    if (asksInVain || (sizes && sizes.is_none()))
+      return Outcome::Unusual;
     if (!sizes)
       return Outcome::Failed;
     grid = std::move(sizes);

@@ -142,6 +142,12 @@ def listed(x_ptr):
 
 
 @triton.jit
+def unpacks(x_ptr):
+    low, high = tl.load(x_ptr + tl.arange(0, 2))
+    tl.store(x_ptr, low + high)
+
+
+@triton.jit
 def stores_text(x_ptr):
     tl.store(x_ptr, "abc")
 
@@ -184,7 +190,12 @@ COMPILE = [
     (
         lambda: carries_block[(1,)](x()),
         CompilationError,
-        r"'total' has type int32 before the loop but fp32\[8\] after",
+        r"'total' has type int32 before the loop but fp32\[8\] after its body \(line \d+\); a loop",
+    ),
+    (
+        lambda: unpacks[(1,)](x()),
+        CompilationError,
+        r"cannot unpack a tensor of fp32\[2\] into 2 names; tl.split gives",
     ),
     (lambda: one_sided[(1,)](x(), 7), CompilationError, r"'y' is defined only in the 'if'"),
     (lambda: block_condition[(1,)](x()), CompilationError, r"condition must be a scalar"),
@@ -222,6 +233,21 @@ LAUNCH = [
     ),
     (lambda: copy[()](x(), x(), 64, BLOCK=64), ValueError, r"has 0 dimensions, expected 1 to 3"),
     (lambda: copy[(1.5,)](x(), x(), 64, BLOCK=64), TypeError, r"is 1.5 \(float\), expected an int"),
+    (
+        lambda: copy[(torch.tensor(1.5),)](x(), x(), 64, BLOCK=64),
+        TypeError,
+        r"grid dimension 0 is tensor\(1.5000\) \(Tensor\), expected an int",
+    ),
+    (
+        lambda: copy[lambda meta: None](x(), x(), 64, BLOCK=64),
+        TypeError,
+        r"kernel 'copy': the function of the grid returned None, expected an int, or a tuple",
+    ),
+    (
+        lambda: copy[(1,)](x().untyped_storage(), x(), 64, BLOCK=64),
+        TypeError,
+        r"argument 'x_ptr' is a torch.storage.UntypedStorage; expected a tensor",
+    ),
     *(
         (
             lambda grid=grid: copy[grid](x(), x(), 64, BLOCK=64),
@@ -299,8 +325,10 @@ LAUNCH = [
 
 @pytest.mark.parametrize(("launch", "kind", "text"), LAUNCH)
 def test_a_wrong_launch_names_kernel_or_argument(launch, kind, text):
-    with pytest.raises(kind, match=text):
-        launch()
+    for _ in range(2):  # the second time behind a right launch, whose kernel C++ keeps
+        with pytest.raises(kind, match=text):
+            launch()
+        copy[(1,)](x(), x(), 64, BLOCK=64)
 
 
 def test_a_grid_of_zero_warns_and_runs_nothing():

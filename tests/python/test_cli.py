@@ -523,6 +523,7 @@ def test_triton_san_says_what_is_wrong(script, words, said):
         (["check", "--chekcs", "asan"], "unknown option '--chekcs'; did you mean '--checks'?"),
         (["compile", "--tagret=sm_80"], "unknown option '--tagret'; did you mean '--target'?"),
         (["run", "--xyz"], "unknown option '--xyz'"),
+        (["check", "--held"], "unknown option '--held'"),  # --help is near to all short words
     ],
 )
 def test_a_misspelt_option_is_named(script, words, said):

@@ -435,6 +435,8 @@ def test_error(text: str, message: str, mode: str) -> None:
     assert message in str(caught.value)
     if mode == "whole":
         assert "test_inline_asm_kernels.py:" in str(caught.value)
+        line = "\n      tl.store(at, tl.inline_asm_elementwise(TEXT"
+        assert line in str(caught.value) and str(caught.value).endswith(" ^")
     assert not x.any()
 
 

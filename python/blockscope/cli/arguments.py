@@ -129,7 +129,9 @@ def misspelt_option(words: Sequence[str], parser: argparse.ArgumentParser) -> st
         name = word.partition("=")[0]
         if not name.startswith("--") or any(option.startswith(name) for option in known):
             continue
-        near = difflib.get_close_matches(name, known, 1)
+        near = difflib.get_close_matches(
+            name, [option for option in known if option != "--help"], 1
+        )
         return f"unknown option '{name}'" + (f"; did you mean '{near[0]}'?" if near else "")
     return ""
 

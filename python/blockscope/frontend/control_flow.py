@@ -13,7 +13,7 @@ from typing import Any
 from blockscope import language as tl
 from blockscope.frontend import values
 from blockscope.frontend.diagnose import compile_error, unsupported
-from blockscope.frontend.source import assigned_names, contains
+from blockscope.frontend.source import assigned_names, contains, lines_that_assign
 from blockscope.language import core, iterators
 from blockscope.language.aggregate import aggregate_value
 
@@ -233,6 +233,8 @@ class ControlFlow:
                 raise compile_error(self, node, self.frame.lost[name])
             after = values.decay(after)
             if values.structure(after) != values.structure(value):
+                lines = lines_that_assign(node.body, name)
+                by = f" (line {lines.pop()})" if len(lines) == 1 else ""
                 raise compile_error(
                     self,
                     node,

@@ -3,6 +3,8 @@
 import ast
 import difflib
 import itertools
+import linecache
+import re
 import sys
 from typing import Any
 
@@ -50,6 +52,19 @@ def _describe(generator: Any, node: ast.AST, message: str) -> str:
         times = len(list(same))
         parts.append(f"  called from {file}:{at}" + (f", {times} times" if times > 1 else ""))
     return "\n".join(parts)
+
+
+_PLACE = re.compile(r"(?P<file>[^\n]*):(?P<line>\d+):(?P<column>\d+): error: [^\n]*")
+
+
+def with_source_line(text: str) -> str:
+    """The text of a pass, which begins with its place, with the line there and a caret."""
+    place = _PLACE.match(text)
+    line = linecache.getline(place["file"], int(place["line"])).rstrip() if place else ""
+    if not place or not line:
+        return text
+    caret = " " * (int(place["column"]) - 1) + "^"
+    return f"{place[0]}\n  {line}\n  {caret}{text[place.end() :]}"
 
 
 def _error(

@@ -13,7 +13,7 @@ from typing import Any
 
 from blockscope import language as tl
 from blockscope.frontend import calls, globals_rule, tracebacks, values
-from blockscope.frontend.control_flow import ControlFlow
+from blockscope.frontend.control_flow import ControlFlow, type_text
 from blockscope.frontend.diagnose import compile_error, unsupported
 from blockscope.frontend.nested_function import NestedFunction, default_nodes
 from blockscope.frontend.source import FunctionSource, contains
@@ -406,6 +406,11 @@ class Generator(ControlFlow):
             for part, item in self.unpacked(target, builtins.list(value)):
                 self.assign(part, item)
         elif isinstance(target, ast.Subscript):
+            if values.is_tensor(value):
+                raise TypeError(
+                    f"cannot unpack a tensor of {type_text(value)} into {len(target.elts)} names; "
+                    "tl.split gives the halves of a last dimension of 2"
+                )
             raise unsupported(self, target, "assignment to an element", "use tl.where")
         else:
             raise unsupported(self, target, "assignment to an attribute")

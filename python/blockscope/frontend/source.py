@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import CodeType
 from typing import Any
 
@@ -206,12 +206,19 @@ def _no_source(fn: Callable[..., Any], *, found: bool) -> str:
 
 def assigned_names(statements: list[ast.stmt]) -> set[str]:
     """The names that any of the statements may bind, in nested blocks too."""
-    names: set[str] = set()
+    return {node.id for node in _bound(statements)}
+
+
+def lines_that_assign(statements: list[ast.stmt], name: str) -> set[int]:
+    """The lines where any of the statements may bind a name, in nested blocks too."""
+    return {node.lineno for node in _bound(statements) if node.id == name}
+
+
+def _bound(statements: list[ast.stmt]) -> Iterator[ast.Name]:
     for statement in statements:
         for node in ast.walk(statement):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                names.add(node.id)
-    return names
+                yield node
 
 
 def contains(statements: list[ast.stmt], kind: type[ast.AST]) -> bool:

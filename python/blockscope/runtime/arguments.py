@@ -127,7 +127,8 @@ def _run_time(param: Any, name: str, value: Any, memory: Memory) -> Argument:
         return Argument(name, value.value, key.of_number(value.dtype), value.dtype)
     raise TypeError(
         f"argument '{name}' is a {kind.__module__}.{kind.__qualname__}; expected a tensor (an "
-        "object with data_ptr(), __array_interface__ or DLPack), a number, a tuple or None"
+        "object with data_ptr() and dtype, __array_interface__ or DLPack), a number, a tuple or "
+        "None"
     )
 
 

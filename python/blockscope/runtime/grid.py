@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,6 +33,14 @@ def size_of(fn: Any, grid: Any, bound: dict[str, Any], options: dict[str, Any]) 
     return tuple([*sizes, 1, 1][:3])  # type: ignore[return-value]
 
 
+def missing(fn: Any, grid: Any) -> TypeError:
+    """The error for a launch whose ``size_of`` is None."""
+    what = "the function of the grid returned None" if callable(grid) else "'grid' is None"
+    return TypeError(
+        f"kernel '{fn.__name__}': {what}, expected an int, or a tuple or a list of ints"
+    )
+
+
 def beyond_gpus(grid: Grid) -> str:
     """What no GPU can launch of a grid: "grid dimension 1 is 70000, expected at most 65535 on a
     GPU"; empty where there is nothing."""
@@ -56,12 +65,13 @@ def _axes(fn: Any, grid: Any) -> Any:
 
 
 def _size(fn: Any, axis: int, size: Any) -> int:
-    if not hasattr(size, "__index__"):
+    try:
+        size = operator.index(size)  # a tensor of floats has the method, and refuses
+    except TypeError:
         raise TypeError(
             f"kernel '{fn.__name__}': grid dimension {axis} is {size!r} "
             f"({type(size).__name__}), expected an int"
-        )
-    size = int(size)
+        ) from None
     if size < 0 or size > 2**31 - 1:
         raise ValueError(
             f"kernel '{fn.__name__}': grid dimension {axis} is {size}, expected 0 to 2147483647"

@@ -10,7 +10,7 @@ from blockscope.runtime import arguments, hooks
 from blockscope.runtime.backends import choice
 from blockscope.runtime.backends.backend import Request
 from blockscope.runtime.compiled_kernel import CompileSkipped
-from blockscope.runtime.grid import size_of
+from blockscope.runtime.grid import missing, size_of
 from blockscope.runtime.options import check_numbers
 
 
@@ -37,7 +37,7 @@ def _run(fn: Any, grid: Any, args: Sequence[Any], kwargs: dict[str, Any], warmup
     size = size_of(fn, grid, bound, options)
     if size is None:
         if not warmup:
-            raise TypeError(f"kernel '{fn.__name__}': 'grid' is None")
+            raise missing(fn, grid)
         size = (1, 1, 1)
     if 0 in size and not warmup:
         user_warnings.warn(f"kernel '{fn.__name__}': grid {size} has no programs, nothing runs")

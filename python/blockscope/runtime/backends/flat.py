@@ -10,6 +10,7 @@ from blockscope.driver import driver
 from blockscope.errors import CompilationError
 from blockscope.frontend.argument import Argument, leaves, without_values
 from blockscope.frontend.block_ir import Arithmetic, emit
+from blockscope.frontend.diagnose import with_source_line
 from blockscope.runtime import hooks, key, launcher
 from blockscope.runtime.alignment import divisors
 from blockscope.runtime.backends.backend import Request
@@ -55,7 +56,7 @@ class FlatCode:
         try:
             self.program = self.builder.compile()
         except ValueError as error:  # what the CPU cannot run, with its place
-            raise CompilationError(str(error)) from None
+            raise CompilationError(with_source_line(str(error))) from None
         self.front_end_ns = emitted - start
         self.stages = [("flat", time.perf_counter_ns() - emitted)]
         self._claims: Any = None  # the program in the form that shows claims

@@ -79,7 +79,7 @@ def is_tensor(value: Any) -> bool:
     if isinstance(value, type):
         return False
     return (
-        hasattr(value, "data_ptr")
+        (hasattr(value, "data_ptr") and hasattr(value, "dtype"))
         or (hasattr(value, "__array_interface__") and getattr(value, "shape", None) != ())
         or hasattr(value, "__cuda_array_interface__")
         or hasattr(value, "__dlpack__")
