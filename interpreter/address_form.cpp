@@ -1,5 +1,7 @@
-// Computes the scalars of address forms, in 64 bits.
+// Computes the scalars of address forms, in 64 bits; and the key of an access.
 #include "interpreter/address_form.h"
+
+#include "interpreter/flat/flat_program.h"
 
 #include <algorithm>
 #include <limits>
@@ -99,6 +101,14 @@ bool AddressForm::compute(const ScalarPlace &place, llvm::SmallVectorImpl<int64_
     }
   }
   return true;
+}
+
+std::string accessKey(llvm::StringRef name, const SourceLocation &location,
+                      llvm::ArrayRef<int32_t> iterations) {
+  std::string key = name.str() + "|" + placeKey(location);
+  for (const int32_t iteration : iterations)
+    key += std::to_string(iteration) + ",";
+  return key;
 }
 
 } // namespace blockscope::interpreter

@@ -15,7 +15,6 @@
 #include "llvm/Support/xxhash.h"
 
 #include <cstring>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -344,7 +343,7 @@ void StepEmitter::runInContext(const OpRequest &request, const Evaluator &evalua
 const OpInfo *StepEmitter::infoOfOp(llvm::StringRef name, bool isMasked, bool isUnsigned) {
   SourceLocation location = location_ ? location_() : SourceLocation();
   std::unique_ptr<OpInfo> &info =
-      infos_[name.str() + (isUnsigned ? "|u|" : "|") + placeKey(location)];
+      infos_[(isUnsigned ? "u|" : "") + accessKey(name, location, unrolled_)];
   if (!info) {
     info = std::make_unique<OpInfo>(OpInfo{static_cast<uint32_t>(infos_.size() - 1), name.str(),
                                            std::move(location), isMasked, isUnsigned});
@@ -357,11 +356,15 @@ const OpInfo *StepEmitter::infoOfOp(llvm::StringRef name, bool isMasked, bool is
 std::shared_ptr<const AddressForm> StepEmitter::addressOf(const OpInfo &info) const {
   if (!launch_.info.program)
     return nullptr;
-  const std::string place = placeKey(info.location);
-  for (const OpInfo &op : launch_.info.program->ops)
-    if (op.address && op.name == info.name && placeKey(op.location) == place)
-      return op.address;
-  return nullptr;
+  const auto &forms = launch_.info.program->addressForms;
+  const auto found = forms.find(accessKey(info.name, info.location, unrolled_));
+  return found == forms.end() ? nullptr : found->second;
+}
+
+void StepEmitter::setUnrolled(size_t depth, int32_t iteration) {
+  unrolled_.resize(depth);
+  if (iteration >= 0)
+    unrolled_.push_back(iteration);
 }
 
 void StepEmitter::locateErrors() {
@@ -536,7 +539,8 @@ void StepEmitter::beginProgram(std::array<int32_t, 3> program) {
 bool StepEmitter::takeSpin() { return std::exchange(context_.spinning, false); }
 
 int StepEmitter::suspendProgram() {
-  suspended_.try_emplace(nextSuspended_, context_, spinAddress_);
+  suspended_[nextSuspended_] = {context_, spinAddress_, std::move(unrolled_)};
+  unrolled_.clear();
   context_.loopIterations.clear();
   context_.spinning = false;
   return nextSuspended_++;
@@ -544,7 +548,9 @@ int StepEmitter::suspendProgram() {
 
 void StepEmitter::resumeProgram(int number) {
   const auto found = suspended_.find(number);
-  std::tie(context_, spinAddress_) = found->second;
+  context_ = std::move(found->second.context);
+  spinAddress_ = found->second.spinAddress;
+  unrolled_ = std::move(found->second.unrolled);
   suspended_.erase(found);
 }
 
@@ -600,7 +606,7 @@ void StepEmitter::reportEndlessLoop() {
 
 std::vector<StuckProgram> StepEmitter::suspendedAnd(std::vector<StuckProgram> stuck) const {
   for (const auto &[number, program] : suspended_)
-    stuck.push_back(stuckProgram(program.first, program.second));
+    stuck.push_back(stuckProgram(program.context, program.spinAddress));
   llvm::sort(stuck,
              [](const StuckProgram &a, const StuckProgram &b) { return a.program < b.program; });
   return stuck;

@@ -78,6 +78,9 @@ public:
   std::string takeFailure();
 
   ExecutionContext &context() { return context_; }
+  /// Begins an iteration of an unrolled loop, inside of `depth` others; -1 ends the loop.
+  void setUnrolled(size_t depth, int32_t iteration);
+  size_t unrolledDepth() const { return unrolled_.size(); }
 
 private:
   ValueList run(const OpRequest &request);
@@ -87,6 +90,12 @@ private:
   const OpInfo *infoOfOp(llvm::StringRef name, bool isMasked = false, bool isUnsigned = false);
   /// Of the same access in the compiled kernel, where that is known.
   std::shared_ptr<const AddressForm> addressOf(const OpInfo &info) const;
+  /// What a program that is set aside comes back to.
+  struct Suspended {
+    ExecutionContext context;
+    DeviceAddress spinAddress = 0;
+    std::vector<int32_t> unrolled;
+  };
   /// Tells observers of values what an op has made of its operands.
   void show(const OpSignature &signature, llvm::ArrayRef<Value> operands,
             llvm::ArrayRef<Value> results, bool isElementwise = false,
@@ -114,7 +123,8 @@ private:
   ExecutionContext context_;
   DeviceAddress spinAddress_ = 0; ///< that the last spin looked at
   /// Programs set aside, and the addresses that they look at.
-  std::map<int, std::pair<ExecutionContext, DeviceAddress>> suspended_;
+  std::map<int, Suspended> suspended_;
+  std::vector<int32_t> unrolled_; ///< iterations of the unrolled loops around
   int nextSuspended_ = 0;
   int64_t begun_ = 0;                ///< programs
   std::vector<int> notedLines_;      ///< loads that these lines call are noted

@@ -225,7 +225,8 @@ void readFrames(mlir::Location location, std::string &variable,
     return readFrames(call.getCaller(), variable, frames);
   }
   auto fused = mlir::dyn_cast<mlir::FusedLoc>(location);
-  // What passes fuse: the first position counts. `markUnsigned` makes one of them.
+  // What passes fuse: the first position counts. `markUnsigned` and `markIterations` make one of
+  // them.
   if (fused && !mlir::isa_and_nonnull<mlir::StringAttr>(fused.getMetadata())) {
     for (mlir::Location part : fused.getLocations()) {
       const size_t before = frames.size();
@@ -333,6 +334,26 @@ bool isMarkedUnsigned(mlir::Location location) {
   auto fused = mlir::dyn_cast<mlir::FusedLoc>(location);
   return fused && (mlir::isa_and_nonnull<mlir::TypeAttr>(fused.getMetadata()) ||
                    llvm::any_of(fused.getLocations(), isMarkedUnsigned));
+}
+
+mlir::Location markIterations(mlir::Location location, llvm::ArrayRef<int32_t> iterations) {
+  mlir::MLIRContext *context = location.getContext();
+  return mlir::FusedLoc::get({location}, mlir::DenseI32ArrayAttr::get(context, iterations),
+                             context);
+}
+
+llvm::ArrayRef<int32_t> markedIterations(mlir::Location location) {
+  if (auto name = mlir::dyn_cast<mlir::NameLoc>(location))
+    return markedIterations(name.getChildLoc());
+  auto fused = mlir::dyn_cast<mlir::FusedLoc>(location);
+  if (!fused)
+    return {};
+  if (auto iterations = mlir::dyn_cast_if_present<mlir::DenseI32ArrayAttr>(fused.getMetadata()))
+    return iterations.asArrayRef();
+  for (const mlir::Location part : fused.getLocations())
+    if (const llvm::ArrayRef<int32_t> iterations = markedIterations(part); !iterations.empty())
+      return iterations;
+  return {};
 }
 
 } // namespace blockscope

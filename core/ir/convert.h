@@ -35,4 +35,9 @@ mlir::Location markUnsigned(mlir::Location location);
 /// Whether an op at this location, or one that passes have fused into it, has an unsigned result.
 bool isMarkedUnsigned(mlir::Location location);
 
+/// The location of an op in unrolled loops says in which iteration of each, the outermost first.
+mlir::Location markIterations(mlir::Location location, llvm::ArrayRef<int32_t> iterations);
+/// Reads them back; empty where there are none.
+llvm::ArrayRef<int32_t> markedIterations(mlir::Location location);
+
 } // namespace blockscope

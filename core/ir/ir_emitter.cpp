@@ -155,6 +155,7 @@ struct IrEmitter::Impl {
   ErrorSink onError;
   std::string diagnostics;
   mlir::Location location;
+  llvm::SmallVector<int32_t> unrolled;       ///< iterations of the unrolled loops around
   llvm::SmallVector<mlir::Block *> open;     ///< pushed, not yet popped
   llvm::SmallVector<mlir::Block *> detached; ///< pushed, not yet placed
   llvm::SmallVector<mlir::OpBuilder::InsertPoint> returnPoints;
@@ -341,6 +342,14 @@ std::optional<KernelSignature> IrEmitter::read(llvm::StringRef text, std::string
 
 void IrEmitter::setLocation(const SourceLocation &location) {
   impl_->location = toMlirLocation(impl_->context, location);
+  if (!impl_->unrolled.empty())
+    impl_->location = markIterations(impl_->location, impl_->unrolled);
+}
+
+void IrEmitter::setUnrolled(size_t depth, int32_t iteration) {
+  impl_->unrolled.resize(depth);
+  if (iteration >= 0)
+    impl_->unrolled.push_back(iteration);
 }
 
 void IrEmitter::nameValue(const Value &value, llvm::StringRef name) {

@@ -69,6 +69,9 @@ public:
 
   /// Sets where the ops that follow come from.
   void setLocation(const SourceLocation &location);
+  /// Begins an iteration of an unrolled loop, inside of `depth` others; -1 ends the loop. What
+  /// follows the next `setLocation` is in it.
+  void setUnrolled(size_t depth, int32_t iteration);
   /// Remembers the Python variable that a value was first assigned to.
   void nameValue(const Value &value, llvm::StringRef name);
 

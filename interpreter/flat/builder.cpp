@@ -15,7 +15,6 @@
 #include "interpreter/flat/program_builder.h"
 #include "interpreter/flat/range_builder.h"
 
-#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -152,6 +151,8 @@ uint32_t ProgramBuilder::addOpInfo(mlir::Operation &op) {
   info.isUnsigned = isMarkedUnsigned(op.getLoc());
   if (const OpFacts *facts = tl::factsOf(&op); facts && (facts->reads() || facts->writes()))
     info.address = addresses_.formOf(op);
+  if (info.address)
+    unrolled_[info.id] = markedIterations(op.getLoc());
   if (auto load = mlir::dyn_cast<tl::LoadOp>(op))
     info.leavesLanesUndefined = load.getMask() && !load.getOther() && !dropsMaskedLanes(load);
   info.isResultUsed = isAtomicWithResult(op) && !op.use_empty();
@@ -267,22 +268,26 @@ bool ProgramBuilder::buildFunction(mlir::func::FuncOp function) {
 }
 
 /// Step mode finds the form of an access by its place; where several have one, neither mode does.
-static void dropSharedPlaces(std::vector<OpInfo> &ops) {
-  llvm::StringMap<OpInfo *> places;
-  for (OpInfo &op : ops) {
+void ProgramBuilder::keepAddressForms() {
+  for (OpInfo &op : program_.ops) {
     if (!op.address)
       continue;
-    const auto [found, isNew] = places.try_emplace(op.name + "|" + placeKey(op.location), &op);
+    const std::string key = accessKey(op.name, op.location, unrolled_.lookup(op.id));
+    const auto [found, isNew] = program_.addressForms.try_emplace(key, op.address);
     if (!isNew)
-      op.address = found->second->address = nullptr;
+      found->second = nullptr;
   }
+  for (OpInfo &op : program_.ops)
+    if (op.address)
+      op.address =
+          program_.addressForms.at(accessKey(op.name, op.location, unrolled_.lookup(op.id)));
 }
 
 void ProgramBuilder::finish() {
   fuseElementwise(lowered_, options_.fuse);
   const Placement placement = placeValues(lowered_, options_);
   assemble(lowered_, placement, program_);
-  dropSharedPlaces(program_.ops);
+  keepAddressForms();
 }
 
 bool ProgramBuilder::lowerBlock(mlir::Block &block) {

@@ -9,6 +9,7 @@
 #include "interpreter/observer.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -142,6 +143,8 @@ struct FlatProgram {
   std::vector<FusedMember> members;
   std::vector<PointerPlan> pointers;
   std::vector<OpInfo> ops;
+  /// The forms of `ops` by place (accessKey), as step mode looks for them.
+  std::map<std::string, std::shared_ptr<const AddressForm>> addressForms;
   std::vector<ParameterInfo> parameters;
   std::vector<CombineProgram> combines;
   std::vector<std::shared_ptr<const void>> payloads; ///< keeps evaluators' data alive
@@ -166,5 +169,10 @@ struct FlatProgram {
 
   bool isValid() const { return !instructions.empty(); }
 };
+
+/// Which access of a kernel an op is, in both modes: what it does, where it stands, and in which
+/// iterations of the unrolled loops around it.
+std::string accessKey(llvm::StringRef name, const SourceLocation &location,
+                      llvm::ArrayRef<int32_t> iterations);
 
 } // namespace blockscope::interpreter

@@ -42,6 +42,7 @@ private:
   bool lowerConstant(mlir::arith::ConstantOp op);
   void lowerRange(mlir::Operation &op);
   void finish();
+  void keepAddressForms();
 
   // builder_control.cpp: scf
   bool lowerIf(mlir::scf::IfOp op);
@@ -106,6 +107,7 @@ private:
   std::map<std::pair<ValueId, int64_t>, ValueId> filledConstants_;
   TileAnalysis analysis_;
   AddressAnalysis addresses_;
+  llvm::DenseMap<uint32_t, llvm::ArrayRef<int32_t>> unrolled_; ///< iterations, by accesses' ops
   llvm::DenseMap<mlir::Value, ValueId> tileIds_;
   bool useTiles_ = false;
   bool lostTile_ = false;

@@ -132,6 +132,8 @@ void bindIrBuilder(py::module_ &module) {
              return std::make_pair(signature->name, arguments);
            })
       .def("set_location", &PyIrBuilder::setLocation)
+      .def("set_unrolled", [](PyIrBuilder &self, size_t depth,
+                              int32_t iteration) { self.emitter.setUnrolled(depth, iteration); })
       .def("push_call", [](PyIrBuilder &self) { self.calls.push_back(self.location); })
       .def("pop_call", &PyIrBuilder::popCall)
       .def("name_value", [](PyIrBuilder &self, const Value &value,

@@ -209,6 +209,9 @@ void bindStepRunner(py::module_ &module) {
            [](PyStepRunner &self, int x, int y, int z) { self.emitter.beginProgram({x, y, z}); })
       .def("loop_depth",
            [](PyStepRunner &self) { return self.emitter.context().loopIterations.size(); })
+      .def("unrolled_depth", [](PyStepRunner &self) { return self.emitter.unrolledDepth(); })
+      .def("set_unrolled", [](PyStepRunner &self, size_t depth,
+                              int32_t iteration) { self.emitter.setUnrolled(depth, iteration); })
       .def("look_at_loop",
            [](PyStepRunner &self, const std::vector<Value> &deciding, int64_t others,
               std::vector<int> lines, bool isFirst) {

@@ -239,7 +239,7 @@ class ControlFlow:
                     self,
                     node,
                     f"'{name}' has type {type_text(value)} before the loop but {type_text(after)} "
-                    "after its body; a loop-carried variable keeps its type",
+                    f"after its body{by}; a loop-carried variable keeps its type",
                 )
             yields.extend(values.flatten(after))
         for name in self.frame.values.keys() - before.keys():
@@ -253,7 +253,7 @@ class ControlFlow:
             raise unsupported(self, node, "'else' of a loop")
         loop = self.loop_range(node)
         if isinstance(loop, tl.static_range):
-            for index in range(*(values.unwrap(v) for v in (loop.start, loop.end, loop.step))):
+            for index in self.unrolled(loop):
                 self.assign(node.target, core.constexpr(index))
                 self.visit_body(node.body)
             return
@@ -294,6 +294,15 @@ class ControlFlow:
     def is_read_later(self, node: ast.For) -> bool:
         """Whether the variable of the loop may be read after it."""
         return (node.lineno, node.col_offset) in self.frame.source.loops_read_later
+
+    def unrolled(self, loop: tl.static_range) -> Iterator[int]:
+        """The numbers of an unrolled loop, whose iterations the builder is told."""
+        depth = self.unrolled_depth
+        self.unrolled_depth += 1
+        try:
+            yield from iterators.unrolled(loop.indices(), depth, self.builder.set_unrolled)
+        finally:
+            self.unrolled_depth = depth
 
     def index_before(self, node: ast.For, start: Any, step: Any, down: Any) -> Any:
         """What the loop's variable is before the loop, as the loop carries it; else None.

@@ -75,6 +75,7 @@ class Generator(ControlFlow):
         self.frames: list[Frame] = []
         self.dropped: ast.expr | None = None  # the expression whose result nobody takes
         self.used = UsedValues()
+        self.unrolled_depth = 0  # of the unrolled loops around
 
     @property
     def frame(self) -> Frame:
@@ -282,6 +283,8 @@ class Generator(ControlFlow):
         if not isinstance(items, Iterable) or isinstance(items, tl.range):
             what = "a comprehension over something else than a tuple or tl.static_range"
             raise unsupported(self, generator.iter, what)
+        if isinstance(items, tl.static_range):
+            items = map(core.constexpr, self.unrolled(items))
         kept = dict(self.frame.values)
         results = []
         for item in items:
@@ -403,14 +406,14 @@ class Generator(ControlFlow):
             self.frame.values[target.id] = value
             self.frame.lost.pop(target.id, None)
         elif isinstance(target, ast.Tuple | ast.List):
-            for part, item in self.unpacked(target, builtins.list(value)):
-                self.assign(part, item)
-        elif isinstance(target, ast.Subscript):
             if values.is_tensor(value):
                 raise TypeError(
                     f"cannot unpack a tensor of {type_text(value)} into {len(target.elts)} names; "
                     "tl.split gives the halves of a last dimension of 2"
                 )
+            for part, item in self.unpacked(target, builtins.list(value)):
+                self.assign(part, item)
+        elif isinstance(target, ast.Subscript):
             raise unsupported(self, target, "assignment to an element", "use tl.where")
         else:
             raise unsupported(self, target, "assignment to an attribute")

@@ -1,7 +1,7 @@
 """What loops of a kernel run over; compiled loops get their meaning from the front end."""
 
 import builtins
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from blockscope.language import context
@@ -82,6 +82,17 @@ def noted(indices: Iterable[int]) -> Iterator[int]:
         runner.set_loops(depth, -1, has_end)
 
 
+def unrolled(indices: Iterable[int], depth: int, tell: Callable[[int, int], None]) -> Iterator[int]:
+    """The same numbers; who compiles or steps is told in which iteration of how many unrolled
+    loops it is, which tells the accesses at one place of the source apart."""
+    try:
+        for iteration, index in enumerate(indices):
+            tell(depth, iteration)
+            yield index
+    finally:
+        tell(depth, -1)
+
+
 class range(_counted):
     """``for i in tl.range(...)``: a loop at run time, with hints for the compiler.
 
@@ -138,9 +149,16 @@ class static_range(_counted):
                 raise TypeError(f"tl.static_range: {name} is {found}, expected a constant integer")
             setattr(self, name, constexpr(int(value)))
 
+    def indices(self) -> Iterable[int]:
+        """What the loop counts."""
+        return builtins.range(*(unwrap(b) for b in (self.start, self.end, self.step)))
+
     def _stepped(self) -> Iterator[Any]:
-        bounds = (unwrap(b) for b in (self.start, self.end, self.step))
-        return (constexpr(index) for index in builtins.range(*bounds))
+        kernel = context.current()
+        assert kernel is not None
+        runner = kernel.runner
+        for index in unrolled(self.indices(), runner.unrolled_depth(), runner.set_unrolled):
+            yield constexpr(index)
 
 
 class condition:
