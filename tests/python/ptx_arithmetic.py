@@ -7,7 +7,7 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from ptx_instruction import Instruction
+from ptx_instruction import Instruction, NotInMachine
 from ptx_numbers import FLOATS, bits_of, fused, toward_zero, whole
 
 
@@ -125,9 +125,25 @@ class Arithmetic:
 
     def op_mad(self, i: Instruction, at: np.ndarray) -> None:
         a, b = (self.number(name, at, i.kind) for name in i.operands[1:3])
+        if i.has("cc") or i.parts[0] == "madc":
+            self._mad_with_carry(i, at)
+            return
         product = self._product(i, a, b)
         kind = i.kind[0] + str(8 * product.dtype.itemsize)
         self.put(i.operands[0], at, product + self.number(i.operands[3], at, kind))
+
+    op_madc = op_mad
+
+    def _mad_with_carry(self, i: Instruction, at: np.ndarray) -> None:
+        if i.kind != "u32":
+            raise NotInMachine(f"no instruction '{i.text}'")
+        a, b, c = (self.number(name, at, "u32").astype(np.uint64) for name in i.operands[1:4])
+        carry = self.get("%carry", at) if i.parts[0] == "madc" else np.uint64(0)
+        product = a * b >> np.uint64(32) if i.has("hi") else a * b & np.uint64(0xFFFFFFFF)
+        total = product + c + carry
+        self.put(i.operands[0], at, total & np.uint64(0xFFFFFFFF))
+        if i.has("cc"):
+            self.put("%carry", at, total >> np.uint64(32))
 
     def op_sad(self, i: Instruction, at: np.ndarray) -> None:
         self._binary(i, at, lambda a, b, c: np.maximum(a, b) - np.minimum(a, b) + c)

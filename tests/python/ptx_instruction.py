@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_LINE = re.compile(r"(?:@(!?)(%p\w+)\s+)?([a-z][\w.:]*)\s*(.*)$", re.DOTALL)
+_LINE = re.compile(r"(?:@(!?)(%[\w.]+)\s+)?([a-z][\w.:]*)\s*(.*)$", re.DOTALL)
 
 
 class PtxError(AssertionError):

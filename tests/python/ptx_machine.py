@@ -92,6 +92,8 @@ class Machine(Arithmetic):
         self.labels: dict[str, int] = {}
         self.parameters: list[tuple[str, int]] = []
         self.symbols: dict[str, tuple[int, bytes]] = {}
+        self.depots: dict[str, int] = {}  # names in local memory, and where they begin
+        self.local_bytes = 0  # of each thread
         self.barriers = 0
         self.schedule = Schedule()
         self.seconds = float("inf")  # that a run may take
@@ -125,13 +127,28 @@ class Machine(Arithmetic):
         self.unread = {name for name, count in named.items() if count == 1}
         # LLVM's half of a 64-bit register.
         body = re.sub(r"\{\s*\.reg \.b\d+ tmp;\s*(mov[^;]*;)\s*\}", r"\1", body)
-        body = re.sub(r"(?m)^\s*\.(reg|loc|local|shared|pragma|file)\b[^\n]*$", "", body)
+        for match in re.finditer(r"\.local\s+\.align\s+\d+\s+\.b8\s+(\w+)\[(\d+)\]", body):
+            self.depots[match[1]] = self.local_bytes
+            self.local_bytes += (int(match[2]) + 15) // 16 * 16
+        body = re.sub(r"(?m)^\s*\.(loc|local|shared|pragma|file)\b[^\n]*$", "", body)
+        scopes: list[dict[str, str]] = [{}]  # names of registers in assembly, and ours for them
         for piece in re.split(r";|(?<=:)\n|\n(?=\$)", body):
             piece = piece.strip()
-            while match := re.match(r"(\$\w+):\s*", piece):
-                self.labels[match[1]] = len(self.code)
+            while match := re.match(r"(\$\w+):\s*|[{}]\s*", piece):
+                if match[1]:
+                    self.labels[match[1]] = len(self.code)
+                elif match[0][0] == "{":
+                    scopes.append({})
+                else:
+                    scopes.pop()
                 piece = piece[match.end() :]
-            if piece and piece not in "{}":
+            if match := re.match(r"\.reg\s+\.\w+\s+", piece):
+                for name in re.findall(r"(?<![\w%$])[a-zA-Z_]\w*", piece[match.end() :]):
+                    scopes[-1][name] = f"%{name}.{len(self.code)}"
+            elif piece:
+                names = {name: ours for scope in scopes for name, ours in scope.items()}
+                for name, ours in names.items():
+                    piece = re.sub(rf"(?<![\w%$.]){name}\b", ours, piece)
                 self.code.append(Instruction(piece, len(self.code)))
 
     # -- running ----------------------------------------------------------------------------------
@@ -210,6 +227,7 @@ class Machine(Arithmetic):
     def _run_program(self, program: tuple[int, ...], grid: tuple[int, ...], shared: int) -> None:
         self.clocks = Clocks(self.threads)
         self.shared = Memory(shared, self.clocks)
+        self.local = np.zeros((self.threads, self.local_bytes), np.uint8)
         self.now = -1  # which instruction runs
         self.registers: dict[str, np.ndarray] = {}
         thread = np.arange(self.threads, dtype=np.uint64)
@@ -405,6 +423,8 @@ class Machine(Arithmetic):
             value = int(text.removeprefix("shared_memory") or 0)
         elif text in self.symbols:
             value = GLOBAL_BASE + self.symbols[text][0]
+        elif text in self.depots:
+            value = self.depots[text]
         elif text in self.values:
             value = PARAMETER_BASE + (list(self.values).index(text) << 12)
         elif text in ("true", "false"):
@@ -436,6 +456,8 @@ class Machine(Arithmetic):
         if space == "global":
             return self.memory.view(f"u{size}")[self._global_words(address, size)].astype(np.uint64)
         place = address[:, None] + np.arange(size)
+        if space == "local":
+            return self.local[at[:, None], place].view(f"u{size}")[:, 0].astype(np.uint64)
         self._note(place, at, "read")
         data = self.shared.data[place]
         return np.ascontiguousarray(data).view(f"u{size}")[:, 0].astype(np.uint64)
@@ -456,6 +478,9 @@ class Machine(Arithmetic):
             return
         place = address[:, None] + np.arange(size)
         data = values.astype(f"u{size}")[:, None].view(np.uint8)
+        if space == "local":
+            self.local[at[:, None], place] = data
+            return
         if not atomic:
             self._note(place, at, "write")
         self.shared.is_written[place] = True
@@ -494,6 +519,10 @@ class Machine(Arithmetic):
     def _names(text: str) -> list[str]:
         return [name.strip() for name in text.strip("{}").split(",")]
 
+    @staticmethod
+    def _space(i: Instruction) -> str:
+        return next((space for space in ("shared", "local") if i.has(space)), "global")
+
     def op_ld(self, i: Instruction, at: np.ndarray) -> None:
         size = bits_of(i.kind) // 8
         names = self._names(i.operands[0])
@@ -510,7 +539,7 @@ class Machine(Arithmetic):
                 )
                 self.put(name, at, np.full(len(at), value & ((1 << 64) - 1), np.uint64))
             return
-        space = "shared" if i.has("shared") else "global"
+        space = self._space(i)
         start = self.address(i.operands[1], at)
         if len(at) and (start % (size * len(names))).any():
             raise PtxError("a misaligned vector")
@@ -538,8 +567,7 @@ class Machine(Arithmetic):
         if len(at) and (start % (size * len(names))).any():
             raise PtxError("a misaligned vector")
         for k, name in enumerate(names):
-            self.write("shared" if i.has("shared") else "global", start + k * size, at, size,
-                       self.get(name, at, i.kind))  # fmt: skip
+            self.write(self._space(i), start + k * size, at, size, self.get(name, at, i.kind))
 
     _COMBINE: dict[str, Callable[[Any, Any], Any]] = {
         "add": lambda a, b: a + b,

@@ -155,3 +155,31 @@ def test_a_vector_may_hold_what_nobody_reads_and_nobody_owns() -> None:
     x, out = np.array([2, 3, 4], np.float32), np.zeros(32, np.float32)
     ptx_machine.run(compiled(three_kernel, [x, out], 1, "sm_90a", N=32), [x, out])
     assert (out == 10).all()
+
+
+@triton.jit
+def sines_kernel(x_ptr, out_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out_ptr + i, tl.sin(tl.load(x_ptr + i)))
+
+
+def test_the_machine_has_local_memory_and_carries_for_sines_of_large_numbers() -> None:
+    x = np.array([0, 1, -3, 1e5, 2.5e8, -7e20, 3e38, 0.1], np.float32).repeat(16)
+    out = np.zeros_like(x)
+    launcher("sm_90a")(sines_kernel, [x, out], 4, {"N": 128})
+    np.testing.assert_allclose(out, np.sin(x.astype(np.float64)), rtol=0, atol=2e-7)
+
+
+@triton.jit
+def scopes_kernel(x_ptr, out_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    text: tl.constexpr = "{ .reg .b32 a, half; shl.b32 a, $1, 3; { .reg .b32 a; add.u32 a, $1, 5; mov.b32 half, a; } add.u32 $0, a, half; }"  # noqa: E501
+    x = tl.load(x_ptr + i)
+    tl.store(out_ptr + i, tl.inline_asm_elementwise(text, "=r,r", [x], tl.int32, True, 1))
+
+
+def test_the_machine_keeps_registers_of_scopes_apart() -> None:
+    x = np.arange(128, dtype=np.int32)
+    out = np.zeros_like(x)
+    launcher("sm_90a")(scopes_kernel, [x, out], 4, {"N": 128})
+    assert (out == 8 * x + x + 5).all()
