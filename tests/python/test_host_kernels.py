@@ -434,3 +434,25 @@ def test_short_names_of_types():
     names = {"float8_e4m3fn": "fp8e4nv", "float8_e5m2": "fp8e5", "int32": "i32", "i32": "i32",
              "bool": "u1", "half": "fp16", "bf16": "bf16", "void": "void"}  # fmt: skip
     assert {name: short[name] for name in names} == names
+
+
+@triton.jit
+def weighted_sum(out_ptr, n, *xs, BLOCK: tl.constexpr = 32):
+    i = tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK,), tl.float32)
+    for k in tl.static_range(len(xs)):
+        total += tl.load(xs[k] + i, mask=i < n, other=0.0) * (k + 1)
+    tl.store(out_ptr + i, total, mask=i < n)
+
+
+@pytest.mark.parametrize("step", [False, True])
+@pytest.mark.parametrize("count", [0, 1, 3, 7])
+def test_a_kernel_that_takes_any_number_of_tensors(step, count):
+    xs, out = [torch.rand(20) for _ in range(count)], torch.empty(20)
+    triton.set_interpret_mode(step)
+    try:
+        weighted_sum[(1,)](out, 20, *xs)
+    finally:
+        triton.set_interpret_mode(False)
+    expected = sum((k + 1) * x for k, x in enumerate(xs)) if xs else torch.zeros(20)
+    torch.testing.assert_close(out, expected)

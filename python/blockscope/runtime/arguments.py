@@ -72,7 +72,8 @@ def bind(fn: KernelFunction, args: Sequence[Any], kwargs: dict[str, Any]) -> dic
             f"keyword argument '{unknown[0]}' was given to kernel '{fn.__name__}', which has no "
             f"such parameter or option ({parameters_text(fn.arg_names, unknown[0])}"
         )
-    if len(args) > len(fn.arg_names):
+    takes_any = any(param.is_variadic for param in fn.params)
+    if len(args) > len(fn.arg_names) and not takes_any:
         raise TypeError(
             f"kernel '{fn.__name__}': too many positional arguments: {len(args)} were given to "
             f"{len(fn.arg_names)} parameters ({', '.join(fn.arg_names)})"
