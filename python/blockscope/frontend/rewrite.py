@@ -15,6 +15,8 @@ from blockscope.frontend.loop_slice import deciding
 from blockscope.process_lock import loading
 
 _RUNTIME = "__blockscope_step__"
+#: The parameter of a function that holds a part of an expression back.
+LATER = f"{_RUNTIME}later"
 _KERNEL_BUILTINS = frozenset(
     ["abs", "bool", "float", "getattr", "hasattr", "int", "isinstance", "max", "min"]
 )
@@ -96,8 +98,11 @@ def _later(body: ast.expr) -> ast.expr:
         generator = ast.GeneratorExp(body, [loop])
         step = ast.Attribute(generator, "__next__", ast.Load())
         return ast.fix_missing_locations(ast.copy_location(step, body))
-    empty = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-    return ast.copy_location(ast.Lambda(empty, body), body)
+    marked = ast.arguments(
+        posonlyargs=[], args=[ast.arg(LATER)], kwonlyargs=[], kw_defaults=[],
+        defaults=[ast.Constant(None)],
+    )  # fmt: skip
+    return ast.fix_missing_locations(ast.copy_location(ast.Lambda(marked, body), body))
 
 
 def _declared_constants(definition: ast.FunctionDef) -> frozenset[str]:

@@ -12,12 +12,15 @@ from blockscope.frontend import tracebacks
 from blockscope.frontend.argument import Argument, in_kernel, leaves
 from blockscope.frontend.as_written import function_as_written, plain_none
 from blockscope.frontend.block_ir import Arithmetic
-from blockscope.frontend.rewrite import stepped_function
+from blockscope.frontend.rewrite import LATER, stepped_function
 from blockscope.frontend.scheduler import Scheduler, StoppedByFinding
 from blockscope.language import context, core
 from blockscope.language.bitcode import Library
 
-_kernel_code: dict[types.CodeType, str] = {}
+#: The code of stepped functions by name. None: a part of the function around it, such as a
+#: comprehension, which has a frame of its own.
+_kernel_code: dict[types.CodeType, str | None] = {}
+_PARTS = ("<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>")
 
 
 def _function(fn: Any) -> types.FunctionType:
@@ -30,9 +33,18 @@ def _function(fn: Any) -> types.FunctionType:
                 stepped = function_as_written(fn)
                 fn._stepped_as_written = True
         fn._stepped = stepped
-        _kernel_code[stepped.__code__] = fn.__name__
+        _note_code(stepped.__code__, fn.__name__)
         tracebacks.note_kernel(stepped.__code__)
     return stepped
+
+
+def _note_code(code: types.CodeType, name: str | None) -> None:
+    """Remember the code of a function, and of those that it defines."""
+    _kernel_code[code] = name
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            is_part = inner.co_name in _PARTS or LATER in inner.co_varnames
+            _note_code(inner, None if is_part else inner.co_name)
 
 
 def _call(fn: Any, function: types.FunctionType, values: dict[str, Any]) -> Any:
@@ -151,7 +163,11 @@ def _kernel_frames() -> Iterator[types.FrameType]:
 def source_location() -> list[tuple[str, int, int, str]]:
     """Where the stepped kernel is: (file, line, column, function), innermost call first."""
     places = []
+    part = None  # where the innermost part of the next function is
     for frame in _kernel_frames():
-        line, column = position(frame)
-        places.append((frame.f_code.co_filename, line, column, _kernel_code[frame.f_code]))
+        name = _kernel_code[frame.f_code]
+        line, column = part = part or position(frame)
+        if name is not None:
+            places.append((frame.f_code.co_filename, line, column, name))
+            part = None
     return places
