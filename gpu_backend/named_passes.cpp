@@ -6,6 +6,7 @@
 #include "gpu_backend/passes/block_choices.h"
 #include "gpu_backend/passes/order_wgmma.h"
 #include "gpu_backend/passes/passes.h"
+#include "gpu_backend/passes/place_conversions.h"
 #include "gpu_backend/passes/place_shared.h"
 #include "gpu_backend/passes/read_only_loads.h"
 #include "gpu_backend/passes/shared_operands.h"
@@ -110,6 +111,22 @@ struct AssignLayoutsPass : ModulePass<AssignLayoutsPass> {
 
   Option<std::string> arch{*this, "arch", llvm::cl::desc(kArchHelp), llvm::cl::init("")};
   Option<int> numWarps{*this, "num-warps", llvm::cl::desc(kWarpsHelp), llvm::cl::init(0)};
+};
+
+struct PlaceConversionsPass : ModulePass<PlaceConversionsPass> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlaceConversionsPass)
+
+  llvm::StringRef getArgument() const final { return "tlg-place-conversions"; }
+  llvm::StringRef getDescription() const final {
+    return "convert layouts where elementwise ops leave the fewest bytes to move";
+  }
+
+  LogicalResult runOn(func::FuncOp function) {
+    if (failed(requireLayouts(getOperation())))
+      return failure();
+    placeConversions(function);
+    return success();
+  }
 };
 
 struct SinkConversionsPass : ModulePass<SinkConversionsPass> {
@@ -312,8 +329,9 @@ void build(OpPassManager &manager, llvm::StringRef arch, int numWarps, int numSt
   manager.addPass(std::move(layouts));
   manager.addPass(createCSEPass());
   manager.addPass(createLicmPass());
-  manager.addPass(std::make_unique<SinkConversionsPass>());
   manager.addPass(std::make_unique<FindTmaPass>());
+  manager.addPass(std::make_unique<PlaceConversionsPass>());
+  manager.addPass(std::make_unique<SinkConversionsPass>());
   auto loops = std::make_unique<PipelineLoopsPass>();
   loops->numStages = numStages;
   loops->printPlan = printPlan;
@@ -338,6 +356,7 @@ void registerGpuPasses() {
     registerPass(createLicmPass);
     PassRegistration<UnrollLoopsPass>();
     PassRegistration<AssignLayoutsPass>();
+    PassRegistration<PlaceConversionsPass>();
     PassRegistration<SinkConversionsPass>();
     PassRegistration<FindTmaPass>();
     PassRegistration<PipelineLoopsPass>();

@@ -1,0 +1,13 @@
+// Where in a chain of elementwise ops a block is converted from one layout to another.
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace blockscope::gpu {
+
+/// Moves conversions of layouts along elementwise ops to where they move the fewest bytes: a block
+/// is converted before it is widened and after it is narrowed, and two that are combined are
+/// combined first where that is less. What loops with dots compute in each iteration stays.
+void placeConversions(mlir::func::FuncOp function);
+
+} // namespace blockscope::gpu

@@ -1,0 +1,63 @@
+"""Conversions of layouts behind a dot, without a GPU: how many, and what comes out."""
+
+from __future__ import annotations
+
+import blockscope as triton
+import blockscope.language as tl
+import gpu_rows
+import machine_backend
+import pytest
+
+torch = pytest.importorskip("torch")
+
+pytestmark = pytest.mark.skipif(
+    not gpu_rows.has_tools(), reason="ptxas and libdevice are not installed (nvidia-cuda-nvcc)"
+)
+
+
+@triton.jit
+def epilogue_kernel(
+    x_ptr, y_ptr, c_ptr, bias_ptr, out_ptr, rows, columns, depth, alpha, beta,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr,
+):  # fmt: skip
+    row, column = tl.arange(0, ROWS)[:, None], tl.arange(0, COLUMNS)[None, :]
+    total = tl.zeros((ROWS, COLUMNS), tl.float32)
+    for start in range(0, depth, DEPTH):
+        k = start + tl.arange(0, DEPTH)
+        x = tl.load(x_ptr + row * depth + k[None, :], (row < rows) & (k[None, :] < depth), 0.0)
+        y = tl.load(
+            y_ptr + k[:, None] * columns + column, (column < columns) & (k[:, None] < depth), 0.0
+        )
+        total = tl.dot(x, y, total)
+    mask = (row < rows) & (column < columns)
+    place = row * columns + column
+    c = tl.load(c_ptr + place, mask, 0.0)
+    bias = tl.load(bias_ptr + column, column < columns, 0.0)
+    result = alpha * total.to(tl.float16) + beta * c + bias
+    tl.store(out_ptr + place, tl.where(result > 0, result, 0.25 * result).to(tl.float16), mask)
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize(("rows", "columns", "warps"), [(64, 64, 4), (50, 128, 8)])
+def test_an_epilogue_moves_the_narrow_sum_once(
+    rows: int, columns: int, warps: int, arch: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch.manual_seed(7)
+    kernels = machine_backend.record(monkeypatch, arch)
+    depth = 72
+    x, y = torch.randn(rows, depth).half(), torch.randn(depth, columns).half()
+    c, bias = torch.randn(rows, columns).half(), torch.randn(columns)
+    out = torch.zeros_like(c)
+    epilogue_kernel[(1,)](
+        x, y, c, bias, out, rows, columns, depth, 0.5, 3.0,
+        ROWS=64, COLUMNS=columns, DEPTH=32, num_warps=warps,
+    )  # fmt: skip
+    want = 0.5 * (x.float() @ y.float()).half().double() + 3.0 * c.double() + bias.double()
+    want = torch.where(want > 0, want, 0.25 * want)
+    # fp16 of the product and of the result: 2^-11 each of numbers below 64.
+    assert torch.allclose(out.double(), want, rtol=2e-3, atol=2e-2)
+    conversions = [
+        line for line in kernels[0].asm["ttgir"].splitlines() if "tlg.convert_layout" in line
+    ]
+    large = [line for line in conversions if f"tensor<64x{columns}x" in line]
+    assert len(large) == 1 and f"tensor<64x{columns}xf16" in large[0]
