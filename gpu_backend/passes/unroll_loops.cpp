@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Utils/Utils.h"
+#include "mlir/Transforms/FoldUtils.h"
 
 using namespace mlir;
 
@@ -26,6 +27,20 @@ void unroll(scf::ForOp loop, uint64_t factor) {
     (*loops->epilogueLoopOp)->setAttr(tl::kNumStagesHint, builder.getI32IntegerAttr(1));
 }
 
+/// Steps and distances of iterations are made as products of constants. What asks whether a loop
+/// counts up, or what divides its variable, looks for constants.
+void foldConstants(func::FuncOp function) {
+  OperationFolder folder(function.getContext());
+  llvm::SmallVector<Operation *> sums;
+  function.walk([&](Operation *op) {
+    if (isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op) &&
+        op->getResult(0).getType().isIntOrIndex())
+      sums.push_back(op);
+  });
+  for (Operation *op : sums)
+    (void)folder.tryToFold(op);
+}
+
 } // namespace
 
 void unrollLoops(func::FuncOp function) {
@@ -40,6 +55,8 @@ void unrollLoops(func::FuncOp function) {
   });
   for (const auto [loop, factor] : loops)
     unroll(loop, factor);
+  if (!loops.empty())
+    foldConstants(function);
 }
 
 } // namespace blockscope::gpu
