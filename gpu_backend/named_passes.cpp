@@ -4,6 +4,7 @@
 #include "core/passes/licm.h"
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/passes/block_choices.h"
+#include "gpu_backend/passes/merge_reductions.h"
 #include "gpu_backend/passes/order_wgmma.h"
 #include "gpu_backend/passes/passes.h"
 #include "gpu_backend/passes/place_conversions.h"
@@ -141,6 +142,22 @@ struct SinkConversionsPass : ModulePass<SinkConversionsPass> {
     if (failed(requireLayouts(getOperation())))
       return failure();
     sinkConversions(function);
+    return success();
+  }
+};
+
+struct MergeReductionsPass : ModulePass<MergeReductionsPass> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MergeReductionsPass)
+
+  llvm::StringRef getArgument() const final { return "tlg-merge-reductions"; }
+  llvm::StringRef getDescription() const final {
+    return "reduce along two axes at once what is reduced along one after the other";
+  }
+
+  LogicalResult runOn(func::FuncOp function) {
+    if (failed(requireLayouts(getOperation())))
+      return failure();
+    mergeReductions(function);
     return success();
   }
 };
@@ -332,6 +349,7 @@ void build(OpPassManager &manager, llvm::StringRef arch, int numWarps, int numSt
   manager.addPass(std::make_unique<FindTmaPass>());
   manager.addPass(std::make_unique<PlaceConversionsPass>());
   manager.addPass(std::make_unique<SinkConversionsPass>());
+  manager.addPass(std::make_unique<MergeReductionsPass>());
   auto loops = std::make_unique<PipelineLoopsPass>();
   loops->numStages = numStages;
   loops->printPlan = printPlan;
@@ -358,6 +376,7 @@ void registerGpuPasses() {
     PassRegistration<AssignLayoutsPass>();
     PassRegistration<PlaceConversionsPass>();
     PassRegistration<SinkConversionsPass>();
+    PassRegistration<MergeReductionsPass>();
     PassRegistration<FindTmaPass>();
     PassRegistration<PipelineLoopsPass>();
     PassRegistration<CopyByTmaPass>();

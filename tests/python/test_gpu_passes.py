@@ -55,7 +55,7 @@ def test_every_pass_is_dumped(
     assert names[:2] == ["blk-hints", "blk-simplify"]
     assert names[5:] == [
         "tlg-unroll-loops", "tlg-assign-layouts", "cse", "blk-licm",
-        "tlg-find-tma", "tlg-place-conversions", "tlg-sink-conversions",
+        "tlg-find-tma", "tlg-place-conversions", "tlg-sink-conversions", "tlg-merge-reductions",
         "tlg-pipeline-loops", "tlg-copy-by-tma", "tlg-stage-operands", "cse",
         "blk-licm", "tlg-branch-for-blocks", "tlg-order-wgmma", "tlg-order-stores",
         "tlg-mark-read-only", "tlg-place-shared",

@@ -194,3 +194,59 @@ def test_lanes_share_tables_of_many_results(
     assert kernel.asm["ptx"].count("ld.shared") == reads
     ptx_machine.run(kernel, [x, out])
     np.testing.assert_allclose(out, x.sum(1), rtol=1e-4, atol=1e-4)
+
+
+@triton.jit
+def block_kernel(x_ptr, out_ptr, FIRST: tl.constexpr, SECOND: tl.constexpr, M: tl.constexpr):
+    """Of a block of M x M x M along one axis, then along one of those that are left."""
+    i = tl.arange(0, M)
+    x = tl.load(x_ptr + (i[:, None, None] * M + i[None, :, None]) * M + i[None, None, :])
+    tl.store(out_ptr + i, tl.sum(tl.sum(x, FIRST), SECOND))
+
+
+@pytest.mark.parametrize("second", [0, 1])
+@pytest.mark.parametrize("first", [0, 1, 2])
+def test_two_axes_are_reduced_at_once(
+    first: int, second: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is exchanged but what a thread has left of both axes."""
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+    rng = np.random.default_rng(5)
+    x, out = rng.integers(-9, 9, (16, 16, 16)), np.zeros(16, np.int64)
+    kernel = block_kernel.warmup(x, out, first, second, 16, grid=(1,), arch="sm_90a", num_warps=4)
+    assert kernel.asm["tlg"].count("tl.reduce") == 1
+    ptx_machine.run(kernel, [x, out])
+    assert np.array_equal(out, x.sum(first).sum(second))
+
+
+@triton.jit
+def mixed_kernel(x_ptr, out_ptr, WAY: tl.constexpr, M: tl.constexpr):
+    i = tl.arange(0, M)
+    x = tl.load(x_ptr + i[:, None] * M + i[None, :])
+    if WAY == "other function":
+        result = tl.sum(tl.max(x, 1), 0)
+    elif WAY == "used twice":
+        rows = tl.sum(x, 1)
+        result = tl.sum(rows, 0) * tl.max(rows, 0)
+    else:
+        result = tl.sum(tl.sum(x, 1) * i, 0)
+    tl.store(out_ptr, result)
+
+
+@pytest.mark.parametrize("way", ["other function", "used twice", "changed between"])
+def test_axes_are_reduced_one_by_one_where_they_differ(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+    rng = np.random.default_rng(6)
+    x, out = rng.integers(-9, 9, (32, 32)).astype(np.int32), np.zeros(1, np.int32)
+    kernel = mixed_kernel.warmup(x, out, way, 32, grid=(1,), arch="sm_90a", num_warps=4)
+    assert kernel.asm["tlg"].count("tl.reduce") >= 2
+    ptx_machine.run(kernel, [x, out])
+    rows = x.sum(1)
+    want = {
+        "other function": x.max(1).sum(),
+        "used twice": rows.sum() * rows.max(),
+        "changed between": (rows * np.arange(32)).sum(),
+    }[way]
+    assert out[0] == want
