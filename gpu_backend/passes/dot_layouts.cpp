@@ -452,13 +452,28 @@ void widenDotOperands(func::FuncOp function, const GpuTarget &target) {
 
 namespace {
 
-/// The dot of the same block that `value` is, if it begins with zero and nothing else needs it.
-tl::DotOp freshDot(Operation *addition, Value value) {
-  auto dot = value.getDefiningOp<tl::DotOp>();
-  return dot && dot->hasOneUse() && dot->getBlock() == addition->getBlock() &&
-                 isKnownZero(dot.getAcc())
-             ? dot
-             : tl::DotOp();
+/// A dot that begins with zero, and the ops behind it that give its elements another shape.
+struct FreshDot {
+  tl::DotOp dot;
+  llvm::SmallVector<Operation *, 2> reshapes; ///< from the sum to the dot
+
+  explicit operator bool() const { return dot != nullptr; }
+};
+
+/// The dot of the same block that `value` is, perhaps in another shape, if it begins with zero and
+/// nothing else needs it.
+FreshDot freshDot(Operation *addition, Value value) {
+  FreshDot found;
+  Operation *op = value.getDefiningOp();
+  const auto isOnlyHere = [&] {
+    return op && op->hasOneUse() && op->getBlock() == addition->getBlock();
+  };
+  for (; isOnlyHere() && isa<tl::ReshapeOp, tl::ExpandDimsOp>(op);
+       op = op->getOperand(0).getDefiningOp())
+    found.reshapes.push_back(op);
+  if (auto dot = dyn_cast_or_null<tl::DotOp>(op); dot && isOnlyHere() && isKnownZero(dot.getAcc()))
+    found.dot = dot;
+  return found;
 }
 
 /// Adds the dots to `dots` that `value` is computed from in `block`.
@@ -490,16 +505,25 @@ bool isDelayedBy(tl::DotOp dot, Value sum) {
   return llvm::any_of(added, [&](Operation *other) { return !needed.contains(other); });
 }
 
-/// Has `dot`, which is one side of `addition`, begin with the other side `sum`.
-bool foldInto(Operation *addition, tl::DotOp dot, Value sum, const GpuTarget &target) {
+/// Has the dot of `fresh`, which is one side of `addition`, begin with the other side `sum`.
+bool foldInto(Operation *addition, const FreshDot &fresh, Value sum, const GpuTarget &target) {
+  tl::DotOp dot = fresh.dot;
   if (!dot || tensorCoreBytes(dot, target) == 0 || multipliesFp8(dot, target))
     return false;
   const bool mayRunAlone = target.hasWgmma && dot.getType().getShape().drop_back().back() >= 64;
   if (mayRunAlone && isDelayedBy(dot, sum))
     return false;
+  OpBuilder builder(addition);
+  for (Operation *reshape : fresh.reshapes)
+    sum = tl::ReshapeOp::create(builder, reshape->getLoc(), reshape->getOperand(0).getType(), sum);
   dot->moveBefore(addition); // where the sum is there
   dot.getAccMutable().assign(sum);
-  addition->getResult(0).replaceAllUsesWith(dot.getResult());
+  Value result = dot.getResult();
+  for (Operation *reshape : llvm::reverse(fresh.reshapes)) {
+    reshape->moveBefore(addition);
+    result = reshape->getResult(0);
+  }
+  addition->getResult(0).replaceAllUsesWith(result);
   addition->erase();
   return true;
 }
@@ -509,9 +533,9 @@ void foldSum(Operation *addition, const GpuTarget &target) {
   const Type element = getElementTypeOrSelf(left.getType());
   if (!element.isF32() && !element.isInteger(32))
     return;
-  tl::DotOp ofLeft = freshDot(addition, left), ofRight = freshDot(addition, right);
+  const FreshDot ofLeft = freshDot(addition, left), ofRight = freshDot(addition, right);
   // Of two dots the later one first.
-  const bool leftFirst = ofLeft && ofRight && ofRight->isBeforeInBlock(ofLeft);
+  const bool leftFirst = ofLeft && ofRight && ofRight.dot->isBeforeInBlock(ofLeft.dot);
   if (leftFirst && foldInto(addition, ofLeft, right, target))
     return;
   if (!foldInto(addition, ofRight, left, target) && !leftFirst)

@@ -47,8 +47,9 @@ void widenDotOperands(mlir::func::FuncOp function, const GpuTarget &target);
 
 /// Makes `sum + dot(a, b)` the one `dot(a, b, sum)` where the tensor cores add in fp32 or int32:
 /// the product needs no registers of its own, and the dots of an iteration may go on into the next
-/// one. The dots of fp8 keep their addition: the tensor cores add these with fewer bits. So does
-/// one that could begin before the sum is there.
+/// one. So it does where the product is reshaped before it is added. The dots of fp8 keep their
+/// addition: the tensor cores add these with fewer bits. So does one that could begin before the
+/// sum is there.
 void foldSumsIntoDots(mlir::func::FuncOp function, const GpuTarget &target);
 
 } // namespace blockscope::gpu

@@ -181,6 +181,34 @@ def test_product_in_an_if(device):
 
 
 @triton.jit
+def heads_kernel(
+    a_ptr, b_ptr, c_ptr, K, H: tl.constexpr, M: tl.constexpr, N: tl.constexpr, BLOCK: tl.constexpr
+):
+    """Sums of several heads' rows at once, each iteration's in the shape of heads."""
+    head, row, column, step = tl.arange(0, H), tl.arange(0, M), tl.arange(0, N), tl.arange(0, BLOCK)
+    rows = (head[:, None, None] * M + row[None, :, None]) * K
+    total = tl.zeros((H, M, N), tl.float32)
+    for k in range(0, K, BLOCK):
+        a = tl.load(a_ptr + rows + (k + step)[None, None, :])
+        b = tl.load(b_ptr + (k + step)[:, None] * N + column[None, :])
+        product = tl.dot(tl.reshape(a, (H * M, BLOCK)), b)
+        total = total * 0.5 + tl.reshape(product, (H, M, N))
+    at = (head[:, None, None] * M + row[None, :, None]) * N + column[None, None, :]
+    tl.store(c_ptr + at, total)
+
+
+@pytest.mark.parametrize("heads", [2, 8])
+def test_sums_in_another_shape(heads, device):
+    a = torch.randn(heads, 16, 96, device=device).half()
+    b = torch.randn(96, 64, device=device).half()
+    c = torch.zeros(heads, 16, 64, device=device)
+    heads_kernel[1,](a, b, c, 96, heads, 16, 64, 32, num_warps=4, num_stages=2)
+    weights = 0.5 ** torch.arange(2, -1, -1, device=device).double().repeat_interleave(32)
+    want = (a.double() * weights) @ b.double()
+    assert (c.double() - want).abs().max() <= 1e-4
+
+
+@triton.jit
 def chunks_kernel(
     k_ptr, v_ptr, state_ptr, chunks, shift, N: tl.constexpr, DESCRIPTORS: tl.constexpr
 ):

@@ -153,6 +153,15 @@ def test_product_in_an_if(arch: str, machines: Any) -> None:
 
 
 @BOTH_ARCHS
+@pytest.mark.parametrize("heads", [2, 8])
+def test_sums_in_another_shape(heads: int, arch: str, machines: Any) -> None:
+    """The products are added where the sums are, though these have a dimension more."""
+    loops.test_sums_in_another_shape(heads, "cpu")
+    sums = [i for i in machines[0].code if i.parts[0] in ("add", "fma") and "f32" in i.parts]
+    assert not sums
+
+
+@BOTH_ARCHS
 @pytest.mark.parametrize("one_tensor", [True, False])
 def test_stores_before_later_loads(one_tensor: bool, arch: str, machines: Any) -> None:
     loops.test_stores_before_later_loads(one_tensor, 3, "cpu")

@@ -66,3 +66,28 @@ func.func @kept(%a: f16, %c: f32, %d: f8E4M3FN, %p: !tl.ptr<f32>) {
   tl.store %at, %4 : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xf32>
   return
 }
+
+// Also where the sums have another shape than the product: they are added to in that of the dot.
+// CHECK-LABEL: func.func @reshaped(
+// CHECK: %[[SUMS:.*]] = tl.reshape %{{.*}} : tensor<4x16x64xf32, {{.*}}> -> tensor<64x64xf32,
+// CHECK: %[[BEGIN:.*]] = tlg.convert_layout %[[SUMS]]
+// CHECK: tlg.wgmma %{{.*}}, %{{.*}}, %[[BEGIN]]
+// CHECK: %[[MORE:.*]] = tlg.wgmma_wait 0
+// CHECK-NEXT: tl.reshape %[[MORE]] : tensor<64x64xf32, {{.*}}> -> tensor<4x16x64xf32,
+// CHECK-NOT: arith.addf
+// CHECK: return
+func.func @reshaped(%a: f16, %b: f16, %p: !tl.ptr<f32>) {
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %flat = tl.range 0 to 4096 : tensor<4096xi32>
+  %offsets = tl.reshape %flat : tensor<4096xi32> -> tensor<4x16x64xi32>
+  %base = tl.splat %p : !tl.ptr<f32> -> tensor<4x16x64x!tl.ptr<f32>>
+  %at = tl.addptr %base, %offsets : tensor<4x16x64x!tl.ptr<f32>>, tensor<4x16x64xi32>
+  %va = tl.splat %a : f16 -> tensor<64x64xf16>
+  %vb = tl.splat %b : f16 -> tensor<64x64xf16>
+  %x = tl.load %at : tensor<4x16x64x!tl.ptr<f32>> -> tensor<4x16x64xf32>
+  %ab = tl.dot %va, %vb, %zero : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+  %heads = tl.reshape %ab : tensor<64x64xf32> -> tensor<4x16x64xf32>
+  %sum = arith.addf %x, %heads : tensor<4x16x64xf32>
+  tl.store %at, %sum : tensor<4x16x64x!tl.ptr<f32>>, tensor<4x16x64xf32>
+  return
+}
