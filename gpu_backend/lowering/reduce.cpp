@@ -17,6 +17,7 @@
 
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <functional>
 
@@ -60,26 +61,29 @@ public:
       places = slicedRegisters(layout_, shape_, axis_);
     for (auto [i, result] : llvm::enumerate(results)) {
       result.resize(count);
+      const bool isUsed = !op_.getResult(i).use_empty();
       for (const uint32_t reg : kept())
-        result[places[reg]] = finished(elements_[reg][i]);
+        result[places[reg]] = finished(elements_[reg][i], isUsed);
     }
     return results;
   }
 
 private:
-  /// LLVM would take a sum of such sums for one, and add up at its end what all of them have read
-  /// from shared memory, with a register for each until then.
-  llvm::Value *finished(llvm::Value *result) {
-    const bool isOneWithOthers =
-        llvm::StringSwitch<bool>(combine_.onlyOp())
-            .Cases({"arith.addi", "arith.andi", "arith.muli", "arith.ori", "arith.xori"}, true)
-            .Default(false);
+  /// What is made of the tables of warps is made where they are read. LLVM would take a sum of such
+  /// sums for one, and move what few threads need into the branch of these: what all of them have
+  /// read from shared memory would have registers until then.
+  llvm::Value *finished(llvm::Value *result, bool isUsed) {
+    llvm::IRBuilder<> &builder = lowering_.builder();
     llvm::Type *type = result->getType();
-    if (!isOneWithOthers || along_.warps == 0 || !(type->isIntegerTy(32) || type->isIntegerTy(64)))
+    const unsigned bits = type->getPrimitiveSizeInBits();
+    if (!isUsed || along_.warps == 0 || !(bits == 16 || bits == 32 || bits == 64))
       return result;
-    const bool isWord = type->isIntegerTy(32);
-    return lowering_.assembly(type, isWord ? "mov.b32 $0, $1;" : "mov.b64 $0, $1;",
-                              isWord ? "=r,r" : "=l,l", {result}, /*hasSideEffects=*/false);
+    const llvm::StringRef letter = bits == 16 ? "h" : bits == 32 ? "r" : "l";
+    llvm::Type *word = builder.getIntNTy(bits);
+    llvm::Value *made = lowering_.assembly(word, llvm::formatv("mov.b{0} $0, $1;", bits).str(),
+                                           llvm::formatv("={0},{0}", letter).str(),
+                                           {builder.CreateBitCast(result, word)});
+    return builder.CreateBitCast(made, type);
   }
 
   /// The registers that hold partial results after those of the thread are combined.

@@ -250,3 +250,25 @@ def test_axes_are_reduced_one_by_one_where_they_differ(
         "changed between": (rows * np.arange(32)).sum(),
     }[way]
     assert out[0] == want
+
+
+@triton.jit
+def counters_kernel(x_ptr, out_ptr, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    x = tl.load(x_ptr + offsets)
+    first, second, third = tl.sum(x, 0), tl.sum(x * x, 0), tl.max(x, 0)
+    tl.atomic_add(out_ptr, first)
+    tl.atomic_add(out_ptr + 1, second)
+    tl.atomic_max(out_ptr + 2, third)
+
+
+def test_what_one_thread_needs_is_made_where_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not in the branch of that thread: what was read would have registers until then."""
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+    x, out = np.arange(1024, dtype=np.float32) / 8, np.zeros(3, np.float32)
+    kernel = counters_kernel.warmup(x, out, 1024, grid=(1,), arch="sm_90a", num_warps=8)
+    behind_tables = kernel.asm["ptx"].rpartition("ld.shared")[2]
+    before, _, behind = behind_tables.partition("bra")
+    assert "max" in before and not re.search(r"(add|max)\S*f32", behind.replace("red.global", ""))
+    ptx_machine.run(kernel, [x, out])
+    np.testing.assert_allclose(out, [x.sum(), (x * x).sum(), x.max()], rtol=1e-5)
