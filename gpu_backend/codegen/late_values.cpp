@@ -5,21 +5,25 @@
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/BasicBlock.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 namespace blockscope::gpu {
 namespace {
 
-/// Registers of 32 bits; predicates have registers of their own.
+/// Registers of 32 bits; predicates have registers of their own, and what an instruction with
+/// several results gives is in those of its parts.
 int64_t wordsOf(const llvm::Value *value) {
   const llvm::Type *type = value->getType();
-  if (type->isVoidTy() || type->isIntegerTy(1) || type->isTokenTy())
+  if (type->isVoidTy() || type->isIntegerTy(1) || type->isTokenTy() || type->isStructTy())
     return 0;
   const llvm::DataLayout &layout =
       llvm::cast<llvm::Instruction>(value)->getModule()->getDataLayout();
@@ -35,6 +39,19 @@ bool mayMove(const llvm::Instruction &instruction) {
     return false;
   const auto *call = llvm::dyn_cast<llvm::CallBase>(&instruction);
   return !call || !call->isConvergent();
+}
+
+/// Whether an instruction only names a part of what its first operand has in several registers.
+bool isPart(const llvm::Instruction &instruction) {
+  if (llvm::isa<llvm::ExtractValueInst>(instruction))
+    return true;
+  const bool takesPart = llvm::isa<llvm::BitCastInst>(instruction) ||
+                         (llvm::isa<llvm::ExtractElementInst>(instruction) &&
+                          llvm::isa<llvm::ConstantInt>(instruction.getOperand(1))) ||
+                         (llvm::isa<llvm::ShuffleVectorInst>(instruction) &&
+                          llvm::isa<llvm::Constant>(instruction.getOperand(1)));
+  return takesPart && llvm::isa<llvm::Instruction>(instruction.getOperand(0)) &&
+         wordsOf(instruction.getOperand(0)) > 1;
 }
 
 /// The most words that values of the block hold at a time, in an order of its instructions. Values
@@ -62,10 +79,17 @@ int64_t mostWords(llvm::ArrayRef<llvm::Instruction *> order) {
   return most;
 }
 
+/// What is made before an access, barrier and the like needs it.
+enum class Early : uint8_t {
+  UsesOfNew, ///< what uses up a value that has just been made
+  AllUses,   ///< also what uses up others at its place in the old order, and sums of many values
+};
+
 class Schedule {
 public:
-  explicit Schedule(llvm::BasicBlock &block) : block_(block) {
+  Schedule(llvm::BasicBlock &block, Early early) : block_(block), early_(early) {
     for (llvm::Instruction &instruction : block) {
+      places_[&instruction] = places_.size();
       int64_t depth = 0;
       for (const llvm::Use &operand : instruction.operands())
         if (const llvm::Instruction *made = here(operand)) {
@@ -84,9 +108,15 @@ public:
   /// All instructions of the block but its terminator, in the new order.
   llvm::ArrayRef<llvm::Instruction *> run() {
     llvm::Instruction *terminator = block_.getTerminator();
-    for (llvm::Instruction &instruction : block_)
-      if (!mayMove(instruction) && &instruction != terminator)
+    for (llvm::Instruction &instruction : block_) {
+      if (&instruction == terminator || emitted_.contains(&instruction))
+        continue;
+      if (!mayMove(instruction))
         emit(&instruction);
+      else if (early_ == Early::AllUses)
+        if (const auto tree = freeingTree(&instruction, kMostOfSum, kLeastOfSum))
+          emitTree(*tree);
+    }
     for (llvm::Instruction &instruction : block_)
       if (&instruction != terminator)
         emit(&instruction);
@@ -96,8 +126,10 @@ public:
 
 private:
   static constexpr int64_t kBehind = 1 << 20; // uses that the block does not end
-  static constexpr size_t kMostNodes = 16;
+  static constexpr size_t kMostNodes = 32;
   static constexpr int kMostLevels = 8;
+  static constexpr size_t kMostOfSum = 256;
+  static constexpr int64_t kLeastOfSum = 16;
 
   const llvm::Instruction *here(const llvm::Value *value) const {
     const auto *made = llvm::dyn_cast<llvm::Instruction>(value);
@@ -135,11 +167,16 @@ private:
   }
 
   void append(llvm::Instruction *instruction) {
+    if (!emitted_.insert(instruction).second)
+      return; // as a part of another one
     order_.push_back(instruction);
-    emitted_.insert(instruction);
     for (const llvm::Use &operand : instruction->operands())
       if (const llvm::Instruction *made = here(operand.get()))
         --usesLeft_[made];
+    for (llvm::User *user : instruction->users())
+      if (llvm::Instruction *part = here(user);
+          part && isPart(*part) && !emitted_.contains(part) && part->getOperand(0) == instruction)
+        append(part);
   }
 
   /// Computes what uses `made`, or is computed of that, where it frees at least as many registers
@@ -151,58 +188,202 @@ private:
       llvm::SmallVector<llvm::User *> users(value->users());
       for (llvm::User *user : users) {
         llvm::Instruction *root = here(user);
+        if (root && isPart(*root) && emitted_.contains(root)) {
+          open.push_back(root);
+          continue;
+        }
         for (int level = 0; root && level < kMostLevels; ++level) {
           if (emitted_.contains(root) || !mayMove(*root))
             break;
-          if (const auto tree = freeingTree(root)) {
+          if (const auto tree = freeingTree(root, kMostNodes)) {
             for (llvm::Instruction *node : *tree)
               append(node);
             open.push_back(root);
             break;
           }
-          root = root->hasOneUse() ? here(*root->user_begin()) : nullptr;
+          root = firstUser(root);
         }
       }
     }
   }
 
-  /// What is missing to compute `root`, in order, if all of it can be and it frees registers.
-  std::optional<llvm::SmallVector<llvm::Instruction *>> freeingTree(llvm::Instruction *root) const {
+  void emitTree(llvm::ArrayRef<llvm::Instruction *> tree) {
+    for (llvm::Instruction *node : tree)
+      append(node);
+    useUp(tree.back());
+  }
+
+  /// The first one in the block of what uses `value`; null where nothing here does.
+  llvm::Instruction *firstUser(llvm::Instruction *value) {
+    llvm::Instruction *first = nullptr;
+    for (llvm::User *user : value->users())
+      if (llvm::Instruction *other = here(user);
+          other && !llvm::isa<llvm::PHINode>(other) &&
+          (!first || places_.lookup(other) < places_.lookup(first)))
+        first = other;
+    return first;
+  }
+
+  /// What is missing to compute `root`, in order, if all of it can be, with at most `most`
+  /// instructions, and it frees as many registers as it takes. Of `leastOfSum` values and more it
+  /// may take one in so many: what they are compared with, or divided by, frees them later.
+  std::optional<llvm::SmallVector<llvm::Instruction *>>
+  freeingTree(llvm::Instruction *root, size_t most,
+              int64_t leastOfSum = std::numeric_limits<int64_t>::max()) const {
     llvm::SmallVector<llvm::Instruction *> nodes, open{root};
     llvm::SmallPtrSet<const llvm::Instruction *, 16> seen{root};
     llvm::SmallDenseMap<const llvm::Instruction *, int64_t> uses;
     while (!open.empty()) {
       llvm::Instruction *node = open.pop_back_val();
       nodes.push_back(node);
-      if (nodes.size() > kMostNodes)
+      if (nodes.size() > most)
         return std::nullopt;
       for (llvm::Use &operand : node->operands()) {
         llvm::Instruction *made = here(operand.get());
         if (!made)
           continue;
-        if (emitted_.contains(made)) {
-          ++uses[made];
-        } else if (!mayMove(*made) || !made->hasOneUse()) {
-          return std::nullopt; // it comes later, or would stay
-        } else if (seen.insert(made).second) {
-          open.push_back(made);
-        }
+        ++uses[made];
+        if (emitted_.contains(made) || !seen.insert(made).second)
+          continue;
+        if (!mayMove(*made))
+          return std::nullopt; // it comes later
+        open.push_back(made);
       }
     }
-    int64_t freed = 0;
-    for (const auto &[made, count] : uses)
-      if (usesLeft_.lookup(made) == count)
-        freed += wordsOf(made);
-    if (freed < wordsOf(root) || freed == 0)
+    int64_t freed = 0, taken = wordsOf(root), used = 0;
+    for (const auto &[made, count] : uses) {
+      const bool isUsedUp = usesLeft_.lookup(made) == count;
+      if (emitted_.contains(made)) {
+        used += wordsOf(made);
+        freed += isUsedUp ? wordsOf(made) : 0;
+      } else {
+        taken += isUsedUp ? 0 : wordsOf(made);
+      }
+    }
+    const bool frees = freed >= taken && freed != 0;
+    if (!frees && (taken == 0 || taken - freed > used / leastOfSum))
       return std::nullopt;
-    std::reverse(nodes.begin(), nodes.end()); // what is used before what uses it
+    llvm::sort(nodes, [&](const llvm::Instruction *a, const llvm::Instruction *b) {
+      return places_.lookup(a) < places_.lookup(b); // what is used before what uses it
+    });
     return nodes;
   }
 
   llvm::BasicBlock &block_;
+  Early early_;
   llvm::DenseMap<const llvm::Value *, int64_t> usesLeft_, depths_;
+  llvm::DenseMap<const llvm::Instruction *, size_t> places_;
   llvm::SmallPtrSet<const llvm::Instruction *, 32> emitted_;
   llvm::SmallVector<llvm::Instruction *> order_;
+};
+
+/// PTX's name of what adds or shifts a constant; empty for any other instruction.
+std::string nameOfCheap(const llvm::Instruction &instruction) {
+  using I = llvm::Instruction;
+  if (!(instruction.getType()->isIntegerTy(32) || instruction.getType()->isIntegerTy(64)) ||
+      instruction.getNumOperands() != 2 || !llvm::isa<llvm::ConstantInt>(instruction.getOperand(1)))
+    return {};
+  const auto typed = [&](llvm::StringRef name) {
+    return (name + llvm::Twine(instruction.getType()->getIntegerBitWidth())).str();
+  };
+  switch (instruction.getOpcode()) {
+  case I::Add:
+    return typed("add.s");
+  case I::Sub:
+    return typed("sub.s");
+  case I::And:
+    return typed("and.b");
+  case I::Or:
+    return typed("or.b");
+  case I::Xor:
+    return typed("xor.b");
+  case I::Shl:
+    return typed("shl.b");
+  case I::LShr:
+    return typed("shr.u");
+  case I::AShr:
+    return typed("shr.s");
+  default:
+    return {};
+  }
+}
+
+/// Whether an instruction is an index of a value that many are made of, which stays anyway.
+bool isCheap(const llvm::Instruction &instruction) {
+  constexpr unsigned kManyUses = 8;
+  return !nameOfCheap(instruction).empty() && instruction.getOperand(0)->hasNUsesOrMore(kManyUses);
+}
+
+/// The same once more, as text: LLVM would find two instructions to be one.
+llvm::Instruction *copyOf(llvm::Instruction &cheap) {
+  llvm::IRBuilder<> builder(cheap.getNextNode());
+  llvm::Type *type = cheap.getType();
+  const auto *constant = llvm::cast<llvm::ConstantInt>(cheap.getOperand(1));
+  const std::string text =
+      nameOfCheap(cheap) + " $0, $1, " + std::to_string(constant->getSExtValue()) + ";";
+  auto *signature = llvm::FunctionType::get(type, {type}, /*isVarArg=*/false);
+  auto *assembly = llvm::InlineAsm::get(signature, text, type->isIntegerTy(32) ? "=r,r" : "=l,l",
+                                        /*hasSideEffects=*/false);
+  llvm::CallInst *call = builder.CreateCall(signature, assembly, {cheap.getOperand(0)});
+  call->setDoesNotAccessMemory();
+  call->setDoesNotThrow();
+  call->addFnAttr(llvm::Attribute::WillReturn);
+  return call;
+}
+
+/// An index for each of its uses, in place of one that is held from the first to the last.
+class Copies {
+public:
+  explicit Copies(llvm::BasicBlock &block) {
+    llvm::SmallVector<llvm::Instruction *> cheap;
+    for (llvm::Instruction &instruction : block)
+      if (isCheap(instruction) && instruction.hasNUsesOrMore(2))
+        cheap.push_back(&instruction);
+    for (llvm::Instruction *original : cheap)
+      for (llvm::Use &use : llvm::make_early_inc_range(llvm::drop_begin(original->uses()))) {
+        const auto *user = llvm::cast<llvm::Instruction>(use.getUser());
+        if (user->getParent() != &block || llvm::isa<llvm::PHINode>(user))
+          continue;
+        llvm::Instruction *copy = copyOf(*original);
+        use.set(copy);
+        made_.emplace_back(copy, original);
+      }
+  }
+
+  bool any() const { return !made_.empty(); }
+
+  void undo() {
+    for (const auto &[copy, original] : made_) {
+      copy->replaceAllUsesWith(original);
+      copy->eraseFromParent();
+    }
+    made_.clear();
+  }
+
+private:
+  llvm::SmallVector<std::pair<llvm::Instruction *, llvm::Instruction *>> made_;
+};
+
+/// Instructions of a block. Beyond, looking for all uses, and ordering again, takes seconds.
+constexpr size_t kLargest = 16384;
+
+/// The better one of an order and those that a schedule makes.
+struct BestOrder {
+  int64_t words;
+  llvm::SmallVector<llvm::Instruction *> order; ///< empty: as it was
+
+  void improve(llvm::BasicBlock &block) {
+    for (const Early early : {Early::UsesOfNew, Early::AllUses}) {
+      if (early == Early::AllUses && block.size() > kLargest)
+        continue;
+      Schedule schedule(block, early);
+      const llvm::ArrayRef<llvm::Instruction *> made = schedule.run();
+      if (const int64_t then = mostWords(made); then < words) {
+        words = then;
+        order.assign(made.begin(), made.end());
+      }
+    }
+  }
 };
 
 /// Dots by wgmma have their registers given out by ptxas for all of a loop; another order costs
@@ -230,12 +411,19 @@ void makeValuesLate(llvm::Function &function) {
     const int64_t held = mostWords(before);
     if (held < kManyWords)
       continue;
-    Schedule schedule(block);
-    const llvm::ArrayRef<llvm::Instruction *> order = schedule.run();
-    const int64_t then = mostWords(order);
-    if (then >= held)
-      continue;
-    for (llvm::Instruction *instruction : order)
+    BestOrder best{held, {}};
+    best.improve(block);
+    if (best.words >= kManyWords && block.size() <= kLargest) {
+      Copies copies(block);
+      BestOrder ofCopies{best.words, {}};
+      if (copies.any())
+        ofCopies.improve(block);
+      if (ofCopies.order.empty())
+        copies.undo();
+      else
+        best = std::move(ofCopies);
+    }
+    for (llvm::Instruction *instruction : best.order)
       if (!llvm::isa<llvm::PHINode>(instruction))
         instruction->moveBefore(block, block.end());
   }

@@ -60,3 +60,47 @@ def test_accesses_stay_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     stored = before * 2 + 1
     assert np.array_equal(old, stored + before)
     assert np.array_equal(x, stored + stored[::-1] - before)
+
+
+@triton.jit
+def weighted(
+    q_ptr, k_ptr, v_ptr, out_ptr, keys, k_stride, v_stride,
+    B: tl.constexpr, N: tl.constexpr, D: tl.constexpr,
+):  # fmt: skip
+    """Rows of V, weighted by the products of those of K, which all have to be there before."""
+    b, n, d = tl.arange(0, B)[:, None, None], tl.arange(0, N)[None, :, None], tl.arange(0, D)
+    d = d[None, None, :]
+    q = tl.load(q_ptr + b * D + d)
+    total = tl.zeros((B, D), tl.float32)
+    for first in range(0, keys, N):
+        key = (first + n).to(tl.int64)
+        mask = key < keys
+        k = tl.load(k_ptr + b * (D * 1024) + key * k_stride + d, mask=mask, other=0.0)
+        products = tl.sum(q * k, 2)
+        weights = products - tl.max(products, 1)[:, None]
+        v = tl.load(v_ptr + b * (D * 1024) + key * v_stride + d, mask=mask, other=0.0)
+        total += tl.sum(weights[:, :, None] * v, 1)
+    tl.store(out_ptr + tl.arange(0, B)[:, None] * D + tl.arange(0, D)[None, :], total)
+
+
+def test_what_is_loaded_is_used_up_before_more_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """512 words of K and as many of V a thread, with 64 weights between them. With V loaded before
+    the weights are made, and the indices of keys kept from K to V, it spilled 1500 words."""
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+    b, n, d, keys = 8, 64, 128, 100
+    rng = np.random.default_rng(2)
+    q = rng.integers(-3, 4, (b, d)).astype(np.float32)
+    k, v = rng.integers(-3, 4, (2, b, 1024, d)).astype(np.float32)
+    out = np.zeros((b, d), np.float32)
+    values = [q, k, v, out, keys, d, d]
+    compiled = weighted.warmup(*values, b, n, d, grid=(1,), arch="sm_90a", num_warps=4)
+    ptx_machine.run(compiled, values)
+    want = np.zeros((b, d))
+    for first in range(0, keys, n):
+        rows = np.arange(first, first + n)
+        there = (rows < keys)[None, :, None]
+        products = (q[:, None] * np.where(there, k[:, rows], 0)).sum(2)
+        weights = products - products.max(1, keepdims=True)
+        want += (weights[:, :, None] * np.where(there, v[:, rows], 0)).sum(1)
+    assert np.array_equal(out, want)
+    assert compiled.n_spills <= 100
