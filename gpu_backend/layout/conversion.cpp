@@ -50,17 +50,45 @@ int repackCount(const SharedAccess &access, int elementBytes) {
   return static_cast<int>((elements - whole + pack - 1) / pack);
 }
 
+/// 32-bit registers that an instruction loads beside others than those that `tupleWords` wants them
+/// beside: each of them is moved.
+int movedWords(llvm::ArrayRef<uint32_t> registers, int elementBytes, int tupleWords) {
+  const size_t pack = std::max(4 / elementBytes, 1);
+  const size_t words = registers.size() / pack, tuple = std::min<size_t>(words, tupleWords);
+  int moved = 0;
+  for (size_t first = 0; first < words; first += tuple) {
+    const uint32_t begin = registers[first * pack];
+    bool follow = begin / pack % tuple == 0;
+    for (size_t word = 0; word < tuple; ++word)
+      follow &= registers[(first + word) * pack] == begin + word * pack;
+    moved += follow ? 0 : static_cast<int>(tuple);
+  }
+  return moved;
+}
+
+int movedWords(const SharedPlan &plan, int tupleWords) {
+  const int bytes = plan.layout.elementBytes;
+  int moved = 0;
+  if (plan.matrixLoad)
+    for (const MatrixInstruction &instruction : plan.matrixLoad->instructions)
+      moved += movedWords(instruction.registers, bytes, tupleWords);
+  else
+    for (const SharedVector &vector : plan.load.vectors)
+      moved += movedWords(vector.registers, bytes, tupleWords);
+  return moved;
+}
+
 int repackCount(const SharedPlan &plan) {
   const int bytes = plan.layout.elementBytes;
   return (plan.matrixStore ? 0 : repackCount(plan.store, bytes)) +
          (plan.matrixLoad ? 0 : repackCount(plan.load, bytes));
 }
 
-int cost(const SharedPlan &plan) {
+int cost(const SharedPlan &plan, const ConversionOptions &options) {
   // Where threads differ in what a round moves, each round has all instructions, predicated.
   const int instructions = instructionCount(plan) * (plan.uniformRounds ? 1 : plan.rounds);
   return plan.wavefronts() * kWavefront + instructions * kInstruction +
-         repackCount(plan) * kSelect +
+         (repackCount(plan) + movedWords(plan, options.tupleWords)) * kSelect +
          plan.rounds * 2 * (plan.withinWarps ? kWarpBarrier : kBlockBarrier);
 }
 
@@ -121,7 +149,7 @@ SharedPlan planShared(const LinearLayout &source, const LinearLayout &destinatio
     if (!shared)
       continue;
     SharedPlan plan = planThrough(*shared, source, destination, options);
-    if (!best || cost(plan) < cost(*best))
+    if (!best || cost(plan, options) < cost(*best, options))
       best = std::move(plan);
   }
   return *std::move(best);
@@ -142,7 +170,7 @@ ConversionPlan planConversion(const LinearLayout &source, const LinearLayout &de
   SharedPlan shared = planShared(source, destination, width, elementBytes, options);
   if (options.shuffles) {
     plan.shuffles = planShuffles(source, destination, elementBytes);
-    if (plan.shuffles && cost(*plan.shuffles, elementBytes) <= cost(shared)) {
+    if (plan.shuffles && cost(*plan.shuffles, elementBytes) <= cost(shared, options)) {
       plan.kind = ConversionPlan::Kind::Shuffles;
       return plan;
     }

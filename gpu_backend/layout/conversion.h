@@ -56,6 +56,9 @@ struct ConversionOptions {
   bool shuffles = true;
   bool matrixLoad = true;  // ldmatrix
   bool matrixStore = true; // stmatrix
+  /// What uses the result takes so many 32-bit registers that follow each other at a time: those of
+  /// as many words of the layout's registers, from the first one on. 1: each by itself.
+  int tupleWords = 1;
 };
 
 /// The cheapest plan that gives every register of `destination`, copies included, the element that

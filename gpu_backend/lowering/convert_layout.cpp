@@ -259,20 +259,31 @@ void noteExchange(Lowering &lowering, const SharedPlan &plan) {
     noteConflicts(lowering, kLoaded, plan.load);
 }
 
+/// How many 32-bit registers that follow each other what uses `value` takes at a time.
+int wordsTogether(Value value) {
+  int most = 1;
+  for (OpOperand &use : value.getUses())
+    if (isa<tlg::MmaOp, tlg::WgmmaOp>(use.getOwner()))
+      most = std::max(most, use.getOperandNumber() == 0 ? 4 : use.getOperandNumber() == 1 ? 2 : 1);
+  return tlg::elementBytes(value.getType()) <= 4 ? most : 1;
+}
+
 LogicalResult lowerConvertLayout(Lowering &lowering, Operation *op) {
   auto convert = cast<tlg::ConvertLayoutOp>(op);
   const RankedTensorType type = convert.getType();
-  lowering.set(convert,
-               convertLayout(lowering, lowering.get(convert.getSource()), type,
-                             tlg::layoutOf(convert.getSource().getType()), tlg::layoutOf(type)));
+  lowering.set(convert, convertLayout(lowering, lowering.get(convert.getSource()), type,
+                                      tlg::layoutOf(convert.getSource().getType()),
+                                      tlg::layoutOf(type), wordsTogether(convert)));
   return success();
 }
 
 } // namespace
 
 Registers convertLayout(Lowering &lowering, llvm::ArrayRef<llvm::Value *> source,
-                        RankedTensorType type, const LinearLayout &from, const LinearLayout &to) {
+                        RankedTensorType type, const LinearLayout &from, const LinearLayout &to,
+                        int tupleWords) {
   ConversionOptions options;
+  options.tupleWords = tupleWords;
   options.sharedLimitBytes = 32 * 1024; // more in one round would leave room for fewer programs
   options.matrixStore = lowering.target().hasMatrixStore;
   const ConversionPlan plan = planConversion(from, to, ShapeBits(type.getShape()).width(),

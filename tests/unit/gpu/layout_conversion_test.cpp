@@ -195,6 +195,23 @@ TEST(LayoutConversionTest, AccumulatorGoesToRowsByStmatrixInOneRound) {
   expectShared(*plan.shared, accumulator, rows, 14);
 }
 
+TEST(LayoutConversionTest, FragmentsComeInRegistersThatFollowEachOther) {
+  // Warps along N have sums of eight columns each, so that a vector of both sides is of several
+  // fragments.
+  const LinearLayout sums = mmaAccumulator({64, 64}, 2, {2, 4, 1});
+  const LinearLayout operand = mmaOperandA({64, 64}, 2, {2, 4, 1});
+  ConversionOptions options;
+  options.tupleWords = 4;
+  const ConversionPlan plan = planConversion(sums, operand, 12, 2, options);
+  ASSERT_EQ(plan.kind, Kind::Shared);
+  ASSERT_TRUE(plan.shared->matrixLoad);
+  for (const MatrixInstruction &instruction : plan.shared->matrixLoad->instructions)
+    for (size_t i = 0; i < instruction.registers.size(); ++i)
+      EXPECT_EQ(instruction.registers[i], instruction.registers[0] + i);
+  EXPECT_FALSE(planConversion(sums, operand, 12, 2).shared->matrixLoad);
+  expectShared(*plan.shared, sums, operand, 12);
+}
+
 TEST(LayoutConversionTest, OperandsComeFromRowsByWholeWords) {
   const LinearLayout rows = blockedForAccess({64, 128}, {1, 0}, 8, 4);
   const MmaWarps warps{2, 2, 1};
