@@ -150,4 +150,20 @@ int64_t commonWidth(llvm::ArrayRef<Operation *> accesses, const AxisAnalysis &ax
   return best;
 }
 
+int64_t addressCount(Value pointer, const LinearLayout &layout, const AxisAnalysis &axes) {
+  const ShapeBits shape(cast<RankedTensorType>(pointer.getType()).getShape());
+  const auto isKnown = [&](ElementBits basis) {
+    for (int dim = 0; dim < shape.rank(); ++dim) {
+      const int64_t distance = shape.coordinate(basis, dim);
+      const AxisInfo::Dim &known = axes.at(pointer).dims[dim];
+      const int64_t run = std::max(known.contiguity, known.constancy);
+      if (distance != 0 && distance >= run && (run > 1 || !stepAlong(pointer, dim, axes)))
+        return false;
+    }
+    return true;
+  };
+  return int64_t{1} << llvm::count_if(layout.registers,
+                                      [&](ElementBits basis) { return !isKnown(basis); });
+}
+
 } // namespace blockscope::gpu

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "gpu_backend/gpu_target.h"
+#include "gpu_backend/layout/linear_layout.h"
 #include "gpu_backend/passes/axis_info.h"
 
 namespace blockscope::gpu {
@@ -23,5 +24,9 @@ int64_t accessWidth(mlir::Operation *access, const AxisAnalysis &axes, const Gpu
 /// with which all of them touch the fewest sectors of memory.
 int64_t commonWidth(llvm::ArrayRef<mlir::Operation *> accesses, const AxisAnalysis &axes,
                     const GpuTarget &target, int dim);
+
+/// How many addresses a thread computes for what it accesses in `layout`: elements that lie a known
+/// distance apart share one.
+int64_t addressCount(mlir::Value pointer, const LinearLayout &layout, const AxisAnalysis &axes);
 
 } // namespace blockscope::gpu

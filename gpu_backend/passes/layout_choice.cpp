@@ -30,6 +30,11 @@ RankedTensorType blockType(Value value) { return cast<RankedTensorType>(value.ge
 /// The most elements of a thread, as bits, that are loaded where they are used.
 constexpr size_t kMostElementBits = 4;
 
+/// The most addresses of a thread for what is loaded where it is used: more of them, each with its
+/// mask and mostly with an index that is loaded, too, cost more instructions and registers than a
+/// way through shared memory.
+constexpr int64_t kMostAddresses = 4;
+
 /// The most elements of a thread, as bits, that are computed by all threads with the same operands:
 /// a sum over few costs less than threads that exchange their parts.
 constexpr size_t kRepeatedBits = 2;
@@ -105,7 +110,12 @@ LayoutChoice::LayoutChoice(func::FuncOp function, const AxisAnalysis &axes, cons
     }
   });
   anchor(function);
-  spreadAddresses(function);
+  llvm::SmallVector<Operation *> anchored;
+  function.walk([&](Operation *op) {
+    if (accessedPointer(op) && !gathers_.contains(op) && !followers_.contains(op))
+      anchored.push_back(op);
+  });
+  spreadAddresses(anchored);
   spreadSums(function);
   // A region's ops take layouts of their own.
   const auto walk = [&](llvm::function_ref<bool(Operation *)> spread, bool backward) {
@@ -443,22 +453,25 @@ bool LayoutChoice::followsUse(Operation *op) const {
               .wasInterrupted();
 }
 
+/// Whether a load of fewer elements than threads costs little in the layout of its use.
+bool LayoutChoice::isQuickIn(Operation *load, const LinearLayout &layout) const {
+  return layout.registers.size() <= kMostElementBits &&
+         addressCount(load->getOperand(0), layout, axes_) <= kMostAddresses;
+}
+
 /// Pointers and masks are computed in the layouts of their accesses, back to what is small: an
 /// index that is loaded or computed for a row is moved, if anything, not the pointers of all its
 /// elements.
-void LayoutChoice::spreadAddresses(func::FuncOp function) {
+void LayoutChoice::spreadAddresses(llvm::ArrayRef<Operation *> accesses) {
   llvm::SmallVector<std::pair<Value, LinearLayout>> open;
   const auto add = [&](Value value, const LinearLayout &layout) {
     if (value && isBlock(value))
       open.emplace_back(value, layout);
   };
-  function.walk([&](Operation *op) {
-    if (Value pointer = accessedPointer(op);
-        pointer && !gathers_.contains(op) && !followers_.contains(op)) {
-      add(pointer, accesses_[op]);
-      add(maskOf(op), accesses_[op]);
-    }
-  });
+  for (Operation *op : accesses) {
+    add(op->getOperand(0), accesses_[op]);
+    add(maskOf(op), accesses_[op]);
+  }
   llvm::DenseSet<Value> seen;
   for (size_t next = 0; next < open.size(); ++next) { // earlier accesses first
     const auto [value, layout] = open[next];
@@ -536,8 +549,13 @@ bool LayoutChoice::takesLayoutOfUse(Value value, const LinearLayout &layout) con
 bool LayoutChoice::give(Value value, const std::optional<LinearLayout> &layout) {
   if (!layout || !isOpen(value))
     return false;
-  if (followers_.contains(value.getDefiningOp()) && layout->registers.size() > kMostElementBits)
-    return false;
+  if (Operation *op = value.getDefiningOp(); followers_.contains(op) && !isQuickIn(op, *layout)) {
+    const LinearLayout own = accesses_[op];
+    followers_.erase(op);
+    layouts_[value] = own;
+    spreadAddresses(op);
+    return true;
+  }
   layouts_[value] = withoutRegisterCopies(*layout);
   return true;
 }

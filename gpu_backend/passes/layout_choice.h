@@ -46,7 +46,8 @@ private:
   void anchor(mlir::func::FuncOp function);
   int64_t rowsForDot(mlir::Operation *access, llvm::ArrayRef<int> order, int64_t width) const;
   bool isFreeGather(mlir::Operation *op) const;
-  void spreadAddresses(mlir::func::FuncOp function);
+  bool isQuickIn(mlir::Operation *load, const LinearLayout &layout) const;
+  void spreadAddresses(llvm::ArrayRef<mlir::Operation *> accesses);
   void spreadSums(mlir::func::FuncOp function);
   LinearLayout ofRepetitions(mlir::Operation *op, const LinearLayout &block) const;
   llvm::SmallVector<int> orderOf(mlir::Value block) const;

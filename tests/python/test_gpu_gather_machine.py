@@ -115,3 +115,34 @@ def test_a_warp_asks_its_lanes() -> None:
         assert "shfl.sync.idx" in ptx, (size, warps)
         assert "bar.sync" not in ptx and "shared" not in ptx, (size, warps)
     assert "bar.sync" in ptx_of(of_row, out, x, at, warps=4, N=64, M=128)  # of other warps
+
+
+@triton.jit
+def sums_of_rows(out_ptr, x_ptr, w_ptr, i_ptr, stride, n, R: tl.constexpr, U: tl.constexpr):
+    rows, units = tl.arange(0, R), tl.arange(0, U)
+    sums = tl.zeros([R, U, U], tl.float32)
+    for p in range(n):
+        place = tl.load(i_ptr + p * R + rows)
+        w = tl.load(w_ptr + units[None, :] * stride + place[:, None])
+        at = units[None, :, None] * stride + units[None, None, :] * 2 * stride + p
+        x = tl.load(x_ptr + at + rows[:, None, None])
+        sums += x * w[:, :, None]
+    at = (rows[:, None, None] * U + units[None, :, None]) * U + units[None, None, :]
+    tl.store(out_ptr + at, sums)
+
+
+def test_factors_of_more_rows_than_a_thread_loads() -> None:
+    """Eight factors of a thread, each by an index of its own, come through shared memory."""
+    rng = np.random.default_rng(3)
+    rows, units, n, stride = 16, 8, 3, 40
+    x, w = (rng.integers(-9, 9, 24 * stride).astype(np.float32) for _ in range(2))
+    places = rng.integers(0, stride, (n, rows)).astype(np.int32)
+    out = np.zeros((rows, units, units), np.float32)
+    constants = {"R": rows, "U": units}
+    launcher("sm_90a")(sums_of_rows, [out, x, w, places, stride, n], 4, constants)
+    r, u, v = np.ix_(range(rows), range(units), range(units))
+    want = sum(x[(u + 2 * v) * stride + p + r] * w[u * stride + places[p][r]] for p in range(n))
+    np.testing.assert_array_equal(out, want)
+    ptx = ptx_of(sums_of_rows, out, x, w, places, stride, n, warps=4, **constants)
+    assert "shared" in ptx
+    assert ptx.count("ld.global") == 8 + 2  # of x; of w and its index

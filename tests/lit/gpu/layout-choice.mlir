@@ -371,6 +371,78 @@ func.func @computed_again(%starts: !tl.ptr<i32> {tl.divisibility = 16 : i32}, %x
 
 // -----
 
+// A thread's eight rows have a factor each, at an address that an index says: it loads one of the
+// block's 128, which goes through shared memory, and not eight of them by eight indices.
+// CHECK: #[[ONE:layout[0-9]*]] = #tlg.layout<registers = [], lanes = [1, 2, 4, 8, 16], warps = [32, 64]>
+// CHECK-LABEL: func.func @gathered_factors(
+// CHECK: scf.for
+// CHECK-NOT: tlg.convert_layout
+// CHECK: %[[F:.*]] = tl.load {{.*}} -> tensor<16x8xf32, #[[ONE]]>
+// CHECK-NEXT: tlg.convert_layout %[[F]]
+// CHECK-NOT: tlg.convert_layout
+// CHECK: scf.yield
+func.func @gathered_factors(%columns: !tl.ptr<i32> {tl.divisibility = 16 : i32}, %places: !tl.ptr<i32> {tl.divisibility = 16 : i32}, %factors: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32, %stride: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c16 = arith.constant 16 : i32
+  %zero = arith.constant dense<0.0> : tensor<16x8x8xf32>
+  %cst = arith.constant dense<64> : tensor<16x1x1xi32>
+  %cst_0 = arith.constant dense<8> : tensor<1x8x1xi32>
+  %i = tl.range 0 to 16 : tensor<16xi32>
+  %u = tl.range 0 to 8 : tensor<8xi32>
+  %0 = tl.expand_dims %u axis 0 : tensor<8xi32> -> tensor<1x8xi32>
+  %1 = tl.splat %stride : i32 -> tensor<1x8xi32>
+  %2 = arith.muli %0, %1 : tensor<1x8xi32>
+  %3 = tl.broadcast %2 : tensor<1x8xi32> -> tensor<16x8xi32>
+  %4 = tl.expand_dims %0 axis 2 : tensor<1x8xi32> -> tensor<1x8x1xi32>
+  %5 = arith.muli %4, %cst_0 : tensor<1x8x1xi32>
+  %6 = tl.broadcast %5 : tensor<1x8x1xi32> -> tensor<16x8x8xi32>
+  %7 = tl.expand_dims %2 axis 1 : tensor<1x8xi32> -> tensor<1x1x8xi32>
+  %8 = tl.broadcast %7 : tensor<1x1x8xi32> -> tensor<16x8x8xi32>
+  %9 = arith.addi %6, %8 : tensor<16x8x8xi32>
+  %10 = tl.splat %columns : !tl.ptr<i32> -> tensor<16x!tl.ptr<i32>>
+  %36 = tl.splat %places : !tl.ptr<i32> -> tensor<16x!tl.ptr<i32>>
+  %11 = tl.splat %factors : !tl.ptr<f32> -> tensor<16x8x!tl.ptr<f32>>
+  %12 = tl.splat %x : !tl.ptr<f32> -> tensor<16x8x8x!tl.ptr<f32>>
+  %sum = scf.for %p = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<16x8x8xf32>) : i32 {
+    %13 = arith.muli %p, %c16 : i32
+    %14 = tl.splat %13 : i32 -> tensor<16xi32>
+    %at = arith.addi %14, %i : tensor<16xi32>
+    %15 = tl.addptr %10, %at : tensor<16x!tl.ptr<i32>>, tensor<16xi32>
+    %column = tl.load %15 : tensor<16x!tl.ptr<i32>> -> tensor<16xi32>
+    %16 = tl.expand_dims %column axis 1 : tensor<16xi32> -> tensor<16x1xi32>
+    %17 = tl.expand_dims %16 axis 2 : tensor<16x1xi32> -> tensor<16x1x1xi32>
+    %18 = arith.muli %17, %cst : tensor<16x1x1xi32>
+    %19 = tl.broadcast %18 : tensor<16x1x1xi32> -> tensor<16x8x8xi32>
+    %20 = arith.addi %19, %9 : tensor<16x8x8xi32>
+    %21 = tl.addptr %12, %20 : tensor<16x8x8x!tl.ptr<f32>>, tensor<16x8x8xi32>
+    %v = tl.load %21 : tensor<16x8x8x!tl.ptr<f32>> -> tensor<16x8x8xf32>
+    %35 = tl.addptr %36, %at : tensor<16x!tl.ptr<i32>>, tensor<16xi32>
+    %place = tl.load %35 : tensor<16x!tl.ptr<i32>> -> tensor<16xi32>
+    %37 = tl.expand_dims %place axis 1 : tensor<16xi32> -> tensor<16x1xi32>
+    %22 = tl.broadcast %37 : tensor<16x1xi32> -> tensor<16x8xi32>
+    %23 = arith.addi %3, %22 : tensor<16x8xi32>
+    %24 = tl.addptr %11, %23 : tensor<16x8x!tl.ptr<f32>>, tensor<16x8xi32>
+    %f = tl.load %24 : tensor<16x8x!tl.ptr<f32>> -> tensor<16x8xf32>
+    %25 = tl.expand_dims %f axis 2 : tensor<16x8xf32> -> tensor<16x8x1xf32>
+    %26 = tl.broadcast %25 : tensor<16x8x1xf32> -> tensor<16x8x8xf32>
+    %27 = arith.mulf %v, %26 : tensor<16x8x8xf32>
+    %next = arith.addf %acc, %27 : tensor<16x8x8xf32>
+    scf.yield %next : tensor<16x8x8xf32>
+  }
+  %28 = tl.expand_dims %i axis 1 : tensor<16xi32> -> tensor<16x1xi32>
+  %29 = tl.expand_dims %28 axis 2 : tensor<16x1xi32> -> tensor<16x1x1xi32>
+  %30 = arith.muli %29, %cst : tensor<16x1x1xi32>
+  %31 = tl.broadcast %30 : tensor<16x1x1xi32> -> tensor<16x8x8xi32>
+  %32 = arith.addi %31, %9 : tensor<16x8x8xi32>
+  %33 = tl.splat %y : !tl.ptr<f32> -> tensor<16x8x8x!tl.ptr<f32>>
+  %34 = tl.addptr %33, %32 : tensor<16x8x8x!tl.ptr<f32>>, tensor<16x8x8xi32>
+  tl.store %34, %sum : tensor<16x8x8x!tl.ptr<f32>>, tensor<16x8x8xf32>
+  return
+}
+
+// -----
+
 // Two 4-bit weights to a byte along the first dimension: its quotients are neighbours in memory, so
 // lanes go along it, and a thread holds both weights of a byte.
 // CHECK: #[[PACKED:layout[0-9]*]] = #tlg.layout<registers = [4, 8, 16, 32, 64], lanes = [128, 256, 512, 1024, 2048], warps = [1, 2]>
