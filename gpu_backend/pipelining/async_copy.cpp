@@ -20,6 +20,28 @@ bool feedsDotAsIs(Value value) {
   });
 }
 
+/// The shape in which a dot reads what is loaded, which may be reshaped on its way.
+llvm::ArrayRef<int64_t> shapeForDot(Value value) {
+  for (Operation *user : value.getUsers())
+    if (isa<tlg::ConvertLayoutOp, tl::ReshapeOp>(user) && feedsDotAsIs(user->getResult(0)))
+      return shapeForDot(user->getResult(0));
+  return cast<ShapedType>(value.getType()).getShape();
+}
+
+/// The buffer of what is loaded, if a dot may read it as it is, with neighbours in memory along
+/// `dim`: elements keep their numbers where a block is reshaped, so it is that of the shape which
+/// the dot takes.
+SharedLayout sharedForDot(tl::LoadOp load, int dim) {
+  const auto type = cast<RankedTensorType>(load.getType());
+  const llvm::ArrayRef<int64_t> shape = shapeForDot(load.getResult());
+  const int lowest = ShapeBits(type.getShape()).shift(dim);
+  const ShapeBits bits(shape);
+  for (int other = 0; other < bits.rank(); ++other)
+    if (bits.shift(other) == lowest && bits.width(other) != 0)
+      return sharedForOperand(RankedTensorType::get(shape, type.getElementType()), other);
+  return sharedForOperand(type, dim);
+}
+
 } // namespace
 
 AsyncCopy asyncCopyOf(tl::LoadOp load, bool withOther) {
@@ -31,11 +53,14 @@ AsyncCopy asyncCopyOf(tl::LoadOp load, bool withOther) {
   if (!type || !vector || (load.getMask() && !tlg::hasLayout(load.getMask().getType())))
     return no(LoadReason::NotATile);
   const ShapeBits shape(type.getShape());
-  const ElementBits equal = feedsDotAsIs(load.getResult()) ? 0 : equalBits(load, shape);
-  const SharedLayout layout = sharedForRuns(
-      sharedForOperand(RankedTensorType::get(shapeWithout(shape, equal), type.getElementType()),
-                       vector[0]),
-      shape, equal);
+  const ElementBits equal = equalBits(load, shape);
+  const SharedLayout layout =
+      feedsDotAsIs(load.getResult())
+          ? sharedForDot(load, vector[0])
+          : sharedForRuns(sharedForOperand(RankedTensorType::get(shapeWithout(shape, equal),
+                                                                 type.getElementType()),
+                                           vector[0]),
+                          shape, equal);
   // Memory and the buffer may be in another order: what follows in both.
   const int bytes = contiguousBytes(layout, shape, vector[0], vector[1] * layout.elementBytes);
   const int pieceBytes = vectorStore(tlg::layoutOf(type), layout, bytes).vectorBytes;

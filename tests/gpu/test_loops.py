@@ -209,6 +209,35 @@ def test_sums_in_another_shape(heads, device):
 
 
 @triton.jit
+def gathered_rows_kernel(
+    a_ptr, x_ptr, near_ptr, c_ptr, k, M: tl.constexpr, K: tl.constexpr, V: tl.constexpr,
+    N: tl.constexpr,
+):  # fmt: skip
+    """The second operand: of each row V gathered ones, beside each other; none where below 0."""
+    m, n, v = tl.arange(0, M), tl.arange(0, N), tl.arange(0, V)
+    total = tl.zeros((M, V * N), tl.float32)
+    for start in range(0, k, K):
+        steps = start + tl.arange(0, K)
+        near = tl.load(near_ptr + steps[:, None] * V + v[None, :])[:, :, None]
+        a = tl.load(a_ptr + m[:, None] * k + steps[None, :])
+        b = tl.load(x_ptr + near * N + n[None, None, :], mask=near >= 0, other=0.0)
+        total = tl.dot(a, b.reshape(K, V * N), total)
+    columns = tl.arange(0, V * N)
+    tl.store(c_ptr + m[:, None] * (V * N) + columns[None, :], total)
+
+
+@pytest.mark.parametrize("v", [1, 2, 4])
+def test_gathered_rows_beside_each_other(v, device):
+    m, k, n, rows = 64, 96, 128 // v, 40
+    a, x = rand((m, k), torch.float16, device), rand((rows, n), torch.float16, device)
+    near = torch.randint(-1, rows, (k, v), dtype=torch.int32, device=device)
+    c = torch.full((m, v * n), 77.0, device=device)
+    gathered_rows_kernel[(1,)](a, x, near, c, k, m, 32, v, n, num_stages=3)
+    b = torch.where(near[..., None] >= 0, x[near.long()], 0).reshape(k, v * n)
+    check(c, a.double() @ b.double(), 6e-6)
+
+
+@triton.jit
 def chunks_kernel(
     k_ptr, v_ptr, state_ptr, chunks, shift, N: tl.constexpr, DESCRIPTORS: tl.constexpr
 ):

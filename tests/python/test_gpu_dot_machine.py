@@ -162,6 +162,18 @@ def test_sums_in_another_shape(heads: int, arch: str, machines: Any) -> None:
 
 
 @BOTH_ARCHS
+@pytest.mark.parametrize("v", [1, 2, 4])
+def test_gathered_rows_beside_each_other(v: int, arch: str, machines: Any) -> None:
+    """The dot reads what copies have brought, though its shape is another one."""
+    loops.test_gathered_rows_beside_each_other(v, "cpu")
+    (machine,) = machines
+    products = [at for at, i in enumerate(machine.code) if i.parts[0] in ("wgmma", "mma")]
+    before = machine.code[: products[-1]]
+    assert any(i.parts[0] == "cp" for i in before)
+    assert not any({"st", "shared"} <= set(i.parts) or "stmatrix" in i.parts for i in before)
+
+
+@BOTH_ARCHS
 @pytest.mark.parametrize("one_tensor", [True, False])
 def test_stores_before_later_loads(one_tensor: bool, arch: str, machines: Any) -> None:
     loops.test_stores_before_later_loads(one_tensor, 3, "cpu")
