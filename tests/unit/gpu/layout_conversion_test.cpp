@@ -181,6 +181,21 @@ TEST(LayoutConversionTest, NarrowValuesShareShuffles) {
   EXPECT_LE(wide->shuffleCount, 8);
 }
 
+TEST(LayoutConversionTest, ManySelectsAreDearerThanSharedMemory) {
+  // Halves that a thread has loaded one by one: shuffles would take forty selects for eight of
+  // them, and more to put words together.
+  const LinearLayout loaded{{16, 32, 64}, {1, 2, 4, 8, 128}, {}};
+  const LinearLayout operand = mmaOperandA({16, 16}, 2, {1, 1, 1});
+  const ConversionPlan plan = planConversion(loaded, operand, 8, 2);
+  ASSERT_EQ(plan.kind, Kind::Shared);
+  EXPECT_TRUE(plan.shared->withinWarps);
+  EXPECT_TRUE(plan.shared->matrixLoad);
+  expectShared(*plan.shared, loaded, operand, 8);
+  // Of a float of each lane the way through a barrier, be it the warp's, is the longer one.
+  const LinearLayout lanes{{32}, {1, 2, 4, 8, 16}, {}}, turned{{16}, {1, 2, 4, 8, 32}, {}};
+  EXPECT_EQ(planConversion(lanes, turned, 6, 4).kind, Kind::Shuffles);
+}
+
 TEST(LayoutConversionTest, AccumulatorGoesToRowsByStmatrixInOneRound) {
   const LinearLayout accumulator = wgmmaAccumulator({128, 128}, 128, {8, 1, 1});
   const LinearLayout rows = blockedForAccess({128, 128}, {1, 0}, 8, 8);
