@@ -64,11 +64,13 @@ public:
     const Order whole = order_;
     if (whole.releases())
       lowering_.barrier();
+    llvm::Value *owner = isBlock_ ? lowering_.ownsElements(layout_) : lowering_.isFirstThread();
+    // Threads meet on both sides, so that the fences of those that do atomics order all.
+    const auto fenceOfOwners = [&] { lowering_.onlyIf(owner, [&] { fence(); }); };
     if (isFenced && whole.releases())
-      fence();
+      fenceOfOwners();
     if (isFenced)
       order_.sem = "relaxed";
-    llvm::Value *owner = isBlock_ ? lowering_.ownsElements(layout_) : lowering_.isFirstThread();
     Registers results(isBlock_ ? layout_.registerCount() : 1);
     for (int i = 0; i < runs_.distinct; i += runs_.length) {
       const auto run = llvm::ArrayRef(runs_.order).slice(i, runs_.length);
@@ -84,7 +86,7 @@ public:
     }
     order_ = whole;
     if (isFenced && whole.acquires())
-      fence();
+      fenceOfOwners();
     const bool met = isResultUsed() && share(results);
     if (meetsBehind_ && !met)
       lowering_.barrier();
@@ -208,6 +210,7 @@ llvm::Value *atomicInstruction(Lowering &lowering, const Order &order, llvm::Str
 }
 
 /// Replaces what is in memory by `next` of it, and gives what was there; 0 where it takes no part.
+/// What would stay as it is needs no swap: of many numbers that go to one maximum, few do.
 llvm::Value *compareAndSwapLoop(Lowering &lowering, const Order &order, llvm::Value *pointer,
                                 llvm::Type *type, llvm::Value *predicate,
                                 llvm::function_ref<llvm::Value *(llvm::Value *)> next) {
@@ -218,7 +221,7 @@ llvm::Value *compareAndSwapLoop(Lowering &lowering, const Order &order, llvm::Va
   const unsigned bits = type->getIntegerBitWidth();
   llvm::BasicBlock *before = builder.GetInsertBlock();
   llvm::BasicBlock *start = newBlock("atomic"), *loop = newBlock("atomic.again"),
-                   *after = newBlock("atomic.end");
+                   *swap = newBlock("atomic.swap"), *after = newBlock("atomic.end");
   if (predicate)
     builder.CreateCondBr(predicate, start, after);
   else
@@ -231,13 +234,17 @@ llvm::Value *compareAndSwapLoop(Lowering &lowering, const Order &order, llvm::Va
   builder.SetInsertPoint(loop);
   auto *seen = builder.CreatePHI(type, 2);
   seen->addIncoming(first, start);
+  llvm::Value *desired = next(seen);
+  builder.CreateCondBr(builder.CreateICmpEQ(desired, seen), after, swap);
+  builder.SetInsertPoint(swap);
   llvm::Value *found = atomicInstruction(lowering, order, llvm::formatv("cas.b{0}", bits).str(),
-                                         pointer, {seen, next(seen)}, nullptr);
-  seen->addIncoming(found, loop);
+                                         pointer, {seen, desired}, nullptr);
+  seen->addIncoming(found, swap);
   builder.CreateCondBr(builder.CreateICmpEQ(found, seen), after, loop);
   builder.SetInsertPoint(after);
-  auto *result = builder.CreatePHI(type, 2);
-  result->addIncoming(found, loop);
+  auto *result = builder.CreatePHI(type, 3);
+  result->addIncoming(seen, loop);
+  result->addIncoming(found, swap);
   if (predicate)
     result->addIncoming(llvm::ConstantInt::get(type, 0), before);
   return result;

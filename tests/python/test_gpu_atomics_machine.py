@@ -10,6 +10,7 @@ from typing import Any
 import blockscope as triton
 import blockscope.language as tl
 import gpu_rows
+import ptx_machine
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -143,3 +144,45 @@ def test_all_gpus_assemble_them(keep: bool, dtype: Any, arch: str) -> None:
     has_vectors = arch != "sm_80"
     assert (".v4." in " ".join(atomics(kernel.asm["ptx"]))) == has_vectors
     assert kernel.n_spills == 0
+
+
+@triton.jit
+def largest_kernel(x_ptr, out_ptr, N: tl.constexpr):
+    x = tl.load(x_ptr + tl.program_id(0) * N + tl.arange(0, N))
+    tl.atomic_max(out_ptr, tl.max(x, 0))
+
+
+@ARCHS
+@pytest.mark.parametrize("warps", [1, 4])
+def test_what_is_no_larger_is_not_put_into_memory(
+    warps: int, arch: str, kernels: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is no such atomic: a program that finds more in memory makes none."""
+    swaps: list[int] = []
+    op_atom = ptx_machine.Machine.op_atom
+
+    def counted(machine: Any, instruction: Any, at: Any) -> None:
+        assert instruction.has("cas")
+        swaps.append(len(at))
+        op_atom(machine, instruction, at)
+
+    monkeypatch.setattr(ptx_machine.Machine, "op_atom", counted)
+    nan, inf = float("nan"), float("inf")
+    largest = torch.tensor([-3.0, -5.0, nan, -2.0, 4.0, -inf, 4.0, 1.0, nan])
+    x = torch.full((len(largest), 64), -inf)
+    x[:, 5] = largest
+    x[largest.isnan()] = nan
+    out = torch.tensor([-inf])
+    largest_kernel[(len(largest),)](x, out, N=64, num_warps=warps)
+    assert out.item() == 4 and sum(swaps) == 3
+    out = torch.tensor([nan])  # a number is more than none
+    largest_kernel[(len(largest),)](x, out, N=64, num_warps=warps)
+    assert out.item() == 4 and sum(swaps) == 6
+
+
+def test_who_does_no_atomic_fences_none() -> None:
+    """Threads meet on both sides: the fence of the one that does the atomic orders them all."""
+    kernel = largest_kernel.warmup(tl.float32, tl.float32, N=64, grid=(1,), arch="sm_90a")
+    ptx = kernel.asm["ptx"]
+    (fence,) = re.finditer(r"fence\.acq_rel\.gpu", ptx)
+    assert "bra " in ptx[ptx.rindex("bar.sync", 0, fence.start()) : fence.start()]
