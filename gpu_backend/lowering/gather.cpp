@@ -146,7 +146,8 @@ llvm::Value *fromWarp(Lowering &lowering, const WarpSource &source,
   return values.front();
 }
 
-/// Whether an index is one of `size`, and the index, or 0, as i32.
+/// Whether an index is one of `size`, and its lowest bits as i32: those of another one lead to
+/// another element, which nobody takes.
 std::pair<llvm::Value *, llvm::Value *> indexInside(llvm::IRBuilder<> &builder, llvm::Value *index,
                                                     int64_t size) {
   if (index->getType()->getIntegerBitWidth() < 32)
@@ -154,8 +155,7 @@ std::pair<llvm::Value *, llvm::Value *> indexInside(llvm::IRBuilder<> &builder, 
   // Negative indices are outside, too.
   llvm::Value *isInside =
       builder.CreateICmpULT(index, llvm::ConstantInt::get(index->getType(), size));
-  index = builder.CreateTrunc(index, builder.getInt32Ty());
-  return {isInside, builder.CreateSelect(isInside, index, builder.getInt32(0))};
+  return {isInside, builder.CreateTrunc(index, builder.getInt32Ty())};
 }
 
 LogicalResult lowerGather(Lowering &lowering, Operation *op) {
@@ -201,7 +201,8 @@ LogicalResult lowerGather(Lowering &lowering, Operation *op) {
   Registers results;
   const llvm::ArrayRef<llvm::Value *> indices = lowering.get(gather.getIndices());
   for (int reg = 0; reg < Lowering::registerCount(type); ++reg) {
-    const auto [isInside, index] = indexInside(builder, indices[reg], sourceType.getDimSize(axis));
+    const auto [isInside, any] = indexInside(builder, indices[reg], sourceType.getDimSize(axis));
+    llvm::Value *index = builder.CreateSelect(isInside, any, lowering.i32(0));
     llvm::Value *element = builder.CreateShl(index, sourceShape.shift(axis));
     for (int dim = 0; dim < sourceShape.rank(); ++dim)
       if (dim != axis)
