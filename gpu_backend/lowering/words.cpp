@@ -27,8 +27,8 @@ llvm::Type *WordFormat::structType(Lowering &lowering) const {
 WordFormat wordsOf(int sizeBytes, int elementBytes) {
   if (sizeBytes < 4)
     return {1, sizeBytes * 8};
-  if (sizeBytes == 8 && elementBytes == 8)
-    return {1, 64};
+  if (elementBytes == 8) // halves of them would be put together by shifts
+    return {sizeBytes / 8, 64};
   return {sizeBytes / 4, 32};
 }
 

@@ -18,7 +18,7 @@ struct WordFormat {
 };
 
 /// The format of 1, 2, 4, 8 or 16 bytes of elements: words of 32 bits where there are enough,
-/// but one of 64 for one element of 8 bytes.
+/// but of 64 for elements of 8 bytes.
 WordFormat wordsOf(int sizeBytes, int elementBytes);
 
 /// An element as it is in memory (int1 as a byte, pointers as integers), and back.

@@ -146,3 +146,20 @@ def test_an_index_whose_steps_use_the_last_one_twice_compiles_in_no_time() -> No
     out, x, seed = (torch.zeros(1024, dtype=torch.int32) for _ in range(3))
     kernel = hashed_kernel.warmup(out, x, seed, 8, 40, grid=(1,), arch="sm_90a")
     assert "ld.global" in kernel.asm["ptx"]
+
+
+@triton.jit
+def masked_pairs_kernel(x_ptr, at_ptr, out_ptr, n, N: tl.constexpr):
+    i = tl.arange(0, N)
+    at = tl.load(at_ptr + i, mask=i < n, other=0)
+    tl.store(out_ptr + i, tl.load(x_ptr + i, mask=i < n, other=1.0), mask=i < n)
+    tl.store(at_ptr + i, at + 1, mask=i < n)
+
+
+def test_numbers_of_8_bytes_are_whole_words() -> None:
+    """By halves they would be taken apart and put together again by shifts."""
+    x, at = torch.zeros(256, dtype=torch.float64), torch.zeros(256, dtype=torch.int64)
+    ptx = compiled(masked_pairs_kernel, x, at, x, 16 * 16, 256).asm["ptx"]
+    for access in ("ld", "st"):
+        assert len(re.findall(rf"@%p\d+ {access}\.global\.v2\.b64", ptx)) == 2
+    assert "shl.b64" not in ptx and "or.b64" not in ptx
