@@ -318,6 +318,9 @@ void LayoutChoice::anchor(func::FuncOp function) {
     if (widths[key] > 1) // a vector's neighbours come first
       runs[key][key.second] = 1;
   }
+  std::map<std::pair<void *, int>, bool> combinesRows;
+  for (const auto &[key, group] : groups)
+    combinesRows[key] = combinesOnlyAlong(group, key.second);
   for (Operation *op : accesses) {
     if (isFreeGather(op)) {
       gathers_.insert(op);
@@ -335,6 +338,8 @@ void LayoutChoice::anchor(func::FuncOp function) {
         isAlone ? blockedForAccess(blockType(pointer).getShape(), order, width, options_.numWarps)
                 : blockedForRuns(blockType(pointer).getShape(), order, width, options_.numWarps,
                                  runs[keyOf(op)], rowsForDot(op, order, width));
+    if (!isAlone && combinesRows[keyOf(op)])
+      giveRowsToWarps(accesses_[op], pointer, order[0]);
     if (followsUse(op)) {
       followers_.insert(op);
       continue;
@@ -342,6 +347,56 @@ void LayoutChoice::anchor(func::FuncOp function) {
     for (Value result : op->getResults())
       layouts_[result] = accesses_[op];
   }
+}
+
+/// Whether some of what `accesses`, which share a layout, load is combined along `dim`, and nothing
+/// along another dimension.
+bool LayoutChoice::combinesOnlyAlong(llvm::ArrayRef<Operation *> accesses, int dim) {
+  bool found = false;
+  for (Operation *op : accesses)
+    if (isa<tl::LoadOp>(op))
+      for (auto [along, after] : llvm::enumerate(combinedAfter(op->getResult(0))))
+        if (after != kNeverCombined) {
+          if (static_cast<int>(along) != dim)
+            return false;
+          found = true;
+        }
+  return found;
+}
+
+/// Has warps share the rows of a block that are combined along `dim`, not each row, where a thread
+/// has as many rows: then a warp combines its own, by a fraction of the shuffles and without the
+/// other warps. What is repeated for each row a thread has more of, so not where that costs more.
+void LayoutChoice::giveRowsToWarps(LinearLayout &layout, Value pointer, int dim) const {
+  constexpr int64_t kSteps = 5, kLanes = 32, kVector = 4; // shuffles of a sum over the lanes
+  const llvm::ArrayRef<int64_t> size = blockType(pointer).getShape();
+  const ShapeBits shape(size);
+  const auto isAlong = [&](ElementBits basis) { return (basis & shape.mask(dim)) != 0; };
+  llvm::SmallVector<ElementBits *> columns, rows;
+  for (ElementBits &basis : layout.warps)
+    if (isAlong(basis))
+      columns.push_back(&basis);
+  for (ElementBits &basis : layout.registers)
+    if (!isAlong(basis))
+      rows.push_back(&basis);
+  if (columns.empty() || rows.size() < columns.size())
+    return;
+  llvm::SmallPtrSet<Value, 8> repeated; // for each row, other than what is cheap to make
+  pointer.getParentRegion()->getParentOfType<func::FuncOp>().walk([&](tl::BroadcastOp op) {
+    Value source = op->getOperand(0);
+    if (blockType(op->getResult(0)).getShape() == size && !isCheap(source) &&
+        blockType(source).getDimSize(dim) == size[dim] &&
+        blockType(source).getNumElements() == size[dim])
+      repeated.insert(source);
+  });
+  const int64_t shuffles = kSteps << rows.size();
+  const auto loads = static_cast<int64_t>(repeated.size()) * size[dim] / (kLanes * kVector);
+  if (2 * loads > shuffles)
+    return;
+  // The highest rows: those of a thread lie side by side.
+  llvm::sort(rows, [](const ElementBits *a, const ElementBits *b) { return *a < *b; });
+  for (ElementBits *column : llvm::reverse(columns))
+    std::swap(*column, *rows.pop_back_val());
 }
 
 /// How many rows, along `order[1]`, a thread takes of what it loads `width` elements at a time:

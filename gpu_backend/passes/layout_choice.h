@@ -44,6 +44,8 @@ private:
   void relyOnNoStores(mlir::Operation *load) const;
   LinearLayout first(mlir::Value value) const;
   void anchor(mlir::func::FuncOp function);
+  static bool combinesOnlyAlong(llvm::ArrayRef<mlir::Operation *> accesses, int dim);
+  void giveRowsToWarps(LinearLayout &layout, mlir::Value pointer, int dim) const;
   int64_t rowsForDot(mlir::Operation *access, llvm::ArrayRef<int> order, int64_t width) const;
   bool isFreeGather(mlir::Operation *op) const;
   bool isQuickIn(mlir::Operation *load, const LinearLayout &layout) const;

@@ -272,3 +272,36 @@ def test_what_one_thread_needs_is_made_where_it_is_read(monkeypatch: pytest.Monk
     assert "max" in before and not re.search(r"(add|max)\S*f32", behind.replace("red.global", ""))
     ptx_machine.run(kernel, [x, out])
     np.testing.assert_allclose(out, [x.sum(), (x * x).sum(), x.max()], rtol=1e-5)
+
+
+@triton.jit
+def scaled_rows_kernel(x_ptr, w_ptr, y_ptr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    row, column = tl.arange(0, ROWS), tl.arange(0, COLUMNS)
+    at = row[:, None] * COLUMNS + column[None, :]
+    x = tl.load(x_ptr + at)
+    gate = tl.load(y_ptr + at)
+    y = x / tl.sum(x * x, 1)[:, None] * tl.load(w_ptr + column)[None, :] * gate
+    tl.store(y_ptr + at, y)
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "has_barriers"),
+    [(64, 256, False), (8, 256, False), (2, 1024, True), (4, 4096, True)],
+)
+def test_warps_combine_rows_of_their_own(
+    rows: int, columns: int, has_barriers: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where there are as many as warps along a row; and all that is computed with them lies so."""
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+    rng = np.random.default_rng(3)
+    x, y = (rng.standard_normal((rows, columns), np.float32) for _ in range(2))
+    w = rng.standard_normal(columns, np.float32)
+    want = x / (x * x).sum(1, keepdims=True) * w * y
+    kernel = scaled_rows_kernel.warmup(
+        x, w, y, rows, columns, grid=(1,), arch="sm_90a", num_warps=8
+    )
+    ptx = kernel.asm["ptx"]
+    assert ("bar.sync" in ptx) == has_barriers
+    assert has_barriers or "shared" not in ptx
+    ptx_machine.run(kernel, [x, w, y])
+    np.testing.assert_allclose(y, want, rtol=1e-4, atol=1e-6)
