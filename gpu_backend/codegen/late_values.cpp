@@ -51,7 +51,8 @@ bool isPart(const llvm::Instruction &instruction) {
                          (llvm::isa<llvm::ShuffleVectorInst>(instruction) &&
                           llvm::isa<llvm::Constant>(instruction.getOperand(1)));
   return takesPart && llvm::isa<llvm::Instruction>(instruction.getOperand(0)) &&
-         wordsOf(instruction.getOperand(0)) > 1;
+         wordsOf(instruction.getOperand(0)) > 1 &&
+         instruction.getType()->getScalarSizeInBits() >= 32; // less is cut out of a register
 }
 
 /// The most words that values of the block hold at a time, in an order of its instructions. Values
