@@ -70,8 +70,8 @@ CASES = """
         def broken(kernel, machine_for=backend.machine_for):
             machine = machine_for(kernel)
             for instruction in machine.code:
-                if instruction.parts[0] == "mul" and instruction.kind == "f32":
-                    instruction.parts[0] = "add"
+                if instruction.opcode == "mul" and instruction.kind == "f32":
+                    instruction.opcode = "add"
             return machine
 
         backend.machine_for = broken
