@@ -27,6 +27,7 @@ class ControlFlow:
     visit: Any
     at: Any
     assign: Any
+    unrolled_depth: int
 
     def visit_to_end(self, statements: list[ast.stmt]) -> None:
         """Walk statements up to the end of the function; sets ``frame.returned``."""
