@@ -7,11 +7,11 @@
 #include "core/ir/tl_dialect.h"
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/layout/layout_queries.h"
+#include "gpu_backend/passes/clone_in_layout.h"
 #include "gpu_backend/passes/min_cut.h"
 #include "gpu_backend/passes/shape_transfer.h"
 #include "gpu_backend/passes/tma_access.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
@@ -35,12 +35,6 @@ Value rootOf(Value value) {
   while (auto conversion = value.getDefiningOp<tlg::ConvertLayoutOp>())
     value = conversion.getSource();
   return value;
-}
-
-bool isSplat(Operation *op) {
-  auto constant = dyn_cast_or_null<arith::ConstantOp>(op);
-  return isa_and_nonnull<tl::SplatOp>(op) ||
-         (constant && isa<SplatElementsAttr>(constant.getValue()));
 }
 
 /// Whether an op repeats a smaller block, of which another layout is made by converting that one.
@@ -262,13 +256,7 @@ private:
     } else {
       builder.setInsertionPoint(op);
     }
-    Operation *copy = builder.clone(*op, mapping);
-    copy->getResult(0).setType(type);
-    if (auto constant = dyn_cast<arith::ConstantOp>(copy))
-      constant.setValueAttr(SplatElementsAttr::get(
-          cast<ShapedType>(type),
-          cast<SplatElementsAttr>(constant.getValue()).getSplatValue<Attribute>()));
-    return copy->getResult(0);
+    return cloneInLayout(builder, op, mapping, layout);
   }
 
   Block &block_;

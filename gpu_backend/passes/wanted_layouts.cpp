@@ -5,9 +5,9 @@
 #include "core/ir/facts.h"
 #include "core/ir/tl_dialect.h"
 #include "gpu_backend/ir/tlg_dialect.h"
+#include "gpu_backend/passes/clone_in_layout.h"
 #include "gpu_backend/passes/shape_transfer.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
@@ -18,23 +18,6 @@ namespace blockscope::gpu {
 namespace {
 
 bool isBlock(Value value) { return isa<RankedTensorType>(value.getType()); }
-
-bool isSplat(Operation *op) {
-  auto constant = dyn_cast<arith::ConstantOp>(op);
-  return isa<tl::SplatOp>(op) || (constant && isa<SplatElementsAttr>(constant.getValue()));
-}
-
-/// A copy of `op` whose result has `layout`.
-Value cloned(OpBuilder &builder, Operation *op, IRMapping &made, const LinearLayout &layout) {
-  Operation *copy = builder.clone(*op, made);
-  const Type type = tlg::withLayout(copy->getResult(0).getType(), layout);
-  copy->getResult(0).setType(type);
-  if (auto constant = dyn_cast<arith::ConstantOp>(copy))
-    constant.setValueAttr(SplatElementsAttr::get(
-        cast<ShapedType>(type),
-        cast<SplatElementsAttr>(constant.getValue()).getSplatValue<Attribute>()));
-  return copy->getResult(0);
-}
 
 /// How many ops a small block may take to be made a second time.
 constexpr int kMostMadeAgain = 32;
@@ -82,7 +65,7 @@ Value makeIn(Value block, const LinearLayout &layout) {
                makeIn(operand.get(), *operandLayout(op, operand.getOperandNumber(), layout)));
   OpBuilder builder(op->getContext());
   builder.setInsertionPointAfter(op);
-  return cloned(builder, op, made, layout);
+  return cloneInLayout(builder, op, made, layout);
 }
 
 /// The ops that make what is converted.
@@ -115,7 +98,7 @@ public:
       made.map(small, makeIn(small, layout));
     for (Operation *op : ordered) {
       builder.setInsertionPoint(op);
-      made.map(op->getResult(0), cloned(builder, op, made, layout));
+      made.map(op->getResult(0), cloneInLayout(builder, op, made, layout));
     }
     root_.getResult().replaceAllUsesWith(made.lookup(root_.getSource()));
     root_->erase();

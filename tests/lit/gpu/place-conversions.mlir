@@ -1,7 +1,7 @@
 // Where conversions stand among elementwise ops.
 // RUN: blk-opt %s --pass-pipeline='builtin.module(tlg-place-conversions)' --split-input-file | FileCheck %s
 
-// Three conversions of 4 and 2 bytes an element become one of 2.
+// Two conversions, of 4 and 2 bytes an element, become one of 2.
 // CHECK-DAG: #[[ROWS:.*]] = #tlg.layout<registers = [1, 2, 4], lanes = [8, 16, 32, 64, 128]
 // CHECK-LABEL: func.func @epilogue(
 // CHECK-SAME: %[[ACC:[^:]*]]: tensor<64x16xf32
