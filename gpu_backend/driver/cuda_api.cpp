@@ -57,7 +57,6 @@ std::string fill(CudaApi &api) {
 #define BLK_CUDA_FUNCTION(name) find(api.name, BLK_TEXT_OF(name));
 #include "gpu_backend/driver/cuda_functions.def"
 #undef BLK_CUDA_FUNCTION
-  find(api.cuStreamGetCaptureInfo_v2, "cuStreamGetCaptureInfo_v2");
   if (api.cuDriverGetVersion)
     api.cuDriverGetVersion(&api.driverVersion);
   if (!missing.empty() || api.driverVersion < kOldestDriver)

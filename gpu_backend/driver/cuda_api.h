@@ -12,10 +12,6 @@ struct CudaApi {
 #define BLK_CUDA_FUNCTION(name) decltype(&::name) name = nullptr;
 #include "gpu_backend/driver/cuda_functions.def"
 #undef BLK_CUDA_FUNCTION
-  /// Under this name in every driver of CUDA 12 and newer; cuda.h names the newest form only.
-  CUresult(CUDAAPI *cuStreamGetCaptureInfo_v2)(CUstream, CUstreamCaptureStatus *, cuuint64_t *id,
-                                               CUgraph *, const CUgraphNode **,
-                                               size_t *nodeCount) = nullptr;
   int driverVersion = 0; ///< 1000 * major + 10 * minor, as CUDA counts
 };
 

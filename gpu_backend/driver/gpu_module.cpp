@@ -10,7 +10,7 @@
 
 namespace blockscope {
 
-/// Guarded by the lock of its device, but for `graphs`.
+/// Guarded by the lock of its device.
 struct GpuModule::Code {
   struct Use {
     unsigned long long streamId;
@@ -20,14 +20,12 @@ struct GpuModule::Code {
   CUmodule module = nullptr; ///< null once it is unloaded
   CUfunction function = nullptr;
   uint64_t lastLaunch = 0;
-  int launching = 0;                 ///< launches between `begin` and `end`
-  std::vector<Use> uses;             ///< launches that may still run
-  uint64_t lastCapture = UINT64_MAX; ///< whose graph holds this
+  int launching = 0;     ///< launches between `begin` and `end`
+  std::vector<Use> uses; ///< launches that may still run
   bool isPinned = false;
   bool isWanted = true; ///< false once no GpuModule launches it
-  std::atomic<int> graphs = 0;
 
-  bool isIdle() const { return launching == 0 && graphs == 0 && !isPinned; }
+  bool isIdle() const { return launching == 0 && !isPinned; }
   bool runsOn(unsigned long long streamId) const {
     return std::any_of(uses.begin(), uses.end(),
                        [&](const Use &use) { return use.streamId == streamId; });
@@ -59,22 +57,10 @@ struct Residents {
   uint64_t eventNumber = 0; ///< launches up to this one came before the event
 };
 
-/// Never destroyed: graphs give references back when the process ends.
+/// Never destroyed: kernels may go when the process ends.
 Residents &residentsOf(int device) {
   static auto &all = *new std::vector<Residents>(gpuDevices().size());
   return all[static_cast<size_t>(device)];
-}
-
-/// What a graph holds.
-struct GraphReference {
-  std::shared_ptr<Code> code;
-  Residents *residents;
-};
-
-void CUDA_CB releaseReference(void *data) {
-  const std::unique_ptr<GraphReference> reference(static_cast<GraphReference *>(data));
-  --reference->code->graphs;
-  reference->residents->mayTrim = true;
 }
 
 struct Trim {
@@ -223,24 +209,11 @@ CUresult GpuModule::begin(CUstream stream, Launch &launch) {
     return CUDA_SUCCESS;
   }
   const Capture capture = captureOf(stream);
-  launch.isCaptured = capture.graph;
+  launch.isCaptured = capture.isActive;
   // The driver ends a capture when it is asked for the number of its stream.
   launch.isStreamKnown =
       capture.isKnown &&
       (launch.isCaptured || cudaApi()->cuStreamGetId(stream, &launch.streamId) == CUDA_SUCCESS);
-  if (!launch.isCaptured)
-    return CUDA_SUCCESS;
-  Residents &own = residentsOf(device_);
-  {
-    const std::lock_guard lock(own.mutex);
-    if (std::exchange(code.lastCapture, capture.id) == capture.id)
-      return CUDA_SUCCESS; // the graph holds it already
-  }
-  ++code.graphs;
-  if (!holdByGraph(capture.graph, new GraphReference{launch.code, &own}, &releaseReference)) {
-    const std::lock_guard lock(own.mutex);
-    code.isPinned = true;
-  }
   return CUDA_SUCCESS;
 }
 
@@ -250,9 +223,9 @@ void GpuModule::end(const Launch &launch, CUresult result) {
   {
     const std::lock_guard lock(own.mutex);
     --code.launching;
-    if (result == CUDA_SUCCESS && !launch.isStreamKnown) {
+    if (result == CUDA_SUCCESS && (launch.isCaptured || !launch.isStreamKnown)) {
       code.isPinned = true;
-    } else if (result == CUDA_SUCCESS && !launch.isCaptured) {
+    } else if (result == CUDA_SUCCESS) {
       const auto use = std::find_if(code.uses.begin(), code.uses.end(), [&](const Code::Use &u) {
         return u.streamId == launch.streamId;
       });

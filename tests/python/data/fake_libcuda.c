@@ -85,22 +85,14 @@ typedef struct {
 
 typedef struct {
   Module *modules[NODES];
-  void (*release[NODES])(void *);
-  void *data[NODES];
-  int moduleCount, objectCount;
+  int moduleCount;
 } Graph;
 
 typedef struct {
   int isHeld, isInvalid;
   long launched, finished;
   Graph *graph; // while it is captured
-  uint64_t capture;
 } Stream;
-
-typedef struct {
-  void (*release)(void *);
-  void *data;
-} UserObject;
 
 typedef struct {
   Stream *stream;
@@ -135,9 +127,7 @@ void fake_finish(int stream) {
 int fake_loaded(void) { return loadedCount; }
 int fake_is_loaded(Module *module) { return module->isLoaded; }
 void fake_begin_capture(int stream) {
-  static uint64_t captures;
   streams[stream].graph = calloc(1, sizeof(Graph));
-  streams[stream].capture = ++captures;
   ++capturing;
 }
 void *fake_end_capture(int stream) {
@@ -151,11 +141,6 @@ void fake_replay(Graph *graph) {
   for (int i = 0; i < graph->moduleCount; ++i)
     if (!graph->modules[i]->isLoaded)
       fail("a graph runs code that is unloaded");
-}
-void fake_destroy(Graph *graph) {
-  for (int i = 0; i < graph->objectCount; ++i)
-    graph->release[i](graph->data[i]);
-  free(graph);
 }
 
 int cuThreadExchangeStreamCaptureMode(int *mode) {
@@ -173,13 +158,6 @@ int cuStreamGetId(void *stream, unsigned long long *id) {
 int cuStreamIsCapturing(void *stream, int *status) {
   return *status = streamOf(stream)->graph != NULL, 0;
 }
-int cuStreamGetCaptureInfo_v2(void *stream, int *status, uint64_t *id, Graph **graph,
-                              const void **nodes, size_t *count) {
-  *status = streamOf(stream)->graph != NULL;
-  *id = streamOf(stream)->capture;
-  *graph = streamOf(stream)->graph;
-  return 0;
-}
 int cuEventCreate(void **event, unsigned flags) { return *event = calloc(1, sizeof(Event)), 0; }
 int cuEventRecord(Event *event, void *stream) {
   if (streamOf(stream)->graph)
@@ -193,24 +171,6 @@ int cuEventQuery(Event *event) {
     return UNSUPPORTED;
   return event->stream->finished >= event->number ? 0 : NOT_READY;
 }
-int cuUserObjectCreate(UserObject **object, void *data, void (*release)(void *), unsigned count,
-                       unsigned flags) {
-  const UserObject made = {release, data};
-  *object = malloc(sizeof(made));
-  return **object = made, 0;
-}
-int cuUserObjectRelease(UserObject *object, unsigned count) {
-  object->release(object->data);
-  return free(object), 0;
-}
-int cuGraphRetainUserObject(Graph *graph, UserObject *object, unsigned count, unsigned flags) {
-  if (graph->objectCount == NODES || number("FAKE_CUDA_RETAIN", 0))
-    return 1;
-  graph->release[graph->objectCount] = object->release;
-  graph->data[graph->objectCount++] = object->data;
-  return free(object), 0;
-}
-
 int cuModuleLoadDataEx(Module **module, const void *image, unsigned n, void *names, void *values) {
   if (disturbs())
     return UNSUPPORTED;
