@@ -57,6 +57,10 @@ private:
   std::unordered_multimap<uint64_t, std::shared_ptr<KeptKernel>> kept_; ///< by hash
 };
 
+/// The launcher in a `_core.Launcher`; null for one that the garbage collector has cleared.
+Launcher *launcherFrom(PyObject *object);
+
 void bindLauncher(pybind11::module_ &module);
+void bindRepeatedLaunch(pybind11::module_ &module);
 
 } // namespace blockscope::python

@@ -164,7 +164,7 @@ void freeLauncher(PyObject *self) {
   Py_DECREF(type);
 }
 
-Launcher &launcherOf(PyObject *self) { return *reinterpret_cast<LauncherObject *>(self)->launcher; }
+Launcher &launcherOf(PyObject *self) { return *launcherFrom(self); }
 
 /// key(arguments, keywords): what a launch's key says of its arguments, as for a GPU, and the bits
 /// of those that the kernel takes at run time; None when only Python can say. For tests.
@@ -242,6 +242,10 @@ PyTypeObject *makeType(PyType_Spec &spec) {
 }
 
 } // namespace
+
+Launcher *launcherFrom(PyObject *object) {
+  return reinterpret_cast<LauncherObject *>(object)->launcher;
+}
 
 void bindLauncher(py::module_ &module) {
   boundType = makeType(boundSpec);

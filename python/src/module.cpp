@@ -44,4 +44,5 @@ PYBIND11_MODULE(_core, module) {
   blockscope::python::bindSurroundings(module);
   blockscope::python::bindShortWays(module);
   blockscope::python::bindLauncher(module);
+  blockscope::python::bindRepeatedLaunch(module);
 }

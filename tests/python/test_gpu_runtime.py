@@ -22,6 +22,28 @@ def test_the_same_launch_again_goes_the_short_way(run):
     """)
 
 
+def test_code_of_torch_compile_goes_the_short_way(run):
+    """``kernel.run`` with Triton's arguments, the kernel's constants given or left out."""
+    run("""
+        x, y = Tensor(4096), Tensor(8192)
+        kernel = k[(7,)](x, y, 100, BLOCK=128, num_warps=2)
+        k[(7,)](x, y, 100, BLOCK=128, num_warps=2)
+        before, again = k._launcher.short_launches(), kernel.run
+        head = (5, 2, 1, 0, kernel.function, kernel.packed_metadata, None, None, None)
+        for arguments in ((x, y, 96), (x, y, 96, 128)) * 2:
+            again(*head, *arguments)
+            assert launches()[-1][:5] == ["k", "5", "2", "1", "64"]
+            assert launches()[-1][-3:] == ["4096", "8192", "96"]
+        assert len(compiled) == 2, "96 can be divided by 16"
+        # The options are given one by one, so the first launch comes through Python.
+        assert k._launcher.short_launches() - before == 3
+        with pytest.raises(TypeError, match="missing a required argument: 'n'"):
+            again(*head, x, y)
+        with pytest.raises(TypeError, match="run.. has 3 arguments, expected a grid of three"):
+            again(5, 2, 1)
+    """)
+
+
 def test_what_makes_another_kernel(run):
     run(
         """

@@ -87,29 +87,33 @@ class CompiledKernel:
                 args = tuple(
                     [self._constants[n] if n in self._constants else next(given) for n in names]
                 )
-            options = {n: v for n, v in self.launch_options.items() if n not in names}
-            self.fn.run(*args, grid=grid, **options)
+            self.fn.run(*args, grid=grid, **self._options_beside(names))
             self._note_false_claims(args)
 
         return launch
 
-    def run(
-        self,
-        grid_x: int,
-        grid_y: int,
-        grid_z: int,
-        stream: Any,
-        function: Any,
-        metadata: Any,
-        launch_metadata: Any,
-        enter_hook: Any,
-        exit_hook: Any,
-        *args: Any,
-    ) -> None:
-        """Launch again, as the code that torch.compile generates does. A launch looks up its
-        hooks and what they are given by itself."""
-        del function, metadata, launch_metadata, enter_hook, exit_hook
-        self[grid_x, grid_y, grid_z](*args, stream=stream)
+    @property
+    def run(self) -> Callable[..., None]:
+        """Launch again, as the code that torch.compile generates does: ``run(grid_x, grid_y,
+        grid_z, stream, function, metadata, launch_metadata, enter_hook, exit_hook, *args)``. A
+        launch looks up its stream, its hooks and what they are given by itself."""
+        if self.fn.runs_otherwise:
+            return self._run_by_python
+        names = self.fn.arg_names
+        constants = [(self._constants[n],) if n in self._constants else None for n in names]
+        options = self._options_beside(names)
+        return _core.RepeatedLaunch(self.fn._launcher, constants, options, self._run_by_python)
+
+    def _run_by_python(self, *given: Any) -> None:
+        if len(given) < 9:
+            raise TypeError(
+                f"run() has {len(given)} arguments, expected a grid of three, a stream, a "
+                "function, metadata, metadata of the launch, two hooks, and the kernel's own"
+            )
+        self[given[:3]](*given[9:])
+
+    def _options_beside(self, names: list[str]) -> dict[str, Any]:
+        return {n: v for n, v in self.launch_options.items() if n not in names}
 
     def launch_metadata(self, grid: Any, stream: Any, *args: Any) -> None:
         """What ``run`` is given for hooks: nothing, see there."""

@@ -160,8 +160,12 @@ class JITFunction(KernelFunction, KernelInterface[T]):
 
     @lazy_property
     def _bind(self) -> Callable[[Any], Callable[..., Any]]:
-        is_plain = type(self).run is JITFunction.run
-        return self._launcher.bind if is_plain else super().__getitem__
+        return super().__getitem__ if self.runs_otherwise else self._launcher.bind
+
+    @property
+    def runs_otherwise(self) -> bool:
+        """Whether this is of a user's class with a ``run`` of its own."""
+        return type(self).run is not JITFunction.run
 
     def __getitem__(self, grid: Any) -> Callable[..., Any]:
         return self._bind(grid)
