@@ -44,16 +44,21 @@ bool mayFold(Operation *op) {
                        [](mlir::Value operand) { return matchPattern(operand, m_Constant()); });
 }
 
-void foldAll(Operation *root) {
+/// Whether an op was folded.
+bool foldAll(Operation *root) {
   llvm::SmallVector<Operation *> ops;
   root->walk([&](Operation *op) { // inner ops come first, so that no folded op is seen again
     if (op != root && mayFold(op))
       ops.push_back(op);
   });
   OperationFolder folder(root->getContext());
+  bool folded = false;
   for (Operation *op : ops)
-    (void)folder.tryToFold(op);
+    folded |= succeeded(folder.tryToFold(op));
+  return folded;
 }
+
+constexpr int kMostRounds = 8; // one for each of nested loops of one iteration
 
 /// Patterns of float arithmetic may change the sign of a NaN, and those of math compute.
 bool takesPatternsOf(RegisteredOperationName name) {
@@ -86,10 +91,14 @@ struct SimplifyPass : PassWrapper<SimplifyPass, OperationPass<>> {
     GreedyRewriteConfig config;
     config.enableFolding(false).setMaxIterations(4).setUseTopDownTraversal(true);
     foldAll(getOperation());
-    bool changed = false;
-    (void)applyPatternsGreedily(getOperation(), patterns, config, &changed);
-    if (changed)
-      foldAll(getOperation());
+    // What patterns leave may fold, and let patterns do more: a loop of one iteration is gone, then
+    // its number is a constant, then a branch for the first iteration is.
+    for (int round = 0; round < kMostRounds; ++round) {
+      bool changed = false;
+      (void)applyPatternsGreedily(getOperation(), patterns, config, &changed);
+      if (!changed || !foldAll(getOperation()))
+        break;
+    }
   }
 
   FrozenRewritePatternSet patterns;
