@@ -96,6 +96,15 @@ int64_t accessWidth(Operation *access, const AxisAnalysis &axes, const GpuTarget
   return tl::isAtomic(access) ? std::min(width, widestAtomic(access, target)) : width;
 }
 
+int64_t widestAccess(llvm::ArrayRef<Operation *> accesses, const AxisAnalysis &axes,
+                     const GpuTarget &target, int dim) {
+  int64_t widest = 1;
+  for (Operation *op : accesses)
+    if (!tl::isAtomic(op))
+      widest = std::max(widest, accessWidth(op, axes, target, dim));
+  return widest;
+}
+
 int64_t commonWidth(llvm::ArrayRef<Operation *> accesses, const AxisAnalysis &axes,
                     const GpuTarget &target, int dim) {
   constexpr int64_t kFarthest = 16; // elements; beyond that each is alone in its sector anyway

@@ -25,6 +25,10 @@ int64_t accessWidth(mlir::Operation *access, const AxisAnalysis &axes, const Gpu
 int64_t commonWidth(llvm::ArrayRef<mlir::Operation *> accesses, const AxisAnalysis &axes,
                     const GpuTarget &target, int dim);
 
+/// The widest vector along `dim` of one of the accesses.
+int64_t widestAccess(llvm::ArrayRef<mlir::Operation *> accesses, const AxisAnalysis &axes,
+                     const GpuTarget &target, int dim);
+
 /// How many addresses a thread computes for what it accesses in `layout`: elements that lie a known
 /// distance apart share one.
 int64_t addressCount(mlir::Value pointer, const LinearLayout &layout, const AxisAnalysis &axes);

@@ -297,11 +297,12 @@ void LayoutChoice::anchor(func::FuncOp function) {
   // is loaded from one place can be stored to another without moving.
   const llvm::EquivalenceClasses<void *> related = elementwiseClasses(function);
   std::map<std::pair<void *, int>, llvm::SmallVector<Operation *>> groups;
-  const auto keyOf = [&](Operation *op) {
-    Value data = accessedData(op);
+  const auto leaderOf = [&](Value data) {
     const auto leader = related.findLeader(data.getAsOpaquePointer());
-    return std::pair(leader != related.member_end() ? *leader : data.getAsOpaquePointer(),
-                     axes_.orderOf(op->getOperand(0))[0]);
+    return leader != related.member_end() ? *leader : data.getAsOpaquePointer();
+  };
+  const auto keyOf = [&](Operation *op) {
+    return std::pair(leaderOf(accessedData(op)), axes_.orderOf(op->getOperand(0))[0]);
   };
   llvm::SmallVector<Operation *> accesses;
   function.walk([&](Operation *op) {
@@ -310,10 +311,17 @@ void LayoutChoice::anchor(func::FuncOp function) {
       groups[keyOf(op)].push_back(op);
     }
   });
+  // Blocks that are scanned along a dimension: the more neighbours a thread has there, the fewer
+  // results it exchanges with others, which costs more than stores in parts of a sector.
+  std::set<std::pair<void *, int>> scanned;
+  function.walk([&](tl::ScanOp scan) {
+    scanned.emplace(leaderOf(scan->getOperand(0)), static_cast<int>(scan.getAxis()));
+  });
   std::map<std::pair<void *, int>, int64_t> widths;
   std::map<std::pair<void *, int>, llvm::SmallVector<int64_t, 3>> runs;
   for (const auto &[key, group] : groups) {
-    widths[key] = commonWidth(group, axes_, target_, key.second);
+    widths[key] = scanned.contains(key) ? widestAccess(group, axes_, target_, key.second)
+                                        : commonWidth(group, axes_, target_, key.second);
     runs[key] = commonRuns(group, axes_);
     if (widths[key] > 1) // a vector's neighbours come first
       runs[key][key.second] = 1;
