@@ -46,6 +46,14 @@ def shapes_equal_lists_and_tuples(out, n):
     tl.store(out, tl.max(block))
 
 
+@gives(10)
+def options_of_plain_ranges_do_nothing(out, n, STAGES: tl.constexpr = 2):
+    total = 0
+    for i in range(0, n, num_stages=STAGES, no_such_option=True):
+        total += i
+    tl.store(out, total)
+
+
 @gives(6)
 def names_by_text(out, n, NAME: tl.constexpr = "maximum"):
     tl.static_assert(hasattr(tl, NAME))

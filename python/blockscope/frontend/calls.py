@@ -201,7 +201,8 @@ def _tuple(value: Any = ()) -> Any:
     return core.tuple(builtins.list(value))
 
 
-def _range(*bounds: Any) -> Any:
+def _range(*bounds: Any, **_: Any) -> Any:
+    """Options, which only `tl.range` has, are ignored, as Triton does."""
     return tl.range(*bounds)
 
 

@@ -124,8 +124,8 @@ def _state(variables: Any, names: Iterable[str]) -> tuple[list[Any], int] | None
     return blocks, hash(tuple(others))
 
 
-def counted(*bounds: Any) -> tl.range:
-    """`range(...)` of a kernel."""
+def counted(*bounds: Any, **_: Any) -> tl.range:
+    """`range(...)` of a kernel; options, which only `tl.range` has, are ignored, as Triton does."""
     return tl.range(*bounds)
 
 

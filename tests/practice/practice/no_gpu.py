@@ -39,8 +39,6 @@ class OnCpu(TorchFunctionMode):
         kwargs = dict(kwargs or {})
         if "device" in kwargs:
             kwargs["device"] = _cpu(kwargs["device"])
-        if func == torch.Tensor.is_cuda.__get__:
-            return True
         if func == torch.Tensor.to:
             args = tuple(_cpu(argument) for argument in args)
         return func(*args, **kwargs)
@@ -64,6 +62,7 @@ def _factories_on_cpu() -> None:
     for name in _FACTORIES:
         setattr(torch, name, _on_cpu(getattr(torch, name)))
     torch.Tensor.cuda = lambda self, *_, **__: self  # type: ignore[method-assign]
+    torch.Tensor.is_cuda = property(lambda self: True)  # type: ignore[assignment]
 
 
 def _on_cpu(factory: Any) -> Any:
