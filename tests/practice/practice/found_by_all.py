@@ -463,3 +463,9 @@ _found(
     "pixels",
     "pixels_gradient",
 )
+_found(
+    UNDEFINED,
+    "line 36 takes the maximum of a block that line 35 loaded without `other`, at the border",
+    "Tencent/AngelSlim",
+    "fp8_blocks",
+)

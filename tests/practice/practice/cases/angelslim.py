@@ -106,7 +106,7 @@ def fp8_weights(file, device, m, n):
     return run, lambda: (_scaled(x, scales), scales, scales, _scaled(x, twice.double()))
 
 
-BLOCKS = dict(small=dict(b=1, h=2, n=512, d=32), production=dict(b=1, h=32, n=32768, d=128))
+BLOCKS = dict(small=dict(b=1, h=2, n=512, d=32), production=dict(b=1, h=32, n=16384, d=128))
 
 
 @repository.case(SPARSE + "stem/ops/stem_kernel.py", "flat_group_gemm_fuse_reshape_kernel", **BLOCKS, rtol=1e-2, atol=1e-1)  # fmt: skip

@@ -17,7 +17,7 @@ repository = Repository(
 )
 KERNELS = "src/psa_triton/kernels/"
 FP16 = torch.float16
-SIZES = dict(small=dict(b=1, h=2, n=384, d=64), production=dict(b=1, h=16, n=8192, d=128))
+SIZES = dict(small=dict(b=1, h=2, n=384, d=64), production=dict(b=1, h=32, n=4096, d=128))
 
 
 def _levels(device, b, h, blocks):

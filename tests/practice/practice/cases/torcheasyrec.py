@@ -141,7 +141,8 @@ def jagged_products(file, device, b, n, k, m):
     )  # fmt: skip
 
 
-@repository.case(OPS + "triton_hstu_attention.py", "_hstu_attn_fwd, _hstu_attn_fwd_one_block, _hstu_attn_bwd, _hstu_attn_bwd_one_block", small=dict(b=2, n=70, h=2, d=32), production=dict(b=8, n=2048, h=4, d=128), rtol=3e-2, atol=5e-3)  # fmt: skip
+# The lock of its backward is given back with no barrier after the store that it guards.
+@repository.case(OPS + "triton_hstu_attention.py", "_hstu_attn_fwd, _hstu_attn_fwd_one_block, _hstu_attn_bwd, _hstu_attn_bwd_one_block", small=dict(b=2, n=70, h=2, d=32), production=dict(b=8, n=2048, h=4, d=128), rtol=3e-2, atol=5e-3, finds="race-warp-order")  # fmt: skip
 def hstu_attention(file, device, b, n, h, d):
     """The last targets of a sequence do not see each other."""
     lengths = tm.lengths(b, n)
