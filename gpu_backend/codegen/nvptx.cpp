@@ -2,6 +2,7 @@
 #include "gpu_backend/codegen/nvptx.h"
 
 #include "core/bitcode.h"
+#include "gpu_backend/codegen/bit_tests.h"
 #include "gpu_backend/codegen/invariant_divisions.h"
 #include "gpu_backend/codegen/late_values.h"
 #include "gpu_backend/codegen/masks_in_bits.h"
@@ -128,6 +129,15 @@ struct InvariantDivisionsPass : llvm::PassInfoMixin<InvariantDivisionsPass> {
   }
 };
 
+struct BitTestsPass : llvm::PassInfoMixin<BitTestsPass> {
+  static llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &) {
+    shareShiftsOfBitTests(function);
+    llvm::PreservedAnalyses kept;
+    kept.preserveSet<llvm::CFGAnalyses>();
+    return kept;
+  }
+};
+
 struct MasksInBitsPass : llvm::PassInfoMixin<MasksInBitsPass> {
   static llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &) {
     keepMasksInBits(function);
@@ -170,6 +180,11 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, callGraph, modules);
+  // Behind what takes masks out of loops, before tests of two words or bits become one of a vector.
+  builder.registerVectorizerStartEPCallback(
+      [](llvm::FunctionPassManager &ofFunction, llvm::OptimizationLevel) {
+        ofFunction.addPass(BitTestsPass());
+      });
   llvm::ModulePassManager passes =
       builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3);
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(InvariantDivisionsPass()));

@@ -13,7 +13,7 @@ repository = Repository(
     "NVIDIA/physicsnemo",
     "94b355108cfd10e253d3d41cacdc0c0112b078e4",
     packages={"physicsnemo": "."},
-    stand_ins={"jaxtyping": {}},
+    stand_ins={"jaxtyping": {}, "packaging.utils": {}, "packaging.version": {}},
 )
 MODELS = "physicsnemo/experimental/models/healda/kernels/"
 BF16 = torch.bfloat16
