@@ -469,3 +469,23 @@ _found(
     "Tencent/AngelSlim",
     "fp8_blocks",
 )
+_found(
+    UNDEFINED,
+    "line 47 loads by a block pointer that checks boundaries and names no padding, and the sum has the columns behind the end",
+    "lessw2020/triton_kernels_for_fun_and_profit",
+    "rms_norm",
+)
+_found(
+    "not-idempotent",
+    "it adds to a share of what `X` was, which the tuner does not restore",
+    "IST-DASLab/ISTA-DASLab-Optimizers",
+    "preconditioner_left",
+    "preconditioner_right",
+)
+_found(
+    "race-warp-order",
+    "a block on the diagonal is stored twice, as it is and mirrored: other warps store the same elements with no barrier between",
+    "IST-DASLab/ISTA-DASLab-Optimizers",
+    "square",
+    "polynomial",
+)

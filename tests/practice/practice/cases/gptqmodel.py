@@ -14,6 +14,7 @@ repository = Repository(
     packages={"gptqmodel": "."},
     stand_ins={
         **{f"gptqmodel.{name}": {} for name in OTHERS},
+        "packaging": {"version": None},
         "gptqmodel.utils.env": {"env_flag": lambda name, default: default},
         "gptqmodel.nn_modules.qlinear.gguf": {"GGUFTorchLinear": object},
     },
