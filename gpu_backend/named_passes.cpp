@@ -1,6 +1,7 @@
 // Wraps the functions of passes/ as MLIR passes.
 #include "gpu_backend/named_passes.h"
 
+#include "core/ir/tl_dialect.h"
 #include "core/passes/licm.h"
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/passes/block_choices.h"
@@ -10,6 +11,7 @@
 #include "gpu_backend/passes/place_conversions.h"
 #include "gpu_backend/passes/place_shared.h"
 #include "gpu_backend/passes/read_only_loads.h"
+#include "gpu_backend/passes/scalar_steps.h"
 #include "gpu_backend/passes/shared_operands.h"
 #include "gpu_backend/passes/sink_conversions.h"
 #include "gpu_backend/passes/store_order.h"
@@ -51,7 +53,7 @@ template <typename Derived> struct ModulePass : PassWrapper<Derived, OperationPa
   using Base::Base;
 
   void getDependentDialects(DialectRegistry &registry) const final {
-    registry.insert<tlg::TLGDialect, arith::ArithDialect, scf::SCFDialect>();
+    registry.insert<tl::TLDialect, tlg::TLGDialect, arith::ArithDialect, scf::SCFDialect>();
   }
   void runOnOperation() final {
     llvm::SmallVector<func::FuncOp> functions(this->getOperation().template getOps<func::FuncOp>());
@@ -71,6 +73,20 @@ struct UnrollLoopsPass : ModulePass<UnrollLoopsPass> {
 
   static LogicalResult runOn(func::FuncOp function) {
     unrollLoops(function);
+    return success();
+  }
+};
+
+struct CarryScalarsPass : ModulePass<CarryScalarsPass> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CarryScalarsPass)
+
+  llvm::StringRef getArgument() const final { return "tlg-carry-scalars"; }
+  llvm::StringRef getDescription() const final {
+    return "carry the number that is added to a block of a loop, instead of the block";
+  }
+
+  static LogicalResult runOn(func::FuncOp function) {
+    carryStepsAsScalars(function);
     return success();
   }
 };
@@ -340,6 +356,7 @@ struct GpuPipelineOptions : PassPipelineOptions<GpuPipelineOptions> {
 void build(OpPassManager &manager, llvm::StringRef arch, int numWarps, int numStages,
            bool printPlan) {
   manager.addPass(std::make_unique<UnrollLoopsPass>());
+  manager.addPass(std::make_unique<CarryScalarsPass>());
   auto layouts = std::make_unique<AssignLayoutsPass>();
   layouts->arch = arch.str();
   layouts->numWarps = numWarps;
@@ -373,6 +390,7 @@ void registerGpuPasses() {
     registerTransformsPasses();
     registerPass(createLicmPass);
     PassRegistration<UnrollLoopsPass>();
+    PassRegistration<CarryScalarsPass>();
     PassRegistration<AssignLayoutsPass>();
     PassRegistration<PlaceConversionsPass>();
     PassRegistration<SinkConversionsPass>();

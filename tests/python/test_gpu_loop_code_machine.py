@@ -181,3 +181,36 @@ def test_turned_sums_are_multiplied_from_shared_memory(
     # First operands: of scores and of turned sums in shared memory, sums as they are not.
     first = re.findall(r"tlg\.wgmma %.* : (!tlg\.shared|tensor)<", kernels[0].asm["tlg"])
     assert sorted(first) == ["!tlg.shared", "!tlg.shared", "tensor"]
+
+
+@triton.jit
+def stepped_columns_kernel(q_ptr, k_ptr, out_ptr, keys, N: tl.constexpr, D: tl.constexpr):
+    rows, features = tl.arange(0, N), tl.arange(0, D)
+    q = tl.load(q_ptr + rows[:, None] * D + features[None, :])
+    columns = tl.arange(0, N).to(tl.int64)
+    k_ptrs = k_ptr + columns[:, None] * D + features[None, :]
+    total = tl.zeros((N, D), tl.float32)
+    for _ in range(tl.cdiv(keys, N)):
+        k = tl.load(k_ptrs, mask=columns[:, None] < keys, other=0.0)
+        scores = tl.where(columns[None, :] <= rows[:, None] + N, tl.dot(q, tl.trans(k)), 0.0)
+        total += tl.dot(scores.to(tl.float16), k)
+        columns += N
+        k_ptrs += N * D
+    tl.store(out_ptr + rows[:, None] * D + features[None, :], total)
+
+
+@ARCHS
+@pytest.mark.parametrize("keys", [0, 40, 64, 200])
+def test_columns_that_a_loop_steps_over_are_not_converted(
+    keys: int, arch: str, kernels: Any
+) -> None:
+    """They are asked for along rows by a load, along columns by a choice."""
+    n, size = 64, 64
+    q, k = torch.randint(-1, 2, (n, size)).half(), torch.randint(-1, 2, (keys, size)).half()
+    out = torch.full((n, size), 7.0)
+    stepped_columns_kernel[(1,)](q, k, out, keys, N=n, D=size)
+    seen = torch.arange(keys) <= torch.arange(n)[:, None] + n
+    assert torch.equal(out, (q.float() @ k.float().T * seen).half().float() @ k.float())
+    loop = loop_of(kernels[0])
+    assert "convert_layout" not in loop
+    assert "tensor<64xi64" not in loop.partition("{")[0]  # carried
