@@ -35,11 +35,23 @@ void IndependentRing::placeCopies() {
   for (auto wait : body->getOps<tlg::WgmmaWaitOp>())
     last = wait;
   rewriter().setInsertionPoint(last);
+  waitForFree(slot(), parity());
+}
+
+/// Nothing has released the slot of the delayed dot's last iteration, or waited for the one before.
+void IndependentRing::endRound(Value slot, Value parity) {
+  tlg::MbarrierArriveOp::create(rewriter(), location(), mbarrierOf(released_, slot));
+  waitForFree(slot, parity);
+}
+
+/// Waits until all warps have released the slot before this one.
+void IndependentRing::waitForFree(Value slot, Value parity) {
   Value isFirst =
-      arith::CmpIOp::create(rewriter(), location(), arith::CmpIPredicate::eq, slot(), i32(0));
-  Value other = arith::XOrIOp::create(rewriter(), location(), parity(), i32(1));
-  Value before = arith::SelectOp::create(rewriter(), location(), isFirst, other, parity());
-  tlg::MbarrierWaitOp::create(rewriter(), location(), mbarrierOf(released_, freeSlot()), before);
+      arith::CmpIOp::create(rewriter(), location(), arith::CmpIPredicate::eq, slot, i32(0));
+  Value other = arith::XOrIOp::create(rewriter(), location(), parity, i32(1));
+  Value before = arith::SelectOp::create(rewriter(), location(), isFirst, other, parity);
+  tlg::MbarrierWaitOp::create(rewriter(), location(), mbarrierOf(released_, slotBefore(slot)),
+                              before);
   if (byTma() && isReadByThreads())
     tlg::FenceAsyncOp::create(rewriter(), location()); // TMA will write what they have read
 }

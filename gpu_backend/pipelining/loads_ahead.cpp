@@ -46,16 +46,18 @@ bool LoadsAhead::plan(scf::ForOp loop, llvm::ArrayRef<Operation *> loads, int di
     return false;
   llvm::SmallVector<Operation *> made(loads);
   for (LoopSlice &slice : *slices) {
-    levels_.push_back({made, std::move(slice), {}, {}, {}});
+    levels_.push_back({made, std::move(slice), {}, {}});
     made.assign(levels_.back().slice.loads.begin(), levels_.back().slice.loads.end());
   }
   return true;
 }
 
-void LoadsAhead::make(OpBuilder &builder, scf::ForOp loop, const Level &level, IRMapping &mapping,
-                      const Iteration &iteration, llvm::SmallVectorImpl<Value> &loaded,
+/// `before` has the slice's variables as the iteration finds them.
+void LoadsAhead::make(OpBuilder &builder, scf::ForOp loop, const Level &level, ValueRange before,
+                      IRMapping &mapping, const Iteration &iteration,
+                      llvm::SmallVectorImpl<Value> &loaded,
                       llvm::SmallVectorImpl<Value> &variables) const {
-  for (auto [variable, value] : llvm::zip_equal(level.slice.variables, level.variables))
+  for (auto [variable, value] : llvm::zip_equal(level.slice.variables, before))
     mapping.map(loop.getRegionIterArg(variable), value);
   level.slice.clone(builder, loop, mapping, iteration);
   for (Operation *load : level.loads)
@@ -64,45 +66,43 @@ void LoadsAhead::make(OpBuilder &builder, scf::ForOp loop, const Level &level, I
     variables.push_back(mapping.lookupOrDefault(loop.getYieldedValues()[variable]));
 }
 
-void LoadsAhead::loadFirst(OpBuilder &builder, scf::ForOp loop, When when) {
+LoadsAhead::First LoadsAhead::loadFirst(OpBuilder &builder, scf::ForOp loop,
+                                        const IRMapping &outside, When when) const {
+  First first;
   for (size_t k = levels_.size(); k-- > 0;) {
-    Level &level = levels_[k];
+    const Level &level = levels_[k];
+    llvm::SmallVector<llvm::SmallVector<Value>> loaded;
+    llvm::SmallVector<Value> variables;
     for (const unsigned variable : level.slice.variables)
-      level.variables.push_back(loop.getInitArgs()[variable]);
+      variables.push_back(outside.lookupOrDefault(loop.getInitArgs()[variable]));
     for (int i = 0; i <= distance_ + static_cast<int>(k); ++i) {
-      IRMapping mapping;
+      IRMapping mapping(outside);
       if (k + 1 < levels_.size())
-        mapTo(mapping, levels_[k + 1].loads, levels_[k + 1].first[i]);
+        mapTo(mapping, levels_[k + 1].loads, first.loaded[i]);
       llvm::SmallVector<Value> next;
-      make(builder, loop, level, mapping, when(i), level.first.emplace_back(), next);
-      level.variables = next;
+      make(builder, loop, level, variables, mapping, when(i), loaded.emplace_back(), next);
+      variables = next;
     }
-    level.loaded = level.first.back();
+    llvm::append_range(variables, loaded.back());
+    first.variables.insert(first.variables.begin(), variables.begin(), variables.end());
+    first.loaded = std::move(loaded);
   }
+  return first;
 }
 
-void LoadsAhead::mapFirst(IRMapping &mapping, int iteration) const {
+void LoadsAhead::mapFirst(IRMapping &mapping, const First &first, int iteration) const {
   if (!levels_.empty())
-    mapTo(mapping, levels_[0].loads, levels_[0].first[iteration]);
-}
-
-llvm::SmallVector<Value> LoadsAhead::variables() const {
-  llvm::SmallVector<Value> all;
-  for (const Level &level : levels_) {
-    llvm::append_range(all, level.variables);
-    llvm::append_range(all, level.loaded);
-  }
-  return all;
+    mapTo(mapping, levels_[0].loads, first.loaded[iteration]);
 }
 
 void LoadsAhead::bind(llvm::ArrayRef<Value> &all) {
-  const auto take = [&](llvm::SmallVector<Value> &values) {
-    values.assign(all.begin(), all.begin() + values.size());
-    all = all.drop_front(values.size());
+  const auto take = [&](llvm::SmallVector<Value> &values, size_t count) {
+    values.assign(all.begin(), all.begin() + count);
+    all = all.drop_front(count);
   };
   for (Level &level : levels_) {
-    take(level.variables);
-    take(level.loaded);
+    take(level.variables, level.slice.variables.size());
+    take(level.loaded, level.loads.size());
   }
 }
 
@@ -118,8 +118,8 @@ llvm::SmallVector<Value> LoadsAhead::advance(OpBuilder &builder, scf::ForOp loop
     if (k + 1 < levels_.size())
       mapTo(mapping, levels_[k + 1].loads, levels_[k + 1].loaded);
     llvm::SmallVector<Value> loaded, variables;
-    make(builder, loop, level, mapping, when(distance_ + 1 + static_cast<int>(k)), loaded,
-         variables);
+    make(builder, loop, level, level.variables, mapping, when(distance_ + 1 + static_cast<int>(k)),
+         loaded, variables);
     llvm::append_range(all, variables);
     llvm::append_range(all, loaded);
   }
@@ -131,6 +131,11 @@ void LoadsAhead::collect(llvm::SmallPtrSetImpl<Operation *> &ops) const {
     ops.insert(level.loads.begin(), level.loads.end());
     ops.insert(level.slice.ops.begin(), level.slice.ops.end());
   }
+}
+
+void LoadsAhead::collectOutside(llvm::SmallSetVector<Value, 8> &values) const {
+  for (const Level &level : levels_)
+    values.insert_range(level.slice.outside);
 }
 
 } // namespace blockscope::gpu

@@ -29,13 +29,18 @@ public:
 
   using When = llvm::function_ref<Iteration(int)>; ///< iterations from the first, or from this one
 
-  /// Makes the loads of the first iterations, before the loop.
-  void loadFirst(mlir::OpBuilder &builder, mlir::scf::ForOp loop, When when);
+  /// What is loaded before the loop.
+  struct First {
+    llvm::SmallVector<llvm::SmallVector<mlir::Value>> loaded; ///< what is asked for, by iteration
+    llvm::SmallVector<mlir::Value> variables;                 ///< what those of the loop begin with
+  };
+  /// Makes the loads of the first iterations, before the loop. `outside` has what values from
+  /// outside the loop are there.
+  First loadFirst(mlir::OpBuilder &builder, mlir::scf::ForOp loop, const mlir::IRMapping &outside,
+                  When when) const;
   /// Maps the loads' results to what they are in one of the first iterations.
-  void mapFirst(mlir::IRMapping &mapping, int iteration) const;
+  void mapFirst(mlir::IRMapping &mapping, const First &first, int iteration) const;
 
-  /// What the variables of the loop begin with, one for each value.
-  llvm::SmallVector<mlir::Value> variables() const;
   /// Takes the loop's variables, from the front of `all`.
   void bind(llvm::ArrayRef<mlir::Value> &all);
 
@@ -46,6 +51,8 @@ public:
                                          When when) const;
   /// The ops of the loop's own iteration that may now be without use.
   void collect(llvm::SmallPtrSetImpl<mlir::Operation *> &ops) const;
+  /// Adds what the loads need of what is outside the loop.
+  void collectOutside(llvm::SmallSetVector<mlir::Value, 8> &values) const;
 
 private:
   /// Loads that are made together; `slice` computes their addresses.
@@ -54,11 +61,10 @@ private:
     LoopSlice slice;
     llvm::SmallVector<mlir::Value> variables; ///< of the slice
     llvm::SmallVector<mlir::Value> loaded;    ///< for the level before
-    llvm::SmallVector<llvm::SmallVector<mlir::Value>> first;
   };
 
   void make(mlir::OpBuilder &builder, mlir::scf::ForOp loop, const Level &level,
-            mlir::IRMapping &mapping, const Iteration &iteration,
+            mlir::ValueRange before, mlir::IRMapping &mapping, const Iteration &iteration,
             llvm::SmallVectorImpl<mlir::Value> &loaded,
             llvm::SmallVectorImpl<mlir::Value> &variables) const;
 

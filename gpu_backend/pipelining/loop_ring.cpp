@@ -19,14 +19,16 @@ LoopRing::LoopRing(const LoopPlan &plan)
 LoopRing::~LoopRing() = default;
 
 LogicalResult LoopRing::write() {
-  if (failed(findCopies()))
+  if (failed(findCopies()) || failed(findRounds()))
     return failure();
-  rewriter_.setInsertionPoint(loop_);
+  rewriter_.setInsertionPoint(whole());
   allocate();
   makeBarriers();
-  fillFirst();
-  addVariables();
+  addVariables(begin());
   rewriteBody();
+  if (around_)
+    beginNextRound();
+  replaceOther();
   return success();
 }
 
@@ -73,6 +75,21 @@ LogicalResult LoopRing::addAddress(const Copy &copy) {
                  }));
 }
 
+/// What the first copies of a round are computed from.
+LogicalResult LoopRing::findRounds() {
+  if (!plan_.beginsRoundsEarly())
+    return success();
+  around_ = cast<scf::ForOp>(loop_->getParentOp());
+  llvm::SmallSetVector<Value, 8> needed = slice_.outside;
+  addresses_.collectOutside(needed);
+  early_.collectOutside(needed);
+  needed.insert_range(ValueRange{loop_.getLowerBound(), loop_.getUpperBound(), loop_.getStep()});
+  roundSlice_.withLoads = true;
+  if (!llvm::all_of(needed, [&](Value value) { return roundSlice_.add(around_, value); }))
+    return loop_.emitError("is not as its plan says (a mistake in blockscope)");
+  return success();
+}
+
 void LoopRing::allocate() {
   for (Copy &copy : copies_)
     copy.ring = tlg::AllocSharedOp::create(
@@ -80,63 +97,148 @@ void LoopRing::allocate() {
         tlg::SharedType::get(rewriter_.getContext(), copy.buffer.getShape(),
                              copy.buffer.getElementType(), copy.buffer.getOffsets(), ring_.buffers),
         IntegerAttr());
-  if (loop_->getParentOfType<scf::ForOp>() || loop_->getParentOfType<scf::WhileOp>())
+  if (whole()->getParentOfType<scf::ForOp>() || whole()->getParentOfType<scf::WhileOp>())
     tl::BarrierOp::create(rewriter_, location()); // the round before may still be read
 }
 
-void LoopRing::fillFirst() {
-  for (const unsigned variable : slice_.variables)
-    ahead_.push_back(loop_.getInitArgs()[variable]);
-  firsts_.clear();
-  addresses_.loadFirst(rewriter_, loop_, [&](int number) { return firstIteration(number); });
-  early_.loadFirst(rewriter_, loop_, [&](int number) { return firstIteration(number); });
-  Existence exists;
-  for (int slot = 0; slot < ahead(); ++slot) {
-    const Iteration iteration = firstIteration(slot);
-    exists.before = exists.iteration;
-    exists.iteration = iteration.exists;
-    IRMapping mapping;
-    addresses_.mapFirst(mapping, slot);
-    ahead_ = makeCopies(iteration.counter, ahead_, mapping, i32(slot), exists);
+/// Fills the ring for the loop's first round. Gives what its variables begin with.
+llvm::SmallVector<Value> LoopRing::begin() {
+  Round first;
+  if (!around_) {
+    llvm::SmallVector<Value> initial = fill(first);
+    if (hasParity())
+      initial.push_back(i32(0));
+    initial.push_back(i32(0));
+    return initial;
   }
-}
-
-/// The iteration of this number, counted from the first one, before the loop.
-Iteration LoopRing::firstIteration(int number) {
-  while (number >= static_cast<int>(firsts_.size())) {
-    Value first = loop_.getLowerBound();
-    if (firsts_.empty()) {
-      firsts_.push_back(
-          {first, arith::CmpIOp::create(rewriter_, location(), arith::CmpIPredicate::slt, first,
-                                        loop_.getUpperBound())});
-      continue;
-    }
-    const int next = static_cast<int>(firsts_.size());
-    Value exists =
-        arith::AndIOp::create(rewriter_, location(), firsts_[0].exists, hasIteration(first, next));
-    firsts_.push_back({iterationAfter(first, next), exists});
-  }
-  return firsts_[number];
-}
-
-/// Variables for what is computed ahead, for the parity, and for the slot.
-void LoopRing::addVariables() {
-  llvm::SmallVector<Value> initial(ahead_);
-  llvm::append_range(initial, addresses_.variables());
-  llvm::append_range(initial, early_.variables());
+  first.exists = arith::CmpIOp::create(rewriter_, location(), arith::CmpIPredicate::slt,
+                                       around_.getLowerBound(), around_.getUpperBound());
+  llvm::SmallVector<Value> variables;
+  for (const unsigned variable : roundSlice_.variables)
+    variables.push_back(around_.getInitArgs()[variable]);
+  llvm::SmallVector<Value> initial = makeRound(first, around_.getLowerBound(), variables);
+  llvm::append_range(initial, fill(first));
   if (hasParity())
     initial.push_back(i32(0));
   initial.push_back(i32(0));
-  firstNew_ = loop_.getNumRegionIterArgs();
-  auto made = loop_.replaceWithAdditionalYields(
+  firstOfRounds_ = around_.getNumRegionIterArgs();
+  around_ = withVariables(around_, initial);
+  return llvm::to_vector_of<Value>(
+      around_.getRegionIterArgs().drop_front(firstOfRounds_ + variables.size()));
+}
+
+/// Makes what the first copies of a round need, in the iteration of `counter` of the loop around,
+/// with its variables as in `variables`. Gives these for the iteration after it.
+llvm::SmallVector<Value> LoopRing::makeRound(Round &round, Value counter, ValueRange variables) {
+  for (auto [variable, value] : llvm::zip_equal(roundSlice_.variables, variables))
+    round.outside.map(around_.getRegionIterArg(variable), value);
+  roundSlice_.clone(rewriter_, around_, round.outside, {counter, round.exists});
+  llvm::SmallVector<Value> next;
+  for (const unsigned variable : roundSlice_.variables)
+    next.push_back(round.outside.lookupOrDefault(around_.getYieldedValues()[variable]));
+  return next;
+}
+
+/// Begins the copies of a round's first iterations. Gives what the loop's variables begin with, but
+/// for parity and slot.
+llvm::SmallVector<Value> LoopRing::fill(const Round &round) {
+  const auto now = [&](Value value) { return round.outside.lookupOrDefault(value); };
+  const Bounds bounds{now(loop_.getLowerBound()), now(loop_.getUpperBound()), now(loop_.getStep())};
+  llvm::SmallVector<Iteration> firsts;
+  const auto firstIteration = [&](int number) {
+    while (number >= static_cast<int>(firsts.size())) {
+      const int next = static_cast<int>(firsts.size());
+      Value exists = next == 0
+                         ? arith::CmpIOp::create(rewriter_, location(), arith::CmpIPredicate::slt,
+                                                 bounds.lower, bounds.upper)
+                               .getResult()
+                         : hasIteration(bounds, bounds.lower, next);
+      Value before = next == 0 ? round.exists : firsts[0].exists;
+      if (before)
+        exists = arith::AndIOp::create(rewriter_, location(), before, exists);
+      firsts.push_back(
+          {next == 0 ? bounds.lower : iterationAfter(bounds, bounds.lower, next), exists});
+    }
+    return firsts[number];
+  };
+  const LoadsAhead::First addresses =
+      addresses_.loadFirst(rewriter_, loop_, round.outside, firstIteration);
+  const LoadsAhead::First early = early_.loadFirst(rewriter_, loop_, round.outside, firstIteration);
+  llvm::SmallVector<Value> ahead;
+  for (const unsigned variable : slice_.variables)
+    ahead.push_back(now(loop_.getInitArgs()[variable]));
+  Existence exists{round.exists, {}};
+  Value slot = round.slot;
+  for (int number = 0; number < this->ahead(); ++number) {
+    const Iteration iteration = firstIteration(number);
+    exists.before = exists.iteration;
+    exists.iteration = iteration.exists;
+    IRMapping mapping(round.outside);
+    addresses_.mapFirst(mapping, addresses, number);
+    ahead = makeCopies(iteration.counter, ahead, mapping, slot ? slot : i32(number), exists);
+    if (slot)
+      slot = nextSlot(slot);
+  }
+  llvm::append_range(ahead, addresses.variables);
+  llvm::append_range(ahead, early.variables);
+  return ahead;
+}
+
+/// Begins the copies of the next round behind the loop: the slots that they fill are free, as in
+/// the loop, for they are those of the iterations before the last one.
+void LoopRing::beginNextRound() {
+  rewriter_.setInsertionPointAfter(behindLoop());
+  Value slot = loop_.getResults().back();
+  Value parity = hasParity() ? loop_.getResults().drop_back().back() : Value();
+  if (hasDelayed()) {
+    endRound(slot, parity);
+    if (hasParity())
+      parity = nextParity(slot, parity);
+    slot = nextSlot(slot);
+  }
+  const Bounds bounds{around_.getLowerBound(), around_.getUpperBound(), around_.getStep()};
+  Value counter = around_.getInductionVar();
+  Round next;
+  next.exists = hasIteration(bounds, counter, 1);
+  next.slot = slot;
+  const llvm::SmallVector<Value> variables(
+      around_.getRegionIterArgs().slice(firstOfRounds_, roundSlice_.variables.size()));
+  llvm::SmallVector<Value> yields = makeRound(next, iterationAfter(bounds, counter, 1), variables);
+  llvm::append_range(yields, fill(next));
+  if (hasParity())
+    yields.push_back(parity);
+  yields.push_back(slot);
+  around_.getBody()->getTerminator()->setOperands(firstOfRounds_, yields.size(), yields);
+}
+
+/// Behind which op the buffers of the last iterations are free: the loop, or the wait for the
+/// delayed dot's last iteration.
+Operation *LoopRing::behindLoop() {
+  for (const Copy &copy : copies_)
+    if (copy.after)
+      for (Operation *op = copy.after; op; op = op->getNextNode())
+        if (isa<tlg::WgmmaWaitOp>(op))
+          return op;
+  return loop_;
+}
+
+/// The loop with more variables, which it yields as they are.
+scf::ForOp LoopRing::withVariables(scf::ForOp loop, ValueRange initial) {
+  auto made = loop.replaceWithAdditionalYields(
       rewriter_, initial, /*replaceInitOperandUsesInLoop=*/false,
       [](OpBuilder &, Location, llvm::ArrayRef<BlockArgument> arguments) {
         return llvm::SmallVector<Value>(arguments.begin(), arguments.end());
       });
-  loop_ = cast<scf::ForOp>(made->getOperation());
+  return cast<scf::ForOp>(made->getOperation());
+}
+
+/// Variables for what is computed ahead, for the parity, and for the slot.
+void LoopRing::addVariables(ValueRange initial) {
+  firstNew_ = loop_.getNumRegionIterArgs();
+  loop_ = withVariables(loop_, initial);
   const llvm::SmallVector<Value> added(loop_.getRegionIterArgs().drop_front(firstNew_));
   llvm::ArrayRef<Value> all(added);
-  ahead_.assign(all.begin(), all.begin() + ahead_.size());
+  ahead_.assign(all.begin(), all.begin() + slice_.variables.size());
   all = all.drop_front(ahead_.size());
   addresses_.bind(all);
   early_.bind(all);
@@ -152,13 +254,15 @@ void LoopRing::rewriteBody() {
   replaceLoads();
   placeCopies();
   Value counter = loop_.getInductionVar();
-  Value later = iterationAfter(counter, ahead());
-  Value free = freeSlot();
+  const Bounds bounds{loop_.getLowerBound(), loop_.getUpperBound(), loop_.getStep()};
+  Value later = iterationAfter(bounds, counter, ahead());
+  Value free = slotBefore(slot_);
   Existence exists;
-  exists.iteration = hasIteration(counter, ahead());
-  exists.before = hasIteration(counter, ahead() - 1);
+  exists.iteration = hasIteration(bounds, counter, ahead());
+  exists.before = hasIteration(bounds, counter, ahead() - 1);
   const auto after = [&](int number) {
-    return Iteration{iterationAfter(counter, number), hasIteration(counter, number)};
+    return Iteration{iterationAfter(bounds, counter, number),
+                     hasIteration(bounds, counter, number)};
   };
   const llvm::SmallVector<Value> addresses = addresses_.advance(rewriter_, loop_, after);
   const llvm::SmallVector<Value> early = early_.advance(rewriter_, loop_, after);
@@ -168,9 +272,13 @@ void LoopRing::rewriteBody() {
   llvm::append_range(yields, addresses);
   llvm::append_range(yields, early);
   if (hasParity())
-    yields.push_back(nextParity());
-  yields.push_back(nextSlot());
+    yields.push_back(nextParity(slot_, parity_));
+  yields.push_back(nextSlot(slot_));
   loop_.getBody()->getTerminator()->setOperands(firstNew_, yields.size(), yields);
+}
+
+/// What nothing is computed from any more: the loads, and what they needed.
+void LoopRing::replaceOther() {
   for (Copy &copy : copies_) {
     if (copy.after)
       readAfterLoop(copy);
@@ -281,8 +389,8 @@ Value LoopRing::constant(Type type, int64_t value) {
 }
 
 /// Whether there is an iteration so many after the one that begins at `at`, which exists.
-Value LoopRing::hasIteration(Value at, int iterations) {
-  Value left = loop_.getUpperBound(), step = loop_.getStep();
+Value LoopRing::hasIteration(const Bounds &bounds, Value at, int iterations) {
+  Value left = bounds.upper, step = bounds.step;
   Type wide = rewriter_.getI64Type();
   const auto widened = [&](Value value) -> Value {
     if (value.getType() == wide || value.getType().isIndex())
@@ -305,16 +413,16 @@ Value LoopRing::hasIteration(Value at, int iterations) {
   return arith::CmpIOp::create(rewriter_, location(), arith::CmpIPredicate::ugt, left, needed);
 }
 
-Value LoopRing::iterationAfter(Value at, int iterations) {
-  Value distance = arith::MulIOp::create(rewriter_, location(), loop_.getStep(),
-                                         constant(loop_.getStep().getType(), iterations));
+Value LoopRing::iterationAfter(const Bounds &bounds, Value at, int iterations) {
+  Value distance = arith::MulIOp::create(rewriter_, location(), bounds.step,
+                                         constant(bounds.step.getType(), iterations));
   return arith::AddIOp::create(rewriter_, location(), at, distance);
 }
 
 // -- slots ----------------------------------------------------------------------------------------
 
-Value LoopRing::freeSlot() { return stepped(slot_, 0, i32(ring_.buffers - 1), -1); }
-Value LoopRing::nextSlot() { return stepped(slot_, ring_.buffers - 1, i32(0), 1); }
+Value LoopRing::slotBefore(Value slot) { return stepped(slot, 0, i32(ring_.buffers - 1), -1); }
+Value LoopRing::nextSlot(Value slot) { return stepped(slot, ring_.buffers - 1, i32(0), 1); }
 
 /// `slot + step`, or `otherwise` where it is `last`.
 Value LoopRing::stepped(Value slot, int last, Value otherwise, int step) {
@@ -325,19 +433,19 @@ Value LoopRing::stepped(Value slot, int last, Value otherwise, int step) {
 }
 
 /// The other one each time that the ring begins anew.
-Value LoopRing::nextParity() {
-  Value isLast = arith::CmpIOp::create(rewriter_, location(), arith::CmpIPredicate::eq, slot_,
+Value LoopRing::nextParity(Value slot, Value parity) {
+  Value isLast = arith::CmpIOp::create(rewriter_, location(), arith::CmpIPredicate::eq, slot,
                                        i32(ring_.buffers - 1));
-  Value other = arith::XOrIOp::create(rewriter_, location(), parity_, i32(1));
-  return arith::SelectOp::create(rewriter_, location(), isLast, other, parity_);
+  Value other = arith::XOrIOp::create(rewriter_, location(), parity, i32(1));
+  return arith::SelectOp::create(rewriter_, location(), isLast, other, parity);
 }
 
 // -- barriers -------------------------------------------------------------------------------------
 
-/// What the loop is in, in the function's own block; or null.
+/// What the ring is made in, in the function's own block; or null.
 Operation *LoopRing::outermostOp() {
   Operation *outermost = nullptr;
-  for (Operation *outer = loop_->getParentOp(); !isa<func::FuncOp>(outer);
+  for (Operation *outer = whole()->getParentOp(); !isa<func::FuncOp>(outer);
        outer = outer->getParentOp())
     outermost = outer;
   return outermost;

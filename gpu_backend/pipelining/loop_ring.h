@@ -6,6 +6,12 @@
 //     the iteration, which reads them
 //     somewhere in it: begin the copies of a later iteration, into the slot that is free
 //
+// A loop in a loop has a *round* in each iteration of the one around it. Where the plan says so,
+// the ring is filled for the first round before the loop around it, and for the next round behind
+// this one's iterations, before what follows them: rounds go through the ring as if they were one
+// loop. The loop around has variables for the slot and for what the first iterations are computed
+// from.
+//
 // The pointers and masks of a later iteration come from a copy of the ops that compute them, run
 // ahead on variables of their own (`ahead_`); where these need what another load gives, that one is
 // done an iteration before (`addresses_`). Loads that cannot be copied may be done an iteration
@@ -26,6 +32,13 @@ namespace blockscope::gpu {
 /// Whether there is an iteration, and the one before it, as i1 values; null is yes.
 struct Existence {
   Value iteration, before;
+};
+
+/// One run of a loop, in an iteration of the loop around it.
+struct Round {
+  mlir::IRMapping outside; ///< what values from outside the loop are in it
+  Value exists;            ///< as i1; null: it does
+  Value slot;              ///< of its first iteration; null: 0
 };
 
 class LoopRing {
@@ -49,6 +62,9 @@ protected:
   /// Sets the insertion point to where an iteration begins copies, and makes sure that the slot of
   /// the iteration before is free there.
   virtual void placeCopies() = 0;
+  /// Behind the delayed dot's last iteration, which has a slot of its own: makes sure that all
+  /// slots but this one are free.
+  virtual void endRound(Value slot, Value parity) {}
   /// Whether all warps are where copies by TMA begin, so that each can begin some of them.
   virtual bool copiesByWarps() const { return false; }
   /// Whether waits need the parity of how often the ring was gone through.
@@ -80,9 +96,9 @@ protected:
     return hasDelayed() ? exists.before : exists.iteration;
   }
   bool hasDelayed() const;
-  /// The slot of this iteration, and that of the one before.
+  /// The slot of this iteration, and the one before a slot.
   Value slot() { return slot_; }
-  Value freeSlot();
+  Value slotBefore(Value slot);
   Value parity() { return parity_; }
   /// A ring of mbarriers with a slot for each buffer, and the one of a slot.
   Value makeMbarriers(int arrivals);
@@ -92,6 +108,9 @@ protected:
   bool placeBehindDots();
 
 private:
+  struct Bounds {
+    Value lower, upper, step;
+  };
   struct Copy {
     tl::LoadOp load;
     const LoadPlan *plan;
@@ -102,11 +121,17 @@ private:
 
   mlir::LogicalResult findCopies();
   mlir::LogicalResult addAddress(const Copy &copy);
+  mlir::LogicalResult findRounds();
   void allocate();
-  void fillFirst();
-  void addVariables();
+  llvm::SmallVector<Value> begin();
+  void beginNextRound();
+  llvm::SmallVector<Value> makeRound(Round &round, Value counter, mlir::ValueRange variables);
+  llvm::SmallVector<Value> fill(const Round &round);
+  mlir::scf::ForOp withVariables(mlir::scf::ForOp loop, mlir::ValueRange initial);
+  void addVariables(mlir::ValueRange initial);
   void rewriteBody();
   void replaceLoads();
+  void replaceOther();
   void readAfterLoop(Copy &copy);
   llvm::SmallVector<Value> makeCopies(Value counter, mlir::ValueRange ahead,
                                       mlir::IRMapping &mapping, Value slot,
@@ -114,12 +139,14 @@ private:
   void makeCopy(Copy &copy, mlir::IRMapping &mapping, Value slot, Value mbarrier, Value predicate);
   void readEarlyLoads();
   void eraseUnused();
-  Iteration firstIteration(int number);
-  Value hasIteration(Value at, int iterations);
-  Value iterationAfter(Value at, int iterations);
-  Value nextSlot();
-  Value nextParity();
+  Value hasIteration(const Bounds &bounds, Value at, int iterations);
+  Value iterationAfter(const Bounds &bounds, Value at, int iterations);
+  Value nextSlot(Value slot);
+  Value nextParity(Value slot, Value parity);
   Value stepped(Value slot, int last, Value otherwise, int step);
+  /// The loop, or the one around it where rounds go through the ring as one loop.
+  mlir::scf::ForOp whole() { return around_ ? around_ : loop_; }
+  mlir::Operation *behindLoop();
   mlir::Operation *outermostOp();
 
   const LoopPlan &plan_;
@@ -132,7 +159,9 @@ private:
   llvm::SmallVector<Value> ahead_; ///< the slice's variables, iterations later
   LoadsAhead addresses_;           ///< what the slice needs
   LoadsAhead early_;               ///< what the iteration needs
-  llvm::SmallVector<Iteration> firsts_;
+  mlir::scf::ForOp around_;        ///< if copies begin in the round before theirs; or null
+  LoopSlice roundSlice_;           ///< what their first iterations need of it
+  unsigned firstOfRounds_ = 0;     ///< of its variables
   Value slot_, parity_;
   bool hasWgmma_ = false, isReadByThreads_ = false;
   unsigned firstNew_ = 0; ///< of the loop's variables

@@ -35,14 +35,21 @@ void makeSafe(OpBuilder &builder, Operation *division, Value exists) {
 
 bool LoopSlice::add(scf::ForOp loop, Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    if (argument.getOwner() != loop.getBody() || argument == loop.getInductionVar())
+    if (argument == loop.getInductionVar())
+      return true;
+    if (argument.getOwner() != loop.getBody()) {
+      outside.insert(value);
       return !loop->isProperAncestor(argument.getOwner()->getParentOp());
+    }
     const unsigned variable = argument.getArgNumber() - 1;
+    outside.insert(loop.getInitArgs()[variable]);
     return !variables.insert(variable) || add(loop, loop.getYieldedValues()[variable]);
   }
   Operation *op = value.getDefiningOp();
-  if (!loop->isProperAncestor(op))
+  if (!loop->isProperAncestor(op)) {
+    outside.insert(value);
     return true;
+  }
   for (Operation *outer = op->getParentOp(); outer != loop; outer = outer->getParentOp())
     if (!isa<scf::IfOp>(outer))
       return false;
@@ -53,11 +60,11 @@ bool LoopSlice::add(scf::ForOp loop, Value value) {
   if (auto load = dyn_cast<tl::LoadOp>(op)) {
     if (load.getIsVolatile())
       return false;
-    if (op->getBlock() == loop.getBody()) {
+    if (op->getBlock() == loop.getBody() && !withLoads) {
       loads.insert(op);
       return true;
     }
-    loadsOfIfs.insert(op);
+    madeLoads.insert(op);
   } else if (!isPure(op) && !isDivision(op)) {
     return false;
   }

@@ -26,8 +26,11 @@ struct LoopSlice {
   llvm::SmallSetVector<mlir::Operation *, 16> ops;
   llvm::SmallSetVector<unsigned, 4> variables; ///< by their number among the loop's
   llvm::SmallSetVector<mlir::Operation *, 2> loads;
-  /// Loads inside an `if`, among `ops`: they are made again with it, where it has to load.
-  llvm::SmallSetVector<mlir::Operation *, 2> loadsOfIfs;
+  /// Loads among `ops`, which are made again with them: those inside an `if`, where it has to load,
+  /// and with `withLoads` all others, which `loads` has otherwise.
+  llvm::SmallSetVector<mlir::Operation *, 2> madeLoads;
+  bool withLoads = false;
+  llvm::SmallSetVector<mlir::Value, 8> outside; ///< what the ops need of what is around the loop
 
   /// Adds what `value` is computed from, in this iteration and, for variables, in those before.
   /// False when that has effects, other than by loading, or is in a loop inside the loop.

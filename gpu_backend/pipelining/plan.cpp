@@ -104,6 +104,7 @@ public:
       noteAddresses(plan_.rings.front().ahead);
       for (LoadPlan &load : plan_.loads)
         planRegisters(load);
+      planRounds();
     } else {
       plan_.delayedDot.reset();
     }
@@ -161,9 +162,12 @@ private:
     requireDisjoint(load);
   }
 
-  void requireDisjoint(tl::LoadOp load) {
-    for (const unsigned stored : writes_.stored())
-      plan_.disjoint.emplace_back(*argumentOf(load.getPointer()), stored);
+  void requireDisjoint(tl::LoadOp load) { requireDisjoint(load, writes_); }
+  void requireDisjoint(tl::LoadOp load, const LoopWrites &writes) {
+    for (const unsigned stored : writes.stored())
+      if (const std::pair pair(*argumentOf(load.getPointer()), stored);
+          !llvm::is_contained(plan_.disjoint, pair))
+        plan_.disjoint.push_back(pair);
   }
 
   /// The loads inside an `if` by which a load's address, or what this needs, is computed.
@@ -172,7 +176,7 @@ private:
         LoadsAhead::slicesFor(loop_, address.loads.getArrayRef()).value();
     slices.push_back(address);
     for (const LoopSlice &slice : slices)
-      for (Operation *load : slice.loadsOfIfs)
+      for (Operation *load : slice.madeLoads)
         requireDisjoint(cast<tl::LoadOp>(load));
   }
 
@@ -215,7 +219,7 @@ private:
     };
     // What `other` of a load is computed from may be anything: no dot is done early for it.
     const auto isMovable = [&](const LoopSlice &slice) {
-      return llvm::all_of(slice.loads, canMove) && llvm::all_of(slice.loadsOfIfs, canMove) &&
+      return llvm::all_of(slice.loads, canMove) && llvm::all_of(slice.madeLoads, canMove) &&
              llvm::none_of(slice.ops, isDot);
     };
     return isMovable(address) && llvm::all_of(*levels, isMovable);
@@ -375,6 +379,75 @@ private:
     if (after > most || (!isIndependent && most / after < most / before))
       return ExtraBuffer::None;
     return isIndependent ? ExtraBuffer::IndependentWarpgroups : ExtraBuffer::FewerWaits;
+  }
+
+  /// In a loop: whether the first copies of a round can begin in the round before. That takes no
+  /// more memory, as buffers that a loop uses are its own until it ends.
+  void planRounds() {
+    if (!loop_->getParentOfType<LoopLikeOpInterface>())
+      return;
+    plan_.rounds = RoundPlan();
+    auto around = dyn_cast<scf::ForOp>(loop_->getParentOp());
+    if (!around || around.getUnsignedCmp()) {
+      plan_.rounds->why = RoundReason::Around;
+      return;
+    }
+    LoopSlice round;
+    round.withLoads = true;
+    llvm::SmallSetVector<Operation *, 8> loads;
+    const auto add = [&](Value value) { return round.add(around, value); };
+    const auto addSlice = [&](const LoopSlice &slice) {
+      loads.insert_range(slice.loads);
+      loads.insert_range(slice.madeLoads);
+      return llvm::all_of(slice.outside, add);
+    };
+    bool isKnown = add(loop_.getLowerBound()) && add(loop_.getUpperBound()) && add(loop_.getStep());
+    for (const LoadPlan &plan : plan_.loads) {
+      if (plan.copy == CopyKind::InIteration)
+        continue;
+      auto load = cast<tl::LoadOp>(plan.load);
+      loads.insert(load);
+      const auto tma = plan.copy == CopyKind::Tma ? tmaAccess(load) : std::nullopt;
+      if (tma && !isMadeOutside(tma->tile, around)) {
+        plan_.rounds->why = RoundReason::TensorMap;
+        return;
+      }
+      LoopSlice slice;
+      if (plan.isCopied())
+        slice = addressOf(loop_, load, tma).value();
+      else
+        slice.addOperandsOf(loop_, load);
+      isKnown &= addSlice(slice);
+      const auto levels = LoadsAhead::slicesFor(loop_, slice.loads.getArrayRef());
+      for (const LoopSlice &level : *levels)
+        isKnown &= addSlice(level);
+    }
+    loads.insert_range(round.madeLoads);
+    if (!isKnown || llvm::any_of(round.ops, isDot)) {
+      plan_.rounds->why = RoundReason::Address;
+      return;
+    }
+    const LoopWrites writes(around);
+    for (Operation *load : loads)
+      if (Value pointer = cast<tl::LoadOp>(load).getPointer(); !writes.canMove(pointer)) {
+        Operation *write = writes.firstWrite(pointer);
+        plan_.rounds->why = write ? RoundReason::StoredTo : RoundReason::MemoryOrder;
+        plan_.rounds->because = write ? write : writes.firstOrder();
+        return;
+      }
+    for (Operation *load : loads)
+      requireDisjoint(cast<tl::LoadOp>(load), writes);
+  }
+
+  /// Whether the map that a tile is copied by is there before the loop.
+  static bool isMadeOutside(const RectangularTile &tile, scf::ForOp loop) {
+    const auto isOutside = [&](const RectangularTile::Number &number) {
+      return !number.value || loop.isDefinedOutsideOfLoop(number.value);
+    };
+    return tile.isKnownAtLaunch() ||
+           (isOutside(tile.base) && llvm::all_of(tile.dims, [&](const RectangularTile::Dim &dim) {
+              return isOutside(dim.size) && isOutside(dim.stride);
+            }));
   }
 
   scf::ForOp loop_;

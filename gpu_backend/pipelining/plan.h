@@ -84,6 +84,22 @@ struct RingPlan {
   int warps = 0; ///< FilledAndReleasedMbarriers: those that release a buffer
 };
 
+/// Why the first copies of a round, which a loop has in each iteration of the loop around it, begin
+/// only when the round does, behind all that follows the round before.
+enum class RoundReason {
+  None,        ///< they begin in the round before
+  Around,      ///< what is directly around the loop is no loop with a known step
+  StoredTo,    ///< the loop around may write what they load
+  MemoryOrder, ///< the loop around has ops by which programs learn what others wrote
+  Address,     ///< what says where they load cannot be computed before the round
+  TensorMap,   ///< the loop around makes the tensor map
+};
+
+struct RoundPlan {
+  RoundReason why = RoundReason::None;
+  mlir::Operation *because = nullptr; ///< StoredTo, MemoryOrder
+};
+
 struct LoopPlan {
   mlir::Operation *loop = nullptr;
   int stages = 0;                    ///< asked for
@@ -91,10 +107,12 @@ struct LoopPlan {
   std::vector<LoadPlan> loads;       ///< those of the loop's own block, in order
   std::vector<RingPlan> rings;       ///< none or one today
   std::optional<DelayedDot> delayedDot;
+  std::optional<RoundPlan> rounds; ///< of a pipelined loop in a loop
   /// Pairs of arguments that must not overlap in memory for this to be right.
   std::vector<std::pair<unsigned, unsigned>> disjoint;
 
   bool isPipelined() const { return !rings.empty(); }
+  bool beginsRoundsEarly() const { return rounds && rounds->why == RoundReason::None; }
   int64_t ringBytes() const; ///< of shared memory, without mbarriers
   bool copies(CopyKind kind) const;
 };
@@ -115,6 +133,9 @@ std::string text(const PipelinePlan &plan);
 
 /// Returns why a load stays in its iteration, as half a sentence: "the load is volatile".
 std::string reasonText(const LoopPlan &loop, const LoadPlan &load);
+
+/// Returns why the first copies of a loop's rounds begin with them, as half a sentence.
+std::string reasonText(const RoundPlan &rounds);
 
 /// Writes the plan into the IR that it was made of.
 ///

@@ -94,6 +94,12 @@ std::string loopText(const LoopPlan &loop) {
   if (loop.delayedDot)
     text += "  dot " + placeOf(loop.delayedDot->second) + ": an iteration later, beside the dot " +
             placeOf(loop.delayedDot->first) + "\n";
+  if (loop.rounds)
+    text +=
+        loop.beginsRoundsEarly()
+            ? "  rounds: the first copies of each begin behind the iterations of the one before\n"
+            : "  rounds: the first copies of each begin with it: " + reasonText(*loop.rounds) +
+                  "\n";
   for (const auto [loaded, stored] : loop.disjoint)
     text += llvm::formatv("  arguments {0} and {1} must not overlap\n", loaded, stored);
   return text;
@@ -140,6 +146,27 @@ std::string reasonText(const LoopPlan &loop, const LoadPlan &load) {
     return "the target has no asynchronous copies";
   case LoadReason::NoMemory:
     return "shared memory has no place for two buffers of what the loop loads";
+  }
+  return "";
+}
+
+std::string reasonText(const RoundPlan &rounds) {
+  switch (rounds.why) {
+  case RoundReason::None:
+    return "";
+  case RoundReason::Around:
+    return "what is directly around the loop is no loop with a known step";
+  case RoundReason::StoredTo:
+    return llvm::formatv("line {0} of the loop around it writes to global memory, and the next "
+                         "round might load that",
+                         lineOf(rounds.because));
+  case RoundReason::MemoryOrder:
+    return llvm::formatv("line {0} of the loop around it orders accesses to memory",
+                         lineOf(rounds.because));
+  case RoundReason::Address:
+    return "the number of iterations, or where they load, comes from what the round before does";
+  case RoundReason::TensorMap:
+    return "the loop around it makes the descriptor";
   }
   return "";
 }

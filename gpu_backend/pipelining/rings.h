@@ -44,6 +44,7 @@ protected:
   void endCopies(Value slot, const Existence &exists) override;
   void waitForSlot(Value slot, Value parity) override;
   void placeCopies() override;
+  void endRound(Value slot, Value parity) override;
   /// One thread that begins many boxes would hold up its warp, and with it the next dot.
   bool copiesByWarps() const override { return true; }
 
@@ -67,8 +68,11 @@ protected:
   void endCopies(Value slot, const Existence &exists) override;
   void waitForSlot(Value slot, Value parity) override;
   void placeCopies() override;
+  void endRound(Value slot, Value parity) override;
 
 private:
+  void waitForFree(Value slot, Value parity);
+
   Value released_; ///< a ring of mbarriers
 };
 

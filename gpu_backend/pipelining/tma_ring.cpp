@@ -53,4 +53,11 @@ void TmaRing::placeCopies() {
     rewriter().eraseOp(barrier_);
 }
 
+void TmaRing::endRound(Value, Value) {
+  if (!isReadByThreads())
+    return; // the last wait has a barrier
+  tlg::FenceAsyncOp::create(rewriter(), location());
+  tl::BarrierOp::create(rewriter(), location());
+}
+
 } // namespace blockscope::gpu

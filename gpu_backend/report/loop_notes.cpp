@@ -43,10 +43,48 @@ Advice adviceFor(LoadReason why) {
   return {};
 }
 
+llvm::StringRef adviceFor(RoundReason why) {
+  switch (why) {
+  case RoundReason::Around:
+    return "a `for` directly around the loop";
+  case RoundReason::StoredTo:
+    return "store to an argument of its own that the loop does not load";
+  case RoundReason::MemoryOrder:
+    return "move it out of the loop around";
+  case RoundReason::Address:
+    return "compute from the counter of the loop around where its loop begins";
+  case RoundReason::TensorMap:
+    return "make it before the loop around";
+  case RoundReason::None:
+    return "";
+  }
+  return "";
+}
+
+bool copiesForDots(const LoopPlan &loop) {
+  return llvm::any_of(loop.loads,
+                      [](const LoadPlan &load) { return load.feedsDot && load.isCopied(); });
+}
+
+/// The rounds of a loop, in a loop around it, which begin one after the other.
+void noteRounds(const LoopPlan &loop, std::vector<Finding> &notes) {
+  if (!loop.rounds || loop.beginsRoundsEarly() || !copiesForDots(loop))
+    return;
+  Finding &note =
+      notes.emplace_back(noteAt(FindingCode::NotPipelined, fromMlirLocation(loop.loop->getLoc())));
+  note.severity = Severity::Note;
+  note.message =
+      "the loop's first loads for its dots begin when all that comes before it is done: " +
+      reasonText(*loop.rounds);
+  note.cost = "every iteration of the loop around waits for memory once";
+  note.hint = adviceFor(loop.rounds->why).str();
+}
+
 } // namespace
 
 void noteLoops(const PipelinePlan &plan, std::vector<Finding> &notes) {
-  for (const LoopPlan &loop : plan.loops)
+  for (const LoopPlan &loop : plan.loops) {
+    noteRounds(loop, notes);
     for (const LoadPlan &load : loop.loads) {
       if (load.copy != CopyKind::InIteration || !load.feedsDot ||
           !mlir::isa<mlir::RankedTensorType>(load.load->getResult(0).getType()))
@@ -60,6 +98,7 @@ void noteLoops(const PipelinePlan &plan, std::vector<Finding> &notes) {
       note.cost = "every iteration waits for memory";
       note.hint = advice.hint.str();
     }
+  }
 }
 
 } // namespace blockscope::gpu

@@ -19,8 +19,9 @@ Finding noEffect(Location place, const llvm::Twine &message) {
 void noteOptions(func::FuncOp function, std::vector<Finding> &notes) {
   function.walk([&](Operation *op) {
     if (op->hasAttr(tl::kFlattenHint))
-      notes.push_back(noEffect(op->getLoc(), "flatten=True of tl.range does nothing: loops in "
-                                             "loops are compiled as they are written"));
+      notes.push_back(noEffect(op->getLoc(), "flatten=True of tl.range does nothing: where they "
+                                             "can, the first loads of a loop in a loop begin "
+                                             "early without it"));
     if (op->hasAttr(tl::kWarpSpecializeHint))
       notes.push_back(noEffect(op->getLoc(), "warp_specialize=True of tl.range does nothing: all "
                                              "warps of a program do the same work"));

@@ -182,13 +182,13 @@ def test_stores_before_later_loads(one_tensor: bool, arch: str, machines: Any) -
 
 @BOTH_ARCHS
 def test_the_inner_loop_of_a_persistent_kernel(arch: str, machines: Any) -> None:
-    """Only the outer loop stores."""
+    """Only the outer loop stores. Copies begin before it, in the inner one, and behind that."""
     m, n, k = 128, 64, 96
     a, b = dots.rand((m, k), HALF, "cpu"), dots.rand((k, n), HALF, "cpu")
     c = torch.full((m, n), 77, dtype=HALF)
     dots.persistent_kernel[(1,)](a, b, c, m, n, k, 64, 32, 32, num_stages=3)
     dots.check(c, a.double() @ b.double(), 1e-3)
-    assert rounds_and_copies(machines[0]) == (3, True)
+    assert rounds_and_copies(machines[0]) == (2 + 1 + 2, True)
 
 
 @pytest.mark.parametrize("arch", ["sm_80"])

@@ -101,7 +101,9 @@ class range(_counted):
     (below 2: none). ``loop_unroll_factor`` above 1 is how many iterations become one before that;
     those that are left come after them, without stages. ``disable_licm`` has what does not change
     in the loop computed there. ``disallow_acc_multi_buffer`` holds anyway: sums of dots have one
-    place. ``flatten`` and ``warp_specialize`` do nothing, and the compiler's note says so.
+    place. ``flatten`` and ``warp_specialize`` do nothing, and the compiler's note says so: what
+    flattening is for, first loads of an inner loop that begin before the iteration of the loop
+    around it does, happens without it.
     """
 
     def __init__(

@@ -153,6 +153,8 @@ func.func @no_loads(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f
 // CHECK-NEXT:   copies:{{.*}}
 // CHECK-NEXT:   waits:{{.*}}
 // CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: cp.async{{.*}}
+// CHECK-NEXT:   rounds: the first copies of each begin behind the iterations of the one before
+// CHECK-NEXT:   arguments 0 and 1 must not overlap
 // CHECK-NEXT: loop at pipeline-plan.mlir:{{.*}}: not pipelined: a loop inside the loop is pipelined
 func.func @nested(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
   %zero = arith.constant 0 : i32
