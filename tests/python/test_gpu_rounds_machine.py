@@ -44,7 +44,7 @@ def machines(arch: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 @ARCHS
 def test_copies_and_mbarriers(arch: str, machines: Any) -> None:
-    """Copies begin before the outer loop, in the inner one and behind it; mbarriers are made once."""
+    """Copies begin before the outer loop, in the inner one, behind it; mbarriers are made once."""
     rounds.run_tiles([2] * 6, 2, "cpu")
     (machine,) = machines
     groups = [i for i in machine.code if "commit_group" in i.parts]
