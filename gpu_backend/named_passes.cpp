@@ -63,6 +63,20 @@ template <typename Derived> struct ModulePass : PassWrapper<Derived, OperationPa
   }
 };
 
+struct CountLoopsPass : ModulePass<CountLoopsPass> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CountLoopsPass)
+
+  llvm::StringRef getArgument() const final { return "tlg-count-loops"; }
+  llvm::StringRef getDescription() const final {
+    return "make for loops of while loops that count up to a number";
+  }
+
+  static LogicalResult runOn(func::FuncOp function) {
+    countLoops(function);
+    return success();
+  }
+};
+
 struct UnrollLoopsPass : ModulePass<UnrollLoopsPass> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(UnrollLoopsPass)
 
@@ -355,6 +369,7 @@ struct GpuPipelineOptions : PassPipelineOptions<GpuPipelineOptions> {
 
 void build(OpPassManager &manager, llvm::StringRef arch, int numWarps, int numStages,
            bool printPlan) {
+  manager.addPass(std::make_unique<CountLoopsPass>());
   manager.addPass(std::make_unique<UnrollLoopsPass>());
   manager.addPass(std::make_unique<CarryScalarsPass>());
   auto layouts = std::make_unique<AssignLayoutsPass>();
@@ -389,6 +404,7 @@ void registerGpuPasses() {
   std::call_once(once, [] {
     registerTransformsPasses();
     registerPass(createLicmPass);
+    PassRegistration<CountLoopsPass>();
     PassRegistration<UnrollLoopsPass>();
     PassRegistration<CarryScalarsPass>();
     PassRegistration<AssignLayoutsPass>();

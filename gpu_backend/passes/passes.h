@@ -9,6 +9,10 @@
 
 namespace blockscope::gpu {
 
+/// Makes `for` loops of `while` loops that count up to what they do not change, by a step that is
+/// known to be positive.
+void countLoops(mlir::func::FuncOp function);
+
 /// Makes as many iterations one as `tl.loop_unroll_factor` of a loop says, and one by one what is
 /// left of them, in a loop of its own that has no ring.
 void unrollLoops(mlir::func::FuncOp function);

@@ -268,6 +268,55 @@ def test_attention(steps, programs, warps, tile, stages, by_tma, device):
     assert AHEAD in kernel.asm["plan"]
 
 
+# -- while loops that count ------------------------------------------------------------------------
+
+
+@triton.jit
+def while_kernel(a_ptr, b_ptr, c_ptr, last_ptr, tiles, steps, S: tl.constexpr):
+    """A `while` in a `while`, and what their counts are behind them."""
+    offsets = tl.arange(0, S)[:, None] * S + tl.arange(0, S)[None, :]
+    tile = tl.program_id(0)
+    while tile < tiles:
+        acc = tl.zeros((S, S), tl.float32)
+        step = tile
+        while steps > step:
+            at = step * S * S + offsets
+            acc = tl.dot(tl.load(a_ptr + at), tl.load(b_ptr + at), acc)
+            step += 2
+        tl.store(c_ptr + tile * S * S + offsets, acc + step)
+        tile += tl.num_programs(0)
+    tl.store(last_ptr + tl.program_id(0), tile)
+
+
+def run_while(tiles, steps, programs, device, stages=3):
+    size = 32
+    a, b = rand((steps + 1, size, size), HALF, device), rand((steps + 1, size, size), HALF, device)
+    c = torch.full((tiles + 1, size, size), 7.0, device=device)
+    last = torch.zeros(programs, dtype=torch.int32, device=device)
+    kernel = while_kernel[(programs,)](
+        a, b, c, last, tiles, steps, size, num_warps=4, num_stages=stages
+    )
+    want = torch.full_like(c, 7, dtype=torch.float64)
+    for tile in range(tiles):
+        want[tile] = max(tile, steps + (steps - tile) % 2)
+        for step in range(tile, steps, 2):
+            want[tile] += a[step].double() @ b[step].double()
+    check(c, want, 1e-3)
+    firsts = range(programs)
+    assert last.tolist() == [
+        max(i, i + triton.cdiv(tiles - i, programs) * programs) for i in firsts
+    ]
+    return kernel
+
+
+@pytest.mark.parametrize("stages", [2, 3, 4])
+@pytest.mark.parametrize("programs", [1, 2, 6])
+@pytest.mark.parametrize("tiles,steps", [(0, 2), (1, 0), (1, 1), (5, 4)])
+def test_while(tiles, steps, programs, stages, device):
+    kernel = run_while(tiles, steps, programs, device, stages)
+    assert AHEAD in kernel.asm["plan"]
+
+
 # -- what has to stay in its round -----------------------------------------------------------------
 
 

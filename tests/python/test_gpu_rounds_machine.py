@@ -101,6 +101,13 @@ def test_attention(
 
 
 @ARCHS
+@pytest.mark.parametrize("programs", [1, 3])
+@pytest.mark.parametrize("tiles,steps", [(0, 2), (1, 0), (1, 1), (5, 4)])
+def test_while(tiles: int, steps: int, programs: int, arch: str, machines: Any) -> None:
+    rounds.test_while(tiles, steps, programs, 3, "cpu")
+
+
+@ARCHS
 @pytest.mark.parametrize("count", [0, 1, 4])
 def test_chain(count: int, arch: str, machines: Any) -> None:
     rounds.test_chain(count, "cpu")
