@@ -4,6 +4,7 @@
 #include "gpu_backend/pipelining/loads_ahead.h"
 
 #include "gpu_backend/ir/tlg_dialect.h"
+#include "gpu_backend/pipelining/iterations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/STLExtras.h"
@@ -136,6 +137,41 @@ void LoadsAhead::collect(llvm::SmallPtrSetImpl<Operation *> &ops) const {
 void LoadsAhead::collectOutside(llvm::SmallSetVector<Value, 8> &values) const {
   for (const Level &level : levels_)
     values.insert_range(level.slice.outside);
+}
+
+LogicalResult loadEarly(scf::ForOp loop, llvm::ArrayRef<Operation *> loads) {
+  LoadsAhead ahead;
+  if (!ahead.plan(loop, loads, /*distance=*/0))
+    return loop.emitError("is not as its plan says (a mistake in blockscope)");
+  IRRewriter rewriter(loop);
+  const Location location = loop.getLoc();
+  const LoopBounds bounds(loop);
+  Value any = arith::CmpIOp::create(rewriter, location, arith::CmpIPredicate::slt, bounds.lower,
+                                    bounds.upper);
+  const LoadsAhead::First first = ahead.loadFirst(rewriter, loop, {}, [&](int number) {
+    if (number == 0)
+      return Iteration{bounds.lower, any};
+    Value exists = hasIteration(rewriter, location, bounds, bounds.lower, number);
+    return Iteration{iterationAfter(rewriter, location, bounds, bounds.lower, number),
+                     arith::AndIOp::create(rewriter, location, any, exists)};
+  });
+  const unsigned firstNew = loop.getNumRegionIterArgs();
+  loop = withVariables(rewriter, loop, first.variables);
+  const llvm::SmallVector<Value> added(loop.getRegionIterArgs().drop_front(firstNew));
+  llvm::ArrayRef<Value> all(added);
+  ahead.bind(all);
+  rewriter.setInsertionPointToStart(loop.getBody());
+  const llvm::SmallVector<Value> next = ahead.advance(rewriter, loop, [&](int number) {
+    Value counter = loop.getInductionVar();
+    return Iteration{iterationAfter(rewriter, location, bounds, counter, number),
+                     hasIteration(rewriter, location, bounds, counter, number)};
+  });
+  loop.getBody()->getTerminator()->setOperands(firstNew, next.size(), next);
+  IRMapping now;
+  ahead.map(now);
+  for (Operation *load : loads)
+    rewriter.replaceOp(load, now.lookup(load->getResult(0)));
+  return success();
 }
 
 } // namespace blockscope::gpu

@@ -72,4 +72,9 @@ private:
   std::vector<Level> levels_;
 };
 
+/// Has a loop without a ring make these loads an iteration early.
+///
+/// Errors: fails with an error at the loop where they cannot be.
+mlir::LogicalResult loadEarly(mlir::scf::ForOp loop, llvm::ArrayRef<mlir::Operation *> loads);
+
 } // namespace blockscope::gpu

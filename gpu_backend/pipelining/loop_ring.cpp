@@ -3,10 +3,10 @@
 
 #include "gpu_backend/passes/shared_operands.h"
 #include "gpu_backend/passes/tma_access.h"
+#include "gpu_backend/pipelining/iterations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -122,7 +122,7 @@ llvm::SmallVector<Value> LoopRing::begin() {
     initial.push_back(i32(0));
   initial.push_back(i32(0));
   firstOfRounds_ = around_.getNumRegionIterArgs();
-  around_ = withVariables(around_, initial);
+  around_ = withVariables(rewriter_, around_, initial);
   return llvm::to_vector_of<Value>(
       around_.getRegionIterArgs().drop_front(firstOfRounds_ + variables.size()));
 }
@@ -143,7 +143,7 @@ llvm::SmallVector<Value> LoopRing::makeRound(Round &round, Value counter, ValueR
 /// for parity and slot.
 llvm::SmallVector<Value> LoopRing::fill(const Round &round) {
   const auto now = [&](Value value) { return round.outside.lookupOrDefault(value); };
-  const Bounds bounds{now(loop_.getLowerBound()), now(loop_.getUpperBound()), now(loop_.getStep())};
+  const LoopBounds bounds(loop_, round.outside);
   llvm::SmallVector<Iteration> firsts;
   const auto firstIteration = [&](int number) {
     while (number >= static_cast<int>(firsts.size())) {
@@ -152,12 +152,14 @@ llvm::SmallVector<Value> LoopRing::fill(const Round &round) {
                          ? arith::CmpIOp::create(rewriter_, location(), arith::CmpIPredicate::slt,
                                                  bounds.lower, bounds.upper)
                                .getResult()
-                         : hasIteration(bounds, bounds.lower, next);
+                         : hasIteration(rewriter_, location(), bounds, bounds.lower, next);
       Value before = next == 0 ? round.exists : firsts[0].exists;
       if (before)
         exists = arith::AndIOp::create(rewriter_, location(), before, exists);
-      firsts.push_back(
-          {next == 0 ? bounds.lower : iterationAfter(bounds, bounds.lower, next), exists});
+      firsts.push_back({next == 0
+                            ? bounds.lower
+                            : iterationAfter(rewriter_, location(), bounds, bounds.lower, next),
+                        exists});
     }
     return firsts[number];
   };
@@ -196,14 +198,15 @@ void LoopRing::beginNextRound() {
       parity = nextParity(slot, parity);
     slot = nextSlot(slot);
   }
-  const Bounds bounds{around_.getLowerBound(), around_.getUpperBound(), around_.getStep()};
+  const LoopBounds bounds(around_);
   Value counter = around_.getInductionVar();
   Round next;
-  next.exists = hasIteration(bounds, counter, 1);
+  next.exists = hasIteration(rewriter_, location(), bounds, counter, 1);
   next.slot = slot;
   const llvm::SmallVector<Value> variables(
       around_.getRegionIterArgs().slice(firstOfRounds_, roundSlice_.variables.size()));
-  llvm::SmallVector<Value> yields = makeRound(next, iterationAfter(bounds, counter, 1), variables);
+  llvm::SmallVector<Value> yields =
+      makeRound(next, iterationAfter(rewriter_, location(), bounds, counter, 1), variables);
   llvm::append_range(yields, fill(next));
   if (hasParity())
     yields.push_back(parity);
@@ -222,20 +225,10 @@ Operation *LoopRing::behindLoop() {
   return loop_;
 }
 
-/// The loop with more variables, which it yields as they are.
-scf::ForOp LoopRing::withVariables(scf::ForOp loop, ValueRange initial) {
-  auto made = loop.replaceWithAdditionalYields(
-      rewriter_, initial, /*replaceInitOperandUsesInLoop=*/false,
-      [](OpBuilder &, Location, llvm::ArrayRef<BlockArgument> arguments) {
-        return llvm::SmallVector<Value>(arguments.begin(), arguments.end());
-      });
-  return cast<scf::ForOp>(made->getOperation());
-}
-
 /// Variables for what is computed ahead, for the parity, and for the slot.
 void LoopRing::addVariables(ValueRange initial) {
   firstNew_ = loop_.getNumRegionIterArgs();
-  loop_ = withVariables(loop_, initial);
+  loop_ = withVariables(rewriter_, loop_, initial);
   const llvm::SmallVector<Value> added(loop_.getRegionIterArgs().drop_front(firstNew_));
   llvm::ArrayRef<Value> all(added);
   ahead_.assign(all.begin(), all.begin() + slice_.variables.size());
@@ -254,15 +247,15 @@ void LoopRing::rewriteBody() {
   replaceLoads();
   placeCopies();
   Value counter = loop_.getInductionVar();
-  const Bounds bounds{loop_.getLowerBound(), loop_.getUpperBound(), loop_.getStep()};
-  Value later = iterationAfter(bounds, counter, ahead());
+  const LoopBounds bounds(loop_);
+  Value later = iterationAfter(rewriter_, location(), bounds, counter, ahead());
   Value free = slotBefore(slot_);
   Existence exists;
-  exists.iteration = hasIteration(bounds, counter, ahead());
-  exists.before = hasIteration(bounds, counter, ahead() - 1);
+  exists.iteration = hasIteration(rewriter_, location(), bounds, counter, ahead());
+  exists.before = hasIteration(rewriter_, location(), bounds, counter, ahead() - 1);
   const auto after = [&](int number) {
-    return Iteration{iterationAfter(bounds, counter, number),
-                     hasIteration(bounds, counter, number)};
+    return Iteration{iterationAfter(rewriter_, location(), bounds, counter, number),
+                     hasIteration(rewriter_, location(), bounds, counter, number)};
   };
   const llvm::SmallVector<Value> addresses = addresses_.advance(rewriter_, loop_, after);
   const llvm::SmallVector<Value> early = early_.advance(rewriter_, loop_, after);
@@ -386,37 +379,6 @@ bool LoopRing::hasDelayed() const {
 
 Value LoopRing::constant(Type type, int64_t value) {
   return arith::ConstantOp::create(rewriter_, location(), rewriter_.getIntegerAttr(type, value));
-}
-
-/// Whether there is an iteration so many after the one that begins at `at`, which exists.
-Value LoopRing::hasIteration(const Bounds &bounds, Value at, int iterations) {
-  Value left = bounds.upper, step = bounds.step;
-  Type wide = rewriter_.getI64Type();
-  const auto widened = [&](Value value) -> Value {
-    if (value.getType() == wide || value.getType().isIndex())
-      return value;
-    return arith::ExtSIOp::create(rewriter_, location(), wide, value);
-  };
-  // A constant step cannot overflow, other steps are multiplied in 64 bits.
-  llvm::APInt known;
-  const bool isSmall = matchPattern(step, m_ConstantInt(&known)) && known.ult(1 << 20);
-  if (!isSmall) {
-    left = widened(left);
-    at = widened(at);
-    step = widened(step);
-  }
-  left = arith::SubIOp::create(rewriter_, location(), left, at);
-  Value needed = isSmall ? constant(step.getType(), known.getSExtValue() * iterations)
-                         : arith::MulIOp::create(rewriter_, location(), step,
-                                                 constant(step.getType(), iterations))
-                               .getResult();
-  return arith::CmpIOp::create(rewriter_, location(), arith::CmpIPredicate::ugt, left, needed);
-}
-
-Value LoopRing::iterationAfter(const Bounds &bounds, Value at, int iterations) {
-  Value distance = arith::MulIOp::create(rewriter_, location(), bounds.step,
-                                         constant(bounds.step.getType(), iterations));
-  return arith::AddIOp::create(rewriter_, location(), at, distance);
 }
 
 // -- slots ----------------------------------------------------------------------------------------

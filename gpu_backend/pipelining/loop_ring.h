@@ -108,9 +108,6 @@ protected:
   bool placeBehindDots();
 
 private:
-  struct Bounds {
-    Value lower, upper, step;
-  };
   struct Copy {
     tl::LoadOp load;
     const LoadPlan *plan;
@@ -127,7 +124,6 @@ private:
   void beginNextRound();
   llvm::SmallVector<Value> makeRound(Round &round, Value counter, mlir::ValueRange variables);
   llvm::SmallVector<Value> fill(const Round &round);
-  mlir::scf::ForOp withVariables(mlir::scf::ForOp loop, mlir::ValueRange initial);
   void addVariables(mlir::ValueRange initial);
   void rewriteBody();
   void replaceLoads();
@@ -139,8 +135,6 @@ private:
   void makeCopy(Copy &copy, mlir::IRMapping &mapping, Value slot, Value mbarrier, Value predicate);
   void readEarlyLoads();
   void eraseUnused();
-  Value hasIteration(const Bounds &bounds, Value at, int iterations);
-  Value iterationAfter(const Bounds &bounds, Value at, int iterations);
   Value nextSlot(Value slot);
   Value nextParity(Value slot, Value parity);
   Value stepped(Value slot, int last, Value otherwise, int step);

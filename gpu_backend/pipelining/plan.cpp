@@ -7,6 +7,8 @@
 #include "gpu_backend/pipelining/loads_ahead.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -107,6 +109,8 @@ public:
       planRounds();
     } else {
       plan_.delayedDot.reset();
+      if (plan_.why == LoadReason::None && isRecurrence())
+        planRecurrence();
     }
     return std::move(plan_);
   }
@@ -250,6 +254,53 @@ private:
     plan.why = LoadReason::None;
     requireDisjointIn(slice);
     requireDisjoint(load);
+  }
+
+  /// Whether the loop stores in every iteration, and computes what goes into the next one from what
+  /// it was and from something that it loads: nothing of the next iteration can begin in this one,
+  /// and no load comes before this one's stores, so each iteration waits for its loads. Not where a
+  /// loop inside it has most of the time.
+  bool isRecurrence() {
+    const WalkResult walked =
+        loop_.getBody()->walk([](LoopLikeOpInterface) { return WalkResult::interrupt(); });
+    if (writes_.isEmpty() || walked.wasInterrupted())
+      return false;
+    return llvm::any_of(llvm::enumerate(loop_.getYieldedValues()), [&](const auto &yielded) {
+      llvm::SmallSetVector<Value, 16> needed;
+      needed.insert(yielded.value());
+      bool loads = false;
+      for (size_t i = 0; i < needed.size(); ++i) {
+        Operation *op = needed[i].getDefiningOp();
+        if (!op || op->getBlock() != loop_.getBody())
+          continue;
+        if (isa<tl::LoadOp>(op))
+          loads = true; // what its address needs says nothing
+        else
+          op->walk([&](Operation *inner) { needed.insert_range(inner->getOperands()); });
+      }
+      return loads && needed.contains(loop_.getRegionIterArg(yielded.index()));
+    });
+  }
+
+  /// Its small loads are done an iteration early, as many as there are registers for.
+  void planRecurrence() {
+    constexpr size_t kMostWords = 32;
+    size_t words = 0;
+    for (LoadPlan &plan : plan_.loads) {
+      auto load = cast<tl::LoadOp>(plan.load);
+      const Type element = getElementTypeOrSelf(load.getType());
+      const size_t bits = isa<tl::PtrType>(element) ? 64 : element.getIntOrFloatBitWidth();
+      const size_t own = llvm::divideCeil(elementsOfThread(load) * bits, 32);
+      LoopSlice slice;
+      if (load.getIsVolatile() || !writes_.canMove(load.getPointer()) || words + own > kMostWords ||
+          !slice.addOperandsOf(loop_, load) || !slice.loads.empty() || !canLoadAhead(slice))
+        continue;
+      words += own;
+      plan.copy = CopyKind::Registers;
+      plan.why = LoadReason::None;
+      requireDisjointIn(slice);
+      requireDisjoint(load);
+    }
   }
 
   /// Whether loads ahead need what a copy fills for its own iteration.

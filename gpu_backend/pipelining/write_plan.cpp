@@ -23,15 +23,23 @@ std::unique_ptr<LoopRing> ringFor(const LoopPlan &loop) {
   return nullptr;
 }
 
+LogicalResult writeRecurrence(const LoopPlan &plan) {
+  llvm::SmallVector<Operation *> loads;
+  for (const LoadPlan &load : plan.loads)
+    if (load.copy == CopyKind::Registers)
+      loads.push_back(load.load);
+  return loadEarly(cast<scf::ForOp>(plan.loop), loads);
+}
+
 } // namespace
 
 LogicalResult writePipelines(func::FuncOp function, const PipelinePlan &plan) {
   for (const LoopPlan &loop : plan.loops) {
-    if (!loop.isPipelined())
+    if (!loop.isPipelined() && !loop.isRecurrence())
       continue;
     for (const auto [loaded, stored] : loop.disjoint)
       requireDisjoint(function, loaded, stored);
-    if (failed(ringFor(loop)->write()))
+    if (failed(loop.isPipelined() ? ringFor(loop)->write() : writeRecurrence(loop)))
       return failure();
   }
   readInWantedLayouts(function);

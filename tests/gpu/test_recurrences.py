@@ -1,0 +1,114 @@
+"""Loops that carry a recurrence and store in every iteration: their small loads are done an
+iteration early, but not what the loop stores to.
+"""
+
+import blockscope as triton
+import blockscope.language as tl
+import pytest
+from test_dot import check, rand
+
+torch = pytest.importorskip("torch")
+
+EARLY = "into registers, an iteration early"
+
+
+@triton.jit
+def scan_kernel(
+    x_ptr, gate_ptr, key_ptr, y_ptr, steps_ptr, rows, width,
+    R: tl.constexpr, S: tl.constexpr, MOVED: tl.constexpr,
+):  # fmt: skip
+    """h = gate * h + x key, y = h summed over key's elements; each program has other steps."""
+    program = tl.program_id(0)
+    row, along = tl.arange(0, R), tl.arange(0, S)
+    x_ptrs = x_ptr + program * rows * R + row
+    state = tl.zeros((R, S), tl.float32)
+    for step in range(tl.load(steps_ptr + program)):
+        at = program * rows + step
+        if MOVED:
+            x = tl.load(x_ptrs)
+            x_ptrs += R
+        else:
+            x = tl.load(x_ptr + at * R + row)
+        gate = tl.load(gate_ptr + at)
+        key = tl.load(key_ptr + at * S + along, along < width, 0.0)
+        state = gate * state + x[:, None] * key[None, :]
+        tl.store(y_ptr + at * R + row, tl.sum(state, 1))
+
+
+def run_scan(steps, moved, device, warps=4):
+    width, most, rows, columns = 27, max([*steps, 1]), 32, 32
+    count = len(steps)
+    x, gate = rand((count, most, rows), torch.float32, device), torch.rand(count, most).to(device)
+    key = torch.full((count, most, columns), float("inf"), device=device)
+    key[:, :, :width] = rand((count, most, width), torch.float32, device)
+    y = torch.full((count, most, rows), 7.0, device=device)
+    numbers = torch.tensor(steps, dtype=torch.int32, device=device)
+    kernel = scan_kernel[(count,)](
+        x, gate, key, y, numbers, most, width, rows, columns, moved, num_warps=warps
+    )
+    want = torch.full_like(y, 7, dtype=torch.float64)
+    for i, number in enumerate(steps):
+        state = torch.zeros(rows, width, dtype=torch.float64, device=device)
+        for step in range(number):
+            outer = x[i, step].double()[:, None] * key[i, step, :width].double()[None, :]
+            state = gate[i, step].double() * state + outer
+            want[i, step] = state.sum(1)
+    check(y, want, 1e-4)
+    return kernel
+
+
+@pytest.mark.parametrize("warps", [1, 4])
+@pytest.mark.parametrize("moved", [False, True])
+@pytest.mark.parametrize("steps", [[0], [1, 0, 2], [7, 3, 64]])
+def test_scan(steps, moved, warps, device):
+    kernel = run_scan(steps, moved, device, warps)
+    assert kernel.asm["plan"].count(EARLY) == 3
+
+
+@triton.jit
+def in_place_kernel(x_ptr, gate_ptr, steps, R: tl.constexpr):
+    """Each iteration adds to what the next one loads."""
+    row = tl.arange(0, R)
+    state = tl.zeros((R,), tl.float32)
+    for step in range(steps):
+        x = tl.load(x_ptr + step * R + row)
+        gate = tl.load(gate_ptr + step)
+        state = gate * state + x
+        later = x_ptr + (step + 1) * R + row
+        tl.store(later, tl.load(later) + state)
+
+
+def run_in_place(steps, device):
+    rows = 128
+    x, gate = rand((steps + 1, rows), torch.float32, device), torch.rand(steps + 1).to(device)
+    want, state = x.double().clone(), torch.zeros(rows, dtype=torch.float64, device=device)
+    for step in range(steps):
+        state = gate[step].double() * state + want[step]
+        want[step + 1] += state
+    kernel = in_place_kernel[(1,)](x, gate, steps, rows, num_warps=4)
+    check(x, want, 1e-4)
+    return kernel
+
+
+@pytest.mark.parametrize("steps", [0, 2, 7])
+def test_in_place(steps, device):
+    kernel = run_in_place(steps, device)
+    assert kernel.asm["plan"].count(EARLY) == 1  # of the gate
+
+
+def test_overlapping_arguments(device):
+    """A launch with the same tensor for both loads each number in its iteration."""
+    steps, rows, columns = 5, 32, 32
+    x, gate = rand((steps + 1, rows), torch.float32, device), torch.rand(steps).to(device)
+    key = rand((steps, columns), torch.float32, device)
+    want, state = [], torch.zeros(rows, columns, dtype=torch.float64, device=device)
+    values = x.double().clone()
+    for step in range(steps):
+        state = gate[step].double() * state + values[step][:, None] * key[step].double()[None, :]
+        values[step + 1] = state.sum(1)
+        want.append(values[step + 1])
+    numbers = torch.tensor([steps], dtype=torch.int32, device=device)
+    scan_kernel[(1,)](
+        x, gate, key, x[1:], numbers, steps, columns, rows, columns, False, num_warps=1
+    )
+    check(x[1:], torch.stack(want), 1e-4)

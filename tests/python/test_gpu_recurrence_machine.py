@@ -1,0 +1,49 @@
+"""tests/gpu/test_recurrences.py without a GPU: the PTX of its launches, run by ptx_machine.py."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import gpu_rows
+import machine_backend
+import ptx_matrix_machine
+import pytest
+from machine_backend import MachineBackend, storage_of
+
+torch = pytest.importorskip("torch")
+sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
+import test_recurrences as recurrences  # noqa: E402
+
+pytestmark = pytest.mark.skipif(
+    not gpu_rows.has_tools(), reason="ptxas and libdevice are not installed (nvidia-cuda-nvcc)"
+)
+ARCHS = pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+
+
+@pytest.fixture
+def machines(arch: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Launches on CPU tensors go to the machine."""
+    torch.manual_seed(7)
+
+    def run(kernel: Any, grid: Any, values: list[Any]) -> None:
+        machine = ptx_matrix_machine.Machine(
+            kernel.asm["ptx"], kernel.metadata.num_warps, kernel.data["tensor_maps"]
+        )
+        machine.run(grid, [storage_of(value) for value in values], kernel.metadata.shared)
+
+    machine_backend.use(monkeypatch, MachineBackend(arch, run))
+
+
+@ARCHS
+@pytest.mark.parametrize("moved", [False, True])
+@pytest.mark.parametrize("steps", [[0], [1, 0, 2], [7, 3]])
+def test_scan(steps: Any, moved: bool, arch: str, machines: Any) -> None:
+    recurrences.test_scan(steps, moved, 4, "cpu")
+
+
+@ARCHS
+@pytest.mark.parametrize("steps", [0, 2, 7])
+def test_in_place(steps: int, arch: str, machines: Any) -> None:
+    recurrences.test_in_place(steps, "cpu")
