@@ -2,6 +2,7 @@
 #include "gpu_backend/gpu_target.h"
 
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 
@@ -62,6 +63,16 @@ llvm::ArrayRef<GpuTarget> GpuTarget::all() { return kTargets; }
 
 int GpuTarget::registersPerThread(int warps) const {
   return std::min(kThreadRegisters, multiprocessor.registers / (32 * warps));
+}
+
+int GpuTarget::ctasAtATime(int warps, int registers, int64_t sharedBytes) const {
+  const Multiprocessor &has = multiprocessor;
+  const auto ofWarp = static_cast<int>(llvm::alignTo(32 * registers, has.registerUnit));
+  const auto warpsOfRegisters =
+      static_cast<int>(llvm::alignDown(has.registers / ofWarp, has.warpUnit));
+  const auto byShared =
+      static_cast<int>(has.sharedKiB * 1024 / (sharedBytes + kReservedSharedBytes));
+  return std::min({has.ctas, has.warps / warps, byShared, warpsOfRegisters / warps});
 }
 
 std::optional<GpuTarget> GpuTarget::parse(llvm::StringRef arch, std::string *error) {

@@ -45,6 +45,9 @@ struct GpuTarget : GpuFeatures {
   int sharedBytes() const { return multiprocessor.sharedKiB * 1024 - kReservedSharedBytes; }
   /// The most registers that a thread of a CTA with so many warps can have.
   int registersPerThread(int warps) const;
+  /// How many CTAs of so many warps, with so many registers a thread and so much shared memory
+  /// each, a multiprocessor runs at the same time.
+  int ctasAtATime(int warps, int registers, int64_t sharedBytes) const;
   /// Threads are given a multiple of so many registers.
   int registerStep() const { return multiprocessor.registerUnit / 32; }
 

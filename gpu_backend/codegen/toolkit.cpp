@@ -8,6 +8,7 @@
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -201,15 +202,47 @@ bool assembleOnce(GpuKernel &kernel, const GpuOptions &options, std::string *err
 /// times them may still fit.
 constexpr int kCertainToSpill = 4;
 
-/// ptxas gives some kernels that need many registers very few, and lets them spill, so that more of
-/// them run at a time; where one CTA a multiprocessor will do, it gives them all.
-std::string withOneCta(llvm::StringRef ptx) {
+/// Bytes of instructions.
+uint64_t codeBytes(llvm::StringRef cubin) {
+  auto file = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(cubin, "cubin"));
+  if (!file) {
+    llvm::consumeError(file.takeError());
+    return 0;
+  }
+  uint64_t bytes = 0;
+  for (const llvm::object::SectionRef section : (*file)->sections())
+    if (section.isText())
+      bytes += section.getSize();
+  return bytes;
+}
+
+/// Asks for so few registers that `ctas` CTAs run on a multiprocessor at the same time. One: ptxas
+/// gives some kernels that need many registers very few, and lets them spill, so that more of them
+/// run; where one CTA will do, it gives them all.
+std::string withCtas(llvm::StringRef ptx, int ctas) {
   constexpr llvm::StringLiteral kBefore = "\n.reqntid ";
   const size_t begin = ptx.find(kBefore);
   if (begin == llvm::StringRef::npos)
     return {};
   const size_t end = ptx.find('\n', begin + kBefore.size());
-  return (ptx.take_front(end) + "\n.minnctapersm 1" + ptx.drop_front(end)).str();
+  return (ptx.take_front(end) + "\n.minnctapersm " + llvm::Twine(ctas) + ptx.drop_front(end)).str();
+}
+
+/// How many CTAs could run at the same time with a few registers less than ptxas took, where that
+/// is more than do now; 0 where it is not, or where a kernel has tensor cores to feed, which wants
+/// registers for what comes next. What waits for memory hides it behind other CTAs.
+int moreCtas(const GpuKernel &kernel) {
+  constexpr double kFew = 0.78; // of the registers
+  constexpr int kMost = 128;    // above, one CTA more is far
+  const GpuTarget &target = kernel.target;
+  if (kernel.registers > kMost || llvm::StringRef(kernel.ptx).contains("mma"))
+    return 0;
+  const auto atATime = [&](int registers) {
+    return target.ctasAtATime(kernel.numWarps, registers, kernel.sharedBytes);
+  };
+  const int now = atATime(kernel.registers);
+  const auto few = static_cast<int>(kFew * kernel.registers);
+  return now > 0 && atATime(few) > now ? atATime(few) : 0;
 }
 
 } // namespace
@@ -230,7 +263,7 @@ bool assemble(GpuKernel &kernel, const GpuOptions &options, std::string *error) 
   // What is certain to spill has all registers at once: with few of them ptxas takes three times
   // as long, only for the result to be thrown away.
   if (!options.maxRegisters && registerDemand(kernel.ptx) > kCertainToSpill * most) {
-    other.ptx = withOneCta(kernel.ptx);
+    other.ptx = withCtas(kernel.ptx, 1);
     if (!other.ptx.empty()) {
       if (!assembleOnce(other, options, error))
         return false;
@@ -240,11 +273,21 @@ bool assemble(GpuKernel &kernel, const GpuOptions &options, std::string *error) 
   }
   if (!assembleOnce(kernel, options, error))
     return false;
-  if (kernel.spillBytes == 0 || kernel.registers + kernel.target.registerStep() >= most ||
-      options.maxRegisters)
+  if (options.maxRegisters)
     return true;
-  other.ptx = withOneCta(kernel.ptx);
   std::string ignored;
+  if (kernel.spillBytes == 0) {
+    const int ctas = moreCtas(kernel);
+    other.ptx = ctas > 0 ? withCtas(kernel.ptx, ctas) : std::string();
+    // Code that grows computes again what it does not keep, or loads one after the other.
+    const bool isGood = !other.ptx.empty() && assembleOnce(other, options, &ignored) &&
+                        other.spillBytes == 0 && other.registers < kernel.registers &&
+                        codeBytes(other.cubin) <= codeBytes(kernel.cubin);
+    return isGood ? takeOther() : true;
+  }
+  if (kernel.registers + kernel.target.registerStep() >= most)
+    return true;
+  other.ptx = withCtas(kernel.ptx, 1);
   if (other.ptx.empty() || !assembleOnce(other, options, &ignored) ||
       other.spillBytes >= kernel.spillBytes)
     return true;

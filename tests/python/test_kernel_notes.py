@@ -310,6 +310,28 @@ def test_what_is_certain_to_spill_is_assembled_once(monkeypatch, tmp_path):
     assert len([line for line in log.read_text().splitlines() if "-arch" in line]) == 1
 
 
+@blockscope.jit
+def scaled_rows(x_ptr, scale_ptr, shift_ptr, out_ptr, SIZE: tl.constexpr, BLOCK: tl.constexpr):
+    columns = tl.arange(0, BLOCK)
+    mask = columns < SIZE
+    x = tl.load(x_ptr + tl.program_id(0) * SIZE + columns, mask, 0).to(tl.float32)
+    factor = tl.rsqrt(tl.sum(x * x) / SIZE + 1e-6)
+    scale = tl.load(scale_ptr + columns, mask, 0).to(tl.float32)
+    shift = tl.load(shift_ptr + columns, mask, 0).to(tl.float32)
+    y = x * factor * (1 + scale) + shift
+    tl.store(out_ptr + tl.program_id(0) * SIZE + columns, y, mask)
+
+
+def test_few_registers_less_let_more_programs_run():
+    """16 warps: four programs on a multiprocessor have 32 registers a thread, three have 40."""
+    types = (tl.bfloat16,) * 4
+    kernel = compiled(scaled_rows, *types, SIZE=4096, BLOCK=4096, num_warps=16)
+    assert ".minnctapersm 4" in kernel.asm["ptx"]
+    assert kernel.n_regs <= 32 and kernel.n_spills == 0
+    kernel = compiled(scaled_rows, *types, SIZE=4096, BLOCK=4096, num_warps=16, maxnreg=64)
+    assert ".minnctapersm" not in kernel.asm["ptx"]
+
+
 def test_spills_and_what_ptxas_runs_one_by_one():
     kernel, found = of_dot(size=(256, 256, 64))
     assert found[0][:2] == ("warning", "spills") and found[0][2] == "@blockscope.jit"
