@@ -84,8 +84,12 @@ LogicalResult LoopRing::findRounds() {
   addresses_.collectOutside(needed);
   early_.collectOutside(needed);
   needed.insert_range(ValueRange{loop_.getLowerBound(), loop_.getUpperBound(), loop_.getStep()});
-  roundSlice_.withLoads = true;
-  if (!llvm::all_of(needed, [&](Value value) { return roundSlice_.add(around_, value); }))
+  roundSlice_.isOfOneIteration = nextSlice_.isOfOneIteration = true;
+  nextSlice_.given = loop_;
+  if (!llvm::all_of(needed, [&](Value value) { return roundSlice_.add(around_, value); }) ||
+      !llvm::all_of(roundSlice_.variables, [&](unsigned variable) {
+        return nextSlice_.add(around_, around_.getYieldedValues()[variable]);
+      }))
     return loop_.emitError("is not as its plan says (a mistake in blockscope)");
   return success();
 }
@@ -113,30 +117,22 @@ llvm::SmallVector<Value> LoopRing::begin() {
   }
   first.exists = arith::CmpIOp::create(rewriter_, location(), arith::CmpIPredicate::slt,
                                        around_.getLowerBound(), around_.getUpperBound());
-  llvm::SmallVector<Value> variables;
-  for (const unsigned variable : roundSlice_.variables)
-    variables.push_back(around_.getInitArgs()[variable]);
-  llvm::SmallVector<Value> initial = makeRound(first, around_.getLowerBound(), variables);
-  llvm::append_range(initial, fill(first));
+  makeRound(first, around_.getLowerBound(), around_.getInitArgs());
+  llvm::SmallVector<Value> initial = fill(first);
   if (hasParity())
     initial.push_back(i32(0));
   initial.push_back(i32(0));
   firstOfRounds_ = around_.getNumRegionIterArgs();
   around_ = withVariables(rewriter_, around_, initial);
-  return llvm::to_vector_of<Value>(
-      around_.getRegionIterArgs().drop_front(firstOfRounds_ + variables.size()));
+  return llvm::to_vector_of<Value>(around_.getRegionIterArgs().drop_front(firstOfRounds_));
 }
 
 /// Makes what the first copies of a round need, in the iteration of `counter` of the loop around,
-/// with its variables as in `variables`. Gives these for the iteration after it.
-llvm::SmallVector<Value> LoopRing::makeRound(Round &round, Value counter, ValueRange variables) {
-  for (auto [variable, value] : llvm::zip_equal(roundSlice_.variables, variables))
-    round.outside.map(around_.getRegionIterArg(variable), value);
-  roundSlice_.clone(rewriter_, around_, round.outside, {counter, round.exists});
-  llvm::SmallVector<Value> next;
+/// with its variables as in `variables`.
+void LoopRing::makeRound(Round &round, Value counter, ValueRange variables) {
   for (const unsigned variable : roundSlice_.variables)
-    next.push_back(round.outside.lookupOrDefault(around_.getYieldedValues()[variable]));
-  return next;
+    round.outside.map(around_.getRegionIterArg(variable), variables[variable]);
+  roundSlice_.clone(rewriter_, around_, round.outside, {counter, round.exists});
 }
 
 /// Begins the copies of a round's first iterations. Gives what the loop's variables begin with, but
@@ -203,11 +199,13 @@ void LoopRing::beginNextRound() {
   Round next;
   next.exists = hasIteration(rewriter_, location(), bounds, counter, 1);
   next.slot = slot;
-  const llvm::SmallVector<Value> variables(
-      around_.getRegionIterArgs().slice(firstOfRounds_, roundSlice_.variables.size()));
-  llvm::SmallVector<Value> yields =
-      makeRound(next, iterationAfter(rewriter_, location(), bounds, counter, 1), variables);
-  llvm::append_range(yields, fill(next));
+  IRMapping now;
+  nextSlice_.clone(rewriter_, around_, now, {counter, {}});
+  llvm::SmallVector<Value> variables;
+  for (Value yielded : around_.getYieldedValues())
+    variables.push_back(now.lookupOrDefault(yielded));
+  makeRound(next, iterationAfter(rewriter_, location(), bounds, counter, 1), variables);
+  llvm::SmallVector<Value> yields = fill(next);
   if (hasParity())
     yields.push_back(parity);
   yields.push_back(slot);

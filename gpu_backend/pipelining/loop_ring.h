@@ -122,7 +122,7 @@ private:
   void allocate();
   llvm::SmallVector<Value> begin();
   void beginNextRound();
-  llvm::SmallVector<Value> makeRound(Round &round, Value counter, mlir::ValueRange variables);
+  void makeRound(Round &round, Value counter, mlir::ValueRange variables);
   llvm::SmallVector<Value> fill(const Round &round);
   void addVariables(mlir::ValueRange initial);
   void rewriteBody();
@@ -155,6 +155,7 @@ private:
   LoadsAhead early_;               ///< what the iteration needs
   mlir::scf::ForOp around_;        ///< if copies begin in the round before theirs; or null
   LoopSlice roundSlice_;           ///< what their first iterations need of it
+  LoopSlice nextSlice_;            ///< what the next round finds in the variables for that
   unsigned firstOfRounds_ = 0;     ///< of its variables
   Value slot_, parity_;
   bool hasWgmma_ = false, isReadByThreads_ = false;

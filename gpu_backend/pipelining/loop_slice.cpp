@@ -42,6 +42,10 @@ bool LoopSlice::add(scf::ForOp loop, Value value) {
       return !loop->isProperAncestor(argument.getOwner()->getParentOp());
     }
     const unsigned variable = argument.getArgNumber() - 1;
+    if (isOfOneIteration) {
+      variables.insert(variable);
+      return true;
+    }
     outside.insert(loop.getInitArgs()[variable]);
     return !variables.insert(variable) || add(loop, loop.getYieldedValues()[variable]);
   }
@@ -50,6 +54,8 @@ bool LoopSlice::add(scf::ForOp loop, Value value) {
     outside.insert(value);
     return true;
   }
+  if (isGiven(loop, op))
+    return true;
   for (Operation *outer = op->getParentOp(); outer != loop; outer = outer->getParentOp())
     if (!isa<scf::IfOp>(outer))
       return false;
@@ -60,7 +66,7 @@ bool LoopSlice::add(scf::ForOp loop, Value value) {
   if (auto load = dyn_cast<tl::LoadOp>(op)) {
     if (load.getIsVolatile())
       return false;
-    if (op->getBlock() == loop.getBody() && !withLoads) {
+    if (op->getBlock() == loop.getBody() && !isOfOneIteration) {
       loads.insert(op);
       return true;
     }
@@ -70,6 +76,11 @@ bool LoopSlice::add(scf::ForOp loop, Value value) {
   }
   return !ops.insert(op) ||
          llvm::all_of(op->getOperands(), [&](Value operand) { return add(loop, operand); });
+}
+
+bool LoopSlice::isGiven(scf::ForOp loop, Operation *op) const {
+  Operation *own = given ? loop.getBody()->findAncestorOpInBlock(*op) : nullptr;
+  return own && (own == given || own->isBeforeInBlock(given));
 }
 
 bool LoopSlice::addIf(scf::ForOp loop, OpResult result) {

@@ -27,10 +27,14 @@ struct LoopSlice {
   llvm::SmallSetVector<unsigned, 4> variables; ///< by their number among the loop's
   llvm::SmallSetVector<mlir::Operation *, 2> loads;
   /// Loads among `ops`, which are made again with them: those inside an `if`, where it has to load,
-  /// and with `withLoads` all others, which `loads` has otherwise.
+  /// and in a slice of one iteration all.
   llvm::SmallSetVector<mlir::Operation *, 2> madeLoads;
-  bool withLoads = false;
   llvm::SmallSetVector<mlir::Value, 8> outside; ///< what the ops need of what is around the loop
+
+  /// The slice is of one iteration: what its variables are is not looked at, and `loads` is empty.
+  bool isOfOneIteration = false;
+  /// An op of the loop's body: what it gives, and what comes before it, is there.
+  mlir::Operation *given = nullptr;
 
   /// Adds what `value` is computed from, in this iteration and, for variables, in those before.
   /// False when that has effects, other than by loading, or is in a loop inside the loop.
@@ -45,6 +49,7 @@ struct LoopSlice {
 private:
   struct Clones;
 
+  bool isGiven(mlir::scf::ForOp loop, mlir::Operation *op) const;
   bool addIf(mlir::scf::ForOp loop, mlir::OpResult result);
   void cloneBlock(mlir::Block &block, const Clones &to) const;
   void cloneIf(mlir::scf::IfOp op, const Clones &to) const;

@@ -443,8 +443,9 @@ private:
       plan_.rounds->why = RoundReason::Around;
       return;
     }
-    LoopSlice round;
-    round.withLoads = true;
+    LoopSlice round, next; // what a round begins with, and what the next one finds
+    round.isOfOneIteration = next.isOfOneIteration = true;
+    next.given = loop_;
     llvm::SmallSetVector<Operation *, 8> loads;
     const auto add = [&](Value value) { return round.add(around, value); };
     const auto addSlice = [&](const LoopSlice &slice) {
@@ -473,8 +474,11 @@ private:
       for (const LoopSlice &level : *levels)
         isKnown &= addSlice(level);
     }
+    for (const unsigned variable : round.variables)
+      isKnown &= next.add(around, around.getYieldedValues()[variable]);
     loads.insert_range(round.madeLoads);
-    if (!isKnown || llvm::any_of(round.ops, isDot)) {
+    loads.insert_range(next.madeLoads);
+    if (!isKnown || llvm::any_of(round.ops, isDot) || llvm::any_of(next.ops, isDot)) {
       plan_.rounds->why = RoundReason::Address;
       return;
     }

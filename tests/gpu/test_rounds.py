@@ -150,6 +150,46 @@ def test_two_rings(rounds, first, second, moved, device):
     assert kernel.asm["plan"].count(AHEAD) == 2
 
 
+@triton.jit
+def continued_kernel(a_ptr, b_ptr, c_ptr, steps_ptr, rounds, S: tl.constexpr):
+    """Each round goes on where the one before ended."""
+    offsets = tl.arange(0, S)[:, None] * S + tl.arange(0, S)[None, :]
+    a_ptrs, first = a_ptr + offsets, 0
+    for i in range(rounds):
+        acc = tl.zeros((S, S), tl.float32)
+        steps = tl.load(steps_ptr + i)
+        for step in range(steps):
+            b = tl.load(b_ptr + (first + step) * S * S + offsets)
+            acc = tl.dot(tl.load(a_ptrs), b, acc)
+            a_ptrs += S * S
+        tl.store(c_ptr + i * S * S + offsets, acc)
+        first += steps
+
+
+def run_continued(steps, device, warps=4, stages=3):
+    size, most = 32, sum(steps) + 1
+    a, b = rand((most, size, size), HALF, device), rand((most, size, size), HALF, device)
+    c = torch.full((len(steps) + 1, size, size), 7.0, device=device)
+    numbers = torch.tensor([*steps, 9], dtype=torch.int32, device=device)
+    kernel = continued_kernel[(1,)](
+        a, b, c, numbers, len(steps), size, num_warps=warps, num_stages=stages
+    )
+    want, first = torch.full_like(c, 7, dtype=torch.float64), 0
+    for i, count in enumerate(steps):
+        pages = slice(first, first + count)
+        want[i] = (a[pages].double() @ b[pages].double()).sum(0)
+        first += count
+    check(c, want, 1e-3)
+    return kernel
+
+
+@pytest.mark.parametrize("stages", [2, 3, 4])
+@pytest.mark.parametrize("steps", [[], [0], [3], [1, 0, 2], [0, 5, 1, 0, 4]])
+def test_continued(steps, stages, device):
+    kernel = run_continued(steps, device, stages=stages)
+    assert len(steps) == 1 or AHEAD in kernel.asm["plan"]  # one round is no loop
+
+
 # -- addresses from memory, and loads into registers -----------------------------------------------
 
 

@@ -83,6 +83,12 @@ def test_two_rings(
 
 
 @ARCHS
+@pytest.mark.parametrize("steps", [[], [0], [3], [1, 0, 2], [0, 5, 1, 0, 4]])
+def test_continued(steps: Any, arch: str, machines: Any) -> None:
+    rounds.test_continued(steps, 3, "cpu")
+
+
+@ARCHS
 @pytest.mark.parametrize("programs", [1, 5])
 @pytest.mark.parametrize("steps", [[0], [1, 0, 2], [5, 0, 0, 3, 1]])
 def test_pages(steps: Any, programs: int, arch: str, machines: Any) -> None:

@@ -117,7 +117,7 @@ func.func @counted(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f3
 
 // -----
 
-// A variable of the loop around goes a round ahead as a variable of its own.
+// What the next round finds in a variable of the loop around is made where its copies begin.
 // CHECK-LABEL: plan of 'moved'
 // CHECK-NEXT: loop at pipeline-rounds.mlir:{{.*}}: 3 stages
 // CHECK-NEXT:   ring: 3 buffers
@@ -127,12 +127,16 @@ func.func @counted(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f3
 // CHECK-NEXT:   rounds: the first copies of each begin behind the iterations of the one before
 // CHECK-NEXT:   arguments 0 and 1 must not overlap
 // IR-LABEL: func.func @moved(
-// IR: scf.for {{.*}} iter_args(%{{.*}}, %[[AHEAD:.*]] = %{{.*}}, %[[SLOT:.*]] = %{{.*}}) -> (tensor<1024x!tl.ptr<f32>{{.*}}>, i32)
+// IR: tlg.async_copy %[[BEGIN:[^,]*]],
+// IR: tlg.async_copy %[[BEGIN]],
+// IR: scf.for {{.*}} iter_args(%[[AT:.*]] = %[[BEGIN]], %{{.*}} = %{{.*}}) -> (tensor<1024x!tl.ptr<f32>{{.*}}>, i32)
 // IR: scf.for
-// IR: tlg.async_copy
-// IR: tlg.async_copy %[[AHEAD]]
-// IR: tlg.async_copy %[[AHEAD]]
+// IR: tlg.async_copy %[[AT]],
+// IR: %[[MOVED:.*]] = tl.addptr %[[AT]]
+// IR: tlg.async_copy %[[MOVED]],
+// IR: tlg.async_copy %[[MOVED]],
 // IR: tl.store
+// IR: scf.yield %[[MOVED]]
 func.func @moved(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %counts: !tl.ptr<i32>, %n: i32) {
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
@@ -275,7 +279,48 @@ func.func @ordered(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f3
 
 // -----
 
-// Only the round before says where this one loads.
+// The next round goes on where the iterations of this one ended.
+// CHECK-LABEL: plan of 'continued'
+// CHECK-NEXT: loop at pipeline-rounds.mlir:{{.*}}: 3 stages
+// CHECK-NEXT:   ring: 3 buffers
+// CHECK-NEXT:   copies: begun 2 iterations ahead by all threads
+// CHECK-NEXT:   waits:{{.*}}
+// CHECK-NEXT:   load at pipeline-rounds.mlir:{{.*}}: cp.async, 4096 bytes a buffer
+// CHECK-NEXT:   rounds: the first copies of each begin behind the iterations of the one before
+// CHECK-NEXT:   arguments 0 and 1 must not overlap
+// IR-LABEL: func.func @continued(
+// IR: scf.for
+// IR: %[[SUM:.*]]:{{[0-9]}} = scf.for
+// IR: tl.splat %[[SUM]]#1
+// IR: tlg.async_copy
+// IR: tl.store
+func.func @continued(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %counts: !tl.ptr<i32>, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : tensor<1024xf32>
+  %range = tl.range 0 to 1024 : tensor<1024xi32>
+  %x_base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %y_base = tl.splat %y : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %y_at = tl.addptr %y_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %last = scf.for %j = %zero to %n step %one iter_args(%from = %zero) -> (i32) : i32 {
+    %j_all = tl.splat %from : i32 -> tensor<1024xi32>
+    %index = arith.addi %range, %j_all : tensor<1024xi32>
+    %x_at = tl.addptr %x_base, %index : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+    %sum, %to = scf.for %i = %zero to %n step %one iter_args(%s = %none, %t = %from) -> (tensor<1024xf32>, i32) : i32 {
+      %v = tl.load %x_at : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+      %next = arith.addf %s, %v : tensor<1024xf32>
+      %t_next = arith.addi %t, %i : i32
+      scf.yield %next, %t_next : tensor<1024xf32>, i32
+    } {tl.num_stages = 3 : i32}
+    tl.store %y_at, %sum : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+    scf.yield %to : i32
+  }
+  return
+}
+
+// -----
+
+// Another loop says where the next round loads.
 // CHECK-LABEL: plan of 'computed'
 // CHECK-NEXT: loop at pipeline-rounds.mlir:{{.*}}: 3 stages
 // CHECK-NEXT:   ring: 3 buffers
@@ -302,13 +347,16 @@ func.func @computed(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f
     %j_all = tl.splat %from : i32 -> tensor<1024xi32>
     %index = arith.addi %range, %j_all : tensor<1024xi32>
     %x_at = tl.addptr %x_base, %index : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
-    %sum, %to = scf.for %i = %zero to %n step %one iter_args(%s = %none, %t = %from) -> (tensor<1024xf32>, i32) : i32 {
+    %sum = scf.for %i = %zero to %n step %one iter_args(%s = %none) -> (tensor<1024xf32>) : i32 {
       %v = tl.load %x_at : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
       %next = arith.addf %s, %v : tensor<1024xf32>
-      %t_next = arith.addi %t, %i : i32
-      scf.yield %next, %t_next : tensor<1024xf32>, i32
+      scf.yield %next : tensor<1024xf32>
     } {tl.num_stages = 3 : i32}
     tl.store %y_at, %sum : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+    %to = scf.for %i = %zero to %n step %one iter_args(%t = %from) -> (i32) : i32 {
+      %t_next = arith.xori %t, %i : i32
+      scf.yield %t_next : i32
+    }
     scf.yield %to : i32
   }
   return
