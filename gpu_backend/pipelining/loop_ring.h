@@ -9,8 +9,7 @@
 // A loop in a loop has a *round* in each iteration of the one around it. Where the plan says so,
 // the ring is filled for the first round before the loop around it, and for the next round behind
 // this one's iterations, before what follows them: rounds go through the ring as if they were one
-// loop. The loop around has variables for the slot and for what the first iterations are computed
-// from.
+// loop. The loop around has variables for the slot and for what those of the loop begin with.
 //
 // The pointers and masks of a later iteration come from a copy of the ops that compute them, run
 // ahead on variables of their own (`ahead_`); where these need what another load gives, that one is

@@ -258,12 +258,16 @@ private:
 
   /// Whether the loop stores in every iteration, and computes what goes into the next one from what
   /// it was and from something that it loads: nothing of the next iteration can begin in this one,
-  /// and no load comes before this one's stores, so each iteration waits for its loads. Not where a
-  /// loop inside it has most of the time.
+  /// and no load comes before this one's stores, so each iteration waits for its loads. Where
+  /// threads exchange nothing, ptxas makes several iterations one and begins their loads together.
+  /// A loop inside the loop would have most of the time.
   bool isRecurrence() {
-    const WalkResult walked =
-        loop_.getBody()->walk([](LoopLikeOpInterface) { return WalkResult::interrupt(); });
-    if (writes_.isEmpty() || walked.wasInterrupted())
+    bool exchanges = false, hasLoop = false;
+    loop_.getBody()->walk([&](Operation *op) {
+      exchanges |= isDot(op) || isa<tl::ReduceOp, tl::ScanOp, tlg::ConvertLayoutOp>(op);
+      hasLoop |= isa<LoopLikeOpInterface>(op);
+    });
+    if (writes_.isEmpty() || !exchanges || hasLoop)
       return false;
     return llvm::any_of(llvm::enumerate(loop_.getYieldedValues()), [&](const auto &yielded) {
       llvm::SmallSetVector<Value, 16> needed;

@@ -88,6 +88,7 @@ COUNTS = [[], [1] * 6, [0, 3, 0, 1, 6, 0], [5, 0, 0, 2, 1, 3], [6] * 6]
 def test_tiles(steps, programs, stages, by_tma, device):
     kernel = run_tiles(steps, programs, device, by_tma, stages=stages)
     assert AHEAD in kernel.asm["plan"]
+    assert "not-pipelined" not in {note["code"] for note in kernel.notes}
 
 
 @pytest.mark.parametrize("by_tma", [(True, True), (False, False)])
@@ -390,3 +391,8 @@ def run_chain(rounds, device):
 def test_chain(rounds, device):
     kernel = run_chain(rounds, device)
     assert AHEAD not in kernel.asm["plan"]
+    found = [note for note in kernel.notes if note["code"] == "not-pipelined"]
+    assert len(found) == (rounds != 1)
+    for note in found:
+        assert note["severity"] == "note"
+        assert "of the loop around it writes to global memory" in note["message"]

@@ -1,4 +1,5 @@
-// Loops that store in every iteration and carry a recurrence: which loads are done an iteration early.
+// Loops that store in every iteration, carry a recurrence and exchange something between threads:
+// which loads are done an iteration early.
 // RUN: blk-opt %s --split-input-file --tlg-pipeline='arch=sm_90a print-plan' -o /dev/null | FileCheck %s
 // RUN: blk-opt %s --split-input-file --tlg-pipeline='arch=sm_90a' | FileCheck %s --check-prefix=IR
 
@@ -19,9 +20,46 @@
 // IR: tl.splat %[[GATE]]
 // IR: %[[SUM:.*]] = arith.addf %{{.*}}, %[[NOW]]
 // IR-NOT: tl.load
-// IR: tl.store %{{.*}}, %[[SUM]]
+// IR: tl.store
 // IR: scf.yield %[[SUM]], %[[NEXT]], %[[NEXT_GATE]]
 func.func @scan(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %g: !tl.ptr<f32>, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : tensor<512xf32>
+  %range = tl.range 0 to 512 : tensor<512xi32>
+  %x_base = tl.splat %x : !tl.ptr<f32> -> tensor<512x!tl.ptr<f32>>
+  %y_base = tl.splat %y : !tl.ptr<f32> -> tensor<512x!tl.ptr<f32>>
+  %last = scf.for %i = %zero to %n step %one iter_args(%h = %none) -> (tensor<512xf32>) : i32 {
+    %all = tl.splat %i : i32 -> tensor<512xi32>
+    %at = arith.addi %range, %all : tensor<512xi32>
+    %x_at = tl.addptr %x_base, %at : tensor<512x!tl.ptr<f32>>, tensor<512xi32>
+    %v = tl.load %x_at : tensor<512x!tl.ptr<f32>> -> tensor<512xf32>
+    %g_at = tl.addptr %g, %i : !tl.ptr<f32>, i32
+    %gate = tl.load %g_at : !tl.ptr<f32> -> f32
+    %gates = tl.splat %gate : f32 -> tensor<512xf32>
+    %less = arith.mulf %gates, %h : tensor<512xf32>
+    %next = arith.addf %less, %v : tensor<512xf32>
+    %y_at = tl.addptr %y_base, %at : tensor<512x!tl.ptr<f32>>, tensor<512xi32>
+    %total = tl.reduce %next axis 0 {
+    ^bb0(%p: f32, %q: f32):
+      %both = arith.addf %p, %q : f32
+      tl.yield %both : f32
+    } : (tensor<512xf32>) -> f32
+    %totals = tl.splat %total : f32 -> tensor<512xf32>
+    tl.store %y_at, %totals : tensor<512x!tl.ptr<f32>>, tensor<512xf32>
+    scf.yield %next : tensor<512xf32>
+  }
+  return
+}
+
+// -----
+
+// ptxas makes several of its iterations one.
+// CHECK-LABEL: plan of 'no_exchange'
+// CHECK-NEXT: loop at recurrences.mlir:{{.*}}: not pipelined: no load of it can begin early
+// CHECK-NEXT:   load at recurrences.mlir:{{.*}}: in its iteration
+// CHECK-NEXT:   load at recurrences.mlir:{{.*}}: in its iteration
+func.func @no_exchange(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %g: !tl.ptr<f32>, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
   %none = arith.constant dense<0.0> : tensor<512xf32>
@@ -61,7 +99,13 @@ func.func @elementwise(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.pt
     %x_at = tl.addptr %x_base, %at : tensor<512x!tl.ptr<f32>>, tensor<512xi32>
     %v = tl.load %x_at : tensor<512x!tl.ptr<f32>> -> tensor<512xf32>
     %y_at = tl.addptr %y_base, %at : tensor<512x!tl.ptr<f32>>, tensor<512xi32>
-    tl.store %y_at, %v : tensor<512x!tl.ptr<f32>>, tensor<512xf32>
+    %total = tl.reduce %v axis 0 {
+    ^bb0(%p: f32, %q: f32):
+      %both = arith.addf %p, %q : f32
+      tl.yield %both : f32
+    } : (tensor<512xf32>) -> f32
+    %totals = tl.splat %total : f32 -> tensor<512xf32>
+    tl.store %y_at, %totals : tensor<512x!tl.ptr<f32>>, tensor<512xf32>
     %next = arith.addi %at, %range : tensor<512xi32>
     scf.yield %next : tensor<512xi32>
   }
@@ -86,7 +130,14 @@ func.func @sum(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {
   %sum = scf.for %i = %zero to %n step %one iter_args(%s = %none) -> (tensor<512xf32>) : i32 {
     %v = tl.load %x_at : tensor<512x!tl.ptr<f32>> -> tensor<512xf32>
     %next = arith.addf %s, %v : tensor<512xf32>
-    scf.yield %next : tensor<512xf32>
+    %total = tl.reduce %next axis 0 {
+    ^bb0(%p: f32, %q: f32):
+      %both = arith.addf %p, %q : f32
+      tl.yield %both : f32
+    } : (tensor<512xf32>) -> f32
+    %totals = tl.splat %total : f32 -> tensor<512xf32>
+    %again = arith.addf %next, %totals : tensor<512xf32>
+    scf.yield %again : tensor<512xf32>
   }
   tl.store %y_at, %sum : tensor<512x!tl.ptr<f32>>, tensor<512xf32>
   return
@@ -122,7 +173,13 @@ func.func @stored_to(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<
     %b = arith.mulf %a, %old : tensor<4096xf32>
     %c = arith.mulf %h, %b : tensor<4096xf32>
     %next = arith.addf %c, %v : tensor<4096xf32>
-    tl.store %y_at, %next : tensor<4096x!tl.ptr<f32>>, tensor<4096xf32>
+    %total = tl.reduce %next axis 0 {
+    ^bb0(%p: f32, %q: f32):
+      %both = arith.addf %p, %q : f32
+      tl.yield %both : f32
+    } : (tensor<4096xf32>) -> f32
+    %totals = tl.splat %total : f32 -> tensor<4096xf32>
+    tl.store %y_at, %totals : tensor<4096x!tl.ptr<f32>>, tensor<4096xf32>
     scf.yield %next : tensor<4096xf32>
   }
   return
