@@ -286,22 +286,31 @@ private:
     });
   }
 
-  /// Its small loads are done an iteration early, as many as there are registers for.
+  /// Its loads are done an iteration early, if a thread has few registers of them: where it has
+  /// many, an iteration has more to do than to wait, and the registers are missed.
   void planRecurrence() {
-    constexpr size_t kMostWords = 32;
+    constexpr size_t kMostWords = 16;
     size_t words = 0;
+    llvm::SmallVector<LoadPlan *> early;
     for (LoadPlan &plan : plan_.loads) {
       auto load = cast<tl::LoadOp>(plan.load);
-      const Type element = getElementTypeOrSelf(load.getType());
-      const size_t bits = isa<tl::PtrType>(element) ? 64 : element.getIntOrFloatBitWidth();
-      const size_t own = llvm::divideCeil(elementsOfThread(load) * bits, 32);
       LoopSlice slice;
-      if (load.getIsVolatile() || !writes_.canMove(load.getPointer()) || words + own > kMostWords ||
+      if (load.getIsVolatile() || !writes_.canMove(load.getPointer()) ||
           !slice.addOperandsOf(loop_, load) || !slice.loads.empty() || !canLoadAhead(slice))
         continue;
-      words += own;
-      plan.copy = CopyKind::Registers;
-      plan.why = LoadReason::None;
+      const Type element = getElementTypeOrSelf(load.getType());
+      const size_t bits = isa<tl::PtrType>(element) ? 64 : element.getIntOrFloatBitWidth();
+      words += llvm::divideCeil(elementsOfThread(load) * bits, 32);
+      early.push_back(&plan);
+    }
+    if (words > kMostWords)
+      return;
+    for (LoadPlan *plan : early) {
+      auto load = cast<tl::LoadOp>(plan->load);
+      LoopSlice slice;
+      slice.addOperandsOf(loop_, load);
+      plan->copy = CopyKind::Registers;
+      plan->why = LoadReason::None;
       requireDisjointIn(slice);
       requireDisjoint(load);
     }
