@@ -20,9 +20,16 @@ namespace blockscope::gpu {
 namespace {
 
 constexpr int kWarpsOfGroup = 4;
+/// What a loop with dots needs besides their blocks: addresses, numbers of rows.
+constexpr int kRegistersOfRest = 16;
 constexpr int64_t kBufferAlignment = 1024, kBarrierBytes = 8;
 
 bool isDot(Operation *op) { return isa<tlg::FmaOp, tlg::MmaOp, tlg::WgmmaOp>(op); }
+
+/// Registers of 32 bits that a thread needs for a block.
+int64_t registersOf(Type block) {
+  return int64_t{tlg::layoutOf(block).registerCount()} * tlg::elementBytes(block) / 4;
+}
 
 /// Whether `value` goes, by way of other ops of its block, into an operand of a dot there. What
 /// goes into the first operand of a delayed dot is used an iteration later.
@@ -94,7 +101,7 @@ public:
     else if (hasLoopInside)
       plan_.why = LoadReason::LoopInside;
     else if (writes_.isEmpty()) // what is stored would keep the delayed dot's operands in registers
-      plan_.delayedDot = matchDelayedDot(loop_);
+      planDelayedDot();
     for (auto load : loop_.getBody()->getOps<tl::LoadOp>())
       plan_.loads.push_back(planLoad(load));
     if (plan_.copies(CopyKind::CpAsync) || plan_.copies(CopyKind::Tma))
@@ -116,6 +123,20 @@ public:
   }
 
 private:
+  /// Beside the next iteration's first dot the second one's operand stays in registers, too. Where
+  /// they do not suffice each iteration would store and load some of them.
+  void planDelayedDot() {
+    plan_.delayedDot = matchDelayedDot(loop_);
+    if (!plan_.delayedDot)
+      return;
+    tlg::WgmmaOp first = plan_.delayedDot->first, second = plan_.delayedDot->second;
+    const int64_t needed = registersOf(first.getType()) + registersOf(second.getType()) +
+                           registersOf(second.getA().getType());
+    const int warps = tlg::layoutOf(second.getType()).warpCount();
+    if (needed + kRegistersOfRest > target_.registersPerThread(warps))
+      plan_.delayedDot.reset();
+  }
+
   LoadPlan planLoad(tl::LoadOp load) {
     LoadPlan plan;
     plan.load = load;

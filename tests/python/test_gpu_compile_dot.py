@@ -140,6 +140,23 @@ def test_sums_begin_with_constants_of_their_own(stages):
         assert count(ptx, rf"mov\.b32 {register}, 0x00000000;") == 1
 
 
+@pytest.mark.parametrize(
+    ("tile", "warps", "is_later"),
+    [
+        ((64, 64, 128), 4, True),  # 32 + 64 registers of sums, 16 of weights
+        ((128, 64, 128), 4, True),  # 64 + 128, 32
+        ((128, 128, 64), 4, False),  # 128 + 64, 64: as many as there are
+        ((128, 128, 64), 8, True),
+    ],
+)
+def test_a_dot_is_delayed_where_a_thread_has_the_registers(tile, warps, is_later):
+    x, sums, out = torch.zeros(512, 128).half(), torch.zeros(512), torch.zeros(512, 128)
+    made = partial_attention_kernel.warmup(
+        x, x, x, sums, out, 512, 4, *tile, grid=(1,), arch=90, num_warps=warps, num_stages=2
+    )
+    assert ("an iteration later, beside" in made.asm["plan"]) == is_later
+
+
 @triton.jit
 def gate_and_up_kernel(
     x_ptr, g_ptr, u_ptr, y_ptr, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr
