@@ -102,7 +102,7 @@ void carryStepsAsScalars(func::FuncOp function) {
     for (unsigned i = 0; i < loop.getNumRegionIterArgs(); ++i) {
       BlockArgument carried = loop.getRegionIterArg(i);
       const auto type = dyn_cast<RankedTensorType>(carried.getType());
-      if (!type || type.getRank() != 1 || !type.getElementType().isInteger())
+      if (!type || !type.getElementType().isInteger())
         continue;
       const Step step = stepOf(carried, loop.getYieldedValues()[i], loop);
       if (step.scalar)

@@ -31,23 +31,24 @@ func.func @steps(%n: i32, %stride: i64) -> (tensor<64xi64>, tensor<64xi64>) {
 
 // -----
 
-// A constant, subtracted; what is used after the step is that block less the constant.
+// A constant, subtracted, of blocks of any rank; what is used after the step is that block less the
+// constant.
 // CHECK-LABEL: func.func @counts_down(
 // CHECK: %[[EIGHT:.*]] = arith.constant 8 : i32
-// CHECK: scf.for {{.*}} iter_args(%[[STEP:.*]] = %{{.*}}, %{{.*}} = %{{.*}}) -> (i32, tensor<64xi32>)
+// CHECK: scf.for {{.*}} iter_args(%[[STEP:.*]] = %{{.*}}, %{{.*}} = %{{.*}}) -> (i32, tensor<4x16xi32>)
 // CHECK: %[[NOW:.*]] = arith.addi
-// CHECK: %[[LATER:.*]] = arith.subi %[[NOW]], %{{.*}} : tensor<64xi32>
+// CHECK: %[[LATER:.*]] = arith.subi %[[NOW]], %{{.*}} : tensor<4x16xi32>
 // CHECK: arith.subi %[[STEP]], %[[EIGHT]] : i32
-func.func @counts_down(%first: tensor<64xi32>, %n: i32) -> tensor<64xi32> {
+func.func @counts_down(%first: tensor<4x16xi32>, %n: i32) -> tensor<4x16xi32> {
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
-  %eight = arith.constant dense<8> : tensor<64xi32>
-  %last, %sum = scf.for %i = %zero to %n step %one iter_args(%offsets = %first, %before = %eight) -> (tensor<64xi32>, tensor<64xi32>) : i32 {
-    %next = arith.subi %offsets, %eight : tensor<64xi32>
-    %after = arith.addi %before, %next : tensor<64xi32>
-    scf.yield %next, %after : tensor<64xi32>, tensor<64xi32>
+  %eight = arith.constant dense<8> : tensor<4x16xi32>
+  %last, %sum = scf.for %i = %zero to %n step %one iter_args(%offsets = %first, %before = %eight) -> (tensor<4x16xi32>, tensor<4x16xi32>) : i32 {
+    %next = arith.subi %offsets, %eight : tensor<4x16xi32>
+    %after = arith.addi %before, %next : tensor<4x16xi32>
+    scf.yield %next, %after : tensor<4x16xi32>, tensor<4x16xi32>
   }
-  return %sum : tensor<64xi32>
+  return %sum : tensor<4x16xi32>
 }
 
 // -----
