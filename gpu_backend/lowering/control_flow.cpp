@@ -123,29 +123,44 @@ bool onlyLoads(scf::ForOp loop) {
   return !result.wasInterrupted();
 }
 
-/// The loads of memory in the blocks from `header` on.
-uint32_t loadsSince(const llvm::BasicBlock *header) {
-  uint32_t loads = 0;
+/// What the blocks of a loop have.
+struct Body {
+  uint32_t instructions = 0, loads = 0;
+};
+
+/// Counts the blocks from `header` on.
+Body bodySince(const llvm::BasicBlock *header) {
+  Body body;
   for (auto block = header->getIterator(); block != header->getParent()->end(); ++block)
     for (const llvm::Instruction &instruction : *block) {
       const auto *call = dyn_cast<llvm::CallInst>(&instruction);
       const auto *text = call ? dyn_cast<llvm::InlineAsm>(call->getCalledOperand()) : nullptr;
-      loads += isa<llvm::LoadInst>(instruction) ||
-               (text && llvm::StringRef(text->getAsmString()).contains("ld.global"));
+      body.instructions += !isa<llvm::PHINode>(instruction);
+      body.loads += isa<llvm::LoadInst>(instruction) ||
+                    (text && llvm::StringRef(text->getAsmString()).contains("ld.global"));
     }
-  return loads;
+  return body;
 }
 
 /// How many iterations LLVM shall make one of; nothing where it or ptxas may decide. ptxas unrolls
 /// no long loop that stores, but then loads that may pass the stores stand alone; of those that
-/// only load it unrolls some.
+/// only load it unrolls some. A short one that only loads a few numbers is unrolled as a whole, or
+/// each iteration would wait for its own; LLVM does so up to 300 instructions.
 std::optional<uint32_t> wishedUnrolling(Operation *loop, const llvm::BasicBlock *header) {
   constexpr int64_t kLong = 16;
-  constexpr uint32_t kTogether = 4, kLoads = 8;
+  constexpr uint32_t kTogether = 4, kLoads = 8, kMostLoads = 16, kMostInstructions = 1024;
   auto counted = dyn_cast<scf::ForOp>(loop);
   const std::optional<llvm::APInt> count = counted ? counted.getStaticTripCount() : std::nullopt;
-  if (!count || count->slt(kLong))
+  if (!count)
     return std::nullopt;
+  const Body body = onlyLoads(counted) ? bodySince(header) : Body();
+  if (count->slt(kLong)) {
+    const auto iterations = static_cast<uint32_t>(count->getZExtValue());
+    return iterations * body.loads != 0 && iterations * body.loads <= kMostLoads &&
+                   iterations * body.instructions <= kMostInstructions
+               ? std::optional(iterations)
+               : std::nullopt;
+  }
   const bool hasReadOnlyLoads = loop->walk([](tl::LoadOp load) {
                                       return load->hasAttr(kReadOnlyAttribute)
                                                  ? WalkResult::interrupt()
@@ -154,9 +169,9 @@ std::optional<uint32_t> wishedUnrolling(Operation *loop, const llvm::BasicBlock 
                                     .wasInterrupted();
   if (hasReadOnlyLoads)
     return kTogether;
-  const uint32_t loads = onlyLoads(counted) ? loadsSince(header) : 0;
-  return loads != 0 && loads < kLoads ? std::optional(llvm::bit_floor(kLoads / loads))
-                                      : std::nullopt;
+  return body.loads != 0 && body.loads < kLoads
+             ? std::optional(llvm::bit_floor(kLoads / body.loads))
+             : std::nullopt;
 }
 
 /// Goes back to the header of `loop`, with the loop's wishes as LLVM's metadata.

@@ -219,12 +219,32 @@ def sums_in_turn(out_ptr, x_ptr, n, N: tl.constexpr):
     tl.store(out_ptr, total)
 
 
+@triton.jit
+def ranks_of_rows(out_ptr, x_ptr, n, N: tl.constexpr):
+    i = tl.arange(0, 4096)
+    x = tl.load(x_ptr + N + i)
+    rank = tl.zeros([4096], tl.int32)
+    for k in range(N):
+        rank = tl.where(x > tl.load(x_ptr + k), rank + 1, rank)
+    tl.store(out_ptr + i, rank)
+
+
 def test_loops_of_known_length_are_unrolled_as_a_whole_or_until_eight_loads_are_together() -> None:
     out, x = (np.zeros(1 << 15, np.int32) for _ in range(2))
     assert loads_of(sum_of_rows, out, x, 8, N=8) == 8
     assert loads_of(sum_of_rows, out, x, 8, N=512) == 8
     assert loads_of(products_of_rows, out, x, 8, N=512) == 8
     assert loads_of(sum_of_rows, out, x, 8, N=0) > 1
+
+
+def test_short_loops_that_load_a_few_numbers_are_unrolled_as_a_whole() -> None:
+    """Also those of more instructions than LLVM would unroll; not where they are very many."""
+    out, x = (np.zeros(1 << 15, np.int32) for _ in range(2))
+    for count in (4, 15):
+        plain = ranks_of_rows.warmup(out, x, 8, N=count, grid=(1,), num_warps=8, arch="sm_90a")
+        assert "bra" not in plain.asm["ptx"]
+    long = ranks_of_rows.warmup(out, x, 8, N=15, grid=(1,), num_warps=1, arch="sm_90a")
+    assert "bra" in long.asm["ptx"]
 
 
 def test_loops_of_known_length_that_do_more_than_load_are_left_to_ptxas() -> None:
