@@ -522,9 +522,16 @@ bool LayoutChoice::isQuickIn(Operation *load, const LinearLayout &layout) const 
          addressCount(load->getOperand(0), layout, axes_) <= kMostAddresses;
 }
 
+/// Whether a scan makes or takes a block. Its layout is that of what is scanned: where a thread has
+/// neighbours it adds them by itself, else lanes do for each of its elements.
+bool isOfScan(Value block) {
+  return isa_and_nonnull<tl::ScanOp>(block.getDefiningOp()) ||
+         llvm::any_of(block.getUsers(), [](Operation *user) { return isa<tl::ScanOp>(user); });
+}
+
 /// Pointers and masks are computed in the layouts of their accesses, back to what is small: an
 /// index that is loaded or computed for a row is moved, if anything, not the pointers of all its
-/// elements.
+/// elements. Back to scans, too, of which a store gets places.
 void LayoutChoice::spreadAddresses(llvm::ArrayRef<Operation *> accesses) {
   llvm::SmallVector<std::pair<Value, LinearLayout>> open;
   const auto add = [&](Value value, const LinearLayout &layout) {
@@ -538,7 +545,8 @@ void LayoutChoice::spreadAddresses(llvm::ArrayRef<Operation *> accesses) {
   llvm::DenseSet<Value> seen;
   for (size_t next = 0; next < open.size(); ++next) { // earlier accesses first
     const auto [value, layout] = open[next];
-    if (isCheap(value) || !isa<IntegerType, tl::PtrType>(getElementTypeOrSelf(value.getType())))
+    if (isCheap(value) || isOfScan(value) ||
+        !isa<IntegerType, tl::PtrType>(getElementTypeOrSelf(value.getType())))
       continue;
     if (takesLayoutOfUse(value, layout) && seen.insert(value).second) {
       accesses_[value.getDefiningOp()] = layout;

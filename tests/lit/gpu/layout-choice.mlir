@@ -505,3 +505,31 @@ func.func @only_row(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f
   tl.store %to_row, %total : tensor<1x!tl.ptr<f32>>, tensor<1xf32>
   return
 }
+
+// -----
+
+// Of what is loaded as eight numbers a thread, the places that a store gets of their sums are moved;
+// the scan is not: a thread adds its eight by itself.
+// CHECK: #[[EIGHT:layout[0-9]*]] = #tlg.layout<registers = [1, 2, 4], lanes = [8, 16, 32, 64, 128], warps = [256, 512]>
+// CHECK-LABEL: func.func @compacted(
+// CHECK: %[[NUMBERS:.*]] = arith.extsi {{.*}} to tensor<1024xi32, #[[EIGHT]]>
+// CHECK: %[[PLACES:.*]] = tl.scan %[[NUMBERS]]
+// CHECK: tlg.convert_layout %[[PLACES]]
+func.func @compacted(%x: !tl.ptr<i8> {tl.divisibility = 16 : i32}, %y: !tl.ptr<i32> {tl.divisibility = 16 : i32}) {
+  %one = arith.constant dense<1> : tensor<1024xi32>
+  %i = tl.range 0 to 1024 : tensor<1024xi32>
+  %from = tl.splat %x : !tl.ptr<i8> -> tensor<1024x!tl.ptr<i8>>
+  %from_i = tl.addptr %from, %i : tensor<1024x!tl.ptr<i8>>, tensor<1024xi32>
+  %flags = tl.load %from_i : tensor<1024x!tl.ptr<i8>> -> tensor<1024xi8>
+  %numbers = arith.extsi %flags : tensor<1024xi8> to tensor<1024xi32>
+  %places = tl.scan %numbers axis 0 {
+  ^bb0(%a: i32, %b: i32):
+    %c = arith.addi %a, %b : i32
+    tl.yield %c : i32
+  } : (tensor<1024xi32>) -> tensor<1024xi32>
+  %taken = arith.cmpi eq, %numbers, %one : tensor<1024xi32>
+  %to = tl.splat %y : !tl.ptr<i32> -> tensor<1024x!tl.ptr<i32>>
+  %to_places = tl.addptr %to, %places : tensor<1024x!tl.ptr<i32>>, tensor<1024xi32>
+  tl.store %to_places, %i mask %taken : tensor<1024xi1> : tensor<1024x!tl.ptr<i32>>, tensor<1024xi32>
+  return
+}
