@@ -131,6 +131,7 @@ struct AssignLayoutsPass : ModulePass<AssignLayoutsPass> {
       return function.emitError("has layouts already; tlg-assign-layouts runs once");
     GpuOptions options;
     options.numWarps = numWarpsOf(module, numWarps);
+    options.numStages = intOf(module, tlg::kNumStagesAttribute, numStages, options.numStages);
     if (options.numWarps < 1 || !llvm::isPowerOf2_32(static_cast<uint32_t>(options.numWarps)))
       return function.emitError("cannot have ")
              << options.numWarps << " warps, expected a power of two";
@@ -142,6 +143,7 @@ struct AssignLayoutsPass : ModulePass<AssignLayoutsPass> {
 
   Option<std::string> arch{*this, "arch", llvm::cl::desc(kArchHelp), llvm::cl::init("")};
   Option<int> numWarps{*this, "num-warps", llvm::cl::desc(kWarpsHelp), llvm::cl::init(0)};
+  Option<int> numStages{*this, "num-stages", llvm::cl::desc(kStagesHelp), llvm::cl::init(0)};
 };
 
 struct PlaceConversionsPass : ModulePass<PlaceConversionsPass> {
@@ -375,6 +377,7 @@ void build(OpPassManager &manager, llvm::StringRef arch, int numWarps, int numSt
   auto layouts = std::make_unique<AssignLayoutsPass>();
   layouts->arch = arch.str();
   layouts->numWarps = numWarps;
+  layouts->numStages = numStages;
   manager.addPass(std::move(layouts));
   manager.addPass(createCSEPass());
   manager.addPass(createLicmPass());

@@ -13,7 +13,6 @@
 #include "gpu_backend/passes/shape_transfer.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/TypeUtilities.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -481,11 +480,24 @@ void LayoutChoice::relyOnNoStores(Operation *load) const {
   });
 }
 
+/// Whether loads of a loop may come iterations early: it has several stages, and dots of its own.
+bool LayoutChoice::isPipelined(scf::ForOp loop) const {
+  const auto asked = loop->getAttrOfType<IntegerAttr>(tl::kNumStagesHint);
+  const int64_t stages = asked ? asked.getInt() : options_.numStages;
+  const auto findDot = [](Operation *op) {
+    return isa<tl::DotOp>(op)             ? WalkResult::interrupt()
+           : isa<LoopLikeOpInterface>(op) ? WalkResult::skip()
+                                          : WalkResult::advance();
+  };
+  return stages > 1 && loop.getBody()->walk<WalkOrder::PreOrder>(findDot).wasInterrupted();
+}
+
 /// Whether a load, of fewer elements than there are threads, takes the layout in which they are
 /// used (rows of factors, biases): several threads load the same, mostly from the L1 cache, instead
 /// of passing it on through shared memory with its barriers. In a loop, addresses that are computed
-/// from what was loaded before it, or from such a load, do as well. Loads of loops with dots are
-/// left to pipelining. What the kernel stores to must not be loaded by threads that are behind.
+/// from what was loaded before it, or from such a load, do as well. Those that come iterations
+/// early are left to pipelining. What the kernel stores to must not be loaded by threads that are
+/// behind.
 bool LayoutChoice::followsUse(Operation *op) const {
   auto load = dyn_cast<tl::LoadOp>(op);
   Operation *loopAround = op->getParentOfType<LoopLikeOpInterface>();
@@ -497,10 +509,8 @@ bool LayoutChoice::followsUse(Operation *op) const {
       !isMovable(load.getMask()) ||
       blockType(load.getPointer()).getNumElements() > int64_t{32} * options_.numWarps)
     return false;
-  for (auto loop = op->getParentOfType<scf::ForOp>(); loop;
-       loop = loop->getParentOfType<scf::ForOp>())
-    if (loop.walk([](tl::DotOp) { return WalkResult::interrupt(); }).wasInterrupted())
-      return false;
+  if (auto loop = op->getParentOfType<scf::ForOp>(); loop && isPipelined(loop))
+    return false;
   const std::optional<unsigned> loaded = argumentOf(load.getPointer());
   auto function = op->getParentOfType<func::FuncOp>();
   const bool mayOverlap = function->getParentOp()->hasAttr(tlg::kMayOverlapAttribute);

@@ -13,6 +13,7 @@
 #include "gpu_backend/passes/axis_info.h"
 #include "gpu_backend/passes/dot_layouts.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 
@@ -40,6 +41,7 @@ private:
   bool computeCheap(mlir::Value value);
   bool isCheapInLoop(mlir::Value value, mlir::Operation *loop, bool fromLoads) const;
   llvm::EquivalenceClasses<void *> elementwiseClasses(mlir::func::FuncOp function) const;
+  bool isPipelined(mlir::scf::ForOp loop) const;
   bool followsUse(mlir::Operation *op) const;
   void relyOnNoStores(mlir::Operation *load) const;
   LinearLayout first(mlir::Value value) const;

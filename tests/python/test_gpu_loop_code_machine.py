@@ -1,6 +1,7 @@
 """What loops of others' kernels gain, without a GPU: boxes of a copy by TMA that several warps
-begin, blocks in shared memory read in the layout that is wanted, gathers in the layout of their
-index, addresses as one base and constants. Results by ptx_matrix_machine.py.
+begin, blocks in shared memory read in the layout that is wanted, rows of numbers loaded in it,
+gathers in the layout of their index, addresses as one base and constants. Results by
+ptx_matrix_machine.py.
 """
 
 from __future__ import annotations
@@ -76,6 +77,47 @@ def test_what_is_read_from_shared_memory_is_not_converted(
     torch.testing.assert_close(out, expected.sum(1), rtol=1e-2, atol=1e-2)
     assert "tlg.local_load" in loop_of(kernels[0])
     assert "tlg.convert_layout" not in loop_of(kernels[0])
+
+
+@triton.jit
+def less_rows_kernel(q_ptr, k_ptr, less_ptr, scale_ptr, out_ptr, tiles,
+                     M: tl.constexpr, N: tl.constexpr, D: tl.constexpr,
+                     OWN: tl.constexpr):  # fmt: skip
+    """Of each tile, what a product is more than a number of its row; a scale for each tile, whose
+    products are a loop of their own."""
+    rows, columns, depth = tl.arange(0, M), tl.arange(0, N), tl.arange(0, 16)
+    for tile in tl.range(tl.program_id(0), tiles, num_stages=OWN):
+        total = tl.zeros((M, N), tl.float32)
+        for start in range(0, D, 16):
+            q = tl.load(q_ptr + (tile * M + rows[:, None]) * D + start + depth[None, :])
+            k = tl.load(k_ptr + columns[None, :] * D + start + depth[:, None])
+            less = tl.load(less_ptr + tile * M + rows, mask=rows < M - 1, other=0.0)
+            total += tl.dot(q, k) - less[:, None]
+        scale = tl.load(scale_ptr + tile * N + columns)
+        at = (tile * M + rows[:, None]) * N + columns[None, :]
+        tl.store(out_ptr + at, total * scale[None, :])
+
+
+@ARCHS
+@pytest.mark.parametrize("own", [None, 1])
+@pytest.mark.parametrize("stages", [1, 3])
+def test_rows_of_numbers_are_loaded_where_they_are_used(
+    stages: int, own: int | None, arch: str, kernels: Any
+) -> None:
+    """In loops of one stage; else of what an inner loop's dots leave over."""
+    m, n, d, tiles = 64, 64, 48, 3
+    q, k = torch.randn(tiles * m, d).to(HALF), torch.randn(n, d).to(HALF)
+    less, scale = torch.randn(tiles, m), torch.randn(tiles, n)
+    out = torch.empty(tiles, m, n)
+    less_rows_kernel[(2,)](
+        q, k, less, scale, out, tiles, M=m, N=n, D=d, OWN=own, num_warps=4, num_stages=stages
+    )
+    less[:, -1] = 0
+    products = (q.float() @ k.float().T).view(tiles, m, n) - 3 * less[:, :, None]
+    torch.testing.assert_close(out, products * scale[:, None], rtol=1e-2, atol=1e-2)
+    converted = re.findall(r"%(\w+?)(?:_\d+)? = tlg\.convert_layout", kernels[0].asm["ttgir"])
+    assert "scale" not in converted
+    assert ("less" in converted) <= (stages > 1)
 
 
 @triton.jit
