@@ -51,13 +51,23 @@ llvm::StringRef waitText(RingSync sync) {
   return "";
 }
 
+/// Why a ring has more or fewer buffers than the loop has stages.
+llvm::StringRef buffersText(const LoopPlan &loop, const RingPlan &ring) {
+  if (ring.buffers >= loop.stages)
+    return extraText(ring.extra);
+  int first = ring.ahead; // so many iterations early the first load of an address begins
+  for (const LoadPlan &load : loop.loads)
+    first = std::max(first, load.addressAhead);
+  return ring.buffers + first - ring.ahead < loop.stages
+             ? " (shared memory has no place for more)"
+             : " (loads that addresses need take the other stages)";
+}
+
 std::string ringText(const LoopPlan &loop, const RingPlan &ring) {
-  const bool isShort = ring.buffers < loop.stages;
-  return llvm::formatv(
-      "  ring: {0} buffers{1}\n  copies: begun {2} iteration{3} ahead by {4}\n"
-      "  waits: {5}\n",
-      ring.buffers, isShort ? " (shared memory has no place for more)" : extraText(ring.extra),
-      ring.ahead, ring.ahead == 1 ? "" : "s", producerText(loop), waitText(ring.sync));
+  return llvm::formatv("  ring: {0} buffers{1}\n  copies: begun {2} iteration{3} ahead by {4}\n"
+                       "  waits: {5}\n",
+                       ring.buffers, buffersText(loop, ring), ring.ahead,
+                       ring.ahead == 1 ? "" : "s", producerText(loop), waitText(ring.sync));
 }
 
 std::string aheadText(int iterations) {
