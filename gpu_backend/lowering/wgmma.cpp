@@ -85,10 +85,15 @@ public:
 
   bool isTransposed() const { return isTransposed_; }
 
-  /// That of the instruction that begins at this row or column and depth.
+  /// That of the instruction that begins at this row or column and depth: a sum that LLVM cannot
+  /// make in front of a loop. It would make all of them there, and ptxas keep each in a register,
+  /// or on the stack, where one instruction of the uniform registers makes it again.
   llvm::Value *at(int64_t line, int64_t depth) {
-    llvm::IRBuilder<> &builder = lowering_.builder();
-    return builder.CreateAdd(base_, builder.getInt64(offsetBytes(line, depth) >> 4));
+    const uint32_t distance = offsetBytes(line, depth) >> 4;
+    if (distance == 0)
+      return base_;
+    const std::string text = llvm::formatv("add.s64 $0, $1, {0};", distance).str();
+    return lowering_.assembly(base_->getType(), text, "=l,l", {base_});
   }
 
 private:

@@ -1,7 +1,7 @@
 """What loops of others' kernels gain, without a GPU: boxes of a copy by TMA that several warps
 begin, blocks in shared memory read in the layout that is wanted, rows of numbers loaded in it,
-gathers in the layout of their index, addresses as one base and constants. Results by
-ptx_matrix_machine.py.
+gathers in the layout of their index, descriptors and addresses as one base and constants. Results
+by ptx_matrix_machine.py.
 """
 
 from __future__ import annotations
@@ -118,6 +118,37 @@ def test_rows_of_numbers_are_loaded_where_they_are_used(
     converted = re.findall(r"%(\w+?)(?:_\d+)? = tlg\.convert_layout", kernels[0].asm["ttgir"])
     assert "scale" not in converted
     assert ("less" in converted) <= (stages > 1)
+
+
+@triton.jit
+def scores_sum_kernel(q_ptr, k_ptr, out_ptr, tiles, M: tl.constexpr, N: tl.constexpr,
+                      D: tl.constexpr):  # fmt: skip
+    """The first operand of the products stays in shared memory for all of the loop."""
+    rows, columns, depth = tl.arange(0, M), tl.arange(0, N), tl.arange(0, D)
+    q = tl.load(q_ptr + rows[:, None] * D + depth[None, :])
+    total = tl.zeros((M, N), tl.float32)
+    for tile in range(tiles):
+        k = tl.load(k_ptr + (tile * N + columns[None, :]) * D + depth[:, None])
+        total += tl.maximum(tl.dot(q, k), 0.0)
+    tl.store(out_ptr + rows[:, None] * N + columns[None, :], total)
+
+
+@pytest.mark.parametrize("arch", ["sm_90a"])
+@pytest.mark.parametrize("stages", [1, 2])
+def test_descriptors_are_sums_beside_their_dot(stages: int, arch: str, kernels: Any) -> None:
+    """They take no registers from one iteration to the next."""
+    q, k = torch.randn(64, 128).to(HALF), torch.randn(3 * 64, 128).to(HALF)
+    out = torch.empty(64, 64)
+    scores_sum_kernel[(1,)](q, k, out, 3, M=64, N=64, D=128, num_warps=4, num_stages=stages)
+    want = (q.float() @ k.float().T).clamp(min=0).view(64, 3, 64).sum(1)
+    torch.testing.assert_close(out, want, rtol=1e-2, atol=1e-1)
+    blocks = re.split(r"^\$L__BB\w+:", kernels[0].asm["ptx"], flags=re.MULTILINE)
+    (block,) = (block for block in blocks if "wgmma.mma_async" in block)
+    dots = re.findall(r"wgmma\.mma_async.*}, (%rd\d+), (%rd\d+),", block)
+    assert len(dots) == 128 // 16
+    for first, second in dots[1:]:
+        for descriptor in (first, second):
+            assert re.search(rf"add\.s64\s+{descriptor}, %rd\d+, \d+;", block)
 
 
 @triton.jit
