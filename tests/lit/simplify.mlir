@@ -99,6 +99,33 @@ func.func @branch(%p: !tl.ptr<i32>, %x: i32) {
 
 // -----
 
+// A loop of one iteration goes, then the branch for the first iteration, then the loop in it.
+// CHECK-LABEL: func.func @first_iteration
+// CHECK-NOT: scf.
+// CHECK: tl.store %{{.*}}, %arg1
+func.func @first_iteration(%p: !tl.ptr<i32>, %x: i32) {
+  %zero = arith.constant 0 : i32
+  %step = arith.constant 16 : i32
+  scf.for %i = %zero to %step step %step : i32 {
+    %is_first = arith.cmpi eq, %i, %zero : i32
+    %r = scf.if %is_first -> i32 {
+      %end = arith.addi %i, %step : i32
+      %s = scf.for %j = %zero to %end step %step iter_args(%sum = %zero) -> i32 : i32 {
+        %more = arith.addi %sum, %x : i32
+        scf.yield %more : i32
+      }
+      scf.yield %s : i32
+    } else {
+      %y = arith.addi %x, %i : i32
+      scf.yield %y : i32
+    }
+    tl.store %p, %r : !tl.ptr<i32>, i32
+  }
+  return
+}
+
+// -----
+
 // The payload of what was made of a payload is that payload.
 // CHECK-LABEL: func.func @payloads
 func.func @payloads(%x: tensor<4xi32>, %p: tensor<4x!tl.ptr<i32>>) {

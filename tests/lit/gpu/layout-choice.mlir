@@ -533,3 +533,28 @@ func.func @compacted(%x: !tl.ptr<i8> {tl.divisibility = 16 : i32}, %y: !tl.ptr<i
   tl.store %to_places, %i mask %taken : tensor<1024xi1> : tensor<1024x!tl.ptr<i32>>, tensor<1024xi32>
   return
 }
+
+// -----
+
+// A thread has four neighbours of what is scanned, as the loads of 4 bytes allow, and stores 8 bytes
+// each of them in two parts.
+// CHECK: #[[FOUR:layout[0-9]*]] = #tlg.layout<registers = [1, 2], lanes = [4, 8, 16, 32, 64], warps = [128, 256]>
+// CHECK-LABEL: func.func @widened(
+// CHECK: tl.load {{.*}} -> tensor<512xi32, #[[FOUR]]>
+// CHECK: tl.store {{.*}} tensor<512xi64, #[[FOUR]]>
+func.func @widened(%x: !tl.ptr<i32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<i64> {tl.divisibility = 16 : i32}) {
+  %i = tl.range 0 to 512 : tensor<512xi32>
+  %from = tl.splat %x : !tl.ptr<i32> -> tensor<512x!tl.ptr<i32>>
+  %from_i = tl.addptr %from, %i : tensor<512x!tl.ptr<i32>>, tensor<512xi32>
+  %numbers = tl.load %from_i : tensor<512x!tl.ptr<i32>> -> tensor<512xi32>
+  %wide = arith.extsi %numbers : tensor<512xi32> to tensor<512xi64>
+  %sums = tl.scan %wide axis 0 {
+  ^bb0(%a: i64, %b: i64):
+    %c = arith.addi %a, %b : i64
+    tl.yield %c : i64
+  } : (tensor<512xi64>) -> tensor<512xi64>
+  %to = tl.splat %y : !tl.ptr<i64> -> tensor<512x!tl.ptr<i64>>
+  %to_i = tl.addptr %to, %i : tensor<512x!tl.ptr<i64>>, tensor<512xi32>
+  tl.store %to_i, %sums : tensor<512x!tl.ptr<i64>>, tensor<512xi64>
+  return
+}
