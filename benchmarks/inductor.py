@@ -3,9 +3,8 @@
 Inductor generates the kernels and tunes their configurations, each side by itself, so a row says
 what a user of ``torch.compile`` would see. Each function and side has a process of its own. A group
 of them compiles at once, and tunes one configuration after another; then one after another is
-timed, alone on the GPU. A time is the median of
-30 runs of the whole function as a CUDA graph, each after the L2 cache was overwritten. Results are
-held to torch's own, by a bound for each dtype.
+timed, alone on the GPU. A time is the median of 30 runs of the whole function as a CUDA graph, each
+after the L2 cache was overwritten. Results are held to torch's own, by a bound for each dtype.
 
   python benchmarks/inductor.py                     all functions, about six minutes on 16 cores
   python benchmarks/inductor.py softmax sort        those with one of these words in their names

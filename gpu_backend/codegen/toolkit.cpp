@@ -235,7 +235,8 @@ int moreCtas(const GpuKernel &kernel) {
   constexpr double kFew = 0.78; // of the registers
   constexpr int kMost = 128;    // above, one CTA more is far
   const GpuTarget &target = kernel.target;
-  if (kernel.registers > kMost || llvm::StringRef(kernel.ptx).contains("mma"))
+  const llvm::StringRef ptx = kernel.ptx;
+  if (kernel.registers > kMost || ptx.contains("mma.sync.") || ptx.contains("mma_async."))
     return 0;
   const auto atATime = [&](int registers) {
     return target.ctasAtATime(kernel.numWarps, registers, kernel.sharedBytes);

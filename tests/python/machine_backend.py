@@ -73,7 +73,19 @@ def record(monkeypatch: pytest.MonkeyPatch, arch: str, seed: int | None = None) 
     """From now on launches on CPU tensors go to the machine with matrix instructions, its warps in
     an order made from ``seed``; gives the list that the kernels come into, in the order they ran.
     """
-    made: list[Any] = []
+    return _record(monkeypatch, arch, seed)[0]
+
+
+def record_machines(monkeypatch: pytest.MonkeyPatch, arch: str) -> list[Any]:
+    """As ``record``, with the machines that ran the kernels."""
+    return _record(monkeypatch, arch, None)[1]
+
+
+def _record(
+    monkeypatch: pytest.MonkeyPatch, arch: str, seed: int | None
+) -> tuple[list[Any], list[Any]]:
+    kernels: list[Any] = []
+    machines: list[Any] = []
 
     def run_recorded(kernel: Any, grid: Any, values: list[Any]) -> None:
         kernel = gpu_rows.as_launched(kernel, values)
@@ -81,7 +93,8 @@ def record(monkeypatch: pytest.MonkeyPatch, arch: str, seed: int | None = None) 
         if seed is not None:
             machine.schedule = Schedule(seed=seed)
         machine.run(grid, [storage_of(value) for value in values], kernel.metadata.shared)
-        made.append(kernel)
+        kernels.append(kernel)
+        machines.append(machine)
 
     use(monkeypatch, MachineBackend(arch, run_recorded))
-    return made
+    return kernels, machines

@@ -8,9 +8,7 @@ from typing import Any
 
 import gpu_rows
 import machine_backend
-import ptx_matrix_machine
 import pytest
-from machine_backend import MachineBackend, storage_of
 
 torch = pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
@@ -26,14 +24,7 @@ ARCHS = pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
 def machines(arch: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Launches on CPU tensors go to the machine."""
     torch.manual_seed(7)
-
-    def run(kernel: Any, grid: Any, values: list[Any]) -> None:
-        machine = ptx_matrix_machine.Machine(
-            kernel.asm["ptx"], kernel.metadata.num_warps, kernel.data["tensor_maps"]
-        )
-        machine.run(grid, [storage_of(value) for value in values], kernel.metadata.shared)
-
-    machine_backend.use(monkeypatch, MachineBackend(arch, run))
+    machine_backend.record(monkeypatch, arch)
 
 
 @ARCHS

@@ -15,7 +15,6 @@ import machine_backend
 import ptx_matrix_machine
 import ptx_tma_machine
 import pytest
-from machine_backend import MachineBackend, storage_of
 
 torch = pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
@@ -35,16 +34,7 @@ HALF = torch.float16
 def machines(arch: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Launches on CPU tensors go to the machine; all machines that ran, in order."""
     torch.manual_seed(7)
-    made: list[Any] = []
-
-    def run(kernel: Any, grid: Any, values: list[Any]) -> None:
-        maps = kernel.data["tensor_maps"]
-        machine = Machine(kernel.asm["ptx"], kernel.metadata.num_warps, maps)
-        machine.run(grid, [storage_of(value) for value in values], kernel.metadata.shared)
-        made.append(machine)
-
-    machine_backend.use(monkeypatch, MachineBackend(arch, run))
-    return made
+    return machine_backend.record_machines(monkeypatch, arch)
 
 
 def forms(machine: Any) -> set[str]:
