@@ -100,7 +100,7 @@ typedef struct {
 } Event;
 
 static Stream streams[STREAMS];
-static int loadedCount, capturing;
+static _Atomic int loadedCount, capturing; // threads load and unload at the same time
 static __thread int captureMode;
 
 static Stream *streamOf(void *handle) { return streams + (uintptr_t)handle % STREAMS; }
@@ -243,7 +243,7 @@ int cuMemcpyDtoH_v2(void *host, uint64_t address, size_t bytes) {
 int cuMemcpyHtoD_v2(uint64_t address, const void *host, size_t bytes) {
   return memcpy((void *)(uintptr_t)address, host, bytes), 0;
 }
-static size_t hostBytes; // allocated now
+static _Atomic size_t hostBytes; // allocated now
 size_t fake_host_bytes(void) { return hostBytes; }
 int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags) {
   if (disturbs())
