@@ -1,7 +1,8 @@
-"""Attributes that are made when they are first asked for."""
+"""Attributes and modules that are made when they are first asked for."""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, overload
 
@@ -31,3 +32,13 @@ class lazy_property(Generic[T]):
         if instance is None:
             return self
         return instance.__dict__.setdefault(self._name, self._make(instance))
+
+
+class LateModule:
+    """A module that is imported when one of its names is asked for. Errors: those of the import."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module(self._name), name)

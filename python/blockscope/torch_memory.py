@@ -18,6 +18,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from blockscope.frames import position
+from blockscope.module_hooks import after_import
 from blockscope.process_lock import ProcessLock
 
 _OURS = os.path.dirname(__file__) + os.sep
@@ -261,16 +262,43 @@ def unwatched() -> Iterator[None]:
 def watching(handle: Callable[[], Any], one_launch: ProcessLock) -> Iterator[Callable[[], None]]:
     """Tells the session ``handle()`` what torch does inside the block, on this thread.
 
-    Gives what is to be called before each launch. Without torch nothing is told.
+    Gives what is to be called before each launch. Does not import torch, which takes seconds: the
+    watch begins when the program does.
     """
-    try:
-        import torch
-        from torch.overrides import TorchFunctionMode
-        from torch.utils._python_dispatch import TorchDispatchMode
-    except ImportError:
-        yield lambda: None
-        return
     watch = _Watch(handle, one_launch)
+    owner = threading.get_ident()
+    modes = ExitStack()
+    has_begun = False
+
+    def begin(torch: Any = None) -> None:
+        nonlocal has_begun
+        if not has_begun and threading.get_ident() == owner:
+            has_begun = True
+            for mode in _modes(watch):
+                modes.enter_context(mode)
+
+    def before_launch() -> None:
+        if not has_begun and _is_loaded("torch"):  # another thread has imported it
+            begin()
+        watch.forget_freed()
+
+    with modes, after_import("torch", begin):
+        if "torch" in sys.modules:
+            begin()
+        yield before_launch
+
+
+def _is_loaded(name: str) -> bool:
+    module = sys.modules.get(name)
+    return module is not None and not getattr(module.__spec__, "_initializing", False)
+
+
+def _modes(watch: _Watch) -> list[Any]:
+    """Contexts in which the watch sees functions and ops of torch."""
+    import torch
+    from torch.overrides import TorchFunctionMode
+    from torch.utils._python_dispatch import TorchDispatchMode
+
     schemas: dict[Any, _Schema] = {}
     sharing = {torch.Tensor.numpy, torch.Tensor.__array__, torch.Tensor.tolist}
     sharing.add(torch.Tensor.__dlpack__)
@@ -283,21 +311,30 @@ def watching(handle: Callable[[], Any], one_launch: ProcessLock) -> Iterator[Cal
             """torch.compile compiles under this mode; without, it would leave all code alone."""
             return True
 
-        def __torch_dispatch__(
-            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            kwargs = kwargs or {}
-            if not hasattr(func, "_schema"):  # an op on functions: what it calls comes by itself
-                return func(*args, **kwargs)
-            schema = schemas.get(func)
-            if schema is None:
-                schema = schemas[func] = _Schema(func)
-            if _quiet.is_on or watch.is_copying_arguments():
-                return func(*args, **kwargs)
-            if func.namespace != "aten" and (key := _python_kernel(func, args, kwargs)):
-                with self:  # what it calls is seen, as if the user had called it
-                    return func.redispatch(torch._C.DispatchKeySet(key), *args, **kwargs)
-            return _apply(watch, schema, args, kwargs, lambda: func(*args, **kwargs))
+    def dispatch(self: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if not hasattr(func, "_schema"):  # an op on functions: what it calls comes by itself
+            return func(*args, **kwargs)
+        schema = schemas.get(func)
+        if schema is None:
+            schema = schemas[func] = _Schema(func)
+        if _quiet.is_on or watch.is_copying_arguments():
+            return func(*args, **kwargs)
+        if func.namespace != "aten" and (key := _python_kernel(func, args, kwargs)):
+            with self:  # what it calls is seen, as if the user had called it
+                return func.redispatch(torch._C.DispatchKeySet(key), *args, **kwargs)
+        return _apply(watch, schema, args, kwargs, lambda: func(*args, **kwargs))
+
+    def leave_alone(dynamo: Any = None) -> None:
+        """Has torch.compile not compile ``dispatch``."""
+        ops.__torch_dispatch__ = torch._disable_dynamo(dispatch)
+
+    # A method of the class's body would be left alone at once, which imports all of torch.compile
+    # with the first op: a second, or three. So it is when the program imports that.
+    ops: Any = Ops
+    ops.__torch_dispatch__ = dispatch
+    if "torch._dynamo" in sys.modules:
+        leave_alone()
 
     class Functions(TorchFunctionMode):
         def __torch_function__(
@@ -309,7 +346,4 @@ def watching(handle: Callable[[], Any], one_launch: ProcessLock) -> Iterator[Cal
                 watch.shared(args[0])
             return func(*args, **(kwargs or {}))
 
-    with ExitStack() as stack:
-        stack.enter_context(Functions())
-        stack.enter_context(Ops())
-        yield watch.forget_freed
+    return [after_import("torch._dynamo", leave_alone), Functions(), Ops()]

@@ -235,6 +235,10 @@ def test_names_say_which_formula_the_grid_has(folder):
         (["--launch", 0, "--vary", "n=1", "--set", "BLOCK"], "--set BLOCK has no formula"),
         (["--launch", 0, "--vary", "n=1", "--grid", "m"], "has no argument 'm', it has x, y, out"),
         (["--launch", 0, "--vary", "n=1", "--keep", "q"], "'q' is no argument"),
+        (
+            ["--launch", 0, "--vary", "n=1", "--keep", "x_ptr"],
+            "'x_ptr' is a tensor, and what stays",
+        ),
         (["--launch", 0, "--vary", "x.dtype=fp99"], "'fp99' is no dtype"),
         (["--launch", 9], "has no launch 9"),
         (["--grid", "4"], "are for sweeps that vary something"),

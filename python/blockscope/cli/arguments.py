@@ -398,7 +398,7 @@ def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
         help="a parameter that follows, such as 'BLOCK=next_power_of_2(n)'",
     )
     sweep.add_argument(
-        "--keep", action="append", metavar="NAME", help="an argument that stays as it was"
+        "--keep", action="append", metavar="NAME", help="a number that stays as it was"
     )
     sweep.add_argument(
         "--fixed-sizes", action="store_true", help="arguments vary, tensors stay as they were"

@@ -13,40 +13,22 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
-from importlib.abc import Loader
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
+from blockscope.module_hooks import LoaderThen
 from blockscope.version import TRITON_VERSION
 
 _NUMBERS = tuple(int(part) for part in TRITON_VERSION.split(".")[:2])
 _ANSWERS = {"has_triton": True, "has_triton_package": True, "get_triton_version": _NUMBERS}
 
 
-class _Loader(Loader):
-    """Loads the module as ``loader`` does, then changes it."""
-
-    def __init__(self, loader: Any) -> None:
-        self._loader = loader
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        module: ModuleType | None = self._loader.create_module(spec)
-        return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        self._loader.exec_module(module)
-        MODULES[module.__name__](module)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._loader, name)
-
-
 def find_spec(name: str, path: Any) -> ModuleSpec | None:
     """The spec of one of ``MODULES``, which is changed when it is loaded."""
     spec = PathFinder.find_spec(name, path)
     if spec is not None and spec.loader is not None and is_wanted():
-        spec.loader = _Loader(spec.loader)
+        spec.loader = LoaderThen(spec.loader, MODULES[name])
     return spec
 
 

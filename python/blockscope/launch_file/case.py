@@ -189,7 +189,7 @@ class Case:
 
     def _made(self, number: int, shape: tuple[int, ...], literal: bool) -> str:
         storage = self.storages[number]
-        kind = f"{'torch' if storage.library == 'torch' else 'np'}.{_dtype_name(storage)}"
+        kind = _dtype_name(storage.dtype, storage)
         if storage.fill == "table":
             words = [self._address(word) for word in storage.table]
             return f"torch.tensor([{', '.join(words)}], dtype={kind})"
@@ -285,7 +285,7 @@ def _flat(name: str, whole: bool, first: Tensor) -> str:
 
 def _view(base: str, storage: Storage, tensor: Tensor) -> str:
     if tensor.dtype != storage.dtype:
-        base += f".view({'torch' if storage.library == 'torch' else 'np'}.{_dtype_name(tensor)})"
+        base += f".view({_dtype_name(tensor.dtype, storage)})"
     if storage.library == "torch":
         offset = f", {tensor.offset}" if tensor.offset else ""
         return f"{base}.as_strided({tensor.shape}, {tensor.strides}{offset})"
@@ -295,10 +295,10 @@ def _view(base: str, storage: Storage, tensor: Tensor) -> str:
     return f"np.lib.stride_tricks.as_strided({base}{part}, {tensor.shape}, {steps})"
 
 
-def _dtype_name(of: Storage | Tensor) -> str:
-    is_torch = isinstance(of, Tensor) or of.library == "torch"
-    kind = dtypes.torch_dtype(of.dtype) if is_torch else dtypes.numpy_dtype(of.dtype)
-    return str(kind).rpartition(".")[2]
+def _dtype_name(dtype: str, of: Storage) -> str:
+    is_torch = of.library == "torch"
+    kind = dtypes.torch_dtype(dtype) if is_torch else dtypes.numpy_dtype(dtype)
+    return f"{'torch' if is_torch else 'np'}.{str(kind).rpartition('.')[2]}"
 
 
 def _literal(storage: Storage, shape: tuple[int, ...], kind: str) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -17,6 +15,7 @@ from blockscope.launch_file.contents import Tensor as Recorded
 from blockscope.launch_file.fields import Field
 from blockscope.launch_file.replay import Replay
 from blockscope.launch_file.source_text import text_of
+from blockscope.lazy import LateModule
 from blockscope.runtime.memory.buffer import element_count
 from blockscope.runtime.tensor_descriptor import TensorDescriptor
 
@@ -54,7 +53,7 @@ class _Maker:
     def _storage(self, recorded: Recorded) -> Storage:
         is_numpy = recorded.library == "numpy" and hasattr(np, _numpy_name(recorded.dtype))
         library = "numpy" if is_numpy else "torch"
-        if dtypes.torch_dtype(recorded.dtype) is None and not is_numpy:
+        if not is_numpy and dtypes.torch_dtype(recorded.dtype) is None:
             raise LaunchFileError(f"{recorded.name} is of {recorded.dtype}, which torch has not")
         size = recorded.element_bytes
         count = recorded.storage_bytes // size
@@ -150,9 +149,7 @@ _MODULES = {
 def names_of(launch: Launch, kernel: Any, replay: Replay) -> dict[str, Any]:
     """What the lines of the launch's case may name, but for contents of memory."""
     space: dict[str, Any] = {launch.kernel_name: kernel, "TensorDescriptor": TensorDescriptor}
-    for name, module in _MODULES.items():
-        with suppress(ImportError):
-            space[name] = importlib.import_module(module)
+    space.update({name: LateModule(module) for name, module in _MODULES.items()})
     for name, value in launch.arguments:
         made = replay.value(value, launch) if "code" in json.dumps(value.value) else None
         if made is not None:

@@ -185,6 +185,8 @@ class Recorder:
             return None  # the launch says it
         if size is None or 0 in size:
             return None
+        if self._log is not None:
+            self._log.before_launch()
         number = self._functions.function(fn)
         ir, why_not = self._ir_of(run, fn, args, size, given)
         snapshot = Snapshot(

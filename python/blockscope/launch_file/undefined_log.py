@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -53,6 +53,8 @@ class Undefined:
 class UndefinedLog:
     def __init__(self) -> None:
         self._storages: dict[int, Undefined] = {}
+        #: To be called before each launch: memory that is gone may come back as another tensor's.
+        self.before_launch: Callable[[], None] = lambda: None
 
     def of(self, begin: int, size: int) -> Undefined | None:
         """What is known of a storage; None where all of it has values."""
@@ -119,6 +121,6 @@ class UndefinedLog:
 def logged() -> Iterator[UndefinedLog]:
     """Inside, what torch does with memory on this thread goes into the log."""
     log = UndefinedLog()
-    with watching(lambda: log, checks.one_launch()) as forget_freed:
-        log.forget_freed = forget_freed  # type: ignore[attr-defined]
+    with watching(lambda: log, checks.one_launch()) as before_launch:
+        log.before_launch = before_launch
         yield log

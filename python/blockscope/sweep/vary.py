@@ -55,6 +55,11 @@ class Varied:
         for name in kept:
             if name not in self._arguments:
                 raise ValueError(f"'{name}' is no argument of '{case.kernel}'")
+            if name in self._tensors:
+                raise ValueError(
+                    f"'{name}' is a tensor, and what stays by --keep is a number; --fixed-sizes "
+                    "keeps all tensors"
+                )
         self._linked = {axis for axis in axes if not fixed and self._is_linked(axis)}
         samples = [] if grid is not None else [self._numbers(point) for point in self._samples()]
         varied = {target for axis in axes for target in axis.targets}

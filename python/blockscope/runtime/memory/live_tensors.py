@@ -118,29 +118,29 @@ def _numpy_arrays() -> Iterator[Any]:
     arrays = set(_with_subclasses(numpy.ndarray))
     wanted = arrays | {dict, tuple}
     holders = gc.get_objects()
-    found: dict[int, Any] = {}
-    for start in range(0, len(holders), _BATCH):  # together they refer to millions of objects
-        for value in gc.get_referents(*holders[start : start + _BATCH]):
-            if type(value) in wanted:
-                found[id(value)] = value
     for frame in sys._current_frames().values():
         inner: FrameType | None = frame
         while inner is not None:
-            found |= {id(v): v for v in list(inner.f_locals.values()) if type(v) in wanted}
+            holders.append(list(inner.f_locals.values()))
             inner = inner.f_back
-    # The collector leaves out dicts and tuples that hold nothing it tracks: look into those.
-    todo = list(found.values())
-    while todo:
-        value = todo.pop()
-        if type(value) in arrays:
-            yield value
-            inside = value.flat if value.dtype == object else ()
-        else:
-            inside = () if gc.is_tracked(value) else gc.get_referents(value)
-        for part in inside:
-            if type(part) in wanted and id(part) not in found:
-                found[id(part)] = part
-                todo.append(part)
+    found: dict[int, Any] = {}  # keeps them alive, and so their numbers theirs
+    while holders:
+        inside: list[Any] = []
+        for start in range(0, len(holders), _BATCH):  # together they refer to millions of objects
+            values = gc.get_referents(*holders[start : start + _BATCH])
+            for value in [each for each in values if type(each) in wanted]:
+                if id(value) in found:
+                    continue
+                if type(value) in arrays:
+                    found[id(value)] = value
+                    yield value
+                    if value.dtype == object:
+                        inside.append(list(value.flat))
+                elif not gc.is_tracked(value):
+                    # The collector leaves out dicts and tuples that hold nothing it tracks.
+                    found[id(value)] = value
+                    inside.append(value)
+        holders = inside
 
 
 def _with_subclasses(kind: type) -> Iterator[type]:
