@@ -86,7 +86,7 @@ def test_a_finding_that_depends_on_a_launch_before_is_said_so(tmp_path):
 
 
 BORN = """
-import torch, triton, triton.language as tl
+import numpy, triton, triton.language as tl
 
 @triton.jit
 def divides(x, out, BLOCK: tl.constexpr):
@@ -103,7 +103,7 @@ def unknown(x, BLOCK: tl.constexpr):
 def born(tmp_path):
     """A folder with a launch file whose finding the checks of a plain run do not look for."""
     (tmp_path / "script.py").write_text(
-        f"{BORN}\nx = torch.zeros(8)\ndivides[(1,)](x, torch.zeros(8), BLOCK=8)\n"
+        f"{BORN}\nx = numpy.zeros(8, numpy.float32)\ndivides[(1,)](x, x.copy(), BLOCK=8)\n"
     )
     return tmp_path
 
@@ -136,7 +136,7 @@ def test_wrong_options_are_named_as_they_were_given(born, words, said):
 
 
 def test_a_launch_that_fails_is_no_finding(born):
-    (born / "fails.py").write_text(f"{BORN}\nunknown[(1,)](torch.zeros(8), BLOCK=8)\n")
+    (born / "fails.py").write_text(f"{BORN}\nunknown[(1,)](numpy.zeros(8), BLOCK=8)\n")
     command("record", "fails.py", cwd=born)
     done = command("reduce", "run.blk", cwd=born)
     assert "launch 0 ends with CompilationError, which is no finding" in done.stderr

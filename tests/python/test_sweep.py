@@ -17,8 +17,8 @@ from blockscope.sweep.result import Result
 
 torch = pytest.importorskip("torch")
 
-KERNELS = """
-import torch, triton, triton.language as tl
+KERNELS_ALONE = """
+import triton, triton.language as tl
 
 @triton.jit
 def add(x, y, out, n, BLOCK: tl.constexpr):
@@ -46,6 +46,7 @@ def matmul(a, b, c, M, N, K, sam, sbk, scm, BM: tl.constexpr, BN: tl.constexpr, 
                       tl.load(b + (k + rk)[:, None] * sbk + rn[None, :], mask=right, other=0.0))
     tl.store(c + rm[:, None] * scm + rn[None, :], acc, mask=(rm[:, None] < M) & (rn[None, :] < N))
 """
+KERNELS = KERNELS_ALONE + "import torch\n"
 LAUNCHES = """
 n = 1024
 x, y, out = torch.rand(n), torch.rand(n), torch.zeros(n)
@@ -66,10 +67,12 @@ def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("sweep")
     (path / "script.py").write_text(KERNELS + LAUNCHES)
     (path / "cases.py").write_text(
-        KERNELS
+        KERNELS_ALONE
         + """
+import numpy
+
 def run(n, BLOCK, dtype="float32"):
-    x = torch.zeros(n, dtype=getattr(torch, dtype))
+    x = numpy.zeros(n, dtype)
     add[(triton.cdiv(n, BLOCK),)](x, x, x, n, BLOCK)
 
 def points():
@@ -236,8 +239,8 @@ def test_names_say_which_formula_the_grid_has(folder):
         (["--launch", 0, "--vary", "n=1", "--grid", "m"], "has no argument 'm', it has x, y, out"),
         (["--launch", 0, "--vary", "n=1", "--keep", "q"], "'q' is no argument"),
         (
-            ["--launch", 0, "--vary", "n=1", "--keep", "x_ptr"],
-            "'x_ptr' is a tensor, and what stays",
+            ["--launch", 0, "--vary", "n=1", "--keep", "x"],
+            "'x' is a tensor, and what stays",
         ),
         (["--launch", 0, "--vary", "x.dtype=fp99"], "'fp99' is no dtype"),
         (["--launch", 9], "has no launch 9"),
@@ -342,7 +345,7 @@ def test_parameters_that_vary_together_are_another_point(folder):
     [
         (["cases.py:nothing"], "has no function 'nothing', its functions are run, points"),
         (["cases.py:add"], "has 'add', which is a kernel, expected a function that makes"),
-        (["cases.py:torch"], "which is of type module, expected a function"),
+        (["cases.py:numpy"], "which is of type module, expected a function"),
         (["cases.py:run", "--vary", "m=1"], "'run' cannot be called so"),
         (["cases.py:wrong"], "'wrong' yields int, expected pairs"),
         (["cases.py:run", "--vary", "m=1"], "it takes n, BLOCK, dtype='float32'"),
@@ -407,13 +410,13 @@ def test_again_runs_all_points_again(folder):
 def changing(folder):
     """A script whose kernel is imported from elsewhere when a point runs, and a launch file."""
     (folder / "elsewhere").mkdir(exist_ok=True)
-    (folder / "elsewhere/late.py").write_text(KERNELS)
+    (folder / "elsewhere/late.py").write_text(KERNELS_ALONE)
     (folder / "changing.py").write_text(
-        "import sys, torch\n"
+        "import sys, numpy\n"
         "def run(n):\n"
         f"    sys.path.insert(0, {str(folder / 'elsewhere')!r})\n"
         "    from late import add\n"
-        "    x = torch.zeros(n)\n"
+        "    x = numpy.zeros(n, numpy.float32)\n"
         "    add[(1,)](x, x, x, n, BLOCK=64)\n"
     )
     (folder / "changing.blk").write_bytes((folder / "run.blk").read_bytes())
