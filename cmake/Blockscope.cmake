@@ -25,8 +25,55 @@ target_include_directories(blk_flags SYSTEM INTERFACE ${PROJECT_BINARY_DIR})
 target_link_options(blk_flags INTERFACE LINKER:--gc-sections LINKER:--as-needed)
 target_link_libraries(blk_flags INTERFACE Threads::Threads)
 
+# Headers of others, which are parsed once and not with each source: that is most of the time to
+# compile one. A source still includes what it uses: the presets of the sanitizers have no such step.
+set(blk_headers_std <algorithm> <array> <cmath> <cstdint> <cstring> <functional> <map> <memory>
+  <mutex> <optional> <string> <string_view> <utility> <vector>)
+set(blk_headers_llvm ${blk_headers_std} <llvm/ADT/DenseMap.h> <llvm/ADT/STLExtras.h>
+  <llvm/ADT/SmallVector.h> <llvm/ADT/StringRef.h> <llvm/Support/MathExtras.h>
+  <llvm/Support/FormatVariadic.h>)
+set(blk_headers_mlir ${blk_headers_llvm} <mlir/Dialect/Arith/IR/Arith.h>
+  <mlir/Dialect/Func/IR/FuncOps.h> <mlir/Dialect/Math/IR/Math.h> <mlir/Dialect/SCF/IR/SCF.h>
+  <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h> <mlir/IR/Matchers.h> <mlir/IR/PatternMatch.h>
+  <mlir/IR/TypeUtilities.h> <mlir/Interfaces/LoopLikeInterface.h>
+  <mlir/Interfaces/SideEffectInterfaces.h> <mlir/Pass/Pass.h>)
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/headers/empty.cpp CONTENT "")
+
+# blk_precompile(target KIND MLIR EXCEPTIONS): targets whose flags are alike share the work. KIND is
+# library or test.
+function(blk_precompile target kind mlir exceptions)
+  if(NOT BLK_PRECOMPILE)
+    return()
+  endif()
+  set(shared blk_headers_${kind})
+  set(headers ${blk_headers_llvm})
+  set(options "SHELL:-Xclang -fno-pch-timestamp") # for ccache
+  if(mlir)
+    string(APPEND shared _mlir)
+    set(headers ${blk_headers_mlir})
+  endif()
+  if(exceptions)
+    string(APPEND shared _exceptions)
+  else()
+    list(APPEND options -fno-exceptions)
+  endif()
+  if(NOT TARGET ${shared})
+    add_library(${shared} OBJECT ${PROJECT_BINARY_DIR}/headers/empty.cpp)
+    target_link_libraries(${shared} PRIVATE blk_flags blk_llvm)
+    if(kind STREQUAL test)
+      list(APPEND headers <gtest/gtest.h>)
+      list(APPEND options -fPIE) # as CMake compiles the sources of a program
+      set_target_properties(${shared} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+      target_link_libraries(${shared} PRIVATE GTest::gtest)
+    endif()
+    target_compile_options(${shared} PRIVATE ${options})
+    target_precompile_headers(${shared} PRIVATE ${headers})
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${shared})
+endfunction()
+
 function(blk_configure target)
-  cmake_parse_arguments(ARG "MLIR;EXCEPTIONS" "" "SOURCES;DEPENDS;TABLEGEN" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR;EXCEPTIONS;TEST" "" "SOURCES;DEPENDS;TABLEGEN" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "${target}: unknown arguments '${ARG_UNPARSED_ARGUMENTS}'")
   endif()
@@ -40,6 +87,12 @@ function(blk_configure target)
   endif()
   if(ARG_TABLEGEN)
     add_dependencies(${target} ${ARG_TABLEGEN})
+  endif()
+  get_target_property(type ${target} TYPE)
+  if(type MATCHES "STATIC|OBJECT")
+    blk_precompile(${target} library ${ARG_MLIR} ${ARG_EXCEPTIONS})
+  elseif(ARG_TEST)
+    blk_precompile(${target} test ${ARG_MLIR} ${ARG_EXCEPTIONS})
   endif()
 endfunction()
 
@@ -83,7 +136,7 @@ endfunction()
 
 function(blk_add_test name)
   add_executable(${name})
-  blk_configure(${name} ${ARGN})
+  blk_configure(${name} TEST ${ARGN})
   target_link_libraries(${name} PRIVATE GTest::gtest_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
@@ -114,6 +167,11 @@ function(blk_configure_python_module target)
     LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/python_module.map)
   set_target_properties(${target} PROPERTIES
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python/blockscope)
+  if(BLK_PRECOMPILE)
+    target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+    target_precompile_headers(${target} PRIVATE ${blk_headers_llvm}
+      <pybind11/pybind11.h> <pybind11/stl.h>)
+  endif()
 endfunction()
 
 function(blk_add_python_module name)
