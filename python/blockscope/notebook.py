@@ -13,10 +13,16 @@ from blockscope.cli import heat_maps
 from blockscope.cli.usage import UsageError
 from blockscope.cli.viewer import find_viewer
 from blockscope.drop_in import install_as_triton
-from blockscope.report_html import source
+from blockscope.language.core import tensor
+from blockscope.report_html import source, values
+from blockscope.report_html.interactive_map import InteractiveMap, from_csv
+from blockscope.runtime.compiled_kernel import CompiledKernel
 
 _CHECK = "%%check [CHECKS] [as NAME], such as '%%check asan,tsan as report'"
-_TRACE = "%%trace [T.h5] [--tensor NAME] [--launch N] [--mode reads|writes|both] [--log] [as NAME]"
+_TRACE = (
+    "%%trace [T.h5] [--tensor NAME] [--launch N] [--mode reads|writes|both] [--log] "
+    "[--interactive] [as NAME]"
+)
 _VIEW_OPTIONS = ("--tensor", "--launch", "--finding", "--program", "--mode", "--size", "--slice")
 
 
@@ -31,18 +37,25 @@ class HeatMap:
         self.options = options
 
     def png(self) -> bytes:
-        words: list[str] = []
-        for name, value in self.options.items():
-            if value is True:
-                words.append(f"--{name}")
-            elif value not in (None, False):
-                words += [f"--{name}", str(value)]
+        words = _words(self.options)
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             file = os.path.join(folder, "map.png")
             if problem := heat_maps.draw(find_viewer(), self.trace, file, words):
                 raise ValueError(f"no picture of '{self.trace}': {problem}")
             with open(file, "rb") as stream:
                 return stream.read()
+
+    def interactive(self) -> InteractiveMap:
+        """The same counts to look around in: zoom, move, an element's numbers under the pointer.
+
+        Errors: as those of the class.
+        """
+        options = {k: v for k, v in self.options.items() if k not in ("size", "log", "mode")}
+        text = heat_maps.table(find_viewer(), self.trace, _words(options))
+        name = self.options.get("tensor")
+        return InteractiveMap(
+            from_csv(text, f"{name or 'a tensor'} of {os.path.basename(self.trace)}")
+        )
 
     def _repr_png_(self) -> bytes:
         return self.png()
@@ -51,11 +64,24 @@ class HeatMap:
         return f"<heat map of {self.trace}>"
 
 
+def _words(options: dict[str, Any]) -> list[str]:
+    words: list[str] = []
+    for name, value in options.items():
+        if value is True:
+            words.append(f"--{name}")
+        elif value not in (None, False):
+            words += [f"--{name}", str(value)]
+    return words
+
+
 def load(shell: Any) -> None:
     """Adds the magics to a shell of IPython; ``import triton`` means Blockscope from here on."""
     install_as_triton()
     shell.register_magic_function(_reporting(shell, _check), "cell", "check")
     shell.register_magic_function(_reporting(shell, _trace), "cell", "trace")
+    html = shell.display_formatter.formatters["text/html"]
+    html.for_type(tensor, _block_html)
+    html.for_type(CompiledKernel, _kernel_html)
     format_name = getattr(shell.compile, "format_code_name", None)
     if format_name is not None:
         source.names.append(lambda file: _cell_name(format_name(file)))
@@ -64,7 +90,30 @@ def load(shell: Any) -> None:
 def unload(shell: Any) -> None:
     for name in ("check", "trace"):
         shell.magics_manager.magics["cell"].pop(name, None)
+    for kind in (tensor, CompiledKernel):
+        shell.display_formatter.formatters["text/html"].type_printers.pop(kind, None)
     source.names.clear()
+
+
+def _block_html(block: Any) -> str | None:
+    """In step mode, where a block has values."""
+    if not block._is_stepped:
+        return None
+    return values.block(repr(block).partition(":")[0], block.data)
+
+
+def _kernel_html(kernel: Any) -> str:
+    chosen = {
+        name: getattr(kernel.metadata, name, None) for name in ("num_warps", "num_stages", "shared")
+    }
+    target = kernel.metadata.target
+    facts = {"target": f"{target.backend} {target.arch}"}
+    facts |= {name: str(value) for name, value in kernel._constants.items()}
+    if target.backend == "cuda":
+        facts |= {name: str(value) for name, value in chosen.items() if value is not None}
+        facts |= {"registers": str(kernel.data["registers"]), "spilled": str(kernel.n_spills)}
+    stages = {k: kernel.asm[k] for k in ("tl", "tlg", "llir", "ptx") if k in kernel.asm}
+    return values.kernel(f"kernel '{kernel.name}'", facts, stages)
 
 
 def _cell_name(found: tuple[str, str] | None) -> str | None:
@@ -110,16 +159,20 @@ def _check(shell: Any, line: str, cell: str) -> None:
 def _trace(shell: Any, line: str, cell: str) -> None:
     """Record the launches of the cell, and show a heat map: ``%%trace [T.h5] [as NAME]``.
 
-    ``--tensor``, ``--launch``, ``--finding`` and the like are those of ``blockscope view``. Without
-    a file the trace is kept as long as the kernel of the notebook lives.
+    ``--tensor``, ``--launch``, ``--finding`` and the like are those of ``blockscope view``;
+    ``--interactive`` shows a map to look around in. Without a file the trace is kept as long as the
+    kernel of the notebook lives.
     """
     words, name = _words_and_name(line, _TRACE)
     options: dict[str, Any] = {}
     files = []
+    is_interactive = False
     while words:
         word = words.pop(0)
         if word == "--log":
             options["log"] = True
+        elif word == "--interactive":
+            is_interactive = True
         elif word in _VIEW_OPTIONS and words:
             options[word[2:]] = words.pop(0)
         elif word.startswith("-"):
@@ -139,7 +192,7 @@ def _trace(shell: Any, line: str, cell: str) -> None:
     picture = HeatMap(file, **options)
     if name is not None:
         shell.user_ns[name] = picture
-    _display(picture)
+    _display(picture.interactive() if is_interactive else picture)
     if report:
         some = "1 finding, %%check shows it"
         print(some if len(report) == 1 else f"{len(report)} findings, %%check shows them")

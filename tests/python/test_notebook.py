@@ -1,9 +1,12 @@
 """Magics and rich displays, in a notebook that is executed."""
 
 import base64
+import json
 import re
 
+import numpy as np
 import pytest
+from blockscope.report_html.interactive_map import from_csv
 
 nbformat = pytest.importorskip("nbformat")
 nbclient = pytest.importorskip("nbclient")
@@ -83,6 +86,68 @@ def test_a_notebook(tmp_path):
     assert "1 finding, %%check shows it" in printed(out["unnamed"])
     assert "<code>cell [13]:" in data(out["all"], "text/html")[0]
     assert printed(out["nothing"]) == "no kernel was launched: nothing was recorded\n"
+
+
+def test_values_to_look_at(tmp_path):
+    shown = KERNELS.replace(
+        "    tl.store", "    if SHOW: display(x, x[:, None] + x[None, :])\n    tl.store"
+    )
+    shown = shown.replace("(x_ptr, out_ptr)", "(x_ptr, out_ptr, SHOW: tl.constexpr)")
+    cells = {
+        "load": "%load_ext blockscope",
+        "kernels": shown.replace(
+            "np.zeros(64, np.float32))", "np.zeros(64, np.float32), SHOW=False)"
+        ),
+        "map": "%%trace m.h5 --tensor x_ptr --interactive as picture\nlaunch(60)",
+        "compiled": "kernel[(1,)](np.zeros(64, np.float32), np.zeros(64, np.float32), SHOW=False)",
+        "block": "import blockscope\nblockscope.set_interpret_mode(True)\n"
+        "_ = kernel[(1,)](np.arange(64, dtype=np.float32), np.zeros(64, np.float32), SHOW=True)",
+        "unload": "%unload_ext blockscope",
+    }
+    out = dict(zip(cells, executed(tmp_path, *cells.values()), strict=True))
+    (html,) = data(out["map"], "text/html")
+    assert "<b>x_ptr of m.h5</b>" in html and '"sizes": [64]' in html
+    assert "1 finding, %%check shows it" in printed(out["map"])
+    (html,) = data(out["compiled"], "text/html")
+    assert "kernel &#x27;kernel&#x27;" in html and "<summary>tl, " in html and "tl.load" in html
+    vector, matrix = data(out["block"], "text/html")
+    assert (
+        "<h3>fp32[64]</h3>" in vector
+        and "<td>63.0</td>" in vector
+        and "<td>30.0</td>" not in vector
+    )
+    assert "<h3>fp32[64, 64]</h3>" in matrix and "<td>126.0</td>" in matrix
+
+
+def heat(rows, dims=2):
+    head = [*(f"index{k}" for k in range(dims)), "byte_offset,loads,stores,atomics,inside"]
+    return "\n".join([",".join(head), *(",".join(map(str, row)) for row in rows)])
+
+
+def map_of(text):
+    """Sizes, first indices and the counts by kind of a map: [kind, row, column]."""
+    html = from_csv(text, "a < b")
+    assert "<b>a &lt; b</b>" in html
+    facts = json.loads(re.search(r"const data = (\{.*\});", html)[1])
+    planes = np.frombuffer(base64.b64decode(facts["counts"]), "<u4")
+    return facts, planes.reshape(4, facts["rows"], facts["columns"])
+
+
+def test_counts_of_an_interactive_map():
+    facts, planes = map_of(
+        heat([(0, 0, 0, 2, 0, 0, 1), (3, 1, 28, 0, 5, 1, 1), (-1, 2, -4, 7, 0, 0, 0)])
+    )
+    assert facts["first"] == [-1, 0] and facts["sizes"] == [5, 3] and facts["step"] == 1
+    assert planes[:, 1, 0].tolist() == [2, 0, 0, 0] and planes[:, 4, 1].tolist() == [0, 5, 1, 0]
+    assert planes[:, 0, 2].tolist() == [7, 0, 0, 1] and planes.sum() == 16
+    facts, planes = map_of(heat([(k, 4 * k, k, 0, 0, 1) for k in range(100)], dims=1))
+    assert planes[0].reshape(-1)[:100].tolist() == list(range(100))
+    facts, planes = map_of(heat([(1, 2, 3, 0, 1, 0, 0, 1), (0, 0, 0, 0, 9, 0, 0, 1)], dims=3))
+    assert facts["sizes"] == [2, 3, 4] and planes[0, 1 * 3 + 2, 3] == 1 and planes[0, 0, 0] == 9
+    facts, planes = map_of(heat([(0, 0, 0, 1, 0, 0, 1), (2047, 2047, 4, 1, 0, 0, 1)]))
+    assert facts["step"] == 2 and planes[0, 1023, 1023] == 1 and planes[0].sum() == 2
+    with pytest.raises(ValueError, match="nothing touched x"):
+        from_csv(heat([]), "x")
 
 
 def test_defaults_of_a_project(tmp_path):

@@ -59,6 +59,17 @@ def draw(viewer: str, trace: str, file: str, words: Sequence[str]) -> str:
     return done.stderr.strip() or f"the viewer ended with status {done.returncode}"
 
 
+def table(viewer: str, trace: str, words: Sequence[str]) -> str:
+    """The viewer's table of what touched the elements of a tensor. Errors: ValueError."""
+    done = subprocess.run(
+        [viewer, trace, "--csv", "heat", *words],
+        capture_output=True, stdin=subprocess.DEVNULL, text=True, errors="replace",
+    )  # fmt: skip
+    if done.returncode:
+        raise ValueError(f"no table of '{trace}': {done.stderr.strip()}")
+    return done.stdout
+
+
 def _findings_of(viewer: str, trace: str, launch: int) -> list[tuple[str, ...]]:
     """Code, line, column and message of the findings of a launch, in the order of the viewer."""
     done = subprocess.run(

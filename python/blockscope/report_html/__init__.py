@@ -1,6 +1,7 @@
 """Findings as HTML: a page of its own, and a part of a notebook.
 
-No scripts and nothing from a network; all that comes from kernels is escaped (``text``).
+No scripts, but in the interactive map of a notebook, and nothing from a network; all that comes
+from kernels is escaped (``text``).
 """
 
 from __future__ import annotations
