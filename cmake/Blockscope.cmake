@@ -4,7 +4,7 @@
 #     A static, position independent library `blockscope::name`. DEPENDS is the layer rule. OBJECT:
 #     no archive; who names it in DEPENDS gets all its objects, also those that nobody calls.
 #   blk_add_simd_sources(name SOURCES simd/a.cpp..)
-#     Adds each source to library `name` three times, see below.
+#     Adds each source to library `name` once per instruction set, see below.
 #   blk_add_executable(name SOURCES a.cpp.. [DEPENDS ..] [MLIR])   -> <build>/bin/name
 #   blk_add_test(name SOURCES a.cpp.. [DEPENDS ..] [MLIR])         GoogleTest, with its main
 #   blk_add_tablegen(name TD a.td GENERATE "-gen-op-decls" a.h.inc "-gen-op-defs" a.cpp.inc ..)
@@ -19,6 +19,7 @@ target_compile_options(blk_flags INTERFACE
   -Wall -Wextra -Wno-unused-parameter -fno-semantic-interposition -ffunction-sections
   -fdata-sections
   -ffp-contract=off # a fused multiply-add only where the source says so: same bits everywhere
+  $<$<NOT:$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>>:-fsigned-char> # as it is on x86-64
   $<$<BOOL:${BLK_WERROR}>:-Werror>)
 target_include_directories(blk_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_include_directories(blk_flags SYSTEM INTERFACE ${PROJECT_BINARY_DIR})
@@ -110,13 +111,18 @@ endfunction()
 # Compiles each source once per instruction set, with BLK_ISA_BASELINE, BLK_ISA_AVX2 or
 # BLK_ISA_AVX512 defined to 1 and BLK_ISA to `baseline`, `avx2` or `avx512`: put everything into
 # `namespace blockscope::BLK_ISA`. Keep shared inline functions out of these files, or the linker
-# may pick the AVX-512 copy for everyone.
+# may pick the AVX-512 copy for everyone. On other processors than x86-64 there is one set,
+# `baseline`, of what all of them have: on aarch64 that is NEON with fma and fp16 conversions.
 function(blk_add_simd_sources name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
-  set(flags_baseline -msse4.2 -mpopcnt)
-  set(flags_avx2 -march=x86-64-v3)
-  set(flags_avx512 -march=x86-64-v4 -mprefer-vector-width=512)
-  foreach(isa IN ITEMS baseline avx2 avx512)
+  set(isas baseline)
+  if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
+    set(isas baseline avx2 avx512)
+    set(flags_baseline -msse4.2 -mpopcnt)
+    set(flags_avx2 -march=x86-64-v3)
+    set(flags_avx512 -march=x86-64-v4 -mprefer-vector-width=512)
+  endif()
+  foreach(isa IN LISTS isas)
     set(objects blockscope_${name}_${isa})
     add_library(${objects} OBJECT ${ARG_SOURCES})
     string(TOUPPER ${isa} upper)
@@ -177,7 +183,7 @@ endfunction()
 function(blk_add_python_module name)
   execute_process(COMMAND ${Python_EXECUTABLE} -m pybind11 --cmakedir
     OUTPUT_VARIABLE directory OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-  find_package(pybind11 3.0 REQUIRED CONFIG HINTS ${directory})
+  find_package(pybind11 3.0 REQUIRED CONFIG HINTS ${directory} NO_CMAKE_FIND_ROOT_PATH)
   Python_add_library(${name} MODULE WITH_SOABI)
   blk_configure_python_module(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE pybind11::headers)

@@ -6,6 +6,9 @@
 
 find_package(MLIR 22.1 REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/mlir)
 message(STATUS "LLVM ${LLVM_PACKAGE_VERSION} from ${LLVM_DIR}")
+if(CMAKE_CROSSCOMPILING)
+  set(LLVM_TOOLS_BINARY_DIR /usr/lib/llvm-22/bin) # those beside the libraries do not run here
+endif()
 separate_arguments(blk_llvm_definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 
 add_library(blk_llvm INTERFACE)

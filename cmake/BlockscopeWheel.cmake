@@ -5,10 +5,14 @@
 
 # GLFW of Debian needs a newer C library than wheels may: the package glfw of PyPI has one that does
 # not. Which of X and Wayland there is is known when the viewer runs; X is nearly everywhere.
-execute_process(
-  COMMAND ${Python_EXECUTABLE} -c "import importlib.util as util, os
+# BLK_GLFW_PACKAGE names that of another architecture.
+set(glfw_package ${BLK_GLFW_PACKAGE})
+if(NOT glfw_package)
+  execute_process(
+    COMMAND ${Python_EXECUTABLE} -c "import importlib.util as util, os
 print(os.path.dirname(util.find_spec('glfw').origin), end='')"
-  OUTPUT_VARIABLE glfw_package COMMAND_ERROR_IS_FATAL ANY)
+    OUTPUT_VARIABLE glfw_package COMMAND_ERROR_IS_FATAL ANY)
+endif()
 set(fonts /usr/share/fonts/truetype/dejavu)
 
 install(TARGETS _core LIBRARY DESTINATION blockscope COMPONENT wheel)

@@ -6,7 +6,8 @@ execute_process(COMMAND ${Python_EXECUTABLE} -c
   "import glob, sys; print(';'.join(g for p in sys.path for g in glob.glob(p + '/nvidia/cu*/include')))"
   OUTPUT_VARIABLE wheels OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 find_path(BLK_CUDA_INCLUDE cuda.h
-  HINTS $ENV{CUDA_HOME}/include ${wheels} PATHS /usr/local/cuda/include)
+  HINTS $ENV{CUDA_HOME}/include ${wheels} PATHS /usr/local/cuda/include
+  NO_CMAKE_FIND_ROOT_PATH) # of no architecture, so from this machine
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(CudaDriverHeaders REQUIRED_VARS BLK_CUDA_INCLUDE REASON_FAILURE_MESSAGE
   "cuda.h was not found: './dev build' installs it, as does 'pip install nvidia-cuda-runtime', or set CUDA_HOME")

@@ -7,7 +7,8 @@ from pathlib import Path
 
 #: The C libraries, which every machine has.
 C_LIBRARIES = frozenset({"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1",
-                         "libgcc_s.so.1", "ld-linux-x86-64.so.2"})  # fmt: skip
+                         "libgcc_s.so.1", "ld-linux-x86-64.so.2",
+                         "ld-linux-aarch64.so.1"})  # fmt: skip
 
 
 def wrong_in(path: Path, libraries: Collection[str], glibc: tuple[int, int]) -> str | None:

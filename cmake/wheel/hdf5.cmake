@@ -1,5 +1,6 @@
-# cmake -DPREFIX=FOLDER -P hdf5.cmake: HDF5's C library as an archive of position independent code,
-# which Debian has none of, from the sources of Debian's package. Only what traces need.
+# cmake -DPREFIX=FOLDER [-DTOOLCHAIN=FILE] -P hdf5.cmake: HDF5's C library as an archive of position
+# independent code, which Debian has none of, from the sources of Debian's package. Only what traces
+# need.
 set(version 1.10.8+repack1)
 set(archive ${PREFIX}/hdf5.tar.gz)
 string(REPLACE "+" "%2b" name "hdf5_${version}.orig.tar.gz")
@@ -18,6 +19,9 @@ set(configure -S ${source} -B ${PREFIX}/build -G Ninja -DCMAKE_BUILD_TYPE=Releas
   "-DCMAKE_C_FLAGS=-w -Wno-implicit-int" # it has a function without a type
   -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DBUILD_SHARED_LIBS=OFF -DBUILD_TESTING=OFF
   ${options} ${without})
+if(TOOLCHAIN)
+  list(APPEND configure --toolchain ${TOOLCHAIN})
+endif()
 foreach(step IN ITEMS configure build install)
   set(build --build ${PREFIX}/build)
   set(install --install ${PREFIX}/build)

@@ -14,8 +14,21 @@
 #include <sys/types.h>
 #include <time.h>
 
-#ifndef __x86_64__
-#error "the versions below are those of x86-64"
+/* Of an architecture: the oldest versions that its C library has, those for what came later, a jump
+ * to what the table of addresses has for a name, and the layouts of struct stat and of device
+ * numbers in functions that ask for them. */
+#if defined(__x86_64__)
+#define BLK_FIRST "GLIBC_2.2.5"
+#define BLK_2_12 "GLIBC_2.12"
+#define BLK_JUMP(name) "  jmp *" name "@GOTPCREL(%rip)\n"
+enum { kStatLayout = 1, kDeviceLayout = 0 };
+#elif defined(__aarch64__)
+#define BLK_FIRST "GLIBC_2.17"
+#define BLK_2_12 BLK_FIRST
+#define BLK_JUMP(name) "  adrp x16, :got:" name "\n  ldr x16, [x16, :got_lo12:" name "]\n  br x16\n"
+enum { kStatLayout = 0, kDeviceLayout = 0 };
+#else
+#error "which versions are the oldest here?"
 #endif
 
 /* A function that had another version: a jump to that keeps all arguments as they are. In a section
@@ -23,58 +36,61 @@
 #define BLK_OLDER(name, version)                                                                   \
   __asm__(".pushsection .text." #name ", \"ax\", @progbits\n"                                      \
           ".symver blk_older_" #name ", " #name "@" version "\n"                                   \
-          ".globl " #name "\n.hidden " #name "\n.type " #name ", @function\n" #name ":\n"          \
-          "  jmp *blk_older_" #name "@GOTPCREL(%rip)\n"                                            \
-          ".size " #name ", . - " #name "\n.popsection\n")
+          ".globl " #name "\n.hidden " #name "\n.type " #name ", @function\n" #name                \
+          ":\n" BLK_JUMP("blk_older_" #name) ".size " #name ", . - " #name "\n.popsection\n")
 
 /* In libraries of their own before glibc 2.34. */
-BLK_OLDER(dladdr, "GLIBC_2.2.5");
-BLK_OLDER(dlclose, "GLIBC_2.2.5");
-BLK_OLDER(dlerror, "GLIBC_2.2.5");
-BLK_OLDER(dlopen, "GLIBC_2.2.5");
-BLK_OLDER(dlsym, "GLIBC_2.2.5");
-BLK_OLDER(pthread_attr_setstacksize, "GLIBC_2.2.5");
-BLK_OLDER(pthread_create, "GLIBC_2.2.5");
-BLK_OLDER(pthread_detach, "GLIBC_2.2.5");
-BLK_OLDER(pthread_getname_np, "GLIBC_2.12");
-BLK_OLDER(pthread_getspecific, "GLIBC_2.2.5");
-BLK_OLDER(pthread_join, "GLIBC_2.2.5");
-BLK_OLDER(pthread_key_create, "GLIBC_2.2.5");
-BLK_OLDER(pthread_key_delete, "GLIBC_2.2.5");
-BLK_OLDER(pthread_once, "GLIBC_2.2.5");
-BLK_OLDER(pthread_rwlock_rdlock, "GLIBC_2.2.5");
-BLK_OLDER(pthread_rwlock_unlock, "GLIBC_2.2.5");
-BLK_OLDER(pthread_rwlock_wrlock, "GLIBC_2.2.5");
-BLK_OLDER(pthread_setname_np, "GLIBC_2.12");
-BLK_OLDER(pthread_setspecific, "GLIBC_2.2.5");
-BLK_OLDER(pthread_sigmask, "GLIBC_2.2.5");
-BLK_OLDER(shm_open, "GLIBC_2.2.5");
-BLK_OLDER(shm_unlink, "GLIBC_2.2.5");
+BLK_OLDER(dladdr, BLK_FIRST);
+BLK_OLDER(dlclose, BLK_FIRST);
+BLK_OLDER(dlerror, BLK_FIRST);
+BLK_OLDER(dlopen, BLK_FIRST);
+BLK_OLDER(dlsym, BLK_FIRST);
+BLK_OLDER(pthread_attr_setstacksize, BLK_FIRST);
+BLK_OLDER(pthread_create, BLK_FIRST);
+BLK_OLDER(pthread_detach, BLK_FIRST);
+BLK_OLDER(pthread_getname_np, BLK_2_12);
+BLK_OLDER(pthread_getspecific, BLK_FIRST);
+BLK_OLDER(pthread_join, BLK_FIRST);
+BLK_OLDER(pthread_key_create, BLK_FIRST);
+BLK_OLDER(pthread_key_delete, BLK_FIRST);
+BLK_OLDER(pthread_once, BLK_FIRST);
+BLK_OLDER(pthread_rwlock_rdlock, BLK_FIRST);
+BLK_OLDER(pthread_rwlock_unlock, BLK_FIRST);
+BLK_OLDER(pthread_rwlock_wrlock, BLK_FIRST);
+BLK_OLDER(pthread_setname_np, BLK_2_12);
+BLK_OLDER(pthread_setspecific, BLK_FIRST);
+BLK_OLDER(pthread_sigmask, BLK_FIRST);
+BLK_OLDER(shm_open, BLK_FIRST);
+BLK_OLDER(shm_unlink, BLK_FIRST);
 
 /* The same but for what they do to errno. */
-BLK_OLDER(exp, "GLIBC_2.2.5");
-BLK_OLDER(exp2, "GLIBC_2.2.5");
-BLK_OLDER(hypot, "GLIBC_2.2.5");
-BLK_OLDER(log, "GLIBC_2.2.5");
-BLK_OLDER(log2, "GLIBC_2.2.5");
-BLK_OLDER(pow, "GLIBC_2.2.5");
+BLK_OLDER(exp, BLK_FIRST);
+BLK_OLDER(exp2, BLK_FIRST);
+BLK_OLDER(hypot, BLK_FIRST);
+BLK_OLDER(log, BLK_FIRST);
+BLK_OLDER(log2, BLK_FIRST);
+BLK_OLDER(pow, BLK_FIRST);
 
 #define BLK_OTHER_NAME(name, meant)                                                                \
   __asm__(".globl " #name "\n.hidden " #name "\n.set " #name ", " #meant "\n")
 #define BLK_HIDDEN __attribute__((visibility("hidden")))
 
-/* Inline before glibc 2.33; 1 and 0 are the layouts of struct stat and of device numbers. */
+/* Inline before glibc 2.33. */
 extern int __xstat(int layout, const char *path, struct stat *result);
 extern int __lxstat(int layout, const char *path, struct stat *result);
 extern int __fxstat(int layout, int file, struct stat *result);
 extern int __fxstatat(int layout, int folder, const char *path, struct stat *result, int flags);
 extern int __xmknod(int layout, const char *path, mode_t mode, dev_t *device);
 
-BLK_HIDDEN int stat(const char *path, struct stat *result) { return __xstat(1, path, result); }
-BLK_HIDDEN int lstat(const char *path, struct stat *result) { return __lxstat(1, path, result); }
-BLK_HIDDEN int fstat(int file, struct stat *result) { return __fxstat(1, file, result); }
+BLK_HIDDEN int stat(const char *path, struct stat *result) {
+  return __xstat(kStatLayout, path, result);
+}
+BLK_HIDDEN int lstat(const char *path, struct stat *result) {
+  return __lxstat(kStatLayout, path, result);
+}
+BLK_HIDDEN int fstat(int file, struct stat *result) { return __fxstat(kStatLayout, file, result); }
 BLK_HIDDEN int fstatat(int folder, const char *path, struct stat *result, int flags) {
-  return __fxstatat(1, folder, path, result, flags);
+  return __fxstatat(kStatLayout, folder, path, result, flags);
 }
 /* The same layout on 64-bit machines. */
 BLK_OTHER_NAME(stat64, stat);
@@ -83,7 +99,7 @@ BLK_OTHER_NAME(fstat64, fstat);
 BLK_OTHER_NAME(fstatat64, fstatat);
 
 BLK_HIDDEN int mknod(const char *path, mode_t mode, dev_t device) {
-  return __xmknod(0, path, mode, &device);
+  return __xmknod(kDeviceLayout, path, mode, &device);
 }
 
 BLK_HIDDEN uint32_t arc4random(void) {
@@ -128,7 +144,7 @@ typedef void Constructor(int, char **, char **);
 extern Constructor *__init_array_start[], *__init_array_end[];
 extern int blk_older_start(int (*)(int, char **, char **), int, char **, Constructor *,
                            void (*)(void), void (*)(void), void *);
-__asm__(".symver blk_older_start, __libc_start_main@GLIBC_2.2.5");
+__asm__(".symver blk_older_start, __libc_start_main@" BLK_FIRST);
 
 static void runConstructors(int count, char **arguments, char **environment) {
   for (Constructor **each = __init_array_start; each != __init_array_end; ++each)

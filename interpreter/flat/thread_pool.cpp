@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
-#include <immintrin.h>
 #include <mutex>
 #include <pthread.h>
 #include <sched.h>
@@ -24,13 +23,22 @@ constexpr std::chrono::milliseconds kPollInterval{20};
 /// Longer than a small launch, and than what Python does between two of them.
 constexpr std::chrono::microseconds kSpin{50};
 
+/// Tells the processor that this thread only waits.
+inline void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("isb"); // as long as a pause; yield takes no time on most processors
+#endif
+}
+
 /// Waits a little without sleeping: to wake a thread on an idle processor takes longer than a small
 /// launch. Not on a single processor, which the other thread needs.
 template <typename Condition> void spinUntil(Condition isTrue) {
   static const bool hasOtherProcessors = std::thread::hardware_concurrency() > 1;
   const auto end = std::chrono::steady_clock::now() + kSpin;
   while (hasOtherProcessors && !isTrue() && std::chrono::steady_clock::now() < end)
-    _mm_pause();
+    relax();
 }
 
 struct Job {

@@ -43,7 +43,7 @@ struct Bool {
 struct F16 {
   using Storage = uint16_t;
   using Compute = float;
-#if BLK_ISA_AVX2 || BLK_ISA_AVX512
+#if BLK_ISA_AVX2 || BLK_ISA_AVX512 || defined(__aarch64__) // those that have fp16 conversions
   BLK_FORCE_INLINE static float load(uint16_t x) {
     return static_cast<float>(__builtin_bit_cast(_Float16, x));
   }

@@ -28,11 +28,13 @@ std::atomic<Isa> &chosen() {
 } // namespace
 
 Isa bestIsa() {
+#ifdef __x86_64__
   __builtin_cpu_init();
   if (__builtin_cpu_supports("x86-64-v4"))
     return Isa::Avx512;
   if (__builtin_cpu_supports("x86-64-v3"))
     return Isa::Avx2;
+#endif
   return Isa::Baseline;
 }
 
@@ -41,6 +43,7 @@ Isa activeIsa() { return chosen(); }
 void setIsa(Isa isa) { chosen() = std::min(isa, bestIsa()); }
 
 const Kernels &kernels() {
+#ifdef __x86_64__
   switch (activeIsa()) {
   case Isa::Avx512:
     return avx512::kernels();
@@ -49,6 +52,7 @@ const Kernels &kernels() {
   case Isa::Baseline:
     break;
   }
+#endif
   return baseline::kernels();
 }
 

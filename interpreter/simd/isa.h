@@ -1,4 +1,5 @@
-// Which instruction set the kernels use. Every variant gives the same bits.
+// Which instruction set the kernels use. Every variant gives the same bits. Processors that are not
+// x86-64 have one, Baseline (cmake/Blockscope.cmake says what it is).
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,10 @@
 // Loops over the addresses of a block access. Compiled once per instruction set.
 #include "interpreter/simd/lanes.h"
 
-#include <immintrin.h>
 #include <stddef.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 
 #define BLK_VECTORIZE_LANES _Pragma("clang loop vectorize(assume_safety) interleave(enable)")
 

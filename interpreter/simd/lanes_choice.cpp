@@ -15,14 +15,16 @@ const LaneKernels &laneKernelTable();
 } // namespace avx512
 
 const LaneKernels &laneKernels() {
+#ifdef __x86_64__
   switch (activeIsa()) {
-  case Isa::Baseline:
-    return baseline::laneKernelTable();
-  case Isa::Avx2:
-    return avx2::laneKernelTable();
   case Isa::Avx512:
     return avx512::laneKernelTable();
+  case Isa::Avx2:
+    return avx2::laneKernelTable();
+  case Isa::Baseline:
+    break;
   }
+#endif
   return baseline::laneKernelTable();
 }
 

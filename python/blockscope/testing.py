@@ -17,7 +17,7 @@ from typing import Any
 
 from blockscope import _core, timing
 from blockscope.driver import driver
-from blockscope.driver.cpu import CPUUtils, cpu_info
+from blockscope.driver.cpu import CPUUtils, cpu_features
 from blockscope.errors import NotYetSupported
 from blockscope.timing import RETURN_MODES, do_bench_cpu_quick
 
@@ -445,7 +445,8 @@ def get_max_simd_tflops(dtype: Any, clock_rate: float | None = None, device: Any
         return _gpu_tflops(gpu, dtype, clock_rate, "vector")
     properties = CPUUtils().get_device_properties()
     clock_khz = clock_rate or properties["sm_clock_rate"]
-    bits = 512 if "avx512f" in cpu_info().get("flags", "") else 256
+    features = cpu_features()
+    bits = 512 if "avx512f" in features else 128 if "asimd" in features else 256
     lanes = bits // max(32, _dtype_bits(dtype))
     return properties["multiprocessor_count"] * clock_khz * 1e3 * lanes * 4 / 1e12
 

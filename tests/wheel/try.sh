@@ -2,23 +2,41 @@
 # try.sh WHEEL: does with the wheel what a new user does, in a bare Debian 12 that has Python and
 # nothing else, and lets the loader of Debian 11, which has an older C library, take its files.
 # The roots stay in build/wheel-roots for the next time. Needs root (chroot) and Debian's registry.
+#
+# A wheel for another architecture runs by qemu-user, which the kernel is told to use for its
+# programs (binfmt_misc). There a sample of the tests runs too, and what kernels compute is compared
+# with what the build in build/dev computes on this machine.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/../.."
 readonly wheel=$1 roots=$PWD/build/wheel-roots mirror=http://deb.debian.org/debian
 say() { printf '==> %s\n' "$*" >&2; }
 fail() { printf 'wheel: %s\n' "$*" >&2; exit 1; }
 ((EUID == 0)) || fail "the bare roots need chroot: run this as root"
+case $wheel in
+  *_x86_64.whl) readonly machine=x86_64 debian=amd64 ;;
+  *_aarch64.whl) readonly machine=aarch64 debian=arm64 ;;
+  *) fail "$wheel is for no machine that is known here" ;;
+esac
+suffix= # of folders
+[[ $machine == $(uname -m) ]] || suffix=-$machine
+
+# The kernel runs programs of the machine, those in other roots too.
+need_emulator() {
+  local table=/proc/sys/fs/binfmt_misc
+  [[ -e $table/register ]] || mount -t binfmt_misc none "$table"
+  [[ -e $table/qemu-$machine ]] || cat "/usr/lib/binfmt.d/qemu-$machine.conf" >"$table/register"
+}
 
 # need_root SUITE PACKAGES: a minimal system in a folder.
 need_root() {
-  local folder=$roots/$1
+  local folder=$roots/$1$suffix
   [[ -e $folder/made-with-$2 ]] && return
   command -v debootstrap >/dev/null ||
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends debootstrap >/dev/null
-  say "making a bare root of $1 with $2"
+  say "making a bare root of $1 ($debian) with $2"
   rm -rf "$folder"
   mkdir -p "$folder"
-  debootstrap --variant=minbase --include="$2" "$1" "$folder" "$mirror" >"$folder.log" 2>&1 || {
+  debootstrap --arch="$debian" --variant=minbase --include="$2" "$1" "$folder" "$mirror" >"$folder.log" 2>&1 || {
     tail -20 "$folder.log" >&2
     fail "debootstrap failed, see above"
   }
@@ -28,7 +46,7 @@ need_root() {
 # inside SUITE COMMANDS: with /proc, by which programs find what lies beside them.
 inside() {
   unshare --mount bash -euc 'mount -t proc proc "$0/proc"; exec chroot "$0" /usr/bin/env -i HOME=/root \
-    LANG=C.UTF-8 PATH=/usr/bin:/bin bash -euc "$1"' "$roots/$1" "$2"
+    LANG=C.UTF-8 PATH=/usr/bin:/bin bash -euc "$1"' "$roots/$1$suffix" "$2"
 }
 
 # README's example, for a machine without torch.
@@ -38,12 +56,20 @@ readme_example() {
 }
 readme_report() { sed -n '/^\$ triton-san asan python add.py$/,/^```$/{/^[$`]/!p}' README.md; }
 
+packages=(numpy pytest)
+if [[ -n $suffix ]]; then
+  need_emulator
+  # In the versions of .venv, with which results are compared.
+  read -ra packages < <(.venv/bin/python -m pip freeze |
+    grep -E '^(numpy|pytest|pytest-timeout|ml_dtypes|scipy)==' | tr '\n' ' ')
+fi
 need_root bookworm python3,python3-venv
-root=$roots/bookworm
+root=$roots/bookworm$suffix
 rm -rf "$root/try" && mkdir -p "$root/try/packages"
 cp "$wheel" "$root/try/packages"
 python3 -m pip download -q --disable-pip-version-check --only-binary :all: --python-version 3.11 \
-  --platform manylinux_2_28_x86_64 --platform manylinux2014_x86_64 -d "$root/try/packages" numpy pytest
+  --platform "manylinux_2_28_$machine" --platform "manylinux2014_$machine" -d "$root/try/packages" \
+  "${packages[@]}"
 readme_example >"$root/try/add.py"
 
 say "installing $(basename "$wheel") ($(stat -c %s "$wheel" | numfmt --to=si)B) in a bare Debian 12"
@@ -89,14 +115,19 @@ sed -i 's/offsets)$/offsets, mask=offsets < n)/' "$root/try/add.py"
 said=$(inside bookworm 'cd /try && venv/bin/pytest -q test_add.py' 2>&1) || fail "$said"
 [[ $said != *[Ww]arning* ]] || fail "pytest warns where the plugin is only installed: $said"
 
-# With this machine's OpenGL the installed viewer draws.
+# With this machine's OpenGL the installed viewer draws, or with that of the packages that it was
+# compiled with.
 say "drawing with the wheel's viewer"
-LIBGL_ALWAYS_SOFTWARE=1 "$root"/try/venv/lib/python3.11/site-packages/blockscope/bin/blk-view \
-  "$root/try/t.h5" --png "$roots/wheel.png" || fail "the viewer draws no picture"
+emulator=()
+[[ -z $suffix ]] || emulator=("qemu-$machine-static" -L "build/sysroot-$machine")
+LIBGL_ALWAYS_SOFTWARE=1 "${emulator[@]}" \
+  "$root"/try/venv/lib/python3.11/site-packages/blockscope/bin/blk-view \
+  "$root/try/t.h5" --png "$roots/wheel$suffix.png" || fail "the viewer draws no picture"
 
 need_root bullseye python3
-rm -rf "$roots/bullseye/try" && mkdir -p "$roots/bullseye/try"
-cp -r "$root/try/venv/lib/python3.11/site-packages/blockscope" "$root/try/t.h5" "$roots/bullseye/try"
+old=$roots/bullseye$suffix
+rm -rf "$old/try" && mkdir -p "$old/try"
+cp -r "$root/try/venv/lib/python3.11/site-packages/blockscope" "$root/try/t.h5" "$old/try"
 say "loading its files with $(inside bullseye 'ldd --version' | head -1)"
 [[ $(inside bullseye 'cd /try && blockscope/bin/blk-view --csv ops t.h5') == *tl.load* ]] ||
   fail "the viewer does not start there"
@@ -104,4 +135,21 @@ say "loading its files with $(inside bullseye 'ldd --version' | head -1)"
 inside bullseye "cd /try && python3 -c 'import ctypes, glob, os
 ctypes.CDLL(glob.glob(\"blockscope/_core*.so\")[0], mode=os.RTLD_LAZY)'" ||
   fail "the module does not load there"
+
+# Which tests need no torch and no compiler, and what of this takes few minutes.
+readonly tests="test_numeric.py test_language.py test_memory_ops.py test_step_mode.py"
+if [[ -n $suffix ]]; then
+  git ls-files -z tests examples docs README.md pyproject.toml | tar -c --null -T - |
+    tar -x -C "$root/try" --one-top-level=project
+  inside bookworm 'cd /try && venv/bin/pip install -q --no-index --find-links packages ml_dtypes scipy pytest-timeout'
+  say "comparing what kernels compute"
+  bits=(tests/wheel/bits.py)
+  .venv/bin/python "${bits[@]}" >"$roots/bits-$(uname -m).txt" 2>/dev/null
+  inside bookworm "cd /try/project && ../venv/bin/python ${bits[*]}" >"$roots/bits-$machine.txt"
+  diff "$roots/bits-$(uname -m).txt" "$roots/bits-$machine.txt" >"$roots/bits.diff" ||
+    fail "$(grep -c '^>' "$roots/bits.diff") of $(wc -l <"$roots/bits-$machine.txt") results differ from this machine's, see build/wheel-roots/bits.diff"
+  say "$(wc -l <"$roots/bits-$machine.txt") results are those of this machine"
+  say "tests"
+  inside bookworm "cd /try/project/tests/python && /try/venv/bin/python -m pytest -q -p no:cacheprovider $tests"
+fi
 say "the wheel does what README says"

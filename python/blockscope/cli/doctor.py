@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TextIO
 
 PACKAGES = ("numpy", "torch", "h5py", "ml_dtypes", "pandas", "matplotlib")
-FEATURES = ("avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512_bf16", "amx_tile")
+FEATURES = ("avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512_bf16", "amx_tile",
+            "asimd", "sve", "sve2")  # fmt: skip
 
 
 def _package(name: str) -> str:
@@ -141,16 +142,16 @@ def lines() -> Iterator[tuple[str, str]]:
 
 
 def _lines() -> Iterator[tuple[str, str]]:
-    from blockscope.driver.cpu import cpu_count, cpu_info, cpu_name, memory_bytes
+    from blockscope.driver.cpu import cpu_count, cpu_features, cpu_name, memory_bytes
 
-    flags = cpu_info().get("flags", "").split()
+    features = cpu_features()
     yield "blockscope", f"{_version()} at {Path(__file__).parents[1]}"
     yield "compiled part", _core()
     yield "viewer", _viewer()
     yield "python", f"{platform.python_version()} at {sys.executable}"
     yield "system", f"{platform.system()} {platform.release()} {platform.machine()}"
     yield "processor", f"{cpu_name()}, {cpu_count()} threads"
-    yield "vector units", " ".join(f for f in FEATURES if f in flags) or "none known"
+    yield "vector units", " ".join(f for f in FEATURES if f in features) or "none known"
     yield "memory", f"{memory_bytes() / 2**30:.1f} GiB"
     yield "gpu", _gpu()
     yield "gpu targets", _targets()

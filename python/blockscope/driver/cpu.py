@@ -151,6 +151,12 @@ def cpu_info() -> dict[str, str]:
     return info
 
 
+def cpu_features() -> list[str]:
+    """What the processor says that it has, in the words of /proc/cpuinfo."""
+    info = cpu_info()
+    return (info.get("flags") or info.get("Features", "")).split()  # x86-64, aarch64
+
+
 def cpu_name() -> str:
     return cpu_info().get("model name") or platform.processor() or platform.machine()
 
