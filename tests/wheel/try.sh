@@ -43,9 +43,11 @@ need_root() {
   touch "$folder/made-with-$2"
 }
 
-# inside SUITE COMMANDS: with /proc, by which programs find what lies beside them.
+# inside SUITE COMMANDS: with /proc, by which programs find what lies beside them, and terminals.
 inside() {
-  unshare --mount bash -euc 'mount -t proc proc "$0/proc"; exec chroot "$0" /usr/bin/env -i HOME=/root \
+  unshare --mount bash -euc 'mount -t proc proc "$0/proc"
+    mount -t devpts -o newinstance,ptmxmode=0666 devpts "$0/dev/pts"
+    exec chroot "$0" /usr/bin/env -i HOME=/root \
     LANG=C.UTF-8 PATH=/usr/bin:/bin bash -euc "$1"' "$roots/$1$suffix" "$2"
 }
 
@@ -60,8 +62,8 @@ packages=(numpy pytest)
 if [[ -n $suffix ]]; then
   need_emulator
   # In the versions of .venv, with which results are compared.
-  read -ra packages < <(.venv/bin/python -m pip freeze |
-    grep -E '^(numpy|pytest|pytest-timeout|ml_dtypes|scipy)==' | tr '\n' ' ')
+  mapfile -t packages < <(.venv/bin/python -m pip freeze |
+    grep -E '^(numpy|pytest|pytest-timeout|ml_dtypes|scipy)==')
 fi
 need_root bookworm python3,python3-venv
 root=$roots/bookworm$suffix
