@@ -2,8 +2,9 @@
 must say the same. For machines with other processors than the one that tests run on.
 
 Lines are of rows of tests/python/op_cases (their own inputs, and random bits where each element
-of the result has one of each operand), and of random kernels (tests/fuzz). NaNs count as one:
-docs/numerics.md leaves their bits open. A line has two hashes: of what went in, of what came out.
+of the result has one of each operand), of random kernels (tests/fuzz), and of the PTX of some rows.
+NaNs count as one: docs/numerics.md leaves their bits open. Two hashes are of what went in and of
+what came out.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import re
 import sys
 import zlib
 from collections.abc import Iterable, Iterator
@@ -20,6 +22,7 @@ os.environ.setdefault("BLOCKSCOPE_CACHE", "0")
 TESTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / "python"), str(TESTS / "fuzz")]
 
+import gpu_rows  # noqa: E402
 import numpy as np  # noqa: E402
 import test_ops  # noqa: E402
 from blockscope.errors import CompilationError  # noqa: E402
@@ -64,6 +67,12 @@ def row(case: OpCase, dtype: str) -> Iterator[str]:
     yield f"{case.name} {dtype} bits {digest(inputs)} {digest(found)}"
 
 
+def ptx(case: OpCase, dtype: str) -> str:
+    text = gpu_rows.warm_up(case, dtype, arch="sm_90a").asm["ptx"]
+    text = re.sub(r"\.file.*", "", text)  # names folders of this machine
+    return f"{case.name} {dtype} ptx {hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
 def random_kernel(seed: int) -> str:
     kernel = grow.kernel(seed)
     try:
@@ -77,11 +86,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--every", type=int, default=1, help="of so many rows one")
     parser.add_argument("--kernels", type=int, default=100, help="how many random kernels")
+    parser.add_argument("--ptx-every", type=int, default=25, help="of so many rows the PTX of one")
     options = parser.parse_args()
     rows = [(case, dtype) for case in CASES for dtype in case.dtypes]
     for case, dtype in rows[:: options.every]:
         for line in row(case, dtype):
             print(line, flush=True)
+    for case, dtype in rows[:: options.ptx_every]:
+        print(ptx(case, dtype), flush=True)
     for seed in range(options.kernels):
         print(random_kernel(seed), flush=True)
 

@@ -63,7 +63,7 @@ if [[ -n $suffix ]]; then
   need_emulator
   # In the versions of .venv, with which results are compared.
   mapfile -t packages < <(.venv/bin/python -m pip freeze |
-    grep -E '^(numpy|pytest|pytest-timeout|ml_dtypes|scipy)==')
+    grep -E '^(numpy|pytest|pytest-timeout|ml_dtypes|scipy|nvidia-(cuda-(nvcc|crt|runtime)|nvvm))==')
 fi
 need_root bookworm python3,python3-venv
 root=$roots/bookworm$suffix
@@ -138,20 +138,25 @@ inside bullseye "cd /try && python3 -c 'import ctypes, glob, os
 ctypes.CDLL(glob.glob(\"blockscope/_core*.so\")[0], mode=os.RTLD_LAZY)'" ||
   fail "the module does not load there"
 
-# Which tests need no torch and no compiler, and what of this takes few minutes.
-readonly tests="test_numeric.py test_language.py test_memory_ops.py test_step_mode.py"
-if [[ -n $suffix ]]; then
+# What kernels compute, and a sample of the tests: those that need neither torch nor a build, and
+# together take few minutes.
+same_as_here() {
+  local here=$roots/bits-$(uname -m).txt there=$roots/bits-$machine.txt log=$roots/bits.log
+  local tests="test_numeric.py test_language.py test_memory_ops.py test_step_mode.py test_ops.py"
+  local slow=test_step_mode.py::test_many_programs_that_wait_have_their_turn # it has 1152 threads
   git ls-files -z tests examples docs README.md pyproject.toml | tar -c --null -T - |
     tar -x -C "$root/try" --one-top-level=project
-  inside bookworm 'cd /try && venv/bin/pip install -q --no-index --find-links packages ml_dtypes scipy pytest-timeout'
+  inside bookworm 'cd /try && venv/bin/pip install -q --no-index --find-links packages \
+    ml_dtypes scipy pytest-timeout nvidia-cuda-nvcc'
   say "comparing what kernels compute"
-  bits=(tests/wheel/bits.py)
-  .venv/bin/python "${bits[@]}" >"$roots/bits-$(uname -m).txt" 2>/dev/null
-  inside bookworm "cd /try/project && ../venv/bin/python ${bits[*]}" >"$roots/bits-$machine.txt"
-  diff "$roots/bits-$(uname -m).txt" "$roots/bits-$machine.txt" >"$roots/bits.diff" ||
-    fail "$(grep -c '^>' "$roots/bits.diff") of $(wc -l <"$roots/bits-$machine.txt") results differ from this machine's, see build/wheel-roots/bits.diff"
-  say "$(wc -l <"$roots/bits-$machine.txt") results are those of this machine"
-  say "tests"
-  inside bookworm "cd /try/project/tests/python && /try/venv/bin/python -m pytest -q -p no:cacheprovider $tests"
-fi
+  .venv/bin/python tests/wheel/bits.py >"$here" 2>"$log" || fail "$(tail -5 "$log")"
+  inside bookworm 'cd /try/project && ../venv/bin/python tests/wheel/bits.py' >"$there" 2>"$log" ||
+    fail "$(tail -5 "$log")"
+  diff "$here" "$there" >"$roots/bits.diff" ||
+    fail "$(grep -c '^>' "$roots/bits.diff") of $(wc -l <"$there") results are not those of this machine: ${roots#"$PWD"/}/bits.diff"
+  say "$(wc -l <"$there") results are those of this machine; now tests"
+  inside bookworm "cd /try/project/tests/python &&
+    /try/venv/bin/python -m pytest -q -p no:cacheprovider --deselect $slow $tests"
+}
+[[ -z $suffix ]] || same_as_here
 say "the wheel does what README says"

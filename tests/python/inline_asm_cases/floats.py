@@ -39,6 +39,16 @@ def packed(f: Callable[..., Any], dtype: str) -> Callable[..., Any]:
     return call
 
 
+def _number(f: Any) -> Callable[..., Any]:
+    """fmin or fmax with NaN only where both are: of signaling ones NumPy's depends on the
+    processor."""
+
+    def call(a: Any, b: Any) -> Any:
+        return np.where(np.isnan(a), b, np.where(np.isnan(b), a, f(a, b)))
+
+    return call
+
+
 def _extreme(f: Any) -> Callable[..., Any]:
     """fmin and fmax with -0 below +0."""
 
@@ -46,7 +56,7 @@ def _extreme(f: Any) -> Callable[..., Any]:
         zeros = (a == 0) & (b == 0)
         sign = np.signbit(a) | np.signbit(b) if f is np.fmin else np.signbit(a) & np.signbit(b)
         signed = np.where(sign, -0.0, 0.0).astype(a.dtype)
-        return np.where(zeros, signed, f(a, b)).astype(a.dtype)
+        return np.where(zeros, signed, _number(f)(a, b)).astype(a.dtype)
 
     return call
 
