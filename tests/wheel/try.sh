@@ -74,7 +74,7 @@ python3 -m pip download -q --disable-pip-version-check --only-binary :all: --pyt
   "${packages[@]}"
 readme_example >"$root/try/add.py"
 
-say "installing $(basename "$wheel") ($(stat -c %s "$wheel" | numfmt --to=si)B) in a bare Debian 12"
+say "installing $(basename "$wheel") ($(stat -c %s "$wheel" | numfmt --to=si --format=%.1f --round=nearest)B) in a bare Debian 12"
 started=$(date +%s)
 inside bookworm 'cd /try && python3 -m venv venv &&
   venv/bin/pip install -q --no-index --find-links packages blockscope'
@@ -105,6 +105,10 @@ inside bookworm 'mkdir -p /try/elsewhere && mv /try/run.blk /try/elsewhere'
 does 'cd elsewhere && blockscope check run.blk' 'error[oob-load]' 'the file of a launch is not checked'
 does 'cd elsewhere && echo "p n" | blockscope step run.blk' '(Pdb) int32: 1000' 'a launch is not stepped'
 does 'cd elsewhere && blockscope sweep run.blk' 'A  error: oob-load' 'a launch is not swept'
+does 'cd elsewhere && blockscope sweep run.blk --vary n=1..99,BLOCK=32,64' 'A  error: oob-load' \
+  'a launch is not swept over sizes'
+does 'cd elsewhere && blockscope reduce run.blk' 'it shows oob-load' 'a launch is not made small'
+does 'cd elsewhere && blockscope check small.py' 'error[oob-load]' 'the small file shows nothing'
 cat >"$root/try/test_add.py" <<'EOF'
 def test_add():
     import add

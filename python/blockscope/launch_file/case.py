@@ -189,10 +189,11 @@ class Case:
 
     def _made(self, number: int, shape: tuple[int, ...], literal: bool) -> str:
         storage = self.storages[number]
-        kind = _dtype_name(storage.dtype, storage)
+        kind = _dtype_text(storage.dtype, storage.library)
         if storage.fill == "table":
-            words = [self._address(word) for word in storage.table]
-            return f"torch.tensor([{', '.join(words)}], dtype={kind})"
+            words = ", ".join(self._address(word) for word in storage.table)
+            make = "torch.tensor" if storage.library == "torch" else "np.array"
+            return f"{make}([{words}], dtype={kind})"
         if storage.fill == "data":
             if not literal:
                 return f"_data({number}, {shape})"
@@ -217,7 +218,8 @@ class Case:
         owner = next(t for t in [*self.behind, *self.tensors()] if t.storage == storage)
         size = dtypes.element_bytes(owner.dtype)
         offset -= owner.offset * size
-        return f"{owner.name}.data_ptr()" + (f" + {offset}" if offset else "")
+        address = "data_ptr()" if self.storages[storage].library == "torch" else "ctypes.data"
+        return f"{owner.name}.{address}" + (f" + {offset}" if offset else "")
 
     def _value_text(self, value: Any) -> str:
         if isinstance(value, Tensor):
@@ -285,7 +287,7 @@ def _flat(name: str, whole: bool, first: Tensor) -> str:
 
 def _view(base: str, storage: Storage, tensor: Tensor) -> str:
     if tensor.dtype != storage.dtype:
-        base += f".view({_dtype_name(tensor.dtype, storage)})"
+        base += f".view({_dtype_text(tensor.dtype, storage.library)})"
     if storage.library == "torch":
         offset = f", {tensor.offset}" if tensor.offset else ""
         return f"{base}.as_strided({tensor.shape}, {tensor.strides}{offset})"
@@ -295,10 +297,11 @@ def _view(base: str, storage: Storage, tensor: Tensor) -> str:
     return f"np.lib.stride_tricks.as_strided({base}{part}, {tensor.shape}, {steps})"
 
 
-def _dtype_name(dtype: str, of: Storage) -> str:
-    is_torch = of.library == "torch"
-    kind = dtypes.torch_dtype(dtype) if is_torch else dtypes.numpy_dtype(dtype)
-    return f"{'torch' if is_torch else 'np'}.{str(kind).rpartition('.')[2]}"
+def _dtype_text(dtype: str, library: str) -> str:
+    """ "torch.float16", "np.float16"."""
+    if library == "torch":
+        return str(dtypes.torch_dtype(dtype))
+    return f"np.{dtypes.numpy_name(dtype)}"
 
 
 def _literal(storage: Storage, shape: tuple[int, ...], kind: str) -> str:

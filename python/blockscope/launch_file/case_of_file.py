@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -51,10 +52,7 @@ class _Maker:
         )
 
     def _storage(self, recorded: Recorded) -> Storage:
-        is_numpy = recorded.library == "numpy" and hasattr(np, _numpy_name(recorded.dtype))
-        library = "numpy" if is_numpy else "torch"
-        if not is_numpy and dtypes.torch_dtype(recorded.dtype) is None:
-            raise LaunchFileError(f"{recorded.name} is of {recorded.dtype}, which torch has not")
+        library = _library(recorded)
         size = recorded.element_bytes
         count = recorded.storage_bytes // size
         if not recorded.storage_bytes and element_count(recorded.shape):
@@ -123,8 +121,19 @@ class _Maker:
         return Text(text_of(value, self._file, f"argument '{name}'"))
 
 
-def _numpy_name(dtype: str) -> str:
-    return "bool_" if dtype == "int1" else dtype
+def _library(recorded: Recorded) -> str:
+    """Whose functions make a tensor anew: NumPy's also those of torch where that is missing.
+    Errors: LaunchFileError where neither can."""
+    has_torch = find_spec("torch") is not None
+    is_gone = not recorded.storage_bytes and element_count(recorded.shape)
+    if dtypes.numpy_name(recorded.dtype) and (
+        recorded.library == "numpy" or not (has_torch or is_gone)
+    ):
+        return "numpy"
+    if dtypes.torch_dtype(recorded.dtype) is None:
+        why = "which torch has not" if has_torch else "which needs torch, and that is not installed"
+        raise LaunchFileError(f"{recorded.name} is of {recorded.dtype}, {why}")
+    return "torch"
 
 
 def case_of(file: File, launch: Launch, kernel: Any) -> Case:

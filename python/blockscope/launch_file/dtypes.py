@@ -50,10 +50,18 @@ def library_of(value: Any) -> dict[str, Any]:
 
 
 def torch_dtype(name: str) -> Any:
-    """torch's dtype of a name of the language; None where it has none."""
-    import torch
-
+    """torch's dtype of a name of the language; None where it has none, or is not installed."""
+    try:
+        import torch
+    except ImportError:
+        return None
     return getattr(torch, _TYPES[name][0], None)
+
+
+def numpy_name(name: str) -> str:
+    """NumPy's own name of a dtype; empty where it has none."""
+    theirs = "bool_" if name == "int1" else _TYPES[name][1]
+    return theirs if theirs and hasattr(np, theirs) else ""
 
 
 def numpy_dtype(name: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ class _Block:
 
 
 class Other:
-    """A tensor of a library that is not here: an address, a dtype, a shape and strides."""
+    """A tensor that no library here can make: an address, a dtype, a shape and strides."""
 
     def __init__(self, tensor: Tensor, address: int, storage: int) -> None:
         self.dtype, self.shape = tensor.dtype, tensor.shape
@@ -148,7 +149,12 @@ class Memory:
         if library == "torch" and (found := self._of_torch(tensor)) is not None:
             return found
         kind = dtypes.numpy_dtype(tensor.dtype)
-        if library == "numpy" and kind is not None:
+        # Arrays stand for tensors of a torch that is not here: what addresses in memory lead to is
+        # looked for among arrays, and not among objects of ours.
+        is_array = library == "numpy" or (
+            library == "torch" and tensor.storage_bytes > 0 and find_spec("torch") is None
+        )
+        if is_array and kind is not None:
             array = self._array(tensor, kind)
             array.flags.writeable = not tensor.read_only
             return array

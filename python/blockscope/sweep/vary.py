@@ -298,6 +298,10 @@ def _convert(made: Case, name: str, dtype: str) -> None:
             values = np.ascontiguousarray(storage.data).reshape(-1).view(old)
             wide = values if new.kind in "iub" or old.kind in "iub" else values.astype(np.float64)
             storage.data = wide.astype(new).view(np.uint8).reshape(storage.count, -1)
+    if storage.library == "numpy" and not dtypes.numpy_name(dtype):
+        if dtypes.torch_dtype(dtype) is None:
+            raise ValueError(f"{name}.dtype={dtype} needs torch: NumPy has no such numbers")
+        storage.library, storage.is_read_only = "torch", False
     storage.dtype = dtype
     for tensor in made.tensors():
         if tensor.storage == number:
