@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from blockscope import knobs
 from blockscope.frontend import module_annotations
+from blockscope.runtime import hooks
 
 torch = pytest.importorskip("torch")
 
@@ -316,6 +317,20 @@ def test_a_failed_assert_is_a_runtime_error():
 
     with pytest.raises(RuntimeError, match="not positive"):
         kernel[(1,)](torch.zeros(1), debug=True)
+
+
+def test_a_kernel_that_was_returned_is_launched_with_its_options():
+    @triton.jit
+    def kernel(x_ptr):
+        tl.device_assert(tl.load(x_ptr) > 0, "not positive")
+
+    compiled = kernel.warmup(torch.ones(1), num_warps=8, debug=True, grid=(1,))
+    seen = []
+    with hooks.intercepted(lambda run, fn, args, grid, options, warmup: seen.append(options)):
+        compiled[(1, 1, 1)](torch.ones(1))
+    assert seen == [{"num_warps": 8, "debug": True}]
+    with pytest.raises(RuntimeError, match="not positive"):
+        compiled[(1, 1, 1)](torch.zeros(1))
 
 
 def test_methods_of_a_reinterpreted_tensor():

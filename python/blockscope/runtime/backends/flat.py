@@ -88,7 +88,7 @@ class FlatKernel(CompiledKernel):
     ) -> None:
         self.code = code
         self._arguments = without_values(arguments)
-        self._options = dict(options)
+        options = dict(options)
         metadata = {
             **LAUNCH_OPTIONS,
             **options,
@@ -104,6 +104,7 @@ class FlatKernel(CompiledKernel):
         super().__init__(
             fn, arguments, code.used_values, specialization.hash, metadata, specialization
         )
+        self.launch_options = options
         self.n_regs = 32
         self.n_spills = 0
         self.n_max_threads = 1024
@@ -119,15 +120,15 @@ class FlatKernel(CompiledKernel):
 
     def short_way(self, device: int) -> Any:
         # Its arguments were copied from a GPU, or its libraries are files that may change.
-        if device >= 0 or self._options.get("extern_libs"):
+        if device >= 0 or self.launch_options.get("extern_libs"):
             return None
         return _core.CpuShortWay(
             kernel=self.fn.__name__,
             program=self.code.program,
             names=[argument.name for argument in leaves(self._arguments)],
-            asserts=asserts(self._options),
+            asserts=asserts(self.launch_options),
             program_for=self.code.program_for,
-            describe=lambda: description(self._arguments, self._options),
+            describe=lambda: description(self._arguments, self.launch_options),
         )
 
     @property
