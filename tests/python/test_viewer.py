@@ -20,7 +20,7 @@ from blockscope.cli.viewer import find_viewer
 OUTSIDE = (255, 72, 60)
 BACKGROUND = (18, 20, 25)
 BORDER = (235, 239, 246)
-ERROR = (255, 98, 86)
+ERROR = (255, 108, 96)
 
 
 @triton.jit

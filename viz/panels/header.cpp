@@ -39,7 +39,11 @@ std::string choiceText(const TraceModel &model, const Selection &selection) {
   if (selection.finding >= 0)
     put("finding " + std::to_string(selection.finding + 1) + " of " +
         std::to_string(model.launch().findings.size()));
-  return text.empty() ? "nothing is chosen: all programs and all ops are shown" : text;
+  if (!text.empty())
+    return text;
+  const bool hasElement = selection.cell && slotAt(model, selection, *selection.cell);
+  return std::string(hasElement ? "an element" : "nothing") +
+         " is chosen: all programs and all ops are shown";
 }
 
 } // namespace

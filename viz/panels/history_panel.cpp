@@ -11,9 +11,11 @@
 namespace blockscope::viz {
 namespace {
 
-/// Left ends of the columns: as wide as what stands in them; the line and op has the rest.
+/// Left ends of the columns: as wide as what stands in them; the line and op has the rest. Values
+/// that have no room beside it stand in a second line.
 struct Columns {
-  float left, access, program, place, before, after, right;
+  float left, access, program, place, placeEnd, before, after, right;
+  bool hasSecondLine = false;
   Columns(const TraceModel &model, const ElementHistory &history, float from, float width)
       : left(from + 8), right(from + width - 14) {
     constexpr float kSpace = 16;
@@ -27,11 +29,21 @@ struct Columns {
     place = program + kSpace +
             std::max(textWidth("program"),
                      textWidth(programText(model, model.launch().programCount() - 1)));
-    before = after = right;
-    if (!model.values().empty()) {
-      before = std::max(from + width * 0.64F, place + textWidth("line 1000") + 8);
-      after = (before + right) / 2;
+    placeEnd = before = after = right;
+    if (model.values().empty())
+      return;
+    placeEnd = before = std::max(from + width * 0.64F, place + textWidth("line and op") + 8);
+    after = (before + right) / 2;
+    hasSecondLine = after - before < textWidth("-0.12345678") + 8;
+    if (hasSecondLine) {
+      placeEnd = right;
+      before = access;
+      after = std::max(place, access + textWidth("-0.12345678") + 8);
     }
+  }
+  float lineHeight() const { return ImGui::GetFontSize() + 4; }
+  float rowHeight() const {
+    return ImGui::GetFontSize() + 6 + (hasSecondLine ? lineHeight() + 4 : 0);
   }
 };
 
@@ -83,14 +95,15 @@ void drawEntry(const TraceModel &model, Selection &selection, const ElementHisto
   drawText({columns.access, y}, colorOf(entry.kind), accessVerb(entry.kind));
   drawText({columns.program, y}, theme::kText, programText(model, entry.program),
            columns.place - columns.program - 8);
-  const float room = columns.before - columns.place - 8;
+  const float room = columns.placeEnd - columns.place - 8;
   drawText({columns.place, y}, theme::kText, placeText(model, entry, room), room);
   const std::string before = historyValue(model, selection.tensor, entry, false);
   const std::string after = historyValue(model, selection.tensor, entry, true);
   if (before.empty())
     return;
-  drawText({columns.before, y}, theme::kFaint, before, columns.after - columns.before - 8);
-  drawText({columns.after, y}, before == after ? theme::kFaint : theme::kText, after,
+  const float below = columns.hasSecondLine ? y + columns.lineHeight() : y;
+  drawText({columns.before, below}, theme::kFaint, before, columns.after - columns.before - 8);
+  drawText({columns.after, below}, before == after ? theme::kFaint : theme::kText, after,
            columns.right - columns.after);
 }
 
@@ -99,11 +112,12 @@ void drawHead(const Columns &columns, bool hasValues) {
   drawText({columns.left, at.y}, theme::kFaint, "access");
   drawText({columns.program, at.y}, theme::kFaint, "program");
   drawText({columns.place, at.y}, theme::kFaint, "line and op");
+  const float below = columns.hasSecondLine ? at.y + columns.lineHeight() : at.y;
   if (hasValues) {
-    drawText({columns.before, at.y}, theme::kFaint, "before");
-    drawText({columns.after, at.y}, theme::kFaint, "after");
+    drawText({columns.before, below}, theme::kFaint, "before");
+    drawText({columns.after, below}, theme::kFaint, "after");
   }
-  ImGui::Dummy({1, ImGui::GetFontSize() + 2});
+  ImGui::Dummy({1, below - at.y + ImGui::GetFontSize() + 2});
 }
 
 /// What the panel cannot show, or nothing.
@@ -130,7 +144,7 @@ void drawEntries(const TraceModel &model, Selection &selection, const ElementHis
     ImGui::Dummy({1, ImGui::GetFontSize() + 2});
   }
   drawHead(columns, hasValues);
-  const float height = ImGui::GetFontSize() + 6;
+  const float height = columns.rowHeight();
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
   ImGui::BeginChild("entries", {0, 0}, false, ImGuiWindowFlags_NoNavInputs);
   if (selection.historyEntry >= 0 && selection.scrollsToChoice)

@@ -117,8 +117,9 @@ void drawFindingRow(const TraceModel &model, Selection &selection, size_t number
   ImDrawList *draw = ImGui::GetWindowDrawList();
   draw->AddRectFilled(low, high, (color & 0x00ffffffU) | (chosen ? 0x58000000U : 0x26000000U), 3);
   draw->AddRectFilled(low, {low.x + 3, high.y}, color, 2);
-  drawTextRight(columns.writes - 4, at.y + 3, color, row.count);
-  drawLines({columns.text + 6, at.y + 3}, color, row.lines);
+  const ImU32 ink = chosen ? theme::kText : color; // on more of its own colour that is too dim
+  drawTextRight(columns.writes - 4, at.y + 3, ink, row.count);
+  drawLines({columns.text + 6, at.y + 3}, ink, row.lines);
   ImGui::SetCursorScreenPos({at.x, at.y + row.height});
 }
 

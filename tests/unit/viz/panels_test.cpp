@@ -584,6 +584,51 @@ TEST_F(PanelsTest, TheHistoryOpensBelowTheHeatMap) {
   EXPECT_FALSE(selection.drawer);
 }
 
+TEST_F(PanelsTest, ValuesThatHaveNoRoomInTheHistoryHaveALineOfTheirOwn) {
+  open(writeBrokenTrace);
+  std::string error;
+  const auto heightOfARow = [&](TraceValues values, int textPercent) {
+    model = TraceModel::make(model->launch(), model->accesses(), model->sources(),
+                             TraceLimits::ofThisMachine(), error, std::move(values));
+    selection = firstSelection(*model);
+    screen->setTextSize(textPercent);
+    selectCell(*model, selection, {1, 5});
+    type('6');
+    press(ImGuiKey_DownArrow);
+    const Picture picture = draw();
+    const ScreenBox box = selection.panelBox[static_cast<size_t>(PanelKind::History)];
+    const float scale = static_cast<float>(textPercent) / 100;
+    int height = 0;
+    for (float y = box.top * scale; y < box.bottom * scale; ++y)
+      height += picture.at(static_cast<int>((box.right - 20) * scale), static_cast<int>(y)) ==
+                theme::kChosen;
+    return height;
+  };
+  TraceValues some;
+  some.dropped = 1;
+  const int wide = heightOfARow(some, 100);
+  EXPECT_GT(wide, 10);
+  EXPECT_EQ(wide, heightOfARow({}, 100));
+  EXPECT_GT(heightOfARow(some, 200), heightOfARow({}, 200) * 3 / 2);
+}
+
+TEST(ThemeTest, TextIsLegibleOnWhatItStandsOn) {
+  const auto luminance = [](Rgba color) { // of WCAG 2
+    const auto part = [color](int shift) {
+      const double value = static_cast<double>(color >> shift & 0xffU) / 255;
+      return value <= 0.04045 ? value / 12.92 : std::pow((value + 0.055) / 1.055, 2.4);
+    };
+    return 0.2126 * part(IM_COL32_R_SHIFT) + 0.7152 * part(IM_COL32_G_SHIFT) +
+           0.0722 * part(IM_COL32_B_SHIFT);
+  };
+  for (const Rgba ink : {theme::kText, theme::kFaint, theme::kError, theme::kWarning, theme::kNote,
+                         theme::kRead, theme::kWrite, theme::kAtomic})
+    for (const Rgba paper :
+         {theme::kWindow, theme::kPanel, theme::kPanelTitle, theme::kHovered, theme::kChosen})
+      EXPECT_GE((luminance(ink) + 0.05) / (luminance(paper) + 0.05), 4.5)
+          << std::hex << ink << " on " << paper;
+}
+
 /// The broken kernel with a prediction for a GPU.
 class GpuPanelsTest : public PanelsTest {
 protected:
