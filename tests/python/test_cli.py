@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from blockscope import checks
+from blockscope.cli.commands import COMMANDS
 from blockscope.cli.explain import text_of
 
 KERNEL = """
@@ -152,7 +153,10 @@ def test_python_m_blockscope(script):
     "words, text",
     [
         ([], "usage: blockscope"),
-        (["fly"], "invalid choice: 'fly'"),
+        (["fly"], "unknown command 'fly'; 'blockscope --help' lists them"),
+        (["chek", "--checks", "asan", "x.py"], "unknown command 'chek'; did you mean 'check'?"),
+        (["version"], "did you mean '--version'?"),
+        ([__file__], f"it is a file, as in 'blockscope check {__file__}'"),
         (["run"], "no file was named"),
         (["run", "missing.py"], "there is no file 'missing.py'"),
         (["run", "--fast", "x.py"], "--fast"),
@@ -168,7 +172,13 @@ def test_python_m_blockscope(script):
         (["view", "t.h5", "--size", "big"], "'big' is no size such as 1600x1000"),
         (["view", "t.h5", "--launch", "-1"], "--launch"),
         (["view", "t.h5", "--png", "heat.jpg"], "'heat.jpg' does not end in .png"),
-        (["view", "t.h5", "--mode", "writing"], "invalid choice: 'writing'"),
+        (["view", "t.h5", "--mode", "writing"], "invalid choice: 'writing'; did you mean 'writes'"),
+        (["check", "--format", "xml"], "'xml', expected text, json, sarif, github or html\n"),
+        (["view", __file__], "is a script; record it first: blockscope trace"),
+        (["doctor", "--json"], "unknown option '--json'"),
+        (["explain", "oob"], "did you mean oob-atomic, oob-load or oob-store?"),
+        (["explain", "xyzzy"], "'blockscope explain' lists them"),
+        (["compile", "--arch", "sm_80", "x.py"], "did you mean '--target'?"),
         (["view", "t.h5", "--program", "a,b"], "'a,b' is no program such as 3,0,0"),
     ],
 )
@@ -186,7 +196,56 @@ def test_triton_san_wrong_use():
         assert done.returncode == 2 and f"unknown check '{words[0]}'" in done.stderr
         assert "undefined or all; expected triton-san [options] CHECK" in done.stderr
     done = command("--help", program="triton_san_main")
-    assert "all of them but precision (all)." in " ".join(done.stdout.split())
+    assert done.stdout.endswith("  all        all of them but precision\n")
+
+
+def test_a_long_usage_does_not_hide_the_error():
+    done = command("check", "--max-findings", "0", "x.py")
+    assert len(done.stderr.splitlines()) == 2
+    assert done.stderr.startswith("usage: see 'blockscope check --help'\n")
+
+
+def test_each_command_says_what_it_does():
+    listed = command("--help").stdout
+    for name in COMMANDS.keys() - {"triton-san"}:
+        assert f"\n    {name} " in listed
+        about = command(name, "--help").stdout.partition("\n\n")[2]
+        assert about[0].isupper(), name
+
+
+def test_checks_are_a_table_below_the_options():
+    done = command("trace", "--help").stdout
+    table = done.partition("\nchecks:\n")[2].splitlines()
+    names = [line.split()[0] for line in table if line[2] != " "]
+    assert names == [*(r["name"] for r in checks.table() if r["name"]), "all", "none"]
+
+
+def test_a_file_of_nearly_this_name_is_proposed(script):
+    path = script("print(1)", "softmax.py")
+    done = command("check", "sofmax.py", cwd=path.parent)
+    assert done.stderr == "blockscope: there is no file 'sofmax.py'; did you mean 'softmax.py'?\n"
+    done = command("check", path.parent / "softmax")
+    assert done.stderr.endswith("did you mean 'softmax.py'?\n")
+
+
+def test_a_trace_is_no_script(tmp_path):
+    (tmp_path / "t.h5").write_bytes(b"BLOCKSCOPE TRACE 1\n")
+    done = command("check", tmp_path / "t.h5")
+    assert done.returncode == 2 and "blockscope view" in done.stderr
+
+
+def test_an_option_may_be_cut_short(script):
+    path = script("print('ran')", "f.py")
+    done = command("check", "--check", "asan", "f.py", cwd=path.parent)
+    assert (done.returncode, done.stdout) == (0, "ran\n")
+
+
+def test_options_of_triton_san_on_both_sides_of_the_checks(script):
+    path = script("import sys; print(sys.argv[1:], file=sys.stderr)", "f.py")
+    for words in (["--format", "json", "asan"], ["asan", "--format", "json"]):
+        done = command(*words, "python", "f.py", "-x", program="triton_san_main", cwd=path.parent)
+        assert done.returncode == 0 and done.stdout == "[]\n", done.stderr
+        assert "['-x']" in done.stderr
 
 
 # --- what needs no script -----------------------------------------------------------------------
@@ -493,7 +552,7 @@ def test_a_gpu_that_is_not_there_has_a_hint(script, command_):
 
 
 CHECK_NAMES = f"{', '.join(checks.CHECKS)} or all"
-EXPECTED = "expected triton-san [options] CHECK [python] FILE [args]"
+EXPECTED = "expected triton-san [options] CHECKS [python] FILE [args]"
 
 
 @pytest.mark.parametrize(
@@ -501,10 +560,6 @@ EXPECTED = "expected triton-san [options] CHECK [python] FILE [args]"
     [
         (["f.py"], f"unknown check 'f.py', expected {CHECK_NAMES}; {EXPECTED}"),
         (["asan"], f"no file was named, {EXPECTED}"),
-        (
-            ["asan", "--format", "json", "f.py"],
-            f"options such as '--format' stand before the check, {EXPECTED}",
-        ),
         (
             ["asan", "python", "-u", "f.py"],
             f"options such as '-u' of Python are not taken, {EXPECTED}",

@@ -33,20 +33,24 @@ def triton_san_main(argv: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(parser: argparse.ArgumentParser, words: list[str], *, has_script: bool) -> int:
+    if not words:
+        parser.print_help(sys.stderr)
+        return 2
     protected = words
+    command = arguments.command_parser(parser, words[0])
     if has_script:
-        command = arguments.command_parser(parser, words[0] if words else "")
         protected = arguments.launch_file_first(
             arguments.protect_script(words, command, positional=1)
         )
-        if problem := arguments.misspelt_option(protected, command):
-            command.error(problem)
+    has_options = has_script or command is not parser or words[0].startswith("-")
+    if has_options and (problem := arguments.misspelt_option(protected, command)):
+        command.error(problem)
     options = parser.parse_args(protected)
     if sys.stdout is None:  # closed by who called: what is said goes nowhere
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     try:
         _check_settings()
-        if protected != words:  # a '--' of the user says that what follows is for the script
+        if protected.count("--") > words.count("--"):  # the user's says: all behind is the script's
             _warn_of_options_behind_script(parser, options)
         status = commands.COMMANDS[options.command](options)
         sys.stdout.flush()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import difflib
+import functools
 from collections.abc import Sequence
 from typing import Any
 
 from blockscope import checks
 from blockscope.cli.launch_files import is_launch_file
+from blockscope.cli.parser import CommandParser
+from blockscope.cli.usage import nearest
 
 SCRIPT_HELP = (
     "the Python file, or '-m MODULE', or '-c CODE'; all that follows is for the script, so options "
@@ -94,45 +96,63 @@ LAUNCH_COMMANDS = (
 )  # fmt: skip
 
 
+#: What other tools call our options.
+_OTHER_NAMES = {"--arch": "--target", "--gpu": "--target", "--device": "--target"}
+
+
 def protect_script(
     words: Sequence[str], parser: argparse.ArgumentParser, positional: int
 ) -> list[str]:
     """Put '--' before the script, so that argparse leaves '-m', '-c' and what follows alone.
 
-    ``positional`` words without a dash come before the script: the command, or the checks.
+    ``positional`` words without a dash come before the script: the command, or the checks. The
+    checks are put behind the options: people write options on both sides of them.
     """
-    words = list(words)
-    takes_value = {
-        name for name, option in parser._option_string_actions.items() if option.nargs != 0
-    }
+    options: list[str] = []
+    first: list[str] = []
     place = 0
     while place < len(words):
         word = words[place]
         if word in ("-m", "-c", "--"):
             break
         if word.startswith("-") and word != "-":
-            place += 2 if word in takes_value else 1
+            count = 2 if _takes_value(parser, word) else 1
+            options += words[place : place + count]
+            place += count
             continue
         if positional == 0:
             break
         positional -= 1
+        first.append(word)
         place += 1
-    if place < len(words) and words[place] != "--":
-        words.insert(place, "--")
-    return words
+    has_command = parser.get_default("command") is None
+    before = [*first, *options] if has_command else [*options, *first]
+    rest = list(words[place:])
+    return [*before, *(["--"] if rest and rest[0] != "--" else []), *rest]
+
+
+def _takes_value(parser: argparse.ArgumentParser, word: str) -> bool:
+    """Whether an option takes the next word; it may be written as the beginning of its name."""
+    known = parser._option_string_actions
+    names = [word] if word in known or not word.startswith("--") else []
+    names = names or [name for name in known if name.startswith(word)]
+    return len(names) == 1 and names[0] in known and known[names[0]].nargs != 0
 
 
 def misspelt_option(words: Sequence[str], parser: argparse.ArgumentParser) -> str:
     """What is wrong with the first word before the script that is no option of the command."""
     known = [name for name in parser._option_string_actions if name.startswith("--")]
+    is_value = False
     for word in words[: words.index("--")] if "--" in words else words:
         name = word.partition("=")[0]
-        if not name.startswith("--") or any(option.startswith(name) for option in known):
+        is_option = name.startswith("--") and not is_value
+        is_value = not is_value and _takes_value(parser, word)
+        if not is_option or any(option.startswith(name) for option in known):
             continue
-        near = difflib.get_close_matches(
-            name, [option for option in known if option != "--help"], 1
-        )
-        return f"unknown option '{name}'" + (f"; did you mean '{near[0]}'?" if near else "")
+        other = _OTHER_NAMES.get(name)
+        if other in known:
+            return f"unknown option '{name}'; did you mean '{other}'?"
+        return f"unknown option '{name}'" + nearest(name, [k for k in known if k != "--help"])
     return ""
 
 
@@ -145,10 +165,10 @@ def options_behind_script(parser: argparse.ArgumentParser, script: Sequence[str]
 
 
 def command_parser(parser: argparse.ArgumentParser, command: str) -> argparse.ArgumentParser:
-    """The parser of one command; of ``triton-san``, which has no commands, itself."""
+    """The parser of one command; where there is no such command, as in ``triton-san``, itself."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
-            found: argparse.ArgumentParser = action.choices[command]
+            found: argparse.ArgumentParser = action.choices.get(command, parser)
             return found
     return parser
 
@@ -212,16 +232,13 @@ def _add_check_options(parser: argparse.ArgumentParser) -> None:
                 parser.add_argument(f"--{name}", choices=choices, help=help)
 
 
-def _checks_help(otherwise: str = "") -> str:
-    """What '--checks' takes, from the table of checks."""
-    rows = [f"{row['name']}, {row['help']}" for row in checks.table() if row["name"]]
-    default = f"those of pyproject.toml, else {checks.DEFAULT_CHECKS}"
-    return f"{'; '.join(rows)}; all of them{_but_reports()}: all{otherwise} (default: {default})"
-
-
-def _but_reports() -> str:
-    """What 'all' leaves out."""
-    return " but " + ", ".join(row["name"] for row in checks.table() if row["is_report"])
+def _table_of_checks(parser: argparse.ArgumentParser, otherwise: str = "") -> None:
+    """What '--checks' takes, from the table of checks, below the options."""
+    rows = [(row["name"], row["help"]) for row in checks.table() if row["name"]]
+    but = ", ".join(row["name"] for row in checks.table() if row["is_report"])
+    rows.append(("all", f"all of them but {but}"))
+    lines = [f"{name}\t{help}" for name, help in rows]
+    parser.epilog = "\n".join(["checks:", *lines, *([otherwise] if otherwise else [])])
 
 
 def _add_checks(
@@ -231,45 +248,66 @@ def _add_checks(
     """'--checks', where ``command`` is the one of the parser, or ``EVERY``: its help is read off
     the table of checks."""
     if command == EVERY or command == parser.prog.rpartition(" ")[2]:
-        parser.add_argument(
-            "--checks", metavar="LIST", help=f"{what}: {_checks_help(otherwise)}{more}"
-        )
+        _table_of_checks(parser, otherwise)
+        default = f"those of pyproject.toml, else {checks.DEFAULT_CHECKS}"
+        help = f"{what}, with commas, of those below (default: {default}){more}"
+        parser.add_argument("--checks", metavar="LIST", help=help)
+
+
+def _add_command(commands: Any, name: str, *, help: str) -> argparse.ArgumentParser:
+    """A command, whose own help begins with what the list of commands says."""
+    made: argparse.ArgumentParser = commands.add_parser(
+        name, help=help, description=f"{help[0].upper()}{help[1:]}."
+    )
+    return made
 
 
 def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
     """The parser of all commands. Options that are read off the table of checks are there for
     ``command`` only, or ``EVERY``: the table is in the extension module, which the others do not
     need."""
-    parser = argparse.ArgumentParser(
-        prog="blockscope", description="Run, check, record and look at Triton kernels."
+    parser = CommandParser(
+        prog="blockscope",
+        description="Run, check, record and look at Triton kernels.",
+        epilog="'blockscope COMMAND --help' says what a command takes.",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(
+        dest="command", required=True, metavar="COMMAND", title="commands"
+    )
+    add = functools.partial(_add_command, commands)
 
-    run = commands.add_parser("run", help="run a file with 'import triton' meaning Blockscope")
+    run = add("run", help="run a file with 'import triton' meaning Blockscope")
     run.add_argument("--step", action="store_true", help="step by step, as TRITON_INTERPRET=1")
     _add_script(run)
 
-    check = commands.add_parser("check", help="run a file and report its mistakes")
-    _add_checks(check, command, "one or more")
+    check = add("check", help="run a file and report its mistakes")
+    _add_checks(check, command, "what to look for")
     if command in ("check", EVERY):
-        check.add_argument("--watch", action="store_true", help="check again whenever the file, or "
-                           "a local module that it imports, is saved; Ctrl-C ends")  # fmt: skip
+        check.add_argument(
+            "--watch",
+            action="store_true",
+            help="check again whenever the file, or "
+            "a local module that it imports, is saved; Ctrl-C ends",
+        )
         _add_check_options(check)
     _add_script(check)
 
-    trace = commands.add_parser("trace", help="run a file and record its accesses")
-    trace.add_argument("-o", "--output", metavar="T.h5",
-                       help="the trace file (default trace.h5); FILE may come before")  # fmt: skip
-    _add_checks(trace, command, "whose findings to record", otherwise="; none")
+    trace = add("trace", help="run a file and record its accesses")
+    trace.add_argument(
+        "-o",
+        "--output",
+        metavar="T.h5",
+        help="the trace file (default trace.h5); may stand behind FILE",
+    )
+    _add_checks(trace, command, "whose findings to record", otherwise="none\tno findings")
     trace.add_argument("--values", action="store_true",
                        help="record values, too; programs run one after another")  # fmt: skip
     trace.add_argument("--target", metavar="GPU",
                        help="predict for a GPU, such as sm_90 or h200")  # fmt: skip
     _add_script(trace)
 
-    view = commands.add_parser("view", help="look at a trace, a launch file, a folder of traces, "
-                               "or at two runs")  # fmt: skip
+    view = add("view", help="look at a trace, a launch file, a folder of traces, or at two runs")
     view.add_argument("trace", nargs="?", metavar="PATH",
                       help="T.h5, run.blk (it is recorded first), or a folder")  # fmt: skip
     view.add_argument("--compare", nargs=2, metavar=("A", "B"),
@@ -288,8 +326,8 @@ def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
                       help="which launch, from 0 (default: the first with findings); of a "
                       "launch file by its number, and it alone is recorded")  # fmt: skip
     view.add_argument("--size", type=size, metavar="WxH", help="size in pixels, such as 1600x1000")
-    view.add_argument("--op", type=number, metavar="N", help="the op to choose")
-    view.add_argument("--finding", type=number, metavar="N", help="the finding to choose")
+    view.add_argument("--op", type=number, metavar="N", help="the op to choose, as in --csv ops")
+    view.add_argument("--finding", type=number, metavar="N", help="the finding to choose, from 0")
     view.add_argument("--cell", metavar="ROW,COLUMN", help="the element to choose")
     view.add_argument("--slice", type=number, metavar="N", help="of a tensor of many dimensions")
     view.add_argument("--mode", choices=["reads", "writes", "both"], help="what the map counts")
@@ -306,16 +344,19 @@ def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
                       help="print a table instead; of two runs heat, tensors or launches, of a "
                       "folder traces")  # fmt: skip
 
-    explain = commands.add_parser("explain", help="explain a finding code")
+    explain = add("explain", help="explain a finding code")
     explain.add_argument("code", nargs="?", metavar="CODE", help="none: list the codes")
 
-    ir = commands.add_parser("ir", help="run a file and print the block IR of its kernels")
+    ir = add("ir", help="run a file and print the block IR of its kernels")
     ir.add_argument("-o", "--output", metavar="F", help="write to F, not to the terminal")
     _add_script(ir)
 
-    compile = commands.add_parser("compile", help="run a file on the CPU and compile its kernels "
-                                  "for GPUs: registers, spills, occupancy, and warnings of what "
-                                  "makes them slow")  # fmt: skip
+    compile = add(
+        "compile",
+        help="run a file on the CPU and compile its kernels "
+        "for GPUs: registers, spills, occupancy, and warnings of what "
+        "makes them slow",
+    )
     compile.add_argument("--target", default="sm_90a", metavar="LIST",
                          help="one or more, such as sm_80,h200 (default sm_90a)")  # fmt: skip
     compile.add_argument("--emit", choices=["tl", "plan", "tlg", "llir", "ptx", "cubin"],
@@ -329,8 +370,10 @@ def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
                          help="write what --emit names to files there")  # fmt: skip
     _add_script(compile)
 
-    verify = commands.add_parser("verify", help="run each launch of a file on the CPU and on the "
-                                 "GPU, and compare what it writes")  # fmt: skip
+    verify = add(
+        "verify",
+        help="run each launch of a file on the CPU and on the GPU, and compare what it writes",
+    )
     verify.add_argument("--exit-code", type=exit_code, default=66, metavar="N",
                         help="exit status when there is a difference (default 66)")  # fmt: skip
     verify.add_argument("--algebra", action="store_true",
@@ -338,10 +381,13 @@ def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
                         "without a tolerance (docs/algebra.md)")  # fmt: skip
     _add_script(verify)
 
-    record = commands.add_parser("record", help="run a file and write its launches to a file, "
-                                 "each with kernel and arguments, to be run elsewhere")  # fmt: skip
+    record = add(
+        "record",
+        help="run a file and write its launches to a file, "
+        "each with kernel and arguments, to be run elsewhere",
+    )
     record.add_argument("-o", "--output", metavar="RUN.blk",
-                        help="the launch file (default run.blk); FILE may come before")  # fmt: skip
+                        help="the file (default run.blk); may stand behind FILE")  # fmt: skip
     record.add_argument("--on-finding", action="store_true",
                         help="only launches that fail, or have a finding")  # fmt: skip
     record.add_argument("--no-values", action="store_true",
@@ -351,27 +397,33 @@ def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
     _add_checks(record, command, "checks to run under", more="; without --on-finding: none")
     _add_script(record, takes_launches=False)
 
-    launches = commands.add_parser("launches", help="say what is in a launch file; nothing of it "
-                                   "is run")  # fmt: skip
+    launches = add("launches", help="say what is in a launch file; nothing of it is run")
     _add_launch(launches)
     launches.add_argument("--source", action="store_true",
                           help="print the recorded source of the kernels, too")  # fmt: skip
     launches.add_argument("file", metavar="RUN.blk")
 
-    step = commands.add_parser("step", help="run a file step by step; pdb opens at the first line "
-                               "of each kernel")  # fmt: skip
+    step = add("step", help="run a file step by step; pdb opens at the first line of each kernel")
     step.add_argument("--program", type=program_numbers, metavar="X,Y,Z", default=(0, 0, 0),
                       help="the program in which to stop (default 0,0,0)")  # fmt: skip
     _add_script(step)
 
-    bench = commands.add_parser("bench", help="time the launches of a launch file on the CPU")
+    bench = add("bench", help="time the launches of a launch file on the CPU")
     _add_launch(bench)
-    bench.add_argument("--seconds", type=seconds, default=0.5, metavar="S",
-                       help="how long to run each (default 0.5)")  # fmt: skip
+    bench.add_argument(
+        "--seconds",
+        type=seconds,
+        default=0.5,
+        metavar="S",
+        help="how long to run each (default 0.5)",
+    )
     bench.add_argument("file", metavar="RUN.blk")
 
-    reduce = commands.add_parser("reduce", help="make a failing launch of a launch file small, and "
-                                 "write it as a Python file of a few lines")  # fmt: skip
+    reduce = add(
+        "reduce",
+        help="make a failing launch of a launch file small, and "
+        "write it as a Python file of a few lines",
+    )
     _add_launch(reduce)
     reduce.add_argument("-o", "--output", metavar="SMALL.py", default="small.py",
                         help="the file to write (default small.py)")  # fmt: skip
@@ -382,8 +434,11 @@ def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
     _add_checks(reduce, command, "checks to run under")
     reduce.add_argument("file", metavar="RUN.blk")
 
-    sweep = commands.add_parser("sweep", help="check a launch of a launch file, or a function that "
-                                "launches, for many values of its parameters")  # fmt: skip
+    sweep = add(
+        "sweep",
+        help="check a launch of a launch file, or a function that "
+        "launches, for many values of its parameters",
+    )
     _add_launch(sweep)
     sweep.add_argument("--vary", action="append", metavar="LIST",
                        help="names with their values, such as n=1..4096:64,BLOCK=64,128; "
@@ -423,35 +478,39 @@ def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
     )
     sweep.add_argument("--exit-code", type=exit_code, default=66, metavar="N",
                        help="exit status when there are errors (default 66)")  # fmt: skip
-    _add_checks(sweep, command, "one or more")
+    _add_checks(sweep, command, "what to look for")
     sweep.add_argument("file", metavar="RUN.blk|FILE.py:FUNCTION")
 
-    same = commands.add_parser("same", help="run two files in the algebra of docs/algebra.md, and "
-                               "say whether their tensors of the same name come from the same "
-                               "formulas")  # fmt: skip
+    same = add(
+        "same",
+        help="run two files in the algebra of docs/algebra.md, and "
+        "say whether their tensors of the same name come from the same "
+        "formulas",
+    )
     same.add_argument("one", metavar="ONE.py")
     same.add_argument("other", metavar="OTHER.py")
 
-    commands.add_parser("doctor", help="say what was found on this machine")
+    add("doctor", help="say what was found on this machine")
 
-    completion = commands.add_parser("completion", help="print what a shell needs to complete "
-                                     "these commands (needs shtab)")  # fmt: skip
+    completion = add(
+        "completion", help="print what a shell needs to complete these commands (needs shtab)"
+    )
     completion.add_argument("shell", choices=["bash", "zsh", "fish"])
     return parser
 
 
 def triton_san_parser() -> argparse.ArgumentParser:
-    names = "|".join([*checks.CHECKS, "all"])
-    found = "; ".join(f"{row['help']} ({row['name']})" for row in checks.table() if row["name"])
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="triton-san",
-        description=f"Run a Python file and report mistakes of its Triton kernels: {found}; "
-        f"all of them{_but_reports()} (all).",
-        usage=f"triton-san [options] {names} [python] FILE [args]",
+        description="Run a Python file and report mistakes of its Triton kernels.",
+        usage="triton-san [options] CHECKS [python] FILE [args]",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     _add_check_options(parser)
-    parser.add_argument("checks", metavar=names)
+    parser.add_argument(
+        "checks", metavar="CHECKS", help="one or more of those below, with commas: asan,tsan"
+    )
+    _table_of_checks(parser)
     _add_script(parser)
     parser.set_defaults(command="triton-san")
     return parser

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from blockscope import project
 from blockscope.cli.launch_files import is_launch_file
 from blockscope.cli.script import Runs, Script
-from blockscope.cli.usage import UsageError
+from blockscope.cli.usage import UsageError, no_file
 from blockscope.project import Project
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def launches_of(path: str, launch: int | None) -> LaunchScript:
     from blockscope.cli.launch_script import LaunchScript
 
     if not os.path.isfile(path):
-        raise UsageError(f"there is no file '{path}'")
+        raise no_file(path)
     return LaunchScript(path, launch)
 
 

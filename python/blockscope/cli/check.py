@@ -186,7 +186,7 @@ def _write(text: str, path: str | None, output: JsonOutput | None) -> None:
 
 
 def triton_san(options: argparse.Namespace) -> int:
-    expected = "expected triton-san [options] CHECK [python] FILE [args]"
+    expected = "expected triton-san [options] CHECKS [python] FILE [args]"
     try:
         chosen_checks(options.checks, Project())
     except UsageError as error:
@@ -198,9 +198,8 @@ def triton_san(options: argparse.Namespace) -> int:
     words = words[1:] if is_python else words
     if not words:
         raise UsageError(f"no file was named, {expected}")
-    if words[0].startswith("-") and words[0] not in ("-m", "-c"):
-        whose = "of Python are not taken" if is_python else "stand before the check"
-        raise UsageError(f"options such as '{words[0]}' {whose}, {expected}")
+    if is_python and words[0].startswith("-") and words[0] not in ("-m", "-c"):
+        raise UsageError(f"options such as '{words[0]}' of Python are not taken, {expected}")
     options.script = words
     return check(options)
 

@@ -84,7 +84,7 @@ def _gpu() -> str:
 
     reason = why_unavailable()
     if reason is not None:
-        return f"none, kernels run on the CPU ({reason})"
+        return f"none, kernels run on the CPU ({reason.partition(';')[0]})"
     from blockscope import _core
 
     found = [_core.gpu.device_properties(n) for n in range(_core.gpu.device_count())]

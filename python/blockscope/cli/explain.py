@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 
-from blockscope.cli.usage import UsageError
+from blockscope.cli.usage import UsageError, either, nearest
 
 
 def _pages() -> dict[str, Path]:
@@ -46,7 +45,8 @@ def text_of(code: str) -> str:
     pages = _pages()
     known = sorted(pages)
     if code not in known:
-        near = difflib.get_close_matches(code, known, 1)
-        hint = f"did you mean '{near[0]}'?" if near else f"known are: {', '.join(known)}"
-        raise UsageError(f"there is no finding code '{code}'; {hint}")
+        parts = [each for each in known if len(code) > 2 and code in each]
+        near = f"; did you mean {either(parts[:6])}?" if parts else nearest(code, known)
+        more = near or "; 'blockscope explain' lists them"
+        raise UsageError(f"there is no finding code '{code}'{more}")
     return pages[code].read_text(encoding="utf-8").rstrip("\n") + "\n"

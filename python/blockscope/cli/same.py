@@ -15,7 +15,7 @@ from typing import Any
 
 from blockscope.cli.own_process import python_words
 from blockscope.cli.script import Script
-from blockscope.cli.usage import UsageError
+from blockscope.cli.usage import UsageError, no_file
 from blockscope.formulas import Bits, compared
 from blockscope.runtime import hooks
 
@@ -73,7 +73,7 @@ def _listed(side: Side) -> str:
 
 def _run(file: str) -> Side:
     if not os.path.isfile(file):
-        raise UsageError(f"there is no file '{file}'")
+        raise no_file(file)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "tensors")
         code = "from blockscope.cli.same import child; sys.exit(child(*sys.argv[1:]))"

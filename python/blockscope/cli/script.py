@@ -12,11 +12,19 @@ from types import CodeType, ModuleType, TracebackType
 from typing import Protocol
 
 from blockscope import drop_in
-from blockscope.cli.usage import UsageError
+from blockscope.cli.usage import UsageError, no_file
 from blockscope.errors import InterpreterError, TritonError
 from blockscope.frontend import tracebacks
 
+_TRACE = b"BLOCKSCOPE TRACE"  # the first bytes of one
 _USERS_ERRORS = (TritonError, TypeError, ValueError, RuntimeError)
+
+
+def is_trace(path: str) -> bool:
+    """Whether a file is what ``blockscope trace`` writes."""
+    with contextlib.suppress(OSError), open(path, "rb") as file:
+        return file.read(len(_TRACE)) == _TRACE
+    return False
 
 
 class Runs(Protocol):
@@ -54,7 +62,12 @@ class Script:
                     raise UsageError(f"'{self.file}' is a folder without a __main__.py")
                 self.file = inner
             elif not os.path.isfile(self.file):
-                raise UsageError(f"there is no file '{self.file}'")
+                raise no_file(self.file)
+            elif is_trace(self.file):
+                raise UsageError(
+                    f"'{self.file}' is a trace, expected a script; it is looked at with: "
+                    f"blockscope view {self.file}"
+                )
 
     def run(self, silent: tuple[type[BaseException], ...] = ()) -> int:
         """Run it; gives its exit status. A traceback shows only the user's frames.

@@ -14,7 +14,7 @@ from typing import Any
 from blockscope.cli.launch_files import is_launch_file
 from blockscope.cli.progress import ProgressLine, duration
 from blockscope.cli.script import flush, print_user_traceback
-from blockscope.cli.usage import UsageError
+from blockscope.cli.usage import UsageError, no_file
 from blockscope.errors import LaunchFileError
 from blockscope.sweep.axes import spread
 from blockscope.sweep.on_ray import RayError, results_on_ray
@@ -94,7 +94,7 @@ def request_of(options: argparse.Namespace, names: list[str], given: dict[str, A
                 "of a script: cases.py:launch"
             )
     if not os.path.isfile(path):
-        raise UsageError(f"there is no file '{path}'")
+        raise no_file(path)
     formulas = {}
     for text in options.set or ():
         name, equals, formula = (part.strip() for part in text.partition("="))

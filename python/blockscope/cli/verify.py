@@ -39,7 +39,11 @@ def verify_script(script: Runs, options: argparse.Namespace) -> int:
     """Run the script; its status, or the chosen one when a launch differs."""
     reason = _core.gpu.why_unavailable()
     if reason is not None:
-        raise UsageError(f"verify compares with a GPU, and there is none to use: {reason}")
+        why = reason.partition(";")[0]  # what follows says how to run a kernel here
+        raise UsageError(
+            f"verify compares with a GPU, and there is none to use: {why}; 'blockscope check' and "
+            "'blockscope compile' need none"
+        )
     try:
         import torch
     except ImportError:

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 
 from blockscope.cli.before_run import check_writable, chosen_checks, launches_of, own_project
 from blockscope.cli.launch_files import is_launch_file
-from blockscope.cli.usage import UsageError
+from blockscope.cli.usage import UsageError, no_file
 from blockscope.cli.viewer import find_viewer
 
 OPTIONS = ("png", "tensor", "program", "size", "launch", "op", "finding", "cell", "slice", "mode",
@@ -22,9 +22,9 @@ OPTIONS = ("png", "tensor", "program", "size", "launch", "op", "finding", "cell"
 
 def view(options: argparse.Namespace) -> int:
     """Records what is a launch file, then runs the viewer; gives its exit status."""
-    paths = _paths(options)
     if options.csv is not None and options.png is not None:
         raise UsageError("--csv and --png are two outputs, expected one of them")
+    paths = _paths(options)
     check_writable(options.png)
     viewer = find_viewer()
     with ExitStack() as stack:
@@ -67,7 +67,11 @@ def _paths(options: argparse.Namespace) -> list[str]:
             if options.compare:
                 raise UsageError(f"'{path}' is a folder, expected a trace or a launch file")
         elif not os.path.isfile(path):
-            raise UsageError(f"there is no file '{path}'")
+            raise no_file(path)
+        elif path.endswith(".py"):
+            raise UsageError(
+                f"'{path}' is a script; record it first: blockscope trace {path} -o T.h5"
+            )
     if options.checks is not None and not any(map(is_launch_file, paths)):
         raise UsageError("--checks is for launch files: a trace has its findings already")
     return list(paths)
