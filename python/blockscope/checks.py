@@ -415,8 +415,11 @@ class CheckReport:
         said = [*self.said_of_comments(), *self.said_of_baseline()]
         if not self.launches:
             said.append("no kernel was launched: nothing was checked")
+        is_checked = self.launches > 0
         return report_html.fragment(
-            report_html.Run(self.findings, self.allowed, facts=facts, said=said)
+            report_html.Run(
+                self.findings, self.allowed, facts=facts, said=said, is_checked=is_checked
+            )
         )
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:

@@ -37,7 +37,7 @@ class HeatMap:
         self.options = options
 
     def png(self) -> bytes:
-        words = _words(self.options)
+        words = _words({"size": heat_maps.SIZE, **self.options})
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             file = os.path.join(folder, "map.png")
             if problem := heat_maps.draw(find_viewer(), self.trace, file, words):
@@ -190,9 +190,12 @@ def _trace(shell: Any, line: str, cell: str) -> None:
         print("no kernel was launched: nothing was recorded")
         return
     picture = HeatMap(file, **options)
+    if is_interactive:
+        _display(picture.interactive())
+    else:
+        _display({"image/png": picture.png(), "text/plain": repr(picture)}, raw=True)
     if name is not None:
         shell.user_ns[name] = picture
-    _display(picture.interactive() if is_interactive else picture)
     if report:
         some = "1 finding, %%check shows it"
         print(some if len(report) == 1 else f"{len(report)} findings, %%check shows them")
@@ -218,7 +221,7 @@ def _words_and_name(line: str, expected: str) -> tuple[list[str], str | None]:
     return words[:place], words[-1]
 
 
-def _display(shown: Any) -> None:
+def _display(shown: Any, *, raw: bool = False) -> None:
     from IPython.display import display
 
-    display(shown)
+    display(shown, raw=raw)

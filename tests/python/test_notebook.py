@@ -165,6 +165,8 @@ def test_wrong_use_and_errors(tmp_path):
         "words": "%%check asan tsan\n1",
         "as": "%%check as\n1",
         "option": "%%trace --tensr x\n1",
+        "tensor": KERNELS + "\n",
+        "drawn": "%%trace --tensor nope\nlaunch(60)",
         "folder": "%%trace none/t.h5\n1",
         "no": "import blockscope\nblockscope.HeatMap('none.h5')",
         "error": "%%check\nraise ValueError('in the cell')",
@@ -181,8 +183,10 @@ def test_wrong_use_and_errors(tmp_path):
     assert "expected %%check [CHECKS] [as NAME]" in said("as")
     assert "found '--tensr', expected %%trace" in said("option")
     assert "there is no folder" in said("folder")
-    for name in ("check", "words", "as", "option", "folder"):
+    assert "there is no tensor 'nope'; the launch has" in said("drawn")
+    for name in ("check", "words", "as", "option", "drawn", "folder"):
         assert "Traceback" not in said(name), said(name)
     assert "no picture of 'none.h5': " in said("no")
     assert "ValueError: in the cell" in said("error") or "in the cell" in said("error")
     assert "nothing was checked" in data(out["error"], "text/html")[0]
+    assert "no findings" not in data(out["error"], "text/html")[0]

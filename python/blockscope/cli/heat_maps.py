@@ -13,7 +13,7 @@ from typing import Any
 from blockscope.cli.viewer import find_viewer
 
 _MOST = 20  # pictures of a report, some 100 KB each
-_SIZE = "1280x800"
+SIZE = "1280x800"  # text stays legible where a page shows it smaller
 
 
 def of_findings(
@@ -38,7 +38,7 @@ def of_findings(
                 continue
             file = os.path.join(folder, f"{number}.png")
             words = ["--launch", str(launch), "--finding", str(rows[launch].index(key))]
-            if not draw(viewer, trace, file, [*words, "--size", _SIZE]):
+            if not draw(viewer, trace, file, [*words, "--size", SIZE]):
                 with open(file, "rb") as stream:
                     data = base64.b64encode(stream.read()).decode("ascii")
                 pictures[number] = data, f"what launch {launch} touched of '{finding.tensor}'"

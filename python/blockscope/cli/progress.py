@@ -87,13 +87,13 @@ class _LaunchProgress:
         self._lock = ProcessLock()
         self._has_ended = threading.Event()
         self._begin: float | None = None  # of the launch that runs
-        self._launches = 0
+        self._number = -1  # of the launch that runs, as reports count
         self._thread: threading.Thread | None = None
 
     @contextmanager
     def around(self) -> Iterator[None]:
         with self._lock:
-            self._launches += 1
+            self._number += 1
             self._begin = time.monotonic()
         if self._thread is None:
             self._thread = threading.Thread(target=self._draw, daemon=True)
@@ -122,7 +122,7 @@ class _LaunchProgress:
 
         begun, programs = _core.progress_of_launch()
         rate = begun / spent
-        words = [f"launch {self._launches}: {begun} of {programs} programs"]
+        words = [f"launch {self._number}: {begun} of {programs} programs"]
         if 0 < begun < programs:
             words += [f"{rate:.0f}/s", f"{duration((programs - begun) / rate)} left"]
         found = self._report.handle.error_count()

@@ -75,6 +75,7 @@ def _html(
             said=said,
             pictures=pictures,
             explain=page_or_nothing,
+            is_checked=report.launches > 0,
         )
     )
 

@@ -141,6 +141,7 @@ class Summary:
                 },
                 said=self._unchecked(),
                 explain=page_or_nothing,
+                is_checked=not self._unchecked(),
             )
         )
 

@@ -30,6 +30,7 @@ class Run:
     pictures: Mapping[int, tuple[str, str]] = field(default_factory=dict)
     explain: Callable[[str], str] | None = None
     folder: str = field(default_factory=os.getcwd)
+    is_checked: bool = True  # else nothing was launched, and no findings mean nothing
 
 
 def page(run: Run) -> str:
@@ -77,14 +78,14 @@ def _counts(run: Run) -> list[tuple[str, int]]:
 
 def _tally_text(run: Run) -> str:
     counts = [f"{n} {name if n == 1 else _PLURALS[name]}" for name, n in _counts(run)]
-    return ", ".join(counts) or "no findings"
+    return ", ".join(counts) or ("no findings" if run.is_checked else "nothing was checked")
 
 
 def _tally(run: Run) -> str:
     chips = [
         f'<span class="chip {name}">{n} {name if n == 1 else _PLURALS[name]}</span>'
         for name, n in _counts(run)
-    ] or ['<span class="chip clean">no findings</span>']
+    ] or [f'<span class="chip{" clean" if run.is_checked else ""}">{_tally_text(run)}</span>']
     if known := sum(each.is_known for each in run.allowed):
         chips.append(f'<span class="chip">{known} in the baseline</span>')
     return f'<p class="tally">{" ".join(chips)}</p>'
