@@ -95,7 +95,7 @@ does 'python -c "import triton, triton.language; print(triton.__file__)"' blocks
   'import triton finds nothing'
 does 'blockscope trace -o t.h5 add.py; blockscope view --csv ops t.h5' 'tl.load' \
   'the trace cannot be read'
-does 'blockscope view --png p.png t.h5' 'Debian: libegl1' \
+does 'blockscope view --png p.png t.h5' 'Debian: libegl1 libegl-mesa0 libgl1 libgl1-mesa-dri' \
   'the viewer does not say what draws pictures'
 does 'blockscope check --format sarif add.py' '"version": "2.1.0"' 'there is no SARIF'
 does 'blockscope check --format html add.py' '<h1>Blockscope report</h1>' 'there is no HTML report'

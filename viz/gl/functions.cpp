@@ -9,10 +9,9 @@ namespace {
 /// A library of the machine, kept open until the process ends.
 class Library {
 public:
-  explicit Library(const char *name, const char *package)
-      : handle_(dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
+  explicit Library(const char *name) : handle_(dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
     if (handle_ == nullptr)
-      missing_ = std::string("this machine has no ") + name + " (Debian: " + package + ")";
+      missing_ = std::string("this machine has no ") + name;
   }
 
   template <typename Function> void find(Function &function, const char *name) {
@@ -33,7 +32,7 @@ private:
 } // namespace
 
 std::string loadGl() {
-  Library library("libGL.so.1", "libgl1");
+  Library library("libGL.so.1");
 #define BLK_FIND(name) library.find(gl::name, "gl" #name);
   BLK_GL_FUNCTIONS(BLK_FIND)
 #undef BLK_FIND
@@ -41,7 +40,7 @@ std::string loadGl() {
 }
 
 std::string loadEgl() {
-  Library library("libEGL.so.1", "libegl1");
+  Library library("libEGL.so.1");
 #define BLK_FIND(name) library.find(egl::name, "egl" #name);
   BLK_EGL_FUNCTIONS(BLK_FIND)
 #undef BLK_FIND

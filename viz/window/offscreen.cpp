@@ -12,6 +12,12 @@
 #include <cstdlib>
 
 namespace blockscope::viz {
+namespace {
+
+/// All that pictures need: who installs what is missing first wants to do it once.
+constexpr const char *kPackages = " (Debian: libegl1 libegl-mesa0 libgl1 libgl1-mesa-dri)";
+
+} // namespace
 
 struct Offscreen::Impl {
   EGLDisplay display = EGL_NO_DISPLAY;
@@ -35,7 +41,7 @@ bool Offscreen::Impl::createContext(std::string &error) {
   setenv("EGL_LOG_LEVEL", "fatal", 0);
   for (const std::string &missing : {loadEgl(), loadGl()}) {
     if (!missing.empty()) {
-      error = "no off-screen renderer: " + missing;
+      error = "no off-screen renderer: " + missing + kPackages;
       return false;
     }
   }
@@ -44,7 +50,7 @@ bool Offscreen::Impl::createContext(std::string &error) {
   if (getDisplay != nullptr)
     display = getDisplay(EGL_PLATFORM_SURFACELESS_MESA, EGL_DEFAULT_DISPLAY, nullptr);
   if (display == EGL_NO_DISPLAY || egl::Initialize(display, nullptr, nullptr) == EGL_FALSE) {
-    error = "no off-screen renderer: Mesa's EGL is needed (Debian: libegl-mesa0, libgl1-mesa-dri)";
+    error = std::string("no off-screen renderer: Mesa's EGL is needed") + kPackages;
     return false;
   }
   constexpr std::array<EGLint, 3> kConfig = {EGL_RENDERABLE_TYPE, EGL_OPENGL_BIT, EGL_NONE};

@@ -124,7 +124,7 @@ void loop(GLFWwindow *window, Session &session) {
 
 bool runWindow(Session &session, WindowState &state, std::string &error) {
   if (const std::string missing = loadGl(); !missing.empty()) {
-    error = "no window can be opened: " + missing;
+    error = "no window can be opened: " + missing + " (Debian: libgl1)";
     return false;
   }
   static std::string reason;
