@@ -479,3 +479,14 @@ def test_inputs_that_differ_are_said(tmp_path):
         file.write(text)
     done = command("same", one, other)
     assert done.returncode == 1 and "the inputs differ: x (both files begin" in done.stderr
+
+
+def test_a_comparison_in_a_file_that_fails_is_one_line(tmp_path):
+    one, other = files(tmp_path, *["tl.store(out + i, tl.exp(a))"] * 2)
+    for path, line in ((one, "torch.testing.assert_close(out, x.exp())"), (other, "1 / 0")):
+        with open(path, "a") as file:
+            file.write(line + "\n")
+    done = command("same", one, other)
+    assert done.stdout == "out: the same\n"
+    assert done.stderr.startswith(f"{one} ended with status 1; its tensors are compared")
+    assert "ZeroDivisionError" in done.stderr  # all else is told as always
