@@ -457,7 +457,7 @@ def test_two_files(tmp_path):
 def test_files_without_a_result_in_common_are_not_the_same(tmp_path):
     one, renamed, inside = files(tmp_path, *["tl.store(out + i, a)"] * 3)
     for path, change in (
-        (renamed, lambda text: text.replace("out = ", "y = ").replace("(x, out,", "(x, y,")),
+        (renamed, lambda text: text.replace("out = ", "y = ").replace("](x, out,", "](x, y,")),
         (inside, lambda text: text.replace("x = ", "def f():\n  global x\n  x = ")
             .replace("\nout", "\n  out").replace("\nkernel[", "\n  kernel[") + "\nf()\n"),
     ):  # fmt: skip
@@ -490,3 +490,10 @@ def test_a_comparison_in_a_file_that_fails_is_one_line(tmp_path):
     assert done.stdout == "out: the same\n"
     assert done.stderr.startswith(f"{one} ended with status 1; its tensors are compared")
     assert "ZeroDivisionError" in done.stderr  # all else is told as always
+
+
+def test_a_launch_that_fails_has_nothing_to_compare(tmp_path):
+    one, other = files(tmp_path, "tl.store(out + i, a)", "tl.store(out + i + 9999, a)")
+    done = command("same", one, other)
+    assert done.returncode == 2 and done.stdout == ""
+    assert f"a launch of {other} failed, so there is nothing to compare" in done.stderr

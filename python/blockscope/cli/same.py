@@ -30,6 +30,7 @@ class Side:
     tensors: dict[str, Bits] = field(default_factory=dict)
     written: set[str] = field(default_factory=set)
     launches: int = 0
+    has_failed: bool = False  # the last launch has, and the file with it
 
 
 def compare_files(one: str, other: str) -> int:
@@ -85,6 +86,8 @@ def _run(file: str) -> Side:
             side: Side = pickle.load(stream)  # our own child wrote it
     if side.launches == 0:
         raise UsageError(f"{file} launched no kernel")
+    if side.has_failed:
+        raise UsageError(f"a launch of {file} failed, so there is nothing to compare")
     return side
 
 
@@ -104,7 +107,8 @@ def child(file: str, path: str) -> int:
             side.tensors[name] = bits
             if _storage(value) in storages:
                 side.written.add(name)
-    if status:
+    side.has_failed &= status != 0
+    if status and not side.has_failed:
         print(
             f"{file} ended with status {status}; its tensors are compared as they were then. (In "
             "the algebra results are no numbers: a comparison with torch in the file fails.)",
@@ -125,10 +129,14 @@ def _watched(side: Side, storages: set[int]) -> Iterator[None]:
         if warmup:
             return run(fn, grid, args, kwargs, warmup=True)
         side.launches += 1
+        side.has_failed = False
         tensors = [v for v in (*args, *kwargs.values()) if _storage(v)]
         before = [Bits.of(tensor) for tensor in tensors]
         try:
             return run(fn, grid, args, kwargs)
+        except BaseException:
+            side.has_failed = True
+            raise
         finally:
             for tensor, bits in zip(tensors, before, strict=True):
                 now = Bits.of(tensor)
