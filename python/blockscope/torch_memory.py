@@ -278,12 +278,12 @@ def watching(handle: Callable[[], Any], one_launch: ProcessLock) -> Iterator[Cal
                 modes.enter_context(mode)
 
     def before_launch() -> None:
-        if not has_begun and _is_loaded("torch"):  # another thread has imported it
+        if not has_begun and _is_loaded("torch"):  # another thread has imported it, say
             begin()
         watch.forget_freed()
 
     with modes, after_import("torch", begin):
-        if "torch" in sys.modules:
+        if _is_loaded("torch"):
             begin()
         yield before_launch
 
@@ -333,7 +333,7 @@ def _modes(watch: _Watch) -> list[Any]:
     # with the first op: a second, or three. So it is when the program imports that.
     ops: Any = Ops
     ops.__torch_dispatch__ = dispatch
-    if "torch._dynamo" in sys.modules:
+    if _is_loaded("torch._dynamo"):
         leave_alone()
 
     class Functions(TorchFunctionMode):
