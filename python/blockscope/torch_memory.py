@@ -1,9 +1,9 @@
 """What torch does with memory while a check wants to know: allocations, writes, reads, copies.
 
-A dispatch mode sees each torch op of its thread. What an op writes is defined afterwards; what it
-reads is looked at by the check. Ops that only move elements elsewhere count as neither: what they
-make is taken for defined, but for plain copies, which are followed. NumPy arrays that share memory
-with a tensor are seen when they are made.
+A dispatch mode sees each torch op of its thread; threads that start later get modes of their own.
+What an op writes is defined afterwards; what it reads is looked at by the check. Ops that only move
+elements elsewhere count as neither: what they make is taken for defined, but for plain copies,
+which are followed. NumPy arrays that share memory with a tensor are seen when they are made.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
 from blockscope.frames import position
@@ -53,12 +53,13 @@ class _Watch:
     def __init__(self, handle: Callable[[], Any], one_launch: ProcessLock) -> None:
         self._handle = handle
         self._one_launch = one_launch
+        self.is_over = False  # threads may outlive the watch
         self._freed: deque[tuple[int, int]] = deque()
         self._known: weakref.WeakSet[Any] = weakref.WeakSet()  # storages whose end is awaited
 
     def forget_freed(self) -> None:
         """Before a launch or an event: memory that is gone may come back as another tensor's."""
-        while self._freed:
+        while self._freed and not self.is_over:
             self._handle().host_free(*self._freed.popleft())
 
     def allocated(self, tensor: Any) -> None:
@@ -66,14 +67,15 @@ class _Watch:
             self.forget_freed()
             storage = tensor.untyped_storage()
             begin, size = storage.data_ptr(), storage.nbytes()
-            if begin and size:
+            if begin and size and not self.is_over:
                 self._handle().host_allocation(begin, size, *_users_place())
                 self._await_end(storage, begin, size)
 
     def written(self, tensor: Any) -> None:
         with self._one_launch:
             self.forget_freed()
-            self._handle().host_write(_elements(tensor))
+            if not self.is_over:
+                self._handle().host_write(_elements(tensor))
 
     def read(self, tensor: Any) -> None:
         is_launching = self._one_launch.is_held()  # what a launch itself reads is not the user's
@@ -99,7 +101,11 @@ class _Watch:
 
     def _may_be_undefined(self, tensor: Any) -> bool:
         self.forget_freed()
-        return bool(self._handle().may_be_undefined(*_storage(tensor)))
+        return not self.is_over and bool(self._handle().may_be_undefined(*_storage(tensor)))
+
+    def end(self) -> None:
+        with self._one_launch:
+            self.is_over = True
 
     def is_copying_arguments(self) -> bool:
         """Whether a launch copies tensors of a GPU to the host, or back: what is defined stays."""
@@ -258,33 +264,80 @@ def unwatched() -> Iterator[None]:
         _quiet.is_on = was_on
 
 
+#: For each watch that is on: what watches a thread while it is entered there.
+_watches_of_new_threads: list[Callable[[], AbstractContextManager[None]]] = []
+_start = threading.Thread.start
+
+
+def _start_watched(thread: threading.Thread) -> None:
+    """In the place of ``threading.Thread.start`` from the first watch on: what the thread runs is
+    told to the watches that are on as it starts."""
+    watches, run = [*_watches_of_new_threads], thread.run
+    if not watches or thread.ident is not None:
+        _start(thread)
+        return
+
+    def run_watched() -> None:
+        del thread.run  # the class's again
+        with ExitStack() as stack:
+            for on_this_thread in watches:
+                stack.enter_context(on_this_thread())
+            run()
+
+    thread.run = run_watched  # type: ignore[method-assign]
+    try:
+        _start(thread)
+    except BaseException:
+        if thread.ident is None:
+            thread.__dict__.pop("run", None)
+        raise
+
+
 @contextmanager
 def watching(handle: Callable[[], Any], one_launch: ProcessLock) -> Iterator[Callable[[], None]]:
-    """Tells the session ``handle()`` what torch does inside the block, on this thread.
+    """Tells the session ``handle()`` what torch does inside the block, on this thread and on those
+    that start there.
 
     Gives what is to be called before each launch. Does not import torch, which takes seconds: the
-    watch begins when the program does.
+    watch begins when the program does, on the thread that does it and with launches on others.
     """
     watch = _Watch(handle, one_launch)
-    owner = threading.get_ident()
-    modes = ExitStack()
-    has_begun = False
+    made: dict[str, list[Any]] = {}  # the kinds of modes, once torch is there
+    here = threading.local()
 
     def begin(torch: Any = None) -> None:
-        nonlocal has_begun
-        if not has_begun and threading.get_ident() == owner:
-            has_begun = True
-            for mode in _modes(watch):
-                modes.enter_context(mode)
+        """On a thread that is watched, when torch is there."""
+        modes = getattr(here, "waiting", None)
+        if modes is not None:
+            here.waiting = None
+            for kind in made.get("kinds") or made.setdefault("kinds", _kinds(watch)):
+                modes.enter_context(kind())
+
+    def leave_alone(dynamo: Any) -> None:
+        for kind in made.get("kinds", ()):
+            _leave_alone(kind)
+
+    @contextmanager
+    def on_this_thread() -> Iterator[None]:
+        with ExitStack() as modes:
+            here.waiting = modes
+            if _is_loaded("torch"):
+                begin()
+            yield
 
     def before_launch() -> None:
-        if not has_begun and _is_loaded("torch"):  # another thread has imported it, say
+        if _is_loaded("torch"):
             begin()
         watch.forget_freed()
 
-    with modes, after_import("torch", begin):
-        if _is_loaded("torch"):
-            begin()
+    threading.Thread.start = _start_watched  # type: ignore[method-assign]
+    with ExitStack() as stack:
+        stack.callback(watch.end)
+        stack.callback(_watches_of_new_threads.remove, on_this_thread)
+        _watches_of_new_threads.append(on_this_thread)
+        stack.enter_context(after_import("torch", begin))
+        stack.enter_context(after_import("torch._dynamo", leave_alone))
+        stack.enter_context(on_this_thread())
         yield before_launch
 
 
@@ -293,8 +346,16 @@ def _is_loaded(name: str) -> bool:
     return module is not None and not getattr(module.__spec__, "_initializing", False)
 
 
-def _modes(watch: _Watch) -> list[Any]:
-    """Contexts in which the watch sees functions and ops of torch."""
+def _leave_alone(kind: Any) -> None:
+    """Has torch.compile not compile what the ops of a thread run."""
+    import torch
+
+    if "__torch_dispatch__" in kind.__dict__:
+        kind.__torch_dispatch__ = torch._disable_dynamo(kind.__dict__["__torch_dispatch__"])
+
+
+def _kinds(watch: _Watch) -> list[Any]:
+    """The modes in which a thread's functions and ops of torch are seen."""
     import torch
     from torch.overrides import TorchFunctionMode
     from torch.utils._python_dispatch import TorchDispatchMode
@@ -318,23 +379,19 @@ def _modes(watch: _Watch) -> list[Any]:
         schema = schemas.get(func)
         if schema is None:
             schema = schemas[func] = _Schema(func)
-        if _quiet.is_on or watch.is_copying_arguments():
+        if watch.is_over or _quiet.is_on or watch.is_copying_arguments():
             return func(*args, **kwargs)
         if func.namespace != "aten" and (key := _python_kernel(func, args, kwargs)):
             with self:  # what it calls is seen, as if the user had called it
                 return func.redispatch(torch._C.DispatchKeySet(key), *args, **kwargs)
         return _apply(watch, schema, args, kwargs, lambda: func(*args, **kwargs))
 
-    def leave_alone(dynamo: Any = None) -> None:
-        """Has torch.compile not compile ``dispatch``."""
-        ops.__torch_dispatch__ = torch._disable_dynamo(dispatch)
-
     # A method of the class's body would be left alone at once, which imports all of torch.compile
     # with the first op: a second, or three. So it is when the program imports that.
     ops: Any = Ops
     ops.__torch_dispatch__ = dispatch
     if _is_loaded("torch._dynamo"):
-        leave_alone()
+        _leave_alone(ops)
 
     class Functions(TorchFunctionMode):
         def __torch_function__(
@@ -342,8 +399,8 @@ def _modes(watch: _Watch) -> list[Any]:
         ) -> Any:
             if torch.compiler.is_compiling():  # torch.compile reads this function, too
                 return func(*args, **(kwargs or {}))
-            if not _quiet.is_on and func in sharing and _has_memory(args[0]):
+            if not watch.is_over and not _quiet.is_on and func in sharing and _has_memory(args[0]):
                 watch.shared(args[0])
             return func(*args, **(kwargs or {}))
 
-    return [after_import("torch._dynamo", leave_alone), Functions(), Ops()]
+    return [Functions, Ops]

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import blockscope
 import blockscope.language as tl
@@ -91,6 +92,8 @@ DEFINED = {
     "a module": lambda: torch.nn.Linear(8, 8)(torch.ones(8)).detach(),
     "by a mask": lambda: by_mask(),
     "another thread": lambda: by_thread(),
+    "filled by another thread": lambda: filled_in(threading_map),
+    "filled by a pool": lambda: filled_in(pool_map),
     "view": lambda: torch.empty(4, 4).fill_(0).view(16)[4:12],
 }
 
@@ -128,6 +131,25 @@ def by_thread():
     return made[0]
 
 
+def threading_map(function, values):
+    threads = [threading.Thread(target=function, args=(value,)) for value in values]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def pool_map(function, values):
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(function, values))
+
+
+def filled_in(map_in_threads):
+    x = torch.empty(8)
+    map_in_threads(lambda part: part.fill_(1), x.view(4, 2))
+    return x
+
+
 def freed():
     x = torch.empty(8)
     del x
@@ -142,6 +164,33 @@ def test_memory_without_a_value(make, mode):
 @pytest.mark.parametrize("make", DEFINED.values(), ids=DEFINED)
 def test_memory_that_torch_has_written(make, mode):
     assert summed(make) == []
+
+
+def test_what_another_thread_reads(mode):
+    with blockscope.check("undefined") as report:
+        out = torch.empty(8)
+        copy[(1,)](torch.ones(8), out, 6, BLOCK=8)
+        threading_map(lambda part: part.sum(), [out[:6]])
+        assert codes(report) == []
+        threading_map(lambda part: part.sum(), [out])
+    assert codes(report) == ["undefined-value"]
+
+
+def test_a_thread_may_outlive_the_check(mode):
+    go, ended = threading.Event(), []
+
+    def fill(x):
+        go.wait()
+        x.fill_(1)
+        ended.append(torch.empty(8).sum())
+
+    with blockscope.check("undefined") as report:
+        thread = threading.Thread(target=fill, args=(torch.empty(8),))
+        thread.start()
+    go.set()
+    thread.join()
+    assert len(ended) == 1
+    assert codes(report) == []
 
 
 READS = {
