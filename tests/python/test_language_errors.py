@@ -333,6 +333,31 @@ def mismatched_return(x, n):
     tl.store(x, one_or_other(n))
 
 
+class Pair:
+    pass
+
+
+@blockscope.jit
+def zips(x, n):
+    for p, v in zip((x, x), (1, 2)):  # noqa: B905
+        tl.store(p, v)
+
+
+@blockscope.jit
+def adds_by_python(x, n):
+    tl.store(x, sum((n, 1)))
+
+
+@blockscope.jit
+def sorts_by_python(x, n):
+    tl.store(x, sorted((n, 1))[0])
+
+
+@blockscope.jit
+def makes_an_object(x, n):
+    Pair()
+
+
 @blockscope.jit(do_not_specialize=["N"])
 def constant_not_specialized(x, N: tl.constexpr):
     tl.store(x, N)
@@ -344,6 +369,19 @@ def constant_not_specialized(x, N: tl.constexpr):
         (mismatched_if, "Mismatched type for y: int32 after the 'if' but fp32 after the else"),
         (mismatched_ternary, "Ternary expression with dynamic condition has inconsistent types "),
         (mismatched_return, "Return type mismatch: int32 on one path and fp32 on another"),
+        (
+            zips,
+            "a call of the Python class 'zip' is not supported in a kernel; loop over tl.static_range(...)",
+        ),
+        (
+            adds_by_python,
+            "a call of the Python function 'sum' is not supported in a kernel; call it outside",
+        ),
+        (sorts_by_python, "'sorted' is not defined; kernels do not have this name of Python's"),
+        (
+            makes_an_object,
+            "a call of the Python class 'Pair' is not supported in a kernel; decorate it with @aggregate",
+        ),
         (constant_not_specialized, "N marked as constexpr and listed in do_not_specialize"),
     ],
 )

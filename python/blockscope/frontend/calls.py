@@ -59,16 +59,22 @@ def call(
         return fn(*(values.unwrap(a) for a in args))
     if callable(fn) and isinstance(node.func, ast.Attribute) and not _is_debugger(fn):
         return _call_python(generator, node, fn, args, kwargs)
-    if inspect.isfunction(fn) or inspect.isbuiltin(fn):
-        raise unsupported(
-            generator,
-            node,
-            f"a call of the Python function '{getattr(fn, '__name__', fn)}'",
-            "use step mode: TRITON_INTERPRET=1, or blockscope run --step"
-            if _is_debugger(fn)
-            else "decorate it with @jit",
-        )
+    if inspect.isfunction(fn) or inspect.isbuiltin(fn) or inspect.isclass(fn):
+        kind, name = "class" if inspect.isclass(fn) else "function", getattr(fn, "__name__", fn)
+        what = f"a call of the Python {kind} '{name}'"
+        raise unsupported(generator, node, what, _instead_of(fn))
     raise TypeError(f"'{type(fn).__name__}' object is not callable in a kernel")
+
+
+def _instead_of(fn: Any) -> str:
+    """What to do where a kernel calls something of Python's."""
+    if _is_debugger(fn):
+        return "use step mode: TRITON_INTERPRET=1, or blockscope run --step"
+    if fn in (builtins.zip, builtins.enumerate, builtins.reversed):
+        return "loop over tl.static_range(...) and take the elements by index"
+    if getattr(fn, "__module__", "") == "builtins":
+        return "call it outside, and pass what it gives as an argument"
+    return f"decorate it with @{'aggregate' if inspect.isclass(fn) else 'jit'}"
 
 
 def _is_users_builtin(fn: Any) -> bool:

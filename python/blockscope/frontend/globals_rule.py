@@ -60,7 +60,8 @@ def look_up(fn: Any, name: str, used: UsedValues) -> Any:
             f"'{name}' works in step mode: set TRITON_INTERPRET=1, or use blockscope run --step"
         )
     if where is None:
-        raise NameError(f"'{name}' is not defined")
+        of_python = "; kernels do not have this name of Python's" * hasattr(builtins, name)
+        raise NameError(f"'{name}' is not defined{of_python}")
     if where == "global":
         used.note(fn.fn.__globals__, name, value)
     elif where == "closure":
