@@ -330,7 +330,7 @@ def watching(handle: Callable[[], Any], one_launch: ProcessLock) -> Iterator[Cal
             begin()
         watch.forget_freed()
 
-    threading.Thread.start = _start_watched  # type: ignore[method-assign]
+    threading.Thread.start = _start_watched  # type: ignore[assignment, method-assign]
     with ExitStack() as stack:
         stack.callback(watch.end)
         stack.callback(_watches_of_new_threads.remove, on_this_thread)

@@ -27,6 +27,7 @@ struct Names {
   PyObject *dataPtr = PyUnicode_InternFromString("data_ptr");
   PyObject *nbytes = PyUnicode_InternFromString("nbytes");
   PyObject *resizable = PyUnicode_InternFromString("resizable");
+  PyObject *isNeg = PyUnicode_InternFromString("is_neg");
 };
 
 const Names &names() {
@@ -76,11 +77,21 @@ bool fitsStorage(const interpreter::Allocation &allocation) {
              allocation.storageBytes;
 }
 
+/// Whether torch negates the elements as it reads them, as of the imaginary part of a conjugate.
+bool isNegated(PyObject *tensor) {
+  const py::object negated = call(tensor, names().isNeg);
+  if (!negated)
+    PyErr_Clear();
+  return negated.ptr() == Py_True;
+}
+
 /// The memory of a torch tensor; nothing, without a Python error, for what Python has to look at:
-/// a tensor whose storage was freed, say.
+/// a tensor whose storage was freed, say, or that is negated.
 std::optional<interpreter::Allocation> allocationOf(const RunTimeArgument &argument,
                                                     const std::string &name) {
   PyObject *tensor = argument.tensor;
+  if (isNegated(tensor))
+    return std::nullopt;
   const py::object storage = call(tensor, names().untypedStorage);
   if (!storage) {
     PyErr_Clear();

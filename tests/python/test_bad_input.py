@@ -167,6 +167,10 @@ def x():
     return torch.rand(64)
 
 
+def negated():
+    return torch.zeros(4, dtype=torch.complex64).conj().imag
+
+
 COMPILE = [
     (
         lambda: copy[(1,)](x(), x(), 64, BLOCK=48),
@@ -275,6 +279,11 @@ LAUNCH = [
         lambda: copy[(1,)](torch.eye(8).to_sparse(), x(), 64, BLOCK=64),
         TypeError,
         r"argument 'x_ptr': tensor has layout torch.sparse_coo, expected torch.strided",
+    ),
+    (
+        lambda: [copy[(1,)](each, x(), 4, BLOCK=4) for each in (x(), negated())],
+        ValueError,
+        r"argument 'x_ptr': tensor is a view that torch negates .*; pass x.resolve_neg\(\)",
     ),
     (lambda: copy[(1,)](x(), x(), 64), TypeError, r"missing a required argument: 'BLOCK'"),
     (lambda: copy[(1,)](x(), x(), 64, BLOCK=64, N=3), KeyError, r"'N' was given to kernel 'copy'"),

@@ -46,6 +46,11 @@ class HostMemory:
             if getattr(value, "is_mock", False):  # only compiled for: there is no memory to touch
                 return Buffer(dtype_name(value.dtype), 0, 0, 0, (0,), (1,), 1, owner=value)
             if hasattr(value, "data_ptr"):
+                if getattr(value, "is_neg", bool)():  # bool() is False
+                    raise ValueError(
+                        "tensor is a view that torch negates when it is read (is_neg()), and its "
+                        "memory holds the opposite signs; pass x.resolve_neg()"
+                    )
                 device = str(getattr(value, "device", "cpu"))
                 if device.split(":")[0] not in ("cpu", "None"):
                     return self._copy_of_torch(value, device)
