@@ -266,12 +266,22 @@ def unwatched() -> Iterator[None]:
 
 #: For each watch that is on: what watches a thread while it is entered there.
 _watches_of_new_threads: list[Callable[[], AbstractContextManager[None]]] = []
-_start = threading.Thread.start
+#: What ``threading.Thread.start`` was before the first watch.
+_start: Callable[[threading.Thread], None] | None = None
+
+
+def _see_new_threads() -> None:
+    """For good: others may have wrapped ours since."""
+    global _start
+    if _start is None:
+        _start = threading.Thread.start
+        threading.Thread.start = _start_watched  # type: ignore[assignment, method-assign]
 
 
 def _start_watched(thread: threading.Thread) -> None:
-    """In the place of ``threading.Thread.start`` from the first watch on: what the thread runs is
-    told to the watches that are on as it starts."""
+    """In the place of ``threading.Thread.start``: what the thread runs is told to the watches that
+    are on as it starts."""
+    assert _start is not None
     watches, run = [*_watches_of_new_threads], thread.run
     if not watches or thread.ident is not None:
         _start(thread)
@@ -330,7 +340,7 @@ def watching(handle: Callable[[], Any], one_launch: ProcessLock) -> Iterator[Cal
             begin()
         watch.forget_freed()
 
-    threading.Thread.start = _start_watched  # type: ignore[assignment, method-assign]
+    _see_new_threads()
     with ExitStack() as stack:
         stack.callback(watch.end)
         stack.callback(_watches_of_new_threads.remove, on_this_thread)
