@@ -19,6 +19,7 @@ import blockscope as triton
 import blockscope.language as tl
 import numpy as np
 import pytest
+from blockscope.cli import verify
 from blockscope.cli.launch_script import LaunchScript
 from blockscope.cli.verify import Verifier
 from blockscope.errors import CompilationError, LaunchFileError
@@ -184,6 +185,31 @@ def test_launches_of_a_file_are_verified_as_those_of_a_script(record, capsys):
         assert script.run() == 0
     script.replay.close()
     assert verifier.summary() == "verify: 1 launches, 0 with differences", capsys.readouterr().err
+
+
+def test_launches_that_differ_are_kept(tmp_path, monkeypatch):
+    differs = lambda launch, *runs: ["'out' differs"] if float(launch._args[0][0]) > 1 else []
+    monkeypatch.setattr(verify, "differences", differs)
+    verifier = Verifier("cpu")
+    writer = Writer(str(tmp_path / "run.blk"))
+    recorder = Recorder(writer, on_more=verifier.count)
+    with recorder.recording(verifier.launch):
+        for first in (1.0, 2.0, 1.5):
+            copy[(1,)](torch.full((8,), first), torch.zeros(8), BLOCK=8)
+    writer.close(recorder.head())
+    assert verifier.summary() == "verify: 3 launches, 2 with differences" and recorder.recorded == 2
+    file = File(str(tmp_path / "run.blk"))
+    values = [float(tensors[1][0]) for tensors in replayed(file)]
+    file.close()
+    assert values == [2.0, 1.5]
+
+
+def test_recording_what_differs_needs_a_gpu(tmp_path):
+    (tmp_path / "script.py").write_text("pass\n")
+    done = command("record", "--on-mismatch", "script.py", cwd=tmp_path)
+    assert done.returncode == 2 and "there is none to use" in done.stderr, done.stderr
+    done = command("record", "--on-mismatch", "--on-finding", "script.py", cwd=tmp_path)
+    assert done.returncode == 2 and "not allowed with" in done.stderr, done.stderr
 
 
 def test_what_is_undefined_goes_along_bit_for_bit(record):

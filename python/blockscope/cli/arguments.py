@@ -388,8 +388,12 @@ def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
     )
     record.add_argument("-o", "--output", metavar="RUN.blk",
                         help="the file (default run.blk); may stand behind FILE")  # fmt: skip
-    record.add_argument("--on-finding", action="store_true",
-                        help="only launches that fail, or have a finding")  # fmt: skip
+    kept = record.add_mutually_exclusive_group()
+    kept.add_argument("--on-finding", action="store_true",
+                      help="only launches that fail, or have a finding")  # fmt: skip
+    kept.add_argument("--on-mismatch", action="store_true",
+                      help="only launches that fail, or whose results on the CPU and on the GPU "
+                      "differ, as verify compares them")  # fmt: skip
     record.add_argument("--no-values", action="store_true",
                         help="of tensors, write sizes and the least and largest value")  # fmt: skip
     record.add_argument("--limit", type=positive, default=1000, metavar="N",

@@ -6,12 +6,14 @@ import argparse
 import os
 import shlex
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
-from blockscope import checks
+from blockscope import checks, knobs
 from blockscope.cli.script import Script
 from blockscope.cli.usage import UsageError
+from blockscope.cli.verify import Verifier, verifier_of_this_machine
 from blockscope.errors import LaunchFileError
 from blockscope.launch_file.container import Writer
 from blockscope.launch_file.recorder import Recorder
@@ -23,6 +25,9 @@ def record_script(
     script: Script, path: str, options: argparse.Namespace, names: list[str], given: dict[str, Any]
 ) -> int:
     """Run the script under the checks ``names``, if any; gives its status."""
+    verifier: Verifier | None = None
+    if options.on_mismatch:
+        verifier = verifier_of_this_machine()
     had_file = os.path.exists(path)
     try:
         writer = Writer(path)
@@ -33,28 +38,32 @@ def record_script(
         writer,
         keeps_values=not options.no_values,
         on_finding=options.on_finding,
+        on_more=verifier.count if verifier is not None else None,
         limit=options.limit,
         say=lambda text: _say_once(text, said),
     )
     process, exit = os.getpid(), os._exit
-    report: Any = None
+    found: Callable[[], str] | None = None if verifier is None else verifier.summary
 
     def end(status: int) -> Any:
         if os.getpid() == process:
-            status = _end(recorder, writer, path, options, had_file, report, status)
+            status = _end(recorder, writer, path, options, had_file, found, status)
             sys.stdout.flush()
         exit(status)
 
     with ExitStack() as stack:
         if names:
-            report = stack.enter_context(checks.check(names, **given))
-        stack.enter_context(recorder.recording())
+            found = stack.enter_context(checks.check(names, **given)).text
+        if verifier is not None:
+            stack.enter_context(knobs.runtime.scope())
+            knobs.runtime.interpret = False
+        stack.enter_context(recorder.recording(verifier.launch if verifier else None))
         os._exit = end  # by which a script may end the process
         try:
             status = script.run()
         finally:
             os._exit = exit
-    return _end(recorder, writer, path, options, had_file, report, status)
+    return _end(recorder, writer, path, options, had_file, found, status)
 
 
 def _end(
@@ -63,17 +72,19 @@ def _end(
     path: str,
     options: argparse.Namespace,
     had_file: bool,
-    report: Any,
+    found: Callable[[], str] | None,
     status: int,
 ) -> int:
     """Write the file, and say what is in it."""
-    if report is not None:
-        print(report.text().rstrip("\n"), file=sys.stderr)
+    if found is not None:
+        print(found().rstrip("\n"), file=sys.stderr)
     if recorder.recorded == 0:
         writer.give_up()
         why = "no kernel was launched"
         if options.on_finding and not recorder.refused:
             why = "no launch had a finding"
+        elif options.on_mismatch and not recorder.refused:
+            why = "no launch differed"
         elif recorder.refused:
             why = "no launch could be recorded"
         fate = "stays as it was" if had_file else "was not written"

@@ -37,6 +37,14 @@ _LOUD_RUNS, _AMPLIFICATION = 4, 32.0
 
 def verify_script(script: Runs, options: argparse.Namespace) -> int:
     """Run the script; its status, or the chosen one when a launch differs."""
+    verifier = verifier_of_this_machine()
+    with verifier.watching(), algebra() if options.algebra else nullcontext():
+        status = script.run()
+    return ending(verifier, status, options)
+
+
+def verifier_of_this_machine() -> Verifier:
+    """One that runs launches on its GPU, too. Errors: UsageError where it has none to use."""
     reason = _core.gpu.why_unavailable()
     if reason is not None:
         why = reason.partition(";")[0]  # what follows says how to run a kernel here
@@ -52,10 +60,7 @@ def verify_script(script: Runs, options: argparse.Namespace) -> int:
         raise UsageError("verify needs a torch with CUDA; this torch finds no GPU")
     # Both runs multiply float32 as the GPU does when the kernel does not say.
     os.environ.setdefault("TRITON_F32_DEFAULT", default_input_precision(on_gpu=True))
-    verifier = Verifier(f"cuda:{torch.cuda.current_device()}")
-    with verifier.watching(), algebra() if options.algebra else nullcontext():
-        status = script.run()
-    return ending(verifier, status, options)
+    return Verifier(f"cuda:{torch.cuda.current_device()}")
 
 
 def ending(verifier: Verifier, status: int, options: argparse.Namespace) -> int:
@@ -100,17 +105,21 @@ class Verifier:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Inside, every launch is verified."""
-
-        def verifying(
-            run: Any, fn: Any, args: Any, grid: Any, kwargs: dict[str, Any], warmup: bool
-        ) -> Any:
-            if warmup:
-                return run(fn, grid, args, kwargs, warmup=True)
-            return self._launch(run, fn, args, grid, kwargs)
-
-        with hooks.intercepted(verifying), knobs.runtime.scope():
+        with hooks.intercepted(self.launch), knobs.runtime.scope():
             knobs.runtime.interpret = False
             yield
+
+    def launch(
+        self, run: Any, fn: Any, args: Any, grid: Any, kwargs: dict[str, Any], warmup: bool
+    ) -> Any:
+        """In the place of one launch: it and its twin."""
+        if warmup:
+            return run(fn, grid, args, kwargs, warmup=True)
+        return self._launch(run, fn, args, grid, kwargs)
+
+    def count(self) -> int:
+        """How many launches went wrong."""
+        return self.differences + self.failures
 
     @property
     def compared(self) -> int:

@@ -50,8 +50,9 @@ class _Written:
 class Recorder:
     """Records launches into a file.
 
-    With ``on_finding`` those only in which the open check finds something new, or that fail. Of
-    more than ``limit`` launches the rest is left out.
+    With ``on_finding`` those only in which the open check finds something new, or that fail; with
+    ``on_more`` those in which what that counts grows, or that fail. Of more than ``limit`` launches
+    the rest is left out.
     """
 
     def __init__(
@@ -60,11 +61,15 @@ class Recorder:
         *,
         keeps_values: bool = True,
         on_finding: bool = False,
+        on_more: Callable[[], int] | None = None,
         limit: int = 1000,
         say: Callable[[str], None] = lambda text: None,
     ) -> None:
         self._writer, self._keeps_values = writer, keeps_values
-        self._on_finding, self._limit, self._say = on_finding, limit, say
+        self._is_choosing = on_finding or on_more is not None
+        self._count = on_more or _findings
+        self._limit, self._say = limit, say
+        self._through: hooks.Interceptor | None = None
         self._owner = os.getpid()
         self._lock = threading.RLock()
         self._functions = Functions()
@@ -81,8 +86,10 @@ class Recorder:
         self.recorded = self.refused = self.beyond_limit = 0
 
     @contextmanager
-    def recording(self) -> Iterator[None]:
-        """Inside, launches are recorded; those that only time a configuration, when they fail."""
+    def recording(self, through: hooks.Interceptor | None = None) -> Iterator[None]:
+        """Inside, launches are recorded; those that only time a configuration, when they fail.
+        ``through`` runs them in the place of the launch itself."""
+        self._through = through
         tune = Autotuner._tune
 
         def tuning(own: Any, args: Any, kwargs: Any, configs: Any, key: Any) -> None:
@@ -120,6 +127,8 @@ class Recorder:
     def _launch(
         self, run: Any, fn: Any, args: Any, grid: Any, kwargs: dict[str, Any], warmup: bool
     ) -> Any:
+        if self._through is not None:
+            run = _passed_on(self._through, run)
         if warmup:
             return run(fn, grid, args, kwargs, warmup=True)
         if os.getpid() != self._owner or (self._is_tuning and not self._is_first(fn, kwargs)):
@@ -156,7 +165,7 @@ class Recorder:
                 self.refused += 1
                 self._say(f"a launch of '{fn.__name__}' is not recorded: {reason}")
 
-        before = _findings()
+        before = self._count()
         undo = when(capture)
         try:
             result = run(fn, grid, args, kwargs)
@@ -167,7 +176,7 @@ class Recorder:
         finally:
             if undo is not None:
                 undo()
-        if _findings() > before:
+        if self._count() > before:
             for each in pending:
                 self._keep(each)
         return result
@@ -210,7 +219,7 @@ class Recorder:
             "arguments": values,
             "ir": None,
         }
-        pending = _Pending(row, self._on_finding or self._is_tuning)
+        pending = _Pending(row, self._is_choosing or self._is_tuning)
         if ir:
             row["ir"] = self._data(pending, ir.encode())
         else:
@@ -319,6 +328,13 @@ def _behind_hooks(fn: Any, capture: Callable[[], None]) -> Callable[[], None]:
 
     fn.pre_run_hooks.append(hook)
     return lambda: fn.pre_run_hooks.remove(hook)
+
+
+def _passed_on(through: hooks.Interceptor, run: Any) -> Any:
+    def passed_on(fn: Any, grid: Any, args: Any, kwargs: Any, warmup: bool = False) -> Any:
+        return through(run, fn, args, grid, kwargs, warmup)
+
+    return passed_on
 
 
 def _findings() -> int:
