@@ -18,6 +18,9 @@ class TritonError(Exception):
     """Base of all errors that Triton's names cover."""
 
 
+_own_cause: Any = BaseException.__cause__
+
+
 class CompilationError(TritonError):
     """A kernel that breaks a rule of the language.
 
@@ -29,6 +32,8 @@ class CompilationError(TritonError):
     """
 
     has_place = False
+    #: A cause that Python's report of an uncaught error leaves out: the text says it already.
+    unsaid_cause: BaseException | None = None
 
     def __init__(
         self,
@@ -64,6 +69,15 @@ class CompilationError(TritonError):
     @property
     def message(self) -> str:
         return str(self)
+
+    @property
+    def __cause__(self) -> BaseException | None:
+        """As in Triton, whose tests and users look into it."""
+        return _own_cause.__get__(self) or self.unsaid_cause
+
+    @__cause__.setter
+    def __cause__(self, cause: BaseException | None) -> None:
+        _own_cause.__set__(self, cause)
 
     def __str__(self) -> str:
         return self.text

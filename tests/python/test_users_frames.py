@@ -101,3 +101,22 @@ def test_an_error_at_an_instruction_without_a_line_stays_that_error():
         assert trace.tb_next.tb_lineno is None
         shown = tracebacks.users_frames(error, trace)
     assert shown.tb_next.tb_frame.f_code is code and shown.tb_next.tb_lineno == 1
+
+
+def test_the_cause_of_an_error_is_there_for_programs_and_not_said_twice(tmp_path):
+    path = tmp_path / "wrong.py"
+    path.write_text(
+        "import blockscope as triton, blockscope.language as tl\n"
+        "@triton.jit\ndef wrong(): tl.program_id(20)\n"
+        "try:\n    wrong[(1,)]()\n"
+        "except triton.CompilationError as error:\n"
+        "    print(repr(error.__cause__), error.__cause__.__traceback__)\n"
+        "    error.__cause__ = KeyError('another')\n"
+        "    print(repr(error.__cause__))\n"
+        "wrong[(1,)]()\n"
+    )
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True)
+    cause = "ValueError('program_id axis must be 0, 1, or 2 but got 20')"
+    assert done.stdout == f"{cause} None\nKeyError('another')\n", done.stderr
+    if sys.version_info < (3, 13):  # whose report of an uncaught error reads the attribute
+        assert done.stderr.count("program_id axis") == 1, done.stderr

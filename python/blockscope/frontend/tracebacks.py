@@ -5,7 +5,7 @@ import sys
 import types
 from typing import Any
 
-from blockscope.errors import TritonError
+from blockscope.errors import CompilationError, TritonError
 
 _kernel_code: set[types.CodeType] = set()
 #: Errors about what the user wrote. Others, outside a kernel, are our mistakes and stay whole.
@@ -122,7 +122,8 @@ def keeps_all() -> bool:
 
 
 def _trim_cause(error: BaseException) -> None:
-    """Without what the text of ``error`` says already: a cause that no code of the user raised."""
+    """Without what the text of ``error`` says already: a cause that no code of the user raised.
+    Programs that ask for it still get it."""
     cause = error.__cause__
     if cause is None:
         return
@@ -134,3 +135,5 @@ def _trim_cause(error: BaseException) -> None:
     if all(module == "contextlib" or module.startswith("blockscope") for module in modules):
         error.__cause__ = None
         error.__suppress_context__ = True
+        if isinstance(error, CompilationError):
+            error.unsaid_cause = cause.with_traceback(None)
