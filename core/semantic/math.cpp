@@ -58,6 +58,10 @@ Value Semantic::abs(const Operand &x) {
   const Value value = toTensor(x);
   if (failed())
     return {};
+  if (value.type.dtype == DType::Fp8E4M3B15) { // as in Triton by its bits: it has no arithmetic
+    const Value bits = bitcast(value, Type::get(DType::UInt8));
+    return bitcast(binary(BinaryOp::And, bits, constant(0x7F, DType::UInt8)), value.type);
+  }
   if (value.type.isFloating())
     return emit1("math.absf", {value}, value.type);
   if (!value.type.isInteger())

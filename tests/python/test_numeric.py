@@ -173,3 +173,16 @@ def test_fp8e4b15_is_the_top_of_fp16() -> None:
     back = run(found, "fp32", "fp8e4b15", np.dtype(np.uint8))
     limited = np.where(encodings & 0x7F == 0x7F, encodings - 1, encodings)  # 1.75 is the limit
     assert np.array_equal(back, limited)
+
+
+@blockscope.jit
+def absolute(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i).to(tl.float8e4b15, bitcast=True)
+    tl.store(out_ptr + i, tl.abs(x).to(tl.uint8, bitcast=True))
+
+
+def test_fp8e4b15_loses_its_sign_by_its_bits(mode: str) -> None:
+    encodings, found = np.arange(256, dtype=np.uint8), np.zeros(256, np.uint8)
+    absolute[(1,)](encodings, found, BLOCK=256)
+    assert np.array_equal(found, encodings & 0x7F)
