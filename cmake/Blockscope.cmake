@@ -175,8 +175,10 @@ function(blk_configure_python_module target)
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python/blockscope)
   if(BLK_PRECOMPILE)
     target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
-    target_precompile_headers(${target} PRIVATE ${blk_headers_llvm}
-      <pybind11/pybind11.h> <pybind11/stl.h>)
+    foreach(header IN LISTS blk_headers_llvm ITEMS <pybind11/pybind11.h> <pybind11/stl.h>)
+      string(REPLACE ">" "$<ANGLE-R>" header ${header}) # a wheel's module has a file in C, too
+      target_precompile_headers(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${header}>)
+    endforeach()
   endif()
 endfunction()
 
