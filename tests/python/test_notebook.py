@@ -145,7 +145,10 @@ def test_counts_of_an_interactive_map():
     facts, planes = map_of(heat([(1, 2, 3, 0, 1, 0, 0, 1), (0, 0, 0, 0, 9, 0, 0, 1)], dims=3))
     assert facts["sizes"] == [2, 3, 4] and planes[0, 1 * 3 + 2, 3] == 1 and planes[0, 0, 0] == 9
     facts, planes = map_of(heat([(0, 0, 0, 1, 0, 0, 1), (2047, 2047, 4, 1, 0, 0, 1)]))
-    assert facts["step"] == 2 and planes[0, 1023, 1023] == 1 and planes[0].sum() == 2
+    assert facts["step"] == 4 and planes[0, 511, 511] == 1 and planes[0].sum() == 2
+    facts, planes = map_of(heat([(0, 0, 0, 1, 0, 0, 1), (0, 1 << 50, 4, 1, 0, 0, 0)]))
+    assert planes[0].sum() == 2 and planes[3].sum() == 1 and facts["width"] == (1 << 50) + 1
+    assert "<b>DATA of TITLE</b>" in from_csv(heat([(0, 0, 0, 1, 0, 0, 1)]), "DATA of TITLE")
     with pytest.raises(ValueError, match="nothing touched x"):
         from_csv(heat([]), "x")
 

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import base64
 import csv
-import html
 import io
 import json
 
 import numpy as np
 
+from blockscope.report_html.text import escaped
+
 _KINDS = ("loads", "stores", "atomics")
-_MOST_CELLS = 1 << 20  # 12 MB of counts; larger maps add up neighbours
+_MOST_CELLS = 1 << 18  # 5.6 MB of text in the notebook; larger maps add up neighbours
 
 
 def from_csv(text: str, title: str) -> str:
@@ -49,7 +50,7 @@ def from_csv(text: str, title: str) -> str:
         shape = (int(np.prod(sizes[:-1])), width)
     step = 1
     while -(-shape[0] // step) * -(-shape[1] // step) > _MOST_CELLS:
-        step += 1
+        step *= 2
     shape = (-(-shape[0] // step), -(-shape[1] // step))
     cell = row // step * shape[1] + column // step
     planes = []
@@ -60,11 +61,13 @@ def from_csv(text: str, title: str) -> str:
         "rows": shape[0],
         "columns": shape[1],
         "step": step,
+        "width": width,  # of a row, in elements
         "sizes": sizes,
         "first": first,
         "counts": base64.b64encode(np.concatenate(planes).tobytes()).decode("ascii"),
     }
-    return _PAGE.replace("TITLE", html.escape(title)).replace("DATA", json.dumps(data))
+    before, after = _PAGE.split("DATA")
+    return before.replace("TITLE", escaped(title)) + json.dumps(data) + after
 
 
 class InteractiveMap:
@@ -142,7 +145,7 @@ touch-action:none;cursor:crosshair"></canvas>
   }
   function indices(row, column) {
     const sizes = data.sizes, found = [];
-    if (sizes.length < 2) return [row * data.columns * data.step + column + (data.first[0] || 0)];
+    if (sizes.length < 2) return [row * data.width + column + (data.first[0] || 0)];
     found.push(column + data.first[sizes.length - 1]);
     for (let k = sizes.length - 2; k >= 0; --k) {
       found.unshift(row % sizes[k] + data.first[k]);
