@@ -41,7 +41,8 @@ class HeatMap:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             file = os.path.join(folder, "map.png")
             if problem := heat_maps.draw(find_viewer(), self.trace, file, words):
-                raise ValueError(f"no picture of '{self.trace}': {problem}")
+                other = "; an interactive map needs none" * ("off-screen renderer" in problem)
+                raise ValueError(f"no picture of '{self.trace}': {problem}{other}")
             with open(file, "rb") as stream:
                 return stream.read()
 
