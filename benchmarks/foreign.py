@@ -14,6 +14,9 @@ With ``--timed``, on a GPU: the time of the kernels alone, by replay of a graph,
 each side, in turn; whether both computed the same; the geometric mean, and the ten lowest. Where
 several processes run at once, what is far from equal is timed again, with few others beside it.
 
+With ``--profile``, on a GPU with ncu: what the hardware counted for each launch of the cases, both
+sides beside one another (foreign_profile.py).
+
 With ``--compile-time``, without a GPU: how long compiling takes, one process at a time, with no
 cache of compiled kernels (compile_times.py).
 
@@ -21,6 +24,7 @@ cache of compiled kernels (compile_times.py).
   python benchmarks/foreign.py --static CLONES:lmdeploy --triton-python PYTHON
   python benchmarks/foreign.py --timed CASES.py [NAME,...]
   python benchmarks/foreign.py --timed CLONES: --processes 14
+  python benchmarks/foreign.py --profile CLONES:lmdeploy NAME,...
   python benchmarks/foreign.py --compile-time CLONES: --triton-python PYTHON
 
 PYTHON is one with Triton (any version that compiles for sm_90) and torch.
@@ -42,6 +46,7 @@ from pathlib import Path
 from typing import Any
 
 import compile_times
+import foreign_profile
 from foreign_worker import MARK
 from sass_loops import Loop, disassembled, loops_of, main_loop
 
@@ -305,6 +310,17 @@ def far_apart(times: dict[str, dict[str, float]], cases: str) -> list[tuple[str,
     return [(module, ",".join(found), side) for module, found in names.items() for side in SIDES]
 
 
+def profile(options: argparse.Namespace) -> int:
+    worker = str(HERE / "foreign_worker.py")
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for side, python in zip(SIDES, (options.triton_python, sys.executable), strict=True):
+            words = [python, worker, "profile", side, options.cases, folder, options.names]
+            found[side] = foreign_profile.counted(words, options.ncu, MARK)
+    print(foreign_profile.report(*(found[side] for side in SIDES)))
+    return 0
+
+
 def compile_time(options: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory() as folder:
         print(compile_times.report(lines_of_all("compile", options, folder)))
@@ -328,15 +344,18 @@ def main() -> int:
     mode = parser.add_mutually_exclusive_group(required=True)
     mode.add_argument("--static", action="store_true")
     mode.add_argument("--timed", action="store_true")
+    mode.add_argument("--profile", action="store_true")
     mode.add_argument("--compile-time", action="store_true")
     parser.add_argument(
         "cases",
-        help="a file, CLONES:MODULE of tests/practice, or CLONES: for all of them (not static)",
+        help="a file, CLONES:MODULE of tests/practice, or CLONES: for all of them (not static, not "
+        "profile)",
     )
     parser.add_argument("names", nargs="?", default="")
     parser.add_argument("--triton-python", default=os.environ.get("TRITON_PYTHON", sys.executable))
     parser.add_argument("--nvdisasm")
     parser.add_argument("--cuobjdump")
+    parser.add_argument("--ncu", default="ncu", help="the profiler of --profile")
     parser.add_argument(
         "--processes",
         type=int,
@@ -362,6 +381,8 @@ def main() -> int:
     os.environ["FOREIGN_CONFIGS"] = str(options.configs)  # for foreign_worker.py
     if options.compile_time:
         return compile_time(options)
+    if options.profile:
+        return profile(options)
     return static(options) if options.static else timed(options)
 
 

@@ -5,10 +5,11 @@ makes tensors with ``randn``, ``randint`` and ``empty`` of this module and launc
 place of a file, CLONES:MODULE takes the cases of tests/practice/practice/cases/MODULE.py, whose
 repository is in the folder CLONES: of production size where they run, else of FOREIGN_SIZE (small).
 CLONES:MODULE:K:N takes the K-th of N parts of them. Prints ``MARK`` and one JSON object for each
-kernel (static, compile) or case (timed). One process at a time times: FOLDER/gpu.lock. ``compile``
-is ``static`` at production size, with no cache of compiled kernels.
+kernel (static, compile) or case (timed, profile). One process at a time times: FOLDER/gpu.lock.
+``compile`` is ``static`` at production size, with no cache of compiled kernels. ``profile``
+launches once more what a case launched, alone between cudaProfilerStart and cudaProfilerStop.
 
-  python foreign_worker.py static|compile|timed triton|blockscope FILE FOLDER [NAME,...]
+  python foreign_worker.py static|compile|timed|profile triton|blockscope FILE FOLDER [NAME,...]
 """
 
 from __future__ import annotations
@@ -261,6 +262,15 @@ def kernel_microseconds(launches: list[Callable[[], Any]]) -> float:
     return min(times)
 
 
+def launch_under_profiler(launches: list[Callable[[], Any]]) -> None:
+    profiler = torch.cuda.cudart()
+    profiler.cudaProfilerStart()
+    for launch in launches:
+        launch()
+    torch.cuda.synchronize()
+    profiler.cudaProfilerStop()
+
+
 def microseconds(run: Callable[[], None], stream: Any) -> float:
     start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     start.record(stream)
@@ -374,6 +384,10 @@ def main() -> None:
                 continue
             torch.cuda.synchronize()
             seconds = time.perf_counter() - begin
+            if MODE == "profile":
+                launch_under_profiler(launches.kept)
+                emit({"case": case, "launches": len(launches.kept)})
+                continue
             prints = fingerprint(launches.tensors)
             with gpu:
                 micros = kernel_microseconds(launches.kept)
