@@ -30,6 +30,8 @@ using namespace mlir;
 namespace blockscope {
 namespace {
 
+constexpr int kSchedulers = 4; // of a multiprocessor
+
 using gpu::StageTimer;
 
 std::string printed(ModuleOp module) {
@@ -104,7 +106,7 @@ private:
     before_ = module_.clone();
     llvm::LLVMContext context;
     std::unique_ptr<llvm::Module> code = lower(context);
-    while (code && takeLessMemory()) {
+    while (code && (takeLessMemory() || makeRoomForCta())) {
       restart();
       code = lower(context);
     }
@@ -121,6 +123,21 @@ private:
     if (!hasExtraBuffers_)
       options_.ringBytes = std::max<int64_t>(0, ringBytes_ - excess);
     options_.extraBuffers = false;
+    return true;
+  }
+
+  /// Whether a multiprocessor has room for one CTA of four warps or fewer, so that each of its
+  /// schedulers has one warp and idles where that waits, and would have room for two if the rings
+  /// had a buffer less, whatever the kernel takes of registers.
+  bool makeRoomForCta() {
+    if (options_.ringBytes || spareRingBytes_ == 0 || options_.numWarps > kSchedulers)
+      return false;
+    const auto ctas = [&](int64_t sharedBytes) {
+      return target_.ctasAtATime(options_.numWarps, GpuTarget::kThreadRegisters, sharedBytes);
+    };
+    if (ctas(kernel_->sharedBytes) != 1 || ctas(kernel_->sharedBytes - spareRingBytes_) < 2)
+      return false;
+    options_.ringBytes = ringBytes_ - spareRingBytes_;
     return true;
   }
 
@@ -149,6 +166,7 @@ private:
     gpu::noteOptions(functionOf(*before_), kernel_->notes);
     hasExtraBuffers_ = report.hasExtraBuffers;
     ringBytes_ = report.ringBytes;
+    spareRingBytes_ = report.spareRingBytes;
     if (!dump("tlg", kernel_->tlg) || !dump("plan", kernel_->plan))
       return nullptr;
     const func::FuncOp function = functionOf(module_); // passes made a new one
@@ -218,6 +236,7 @@ private:
   std::string source_;           ///< the kernel's name in Python
   bool hasExtraBuffers_ = false; ///< so that it may need too much shared memory
   int64_t ringBytes_ = 0;        ///< of the loop whose rings take most
+  int64_t spareRingBytes_ = 0;   ///< of these, see PipelinePlan
   std::unique_ptr<GpuKernel> kernel_;
 };
 

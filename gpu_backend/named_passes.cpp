@@ -259,6 +259,7 @@ struct PipelineLoopsPass : ModulePass<PipelineLoopsPass> {
       noteLoops(plan, report->notes);
       report->hasExtraBuffers |= plan.hasExtraBuffers();
       report->ringBytes = std::max(report->ringBytes, plan.mostRingBytes());
+      report->spareRingBytes = plan.spareRingBytes();
     }
     return writePipelines(function, plan);
   }

@@ -23,6 +23,7 @@ struct PipelineReport {
   std::vector<Finding> notes;
   bool hasExtraBuffers = false; ///< some ring has a buffer more than stages
   int64_t ringBytes = 0;        ///< of shared memory, of the loop whose rings take most
+  int64_t spareRingBytes = 0;   ///< of these, see PipelinePlan
 };
 
 /// Registers the passes and the pipeline, together with the upstream passes it uses. Once is

@@ -23,6 +23,9 @@ constexpr int kWarpsOfGroup = 4;
 /// What a loop with dots needs besides their blocks: addresses, numbers of rows.
 constexpr int kRegistersOfRest = 16;
 constexpr int64_t kBufferAlignment = 1024, kBarrierBytes = 8;
+/// What an iteration of at least a microsecond loads for its dots, about the time that a copy
+/// takes.
+constexpr int64_t kBytesOfLongIteration = 32 << 10;
 
 bool isDot(Operation *op) { return isa<tlg::FmaOp, tlg::MmaOp, tlg::WgmmaOp>(op); }
 
@@ -591,6 +594,18 @@ int64_t PipelinePlan::mostRingBytes() const {
   for (const LoopPlan &loop : loops)
     most = std::max(most, loop.ringBytes());
   return most;
+}
+
+int64_t PipelinePlan::spareRingBytes() const {
+  const auto most = llvm::max_element(
+      loops, [](const LoopPlan &a, const LoopPlan &b) { return a.ringBytes() < b.ringBytes(); });
+  if (most == loops.end() || !most->isPipelined())
+    return 0;
+  const RingPlan &ring = most->rings.front();
+  const int64_t ofIteration = most->ringBytes() / ring.buffers;
+  const bool hasWgmma = !cast<scf::ForOp>(most->loop).getBody()->getOps<tlg::WgmmaOp>().empty();
+  const bool isSpare = !hasWgmma && ring.sync == RingSync::CtaBarrier && ring.buffers > 2;
+  return isSpare && ofIteration >= kBytesOfLongIteration ? ofIteration : 0;
 }
 
 PipelinePlan planPipelines(func::FuncOp function, const GpuTarget &target,

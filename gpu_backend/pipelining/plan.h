@@ -124,6 +124,11 @@ struct PipelinePlan {
 
   bool hasExtraBuffers() const;
   int64_t mostRingBytes() const; ///< of the loop whose rings take most
+  /// The bytes of one buffer of each load of that loop, if the loop can do with a buffer less where
+  /// that lets another CTA run; else 0. It can where no wgmma reads the rings, two buffers are
+  /// left, and an iteration has so much to compute that copies begun one iteration ahead come in
+  /// time.
+  int64_t spareRingBytes() const;
 };
 
 /// Plans all loops of a kernel whose tiles have layouts.

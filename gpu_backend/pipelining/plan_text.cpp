@@ -59,7 +59,7 @@ llvm::StringRef buffersText(const LoopPlan &loop, const RingPlan &ring) {
   for (const LoadPlan &load : loop.loads)
     first = std::max(first, load.addressAhead);
   return ring.buffers + first - ring.ahead < loop.stages
-             ? " (shared memory has no place for more)"
+             ? " (shared memory has no place for more, or not beside another CTA)"
              : " (loads that addresses need take the other stages)";
 }
 

@@ -371,7 +371,20 @@ def test_more_stages_than_memory(iterations: int, arch: str, machines: Any) -> N
     kernel = loops.run_crowded(iterations, (64, 64, 64), 20, 4, "cpu")
     buffers = {"sm_80": 10, "sm_90a": 14}[arch]
     assert kernel.metadata.shared == buffers * 16384
-    assert f"ring: {buffers} buffers (shared memory has no place for more)" in kernel.asm["plan"]
+    why = "shared memory has no place for more, or not beside another CTA"
+    assert f"ring: {buffers} buffers ({why})" in kernel.asm["plan"]
+    assert rounds_and_copies(machines[0]) == (buffers, True)
+
+
+@BOTH_ARCHS
+@pytest.mark.parametrize("iterations", [0, 1, 3, 6])
+def test_a_buffer_less_for_another_cta(iterations: int, arch: str, machines: Any) -> None:
+    """Of 164 KiB three buffers of 32 KiB leave no place for a second CTA, two do. Dots by wgmma
+    read on while threads copy: they keep all."""
+    kernel = loops.run_crowded(iterations, (64, 64, 128), 3, 4, "cpu")
+    buffers = {"sm_80": 2, "sm_90a": 3}[arch]
+    assert kernel.metadata.shared == buffers * 32768
+    assert f"ring: {buffers} buffers" in kernel.asm["plan"]
     assert rounds_and_copies(machines[0]) == (buffers, True)
 
 

@@ -7,7 +7,7 @@
 // SOME: 4 stages
 // SOME-NEXT: ring: 4 buffers
 // TWO: 4 stages
-// TWO-NEXT: ring: 2 buffers (shared memory has no place for more)
+// TWO-NEXT: ring: 2 buffers (shared memory has no place for more, or not beside another CTA)
 // TWO-NEXT: copies: begun 1 iteration ahead by all threads
 // NONE: not pipelined: no load of it can begin early
 // NONE-NEXT: in its iteration: shared memory has no place for two buffers of what the loop loads
