@@ -211,6 +211,18 @@ def products_of_rows(out_ptr, x_ptr, n, N: tl.constexpr):
 
 
 @triton.jit
+def sums_of_parts(out_ptr, x_ptr, n, N: tl.constexpr):
+    """As split attention puts its parts together: those without a weight are left out."""
+    i = tl.arange(0, 32)
+    total = tl.zeros([32], tl.int32)
+    for k in range(N):
+        weight = tl.load(x_ptr + k)
+        if weight > 0:
+            total += weight * tl.load(x_ptr + N + k * 32 + i)
+    tl.store(out_ptr + i, total)
+
+
+@triton.jit
 def sums_in_turn(out_ptr, x_ptr, n, N: tl.constexpr):
     i = tl.arange(0, 32)
     total = 0
@@ -234,6 +246,7 @@ def test_loops_of_known_length_are_unrolled_as_a_whole_or_until_eight_loads_are_
     assert loads_of(sum_of_rows, out, x, 8, N=8) == 8
     assert loads_of(sum_of_rows, out, x, 8, N=512) == 8
     assert loads_of(products_of_rows, out, x, 8, N=512) == 8
+    assert loads_of(sums_of_parts, out, x, 8, N=512) == 8
     assert loads_of(sum_of_rows, out, x, 8, N=0) > 1
 
 
