@@ -44,7 +44,7 @@ def compare_rows() -> list[AsmCase]:
         ),
         AsmCase(
             "setp.pair",
-            "{.reg .pred p, q; setp.lt.and.s32 p|q, $1, $2, !p; "
+            "{.reg .pred p, q; setp.ne.s32 p, $1, $1; setp.lt.and.s32 p|q, $1, $2, !p; "
             "selp.u32 $0, 1, 0, p; @q or.b32 $0, $0, 2;}",
             ("s32", "s32"), "u32", lambda a, b: np.where(a < b, 1, 2).astype(np.uint32),
         ),
