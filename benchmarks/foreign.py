@@ -318,7 +318,7 @@ def profile(options: argparse.Namespace) -> int:
             words = [python, worker, "profile", side, options.cases, folder, options.names]
             found[side] = foreign_profile.counted(words, options.ncu, MARK)
     print(foreign_profile.report(*(found[side] for side in SIDES)))
-    return 0
+    return 0 if all(found.values()) else 1
 
 
 def compile_time(options: argparse.Namespace) -> int:

@@ -11,7 +11,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
 
 STALLS = [
     "long_scoreboard",
@@ -50,7 +49,7 @@ COUNTERS: dict[str, tuple[str, float]] = {
     "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum": ("global loads, 1000s", 1e3),
     "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": ("their sectors, 1000s", 1e3),
     "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum": ("global stores, 1000s", 1e3),
-    "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum": ("their sectors, 1000s ", 1e3),
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum": ("their sectors, 1000s", 1e3),
     "l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum": ("sectors of spills loaded, 1000s", 1e3),
     "l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum": ("sectors of spills stored, 1000s", 1e3),
     "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum": ("shared memory wavefronts, 1000s", 1e3),
@@ -82,6 +81,8 @@ def counted(worker: list[str], ncu: str, mark: str) -> dict[str, list[Launch]]:
     command += ["--metrics", ",".join(COUNTERS), *worker]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_SECONDS)
+    except OSError as error:
+        sys.exit(f"the profiler '{ncu}' does not start ({error.strerror}); --ncu names another")
     except subprocess.TimeoutExpired:
         print(f"not done in {LIMIT_SECONDS} s: {' '.join(worker)}", file=sys.stderr)
         return {}
@@ -116,8 +117,11 @@ def launches_of(rows: list[str]) -> Iterator[Launch]:
 def report(triton: dict[str, list[Launch]], ours: dict[str, list[Launch]]) -> str:
     """A table for each launch that both sides made."""
     lines = []
-    for case in triton.keys() & ours.keys():
-        for number, (a, b) in enumerate(zip(triton[case], ours[case], strict=False), 1):
+    for case in triton:
+        if len(triton[case]) != len(ours.get(case, [])):
+            counts = len(triton[case]), len(ours.get(case, []))
+            lines.append(f"{case}: {counts[0]} launches by Triton, {counts[1]} by Blockscope")
+        for number, (a, b) in enumerate(zip(triton[case], ours.get(case, []), strict=False), 1):
             lines.append(f"{case}, launch {number}: {b.get('kernel', '?')}")
             lines += [f"  {'':36}{'triton':>14}{'blockscope':>14}"]
             lines += [row for counter in COUNTERS if (row := _row(counter, a, b))]
@@ -126,12 +130,7 @@ def report(triton: dict[str, list[Launch]], ours: dict[str, list[Launch]]) -> st
 
 def _row(counter: str, a: Launch, b: Launch) -> str:
     name, unit = COUNTERS[counter]
-    values = [_number(side, counter) / unit for side in (a, b)]
+    values = [float(side.get(counter, 0.0)) / unit for side in (a, b)]
     if max(values) < 0.005:
         return ""
     return f"  {name:36}" + "".join(f"{value:14,.2f}" for value in values)
-
-
-def _number(launch: Launch, counter: str) -> float:
-    value: Any = launch.get(counter, 0.0)
-    return float(value)

@@ -113,8 +113,8 @@ llvm::BasicBlock *newBlock(Lowering &lowering, const char *name) {
   return llvm::BasicBlock::Create(lowering.context(), name, &lowering.function());
 }
 
-/// Whether a loop loads and computes, each element by itself, some of it perhaps under conditions,
-/// which become predicates, and does nothing else.
+/// Whether a loop loads and computes, each element by itself, some of it perhaps under conditions
+/// (LLVM makes short ones predicates), and does nothing else.
 bool onlyLoads(scf::ForOp loop) {
   const WalkResult result = loop->walk([&](Operation *op) {
     const bool isPlain = op == loop || isa<tl::LoadOp, scf::YieldOp, scf::IfOp>(op) ||

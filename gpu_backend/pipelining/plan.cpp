@@ -23,8 +23,7 @@ constexpr int kWarpsOfGroup = 4;
 /// What a loop with dots needs besides their blocks: addresses, numbers of rows.
 constexpr int kRegistersOfRest = 16;
 constexpr int64_t kBufferAlignment = 1024, kBarrierBytes = 8;
-/// What an iteration of at least a microsecond loads for its dots, about the time that a copy
-/// takes.
+/// An iteration whose dots read so much takes about a microsecond, as long as a copy from memory.
 constexpr int64_t kBytesOfLongIteration = 32 << 10;
 
 bool isDot(Operation *op) { return isa<tlg::FmaOp, tlg::MmaOp, tlg::WgmmaOp>(op); }
