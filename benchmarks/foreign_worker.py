@@ -139,7 +139,21 @@ def use_triton(launches: Launches) -> None:
     from triton.runtime import driver
     from triton.runtime.jit import JITFunction
 
+    class NoUtils:
+        def get_device_properties(self, _device: int) -> dict[str, int]:  # of an H100
+            return {
+                "max_shared_mem": 232448,
+                "max_num_regs": 65536,
+                "multiprocessor_count": 132,
+                "warpSize": 32,
+                "sm_clock_rate": 1980000,
+                "mem_clock_rate": 2619000,
+                "mem_bus_width": 5120,
+            }
+
     class NoGpu:
+        utils = NoUtils()
+
         def __getattr__(self, name: str) -> Any:
             return lambda *args, **kwargs: 0
 
