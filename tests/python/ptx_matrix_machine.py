@@ -142,14 +142,14 @@ class Machine(Tma, _Fences):
     def _begin_copies(self, i: Instruction, at: np.ndarray) -> None:
         size = int(i.operands[2])
         to, source = self.address(i.operands[0], at), self.address(i.operands[1], at)
-        count = self.get(i.operands[3], at, "b32").astype(np.int64)
-        if not np.isin(count, (0, size)).all():
-            raise PtxError("a copy of a part")
-        if (to % size).any() or (source[count > 0] % size).any():
+        copied = np.ones(len(at), bool)  # the others are filled with zeros
+        if len(i.operands) > 3:
+            copied = ~self.get(i.operands[3], at, "pred").astype(bool)
+        if (to % size).any() or (source[copied] % size).any():
             raise PtxError("a misaligned copy")
         data = np.zeros((len(at), size), np.uint8)
-        if (count > 0).any():
-            data[count > 0] = self.memory[self._global(source[count > 0, None] + np.arange(size))]
+        if copied.any():
+            data[copied] = self.memory[self._global(source[copied, None] + np.arange(size))]
         place = to[:, None] + np.arange(size)
         self._note(place, at, "copy")
         self.copies_begun += 1
