@@ -582,12 +582,63 @@ int64_t AxisAnalysis::vectorWidth(Value pointer, Value mask, int dim) const {
   return width;
 }
 
+namespace {
+
+/// What an address is the sum of, each with as many dimensions as it, 1 where it is repeated.
+llvm::SmallVector<Value> addendsOf(Value address) {
+  llvm::SmallVector<Value> open{address}, found;
+  while (!open.empty()) {
+    Value value = open.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (isa_and_nonnull<tl::AddPtrOp, arith::AddIOp, arith::ExtSIOp, arith::ExtUIOp,
+                        tl::BroadcastOp>(op))
+      open.append(op->operand_begin(), op->operand_end());
+    else if (isa<RankedTensorType>(value.getType()))
+      found.push_back(value);
+  }
+  return found;
+}
+
+/// Whether `value` is numbers that were loaded, as they are.
+bool isLoaded(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (isa_and_nonnull<tl::ExpandDimsOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp>(op))
+    op = op->getOperand(0).getDefiningOp();
+  return isa_and_nonnull<tl::LoadOp>(op);
+}
+
+} // namespace
+
+std::optional<int> AxisAnalysis::loadedDim(Value pointer) const {
+  constexpr int64_t kSectorBytes = 32;
+  const int64_t bytes = elementBytesOf(pointer.getType());
+  std::optional<int> found;
+  llvm::SmallVector<bool, 3> isFar(at(pointer).dims.size(), true);
+  for (Value addend : addendsOf(pointer)) {
+    const bool loaded = isLoaded(addend);
+    for (auto [dim, size] : llvm::enumerate(shapeOf(addend.getType()))) {
+      const Dim &known = at(addend).dims[dim];
+      if (known.constancy >= size) // one value along the dimension
+        continue;
+      if (loaded && found.value_or(dim) == static_cast<int>(dim))
+        found = static_cast<int>(dim);
+      else
+        isFar[dim] = isFar[dim] && everywhere(known) * bytes >= kSectorBytes;
+    }
+  }
+  for (auto [dim, far] : llvm::enumerate(isFar))
+    if (!far)
+      return std::nullopt;
+  return found;
+}
+
 llvm::SmallVector<int, 3> AxisAnalysis::orderOf(Value pointer) const {
   const AxisInfo &info = at(pointer);
   llvm::SmallVector<int, 3> order(info.dims.size());
   std::iota(order.begin(), order.end(), 0);
+  const std::optional<int> loaded = info.dims.size() > 1 ? loadedDim(pointer) : std::nullopt;
   const auto rank = [&](int dim) { // the last is the fastest among equals
-    return std::tuple(info.dims[dim].contiguity, info.dims[dim].steps, dim);
+    return std::tuple(info.dims[dim].contiguity, info.dims[dim].steps, dim == loaded, dim);
   };
   llvm::sort(order, [&](int a, int b) { return rank(a) > rank(b); });
   return order;

@@ -41,12 +41,16 @@ public:
   /// How many elements along `dim` one instruction can load or store, not counting the layout:
   /// consecutive, aligned, at most 16 bytes, and under one mask (which may be null).
   int64_t vectorWidth(mlir::Value pointer, mlir::Value mask, int dim) const;
-  /// Dimensions from the fastest (longest runs of pointers, then most steps) to the slowest.
+  /// Dimensions from the fastest (longest runs of pointers, then most steps, then the one of
+  /// `loadedDim`) to the slowest.
   llvm::SmallVector<int, 3> orderOf(mlir::Value pointer) const;
   /// Records at the function what integer arguments have to be at least for what is known.
   void requireOfArguments() const;
 
 private:
+  /// The dimension along which the addresses differ by loaded numbers, if neighbours along all
+  /// others are in different sectors: along this one they may be in the same.
+  std::optional<int> loadedDim(mlir::Value pointer) const;
   void visitBlock(mlir::Block &block);
   void visitLoop(mlir::Operation *loop);
   void visit(mlir::Operation *op);

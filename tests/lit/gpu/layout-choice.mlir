@@ -558,3 +558,41 @@ func.func @widened(%x: !tl.ptr<i32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<i6
   tl.store %to_i, %sums : tensor<512x!tl.ptr<i64>>, tensor<512xi64>
   return
 }
+
+// -----
+
+// Neighbours along the columns are 64 bytes apart. Along the rows they are as far as the numbers
+// say that are loaded: often near one another. So lanes go along the rows, of what is loaded and of
+// what is stored, which needs no conversion.
+// CHECK: #[[ROWS:layout[0-9]*]] = #tlg.layout<registers = [16, 32], lanes = [64, 128, 256, 1, 2], warps = [4, 8]>
+// CHECK-LABEL: func.func @gathered(
+// CHECK: tl.load {{.*}} -> tensor<32x16xf32, #[[ROWS]]>
+// CHECK-NOT: tlg.convert_layout
+// CHECK: tl.store {{.*}} tensor<32x16xf32, #[[ROWS]]>
+func.func @gathered(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %index: !tl.ptr<i32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}) {
+  %far = arith.constant dense<16> : tensor<1x16xi32>
+  %apart = arith.constant dense<32> : tensor<1x16xi32>
+  %i = tl.range 0 to 32 : tensor<32xi32>
+  %j = tl.range 0 to 16 : tensor<16xi32>
+  %row = tl.expand_dims %i axis 1 : tensor<32xi32> -> tensor<32x1xi32>
+  %column = tl.expand_dims %j axis 0 : tensor<16xi32> -> tensor<1x16xi32>
+  %0 = tl.splat %index : !tl.ptr<i32> -> tensor<32x!tl.ptr<i32>>
+  %1 = tl.addptr %0, %i : tensor<32x!tl.ptr<i32>>, tensor<32xi32>
+  %numbers = tl.load %1 : tensor<32x!tl.ptr<i32>> -> tensor<32xi32>
+  %2 = tl.expand_dims %numbers axis 1 : tensor<32xi32> -> tensor<32x1xi32>
+  %3 = tl.broadcast %2 : tensor<32x1xi32> -> tensor<32x16xi32>
+  %4 = arith.muli %column, %far : tensor<1x16xi32>
+  %5 = tl.broadcast %4 : tensor<1x16xi32> -> tensor<32x16xi32>
+  %6 = arith.addi %3, %5 : tensor<32x16xi32>
+  %7 = tl.splat %x : !tl.ptr<f32> -> tensor<32x16x!tl.ptr<f32>>
+  %8 = tl.addptr %7, %6 : tensor<32x16x!tl.ptr<f32>>, tensor<32x16xi32>
+  %v = tl.load %8 : tensor<32x16x!tl.ptr<f32>> -> tensor<32x16xf32>
+  %9 = arith.muli %column, %apart : tensor<1x16xi32>
+  %10 = tl.broadcast %9 : tensor<1x16xi32> -> tensor<32x16xi32>
+  %11 = tl.broadcast %row : tensor<32x1xi32> -> tensor<32x16xi32>
+  %12 = arith.addi %10, %11 : tensor<32x16xi32>
+  %13 = tl.splat %y : !tl.ptr<f32> -> tensor<32x16x!tl.ptr<f32>>
+  %14 = tl.addptr %13, %12 : tensor<32x16x!tl.ptr<f32>>, tensor<32x16xi32>
+  tl.store %14, %v : tensor<32x16x!tl.ptr<f32>>, tensor<32x16xf32>
+  return
+}
