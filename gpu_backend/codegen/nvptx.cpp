@@ -6,10 +6,12 @@
 #include "gpu_backend/codegen/invariant_divisions.h"
 #include "gpu_backend/codegen/late_values.h"
 #include "gpu_backend/codegen/masks_in_bits.h"
+#include "gpu_backend/codegen/packed_pairs.h"
 #include "gpu_backend/codegen/parallel_pointers.h"
 #include "gpu_backend/codegen/ptxas_mistakes.h"
 #include "gpu_backend/codegen/stage_timer.h"
 #include "gpu_backend/codegen/toolkit.h"
+#include "gpu_backend/codegen/wide_counters.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -120,36 +122,11 @@ bool linkLibraries(llvm::Module &module, llvm::ArrayRef<std::string> libraries,
   return true;
 }
 
-struct InvariantDivisionsPass : llvm::PassInfoMixin<InvariantDivisionsPass> {
+/// A pass that leaves the control flow of each function as it is.
+template <void (*kChange)(llvm::Function &)>
+struct ChangePass : llvm::PassInfoMixin<ChangePass<kChange>> {
   static llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &) {
-    multiplyByInverses(function);
-    llvm::PreservedAnalyses kept;
-    kept.preserveSet<llvm::CFGAnalyses>();
-    return kept;
-  }
-};
-
-struct BitTestsPass : llvm::PassInfoMixin<BitTestsPass> {
-  static llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &) {
-    shareShiftsOfBitTests(function);
-    llvm::PreservedAnalyses kept;
-    kept.preserveSet<llvm::CFGAnalyses>();
-    return kept;
-  }
-};
-
-struct MasksInBitsPass : llvm::PassInfoMixin<MasksInBitsPass> {
-  static llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &) {
-    keepMasksInBits(function);
-    llvm::PreservedAnalyses kept;
-    kept.preserveSet<llvm::CFGAnalyses>();
-    return kept;
-  }
-};
-
-struct LateValuesPass : llvm::PassInfoMixin<LateValuesPass> {
-  static llvm::PreservedAnalyses run(llvm::Function &function, llvm::FunctionAnalysisManager &) {
-    makeValuesLate(function);
+    kChange(function);
     llvm::PreservedAnalyses kept;
     kept.preserveSet<llvm::CFGAnalyses>();
     return kept;
@@ -161,6 +138,16 @@ struct ParallelPointersPass : llvm::PassInfoMixin<ParallelPointersPass> {
                                      llvm::FunctionAnalysisManager &analyses) {
     mergeParallelPointers(analyses.getResult<llvm::LoopAnalysis>(function),
                           analyses.getResult<llvm::ScalarEvolutionAnalysis>(function));
+    llvm::PreservedAnalyses kept;
+    kept.preserveSet<llvm::CFGAnalyses>();
+    return kept;
+  }
+};
+
+struct WideCountersPass : llvm::PassInfoMixin<WideCountersPass> {
+  static llvm::PreservedAnalyses run(llvm::Function &function,
+                                     llvm::FunctionAnalysisManager &analyses) {
+    widenCounters(analyses.getResult<llvm::LoopAnalysis>(function));
     llvm::PreservedAnalyses kept;
     kept.preserveSet<llvm::CFGAnalyses>();
     return kept;
@@ -183,11 +170,12 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   // Behind what takes masks out of loops, before tests of two words or bits become one of a vector.
   builder.registerVectorizerStartEPCallback(
       [](llvm::FunctionPassManager &ofFunction, llvm::OptimizationLevel) {
-        ofFunction.addPass(BitTestsPass());
+        ofFunction.addPass(ChangePass<shareShiftsOfBitTests>());
       });
   llvm::ModulePassManager passes =
       builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3);
-  passes.addPass(llvm::createModuleToFunctionPassAdaptor(InvariantDivisionsPass()));
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(ChangePass<computePairsAtOnce>()));
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(ChangePass<multiplyByInverses>()));
   // What is constant in an address is apart from the rest before anything looks at sums: it writes
   // them anew and forgets that they do not wrap, else each access has an address of its own.
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::SeparateConstOffsetFromGEPPass()));
@@ -200,8 +188,9 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
         llvm::createFunctionToLoopPassAdaptor(llvm::LoopStrengthReducePass())));
   else // those that the kernel itself bumps
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(ParallelPointersPass()));
-  passes.addPass(llvm::createModuleToFunctionPassAdaptor(MasksInBitsPass()));
-  passes.addPass(llvm::createModuleToFunctionPassAdaptor(LateValuesPass()));
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(WideCountersPass()));
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(ChangePass<keepMasksInBits>()));
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(ChangePass<makeValuesLate>()));
   passes.run(module, modules);
 }
 

@@ -38,3 +38,32 @@ func.func @total(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}) {
   tl.store %x, %sum : !tl.ptr<f32>, f32
   return
 }
+
+// -----
+
+// A loop that loads and takes exponentials counts with 64 bits.
+// CHECK-LABEL: .entry combined(
+// CHECK: ld.global
+// CHECK: ex2.approx
+// CHECK: add.s64 [[COUNTER:%rd[0-9]+]], [[COUNTER]], -1;
+// CHECK: setp.ne.b64 {{.*}}, [[COUNTER]], 0;
+func.func @combined(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %step = arith.constant dense<512> : tensor<128xi32>
+  %zero = arith.constant dense<0.000000e+00> : tensor<128xf32>
+  %range = tl.range 0 to 128 : tensor<128xi32>
+  %0 = tl.splat %x : !tl.ptr<f32> -> tensor<128x!tl.ptr<f32>>
+  %1 = tl.addptr %0, %range : tensor<128x!tl.ptr<f32>>, tensor<128xi32>
+  %sum:2 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %at = %1) -> (tensor<128xf32>, tensor<128x!tl.ptr<f32>>) : i32 {
+    %v = tl.load %at : tensor<128x!tl.ptr<f32>> -> tensor<128xf32>
+    %e = math.exp2 %v : tensor<128xf32>
+    %s = arith.addf %acc, %e : tensor<128xf32>
+    %next = tl.addptr %at, %step : tensor<128x!tl.ptr<f32>>, tensor<128xi32>
+    scf.yield %s, %next : tensor<128xf32>, tensor<128x!tl.ptr<f32>>
+  }
+  %2 = tl.splat %y : !tl.ptr<f32> -> tensor<128x!tl.ptr<f32>>
+  %3 = tl.addptr %2, %range : tensor<128x!tl.ptr<f32>>, tensor<128xi32>
+  tl.store %3, %sum#0 : tensor<128x!tl.ptr<f32>>, tensor<128xf32>
+  return
+}
