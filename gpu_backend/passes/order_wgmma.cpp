@@ -39,6 +39,9 @@ public:
   void run() {
     if (!findDots())
       return;
+    beginFirst();
+    if (dots_.size() == 1)
+      return;
     for (size_t i = 1; i < dots_.size(); ++i)
       beginEarly(i);
     for (size_t i = dots_.size(); i-- > 0;) {
@@ -49,7 +52,7 @@ public:
   }
 
 private:
-  /// Two dots or more, each with a wait of its own that leaves nothing running.
+  /// Dots, each with a wait of its own that leaves nothing running.
   bool findDots() {
     for (auto dot : block_->getOps<tlg::WgmmaOp>()) {
       auto wait =
@@ -59,7 +62,42 @@ private:
         return false;
       dots_.push_back({dot, wait});
     }
-    return dots_.size() > 1;
+    return !dots_.empty();
+  }
+
+  /// Moves the first dot up, with the views that it needs, before conversions of layouts that it
+  /// does not need: their barriers would keep the tensor cores waiting.
+  void beginFirst() {
+    tlg::WgmmaOp dot = dots_.front().begin;
+    llvm::SmallPtrSet<Operation *, 8> needed;
+    const auto need = [&](Operation *op) {
+      for (Value operand : op->getOperands())
+        needed.insert(operand.getDefiningOp());
+    };
+    need(dot);
+    llvm::SmallVector<Operation *> moved{dot};
+    bool passes = false;
+    Operation *place = dot->getPrevNode();
+    for (; place && !changesShared(place); place = place->getPrevNode()) {
+      if (!needed.contains(place)) {
+        passes |= isa<tlg::ConvertLayoutOp>(place);
+        continue;
+      }
+      if (!isView(place))
+        break;
+      need(place);
+      moved.push_back(place);
+    }
+    if (!place || !passes)
+      return;
+    for (Operation *op : llvm::reverse(moved)) {
+      rewriter_.moveOpAfter(op, place);
+      place = op;
+    }
+  }
+
+  static bool isView(Operation *op) {
+    return isa<tlg::StageOp, tlg::TransSharedOp>(op) || op->hasTrait<OpTrait::ConstantLike>();
   }
 
   /// Moves dot `i` up behind the first one before it behind which its operands are there.
@@ -98,7 +136,7 @@ private:
       return true;
     if (llvm::is_contained(views, op))
       return true;
-    if (!isa<tlg::StageOp, tlg::TransSharedOp>(op) && !op->hasTrait<OpTrait::ConstantLike>())
+    if (!isView(op))
       return false;
     if (!llvm::all_of(op->getOperands(),
                       [&](Value operand) { return canCome(operand, place, views); }))

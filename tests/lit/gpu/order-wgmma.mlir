@@ -95,3 +95,48 @@ func.func @earlier_dot(%a: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %out: !tl.
   tl.store %at, %sum : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xf32>
   return
 }
+
+// A dot begins before the factors of its sums are brought into the layout of the sums, which takes
+// barriers.
+// CHECK-LABEL: func.func @scaled(
+// CHECK: scf.for
+// CHECK-NOT: tlg.convert_layout
+// CHECK: %[[SUMS:.*]] = tlg.wgmma
+// CHECK: tlg.convert_layout
+// CHECK: tlg.wgmma_wait 0 %[[SUMS]]
+// CHECK: scf.yield
+func.func @scaled(%a: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %s: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %out: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %zero = arith.constant dense<0.000000e+00> : tensor<64x64xf32>
+  %stride = arith.constant dense<64> : tensor<64x1xi32>
+  %step = arith.constant dense<4096> : tensor<64x64xi32>
+  %factorStep = arith.constant dense<64> : tensor<64xi32>
+  %i = tl.range 0 to 64 : tensor<64xi32>
+  %row = tl.expand_dims %i axis 1 : tensor<64xi32> -> tensor<64x1xi32>
+  %column = tl.expand_dims %i axis 0 : tensor<64xi32> -> tensor<1x64xi32>
+  %0 = arith.muli %row, %stride : tensor<64x1xi32>
+  %1 = tl.broadcast %0 : tensor<64x1xi32> -> tensor<64x64xi32>
+  %2 = tl.broadcast %column : tensor<1x64xi32> -> tensor<64x64xi32>
+  %offsets = arith.addi %1, %2 : tensor<64x64xi32>
+  %base = tl.splat %a : !tl.ptr<f16> -> tensor<64x64x!tl.ptr<f16>>
+  %first = tl.addptr %base, %offsets : tensor<64x64x!tl.ptr<f16>>, tensor<64x64xi32>
+  %factors = tl.splat %s : !tl.ptr<f32> -> tensor<64x!tl.ptr<f32>>
+  %firstFactor = tl.addptr %factors, %i : tensor<64x!tl.ptr<f32>>, tensor<64xi32>
+  %sum:3 = scf.for %k = %c0 to %n step %c1 iter_args(%acc = %zero, %at = %first, %by = %firstFactor) -> (tensor<64x64xf32>, tensor<64x64x!tl.ptr<f16>>, tensor<64x!tl.ptr<f32>>) : i32 {
+    %x = tl.load %at : tensor<64x64x!tl.ptr<f16>> -> tensor<64x64xf16>
+    %factor = tl.load %by : tensor<64x!tl.ptr<f32>> -> tensor<64xf32>
+    %dot = tl.dot %x, %x, %zero : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+    %3 = tl.expand_dims %factor axis 0 : tensor<64xf32> -> tensor<1x64xf32>
+    %4 = tl.broadcast %3 : tensor<1x64xf32> -> tensor<64x64xf32>
+    %5 = arith.mulf %dot, %4 : tensor<64x64xf32>
+    %6 = arith.addf %acc, %5 : tensor<64x64xf32>
+    %next = tl.addptr %at, %step : tensor<64x64x!tl.ptr<f16>>, tensor<64x64xi32>
+    %nextFactor = tl.addptr %by, %factorStep : tensor<64x!tl.ptr<f32>>, tensor<64xi32>
+    scf.yield %6, %next, %nextFactor : tensor<64x64xf32>, tensor<64x64x!tl.ptr<f16>>, tensor<64x!tl.ptr<f32>>
+  }
+  %7 = tl.splat %out : !tl.ptr<f32> -> tensor<64x64x!tl.ptr<f32>>
+  %8 = tl.addptr %7, %offsets : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xi32>
+  tl.store %8, %sum#0 : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xf32>
+  return
+}
