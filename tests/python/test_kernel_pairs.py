@@ -1,7 +1,7 @@
 """Every bad kernel of tests/kernels gives its report, every good one gives none.
 
-All files run in one process for each number of threads (and one in step mode); a few go through the
-command as well. The format of the header is in tests/kernels/README.md.
+The chosen files run in one process for each number of threads (and one in step mode); a few go
+through the command as well. The format of the header is in tests/kernels/README.md.
 """
 
 import json
@@ -106,15 +106,21 @@ def environment(variables):
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    """mode -> file name -> result of kernel_runner.py; a mode runs when it is first asked for."""
+def runs(request, tmp_path_factory):
+    """mode -> file name -> result of kernel_runner.py; a mode runs when it is first asked for.
+
+    It runs the files that tests were chosen for (``-k``), not all of them.
+    """
     folder, done = tmp_path_factory.mktemp("pairs"), {}
+    chosen = [item for item in request.session.items if item.module is request.module]
+    paths = {item.callspec.params.get("path") for item in chosen if hasattr(item, "callspec")}
+    files = [path for path in (*BAD, *GOOD) if path in paths]
 
     def results(mode):
         if mode not in done:
             output = folder / f"{mode.replace(' ', '_')}.jsonl"
             runner = Path(__file__).with_name("kernel_runner.py")
-            command = [sys.executable, runner, output, *BAD, *GOOD]
+            command = [sys.executable, runner, output, *files]
             process = subprocess.run(
                 command, env=environment(MODES[mode]), capture_output=True, text=True, timeout=280
             )

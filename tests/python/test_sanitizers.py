@@ -50,12 +50,24 @@ def test_the_page_of_findings_has_every_code():
     ]
 
 
-def test_every_page_names_its_check():
+def test_the_page_of_findings_has_what_every_check_costs():
+    text = (FINDINGS / "README.md").read_text()
+    section = text.partition("## What a check costs")[2].partition("\n## ")[0]
+    assert sorted(re.findall(r"^\| `(\w+)` \|", section, re.M)) == list(checks.CHECKS)
+
+
+def test_every_page_begins_with_its_code_severity_and_check():
+    from blockscope import _core
+
+    levels = {code: level for code, level, _ in _core.finding_codes()}
     for row in checks.table():
+        named = f"{row['name']}." if row["name"] else ("every run.", "any check")
         for code in row["codes"]:
-            said = re.search(r"Check: (.*)", (FINDINGS / f"{code}.md").read_text()).group(1)
-            expected = f"{row['name']}." if row["name"] else ("every run.", "any check")
-            assert said.startswith(expected), f"{code}.md says '{said}'"
+            title, head = (FINDINGS / f"{code}.md").read_text().split("\n\n")[:2]
+            severity, _, check = head.partition("Check: ")
+            assert title.startswith(f"# {code}: "), f"{code}.md begins with '{title}'"
+            assert severity.startswith(f"Severity: {levels[code]}"), f"{code}.md says '{head}'"
+            assert check.startswith(named), f"{code}.md says '{head}', expected 'Check: {named}'"
 
 
 def test_unknown_names_and_choices_are_refused_everywhere():
