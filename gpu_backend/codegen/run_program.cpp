@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -25,6 +26,27 @@ std::vector<char *> pointersTo(llvm::ArrayRef<std::string> texts) {
   pointers.push_back(nullptr);
   return pointers;
 }
+
+/// Where the child says why it could not become the program. In memory that both share: a vfork
+/// that is made by a fork, as tools that watch a process do, leaves the child a copy of all other.
+class ChildError {
+public:
+  ChildError()
+      : memory_(mmap(nullptr, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                     0)) {}
+  ~ChildError() {
+    if (isThere())
+      munmap(memory_, sizeof(int));
+  }
+  ChildError(const ChildError &) = delete;
+  ChildError &operator=(const ChildError &) = delete;
+
+  bool isThere() const { return memory_ != MAP_FAILED; }
+  volatile int &number() const { return *static_cast<int *>(memory_); }
+
+private:
+  void *memory_;
+};
 
 /// What the child does, in the memory of its parent: calls of the system alone. Returns the number
 /// of the error, or not at all.
@@ -46,25 +68,26 @@ int becomeProgram(pid_t parent, const char *program, char *const *arguments,
   return errno;
 }
 
-/// Starts the program. Returns 0, or the number of the error.
+/// Starts the child. Returns 0, or the number of the error. What goes wrong in the child is in
+/// `childError` when it has ended.
 int start(pid_t &pid, const std::string &program, llvm::ArrayRef<std::string> arguments,
-          llvm::ArrayRef<std::string> environment, const std::string &output) {
+          llvm::ArrayRef<std::string> environment, const std::string &output,
+          const ChildError &childError) {
   const std::vector<char *> words = pointersTo(arguments), variables = pointersTo(environment);
   const pid_t parent = getpid();
-  volatile int error = 0;
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before); // no handler runs in the child
   pid = vfork();
   if (pid == 0) {
-    error = becomeProgram(parent, program.c_str(), words.data(), variables.data(), output.c_str());
+    childError.number() =
+        becomeProgram(parent, program.c_str(), words.data(), variables.data(), output.c_str());
     _exit(127);
   }
-  if (pid < 0)
-    error = errno;
+  const int error = pid < 0 ? errno : 0;
+  if (pid > 0)
+    setpgid(pid, pid); // where a fork was made, the child may not have come so far
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (pid > 0 && error != 0)
-    waitpid(pid, nullptr, 0);
   return error;
 }
 
@@ -92,15 +115,21 @@ ProgramEnd runProgram(const std::string &program, llvm::ArrayRef<std::string> ar
                       int seconds, const std::function<bool()> &isInterrupted) {
   using How = ProgramEnd::How;
   using Clock = std::chrono::steady_clock;
-  pid_t pid = 0;
-  if (const int error = start(pid, program, arguments, environment, output))
+  const auto notStarted = [](int error) -> ProgramEnd {
     return {How::NotStarted, error, std::string("cannot be started: ") + strerror(error)};
+  };
+  const ChildError childError;
+  if (!childError.isThere())
+    return notStarted(errno);
+  pid_t pid = 0;
+  if (const int error = start(pid, program, arguments, environment, output, childError))
+    return notStarted(error);
   const Clock::time_point end = Clock::now() + std::chrono::seconds(seconds);
   int status = 0;
   for (int round = 0;; ++round) {
     const pid_t found = waitpid(pid, &status, WNOHANG);
     if (found == pid)
-      return endOf(status);
+      return childError.number() != 0 ? notStarted(childError.number()) : endOf(status);
     if (found < 0 && errno != EINTR)
       return {How::NotStarted, errno, std::string("cannot be waited for: ") + strerror(errno)};
     const bool isLate = seconds > 0 && Clock::now() >= end;
