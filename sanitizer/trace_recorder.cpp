@@ -514,7 +514,8 @@ void TraceRecorder::addPrediction() {
 }
 
 void TraceRecorder::flush(Worker &worker) {
-  runsFlushed_ += workers_.size() == 1 ? static_cast<int64_t>(worker.runs.size()) : 0;
+  if (workers_.size() == 1) // else others may flush now
+    runsFlushed_ += static_cast<int64_t>(worker.runs.size());
   writer_->appendRuns(worker.runs);
   worker.runs.clear();
 }
