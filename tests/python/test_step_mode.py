@@ -275,6 +275,42 @@ def test_a_wait_for_nobody_is_named(script):
     assert "error[deadlock]" in result.stderr and "kernel_file.py:7" in result.stderr
 
 
+def test_programs_that_wait_end_with_their_launch(script):
+    """Whichever program fails, on whatever thread the launch is, its error is the launch's."""
+    path = script("""\
+        import threading
+
+        @triton.jit
+        def kernel(x_ptr, FAILS: tl.constexpr):
+            if tl.program_id(0) == FAILS:
+                tl.store(x_ptr, 1)
+                while tl.load(x_ptr, volatile=True) != 5:
+                    tl.atomic_add(x_ptr, 1)
+                raise ValueError(f"in {FAILS}")
+            while tl.atomic_add(x_ptr, 0) >= 0:
+                pass
+
+        def launch(fails):
+            try:
+                kernel[(4,)](np.zeros(1, np.int32), FAILS=fails)
+            except Exception as error:
+                told.append(str(error))
+
+        told = []
+        for fails in range(5):  # the last one is none of them: a deadlock
+            launch(fails)
+            thread = threading.Thread(target=launch, args=(fails,))
+            thread.start()
+            thread.join()
+        for fails in range(4):
+            assert f"in {fails}" in told[2 * fails] and f"in {fails}" in told[2 * fails + 1], told
+        assert len(told) == 10 and "deadlock" in told[8] and "deadlock" in told[9], told
+        assert threading.active_count() == 1, threading.enumerate()
+        """)
+    result = run(path)
+    assert result.returncode == 0, result.stderr
+
+
 @pytest.mark.parametrize("mode", ["0", "1"])
 def test_findings_tell_the_turns_of_the_loops(script, mode, tmp_path):
     path = script("""\

@@ -20,6 +20,7 @@ class _Waiting:
     def __init__(self, progress: int | None) -> None:
         self.resumed = threading.Event()
         self.progress = progress
+        self.thread = threading.current_thread()
 
 
 class Scheduler:
@@ -42,22 +43,29 @@ class Scheduler:
         self._waiting: deque[_Waiting] = deque()
         self._has_more = True
         self._failure: BaseException | None = None
+        self._is_over = False
+        self._launcher = threading.current_thread()
 
     def run(self) -> None:
         """Run every program; raises what the first failing one raised."""
-        while self._take_next():
-            pass
-        while self._waiting and self._failure is None:
-            self._yield_to_next()
-        if self._failure is not None:
-            self._release_all()
-            raise self._failure
+        try:
+            while self._take_next():
+                pass
+            while self._waiting and self._failure is None:
+                self._yield_to_next()
+            if self._failure is not None:
+                raise self._failure
+        except BaseException:
+            self._end_others()
+            raise
 
     def on_spin(self, progress: int) -> bool:
         """Called by a program that spins: others run, then it goes on. True when one began.
 
         ``progress`` counts the changes of memory so far.
         """
+        if self._is_over:
+            raise StoppedByFinding
         is_full = self.most_waiting is not None and len(self._waiting) + 1 >= self.most_waiting
         # The first has waited longest: when nothing has changed for it, nothing has for the others.
         may_go_on = is_full and self._waiting[0].progress != progress
@@ -82,7 +90,7 @@ class Scheduler:
             with self._scope():
                 self._take_next()
         except BaseException as error:
-            if self._failure is None:
+            if self._failure is None and not self._is_over:
                 self._failure = error
         self._wake_first()
 
@@ -101,12 +109,24 @@ class Scheduler:
 
     def _await(self, resumed: threading.Event) -> None:
         while not resumed.wait(0.1):  # short waits, so that Ctrl-C is seen
-            pass
-        if self._failure is not None and threading.current_thread() is not threading.main_thread():
+            if self._is_over:
+                break
+        if threading.current_thread() is self._launcher:
+            if self._failure is not None:
+                raise self._failure
+        elif self._is_over or self._failure is not None:
             raise StoppedByFinding
-        if self._failure is not None:
-            raise self._failure
 
-    def _release_all(self) -> None:
-        while self._waiting:
-            self._wake_first()
+    def _end_others(self) -> None:
+        """End the programs that wait, which hold what the launch uses.
+
+        One that runs, after Ctrl-C in the launching thread, ends when it next spins.
+        """
+        self._is_over = True
+        waiting = [each for each in self._waiting if each.thread is not self._launcher]
+        self._waiting.clear()
+        for each in waiting:
+            each.resumed.set()
+        for each in waiting:
+            each.thread.join()
+        self._failure = None  # its traceback holds this scheduler
