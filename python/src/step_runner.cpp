@@ -165,10 +165,11 @@ struct PyStepRunner {
   interpreter::StepEmitter emitter;
 };
 
-/// `with runner.scope():` makes the emitter that of this thread.
+/// `with runner.scope():` makes the emitter that of this thread, for which the end of Python waits.
 struct PyStepScope {
   PyStepRunner *runner;
   std::unique_ptr<EmitterScope> scope;
+  std::unique_ptr<ActiveCall> call;
 };
 
 } // namespace
@@ -177,12 +178,16 @@ void bindStepRunner(py::module_ &module) {
   py::class_<PyStepScope>(module, "StepScope")
       .def("__enter__",
            [](PyStepScope &self) {
+             self.call = std::make_unique<ActiveCall>();
              PyStepRunner *runner = self.runner;
              self.scope = std::make_unique<EmitterScope>(
                  runner->emitter, [runner] { runner->afterOp(); }, runner->checksOverflow,
                  runner->hasPayloads);
            })
-      .def("__exit__", [](PyStepScope &self, const py::args &) { self.scope.reset(); });
+      .def("__exit__", [](PyStepScope &self, const py::args &) {
+        self.scope.reset();
+        self.call.reset();
+      });
   py::class_<PyStepRunner>(module, "StepRunner")
       .def(py::init<PyLaunch &, py::object, py::object, bool, bool>(), py::keep_alive<1, 2>())
       .def("note_file",
@@ -200,7 +205,7 @@ void bindStepRunner(py::module_ &module) {
       .def(
           "scope",
           [](PyStepRunner &self) {
-            return std::make_unique<PyStepScope>(PyStepScope{&self, nullptr});
+            return std::make_unique<PyStepScope>(PyStepScope{&self, nullptr, nullptr});
           },
           py::keep_alive<0, 1>())
       .def("value", [](PyStepRunner &self, const Type &type,

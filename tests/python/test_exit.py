@@ -29,6 +29,16 @@ def launch_long():
 def launch_printing():
     prints[(8,)](np.zeros(1024, np.float32), BLOCK=128)
 
+@triton.jit
+def takes_turns(x):
+    me = tl.program_id(0)
+    while tl.load(x, volatile=True) >= 0:
+        if tl.atomic_add(x, 0) % 3 == me:
+            tl.atomic_add(x, 1)
+
+def launch_takes_turns():
+    takes_turns[(3,)](np.zeros(1, np.int32))
+
 def launch_through_table():
     targets = [np.full(4, i, np.float32) for i in range(16)]
     table = np.array([target.ctypes.data for target in targets], np.int64)
@@ -77,7 +87,15 @@ def run_to_the_end(tmp_path, source, **environment):
 
 @pytest.mark.parametrize("steps", ["0", "1"])
 @pytest.mark.parametrize(
-    "work", ["short", "long", "printing", "through_table", "short, launch_long, launch_printing"]
+    "work",
+    [
+        "short",
+        "long",
+        "printing",
+        "through_table",
+        "takes_turns",
+        "short, launch_long, launch_printing",
+    ],
 )
 def test_the_end_while_others_launch(tmp_path, work, steps):
     source = f"end_while_others(*3 * [launch_{work}])"

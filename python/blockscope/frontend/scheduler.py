@@ -9,6 +9,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from blockscope import _core
+
 
 class StoppedByFinding(BaseException):
     """Ends a stepped launch whose finding (a deadlock, a first error) was recorded by a check."""
@@ -108,7 +110,8 @@ class Scheduler:
             self._waiting.popleft().resumed.set()
 
     def _await(self, resumed: threading.Event) -> None:
-        while not resumed.wait(0.1):  # short waits, so that Ctrl-C is seen
+        while not resumed.wait(0.1):  # short, so that Ctrl-C and the end of Python are seen
+            _core.park_if_python_is_ending()
             if self._is_over:
                 break
         if threading.current_thread() is self._launcher:
