@@ -7,6 +7,8 @@
 #include "core/type.h"
 #include "interpreter/execution_context.h"
 
+#include <cstring>
+
 namespace blockscope::interpreter {
 
 /// The static side of a memory op, prepared once for all its executions.
@@ -50,6 +52,12 @@ ResolvedLanes resolveLanes(ExecutionContext &context, const AccessShape &shape,
 inline uint64_t hostDelta(const Allocation &allocation, DeviceAddress address) {
   const uint64_t viewAddress = (address & kDeviceTag) ? allocation.base : allocation.address;
   return reinterpret_cast<uint64_t>(allocation.view) - viewAddress;
+}
+
+/// Copies between a block and a tensor. Where programs race it is the user's race: by this name the
+/// thread sanitizer knows (tests/sanitize/thread.supp).
+inline void copyTensorBytes(void *to, const void *from, int64_t bytes) {
+  std::memcpy(to, from, static_cast<size_t>(bytes));
 }
 
 /// Tells the observers about the access.

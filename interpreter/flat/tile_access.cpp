@@ -283,9 +283,9 @@ void evalTileLoad(ExecutionContext &context, void *const *results, const void *c
   if (isOneContiguousRun(rows.box, size)) {
     const int64_t end = rows.box.firstLane + rows.activeLanes;
     fillBytes(out, rows.box.firstLane, size, other);
-    std::memcpy(out + rows.box.firstLane * size,
-                reinterpret_cast<const void *>(rows.box.address + delta),
-                static_cast<size_t>(rows.activeLanes) * size);
+    copyTensorBytes(out + rows.box.firstLane * size,
+                    reinterpret_cast<const void *>(rows.box.address + delta),
+                    rows.activeLanes * size);
     fillBytes(out + end * size, op.shape.lanes - end, size, other);
     return;
   }
@@ -300,7 +300,7 @@ void storeScalar(const Rows &rows, uint64_t delta, const void *value, int size) 
   for (const AccessRun &run : listRuns(rows.box, size)) {
     auto *to = reinterpret_cast<std::byte *>(run.address + delta);
     for (int64_t i = 0; i < run.count; ++i)
-      std::memcpy(to + i * run.strideBytes, value, size);
+      copyTensorBytes(to + i * run.strideBytes, value, size);
   }
 }
 
@@ -316,8 +316,8 @@ void evalTileStore(ExecutionContext &context, void *const *results, const void *
   if (op.valueIsScalar) {
     storeScalar(rows, delta, values, size);
   } else if (isOneContiguousRun(rows.box, size)) {
-    std::memcpy(reinterpret_cast<void *>(rows.box.address + delta),
-                values + rows.box.firstLane * size, static_cast<size_t>(rows.activeLanes) * size);
+    copyTensorBytes(reinterpret_cast<void *>(rows.box.address + delta),
+                    values + rows.box.firstLane * size, rows.activeLanes * size);
   } else {
     const llvm::ArrayRef<AccessRun> runs = listRuns(rows.box, size);
     laneKernels().storeRuns[op.access.sizeLog](runs.data(), static_cast<int64_t>(runs.size()),

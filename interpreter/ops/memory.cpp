@@ -51,8 +51,8 @@ void loadLanes(const ExecutionContext &context, const AccessShape &shape,
   } else {
     for (int64_t lane = 0; lane < shape.lanes; ++lane)
       if (!lanes.mask || lanes.mask[lane])
-        std::memcpy(out + lane * shape.elementBytes, hostOf(context, lanes, addresses[lane]),
-                    shape.elementBytes);
+        copyTensorBytes(out + lane * shape.elementBytes, hostOf(context, lanes, addresses[lane]),
+                        shape.elementBytes);
   }
 }
 
@@ -68,8 +68,8 @@ void storeLanes(const ExecutionContext &context, const AccessShape &shape,
   } else {
     for (int64_t lane = 0; lane < shape.lanes; ++lane)
       if (!lanes.mask || lanes.mask[lane])
-        std::memcpy(const_cast<std::byte *>(hostOf(context, lanes, addresses[lane])),
-                    values + lane * shape.elementBytes, shape.elementBytes);
+        copyTensorBytes(const_cast<std::byte *>(hostOf(context, lanes, addresses[lane])),
+                        values + lane * shape.elementBytes, shape.elementBytes);
   }
 }
 

@@ -74,7 +74,9 @@ void IntegerSanitizer::onLaunchBegin(const LaunchInfo &launch) {
 }
 
 void IntegerSanitizer::onProgramBegin(int64_t /*program*/, int /*worker*/) {
-  if (launch_->mayWait) // of programs that wait, the values stay while others run
+  // A trial has none, and all threads come here; of programs that wait, the values stay while
+  // others run.
+  if (launch_->isTrial || launch_->mayWait)
     return;
   shadows_.clear();
   deviations_.clear();

@@ -52,9 +52,10 @@ void UndefinedSanitizer::onLaunchBegin(const LaunchInfo &launch) {
 }
 
 void UndefinedSanitizer::onProgramBegin(int64_t /*program*/, int /*worker*/) {
+  if (isTrial_) // it has neither, and all threads come here
+    return;
   loadedElements_.clear();
-  // Of programs that wait, the values stay while others run.
-  if (!isTrial_ && !launch_->mayWait)
+  if (!launch_->mayWait) // of programs that wait, the values stay while others run
     shadows_.clear();
 }
 

@@ -36,9 +36,10 @@ def environment(variables, python_path=()):
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
+def runs(tmp_path_factory, pytestconfig):
     """way -> (folder of the outputs, name -> result); a way runs when it is first asked for."""
     done = {}
+    limit_s = float(pytestconfig.getini("timeout")) - 20
 
     def results(way):
         if way not in done:
@@ -48,7 +49,7 @@ def runs(tmp_path_factory):
             runner = Path(__file__).with_name("example_runner.py")
             process = subprocess.run(
                 [sys.executable, runner, folder, checks, *words],
-                capture_output=True, text=True, env=environment(variables), timeout=280,
+                capture_output=True, text=True, env=environment(variables), timeout=limit_s,
             )  # fmt: skip
             lines = (folder / "results.jsonl").read_text().splitlines()
             by_name = {result["name"]: result for result in map(json.loads, lines)}

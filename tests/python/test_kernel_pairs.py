@@ -106,7 +106,7 @@ def environment(variables):
 
 
 @pytest.fixture(scope="module")
-def runs(request, tmp_path_factory):
+def runs(request, tmp_path_factory, pytestconfig):
     """mode -> file name -> result of kernel_runner.py; a mode runs when it is first asked for.
 
     It runs the files that tests were chosen for (``-k``), not all of them.
@@ -115,18 +115,27 @@ def runs(request, tmp_path_factory):
     chosen = [item for item in request.session.items if item.module is request.module]
     paths = {item.callspec.params.get("path") for item in chosen if hasattr(item, "callspec")}
     files = [path for path in (*BAD, *GOOD) if path in paths]
+    limit_s = float(pytestconfig.getini("timeout")) - 20
 
     def results(mode):
         if mode not in done:
             output = folder / f"{mode.replace(' ', '_')}.jsonl"
             runner = Path(__file__).with_name("kernel_runner.py")
             command = [sys.executable, runner, output, *files]
-            process = subprocess.run(
-                command, env=environment(MODES[mode]), capture_output=True, text=True, timeout=280
-            )
+            try:
+                process = subprocess.run(
+                    command,
+                    env=environment(MODES[mode]),
+                    capture_output=True,
+                    text=True,
+                    timeout=limit_s,
+                )
+                end = (process.returncode, process.stderr[-2000:])
+            except subprocess.TimeoutExpired:
+                end = ("not ended", f"after {limit_s} s")
             lines = [json.loads(line) for line in output.read_text().splitlines()]
             done[mode] = {Path(line["file"]).name: line for line in lines}
-            done[mode]["exit"] = (process.returncode, process.stderr[-2000:])
+            done[mode]["exit"] = end
         return done[mode]
 
     return results
@@ -160,6 +169,13 @@ def test_every_finding_code_has_a_page_and_a_bad_kernel():
     expected = {code for path in BAD for code, _ in Header(path).expected}
     assert codes <= expected
     assert codes == {p.stem for p in (root / "docs" / "findings").glob("*.md")} - {"README"}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_runner_ends_well(runs, mode):
+    """It does not where it runs under a sanitizer that has found something."""
+    status, printed = runs(mode)["exit"]
+    assert status == 0, printed
 
 
 @pytest.mark.parametrize("mode", MODES)

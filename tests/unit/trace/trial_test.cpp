@@ -7,20 +7,7 @@
 
 #include <filesystem>
 #include <mutex>
-#include <optional>
 #include <unistd.h>
-
-#ifndef __has_feature
-#define __has_feature(feature) 0
-#endif
-#if __has_feature(thread_sanitizer)
-extern "C" {
-void AnnotateIgnoreReadsBegin(const char *file, int line);
-void AnnotateIgnoreReadsEnd(const char *file, int line);
-void AnnotateIgnoreWritesBegin(const char *file, int line);
-void AnnotateIgnoreWritesEnd(const char *file, int line);
-}
-#endif
 
 namespace blockscope {
 namespace {
@@ -76,27 +63,6 @@ private:
   std::mutex mutex_;
 };
 
-/// The thread sanitizer looks away from a kernel whose programs race, which is what its test is
-/// about: what they load and store is the user's. The other test shows it the same code of ours.
-class RacesAreMeant : public interpreter::Observer {
-public:
-  ObserverPlan plan() const override {
-    ObserverPlan plan;
-    plan.repeat = ObserverPlan::Repeat::Accepts;
-    return plan;
-  }
-#if __has_feature(thread_sanitizer)
-  void onProgramBegin(int64_t, int) override {
-    AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
-    AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
-  }
-  void onProgramEnd(int64_t, int) override {
-    AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
-    AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
-  }
-#endif
-};
-
 class TrialTest : public ::testing::Test {
 protected:
   /// Runs the kernel under tsan and a trace; returns how many block accesses the trace has.
@@ -107,8 +73,6 @@ protected:
       session.watch(launch);
       launch.observers.add(recorder);
       launch.observers.add(counter);
-      if (racesAreMeant)
-        launch.observers.add(*racesAreMeant);
     };
     EXPECT_TRUE(kernel.runWatched({kPrograms, 1, 1}, 8, watch).succeeded());
     EXPECT_TRUE(recorder.close()) << recorder.error();
@@ -129,7 +93,6 @@ protected:
           .string();
   sanitizer::CheckSession session{{.checks = {"tsan"}}};
   RunCounter counter;
-  std::optional<RacesAreMeant> racesAreMeant;
 };
 
 TEST_F(TrialTest, ATraceLeavesTheScreenItsRunOnAllThreads) {
@@ -145,7 +108,6 @@ TEST_F(TrialTest, ATraceLeavesTheScreenItsRunOnAllThreads) {
 }
 
 TEST_F(TrialTest, TheTraceOfALaunchThatIsDoneAgainHasTheSecondRunOnly) {
-  racesAreMeant.emplace();
   FlatKernel kernel(kCopy);
   kernel.tensor(x).tensor(x).scalar(1); // in place: each program loads an element of the next one
   EXPECT_EQ(traced(kernel), 2 * kPrograms);
