@@ -2,13 +2,11 @@
 #include "flat_kernel.h"
 
 #include <atomic>
-#include <chrono>
+#include <ctime>
 #include <numeric>
 
 namespace blockscope::interpreter {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // Every program adds 1 to t1[0], without an atomic, while it holds the lock t0[0].
 constexpr const char *kSpinLock = R"(
@@ -258,10 +256,10 @@ func.func @long(%n: i32) {
 TEST(SchedulerTest, PollStopsALongProgram) {
   FlatKernel kernel(kLongLoop);
   kernel.scalar(2000000000);
-  const auto begin = Clock::now();
+  const std::clock_t begin = std::clock(); // of the processor: on a busy machine all takes long
   const LaunchResult result = kernel.run({4, 1, 1}, 2, [] { return true; });
   EXPECT_TRUE(result.interrupted);
-  EXPECT_LT(Clock::now() - begin, std::chrono::milliseconds(200));
+  EXPECT_LT(std::clock() - begin, CLOCKS_PER_SEC / 5);
 }
 
 TEST(SchedulerTest, PollStopsAHugeGrid) {
