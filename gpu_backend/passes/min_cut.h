@@ -16,6 +16,11 @@ public:
   unsigned add();
   void bindFirst(unsigned node) { arc(kFirst, node, kBound); }
   void bindSecond(unsigned node) { arc(node, kSecond, kBound); }
+  /// What a node costs with either label.
+  void price(unsigned node, int64_t asFirst, int64_t asSecond) {
+    arc(node, kSecond, asFirst);
+    arc(kFirst, node, asSecond);
+  }
   void arc(unsigned tail, unsigned head, int64_t cost);
 
   /// Finds labels of least cost, and among those the ones with the fewest first nodes; returns the
