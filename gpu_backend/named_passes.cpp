@@ -12,6 +12,7 @@
 #include "gpu_backend/passes/place_shared.h"
 #include "gpu_backend/passes/read_only_loads.h"
 #include "gpu_backend/passes/scalar_steps.h"
+#include "gpu_backend/passes/share_vectors.h"
 #include "gpu_backend/passes/shared_operands.h"
 #include "gpu_backend/passes/sink_conversions.h"
 #include "gpu_backend/passes/store_order.h"
@@ -158,6 +159,22 @@ struct PlaceConversionsPass : ModulePass<PlaceConversionsPass> {
     if (failed(requireLayouts(getOperation())))
       return failure();
     placeConversions(function);
+    return success();
+  }
+};
+
+struct ShareVectorsPass : ModulePass<ShareVectorsPass> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ShareVectorsPass)
+
+  llvm::StringRef getArgument() const final { return "tlg-share-vectors"; }
+  llvm::StringRef getDescription() const final {
+    return "share what is computed of small vectors among the threads that have copies of them";
+  }
+
+  LogicalResult runOn(func::FuncOp function) {
+    if (failed(requireLayouts(getOperation())))
+      return failure();
+    shareVectors(function);
     return success();
   }
 };
@@ -384,6 +401,7 @@ void build(OpPassManager &manager, llvm::StringRef arch, int numWarps, int numSt
   manager.addPass(createLicmPass());
   manager.addPass(std::make_unique<FindTmaPass>());
   manager.addPass(std::make_unique<PlaceConversionsPass>());
+  manager.addPass(std::make_unique<ShareVectorsPass>());
   manager.addPass(std::make_unique<SinkConversionsPass>());
   manager.addPass(std::make_unique<MergeReductionsPass>());
   auto loops = std::make_unique<PipelineLoopsPass>();
@@ -413,6 +431,7 @@ void registerGpuPasses() {
     PassRegistration<CarryScalarsPass>();
     PassRegistration<AssignLayoutsPass>();
     PassRegistration<PlaceConversionsPass>();
+    PassRegistration<ShareVectorsPass>();
     PassRegistration<SinkConversionsPass>();
     PassRegistration<MergeReductionsPass>();
     PassRegistration<FindTmaPass>();

@@ -184,11 +184,13 @@ ConversionPlan planConversion(const LinearLayout &source, const LinearLayout &de
     plan.shuffles = planShuffles(source, destination, elementBytes);
     if (plan.shuffles && cost(*plan.shuffles, elementBytes) <= cost(shared, options)) {
       plan.kind = ConversionPlan::Kind::Shuffles;
+      plan.cost = cost(*plan.shuffles, elementBytes);
       return plan;
     }
     plan.shuffles.reset();
   }
   plan.kind = ConversionPlan::Kind::Shared;
+  plan.cost = cost(shared, options);
   plan.shared = std::move(shared);
   return plan;
 }

@@ -42,6 +42,9 @@ struct ConversionPlan {
   llvm::SmallVector<uint32_t> registers;
   std::optional<ShufflePlan> shuffles;
   std::optional<SharedPlan> shared;
+  /// What it costs a warp, in quarters of a wavefront: the time of one simple instruction of each
+  /// of a multiprocessor's four schedulers. An estimate, for comparisons.
+  int cost = 0;
 
   /// Bytes of shared memory needed.
   uint32_t sharedBytes() const { return shared ? shared->roundBytes : 0; }

@@ -4,6 +4,8 @@
 #include "core/ir/tl_dialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 
@@ -25,6 +27,13 @@ Value cloneInLayout(OpBuilder &builder, Operation *op, IRMapping &made,
         cast<ShapedType>(type),
         cast<SplatElementsAttr>(constant.getValue()).getSplatValue<Attribute>()));
   return copy->getResult(0);
+}
+
+void eraseUnused(func::FuncOp function) {
+  function.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
+    if (isOpTriviallyDead(op))
+      op->erase();
+  });
 }
 
 } // namespace blockscope::gpu

@@ -4,6 +4,7 @@
 #include "core/ir/facts.h"
 #include "core/ir/tl_dialect.h"
 #include "gpu_backend/ir/tlg_dialect.h"
+#include "gpu_backend/layout/shuffle_plan.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -31,13 +32,20 @@ bool mayWait(Operation *op) {
          heldBits(from) <= heldBits(to);
 }
 
-/// Whether `op` is a conversion, or made of one of its block.
-bool comesOfConversion(Operation *op) {
+/// The conversion of its block that `op` is, or is made of; null where there is none.
+tlg::ConvertLayoutOp conversionBehind(Operation *op) {
   for (Operation *of = op; of && of->getBlock() == op->getBlock() && mayWait(of);
        of = of->getOperand(0).getDefiningOp())
-    if (isa<tlg::ConvertLayoutOp>(of))
-      return true;
-  return false;
+    if (auto conversion = dyn_cast<tlg::ConvertLayoutOp>(of))
+      return conversion;
+  return {};
+}
+
+/// Whether lanes pass on what they share: to more registers of each, without a barrier.
+bool spreads(tlg::ConvertLayoutOp conversion) {
+  const LinearLayout from = tlg::layoutOf(conversion.getSource().getType()),
+                     to = tlg::layoutOf(conversion.getType());
+  return from.registers.size() < to.registers.size() && staysInWarps(from, to);
 }
 
 /// The first op of the block of `op` that uses it, itself or in a region; null where none does.
@@ -60,18 +68,31 @@ bool hasLoopBetween(Operation *first, Operation *last) {
   return false;
 }
 
+/// Moves conversions, and what is made of them, down to their first use, where `mayMove(conversion,
+/// first op that is moved, use)`.
+void sink(func::FuncOp function,
+          llvm::function_ref<bool(tlg::ConvertLayoutOp, Operation *, Operation *)> mayMove) {
+  function.walk([&](Block *block) {
+    // From the last to the first: what uses a conversion goes before it does.
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block))) {
+      tlg::ConvertLayoutOp conversion = conversionBehind(&op);
+      Operation *use = conversion ? firstUse(&op) : nullptr;
+      if (use && mayMove(conversion, &op, use))
+        op.moveBefore(use);
+    }
+  });
+}
+
 } // namespace
 
 void sinkConversions(func::FuncOp function) {
-  function.walk([](Block *block) {
-    // From the last to the first: what uses a conversion goes before it does.
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block))) {
-      if (!comesOfConversion(&op))
-        continue;
-      Operation *use = firstUse(&op);
-      if (use && hasLoopBetween(&op, use))
-        op.moveBefore(use);
-    }
+  sink(function,
+       [](tlg::ConvertLayoutOp, Operation *op, Operation *use) { return hasLoopBetween(op, use); });
+}
+
+void sinkSpreadingConversions(func::FuncOp function) {
+  sink(function, [](tlg::ConvertLayoutOp conversion, Operation *, Operation *) {
+    return spreads(conversion);
   });
 }
 

@@ -1,4 +1,4 @@
-// Conversions of layouts that are needed behind a loop.
+// Conversions of layouts that are needed later.
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -9,5 +9,8 @@ namespace blockscope::gpu {
 /// they would wait for a load before the loop's first loads begin, and what they make would be held
 /// in registers all through the loop.
 void sinkConversions(mlir::func::FuncOp function);
+
+/// Puts those by which the lanes of a warp pass on what they share before their first use.
+void sinkSpreadingConversions(mlir::func::FuncOp function);
 
 } // namespace blockscope::gpu

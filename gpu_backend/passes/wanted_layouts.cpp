@@ -34,6 +34,8 @@ bool canMakeIn(Value block, const LinearLayout &layout, size_t mostBits, int &le
     return false;
   if (isSplat(op) || isa<tl::RangeOp>(op))
     return true;
+  if (auto convert = dyn_cast<tlg::ConvertLayoutOp>(op)) // made by lanes that share it
+    return canMakeIn(convert.getSource(), layout, mostBits, left);
   const bool repeats = isa<tl::BroadcastOp>(op);
   if (!isMemoryEffectFree(op) || !(repeats || tl::isElementwise(op) || isa<tl::ExpandDimsOp>(op)) ||
       (!repeats && layout.registers.size() > std::max(before.registers.size(), mostBits)))
@@ -58,6 +60,8 @@ Value makeIn(Value block, const LinearLayout &layout) {
   if (tlg::layoutOf(block.getType()) == layout)
     return block;
   Operation *op = block.getDefiningOp();
+  if (auto convert = dyn_cast<tlg::ConvertLayoutOp>(op))
+    return makeIn(convert.getSource(), layout);
   IRMapping made;
   for (OpOperand &operand : op->getOpOperands())
     if (isBlock(operand.get()))
@@ -134,12 +138,17 @@ private:
 void readInWantedLayouts(func::FuncOp function) {
   llvm::SmallVector<tlg::ConvertLayoutOp> conversions;
   function.walk([&](tlg::ConvertLayoutOp op) { conversions.push_back(op); });
+  bool changed = false;
   for (tlg::ConvertLayoutOp op : conversions) {
     const auto registers = [](Type type) { return tlg::layoutOf(type).registers.size(); };
     Tree tree(op);
-    if (registers(op.getType()) <= registers(op.getSource().getType()) && tree.find())
+    if (registers(op.getType()) <= registers(op.getSource().getType()) && tree.find()) {
       tree.build();
+      changed = true;
+    }
   }
+  if (changed)
+    eraseUnused(function);
 }
 
 } // namespace blockscope::gpu

@@ -56,9 +56,9 @@ def test_every_pass_is_dumped(
     assert names[5:] == [
         "tlg-count-loops", "tlg-unroll-loops", "tlg-carry-scalars", "tlg-assign-layouts", "cse",
         "blk-licm",
-        "tlg-find-tma", "tlg-place-conversions", "tlg-sink-conversions", "tlg-merge-reductions",
-        "tlg-pipeline-loops", "tlg-copy-by-tma", "tlg-stage-operands", "cse",
-        "blk-licm", "tlg-branch-for-blocks", "tlg-order-wgmma", "tlg-order-stores",
+        "tlg-find-tma", "tlg-place-conversions", "tlg-share-vectors", "tlg-sink-conversions",
+        "tlg-merge-reductions", "tlg-pipeline-loops", "tlg-copy-by-tma", "tlg-stage-operands",
+        "cse", "blk-licm", "tlg-branch-for-blocks", "tlg-order-wgmma", "tlg-order-stores",
         "tlg-mark-read-only", "tlg-place-shared",
     ]  # fmt: skip
 
