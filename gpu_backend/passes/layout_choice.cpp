@@ -17,6 +17,8 @@
 
 #include "llvm/ADT/SetVector.h"
 
+#include <limits>
+
 using namespace mlir;
 
 namespace blockscope::gpu {
@@ -83,6 +85,32 @@ int multipliedBytes(tl::LoadOp load) {
   return 0;
 }
 
+/// How often an op runs, by the loops around it.
+int64_t timesRun(Operation *op) {
+  constexpr int64_t kTrips = 8;
+  int64_t times = 1;
+  for (Operation *outer = op->getParentOp(); outer; outer = outer->getParentOp())
+    times *= isa<LoopLikeOpInterface>(outer) ? kTrips : 1;
+  return times;
+}
+
+/// The ops that repeat a vector, or what is computed of it.
+llvm::SmallVector<tl::BroadcastOp> repetitionsOf(Value vector) {
+  llvm::SmallVector<tl::BroadcastOp> found;
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  llvm::SmallVector<Value> open{vector};
+  while (!open.empty())
+    for (Operation *user : open.pop_back_val().getUsers()) {
+      if (user->getNumResults() != 1 || !isBlock(user->getResult(0)) || !seen.insert(user).second)
+        continue;
+      if (auto repetition = dyn_cast<tl::BroadcastOp>(user))
+        found.push_back(repetition);
+      else if (isa<tl::ExpandDimsOp>(user) || tl::isElementwise(user))
+        open.push_back(user->getResult(0));
+    }
+  return found;
+}
+
 /// Whether an op costs little, besides its operands.
 bool isCheapAlone(Operation *op) {
   const OpFacts *facts = tl::factsOf(op);
@@ -91,6 +119,16 @@ bool isCheapAlone(Operation *op) {
          (facts && tl::isElementwise(op) && facts->cost <= OpCost::Divide &&
           isMemoryEffectFree(op));
 }
+
+/// How many times more often than a tile vectors are loaded for its rows and columns, where these
+/// decide about its layout.
+constexpr int64_t kManyVectors = 8;
+
+/// Vectors that are loaded for the rows and columns of a tile.
+struct VectorLoads {
+  int64_t times = 0;
+  llvm::SmallVector<int64_t, 3> widths; ///< along each dimension, of the narrowest load; 0: none
+};
 
 /// Whether an op's result is a smaller block, repeated.
 bool repeats(Operation *op) { return isa<tl::BroadcastOp>(op); }
@@ -325,6 +363,34 @@ void LayoutChoice::anchor(func::FuncOp function) {
     if (widths[key] > 1) // a vector's neighbours come first
       runs[key][key.second] = 1;
   }
+  // What a thread loads for many rows and columns of a tile costs more than the tile's own
+  // accesses, which their masks may make narrow: it has neighbours along both dimensions.
+  std::map<void *, VectorLoads> vectorLoads;
+  for (Operation *op : accesses)
+    if (isa<tl::LoadOp>(op) && blockType(op->getResult(0)).getRank() == 1)
+      for (tl::BroadcastOp repetition : repetitionsOf(op->getResult(0))) {
+        VectorLoads &loads = vectorLoads[leaderOf(repetition)];
+        loads.times += timesRun(op);
+        loads.widths.resize(blockType(repetition).getRank(), 0);
+        for (auto [width, size] :
+             llvm::zip(loads.widths, blockType(repetition->getOperand(0)).getShape()))
+          if (const int64_t own = accessWidth(op, axes_, target_, 0); size > 1)
+            width = width == 0 ? own : std::min(width, own);
+      }
+  std::map<std::pair<void *, int>, llvm::SmallVector<int64_t, 3>> neighbours;
+  for (const auto &[key, group] : groups) {
+    const auto found = vectorLoads.find(key.first);
+    int64_t times = 0, unmasked = std::numeric_limits<int64_t>::max();
+    for (Operation *op : group) {
+      times += timesRun(op);
+      unmasked = std::min(unmasked, axes_.vectorWidth(op->getOperand(0), {}, key.second));
+    }
+    if (found == vectorLoads.end() || found->second.times < kManyVectors * times ||
+        llvm::is_contained(found->second.widths, 0))
+      continue;
+    neighbours[key] = found->second.widths;
+    widths[key] = std::max(widths[key], std::min(unmasked, found->second.widths[key.second]));
+  }
   std::map<std::pair<void *, int>, bool> combinesRows;
   for (const auto &[key, group] : groups)
     combinesRows[key] = combinesOnlyAlong(group, key.second);
@@ -341,10 +407,13 @@ void LayoutChoice::anchor(func::FuncOp function) {
     // in memory, whatever loads of the same shape do.
     const bool isAlone = tl::isAtomic(op) && axes_.at(pointer).dims[order[0]].contiguity > 1;
     const int64_t width = isAlone ? accessWidth(op, axes_, target_, order[0]) : widths[keyOf(op)];
+    int64_t rows = rowsForDot(op, order, width);
+    if (const auto found = neighbours.find(keyOf(op)); found != neighbours.end())
+      rows = std::max(rows, found->second[order[1]]);
     accesses_[op] =
         isAlone ? blockedForAccess(blockType(pointer).getShape(), order, width, options_.numWarps)
                 : blockedForRuns(blockType(pointer).getShape(), order, width, options_.numWarps,
-                                 runs[keyOf(op)], rowsForDot(op, order, width));
+                                 runs[keyOf(op)], rows);
     if (!isAlone && combinesRows[keyOf(op)])
       giveRowsToWarps(accesses_[op], pointer, order[0]);
     if (followsUse(op)) {

@@ -596,3 +596,53 @@ func.func @gathered(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %index: !tl.p
   tl.store %14, %v : tensor<32x16x!tl.ptr<f32>>, tensor<32x16xf32>
   return
 }
+
+// -----
+
+// Vectors that are loaded for the rows and columns of a tile, in a loop, decide how wide its layout
+// is: the tile's own accesses, whose mask is a triangle, would have a thread load each row by
+// itself.
+// CHECK: #[[TILE:layout[0-9]*]] = #tlg.layout<registers = [1, 32, {{.*}}], lanes = [2, 4, 8, 16,
+// CHECK-LABEL: func.func @outer_products(
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 1, 1>} : {{.*}} -> tensor<32x32xf64, #[[TILE]]>
+// CHECK: scf.for
+// CHECK-COUNT-2: tl.load {{.*}}tlg.vector = array<i32: 0, 2>} : {{.*}} -> tensor<32xf64
+// CHECK: scf.yield
+func.func @outer_products(%x: !tl.ptr<f64> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f64> {tl.divisibility = 16 : i32}, %z: !tl.ptr<f64> {tl.divisibility = 16 : i32}, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c32 = arith.constant 32 : i32
+  %cst = arith.constant dense<32> : tensor<32x1xi32>
+  %i = tl.range 0 to 32 : tensor<32xi32>
+  %0 = tl.expand_dims %i axis 1 : tensor<32xi32> -> tensor<32x1xi32>
+  %1 = tl.expand_dims %i axis 0 : tensor<32xi32> -> tensor<1x32xi32>
+  %rows = tl.broadcast %0 : tensor<32x1xi32> -> tensor<32x32xi32>
+  %columns = tl.broadcast %1 : tensor<1x32xi32> -> tensor<32x32xi32>
+  %mask = arith.cmpi sge, %rows, %columns : tensor<32x32xi32>
+  %2 = arith.muli %0, %cst : tensor<32x1xi32>
+  %3 = tl.splat %z : !tl.ptr<f64> -> tensor<32x1x!tl.ptr<f64>>
+  %4 = tl.addptr %3, %2 : tensor<32x1x!tl.ptr<f64>>, tensor<32x1xi32>
+  %5 = tl.broadcast %4 : tensor<32x1x!tl.ptr<f64>> -> tensor<32x32x!tl.ptr<f64>>
+  %6 = tl.addptr %5, %columns : tensor<32x32x!tl.ptr<f64>>, tensor<32x32xi32>
+  %c = tl.load %6 mask %mask : tensor<32x32xi1> : tensor<32x32x!tl.ptr<f64>> -> tensor<32x32xf64>
+  %sum = scf.for %k = %c0 to %n step %c1 iter_args(%acc = %c) -> (tensor<32x32xf64>) : i32 {
+    %at = arith.muli %k, %c32 : i32
+    %x_k = tl.addptr %x, %at : !tl.ptr<f64>, i32
+    %y_k = tl.addptr %y, %at : !tl.ptr<f64>, i32
+    %7 = tl.splat %x_k : !tl.ptr<f64> -> tensor<32x!tl.ptr<f64>>
+    %8 = tl.addptr %7, %i : tensor<32x!tl.ptr<f64>>, tensor<32xi32>
+    %a = tl.load %8 : tensor<32x!tl.ptr<f64>> -> tensor<32xf64>
+    %9 = tl.splat %y_k : !tl.ptr<f64> -> tensor<32x!tl.ptr<f64>>
+    %10 = tl.addptr %9, %i : tensor<32x!tl.ptr<f64>>, tensor<32xi32>
+    %b = tl.load %10 : tensor<32x!tl.ptr<f64>> -> tensor<32xf64>
+    %11 = tl.expand_dims %a axis 1 : tensor<32xf64> -> tensor<32x1xf64>
+    %12 = tl.expand_dims %b axis 0 : tensor<32xf64> -> tensor<1x32xf64>
+    %13 = tl.broadcast %11 : tensor<32x1xf64> -> tensor<32x32xf64>
+    %14 = tl.broadcast %12 : tensor<1x32xf64> -> tensor<32x32xf64>
+    %15 = arith.mulf %13, %14 : tensor<32x32xf64>
+    %next = arith.addf %acc, %15 : tensor<32x32xf64>
+    scf.yield %next : tensor<32x32xf64>
+  }
+  tl.store %6, %sum mask %mask : tensor<32x32xi1> : tensor<32x32x!tl.ptr<f64>>, tensor<32x32xf64>
+  return
+}
