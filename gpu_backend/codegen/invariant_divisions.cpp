@@ -99,12 +99,12 @@ Inverse makeInverse(Builder &builder, Value *divisor, bool isSigned) {
   return made;
 }
 
-/// dividend / |d|, rounded to zero.
+/// dividend / |d|, rounded to zero. The upper half of the product is asked for as such: of two
+/// numbers made wide, one of them in front of a loop, LLVM makes a product of 64 bits, five
+/// instructions.
 Value *makeQuotient(Builder &builder, Value *dividend, const Inverse &inverse, bool mayBeNegative) {
-  llvm::Type *word = builder.getInt32Ty(), *wide = builder.getInt64Ty();
-  Value *product = builder.CreateMul(builder.CreateSExt(dividend, wide),
-                                     builder.CreateSExt(inverse.factor, wide));
-  Value *high = builder.CreateTrunc(builder.CreateLShr(product, 32), word);
+  Value *high =
+      builder.CreateIntrinsic(llvm::Intrinsic::nvvm_mulhi_i, {}, {dividend, inverse.factor});
   Value *quotient = builder.CreateAShr(builder.CreateAdd(high, dividend), inverse.shift);
   return mayBeNegative ? builder.CreateAdd(quotient, builder.CreateLShr(dividend, 31)) : quotient;
 }
@@ -157,11 +157,28 @@ void takeApart(llvm::Instruction *division) {
 
 } // namespace
 
+namespace {
+
+// The inverse costs 30 instructions, and registers while it lives. Measured: convolutions, with
+// hundreds of quotients, gain a fifth and more; a persistent GEMM and attention over pages, with
+// a few quotients in a loop, lost a third. Predicted: in each iteration of a loop fewer do, as
+// ptxas makes 12 instructions and more of each, and takes the inverse inside the loop.
+constexpr size_t kEnough = 32, kEnoughInLoop = 8;
+
+} // namespace
+
+bool mayMultiplyByInverses(const llvm::Function &function) {
+  size_t count = 0;
+  for (const llvm::BasicBlock &block : function)
+    for (const llvm::Instruction &instruction : block) {
+      const auto *type = llvm::dyn_cast<llvm::FixedVectorType>(instruction.getType());
+      if (instruction.isIntDivRem() && !llvm::isa<llvm::Constant>(divisorOf(&instruction)))
+        count += type ? type->getNumElements() : 1;
+    }
+  return count >= kEnoughInLoop;
+}
+
 void multiplyByInverses(llvm::Function &function) {
-  // The inverse costs 30 instructions, and registers while it lives. Measured: convolutions, with
-  // hundreds of quotients, gain a fifth and more; a persistent GEMM and attention over pages, with
-  // a few quotients in a loop, lost a third.
-  constexpr size_t kEnough = 32;
   const llvm::SimplifyQuery query(function.getDataLayout());
   for (llvm::BasicBlock &block : function)
     for (llvm::Instruction &instruction : llvm::make_early_inc_range(block))
@@ -180,13 +197,15 @@ void multiplyByInverses(llvm::Function &function) {
     const llvm::SmallVector<llvm::Instruction *> &divisions = entry.second;
     Value *divisor = divisorOf(divisions.front()); // it may have been a quotient
     llvm::BasicBlock *place = nullptr;
+    size_t inLoops = 0;
     for (const llvm::Instruction *division : divisions) {
-      llvm::BasicBlock *outside =
-          outsideLoops(const_cast<llvm::BasicBlock *>(division->getParent()), divisor, loops);
+      auto *inside = const_cast<llvm::BasicBlock *>(division->getParent());
+      llvm::BasicBlock *outside = outsideLoops(inside, divisor, loops);
+      inLoops += outside != inside;
       place = place ? dominators.findNearestCommonDominator(place, outside) : outside;
     }
     place = outsideLoops(place, divisor, loops);
-    if (divisions.size() < kEnough)
+    if (divisions.size() < kEnough && inLoops < kEnoughInLoop)
       continue;
     llvm::Instruction *before = place->getTerminator();
     for (llvm::Instruction *division : divisions)

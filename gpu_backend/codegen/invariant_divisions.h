@@ -14,4 +14,7 @@ namespace blockscope::gpu {
 /// figure 5.2.
 void multiplyByInverses(llvm::Function &function);
 
+/// Whether a function has enough quotients for that.
+bool mayMultiplyByInverses(const llvm::Function &function);
+
 } // namespace blockscope::gpu

@@ -3,15 +3,18 @@
 
 #include "core/bitcode.h"
 #include "gpu_backend/codegen/bit_tests.h"
+#include "gpu_backend/codegen/copy_masks.h"
 #include "gpu_backend/codegen/invariant_divisions.h"
 #include "gpu_backend/codegen/late_values.h"
 #include "gpu_backend/codegen/masks_in_bits.h"
 #include "gpu_backend/codegen/packed_pairs.h"
 #include "gpu_backend/codegen/parallel_pointers.h"
 #include "gpu_backend/codegen/ptxas_mistakes.h"
+#include "gpu_backend/codegen/scaled_constants.h"
 #include "gpu_backend/codegen/stage_timer.h"
 #include "gpu_backend/codegen/toolkit.h"
 #include "gpu_backend/codegen/wide_counters.h"
+#include "gpu_backend/codegen/wide_products.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -31,9 +34,11 @@
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
 #include "llvm/Transforms/Scalar/LoopStrengthReduce.h"
 #include "llvm/Transforms/Scalar/SeparateConstOffsetFromGEP.h"
+#include "llvm/Transforms/Utils/LoopSimplify.h"
 
 #include <array>
 #include <mutex>
@@ -133,11 +138,48 @@ struct ChangePass : llvm::PassInfoMixin<ChangePass<kChange>> {
   }
 };
 
+struct InvariantDivisionsPass : llvm::PassInfoMixin<InvariantDivisionsPass> {
+  static llvm::PreservedAnalyses run(llvm::Function &function,
+                                     llvm::FunctionAnalysisManager &analyses) {
+    if (!mayMultiplyByInverses(function))
+      return llvm::PreservedAnalyses::all();
+    // Inverses are made in the blocks before loops. Others keep their blocks as they are: ptxas
+    // gives a kernel that spills other registers for the least change.
+    llvm::LoopSimplifyPass().run(function, analyses);
+    multiplyByInverses(function);
+    return llvm::PreservedAnalyses::none();
+  }
+};
+
+struct ScaledConstantsPass : llvm::PassInfoMixin<ScaledConstantsPass> {
+  static llvm::PreservedAnalyses run(llvm::Function &function,
+                                     llvm::FunctionAnalysisManager &analyses) {
+    if (!takeOutScaledConstants(function))
+      return llvm::PreservedAnalyses::all();
+    llvm::EarlyCSEPass().run(function, analyses); // what is left of the rows' indices is one
+    llvm::PreservedAnalyses kept;
+    kept.preserveSet<llvm::CFGAnalyses>();
+    return kept;
+  }
+};
+
 struct ParallelPointersPass : llvm::PassInfoMixin<ParallelPointersPass> {
   static llvm::PreservedAnalyses run(llvm::Function &function,
                                      llvm::FunctionAnalysisManager &analyses) {
-    mergeParallelPointers(analyses.getResult<llvm::LoopAnalysis>(function),
-                          analyses.getResult<llvm::ScalarEvolutionAnalysis>(function));
+    llvm::LoopInfo &loops = analyses.getResult<llvm::LoopAnalysis>(function);
+    auto &evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(function);
+    moveSumsIntoStarts(loops, evolution);
+    mergeParallelPointers(loops, evolution);
+    llvm::PreservedAnalyses kept;
+    kept.preserveSet<llvm::CFGAnalyses>();
+    return kept;
+  }
+};
+
+struct CopyMasksPass : llvm::PassInfoMixin<CopyMasksPass> {
+  static llvm::PreservedAnalyses run(llvm::Function &function,
+                                     llvm::FunctionAnalysisManager &analyses) {
+    nameMasksOfCopies(function, analyses.getResult<llvm::LoopAnalysis>(function));
     llvm::PreservedAnalyses kept;
     kept.preserveSet<llvm::CFGAnalyses>();
     return kept;
@@ -175,9 +217,10 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::ModulePassManager passes =
       builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3);
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(ChangePass<computePairsAtOnce>()));
-  passes.addPass(llvm::createModuleToFunctionPassAdaptor(ChangePass<multiplyByInverses>()));
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(InvariantDivisionsPass()));
   // What is constant in an address is apart from the rest before anything looks at sums: it writes
   // them anew and forgets that they do not wrap, else each access has an address of its own.
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(ScaledConstantsPass()));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::SeparateConstOffsetFromGEPPass()));
   // A pointer kept and bumped for each address is quick, and costs registers in every iteration.
   const bool needsRegisters = llvm::any_of(module, [](const llvm::Function &function) {
@@ -186,9 +229,11 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   if (!needsRegisters)
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(
         llvm::createFunctionToLoopPassAdaptor(llvm::LoopStrengthReducePass())));
-  else // those that the kernel itself bumps
-    passes.addPass(llvm::createModuleToFunctionPassAdaptor(ParallelPointersPass()));
+  // Those that this makes, and those that the kernel itself bumps.
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(ParallelPointersPass()));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(WideCountersPass()));
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(ChangePass<multiplyWide>()));
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(CopyMasksPass()));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(ChangePass<keepMasksInBits>()));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(ChangePass<makeValuesLate>()));
   passes.run(module, modules);

@@ -7,8 +7,13 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Instructions.h"
 
+#include <optional>
+
 namespace blockscope::gpu {
 namespace {
+
+// What an access adds to its address has 24 bits.
+constexpr int64_t kFarthest = (int64_t{1} << 23) - 1;
 
 /// A variable that others are made of.
 struct Leader {
@@ -27,8 +32,6 @@ void replaceByDistance(llvm::PHINode *pointer, llvm::Value *from, int64_t distan
 }
 
 void mergeIn(llvm::Loop &loop, llvm::ScalarEvolution &evolution) {
-  // What an access adds to its address has 24 bits.
-  constexpr int64_t kFarthest = (int64_t{1} << 23) - 1;
   llvm::MapVector<const llvm::SCEV *, llvm::SmallVector<Leader>> leaders; // by step
   llvm::SmallVector<llvm::PHINode *> merged;
   for (llvm::PHINode &variable : loop.getHeader()->phis()) {
@@ -60,11 +63,109 @@ void mergeIn(llvm::Loop &loop, llvm::ScalarEvolution &evolution) {
   }
 }
 
+/// The sums that are all that a loop makes of a pointer.
+struct Sums {
+  llvm::GetElementPtrInst *next = nullptr; ///< what the pointer is in the next iteration
+  llvm::SmallVector<llvm::GetElementPtrInst *> uses;
+};
+
+/// `user`, where it is `pointer` and what the loop does not change.
+llvm::GetElementPtrInst *sumOf(llvm::Value *pointer, llvm::Value *user, const llvm::Loop &loop) {
+  auto *sum = llvm::dyn_cast<llvm::GetElementPtrInst>(user);
+  const bool isSum = sum && loop.contains(sum) && sum->getPointerOperand() == pointer &&
+                     sum->getNumIndices() == 1 && loop.isLoopInvariant(sum->getOperand(1));
+  return isSum ? sum : nullptr;
+}
+
+std::optional<Sums> sumsOf(llvm::PHINode &pointer, const llvm::Loop &loop) {
+  Sums sums;
+  sums.next = sumOf(&pointer, pointer.getIncomingValueForBlock(loop.getLoopLatch()), loop);
+  if (!sums.next)
+    return std::nullopt;
+  for (llvm::Value *value : std::initializer_list<llvm::Value *>{&pointer, sums.next})
+    for (llvm::User *user : value->users()) {
+      if (user == sums.next || user == &pointer)
+        continue;
+      llvm::GetElementPtrInst *sum = sumOf(value, user, loop);
+      if (!sum || llvm::isa<llvm::Constant>(sum->getOperand(1))) // accesses add constants
+        return std::nullopt;
+      sums.uses.push_back(sum);
+    }
+  return sums.uses.empty() ? std::nullopt : std::optional(sums);
+}
+
+/// How much more `sum` adds than `first`.
+std::optional<int64_t> distanceOf(llvm::GetElementPtrInst *sum, llvm::GetElementPtrInst *first,
+                                  llvm::ScalarEvolution &evolution) {
+  const auto addedBy = [&](llvm::GetElementPtrInst *address) {
+    return evolution.getMinusSCEV(evolution.getSCEV(address),
+                                  evolution.getSCEV(address->getPointerOperand()));
+  };
+  const auto *distance =
+      llvm::dyn_cast<llvm::SCEVConstant>(evolution.getMinusSCEV(addedBy(sum), addedBy(first)));
+  if (!distance || distance->getAPInt().abs().ugt(kFarthest))
+    return std::nullopt;
+  return distance->getAPInt().getSExtValue();
+}
+
+/// The end of the block where a pointer's start and what is added to it are added: before the
+/// outermost loop that changes neither, if nobody else needs the start, else before this loop.
+llvm::Instruction *placeOfStart(const llvm::Loop &loop, llvm::Value *start, llvm::Value *added) {
+  llvm::BasicBlock *place = loop.getLoopPreheader();
+  if (start->hasOneUse())
+    for (const llvm::Loop *outer = loop.getParentLoop(); outer; outer = outer->getParentLoop()) {
+      if (!outer->getLoopPreheader() || !outer->isLoopInvariant(start) ||
+          !outer->isLoopInvariant(added))
+        break;
+      place = outer->getLoopPreheader();
+    }
+  return place->getTerminator();
+}
+
+void moveIntoStart(llvm::PHINode &pointer, const Sums &sums, llvm::Loop &loop,
+                   llvm::ScalarEvolution &evolution) {
+  llvm::GetElementPtrInst *first = sums.uses.front();
+  llvm::SmallVector<int64_t> distances;
+  for (llvm::GetElementPtrInst *sum : sums.uses) {
+    const std::optional<int64_t> distance = distanceOf(sum, first, evolution);
+    if (!distance)
+      return;
+    distances.push_back(*distance);
+  }
+  llvm::Value *start = pointer.getIncomingValueForBlock(loop.getLoopPreheader());
+  llvm::IRBuilder<> builder(placeOfStart(loop, start, first->getOperand(1)));
+  pointer.setIncomingValueForBlock(
+      loop.getLoopPreheader(),
+      builder.CreateGEP(first->getSourceElementType(), start, first->getOperand(1)));
+  sums.next->dropPoisonGeneratingFlags();
+  evolution.forgetLoop(&loop);
+  for (auto [sum, distance] : llvm::zip(sums.uses, distances)) {
+    builder.SetInsertPoint(sum);
+    llvm::Value *now = sum->getPointerOperand();
+    sum->replaceAllUsesWith(distance == 0 ? now
+                                          : builder.CreatePtrAdd(now, builder.getInt64(distance)));
+    sum->eraseFromParent();
+  }
+}
+
 } // namespace
 
 void mergeParallelPointers(llvm::LoopInfo &loops, llvm::ScalarEvolution &evolution) {
   for (llvm::Loop *loop : loops.getLoopsInPreorder())
     mergeIn(*loop, evolution);
+}
+
+void moveSumsIntoStarts(llvm::LoopInfo &loops, llvm::ScalarEvolution &evolution) {
+  // Inner loops first: what moves out of one is then a sum of the one around it.
+  const auto outerFirst = loops.getLoopsInPreorder();
+  for (llvm::Loop *loop : llvm::reverse(outerFirst)) {
+    if (!loop->getLoopPreheader() || !loop->getLoopLatch())
+      continue;
+    for (llvm::PHINode &variable : loop->getHeader()->phis())
+      if (variable.getType()->isPointerTy())
+        if (const std::optional<Sums> sums = sumsOf(variable, *loop))
+          moveIntoStart(variable, *sums, *loop, evolution);
+  }
 }
 
 } // namespace blockscope::gpu

@@ -1,4 +1,4 @@
-// Pointers of a loop that run side by side.
+// Pointers of a loop that run side by side, or always the same distance from where they are used.
 #pragma once
 
 #include "llvm/Analysis/LoopInfo.h"
@@ -10,5 +10,10 @@ namespace blockscope::gpu {
 /// many variables of 64 bits and as many sums in each iteration. One of them stays; the others are
 /// its distance away, which accesses add for nothing.
 void mergeParallelPointers(llvm::LoopInfo &loops, llvm::ScalarEvolution &evolution);
+
+/// A pointer to which all of its loop adds the same number, one that the loop does not change,
+/// begins that much further. Strength reduction keeps what many addresses have in common, such as
+/// the column of a thread, in one register, and adds it to each of them in each iteration.
+void moveSumsIntoStarts(llvm::LoopInfo &loops, llvm::ScalarEvolution &evolution);
 
 } // namespace blockscope::gpu

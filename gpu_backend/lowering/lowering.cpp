@@ -187,6 +187,17 @@ llvm::Value *Lowering::threadId() {
 llvm::Value *Lowering::laneId() { return threadId(), laneId_; }
 llvm::Value *Lowering::warpId() { return threadId(), warpId_; }
 
+llvm::Value *Lowering::uniformWarpId() {
+  if (!uniformWarpId_) {
+    auto *warp = llvm::cast<llvm::Instruction>(warpId());
+    llvm::IRBuilder<>::InsertPointGuard guard(builder_);
+    builder_.SetInsertPoint(warp->getParent(), std::next(warp->getIterator()));
+    builder_.SetCurrentDebugLocation(llvm::DebugLoc());
+    uniformWarpId_ = shuffle(warp, i32(0));
+  }
+  return uniformWarpId_;
+}
+
 llvm::Value *Lowering::threadElement(const LinearLayout &layout) {
   ElementBits known = 0;
   llvm::Value *sum = applyBases(builder_, layout.lanes, laneId(), nullptr, known);

@@ -61,6 +61,9 @@ public:
   llvm::Value *threadId();
   llvm::Value *laneId();
   llvm::Value *warpId();
+  /// The same, and ptxas knows that a warp has one, so that it keeps what depends on it in uniform
+  /// registers.
+  llvm::Value *uniformWarpId();
   int numWarps() const { return options_.numWarps; }
   /// The element of this thread's register 0: XOR it with registerElement of the others.
   llvm::Value *threadElement(const LinearLayout &layout);
@@ -132,7 +135,8 @@ private:
   GpuKernel &kernel_;
   llvm::IRBuilder<> builder_;
   llvm::DenseMap<mlir::Value, Registers> values_;
-  llvm::Value *threadId_ = nullptr, *laneId_ = nullptr, *warpId_ = nullptr;
+  llvm::Value *threadId_ = nullptr, *laneId_ = nullptr, *warpId_ = nullptr,
+              *uniformWarpId_ = nullptr;
   llvm::GlobalVariable *shared_ = nullptr;
   SharedPlaces places_;
   int64_t scratchBase_ = 0, scratchBytes_ = 0, largeBytes_ = 0;

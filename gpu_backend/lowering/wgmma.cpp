@@ -72,11 +72,16 @@ public:
     const uint64_t mode = width == 128 ? 1 : width == 64 ? 2 : 3;
     const uint64_t constant = (leading >> 4) << 16 | (stride >> 4) << 32 | mode << 62;
     llvm::IRBuilder<> &builder = lowering.builder();
-    LinearLayout group{{}, Bases(5, 0), Bases(llvm::Log2_64(lowering.numWarps()), 0)};
-    for (int64_t i = 1, bit = firstGroupBit; i < groups; i *= 2, ++bit)
-      group.warps[bit] = offsetBytes(i * lines, 0);
-    llvm::Value *start =
-        builder.CreateAdd(lowering.scalar(operand), lowering.threadElement(group), "", true, true);
+    llvm::Value *start = lowering.scalar(operand);
+    if (groups > 1) {
+      Bases group(llvm::Log2_64(lowering.numWarps()), 0);
+      for (int64_t i = 1, bit = firstGroupBit; i < groups; i *= 2, ++bit)
+        group[bit] = offsetBytes(i * lines, 0);
+      // Descriptors are in uniform registers. Made of the number of a thread, all of them would be
+      // computed beside and moved there.
+      llvm::Value *offset = lowering.combined(group, lowering.uniformWarpId());
+      start = builder.CreateAdd(start, offset, "", true, true);
+    }
     start = builder.CreatePtrToInt(lowering.sharedPointer(start), builder.getInt32Ty());
     start = builder.CreateAnd(builder.CreateLShr(start, 4), lowering.i32(0x3fff));
     base_ = builder.CreateOr(builder.CreateZExt(start, builder.getInt64Ty()),

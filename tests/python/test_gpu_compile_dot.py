@@ -53,6 +53,14 @@ def count(ptx, pattern):
     return len(re.findall(pattern, ptx))
 
 
+@pytest.mark.parametrize("warps", [4, 8])
+def test_descriptors_of_warpgroups_are_uniform(warps):
+    """By a shuffle ptxas knows that the number of a warp is one number."""
+    ptx = matmul(torch.float16, 90, blocks=(128, 64, 64), warps=warps)
+    before, _, after = ptx.partition("wgmma.mma_async")
+    assert after and count(before, r"shfl\.sync\.idx") == (warps == 8)
+
+
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 @pytest.mark.parametrize(
     "dtype, name", [(torch.float16, "f16"), (torch.bfloat16, "bf16"), (torch.float32, "tf32")]
@@ -89,6 +97,16 @@ def scaled_sum_kernel(
     inside = (rows[:, None] < m) & (columns[None, :] < n)
     old = tl.load(at, mask=inside)
     tl.store(at, alpha * total.to(tl.float16) + beta * old, mask=inside)
+
+
+@pytest.mark.parametrize("arch", [80, 90])
+def test_copies_have_predicates_for_masks(arch):
+    """A number of bytes would be made for each mask, and a predicate of it for each copy."""
+    x = torch.zeros(512, 512, dtype=torch.float16)
+    ptx = compiled(scaled_sum_kernel, x, x, x, 512, 512, 496, 512, 512, 512, 0.5, 2.0, 64, 64, 64,
+                   arch=arch)  # fmt: skip
+    copies = re.findall(r"cp\.async\.cg[^;]*;", ptx)
+    assert copies and all(re.search(r", 16, %p\d+;", copy) for copy in copies)
 
 
 def test_waits_come_first_behind_loops():

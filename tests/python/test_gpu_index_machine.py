@@ -76,6 +76,19 @@ def test_quotients_by_an_inverse(ulps: int, monkeypatch: pytest.MonkeyPatch) -> 
     assert not any(quotients.search(kernel.asm["ptx"]) for kernel in kernels[1:])
 
 
+@pytest.mark.parametrize("count", [128, 256])
+def test_quotients_in_a_loop(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From eight a thread on, of which only the upper half of a product is made."""
+    kernels = machine_backend.record(monkeypatch, "sm_90a")
+    x = np.resize(dividends(7), 2 * count)
+    made = [torch.zeros(len(x), dtype=torch.int32) for _ in range(2)]
+    quotients_kernel[(1,)](torch.from_numpy(x), *made, 7, 2, N=count, num_warps=1)
+    assert np.array_equal(made[0].numpy(), np.trunc(x / 7).astype(np.int32))
+    ptx = kernels[-1].asm["ptx"]
+    expected = (8, 0) if count == 256 else (0, 4)
+    assert (ptx.count("mul.hi.s32"), ptx.count("div.s32")) == expected
+
+
 @triton.jit
 def backwards_kernel(x_ptr, out_ptr, tiles, count, N: tl.constexpr):
     """The last tile first; where tiles are 0 or fewer, from below 0: quotients round to zero."""
