@@ -3,7 +3,6 @@
 
 #include "core/bitcode.h"
 #include "gpu_backend/codegen/bit_tests.h"
-#include "gpu_backend/codegen/copy_masks.h"
 #include "gpu_backend/codegen/invariant_divisions.h"
 #include "gpu_backend/codegen/late_values.h"
 #include "gpu_backend/codegen/masks_in_bits.h"
@@ -176,16 +175,6 @@ struct ParallelPointersPass : llvm::PassInfoMixin<ParallelPointersPass> {
   }
 };
 
-struct CopyMasksPass : llvm::PassInfoMixin<CopyMasksPass> {
-  static llvm::PreservedAnalyses run(llvm::Function &function,
-                                     llvm::FunctionAnalysisManager &analyses) {
-    nameMasksOfCopies(function, analyses.getResult<llvm::LoopAnalysis>(function));
-    llvm::PreservedAnalyses kept;
-    kept.preserveSet<llvm::CFGAnalyses>();
-    return kept;
-  }
-};
-
 struct WideCountersPass : llvm::PassInfoMixin<WideCountersPass> {
   static llvm::PreservedAnalyses run(llvm::Function &function,
                                      llvm::FunctionAnalysisManager &analyses) {
@@ -233,7 +222,6 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(ParallelPointersPass()));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(WideCountersPass()));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(ChangePass<multiplyWide>()));
-  passes.addPass(llvm::createModuleToFunctionPassAdaptor(CopyMasksPass()));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(ChangePass<keepMasksInBits>()));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(ChangePass<makeValuesLate>()));
   passes.run(module, modules);

@@ -78,26 +78,30 @@ LogicalResult lowerAsyncCopy(Lowering &lowering, Operation *op) {
     llvm::Value *given = lowering.scalar(copy.getPredicate());
     predicate = predicate ? builder.CreateAnd(predicate, given) : given;
   }
-  // Only copies of 16 bytes may pass by the L1 cache.
-  std::string text = llvm::formatv("cp.async.{0}.shared.global{1} [$0], [$1], {2}, $2;",
-                                   access.vectorBytes == 16 ? "cg" : "ca",
-                                   access.vectorBytes == 16 ? ".L2::128B" : "", access.vectorBytes)
-                         .str();
-  std::string constraints = "r,l,r";
-  if (predicate) {
-    text = "@$3 " + text;
-    constraints += ",b";
-  }
+  // Only copies of 16 bytes may pass by the L1 cache. What the mask leaves out is filled with
+  // zeros: by a predicate, as ptxas would make one of a size that is 0 or all, and one more for
+  // `predicate`.
+  const bool isWide = access.vectorBytes == 16;
+  const std::string text =
+      llvm::formatv("{0}cp.async.{1}.shared.global{2} [$0], [$1], {3}{4};", predicate ? "@$2 " : "",
+                    isWide ? "cg" : "ca", isWide ? ".L2::128B" : "", access.vectorBytes,
+                    !copy.getMask() ? ""
+                    : predicate     ? ", $3"
+                                    : ", $2")
+          .str();
+  std::string constraints = "r,l";
+  for (const bool has : {predicate != nullptr, copy.getMask() != nullptr})
+    if (has)
+      constraints += ",b";
   for (const SharedVector &part : access.vectors) {
     const uint32_t reg = part.registers.front();
-    llvm::Value *size = lowering.i32(access.vectorBytes); // the rest is filled with zeros
-    if (copy.getMask())
-      size = builder.CreateSelect(lowering.get(copy.getMask())[reg], size, lowering.i32(0));
     llvm::SmallVector<llvm::Value *> operands{
         builder.CreatePtrToInt(address.at(part.offsetBytes), builder.getInt32Ty()),
-        lowering.get(copy.getPointer())[reg], size};
+        lowering.get(copy.getPointer())[reg]};
     if (predicate)
       operands.push_back(predicate);
+    if (copy.getMask())
+      operands.push_back(builder.CreateNot(lowering.get(copy.getMask())[reg]));
     lowering.assembly(builder.getVoidTy(), text, constraints, operands);
   }
   return success();

@@ -143,13 +143,8 @@ class Machine(Tma, _Fences):
         size = int(i.operands[2])
         to, source = self.address(i.operands[0], at), self.address(i.operands[1], at)
         copied = np.ones(len(at), bool)
-        if len(i.operands) > 3 and i.operands[3].startswith("%p"):  # to ignore the source
+        if len(i.operands) > 3:  # to ignore the source: zeros in its place
             copied = self.get(i.operands[3], at, "pred") == 0
-        elif len(i.operands) > 3:
-            count = self.get(i.operands[3], at, "b32").astype(np.int64)
-            if not np.isin(count, (0, size)).all():
-                raise PtxError("a copy of a part")
-            copied = count > 0
         if (to % size).any() or (source[copied] % size).any():
             raise PtxError("a misaligned copy")
         data = np.zeros((len(at), size), np.uint8)

@@ -1,6 +1,5 @@
-// Constants taken out of indices, sums moved into the starts of pointers, products that say that
-// their factors have 32 bits, and masks of copies.
-#include "gpu_backend/codegen/copy_masks.h"
+// Constants taken out of indices, sums moved into the starts of pointers, and products that say
+// that their factors have 32 bits.
 #include "gpu_backend/codegen/parallel_pointers.h"
 #include "gpu_backend/codegen/scaled_constants.h"
 #include "gpu_backend/codegen/wide_products.h"
@@ -377,60 +376,6 @@ TEST(WideProducts, FactorsOf32BitsFromElsewhere) {
   // A factor of 33 bits, with its sign.
   EXPECT_EQ(productOf("  %factor = zext i32 %x to i64\n", kSigned), "");
   EXPECT_EQ(productOf("  %factor = shl i64 %y, 1\n", kSigned), "");
-}
-
-/// How many copies of a loop, with this many masks made before it and one made in it, have
-/// predicates for their masks, and how many numbers of bytes.
-std::pair<int, int> copiesWith(int invariantMasks) {
-  std::string before, copies;
-  for (int i = 0; i < invariantMasks; ++i) {
-    const std::string n = std::to_string(i);
-    before += "  %is" + n + " = icmp slt i32 %x, " + n + "\n  %bytes" + n + " = select i1 %is" + n +
-              ", i32 16, i32 0\n";
-    copies += "  call void asm sideeffect \"@$3 cp.async.cg.shared.global [$0], [$1], 16, $2;\", "
-              "\"r,l,r,b\"(i32 %x, ptr %p, i32 %bytes" +
-              n + ", i1 true)\n";
-  }
-  llvm::LLVMContext context;
-  const auto module = parsed(
-      context, "define void @f(ptr %p, i32 %x) {\n"
-               "entry:\n" +
-                   before +
-                   "  br label %loop\n"
-                   "loop:\n"
-                   "  %i = phi i32 [ 0, %entry ], [ %more, %loop ]\n"
-                   "  %row = icmp slt i32 %i, 7\n"
-                   "  %column = icmp slt i32 %x, 100\n"
-                   "  %some = select i1 %row, i32 16, i32 0\n"
-                   "  %bytes = select i1 %column, i32 %some, i32 0\n" +
-                   copies +
-                   "  call void asm sideeffect \"cp.async.cg.shared.global [$0], [$1], 16, $2;\", "
-                   "\"r,l,r\"(i32 %x, ptr %p, i32 %bytes)\n"
-                   "  %more = add i32 %i, 1\n"
-                   "  %again = icmp slt i32 %more, %x\n"
-                   "  br i1 %again, label %loop, label %end\n"
-                   "end:\n"
-                   "  ret void\n"
-                   "}\n");
-  llvm::Function &function = *module->getFunction("f");
-  const llvm::DominatorTree dominators(function);
-  nameMasksOfCopies(function, llvm::LoopInfo(dominators));
-  EXPECT_FALSE(llvm::verifyFunction(function, &llvm::errs()));
-  int predicates = 0, numbers = 0;
-  for (const llvm::Instruction &instruction : llvm::instructions(function))
-    if (const auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction)) {
-      const bool isPredicate = call->getArgOperand(2)->getType()->isIntegerTy(1);
-      const auto *text = llvm::cast<llvm::InlineAsm>(call->getCalledOperand());
-      EXPECT_EQ(text->getConstraintString().substr(0, 5), isPredicate ? "r,l,b" : "r,l,r");
-      ++(isPredicate ? predicates : numbers);
-    }
-  return {predicates, numbers};
-}
-
-TEST(CopyMasks, ArePredicatesUnlessManyLiveOverALoop) {
-  EXPECT_EQ(copiesWith(0), std::pair(1, 0));
-  EXPECT_EQ(copiesWith(5), std::pair(6, 0));
-  EXPECT_EQ(copiesWith(6), std::pair(1, 6));
 }
 
 } // namespace
