@@ -12,13 +12,13 @@
 #include "gpu_backend/codegen/scaled_constants.h"
 #include "gpu_backend/codegen/stage_timer.h"
 #include "gpu_backend/codegen/toolkit.h"
+#include "gpu_backend/codegen/wgmma_waits.h"
 #include "gpu_backend/codegen/wide_counters.h"
 #include "gpu_backend/codegen/wide_products.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/IR/DiagnosticInfo.h"
@@ -298,54 +298,6 @@ bool prepareModule(llvm::Module &module, const GpuTarget &target, std::string *e
   module.setDataLayout(machine->createDataLayout());
   return true;
 }
-
-namespace {
-
-/// Whether a line of PTX only computes in registers.
-bool isArithmetic(llvm::StringRef line) {
-  line = line.trim();
-  if (line.empty() || line.starts_with("//") || line.starts_with(".loc"))
-    return !line.contains("asm"); // "begin inline asm"
-  return line.ends_with(";") && !line.starts_with("@") && !line.starts_with("{") &&
-         !line.starts_with("ld.") && !line.starts_with("st.") && !line.starts_with("bar") &&
-         !line.starts_with("bra") && !line.starts_with("call") && !line.starts_with("ret");
-}
-
-/// Behind a loop, waits for all wgmma come first, before what LLVM has sunk into the block: ptxas
-/// would take what stands between for a part of the loop's last stage, find that it reads the sums
-/// there, and run every wgmma of the loop by itself (C7514). In loops they stay where they are:
-/// dots run beside what comes before.
-std::string withWaitsFirst(llvm::StringRef ptx) {
-  constexpr llvm::StringLiteral kWait = "wgmma.wait_group.sync.aligned 0;";
-  llvm::SmallVector<llvm::StringRef> lines, result;
-  ptx.split(lines, '\n');
-  std::optional<size_t> block; // begin of the current one, behind a loop, while it only computes
-  llvm::StringSet<> labels;
-  for (size_t i = 0; i < lines.size(); ++i) {
-    if (lines[i].starts_with("$L__BB")) {
-      labels.insert(lines[i].split(':').first);
-      const llvm::StringRef before = result.empty() ? llvm::StringRef() : result.back();
-      const llvm::StringRef target = before.split("bra").second.trim().rtrim(';');
-      result.push_back(lines[i]);
-      block = labels.contains(target) ? std::optional(result.size()) : std::nullopt;
-      continue;
-    }
-    if (block && i + 2 < lines.size() && lines[i].contains("begin inline asm") &&
-        lines[i + 1].trim() == kWait) {
-      result.insert(result.begin() + static_cast<ptrdiff_t>(*block),
-                    {lines[i], lines[i + 1], lines[i + 2]});
-      block.reset();
-      i += 2;
-      continue;
-    }
-    if (block && !isArithmetic(lines[i]))
-      block.reset();
-    result.push_back(lines[i]);
-  }
-  return llvm::join(result, "\n");
-}
-
-} // namespace
 
 std::string emitPtx(llvm::Module &module, const GpuTarget &target, const GpuOptions &options,
                     llvm::ArrayRef<std::string> libraries, std::vector<StageTime> &times,

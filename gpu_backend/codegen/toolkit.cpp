@@ -3,6 +3,7 @@
 
 #include "gpu_backend/codegen/register_demand.h"
 #include "gpu_backend/codegen/run_program.h"
+#include "gpu_backend/codegen/wgmma_waits.h"
 #include "gpu_backend/codegen/write_file.h"
 #include "gpu_backend/kernel_names.h"
 
@@ -246,6 +247,12 @@ int moreCtas(const GpuKernel &kernel) {
   return now > 0 && atATime(few) > now ? atATime(few) : 0;
 }
 
+/// Whether ptxas runs wgmma one by one because it finds that their sums are read too early.
+bool hasSerializedDots(const GpuKernel &kernel) {
+  return llvm::any_of(kernel.warnings,
+                      [](llvm::StringRef warning) { return warning.contains("(C7514)"); });
+}
+
 } // namespace
 
 bool assemble(GpuKernel &kernel, const GpuOptions &options, std::string *error) {
@@ -274,9 +281,16 @@ bool assemble(GpuKernel &kernel, const GpuOptions &options, std::string *error) 
   }
   if (!assembleOnce(kernel, options, error))
     return false;
+  std::string ignored;
+  if (hasSerializedDots(kernel)) {
+    other.ptx = withWaitsFirst(kernel.ptx, /*inLoops=*/true);
+    if (other.ptx != kernel.ptx && assembleOnce(other, options, &ignored) &&
+        !hasSerializedDots(other) && other.spillBytes <= kernel.spillBytes)
+      takeOther();
+    other.warnings.clear();
+  }
   if (options.maxRegisters)
     return true;
-  std::string ignored;
   if (kernel.spillBytes == 0) {
     const int ctas = moreCtas(kernel);
     other.ptx = ctas > 0 ? withCtas(kernel.ptx, ctas) : std::string();
