@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.abc import Loader
@@ -36,10 +37,19 @@ class _Finder:
     def __init__(self, name: str, then: Callable[[ModuleType], None]) -> None:
         self._name = name
         self._then = then
+        self._search = threading.local()
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        if fullname != self._name:
+        # Another one of these, for the same module, asks this one in turn.
+        if fullname != self._name or getattr(self._search, "is_on", False):
             return None
+        self._search.is_on = True
+        try:
+            return self._found(fullname, path, target)
+        finally:
+            self._search.is_on = False
+
+    def _found(self, fullname: str, path: Any, target: Any) -> ModuleSpec | None:
         for finder in [f for f in sys.meta_path if f is not self]:
             find = getattr(finder, "find_spec", None)
             spec = find(fullname, path, target) if find is not None else None

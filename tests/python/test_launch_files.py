@@ -155,6 +155,15 @@ def test_on_finding_keeps_the_launch_that_has_one_with_its_number(tmp_path):
     assert "error[oob-load]" in told.stderr
 
 
+def test_a_recorded_script_may_import_torch_under_any_check(tmp_path):
+    """The recorder and the check `undefined` both wait for that import."""
+    pytest.importorskip("torch")
+    bad = (KERNELS / "forgotten_mask_load_bad.py").read_text()
+    (tmp_path / "script.py").write_text("import torch\n" + bad)
+    done = command("record", "--on-finding", "--checks", "all", "script.py", cwd=tmp_path)
+    assert "wrote 1 launch of 1 kernel to run.blk" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

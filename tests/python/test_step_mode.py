@@ -109,6 +109,30 @@ def test_pdb_steps_through_a_kernel_and_into_a_nested_function(script, stop):
     assert "result [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]" in terminal.finish("c")
 
 
+WHILE = """\
+@triton.jit
+def kernel(x_ptr, n):
+    breakpoint()
+    i = 0
+    while i < n:
+        tl.store(x_ptr + i, 1.0)
+        i += 1
+
+
+x = np.zeros(2, dtype=np.float32)
+kernel[(1,)](x, 2)
+"""
+
+
+def test_pdb_goes_through_a_while_loop_from_its_head_on(script):
+    terminal = Terminal(script(WHILE), {})
+    assert "i = 0" in terminal.until("(Pdb) ")
+    said = [terminal.say("n") for _ in range(6)]
+    lines = [re.findall(r"kernel_file.py\((\d+)\)", text)[-1] for text in said]
+    assert lines == ["9", "10", "11", "9", "10", "11"]
+    terminal.finish("c")
+
+
 def test_where_up_and_down_show_the_users_frames(script):
     text = KERNEL.replace("    doubled =", "    breakpoint()\n    doubled =").format(stop="pass")
     terminal = Terminal(script(text), {})

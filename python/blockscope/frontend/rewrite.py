@@ -81,11 +81,21 @@ def _all_arguments(arguments: ast.arguments) -> list[ast.arg]:
     return found + arguments.kwonlyargs
 
 
+def _at_begin(node: ast.expr, at: ast.AST) -> ast.expr:
+    ast.copy_location(node, at)
+    node.end_lineno, node.end_col_offset = node.lineno, node.col_offset
+    return node
+
+
 def _runtime(name: str, *args: ast.expr, at: ast.AST) -> ast.expr:
-    """`__blockscope_step__.name(args)` at the place of ``at``."""
-    function: ast.expr = ast.copy_location(ast.Name(_RUNTIME, ast.Load()), at)
+    """`__blockscope_step__.name(args)` at the place of ``at``.
+
+    The function is where ``at`` begins: Python has calls at the line where their function ends, and
+    a debugger would stop at the last line of a loop before its first iteration.
+    """
+    function: ast.expr = _at_begin(ast.Name(_RUNTIME, ast.Load()), at)
     for part in name.split("."):
-        function = ast.copy_location(ast.Attribute(function, part, ast.Load()), at)
+        function = _at_begin(ast.Attribute(function, part, ast.Load()), at)
     return ast.copy_location(ast.Call(function, list(args), []), at)
 
 
