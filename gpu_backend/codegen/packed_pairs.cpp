@@ -67,7 +67,7 @@ public:
     const Bits lower = bitsOf(low), upper = bitsOf(high);
     if (areOfOneWord(lower, upper)) // a shift, a mask, and what makes them a pair; or nothing
       return lower.distance + kHalf == upper.distance ? 3 : 0;
-    if (!isSameOp(low, high, isTerm) || !low->hasOneUse() || !high->hasOneUse())
+    if (!isSameOp(low, high, isTerm))
       return 0;
     return gain(operandOf(low, 0), operandOf(high, 0), isSum(low)) +
            gain(operandOf(low, 1), operandOf(high, 1), isSum(low));
@@ -113,13 +113,17 @@ private:
     return low.word == high.word && low.distance != high.distance;
   }
 
-  /// Whether both are made by one op that a pair can go through. A sum of sums may borrow from the
-  /// upper number in between, as long as it gives back in the end.
-  bool isSameOp(Value *low, Value *high, bool isTerm) const {
+  /// Whether both are made by one op, for nothing else, that a pair can go through.
+  static bool areMadeAlike(Value *low, Value *high) {
     const auto *lower = llvm::dyn_cast<Op>(low), *upper = llvm::dyn_cast<Op>(high);
-    if (!lower || !upper || lower->getOpcode() != upper->getOpcode())
-      return false;
-    return lower->isBitwiseLogicOp() || (isSum(lower) && (isTerm || isShort(rangeOf(low))));
+    return lower && upper && lower->getOpcode() == upper->getOpcode() && lower->hasOneUse() &&
+           upper->hasOneUse() && (lower->isBitwiseLogicOp() || isSum(lower));
+  }
+
+  /// Whether the pair is made by that op. A sum of sums may borrow from the upper number in
+  /// between, as long as it gives back in the end.
+  bool isSameOp(Value *low, Value *high, bool isTerm) const {
+    return areMadeAlike(low, high) && (!isSum(low) || isTerm || isShort(rangeOf(low, high)));
   }
 
   using Range = std::optional<std::pair<int64_t, int64_t>>; ///< least and greatest
@@ -128,21 +132,25 @@ private:
     return range && range->first >= 0 && range->second <= int64_t{kLow};
   }
 
-  /// What a sum may be, of numbers in [0, 2^16) and constants.
-  Range rangeOf(Value *value) const {
-    if (const auto *number = llvm::dyn_cast<llvm::ConstantInt>(value))
-      return std::pair(number->getSExtValue(), number->getSExtValue());
-    if (!isSum(value)) {
-      const llvm::KnownBits known = llvm::computeKnownBits(value, layout_);
+  /// What the lower number may be, if it is a sum of constants and numbers in [0, 2^16), as which
+  /// `make` takes it: what is part of a pair is 16 bits of it, not what it is worth.
+  Range rangeOf(Value *low, Value *high) const {
+    if (areConstant(low, high)) {
+      const int64_t number = llvm::cast<llvm::ConstantInt>(low)->getSExtValue();
+      return std::pair(number, number);
+    }
+    if (areOfOneWord(bitsOf(low), bitsOf(high)) || !areMadeAlike(low, high) || !isSum(low)) {
+      const llvm::KnownBits known = llvm::computeKnownBits(low, layout_);
       if (known.countMaxActiveBits() > kHalf)
         return std::nullopt;
       return std::pair(static_cast<int64_t>(known.getMinValue().getZExtValue()),
                        static_cast<int64_t>(known.getMaxValue().getZExtValue()));
     }
-    const Range left = rangeOf(operandOf(value, 0)), right = rangeOf(operandOf(value, 1));
+    const Range left = rangeOf(operandOf(low, 0), operandOf(high, 0)),
+                right = rangeOf(operandOf(low, 1), operandOf(high, 1));
     if (!left || !right)
       return std::nullopt;
-    return llvm::cast<Op>(value)->getOpcode() == Op::Add
+    return llvm::cast<Op>(low)->getOpcode() == Op::Add
                ? std::pair(left->first + right->first, left->second + right->second)
                : std::pair(left->first - right->second, left->second - right->first);
   }

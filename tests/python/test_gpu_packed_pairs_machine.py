@@ -86,3 +86,24 @@ def test_two_at_a_time(
         ptx = kernels[0].asm["ptx"]
         assert "bfe" not in ptx and "prmt" not in ptx  # a shift and a mask for two
         assert re.search(r"and\.b32\s+%r\d+, %r\d+, 983055;", ptx)  # 0xF000F
+
+
+@triton.jit
+def joined(word_ptr, low_ptr, out_ptr, N: tl.constexpr):
+    """A difference below 0 beside something else: 16 bits of it are not what it is worth."""
+    i = tl.arange(0, N)
+    word = tl.load(word_ptr + i)
+    low = (word & 15) - ((word >> 8) & 15)
+    tl.store(low_ptr + i, low)
+    pair = tl.join(low, (word << 24) >> 28).to(tl.float16)
+    tl.store(out_ptr + i[:, None] * 2 + tl.arange(0, 2)[None, :], pair)
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+def test_a_number_below_zero_beside_another(arch: str, kernels: Any) -> None:
+    words = torch.randint(-(2**31), 2**31, (32,), dtype=torch.int32)
+    low, out = torch.empty(32, dtype=torch.int32), torch.empty(32, 2).half()
+    joined[(1,)](words, low, out, 32, num_warps=1)
+    nibbles = [(words.long() >> n) & 15 for n in (0, 8, 4)]
+    want = torch.stack([nibbles[0] - nibbles[1], (nibbles[2] ^ 8) - 8], 1)
+    assert torch.equal(out, want.half())
