@@ -107,3 +107,28 @@ def test_a_number_below_zero_beside_another(arch: str, kernels: Any) -> None:
     nibbles = [(words.long() >> n) & 15 for n in (0, 8, 4)]
     want = torch.stack([nibbles[0] - nibbles[1], (nibbles[2] ^ 8) - 8], 1)
     assert torch.equal(out, want.half())
+
+
+@triton.jit
+def chained(word_ptr, out_ptr, N: tl.constexpr, LENGTH: tl.constexpr):
+    word, each = tl.load(word_ptr + tl.arange(0, N)[:, None]), tl.arange(0, 2)[None, :]
+    last = (word >> (each * 4)) & 1
+    next = (word >> (each * 4 + 8)) & 1
+    for _ in tl.static_range(LENGTH):
+        sum = last + next
+        last = next
+        next = sum
+    place = tl.arange(0, N)[:, None] * 2 + each
+    tl.store(out_ptr + place, (next & 1023).to(tl.float16))
+
+
+@pytest.mark.parametrize("arch", ["sm_90a"])
+def test_sums_that_share_their_terms_are_compiled_in_time(arch: str, kernels: Any) -> None:
+    words = torch.randint(0, 2**31, (32,), dtype=torch.int32)
+    out = torch.empty(32, 2).half()
+    chained[(1,)](words, out, 32, 60, num_warps=1)
+    each = torch.arange(2)[None, :] * 4
+    last, next = (words[:, None].long() >> each) & 1, (words[:, None].long() >> (each + 8)) & 1
+    for _ in range(60):
+        last, next = next, last + next
+    assert torch.equal(out, (next & 1023).half())
