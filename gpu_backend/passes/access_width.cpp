@@ -2,6 +2,7 @@
 #include "gpu_backend/passes/access_width.h"
 
 #include "gpu_backend/ir/tlg_dialect.h"
+#include "gpu_backend/passes/block_queries.h"
 
 #include "core/ir/facts.h"
 #include "core/ir/tl_dialect.h"
@@ -73,13 +74,6 @@ double sectorsPerElement(int64_t width, int64_t vector, int64_t step, int64_t el
   const int64_t pieces = std::max<int64_t>(width / vector, 1);
   const int64_t sectors = std::min(kLanes, width * std::abs(step) * elementBytes);
   return static_cast<double>(pieces * std::max(sectors, kFewest)) / static_cast<double>(width);
-}
-
-int loopDepth(Operation *op) {
-  int depth = 0;
-  for (Operation *outer = op->getParentOp(); outer; outer = outer->getParentOp())
-    depth += isa<LoopLikeOpInterface>(outer);
-  return depth;
 }
 
 } // namespace

@@ -8,6 +8,7 @@
 #include "gpu_backend/layout/layout_queries.h"
 #include "gpu_backend/layout/shape_layouts.h"
 #include "gpu_backend/passes/access_width.h"
+#include "gpu_backend/passes/block_queries.h"
 #include "gpu_backend/passes/commutes.h"
 #include "gpu_backend/passes/layout_choice.h"
 #include "gpu_backend/passes/passes.h"
@@ -26,8 +27,6 @@ using namespace mlir;
 
 namespace blockscope::gpu {
 namespace {
-
-bool isBlock(Value value) { return isa<RankedTensorType>(value.getType()); }
 
 bool haveSameShape(Value a, Value b) {
   return isBlock(a) && isBlock(b) &&

@@ -6,27 +6,21 @@
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/layout/blocked_layout.h"
 #include "gpu_backend/layout/layout_queries.h"
+#include "gpu_backend/passes/access_layouts.h"
 #include "gpu_backend/passes/access_width.h"
+#include "gpu_backend/passes/block_queries.h"
 #include "gpu_backend/passes/disjoint_arguments.h"
-#include "gpu_backend/passes/equal_runs.h"
 #include "gpu_backend/passes/reduced_dims.h"
 #include "gpu_backend/passes/shape_transfer.h"
+#include "gpu_backend/passes/store_layouts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"
-
-#include "llvm/ADT/SetVector.h"
-
-#include <limits>
 
 using namespace mlir;
 
 namespace blockscope::gpu {
 namespace {
-
-bool isBlock(Value value) { return isa<RankedTensorType>(value.getType()); }
-
-RankedTensorType blockType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 /// The most elements of a thread, as bits, that are loaded where they are used.
 constexpr size_t kMostElementBits = 4;
@@ -40,77 +34,6 @@ constexpr int64_t kMostAddresses = 4;
 /// a sum over few costs less than threads that exchange their parts.
 constexpr size_t kRepeatedBits = 2;
 
-/// The pointer operand of an access of a block, or null.
-Value accessedPointer(Operation *op) {
-  if ((isa<tl::LoadOp, tl::StoreOp>(op) || tl::isAtomic(op)) && isBlock(op->getOperand(0)))
-    return op->getOperand(0);
-  return {};
-}
-
-/// What an access of a block reads or writes.
-Value accessedData(Operation *op) {
-  return op->getNumResults() != 0 ? op->getResult(0) : op->getOperand(1);
-}
-
-/// Moves dimensions along which what is computed from `block` is combined to the end: threads take
-/// them last, so that what is combined lies in a thread. What is combined first comes last of all:
-/// of a sum over all dimensions but one, threads exchange the last sum only.
-void combinedLast(llvm::MutableArrayRef<int> order, Value block) {
-  const llvm::SmallVector<int, 4> after = combinedAfter(block);
-  llvm::SmallVector<int, 4> sorted;
-  const auto take = [&](int gone) {
-    llvm::copy_if(order, std::back_inserter(sorted), [&](int dim) { return after[dim] == gone; });
-  };
-  take(kNeverCombined);
-  for (int gone = static_cast<int>(after.size()); gone >= 0; --gone)
-    take(gone);
-  llvm::copy(sorted, order.begin());
-}
-
-/// How many bytes an element has that a dot multiplies, as it is loaded or after other ops; 0 where
-/// none does.
-int multipliedBytes(tl::LoadOp load) {
-  llvm::SmallPtrSet<Operation *, 16> seen;
-  llvm::SmallVector<Value> open{load.getResult()};
-  while (!open.empty())
-    for (OpOperand &use : open.pop_back_val().getUses()) {
-      Operation *user = use.getOwner();
-      if (isa<tl::DotOp>(user) && use.getOperandNumber() < 2)
-        return tlg::elementBytes(use.get().getType());
-      if (isa<scf::YieldOp>(user) && isa<scf::IfOp>(user->getParentOp()))
-        open.push_back(user->getParentOp()->getResult(use.getOperandNumber()));
-      else if ((tl::isElementwise(user) || isa<tl::TransOp>(user)) && seen.insert(user).second)
-        llvm::append_range(open, user->getResults());
-    }
-  return 0;
-}
-
-/// How often an op runs, by the loops around it.
-int64_t timesRun(Operation *op) {
-  constexpr int64_t kTrips = 8;
-  int64_t times = 1;
-  for (Operation *outer = op->getParentOp(); outer; outer = outer->getParentOp())
-    times *= isa<LoopLikeOpInterface>(outer) ? kTrips : 1;
-  return times;
-}
-
-/// The ops that repeat a vector, or what is computed of it.
-llvm::SmallVector<tl::BroadcastOp> repetitionsOf(Value vector) {
-  llvm::SmallVector<tl::BroadcastOp> found;
-  llvm::SmallPtrSet<Operation *, 8> seen;
-  llvm::SmallVector<Value> open{vector};
-  while (!open.empty())
-    for (Operation *user : open.pop_back_val().getUsers()) {
-      if (user->getNumResults() != 1 || !isBlock(user->getResult(0)) || !seen.insert(user).second)
-        continue;
-      if (auto repetition = dyn_cast<tl::BroadcastOp>(user))
-        found.push_back(repetition);
-      else if (isa<tl::ExpandDimsOp>(user) || tl::isElementwise(user))
-        open.push_back(user->getResult(0));
-    }
-  return found;
-}
-
 /// Whether an op costs little, besides its operands.
 bool isCheapAlone(Operation *op) {
   const OpFacts *facts = tl::factsOf(op);
@@ -119,16 +42,6 @@ bool isCheapAlone(Operation *op) {
          (facts && tl::isElementwise(op) && facts->cost <= OpCost::Divide &&
           isMemoryEffectFree(op));
 }
-
-/// How many times more often than a tile vectors are loaded for its rows and columns, where these
-/// decide about its layout.
-constexpr int64_t kManyVectors = 8;
-
-/// Vectors that are loaded for the rows and columns of a tile.
-struct VectorLoads {
-  int64_t times = 0;
-  llvm::SmallVector<int64_t, 3> widths; ///< along each dimension, of the narrowest load; 0: none
-};
 
 /// Whether an op's result is a smaller block, repeated.
 bool repeats(Operation *op) { return isa<tl::BroadcastOp>(op); }
@@ -202,7 +115,11 @@ LayoutChoice::LayoutChoice(func::FuncOp function, const AxisAnalysis &axes, cons
       if (freeBits(accesses_[op]).warps != 0)
         relyOnNoStores(op);
     }
-  chooseStores(function);
+  function.walk([&](tl::StoreOp store) {
+    const auto own = layouts_.find(store.getValue());
+    if (isBlock(store.getPointer()) && !isCheap(store.getValue()) && own != layouts_.end())
+      accesses_[store] = storeLayout(store, own->second, axes_, target_, options_);
+  });
 }
 
 bool LayoutChoice::computeCheap(Value value) {
@@ -303,194 +220,22 @@ LinearLayout LayoutChoice::ofRepetitions(Operation *op, const LinearLayout &bloc
   return layout;
 }
 
-/// Blocks of which one is computed from the other, or accessed at it, in the same layout.
-llvm::EquivalenceClasses<void *> LayoutChoice::elementwiseClasses(func::FuncOp function) const {
-  llvm::EquivalenceClasses<void *> classes;
-  const auto join = [&](Value a, Value b) {
-    if (isBlock(a) && isBlock(b) && !isCheap(a) && !isCheap(b))
-      classes.unionSets(a.getAsOpaquePointer(), b.getAsOpaquePointer());
-  };
-  function.walk([&](Operation *op) {
-    if (Value pointer = accessedPointer(op))
-      join(pointer, accessedData(op));
-    if (keepsLayout(op))
-      for (Value result : op->getResults())
-        for (Value operand : op->getOperands())
-          join(result, operand);
-    if (auto loop = dyn_cast<scf::ForOp>(op))
-      for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs()))
-        for (Value other : {loop.getYieldedValues()[i], loop.getResult(i), loop.getInitArgs()[i]})
-          join(argument, other);
-    if (auto branch = dyn_cast<scf::IfOp>(op))
-      for (auto [i, result] : llvm::enumerate(branch.getResults()))
-        for (Value other : {branch.thenYield().getOperand(i), branch.elseYield().getOperand(i)})
-          join(result, other);
-  });
-  return classes;
-}
-
 void LayoutChoice::anchor(func::FuncOp function) {
-  // Accesses whose elements go from one to the other share the width of their vectors, so that what
-  // is loaded from one place can be stored to another without moving.
-  const llvm::EquivalenceClasses<void *> related = elementwiseClasses(function);
-  std::map<std::pair<void *, int>, llvm::SmallVector<Operation *>> groups;
-  const auto leaderOf = [&](Value data) {
-    const auto leader = related.findLeader(data.getAsOpaquePointer());
-    return leader != related.member_end() ? *leader : data.getAsOpaquePointer();
-  };
-  const auto keyOf = [&](Operation *op) {
-    return std::pair(leaderOf(accessedData(op)), axes_.orderOf(op->getOperand(0))[0]);
-  };
-  llvm::SmallVector<Operation *> accesses;
-  function.walk([&](Operation *op) {
-    if (accessedPointer(op)) {
-      accesses.push_back(op);
-      groups[keyOf(op)].push_back(op);
-    }
-  });
-  // Blocks that are scanned along a dimension: the more neighbours a thread has there, the fewer
-  // results it exchanges with others, which costs more than stores in parts of a sector.
-  std::set<std::pair<void *, int>> scanned;
-  function.walk([&](tl::ScanOp scan) {
-    scanned.emplace(leaderOf(scan->getOperand(0)), static_cast<int>(scan.getAxis()));
-  });
-  std::map<std::pair<void *, int>, int64_t> widths;
-  std::map<std::pair<void *, int>, llvm::SmallVector<int64_t, 3>> runs;
-  for (const auto &[key, group] : groups) {
-    widths[key] = scanned.contains(key) ? widestAccess(group, axes_, target_, key.second)
-                                        : commonWidth(group, axes_, target_, key.second);
-    runs[key] = commonRuns(group, axes_);
-    if (widths[key] > 1) // a vector's neighbours come first
-      runs[key][key.second] = 1;
-  }
-  // What a thread loads for many rows and columns of a tile costs more than the tile's own
-  // accesses, which their masks may make narrow: it has neighbours along both dimensions.
-  std::map<void *, VectorLoads> vectorLoads;
-  for (Operation *op : accesses)
-    if (isa<tl::LoadOp>(op) && blockType(op->getResult(0)).getRank() == 1)
-      for (tl::BroadcastOp repetition : repetitionsOf(op->getResult(0))) {
-        VectorLoads &loads = vectorLoads[leaderOf(repetition)];
-        loads.times += timesRun(op);
-        loads.widths.resize(blockType(repetition).getRank(), 0);
-        for (auto [width, size] :
-             llvm::zip(loads.widths, blockType(repetition->getOperand(0)).getShape()))
-          if (const int64_t own = accessWidth(op, axes_, target_, 0); size > 1)
-            width = width == 0 ? own : std::min(width, own);
-      }
-  std::map<std::pair<void *, int>, llvm::SmallVector<int64_t, 3>> neighbours;
-  for (const auto &[key, group] : groups) {
-    const auto found = vectorLoads.find(key.first);
-    int64_t times = 0, unmasked = std::numeric_limits<int64_t>::max();
-    for (Operation *op : group) {
-      times += timesRun(op);
-      unmasked = std::min(unmasked, axes_.vectorWidth(op->getOperand(0), {}, key.second));
-    }
-    if (found == vectorLoads.end() || found->second.times < kManyVectors * times ||
-        llvm::is_contained(found->second.widths, 0))
-      continue;
-    neighbours[key] = found->second.widths;
-    widths[key] = std::max(widths[key], std::min(unmasked, found->second.widths[key.second]));
-  }
-  std::map<std::pair<void *, int>, bool> combinesRows;
-  for (const auto &[key, group] : groups)
-    combinesRows[key] = combinesOnlyAlong(group, key.second);
-  for (Operation *op : accesses) {
+  const auto layouts = accessLayouts(function, axes_, target_, options_,
+                                     [&](Value value) { return isCheap(value); });
+  for (const auto &[op, layout] : layouts) {
     if (isFreeGather(op)) {
       gathers_.insert(op);
       continue;
     }
-    Value pointer = op->getOperand(0);
-    llvm::SmallVector<int, 3> order = axes_.orderOf(pointer);
-    if (isa<tl::LoadOp>(op)) // neighbours go first
-      combinedLast(llvm::MutableArrayRef<int>(order).drop_front(), op->getResult(0));
-    // What an atomic touches goes through the L2 cache sector by sector: its lanes lie side by side
-    // in memory, whatever loads of the same shape do.
-    const bool isAlone = tl::isAtomic(op) && axes_.at(pointer).dims[order[0]].contiguity > 1;
-    const int64_t width = isAlone ? accessWidth(op, axes_, target_, order[0]) : widths[keyOf(op)];
-    int64_t rows = rowsForDot(op, order, width);
-    if (const auto found = neighbours.find(keyOf(op)); found != neighbours.end())
-      rows = std::max(rows, found->second[order[1]]);
-    accesses_[op] =
-        isAlone ? blockedForAccess(blockType(pointer).getShape(), order, width, options_.numWarps)
-                : blockedForRuns(blockType(pointer).getShape(), order, width, options_.numWarps,
-                                 runs[keyOf(op)], rows);
-    if (!isAlone && combinesRows[keyOf(op)])
-      giveRowsToWarps(accesses_[op], pointer, order[0]);
+    accesses_[op] = layout;
     if (followsUse(op)) {
       followers_.insert(op);
       continue;
     }
     for (Value result : op->getResults())
-      layouts_[result] = accesses_[op];
+      layouts_[result] = layout;
   }
-}
-
-/// Whether some of what `accesses`, which share a layout, load is combined along `dim`, and nothing
-/// along another dimension.
-bool LayoutChoice::combinesOnlyAlong(llvm::ArrayRef<Operation *> accesses, int dim) {
-  bool found = false;
-  for (Operation *op : accesses)
-    if (isa<tl::LoadOp>(op))
-      for (auto [along, after] : llvm::enumerate(combinedAfter(op->getResult(0))))
-        if (after != kNeverCombined) {
-          if (static_cast<int>(along) != dim)
-            return false;
-          found = true;
-        }
-  return found;
-}
-
-/// Has warps share the rows of a block that are combined along `dim`, not each row, where a thread
-/// has as many rows: then a warp combines its own, by a fraction of the shuffles and without the
-/// other warps. What is repeated for each row a thread has more of, so not where that costs more.
-void LayoutChoice::giveRowsToWarps(LinearLayout &layout, Value pointer, int dim) const {
-  constexpr int64_t kSteps = 5, kLanes = 32, kVector = 4; // shuffles of a sum over the lanes
-  const llvm::ArrayRef<int64_t> size = blockType(pointer).getShape();
-  const ShapeBits shape(size);
-  const auto isAlong = [&](ElementBits basis) { return (basis & shape.mask(dim)) != 0; };
-  llvm::SmallVector<ElementBits *> columns, rows;
-  for (ElementBits &basis : layout.warps)
-    if (isAlong(basis))
-      columns.push_back(&basis);
-  for (ElementBits &basis : layout.registers)
-    if (!isAlong(basis))
-      rows.push_back(&basis);
-  if (columns.empty() || rows.size() < columns.size())
-    return;
-  llvm::SmallPtrSet<Value, 8> repeated; // for each row, other than what is cheap to make
-  pointer.getParentRegion()->getParentOfType<func::FuncOp>().walk([&](tl::BroadcastOp op) {
-    Value source = op->getOperand(0);
-    if (blockType(op->getResult(0)).getShape() == size && !isCheap(source) &&
-        blockType(source).getDimSize(dim) == size[dim] &&
-        blockType(source).getNumElements() == size[dim])
-      repeated.insert(source);
-  });
-  const int64_t shuffles = kSteps << rows.size();
-  const auto loads = static_cast<int64_t>(repeated.size()) * size[dim] / (kLanes * kVector);
-  if (2 * loads > shuffles)
-    return;
-  // The highest rows: those of a thread lie side by side.
-  llvm::sort(rows, [](const ElementBits *a, const ElementBits *b) { return *a < *b; });
-  for (ElementBits *column : llvm::reverse(columns))
-    std::swap(*column, *rows.pop_back_val());
-}
-
-/// How many rows, along `order[1]`, a thread takes of what it loads `width` elements at a time:
-/// where that is less than a vector, and a dot multiplies it, enough to put whole vectors into
-/// shared memory. `order[0]` is a guess where nothing is known of the addresses: neighbours may as
-/// well lie along `order[1]`, so that lanes which a row leaves over take these first.
-int64_t LayoutChoice::rowsForDot(Operation *access, llvm::ArrayRef<int> order,
-                                 int64_t width) const {
-  constexpr int64_t kVectorBytes = 16, kLanes = 32;
-  auto load = dyn_cast<tl::LoadOp>(access);
-  if (!load || order.size() < 2 || width * tlg::elementBytes(load.getType()) >= kVectorBytes)
-    return 1;
-  Value pointer = load.getPointer();
-  if (axes_.at(pointer).dims[order[0]].contiguity == 1 &&
-      blockType(pointer).getDimSize(order[0]) < kLanes)
-    return 1;
-  const int bytes = multipliedBytes(load);
-  return bytes == 0 ? 1 : kVectorBytes / bytes;
 }
 
 /// Whether a load's addresses are scattered by what the kernel computes, or all the same: it is as
@@ -701,7 +446,7 @@ bool LayoutChoice::give(Value value, const std::optional<LinearLayout> &layout) 
     return false;
   if (Operation *op = value.getDefiningOp(); followers_.contains(op) && !isQuickIn(op, *layout)) {
     const LinearLayout own = accesses_[op];
-    followers_.erase(op);
+    followers_.remove(op);
     layouts_[value] = own;
     spreadAddresses(op);
     return true;
@@ -787,82 +532,6 @@ bool LayoutChoice::spreadBackward(Operation *op) {
     changed |= isOpen(operand) && give(operand, operandLayout(op, static_cast<unsigned>(i),
                                                               layouts_[op->getResult(0)]));
   return changed;
-}
-
-namespace {
-
-/// What one instruction of a warp moves where the elements along a dimension are neighbours.
-struct Traffic {
-  int64_t elements = 0, sectors = 0; ///< sectors, or lines, that it touches
-};
-
-constexpr int kSectorBytes = 32, kLineBytes = 128;
-
-/// That of an access of `width` elements a thread, of `bytes` each.
-Traffic trafficOf(const LinearLayout &layout, const ShapeBits &shape, int dim, int width, int bytes,
-                  int sectorBytes = kSectorBytes) {
-  constexpr uint32_t kLanes = 32;
-  const int bits = std::min<int>(shape.width(dim), llvm::Log2_32(sectorBytes / bytes));
-  const ElementBits inSector = ((ElementBits{1} << bits) - 1) << shape.shift(dim);
-  const uint32_t copies = freeBits(layout).lanes;
-  const RegisterRuns runs = contiguity(layout, shape, dim, width);
-  llvm::DenseSet<ElementBits> sectors;
-  Traffic result;
-  for (uint32_t lane = 0; lane < kLanes; ++lane) {
-    if ((lane & copies) != 0)
-      continue;
-    for (int i = 0; i < width; ++i)
-      sectors.insert(layout.element(runs.order[i], lane, 0) & ~inSector);
-    result.elements += width;
-  }
-  result.sectors = static_cast<int64_t>(sectors.size());
-  return result;
-}
-
-} // namespace
-
-/// Whether a store in the layout of its value touches twice the sectors of one in `rows`, in many
-/// instructions of `width` elements a thread. What lanes have copies of is small.
-bool LayoutChoice::isScattered(tl::StoreOp store, const LinearLayout &rows, int width) const {
-  constexpr int kFewInstructions = 4;
-  const LinearLayout &own = of(store.getValue());
-  const int dim = axes_.orderOf(store.getPointer())[0];
-  if (own.registerCount() / width < kFewInstructions || freeBits(own).lanes != 0 ||
-      axes_.at(store.getPointer()).dims[dim].contiguity == 1)
-    return false;
-  const ShapeBits shape(blockType(store.getPointer()).getShape());
-  const int bytes = tlg::elementBytes(store.getValue().getType());
-  const Traffic has = trafficOf(own, shape, dim, width, bytes);
-  const Traffic best = trafficOf(rows, shape, dim, width, bytes);
-  return has.sectors * best.elements >= 2 * best.sectors * has.elements;
-}
-
-/// Whether a store of `width` elements a thread, in the layout of its value, fills whole lines.
-bool LayoutChoice::fillsLines(tl::StoreOp store, int dim, int width) const {
-  const LinearLayout &own = of(store.getValue());
-  const int bytes = tlg::elementBytes(store.getValue().getType());
-  const ShapeBits shape(blockType(store.getPointer()).getShape());
-  const Traffic lines = trafficOf(own, shape, dim, width, bytes, kLineBytes);
-  return freeBits(own).lanes == 0 && lines.sectors * kLineBytes <= lines.elements * bytes;
-}
-
-/// A store takes its value as it is if that is as wide as what its memory allows, and touches not
-/// many more sectors, or if its lanes fill lines together; else the value is moved.
-void LayoutChoice::chooseStores(func::FuncOp function) {
-  function.walk([&](tl::StoreOp store) {
-    Value pointer = store.getPointer(), value = store.getValue();
-    if (!isBlock(pointer) || isCheap(value) || !layouts_.contains(value))
-      return;
-    const llvm::SmallVector<int, 3> order = axes_.orderOf(pointer);
-    const RankedTensorType type = blockType(pointer);
-    const ShapeBits shape(type.getShape());
-    const auto width = static_cast<int>(accessWidth(store, axes_, target_, order[0]));
-    const LinearLayout rows = blockedForAccess(type.getShape(), order, width, options_.numWarps);
-    const int has = contiguity(layouts_[value], shape, order[0], width).length;
-    const int best = contiguity(rows, shape, order[0], width).length;
-    const bool isWide = has >= best && !isScattered(store, rows, best);
-    accesses_[store] = isWide || fillsLines(store, order[0], has) ? layouts_[value] : rows;
-  });
 }
 
 } // namespace blockscope::gpu

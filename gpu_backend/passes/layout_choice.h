@@ -3,8 +3,8 @@
 // Accesses of memory get the layout that coalesces them, dots that of their instruction; from
 // there layouts spread forwards to what is computed from them, then backwards to what they are
 // computed from, last from blocks that repeat smaller ones, until every block that is not cheap has
-// one. Cheap blocks (index arithmetic from
-// ranges and scalars) have none: they are computed again in each layout that is asked for.
+// one. Cheap blocks (index arithmetic from ranges and scalars) have none: they are computed again
+// in each layout that is asked for.
 #pragma once
 
 #include "gpu_backend/gpu_options.h"
@@ -14,8 +14,7 @@
 #include "gpu_backend/passes/dot_layouts.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace blockscope::gpu {
 
@@ -40,15 +39,11 @@ public:
 private:
   bool computeCheap(mlir::Value value);
   bool isCheapInLoop(mlir::Value value, mlir::Operation *loop, bool fromLoads) const;
-  llvm::EquivalenceClasses<void *> elementwiseClasses(mlir::func::FuncOp function) const;
   bool isPipelined(mlir::scf::ForOp loop) const;
   bool followsUse(mlir::Operation *op) const;
   void relyOnNoStores(mlir::Operation *load) const;
   LinearLayout first(mlir::Value value) const;
   void anchor(mlir::func::FuncOp function);
-  static bool combinesOnlyAlong(llvm::ArrayRef<mlir::Operation *> accesses, int dim);
-  void giveRowsToWarps(LinearLayout &layout, mlir::Value pointer, int dim) const;
-  int64_t rowsForDot(mlir::Operation *access, llvm::ArrayRef<int> order, int64_t width) const;
   bool isFreeGather(mlir::Operation *op) const;
   bool isQuickIn(mlir::Operation *load, const LinearLayout &layout) const;
   void spreadAddresses(llvm::ArrayRef<mlir::Operation *> accesses);
@@ -61,9 +56,6 @@ private:
   bool tie(llvm::ArrayRef<mlir::Value> values);
   bool give(mlir::Value value, const std::optional<LinearLayout> &layout);
   bool isOpen(mlir::Value value) const;
-  bool isScattered(tl::StoreOp store, const LinearLayout &rows, int width) const;
-  bool fillsLines(tl::StoreOp store, int dim, int width) const;
-  void chooseStores(mlir::func::FuncOp function);
 
   const AxisAnalysis &axes_;
   const GpuTarget &target_;
@@ -71,8 +63,8 @@ private:
   llvm::DenseMap<mlir::Value, bool> cheap_;
   llvm::DenseMap<mlir::Value, LinearLayout> layouts_;
   llvm::DenseMap<mlir::Operation *, LinearLayout> accesses_;
-  llvm::DenseSet<mlir::Operation *> gathers_;   ///< loads that are as quick in any layout
-  llvm::DenseSet<mlir::Operation *> followers_; ///< loads that take the layout of their use
+  llvm::SetVector<mlir::Operation *> gathers_;   ///< loads that are as quick in any layout
+  llvm::SetVector<mlir::Operation *> followers_; ///< loads that take the layout of their use
   llvm::DenseMap<mlir::Operation *, DotLayouts> dots_;
 };
 

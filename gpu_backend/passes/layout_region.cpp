@@ -2,6 +2,7 @@
 #include "gpu_backend/passes/layout_region.h"
 
 #include "gpu_backend/ir/tlg_dialect.h"
+#include "gpu_backend/passes/block_queries.h"
 #include "gpu_backend/passes/clone_in_layout.h"
 #include "gpu_backend/passes/min_cut.h"
 #include "gpu_backend/passes/shape_transfer.h"
@@ -17,8 +18,6 @@ namespace {
 
 /// The most ops that are labelled at once.
 constexpr size_t kMostOps = 1024;
-
-bool isBlock(Value value) { return isa<RankedTensorType>(value.getType()); }
 
 void bind(MinCut &graph, unsigned node, bool isFirst) {
   isFirst ? graph.bindFirst(node) : graph.bindSecond(node);

@@ -7,6 +7,7 @@
 #include "core/ir/tl_dialect.h"
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/layout/layout_queries.h"
+#include "gpu_backend/passes/block_queries.h"
 #include "gpu_backend/passes/clone_in_layout.h"
 #include "gpu_backend/passes/layout_region.h"
 #include "gpu_backend/passes/tma_access.h"
@@ -21,8 +22,6 @@ namespace {
 
 /// What a conversion costs besides the bytes that a thread stores and loads: its barriers.
 constexpr int64_t kBarriers = 16;
-
-bool isBlock(Value value) { return isa<RankedTensorType>(value.getType()); }
 
 /// Whether an op repeats a smaller block, of which another layout is made by converting that one.
 bool repeats(Operation *op) { return isa_and_nonnull<tl::BroadcastOp, tl::ExpandDimsOp>(op); }

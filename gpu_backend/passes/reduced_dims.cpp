@@ -89,4 +89,16 @@ private:
 
 llvm::SmallVector<int, 4> combinedAfter(Value block) { return Uses(block).after(); }
 
+void combinedLast(llvm::MutableArrayRef<int> order, Value block) {
+  const llvm::SmallVector<int, 4> after = combinedAfter(block);
+  llvm::SmallVector<int, 4> sorted;
+  const auto take = [&](int gone) {
+    llvm::copy_if(order, std::back_inserter(sorted), [&](int dim) { return after[dim] == gone; });
+  };
+  take(kNeverCombined);
+  for (int gone = static_cast<int>(after.size()); gone >= 0; --gone)
+    take(gone);
+  llvm::copy(sorted, order.begin());
+}
+
 } // namespace blockscope::gpu

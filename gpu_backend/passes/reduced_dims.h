@@ -16,4 +16,9 @@ constexpr int kNeverCombined = -1;
 /// Shapes: one number per dimension.
 llvm::SmallVector<int, 4> combinedAfter(mlir::Value block);
 
+/// Moves dimensions along which what is computed from `block` is combined to the end of `order`:
+/// threads take them last, so that what is combined lies in a thread. What is combined first comes
+/// last of all: of a sum over all dimensions but one, threads exchange the last sum only.
+void combinedLast(llvm::MutableArrayRef<int> order, mlir::Value block);
+
 } // namespace blockscope::gpu

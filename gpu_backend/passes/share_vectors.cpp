@@ -8,6 +8,7 @@
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/layout/conversion.h"
 #include "gpu_backend/layout/layout_queries.h"
+#include "gpu_backend/passes/block_queries.h"
 #include "gpu_backend/passes/clone_in_layout.h"
 #include "gpu_backend/passes/equal_runs.h"
 #include "gpu_backend/passes/layout_region.h"
@@ -38,13 +39,8 @@ constexpr int64_t kBlockBarrier = 120;
 constexpr int64_t kDouble = 4;
 constexpr int kLineBytes = 128;
 
-/// What is before a loop counts for less.
-constexpr int64_t kTrips = 8;
-
 /// The least that is worth a change: what lanes pass on comes later than what each computes.
 constexpr int64_t kLeastGain = 100;
-
-bool isBlock(Value value) { return isa<RankedTensorType>(value.getType()); }
 
 OpCost costClass(Operation *op) {
   const OpFacts *facts = tl::factsOf(op);
@@ -185,7 +181,7 @@ public:
     Operation *loop = block_.getParentOp();
     return isa<LoopLikeOpInterface>(loop) &&
                    !loop->isAncestor(value.getParentBlock()->getParentOp())
-               ? cost / kTrips
+               ? cost / kSupposedTrips
                : cost;
   }
 

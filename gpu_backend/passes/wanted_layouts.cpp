@@ -5,6 +5,7 @@
 #include "core/ir/facts.h"
 #include "core/ir/tl_dialect.h"
 #include "gpu_backend/ir/tlg_dialect.h"
+#include "gpu_backend/passes/block_queries.h"
 #include "gpu_backend/passes/clone_in_layout.h"
 #include "gpu_backend/passes/shape_transfer.h"
 
@@ -16,8 +17,6 @@ using namespace mlir;
 
 namespace blockscope::gpu {
 namespace {
-
-bool isBlock(Value value) { return isa<RankedTensorType>(value.getType()); }
 
 /// How many ops a small block may take to be made a second time.
 constexpr int kMostMadeAgain = 32;

@@ -1,0 +1,43 @@
+// What passes ask of blocks, of the ops that access them, and of the loops around these.
+#pragma once
+
+#include "core/ir/facts.h"
+#include "core/ir/tl_dialect.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+
+namespace blockscope::gpu {
+
+inline bool isBlock(mlir::Value value) {
+  return mlir::isa<mlir::RankedTensorType>(value.getType());
+}
+
+inline mlir::RankedTensorType blockType(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType());
+}
+
+/// The pointer operand of an access of a block (load, store, atomic), or null.
+inline mlir::Value accessedPointer(mlir::Operation *op) {
+  if ((mlir::isa<tl::LoadOp, tl::StoreOp>(op) || tl::isAtomic(op)) && isBlock(op->getOperand(0)))
+    return op->getOperand(0);
+  return {};
+}
+
+/// What an access of a block reads or writes.
+inline mlir::Value accessedData(mlir::Operation *op) {
+  return op->getNumResults() != 0 ? op->getResult(0) : op->getOperand(1);
+}
+
+/// How often a loop is taken to run where costs are compared: what it runs is not known.
+constexpr int64_t kSupposedTrips = 8;
+
+/// How many loops are around an op.
+inline int loopDepth(mlir::Operation *op) {
+  int depth = 0;
+  for (mlir::Operation *outer = op->getParentOp(); outer; outer = outer->getParentOp())
+    depth += mlir::isa<mlir::LoopLikeOpInterface>(outer) ? 1 : 0;
+  return depth;
+}
+
+} // namespace blockscope::gpu
