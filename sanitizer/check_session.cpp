@@ -5,6 +5,7 @@
 #include "sanitizer/sanitizer.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace blockscope::sanitizer {
 
@@ -79,6 +80,8 @@ CheckSession::CheckSession(const CheckOptions &options)
   for (const SanitizerInfo &info : sanitizers()) {
     const bool isNamed = llvm::any_of(
         options.checks, [&](const std::string &name) { return findSanitizer(name) == &info; });
+    if (isNamed)
+      names_.emplace_back(info.name);
     if (isNamed || info.isInEveryCheck)
       observers_.push_back(
           info.make({collector_, isNamed, options.choices, hostWatchers_, options.checks}));
@@ -118,7 +121,7 @@ std::string CheckSession::reportText(bool color, llvm::ArrayRef<CodeAtLine> left
     });
   });
   if (all.empty())
-    return "no findings";
+    return "no findings (" + llvm::join(names_, ", ") + ")";
   std::string text = findingsAsText(all, color);
   if (const size_t dropped = droppedCauses())
     text += "; " + std::to_string(dropped) + " further causes are not shown (--max-findings)";

@@ -50,12 +50,13 @@ public:
   /// The sanitizers that want to know what the host does.
   const std::vector<HostWatcher *> &hostWatchers() const { return hostWatchers_; }
   /// Returns the report of all findings but those `leftOut`; says so when further ones were not
-  /// kept, or when there are none.
+  /// kept, and, when there are none, under which checks.
   std::string reportText(bool color, llvm::ArrayRef<CodeAtLine> leftOut = {}) const;
   std::string reportJson() const;
 
 private:
   FindingCollector collector_;
+  std::vector<std::string> names_; ///< of the checks that were asked for
   LaunchFacts last_; ///< the launch that was watched last
   std::vector<std::unique_ptr<Observer>> observers_;
   std::vector<HostWatcher *> hostWatchers_; ///< among the observers

@@ -56,7 +56,7 @@ def test_an_allowed_finding_is_no_finding(step):
     }
     assert report.json().strip() == "[]"
     lines = report.text().splitlines()
-    assert lines[0] == "no findings"
+    assert lines[0] == "no findings (asan, tsan)"
     assert re.fullmatch(
         r"allowed: \S*test_allow_comments.py:\d+:9: error\[oob-load\]: load of 4 bytes at byte 192 "
         r"of 'x_ptr', which has 192 bytes; because the allocator pads to 64",
@@ -89,7 +89,7 @@ def test_other_findings_stay():
 def test_comments_of_kernels_that_did_not_run_are_not_named():
     with blockscope.check("asan,tsan") as report:
         launch(64)
-    assert report.text().splitlines()[0] == "no findings"
+    assert report.text().splitlines()[0] == "no findings (asan, tsan)"
     (said,) = report.said_of_comments()
     assert "'# blockscope: allow oob-load' is not needed" in said  # not that of `number`
     with blockscope.check("tsan") as report:
@@ -207,7 +207,7 @@ def test_the_command(tmp_path):
     done = run(tmp_path, "blockscope", "check", "script.py")
     assert done.returncode == 0
     assert done.stderr.splitlines() == [
-        "no findings",
+        "no findings (asan, tsan)",
         "allowed: script.py:6:9: error[oob-load]: load of 4 bytes at byte 32 of 'x_ptr', which has "
         "32 bytes; because it is padded",
         "script.py:7: this comment allows nothing: 'oob-stroe' is no code of a finding; did you "

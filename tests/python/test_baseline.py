@@ -109,7 +109,7 @@ def test_entries_that_no_longer_occur_are_named_where_this_can_be_told(folder):
     check(folder, "--write-baseline", "known.toml", "src/both.py", status=0)
     (folder / "src" / "good.py").write_text("import kernels\nkernels.launch_read(9)\n")
     done = check(folder, "--baseline", "known.toml", "src/good.py", status=0)
-    assert done.stderr.splitlines()[0] == "no findings"
+    assert done.stderr.splitlines()[0] == "no findings (asan, tsan)"
     (said,) = done.stderr.splitlines()[1:]  # 'number' was not launched
     assert "'oob-load' of kernel 'read'" in said and said.endswith(" no longer occurs")
     done = check(folder, "--checks", "nan", "--baseline", "known.toml", "src/both.py")
@@ -313,7 +313,7 @@ def test_severities_and_baseline_of_a_project(folder):
     project.write_text("[tool.blockscope]\n" + severity)
     assert "error[race-same-value]" in check(folder, "src/flag.py", status=66).stderr
     done = check(folder / "src", "old.py", status=0)
-    assert done.stderr == "no findings\n"
+    assert done.stderr == "no findings (asan, tsan)\n"
     done = check(folder, "--format", "github", "src/flag.py", status=66)
     assert done.stdout.startswith("::error ")
     done = check(folder, "--format", "sarif", "src/flag.py", status=66)

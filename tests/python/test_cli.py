@@ -27,6 +27,7 @@ out = numpy.empty_like(x)
 add[(4,)](x, out, 1000, BLOCK=256)
 print(float(out.sum()))
 """
+NOTHING = "no findings (asan, tsan)"  # by the checks that are run unasked
 BAD = KERNEL.format(mask="")
 GOOD = KERNEL.format(mask=", mask=offsets < n, other=0.0")
 
@@ -284,6 +285,9 @@ def test_explain():
     page = command("explain", first)
     assert page.returncode == 0 and first in page.stdout
     assert command("explain", f"error[{first}]").stdout == page.stdout
+    for name in ("undefined", "init"):
+        said = command("explain", name).stdout
+        assert said.startswith("check undefined: ") and "  undefined-value  " in said
     wrong = command("explain", first + "x")
     assert wrong.returncode == 2 and f"did you mean '{first}'?" in wrong.stderr
 
@@ -329,7 +333,7 @@ def test_check_exit_code(script):
 def test_status_of_a_clean_script_is_its_own(script):
     done = command("check", script(GOOD + "\nimport sys; sys.exit(5)\n"))
     assert done.returncode == 5
-    assert done.stderr == "no findings up to where the script ended, with status 5\n"
+    assert done.stderr == f"{NOTHING} up to where the script ended, with status 5\n"
 
 
 def test_findings_count_also_when_the_script_fails(script):
@@ -645,7 +649,7 @@ def test_a_script_that_ends_at_once_is_reported(script):
     assert done.returncode == 66 and "error[oob-load]" in done.stderr
     path = script(GOOD + "import os\nos._exit(7)\n")
     done = command("check", path)
-    assert done.returncode == 7 and done.stderr.startswith("no findings up to")
+    assert done.returncode == 7 and done.stderr.startswith(f"{NOTHING} up to")
 
 
 def test_an_old_compiled_part_is_named(script):

@@ -180,9 +180,9 @@ def _add_script(parser: argparse.ArgumentParser, *, takes_launches: bool = True)
     parser.add_argument("script", nargs=argparse.REMAINDER, metavar="FILE ...", help=help)
 
 
-def _add_launch(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--launch", type=number, metavar="N", dest="launch_number",
-                        help="of a launch file, launch N alone (default: all)")  # fmt: skip
+def _add_launch(parser: argparse.ArgumentParser, otherwise: str = "all") -> None:
+    help = f"of a launch file, launch N alone (default: {otherwise})"
+    parser.add_argument("--launch", type=number, metavar="N", dest="launch_number", help=help)
 
 
 def launch_file_first(words: Sequence[str]) -> list[str]:
@@ -344,8 +344,8 @@ def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
                       help="print a table instead; of two runs heat, tensors or launches, of a "
                       "folder traces")  # fmt: skip
 
-    explain = add("explain", help="explain a finding code")
-    explain.add_argument("code", nargs="?", metavar="CODE", help="none: list the codes")
+    explain = add("explain", help="explain a finding code, or list the codes of a check")
+    explain.add_argument("code", nargs="?", metavar="CODE|CHECK", help="none: list the codes")
 
     ir = add("ir", help="run a file and print the block IR of its kernels")
     ir.add_argument("-o", "--output", metavar="F", help="write to F, not to the terminal")
@@ -428,7 +428,7 @@ def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
         help="make a failing launch of a launch file small, and "
         "write it as a Python file of a few lines",
     )
-    _add_launch(reduce)
+    _add_launch(reduce, "the first one with a finding")
     reduce.add_argument("-o", "--output", metavar="SMALL.py", default="small.py",
                         help="the file to write (default small.py)")  # fmt: skip
     reduce.add_argument("--finding", metavar="CODE",
@@ -487,9 +487,9 @@ def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
 
     same = add(
         "same",
-        help="run two files in the algebra of docs/algebra.md, and "
-        "say whether their tensors of the same name come from the same "
-        "formulas",
+        help="run two files with integers in the place of floats, whose sums and "
+        "products have no rounding, and say whether their tensors of the same name "
+        "come from the same formulas",
     )
     same.add_argument("one", metavar="ONE.py")
     same.add_argument("other", metavar="OTHER.py")

@@ -69,8 +69,11 @@ def view(options: argparse.Namespace) -> int:
 
 
 def explain(options: argparse.Namespace) -> int:
-    from blockscope.cli.explain import summaries, text_of
+    from blockscope.cli.explain import of_check, summaries, text_of
 
+    if options.code is not None and (said := of_check(options.code)):
+        print(said, end="")
+        return 0
     if options.code is None:
         rows = summaries()
         width = max(len(code) for code, _ in rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from blockscope import checks
 from blockscope.cli.usage import UsageError, either, nearest
 
 
@@ -29,6 +30,17 @@ def summaries() -> list[tuple[str, str]]:
         with open(path, encoding="utf-8") as page:
             rows.append((code, page.readline().removeprefix(f"# {code}:").strip()))
     return rows
+
+
+def of_check(name: str) -> str:
+    """What a check finds, and its codes; empty where no check has this name."""
+    for row in checks.table():
+        if name and name in (row["name"], row["alias"]):
+            width = max(len(code) for code in row["codes"])
+            titles = dict(summaries())
+            lines = [f"  {code:<{width}}  {titles[code]}" for code in row["codes"]]
+            return f"check {row['name']}: {row['help']}\n\n" + "\n".join(lines) + "\n"
+    return ""
 
 
 def page_or_nothing(code: str) -> str:

@@ -8,9 +8,11 @@ import shlex
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 from blockscope import checks, knobs
+from blockscope.cli.report_formats import text_of
 from blockscope.cli.script import Script
 from blockscope.cli.usage import UsageError
 from blockscope.cli.verify import Verifier, verifier_of_this_machine
@@ -43,7 +45,7 @@ def record_script(
         say=lambda text: _say_once(text, said),
     )
     process, exit = os.getpid(), os._exit
-    found: Callable[[], str] | None = None if verifier is None else verifier.summary
+    found: Callable[[int], str] | None = None if verifier is None else lambda _: verifier.summary()
 
     def end(status: int) -> Any:
         if os.getpid() == process:
@@ -53,7 +55,8 @@ def record_script(
 
     with ExitStack() as stack:
         if names:
-            found = stack.enter_context(checks.check(names, **given)).text
+            report = stack.enter_context(checks.check(names, **given))
+            found = partial(_report_text, report)
         if verifier is not None:
             stack.enter_context(knobs.runtime.scope())
             knobs.runtime.interpret = False
@@ -66,18 +69,22 @@ def record_script(
     return _end(recorder, writer, path, options, had_file, found, status)
 
 
+def _report_text(report: Any, status: int) -> str:
+    return text_of(report, status, report.launches > 0, color=False)
+
+
 def _end(
     recorder: Recorder,
     writer: Writer,
     path: str,
     options: argparse.Namespace,
     had_file: bool,
-    found: Callable[[], str] | None,
+    found: Callable[[int], str] | None,
     status: int,
 ) -> int:
     """Write the file, and say what is in it."""
     if found is not None:
-        print(found().rstrip("\n"), file=sys.stderr)
+        print(found(status).rstrip("\n"), file=sys.stderr)
     if recorder.recorded == 0:
         writer.give_up()
         why = "no kernel was launched"
