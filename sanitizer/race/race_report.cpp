@@ -72,7 +72,7 @@ static std::string staleHint(const Allocation &allocation, int64_t offset,
 }
 
 void RaceSanitizer::report(const Conflict &context, const AccessRecord &earlier, Shared shared) {
-  const LoggedAccess &access = context.access;
+  const SeenAccess &access = context.access;
   const OpFacts &ours = factsOf(access.op), &theirs = factsOf(earlier.op);
   const bool hasAtomics =
       llvm::any_of(ops_, [](const auto &known) { return isAtomic(known.second.kind); });

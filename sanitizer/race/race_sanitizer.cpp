@@ -1,4 +1,4 @@
-// Logs accesses, keeps clocks, and checks every run against the shadow of the bytes it touches.
+// Keeps clocks, and checks every run of an access against the shadow of the bytes it touches.
 #include "sanitizer/race/race_sanitizer.h"
 
 #include "sanitizer/describe.h"
@@ -46,7 +46,6 @@ void RaceSanitizer::onLaunchBegin(const LaunchInfo &launch) {
   knownOps_.clear();
   flags_.clear();
   staleFlags_.clear();
-  log_ = std::make_unique<ProgramLog>();
 }
 
 RaceSanitizer::ProgramState &RaceSanitizer::state(int64_t program) {
@@ -63,31 +62,30 @@ void RaceSanitizer::onBarrier(int64_t program, int worker) {
     state(program).passBarrier();
 }
 
-RaceSanitizer::LoggedAccess RaceSanitizer::summarise(const Access &access, ProgramLog &log) {
-  LoggedAccess logged;
-  logged.op = access.op->id;
-  logged.kind = access.kind;
-  logged.semantics = access.semantics;
-  logged.scope = access.scope;
+RaceSanitizer::SeenAccess RaceSanitizer::summarise(const Access &access) {
+  SeenAccess seen;
+  seen.op = access.op->id;
+  seen.kind = access.kind;
+  seen.semantics = access.semantics;
+  seen.scope = access.scope;
   // A volatile load takes part in synchronisation, but orders nothing: like a relaxed atomic.
-  logged.isAtomic = isAtomic(access.kind) || access.isVolatile;
-  logged.elementBytes = access.elementBytes;
-  logged.lanes = access.lanes;
-  logged.sequence = access.sequence;
-  logged.allocation = access.allocation;
-  logged.firstRun = log.runs.size();
-  logged.runCount = access.runs.size();
-  log.runs.insert(log.runs.end(), access.runs.begin(), access.runs.end());
+  seen.isAtomic = isAtomic(access.kind) || access.isVolatile;
+  seen.elementBytes = access.elementBytes;
+  seen.lanes = access.lanes;
+  seen.sequence = access.sequence;
+  seen.allocation = access.allocation;
+  seen.runs = access.runs;
   if (access.kind == AccessKind::Store && access.values) {
-    logged.firstValue = log.values.size();
-    const auto *bytes = static_cast<const std::byte *>(access.values);
-    const int64_t stored = access.valuesAreScalar ? 1 : access.lanes;
-    for (int64_t lane = 0; lane < access.lanes; lane += stored)
-      log.values.insert(log.values.end(), bytes, bytes + stored * access.elementBytes);
-    logged.hasValues = true;
+    seen.values = static_cast<const std::byte *>(access.values);
+    if (access.valuesAreScalar && access.lanes > 1) {
+      copies_.clear();
+      for (int64_t lane = 0; lane < access.lanes; ++lane)
+        copies_.insert(copies_.end(), seen.values, seen.values + access.elementBytes);
+      seen.values = copies_.data();
+    }
   }
   noteOp(access);
-  return logged;
+  return seen;
 }
 
 void RaceSanitizer::noteOp(const Access &access) {
@@ -112,13 +110,13 @@ void RaceSanitizer::onAccess(const Access &access) {
     checkDuplicates(access);
   if (screen_)
     return screen_->onAccess(access);
+  // Nothing conflicts with loads of what the kernel cannot store to.
+  if (access.kind == AccessKind::Load && access.allocation && !access.allocation->mayBeStored)
+    return;
   if (isAtomic(access.kind) && launch_->mayWait && access.values)
     noteFlags(access);
-  log_->runs.clear();
-  log_->values.clear();
-  const LoggedAccess logged = summarise(access, *log_);
   ProgramState &program = state(access.program);
-  analyse(access.program, program, logged, *log_);
+  analyse(access.program, program, summarise(access));
   if (bringsWarpsTogether(access))
     program.passBarrier();
 }
@@ -139,24 +137,20 @@ void RaceSanitizer::onLaunchEnd() {
   graph_.clear();
 }
 
-void RaceSanitizer::analyse(int64_t program, ProgramState &state, const LoggedAccess &access,
-                            const ProgramLog &log) {
-  for (size_t i = 0; i < access.runCount; ++i) {
-    const AccessRun &run = log.runs[access.firstRun + i];
+void RaceSanitizer::analyse(int64_t program, ProgramState &state, const SeenAccess &access) {
+  for (const AccessRun &run : access.runs) {
     const Allocation *allocation =
         access.allocation ? access.allocation : launch_->memory->find(run.address);
     if (!allocation)
       continue;
-    const std::byte *values = access.hasValues ? log.values.data() + access.firstValue : nullptr;
     // The access itself comes before its acquire: an atomic is not ordered after a plain store to
     // the same bytes by the value that it happens to read in this order of execution.
-    analyseRun(program, state, access, run, *allocation, values);
+    analyseRun(program, state, access, run, *allocation);
     if (isAtomic(access.kind) && access.scope != AtomicScope::Cta && acquires(access.semantics))
       synchronise(program, run, *allocation);
   }
   if (isAtomic(access.kind) && access.scope != AtomicScope::Cta && releases(access.semantics)) {
-    for (size_t i = 0; i < access.runCount; ++i) {
-      const AccessRun &run = log.runs[access.firstRun + i];
+    for (const AccessRun &run : access.runs) {
       const Allocation *allocation =
           access.allocation ? access.allocation : launch_->memory->find(run.address);
       if (!allocation)
@@ -242,13 +236,14 @@ bool RaceSanitizer::mayBeStale(int64_t program, uint64_t host, const Allocation 
   return true;
 }
 
-void RaceSanitizer::analyseRun(int64_t program, ProgramState &state, const LoggedAccess &access,
-                               const AccessRun &run, const Allocation &allocation,
-                               const std::byte *values) {
+void RaceSanitizer::analyseRun(int64_t program, ProgramState &state, const SeenAccess &access,
+                               const AccessRun &run, const Allocation &allocation) {
   const Conflict context{program, state, access, allocation};
   const int64_t offset = MemoryMap::offsetIn(allocation, run.address);
   const int size = access.elementBytes;
-  const auto valueOf = [&](int64_t lane) { return values ? values + lane * size : nullptr; };
+  const auto valueOf = [&](int64_t lane) {
+    return access.values ? access.values + lane * size : nullptr;
+  };
   if (run.strideBytes == size) {
     analyseSpan(context, reinterpret_cast<uint64_t>(allocation.hostAt(offset)),
                 static_cast<int>(run.count * size), run.firstLane, valueOf(run.firstLane));
@@ -267,15 +262,20 @@ void RaceSanitizer::analyseSpan(const Conflict &context, uint64_t host, int byte
     ShadowPage &page = shadow_.pageAt(host);
     const int begin = static_cast<int>(host % ShadowPage::kBytes);
     const int count = std::min(bytes, ShadowPage::kBytes - begin);
-    std::byte *written = values ? shadow_.writtenForStore() : page.written();
+    // Without atomics memory still holds what was stored last.
+    std::byte *kept = hasAtomics_ && values ? shadow_.writtenForStore() : page.written();
+    const std::byte *written = kept ? kept + begin : nullptr;
+    if (!hasAtomics_)
+      written = reinterpret_cast<const std::byte *>(host);
     page.touch(begin, begin + count, [&](ShadowCell &cell, int from, int to) {
       const int skipped = from - begin;
       touchCell(context, cell, host + static_cast<uint64_t>(skipped), to - from,
                 lane + skipped / size, values ? values + skipped : nullptr,
-                written ? written + from : nullptr);
+                written ? written + skipped : nullptr);
     });
     if (values) {
-      std::memcpy(written + begin, values, static_cast<size_t>(count));
+      if (hasAtomics_)
+        std::memcpy(kept + begin, values, static_cast<size_t>(count));
       values += count;
     }
     host += static_cast<uint64_t>(count);
@@ -301,7 +301,7 @@ bool RaceSanitizer::missesBarrier(const AccessRecord &earlier, const Conflict &c
 
 void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_t host, int bytes,
                               int64_t lane, const std::byte *values, const std::byte *written) {
-  const LoggedAccess &access = context.access;
+  const SeenAccess &access = context.access;
   const bool writes = writesMemory(access.kind);
   const auto check = [&](const AccessRecord &earlier) {
     if (!earlier.exists())

@@ -49,17 +49,15 @@ private:
     AtomicScope scope = AtomicScope::Gpu;
     int elementBytes = 0;
   };
-  struct LoggedAccess;
-  struct ProgramLog;
+  struct SeenAccess;
   struct ProgramState;
   struct Conflict;
 
   ProgramState &state(int64_t program);
-  LoggedAccess summarise(const Access &access, ProgramLog &log);
-  void analyse(int64_t program, ProgramState &state, const LoggedAccess &access,
-               const ProgramLog &log);
-  void analyseRun(int64_t program, ProgramState &state, const LoggedAccess &access,
-                  const AccessRun &run, const Allocation &allocation, const std::byte *values);
+  SeenAccess summarise(const Access &access);
+  void analyse(int64_t program, ProgramState &state, const SeenAccess &access);
+  void analyseRun(int64_t program, ProgramState &state, const SeenAccess &access,
+                  const AccessRun &run, const Allocation &allocation);
   void analyseSpan(const Conflict &context, uint64_t host, int bytes, int64_t lane,
                    const std::byte *values);
   void touchCell(const Conflict &context, ShadowCell &cell, uint64_t host, int bytes, int64_t lane,
@@ -98,7 +96,7 @@ private:
   llvm::BitVector knownOps_;                                ///< those in ops_
   std::map<int64_t, std::unique_ptr<ProgramState>> states_; ///< programs that have begun
   SyncGraph graph_;
-  std::unique_ptr<ProgramLog> log_; ///< of the access that is analysed now
+  std::vector<std::byte> copies_; ///< of the one value that all lanes of an access store
 
   /// The element of an atomic: what it held when the launch began, and since when it held another
   /// value. Programs that do not know of a change may still read the first value, whatever they

@@ -1,28 +1,23 @@
-// The private state of the race sanitizer: logs of programs and what it knows of a running one.
+// The private state of the race sanitizer: what it knows of an access and of a running program.
 #pragma once
 
 #include "sanitizer/race/race_sanitizer.h"
 
 namespace blockscope::sanitizer {
 
-/// An access without what only lives during the event.
-struct RaceSanitizer::LoggedAccess {
+/// The access that is analysed now, as the kernel's other accesses will see it.
+struct RaceSanitizer::SeenAccess {
   uint32_t op = 0;
   AccessKind kind = AccessKind::Load;
   AtomicSemantics semantics = AtomicSemantics::Relaxed;
   AtomicScope scope = AtomicScope::Gpu;
   bool isAtomic = false;
-  bool hasValues = false;
   int elementBytes = 1;
   int64_t lanes = 1;
   uint64_t sequence = 0;
   const Allocation *allocation = nullptr;
-  size_t firstRun = 0, runCount = 0, firstValue = 0;
-};
-
-struct RaceSanitizer::ProgramLog {
-  std::vector<AccessRun> runs;
-  std::vector<std::byte> values;
+  llvm::ArrayRef<AccessRun> runs;
+  const std::byte *values = nullptr; ///< of all lanes, where it stores; else null
 };
 
 struct RaceSanitizer::ProgramState {
@@ -42,7 +37,7 @@ struct RaceSanitizer::ProgramState {
 struct RaceSanitizer::Conflict {
   int64_t program;
   ProgramState &state;
-  const LoggedAccess &access;
+  const SeenAccess &access;
   const Allocation &allocation;
 };
 

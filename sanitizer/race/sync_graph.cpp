@@ -1,11 +1,14 @@
 // Walks releases and acquires backwards when a clock is asked for.
 #include "sanitizer/race/sync_graph.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 namespace blockscope::sanitizer {
 
 void SyncGraph::clear() {
   logOf_.clear();
   logs_.clear();
+  placesOf_.clear();
   nodes_.clear();
 }
 
@@ -27,7 +30,29 @@ void SyncGraph::release(uint32_t program, uint64_t host, uint32_t epoch, uint32_
     logs_.emplace_back();
   const auto node = nodes_.find(program);
   const size_t acquires = node == nodes_.end() ? 0 : node->second.acquires.size();
-  logs_[log->second].push_back({program, epoch, barrierEpoch, static_cast<uint32_t>(acquires)});
+  std::vector<Release> &releases = logs_[log->second];
+  placesOf_[{log->second, program}].push_back(static_cast<uint32_t>(releases.size()));
+  releases.push_back({program, epoch, barrierEpoch, static_cast<uint32_t>(acquires)});
+}
+
+/// Whether one of the last acquires of a program saw a release of `other` that `tells` what is
+/// asked. Holders of a lock, and readers of a flag, mostly meet what these did.
+bool SyncGraph::seesDirectly(const Node &node, uint32_t other,
+                             llvm::function_ref<bool(const Release &)> tells) const {
+  constexpr int kMostAcquires = 4;
+  int left = kMostAcquires;
+  for (const Acquire &acquire : llvm::reverse(node.acquires)) {
+    if (left-- == 0)
+      return false;
+    const auto places = placesOf_.find({acquire.log, other});
+    if (places == placesOf_.end())
+      continue;
+    // Epochs rise, so the last release that was seen tells most.
+    const auto last = llvm::lower_bound(places->second, acquire.length);
+    if (last != places->second.begin() && tells(logs_[acquire.log][*std::prev(last)]))
+      return true;
+  }
+  return false;
 }
 
 void SyncGraph::update(Node &node) {
@@ -58,10 +83,8 @@ bool SyncGraph::sees(uint32_t program, uint32_t other, uint32_t epoch) {
   const auto node = nodes_.find(program);
   if (node == nodes_.end() || node->second.acquires.empty())
     return false;
-  // The holder of a lock mostly meets what the last holder did.
-  const Acquire &last = node->second.acquires.back();
-  const Release &release = logs_[last.log][last.length - 1];
-  if (release.program == other && release.epoch >= epoch)
+  if (seesDirectly(node->second, other,
+                   [&](const Release &release) { return release.epoch >= epoch; }))
     return true;
   update(node->second);
   return epoch <= node->second.clock.get(other);
@@ -71,9 +94,8 @@ bool SyncGraph::seesInWarps(uint32_t program, uint32_t other, uint32_t epoch) {
   const auto node = nodes_.find(program);
   if (node == nodes_.end() || node->second.acquires.empty())
     return false;
-  const Acquire &last = node->second.acquires.back();
-  const Release &release = logs_[last.log][last.length - 1];
-  if (release.program == other && release.barrierEpoch >= epoch)
+  if (seesDirectly(node->second, other,
+                   [&](const Release &release) { return release.barrierEpoch >= epoch; }))
     return true;
   update(node->second);
   return epoch <= node->second.warpClock.get(other);

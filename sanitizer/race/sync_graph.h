@@ -7,6 +7,8 @@
 #include "sanitizer/race/vector_clock.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
 #include <map>
@@ -46,10 +48,14 @@ private:
     llvm::DenseMap<uint32_t, uint32_t> walkedAcquires; ///< program -> count
   };
 
+  bool seesDirectly(const Node &node, uint32_t other,
+                    llvm::function_ref<bool(const Release &)> tells) const;
   void update(Node &node);
 
   llvm::DenseMap<uint64_t, uint32_t> logOf_;
   std::vector<std::vector<Release>> logs_;
+  /// By log and program: where in the log its releases are.
+  llvm::DenseMap<std::pair<uint32_t, uint32_t>, llvm::SmallVector<uint32_t, 2>> placesOf_;
   std::map<uint32_t, Node> nodes_;
 };
 
