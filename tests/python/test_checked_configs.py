@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from blockscope import Config
+from blockscope.compat.tools.tensor_descriptor import TensorDescriptor
 
 
 @triton.jit
@@ -101,7 +102,8 @@ def test_hooks_are_called_as_when_tuning():
     x, seen, _ = arrays("torch")
     with blockscope.check("asan"):
         kernel[grid](x, seen, 192)
-    assert said == [64, 32] and int(seen[0]) == 3 and (x == 1).all()
+    assert said == [64, 32, 32]  # of what is tried also before it is compiled
+    assert int(seen[0]) == 3 and (x == 1).all()
 
 
 @pytest.mark.parametrize("is_first", [True, False])
@@ -145,3 +147,27 @@ def test_an_argument_that_cannot_be_copied_is_noted():
     assert blocks == [64]
     (finding,) = report
     assert finding.message.endswith("Opaque, cannot be copied")
+
+
+@triton.jit
+def add_tiles(x, y, out, SIZE: tl.constexpr, BLOCK: tl.constexpr):
+    start = tl.program_id(0) * BLOCK
+    total = tl.zeros((BLOCK, SIZE), tl.float32)  # has the shape of the configuration
+    out.store([start, 0], total + x.load([start, 0]) + y.load([start, 0]))
+
+
+def test_descriptors_have_the_shapes_that_hooks_give_them():
+    def set_shapes(arguments):
+        shape = [arguments["BLOCK"], arguments["SIZE"]]
+        for name in ("x", "y", "out"):
+            arguments[name].block_shape = shape
+
+    configs = [Config({"BLOCK": size}, pre_hook=set_shapes) for size in (16, 32, 8)]
+    kernel = triton.autotune(configs, key=["SIZE"])(add_tiles)
+    x, y, out = torch.rand(64, 16), torch.rand(64, 16), torch.empty(64, 16)
+    described = [TensorDescriptor.from_tensor(each, [1, 1]) for each in (x, y, out)]
+    blocks = []
+    with blockscope.check("asan,outputs") as report:
+        kernel[lambda meta: (blocks.append(meta["BLOCK"]) or 64 // meta["BLOCK"],)](*described, 16)
+    assert report.clean and set(blocks) == {8, 16, 32}
+    assert torch.equal(out, x + y)

@@ -110,7 +110,10 @@ class _Trials:
         return Contents((*self._args, *self._kwargs.values()))
 
     def _ir(self, config: Config) -> str:
-        launch = {**self._kwargs, **config.all_kwargs(), "arch": "cpu", "grid": (1,)}
+        launch = {**self._kwargs, **config.all_kwargs()}
+        if config.pre_hook is not None:  # which may set the shapes of descriptors
+            config.pre_hook({**self._named, **launch})
+        launch |= {"arch": "cpu", "grid": (1,)}
         launch.pop("warmup", None)
         with suppress(*SKIPPED):
             kernel = self._autotuner.fn.warmup(*self._args, **launch)
