@@ -1,7 +1,8 @@
-"""The five kernels of the benchmark, plain Triton, and a loop that times one of them.
+"""The kernels of the benchmark, plain Triton, and a loop that times one of them.
 
 The same file runs in Triton's interpreter and in both modes of Blockscope. It prints one JSON
-object: the seconds of every launch and the largest error against torch. bench.py calls it.
+object: the seconds of every launch and the largest error against torch. A launch that is watched
+takes turns with one that is not, whose seconds are ``plain``. bench.py calls it.
 """
 
 import argparse
@@ -120,6 +121,59 @@ def attention_kernel(
     tl.store(out_ptr + own, (out / total[:, None]).to(tl.float16))
 
 
+@triton.jit
+def ticket_kernel(x_ptr, part_ptr, out_ptr, count_ptr, n, BLOCK: tl.constexpr, PARTS: tl.constexpr):
+    program = tl.program_id(0)
+    offsets = program * BLOCK + tl.arange(0, BLOCK)
+    tl.store(part_ptr + program, tl.sum(tl.load(x_ptr + offsets, mask=offsets < n, other=0.0)))
+    if tl.atomic_add(count_ptr, 1) == tl.num_programs(0) - 1:
+        parts = tl.arange(0, PARTS)
+        mask = parts < tl.num_programs(0)
+        tl.store(out_ptr, tl.sum(tl.load(part_ptr + parts, mask=mask, other=0.0)))
+        tl.store(count_ptr, 0)
+
+
+@triton.jit
+def locked_kernel(x_ptr, sums_ptr, locks_ptr, cols, LOCKS: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    columns = tl.arange(0, BLOCK)
+    mask = columns < cols
+    x = tl.load(x_ptr + row * cols + columns, mask=mask)
+    x = x * tl.sigmoid(x) + tl.exp(-x * x)
+    sums = sums_ptr + row % LOCKS * cols + columns
+    while tl.atomic_cas(locks_ptr + row % LOCKS, 0, 1) == 1:
+        pass
+    tl.store(sums, tl.load(sums, mask=mask) + x, mask=mask)
+    tl.debug_barrier()
+    tl.atomic_xchg(locks_ptr + row % LOCKS, 0)
+
+
+@triton.jit
+def dealt_kernel(a_ptr, b_ptr, c_ptr, next_ptr, size, BLOCK: tl.constexpr, BLOCK_K: tl.constexpr):
+    across = size // BLOCK
+    tile = tl.atomic_add(next_ptr, 1)
+    while tile < across * across:
+        rows = tile // across * BLOCK + tl.arange(0, BLOCK)
+        columns = tile % across * BLOCK + tl.arange(0, BLOCK)
+        total = tl.zeros((BLOCK, BLOCK), dtype=tl.float32)
+        for start in range(0, size, BLOCK_K):
+            steps = start + tl.arange(0, BLOCK_K)
+            a = tl.load(a_ptr + rows[:, None] * size + steps[None, :])
+            b = tl.load(b_ptr + steps[:, None] * size + columns[None, :])
+            total = tl.dot(a, b, total)
+        tl.store(c_ptr + rows[:, None] * size + columns[None, :], total)
+        tile = tl.atomic_add(next_ptr, 1)
+
+
+@triton.jit
+def racing_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * (BLOCK - 1) + tl.arange(0, BLOCK)  # neighbours share an element
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask)
+    y = tl.load(y_ptr + offsets, mask=mask)
+    tl.store(out_ptr + offsets, x + y, mask=mask)
+
+
 def vector_add(scale):
     n = (1 << 22) // scale
     x, y = torch.rand(n), torch.rand(n)
@@ -166,7 +220,51 @@ def attention(scale):
     return launch, out, lambda: attend(q.float(), k.float(), v.float())
 
 
-CASES = {f.__name__: f for f in (vector_add, softmax, layer_norm, matmul, attention)}
+def ticket(scale):
+    n = (1 << 22) // scale
+    x, parts, out = torch.rand(n), torch.zeros(4096), torch.zeros(1)
+    count = torch.zeros(1, dtype=torch.int32)
+    grid = (triton.cdiv(n, 1024),)
+    launch = lambda: ticket_kernel[grid](x, parts, out, count, n, BLOCK=1024, PARTS=4096)
+    return launch, out, lambda: x.double().sum().view(1)
+
+
+def locks(scale):
+    x = torch.rand(4096 // scale, 1000)
+    sums, locks = torch.zeros(64, 1000), torch.zeros(64, dtype=torch.int32)
+
+    def launch():
+        sums.zero_()
+        locked_kernel[(len(x),)](x, sums, locks, 1000, LOCKS=64, BLOCK=1024)
+
+    right = lambda: (x * torch.sigmoid(x) + torch.exp(-x * x)).view(-1, 64, 1000).sum(0)
+    return launch, sums, right
+
+
+def dealt(scale):
+    size = max(64, round(512 / scale ** (1 / 3) / 64) * 64)
+    a, b = torch.randn(size, size).half() / 8, torch.randn(size, size).half() / 8
+    c, tile = torch.empty(size, size), torch.zeros(1, dtype=torch.int32)
+
+    def launch():
+        tile.zero_()
+        dealt_kernel[(16,)](a, b, c, tile, size, BLOCK=64, BLOCK_K=32)
+
+    return launch, c, lambda: a.float() @ b.float()
+
+
+def racing(scale):
+    n = (1 << 22) // scale
+    x, y = torch.rand(n), torch.rand(n)
+    out = torch.empty_like(x)
+    grid = (triton.cdiv(n, 1023),)
+    return lambda: racing_kernel[grid](x, y, out, n, BLOCK=1024), out, lambda: x + y
+
+
+CASES = {
+    f.__name__: f
+    for f in (vector_add, softmax, layer_norm, matmul, attention, ticket, locks, dealt, racing)
+}
 
 
 def watched_by(how, folder):
@@ -182,19 +280,26 @@ def watched_by(how, folder):
 
 def measure(case, scale, seconds, least, most, how):
     launch, out, reference = CASES[case](scale)
-    times, first = [], 0.0
+    times, plain, first = [], [], 0.0
     with tempfile.TemporaryDirectory() as folder:
         begin = time.perf_counter()
         while len(times) < least or (time.perf_counter() - begin < seconds and len(times) < most):
+            if how != "nothing":
+                start = time.perf_counter()
+                launch()
+                plain.append(time.perf_counter() - start)
             start = time.perf_counter()
             with watched_by(how, folder):
                 launch()
             times.append(time.perf_counter() - start)
             if len(times) == 1 and not first and least > 1:
                 first = times.pop()  # compiles, touches the memory
+                plain.clear()
                 begin = time.perf_counter()
     error = (out.double() - reference().double()).abs().max().item()
-    return {"case": case, "seconds": times, "first": first or times[0], "error": error}
+    return {
+        "case": case, "seconds": times, "plain": plain, "first": first or times[0], "error": error,
+    }  # fmt: skip
 
 
 if __name__ == "__main__":
