@@ -476,10 +476,41 @@ int wordsKeptThroughLoop(tlg::MmaOp dot) {
   return words;
 }
 
+/// Whether other buffers are filled between the last user of `buffer` in the block of `later` and
+/// `later`: they would lie where it lies.
+bool isFollowedByOthers(Value buffer, Operation *later) {
+  Operation *last = nullptr;
+  for (Operation *user : buffer.getUsers())
+    if (Operation *here = later->getBlock()->findAncestorOpInBlock(*user);
+        here && here->isBeforeInBlock(later) && (!last || last->isBeforeInBlock(here)))
+      last = here;
+  for (Operation *op = last; op && op != later; op = op->getNextNode())
+    if (isa<tlg::AllocSharedOp>(op))
+      return true;
+  return false;
+}
+
+/// The buffer of type `wanted` that `value` has been put into for a dot before `dot`; null where
+/// there is none, or its place is wanted again before that.
+Value stagedBefore(Value value, Operation *dot, tlg::SharedType wanted) {
+  for (Operation *user : value.getUsers()) {
+    auto store = dyn_cast<tlg::LocalStoreOp>(user);
+    Operation *later = store ? store->getBlock()->findAncestorOpInBlock(*dot) : nullptr;
+    if (!later || !store->isBeforeInBlock(later) || store.getValue() != value)
+      continue;
+    Value buffer = store.getDestination();
+    const auto isStore = [](Operation *each) { return isa<tlg::LocalStoreOp>(each); };
+    if (buffer.getType() == wanted && buffer.getDefiningOp<tlg::AllocSharedOp>() &&
+        llvm::count_if(buffer.getUsers(), isStore) == 1 && !isFollowedByOthers(buffer, later))
+      return buffer;
+  }
+  return {};
+}
+
 /// An operand of mma.sync that comes to its threads by way of shared memory anyway stays there, to
 /// be read piece by piece, if it would take many registers, or a loop keeps many.
 void stageOperandsOf(OpBuilder &builder, tlg::MmaOp dot) {
-  constexpr int kManyWords = 64, kManyKept = 96;
+  constexpr int kManyWords = 64, kManyKept = 96, kTooManyKept = 128;
   for (const unsigned operand : {0U, 1U}) {
     if (isa<tlg::SharedType>(dot->getOperand(operand).getType()))
       turnOperand(builder, dot, operand);
@@ -488,11 +519,18 @@ void stageOperandsOf(OpBuilder &builder, tlg::MmaOp dot) {
       continue;
     Value source = convert.getSource();
     const LinearLayout to = tlg::layoutOf(convert.getType());
-    const bool isLarge = wordsOf(convert) >= kManyWords ||
-                         (isMadeOutside(dot, convert) && wordsKeptThroughLoop(dot) > kManyKept);
-    if (!isLarge || staysInWarps(tlg::layoutOf(source.getType()), to))
+    const int kept = isMadeOutside(dot, convert) ? wordsKeptThroughLoop(dot) : 0;
+    const bool isLarge = wordsOf(convert) >= kManyWords || kept > kManyKept;
+    if (!isLarge || (staysInWarps(tlg::layoutOf(source.getType()), to) && kept <= kTooManyKept))
       continue;
-    stageOperand(builder, dot, operand, source, runDim(cast<RankedTensorType>(source.getType())));
+    const auto type = cast<RankedTensorType>(source.getType());
+    const int dim = runDim(type);
+    const auto shared = tlg::sharedType(type.getShape(), type.getElementType(),
+                                        sharedForOperand(type, dim, stagedOrder(dot)));
+    if (Value buffer = stagedBefore(source, dot, shared))
+      dot->setOperand(operand, buffer);
+    else
+      stageOperand(builder, dot, operand, source, dim);
     if (convert->use_empty())
       convert->erase();
   }
