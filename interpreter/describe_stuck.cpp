@@ -232,9 +232,9 @@ Finding describeNotResident(const LaunchInfo &launch, const NotResident &crowd) 
   finding.message =
       llvm::formatv(
           "program {0} waits here for {1} at least until program {2} begins, which it may "
-          "never do on a GPU: {3} programs wait, as many as {4} holds at a time",
+          "never do on a GPU: {3} programs wait",
           programName(first.program, launch.grid), elementName(launch, first),
-          programName(crowd.next, launch.grid), crowd.waiting.size(), kResidencyGpus)
+          programName(crowd.next, launch.grid), crowd.waiting.size())
           .str();
   finding.hint = "launch no more programs than a GPU holds, and let each do its work in a loop; or "
                  "let programs wait only for those with lower numbers";

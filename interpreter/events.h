@@ -46,6 +46,12 @@ struct OpInfo {
   std::shared_ptr<const AddressForm> address = nullptr;
 };
 
+/// How many programs a GPU holds at a time, and what of the kernel says so.
+struct Residency {
+  int64_t programs = 0;
+  std::string reason;
+};
+
 struct LaunchInfo {
   std::string kernel;
   std::array<int32_t, 3> grid = {1, 1, 1};
@@ -74,6 +80,9 @@ struct LaunchInfo {
   /// memory back. False where it cannot be done. Empty but in onLaunchEnd.
   std::function<bool(std::array<int32_t, 3> first, std::array<int32_t, 3> count, Observer &)>
       runOutside;
+  /// Compiles the kernel for a GPU, to say how many of its programs one holds at a time. Nothing
+  /// where it cannot be compiled. Empty where nobody can; may take a second.
+  std::function<std::optional<Residency>()> askResidency;
 };
 
 /// One executed memory operation of one program, before its effect on memory (for atomics: after).
@@ -158,11 +167,10 @@ struct StuckProgram {
 };
 
 /// All programs that have begun wait, and none can go on before another one begins. A GPU that
-/// holds no more than `most` at a time never begins it.
+/// holds no more than these at a time never begins it.
 struct NotResident {
   llvm::ArrayRef<StuckProgram> waiting; ///< in order of their numbers
   int64_t next;                         ///< the program that begins now
-  int64_t most;
 };
 
 /// A loop that counts up to its end in steps of 0 or less, or one without bounds whose condition

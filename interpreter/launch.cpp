@@ -37,8 +37,8 @@ std::string gibibytes(uint64_t bytes) {
 
 int chooseWorkers(const FlatProgram &program, const LaunchState &launch) {
   const RunNeeds &needs = launch.observers.needs();
-  if (needs.programOrder || (needs.residency && program.memoryUse.mayLoopForever &&
-                             residencyBound(launch.info).has_value()))
+  if (needs.programOrder ||
+      (needs.residency && program.memoryUse.mayLoopForever && mayExceedResidency(launch.info)))
     return 1;
   const auto &grid = launch.info.grid;
   const uint64_t programs = static_cast<uint64_t>(grid[0]) * grid[1] * grid[2];

@@ -8,8 +8,8 @@
 namespace blockscope::interpreter {
 namespace {
 
-// Of the SXM boards: 132 multiprocessors, each with room for 64 warps and 32 CTAs.
-constexpr int64_t kMultiprocessors = 132, kWarps = 64, kCtas = 32;
+// Of a multiprocessor.
+constexpr int64_t kWarps = 64, kCtas = 32;
 constexpr int64_t kDefaultWarps = 4; // of a launch that does not say
 
 } // namespace
@@ -22,10 +22,18 @@ int64_t mostResident(const LaunchInfo &launch) {
   return kMultiprocessors * std::min(kCtas, kWarps / warps);
 }
 
-std::optional<int64_t> residencyBound(const LaunchInfo &launch) {
-  const int64_t most = mostResident(launch);
+Residency residencyOf(const LaunchInfo &launch) {
+  Residency result{mostResident(launch), ""};
+  if (const std::optional<Residency> exact =
+          launch.askResidency ? launch.askResidency() : std::nullopt;
+      exact && exact->programs < result.programs)
+    result = *exact;
+  return result;
+}
+
+bool mayExceedResidency(const LaunchInfo &launch) {
   const int64_t programs = int64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
-  return launch.mayWait && programs > most ? std::optional(most) : std::nullopt;
+  return launch.mayWait && programs > kMultiprocessors;
 }
 
 } // namespace blockscope::interpreter

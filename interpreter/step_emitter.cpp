@@ -612,8 +612,9 @@ std::vector<StuckProgram> StepEmitter::suspendedAnd(std::vector<StuckProgram> st
   return stuck;
 }
 
-std::optional<int64_t> StepEmitter::mostWaiting() const {
-  return launch_.observers.needs().residency ? residencyBound(launch_.info) : std::nullopt;
+std::optional<int64_t> StepEmitter::crowd() const {
+  const bool isAsked = launch_.observers.needs().residency && mayExceedResidency(launch_.info);
+  return isAsked ? std::optional(kMultiprocessors) : std::nullopt;
 }
 
 void StepEmitter::tellNotResident() {

@@ -62,9 +62,9 @@ public:
   /// Reports the loop that the program is in, which nothing can end.
   void reportEndlessLoop();
   size_t suspendedPrograms() const { return suspended_.size(); }
-  /// How many programs may be suspended before `tellNotResident` is to be called; nothing when it
-  /// need not be.
-  std::optional<int64_t> mostWaiting() const;
+  /// Each time so many more programs are suspended, `tellNotResident` is to be called; nothing when
+  /// it need not be.
+  std::optional<int64_t> crowd() const;
   /// Tells that all programs that have begun are suspended, and another one has to begin.
   void tellNotResident();
   /// Reports that the running program and all suspended ones wait for ever.

@@ -53,7 +53,7 @@ void tellNotResident(LaunchState &launch, std::vector<StuckProgram> waiting, int
   for (StuckProgram &each : waiting)
     findLastChange(launch, each);
   for (Observer *observer : launch.observers)
-    observer->onNotResident({waiting, next, mostResident(launch.info)});
+    observer->onNotResident({waiting, next});
 }
 
 void endInEndlessLoop(LaunchState &launch, const EndlessLoop &loop) {

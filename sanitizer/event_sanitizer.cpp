@@ -1,8 +1,9 @@
 // Failed asserts, programs that never end, or not on every GPU, grids that no GPU takes, and what
 // was not checked: part of every check. Python tells of the last two.
+#include "interpreter/residency.h"
 #include "sanitizer/sanitizer.h"
 
-#include <optional>
+#include "llvm/ADT/STLExtras.h"
 
 namespace blockscope::sanitizer {
 
@@ -24,15 +25,12 @@ public:
   ObserverPlan plan() const override { return kPlan; }
   void onLaunchBegin(const LaunchInfo &launch) override {
     launch_ = &launch;
-    notResident_.reset();
+    crowds_.clear();
   }
   void onLaunchEnd() override {
-    if (notResident_)
-      collector_.add(
-          "not-resident " + placeKey(notResident_->finding.site.location),
-          {launch_->launchIndex, notResident_->program, 0, 0}, 1,
-          [&] { return notResident_->finding; }, notResident_->elements);
-    notResident_.reset();
+    if (!crowds_.empty())
+      reportCrowd();
+    crowds_.clear();
   }
 
   void onAssert(const FailedAssert &failed) override {
@@ -44,11 +42,12 @@ public:
 
   void onNotResident(const NotResident &crowd) override {
     const StuckProgram &first = crowd.waiting.front();
-    notResident_ = {describeNotResident(*launch_, crowd), first.program, waitedFor(first)};
+    crowds_.push_back({static_cast<int64_t>(crowd.waiting.size()),
+                       describeNotResident(*launch_, crowd), first.program, waitedFor(first)});
   }
 
   void onDeadlock(llvm::ArrayRef<StuckProgram> stuck) override {
-    notResident_.reset(); // it does not end here either
+    crowds_.clear(); // it does not end here either
     for (const WaitingPlace &place : waitingPlaces(stuck)) {
       const std::string cause = "deadlock " + placeKey(stuck[place.programs.front()].op->location);
       for (const size_t number : place.programs)
@@ -65,6 +64,24 @@ public:
   }
 
 private:
+  /// Reports the first crowd that a GPU cannot hold, if there was one.
+  void reportCrowd() {
+    const interpreter::Residency most = residencyOf(*launch_);
+    auto crowd =
+        llvm::find_if(crowds_, [&](const Crowd &each) { return each.waiting >= most.programs; });
+    if (crowd == crowds_.end())
+      return;
+    Finding &finding = crowd->finding;
+    finding.message += most.programs == crowd->waiting ? ", as many as " : ", and ";
+    finding.message += kResidencyGpus.str() + " holds ";
+    if (most.programs != crowd->waiting)
+      finding.message += std::to_string(most.programs) + " ";
+    finding.message += "at a time" + (most.reason.empty() ? "" : " (" + most.reason + ")");
+    collector_.add(
+        "not-resident " + placeKey(finding.site.location),
+        {launch_->launchIndex, crowd->program, 0, 0}, 1, [&] { return finding; }, crowd->elements);
+  }
+
   FoundElements waitedFor(const StuckProgram &program) const {
     FoundElements elements;
     if (const Allocation *allocation = launch_->memory->find(program.address))
@@ -74,13 +91,14 @@ private:
 
   FindingCollector &collector_;
   const LaunchInfo *launch_ = nullptr;
-  /// Until it is known whether the launch ends.
-  struct Kept {
+  /// Programs that all waited at some moment, until it is known whether the launch ends.
+  struct Crowd {
+    int64_t waiting;
     Finding finding;
     int64_t program;
     FoundElements elements;
   };
-  std::optional<Kept> notResident_;
+  std::vector<Crowd> crowds_;
 };
 
 const Registration kRegistration({

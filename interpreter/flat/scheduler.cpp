@@ -74,8 +74,8 @@ Scheduler::Scheduler(const FlatProgram &program, LaunchState &launch, std::vecto
       observed_(!launch.observers.empty()), busy_(workers) {
   mostInstances_ = flat::frameMemoryLimit() / std::max<uint64_t>(program.frameBytes, 1);
   // With more workers it is not known of those that run whether they will wait.
-  if (launch.observers.needs().residency && workers == 1)
-    mostResident_ = residencyBound(launch.info).value_or(mostResident_);
+  if (launch.observers.needs().residency && workers == 1 && mayExceedResidency(launch.info))
+    crowd_ = kMultiprocessors;
 }
 
 Scheduler::~Scheduler() = default;
@@ -190,10 +190,11 @@ Scheduler::Choice Scheduler::choose(Worker &worker, InstancePtr &waiting) {
   // The first has waited longest: when nothing has changed for it, nothing has for the others.
   auto chosen = waiting_.begin();
   const bool changed = (*chosen)->progressSeen != progress;
-  if (fresh && (!changed || (worker.preferFresh && waiting_.size() < kMostWaiting))) {
+  if (fresh &&
+      (!changed || (worker.preferFresh && waiting_.size() < std::min(kMostWaiting, crowd_)))) {
     worker.preferFresh = false;
-    if (!changed && waiting_.size() >= mostResident_) {
-      mostResident_ = ~0ULL;
+    if (!changed && waiting_.size() >= crowd_) {
+      crowd_ = waiting_.size() + kMultiprocessors;
       worker.stuck = stuckPrograms();
     }
     return Choice::Fresh;

@@ -68,8 +68,8 @@ private:
   const int workers_;
   const int64_t total_;
   const bool observed_;
-  size_t mostInstances_;        ///< that fit into memory
-  size_t mostResident_ = ~0ULL; ///< programs that may wait before observers are told
+  size_t mostInstances_; ///< that fit into memory
+  size_t crowd_ = ~0ULL; ///< programs that wait when observers are told of them
   std::atomic<int64_t> next_{0};
   std::atomic<bool> outOfMemory_{false};
 

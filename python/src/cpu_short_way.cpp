@@ -1,5 +1,6 @@
 // From classified arguments to a flat program that runs.
 #include "interpreter/flat/flat_program.h"
+#include "interpreter/residency.h"
 #include "python/src/launch.h"
 #include "python/src/made_once.h"
 #include "python/src/short_way.h"
@@ -123,8 +124,10 @@ public:
 
   Outcome launch(const Grid &grid, const LaunchArguments &arguments) override {
     const bool isWatched = surroundings().isWatched();
-    if (isWatched && (grid[1] > kMostOnGpus || grid[2] > kMostOnGpus))
-      return Outcome::Unusual; // there is something to say of it
+    const bool isCrowd = int64_t{grid[0]} * grid[1] * grid[2] > interpreter::kMultiprocessors;
+    if (isWatched && (grid[1] > kMostOnGpus || grid[2] > kMostOnGpus ||
+                      (isCrowd && program_->memoryUse.mayLoopForever)))
+      return Outcome::Unusual; // there is, or may be, something to say of it
     if (isWatched)
       readParameters();
     llvm::SmallVector<uint64_t, 32> bits;

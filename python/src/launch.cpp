@@ -5,6 +5,7 @@
 #include "core/report.h"
 #include "interpreter/launch.h"
 #include "interpreter/progress.h"
+#include "interpreter/residency.h"
 #include "python/src/findings.h"
 #include "python/src/python_lock.h"
 #include "python/src/tensor.h"
@@ -226,6 +227,24 @@ void throwLaunchErrors(PyLaunch &launch) {
   throwErrors(launch, launch.state.takeErrors());
 }
 
+void answerResidency(PyLaunch &launch, py::function answer) {
+  launch.kept.push_back(answer);
+  launch.state.info.askResidency = [answer =
+                                        answer.ptr()]() -> std::optional<interpreter::Residency> {
+    const LockPython lock;
+    try {
+      const py::object said = py::reinterpret_borrow<py::object>(answer)();
+      if (said.is_none())
+        return std::nullopt;
+      const auto [held, reason] = said.cast<std::pair<int64_t, std::string>>();
+      return interpreter::Residency{held * interpreter::kMultiprocessors, reason};
+    } catch (py::error_already_set &error) {
+      error.discard_as_unraisable("how many programs a GPU holds");
+      return std::nullopt;
+    }
+  };
+}
+
 void bindLaunch(py::module_ &module) {
   module.def("scalar_bits", &scalarBits);
   module.def("scalar_text",
@@ -267,6 +286,8 @@ void bindLaunch(py::module_ &module) {
                                       self.arguments);
              self.kept.push_back(std::move(program));
            })
+      .def("answer_residency",
+           [](PyLaunch &self, py::function answer) { answerResidency(self, std::move(answer)); })
       .def("run", [](PyLaunch &self, const interpreter::FlatProgram &program,
                      const std::vector<uint64_t> &bits) { runProgram(self, program, bits); });
 }

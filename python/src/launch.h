@@ -49,6 +49,10 @@ interpreter::Allocation makeAllocation(std::string name, std::string dtype, uint
                                        std::vector<int64_t> shape, std::vector<int64_t> strides,
                                        int64_t elementBytes, bool readOnly, uint64_t address = 0);
 
+/// Lets `answer` say how many programs of the kernel a multiprocessor holds, and why: (int, str),
+/// or None where it is not known. Called at the end of a launch, at most once, and only by checks.
+void answerResidency(PyLaunch &launch, pybind11::function answer);
+
 /// Runs a launch without holding Python's lock. Throws as throwLaunchErrors, and std::runtime_error
 /// for a launch that cannot run.
 void runProgram(PyLaunch &launch, const interpreter::FlatProgram &program,

@@ -196,8 +196,7 @@ void bindStepRunner(py::module_ &module) {
              if (!llvm::is_contained(files, file))
                files.push_back(file);
            })
-      .def_property_readonly("most_waiting",
-                             [](const PyStepRunner &self) { return self.emitter.mostWaiting(); })
+      .def_property_readonly("crowd", [](const PyStepRunner &self) { return self.emitter.crowd(); })
       .def("tell_not_resident", [](PyStepRunner &self) { self.emitter.tellNotResident(); })
       .def("begin_launch",
            [](PyStepRunner &self, bool hasAtomics) { self.emitter.beginLaunch(hasAtomics); })

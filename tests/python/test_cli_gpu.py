@@ -10,8 +10,8 @@ import gpu_rows
 import pytest
 from blockscope import _core
 from blockscope.cli.launch_copies import CannotCopy, Copies
-from blockscope.cli.occupancy import occupancy
 from blockscope.cli.verify import Launch, Verifier, differences, ending, inexact_ops
+from blockscope.runtime.backends.cuda.occupancy import occupancy
 from blockscope.runtime.jit import JITFunction
 from test_cli import GOOD, command
 

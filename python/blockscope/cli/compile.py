@@ -12,12 +12,12 @@ from typing import Any
 from blockscope import _core
 from blockscope.cli.compiled_launches import Result, compiled_launches
 from blockscope.cli.json_output import JsonOutput
-from blockscope.cli.occupancy import Occupancy, occupancy, registers_of_cta
 from blockscope.cli.predictions import device_named
 from blockscope.cli.script import Runs
 from blockscope.cli.usage import UsageError, ending_unwritten
 from blockscope.errors import OutOfResources
 from blockscope.runtime.backends.cuda.notes import note_text, warnings_in
+from blockscope.runtime.backends.cuda.occupancy import Occupancy, occupancy, registers_of_cta
 from blockscope.runtime.options import LAUNCH_OPTIONS
 
 STAGES = {"tl": "tl", "plan": "plan", "tlg": "tlg", "llir": "ll", "ptx": "ptx", "cubin": "cubin"}

@@ -28,20 +28,21 @@ class _Waiting:
 class Scheduler:
     """Runs ``start_next`` (the next program; False when none is left) until all programs ended.
 
-    ``note_full`` is called once, when as many programs wait as ``most_waiting`` says, none of them
-    can go on, and another one begins.
+    ``note_crowd`` is called each time when ``crowd`` more programs wait, none of them can go on,
+    and another one begins.
     """
 
     def __init__(
         self,
         start_next: Callable[[], bool],
         scope: Callable[[], Any],
-        note_full: Callable[[], None] = lambda: None,
+        note_crowd: Callable[[], None] = lambda: None,
     ) -> None:
         self._start_next = start_next
         self._scope = scope
-        self._note_full = note_full
-        self.most_waiting: int | None = None
+        self._note_crowd = note_crowd
+        self.crowd: int | None = None
+        self._told = 0  # programs of the last crowd
         self._waiting: deque[_Waiting] = deque()
         self._has_more = True
         self._failure: BaseException | None = None
@@ -68,14 +69,15 @@ class Scheduler:
         """
         if self._is_over:
             raise StoppedByFinding
-        is_full = self.most_waiting is not None and len(self._waiting) + 1 >= self.most_waiting
+        waiting = len(self._waiting) + 1
+        is_crowd = self.crowd is not None and waiting >= self._told + self.crowd
         # The first has waited longest: when nothing has changed for it, nothing has for the others.
-        may_go_on = is_full and self._waiting[0].progress != progress
+        may_go_on = is_crowd and self._waiting[0].progress != progress
         begins = self._has_more and not may_go_on
         if begins:
-            if is_full:
-                self.most_waiting = None
-                self._note_full()
+            if is_crowd:
+                self._told = waiting
+                self._note_crowd()
             resumed = self._enqueue(progress)
             threading.Thread(target=self._run_thread, daemon=True).start()
             self._await(resumed)

@@ -132,7 +132,7 @@ def run(
     failure = None
     runner.note_file(programs.function.__code__.co_filename)
     runner.begin_launch(has_atomics)
-    scheduler.most_waiting = runner.most_waiting
+    scheduler.crowd = runner.crowd
     try:
         with runner.scope():
             run_time = iter([runner.value(a.type, a.bits) for a in leaves(arguments)])

@@ -13,6 +13,7 @@ from blockscope.frontend.block_ir import Arithmetic, emit
 from blockscope.frontend.diagnose import with_source_line
 from blockscope.runtime import hooks, key, launcher
 from blockscope.runtime.alignment import divisors
+from blockscope.runtime.backends import residency
 from blockscope.runtime.backends.backend import Request
 from blockscope.runtime.backends.cpu_launch import (
     arithmetic_of,
@@ -206,6 +207,8 @@ class FlatBackend:
         kernel._init_handles()
         with checks.watching() as sessions:
             launch = open_launch(request, sessions)
+            if sessions:
+                residency.answer(launch, request)
 
             def run() -> None:
                 try:

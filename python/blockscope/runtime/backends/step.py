@@ -9,6 +9,7 @@ from blockscope import checks, settings, user_warnings
 from blockscope.frontend import step, waiting
 from blockscope.frontend.argument import Argument, leaves
 from blockscope.frontend.block_ir import Arithmetic
+from blockscope.runtime.backends import residency
 from blockscope.runtime.backends.backend import Request
 from blockscope.runtime.backends.cpu_launch import arithmetic_of, finish, host_memory, open_launch
 from blockscope.runtime.backends.flat import FlatBackend, FlatCode
@@ -56,6 +57,8 @@ class StepBackend:
 
             has_atomics = not sessions or waiting.has_atomics(fn, arguments, code)
             launch = open_launch(request, sessions)
+            if sessions:
+                residency.answer(launch, request)
             if launch.needs_program:
                 self._tell_program(launch, code, arguments)
             try:

@@ -12,12 +12,15 @@ from blockscope.errors import CompilationError, OutOfResources, PTXASError
 from blockscope.frontend.argument import Argument, without_values
 from blockscope.frontend.block_ir import Arithmetic, emit
 from blockscope.runtime import hooks
+from blockscope.runtime.alignment import divisors
 from blockscope.runtime.backends.cuda import disk_cache, managed_cache, notes, override, tools
 from blockscope.runtime.backends.cuda.kernel import CudaKernel
-from blockscope.runtime.backends.cuda.options import GpuOptions, arch_of
+from blockscope.runtime.backends.cuda.occupancy import occupancy
+from blockscope.runtime.backends.cuda.options import GpuOptions, arch_of, target_of
 from blockscope.runtime.extern_libs import LIBDEVICE, libraries_of
 from blockscope.runtime.options import has_payloads
 from blockscope.runtime.specialization import Specialization
+from blockscope.target import GPUTarget
 
 
 def compile(
@@ -31,23 +34,8 @@ def compile(
     """Compile, or read from disk; ``careful`` relies on nothing about the tensors of a launch."""
     start = time.perf_counter()
     fn, target = specialization.source.fn, specialization.target
-    builder, used_values, _ = emit(
-        fn,
-        arguments,
-        target,
-        name=specialization.name,
-        num_warps=options.num_warps,
-        arithmetic=Arithmetic(
-            checks_overflow=options.debug and bool(options.sanitize_overflow),
-            has_payloads=has_payloads(options.instrumentation_mode),
-            libraries=libraries_of(options.extern_libs),
-        ),
-    )
-    settings = _compiler_settings(options) | {
-        "tma": not careful and bool(knobs.gpu.tma),
-        "may_overlap": careful,
-        "may_be_negative": careful,
-    }
+    builder, used_values = _emitted(fn, arguments, target, specialization.name, options)
+    settings = _compiler_settings(options, careful=careful)
     arch = arch_of(target)
     # The block IR is all that the compiler sees of the source, of what it calls, of constants and
     # types; so it is the key, together with the compiler's settings.
@@ -120,7 +108,41 @@ def _register_limit(options: GpuOptions) -> int | None:
     return None if limit is None or limit > 255 else limit
 
 
-def _compiler_settings(options: GpuOptions) -> dict[str, Any]:
+def held_by_multiprocessor(
+    fn: Any, arguments: list[Argument], options: GpuOptions, arch: str
+) -> tuple[int, str]:
+    """How many CTAs of a kernel a multiprocessor of a GPU holds at a time, and what limits them, in
+    words. Compiles the kernel, keeps nothing and calls no hook.
+
+    Errors: those of ``compile``.
+    """
+    builder, _ = _emitted(fn, arguments, target_of({"arch": arch}, 0), fn.__name__, options)
+    _core.gpu.simplify(builder, divisors(fn, arguments), False)
+    settings = _compiler_settings(options) | _tool_settings(options)
+    data, error = _core.gpu.compile(builder, arch, settings)
+    if error is not None:
+        raise compile_error(fn, error)
+    target = _core.gpu.target_named(arch)
+    fits = occupancy(target, data["registers"], options.num_warps, data["shared"])
+    return fits.ctas, f"{fits.ctas} on each multiprocessor, limited by its {fits.limit}"
+
+
+def _emitted(
+    fn: Any, arguments: list[Argument], target: GPUTarget, name: str, options: GpuOptions
+) -> tuple[Any, Any]:
+    """The block IR of a kernel, and the values from outside that it has used."""
+    arithmetic = Arithmetic(
+        checks_overflow=options.debug and bool(options.sanitize_overflow),
+        has_payloads=has_payloads(options.instrumentation_mode),
+        libraries=libraries_of(options.extern_libs),
+    )
+    builder, used_values, _ = emit(
+        fn, arguments, target, name=name, num_warps=options.num_warps, arithmetic=arithmetic
+    )
+    return builder, used_values
+
+
+def _compiler_settings(options: GpuOptions, *, careful: bool = False) -> dict[str, Any]:
     extra = " ".join(filter(None, (options.ptx_options, knobs.nvidia.ptxas_options)))
     return {
         "num_warps": options.num_warps,
@@ -133,6 +155,9 @@ def _compiler_settings(options: GpuOptions) -> dict[str, Any]:
         "ptx_version": tools.ptx_version(),
         "line_info": not knobs.compilation.disable_line_info,
         "ptxas_options": f"{extra} -O0" if knobs.nvidia.disable_ptxas_opt else extra,
+        "tma": not careful and bool(knobs.gpu.tma),
+        "may_overlap": careful,
+        "may_be_negative": careful,
     }
 
 
