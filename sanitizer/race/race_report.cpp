@@ -59,16 +59,35 @@ Site RaceSanitizer::describeOp(SiteRole role, const OpFacts &op, int64_t program
   return site;
 }
 
-/// A program that waits for a flag does not wait where the launch begins with it set.
-static std::string staleHint(const Allocation &allocation, int64_t offset,
-                             const std::string &program) {
+/// Returns an element as "flag_ptr[3]".
+static std::string nameOfElement(const Allocation &allocation, uint64_t host) {
+  const auto offset = static_cast<int64_t>(host - reinterpret_cast<uint64_t>(allocation.view));
   std::string index;
   for (const int64_t each : allocation.elementIndex(offset))
     index += (index.empty() ? "" : ", ") + std::to_string(each);
-  return llvm::formatv("'{0}[{1}]' had the value that program {2} waits for when the launch began, "
-                       "so it need not wait: reset it before each launch",
-                       allocation.info.name, index, program)
-      .str();
+  return allocation.info.name + "[" + index + "]";
+}
+
+/// What is to be said of the flags by which the program that comes later means to wait.
+std::string RaceSanitizer::flagHint(int64_t program, const AccessRecord &earlier,
+                                    uint64_t host) const {
+  const auto reader = static_cast<uint32_t>(program);
+  if (const auto flag = unheededFlags_.find(reader);
+      flag != unheededFlags_.end() && flag->second.host != host &&
+      graph_.isReleasedAt(flag->second.host, earlier.program, earlier.epoch))
+    return llvm::formatv("program {0} does the same whatever its atomic reads from '{1}', so it "
+                         "need not come behind the release: wait for the value, or test it",
+                         programName(program, launch_->grid),
+                         nameOfElement(*flag->second.allocation, flag->second.host))
+        .str();
+  // A program that waits for a flag does not wait where the launch begins with it set.
+  if (const auto flag = staleFlags_.find(reader); flag != staleFlags_.end())
+    return llvm::formatv("'{0}' had the value that program {1} waits for when the launch began, so "
+                         "it need not wait: reset it before each launch",
+                         nameOfElement(*flag->second.allocation, flag->second.host),
+                         programName(program, launch_->grid))
+        .str();
+  return "";
 }
 
 void RaceSanitizer::report(const Conflict &context, const AccessRecord &earlier, Shared shared) {
@@ -137,10 +156,8 @@ void RaceSanitizer::report(const Conflict &context, const AccessRecord &earlier,
         else if (sameValue)
           finding.hint =
               "harmless only if it is meant: should one program write it, or the grid be smaller?";
-        else if (const auto stale = staleFlags_.find(static_cast<uint32_t>(context.program));
-                 stale != staleFlags_.end())
-          finding.hint = staleHint(*stale->second.allocation, stale->second.offset,
-                                   programName(context.program, launch_->grid));
+        else if (std::string flag = flagHint(context.program, earlier, host); !flag.empty())
+          finding.hint = std::move(flag);
         else if ((access.isAtomic && !isAtomic(access.kind)) || theirs.semantics == "volatile")
           finding.hint =
               "a volatile load waits for nobody: read what another launch wrote, or let the writer "

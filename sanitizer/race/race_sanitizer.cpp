@@ -21,7 +21,8 @@ bool acquires(AtomicSemantics semantics) {
 /// Whether all warps have come to an access before any of them goes on: one thread does an atomic
 /// of one element, and the others get its result behind a barrier.
 bool bringsWarpsTogether(const Access &access) {
-  return isAtomic(access.kind) && access.blockShape.empty() && access.op->isResultUsed;
+  return isAtomic(access.kind) && access.blockShape.empty() &&
+         access.op->resultUse != ResultUse::None;
 }
 
 bool releases(AtomicSemantics semantics) {
@@ -46,6 +47,7 @@ void RaceSanitizer::onLaunchBegin(const LaunchInfo &launch) {
   knownOps_.clear();
   flags_.clear();
   staleFlags_.clear();
+  unheededFlags_.clear();
   log_ = std::make_unique<ProgramLog>();
 }
 
@@ -69,6 +71,7 @@ RaceSanitizer::LoggedAccess RaceSanitizer::summarise(const Access &access, Progr
   logged.kind = access.kind;
   logged.semantics = access.semantics;
   logged.scope = access.scope;
+  logged.resultUse = access.op->resultUse;
   // A volatile load takes part in synchronisation, but orders nothing: like a relaxed atomic.
   logged.isAtomic = isAtomic(access.kind) || access.isVolatile;
   logged.elementBytes = access.elementBytes;
@@ -151,8 +154,8 @@ void RaceSanitizer::analyse(int64_t program, ProgramState &state, const LoggedAc
     // The access itself comes before its acquire: an atomic is not ordered after a plain store to
     // the same bytes by the value that it happens to read in this order of execution.
     analyseRun(program, state, access, run, *allocation, values);
-    if (isAtomic(access.kind) && access.scope != AtomicScope::Cta && acquires(access.semantics))
-      synchronise(program, run, *allocation);
+    if (access.isAtomic)
+      synchronise(program, access, run, *allocation);
   }
   if (isAtomic(access.kind) && access.scope != AtomicScope::Cta && releases(access.semantics)) {
     for (size_t i = 0; i < access.runCount; ++i) {
@@ -174,13 +177,26 @@ void RaceSanitizer::analyse(int64_t program, ProgramState &state, const LoggedAc
     state.afterLastStore = access.sequence + 1;
 }
 
-void RaceSanitizer::synchronise(int64_t program, const AccessRun &run,
+/// An acquire orders what follows by the value that it reads. Where the program does the same
+/// whatever it reads, it may as well come before the release; only what it saw there earlier, and
+/// heeded, is certain.
+void RaceSanitizer::synchronise(int64_t program, const LoggedAccess &access, const AccessRun &run,
                                 const Allocation &allocation) {
+  const bool isAcquire =
+      isAtomic(access.kind) && access.scope != AtomicScope::Cta && acquires(access.semantics);
+  const bool decides = access.resultUse == ResultUse::Decides;
+  if (!isAcquire && !decides)
+    return;
+  const auto reader = static_cast<uint32_t>(program);
   const int64_t offset = MemoryMap::offsetIn(allocation, run.address);
   for (int64_t k = 0; k < run.count; ++k) {
     const auto host = reinterpret_cast<uint64_t>(allocation.hostAt(offset + k * run.strideBytes));
-    if (!mayBeStale(program, host, allocation))
-      graph_.acquire(static_cast<uint32_t>(program), host);
+    if (!isAcquire)
+      graph_.look(reader, host);
+    else if (!decides && !graph_.acquireAsLooked(reader, host))
+      unheededFlags_[reader] = {&allocation, host};
+    else if (decides && !mayBeStale(program, host, allocation))
+      graph_.acquire(reader, host);
   }
 }
 
@@ -237,8 +253,7 @@ bool RaceSanitizer::mayBeStale(int64_t program, uint64_t host, const Allocation 
   const auto reader = static_cast<uint32_t>(program);
   if (flag.hasChanged && (flag.program == reader || graph_.sees(reader, flag.program, flag.epoch)))
     return false;
-  staleFlags_[reader] = {&allocation,
-                         static_cast<int64_t>(host - reinterpret_cast<uint64_t>(allocation.view))};
+  staleFlags_[reader] = {&allocation, host};
   return true;
 }
 
@@ -304,10 +319,15 @@ void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_
   const LoggedAccess &access = context.access;
   const bool writes = writesMemory(access.kind);
   const auto check = [&](const AccessRecord &earlier) {
-    if (!earlier.exists())
-      return;
-    if (!happensBefore(earlier, context))
+    const bool races = earlier.exists() && !happensBefore(earlier, context);
+    if (races)
       report(context, earlier, {host, bytes, lane, values, written});
+    return races;
+  };
+  const auto checkAtomics = [&](bool isWriter) { // a volatile load is no conflict for a load
+    for (const AccessRecord &atomic : {cell.atomic, cell.otherAtomic})
+      if (atomic.exists() && (isWriter || writesMemory(factsOf(atomic.op).kind)) && check(atomic))
+        return;
   };
   check(cell.write);
   if (cell.write.exists() && happensBefore(cell.write, context) &&
@@ -321,7 +341,7 @@ void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_
   if (writes && !access.isAtomic) {
     check(cell.read);
     check(cell.otherRead);
-    check(cell.atomic);
+    checkAtomics(true);
   } else if (access.isAtomic) {
     if (writes) {
       check(cell.read);
@@ -331,11 +351,10 @@ void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_
     if (cell.atomic.exists() &&
         (access.scope == AtomicScope::Cta || cell.atomic.elementBytes != access.elementBytes ||
          factsOf(cell.atomic.op).scope == AtomicScope::Cta) &&
-        !happensBefore(cell.atomic, context) &&
         (writes || writesMemory(factsOf(cell.atomic.op).kind)))
-      report(context, cell.atomic, {host, bytes, lane, values, written});
-  } else if (cell.atomic.exists() && writesMemory(factsOf(cell.atomic.op).kind)) {
-    check(cell.atomic); // a volatile load is no conflict for a load
+      check(cell.atomic);
+  } else {
+    checkAtomics(false);
   }
   const AccessRecord record{
       static_cast<uint32_t>(context.program),
@@ -347,8 +366,11 @@ void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_
       static_cast<int16_t>(access.lanes > 1 ? 1 : 0),
       static_cast<int16_t>(host % static_cast<unsigned>(access.elementBytes))};
   if (access.isAtomic) {
-    if (writes || !cell.atomic.exists()) // a read does not hide an earlier write
+    if (writes || !cell.atomic.exists()) { // a read does not hide an earlier write
+      if (cell.atomic.exists() && cell.atomic.program != record.program)
+        cell.otherAtomic = cell.atomic;
       cell.atomic = record;
+    }
   } else if (writes) {
     cell.write = record;
     if (!hasAtomics_)

@@ -11,6 +11,7 @@ struct RaceSanitizer::LoggedAccess {
   AccessKind kind = AccessKind::Load;
   AtomicSemantics semantics = AtomicSemantics::Relaxed;
   AtomicScope scope = AtomicScope::Gpu;
+  ResultUse resultUse = ResultUse::Decides;
   bool isAtomic = false;
   bool hasValues = false;
   int elementBytes = 1;
