@@ -200,11 +200,16 @@ void RaceSanitizer::reportWarpOrder(const Conflict &context, const AccessRecord 
       std::max(1, shared.bytes / context.access.elementBytes),
       [&] {
         Finding finding = describeWarpOrder(context, earlier, shared.host, shared.lane);
-        finding.message = llvm::formatv("lane {0} of this {1} touches what lane {2} "
-                                        "of an earlier store wrote, "
-                                        "with no barrier between them",
-                                        shared.lane, nameOf(ours.kind), earlier.lane)
-                              .str();
+        const std::string later =
+            context.access.lanes > 1
+                ? llvm::formatv("lane {0} of this {1}", shared.lane, nameOf(ours.kind)).str()
+                : "this " + nameOf(ours.kind) + " of one element";
+        const std::string wrote =
+            earlier.laneStep == 1 ? llvm::formatv("lane {0} of an earlier {1} wrote", earlier.lane,
+                                                  nameOf(theirs.kind))
+                                        .str()
+                                  : "an earlier " + nameOf(theirs.kind) + " of one element wrote";
+        finding.message = later + " touches what " + wrote + ", with no barrier between them";
         finding.hint = "put tl.debug_barrier() between them: lanes may be in different warps";
         return finding;
       },
@@ -223,10 +228,12 @@ void RaceSanitizer::reportEarlyRelease(const Conflict &context, const AccessReco
         Finding finding = describeWarpOrder(context, earlier, shared.host, shared.lane);
         finding.message =
             llvm::formatv("this {0} may come before all warps of program {1} have stored: that "
-                          "program releases after its store with no barrier between the two",
-                          nameOf(ours.kind), programName(earlier.program, launch_->grid))
+                          "program releases after its {2} with no barrier between the two",
+                          nameOf(ours.kind), programName(earlier.program, launch_->grid),
+                          nameOf(theirs.kind))
                 .str();
-        finding.hint = "put tl.debug_barrier() between the store and the atomic that releases";
+        finding.hint = "put tl.debug_barrier() between the " + nameOf(theirs.kind) +
+                       " and the atomic that releases";
         return finding;
       },
       elementsOf(context.allocation, shared.host, shared.bytes));

@@ -173,8 +173,8 @@ void RaceSanitizer::analyse(int64_t program, ProgramState &state, const LoggedAc
     }
     ++state.epoch;
   }
-  if (access.kind == AccessKind::Store && access.lanes > 1)
-    state.afterLastStore = access.sequence + 1;
+  if (writesMemory(access.kind))
+    state.afterLastWrite = access.sequence + 1;
 }
 
 /// An acquire orders what follows by the value that it reads. Where the program does the same
@@ -306,12 +306,26 @@ bool RaceSanitizer::happensBefore(const AccessRecord &earlier, const Conflict &c
          graph_.sees(static_cast<uint32_t>(context.program), earlier.program, earlier.epoch);
 }
 
-/// Whether a release ordered an earlier block store of another program although no barrier stood
-/// between the two: other warps of that program may store later than the one that released.
+/// Whether a release ordered an earlier block store, or block atomic, of another program although
+/// no barrier stood between the two: other warps of that program may write later than the one that
+/// released.
 bool RaceSanitizer::missesBarrier(const AccessRecord &earlier, const Conflict &context) {
   return hasAtomics_ && earlier.program != context.program && earlier.laneStep == 1 &&
          !graph_.seesInWarps(static_cast<uint32_t>(context.program), earlier.program,
                              earlier.epoch);
+}
+
+/// Whether the access may come, in some warp, before what its own program wrote earlier in another.
+/// One thread writes for an access of one element, and every warp loads for itself: of two such
+/// accesses the first warp sees what it needs. A volatile load may be one of many.
+bool RaceSanitizer::missesBarrierInside(const AccessRecord &earlier, const Conflict &context,
+                                        int64_t lane) {
+  const LoggedAccess &access = context.access;
+  const bool mayPoll = access.isAtomic && !isAtomic(access.kind);
+  return earlier.program == context.program && earlier.lane != lane && !mayPoll &&
+         (access.lanes > 1 || earlier.laneStep == 1) &&
+         earlier.sequence != static_cast<uint32_t>(access.sequence) &&
+         earlier.sequence >= context.state.visibleBefore;
 }
 
 void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_t host, int bytes,
@@ -329,15 +343,20 @@ void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_
       if (atomic.exists() && (isWriter || writesMemory(factsOf(atomic.op).kind)) && check(atomic))
         return;
   };
+  const auto checkWarps = [&](const AccessRecord &earlier) {
+    if (!earlier.exists() || !writesMemory(factsOf(earlier.op).kind))
+      return;
+    if (missesBarrierInside(earlier, context, lane))
+      reportWarpOrder(context, earlier, {host, bytes, lane, values, written});
+    else if (missesBarrier(earlier, context) && happensBefore(earlier, context))
+      reportEarlyRelease(context, earlier, {host, bytes, lane, values, written});
+  };
   check(cell.write);
-  if (cell.write.exists() && happensBefore(cell.write, context) &&
-      missesBarrier(cell.write, context))
-    reportEarlyRelease(context, cell.write, {host, bytes, lane, values, written});
-  if (cell.write.exists() && cell.write.program == context.program && !access.isAtomic &&
-      access.lanes > 1 && cell.write.laneStep == 1 && cell.write.lane != lane &&
-      cell.write.sequence != static_cast<uint32_t>(access.sequence) &&
-      cell.write.sequence >= context.state.visibleBefore)
-    reportWarpOrder(context, cell.write, {host, bytes, lane, values, written});
+  checkWarps(cell.write);
+  if (!access.isAtomic) { // atomics exclude each other
+    checkWarps(cell.atomic);
+    checkWarps(cell.otherAtomic);
+  }
   if (writes && !access.isAtomic) {
     check(cell.read);
     check(cell.otherRead);

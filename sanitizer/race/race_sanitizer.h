@@ -66,6 +66,7 @@ private:
                  const std::byte *values, const std::byte *written);
   bool happensBefore(const AccessRecord &earlier, const Conflict &context);
   bool missesBarrier(const AccessRecord &earlier, const Conflict &context);
+  bool missesBarrierInside(const AccessRecord &earlier, const Conflict &context, int64_t lane);
   void synchronise(int64_t program, const LoggedAccess &access, const AccessRun &run,
                    const Allocation &allocation);
   void noteFlags(const Access &access);
