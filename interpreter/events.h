@@ -29,6 +29,10 @@ class Observer;
 enum class AtomicSemantics : uint8_t { Relaxed, Acquire, Release, AcquireRelease };
 enum class AtomicScope : uint8_t { Cta, Gpu, System };
 
+/// What a program does with the result of an atomic: nothing; it computes and stores with it; it
+/// may let it decide what it does next, or where.
+enum class ResultUse : uint8_t { None, Data, Decides };
+
 /// One static op that accesses memory, prints or asserts; the same for all programs of a launch.
 /// Where values are shown, every op has one.
 struct OpInfo {
@@ -39,8 +43,8 @@ struct OpInfo {
   bool isUnsigned = false; ///< its (first) result is an unsigned integer in the language
   /// A load whose masked-off lanes have no value, and may be used. Not known in step mode.
   bool leavesLanesUndefined = false;
-  /// An atomic whose result is used. In step mode, where that is not known, any atomic.
-  bool isResultUsed = false;
+  /// Of an atomic. In step mode, of a kernel that cannot be compiled, the most there is.
+  ResultUse resultUse = ResultUse::Decides;
   /// What the kernel's expression says of the addresses; null where it is not known, or where
   /// several accesses have this place.
   std::shared_ptr<const AddressForm> address = nullptr;

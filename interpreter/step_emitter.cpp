@@ -347,18 +347,20 @@ const OpInfo *StepEmitter::infoOfOp(llvm::StringRef name, bool isMasked, bool is
   if (!info) {
     info = std::make_unique<OpInfo>(OpInfo{static_cast<uint32_t>(infos_.size() - 1), name.str(),
                                            std::move(location), isMasked, isUnsigned});
-    info->isResultUsed = name.starts_with("tl.atomic_");
-    info->address = addressOf(*info);
+    takeFacts(*info);
   }
   return info.get();
 }
 
-std::shared_ptr<const AddressForm> StepEmitter::addressOf(const OpInfo &info) const {
+void StepEmitter::takeFacts(OpInfo &info) const {
   if (!launch_.info.program)
-    return nullptr;
-  const auto &forms = launch_.info.program->addressForms;
-  const auto found = forms.find(accessKey(info.name, info.location, unrolled_));
-  return found == forms.end() ? nullptr : found->second;
+    return;
+  const FlatProgram &program = *launch_.info.program;
+  const std::string key = accessKey(info.name, info.location, unrolled_);
+  if (const auto form = program.addressForms.find(key); form != program.addressForms.end())
+    info.address = form->second;
+  if (const auto use = program.resultUses.find(key); use != program.resultUses.end())
+    info.resultUse = use->second;
 }
 
 void StepEmitter::setUnrolled(size_t depth, int32_t iteration) {

@@ -88,8 +88,8 @@ private:
   void runInContext(const OpRequest &request, const Evaluator &evaluator, void *const *results,
                     const void *const *operands);
   const OpInfo *infoOfOp(llvm::StringRef name, bool isMasked = false, bool isUnsigned = false);
-  /// Of the same access in the compiled kernel, where that is known.
-  std::shared_ptr<const AddressForm> addressOf(const OpInfo &info) const;
+  /// What is known of the same access in the compiled kernel, where there is one.
+  void takeFacts(OpInfo &info) const;
   /// What a program that is set aside comes back to.
   struct Suspended {
     ExecutionContext context;

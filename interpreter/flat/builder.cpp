@@ -14,6 +14,7 @@
 #include "interpreter/flat/memory_use.h"
 #include "interpreter/flat/program_builder.h"
 #include "interpreter/flat/range_builder.h"
+#include "interpreter/flat/result_use.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -138,10 +139,6 @@ static bool hasMask(mlir::Operation &op) {
       .Default(false);
 }
 
-static bool isAtomicWithResult(mlir::Operation &op) {
-  return mlir::isa<tl::AtomicLoadOp, tl::AtomicRmwOp, tl::AtomicCasOp>(op);
-}
-
 uint32_t ProgramBuilder::addOpInfo(mlir::Operation &op) {
   OpInfo info;
   info.id = static_cast<uint32_t>(program_.ops.size());
@@ -151,11 +148,12 @@ uint32_t ProgramBuilder::addOpInfo(mlir::Operation &op) {
   info.isUnsigned = isMarkedUnsigned(op.getLoc());
   if (const OpFacts *facts = tl::factsOf(&op); facts && (facts->reads() || facts->writes()))
     info.address = addresses_.formOf(op);
-  if (info.address)
+  if (tl::isAtomic(&op))
+    info.resultUse = op.getNumResults() == 0 ? ResultUse::None : useOf(op.getResult(0));
+  if (info.address || tl::isAtomic(&op))
     unrolled_[info.id] = markedIterations(op.getLoc());
   if (auto load = mlir::dyn_cast<tl::LoadOp>(op))
     info.leavesLanesUndefined = load.getMask() && !load.getOther() && !dropsMaskedLanes(load);
-  info.isResultUsed = isAtomicWithResult(op) && !op.use_empty();
   program_.ops.push_back(std::move(info));
   return program_.ops.back().id;
 }
@@ -267,27 +265,41 @@ bool ProgramBuilder::buildFunction(mlir::func::FuncOp function) {
   return true;
 }
 
-/// Step mode finds the form of an access by its place; where several have one, neither mode does.
-void ProgramBuilder::keepAddressForms() {
+/// Step mode finds what is known of an op by its place. Several with one place: neither mode knows
+/// the form of their addresses, and both take the most that is done with a result for all of them.
+void ProgramBuilder::keepFactsByPlace() {
+  const auto keyOf = [&](const OpInfo &op) {
+    return accessKey(op.name, op.location, unrolled_.lookup(op.id));
+  };
+  const auto isAtomic = [](const OpInfo &op) {
+    const OpFacts *facts = findOpFacts(op.name);
+    return facts && facts->isAtomic();
+  };
   for (OpInfo &op : program_.ops) {
     if (!op.address)
       continue;
-    const std::string key = accessKey(op.name, op.location, unrolled_.lookup(op.id));
-    const auto [found, isNew] = program_.addressForms.try_emplace(key, op.address);
+    const auto [found, isNew] = program_.addressForms.try_emplace(keyOf(op), op.address);
     if (!isNew)
       found->second = nullptr;
   }
-  for (OpInfo &op : program_.ops)
+  for (const OpInfo &op : program_.ops)
+    if (isAtomic(op)) {
+      ResultUse &use = program_.resultUses.try_emplace(keyOf(op), op.resultUse).first->second;
+      use = std::max(use, op.resultUse);
+    }
+  for (OpInfo &op : program_.ops) {
     if (op.address)
-      op.address =
-          program_.addressForms.at(accessKey(op.name, op.location, unrolled_.lookup(op.id)));
+      op.address = program_.addressForms.at(keyOf(op));
+    if (isAtomic(op))
+      op.resultUse = program_.resultUses.at(keyOf(op));
+  }
 }
 
 void ProgramBuilder::finish() {
   fuseElementwise(lowered_, options_.fuse);
   const Placement placement = placeValues(lowered_, options_);
   assemble(lowered_, placement, program_);
-  keepAddressForms();
+  keepFactsByPlace();
 }
 
 bool ProgramBuilder::lowerBlock(mlir::Block &block) {

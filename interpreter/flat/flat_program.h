@@ -145,6 +145,7 @@ struct FlatProgram {
   std::vector<OpInfo> ops;
   /// The forms of `ops` by place (accessKey), as step mode looks for them.
   std::map<std::string, std::shared_ptr<const AddressForm>> addressForms;
+  std::map<std::string, ResultUse> resultUses; ///< of atomics, the same way
   std::vector<ParameterInfo> parameters;
   std::vector<CombineProgram> combines;
   std::vector<std::shared_ptr<const void>> payloads; ///< keeps evaluators' data alive

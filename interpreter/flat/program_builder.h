@@ -42,7 +42,7 @@ private:
   bool lowerConstant(mlir::arith::ConstantOp op);
   void lowerRange(mlir::Operation &op);
   void finish();
-  void keepAddressForms();
+  void keepFactsByPlace();
 
   // builder_control.cpp: scf
   bool lowerIf(mlir::scf::IfOp op);

@@ -59,16 +59,35 @@ Site RaceSanitizer::describeOp(SiteRole role, const OpFacts &op, int64_t program
   return site;
 }
 
-/// A program that waits for a flag does not wait where the launch begins with it set.
-static std::string staleHint(const Allocation &allocation, int64_t offset,
-                             const std::string &program) {
+/// Returns an element as "flag_ptr[3]".
+static std::string nameOfElement(const Allocation &allocation, uint64_t host) {
+  const auto offset = static_cast<int64_t>(host - reinterpret_cast<uint64_t>(allocation.view));
   std::string index;
   for (const int64_t each : allocation.elementIndex(offset))
     index += (index.empty() ? "" : ", ") + std::to_string(each);
-  return llvm::formatv("'{0}[{1}]' had the value that program {2} waits for when the launch began, "
-                       "so it need not wait: reset it before each launch",
-                       allocation.info.name, index, program)
-      .str();
+  return allocation.info.name + "[" + index + "]";
+}
+
+/// What is to be said of the flags by which the program that comes later means to wait.
+std::string RaceSanitizer::flagHint(int64_t program, const AccessRecord &earlier,
+                                    uint64_t host) const {
+  const auto reader = static_cast<uint32_t>(program);
+  if (const auto flag = unheededFlags_.find(reader);
+      flag != unheededFlags_.end() && flag->second.host != host &&
+      graph_.isReleasedAt(flag->second.host, earlier.program, earlier.epoch))
+    return llvm::formatv("program {0} does the same whatever its atomic reads from '{1}', so it "
+                         "need not come behind the release: wait for the value, or test it",
+                         programName(program, launch_->grid),
+                         nameOfElement(*flag->second.allocation, flag->second.host))
+        .str();
+  // A program that waits for a flag does not wait where the launch begins with it set.
+  if (const auto flag = staleFlags_.find(reader); flag != staleFlags_.end())
+    return llvm::formatv("'{0}' had the value that program {1} waits for when the launch began, so "
+                         "it need not wait: reset it before each launch",
+                         nameOfElement(*flag->second.allocation, flag->second.host),
+                         programName(program, launch_->grid))
+        .str();
+  return "";
 }
 
 void RaceSanitizer::report(const Conflict &context, const AccessRecord &earlier, Shared shared) {
@@ -137,10 +156,8 @@ void RaceSanitizer::report(const Conflict &context, const AccessRecord &earlier,
         else if (sameValue)
           finding.hint =
               "harmless only if it is meant: should one program write it, or the grid be smaller?";
-        else if (const auto stale = staleFlags_.find(static_cast<uint32_t>(context.program));
-                 stale != staleFlags_.end())
-          finding.hint = staleHint(*stale->second.allocation, stale->second.offset,
-                                   programName(context.program, launch_->grid));
+        else if (std::string flag = flagHint(context.program, earlier, host); !flag.empty())
+          finding.hint = std::move(flag);
         else if ((access.isAtomic && !isAtomic(access.kind)) || theirs.semantics == "volatile")
           finding.hint =
               "a volatile load waits for nobody: read what another launch wrote, or let the writer "
@@ -183,11 +200,16 @@ void RaceSanitizer::reportWarpOrder(const Conflict &context, const AccessRecord 
       std::max(1, shared.bytes / context.access.elementBytes),
       [&] {
         Finding finding = describeWarpOrder(context, earlier, shared.host, shared.lane);
-        finding.message = llvm::formatv("lane {0} of this {1} touches what lane {2} "
-                                        "of an earlier store wrote, "
-                                        "with no barrier between them",
-                                        shared.lane, nameOf(ours.kind), earlier.lane)
-                              .str();
+        const std::string later =
+            context.access.lanes > 1
+                ? llvm::formatv("lane {0} of this {1}", shared.lane, nameOf(ours.kind)).str()
+                : "this " + nameOf(ours.kind) + " of one element";
+        const std::string wrote =
+            earlier.laneStep == 1 ? llvm::formatv("lane {0} of an earlier {1} wrote", earlier.lane,
+                                                  nameOf(theirs.kind))
+                                        .str()
+                                  : "an earlier " + nameOf(theirs.kind) + " of one element wrote";
+        finding.message = later + " touches what " + wrote + ", with no barrier between them";
         finding.hint = "put tl.debug_barrier() between them: lanes may be in different warps";
         return finding;
       },
@@ -206,10 +228,12 @@ void RaceSanitizer::reportEarlyRelease(const Conflict &context, const AccessReco
         Finding finding = describeWarpOrder(context, earlier, shared.host, shared.lane);
         finding.message =
             llvm::formatv("this {0} may come before all warps of program {1} have stored: that "
-                          "program releases after its store with no barrier between the two",
-                          nameOf(ours.kind), programName(earlier.program, launch_->grid))
+                          "program releases after its {2} with no barrier between the two",
+                          nameOf(ours.kind), programName(earlier.program, launch_->grid),
+                          nameOf(theirs.kind))
                 .str();
-        finding.hint = "put tl.debug_barrier() between the store and the atomic that releases";
+        finding.hint = "put tl.debug_barrier() between the " + nameOf(theirs.kind) +
+                       " and the atomic that releases";
         return finding;
       },
       elementsOf(context.allocation, shared.host, shared.bytes));

@@ -21,7 +21,8 @@ bool acquires(AtomicSemantics semantics) {
 /// Whether all warps have come to an access before any of them goes on: one thread does an atomic
 /// of one element, and the others get its result behind a barrier.
 bool bringsWarpsTogether(const Access &access) {
-  return isAtomic(access.kind) && access.blockShape.empty() && access.op->isResultUsed;
+  return isAtomic(access.kind) && access.blockShape.empty() &&
+         access.op->resultUse != ResultUse::None;
 }
 
 bool releases(AtomicSemantics semantics) {
@@ -46,6 +47,7 @@ void RaceSanitizer::onLaunchBegin(const LaunchInfo &launch) {
   knownOps_.clear();
   flags_.clear();
   staleFlags_.clear();
+  unheededFlags_.clear();
 }
 
 RaceSanitizer::ProgramState &RaceSanitizer::state(int64_t program) {
@@ -68,6 +70,7 @@ RaceSanitizer::SeenAccess RaceSanitizer::summarise(const Access &access) {
   seen.kind = access.kind;
   seen.semantics = access.semantics;
   seen.scope = access.scope;
+  seen.resultUse = access.op->resultUse;
   // A volatile load takes part in synchronisation, but orders nothing: like a relaxed atomic.
   seen.isAtomic = isAtomic(access.kind) || access.isVolatile;
   seen.elementBytes = access.elementBytes;
@@ -146,8 +149,8 @@ void RaceSanitizer::analyse(int64_t program, ProgramState &state, const SeenAcce
     // The access itself comes before its acquire: an atomic is not ordered after a plain store to
     // the same bytes by the value that it happens to read in this order of execution.
     analyseRun(program, state, access, run, *allocation);
-    if (isAtomic(access.kind) && access.scope != AtomicScope::Cta && acquires(access.semantics))
-      synchronise(program, run, *allocation);
+    if (access.isAtomic)
+      synchronise(program, access, run, *allocation);
   }
   if (isAtomic(access.kind) && access.scope != AtomicScope::Cta && releases(access.semantics)) {
     for (const AccessRun &run : access.runs) {
@@ -164,17 +167,30 @@ void RaceSanitizer::analyse(int64_t program, ProgramState &state, const SeenAcce
     }
     ++state.epoch;
   }
-  if (access.kind == AccessKind::Store && access.lanes > 1)
-    state.afterLastStore = access.sequence + 1;
+  if (writesMemory(access.kind))
+    state.afterLastWrite = access.sequence + 1;
 }
 
-void RaceSanitizer::synchronise(int64_t program, const AccessRun &run,
+/// An acquire orders what follows by the value that it reads. Where the program does the same
+/// whatever it reads, it may as well come before the release; only what it saw there earlier, and
+/// heeded, is certain.
+void RaceSanitizer::synchronise(int64_t program, const SeenAccess &access, const AccessRun &run,
                                 const Allocation &allocation) {
+  const bool isAcquire =
+      isAtomic(access.kind) && access.scope != AtomicScope::Cta && acquires(access.semantics);
+  const bool decides = access.resultUse == ResultUse::Decides;
+  if (!isAcquire && !decides)
+    return;
+  const auto reader = static_cast<uint32_t>(program);
   const int64_t offset = MemoryMap::offsetIn(allocation, run.address);
   for (int64_t k = 0; k < run.count; ++k) {
     const auto host = reinterpret_cast<uint64_t>(allocation.hostAt(offset + k * run.strideBytes));
-    if (!mayBeStale(program, host, allocation))
-      graph_.acquire(static_cast<uint32_t>(program), host);
+    if (!isAcquire)
+      graph_.look(reader, host);
+    else if (!decides && !graph_.acquireAsLooked(reader, host))
+      unheededFlags_[reader] = {&allocation, host};
+    else if (decides && !mayBeStale(program, host, allocation))
+      graph_.acquire(reader, host);
   }
 }
 
@@ -231,8 +247,7 @@ bool RaceSanitizer::mayBeStale(int64_t program, uint64_t host, const Allocation 
   const auto reader = static_cast<uint32_t>(program);
   if (flag.hasChanged && (flag.program == reader || graph_.sees(reader, flag.program, flag.epoch)))
     return false;
-  staleFlags_[reader] = {&allocation,
-                         static_cast<int64_t>(host - reinterpret_cast<uint64_t>(allocation.view))};
+  staleFlags_[reader] = {&allocation, host};
   return true;
 }
 
@@ -291,12 +306,26 @@ bool RaceSanitizer::happensBefore(const AccessRecord &earlier, const Conflict &c
          graph_.sees(static_cast<uint32_t>(context.program), earlier.program, earlier.epoch);
 }
 
-/// Whether a release ordered an earlier block store of another program although no barrier stood
-/// between the two: other warps of that program may store later than the one that released.
+/// Whether a release ordered an earlier block store, or block atomic, of another program although
+/// no barrier stood between the two: other warps of that program may write later than the one that
+/// released.
 bool RaceSanitizer::missesBarrier(const AccessRecord &earlier, const Conflict &context) {
   return hasAtomics_ && earlier.program != context.program && earlier.laneStep == 1 &&
          !graph_.seesInWarps(static_cast<uint32_t>(context.program), earlier.program,
                              earlier.epoch);
+}
+
+/// Whether the access may come, in some warp, before what its own program wrote earlier in another.
+/// One thread writes for an access of one element, and every warp loads for itself: of two such
+/// accesses the first warp sees what it needs. A volatile load may be one of many.
+bool RaceSanitizer::missesBarrierInside(const AccessRecord &earlier, const Conflict &context,
+                                        int64_t lane) {
+  const SeenAccess &access = context.access;
+  const bool mayPoll = access.isAtomic && !isAtomic(access.kind);
+  return earlier.program == context.program && earlier.lane != lane && !mayPoll &&
+         (access.lanes > 1 || earlier.laneStep == 1) &&
+         earlier.sequence != static_cast<uint32_t>(access.sequence) &&
+         earlier.sequence >= context.state.visibleBefore;
 }
 
 void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_t host, int bytes,
@@ -304,24 +333,34 @@ void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_
   const SeenAccess &access = context.access;
   const bool writes = writesMemory(access.kind);
   const auto check = [&](const AccessRecord &earlier) {
-    if (!earlier.exists())
-      return;
-    if (!happensBefore(earlier, context))
+    const bool races = earlier.exists() && !happensBefore(earlier, context);
+    if (races)
       report(context, earlier, {host, bytes, lane, values, written});
+    return races;
+  };
+  const auto checkAtomics = [&](bool isWriter) { // a volatile load is no conflict for a load
+    for (const AccessRecord &atomic : {cell.atomic, cell.otherAtomic})
+      if (atomic.exists() && (isWriter || writesMemory(factsOf(atomic.op).kind)) && check(atomic))
+        return;
+  };
+  const auto checkWarps = [&](const AccessRecord &earlier) {
+    if (!earlier.exists() || !writesMemory(factsOf(earlier.op).kind))
+      return;
+    if (missesBarrierInside(earlier, context, lane))
+      reportWarpOrder(context, earlier, {host, bytes, lane, values, written});
+    else if (missesBarrier(earlier, context) && happensBefore(earlier, context))
+      reportEarlyRelease(context, earlier, {host, bytes, lane, values, written});
   };
   check(cell.write);
-  if (cell.write.exists() && happensBefore(cell.write, context) &&
-      missesBarrier(cell.write, context))
-    reportEarlyRelease(context, cell.write, {host, bytes, lane, values, written});
-  if (cell.write.exists() && cell.write.program == context.program && !access.isAtomic &&
-      access.lanes > 1 && cell.write.laneStep == 1 && cell.write.lane != lane &&
-      cell.write.sequence != static_cast<uint32_t>(access.sequence) &&
-      cell.write.sequence >= context.state.visibleBefore)
-    reportWarpOrder(context, cell.write, {host, bytes, lane, values, written});
+  checkWarps(cell.write);
+  if (!access.isAtomic) { // atomics exclude each other
+    checkWarps(cell.atomic);
+    checkWarps(cell.otherAtomic);
+  }
   if (writes && !access.isAtomic) {
     check(cell.read);
     check(cell.otherRead);
-    check(cell.atomic);
+    checkAtomics(true);
   } else if (access.isAtomic) {
     if (writes) {
       check(cell.read);
@@ -331,11 +370,10 @@ void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_
     if (cell.atomic.exists() &&
         (access.scope == AtomicScope::Cta || cell.atomic.elementBytes != access.elementBytes ||
          factsOf(cell.atomic.op).scope == AtomicScope::Cta) &&
-        !happensBefore(cell.atomic, context) &&
         (writes || writesMemory(factsOf(cell.atomic.op).kind)))
-      report(context, cell.atomic, {host, bytes, lane, values, written});
-  } else if (cell.atomic.exists() && writesMemory(factsOf(cell.atomic.op).kind)) {
-    check(cell.atomic); // a volatile load is no conflict for a load
+      check(cell.atomic);
+  } else {
+    checkAtomics(false);
   }
   const AccessRecord record{
       static_cast<uint32_t>(context.program),
@@ -347,8 +385,11 @@ void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_
       static_cast<int16_t>(access.lanes > 1 ? 1 : 0),
       static_cast<int16_t>(host % static_cast<unsigned>(access.elementBytes))};
   if (access.isAtomic) {
-    if (writes || !cell.atomic.exists()) // a read does not hide an earlier write
+    if (writes || !cell.atomic.exists()) { // a read does not hide an earlier write
+      if (cell.atomic.exists() && cell.atomic.program != record.program)
+        cell.otherAtomic = cell.atomic;
       cell.atomic = record;
+    }
   } else if (writes) {
     cell.write = record;
     if (!hasAtomics_)

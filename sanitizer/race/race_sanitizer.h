@@ -64,7 +64,9 @@ private:
                  const std::byte *values, const std::byte *written);
   bool happensBefore(const AccessRecord &earlier, const Conflict &context);
   bool missesBarrier(const AccessRecord &earlier, const Conflict &context);
-  void synchronise(int64_t program, const AccessRun &run, const Allocation &allocation);
+  bool missesBarrierInside(const AccessRecord &earlier, const Conflict &context, int64_t lane);
+  void synchronise(int64_t program, const SeenAccess &access, const AccessRun &run,
+                   const Allocation &allocation);
   void noteFlags(const Access &access);
   bool wasStored(uint64_t host);
   bool mayBeStale(int64_t program, uint64_t host, const Allocation &allocation);
@@ -81,6 +83,7 @@ private:
   void noteOp(const Access &access);
   const OpFacts &factsOf(uint32_t op);
   Site describeOp(SiteRole role, const OpFacts &op, int64_t program, int64_t lane) const;
+  std::string flagHint(int64_t program, const AccessRecord &earlier, uint64_t host) const;
   Finding describeWarpOrder(const Conflict &context, const AccessRecord &earlier, uint64_t host,
                             int64_t lane);
   void report(const Conflict &context, const AccessRecord &earlier, Shared shared);
@@ -109,12 +112,13 @@ private:
     bool isSame = false;             ///< the access now leaves the first value as it is
   };
   llvm::DenseMap<uint64_t, Flag> flags_; ///< by host address
-  /// By program: the last flag that it may have found set by an earlier launch.
-  struct StaleFlag {
+  struct Place {
     const Allocation *allocation;
-    int64_t offset;
+    uint64_t host;
   };
-  llvm::DenseMap<uint32_t, StaleFlag> staleFlags_;
+  /// By program: the last flag that it may have found set by an earlier launch, and the last one
+  /// that it has acquired with no regard for its value.
+  llvm::DenseMap<uint32_t, Place> staleFlags_, unheededFlags_;
 };
 
 } // namespace blockscope::sanitizer

@@ -62,9 +62,9 @@ void RaceScreen::addBox(const Access &access, Touch touch, AccessBox box,
   box.address += interpreter::hostDelta(allocation, box.address);
   search_.add(access.worker, static_cast<uint32_t>(access.program), touch,
               rowsOf(box, access.elementBytes));
-  if (access.lanes > 1 && (access.kind == AccessKind::Load || access.kind == AccessKind::Store))
-    workers_[static_cast<size_t>(access.worker)].order.onAccess(box, access.elementBytes,
-                                                                access.kind == AccessKind::Store);
+  workers_[static_cast<size_t>(access.worker)].order.onAccess(
+      box, access.elementBytes,
+      {writesMemory(access.kind), isAtomic(access.kind) || access.isVolatile, access.lanes > 1});
 }
 
 } // namespace blockscope::sanitizer

@@ -11,6 +11,7 @@ struct RaceSanitizer::SeenAccess {
   AccessKind kind = AccessKind::Load;
   AtomicSemantics semantics = AtomicSemantics::Relaxed;
   AtomicScope scope = AtomicScope::Gpu;
+  ResultUse resultUse = ResultUse::Decides;
   bool isAtomic = false;
   int elementBytes = 1;
   int64_t lanes = 1;
@@ -25,10 +26,10 @@ struct RaceSanitizer::ProgramState {
   uint32_t barrierEpoch = 0; ///< at the last barrier
   /// Events before this one are visible to all warps of the program.
   uint64_t visibleBefore = 0;
-  uint64_t afterLastStore = 0; ///< the event behind the last store of a block
+  uint64_t afterLastWrite = 0; ///< the event behind the last store or atomic
 
   void passBarrier() {
-    visibleBefore = afterLastStore;
+    visibleBefore = afterLastWrite;
     barrierEpoch = epoch++;
   }
 };

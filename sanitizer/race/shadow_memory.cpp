@@ -17,7 +17,7 @@ AccessRecord shifted(AccessRecord record, int bytes) {
 
 ShadowCell shifted(const ShadowCell &cell, int bytes) {
   return {shifted(cell.write, bytes), shifted(cell.read, bytes), shifted(cell.otherRead, bytes),
-          shifted(cell.atomic, bytes)};
+          shifted(cell.atomic, bytes), shifted(cell.otherAtomic, bytes)};
 }
 
 /// Whether `next` is what `record` says of the bytes that begin `bytes` later.
@@ -30,7 +30,8 @@ bool continues(const AccessRecord &record, const AccessRecord &next, int bytes) 
 bool continues(const ShadowCell &cell, const ShadowCell &next, int bytes) {
   return continues(cell.write, next.write, bytes) && continues(cell.read, next.read, bytes) &&
          continues(cell.otherRead, next.otherRead, bytes) &&
-         continues(cell.atomic, next.atomic, bytes);
+         continues(cell.atomic, next.atomic, bytes) &&
+         continues(cell.otherAtomic, next.otherAtomic, bytes);
 }
 
 } // namespace

@@ -33,9 +33,10 @@ struct AccessRecord {
   bool operator==(const AccessRecord &) const = default;
 };
 
-/// Last write, last two readers from different programs, last atomic of a group of bytes.
+/// Last write, last two readers from different programs, last two atomics from different programs
+/// of a group of bytes.
 struct ShadowCell {
-  AccessRecord write, read, otherRead, atomic;
+  AccessRecord write, read, otherRead, atomic, otherAtomic;
 };
 
 /// Bytes [begin, end) of a page with one history.

@@ -10,13 +10,37 @@ void SyncGraph::clear() {
   logs_.clear();
   placesOf_.clear();
   nodes_.clear();
+  looks_.clear();
 }
 
 void SyncGraph::acquire(uint32_t program, uint64_t host) {
+  if (const auto log = logOf_.find(host); log != logOf_.end())
+    acquire(program, {log->second, static_cast<uint32_t>(logs_[log->second].size())});
+}
+
+void SyncGraph::look(uint32_t program, uint64_t host) {
+  if (const auto log = logOf_.find(host); log != logOf_.end())
+    looks_[{program, log->second}] = static_cast<uint32_t>(logs_[log->second].size());
+}
+
+bool SyncGraph::acquireAsLooked(uint32_t program, uint64_t host) {
   const auto log = logOf_.find(host);
   if (log == logOf_.end())
-    return;
-  const Acquire acquire{log->second, static_cast<uint32_t>(logs_[log->second].size())};
+    return true;
+  const uint32_t length = looks_.lookup({program, log->second});
+  if (length > 0)
+    acquire(program, {log->second, length});
+  return length == logs_[log->second].size();
+}
+
+bool SyncGraph::isReleasedAt(uint64_t host, uint32_t program, uint32_t epoch) const {
+  const auto log = logOf_.find(host);
+  return log != logOf_.end() && llvm::any_of(logs_[log->second], [&](const Release &release) {
+           return release.program == program && release.epoch >= epoch;
+         });
+}
+
+void SyncGraph::acquire(uint32_t program, Acquire acquire) {
   std::vector<Acquire> &acquires = nodes_[program].acquires;
   if (!acquires.empty() && acquires.back().log == acquire.log &&
       acquires.back().length == acquire.length)

@@ -21,6 +21,13 @@ public:
   void clear();
   /// `program` sees all that was released at `host` so far.
   void acquire(uint32_t program, uint64_t host);
+  /// `program` has looked at the value at `host`, and what it does depends on that.
+  void look(uint32_t program, uint64_t host);
+  /// `program` sees what had been released at `host` when it last looked there. False where more
+  /// has been released since.
+  bool acquireAsLooked(uint32_t program, uint64_t host);
+  /// Whether `program` has released at `host` what it did in `epoch`.
+  bool isReleasedAt(uint64_t host, uint32_t program, uint32_t epoch) const;
   /// What `program` did up to `epoch`, and what it has seen, becomes visible at `host`; in the warp
   /// model its block stores only up to `barrierEpoch`.
   void release(uint32_t program, uint64_t host, uint32_t epoch, uint32_t barrierEpoch);
@@ -50,6 +57,7 @@ private:
 
   bool seesDirectly(const Node &node, uint32_t other,
                     llvm::function_ref<bool(const Release &)> tells) const;
+  void acquire(uint32_t program, Acquire acquire);
   void update(Node &node);
 
   llvm::DenseMap<uint64_t, uint32_t> logOf_;
@@ -57,6 +65,8 @@ private:
   /// By log and program: where in the log its releases are.
   llvm::DenseMap<std::pair<uint32_t, uint32_t>, llvm::SmallVector<uint32_t, 2>> placesOf_;
   std::map<uint32_t, Node> nodes_;
+  /// By program and log: how many releases there were when the program last looked.
+  llvm::DenseMap<std::pair<uint32_t, uint32_t>, uint32_t> looks_;
 };
 
 } // namespace blockscope::sanitizer

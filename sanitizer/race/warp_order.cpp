@@ -1,4 +1,4 @@
-// Sweeps the block accesses of one program by address.
+// Sweeps the accesses of one program by address.
 #include "sanitizer/race/warp_order.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -12,6 +12,8 @@ namespace {
 
 constexpr size_t kMostAccesses = 1 << 14;
 constexpr size_t kComparisonsPerAccess = 64;
+constexpr size_t kMostAtomicRanges = 16;
+constexpr uint64_t kAtomicGapBytes = 4096; ///< ranges that are nearer become one
 
 /// The lanes of a box as a map between index and address: where the index of lane 0 would be, and
 /// the index of the first lane.
@@ -65,26 +67,53 @@ bool haveSameLanes(const AccessBox &a, const AccessBox &b, int elementBytes) {
 
 } // namespace
 
-void WarpOrder::onAccess(const AccessBox &box, int elementBytes, bool isStore) {
-  if (accesses_.size() > kMostAccesses || (accesses_.empty() && !isStore))
-    return; // what comes before the first store cannot see one
-  BlockAccess access{rowsOf(box, elementBytes),
-                     0,
-                     box,
-                     elementBytes,
-                     isStore,
-                     static_cast<uint32_t>(accesses_.size())};
+void WarpOrder::onAccess(const AccessBox &box, int elementBytes, Kind kind) {
+  if (kind.isAtomic && kind.writes) {
+    const PlacedRows rows = rowsOf(box, elementBytes);
+    return addAtomic({rows.begin, rows.begin + rows.pattern.extent(), kind.isBlock});
+  }
+  if (accesses_.size() > kMostAccesses || (accesses_.empty() && atomics_.empty() && !kind.writes))
+    return; // what comes before the first write cannot see one
+  Known access{rowsOf(box, elementBytes),
+               0,
+               box,
+               elementBytes,
+               kind,
+               static_cast<uint32_t>(accesses_.size())};
   access.end = access.rows.begin + access.rows.pattern.extent();
   accesses_.push_back(access);
 }
 
-bool WarpOrder::clash(const BlockAccess &store, const BlockAccess &later) {
-  if (!store.isStore || (store.elementBytes == later.elementBytes &&
-                         haveSameLanes(store.box, later.box, store.elementBytes)))
+void WarpOrder::addAtomic(AtomicRange added) {
+  const auto isNear = [&](const AtomicRange &range) {
+    return added.begin <= range.end + kAtomicGapBytes && range.begin <= added.end + kAtomicGapBytes;
+  };
+  auto range = llvm::find_if(atomics_, isNear);
+  if (range == atomics_.end() && atomics_.size() < kMostAtomicRanges) {
+    atomics_.push_back(added);
+    return;
+  }
+  if (range == atomics_.end())
+    range = atomics_.begin();
+  *range = {std::min(range->begin, added.begin), std::max(range->end, added.end),
+            range->isBlock || added.isBlock};
+}
+
+bool WarpOrder::touchesAtomics(const Known &known) const {
+  return llvm::any_of(atomics_, [&](const AtomicRange &range) {
+    return known.rows.begin < range.end && range.begin < known.end &&
+           (known.kind.isBlock || range.isBlock);
+  });
+}
+
+bool WarpOrder::clash(const Known &written, const Known &later) {
+  if (!written.kind.writes || (!written.kind.isBlock && !later.kind.isBlock) ||
+      (written.elementBytes == later.elementBytes &&
+       haveSameLanes(written.box, later.box, written.elementBytes)))
     return false;
-  const bool storeIsSmaller = store.rows.pattern.rows() < later.rows.pattern.rows();
-  const PlacedRows &few = storeIsSmaller ? store.rows : later.rows;
-  const PlacedRows &many = storeIsSmaller ? later.rows : store.rows;
+  const bool writtenIsSmaller = written.rows.pattern.rows() < later.rows.pattern.rows();
+  const PlacedRows &few = writtenIsSmaller ? written.rows : later.rows;
+  const PlacedRows &many = writtenIsSmaller ? later.rows : written.rows;
   bool shares = false;
   few.pattern.forEachRow([&](uint64_t offset) {
     const auto begin = static_cast<int64_t>(few.begin + offset - many.begin);
@@ -95,20 +124,27 @@ bool WarpOrder::clash(const BlockAccess &store, const BlockAccess &later) {
 }
 
 bool WarpOrder::mayBeBroken() {
-  std::vector<BlockAccess> &sorted = accesses_;
+  std::vector<Known> &sorted = accesses_;
+  const bool nearAtomics =
+      llvm::any_of(sorted, [&](const Known &known) { return touchesAtomics(known); });
+  atomics_.clear();
+  if (nearAtomics) {
+    sorted.clear();
+    return true;
+  }
   if (sorted.size() < 2 || sorted.size() > kMostAccesses) {
     const bool isTooMany = sorted.size() > kMostAccesses;
     sorted.clear();
     return isTooMany;
   }
   std::sort(sorted.begin(), sorted.end(),
-            [](const BlockAccess &a, const BlockAccess &b) { return a.rows.begin < b.rows.begin; });
+            [](const Known &a, const Known &b) { return a.rows.begin < b.rows.begin; });
   size_t comparisons = 0;
-  std::vector<const BlockAccess *> open;
+  std::vector<const Known *> open;
   bool broken = false;
-  for (const BlockAccess &next : sorted) {
-    llvm::erase_if(open, [&](const BlockAccess *known) { return known->end <= next.rows.begin; });
-    for (const BlockAccess *known : open)
+  for (const Known &next : sorted) {
+    llvm::erase_if(open, [&](const Known *known) { return known->end <= next.rows.begin; });
+    for (const Known *known : open)
       broken = broken || (known->order < next.order ? clash(*known, next) : clash(next, *known));
     comparisons += open.size();
     broken = broken || comparisons > kComparisonsPerAccess * sorted.size();

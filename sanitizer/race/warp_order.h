@@ -1,5 +1,5 @@
-// Whether a program may touch, in other lanes and with no barrier between, what an earlier block
-// store of its own wrote: the warp model's question within one program, asked cheaply.
+// Whether a program may touch, in other lanes and with no barrier between, what an earlier store or
+// atomic of its own wrote: the warp model's question within one program, asked cheaply.
 //
 // A "yes" may be wrong (which store was the last one is not followed), a "no" is not.
 #pragma once
@@ -13,24 +13,38 @@ namespace blockscope::sanitizer {
 /// Follows one program at a time.
 class WarpOrder {
 public:
-  /// A block load or store; `box.address` is a host address.
-  void onAccess(const AccessBox &box, int elementBytes, bool isStore);
+  struct Kind {
+    bool writes = false, isAtomic = false;
+    bool isBlock = true; ///< more than one lane
+  };
+  /// An access; `box.address` is a host address.
+  void onAccess(const AccessBox &box, int elementBytes, Kind kind);
   /// At a barrier and at the program's end: looks at what came since the last one, and forgets it.
   bool mayBeBroken();
 
 private:
-  struct BlockAccess {
+  struct Known {
     PlacedRows rows;
     uint64_t end;
     AccessBox box;
     int elementBytes;
-    bool isStore;
+    Kind kind;
     uint32_t order;
   };
 
-  static bool clash(const BlockAccess &store, const BlockAccess &later);
+  /// Memory that atomics have touched, and perhaps some between. They exclude each other, and may
+  /// be as many as lanes, so only other accesses in there are of interest.
+  struct AtomicRange {
+    uint64_t begin, end;
+    bool isBlock;
+  };
 
-  std::vector<BlockAccess> accesses_; ///< from the first store on
+  static bool clash(const Known &written, const Known &later);
+  void addAtomic(AtomicRange added);
+  bool touchesAtomics(const Known &known) const;
+
+  std::vector<Known> accesses_; ///< from the first write on
+  std::vector<AtomicRange> atomics_;
 };
 
 } // namespace blockscope::sanitizer

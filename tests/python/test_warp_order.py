@@ -25,12 +25,12 @@ def reversed_by_memory(out, flags, HOW: tl.constexpr, N: tl.constexpr):
 
 
 @pytest.mark.parametrize("how", ["used", "compared", "waited for"])
-def test_an_atomic_whose_result_all_warps_get_is_a_barrier(how):
+def test_an_atomic_whose_result_all_warps_get_is_a_barrier(how, mode):
     assert found(how) == []
 
 
 @pytest.mark.parametrize("how", ["nothing", "unused", "block"])
-def test_an_atomic_whose_result_stays_with_its_threads_is_none(how):
+def test_an_atomic_whose_result_stays_with_its_threads_is_none(how, mode):
     assert found(how) == ["race-warp-order"]
 
 

@@ -170,7 +170,7 @@ TEST(WarpOrderTest, OnlyOtherLanesOfAStoreSinceTheBarrierMatter) {
   WarpOrder order;
   const auto check = [&](std::vector<std::pair<AccessBox, bool>> accesses) {
     for (const auto &[box, isStore] : accesses)
-      order.onAccess(box, 4, isStore);
+      order.onAccess(box, 4, {.writes = isStore});
     return order.mayBeBroken();
   };
   EXPECT_FALSE(check({{block, true}, {block, false}, {part, false}, {part, true}}));
@@ -179,6 +179,33 @@ TEST(WarpOrderTest, OnlyOtherLanesOfAStoreSinceTheBarrierMatter) {
   EXPECT_TRUE(check({{reversed, true}, {block, true}}));
   EXPECT_FALSE(check({{block, true}, {elsewhere, false}}));
   EXPECT_FALSE(check({{block, true}}) || check({{reversed, false}}));
+}
+
+TEST(WarpOrderTest, AtomicsClashWithOtherAccessesAlone) {
+  const AccessBox block = boxOf(0, {{64, 4, 1}}), reversed = boxOf(63 * 4, {{64, -4, 1}});
+  const AccessBox element = boxOf(32, {}), elsewhere = boxOf(1 << 20, {{64, 4, 1}});
+  const WarpOrder::Kind load{}, store{.writes = true}, atomic{.writes = true, .isAtomic = true};
+  const WarpOrder::Kind loadOfOne{.isBlock = false};
+  const WarpOrder::Kind storeOfOne{.writes = true, .isBlock = false};
+  const WarpOrder::Kind atomicOfOne{.writes = true, .isAtomic = true, .isBlock = false};
+  WarpOrder order;
+  const auto check = [&](std::vector<std::pair<AccessBox, WarpOrder::Kind>> accesses) {
+    for (const auto &[box, kind] : accesses)
+      order.onAccess(box, 4, kind);
+    return order.mayBeBroken();
+  };
+  EXPECT_TRUE(check({{block, atomic}, {reversed, load}}));
+  EXPECT_TRUE(check({{block, store}, {reversed, atomic}}));
+  EXPECT_TRUE(check({{block, store}, {element, loadOfOne}}));
+  EXPECT_TRUE(check({{element, storeOfOne}, {block, load}}));
+  EXPECT_TRUE(check({{element, atomicOfOne}, {block, load}}));
+  EXPECT_FALSE(check({{reversed, load}, {block, atomic}}));
+  EXPECT_FALSE(check({{block, atomic}, {elsewhere, load}}));
+  EXPECT_FALSE(check({{element, storeOfOne}, {element, loadOfOne}}));
+  EXPECT_FALSE(check({{element, atomicOfOne}, {element, loadOfOne}}));
+  EXPECT_FALSE(check({{block, atomic}}) || check({{reversed, load}}));
+  std::vector<std::pair<AccessBox, WarpOrder::Kind>> many(1 << 15, {block, atomic});
+  EXPECT_FALSE(check(many));
 }
 
 TEST(WarpOrderTest, RandomTilesAreNeverTakenForGoodWhenTheyAreNot) {
@@ -199,7 +226,7 @@ TEST(WarpOrderTest, RandomTilesAreNeverTakenForGoodWhenTheyAreNot) {
           boxOf(static_cast<uint64_t>(base + top * rowStride + left * columnStride),
                 {{rows, rowStride, 8}, {columns, columnStride, 1}}, top * 8 + left);
       const bool isStore = random() % 2 == 0;
-      order.onAccess(box, 4, isStore);
+      order.onAccess(box, 4, {.writes = isStore});
       forEachLane(box, [&](int64_t lane, uint64_t address) {
         for (const int64_t writer : writers[address])
           expected |= writer != lane;

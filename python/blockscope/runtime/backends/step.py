@@ -59,7 +59,7 @@ class StepBackend:
             launch = open_launch(request, sessions)
             if sessions:
                 residency.answer(launch, request)
-            if launch.needs_program:
+            if launch.needs_program or (sessions and has_atomics):
                 self._tell_program(launch, code, arguments)
             try:
                 step.run(

@@ -1,0 +1,17 @@
+# A program zeroes its bins, waits for all of its warps, and counts into them.
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, bins_ptr, BLOCK: tl.constexpr, BINS: tl.constexpr):
+    row = tl.program_id(0)
+    x = tl.load(x_ptr + row * BLOCK + tl.arange(0, BLOCK))
+    tl.store(bins_ptr + row * BINS + tl.arange(0, BINS), 0)
+    tl.debug_barrier()
+    tl.atomic_add(bins_ptr + row * BINS + x, 1)
+
+
+x, bins = torch.arange(512, dtype=torch.int32).view(2, 256) * 7 % 64, torch.ones(2, 64).int()
+kernel[(2,)](x, bins, BLOCK=256, BINS=64)
