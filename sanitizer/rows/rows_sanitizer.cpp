@@ -98,20 +98,23 @@ bool hasRange(const LaneIndex &index) {
 
 /// An index below 0 that all lanes have is meant: the end of the row before, as in
 /// `x + (row + 1) * n - 1`. Takes it from the index of the row. So does an index that lies inside
-/// with what a fixed number has added to the row's.
+/// with what a fixed number has added to the row's, and one that has no lane inside without what a
+/// fixed number has taken from the row's: `x + row * n + lane - n`, with lanes from n on.
 void carry(llvm::ArrayRef<NamedIndex> named, llvm::MutableArrayRef<LaneIndex> indices,
            const Access &access) {
   for (size_t i = named.size(); i-- > 1;) {
     const bool runsOn = named[i - 1].stride == named[i].size * named[i].stride;
-    if (!runsOn || indices[i].start >= 0)
+    const int64_t added = named[i - 1].added;
+    if (!runsOn)
       continue;
-    int64_t rows = llvm::divideFloorSigned(indices[i].start, named[i].size);
-    if (hasRange(indices[i])) {
-      if (named[i - 1].added <= 0)
-        continue;
+    int64_t rows = 0;
+    if (!hasRange(indices[i])) {
+      rows = std::min<int64_t>(0, llvm::divideFloorSigned(indices[i].start, named[i].size));
+    } else if (added != 0) {
       const auto [low, high] = activeBounds(indices[i], access);
       rows = llvm::divideFloorSigned(low, named[i].size);
-      if (-rows > named[i - 1].added || high - rows * named[i].size >= named[i].size)
+      const bool isInside = high - rows * named[i].size < named[i].size;
+      if (added > 0 ? rows > 0 || -rows > added || !isInside : rows < 0 || rows > -added)
         continue;
     }
     indices[i - 1].start += rows;

@@ -162,7 +162,7 @@ Shadows reduceAlongAxis(const RuleInput &input) {
             isMixed ? input.origins.mixed(op, origins[row]) : input.origins.after(op, origins[row]);
     }
   }
-  return Shadows(input.values.results.size(), shadow);
+  return withoutDropped(input, Shadows(input.values.results.size(), shadow));
 }
 
 Shadows scanAlongAxis(const RuleInput &input) {
@@ -180,7 +180,7 @@ Shadows scanAlongAxis(const RuleInput &input) {
       shadow.origins[i] = meeting.result();
     }
   }
-  return Shadows(input.values.results.size(), shadow);
+  return withoutDropped(input, Shadows(input.values.results.size(), shadow));
 }
 
 Shadows mapGroups(const RuleInput &input) {

@@ -226,7 +226,7 @@ Shadows followBlocks(const RuleInput &input) {
   return facts && facts->family == OpFamily::Shape ? moveElements(input) : Shadows();
 }
 
-void followOp(const OpValues &values, ShadowValues &shadows, OriginTable &origins, Moves &moves) {
+void followOp(const OpValues &values, ShadowValues &shadows, OriginRules &origins, Moves &moves) {
   if (shadows.empty() || values.results.empty())
     return;
   llvm::SmallVector<ShadowedView, 4> operands;

@@ -22,7 +22,7 @@ constexpr int32_t kNoElement = -1; ///< where an index of a gather is outside of
 const std::vector<std::vector<int32_t>> &movesOf(const OpValues &values, Moves &moves);
 
 /// Sets the shadows of an op's results. Not for ops of memory.
-void followOp(const OpValues &values, ShadowValues &shadows, OriginTable &origins, Moves &moves);
+void followOp(const OpValues &values, ShadowValues &shadows, OriginRules &origins, Moves &moves);
 
 /// The predicate of a comparison as a word ("slt"): the IR has numbers, the rule book both.
 llvm::StringRef predicateOf(const Attributes &attributes);
@@ -49,5 +49,9 @@ Shadows dotRows(const RuleInput &input);
 Shadows sortRows(const RuleInput &input);
 Shadows countAll(const RuleInput &input);    ///< histogram
 Shadows runAssembly(const RuleInput &input); ///< inline assembly (asm_rules.cpp)
+
+/// Of a reduction or scan: without the elements that its function leaves out, where that is several
+/// ops (combine_rules.cpp). `shadows` has a shadow of all elements for each result.
+Shadows withoutDropped(const RuleInput &input, Shadows shadows);
 
 } // namespace blockscope::sanitizer
