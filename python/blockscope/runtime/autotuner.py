@@ -29,8 +29,8 @@ from blockscope.process_lock import ProcessLock
 from blockscope.runtime import checked_configs, tried_arguments, tried_configs
 from blockscope.runtime.arguments import parameters_text
 from blockscope.runtime.config import Config, hashable
-from blockscope.runtime.heuristics import Heuristics, Wrapper, heuristics
 from blockscope.runtime.tried_configs import SKIPPED
+from blockscope.runtime.wrapper import Heuristics, Wrapper, heuristics
 
 # Others of our modules are imported when something is tuned, so that kernel files start quickly.
 
