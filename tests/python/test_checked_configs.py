@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from blockscope import Config
+from blockscope.tools.tensor_descriptor import TensorDescriptor
 
 
 @triton.jit
@@ -102,6 +103,27 @@ def test_hooks_are_called_as_when_tuning():
     with blockscope.check("asan"):
         kernel[grid](x, seen, 192)
     assert said == [64, 32] and int(seen[0]) == 3 and (x == 1).all()
+
+
+@triton.jit
+def copied(x_desc, out_desc, BLOCK: tl.constexpr):
+    at = [tl.program_id(0) * BLOCK]
+    out_desc.store(at, x_desc.load(at) + tl.zeros([BLOCK], tl.float32))
+
+
+def test_hooks_give_descriptors_the_block_of_each_configuration():
+    def shape(named):
+        for name in ("x_desc", "out_desc"):
+            named[name].block_shape = [named["BLOCK"]]
+
+    configs = [Config({"BLOCK": block}, pre_hook=shape) for block in (64, 16, 32)]
+    kernel = triton.autotune(configs, key=[])(copied)
+    x, out = torch.arange(192.0), torch.zeros(192)
+    descriptors = [TensorDescriptor.from_tensor(each, [1]) for each in (x, out)]
+    with blockscope.check("asan") as report:
+        kernel[lambda meta: (192 // meta["BLOCK"],)](*descriptors)
+    assert report.clean and torch.equal(x, out)
+    assert [each.block_shape for each in descriptors] == [[64], [64]]
 
 
 @pytest.mark.parametrize("is_first", [True, False])
