@@ -131,10 +131,11 @@ private:
       return isBlock_ ? builder_.CreateXor(thread, lowering_.i32(layout_.registerElement(reg)))
                       : lowering_.i32(0);
     };
-    lowering_.onlyIf(isBlock_ ? lowering_.ownsElements(layout_) : lowering_.isFirstThread(), [&] {
-      for (const uint32_t reg : llvm::ArrayRef(runs_.order).take_front(runs_.distinct))
-        slots.store(slot(static_cast<int>(reg)), {results[reg]});
-    });
+    slots.storeEach(isBlock_ ? lowering_.ownsElements(layout_) : lowering_.isFirstThread(),
+                    runs_.distinct, [&](size_t i) {
+                      const int reg = static_cast<int>(runs_.order[i]);
+                      return std::pair(slot(reg), Elements{results[reg]});
+                    });
     lowering_.barrier();
     for (int reg = 0; reg < static_cast<int>(results.size()); ++reg)
       results[reg] = slots.load(slot(reg))[0];

@@ -138,13 +138,13 @@ private:
       writes =
           builder_.CreateICmpEQ(builder_.CreateAnd(lowering_.threadId(), lowering_.i32(fixed)),
                                 lowering_.i32(threadBits(last(below_.lanes), last(below_.warps))));
-    lowering_.onlyIf(writes, [&] {
-      llvm::Value *thread = threadBlock(segment.firstAxisBit);
-      for (const uint32_t reg : registersWithout(below_.registers, layout_)) {
-        llvm::Value *slot = builder_.CreateXor(
-            thread, lowering_.i32(blockOf(layout_.registerElement(reg), segment.firstAxisBit)));
-        slots.store(slot, elements_[reg | last(below_.registers)]);
-      }
+    llvm::Value *thread = threadBlock(segment.firstAxisBit);
+    const auto registers = registersWithout(below_.registers, layout_);
+    slots.storeEach(writes, registers.size(), [&](size_t i) {
+      const ElementBits block =
+          blockOf(layout_.registerElement(registers[i]), segment.firstAxisBit);
+      return std::pair(builder_.CreateXor(thread, lowering_.i32(block)),
+                       elements_[registers[i] | last(below_.registers)]);
     });
     lowering_.barrier();
     return slots;

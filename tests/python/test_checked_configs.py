@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from blockscope import Config
-from blockscope.compat.tools.tensor_descriptor import TensorDescriptor
+from blockscope.tools.tensor_descriptor import TensorDescriptor
 
 
 @triton.jit
@@ -102,8 +102,28 @@ def test_hooks_are_called_as_when_tuning():
     x, seen, _ = arrays("torch")
     with blockscope.check("asan"):
         kernel[grid](x, seen, 192)
-    assert said == [64, 32, 32]  # of what is tried also before it is compiled
-    assert int(seen[0]) == 3 and (x == 1).all()
+    assert said == [64, 32] and int(seen[0]) == 3 and (x == 1).all()
+
+
+@triton.jit
+def copied(x_desc, out_desc, BLOCK: tl.constexpr):
+    at = [tl.program_id(0) * BLOCK]
+    out_desc.store(at, x_desc.load(at) + tl.zeros([BLOCK], tl.float32))
+
+
+def test_hooks_give_descriptors_the_block_of_each_configuration():
+    def shape(named):
+        for name in ("x_desc", "out_desc"):
+            named[name].block_shape = [named["BLOCK"]]
+
+    configs = [Config({"BLOCK": block}, pre_hook=shape) for block in (64, 16, 32)]
+    kernel = triton.autotune(configs, key=[])(copied)
+    x, out = torch.arange(192.0), torch.zeros(192)
+    descriptors = [TensorDescriptor.from_tensor(each, [1]) for each in (x, out)]
+    with blockscope.check("asan") as report:
+        kernel[lambda meta: (192 // meta["BLOCK"],)](*descriptors)
+    assert report.clean and torch.equal(x, out)
+    assert [each.block_shape for each in descriptors] == [[64], [64]]
 
 
 @pytest.mark.parametrize("is_first", [True, False])
@@ -147,27 +167,3 @@ def test_an_argument_that_cannot_be_copied_is_noted():
     assert blocks == [64]
     (finding,) = report
     assert finding.message.endswith("Opaque, cannot be copied")
-
-
-@triton.jit
-def add_tiles(x, y, out, SIZE: tl.constexpr, BLOCK: tl.constexpr):
-    start = tl.program_id(0) * BLOCK
-    total = tl.zeros((BLOCK, SIZE), tl.float32)  # has the shape of the configuration
-    out.store([start, 0], total + x.load([start, 0]) + y.load([start, 0]))
-
-
-def test_descriptors_have_the_shapes_that_hooks_give_them():
-    def set_shapes(arguments):
-        shape = [arguments["BLOCK"], arguments["SIZE"]]
-        for name in ("x", "y", "out"):
-            arguments[name].block_shape = shape
-
-    configs = [Config({"BLOCK": size}, pre_hook=set_shapes) for size in (16, 32, 8)]
-    kernel = triton.autotune(configs, key=["SIZE"])(add_tiles)
-    x, y, out = torch.rand(64, 16), torch.rand(64, 16), torch.empty(64, 16)
-    described = [TensorDescriptor.from_tensor(each, [1, 1]) for each in (x, y, out)]
-    blocks = []
-    with blockscope.check("asan,outputs") as report:
-        kernel[lambda meta: (blocks.append(meta["BLOCK"]) or 64 // meta["BLOCK"],)](*described, 16)
-    assert report.clean and set(blocks) == {8, 16, 32}
-    assert torch.equal(out, x + y)

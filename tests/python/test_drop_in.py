@@ -214,6 +214,16 @@ def test_names_that_kernel_files_import():
     python(OFFER + textwrap.dedent(code))
 
 
+def test_names_of_the_runtime_that_triton_has_loaded():
+    code = """
+    import triton
+    decorators = triton.autotune, triton.heuristics
+    from triton.runtime import Autotuner, Config, Heuristics, autotune, heuristics
+    assert decorators == (autotune, heuristics) and Config is triton.Config
+    """
+    python(OFFER + textwrap.dedent(code))
+
+
 def test_the_module_path_of_semantic(tmp_path):
     code = """
     import triton, triton.language as tl

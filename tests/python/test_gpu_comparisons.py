@@ -3,6 +3,7 @@ looks like a run and is none. PTX run by ptx_machine.py."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -263,3 +264,30 @@ def test_short_loops_that_load_a_few_numbers_are_unrolled_as_a_whole() -> None:
 def test_loops_of_known_length_that_do_more_than_load_are_left_to_ptxas() -> None:
     out, x = (np.zeros(1 << 15, np.int32) for _ in range(2))
     assert loads_of(sums_in_turn, out, x, 8, N=512) == 1
+
+
+@triton.jit
+def sum_of_scans(out_ptr, x_ptr, N: tl.constexpr):
+    i = tl.arange(0, 64)
+    total = tl.zeros([64], tl.int32)
+    for k in tl.static_range(N):
+        x = tl.load(x_ptr + k * 64 + i)
+        total += tl.where(x > 0, tl.cumsum(x), 0)
+    tl.store(out_ptr + i, total)
+
+
+@triton.jit
+def sum_of_atomics(out_ptr, x_ptr, N: tl.constexpr):
+    total = 0
+    for k in tl.static_range(N):
+        total += tl.atomic_add(x_ptr + k, 1) * k
+    tl.store(out_ptr, total)
+
+
+@pytest.mark.parametrize("kernel", [sum_of_scans, sum_of_atomics])
+def test_what_one_thread_hands_on_ends_no_block_of_code(kernel: Any) -> None:
+    # LLVM moves sums behind the last block of code, and what they add up stays in registers.
+    out, x = (np.zeros(256, np.int32) for _ in range(2))
+    compiled = kernel.warmup(out, x, grid=(1,), arch="sm_90a", num_warps=2, N=4)
+    ptx = compiled.asm["ptx"]
+    assert ptx.count("bar.sync") >= 4 and "bra" not in re.findall(r"\w+", ptx)

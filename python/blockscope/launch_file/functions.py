@@ -24,8 +24,8 @@ from blockscope.frontend.kernel_function import KernelFunction
 from blockscope.frontend.names import dotted_names
 from blockscope.frontend.source import FunctionSource
 from blockscope.language import core
-from blockscope.runtime.heuristics import Wrapper
 from blockscope.runtime.ir_function import IRFunction
+from blockscope.runtime.wrapper import Wrapper
 
 #: Packages that a reader has, or says that it lacks.
 _KNOWN = frozenset({"blockscope", "triton", "torch", "numpy", "ml_dtypes"})

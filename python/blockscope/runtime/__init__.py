@@ -10,9 +10,9 @@ from blockscope.process_lock import loading
 _NAMES = {
     "Autotuner": "runtime.autotuner",
     "Config": "runtime.config",
-    "Heuristics": "runtime.heuristics",
+    "Heuristics": "runtime.wrapper",
     "autotune": "runtime.autotuner",
-    "heuristics": "runtime.heuristics",
+    "heuristics": "runtime.wrapper",
     "CacheManager": "runtime.cache",
     "FileCacheManager": "runtime.cache",
     "InterpreterError": "errors",

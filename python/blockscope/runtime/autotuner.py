@@ -29,8 +29,8 @@ from blockscope.process_lock import ProcessLock
 from blockscope.runtime import checked_configs, tried_arguments, tried_configs
 from blockscope.runtime.arguments import parameters_text
 from blockscope.runtime.config import Config, hashable
-from blockscope.runtime.heuristics import Heuristics, Wrapper, heuristics
 from blockscope.runtime.tried_configs import SKIPPED
+from blockscope.runtime.wrapper import Heuristics, Wrapper, heuristics
 
 # Others of our modules are imported when something is tuned, so that kernel files start quickly.
 
@@ -181,9 +181,14 @@ class Autotuner(Wrapper):
         return self._do_bench or driver.active.get_benchmarker()
 
     def _kernel_call(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], config: Config
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        config: Config,
+        ready: Callable[[], None] = lambda: None,
     ) -> Callable[[], Any]:
-        """A function that launches once with ``config``, with all hooks around it."""
+        """A function that launches once with ``config``, with all hooks around it; ``ready`` is
+        called when those before the launch have been."""
         launch = self._with_chosen(kwargs, config)
         arguments = {**(self.nargs or {}), **launch}
 
@@ -192,6 +197,7 @@ class Autotuner(Wrapper):
                 config.pre_hook(arguments)
             self.pre_hook(arguments)
             try:
+                ready()
                 result = self.fn.run(*args, **launch)
             except Exception as error:
                 self.post_hook(arguments, exception=error)

@@ -86,8 +86,6 @@ class _Trials:
         after = self._contents()
         try:
             while self.left:
-                if _POINTERS_FROM_MEMORY in self._ir(self.left[0]):
-                    raise CannotPutBack("the kernel takes pointers from memory")
                 self._before.put_back()
                 self._try(self.left[0])
                 self.left.pop(0)
@@ -110,10 +108,7 @@ class _Trials:
         return Contents((*self._args, *self._kwargs.values()))
 
     def _ir(self, config: Config) -> str:
-        launch = {**self._kwargs, **config.all_kwargs()}
-        if config.pre_hook is not None:  # which may set the shapes of descriptors
-            config.pre_hook({**self._named, **launch})
-        launch |= {"arch": "cpu", "grid": (1,)}
+        launch = {**self._kwargs, **config.all_kwargs(), "arch": "cpu", "grid": (1,)}
         launch.pop("warmup", None)
         with suppress(*SKIPPED):
             kernel = self._autotuner.fn.warmup(*self._args, **launch)
@@ -121,10 +116,14 @@ class _Trials:
         return ""
 
     def _try(self, config: Config) -> None:
+        def ready() -> None:  # a hook may have given descriptors the shape of a block
+            if _POINTERS_FROM_MEMORY in self._ir(config):
+                raise CannotPutBack("the kernel takes pointers from memory")
+
         self._autotuner.nargs = self._named
         try:
             with suppress(*SKIPPED):
-                self._autotuner._kernel_call(self._args, self._kwargs, config)()
+                self._autotuner._kernel_call(self._args, self._kwargs, config, ready)()
         finally:
             self._autotuner.nargs = None
 

@@ -1,4 +1,4 @@
-"""What the tensors of a launch hold, kept so that it can be put back."""
+"""What the tensors of a launch hold, and its descriptors, kept so that it can be put back."""
 
 from __future__ import annotations
 
@@ -19,13 +19,17 @@ class CannotPutBack(Exception):
 
 class Contents:
     """What the tensors among some arguments hold, in all of their storages: a kernel may write
-    outside the views that it gets.
+    outside the views that it gets. And the blocks of descriptors, which hooks set.
 
     Errors: CannotPutBack for tensors that cannot be copied.
     """
 
     def __init__(self, arguments: Iterable[Any]) -> None:
         self._kept: dict[int, tuple[Any, Any]] = {}
+        arguments = list(arguments)
+        self._blocks = [
+            (each, list(each.block_shape)) for each in arguments if hasattr(each, "block_shape")
+        ]
         for tensor in tensors_in(arguments):
             try:
                 memory, address = _memory_of(tensor)
@@ -39,6 +43,8 @@ class Contents:
                 ) from error
 
     def put_back(self) -> None:
+        for descriptor, block in self._blocks:
+            descriptor.block_shape = list(block)
         for memory, copy in self._kept.values():
             if hasattr(memory, "copy_"):
                 memory.copy_(copy)

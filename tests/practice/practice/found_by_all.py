@@ -489,3 +489,22 @@ _found(
     "square",
     "polynomial",
 )
+_found(
+    UNDEFINED,
+    "the sum has the loss of a load without `other` times its mask, which is NaN where that is",
+    "facebookresearch/sam3",
+    "focal_loss_sum",
+)
+_found(
+    UNDEFINED,
+    "values behind the end are loaded without `other`, and those that are NaN stay NaN times 0",
+    "thu-ml/SLA",
+    "attention_64",
+    "attention_128",
+)
+_found(
+    UNDEFINED,
+    "the mean of the last block has lanes of a load without `other`",
+    "thu-ml/SLA",
+    "means_of_blocks",
+)
