@@ -216,7 +216,6 @@ void Slots::store(llvm::Value *slot, const Elements &elements) {
 
 void Slots::storeEach(llvm::Value *condition, size_t count,
                       llvm::function_ref<std::pair<llvm::Value *, Elements>(size_t)> each) {
-  constexpr size_t kFewStores = 4;
   if (!condition || count * types_.size() > kFewStores)
     return lowering_.onlyIf(condition, [&] {
       for (size_t i = 0; i < count; ++i) {
@@ -224,20 +223,10 @@ void Slots::storeEach(llvm::Value *condition, size_t count,
         store(slot, elements);
       }
     });
-  llvm::IRBuilder<> &builder = lowering_.builder();
   for (size_t i = 0; i < count; ++i) {
     const auto [slot, elements] = each(i);
-    for (auto [operand, element] : llvm::enumerate(elements)) {
-      const mlir::Type type = types_[operand];
-      const int bytes = Lowering::elementBytes(type);
-      const WordFormat words = wordsOf(bytes, bytes);
-      llvm::SmallVector<llvm::Value *> operands = packWords(lowering_, {element}, type, words);
-      operands.push_back(builder.CreatePtrToInt(pointer(operand, slot), builder.getInt32Ty()));
-      operands.push_back(condition);
-      lowering_.assembly(builder.getVoidTy(),
-                         llvm::formatv("@$2 st.shared.b{0} [$1], $0;", words.bits).str(),
-                         words.constraintList("") + ",r,b,~{memory}", operands);
-    }
+    for (auto [operand, element] : llvm::enumerate(elements))
+      storeToShared(lowering_, condition, {element}, types_[operand], pointer(operand, slot));
   }
 }
 

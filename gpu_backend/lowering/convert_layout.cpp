@@ -107,8 +107,7 @@ public:
     for (int round = 0; round < plan_.rounds; ++round) {
       if (round != 0)
         lowering_.barrier();
-      lowering_.onlyIf(takesPart(plan_.matrixStore ? plan_.matrixStore->idle : plan_.store.idle),
-                       [&] { store(round, source); });
+      storeRound(round, source);
       if (plan_.withinWarps && plan_.rounds == 1)
         builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_bar_warp_sync, {lowering_.i32(-1)});
       else
@@ -134,19 +133,32 @@ private:
     return offsetBytes / plan_.roundBytes == static_cast<uint32_t>(round);
   }
 
-  void store(int round, llvm::ArrayRef<llvm::Value *> source) {
+  void storeRound(int round, llvm::ArrayRef<llvm::Value *> source) {
+    llvm::Value *part = takesPart(plan_.matrixStore ? plan_.matrixStore->idle : plan_.store.idle);
+    if (part && !plan_.matrixStore && plan_.store.vectors.size() <= kFewStores)
+      return store(round, source, part);
+    lowering_.onlyIf(part, [&] { store(round, source); });
+  }
+
+  /// By threads for which `part` is true; null: all of them.
+  void store(int round, llvm::ArrayRef<llvm::Value *> source, llvm::Value *part = nullptr) {
     eachAccess(
         plan_.store, plan_.matrixStore, round,
         [&](const MatrixInstruction &instruction, llvm::Value *address) {
           storeMatrices(lowering_, *plan_.matrixStore, instruction, address, source, type_);
         },
         [&](const SharedVector &vector, llvm::Value *pointer, llvm::Value *condition) {
+          if (part)
+            condition = condition ? builder_.CreateAnd(condition, part) : part;
+          Registers elements;
+          for (const uint32_t reg : vector.registers)
+            elements.push_back(source[reg]);
+          if (condition)
+            return storeToShared(lowering_, condition, elements, type_, pointer);
           llvm::Value *stored = llvm::PoisonValue::get(vectorType(vector));
-          for (auto [i, reg] : llvm::enumerate(vector.registers))
-            stored = builder_.CreateInsertElement(stored, asStored(source[reg]), i);
-          lowering_.onlyIf(condition, [&] {
-            builder_.CreateAlignedStore(stored, pointer, llvm::Align(plan_.store.vectorBytes));
-          });
+          for (auto [i, element] : llvm::enumerate(elements))
+            stored = builder_.CreateInsertElement(stored, asStored(element), i);
+          builder_.CreateAlignedStore(stored, pointer, llvm::Align(plan_.store.vectorBytes));
         });
   }
 

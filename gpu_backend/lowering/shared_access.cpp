@@ -196,7 +196,17 @@ void storeShared(Lowering &lowering, llvm::ArrayRef<llvm::Value *> values, mlir:
   }
   noteConflicts(lowering, "where a block is written to shared memory", access);
   SharedAddress address(lowering, base, access.lanes, access.warps);
-  lowering.onlyIf(lowering.ownsElements(inShared(layout, shared)), [&] {
+  llvm::Value *owns = lowering.ownsElements(inShared(layout, shared));
+  if (owns && access.vectors.size() <= kFewStores) {
+    for (const SharedVector &vector : access.vectors) {
+      Registers elements;
+      for (const uint32_t reg : vector.registers)
+        elements.push_back(values[reg]);
+      storeToShared(lowering, owns, elements, elementType, address.at(vector.offsetBytes));
+    }
+    return;
+  }
+  lowering.onlyIf(owns, [&] {
     for (const SharedVector &vector : access.vectors) {
       auto *type = llvm::FixedVectorType::get(lowering.memoryType(elementType),
                                               static_cast<unsigned>(vector.registers.size()));

@@ -131,4 +131,27 @@ llvm::SmallVector<llvm::Value *> unpackWords(Lowering &lowering, llvm::Value *re
   return elements;
 }
 
+void storeToShared(Lowering &lowering, llvm::Value *predicate,
+                   llvm::ArrayRef<llvm::Value *> elements, mlir::Type type, llvm::Value *pointer) {
+  llvm::IRBuilder<> &builder = lowering.builder();
+  const int bytes = Lowering::elementBytes(type);
+  const auto count = static_cast<int>(elements.size());
+  const WordFormat words = wordsOf(bytes * count, bytes);
+  llvm::SmallVector<llvm::Value *> operands = packWords(lowering, elements, type, words);
+  std::string registers;
+  for (int i = 0; i < words.count; ++i)
+    registers += (i == 0 ? "$" : ", $") + std::to_string(i);
+  std::string text = llvm::formatv(
+      "st.shared{0}.b{1} [${2}], {3};", words.count == 1 ? "" : ".v" + std::to_string(words.count),
+      words.bits, words.count, words.count == 1 ? registers : "{" + registers + "}");
+  std::string constraints = words.constraintList("") + ",r";
+  operands.push_back(builder.CreatePtrToInt(pointer, builder.getInt32Ty()));
+  if (predicate) {
+    text = "@$" + std::to_string(words.count + 1) + " " + text;
+    constraints += ",b";
+    operands.push_back(predicate);
+  }
+  lowering.assembly(builder.getVoidTy(), text, constraints + ",~{memory}", operands);
+}
+
 } // namespace blockscope::gpu

@@ -34,4 +34,14 @@ llvm::SmallVector<llvm::Value *> unpackWords(Lowering &lowering, llvm::Value *re
                                              mlir::Type type, int elementCount,
                                              const WordFormat &words);
 
+/// Stores elements side by side into shared memory, up to 16 bytes, where `predicate` is true
+/// (null: always).
+void storeToShared(Lowering &lowering, llvm::Value *predicate,
+                   llvm::ArrayRef<llvm::Value *> elements, mlir::Type type, llvm::Value *pointer);
+
+/// So many stores are predicated, one by one; more stand behind a branch. A branch ends LLVM's
+/// basic block: what is used behind it is computed there, with all that goes into it held until
+/// then.
+inline constexpr size_t kFewStores = 4;
+
 } // namespace blockscope::gpu
