@@ -206,7 +206,7 @@ def _users_place() -> tuple[str, int, int, str]:
 def _has_memory(value: Any) -> bool:
     import torch
 
-    if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
+    if not isinstance(value, torch.Tensor) or value.layout is not torch.strided or value.is_nested:
         return False
     try:
         return value.device.type != "meta" and value.untyped_storage().data_ptr() != 0

@@ -276,6 +276,13 @@ def test_what_is_made_of_padding_may_be_left_alone(use, mode):
     assert codes(report) == [], report.text()
 
 
+def test_nested_tensors_are_left_alone():
+    with blockscope.check("undefined") as report:
+        rows = torch.nested.nested_tensor([torch.ones(3), torch.ones(5)])
+        assert rows.to_padded_tensor(0.0).sum() == 8
+    assert codes(report) == []
+
+
 def test_copies_are_followed_from_launch_to_launch(mode):
     with blockscope.check("undefined") as report:
         a, b, c = torch.empty(8), torch.zeros(8), torch.zeros(8)
