@@ -57,9 +57,18 @@ public:
   virtual void onHostShare(const HostElements &elements, const SourceLocation &where) = 0;
   /// Of as many elements, one by one in row-major order.
   virtual void onHostCopy(const HostElements &from, const HostElements &to) = 0;
+  /// Each element of `to` is computed of those of `from` at its place; all have the same shape.
+  virtual void onHostCompute(llvm::ArrayRef<HostElements> from, const HostElements &to,
+                             const SourceLocation &where) = 0;
+  /// Each element of `to` is the one with its number: from 1 on, through all of `from`. Number 0 is
+  /// an element that has a value.
+  virtual void onHostMove(llvm::ArrayRef<HostElements> from, llvm::ArrayRef<int64_t> numbers,
+                          const HostElements &to) = 0;
   virtual void onHostFree(const HostRange &storage) = 0;
   /// Whether a storage may have elements without a value.
   virtual bool mayBeUndefined(const HostRange &storage) const = 0;
+  /// Whether one of these elements has none.
+  virtual bool isUndefined(const HostElements &elements) const = 0;
 };
 
 /// What a session gives the sanitizers that it makes.

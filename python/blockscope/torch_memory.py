@@ -1,9 +1,11 @@
 """What torch does with memory while a check wants to know: allocations, writes, reads, copies.
 
 A dispatch mode sees each torch op of its thread; threads that start later get modes of their own.
-What an op writes is defined afterwards; what it reads is looked at by the check. Ops that only move
-elements elsewhere count as neither: what they make is taken for defined, but for plain copies,
-which are followed. NumPy arrays that share memory with a tensor are seen when they are made.
+What an op writes is defined afterwards; what it reads is looked at by the check. Ops that put
+elements elsewhere, and those that compute each element by itself, count as neither: an element that
+nobody has given a value is followed to where they put it. Which ones an op moves it is asked
+itself, by running it again on the numbers of the elements. NumPy arrays that share memory with a
+tensor are seen when they are made, and printed tensors when they are printed.
 """
 
 from __future__ import annotations
@@ -26,25 +28,34 @@ _ARGUMENTS = os.path.join(_OURS, "runtime", "memory") + os.sep
 _ALLOCATIONS = {
     "empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_permuted",
 }  # fmt: skip
-#: Ops that write self without a look at it; all other ops that write self read it.
+#: Ops that write all of self without a look at it.
 _OVERWRITES = {
     "fill_", "zero_", "normal_", "uniform_", "random_", "exponential_", "bernoulli_", "cauchy_",
-    "geometric_", "log_normal_", "resize_", "resize_as_", "set_", "index_put_", "_index_put_impl_",
-    "index_copy_", "index_fill_", "scatter_", "masked_scatter_", "masked_fill_", "put_", "fill",
-    "eye", "arange", "linspace", "randperm", "requires_grad_",
+    "geometric_", "log_normal_", "resize_", "resize_as_", "set_", "fill", "eye", "arange",
+    "linspace", "randperm", "requires_grad_",
 }  # fmt: skip
 #: Views that the schemas do not call so.
 _VIEWS = {"_unsafe_view", "_reshape_alias", "lift", "lift_fresh"}
-_COPIES = {"clone", "_to_copy", "contiguous", "lift_fresh_copy"}
-#: Ops that look at no element, or only put elements elsewhere.
+_COPIES = {"clone", "_to_copy", "contiguous", "lift_fresh_copy", "_pin_memory"}
+#: Ops that look at no element.
+_UNSEEING = {
+    "rand_like", "randn_like", "randint_like", "zeros_like", "ones_like", "full_like", "new_zeros",
+    "new_ones", "new_full", "is_same_size", "is_pinned", "record_stream",
+}  # fmt: skip
+#: Ops that only put elements elsewhere, into a new tensor or (with `_`) into self.
 _MOVES = {
     "cat", "stack", "index_select", "index", "gather", "roll", "flip", "repeat", "constant_pad_nd",
     "where", "masked_fill", "tril", "triu", "take", "repeat_interleave", "index_put", "index_copy",
-    "slice_scatter", "select_scatter", "scatter", "expand_copy", "permute_copy", "view_copy",
-    "rand_like", "randn_like", "randint_like", "zeros_like", "ones_like", "full_like", "new_zeros",
-    "new_ones", "new_full", "is_same_size", "is_pinned", "_pin_memory", "record_stream",
-    "masked_select", "unfold_copy", "as_strided_copy", "slice_copy", "select_copy", "rot90",
+    "index_fill", "slice_scatter", "select_scatter", "scatter", "masked_scatter", "expand_copy",
+    "permute_copy", "view_copy", "masked_select", "unfold_copy", "as_strided_copy", "slice_copy",
+    "select_copy", "rot90", "put", "copy", "_index_put_impl",
 }  # fmt: skip
+#: Their arguments that say where; the other tensors are what they move.
+_CHOOSERS = {"index", "indices", "mask", "condition", "repeats"}
+#: Their arguments that may be one number for many elements.
+_FILLERS = {"self", "other", "value"}
+#: Ops on more elements than this, of which some are undefined, give all that they write a value.
+_MOST_NUMBERED = 1 << 22
 
 
 class _Watch:
@@ -90,14 +101,51 @@ class _Watch:
                 self.written(target)
                 return
             self._handle().host_copy(_elements(source, once=False), _elements(target, once=False))
-            storage = target.untyped_storage()
-            self._await_end(storage, storage.data_ptr(), storage.nbytes())
+            self._await_end_of(target)
+
+    def is_undefined(self, tensor: Any) -> bool:
+        """Whether some element may have no value."""
+        with self._one_launch:
+            return self._may_be_undefined(tensor) and self._handle().is_undefined(_elements(tensor))
+
+    def computed(self, sources: list[Any], target: Any) -> None:
+        """Each element of ``target`` from those of ``sources`` at its place, all of one shape."""
+        is_launching = self._one_launch.is_held()
+        with self._one_launch:
+            followed = [t for t in sources if self._may_be_undefined(t)]
+            if is_launching or not followed:
+                self.written(target)
+                return
+            elements = [_elements(t, once=False) for t in followed]
+            self._handle().host_compute(elements, _elements(target, once=False), *_users_place())
+            self._await_end_of(target)
+
+    def moved(self, sources: list[Any], numbers: Any, target: Any) -> None:
+        """``numbers`` says which element each of ``target`` is, counted from 1 through all of
+        ``sources``; 0: it has a value."""
+        with self._one_launch:
+            if not self.is_over:
+                elements = [_elements(t, once=False) for t in sources]
+                self._handle().host_move(elements, numbers, _elements(target, once=False))
+                self._await_end_of(target)
 
     def shared(self, tensor: Any) -> None:
         """Something else than torch is given the memory, to read it or to write it."""
         with self._one_launch:
             if self._may_be_undefined(tensor):
                 self._handle().host_share(_elements(tensor), *_users_place())
+
+    def shown(self, tensor: Any) -> None:
+        """A print: of a large tensor it has the first and the last elements."""
+        import torch
+
+        options = torch._tensor_str.PRINT_OPTS
+        edge, parts = options.edgeitems, [tensor]
+        for axis, size in enumerate(tensor.shape if tensor.numel() > options.threshold else ()):
+            if size > 2 * edge:
+                parts = [p.narrow(axis, at, edge) for p in parts for at in (0, size - edge)]
+        for part in parts:
+            self.read(part)
 
     def _may_be_undefined(self, tensor: Any) -> bool:
         self.forget_freed()
@@ -115,6 +163,9 @@ class _Watch:
         while frame and frame.f_code.co_filename.startswith((__file__, _torch_folder(), "<")):
             frame = frame.f_back
         return frame is not None and frame.f_code.co_filename.startswith(_ARGUMENTS)
+
+    def _await_end_of(self, tensor: Any) -> None:
+        self._await_end(tensor.untyped_storage(), *_storage(tensor))
 
     def _await_end(self, storage: Any, begin: int, size: int) -> None:
         if storage not in self._known:
@@ -155,7 +206,7 @@ def _users_place() -> tuple[str, int, int, str]:
 def _has_memory(value: Any) -> bool:
     import torch
 
-    if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
+    if not isinstance(value, torch.Tensor) or value.layout is not torch.strided or value.is_nested:
         return False
     try:
         return value.device.type != "meta" and value.untyped_storage().data_ptr() != 0
@@ -175,7 +226,10 @@ class _Schema:
     """What an op does with its arguments, by its schema and the lists above."""
 
     def __init__(self, op: Any) -> None:
+        import torch
+
         schema = op._schema
+        self.op = op
         self.name = op.overloadpacket.__name__
         arguments = schema.arguments
         self.writes = {
@@ -186,8 +240,14 @@ class _Schema:
             r.alias_info and not r.alias_info.is_write for r in schema.returns
         )
         self.makes = not is_view and not any(r.alias_info for r in schema.returns)
-        self.reads = not is_view and self.name not in _MOVES and self.name not in _ALLOCATIONS
-        self.overwrites = self.name in _OVERWRITES or not self.name.endswith("_")
+        is_unseeing = self.name in _UNSEEING or self.name in _ALLOCATIONS
+        self.reads = not is_view and not is_unseeing
+        self.is_in_place = self.name.endswith("_")
+        self.overwrites = self.name in _OVERWRITES or not self.is_in_place
+        self.moves = self.name.removesuffix("_") in _MOVES
+        gives_tensors = all(str(each.type) == "Tensor" for each in schema.returns)
+        is_pointwise = gives_tensors and torch.Tag.pointwise in op.tags
+        self.computes = is_pointwise and self.reads and not self.moves
 
 
 def _python_kernel(op: Any, args: Any, kwargs: Any) -> Any:
@@ -208,35 +268,130 @@ def _apply(watch: _Watch, schema: _Schema, args: Any, kwargs: Any, run: Callable
     """Runs an op and tells what it does."""
     named = {**dict(zip(schema.names, args, strict=False)), **kwargs}
     targets = [t for name in schema.writes for t in _tensors(named.get(name))]
-    if schema.name == "copy_":
+    if schema.name in _COPIES and _has_memory(args[0] if args else None):
         result = run()
-        source: Any = named.get("src")
-        if _has_memory(source) and targets and source.shape == targets[0].shape:
-            watch.copied(source, targets[0])
-            return result
-    else:
-        if schema.reads and schema.name not in _COPIES:
-            for name, value in named.items():
-                if name not in schema.writes or not schema.overwrites:
-                    for tensor in _tensors(value):
-                        watch.read(tensor)
-        before = _storage(targets[0]) if schema.name == "resize_" and targets else None
-        result = run()
-        if before is not None:
-            if _storage(targets[0]) != before:  # what it held is kept, at its beginning
-                watch.allocated(targets[0])
-                _keep_beginning(watch, targets[0], before[1])
-            return result
-    for target in targets:
-        watch.written(target)
-    for made in _tensors(result) if schema.makes else ():
-        if schema.name in _ALLOCATIONS:
-            watch.allocated(made)
-        elif schema.name in _COPIES and _has_memory(args[0] if args else None):
+        for made in _tensors(result) if schema.makes else ():
             watch.copied(args[0], made)
-        else:
-            watch.written(made)
+        return result
+    if schema.name == "resize_" and targets:
+        before = _storage(targets[0])
+        result = run()
+        if _storage(targets[0]) != before:  # what it held is kept, at its beginning
+            watch.allocated(targets[0])
+            _keep_beginning(watch, targets[0], before[1])
+        return result
+    tell = _tells_moves if schema.moves else _tells_computed if schema.computes else _tells_reads
+    tell_result = tell(watch, schema, args, kwargs, named)
+    result = run()
+    made = [*_tensors(result)] if schema.makes else []
+    if schema.name in _ALLOCATIONS:
+        for tensor in made:
+            watch.allocated(tensor)
+    else:
+        tell_result([*targets, *made])
     return result
+
+
+#: What is to be told of an op when it has run, by the tensors that it wrote or made.
+_TellResult = Callable[[list[Any]], None]
+
+
+def _all_written(watch: _Watch) -> _TellResult:
+    def tell(results: list[Any]) -> None:
+        for result in results:
+            watch.written(result)
+
+    return tell
+
+
+def _sources(schema: _Schema, named: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The tensors whose elements an op asks for, by the names of its arguments."""
+    for name, value in named.items():
+        if name not in schema.writes or not schema.overwrites:
+            for tensor in _tensors(value):
+                yield name, tensor
+
+
+def _tells_reads(
+    watch: _Watch, schema: _Schema, args: Any, kwargs: Any, named: dict[str, Any]
+) -> _TellResult:
+    for _, tensor in _sources(schema, named) if schema.reads else ():
+        watch.read(tensor)
+    return _all_written(watch)
+
+
+def _tells_computed(
+    watch: _Watch, schema: _Schema, args: Any, kwargs: Any, named: dict[str, Any]
+) -> _TellResult:
+    sources = [tensor for _, tensor in _sources(schema, named)]
+
+    def tell(results: list[Any]) -> None:
+        for result in results:
+            watch.computed([t.expand(result.shape) for t in sources], result)
+
+    return tell
+
+
+def _tells_moves(
+    watch: _Watch, schema: _Schema, args: Any, kwargs: Any, named: dict[str, Any]
+) -> _TellResult:
+    found = {}
+    for name, tensor in _sources(schema, named):
+        if name in _CHOOSERS:
+            watch.read(tensor)
+        elif watch.is_undefined(tensor):
+            found[id(tensor)] = tensor
+    sources = [*found.values()]
+    adds = named.get("accumulate") or "reduce" in named
+    if not sources or adds or sum(t.numel() for t in sources) > _MOST_NUMBERED:
+        return _all_written(watch)
+    if schema.name == "copy_" and named["self"].shape == named["src"].shape:
+        return lambda results: watch.copied(named["src"], results[0])
+
+    def tell(results: list[Any]) -> None:
+        try:
+            with unwatched():
+                moved = _moved_numbers(schema, args, kwargs, sources)
+        except (RuntimeError, TypeError, NotImplementedError):  # an op that takes no integers
+            _all_written(watch)(results)
+            return
+        for result, numbers in zip(results, moved, strict=False):
+            watch.moved(sources, numbers, result)
+
+    return tell
+
+
+def _moved_numbers(schema: _Schema, args: Any, kwargs: Any, sources: list[Any]) -> list[Any]:
+    """For each result the numbers of the elements that are put there, as NumPy arrays: the op
+    itself says it, run on the numbers."""
+    import torch
+
+    begins, next_ = {}, 1
+    for tensor in sources:
+        begins[id(tensor)] = next_
+        next_ += tensor.numel()
+
+    def numbers(name: str, value: Any) -> Any:
+        if name in _CHOOSERS:
+            return value
+        if isinstance(value, (list, tuple)):
+            return type(value)(numbers(name, each) for each in value)
+        if isinstance(value, torch.Tensor):
+            begin = begins.get(id(value))
+            if begin is None:
+                return torch.zeros(value.shape, dtype=torch.int64, device=value.device)
+            end = begin + value.numel()
+            return torch.arange(begin, end, device=value.device).reshape(value.shape)
+        return 0 if name in _FILLERS and isinstance(value, (int, float, complex)) else value
+
+    positional = [numbers(name, value) for name, value in zip(schema.names, args, strict=False)]
+    named = {
+        name: numbers(name, value)
+        for name, value in kwargs.items()
+        if schema.is_in_place or name not in schema.writes
+    }
+    result = schema.op.overloadpacket(*positional, **named)
+    return [each.contiguous().cpu().numpy().reshape(-1) for each in _tensors([result])]
 
 
 def _keep_beginning(watch: _Watch, tensor: Any, size: int) -> None:
@@ -371,8 +526,12 @@ def _kinds(watch: _Watch) -> list[Any]:
     from torch.utils._python_dispatch import TorchDispatchMode
 
     schemas: dict[Any, _Schema] = {}
-    sharing = {torch.Tensor.numpy, torch.Tensor.__array__, torch.Tensor.tolist}
-    sharing.add(torch.Tensor.__dlpack__)
+    sharing = ("numpy", "__array__", "tolist", "__dlpack__")
+    told_of: dict[Any, Callable[[Any], None]] = {
+        getattr(torch.Tensor, name): watch.shared for name in sharing
+    }
+    for name in ("__repr__", "__format__"):
+        told_of[getattr(torch.Tensor, name)] = watch.shown
 
     class Ops(TorchDispatchMode):
         supports_higher_order_operators = True
@@ -409,8 +568,9 @@ def _kinds(watch: _Watch) -> list[Any]:
         ) -> Any:
             if torch.compiler.is_compiling():  # torch.compile reads this function, too
                 return func(*args, **(kwargs or {}))
-            if not watch.is_over and not _quiet.is_on and func in sharing and _has_memory(args[0]):
-                watch.shared(args[0])
+            tell = told_of.get(func)
+            if tell and not watch.is_over and not _quiet.is_on and _has_memory(args[0]):
+                tell(args[0])
             return func(*args, **(kwargs or {}))
 
     return [Functions, Ops]

@@ -71,6 +71,13 @@ sanitizer::HostElements elementsFrom(const PyElements &elements) {
   return {address, elementBytes, shape, strides, {begin, bytes}};
 }
 
+std::vector<sanitizer::HostElements> elementsFrom(const std::vector<PyElements> &several) {
+  std::vector<sanitizer::HostElements> all;
+  for (const PyElements &elements : several)
+    all.push_back(elementsFrom(elements));
+  return all;
+}
+
 py::dict rowOf(const sanitizer::SanitizerInfo &info) {
   using namespace py::literals;
   py::list codes, options;
@@ -151,6 +158,29 @@ void bindSessions(py::module_ &module) {
            [](const sanitizer::CheckSession &self, const PyElements &from, const PyElements &to) {
              for (sanitizer::HostWatcher *watcher : self.hostWatchers())
                watcher->onHostCopy(elementsFrom(from), elementsFrom(to));
+           })
+      .def("host_compute",
+           [](const sanitizer::CheckSession &self, const std::vector<PyElements> &from,
+              const PyElements &to, const std::string &file, int line, int column,
+              const std::string &function) {
+             for (sanitizer::HostWatcher *watcher : self.hostWatchers())
+               watcher->onHostCompute(elementsFrom(from), elementsFrom(to),
+                                      placeOf(file, line, column, function));
+           })
+      .def("host_move",
+           [](const sanitizer::CheckSession &self, const std::vector<PyElements> &from,
+              const py::buffer &numbers, const PyElements &to) {
+             const py::buffer_info info = numbers.request(); // of int64, one behind the other
+             const llvm::ArrayRef<int64_t> all(static_cast<const int64_t *>(info.ptr),
+                                               static_cast<size_t>(info.size));
+             for (sanitizer::HostWatcher *watcher : self.hostWatchers())
+               watcher->onHostMove(elementsFrom(from), all, elementsFrom(to));
+           })
+      .def("is_undefined",
+           [](const sanitizer::CheckSession &self, const PyElements &elements) {
+             return llvm::any_of(self.hostWatchers(), [&](const sanitizer::HostWatcher *watcher) {
+               return watcher->isUndefined(elementsFrom(elements));
+             });
            })
       .def("findings",
            [](const sanitizer::CheckSession &self) { return findingDicts(self.findings()); })

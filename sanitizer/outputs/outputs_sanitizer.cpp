@@ -635,6 +635,19 @@ void OutputsSanitizer::onHostCopy(const HostElements & /*from*/, const HostEleme
   onHostWrite(to);
 }
 
+// What is made of the padding is not followed, so it is looked at here.
+void OutputsSanitizer::onHostCompute(llvm::ArrayRef<HostElements> from, const HostElements &to,
+                                     const SourceLocation &where) {
+  for (const HostElements &elements : from)
+    onHostRead(elements, where);
+  onHostWrite(to);
+}
+
+void OutputsSanitizer::onHostMove(llvm::ArrayRef<HostElements> /*from*/,
+                                  llvm::ArrayRef<int64_t> /*numbers*/, const HostElements &to) {
+  onHostWrite(to);
+}
+
 void OutputsSanitizer::onHostFree(const HostRange &storage) {
   memory_.forget(storage.begin, storage.bytes);
   launched_.erase(storage.begin);

@@ -41,8 +41,13 @@ public:
   void onHostRead(const HostElements &elements, const SourceLocation &where) override;
   void onHostShare(const HostElements &elements, const SourceLocation &where) override;
   void onHostCopy(const HostElements &from, const HostElements &to) override;
+  void onHostCompute(llvm::ArrayRef<HostElements> from, const HostElements &to,
+                     const SourceLocation &where) override;
+  void onHostMove(llvm::ArrayRef<HostElements> from, llvm::ArrayRef<int64_t> numbers,
+                  const HostElements &to) override;
   void onHostFree(const HostRange &storage) override;
   bool mayBeUndefined(const HostRange &storage) const override;
+  bool isUndefined(const HostElements & /*elements*/) const override { return false; }
 
 private:
   struct Worker;

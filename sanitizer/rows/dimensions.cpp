@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 
 namespace blockscope::sanitizer {
 
@@ -27,6 +28,24 @@ std::optional<Dimensions> Dimensions::of(const TensorInfo &tensor) {
 }
 
 namespace {
+
+/// By step: what all its values in the launch are multiples of; 0 where it is always 0.
+llvm::SmallVector<int64_t> multiplesOf(const AddressForm &form, llvm::ArrayRef<int64_t> values) {
+  using Kind = ScalarStep::Kind;
+  llvm::SmallVector<int64_t> multiples;
+  for (const auto &[step, value] : llvm::zip(form.steps, values)) {
+    const auto of = [&](int number) { return multiples[step.operands[number]]; };
+    int64_t multiple = 1;
+    if (step.isFixed)
+      multiple = value == INT64_MIN ? 1 : std::abs(value);
+    else if (step.kind == Kind::Add || step.kind == Kind::Sub)
+      multiple = std::gcd(of(0), of(1));
+    else if (step.kind == Kind::Mul && __builtin_mul_overflow(of(0), of(1), &multiple))
+      multiple = 1;
+    multiples.push_back(multiple);
+  }
+  return multiples;
+}
 
 /// A term with a stride in bytes.
 struct Strided {
@@ -77,6 +96,7 @@ llvm::SmallVector<NamedIndex, 4> namedIndices(const AddressForm &form, const Dim
     result.push_back(std::move(index));
     first = d + 1;
   }
+  const llvm::SmallVector<int64_t> multiples = multiplesOf(form, values);
   for (const Strided &term : terms) {
     // The coarsest named dimension that is no coarser than the term.
     std::optional<size_t> target;
@@ -89,6 +109,9 @@ llvm::SmallVector<NamedIndex, 4> namedIndices(const AddressForm &form, const Dim
     const int64_t factor = term.stride / all[*target].stride;
     index.parts.push_back({term.term, factor});
     const AddressForm::Term &part = form.terms[term.term];
+    const bool isFirst = index.parts.size() == 1;
+    index.multiple = std::gcd(isFirst ? 0 : index.multiple,
+                              part.hasRange || !part.isKnown ? 1 : factor * multiples[part.start]);
     if (!part.names && part.isKnown && !part.hasRange && form.steps[part.start].isFixed)
       index.added += factor * values[part.start];
   }

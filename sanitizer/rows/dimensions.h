@@ -40,6 +40,9 @@ struct NamedIndex {
   /// Of its steps, those that only the size of a fixed number says are of this dimension: the
   /// number may as well belong to a finer one, as in `row * n + (n - 1 - i) + lane`.
   int64_t added = 0;
+  /// All lanes have the same index, and it is a multiple of this in each program: the rows of one
+  /// program may be so many. 1 where lanes differ.
+  int64_t multiple = 1;
   /// False: it is the same in the whole launch, and only what it carries over counts.
   bool isChecked = true;
 };

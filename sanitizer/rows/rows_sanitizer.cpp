@@ -122,6 +122,17 @@ void carry(llvm::ArrayRef<NamedIndex> named, llvm::MutableArrayRef<LaneIndex> in
   }
 }
 
+/// Whether the lanes are several whole rows one behind the other, no more than belong to a program:
+/// rows are counted in steps of as many.
+bool areWholeRows(const NamedIndex &row, const NamedIndex &named, const LaneIndex &index,
+                  const Access &access) {
+  if (row.multiple < 2 || row.stride != named.size * named.stride || !hasRange(index) ||
+      boundsIn(index, extentsOf(access)).second < named.size)
+    return false;
+  const auto [low, high] = activeBounds(index, access);
+  return low == 0 && (high + 1) % named.size == 0 && (high + 1) / named.size <= row.multiple;
+}
+
 class RowsSanitizer : public Observer {
 public:
   explicit RowsSanitizer(FindingCollector &collector) : collector_(collector) {}
@@ -216,9 +227,10 @@ void RowsSanitizer::onAccess(const Access &access) {
     }
   }
   carry(plan.indices, indices, access);
-  for (auto [named, index] : llvm::zip(plan.indices, indices))
-    if (named.isChecked)
-      check(access, named, index);
+  for (size_t i = 0; i < indices.size(); ++i)
+    if (plan.indices[i].isChecked &&
+        !(i != 0 && areWholeRows(plan.indices[i - 1], plan.indices[i], indices[i], access)))
+      check(access, plan.indices[i], indices[i]);
 }
 
 void RowsSanitizer::check(const Access &access, const NamedIndex &named, const LaneIndex &index) {

@@ -5,7 +5,8 @@
 
 namespace blockscope::sanitizer {
 
-/// Reports active lanes whose address or mask is undefined.
+/// Reports active lanes whose address or mask is undefined. Of a lane whose mask is, nobody knows
+/// whether it is active: its address is left alone.
 void UndefinedSanitizer::checkAddresses(const OpValues &values, const AccessLanes &lanes,
                                         AccessKind kind) {
   if (shadows_.empty())
@@ -23,9 +24,13 @@ void UndefinedSanitizer::checkAddresses(const OpValues &values, const AccessLane
                 .loopIterations = values.loopIterations,
                 .block = lanes.pointers().type,
                 .access = kind};
+    const auto isLeftAlone = [&](int64_t lane) {
+      return !lanes.isActive(lane) ||
+             (lanes.mask() && ShadowedView(*lanes.mask(), shadows_).origin(lane) != kDefined);
+    };
     for (int64_t lane = 0; lane < lanes.count; ++lane) {
       const OriginId origin = shadowed.origin(lane);
-      if (origin == kDefined || (use == Use::Address && !lanes.isActive(lane)))
+      if (origin == kDefined || (use == Use::Address && isLeftAlone(lane)))
         continue;
       if (found.count++ == 0) {
         found.lane = lane;

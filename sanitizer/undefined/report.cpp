@@ -3,6 +3,11 @@
 
 #include "sanitizer/describe.h"
 
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <iterator>
+
 namespace blockscope::sanitizer {
 namespace {
 
@@ -41,6 +46,14 @@ std::string hintOf(const Trail &trail) {
     return "fill the memory first (torch.zeros), or write every element that is read";
   }
   return "";
+}
+
+/// Where in a launch's argument an address of the host is, or was before it was put elsewhere.
+int64_t offsetIn(const Allocation &argument, const UndefinedStorage &storage, uint64_t address) {
+  const auto offset = static_cast<int64_t>(address - argument.address);
+  return argument.inStorage(offset, 1)
+             ? offset
+             : static_cast<int64_t>(storage.before({address, 1}).address - argument.address);
 }
 
 } // namespace
@@ -146,8 +159,8 @@ void UndefinedSanitizer::onHostRead(const HostElements &elements, const SourceLo
       ++count;
       const uint64_t next =
           begin + ((*found - begin) / elements.elementBytes + 1) * elements.elementBytes;
-      const auto offset = static_cast<int64_t>(*found - argument->address);
-      if (argument->inStorage(offset, 1)) // else it was copied since
+      const int64_t offset = offsetIn(*argument, *storage, *found);
+      if (argument->inStorage(offset, 1)) // else it is nobody's of a launch
         undefined.add(argument->info, offset, static_cast<int64_t>(next - *found));
       at = next;
     }
@@ -181,9 +194,9 @@ Finding UndefinedSanitizer::describeHostRead(const UndefinedStorage &storage, co
   }
   finding.launch = trail.launch ? *trail.launch : *storage.launch;
   const Allocation &argument = trail.allocation ? *trail.allocation : *storage.argument;
-  const auto offset = static_cast<int64_t>(address - argument.address);
+  const int64_t offset = offsetIn(argument, storage, address);
   const int64_t bytes = argument.info.elementBytes;
-  if (argument.inStorage(offset, 1)) // else it was copied since
+  if (argument.inStorage(offset, 1)) // else it is nobody's of a launch
     finding.element =
         describeElement(argument, offset - (offset % bytes + bytes) % bytes); // rounded down
   return finding;
@@ -198,38 +211,99 @@ void UndefinedSanitizer::onHostShare(const HostElements &elements, const SourceL
 }
 
 void UndefinedSanitizer::onHostCopy(const HostElements &from, const HostElements &to) {
-  UndefinedStorage *source = memory_.empty() ? nullptr : memory_.find(from.address);
-  if (!source) {
-    onHostWrite(to);
-    return;
+  put(undefinedOf(from), to);
+}
+
+void UndefinedSanitizer::onHostCompute(llvm::ArrayRef<HostElements> from, const HostElements &to,
+                                       const SourceLocation & /*where*/) {
+  const auto isBefore = [](const auto &a, const auto &b) { return a.first < b.first; };
+  HostUndefined undefined;
+  for (const HostElements &elements : from) {
+    const HostUndefined more = undefinedOf(elements), before = std::move(undefined);
+    undefined = {};
+    std::set_union(before.elements.begin(), before.elements.end(), more.elements.begin(),
+                   more.elements.end(), std::back_inserter(undefined.elements), isBefore);
+    undefined.seenAs(before);
+    undefined.seenAs(more);
   }
-  std::vector<std::pair<uint64_t, std::shared_ptr<const Trail>>> undefined; // by number
+  put(undefined, to);
+}
+
+void UndefinedSanitizer::onHostMove(llvm::ArrayRef<HostElements> from,
+                                    llvm::ArrayRef<int64_t> numbers, const HostElements &to) {
+  HostUndefined undefined;
+  llvm::DenseMap<int64_t, HostElement> byNumber;
+  int64_t before = 1;
+  for (const HostElements &elements : from) {
+    const HostUndefined here = undefinedOf(elements);
+    for (const auto &[number, element] : here.elements)
+      byNumber[before + static_cast<int64_t>(number)] = element;
+    undefined.seenAs(here);
+    before += static_cast<int64_t>(elements.count());
+  }
+  for (const auto &[place, number] : llvm::enumerate(numbers))
+    if (const auto found = byNumber.find(number); found != byNumber.end())
+      undefined.elements.emplace_back(place, found->second);
+  put(undefined, to);
+}
+
+bool UndefinedSanitizer::isUndefined(const HostElements &elements) const {
+  const UndefinedStorage *storage = memory_.empty() ? nullptr : memory_.find(elements.address);
+  bool isFound = false;
+  if (storage)
+    elements.forEachRun([&](uint64_t begin, uint64_t end) {
+      return isFound = storage->covers(begin, end) && storage->firstUndefined(begin, end);
+    });
+  return isFound;
+}
+
+void UndefinedSanitizer::HostUndefined::seenAs(const HostUndefined &other) {
+  if (!launch && !other.elements.empty()) {
+    launch = other.launch;
+    argument = other.argument;
+  }
+}
+
+UndefinedSanitizer::HostUndefined UndefinedSanitizer::undefinedOf(const HostElements &elements) {
+  HostUndefined undefined;
+  UndefinedStorage *storage = memory_.empty() ? nullptr : memory_.find(elements.address);
+  if (!storage)
+    return undefined;
+  undefined.launch = storage->launch;
+  undefined.argument = storage->argument;
   uint64_t number = 0;
-  from.forEachRun([&](uint64_t begin, uint64_t end) {
-    for (uint64_t at = begin; at < end; at += from.elementBytes, ++number)
-      if (source->covers(at, at + from.elementBytes))
-        if (const auto found = source->firstUndefined(at, at + from.elementBytes))
-          undefined.emplace_back(number, source->trailAt(*found));
+  elements.forEachRun([&](uint64_t begin, uint64_t end) {
+    for (uint64_t at = begin; at < end; at += elements.elementBytes, ++number)
+      if (storage->covers(at, at + elements.elementBytes))
+        if (const auto found = storage->firstUndefined(at, at + elements.elementBytes))
+          undefined.elements.emplace_back(
+              number,
+              HostElement{storage->trailAt(*found), storage->before({at, elements.elementBytes})});
     return false;
   });
+  return undefined;
+}
+
+/// All other elements of `to` have a value.
+void UndefinedSanitizer::put(const HostUndefined &undefined, const HostElements &to) {
   onHostWrite(to);
-  if (undefined.empty())
+  if (undefined.elements.empty())
     return;
   UndefinedStorage &target = memory_.storage(to.storage.begin, to.storage.bytes);
   if (!target.launch) {
-    target.launch = source->launch;
-    target.argument = source->argument;
+    target.launch = undefined.launch;
+    target.argument = undefined.argument;
   }
-  auto next = undefined.begin();
-  number = 0;
+  auto next = undefined.elements.begin();
+  uint64_t number = 0;
   to.forEachRun([&](uint64_t begin, uint64_t end) {
     for (uint64_t at = begin; at < end; at += to.elementBytes, ++number)
-      if (next != undefined.end() && next->first == number) {
+      if (next != undefined.elements.end() && next->first == number) {
         if (target.covers(at, at + to.elementBytes))
-          target.undefine(at, at + to.elementBytes, next->second);
+          target.undefine(at, at + to.elementBytes, next->second.trail, next->second.before);
         ++next;
       }
-    return next == undefined.end();
+    return next == undefined.elements.end();
   });
 }
 

@@ -26,15 +26,24 @@ template <typename Visit> void forEachWord(uint64_t first, uint64_t last, Visit 
 
 } // namespace
 
-void UndefinedStorage::undefine(uint64_t begin, uint64_t end, std::shared_ptr<const Trail> trail) {
+void UndefinedStorage::undefine(uint64_t begin, uint64_t end, std::shared_ptr<const Trail> trail,
+                                const Before &before) {
   forEachWord(begin - begin_, end - begin_, [&](uint64_t word, uint64_t mask) {
     bits_[word] |= mask;
     return false;
   });
-  if (!spans_.empty() && spans_.back().trail == trail && spans_.back().end == begin)
+  const auto goesOn = [&](const Span &last) {
+    if (last.end != begin || last.trail != trail || !last.before.address != !before.address)
+      return false;
+    const Before next = last.beforeAt(begin);
+    return before.address == 0 || (last.step == end - begin && next.address == before.address &&
+                                   next.bytes == before.bytes);
+  };
+  last_ = {};
+  if (!spans_.empty() && goesOn(spans_.back()))
     spans_.back().end = end;
   else if (!isFull())
-    spans_.push_back({begin, end, std::move(trail)});
+    spans_.push_back({begin, end, std::move(trail), before, end - begin});
 }
 
 void UndefinedStorage::define(uint64_t begin, uint64_t end) {
@@ -63,11 +72,32 @@ std::optional<uint64_t> UndefinedStorage::firstUndefined(uint64_t begin, uint64_
 
 bool UndefinedStorage::isFull() const { return spans_.size() >= kMostSpans; }
 
+const UndefinedStorage::Span *UndefinedStorage::spanAt(uint64_t address) const {
+  if (address >= last_.begin && address < last_.end)
+    return &spans_[last_.span];
+  uint64_t begin = 0, end = ~uint64_t{0};
+  for (size_t i = spans_.size(); i-- > 0;) {
+    const Span &span = spans_[i];
+    if (address >= span.begin && address < span.end) {
+      last_ = {std::max(begin, span.begin), std::min(end, span.end), i};
+      return &span;
+    }
+    if (span.end <= address)
+      begin = std::max(begin, span.end);
+    else
+      end = std::min(end, span.begin);
+  }
+  return nullptr;
+}
+
 const std::shared_ptr<const Trail> &UndefinedStorage::trailAt(uint64_t address) const {
-  const auto span = llvm::find_if(llvm::reverse(spans_), [&](const Span &each) {
-    return address >= each.begin && address < each.end;
-  });
-  return span != spans_.rend() ? span->trail : spans_.back().trail;
+  const Span *span = spanAt(address);
+  return span ? span->trail : spans_.back().trail;
+}
+
+Before UndefinedStorage::before(const Before &element) const {
+  const Span *span = spanAt(element.address);
+  return span && span->before.address ? span->beforeAt(element.address) : element;
 }
 
 UndefinedStorage *UndefinedMemory::find(uint64_t address) {

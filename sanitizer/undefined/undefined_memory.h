@@ -8,10 +8,17 @@
 
 #include "sanitizer/undefined/origin.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 
 namespace blockscope::sanitizer {
+
+/// An element where it was before the host put it elsewhere.
+struct Before {
+  uint64_t address = 0; ///< 0: it was nowhere else
+  uint64_t bytes = 1;
+};
 
 /// The storage of a tensor, as real addresses.
 class UndefinedStorage {
@@ -24,7 +31,8 @@ public:
   bool covers(uint64_t begin, uint64_t end) const { return begin >= begin_ && end <= this->end(); }
 
   /// Marks addresses [begin, end), which lie in the storage.
-  void undefine(uint64_t begin, uint64_t end, std::shared_ptr<const Trail> trail);
+  void undefine(uint64_t begin, uint64_t end, std::shared_ptr<const Trail> trail,
+                const Before &before = {});
   void define(uint64_t begin, uint64_t end);
   /// The first undefined address in [begin, end).
   std::optional<uint64_t> firstUndefined(uint64_t begin, uint64_t end) const;
@@ -33,6 +41,8 @@ public:
   bool isFull() const;
   /// Where the undefined byte at an address comes from.
   const std::shared_ptr<const Trail> &trailAt(uint64_t address) const;
+  /// Where the element at an address, of so many bytes, was first.
+  Before before(const Before &element) const;
 
   /// The last launch that it was an argument of, and which one; null before.
   std::shared_ptr<const LaunchFacts> launch = nullptr;
@@ -47,12 +57,26 @@ private:
   struct Span {
     uint64_t begin, end;
     std::shared_ptr<const Trail> trail;
+    Before before;     ///< of the first element
+    uint64_t step = 1; ///< bytes of an element
+
+    Before beforeAt(uint64_t address) const {
+      const uint64_t from = address - begin;
+      return {before.address + from / step * before.bytes + std::min(from % step, before.bytes - 1),
+              before.bytes};
+    }
   };
+  const Span *spanAt(uint64_t address) const;
 
   uint64_t begin_, bytes_;
   std::vector<uint64_t> bits_; ///< by byte: undefined
   std::vector<uint64_t> remembered_;
   std::vector<Span> spans_; ///< later ones lie over earlier ones
+  /// What spanAt has found last, and where it would find the same.
+  struct {
+    uint64_t begin = 0, end = 0;
+    size_t span = 0;
+  } mutable last_;
 };
 
 class UndefinedMemory {

@@ -59,10 +59,28 @@ public:
   void onHostRead(const HostElements &elements, const SourceLocation &where) override;
   void onHostShare(const HostElements &elements, const SourceLocation &where) override;
   void onHostCopy(const HostElements &from, const HostElements &to) override;
+  void onHostCompute(llvm::ArrayRef<HostElements> from, const HostElements &to,
+                     const SourceLocation &where) override;
+  void onHostMove(llvm::ArrayRef<HostElements> from, llvm::ArrayRef<int64_t> numbers,
+                  const HostElements &to) override;
   void onHostFree(const HostRange &storage) override;
   bool mayBeUndefined(const HostRange &storage) const override;
+  bool isUndefined(const HostElements &elements) const override;
 
 private:
+  /// An element of the host that has no value.
+  struct HostElement {
+    std::shared_ptr<const Trail> trail;
+    Before before;
+  };
+  /// Several of them, by their numbers, and who has seen their memory.
+  struct HostUndefined {
+    std::vector<std::pair<uint64_t, HostElement>> elements;
+    std::shared_ptr<const LaunchFacts> launch;
+    std::shared_ptr<const Allocation> argument;
+
+    void seenAs(const HostUndefined &other);
+  };
   /// One use that is reported: the first lane of several.
   struct Found {
     Use use;
@@ -105,6 +123,8 @@ private:
   UndefinedStorage &storageToMark(const Allocation &allocation);
   std::shared_ptr<const Trail> storedTrail(const OpValues &values, int64_t lane, OriginId origin,
                                            const Allocation &allocation);
+  HostUndefined undefinedOf(const HostElements &elements);
+  void put(const HostUndefined &undefined, const HostElements &to);
   void report(const Found &found);
   Finding describe(const Found &found, const Trail &trail) const;
   static Finding describeHostRead(const UndefinedStorage &storage, const Trail &trail,

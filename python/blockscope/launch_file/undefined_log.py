@@ -99,6 +99,44 @@ class UndefinedLog:
         if after is not None and after.size == before.size:
             after[...] = before.reshape(after.shape)
 
+    def host_compute(
+        self, sources: list[tuple[Any, ...]], target: tuple[Any, ...], *place: Any
+    ) -> None:
+        undefined = self._flags(sources[0])
+        for source in sources[1:]:
+            undefined = undefined | self._flags(source)
+        self._put(undefined, sources, target)
+
+    def host_move(
+        self, sources: list[tuple[Any, ...]], numbers: Any, target: tuple[Any, ...]
+    ) -> None:
+        flags = np.concatenate([[False], *(self._flags(source) for source in sources)])
+        self._put(flags[numbers], sources, target)
+
+    def _flags(self, elements: tuple[Any, ...]) -> Any:
+        """Which elements have no value, by their numbers."""
+        bytes_ = self._bytes(elements)
+        if bytes_ is None:
+            return np.zeros(math.prod(elements[2]), dtype=bool)
+        return bytes_.any(axis=-1).reshape(-1)
+
+    def _put(self, undefined: Any, sources: list[tuple[Any, ...]], target: tuple[Any, ...]) -> None:
+        known = [self._storages[source[4]] for source in sources if source[4] in self._storages]
+        self.host_write(target)
+        begin, size = target[4], target[5]
+        if not undefined.any():
+            return
+        if begin not in self._storages:
+            place = known[0].place
+            self._storages[begin] = Undefined(begin, size, place, np.zeros(size, dtype=bool))
+        after = self._bytes(target)
+        if after is not None:
+            after[...] = undefined.reshape(*after.shape[:-1], 1)
+
+    def is_undefined(self, elements: tuple[Any, ...]) -> bool:
+        bytes_ = self._bytes(elements)
+        return bytes_ is not None and bool(bytes_.any())
+
     def may_be_undefined(self, begin: int, size: int) -> bool:
         found = self.of(begin, size)
         return found is not None and (found.some is None or bool(found.some.any()))
