@@ -22,8 +22,8 @@ struct RunNeeds {
   /// Programs run one after another in order of their number, yielding at spins: what is found, and
   /// its values, is then the same in every run.
   bool programOrder = false;
-  /// `OpInfo::address` and `LaunchInfo::program` are there in step mode too: the kernel is compiled
-  /// beside it, where it can be.
+  /// `OpInfo::address`, `OpInfo::resultUse` and `LaunchInfo::program` are there in step mode too:
+  /// the kernel is compiled beside it, where it can be.
   bool program = false;
   /// onNotResident comes. Programs that may wait for one another, and of which there are more than
   /// a GPU holds, run one after another.

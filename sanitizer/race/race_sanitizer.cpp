@@ -37,6 +37,7 @@ RaceSanitizer::~RaceSanitizer() = default;
 void RaceSanitizer::onLaunchBegin(const LaunchInfo &launch) {
   launch_ = &launch;
   hasAtomics_ = launch.hasAtomics;
+  readsCount_ = WarpOrder::readsCountIn(launch);
   screen_.reset();
   if (launch.isTrial)
     screen_ = std::make_unique<RaceScreen>(launch);
@@ -173,8 +174,7 @@ void RaceSanitizer::analyse(int64_t program, ProgramState &state, const LoggedAc
     }
     ++state.epoch;
   }
-  if (writesMemory(access.kind))
-    state.afterLastWrite = access.sequence + 1;
+  state.afterLast = access.sequence + 1;
 }
 
 /// An acquire orders what follows by the value that it reads. Where the program does the same
@@ -315,7 +315,7 @@ bool RaceSanitizer::missesBarrier(const AccessRecord &earlier, const Conflict &c
                              earlier.epoch);
 }
 
-/// Whether the access may come, in some warp, before what its own program wrote earlier in another.
+/// Whether the access may come, in some warp, before an earlier one of its own program in another.
 /// One thread writes for an access of one element, and every warp loads for itself: of two such
 /// accesses the first warp sees what it needs. A volatile load may be one of many.
 bool RaceSanitizer::missesBarrierInside(const AccessRecord &earlier, const Conflict &context,
@@ -344,7 +344,7 @@ void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_
         return;
   };
   const auto checkWarps = [&](const AccessRecord &earlier) {
-    if (!earlier.exists() || !writesMemory(factsOf(earlier.op).kind))
+    if (!earlier.exists())
       return;
     if (missesBarrierInside(earlier, context, lane))
       reportWarpOrder(context, earlier, {host, bytes, lane, values, written});
@@ -353,10 +353,13 @@ void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_
   };
   check(cell.write);
   checkWarps(cell.write);
-  if (!access.isAtomic) { // atomics exclude each other
-    checkWarps(cell.atomic);
-    checkWarps(cell.otherAtomic);
-  }
+  for (const AccessRecord &atomic : {cell.atomic, cell.otherAtomic}) // they exclude each other
+    if (!access.isAtomic && atomic.exists() && writesMemory(factsOf(atomic.op).kind))
+      checkWarps(atomic);
+  if (readsCount_ && access.kind == AccessKind::Store)
+    for (const AccessRecord &read : {cell.read, cell.otherRead})
+      if (read.program == context.program)
+        checkWarps(read);
   if (writes && !access.isAtomic) {
     check(cell.read);
     check(cell.otherRead);
@@ -413,6 +416,9 @@ const Registration kRegistration({
     .help = "accesses of two programs, warps or lanes to one address that nothing orders",
     .codes = kCodes,
     .plan = RaceSanitizer::kPlan,
+    if (readsCount_ && missesBarrierInside(cell.read, context, lane) &&
+        (!cell.otherRead.exists() || cell.otherRead.program == record.program))
+      cell.otherRead = cell.read; // in other lanes
     .make = [](const SanitizerContext &context) -> std::unique_ptr<Observer> {
       return std::make_unique<RaceSanitizer>(context.collector);
     },

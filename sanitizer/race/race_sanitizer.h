@@ -28,8 +28,9 @@ public:
   ~RaceSanitizer() override;
 
   /// The screen, in the trial, needs nothing.
-  static constexpr ObserverPlan kPlan = {.needs = {.runs = true, .programOrder = true},
-                                         .repeat = ObserverPlan::Repeat::Asks};
+  static constexpr ObserverPlan kPlan = {
+      .needs = {.runs = true, .programOrder = true, .program = true},
+      .repeat = ObserverPlan::Repeat::Asks};
 
   ObserverPlan plan() const override { return kPlan; }
   void onLaunchBegin(const LaunchInfo &launch) override;
@@ -97,6 +98,7 @@ private:
   std::unique_ptr<RaceScreen> screen_; ///< while only it looks
   bool hasAtomics_ = false;            ///< without them nothing ever orders two programs
   ShadowMemory shadow_;
+  bool readsCount_ = false;            ///< in the order of warps, too: see WarpOrder
   llvm::DenseMap<uint32_t, OpFacts> ops_;
   llvm::BitVector knownOps_;                                ///< those in ops_
   std::map<int64_t, std::unique_ptr<ProgramState>> states_; ///< programs that have begun

@@ -31,10 +31,10 @@ struct RaceSanitizer::ProgramState {
   uint32_t barrierEpoch = 0; ///< at the last barrier
   /// Events before this one are visible to all warps of the program.
   uint64_t visibleBefore = 0;
-  uint64_t afterLastWrite = 0; ///< the event behind the last store or atomic
+  uint64_t afterLast = 0; ///< the event behind the last access
 
   void passBarrier() {
-    visibleBefore = afterLastWrite;
+    visibleBefore = afterLast;
     barrierEpoch = epoch++;
   }
 };

@@ -56,7 +56,7 @@ class StepBackend:
 
             has_atomics = not sessions or waiting.has_atomics(fn, arguments, code)
             launch = open_launch(request, sessions)
-            if launch.needs_program or (sessions and has_atomics):
+            if launch.needs_program:
                 self._tell_program(launch, code, arguments)
             try:
                 step.run(
