@@ -65,6 +65,8 @@ public:
   /// Lanes of `access` that were refused; comes before onAccess, which then has only the others.
   virtual void onRefusedLanes(const Access &, llvm::ArrayRef<RefusedLane>) {}
   virtual void onBarrier(int64_t /*program*/, int /*worker*/) {}
+  /// A fence of PTX, of the scope of a GPU at least.
+  virtual void onFence(int64_t /*program*/) {}
   virtual void onAssert(const FailedAssert &) {}
   /// `text` is what one device_print adds to the output; all of a program comes out at its end.
   virtual void onPrint(const OpInfo *, int64_t /*program*/, llvm::StringRef /*text*/) {}

@@ -66,6 +66,16 @@ void RaceSanitizer::onBarrier(int64_t program, int worker) {
     state(program).passBarrier();
 }
 
+/// Behind a fence every atomic store releases what came before it, and what atomics have read
+/// before a fence is acquired by it.
+void RaceSanitizer::onFence(int64_t program) {
+  if (screen_)
+    return;
+  ProgramState &fenced = state(program);
+  graph_.acquireAllAsLooked(static_cast<uint32_t>(program));
+  fenced.fenceEpoch = fenced.epoch++;
+}
+
 RaceSanitizer::LoggedAccess RaceSanitizer::summarise(const Access &access, ProgramLog &log) {
   LoggedAccess logged;
   logged.op = access.op->id;
@@ -158,7 +168,10 @@ void RaceSanitizer::analyse(int64_t program, ProgramState &state, const LoggedAc
     if (access.isAtomic)
       synchronise(program, access, run, *allocation);
   }
-  if (isAtomic(access.kind) && access.scope != AtomicScope::Cta && releases(access.semantics)) {
+  const bool isRelease = releases(access.semantics);
+  if (isAtomic(access.kind) && writesMemory(access.kind) && access.scope != AtomicScope::Cta &&
+      (isRelease || state.fenceEpoch != 0)) {
+    const uint32_t epoch = isRelease ? state.epoch : state.fenceEpoch;
     for (size_t i = 0; i < access.runCount; ++i) {
       const AccessRun &run = log.runs[access.firstRun + i];
       const Allocation *allocation =
@@ -169,10 +182,12 @@ void RaceSanitizer::analyse(int64_t program, ProgramState &state, const LoggedAc
       for (int64_t k = 0; k < run.count; ++k) {
         const auto host =
             reinterpret_cast<uint64_t>(allocation->hostAt(offset + k * run.strideBytes));
-        graph_.release(static_cast<uint32_t>(program), host, state.epoch, state.barrierEpoch);
+        graph_.release(static_cast<uint32_t>(program), host, epoch,
+                       std::min(epoch, state.barrierEpoch));
       }
     }
-    ++state.epoch;
+    if (isRelease)
+      ++state.epoch;
   }
   state.afterLast = access.sequence + 1;
 }
@@ -191,12 +206,15 @@ void RaceSanitizer::synchronise(int64_t program, const LoggedAccess &access, con
   const int64_t offset = MemoryMap::offsetIn(allocation, run.address);
   for (int64_t k = 0; k < run.count; ++k) {
     const auto host = reinterpret_cast<uint64_t>(allocation.hostAt(offset + k * run.strideBytes));
-    if (!isAcquire)
-      graph_.look(reader, host);
-    else if (!decides && !graph_.acquireAsLooked(reader, host))
-      unheededFlags_[reader] = {&allocation, host};
-    else if (decides && !mayBeStale(program, host, allocation))
-      graph_.acquire(reader, host);
+    if (!decides) {
+      if (!graph_.acquireAsLooked(reader, host))
+        unheededFlags_[reader] = {&allocation, host};
+    } else if (!mayBeStale(program, host, allocation)) {
+      if (const auto stale = staleFlags_.find(reader);
+          stale != staleFlags_.end() && stale->second.host == host)
+        staleFlags_.erase(stale); // it has waited
+      isAcquire ? graph_.acquire(reader, host) : graph_.look(reader, host);
+    }
   }
 }
 
@@ -398,6 +416,9 @@ void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_
     if (!hasAtomics_)
       cell.read = cell.otherRead = AccessRecord();
   } else if (!cell.read.exists() || cell.read.program == record.program) {
+    if (readsCount_ && missesBarrierInside(cell.read, context, lane) &&
+        (!cell.otherRead.exists() || cell.otherRead.program == record.program))
+      cell.otherRead = cell.read; // in other lanes
     cell.read = record;
   } else if (!cell.otherRead.exists() || cell.otherRead.program == record.program ||
              happensBefore(cell.otherRead, context)) {
@@ -416,9 +437,6 @@ const Registration kRegistration({
     .help = "accesses of two programs, warps or lanes to one address that nothing orders",
     .codes = kCodes,
     .plan = RaceSanitizer::kPlan,
-    if (readsCount_ && missesBarrierInside(cell.read, context, lane) &&
-        (!cell.otherRead.exists() || cell.otherRead.program == record.program))
-      cell.otherRead = cell.read; // in other lanes
     .make = [](const SanitizerContext &context) -> std::unique_ptr<Observer> {
       return std::make_unique<RaceSanitizer>(context.collector);
     },

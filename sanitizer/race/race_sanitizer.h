@@ -36,6 +36,7 @@ public:
   void onLaunchBegin(const LaunchInfo &launch) override;
   void onAccess(const Access &access) override;
   void onBarrier(int64_t program, int worker) override;
+  void onFence(int64_t program) override;
   void onProgramEnd(int64_t program, int worker) override;
   bool mustRepeat() override;
   void onLaunchEnd() override;
@@ -97,8 +98,8 @@ private:
   const LaunchInfo *launch_ = nullptr;
   std::unique_ptr<RaceScreen> screen_; ///< while only it looks
   bool hasAtomics_ = false;            ///< without them nothing ever orders two programs
-  ShadowMemory shadow_;
   bool readsCount_ = false;            ///< in the order of warps, too: see WarpOrder
+  ShadowMemory shadow_;
   llvm::DenseMap<uint32_t, OpFacts> ops_;
   llvm::BitVector knownOps_;                                ///< those in ops_
   std::map<int64_t, std::unique_ptr<ProgramState>> states_; ///< programs that have begun
