@@ -22,8 +22,8 @@ struct RunNeeds {
   /// Programs run one after another in order of their number, yielding at spins: what is found, and
   /// its values, is then the same in every run.
   bool programOrder = false;
-  /// `OpInfo::address` and `LaunchInfo::program` are there in step mode too: the kernel is compiled
-  /// beside it, where it can be.
+  /// `OpInfo::address`, `OpInfo::resultUse` and `LaunchInfo::program` are there in step mode too:
+  /// the kernel is compiled beside it, where it can be.
   bool program = false;
   /// onNotResident comes. Programs that may wait for one another, and of which there are more than
   /// a GPU holds, run one after another.
@@ -65,6 +65,8 @@ public:
   /// Lanes of `access` that were refused; comes before onAccess, which then has only the others.
   virtual void onRefusedLanes(const Access &, llvm::ArrayRef<RefusedLane>) {}
   virtual void onBarrier(int64_t /*program*/, int /*worker*/) {}
+  /// A fence of PTX, of the scope of a GPU at least.
+  virtual void onFence(int64_t /*program*/) {}
   virtual void onAssert(const FailedAssert &) {}
   /// `text` is what one device_print adds to the output; all of a program comes out at its end.
   virtual void onPrint(const OpInfo *, int64_t /*program*/, llvm::StringRef /*text*/) {}

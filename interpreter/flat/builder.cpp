@@ -11,6 +11,7 @@
 #include "interpreter/flat/builtin_evaluators.h"
 #include "interpreter/flat/claims.h"
 #include "interpreter/flat/dropped_lanes.h"
+#include "interpreter/flat/exchanges.h"
 #include "interpreter/flat/memory_use.h"
 #include "interpreter/flat/program_builder.h"
 #include "interpreter/flat/range_builder.h"
@@ -251,6 +252,7 @@ bool ProgramBuilder::buildFunction(mlir::func::FuncOp function) {
     return fail(*function,
                 "a kernel must have one block; inline calls and structure branches first");
   program_.memoryUse = findMemoryUse(function);
+  program_.mayExchange = mayExchange(function);
   program_.showsValues = options_.values;
   program_.showsClaims = options_.values || options_.claims;
   if (options_.values)

@@ -159,7 +159,9 @@ struct FlatProgram {
   std::vector<uint32_t> returns;
   int64_t lanes = 1;
   MemoryUse memoryUse;
-  bool hasAtomics = false;   ///< atomics or volatile loads: programs may wait for one another
+  bool hasAtomics = false; ///< atomics or volatile loads: programs may wait for one another
+  /// The threads of a program may exchange what they loaded, at barriers that the compiler makes.
+  bool mayExchange = true;
   bool waitsByLoads = false; ///< a loop without bounds may wait by plain loads
   bool showsValues = false;  ///< built for observers of values (FlatOptions::values)
   bool showsClaims = false;  ///< built for observers of claims, or of all values

@@ -28,15 +28,34 @@ void decodeBarrier(Decoder &d) {
       /*hasEffects=*/true);
 }
 
+/// Nothing is late on the CPU: a fence only says what others may rely on.
+void decodeFence(Decoder &d) {
+  bool isOfProgram = false, isOfOtherMemory = false;
+  while (d.hasModifiers()) {
+    const std::string word = d.takeType();
+    isOfProgram |= word == "cta" || word == "cluster";
+    isOfOtherMemory |= word == "proxy" || word == "mbarrier_init";
+  }
+  if (isOfProgram || isOfOtherMemory)
+    return d.set([](const Lanes &) {}, /*hasEffects=*/true);
+  d.set(
+      [](const Lanes &lanes) {
+        for (Observer *observer : lanes.context->launch->observers)
+          observer->onFence(lanes.context->linearProgram);
+      },
+      /*hasEffects=*/true);
+}
+
 } // namespace
 
 void decodeControl(Decoder &d) {
   const llvm::StringRef name = d.name();
   if (name == "bar" || name == "barrier")
     return decodeBarrier(d);
-  if (name == "membar" || name == "fence" || name == "nanosleep" || name == "prefetch" ||
-      name == "prefetchu" || name == "griddepcontrol" || name == "applypriority" ||
-      name == "discard")
+  if (name == "membar" || name == "fence")
+    return decodeFence(d);
+  if (name == "nanosleep" || name == "prefetch" || name == "prefetchu" ||
+      name == "griddepcontrol" || name == "applypriority" || name == "discard")
     return decodeNothing(d);
   if (name == "createpolicy") { // a hint for caches
     while (d.hasModifiers())

@@ -131,7 +131,11 @@ Finding NanSanitizer::describe(const Place &place, const Arrived &arrived) const
   if (birth.kind == BirthKind::Pole || birth.kind == BirthKind::Saturated)
     finding.severity = Severity::Warning;
   finding.message = messageOf(birth, event, place.arrival);
-  finding.hint = hintOf(birth, event);
+  // An infinity that was born here too is what is to be mended.
+  finding.hint = birth.kind == BirthKind::OfInfinities && birth.parent != kDefined
+                     ? "where the infinity is born: " +
+                           hintOf(births_.birth(birth.parent), births_.event(birth.parent))
+                     : hintOf(birth, event);
   finding.site = siteOfBirth(arrived.origin);
   finding.site.role = SiteRole::Here;
   Site &there = finding.related.emplace_back();

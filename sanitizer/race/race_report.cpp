@@ -204,12 +204,15 @@ void RaceSanitizer::reportWarpOrder(const Conflict &context, const AccessRecord 
             context.access.lanes > 1
                 ? llvm::formatv("lane {0} of this {1}", shared.lane, nameOf(ours.kind)).str()
                 : "this " + nameOf(ours.kind) + " of one element";
-        const std::string wrote =
-            earlier.laneStep == 1 ? llvm::formatv("lane {0} of an earlier {1} wrote", earlier.lane,
-                                                  nameOf(theirs.kind))
-                                        .str()
-                                  : "an earlier " + nameOf(theirs.kind) + " of one element wrote";
-        finding.message = later + " touches what " + wrote + ", with no barrier between them";
+        const std::string before =
+            earlier.laneStep == 1
+                ? llvm::formatv("lane {0} of an earlier {1}", earlier.lane, nameOf(theirs.kind))
+                      .str()
+                : "an earlier " + nameOf(theirs.kind) + " of one element";
+        finding.message = later +
+                          (writesMemory(theirs.kind) ? " touches what " + before + " wrote"
+                                                     : " overwrites what " + before + " reads") +
+                          ", with no barrier between them";
         finding.hint = "put tl.debug_barrier() between them: lanes may be in different warps";
         return finding;
       },

@@ -37,6 +37,7 @@ RaceSanitizer::~RaceSanitizer() = default;
 void RaceSanitizer::onLaunchBegin(const LaunchInfo &launch) {
   launch_ = &launch;
   hasAtomics_ = launch.hasAtomics;
+  readsCount_ = WarpOrder::readsCountIn(launch);
   screen_.reset();
   if (launch.isTrial)
     screen_ = std::make_unique<RaceScreen>(launch);
@@ -62,6 +63,16 @@ void RaceSanitizer::onBarrier(int64_t program, int worker) {
     screen_->onBarrier(worker);
   else
     state(program).passBarrier();
+}
+
+/// Behind a fence every atomic store releases what came before it, and what atomics have read
+/// before a fence is acquired by it.
+void RaceSanitizer::onFence(int64_t program) {
+  if (screen_)
+    return;
+  ProgramState &fenced = state(program);
+  graph_.acquireAllAsLooked(static_cast<uint32_t>(program));
+  fenced.fenceEpoch = fenced.epoch++;
 }
 
 RaceSanitizer::SeenAccess RaceSanitizer::summarise(const Access &access) {
@@ -152,7 +163,10 @@ void RaceSanitizer::analyse(int64_t program, ProgramState &state, const SeenAcce
     if (access.isAtomic)
       synchronise(program, access, run, *allocation);
   }
-  if (isAtomic(access.kind) && access.scope != AtomicScope::Cta && releases(access.semantics)) {
+  const bool isRelease = releases(access.semantics);
+  if (isAtomic(access.kind) && writesMemory(access.kind) && access.scope != AtomicScope::Cta &&
+      (isRelease || state.fenceEpoch != 0)) {
+    const uint32_t epoch = isRelease ? state.epoch : state.fenceEpoch;
     for (const AccessRun &run : access.runs) {
       const Allocation *allocation =
           access.allocation ? access.allocation : launch_->memory->find(run.address);
@@ -162,13 +176,14 @@ void RaceSanitizer::analyse(int64_t program, ProgramState &state, const SeenAcce
       for (int64_t k = 0; k < run.count; ++k) {
         const auto host =
             reinterpret_cast<uint64_t>(allocation->hostAt(offset + k * run.strideBytes));
-        graph_.release(static_cast<uint32_t>(program), host, state.epoch, state.barrierEpoch);
+        graph_.release(static_cast<uint32_t>(program), host, epoch,
+                       std::min(epoch, state.barrierEpoch));
       }
     }
-    ++state.epoch;
+    if (isRelease)
+      ++state.epoch;
   }
-  if (writesMemory(access.kind))
-    state.afterLastWrite = access.sequence + 1;
+  state.afterLast = access.sequence + 1;
 }
 
 /// An acquire orders what follows by the value that it reads. Where the program does the same
@@ -185,12 +200,15 @@ void RaceSanitizer::synchronise(int64_t program, const SeenAccess &access, const
   const int64_t offset = MemoryMap::offsetIn(allocation, run.address);
   for (int64_t k = 0; k < run.count; ++k) {
     const auto host = reinterpret_cast<uint64_t>(allocation.hostAt(offset + k * run.strideBytes));
-    if (!isAcquire)
-      graph_.look(reader, host);
-    else if (!decides && !graph_.acquireAsLooked(reader, host))
-      unheededFlags_[reader] = {&allocation, host};
-    else if (decides && !mayBeStale(program, host, allocation))
-      graph_.acquire(reader, host);
+    if (!decides) {
+      if (!graph_.acquireAsLooked(reader, host))
+        unheededFlags_[reader] = {&allocation, host};
+    } else if (!mayBeStale(program, host, allocation)) {
+      if (const auto stale = staleFlags_.find(reader);
+          stale != staleFlags_.end() && stale->second.host == host)
+        staleFlags_.erase(stale); // it has waited
+      isAcquire ? graph_.acquire(reader, host) : graph_.look(reader, host);
+    }
   }
 }
 
@@ -315,7 +333,7 @@ bool RaceSanitizer::missesBarrier(const AccessRecord &earlier, const Conflict &c
                              earlier.epoch);
 }
 
-/// Whether the access may come, in some warp, before what its own program wrote earlier in another.
+/// Whether the access may come, in some warp, before an earlier one of its own program in another.
 /// One thread writes for an access of one element, and every warp loads for itself: of two such
 /// accesses the first warp sees what it needs. A volatile load may be one of many.
 bool RaceSanitizer::missesBarrierInside(const AccessRecord &earlier, const Conflict &context,
@@ -344,7 +362,7 @@ void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_
         return;
   };
   const auto checkWarps = [&](const AccessRecord &earlier) {
-    if (!earlier.exists() || !writesMemory(factsOf(earlier.op).kind))
+    if (!earlier.exists())
       return;
     if (missesBarrierInside(earlier, context, lane))
       reportWarpOrder(context, earlier, {host, bytes, lane, values, written});
@@ -353,10 +371,13 @@ void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_
   };
   check(cell.write);
   checkWarps(cell.write);
-  if (!access.isAtomic) { // atomics exclude each other
-    checkWarps(cell.atomic);
-    checkWarps(cell.otherAtomic);
-  }
+  for (const AccessRecord &atomic : {cell.atomic, cell.otherAtomic}) // they exclude each other
+    if (!access.isAtomic && atomic.exists() && writesMemory(factsOf(atomic.op).kind))
+      checkWarps(atomic);
+  if (readsCount_ && access.kind == AccessKind::Store)
+    for (const AccessRecord &read : {cell.read, cell.otherRead})
+      if (read.program == context.program)
+        checkWarps(read);
   if (writes && !access.isAtomic) {
     check(cell.read);
     check(cell.otherRead);
@@ -395,6 +416,9 @@ void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_
     if (!hasAtomics_)
       cell.read = cell.otherRead = AccessRecord();
   } else if (!cell.read.exists() || cell.read.program == record.program) {
+    if (readsCount_ && missesBarrierInside(cell.read, context, lane) &&
+        (!cell.otherRead.exists() || cell.otherRead.program == record.program))
+      cell.otherRead = cell.read; // in other lanes
     cell.read = record;
   } else if (!cell.otherRead.exists() || cell.otherRead.program == record.program ||
              happensBefore(cell.otherRead, context)) {

@@ -28,13 +28,15 @@ public:
   ~RaceSanitizer() override;
 
   /// The screen, in the trial, needs nothing.
-  static constexpr ObserverPlan kPlan = {.needs = {.runs = true, .programOrder = true},
-                                         .repeat = ObserverPlan::Repeat::Asks};
+  static constexpr ObserverPlan kPlan = {
+      .needs = {.runs = true, .programOrder = true, .program = true},
+      .repeat = ObserverPlan::Repeat::Asks};
 
   ObserverPlan plan() const override { return kPlan; }
   void onLaunchBegin(const LaunchInfo &launch) override;
   void onAccess(const Access &access) override;
   void onBarrier(int64_t program, int worker) override;
+  void onFence(int64_t program) override;
   void onProgramEnd(int64_t program, int worker) override;
   bool mustRepeat() override;
   void onLaunchEnd() override;
@@ -94,6 +96,7 @@ private:
   const LaunchInfo *launch_ = nullptr;
   std::unique_ptr<RaceScreen> screen_; ///< while only it looks
   bool hasAtomics_ = false;            ///< without them nothing ever orders two programs
+  bool readsCount_ = false;            ///< in the order of warps, too: see WarpOrder
   ShadowMemory shadow_;
   llvm::DenseMap<uint32_t, OpFacts> ops_;
   llvm::BitVector knownOps_;                                ///< those in ops_

@@ -40,7 +40,10 @@ Touch touchOf(const Access &access) {
 
 RaceScreen::RaceScreen(const LaunchInfo &launch)
     : memory_(*launch.memory), workers_(static_cast<size_t>(std::max(1, launch.workers))),
-      search_(std::max(1, launch.workers)) {}
+      search_(std::max(1, launch.workers)) {
+  for (Worker &worker : workers_)
+    worker.order.countReads(WarpOrder::readsCountIn(launch));
+}
 
 void RaceScreen::onAccess(const Access &access) {
   const Touch touch = touchOf(access);

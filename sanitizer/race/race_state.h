@@ -24,12 +24,13 @@ struct RaceSanitizer::SeenAccess {
 struct RaceSanitizer::ProgramState {
   uint32_t epoch = 1;
   uint32_t barrierEpoch = 0; ///< at the last barrier
-  /// Events before this one are visible to all warps of the program.
+  uint32_t fenceEpoch = 0;   ///< at the last fence; 0: none
+  /// Events before this one have come for all warps of the program.
   uint64_t visibleBefore = 0;
-  uint64_t afterLastWrite = 0; ///< the event behind the last store or atomic
+  uint64_t afterLast = 0; ///< the event behind the last access
 
   void passBarrier() {
-    visibleBefore = afterLastWrite;
+    visibleBefore = afterLast;
     barrierEpoch = epoch++;
   }
 };

@@ -20,14 +20,20 @@ void SyncGraph::acquire(uint32_t program, uint64_t host) {
 
 void SyncGraph::look(uint32_t program, uint64_t host) {
   if (const auto log = logOf_.find(host); log != logOf_.end())
-    looks_[{program, log->second}] = static_cast<uint32_t>(logs_[log->second].size());
+    looks_[program][log->second] = static_cast<uint32_t>(logs_[log->second].size());
+}
+
+void SyncGraph::acquireAllAsLooked(uint32_t program) {
+  if (const auto looks = looks_.find(program); looks != looks_.end())
+    for (const auto &[log, length] : looks->second)
+      acquire(program, Acquire{log, length});
 }
 
 bool SyncGraph::acquireAsLooked(uint32_t program, uint64_t host) {
   const auto log = logOf_.find(host);
   if (log == logOf_.end())
     return true;
-  const uint32_t length = looks_.lookup({program, log->second});
+  const uint32_t length = looks_[program][log->second];
   if (length > 0)
     acquire(program, {log->second, length});
   return length == logs_[log->second].size();

@@ -23,6 +23,8 @@ public:
   void acquire(uint32_t program, uint64_t host);
   /// `program` has looked at the value at `host`, and what it does depends on that.
   void look(uint32_t program, uint64_t host);
+  /// `program` sees all that had been released at the places where it has looked, when it did.
+  void acquireAllAsLooked(uint32_t program);
   /// `program` sees what had been released at `host` when it last looked there. False where more
   /// has been released since.
   bool acquireAsLooked(uint32_t program, uint64_t host);
@@ -66,7 +68,7 @@ private:
   llvm::DenseMap<std::pair<uint32_t, uint32_t>, llvm::SmallVector<uint32_t, 2>> placesOf_;
   std::map<uint32_t, Node> nodes_;
   /// By program and log: how many releases there were when the program last looked.
-  llvm::DenseMap<std::pair<uint32_t, uint32_t>, uint32_t> looks_;
+  std::map<uint32_t, std::map<uint32_t, uint32_t>> looks_;
 };
 
 } // namespace blockscope::sanitizer

@@ -1,6 +1,8 @@
 // Sweeps the accesses of one program by address.
 #include "sanitizer/race/warp_order.h"
 
+#include "interpreter/flat/flat_program.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -67,12 +69,17 @@ bool haveSameLanes(const AccessBox &a, const AccessBox &b, int elementBytes) {
 
 } // namespace
 
+bool WarpOrder::readsCountIn(const LaunchInfo &launch) {
+  return launch.program && !launch.program->mayExchange;
+}
+
 void WarpOrder::onAccess(const AccessBox &box, int elementBytes, Kind kind) {
   if (kind.isAtomic && kind.writes) {
     const PlacedRows rows = rowsOf(box, elementBytes);
     return addAtomic({rows.begin, rows.begin + rows.pattern.extent(), kind.isBlock});
   }
-  if (accesses_.size() > kMostAccesses || (accesses_.empty() && atomics_.empty() && !kind.writes))
+  if (accesses_.size() > kMostAccesses ||
+      (!readsCount_ && accesses_.empty() && atomics_.empty() && !kind.writes))
     return; // what comes before the first write cannot see one
   Known access{rowsOf(box, elementBytes),
                0,
@@ -106,14 +113,16 @@ bool WarpOrder::touchesAtomics(const Known &known) const {
   });
 }
 
-bool WarpOrder::clash(const Known &written, const Known &later) {
-  if (!written.kind.writes || (!written.kind.isBlock && !later.kind.isBlock) ||
-      (written.elementBytes == later.elementBytes &&
-       haveSameLanes(written.box, later.box, written.elementBytes)))
+bool WarpOrder::clash(const Known &earlier, const Known &later) const {
+  const bool overwrites =
+      readsCount_ && later.kind.writes && !later.kind.isAtomic && !earlier.kind.isAtomic;
+  if (!(earlier.kind.writes || overwrites) || (!earlier.kind.isBlock && !later.kind.isBlock) ||
+      (earlier.elementBytes == later.elementBytes &&
+       haveSameLanes(earlier.box, later.box, earlier.elementBytes)))
     return false;
-  const bool writtenIsSmaller = written.rows.pattern.rows() < later.rows.pattern.rows();
-  const PlacedRows &few = writtenIsSmaller ? written.rows : later.rows;
-  const PlacedRows &many = writtenIsSmaller ? later.rows : written.rows;
+  const bool earlierIsSmaller = earlier.rows.pattern.rows() < later.rows.pattern.rows();
+  const PlacedRows &few = earlierIsSmaller ? earlier.rows : later.rows;
+  const PlacedRows &many = earlierIsSmaller ? later.rows : earlier.rows;
   bool shares = false;
   few.pattern.forEachRow([&](uint64_t offset) {
     const auto begin = static_cast<int64_t>(few.begin + offset - many.begin);

@@ -1,5 +1,6 @@
 // Whether a program may touch, in other lanes and with no barrier between, what an earlier store or
-// atomic of its own wrote: the warp model's question within one program, asked cheaply.
+// atomic of its own wrote, or overwrite what an earlier load reads: the warp model's question
+// within one program, asked cheaply.
 //
 // A "yes" may be wrong (which store was the last one is not followed), a "no" is not.
 #pragma once
@@ -13,12 +14,17 @@ namespace blockscope::sanitizer {
 /// Follows one program at a time.
 class WarpOrder {
 public:
+  /// Whether loads count that come before a store. Where threads exchange what they loaded, the
+  /// compiler's barriers mostly stand between the two, and nobody here knows where.
+  static bool readsCountIn(const LaunchInfo &launch);
+
   struct Kind {
     bool writes = false, isAtomic = false;
     bool isBlock = true; ///< more than one lane
   };
   /// An access; `box.address` is a host address.
   void onAccess(const AccessBox &box, int elementBytes, Kind kind);
+  void countReads(bool count) { readsCount_ = count; }
   /// At a barrier and at the program's end: looks at what came since the last one, and forgets it.
   bool mayBeBroken();
 
@@ -39,11 +45,12 @@ private:
     bool isBlock;
   };
 
-  static bool clash(const Known &written, const Known &later);
+  bool clash(const Known &earlier, const Known &later) const;
   void addAtomic(AtomicRange added);
   bool touchesAtomics(const Known &known) const;
 
-  std::vector<Known> accesses_; ///< from the first write on
+  bool readsCount_ = false;
+  std::vector<Known> accesses_; ///< from the first write on, where reads do not count
   std::vector<AtomicRange> atomics_;
 };
 

@@ -94,3 +94,40 @@ def codes_of(how):
     with blockscope.check("tsan") as report:
         hand_over[(2,)](part, torch.zeros(1, dtype=torch.int32), out, how, 32)
     return [finding.code for finding in report.findings]
+
+
+@blockscope.jit
+def hand_over_by_fence(part, flag, out, FENCE: tl.constexpr, WHERE: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    if tl.program_id(0) == 0:
+        tl.store(part + i, i + 1)
+        if WHERE != "reader":
+            tl.inline_asm_elementwise(FENCE, "=r", [], tl.int32, is_pure=False, pack=1)
+        tl.debug_barrier()
+        tl.atomic_xchg(flag, 1, sem="relaxed")
+    else:
+        while tl.atomic_add(flag, 0, sem="relaxed") != 1:
+            pass
+        if WHERE != "writer":
+            tl.inline_asm_elementwise(FENCE, "=r", [], tl.int32, is_pure=False, pack=1)
+        tl.store(out + i, tl.load(part + i))
+
+
+@pytest.mark.parametrize(
+    "fence, where, codes",
+    [
+        ("fence.acq_rel.gpu;", "both", []),
+        ("membar.gl;", "both", []),
+        ("fence.sc.sys;", "both", []),
+        ("fence.acq_rel.gpu;", "writer", ["race-read-write"]),
+        ("fence.acq_rel.gpu;", "reader", ["race-read-write"]),
+        ("fence.acq_rel.cta;", "both", ["race-read-write"]),
+        ("membar.cta;", "both", ["race-read-write"]),
+    ],
+)
+def test_fences_order_what_relaxed_atomics_hand_over(fence, where, codes, mode):
+    part, out = torch.zeros(32, dtype=torch.int32), torch.zeros(64, dtype=torch.int32)
+    flag = torch.zeros(1, dtype=torch.int32)
+    with blockscope.check("tsan") as report:
+        hand_over_by_fence[(2,)](part, flag, out, fence + " mov.u32 $0, 0;", where, 32)
+    assert [finding.code for finding in report.findings] == codes

@@ -41,3 +41,64 @@ def found(how):
         reversed_by_memory[(1,)](out, flags, how, 256)
     assert out[256:].tolist() == list(range(255, -1, -1))
     return [finding.code for finding in report.findings]
+
+
+@blockscope.jit
+def in_place(x, index, HOW: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    back = N - 1 - i
+    if HOW == "reversed":
+        tl.store(x + i, tl.load(x + back))
+    elif HOW == "hidden by the same lanes":
+        other = tl.load(x + back)
+        tl.store(x + i, tl.load(x + i) + other)
+    elif HOW == "one element of the block":
+        tl.store(x + i, tl.load(x + i) - tl.load(x + N - 1))
+    elif HOW == "an element of the block":
+        y = tl.load(x + i)
+        tl.store(x + N - 1, 1)
+        tl.store(x + N + i, y)
+    elif HOW == "the same lanes":
+        tl.store(x + i, tl.load(x + i) + 1)
+    elif HOW == "a barrier":
+        y = tl.load(x + back)
+        tl.debug_barrier()
+        tl.store(x + i, y)
+    elif HOW == "an atomic for all":
+        y = tl.load(x + back)
+        tl.store(x + i, y + tl.atomic_add(index, 1))
+    elif HOW == "a sum":
+        y = tl.load(x + back)
+        tl.store(x + i, y - tl.sum(y, axis=0))
+    elif HOW == "a flip":
+        tl.store(x + i, tl.flip(tl.load(x + i), 0))
+    elif HOW == "other rows":
+        y = tl.load(index + i[None, :] // 2 + 0 * i[:, None])
+        tl.store(x + i[:, None] * N + i[None, :], y, mask=i[:, None] < 2)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "reversed",
+        "hidden by the same lanes",
+        "one element of the block",
+        "an element of the block",
+    ],
+)
+def test_a_block_may_be_overwritten_before_all_warps_have_loaded_it(how, mode):
+    assert set(found_in_place(how)) == {"race-warp-order"}
+
+
+@pytest.mark.parametrize(
+    "how", ["the same lanes", "a barrier", "an atomic for all", "a sum", "a flip", "other rows"]
+)
+def test_what_orders_a_store_behind_a_load(how, mode):
+    assert found_in_place(how) == []
+
+
+def found_in_place(how):
+    x, index = torch.arange(256, dtype=torch.int32), torch.zeros(128, dtype=torch.int32)
+    with blockscope.check("tsan") as report:
+        in_place[(1,)](x, index, how, 128)
+    return [finding.code for finding in report.findings]

@@ -59,7 +59,7 @@ class StepBackend:
             launch = open_launch(request, sessions)
             if sessions:
                 residency.answer(launch, request)
-            if launch.needs_program or (sessions and has_atomics):
+            if launch.needs_program:
                 self._tell_program(launch, code, arguments)
             try:
                 step.run(
