@@ -86,6 +86,19 @@ bool mayBeOf(std::optional<unsigned> argument, Value pointer, Arguments &others)
   return false;
 }
 
+/// Whether an atomic only updates memory: it orders nothing, and nobody looks at what it gives.
+bool isMereUpdate(tl::AtomicRmwOp atomic) {
+  return atomic.getSem() == "relaxed" && atomic.getResult().use_empty();
+}
+
+/// The pointer by which `op` writes without ordering other accesses, null if it does not.
+Value writtenPointer(Operation *op) {
+  if (auto store = dyn_cast<tl::StoreOp>(op))
+    return store.getPointer();
+  auto atomic = dyn_cast<tl::AtomicRmwOp>(op);
+  return atomic && isMereUpdate(atomic) ? atomic.getPointer() : nullptr;
+}
+
 /// Whether something before `access` may have written to what argument `argument` points to, if
 /// that does not overlap `others`. Stores by TMA that come before another store are waited for.
 bool mayBeWritten(Operation *access, std::optional<unsigned> argument, Arguments &others) {
@@ -94,10 +107,11 @@ bool mayBeWritten(Operation *access, std::optional<unsigned> argument, Arguments
       .walk([&](Operation *op) {
         if (op == access || !mayPrecede(op, access))
           return WalkResult::advance();
-        auto store = dyn_cast<tl::StoreOp>(op);
+        Value pointer = writtenPointer(op);
         const bool isOrdered = isa<tl::StoreOp>(access) && op->hasAttr(kTmaAttribute);
-        const bool writes = store && !isOrdered && mayBeOf(argument, store.getPointer(), others);
-        return writes || mayOrderMemory(op) ? WalkResult::interrupt() : WalkResult::advance();
+        const bool stops =
+            pointer ? !isOrdered && mayBeOf(argument, pointer, others) : mayOrderMemory(op);
+        return stops ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }

@@ -227,3 +227,25 @@ def test_what_is_missing_is_found(found: str, instead: str, message: str, arch: 
         monkeypatch.setattr(Machine, "_read", broken)
     with pytest.raises(PtxError, match=message):
         tma.run_typed_matmul(HALF, (64, 64, 256), (64, 64, 32), False, "cpu")
+
+
+@triton.jit
+def sum_of_products(a_ptr, b_ptr, c_ptr, K: tl.constexpr, SEM: tl.constexpr):
+    a = tl.make_tensor_descriptor(a_ptr, [64, K], [K, 1], [64, 32])
+    b = tl.make_tensor_descriptor(b_ptr, [K, 64], [64, 1], [32, 64])
+    i = tl.arange(0, 64)
+    for part in range(2):
+        total = tl.zeros([64, 64], tl.float32)
+        for k in range(0, K, 32):
+            total = tl.dot(a.load([0, k]), b.load([k, 0]), total)
+        tl.atomic_add(c_ptr + i[:, None] * 64 + i, total * (part + 1), sem=SEM)
+
+
+@ONE_ARCH
+@pytest.mark.parametrize("sem,form", [("relaxed", "load"), ("acq_rel", "cp.async")])
+def test_loads_behind_atomics(sem: str, form: str, arch: str, machines: Any) -> None:
+    a, b = torch.randn(64, 96).half(), torch.randn(96, 64).half()
+    c = torch.zeros(64, 64)
+    sum_of_products[(1,)](a, b, c, 96, sem)
+    torch.testing.assert_close(c, a.float() @ b.float() * 3, rtol=1e-3, atol=1e-2)
+    assert forms(machines[0]) == {form}

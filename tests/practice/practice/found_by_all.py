@@ -508,3 +508,16 @@ _found(
     "thu-ml/SLA",
     "means_of_blocks",
 )
+_found(
+    UNDEFINED,
+    "rows behind the end of a group are loaded without padding and go into its sum",
+    "ByteDance-Seed/VeOmni",
+    "grouped_gradient",
+)
+_found(
+    UNDEFINED,
+    "values behind the end are loaded without `other`, and those that are NaN stay NaN times 0",
+    "zhixuan-lin/forgetting-transformer",
+    "attention_whole",
+    "attention_pruned",
+)
