@@ -246,6 +246,7 @@ void answerResidency(PyLaunch &launch, py::function answer) {
 }
 
 void bindLaunch(py::module_ &module) {
+  module.attr("multiprocessors") = interpreter::kMultiprocessors;
   module.def("scalar_bits", &scalarBits);
   module.def("scalar_text",
              [](const Type &type, uint64_t bits) { return scalarText(type.dtype, bits); });

@@ -12,7 +12,6 @@ from blockscope.errors import CompilationError, OutOfResources, PTXASError
 from blockscope.frontend.argument import Argument, without_values
 from blockscope.frontend.block_ir import Arithmetic, emit
 from blockscope.runtime import hooks
-from blockscope.runtime.alignment import divisors
 from blockscope.runtime.backends.cuda import disk_cache, managed_cache, notes, override, tools
 from blockscope.runtime.backends.cuda.kernel import CudaKernel
 from blockscope.runtime.backends.cuda.occupancy import occupancy
@@ -109,7 +108,7 @@ def _register_limit(options: GpuOptions) -> int | None:
 
 
 def held_by_multiprocessor(
-    fn: Any, arguments: list[Argument], options: GpuOptions, arch: str
+    fn: Any, arguments: list[Argument], aligned: list[int], options: GpuOptions, arch: str
 ) -> tuple[int, str]:
     """How many CTAs of a kernel a multiprocessor of a GPU holds at a time, and what limits them, in
     words. Compiles the kernel, keeps nothing and calls no hook.
@@ -117,7 +116,7 @@ def held_by_multiprocessor(
     Errors: those of ``compile``.
     """
     builder, _ = _emitted(fn, arguments, target_of({"arch": arch}, 0), fn.__name__, options)
-    _core.gpu.simplify(builder, divisors(fn, arguments), False)
+    _core.gpu.simplify(builder, aligned, False)
     settings = _compiler_settings(options) | _tool_settings(options)
     data, error = _core.gpu.compile(builder, arch, settings)
     if error is not None:
