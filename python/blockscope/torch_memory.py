@@ -10,6 +10,7 @@ tensor are seen when they are made, and printed tensors when they are printed.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 import threading
@@ -56,6 +57,7 @@ _CHOOSERS = {"index", "indices", "mask", "condition", "repeats"}
 _FILLERS = {"self", "other", "value"}
 #: Ops on more elements than this, of which some are undefined, give all that they write a value.
 _MOST_NUMBERED = 1 << 22
+_MOST_CLEARED = 1 << 28  # bytes
 
 
 class _Watch:
@@ -277,6 +279,7 @@ def _apply(watch: _Watch, schema: _Schema, args: Any, kwargs: Any, run: Callable
         before = _storage(targets[0])
         result = run()
         if _storage(targets[0]) != before:  # what it held is kept, at its beginning
+            _clear(targets[0], before[1])
             watch.allocated(targets[0])
             _keep_beginning(watch, targets[0], before[1])
         return result
@@ -286,6 +289,7 @@ def _apply(watch: _Watch, schema: _Schema, args: Any, kwargs: Any, run: Callable
     made = [*_tensors(result)] if schema.makes else []
     if schema.name in _ALLOCATIONS:
         for tensor in made:
+            _clear(tensor)
             watch.allocated(tensor)
     else:
         tell_result([*targets, *made])
@@ -392,6 +396,14 @@ def _moved_numbers(schema: _Schema, args: Any, kwargs: Any, sources: list[Any]) 
     }
     result = schema.op.overloadpacket(*positional, **named)
     return [each.contiguous().cpu().numpy().reshape(-1) for each in _tensors([result])]
+
+
+def _clear(tensor: Any, first: int = 0) -> None:
+    """Puts zeros where memory has no values, so that what else is found there (a NaN, a wrap) does
+    not differ from run to run. Not into large tensors, whose memory may never be touched."""
+    begin, size = _storage(tensor)
+    if tensor.device.type == "cpu" and first < size <= _MOST_CLEARED:
+        ctypes.memset(begin + first, 0, size - first)
 
 
 def _keep_beginning(watch: _Watch, tensor: Any, size: int) -> None:
