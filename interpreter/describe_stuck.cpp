@@ -244,7 +244,12 @@ Finding describeNotResident(const LaunchInfo &launch, const NotResident &crowd) 
 Finding describeEndlessLoop(const LaunchInfo &launch, const EndlessLoop &loop) {
   Finding finding = beginFinding(FindingCode::Deadlock, launch);
   finding.site = describeSite(loop.op, loop.program, launch, loop.loopIterations);
-  if (loop.bounds) {
+  if (loop.bounds && loop.op->name == "scf.while") {
+    finding.message = llvm::formatv("this loop never ends: it counts in steps of {0}, and never "
+                                    "comes to {1}",
+                                    loop.bounds->step, loop.bounds->end);
+    finding.hint = "compare by '<' or '>', or let the end be a number of whole steps";
+  } else if (loop.bounds) {
     finding.message = llvm::formatv("a loop from {0} to {1} with step {2} never ends",
                                     loop.bounds->begin, loop.bounds->end, loop.bounds->step);
   } else {

@@ -601,9 +601,10 @@ bool StepEmitter::waitsByLoads() {
   return true;
 }
 
-void StepEmitter::reportEndlessLoop() {
+void StepEmitter::reportEndlessLoop(std::optional<EndlessLoop::Bounds> bounds) {
   const llvm::ArrayRef<int64_t> loops = context_.loopIterations;
-  endInEndlessLoop(launch_, {infoOfOp("scf.while"), context_.linearProgram, loops.drop_back()});
+  endInEndlessLoop(launch_,
+                   {infoOfOp("scf.while"), context_.linearProgram, loops.drop_back(), bounds});
 }
 
 std::vector<StuckProgram> StepEmitter::suspendedAnd(std::vector<StuckProgram> stuck) const {

@@ -60,7 +60,7 @@ public:
   /// Whether it loaded in `lines` in between; then the program waits at the last of these loads.
   bool waitsByLoads();
   /// Reports the loop that the program is in, which nothing can end.
-  void reportEndlessLoop();
+  void reportEndlessLoop(std::optional<EndlessLoop::Bounds> bounds = std::nullopt);
   size_t suspendedPrograms() const { return suspended_.size(); }
   /// Each time so many more programs are suspended, `tellNotResident` is to be called; nothing when
   /// it need not be.

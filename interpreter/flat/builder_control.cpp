@@ -154,6 +154,13 @@ void ProgramBuilder::watchLoop(LoweredOp &next, mlir::scf::WhileOp op, const Val
     next.operands.push_back(idOf(read->getOperand(0)));
     watch->hasAddress = true;
   }
+  if (slice->count) {
+    const LoopSlice::Count &count = *slice->count;
+    const auto first = static_cast<uint32_t>(next.operands.size());
+    next.operands.append({carried[count.carried], idOf(count.goal), idOf(count.step)});
+    watch->count = {first, first + 1, first + 2, count.goal.getType().getIntOrFloatBitWidth(),
+                    count.isDown};
+  }
   next.evaluator.payload = std::move(watch);
 }
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -107,6 +108,13 @@ struct LoopWatch {
   bool countsChanges = false;  ///< memory is a part of the state: the loop reads and changes it
   bool hasAtomics = false;
   bool hasAddress = false;
+  /// Of a loop that goes on while a number is not its goal: operands of the WhileNext.
+  struct Count {
+    uint32_t at, goal, step;
+    uint32_t bits;
+    bool isDown;
+  };
+  std::optional<Count> count = std::nullopt;
 };
 
 /// What the front end passes for one parameter of the kernel.

@@ -3,6 +3,7 @@
 
 #include "core/ir/facts.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -82,6 +83,32 @@ private:
   llvm::DenseSet<mlir::Operation *> ops_;
 };
 
+std::optional<LoopSlice::Count> countOf(mlir::scf::WhileOp loop) {
+  const auto isFixed = [&](mlir::Value value) { return loop.isDefinedOutsideOfLoop(value); };
+  auto compare = loop.getConditionOp().getCondition().getDefiningOp<mlir::arith::CmpIOp>();
+  if (!compare || compare.getPredicate() != mlir::arith::CmpIPredicate::ne)
+    return std::nullopt;
+  for (const auto &[at, goal] : {std::pair(compare.getLhs(), compare.getRhs()),
+                                 std::pair(compare.getRhs(), compare.getLhs())}) {
+    auto carried = mlir::dyn_cast<mlir::BlockArgument>(at);
+    if (!carried || carried.getOwner() != loop.getBeforeBody() || !isFixed(goal) ||
+        !mlir::isa<mlir::IntegerType>(at.getType()))
+      continue;
+    const unsigned number = carried.getArgNumber();
+    mlir::Operation *next =
+        loop.getAfterBody()->getTerminator()->getOperand(number).getDefiningOp();
+    if (!next || !mlir::isa<mlir::arith::AddIOp, mlir::arith::SubIOp>(next) ||
+        !isFixed(next->getOperand(1)))
+      continue;
+    auto before = mlir::dyn_cast<mlir::BlockArgument>(next->getOperand(0));
+    if (before && before.getOwner() == loop.getAfterBody() &&
+        loop.getConditionOp().getArgs()[before.getArgNumber()] == at)
+      return LoopSlice::Count{number, goal, next->getOperand(1),
+                              mlir::isa<mlir::arith::SubIOp>(next)};
+  }
+  return std::nullopt;
+}
+
 } // namespace
 
 std::optional<LoopSlice> sliceOf(mlir::scf::WhileOp loop) {
@@ -89,7 +116,9 @@ std::optional<LoopSlice> sliceOf(mlir::scf::WhileOp loop) {
   loop.walk([&](mlir::Operation *op) { isWatched = isWatched && seesMemoryAlone(op); });
   if (!isWatched)
     return std::nullopt;
-  return Slice(loop).of(loop.getConditionOp().getCondition());
+  LoopSlice slice = Slice(loop).of(loop.getConditionOp().getCondition());
+  slice.count = countOf(loop);
+  return slice;
 }
 
 } // namespace blockscope::interpreter::flat

@@ -19,6 +19,14 @@ struct LoopSlice {
   bool hasAtomics = false;
   /// The last op of the slice outside of inner regions that reads memory; null where there is none.
   mlir::Operation *lastRead = nullptr;
+  /// Of a loop that goes on while a carried integer is not `goal`, and adds (or subtracts) `step`
+  /// in each iteration; neither changes in the loop.
+  struct Count {
+    unsigned carried;
+    mlir::Value goal, step;
+    bool isDown;
+  };
+  std::optional<Count> count;
 };
 
 /// Nothing where the loop waits at a volatile load (the scheduler looks after these, and after

@@ -7,6 +7,7 @@
 #include "interpreter/stuck.h"
 
 #include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/xxhash.h"
 
 #include <algorithm>
@@ -88,6 +89,26 @@ bool isStopped(const ExecutionContext &context) {
 
 enum class Repeats : uint8_t { No, AtOnce, InCycle };
 
+/// Of a number that wraps, and changes by the same step in each iteration, what it counts from, to
+/// and by, where it never comes to its goal: the step has a power of two that the distance has not.
+std::optional<EndlessLoop::Bounds> missedGoal(const LoopWatch &watch, void *const *pointers) {
+  if (!watch.count)
+    return std::nullopt;
+  const unsigned bits = watch.count->bits;
+  const auto read = [&](uint32_t operand) {
+    uint64_t value = 0;
+    std::memcpy(&value, pointers[operand], std::max(1U, bits / 8));
+    return llvm::SignExtend64(value, bits);
+  };
+  const int64_t at = read(watch.count->at), goal = read(watch.count->goal);
+  const int64_t step = read(watch.count->step);
+  const auto distance = static_cast<uint64_t>(goal) - static_cast<uint64_t>(at);
+  const auto powers = static_cast<unsigned>(llvm::countr_zero(static_cast<uint64_t>(step)));
+  if ((distance & llvm::maskTrailingOnes<uint64_t>(std::min(powers, bits))) == 0)
+    return std::nullopt;
+  return EndlessLoop::Bounds{at, goal, watch.count->isDown ? -step : step};
+}
+
 /// Whether a loop is in the state of an iteration before, so that only memory can end it. Looks at
 /// two iterations of each 64, and behind each power of two at a sixteenth as many, which are
 /// compared with its own: cycles of any length are seen. All of it is late enough to cost nothing
@@ -102,6 +123,8 @@ Repeats repeats(const Instruction &whileNext, void *const *pointers, ExecutionCo
   if (!isBehindPower && iteration % kPeriod > 1)
     return Repeats::No;
   const auto &watch = *static_cast<const LoopWatch *>(whileNext.payload);
+  if (missedGoal(watch, pointers))
+    return Repeats::AtOnce;
   uint64_t state = reinterpret_cast<uint64_t>(&watch);
   if (watch.countsChanges && context.launch)
     state += context.launch->progress.load(std::memory_order_acquire) * 0x9e3779b97f4a7c15ULL;
@@ -126,7 +149,8 @@ RunStatus endOrWait(const FlatProgram &program, const Instruction &whileNext, Re
   if (!watch.readsMemory) {
     if (context.launch)
       endInEndlessLoop(*context.launch, {context.op, context.linearProgram,
-                                         llvm::ArrayRef(context.loopIterations).drop_back()});
+                                         llvm::ArrayRef(context.loopIterations).drop_back(),
+                                         missedGoal(watch, pointers)});
     return RunStatus::Stopped;
   }
   context.waitsByLoads = true;

@@ -221,6 +221,12 @@ void bindStepRunner(py::module_ &module) {
               std::vector<int> lines, bool isFirst) {
              self.lookAtLoop(deciding, static_cast<uint64_t>(others), std::move(lines), isFirst);
            })
+      .def("end_in_loop_past_its_goal",
+           [](PyStepRunner &self, int64_t at, int64_t goal, int64_t step) {
+             self.emitter.reportEndlessLoop(interpreter::EndlessLoop::Bounds{at, goal, step});
+             throwLaunchErrors(self.launch);
+             PyStepRunner::throwStopped();
+           })
       .def("set_loops",
            [](PyStepRunner &self, size_t depth, int64_t iteration, bool hasEnd) {
              // Loops deeper than `depth` have ended; a negative iteration ends that one as well.

@@ -193,8 +193,10 @@ Finding RaceSanitizer::describeWarpOrder(const Conflict &context, const AccessRe
 void RaceSanitizer::reportWarpOrder(const Conflict &context, const AccessRecord &earlier,
                                     Shared shared) {
   const OpFacts &ours = factsOf(context.access.op), &theirs = factsOf(earlier.op);
+  // A store that overtakes loads is one cause, however many they are.
   const std::string cause =
-      "race-warp-order " + placeKey(ours.info->location) + " / " + placeKey(theirs.info->location);
+      "race-warp-order " + placeKey(ours.info->location) +
+      (writesMemory(theirs.kind) ? " / " + placeKey(theirs.info->location) : "");
   collector_.add(
       cause, {launch_->launchIndex, context.program, context.access.sequence, shared.lane},
       std::max(1, shared.bytes / context.access.elementBytes),

@@ -290,3 +290,65 @@ def test_who_looks_for_room_in_a_table_lets_the_others_make_it():
     table = torch.arange(1, 6, dtype=torch.int32)
     put_or_make_room[(2,)](table, table, SIZE=5)
     assert table.tolist() == [1, 2, 1000, 4, 5]
+
+
+@blockscope.jit
+def count_to(x_ptr, out_ptr, start, goal, step, HOW: tl.constexpr):
+    k, total = start, 0
+    if HOW == "up":
+        while k != goal:
+            total += tl.load(x_ptr)
+            k += step
+    elif HOW == "down":
+        while goal != k:
+            total += tl.load(x_ptr)
+            k = k - step
+    elif HOW == "by a constant":
+        while k != goal:
+            total += tl.load(x_ptr)
+            k += 4
+    elif HOW == "sometimes":
+        while k != goal:
+            total += tl.load(x_ptr)
+            if total > 2000:
+                k += 1
+            k += step
+    tl.store(out_ptr, total)
+
+
+@pytest.mark.parametrize(
+    "how, start, goal, step",
+    [
+        ("up", 0, 100, 32),
+        ("up", -7, 100, -2),
+        ("up", 5, 6, 0),
+        ("down", 100, 1, 2),
+        ("down", 0, 1, -16),
+        ("by a constant", 3, 100, 4),
+    ],
+)
+def test_a_loop_that_counts_past_its_goal_never_ends(how, start, goal, step):
+    x, out = torch.ones(1, dtype=torch.int32), torch.zeros(1, dtype=torch.int32)
+    with blockscope.check("asan") as report:
+        count_to[(1,)](x, out, start, goal, step, how)
+    (finding,) = report.findings
+    lines, first = inspect.getsourcelines(count_to.fn)
+    assert finding.code == "deadlock"
+    assert "!=" in lines[finding.line - first]
+
+
+@pytest.mark.parametrize(
+    "how, start, goal, step",
+    [
+        ("up", 0, 4096, 2),
+        ("down", 4096, 0, 2),
+        ("by a constant", 0, 8192, 4),
+        ("sometimes", 0, 5005, 2),
+    ],
+)
+def test_a_loop_that_meets_its_goal_ends(how, start, goal, step):
+    x, out = torch.ones(1, dtype=torch.int32), torch.zeros(1, dtype=torch.int32)
+    with blockscope.check("asan") as report:
+        count_to[(1,)](x, out, start, goal, step, how)
+    assert report.findings == []
+    assert out.item() > 1024

@@ -177,7 +177,7 @@ class _Rewriter(ast.NodeTransformer):
         for part in (leave, leave.test, leave.body[0]):
             ast.copy_location(part, node.test)
         target = ast.copy_location(ast.Name("_iteration", ast.Store()), node)
-        constants: tuple[Any, ...] = parts or (None, None)
+        constants: tuple[Any, ...] = parts or (None, None, None)
         decides = [ast.copy_location(ast.Constant(part), node) for part in constants]
         loop = ast.For(target, _runtime("iterations", *decides, at=node), [leave, *node.body], [])
         return ast.copy_location(loop, node)

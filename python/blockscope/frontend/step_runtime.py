@@ -81,19 +81,30 @@ def _kernel() -> context.Kernel:
 _FIRST_LOOK, _LOOK_EVERY, _PART_BEHIND_POWER = 1024, 64, 16
 
 
-def iterations(names: tuple[str, ...] | None, lines: tuple[int, ...] | None) -> Iterator[int]:
+def iterations(
+    names: tuple[str, ...] | None,
+    lines: tuple[int, ...] | None,
+    count: tuple[str, str | int] | None,
+) -> Iterator[int]:
     """The iterations of a 'while', with what decides whether it goes on (loop_slice.py).
 
     Now and then it is asked whether they, and memory, are what they were some iterations before:
-    then the loop never ends, unless another program changes memory.
+    then the loop never ends, unless another program changes memory. Nor does one that counts past
+    its goal for ever.
     """
     runner = _kernel().runner
+    before = None
     for iteration in iterators.noted(itertools.count()):
         look = _look_at(iteration) if names is not None else None
         if look is not None:
-            state = _state(sys._getframe(1).f_locals, names or ())
+            variables = sys._getframe(1).f_locals
+            state = _state(variables, names or ())
             if state is not None:
                 runner.look_at_loop(*state, lines, look == 0)
+            now = _count(variables, *count) if count else None
+            if look == 1 and before and now and _never_meets(before, now):
+                runner.end_in_loop_past_its_goal(now[0], now[1], now[0] - before[0])
+            before = now
         yield iteration
 
 
@@ -105,6 +116,28 @@ def _look_at(iteration: int) -> int | None:
     if iteration - power <= power // _PART_BEHIND_POWER:
         return iteration - power
     return iteration % _LOOK_EVERY if iteration % _LOOK_EVERY <= 1 else None
+
+
+def _count(variables: Any, name: str, goal: str | int) -> tuple[int, int, int] | None:
+    """What counts, its goal, and in how many bits; None where they are no integers."""
+    at = variables.get(name)
+    end = values.unwrap(variables.get(goal) if isinstance(goal, str) else goal)
+    is_block = isinstance(at, core.tensor) and at.shape
+    if not isinstance(at, core.tensor) or is_block or not at.dtype.is_int():
+        return None
+    if isinstance(end, core.tensor) and (end.shape or end.dtype != at.dtype):
+        return None
+    if not isinstance(end, core.tensor | int):
+        return None
+    return int(at), int(end), at.dtype.primitive_bitwidth
+
+
+def _never_meets(before: tuple[int, int, int], now: tuple[int, int, int]) -> bool:
+    """Whether a number that wraps, and changes by the same step, never comes to its goal: the step
+    has a power of two that the distance has not."""
+    size = 1 << now[2]
+    step, distance = (now[0] - before[0]) % size, (now[1] - now[0]) % size
+    return distance % (step & -step or size) != 0
 
 
 def _state(variables: Any, names: Iterable[str]) -> tuple[list[Any], int] | None:
