@@ -72,10 +72,7 @@ bool ordersMemory(Operation *op) {
          !isa<tl::AssertOp, tl::AssumeOp, tl::PrintOp>(op);
 }
 
-/// Whether an op writes through its first operand, and nobody learns anything by it. An atomic
-/// whose result nobody uses may release what was written before it, but acquires nothing: loads
-/// behind it may come before it.
-static bool isPlainWrite(Operation *op) {
+bool isPlainWrite(Operation *op) {
   return isa<tl::StoreOp>(op) || (tl::isAtomic(op) && op->use_empty());
 }
 

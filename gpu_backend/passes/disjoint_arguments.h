@@ -24,6 +24,11 @@ void requireDisjoint(mlir::func::FuncOp function, unsigned argument, unsigned ot
 /// Assertions, assumptions and prints change nothing.
 bool ordersMemory(mlir::Operation *op);
 
+/// Whether an op writes through its first operand, and nobody learns anything by it. An atomic
+/// whose result nobody uses may release what was written before it, but acquires nothing: loads
+/// behind it may come before it.
+bool isPlainWrite(mlir::Operation *op);
+
 /// What a loop does to global memory, for a load that is to come some iterations earlier.
 class LoopWrites {
 public:

@@ -68,10 +68,10 @@ bool mayPrecede(Operation *first, Operation *second) {
 bool mayOrderMemory(Operation *op) {
   if (auto load = dyn_cast<tl::LoadOp>(op))
     return load.getIsVolatile();
-  if (isa<tl::StoreOp, tl::AssertOp, tl::PrintOp, tl::GdcWaitOp, tl::GdcLaunchDependentsOp>(op))
+  if (isa<tl::StoreOp, tl::GdcWaitOp, tl::GdcLaunchDependentsOp>(op))
     return false; // what the launch ahead wrote, TMA sees too
-  return op->getNumRegions() == 0 && !op->hasTrait<OpTrait::IsTerminator>() &&
-         !isMemoryEffectFree(op) && !isa<tlg::TLGDialect>(op->getDialect());
+  return ordersMemory(op) && !op->hasTrait<OpTrait::IsTerminator>() &&
+         !isa<tlg::TLGDialect>(op->getDialect());
 }
 
 using Arguments = llvm::SmallSetVector<unsigned, 4>;
@@ -86,19 +86,6 @@ bool mayBeOf(std::optional<unsigned> argument, Value pointer, Arguments &others)
   return false;
 }
 
-/// Whether an atomic only updates memory: it orders nothing, and nobody looks at what it gives.
-bool isMereUpdate(tl::AtomicRmwOp atomic) {
-  return atomic.getSem() == "relaxed" && atomic.getResult().use_empty();
-}
-
-/// The pointer by which `op` writes without ordering other accesses, null if it does not.
-Value writtenPointer(Operation *op) {
-  if (auto store = dyn_cast<tl::StoreOp>(op))
-    return store.getPointer();
-  auto atomic = dyn_cast<tl::AtomicRmwOp>(op);
-  return atomic && isMereUpdate(atomic) ? atomic.getPointer() : nullptr;
-}
-
 /// Whether something before `access` may have written to what argument `argument` points to, if
 /// that does not overlap `others`. Stores by TMA that come before another store are waited for.
 bool mayBeWritten(Operation *access, std::optional<unsigned> argument, Arguments &others) {
@@ -107,10 +94,10 @@ bool mayBeWritten(Operation *access, std::optional<unsigned> argument, Arguments
       .walk([&](Operation *op) {
         if (op == access || !mayPrecede(op, access))
           return WalkResult::advance();
-        Value pointer = writtenPointer(op);
         const bool isOrdered = isa<tl::StoreOp>(access) && op->hasAttr(kTmaAttribute);
-        const bool stops =
-            pointer ? !isOrdered && mayBeOf(argument, pointer, others) : mayOrderMemory(op);
+        const bool stops = isPlainWrite(op)
+                               ? !isOrdered && mayBeOf(argument, op->getOperand(0), others)
+                               : mayOrderMemory(op);
         return stops ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();

@@ -15,6 +15,7 @@ import machine_backend
 import ptx_matrix_machine
 import ptx_tma_machine
 import pytest
+from blockscope.tools.tensor_descriptor import TensorDescriptor
 
 torch = pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
@@ -230,7 +231,7 @@ def test_what_is_missing_is_found(found: str, instead: str, message: str, arch: 
 
 
 @triton.jit
-def sum_of_products(a_ptr, b_ptr, c_ptr, K: tl.constexpr, SEM: tl.constexpr):
+def sum_of_products(a_ptr, b_ptr, c_ptr, seen_ptr, K: tl.constexpr, LOOKS: tl.constexpr):
     a = tl.make_tensor_descriptor(a_ptr, [64, K], [K, 1], [64, 32])
     b = tl.make_tensor_descriptor(b_ptr, [K, 64], [64, 1], [32, 64])
     i = tl.arange(0, 64)
@@ -238,14 +239,35 @@ def sum_of_products(a_ptr, b_ptr, c_ptr, K: tl.constexpr, SEM: tl.constexpr):
         total = tl.zeros([64, 64], tl.float32)
         for k in range(0, K, 32):
             total = tl.dot(a.load([0, k]), b.load([k, 0]), total)
-        tl.atomic_add(c_ptr + i[:, None] * 64 + i, total * (part + 1), sem=SEM)
+        before = tl.atomic_add(c_ptr + i[:, None] * 64 + i, total * (part + 1))
+        if LOOKS:
+            tl.store(seen_ptr, tl.max(before))
 
 
 @ONE_ARCH
-@pytest.mark.parametrize("sem,form", [("relaxed", "load"), ("acq_rel", "cp.async")])
-def test_loads_behind_atomics(sem: str, form: str, arch: str, machines: Any) -> None:
+@pytest.mark.parametrize("looks,form", [(False, "load"), (True, "cp.async")])
+def test_loads_behind_atomics(looks: bool, form: str, arch: str, machines: Any) -> None:
     a, b = torch.randn(64, 96).half(), torch.randn(96, 64).half()
-    c = torch.zeros(64, 64)
-    sum_of_products[(1,)](a, b, c, 96, sem)
+    c, seen = torch.zeros(64, 64), torch.zeros(1)
+    sum_of_products[(1,)](a, b, c, seen, 96, looks)
     torch.testing.assert_close(c, a.float() @ b.float() * 3, rtol=1e-3, atol=1e-2)
     assert forms(machines[0]) == {form}
+
+
+@triton.jit
+def product_assumed(c, a, b, K: tl.constexpr):
+    row = tl.program_id(0) * 64
+    tl.assume(row >= 0)
+    total = tl.zeros([64, 64], tl.float32)
+    for k in range(0, K, 32):
+        total = tl.dot(a.load([row, k]), b.load([0, k]).T, total)
+    c.store([row, 0], total)
+
+
+@ONE_ARCH
+def test_accesses_behind_an_assumption(arch: str, machines: Any) -> None:
+    a, b, c = torch.randn(128, 96).half(), torch.randn(64, 96).half(), torch.zeros(128, 64)
+    pairs = zip((c, a, b), ([64, 64], [64, 32], [64, 32]), strict=True)
+    product_assumed[(2,)](*(TensorDescriptor.from_tensor(*pair) for pair in pairs), 96)
+    torch.testing.assert_close(c, a.float() @ b.float().T, rtol=1e-3, atol=1e-2)
+    assert forms(machines[0]) == {"load", "store"}

@@ -3,6 +3,8 @@ decayed, and a shift of tokens, with gradients."""
 
 from __future__ import annotations
 
+import importlib.util
+
 import torch
 
 from practice import torch_math as tm
@@ -17,7 +19,10 @@ def _rearrange(x, pattern, **_):
 
 repository = Repository(
     "zhixuan-lin/forgetting-transformer", "883f260c636e87971339749b0d8310004794a5cc", packages={"forgetting_transformer": "src"},
-    stand_ins={"einops": {"rearrange": _rearrange}, "pytest": {}},
+    stand_ins={
+        "einops": {"rearrange": _rearrange},
+        **({} if importlib.util.find_spec("pytest") else {"pytest": {}}),
+    },
 )  # fmt: skip
 F16 = torch.float16
 

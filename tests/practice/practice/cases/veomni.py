@@ -124,7 +124,7 @@ def balance_loss(file, device, t, experts, k):
     )  # fmt: skip
 
 
-@repository.case("veomni/ops/kernels/rotary/triton_deterministic.py", "_bmm_kernel", small=dict(b=2, m=40, k=24, n=1), production=dict(b=8, m=64, k=1, n=32768))  # fmt: skip
+@repository.case("veomni/ops/kernels/rotary/triton_deterministic.py", "_bmm_kernel", small=dict(b=2, m=40, k=24, n=1), production=dict(b=8, m=64, k=1, n=32768), rtol=1e-2, atol=1e-2)  # fmt: skip
 def outer_products(file, device, b, m, k, n):
     a, c = tm.normal(b, m, k, device=device), tm.normal(b, k, n, device=device)
     return lambda: file.triton_bmm(a, c), lambda: a.double() @ c.double()
