@@ -138,7 +138,7 @@ private:
                     });
     lowering_.barrier();
     for (int reg = 0; reg < static_cast<int>(results.size()); ++reg)
-      results[reg] = slots.load(slot(reg))[0];
+      results[reg] = madeHere(lowering_, slots.load(slot(reg))[0]);
   }
 
   /// Whether a lane that holds copies differs from the owner in its free bits only.

@@ -240,6 +240,20 @@ Elements Slots::load(llvm::Value *slot) {
   return elements;
 }
 
+llvm::Value *madeHere(Lowering &lowering, llvm::Value *value) {
+  llvm::IRBuilder<> &builder = lowering.builder();
+  llvm::Type *type = value->getType();
+  const unsigned bits = type->getPrimitiveSizeInBits();
+  if (bits != 16 && bits != 32 && bits != 64)
+    return value;
+  const llvm::StringRef letter = bits == 16 ? "h" : bits == 32 ? "r" : "l";
+  llvm::Type *word = builder.getIntNTy(bits);
+  llvm::Value *made = lowering.assembly(word, llvm::formatv("mov.b{0} $0, $1;", bits).str(),
+                                        llvm::formatv("={0},{0}", letter).str(),
+                                        {builder.CreateBitCast(value, word)});
+  return builder.CreateBitCast(made, type);
+}
+
 void Slots::storeBlock(llvm::ArrayRef<llvm::Value *> registers, const LinearLayout &layout) {
   llvm::Value *thread = lowering_.threadElement(layout);
   const uint32_t copies = freeBits(layout).registers;

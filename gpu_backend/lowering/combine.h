@@ -89,6 +89,13 @@ private:
   llvm::SmallVector<llvm::Value *, 2> bases_;
 };
 
+/// `value`, of 16, 32 or 64 bits, as LLVM does not see through it: what is made of what other warps
+/// have stored is made where that is read. LLVM would take a sum of such sums for one, and move
+/// what few threads need into the branch of these: what all of them have read from shared memory
+/// would have registers until then. And it would look for vectors among the loads of a long block
+/// of code.
+llvm::Value *madeHere(Lowering &lowering, llvm::Value *value);
+
 /// Registers with none of `bits`, each element once.
 llvm::SmallVector<uint32_t> registersWithout(uint32_t bits, const LinearLayout &layout);
 

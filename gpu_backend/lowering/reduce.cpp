@@ -69,21 +69,8 @@ public:
   }
 
 private:
-  /// What is made of the tables of warps is made where they are read. LLVM would take a sum of such
-  /// sums for one, and move what few threads need into the branch of these: what all of them have
-  /// read from shared memory would have registers until then.
   llvm::Value *finished(llvm::Value *result, bool isUsed) {
-    llvm::IRBuilder<> &builder = lowering_.builder();
-    llvm::Type *type = result->getType();
-    const unsigned bits = type->getPrimitiveSizeInBits();
-    if (!isUsed || along_.warps == 0 || !(bits == 16 || bits == 32 || bits == 64))
-      return result;
-    const llvm::StringRef letter = bits == 16 ? "h" : bits == 32 ? "r" : "l";
-    llvm::Type *word = builder.getIntNTy(bits);
-    llvm::Value *made = lowering_.assembly(word, llvm::formatv("mov.b{0} $0, $1;", bits).str(),
-                                           llvm::formatv("={0},{0}", letter).str(),
-                                           {builder.CreateBitCast(result, word)});
-    return builder.CreateBitCast(made, type);
+    return isUsed && along_.warps != 0 ? madeHere(lowering_, result) : result;
   }
 
   /// The registers that hold partial results after those of the thread are combined.

@@ -272,6 +272,8 @@ private:
         sum = combine_(sum, totalOf(i));
         before = select(builder_.CreateICmpUGT(number, lowering_.i32(i)), sum, before);
       }
+      for (llvm::Value *&value : before)
+        value = madeHere(lowering_, value);
       prepend(before, reg, builder_.CreateICmpNE(number, lowering_.i32(0)));
     }
   }
