@@ -93,8 +93,15 @@ std::string RaceSanitizer::flagHint(int64_t program, const AccessRecord &earlier
 void RaceSanitizer::report(const Conflict &context, const AccessRecord &earlier, Shared shared) {
   const SeenAccess &access = context.access;
   const OpFacts &ours = factsOf(access.op), &theirs = factsOf(earlier.op);
-  const bool hasAtomics =
-      llvm::any_of(ops_, [](const auto &known) { return isAtomic(known.second.kind); });
+  // An atomic that only counts, or adds up, is not there to order anything.
+  const bool synchronises =
+      access.isAtomic || isAtomic(theirs.kind) || llvm::any_of(ops_, [](const auto &known) {
+        const OpFacts &op = known.second;
+        const llvm::StringRef semantics = op.semantics; // "acq_rel" is what nobody chose
+        return isAtomic(op.kind) &&
+               (op.info->resultUse == ResultUse::Decides || semantics.starts_with("release") ||
+                semantics.starts_with("acquire"));
+      });
   const bool bothWrite = writesMemory(access.kind) && writesMemory(theirs.kind);
   const int size = access.elementBytes;
   const int64_t elements = std::max(1, shared.bytes / size);
@@ -162,7 +169,7 @@ void RaceSanitizer::report(const Conflict &context, const AccessRecord &earlier,
           finding.hint =
               "a volatile load waits for nobody: read what another launch wrote, or let the writer "
               "release and the reader acquire by atomics";
-        else if (hasAtomics)
+        else if (synchronises)
           finding.hint =
               "the atomics of this kernel do not order these two: the first must stand before a "
               "release, the second behind an acquire of the same address (sem='acq_rel' is both)";

@@ -183,7 +183,10 @@ Finding UndefinedSanitizer::describeHostRead(const UndefinedStorage &storage, co
   finding.code = FindingCode::UndefinedValue;
   finding.message = messageOf(Use::HostRead, std::nullopt, trail);
   finding.values = trail.values;
-  finding.hint = hintOf(trail);
+  finding.hint = trail.launch || trail.birth != Birth::NeverWritten
+                     ? hintOf(trail)
+                     : "does the grid, or the loop in the kernel, reach all of the tensor? If it "
+                       "need not, fill the memory first (torch.zeros)";
   finding.related = trail.sites;
   if (trail.launch) { // the store is the place
     finding.site = trail.sites.front();

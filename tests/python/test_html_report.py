@@ -211,7 +211,11 @@ def test_lines_that_are_no_python(tmp_path, text):
 def test_a_run_without_findings(tmp_path):
     (tmp_path / "empty.py").write_text("print('hello')\n")
     done = command("check", "--format", "html", "--output", "r.html", "empty.py", cwd=tmp_path)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "hello\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        0,
+        "hello\n",
+        "wrote r.html: no kernel was launched\n",
+    )
     page = Page((tmp_path / "r.html").read_text())
     assert page.of("tally") == ["nothing was checked"] and not page.of("clean")
     assert page.of("said") == ["no kernel was launched: nothing was checked"]

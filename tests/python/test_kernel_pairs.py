@@ -225,7 +225,7 @@ def test_a_constexpr_decides_on_atomics_in_both_modes(is_atomic):
         tl.static_print("compiled or stepped")
         offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
         if COUNTS:
-            tl.atomic_add(count_ptr, 1, sem="relaxed")
+            tl.atomic_add(count_ptr, 1, sem="release")
         tl.store(x_ptr + offsets, tl.load(x_ptr + offsets + 1))
 
     texts = []

@@ -305,7 +305,11 @@ def test_findings_of_child_processes_are_results(folder):
 
 def test_sarif_into_a_file(folder):
     done = command("check", "--format", "sarif", "--output", "out.sarif", "good.py", cwd=folder)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "the script ran\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (
+        0,
+        "the script ran\n",
+        "wrote out.sarif: no findings\n",
+    )
     run = log_of((folder / "out.sarif").read_text())
     assert run["results"] == [] and run["tool"]["driver"]["rules"] == []
 

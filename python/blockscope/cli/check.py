@@ -101,6 +101,9 @@ def _writing(options: argparse.Namespace) -> End:
             if options.format != "text" or options.output is not None:
                 print(said, end="", file=sys.stderr)
         _write(text, options.output, output)
+        if options.output is not None and options.write_baseline is None:
+            said = report_formats.counts(report.findings, report.launches)
+            print(f"wrote {options.output}: {said}", file=sys.stderr)
         for child in children:
             if child["findings"]:
                 print(

@@ -98,6 +98,17 @@ def said_of(report: Any, status: int, has_launched: bool) -> list[str]:
     return said
 
 
+def counts(found: Sequence[Any], launches: int) -> str:
+    """How many findings of each severity there are, in words."""
+    severities = [each.severity for each in found]
+    words = [
+        f"{severities.count(name)} {name}{'s' * (severities.count(name) != 1)}"
+        for name in ("error", "warning", "note")
+        if name in severities
+    ]
+    return ", ".join(words) or ("no findings" if launches else "no kernel was launched")
+
+
 def text_of(report: Any, status: int, has_launched: bool, *, color: bool) -> str:
     """For people to read."""
     if not has_launched:

@@ -246,13 +246,7 @@ def run() -> None:
 
 
 def _counts(found: list[Any], report: Any, status: int) -> str:
-    severities = [each.severity for each in found]
-    words = [
-        f"{severities.count(name)} {name}{'s' * (severities.count(name) != 1)}"
-        for name in ("error", "warning", "note")
-        if name in severities
-    ]
-    text = ", ".join(words) or ("no findings" if report.launches else "no kernel was launched")
+    text = report_formats.counts(found, report.launches)
     return f"{text}, status {status}" if status else text
 
 
