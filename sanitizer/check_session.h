@@ -57,7 +57,7 @@ public:
 private:
   FindingCollector collector_;
   std::vector<std::string> names_; ///< of the checks that were asked for
-  LaunchFacts last_; ///< the launch that was watched last
+  LaunchFacts last_;               ///< the launch that was watched last
   std::vector<std::unique_ptr<Observer>> observers_;
   std::vector<HostWatcher *> hostWatchers_; ///< among the observers
 };
