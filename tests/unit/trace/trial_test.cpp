@@ -111,8 +111,10 @@ TEST_F(TrialTest, TheTraceOfALaunchThatIsDoneAgainHasTheSecondRunOnly) {
   FlatKernel kernel(kCopy);
   kernel.tensor(x).tensor(x).scalar(1); // in place: each program loads an element of the next one
   EXPECT_EQ(traced(kernel), 2 * kPrograms);
-  ASSERT_EQ(session.findings().size(), 1U);
-  EXPECT_EQ(session.findings()[0].code, FindingCode::RaceReadWrite);
+  const std::vector<Finding> findings = session.findings();
+  ASSERT_EQ(findings.size(), 2U); // between programs, and between the warps of one
+  EXPECT_EQ(findings[0].code, FindingCode::RaceReadWrite);
+  EXPECT_EQ(findings[1].code, FindingCode::RaceWarpOrder);
   ASSERT_EQ(counter.runs.size(), 2U);
   EXPECT_TRUE(counter.runs[0].isTrial);
   EXPECT_FALSE(counter.runs[1].isTrial);
