@@ -249,9 +249,10 @@ LaunchResult launchFlat(const FlatProgram &program, LaunchState &launch,
   launch.info.mayWait = use.orders || program.waitsByLoads;
   if (!launch.observers.empty())
     launch.info.files = program.files;
+  if (!launch.observers.empty())
+    markUse(use, launch.memory, values);
   LaunchRuns runs(program, launch, std::move(addresses), poll);
   if (launch.observers.plan().wantsTrial && !use.prints && !use.orders) {
-    markUse(use, launch.memory, values);
     if (readsItsOutput(use, launch.memory))
       launch.saved = std::make_unique<SavedMemory>();
     runs.run(ObserverList::Run::Trial, result);

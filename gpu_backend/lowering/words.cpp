@@ -135,23 +135,18 @@ void storeToShared(Lowering &lowering, llvm::Value *predicate,
                    llvm::ArrayRef<llvm::Value *> elements, mlir::Type type, llvm::Value *pointer) {
   llvm::IRBuilder<> &builder = lowering.builder();
   const int bytes = Lowering::elementBytes(type);
-  const auto count = static_cast<int>(elements.size());
-  const WordFormat words = wordsOf(bytes * count, bytes);
-  llvm::SmallVector<llvm::Value *> operands = packWords(lowering, elements, type, words);
-  std::string registers;
-  for (int i = 0; i < words.count; ++i)
-    registers += (i == 0 ? "$" : ", $") + std::to_string(i);
-  std::string text = llvm::formatv(
-      "st.shared{0}.b{1} [${2}], {3};", words.count == 1 ? "" : ".v" + std::to_string(words.count),
-      words.bits, words.count, words.count == 1 ? registers : "{" + registers + "}");
-  std::string constraints = words.constraintList("") + ",r";
-  operands.push_back(builder.CreatePtrToInt(pointer, builder.getInt32Ty()));
-  if (predicate) {
-    text = "@$" + std::to_string(words.count + 1) + " " + text;
-    constraints += ",b";
-    operands.push_back(predicate);
-  }
-  lowering.assembly(builder.getVoidTy(), text, constraints + ",~{memory}", operands);
+  const WordFormat words = wordsOf(bytes * static_cast<int>(elements.size()), bytes);
+  llvm::SmallVector<llvm::Value *> operands{predicate,
+                                            builder.CreatePtrToInt(pointer, builder.getInt32Ty())};
+  llvm::append_range(operands, packWords(lowering, elements, type, words));
+  std::string registers = "$2";
+  for (int i = 1; i < words.count; ++i)
+    registers += ", $" + std::to_string(i + 2);
+  const std::string vector = words.count == 1 ? "" : ".v" + std::to_string(words.count);
+  lowering.assembly(
+      builder.getVoidTy(),
+      llvm::formatv("@$0 st.shared{0}.b{1} [$1], {{{2}};", vector, words.bits, registers).str(),
+      "b,r," + words.constraintList("") + ",~{memory}", operands);
 }
 
 } // namespace blockscope::gpu

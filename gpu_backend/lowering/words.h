@@ -34,8 +34,7 @@ llvm::SmallVector<llvm::Value *> unpackWords(Lowering &lowering, llvm::Value *re
                                              mlir::Type type, int elementCount,
                                              const WordFormat &words);
 
-/// Stores elements side by side into shared memory, up to 16 bytes, where `predicate` is true
-/// (null: always).
+/// Stores elements side by side into shared memory, up to 16 bytes, where `predicate` is true.
 void storeToShared(Lowering &lowering, llvm::Value *predicate,
                    llvm::ArrayRef<llvm::Value *> elements, mlir::Type type, llvm::Value *pointer);
 
