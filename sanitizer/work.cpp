@@ -1,6 +1,7 @@
 // Facts of the op, and the types of its operands, say how many.
 #include "sanitizer/work.h"
 
+#include "core/dot_precision.h"
 #include "core/op_facts.h"
 #include "interpreter/combine_region.h"
 
@@ -30,7 +31,8 @@ std::optional<OpWork> workOfDot(const OpSignature &signature, bool isTf32) {
               2 * left.shape.back() * signature.results[0].numElements()};
   if (left.dtype == DType::Fp32) {
     const bool isIeee =
-        !isTf32 && signature.attributes.getString("input_precision", "ieee") == "ieee";
+        !isTf32 &&
+        precisionOfFloats(signature.attributes.getString("input_precision", "ieee")) == "ieee";
     work.unit = isIeee ? kVector : kTensor;
     work.dtype = isIeee ? "fp32" : "tf32";
   }

@@ -1,4 +1,5 @@
 // What must hold of `tl` ops beyond what their traits say.
+#include "core/dot_precision.h"
 #include "core/ir/tl_dialect.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -337,7 +338,8 @@ LogicalResult DotOp::verify() {
     return emitOpError("cannot multiply ") << getA().getType() << " by " << getB().getType();
   llvm::SmallVector<int64_t> shape(a.drop_back());
   shape.push_back(b.back());
-  if (!llvm::is_contained({"ieee", "tf32", "tf32x3", "bf16x3", "bf16x6"}, getInputPrecision()))
+  if (!llvm::is_contained({"ieee", "tf32", "tf32x3", "bf16x3", "bf16x6"},
+                          precisionOfFloats(getInputPrecision())))
     return emitOpError("has the unknown input precision '") << getInputPrecision() << "'";
   return requireShape(*this, "result", getType(), shape);
 }

@@ -1,6 +1,7 @@
 // Ops on floats as ops on their payloads.
 #include "core/semantic/payload_emitter.h"
 
+#include "core/dot_precision.h"
 #include "core/numeric/payload.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -233,7 +234,7 @@ ValueList PayloadEmitter::emit(const OpRequest &request) {
   if (name == "tl.sort")
     return result(ring.op(name, {embedded(0)}, request.attributes));
   if (name == "tl.dot")
-    return result(ring.op(name, {embedded(0), embedded(1), embedded(2)}));
+    return emitDot(request);
   if (name == "tl.atomic_rmw" && request.attributes.getString("kind").starts_with("f")) {
     Attributes attributes = request.attributes;
     attributes.set("kind", attributes.getString("kind").str() + "_payload");
@@ -247,6 +248,25 @@ ValueList PayloadEmitter::emit(const OpRequest &request) {
     return result(ring.unknownFunction(
         operands, hashOf(function.str() + (type.dtype == DType::Fp32 ? "f" : ""))));
   return inner_.emit(request);
+}
+
+ValueList PayloadEmitter::emitDot(const OpRequest &request) {
+  const Type &type = request.resultTypes[0];
+  const int bits = bitWidth(type.dtype);
+  if (llvm::any_of(request.operands,
+                   [&](const Value &operand) { return bitWidth(operand.type.dtype) > bits; })) {
+    const Ring ring(inner_, type); // operands are folded first
+    ValueList embedded;
+    for (const Value &operand : request.operands)
+      embedded.push_back(ring.embed(operand));
+    return {ring.unembed(ring.op(request.name, embedded), type)};
+  }
+  // Still a dot of floats, so that a GPU's layouts, copies and instructions are those of the
+  // kernel.
+  const bool isTf32 = request.attributes.getString("input_precision").starts_with("tf32");
+  Attributes attributes;
+  attributes.set("input_precision", (isTf32 ? "tf32" : "ieee") + kOfPayloads.str());
+  return inner_.emit({request.name, request.operands, attributes, request.resultTypes});
 }
 
 ValueList PayloadEmitter::emitAssembly(const OpRequest &request) {

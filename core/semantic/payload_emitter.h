@@ -34,6 +34,7 @@ public:
 private:
   class Ring;
 
+  ValueList emitDot(const OpRequest &request);
   ValueList emitAssembly(const OpRequest &request);
   /// Combines payloads as `combineOp` combines floats.
   std::function<ValueList(llvm::ArrayRef<Value>, llvm::ArrayRef<Value>)>

@@ -260,10 +260,8 @@ llvm::Value *bitcast(Lowering &lowering, Operation *op, Operands x) {
 }
 
 template <bool embeds> llvm::Value *payload(Lowering &lowering, Operation *op, Operands x) {
-  const DType dtype = dtypeOf((embeds ? op->getOperand(0) : op->getResult(0)).getType());
-  uint64_t one = 0;
-  numeric::writeDouble(dtype, 1, &one);
-  const numeric::Payload rule(bitWidth(dtype), one);
+  const numeric::Payload rule =
+      payloadRuleOf((embeds ? op->getOperand(0) : op->getResult(0)).getType());
   llvm::IRBuilder<> &builder = lowering.builder();
   return embeds
              ? embedFloat(builder, x[0], rule)

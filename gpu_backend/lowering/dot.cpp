@@ -5,6 +5,7 @@
 // order of k that begins with acc, bit for bit what the CPU computes.
 #include "gpu_backend/lowering/families.h"
 #include "gpu_backend/lowering/mma_operands.h"
+#include "gpu_backend/lowering/payload_products.h"
 #include "gpu_backend/lowering/words.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -18,10 +19,13 @@ namespace {
 struct Widening {
   llvm::Type *type;
   bool isUnsigned;
+  bool isOfPayloads; ///< they are floats that stand for integers
 };
 
-llvm::Value *widen(Lowering &lowering, llvm::Value *value, const Widening &to) {
+llvm::Value *widen(Lowering &lowering, llvm::Value *value, Type type, const Widening &to) {
   llvm::IRBuilder<> &builder = lowering.builder();
+  if (to.isOfPayloads)
+    value = embedFloat(builder, value, payloadRuleOf(type));
   if (to.type->isIntegerTy())
     return to.isUnsigned ? builder.CreateZExt(value, to.type) : builder.CreateSExt(value, to.type);
   return builder.CreateFPExt(value, to.type);
@@ -89,7 +93,7 @@ public:
       for (auto [i, reg] : llvm::enumerate(vector.registers))
         loaded[layout_.registerElement(reg)] =
             widen(lowering_, fromMemory(lowering_, builder.CreateExtractElement(read, i), type),
-                  widening_);
+                  type, widening_);
     }
     Registers values;
     for (int reg = 0; reg < layout_.registerCount(); ++reg)
@@ -166,8 +170,16 @@ LogicalResult lowerFma(Lowering &lowering, Operation *op) {
   const auto type = cast<RankedTensorType>(dot.getType());
   Registers sums(lowering.get(dot.getAcc()));
   llvm::Type *element = lowering.elementType(type);
-  const bool isNarrow = element->isHalfTy();
+  std::optional<PayloadProducts> payloads;
+  if (isOfPayloads(dot.getInputPrecision()))
+    payloads.emplace(lowering, elementOfOperand(dot.getA()), elementOfOperand(dot.getB()),
+                     tlg::elementBytes(elementOfOperand(dot.getA())), type.getElementType());
+  const bool isNarrow = element->isHalfTy() && !payloads;
   llvm::Type *wide = isNarrow ? builder.getFloatTy() : element;
+  if (payloads) {
+    payloads->embedSums(sums);
+    wide = sums.front()->getType();
+  }
   if (isNarrow)
     for (llvm::Value *&sum : sums)
       sum = builder.CreateFPExt(sum, wide);
@@ -176,14 +188,18 @@ LogicalResult lowerFma(Lowering &lowering, Operation *op) {
   int64_t unroll = steps;
   while (2 * unroll <= depth && 2 * unroll * static_cast<int64_t>(sums.size()) <= kProductsPerPass)
     unroll *= 2;
-  Operand a(lowering, dot.getA(), true, type, steps, {wide, dot.getAUnsigned()});
-  Operand b(lowering, dot.getB(), false, type, steps, {wide, dot.getBUnsigned()});
+  Operand a(lowering, dot.getA(), true, type, steps,
+            {wide, dot.getAUnsigned(), payloads.has_value()});
+  Operand b(lowering, dot.getB(), false, type, steps,
+            {wide, dot.getBUnsigned(), payloads.has_value()});
   a.note();
   b.note();
   multiply(lowering, a, b, steps, unroll, sums);
   if (isNarrow)
     for (llvm::Value *&sum : sums)
       sum = builder.CreateFPTrunc(sum, element);
+  if (payloads)
+    payloads->unembedSums(sums);
   lowering.set(dot, sums);
   return success();
 }

@@ -5,6 +5,7 @@
 // come first, as on the CPU. A result in fp16 is accumulated in fp32 and rounded once.
 #include "gpu_backend/lowering/families.h"
 #include "gpu_backend/lowering/mma_operands.h"
+#include "gpu_backend/lowering/payload_products.h"
 
 #include "gpu_backend/layout/mma_layouts.h"
 #include "gpu_backend/passes/shared_operands.h"
@@ -143,20 +144,26 @@ LogicalResult lowerMma(Lowering &lowering, Operation *op) {
                     along(shape[rank - 1], 8 * warps[1]), along(k, mmaDepth(bytes)),
                     rank == 3 ? along(shape[0], warps[2]) : 1};
   const Instruction instruction = makeInstruction(lowering, mma);
+  const OperandFormat format = OperandFormat::of(mma);
   const bool widens = widensFp8(lowering, mma);
   const int size = instruction.accumulatorSize;
+  std::optional<PayloadProducts> payloads;
+  if (format.isPayload)
+    payloads.emplace(lowering, elementOfOperand(mma.getA()), elementOfOperand(mma.getB()), bytes,
+                     type.getElementType());
 
   Registers sums(lowering.get(mma.getAcc()));
   if (static_cast<int64_t>(sums.size()) != tiles.batch * tiles.m * tiles.n * size)
     return op->emitError("has an accumulator that is not of mma.sync (a mistake in blockscope)");
   llvm::Type *element = lowering.elementType(type);
-  const bool isNarrow = element->isHalfTy();
+  const bool isNarrow = element->isHalfTy() && !payloads;
+  if (payloads)
+    payloads->embedSums(sums);
   if (isNarrow)
     for (llvm::Value *&sum : sums)
       sum = builder.CreateFPExt(sum, instruction.accumulator);
 
   const MmaWarps split{warps[0], warps[1], warps[2]};
-  const OperandFormat format = OperandFormat::of(mma);
   const int depth = mmaDepth(bytes);
   MmaOperand a(lowering, mma.getA(), format,
                mmaOperandA(shapeOfOperand(mma.getA()), bytes, split, depthOrderOf(mma)),
@@ -173,7 +180,9 @@ LogicalResult lowerMma(Lowering &lowering, Operation *op) {
             const auto wordsB = b.words((batch * tiles.n + j) * tiles.k + step, termB);
             const auto part = llvm::MutableArrayRef(sums).slice(
                 ((batch * tiles.m + i) * tiles.n + j) * size, size);
-            if (widens)
+            if (payloads)
+              payloads->multiply(wordsA, wordsB, part);
+            else if (widens)
               multiplyWidened(lowering, instruction,
                               {elementOfOperand(mma.getA()), elementOfOperand(mma.getB())}, wordsA,
                               wordsB, part);
@@ -183,6 +192,8 @@ LogicalResult lowerMma(Lowering &lowering, Operation *op) {
   if (isNarrow)
     for (llvm::Value *&sum : sums)
       sum = builder.CreateFPTrunc(sum, element);
+  if (payloads)
+    payloads->unembedSums(sums);
   lowering.set(mma.getResult(), sums);
   return success();
 }

@@ -1,6 +1,7 @@
 // fp32 operands are multiplied in tf32 as they are, since the instructions ignore the bits that
 // tf32 lacks, or split into a sum of tf32 or bf16 terms.
 #include "gpu_backend/lowering/mma_operands.h"
+#include "gpu_backend/lowering/payload.h"
 #include "gpu_backend/lowering/words.h"
 
 #include "gpu_backend/layout/layout_queries.h"
@@ -111,7 +112,8 @@ llvm::SmallVector<std::pair<int, int>, 6> OperandFormat::termProducts() const {
 
 MmaOperand::MmaOperand(Lowering &lowering, Value operand, const OperandFormat &format,
                        const LinearLayout &layout, int fragmentSize)
-    : lowering_(lowering), format_(format), fragmentSize_(fragmentSize) {
+    : lowering_(lowering), format_(format), fragmentSize_(fragmentSize),
+      element_(elementOfOperand(operand)) {
   if (auto shared = dyn_cast<tlg::SharedType>(operand.getType()))
     reader_.emplace(lowering, lowering.scalar(operand), shared.getElementType(),
                     tlg::sharedLayoutOf(shared), layout);
@@ -137,7 +139,9 @@ void MmaOperand::make(int64_t tile) {
     if ((reg & zeros_) != 0)
       value = llvm::Constant::getNullValue(value->getType());
     llvm::SmallVector<llvm::Value *, 3> parts{value};
-    if (format_.isFp32)
+    if (format_.isPayload)
+      parts = {embedFloat(lowering_.builder(), value, payloadRuleOf(element_))};
+    else if (format_.isFp32)
       parts = format_.operandBytes == 4 ? splitInTf32(lowering_, termCount, value)
                                         : splitInBf16(lowering_, termCount, value);
     for (auto [term, part] : llvm::enumerate(parts))

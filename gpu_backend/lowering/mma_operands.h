@@ -1,6 +1,7 @@
 // The operands of tensor core instructions as the words that the instructions take.
 #pragma once
 
+#include "core/dot_precision.h"
 #include "gpu_backend/lowering/shared_access.h"
 
 namespace blockscope::gpu {
@@ -25,9 +26,12 @@ struct OperandFormat {
   int operandBytes;          ///< of an element as it is multiplied
   llvm::StringRef precision; ///< input_precision, for fp32
   bool isFp32 = false;       ///< the elements in the IR are fp32
+  bool isPayload = false;    ///< words are of the integers that elements stand for
 
   template <typename Op> static OperandFormat of(Op op) {
-    return {static_cast<int>(op.getOperandBytes()), op.getInputPrecision(), isFp32Block(op.getA())};
+    const llvm::StringRef precision = op.getInputPrecision();
+    return {static_cast<int>(op.getOperandBytes()), precision, isFp32Block(op.getA()),
+            isOfPayloads(precision)};
   }
   static bool isFp32Block(mlir::Value operand);
 
@@ -60,6 +64,7 @@ private:
   uint32_t zeros_ = 0; ///< the bit of registers beyond K
   std::optional<SharedReader> reader_;
   llvm::ArrayRef<llvm::Value *> registers_;
+  mlir::Type element_;
   llvm::DenseMap<int64_t, llvm::SmallVector<Fragment, 1>> fragments_;
 };
 

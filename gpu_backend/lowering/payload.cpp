@@ -1,6 +1,10 @@
 // Floats as integers, in LLVM IR.
 #include "gpu_backend/lowering/payload.h"
 
+#include "core/ir/convert.h"
+#include "core/numeric/scalar.h"
+
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/IR/Constants.h"
 
 namespace blockscope::gpu {
@@ -68,6 +72,13 @@ numeric::Payload payloadRuleOf(llvm::Type *type) {
                               ->getValueAPF()
                               .bitcastToAPInt();
   return {static_cast<int>(one.getBitWidth()), one.getZExtValue()};
+}
+
+numeric::Payload payloadRuleOf(mlir::Type type) {
+  const DType dtype = fromMlirType(mlir::getElementTypeOrSelf(type)).dtype;
+  uint64_t one = 0;
+  numeric::writeDouble(dtype, 1, &one);
+  return {bitWidth(dtype), one};
 }
 
 } // namespace blockscope::gpu

@@ -3,6 +3,7 @@
 
 #include "core/numeric/payload.h"
 
+#include "mlir/IR/Types.h"
 #include "llvm/IR/IRBuilder.h"
 
 namespace blockscope::gpu {
@@ -15,5 +16,7 @@ llvm::Value *unembedFloat(llvm::IRBuilder<> &builder, llvm::Value *payload,
                           const numeric::Payload &rule, llvm::Type *type);
 /// Returns the rule of fp16, bf16, fp32 and fp64.
 numeric::Payload payloadRuleOf(llvm::Type *type);
+/// Returns the rule of a float type of the IR, or of a block's elements.
+numeric::Payload payloadRuleOf(mlir::Type type);
 
 } // namespace blockscope::gpu

@@ -7,6 +7,7 @@
 // them can move above the wait.
 #include "gpu_backend/lowering/families.h"
 #include "gpu_backend/lowering/mma_operands.h"
+#include "gpu_backend/lowering/payload_products.h"
 
 #include "gpu_backend/codegen/nvptx.h"
 #include "gpu_backend/layout/mma_layouts.h"
@@ -216,6 +217,10 @@ LogicalResult lowerWgmma(Lowering &lowering, Operation *op) {
     return makeInstruction(wgmma, columns, letter, aInRegisters, a && a->isTransposed(),
                            b.isTransposed(), adds);
   };
+  std::optional<PayloadProducts> payloads;
+  if (isOfPayloads(wgmma.getInputPrecision()))
+    payloads.emplace(lowering, elementOfOperand(wgmma.getA()), elementOfOperand(wgmma.getB()),
+                     bytes, type.getElementType());
   const bool isFresh = isZero(sums);      // the first dots need not add
   llvm::SmallVector<llvm::Value *> words; // made before the fence
   if (registers)
@@ -225,14 +230,23 @@ LogicalResult lowerWgmma(Lowering &lowering, Operation *op) {
   const auto multiply = [&](int64_t i, int64_t j, int64_t step,
                             llvm::MutableArrayRef<llvm::Value *> part, bool adds) {
     llvm::SmallVector<llvm::Value *> operands;
+    llvm::ArrayRef<llvm::Value *> wordsA;
+    if (aInRegisters)
+      wordsA = llvm::ArrayRef(words).slice((i * steps + step) * kWordsA, kWordsA);
+    llvm::Value *left = a ? a->at(i * kRows * groups.m, step * depth) : nullptr;
+    llvm::Value *right = b.at(j * columns * groups.n, step * depth);
+    if (payloads) {
+      const DescribedOperand described{left, a && a->isTransposed()};
+      payloads->multiplyGroup(wordsA, left ? &described : nullptr, {right, b.isTransposed()}, part);
+      return;
+    }
     if (adds)
       operands.assign(part.begin(), part.end());
-    if (aInRegisters)
-      llvm::append_range(operands,
-                         llvm::ArrayRef(words).slice((i * steps + step) * kWordsA, kWordsA));
+    if (left)
+      operands.push_back(left);
     else
-      operands.push_back(a->at(i * kRows * groups.m, step * depth));
-    operands.push_back(b.at(j * columns * groups.n, step * depth));
+      llvm::append_range(operands, wordsA);
+    operands.push_back(right);
     const Instruction code = instruction(adds);
     llvm::Value *result =
         lowering.assembly(structOf(lowering, part), code.text, code.constraints, operands);
@@ -262,13 +276,19 @@ LogicalResult lowerWgmma(Lowering &lowering, Operation *op) {
     lowering.set(wgmma.getResult(), sums);
     return success();
   }
-  fence(lowering, kBegin,
-        isFresh ? llvm::MutableArrayRef<llvm::Value *>() : llvm::MutableArrayRef(sums), words);
+  if (payloads)
+    payloads->embedSums(sums);
+  else
+    fence(lowering, kBegin,
+          isFresh ? llvm::MutableArrayRef<llvm::Value *>() : llvm::MutableArrayRef(sums), words);
   for (int64_t step = 0; step < steps; ++step)
     for (int64_t i = 0; i < tilesM; ++i)
       for (int64_t j = 0; j < tilesN; ++j)
         multiply(i, j, step, partOf(i, j), /*adds=*/step > 0 || !isFresh);
-  fence(lowering, kCommit, {});
+  if (payloads)
+    payloads->unembedSums(sums);
+  else
+    fence(lowering, kCommit, {});
   lowering.set(wgmma.getResult(), sums);
   return success();
 }

@@ -1,6 +1,7 @@
 // Chooses between the tensor cores and plain multiplication.
 #include "gpu_backend/passes/dot_layouts.h"
 
+#include "core/dot_precision.h"
 #include "core/ir/facts.h"
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/layout/blocked_layout.h"
@@ -18,11 +19,31 @@ using namespace mlir;
 namespace blockscope::gpu {
 namespace {
 
-Type elementOf(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
+Type elementOf(Type block) { return cast<RankedTensorType>(block).getElementType(); }
+Type elementOf(Value value) { return elementOf(value.getType()); }
 
 Type withElement(Type block, Type element) {
   const auto type = cast<RankedTensorType>(block);
   return RankedTensorType::get(type.getShape(), element, type.getEncoding());
+}
+
+/// Floats as another type, rounded. Those that stand for integers become as wide by their sign, or
+/// lose high bits.
+Value castFloats(OpBuilder &builder, Location location, Value value, Type element,
+                 bool arePayloads) {
+  const Type type = withElement(value.getType(), element);
+  if (!arePayloads)
+    return tl::FpCastOp::create(builder, location, type, value);
+  const auto integers = [&](Type block) {
+    return withElement(block, builder.getIntegerType(elementOf(block).getIntOrFloatBitWidth()));
+  };
+  value = tl::ToPayloadOp::create(builder, location, integers(value.getType()), value);
+  const Type to = integers(type);
+  if (tlg::elementBytes(to) > tlg::elementBytes(value.getType()))
+    value = arith::ExtSIOp::create(builder, location, to, value);
+  else
+    value = arith::TruncIOp::create(builder, location, to, value);
+  return tl::FromPayloadOp::create(builder, location, type, value);
 }
 
 int64_t depthOf(tl::DotOp dot) {
@@ -54,7 +75,7 @@ int tensorCoreBytes(tl::DotOp dot, const GpuTarget &target) {
   } else if (isFp8(type)) {
     bytes = multipliesFp8(dot, target) ? 1 : 0;
   } else if (type.isInteger() && !type.isInteger(8)) {
-    bytes = 0; // floats that stand for integers (docs/algebra.md)
+    bytes = 0; // folded floats that stand for integers (docs/algebra.md)
   } else {
     bytes = tlg::elementBytes(type);
   }
@@ -265,7 +286,7 @@ std::optional<DotLayouts> chooseWgmma(tl::DotOp dot, int bytes, const AxisAnalys
                                       const GpuTarget &target, int numWarps) {
   const llvm::ArrayRef<int64_t> shape = dot.getType().getShape();
   const llvm::StringRef precision = dot.getInputPrecision();
-  const bool isSplit = elementOf(dot.getA()).isF32() && precision != "tf32";
+  const bool isSplit = elementOf(dot.getA()).isF32() && precisionOfFloats(precision) != "tf32";
   if (!target.hasWgmma || shape.size() != 2 || shape[0] < 64 || shape[1] < 16 ||
       numWarps % 4 != 0 || bytes == 8 || isSplit || depthOf(dot) < mmaDepth(bytes))
     return std::nullopt;
@@ -354,12 +375,12 @@ Value createDot(OpBuilder &builder, tl::DotOp dot, const DotLayouts &layouts, Va
     // Accumulated in fp32 and rounded once.
     const auto type = cast<RankedTensorType>(accumulator.getType());
     const bool isNarrow = type.getElementType().isF16();
+    const bool isPayload = isOfPayloads(dot.getInputPrecision());
     if (isNarrow)
-      accumulator = tl::FpCastOp::create(builder, location, withElement(type, builder.getF32Type()),
-                                         accumulator);
+      accumulator = castFloats(builder, location, accumulator, builder.getF32Type(), isPayload);
     // Where an operand's registers are those of sums, ptxas runs all dots one by one: a cut makes
     // others of them.
-    if (layouts.a && layouts.operandBytes == 4 && isBareSum(dot.getA()))
+    if (layouts.a && layouts.operandBytes == 4 && isBareSum(dot.getA()) && !isPayload)
       a = cutToTf32(builder, location, a);
     auto running = tlg::WgmmaOp::create(
         builder, location, accumulator.getType(), a, b, accumulator,
@@ -370,7 +391,8 @@ Value createDot(OpBuilder &builder, tl::DotOp dot, const DotLayouts &layouts, Va
     Value sum = running.getResult();
     Value result =
         tlg::WgmmaWaitOp::create(builder, location, TypeRange(sum.getType()), sum, 0)->getResult(0);
-    return isNarrow ? tl::FpCastOp::create(builder, location, type, result) : result;
+    return isNarrow ? castFloats(builder, location, result, type.getElementType(), isPayload)
+                    : result;
   }
   auto made = tlg::MmaOp::create(builder, location, accumulator.getType(), a, b, accumulator,
                                  builder.getI32IntegerAttr(layouts.operandBytes),
@@ -443,9 +465,8 @@ void widenDotOperands(func::FuncOp function, const GpuTarget &target) {
       Value value = dot->getOperand(operand);
       const Type type = elementOf(value);
       if (isFp8(type) || isa<tl::F8E4M3B15Type>(type))
-        dot->setOperand(operand, tl::FpCastOp::create(
-                                     builder, dot.getLoc(),
-                                     withElement(value.getType(), builder.getF16Type()), value));
+        dot->setOperand(operand, castFloats(builder, dot.getLoc(), value, builder.getF16Type(),
+                                            isOfPayloads(dot.getInputPrecision())));
     }
   });
 }
@@ -528,18 +549,40 @@ bool foldInto(Operation *addition, const FreshDot &fresh, Value sum, const GpuTa
   return true;
 }
 
+/// The sum of the integers that two floats stand for, which becomes `result`, and nothing else.
+arith::AddIOp sumOfPayloads(tl::FromPayloadOp result) {
+  auto sum = result.getOperand().getDefiningOp<arith::AddIOp>();
+  const auto isPayload = [&](Value value) {
+    auto payload = value.getDefiningOp<tl::ToPayloadOp>();
+    return payload && payload.getOperand().getType() == result.getType();
+  };
+  return sum && sum->hasOneUse() && llvm::all_of(sum->getOperands(), isPayload) ? sum : nullptr;
+}
+
 void foldSum(Operation *addition, const GpuTarget &target) {
-  Value left = addition->getOperand(0), right = addition->getOperand(1);
+  llvm::SmallVector<Operation *, 3> payloads;
+  if (auto result = dyn_cast<tl::FromPayloadOp>(addition)) {
+    arith::AddIOp sum = sumOfPayloads(result);
+    if (!sum)
+      return;
+    payloads = {sum, sum.getLhs().getDefiningOp(), sum.getRhs().getDefiningOp()};
+  }
+  const auto side = [&](unsigned i) {
+    return payloads.empty() ? addition->getOperand(i) : payloads[1 + i]->getOperand(0);
+  };
+  Value left = side(0), right = side(1);
   const Type element = getElementTypeOrSelf(left.getType());
   if (!element.isF32() && !element.isInteger(32))
     return;
   const FreshDot ofLeft = freshDot(addition, left), ofRight = freshDot(addition, right);
   // Of two dots the later one first.
   const bool leftFirst = ofLeft && ofRight && ofRight.dot->isBeforeInBlock(ofLeft.dot);
-  if (leftFirst && foldInto(addition, ofLeft, right, target))
-    return;
-  if (!foldInto(addition, ofRight, left, target) && !leftFirst)
-    foldInto(addition, ofLeft, right, target);
+  const bool isFolded = (leftFirst && foldInto(addition, ofLeft, right, target)) ||
+                        foldInto(addition, ofRight, left, target) ||
+                        (!leftFirst && foldInto(addition, ofLeft, right, target));
+  for (Operation *payload : payloads)
+    if (isFolded && payload->use_empty())
+      payload->erase();
 }
 
 } // namespace
@@ -547,7 +590,8 @@ void foldSum(Operation *addition, const GpuTarget &target) {
 void foldSumsIntoDots(func::FuncOp function, const GpuTarget &target) {
   llvm::SmallVector<Operation *> additions;
   function.walk([&](Operation *op) {
-    if (isa<arith::AddFOp, arith::AddIOp>(op) && isa<RankedTensorType>(op->getResult(0).getType()))
+    if (isa<arith::AddFOp, arith::AddIOp, tl::FromPayloadOp>(op) &&
+        isa<RankedTensorType>(op->getResult(0).getType()))
       additions.push_back(op);
   });
   for (Operation *addition : additions)

@@ -3,6 +3,8 @@
 // Why is read off the op: each reason is a fact of the hardware, so that it stays true when the
 // passes learn to do more. An op that no reason fits gets no note.
 #include "core/ir/convert.h"
+
+#include "core/dot_precision.h"
 #include "core/ir/tl_dialect.h"
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/report/kernel_notes.h"
@@ -40,7 +42,7 @@ struct Reason {
 std::optional<Reason> whyNotWgmma(tlg::MmaOp dot, int numWarps) {
   const llvm::ArrayRef<int64_t> shape = dot.getResult().getType().getShape();
   const int64_t bytes = dot.getOperandBytes(), depth = shapeOf(dot.getA()).back();
-  const llvm::StringRef precision = dot.getInputPrecision();
+  const llvm::StringRef precision = precisionOfFloats(dot.getInputPrecision());
   const auto small = [](char name, int64_t size, int64_t least) {
     return Reason{
         llvm::formatv("{0} is {1}, wgmma takes at least {2}", name, size, least),
@@ -79,7 +81,7 @@ std::optional<Reason> whyNotWgmma(tlg::MmaOp dot, int numWarps) {
 /// Why a dot uses no tensor cores.
 Reason whyNoTensorCores(tlg::FmaOp dot) {
   const Type type = elementOf(dot.getA());
-  if (type.isF32() && dot.getInputPrecision() == "ieee")
+  if (type.isF32() && precisionOfFloats(dot.getInputPrecision()) == "ieee")
     return {"fp32 in input_precision 'ieee' has more digits than they keep",
             "say input_precision='tf32', or for more digits 'tf32x3'"};
   return {llvm::formatv("K is {0}, too few for elements of {1}", shapeOf(dot.getA()).back(),

@@ -6,7 +6,10 @@
 // first. A result in fp16 is accumulated in fp32 and rounded once.
 #include "interpreter/ops/element_type.h"
 
+#include "core/dot_precision.h"
 #include "core/numeric/float_format.h"
+#include "core/numeric/payload.h"
+#include "core/numeric/scalar.h"
 
 #include <cstring>
 #include <vector>
@@ -22,6 +25,18 @@ struct Precision {
   llvm::SmallVector<std::pair<int, int>, 6> products = {{0, 0}};
 };
 
+/// The payloads of an operand's or a sum's elements.
+struct Payloads {
+  numeric::Payload rule{32, 1};
+  int bytes = 4;
+
+  static Payloads of(DType dtype) {
+    uint64_t one = 0;
+    numeric::writeDouble(dtype, 1, &one);
+    return {numeric::Payload(bitWidth(dtype), one), bitWidth(dtype) / 8};
+  }
+};
+
 struct Dot {
   int64_t batch = 1, m = 0, n = 0, k = 0;
   int aBytes = 0, bBytes = 0;
@@ -29,6 +44,7 @@ struct Dot {
   ElementKernel widenAcc = nullptr, narrow = nullptr;
   Precision precision;
   ElementKernel roundTf32 = nullptr;
+  Payloads payloads[3]; ///< of a, b and acc, where floats stand for integers
   const Kernels *kernels = nullptr;
 };
 
@@ -171,6 +187,61 @@ void evalDotWhole(void *const *results, const void *const *operands, const void 
     }
 }
 
+template <typename Bits, typename Sum>
+const Sum *embedEach(const Payloads &payloads, const void *in, int64_t n, Sum *out) {
+  const auto *bits = static_cast<const Bits *>(in);
+  for (int64_t i = 0; i < n; ++i)
+    out[i] = static_cast<Sum>(
+        static_cast<std::make_signed_t<Bits>>(static_cast<Bits>(payloads.rule.embed(bits[i]))));
+  return out;
+}
+
+/// The payloads of n floats, made wider by their sign.
+template <typename Sum>
+const Sum *embed(const Payloads &payloads, int slot, int64_t n, const void *in) {
+  Sum *out = scratch.get<Sum>(slot, n);
+  switch (payloads.bytes) {
+  case 1:
+    return embedEach<uint8_t>(payloads, in, n, out);
+  case 2:
+    return embedEach<uint16_t>(payloads, in, n, out);
+  case 4:
+    return embedEach<uint32_t>(payloads, in, n, out);
+  default:
+    return embedEach<uint64_t>(payloads, in, n, out);
+  }
+}
+
+/// The same of floats that stand for integers; sums are of the width of `Sum`.
+template <typename Sum>
+void evalDotOfPayloads(void *const *results, const void *const *operands, const void *payload) {
+  const auto &dot = *static_cast<const Dot *>(payload);
+  const int64_t sums = dot.batch * dot.m * dot.n;
+  const void *const whole[] = {
+      embed<Sum>(dot.payloads[0], 0, dot.batch * dot.m * dot.k, operands[0]),
+      embed<Sum>(dot.payloads[1], 1, dot.batch * dot.k * dot.n, operands[1]),
+      embed<Sum>(dot.payloads[2], 2, sums, operands[2])};
+  auto *out = static_cast<Sum *>(results[0]);
+  evalDotWhole<Sum>(results, whole, payload);
+  for (int64_t i = 0; i < sums; ++i)
+    out[i] = static_cast<Sum>(dot.payloads[2].rule.unembed(out[i]));
+}
+
+EvaluatorOrError chooseOfPayloads(const OpSignature &signature, std::shared_ptr<Dot> dot) {
+  for (int i = 0; i < 3; ++i)
+    dot->payloads[i] = Payloads::of(signature.operands[i].dtype);
+  switch (dot->payloads[2].bytes) {
+  case 2:
+    return {Evaluator::makeBlock(evalDotOfPayloads<uint16_t>, dot), {}};
+  case 4:
+    return {Evaluator::makeBlock(evalDotOfPayloads<uint32_t>, dot), {}};
+  case 8:
+    return {Evaluator::makeBlock(evalDotOfPayloads<uint64_t>, dot), {}};
+  default:
+    return {{}, unsupported(signature)};
+  }
+}
+
 std::optional<Precision> parsePrecision(llvm::StringRef name) {
   using Split = Precision::Split;
   if (name.empty() || name == "ieee")
@@ -232,6 +303,8 @@ EvaluatorOrError chooseDot(const OpSignature &signature) {
   dot->batch = a.numElements() / (dot->m * dot->k);
   dot->aBytes = a.elementBytes();
   dot->bBytes = b.elementBytes();
+  if (isOfPayloads(signature.attributes.getString("input_precision")))
+    return chooseOfPayloads(signature, dot);
   if (a.isFloating() && b.isFloating()) {
     const bool isDouble = *left == ElementType::F64;
     if (isDouble != (*right == ElementType::F64) || isDouble != (*acc == ElementType::F64))

@@ -25,9 +25,10 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=1e9, help="when to stop")
     parser.add_argument("--level", type=int, help="0 to 2: how exact operations are (grow.py)")
     parser.add_argument(
-        "--on", choices=["cpu", "ptx", "algebra", "gpu"], default="cpu",
+        "--on", choices=["cpu", "ptx", "algebra", "gpu", "gpu-algebra"], default="cpu",
         help="cpu: all modes of the CPU; ptx: compiled, run by tests/python/ptx_machine.py; "
-        "algebra: both, bit for bit with floats as integers; gpu: on a GPU",
+        "algebra: both, bit for bit with floats as integers; gpu: on a GPU; gpu-algebra: the "
+        "CPU and a GPU, bit for bit with floats as integers",
     )  # fmt: skip
     parser.add_argument("--show", action="store_true", help="only print the kernels")
     parser.add_argument("--found", type=Path, help="folder for the kernels that fail, cut down")
@@ -57,7 +58,7 @@ def main() -> int:
         if found is None:
             continue
         failed += 1
-        lost = options.on == "gpu" and not options.isolated and devices.is_lost()
+        lost = options.on.startswith("gpu") and not options.isolated and devices.is_lost()
         if lost:
             return processes.LOST
         print(f"seed {seed}, {found.mode}: {found.text[:400]}", flush=True)
@@ -76,6 +77,8 @@ def main() -> int:
 def finder(on: str, seed: int) -> Find:
     if on == "gpu":
         return devices.gpu_problem
+    if on == "gpu-algebra":
+        return devices.algebra_problem(None)
     if on == "ptx":
         arch = devices.ARCHS[seed % len(devices.ARCHS)]
         run = devices.machine(arch)

@@ -45,11 +45,16 @@ def machine(arch: str) -> Callable[..., modes.Memory]:
     return run
 
 
-def algebra_problem(arch: str) -> Callable[[Kernel], modes.Problem | None]:
+def algebra_problem(arch: str | None) -> Callable[[Kernel], modes.Problem | None]:
     """Finds where modes, or the compiled kernel, have other bits in the algebra, where floats of
-    every kernel are exact (docs/algebra.md)."""
-    runs = {name: modes.CPU_MODES[name] for name in ("one thread", "two threads", "steps")}
-    runs[arch] = machine(arch)
+    every kernel are exact (docs/algebra.md). The kernel for ``arch`` is run by the PTX machine, for
+    None by a GPU, which is held against one mode only."""
+    names = ("one thread", "two threads", "steps")[: 3 if arch else 1]
+    runs = {name: modes.CPU_MODES[name] for name in names}
+    if arch:
+        runs[arch] = machine(arch)
+    else:
+        runs["GPU"] = on_gpu
 
     def problem(kernel: Kernel) -> modes.Problem | None:
         if "combine_mixed)" in kernel.source():  # its comparison is not that of its maximum there
