@@ -156,10 +156,10 @@ public:
     }
     return {cosine, sine};
   }
-  /// A float without its sign bit.
+  /// That of a float without its sign bit: the opposite of negative ones, of -0 it is 0.
   Value absolute(const Value &x) const {
-    const Value bits = op("tl.bitcast", {x});
-    return op("tl.bitcast", {both(bits, number(~(uint64_t{1} << (this->bits() - 1))))}, x.type, {});
+    const Value larger = op("arith.maxsi", {x, subtract(number(0), x)});
+    return both(larger, number(~(uint64_t{1} << (bits() - 1))));
   }
   Value tagged(const Value &x, uint64_t tag) const {
     const Value factor = number(314159);
@@ -207,8 +207,8 @@ ValueList PayloadEmitter::emit(const OpRequest &request) {
     return result(ring.op(same, {embedded(0), embedded(1)}));
   if (const std::optional<uint64_t> tag = tagOf(request))
     return result(ring.tagged(embedded(0), *tag));
-  if (name == "math.absf") // by its bits: a GPU's own instruction changes NaNs
-    return {ring.absolute(operands[0])};
+  if (name == "math.absf")
+    return result(ring.absolute(embedded(0)));
   if (name == "arith.negf")
     return result(ring.subtract(ring.number(0), embedded(0)));
   if (name == "arith.divf")

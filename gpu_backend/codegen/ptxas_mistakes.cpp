@@ -30,8 +30,14 @@ std::string asBits(llvm::StringRef operand) {
   return isFloat(operand) ? "0x" + operand.drop_front(2).str() : operand.str();
 }
 
-/// What takes the place of a line; empty where it stays.
-std::string mended(llvm::StringRef line) {
+/// What takes the place of a line of PTX with or without lop3; empty where it stays.
+std::string mended(llvm::StringRef line, bool hasLop3) {
+  for (const llvm::StringRef type : {"b32", "s32", "u32"}) {
+    const auto isZero = hasLop3 ? operandsOf(line, ("setp.eq." + type).str())
+                                : llvm::SmallVector<llvm::StringRef, 4>();
+    if (isZero.size() == 3 && isZero[2] == "0")
+      return llvm::formatv("\tsetp.lt.u32 \t{0}, {1}, 1;", isZero[0], isZero[1]);
+  }
   if (const auto neg = operandsOf(line, "neg.s16"); neg.size() == 2)
     return llvm::formatv("\tmul.lo.s16 \t{0}, {1}, -1;", neg[0], neg[1]);
   // In place, as inline assembly of users may be, its operand would be gone.
@@ -50,11 +56,12 @@ std::string mended(llvm::StringRef line) {
 } // namespace
 
 std::string withoutPtxasMistakes(llvm::StringRef ptx) {
+  const bool hasLop3 = ptx.contains("lop3.b32");
   std::string result;
   result.reserve(ptx.size());
   while (!ptx.empty()) {
     const auto [line, rest] = ptx.split('\n');
-    const std::string other = mended(line);
+    const std::string other = mended(line, hasLop3);
     result += other.empty() ? line : llvm::StringRef(other);
     if (line.size() < ptx.size())
       result += '\n';

@@ -6,6 +6,8 @@
 
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/IR/Constants.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace blockscope::gpu {
 namespace {
@@ -45,6 +47,18 @@ private:
   llvm::Type *type_;
 };
 
+/// The same bits, of which LLVM does not see how they were made. It would make a float's negation
+/// of a sign that is put in, which is not one of bits on a GPU: NaNs lose theirs.
+llvm::Value *hidden(llvm::IRBuilder<> &builder, llvm::Value *bits) {
+  const unsigned width = bits->getType()->getIntegerBitWidth();
+  const char *letter = width == 16 ? "h" : width == 32 ? "r" : "l";
+  auto *type = llvm::FunctionType::get(bits->getType(), {bits->getType()}, false);
+  return builder.CreateCall(
+      llvm::InlineAsm::get(type, llvm::formatv("mov.b{0} $0, $1;", width).str(),
+                           llvm::formatv("={0},{0}", letter).str(), /*hasSideEffects=*/false),
+      {bits});
+}
+
 } // namespace
 
 llvm::Value *embedFloat(llvm::IRBuilder<> &builder, llvm::Value *value,
@@ -64,6 +78,8 @@ llvm::Value *unembedFloat(llvm::IRBuilder<> &builder, llvm::Value *payload,
   for (int by = rule.shift; by < rule.bits; by *= 2)
     value = words.mixed(value, by);
   value = builder.CreateOr(words.times(value, rule.firstBack), sign);
+  if (type->isFloatingPointTy())
+    value = hidden(builder, value);
   return builder.CreateBitCast(value, type);
 }
 

@@ -1,6 +1,7 @@
 """Floats as integers: the rules, in both modes and compiled, and what can be decided with them."""
 
 import linecache
+import re
 import textwrap
 
 import blockscope
@@ -307,6 +308,22 @@ def test_compiled(ring, case):
     machine = ptx_machine.Machine(compiled.asm["ptx"], 4)
     machine.run((1, 1, 1), [x, y, out], compiled.metadata.shared)
     assert list(ring.embed(out)) == list(ring.embed(run(body, x, y, ring.dtype, count=256)))
+
+
+@pytest.mark.skipif(not gpu_rows.has_tools(), reason="ptxas is not installed")
+@pytest.mark.parametrize("dtype", ["fp16", "fp32"])
+def test_bits_stay_bits(dtype):
+    """An instruction that negates a float gives a NaN other bits."""
+    body = (
+        "c = tl.load(x + 134 + i) if tl.load(x) > 0 else tl.load(y + i)\ntl.store(out + i, c + 0.0)"
+    )
+    types = {**dict.fromkeys(("x", "y", "out"), f"*{dtype}"), "N": "constexpr"}
+    compiled = blockscope.compile(
+        blockscope.compiler.ASTSource(made(body), types, {"N": COUNT}),
+        target=blockscope.backends.compiler.GPUTarget("cuda", 90, 32),
+        options={"instrumentation_mode": "fpsan"},
+    )
+    assert not re.search(r"\b(neg|abs|copysign)[a-z.]*\.[bf]", compiled.asm["ptx"])
 
 
 def test_no_mode_may_be_none():

@@ -82,8 +82,11 @@ def on_both(
     texts = []
 
     def run_edited(kernel: Any, grid: Any, values: list[Any]) -> None:
-        texts.append(edit(gpu_rows.as_launched(kernel, values).asm["ptx"]))
-        machine = ptx_matrix_machine.Machine(texts[-1], kernel.metadata.num_warps)
+        kernel = gpu_rows.as_launched(kernel, values)
+        texts.append(edit(kernel.asm["ptx"]))
+        machine = machine_backend.machine_for(kernel)
+        if texts[-1] != kernel.asm["ptx"]:
+            machine = ptx_matrix_machine.Machine(texts[-1], kernel.metadata.num_warps)
         machine.schedule = Schedule(seed=1)
         machine.run(grid, [machine_backend.storage_of(v) for v in values], kernel.metadata.shared)
 

@@ -127,3 +127,18 @@ def test_num_warps_is_that_of_the_launch() -> None:
     text = ptx(kernels.target_numbers, tl.int32, num_warps=8)
     assert re.search(r"mov\.b32\s+%r\d+, 8;|\], 8;", text)
     assert text.count("%smid") == 1
+
+
+@triton.jit
+def branch_by_lop3(x_ptr, out_ptr):
+    x, y, z = tl.load(x_ptr), tl.load(x_ptr + 1), tl.load(x_ptr + 2)
+    mixed = tl.inline_asm_elementwise(
+        "lop3.b32 $0, $1, $2, $3, 0xea;", "=r,r,r,r", [x, y, z], tl.int32, is_pure=True, pack=1
+    )
+    if mixed != 0:
+        tl.store(out_ptr, x)
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_a_branch_by_lop3_does_not_end_ptxas(arch: str) -> None:
+    assert "lop3.b32" in ptx(branch_by_lop3, tl.int32, tl.int32, arch=arch)

@@ -42,6 +42,16 @@ TEST(PtxasMistakes, NegationsAndSelectionsAreSaidOtherwise) {
             "\tselp.b64 \t%rd1, %rd2, 0x8000000000000000, %p2;\n");
 }
 
+TEST(PtxasMistakes, ComparisonsWithZeroAreSaidOtherwiseBesideLop3) {
+  const std::string lop3 = "lop3.b32 %r1, %r2, %r3, %r4, 0x1b;\n";
+  EXPECT_EQ(withoutPtxasMistakes(lop3 + "\tsetp.eq.s32 \t%p1, %r1, 0;\n"),
+            lop3 + "\tsetp.lt.u32 \t%p1, %r1, 1;\n");
+  for (const char *other : {"\tsetp.eq.b32 \t%p1, %r1, 5;\n", "\tsetp.ne.b32 \t%p1, %r1, 0;\n"})
+    EXPECT_EQ(withoutPtxasMistakes(lop3 + other), lop3 + other);
+  const char *alone = "\tsetp.eq.b32 \t%p1, %r1, 0;\n";
+  EXPECT_EQ(withoutPtxasMistakes(alone), alone);
+}
+
 TEST(PtxasMistakes, OtherLinesStay) {
   for (const char *text : {"", "\n", "\tneg.s32 \t%r2, %r1;\n", "\tneg.s16x2 \t%r2, %r1;\n",
                            "\tselp.f32 \t%r1, %r2, %r3, %p2;\n", "{ neg.s16 a, b; neg.s16 c, d; }",
