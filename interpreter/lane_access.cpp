@@ -404,11 +404,13 @@ ResolvedLanes resolveLanes(ExecutionContext &context, const AccessShape &shape,
 void notifyAccess(ExecutionContext &context, const AccessShape &shape, const ResolvedLanes &lanes,
                   const DeviceAddress *addresses, const void *values, const void *operandValues,
                   bool valuesAreScalar) {
+  const ObserverList &observers = context.launch->observers;
   Access access = describeAccess(context, shape, lanes, addresses);
   access.values = values;
   access.valuesAreScalar = valuesAreScalar;
   access.operandValues = operandValues;
-  for (Observer *observer : context.launch->observers)
+  // Without addresses all lanes are inside of a dense view.
+  for (Observer *observer : addresses ? observers.all() : observers.ofAccesses())
     observer->onAccess(access);
   ++context.sequence;
 }

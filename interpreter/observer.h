@@ -12,7 +12,13 @@ namespace blockscope::interpreter {
 
 /// What an observer must be given in a run. More may come, when others need it.
 struct RunNeeds {
-  bool runs = false; ///< `Access::runs` is filled
+  enum class Accesses : uint8_t {
+    Outside, ///< whose lanes are refused or lie outside of a dense view
+    Stored,  ///< and those of memory that the launch may store to, and all but loads
+    All,
+  };
+  Accesses accesses = Accesses::All; ///< of which onAccess comes
+  bool runs = false;                 ///< `Access::runs` is filled
   /// onValues, onMove and onDecision come. The kernel is built in a slower form, which shows them.
   bool values = false;
   /// onValues comes of the ops whose operands are held against a claim, or leave the floats: hints

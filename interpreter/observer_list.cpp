@@ -9,6 +9,7 @@ namespace {
 using Repeat = ObserverPlan::Repeat;
 
 void add(RunNeeds &to, const RunNeeds &needs) {
+  to.accesses = std::max(to.accesses, needs.accesses);
   to.runs |= needs.runs;
   to.values |= needs.values;
   to.claims |= needs.claims;
@@ -21,6 +22,7 @@ void add(RunNeeds &to, const RunNeeds &needs) {
 
 CombinedPlan combinePlans(llvm::ArrayRef<ObserverPlan> plans) {
   CombinedPlan all;
+  all.only.accesses = all.trial.accesses = RunNeeds::Accesses::Outside;
   bool isAsked = false, isRefused = false;
   for (const ObserverPlan &plan : plans) {
     isAsked |= plan.repeat == Repeat::Asks;
@@ -46,6 +48,13 @@ void ObserverList::add(Observer &observer) {
 }
 
 void ObserverList::startRun(Run run) {
+  ofAccesses_.clear();
+  for (auto [observer, plan] : llvm::zip(observers_, plans_)) {
+    const bool isTried = run == Run::Trial && plan.repeat == Repeat::Asks;
+    const RunNeeds &needs = isTried ? plan.trialNeeds : plan.needs;
+    if (needs.accesses != RunNeeds::Accesses::Outside)
+      ofAccesses_.push_back(observer);
+  }
   switch (run) {
   case Run::Only:
     needs_ = plan_.only;

@@ -27,6 +27,7 @@ public:
   /// Asks for the observer's plan. Before the launch; `observer` must outlive it.
   void add(Observer &observer);
 
+  llvm::ArrayRef<Observer *> all() const { return observers_; }
   bool empty() const { return observers_.empty(); }
   auto begin() const { return observers_.begin(); }
   auto end() const { return observers_.end(); }
@@ -34,13 +35,15 @@ public:
   const CombinedPlan &plan() const { return plan_; }
   /// Says which run begins now.
   void startRun(Run run);
+  /// Those that must be told of accesses inside of dense views, in the run that goes on.
+  llvm::ArrayRef<Observer *> ofAccesses() const { return ofAccesses_; }
   /// What the run that goes on must give.
   const RunNeeds &needs() const { return needs_; }
   /// Whether an observer that asked for the trial, which has ended, is not content with it.
   bool mustRepeat() const;
 
 private:
-  llvm::SmallVector<Observer *, 4> observers_;
+  llvm::SmallVector<Observer *, 4> observers_, ofAccesses_;
   llvm::SmallVector<ObserverPlan, 4> plans_;
   CombinedPlan plan_;
   RunNeeds needs_;

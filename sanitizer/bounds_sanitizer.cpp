@@ -14,7 +14,9 @@ constexpr FindingCode kCodes[] = {
     FindingCode::OutsideView,      FindingCode::WildPointer,  FindingCode::NullPointer,
     FindingCode::MisalignedAccess, FindingCode::UseAfterFree, FindingCode::ReadOnlyStore};
 
-constexpr ObserverPlan kPlan = {.repeat = ObserverPlan::Repeat::Accepts, .takesRefusedLanes = true};
+constexpr ObserverPlan kPlan = {.needs = {.accesses = RunNeeds::Accesses::Outside},
+                                .repeat = ObserverPlan::Repeat::Accepts,
+                                .takesRefusedLanes = true};
 
 constexpr llvm::StringLiteral kBoundsChoices[] = {"view", "storage"};
 constexpr SanitizerOption kBounds = {"bounds", kBoundsChoices,

@@ -39,6 +39,7 @@ public:
   /// the same in every run.
   ObserverPlan plan() const override {
     ObserverPlan plan;
+    plan.needs.accesses = plan.trialNeeds.accesses = RunNeeds::Accesses::Outside;
     plan.needs.programOrder = stopsAtFirst_;
     plan.repeat = stopsAtFirst_ ? ObserverPlan::Repeat::Refuses : ObserverPlan::Repeat::Asks;
     return plan;

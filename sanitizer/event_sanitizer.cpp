@@ -13,10 +13,11 @@ constexpr FindingCode kCodes[] = {FindingCode::DeviceAssert, FindingCode::Deadlo
                                   FindingCode::NotResident, FindingCode::GridTooLarge,
                                   FindingCode::UncheckedConfigs};
 
-constexpr ObserverPlan kPlan = {.needs = {.residency = true},
-                                .repeat = ObserverPlan::Repeat::Accepts,
-                                .takesAsserts = true,
-                                .takesDeadlocks = true};
+constexpr ObserverPlan kPlan = {
+    .needs = {.accesses = RunNeeds::Accesses::Outside, .residency = true},
+    .repeat = ObserverPlan::Repeat::Accepts,
+    .takesAsserts = true,
+    .takesDeadlocks = true};
 
 class EventSanitizer : public Observer {
 public:

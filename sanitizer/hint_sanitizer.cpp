@@ -22,7 +22,8 @@ namespace blockscope::sanitizer {
 namespace {
 
 constexpr FindingCode kCodes[] = {FindingCode::FalseHint};
-constexpr ObserverPlan kPlan = {.needs = {.claims = true}, .repeat = ObserverPlan::Repeat::Accepts};
+constexpr ObserverPlan kPlan = {.needs = {.accesses = RunNeeds::Accesses::Outside, .claims = true},
+                                .repeat = ObserverPlan::Repeat::Accepts};
 
 /// No access is wider than 16 bytes, so no claim about more than 16 elements or bytes can make one
 /// wrong that keeps to 16.

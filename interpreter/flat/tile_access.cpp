@@ -102,6 +102,8 @@ llvm::ArrayRef<AccessRun> listRuns(const AccessBox &box, int elementBytes) {
 
 /// Whether no two lanes share bytes: by rising stride, each dimension steps over the ones before.
 bool isDisjoint(const AccessBox &box, int elementBytes) {
+  if (box.rank == 1)
+    return box.dimensions[0].size == 1 || std::abs(box.dimensions[0].strideBytes) >= elementBytes;
   llvm::SmallVector<AccessBox::Dimension, kBoxRank> dimensions(box.dimensions,
                                                                box.dimensions + box.rank);
   llvm::sort(dimensions, [](const AccessBox::Dimension &a, const AccessBox::Dimension &b) {
@@ -150,24 +152,38 @@ void saveRows(LaunchState &launch, const TileAccess &op, const Rows &rows,
   }
 }
 
+/// Whether an observer is to be told of an access inside of a dense view.
+bool isWatched(const RunNeeds &needs, AccessKind kind, const Allocation &allocation) {
+  return needs.accesses == RunNeeds::Accesses::All ||
+         (needs.accesses == RunNeeds::Accesses::Stored &&
+          (kind != AccessKind::Load || allocation.mayBeStored));
+}
+
 /// Tells the observers; false when they need every address (see Access::addresses).
 bool notify(ExecutionContext &context, const TileAccess &op, const Rows &rows,
             const Allocation &allocation, const void *values) {
   LaunchState &launch = *context.launch;
   if (launch.observers.empty())
     return true;
+  const int64_t least = MemoryMap::offsetIn(allocation, rows.least);
+  const int64_t most = MemoryMap::offsetIn(allocation, rows.most);
+  if (!allocation.viewIsDense || least < allocation.viewBegin ||
+      most + op.access.elementBytes > allocation.viewEnd)
+    return false;
+  if (!isWatched(launch.observers.needs(), op.access.kind, allocation)) {
+    ++context.sequence;
+    return true;
+  }
+  if (!isDisjoint(rows.box, op.access.elementBytes))
+    return false;
   ResolvedLanes lanes;
   lanes.allocation = &allocation;
   lanes.delta = hostDelta(allocation, rows.least);
-  lanes.minOffset = MemoryMap::offsetIn(allocation, rows.least);
-  lanes.maxOffset = MemoryMap::offsetIn(allocation, rows.most);
+  lanes.minOffset = least;
+  lanes.maxOffset = most;
   lanes.activeLanes = rows.activeLanes;
   lanes.firstLane = rows.box.firstLane;
   lanes.box = &rows.box;
-  if (!allocation.viewIsDense || lanes.minOffset < allocation.viewBegin ||
-      lanes.maxOffset + op.access.elementBytes > allocation.viewEnd ||
-      !isDisjoint(rows.box, op.access.elementBytes))
-    return false;
   if (launch.observers.needs().runs)
     lanes.runs = listRuns(rows.box, op.access.elementBytes);
   notifyAccess(context, op.access, lanes, nullptr, values, nullptr, op.valueIsScalar);

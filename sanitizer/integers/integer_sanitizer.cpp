@@ -13,12 +13,16 @@ constexpr FindingCode kOverflowCodes[] = {FindingCode::IndexWrap, FindingCode::I
 constexpr FindingCode kArithCodes[] = {FindingCode::DivisionByZero, FindingCode::DivisionOverflow,
                                        FindingCode::ShiftTooFar, FindingCode::FloatToInt};
 
-constexpr RunNeeds kNeeds = {.values = true, .programOrder = true, .program = true};
-constexpr ObserverPlan kOverflowPlan = {
-    .needs = kNeeds, .repeat = ObserverPlan::Repeat::Asks, .trialNeeds = {.program = true}};
-constexpr ObserverPlan kArithPlan = {.needs = kNeeds,
-                                     .repeat = ObserverPlan::Repeat::Asks,
-                                     .trialNeeds = {.claims = true, .program = true}};
+constexpr RunNeeds::Accesses kAccesses = RunNeeds::Accesses::Outside;
+constexpr RunNeeds kNeeds = {
+    .accesses = kAccesses, .values = true, .programOrder = true, .program = true};
+constexpr ObserverPlan kOverflowPlan = {.needs = kNeeds,
+                                        .repeat = ObserverPlan::Repeat::Asks,
+                                        .trialNeeds = {.accesses = kAccesses, .program = true}};
+constexpr ObserverPlan kArithPlan = {
+    .needs = kNeeds,
+    .repeat = ObserverPlan::Repeat::Asks,
+    .trialNeeds = {.accesses = kAccesses, .claims = true, .program = true}};
 
 // Nearly every kernel has an index that wraps in some grid. Where an argument is the factor, and
 // fewer than 65536 rows are enough, that is likely to be met.

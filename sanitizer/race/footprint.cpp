@@ -123,6 +123,9 @@ bool RowPattern::touches(int64_t begin, int64_t end) const {
 }
 
 PlacedRows rowsOf(const AccessBox &box, int elementBytes) {
+  const AccessBox::Dimension &first = box.dimensions[0];
+  if (box.rank == 1 && (first.size == 1 || first.strideBytes == elementBytes)) // nearly all
+    return {box.address, {.rowBytes = static_cast<uint64_t>(first.size * elementBytes)}};
   PlacedRows result;
   result.begin = box.address;
   RowPattern &pattern = result.pattern;

@@ -27,10 +27,13 @@ public:
   explicit RaceSanitizer(FindingCollector &collector);
   ~RaceSanitizer() override;
 
-  /// The screen, in the trial, needs nothing.
-  static constexpr ObserverPlan kPlan = {
-      .needs = {.runs = true, .programOrder = true, .program = true},
-      .repeat = ObserverPlan::Repeat::Asks};
+  /// The screen, in the trial, needs no more than accesses.
+  static constexpr ObserverPlan kPlan = {.needs = {.accesses = RunNeeds::Accesses::Stored,
+                                                   .runs = true,
+                                                   .programOrder = true,
+                                                   .program = true},
+                                         .repeat = ObserverPlan::Repeat::Asks,
+                                         .trialNeeds = {.accesses = RunNeeds::Accesses::Stored}};
 
   ObserverPlan plan() const override { return kPlan; }
   void onLaunchBegin(const LaunchInfo &launch) override;

@@ -81,14 +81,7 @@ void WarpOrder::onAccess(const AccessBox &box, int elementBytes, Kind kind) {
   if (accesses_.size() > kMostAccesses ||
       (!readsCount_ && accesses_.empty() && atomics_.empty() && !kind.writes))
     return; // what comes before the first write cannot see one
-  Known access{rowsOf(box, elementBytes),
-               0,
-               box,
-               elementBytes,
-               kind,
-               static_cast<uint32_t>(accesses_.size())};
-  access.end = access.rows.begin + access.rows.pattern.extent();
-  accesses_.push_back(access);
+  accesses_.push_back({box, elementBytes, kind});
 }
 
 void WarpOrder::addAtomic(AtomicRange added) {
@@ -133,19 +126,23 @@ bool WarpOrder::clash(const Known &earlier, const Known &later) const {
 }
 
 bool WarpOrder::mayBeBroken() {
-  std::vector<Known> &sorted = accesses_;
+  if (accesses_.size() < 2 && atomics_.empty()) { // most programs of most kernels
+    accesses_.clear();
+    return false;
+  }
+  std::vector<Known> &sorted = sorted_;
+  sorted.clear();
+  for (const Seen &seen : accesses_) {
+    const PlacedRows rows = rowsOf(seen.box, seen.elementBytes);
+    sorted.push_back(
+        {seen, rows, rows.begin + rows.pattern.extent(), static_cast<uint32_t>(sorted.size())});
+  }
+  accesses_.clear();
   const bool nearAtomics =
       llvm::any_of(sorted, [&](const Known &known) { return touchesAtomics(known); });
   atomics_.clear();
-  if (nearAtomics) {
-    sorted.clear();
+  if (nearAtomics || sorted.size() > kMostAccesses)
     return true;
-  }
-  if (sorted.size() < 2 || sorted.size() > kMostAccesses) {
-    const bool isTooMany = sorted.size() > kMostAccesses;
-    sorted.clear();
-    return isTooMany;
-  }
   std::sort(sorted.begin(), sorted.end(),
             [](const Known &a, const Known &b) { return a.rows.begin < b.rows.begin; });
   size_t comparisons = 0;
@@ -161,7 +158,6 @@ bool WarpOrder::mayBeBroken() {
       break;
     open.push_back(&next);
   }
-  sorted.clear();
   return broken;
 }
 

@@ -29,13 +29,15 @@ public:
   bool mayBeBroken();
 
 private:
-  struct Known {
-    PlacedRows rows;
-    uint64_t end;
+  struct Seen {
     AccessBox box;
     int elementBytes;
     Kind kind;
-    uint32_t order;
+  };
+  struct Known : Seen {
+    PlacedRows rows;
+    uint64_t end;
+    uint32_t order; ///< of the accesses
   };
 
   /// Memory that atomics have touched, and perhaps some between. They exclude each other, and may
@@ -50,7 +52,8 @@ private:
   bool touchesAtomics(const Known &known) const;
 
   bool readsCount_ = false;
-  std::vector<Known> accesses_; ///< from the first write on, where reads do not count
+  std::vector<Known> sorted_;  ///< memory of mayBeBroken
+  std::vector<Seen> accesses_; ///< from the first write on, where reads do not count
   std::vector<AtomicRange> atomics_;
 };
 

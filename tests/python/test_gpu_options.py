@@ -125,7 +125,7 @@ def test_launches_that_depend() -> None:
     assert "griddepcontrol" not in compiled(arch="sm_80").asm["ptx"]
 
 
-@pytest.mark.parametrize("arch", ["sm_90a", "sm_90", "90a", "90", 90])
+@pytest.mark.parametrize("arch", ["sm_90a", "sm_90", "sm90a", "sm90", "90a", "90", 90])
 def test_names_of_a_target(arch: Any) -> None:
     assert compiled(arch=arch).metadata.target.arch == 90
 

@@ -23,8 +23,16 @@ constexpr RunNeeds kOrder = {.programOrder = true};
 
 TEST(ObserverListTest, NobodyNeedsNothing) {
   const CombinedPlan all = combinePlans({});
-  EXPECT_EQ(all.only, kNothing);
+  EXPECT_EQ(all.only, RunNeeds{.accesses = RunNeeds::Accesses::Outside});
   EXPECT_FALSE(all.wantsTrial || all.takesRefusedLanes || all.takesAsserts || all.takesDeadlocks);
+}
+
+TEST(ObserverListTest, TheMostAccessesThatOneNeedsAreNeeded) {
+  using Accesses = RunNeeds::Accesses;
+  const ObserverPlan few = plan({.accesses = Accesses::Outside}, Repeat::Accepts);
+  const ObserverPlan some = plan({.accesses = Accesses::Stored}, Repeat::Accepts);
+  EXPECT_EQ(combinePlans({some, few}).only.accesses, Accesses::Stored);
+  EXPECT_EQ(combinePlans({few, plan({}, Repeat::Accepts)}).only.accesses, Accesses::All);
 }
 
 TEST(ObserverListTest, NeedsAddUp) {

@@ -126,13 +126,18 @@ TEST(TileTest, SameResultsAndErrorsAsBlocks) {
 /// Sums what it is told, and that it was told enough.
 class CountObserver : public Observer {
 public:
-  explicit CountObserver(bool runs) : runs_(runs) {}
+  using Accesses = RunNeeds::Accesses;
+  explicit CountObserver(bool runs, Accesses accesses = Accesses::All)
+      : runs_(runs), accesses_(accesses) {}
   ObserverPlan plan() const override {
     ObserverPlan plan;
     plan.needs.runs = runs_;
+    plan.needs.accesses = accesses_;
     return plan;
   }
   void onAccess(const Access &access) override {
+    ++(access.kind == AccessKind::Load ? loads : stores);
+    last = access.sequence;
     active += access.activeLanes;
     if (access.activeLanes == 0)
       return;
@@ -146,9 +151,12 @@ public:
   }
   int64_t active = 0;
   int64_t bounds = 0;
+  int64_t loads = 0, stores = 0;
+  uint64_t last = 0; ///< the number of the last access
 
 private:
   bool runs_;
+  Accesses accesses_;
 };
 
 TEST(TileTest, ObserversSeeTheSameAccesses) {
@@ -174,6 +182,30 @@ TEST(TileTest, ObserversSeeTheSameAccesses) {
       EXPECT_EQ(active[0], active[1]);
       EXPECT_EQ(bounds[0], bounds[1]);
     }
+}
+
+TEST(TileTest, ObserversAreToldOfWhatTheyNeed) {
+  using Accesses = RunNeeds::Accesses;
+  std::vector<float> in(4096);
+  const std::string text = replace(replace(kWalk, "PREDICATE", "slt"), "EXTEND", "extsi");
+  const auto told = [&](Accesses needs) {
+    std::vector<float> out(48 * 32);
+    std::vector<int64_t> offsets(48 * 32);
+    FlatKernel kernel(text, {});
+    kernel.tensor(in).tensor(out).tensor(offsets);
+    for (const int32_t number : {17, 30, 64, 1, 3, 48})
+      kernel.scalar(number);
+    CountObserver observer(false, needs);
+    EXPECT_TRUE(kernel.run({1, 1, 1}, 1, {}, &observer).succeeded());
+    return observer;
+  };
+  const CountObserver all = told(Accesses::All), stored = told(Accesses::Stored),
+                      outside = told(Accesses::Outside);
+  EXPECT_GT(all.loads, 0);
+  EXPECT_EQ(stored.loads, 0); // nothing stores to `in`
+  EXPECT_EQ(stored.stores, all.stores);
+  EXPECT_EQ(stored.last, all.last); // what is not told of counts
+  EXPECT_EQ(outside.loads + outside.stores, 0);
 }
 
 } // namespace

@@ -9,6 +9,7 @@ results.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -71,9 +72,8 @@ def target_of(options: dict[str, Any], device: int) -> GPUTarget:
     """The target that ``arch`` names among a launch's options, else that of the device."""
     arch = options.get("arch") or knobs.runtime.override_arch
     if arch:
-        text = str(arch)
-        target = _core.gpu.target_named(f"sm_{text}" if text[:1].isdigit() else text)
-        capability = target["capability"]
+        name = re.sub(r"^(?:sm)?(?=\d)", "sm_", str(arch))  # of Triton's "sm80", of 80
+        capability = _core.gpu.target_named(name)["capability"]
     else:
         capability = _core.gpu.device_properties(device)["capability"]
     return GPUTarget("cuda", capability, 32)
