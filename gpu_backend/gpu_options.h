@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace blockscope {
@@ -18,10 +19,11 @@ struct GpuOptions {
   bool enableFpFusion = true;
   bool debug = false; ///< device_assert is compiled in
   bool lineInfo = true;
-  bool tma = true;            ///< blocks of tensors are copied by TMA where the GPU has it
-  bool mayOverlap = false;    ///< any two arguments may be views of the same memory
-  bool mayBeNegative = false; ///< any integer argument
-  bool extraBuffers = true;   ///< rings may have a buffer more than stages, where memory is left
+  bool tma = true;         ///< blocks of tensors are copied by TMA where the GPU has it
+  bool mayOverlap = false; ///< any two arguments may be views of the same memory
+  std::vector<std::pair<int, int>> knownDisjoint; ///< but not these pairs of arguments
+  bool mayBeNegative = false;                     ///< any integer argument
+  bool extraBuffers = true; ///< rings may have a buffer more than stages, where memory is left
   /// What the rings of a loop may take of shared memory; nothing: as many buffers as stages.
   std::optional<int64_t> ringBytes;
   std::string dumpDir;      ///< if not empty, every stage is written to a file there

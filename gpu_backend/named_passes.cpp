@@ -476,8 +476,14 @@ void setTarget(ModuleOp module, const GpuTarget &target, const GpuOptions &optio
                   builder.getI32IntegerAttr(std::max(1, options.numStages)));
   if (!options.tma)
     module->setAttr(tlg::kNoTmaAttribute, builder.getUnitAttr());
-  if (options.mayOverlap)
+  if (options.mayOverlap) {
     module->setAttr(tlg::kMayOverlapAttribute, builder.getUnitAttr());
+    llvm::SmallVector<Attribute> pairs;
+    for (const auto [first, second] : options.knownDisjoint)
+      pairs.push_back(builder.getDenseI32ArrayAttr({first, second}));
+    if (!pairs.empty())
+      module->setAttr(tlg::kKnownDisjointAttribute, builder.getArrayAttr(pairs));
+  }
   if (options.mayBeNegative)
     module->setAttr(tlg::kMayBeNegativeAttribute, builder.getUnitAttr());
 }

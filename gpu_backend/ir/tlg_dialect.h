@@ -62,8 +62,10 @@ inline constexpr llvm::StringLiteral kEqualRunsAttribute = "tlg.equal_runs";
 inline constexpr llvm::StringLiteral kAnyOrderAttribute = "tlg.any_order";
 /// The module's unit attribute that says to do without TMA.
 inline constexpr llvm::StringLiteral kNoTmaAttribute = "tlg.no_tma";
-/// The module's unit attribute that says that any two arguments may overlap in memory.
+/// The module's unit attribute that says that any two arguments may overlap in memory, but for the
+/// pairs of the attribute below, which is as kDisjointAttribute.
 inline constexpr llvm::StringLiteral kMayOverlapAttribute = "tlg.may_overlap";
+inline constexpr llvm::StringLiteral kKnownDisjointAttribute = "tlg.known_disjoint";
 /// The array attribute of a function that relies on arguments not to overlap in memory: pairs of
 /// their numbers (i32 arrays).
 inline constexpr llvm::StringLiteral kDisjointAttribute = "tlg.disjoint";

@@ -51,13 +51,29 @@ std::optional<unsigned> argumentOf(Value pointer) {
   return found;
 }
 
+namespace {
+
+Attribute pairOf(Builder builder, unsigned argument, unsigned other) {
+  return builder.getDenseI32ArrayAttr({static_cast<int32_t>(std::min(argument, other)),
+                                       static_cast<int32_t>(std::max(argument, other))});
+}
+
+} // namespace
+
+bool mayOverlap(func::FuncOp function, unsigned argument, unsigned other) {
+  Operation *module = function->getParentOp();
+  if (argument == other || !module->hasAttr(tlg::kMayOverlapAttribute))
+    return argument == other;
+  const auto known = module->getAttrOfType<ArrayAttr>(tlg::kKnownDisjointAttribute);
+  return !known ||
+         !llvm::is_contained(known, pairOf(Builder(function.getContext()), argument, other));
+}
+
 void requireDisjoint(func::FuncOp function, unsigned argument, unsigned other) {
   if (argument == other)
     return;
   Builder builder(function.getContext());
-  const Attribute pair =
-      builder.getDenseI32ArrayAttr({static_cast<int32_t>(std::min(argument, other)),
-                                    static_cast<int32_t>(std::max(argument, other))});
+  const Attribute pair = pairOf(builder, argument, other);
   llvm::SmallVector<Attribute> pairs;
   if (auto known = function->getAttrOfType<ArrayAttr>(tlg::kDisjointAttribute))
     pairs.assign(known.begin(), known.end());
@@ -76,16 +92,14 @@ bool isPlainWrite(Operation *op) {
   return isa<tl::StoreOp>(op) || (tl::isAtomic(op) && op->use_empty());
 }
 
-LoopWrites::LoopWrites(scf::ForOp loop)
-    : loop_(loop),
-      mayOverlap_(loop->getParentOfType<ModuleOp>()->hasAttr(tlg::kMayOverlapAttribute)) {
+LoopWrites::LoopWrites(scf::ForOp loop) : loop_(loop) {
   bool writes = false;
   Operation *firstVolatile = nullptr;
   loop.walk([&](Operation *op) {
     if (isPlainWrite(op)) {
       writes = true;
       const std::optional<unsigned> argument = argumentOf(op->getOperand(0));
-      isUnknown_ |= mayOverlap_ || !argument;
+      isUnknown_ |= !argument;
       stored_.insert(argument.value_or(0));
     } else if (auto load = dyn_cast<tl::LoadOp>(op)) {
       if (load.getIsVolatile() && !firstVolatile)
@@ -105,16 +119,19 @@ bool LoopWrites::canMove(Value pointer) const {
   if (isUnknown_ || stored_.empty())
     return !isUnknown_;
   const std::optional<unsigned> argument = argumentOf(pointer);
-  return argument && !stored_.contains(*argument);
+  return argument && llvm::none_of(stored_, [&](unsigned stored) {
+           return mayOverlap(scf::ForOp(loop_)->getParentOfType<func::FuncOp>(), *argument, stored);
+         });
 }
 
 Operation *LoopWrites::firstWrite(Value pointer) const {
   const std::optional<unsigned> loaded = argumentOf(pointer);
+  auto function = scf::ForOp(loop_)->getParentOfType<func::FuncOp>();
   Operation *found = nullptr;
   scf::ForOp(loop_).walk([&](Operation *op) {
     if (isPlainWrite(op)) {
       const std::optional<unsigned> stored = argumentOf(op->getOperand(0));
-      if (!mayOverlap_ && stored && loaded && *stored != *loaded)
+      if (stored && loaded && !mayOverlap(function, *stored, *loaded))
         return WalkResult::advance();
     } else if (!tl::isAtomic(op)) {
       return WalkResult::advance();

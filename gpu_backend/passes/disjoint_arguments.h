@@ -2,7 +2,7 @@
 //
 // Two arguments may be views of one storage, which only a launch can see. A pass that moves an
 // access past one of another argument records the pair; a launch whose arguments overlap after all
-// runs another compilation of the kernel, which relies on nothing (kMayOverlapAttribute).
+// runs another compilation of the kernel, which relies on the other pairs (kMayOverlapAttribute).
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -16,6 +16,10 @@ namespace blockscope::gpu {
 /// Returns the number of the kernel's argument that a pointer or block of pointers comes from, also
 /// by way of loops' variables; nothing if that cannot be seen.
 std::optional<unsigned> argumentOf(mlir::Value pointer);
+
+/// Whether these arguments may overlap in memory: they are the same, or nothing may be relied on
+/// (kMayOverlapAttribute). Where they may not, requireDisjoint has to be told.
+bool mayOverlap(mlir::func::FuncOp function, unsigned argument, unsigned other);
 
 /// Records that the function is right only where these arguments do not overlap in memory.
 void requireDisjoint(mlir::func::FuncOp function, unsigned argument, unsigned other);
@@ -48,7 +52,6 @@ public:
 
 private:
   mlir::scf::ForOp loop_;
-  bool mayOverlap_;        ///< any two arguments
   bool isUnknown_ = false; ///< something may write anywhere, or others may learn what was written
   mlir::Operation *firstOrder_ = nullptr;
   llvm::SmallSetVector<unsigned, 2> stored_; ///< arguments

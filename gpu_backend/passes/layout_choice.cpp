@@ -284,12 +284,13 @@ bool LayoutChoice::isFreeGather(Operation *op) const {
 void LayoutChoice::relyOnNoStores(Operation *load) const {
   auto function = load->getParentOfType<func::FuncOp>();
   const std::optional<unsigned> loaded = argumentOf(load->getOperand(0));
-  if (!loaded || function->getParentOp()->hasAttr(tlg::kMayOverlapAttribute))
+  if (!loaded)
     return;
   function.walk([&](Operation *op) {
     if (!isa<tl::StoreOp>(op) && !tl::isAtomic(op))
       return;
-    if (const std::optional<unsigned> stored = argumentOf(op->getOperand(0)))
+    const std::optional<unsigned> stored = argumentOf(op->getOperand(0));
+    if (stored && !mayOverlap(function, *loaded, *stored))
       requireDisjoint(function, *loaded, *stored);
   });
 }
@@ -327,17 +328,16 @@ bool LayoutChoice::followsUse(Operation *op) const {
     return false;
   const std::optional<unsigned> loaded = argumentOf(load.getPointer());
   auto function = op->getParentOfType<func::FuncOp>();
-  const bool mayOverlap = function->getParentOp()->hasAttr(tlg::kMayOverlapAttribute);
-  return loaded && !mayOverlap &&
-         !function
-              .walk([&](Operation *other) {
-                if (!isa<tl::StoreOp>(other) && !tl::isAtomic(other))
-                  return WalkResult::advance();
-                const std::optional<unsigned> stored = argumentOf(other->getOperand(0));
-                return stored && *stored != *loaded ? WalkResult::advance()
-                                                    : WalkResult::interrupt();
-              })
-              .wasInterrupted();
+  return loaded && !function
+                        .walk([&](Operation *other) {
+                          if (!isa<tl::StoreOp>(other) && !tl::isAtomic(other))
+                            return WalkResult::advance();
+                          const std::optional<unsigned> stored = argumentOf(other->getOperand(0));
+                          return stored && !mayOverlap(function, *stored, *loaded)
+                                     ? WalkResult::advance()
+                                     : WalkResult::interrupt();
+                        })
+                        .wasInterrupted();
 }
 
 /// Whether a load of fewer elements than threads costs little in the layout of its use.

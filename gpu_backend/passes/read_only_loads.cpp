@@ -69,15 +69,15 @@ llvm::SmallVector<tl::LoadOp> fewLoads(LoopLikeOpInterface loop) {
 } // namespace
 
 void markReadOnlyLoads(func::FuncOp function) {
-  if (function->getParentOp()->hasAttr(tlg::kMayOverlapAttribute))
-    return;
   const std::optional<Arguments> stored = storedArguments(function);
   if (!stored)
     return;
   function.walk([&](LoopLikeOpInterface loop) {
     for (tl::LoadOp load : fewLoads(loop)) {
       const std::optional<unsigned> loaded = argumentOf(load.getPointer());
-      if (!loaded || stored->contains(*loaded) || !load.getCacheModifier().empty())
+      if (!loaded || !load.getCacheModifier().empty() ||
+          llvm::any_of(*stored,
+                       [&](unsigned argument) { return mayOverlap(function, *loaded, argument); }))
         continue;
       for (const unsigned argument : *stored)
         requireDisjoint(function, *loaded, argument);

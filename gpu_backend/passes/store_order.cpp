@@ -65,9 +65,7 @@ bool isOnlyStored(Operation *load) {
 
 class StoreOrder {
 public:
-  explicit StoreOrder(func::FuncOp function)
-      : function_(function),
-        mayOverlap_(function->getParentOp()->hasAttr(tlg::kMayOverlapAttribute)) {}
+  explicit StoreOrder(func::FuncOp function) : function_(function) {}
 
   /// Finds the stores that need a barrier, when `open` are loads that may not be done; changes it.
   void visit(Block &block, Loads &open) {
@@ -111,7 +109,7 @@ private:
     if (areSame && (!hasCopies || isOnlyStored(load)))
       return false;
     const std::optional<unsigned> loaded = argument(load), stored = argument(store);
-    if (mayOverlap_ || !loaded || !stored || *loaded == *stored)
+    if (!loaded || !stored || mayOverlap(function_, *loaded, *stored))
       return true;
     requireDisjoint(function_, *loaded, *stored);
     return false;
@@ -125,7 +123,6 @@ private:
   }
 
   func::FuncOp function_;
-  bool mayOverlap_; ///< any two arguments
   llvm::SetVector<Operation *> found_;
   llvm::DenseMap<Operation *, std::optional<unsigned>> arguments_;
 };

@@ -78,9 +78,10 @@ using Arguments = llvm::SmallSetVector<unsigned, 4>;
 
 /// Whether an access through `pointer` may be one of what argument `argument` (nothing: any
 /// pointer) points to; `others` gets the argument that it is one of otherwise.
-bool mayBeOf(std::optional<unsigned> argument, Value pointer, Arguments &others) {
+bool mayBeOf(func::FuncOp function, std::optional<unsigned> argument, Value pointer,
+             Arguments &others) {
   const std::optional<unsigned> found = argumentOf(pointer);
-  if (!found || !argument || *found == *argument)
+  if (!found || !argument || mayOverlap(function, *found, *argument))
     return true;
   others.insert(*found);
   return false;
@@ -95,9 +96,9 @@ bool mayBeWritten(Operation *access, std::optional<unsigned> argument, Arguments
         if (op == access || !mayPrecede(op, access))
           return WalkResult::advance();
         const bool isOrdered = isa<tl::StoreOp>(access) && op->hasAttr(kTmaAttribute);
-        const bool stops = isPlainWrite(op)
-                               ? !isOrdered && mayBeOf(argument, op->getOperand(0), others)
-                               : mayOrderMemory(op);
+        const bool stops =
+            isPlainWrite(op) ? !isOrdered && mayBeOf(function, argument, op->getOperand(0), others)
+                             : mayOrderMemory(op);
         return stops ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
@@ -111,8 +112,8 @@ bool mayBeAccessed(Operation *store, std::optional<unsigned> argument, Arguments
       .walk([&](Operation *op) {
         if (op == store || !mayPrecede(store, op))
           return WalkResult::advance();
-        const bool accesses =
-            isa<tl::LoadOp, tl::StoreOp>(op) && mayBeOf(argument, op->getOperand(0), others);
+        const bool accesses = isa<tl::LoadOp, tl::StoreOp>(op) &&
+                              mayBeOf(function, argument, op->getOperand(0), others);
         return accesses || mayOrderMemory(op) ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
@@ -584,6 +585,8 @@ void storeByTma(tl::StoreOp store, const TmaAccess &access, const AxisAnalysis &
           Operation *plain = inner.clone(*store);
           plain->setOperand(1, read);
           plain->removeAttr(kTmaAttribute);
+          if (completes) // TMA may write there next
+            tlg::FenceAsyncOp::create(inner, location, /*global=*/true);
           scf::YieldOp::create(inner, location);
         });
   } else {

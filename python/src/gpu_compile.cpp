@@ -78,6 +78,8 @@ GpuOptions optionsFrom(const py::dict &options) {
       result.tma = value.cast<bool>();
     else if (name == "may_overlap")
       result.mayOverlap = value.cast<bool>();
+    else if (name == "known_disjoint")
+      result.knownDisjoint = value.cast<std::vector<std::pair<int, int>>>();
     else if (name == "may_be_negative")
       result.mayBeNegative = value.cast<bool>();
     else if (name == "dump_dir")

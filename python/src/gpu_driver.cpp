@@ -175,15 +175,23 @@ py::dict propertiesOf(int ordinal) {
   return result;
 }
 
-/// What is launched where a kernel does not fit the tensors: `make` gives it once.
-struct CarefulKernel {
+/// What is launched where a kernel does not fit the arguments: `make` gives it once for each set of
+/// pairs that overlap. There are few.
+struct CarefulKernels {
   py::object make;
-  py::object made; ///< null at first
+  std::vector<std::pair<ArgumentPairs, py::object>> made = {};
+
+  const LoadedKernel *find(const ArgumentPairs &pairs) const {
+    for (const auto &[known, handle] : made)
+      if (known == pairs)
+        return loadedKernelOf(handle.ptr());
+    return nullptr;
+  }
 };
 
 /// By kernel; guarded by Python's lock.
-std::unordered_map<const LoadedKernel *, CarefulKernel> &carefulKernels() {
-  static constinit MadeOnce<std::unordered_map<const LoadedKernel *, CarefulKernel>> all;
+std::unordered_map<const LoadedKernel *, CarefulKernels> &carefulKernels() {
+  static constinit MadeOnce<std::unordered_map<const LoadedKernel *, CarefulKernels>> all;
   return all.get();
 }
 
@@ -230,7 +238,7 @@ PyGpuKernel loadKernel(std::string name, const py::bytes &binary, int device, in
     throw py::error_already_set();
   }
   if (!makeCareful.is_none())
-    carefulKernels()[kernel.get()].make = makeCareful;
+    carefulKernels()[kernel.get()] = {makeCareful};
   return {std::shared_ptr<const LoadedKernel>(kernel.release(), &forgetKernel)};
 }
 
@@ -247,9 +255,8 @@ std::pair<uint64_t, uint64_t> addressesOf(const PyGpuKernel &self) {
 }
 
 void launchFromPython(const PyGpuKernel &self, std::array<uint32_t, 3> grid,
-                      std::vector<uint64_t> bits, uint64_t stream, bool careful) {
-  const LoadedKernel *kernel = careful ? carefulKernel(*self.kernel) : self.kernel.get();
-  if (!kernel || !launchOnGpu(*kernel, grid, bits.data(), static_cast<int>(bits.size()), stream))
+                      std::vector<uint64_t> bits, uint64_t stream) {
+  if (!launchOnGpu(*self.kernel, grid, bits.data(), static_cast<int>(bits.size()), stream))
     throw py::error_already_set();
 }
 
@@ -342,20 +349,21 @@ const LoadedKernel *loadedKernelOf(PyObject *object) {
              : nullptr;
 }
 
-const LoadedKernel *carefulKernel(const LoadedKernel &kernel) {
+const LoadedKernel *carefulKernel(const LoadedKernel &kernel, const ArgumentPairs &pairs) {
   const auto found = carefulKernels().find(&kernel);
   if (found == carefulKernels().end()) {
     setLaunchError("kernel '" + kernel.name() + "' has tensors that it cannot be launched for");
     return nullptr;
   }
-  if (!found->second.made) {
-    const py::object make = found->second.make; // others may change the map meanwhile
-    const auto made = py::reinterpret_steal<py::object>(PyObject_CallNoArgs(make.ptr()));
-    if (!made)
-      return nullptr;
-    carefulKernels()[&kernel].made = made;
-  }
-  return loadedKernelOf(carefulKernels()[&kernel].made.ptr());
+  if (const LoadedKernel *known = found->second.find(pairs))
+    return known;
+  const py::object make = found->second.make; // others may change the map meanwhile
+  const auto made =
+      py::reinterpret_steal<py::object>(PyObject_CallOneArg(make.ptr(), py::cast(pairs).ptr()));
+  if (!made)
+    return nullptr;
+  carefulKernels()[&kernel].made.emplace_back(pairs, made);
+  return loadedKernelOf(made.ptr());
 }
 
 bool launchOnGpu(const LoadedKernel &kernel, const std::array<uint32_t, 3> &grid,
@@ -425,8 +433,7 @@ void bindGpuDriver(py::module_ &module) {
                              [](const PyGpuKernel &k) { return k.kernel->maxThreads(); })
       .def_property_readonly("module", [](const PyGpuKernel &k) { return addressesOf(k).first; })
       .def_property_readonly("function", [](const PyGpuKernel &k) { return addressesOf(k).second; })
-      .def("launch", &launchFromPython, py::arg("grid"), py::arg("bits"), py::arg("stream") = 0,
-           py::arg("careful") = false);
+      .def("launch", &launchFromPython, py::arg("grid"), py::arg("bits"), py::arg("stream") = 0);
   gpu.def("module_limit", &moduleLimit);
   gpu.def("set_module_limit", &setModuleLimit);
   gpu.def("loaded_modules", [](int device) {

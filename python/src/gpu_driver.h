@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gpu_backend/driver/loaded_kernel.h"
+#include "python/src/storage_overlap.h"
 
 #include <pybind11/pybind11.h>
 
@@ -21,11 +22,12 @@ struct PyGpuKernel {
 bool launchOnGpu(const LoadedKernel &kernel, const std::array<uint32_t, 3> &grid,
                  uint64_t *arguments, int count, uint64_t stream);
 
-/// The compilation of a kernel that relies on nothing about the tensors of a launch: without TMA,
-/// and for arguments that may overlap. It is made when it is first asked for.
+/// The compilation of a kernel for launches of which these pairs of arguments overlap, or, without
+/// pairs, that relies on nothing about arguments: without TMA, and for any that overlap or are
+/// small. It is made when it is first asked for.
 ///
 /// Errors: null, with Python's error set.
-const LoadedKernel *carefulKernel(const LoadedKernel &kernel);
+const LoadedKernel *carefulKernel(const LoadedKernel &kernel, const ArgumentPairs &pairs = {});
 
 /// Returns the LoadedKernel of a Python object that is a `_core.gpu.Kernel`, else null.
 const LoadedKernel *loadedKernelOf(PyObject *object);

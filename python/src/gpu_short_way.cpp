@@ -51,8 +51,7 @@ public:
     llvm::SmallVector<uint64_t, 32> bits;
     for (const RunTimeArgument &argument : arguments.runTime)
       bits.push_back(argument.bits);
-    const bool isCareful = areTooSmall(arguments) || mayOverlap(arguments);
-    const LoadedKernel *kernel = isCareful ? carefulKernel(*kernel_) : kernel_;
+    const LoadedKernel *kernel = kernelFor(arguments);
     uint64_t stream = 0;
     if (!kernel || !currentStream(kernel->device(), stream))
       return Outcome::Failed;
@@ -86,13 +85,17 @@ private:
     });
   }
 
-  bool mayOverlap(const LaunchArguments &arguments) const {
+  /// Null where it cannot be made.
+  const LoadedKernel *kernelFor(const LaunchArguments &arguments) const {
+    if (areTooSmall(arguments))
+      return carefulKernel(*kernel_);
     if (disjoint_.empty())
-      return false;
+      return kernel_;
     llvm::SmallVector<PyObject *, 32> owners;
     for (const RunTimeArgument &argument : arguments.runTime)
       owners.push_back(argument.owner);
-    return python::mayOverlap(disjoint_, owners.data(), owners.size());
+    const ArgumentPairs pairs = overlapping(disjoint_, owners.data(), owners.size());
+    return pairs.empty() ? kernel_ : carefulKernel(*kernel_, pairs);
   }
 
   py::object handle_; ///< keeps the kernel
@@ -111,8 +114,8 @@ void bindGpuShortWay(py::module_ &module) {
            py::arg("scratch"),
            "A kernel loaded on one GPU. Of the pairs `disjoint` of run-time arguments none may "
            "overlap, and the integers `at_least` (number, width, value) must be so much, else "
-           "handle's careful kernel is launched. `scratch(grid, stream)` gives a tensor that "
-           "the kernel takes as its last argument; None without.");
+           "handle's careful kernel for that is launched. `scratch(grid, stream)` gives a tensor "
+           "that the kernel takes as its last argument; None without.");
 }
 
 } // namespace blockscope::python

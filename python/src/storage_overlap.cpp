@@ -69,7 +69,7 @@ Extent extentOf(PyObject *owner) {
 
 } // namespace
 
-bool mayOverlap(const ArgumentPairs &pairs, PyObject *const *owners, size_t count) {
+ArgumentPairs overlapping(const ArgumentPairs &pairs, PyObject *const *owners, size_t count) {
   llvm::SmallVector<std::pair<int, Extent>, 8> asked;
   const auto extentOfArgument = [&](int argument) {
     for (const auto &[known, extent] : asked)
@@ -78,21 +78,22 @@ bool mayOverlap(const ArgumentPairs &pairs, PyObject *const *owners, size_t coun
     const bool isThere = argument >= 0 && static_cast<size_t>(argument) < count;
     return asked.emplace_back(argument, extentOf(isThere ? owners[argument] : nullptr)).second;
   };
+  ArgumentPairs result;
   for (const auto &[first, second] : pairs) {
     const Extent a = extentOfArgument(first), b = extentOfArgument(second);
     if (!a.isKnown || !b.isKnown || (a.begin < b.end && b.begin < a.end))
-      return true;
+      result.emplace_back(first, second);
   }
-  return false;
+  return result;
 }
 
 void bindStorageOverlap(py::module_ &module) {
   py::module_ gpu = module.attr("gpu").cast<py::module_>();
-  gpu.def("may_overlap", [](const ArgumentPairs &pairs, const py::list &owners) {
+  gpu.def("overlapping", [](const ArgumentPairs &pairs, const py::list &owners) {
     std::vector<PyObject *> all;
     for (const py::handle owner : owners)
       all.push_back(owner.ptr());
-    return mayOverlap(pairs, all.data(), all.size());
+    return overlapping(pairs, all.data(), all.size());
   });
 }
 

@@ -1,4 +1,4 @@
-// Whether arguments of a launch share memory.
+// Which arguments of a launch share memory.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -11,12 +11,12 @@ namespace blockscope::python {
 /// Pairs of a kernel's run-time arguments, by number.
 using ArgumentPairs = std::vector<std::pair<int, int>>;
 
-/// Whether the storages of the two arguments of any of the pairs may have a byte in common: a
-/// kernel may reach all of a storage by one of its views. `owners` has, for each run-time argument,
-/// the torch tensor, or a descriptor of one; of anything else it is not known where it ends.
+/// Returns the pairs of which the storages of both arguments may have a byte in common: a kernel
+/// may reach all of a storage by one of its views. `owners` has, for each run-time argument, the
+/// torch tensor, or a descriptor of one; of anything else it is not known where it ends.
 ///
 /// Errors: none; Python's lock must be held.
-bool mayOverlap(const ArgumentPairs &pairs, PyObject *const *owners, size_t count);
+ArgumentPairs overlapping(const ArgumentPairs &pairs, PyObject *const *owners, size_t count);
 
 void bindStorageOverlap(pybind11::module_ &module);
 

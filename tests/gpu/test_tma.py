@@ -200,6 +200,41 @@ def test_matmul_with_descriptors_of_the_host(shape, device):
     run_host_matmul(shape, (64, 64, 32), device)
 
 
+@triton.jit
+def symmetric_kernel(low_desc, high_desc, a_desc, c_desc, K, B: tl.constexpr, BK: tl.constexpr):
+    m, n = tl.program_id(0) * B, tl.program_id(1) * B
+    if m < n:
+        return
+    acc = tl.zeros((B, B), tl.float32)
+    for k in range(0, K, BK):
+        acc = tl.dot(a_desc.load([m, k]), a_desc.load([n, k]).T, acc)
+    acc += c_desc.load([m, n]).to(tl.float32)
+    low_desc.store([m, n], acc.to(tl.float16))
+    high_desc.store([n, m], (acc + 1).to(tl.float16).T)
+
+
+def run_symmetric(n, k, device, separate=False, tile=64):
+    """Two descriptors of one tensor, or of two; tiles of the diagonal are stored by both."""
+    a, c = rand((n, k), torch.float16, device), rand((n, n), torch.float16, device)
+    low = torch.zeros((n, n), device=device, dtype=torch.float16)
+    high = torch.zeros_like(low) if separate else low
+    descriptors = [
+        TensorDescriptor.from_tensor(tensor, block)
+        for tensor, block in ((low, [tile] * 2), (high, [tile] * 2), (a, [tile, 32]), (c, [tile] * 2))
+    ]
+    symmetric_kernel[(triton.cdiv(n, tile),) * 2](*descriptors, k, tile, 32)
+    want = a.double() @ a.double().T + c.double()
+    place = torch.arange(n, device=device) // tile
+    is_high = place[:, None] <= place[None]
+    check(torch.where(is_high, high, low), torch.where(is_high, want.T + 1, want), 1e-2)
+
+
+@pytest.mark.parametrize("separate", [False, True])
+@pytest.mark.parametrize("n,k,tile", [(64, 32, 64), (144, 96, 64), (1040, 208, 128)])
+def test_two_descriptors_of_one_tensor(n, k, tile, separate, device):
+    run_symmetric(n, k, device, separate, tile)
+
+
 @pytest.mark.parametrize("stages", [2, 3])
 @pytest.mark.parametrize("programs", [1, 3])
 @pytest.mark.parametrize("shape", [(144, 144, 112), (128, 192, 16), (64, 64, 256)])

@@ -37,7 +37,7 @@ def constants(case: OpCase, inputs: list[np.ndarray]) -> dict[str, Any]:
 
 def as_launched(kernel: Any, values: list[Any]) -> Any:
     """The kernel that a launch on these run-time arguments runs: it, or the careful one."""
-    return kernel.careful() if kernel.needs_careful(_bits(values), values) else kernel
+    return kernel.fitting(_bits(values), values)
 
 
 def for_numbers(kernel: Any, values: Sequence[Any]) -> Any:

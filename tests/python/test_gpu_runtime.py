@@ -414,7 +414,7 @@ VIEWS = """
         def compile_two(builder, arch, settings):
             careful = settings["may_overlap"]
             compiled.append(careful)
-            assert settings["tma"] != careful
+            assert settings["tma"] != settings["may_be_negative"]
             data = {"disjoint": DISJOINT} if not careful else {}
             return compiled_data("careful" if careful else "k", "x", num_warps=4, **data), None
         _core.gpu.compile = compile_two
@@ -458,6 +458,52 @@ def test_arguments_that_overlap_go_to_the_careful_kernel(run, short):
         z.untyped_storage = fails
         k[(1,)](x, z, 64, BLOCK=64)
         assert launches()[-1][0] == "careful"
+        """
+    )
+
+
+@pytest.mark.parametrize("short", [True, False])
+def test_what_does_not_overlap_is_relied_on(run, short):
+    """Also TMA, until a tensor has no map. What asks for more than was checked is made again."""
+    run(
+        VIEWS
+        + f"""
+        STORED = {int(short)}
+        if not STORED:
+            knobs.runtime.launch_enter_hook = lambda metadata: None
+        """
+        + """
+        @triton.jit
+        def three(x, y, z, n, BLOCK: tl.constexpr):
+            i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+            tl.store(y + i, tl.load(x + i, i < n) + n, i < n)
+
+        MAP = {"element_bytes": 4, "swizzle_bytes": 0, "box": [64], "base": "a0",
+               "sizes": ["a3 s32"], "strides": []}
+        def compile_many(builder, arch, settings):
+            known = tuple(settings["known_disjoint"])
+            has_sizes = not settings["may_be_negative"]
+            compiled.append((settings["tma"], has_sizes, settings["may_overlap"], known))
+            name = "k" + "".join(f"{b}" for _, b in known) + "-" * (not has_sizes)
+            data = {} if settings["may_overlap"] else {"disjoint": [(0, 1), (0, 2)]}
+            if has_sizes and settings["may_overlap"]:
+                data["at_least"] = [(3, 32, 0)] if known == ((0, 2),) else []
+            maps = [MAP] if settings["tma"] else []
+            return compiled_data(name, "x", num_warps=4, tensor_maps=maps, **data), None
+        _core.gpu.compile = compile_many
+        x, y, z = (View(at, at, 1024) for at in (4096, 8192, 16384))
+        for _ in range(2):
+            for arguments in ((x, y, z), (x, y, x), (x, x, z), (x, y, x), (x, x, x)):
+                three[(1,)](*arguments, 64, BLOCK=64)
+        three[(1,)](x, y, x, 0, BLOCK=64)
+        names = [line[0] for line in launches() if line[0] != "map"]
+        assert names == ["k", "k1", "k2-", "k1", "k"] * 2 + ["k-"], names
+        assert compiled == [
+            (True, True, False, ()), (True, True, True, ((0, 1),)),
+            (True, True, True, ((0, 2),)), (True, False, True, ((0, 2),)),
+            (True, True, True, ()), (False, False, True, ()),
+        ], compiled
+        assert three._launcher.stored() == STORED
         """
     )
 

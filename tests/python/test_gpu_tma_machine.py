@@ -74,6 +74,13 @@ def test_matmul_with_descriptors_of_the_host(shape: Any, arch: str, machines: An
     assert forms(machines[0]) == {"load", "store"}
 
 
+@ONE_ARCH
+@pytest.mark.parametrize("n,k", [(64, 32), (144, 96)])
+def test_two_descriptors_of_one_tensor(n: int, k: int, arch: str, machines: Any) -> None:
+    tma.run_symmetric(n, k, "cpu")
+    assert forms(machines[0]) == {"load", "store"}
+
+
 @ARCHS
 @pytest.mark.parametrize("shape", [(144, 144, 112), (128, 192, 16)])
 @pytest.mark.parametrize("programs", [1, 3])

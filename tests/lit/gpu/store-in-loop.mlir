@@ -99,6 +99,39 @@ func.func @volatile(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f
 
 // -----
 
+// Of arguments of which some overlap, only those that do not are relied on.
+
+// CHECK: module attributes {{.*}}tlg.known_disjoint
+// CHECK-LABEL: func.func @partly_careful(
+// CHECK-SAME: tlg.disjoint = [array<i32: 0, 2>]
+// CHECK: scf.for
+// CHECK: tlg.async_copy
+// CHECK-NOT: tlg.async_copy
+// CHECK: tl.load
+// CHECK: return
+module attributes {tlg.may_overlap, tlg.known_disjoint = [array<i32: 0, 2>]} {
+  func.func @partly_careful(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %z: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %range = tl.range 0 to 1024 : tensor<1024xi32>
+    %x_base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+    %y_base = tl.splat %y : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+    %z_base = tl.splat %z : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+    %from_x = tl.addptr %x_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+    %from_y = tl.addptr %y_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+    %to = tl.addptr %z_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+    scf.for %i = %zero to %n step %one : i32 {
+      %v = tl.load %from_x : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+      %w = tl.load %from_y : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+      %sum = arith.addf %v, %w : tensor<1024xf32>
+      tl.store %to, %sum : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+    } {tl.num_stages = 3 : i32}
+    return
+  }
+}
+
+// -----
+
 // CHECK: module attributes {{.*}}tlg.may_overlap
 // CHECK-LABEL: func.func @careful(
 // CHECK-NOT: tlg.disjoint

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from blockscope import _core, knobs
@@ -13,7 +13,7 @@ from blockscope.frontend.argument import Argument, without_values
 from blockscope.frontend.block_ir import Arithmetic, emit
 from blockscope.runtime import hooks
 from blockscope.runtime.backends.cuda import disk_cache, managed_cache, notes, override, tools
-from blockscope.runtime.backends.cuda.kernel import CudaKernel
+from blockscope.runtime.backends.cuda.kernel import CudaKernel, Pairs
 from blockscope.runtime.backends.cuda.occupancy import occupancy
 from blockscope.runtime.backends.cuda.options import GpuOptions, arch_of, target_of
 from blockscope.runtime.extern_libs import LIBDEVICE, libraries_of
@@ -22,19 +22,32 @@ from blockscope.runtime.specialization import Specialization
 from blockscope.target import GPUTarget
 
 
+@dataclass(frozen=True)
+class Trust:
+    """What a compiled kernel may rely on of the arguments of a launch."""
+
+    tma: bool = True  # tensors that TMA can copy
+    sizes: bool = True  # integers that are not too small, which the kernel lists
+    disjoint: Pairs | None = None  # pairs that do not overlap; None: any, which the kernel lists
+
+
+NO_TRUST = Trust(tma=False, sizes=False, disjoint=())
+
+
 def compile(
     specialization: Specialization,
     arguments: list[Argument],
     aligned: list[int],
     options: GpuOptions,
     *,
-    careful: bool = False,
+    trust: Trust | None = None,
 ) -> CudaKernel:
-    """Compile, or read from disk; ``careful`` relies on nothing about the tensors of a launch."""
+    """Compile, or read from disk."""
+    trust = trust or Trust()
     start = time.perf_counter()
     fn, target = specialization.source.fn, specialization.target
     builder, used_values = _emitted(fn, arguments, target, specialization.name, options)
-    settings = _compiler_settings(options, careful=careful)
+    settings = _compiler_settings(options, trust)
     arch = arch_of(target)
     # The block IR is all that the compiler sees of the source, of what it calls, of constants and
     # types; so it is the key, together with the compiler's settings.
@@ -60,8 +73,15 @@ def compile(
         notes.tell(fn.__name__, notes.notes_of(fn, data))
     plain = without_values(arguments)
 
-    def make_careful() -> CudaKernel:
-        return compile(specialization, plain, aligned, options, careful=True)
+    def make_careful(overlapping: Pairs) -> CudaKernel:
+        checked = [(first, second) for first, second in data.get("disjoint", ())]
+        known = tuple(pair for pair in checked if pair not in overlapping)
+        for sizes in (True, False) if overlapping else ():
+            within = Trust(tma=trust.tma, sizes=sizes, disjoint=known)
+            kernel = compile(specialization, plain, aligned, options, trust=within)
+            if _asks_no_more(kernel.data, data):
+                return kernel
+        return compile(specialization, plain, aligned, options, trust=NO_TRUST)
 
     kernel = CudaKernel(
         specialization,
@@ -76,6 +96,15 @@ def compile(
     stages = [] if is_hit else data["times"]
     hooks.compiled(kernel, front_end_ns, stages, store_ns, is_hit=is_hit)
     return kernel
+
+
+def _asks_no_more(data: dict[str, Any], checked: dict[str, Any]) -> bool:
+    """Whether what holds for one kernel, and its memory, is enough for another one."""
+    numbers = [tuple(number) for number in checked.get("at_least", ())]
+    scratch = ("global_scratch_size", "global_scratch_align")
+    return all(tuple(number) in numbers for number in data.get("at_least", ())) and all(
+        data[name] <= checked[name] for name in scratch
+    )
 
 
 def _relies_on_arguments(data: dict[str, Any]) -> bool:
@@ -117,7 +146,7 @@ def held_by_multiprocessor(
     """
     builder, _ = _emitted(fn, arguments, target_of({"arch": arch}, 0), fn.__name__, options)
     _core.gpu.simplify(builder, aligned, False)
-    settings = _compiler_settings(options) | _tool_settings(options)
+    settings = _compiler_settings(options, Trust()) | _tool_settings(options)
     data, error = _core.gpu.compile(builder, arch, settings)
     if error is not None:
         raise compile_error(fn, error)
@@ -141,7 +170,7 @@ def _emitted(
     return builder, used_values
 
 
-def _compiler_settings(options: GpuOptions, *, careful: bool = False) -> dict[str, Any]:
+def _compiler_settings(options: GpuOptions, trust: Trust) -> dict[str, Any]:
     extra = " ".join(filter(None, (options.ptx_options, knobs.nvidia.ptxas_options)))
     return {
         "num_warps": options.num_warps,
@@ -154,9 +183,10 @@ def _compiler_settings(options: GpuOptions, *, careful: bool = False) -> dict[st
         "ptx_version": tools.ptx_version(),
         "line_info": not knobs.compilation.disable_line_info,
         "ptxas_options": f"{extra} -O0" if knobs.nvidia.disable_ptxas_opt else extra,
-        "tma": not careful and bool(knobs.gpu.tma),
-        "may_overlap": careful,
-        "may_be_negative": careful,
+        "tma": trust.tma and bool(knobs.gpu.tma),
+        "may_overlap": trust.disjoint is not None,
+        "known_disjoint": list(trust.disjoint or ()),
+        "may_be_negative": not trust.sizes,
     }
 
 

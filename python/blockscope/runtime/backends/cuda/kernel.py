@@ -19,6 +19,9 @@ from blockscope.runtime.compiled_kernel import Asm, CompiledKernel
 from blockscope.runtime.specialization import Specialization
 from blockscope.version import TRITON_VERSION
 
+Pairs = tuple[tuple[int, int], ...]
+"""Of run-time arguments, by number."""
+
 
 class GpuAsm(Asm):
     """The stages of a kernel by name; ``sass`` is disassembled when it is first asked for."""
@@ -67,7 +70,7 @@ class CudaKernel(CompiledKernel):
         key: str,
         data: dict[str, Any],
         options: dict[str, Any],
-        make_careful: Callable[[], CudaKernel] | None = None,
+        make_careful: Callable[[Pairs], CudaKernel] | None = None,
     ) -> None:
         fn, target = specialization.source.fn, specialization.target
         metadata = _metadata(key, data, options, target)
@@ -80,17 +83,32 @@ class CudaKernel(CompiledKernel):
         self.warnings = list(data.get("warnings", ()))  # of ptxas, in its words
         self.notes = kernel_notes.notes_of(fn, data)
         self._argument_count = len(leaves(arguments))
-        # Compiles the kernel for tensors that TMA cannot copy, or that overlap, and odd sizes.
+        # Compiles the kernel for arguments of which these pairs overlap; without pairs for any,
+        # tensors that TMA cannot copy and small sizes among them.
         self._make_careful = make_careful
+        self._careful: dict[Pairs, CudaKernel] = {}
         self._disjoint = data.get("disjoint", [])  # pairs of run-time arguments
         self._at_least = data.get("at_least", [])  # numbers of integers, their bits, and the least
         self._handles: dict[int, Any] = {}
         self._is_unloaded = False
         self._lock = ProcessLock()
 
-    def careful(self) -> CudaKernel:
-        """This kernel compiled to rely on nothing about the arguments of a launch."""
-        return self._make_careful() if self._make_careful else self
+    def careful(self, overlapping: Pairs = ()) -> CudaKernel:
+        """This kernel compiled for launches of which these pairs overlap; without pairs,
+        to rely on nothing about the arguments."""
+        if self._make_careful is None:
+            return self
+        kernel = self._careful.get(overlapping)
+        if kernel is None:
+            kernel = self._careful[overlapping] = self._make_careful(overlapping)
+        return kernel
+
+    def fitting(self, bits: list[int], owners: list[Any]) -> CudaKernel:
+        """The kernel that a launch on these run-time arguments runs, as GpuShortWay decides it."""
+        if self.has_small_sizes(bits):
+            return self.careful()
+        pairs = _core.gpu.overlapping(self._disjoint, owners) if self._disjoint else ()
+        return self.careful(tuple(pairs)) if pairs else self
 
     # -- loading ----------------------------------------------------------------------------------
 
@@ -112,12 +130,12 @@ class CudaKernel(CompiledKernel):
         hooks.load_begins(self)
         weak = weakref.ref(self)
 
-        def careful_handle() -> Any:
+        def careful_handle(overlapping: list[tuple[int, int]]) -> Any:
             """For C++, which keeps this function as long as the handle, and not the kernel."""
             kernel = weak()
-            if kernel is None or kernel._make_careful is None:
+            if kernel is None:
                 raise ReferenceError(f"kernel '{handle.name}' is gone")
-            return kernel._make_careful().handle(device)
+            return kernel.careful(tuple(overlapping)).handle(device)
 
         handle = _core.gpu.load(
             name=self.data["name"],
@@ -181,25 +199,20 @@ class CudaKernel(CompiledKernel):
         Errors: LaunchError; also for a device_assert that failed, when the kernel has any.
         """
         handle = self.handle(device)
-        careful = self.needs_careful(bits, owners)
+        if (kernel := self.fitting(bits, owners)) is not self:
+            handle = kernel.handle(device)
         memory = self._scratch(size, stream)
         if memory is not None:
             bits = [*bits, memory.data_ptr()]
         if not self.data["takes_debug_buffer"]:
-            handle.launch(size, bits, stream, careful)
+            handle.launch(size, bits, stream)
             return
         if _core.gpu.is_capturing(stream):
-            handle.launch(size, [*bits, debug.unread_buffer(self, device)], stream, careful)
+            handle.launch(size, [*bits, debug.unread_buffer(self, device)], stream)
             return
         buffer = debug.DebugBuffer(self, device)
-        handle.launch(size, [*bits, buffer.address], stream, careful)
+        handle.launch(size, [*bits, buffer.address], stream)
         buffer.report(stream)
-
-    def needs_careful(self, bits: list[int], owners: list[Any]) -> bool:
-        """Whether run-time arguments are not what the kernel relies on: ``careful`` is for them."""
-        return self.has_small_sizes(bits) or (
-            bool(self._disjoint) and bool(_core.gpu.may_overlap(self._disjoint, owners))
-        )
 
     def has_small_sizes(self, bits: list[int]) -> bool:
         """Whether an integer that the kernel takes for a size is too small: negative, or 0."""
