@@ -341,8 +341,12 @@ struct OrderWgmmaPass : ModulePass<OrderWgmmaPass> {
   llvm::StringRef getArgument() const final { return "tlg-order-wgmma"; }
   llvm::StringRef getDescription() const final { return "begin wgmma early and wait for it late"; }
 
-  static LogicalResult runOn(func::FuncOp function) {
-    orderWgmma(function);
+  LogicalResult runOn(func::FuncOp function) {
+    const std::optional<GpuTarget> target = targetOf(getOperation(), "");
+    if (!target)
+      return failure();
+    const int warps = intOf(getOperation(), tlg::kNumWarpsAttribute, 0, GpuOptions().numWarps);
+    orderWgmma(function, target->registersPerThread(warps));
     return success();
   }
 };
