@@ -319,14 +319,34 @@ struct BranchForBlocksPass : ModulePass<BranchForBlocksPass> {
   }
 };
 
+struct DelayConversionsPass : ModulePass<DelayConversionsPass> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DelayConversionsPass)
+
+  llvm::StringRef getArgument() const final { return "tlg-delay-conversions"; }
+  llvm::StringRef getDescription() const final {
+    return "convert layouts where they are used, so that loads begin before and registers are free";
+  }
+
+  LogicalResult runOn(func::FuncOp function) {
+    if (failed(requireLayouts(getOperation())))
+      return failure();
+    delayConversions(function);
+    return success();
+  }
+};
+
 struct OrderWgmmaPass : ModulePass<OrderWgmmaPass> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OrderWgmmaPass)
 
   llvm::StringRef getArgument() const final { return "tlg-order-wgmma"; }
   llvm::StringRef getDescription() const final { return "begin wgmma early and wait for it late"; }
 
-  static LogicalResult runOn(func::FuncOp function) {
-    orderWgmma(function);
+  LogicalResult runOn(func::FuncOp function) {
+    const std::optional<GpuTarget> target = targetOf(getOperation(), "");
+    if (!target)
+      return failure();
+    const int warps = intOf(getOperation(), tlg::kNumWarpsAttribute, 0, GpuOptions().numWarps);
+    orderWgmma(function, target->registersPerThread(warps));
     return success();
   }
 };
@@ -413,6 +433,7 @@ void build(OpPassManager &manager, llvm::StringRef arch, int numWarps, int numSt
   manager.addPass(createCSEPass());
   manager.addPass(createLicmPass());
   manager.addPass(std::make_unique<BranchForBlocksPass>());
+  manager.addPass(std::make_unique<DelayConversionsPass>());
   manager.addPass(std::make_unique<OrderWgmmaPass>());
   manager.addPass(std::make_unique<OrderStoresPass>());
   manager.addPass(std::make_unique<MarkReadOnlyPass>());
@@ -439,6 +460,7 @@ void registerGpuPasses() {
     PassRegistration<CopyByTmaPass>();
     PassRegistration<StageOperandsPass>();
     PassRegistration<BranchForBlocksPass>();
+    PassRegistration<DelayConversionsPass>();
     PassRegistration<OrderWgmmaPass>();
     PassRegistration<OrderStoresPass>();
     PassRegistration<MarkReadOnlyPass>();

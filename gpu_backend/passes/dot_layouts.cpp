@@ -152,27 +152,6 @@ LinearLayout fmaAccumulator(llvm::ArrayRef<int64_t> shape, int numWarps, bool ap
   return layout;
 }
 
-/// Whether the result of `dot` goes, through other ops, into the first operand of another dot:
-/// then the warps lie along M, so that rows stay in their warp.
-bool feedsDot(tl::DotOp dot) {
-  llvm::SmallPtrSet<Operation *, 16> seen;
-  llvm::SmallVector<Operation *> open{dot};
-  while (!open.empty()) {
-    Operation *op = open.pop_back_val();
-    for (Operation *user : op->getUsers()) {
-      if (auto other = dyn_cast<tl::DotOp>(user)) {
-        if (other != dot && other.getA().getDefiningOp() == op)
-          return true;
-        continue;
-      }
-      if (user->getBlock() == dot->getBlock() && user->getNumResults() != 0 &&
-          seen.insert(user).second)
-        open.push_back(user);
-    }
-  }
-  return false;
-}
-
 bool isFedByDot(tl::DotOp dot) {
   llvm::SmallPtrSet<Operation *, 16> seen;
   llvm::SmallVector<Value> open{dot.getA()};
@@ -183,6 +162,47 @@ bool isFedByDot(tl::DotOp dot) {
     if (isa<tl::DotOp>(op))
       return true;
     llvm::append_range(open, op->getOperands());
+  }
+  return false;
+}
+
+/// Whether `dot` adds to sums of a dot of its block whose operands are no sums, element by element.
+bool addsToOtherSums(tl::DotOp dot) {
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  llvm::SmallVector<Value> open{dot.getAcc()};
+  while (!open.empty()) {
+    Operation *op = open.pop_back_val().getDefiningOp();
+    if (!op || op->getBlock() != dot->getBlock() || !seen.insert(op).second)
+      continue;
+    if (auto other = dyn_cast<tl::DotOp>(op); other && !isFedByDot(other))
+      return true;
+    if (tl::isElementwise(op))
+      llvm::append_range(open, op->getOperands());
+  }
+  return false;
+}
+
+/// Whether the first operand of `dot` is made of sums whose rows then stay in their warp: the warps
+/// of both dots lie along M. Not where sums of a third one would have to go to other warps for it.
+bool takesRows(tl::DotOp dot) { return isFedByDot(dot) && !addsToOtherSums(dot); }
+
+/// Whether the result of `dot` goes, through other ops, into the first operand of another dot that
+/// takes its rows.
+bool feedsDot(tl::DotOp dot) {
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  llvm::SmallVector<Operation *> open{dot};
+  while (!open.empty()) {
+    Operation *op = open.pop_back_val();
+    for (Operation *user : op->getUsers()) {
+      if (auto other = dyn_cast<tl::DotOp>(user)) {
+        if (other != dot && other.getA().getDefiningOp() == op && takesRows(other))
+          return true;
+        continue;
+      }
+      if (user->getBlock() == dot->getBlock() && user->getNumResults() != 0 &&
+          seen.insert(user).second)
+        open.push_back(user);
+    }
   }
   return false;
 }
@@ -335,7 +355,7 @@ DotLayouts chooseDotLayouts(tl::DotOp dot, const AxisAnalysis &axes, const GpuTa
     return *wgmma;
   layouts.kind = DotKind::Mma;
   layouts.operandBytes = bytes;
-  layouts.warps = splitWarps(shape, numWarps, feedsDot(dot) || isFedByDot(dot));
+  layouts.warps = splitWarps(shape, numWarps, feedsDot(dot) || takesRows(dot));
   layouts.accumulator = mmaAccumulator(shape, bytes, layouts.warps);
   layouts.depth = depthOrder(dot, bytes, layouts.warps, axes);
   layouts.a = mmaOperandA(aShape, bytes, layouts.warps, layouts.depth);

@@ -2,7 +2,9 @@
 #include "gpu_backend/passes/order_wgmma.h"
 
 #include "gpu_backend/ir/tlg_dialect.h"
+#include "gpu_backend/passes/live_words.h"
 
+#include "core/ir/facts.h"
 #include "core/ir/tl_dialect.h"
 
 #include "mlir/IR/PatternMatch.h"
@@ -32,9 +34,16 @@ struct Dot {
   tlg::WgmmaWaitOp wait;
 };
 
+/// Whether ptxas keeps what is computed before `op` before it, and what comes after it after it.
+bool partsCode(Operation *op) {
+  return isa<tlg::WgmmaOp, tlg::WgmmaWaitOp, tlg::ConvertLayoutOp, tl::BarrierOp, tl::ReduceOp>(op);
+}
+
 class BlockOrder {
 public:
-  explicit BlockOrder(Block *block) : block_(block), rewriter_(block->getParentOp()) {}
+  /// `mostWords`: the registers that a thread has for blocks.
+  BlockOrder(Block *block, int mostWords)
+      : block_(block), rewriter_(block->getParentOp()), mostWords_(mostWords) {}
 
   void run() {
     if (!findDots())
@@ -49,6 +58,7 @@ public:
       const std::optional<size_t> later = waitLate(i);
       dot.wait.setPending(later ? dots_[*later].wait.getPending() : countRunning(dot));
     }
+    relieve();
   }
 
 private:
@@ -190,18 +200,132 @@ private:
     return running;
   }
 
+  /// The first op from `from` on and before `to` at which a thread would hold more than it has
+  /// registers for; null where there is none.
+  Operation *firstFull(Operation *from, Operation *to) const {
+    const LiveWords live(*block_);
+    for (Operation *op = from; op != to; op = op->getNextNode())
+      if (partsCode(op) && std::max(live.before(op), live.before(op->getNextNode())) > mostWords_)
+        return op;
+    return nullptr;
+  }
+
+  /// Makes the block hold less where that is more than a thread has, and helps.
+  void relieve() {
+    constexpr int kHelps = 16;
+    const int before = mostHeld();
+    if (before <= mostWords_)
+      return;
+    const auto order = llvm::map_to_vector(*block_, [](Operation &op) { return &op; });
+    const auto pending = llvm::map_to_vector(dots_, [](Dot &dot) { return dot.wait.getPending(); });
+    readLate();
+    beginLate();
+    freeOperands();
+    for (Dot &dot : dots_)
+      dot.wait.setPending(countRunning(dot));
+    if (const int after = mostHeld(); after <= mostWords_ || after + kHelps <= before)
+      return;
+    for (Operation *op : llvm::drop_end(order))
+      rewriter_.moveOpBefore(op, order.back());
+    for (auto [dot, count] : llvm::zip(dots_, pending))
+      dot.wait.setPending(count);
+  }
+
+  /// The most words that a thread holds at an op that parts the code.
+  int mostHeld() const {
+    const LiveWords live(*block_);
+    int most = 0;
+    for (Operation &op : block_->without_terminator())
+      if (partsCode(&op))
+        most = std::max({most, live.before(&op), live.before(op.getNextNode())});
+    return most;
+  }
+
+  /// Where registers are short, reads blocks from shared memory right before they are needed.
+  void readLate() {
+    for (auto load : llvm::make_early_inc_range(block_->getOps<tlg::LocalLoadOp>())) {
+      // With what is made of it alone.
+      llvm::SmallVector<Operation *> moved{load};
+      Operation *use = firstUse(load);
+      while (use && moved.back()->hasOneUse() && isMadeOfOne(use)) {
+        moved.push_back(use);
+        use = firstUse(use);
+      }
+      Operation *last = moved.back();
+      for (Operation *op = load->getNextNode(); use && op != use; op = op->getNextNode())
+        if (mayFreeBuffers(op))
+          use = nullptr;
+      if (!use || last->getNextNode() == use || !firstFull(last->getNextNode(), use))
+        continue;
+      for (Operation *op : moved)
+        rewriter_.moveOpBefore(op, use);
+    }
+  }
+
+  Operation *firstUse(Operation *op) const {
+    Operation *first = nullptr;
+    for (Operation *user : op->getUsers()) {
+      Operation *here = block_->findAncestorOpInBlock(*user);
+      if (!here)
+        return nullptr;
+      if (!first || here->isBeforeInBlock(first))
+        first = here;
+    }
+    return first && !first->hasTrait<OpTrait::IsTerminator>() ? first : nullptr;
+  }
+
+  /// Whether an op makes its block of one other block.
+  static bool isMadeOfOne(Operation *op) {
+    return isPure(op) && op->getNumResults() == 1 && tlg::hasLayout(op->getResult(0).getType()) &&
+           (isa<tl::ExpandDimsOp, tl::BroadcastOp>(op) || tl::isElementwise(op)) &&
+           llvm::all_of(llvm::drop_begin(op->getOperands()), [](Value operand) {
+             Operation *made = operand.getDefiningOp();
+             return isa_and_nonnull<tl::SplatOp>(made) ||
+                    (made && made->hasTrait<OpTrait::ConstantLike>());
+           });
+  }
+
+  /// Whether what is in shared memory may be something else behind `op`.
+  static bool mayFreeBuffers(Operation *op) {
+    return isa<tl::BarrierOp>(op) ||
+           (!isa<tlg::WgmmaOp, tlg::WgmmaWaitOp, tlg::LocalLoadOp>(op) && changesShared(op));
+  }
+
+  /// Where registers are short, begins dots whose sums begin with zeros right before they are
+  /// waited for.
+  void beginLate() {
+    for (Dot &dot : llvm::reverse(dots_)) {
+      Operation *sums = dot.begin.getAcc().getDefiningOp();
+      if (sums && sums->hasTrait<OpTrait::ConstantLike>() &&
+          firstFull(dot.begin->getNextNode(), dot.wait->getNextNode()))
+        rewriter_.moveOpBefore(dot.begin, dot.wait);
+    }
+  }
+
+  /// Where registers are short, waits for dots whose first operand they hold.
+  void freeOperands() {
+    for (Dot &dot : dots_) {
+      if (dot.wait.getNumOperands() == 1)
+        continue;
+      if (Operation *place = firstFull(dot.begin->getNextNode(), dot.wait))
+        rewriter_.moveOpBefore(dot.wait, place);
+    }
+  }
+
   Block *block_;
   IRRewriter rewriter_;
+  int mostWords_;
   llvm::SmallVector<Dot> dots_; ///< in order
 };
 
 } // namespace
 
-void orderWgmma(func::FuncOp function) {
+void orderWgmma(func::FuncOp function, int registers) {
   llvm::SetVector<Block *> blocks;
   function.walk([&](tlg::WgmmaOp dot) { blocks.insert(dot->getBlock()); });
+  constexpr int kForAddresses = 32;
   for (Block *block : blocks)
-    BlockOrder(block).run();
+    BlockOrder(block, registers - kForAddresses).run();
 }
 
 } // namespace blockscope::gpu

@@ -361,6 +361,58 @@ void makeLate(Value value, Operation *dot, Operation *store) {
     op->moveBefore(dot);
 }
 
+/// A block with its dimensions in another order, or in another layout.
+struct Permuted {
+  Value block;
+  llvm::SmallVector<int32_t> order; ///< by dimension of the result, that of the block
+};
+
+Permuted permuted(Value value) {
+  const int rank = static_cast<int>(cast<ShapedType>(value.getType()).getRank());
+  Permuted result{value, llvm::to_vector(llvm::seq<int32_t>(0, rank))};
+  while (Operation *op = result.block.getDefiningOp()) {
+    auto trans = dyn_cast<tl::TransOp>(op);
+    if (!trans && !isa<tlg::ConvertLayoutOp>(op))
+      break;
+    if (trans)
+      for (int32_t &dim : result.order)
+        dim = trans.getOrder()[dim];
+    result.block = op->getOperand(0);
+  }
+  return result;
+}
+
+/// Gives dots that `mayRead` what `value` is but in another order of dimensions a view of `buffer`,
+/// where `value` is; `dim` is the dimension along which it lies there. The view is made by
+/// `builder`, behind the store.
+void giveInOtherOrders(OpBuilder &builder, Value value, Value buffer, int dim, Block &dots,
+                       llvm::function_ref<bool(Operation *)> mayRead) {
+  const Permuted from = permuted(value);
+  for (Operation &user : dots) {
+    if (!isa<tlg::WgmmaOp>(user) || !mayRead(&user))
+      continue;
+    for (const unsigned operand : {0U, 1U}) {
+      Value other = user.getOperand(operand);
+      const auto type = dyn_cast<RankedTensorType>(other.getType());
+      if (!type || other == value || isReadFromRegisters(&user, operand))
+        continue;
+      const Permuted to = permuted(other);
+      if (to.block != from.block || to.order == from.order)
+        continue;
+      const auto place = [&](int32_t of) {
+        return static_cast<int32_t>(llvm::find(from.order, of) - from.order.begin());
+      };
+      const auto order = llvm::map_to_vector(to.order, place);
+      const int along = static_cast<int>(llvm::find(order, dim) - order.begin());
+      if (stagedDim(&user, operand, type) != along)
+        continue;
+      const auto viewType = transposedType(cast<tlg::SharedType>(buffer.getType()), order);
+      user.setOperand(operand, tlg::TransSharedOp::create(builder, user.getLoc(), viewType, buffer,
+                                                          builder.getDenseI32ArrayAttr(order)));
+    }
+  }
+}
+
 /// Puts `value`, which operand `operand` of `dot` is, into shared memory: where it is made, if
 /// that is outside of the loop around the dot, else right before the dot. `isLast`: no other one
 /// follows there, whose barrier will do for both.
@@ -399,6 +451,11 @@ void stageOperand(OpBuilder &builder, Operation *dot, unsigned operand, Value va
                            stagedDim(user, use.getOperandNumber(), type) == dim &&
                            stagedOrder(user) == stagedOrder(dot);
   });
+  if (isa<tlg::WgmmaOp>(dot))
+    giveInOtherOrders(builder, value, buffer, dim, *dot->getBlock(), [&](Operation *user) {
+      return stagedOrder(user) == stagedOrder(dot) &&
+             (isOutside ? isMadeOutside(user, value) : dot->isBeforeInBlock(user));
+    });
   if (Operation *op = value.getDefiningOp(); op && op->use_empty() && isa<tlg::LocalLoadOp>(op))
     op->erase();
 }

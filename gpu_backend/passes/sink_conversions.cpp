@@ -61,6 +61,30 @@ Operation *firstUse(Operation *op) {
   return first;
 }
 
+/// Whether what `op` is made of is needed behind it for something else.
+bool sourceLivesOn(Operation *op) {
+  Value source = op->getOperand(0);
+  return source.getParentBlock() != op->getBlock() ||
+         llvm::any_of(source.getUsers(), [&](Operation *user) {
+           Operation *here = op->getBlock()->findAncestorOpInBlock(*user);
+           return !here || op->isBeforeInBlock(here);
+         });
+}
+
+/// The first dot between an op and its use, which then runs while threads convert; else the use.
+Operation *beforeDot(Operation *op, Operation *use) {
+  while (op != use && !isa<tlg::WgmmaOp>(op))
+    op = op->getNextNode();
+  return op;
+}
+
+bool hasLoadBetween(Operation *first, Operation *last) {
+  for (Operation *op = first->getNextNode(); op != last; op = op->getNextNode())
+    if (isa<tl::LoadOp>(op))
+      return true;
+  return false;
+}
+
 bool hasLoopBetween(Operation *first, Operation *last) {
   for (Operation *op = first->getNextNode(); op != last; op = op->getNextNode())
     if (isa<scf::ForOp, scf::WhileOp>(op))
@@ -68,17 +92,18 @@ bool hasLoopBetween(Operation *first, Operation *last) {
   return false;
 }
 
-/// Moves conversions, and what is made of them, down to their first use, where `mayMove(conversion,
-/// first op that is moved, use)`.
-void sink(func::FuncOp function,
-          llvm::function_ref<bool(tlg::ConvertLayoutOp, Operation *, Operation *)> mayMove) {
+/// Moves conversions, and what is made of them, down to `placeFor(conversion, first op that is
+/// moved, its first use)`, where that is not null.
+void sink(
+    func::FuncOp function,
+    llvm::function_ref<Operation *(tlg::ConvertLayoutOp, Operation *, Operation *)> placeFor) {
   function.walk([&](Block *block) {
     // From the last to the first: what uses a conversion goes before it does.
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block))) {
       tlg::ConvertLayoutOp conversion = conversionBehind(&op);
       Operation *use = conversion ? firstUse(&op) : nullptr;
-      if (use && mayMove(conversion, &op, use))
-        op.moveBefore(use);
+      if (Operation *place = use ? placeFor(conversion, &op, use) : nullptr)
+        op.moveBefore(place);
     }
   });
 }
@@ -86,13 +111,26 @@ void sink(func::FuncOp function,
 } // namespace
 
 void sinkConversions(func::FuncOp function) {
-  sink(function,
-       [](tlg::ConvertLayoutOp, Operation *op, Operation *use) { return hasLoopBetween(op, use); });
+  sink(function, [](tlg::ConvertLayoutOp, Operation *op, Operation *use) {
+    return hasLoopBetween(op, use) ? use : nullptr;
+  });
+}
+
+void delayConversions(func::FuncOp function) {
+  sink(function, [](tlg::ConvertLayoutOp conversion, Operation *op, Operation *use) {
+    if (sourceLivesOn(conversion))
+      return use;
+    Operation *place = beforeDot(op, use);
+    return heldBits(conversion.getSource()) < heldBits(op->getResult(0)) ||
+                   hasLoadBetween(op, place)
+               ? place
+               : nullptr;
+  });
 }
 
 void sinkSpreadingConversions(func::FuncOp function) {
-  sink(function, [](tlg::ConvertLayoutOp conversion, Operation *, Operation *) {
-    return spreads(conversion);
+  sink(function, [](tlg::ConvertLayoutOp conversion, Operation *, Operation *use) {
+    return spreads(conversion) ? use : nullptr;
   });
 }
 

@@ -10,6 +10,11 @@ namespace blockscope::gpu {
 /// in registers all through the loop.
 void sinkConversions(mlir::func::FuncOp function);
 
+/// Puts conversions before their first use where what they make takes more registers than what they
+/// are made of, or that is kept as well, or where a load can begin before their barrier. Only what
+/// is kept as well passes a dot by wgmma, which can run meanwhile (passes/order_wgmma).
+void delayConversions(mlir::func::FuncOp function);
+
 /// Puts those by which the lanes of a warp pass on what they share before their first use.
 void sinkSpreadingConversions(mlir::func::FuncOp function);
 

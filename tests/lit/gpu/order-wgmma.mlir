@@ -140,3 +140,71 @@ func.func @scaled(%a: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %s: !tl.ptr<f32
   tl.store %8, %sum#0 : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xf32>
   return
 }
+
+// Where the sums of both dots and the operand of a third would need more registers than a thread
+// has, that one is waited for before the second dot begins.
+// CHECK-LABEL: func.func @short_of_registers(
+// CHECK: scf.for
+// CHECK: %[[S:.*]] = tlg.wgmma
+// CHECK-NOT: tlg.wgmma
+// CHECK: tlg.wgmma_wait 0 %[[S]]
+// CHECK: math.exp2
+// CHECK: %[[DV:.*]] = tlg.wgmma
+// CHECK-NEXT: tlg.wgmma_wait 0 %[[DV]]
+// CHECK: %[[DP:.*]] = tlg.wgmma
+// CHECK-NEXT: tlg.wgmma_wait 0 %[[DP]]
+// CHECK: %[[DK:.*]] = tlg.wgmma
+// CHECK-NEXT: tlg.wgmma_wait 0 %[[DK]]
+// CHECK-NEXT: scf.yield
+func.func @short_of_registers(%a: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %out: !tl.ptr<f32> {tl.divisibility = 16 : i32}) {
+  %zero = arith.constant dense<0.000000e+00> : tensor<64x64xf32>
+  %zeros = arith.constant dense<0.000000e+00> : tensor<64x128xf32>
+  %i = tl.range 0 to 64 : tensor<64xi32>
+  %j = tl.range 0 to 128 : tensor<128xi32>
+  %c64 = arith.constant dense<64> : tensor<64x1xi32>
+  %c128 = arith.constant dense<64> : tensor<128x1xi32>
+  %more = arith.constant dense<4096> : tensor<64x64xi32>
+  %most = arith.constant dense<8192> : tensor<128x64xi32>
+  %row = tl.expand_dims %i axis 1 : tensor<64xi32> -> tensor<64x1xi32>
+  %rows = tl.expand_dims %j axis 1 : tensor<128xi32> -> tensor<128x1xi32>
+  %column = tl.expand_dims %i axis 0 : tensor<64xi32> -> tensor<1x64xi32>
+  %0 = arith.muli %row, %c64 : tensor<64x1xi32>
+  %1 = tl.broadcast %0 : tensor<64x1xi32> -> tensor<64x64xi32>
+  %2 = tl.broadcast %column : tensor<1x64xi32> -> tensor<64x64xi32>
+  %offsets = arith.addi %1, %2 : tensor<64x64xi32>
+  %3 = arith.muli %rows, %c128 : tensor<128x1xi32>
+  %4 = tl.broadcast %3 : tensor<128x1xi32> -> tensor<128x64xi32>
+  %5 = tl.broadcast %column : tensor<1x64xi32> -> tensor<128x64xi32>
+  %tall = arith.addi %4, %5 : tensor<128x64xi32>
+  %base = tl.splat %a : !tl.ptr<f16> -> tensor<64x64x!tl.ptr<f16>>
+  %pk = tl.addptr %base, %offsets : tensor<64x64x!tl.ptr<f16>>, tensor<64x64xi32>
+  %pv = tl.addptr %pk, %more : tensor<64x64x!tl.ptr<f16>>, tensor<64x64xi32>
+  %tallBase = tl.splat %a : !tl.ptr<f16> -> tensor<128x64x!tl.ptr<f16>>
+  %pq = tl.addptr %tallBase, %tall : tensor<128x64x!tl.ptr<f16>>, tensor<128x64xi32>
+  %pdo = tl.addptr %pq, %most : tensor<128x64x!tl.ptr<f16>>, tensor<128x64xi32>
+  %k = tl.load %pk : tensor<64x64x!tl.ptr<f16>> -> tensor<64x64xf16>
+  %v = tl.load %pv : tensor<64x64x!tl.ptr<f16>> -> tensor<64x64xf16>
+  %q = tl.load %pq : tensor<128x64x!tl.ptr<f16>> -> tensor<128x64xf16>
+  %do = tl.load %pdo : tensor<128x64x!tl.ptr<f16>> -> tensor<128x64xf16>
+  %qT = tl.trans %q [1, 0] : tensor<128x64xf16> -> tensor<64x128xf16>
+  %doT = tl.trans %do [1, 0] : tensor<128x64xf16> -> tensor<64x128xf16>
+  %zero_i = arith.constant 0 : i32
+  %one_i = arith.constant 1 : i32
+  %eight = arith.constant 8 : i32
+  %sum:2 = scf.for %_ = %zero_i to %eight step %one_i iter_args(%dk = %zero, %dv = %zero) -> (tensor<64x64xf32>, tensor<64x64xf32>)  : i32 {
+    %s = tl.dot %k, %qT, %zeros : tensor<64x64xf16>, tensor<64x128xf16> -> tensor<64x128xf32>
+    %p = math.exp2 %s : tensor<64x128xf32>
+    %p16 = tl.fp_cast %p : tensor<64x128xf32> -> tensor<64x128xf16>
+    %dvNext = tl.dot %p16, %do, %dv : tensor<64x128xf16>, tensor<128x64xf16> -> tensor<64x64xf32>
+    %dp = tl.dot %v, %doT, %zeros : tensor<64x64xf16>, tensor<64x128xf16> -> tensor<64x128xf32>
+    %ds = arith.mulf %p, %dp : tensor<64x128xf32>
+    %ds16 = tl.fp_cast %ds : tensor<64x128xf32> -> tensor<64x128xf16>
+    %dkNext = tl.dot %ds16, %q, %dk : tensor<64x128xf16>, tensor<128x64xf16> -> tensor<64x64xf32>
+    scf.yield %dkNext, %dvNext : tensor<64x64xf32>, tensor<64x64xf32>
+  }
+  %po = tl.splat %out : !tl.ptr<f32> -> tensor<64x64x!tl.ptr<f32>>
+  %at = tl.addptr %po, %offsets : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xi32>
+  %both = arith.addf %sum#0, %sum#1 : tensor<64x64xf32>
+  tl.store %at, %both : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xf32>
+  return
+}
