@@ -98,3 +98,26 @@ func.func @chosen(%x: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f16
   tl.store %5, %sum : tensor<1024x!tl.ptr<f16>>, tensor<1024xf16>
   return
 }
+
+// -----
+
+// Of many comparisons each comes right before what it decides: a thread has seven predicates.
+// CHECK-LABEL: .entry clamped(
+// CHECK: setp.gt.f32 [[MASK:%p[0-9]+]], {{%r[0-9]+}}, 0f40000000;
+// CHECK-NOT: setp.gt
+// CHECK: selp.f32 {{.*}}, [[MASK]];
+// CHECK: ret;
+func.func @clamped(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32 {tl.divisibility = 16 : i32}) {
+  %two = arith.constant dense<2.000000e+00> : tensor<4096xf32>
+  %range = tl.range 0 to 4096 : tensor<4096xi32>
+  %end = tl.splat %n : i32 -> tensor<4096xi32>
+  %mask = arith.cmpi slt, %range, %end : tensor<4096xi32>
+  %0 = tl.splat %x : !tl.ptr<f32> -> tensor<4096x!tl.ptr<f32>>
+  %at = tl.addptr %0, %range : tensor<4096x!tl.ptr<f32>>, tensor<4096xi32>
+  %v = tl.load %at mask %mask : tensor<4096xi1> : tensor<4096x!tl.ptr<f32>> -> tensor<4096xf32>
+  %isLarge = arith.cmpf ogt, %v, %two : tensor<4096xf32>
+  %square = arith.mulf %v, %v : tensor<4096xf32>
+  %chosen = arith.select %isLarge, %square, %v : tensor<4096xi1>, tensor<4096xf32>
+  tl.store %at, %chosen mask %mask : tensor<4096xi1> : tensor<4096x!tl.ptr<f32>>, tensor<4096xf32>
+  return
+}
