@@ -5,6 +5,7 @@
 #include "core/passes/licm.h"
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/passes/block_choices.h"
+#include "gpu_backend/passes/joined_stores.h"
 #include "gpu_backend/passes/merge_reductions.h"
 #include "gpu_backend/passes/order_wgmma.h"
 #include "gpu_backend/passes/passes.h"
@@ -384,6 +385,22 @@ struct MarkReadOnlyPass : ModulePass<MarkReadOnlyPass> {
   }
 };
 
+struct JoinStoresPass : ModulePass<JoinStoresPass> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(JoinStoresPass)
+
+  llvm::StringRef getArgument() const final { return "tlg-join-stores"; }
+  llvm::StringRef getDescription() const final {
+    return "make one of stores whose elements lie side by side";
+  }
+
+  LogicalResult runOn(func::FuncOp function) {
+    if (failed(requireLayouts(getOperation())))
+      return failure();
+    joinStores(function);
+    return success();
+  }
+};
+
 /// Lowering gives out memory by itself too, because it has to know which buffers share bytes: the
 /// pass shows the same places.
 struct PlaceSharedPass : ModulePass<PlaceSharedPass> {
@@ -437,6 +454,7 @@ void build(OpPassManager &manager, llvm::StringRef arch, int numWarps, int numSt
   manager.addPass(std::make_unique<OrderWgmmaPass>());
   manager.addPass(std::make_unique<OrderStoresPass>());
   manager.addPass(std::make_unique<MarkReadOnlyPass>());
+  manager.addPass(std::make_unique<JoinStoresPass>());
   manager.addPass(std::make_unique<PlaceSharedPass>());
 }
 
@@ -464,6 +482,7 @@ void registerGpuPasses() {
     PassRegistration<OrderWgmmaPass>();
     PassRegistration<OrderStoresPass>();
     PassRegistration<MarkReadOnlyPass>();
+    PassRegistration<JoinStoresPass>();
     PassRegistration<PlaceSharedPass>();
     PassPipelineRegistration<GpuPipelineOptions>(
         "tlg-pipeline", "what every kernel for a GPU goes through before it is lowered",

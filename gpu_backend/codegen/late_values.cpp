@@ -55,9 +55,14 @@ bool isPart(const llvm::Instruction &instruction) {
          instruction.getType()->getScalarSizeInBits() >= 32; // less is cut out of a register
 }
 
-/// The most words that values of the block hold at a time, in an order of its instructions. Values
-/// from before it, and what is used behind it, count as long as the block knows them.
-int64_t mostWords(llvm::ArrayRef<llvm::Instruction *> order) {
+/// What the values of a block hold at most, at a time.
+struct Held {
+  int64_t words = 0, masks = 0;
+};
+
+/// Of the block's instructions in an order. Values from before it, and what is used behind it,
+/// count as long as the block knows them.
+Held mostHeld(llvm::ArrayRef<llvm::Instruction *> order) {
   llvm::DenseMap<const llvm::Value *, size_t> last;
   for (size_t i = 0; i < order.size(); ++i) {
     for (const llvm::Use &operand : order[i]->operands())
@@ -68,15 +73,20 @@ int64_t mostWords(llvm::ArrayRef<llvm::Instruction *> order) {
       if (llvm::cast<llvm::Instruction>(user)->getParent() != order[i]->getParent())
         last[order[i]] = order.size();
   }
-  llvm::SmallVector<int64_t> change(order.size() + 2, 0);
+  llvm::SmallVector<Held> changes(order.size() + 2);
   for (size_t i = 0; i < order.size(); ++i)
     if (const auto end = last.find(order[i]); end != last.end() && end->second > i) {
-      change[i] += wordsOf(order[i]);
-      change[end->second] -= wordsOf(order[i]);
+      const int64_t words = wordsOf(order[i]), masks = order[i]->getType()->isIntegerTy(1) ? 1 : 0;
+      changes[i].words += words;
+      changes[i].masks += masks;
+      changes[end->second].words -= words;
+      changes[end->second].masks -= masks;
     }
-  int64_t now = 0, most = 0;
-  for (const int64_t step : change)
-    most = std::max(most, now += step);
+  Held now, most;
+  for (const Held &change : changes) {
+    most.words = std::max(most.words, now.words += change.words);
+    most.masks = std::max(most.masks, now.masks += change.masks);
+  }
   return most;
 }
 
@@ -368,9 +378,23 @@ private:
 /// Instructions of a block. Beyond, looking for all uses, and ordering again, takes seconds.
 constexpr size_t kLargest = 16384;
 
+/// Values of a block that are more than there are registers, and orders that hold fewer.
+constexpr int64_t kManyWords = 200;
+constexpr int64_t kManyMasks = 16;
+
+bool isMuch(const Held &held) { return held.words >= kManyWords || held.masks >= kManyMasks; }
+
+/// Whether an order is better than another: in words where these are many, else by half of the
+/// masks.
+bool isLess(const Held &a, const Held &b) {
+  if (a.words >= kManyWords || b.words >= kManyWords)
+    return a.words < b.words;
+  return 2 * a.masks <= b.masks;
+}
+
 /// The better one of an order and those that a schedule makes.
 struct BestOrder {
-  int64_t words;
+  Held held;
   llvm::SmallVector<llvm::Instruction *> order; ///< empty: as it was
 
   void improve(llvm::BasicBlock &block) {
@@ -379,8 +403,8 @@ struct BestOrder {
         continue;
       Schedule schedule(block, early);
       const llvm::ArrayRef<llvm::Instruction *> made = schedule.run();
-      if (const int64_t then = mostWords(made); then < words) {
-        words = then;
+      if (const Held then = mostHeld(made); isLess(then, held)) {
+        held = then;
         order.assign(made.begin(), made.end());
       }
     }
@@ -402,21 +426,20 @@ bool hasWgmma(const llvm::Function &function) {
 } // namespace
 
 void makeValuesLate(llvm::Function &function) {
-  constexpr int64_t kManyWords = 200;
   if (hasWgmma(function))
     return;
   for (llvm::BasicBlock &block : function) {
     llvm::SmallVector<llvm::Instruction *> before;
     for (llvm::Instruction &instruction : block)
       before.push_back(&instruction);
-    const int64_t held = mostWords(before);
-    if (held < kManyWords)
+    const Held held = mostHeld(before);
+    if (!isMuch(held))
       continue;
     BestOrder best{held, {}};
     best.improve(block);
-    if (best.words >= kManyWords && block.size() <= kLargest) {
+    if (best.held.words >= kManyWords && block.size() <= kLargest) {
       Copies copies(block);
-      BestOrder ofCopies{best.words, {}};
+      BestOrder ofCopies{best.held, {}};
       if (copies.any())
         ofCopies.improve(block);
       if (ofCopies.order.empty())

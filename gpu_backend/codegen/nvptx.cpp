@@ -13,6 +13,7 @@
 #include "gpu_backend/codegen/stage_timer.h"
 #include "gpu_backend/codegen/toolkit.h"
 #include "gpu_backend/codegen/wgmma_waits.h"
+#include "gpu_backend/codegen/whole_selects.h"
 #include "gpu_backend/codegen/wide_counters.h"
 #include "gpu_backend/codegen/wide_products.h"
 
@@ -206,6 +207,7 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::ModulePassManager passes =
       builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3);
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(ChangePass<computePairsAtOnce>()));
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(ChangePass<chooseWholeRegisters>()));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(InvariantDivisionsPass()));
   // What is constant in an address is apart from the rest before anything looks at sums: it writes
   // them anew and forgets that they do not wrap, else each access has an address of its own.

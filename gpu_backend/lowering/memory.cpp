@@ -7,6 +7,7 @@
 #include "core/ir/tl_dialect.h"
 #include "gpu_backend/layout/layout_queries.h"
 #include "gpu_backend/passes/equal_runs.h"
+#include "gpu_backend/passes/joined_stores.h"
 #include "gpu_backend/passes/read_only_loads.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -148,13 +149,26 @@ LogicalResult lowerLoad(Lowering &lowering, Operation *op) {
   return success();
 }
 
+/// What a store writes for each of its elements, side by side: its values, and those of the stores
+/// behind it that are joined to it; nothing for one of these.
+llvm::SmallVector<llvm::ArrayRef<llvm::Value *>> valuesOf(Lowering &lowering, tl::StoreOp store) {
+  const auto joined = store->getAttrOfType<IntegerAttr>(kJoinedAttribute);
+  llvm::SmallVector<llvm::ArrayRef<llvm::Value *>> values;
+  Operation *next = store;
+  for (int64_t i = 0; i < (joined ? joined.getInt() : 1); ++i, next = next->getNextNode())
+    values.push_back(lowering.get(cast<tl::StoreOp>(next).getValue()));
+  return values;
+}
+
 LogicalResult lowerStore(Lowering &lowering, Operation *op) {
   auto store = cast<tl::StoreOp>(op);
+  const llvm::SmallVector<llvm::ArrayRef<llvm::Value *>> values = valuesOf(lowering, store);
+  if (values.empty())
+    return success();
   llvm::IRBuilder<> &builder = lowering.builder();
   const Type type = store.getValue().getType();
   const AccessRuns runs = runsOf(op, store.getPointer().getType());
   const llvm::ArrayRef<llvm::Value *> pointers = lowering.get(store.getPointer());
-  const llvm::ArrayRef<llvm::Value *> values = lowering.get(store.getValue());
   const bool isBlock = tlg::hasLayout(store.getPointer().getType());
   llvm::Value *owner = nullptr;
   uint32_t copies = 0;
@@ -166,8 +180,9 @@ LogicalResult lowerStore(Lowering &lowering, Operation *op) {
     owner = lowering.isFirstThread();
   }
   const bool isPlain = store.getCacheModifier().empty() && store.getEvictionPolicy().empty();
+  const int count = runs.length * static_cast<int>(values.size()); // elements of an instruction
   const WordFormat words =
-      wordsOf(runs.length * Lowering::elementBytes(type), Lowering::elementBytes(type));
+      wordsOf(count * Lowering::elementBytes(type), Lowering::elementBytes(type));
   for (size_t i = 0; i < runs.order.size(); i += runs.length) {
     const llvm::ArrayRef<uint32_t> run = llvm::ArrayRef(runs.order).slice(i, runs.length);
     if ((run.front() & copies) != 0)
@@ -177,14 +192,15 @@ LogicalResult lowerStore(Lowering &lowering, Operation *op) {
       mask = mask ? builder.CreateAnd(mask, owner) : owner;
     llvm::SmallVector<llvm::Value *> stored;
     for (const uint32_t reg : run)
-      stored.push_back(values[values.size() == 1 ? 0 : reg]);
+      for (const llvm::ArrayRef<llvm::Value *> registers : values)
+        stored.push_back(registers[registers.size() == 1 ? 0 : reg]);
     if (isPlain && !mask) {
-      auto *vectorType = llvm::FixedVectorType::get(lowering.memoryType(type), runs.length);
+      auto *vectorType = llvm::FixedVectorType::get(lowering.memoryType(type), count);
       llvm::Value *vector = llvm::PoisonValue::get(vectorType);
       for (auto [j, value] : llvm::enumerate(stored))
         vector = builder.CreateInsertElement(vector, toMemory(lowering, value, type), j);
       builder.CreateAlignedStore(vector, pointers[run.front()],
-                                 llvm::Align(runs.length * Lowering::elementBytes(type)));
+                                 llvm::Align(count * Lowering::elementBytes(type)));
       continue;
     }
     llvm::SmallVector<llvm::Value *> operands = packWords(lowering, stored, type, words);
