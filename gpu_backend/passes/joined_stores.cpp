@@ -121,10 +121,11 @@ private:
       return;
     }
     const Place place = placeOf(store.getPointer());
-    if (!open_.empty() && (!place.isBeside(place_) || !areAlike(store, open_.front().store) ||
-                           llvm::any_of(open_, [&](const OpenStore &other) {
-                             return other.distance == place.distance;
-                           })))
+    if (!open_.empty() &&
+        (open_.size() == kMostOpen || !place.isBeside(place_) ||
+         !areAlike(store, open_.front().store) || llvm::any_of(open_, [&](const OpenStore &other) {
+           return other.distance == place.distance;
+         })))
       join();
     place_ = place;
     open_.push_back({store, place.distance});
