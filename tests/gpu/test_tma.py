@@ -220,7 +220,12 @@ def run_symmetric(n, k, device, separate=False, tile=64):
     high = torch.zeros_like(low) if separate else low
     descriptors = [
         TensorDescriptor.from_tensor(tensor, block)
-        for tensor, block in ((low, [tile] * 2), (high, [tile] * 2), (a, [tile, 32]), (c, [tile] * 2))
+        for tensor, block in (
+            (low, [tile] * 2),
+            (high, [tile] * 2),
+            (a, [tile, 32]),
+            (c, [tile] * 2),
+        )
     ]
     symmetric_kernel[(triton.cdiv(n, tile),) * 2](*descriptors, k, tile, 32)
     want = a.double() @ a.double().T + c.double()
