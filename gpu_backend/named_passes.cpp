@@ -159,7 +159,7 @@ struct PlaceConversionsPass : ModulePass<PlaceConversionsPass> {
   LogicalResult runOn(func::FuncOp function) {
     if (failed(requireLayouts(getOperation())))
       return failure();
-    placeConversions(function);
+    placeConversions(function, /*inPipelines=*/false);
     return success();
   }
 };

@@ -59,6 +59,9 @@ public:
 
   /// An op whose layout may change: it has the same one on all its blocks, and touches no memory.
   bool mayChange(Operation *op) const override {
+    if (isa<tlg::LocalLoadOp>(op)) // shared memory can be read in any layout
+      return cast<RankedTensorType>(op->getResult(0).getType()).getShape() == shape_ &&
+             pair_.has(op->getResult(0));
     return op->getNumResults() == 1 && op->getNumOperands() != 0 && tl::isElementwise(op) &&
            isMemoryEffectFree(op) && !isSplat(op) && isBlock(op->getResult(0)) &&
            cast<RankedTensorType>(op->getResult(0).getType()).getShape() == shape_ &&
@@ -69,7 +72,7 @@ public:
   bool keepsOperand(OpOperand &) const override { return false; }
   bool isMadeAgain(Value value) const override {
     Operation *op = value.getDefiningOp();
-    return isSplat(op) || repeats(op) || isa_and_nonnull<tl::RangeOp>(op);
+    return isSplat(op) || repeats(op) || isa_and_nonnull<tl::RangeOp, tlg::LocalLoadOp>(op);
   }
   int64_t ofOp(Operation *, bool) const override { return 0; }
   int64_t ofConversion(Value value, bool) const override { return costOf(value); }
@@ -96,9 +99,9 @@ bool isPipelined(Block &block) {
 
 } // namespace
 
-void placeConversions(func::FuncOp function) {
-  function.walk([](Block *block) {
-    if (isPipelined(*block))
+void placeConversions(func::FuncOp function, bool inPipelines) {
+  function.walk([&](Block *block) {
+    if (isPipelined(*block) != inPipelines)
       return;
     bool changed = true;
     llvm::DenseSet<Operation *> seen;

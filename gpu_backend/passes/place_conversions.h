@@ -7,7 +7,8 @@ namespace blockscope::gpu {
 
 /// Moves conversions of layouts along elementwise ops to where they move the fewest bytes: a block
 /// is converted before it is widened and after it is narrowed, and two that are combined are
-/// combined first where that is less. What loops with dots compute in each iteration stays.
-void placeConversions(mlir::func::FuncOp function);
+/// combined first where that is less. What loops with dots compute in each iteration changes only
+/// `inPipelines`, behind the writing of rings, which are read in either layout.
+void placeConversions(mlir::func::FuncOp function, bool inPipelines);
 
 } // namespace blockscope::gpu

@@ -2,6 +2,7 @@
 #include "gpu_backend/pipelining/rings.h"
 
 #include "gpu_backend/passes/disjoint_arguments.h"
+#include "gpu_backend/passes/place_conversions.h"
 #include "gpu_backend/passes/wanted_layouts.h"
 
 #include <memory>
@@ -43,6 +44,7 @@ LogicalResult writePipelines(func::FuncOp function, const PipelinePlan &plan) {
       return failure();
   }
   readInWantedLayouts(function);
+  placeConversions(function, /*inPipelines=*/true);
   return success();
 }
 
