@@ -5,6 +5,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <cassert>
@@ -91,8 +92,13 @@ int repackCount(const SharedPlan &plan) {
 int cost(const SharedPlan &plan, const ConversionOptions &options) {
   // Where threads differ in what a round moves, each round has all instructions, predicated.
   const int instructions = instructionCount(plan) * (plan.uniformRounds ? 1 : plan.rounds);
+  // And what a round loads is chosen from what the ones before have.
+  int chosen = 0;
+  if (!plan.uniformRounds)
+    for (const SharedVector &vector : plan.load.vectors)
+      chosen += static_cast<int>(vector.registers.size()) * (plan.rounds - 1);
   return plan.wavefronts() * kWavefront + instructions * kInstruction +
-         (repackCount(plan) + movedWords(plan, options.tupleWords)) * kSelect +
+         (repackCount(plan) + movedWords(plan, options.tupleWords) + chosen) * kSelect +
          plan.rounds * 2 * (plan.withinWarps ? kWarpBarrier : kBlockBarrier);
 }
 
@@ -147,10 +153,15 @@ SharedPlan planShared(const LinearLayout &source, const LinearLayout &destinatio
   assert(options.sharedLimitBytes >= 128 && "less than a row of the banks");
   assert(isSurjective(source, width) && isSurjective(destination, width));
   using Access = SwizzleGoal::Access;
+  const uint64_t rounds =
+      (uint64_t(elementBytes) << width) / llvm::bit_floor(options.sharedLimitBytes);
   llvm::SmallVector<SwizzleGoal> goals;
   for (const bool forLoad : {true, false}) {
-    for (int bytes = 16; bytes >= std::max(elementBytes, 4); bytes /= 2)
+    for (int bytes = 16; bytes >= std::max(elementBytes, 4); bytes /= 2) {
       goals.push_back({Access::Vectors, forLoad, bytes});
+      if (rounds > 1)
+        goals.push_back({Access::Vectors, forLoad, bytes, static_cast<int>(llvm::Log2_64(rounds))});
+    }
     if (forLoad ? options.matrixLoad : options.matrixStore)
       for (const Access access : {Access::Matrices, Access::TransposedMatrices})
         goals.push_back({access, forLoad});

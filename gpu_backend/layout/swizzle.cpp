@@ -62,7 +62,7 @@ public:
       : main_(std::move(main)), other_(std::move(other)), width_(width),
         elementLog2_(static_cast<int>(llvm::Log2_32(elementBytes))) {}
 
-  void chooseVectors(int vectorBytes);
+  void chooseVectors(int vectorBytes, int roundBits);
   bool chooseMatrices(bool transposed);
 
   Bases basis() const {
@@ -97,9 +97,11 @@ private:
   Bases low_;
 };
 
-void SwizzleBuilder::chooseVectors(int vectorBytes) {
+void SwizzleBuilder::chooseVectors(int vectorBytes, int roundBits) {
   const int most = bitsOf(static_cast<int>(llvm::Log2_32(vectorBytes)));
-  extend(low_, f2::intersection(main_.registers, other_.registers), most);
+  Bases shared = f2::intersection(main_.registers, other_.registers);
+  shared.resize(shared.size() - std::min<size_t>(shared.size(), roundBits));
+  extend(low_, shared, most);
   const int common = static_cast<int>(low_.size());
   // The other side's lanes first: what they flip within a vector makes no conflicts.
   const f2::Span registers(main_.registers);
@@ -185,7 +187,7 @@ std::optional<SharedLayout> swizzleBetween(const LinearLayout &source,
                          elementBytes);
   switch (goal.access) {
   case SwizzleGoal::Access::Vectors:
-    builder.chooseVectors(goal.vectorBytes);
+    builder.chooseVectors(goal.vectorBytes, goal.roundBits);
     break;
   case SwizzleGoal::Access::Matrices:
   case SwizzleGoal::Access::TransposedMatrices:

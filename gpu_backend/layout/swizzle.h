@@ -17,6 +17,9 @@ struct SwizzleGoal {
   bool forLoad = true;
   /// Units: bytes; at least an element, at most 16.
   int vectorBytes = 16;
+  /// How many of the bits that count rounds are to be registers of both sides, so that a round
+  /// moves the same registers of all threads: vectors have no such register. For Access::Vectors.
+  int roundBits = 0;
 };
 
 /// A shared layout for stores of `source` and loads of `destination`: without bank conflicts for

@@ -10,6 +10,7 @@
 #include "gpu_backend/passes/block_queries.h"
 #include "gpu_backend/passes/clone_in_layout.h"
 #include "gpu_backend/passes/layout_region.h"
+#include "gpu_backend/passes/shape_transfer.h"
 #include "gpu_backend/passes/tma_access.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -27,10 +28,13 @@ constexpr int64_t kBarriers = 16;
 bool repeats(Operation *op) { return isa_and_nonnull<tl::BroadcastOp, tl::ExpandDimsOp>(op); }
 
 /// Whether a conversion right before an operand costs nothing: what TMA stores goes through shared
-/// memory, from any layout.
+/// memory, from any layout, also by way of ops that only name its elements anew (storeByTma).
 bool takesAny(OpOperand &operand) {
-  auto store = dyn_cast<tl::StoreOp>(operand.getOwner());
-  return store && operand.get() == store.getValue() && store->hasAttr(kTmaAttribute);
+  Operation *user = operand.getOwner();
+  if (auto store = dyn_cast<tl::StoreOp>(user))
+    return operand.get() == store.getValue() && store->hasAttr(kTmaAttribute);
+  return (isRenaming(user) || isa<tlg::ConvertLayoutOp>(user)) && !user->use_empty() &&
+         llvm::all_of(user->getResult(0).getUses(), takesAny);
 }
 
 /// What the conversion of a value costs a thread; of what has copies each element is stored once.

@@ -99,7 +99,8 @@ SharedPlaces::SharedPlaces(func::FuncOp function) {
       return;
     }
     const int64_t size = sizeOf(alloc);
-    Life outside = lifeIn(alloc, blockOfLife(alloc)), life = outside;
+    const Life outside = lifeIn(alloc, blockOfLife(alloc));
+    Life life = outside;
     const bool hasBarrier = isStagedInIteration(alloc);
     if (hasBarrier)
       life = lifeIn(alloc, alloc->getBlock());
@@ -112,19 +113,20 @@ SharedPlaces::SharedPlaces(func::FuncOp function) {
     for (const Placed &block : alive)
       if (block.begin < begin + size && begin < block.end)
         begin = static_cast<int64_t>(llvm::alignTo(block.end, kAlignment));
-    if (!hasBarrier && llvm::any_of(blocks_, [&](const Placed &block) {
-          return block.begin < begin + size && begin < block.end;
-        }))
+    const bool isReused = !hasBarrier && llvm::any_of(blocks_, [&](const Placed &block) {
+      return block.begin < begin + size && begin < block.end;
+    });
+    if (isReused)
       reused_.insert(alloc);
     if (hasBarrier)
       staged.emplace_back(alloc, blocks_.size());
-    place(alloc, {begin, begin + size, life, outside.last});
+    place(alloc, {begin, begin + size, life, outside, hasBarrier || isReused});
   });
   // Above all else, as their bytes are never anything else: below them a scratch finds room.
   for (const tlg::AllocSharedOp alloc : barriers) {
     const Life life{moments_.lookup(alloc).first, moment};
     const int64_t begin = static_cast<int64_t>(llvm::alignTo(sizeBytes_, kBarrierBytes));
-    place(alloc, {begin, begin + sizeOf(alloc), life, moment});
+    place(alloc, {begin, begin + sizeOf(alloc), life, life, /*hasBarrier=*/false});
   }
   for (const auto [alloc, block] : staged)
     markCoveredBarrier(alloc, blocks_[block]);
@@ -182,9 +184,11 @@ SharedPlaces::Life SharedPlaces::lifeIn(tlg::AllocSharedOp alloc, Block *block) 
 int64_t SharedPlaces::freeBytes(Operation *op) const {
   const int now = moments_.lookup(op).first;
   int64_t free = sizeBytes_;
-  for (const Placed &block : blocks_)
-    if (block.lastOutside >= now)
+  for (const Placed &block : blocks_) {
+    const bool isLater = block.outside.first > now && block.hasBarrier;
+    if (block.outside.last >= now && !isLater)
       free = std::min(free, block.begin);
+  }
   return free;
 }
 

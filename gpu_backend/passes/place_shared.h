@@ -24,7 +24,8 @@ public:
   /// The bytes of all buffers together.
   int64_t sizeBytes() const { return sizeBytes_; }
   bool isReused(mlir::Operation *alloc) const { return reused_.contains(alloc); }
-  /// The bytes from 0 on that belong to buffers needed neither at `op` nor later.
+  /// The bytes from 0 on that belong to buffers not needed at `op`; those that begin later wait at
+  /// a barrier.
   int64_t freeBytes(mlir::Operation *op) const;
 
 private:
@@ -35,7 +36,8 @@ private:
   struct Placed {
     int64_t begin, end;
     Life life;
-    int lastOutside; ///< as if the outermost loop that has the buffer needed it until its end
+    Life outside;    ///< as if the outermost loop that has the buffer needed it all the time
+    bool hasBarrier; ///< before it is first written
   };
   int number(mlir::Operation *op, int next);
   void place(tlg::AllocSharedOp alloc, const Placed &block);

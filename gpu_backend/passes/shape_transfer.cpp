@@ -62,6 +62,8 @@ bool keepsLayout(Operation *op) {
              tl::ScanOp, tl::SortOp>(op);
 }
 
+bool isRenaming(Operation *op) { return keepsNumbers(op) || isa<tl::TransOp>(op); }
+
 std::optional<LinearLayout> operandLayout(Operation *op, unsigned operand,
                                           const LinearLayout &result) {
   if (!isa<RankedTensorType>(op->getOperand(operand).getType()))

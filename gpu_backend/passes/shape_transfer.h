@@ -12,6 +12,9 @@ namespace blockscope::gpu {
 /// Whether element i of the results, which are blocks, belongs to the thread that has element i of
 /// each operand.
 bool keepsLayout(mlir::Operation *op);
+/// Whether an op has the elements of its one operand, each once, under other numbers: it asks for
+/// its operand's layout by operandLayout.
+bool isRenaming(mlir::Operation *op);
 /// The layout that operand `operand` of a block op must have for its results to have `result`, with
 /// no element leaving its thread; nothing for ops that are not of this kind.
 std::optional<LinearLayout> operandLayout(mlir::Operation *op, unsigned operand,

@@ -6,15 +6,20 @@
 
 #include "gpu_backend/layout/tma_box.h"
 #include "gpu_backend/passes/axis_info.h"
+#include "gpu_backend/passes/block_queries.h"
+#include "gpu_backend/passes/clone_in_layout.h"
 #include "gpu_backend/passes/disjoint_arguments.h"
 #include "gpu_backend/passes/passes.h"
 #include "gpu_backend/passes/place_shared.h"
+#include "gpu_backend/passes/shape_transfer.h"
 #include "gpu_backend/passes/shared_operands.h"
+#include "gpu_backend/passes/wanted_layouts.h"
 
 #include "core/ir/facts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/SetVector.h"
@@ -424,6 +429,15 @@ bool goesToWgmma(Value value) {
   });
 }
 
+/// Whether all that uses a loaded tile wants it in another layout: threads would load it into their
+/// registers to store it to shared memory.
+bool isOnlyConverted(Value tile) {
+  return !tile.use_empty() && llvm::all_of(tile.getUsers(), [](Operation *user) {
+    return isa<tlg::ConvertLayoutOp>(user) ||
+           (isRenaming(user) && isOnlyConverted(user->getResult(0)));
+  });
+}
+
 /// Whether `op` or something in it may write to global memory, or tell others that they may.
 bool mayWrite(Operation *op) {
   return op
@@ -545,6 +559,39 @@ Value storeCondition(OpBuilder &builder, Location location, const TmaAccess &acc
   return result;
 }
 
+/// A block before its conversions, which may be in front of ops that only name its elements anew:
+/// these are made once more behind it.
+Value beforeConversion(OpBuilder &builder, Value value) {
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<tlg::ConvertLayoutOp>(op))
+    return beforeConversion(builder, op->getOperand(0));
+  if (!op || !isRenaming(op))
+    return value;
+  Value source = beforeConversion(builder, op->getOperand(0));
+  if (source == op->getOperand(0))
+    return value;
+  const std::optional<LinearLayout> layout = resultLayout(op, 0, tlg::layoutOf(source.getType()));
+  if (!layout)
+    return value;
+  IRMapping mapping;
+  mapping.map(op->getOperand(0), source);
+  return cloneInLayout(builder, op, mapping, *layout);
+}
+
+/// A block made where it is needed, of scalars, and of other blocks that cost something.
+Value madeHere(OpBuilder &builder, Value value, IRMapping &made) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !isBlock(value) || !isPure(op) || op->getNumRegions() != 0 ||
+      isa<tlg::TLGDialect>(op->getDialect()))
+    return value;
+  if (Value known = made.lookupOrNull(value))
+    return known;
+  for (Value operand : op->getOperands())
+    if (Value here = madeHere(builder, operand, made); here != operand)
+      made.map(operand, here);
+  return builder.clone(*op, made)->getResult(cast<OpResult>(value).getResultNumber());
+}
+
 /// Stores a tile through shared memory; threads do what TMA cannot. In a loop the iteration after
 /// it waits.
 void storeByTma(tl::StoreOp store, const TmaAccess &access, const AxisAnalysis &axes) {
@@ -562,9 +609,8 @@ void storeByTma(tl::StoreOp store, const TmaAccess &access, const AxisAnalysis &
     tlg::TmaStoreWaitOp::create(builder, location, /*completes=*/true);
   if (outermost)
     tl::BarrierOp::create(builder, location); // the iteration before is done with the buffer
-  Value value = store.getValue();
-  if (auto convert = value.getDefiningOp<tlg::ConvertLayoutOp>())
-    value = convert.getSource(); // shared memory is written from any layout
+  // Shared memory is written from any layout.
+  Value value = beforeConversion(builder, store.getValue());
   tlg::LocalStoreOp::create(builder, location, value, buffer);
   tlg::FenceAsyncOp::create(builder, location);
   tl::BarrierOp::create(builder, location);
@@ -582,7 +628,12 @@ void storeByTma(tl::StoreOp store, const TmaAccess &access, const AxisAnalysis &
         [&](OpBuilder &inner, Location) {
           Value read =
               tlg::LocalLoadOp::create(inner, location, store.getValue().getType(), buffer);
-          Operation *plain = inner.clone(*store);
+          // Where they seldom store, nothing is held for it over the loop before.
+          IRMapping made;
+          for (Value address : {store.getPointer(), store.getMask()})
+            if (address)
+              made.map(address, madeHere(inner, address, made));
+          Operation *plain = inner.clone(*store, made);
           plain->setOperand(1, read);
           plain->removeAttr(kTmaAttribute);
           if (completes) // TMA may write there next
@@ -613,7 +664,8 @@ void copyByTma(func::FuncOp function, const GpuTarget &target) {
   for (Operation *op : accesses) {
     auto store = dyn_cast<tl::StoreOp>(op);
     auto load = dyn_cast<tl::LoadOp>(op);
-    if (load && (load->getParentOfType<LoopLikeOpInterface>() || !goesToWgmma(load.getResult())))
+    if (load && (load->getParentOfType<LoopLikeOpInterface>() ||
+                 !(goesToWgmma(load.getResult()) || isOnlyConverted(load.getResult()))))
       continue;
     const std::optional<TmaAccess> access = store ? tmaAccess(store) : tmaAccess(load);
     if (!access || !hasRoom(op, access->buffer, target))
@@ -623,6 +675,8 @@ void copyByTma(func::FuncOp function, const GpuTarget &target) {
     else
       loadByTma(load, *access);
   }
+  readInWantedLayouts(function);
+  eraseUnused(function);
 }
 
 } // namespace blockscope::gpu

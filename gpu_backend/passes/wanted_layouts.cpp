@@ -1,5 +1,5 @@
-// Trees of elementwise ops whose leaves are reads of shared memory, or repeat smaller blocks, are
-// built again in the layout of the conversion at their root.
+// Trees of elementwise ops, and of those that name elements anew, whose leaves are reads of shared
+// memory, or repeat smaller blocks, are built again in the layout of the conversion at their root.
 #include "gpu_backend/passes/wanted_layouts.h"
 
 #include "core/ir/facts.h"
@@ -10,8 +10,8 @@
 #include "gpu_backend/passes/shape_transfer.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -78,30 +78,35 @@ public:
 
   /// Finds them. Fails where one cannot be made in another layout, or is used by others too.
   bool find() {
-    if (!add(root_.getSource()))
+    if (!add(root_.getSource(), tlg::layoutOf(root_.getType())))
       return false;
-    for (size_t i = 0; i < ops_.size(); ++i)
-      for (Value operand : ops_[i]->getOperands())
-        if (isBlock(operand) && !add(operand))
+    for (size_t i = 0; i < ops_.size(); ++i) {
+      const auto [op, layout] = *std::next(ops_.begin(), i); // a copy: more are added
+      for (OpOperand &operand : op->getOpOperands()) {
+        if (!isBlock(operand.get()))
+          continue;
+        const auto wanted = operandLayout(op, operand.getOperandNumber(), layout);
+        if (!wanted || !add(operand.get(), *wanted))
           return false;
-    return readsShared_ && llvm::all_of(ops_, [&](Operation *op) {
-             return llvm::all_of(op->getUsers(), [&](Operation *user) {
+      }
+    }
+    return readsShared_ && llvm::all_of(ops_, [&](const auto &made) {
+             return llvm::all_of(made.first->getUsers(), [&](Operation *user) {
                return user == root_ || ops_.contains(user);
              });
            });
   }
 
   void build() {
-    llvm::SmallVector<Operation *> ordered(ops_.begin(), ops_.end());
+    llvm::SmallVector<Operation *> ordered(llvm::make_first_range(ops_));
     llvm::sort(ordered, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
     IRMapping made;
     OpBuilder builder(root_);
-    const LinearLayout layout = tlg::layoutOf(root_.getType());
-    for (Value small : small_)
+    for (const auto &[small, layout] : small_)
       made.map(small, makeIn(small, layout));
     for (Operation *op : ordered) {
       builder.setInsertionPoint(op);
-      made.map(op->getResult(0), cloneInLayout(builder, op, made, layout));
+      made.map(op->getResult(0), cloneInLayout(builder, op, made, ops_.find(op)->second));
     }
     root_.getResult().replaceAllUsesWith(made.lookup(root_.getSource()));
     root_->erase();
@@ -110,25 +115,22 @@ public:
   }
 
 private:
-  bool add(Value value) {
+  bool add(Value value, const LinearLayout &layout) {
     Operation *op = value.getDefiningOp();
-    if (op && (isSplat(op) || isa<tl::BroadcastOp>(op))) {
-      small_.insert(value);
-      return canMakeIn(value, tlg::layoutOf(root_.getType()));
-    }
+    if (op && (isSplat(op) || isa<tl::BroadcastOp>(op)))
+      return small_.try_emplace(value, layout).first->second == layout && canMakeIn(value, layout);
     const bool readsShared = isa_and_nonnull<tlg::LocalLoadOp>(op);
-    if (!op || op->getBlock() != root_->getBlock() ||
-        (!readsShared && (!tl::isElementwise(op) || !isMemoryEffectFree(op))) ||
-        op->getNumResults() != 1)
+    if (!op || op->getBlock() != root_->getBlock() || op->getNumResults() != 1 ||
+        !(readsShared || (tl::isElementwise(op) && isMemoryEffectFree(op)) || isRenaming(op)))
       return false;
     readsShared_ |= readsShared;
-    ops_.insert(op);
-    return true;
+    return ops_.try_emplace(op, layout).first->second == layout;
   }
 
   tlg::ConvertLayoutOp root_;
-  llvm::SetVector<Operation *> ops_;
-  llvm::SetVector<Value> small_; ///< what is the same everywhere, or repeats smaller blocks
+  llvm::MapVector<Operation *, LinearLayout> ops_;
+  /// What is the same everywhere, or repeats smaller blocks.
+  llvm::MapVector<Value, LinearLayout> small_;
   bool readsShared_ = false;
 };
 

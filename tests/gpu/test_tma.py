@@ -218,14 +218,10 @@ def run_symmetric(n, k, device, separate=False, tile=64):
     a, c = rand((n, k), torch.float16, device), rand((n, n), torch.float16, device)
     low = torch.zeros((n, n), device=device, dtype=torch.float16)
     high = torch.zeros_like(low) if separate else low
+    square = [tile, tile]
     descriptors = [
         TensorDescriptor.from_tensor(tensor, block)
-        for tensor, block in (
-            (low, [tile] * 2),
-            (high, [tile] * 2),
-            (a, [tile, 32]),
-            (c, [tile] * 2),
-        )
+        for tensor, block in ((low, square), (high, square), (a, [tile, 32]), (c, square))
     ]
     symmetric_kernel[(triton.cdiv(n, tile),) * 2](*descriptors, k, tile, 32)
     want = a.double() @ a.double().T + c.double()

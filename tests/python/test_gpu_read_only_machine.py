@@ -50,13 +50,14 @@ def test_loads_of_what_is_only_read(columns: int, arch: str, kernels: Any) -> No
 
 
 @ARCHS
-def test_in_place_nothing_may_come_early(arch: str, kernels: Any) -> None:
-    """x is the output, too: the launch finds that they overlap, and runs a compilation for that."""
+def test_in_place_nothing_of_it_may_come_early(arch: str, kernels: Any) -> None:
+    """x is the output, too: the launch finds that they overlap, and runs a careful compilation. The
+    factors are still only read."""
     x, factors = torch.randn(3, 700), torch.randn(3)
     want = x * factors[:, None]
     scaled_rows_kernel[(3,)](x, factors, x, 700, BLOCK=128)
     assert torch.equal(x, want)
-    assert loads(kernels[0])[0] == 1 and loads(kernels[0])[1] >= 1  # the factor overlaps nothing
+    assert loads(kernels[0])[0] == 1 and loads(kernels[0])[1] >= 1
 
 
 @triton.jit

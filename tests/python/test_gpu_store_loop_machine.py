@@ -62,8 +62,8 @@ def test_what_the_next_iteration_loads(
     loops.run_growing(4, form, descriptors, "cpu", stages)
     by_tma = descriptors and arch == "sm_90a"
     early = {"load", "store"} if by_tma else {"cp.async"}
-    late = {"store"} if by_tma else set()  # which an iteration waits for
-    assert copies(kernels[0]) == (early if form == "separate" else late)
+    in_turn = {"store"} if by_tma else set()  # each store is waited for
+    assert copies(kernels[0]) == (early if form == "separate" else in_turn)
     assert ([0, 2] in map(list, kernels[0].data["disjoint"])) == (form == "separate")
 
 

@@ -81,6 +81,40 @@ def test_two_descriptors_of_one_tensor(n: int, k: int, arch: str, machines: Any)
     assert forms(machines[0]) == {"load", "store"}
 
 
+@ONE_ARCH
+def test_sums_are_stored_from_where_they_are(arch: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """128 sums a thread, added to a tile and stored, also transposed: the tile comes by TMA,
+    nothing is converted, and nothing is held for what threads store where TMA cannot."""
+    kernels = machine_backend.record(monkeypatch, arch)
+    tma.run_symmetric(128, 64, "cpu", tile=128)
+    assert "convert_layout" not in kernels[0].asm["tlg"]
+    assert kernels[0].n_regs <= 168 and kernels[0].n_spills == 0  # three CTAs fit
+
+
+@triton.jit
+def added_kernel(a_desc, b_desc, c_desc, z_ptr, K, B: tl.constexpr):
+    acc = tl.zeros((B, B), tl.float32)
+    for k in range(0, K, B):
+        acc = tl.dot(a_desc.load([0, k]), b_desc.load([k, 0]), acc)
+    z = tl.load(z_ptr + tl.arange(0, B)[:, None] * B + tl.arange(0, B)[None, :])
+    c_desc.store([0, 0], acc + z)
+
+
+@ONE_ARCH
+def test_conversions_take_the_bytes_of_rings(arch: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind the loop the ring is not needed, nor yet the buffer of the store, which is there."""
+    kernels = machine_backend.record(monkeypatch, arch)
+    size, depth = 64, 192
+    a, b = torch.randn(size, depth).to(HALF), torch.randn(depth, size).to(HALF)
+    c, z = torch.zeros(size, size), torch.randn(size, size)
+    descriptors = [TensorDescriptor.from_tensor(tensor, [size, size]) for tensor in (a, b, c)]
+    added_kernel[(1,)](*descriptors, z, depth, size)
+    assert torch.allclose(c.double(), a.double() @ b.double() + z.double(), atol=1e-3)
+    assert "convert_layout" in kernels[0].asm["tlg"]
+    ring = kernels[0].asm["plan"].count("8192 bytes a buffer") * 3 * 8192
+    assert ring and kernels[0].metadata.shared <= ring + 64
+
+
 @ARCHS
 @pytest.mark.parametrize("shape", [(144, 144, 112), (128, 192, 16)])
 @pytest.mark.parametrize("programs", [1, 3])

@@ -222,7 +222,7 @@ def test_why_a_loop_waits_for_its_loads():
     # What is stored to another argument is none of a load's business, unless that is all one.
     kernel, found = of_dot(WRITES="out")
     assert "not-pipelined" not in [code for _, code, _ in found]
-    (note,) = [n for n in kernel._make_careful().notes if n["code"] == "not-pipelined"]
+    (note,) = [n for n in kernel.careful().notes if n["code"] == "not-pipelined"]
     assert f"line {first + 13} of the loop" in note["message"]
     kernel, found = of_dot(options={"num_stages": 1})
     assert [code for _, code, _ in found] == ["not-pipelined"]

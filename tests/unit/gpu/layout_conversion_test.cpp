@@ -255,6 +255,20 @@ TEST(LayoutConversionTest, LargeBlocksTakeRoundsOfWholeVectors) {
   expectShared(plan, accumulator, rows, 15);
 }
 
+TEST(LayoutConversionTest, RoundsMoveTheSameRegistersOfAllThreads) {
+  // Of the two register bits that both have, one counts rounds: in a vector it would leave that to
+  // a lane.
+  const LinearLayout sums = wgmmaAccumulator({128, 128}, 128, {8, 1, 1});
+  const LinearLayout rows = blockedForAccess({128, 128}, {1, 0}, 4, 8);
+  ConversionOptions options;
+  options.sharedLimitBytes = 32768;
+  const SharedPlan plan = planShared(sums, rows, 14, 4, options);
+  EXPECT_EQ(plan.rounds, 2);
+  EXPECT_TRUE(plan.uniformRounds);
+  EXPECT_EQ(plan.load.vectorBytes, 16);
+  expectShared(plan, sums, rows, 14);
+}
+
 TEST(LayoutConversionTest, SlicesOfDotsBecomeRows) {
   // What a softmax does: the maximum of each row, from the accumulator to a plain vector and back.
   const ShapeBits shape({64, 64});
