@@ -101,6 +101,13 @@ private:
                          : ofPointer;
   }
 
+  /// What the distance of two elements of the stores can be divided by, in elements.
+  int64_t spacing() {
+    auto splat = place_.pointer.getDefiningOp<tl::SplatOp>();
+    return splat && place_.offset ? divisorOf(axes_.at(place_.offset))
+                                  : alignment() / elementBytes();
+  }
+
   int64_t elementBytes() {
     return tlg::elementBytes(getElementTypeOrSelf(open_.front().store.getValue().getType()));
   }
@@ -165,10 +172,10 @@ private:
   }
 
   void joinOpen() {
-    const int64_t bytes = elementBytes(), apart = alignment() / bytes;
+    const int64_t bytes = elementBytes(), aligned = alignment() / bytes, apart = spacing();
     llvm::SmallVector<bool> taken(open_.size(), false);
     auto when = llvm::to_vector(llvm::seq<size_t>(0, open_.size()));
-    for (int64_t width = std::min(kMostBytes / bytes, apart); width > 1 && width * bytes >= 4;
+    for (int64_t width = std::min(kMostBytes / bytes, aligned); width > 1 && width * bytes >= 4;
          width /= 2) {
       auto groups = groupsOf(width, taken);
       for (const auto &[number, members] : groups)
