@@ -3,6 +3,7 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
+#include <atomic>
 #include <vector>
 
 namespace blockscope::sanitizer {
@@ -18,6 +19,9 @@ constexpr ObserverPlan kPlan = {.needs = {.accesses = RunNeeds::Accesses::Outsid
                                 .repeat = ObserverPlan::Repeat::Accepts,
                                 .takesRefusedLanes = true};
 
+/// From this iteration of a loop on, refused accesses are counted; as many of them end the launch.
+constexpr int64_t kManyIterations = 16384;
+
 constexpr llvm::StringLiteral kBoundsChoices[] = {"view", "storage"};
 constexpr SanitizerOption kBounds = {"bounds", kBoundsChoices,
                                      "storage: allow what is outside a view"};
@@ -30,7 +34,10 @@ public:
       : collector_(collector), checkViews_(checkViews) {}
 
   ObserverPlan plan() const override { return kPlan; }
-  void onLaunchBegin(const LaunchInfo &launch) override { launch_ = &launch; }
+  void onLaunchBegin(const LaunchInfo &launch) override {
+    launch_ = &launch;
+    refusedLate_ = 0;
+  }
   void onAccess(const Access &access) override;
   void onRefusedLanes(const Access &access, llvm::ArrayRef<RefusedLane> lanes) override;
   void onLaunchEnd() override;
@@ -51,7 +58,8 @@ private:
   FindingCollector &collector_;
   bool checkViews_;
   const LaunchInfo *launch_ = nullptr;
-  std::vector<Range> earlier_; ///< storages of earlier launches
+  std::atomic<int64_t> refusedLate_{0}; ///< accesses, in late iterations of loops
+  std::vector<Range> earlier_;          ///< storages of earlier launches
 };
 
 void BoundsSanitizer::onAccess(const Access &access) {
@@ -127,6 +135,11 @@ void BoundsSanitizer::onRefusedLanes(const Access &access, llvm::ArrayRef<Refuse
     collector_.add(cause, {launch_->launchIndex, access.program, access.sequence, first.lane},
                    group.count, [&] { return describe(access, group, lanes.size()); });
   }
+  // A search that has passed the end of its table finds nothing there, and goes on for ever.
+  const bool isLate =
+      !access.loopIterations.empty() && access.loopIterations.back() >= kManyIterations;
+  if (isLate && ++refusedLate_ >= kManyIterations)
+    collector_.endLaunch();
 }
 
 Finding BoundsSanitizer::describe(const Access &access, const RefusedGroup &group,

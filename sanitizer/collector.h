@@ -48,6 +48,11 @@ public:
   /// The flag that ends the launch which is watched from now on; set at the first error when the
   /// collector stops at it. Further causes are then no longer kept.
   void watch(std::atomic<bool> &stop) { stop_ = &stop; }
+  /// Ends that launch, whose programs would go on for ever.
+  void endLaunch() {
+    if (stop_)
+      *stop_ = true;
+  }
 
   /// Adds `count` occurrences of a cause. `cause` names it: code, line, tensor. `describe` is
   /// called only when this occurrence is the earliest one known. `elements` are what it is about.

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from blockscope import knobs
+from blockscope.runtime import hooks
 from blockscope.signatures import signature_of
 
 
@@ -163,18 +164,20 @@ def same(
 @contextmanager
 def counted_launches() -> Iterator[Callable[[], int]]:
     """Gives a function that says how many kernels were launched inside."""
-    launches = 0
+    launches, outer = 0, hooks.interceptor()
 
-    def count(_: Any) -> None:
+    # Not a hook of `knobs.runtime`: step mode calls none.
+    def counting(
+        run: Any, fn: Any, args: Any, grid: Any, kwargs: dict[str, Any], warmup: bool
+    ) -> Any:
         nonlocal launches
-        launches += 1
+        launches += not warmup
+        if outer is not None:
+            return outer(run, fn, args, grid, kwargs, warmup)
+        return run(fn, grid, args, kwargs, warmup=warmup)
 
-    hooks: Any = knobs.runtime.launch_enter_hook
-    hooks.add(count)
-    try:
+    with hooks.intercepted(counting):
         yield lambda: launches
-    finally:
-        hooks.remove(count)
 
 
 def _names(function: Callable[..., Any], count: int) -> list[str]:

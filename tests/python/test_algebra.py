@@ -387,6 +387,16 @@ def test_order_and_tiles_make_no_difference():
     assert blockscope.same(multiply, lambda a, b: multiply(a, b, 32), a, b)
 
 
+def test_formulas_are_compared_step_by_step():
+    a, b = torch.randn(16, 64), torch.randn(64, 16)
+    blockscope.set_interpret_mode(True)
+    try:
+        assert blockscope.same(multiply, multiply_parts, a, b)
+        assert not blockscope.same(multiply, lambda a, b: multiply(a, b, forgets=1), a, b)
+    finally:
+        blockscope.set_interpret_mode(False)
+
+
 def test_another_formula_is_found():
     a, b = torch.randn(16, 128), torch.randn(128, 16)
     found = blockscope.same(multiply, lambda a, b: multiply(a, b, forgets=1), a, b)
