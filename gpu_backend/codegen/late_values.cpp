@@ -55,11 +55,11 @@ bool isPart(const llvm::Instruction &instruction) {
          instruction.getType()->getScalarSizeInBits() >= 32; // less is cut out of a register
 }
 
-/// Whether a value is a mask that only chooses between values. What masks loads is left as it is:
-/// with what is loaded used early, ptxas begins fewer loads at a time.
+/// Whether a value is a mask that only chooses between values. What is part of a mask of a load is
+/// left as it is: with what is loaded used early, ptxas begins fewer loads at a time.
 bool choosesOnly(const llvm::Instruction &value) {
-  return value.getType()->isIntegerTy(1) && llvm::none_of(value.users(), [](const auto *user) {
-           return llvm::isa<llvm::CallBase>(user);
+  return value.getType()->isIntegerTy(1) && llvm::all_of(value.users(), [](const auto *user) {
+           return llvm::isa<llvm::SelectInst>(user) && !user->getType()->isIntegerTy(1);
          });
 }
 
