@@ -55,9 +55,17 @@ bool isPart(const llvm::Instruction &instruction) {
          instruction.getType()->getScalarSizeInBits() >= 32; // less is cut out of a register
 }
 
+/// Whether a value is a mask that only chooses between values. What is part of a mask of a load is
+/// left as it is: with what is loaded used early, ptxas begins fewer loads at a time.
+bool choosesOnly(const llvm::Instruction &value) {
+  return value.getType()->isIntegerTy(1) && llvm::all_of(value.users(), [](const auto *user) {
+           return llvm::isa<llvm::SelectInst>(user) && !user->getType()->isIntegerTy(1);
+         });
+}
+
 /// What the values of a block hold at most, at a time.
 struct Held {
-  int64_t words = 0, masks = 0;
+  int64_t words = 0, masks = 0; ///< masks that only choose
 };
 
 /// Of the block's instructions in an order. Values from before it, and what is used behind it,
@@ -76,7 +84,7 @@ Held mostHeld(llvm::ArrayRef<llvm::Instruction *> order) {
   llvm::SmallVector<Held> changes(order.size() + 2);
   for (size_t i = 0; i < order.size(); ++i)
     if (const auto end = last.find(order[i]); end != last.end() && end->second > i) {
-      const int64_t words = wordsOf(order[i]), masks = order[i]->getType()->isIntegerTy(1) ? 1 : 0;
+      const int64_t words = wordsOf(order[i]), masks = choosesOnly(*order[i]) ? 1 : 0;
       changes[i].words += words;
       changes[i].masks += masks;
       changes[end->second].words -= words;
