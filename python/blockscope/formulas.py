@@ -85,36 +85,44 @@ class Comparison:
         lines = [f"{name}: {differing.get(name, 'the same')}" for name in self.names]
         if any("another formula" in text for text in differing.values()):
             lines.append(
-                "(no mistake if the kernels mask by -inf, compare floats or use torch's own "
-                "arithmetic: docs/algebra.md)"
+                "(no mistake if the kernels mask by -inf, cast in between, divide, scale or take "
+                "roots in other ways, compare floats or use torch's own arithmetic: "
+                "docs/algebra.md)"
             )
         return "\n".join(lines)
 
 
-def compared(one: dict[str, Bits], other: dict[str, Bits]) -> Comparison:
-    """Compare what has the same name on both sides."""
+def compared(
+    one: dict[str, Bits], other: dict[str, Bits], sides: tuple[str, str] = ("one", "the other")
+) -> Comparison:
+    """Compare what has the same name on both sides, which texts call by ``sides``."""
     result = Comparison([name for name in one if name in other])
     for name in result.names:
-        if text := _difference(one[name], other[name]):
+        if text := _difference(one[name], other[name], *sides):
             result.differences.append(Difference(name, text))
     return result
 
 
-def _difference(one: Bits, other: Bits) -> str:
+def _difference(one: Bits, other: Bits, first: str, second: str) -> str:
     import numpy as np
 
     if one.shape != other.shape:
-        return f"shape {list(one.shape)} in one, {list(other.shape)} in the other"
+        return f"shape {list(one.shape)} in {first}, {list(other.shape)} in {second}"
     if one.dtype != other.dtype:
-        return f"{one.dtype} in one, {other.dtype} in the other"
+        return f"{one.dtype} in {first}, {other.dtype} in {second}"
     wrong = np.flatnonzero((one.rows != other.rows).any(axis=1))
     if not len(wrong):
         return ""
-    place = [int(i) for i in np.unravel_index(wrong[0], one.shape)]
-    first, second = (bits.rows[wrong[0]][::-1].tobytes().hex() for bits in (one, other))
+    shape = one.shape or (1,)
+    places = np.stack(np.unravel_index(wrong, shape), axis=1)
+    box = [(int(axis.min()), int(axis.max()) + 1) for axis in places.T]
+    around = ""  # such as a tile of the result
+    if box != [(0, size) for size in shape]:
+        around = f", all in [{', '.join(f'{low}:{high}' for low, high in box)}]"
+    bits = [side.rows[wrong[0]][::-1].tobytes().hex() for side in (one, other)]
     return (
-        f"another formula in {len(wrong)} of {len(one.rows)} elements, first {place}: "
-        f"bits 0x{first} in one, 0x{second} in the other"
+        f"another formula in {len(wrong)} of {len(one.rows)} elements{around}, first "
+        f"{places[0].tolist()}: bits 0x{bits[0]} in {first}, 0x{bits[1]} in {second}"
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import ptx_machine
 import pytest
 import torch
+from blockscope import formulas
 from blockscope.language.extra import libdevice
 from test_cli import command
 
@@ -402,6 +403,20 @@ def test_another_formula_is_found():
     found = blockscope.same(multiply, lambda a, b: multiply(a, b, forgets=1), a, b)
     assert [difference.name for difference in found.differences] == ["result"]
     assert "another formula in 256 of 256 elements, first [0, 0]: bits 0x" in str(found)
+
+
+def test_where_results_differ_and_which_is_which():
+    x = np.zeros((8, 6), np.float32)
+    y = x.copy()
+    y[2:4, 1:3] = 1
+    bits = {name: formulas.Bits.of(array) for name, array in (("x", x), ("y", y))}
+    found = formulas.compared({"out": bits["x"]}, {"out": bits["y"]}, ("a.py", "b.py"))
+    assert found.differences[0].text == (
+        "another formula in 4 of 48 elements, all in [2:4, 1:3], first [2, 1]: bits 0x00000000 in "
+        "a.py, 0x3f800000 in b.py"
+    )
+    single = [{"out": formulas.Bits.of(np.array(value))} for value in (1.0, 2.0)]
+    assert "in 1 of 1 elements, first [0]" in formulas.compared(*single).differences[0].text
 
 
 def test_arguments_that_are_written_count():

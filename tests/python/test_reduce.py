@@ -135,6 +135,18 @@ def test_wrong_options_are_named_as_they_were_given(born, words, said):
     assert done.returncode == 2 and said in done.stderr
 
 
+def test_only_its_own_files_are_replaced(born):
+    command("record", "script.py", cwd=born)
+    words = ["reduce", "--finding", "nan-born", "-o", "own.py", "run.blk"]
+    own = born / "own.py"
+    own.write_text("print('mine')\n")
+    done = command(*words, cwd=born)
+    assert done.returncode == 2 and "'own.py' is there, and not a file that reduce" in done.stderr
+    assert own.read_text() == "print('mine')\n"
+    own.unlink()
+    assert [command(*words, cwd=born).returncode for _ in range(2)] == [0, 0]
+
+
 def test_a_launch_that_fails_is_no_finding(born):
     (born / "fails.py").write_text(f"{BORN}\nunknown[(1,)](numpy.zeros(8), BLOCK=8)\n")
     command("record", "fails.py", cwd=born)

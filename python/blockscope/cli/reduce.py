@@ -32,11 +32,27 @@ def reduce_launch(
     given: dict[str, Any],
 ) -> int:
     """Write the small file, and see that it shows the finding; gives the status."""
+    if os.path.exists(output) and not _is_ours(output):
+        raise UsageError(
+            f"'{output}' is there, and not a file that reduce has written: name another one with -o"
+        )
     try:
         launch, finding, report = _failing(script, options, names, given)
         return _reduce(script, launch, finding, report, output, options.seconds, names, given)
     except LaunchFileError as error:
         raise UsageError(str(error)) from None
+
+
+_MADE = "made small. It shows with:"
+
+
+def _is_ours(path: str) -> bool:
+    """Whether a file begins as those do that are written here."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.readline().rstrip().endswith(_MADE)
+    except OSError:
+        return True  # writing it says why not
 
 
 def _failing(
@@ -174,7 +190,7 @@ def _text(
         )  # fmt: skip
     place = f"{os.path.basename(finding.file)}:{finding.line}"
     head = [
-        f"# {finding.code} of '{launch.kernel_name}' ({place}), made small. It shows with:",
+        f"# {finding.code} of '{launch.kernel_name}' ({place}), {_MADE}",
         f"# {_how('THIS_FILE', names, given)}",
     ]
     body = [*sorted(set(imports.values()), key=lambda t: (t.startswith("from"), t)), *source.text()]

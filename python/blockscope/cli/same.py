@@ -63,7 +63,8 @@ def compare_files(one: str, other: str) -> int:
             "seeds: do they draw in the same order?)",
             file=sys.stderr,
         )
-    comparison = compared(*({name: side.tensors[name] for name in common} for side in sides))
+    first, second = ({name: side.tensors[name] for name in common} for side in sides)
+    comparison = compared(first, second, files)
     print(comparison)
     return 0 if comparison else DIFFERENT
 
