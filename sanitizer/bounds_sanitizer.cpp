@@ -44,6 +44,7 @@ public:
 
 private:
   void reportOutsideView(const Access &access);
+  std::string hintOfView(const TensorInfo &view) const;
   Finding describeOutsideView(const Access &access, const Allocation &allocation, int64_t lane,
                               int64_t offset, int64_t count) const;
   Finding describe(const Access &access, const RefusedGroup &group, size_t refused) const;
@@ -103,6 +104,24 @@ void BoundsSanitizer::reportOutsideView(const Access &access) {
       [&] { return describeOutsideView(access, *firstAllocation, firstLane, firstOffset, count); });
 }
 
+/// What may be wrong about the strides of a view that is not dense.
+std::string BoundsSanitizer::hintOfView(const TensorInfo &view) const {
+  std::string strides;
+  bool isPassed = false;
+  for (const auto &[size, stride] : llvm::zip_equal(view.shape, view.strides)) {
+    strides += (strides.empty() ? "" : ", ") + std::to_string(stride);
+    isPassed |= size > 1 && stride != 1 &&
+                llvm::any_of(launch_->metaParameters, [&](const auto &parameter) {
+                  return parameter.second == std::to_string(stride);
+                });
+  }
+  if (isPassed)
+    return "are the strides of this view passed and used in the right order?";
+  return llvm::formatv("the strides of this view are [{0}], and no argument of the kernel has such "
+                       "a value: pass them, or a contiguous copy of '{1}'",
+                       strides, view.name);
+}
+
 Finding BoundsSanitizer::describeOutsideView(const Access &access, const Allocation &allocation,
                                              int64_t lane, int64_t offset, int64_t count) const {
   Finding finding = beginFinding(FindingCode::OutsideView, *launch_);
@@ -121,7 +140,7 @@ Finding BoundsSanitizer::describeOutsideView(const Access &access, const Allocat
           .str();
   finding.hint = allocation.viewIsDense
                      ? outOfBoundsHint(access, allocation, offset, count, access.mask)
-                     : "are the strides of this view passed and used in the right order?";
+                     : hintOfView(allocation.info);
   return finding;
 }
 
