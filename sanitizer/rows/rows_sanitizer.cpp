@@ -155,6 +155,7 @@ private:
   };
   struct Found {
     int64_t lane = -1, count = 0, index = 0, offset = 0;
+    int64_t largest = 0; ///< of the indices
     FoundElements elements = {};
   };
 
@@ -276,6 +277,7 @@ RowsSanitizer::Found RowsSanitizer::find(const Access &access, const NamedIndex 
         continue;
       if (access.addresses || access.box)
         found.elements.add(access.allocation->info, offset, access.elementBytes);
+      found.largest = std::max(found.largest, here);
       if (found.count++ == 0) {
         found.lane = lane;
         found.index = here;
@@ -315,10 +317,18 @@ Finding RowsSanitizer::describe(const Access &access, const NamedIndex &named,
       llvm::formatv("{0} at index {1} of {2}: it {3} element [{4}]", accessKindName(access.kind),
                     found.index, where, writes ? "changes" : "is", touched)
           .str();
-  finding.hint =
-      found.index < 0
-          ? "leave out the lanes whose index is below 0 by the mask"
-          : llvm::formatv("leave out the lanes from index {0} on by the mask", named.size).str();
+  const std::vector<int64_t> &shape = access.allocation->info.shape;
+  const auto other = llvm::find(shape, found.largest + 1);
+  if (found.index < 0)
+    finding.hint = "leave out the lanes whose index is below 0 by the mask";
+  else if (named.first == named.last && other != shape.end())
+    finding.hint =
+        llvm::formatv("index {0} is the last one of dimension {1}: are the strides of "
+                      "'{2}' passed in another order than the kernel takes them?",
+                      found.largest, other - shape.begin(), access.allocation->info.name);
+  else
+    finding.hint =
+        llvm::formatv("leave out the lanes from index {0} on by the mask", named.size).str();
   return finding;
 }
 
