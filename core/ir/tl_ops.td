@@ -354,6 +354,10 @@ def TL_ExternElementwiseVolatileOp : TL_ExternElementwise<"extern_elementwise_vo
 
 def TL_DotOp : TL_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
   let summary = "acc + a * b over the last two dimensions; rank 2 or 3 (batched)";
+  let description = [{
+    `input_precision` is how fp32 operands are multiplied. Behind it stands "+payloads" where floats
+    stand for integers, which are multiplied and added instead (core/dot_precision.h).
+  }];
   let arguments = (ins AnyRankedTensor:$a, AnyRankedTensor:$b, AnyRankedTensor:$acc,
       DefaultValuedAttr<StrAttr, "\"ieee\"">:$input_precision, OptionalAttr<I32Attr>:$max_num_imprecise_acc,
       DefaultValuedAttr<BoolAttr, "false">:$a_unsigned, DefaultValuedAttr<BoolAttr, "false">:$b_unsigned);

@@ -13,9 +13,8 @@ namespace blockscope::gpu {
 ///   result to 16 bits. A multiplication by -1 is cut.
 /// - selp.f32 of -0.0 and -1.0 becomes a conversion of 0 or -1 from an integer, which gives +0.0.
 ///   selp.b32 stays a selection.
-/// - A lop3.b32 whose result is compared with 0, for a branch, ends ptxas with a crash. A
-/// comparison
-///   with 1 does not.
+/// - lop3.b32 and a branch where its result is 0 end ptxas with a crash: the comparison with 0
+///   becomes one with 1.
 ///
 /// An abs.s16 in place stays: LLVM writes none. All were found by random kernels on an H200.
 std::string withoutPtxasMistakes(llvm::StringRef ptx);

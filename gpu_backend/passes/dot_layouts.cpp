@@ -569,39 +569,53 @@ bool foldInto(Operation *addition, const FreshDot &fresh, Value sum, const GpuTa
   return true;
 }
 
-/// The sum of the integers that two floats stand for, which becomes `result`, and nothing else.
-arith::AddIOp sumOfPayloads(tl::FromPayloadOp result) {
+/// A sum of two floats, or of the integers that they stand for.
+struct Addition {
+  Value left, right;
+  llvm::SmallVector<Operation *, 3> payloads; ///< only for the sum, the users first
+};
+
+/// The sum that `op` gives; none where it is no sum, or its integers have other users.
+std::optional<Addition> additionOf(Operation *op) {
+  auto result = dyn_cast<tl::FromPayloadOp>(op);
+  if (!result)
+    return Addition{op->getOperand(0), op->getOperand(1), {}};
   auto sum = result.getOperand().getDefiningOp<arith::AddIOp>();
-  const auto isPayload = [&](Value value) {
-    auto payload = value.getDefiningOp<tl::ToPayloadOp>();
-    return payload && payload.getOperand().getType() == result.getType();
+  if (!sum || !sum->hasOneUse())
+    return std::nullopt;
+  Addition found{{}, {}, {sum}};
+  const auto floatOf = [&](Value payload) -> Value {
+    auto made = payload.getDefiningOp<tl::ToPayloadOp>();
+    if (made && made->hasOneUse() && made.getOperand().getType() == result.getType()) {
+      found.payloads.push_back(made);
+      return made.getOperand();
+    }
+    OpBuilder builder(op);
+    auto computed = tl::FromPayloadOp::create(builder, op->getLoc(), result.getType(), payload);
+    found.payloads.push_back(computed);
+    return computed;
   };
-  return sum && sum->hasOneUse() && llvm::all_of(sum->getOperands(), isPayload) ? sum : nullptr;
+  found.left = floatOf(sum.getLhs());
+  found.right = floatOf(sum.getRhs());
+  return found;
 }
 
-void foldSum(Operation *addition, const GpuTarget &target) {
-  llvm::SmallVector<Operation *, 3> payloads;
-  if (auto result = dyn_cast<tl::FromPayloadOp>(addition)) {
-    arith::AddIOp sum = sumOfPayloads(result);
-    if (!sum)
-      return;
-    payloads = {sum, sum.getLhs().getDefiningOp(), sum.getRhs().getDefiningOp()};
-  }
-  const auto side = [&](unsigned i) {
-    return payloads.empty() ? addition->getOperand(i) : payloads[1 + i]->getOperand(0);
-  };
-  Value left = side(0), right = side(1);
-  const Type element = getElementTypeOrSelf(left.getType());
+void foldSum(Operation *op, const GpuTarget &target) {
+  const Type element = getElementTypeOrSelf(op->getResult(0).getType());
   if (!element.isF32() && !element.isInteger(32))
     return;
-  const FreshDot ofLeft = freshDot(addition, left), ofRight = freshDot(addition, right);
+  const std::optional<Addition> addition = additionOf(op);
+  if (!addition)
+    return;
+  const auto &[left, right, payloads] = *addition;
+  const FreshDot ofLeft = freshDot(op, left), ofRight = freshDot(op, right);
   // Of two dots the later one first.
   const bool leftFirst = ofLeft && ofRight && ofRight.dot->isBeforeInBlock(ofLeft.dot);
-  const bool isFolded = (leftFirst && foldInto(addition, ofLeft, right, target)) ||
-                        foldInto(addition, ofRight, left, target) ||
-                        (!leftFirst && foldInto(addition, ofLeft, right, target));
+  if (!(leftFirst && foldInto(op, ofLeft, right, target)) && !foldInto(op, ofRight, left, target) &&
+      !leftFirst)
+    foldInto(op, ofLeft, right, target);
   for (Operation *payload : payloads)
-    if (isFolded && payload->use_empty())
+    if (payload->use_empty())
       payload->erase();
 }
 
