@@ -13,7 +13,7 @@ namespace blockscope {
 struct GpuOptions {
   int numWarps = 4;
   int numStages = 3;
-  int numCtas = 1; ///< how many were asked for: a program is one CTA, and a note says so
+  int numCtas = 1; ///< that run a program together, as a cluster, where kernel and GPU allow it
   std::optional<int> maxRegisters;
   int ptxVersion = 0; ///< 10 * major + minor of the PTX language; 0: the target's
   bool enableFpFusion = true;

@@ -16,6 +16,7 @@
 #include "gpu_backend/passes/share_vectors.h"
 #include "gpu_backend/passes/shared_operands.h"
 #include "gpu_backend/passes/sink_conversions.h"
+#include "gpu_backend/passes/split_cluster.h"
 #include "gpu_backend/passes/store_order.h"
 #include "gpu_backend/pipelining/plan.h"
 #include "gpu_backend/report/loop_notes.h"
@@ -105,6 +106,27 @@ struct CarryScalarsPass : ModulePass<CarryScalarsPass> {
     carryStepsAsScalars(function);
     return success();
   }
+};
+
+struct SplitClusterPass : ModulePass<SplitClusterPass> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SplitClusterPass)
+  SplitClusterPass() = default;
+  SplitClusterPass(const SplitClusterPass &other) : ModulePass(other) {}
+
+  llvm::StringRef getArgument() const final { return "tlg-split-cluster"; }
+  llvm::StringRef getDescription() const final {
+    return "make a kernel for several CTAs that run a program together";
+  }
+
+  LogicalResult runOn(func::FuncOp function) {
+    const int ctas = intOf(getOperation(), tlg::kNumCtasAttribute, numCtas, GpuOptions().numCtas);
+    if (ctas > 1)
+      splitCluster(function, ctas);
+    return success();
+  }
+
+  Option<int> numCtas{*this, "num-ctas", llvm::cl::desc("CTAs of a program; 0: the module's"),
+                      llvm::cl::init(0)};
 };
 
 struct AssignLayoutsPass : ModulePass<AssignLayoutsPass> {
@@ -429,6 +451,7 @@ void build(OpPassManager &manager, llvm::StringRef arch, int numWarps, int numSt
   manager.addPass(std::make_unique<CountLoopsPass>());
   manager.addPass(std::make_unique<UnrollLoopsPass>());
   manager.addPass(std::make_unique<CarryScalarsPass>());
+  manager.addPass(std::make_unique<SplitClusterPass>());
   auto layouts = std::make_unique<AssignLayoutsPass>();
   layouts->arch = arch.str();
   layouts->numWarps = numWarps;
@@ -468,6 +491,7 @@ void registerGpuPasses() {
     PassRegistration<CountLoopsPass>();
     PassRegistration<UnrollLoopsPass>();
     PassRegistration<CarryScalarsPass>();
+    PassRegistration<SplitClusterPass>();
     PassRegistration<AssignLayoutsPass>();
     PassRegistration<PlaceConversionsPass>();
     PassRegistration<ShareVectorsPass>();
@@ -515,6 +539,8 @@ void setTarget(ModuleOp module, const GpuTarget &target, const GpuOptions &optio
   module->setAttr(tlg::kNumWarpsAttribute, builder.getI32IntegerAttr(options.numWarps));
   module->setAttr(tlg::kNumStagesAttribute,
                   builder.getI32IntegerAttr(std::max(1, options.numStages)));
+  if (options.numCtas > 1 && target.hasClusters)
+    module->setAttr(tlg::kNumCtasAttribute, builder.getI32IntegerAttr(options.numCtas));
   if (!options.tma)
     module->setAttr(tlg::kNoTmaAttribute, builder.getUnitAttr());
   if (options.mayOverlap) {

@@ -74,6 +74,13 @@ inline constexpr llvm::StringLiteral kMayBeNegativeAttribute = "tlg.may_be_negat
 /// The array attribute of a function that relies on integer arguments to be at least 0 or 1: pairs
 /// of their numbers and that (i32 arrays).
 inline constexpr llvm::StringLiteral kAtLeastAttribute = "tlg.at_least";
+/// The module's attribute with the CTAs that a program should have (i32), and the function's with
+/// those that it has, once it is split; a function that cannot be split has the reason (a string).
+inline constexpr llvm::StringLiteral kNumCtasAttribute = "tlg.num_ctas";
+inline constexpr llvm::StringLiteral kClusterAttribute = "tlg.cluster";
+inline constexpr llvm::StringLiteral kNoClusterAttribute = "tlg.no_cluster";
+/// The unit attribute of a load of which all CTAs of the cluster want all of the block.
+inline constexpr llvm::StringLiteral kSharedByCtasAttribute = "tlg.shared_by_ctas";
 /// The array attribute of a function with its tensor maps: dictionaries with the fields of
 /// TensorMap (gpu_backend/tensor_map.h) and `contiguous_dim`, of the block. Each is a parameter of
 /// the kernel.

@@ -18,6 +18,31 @@ def TLG_ConvertLayoutOp : TLG_Op<"convert_layout", [Pure, SameOperandsAndResultS
   let hasFolder = 1;
 }
 
+//===-- Clusters ---------------------------------------------------------------------------------===//
+
+def TLG_ClusterRankOp : TLG_Op<"cluster_rank", [Pure]> {
+  let summary = "the number of this CTA among those that run the program together";
+  let results = (outs I32:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def TLG_ClusterExchangeOp : TLG_Op<"cluster_exchange", [Pure]> {
+  let summary = "a block that the CTAs of a cluster share, as this CTA wants it";
+  let description = [{
+    Each CTA has the part of the block along dimension `from` that its number says, and gets that
+    along dimension `to`. -1: all of it. With `from_first`, it is what the first CTA has. All CTAs
+    come here.
+  }];
+  let arguments = (ins AnyRankedTensor:$source, I32Attr:$from, I32Attr:$to, UnitAttr:$from_first);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$source `from` $from `to` $to attr-dict `:` type($source) `->` type($result)";
+}
+
+def TLG_ClusterBarrierOp : TLG_Op<"cluster_barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "all threads of the cluster have come here, and see each other's memory";
+  let assemblyFormat = "attr-dict";
+}
+
 //===-- Shared memory ----------------------------------------------------------------------------===//
 
 def TLG_AllocSharedOp : TLG_Op<"alloc_shared", [MemoryEffects<[MemAlloc]>]> {
@@ -114,13 +139,17 @@ def TLG_MbarrierExpectOp : TLG_Op<"mbarrier_expect", [MemoryEffects<[MemRead, Me
 
 def TLG_MbarrierWaitOp : TLG_Op<"mbarrier_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "wait until the phase with this parity has ended";
-  let arguments = (ins TLG_SharedType:$barrier, I32:$parity);
+  let description = [{
+    With `of_cluster`, other CTAs arrive there, too, and only the warp that begins copies waits.
+  }];
+  let arguments = (ins TLG_SharedType:$barrier, I32:$parity, UnitAttr:$of_cluster);
   let assemblyFormat = "$barrier `,` $parity attr-dict `:` type($barrier)";
 }
 
 def TLG_MbarrierArriveOp : TLG_Op<"mbarrier_arrive", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "one thread of each warp arrives, when all threads of the warp are here";
-  let arguments = (ins TLG_SharedType:$barrier);
+  let description = [{ With `ctas`, it arrives at the mbarriers of all CTAs of the cluster. }];
+  let arguments = (ins TLG_SharedType:$barrier, OptionalAttr<I32Attr>:$ctas);
   let assemblyFormat = "$barrier attr-dict `:` type($barrier)";
 }
 
@@ -150,10 +179,11 @@ def TLG_TmaLoadOp : TLG_Op<"tma_load", [AttrSizedOperandSegments, MemoryEffects<
   let description = [{
     `starts` is where the block begins in the tensor, per dimension of the block. Outside of the tensor
     zeros are written. `map` is a number in the function's tensor maps, unless the kernel has `made` one.
-    Where `predicate` is false, nothing is done at all.
+    Where `predicate` is false, nothing is done at all. With `ctas`, all CTAs of a cluster come here,
+    and each copies a part of the block to all of them; the mbarrier of each counts all bytes.
   }];
   let arguments = (ins TLG_SharedType:$destination, TLG_SharedType:$barrier, Variadic<I32>:$starts,
-      Optional<I1>:$predicate, Optional<I64>:$made, I32Attr:$map);
+      Optional<I1>:$predicate, Optional<I64>:$made, I32Attr:$map, OptionalAttr<I32Attr>:$ctas);
   let assemblyFormat = [{
     $map (`made` $made^)? `[` $starts `]` `to` $destination `,` $barrier (`if` $predicate^)? attr-dict `:` type($destination) `,` type($barrier)
   }];

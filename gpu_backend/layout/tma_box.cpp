@@ -43,7 +43,7 @@ llvm::SmallVector<int, 4> boxOrder(int rank, int contiguousDim) {
 }
 
 std::optional<TmaBoxes> tmaBoxes(llvm::ArrayRef<int64_t> shape, int contiguousDim,
-                                 const SharedLayout &layout) {
+                                 const SharedLayout &layout, int leastBoxes) {
   const int rank = static_cast<int>(shape.size());
   const std::optional<int> swizzle = swizzleOf(shape, contiguousDim, layout);
   if (rank > kMostDims || !swizzle)
@@ -66,8 +66,16 @@ std::optional<TmaBoxes> tmaBoxes(llvm::ArrayRef<int64_t> shape, int contiguousDi
   int64_t boxElements = 1;
   for (const int64_t side : result.shape)
     boxElements *= side;
-  const int64_t count = (int64_t{1} << layout.offsets.size()) / boxElements;
-  if (rowLength * layout.elementBytes < kSmallestRowBytes ||
+  // Smaller ones have fewer rows, in a swizzled block by eights.
+  const int64_t elements = int64_t{1} << layout.offsets.size();
+  for (int i = rank - 1; i > 0; --i)
+    while (boxElements * leastBoxes > elements &&
+           result.shape[order[i]] > (*swizzle != 0 && i == 1 ? kSwizzleRows : 1)) {
+      result.shape[order[i]] /= 2;
+      boxElements /= 2;
+    }
+  const int64_t count = elements / boxElements;
+  if (count < leastBoxes || rowLength * layout.elementBytes < kSmallestRowBytes ||
       static_cast<size_t>(count) > kMostBoxes || layout.sizeBytes() % kAlignment != 0)
     return std::nullopt;
 

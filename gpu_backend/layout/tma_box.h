@@ -20,9 +20,12 @@ struct TmaBoxes {
   llvm::SmallVector<Box, 8> boxes;
 };
 
-/// The boxes of a block that lies in shared memory as `layout`; nothing where TMA cannot write it.
+/// The boxes of a block that lies in shared memory as `layout`, at least so many; nothing where TMA
+/// cannot write it.
+///
+/// Units: `leastBoxes` is a power of two.
 std::optional<TmaBoxes> tmaBoxes(llvm::ArrayRef<int64_t> shape, int contiguousDim,
-                                 const SharedLayout &layout);
+                                 const SharedLayout &layout, int leastBoxes = 1);
 
 /// The dimensions of a block in the order of a box: the contiguous one first.
 llvm::SmallVector<int, 4> boxOrder(int rank, int contiguousDim);

@@ -240,6 +240,17 @@ Elements Slots::load(llvm::Value *slot) {
   return elements;
 }
 
+Elements Slots::loadFrom(llvm::Value *cta, llvm::Value *slot) {
+  Elements elements;
+  for (auto [i, type] : llvm::enumerate(types_))
+    elements.push_back(
+        fromMemory(lowering_,
+                   lowering_.builder().CreateLoad(lowering_.memoryType(type),
+                                                  lowering_.pointerOfCta(cta, pointer(i, slot))),
+                   type));
+  return elements;
+}
+
 llvm::Value *madeHere(Lowering &lowering, llvm::Value *value) {
   llvm::IRBuilder<> &builder = lowering.builder();
   llvm::Type *type = value->getType();

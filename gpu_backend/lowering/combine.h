@@ -78,6 +78,8 @@ public:
   void storeEach(llvm::Value *condition, size_t count,
                  llvm::function_ref<std::pair<llvm::Value *, Elements>(size_t)> each);
   Elements load(llvm::Value *slot);
+  /// The same of the CTA with this number in the cluster.
+  Elements loadFrom(llvm::Value *cta, llvm::Value *slot);
   /// Stores each element of a block, of the only operand, in the slot of its row-major number.
   void storeBlock(llvm::ArrayRef<llvm::Value *> registers, const LinearLayout &layout);
 

@@ -65,12 +65,7 @@ private:
                                     llvm::Align(4), llvm::AtomicOrdering::Monotonic);
   }
 
-  llvm::Value *program(int axis) {
-    static constexpr llvm::Intrinsic::ID kIds[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x,
-                                                   llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y,
-                                                   llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z};
-    return builder_.CreateIntrinsic(kIds[axis], {});
-  }
+  llvm::Value *program(int axis) { return lowering_.programId(axis); }
 
   llvm::Value *fits(llvm::Value *start, int sizeBytes) {
     llvm::Value *capacity = builder_.CreateLoad(builder_.getInt32Ty(), at(kCapacity));

@@ -17,6 +17,14 @@ llvm::Value *binary(Lowering &lowering, Operation *, Operands x) {
   return lowering.builder().CreateBinOp(opcode, x[0], x[1]);
 }
 
+/// Of a divisor that is written as 0 LLVM makes anything at all; on the CPU it gives 0.
+template <llvm::Instruction::BinaryOps opcode>
+llvm::Value *divide(Lowering &lowering, Operation *, Operands x) {
+  if (auto *divisor = llvm::dyn_cast<llvm::ConstantInt>(x[1]); divisor && divisor->isZero())
+    return divisor;
+  return lowering.builder().CreateBinOp(opcode, x[0], x[1]);
+}
+
 template <ID id> llvm::Value *binaryIntrinsic(Lowering &lowering, Operation *, Operands x) {
   return lowering.builder().CreateBinaryIntrinsic(id, x[0], x[1]);
 }
@@ -179,8 +187,8 @@ llvm::ArrayRef<LoweringRow> elementwiseRows() {
       {"arith.cmpf", eachFloat<compareFloats>},
       {"arith.cmpi", eachRegister<compareIntegers>},
       {"arith.constant", lowerConstant},
-      {"arith.divsi", eachRegister<binary<I::SDiv>>},
-      {"arith.divui", eachRegister<binary<I::UDiv>>},
+      {"arith.divsi", eachRegister<divide<I::SDiv>>},
+      {"arith.divui", eachRegister<divide<I::UDiv>>},
       {"arith.maximumf", eachFloat<binaryIntrinsic<llvm::Intrinsic::maximum>>},
       {"arith.maxnumf", eachFloat<binaryIntrinsic<llvm::Intrinsic::maxnum>>},
       {"arith.maxsi", eachRegister<binaryIntrinsic<llvm::Intrinsic::smax>>},
@@ -193,8 +201,8 @@ llvm::ArrayRef<LoweringRow> elementwiseRows() {
       {"arith.muli", eachRegister<binary<I::Mul>>},
       {"arith.negf", eachFloat<negate>},
       {"arith.ori", eachRegister<binary<I::Or>>},
-      {"arith.remsi", eachRegister<binary<I::SRem>>},
-      {"arith.remui", eachRegister<binary<I::URem>>},
+      {"arith.remsi", eachRegister<divide<I::SRem>>},
+      {"arith.remui", eachRegister<divide<I::URem>>},
       {"arith.select", eachRegister<select>},
       {"arith.shli", eachRegister<shift<I::Shl>>},
       {"arith.shrsi", eachRegister<shift<I::AShr>>},

@@ -12,6 +12,7 @@ struct LoweringRow {
 
 llvm::ArrayRef<LoweringRow> atomicsRows();
 llvm::ArrayRef<LoweringRow> castRows();
+llvm::ArrayRef<LoweringRow> clusterRows();
 llvm::ArrayRef<LoweringRow> controlFlowRows();
 llvm::ArrayRef<LoweringRow> convertLayoutRows();
 llvm::ArrayRef<LoweringRow> debugRows();

@@ -73,6 +73,8 @@ llvm::Function *declare(func::FuncOp function, llvm::Module &module, const GpuOp
       llvm::Function::ExternalLinkage, kernel.name, module);
   result->setCallingConv(llvm::CallingConv::PTX_Kernel);
   result->addFnAttr("nvvm.reqntid", std::to_string(32 * options.numWarps));
+  if (kernel.numCtas > 1)
+    result->addFnAttr("nvvm.cluster_dim", std::to_string(kernel.numCtas) + ",1,1");
   if (options.maxRegisters)
     result->addFnAttr("nvvm.maxnreg", std::to_string(*options.maxRegisters));
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
@@ -102,6 +104,8 @@ std::unique_ptr<llvm::Module> lowerKernel(func::FuncOp function, llvm::LLVMConte
   auto module = std::make_unique<llvm::Module>(function.getName(), context);
   module->setTargetTriple(llvm::Triple("nvptx64-nvidia-cuda"));
   kernel.name = symbolOf(function.getName());
+  if (const auto ctas = function->getAttrOfType<IntegerAttr>(tlg::kClusterAttribute))
+    kernel.numCtas = static_cast<int>(ctas.getInt());
   kernel.takesDebugBuffer = takesDebugBuffer(function, options);
   kernel.tensorMaps = tensorMapsOf(function);
   function.walk([&](tlg::MakeTensorMapOp) { kernel.globalScratchBytes += kMapBytes; });

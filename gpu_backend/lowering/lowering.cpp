@@ -244,10 +244,50 @@ llvm::Value *Lowering::ownsElements(const LinearLayout &layout) {
   return builder_.CreateICmpEQ(builder_.CreateAnd(threadId(), i32(copies)), i32(0));
 }
 
+llvm::Value *Lowering::readAtEntry(unsigned intrinsic) {
+  const llvm::IRBuilder<>::InsertPointGuard guard(builder_);
+  llvm::BasicBlock &entry = function_.getEntryBlock();
+  builder_.SetInsertPoint(&entry, entry.begin());
+  builder_.SetCurrentDebugLocation(llvm::DebugLoc());
+  return builder_.CreateIntrinsic(intrinsic, {});
+}
+
+llvm::Value *Lowering::clusterRank() {
+  if (numCtas() == 1)
+    return i32(0);
+  if (!clusterRank_) {
+    auto *call = llvm::cast<llvm::CallInst>(
+        readAtEntry(llvm::Intrinsic::nvvm_read_ptx_sreg_cluster_ctarank));
+    call->addRangeRetAttr(llvm::ConstantRange(llvm::APInt(32, 0), llvm::APInt(32, numCtas())));
+    clusterRank_ = call;
+  }
+  return clusterRank_;
+}
+
+/// A cluster lies along x: it is there one program.
+llvm::Value *Lowering::programId(int axis) {
+  static constexpr llvm::Intrinsic::ID kIds[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x,
+                                                 llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y,
+                                                 llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z};
+  return builder_.CreateIntrinsic(
+      axis == 0 && numCtas() > 1 ? llvm::Intrinsic::nvvm_read_ptx_sreg_clusterid_x : kIds[axis],
+      {});
+}
+
 llvm::Value *Lowering::isFirstThread() { return builder_.CreateICmpEQ(threadId(), i32(0)); }
 
 void Lowering::barrier() {
   builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {i32(0)});
+  forgetScratch();
+}
+
+void Lowering::clusterBarrier() {
+  builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cluster_arrive_aligned, {});
+  builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cluster_wait_aligned, {});
+  forgetScratch();
+}
+
+void Lowering::forgetScratch() {
   llvm::erase_if(scratchUses_, [&](const ScratchUse &use) { return use.op != current_; });
   isScratchUnknown_ = false;
 }
@@ -306,6 +346,10 @@ llvm::Value *Lowering::sharedPointer(llvm::Value *offsetBytes) {
     shared_->setAlignment(llvm::Align(1024));
   }
   return builder_.CreateGEP(builder_.getInt8Ty(), shared_, offsetBytes);
+}
+
+llvm::Value *Lowering::pointerOfCta(llvm::Value *cta, llvm::Value *shared) {
+  return builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_mapa_shared_cluster, {shared, cta});
 }
 
 /// The first bytes that nobody may be reading.

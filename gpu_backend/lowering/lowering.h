@@ -24,7 +24,7 @@ namespace blockscope::gpu {
 using Registers = llvm::SmallVector<llvm::Value *, 8>;
 
 /// The address spaces of the hardware.
-inline constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;
+inline constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3, kClusterSpace = 7;
 
 /// The LLVM type of one element: fp8 as i8, pointers in their address space.
 llvm::Type *elementType(mlir::Type type, llvm::LLVMContext &context);
@@ -65,6 +65,10 @@ public:
   /// registers.
   llvm::Value *uniformWarpId();
   int numWarps() const { return options_.numWarps; }
+  /// The CTAs that run a program together, and this one's number among them.
+  int numCtas() const { return kernel_.numCtas; }
+  llvm::Value *clusterRank();
+  llvm::Value *programId(int axis);
   /// The element of this thread's register 0: XOR it with registerElement of the others.
   llvm::Value *threadElement(const LinearLayout &layout);
   /// The XOR of the bases of the bits that are set in `number`, an i32.
@@ -78,6 +82,8 @@ public:
   llvm::Value *isFirstThread();
   /// All threads of the program have come here, and see each other's memory.
   void barrier();
+  /// The same of all CTAs of the program.
+  void clusterBarrier();
   llvm::Value *shuffleXor(llvm::Value *value, int laneMask);
   /// The value of lane `lane` (an i32 of this thread's choice).
   llvm::Value *shuffle(llvm::Value *value, llvm::Value *lane);
@@ -95,6 +101,8 @@ public:
   void reserveShared(SharedPlaces places);
   const SharedPlaces &sharedPlaces() const { return places_; }
   llvm::Value *sharedPointer(llvm::Value *offsetBytes);
+  /// The same place in the shared memory of another CTA of the cluster, for loads and stores.
+  llvm::Value *pointerOfCta(llvm::Value *cta, llvm::Value *shared);
 
   // -- code -------------------------------------------------------------------------------------
   llvm::IRBuilder<> &builder() { return builder_; }
@@ -117,6 +125,9 @@ public:
                                           llvm::ArrayRef<llvm::Value *> arguments);
 
 private:
+  /// A special register, read in the entry block, so that every use is after it.
+  llvm::Value *readAtEntry(unsigned intrinsic);
+  void forgetScratch();
   void setLocation(mlir::Location location);
   int64_t freeScratch(int64_t sizeBytes) const;
   /// The op that is being lowered uses these bytes of the scratch.
@@ -136,7 +147,7 @@ private:
   llvm::IRBuilder<> builder_;
   llvm::DenseMap<mlir::Value, Registers> values_;
   llvm::Value *threadId_ = nullptr, *laneId_ = nullptr, *warpId_ = nullptr,
-              *uniformWarpId_ = nullptr;
+              *uniformWarpId_ = nullptr, *clusterRank_ = nullptr;
   llvm::GlobalVariable *shared_ = nullptr;
   SharedPlaces places_;
   int64_t scratchBase_ = 0, scratchBytes_ = 0, largeBytes_ = 0;

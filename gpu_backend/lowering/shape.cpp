@@ -111,11 +111,8 @@ LogicalResult lowerSplit(Lowering &lowering, Operation *op) {
 }
 
 LogicalResult lowerProgramId(Lowering &lowering, Operation *op) {
-  static constexpr llvm::Intrinsic::ID kIds[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x,
-                                                 llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y,
-                                                 llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z};
   lowering.set(op->getResult(0),
-               lowering.builder().CreateIntrinsic(kIds[cast<tl::ProgramIdOp>(op).getAxis()], {}));
+               lowering.programId(static_cast<int>(cast<tl::ProgramIdOp>(op).getAxis())));
   return success();
 }
 
@@ -123,8 +120,12 @@ LogicalResult lowerNumPrograms(Lowering &lowering, Operation *op) {
   static constexpr llvm::Intrinsic::ID kIds[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x,
                                                  llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_y,
                                                  llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_z};
-  lowering.set(op->getResult(0),
-               lowering.builder().CreateIntrinsic(kIds[cast<tl::NumProgramsOp>(op).getAxis()], {}));
+  const auto axis = cast<tl::NumProgramsOp>(op).getAxis();
+  lowering.set(op->getResult(0), lowering.builder().CreateIntrinsic(
+                                     axis == 0 && lowering.numCtas() > 1
+                                         ? llvm::Intrinsic::nvvm_read_ptx_sreg_nclusterid_x
+                                         : kIds[axis],
+                                     {}));
   return success();
 }
 

@@ -9,12 +9,14 @@ namespace {
 llvm::StringMap<LowerFunction> &table() {
   static llvm::StringMap<LowerFunction> functions = [] {
     llvm::StringMap<LowerFunction> map;
-    for (const auto rows : {atomicsRows, castRows,      controlFlowRows,  convertLayoutRows,
-                            debugRows,   dotRows,       elementwiseRows,  externLibdeviceRows,
-                            gatherRows,  histogramRows, inlineAsmRows,    mapRows,
-                            mathRows,    memoryRows,    mmaRows,          reduceRows,
-                            scanRows,    shapeRows,     sharedMemoryRows, sortRows,
-                            tmaRows,     wgmmaRows})
+    for (const auto rows : {atomicsRows,     castRows,          clusterRows,
+                            controlFlowRows, convertLayoutRows, debugRows,
+                            dotRows,         elementwiseRows,   externLibdeviceRows,
+                            gatherRows,      histogramRows,     inlineAsmRows,
+                            mapRows,         mathRows,          memoryRows,
+                            mmaRows,         reduceRows,        scanRows,
+                            shapeRows,       sharedMemoryRows,  sortRows,
+                            tmaRows,         wgmmaRows})
       for (const LoweringRow &row : rows())
         map[row.opName] = row.function;
     return map;

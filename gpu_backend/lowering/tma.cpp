@@ -67,11 +67,22 @@ LogicalResult lowerExpect(Lowering &lowering, Operation *op) {
 
 LogicalResult lowerWait(Lowering &lowering, Operation *op) {
   auto wait = cast<tlg::MbarrierWaitOp>(op);
-  emit(lowering,
-       "{.reg .pred p; wait: mbarrier.try_wait.parity.shared::cta.b64 p, [$0], $1; @!p bra wait;}",
-       "r,r",
-       {sharedAddress(lowering, lowering.scalar(wait.getBarrier())),
-        lowering.scalar(wait.getParity())});
+  Registers operands{sharedAddress(lowering, lowering.scalar(wait.getBarrier())),
+                     lowering.scalar(wait.getParity())};
+  const auto waitFor = [&] {
+    emit(lowering,
+         "{.reg .pred p; wait: mbarrier.try_wait.parity.shared::cta.b64 p, [$0], $1; "
+         "@!p bra wait;}",
+         "r,r", operands);
+  };
+  if (!wait.getOfCluster()) {
+    waitFor();
+    return success();
+  }
+  constexpr int kThreadsOfWarp = 32;
+  llvm::Value *begins =
+      lowering.builder().CreateICmpULT(lowering.threadId(), lowering.i32(kThreadsOfWarp));
+  lowering.onlyIf(begins, waitFor);
   return success();
 }
 
@@ -80,6 +91,17 @@ LogicalResult lowerArrive(Lowering &lowering, Operation *op) {
   llvm::IRBuilder<> &builder = lowering.builder();
   llvm::Value *address = sharedAddress(lowering, lowering.scalar(arrive.getBarrier()));
   emit(lowering, "bar.warp.sync 0xffffffff;", "", {});
+  // A lane for each. They tell of reads of shared memory alone, which are done: an order for all
+  // CTAs would be one of all memory, and take longer than an iteration.
+  if (const auto ctas = arrive.getCtas()) {
+    emit(lowering,
+         "{.reg .b32 remote; mapa.shared::cluster.u32 remote, $0, $1; "
+         "@$2 mbarrier.arrive.shared::cluster.b64 _, [remote];}",
+         "r,r,b",
+         {address, builder.CreateAnd(lowering.laneId(), lowering.i32(int64_t{*ctas} - 1)),
+          builder.CreateICmpULT(lowering.laneId(), lowering.i32(*ctas))});
+    return success();
+  }
   emit(lowering, "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b",
        {address, builder.CreateICmpEQ(lowering.laneId(), lowering.i32(0))});
   return success();
@@ -102,7 +124,8 @@ class BlockCopy {
 public:
   /// Of a tlg.tma_load or tlg.tma_store.
   template <typename CopyOp>
-  BlockCopy(Lowering &lowering, CopyOp op, tlg::SharedType type) : lowering_(lowering) {
+  BlockCopy(Lowering &lowering, CopyOp op, tlg::SharedType type, int ctas = 1)
+      : lowering_(lowering) {
     int dim = 0;
     if (Value made = op.getMade()) {
       auto map = made.getDefiningOp<tlg::MakeTensorMapOp>();
@@ -119,7 +142,7 @@ public:
       dim = static_cast<int>(map.template getAs<IntegerAttr>("contiguous_dim").getInt());
       map_ = lowering.function().getArg(lowering.function().arg_size() - maps.size() + op.getMap());
     }
-    boxes_ = tmaBoxes(type.getShape(), dim, tlg::sharedLayoutOf(type));
+    boxes_ = tmaBoxes(type.getShape(), dim, tlg::sharedLayoutOf(type), ctas);
     order_ = boxOrder(static_cast<int>(type.getShape().size()), dim);
     for (Value start : op.getStarts())
       starts_.push_back(lowering.scalar(start));
@@ -306,10 +329,48 @@ LogicalResult lowerMakeTensorMap(Lowering &lowering, Operation *op) {
   return success();
 }
 
+/// Each CTA of a cluster begins the copies of its share of the boxes, to all of them.
+void shareCopies(Lowering &lowering, tlg::TmaLoadOp load, const BlockCopy &copy, llvm::Value *to,
+                 llvm::Value *barrier) {
+  llvm::IRBuilder<> &builder = lowering.builder();
+  const int ctas = lowering.numCtas();
+  const std::string text =
+      llvm::formatv("cp.async.bulk.tensor.{0}d.shared::cluster.global.tile.mbarrier::complete_tx::"
+                    "bytes.multicast::cluster [$0], {1}, [$1], ${2};",
+                    copy.rank(), copy.text(2), copy.rank() + 3)
+          .str();
+  llvm::Value *all = builder.getInt16(static_cast<uint16_t>((1U << ctas) - 1));
+  const auto begin = [&](const TmaBoxes::Box &box, const TmaBoxes::Box *step, llvm::Value *number) {
+    llvm::Value *place = builder.CreateAdd(to, lowering.i32(box.offsetBytes));
+    if (step)
+      place = builder.CreateAdd(place, builder.CreateMul(number, lowering.i32(step->offsetBytes)));
+    Registers operands{place, barrier};
+    llvm::append_range(operands, copy.operands(box, step, number));
+    operands.push_back(all);
+    emit(lowering, text, "r,r," + copy.constraints() + ",h", operands);
+  };
+  const size_t share = copy.boxes().size() / ctas;
+  lowering.onlyIf(isIssuer(lowering, load.getPredicate()), [&] {
+    if (const std::optional<TmaBoxes::Box> step = copy.step()) {
+      llvm::Value *first =
+          builder.CreateMul(lowering.clusterRank(), lowering.i32(static_cast<int64_t>(share)));
+      for (const TmaBoxes::Box &box : copy.boxes().take_front(share))
+        begin(box, &*step, first);
+      return;
+    }
+    for (auto [i, box] : llvm::enumerate(copy.boxes())) {
+      llvm::Value *isOurs = builder.CreateICmpEQ(lowering.clusterRank(),
+                                                 lowering.i32(static_cast<int64_t>(i / share)));
+      lowering.onlyIf(isOurs, [&] { begin(box, nullptr, nullptr); });
+    }
+  });
+}
+
 LogicalResult lowerTmaLoad(Lowering &lowering, Operation *op) {
   auto load = cast<tlg::TmaLoadOp>(op);
   llvm::IRBuilder<> &builder = lowering.builder();
-  const BlockCopy copy(lowering, load, load.getDestination().getType());
+  const auto ctas = static_cast<int>(load.getCtas().value_or(1));
+  const BlockCopy copy(lowering, load, load.getDestination().getType(), ctas);
   if (!copy.isValid())
     return op->emitError("has no tensor map that fits (a mistake in blockscope)");
   llvm::Value *to = sharedAddress(lowering, lowering.scalar(load.getDestination()));
@@ -320,6 +381,10 @@ LogicalResult lowerTmaLoad(Lowering &lowering, Operation *op) {
           "[$0], {1}, [$1];",
           copy.rank(), copy.text(2))
           .str();
+  if (ctas > 1) {
+    shareCopies(lowering, load, copy, to, barrier);
+    return success();
+  }
   const std::optional<TmaBoxes::Box> step =
       op->hasAttr(kByWarpsAttribute) ? copy.step() : std::nullopt;
   const auto warps = std::min<size_t>(lowering.numWarps(), copy.boxes().size());

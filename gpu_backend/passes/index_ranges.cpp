@@ -154,6 +154,7 @@ public:
 
 private:
   static constexpr int kMostVisits = 4000, kDeepest = 48;
+  static constexpr int kMostCtasOfCluster = 16;
   static constexpr int kNone = kDeepest + 1;
   struct Answer {
     Range range;
@@ -338,6 +339,7 @@ private:
     const auto x = [&](int i) { return rangeOf(op->getOperand(i)); };
     return llvm::TypeSwitch<Operation *, Range>(op)
         .Case<tl::ProgramIdOp>([&](auto) { return Range{0, all.high}; })
+        .Case<tlg::ClusterRankOp>([&](auto) { return Range{0, kMostCtasOfCluster - 1}; })
         .Case<tl::NumProgramsOp>([&](auto) { return Range{1, all.high}; })
         .Case([&](tl::RangeOp range) { return Range{range.getStart(), Wide{range.getEnd()} - 1}; })
         .Case<arith::ExtSIOp, tl::HintOp, tl::SplatOp, tl::UnsplatOp, tl::ExpandDimsOp,

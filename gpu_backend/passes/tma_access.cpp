@@ -239,6 +239,12 @@ std::optional<TmaAccess> tmaAccess(tl::StoreOp store) {
                                        : std::nullopt;
 }
 
+bool canShareCopies(const TmaAccess &access, int ctas) {
+  return tmaBoxes(access.buffer.getShape(), access.tile.contiguousDim,
+                  tlg::sharedLayoutOf(access.buffer), ctas)
+      .has_value();
+}
+
 void findTmaAccesses(func::FuncOp function, const GpuTarget &target) {
   auto module = function->getParentOfType<ModuleOp>();
   if (!target.hasTma || module->hasAttr(tlg::kNoTmaAttribute))
@@ -290,7 +296,10 @@ MapShape shapeOfMap(const TmaAccess &access) {
   const RectangularTile &tile = access.tile;
   const llvm::ArrayRef<int64_t> shape = access.buffer.getShape();
   MapShape map{
-      *tmaBoxes(shape, tile.contiguousDim, tlg::sharedLayoutOf(access.buffer)), {}, {}, {}};
+      *tmaBoxes(shape, tile.contiguousDim, tlg::sharedLayoutOf(access.buffer), access.ctas),
+      {},
+      {},
+      {}};
   for (const int dim : boxOrder(static_cast<int>(shape.size()), tile.contiguousDim)) {
     map.box.push_back(map.boxes.shape[dim]);
     map.sizes.push_back(&tile.dims[dim].size);
@@ -499,7 +508,7 @@ void loadByTma(tl::LoadOp load, const TmaAccess &access) {
   auto function = load->getParentOfType<func::FuncOp>();
   const TensorMapUse map = addTensorMap(function, access);
   auto copy = tlg::TmaLoadOp::create(rewriter, location, buffer, barrier, starts, Value(), map.made,
-                                     map.number);
+                                     map.number, IntegerAttr());
   replaceLoad(rewriter, load, buffer);
   rewriter.setInsertionPoint(firstUse(buffer, copy));
   tlg::MbarrierWaitOp::create(rewriter, location, barrier, constant(0));
@@ -517,7 +526,7 @@ bool isNotNegative(Value value) {
     return loop && argument == loop.getInductionVar() && isNotNegative(loop.getLowerBound());
   }
   Operation *op = value.getDefiningOp();
-  if (isa<tl::ProgramIdOp, tl::NumProgramsOp>(op))
+  if (isa<tl::ProgramIdOp, tl::NumProgramsOp, tlg::ClusterRankOp>(op))
     return true;
   return isa<arith::AddIOp, arith::MulIOp, arith::DivSIOp, arith::RemSIOp, arith::MinSIOp,
              arith::ExtSIOp, tl::HintOp>(op) &&

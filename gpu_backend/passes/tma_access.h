@@ -16,7 +16,11 @@ namespace blockscope::gpu {
 struct TmaAccess {
   RectangularTile tile;
   tlg::SharedType buffer;
+  int ctas = 1; ///< that each copy a part of it to all of them
 };
+
+/// Whether so many CTAs can share the copies of an access.
+bool canShareCopies(const TmaAccess &access, int ctas);
 
 /// The attribute of accesses that TMA can do: a unit for loads; for stores a bool, whether
 /// something may look at what was written before the kernel ends.

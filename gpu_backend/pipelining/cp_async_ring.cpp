@@ -15,8 +15,8 @@ void CpAsyncRing::waitForSlot(Value, Value) {
 }
 
 void CpAsyncRing::placeCopies() {
-  if (hasOwnWgmma())
-    placeBehindDots();
+  if (hasOwnWgmma() && placeBehindDots())
+    tl::BarrierOp::create(rewriter(), location());
 }
 
 } // namespace blockscope::gpu

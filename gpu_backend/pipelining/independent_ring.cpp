@@ -30,7 +30,8 @@ void IndependentRing::waitForSlot(Value slot, Value parity) {
 void IndependentRing::placeCopies() {
   Block *body = loop().getBody();
   rewriter().setInsertionPoint(body->getTerminator());
-  tlg::MbarrierArriveOp::create(rewriter(), location(), mbarrierOf(released_, slot()));
+  tlg::MbarrierArriveOp::create(rewriter(), location(), mbarrierOf(released_, slot()),
+                                IntegerAttr());
   Operation *last = nullptr;
   for (auto wait : body->getOps<tlg::WgmmaWaitOp>())
     last = wait;
@@ -40,7 +41,7 @@ void IndependentRing::placeCopies() {
 
 /// Nothing has released the slot of the delayed dot's last iteration, or waited for the one before.
 void IndependentRing::endRound(Value slot, Value parity) {
-  tlg::MbarrierArriveOp::create(rewriter(), location(), mbarrierOf(released_, slot));
+  tlg::MbarrierArriveOp::create(rewriter(), location(), mbarrierOf(released_, slot), IntegerAttr());
   waitForFree(slot, parity);
 }
 

@@ -29,6 +29,8 @@ LogicalResult LoopRing::write() {
   if (around_)
     beginNextRound();
   replaceOther();
+  rewriter_.setInsertionPointAfter(whole());
+  finish();
   return success();
 }
 
@@ -102,7 +104,7 @@ void LoopRing::allocate() {
                              copy.buffer.getElementType(), copy.buffer.getOffsets(), ring_.buffers),
         IntegerAttr());
   if (whole()->getParentOfType<scf::ForOp>() || whole()->getParentOfType<scf::WhileOp>())
-    tl::BarrierOp::create(rewriter_, location()); // the round before may still be read
+    meet(); // the round before may still be read
 }
 
 /// Fills the ring for the loop's first round. Gives what its variables begin with.
@@ -247,7 +249,9 @@ void LoopRing::rewriteBody() {
   Value counter = loop_.getInductionVar();
   const LoopBounds bounds(loop_);
   Value later = iterationAfter(rewriter_, location(), bounds, counter, ahead());
-  Value free = slotBefore(slot_);
+  Value free = slot_;
+  for (int i = ahead(); i < ring_.buffers; ++i)
+    free = slotBefore(free);
   Existence exists;
   exists.iteration = hasIteration(rewriter_, location(), bounds, counter, ahead());
   exists.before = hasIteration(rewriter_, location(), bounds, counter, ahead() - 1);
@@ -346,11 +350,14 @@ void LoopRing::makeCopy(Copy &copy, IRMapping &mapping, Value slot, Value mbarri
   const auto now = [&](Value value) { return mapping.lookupOrDefault(value); };
   Value buffer = tlg::StageOp::create(rewriter_, location, copy.buffer, copy.ring, slot);
   if (copy.plan->copy == CopyKind::Tma) {
-    const TmaAccess access = *tmaAccess(copy.load); // anew: the loop may have been replaced
+    TmaAccess access = *tmaAccess(copy.load); // anew: the loop may have been replaced
+    if (copy.load->hasAttr(tlg::kSharedByCtasAttribute) && canShareCopies(access, ctas()))
+      access.ctas = ctas();
     const auto starts = makeStarts(rewriter_, location, access.tile, now);
     const TensorMapUse map = addTensorMap(loop_->getParentOfType<func::FuncOp>(), access);
-    auto made = tlg::TmaLoadOp::create(rewriter_, location, buffer, mbarrier, starts, predicate,
-                                       map.made, map.number);
+    auto made = tlg::TmaLoadOp::create(
+        rewriter_, location, buffer, mbarrier, starts, predicate, map.made, map.number,
+        access.ctas > 1 ? rewriter_.getI32IntegerAttr(access.ctas) : IntegerAttr());
     if (copiesByWarps())
       made->setAttr(kByWarpsAttribute, rewriter_.getUnitAttr());
     return;
@@ -456,7 +463,6 @@ bool LoopRing::placeBehindDots() {
     last = dot;
   rewriter_.setInsertionPointAfter(last);
   tlg::WgmmaWaitOp::create(rewriter_, location(), TypeRange(), ValueRange(), running);
-  tl::BarrierOp::create(rewriter_, location());
   return true;
 }
 

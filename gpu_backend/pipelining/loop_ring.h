@@ -53,13 +53,19 @@ public:
 protected:
   /// Makes what threads wait at, before the loop.
   virtual void makeBarriers() {}
+  /// All threads that use the ring meet.
+  virtual void meet() { tl::BarrierOp::create(rewriter_, location()); }
+  /// Behind the loop, or the one around it where rounds go through the ring as one loop.
+  virtual void finish() {}
+  /// The CTAs that share the copies of loads that all of them want.
+  virtual int ctas() const { return 1; }
   /// Around the copies into a slot. Returns the mbarrier that counts what TMA brings, or null.
   virtual Value beginCopies(Value slot, const Existence &exists) { return {}; }
   virtual void endCopies(Value slot, const Existence &exists) = 0;
   /// Waits until a slot is filled and all threads see it, in the iteration of `parity` (below).
   virtual void waitForSlot(Value slot, Value parity) = 0;
-  /// Sets the insertion point to where an iteration begins copies, and makes sure that the slot of
-  /// the iteration before is free there.
+  /// Sets the insertion point to where an iteration begins copies, and makes sure that their slot,
+  /// of the iteration before or an earlier one, is free there.
   virtual void placeCopies() = 0;
   /// Behind the delayed dot's last iteration, which has a slot of its own: makes sure that all
   /// slots but this one are free.
@@ -73,6 +79,7 @@ protected:
   mlir::IRRewriter &rewriter() { return rewriter_; }
   mlir::scf::ForOp loop() { return loop_; }
   mlir::Location location() { return loop_.getLoc(); }
+  const RingPlan &ring() const { return ring_; }
   int ahead() const { return ring_.ahead; }
   int warps() const { return ring_.warps; }
   bool byThreads() const { return plan_.copies(CopyKind::CpAsync); }
@@ -103,7 +110,7 @@ protected:
   Value makeMbarriers(int arrivals);
   Value mbarrierOf(Value mbarriers, Value slot);
   /// Moves the insertion point behind the first dots, and, where dots go on after their iteration,
-  /// behind a wait for those of the iteration before. Returns whether there is one.
+  /// behind a wait of each warp for those of the iteration before. Returns whether there is one.
   bool placeBehindDots();
 
 private:

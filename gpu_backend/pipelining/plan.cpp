@@ -430,6 +430,23 @@ private:
     return value.getParentBlock() == loop_.getBody() && !isa_and_nonnull<tl::LoadOp>(op);
   }
 
+  /// How many CTAs copy by TMA what all of them want; 1: none.
+  int ctasThatShare() {
+    const auto cluster =
+        loop_->getParentOfType<func::FuncOp>()->getAttrOfType<IntegerAttr>(tlg::kClusterAttribute);
+    if (!cluster || plan_.copies(CopyKind::CpAsync) || plan_.delayedDot)
+      return 1;
+    const auto ctas = static_cast<int>(cluster.getInt());
+    return llvm::any_of(plan_.loads,
+                        [&](const LoadPlan &load) {
+                          return load.copy == CopyKind::Tma &&
+                                 load.load->hasAttr(tlg::kSharedByCtasAttribute) &&
+                                 canShareCopies(*tmaAccess(cast<tl::LoadOp>(load.load)), ctas);
+                        })
+               ? ctas
+               : 1;
+  }
+
   RingPlan planRing(int64_t usedBytes) {
     RingPlan ring;
     const int warps = warpsThatCompute();
@@ -441,7 +458,17 @@ private:
     if (ring.extra != ExtraBuffer::None)
       ++ring.buffers;
     ring.ahead = ring.buffers - 1; // into the buffer that the iteration before has read
-    if (warps != 0 && ring.buffers > 2) {
+    constexpr int kBuffersToWaitLate = 4;
+    if (const int ctas = ctasThatShare(); ctas > 1 && ring.buffers > 2) {
+      ring.sync = RingSync::ClusterMbarriers;
+      ring.ctas = ctas;
+      // What other CTAs say takes long to come: into the buffer of one iteration before that.
+      if (ring.buffers >= kBuffersToWaitLate)
+        --ring.ahead;
+      ring.warps = static_cast<int>(loop_->getParentOfType<ModuleOp>()
+                                        ->getAttrOfType<IntegerAttr>(tlg::kNumWarpsAttribute)
+                                        .getInt());
+    } else if (warps != 0 && ring.buffers > 2) {
       ring.sync = RingSync::FilledAndReleasedMbarriers;
       ring.warps = warps;
     } else if (plan_.copies(CopyKind::Tma)) {
@@ -455,8 +482,8 @@ private:
   /// threads copy for dots by wgmma and no multiprocessor can have fewer CTAs for it. Scratch may
   /// need more in the end: then the kernel is compiled again without (PipelineOptions).
   ExtraBuffer extraBuffer(int64_t usedBytes, bool isIndependent) {
-    const bool copiesForDots =
-        !loop_.getBody()->getOps<tlg::WgmmaOp>().empty() && plan_.copies(CopyKind::CpAsync);
+    const bool copiesForDots = !loop_.getBody()->getOps<tlg::WgmmaOp>().empty() &&
+                               (plan_.copies(CopyKind::CpAsync) || ctasThatShare() > 1);
     if (!options_.extraBuffers ||
         !(isIndependent ? plan_.stages == 2 : copiesForDots && plan_.stages == 3))
       return ExtraBuffer::None;

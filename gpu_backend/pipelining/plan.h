@@ -66,13 +66,15 @@ enum class RingSync {
   /// released (by the consumers, one arrival of each warp). No CTA barrier: a warpgroup may be most
   /// of an iteration ahead of another.
   FilledAndReleasedMbarriers,
+  /// The same, where the CTAs of a cluster share copies by TMA: the warps of all release a buffer.
+  ClusterMbarriers,
 };
 
 /// Why a ring has more buffers than stages were asked for.
 enum class ExtraBuffer {
   None,
   IndependentWarpgroups, ///< with two buffers no warpgroup can be ahead of another
-  FewerWaits,            ///< no CTA is lost by it, and threads that copy wait less
+  FewerWaits,            ///< no CTA is lost by it, and threads that copy, or CTAs, wait less
 };
 
 /// Buffers of loads that are begun and used together.
@@ -81,7 +83,8 @@ struct RingPlan {
   int ahead = 0;   ///< the copies of iteration i + ahead begin in iteration i
   ExtraBuffer extra = ExtraBuffer::None;
   RingSync sync = RingSync::CtaBarrier;
-  int warps = 0; ///< FilledAndReleasedMbarriers: those that release a buffer
+  int warps = 0; ///< of a CTA that release a buffer, where mbarriers tell of it
+  int ctas = 1;  ///< ClusterMbarriers: those that share copies
 };
 
 /// Why the first copies of a round, which a loop has in each iteration of the loop around it, begin

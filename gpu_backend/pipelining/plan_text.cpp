@@ -47,6 +47,9 @@ llvm::StringRef waitText(RingSync sync) {
     return "all threads at the slot's mbarrier 'filled', then at a CTA barrier";
   case RingSync::FilledAndReleasedMbarriers:
     return "consumers at the slot's mbarrier 'filled', producers at its mbarrier 'released'";
+  case RingSync::ClusterMbarriers:
+    return "consumers at the slot's mbarrier 'filled', producers at its mbarrier 'released', which "
+           "all CTAs of the cluster release";
   }
   return "";
 }

@@ -76,4 +76,25 @@ private:
   Value released_; ///< a ring of mbarriers
 };
 
+/// The CTAs of a cluster share copies: each begins a part of what all want, for all. TMA copies
+/// only. As TmaRing, but CTAs meet at mbarriers: all warps of all CTAs have released a slot before
+/// any CTA copies into it again. With four buffers copies go into the slot before the one that an
+/// iteration releases: what the other CTAs say has an iteration's time to come.
+class ClusterRing : public MbarrierRing {
+public:
+  using MbarrierRing::MbarrierRing;
+
+protected:
+  void makeBarriers() override;
+  void meet() override;
+  void finish() override;
+  int ctas() const override { return ring().ctas; }
+  void endCopies(Value slot, const Existence &exists) override {}
+  void waitForSlot(Value slot, Value parity) override;
+  void placeCopies() override;
+
+private:
+  Value released_; ///< a ring of mbarriers
+};
+
 } // namespace blockscope::gpu

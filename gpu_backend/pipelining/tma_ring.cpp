@@ -49,7 +49,10 @@ void TmaRing::placeCopies() {
     tlg::FenceAsyncOp::create(rewriter(), location());
   }
   // Where copies wait for the dots of the iteration before, and at a barrier, they need no other.
-  if (hasOwnWgmma() && placeBehindDots() && !byThreads())
+  if (!hasOwnWgmma() || !placeBehindDots())
+    return;
+  tl::BarrierOp::create(rewriter(), location());
+  if (!byThreads())
     rewriter().eraseOp(barrier_);
 }
 

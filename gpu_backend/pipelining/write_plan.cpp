@@ -20,6 +20,8 @@ std::unique_ptr<LoopRing> ringFor(const LoopPlan &loop) {
     return std::make_unique<TmaRing>(loop);
   case RingSync::FilledAndReleasedMbarriers:
     return std::make_unique<IndependentRing>(loop);
+  case RingSync::ClusterMbarriers:
+    return std::make_unique<ClusterRing>(loop);
   }
   return nullptr;
 }

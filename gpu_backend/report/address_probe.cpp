@@ -279,7 +279,7 @@ Numbers AddressProbe::computeOp(Operation *op, OpResult result, unsigned element
   if (const auto function = binary(op))
     return zipped(operand(0), operand(1), function);
   return llvm::TypeSwitch<Operation *, Numbers>(op)
-      .Case([&](tl::ProgramIdOp) { return Numbers(count, 0); })
+      .Case<tl::ProgramIdOp, tlg::ClusterRankOp>([&](auto) { return Numbers(count, 0); })
       .Case([&](tl::NumProgramsOp) { return Numbers(count, kPrograms); })
       .Case([&](tl::RangeOp range) {
         Numbers numbers;

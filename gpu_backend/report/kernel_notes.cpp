@@ -2,6 +2,7 @@
 #include "gpu_backend/report/kernel_notes.h"
 
 #include "core/ir/convert.h"
+#include "gpu_backend/ir/tlg_dialect.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -17,10 +18,14 @@ std::string counted(int64_t count, llvm::StringRef noun) {
   return std::to_string(count) + " " + noun.str() + (count == 1 ? "" : "s");
 }
 
-static Finding noteCluster(func::FuncOp function, const GpuOptions &options) {
+static Finding noteCluster(func::FuncOp function, const GpuTarget &target,
+                           const GpuOptions &options) {
   Finding note = noteAt(FindingCode::NoCluster, fromMlirLocation(function.getLoc()));
-  note.message = llvm::formatv("num_ctas is {0}, but the program runs as one CTA, of {1}",
-                               options.numCtas, counted(options.numWarps, "warp"));
+  const auto obstacle = function->getAttrOfType<StringAttr>(tlg::kNoClusterAttribute);
+  note.message = llvm::formatv("num_ctas is {0}, but the program runs as one CTA, of {1}: {2}",
+                               options.numCtas, counted(options.numWarps, "warp"),
+                               obstacle ? obstacle.getValue().str()
+                                        : (target.arch + " has no clusters").str());
   note.measure = {1, options.numCtas};
   note.cost = "blocks that were meant for several CTAs take the registers and the shared memory of "
               "one";
@@ -32,8 +37,8 @@ void noteKernel(func::FuncOp function, const GpuTarget &target, const GpuOptions
                 GpuKernel &kernel) {
   noteAccesses(function, kernel.notes);
   noteDots(function, target, options, kernel.notes);
-  if (options.numCtas > 1)
-    kernel.notes.push_back(noteCluster(function, options));
+  if (options.numCtas > 1 && !function->hasAttr(tlg::kClusterAttribute))
+    kernel.notes.push_back(noteCluster(function, target, options));
 }
 
 Finding noteAt(FindingCode code, const SourceLocation &place) {

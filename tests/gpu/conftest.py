@@ -23,6 +23,17 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 os.environ.setdefault("BLOCKSCOPE_CACHE", "0")  # tests of the cache turn it on
 
 
+# Every launch that says nothing of num_ctas has so many: BLK_NUM_CTAS=2 pytest tests/gpu
+if "BLK_NUM_CTAS" in os.environ:
+    from blockscope.runtime.backends.cuda.options import GpuOptions
+
+    _fields = list(GpuOptions.__dataclass_fields__)
+    GpuOptions.__init__.__defaults__ = tuple(
+        int(os.environ["BLK_NUM_CTAS"]) if name == "num_ctas" else value
+        for name, value in zip(_fields, GpuOptions.__init__.__defaults__, strict=True)
+    )
+
+
 def _why_not() -> str | None:
     reason = _core.gpu.why_unavailable()
     if reason is None:

@@ -42,9 +42,6 @@ class Arithmetic:
         else:
             self.put(target, at, self.get(source, at, i.kind))
 
-    def op_cvta(self, i: Instruction, at: np.ndarray) -> None:
-        self.put(i.operands[0], at, self.get(i.operands[1], at))
-
     _ROUNDINGS = {"rmi": np.floor, "rpi": np.ceil, "rzi": np.trunc, "rni": np.rint}
 
     def op_cvt(self, i: Instruction, at: np.ndarray) -> None:

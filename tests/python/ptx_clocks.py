@@ -20,12 +20,21 @@ _SEVERAL = -2  # readers
 
 
 class Race(AssertionError):
-    """Two accesses in no order: what the later one finds, and the earlier one's place in the
-    code."""
+    """Two accesses in no order: what the later one finds, the earlier one's place in the code, and
+    where they are known a thread of the later one, the warp of the earlier one, and the byte."""
 
-    def __init__(self, text: str, code: int) -> None:
+    def __init__(
+        self, text: str, code: int, thread: int = -1, warp: int = -1, place: int = -1
+    ) -> None:
         super().__init__(text)
-        self.code = code
+        self.code, self.thread, self.warp, self.place = code, thread, warp, place
+
+
+def joined(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """What two have told; there may have been fewer clocks when the first one did."""
+    result = b.copy()
+    result[:, : a.shape[1]] = np.maximum(result[:, : a.shape[1]], a)
+    return result
 
 
 class Clocks:
@@ -53,11 +62,13 @@ class Clocks:
         """What an mbarrier's phase begins with: `known` and `fenced`."""
         return np.zeros((2, self.known.shape[1]), np.int64)
 
-    def block_barrier(self) -> None:
-        self.known[:] = self.known.max(axis=0)
-        self.known[:, : self.warps] = self.now
-        self.fenced[:] = self.fenced.max(axis=0)
-        self.now += 1
+    def block_barrier(self, warps: slice) -> None:
+        """Of the CTA that has these warps."""
+        at = slice(32 * warps.start, 32 * warps.stop)
+        self.known[at] = self.known[at].max(axis=0)
+        self.known[at, warps] = self.now[warps]
+        self.fenced[at] = self.fenced[at].max(axis=0)
+        self.now[warps] += 1
 
     def warp_barrier(self, at: np.ndarray) -> None:
         for warp in np.unique(self.warp[at]):
@@ -121,24 +132,29 @@ class Memory:
         if late.any():
             late &= self.writer[place] != who
         if late.any():
+            first = int(np.flatnonzero(late)[0])
+            warp, thread = int(column[first]), int(who[first % len(who)])
             raise Race(f"a {what} of what another thread has just written",
-                       int(self.write_code[place[late]][0]))  # fmt: skip
+                       int(self.write_code[place[first]]), thread,
+                       warp if warp < self.clocks.warps else -1, int(place[first]))  # fmt: skip
 
-    def _need_data(self, place: np.ndarray) -> None:
+    def _need_data(self, place: np.ndarray, who: np.ndarray) -> None:
         empty = ~self.is_written[place]
         if empty.any():
-            first = place[empty][0]
+            number = int(np.flatnonzero(empty)[0])
+            first, thread = int(place[number]), int(who[number % len(who)])
             begun = self.epoch[first] == UNDER_WAY
             raise Race("a read of what nobody has written",
-                       int(self.write_code[first]) if begun else -1)  # fmt: skip
+                       int(self.write_code[first]) if begun else -1, thread, -1, first)  # fmt: skip
 
-    def read(self, place: np.ndarray, at: np.ndarray, code: int) -> None:
-        """Threads read rows of bytes."""
+    def read(self, place: np.ndarray, at: np.ndarray, code: int, is_known: bool = False) -> None:
+        """Threads read rows of bytes; what these hold they may know from elsewhere."""
         who = np.repeat(at, place.shape[1])
         place = place.reshape(-1)
         clocks = self.clocks
-        self._need_data(place)
-        self._check_writes(clocks.known, place, who, "read")
+        self._need_data(place, who)
+        if not is_known:
+            self._check_writes(clocks.known, place, who, "read")
         warp = clocks.warp[who]
         key = place * clocks.warps + warp
         old, now = self.read_epoch[key], clocks.now[warp]
@@ -166,7 +182,8 @@ class Memory:
         bad = (self.reader[key] != at[row]) | (self.read_epoch[key] == UNDER_WAY)
         if bad.any():
             raise Race("a write of what another thread has just read",
-                       int(self.read_code[key[bad]][0]))  # fmt: skip
+                       int(self.read_code[key[bad]][0]), int(at[row[bad][0]]),
+                       int(warp[bad][0]), int(place[row, byte][bad][0]))  # fmt: skip
 
     def write(self, place: np.ndarray, at: np.ndarray, code: int) -> None:
         """Threads write rows of bytes."""
@@ -206,7 +223,7 @@ class Memory:
     def hold(self, place: np.ndarray, team: np.ndarray, code: int) -> None:
         """The asynchronous proxy reads bytes for a team from now on, which all of it knows."""
         place = place.reshape(-1)
-        self._need_data(place)
+        self._need_data(place, team[:1])
         self._check_writes(self.clocks.known[team].min(axis=0), place, team[:1], "read")
         self.keep(place, team, code)
 
@@ -226,7 +243,7 @@ class Memory:
         if len(late):
             key = place.reshape(-1)[late[0, 0]] * clocks.warps + late[0, 1]
             text = "TMA writes over what was read before no fence.proxy.async"
-            raise Race(text, int(self.read_code[key]))
+            raise Race(text, int(self.read_code[key]), thread, int(late[0, 1]))
 
     def let_go(self, place: np.ndarray, team: np.ndarray) -> None:
         place = place.reshape(-1)

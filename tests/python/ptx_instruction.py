@@ -34,8 +34,12 @@ class Instruction:
             part.strip() for part in re.findall(r"\{[^}]*\}|\[[^]]*\]|[^,\s]+", match[4])
         ]
         is_bar = self.opcode in ("bar", "barrier")
-        self.is_barrier = is_bar and not self.has("warp")  # of the whole program
-        self.is_of_warp = self.has("warp") or (self.has("sync") and not is_bar)
+        is_of_cta = is_bar and not self.has("warp", "cluster")
+        self.is_barrier = is_of_cta  # of the whole CTA
+        self.is_of_warp = not is_of_cta and (
+            self.has("warp", "sync") or (is_bar and self.has("aligned"))
+        )
+        self.is_of_cluster = "shared::cluster" in match[3]  # its addresses
 
     def has(self, *names: str) -> bool:
         return not self.names.isdisjoint(names)

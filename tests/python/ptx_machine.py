@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from ptx_arithmetic import Arithmetic
 from ptx_clocks import Clocks, Memory, Race
+from ptx_cluster_machine import Clusters
 from ptx_instruction import Instruction, NotInMachine, PtxError
 from ptx_numbers import bits_of, raw, typed
 
@@ -83,9 +84,12 @@ class Schedule:
         return ready & (rank == rank[ready].min())
 
 
-class Machine(Arithmetic):
-    def __init__(self, ptx: str, num_warps: int) -> None:
-        self.threads = 32 * num_warps
+class Machine(Clusters, Arithmetic):
+    """The threads are those of all CTAs of a cluster, which `num_ctas` launches together where the
+    PTX does not say it (see ptx_cluster_machine.py)."""
+
+    def __init__(self, ptx: str, num_warps: int, num_ctas: int | None = None) -> None:
+        self._read_cluster(ptx, num_warps, num_ctas)
         self.warps = np.arange(self.threads) // 32
         self.code: list[Instruction] = []
         self.unread: set[str] = set()  # registers that one instruction names
@@ -97,7 +101,7 @@ class Machine(Arithmetic):
         self.barriers = 0
         self.schedule = Schedule()
         self.seconds = float("inf")  # that a run may take
-        self.scratch = 0  # bytes that each program has in the last parameter's memory
+        self.scratch = 0  # bytes that each CTA has in the last parameter's memory
         self._handlers: dict[int, Callable[..., Any]] = {}  # by the number of the instruction
         self.stores_once = True  # else several threads may store one value to one place
         self._read(ptx)
@@ -155,9 +159,9 @@ class Machine(Arithmetic):
 
     def run(self, grid: tuple[int, int, int], arguments: Iterable[Any], shared_bytes: int,
             is_sample: bool = False) -> None:  # fmt: skip
-        """Runs all programs in turn; arrays among the arguments, and those that Places are in, are
-        changed in place. Those that begin at one address are one. Of a sample as many programs run
-        as time allows, from all over the grid.
+        """Runs all programs in turn, each a cluster; arrays among the arguments, and those that
+        Places are in, are changed in place. Those that begin at one address are one. Of a sample as
+        many programs run as time allows, from all over the grid. Each CTA has `shared_bytes`.
 
         Errors: PtxError, or OutOfTime as soon as that is to be expected, of a sample when not even
         one program ends; the arrays stay as they are.
@@ -169,7 +173,8 @@ class Machine(Arithmetic):
         values: list[bytes] = []
         arguments = list(arguments)
         if self.scratch:
-            arguments.append(np.full(int(np.prod(grid)) * self.scratch, 0xA5, np.uint8))
+            count = int(np.prod(grid)) * self.ctas
+            arguments.append(np.full(count * self.scratch, 0xA5, np.uint8))
         for (_, size), argument in zip(self.parameters, arguments, strict=True):
             if isinstance(argument, np.ndarray):
                 argument = Place(argument, 0)
@@ -195,7 +200,7 @@ class Machine(Arithmetic):
             self.is_given[start : start + array.nbytes] = True
         self.is_stored = np.zeros(len(memory), bool)
         self.starts = {array.ctypes.data: start for start, array in arrays}
-        self._run_programs(grid, shared_bytes, is_sample)
+        self._run_programs(grid, self._lay_out(shared_bytes), is_sample)
         for start, array in arrays:
             found = self.memory[start : start + array.nbytes].tobytes()
             array[...] = np.frombuffer(found, array.dtype).reshape(array.shape)
@@ -231,10 +236,7 @@ class Machine(Arithmetic):
         self.now = -1  # which instruction runs
         self.registers: dict[str, np.ndarray] = {}
         thread = np.arange(self.threads, dtype=np.uint64)
-        for axis, name in enumerate("xyz"):
-            self.registers[f"%tid.{name}"] = thread if axis == 0 else thread * 0
-            self.registers[f"%ctaid.{name}"] = thread * 0 + np.uint64(program[axis])
-            self.registers[f"%nctaid.{name}"] = thread * 0 + np.uint64(grid[axis])
+        self.registers["%tid.x"] = thread % np.uint64(self.cta_threads)
         self.timer = 0
         self.registers["%laneid"] = thread % np.uint64(32)
         self.counter = np.zeros(self.threads, int)
@@ -242,6 +244,7 @@ class Machine(Arithmetic):
         self.waits = np.zeros(self.threads, bool)  # at a barrier of the program
         self.meets = np.zeros(self.threads, bool)  # at an instruction that its whole warp executes
         self.stalled = np.zeros(self.threads, bool)  # until something else has happened
+        self._begin_cluster(program, grid)
         self.steps, is_retry = 0, False
         while True:
             if self.schedule.looks_again:
@@ -249,26 +252,21 @@ class Machine(Arithmetic):
             ready = ~(self.done | self.waits | self.meets | self.stalled)
             if ready.any():
                 is_retry &= not self._run_some(self.schedule.choose(ready, self.warps))
+            elif self.let_go_on():
+                is_retry = False
             elif self.stalled.any():
                 if is_retry:
-                    text = self.code[int(self.counter[self.stalled].min())].text
-                    raise PtxError(f"nothing ends the wait of '{text}'")
+                    instruction = self.code[int(self.counter[self.stalled].min())]
+                    text = f"nothing ends the wait of '{instruction.text}'"
+                    raise PtxError(text + self.why(instruction))
                 self.stalled[:], is_retry = False, True
             elif self.meets.any():
                 text = self.code[int(self.counter[self.meets].min())].text
                 raise PtxError(f"not all lanes of a warp are at '{text}'")
             elif self.done.all():
                 return
-            elif self.done.any() or len(np.unique(self.counter)) != 1:
-                raise PtxError("threads wait at different barriers")
             else:
-                self.waits[:] = False
-                self.counter += 1
-                self._meet_all()
-
-    def _meet_all(self) -> None:
-        self.clocks.block_barrier()
-        self.barriers += 1
+                raise PtxError("threads wait at different barriers")
 
     def _run_some(self, chosen: np.ndarray) -> bool:
         """Runs those of the chosen threads that are at the lowest program counter, until they part,
@@ -328,7 +326,7 @@ class Machine(Arithmetic):
                 if len(here) < self.threads:
                     self.waits[here] = True
                     break
-                self._meet_all()
+                self.meet(range(self.ctas))
                 counter += 1
                 continue
             if instruction.is_of_warp and self.steps > start + 1:
@@ -346,6 +344,8 @@ class Machine(Arithmetic):
             if opcode in ("ret", "exit"):
                 self.done[active] = True
                 counter += 1
+                if self.ctas > 1:
+                    self.note_ends()
                 if len(active):
                     break
                 continue
@@ -377,7 +377,7 @@ class Machine(Arithmetic):
 
     def _step(self, instruction: Instruction, here: np.ndarray, active: np.ndarray) -> Any:
         """Executes one instruction; returns the threads that it lets wait."""
-        if len(active) < len(here) and instruction.has("sync", "warp"):
+        if len(active) < len(here) and instruction.is_of_warp:
             lanes = np.isin(self.warps, self.warps[here]) & ~self.done
             if lanes.sum() != len(active):
                 raise PtxError(f"not all lanes of a warp are at '{instruction.text}'")
@@ -386,10 +386,13 @@ class Machine(Arithmetic):
             handler = self._handler(instruction)
         self.now = instruction.number
         try:
-            return handler(instruction, active)
+            stuck = handler(instruction, active)
+            self.check_begun()
+            return stuck
         except Race as race:
+            later, other = self.sides(race)
             earlier = f" by '{self.code[race.code].text}'" if race.code >= 0 else ""
-            raise PtxError(f"'{instruction.text}': {race}{earlier}") from race
+            raise PtxError(f"'{instruction.text}'{later}: {race}{earlier}{other}") from race
         except (PtxError, ValueError, KeyError, IndexError, TypeError) as error:
             raise PtxError(f"'{instruction.text}': {error!r}") from error
 
@@ -412,7 +415,10 @@ class Machine(Arithmetic):
             return values.copy() if len(at) == self.threads else values[at]
         if text.startswith("%") and not text.startswith("%SP"):
             if text in ("%ntid.x",):
-                return np.full(len(at), self.threads, np.uint64)
+                return np.full(len(at), self.cta_threads, np.uint64)
+            special = self.special(text, at)
+            if special is not None:
+                return np.zeros(len(at), np.uint64) + np.asarray(special, np.uint64)
             if text == "%globaltimer":
                 self.timer += 10  # ns for each look
                 return np.full(len(at), self.timer, np.uint64)
@@ -505,8 +511,7 @@ class Machine(Arithmetic):
 
     def _note(self, place: np.ndarray, at: np.ndarray, what: str) -> None:
         """Checks an access of shared memory against the earlier ones, and remembers it."""
-        if (place < 0).any() or (place >= len(self.shared.data)).any():
-            raise PtxError(f"shared memory has {len(self.shared.data)} bytes, found {place.max()}")
+        self.check_inside(place, len(self.shared.data))
         if what == "read":
             self.shared.read(place, at, self.now)
         elif what == "write":
@@ -519,9 +524,19 @@ class Machine(Arithmetic):
     def _names(text: str) -> list[str]:
         return [name.strip() for name in text.strip("{}").split(",")]
 
-    @staticmethod
-    def _space(i: Instruction) -> str:
-        return next((space for space in ("shared", "local") if i.has(space)), "global")
+    def _locate(self, i: Instruction, text: str, at: np.ndarray) -> tuple[str, np.ndarray]:
+        """The space of an instruction that accesses memory, and where in it."""
+        start = self.address(text, at)
+        if i.has("shared"):
+            return "shared", self.shared_place(start, at, i.is_of_cluster)
+        if i.has("local", "global"):
+            return "local" if i.has("local") else "global", start
+        inside = self.in_window(start)
+        if not inside.any():
+            return "global", start
+        if not inside.all():
+            raise NotInMachine(f"generic addresses of several spaces in '{i.text}'")
+        return "shared", self.shared_place(start, at, is_of_cluster=True)
 
     def op_ld(self, i: Instruction, at: np.ndarray) -> None:
         size = bits_of(i.kind) // 8
@@ -539,8 +554,7 @@ class Machine(Arithmetic):
                 )
                 self.put(name, at, np.full(len(at), value & ((1 << 64) - 1), np.uint64))
             return
-        space = self._space(i)
-        start = self.address(i.operands[1], at)
+        space, start = self._locate(i, i.operands[1], at)
         if len(at) and (start % (size * len(names))).any():
             raise PtxError("a misaligned vector")
         for k, name in enumerate(names):
@@ -562,12 +576,12 @@ class Machine(Arithmetic):
 
     def op_st(self, i: Instruction, at: np.ndarray) -> None:
         size = bits_of(i.kind) // 8
-        start = self.address(i.operands[0], at)
+        space, start = self._locate(i, i.operands[0], at)
         names = self._names(i.operands[1])
         if len(at) and (start % (size * len(names))).any():
             raise PtxError("a misaligned vector")
         for k, name in enumerate(names):
-            self.write(self._space(i), start + k * size, at, size, self.get(name, at, i.kind))
+            self.write(space, start + k * size, at, size, self.get(name, at, i.kind))
 
     _COMBINE: dict[str, Callable[[Any, Any], Any]] = {
         "add": lambda a, b: a + b,
@@ -581,9 +595,8 @@ class Machine(Arithmetic):
 
     def _atomic(self, i: Instruction, at: np.ndarray, result: str, operands: list[str]) -> None:
         """Threads one after the other, each with all words of its vector."""
-        space = "shared" if i.has("shared") else "global"
         size = bits_of(i.kind) // 8
-        start, values = self.address(operands[0], at), self._names(operands[1])
+        (space, start), values = self._locate(i, operands[0], at), self._names(operands[1])
         if len(at) and (start % (size * len(values))).any():
             raise PtxError("a misaligned vector")
         results = self._names(result) if result != "_" else ["_"] * len(values)
@@ -644,7 +657,7 @@ class Machine(Arithmetic):
                        count: int) -> list[np.ndarray]:  # fmt: skip
         """For each matrix the address of each lane's two halves."""
         rows = np.zeros(self.threads, np.int64)
-        rows[at] = self.address(address, at)
+        rows[at] = self._locate(i, address, at)[1]
         lane, first = at % 32, at - at % 32
         places = []
         for matrix in range(count):
@@ -674,14 +687,10 @@ class Machine(Arithmetic):
         if len(at):
             raise PtxError("the program ends itself")
 
-    def op_fence(self, i: Instruction, at: np.ndarray) -> None:
-        pass
-
-    op_membar = op_fence
-
 
 def run(kernel: Any, arguments: Iterable[Any], grid: tuple[int, ...] = (1,)) -> Machine:
     """Runs a compiled kernel (`fn.warmup(..., arch=...)`) on NumPy arrays and scalars."""
-    machine = Machine(kernel.asm["ptx"], kernel.metadata.num_warps)
+    num_ctas = kernel.data.get("num_ctas")
+    machine = Machine(kernel.asm["ptx"], kernel.metadata.num_warps, num_ctas)
     machine.run((*grid, 1, 1)[:3], arguments, kernel.metadata.shared)
     return machine

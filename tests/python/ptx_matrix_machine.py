@@ -75,7 +75,8 @@ class _Fences(ptx_machine.Machine):
             self.unfenced[address[:, None] + np.arange(size)] = True
 
     def op_fence(self, i: Instruction, at: np.ndarray) -> None:
-        if i.has("proxy"):
+        super().op_fence(i, at)
+        if i.has("proxy") and (i.has("shared") or not i.has("global")):
             passes = np.zeros(self.threads + 1, bool)  # the last one for nobody
             passes[at] = True
             self.unfenced &= ~passes[self.shared.writer]
@@ -91,9 +92,11 @@ class _Fences(ptx_machine.Machine):
 
 
 class Machine(Tma, _Fences):
-    def __init__(self, ptx: str, num_warps: int, maps: Any = ()) -> None:
+    def __init__(
+        self, ptx: str, num_warps: int, maps: Any = (), num_ctas: int | None = None
+    ) -> None:
         text = _WGMMA.sub(lambda m: f"{m[2]}, {'true' if m[1] == 'eq' else 'false'}{m[3]};", ptx)
-        super().__init__(text, num_warps, maps)
+        super().__init__(text, num_warps, maps, num_ctas)
         self.products_done = 0
 
     def _run_program(self, program: tuple[int, ...], grid: tuple[int, ...], shared: int) -> None:
@@ -141,7 +144,7 @@ class Machine(Tma, _Fences):
 
     def _begin_copies(self, i: Instruction, at: np.ndarray) -> None:
         size = int(i.operands[2])
-        to, source = self.address(i.operands[0], at), self.address(i.operands[1], at)
+        to, source = self._locate(i, i.operands[0], at)[1], self.address(i.operands[1], at)
         copied = np.ones(len(at), bool)
         if len(i.operands) > 3:  # to ignore the source: zeros in its place
             copied = self.get(i.operands[3], at, "pred") == 0
@@ -236,7 +239,11 @@ class Machine(Tma, _Fences):
     # -- wgmma ------------------------------------------------------------------------------------
 
     def op_wgmma(self, i: Instruction, at: np.ndarray) -> None:
-        if len(at) % 128 or (at.reshape(-1, 128) != at[::128, None] + np.arange(128)).any():
+        if (
+            len(at) % 128
+            or self.cta_threads % 128
+            or (at.reshape(-1, 128) != at[::128, None] + np.arange(128)).any()
+        ):
             raise PtxError("a part of a warpgroup")
         if i.has("fence"):
             return
@@ -297,11 +304,11 @@ class Machine(Tma, _Fences):
                      + along % width + inside)  # fmt: skip
         else:
             place = start + line // 8 * stride + line % 8 * width + byte
+        place += self.cta[group[0]] * self.pitch
         return place ^ (place >> 7 & width // 16 - 1) << 4
 
     def _read_operand(self, place: np.ndarray, group: np.ndarray) -> np.ndarray:
-        if (place < 0).any() or (place >= len(self.shared.data)).any():
-            raise PtxError(f"shared memory has {len(self.shared.data)} bytes, found {place.max()}")
+        self.check_inside(place, len(self.shared.data))
         self.shared.hold(place, group, self.now)
         self.need_fence(place, group, "wgmma reads")
         return self.shared.data[place].copy()
@@ -372,9 +379,10 @@ class Machine(Tma, _Fences):
 
 
 def machine_for(kernel: Any) -> Machine:
-    """The machine with the code of a compiled kernel, its tensor maps and scratch memory."""
-    maps = kernel.data.get("tensor_maps", ())
-    machine = Machine(kernel.asm["ptx"], kernel.metadata.num_warps, maps)
+    """The machine with the code of a compiled kernel, its tensor maps and scratch memory, in the
+    clusters that launches of it ask for."""
+    maps, num_ctas = kernel.data.get("tensor_maps", ()), kernel.data.get("num_ctas")
+    machine = Machine(kernel.asm["ptx"], kernel.metadata.num_warps, maps, num_ctas)
     machine.scratch = kernel.data["global_scratch_size"]
     return machine
 

@@ -7,6 +7,9 @@ storing thread has waited in full, else when the program ends. TMA may read or o
 a thread wrote, and overwrite one that it read, only behind fence.proxy.async. Threads wait for an
 mbarrier's phases in order, each for every one of them: other waits take one phase for another.
 
+In a cluster an address is a place in the memory of all CTAs (see ptx_cluster_machine.py), and a
+CTA may end when it has waited for what others bring to its mbarriers.
+
 A tensor map that the kernel makes has bytes of our own choice: see `_FIELDS`. A thread may use it
 when it has acquired it since it came into global memory.
 """
@@ -18,9 +21,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from ptx_machine import Instruction, PtxError
+from ptx_clocks import joined
+from ptx_machine import Instruction, NotInMachine, PtxError
 
-_WAIT = re.compile(r"\{\.reg \.pred p; wait: (mbarrier\.try_wait\S*) p, ([^;]*); @!p bra wait;\}")
+_WAIT = re.compile(
+    r"\{\.reg \.pred p; wait: (mbarrier\.(?:try|test)_wait\S*) p, ([^;]*); @!p bra wait;\}"
+)
 _MAP = re.compile(r"\.param\s+\.align\s+64\s+\.b8\s+(\w+)\[128\]")
 _FIRST_HANDLE = 1 << 50
 #: Where a map's fields begin, the bytes of a number, and how many numbers there may be.
@@ -153,10 +159,16 @@ class _Mbarrier:
     waited: np.ndarray  # for each thread, for how many phases
     maker: int
     is_fenced: bool = False
+    told_phase: int = 1 << 60  # of the cluster's barrier, by which all know of a fenced mbarrier
     phase: int = 0  # so many are over
     arrived: int = 0
     expected: int = 0  # bytes
     copies: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
+    # Of the last phases with copies from other CTAs, and with arrivals of their warps.
+    copied_phase: int = 0
+    others: dict[int, tuple[int, int, int]] = field(default_factory=dict)  # also epoch and code
+    has_others: bool = False  # among the arrivals of this phase, or of the last one
+    had_others: bool = False
     behind: list[tuple[np.ndarray, int]] = field(default_factory=list)  # threads, copies begun
 
 
@@ -165,14 +177,18 @@ class Tma:
     with the copies of cp.async.
     """
 
-    def __init__(self, ptx: str, num_warps: int, maps: Any = ()) -> None:
+    def __init__(
+        self, ptx: str, num_warps: int, maps: Any = (), num_ctas: int | None = None
+    ) -> None:
         self.maps = list(maps)
         names = _MAP.findall(ptx)
         if len(names) != len(self.maps):
             raise PtxError(f"{len(names)} parameters for {len(self.maps)} tensor maps")
         self.map_handles = {name: _FIRST_HANDLE + i for i, name in enumerate(names)}
         self.tma_copies = 0
-        super().__init__(_WAIT.sub(r"\1 \2;", ptx), num_warps)  # type: ignore[call-arg]
+        super().__init__(  # type: ignore[call-arg]
+            _WAIT.sub(r"\1 \2;", ptx), num_warps, num_ctas
+        )
 
     def _run_program(self, program: Any, grid: Any, shared: int) -> None:
         cells = [int.from_bytes(value, "little") for value in self.values.values()]  # type: ignore
@@ -206,28 +222,77 @@ class Tma:
         barrier = self.mbarriers.get(address)
         if barrier is None:
             raise PtxError("no mbarrier here")
-        self.shared.read(np.full((len(at), 1), address), at, self.now)
+        knows = self.clocks.known[at, self.cluster_column] >= barrier.told_phase
+        for is_known in np.unique(knows):
+            some = at[knows == is_known]
+            self.shared.read(np.full((len(some), 1), address), some, self.now, bool(is_known))
         return barrier
 
     def op_mbarrier(self, i: Instruction, at: np.ndarray) -> Any:
         if not len(at):
             return None
         text = next(operand for operand in i.operands if operand.startswith("["))
+        is_arrival = i.has("arrive", "arrive_drop")
         addresses = self.address(text, at)  # type: ignore[attr-defined]
-        if i.has("try_wait"):
-            return self._wait(i, at, addresses)
+        addresses = self.shared_place(addresses, at, i.is_of_cluster, is_arrival)  # type: ignore
+        if i.has("try_wait", "test_wait"):
+            number = i.operands.index(text)
+            stuck = self._wait(i, at, addresses, self.get(i.operands[number + 1], at, "b32"))
+            if number:  # it waits here where a GPU may give up
+                self.put(i.operands[0], at, np.ones(len(at), np.uint64))  # type: ignore
+            return stuck
         for address in np.unique(addresses):
             threads = at[addresses == address]
             if i.has("init"):
                 self._make(int(address), threads, int(self.get(i.operands[1], at, "b32")[0]))
             elif i.has("inval"):
                 self._end(int(address), threads)
+            elif is_arrival:
+                self._arrive_by(i, int(address), threads)
             elif i.has("expect_tx"):
-                sizes = self.get(i.operands[2], threads, "b32")
-                self._arrive(int(address), threads, int(sizes.sum()))
+                barrier = self._mbarrier(int(address), threads)
+                barrier.expected += int(self.get(i.operands[1], threads, "b32").sum())
             else:
-                self._arrive(int(address), threads)
+                raise NotInMachine(f"no instruction '{i.text}'")
         return None
+
+    def _arrive_by(self, i: Instruction, address: int, at: np.ndarray) -> None:
+        """An instruction arrives for threads, perhaps several times, or tells of bytes to come."""
+        if i.has("arrive_drop"):
+            raise NotInMachine(f"no instruction '{i.text}'")
+        last = self.get(i.operands[2], at, "b32") if len(i.operands) > 2 else np.ones(len(at), int)
+        size, count = (int(last.sum()), len(at)) if i.has("expect_tx") else (0, int(last.sum()))
+        others = at[self.is_of_other(at, address)]
+        if len(others) and i.operands[0] != "_":
+            raise PtxError("the state of another CTA's mbarrier")
+        if len(others) and not self._has_wide_scope(i):
+            raise PtxError("an arrival at another CTA's mbarrier whose scope is one CTA")
+        epochs = {int(warp): int(self.clocks.now[warp]) for warp in self.clocks.warp[others]}
+        self._arrive(address, at, size, count=count, is_relaxed=i.has("relaxed"))
+        barrier = self.mbarriers[address]
+        barrier.has_others |= len(others) > 0
+        for warp, epoch in epochs.items():
+            barrier.others[warp] = barrier.phase + 1, epoch, i.number
+
+    @staticmethod
+    def _has_wide_scope(i: Instruction) -> bool:
+        """Whether what an mbarrier tells reaches other CTAs. Where no scope is named it is that of
+        one CTA, but a GPU has shared memory in order all the same, and CUTLASS relies on that; of
+        global memory the machine believes too much then."""
+        scope = i.parts[: i.parts.index("shared")] if i.has("shared") else i.parts
+        return "cta" not in scope
+
+    def check_end(self, cta: int, known: np.ndarray) -> None:
+        super().check_end(cta, known)  # type: ignore[misc]
+        for address, barrier in self.mbarriers.items():
+            if address // self.pitch != cta:
+                continue
+            waited = known[barrier.column] - barrier.before if barrier.column < len(known) else 0
+            if barrier.copies or barrier.copied_phase > waited:
+                raise PtxError(f"CTA {cta} ends before copies that come to it do")
+            for warp, (phase, epoch, code) in barrier.others.items():
+                if phase > waited and known[warp] < epoch:
+                    self.raise_end(cta, code, warp)  # type: ignore[attr-defined]
 
     def _make(self, address: int, at: np.ndarray, arrivals: int) -> None:
         if self.is_mbarrier[address : address + 8].any() or address % 8 or len(at) > 1:
@@ -252,40 +317,40 @@ class Tma:
         self.is_mbarrier[address : address + 8] = False
         del self.mbarriers[address]
 
-    def _arrive(self, address: int, at: np.ndarray, size: int = 0, behind: int = -1) -> None:
-        """Threads arrive, perhaps telling of bytes to come, or when `behind` copies have come."""
+    def _arrive(self, address: int, at: np.ndarray, size: int = 0, behind: int = -1,
+                count: int = -1, is_relaxed: bool = False) -> None:  # fmt: skip
+        """Threads arrive, in all `count` times, perhaps telling of bytes to come, or when `behind`
+        copies have come."""
         barrier = self._mbarrier(address, at)
         if barrier.arrived == barrier.arrivals:
             self._end_phase(barrier)  # or else there are too many
-        barrier.arrived += len(at)
+        barrier.arrived += count if count >= 0 else len(at)
         barrier.expected += size
         if barrier.arrived > barrier.arrivals:
             text = f"expected {barrier.arrivals}"
             raise PtxError(f"{barrier.arrived} threads arrive at an mbarrier, {text}")
+        if is_relaxed:
+            return
         if behind >= 0:
             barrier.behind.append((at, behind))
         else:
-            barrier.told = self._joined(barrier.told, self.clocks.published(at))
-
-    @staticmethod
-    def _joined(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """What two have told; there may have been fewer clocks when the first one did."""
-        result = b.copy()
-        result[:, : a.shape[1]] = np.maximum(result[:, : a.shape[1]], a)
-        return result
+            barrier.told = joined(barrier.told, self.clocks.published(at))
 
     def _arrive_behind_copies(self, i: Instruction, at: np.ndarray) -> None:
         if not i.has("noinc"):
             raise PtxError("an arrival that raises the number of arrivals")
         if not len(at):
             return
-        addresses = self.address(i.operands[0], at)  # type: ignore[attr-defined]
+        _, addresses = self._locate(i, i.operands[0], at)  # type: ignore[attr-defined]
         for address in np.unique(addresses):
             self._arrive(int(address), at[addresses == address], behind=self.copies_begun)
 
-    def _wait(self, i: Instruction, at: np.ndarray, addresses: np.ndarray) -> np.ndarray:
+    def _wait(self, i: Instruction, at: np.ndarray, addresses: np.ndarray,
+              parities: np.ndarray) -> np.ndarray:  # fmt: skip
         """Returns the threads that have to wait on."""
-        parities = self.get(i.operands[1], at, "b32").astype(int)
+        if not i.has("parity"):
+            raise NotInMachine(f"no instruction '{i.text}'")
+        parities = parities.astype(int)
         stuck = [np.zeros(0, int)]
         for address, parity in np.unique(np.stack([addresses, parities]), axis=1).T:
             threads = at[(addresses == address) & (parities == parity)]
@@ -302,9 +367,22 @@ class Tma:
             if parity == barrier.phase % 2 and not self._end_phase(barrier):
                 stuck.append(threads)
                 continue
+            if barrier.had_others and not self._has_wide_scope(i):
+                raise PtxError("a wait for arrivals of other CTAs whose scope is one CTA")
             barrier.waited[threads] += 1
             self.clocks.learn(threads, barrier.learned)
         return np.concatenate(stuck)
+
+    def why(self, i: Instruction) -> str:
+        if i.opcode != "mbarrier":
+            return str(super().why(i))  # type: ignore[misc]
+        text = next(operand for operand in i.operands if operand.startswith("["))
+        at = np.flatnonzero(self.stalled & (self.counter == i.number))[:1]  # type: ignore
+        place = self.shared_place(self.address(text, at), at)  # type: ignore[attr-defined]
+        barrier = self.mbarriers[int(place[0])]
+        size = sum(len(place) for place, _ in barrier.copies)
+        text = f"{barrier.arrived} of {barrier.arrivals} arrivals, {size} of {barrier.expected}"
+        return f"{self._of(int(at[0]))}: {text} bytes"  # type: ignore[attr-defined]
 
     @staticmethod
     def _can_end(barrier: _Mbarrier) -> bool:
@@ -327,11 +405,12 @@ class Tma:
         for number in np.unique([number for _, number in barrier.behind]):
             threads = [at for at, last in barrier.behind if last == number]
             self.land_copies(np.concatenate(threads), number, barrier.column, epoch)
-        barrier.learned = self._joined(barrier.learned, self.clocks.nothing())
-        barrier.learned = self._joined(barrier.told, barrier.learned)
+        barrier.learned = joined(barrier.learned, self.clocks.nothing())
+        barrier.learned = joined(barrier.told, barrier.learned)
         barrier.learned[0, barrier.column] = epoch
         barrier.told = self.clocks.nothing()
         barrier.copies, barrier.behind, barrier.arrived, barrier.expected = [], [], 0, 0
+        barrier.had_others, barrier.has_others = barrier.has_others, False
         return True
 
     def op_fence(self, i: Instruction, at: np.ndarray) -> None:
@@ -344,7 +423,10 @@ class Tma:
             return
         if i.has("mbarrier_init"):
             for barrier in self.mbarriers.values():
-                barrier.is_fenced |= barrier.maker in at
+                if barrier.maker in at and not barrier.is_fenced:
+                    has_arrived = self.arrived_for[barrier.maker] > 0
+                    barrier.told_phase = self.cluster_phase + 1 + has_arrived
+                    barrier.is_fenced = True
         super().op_fence(i, at)  # type: ignore[misc]
 
     op_membar = op_fence
@@ -373,8 +455,10 @@ class Tma:
         return tensor, start
 
     def op_tensormap(self, i: Instruction, at: np.ndarray) -> None:
-        if not len(at):
-            return
+        for cta in np.unique(self.cta[at]):
+            self._make_map(i, at[self.cta[at] == cta])
+
+    def _make_map(self, i: Instruction, at: np.ndarray) -> None:
         if i.has("replace"):
             image = self._place_of_map(i.operands[0], at)
             if not self.shared.is_written[image : image + _MAP_BYTES].all():  # type: ignore
@@ -388,16 +472,24 @@ class Tma:
             place = np.array([image + begin + size * number])
             self.write("shared", place, at, size, value)  # type: ignore[attr-defined]
             return
-        target, image = (self._place_of_map(text, at) for text in i.operands[:2])
-        if self.stores or any(barrier.copies for barrier in self.mbarriers.values()):
+        target = self._place_of_map(i.operands[0], at, is_shared=False)
+        image = self._place_of_map(i.operands[1], at)
+        cta = int(self.cta[at[0]])
+        if any(self.cta[thread] == cta for thread, *_ in self.stores) or any(
+            barrier.copies and not self.is_of_other(at, place).any()
+            for place, barrier in self.mbarriers.items()
+        ):
             raise PtxError("a tensor map is made while copies may use the one before")
         word = at % 32 * 4
         data = self.read("shared", image + word, at, 4)  # type: ignore[attr-defined]
         self.write("global", target + word, at, 4, data)  # type: ignore[attr-defined]
         self.acquired[target] = np.zeros(self.threads, bool)  # type: ignore[attr-defined]
 
-    def _place_of_map(self, text: str, at: np.ndarray) -> int:
-        (address,) = np.unique(self.address(text, at))  # type: ignore[attr-defined]
+    def _place_of_map(self, text: str, at: np.ndarray, is_shared: bool = True) -> int:
+        addresses = self.address(text, at)  # type: ignore[attr-defined]
+        if is_shared:
+            addresses = self.shared_place(addresses, at)  # type: ignore[attr-defined]
+        (address,) = np.unique(addresses)
         if address % _MAP_BYTES:
             raise PtxError("a tensor map that begins at no multiple of 128 bytes")
         return int(address)
@@ -423,21 +515,27 @@ class Tma:
                 self._begin_store(i, at[k : k + 1], int(thread))
 
     def _begin_load(self, i: Instruction, at: np.ndarray, thread: int) -> None:
-        to, where = (int(self.address(i.operands[k], at)[0]) for k in (0, 2))  # type: ignore
-        barrier = self._mbarrier(where, at)
-        if not barrier.is_fenced:
-            raise PtxError("an mbarrier before its fence")
+        targets = self.targets(i, at)  # type: ignore[attr-defined]
         self._check_start(i.operands[1], at)
-        place, source, inside = self._box(i.operands[1], at, to)
-        self.need_fence(place, at, "TMA writes over")
-        self._note(place[None], at, "copy")
-        self.shared.need_fence_of_reads(place, thread)
-        data = np.zeros(len(place), np.uint8)
+        start = targets[0][0]
+        first, source, inside = self._box(i.operands[1], at, start)
+        data = np.zeros(len(first), np.uint8)
         data[inside] = self.memory[self._global(source[inside])]  # type: ignore[attr-defined]
-        barrier.copies.append((place, data))
+        for to, where in targets:
+            barrier = self._mbarrier(where, at)
+            if not barrier.is_fenced:
+                raise PtxError("an mbarrier before its fence")
+            place = first + (to - start)
+            self.need_fence(place, at, "TMA writes over")
+            self._note(place[None], at, "copy")
+            self.shared.need_fence_of_reads(place, thread)
+            if self.is_of_other(at, where).any():
+                self._end_phase(barrier)  # whose CTA has not come to the next one yet
+                barrier.copied_phase = barrier.phase + 1
+            barrier.copies.append((place, data))
 
     def _begin_store(self, i: Instruction, at: np.ndarray, thread: int) -> None:
-        start = int(self.address(i.operands[1], at)[0])  # type: ignore[attr-defined]
+        start = int(self._locate(i, i.operands[1], at)[1][0])  # type: ignore[attr-defined]
         place, target, inside = self._box(i.operands[0], at, start, is_store=True)
         self._check_start(i.operands[0], at, lowest=0)
         self._read_image(place, at)
@@ -451,6 +549,7 @@ class Tma:
             raise PtxError(f"TMA copies from {start}")
 
     def _read_image(self, place: np.ndarray, at: np.ndarray) -> None:
+        self.check_inside(place, len(self.shared.data))  # type: ignore[attr-defined]
         self.shared.hold(place, at, self.now)
         self.need_fence(place, at, "TMA reads")
 

@@ -340,16 +340,27 @@ def test_spills_and_what_ptxas_runs_one_by_one():
     assert found[1] == ("warning", "serialized-wgmma", DOT)
 
 
-def test_programs_of_several_ctas_run_as_one():
+@blockscope.jit
+def turned(x_ptr, BLOCK: tl.constexpr):
+    index = tl.arange(0, BLOCK)
+    tl.store(x_ptr + index, tl.load(x_ptr + BLOCK - 1 - index))
+
+
+def test_programs_that_several_ctas_cannot_run_together():
     x = torch.zeros(1 << 14)
-    one = compiled(strided, x, x, STEP=1, BLOCK=512)
-    several = compiled(strided, x, x, STEP=1, BLOCK=512, num_ctas=2)
-    assert notes(several, strided) == [("warning", "no-cluster", "@blockscope.jit")]
+    several = compiled(turned, x, BLOCK=512, num_ctas=2)
+    assert notes(several, turned) == [("warning", "no-cluster", "@blockscope.jit")]
     assert several.notes[0]["message"] == (
-        "num_ctas is 2, but the program runs as one CTA, of 4 warps"
+        "num_ctas is 2, but the program runs as one CTA, of 4 warps: "
+        "it may load what another CTA of its program stores"
     )
+    one = compiled(turned, x, BLOCK=512)
     assert several.asm["ptx"] == one.asm["ptx"] and several.metadata.num_ctas == 1
     assert one.notes == []
+    several = compiled(strided, x, x, STEP=1, BLOCK=512, num_ctas=2)
+    assert several.notes == [] and several.metadata.num_ctas == 2
+    several = compiled(strided, x, x, STEP=1, BLOCK=512, num_ctas=2, arch="sm_80")
+    assert several.notes[0]["message"].endswith("of 4 warps: sm_80 has no clusters")
 
 
 # --- where notes are shown ------------------------------------------------------------------------
