@@ -479,13 +479,16 @@ private:
 
   /// A buffer more than stages is taken where it gains and memory would be left unused: three for
   /// two where warpgroups can then go through iterations independently, four for three where
-  /// threads copy for dots by wgmma and no multiprocessor can have fewer CTAs for it. Scratch may
+  /// threads copy for dots by wgmma and no multiprocessor can have fewer CTAs for it, one more than
+  /// asked for where CTAs share copies, as one waits for what other CTAs say. Scratch may
   /// need more in the end: then the kernel is compiled again without (PipelineOptions).
   ExtraBuffer extraBuffer(int64_t usedBytes, bool isIndependent) {
-    const bool copiesForDots = !loop_.getBody()->getOps<tlg::WgmmaOp>().empty() &&
-                               (plan_.copies(CopyKind::CpAsync) || ctasThatShare() > 1);
-    if (!options_.extraBuffers ||
-        !(isIndependent ? plan_.stages == 2 : copiesForDots && plan_.stages == 3))
+    const bool copiesForDots =
+        !loop_.getBody()->getOps<tlg::WgmmaOp>().empty() && plan_.copies(CopyKind::CpAsync);
+    const bool isWanted = ctasThatShare() > 1 ? plan_.stages >= 3
+                          : isIndependent     ? plan_.stages == 2
+                                              : copiesForDots && plan_.stages == 3;
+    if (!options_.extraBuffers || !isWanted)
       return ExtraBuffer::None;
     const int64_t ofIteration = bytesOfIteration();
     const int64_t most = target_.sharedBytes();
