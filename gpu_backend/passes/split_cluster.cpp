@@ -173,7 +173,7 @@ private:
       return rewriteIf(branch);
     if (auto reduce = dyn_cast<tl::ReduceOp>(op))
       return rewriteReduce(reduce);
-    if (tl::isAtomic(op))
+    if (tl::isAtomic(op) || isa<tl::GlobalTimerOp>(op)) // CTAs take the same branches by a clock
       return rewriteAtomic(op);
     const Split split = choice_.ofOp(op);
     Operation *made = create(op, split);

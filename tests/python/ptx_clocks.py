@@ -9,6 +9,10 @@ accesses, those of the other lanes only after a barrier.
 
 What a thread knows to be visible to the asynchronous proxy is a second set of clocks: what it knew
 at its last fence.proxy.async, or what others tell it that had.
+
+In a cluster there are both once more for what has only happened before: where one CTA tells another
+with no release, or one of a narrower scope, its own memory may be overwritten that it has read, but
+what it wrote need not be seen.
 """
 
 from __future__ import annotations
@@ -30,57 +34,76 @@ class Race(AssertionError):
         self.code, self.thread, self.warp, self.place = code, thread, warp, place
 
 
+def happened(told: np.ndarray) -> np.ndarray:
+    """What is told with no release."""
+    told = told.copy()
+    told[:2] = 0
+    return told
+
+
 def joined(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """What two have told; there may have been fewer clocks when the first one did."""
-    result = b.copy()
-    result[:, : a.shape[1]] = np.maximum(result[:, : a.shape[1]], a)
+    result, width = b.copy(), a.shape[1]
+    result[:, :width] = np.maximum(result[:, :width], a)
     return result
 
 
 class Clocks:
-    def __init__(self, threads: int) -> None:
+    """`rows` holds what each thread knows, and what of it is fenced: first seen, then happened,
+    which are one in a program of one CTA."""
+
+    def __init__(self, threads: int, ctas: int = 1) -> None:
         self.warp = np.arange(threads) // 32
         self.warps = int(self.warp[-1]) + 1
         self.now = np.ones(self.warps, np.int64)
-        self.known = np.zeros((threads, self.warps + 8), np.int64)
-        self.fenced = self.known.copy()
+        self.warps_of_cta = self.warps // ctas
+        self.rows = np.zeros((2 if ctas == 1 else 4, threads, self.warps + 8), np.int64)
         self.columns = self.warps
         # Of each thread its warp's clock at its last fence, and when it last read or wrote.
         self.own_fence = np.zeros(threads, np.int64)
         self.last_access = np.zeros(threads, np.int64)
 
+    @property
+    def known(self) -> np.ndarray:
+        return self.rows[0]
+
+    @property
+    def fenced(self) -> np.ndarray:
+        return self.rows[1]
+
+    @property
+    def before(self) -> np.ndarray:
+        """What has happened before."""
+        return self.rows[-2]
+
     def new_column(self) -> int:
         """A clock of an mbarrier."""
-        if self.columns == self.known.shape[1]:
-            more = np.zeros_like(self.known)
-            self.known = np.hstack([self.known, more])
-            self.fenced = np.hstack([self.fenced, more])
+        if self.columns == self.rows.shape[2]:
+            self.rows = np.concatenate([self.rows, np.zeros_like(self.rows)], axis=2)
         self.columns += 1
         return self.columns - 1
 
     def nothing(self) -> np.ndarray:
-        """What an mbarrier's phase begins with: `known` and `fenced`."""
-        return np.zeros((2, self.known.shape[1]), np.int64)
+        """What an mbarrier's phase begins with."""
+        return np.zeros((len(self.rows), self.rows.shape[2]), np.int64)
 
     def block_barrier(self, warps: slice) -> None:
         """Of the CTA that has these warps."""
         at = slice(32 * warps.start, 32 * warps.stop)
-        self.known[at] = self.known[at].max(axis=0)
-        self.known[at, warps] = self.now[warps]
-        self.fenced[at] = self.fenced[at].max(axis=0)
+        self.rows[:, at] = self.rows[:, at].max(axis=1, keepdims=True)
+        self.rows[::2, at, warps] = self.now[warps]
         self.now[warps] += 1
 
     def warp_barrier(self, at: np.ndarray) -> None:
         for warp in np.unique(self.warp[at]):
             lanes = at[self.warp[at] == warp]
-            self.known[lanes] = self.known[lanes].max(axis=0)
-            self.known[lanes, warp] = self.now[warp]
-            self.fenced[lanes] = self.fenced[lanes].max(axis=0)
+            self.rows[:, lanes] = self.rows[:, lanes].max(axis=1, keepdims=True)
+            self.rows[::2, lanes, warp] = self.now[warp]
             self.now[warp] += 1
 
     def fence(self, at: np.ndarray) -> None:
         """Of what a warp did itself, all is fenced up to where a lane goes on without a fence."""
-        self.fenced[at] = np.maximum(self.fenced[at], self.known[at])
+        self.rows[1::2, at] = np.maximum(self.rows[1::2, at], self.rows[::2, at])
         for warp in np.unique(self.warp[at]):
             now = self.now[warp]
             lanes, all_lanes = at[self.warp[at] == warp], self.warp == warp
@@ -88,28 +111,30 @@ class Clocks:
             fences = self.own_fence[all_lanes]
             is_open = self.last_access[all_lanes] > fences
             covered = np.where(is_open, fences, now).min()
-            self.fenced[lanes, warp] = np.maximum(self.fenced[lanes, warp], covered)
+            fenced = np.maximum(self.rows[1::2, lanes, warp], covered)
+            self.rows[1::2, lanes, warp] = fenced
             self.now[warp] += 1
 
     def published(self, at: np.ndarray) -> np.ndarray:
         """What threads tell when they arrive: all that they did only where a whole warp does."""
-        found = np.stack([self.known[at].max(axis=0), self.fenced[at].max(axis=0)])
+        found = self.rows[:, at].max(axis=1)
         for warp in np.unique(self.warp[at]):
             if (self.warp[at] == warp).sum() == 32:
-                found[0, warp] = self.now[warp]
+                found[::2, warp] = self.now[warp]
                 self.now[warp] += 1
         return found
 
     def learn(self, at: np.ndarray, told: np.ndarray) -> None:
         width = told.shape[1]
-        self.known[at, :width] = np.maximum(self.known[at, :width], told[0])
-        self.fenced[at, :width] = np.maximum(self.fenced[at, :width], told[1])
+        self.rows[:, at, :width] = np.maximum(self.rows[:, at, :width], told[:, None])
 
 
 class Memory:
     """Bytes, each with its last write and each warp's last read."""
 
-    def __init__(self, size: int, clocks: Clocks) -> None:
+    def __init__(self, size: int, clocks: Clocks, pitch: int = 1 << 60) -> None:
+        """`pitch` is the distance of the parts of CTAs."""
+        self.pitch = pitch
         self.data = np.full(size, 0xA5, np.uint8)
         self.is_written = np.zeros(size, bool)
         self.clocks = clocks
@@ -169,7 +194,7 @@ class Memory:
         clocks.last_access[at] = clocks.now[clocks.warp[at]]
 
     def _check_reads(self, place: np.ndarray, at: np.ndarray) -> None:
-        """Before threads write rows of bytes."""
+        """Before threads write rows of bytes: each CTA's own reads need only have happened."""
         clocks, size = self.clocks, place.shape[1]
         flat = place.reshape(-1)
         epochs = self.read_epoch.reshape(-1, clocks.warps)[flat]
@@ -180,6 +205,8 @@ class Memory:
         row, byte, warp = np.nonzero(late)
         key = place[row, byte] * clocks.warps + warp
         bad = (self.reader[key] != at[row]) | (self.read_epoch[key] == UNDER_WAY)
+        is_own = place[row, byte] // self.pitch == warp // clocks.warps_of_cta
+        bad &= ~is_own | (self.read_epoch[key] > clocks.before[at[row], warp])
         if bad.any():
             raise Race("a write of what another thread has just read",
                        int(self.read_code[key[bad]][0]), int(at[row[bad][0]]),
@@ -190,9 +217,13 @@ class Memory:
         self._write(place, at, code)
         self.clocks.last_access[at] = self.clocks.now[self.clocks.warp[at]]
 
-    def _write(self, place: np.ndarray, at: np.ndarray, code: int) -> None:
+    def _write(self, place: np.ndarray, at: np.ndarray, code: int, is_copy: bool = False) -> None:
         flat, who = place.reshape(-1), np.repeat(at, place.shape[1])
-        self._check_writes(self.clocks.known, flat, who, "write")
+        known = self.clocks.known
+        if is_copy and len(self.clocks.rows) > 2:  # over other copies that have come
+            known = known.copy()
+            known[:, self.clocks.warps :] = self.clocks.before[:, self.clocks.warps :]
+        self._check_writes(known, flat, who, "write")
         self._check_reads(place, at)
         self.writer[flat] = who
         if (self.writer[flat] != who).any():
@@ -203,7 +234,7 @@ class Memory:
 
     def begin_write(self, place: np.ndarray, at: np.ndarray, code: int) -> None:
         """Copies to rows of bytes begin: nobody knows what they hold."""
-        self._write(place, at, code)
+        self._write(place, at, code, is_copy=True)
         flat = place.reshape(-1)
         self.writer[flat], self.epoch[flat] = -1, UNDER_WAY
         self.is_written[flat] = False
@@ -238,7 +269,7 @@ class Memory:
         """Before the asynchronous proxy overwrites for a thread what threads may have read."""
         clocks = self.clocks
         epochs = self.generic_epoch.reshape(-1, clocks.warps)[place.reshape(-1)]
-        fenced = clocks.fenced[thread, : clocks.warps]
+        fenced = clocks.rows[-1, thread, : clocks.warps]
         late = np.argwhere(epochs > fenced)
         if len(late):
             key = place.reshape(-1)[late[0, 0]] * clocks.warps + late[0, 1]

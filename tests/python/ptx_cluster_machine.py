@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from ptx_clocks import Clocks, Race, joined
+from ptx_clocks import Clocks, Race, happened, joined
 from ptx_instruction import Instruction, NotInMachine, PtxError
 
 _WINDOW = 0xE0000000  # above all of global memory here
@@ -254,16 +254,16 @@ class Clusters:
 
     def _told(self, at: np.ndarray, is_relaxed: bool) -> np.ndarray:
         clocks = self.clocks
-        if is_relaxed:
-            told = clocks.nothing()
-            if self.released.shape[1]:
-                told[0, : self.released.shape[1]] = self.released[at].max(axis=0)
-            return told
         told = clocks.published(at)
+        if is_relaxed:
+            told, width = happened(told), self.released.shape[1]
+            if width:
+                told[0, :width] = self.released[at].max(axis=0)
+            return told
         for warp in np.unique(clocks.warp[at]):  # the last lanes speak for those before
             of_warp = clocks.warp == warp
             if not of_warp[at].all() and (self.arrived | self.done)[of_warp].all():
-                told[0, warp] = max(told[0, warp], clocks.now[warp])
+                told[::2, warp] = clocks.now[warp]
                 clocks.now[warp] += 1
         return told
 
@@ -276,7 +276,7 @@ class Clusters:
                 return at
             self.cluster_phase += 1
             self.cluster_learned = joined(self.cluster_told, self.clocks.nothing())
-            self.cluster_learned[0, self.cluster_column] = self.cluster_phase
+            self.cluster_learned[::2, self.cluster_column] = self.cluster_phase
             self.cluster_told = self.clocks.nothing()
             self.arrived[:] = False
         self.arrived_for[at] = 0

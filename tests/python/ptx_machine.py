@@ -94,6 +94,7 @@ class Machine(Clusters, Arithmetic):
         self.code: list[Instruction] = []
         self.unread: set[str] = set()  # registers that one instruction names
         self.labels: dict[str, int] = {}
+        self.tables: dict[str, list[str]] = {}  # labels to branch to, by number
         self.parameters: list[tuple[str, int]] = []
         self.symbols: dict[str, tuple[int, bytes]] = {}
         self.depots: dict[str, int] = {}  # names in local memory, and where they begin
@@ -140,7 +141,8 @@ class Machine(Clusters, Arithmetic):
             piece = piece.strip()
             while match := re.match(r"(\$\w+):\s*|[{}]\s*", piece):
                 if match[1]:
-                    self.labels[match[1]] = len(self.code)
+                    label = match[1]
+                    self.labels[label] = len(self.code)
                 elif match[0][0] == "{":
                     scopes.append({})
                 else:
@@ -149,6 +151,8 @@ class Machine(Clusters, Arithmetic):
             if match := re.match(r"\.reg\s+\.\w+\s+", piece):
                 for name in re.findall(r"(?<![\w%$])[a-zA-Z_]\w*", piece[match.end() :]):
                     scopes[-1][name] = f"%{name}.{len(self.code)}"
+            elif piece.startswith(".branchtargets"):
+                self.tables[label] = re.findall(r"\$\w+", piece)
             elif piece:
                 names = {name: ours for scope in scopes for name, ours in scope.items()}
                 for name, ours in names.items():
@@ -230,8 +234,8 @@ class Machine(Clusters, Arithmetic):
         return self.is_stored[start : start + array.nbytes]
 
     def _run_program(self, program: tuple[int, ...], grid: tuple[int, ...], shared: int) -> None:
-        self.clocks = Clocks(self.threads)
-        self.shared = Memory(shared, self.clocks)
+        self.clocks = Clocks(self.threads, self.ctas)
+        self.shared = Memory(shared, self.clocks, max(self.pitch, 1))
         self.local = np.zeros((self.threads, self.local_bytes), np.uint8)
         self.now = -1  # which instruction runs
         self.registers: dict[str, np.ndarray] = {}
@@ -341,6 +345,10 @@ class Machine(Clusters, Arithmetic):
                     return True
                 counter = target if len(active) else counter + 1
                 continue
+            if opcode == "brx":
+                self.counter[here] = counter + 1
+                self.counter[active] = self._targets(instruction, active)
+                return True
             if opcode in ("ret", "exit"):
                 self.done[active] = True
                 counter += 1
@@ -359,6 +367,14 @@ class Machine(Clusters, Arithmetic):
             counter += 1
         self.counter[here] = counter
         return True
+
+    def _targets(self, instruction: Instruction, at: np.ndarray) -> np.ndarray:
+        """Where threads branch to by number."""
+        targets = [self.labels[name] for name in self.tables[instruction.operands[1]]]
+        numbers = self.get(instruction.operands[0], at, "b32")
+        if (numbers >= len(targets)).any():
+            raise PtxError(f"'{instruction.text}': {len(targets)} targets, found {numbers.max()}")
+        return np.array(targets)[numbers]
 
     def _count_a_step(self) -> None:
         self.steps += 1

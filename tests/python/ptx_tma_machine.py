@@ -8,7 +8,9 @@ a thread wrote, and overwrite one that it read, only behind fence.proxy.async. T
 mbarrier's phases in order, each for every one of them: other waits take one phase for another.
 
 In a cluster an address is a place in the memory of all CTAs (see ptx_cluster_machine.py), and a
-CTA may end when it has waited for what others bring to its mbarriers.
+CTA may end when it has waited for what others bring to its mbarriers. What a CTA wrote is seen by
+another one whose mbarrier it arrives at only if arrival and wait have the scope of the cluster;
+that it has read its own memory needs no more than the arrival.
 
 A tensor map that the kernel makes has bytes of our own choice: see `_FIELDS`. A thread may use it
 when it has acquired it since it came into global memory.
@@ -21,7 +23,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from ptx_clocks import joined
+from ptx_clocks import happened, joined
 from ptx_machine import Instruction, NotInMachine, PtxError
 
 _WAIT = re.compile(
@@ -156,6 +158,8 @@ class _Mbarrier:
     before: int
     told: np.ndarray  # by those who arrived in this phase
     learned: np.ndarray  # by who waits for the last one
+    told_wide: np.ndarray  # both with what arrivals of other CTAs release, for waits of wide scope
+    learned_wide: np.ndarray
     waited: np.ndarray  # for each thread, for how many phases
     maker: int
     is_fenced: bool = False
@@ -167,8 +171,6 @@ class _Mbarrier:
     # Of the last phases with copies from other CTAs, and with arrivals of their warps.
     copied_phase: int = 0
     others: dict[int, tuple[int, int, int]] = field(default_factory=dict)  # also epoch and code
-    has_others: bool = False  # among the arrivals of this phase, or of the last one
-    had_others: bool = False
     behind: list[tuple[np.ndarray, int]] = field(default_factory=list)  # threads, copies begun
 
 
@@ -248,7 +250,10 @@ class Tma:
             elif i.has("inval"):
                 self._end(int(address), threads)
             elif is_arrival:
-                self._arrive_by(i, int(address), threads)
+                is_other = self.is_of_other(threads, int(address))  # type: ignore[attr-defined]
+                for some in (threads[~is_other], threads[is_other]):
+                    if len(some):
+                        self._arrive_by(i, int(address), some)
             elif i.has("expect_tx"):
                 barrier = self._mbarrier(int(address), threads)
                 barrier.expected += int(self.get(i.operands[1], threads, "b32").sum())
@@ -257,30 +262,28 @@ class Tma:
         return None
 
     def _arrive_by(self, i: Instruction, address: int, at: np.ndarray) -> None:
-        """An instruction arrives for threads, perhaps several times, or tells of bytes to come."""
+        """An instruction arrives for threads of one CTA, perhaps several times, or tells of bytes
+        to come. What it releases reaches other CTAs where its scope and that of the wait do."""
         if i.has("arrive_drop"):
             raise NotInMachine(f"no instruction '{i.text}'")
         last = self.get(i.operands[2], at, "b32") if len(i.operands) > 2 else np.ones(len(at), int)
         size, count = (int(last.sum()), len(at)) if i.has("expect_tx") else (0, int(last.sum()))
-        others = at[self.is_of_other(at, address)]
-        if len(others) and i.operands[0] != "_":
+        is_other = bool(self.is_of_other(at, address)[0])  # type: ignore[attr-defined]
+        if is_other and i.operands[0] != "_":
             raise PtxError("the state of another CTA's mbarrier")
-        if len(others) and not self._has_wide_scope(i):
-            raise PtxError("an arrival at another CTA's mbarrier whose scope is one CTA")
-        epochs = {int(warp): int(self.clocks.now[warp]) for warp in self.clocks.warp[others]}
-        self._arrive(address, at, size, count=count, is_relaxed=i.has("relaxed"))
-        barrier = self.mbarriers[address]
-        barrier.has_others |= len(others) > 0
-        for warp, epoch in epochs.items():
-            barrier.others[warp] = barrier.phase + 1, epoch, i.number
+        epochs = {int(warp): int(self.clocks.now[warp]) for warp in self.clocks.warp[at]}
+        is_seen = not i.has("relaxed") and (not is_other or self._has_wide_scope(i))
+        self._arrive(address, at, size, -1, count, is_seen and not is_other, is_seen)
+        if is_other:
+            barrier = self.mbarriers[address]
+            for warp, epoch in epochs.items():
+                barrier.others[warp] = barrier.phase + 1, epoch, i.number
 
     @staticmethod
     def _has_wide_scope(i: Instruction) -> bool:
-        """Whether what an mbarrier tells reaches other CTAs. Where no scope is named it is that of
-        one CTA, but a GPU has shared memory in order all the same, and CUTLASS relies on that; of
-        global memory the machine believes too much then."""
+        """Whether what an mbarrier tells reaches other CTAs."""
         scope = i.parts[: i.parts.index("shared")] if i.has("shared") else i.parts
-        return "cta" not in scope
+        return not {"cluster", "gpu", "sys"}.isdisjoint(scope)
 
     def check_end(self, cta: int, known: np.ndarray) -> None:
         super().check_end(cta, known)  # type: ignore[misc]
@@ -288,7 +291,7 @@ class Tma:
             if address // self.pitch != cta:
                 continue
             waited = known[barrier.column] - barrier.before if barrier.column < len(known) else 0
-            if barrier.copies or barrier.copied_phase > waited:
+            if barrier.copies or barrier.copied_phase > max(waited, 0):
                 raise PtxError(f"CTA {cta} ends before copies that come to it do")
             for warp, (phase, epoch, code) in barrier.others.items():
                 if phase > waited and known[warp] < epoch:
@@ -303,7 +306,7 @@ class Tma:
         self.shared.is_written[address : address + 8] = True
         self.is_mbarrier[address : address + 8] = True
         column, before = self.columns.get(address) or (self.clocks.new_column(), 0)
-        told = self.clocks.nothing(), self.clocks.nothing()
+        told = [self.clocks.nothing()] * 4
         waited = np.zeros(self.threads, int)  # type: ignore[attr-defined]
         self.mbarriers[address] = _Mbarrier(arrivals, column, before, *told, waited, int(at[0]))
 
@@ -318,9 +321,10 @@ class Tma:
         del self.mbarriers[address]
 
     def _arrive(self, address: int, at: np.ndarray, size: int = 0, behind: int = -1,
-                count: int = -1, is_relaxed: bool = False) -> None:  # fmt: skip
+                count: int = -1, is_seen: bool = True,
+                is_seen_widely: bool = True) -> None:  # fmt: skip
         """Threads arrive, in all `count` times, perhaps telling of bytes to come, or when `behind`
-        copies have come."""
+        copies have come. Who waits sees what they wrote, or only if its scope is wide."""
         barrier = self._mbarrier(address, at)
         if barrier.arrived == barrier.arrivals:
             self._end_phase(barrier)  # or else there are too many
@@ -329,12 +333,14 @@ class Tma:
         if barrier.arrived > barrier.arrivals:
             text = f"expected {barrier.arrivals}"
             raise PtxError(f"{barrier.arrived} threads arrive at an mbarrier, {text}")
-        if is_relaxed:
-            return
         if behind >= 0:
             barrier.behind.append((at, behind))
-        else:
-            barrier.told = joined(barrier.told, self.clocks.published(at))
+            return
+        told = self.clocks.published(at)
+        barrier.told = joined(barrier.told, told if is_seen else happened(told))
+        if self.ctas > 1:
+            told = told if is_seen_widely else happened(told)
+            barrier.told_wide = joined(barrier.told_wide, told)
 
     def _arrive_behind_copies(self, i: Instruction, at: np.ndarray) -> None:
         if not i.has("noinc"):
@@ -367,10 +373,10 @@ class Tma:
             if parity == barrier.phase % 2 and not self._end_phase(barrier):
                 stuck.append(threads)
                 continue
-            if barrier.had_others and not self._has_wide_scope(i):
-                raise PtxError("a wait for arrivals of other CTAs whose scope is one CTA")
             barrier.waited[threads] += 1
-            self.clocks.learn(threads, barrier.learned)
+            is_wide = self.ctas > 1 and self._has_wide_scope(i)
+            learned = barrier.learned_wide if is_wide else barrier.learned
+            self.clocks.learn(threads, happened(learned) if i.has("relaxed") else learned)
         return np.concatenate(stuck)
 
     def why(self, i: Instruction) -> str:
@@ -405,13 +411,19 @@ class Tma:
         for number in np.unique([number for _, number in barrier.behind]):
             threads = [at for at, last in barrier.behind if last == number]
             self.land_copies(np.concatenate(threads), number, barrier.column, epoch)
-        barrier.learned = joined(barrier.learned, self.clocks.nothing())
-        barrier.learned = joined(barrier.told, barrier.learned)
-        barrier.learned[0, barrier.column] = epoch
-        barrier.told = self.clocks.nothing()
+        barrier.learned = self._learned(barrier.told, barrier.learned, barrier.column, epoch)
+        if self.ctas > 1:
+            wide = self._learned(barrier.told_wide, barrier.learned_wide, barrier.column, epoch)
+            barrier.learned_wide = wide
+        barrier.told = barrier.told_wide = self.clocks.nothing()
         barrier.copies, barrier.behind, barrier.arrived, barrier.expected = [], [], 0, 0
-        barrier.had_others, barrier.has_others = barrier.has_others, False
         return True
+
+    def _learned(self, told: np.ndarray, before: np.ndarray, column: int, epoch: int) -> np.ndarray:
+        """By the end of a phase."""
+        learned = joined(told, joined(before, self.clocks.nothing()))
+        learned[::2, column] = epoch
+        return learned
 
     def op_fence(self, i: Instruction, at: np.ndarray) -> None:
         if i.has("tensormap"):

@@ -216,6 +216,18 @@ def test_what_is_between_arrival_and_wait_is_in_no_order() -> None:
     assert (run(ptx(START + FILL + early + SYNC + END))[0] == OTHER).all()
 
 
+def test_branches_by_number(tmp_path: Path) -> None:
+    """As LLVM makes them where each CTA does something else."""
+    body = START + "and.b32 %r20, %r1, 3;\n$L_brx_0: .branchtargets\n\t$L0,\n\t$L1,\n\t$L2;\n"
+    body += "brx.idx %r20, $L_brx_0;\n$L0:\n mov.b32 %r10, 10; bra $L3;\n$L1:\n mov.b32 %r10, 11;"
+    body += f"bra $L3;\n$L2:\n mov.b32 %r10, 12;\n$L3:\n {SYNC} {END}"
+    text = ptx(body.replace("%r1, 3", "%r1, 1"))
+    is_taken(text, tmp_path)
+    for seed in (None, 1):
+        assert (run(text, seed=seed) == 10 + THREADS % 2).all()
+    fails(body, "3 targets, found 3")
+
+
 # -- registers and sizes -----------------------------------------------------------------------
 
 
@@ -326,9 +338,11 @@ def test_wrong_uses_of_another_ctas_mbarrier() -> None:
     fails(right.replace(OWN, "").replace(WAIT_FOR, ""), "may have ended before|which has ended")
     fails(right.replace(ARRIVE, ""), "nothing ends the wait of 'mbarrier.*' of CTA [01]: 0 of 2 "
           "arrivals, 0 of 0 bytes")  # fmt: skip
-    fails(right.replace("arrive.release.cluster.", "arrive.release.cta."), "whose scope is one CTA")
-    fails(right.replace("parity.acquire.cluster.", "parity.acquire.cta."), "whose scope is one CTA")
-    fails(right.replace("arrive.release.", "arrive.relaxed."), "a read of what another thread")
+    unseen = "a read of what another thread has just written"
+    fails(right.replace("arrive.release.cluster.", "arrive."), unseen)
+    fails(right.replace("parity.acquire.cluster.", "parity."), unseen)
+    fails(right.replace("arrive.release.", "arrive.relaxed."), unseen)
+    fails(right.replace("parity.acquire.", "parity.relaxed."), unseen)
     fails(right.replace(ARRIVE, ARRIVE + ARRIVE), "3 threads arrive|4 threads arrive|may have ended"
           "|phases are over|which has ended|a read of what nobody")  # fmt: skip
     fails(right.replace("b64 p, [shared_memory+512]", "b64 p, [%r20+512]"),
@@ -339,3 +353,17 @@ def test_the_end_after_arrivals_that_nobody_waits_for() -> None:
     """A barrier of the cluster makes up for the wait."""
     body = REMOTE + ARRIVE + "mov.b32 %r10, 1;" + SYNC + END
     assert run(ptx(body)).all()
+
+
+def test_what_a_cta_read_of_its_own_memory_needs_no_release() -> None:
+    arrive = ARRIVE.replace("arrive.release.cluster.", "arrive.")
+    wait = WAIT_FOR.replace("parity.acquire.cluster.", "parity.")
+    begin, end = REMOTE + FILL + SYNC, SYNC + OWN + END
+    assert (run(ptx(begin + OWN + arrive + wait + WRITE + end))[0] == OTHER).all()
+    assert (run(ptx(begin + OWN + f"{RELAXED} {WAIT}" + WRITE + end))[0] == OTHER).all()
+    late = "a write of what another thread has just read"
+    fails(begin + OWN + WRITE + end, late + "|a read of what another thread has just written")
+    own_write = "st.shared.b32 [%r5], %r1;"
+    fails(begin + READ + arrive + wait + own_write + end, late)
+    assert run(ptx(begin + READ + ARRIVE + WAIT_FOR + own_write + end)).shape == (1, 2, 64)
+    fails(REMOTE + FILL + arrive + wait + WRITE + end, "a write of what another thread has just")

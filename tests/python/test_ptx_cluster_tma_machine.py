@@ -154,10 +154,11 @@ STEPS, STAGES, FULL, EMPTY = 5, 2, 4096, 4160
 
 
 def pipeline(wait_empty: str = "wait", arrivals: int = 4) -> str:
-    """Each CTA brings half of each step's rows to both, over what both have read."""
+    """Each CTA brings half of each step's rows to both, over what both have read. Nobody need see
+    what they wrote, so that no release between CTAs is needed."""
 
-    def wait(at: int, parity: int, scope: str = "") -> str:
-        return (f"{{.reg .pred p; wait: mbarrier.try_wait.parity{scope}.shared::cta.b64 p, "
+    def wait(at: int, parity: int) -> str:
+        return ("{.reg .pred p; wait: mbarrier.try_wait.parity.shared::cta.b64 p, "
                 f"[shared_memory+{at}], {parity}; @!p bra wait;}}")  # fmt: skip
 
     body = """
@@ -188,7 +189,7 @@ def pipeline(wait_empty: str = "wait", arrivals: int = 4) -> str:
         box = "[%rd5, {%r15, %r11}]"
         body += f"""
   @%p1 bra $L{step};
-  {wait(empty, (phase + 1) % 2, ".acquire.cluster") if wait_empty == "wait" else ""}
+  {wait(empty, (phase + 1) % 2) if wait_empty == "wait" else ""}
   mbarrier.arrive.expect_tx.shared::cta.b64 _, [shared_memory+{full}], 1024;
   mad.lo.s32 %r11, %r2, 4, {8 * step};
   {TMA}.multicast::cluster [%r13+{1024 * stage}], {box}, [shared_memory+{full}], %h1;
@@ -202,7 +203,7 @@ $L{step}:
   fence.proxy.async.shared::cta;
   bar.warp.sync 0xffffffff;
   {{.reg .b32 remote; add.s32 remote, %r30, {empty}; mapa.shared::cluster.u32 remote, remote, %r6;
-  @%p2 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];}}
+  @%p2 mbarrier.arrive.shared::cluster.b64 _, [remote];}}
 """
     return body + f"""
   {SYNC}
@@ -226,6 +227,12 @@ def run_pipeline(body: str, seed: int | None = None) -> None:
 def test_a_pipeline_of_multicasts(tmp_path: Path, seed: int | None) -> None:
     is_taken(ptx(pipeline(), parameters=PARAMETERS), tmp_path)
     run_pipeline(pipeline(), seed)
+    wide = pipeline().replace("mbarrier.arrive.shared::cluster", "mbarrier.arrive.release.cluster"
+                              ".shared::cluster")  # fmt: skip
+    run_pipeline(wide.replace("parity.shared", "parity.acquire.cluster.shared"), seed)
+    relaxed = wide.replace("arrive.release.cluster", "arrive.relaxed.cluster")
+    is_taken(ptx(relaxed, parameters=PARAMETERS), tmp_path)
+    run_pipeline(relaxed, seed)
 
 
 @pytest.mark.parametrize("seed", [None, 1, 2])

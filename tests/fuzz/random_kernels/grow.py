@@ -220,6 +220,7 @@ class Grower:
         options = {
             "num_warps": self.pick([1, 2, 4, 4, 8]),
             "num_stages": self.pick([1, 2, 3, 4]),
+            "num_ctas": self.pick([1, 1, 1, 2, 4]),
         }
         return tree.Kernel(
             f"kernel_{self.seed}", self.buffers, self.scalars, self.grid, options, self.level,
