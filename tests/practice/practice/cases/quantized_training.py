@@ -89,16 +89,18 @@ _tile_scaled("int8", (1, 128, 128))
 _tile_scaled("float8_e4m3fn", (1, 128, 128))
 
 
-def _conv(name, kind, kernel, stride):
+def _conv(name, kind, kernel, stride, order=torch.channels_last):
     def build(file, device, n, c, h, filters):
-        last, dtype = dict(memory_format=torch.channels_last), torch.bfloat16
+        last, dtype = dict(memory_format=order), torch.bfloat16
         if kind == "int8":
-            x = tm.integers(-128, 128, n, c, h, h, device=device, dtype=torch.int8).to(**last)
-            w = tm.integers(-128, 128, filters, c, kernel, kernel, device=device, dtype=torch.int8).to(**last)  # fmt: skip
+            x = tm.integers(-128, 128, n, c, h, h, device=device, dtype=torch.int8).contiguous(
+                **last
+            )
+            w = tm.integers(-128, 128, filters, c, kernel, kernel, device=device, dtype=torch.int8).contiguous(**last)  # fmt: skip
             factors = (torch.rand(filters) / 1000).to(device)
         else:
-            x = tm.normal(n, c, h, h, device=device, dtype=dtype).to(**last)
-            w = tm.normal(filters, c, kernel, kernel, device=device, dtype=dtype, scale=0.05).to(**last)  # fmt: skip
+            x = tm.normal(n, c, h, h, device=device, dtype=dtype).contiguous(**last)
+            w = tm.normal(filters, c, kernel, kernel, device=device, dtype=dtype, scale=0.05).contiguous(**last)  # fmt: skip
             factors = torch.ones(filters, device=device)
         pad = kernel // 2
 
@@ -121,3 +123,5 @@ def _conv(name, kind, kernel, stride):
 _conv("conv", "bfloat16", 3, 1)
 _conv("conv_int8", "int8", 3, 1)
 _conv("conv_int8_strided", "int8", 1, 2)
+_conv("conv_planes", "bfloat16", 3, 1, torch.contiguous_format)
+_conv("conv_int8_planes", "int8", 3, 1, torch.contiguous_format)
