@@ -9,6 +9,7 @@ from practice import torch_math as tm
 from practice.case import Repository
 
 repository = Repository("sandyresearch/chipmunk", "64d197c52cdb76d0e9b391f467e3cc742d9b47a7")
+AT_IMPORT = dict.fromkeys(("cpu", "check", "interpreter", "gpu-compile"), "the file launches when it is imported")  # fmt: skip
 SIZES = dict(small=dict(m=256, n=512, k=128, part=256), production=dict(m=4096, n=12288, k=3072, part=3840))  # fmt: skip
 
 
@@ -42,17 +43,18 @@ def up(file, device, m, n, k, part):
     return run, want
 
 
-@repository.case("src/chipmunk/triton/csp_mlp_mm2.py", "csp_mlp_mm2_kernel", rtol=3e-2, atol=6e-2, small=dict(m=256, n=256, k=512, part=256), production=dict(m=4096, n=3072, k=12288, part=3840))  # fmt: skip
+# The last iteration loads the next block of numbers, past the end of the list, as does the launch
+# that the file makes when it is imported.
+@repository.case("src/chipmunk/triton/csp_mlp_mm2.py", "csp_mlp_mm2_kernel", finds="oob-load", not_in=AT_IMPORT, rtol=3e-2, atol=6e-2, small=dict(m=256, n=256, k=512, part=256), production=dict(m=4096, n=3072, k=12288, part=3840))  # fmt: skip
 def down(file, device, m, n, k, part):
     a = tm.normal(m, k, device=device, dtype=torch.bfloat16)
     b = tm.normal(k, n, device=device, dtype=torch.bfloat16, scale=part**-0.5)
     c = tm.normal(m, n, device=device, dtype=torch.bfloat16)
     ids, counts = _chosen(device, m, k, part)
-    padded = torch.cat([ids.flatten(), ids[0, :64]])  # A block more is loaded than used.
 
     def run():
         out = c.clone()
-        file.csp_mlp_mm2(a, b, padded, counts, out, 132)
+        file.csp_mlp_mm2(a, b, ids, counts, out, 132)
         return out
 
     def want():
