@@ -16,6 +16,7 @@ repository = Repository(
         "einops": {},
         "native_sparse_attention_pytorch.tensor_typing": {},
         "importlib.metadata": {"version": lambda _: "3.6.0"},
+        "packaging.version": {"parse": lambda text: text},
     },
 )
 FILE = "native_sparse_attention_pytorch/triton_native_sparse_attention.py"
