@@ -66,6 +66,20 @@ template <typename Derived> struct ModulePass : PassWrapper<Derived, OperationPa
   }
 };
 
+struct ShareLoadsPass : ModulePass<ShareLoadsPass> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ShareLoadsPass)
+
+  llvm::StringRef getArgument() const final { return "tlg-share-loads"; }
+  llvm::StringRef getDescription() const final {
+    return "load once what is loaded twice, where no memory may change between";
+  }
+
+  static LogicalResult runOn(func::FuncOp function) {
+    shareLoads(function);
+    return success();
+  }
+};
+
 struct CountLoopsPass : ModulePass<CountLoopsPass> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CountLoopsPass)
 
@@ -448,6 +462,7 @@ struct GpuPipelineOptions : PassPipelineOptions<GpuPipelineOptions> {
 
 void build(OpPassManager &manager, llvm::StringRef arch, int numWarps, int numStages,
            bool printPlan) {
+  manager.addPass(std::make_unique<ShareLoadsPass>());
   manager.addPass(std::make_unique<CountLoopsPass>());
   manager.addPass(std::make_unique<UnrollLoopsPass>());
   manager.addPass(std::make_unique<CarryScalarsPass>());
@@ -488,6 +503,7 @@ void registerGpuPasses() {
   std::call_once(once, [] {
     registerTransformsPasses();
     registerPass(createLicmPass);
+    PassRegistration<ShareLoadsPass>();
     PassRegistration<CountLoopsPass>();
     PassRegistration<UnrollLoopsPass>();
     PassRegistration<CarryScalarsPass>();

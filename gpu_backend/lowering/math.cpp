@@ -10,6 +10,7 @@
 #include "gpu_backend/lowering/libdevice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 using namespace mlir;
@@ -76,6 +77,138 @@ llvm::Value *divide(Lowering &lowering, Operation *op, Operands x) {
   return lowering.builder().CreateFDiv(x[0], x[1]);
 }
 
+/// Sine or cosine of |x| < 105615 as libdevice computes it: quarters of a turn are subtracted in
+/// three parts, then a polynomial. Rounded by an addition, which costs less than two conversions.
+llvm::Value *sineOfSmall(llvm::IRBuilder<> &builder, llvm::Value *x, bool isCosine) {
+  const auto constant = [&](double value) {
+    return llvm::ConstantFP::get(builder.getFloatTy(), value);
+  };
+  const auto fma = [&](llvm::Value *a, llvm::Value *b, llvm::Value *c) {
+    return builder.CreateIntrinsic(Intrinsic::fma, builder.getFloatTy(), {a, b, c});
+  };
+  const auto exactly = [&](Intrinsic::ID id, llvm::Value *a, llvm::Value *b) {
+    return builder.CreateIntrinsic(id, {a, b}); // not fused
+  };
+  llvm::Value *rounder = constant(0x1.8p23);
+  llvm::Value *quarters = exactly(Intrinsic::nvvm_mul_rn_f, x, constant(0x1.45f306p-1));
+  llvm::Value *rounded = exactly(Intrinsic::nvvm_add_rn_f, quarters, rounder);
+  llvm::Value *count = exactly(Intrinsic::nvvm_add_rn_f, rounded, constant(-0x1.8p23));
+  llvm::Value *rest = fma(count, constant(-0x1.921fb4p0), x);
+  rest = fma(count, constant(-0x1.4442dp-24), rest);
+  rest = fma(count, constant(-0x1.84698ap-48), rest);
+  llvm::Value *quadrant = builder.CreateBitCast(rounded, builder.getInt32Ty());
+  if (isCosine)
+    quadrant = builder.CreateAdd(quadrant, builder.getInt32(1));
+  const auto isSet = [&](uint32_t bit) {
+    return builder.CreateICmpNE(builder.CreateAnd(quadrant, builder.getInt32(bit)),
+                                builder.getInt32(0));
+  };
+  llvm::Value *isOdd = isSet(1);
+  const auto either = [&](double ifOdd, double ifEven) {
+    return builder.CreateSelect(isOdd, constant(ifOdd), constant(ifEven));
+  };
+  llvm::Value *square = exactly(Intrinsic::nvvm_mul_rn_f, rest, rest);
+  llvm::Value *first = builder.CreateSelect(isOdd, constant(1), rest);
+  llvm::Value *sum =
+      builder.CreateSelect(isOdd, fma(constant(0x1.97580p-16), square, constant(-0x1.6c0fdap-10)),
+                           constant(-0x1.9a82a6p-13));
+  sum = fma(sum, square, either(0x1.555576p-5, 0x1.110bc8p-7));
+  sum = fma(sum, square, either(-0x1.fffffep-2, -0x1.55555p-3));
+  sum = fma(sum, fma(square, first, constant(0)), first);
+  return builder.CreateSelect(isSet(2), fma(sum, constant(-1), constant(0)), sum);
+}
+
+/// Memory of this thread for a while: all who ask for the same type have the same.
+llvm::Value *elementsInMemory(llvm::Function &function, llvm::Type *type) {
+  constexpr llvm::StringRef kName = "elements";
+  llvm::BasicBlock &entry = function.getEntryBlock();
+  for (llvm::Instruction &instruction : entry)
+    if (auto *memory = llvm::dyn_cast<llvm::AllocaInst>(&instruction))
+      if (memory->getAllocatedType() == type && memory->getName().starts_with(kName))
+        return memory;
+  return llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(type, nullptr, kName);
+}
+
+/// The results of `function` for all of `x`, in a loop: code that hardly ever runs.
+llvm::SmallVector<llvm::Value *>
+oneByOne(Lowering &lowering, llvm::ArrayRef<llvm::Value *> x,
+         llvm::function_ref<llvm::Value *(llvm::Value *)> function) {
+  llvm::IRBuilder<> &builder = lowering.builder();
+  llvm::Type *type = x.front()->getType();
+  llvm::Value *memory = elementsInMemory(lowering.function(), llvm::ArrayType::get(type, x.size()));
+  const auto element = [&](llvm::Value *number) {
+    return builder.CreateInBoundsGEP(type, memory, number);
+  };
+  for (auto [number, value] : llvm::enumerate(x))
+    builder.CreateStore(value, element(lowering.i32(number)));
+  llvm::BasicBlock *before = builder.GetInsertBlock();
+  auto *body = llvm::BasicBlock::Create(lowering.context(), "slow", &lowering.function());
+  auto *after = llvm::BasicBlock::Create(lowering.context(), "slow.end", &lowering.function());
+  builder.CreateBr(body);
+  builder.SetInsertPoint(body);
+  llvm::PHINode *number = builder.CreatePHI(builder.getInt32Ty(), 2);
+  llvm::Value *place = element(number);
+  builder.CreateStore(function(builder.CreateLoad(type, place)), place);
+  llvm::Value *next = builder.CreateAdd(number, lowering.i32(1));
+  number->addIncoming(lowering.i32(0), before);
+  number->addIncoming(next, builder.GetInsertBlock());
+  llvm::BranchInst *back =
+      builder.CreateCondBr(builder.CreateICmpULT(next, lowering.i32(x.size())), body, after);
+  llvm::Metadata *once = llvm::MDNode::get(
+      lowering.context(), llvm::MDString::get(lowering.context(), "llvm.loop.unroll.disable"));
+  llvm::MDNode *loop = llvm::MDNode::getDistinct(lowering.context(), {nullptr, once});
+  loop->replaceOperandWith(0, loop);
+  back->setMetadata(llvm::LLVMContext::MD_loop, loop);
+  builder.SetInsertPoint(after);
+  llvm::SmallVector<llvm::Value *> results;
+  for (size_t i = 0; i < x.size(); ++i)
+    results.push_back(builder.CreateLoad(type, element(lowering.i32(i))));
+  return results;
+}
+
+/// Sine and cosine of a thread's elements without a branch for each: only if one is large do all go
+/// through libdevice, whose way for large ones is long.
+template <bool isCosine> LogicalResult sine(Lowering &lowering, Operation *op) {
+  const llvm::SmallVector<int> first = firstEqualRegisters(op);
+  const llvm::ArrayRef<llvm::Value *> operands = lowering.get(op->getOperand(0));
+  llvm::SmallMapVector<llvm::Value *, llvm::Value *, 8> results;
+  for (int reg : first)
+    results.insert({operands[reg], nullptr});
+  if (!operands.front()->getType()->isFloatTy() || results.size() == 1)
+    return eachFloat<libraryOfName, NarrowestFloat::Fp32>(lowering, op);
+  llvm::IRBuilder<> &builder = lowering.builder();
+  llvm::Value *isAnyLarge = nullptr;
+  llvm::SmallVector<llvm::Value *> x;
+  for (auto &[value, result] : results) {
+    x.push_back(value);
+    llvm::Value *isLarge =
+        builder.CreateFCmpOGE(builder.CreateUnaryIntrinsic(Intrinsic::fabs, value),
+                              llvm::ConstantFP::get(builder.getFloatTy(), 105615.0));
+    isAnyLarge = isAnyLarge ? builder.CreateOr(isAnyLarge, isLarge) : isLarge;
+    result = sineOfSmall(builder, value, isCosine);
+  }
+  llvm::BasicBlock *before = builder.GetInsertBlock();
+  llvm::BasicBlock *slowEnd = nullptr;
+  llvm::SmallVector<llvm::Value *> slow;
+  lowering.onlyIf(isAnyLarge, [&] {
+    slow = oneByOne(lowering, x, [&](llvm::Value *value) {
+      return library(lowering, isCosine ? "cos" : "sin", value);
+    });
+    slowEnd = builder.GetInsertBlock();
+  });
+  for (auto [result, exact] : llvm::zip(results, slow)) {
+    llvm::PHINode *phi = builder.CreatePHI(exact->getType(), 2);
+    phi->addIncoming(result.second, before);
+    phi->addIncoming(exact, slowEnd);
+    result.second = phi;
+  }
+  Registers registers;
+  for (int reg : first)
+    registers.push_back(results[operands[reg]]);
+  lowering.set(op->getResult(0), registers);
+  return success();
+}
+
 llvm::Value *remainder(Lowering &lowering, Operation *, Operands x) {
   return library(lowering, "fmod", x);
 }
@@ -120,7 +253,7 @@ llvm::ArrayRef<LoweringRow> mathRows() {
       {"math.absf", eachFloat<unary<Intrinsic::fabs>>},
       {"math.absi", eachRegister<absoluteInteger>},
       {"math.ceil", eachFloat<unary<Intrinsic::ceil>, kFp32>},
-      {"math.cos", eachFloat<libraryOfName, kFp32>},
+      {"math.cos", sine<true>},
       {"math.erf", eachFloat<libraryOfName, kFp32>},
       {"math.exp", eachFloat<exp, kFp32>},
       {"math.exp2", eachFloat<exp2, kFp32>},
@@ -130,7 +263,7 @@ llvm::ArrayRef<LoweringRow> mathRows() {
       {"math.log2", eachFloat<libraryOfName, kFp32>},
       {"math.roundeven", eachFloat<unary<Intrinsic::roundeven>, kFp32>},
       {"math.rsqrt", eachFloat<rsqrt, kFp32>},
-      {"math.sin", eachFloat<libraryOfName, kFp32>},
+      {"math.sin", sine<false>},
       {"math.sqrt", eachFloat<sqrt, kFp32>},
       {"math.tan", eachFloat<libraryOfName, kFp32>},
       {"math.tanh", eachFloat<libraryOfName, kFp32>},

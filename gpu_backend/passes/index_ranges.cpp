@@ -194,10 +194,18 @@ private:
     return facts;
   }
 
-  static bool countsUp(scf::ForOp loop) {
-    llvm::APInt step;
-    return !loop.getUnsignedCmp() && matchPattern(loop.getStep(), m_ConstantInt(&step)) &&
-           step.isStrictlyPositive();
+  /// Persistent programs step by their number, or by an argument.
+  bool countsUp(scf::ForOp loop) const {
+    if (loop.getUnsignedCmp())
+      return false;
+    const Value step = numberOf(loop.getStep());
+    llvm::APInt constant;
+    if (matchPattern(step, m_ConstantInt(&constant)))
+      return constant.isStrictlyPositive();
+    auto argument = dyn_cast<BlockArgument>(step);
+    return argument && argument.getOwner()->getParentOp() == grounds_.function
+               ? ofKernelArgument(argument).low >= 1
+               : bool(step.getDefiningOp<tl::NumProgramsOp>());
   }
 
   Range rangeOf(Value value) {
@@ -438,16 +446,20 @@ private:
             x.high < 0 ? Wide{0} : std::min(x.high, most)};
   }
 
+  Range ofKernelArgument(BlockArgument argument) const {
+    const Range all = allOf(widthOf(argument));
+    const auto least = grounds_.least.find(argument.getArgNumber());
+    if (least == grounds_.least.end())
+      return all;
+    used_.insert(argument.getArgNumber());
+    return {least->second, all.high};
+  }
+
   Range ofArgument(BlockArgument argument, unsigned width) {
     Operation *owner = argument.getOwner()->getParentOp();
     const Range all = allOf(width);
-    if (owner == grounds_.function) {
-      const auto least = grounds_.least.find(argument.getArgNumber());
-      if (least == grounds_.least.end())
-        return all;
-      used_.insert(argument.getArgNumber());
-      return {least->second, all.high};
-    }
+    if (owner == grounds_.function)
+      return ofKernelArgument(argument);
     if (auto loop = dyn_cast<scf::ForOp>(owner)) {
       if (argument != loop.getInductionVar())
         return ofCarried(argument, loop.getInitArgs()[argument.getArgNumber() - 1],

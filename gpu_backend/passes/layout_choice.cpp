@@ -307,6 +307,25 @@ bool LayoutChoice::isPipelined(scf::ForOp loop) const {
   return stages > 1 && loop.getBody()->walk<WalkOrder::PreOrder>(findDot).wasInterrupted();
 }
 
+/// Whether a load of a vector goes, element by element, into tiles of dots and nothing else:
+/// factors and biases of an operand. No address waits for it.
+bool isFactorOfTile(tl::LoadOp load) {
+  if (blockType(load.getPointer()).getRank() != 1)
+    return false;
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  llvm::SmallVector<Value> open{load.getResult()};
+  while (!open.empty())
+    for (Operation *user : open.pop_back_val().getUsers()) {
+      if (isa<tl::DotOp>(user) || !seen.insert(user).second)
+        continue;
+      if (user->getBlock() != load->getBlock() || isa<tl::AddPtrOp>(user) ||
+          !isMemoryEffectFree(user) || user->getNumRegions() != 0)
+        return false;
+      llvm::append_range(open, user->getResults());
+    }
+  return true;
+}
+
 /// Whether a load, of fewer elements than there are threads, takes the layout in which they are
 /// used (rows of factors, biases): several threads load the same, mostly from the L1 cache, instead
 /// of passing it on through shared memory with its barriers. In a loop, addresses that are computed
@@ -324,7 +343,8 @@ bool LayoutChoice::followsUse(Operation *op) const {
       !isMovable(load.getMask()) ||
       blockType(load.getPointer()).getNumElements() > int64_t{32} * options_.numWarps)
     return false;
-  if (auto loop = op->getParentOfType<scf::ForOp>(); loop && isPipelined(loop))
+  if (auto loop = op->getParentOfType<scf::ForOp>();
+      loop && isPipelined(loop) && !isFactorOfTile(load))
     return false;
   const std::optional<unsigned> loaded = argumentOf(load.getPointer());
   auto function = op->getParentOfType<func::FuncOp>();

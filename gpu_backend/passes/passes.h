@@ -9,6 +9,10 @@
 
 namespace blockscope::gpu {
 
+/// Has one load in place of several equal ones of a block of the IR, where no memory may change
+/// between them.
+void shareLoads(mlir::func::FuncOp function);
+
 /// Makes `for` loops of `while` loops that count up to what they do not change, by a step that is
 /// known to be positive.
 void countLoops(mlir::func::FuncOp function);

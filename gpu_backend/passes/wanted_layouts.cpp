@@ -9,6 +9,7 @@
 #include "gpu_backend/passes/clone_in_layout.h"
 #include "gpu_backend/passes/shape_transfer.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
@@ -21,10 +22,22 @@ namespace {
 /// How many ops a small block may take to be made a second time.
 constexpr int kMostMadeAgain = 32;
 
-/// Whether a block that repeats a smaller one can be made in `layout` from scalars and ranges, with
+/// How many elements of a small block that is converted before a loop a thread keeps: 2^n.
+constexpr size_t kMostKeptBits = 3;
+
+/// Whether a block is made before the loop that `root` is in.
+bool isBeforeLoopOf(Value block, Operation *root) {
+  return block.getParentBlock() != root->getBlock() &&
+         block.getParentRegion()->isProperAncestor(root->getParentRegion()) &&
+         isa<scf::ForOp>(root->getParentOp());
+}
+
+/// Whether a block that repeats a smaller one can be made in `layout` for `root`: from scalars,
+/// ranges, what is read from shared memory beside it, and what is converted before its loop; with
 /// no op on more elements a thread than it is made of, or than half of `layout`. `left`: how many
 /// ops that may take.
-bool canMakeIn(Value block, const LinearLayout &layout, size_t mostBits, int &left) {
+bool canMakeIn(Value block, const LinearLayout &layout, Operation *root, size_t mostBits,
+               int &left) {
   const LinearLayout before = tlg::layoutOf(block.getType());
   if (before == layout)
     return true;
@@ -33,8 +46,13 @@ bool canMakeIn(Value block, const LinearLayout &layout, size_t mostBits, int &le
     return false;
   if (isSplat(op) || isa<tl::RangeOp>(op))
     return true;
+  if (isa<tlg::LocalLoadOp>(op))
+    return op->getBlock() == root->getBlock() && layout.registers.size() <= mostBits;
+  if (isa<tl::LoadOp>(op))
+    return isBeforeLoopOf(block, root) &&
+           layout.registers.size() <= std::min(mostBits, kMostKeptBits);
   if (auto convert = dyn_cast<tlg::ConvertLayoutOp>(op)) // made by lanes that share it
-    return canMakeIn(convert.getSource(), layout, mostBits, left);
+    return canMakeIn(convert.getSource(), layout, root, mostBits, left);
   const bool repeats = isa<tl::BroadcastOp>(op);
   if (!isMemoryEffectFree(op) || !(repeats || tl::isElementwise(op) || isa<tl::ExpandDimsOp>(op)) ||
       (!repeats && layout.registers.size() > std::max(before.registers.size(), mostBits)))
@@ -43,15 +61,15 @@ bool canMakeIn(Value block, const LinearLayout &layout, size_t mostBits, int &le
     if (!isBlock(operand.get()))
       continue;
     const auto wanted = operandLayout(op, operand.getOperandNumber(), layout);
-    if (!wanted || !canMakeIn(operand.get(), *wanted, mostBits, left))
+    if (!wanted || !canMakeIn(operand.get(), *wanted, root, mostBits, left))
       return false;
   }
   return true;
 }
 
-bool canMakeIn(Value block, const LinearLayout &layout) {
+bool canMakeIn(Value block, const LinearLayout &layout, Operation *root) {
   int left = kMostMadeAgain;
-  return canMakeIn(block, layout, std::max<size_t>(layout.registers.size(), 1) - 1, left);
+  return canMakeIn(block, layout, root, std::max<size_t>(layout.registers.size(), 1) - 1, left);
 }
 
 /// Makes it where it is made.
@@ -61,13 +79,16 @@ Value makeIn(Value block, const LinearLayout &layout) {
   Operation *op = block.getDefiningOp();
   if (auto convert = dyn_cast<tlg::ConvertLayoutOp>(op))
     return makeIn(convert.getSource(), layout);
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointAfter(op);
+  if (isa<tl::LoadOp>(op))
+    return tlg::ConvertLayoutOp::create(builder, op->getLoc(),
+                                        tlg::withLayout(block.getType(), layout), block);
   IRMapping made;
   for (OpOperand &operand : op->getOpOperands())
     if (isBlock(operand.get()))
       made.map(operand.get(),
                makeIn(operand.get(), *operandLayout(op, operand.getOperandNumber(), layout)));
-  OpBuilder builder(op->getContext());
-  builder.setInsertionPointAfter(op);
   return cloneInLayout(builder, op, made, layout);
 }
 
@@ -118,7 +139,8 @@ private:
   bool add(Value value, const LinearLayout &layout) {
     Operation *op = value.getDefiningOp();
     if (op && (isSplat(op) || isa<tl::BroadcastOp>(op)))
-      return small_.try_emplace(value, layout).first->second == layout && canMakeIn(value, layout);
+      return small_.try_emplace(value, layout).first->second == layout &&
+             canMakeIn(value, layout, root_);
     const bool readsShared = isa_and_nonnull<tlg::LocalLoadOp>(op);
     if (!op || op->getBlock() != root_->getBlock() || op->getNumResults() != 1 ||
         !(readsShared || (tl::isElementwise(op) && isMemoryEffectFree(op)) || isRenaming(op)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import blockscope as triton
@@ -183,3 +184,18 @@ def test_random_numbers_compile(arch: str) -> None:
     result = random_kernel.warmup(tl.float32, 7, grid=(1,), arch=arch)
     assert "mul.hi.u32" in result.asm["ptx"] or "mul.wide.u32" in result.asm["ptx"]
     assert result.n_spills == 0
+
+
+@triton.jit
+def sines_kernel(x_ptr, out_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    x = tl.load(x_ptr + i)
+    tl.store(out_ptr + i, tl.sin(x) + tl.cos(x))
+
+
+def test_sines_of_large_numbers_are_computed_in_one_loop() -> None:
+    """Each sine and each cosine has one branch and one copy of the long way, for 16 elements."""
+    result = sines_kernel.warmup(tl.float32, tl.float32, N=2048, grid=(1,), arch="sm_90a")
+    text = result.asm["ptx"]
+    assert text.count("ld.global.v4") == 4
+    assert len(re.findall(r"mul\S*\.f64", text)) == 2

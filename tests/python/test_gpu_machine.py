@@ -171,6 +171,27 @@ def test_the_machine_has_local_memory_and_carries_for_sines_of_large_numbers() -
 
 
 @triton.jit
+def sines_and_cosines_kernel(x_ptr, sin_ptr, cos_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    x = tl.load(x_ptr + i)
+    tl.store(sin_ptr + i, tl.sin(x))
+    tl.store(cos_ptr + i, tl.cos(x))
+
+
+def test_a_thread_with_one_large_element_has_right_sines_of_all() -> None:
+    """128 threads have 8 elements each: in some of them all are small, in others one is not."""
+    random = np.random.default_rng(3)
+    x = (random.standard_normal(1024) * 10.0 ** random.uniform(-6, 4.5, 1024)).astype(np.float32)
+    x[::24] = 10.0 ** random.uniform(4.5, 38, len(x[::24]))
+    x[:16:2] = [0, np.inf, -np.inf, np.nan, 105615, -105615, 105614.99, 1e-40]
+    sines, cosines = np.zeros((2, 1024), np.float32)
+    launcher("sm_90a")(sines_and_cosines_kernel, [x, sines, cosines], 4, {"N": 1024})
+    with np.errstate(invalid="ignore"):
+        wanted = np.sin(x.astype(np.float64)), np.cos(x.astype(np.float64))
+    np.testing.assert_allclose((sines, cosines), wanted, rtol=0, atol=2e-7)
+
+
+@triton.jit
 def scopes_kernel(x_ptr, out_ptr, N: tl.constexpr):
     i = tl.arange(0, N)
     text: tl.constexpr = "{ .reg .b32 a, half; shl.b32 a, $1, 3; { .reg .b32 a; add.u32 a, $1, 5; mov.b32 half, a; } add.u32 $0, a, half; }"  # noqa: E501

@@ -443,6 +443,21 @@ def test_padding_of_block_pointers(padding: str, value: float) -> None:
 
 
 @blockscope.jit
+def converted(x, out, n, B: tl.constexpr):
+    p = tl.make_block_ptr(x, (n,), (1,), (0,), (B,), (0,))
+    q = tl.make_block_ptr(out, (n,), (1,), (0,), (B,), (0,))
+    tl.static_assert(q.dtype.element_ty.element_ty == tl.float16)
+    value = tl.load(p, boundary_check=(0,)) + tl.zeros((B,), q.dtype.element_ty.element_ty)
+    tl.store(q, value.to(q.dtype.element_ty), boundary_check=(0,))
+
+
+def test_the_dtype_of_a_block_pointer_is_a_pointer_to_a_block() -> None:
+    x, out = np.arange(11, dtype=np.float32), np.zeros(11, np.float16)
+    converted[(1,)](x, out, 11, B=16)
+    np.testing.assert_array_equal(out, x)
+
+
+@blockscope.jit
 def through_descriptors(x, out, M, N, BM: tl.constexpr, BN: tl.constexpr):
     a = tl.make_tensor_descriptor(x, shape=[M, N], strides=[N, 1], block_shape=[BM, BN])
     b = tl.make_tensor_descriptor(out, shape=[M, N], strides=[N, 1], block_shape=[BM, BN])

@@ -42,7 +42,7 @@ class block_pointer(core.tuple):
 
     @property
     def dtype(self) -> Any:
-        return self.base.dtype
+        return self.type  # a pointer to a block, as in Triton: its element_ty has an element_ty
 
     @property
     def type(self) -> Any:

@@ -36,16 +36,22 @@ def arange(start: Any, end: Any) -> Any:
     return _semantic.arange(start, end)
 
 
+def _scalar(dtype: Any) -> Any:
+    """A dtype, or that of the elements of a block type."""
+    of: Any = unwrap(dtype)
+    return of.element_ty if isinstance(of, block_type) else of
+
+
 @builtin
 def full(shape: Any, value: Any, dtype: Any) -> Any:
     """A block of ``shape`` with every element ``value`` (a number or a scalar tensor)."""
-    return _semantic.full(shape_of([shape], "tl.full"), value, dtype, "tl.full")
+    return _semantic.full(shape_of([shape], "tl.full"), value, _scalar(dtype), "tl.full")
 
 
 @builtin
 def zeros(shape: Any, dtype: Any) -> Any:
     """A block of zeros."""
-    return _semantic.full(shape_of([shape], "tl.zeros"), 0, dtype, "tl.zeros")
+    return _semantic.full(shape_of([shape], "tl.zeros"), 0, _scalar(dtype), "tl.zeros")
 
 
 @builtin
@@ -61,18 +67,17 @@ def cast(input: Any, dtype: Any, fp_downcast_rounding: Any = None, bitcast: Any 
     ``fp_downcast_rounding`` is "rtne" (the default) or "rtz", for a narrower float only. Floats go
     to integers toward zero, saturating at 32 and 64 bits, NaN giving 0.
     """
-    to: Any = unwrap(dtype)
-    if isinstance(to, block_type):
-        to = to.element_ty
     if isinstance(input, constexpr) and not isinstance(input.value, bool | int | float):
         input = input.value
-    return _semantic.cast(input, to, unwrap(fp_downcast_rounding), bool(unwrap(bitcast)))
+    return _semantic.cast(
+        input, _scalar(dtype), unwrap(fp_downcast_rounding), bool(unwrap(bitcast))
+    )
 
 
 @builtin
 def _to(self: Any, dtype: Any, fp_downcast_rounding: Any = None, bitcast: Any = False) -> Any:
     """Same as ``tl.cast``."""
-    return _semantic.cast(self, unwrap(dtype), unwrap(fp_downcast_rounding), bool(unwrap(bitcast)))
+    return _semantic.cast(self, _scalar(dtype), unwrap(fp_downcast_rounding), bool(unwrap(bitcast)))
 
 
 tensor.to = _to

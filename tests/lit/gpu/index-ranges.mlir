@@ -286,3 +286,52 @@ func.func @triangle(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32 {tl.d
   }
   return
 }
+
+// -----
+
+// Persistent programs count from their number by how many there are.
+// CHECK-LABEL: func.func @persistent(
+// CHECK-NOT: tlg.at_least
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 4>
+func.func @persistent(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32 {tl.divisibility = 16 : i32}, %tiles: i32) {
+  %block = arith.constant 1024 : i32
+  %pid = tl.program_id 0 : i32
+  %programs = tl.num_programs 0 : i32
+  scf.for %tile = %pid to %tiles step %programs : i32 {
+    %begin = arith.muli %tile, %block : i32
+    %i = tl.range 0 to 1024 : tensor<1024xi32>
+    %from = tl.splat %begin : i32 -> tensor<1024xi32>
+    %all = arith.addi %from, %i : tensor<1024xi32>
+    %limit = tl.splat %n : i32 -> tensor<1024xi32>
+    %offsets = arith.remsi %all, %limit : tensor<1024xi32>
+    %base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+    %at = tl.addptr %base, %offsets : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+    %v = tl.load %at : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+    tl.store %base, %v : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  }
+  return
+}
+
+// -----
+
+// Or by an argument, which then has to be at least 1.
+// CHECK-LABEL: func.func @by_an_argument(
+// CHECK-SAME: tlg.at_least = {{\[}}array<i32: 3, 1>]
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 4>
+func.func @by_an_argument(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32 {tl.divisibility = 16 : i32}, %tiles: i32, %programs: i32) {
+  %block = arith.constant 1024 : i32
+  %pid = tl.program_id 0 : i32
+  scf.for %tile = %pid to %tiles step %programs : i32 {
+    %begin = arith.muli %tile, %block : i32
+    %i = tl.range 0 to 1024 : tensor<1024xi32>
+    %from = tl.splat %begin : i32 -> tensor<1024xi32>
+    %all = arith.addi %from, %i : tensor<1024xi32>
+    %limit = tl.splat %n : i32 -> tensor<1024xi32>
+    %offsets = arith.remsi %all, %limit : tensor<1024xi32>
+    %base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+    %at = tl.addptr %base, %offsets : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+    %v = tl.load %at : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+    tl.store %base, %v : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  }
+  return
+}
