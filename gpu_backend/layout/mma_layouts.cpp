@@ -131,6 +131,54 @@ LinearLayout mmaOperandB(llvm::ArrayRef<int64_t> shape, int elementBytes, MmaWar
   return layout;
 }
 
+LinearLayout mmaScales(llvm::ArrayRef<int64_t> shape, MmaScales scales, MmaWarps warps) {
+  constexpr size_t kWordBits = 2;
+  FragmentBuilder builder(shape);
+  LinearLayout layout;
+  const int64_t lines = shape[shape.size() - 2], groups = shape.back();
+  const int64_t inTile = scales.isOfRows ? 16 : 8;
+  const int64_t side = scales.isOfRows ? warps.m : warps.n;
+  int64_t group = 1, line = inTile * side; // the next ones to be given a place
+  for (; layout.registers.size() < kWordBits && group < groups; group *= 2)
+    builder.bit(layout.registers, kColumn, group);
+  for (; layout.registers.size() < kWordBits && line < lines; line *= 2)
+    builder.bit(layout.registers, kRow, line);
+  if (scales.isOfRows)
+    builder.bit(layout.lanes, kRow, 8);
+  for (; layout.lanes.size() < 2; line *= 2)
+    builder.bit(layout.lanes, kRow, line);
+  builder.bits(layout.lanes, kRow, 1, 8);
+  if (!scales.isOfRows)
+    builder.copies(layout.warps, warps.m);
+  builder.bits(layout.warps, kRow, inTile, inTile * side);
+  if (scales.isOfRows)
+    builder.copies(layout.warps, warps.n);
+  builder.rest(layout.registers, kColumn, group);
+  builder.rest(layout.registers, kRow, line);
+  builder.batch(layout, warps.batch);
+  return layout;
+}
+
+ScalePlace scalePlace(llvm::ArrayRef<int64_t> shape, MmaScales scales, MmaWarps warps,
+                      int64_t batch, int64_t tile, int64_t step) {
+  const LinearLayout layout = mmaScales(shape, scales, warps);
+  const ShapeBits bits(shape);
+  const int rank = bits.rank();
+  const int64_t line = tile * (scales.isOfRows ? 16 * warps.m : 8 * warps.n);
+  const int64_t group = step * scales.groupsPerStep;
+  ElementBits wanted = static_cast<ElementBits>(line) << bits.shift(rank - 2) |
+                       static_cast<ElementBits>(group) << bits.shift(rank - 1);
+  if (rank == 3)
+    wanted |= static_cast<ElementBits>(batch * warps.batch) << bits.shift(0);
+  const uint32_t threadStep = scales.isOfRows ? 2 : 1;
+  for (uint32_t thread = 0; thread < 4 / threadStep; ++thread)
+    for (uint32_t reg = 0; reg < static_cast<uint32_t>(layout.registerCount()); ++reg)
+      if ((layout.registerElement(reg) ^ layout.laneElement(thread * threadStep)) == wanted)
+        return {static_cast<int>(reg / 4), static_cast<int>(reg % 4), static_cast<int>(thread)};
+  assert(false && "every tile has scales");
+  return {};
+}
+
 LinearLayout wgmmaAccumulator(llvm::ArrayRef<int64_t> shape, int64_t instructionN, MmaWarps warps) {
   assert(warps.m % 4 == 0 && "a warpgroup is four warps along M");
   FragmentBuilder builder(shape);
