@@ -20,6 +20,7 @@ namespace blockscope::gpu {
 namespace {
 
 constexpr int kWarpsOfGroup = 4;
+constexpr unsigned kAccumulator = 2; // the operand of dots that is not loaded for them
 /// What a loop with dots needs besides their blocks: addresses, numbers of rows.
 constexpr int kRegistersOfRest = 16;
 constexpr int64_t kBarrierBytes = 8;
@@ -51,7 +52,7 @@ bool feedsDot(Value value, const std::optional<DelayedDot> &delayed) {
       Operation *user = use.getOwner();
       if (isDot(user)) {
         const bool isLater = delayed && user == delayed->second && use.getOperandNumber() == 0;
-        if (use.getOperandNumber() < 2 && !isLater)
+        if (use.getOperandNumber() != kAccumulator && !isLater)
           return true;
         continue;
       }
