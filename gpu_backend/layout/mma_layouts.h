@@ -25,6 +25,11 @@ enum class DepthOrder : uint8_t {
   /// t and t + 4, a thread has its two neighbouring columns, so that the sums of one dot go into
   /// another one without moving. Shapes: K is at least `mmaDepth`.
   Paired,
+  /// For operands of bytes: a thread has eight neighbours of each instruction's depth.
+  Neighbours,
+  /// The same of bytes that hold two elements each, and so half as many of them: one word of four
+  /// becomes the two that the instruction takes of a line. Shapes: K counts the bytes, at least 16.
+  PackedNeighbours,
 };
 
 /// Depth K of one mma.sync for operands of `elementBytes`: 32, 16, 8 for 1, 2, 4 bytes

@@ -20,13 +20,13 @@ constexpr int kSums = 4;
 class ScaledOperand {
 public:
   ScaledOperand(Lowering &lowering, Value operand, Value scales, MmaScales take, MmaWarps warps,
-                int bytes)
-      : lowering_(lowering), take_(take), warps_(warps), bytes_(bytes),
-        scaleShape_(shapeOfOperand(scales)),
+                DepthOrder depth)
+      : lowering_(lowering), take_(take), warps_(warps),
+        isPacked_(depth == DepthOrder::PackedNeighbours), scaleShape_(shapeOfOperand(scales)),
         operand_(lowering, operand, {.operandBytes = 1, .precision = "ieee"},
-                 take.isOfRows ? mmaOperandA(shapeOfOperand(operand), bytes, warps)
-                               : mmaOperandB(shapeOfOperand(operand), bytes, warps),
-                 (take.isOfRows ? 16 : 8) / bytes) {
+                 take.isOfRows ? mmaOperandA(shapeOfOperand(operand), 1, warps, depth)
+                               : mmaOperandB(shapeOfOperand(operand), 1, warps, depth),
+                 (take.isOfRows ? 16 : 8) / (isPacked_ ? 2 : 1), /*isDeep=*/true) {
     constexpr int kPerWord = 4;
     Registers values(lowering.get(scales));
     values.resize(llvm::alignTo(values.size(), kPerWord),
@@ -37,12 +37,11 @@ public:
   /// The words of fragment `number`.
   llvm::SmallVector<llvm::Value *, 4> words(int64_t number) {
     const llvm::ArrayRef<llvm::Value *> words = operand_.words(number);
-    if (bytes_ == 1)
+    if (!isPacked_)
       return llvm::SmallVector<llvm::Value *, 4>(words);
     llvm::SmallVector<llvm::Value *, 4> &wide = wide_[number];
     if (wide.empty())
-      for (llvm::Value *word : words)
-        widen(word, wide);
+      wide = widened(words);
     return wide;
   }
 
@@ -52,21 +51,30 @@ public:
   llvm::Value *scales(ScalePlace place) const { return scales_[place.word]; }
 
 private:
-  /// The eight e2m1 of a word as two words of bytes, each in the bits where the instruction has it.
-  void widen(llvm::Value *word, llvm::SmallVectorImpl<llvm::Value *> &wide) {
+  /// The eight e2m1 of each word in bytes, where the instruction has them: the first words of all
+  /// lines, then the second ones.
+  llvm::SmallVector<llvm::Value *, 4> widened(llvm::ArrayRef<llvm::Value *> words) {
     constexpr uint32_t kBits = 0x3c3c3c3c, kFirst = 0x5140, kSecond = 0x7362;
     llvm::IRBuilder<> &builder = lowering_.builder();
-    llvm::Value *low = builder.CreateAnd(builder.CreateShl(word, 2), kBits);
-    llvm::Value *high = builder.CreateAnd(builder.CreateLShr(word, 2), kBits);
-    for (const uint32_t order : {kFirst, kSecond})
-      wide.push_back(builder.CreateIntrinsic(llvm::Intrinsic::nvvm_prmt,
-                                             {low, high, builder.getInt32(order)}));
+    llvm::SmallVector<llvm::Value *, 4> first, second;
+    for (llvm::Value *word : words) {
+      llvm::Value *even = builder.CreateAnd(builder.CreateShl(word, 2), kBits);
+      llvm::Value *odd = builder.CreateAnd(builder.CreateLShr(word, 2), kBits);
+      const auto mixed = [&](uint32_t order) {
+        return builder.CreateIntrinsic(llvm::Intrinsic::nvvm_prmt,
+                                       {even, odd, builder.getInt32(order)});
+      };
+      first.push_back(mixed(kFirst));
+      second.push_back(mixed(kSecond));
+    }
+    llvm::append_range(first, second);
+    return first;
   }
 
   Lowering &lowering_;
   MmaScales take_;
   MmaWarps warps_;
-  int bytes_; ///< as what the operand is laid out
+  bool isPacked_; ///< its e2m1 become bytes
   llvm::SmallVector<int64_t, 3> scaleShape_;
   MmaOperand operand_;
   llvm::SmallVector<llvm::Value *> scales_;
@@ -103,8 +111,8 @@ void lowerScaledMma(Lowering &lowering, tlg::MmaOp op) {
   const MmaWarps warps{split[0], split[1], split[2]};
   const ScaledMma mma =
       scaledMmaOf(op.getA().getType(), op.getB().getType(), op.getScales()[0].getType());
-  ScaledOperand a(lowering, op.getA(), op.getScales()[0], mma.scalesA, warps, mma.bytesA);
-  ScaledOperand b(lowering, op.getB(), op.getScales()[1], mma.scalesB, warps, mma.bytesB);
+  ScaledOperand a(lowering, op.getA(), op.getScales()[0], mma.scalesA, warps, mma.depthA);
+  ScaledOperand b(lowering, op.getB(), op.getScales()[1], mma.scalesB, warps, mma.depthB);
   const std::string name = nameOf(op, mma.kind);
   llvm::IRBuilder<> &builder = lowering.builder();
   auto *result = llvm::StructType::get(

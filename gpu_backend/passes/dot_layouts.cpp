@@ -370,8 +370,8 @@ DotLayouts chooseDotLayouts(tl::DotOp dot, const AxisAnalysis &axes, const GpuTa
       return cast<RankedTensorType>(dot.getScales()[side].getType());
     };
     const ScaledMma mma = scaledMmaOf(dot.getA().getType(), dot.getB().getType(), scalesOf(0));
-    layouts.a = mmaOperandA(aShape, mma.bytesA, layouts.warps);
-    layouts.b = mmaOperandB(bShape, mma.bytesB, layouts.warps);
+    layouts.a = mmaOperandA(aShape, bytes, layouts.warps, mma.depthA);
+    layouts.b = mmaOperandB(bShape, bytes, layouts.warps, mma.depthB);
     layouts.scales = {mmaScales(scalesOf(0).getShape(), mma.scalesA, layouts.warps),
                       mmaScales(scalesOf(1).getShape(), mma.scalesB, layouts.warps)};
     return layouts;

@@ -164,8 +164,10 @@ ScaledMma scaledMmaOf(Type a, Type b, Type scales) {
     mma.scalesA.groupsPerStep = mma.scalesB.groupsPerStep = isOfPowers ? 2 : 4;
     return mma;
   }
-  mma.bytesA = halfA ? 2 : 1;
-  mma.bytesB = halfB ? 2 : 1;
+  if (halfA || halfB) {
+    mma.depthA = halfA ? DepthOrder::PackedNeighbours : DepthOrder::Neighbours;
+    mma.depthB = halfB ? DepthOrder::PackedNeighbours : DepthOrder::Neighbours;
+  }
   return mma;
 }
 

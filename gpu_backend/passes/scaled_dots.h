@@ -28,9 +28,8 @@ struct ScaledMma {
   };
   Kind kind = Kind::Mxf8f6f4;
   int64_t steps = 1; ///< instructions along K
-  /// As what mmaOperandA and mmaOperandB lay out each operand: 1, or 2 for bytes of two e2m1 each
-  /// of which becomes a byte.
-  int bytesA = 1, bytesB = 1;
+  /// Of bytes of two e2m1, which become a byte each, and of what is multiplied with those.
+  DepthOrder depthA = DepthOrder::Plain, depthB = DepthOrder::Plain;
   MmaScales scalesA, scalesB;
 };
 

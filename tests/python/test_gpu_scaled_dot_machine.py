@@ -68,8 +68,9 @@ def test_depths(kernels: list[Any], forms: tuple[str, str], depth: int) -> None:
 @pytest.mark.parametrize(
     ("shape", "warps"),
     [
-        ((16, 16, 64), 1), ((16, 16, 64), 8), ((16, 128, 128), 4), ((128, 16, 128), 4),
-        ((64, 64, 64), 2), ((128, 128, 128), 4), ((128, 256, 64), 8),
+        ((16, 16, 64), 1), ((16, 16, 64), 8), ((8, 4, 64), 4), ((1, 16, 32), 2),
+        ((16, 128, 128), 4), ((128, 16, 128), 4), ((64, 64, 64), 2), ((128, 128, 128), 4),
+        ((128, 256, 64), 8),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("forms", [("e4m3", "e4m3"), ("e2m1", "e2m1"), ("e4m3", "e2m1")])
@@ -254,3 +255,38 @@ def test_assembles(forms: tuple[str, str], arch: str) -> None:
     kernel = gemm.warmup(*taken, 64, 128, 128, grid=(1,), arch=arch)
     assert kernel.warnings == [] and kernel.n_spills == 0
     assert products(kernel) == {expected_product(*forms, 128)}
+
+
+@blockscope.jit
+def unmasked(
+    a, sa, b, sb, out, K, N, row, sa_row, sb_row, A: tl.constexpr, B: tl.constexpr,
+    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+):  # fmt: skip
+    m, n, depth, group = (
+        tl.arange(0, BM),
+        tl.arange(0, BN),
+        tl.arange(0, BK),
+        tl.arange(0, BK // 32),
+    )
+    sums = tl.zeros((BM, BN), tl.float32)
+    for k in range(0, K, BK):
+        x = tl.load(a + m[:, None] * row + k + depth[None, :])
+        y = tl.load(b + n[None, :] * row + k + depth[:, None])
+        s = tl.load(sa + m[:, None] * sa_row + k // 32 + group[None, :])
+        t = tl.load(sb + n[:, None] * sb_row + k // 32 + group[None, :])
+        sums = tl.dot_scaled(x, s, A, y, t, B, sums)
+    tl.store(out + m[:, None] * N + n[None, :], sums)
+
+
+@pytest.mark.parametrize("warps", [4, 8])
+def test_scales_are_copied_as_operands_are(warps: int) -> None:
+    """Also where a thread would have fewer than the 4 bytes that a copy takes. Three buffers of
+    128 x 128 x 128 fit beside them."""
+    taken = gemm_arguments(("e4m3", "e4m3"), (128, 128, 512), False)
+    kernel = unmasked.warmup(*taken[:5], 512, 128, 512, 16, 16, *taken[12:14], 128, 128, 128,
+                             grid=(1,), arch="sm_120a", num_warps=warps)  # fmt: skip
+    assert re.findall(r"load '(\w+)'.*: (cp\.async|\S+)", kernel.asm["plan"]) == [
+        (name, "cp.async") for name in ("x", "y", "s", "t")
+    ]
+    assert "ring: 3 buffers" in kernel.asm["plan"]
+    assert kernel.n_spills == 0

@@ -1,19 +1,19 @@
 // A dot of scaled operands: by the block-scaled mma.sync where the target has it, with the operands
-// as they were; else what was widened is multiplied. The scales are where the instructions read them:
+// as they were; else what was widened is multiplied. Beside bytes of two e2m1 a thread has eight
+// neighbours of fp8, too. The scales are where the instructions read them:
 // four along K in a word, rows and columns of several tiles in the threads of four.
 // RUN: blk-opt %s --pass-pipeline='builtin.module(tlg-assign-layouts{arch=sm_120a num-warps=1},cse)' | FileCheck %s --check-prefix=NATIVE
 // RUN: blk-opt %s --pass-pipeline='builtin.module(tlg-assign-layouts{arch=sm_90a},cse)' | FileCheck %s --check-prefix=WIDE
 // RUN: blk-opt %s --pass-pipeline='builtin.module(tlg-pipeline{arch=sm_120a num-warps=1},tlg-emit)' -o /dev/null | FileCheck %s --check-prefix=PTX
 
-// NATIVE-DAG: #[[A:layout[0-9]*]] = #tlg.layout<registers = [1, 2, 1024, 16, 32, 64, 2048, 4096], lanes = [4, 8, 128, 256, 512], warps = []>
-// NATIVE-DAG: #[[HALF_B:layout[0-9]*]] = #tlg.layout<registers = [32, 256, 512, 1024, 8, 16], lanes = [64, 128, 1, 2, 4], warps = []>
+// NATIVE-DAG: #[[A:layout[0-9]*]] = #tlg.layout<registers = [1, 2, 1024, 4, 32, 64, 2048, 4096], lanes = [8, 16, 128, 256, 512], warps = []>
 // NATIVE-DAG: #[[PACKED_A:layout[0-9]*]] = #tlg.layout<registers = [1, 2, 512, 16, 32, 1024, 2048], lanes = [4, 8, 64, 128, 256], warps = []>
 // NATIVE-DAG: #[[PACKED_B:layout[0-9]*]] = #tlg.layout<registers = [32, 64, 512, 1024, 8, 16], lanes = [128, 256, 1, 2, 4], warps = []>
 // NATIVE-DAG: #[[OF_A:layout[0-9]*]] = #tlg.layout<registers = [1, 2, 128], lanes = [32, 64, 4, 8, 16], warps = []>
 // NATIVE-DAG: #[[OF_B:layout[0-9]*]] = #tlg.layout<registers = [1, 2], lanes = [32, 64, 4, 8, 16], warps = []>
 // NATIVE-NOT: tl.fp_cast
 // NATIVE: %[[ONES:.*]] = arith.constant dense<127> : tensor<32x4xi8, #[[OF_B]]>
-// NATIVE: tlg.mma {{.*}} scales %{{.*}}, %[[ONES]] {operand_bytes = 1 : i32, warps = array<i32: 1, 1, 1>} : tensor<64x128xf8E4M3FN, #[[A]]>, tensor<64x32xi8, #[[HALF_B]]> scales tensor<64x4xi8, #[[OF_A]]>, tensor<32x4xi8, #[[OF_B]]> -> tensor<64x32xf32
+// NATIVE: tlg.mma {{.*}} scales %{{.*}}, %[[ONES]] {operand_bytes = 1 : i32, warps = array<i32: 1, 1, 1>} : tensor<64x128xf8E4M3FN, #[[A]]>, tensor<64x32xi8, #[[PACKED_B]]> scales tensor<64x4xi8, #[[OF_A]]>, tensor<32x4xi8, #[[OF_B]]> -> tensor<64x32xf32
 // NATIVE: tlg.mma {{.*}} : tensor<64x64xi8, #[[PACKED_A]]>, tensor<64x32xi8, #[[PACKED_B]]> scales tensor<64x4xi8, #[[OF_A]]>, tensor<32x4xi8, #[[OF_B]]>
 // NATIVE-NOT: tl.scaled
 

@@ -85,6 +85,22 @@ TEST(LayoutMmaTest, OperandsOf8BitsFollowThePtxFormulas) {
   });
 }
 
+TEST(LayoutMmaTest, NeighboursAreTogetherInBothOperands) {
+  // Where the instruction wants depth 4t + i, both operands have 8t + i; where it wants 16 more, 4
+  // more. Bytes of two elements have the same ones.
+  expectFragment(mmaOperandA({16, 32}, 1, {}, DepthOrder::Neighbours), 32, 16, [](int i, int lane) {
+    return At{group(lane) + i / 4 % 2 * 8, inGroup(lane) * 8 + (i & 3) + (i < 8 ? 0 : 4)};
+  });
+  expectFragment(mmaOperandA({16, 16}, 1, {}, DepthOrder::PackedNeighbours), 16, 8,
+                 [](int i, int lane) {
+                   return At{group(lane) + (i < 4 ? 0 : 8), inGroup(lane) * 4 + (i & 3)};
+                 });
+  expectFragment(mmaOperandB({32, 8}, 1, {}, DepthOrder::Neighbours), 8, 8,
+                 [](int i, int lane) { return At{inGroup(lane) * 8 + i, group(lane)}; });
+  expectFragment(mmaOperandB({16, 8}, 1, {}, DepthOrder::PackedNeighbours), 8, 4,
+                 [](int i, int lane) { return At{inGroup(lane) * 4 + i, group(lane)}; });
+}
+
 /// The threads whose words an instruction takes, and the lines that they have the scales of, stand
 /// in PTX ISA 9.0, 9.7.14.3.
 void expectScales(llvm::ArrayRef<int64_t> shape, MmaScales scales, MmaWarps warps) {
