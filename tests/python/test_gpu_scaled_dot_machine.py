@@ -248,6 +248,64 @@ def test_loops_give_the_bits_of_the_cpu(
         assert "cp.async" in kernels[0].asm["ptx"]
 
 
+@blockscope.jit
+def described(
+    a, sa, b, sb, c, M, N, K, A: tl.constexpr, B: tl.constexpr,
+    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+):  # fmt: skip
+    """Scales lie in memory as cuBLAS has them: 512 bytes for 128 rows and 4 groups."""
+    A_PACK: tl.constexpr = 2 if A == "e2m1" else 1
+    B_PACK: tl.constexpr = 2 if B == "e2m1" else 1
+    M_TILES: tl.constexpr = BM // 128
+    N_TILES: tl.constexpr = BN // 128
+    K_TILES: tl.constexpr = BK // 128
+    of_a = tl.make_tensor_descriptor(a, [M, K // A_PACK], [K // A_PACK, 1], [BM, BK // A_PACK])
+    of_b = tl.make_tensor_descriptor(b, [N, K // B_PACK], [K // B_PACK, 1], [BN, BK // B_PACK])
+    row = K // 128 * 512
+    of_sa = tl.make_tensor_descriptor(
+        sa, [1, M // 128, K // 128, 2, 256], [M // 128 * row, row, 512, 256, 1],
+        [1, M_TILES, K_TILES, 2, 256],
+    )  # fmt: skip
+    of_sb = tl.make_tensor_descriptor(
+        sb, [1, N // 128, K // 128, 2, 256], [N // 128 * row, row, 512, 256, 1],
+        [1, N_TILES, K_TILES, 2, 256],
+    )  # fmt: skip
+    m, n = tl.program_id(0), tl.program_id(1)
+    sums = tl.zeros((BM, BN), tl.float32)
+    for k in range(K // BK):
+        x = of_a.load([m * BM, k * (BK // A_PACK)])
+        y = of_b.load([n * BN, k * (BK // B_PACK)])
+        s = of_sa.load([0, m * M_TILES, k * K_TILES, 0, 0])
+        t = of_sb.load([0, n * N_TILES, k * K_TILES, 0, 0])
+        s = s.reshape(M_TILES, K_TILES, 32, 4, 4).trans(0, 3, 2, 1, 4).reshape(BM, BK // 32)
+        t = t.reshape(N_TILES, K_TILES, 32, 4, 4).trans(0, 3, 2, 1, 4).reshape(BN, BK // 32)
+        sums = tl.dot_scaled(x, s, A, y.T, t, B, sums)
+    of_c = tl.make_tensor_descriptor(c, [M, N], [N, 1], [BM, BN])
+    of_c.store([m * BM, n * BN], sums)
+
+
+@pytest.mark.parametrize("warps", [4, 8])
+@pytest.mark.parametrize("forms", [("e4m3", "e4m3"), ("e2m1", "e2m1"), ("e2m1", "e5m2")])
+def test_descriptors_and_turned_scales(
+    monkeypatch: pytest.MonkeyPatch, forms: Any, warps: int
+) -> None:
+    def arguments() -> list[Any]:
+        a, sa, b, sb, out, *_ = gemm_arguments(forms, (256, 128, 512), False)
+        return [a, sa, b, sb, out, 256, 128, 512, *forms, 128, 128, 128]
+
+    ours, machines = arguments(), arguments()
+    described[(2, 1)](*ours)
+    kernels = machine_backend.record(monkeypatch, "sm_120a")
+    described[(2, 1)](*machines, num_warps=warps)
+    assert torch.equal(ours[4], machines[4])
+    assert (ours[4] < 1e30).all()
+    (kernel,) = kernels
+    assert products(kernel) == {expected_product(*forms, 128)}
+    assert kernel.asm["plan"].count("TMA") == 4
+    # The scales go from the ring to where instructions take them.
+    assert not re.search(r"convert_layout.*xi8", kernel.asm["ttgir"])
+
+
 @pytest.mark.parametrize("arch", ["sm_120a", "sm_121a"])
 @pytest.mark.parametrize("forms", PAIRS)
 def test_assembles(forms: tuple[str, str], arch: str) -> None:
