@@ -33,7 +33,13 @@ constexpr GpuFeatures withTcgen05(GpuFeatures features) {
   return features;
 }
 
-constexpr GpuFeatures kHopper = withWgmma(kTmaGpu), kBlackwell = withTcgen05(kTmaGpu);
+constexpr GpuFeatures withScaledMma(GpuFeatures features) {
+  features.hasScaledMma = true;
+  return features;
+}
+
+constexpr GpuFeatures kHopper = withWgmma(kTmaGpu), kBlackwell = withTcgen05(kTmaGpu),
+                      kSmallBlackwell = withScaledMma(kTmaGpu);
 
 /// The rows. The `a` variants have the matrix instructions that the plain ones lack, and run only
 /// there. A multiprocessor has warps, CTAs, KiB of shared memory, operations of its vector units
@@ -46,8 +52,8 @@ constexpr GpuTarget kTargets[] = {
     {kHopper, "sm_90a", 90, kPtxVersion, {64, 32, 228, 256, 4096}},
     {kBlackwell, "sm_100a", 100, kPtxVersion, {64, 32, 228, 256, 8192}},
     {kBlackwell, "sm_103a", 103, kPtxVersion, {64, 32, 228, 256, 8192}},
-    {kTmaGpu, "sm_120a", 120, kPtxVersion, {48, 24, 100, 256, 1024}},
-    {kTmaGpu, "sm_121a", 121, kPtxVersion, {48, 24, 100, 256, 1024}},
+    {kSmallBlackwell, "sm_120a", 120, kPtxVersion, {48, 24, 100, 256, 1024}},
+    {kSmallBlackwell, "sm_121a", 121, kPtxVersion, {48, 24, 100, 256, 1024}},
 };
 
 std::string knownNames() {

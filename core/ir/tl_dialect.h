@@ -12,6 +12,10 @@
 
 namespace blockscope::tl {
 
+/// How many elements along K share one of `scales`, of tl.dot: 32 where these are bytes, powers of
+/// two, and 16 where they are fp8.
+int64_t scaleGroup(mlir::Type scales);
+
 /// The resource that checks and traces read: every access writes to it.
 struct Observation : mlir::SideEffects::Resource::Base<Observation> {
   llvm::StringRef getName() final { return "Observation"; }

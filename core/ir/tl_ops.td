@@ -357,13 +357,34 @@ def TL_DotOp : TL_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
   let description = [{
     `input_precision` is how fp32 operands are multiplied. Behind it stands "+payloads" where floats
     stand for integers, which are multiplied and added instead (core/dot_precision.h).
+
+    `scales` are there only where a GPU multiplies scaled operands (gpu_backend/passes/scaled_dots.h):
+    one of the rows of a, then one of the columns of b, each [..., rows or columns, groups along K].
+    Operands of i8 are then e2m1.
   }];
-  let arguments = (ins AnyRankedTensor:$a, AnyRankedTensor:$b, AnyRankedTensor:$acc,
+  let arguments = (ins AnyRankedTensor:$a, AnyRankedTensor:$b, AnyRankedTensor:$acc, Variadic<AnyRankedTensor>:$scales,
       DefaultValuedAttr<StrAttr, "\"ieee\"">:$input_precision, OptionalAttr<I32Attr>:$max_num_imprecise_acc,
       DefaultValuedAttr<BoolAttr, "false">:$a_unsigned, DefaultValuedAttr<BoolAttr, "false">:$b_unsigned);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$a `,` $b `,` $acc attr-dict `:` type($a) `,` type($b) `->` type($result)";
+  let assemblyFormat = [{
+    $a `,` $b `,` $acc (`scales` $scales^)? attr-dict `:` type($a) `,` type($b) (`scales` type($scales)^)? `->` type($result)
+  }];
   let hasVerifier = 1;
+}
+
+def TL_ScaledOp : TL_Op<"scaled", [Pure, AllTypesMatch<["wide", "result"]>]> {
+  let summary = "`wide`, an operand of a dot, which is `value` times its scales along K";
+  let description = [{
+    Who multiplies scaled operands as they are takes `value` and `scale` in the place of `wide`; for all
+    others the op is `wide`. `format` is that of tl.dot_scaled; of e2m1 two are in a byte, along K with
+    `packs_k`. Without `scale` all scales are 1.
+  }];
+  let arguments = (ins AnyRankedTensor:$wide, AnyRankedTensor:$value, Optional<AnyRankedTensor>:$scale,
+      StrAttr:$format, DefaultValuedAttr<BoolAttr, "true">:$packs_k);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $wide `of` $format $value (`times` $scale^)? attr-dict `:` type($value) (`times` type($scale)^)? `->` type($result)
+  }];
 }
 
 //===-- Reductions, scans, sort --------------------------------------------------------------------===//

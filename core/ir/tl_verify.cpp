@@ -327,6 +327,30 @@ LogicalResult AtomicCasOp::verify() {
   return verifyAccess(*this, getPointer(), getValue().getType(), {});
 }
 
+int64_t scaleGroup(Type scales) { return isa<Float8E4M3FNType>(elementOf(scales)) ? 16 : 32; }
+
+/// Scales are of rows and groups, and so deep are the operands; e2m1 may have half as many bytes.
+static LogicalResult verifyScales(DotOp op) {
+  const auto scales = op.getScales();
+  if (scales.size() != 2)
+    return op.emitOpError("has ") << scales.size() << " blocks of scales, expected 2";
+  const size_t rank = op.getA().getType().getShape().size();
+  const int64_t groups = shapeOf(scales[0].getType()).back();
+  const int64_t depth = groups * scaleGroup(scales[0].getType());
+  for (const size_t side : {0, 1}) {
+    const auto operand = cast<RankedTensorType>(op->getOperand(side).getType());
+    const int64_t bytes = operand.getDimSize(static_cast<unsigned>(rank - 1 - side));
+    llvm::SmallVector<int64_t> expected(operand.getShape().drop_back(2));
+    expected.append({operand.getDimSize(static_cast<unsigned>(rank - 2 + side)), groups});
+    if (failed(requireShape(op, "block of scales", scales[side].getType(), expected)))
+      return failure();
+    if (bytes != depth && (2 * bytes != depth || !operand.getElementType().isInteger(8)))
+      return op.emitOpError("has scales for a depth of ")
+             << depth << ", and an operand " << operand;
+  }
+  return success();
+}
+
 LogicalResult DotOp::verify() {
   const llvm::ArrayRef<int64_t> a = getA().getType().getShape();
   const llvm::ArrayRef<int64_t> b = getB().getType().getShape();
@@ -334,8 +358,11 @@ LogicalResult DotOp::verify() {
   if ((rank != 2 && rank != 3) || b.size() != rank)
     return emitOpError("needs operands of rank 2 or 3, found ")
            << getA().getType() << " and " << getB().getType();
-  if (a[rank - 1] != b[rank - 2] || (rank == 3 && a[0] != b[0]))
+  const bool isScaled = !getScales().empty();
+  if ((!isScaled && a[rank - 1] != b[rank - 2]) || (rank == 3 && a[0] != b[0]))
     return emitOpError("cannot multiply ") << getA().getType() << " by " << getB().getType();
+  if (isScaled && failed(verifyScales(*this)))
+    return failure();
   llvm::SmallVector<int64_t> shape(a.drop_back());
   shape.push_back(b.back());
   if (!llvm::is_contained({"ieee", "tf32", "tf32x3", "bf16x3", "bf16x6"},

@@ -3,7 +3,9 @@
 //
 // The numbers are those of Triton's decomposition. A scale is 2^(byte - 127): byte 0 counts as 0
 // (2^-127 is no normal number), byte 255 is NaN. Every e2m1, e4m3 and e5m2 is a bf16, and so is its
-// product with a power of two unless that is too large or too small for bf16; fp16 holds less.
+// product with a power of two unless that is too large or too small for bf16; fp16 holds less. In
+// the IR a widened operand is tl.scaled, which also says what it was: GPUs that multiply scaled
+// operands take those (gpu_backend/passes/scaled_dots.h).
 #include "core/semantic/semantic.h"
 
 #include <cmath>
@@ -203,8 +205,17 @@ Value Semantic::dotScaled(const ScaledOperand &lhs, const ScaledOperand &rhs,
 
   const bool isHalf = a.format == "fp16" || b.format == "fp16";
   const DType common = isHalf ? DType::Fp16 : DType::Bf16;
-  const Value left = widen(*this, a, common, factor, fastMath);
-  const Value right = widen(*this, b, common, factor, fastMath);
+  const auto operand = [&](const Side &side) {
+    const Value wide = widen(*this, side, common, factor, fastMath);
+    if (failed() || emitter_.isStepping() || emitter_.hasPayloads())
+      return wide;
+    ValueList operands{wide, side.value}; // a GPU may multiply what was not widened
+    if (side.scale)
+      operands.push_back(*side.scale);
+    return emit1("tl.scaled", operands, wide.type,
+                 {{"format", side.format}, {"packs_k", side.packsK}});
+  };
+  const Value left = operand(a), right = operand(b);
   std::optional<Value> sum;
   if (acc)
     sum = cast(*acc, DType::Fp32);

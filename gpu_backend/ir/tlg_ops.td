@@ -214,30 +214,35 @@ def TLG_FmaOp : TLG_Op<"fma", [DeclareOpInterfaceMethods<MemoryEffectsOpInterfac
   let assemblyFormat = "$a `,` $b `,` $acc attr-dict `:` type($a) `,` type($b) `->` type($result)";
 }
 
-class TLG_ProductOp<string mnemonic, list<Trait> traits> : TLG_Op<mnemonic, !listconcat(traits, [AllTypesMatch<["acc", "result"]>])> {
-  let arguments = (ins TLG_Block:$a, TLG_Block:$b, AnyRankedTensor:$acc,
-      I32Attr:$operand_bytes, DenseI32ArrayAttr:$warps, DefaultValuedAttr<StrAttr, "\"ieee\"">:$input_precision,
-      DefaultValuedAttr<BoolAttr, "false">:$a_unsigned, DefaultValuedAttr<BoolAttr, "false">:$b_unsigned,
-      OptionalAttr<I32Attr>:$max_num_imprecise_acc);
-  let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$a `,` $b `,` $acc attr-dict `:` type($a) `,` type($b) `->` type($result)";
-}
-
-def TLG_MmaOp : TLG_ProductOp<"mma", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>, AlwaysSpeculatable]> {
+def TLG_MmaOp : TLG_Op<"mma", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>, AlwaysSpeculatable, AllTypesMatch<["acc", "result"]>]> {
   let summary = "acc + a * b by mma.sync";
   let description = [{
     Operands in registers have the layouts of layout/mma_layouts.h for `operand_bytes` (of an element
-    as it is multiplied) and `warps` (along M, N and the batch).
+    as it is multiplied) and `warps` (along M, N and the batch). With `scales` both are scaled, as those
+    of tl.dot (gpu_backend/passes/scaled_dots.h).
+  }];
+  let arguments = (ins TLG_Block:$a, TLG_Block:$b, AnyRankedTensor:$acc, Variadic<AnyRankedTensor>:$scales,
+      I32Attr:$operand_bytes, DenseI32ArrayAttr:$warps, DefaultValuedAttr<StrAttr, "\"ieee\"">:$input_precision,
+      DefaultValuedAttr<BoolAttr, "false">:$a_unsigned, DefaultValuedAttr<BoolAttr, "false">:$b_unsigned);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $a `,` $b `,` $acc (`scales` $scales^)? attr-dict `:` type($a) `,` type($b) (`scales` type($scales)^)? `->` type($result)
   }];
 }
 
-def TLG_WgmmaOp : TLG_ProductOp<"wgmma", [MemoryEffects<[MemRead, MemWrite]>]> {
+def TLG_WgmmaOp : TLG_Op<"wgmma", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["acc", "result"]>]> {
   let summary = "begin acc + a * b by wgmma; the result may be used by tlg.wgmma and tlg.wgmma_wait only";
   let description = [{
     `b` is in shared memory; `a` too, or in registers as wgmmaOperandA. With `max_num_imprecise_acc`
     the tensor cores, which cut off sums of fp8 products, add up no more than so many of them (at
     least those of one instruction); their sums are added to `acc` in fp32.
   }];
+  let arguments = (ins TLG_Block:$a, TLG_Block:$b, AnyRankedTensor:$acc,
+      I32Attr:$operand_bytes, DenseI32ArrayAttr:$warps, DefaultValuedAttr<StrAttr, "\"ieee\"">:$input_precision,
+      DefaultValuedAttr<BoolAttr, "false">:$a_unsigned, DefaultValuedAttr<BoolAttr, "false">:$b_unsigned,
+      OptionalAttr<I32Attr>:$max_num_imprecise_acc);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$a `,` $b `,` $acc attr-dict `:` type($a) `,` type($b) `->` type($result)";
 }
 
 def TLG_WgmmaWaitOp : TLG_Op<"wgmma_wait", [MemoryEffects<[MemRead, MemWrite]>]> {

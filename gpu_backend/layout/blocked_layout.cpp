@@ -53,7 +53,7 @@ LinearLayout blocked(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> size
 }
 
 LinearLayout blockedForAccess(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int> order,
-                              int64_t vector, int64_t warpCount, int64_t rows) {
+                              int64_t vector, int64_t warpCount, int64_t rows, int64_t least) {
   const size_t rank = shape.size();
   constexpr int64_t kLanes = 32;
   if (rank == 0)
@@ -63,7 +63,7 @@ LinearLayout blockedForAccess(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int>
     elements *= size;
 
   llvm::SmallVector<int64_t, 4> perThread(rank, 1), lanes(rank, 1), warps(rank, 1);
-  const int64_t share = std::max<int64_t>(elements / (kLanes * warpCount), 1);
+  const int64_t share = std::max<int64_t>(elements / (kLanes * warpCount), least);
   perThread[order[0]] = std::min({vector, shape[order[0]], share});
   llvm::SmallVector<int, 4> warpOrder(order);
   if (rank > 1 && rows > 1) {

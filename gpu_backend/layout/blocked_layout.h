@@ -23,11 +23,13 @@ LinearLayout blocked(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> size
 ///
 /// With `rows` above 1 each thread takes as many along `order[1]`, too, and what remains along
 /// `order[0]` is left to registers where warps find rows enough: a thread that has few rows has few
-/// addresses to compute.
+/// addresses to compute. A thread takes no fewer than `least` elements along `order[0]`, though
+/// others then have nothing to do, but copies.
 ///
-/// Shapes: the result has 32 lanes and `warpCount` warps, a power of two; so are `vector` and
-/// `rows`.
+/// Shapes: the result has 32 lanes and `warpCount` warps, a power of two; so are `vector`, `rows`
+/// and `least`, which is at most `vector`.
 LinearLayout blockedForAccess(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int> order,
-                              int64_t vector, int64_t warpCount, int64_t rows = 1);
+                              int64_t vector, int64_t warpCount, int64_t rows = 1,
+                              int64_t least = 1);
 
 } // namespace blockscope::gpu

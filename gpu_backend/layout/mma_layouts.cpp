@@ -54,20 +54,43 @@ private:
   llvm::ArrayRef<int64_t> sizes_;
 };
 
+/// Which elements of an instruction's depth a lane has.
+struct DepthOfLane {
+  int pack;   ///< neighbours in a 32-bit register
+  int second; ///< where those of its second register are; 0 if it has one only
+  int next;   ///< where those of the next lane are
+
+  DepthOfLane(int elementBytes, DepthOrder depth) {
+    assert((depth == DepthOrder::Plain || elementBytes == (depth == DepthOrder::Paired ? 4 : 1)) &&
+           "pairs are for operands of 4 bytes, neighbours for bytes");
+    pack = elementBytes < 4 ? 4 / elementBytes : 1;
+    second = elementBytes == 8 ? 0 : 4 * pack;
+    next = pack;
+    if (depth == DepthOrder::PackedNeighbours) {
+      second = 0;
+    } else if (depth != DepthOrder::Plain) {
+      second = pack;
+      next = 2 * pack;
+    }
+  }
+};
+
+/// The depth of one instruction in elements of an operand.
+int depthOfFragment(int elementBytes, DepthOrder depth) {
+  return mmaDepth(elementBytes) / (depth == DepthOrder::PackedNeighbours ? 2 : 1);
+}
+
 /// The fragment of A in a warp: rows 0-15 (0-7 for 8 bytes), `32 / elementBytes` deep. wgmma has
 /// the same one.
 LinearLayout fragmentA(FragmentBuilder &builder, int elementBytes, DepthOrder depth) {
   LinearLayout layout;
-  const bool isPaired = depth == DepthOrder::Paired;
-  assert((!isPaired || elementBytes == 4) && "pairs are for operands of 4 bytes");
-  const int pack = elementBytes < 4 ? 4 / elementBytes : 1; // elements per 32-bit register
-  builder.bits(layout.registers, kColumn, 1, pack);
-  if (elementBytes < 8) {
+  const DepthOfLane ofLane(elementBytes, depth);
+  builder.bits(layout.registers, kColumn, 1, ofLane.pack);
+  if (elementBytes < 8)
     builder.bit(layout.registers, kRow, 8);
-    builder.bit(layout.registers, kColumn, isPaired ? 1 : 4 * pack);
-  }
-  const int firstOfLanes = isPaired ? 2 : pack;
-  builder.bits(layout.lanes, kColumn, firstOfLanes, 4 * firstOfLanes);
+  if (ofLane.second != 0)
+    builder.bit(layout.registers, kColumn, ofLane.second);
+  builder.bits(layout.lanes, kColumn, ofLane.next, 4 * ofLane.next);
   builder.bits(layout.lanes, kRow, 1, 8);
   return layout;
 }
@@ -105,7 +128,7 @@ LinearLayout mmaOperandA(llvm::ArrayRef<int64_t> shape, int elementBytes, MmaWar
   LinearLayout layout = fragmentA(builder, elementBytes, depth);
   builder.bits(layout.warps, kRow, rows, rows * warps.m);
   builder.copies(layout.warps, warps.n);
-  builder.rest(layout.registers, kColumn, mmaDepth(elementBytes));
+  builder.rest(layout.registers, kColumn, depthOfFragment(elementBytes, depth));
   builder.rest(layout.registers, kRow, rows * warps.m);
   builder.batch(layout, warps.batch);
   return layout;
@@ -114,21 +137,67 @@ LinearLayout mmaOperandA(llvm::ArrayRef<int64_t> shape, int elementBytes, MmaWar
 LinearLayout mmaOperandB(llvm::ArrayRef<int64_t> shape, int elementBytes, MmaWarps warps,
                          DepthOrder depth) {
   FragmentBuilder builder(shape);
-  const int pack = elementBytes < 4 ? 4 / elementBytes : 1;
+  const DepthOfLane ofLane(elementBytes, depth);
   LinearLayout layout;
-  builder.bits(layout.registers, kRow, 1, pack);
-  const bool isPaired = depth == DepthOrder::Paired;
-  if (elementBytes < 8)
-    builder.bit(layout.registers, kRow, isPaired ? 1 : 4 * pack);
-  const int firstOfLanes = isPaired ? 2 : pack;
-  builder.bits(layout.lanes, kRow, firstOfLanes, 4 * firstOfLanes);
+  builder.bits(layout.registers, kRow, 1, ofLane.pack);
+  if (ofLane.second != 0)
+    builder.bit(layout.registers, kRow, ofLane.second);
+  builder.bits(layout.lanes, kRow, ofLane.next, 4 * ofLane.next);
   builder.bits(layout.lanes, kColumn, 1, 8);
   builder.copies(layout.warps, warps.m);
   builder.bits(layout.warps, kColumn, 8, 8 * warps.n);
-  builder.rest(layout.registers, kRow, mmaDepth(elementBytes));
+  builder.rest(layout.registers, kRow, depthOfFragment(elementBytes, depth));
   builder.rest(layout.registers, kColumn, 8 * warps.n);
   builder.batch(layout, warps.batch);
   return layout;
+}
+
+LinearLayout mmaScales(llvm::ArrayRef<int64_t> shape, MmaScales scales, MmaWarps warps) {
+  constexpr size_t kWordBits = 2;
+  FragmentBuilder builder(shape);
+  LinearLayout layout;
+  const int64_t lines = shape[shape.size() - 2], groups = shape.back();
+  const int64_t inTile = scales.isOfRows ? 16 : 8;
+  const int64_t side = scales.isOfRows ? warps.m : warps.n;
+  int64_t group = 1, line = inTile * side; // the next ones to be given a place
+  for (; layout.registers.size() < kWordBits && group < groups; group *= 2)
+    builder.bit(layout.registers, kColumn, group);
+  for (; layout.registers.size() < kWordBits && line < lines; line *= 2)
+    builder.bit(layout.registers, kRow, line);
+  if (scales.isOfRows)
+    builder.bit(layout.lanes, kRow, 8);
+  for (; layout.lanes.size() < 2; line *= 2)
+    builder.bit(layout.lanes, kRow, line);
+  builder.bits(layout.lanes, kRow, 1, 8);
+  if (!scales.isOfRows)
+    builder.copies(layout.warps, warps.m);
+  builder.bits(layout.warps, kRow, inTile, inTile * side);
+  if (scales.isOfRows)
+    builder.copies(layout.warps, warps.n);
+  builder.rest(layout.registers, kColumn, group);
+  builder.rest(layout.registers, kRow, line);
+  builder.batch(layout, warps.batch);
+  return layout;
+}
+
+ScalePlace scalePlace(llvm::ArrayRef<int64_t> shape, MmaScales scales, MmaWarps warps,
+                      int64_t batch, int64_t tile, int64_t step) {
+  const LinearLayout layout = mmaScales(shape, scales, warps);
+  const ShapeBits bits(shape);
+  const int rank = bits.rank();
+  const int64_t line = tile * (scales.isOfRows ? 16 * warps.m : 8 * warps.n);
+  const int64_t group = step * scales.groupsPerStep;
+  ElementBits wanted = static_cast<ElementBits>(line) << bits.shift(rank - 2) |
+                       static_cast<ElementBits>(group) << bits.shift(rank - 1);
+  if (rank == 3)
+    wanted |= static_cast<ElementBits>(batch * warps.batch) << bits.shift(0);
+  const uint32_t threadStep = scales.isOfRows ? 2 : 1;
+  for (uint32_t thread = 0; thread < 4 / threadStep; ++thread)
+    for (uint32_t reg = 0; reg < static_cast<uint32_t>(layout.registerCount()); ++reg)
+      if ((layout.registerElement(reg) ^ layout.laneElement(thread * threadStep)) == wanted)
+        return {static_cast<int>(reg / 4), static_cast<int>(reg % 4), static_cast<int>(thread)};
+  assert(false && "every tile has scales");
+  return {};
 }
 
 LinearLayout wgmmaAccumulator(llvm::ArrayRef<int64_t> shape, int64_t instructionN, MmaWarps warps) {

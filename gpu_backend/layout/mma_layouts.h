@@ -6,7 +6,7 @@
 // inner dimension of the operand first: N of an accumulator, K of an operand, then the other, then
 // the batch. Warps are numbered along M first, then N, then the batch, in accumulators and operands
 // alike; warps along a dimension that an operand lacks hold copies, as do fragments larger than the
-// shape. Source: PTX ISA 9.0, 9.7.14.5 (mma) and 9.7.15.5 (wgmma).
+// shape. Source: PTX ISA 9.0, 9.7.14.3 (block scaling), 9.7.14.5 (mma) and 9.7.15.5 (wgmma).
 #pragma once
 
 #include "gpu_backend/layout/linear_layout.h"
@@ -25,6 +25,11 @@ enum class DepthOrder : uint8_t {
   /// t and t + 4, a thread has its two neighbouring columns, so that the sums of one dot go into
   /// another one without moving. Shapes: K is at least `mmaDepth`.
   Paired,
+  /// For operands of bytes: a thread has eight neighbours of each instruction's depth.
+  Neighbours,
+  /// The same of bytes that hold two elements each, and so half as many of them: one word of four
+  /// becomes the two that the instruction takes of a line. Shapes: K counts the bytes, at least 16.
+  PackedNeighbours,
 };
 
 /// Depth K of one mma.sync for operands of `elementBytes`: 32, 16, 8 for 1, 2, 4 bytes
@@ -48,6 +53,31 @@ LinearLayout mmaOperandA(llvm::ArrayRef<int64_t> shape, int elementBytes, MmaWar
 /// The second operand of mma.sync, K x N, as `mmaOperandA`.
 LinearLayout mmaOperandB(llvm::ArrayRef<int64_t> shape, int elementBytes, MmaWarps warps,
                          DepthOrder depth = DepthOrder::Plain);
+
+/// How mma.sync takes the scales of one operand, from words of four of them.
+struct MmaScales {
+  bool isOfRows = true;  ///< of the first operand
+  int groupsPerStep = 1; ///< of one instruction's depth, side by side in a word: 1, 2 or 4
+};
+
+/// The scales of an operand of a block-scaled mma.sync: four registers, as far as there are so
+/// many, are a word. In a word stand neighbours along K, then those of the next tiles of rows or
+/// columns. The instruction reads the words of one thread (columns) or two (rows) of the four that
+/// share the rows or columns; the others have those of the next tiles.
+///
+/// Shapes: `shape` is M or N x groups along K.
+LinearLayout mmaScales(llvm::ArrayRef<int64_t> shape, MmaScales scales, MmaWarps warps);
+
+/// Where an instruction finds the scales of its tile and step.
+struct ScalePlace {
+  int word;   ///< of the thread's words
+  int byte;   ///< the first one in the word
+  int thread; ///< which one of those that may have them
+};
+
+/// Those of `tile` of rows or columns of `batch`, at depth `step`, in the layout of mmaScales.
+ScalePlace scalePlace(llvm::ArrayRef<int64_t> shape, MmaScales scales, MmaWarps warps,
+                      int64_t batch, int64_t tile, int64_t step);
 
 /// The 32-bit accumulator of wgmma m64nNkK with N = `instructionN` (N / 2 registers).
 ///

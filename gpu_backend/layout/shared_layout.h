@@ -11,6 +11,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <algorithm>
+
 namespace blockscope::gpu {
 
 /// Where the elements of a block lie in shared memory.
@@ -27,6 +29,8 @@ struct SharedLayout {
     return static_cast<uint32_t>(elementBytes)
            << (offsets.size() - static_cast<size_t>(llvm::count(offsets, ElementBits{0})));
   }
+  /// What it begins at a multiple of: that of TMA, or as much as a swizzle of its size may want.
+  uint32_t alignmentBytes() const { return std::clamp(sizeBytes(), 128U, 1024U); }
 };
 
 /// How many bytes of elements that follow each other along `dim` lie one behind the other in shared

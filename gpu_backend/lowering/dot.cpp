@@ -204,8 +204,8 @@ LogicalResult lowerFma(Lowering &lowering, Operation *op) {
   return success();
 }
 
-/// Every tl.dot has become tlg.fma, tlg.mma or tlg.wgmma when layouts were assigned: its row says
-/// that the GPU has it.
+/// Every tl.dot has become tlg.fma, tlg.mma or tlg.wgmma when layouts were assigned, and every
+/// tl.scaled a part of one or its first operand: their rows say that the GPU has them.
 LogicalResult lowerDot(Lowering &, Operation *op) {
   return op->emitError("has no layout (a mistake in blockscope)");
 }
@@ -213,7 +213,8 @@ LogicalResult lowerDot(Lowering &, Operation *op) {
 } // namespace
 
 llvm::ArrayRef<LoweringRow> dotRows() {
-  static constexpr LoweringRow kRows[] = {{"tl.dot", lowerDot}, {"tlg.fma", lowerFma}};
+  static constexpr LoweringRow kRows[] = {
+      {"tl.dot", lowerDot}, {"tl.scaled", lowerDot}, {"tlg.fma", lowerFma}};
   return kRows;
 }
 

@@ -6,6 +6,7 @@
 #include "gpu_backend/lowering/families.h"
 #include "gpu_backend/lowering/mma_operands.h"
 #include "gpu_backend/lowering/payload_products.h"
+#include "gpu_backend/lowering/scaled_mma.h"
 
 #include "gpu_backend/layout/mma_layouts.h"
 #include "gpu_backend/passes/shared_operands.h"
@@ -132,6 +133,10 @@ void multiplyWidened(Lowering &lowering, const Instruction &instruction,
 
 LogicalResult lowerMma(Lowering &lowering, Operation *op) {
   auto mma = cast<tlg::MmaOp>(op);
+  if (!mma.getScales().empty()) {
+    lowerScaledMma(lowering, mma);
+    return success();
+  }
   llvm::IRBuilder<> &builder = lowering.builder();
   const auto bytes = static_cast<int>(mma.getOperandBytes());
   const auto type = cast<RankedTensorType>(mma.getType());

@@ -111,7 +111,7 @@ llvm::SmallVector<std::pair<int, int>, 6> OperandFormat::termProducts() const {
 }
 
 MmaOperand::MmaOperand(Lowering &lowering, Value operand, const OperandFormat &format,
-                       const LinearLayout &layout, int fragmentSize)
+                       const LinearLayout &layout, int fragmentSize, bool isDeep)
     : lowering_(lowering), format_(format), fragmentSize_(fragmentSize),
       element_(elementOfOperand(operand)) {
   if (auto shared = dyn_cast<tlg::SharedType>(operand.getType()))
@@ -120,7 +120,7 @@ MmaOperand::MmaOperand(Lowering &lowering, Value operand, const OperandFormat &f
   else
     registers_ = lowering.get(operand);
   // The second half of a fragment's depth is its last bit; copies there would be multiplied twice.
-  if (fragmentSize > 1 && (freeBits(layout).registers & fragmentSize / 2) != 0)
+  if (!isDeep && fragmentSize > 1 && (freeBits(layout).registers & fragmentSize / 2) != 0)
     zeros_ = static_cast<uint32_t>(fragmentSize) / 2;
 }
 

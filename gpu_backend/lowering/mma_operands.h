@@ -47,9 +47,9 @@ class MmaOperand {
 public:
   /// `layout` is that in registers, of which each `fragmentSize` make a fragment; an operand in
   /// shared memory is read to it. Of a fragment that is twice as deep as the operand, the second
-  /// half is zeros.
+  /// half is zeros; with `isDeep` none is.
   MmaOperand(Lowering &lowering, mlir::Value operand, const OperandFormat &format,
-             const LinearLayout &layout, int fragmentSize);
+             const LinearLayout &layout, int fragmentSize, bool isDeep = false);
 
   /// The words of fragment `tile`, of one term of the split.
   llvm::ArrayRef<llvm::Value *> words(int64_t tile, int term = 0);

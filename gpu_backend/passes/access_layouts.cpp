@@ -37,6 +37,21 @@ int multipliedBytes(tl::LoadOp load) {
   return 0;
 }
 
+/// Whether what is loaded is scales of a dot's operands.
+bool isOfScales(tl::LoadOp load) {
+  constexpr unsigned kFirstScales = 3;
+  llvm::SmallVector<Value> open{load.getResult()};
+  while (!open.empty())
+    for (OpOperand &use : open.pop_back_val().getUses()) {
+      Operation *user = use.getOwner();
+      if (isa<tl::DotOp>(user) && use.getOperandNumber() >= kFirstScales)
+        return true;
+      if (isa<tl::TransOp, tl::ReshapeOp>(user))
+        open.push_back(user->getResult(0));
+    }
+  return false;
+}
+
 /// How often an op is supposed to run, by the loops around it.
 int64_t timesRun(Operation *op) {
   int64_t times = 1;
@@ -275,6 +290,14 @@ int64_t AccessLayouts::rowsForDot(Operation *access, llvm::ArrayRef<int> order,
   return bytes == 0 ? 1 : kVectorBytes / bytes;
 }
 
+/// How many elements a thread takes at least, where a vector has as many: scales are few, but no
+/// copy to shared memory is smaller than 4 bytes.
+int64_t leastWidth(Operation *access) {
+  constexpr int kLeastBytes = 4;
+  auto load = dyn_cast<tl::LoadOp>(access);
+  return load && isOfScales(load) ? kLeastBytes / tlg::elementBytes(load.getType()) : 1;
+}
+
 LinearLayout AccessLayouts::of(Operation *access) const {
   Value pointer = access->getOperand(0);
   const llvm::ArrayRef<int64_t> shape = blockType(pointer).getShape();
@@ -290,8 +313,8 @@ LinearLayout AccessLayouts::of(Operation *access) const {
   int64_t rows = rowsForDot(access, order, group.width);
   if (!group.neighbours.empty())
     rows = std::max(rows, group.neighbours[order[1]]);
-  LinearLayout layout =
-      blockedForRuns(shape, order, group.width, options_.numWarps, group.runs, rows);
+  LinearLayout layout = blockedForRuns(shape, order, group.width, options_.numWarps, group.runs,
+                                       rows, std::min(leastWidth(access), group.width));
   if (group.combinesRows)
     giveRowsToWarps(layout, pointer, order[0]);
   return layout;

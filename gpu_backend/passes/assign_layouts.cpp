@@ -12,6 +12,7 @@
 #include "gpu_backend/passes/commutes.h"
 #include "gpu_backend/passes/layout_choice.h"
 #include "gpu_backend/passes/passes.h"
+#include "gpu_backend/passes/scaled_dots.h"
 #include "gpu_backend/passes/shape_transfer.h"
 #include "gpu_backend/passes/split_dots.h"
 
@@ -279,9 +280,12 @@ private:
 
   void rewriteDot(tl::DotOp dot) {
     const DotLayouts &layouts = choice_.ofDot(dot);
-    define(dot,
-           createDot(builder_, dot, layouts, operandIn(dot.getA(), layouts.a),
-                     operandIn(dot.getB(), layouts.b), require(dot.getAcc(), layouts.accumulator)));
+    llvm::SmallVector<Value, 2> scales;
+    for (auto [scale, layout] : llvm::zip(dot.getScales(), layouts.scales))
+      scales.push_back(require(scale, layout));
+    define(dot, createDot(builder_, dot, layouts, operandIn(dot.getA(), layouts.a),
+                          operandIn(dot.getB(), layouts.b),
+                          require(dot.getAcc(), layouts.accumulator), scales));
   }
 
   Type typeOf(Value value) {
@@ -400,6 +404,7 @@ private:
 
 LogicalResult assignLayouts(func::FuncOp function, const GpuTarget &target,
                             const GpuOptions &options) {
+  formScaledDots(function, target);
   narrowDotOperands(function);
   widenDotOperands(function, target);
   foldSumsIntoDots(function, target);

@@ -5,6 +5,7 @@
 #include "core/ir/facts.h"
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/layout/blocked_layout.h"
+#include "gpu_backend/passes/scaled_dots.h"
 #include "gpu_backend/passes/shared_operands.h"
 #include "gpu_backend/passes/split_dots.h"
 
@@ -50,6 +51,9 @@ int64_t depthOf(tl::DotOp dot) {
   return cast<RankedTensorType>(dot.getA().getType()).getShape().back();
 }
 
+/// Whether operands are multiplied with their scales (passes/scaled_dots.h).
+bool isScaled(tl::DotOp dot) { return !dot.getScales().empty(); }
+
 bool isFp8(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8; }
 
 /// Whether K is enough for mma.sync: half an instruction's depth is filled up with zeros.
@@ -57,8 +61,10 @@ bool isDeepEnough(tl::DotOp dot, int bytes) {
   return depthOf(dot) >= (bytes == 8 ? mmaDepth(bytes) : mmaDepth(bytes) / 2);
 }
 
-/// Whether the tensor cores multiply fp8 operands of these types.
+/// Whether the tensor cores multiply fp8 operands of these types, or scaled ones.
 bool multipliesFp8(tl::DotOp dot, const GpuTarget &target) {
+  if (isScaled(dot))
+    return true;
   return target.hasFp8 && isDeepEnough(dot, 1) &&
          llvm::all_of(ValueRange{dot.getA(), dot.getB()}, [](Value operand) {
            return isa<Float8E4M3FNType, Float8E5M2Type>(elementOf(operand));
@@ -68,6 +74,8 @@ bool multipliesFp8(tl::DotOp dot, const GpuTarget &target) {
 /// The bytes of an element as the tensor cores multiply it, or 0 where they cannot.
 int tensorCoreBytes(tl::DotOp dot, const GpuTarget &target) {
   const Type type = elementOf(dot.getA());
+  if (isScaled(dot))
+    return 1;
   int bytes = 0;
   if (type.isF32()) {
     const llvm::StringRef precision = dot.getInputPrecision();
@@ -357,6 +365,17 @@ DotLayouts chooseDotLayouts(tl::DotOp dot, const AxisAnalysis &axes, const GpuTa
   layouts.operandBytes = bytes;
   layouts.warps = splitWarps(shape, numWarps, feedsDot(dot) || takesRows(dot));
   layouts.accumulator = mmaAccumulator(shape, bytes, layouts.warps);
+  if (isScaled(dot)) {
+    const auto scalesOf = [&](int side) {
+      return cast<RankedTensorType>(dot.getScales()[side].getType());
+    };
+    const ScaledMma mma = scaledMmaOf(dot.getA().getType(), dot.getB().getType(), scalesOf(0));
+    layouts.a = mmaOperandA(aShape, bytes, layouts.warps, mma.depthA);
+    layouts.b = mmaOperandB(bShape, bytes, layouts.warps, mma.depthB);
+    layouts.scales = {mmaScales(scalesOf(0).getShape(), mma.scalesA, layouts.warps),
+                      mmaScales(scalesOf(1).getShape(), mma.scalesB, layouts.warps)};
+    return layouts;
+  }
   layouts.depth = depthOrder(dot, bytes, layouts.warps, axes);
   layouts.a = mmaOperandA(aShape, bytes, layouts.warps, layouts.depth);
   layouts.b = mmaOperandB(bShape, bytes, layouts.warps, layouts.depth);
@@ -382,7 +401,7 @@ void setDepthOrder(Operation *dot, DepthOrder depth) {
 } // namespace
 
 Value createDot(OpBuilder &builder, tl::DotOp dot, const DotLayouts &layouts, Value a, Value b,
-                Value accumulator) {
+                Value accumulator, ValueRange scales) {
   if (layouts.kind == DotKind::Fma)
     return tlg::FmaOp::create(builder, dot.getLoc(), accumulator.getType(), a, b, accumulator,
                               dot.getInputPrecisionAttr(), dot.getAUnsignedAttr(),
@@ -415,9 +434,9 @@ Value createDot(OpBuilder &builder, tl::DotOp dot, const DotLayouts &layouts, Va
                     : result;
   }
   auto made = tlg::MmaOp::create(builder, location, accumulator.getType(), a, b, accumulator,
-                                 builder.getI32IntegerAttr(layouts.operandBytes),
+                                 scales, builder.getI32IntegerAttr(layouts.operandBytes),
                                  builder.getDenseI32ArrayAttr(warps), dot.getInputPrecisionAttr(),
-                                 dot.getAUnsignedAttr(), dot.getBUnsignedAttr(), IntegerAttr());
+                                 dot.getAUnsignedAttr(), dot.getBUnsignedAttr());
   setDepthOrder(made, layouts.depth);
   return made.getResult();
 }

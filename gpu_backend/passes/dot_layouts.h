@@ -26,7 +26,8 @@ struct DotLayouts {
   MmaWarps warps;
   /// Of the operands; nothing where any layout will do.
   std::optional<LinearLayout> a, b;
-  DepthOrder depth = DepthOrder::Plain; ///< in which both operands have K
+  DepthOrder depth = DepthOrder::Plain;      ///< in which both operands have K
+  llvm::SmallVector<LinearLayout, 2> scales; ///< of a block-scaled dot
   LinearLayout accumulator;
 };
 
@@ -36,7 +37,8 @@ DotLayouts chooseDotLayouts(tl::DotOp dot, const AxisAnalysis &axes, const GpuTa
 
 /// Makes the op of the GPU level for `dot` with new operands, which have `layouts`.
 mlir::Value createDot(mlir::OpBuilder &builder, tl::DotOp dot, const DotLayouts &layouts,
-                      mlir::Value a, mlir::Value b, mlir::Value accumulator);
+                      mlir::Value a, mlir::Value b, mlir::Value accumulator,
+                      mlir::ValueRange scales);
 
 /// Multiplies fp32 operands that were both cast from fp16 or both from bf16 as what they were,
 /// where their digits are cut to tf32 or bf16 anyway: the products are the same, and exact.
@@ -47,9 +49,9 @@ void widenDotOperands(mlir::func::FuncOp function, const GpuTarget &target);
 
 /// Makes `sum + dot(a, b)` the one `dot(a, b, sum)` where the tensor cores add in fp32 or int32:
 /// the product needs no registers of its own, and the dots of an iteration may go on into the next
-/// one. So it does where the product is reshaped before it is added. The dots of fp8 keep their
-/// addition: the tensor cores add these with fewer bits. So does one that could begin before the
-/// sum is there.
+/// one. So it does where the product is reshaped before it is added. The dots of fp8, scaled or
+/// not, keep their addition: the tensor cores add these with fewer bits. So does one that could
+/// begin before the sum is there.
 void foldSumsIntoDots(mlir::func::FuncOp function, const GpuTarget &target);
 
 } // namespace blockscope::gpu

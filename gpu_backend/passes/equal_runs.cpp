@@ -62,7 +62,7 @@ llvm::SmallVector<int64_t, 3> commonRuns(llvm::ArrayRef<Operation *> accesses,
 
 LinearLayout blockedForRuns(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int> order,
                             int64_t vector, int64_t warpCount, llvm::ArrayRef<int64_t> runs,
-                            int64_t rows) {
+                            int64_t rows, int64_t least) {
   const ShapeBits bits(shape);
   // A vector of different elements for each thread; what is over goes to the runs.
   int64_t share = std::max<int64_t>((int64_t{1} << bits.width()) / (32 * warpCount * vector), 1);
@@ -72,8 +72,9 @@ LinearLayout blockedForRuns(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int> o
     share /= taken[dim];
   }
   const ElementBits equal = bitsOfRuns(taken, bits);
-  LinearLayout layout =
-      blockedForAccess(shapeWithout(bits, equal), order, vector, warpCount, equal == 0 ? rows : 1);
+  const bool hasRuns = equal != 0;
+  LinearLayout layout = blockedForAccess(shapeWithout(bits, equal), order, vector, warpCount,
+                                         hasRuns ? 1 : rows, hasRuns ? 1 : least);
   const Bases different = differentBits(bits, equal);
   for (Bases *bases : {&layout.registers, &layout.lanes, &layout.warps})
     for (ElementBits &basis : *bases)

@@ -23,10 +23,10 @@ llvm::SmallVector<int64_t, 3> commonRuns(llvm::ArrayRef<mlir::Operation *> acces
 
 /// The layout of a load whose elements are equal in runs: that of the blocks of different elements,
 /// with the runs in registers. Runs are cut where threads would have copies of each other's
-/// elements. `rows` as for blockedForAccess, where there are no runs.
+/// elements. `rows` and `least` as for blockedForAccess, where there are no runs.
 LinearLayout blockedForRuns(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int> order,
                             int64_t vector, int64_t warpCount, llvm::ArrayRef<int64_t> runs,
-                            int64_t rows = 1);
+                            int64_t rows = 1, int64_t least = 1);
 
 /// The bits of an element's number that make no difference to what `op` compares or loads, by its
 /// attribute `tlg.equal_runs`.

@@ -86,7 +86,6 @@ int64_t sizeOf(tlg::AllocSharedOp alloc) {
 } // namespace
 
 SharedPlaces::SharedPlaces(func::FuncOp function) {
-  constexpr int64_t kAlignment = 1024; // of the widest swizzle
   constexpr int64_t kBarrierBytes = 8;
   llvm::SmallVector<std::pair<tlg::AllocSharedOp, size_t>> staged;
   llvm::SmallVector<tlg::AllocSharedOp> barriers;
@@ -99,6 +98,7 @@ SharedPlaces::SharedPlaces(func::FuncOp function) {
       return;
     }
     const int64_t size = sizeOf(alloc);
+    const uint32_t alignment = tlg::sharedLayoutOf(alloc.getType()).alignmentBytes();
     const Life outside = lifeIn(alloc, blockOfLife(alloc));
     Life life = outside;
     const bool hasBarrier = isStagedInIteration(alloc);
@@ -112,7 +112,7 @@ SharedPlaces::SharedPlaces(func::FuncOp function) {
     int64_t begin = 0;
     for (const Placed &block : alive)
       if (block.begin < begin + size && begin < block.end)
-        begin = static_cast<int64_t>(llvm::alignTo(block.end, kAlignment));
+        begin = static_cast<int64_t>(llvm::alignTo(block.end, alignment));
     const bool isReused = !hasBarrier && llvm::any_of(blocks_, [&](const Placed &block) {
       return block.begin < begin + size && begin < block.end;
     });

@@ -1,5 +1,6 @@
 // Trees of elementwise ops, and of those that name elements anew, whose leaves are reads of shared
-// memory, or repeat smaller blocks, are built again in the layout of the conversion at their root.
+// memory, or repeat smaller blocks, are built again in the layout of the conversion at their root,
+// where a thread then has no more elements, or few that are only read.
 #include "gpu_backend/passes/wanted_layouts.h"
 
 #include "core/ir/facts.h"
@@ -18,6 +19,10 @@ using namespace mlir;
 
 namespace blockscope::gpu {
 namespace {
+
+/// The most elements of a thread, as bits, that are read by more threads than would have to: such
+/// blocks, as the scales of a dot's operands, do not need the swizzles of a conversion.
+constexpr size_t kMostReadBits = 5;
 
 /// How many ops a small block may take to be made a second time.
 constexpr int kMostMadeAgain = 32;
@@ -118,6 +123,13 @@ public:
            });
   }
 
+  /// Whether any op does more than to read and to name elements anew.
+  bool computes() const {
+    return !llvm::all_of(ops_, [](const auto &made) {
+      return isa<tlg::LocalLoadOp>(made.first) || isRenaming(made.first);
+    });
+  }
+
   void build() {
     llvm::SmallVector<Operation *> ordered(llvm::make_first_range(ops_));
     llvm::sort(ordered, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
@@ -164,8 +176,10 @@ void readInWantedLayouts(func::FuncOp function) {
   bool changed = false;
   for (tlg::ConvertLayoutOp op : conversions) {
     const auto registers = [](Type type) { return tlg::layoutOf(type).registers.size(); };
+    const bool hasNoMore = registers(op.getType()) <= registers(op.getSource().getType());
+    const bool isSmall = registers(op.getType()) <= kMostReadBits;
     Tree tree(op);
-    if (registers(op.getType()) <= registers(op.getSource().getType()) && tree.find()) {
+    if ((hasNoMore || isSmall) && tree.find() && (hasNoMore || !tree.computes())) {
       tree.build();
       changed = true;
     }

@@ -20,13 +20,21 @@ namespace blockscope::gpu {
 namespace {
 
 constexpr int kWarpsOfGroup = 4;
+constexpr unsigned kAccumulator = 2; // the operand of dots that is not loaded for them
 /// What a loop with dots needs besides their blocks: addresses, numbers of rows.
 constexpr int kRegistersOfRest = 16;
-constexpr int64_t kBufferAlignment = 1024, kBarrierBytes = 8;
+constexpr int64_t kBarrierBytes = 8;
 /// An iteration whose dots read so much takes about a microsecond, as long as a copy from memory.
 constexpr int64_t kBytesOfLongIteration = 32 << 10;
 
 bool isDot(Operation *op) { return isa<tlg::FmaOp, tlg::MmaOp, tlg::WgmmaOp>(op); }
+
+/// Where a ring of `buffers` ends that comes behind `usedBytes` of shared memory.
+int64_t endOfRing(int64_t usedBytes, tlg::SharedType buffer, int64_t buffers) {
+  const SharedLayout layout = tlg::sharedLayoutOf(buffer);
+  return static_cast<int64_t>(llvm::alignTo(usedBytes, layout.alignmentBytes())) +
+         buffers * layout.sizeBytes();
+}
 
 /// Registers of 32 bits that a thread needs for a block.
 int64_t registersOf(Type block) {
@@ -44,7 +52,7 @@ bool feedsDot(Value value, const std::optional<DelayedDot> &delayed) {
       Operation *user = use.getOwner();
       if (isDot(user)) {
         const bool isLater = delayed && user == delayed->second && use.getOperandNumber() == 0;
-        if (use.getOperandNumber() < 2 && !isLater)
+        if (use.getOperandNumber() != kAccumulator && !isLater)
           return true;
         continue;
       }
@@ -212,7 +220,7 @@ private:
     int64_t bytes = 0;
     for (const LoadPlan &load : plan_.loads)
       if (load.isCopied())
-        bytes += llvm::alignTo(tlg::sharedLayoutOf(load.buffer).sizeBytes(), kBufferAlignment);
+        bytes = endOfRing(bytes, load.buffer, 1);
     return bytes;
   }
 
@@ -585,8 +593,7 @@ private:
 int64_t endOfRings(const LoopPlan &loop, int64_t usedBytes) {
   for (const LoadPlan &load : loop.loads)
     if (load.ring >= 0)
-      usedBytes = llvm::alignTo(usedBytes, kBufferAlignment) +
-                  loop.rings[load.ring].buffers * tlg::sharedLayoutOf(load.buffer).sizeBytes();
+      usedBytes = endOfRing(usedBytes, load.buffer, loop.rings[load.ring].buffers);
   for (const RingPlan &ring : loop.rings) {
     const int mbarriers = ring.sync == RingSync::CtaBarrier        ? 0
                           : ring.sync == RingSync::FilledMbarriers ? 1
@@ -602,8 +609,7 @@ int64_t LoopPlan::ringBytes() const {
   int64_t bytes = 0;
   for (const LoadPlan &load : loads)
     if (load.ring >= 0)
-      bytes += rings[load.ring].buffers *
-               llvm::alignTo(tlg::sharedLayoutOf(load.buffer).sizeBytes(), kBufferAlignment);
+      bytes = endOfRing(bytes, load.buffer, rings[load.ring].buffers);
   return bytes;
 }
 
@@ -642,9 +648,7 @@ PipelinePlan planPipelines(func::FuncOp function, const GpuTarget &target,
   PipelinePlan plan;
   int64_t usedBytes = 0;
   function.walk([&](tlg::AllocSharedOp alloc) {
-    const tlg::SharedType type = alloc.getType();
-    usedBytes = llvm::alignTo(usedBytes, kBufferAlignment) +
-                int64_t{tlg::sharedLayoutOf(type).sizeBytes()} * type.getStages();
+    usedBytes = endOfRing(usedBytes, alloc.getType(), alloc.getType().getStages());
   });
   function.walk([&](scf::ForOp loop) {
     const bool hasLoopInside = llvm::any_of(plan.loops, [&](const LoopPlan &other) {

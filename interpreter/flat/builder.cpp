@@ -36,6 +36,8 @@ bool isRetyped(mlir::Operation &op, bool showsValues) {
     return false;
   if (showsValues && mlir::isa<tl::HintOp>(op)) // a claim is shown
     return false;
+  if (mlir::isa<tl::ScaledOp>(op)) // what else it says is for GPUs
+    return true;
   const OpFacts *facts = tl::factsOf(&op);
   return facts && facts->cost == OpCost::Free && op.getNumOperands() == 1 &&
          op.getNumResults() == 1;

@@ -114,6 +114,18 @@ func.func @arithmetic(%x: tensor<4xf32>, %i: tensor<4xi32>, %a: tensor<16x32xf16
   return
 }
 
+// CHECK-LABEL: func.func @scaled
+func.func @scaled(%wide: tensor<16x32xbf16>, %fp8: tensor<16x32xf8E5M2>, %fp4: tensor<32x4xi8>, %s: tensor<16x1xi8>,
+                  %t: tensor<8x1xi8>, %half: tensor<16x8xi8>, %c: tensor<16x8xf32>) {
+  // CHECK: tl.scaled %{{.*}} of "e5m2" %{{.*}} times %{{.*}} : tensor<16x32xf8E5M2> times tensor<16x1xi8> -> tensor<16x32xbf16>
+  %0 = tl.scaled %wide of "e5m2" %fp8 times %s : tensor<16x32xf8E5M2> times tensor<16x1xi8> -> tensor<16x32xbf16>
+  // CHECK: tl.scaled %{{.*}} of "e2m1" %{{.*}} {packs_k = false} : tensor<32x4xi8> -> tensor<16x32xbf16>
+  %1 = tl.scaled %wide of "e2m1" %fp4 {packs_k = false} : tensor<32x4xi8> -> tensor<16x32xbf16>
+  // CHECK: tl.dot %{{.*}}, %{{.*}}, %{{.*}} scales %{{.*}}, %{{.*}} : tensor<16x32xf8E5M2>, tensor<16x8xi8> scales tensor<16x1xi8>, tensor<8x1xi8> -> tensor<16x8xf32>
+  %2 = tl.dot %fp8, %half, %c scales %s, %t : tensor<16x32xf8E5M2>, tensor<16x8xi8> scales tensor<16x1xi8>, tensor<8x1xi8> -> tensor<16x8xf32>
+  return
+}
+
 // CHECK-LABEL: func.func @reductions
 func.func @reductions(%x: tensor<4x8xf32>, %i: tensor<4x8xi32>, %h: tensor<16xi32>, %m: tensor<16xi1>) {
   // CHECK: tl.reduce %{{.*}}, %{{.*}} axis 1 {

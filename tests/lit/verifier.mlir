@@ -257,6 +257,22 @@ func.func @f(%a: tensor<16x16xf16>, %b: tensor<32x8xf16>, %c: tensor<16x8xf32>) 
 
 // -----
 
+func.func @f(%a: tensor<16x64xf8E5M2>, %b: tensor<32x8xf8E5M2>, %s: tensor<16x2xi8>, %t: tensor<8x2xi8>, %c: tensor<16x8xf32>) {
+  // expected-error @+1 {{'tl.dot' op has scales for a depth of 64, and an operand 'tensor<32x8xf8E5M2>'}}
+  %0 = tl.dot %a, %b, %c scales %s, %t : tensor<16x64xf8E5M2>, tensor<32x8xf8E5M2> scales tensor<16x2xi8>, tensor<8x2xi8> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<16x64xf8E5M2>, %b: tensor<64x8xf8E5M2>, %s: tensor<16x2xi8>, %c: tensor<16x8xf32>) {
+  // expected-error @+1 {{'tl.dot' op has a block of scales of shape [16, 2], expected [8, 2]}}
+  %0 = tl.dot %a, %b, %c scales %s, %s : tensor<16x64xf8E5M2>, tensor<64x8xf8E5M2> scales tensor<16x2xi8>, tensor<16x2xi8> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
 func.func @f(%x: tensor<4x8xf32>) {
   // expected-error @+1 {{'tl.reduce' op has axis 2, expected 0 to 1}}
   %0 = tl.reduce %x axis 2 {

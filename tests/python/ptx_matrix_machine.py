@@ -4,8 +4,7 @@ What is asynchronous happens as late as it may: a copy's bytes are nobody's unti
 for them, or until somebody waits for the mbarrier where they arrive; wgmma reads its operands from
 its issue until it is waited for, and its sums may not be touched in between. wgmma may read a byte
 only if a fence.proxy.async came between, in the thread that wrote it or in those that know of the
-write. Fragments: PTX ISA 9.0, 9.7.14.5 (mma) and 9.7.15.5
-(wgmma).
+write. Fragments and scales: PTX ISA 9.0, 9.7.14.3, 9.7.14.5 (mma) and 9.7.15.5 (wgmma).
 """
 
 from __future__ import annotations
@@ -35,9 +34,18 @@ _NUMBERS: dict[str, Any] = {
     "f64": np.float64,
 }
 
+_E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
+
 
 def elements(data: np.ndarray, kind: str) -> np.ndarray:
     """Bytes (the last axis) as the numbers that a product takes, in float64."""
+    if kind == "e2m1":  # in bytes of their own
+        if (data & 0xC3).any():
+            raise PtxError("bits beside those of an e2m1")
+        return _E2M1[data >> 2 & 15]
+    if kind == "e2m1x2":
+        pairs = np.stack([_E2M1[data & 15], _E2M1[data >> 4]], axis=-1)
+        return pairs.reshape(*data.shape[:-1], -1)
     if kind == "tf32":
         words = np.ascontiguousarray(data).view(np.uint32) & np.uint32(0xFFFFE000)
         return words.view(np.float32).astype(np.float64)
@@ -204,6 +212,25 @@ class Machine(Tma, _Fences):
                 result[:, row, k] = words[:, :, word, j]
         return result
 
+    def _scales(self, i: Instruction, first: int, at: np.ndarray, lines: int,
+                depth: int) -> np.ndarray:  # fmt: skip
+        """The scales of operand `first` of mma.sync, from the bytes and threads that it names, one
+        for each element of rows of A (16 lines) or columns of B: (warps, lines, depth)."""
+        words = self.get(self._names(i.operands[first])[0], at).astype(np.uint32).reshape(-1, 32)
+        byte, thread = (int(x) for x in self._names(i.operands[first + 1]))
+        count = next(int(part[0]) for part in i.parts if part in ("1X", "2X", "4X"))
+        if byte % count or byte + count > 4:
+            raise PtxError(f"{count} scales from byte {byte} on")
+        line = np.arange(lines)
+        lane = line % 8 * 4 + (thread * 2 + line // 8 if lines == 16 else thread)
+        data = np.ascontiguousarray(words[:, lane])[..., None].view(np.uint8)
+        data = data[..., byte : byte + count].astype(np.uint8)
+        if i.kind == "ue4m3":
+            values = (data & 0x7F).view(ml_dtypes.float8_e4m3fn).astype(np.float64)
+        else:
+            values = np.where(data == 255, np.nan, np.exp2(data.astype(np.float64) - 127))
+        return np.repeat(values, depth // count, axis=2)
+
     def _sums(self, names: list[str], at: np.ndarray, kind: str) -> np.ndarray:
         values = typed(np.stack([self.get(name, at) for name in names], axis=1), kind)
         return values.astype(np.float64 if kind[0] == "f" else np.int64)
@@ -220,13 +247,19 @@ class Machine(Tma, _Fences):
     def op_mma(self, i: Instruction, at: np.ndarray) -> None:
         shape = next(part for part in i.parts if re.fullmatch(r"m\d+n\d+k\d+", part))
         rows, columns, depth = (int(x) for x in re.findall(r"\d+", shape))
-        sum_kind, a_kind, b_kind, _ = i.parts[-4:]
-        d, a, b, c = (self._names(text) for text in i.operands)
+        kinds = i.parts[-5:-1] if i.has("block_scale") else i.parts[-4:]
+        sum_kind, a_kind, b_kind, _ = kinds
+        d, a, b, c = (self._names(text) for text in i.operands[:4])
         warps = len(at) // 32
+        if i.has("mxf4", "mxf4nvf4"):
+            a_kind = b_kind = "e2m1x2"
         left = self._words(a, at, a_kind).reshape(warps, 32, len(a), -1)
         right = self._words(b, at, b_kind).reshape(warps, 32, len(b), -1)
         x = self._matrix(left, rows, depth, True)
         y = self._matrix(right, columns, depth, False)
+        if i.has("block_scale"):
+            x = x * self._scales(i, 4, at, rows, depth)
+            y = y * self._scales(i, 6, at, columns, depth)
         product = np.einsum("wmk,wnk->wmn", x, y)
         sums = self._sums(c, at, sum_kind)
         lane, warp = np.tile(np.arange(32), warps), np.repeat(np.arange(warps), 32)

@@ -127,8 +127,11 @@ def test_assembles(forms: tuple[str, str], arch: str) -> None:
         grid=(1,), arch=arch,
     )  # fmt: skip
     assert kernel.warnings == [] and kernel.n_spills == 0
-    kind = "f16" if "fp16" in forms else "bf16"
-    assert re.search(rf"mma\S*\.f32\.{kind}\.{kind}", kernel.asm["ptx"])
+    features = next(each["features"] for each in _core.gpu.targets() if each["arch"] == arch)
+    kinds = "f16.f16" if "fp16" in forms else "bf16.bf16"
+    if "block-scaled mma" in features and "fp16" not in forms:
+        kinds = ".".join(forms)
+    assert re.search(rf"mma\S*\.f32\.{kinds}", kernel.asm["ptx"])
 
 
 @pytest.fixture

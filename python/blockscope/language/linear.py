@@ -82,6 +82,7 @@ def dot_scaled(
     ``rhs_scale`` [N, K / 32], in uint8 (2^(byte - 127), 255 is NaN) or fp8e4nv; None: 1. Both
     operands are multiplied by their scales in bf16, or in fp16 when one of them is, as Triton does
     without block-scaled instructions; the sum is in fp32. ``fast_math`` takes 255 as infinity.
+    GPUs with such instructions take e2m1, e4m3 and e5m2 with their scales (docs/numerics.md).
     """
     return _semantic.dot_scaled(
         lhs,

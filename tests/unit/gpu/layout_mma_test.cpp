@@ -85,6 +85,65 @@ TEST(LayoutMmaTest, OperandsOf8BitsFollowThePtxFormulas) {
   });
 }
 
+TEST(LayoutMmaTest, NeighboursAreTogetherInBothOperands) {
+  // Where the instruction wants depth 4t + i, both operands have 8t + i; where it wants 16 more, 4
+  // more. Bytes of two elements have the same ones.
+  expectFragment(mmaOperandA({16, 32}, 1, {}, DepthOrder::Neighbours), 32, 16, [](int i, int lane) {
+    return At{group(lane) + i / 4 % 2 * 8, inGroup(lane) * 8 + (i & 3) + (i < 8 ? 0 : 4)};
+  });
+  expectFragment(mmaOperandA({16, 16}, 1, {}, DepthOrder::PackedNeighbours), 16, 8,
+                 [](int i, int lane) {
+                   return At{group(lane) + (i < 4 ? 0 : 8), inGroup(lane) * 4 + (i & 3)};
+                 });
+  expectFragment(mmaOperandB({32, 8}, 1, {}, DepthOrder::Neighbours), 8, 8,
+                 [](int i, int lane) { return At{inGroup(lane) * 8 + i, group(lane)}; });
+  expectFragment(mmaOperandB({16, 8}, 1, {}, DepthOrder::PackedNeighbours), 8, 4,
+                 [](int i, int lane) { return At{inGroup(lane) * 4 + i, group(lane)}; });
+}
+
+/// The threads whose words an instruction takes, and the lines that they have the scales of, stand
+/// in PTX ISA 9.0, 9.7.14.3.
+void expectScales(llvm::ArrayRef<int64_t> shape, MmaScales scales, MmaWarps warps) {
+  const LinearLayout layout = mmaScales(shape, scales, warps);
+  const ShapeBits bits(shape);
+  EXPECT_TRUE(isSurjective(layout, bits.width()));
+  const int inTile = scales.isOfRows ? 16 : 8;
+  const auto side = static_cast<int>(scales.isOfRows ? warps.m : warps.n);
+  for (int tile = 0; tile < shape[0] / (inTile * side); ++tile)
+    for (int step = 0; step < shape[1] / scales.groupsPerStep; ++step) {
+      const ScalePlace place = scalePlace(shape, scales, warps, 0, tile, step);
+      EXPECT_LE(place.byte + scales.groupsPerStep, 4);
+      EXPECT_EQ(place.byte % scales.groupsPerStep, 0);
+      for (int warp = 0; warp < layout.warpCount(); ++warp)
+        for (int line = 0; line < inTile; ++line)
+          for (int i = 0; i < scales.groupsPerStep; ++i) {
+            const int lane =
+                line % 8 * 4 + (scales.isOfRows ? 2 * place.thread + line / 8 : place.thread);
+            const ElementBits element = layout.element(4 * place.word + place.byte + i, lane, warp);
+            const auto ofWarp = static_cast<int>(scales.isOfRows ? warp % warps.m : warp / warps.m);
+            EXPECT_EQ(bits.coordinate(element, 0),
+                      static_cast<uint32_t>((tile * side + ofWarp) * inTile + line));
+            EXPECT_EQ(bits.coordinate(element, 1),
+                      static_cast<uint32_t>(step * scales.groupsPerStep + i));
+          }
+    }
+}
+
+TEST(LayoutMmaTest, ScalesAreWhereInstructionsTakeThem) {
+  for (const bool isOfRows : {true, false})
+    for (const int groupsPerStep : {1, 2, 4})
+      for (const int64_t lines : {16, 32, 128, 256})
+        for (const int64_t groups : {4, 8, 16})
+          for (const MmaWarps warps : {MmaWarps{1, 1, 1}, MmaWarps{2, 2, 1}, MmaWarps{1, 2, 1}})
+            expectScales({lines, groups}, {isOfRows, groupsPerStep}, warps);
+  expectScales({64, 1}, {true, 1}, {1, 2, 1});
+  expectScales({64, 2}, {false, 2}, {2, 1, 1});
+  // Four groups of a row are a word; lanes of two have two tiles, and the second word the others.
+  EXPECT_EQ(scalePlace({128, 4}, {true, 1}, {2, 2, 1}, 0, 3, 2).word, 1);
+  EXPECT_EQ(scalePlace({128, 4}, {true, 1}, {2, 2, 1}, 0, 3, 2).byte, 2);
+  EXPECT_EQ(scalePlace({128, 4}, {true, 1}, {2, 2, 1}, 0, 3, 2).thread, 1);
+}
+
 TEST(LayoutMmaTest, OperandsOf64BitsFollowThePtxFormulas) {
   expectFragment(mmaOperandA({8, 4}, 8, {}), 4, 1,
                  [](int, int lane) { return At{lane >> 2, lane % 4}; });
