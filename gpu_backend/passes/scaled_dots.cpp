@@ -8,6 +8,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 
@@ -25,13 +26,35 @@ struct Side {
   bool isFp4() const { return op().getFormat() == "e2m1"; }
   bool isPackedAlongK() const { return isFp4() && op().getPacksK(); }
   RankedTensorType wide() const { return cast<RankedTensorType>(op().getType()); }
-  int64_t depth() const { return wide().getDimSize(wide().getRank() - (isA ? 1 : 2)); }
-  int64_t lines() const { return wide().getDimSize(wide().getRank() - (isA ? 2 : 1)); }
+  int64_t depthDim() const { return wide().getRank() - (isA ? 1 : 2); }
+  int64_t lineDim() const { return wide().getRank() - (isA ? 2 : 1); }
+  int64_t depth() const { return wide().getShape()[depthDim()]; }
   /// The type of its scales; null where there are none.
   RankedTensorType scales() const {
     return op().getScale() ? cast<RankedTensorType>(op().getScale().getType()) : RankedTensorType();
   }
+  /// The shape of scales of type `element`.
+  llvm::SmallVector<int64_t> scaleShape(Type element) const {
+    llvm::SmallVector<int64_t> shape(wide().getShape().drop_back(2));
+    shape.append({wide().getShape()[lineDim()], depth() / tl::scaleGroup(element)});
+    return shape;
+  }
 };
+
+/// Whether the elements are of a format of the instructions, as many as of the widened operand.
+bool hasElements(const Side &side) {
+  Builder builder(side.op().getContext());
+  const Type element = llvm::StringSwitch<Type>(side.op().getFormat())
+                           .Case("e2m1", builder.getI8Type())
+                           .Case("e4m3", builder.getType<Float8E4M3FNType>())
+                           .Case("e5m2", builder.getType<Float8E5M2Type>())
+                           .Default(Type());
+  llvm::SmallVector<int64_t> shape(side.wide().getShape());
+  if (side.isFp4())
+    shape[side.isPackedAlongK() ? side.depthDim() : side.lineDim()] /= 2;
+  const auto type = cast<RankedTensorType>(side.op().getValue().getType());
+  return type.getElementType() == element && type.getShape() == llvm::ArrayRef(shape);
+}
 
 /// The type of a dot's scales: null where both operands have none.
 Type scaleElement(const Side &a, const Side &b) {
@@ -43,7 +66,8 @@ Type scaleElement(const Side &a, const Side &b) {
 bool hasScales(const Side &side, Type element) {
   const RankedTensorType type = side.scales();
   return !type || (type.getElementType() == element &&
-                   type.getShape().back() * tl::scaleGroup(type) == side.depth());
+                   (element.isInteger(8) || isa<Float8E4M3FNType>(element)) &&
+                   type.getShape() == llvm::ArrayRef(side.scaleShape(element)));
 }
 
 /// Whether the block-scaled mma.sync multiplies these operands of a dot.
@@ -51,9 +75,8 @@ bool isTaken(tl::DotOp dot, const Side &a, const Side &b, const GpuTarget &targe
   constexpr int64_t kDepth = 32, kDepthOfFp4 = 64;
   if (!target.hasScaledMma || !a.scaled || !b.scaled || isOfPayloads(dot.getInputPrecision()))
     return false;
-  for (const Side *side : {&a, &b})
-    if (!llvm::is_contained({"e2m1", "e4m3", "e5m2"}, side->op().getFormat()))
-      return false;
+  if (!hasElements(a) || !hasElements(b))
+    return false;
   const Type element = scaleElement(a, b);
   if (!hasScales(a, element) || !hasScales(b, element))
     return false;
@@ -105,13 +128,12 @@ Value operandOf(OpBuilder &builder, const Side &side) {
 Value scalesOf(OpBuilder &builder, const Side &side, Type element) {
   if (Value scale = side.op().getScale())
     return scale;
-  llvm::SmallVector<int64_t> shape(side.wide().getShape().drop_back(2));
-  shape.append({side.lines(), side.depth() / tl::scaleGroup(element)});
   const TypedAttr one = isa<FloatType>(element) ? TypedAttr(builder.getFloatAttr(element, 1))
                                                 : builder.getIntegerAttr(element, kOneAsScale);
   return arith::ConstantOp::create(
       builder, side.op().getLoc(),
-      SplatElementsAttr::get(RankedTensorType::get(shape, element), Attribute(one)));
+      SplatElementsAttr::get(RankedTensorType::get(side.scaleShape(element), element),
+                             Attribute(one)));
 }
 
 } // namespace
