@@ -170,6 +170,17 @@ def test_the_handle_of_cublas(dtype):
     torch.testing.assert_close(d.float(), 3 * c.float(), atol=5e-2, rtol=1e-2)
 
 
+def test_products_in_fp8_are_rounded_once():
+    """272 + 2**-8 is above the middle of 256 and 288, and 272 in fp16."""
+    from blockscope._C.libtriton import nvidia
+
+    a = torch.tensor([[16.0, 16.0, 2**-4]]).to(torch.float8_e4m3fn)
+    b = torch.tensor([[16.0, 1.0, 2**-4]]).to(torch.float8_e4m3fn)
+    c = torch.zeros(1, 1, dtype=torch.float8_e4m3fn)
+    nvidia.cublas.CublasLt(None).matmul(a, b, c)
+    assert c.float().item() == 288.0
+
+
 def test_linear_layouts():
     from blockscope.tools import LinearLayout
 

@@ -23,7 +23,10 @@ class CublasLt:
         """``d = alpha * a @ b.T + beta * c``."""
         import torch
 
-        product = torch.matmul(_plain(a), _plain(b).T) * alpha
+        if d.element_size() == 1 and a.is_cuda and not beta and alpha == 1.0:
+            d.copy_(_by_cublas(a, b, d.dtype))
+            return
+        product = torch.matmul(_plain(a, d), _plain(b, d).T) * alpha
         if beta:
             product = product + beta * c.to(product.dtype)
         d.copy_(product)
@@ -35,9 +38,20 @@ class CublasLt:
         raise NotYetSupported("block_scaled_matmul_nvfp4 is not supported; torch._scaled_mm is")
 
 
-def _plain(matrix: Any) -> Any:
-    """fp8 as fp16, which holds it exactly: torch multiplies no plain fp8."""
-    return matrix.half() if matrix.element_size() == 1 else matrix
+def _by_cublas(a: Any, b: Any, dtype: Any) -> Any:
+    """A product of fp8 with sums as the tensor cores make them, in fp8: ties round as there."""
+    import torch
+
+    one = torch.ones((), device=a.device)
+    return torch._scaled_mm(a, b.T, scale_a=one, scale_b=one, out_dtype=dtype)
+
+
+def _plain(matrix: Any, result: Any) -> Any:
+    """What torch multiplies: of fp8, which it does not, a type that holds it exactly, and whose
+    products are rounded once."""
+    if matrix.element_size() != 1:
+        return matrix
+    return matrix.float() if result.element_size() == 1 else matrix.half()
 
 
 cublas = SimpleNamespace(CublasLt=CublasLt)
