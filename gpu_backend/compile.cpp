@@ -81,18 +81,15 @@ public:
         source_(functionOf(module).getName().str()) {}
 
   std::unique_ptr<GpuKernel> run() {
-    if (!dump("tl", tl_))
+    if (!dump("tl", tl_) || !build())
       return nullptr;
-    bool isDone = false;
-    std::string fatal;
-    if (!runGuarded([&] { isDone = makePtx(); }, fatal))
-      error_ = "LLVM cannot compile it (a mistake in blockscope): " + fatal + reproducer();
-    if (!isDone || !dump("ptx", kernel_->ptx))
-      return nullptr;
-    const StageTimer timer(kernel_->times, "ptxas");
-    if (!gpu::assemble(*kernel_, options_, &error_) || !dump("ptx", kernel_->ptx) ||
-        !dump("cubin", kernel_->cubin))
-      return nullptr;
+    if (makeRoomForThirdCta()) {
+      const auto times = kernel_->times;
+      restart();
+      if (!build())
+        return nullptr;
+      kernel_->times.insert(kernel_->times.begin(), times.begin(), times.end());
+    }
     gpu::noteAssembled(functionOf(module_), options_, *kernel_);
     gpu::sortNotes(kernel_->notes);
     return std::move(kernel_);
@@ -100,6 +97,19 @@ public:
 
 private:
   static func::FuncOp functionOf(ModuleOp module) { return *module.getOps<func::FuncOp>().begin(); }
+
+  /// All the way: `kernel_` has its cubin.
+  bool build() {
+    bool isDone = false;
+    std::string fatal;
+    if (!runGuarded([&] { isDone = makePtx(); }, fatal))
+      error_ = "LLVM cannot compile it (a mistake in blockscope): " + fatal + reproducer();
+    if (!isDone || !dump("ptx", kernel_->ptx))
+      return false;
+    const StageTimer timer(kernel_->times, "ptxas");
+    return gpu::assemble(*kernel_, options_, &error_) && dump("ptx", kernel_->ptx) &&
+           dump("cubin", kernel_->cubin);
+  }
 
   /// The passes and LLVM: `kernel_` has its PTX.
   bool makePtx() {
@@ -141,6 +151,22 @@ private:
     return true;
   }
 
+  /// The same where two CTAs have room, and a third one would if the rings had a buffer less, in
+  /// the registers that the kernel takes: for products by threads, which wait for what they read
+  /// from shared memory, and which two warps of a scheduler do not hide.
+  bool makeRoomForThirdCta() {
+    if (options_.ringBytes || spareRingBytes_ == 0 || options_.numWarps > kSchedulers ||
+        !multipliesByThreads_ || kernel_->spillBytes != 0)
+      return false;
+    const auto ctas = [&](int64_t sharedBytes) {
+      return target_.ctasAtATime(options_.numWarps, kernel_->registers, sharedBytes);
+    };
+    if (ctas(kernel_->sharedBytes) != 2 || ctas(kernel_->sharedBytes - spareRingBytes_) < 3)
+      return false;
+    options_.ringBytes = ringBytes_ - spareRingBytes_;
+    return true;
+  }
+
   /// Has the kernel be as it was before the passes.
   void restart() {
     again_ = before_->clone();
@@ -169,7 +195,9 @@ private:
     spareRingBytes_ = report.spareRingBytes;
     if (!dump("tlg", kernel_->tlg) || !dump("plan", kernel_->plan))
       return nullptr;
-    const func::FuncOp function = functionOf(module_); // passes made a new one
+    func::FuncOp function = functionOf(module_); // passes made a new one
+    multipliesByThreads_ = false;
+    function.walk([&](tlg::FmaOp) { multipliesByThreads_ = true; });
     {
       const StageTimer timer(kernel_->times, "notes");
       gpu::noteKernel(function, target_, options_, *kernel_);
@@ -237,6 +265,7 @@ private:
   bool hasExtraBuffers_ = false; ///< so that it may need too much shared memory
   int64_t ringBytes_ = 0;        ///< of the loop whose rings take most
   int64_t spareRingBytes_ = 0;   ///< of these, see PipelinePlan
+  bool multipliesByThreads_ = false;
   std::unique_ptr<GpuKernel> kernel_;
 };
 

@@ -4,6 +4,7 @@
 #include "core/bitcode.h"
 #include "gpu_backend/codegen/bit_tests.h"
 #include "gpu_backend/codegen/invariant_divisions.h"
+#include "gpu_backend/codegen/lane_exchanges.h"
 #include "gpu_backend/codegen/late_values.h"
 #include "gpu_backend/codegen/masks_in_bits.h"
 #include "gpu_backend/codegen/packed_pairs.h"
@@ -206,6 +207,7 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
       });
   llvm::ModulePassManager passes =
       builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3);
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(ChangePass<nameLaneExchanges>()));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(ChangePass<computePairsAtOnce>()));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(ChangePass<chooseWholeRegisters>()));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(InvariantDivisionsPass()));

@@ -296,7 +296,8 @@ Registers convertLayout(Lowering &lowering, llvm::ArrayRef<llvm::Value *> source
                         int tupleWords) {
   ConversionOptions options;
   options.tupleWords = tupleWords;
-  options.sharedLimitBytes = 32 * 1024; // more in one round would leave room for fewer programs
+  // More in one round would leave room for fewer programs, where it is not there anyway.
+  options.sharedLimitBytes = std::max(32 * 1024U, static_cast<uint32_t>(lowering.freeBytes()));
   options.matrixStore = lowering.target().hasMatrixStore;
   const ConversionPlan plan = planConversion(from, to, ShapeBits(type.getShape()).width(),
                                              Lowering::elementBytes(type), options);

@@ -21,6 +21,8 @@ public:
   /// what is found.
   Elements inThread(llvm::ArrayRef<Elements> elements, llvm::ArrayRef<int64_t> steps,
                     Combine &combine);
+  /// The one that is taken of two, in any order.
+  Elements ofTwo(const Elements &lhs, const Elements &rhs) { return ofFew({lhs, rhs}, {}); }
   /// The one that is taken of the lanes that differ in `bits`, the same in all of them.
   Elements inLanes(const Elements &own, uint32_t bits);
 

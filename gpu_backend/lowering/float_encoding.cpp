@@ -19,21 +19,71 @@ llvm::Value *atMost(Builder &builder, llvm::Value *x, uint32_t limit) {
   return builder.CreateSelect(builder.CreateICmpUGT(x, most), most, x);
 }
 
+llvm::Value *atLeast(Builder &builder, llvm::Value *x, uint32_t limit) {
+  llvm::Value *least = builder.getInt32(limit);
+  return builder.CreateSelect(builder.CreateICmpULT(x, least), least, x);
+}
+
 llvm::Value *notNegative(Builder &builder, llvm::Value *x) {
   llvm::Value *zero = builder.getInt32(0);
   return builder.CreateSelect(builder.CreateICmpSLT(x, zero), zero, x);
 }
 
-/// `value` without its lowest `shift` bits, rounded.
-llvm::Value *dropBits(Builder &builder, llvm::Value *value, llvm::Value *shift, Rounding rounding) {
-  if (rounding == Rounding::NearestEven) {
-    // Half a unit less one, and one more where the last bit that stays is odd.
-    llvm::Value *one = builder.getInt32(1);
-    llvm::Value *half = builder.CreateShl(one, builder.CreateSub(shift, one));
-    llvm::Value *odd = builder.CreateAnd(builder.CreateLShr(value, shift), 1);
-    value = builder.CreateAdd(value, builder.CreateAdd(builder.CreateSub(half, one), odd));
-  }
-  return builder.CreateLShr(value, shift);
+/// 2^exponent, for a normal fp32 value.
+llvm::Value *powerOfTwo(Builder &builder, int exponent) {
+  const llvm::APInt bits(32, uint64_t(exponent + kSourceBias) << kSourceMantissaBits);
+  return llvm::ConstantFP::get(builder.getContext(),
+                               llvm::APFloat(llvm::APFloat::IEEEsingle(), bits));
+}
+
+/// The encoding of a value of the format that is not negative, given as fp32: with its exponent
+/// moved by a product, which is exact for subnormals of the format too, as they are some of fp32.
+llvm::Value *encodingOf(Builder &builder, llvm::Value *number, const FloatFormat &format) {
+  llvm::Value *moved = builder.CreateFMul(number, powerOfTwo(builder, format.bias - kSourceBias));
+  return builder.CreateLShr(builder.CreateBitCast(moved, builder.getInt32Ty()),
+                            kSourceMantissaBits - format.mantissaBits);
+}
+
+/// The bits of the largest value of the format as fp32.
+uint32_t largest(const FloatFormat &format) {
+  const auto exponent = uint32_t(kSourceBias - format.bias) << kSourceMantissaBits;
+  return exponent + (format.maxFinite() << (kSourceMantissaBits - format.mantissaBits));
+}
+
+/// The encoding nearest to a magnitude, bits of fp32, even where two are; the largest one for what
+/// lies above. Beside a number that is 2^23 of the format's units there, fp32 has no smaller unit:
+/// its sum is rounded as the format wants it.
+llvm::Value *nearestFinite(Builder &builder, llvm::Value *magnitude, const FloatFormat &format) {
+  llvm::Value *limited = atMost(builder, magnitude, largest(format));
+  const uint32_t leastNormal = uint32_t(1 - format.bias + kSourceBias) << kSourceMantissaBits;
+  llvm::Value *scale = builder.CreateAnd(atLeast(builder, limited, leastNormal), 0x7f800000);
+  llvm::Value *units = builder.CreateBitCast(
+      builder.CreateAdd(scale, builder.getInt32(uint32_t(kSourceMantissaBits - format.mantissaBits)
+                                                << kSourceMantissaBits)),
+      builder.getFloatTy());
+  llvm::Value *sum =
+      builder.CreateFAdd(builder.CreateBitCast(limited, builder.getFloatTy()), units);
+  return encodingOf(builder, builder.CreateFSub(sum, units), format);
+}
+
+/// The largest encoding that is not above a magnitude, bits of fp32.
+llvm::Value *lowerFinite(Builder &builder, llvm::Value *magnitude, const FloatFormat &format) {
+  llvm::Value *one = builder.getInt32(1);
+  llvm::Value *limited = atMost(builder, magnitude, largest(format));
+  // Subnormal floats get an implicit bit that they do not have: they are far below the smallest
+  // encoding in any case.
+  llvm::Value *significand =
+      builder.CreateOr(builder.CreateAnd(limited, 0x7fffff), uint64_t(0x800000));
+  llvm::Value *exponent = builder.CreateSub(builder.CreateLShr(limited, kSourceMantissaBits),
+                                            builder.getInt32(kSourceBias - format.bias));
+  llvm::Value *below = notNegative(builder, builder.CreateSub(one, exponent));
+  llvm::Value *shift =
+      atMost(builder,
+             builder.CreateAdd(below, builder.getInt32(kSourceMantissaBits - format.mantissaBits)),
+             kSourceMantissaBits + 2);
+  llvm::Value *base = notNegative(builder, builder.CreateSub(exponent, one));
+  return builder.CreateAdd(builder.CreateShl(base, format.mantissaBits),
+                           builder.CreateLShr(significand, shift));
 }
 
 } // namespace
@@ -44,23 +94,9 @@ llvm::Value *encodeFp8(Builder &builder, llvm::Value *value, const FloatFormat &
   llvm::Value *magnitude = builder.CreateAnd(bits, 0x7fffffff);
   llvm::Value *sign = builder.CreateAnd(builder.CreateLShr(bits, 24), 0x80);
   llvm::Value *isNan = builder.CreateICmpUGT(magnitude, builder.getInt32(0x7f800000));
-
-  // Subnormal floats get an implicit bit that they do not have: they are far below half of the
-  // smallest encoding in any case.
-  llvm::Value *significand =
-      builder.CreateOr(builder.CreateAnd(magnitude, 0x7fffff), uint64_t(0x800000));
-  llvm::Value *exponent = builder.CreateSub(builder.CreateLShr(magnitude, kSourceMantissaBits),
-                                            builder.getInt32(kSourceBias - format.bias));
-  llvm::Value *below = notNegative(builder, builder.CreateSub(builder.getInt32(1), exponent));
-  llvm::Value *shift =
-      atMost(builder,
-             builder.CreateAdd(below, builder.getInt32(kSourceMantissaBits - format.mantissaBits)),
-             kSourceMantissaBits + 2);
-  llvm::Value *kept = dropBits(builder, significand, shift, rounding);
-  llvm::Value *base = notNegative(builder, builder.CreateSub(exponent, builder.getInt32(1)));
-  llvm::Value *rounded = builder.CreateAdd(builder.CreateShl(base, format.mantissaBits), kept);
-  llvm::Value *finite = atMost(builder, rounded, format.maxFinite());
-
+  llvm::Value *finite = rounding == Rounding::NearestEven
+                            ? nearestFinite(builder, magnitude, format)
+                            : lowerFinite(builder, magnitude, format);
   llvm::Value *result = nullptr;
   if (format.specials == Specials::NanAtNegativeZero) {
     llvm::Value *isZero = builder.CreateICmpEQ(finite, builder.getInt32(0));

@@ -6,6 +6,7 @@
 #include "gpu_backend/lowering/debug.h"
 #include "gpu_backend/lowering/debug_scopes.h"
 #include "gpu_backend/lowering/lowering.h"
+#include "gpu_backend/passes/one_warp.h"
 #include "gpu_backend/passes/place_shared.h"
 
 using namespace mlir;
@@ -96,6 +97,18 @@ llvm::Function *declare(func::FuncOp function, llvm::Module &module, const GpuOp
   return result;
 }
 
+/// Lets all warps but the first return.
+void endOtherWarps(Lowering &lowering) {
+  llvm::IRBuilder<> &builder = lowering.builder();
+  llvm::Function *function = builder.GetInsertBlock()->getParent();
+  auto *others = llvm::BasicBlock::Create(builder.getContext(), "", function);
+  auto *first = llvm::BasicBlock::Create(builder.getContext(), "", function);
+  builder.CreateCondBr(builder.CreateICmpEQ(lowering.warpId(), lowering.i32(0)), first, others);
+  builder.SetInsertPoint(others);
+  builder.CreateRetVoid();
+  builder.SetInsertPoint(first);
+}
+
 } // namespace
 
 std::unique_ptr<llvm::Module> lowerKernel(func::FuncOp function, llvm::LLVMContext &context,
@@ -121,6 +134,8 @@ std::unique_ptr<llvm::Module> lowerKernel(func::FuncOp function, llvm::LLVMConte
     lowering.set(argument, given);
   }
   lowering.reserveShared(SharedPlaces(function));
+  if (function->hasAttr(kOneWarpAttribute) && options.numWarps > 1)
+    endOtherWarps(lowering);
   if (failed(lowering.lowerBlock(function.getBody().front())))
     return nullptr;
   lowering.builder().CreateRetVoid();

@@ -95,6 +95,8 @@ public:
   llvm::Value *scratch(int64_t sizeBytes) { return sharedPointer(i32(scratchOffset(sizeBytes))); }
   /// The same as an offset in shared memory, in bytes.
   int64_t scratchOffset(int64_t sizeBytes);
+  /// How many bytes of what the kernel holds anyway are nobody's at the op that is being lowered.
+  int64_t freeBytes() const { return places_.freeBytes(current_); }
   int64_t sharedBytes() const { return std::max(scratchBase_ + scratchBytes_, largeBytes_); }
   /// Buffers of the kernel lie below the scratch. A large scratch takes the bytes of buffers that
   /// are not needed any more.

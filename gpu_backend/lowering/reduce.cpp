@@ -40,12 +40,15 @@ public:
     along_ = along;
     elements_ = elementsOf(operands);
     if (combine_.isCommutative()) {
-      if (const std::optional<Extreme> extreme = extremeOf(op_.getCombine().front())) {
-        findExtremes(ExtremeSearch(lowering_, *extreme, !op_.getResult(0).use_empty()));
-      } else {
+      if (const std::optional<Extreme> extreme = extremeOf(op_.getCombine().front()))
+        search_.emplace(lowering_, *extreme, !op_.getResult(0).use_empty());
+      if (search_)
+        findExtremes();
+      else
         reduceRegisters();
-        reduceLanes();
-      }
+      if (along_.warps != 0)
+        shareResults();
+      reduceLanes();
       if (along_.warps != 0)
         reduceWarps();
     } else {
@@ -74,7 +77,9 @@ private:
   }
 
   /// The registers that hold partial results after those of the thread are combined.
-  llvm::SmallVector<uint32_t> kept() const { return registersWithout(along_.registers, layout_); }
+  llvm::SmallVector<uint32_t> kept() const {
+    return registersWithout(along_.registers | sharing_.registers, layout_);
+  }
 
   /// One after the other, as accesses bring them: few registers are needed, and what is multiplied
   /// is added in one instruction. Where a thread has few results, several sums of each, so that
@@ -101,8 +106,8 @@ private:
     }
   }
 
-  /// Registers and lanes of argmax and the like.
-  void findExtremes(ExtremeSearch search) {
+  /// Registers of argmax and the like.
+  void findExtremes() {
     const bool isInOrder = registersFollowAxis() && combine_.hasPlaces();
     for (const uint32_t kept : kept()) {
       llvm::SmallVector<Elements> elements;
@@ -114,9 +119,7 @@ private:
         if (isInOrder)
           steps.push_back(coordinateOf(reg) - coordinateOf(kept));
       }
-      elements_[kept] = search.inThread(elements, steps, combine_);
-      if (along_.lanes != 0)
-        elements_[kept] = search.inLanes(elements_[kept], along_.lanes);
+      elements_[kept] = search_->inThread(elements, steps, combine_);
     }
   }
 
@@ -140,21 +143,78 @@ private:
 
   size_t sumsWithout(uint32_t bits) const { return registersWithout(bits, layout_).size(); }
 
-  void reduceLanes() {
-    if (along_.lanes == 0)
+  /// One bit of the lanes after the other that have parts of the same results, the highest along
+  /// the axis first.
+  llvm::SmallVector<int> lanesInTurn() const {
+    auto bits = inOrderOfAxis(along_.lanes & ~sharing_.lanes, layout_.lanes, shape_, axis_);
+    std::reverse(bits.begin(), bits.end());
+    return bits;
+  }
+
+  /// Where a thread has several results that lanes have parts of, and warps tell one another what
+  /// they have anyway, a lane need not have all of them: of two lanes each takes half, and gives
+  /// the other one its part of the other half. Then each has as many as are left, and writes them.
+  void shareResults() {
+    const Bases map = slicedElements(shape_, axis_);
+    llvm::SmallVector<int> results; // register bits, of neighbours first
+    for (const uint32_t flag : kept())
+      if (llvm::isPowerOf2_32(flag))
+        results.push_back(static_cast<int>(llvm::Log2_32(flag)));
+    llvm::stable_sort(results, [&](int a, int b) {
+      return combine(map, layout_.registers[a]) < combine(map, layout_.registers[b]);
+    });
+    // Integers of a warp, and places in it, are reduced in one instruction each.
+    const bool isAtOnce = along_.lanes == 31 && (search_ ? results.size() < 2 : isReducedAtOnce());
+    if (isAtOnce)
       return;
-    const auto bits = inOrderOfAxis(along_.lanes, layout_.lanes, shape_, axis_);
+    llvm::IRBuilder<> &builder = lowering_.builder();
+    for (auto [lane, result] : llvm::zip(lanesInTurn(), results)) {
+      const uint32_t laneFlag = 1U << lane, flag = 1U << result;
+      llvm::Value *takesUpper = builder.CreateICmpNE(
+          builder.CreateAnd(lowering_.laneId(), lowering_.i32(laneFlag)), lowering_.i32(0));
+      sharing_.lanes |= laneFlag;
+      sharing_.registers |= flag;
+      shared_.emplace_back(lane, result);
+      for (const uint32_t reg : kept()) {
+        const auto chosen = [&](const Elements &ifUpper, const Elements &ifLower) {
+          Elements elements;
+          for (auto [upper, lower] : llvm::zip_equal(ifUpper, ifLower))
+            elements.push_back(builder.CreateSelect(takesUpper, upper, lower));
+          return elements;
+        };
+        const Elements &lower = elements_[reg], &upper = elements_[reg | flag];
+        const Elements given = chosen(lower, upper);
+        elements_[reg] = ofBoth(chosen(upper, lower), shuffled(given, [&](llvm::Value *value) {
+                                  return lowering_.shuffleXor(value, 1 << lane);
+                                }));
+      }
+    }
+  }
+
+  /// One element of two, in any order.
+  Elements ofBoth(const Elements &lhs, const Elements &rhs) {
+    return search_ ? search_->ofTwo(lhs, rhs) : combine_(lhs, rhs);
+  }
+
+  void reduceLanes() {
+    const uint32_t lanes = along_.lanes & ~sharing_.lanes;
+    if (lanes == 0)
+      return;
     for (const uint32_t reg : kept()) {
+      if (search_) {
+        elements_[reg] = search_->inLanes(elements_[reg], lanes);
+        continue;
+      }
       if (llvm::Value *whole = reduceWarpAtOnce(elements_[reg])) {
         elements_[reg] = {whole};
         continue;
       }
-      for (const int bit : llvm::reverse(bits))
+      for (const int bit : lanesInTurn())
         elements_[reg] = combine_(elements_[reg], shuffled(elements_[reg], [&](llvm::Value *value) {
                                     return lowering_.shuffleXor(value, 1 << bit);
                                   }));
       if (along_.warps == 0)
-        elements_[reg] = sameInLanes(elements_[reg], along_.lanes);
+        elements_[reg] = sameInLanes(elements_[reg], lanes);
     }
   }
 
@@ -171,23 +231,34 @@ private:
     return shuffled(elements, [&](llvm::Value *value) { return lowering_.shuffle(value, first); });
   }
 
+  /// What combines integers over all lanes of a warp; `not_intrinsic` where nothing does.
+  llvm::Intrinsic::ID reducingIntrinsic() const {
+    using namespace llvm::Intrinsic;
+    return llvm::StringSwitch<ID>(combine_.onlyOp())
+        .Case("arith.addi", nvvm_redux_sync_add)
+        .Case("arith.andi", nvvm_redux_sync_and)
+        .Case("arith.maxsi", nvvm_redux_sync_max)
+        .Case("arith.maxui", nvvm_redux_sync_umax)
+        .Case("arith.minsi", nvvm_redux_sync_min)
+        .Case("arith.minui", nvvm_redux_sync_umin)
+        .Case("arith.ori", nvvm_redux_sync_or)
+        .Case("arith.xori", nvvm_redux_sync_xor)
+        .Default(not_intrinsic);
+  }
+
+  bool isReducedAtOnce() const {
+    return along_.lanes == 31 && reducingIntrinsic() != llvm::Intrinsic::not_intrinsic &&
+           elements_.front()[0]->getType()->getIntegerBitWidth() <= 32;
+  }
+
   /// Integers of up to 32 bits over all lanes of a warp in one instruction; null if this is
   /// something else.
   llvm::Value *reduceWarpAtOnce(const Elements &elements) {
     using namespace llvm::Intrinsic;
-    const auto intrinsic = llvm::StringSwitch<ID>(combine_.onlyOp())
-                               .Case("arith.addi", nvvm_redux_sync_add)
-                               .Case("arith.andi", nvvm_redux_sync_and)
-                               .Case("arith.maxsi", nvvm_redux_sync_max)
-                               .Case("arith.maxui", nvvm_redux_sync_umax)
-                               .Case("arith.minsi", nvvm_redux_sync_min)
-                               .Case("arith.minui", nvvm_redux_sync_umin)
-                               .Case("arith.ori", nvvm_redux_sync_or)
-                               .Case("arith.xori", nvvm_redux_sync_xor)
-                               .Default(not_intrinsic);
-    llvm::Type *type = elements[0]->getType();
-    if (along_.lanes != 31 || intrinsic == not_intrinsic || type->getIntegerBitWidth() > 32)
+    if (!isReducedAtOnce())
       return nullptr;
+    const ID intrinsic = reducingIntrinsic();
+    llvm::Type *type = elements[0]->getType();
     llvm::IRBuilder<> &builder = lowering_.builder();
     const bool isSigned = intrinsic == nvvm_redux_sync_max || intrinsic == nvvm_redux_sync_min;
     llvm::Value *wide = isSigned ? builder.CreateSExt(elements[0], builder.getInt32Ty())
@@ -198,7 +269,8 @@ private:
 
   /// Each warp writes what it has, at the number of the result's element, in a table of its own;
   /// every thread then combines the tables. Many tables are read by as many lanes of those that
-  /// want the same, which then combine what they have.
+  /// want the same, which then combine what they have. Many results are combined by a thread each,
+  /// and read by all.
   void reduceWarps() {
     llvm::IRBuilder<> &builder = lowering_.builder();
     const Bases map = slicedElements(shape_, axis_);
@@ -210,6 +282,9 @@ private:
       reads.lanes.push_back(combine(map, basis));
     for (const ElementBits basis : layout_.warps)
       reads.warps.push_back(combine(map, basis));
+    LinearLayout written = reads;
+    for (const auto &[lane, result] : shared_)
+      written.lanes[lane] = combine(map, layout_.registers[result]);
     tables.warps.resize(layout_.warps.size(), 0);
     for (auto [i, bit] : llvm::enumerate(bits))
       tables.warps[bit] = static_cast<ElementBits>(resultCount << i);
@@ -219,31 +294,43 @@ private:
     const auto numberOf = [&](uint32_t reg) {
       return builder.CreateXor(readSlot, lowering_.i32(combine(map, layout_.registerElement(reg))));
     };
+    llvm::Value *writeSlot = shared_.empty() ? readSlot : lowering_.threadElement(written);
     // One lane and warp of those that hold the same.
-    const uint32_t others = along_.lanes | free_.lanes | (free_.warps << 5);
+    const uint32_t others = (along_.lanes & ~sharing_.lanes) | free_.lanes | (free_.warps << 5);
     llvm::Value *writes = nullptr;
     if (others != 0)
       writes = builder.CreateICmpEQ(builder.CreateAnd(lowering_.threadId(), lowering_.i32(others)),
                                     lowering_.i32(0));
     const auto registers = kept();
     slots.storeEach(writes, registers.size(), [&](size_t i) {
-      return std::pair(builder.CreateAdd(numberOf(registers[i]), table, "", true, true),
-                       elements_[registers[i]]);
+      llvm::Value *number = builder.CreateXor(
+          writeSlot, lowering_.i32(combine(map, layout_.registerElement(registers[i]))));
+      return std::pair(builder.CreateAdd(number, table, "", true, true), elements_[registers[i]]);
     });
     lowering_.barrier();
-    const llvm::SmallVector<int> readers = lanesForTables(bits.size());
-    llvm::Value *own = readers.empty() ? lowering_.i32(0) : tableOfLane(readers, resultCount);
-    for (const uint32_t reg : kept()) {
-      llvm::Value *slot = builder.CreateAdd(numberOf(reg), own, "", true, true);
-      // Table i with table i + count / 2 and so on, one after the other: few are held at a time.
+    sharing_ = {}; // from here on each thread has all results
+    // Table i with table i + count / 2 and so on, one after the other: few are held at a time.
+    const auto combinedAt = [&](llvm::Value *slot, int tablesOfOther) {
       const std::function<Elements(int, int)> combined = [&](int first, int step) -> Elements {
         if (step == tableCount)
           return slots.load(
               builder.CreateAdd(slot, lowering_.i32(first * resultCount), "", true, true));
         const Elements low = combined(first, 2 * step);
-        return combine_(low, combined(first + step, 2 * step));
+        return ofBoth(low, combined(first + step, 2 * step));
       };
-      elements_[reg] = combined(0, 1 << readers.size());
+      return combined(0, tablesOfOther);
+    };
+    if (isCombinedApart(resultCount, tableCount)) {
+      combineApart(slots, resultCount, [&](llvm::Value *slot) { return combinedAt(slot, 1); });
+      for (const uint32_t reg : kept())
+        elements_[reg] = slots.load(numberOf(reg));
+      return;
+    }
+    const llvm::SmallVector<int> readers = lanesForTables(bits.size());
+    llvm::Value *own = readers.empty() ? lowering_.i32(0) : tableOfLane(readers, resultCount);
+    for (const uint32_t reg : kept()) {
+      elements_[reg] =
+          combinedAt(builder.CreateAdd(numberOf(reg), own, "", true, true), 1 << readers.size());
       uint32_t lanes = 0;
       for (const int bit : llvm::reverse(readers)) {
         elements_[reg] = combinedWithLane(elements_[reg], bit);
@@ -254,13 +341,58 @@ private:
     }
   }
 
+  // Costs are about cycles of a multiprocessor, which begins four instructions of combine functions
+  // and one shuffle or load from shared memory at a time.
+  static constexpr int64_t kIssues = 4, kVector = 4;
+
+  /// What it costs that `warps` warps combine `tables` tables of one result of each thread.
+  int64_t tableCost(int64_t warps, int64_t tables, int64_t tablesAtOnce) const {
+    return warps * ((tables - 1) * combine_.instructions() / kIssues +
+                    tables * static_cast<int64_t>(elements_.front().size()) / tablesAtOnce);
+  }
+
+  /// How many warps read one register of what is left.
+  int64_t readings() const {
+    return static_cast<int64_t>(kept().size()) * (int64_t{1} << layout_.warps.size());
+  }
+
+  /// Whether it is quicker that threads combine the tables of a few results each, and then read
+  /// those that they want, than that each combines all that it wants.
+  bool isCombinedApart(int64_t resultCount, int64_t tables) const {
+    constexpr size_t kLeastResults = 4;
+    constexpr int64_t kBarrierCycles = 80; // and what is waited for behind it
+    constexpr int64_t kWaitCycles = 4;     // of a thread for what it has begun
+    const auto parts = static_cast<int64_t>(elements_.front().size());
+    const int64_t apart = tableCost(llvm::divideCeil(resultCount, 32), tables, 1) +
+                          tables * kWaitCycles * combine_.instructions() + kBarrierCycles +
+                          readings() * parts / kVector;
+    return kept().size() >= kLeastResults && apart < tableCost(readings(), tables, kVector);
+  }
+
+  /// Puts what `combined` gives for the slot of each result into that slot, of the first table.
+  void combineApart(Slots &slots, int64_t resultCount,
+                    llvm::function_ref<Elements(llvm::Value *)> combined) {
+    llvm::IRBuilder<> &builder = lowering_.builder();
+    const int64_t threads = int64_t{32} << layout_.warps.size();
+    llvm::Value *thread = lowering_.threadId();
+    llvm::Value *hasOne =
+        resultCount < threads
+            ? builder.CreateICmpULT(thread, lowering_.i32(static_cast<uint32_t>(resultCount)))
+            : nullptr;
+    lowering_.onlyIf(hasOne, [&] {
+      for (int64_t first = 0; first < resultCount; first += threads) {
+        llvm::Value *slot =
+            builder.CreateAdd(thread, lowering_.i32(static_cast<uint32_t>(first)), "", true, true);
+        slots.store(slot, combined(slot));
+      }
+    });
+    lowering_.barrier();
+  }
+
   /// The lane bits whose lanes share the reading of 2^count tables, each taking the lowest bits of
   /// a table's number; none when it is quicker that every thread reads all.
-  ///
-  /// Units: about cycles of a multiprocessor, which begins four instructions of combine functions
-  /// and one shuffle or load from shared memory at a time.
   llvm::SmallVector<int> lanesForTables(size_t count) const {
-    constexpr int64_t kIssues = 4, kVector = 4, kShuffleCycles = 25;
+    constexpr int64_t kShuffleCycles = 25;
     llvm::SmallVector<int> lanes;
     for (int bit = 0; bit < static_cast<int>(layout_.lanes.size()); ++bit)
       if (((along_.lanes | free_.lanes) >> bit & 1) != 0 && lanes.size() < count)
@@ -268,10 +400,8 @@ private:
     const auto rounds = static_cast<int64_t>(count), tables = int64_t{1} << count;
     const auto parts = static_cast<int64_t>(elements_.front().size());
     const int64_t instructions = combine_.instructions();
-    const int64_t times =
-        static_cast<int64_t>(kept().size()) * (int64_t{1} << layout_.warps.size());
-    const int64_t alone =
-        times * ((tables - 1) * instructions / kIssues + tables * parts / kVector);
+    const int64_t times = readings();
+    const int64_t alone = tableCost(times, tables, kVector);
     const int64_t shared = times * (rounds * parts + rounds * instructions / kIssues + parts) +
                            rounds * kShuffleCycles; // each waits for the one before
     if (alone <= shared)
@@ -388,7 +518,11 @@ private:
   ShapeBits shape_;
   int axis_;
   Combine combine_;
+  std::optional<ExtremeSearch> search_;
   llvm::SmallVector<Elements> elements_; ///< by register
+  /// Lane bits, and the register bits of the results among which each chooses; all of them.
+  llvm::SmallVector<std::pair<int, int>> shared_;
+  InputBits sharing_;
 };
 
 LogicalResult lowerReduce(Lowering &lowering, Operation *op) {

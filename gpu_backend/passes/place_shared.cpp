@@ -120,22 +120,50 @@ SharedPlaces::SharedPlaces(func::FuncOp function) {
       reused_.insert(alloc);
     if (hasBarrier)
       staged.emplace_back(alloc, blocks_.size());
-    place(alloc, {begin, begin + size, life, outside, hasBarrier || isReused});
+    place({alloc, begin, begin + size, life, outside, hasBarrier || isReused});
   });
   // Above all else, as their bytes are never anything else: below them a scratch finds room.
   for (const tlg::AllocSharedOp alloc : barriers) {
     const Life life{moments_.lookup(alloc).first, moment};
     const int64_t begin = static_cast<int64_t>(llvm::alignTo(sizeBytes_, kBarrierBytes));
-    place(alloc, {begin, begin + sizeOf(alloc), life, life, /*hasBarrier=*/false});
+    place({alloc, begin, begin + sizeOf(alloc), life, life, /*hasBarrier=*/false});
   }
   for (const auto [alloc, block] : staged)
     markCoveredBarrier(alloc, blocks_[block]);
+  makeRoomForConversions(function);
 }
 
-void SharedPlaces::place(tlg::AllocSharedOp alloc, const Placed &block) {
+void SharedPlaces::place(Placed block) {
   blocks_.push_back(block);
-  alloc.setOffset(static_cast<int32_t>(block.begin));
+  block.alloc.setOffset(static_cast<int32_t>(block.begin));
   sizeBytes_ = std::max(sizeBytes_, static_cast<int64_t>(llvm::alignTo(block.end, 16)));
+}
+
+/// Buffers that threads copy to wait at a barrier if a large block is converted before they are
+/// needed: it goes through their bytes in one round, where each round takes two barriers.
+void SharedPlaces::makeRoomForConversions(func::FuncOp function) {
+  constexpr int64_t kLargeBytes = 32 * 1024;
+  const auto isCopiedByThreads = [](tlg::AllocSharedOp alloc) {
+    bool isByTma = false;
+    eachUse(alloc, [&](Operation *user) { isByTma |= isa<tlg::TmaLoadOp>(user); });
+    return !isByTma; // which would have to wait for their stores in another way
+  };
+  function.walk([&](tlg::ConvertLayoutOp convert) {
+    const auto type = cast<RankedTensorType>(convert.getType());
+    if (type.getNumElements() * tlg::elementBytes(type) <= kLargeBytes)
+      return;
+    const Placed *waits = nullptr; // the first one, for those behind it
+    for (Placed &block : blocks_) {
+      if (block.hasBarrier || block.outside.first <= moments_.lookup(convert).last ||
+          isBarriers(block.alloc) || !isCopiedByThreads(block.alloc))
+        continue;
+      block.hasBarrier = true;
+      if (waits && waits->alloc->getBlock()->findAncestorOpInBlock(*block.alloc))
+        continue;
+      waits = &block;
+      reused_.insert(block.alloc);
+    }
+  });
 }
 
 /// In a loop a staged buffer needs no barrier of its own where another one comes before it: all

@@ -34,14 +34,16 @@ private:
     int first, last;
   };
   struct Placed {
+    tlg::AllocSharedOp alloc;
     int64_t begin, end;
     Life life;
     Life outside;    ///< as if the outermost loop that has the buffer needed it all the time
     bool hasBarrier; ///< before it is first written
   };
   int number(mlir::Operation *op, int next);
-  void place(tlg::AllocSharedOp alloc, const Placed &block);
+  void place(Placed block);
   Life lifeIn(tlg::AllocSharedOp alloc, mlir::Block *block) const;
+  void makeRoomForConversions(mlir::func::FuncOp function);
   void markCoveredBarrier(tlg::AllocSharedOp alloc, const Placed &own) const;
 
   llvm::DenseMap<mlir::Operation *, Life> moments_; ///< of an op and those in it

@@ -66,24 +66,107 @@ llvm::SmallVector<tl::LoadOp> fewLoads(LoopLikeOpInterface loop) {
   return loads;
 }
 
+/// Registers of a thread that a load fills.
+int64_t wordsOf(tl::LoadOp load) {
+  const Type type = load.getType();
+  const int64_t count = tlg::hasLayout(type) ? tlg::layoutOf(type).registerCount() : 1;
+  return std::max<int64_t>(1, count * tlg::elementBytes(type) / 4);
+}
+
+/// Begins loads of a block, each with a store before it, together: as many as fill a few registers.
+class LoadsBetweenStores {
+public:
+  LoadsBetweenStores(Block &block, llvm::function_ref<bool(tl::LoadOp)> isOfReadOnly)
+      : block_(block), isOfReadOnly_(isOfReadOnly) {}
+
+  void run() {
+    llvm::SmallVector<Operation *> ops;
+    for (Operation &op : block_)
+      ops.push_back(&op);
+    for (Operation *op : ops) {
+      if (op->getNumRegions() != 0) {
+        last_ = nullptr; // what is loaded would be held all the while
+      } else if (isa<tl::StoreOp>(op)) {
+        isBehindStore_ = true;
+      } else if (auto load = dyn_cast<tl::LoadOp>(op)) {
+        if (!last_ || (isBehindStore_ && !moveToOthers(load)))
+          begin(load);
+        else
+          add(load);
+      }
+    }
+  }
+
+private:
+  static constexpr int64_t kMostWords = 16;
+
+  void begin(tl::LoadOp load) {
+    words_ = 0;
+    isBehindStore_ = false;
+    add(load);
+  }
+  void add(tl::LoadOp load) {
+    words_ += wordsOf(load);
+    last_ = load;
+  }
+
+  /// Moves a load, with what it needs, behind the last one of the others.
+  bool moveToOthers(tl::LoadOp load) {
+    if (words_ + wordsOf(load) > kMostWords)
+      return false;
+    llvm::SetVector<Operation *> needed;
+    needed.insert(load);
+    for (size_t i = 0; i < needed.size(); ++i)
+      for (const Value operand : needed[i]->getOperands()) {
+        Operation *made = operand.getDefiningOp();
+        if (!made || made->getBlock() != &block_ || !last_->isBeforeInBlock(made))
+          continue;
+        if (!isPure(made) || made->getNumRegions() != 0)
+          return false;
+        needed.insert(made);
+      }
+    if (!isOfReadOnly_(load))
+      return false;
+    llvm::SmallVector<Operation *> inOrder(needed.getArrayRef());
+    llvm::sort(inOrder, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    Operation *behind = last_;
+    for (Operation *op : inOrder) {
+      op->moveAfter(behind);
+      behind = op;
+    }
+    return true;
+  }
+
+  Block &block_;
+  llvm::function_ref<bool(tl::LoadOp)> isOfReadOnly_;
+  Operation *last_ = nullptr; ///< of the loads that begin together
+  int64_t words_ = 0;         ///< that these fill
+  bool isBehindStore_ = false;
+};
+
 } // namespace
 
 void markReadOnlyLoads(func::FuncOp function) {
   const std::optional<Arguments> stored = storedArguments(function);
   if (!stored)
     return;
+  const auto isOfReadOnly = [&](tl::LoadOp load) {
+    const std::optional<unsigned> loaded = argumentOf(load.getPointer());
+    if (!loaded || llvm::any_of(*stored, [&](unsigned argument) {
+          return mayOverlap(function, *loaded, argument);
+        }))
+      return false;
+    for (const unsigned argument : *stored)
+      requireDisjoint(function, *loaded, argument);
+    return true;
+  };
   function.walk([&](LoopLikeOpInterface loop) {
-    for (tl::LoadOp load : fewLoads(loop)) {
-      const std::optional<unsigned> loaded = argumentOf(load.getPointer());
-      if (!loaded || !load.getCacheModifier().empty() ||
-          llvm::any_of(*stored,
-                       [&](unsigned argument) { return mayOverlap(function, *loaded, argument); }))
-        continue;
-      for (const unsigned argument : *stored)
-        requireDisjoint(function, *loaded, argument);
-      load->setAttr(kReadOnlyAttribute, UnitAttr::get(load.getContext()));
-    }
+    for (tl::LoadOp load : fewLoads(loop))
+      if (load.getCacheModifier().empty() && isOfReadOnly(load))
+        load->setAttr(kReadOnlyAttribute, UnitAttr::get(load.getContext()));
   });
+  function.walk<WalkOrder::PreOrder>(
+      [&](Block *block) { LoadsBetweenStores(*block, isOfReadOnly).run(); });
 }
 
 } // namespace blockscope::gpu

@@ -565,9 +565,10 @@ Value stagedBefore(Value value, Operation *dot, tlg::SharedType wanted) {
 }
 
 /// An operand of mma.sync that comes to its threads by way of shared memory anyway stays there, to
-/// be read piece by piece, if it would take many registers, or a loop keeps many.
+/// be read piece by piece, if it would take many registers, or a loop keeps many; so does one that
+/// a warp could convert by itself, if these are too many beside those that it is converted from.
 void stageOperandsOf(OpBuilder &builder, tlg::MmaOp dot) {
-  constexpr int kManyWords = 64, kManyKept = 96, kTooManyKept = 128;
+  constexpr int kManyWords = 64, kTooManyWords = 128, kManyKept = 96, kTooManyKept = 128;
   for (const unsigned operand : {0U, 1U}) {
     if (isa<tlg::SharedType>(dot->getOperand(operand).getType()))
       turnOperand(builder, dot, operand);
@@ -578,7 +579,8 @@ void stageOperandsOf(OpBuilder &builder, tlg::MmaOp dot) {
     const LinearLayout to = tlg::layoutOf(convert.getType());
     const int kept = isMadeOutside(dot, convert) ? wordsKeptThroughLoop(dot) : 0;
     const bool isLarge = wordsOf(convert) >= kManyWords || kept > kManyKept;
-    if (!isLarge || (staysInWarps(tlg::layoutOf(source.getType()), to) && kept <= kTooManyKept))
+    const bool isTooLarge = wordsOf(convert) >= kTooManyWords || kept > kTooManyKept;
+    if (!isLarge || (!isTooLarge && staysInWarps(tlg::layoutOf(source.getType()), to)))
       continue;
     const auto type = cast<RankedTensorType>(source.getType());
     const int dim = runDim(type);
@@ -590,6 +592,78 @@ void stageOperandsOf(OpBuilder &builder, tlg::MmaOp dot) {
       stageOperand(builder, dot, operand, source, dim);
     if (convert->use_empty())
       convert->erase();
+  }
+}
+
+/// The last user of what `load` gives, if all of them are in its block and put it into shared
+/// memory; else null.
+Operation *lastStaging(tl::LoadOp load) {
+  Operation *last = nullptr;
+  for (Operation *user : load->getUsers()) {
+    if (!isa<tlg::LocalStoreOp>(user) || user->getBlock() != load->getBlock())
+      return nullptr;
+    last = last && user->isBeforeInBlock(last) ? last : user;
+  }
+  return last;
+}
+
+/// Whether `load` may come right behind `op`, with nothing in between that uses it or that may
+/// store to what it loads.
+bool mayComeBehind(tl::LoadOp load, Operation *op) {
+  for (Operation *user : load->getUsers()) {
+    Operation *here = load->getBlock()->findAncestorOpInBlock(*user);
+    if (!here || !op->isBeforeInBlock(here))
+      return false;
+  }
+  for (Operation *between = load->getNextNode(); between != op; between = between->getNextNode())
+    if (!isMemoryEffectFree(between) &&
+        !isa<tl::LoadOp, tlg::AllocSharedOp, tlg::LocalStoreOp, tl::BarrierOp>(between))
+      return false;
+  return !load.getIsVolatile();
+}
+
+/// Puts a block into shared memory where it is loaded, if it has a buffer of its own between two
+/// barriers.
+void stageAtOnce(tl::LoadOp load, Operation *store) {
+  auto alloc = cast<tlg::LocalStoreOp>(store).getDestination().getDefiningOp<tlg::AllocSharedOp>();
+  if (!alloc || alloc->getBlock() != load->getBlock() ||
+      alloc->getNextNode()->getNextNode() != store)
+    return;
+  Operation *before = alloc->getNextNode(), *behind = store->getNextNode();
+  if (!isa<tl::BarrierOp>(before) || !isa<tl::BarrierOp>(behind))
+    return;
+  Operation *last = load;
+  for (Operation *op : {alloc.getOperation(), before, store, behind}) {
+    op->moveAfter(last);
+    last = op;
+  }
+}
+
+/// Two large blocks that are loaded for dots, and variables of the loop, may be more than a thread
+/// has registers: then the second one is loaded when the first one has been put into shared memory,
+/// and is put there at once, too.
+void loadOneByOne(LoopLikeOpInterface loop) {
+  constexpr int kLargeWords = 64, kMostWords = 224;
+  int kept = 0;
+  for (Value variable : loop.getRegionIterArgs())
+    kept += wordsOf(variable);
+  tl::LoadOp before;
+  Operation *staging = nullptr; // of what `before` loads
+  llvm::SmallVector<tl::LoadOp> loads;
+  loop->walk([&](tl::LoadOp load) {
+    if (load->getParentOfType<LoopLikeOpInterface>() == loop && wordsOf(load) >= kLargeWords)
+      loads.push_back(load);
+  });
+  for (tl::LoadOp load : loads) {
+    if (before && staging && load->getBlock() == before->getBlock() &&
+        load->isBeforeInBlock(staging) && kept + wordsOf(before) + wordsOf(load) > kMostWords &&
+        mayComeBehind(load, staging)) {
+      load->moveAfter(staging);
+      if (Operation *own = lastStaging(load))
+        stageAtOnce(load, own);
+    }
+    before = load;
+    staging = lastStaging(load);
   }
 }
 
@@ -605,6 +679,7 @@ void stageOperands(func::FuncOp function) {
   for (Operation *op : dots)
     llvm::TypeSwitch<Operation *>(op).Case<tlg::FmaOp, tlg::MmaOp, tlg::WgmmaOp>(
         [&](auto dot) { stageOperandsOf(builder, dot); });
+  function.walk([](LoopLikeOpInterface loop) { loadOneByOne(loop); });
 }
 
 } // namespace blockscope::gpu

@@ -4,6 +4,7 @@
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/layout/layout_queries.h"
 #include "gpu_backend/passes/disjoint_arguments.h"
+#include "gpu_backend/passes/one_warp.h"
 
 #include "core/ir/facts.h"
 #include "core/ir/tl_dialect.h"
@@ -130,6 +131,10 @@ private:
 } // namespace
 
 void orderStores(func::FuncOp function) {
+  if (isOfOneWarp(function)) { // there are no others
+    function->setAttr(kOneWarpAttribute, UnitAttr::get(function.getContext()));
+    return;
+  }
   StoreOrder order(function);
   Loads open;
   order.visit(function.getBody().front(), open);

@@ -262,11 +262,12 @@ def run_matmul(a, b, blocks, tolerance, warps, stages, precision="tf32"):
     c = torch.full((m, n), 77, device=a.device, dtype=torch.float32)
     masked = m % blocks[0] != 0 or n % blocks[1] != 0 or k % blocks[2] != 0
     grid = (triton.cdiv(m, blocks[0]), triton.cdiv(n, blocks[1]))
-    matmul_kernel[grid](
+    kernel = matmul_kernel[grid](
         a, b, c, m, n, k, *a.stride(), *b.stride(), *blocks, masked, precision,
         num_warps=warps, num_stages=stages,
     )  # fmt: skip
     check(c, a.double() @ b.double(), tolerance)
+    return kernel
 
 
 @triton.jit

@@ -61,3 +61,46 @@ def test_an_epilogue_moves_the_narrow_sum_once(
     ]
     large = [line for line in conversions if f"tensor<64x{columns}x" in line]
     assert len(large) == 1 and f"tensor<64x{columns}xf16" in large[0]
+
+
+@triton.jit
+def added_product_kernel(
+    x_ptr, y_ptr, out_ptr, rows, columns, depth,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr,
+):  # fmt: skip
+    row, column = tl.arange(0, ROWS)[:, None], tl.arange(0, COLUMNS)[None, :]
+    mask = (row < rows) & (column < columns)
+    total = 0.5 * tl.load(out_ptr + row * columns + column, mask, 0.0)
+    for start in range(0, depth, DEPTH):
+        k = start + tl.arange(0, DEPTH)
+        x = tl.load(x_ptr + row * depth + k[None, :], (row < rows) & (k[None, :] < depth), 0.0)
+        y = tl.load(
+            y_ptr + k[:, None] * columns + column, (column < columns) & (k[:, None] < depth), 0.0
+        )
+        total = tl.dot(x, y, total)
+    tl.store(out_ptr + row * columns + column, 2.0 * total, mask)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(128, 128), (100, 112)])
+def test_a_large_block_goes_through_buffers_that_are_free(
+    rows: int, columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sums of 64 KiB, before the loop whose copies have 96 KiB, and behind it: in one round each.
+    The loop's buffers wait for the first, and no more memory is needed."""
+    torch.manual_seed(8)
+    kernels = machine_backend.record(monkeypatch, "sm_90a")
+    depth = 208
+    x, y = torch.randn(rows, depth).half(), torch.randn(depth, columns).half()
+    out = torch.randn(rows, columns)
+    want = 2.0 * (0.5 * out.double() + x.double() @ y.double())
+    added_product_kernel[(1,)](
+        x, y, out, rows, columns, depth, ROWS=128, COLUMNS=128, DEPTH=64, num_warps=8,
+        num_stages=3,
+    )  # fmt: skip
+    assert torch.allclose(out.double(), want, rtol=1e-5, atol=1e-4)
+    assert "async_copy" in kernels[0].asm["ttgir"]
+    before, _, rest = kernels[0].asm["ptx"].partition("cp.async")
+    assert before.count("st.shared.v4") == 64 * 1024 // (16 * 256)
+    assert before.count("bar.sync") == 3  # before, between and behind
+    assert rest.count("st.shared.v4") == 64 * 1024 // (16 * 256)
+    assert kernels[0].metadata.shared <= 4 * 32 * 1024

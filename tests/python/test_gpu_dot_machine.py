@@ -389,6 +389,20 @@ def test_a_buffer_less_for_another_cta(iterations: int, arch: str, machines: Any
 
 
 @pytest.mark.parametrize("arch", ["sm_90a"])
+@pytest.mark.parametrize(("sizes", "k"), [((64, 64), 192), ((60, 52), 132)])
+def test_a_buffer_less_for_a_third_cta(
+    sizes: tuple[int, int], k: int, arch: str, machines: Any
+) -> None:
+    """Products by threads whose registers leave room for it, too: two buffers of 32 KiB, not
+    three. With masks they do not."""
+    a, b = torch.randn(sizes[0], k), torch.randn(k, sizes[1])
+    kernel = dots.run_matmul(a, b, (64, 64, 64), 4e-6, 4, 3, "ieee")
+    buffers = 2 if k % 64 == 0 else 3
+    assert f"ring: {buffers} buffers" in kernel.asm["plan"]
+    assert kernel.metadata.shared == buffers * 32768
+
+
+@pytest.mark.parametrize("arch", ["sm_90a"])
 @pytest.mark.parametrize("iterations", [0, 1, 3])
 def test_no_memory_for_two_buffers(iterations: int, arch: str, machines: Any) -> None:
     kernel = loops.run_crowded(iterations, (128, 256, 256), 3, 8, "cpu")

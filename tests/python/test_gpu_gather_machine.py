@@ -146,3 +146,23 @@ def test_factors_of_more_rows_than_a_thread_loads() -> None:
     ptx = ptx_of(sums_of_rows, out, x, w, places, stride, n, warps=4, **constants)
     assert "shared" in ptx
     assert ptx.count("ld.global") == 8 + 2  # of x; of w and its index
+
+
+@triton.jit
+def turned_around(out_ptr, x_ptr, ROWS: tl.constexpr, N: tl.constexpr):
+    at = tl.arange(0, ROWS)[:, None] * N + tl.arange(0, N)[None, :]
+    x = tl.load(x_ptr + at)
+    other = tl.flip(tl.reshape(x, (ROWS, 2, N // 2)), 1)
+    tl.store(out_ptr + at, x - 2 * tl.reshape(other, (ROWS, N)))
+
+
+@pytest.mark.parametrize(("rows", "n", "warps"), [(4, 64, 1), (16, 128, 4), (8, 32, 8)])
+def test_lanes_that_swap_name_the_constant(rows: int, n: int, warps: int) -> None:
+    """As halves of rows do that are turned, which functions of rotations do."""
+    x = np.random.default_rng(n).integers(-99, 99, (rows, n)).astype(np.float32)
+    out = np.zeros_like(x)
+    constants = {"ROWS": rows, "N": n}
+    launcher("sm_90a")(turned_around, [out, x], warps, constants)
+    np.testing.assert_array_equal(out, x - 2 * np.roll(x, n // 2, 1))
+    ptx = ptx_of(turned_around, out, x, warps=warps, **constants)
+    assert "shfl.sync.bfly" in ptx and "shfl.sync.idx" not in ptx

@@ -4,6 +4,7 @@ ptx_matrix_machine.py.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import blockscope as triton
@@ -86,3 +87,47 @@ def test_two_dots_read_one_buffer() -> None:
     dots = [line for line in loop if "tlg.mma" in line and "!tlg.shared<[32, 128], f32" in line]
     stores = [line for line in loop if "tlg.local_store" in line and "<[32, 128], f32" in line]
     assert len(dots) == 2 and len(stores) == 1
+
+
+@triton.jit
+def one_warp_attention(q_ptr, k_ptr, v_ptr, out_ptr, keys, SIZE: tl.constexpr, D: tl.constexpr):
+    """16 rows and one warp, which holds all of a block of keys and all of their values."""
+    rows, at, d = tl.arange(0, 16)[:, None], tl.arange(0, SIZE), tl.arange(0, D)
+    q = tl.load(q_ptr + rows * D + d[None, :])
+    most = tl.full((16,), -1e30, tl.float32)
+    total = tl.zeros((16,), tl.float32)
+    acc = tl.zeros((16, D), tl.float32)
+    for start in range(0, keys, SIZE):
+        key = start + at
+        k = tl.load(k_ptr + key[None, :] * D + d[:, None], mask=key[None, :] < keys, other=0.0)
+        v = tl.load(v_ptr + key[:, None] * D + d[None, :], mask=key[:, None] < keys, other=0.0)
+        scores = tl.where(key[None, :] < keys, tl.dot(q, k) * 0.125, -1e30)
+        larger = tl.maximum(most, tl.max(scores, 1))
+        p = tl.exp(scores - larger[:, None])
+        kept = tl.exp(most - larger)
+        total = total * kept + tl.sum(p, 1)
+        acc = tl.dot(p.to(tl.float16), v, acc * kept[:, None])
+        most = larger
+    tl.store(out_ptr + rows * D + d[None, :], acc / total[:, None])
+
+
+@pytest.mark.parametrize("keys", [0, 50, 64, 136])
+def test_large_blocks_of_one_warp_are_loaded_one_by_one(keys: int) -> None:
+    """Of 128 registers each, beside 64 of sums: each goes into shared memory where it is loaded."""
+    random = np.random.default_rng(1)
+    q = random.standard_normal((16, 128)).astype(np.float16)
+    k, v = random.standard_normal((2, max(keys, 1), 128)).astype(np.float16)
+    out = np.zeros((16, 128), np.float32)
+    compiled = one_warp_attention.warmup(
+        q, k, v, out, keys, SIZE=64, D=128, grid=(1,), arch="sm_90a", num_warps=1, num_stages=1
+    )
+    machine_for(compiled).run((1, 1, 1), [q, k, v, out, keys], compiled.metadata.shared)
+    ops = re.findall(r"tl\.load|local_store|tlg\.mma", compiled.asm["tlg"].partition("scf.for")[2])
+    assert ops[:6] == ["tl.load", "local_store", "tl.load", "local_store", "tlg.mma", "tlg.mma"]
+    assert compiled.metadata.shared < 48 * 1024
+    if keys == 0:
+        assert np.isnan(out).all()
+        return
+    scores = 0.125 * q.astype(np.float64) @ k.astype(np.float64).T
+    p = np.exp(scores - scores.max(1, keepdims=True))
+    np.testing.assert_allclose(out, p @ v / p.sum(1, keepdims=True), rtol=4e-3, atol=4e-3)

@@ -127,3 +127,37 @@ def test_loops_of_known_length_have_loads_to_begin_together(arch: str, kernels: 
     known_length_kernel[(1,)](x, out, ROUNDS=64, BLOCK=128)
     assert torch.equal(out, x * 2)
     assert loads(kernels[0]) == (4, 0)
+
+
+@triton.jit
+def fields_kernel(x_ptr, out_ptr, n, FIELDS: tl.constexpr, MODE: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    for field in tl.static_range(FIELDS):
+        place = row * FIELDS + field
+        x = tl.load(x_ptr + place, mask=place < n)
+        if MODE == "summed" and field == 3:
+            x += tl.sum(x)
+        tl.store(out_ptr + place, 2 * x, mask=place < n)
+
+
+@ARCHS
+@pytest.mark.parametrize("mode", ["plain", "summed", "in place"])
+def test_loads_between_stores_begin_together(mode: str, arch: str, kernels: Any) -> None:
+    """As many as fill a few registers: eight of 64 bits. Not past what takes longer, and not where
+    a launch finds that what is stored is what is loaded."""
+    x = torch.randn(9 * 12 - 5, dtype=torch.float64)
+    want = 2 * x
+    out = x if mode == "in place" else torch.zeros_like(x)
+    fields_kernel[(1,)](x, out, len(x), FIELDS=12, MODE=mode, BLOCK=32, num_warps=1)
+    if mode == "summed":
+        assert torch.equal(out.view(-1)[:3], want[:3])
+    else:
+        assert torch.equal(out, want)
+    order = re.findall(r"\b(ld|st)\.global", kernels[-1].asm["ptx"])
+    runs = "".join(kind[0] for kind in order)
+    expected = {
+        "plain": "l" * 8 + "s" * 8 + "l" * 4 + "s" * 4,
+        "summed": "l" * 4 + "s" * 3 + "sl" + "l" * 7 + "s" * 8,
+        "in place": "ls" * 12,
+    }
+    assert runs == expected[mode], runs

@@ -12,6 +12,7 @@ import blockscope.language as tl
 import gpu_rows
 import numpy as np
 import ptx_machine
+import ptx_matrix_machine
 import pytest
 
 pytestmark = pytest.mark.skipif(
@@ -182,18 +183,60 @@ def rows_kernel(x_ptr, out_ptr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
     tl.store(out_ptr + row, tl.sum(x, 1))
 
 
-@pytest.mark.parametrize(("rows", "reads"), [(1, 4), (8, 8)])
-def test_lanes_share_tables_of_many_results(
-    rows: int, reads: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("rows", "warps", "reads"), [(1, 16, 4), (2, 32, 2), (8, 16, 18)])
+def test_tables_of_warps_are_shared(
+    rows: int, warps: int, reads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of sixteen warps: all tables of one result are four vectors, of eight results 32."""
+    """All tables of one result are four vectors. Lanes share 32 of two results. Of eight results a
+    thread each combines all tables, which all read then, in two vectors."""
     monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
     rng = np.random.default_rng(3)
     x, out = rng.standard_normal((rows, 4096), np.float32), np.zeros(rows, np.float32)
-    kernel = rows_kernel.warmup(x, out, rows, 4096, grid=(1,), arch="sm_90a", num_warps=16)
+    kernel = rows_kernel.warmup(x, out, rows, 4096, grid=(1,), arch="sm_90a", num_warps=warps)
     assert kernel.asm["ptx"].count("ld.shared") == reads
     ptx_machine.run(kernel, [x, out])
     np.testing.assert_allclose(out, x.sum(1), rtol=1e-4, atol=1e-4)
+
+
+@triton.jit
+def columns_kernel(x_ptr, out_ptr, n, WAY: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """Rows lie in lanes and warps, as sums of a dot do."""
+    row, column = tl.arange(0, ROWS), tl.arange(0, COLUMNS)
+    k = tl.arange(0, ROWS)
+    one = tl.where(row[:, None] == k[None, :], 1.0, 0.0).to(tl.float16)
+    x = tl.load(x_ptr + k[:, None] * COLUMNS + column[None, :])
+    y = tl.where(row[:, None] < n, tl.dot(one, x), -float("inf") if WAY == "argmax" else 0.0)
+    if WAY == "sum":
+        tl.store(out_ptr + column, tl.sum(y, 0))
+    else:
+        tl.store(out_ptr + column, tl.argmax(y, 0))
+
+
+@pytest.mark.parametrize("warps", [4, 8])
+@pytest.mark.parametrize(("rows", "columns"), [(64, 16), (64, 128), (128, 64), (16, 64)])
+@pytest.mark.parametrize("way", ["sum", "argmax"])
+def test_lanes_share_results(
+    way: str, rows: int, columns: int, warps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two lanes each combines half of the columns: with eight of them, one and not three
+    exchanges for each column of a thread."""
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+    rng = np.random.default_rng(7)
+    x = rng.integers(-8, 8, (rows, columns)).astype(np.float16)
+    x[:, 3] = np.nan if way == "argmax" else 0
+    out = np.zeros(columns, np.int32 if way == "argmax" else np.float32)
+    n = rows - 7
+    kernel = columns_kernel.warmup(
+        x, out, n, way, rows, columns, grid=(1,), arch="sm_90a", num_warps=warps
+    )
+    ptx_matrix_machine.run(kernel, [x, out, n])
+    if way == "sum":
+        assert np.array_equal(out, x[:n].astype(np.float32).sum(0))
+    else:
+        places = np.delete(np.arange(columns), 3)
+        assert np.array_equal(out[places], x[:n, places].argmax(0))
+    if (rows, columns, warps) == (64, 128, 4):
+        assert kernel.asm["ptx"].count("shfl.sync.bfly") == 28 * (1 if way == "sum" else 2)
 
 
 @triton.jit

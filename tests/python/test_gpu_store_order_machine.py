@@ -228,3 +228,49 @@ def test_what_is_only_stored_needs_no_barrier(monkeypatch: pytest.MonkeyPatch) -
         assert torch.equal(x, want)
 
     assert barriers(in_all_orders(monkeypatch, check)) == 0
+
+
+@triton.jit
+def small_rows_kernel(x_ptr, total_ptr, rows, n, WAY: tl.constexpr, N: tl.constexpr):
+    columns = tl.arange(0, N)
+    total = 0.0
+    for row in range(rows):
+        x = tl.load(x_ptr + row * n + columns, mask=columns < n, other=-float("inf"))
+        while tl.max(x) > 8:
+            x -= 1
+        y = tl.exp(x - tl.max(x))
+        tl.store(x_ptr + row * n + columns, y / tl.sum(y), mask=columns < n)
+        total += tl.sum(y)
+    if WAY == "store":
+        tl.store(total_ptr, tl.load(total_ptr) + total)
+    elif WAY == "wide":
+        tl.store(total_ptr + tl.arange(0, 64), total)
+    else:
+        tl.atomic_add(total_ptr, total)
+
+
+@pytest.mark.parametrize("warps", [2, 4])
+@pytest.mark.parametrize("n", [8, 20, 32])
+@pytest.mark.parametrize("way", ["store", "wide", "atomic"])
+def test_small_rows_need_one_warp(
+    way: str, n: int, warps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others would load what it has changed; they end where they begin, and nobody waits."""
+
+    def check() -> None:
+        torch.manual_seed(n)
+        x = 4 * torch.randn(3, n)
+        x[1, 2] = 12.5
+        steps = (x.amax(1, keepdim=True) - 8).ceil().clamp(min=0)
+        want = torch.softmax((x - steps).double(), 1)
+        total = torch.ones(64)
+        small_rows_kernel[(1,)](x, total, 3, n, WAY=way, N=32, num_warps=warps)
+        assert torch.allclose(x.double(), want, atol=1e-6)
+        sums = (1 / want.amax(1)).sum()
+        counted = 0 if way == "wide" else 1
+        assert torch.allclose(total[0].double(), sums + counted, rtol=1e-5)
+        assert torch.equal(total[1:], total[:1].expand(63) if way == "wide" else torch.ones(63))
+
+    kernel = in_all_orders(monkeypatch, check)
+    assert ("tlg.one_warp" in kernel.asm["tlg"]) == (way == "store")
+    assert (barriers(kernel) == 0) == (way == "store")
