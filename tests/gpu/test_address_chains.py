@@ -9,10 +9,10 @@ torch = pytest.importorskip("torch")
 
 @triton.jit
 def paged_sum_kernel(
-    q_ptr, pages_ptr, table_ptr, out_ptr, keys, page_stride, group,
+    q_ptr, pages_ptr, values_ptr, table_ptr, out_ptr, keys, page_stride, group,
     M: tl.constexpr, N: tl.constexpr, D: tl.constexpr, FORM: tl.constexpr,
 ):  # fmt: skip
-    """The sum over all pages of (q @ page^T) @ page."""
+    """The sum over all pages of (q @ page^T) @ page, whose values are in memory twice."""
     m, n, d = tl.arange(0, M), tl.arange(0, N), tl.arange(0, D)
     q = tl.load(q_ptr + m[:, None] * D + d[None, :])
     total = tl.zeros((M, D), tl.float32)
@@ -38,7 +38,7 @@ def paged_sum_kernel(
         scores = tl.dot(q, key.trans())
         if FORM == "used":
             scores = tl.where((row % 3 == 0)[None, :], 0.0, scores)
-        value = tl.load(pages_ptr + rows[:, None] + d[None, :], mask=mask[:, None], other=0.0)
+        value = tl.load(values_ptr + rows[:, None] + d[None, :], mask=mask[:, None], other=0.0)
         total += tl.dot(scores.to(q.dtype), value)
     tl.store(out_ptr + m[:, None] * D + d[None, :], total)
 
@@ -63,7 +63,7 @@ def run_paged_sum(form, keys, stages, device, warps=4, m=16, n=16, d=32, spread=
         table = torch.zeros(1, dtype=torch.int32, device=device)
     out = torch.full((m, d), 77.0, device=device)
     kernel = paged_sum_kernel[(1,)](
-        q, pages, table, out, keys, spread * width, n, m, n, d, form,
+        q, pages, pages.clone(), table, out, keys, spread * width, n, m, n, d, form,
         num_stages=stages, num_warps=warps,
     )  # fmt: skip
     rows = pages[order.long()][:, :width].reshape(-1, d)[:keys].float()
