@@ -186,11 +186,6 @@ void createBackEdge(Lowering &lowering, Operation *loop, llvm::BasicBlock *heade
     parts.push_back(llvm::MDNode::get(
         context, {llvm::MDString::get(context, "llvm.loop.unroll.count"),
                   llvm::ConstantAsMetadata::get(lowering.builder().getInt32(*count))}));
-  // ptxas brings loads of iterations together that it unrolls, and leaves alone what LLVM has.
-  if (auto counted = dyn_cast<scf::ForOp>(loop);
-      counted && !counted.getStaticTripCount() && onlyLoads(counted))
-    parts.push_back(llvm::MDNode::get(
-        context, llvm::MDString::get(context, "llvm.loop.unroll.runtime.disable")));
   if (parts.size() == 1)
     return;
   llvm::MDNode *name = llvm::MDNode::getDistinct(context, parts);
