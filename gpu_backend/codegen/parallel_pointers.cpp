@@ -2,10 +2,14 @@
 #include "gpu_backend/codegen/parallel_pointers.h"
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
 
 #include <optional>
 
@@ -122,6 +126,52 @@ llvm::Instruction *placeOfStart(const llvm::Loop &loop, llvm::Value *start, llvm
   return place->getTerminator();
 }
 
+/// Whether all threads have the same `value`, made of the kernel's arguments and its program's
+/// number.
+bool isSameInAllThreads(llvm::Value *value) {
+  constexpr size_t kMost = 64;
+  llvm::SmallSetVector<llvm::Value *, 16> values;
+  values.insert(value);
+  for (size_t i = 0; i < values.size(); ++i) {
+    auto *made = llvm::dyn_cast<llvm::Instruction>(values[i]);
+    if (!made)
+      continue;
+    const bool isProgram = llvm::isa<llvm::IntrinsicInst>(made) &&
+                           llvm::cast<llvm::IntrinsicInst>(made)->getIntrinsicID() ==
+                               llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x;
+    if (isProgram)
+      continue;
+    if (!llvm::isa<llvm::GetElementPtrInst, llvm::CastInst, llvm::BinaryOperator, llvm::PHINode,
+                   llvm::SelectInst, llvm::CmpInst>(made) ||
+        values.size() > kMost)
+      return false;
+    values.insert_range(made->operands());
+  }
+  return true;
+}
+
+/// Whether a loop stores, multiplies no tiles, and is so long that a sum for each of its `pointers`
+/// counts for little.
+bool isLongAndStores(const llvm::Loop &loop, size_t pointers) {
+  constexpr size_t kLeastPerPointer = 48;
+  size_t instructions = 0;
+  bool stores = false;
+  for (const llvm::BasicBlock *block : loop.blocks())
+    for (const llvm::Instruction &instruction : *block) {
+      ++instructions;
+      stores |= llvm::isa<llvm::StoreInst>(instruction);
+      const auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      if (!call || !call->isInlineAsm())
+        continue;
+      const llvm::StringRef text =
+          llvm::cast<llvm::InlineAsm>(call->getCalledOperand())->getAsmString();
+      if (text.contains("mma"))
+        return false;
+      stores |= text.contains("st.global");
+    }
+  return stores && instructions >= kLeastPerPointer * pointers;
+}
+
 void moveIntoStart(llvm::PHINode &pointer, const Sums &sums, llvm::Loop &loop,
                    llvm::ScalarEvolution &evolution) {
   llvm::GetElementPtrInst *first = sums.uses.front();
@@ -161,10 +211,16 @@ void moveSumsIntoStarts(llvm::LoopInfo &loops, llvm::ScalarEvolution &evolution)
   for (llvm::Loop *loop : llvm::reverse(outerFirst)) {
     if (!loop->getLoopPreheader() || !loop->getLoopLatch())
       continue;
+    llvm::SmallVector<std::pair<llvm::PHINode *, Sums>> pointers;
     for (llvm::PHINode &variable : loop->getHeader()->phis())
       if (variable.getType()->isPointerTy())
-        if (const std::optional<Sums> sums = sumsOf(variable, *loop))
-          moveIntoStart(variable, *sums, *loop, evolution);
+        if (std::optional<Sums> sums = sumsOf(variable, *loop))
+          pointers.emplace_back(&variable, std::move(*sums));
+    const bool keepsUniform = isLongAndStores(*loop, pointers.size());
+    for (const auto &[variable, sums] : pointers)
+      if (!keepsUniform ||
+          !isSameInAllThreads(variable->getIncomingValueForBlock(loop->getLoopPreheader())))
+        moveIntoStart(*variable, sums, *loop, evolution);
   }
 }
 

@@ -13,7 +13,9 @@ void mergeParallelPointers(llvm::LoopInfo &loops, llvm::ScalarEvolution &evoluti
 
 /// A pointer to which all of its loop adds the same number, one that the loop does not change,
 /// begins that much further. Strength reduction keeps what many addresses have in common, such as
-/// the column of a thread, in one register, and adds it to each of them in each iteration.
+/// the column of a thread, in one register, and adds it to each of them in each iteration. Long
+/// loops that store keep pointers which are the same in all threads: those take no registers of a
+/// thread, which then begins more loads before it waits.
 void moveSumsIntoStarts(llvm::LoopInfo &loops, llvm::ScalarEvolution &evolution);
 
 } // namespace blockscope::gpu

@@ -116,6 +116,10 @@ Elements Combine::combined(Operation *op, const Elements &lhs, const Elements &r
   return Elements(results->begin(), results->end());
 }
 
+bool Combine::isSameInLanes() const {
+  return !onlyOp().empty() || commutesToTheBit(op_->getRegion(0));
+}
+
 llvm::StringRef Combine::onlyOp() const {
   Block &block = op_->getRegion(0).front();
   if (block.getNumArguments() != 2 || block.getOperations().size() != 2)

@@ -32,6 +32,8 @@ public:
   int instructions() const;
   /// Whether it is known that the order of the two elements makes no difference.
   bool isCommutative() const { return isCommutative_; }
+  /// Whether lanes that combine what they have with what others have come to the same, to the bit.
+  bool isSameInLanes() const;
 
 private:
   Elements combined(mlir::Operation *op, const Elements &lhs, const Elements &rhs);

@@ -221,7 +221,7 @@ private:
   /// One of what lanes have that combined what they had with what others had: of elements that
   /// compare equal, or with a NaN, they may have taken different ones.
   Elements sameInLanes(const Elements &elements, uint32_t bits) {
-    return combine_.onlyOp().empty() ? ofFirstLane(elements, bits) : elements;
+    return combine_.isSameInLanes() ? elements : ofFirstLane(elements, bits);
   }
 
   /// What the lane without `bits` has.

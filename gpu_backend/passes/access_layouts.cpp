@@ -303,8 +303,17 @@ LinearLayout AccessLayouts::of(Operation *access) const {
   const llvm::ArrayRef<int64_t> shape = blockType(pointer).getShape();
   const Group &group = groups_.at(keyOf(access));
   llvm::SmallVector<int, 3> order = axes_.orderOf(pointer);
+  const llvm::MutableArrayRef<int> others = llvm::MutableArrayRef<int>(order).drop_front();
+  if (others.size() > 1) { // a thread's own addresses are more work where each has a loaded number
+    const llvm::SmallVector<bool, 3> isLoaded = axes_.loadedDims(pointer);
+    llvm::SmallVector<int, 3> sorted;
+    for (const bool loaded : {true, false})
+      llvm::copy_if(others, std::back_inserter(sorted),
+                    [&](int dim) { return isLoaded[dim] == loaded; });
+    llvm::copy(sorted, others.begin());
+  }
   if (isa<tl::LoadOp>(access)) // neighbours go first
-    combinedLast(llvm::MutableArrayRef<int>(order).drop_front(), access->getResult(0));
+    combinedLast(others, access->getResult(0));
   // What an atomic touches goes through the L2 cache sector by sector: its lanes lie side by side
   // in memory, whatever loads of the same shape do.
   if (tl::isAtomic(access) && axes_.at(pointer).dims[order[0]].contiguity > 1)

@@ -632,6 +632,31 @@ std::optional<int> AxisAnalysis::loadedDim(Value pointer) const {
   return found;
 }
 
+llvm::SmallVector<bool, 3> AxisAnalysis::loadedDims(Value pointer) const {
+  using Dims = llvm::SmallVector<size_t, 3>; // of the pointer, for those of a value
+  llvm::SmallVector<bool, 3> found(at(pointer).dims.size(), false);
+  llvm::SmallVector<std::pair<Value, Dims>> open{
+      {pointer, llvm::to_vector<3>(llvm::seq<size_t>(0, found.size()))}};
+  llvm::DenseSet<Value> seen;
+  while (!open.empty()) {
+    auto [value, dims] = open.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (!op || !isa<RankedTensorType>(value.getType()) || !seen.insert(value).second)
+      continue;
+    if (isa<tl::LoadOp>(op))
+      for (auto [dim, size] : llvm::enumerate(shapeOf(value.getType())))
+        found[dims[dim]] = found[dims[dim]] || at(value).dims[dim].constancy < size;
+    else if (auto expand = dyn_cast<tl::ExpandDimsOp>(op))
+      dims.erase(dims.begin() + expand.getAxis());
+    else if (!tl::isElementwise(op) && !isa<tl::BroadcastOp>(op))
+      continue;
+    if (!isa<tl::LoadOp>(op))
+      for (Value operand : op->getOperands())
+        open.emplace_back(operand, dims);
+  }
+  return found;
+}
+
 llvm::SmallVector<int, 3> AxisAnalysis::orderOf(Value pointer) const {
   const AxisInfo &info = at(pointer);
   llvm::SmallVector<int, 3> order(info.dims.size());

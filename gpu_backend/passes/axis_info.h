@@ -44,6 +44,8 @@ public:
   /// Dimensions from the fastest (longest runs of pointers, then most steps, then the one of
   /// `loadedDim`) to the slowest.
   llvm::SmallVector<int, 3> orderOf(mlir::Value pointer) const;
+  /// Along which dimensions the addresses are computed from loaded numbers.
+  llvm::SmallVector<bool, 3> loadedDims(mlir::Value pointer) const;
   /// Records at the function what integer arguments have to be at least for what is known.
   void requireOfArguments() const;
 

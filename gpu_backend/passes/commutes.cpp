@@ -10,6 +10,7 @@
 #include "gpu_backend/ir/tlg_dialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include <map>
@@ -299,6 +300,17 @@ bool commutes(Region &region) {
   if (!region.hasOneBlock() || block.getNumArguments() % 2 != 0)
     return false;
   return commutesOnSymbols(block) || commutesOnNumbers(block);
+}
+
+bool commutesToTheBit(Region &region) {
+  Block &block = region.front();
+  if (!region.hasOneBlock() || block.getNumArguments() % 2 != 0 ||
+      llvm::any_of(block, llvm::IsaPred<arith::MulFOp, math::FmaOp>))
+    return false;
+  Symbols symbols;
+  const Orders unknown;
+  const auto one = Evaluation(symbols, unknown, false).run(block);
+  return one && one == Evaluation(symbols, unknown, true).run(block);
 }
 
 void markReductionsInAnyOrder(func::FuncOp function) {

@@ -12,6 +12,10 @@ namespace blockscope::gpu {
 /// mean and variance do: floats then differ by rounding, as sums do.
 bool commutes(mlir::Region &region);
 
+/// Whether it gives the same to the bit: it compares nothing, and multiplies no floats, whose
+/// products may become part of the addition of one side.
+bool commutesToTheBit(mlir::Region &region);
+
 /// What a comparison, arith.cmpi or arith.cmpf, gives for operands in this order; neither less nor
 /// equal: greater.
 bool comparisonGives(mlir::Operation &compare, bool isLess, bool isEqual);

@@ -217,7 +217,26 @@ LinearLayout LayoutChoice::ofRepetitions(Operation *op, const LinearLayout &bloc
         basis = repeated[next++];
         llvm::erase(layout.registers, basis);
       }
-  return layout;
+  return isExchangedWide(result, layout, block.registers.size()) ? fallback(result) : layout;
+}
+
+/// Whether threads that have a smaller block of 2^`fewBits` registers would exchange many times as
+/// many elements to combine what repeats it.
+bool LayoutChoice::isExchangedWide(Value block, const LinearLayout &layout, size_t fewBits) const {
+  constexpr size_t kWideBits = 5, kTimesBits = 2;
+  const ShapeBits shape(blockType(block).getShape());
+  for (auto [dim, after] : llvm::enumerate(combinedAfter(block))) {
+    if (after != 0) // this one first
+      continue;
+    const auto isAlong = [&, mask = shape.mask(static_cast<int>(dim))](ElementBits basis) {
+      return (basis & mask) != 0;
+    };
+    const size_t leftBits = layout.registers.size() - llvm::count_if(layout.registers, isAlong);
+    if (llvm::any_of(layout.lanes, isAlong) &&
+        leftBits >= std::max(kWideBits, fewBits + kTimesBits))
+      return true;
+  }
+  return false;
 }
 
 void LayoutChoice::anchor(func::FuncOp function) {
@@ -446,6 +465,45 @@ void LayoutChoice::spreadSums(func::FuncOp function) {
         open.push_back(next);
     }
   }
+  llvm::DenseSet<Value> seen;
+  function.walk([&](tl::DotOp dot) {
+    if (isa<scf::ForOp>(dot->getParentOp()) && dots_[dot].kind != DotKind::Fma)
+      spreadToVariables(dot, LinearLayout(layouts_[dot]), seen);
+  });
+}
+
+/// What a loop makes of the sums of its dots on the way to its variables, reduced and with another
+/// shape, has the layout that follows from theirs: what such a variable is at first, and behind the
+/// loop, is moved once. Returns whether a variable was reached.
+bool LayoutChoice::spreadToVariables(Value value, const LinearLayout &layout,
+                                     llvm::DenseSet<Value> &seen) {
+  if (!seen.insert(value).second)
+    return false;
+  bool isReached = false;
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    if (user->getBlock() != value.getParentBlock())
+      continue;
+    if (isa<scf::YieldOp>(user)) {
+      auto loop = cast<scf::ForOp>(user->getParentOp());
+      if (!give(loop.getRegionIterArg(use.getOperandNumber()), layout))
+        continue;
+      isReached = true;
+      Value result = loop.getResult(use.getOperandNumber());
+      give(result, layout);
+      spreadToVariables(result, layout, seen); // of a loop around it
+      continue;
+    }
+    if (user->getNumResults() != 1 || !isOpen(user->getResult(0)) ||
+        !(tl::isElementwise(user) || isa<tl::ReduceOp, tl::ReshapeOp, tl::ExpandDimsOp>(user)))
+      continue;
+    const auto next = resultLayout(user, use.getOperandNumber(), layout);
+    if (next && spreadToVariables(user->getResult(0), *next, seen)) {
+      give(user->getResult(0), *next);
+      isReached = true;
+    }
+  }
+  return isReached;
 }
 
 /// Whether a loaded index is loaded in the layout in which it is used, several threads loading the

@@ -48,7 +48,10 @@ private:
   bool isQuickIn(mlir::Operation *load, const LinearLayout &layout) const;
   void spreadAddresses(llvm::ArrayRef<mlir::Operation *> accesses);
   void spreadSums(mlir::func::FuncOp function);
+  bool spreadToVariables(mlir::Value value, const LinearLayout &layout,
+                         llvm::DenseSet<mlir::Value> &seen);
   LinearLayout ofRepetitions(mlir::Operation *op, const LinearLayout &block) const;
+  bool isExchangedWide(mlir::Value block, const LinearLayout &layout, size_t fewBits) const;
   llvm::SmallVector<int> orderOf(mlir::Value block) const;
   bool takesLayoutOfUse(mlir::Value value, const LinearLayout &layout) const;
   bool spreadForward(mlir::Operation *op);

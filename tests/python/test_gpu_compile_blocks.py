@@ -62,6 +62,31 @@ def test_sums_of_floats_take_five_shuffles_and_one_barrier() -> None:
     assert count(mapped(lambda x: tl.sum(x, 0), tl.float32, warps=1), BARRIER) == 0
 
 
+@triton.jit
+def mean_of_two(a, b):
+    return (a + b) / 2
+
+
+@triton.jit
+def rounded_product(a, b):
+    return a + b + a * b
+
+
+@triton.jit
+def reduced_kernel(x_ptr, out_ptr, COMBINE: tl.constexpr):
+    i = tl.arange(0, 32)
+    tl.store(out_ptr + tl.arange(0, 1), tl.reduce(tl.load(x_ptr + i)[None, :], 1, COMBINE))
+
+
+def test_lanes_pass_a_result_on_only_where_it_may_differ_by_rounding() -> None:
+    def shuffles(combine: Any) -> int:
+        text = ptx(reduced_kernel, tl.float32, tl.float32, COMBINE=combine, warps=1)
+        return count(text, r"shfl\.sync")
+
+    assert shuffles(mean_of_two) == 5
+    assert shuffles(rounded_product) == 6
+
+
 def test_a_row_in_one_lane_needs_no_shuffle() -> None:
     text = mapped(lambda x: tl.sum(x.reshape(256, 4), 1), tl.float32, out=tl.float32)
     assert count(text, r"shfl\.sync") == 0
