@@ -274,7 +274,7 @@ void deallocSlot(PyObject *self) {
   Py_DECREF(type);
 }
 
-Py_hash_t hashSlot(PyObject *self) { return _Py_HashPointer(self); }
+Py_hash_t hashSlot(PyObject *self) { return PyBaseObject_Type.tp_hash(self); }
 
 template <typename Get> PyObject *attribute(PyObject *self, Get get) {
   return guarded([&]() -> PyObject * { return get(self).release().ptr(); });

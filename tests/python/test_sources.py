@@ -311,6 +311,30 @@ def test_a_file_edited_after_its_import_changes_nothing(tmp_path, steps):
     assert launch(names["kernel"]) == EXPECTED
 
 
+def test_what_python_warns_of_in_a_kernel_it_says_alone(tmp_path):
+    """As an error, too, it would stop a launch of a module that is compiled already."""
+    (tmp_path / "made.py").write_text(
+        HEADER + '@triton.jit\ndef kernel(x, n: tl.constexpr):\n    "a \\d"\n'
+        "    if n is 1:\n        tl.store(x, n)\n"
+    )
+    (tmp_path / "run.py").write_text(
+        "import sys, warnings, numpy as np, blockscope, made\n"
+        "x = np.zeros(2, np.int32)\n"
+        "for step in False, True:\n"
+        "    blockscope.set_interpret_mode(step)\n"
+        "    for action in 'error', 'default':\n"
+        "        warnings.simplefilter(action, SyntaxWarning)\n"
+        "        warnings.simplefilter(action, DeprecationWarning)\n"
+        "        before = list(warnings.filters)\n"
+        "        made.kernel[1,](x, len(action) - 4)\n"
+        "        assert warnings.filters == before and made.kernel.src\n"
+        "print(x[0])\n"
+    )
+    subprocess.run([sys.executable, "-m", "py_compile", tmp_path / "made.py"], check=True)
+    done = subprocess.run([sys.executable, tmp_path / "run.py"], capture_output=True, text=True)
+    assert done.stdout == "1\n" and "Warning" not in done.stderr, done.stderr
+
+
 def test_another_text_in_the_place_of_a_function_is_not_taken_for_it(tmp_path):
     path = tmp_path / "template.py"
     path.write_text("# {{ a template }}\n\n" + HEADER + KERNEL)

@@ -165,6 +165,17 @@ def test_the_step_command_shows_the_users_frames_too(script):
     assert "result" in terminal.finish("c")
 
 
+def test_outside_of_kernels_pdb_is_pythons_own(script):
+    """Ours steps over Python's modules."""
+    host = "import textwrap\npdb.set_trace()\ntextwrap.dedent('')\n"
+    terminal = Terminal(script(WHILE + host), {})
+    assert "i = 0" in terminal.until("(Pdb) ")
+    terminal.say("c")
+    said = "".join(terminal.say("s") for _ in range(3))
+    assert "--Call--" in said and "textwrap.py" in said, said
+    terminal.finish("c")
+
+
 def test_breakpoints_stop_only_in_the_chosen_program(script):
     path = script(KERNEL.format(stop="breakpoint()"))
     terminal = Terminal(path, {"BLOCKSCOPE_PROGRAM": "1,0,0"})

@@ -13,6 +13,10 @@ import sys
 import warnings
 from collections.abc import Sequence
 
+if sys.stdout is None:  # closed by who called: 1 is not to be what an import opens (libffi does)
+    while os.open(os.devnull, os.O_RDWR) < 1:  # 0 is closed too
+        pass
+
 from blockscope.cli import arguments, commands
 from blockscope.cli.doctor import OLD_CORE, is_of_old_core
 from blockscope.cli.usage import say_unwritable
@@ -46,7 +50,7 @@ def _dispatch(parser: argparse.ArgumentParser, words: list[str], *, has_script: 
     if has_options and (problem := arguments.misspelt_option(protected, command)):
         command.error(problem)
     options = parser.parse_args(protected)
-    if sys.stdout is None:  # closed by who called: what is said goes nowhere
+    if sys.stdout is None:  # what is said goes nowhere
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     try:
         _check_settings()

@@ -222,9 +222,15 @@ class KernelDebugger(pdb.Pdb):
         return top == "blockscope" or (top in sys.stdlib_module_names and top != "__main__")
 
     def set_trace(self, *args: Any, **named: Any) -> None:
-        """Stop at the kernel's next line. From Python 3.13 on pdb stops at the next instruction,
-        which may be of no line."""
+        """Stop soon. From Python 3.14 on pdb.set_trace() takes the debugger that began last, which
+        outside of kernels is to be the script's own."""
+        last = getattr(pdb.Pdb, "_last_pdb_instance", None)
         super().set_trace(*args, **named)
+        pdb.Pdb._last_pdb_instance = last  # type: ignore[attr-defined]
+
+    def set_stepinstr(self) -> None:
+        """Stop at the next line. From Python 3.13 on pdb begins at the next instruction, which may
+        be of no line."""
         self.set_step()
 
     def get_stack(self, frame: Any, trace: Any) -> tuple[list[Any], int]:
