@@ -85,7 +85,10 @@ def test_options_that_change_nothing(option: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ({"cluster_dims": (2, 1, 1)}, r"cluster_dims is \(2, 1, 1\), expected \(1, 1, 1\)"),
+        (
+            {"cluster_dims": (2, 1, 1)},
+            r"cluster_dims is \(2, 1, 1\), expected \(1, 1, 1\); num_ctas says how many CTAs",
+        ),
         ({"ir_override": "/x.ttir"}, "ir_override is '/x.ttir', expected a file .ptx or .cubin"),
         ({"instrumentation_mode": "gsan"}, "instrumentation_mode is 'gsan'"),
         ({"warp_size": 64}, "warp_size is 64, expected 32"),

@@ -472,3 +472,9 @@ def test_a_slow_configuration_is_given_up_after_its_first_runs(monkeypatch):
     assert measured == [64, 256]
     assert tuner.best_config.kwargs["BLOCK"] == 256
     assert {c.kwargs["BLOCK"]: t[0] for c, t in tuner.configs_timings.items()}[128] == 2.5
+
+
+def test_a_misspelt_option_of_a_config_is_an_error_there():
+    with pytest.raises(TypeError, match="Config got 'num_warp', .* did you mean 'num_warps'"):
+        Config({"BLOCK": 64}, num_warp=4)
+    assert Config({}, waves_per_eu=2).all_kwargs()["waves_per_eu"] == 2

@@ -109,6 +109,7 @@ class JsonPrinter:
         if kernel is not None:
             data["num_warps"] = kernel.metadata.num_warps
             data["num_stages"] = kernel.metadata.num_stages
+            data["num_ctas"] = kernel.metadata.num_ctas
             data["maxnreg"] = kernel.metadata.maxnreg
             data["registers"] = kernel.data["registers"]
             data["spill_bytes"] = kernel.data["spill_bytes"]
@@ -140,14 +141,21 @@ def shortage(kernel: Any) -> OutOfResources | None:
 
 
 def shape(kernel: Any) -> str:
-    """The options that distinguish kernels of one signature: warps, and what is not as usual."""
+    """The options that distinguish kernels of one signature: warps, and what is not as usual. The
+    CTAs are those that the program has: a note says where more were asked for."""
     metadata = kernel.metadata
-    words = [f"{metadata.num_warps} warps"]
+    words = [_counted(metadata.num_warps, "warp")]
     if metadata.num_stages != LAUNCH_OPTIONS["num_stages"]:
-        words.append(f"{metadata.num_stages} stages")
+        words.append(_counted(metadata.num_stages, "stage"))
+    if metadata.num_ctas != LAUNCH_OPTIONS["num_ctas"]:
+        words.append(_counted(metadata.num_ctas, "CTA"))
     if metadata.maxnreg is not None:
         words.append(f"maxnreg {metadata.maxnreg}")
     return ", ".join(words)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def cost(result: Result) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable
 from typing import Any
+
+from blockscope.runtime.options import LAUNCH_OPTIONS
 
 
 class Config:
@@ -28,6 +31,14 @@ class Config:
     ) -> None:
         if not isinstance(kwargs, dict):
             raise TypeError(f"Config got {type(kwargs).__name__} as kwargs, expected a dict")
+        for name in options:
+            if name not in LAUNCH_OPTIONS:
+                near = difflib.get_close_matches(name, LAUNCH_OPTIONS, 1)
+                hint = f"; did you mean '{near[0]}'?" if near else ""
+                raise TypeError(
+                    f"Config got '{name}', expected a launch option; what the kernel takes goes "
+                    f"into the dict{hint}"
+                )
         self.kwargs = kwargs
         self.num_warps = num_warps
         self.num_ctas = num_ctas

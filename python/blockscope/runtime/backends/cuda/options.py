@@ -89,7 +89,7 @@ _TAKEN: dict[str, tuple[Callable[[Any], bool], str, str]] = {
     "cluster_dims": (
         lambda value: tuple(value or ()) in ((), (1, 1, 1)),
         "(1, 1, 1)",
-        "clusters are not supported yet",
+        "num_ctas says how many CTAs run a program together",
     ),
     "instrumentation_mode": (
         lambda value: not value or value == "fpsan",
