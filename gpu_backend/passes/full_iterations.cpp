@@ -12,6 +12,7 @@
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <optional>
 
@@ -83,6 +84,12 @@ int64_t predicatesOf(Operation *access) {
   return std::max<int64_t>(1, tlg::layoutOf(type).registerCount() / vector[1]);
 }
 
+/// The registers of a thread that a block fills.
+int64_t wordsOf(Type type) {
+  const int64_t count = tlg::hasLayout(type) ? tlg::layoutOf(type).registerCount() : 1;
+  return llvm::divideCeil(count * tlg::elementBytes(type), 4);
+}
+
 Value maskOf(Operation *access) {
   if (auto load = dyn_cast<tl::LoadOp>(access))
     return load.getMask();
@@ -107,8 +114,10 @@ public:
 
 private:
   static constexpr int64_t kPredicates = 6; // that a thread has for masks
+  static constexpr int64_t kMostWords = 96; // that an iteration loads
 
-  /// Whether the body is straight and works by itself: nothing in it begins or waits for copies.
+  /// Whether the body is straight and works by itself: nothing in it begins or waits for copies, or
+  /// takes long beside its loads.
   bool isPlain() {
     const WalkResult walked = loop_.getBody()->walk([&](Operation *op) {
       const bool isKnown =
@@ -116,15 +125,19 @@ private:
           (isMemoryEffectFree(op) && op->getNumRegions() == 0 &&
            isa<arith::ArithDialect, math::MathDialect, tl::TLDialect>(op->getDialect())) ||
           isa<tlg::ConvertLayoutOp>(op);
-      return isKnown && !isa<tl::DotOp>(op) ? WalkResult::advance() : WalkResult::interrupt();
+      const bool isLong = isa<tl::DotOp, tl::HistogramOp, tl::SortOp, tl::GatherOp>(op);
+      return isKnown && !isLong ? WalkResult::advance() : WalkResult::interrupt();
     });
     return !walked.wasInterrupted();
   }
 
-  /// Whether the masks whose comparisons are known take more predicates than there are.
+  /// Whether the masks whose comparisons are known take more predicates than there are, and what is
+  /// loaded leaves registers for more of it at a time.
   bool findMasks() {
-    llvm::SmallDenseMap<Value, int64_t> counted;
+    int64_t words = 0;
     for (Operation &op : loop_.getBody()->without_terminator()) {
+      if (isa<tl::LoadOp>(op))
+        words += wordsOf(op.getResult(0).getType());
       if (!isa<tl::LoadOp, tl::StoreOp>(op) || !maskOf(&op))
         continue;
       llvm::SmallSetVector<Operation *, 4> parts;
@@ -135,7 +148,7 @@ private:
     int64_t predicates = 0;
     for (const auto &[op, mask] : masks_)
       predicates += mask.predicates;
-    return predicates > kPredicates;
+    return predicates > kPredicates && words <= kMostWords;
   }
 
   void add(arith::CmpIOp compare, int64_t predicates) {
