@@ -5,7 +5,6 @@
 #include "core/passes/licm.h"
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/passes/block_choices.h"
-#include "gpu_backend/passes/full_iterations.h"
 #include "gpu_backend/passes/joined_stores.h"
 #include "gpu_backend/passes/merge_reductions.h"
 #include "gpu_backend/passes/order_wgmma.h"
@@ -317,7 +316,6 @@ struct BranchForBlocksPass : ModulePass<BranchForBlocksPass> {
 
   static LogicalResult runOn(func::FuncOp function) {
     branchForBlocks(function);
-    separateFullIterations(function);
     return success();
   }
 };
