@@ -248,7 +248,7 @@ def test_loops_of_known_length_are_unrolled_as_a_whole_or_until_eight_loads_are_
     assert loads_of(sum_of_rows, out, x, 8, N=512) == 8
     assert loads_of(products_of_rows, out, x, 8, N=512) == 8
     assert loads_of(sums_of_parts, out, x, 8, N=512) == 8
-    assert loads_of(sum_of_rows, out, x, 8, N=0) == 1  # of unknown length: left to ptxas
+    assert loads_of(sum_of_rows, out, x, 8, N=0) > 1
 
 
 def test_short_loops_that_load_a_few_numbers_are_unrolled_as_a_whole() -> None:
