@@ -124,6 +124,13 @@ bool onlyLoads(scf::ForOp loop) {
   return !result.wasInterrupted();
 }
 
+/// Whether a scalar is loaded, or computed of one that is.
+bool isLoaded(Value scalar) {
+  Operation *op = scalar.getDefiningOp();
+  return op && (isa<tl::LoadOp>(op) || (op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
+                                        llvm::any_of(op->getOperands(), isLoaded)));
+}
+
 /// What the blocks of a loop have.
 struct Body {
   uint32_t instructions = 0, loads = 0;
@@ -186,6 +193,12 @@ void createBackEdge(Lowering &lowering, Operation *loop, llvm::BasicBlock *heade
     parts.push_back(llvm::MDNode::get(
         context, {llvm::MDString::get(context, "llvm.loop.unroll.count"),
                   llvm::ConstantAsMetadata::get(lowering.builder().getInt32(*count))}));
+  // ptxas brings loads of iterations together that it unrolls, and leaves alone what LLVM has.
+  // Where an argument says how many there are, what LLVM has unrolled was quicker.
+  if (auto counted = dyn_cast<scf::ForOp>(loop);
+      counted && isLoaded(counted.getUpperBound()) && onlyLoads(counted))
+    parts.push_back(llvm::MDNode::get(
+        context, llvm::MDString::get(context, "llvm.loop.unroll.runtime.disable")));
   if (parts.size() == 1)
     return;
   llvm::MDNode *name = llvm::MDNode::getDistinct(context, parts);
