@@ -287,3 +287,38 @@ def test_columns_that_a_loop_steps_over_are_not_converted(
     loop = loop_of(kernels[0])
     assert "convert_layout" not in loop
     assert "tensor<64xi64" not in loop.partition("{")[0]  # carried
+
+
+@triton.jit
+def merged_kernel(x_ptr, score_ptr, ends_ptr, out_ptr, N: tl.constexpr):
+    """States of varied number, each a row and its score."""
+    row = tl.program_id(0)
+    columns = tl.arange(0, N)
+    start, end = tl.load(ends_ptr + row), tl.load(ends_ptr + row + 1)
+    most, total = -1e30, 0.0
+    sums = tl.zeros((N,), tl.float32)
+    for state in range(start, end):
+        score = tl.load(score_ptr + state)
+        x = tl.load(x_ptr + state * N + columns)
+        larger = tl.maximum(most, score)
+        kept, factor = tl.exp2(most - larger), tl.exp2(score - larger)
+        sums = sums * kept + x * factor
+        total = total * kept + factor
+        most = larger
+    tl.store(out_ptr + row * N + columns, sums / total)
+
+
+@ARCHS
+@pytest.mark.parametrize("n", [32, 256])
+def test_ptxas_unrolls_loops_of_unknown_length(n: int, arch: str, kernels: Any) -> None:
+    """It brings the loads of the iterations together, where LLVM leaves the loop as it is."""
+    ends = torch.tensor([0, 1, 6, 9], dtype=torch.int32)
+    x, score = torch.randn(9, n), torch.randn(9)
+    out = torch.empty(3, n)
+    merged_kernel[(3,)](x, score, ends, out, N=n, num_warps=2)
+    parts = [slice(ends[i], ends[i + 1]) for i in range(3)]
+    factors = [torch.softmax(score[part] * 0.6931471805599453, 0) for part in parts]
+    want = torch.stack([f @ x[part] for f, part in zip(factors, parts, strict=True)])
+    torch.testing.assert_close(out, want, rtol=1e-5, atol=1e-5)
+    body = kernels[0].asm["ptx"].partition("ex2")[0].rpartition("$L")[2]
+    assert kernels[0].asm["ptx"].count("ex2") == 2 and body.count("ld.global") == 2
