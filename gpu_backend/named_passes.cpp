@@ -71,11 +71,12 @@ struct ShareLoadsPass : ModulePass<ShareLoadsPass> {
 
   llvm::StringRef getArgument() const final { return "tlg-share-loads"; }
   llvm::StringRef getDescription() const final {
-    return "load once what is loaded twice, where no memory may change between";
+    return "load once what is loaded twice or in each iteration, where no memory may change";
   }
 
   static LogicalResult runOn(func::FuncOp function) {
     shareLoads(function);
+    loadBeforeLoops(function);
     return success();
   }
 };

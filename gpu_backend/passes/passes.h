@@ -13,6 +13,10 @@ namespace blockscope::gpu {
 /// between them.
 void shareLoads(mlir::func::FuncOp function);
 
+/// Loads before a loop the scalars that each of its iterations loads from the same address, if
+/// nothing in it changes memory.
+void loadBeforeLoops(mlir::func::FuncOp function);
+
 /// Makes `for` loops of `while` loops that count up to what they do not change, by a step that is
 /// known to be positive.
 void countLoops(mlir::func::FuncOp function);

@@ -1,8 +1,12 @@
 // Loads of what is there already: block by block.
 #include "gpu_backend/passes/passes.h"
 
+#include "core/ir/option_attributes.h"
 #include "core/ir/tl_dialect.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -10,6 +14,9 @@ using namespace mlir;
 
 namespace blockscope::gpu {
 namespace {
+
+/// The most scalars that a loop's registers are kept for.
+constexpr size_t kMostScalars = 32;
 
 bool isVolatile(Operation *op) {
   auto load = dyn_cast<tl::LoadOp>(op);
@@ -35,7 +42,49 @@ bool isSameLoad(tl::LoadOp a, tl::LoadOp b) {
   return OperationEquivalence::isEquivalentTo(a, b, OperationEquivalence::IgnoreLocations);
 }
 
+/// Whether a loop runs at least once: known, or a value made before it.
+Value runsOnce(scf::ForOp loop) {
+  const std::optional<int64_t> from = getConstantIntValue(loop.getLowerBound()),
+                               to = getConstantIntValue(loop.getUpperBound());
+  if (from && to && *from < *to)
+    return {};
+  OpBuilder builder(loop);
+  return arith::CmpIOp::create(builder, loop.getLoc(),
+                               loop.getUnsignedCmp() ? arith::CmpIPredicate::ult
+                                                     : arith::CmpIPredicate::slt,
+                               loop.getLowerBound(), loop.getUpperBound());
+}
+
+/// Loads scalars that each iteration of a loop loads anew before it, if nothing in it changes
+/// memory: masked, where the loop may not run.
+void loadBefore(scf::ForOp loop) {
+  llvm::SmallVector<tl::LoadOp> loads;
+  for (auto load : loop.getBody()->getOps<tl::LoadOp>())
+    if (!isa<RankedTensorType>(load.getType()) &&
+        llvm::all_of(load->getOperands(),
+                     [&](Value operand) { return loop.isDefinedOutsideOfLoop(operand); }))
+      loads.push_back(load);
+  if (loads.empty() || loads.size() > kMostScalars || loop->hasAttr(tl::kDisableLicmHint) ||
+      llvm::any_of(*loop.getBody(), [](Operation &op) { return mayChangeMemory(&op); }))
+    return;
+  Value runs = runsOnce(loop);
+  for (tl::LoadOp load : loads) {
+    load->moveBefore(loop);
+    if (!runs)
+      continue;
+    OpBuilder builder(load);
+    Value mask = load.getMask();
+    load.getMaskMutable().assign(
+        mask ? arith::AndIOp::create(builder, load.getLoc(), mask, runs).getResult() : runs);
+  }
+}
+
 } // namespace
+
+void loadBeforeLoops(func::FuncOp function) {
+  // Inner loops come first, so that what leaves them may leave the outer ones as well.
+  function.walk([](scf::ForOp loop) { loadBefore(loop); });
+}
 
 void shareLoads(func::FuncOp function) {
   llvm::SmallVector<tl::LoadOp> repeated;

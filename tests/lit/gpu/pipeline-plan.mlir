@@ -410,7 +410,8 @@ func.func @one_element(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.pt
   %y_base = tl.splat %y : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
   %y_at = tl.addptr %y_base, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
   %sum = scf.for %i = %zero to %n step %one iter_args(%s = %none) -> (tensor<1024xf32>) : i32 {
-    %e = tl.load %x : !tl.ptr<f32> -> f32
+    %at = tl.addptr %x, %i : !tl.ptr<f32>, i32
+    %e = tl.load %at : !tl.ptr<f32> -> f32
     %v = tl.splat %e : f32 -> tensor<1024xf32>
     %next = arith.addf %s, %v : tensor<1024xf32>
     scf.yield %next : tensor<1024xf32>

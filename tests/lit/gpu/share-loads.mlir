@@ -69,3 +69,71 @@ func.func @changes(%p: tensor<64x!tl.ptr<i32>>, %q: !tl.ptr<i32>, %mask: tensor<
   %8 = arith.addi %7, %4 : tensor<64xi32>
   return %8 : tensor<64xi32>
 }
+
+// -----
+
+// Scalars that a loop loads from the same address are loaded before it, where it runs; with bounds
+// that are known, always.
+// CHECK-LABEL: func.func @before_loop(
+// CHECK: %[[RUNS:.*]] = arith.cmpi slt, %{{.*}}, %[[N:.*]] : i32
+// CHECK: tl.load %{{.*}} mask %[[RUNS]] : i1
+// CHECK: %[[BOTH:.*]] = arith.andi %{{.*}}, %[[RUNS]] : i1
+// CHECK: tl.load %{{.*}} mask %[[BOTH]] : i1 other
+// CHECK: scf.for
+// CHECK-NOT: tl.load
+// CHECK: tl.load %{{[a-z0-9]+}} : !tl.ptr<f32>
+// CHECK: scf.for
+// CHECK-NOT: tl.load
+// CHECK: return
+func.func @before_loop(%p: !tl.ptr<f32>, %q: !tl.ptr<f32>, %mask: i1, %n: i32) -> (f32, f32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %four = arith.constant 4 : i32
+  %none = arith.constant 0.0 : f32
+  %sum = scf.for %i = %zero to %n step %one iter_args(%s = %none) -> (f32) : i32 {
+    %a = tl.load %p : !tl.ptr<f32> -> f32
+    %b = tl.load %q mask %mask : i1 other %none : f32 : !tl.ptr<f32> -> f32
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %s, %0 : f32
+    scf.yield %1 : f32
+  }
+  %other = scf.for %i = %zero to %four step %one iter_args(%s = %none) -> (f32) : i32 {
+    %a = tl.load %q : !tl.ptr<f32> -> f32
+    %1 = arith.addf %s, %a : f32
+    scf.yield %1 : f32
+  }
+  return %sum, %other : f32, f32
+}
+
+// -----
+
+// Not from loops that store, or that say so; nor blocks, whose registers a loop may need.
+// CHECK-LABEL: func.func @in_loop(
+// CHECK-NOT: tl.load
+// CHECK: scf.for
+// CHECK: tl.load
+// CHECK: scf.for
+// CHECK: tl.load
+// CHECK: scf.for
+// CHECK: tl.load
+func.func @in_loop(%p: !tl.ptr<f32>, %q: !tl.ptr<f32>, %r: tensor<64x!tl.ptr<f32>>, %n: i32) -> (f32, tensor<64xf32>) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant 0.0 : f32
+  %block = arith.constant dense<0.0> : tensor<64xf32>
+  scf.for %i = %zero to %n step %one : i32 {
+    %a = tl.load %p : !tl.ptr<f32> -> f32
+    tl.store %q, %a : !tl.ptr<f32>, f32
+  }
+  %sum = scf.for %i = %zero to %n step %one iter_args(%s = %none) -> (f32) : i32 {
+    %a = tl.load %p : !tl.ptr<f32> -> f32
+    %1 = arith.addf %s, %a : f32
+    scf.yield %1 : f32
+  } {tl.disable_licm}
+  %blocks = scf.for %i = %zero to %n step %one iter_args(%s = %block) -> (tensor<64xf32>) : i32 {
+    %a = tl.load %r : tensor<64x!tl.ptr<f32>> -> tensor<64xf32>
+    %1 = arith.addf %s, %a : tensor<64xf32>
+    scf.yield %1 : tensor<64xf32>
+  }
+  return %sum, %blocks : f32, tensor<64xf32>
+}
