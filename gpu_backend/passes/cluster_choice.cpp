@@ -25,6 +25,10 @@ constexpr int64_t kFewestRows = 64, kFewestColumns = 32, kLeastOfDot = 16;
 constexpr llvm::StringLiteral kLoadsWhatOthersStore =
     "it may load what another CTA of its program stores";
 constexpr llvm::StringLiteral kStoresTwice = "two CTAs of its program may store the same element";
+constexpr llvm::StringLiteral kNothingToShare =
+    "no block has a dimension that the CTAs could share";
+constexpr llvm::StringLiteral kSmallDots =
+    "its dots are too small to be shared: a CTA should have 16 rows or 32 columns";
 
 llvm::ArrayRef<int64_t> shapeOf(Type type) { return cast<RankedTensorType>(type).getShape(); }
 
@@ -69,9 +73,82 @@ bool keepsElements(Operation *op) {
 bool isKnown(Operation *op) {
   return keepsElements(op) ||
          isa<arith::ConstantOp, tl::SplatOp, tl::UnsplatOp, tl::RangeOp, tl::ExpandDimsOp,
-             tl::BroadcastOp, tl::ReshapeOp, tl::TransOp, tl::GatherOp, tl::DotOp, tl::ReduceOp,
-             tl::HistogramOp, scf::ForOp, scf::WhileOp, scf::IfOp, scf::YieldOp, scf::ConditionOp>(
-             op);
+             tl::BroadcastOp, tl::ReshapeOp, tl::TransOp, tl::GatherOp, tl::DotOp, tl::ScaledOp,
+             tl::ReduceOp, tl::HistogramOp, scf::ForOp, scf::WhileOp, scf::IfOp, scf::YieldOp,
+             scf::ConditionOp>(op);
+}
+
+/// Whether assembly asks for what CTAs of a program have different, or what the grid counts.
+bool asksForCta(Operation *op) {
+  auto assembly = dyn_cast<tl::InlineAsmOp>(op);
+  return assembly &&
+         llvm::any_of(llvm::ArrayRef<llvm::StringRef>{"%ctaid", "%nctaid", "%cluster",
+                                                      "%nclusterid", "%is_explicit_cluster",
+                                                      "%smid", "%clock", "%globaltimer"},
+                      [&](llvm::StringRef name) { return assembly.getAsmString().contains(name); });
+}
+
+/// Whether a value is made alone of others by an op that gives the same for the same.
+bool isComputed(Value value) {
+  Operation *op = value.getDefiningOp();
+  return op && op->getNumRegions() == 0 && isMemoryEffectFree(op);
+}
+
+/// Whether two values, maybe in different branches, are computed alike from the same ones.
+bool isSame(Value a, Value b, llvm::DenseSet<std::pair<Value, Value>> &known) {
+  if (a == b || known.contains({a, b}))
+    return true;
+  if (!isComputed(a) || !isComputed(b))
+    return false;
+  Operation *first = a.getDefiningOp(), *second = b.getDefiningOp();
+  if (first->getName() != second->getName() || first->getNumResults() != 1 ||
+      first->getResultTypes() != second->getResultTypes() ||
+      first->getNumOperands() != second->getNumOperands() ||
+      first->getAttrDictionary() != second->getAttrDictionary())
+    return false;
+  for (auto [x, y] : llvm::zip(first->getOperands(), second->getOperands()))
+    if (!isSame(x, y, known))
+      return false;
+  known.insert({a, b});
+  return true;
+}
+
+bool isSame(Value a, Value b) {
+  llvm::DenseSet<std::pair<Value, Value>> known;
+  return isSame(a, b, known);
+}
+
+/// Whether a value may be another one in another iteration of a loop around `user`.
+bool changesInLoops(Value value, Operation *user) {
+  llvm::DenseSet<Value> seen;
+  llvm::SmallVector<Value> open{value};
+  while (!open.empty()) {
+    Value next = open.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    if (isComputed(next)) {
+      llvm::append_range(open, next.getDefiningOp()->getOperands());
+      continue;
+    }
+    Operation *owner = next.getParentRegion()->getParentOp();
+    for (auto loop = user->getParentOfType<LoopLikeOpInterface>(); loop;
+         loop = loop->getParentOfType<LoopLikeOpInterface>())
+      if (loop->isAncestor(owner))
+        return true;
+  }
+  return false;
+}
+
+/// The dimension of a scaled operand that is not K; kWhole where dots want it on both sides.
+Split lineDim(tl::ScaledOp scaled) {
+  bool isA = false, isB = false;
+  for (Operation *user : scaled->getUsers())
+    if (auto dot = dyn_cast<tl::DotOp>(user)) {
+      isA |= dot.getA() == scaled.getResult();
+      isB |= dot.getB() == scaled.getResult();
+    }
+  const auto rank = static_cast<Split>(shapeOf(scaled.getType()).size());
+  return isA == isB ? kWhole : rank - (isA ? 2 : 1);
 }
 
 bool isCheapAlone(Operation *op) {
@@ -150,6 +227,8 @@ Split operandSplit(Operation *op, unsigned operand, Split split) {
   }
   if (isa<tl::HistogramOp>(op))
     return kWhole;
+  if (auto scaled = dyn_cast<tl::ScaledOp>(op); scaled && operand == 2 && split == lineDim(scaled))
+    return static_cast<Split>(shape.size()) - 2; // scales of a line are a row
   return split;
 }
 
@@ -164,7 +243,8 @@ Split resultSplit(Operation *op, Split split) {
 /// How an op is split whose operand is; nothing where that says nothing.
 static std::optional<Split> splitOfOp(Operation *op, unsigned operand, Split split) {
   if (split == kWhole)
-    return isa<tl::BroadcastOp, tl::GatherOp, tl::DotOp>(op) ? std::nullopt : std::optional(kWhole);
+    return isa<tl::BroadcastOp, tl::GatherOp, tl::DotOp, tl::ScaledOp>(op) ? std::nullopt
+                                                                           : std::optional(kWhole);
   if (auto expand = dyn_cast<tl::ExpandDimsOp>(op))
     return split < static_cast<Split>(expand.getAxis()) ? split : split + 1;
   if (auto trans = dyn_cast<tl::TransOp>(op)) {
@@ -175,6 +255,8 @@ static std::optional<Split> splitOfOp(Operation *op, unsigned operand, Split spl
     return sameDim(shapeOf(op->getOperand(0).getType()), split,
                    shapeOf(op->getResult(0).getType()));
   if (isa<tl::GatherOp>(op) && operand == 0)
+    return std::nullopt;
+  if (isa<tl::ScaledOp>(op) && operand != 0)
     return std::nullopt;
   if (isa<tl::DotOp, tl::HistogramOp, tl::UnsplatOp>(op))
     return std::nullopt;
@@ -245,7 +327,12 @@ ClusterChoice::ClusterChoice(func::FuncOp function, int numCtas) : numCtas_(numC
   bool isShared = llvm::any_of(splits_, [](auto split) { return split.second != kWhole; });
   function.walk([&](Operation *op) { isShared |= accessedPointer(op) && ofOp(op) != kWhole; });
   if (!isShared)
-    obstacle_ = "no block has a dimension that the CTAs could share";
+    obstacle_ = llvm::any_of(splits_,
+                             [](auto split) {
+                               return split.first.template getDefiningOp<tl::DotOp>() != nullptr;
+                             })
+                    ? kSmallDots
+                    : kNothingToShare;
 }
 
 bool ClusterChoice::findObstacle(func::FuncOp function) {
@@ -261,6 +348,8 @@ bool ClusterChoice::findObstacle(func::FuncOp function) {
       obstacle_ = "it prints";
     else if (isa<tl::InlineAsmVolatileOp, tl::ExternElementwiseVolatileOp>(op))
       obstacle_ = "it has assembly, or a function of a library, with effects";
+    else if (asksForCta(op))
+      obstacle_ = "it has assembly that asks for its CTA, its multiprocessor or the time";
     else if (isa<tl::AssertOp>(op) && hasBlocks)
       obstacle_ = "it asserts on blocks";
     else if (load && load.getIsVolatile())
@@ -304,32 +393,38 @@ bool ClusterChoice::findConflict(func::FuncOp function) {
 }
 
 /// Whether each element is accessed by the same CTA by both ops, if they are split alike: through
-/// the same pointers, which do not change from one access to the other. What is stored as one
-/// number is stored by the first CTA.
+/// the same pointers, which do not change from one access to the other. Two stores through the same
+/// pointers are as one, which may be repeated. What is stored as one number is stored by the first
+/// CTA.
 bool ClusterChoice::areOfOneCta(Operation *write, Operation *other) {
   Value pointer = write->getOperand(0), second = other->getOperand(0);
   if (!isBlock(pointer) && !isBlock(second))
     return !isa<tl::LoadOp>(other);
-  if (pointer != second || !isBlock(pointer))
+  if (!isBlock(pointer) || !isSame(pointer, second))
     return false;
-  auto loop = write->getParentOfType<LoopLikeOpInterface>();
-  return !loop || !loop->isAncestor(pointer.getParentRegion()->getParentOp());
+  return (isa<tl::StoreOp>(write) && isa<tl::StoreOp>(other)) || !changesInLoops(pointer, write);
 }
 
 /// Whether what is accessed through the same pointers is not by the same CTA.
 bool ClusterChoice::findRepeatedUpdate(func::FuncOp function) {
-  llvm::DenseMap<Value, llvm::SmallVector<Operation *, 2>> accesses;
+  llvm::SmallVector<llvm::SmallVector<Operation *, 2>> accesses; // by pointers
   function.walk([&](Operation *op) {
-    if (accessedPointer(op))
-      accesses[op->getOperand(0)].push_back(op);
+    Value pointer = accessedPointer(op);
+    if (!pointer)
+      return;
+    auto *same = llvm::find_if(
+        accesses, [&](const auto &ops) { return isSame(ops.front()->getOperand(0), pointer); });
+    if (same == accesses.end())
+      same = &accesses.emplace_back();
+    same->push_back(op);
   });
-  for (const auto &[pointer, ops] : accesses) {
-    const auto isLoad = [](Operation *op) { return isa<tl::LoadOp>(op); };
+  const auto isLoad = [](Operation *op) { return isa<tl::LoadOp>(op); };
+  for (const llvm::SmallVector<Operation *, 2> &ops : accesses) {
     if (llvm::all_of(ops, isLoad))
       continue;
     for (Operation *op : ops)
       if (ofOp(op) != ofOp(ops.front()) || (isLoad(op) && ofOp(op) == kWhole))
-        obstacle_ = isLoad(op) ? kLoadsWhatOthersStore : kStoresTwice;
+        obstacle_ = llvm::any_of(ops, isLoad) ? kLoadsWhatOthersStore : kStoresTwice;
   }
   return !obstacle_.empty();
 }
@@ -419,6 +514,17 @@ Split ClusterChoice::allowed(Operation *op, Split split) const {
   if (isa<tl::ReshapeOp>(op)) {
     const Split source = operandSplit(op, 0, split);
     return canShare(op->getOperand(0).getType(), source) ? split : kWhole;
+  }
+  if (auto scaled = dyn_cast<tl::ScaledOp>(op); scaled && split != kWhole) {
+    // Groups along K have one scale.
+    const Split line = lineDim(scaled);
+    const auto rank = static_cast<Split>(shapeOf(scaled.getType()).size());
+    if (line == kWhole || (split >= rank - 2 && split != line))
+      return kWhole;
+    for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+      if (!canShare(operand.getType(), operandSplit(op, static_cast<unsigned>(i), split)))
+        return kWhole;
+    return split;
   }
   // What is taken apart in pairs stays together.
   if (isa<tl::JoinOp>(op) &&

@@ -228,6 +228,31 @@ def test_loops(steps, ctas, device):
     assert count.item() == want
 
 
+@triton.jit
+def either_kernel(x_ptr, out_ptr, count, BLOCK: tl.constexpr):
+    """Branches, each of which makes its pointers anew, and a program that ends early."""
+    start = tl.program_id(0) * BLOCK
+    if start >= count:
+        return
+    index = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + start + index)
+    if tl.sum(x, 0) > 0:
+        tl.store(out_ptr + start + index, x)
+        return
+    tl.store(out_ptr + start + index, tl.max(x, 0) - x)
+
+
+@CTAS
+def test_stores_of_branches(ctas, device):
+    x = rand((5, 64), torch.float32, device)
+    out = torch.full_like(x, 7)
+    kernel = either_kernel[(5,)](x, out, 4 * 64, BLOCK=64, num_ctas=ctas)
+    assert is_cluster(kernel)
+    want = torch.where(x.sum(1, keepdim=True) > 0, x, x.max(1, keepdim=True).values - x)
+    want[4] = 7
+    assert torch.equal(out, want)
+
+
 # -- dots ------------------------------------------------------------------------------------------
 
 
@@ -376,6 +401,61 @@ def test_batched_product(ctas, device):
     check(c, a.double() @ b.double(), 1e-2)
 
 
+@triton.jit
+def scaled_kernel(
+    a_ptr, a_scale_ptr, b_ptr, b_scale_ptr, c_ptr, K,
+    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, A_FORMAT: tl.constexpr,
+    A_PACK: tl.constexpr,
+):  # fmt: skip
+    m, n, groups = tl.arange(0, BM), tl.arange(0, BN), tl.arange(0, BK // 32)
+    acc = tl.zeros((BM, BN), tl.float32)
+    for k in range(0, K, BK):
+        bytes_a, bytes_b = tl.arange(0, BK // A_PACK), tl.arange(0, BK // 2)
+        a = tl.load(a_ptr + m[:, None] * (K // A_PACK) + (k // A_PACK + bytes_a)[None, :])
+        b = tl.load(b_ptr + (k // 2 + bytes_b)[:, None] * BN + n[None, :])
+        scale = (k // 32 + groups)[None, :]
+        a_scale = tl.load(a_scale_ptr + m[:, None] * (K // 32) + scale)
+        b_scale = tl.load(b_scale_ptr + n[:, None] * (K // 32) + scale)
+        acc = tl.dot_scaled(a, a_scale, A_FORMAT, b, b_scale, "e2m1", acc)
+    tl.store(c_ptr + m[:, None] * BN + n[None, :], acc)
+
+
+def e2m1(packed):
+    """The numbers of bytes that hold two each, along the last dimension."""
+    values = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6], dtype=torch.float64, device=packed.device)
+    numbers = torch.stack([packed & 15, packed >> 4], -1).flatten(-2).long()
+    return torch.where(numbers > 7, -1.0, 1.0) * values[numbers & 7]
+
+
+def run_scaled(tile, format, ctas, device):
+    (m, n, block), k = tile, 128
+    draw = lambda low, high, *shape: torch.randint(low, high, shape, device=device)  # noqa: E731
+    b, scales = draw(0, 256, n, k // 2).byte(), draw(125, 130, m + n, k // 32).byte()
+    if format == "e2m1":
+        a = draw(0, 256, m, k // 2).byte()
+        wide = e2m1(a)
+    else:
+        a = draw(-4, 5, m, k).float().to(torch.float8_e4m3fn)
+        wide = a.double()
+    c = torch.empty(m, n, device=device)
+    kernel = scaled_kernel[(1,)](
+        a, scales[:m], b.T.contiguous(), scales[m:], c, k, m, n, block,
+        A_FORMAT=format, A_PACK=2 if format == "e2m1" else 1, num_ctas=ctas,
+    )  # fmt: skip
+    assert is_cluster(kernel) and "cluster_exchange" not in code(kernel)
+    factors = (2.0 ** (scales.double() - 127)).repeat_interleave(32, 1)
+    check(c, (wide * factors[:m]) @ (e2m1(b) * factors[m:]).T, 1e-5)
+    return kernel
+
+
+@CTAS
+@pytest.mark.parametrize("format", ["e2m1", "e4m3"])
+@pytest.mark.parametrize("tile", [(64, 64, 64), (128, 32, 64)])
+def test_scaled_product(tile, format, ctas, device):
+    """Scales go with the rows of their operand."""
+    run_scaled(tile, format, ctas, device)
+
+
 # -- atomics ---------------------------------------------------------------------------------------
 
 
@@ -441,6 +521,27 @@ def turned_kernel(x_ptr, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def windows_kernel(x_ptr, count, BLOCK: tl.constexpr):
+    """A window that the outer loop moves by half of itself, and the inner one changes in place."""
+    for step in range(count):
+        window = x_ptr + step * (BLOCK // 2) + tl.arange(0, BLOCK)
+        for _ in range(2):
+            x = tl.load(window)
+            tl.debug_barrier()
+            tl.store(window, x + 1)
+            tl.debug_barrier()
+
+
+@triton.jit
+def numbered_kernel(out_ptr, BLOCK: tl.constexpr):
+    number = tl.inline_asm_elementwise(
+        "mov.u32 $0, %ctaid.x;", "=r", [], dtype=tl.int32, is_pure=True, pack=1
+    )
+    index = tl.arange(0, BLOCK)
+    tl.store(out_ptr + number * BLOCK + index, number + index)
+
+
+@triton.jit
 def scalar_kernel(x_ptr, out_ptr):
     tl.store(out_ptr + tl.program_id(0), tl.load(x_ptr + tl.program_id(0)) + 1)
 
@@ -461,3 +562,17 @@ def test_kernels_of_one_cta(device):
     kernel = scalar_kernel[(8,)](x, out, num_ctas=2)
     assert not is_cluster(kernel) and torch.equal(out, x[:8] + 1)
     assert note_of(kernel).endswith("no block has a dimension that the CTAs could share")
+    kernel = windows_kernel[(1,)](x, 3, BLOCK=64, num_ctas=2)
+    assert not is_cluster(kernel)
+    assert note_of(kernel).endswith("it may load what another CTA of its program stores")
+    added = torch.tensor([2.0, 4, 4, 2], device=device).repeat_interleave(32)
+    want[:128] += added
+    assert torch.equal(x, want)
+    out = torch.empty(3, 64, dtype=torch.int32, device=device)
+    kernel = numbered_kernel[(3,)](out, BLOCK=64, num_ctas=2)
+    assert not is_cluster(kernel)
+    assert "assembly that asks for its CTA" in note_of(kernel)
+    numbers = torch.arange(64, device=device).int()
+    assert torch.equal(out, torch.stack([numbers, numbers + 1, numbers + 2]))
+    kernel = run_product((16, 16, 32), False, HALF, 2, device)
+    assert not is_cluster(kernel) and "dots are too small" in note_of(kernel)

@@ -99,3 +99,21 @@ def test_batched_product() -> None:
 @CTAS
 def test_atomics(ctas: int) -> None:
     clusters.test_atomics(ctas, "cpu")
+
+
+@CTAS
+def test_stores_of_branches(ctas: int) -> None:
+    clusters.test_stores_of_branches(ctas, "cpu")
+
+
+@pytest.mark.parametrize("tile", [(64, 64, 64), (128, 32, 64)])
+@pytest.mark.parametrize("format", ["e2m1", "e4m3"])
+@pytest.mark.parametrize("arch", ["sm_90a", "sm_120a"])
+def test_scaled_product(tile: Any, format: str, arch: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine_backend.record(monkeypatch, arch, seed=3)
+    kernel = clusters.run_scaled(tile, format, 2, "cpu")
+    assert ("kind::mxf" in kernel.asm["ptx"]) == (arch == "sm_120a")
+
+
+def test_kernels_of_one_cta() -> None:
+    clusters.test_kernels_of_one_cta("cpu")
