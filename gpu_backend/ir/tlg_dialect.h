@@ -75,10 +75,12 @@ inline constexpr llvm::StringLiteral kMayBeNegativeAttribute = "tlg.may_be_negat
 /// of their numbers and that (i32 arrays).
 inline constexpr llvm::StringLiteral kAtLeastAttribute = "tlg.at_least";
 /// The module's attribute with the CTAs that a program should have (i32), and the function's with
-/// those that it has, once it is split; a function that cannot be split has the reason (a string).
+/// those that it has, once it is split; a function that cannot be split has the reason (a string)
+/// and where it is (an array of locations).
 inline constexpr llvm::StringLiteral kNumCtasAttribute = "tlg.num_ctas";
 inline constexpr llvm::StringLiteral kClusterAttribute = "tlg.cluster";
 inline constexpr llvm::StringLiteral kNoClusterAttribute = "tlg.no_cluster";
+inline constexpr llvm::StringLiteral kNoClusterAtAttribute = "tlg.no_cluster_at";
 /// The unit attribute of a load of which all CTAs of the cluster want all of the block.
 inline constexpr llvm::StringLiteral kSharedByCtasAttribute = "tlg.shared_by_ctas";
 /// The array attribute of a function with its tensor maps: dictionaries with the fields of

@@ -326,13 +326,13 @@ ClusterChoice::ClusterChoice(func::FuncOp function, int numCtas) : numCtas_(numC
     return;
   bool isShared = llvm::any_of(splits_, [](auto split) { return split.second != kWhole; });
   function.walk([&](Operation *op) { isShared |= accessedPointer(op) && ofOp(op) != kWhole; });
-  if (!isShared)
-    obstacle_ = llvm::any_of(splits_,
-                             [](auto split) {
-                               return split.first.template getDefiningOp<tl::DotOp>() != nullptr;
-                             })
-                    ? kSmallDots
-                    : kNothingToShare;
+  if (isShared)
+    return;
+  obstacle_ = kNothingToShare;
+  function.walk([&](tl::DotOp dot) {
+    obstacle_ = kSmallDots;
+    obstacleOps_.push_back(dot);
+  });
 }
 
 bool ClusterChoice::findObstacle(func::FuncOp function) {
@@ -351,12 +351,15 @@ bool ClusterChoice::findObstacle(func::FuncOp function) {
     else if (asksForCta(op))
       obstacle_ = "it has assembly that asks for its CTA, its multiprocessor or the time";
     else if (isa<tl::AssertOp>(op) && hasBlocks)
-      obstacle_ = "it asserts on blocks";
+      obstacle_ = "it asserts on blocks, as arithmetic on integers does with debug=True";
     else if (load && load.getIsVolatile())
       obstacle_ = "it has a volatile load, which each CTA would do for itself";
     else if (hasBlocks && !isKnown(op))
       obstacle_ = llvm::formatv("'{0}' is not shared among CTAs", op->getName().getStringRef());
-    return obstacle_.empty() ? WalkResult::advance() : WalkResult::interrupt();
+    if (obstacle_.empty())
+      return WalkResult::advance();
+    obstacleOps_ = {op};
+    return WalkResult::interrupt();
   });
   return !obstacle_.empty();
 }
@@ -382,6 +385,7 @@ bool ClusterChoice::findConflict(func::FuncOp function) {
       const std::optional<unsigned> accessed = argumentOf(other->getOperand(0));
       if (!accessed || !stored || mayOverlap(function, *accessed, *stored)) {
         obstacle_ = isLoad ? kLoadsWhatOthersStore : kStoresTwice;
+        obstacleOps_ = {write, other};
         return true;
       }
       disjoint.emplace_back(*accessed, *stored);
@@ -423,8 +427,11 @@ bool ClusterChoice::findRepeatedUpdate(func::FuncOp function) {
     if (llvm::all_of(ops, isLoad))
       continue;
     for (Operation *op : ops)
-      if (ofOp(op) != ofOp(ops.front()) || (isLoad(op) && ofOp(op) == kWhole))
+      if (ofOp(op) != ofOp(ops.front()) || (isLoad(op) && ofOp(op) == kWhole)) {
         obstacle_ = llvm::any_of(ops, isLoad) ? kLoadsWhatOthersStore : kStoresTwice;
+        obstacleOps_ = ops;
+        std::swap(obstacleOps_.front(), *llvm::find_if_not(obstacleOps_, isLoad));
+      }
   }
   return !obstacle_.empty();
 }

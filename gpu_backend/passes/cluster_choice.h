@@ -30,6 +30,8 @@ public:
 
   /// Why the kernel has to run as one CTA, as the rest of a sentence; empty: it need not.
   const std::string &obstacle() const { return obstacle_; }
+  /// The ops that are the reason, the first one before all; empty: none is.
+  llvm::ArrayRef<mlir::Operation *> obstacleOps() const { return obstacleOps_; }
 
   /// Whether a block is made anew in each part that is asked for.
   bool isCheap(mlir::Value value) const { return cheap_.lookup(value); }
@@ -58,6 +60,7 @@ private:
 
   int numCtas_;
   std::string obstacle_;
+  llvm::SmallVector<mlir::Operation *, 2> obstacleOps_;
   llvm::DenseMap<mlir::Value, bool> cheap_;
   llvm::DenseMap<mlir::Value, Split> splits_;
 };

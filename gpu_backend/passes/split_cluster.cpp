@@ -530,6 +530,10 @@ void splitCluster(func::FuncOp function, int numCtas) {
   if (!choice.obstacle().empty()) {
     function->setAttr(tlg::kNoClusterAttribute,
                       StringAttr::get(function.getContext(), choice.obstacle()));
+    llvm::SmallVector<Attribute> places;
+    for (Operation *op : choice.obstacleOps())
+      places.push_back(LocationAttr(op->getLoc()));
+    function->setAttr(tlg::kNoClusterAtAttribute, ArrayAttr::get(function.getContext(), places));
     return;
   }
   func::FuncOp made = ClusterSplitter(function, choice, numCtas).rewrite();

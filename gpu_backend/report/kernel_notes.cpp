@@ -20,7 +20,15 @@ std::string counted(int64_t count, llvm::StringRef noun) {
 
 static Finding noteCluster(func::FuncOp function, const GpuTarget &target,
                            const GpuOptions &options) {
-  Finding note = noteAt(FindingCode::NoCluster, fromMlirLocation(function.getLoc()));
+  llvm::SmallVector<SourceLocation> places;
+  if (const auto at = function->getAttrOfType<ArrayAttr>(tlg::kNoClusterAtAttribute))
+    for (const Attribute place : at)
+      places.push_back(fromMlirLocation(cast<LocationAttr>(place)));
+  if (places.empty())
+    places.push_back(fromMlirLocation(function.getLoc()));
+  Finding note = noteAt(FindingCode::NoCluster, places.front());
+  for (const SourceLocation &place : llvm::drop_begin(places))
+    addPlace(note, place);
   const auto obstacle = function->getAttrOfType<StringAttr>(tlg::kNoClusterAttribute);
   note.message = llvm::formatv("num_ctas is {0}, but the program runs as one CTA, of {1}: {2}",
                                options.numCtas, counted(options.numWarps, "warp"),

@@ -349,7 +349,9 @@ def turned(x_ptr, BLOCK: tl.constexpr):
 def test_programs_that_several_ctas_cannot_run_together():
     x = torch.zeros(1 << 14)
     several = compiled(turned, x, BLOCK=512, num_ctas=2)
-    assert notes(several, turned) == [("warning", "no-cluster", "@blockscope.jit")]
+    line = "tl.store(x_ptr + index, tl.load(x_ptr + BLOCK - 1 - index))"
+    assert notes(several, turned) == [("warning", "no-cluster", line)]
+    assert [place["column"] for place in several.notes[0]["also"]] == [29]  # the load
     assert several.notes[0]["message"] == (
         "num_ctas is 2, but the program runs as one CTA, of 4 warps: "
         "it may load what another CTA of its program stores"
