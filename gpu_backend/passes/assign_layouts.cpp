@@ -10,6 +10,7 @@
 #include "gpu_backend/passes/access_width.h"
 #include "gpu_backend/passes/block_queries.h"
 #include "gpu_backend/passes/commutes.h"
+#include "gpu_backend/passes/kernel_rewriter.h"
 #include "gpu_backend/passes/layout_choice.h"
 #include "gpu_backend/passes/passes.h"
 #include "gpu_backend/passes/scaled_dots.h"
@@ -38,24 +39,14 @@ llvm::ArrayRef<int64_t> blockShape(Value block) {
   return cast<RankedTensorType>(block.getType()).getShape();
 }
 
-class LayoutAssigner {
+class LayoutAssigner : public KernelRewriter {
 public:
   LayoutAssigner(func::FuncOp function, const AxisAnalysis &axes, const GpuTarget &target,
                  const LayoutChoice &choice)
-      : old_(function), axes_(axes), target_(target), choice_(choice),
-        builder_(function.getContext()) {}
+      : KernelRewriter(function), axes_(axes), target_(target), choice_(choice) {}
 
   func::FuncOp rewrite() {
-    builder_.setInsertionPoint(old_);
-    auto function = cast<func::FuncOp>(builder_.cloneWithoutRegions(*old_.getOperation()));
-    Block *block = function.addEntryBlock();
-    for (auto [before, after] : llvm::zip(old_.getArguments(), block->getArguments())) {
-      after.setLoc(before.getLoc());
-      scalars_.map(before, after);
-    }
-    builder_.setInsertionPointToStart(block);
-    rewriteBlock(old_.getBody().front());
-    func::ReturnOp::create(builder_, old_.getBody().front().getTerminator()->getLoc());
+    func::FuncOp function = rewriteFunction();
     for (Operation *marker : markers_)
       marker->erase();
     return function;
@@ -108,7 +99,7 @@ private:
     return choice_.isCheap(value) ? choice_.fallback(value) : choice_.of(value);
   }
 
-  void define(Value value, Value made) {
+  void define(Value value, Value made) final {
     if (!isBlock(value)) {
       scalars_.map(value, made);
       return;
@@ -127,16 +118,7 @@ private:
   }
 
   Operation *create(Operation *op, llvm::ArrayRef<Value> operands, TypeRange types) {
-    OperationState state(op->getLoc(), op->getName(), operands, types, op->getAttrs());
-    if (auto constant = dyn_cast<arith::ConstantOp>(op))
-      if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
-        state.attributes.set("value", SplatElementsAttr::get(cast<ShapedType>(types[0]),
-                                                             splat.getSplatValue<Attribute>()));
-    for (Region &region : op->getRegions()) {
-      IRMapping mapping;
-      region.cloneInto(state.addRegion(), mapping);
-    }
-    Operation *made = builder_.create(state);
+    Operation *made = createAgain(op, operands, types);
     annotateEqualRuns(op, made);
     return made;
   }
@@ -179,12 +161,7 @@ private:
   // -- ops
   // ------------------------------------------------------------------------------------------
 
-  void rewriteBlock(Block &block) {
-    for (Operation &op : block.without_terminator())
-      rewriteOp(&op);
-  }
-
-  void rewriteOp(Operation *op) {
+  void rewriteOp(Operation *op) final {
     if (op->getNumResults() == 1 && choice_.isCheap(op->getResult(0))) {
       // Made where it is wanted, but placed here: what it uses is before, what uses it after.
       auto marker = arith::ConstantOp::create(builder_, op->getLoc(), builder_.getBoolAttr(false));
@@ -192,12 +169,6 @@ private:
       placeOf_[op] = marker;
       return;
     }
-    if (auto loop = dyn_cast<scf::ForOp>(op))
-      return rewriteFor(loop);
-    if (auto loop = dyn_cast<scf::WhileOp>(op))
-      return rewriteWhile(loop);
-    if (auto branch = dyn_cast<scf::IfOp>(op))
-      return rewriteIf(branch);
     const bool isAccess = isa<tl::LoadOp, tl::StoreOp>(op) || tl::isAtomic(op);
     if (isAccess && isBlock(op->getOperand(0)))
       return rewriteAccess(op);
@@ -288,112 +259,18 @@ private:
                           require(dot.getAcc(), layouts.accumulator), scales));
   }
 
-  Type typeOf(Value value) {
+  Type newType(Value value) final {
     return isBlock(value) ? Type(tlg::withLayout(value.getType(), own(value))) : value.getType();
   }
 
-  llvm::SmallVector<Type> typesOf(ValueRange values) {
-    llvm::SmallVector<Type> types;
-    for (Value value : values)
-      types.push_back(typeOf(value));
-    return types;
+  /// In the layout of the variable that it goes into.
+  Value newValue(Value value, Value target) final {
+    return isBlock(value) ? require(value, own(target)) : scalars_.lookup(value);
   }
 
-  /// `values` in the layouts of the variables they go into.
-  llvm::SmallVector<Value> inLayoutsOf(ValueRange values, ValueRange variables) {
-    llvm::SmallVector<Value> result;
-    for (auto [value, variable] : llvm::zip(values, variables))
-      result.push_back(isBlock(value) ? require(value, own(variable)) : scalars_.lookup(value));
-    return result;
-  }
-
-  Block *beginRegion(Region &region, ValueRange oldArguments) {
-    Block *block = region.empty() ? &region.emplaceBlock() : &region.front();
-    if (block->getNumArguments() == 0)
-      for (Value argument : oldArguments)
-        block->addArgument(typeOf(argument), argument.getLoc());
-    for (auto [before, after] : llvm::zip(oldArguments, block->getArguments()))
-      define(before, after);
-    builder_.setInsertionPointToEnd(block);
-    return block;
-  }
-
-  void rewriteFor(scf::ForOp loop) {
-    OperationState state(loop.getLoc(), loop->getName());
-    state.addOperands({scalars_.lookup(loop.getLowerBound()), scalars_.lookup(loop.getUpperBound()),
-                       scalars_.lookup(loop.getStep())});
-    state.addOperands(inLayoutsOf(loop.getInitArgs(), loop.getRegionIterArgs()));
-    state.addTypes(typesOf(loop.getRegionIterArgs()));
-    state.addAttributes(loop->getAttrs());
-    state.addRegion();
-    Operation *made = builder_.create(state);
-    {
-      const OpBuilder::InsertionGuard guard(builder_);
-      beginRegion(made->getRegion(0), loop.getBody()->getArguments());
-      rewriteBlock(*loop.getBody());
-      scf::YieldOp::create(builder_, loop.getBody()->getTerminator()->getLoc(),
-                           inLayoutsOf(loop.getYieldedValues(), loop.getRegionIterArgs()));
-    }
-    defineResults(loop, made, loop.getRegionIterArgs());
-  }
-
-  /// Results have the layout of the loop's variables; where another was chosen, it is converted to.
-  void defineResults(Operation *op, Operation *made, ValueRange) {
-    for (auto [before, after] : llvm::zip(op->getResults(), made->getResults()))
-      define(before, after);
-  }
-
-  void rewriteWhile(scf::WhileOp loop) {
-    OperationState state(loop.getLoc(), loop->getName());
-    state.addOperands(inLayoutsOf(loop.getInits(), loop.getBeforeArguments()));
-    state.addTypes(typesOf(loop.getAfterArguments()));
-    state.addAttributes(loop->getAttrs());
-    state.addRegion();
-    state.addRegion();
-    Operation *made = builder_.create(state);
-    {
-      const OpBuilder::InsertionGuard guard(builder_);
-      beginRegion(made->getRegion(0), loop.getBeforeArguments());
-      rewriteBlock(*loop.getBeforeBody());
-      auto condition = loop.getConditionOp();
-      scf::ConditionOp::create(builder_, condition.getLoc(),
-                               scalars_.lookup(condition.getCondition()),
-                               inLayoutsOf(condition.getArgs(), loop.getAfterArguments()));
-      beginRegion(made->getRegion(1), loop.getAfterArguments());
-      rewriteBlock(*loop.getAfterBody());
-      scf::YieldOp::create(builder_, loop.getYieldOp().getLoc(),
-                           inLayoutsOf(loop.getYieldOp().getOperands(), loop.getBeforeArguments()));
-    }
-    defineResults(loop, made, loop.getAfterArguments());
-  }
-
-  void rewriteIf(scf::IfOp branch) {
-    OperationState state(branch.getLoc(), branch->getName());
-    state.addOperands(scalars_.lookup(branch.getCondition()));
-    state.addTypes(typesOf(branch.getResults()));
-    state.addAttributes(branch->getAttrs());
-    state.addRegion();
-    state.addRegion();
-    Operation *made = builder_.create(state);
-    for (auto [i, region] : llvm::enumerate(branch->getRegions())) {
-      if (region.empty())
-        continue;
-      const OpBuilder::InsertionGuard guard(builder_);
-      beginRegion(made->getRegion(i), {});
-      rewriteBlock(region.front());
-      scf::YieldOp::create(
-          builder_, region.front().getTerminator()->getLoc(),
-          inLayoutsOf(region.front().getTerminator()->getOperands(), branch.getResults()));
-    }
-    defineResults(branch, made, branch.getResults());
-  }
-
-  func::FuncOp old_;
   const AxisAnalysis &axes_;
   const GpuTarget &target_;
   const LayoutChoice &choice_;
-  OpBuilder builder_;
-  IRMapping scalars_;
   llvm::DenseMap<Value, Value> primary_;
   llvm::DenseMap<std::pair<Value, Attribute>, Value> made_;
   llvm::DenseMap<Operation *, Operation *> placeOf_;

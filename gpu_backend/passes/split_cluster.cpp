@@ -10,6 +10,7 @@
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/passes/block_queries.h"
 #include "gpu_backend/passes/cluster_choice.h"
+#include "gpu_backend/passes/kernel_rewriter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -29,25 +30,16 @@ llvm::StringRef orderOf(Operation *atomic) {
       .Default(llvm::StringRef("relaxed"));
 }
 
-class ClusterSplitter {
+class ClusterSplitter : public KernelRewriter {
 public:
   ClusterSplitter(func::FuncOp function, const ClusterChoice &choice, int numCtas)
-      : old_(function), choice_(choice), numCtas_(numCtas), builder_(function.getContext()) {}
+      : KernelRewriter(function), choice_(choice), numCtas_(numCtas) {}
 
   func::FuncOp rewrite() {
     collect(old_.getBody().front());
-    builder_.setInsertionPoint(old_);
-    auto function = cast<func::FuncOp>(builder_.cloneWithoutRegions(*old_.getOperation()));
-    Block *block = function.addEntryBlock();
-    for (auto [before, after] : llvm::zip(old_.getArguments(), block->getArguments())) {
-      after.setLoc(before.getLoc());
-      scalars_.map(before, after);
-    }
-    builder_.setInsertionPointToStart(block);
-    rank_ = tlg::ClusterRankOp::create(builder_, old_.getLoc(), builder_.getI32Type());
-    rewriteBlock(old_.getBody().front());
-    func::ReturnOp::create(builder_, old_.getBody().front().getTerminator()->getLoc());
-    return function;
+    return rewriteFunction([&] {
+      rank_ = tlg::ClusterRankOp::create(builder_, old_.getLoc(), builder_.getI32Type());
+    });
   }
 
 private:
@@ -120,11 +112,8 @@ private:
     return made;
   }
 
-  llvm::SmallVector<Value> partsAsIn(ValueRange values, ValueRange targets) {
-    llvm::SmallVector<Value> result;
-    for (auto [value, target] : llvm::zip(values, targets))
-      result.push_back(part(value, isBlock(value) ? choice_.of(target) : kWhole));
-    return result;
+  Value newValue(Value value, Value target) final {
+    return part(value, isBlock(value) ? choice_.of(target) : kWhole);
   }
 
   /// Notes `made`, the part `split` of a block, and makes the others that are wanted behind it.
@@ -154,23 +143,12 @@ private:
 
   // -- ops ----------------------------------------------------------------------------------------
 
-  void rewriteBlock(Block &block) {
-    for (Operation &op : block.without_terminator())
-      rewriteOp(&op);
-  }
-
-  void rewriteOp(Operation *op) {
+  void rewriteOp(Operation *op) final {
     if (op->getNumResults() == 1 && choice_.isCheap(op->getResult(0))) {
       for (const Split split : wanted_[op->getResult(0)])
         parts_[{op->getResult(0), split}] = remake(op, split);
       return;
     }
-    if (auto loop = dyn_cast<scf::ForOp>(op))
-      return rewriteFor(loop);
-    if (auto loop = dyn_cast<scf::WhileOp>(op))
-      return rewriteWhile(loop);
-    if (auto branch = dyn_cast<scf::IfOp>(op))
-      return rewriteIf(branch);
     if (auto reduce = dyn_cast<tl::ReduceOp>(op))
       return rewriteReduce(reduce);
     if (tl::isAtomic(op) || isa<tl::GlobalTimerOp>(op)) // CTAs take the same branches by a clock
@@ -210,20 +188,7 @@ private:
     llvm::SmallVector<Type> types;
     for (Type type : op->getResultTypes())
       types.push_back(isa<RankedTensorType>(type) ? partOf(type, resultSplit(op, split)) : type);
-    return create(op, operands, types);
-  }
-
-  Operation *create(Operation *op, llvm::ArrayRef<Value> operands, TypeRange types) {
-    OperationState state(op->getLoc(), op->getName(), operands, types, op->getAttrs());
-    if (auto constant = dyn_cast<arith::ConstantOp>(op))
-      if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
-        state.attributes.set("value", SplatElementsAttr::get(cast<ShapedType>(types[0]),
-                                                             splat.getSplatValue<Attribute>()));
-    for (Region &region : op->getRegions()) {
-      IRMapping mapping;
-      region.cloneInto(state.addRegion(), mapping);
-    }
-    return builder_.create(state);
+    return createAgain(op, operands, types);
   }
 
   // -- cheap blocks -------------------------------------------------------------------------------
@@ -310,7 +275,7 @@ private:
   Value makeWideIndex(const WideRange &range, Value start) {
     Value made = partOfRange(range.range);
     for (auto [op, split] : llvm::reverse(range.ops))
-      made = create(op, {made}, {partOf(op->getResult(0).getType(), split)})->getResult(0);
+      made = createAgain(op, {made}, {partOf(op->getResult(0).getType(), split)})->getResult(0);
     tl::RangeOp source = range.range;
     Value first = firstOf(source);
     if (start)
@@ -425,100 +390,17 @@ private:
 
   // -- control flow -------------------------------------------------------------------------------
 
-  Type typeOf(Value value) {
+  Type newType(Value value) final {
     return isBlock(value) ? partOf(value.getType(), choice_.of(value)) : value.getType();
   }
 
-  llvm::SmallVector<Type> typesOf(ValueRange values) {
-    llvm::SmallVector<Type> types;
-    for (Value value : values)
-      types.push_back(typeOf(value));
-    return types;
+  void define(Value value, Value made) final {
+    define(value, made, isBlock(value) ? choice_.of(value) : kWhole);
   }
 
-  void defineAll(ValueRange before, ValueRange after) {
-    for (auto [old, made] : llvm::zip(before, after))
-      define(old, made, isBlock(old) ? choice_.of(old) : kWhole);
-  }
-
-  void beginRegion(Region &region, ValueRange oldArguments) {
-    Block *block = region.empty() ? &region.emplaceBlock() : &region.front();
-    for (Value argument : oldArguments)
-      block->addArgument(typeOf(argument), argument.getLoc());
-    builder_.setInsertionPointToEnd(block);
-    defineAll(oldArguments, block->getArguments());
-  }
-
-  void rewriteFor(scf::ForOp loop) {
-    OperationState state(loop.getLoc(), loop->getName());
-    state.addOperands({scalars_.lookup(loop.getLowerBound()), scalars_.lookup(loop.getUpperBound()),
-                       scalars_.lookup(loop.getStep())});
-    state.addOperands(partsAsIn(loop.getInitArgs(), loop.getRegionIterArgs()));
-    state.addTypes(typesOf(loop.getRegionIterArgs()));
-    state.addAttributes(loop->getAttrs());
-    state.addRegion();
-    Operation *made = builder_.create(state);
-    {
-      const OpBuilder::InsertionGuard guard(builder_);
-      beginRegion(made->getRegion(0), loop.getBody()->getArguments());
-      rewriteBlock(*loop.getBody());
-      scf::YieldOp::create(builder_, loop.getBody()->getTerminator()->getLoc(),
-                           partsAsIn(loop.getYieldedValues(), loop.getRegionIterArgs()));
-    }
-    defineAll(loop.getResults(), made->getResults());
-  }
-
-  void rewriteWhile(scf::WhileOp loop) {
-    OperationState state(loop.getLoc(), loop->getName());
-    state.addOperands(partsAsIn(loop.getInits(), loop.getBeforeArguments()));
-    state.addTypes(typesOf(loop.getAfterArguments()));
-    state.addAttributes(loop->getAttrs());
-    state.addRegion();
-    state.addRegion();
-    Operation *made = builder_.create(state);
-    {
-      const OpBuilder::InsertionGuard guard(builder_);
-      beginRegion(made->getRegion(0), loop.getBeforeArguments());
-      rewriteBlock(*loop.getBeforeBody());
-      auto condition = loop.getConditionOp();
-      scf::ConditionOp::create(builder_, condition.getLoc(),
-                               scalars_.lookup(condition.getCondition()),
-                               partsAsIn(condition.getArgs(), loop.getAfterArguments()));
-      beginRegion(made->getRegion(1), loop.getAfterArguments());
-      rewriteBlock(*loop.getAfterBody());
-      scf::YieldOp::create(builder_, loop.getYieldOp().getLoc(),
-                           partsAsIn(loop.getYieldOp().getOperands(), loop.getBeforeArguments()));
-    }
-    defineAll(loop.getResults(), made->getResults());
-  }
-
-  void rewriteIf(scf::IfOp branch) {
-    OperationState state(branch.getLoc(), branch->getName());
-    state.addOperands(scalars_.lookup(branch.getCondition()));
-    state.addTypes(typesOf(branch.getResults()));
-    state.addAttributes(branch->getAttrs());
-    state.addRegion();
-    state.addRegion();
-    Operation *made = builder_.create(state);
-    for (auto [i, region] : llvm::enumerate(branch->getRegions())) {
-      if (region.empty())
-        continue;
-      const OpBuilder::InsertionGuard guard(builder_);
-      beginRegion(made->getRegion(i), {});
-      rewriteBlock(region.front());
-      scf::YieldOp::create(
-          builder_, region.front().getTerminator()->getLoc(),
-          partsAsIn(region.front().getTerminator()->getOperands(), branch.getResults()));
-    }
-    defineAll(branch.getResults(), made->getResults());
-  }
-
-  func::FuncOp old_;
   const ClusterChoice &choice_;
   int numCtas_;
-  OpBuilder builder_;
   Value rank_; ///< the number of the CTA in its cluster
-  IRMapping scalars_;
   llvm::DenseMap<Value, llvm::SmallSetVector<Split, 2>> wanted_;
   llvm::DenseMap<std::pair<Value, Split>, Value> parts_;
 };
