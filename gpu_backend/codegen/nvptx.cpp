@@ -64,6 +64,9 @@ void initializeOnce() {
     // Shared addresses fit in 32 bits: half the registers and instructions.
     setOption("nvptx-short-ptr", "true");
     setOption("disable-lsr", "true"); // `optimize` decides
+    // From a product and a sum, ptxas makes IMAD.WIDE of each address, which holds up the
+    // dispatch of what comes behind it; from mad.wide a pair of LEA.
+    setOption("nvptx-mad-wide-opt", "true");
     // Loops with a known number of iterations, too many to be unrolled as a whole, are unrolled
     // where lowering wishes it (lowering/control_flow.cpp). Of the others ptxas unrolls some
     // further than LLVM would, with the loads of several iterations before their uses, but leaves

@@ -41,7 +41,7 @@ LogicalResult lowerClusterExchange(Lowering &lowering, Operation *op) {
   llvm::SmallVector<int64_t> shape(type.getShape());
   if (to >= 0)
     shape[to] *= lowering.numCtas();
-  const ShapeBits whole(shape), part(type.getShape()), stored(sourceType.getShape());
+  const ShapeBits whole(shape), part(type.getShape());
   const auto inWhole = [&](ElementBits element) {
     ElementBits result = 0;
     for (int dim = 0; dim < part.rank(); ++dim)
