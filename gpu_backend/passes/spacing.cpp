@@ -12,6 +12,16 @@ int64_t capped(int64_t apart) {
   return std::clamp(apart, -kFarthest, kFarthest);
 }
 
+/// Into how many neighbours multiples of the divisor part those of x, as far as something is known.
+std::optional<int64_t> rowOf(const Spacing &x, const Spacing &y, std::optional<int64_t> divisor) {
+  if (!x.isKnown || y.apart != 0 || divisor == 0)
+    return std::nullopt;
+  const int64_t run = std::min(x.run, y.run);
+  if (x.apart == 0 || (divisor && x.apart % *divisor == 0))
+    return run;
+  return std::min(run, divisor ? std::max<int64_t>(1, std::abs(*divisor / x.apart)) : kSupposedRun);
+}
+
 } // namespace
 
 Spacing inRuns(Spacing spacing, int64_t run) {
@@ -36,29 +46,21 @@ Spacing spacingOfMultiple(const Spacing &x, int64_t divisor, std::optional<int64
 }
 
 Spacing spacingOfQuotient(const Spacing &x, const Spacing &y, std::optional<int64_t> divisor) {
-  if (!x.isKnown || y.apart != 0 || divisor == 0)
-    return {};
-  const int64_t apart = std::abs(x.apart);
-  if (apart == 0 || !divisor)
-    return inRuns({0, true, x.run}, y.run);
-  return apart < std::abs(*divisor) ? inRuns({0, true, x.run}, std::abs(*divisor) / apart)
-                                    : Spacing{x.apart / *divisor, true, x.run};
+  const std::optional<int64_t> row = rowOf(x, y, divisor);
+  return row ? Spacing{divisor ? x.apart / *divisor : 0, true, *row} : Spacing();
 }
 
 Spacing spacingOfRemainder(const Spacing &x, const Spacing &y, std::optional<int64_t> divisor) {
-  if (!x.isKnown || y.apart != 0 || divisor == 0)
-    return {};
-  const int64_t apart = std::abs(x.apart);
-  if (apart == 0 || !divisor)
-    return inRuns(x, y.run);
-  return apart < std::abs(*divisor) ? inRuns(x, std::abs(*divisor) / apart)
-                                    : Spacing{x.apart % *divisor, true, x.run};
+  const std::optional<int64_t> row = rowOf(x, y, divisor);
+  return row ? Spacing{divisor ? x.apart % *divisor : x.apart, true, *row} : Spacing();
 }
 
 Spacing spacingOfEither(const Spacing &x, const Spacing &y) {
-  if (x == kSame)
-    return y;
-  return y == kSame ? x : meet(x, y);
+  if (x == y)
+    return x;
+  if (x == kSame || y == kSame)
+    return inRuns(x == kSame ? y : x, kSupposedRun);
+  return meet(x, y);
 }
 
 Spacing meet(const Spacing &x, const Spacing &y) {

@@ -13,8 +13,14 @@ struct Spacing {
   bool isKnown = false;           ///< but for where runs end
   int64_t run = int64_t{1} << 32; ///< so many neighbours in turn
   bool operator==(const Spacing &other) const = default;
+
+  /// The distance of `count` neighbours in turn, where it is known.
+  [[nodiscard]] std::optional<int64_t> of(int64_t count) const {
+    return isKnown && run >= count ? std::optional(apart) : std::nullopt;
+  }
 };
 
+constexpr int64_t kSupposedRun = 32;
 constexpr Spacing kSame = {0, true};
 constexpr Spacing kNeighbours = {1, true};
 
@@ -24,7 +30,7 @@ Spacing inRuns(Spacing spacing, int64_t run);
 Spacing spacingOfSum(const Spacing &x, const Spacing &y, bool minus);
 /// That of x times a number, which is not known but for what divides it, or is `factor`.
 Spacing spacingOfMultiple(const Spacing &x, int64_t divisor, std::optional<int64_t> factor);
-/// Those of x / y and x % y; rows are taken to be long where the divisor is not known.
+/// Those of x / y and x % y; runs are taken to be of kSupposedRun where the divisor is not known.
 Spacing spacingOfQuotient(const Spacing &x, const Spacing &y, std::optional<int64_t> divisor);
 Spacing spacingOfRemainder(const Spacing &x, const Spacing &y, std::optional<int64_t> divisor);
 /// That of one of two values, whichever it is: where one of them is the same everywhere, as a bound

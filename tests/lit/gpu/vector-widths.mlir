@@ -537,3 +537,29 @@ func.func @taps(%x: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %width: i32, %y: 
   tl.store %out, %v : tensor<64x32x!tl.ptr<f16>>, tensor<64x32xf16>
   return
 }
+
+// -----
+
+// Every second element of rows of any length: all take one element a thread, so that lanes lie side
+// by side, as they do for rows of a known length.
+// CHECK-LABEL: func.func @pairs_of_rows(
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 1>
+// CHECK: tl.store {{.*}}tlg.vector = array<i32: 0, 1>
+func.func @pairs_of_rows(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %half: i32, %row: i32) {
+  %c2 = arith.constant dense<2> : tensor<1024xi32>
+  %range = tl.range 0 to 1024 : tensor<1024xi32>
+  %size = tl.splat %half : i32 -> tensor<1024xi32>
+  %i = arith.remsi %range, %size : tensor<1024xi32>
+  %j = arith.divsi %range, %size : tensor<1024xi32>
+  %rows = tl.splat %row : i32 -> tensor<1024xi32>
+  %down = arith.muli %j, %rows : tensor<1024xi32>
+  %across = arith.muli %i, %c2 : tensor<1024xi32>
+  %offset = arith.addi %across, %down : tensor<1024xi32>
+  %base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %at = tl.addptr %base, %offset : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %v = tl.load %at : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+  %out = tl.splat %y : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %to = tl.addptr %out, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  tl.store %to, %v : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  return
+}
