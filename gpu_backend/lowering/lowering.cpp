@@ -79,20 +79,24 @@ void Lowering::finish() {
 }
 
 LogicalResult Lowering::lowerBlock(Block &block) {
-  // A loop's body comes after itself, and what follows a branch after one of several blocks.
-  const bool isConditional = isa<scf::ForOp, scf::WhileOp, scf::IfOp>(block.getParentOp());
+  // A loop's body comes after itself, what follows a branch after one of several blocks or none.
+  const bool isLoop = isa<scf::ForOp, scf::WhileOp>(block.getParentOp());
+  const bool isBranch = isa<scf::IfOp>(block.getParentOp());
   const auto usesBefore = scratchUses_;
   const bool wasUnknown = isScratchUnknown_;
   const int requestsBefore = scratchRequests_;
-  isScratchUnknown_ |= isConditional;
+  isScratchUnknown_ |= isLoop;
   for (Operation &op : block.without_terminator())
     if (failed(lower(&op)))
       return failure();
-  if (isConditional && scratchRequests_ == requestsBefore) {
+  if ((isLoop || isBranch) && scratchRequests_ == requestsBefore) {
     scratchUses_ = usesBefore;
     isScratchUnknown_ = wasUnknown;
-  } else if (isConditional) {
+  } else if (isLoop) {
     isScratchUnknown_ = true;
+  } else if (isBranch) {
+    llvm::for_each(usesBefore, [&](const ScratchUse &use) { noteUse(use); });
+    isScratchUnknown_ |= wasUnknown;
   }
   return success();
 }
@@ -392,7 +396,10 @@ void Lowering::noteScratch(int64_t begin, int64_t end) {
   ++scratchRequests_;
   if (end <= begin)
     return;
-  const ScratchUse use{begin, end, current_};
+  noteUse({begin, end, current_});
+}
+
+void Lowering::noteUse(const ScratchUse &use) {
   scratchUses_.insert(
       llvm::lower_bound(scratchUses_, use,
                         [](const ScratchUse &a, const ScratchUse &b) { return a.begin < b.begin; }),

@@ -140,6 +140,7 @@ private:
     int64_t begin, end;
     mlir::Operation *op;
   };
+  void noteUse(const ScratchUse &use);
 
   llvm::Module &module_;
   llvm::Function &function_;

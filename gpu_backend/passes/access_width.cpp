@@ -30,42 +30,11 @@ int64_t widestAtomic(Operation *op, const GpuTarget &target) {
   return type.isF16() ? 2 : 1;
 }
 
-/// How far neighbours along `dim` lie apart, in elements, where sums, differences and multiples of
-/// ranges show it.
-std::optional<int64_t> stepAlong(Value value, int dim, const AxisAnalysis &axes) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!type || type.getDimSize(dim) == 1 || axes.at(value).constant)
-    return 0;
-  const AxisInfo::Dim &known = axes.at(value).dims[dim];
+/// How far `count` neighbours lie apart, in elements, where that is known.
+std::optional<int64_t> stepAlong(const AxisInfo::Dim &known, int64_t count) {
   if (known.contiguity > 1)
     return 1;
-  if (known.constancy > 1)
-    return 0;
-  Operation *op = value.getDefiningOp();
-  if (!op)
-    return std::nullopt;
-  const auto step = [&](unsigned operand, int along) {
-    return stepAlong(op->getOperand(operand), along, axes);
-  };
-  if (auto expand = dyn_cast<tl::ExpandDimsOp>(op)) {
-    const int axis = static_cast<int>(expand.getAxis());
-    return step(0, dim - (dim > axis));
-  }
-  if (isa<tl::BroadcastOp, tl::HintOp, arith::ExtSIOp, arith::ExtUIOp>(op))
-    return step(0, dim);
-  if (!isa<arith::AddIOp, arith::SubIOp, tl::AddPtrOp, arith::MulIOp>(op))
-    return std::nullopt;
-  const auto first = step(0, dim), second = step(1, dim);
-  if (!first || !second)
-    return std::nullopt;
-  if (isa<arith::SubIOp>(op))
-    return *first - *second;
-  if (!isa<arith::MulIOp>(op))
-    return *first + *second;
-  const auto a = axes.at(op->getOperand(0)).constant, b = axes.at(op->getOperand(1)).constant;
-  if (b)
-    return *first * *b;
-  return a ? std::optional(*second * *a) : std::nullopt;
+  return known.constancy > 1 ? 0 : known.spacing.of(count);
 }
 
 /// The sectors for each element when a thread has `width` neighbours, 32 threads side by side.
@@ -102,6 +71,7 @@ int64_t widestAccess(llvm::ArrayRef<Operation *> accesses, const AxisAnalysis &a
 int64_t commonWidth(llvm::ArrayRef<Operation *> accesses, const AxisAnalysis &axes,
                     const GpuTarget &target, int dim) {
   constexpr int64_t kFarthest = 16; // elements; beyond that each is alone in its sector anyway
+  constexpr int64_t kFewNeighbours = 8;
   constexpr int64_t kVectorBytes = 16;
   constexpr int64_t kLeastBytes = 4; // of a thread's access: a warp's is a line
   struct Access {
@@ -125,7 +95,7 @@ int64_t commonWidth(llvm::ArrayRef<Operation *> accesses, const AxisAnalysis &ax
     fewestBytes = std::min(fewestBytes, bytes);
     if (isa<tl::StoreOp>(op) && width * bytes == kVectorBytes && loopDepth(op) == deepest)
       widestStore = std::min(widestStore, width);
-    const std::optional<int64_t> step = stepAlong(pointer, dim, axes);
+    const std::optional<int64_t> step = stepAlong(axes.at(pointer).dims[dim], kFewNeighbours);
     if (!step)
       continue;
     all.push_back({width, *step, bytes});
@@ -154,13 +124,14 @@ int64_t commonWidth(llvm::ArrayRef<Operation *> accesses, const AxisAnalysis &ax
 }
 
 int64_t addressCount(Value pointer, const LinearLayout &layout, const AxisAnalysis &axes) {
-  const ShapeBits shape(cast<RankedTensorType>(pointer.getType()).getShape());
+  const auto type = cast<RankedTensorType>(pointer.getType());
+  const ShapeBits shape(type.getShape());
   const auto isKnown = [&](ElementBits basis) {
     for (int dim = 0; dim < shape.rank(); ++dim) {
       const int64_t distance = shape.coordinate(basis, dim);
       const AxisInfo::Dim &known = axes.at(pointer).dims[dim];
       const int64_t run = std::max(known.contiguity, known.constancy);
-      if (distance != 0 && distance >= run && (run > 1 || !stepAlong(pointer, dim, axes)))
+      if (distance != 0 && distance >= run && (run > 1 || !known.spacing.of(type.getDimSize(dim))))
         return false;
     }
     return true;

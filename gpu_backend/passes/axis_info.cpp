@@ -42,7 +42,7 @@ AxisInfo unknown(Type type) { return {llvm::SmallVector<Dim, 3>(shapeOf(type).si
 AxisInfo ofConstant(Type type, int64_t value) {
   AxisInfo info = unknown(type);
   for (auto [dim, size] : llvm::zip(info.dims, shapeOf(type)))
-    dim = {1, powerIn(value), size};
+    dim = {1, powerIn(value), size, 1, kSame};
   info.constant = value;
   return info;
 }
@@ -68,7 +68,7 @@ Dim meet(const Dim &a, const Dim &b, int64_t step) {
   const int64_t contiguity = std::gcd(a.contiguity, b.contiguity);
   return {contiguity, std::gcd(firstOfRuns(a, contiguity, step), firstOfRuns(b, contiguity, step)),
           std::gcd(a.constancy, b.constancy),
-          a.constancy == b.constancy ? std::gcd(a.steps, b.steps) : 1};
+          a.constancy == b.constancy ? std::gcd(a.steps, b.steps) : 1, meet(a.spacing, b.spacing)};
 }
 
 /// How many steps of `dim` are left where a value is added that is equal in runs of `constancy`.
@@ -86,6 +86,7 @@ AxisInfo add(const AxisInfo &x, const AxisInfo &y, Type type, int64_t elementByt
     out.contiguity = std::max(std::gcd(a.contiguity, b.constancy),
                               minus ? 1 : std::gcd(a.constancy, b.contiguity));
     out.constancy = std::gcd(a.constancy, b.constancy);
+    out.spacing = spacingOfSum(a.spacing, b.spacing, minus);
     out.steps = std::max(stepsBeside(a, b.constancy), minus ? 1 : stepsBeside(b, a.constancy));
     out.divisibility = std::gcd(firstOfRuns(a, out.contiguity, elementBytes),
                                 std::min(kMost, firstOfRuns(b, out.contiguity, 1) * elementBytes));
@@ -93,6 +94,16 @@ AxisInfo add(const AxisInfo &x, const AxisInfo &y, Type type, int64_t elementByt
   if (x.constant && y.constant && !isa<tl::PtrType>(getElementTypeOrSelf(type)))
     info.constant = minus ? *x.constant - *y.constant : *x.constant + *y.constant;
   return info;
+}
+
+/// The spacing of x * y along dimension `d`.
+Spacing spacingOfProduct(const AxisInfo &x, const AxisInfo &y, size_t d) {
+  const Dim &a = x.dims[d], &b = y.dims[d];
+  if (b.spacing.apart == 0)
+    return inRuns(spacingOfMultiple(a.spacing, everywhere(b), y.constant), b.spacing.run);
+  if (a.spacing.apart == 0)
+    return spacingOfProduct(y, x, d);
+  return spacingOfMultiple(spacingOfMultiple(kNeighbours, everywhere(a), {}), everywhere(b), {});
 }
 
 AxisInfo multiply(const AxisInfo &x, const AxisInfo &y, Type type) {
@@ -107,6 +118,7 @@ AxisInfo multiply(const AxisInfo &x, const AxisInfo &y, Type type) {
     const Dim &a = x.dims[d], &b = y.dims[d];
     info.dims[d].constancy = std::gcd(a.constancy, b.constancy);
     info.dims[d].divisibility = std::min(kMost, everywhere(a) * everywhere(b));
+    info.dims[d].spacing = spacingOfProduct(x, y, d);
   }
   return info;
 }
@@ -126,6 +138,7 @@ AxisInfo divide(const AxisInfo &x, const AxisInfo &y, Type type) {
       constancy =
           std::max(constancy, std::gcd(a.contiguity, std::gcd(a.divisibility, b.divisibility)));
     info.dims[d].constancy = constancy;
+    info.dims[d].spacing = spacingOfQuotient(a.spacing, b.spacing, y.constant);
     if (!y.constant || *y.constant <= 0 || !llvm::isPowerOf2_64(*y.constant))
       continue;
     if (a.contiguity <= *y.constant)
@@ -157,6 +170,7 @@ AxisInfo remainder(const AxisInfo &x, const AxisInfo &y, Type type) {
     info.dims[d].divisibility = a.contiguity > 1 && info.dims[d].contiguity < a.contiguity
                                     ? std::gcd(inside, info.dims[d].contiguity)
                                     : inside;
+    info.dims[d].spacing = spacingOfRemainder(a.spacing, b.spacing, y.constant);
   }
   return info;
 }
@@ -189,10 +203,10 @@ AxisInfo hinted(tl::HintOp op, AxisInfo info) {
     const int64_t power = powerIn(value), run = std::min(power, size);
     if (op.getKind() == "multiple_of")
       dim.divisibility = std::max(dim.divisibility, power); // of pointers in bytes, as in Triton
-    else if (op.getKind() == "max_contiguous")
-      dim.contiguity = std::max(dim.contiguity, run);
+    else if (op.getKind() == "max_contiguous" && run > dim.contiguity)
+      dim = {run, dim.divisibility, dim.constancy, dim.steps, kNeighbours};
     else if (op.getKind() == "max_constancy" && run > dim.constancy)
-      dim = {dim.contiguity, dim.divisibility, run};
+      dim = {dim.contiguity, dim.divisibility, run, 1, inRuns(kSame, run)};
   }
   return info;
 }
@@ -216,8 +230,13 @@ AxisInfo constancyOf(llvm::ArrayRef<const AxisInfo *> operands, Type type) {
   AxisInfo info = unknown(type);
   for (size_t d = 0; d < info.dims.size(); ++d) {
     info.dims[d].constancy = shapeOf(type)[d];
-    for (const AxisInfo *operand : operands)
-      info.dims[d].constancy = std::gcd(info.dims[d].constancy, operand->dims[d].constancy);
+    info.dims[d].spacing = kSame;
+    for (const AxisInfo *operand : operands) {
+      const Dim &dim = operand->dims[d];
+      info.dims[d].constancy = std::gcd(info.dims[d].constancy, dim.constancy);
+      info.dims[d].spacing =
+          dim.spacing.apart == 0 ? inRuns(info.dims[d].spacing, dim.spacing.run) : Spacing();
+    }
   }
   return info;
 }
@@ -225,8 +244,10 @@ AxisInfo constancyOf(llvm::ArrayRef<const AxisInfo *> operands, Type type) {
 /// One of x and y, element by element: what divides both.
 AxisInfo eitherOf(const AxisInfo &x, const AxisInfo &y, Type type) {
   AxisInfo info = constancyOf({&x, &y}, type);
-  for (auto [dim, a, b] : llvm::zip(info.dims, x.dims, y.dims))
+  for (auto [dim, a, b] : llvm::zip(info.dims, x.dims, y.dims)) {
     dim.divisibility = std::gcd(everywhere(a), everywhere(b));
+    dim.spacing = spacingOfEither(a.spacing, b.spacing);
+  }
   return info;
 }
 
@@ -241,6 +262,7 @@ AxisInfo select(llvm::ArrayRef<int64_t> same, const AxisInfo &x, const AxisInfo 
     const int64_t contiguity = std::gcd(dim.contiguity, same[d]);
     dim.divisibility = firstOfRuns(dim, contiguity, step);
     dim.contiguity = contiguity;
+    dim.spacing = spacingOfEither(x.dims[d].spacing, y.dims[d].spacing);
     info.dims[d] = dim;
   }
   return info;
@@ -269,6 +291,7 @@ AxisInfo reshape(const AxisInfo &x, Type from, Type to) {
   const Dim &last = x.dims.back();
   if (info.dims.size() == 1) {
     info.dims[0] = last;
+    info.dims[0].spacing = inRuns(last.spacing, shapeOf(from).back());
   } else if (shapeOf(from).size() == 1) {
     int64_t inner = 1; // elements from one index of a dimension to the next
     for (size_t d = info.dims.size(); d-- > 0; inner *= shape[d]) {
@@ -276,6 +299,7 @@ AxisInfo reshape(const AxisInfo &x, Type from, Type to) {
       dim.contiguity = inner == 1 ? std::gcd(last.contiguity, shape[d]) : 1;
       dim.constancy = std::gcd(std::max<int64_t>(1, last.constancy / inner), shape[d]);
       dim.divisibility = inner == 1 ? firstOfRuns(last, dim.contiguity, step) : everywhere(last);
+      dim.spacing = spacingOfMultiple(last.spacing, inner, inner);
     }
   }
   info.constant = x.constant;
@@ -436,12 +460,12 @@ AxisInfo AxisAnalysis::transfer(Operation *op) {
   return llvm::TypeSwitch<Operation *, AxisInfo>(op)
       .Case([&](tl::RangeOp range) {
         const int64_t size = shapeOf(type)[0];
-        return AxisInfo{{{size, powerIn(range.getStart()), 1}}, {}};
+        return AxisInfo{{{size, powerIn(range.getStart()), 1, 1, kNeighbours}}, {}};
       })
       .Case([&](tl::SplatOp) {
         AxisInfo info = unknown(type);
         for (auto [dim, size] : llvm::zip(info.dims, shapeOf(type)))
-          dim = {1, x(0).dims[0].divisibility, size};
+          dim = {1, x(0).dims[0].divisibility, size, 1, kSame};
         info.constant = x(0).constant;
         return info;
       })
@@ -451,7 +475,7 @@ AxisInfo AxisAnalysis::transfer(Operation *op) {
         int64_t divisibility = kMost;
         for (const Dim &dim : info.dims)
           divisibility = std::gcd(divisibility, everywhere(dim));
-        info.dims.insert(info.dims.begin() + expand.getAxis(), Dim{1, divisibility, 1});
+        info.dims.insert(info.dims.begin() + expand.getAxis(), Dim{1, divisibility, 1, 1, kSame});
         return info;
       })
       .Case([&](tl::BroadcastOp broadcast) {
@@ -459,7 +483,7 @@ AxisInfo AxisAnalysis::transfer(Operation *op) {
         for (auto [dim, from, to] :
              llvm::zip(info.dims, shapeOf(broadcast.getSource().getType()), shapeOf(type)))
           if (from != to)
-            dim = {1, dim.divisibility, to};
+            dim = {1, dim.divisibility, to, 1, kSame};
         return info;
       })
       .Case([&](tl::TransOp trans) {
@@ -480,11 +504,20 @@ AxisInfo AxisAnalysis::transfer(Operation *op) {
       .Case<arith::DivUIOp>([&](auto) { return divide(x(0), x(1), type); })
       .Case<arith::RemUIOp>([&](auto) { return remainder(x(0), x(1), type); })
       .Case<arith::DivSIOp>([&](auto) {
-        return isExact(x(0), x(1)) || isRoundedDown(op) ? divide(x(0), x(1), type)
-                                                        : constancyOf({&x(0), &x(1)}, type);
+        if (isExact(x(0), x(1)) || isRoundedDown(op))
+          return divide(x(0), x(1), type);
+        AxisInfo info = constancyOf({&x(0), &x(1)}, type);
+        for (auto [dim, a, b] : llvm::zip(info.dims, x(0).dims, x(1).dims))
+          dim.spacing = spacingOfQuotient(a.spacing, b.spacing, x(1).constant);
+        return info;
       })
       .Case<arith::RemSIOp>([&](auto) {
-        return isRoundedDown(op) ? remainder(x(0), x(1), type) : eitherOf(x(0), x(1), type);
+        if (isRoundedDown(op))
+          return remainder(x(0), x(1), type);
+        AxisInfo info = eitherOf(x(0), x(1), type);
+        for (auto [dim, a, b] : llvm::zip(info.dims, x(0).dims, x(1).dims))
+          dim.spacing = spacingOfRemainder(a.spacing, b.spacing, x(1).constant);
+        return info;
       })
       .Case<arith::ShRSIOp, arith::ShRUIOp>([&](auto) {
         if (x(1).constant && *x(1).constant >= 0 && *x(1).constant < 31)
@@ -546,7 +579,7 @@ AxisInfo AxisAnalysis::transfer(Operation *op) {
       .Case<tl::IntToPtrOp, tl::PtrToIntOp>([&](auto) {
         AxisInfo info = x(0);
         for (Dim &dim : info.dims) {
-          dim = {1, everywhere(dim), dim.constancy};
+          dim = {1, everywhere(dim), dim.constancy, 1, meet(dim.spacing, kSame)};
         }
         return info;
       })
@@ -556,7 +589,7 @@ AxisInfo AxisAnalysis::transfer(Operation *op) {
             elementBytesOf(op->getOperand(0).getType()) == elementBytesOf(type);
         for (Dim &dim : info.dims)
           if (!samePointee)
-            dim = {1, everywhere(dim), dim.constancy};
+            dim = {1, everywhere(dim), dim.constancy, 1, meet(dim.spacing, kSame)};
         return info;
       })
       .Default([&](Operation *) {
@@ -657,15 +690,39 @@ llvm::SmallVector<bool, 3> AxisAnalysis::loadedDims(Value pointer) const {
   return found;
 }
 
+llvm::SmallVector<Nearness, 3> AxisAnalysis::nearnessAlong(Value pointer) const {
+  const llvm::ArrayRef<int64_t> shape = shapeOf(pointer.getType());
+  llvm::SmallVector<Nearness, 3> found;
+  Nearness best = Nearness::Far;
+  for (auto [dim, size] : llvm::zip(at(pointer).dims, shape)) {
+    found.push_back(nearness(dim.spacing, elementBytesOf(pointer.getType())));
+    if (dim.constancy < size)
+      best = std::max(best, found.back());
+  }
+  for (auto [near, dim, size] : llvm::zip(found, at(pointer).dims, shape))
+    if (dim.constancy >= size)
+      near = best;
+  return found;
+}
+
 llvm::SmallVector<int, 3> AxisAnalysis::orderOf(Value pointer) const {
   const AxisInfo &info = at(pointer);
   llvm::SmallVector<int, 3> order(info.dims.size());
   std::iota(order.begin(), order.end(), 0);
   const std::optional<int> loaded = info.dims.size() > 1 ? loadedDim(pointer) : std::nullopt;
+  const auto known = [&](int dim) {
+    return std::pair(info.dims[dim].contiguity, info.dims[dim].steps);
+  };
   const auto rank = [&](int dim) { // the last is the fastest among equals
-    return std::tuple(info.dims[dim].contiguity, info.dims[dim].steps, dim == loaded, dim);
+    return std::tuple(known(dim), dim == loaded, dim);
   };
   llvm::sort(order, [&](int a, int b) { return rank(a) > rank(b); });
+  // What is known leaves several dimensions equal: the first is chosen by guess.
+  const llvm::SmallVector<Nearness, 3> near = nearnessAlong(pointer);
+  const auto equals = llvm::MutableArrayRef<int>(order).take_while(
+      [&](int dim) { return known(dim) == known(order[0]); });
+  const auto best = llvm::max_element(equals, [&](int a, int b) { return near[a] < near[b]; });
+  std::rotate(order.begin(), best, std::next(best));
   return order;
 }
 

@@ -5,9 +5,13 @@
 // From constants, ranges, hints, and the divisibility of arguments. Runs start at multiples of
 // their length, counted along the dimension from 0. Everything is a power of two. Signed quotients
 // and remainders of what may be negative, which are rounded to zero, form no runs.
+//
+// Beside what is known stands a guess (spacing.h), which may be wrong: a wrong order of dimensions
+// costs time, never a result.
 #pragma once
 
 #include "gpu_backend/passes/index_ranges.h"
+#include "gpu_backend/passes/spacing.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Value.h"
@@ -23,6 +27,7 @@ struct AxisInfo {
     int64_t divisibility = 1; ///< of the first value of each run; of pointers in bytes
     int64_t constancy = 1;    ///< values of a run are equal
     int64_t steps = 1;        ///< the values of so many such runs grow by 1 (quotients of a run)
+    Spacing spacing = {};     ///< a guess
     bool operator==(const Dim &other) const = default;
   };
   llvm::SmallVector<Dim, 3> dims;  ///< one for a scalar
@@ -42,7 +47,8 @@ public:
   /// consecutive, aligned, at most 16 bytes, and under one mask (which may be null).
   int64_t vectorWidth(mlir::Value pointer, mlir::Value mask, int dim) const;
   /// Dimensions from the fastest (longest runs of pointers, then most steps, then the one of
-  /// `loadedDim`) to the slowest.
+  /// `loadedDim`) to the slowest. Of several that are equal in runs and steps the nearest by guess
+  /// comes first.
   llvm::SmallVector<int, 3> orderOf(mlir::Value pointer) const;
   /// Along which dimensions the addresses are computed from loaded numbers.
   llvm::SmallVector<bool, 3> loadedDims(mlir::Value pointer) const;
@@ -53,6 +59,8 @@ private:
   /// The dimension along which the addresses differ by loaded numbers, if neighbours along all
   /// others are in different sectors: along this one they may be in the same.
   std::optional<int> loadedDim(mlir::Value pointer) const;
+  /// Of each dimension, by guess. That all is equal along one is no reason for or against it.
+  llvm::SmallVector<Nearness, 3> nearnessAlong(mlir::Value pointer) const;
   void visitBlock(mlir::Block &block);
   void visitLoop(mlir::Operation *loop);
   void visit(mlir::Operation *op);

@@ -434,10 +434,11 @@ void stageOperand(OpBuilder &builder, Operation *dot, unsigned operand, Value va
   // The operand in registers is made when those are free through which this one went.
   if (stored != value && operand == 1 && isReadFromRegisters(dot, 0))
     makeLate(dot->getOperand(0), dot, store);
-  if (isa<tlg::WgmmaOp>(dot))
-    tlg::FenceAsyncOp::create(builder, location);
-  if (isOutside || isLast)
+  if (isOutside || isLast) {
+    if (isa<tlg::WgmmaOp>(dot))
+      tlg::FenceAsyncOp::create(builder, location);
     tl::BarrierOp::create(builder, location);
+  }
   dot->setOperand(operand, buffer);
   // Other loops, or later dots of the iteration, read the same buffer.
   value.replaceUsesWithIf(buffer, [&](OpOperand &use) {
@@ -460,25 +461,20 @@ void stageOperand(OpBuilder &builder, Operation *dot, unsigned operand, Value va
     op->erase();
 }
 
-void stageOperandsOf(OpBuilder &builder, tlg::WgmmaOp dot) {
+/// Operands of wgmma and of products by threads. Behind two that are put there right before the dot
+/// threads meet once.
+void stageBothOperands(OpBuilder &builder, Operation *dot) {
+  const auto isStaged = [&](unsigned operand) {
+    return isa<RankedTensorType>(dot->getOperand(operand).getType()) &&
+           !isReadFromRegisters(dot, operand);
+  };
   for (const unsigned operand : {0U, 1U}) {
-    Value value = dot->getOperand(operand);
-    const auto type = dyn_cast<RankedTensorType>(value.getType());
-    if (type && !isReadFromRegisters(dot, operand))
-      stageOperand(builder, dot, operand, value, stagedDim(dot, operand, type));
-  }
-}
-
-void stageOperandsOf(OpBuilder &builder, tlg::FmaOp dot) {
-  for (const unsigned operand : {0U, 1U}) {
-    Value value = dot->getOperand(operand);
-    const auto type = dyn_cast<RankedTensorType>(value.getType());
-    if (!type)
+    if (!isStaged(operand))
       continue;
-    Value other = dot.getB();
-    const bool isLast =
-        operand == 1 || !isa<RankedTensorType>(other.getType()) || isStagedOutside(dot, other);
-    stageOperand(builder, dot, operand, value, stagedDim(dot, operand, type), isLast);
+    Value value = dot->getOperand(operand);
+    const bool isLast = operand == 1 || !isStaged(1) || isStagedOutside(dot, dot->getOperand(1));
+    const int dim = stagedDim(dot, operand, cast<RankedTensorType>(value.getType()));
+    stageOperand(builder, dot, operand, value, dim, isLast);
   }
 }
 
@@ -567,7 +563,7 @@ Value stagedBefore(Value value, Operation *dot, tlg::SharedType wanted) {
 /// An operand of mma.sync that comes to its threads by way of shared memory anyway stays there, to
 /// be read piece by piece, if it would take many registers, or a loop keeps many; so does one that
 /// a warp could convert by itself, if these are too many beside those that it is converted from.
-void stageOperandsOf(OpBuilder &builder, tlg::MmaOp dot) {
+void stageLargeOperands(OpBuilder &builder, tlg::MmaOp dot) {
   constexpr int kManyWords = 64, kTooManyWords = 128, kManyKept = 96, kTooManyKept = 128;
   for (const unsigned operand : {0U, 1U}) {
     if (isa<tlg::SharedType>(dot->getOperand(operand).getType()))
@@ -677,8 +673,10 @@ void stageOperands(func::FuncOp function) {
       dots.push_back(op);
   });
   for (Operation *op : dots)
-    llvm::TypeSwitch<Operation *>(op).Case<tlg::FmaOp, tlg::MmaOp, tlg::WgmmaOp>(
-        [&](auto dot) { stageOperandsOf(builder, dot); });
+    if (auto dot = dyn_cast<tlg::MmaOp>(op))
+      stageLargeOperands(builder, dot);
+    else
+      stageBothOperands(builder, op);
   function.walk([](LoopLikeOpInterface loop) { loadOneByOne(loop); });
 }
 

@@ -350,3 +350,43 @@ def test_warps_combine_rows_of_their_own(
     assert has_barriers or "shared" not in ptx
     ptx_machine.run(kernel, [x, w, y])
     np.testing.assert_allclose(y, want, rtol=1e-4, atol=1e-6)
+
+
+@triton.jit
+def branches_kernel(x_ptr, out_ptr, n, N: tl.constexpr):
+    program = tl.program_id(0)
+    if program >= n:
+        return
+    x = tl.load(x_ptr + program * N + tl.arange(0, N))
+    total = tl.sum(x)
+    if total > 0:
+        result = tl.max(x)
+        if result > 100:
+            result += tl.sum(x & 7)
+    else:
+        result = tl.min(x) - tl.sum(x & 3)
+    tl.store(out_ptr + program, result + tl.sum((x > result).to(tl.int32)))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_tables_in_branches_wait_for_those_before_them_only(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What may still be read behind a branch is what is read in one of its blocks or before it."""
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+    n, size = 3, 256
+    x = np.random.default_rng(seed).integers(-90, 90, (4, size)).astype(np.int32)
+    x[0, 7], x[1] = 1000, x[1] - 50
+    out = np.full(4, -1, np.int32)
+    kernel = branches_kernel.warmup(x, out, n, N=size, grid=(4,), arch="sm_90a", num_warps=4)
+    ptx_machine.run(kernel, [x, out, n], (4,))
+    for row, got in zip(x[:n], out[:n], strict=True):
+        if row.sum() > 0:
+            result = row.max()
+            result += (row & 7).sum() if result > 100 else 0
+        else:
+            result = row.min() - (row & 3).sum()
+        assert got == result + (row > result).sum()
+    assert out[n] == -1
+    # One for each sum, between writing and reading its table.
+    assert len(re.findall(r"\bbar(?:rier)?\.sync", kernel.asm["ptx"])) == 6

@@ -157,3 +157,50 @@ def test_rows_that_run_down_leave_no_gaps(n: int, arch: str, kernels: Any) -> No
     ptx = kernels[0].asm["ptx"]
     assert re.search(r"st\.global\.b32", ptx) and not re.search(r"global\.v[24]", ptx)
     assert barriers(kernels[0]) == 0  # the rows that run up need no other layout
+
+
+@triton.jit
+def planes_kernel(x_ptr, w_ptr, out_ptr, channels, height, width, plane: int, row: int, column: int,
+                  filter_stride, tap_stride: int, PIXELS: tl.constexpr, CHANNELS: tl.constexpr,
+                  FILTERS: tl.constexpr):  # fmt: skip
+    """A convolution by 1 x 3 taps, with zeros beside each row."""
+    pixel = tl.program_id(0) * PIXELS + tl.arange(0, PIXELS)
+    across, down = pixel % width, pixel // width
+    channel, filters = tl.arange(0, CHANNELS), tl.arange(0, FILTERS)
+    total = tl.zeros((PIXELS, FILTERS), tl.float32)
+    for tap in range(3):
+        at = across + tap - 1
+        x_ptrs = x_ptr + (down * row + at * column)[:, None] + (channel * plane)[None, :]
+        inside = (down < height) & (at >= 0) & (at < width)
+        x = tl.load(x_ptrs, mask=inside[:, None] & (channel < channels)[None, :], other=0.0)
+        w_ptrs = w_ptr + (channel * tap_stride)[:, None] + (filters * filter_stride)[None, :] + tap
+        total = tl.dot(x, tl.load(w_ptrs, mask=(channel < channels)[:, None], other=0.0), total)
+    out_ptrs = out_ptr + pixel[:, None] * FILTERS + filters[None, :]
+    tl.store(out_ptrs, total, mask=(down < height)[:, None])
+
+
+@ARCHS
+@pytest.mark.parametrize(("height", "width"), [(4, 28), (8, 14), (5, 23), (1, 1)])
+def test_lanes_lie_along_rows_of_an_image_of_any_width(
+    height: int, width: int, arch: str, kernels: Any
+) -> None:
+    """Where rows begin is not known, nor that pixels are neighbours (`int` keeps a stride of 1 from
+    being a constant), only that planes of channels are far apart."""
+    channels, filters = 32, 64
+    x = torch.randn(channels, 160).half()[:, : height * width].view(channels, height, width)
+    w = torch.randn(filters, channels, 3).half() / 8
+    out = torch.empty(height * width, filters)
+    grid = (-(-height * width // 64),)
+    planes_kernel[grid](
+        x, w, out, channels, height, width, *x.stride(), w.stride(0), w.stride(1),
+        PIXELS=64, CHANNELS=32, FILTERS=64, num_warps=4,
+    )  # fmt: skip
+    padded = torch.nn.functional.pad(x.float(), (1, 1))
+    want = sum(
+        torch.einsum("chw,fc->hwf", padded[..., tap : tap + width], w[..., tap].float())
+        for tap in range(3)
+    )
+    torch.testing.assert_close(out, want.reshape(-1, filters), rtol=1e-3, atol=1e-3)
+    first = r"tl\.load .*tlg\.vector = array<i32: 0, 1>.*-> tensor<{}xf16"
+    for tile in ("64x32", "32x64"):
+        assert re.search(first.format(tile), kernels[0].asm["tlg"])

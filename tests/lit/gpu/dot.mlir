@@ -5,6 +5,7 @@
 // RUN: blk-opt %s --tlg-pipeline=arch=sm_80 | FileCheck %s --check-prefixes=RING,RING80
 // RUN: blk-opt %s --tlg-pipeline=arch=sm_90a | FileCheck %s --check-prefixes=RING,RING90
 // RUN: blk-opt %s --tlg-pipeline='arch=sm_80 num-stages=1' | FileCheck %s --check-prefix=ONE
+// RUN: blk-opt %s --tlg-pipeline='arch=sm_90a num-stages=1' | FileCheck %s --check-prefix=BOTH
 // RUN: blk-opt %s --pass-pipeline='builtin.module(tlg-pipeline{arch=sm_80},tlg-emit)' -o /dev/null | FileCheck %s --check-prefixes=PTX,PTX80
 // RUN: blk-opt %s --pass-pipeline='builtin.module(tlg-pipeline{arch=sm_90a},tlg-emit)' -o /dev/null | FileCheck %s --check-prefixes=PTX,PTX90
 
@@ -51,6 +52,16 @@
 // One stage is no ring: nothing is copied early.
 // ONE-NOT: tlg.async_copy
 // ONE: tlg.mma
+
+// Threads meet once behind both operands.
+// BOTH: scf.for
+// BOTH: tl.barrier{{$}}
+// BOTH-NEXT: tlg.local_store
+// BOTH-NOT: {{fence|tl.barrier$}}
+// BOTH: tlg.local_store
+// BOTH-NEXT: tlg.fence_async
+// BOTH-NEXT: tl.barrier{{$}}
+// BOTH-NEXT: tlg.wgmma
 
 // PTX-LABEL: .entry dot(
 // PTX: cp.async.cg.shared.global

@@ -437,3 +437,129 @@ func.func @rows_by_volatile_index(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32},
   tl.store %to, %v : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
   return
 }
+
+// -----
+
+// Pixels of an image of any width, and channels: lanes lie along the pixels, whose rows are runs,
+// though nobody knows where they begin. The distance of channels is a multiple of 16.
+// CHECK-LABEL: func.func @planes(
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 1>{{.*}}tensor<128x32xf16
+// CHECK: tl.store {{.*}}tlg.vector = array<i32: 1, 8>
+func.func @planes(%x: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %width: i32, %row: i32, %channel: i32 {tl.divisibility = 16 : i32}) {
+  %c32 = arith.constant dense<32> : tensor<128x1xi32>
+  %range = tl.range 0 to 128 : tensor<128xi32>
+  %size = tl.splat %width : i32 -> tensor<128xi32>
+  %i = arith.remsi %range, %size : tensor<128xi32>
+  %j = arith.divsi %range, %size : tensor<128xi32>
+  %rows = tl.splat %row : i32 -> tensor<128xi32>
+  %down = arith.muli %j, %rows : tensor<128xi32>
+  %pixel = arith.addi %i, %down : tensor<128xi32>
+  %pixels = tl.expand_dims %pixel axis 1 : tensor<128xi32> -> tensor<128x1xi32>
+  %c = tl.range 0 to 32 : tensor<32xi32>
+  %distance = tl.splat %channel : i32 -> tensor<32xi32>
+  %plane = arith.muli %c, %distance : tensor<32xi32>
+  %planes = tl.expand_dims %plane axis 0 : tensor<32xi32> -> tensor<1x32xi32>
+  %a = tl.broadcast %pixels : tensor<128x1xi32> -> tensor<128x32xi32>
+  %b = tl.broadcast %planes : tensor<1x32xi32> -> tensor<128x32xi32>
+  %offset = arith.addi %a, %b : tensor<128x32xi32>
+  %base = tl.splat %x : !tl.ptr<f16> -> tensor<128x32x!tl.ptr<f16>>
+  %at = tl.addptr %base, %offset : tensor<128x32x!tl.ptr<f16>>, tensor<128x32xi32>
+  %v = tl.load %at : tensor<128x32x!tl.ptr<f16>> -> tensor<128x32xf16>
+  %r = tl.expand_dims %range axis 1 : tensor<128xi32> -> tensor<128x1xi32>
+  %first = arith.muli %r, %c32 : tensor<128x1xi32>
+  %columns = tl.expand_dims %c axis 0 : tensor<32xi32> -> tensor<1x32xi32>
+  %d = tl.broadcast %first : tensor<128x1xi32> -> tensor<128x32xi32>
+  %e = tl.broadcast %columns : tensor<1x32xi32> -> tensor<128x32xi32>
+  %place = arith.addi %d, %e : tensor<128x32xi32>
+  %out = tl.splat %y : !tl.ptr<f16> -> tensor<128x32x!tl.ptr<f16>>
+  %to = tl.addptr %out, %place : tensor<128x32x!tl.ptr<f16>>, tensor<128x32xi32>
+  tl.store %to, %v : tensor<128x32x!tl.ptr<f16>>, tensor<128x32xf16>
+  return
+}
+
+// -----
+
+// A stride that is not known to be a multiple of anything may be 1: it is tried before one that is
+// a multiple of 16. Where both may be, neighbours are taken to lie along the last dimension.
+// CHECK-LABEL: func.func @strides_of_any_size(
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 1>
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 1, 1>
+func.func @strides_of_any_size(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %any: i32, %other: i32, %sixteens: i32 {tl.divisibility = 16 : i32}) {
+  %range = tl.range 0 to 64 : tensor<64xi32>
+  %rows = tl.expand_dims %range axis 1 : tensor<64xi32> -> tensor<64x1xi32>
+  %columns = tl.expand_dims %range axis 0 : tensor<64xi32> -> tensor<1x64xi32>
+  %s = tl.splat %any : i32 -> tensor<64x1xi32>
+  %t = tl.splat %sixteens : i32 -> tensor<1x64xi32>
+  %u = tl.splat %other : i32 -> tensor<1x64xi32>
+  %down = arith.muli %rows, %s : tensor<64x1xi32>
+  %far = arith.muli %columns, %t : tensor<1x64xi32>
+  %near = arith.muli %columns, %u : tensor<1x64xi32>
+  %a = tl.broadcast %down : tensor<64x1xi32> -> tensor<64x64xi32>
+  %b = tl.broadcast %far : tensor<1x64xi32> -> tensor<64x64xi32>
+  %c = tl.broadcast %near : tensor<1x64xi32> -> tensor<64x64xi32>
+  %ab = arith.addi %a, %b : tensor<64x64xi32>
+  %ac = arith.addi %a, %c : tensor<64x64xi32>
+  %base = tl.splat %x : !tl.ptr<f32> -> tensor<64x64x!tl.ptr<f32>>
+  %p = tl.addptr %base, %ab : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xi32>
+  %q = tl.addptr %base, %ac : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xi32>
+  %v = tl.load %p : tensor<64x64x!tl.ptr<f32>> -> tensor<64x64xf32>
+  %w = tl.load %q : tensor<64x64x!tl.ptr<f32>> -> tensor<64x64xf32>
+  tl.store %p, %w : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xf32>
+  tl.store %q, %v : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xf32>
+  return
+}
+
+// -----
+
+// Taps of a kernel of 3 x 3 along the columns are neighbours three at a time, pixels for whole rows.
+// CHECK-LABEL: func.func @taps(
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 1>{{.*}}tensor<64x32xf16
+func.func @taps(%x: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %width: i32, %y: !tl.ptr<f16>) {
+  %c3 = arith.constant dense<3> : tensor<32xi32>
+  %range = tl.range 0 to 64 : tensor<64xi32>
+  %size = tl.splat %width : i32 -> tensor<64xi32>
+  %i = arith.remsi %range, %size : tensor<64xi32>
+  %pixels = tl.expand_dims %i axis 1 : tensor<64xi32> -> tensor<64x1xi32>
+  %tap = tl.range 0 to 32 : tensor<32xi32>
+  %across = arith.remsi %tap, %c3 : tensor<32xi32>
+  %down = arith.divsi %tap, %c3 : tensor<32xi32>
+  %sizes = tl.splat %width : i32 -> tensor<32xi32>
+  %rows = arith.muli %down, %sizes : tensor<32xi32>
+  %taps = arith.addi %across, %rows : tensor<32xi32>
+  %columns = tl.expand_dims %taps axis 0 : tensor<32xi32> -> tensor<1x32xi32>
+  %a = tl.broadcast %pixels : tensor<64x1xi32> -> tensor<64x32xi32>
+  %b = tl.broadcast %columns : tensor<1x32xi32> -> tensor<64x32xi32>
+  %offset = arith.addi %a, %b : tensor<64x32xi32>
+  %base = tl.splat %x : !tl.ptr<f16> -> tensor<64x32x!tl.ptr<f16>>
+  %at = tl.addptr %base, %offset : tensor<64x32x!tl.ptr<f16>>, tensor<64x32xi32>
+  %v = tl.load %at : tensor<64x32x!tl.ptr<f16>> -> tensor<64x32xf16>
+  %out = tl.splat %y : !tl.ptr<f16> -> tensor<64x32x!tl.ptr<f16>>
+  tl.store %out, %v : tensor<64x32x!tl.ptr<f16>>, tensor<64x32xf16>
+  return
+}
+
+// -----
+
+// Every second element of rows of any length: all take one element a thread, so that lanes lie side
+// by side, as they do for rows of a known length.
+// CHECK-LABEL: func.func @pairs_of_rows(
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 1>
+// CHECK: tl.store {{.*}}tlg.vector = array<i32: 0, 1>
+func.func @pairs_of_rows(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %half: i32, %row: i32) {
+  %c2 = arith.constant dense<2> : tensor<1024xi32>
+  %range = tl.range 0 to 1024 : tensor<1024xi32>
+  %size = tl.splat %half : i32 -> tensor<1024xi32>
+  %i = arith.remsi %range, %size : tensor<1024xi32>
+  %j = arith.divsi %range, %size : tensor<1024xi32>
+  %rows = tl.splat %row : i32 -> tensor<1024xi32>
+  %down = arith.muli %j, %rows : tensor<1024xi32>
+  %across = arith.muli %i, %c2 : tensor<1024xi32>
+  %offset = arith.addi %across, %down : tensor<1024xi32>
+  %base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %at = tl.addptr %base, %offset : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %v = tl.load %at : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+  %out = tl.splat %y : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %to = tl.addptr %out, %range : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  tl.store %to, %v : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  return
+}
