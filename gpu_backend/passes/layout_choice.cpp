@@ -117,8 +117,16 @@ LayoutChoice::LayoutChoice(func::FuncOp function, const AxisAnalysis &axes, cons
     }
   function.walk([&](tl::StoreOp store) {
     const auto own = layouts_.find(store.getValue());
-    if (isBlock(store.getPointer()) && !isCheap(store.getValue()) && own != layouts_.end())
-      accesses_[store] = storeLayout(store, own->second, axes_, target_, options_);
+    if (!isBlock(store.getPointer()) || isCheap(store.getValue()) || own == layouts_.end())
+      return;
+    const LinearLayout layout = storeLayout(store, own->second, axes_, target_, options_);
+    accesses_[store] = layout;
+    if (tl::AddPtrOp step = stepOfPointers(store)) {
+      auto loop = cast<scf::ForOp>(store->getParentOp());
+      const unsigned number = cast<BlockArgument>(step.getPointer()).getArgNumber() - 1;
+      for (Value variable : {step.getPointer(), step.getResult(), loop.getResult(number)})
+        layouts_[variable] = layout;
+    }
   });
 }
 
@@ -345,12 +353,29 @@ bool isFactorOfTile(tl::LoadOp load) {
   return true;
 }
 
+/// The step of a loop's variable that holds the pointers of an access and says nothing else:
+/// `load(p)`, then `p += step`. Such pointers are made in any layout before the loop.
+tl::AddPtrOp LayoutChoice::stepOfPointers(Operation *access) const {
+  auto pointers = dyn_cast<BlockArgument>(access->getOperand(0));
+  auto loop = pointers ? dyn_cast<scf::ForOp>(pointers.getOwner()->getParentOp()) : scf::ForOp();
+  if (!loop || access->getParentOp() != loop)
+    return {};
+  const unsigned number = pointers.getArgNumber() - 1;
+  auto next = loop.getYieldedValues()[number].getDefiningOp<tl::AddPtrOp>();
+  const bool isAlone =
+      next && next.getPointer() == pointers && next->hasOneUse() && isCheap(next.getOffset()) &&
+      isCheap(loop.getInitArgs()[number]) && loop.getResult(number).use_empty() &&
+      llvm::all_of(pointers.getUsers(),
+                   [&](Operation *user) { return user == access || user == next; });
+  return isAlone ? next : tl::AddPtrOp();
+}
+
 /// Whether a load, of fewer elements than there are threads, takes the layout in which they are
 /// used (rows of factors, biases): several threads load the same, mostly from the L1 cache, instead
 /// of passing it on through shared memory with its barriers. In a loop, addresses that are computed
-/// from what was loaded before it, or from such a load, do as well. Those that come iterations
-/// early are left to pipelining. What the kernel stores to must not be loaded by threads that are
-/// behind.
+/// from what was loaded before it, or from such a load, do as well, and those that grow by steps.
+/// Those that come iterations early are left to pipelining. What the kernel stores to must not be
+/// loaded by threads that are behind.
 bool LayoutChoice::followsUse(Operation *op) const {
   auto load = dyn_cast<tl::LoadOp>(op);
   Operation *loopAround = op->getParentOfType<LoopLikeOpInterface>();
@@ -358,12 +383,14 @@ bool LayoutChoice::followsUse(Operation *op) const {
     return !value || !isBlock(value) || isCheap(value) ||
            (loopAround && isCheapInLoop(value, loopAround, /*fromLoads=*/true));
   };
-  if (!load || load.getIsVolatile() || !isMovable(load.getPointer()) ||
-      !isMovable(load.getMask()) ||
+  if (!load || load.getIsVolatile() || !isMovable(load.getMask()) ||
       blockType(load.getPointer()).getNumElements() > int64_t{32} * options_.numWarps)
     return false;
-  if (auto loop = op->getParentOfType<scf::ForOp>();
-      loop && isPipelined(loop) && !isFactorOfTile(load))
+  auto loop = op->getParentOfType<scf::ForOp>();
+  const bool isEarly = loop && isPipelined(loop);
+  if (!isMovable(load.getPointer()) && (isEarly || !stepOfPointers(load)))
+    return false;
+  if (isEarly && !isFactorOfTile(load))
     return false;
   const std::optional<unsigned> loaded = argumentOf(load.getPointer());
   auto function = op->getParentOfType<func::FuncOp>();

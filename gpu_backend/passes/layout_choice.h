@@ -40,6 +40,7 @@ private:
   bool computeCheap(mlir::Value value);
   bool isCheapInLoop(mlir::Value value, mlir::Operation *loop, bool fromLoads) const;
   bool isPipelined(mlir::scf::ForOp loop) const;
+  tl::AddPtrOp stepOfPointers(mlir::Operation *access) const;
   bool followsUse(mlir::Operation *op) const;
   void relyOnNoStores(mlir::Operation *load) const;
   LinearLayout first(mlir::Value value) const;
