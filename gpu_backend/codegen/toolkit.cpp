@@ -336,7 +336,7 @@ void chooseRegisters(GpuKernel &kernel, const GpuOptions &options) {
   };
   if (!pace)
     return;
-  constexpr double kClearly = 0.9;
+  constexpr double kClearly = 0.9, kSomewhat = 0.95;
   for (const int ctas : moreCtas(kernel))
     // Code that grows computes again what it does not keep, or loads one after the other.
     if (tryCtas(ctas, [&](const GpuKernel &other, const Pace &otherPace) {
@@ -350,7 +350,7 @@ void chooseRegisters(GpuKernel &kernel, const GpuOptions &options) {
     return;
   for (const int ctas : fewerCtas(kernel))
     tryCtas(ctas, [&](const GpuKernel &, const Pace &otherPace) {
-      return isQuicker(otherPace, *pace, /*alone=*/kClearly, /*beside=*/1);
+      return isQuicker(otherPace, *pace, /*alone=*/kClearly, /*beside=*/kSomewhat);
     });
 }
 
