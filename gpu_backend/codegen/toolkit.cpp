@@ -283,7 +283,7 @@ struct Pace {
 /// Nothing for code of several functions, or of which ptxas takes long to make more.
 std::optional<Pace> paceOf(const GpuKernel &kernel) {
   constexpr double kSchedulers = 4; // of a multiprocessor
-  constexpr size_t kMostBytes = 128 << 10;
+  constexpr size_t kMostBytes = 64 << 10;
   const auto code = codeOf(kernel.cubin);
   const int warps = ctasAtATime(kernel, kernel.registers) * kernel.numWarps;
   if (code.size() != 1 || code.front().size() > kMostBytes || warps == 0)
@@ -345,13 +345,15 @@ void chooseRegisters(GpuKernel &kernel, const GpuOptions &options) {
                   isQuicker(otherPace, *pace, /*alone=*/1, /*beside=*/kClearly));
         }))
       break;
-  constexpr double kSeveralRounds = 1.25;
-  if (pace->warp.rounds < kSeveralRounds)
-    return;
+  const auto canBeQuicker = [&] {
+    const auto cycles = static_cast<double>(pace->warp.cycles);
+    return cycles - static_cast<double>(pace->warp.inRounds) <= kClearly * cycles;
+  };
   for (const int ctas : fewerCtas(kernel))
-    tryCtas(ctas, [&](const GpuKernel &, const Pace &otherPace) {
-      return isQuicker(otherPace, *pace, /*alone=*/kClearly, /*beside=*/kSomewhat);
-    });
+    if (canBeQuicker())
+      tryCtas(ctas, [&](const GpuKernel &, const Pace &otherPace) {
+        return isQuicker(otherPace, *pace, /*alone=*/kClearly, /*beside=*/kSomewhat);
+      });
 }
 
 } // namespace

@@ -136,9 +136,8 @@ WarpTime walk(const Code &code) {
     }
     ++at;
   }
-  const double rounds =
-      main.last < 0 ? static_cast<double>(waited) : static_cast<double>(inLoop) / WarpTime::kTrips;
-  time.rounds = rounds / static_cast<double>(WarpTime::kMemory);
+  const int64_t first = main.last < 0 ? WarpTime::kMemory : WarpTime::kTrips * WarpTime::kMemory;
+  time.inRounds = std::max<int64_t>(0, (main.last < 0 ? waited : inLoop) - first);
   return time;
 }
 

@@ -16,7 +16,9 @@ struct WarpTime {
 
   int64_t instructions = 0; ///< that it issues
   int64_t cycles = 0;       ///< from the first one to the end
-  double rounds = 0; ///< how often it waits as long as memory takes, in an iteration or in all
+  /// Of these it waits for memory behind the first answer, that of each iteration where a loop
+  /// loads: for loads that begin in further rounds.
+  int64_t inRounds = 0;
 };
 
 /// The time that a warp takes for a kernel's machine code, made for a GPU of this capability.

@@ -95,17 +95,19 @@ LayoutChoice::LayoutChoice(func::FuncOp function, const AxisAnalysis &axes, cons
     changed = walk([&](Operation *op) { return repeats(op) && spreadForward(op); }, false);
     if (changed)
       continue;
-    // What is left has no connection to any anchor: begin with the first.
+    // What is left has no connection to any anchor: begin with the first. Pointers of loads that
+    // take the layout of their use wait for it.
+    const auto isLeft = [&](Value value) { return isOpen(value) && !steps_.contains(value); };
     function.walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isa<tl::MapOp, tl::ReduceOp, tl::ScanOp>(op))
         for (Value operand : op->getOperands())
-          changed = changed || (isOpen(operand) && give(operand, first(operand)));
-      for (Value result : op->getResults())
-        changed = changed || (isOpen(result) && give(result, first(result)));
-      for (Region &region : op->getRegions())
+          changed = changed || (isLeft(operand) && give(operand, first(operand)));
+      for (Region &region : op->getRegions()) // a loop's variables say what is done with them
         if (!isa<func::FuncOp>(op) && !region.empty())
           for (Value argument : region.front().getArguments())
-            changed = changed || (isOpen(argument) && give(argument, first(argument)));
+            changed = changed || (isLeft(argument) && give(argument, first(argument)));
+      for (Value result : op->getResults())
+        changed = changed || (isLeft(result) && give(result, first(result)));
       return changed ? WalkResult::interrupt() : WalkResult::advance();
     });
   }
@@ -121,12 +123,8 @@ LayoutChoice::LayoutChoice(func::FuncOp function, const AxisAnalysis &axes, cons
       return;
     const LinearLayout layout = storeLayout(store, own->second, axes_, target_, options_);
     accesses_[store] = layout;
-    if (tl::AddPtrOp step = stepOfPointers(store)) {
-      auto loop = cast<scf::ForOp>(store->getParentOp());
-      const unsigned number = cast<BlockArgument>(step.getPointer()).getArgNumber() - 1;
-      for (Value variable : {step.getPointer(), step.getResult(), loop.getResult(number)})
-        layouts_[variable] = layout;
-    }
+    for (Value variable : steppedPointers(store))
+      layouts_[variable] = layout;
   });
 }
 
@@ -258,6 +256,7 @@ void LayoutChoice::anchor(func::FuncOp function) {
     accesses_[op] = layout;
     if (followsUse(op)) {
       followers_.insert(op);
+      steps_.insert_range(steppedPointers(op));
       continue;
     }
     for (Value result : op->getResults())
@@ -353,9 +352,9 @@ bool isFactorOfTile(tl::LoadOp load) {
   return true;
 }
 
-/// The step of a loop's variable that holds the pointers of an access and says nothing else:
-/// `load(p)`, then `p += step`. Such pointers are made in any layout before the loop.
-tl::AddPtrOp LayoutChoice::stepOfPointers(Operation *access) const {
+/// The pointers of an access, in a loop and behind it, if they are a variable that says nothing
+/// else: `load(p)`, then `p += step`. Such pointers are made in any layout before the loop.
+llvm::SmallVector<Value, 3> LayoutChoice::steppedPointers(Operation *access) const {
   auto pointers = dyn_cast<BlockArgument>(access->getOperand(0));
   auto loop = pointers ? dyn_cast<scf::ForOp>(pointers.getOwner()->getParentOp()) : scf::ForOp();
   if (!loop || access->getParentOp() != loop)
@@ -367,7 +366,9 @@ tl::AddPtrOp LayoutChoice::stepOfPointers(Operation *access) const {
       isCheap(loop.getInitArgs()[number]) && loop.getResult(number).use_empty() &&
       llvm::all_of(pointers.getUsers(),
                    [&](Operation *user) { return user == access || user == next; });
-  return isAlone ? next : tl::AddPtrOp();
+  if (!isAlone)
+    return {};
+  return {pointers, next.getResult(), loop.getResult(number)};
 }
 
 /// Whether a load, of fewer elements than there are threads, takes the layout in which they are
@@ -388,7 +389,7 @@ bool LayoutChoice::followsUse(Operation *op) const {
     return false;
   auto loop = op->getParentOfType<scf::ForOp>();
   const bool isEarly = loop && isPipelined(loop);
-  if (!isMovable(load.getPointer()) && (isEarly || !stepOfPointers(load)))
+  if (!isMovable(load.getPointer()) && (isEarly || steppedPointers(load).empty()))
     return false;
   if (isEarly && !isFactorOfTile(load))
     return false;
@@ -552,6 +553,8 @@ bool LayoutChoice::give(Value value, const std::optional<LinearLayout> &layout) 
   if (Operation *op = value.getDefiningOp(); followers_.contains(op) && !isQuickIn(op, *layout)) {
     const LinearLayout own = accesses_[op];
     followers_.remove(op);
+    for (Value variable : steppedPointers(op))
+      steps_.erase(variable);
     layouts_[value] = own;
     spreadAddresses(op);
     return true;
@@ -595,7 +598,8 @@ bool LayoutChoice::spreadForward(Operation *op) {
       changed |= tie({result, branch.thenYield().getOperand(i), branch.elseYield().getOperand(i)});
     return changed;
   }
-  if (isa<tl::DotOp>(op) || !llvm::any_of(op->getResults(), [&](Value r) { return isOpen(r); }))
+  if (isa<tl::DotOp>(op) || followers_.contains(op) ||
+      !llvm::any_of(op->getResults(), [&](Value r) { return isOpen(r); }))
     return false;
   if (gathers_.contains(op)) {
     const auto found = layouts_.find(op->getOperand(0));
