@@ -3,6 +3,7 @@
 
 #include "core/bitcode.h"
 #include "gpu_backend/codegen/bit_tests.h"
+#include "gpu_backend/codegen/clamped_shifts.h"
 #include "gpu_backend/codegen/invariant_divisions.h"
 #include "gpu_backend/codegen/lane_exchanges.h"
 #include "gpu_backend/codegen/late_values.h"
@@ -229,6 +230,7 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(ParallelPointersPass()));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(WideCountersPass()));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(ChangePass<multiplyWide>()));
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(ChangePass<shiftByAnyNumber>()));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(ChangePass<keepMasksInBits>()));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(ChangePass<makeValuesLate>()));
   passes.run(module, modules);

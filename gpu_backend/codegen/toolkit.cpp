@@ -3,6 +3,7 @@
 
 #include "gpu_backend/codegen/register_demand.h"
 #include "gpu_backend/codegen/run_program.h"
+#include "gpu_backend/codegen/warp_time.h"
 #include "gpu_backend/codegen/wgmma_waits.h"
 #include "gpu_backend/codegen/write_file.h"
 #include "gpu_backend/kernel_names.h"
@@ -203,18 +204,23 @@ bool assembleOnce(GpuKernel &kernel, const GpuOptions &options, std::string *err
 /// times them may still fit.
 constexpr int kCertainToSpill = 4;
 
-/// Bytes of instructions.
-uint64_t codeBytes(llvm::StringRef cubin) {
+/// The machine code in a cubin, one piece for each function.
+llvm::SmallVector<llvm::StringRef, 1> codeOf(llvm::StringRef cubin) {
+  llvm::SmallVector<llvm::StringRef, 1> code;
   auto file = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(cubin, "cubin"));
   if (!file) {
     llvm::consumeError(file.takeError());
-    return 0;
+    return code;
   }
-  uint64_t bytes = 0;
-  for (const llvm::object::SectionRef section : (*file)->sections())
-    if (section.isText())
-      bytes += section.getSize();
-  return bytes;
+  for (const llvm::object::SectionRef section : (*file)->sections()) {
+    if (!section.isText())
+      continue;
+    if (auto text = section.getContents())
+      code.push_back(*text);
+    else
+      llvm::consumeError(text.takeError());
+  }
+  return code;
 }
 
 /// Asks for so few registers that `ctas` CTAs run on a multiprocessor at the same time. One: ptxas
@@ -229,28 +235,125 @@ std::string withCtas(llvm::StringRef ptx, int ctas) {
   return (ptx.take_front(end) + "\n.minnctapersm " + llvm::Twine(ctas) + ptx.drop_front(end)).str();
 }
 
-/// How many CTAs could run at the same time with a few registers less than ptxas took, where that
-/// is more than do now; 0 where it is not, or where a kernel has tensor cores to feed, which wants
-/// registers for what comes next. What waits for memory hides it behind other CTAs.
-int moreCtas(const GpuKernel &kernel) {
+/// Whether a kernel has tensor cores to feed: it wants registers for what comes next, and waits for
+/// other things than loads.
+bool hasMatrixInstructions(llvm::StringRef ptx) {
+  return ptx.contains("mma.sync.") || ptx.contains("mma_async.");
+}
+
+int ctasAtATime(const GpuKernel &kernel, int registers) {
+  return kernel.target.ctasAtATime(kernel.numWarps, registers, kernel.sharedBytes);
+}
+
+/// How many CTAs could run at the same time with a few registers less than ptxas took: as many as
+/// possible, or one more than do now. What waits for memory hides it behind other CTAs.
+llvm::SmallVector<int, 2> moreCtas(const GpuKernel &kernel) {
   constexpr double kFew = 0.78; // of the registers
   constexpr int kMost = 128;    // above, one CTA more is far
-  const GpuTarget &target = kernel.target;
-  const llvm::StringRef ptx = kernel.ptx;
-  if (kernel.registers > kMost || ptx.contains("mma.sync.") || ptx.contains("mma_async."))
-    return 0;
-  const auto atATime = [&](int registers) {
-    return target.ctasAtATime(kernel.numWarps, registers, kernel.sharedBytes);
+  const int now = ctasAtATime(kernel, kernel.registers);
+  const int most = ctasAtATime(kernel, static_cast<int>(kFew * kernel.registers));
+  if (kernel.registers > kMost || now == 0 || most <= now)
+    return {};
+  return most == now + 1 ? llvm::SmallVector<int, 2>{most}
+                         : llvm::SmallVector<int, 2>{most, now + 1};
+}
+
+/// How many CTAs can run at the same time if a thread has a few registers more than ptxas gave it,
+/// or a third more: loads that wait for registers begin earlier.
+llvm::SmallVector<int, 2> fewerCtas(const GpuKernel &kernel) {
+  constexpr double kThirdMore = 1.35;
+  const auto step = static_cast<uint64_t>(kernel.target.registerStep());
+  const auto taken = static_cast<int>(llvm::alignTo(kernel.registers, step));
+  llvm::SmallVector<int, 2> counts;
+  for (const int registers :
+       {taken + static_cast<int>(step), static_cast<int>(kThirdMore * kernel.registers)})
+    if (const int ctas = ctasAtATime(kernel, registers);
+        registers <= GpuTarget::kThreadRegisters && ctas > 0 && !llvm::is_contained(counts, ctas))
+      counts.push_back(ctas);
+  return counts;
+}
+
+/// How quickly a kernel's warps get on.
+struct Pace {
+  WarpTime warp;           ///< one alone
+  double cyclesOfWarp = 0; ///< of a scheduler, for each of as many as run at the same time
+  size_t codeBytes = 0;
+};
+
+/// Nothing for code of several functions, or of which ptxas takes long to make more.
+std::optional<Pace> paceOf(const GpuKernel &kernel) {
+  constexpr double kSchedulers = 4; // of a multiprocessor
+  constexpr size_t kMostBytes = 64 << 10;
+  const auto code = codeOf(kernel.cubin);
+  const int warps = ctasAtATime(kernel, kernel.registers) * kernel.numWarps;
+  if (code.size() != 1 || code.front().size() > kMostBytes || warps == 0)
+    return std::nullopt;
+  const auto warp = warpTime(code.front(), kernel.target.capability);
+  if (!warp)
+    return std::nullopt;
+  return Pace{*warp, kSchedulers * static_cast<double>(warp->cycles) / warps, code.front().size()};
+}
+
+/// Whether code is clearly quicker than other code, and takes about as many instructions: a warp
+/// alone, as where a launch has few programs, by `alone`, and among as many as have room by
+/// `beside`. At most 1.
+bool isQuicker(const Pace &pace, const Pace &than, double alone, double beside) {
+  constexpr double kAboutAsMany = 1.03;
+  const auto isWithin = [](int64_t count, double factor, int64_t of) {
+    return static_cast<double>(count) <= factor * static_cast<double>(of);
   };
-  const int now = atATime(kernel.registers);
-  const auto few = static_cast<int>(kFew * kernel.registers);
-  return now > 0 && atATime(few) > now ? atATime(few) : 0;
+  return isWithin(pace.warp.cycles, alone, than.warp.cycles) &&
+         pace.cyclesOfWarp <= beside * than.cyclesOfWarp &&
+         isWithin(pace.warp.instructions, kAboutAsMany, than.warp.instructions);
 }
 
 /// Whether ptxas runs wgmma one by one because it finds that their sums are read too early.
 bool hasSerializedDots(const GpuKernel &kernel) {
   return llvm::any_of(kernel.warnings,
                       [](llvm::StringRef warning) { return warning.contains("(C7514)"); });
+}
+
+/// Has a kernel that spills nothing assembled with other numbers of registers, and takes what is
+/// better: fewer, so that more CTAs run at the same time, or more, so that its loads do not wait
+/// for registers. ptxas decides neither by how long memory takes.
+void chooseRegisters(GpuKernel &kernel, const GpuOptions &options) {
+  const std::string ptx = kernel.ptx;
+  std::optional<Pace> pace = paceOf(kernel);
+  const auto tryCtas =
+      [&](int ctas, llvm::function_ref<bool(const GpuKernel &, const Pace &)> isGood) -> bool {
+    GpuKernel other = kernel;
+    std::string ignored;
+    other.warnings.clear();
+    other.ptx = withCtas(ptx, ctas);
+    if (other.ptx.empty() || !assembleOnce(other, options, &ignored) || other.spillBytes != 0)
+      return false;
+    const std::optional<Pace> otherPace = paceOf(other);
+    if (!otherPace || !isGood(other, *otherPace))
+      return false;
+    kernel = std::move(other);
+    pace = otherPace;
+    return true;
+  };
+  if (!pace)
+    return;
+  constexpr double kClearly = 0.9, kSomewhat = 0.95;
+  for (const int ctas : moreCtas(kernel))
+    // Code that grows computes again what it does not keep, or loads one after the other.
+    if (tryCtas(ctas, [&](const GpuKernel &other, const Pace &otherPace) {
+          return other.registers < kernel.registers &&
+                 (otherPace.codeBytes <= pace->codeBytes ||
+                  isQuicker(otherPace, *pace, /*alone=*/1, /*beside=*/kClearly));
+        }))
+      break;
+  const auto canBeQuicker = [&] {
+    const auto cycles = static_cast<double>(pace->warp.cycles);
+    return cycles - static_cast<double>(pace->warp.inRounds) <= kClearly * cycles;
+  };
+  for (const int ctas : fewerCtas(kernel))
+    if (canBeQuicker())
+      tryCtas(ctas, [&](const GpuKernel &, const Pace &otherPace) {
+        return isQuicker(otherPace, *pace, /*alone=*/kClearly, /*beside=*/kSomewhat);
+      });
 }
 
 } // namespace
@@ -292,13 +395,9 @@ bool assemble(GpuKernel &kernel, const GpuOptions &options, std::string *error) 
   if (options.maxRegisters)
     return true;
   if (kernel.spillBytes == 0) {
-    const int ctas = moreCtas(kernel);
-    other.ptx = ctas > 0 ? withCtas(kernel.ptx, ctas) : std::string();
-    // Code that grows computes again what it does not keep, or loads one after the other.
-    const bool isGood = !other.ptx.empty() && assembleOnce(other, options, &ignored) &&
-                        other.spillBytes == 0 && other.registers < kernel.registers &&
-                        codeBytes(other.cubin) <= codeBytes(kernel.cubin);
-    return isGood ? takeOther() : true;
+    if (!hasMatrixInstructions(kernel.ptx))
+      chooseRegisters(kernel, options);
+    return true;
   }
   if (kernel.registers + kernel.target.registerStep() >= most)
     return true;

@@ -95,17 +95,19 @@ LayoutChoice::LayoutChoice(func::FuncOp function, const AxisAnalysis &axes, cons
     changed = walk([&](Operation *op) { return repeats(op) && spreadForward(op); }, false);
     if (changed)
       continue;
-    // What is left has no connection to any anchor: begin with the first.
+    // What is left has no connection to any anchor: begin with the first. Pointers of loads that
+    // take the layout of their use wait for it.
+    const auto isLeft = [&](Value value) { return isOpen(value) && !steps_.contains(value); };
     function.walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isa<tl::MapOp, tl::ReduceOp, tl::ScanOp>(op))
         for (Value operand : op->getOperands())
-          changed = changed || (isOpen(operand) && give(operand, first(operand)));
-      for (Value result : op->getResults())
-        changed = changed || (isOpen(result) && give(result, first(result)));
-      for (Region &region : op->getRegions())
+          changed = changed || (isLeft(operand) && give(operand, first(operand)));
+      for (Region &region : op->getRegions()) // a loop's variables say what is done with them
         if (!isa<func::FuncOp>(op) && !region.empty())
           for (Value argument : region.front().getArguments())
-            changed = changed || (isOpen(argument) && give(argument, first(argument)));
+            changed = changed || (isLeft(argument) && give(argument, first(argument)));
+      for (Value result : op->getResults())
+        changed = changed || (isLeft(result) && give(result, first(result)));
       return changed ? WalkResult::interrupt() : WalkResult::advance();
     });
   }
@@ -117,8 +119,12 @@ LayoutChoice::LayoutChoice(func::FuncOp function, const AxisAnalysis &axes, cons
     }
   function.walk([&](tl::StoreOp store) {
     const auto own = layouts_.find(store.getValue());
-    if (isBlock(store.getPointer()) && !isCheap(store.getValue()) && own != layouts_.end())
-      accesses_[store] = storeLayout(store, own->second, axes_, target_, options_);
+    if (!isBlock(store.getPointer()) || isCheap(store.getValue()) || own == layouts_.end())
+      return;
+    const LinearLayout layout = storeLayout(store, own->second, axes_, target_, options_);
+    accesses_[store] = layout;
+    for (Value variable : steppedPointers(store))
+      layouts_[variable] = layout;
   });
 }
 
@@ -250,6 +256,7 @@ void LayoutChoice::anchor(func::FuncOp function) {
     accesses_[op] = layout;
     if (followsUse(op)) {
       followers_.insert(op);
+      steps_.insert_range(steppedPointers(op));
       continue;
     }
     for (Value result : op->getResults())
@@ -345,12 +352,31 @@ bool isFactorOfTile(tl::LoadOp load) {
   return true;
 }
 
+/// The pointers of an access, in a loop and behind it, if they are a variable that says nothing
+/// else: `load(p)`, then `p += step`. Such pointers are made in any layout before the loop.
+llvm::SmallVector<Value, 3> LayoutChoice::steppedPointers(Operation *access) const {
+  auto pointers = dyn_cast<BlockArgument>(access->getOperand(0));
+  auto loop = pointers ? dyn_cast<scf::ForOp>(pointers.getOwner()->getParentOp()) : scf::ForOp();
+  if (!loop || access->getParentOp() != loop)
+    return {};
+  const unsigned number = pointers.getArgNumber() - 1;
+  auto next = loop.getYieldedValues()[number].getDefiningOp<tl::AddPtrOp>();
+  const bool isAlone =
+      next && next.getPointer() == pointers && next->hasOneUse() && isCheap(next.getOffset()) &&
+      isCheap(loop.getInitArgs()[number]) && loop.getResult(number).use_empty() &&
+      llvm::all_of(pointers.getUsers(),
+                   [&](Operation *user) { return user == access || user == next; });
+  if (!isAlone)
+    return {};
+  return {pointers, next.getResult(), loop.getResult(number)};
+}
+
 /// Whether a load, of fewer elements than there are threads, takes the layout in which they are
 /// used (rows of factors, biases): several threads load the same, mostly from the L1 cache, instead
 /// of passing it on through shared memory with its barriers. In a loop, addresses that are computed
-/// from what was loaded before it, or from such a load, do as well. Those that come iterations
-/// early are left to pipelining. What the kernel stores to must not be loaded by threads that are
-/// behind.
+/// from what was loaded before it, or from such a load, do as well, and those that grow by steps.
+/// Those that come iterations early are left to pipelining. What the kernel stores to must not be
+/// loaded by threads that are behind.
 bool LayoutChoice::followsUse(Operation *op) const {
   auto load = dyn_cast<tl::LoadOp>(op);
   Operation *loopAround = op->getParentOfType<LoopLikeOpInterface>();
@@ -358,12 +384,14 @@ bool LayoutChoice::followsUse(Operation *op) const {
     return !value || !isBlock(value) || isCheap(value) ||
            (loopAround && isCheapInLoop(value, loopAround, /*fromLoads=*/true));
   };
-  if (!load || load.getIsVolatile() || !isMovable(load.getPointer()) ||
-      !isMovable(load.getMask()) ||
+  if (!load || load.getIsVolatile() || !isMovable(load.getMask()) ||
       blockType(load.getPointer()).getNumElements() > int64_t{32} * options_.numWarps)
     return false;
-  if (auto loop = op->getParentOfType<scf::ForOp>();
-      loop && isPipelined(loop) && !isFactorOfTile(load))
+  auto loop = op->getParentOfType<scf::ForOp>();
+  const bool isEarly = loop && isPipelined(loop);
+  if (!isMovable(load.getPointer()) && (isEarly || steppedPointers(load).empty()))
+    return false;
+  if (isEarly && !isFactorOfTile(load))
     return false;
   const std::optional<unsigned> loaded = argumentOf(load.getPointer());
   auto function = op->getParentOfType<func::FuncOp>();
@@ -525,6 +553,8 @@ bool LayoutChoice::give(Value value, const std::optional<LinearLayout> &layout) 
   if (Operation *op = value.getDefiningOp(); followers_.contains(op) && !isQuickIn(op, *layout)) {
     const LinearLayout own = accesses_[op];
     followers_.remove(op);
+    for (Value variable : steppedPointers(op))
+      steps_.erase(variable);
     layouts_[value] = own;
     spreadAddresses(op);
     return true;
@@ -568,7 +598,8 @@ bool LayoutChoice::spreadForward(Operation *op) {
       changed |= tie({result, branch.thenYield().getOperand(i), branch.elseYield().getOperand(i)});
     return changed;
   }
-  if (isa<tl::DotOp>(op) || !llvm::any_of(op->getResults(), [&](Value r) { return isOpen(r); }))
+  if (isa<tl::DotOp>(op) || followers_.contains(op) ||
+      !llvm::any_of(op->getResults(), [&](Value r) { return isOpen(r); }))
     return false;
   if (gathers_.contains(op)) {
     const auto found = layouts_.find(op->getOperand(0));

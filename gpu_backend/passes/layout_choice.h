@@ -40,6 +40,7 @@ private:
   bool computeCheap(mlir::Value value);
   bool isCheapInLoop(mlir::Value value, mlir::Operation *loop, bool fromLoads) const;
   bool isPipelined(mlir::scf::ForOp loop) const;
+  llvm::SmallVector<mlir::Value, 3> steppedPointers(mlir::Operation *access) const;
   bool followsUse(mlir::Operation *op) const;
   void relyOnNoStores(mlir::Operation *load) const;
   LinearLayout first(mlir::Value value) const;
@@ -68,6 +69,7 @@ private:
   llvm::DenseMap<mlir::Operation *, LinearLayout> accesses_;
   llvm::SetVector<mlir::Operation *> gathers_;   ///< loads that are as quick in any layout
   llvm::SetVector<mlir::Operation *> followers_; ///< loads that take the layout of their use
+  llvm::DenseSet<mlir::Value> steps_;            ///< their pointers, where a loop steps them
   llvm::DenseMap<mlir::Operation *, DotLayouts> dots_;
 };
 

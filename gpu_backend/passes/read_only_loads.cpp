@@ -8,6 +8,7 @@
 #include "core/ir/tl_dialect.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -46,8 +47,38 @@ int64_t instructionsOf(tl::LoadOp load) {
   return std::max<int64_t>(1, tlg::layoutOf(type).registerCount() / vector[1]);
 }
 
+/// Whether a loop stores in each iteration what threads compute, each by itself, from blocks of
+/// numbers of the iteration before: a step of time for many elements.
+bool isStepOfTime(LoopLikeOpInterface loop) {
+  auto counted = dyn_cast<scf::ForOp>(*loop);
+  const bool exchanges = loop->walk([](Operation *op) {
+                               return isa<tl::ReduceOp, tl::ScanOp, tlg::ConvertLayoutOp>(op)
+                                          ? WalkResult::interrupt()
+                                          : WalkResult::advance();
+                             })
+                             .wasInterrupted();
+  if (!counted || exchanges)
+    return false;
+  llvm::SetVector<Value> stored;
+  for (auto store : counted.getBody()->getOps<tl::StoreOp>())
+    stored.insert(store.getValue());
+  for (size_t i = 0; i < stored.size(); ++i) {
+    if (Operation *made = stored[i].getDefiningOp()) {
+      if (made->getBlock() == counted.getBody() && !isa<tl::LoadOp>(made))
+        stored.insert_range(made->getOperands());
+    } else if (cast<BlockArgument>(stored[i]).getOwner() == counted.getBody() &&
+               isa<RankedTensorType>(stored[i].getType()) &&
+               isa<FloatType>(getElementTypeOrSelf(stored[i].getType()))) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// The loads of an innermost loop that stores; none where they are many: ptxas may as well put off
 /// to their uses what it may move freely, and in a long body it does, for the sake of registers.
+/// None of steps of time either, which are far from one another in memory: loads of many of them at
+/// once were slower than those of one.
 llvm::SmallVector<tl::LoadOp> fewLoads(LoopLikeOpInterface loop) {
   constexpr int64_t kFew = 4; // instructions
   llvm::SmallVector<tl::LoadOp> loads;
@@ -61,7 +92,7 @@ llvm::SmallVector<tl::LoadOp> fewLoads(LoopLikeOpInterface loop) {
       count += instructionsOf(load);
     }
   });
-  if (!stores || !isInnermost || count > kFew)
+  if (!stores || !isInnermost || count > kFew || isStepOfTime(loop))
     loads.clear();
   return loads;
 }

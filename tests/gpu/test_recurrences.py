@@ -21,6 +21,7 @@ def scan_kernel(
     program = tl.program_id(0)
     row, along = tl.arange(0, R), tl.arange(0, S)
     x_ptrs = x_ptr + program * rows * R + row
+    y_ptrs = y_ptr + program * rows * R + row
     state = tl.zeros((R, S), tl.float32)
     for step in range(tl.load(steps_ptr + program)):
         at = program * rows + step
@@ -32,7 +33,11 @@ def scan_kernel(
         gate = tl.load(gate_ptr + at)
         key = tl.load(key_ptr + at * S + along, along < width, 0.0)
         state = gate * state + x[:, None] * key[None, :]
-        tl.store(y_ptr + at * R + row, tl.sum(state, 1))
+        if MOVED:
+            tl.store(y_ptrs, tl.sum(state, 1))
+            y_ptrs += R
+        else:
+            tl.store(y_ptr + at * R + row, tl.sum(state, 1))
 
 
 def run_scan(steps, moved, device, warps=4):
@@ -96,7 +101,8 @@ def test_in_place(steps, device):
     assert kernel.asm["plan"].count(EARLY) == 1  # of the gate
 
 
-def test_overlapping_arguments(device):
+@pytest.mark.parametrize("moved", [False, True])
+def test_overlapping_arguments(moved, device):
     """A launch with the same tensor for both loads each number in its iteration."""
     steps, rows, columns = 5, 32, 32
     x, gate = rand((steps + 1, rows), torch.float32, device), torch.rand(steps).to(device)
@@ -109,6 +115,6 @@ def test_overlapping_arguments(device):
         want.append(values[step + 1])
     numbers = torch.tensor([steps], dtype=torch.int32, device=device)
     scan_kernel[(1,)](
-        x, gate, key, x[1:], numbers, steps, columns, rows, columns, False, num_warps=1
+        x, gate, key, x[1:], numbers, steps, columns, rows, columns, moved, num_warps=1
     )
     check(x[1:], torch.stack(want), 1e-4)

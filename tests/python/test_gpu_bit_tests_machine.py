@@ -1,5 +1,5 @@
-"""Masks that are bits of words, without a GPU: how the bits are tested, and the results; run by
-ptx_machine.py.
+"""Masks that are bits of words, and shifts by any number, without a GPU: how it is done, and the
+results; run by ptx_machine.py.
 """
 
 from __future__ import annotations
@@ -106,3 +106,38 @@ def test_bits_from_a_place_that_only_the_launch_knows(
         return
     want = torch.where(seen(words, torch.arange(n) + first, False), x, 0.0).sum(0)
     assert torch.equal(out, want)
+
+
+@triton.jit
+def shifted(x_ptr, by_ptr, left_ptr, right_ptr, plain_ptr, UNSIGNED: tl.constexpr):
+    at = tl.arange(0, 256)
+    x, by = tl.load(x_ptr + at), tl.load(by_ptr + at)
+    tl.store(left_ptr + at, x << by)
+    tl.store(right_ptr + at, x >> by)
+    tl.store(plain_ptr + at, x.to(UNSIGNED, bitcast=True) >> by.to(UNSIGNED, bitcast=True))
+
+
+@ARCHS
+@pytest.mark.parametrize("bits", [16, 32, 64])
+def test_shifts_by_any_number(bits: int, arch: str, kernels: Any) -> None:
+    """Also by as many bits as there are, by more, and by numbers that are negative as signed."""
+    dtype = {16: torch.int16, 32: torch.int32, 64: torch.int64}[bits]
+    x = torch.randint(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1, (256,), dtype=dtype)
+    by = torch.arange(256).remainder(bits + 9).to(dtype)
+    by[:3] = torch.tensor([-1, -(2 ** (bits - 1)), 2 ** (bits - 1) - 1], dtype=dtype)
+    outs = [torch.zeros(256, dtype=dtype) for _ in range(3)]
+    unsigned = {16: tl.uint16, 32: tl.uint32, 64: tl.uint64}[bits]
+    shifted[(1,)](x, by, *outs, UNSIGNED=unsigned)
+    mask = 2**bits - 1
+
+    def signed(value: int) -> int:
+        value &= mask
+        return value - 2**bits if value >> (bits - 1) else value
+
+    for i in range(256):
+        value, far = int(x[i]), min(int(by[i]) & mask, bits)
+        want = [signed(value << far), value >> far, signed((value & mask) >> far)]
+        assert [int(out[i]) for out in outs] == want, (value, int(by[i]))
+    if bits == 32:
+        ptx = kernels[0].asm["ptx"]
+        assert "min.u32" not in ptx and "selp" not in ptx

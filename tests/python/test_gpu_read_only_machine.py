@@ -96,6 +96,36 @@ def test_what_others_may_write_is_loaded_in_its_place(mode: str, arch: str, kern
 
 
 @triton.jit
+def steps_kernel(x_ptr, out_ptr, total_ptr, steps, STATE: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    x_ptrs, out_ptrs = x_ptr + at, out_ptr + at
+    kept = tl.zeros((BLOCK,), tl.float32)
+    for _ in range(steps):
+        x = tl.load(x_ptrs)
+        kept = 0.5 * kept + x
+        tl.store(out_ptrs, kept if STATE else 2 * x)
+        x_ptrs += BLOCK
+        out_ptrs += BLOCK
+    tl.store(total_ptr + at, kept)
+
+
+@ARCHS
+@pytest.mark.parametrize("is_state", [True, False])
+def test_steps_of_time_are_loaded_in_turn(is_state: bool, arch: str, kernels: Any) -> None:
+    """Where each iteration stores what it makes of the one before, but not where it only adds up
+    what it loads."""
+    steps, block = 5, 256
+    x, out, total = torch.randn(steps, block), torch.zeros(steps, block), torch.zeros(block)
+    steps_kernel[(1,)](x, out, total, steps, STATE=is_state, BLOCK=block)
+    states = [x[0]]
+    for step in x[1:]:
+        states.append(0.5 * states[-1] + step)
+    torch.testing.assert_close(total, states[-1])
+    torch.testing.assert_close(out, torch.stack(states) if is_state else 2 * x)
+    assert (loads(kernels[0])[0] == 0) == is_state
+
+
+@triton.jit
 def many_loads_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     for start in range(0, n, BLOCK):
         place = start + tl.arange(0, BLOCK)

@@ -332,6 +332,26 @@ def test_few_registers_less_let_more_programs_run():
     assert ".minnctapersm" not in kernel.asm["ptx"]
 
 
+@blockscope.jit
+def scaled_sum(x_ptr, y_ptr, out_ptr, size, blocks, BLOCK: tl.constexpr):
+    for block in range(tl.program_id(0), blocks, tl.num_programs(0)):
+        at = block * BLOCK + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + at, at < size)
+        y = tl.load(y_ptr + at, at < size)
+        tl.store(out_ptr + at, 0.5 * x + y, at < size)
+
+
+def test_registers_more_let_loads_begin_together():
+    """A thread loads 16 vectors in an iteration. With the registers that ptxas gave it, it began
+    nine, then as many as others had freed."""
+    x = torch.zeros(1 << 14)
+    kernel = compiled(scaled_sum, x, x, x, len(x), 3, BLOCK=4096)
+    assert ".minnctapersm" in kernel.asm["ptx"]
+    assert kernel.n_regs > 64 and kernel.n_spills == 0
+    kernel = compiled(scaled_sum, x, x, x, len(x), 3, BLOCK=4096, maxnreg=64)
+    assert ".minnctapersm" not in kernel.asm["ptx"]
+
+
 def test_spills_and_what_ptxas_runs_one_by_one():
     kernel, found = of_dot(size=(256, 256, 64))
     assert found[0][:2] == ("warning", "spills") and found[0][2] == "@blockscope.jit"

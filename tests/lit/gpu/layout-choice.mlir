@@ -646,3 +646,57 @@ func.func @outer_products(%x: !tl.ptr<f64> {tl.divisibility = 16 : i32}, %y: !tl
   tl.store %6, %sum mask %mask : tensor<32x32xi1> : tensor<32x32x!tl.ptr<f64>>, tensor<32x32xf64>
   return
 }
+
+// -----
+
+// Pointers that a loop steps for one access alone are made in the layout of what it loads or
+// stores: the rows' factors as the tile has its rows, and so are its sums stored. Nothing is
+// converted.
+// CHECK: #[[ROWS:layout[0-9]*]] = #tlg.layout<registers = [], lanes = [0, 0, 0, 1, 2], warps = [4, 8]>
+// CHECK-LABEL: func.func @steps_of_rows(
+// CHECK-NOT: tlg.convert_layout
+// CHECK: tl.load {{.*}} -> tensor<16xf32, #[[ROWS]]>
+// CHECK-NOT: tlg.convert_layout
+// CHECK: tl.store {{.*}} tensor<16xf32, #[[ROWS]]>
+// CHECK-NOT: tlg.convert_layout
+// CHECK: return
+func.func @steps_of_rows(%a: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %s: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %out: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : tensor<16x16xf32>
+  %stride = arith.constant dense<16> : tensor<16x1xi32>
+  %tileStep = arith.constant dense<256> : tensor<16x16xi32>
+  %rowStep = arith.constant dense<16> : tensor<16xi32>
+  %i = tl.range 0 to 16 : tensor<16xi32>
+  %row = tl.expand_dims %i axis 1 : tensor<16xi32> -> tensor<16x1xi32>
+  %column = tl.expand_dims %i axis 0 : tensor<16xi32> -> tensor<1x16xi32>
+  %0 = arith.muli %row, %stride : tensor<16x1xi32>
+  %1 = tl.broadcast %0 : tensor<16x1xi32> -> tensor<16x16xi32>
+  %2 = tl.broadcast %column : tensor<1x16xi32> -> tensor<16x16xi32>
+  %offsets = arith.addi %1, %2 : tensor<16x16xi32>
+  %base = tl.splat %a : !tl.ptr<f32> -> tensor<16x16x!tl.ptr<f32>>
+  %tile = tl.addptr %base, %offsets : tensor<16x16x!tl.ptr<f32>>, tensor<16x16xi32>
+  %factors = tl.splat %s : !tl.ptr<f32> -> tensor<16x!tl.ptr<f32>>
+  %factor = tl.addptr %factors, %i : tensor<16x!tl.ptr<f32>>, tensor<16xi32>
+  %outs = tl.splat %out : !tl.ptr<f32> -> tensor<16x!tl.ptr<f32>>
+  %to = tl.addptr %outs, %i : tensor<16x!tl.ptr<f32>>, tensor<16xi32>
+  %last:4 = scf.for %k = %zero to %n step %one iter_args(%state = %none, %at = %tile, %by = %factor, %o = %to) -> (tensor<16x16xf32>, tensor<16x16x!tl.ptr<f32>>, tensor<16x!tl.ptr<f32>>, tensor<16x!tl.ptr<f32>>) : i32 {
+    %x = tl.load %at : tensor<16x16x!tl.ptr<f32>> -> tensor<16x16xf32>
+    %f = tl.load %by : tensor<16x!tl.ptr<f32>> -> tensor<16xf32>
+    %3 = tl.expand_dims %f axis 1 : tensor<16xf32> -> tensor<16x1xf32>
+    %4 = tl.broadcast %3 : tensor<16x1xf32> -> tensor<16x16xf32>
+    %5 = arith.mulf %state, %4 : tensor<16x16xf32>
+    %6 = arith.addf %5, %x : tensor<16x16xf32>
+    %sum = tl.reduce %6 axis 1 {
+    ^bb0(%p: f32, %q: f32):
+      %both = arith.addf %p, %q : f32
+      tl.yield %both : f32
+    } : (tensor<16x16xf32>) -> tensor<16xf32>
+    tl.store %o, %sum : tensor<16x!tl.ptr<f32>>, tensor<16xf32>
+    %7 = tl.addptr %at, %tileStep : tensor<16x16x!tl.ptr<f32>>, tensor<16x16xi32>
+    %8 = tl.addptr %by, %rowStep : tensor<16x!tl.ptr<f32>>, tensor<16xi32>
+    %9 = tl.addptr %o, %rowStep : tensor<16x!tl.ptr<f32>>, tensor<16xi32>
+    scf.yield %6, %7, %8, %9 : tensor<16x16xf32>, tensor<16x16x!tl.ptr<f32>>, tensor<16x!tl.ptr<f32>>, tensor<16x!tl.ptr<f32>>
+  }
+  return
+}

@@ -1,0 +1,153 @@
+// Reads instructions of 16 bytes, then walks through them with a clock.
+#include "gpu_backend/codegen/warp_time.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <array>
+
+namespace blockscope::gpu {
+namespace {
+
+constexpr int kBarriers = 6;
+constexpr int64_t kOther = 30; // cycles of what is not memory and takes its time
+constexpr size_t kInstructionBytes = 16;
+
+// The low 12 bits of an instruction.
+constexpr uint32_t kBranch = 0x947, kExit = 0x94d;
+/// Loads from global memory and atomics, with and without a descriptor.
+constexpr std::array<uint32_t, 8> kMemoryOps = {0x381, 0x981, 0x980, 0x983,
+                                                0x3a8, 0x9a8, 0x98a, 0x98e};
+
+struct Instruction {
+  uint32_t op = 0;
+  bool isAlways = false; ///< has no predicate
+  int cycles = 1;        ///< until the next one
+  int sets = kBarriers, reads = kBarriers;
+  uint32_t waits = 0;  ///< a bit for each barrier
+  int64_t target = -1; ///< of a branch
+
+  bool isMemory() const { return llvm::is_contained(kMemoryOps, op); }
+};
+
+using Code = llvm::SmallVector<Instruction, 0>;
+
+Code decoded(llvm::StringRef text, int capability) {
+  Code code;
+  for (size_t at = 0; at + kInstructionBytes <= text.size(); at += kInstructionBytes) {
+    const uint64_t low = llvm::support::endian::read64le(text.data() + at),
+                   high = llvm::support::endian::read64le(text.data() + at + 8);
+    Instruction &next = code.emplace_back();
+    next.op = low & 0xfff;
+    next.isAlways = ((low >> 12) & 0xf) == 7;
+    const uint64_t control = high >> 41;
+    next.cycles = std::max<int>(1, control & 0xf);
+    next.sets = (control >> 5) & 7;
+    next.reads = (control >> 8) & 7;
+    next.waits = (control >> 11) & 0x3f;
+    if (next.op != kBranch)
+      continue;
+    // Bytes from the next instruction; since 9.0 by four, with eight bits in another place.
+    const uint64_t upper = high & 0x3ffff;
+    const int64_t offset =
+        capability < 90
+            ? llvm::SignExtend64<50>(upper << 32 | low >> 32)
+            : llvm::SignExtend64<56>((upper << 30 | low >> 34) << 8 | ((low >> 16) & 0xff)) * 4;
+    next.target = static_cast<int64_t>(code.size()) + offset / int64_t{kInstructionBytes};
+    if (next.target < 0 || next.target > static_cast<int64_t>(text.size() / kInstructionBytes))
+      return {};
+  }
+  return code;
+}
+
+struct Loop {
+  int64_t first = 0, last = -1;
+};
+
+/// The innermost loop with the most loads; an empty one where no loop loads.
+Loop mainLoop(const Code &code) {
+  llvm::SmallVector<Loop> loops;
+  for (auto [i, instruction] : llvm::enumerate(code))
+    if (instruction.target >= 0 && instruction.target < static_cast<int64_t>(i))
+      loops.push_back({instruction.target, static_cast<int64_t>(i)});
+  Loop main;
+  int64_t most = 0;
+  for (const Loop &loop : loops) {
+    const bool isInnermost = llvm::none_of(loops, [&](const Loop &other) {
+      return other.first >= loop.first && other.last <= loop.last &&
+             (other.first != loop.first || other.last != loop.last);
+    });
+    const int64_t loads =
+        std::count_if(code.begin() + loop.first, code.begin() + loop.last + 1,
+                      [](const Instruction &instruction) { return instruction.isMemory(); });
+    if (isInnermost && loads > most) {
+      most = loads;
+      main = loop;
+    }
+  }
+  return main;
+}
+
+WarpTime walk(const Code &code) {
+  const Loop main = mainLoop(code);
+  WarpTime time;
+  int64_t waited = 0, inLoop = 0;
+  std::array<int64_t, kBarriers> ready{}; // when each barrier is free
+  std::array<bool, kBarriers> isMemory{}; // whether it is memory that it waits for
+  llvm::SmallVector<int> trips(code.size(), 0);
+  for (int64_t at = 0; at < static_cast<int64_t>(code.size());) {
+    const Instruction &now = code[at];
+    const int64_t before = time.cycles;
+    bool forMemory = false;
+    for (int barrier = 0; barrier < kBarriers; ++barrier)
+      if (((now.waits >> barrier) & 1) != 0 && ready[barrier] > time.cycles) {
+        time.cycles = ready[barrier];
+        forMemory = isMemory[barrier];
+      }
+    if (forMemory)
+      (at >= main.first && at <= main.last ? inLoop : waited) += time.cycles - before;
+    ++time.instructions;
+    const auto occupy = [&](int barrier, int64_t cycles, bool memory) {
+      if (barrier >= kBarriers || ready[barrier] >= time.cycles + cycles)
+        return;
+      ready[barrier] = time.cycles + cycles;
+      isMemory[barrier] = memory;
+    };
+    occupy(now.sets, now.isMemory() ? WarpTime::kMemory : kOther, now.isMemory());
+    occupy(now.reads, kOther, false);
+    time.cycles += now.cycles;
+    if (now.op == kExit && now.isAlways)
+      break;
+    const bool isBack = now.target >= 0 && now.target <= at;
+    if (isBack) {
+      const bool isMain = at == main.last && now.target == main.first;
+      if (isMain && ++trips[at] < WarpTime::kTrips) {
+        at = now.target;
+        continue;
+      }
+      if (now.target == at) // the padding behind the kernel
+        break;
+    } else if (now.target >= 0 && now.isAlways) {
+      at = now.target;
+      continue;
+    }
+    ++at;
+  }
+  const int64_t first = main.last < 0 ? WarpTime::kMemory : WarpTime::kTrips * WarpTime::kMemory;
+  time.inRounds = std::max<int64_t>(0, (main.last < 0 ? waited : inLoop) - first);
+  return time;
+}
+
+} // namespace
+
+std::optional<WarpTime> warpTime(llvm::StringRef text, int capability) {
+  const Code code = decoded(text, capability);
+  if (code.empty())
+    return std::nullopt;
+  return walk(code);
+}
+
+} // namespace blockscope::gpu

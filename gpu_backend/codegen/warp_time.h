@@ -1,0 +1,32 @@
+// How long a warp takes for the machine code that ptxas made, and how much of that it waits.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace blockscope::gpu {
+
+/// One run of a kernel by one warp that nobody disturbs. The innermost loop with the most loads
+/// runs `kTrips` times, other loops once.
+struct WarpTime {
+  static constexpr int kTrips = 8;
+  static constexpr int64_t kMemory = 700; ///< cycles until memory has answered
+
+  int64_t instructions = 0; ///< that it issues
+  int64_t cycles = 0;       ///< from the first one to the end
+  /// Of these it waits for memory behind the first answer, that of each iteration where a loop
+  /// loads: for loads that begin in further rounds.
+  int64_t inRounds = 0;
+};
+
+/// The time that a warp takes for a kernel's machine code, made for a GPU of this capability.
+///
+/// Errors: nothing where the code is none that we can read.
+/// Source: Z. Jia and others, "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking",
+/// on control information: cycles until the next instruction, the barrier (of six) that results
+/// which take their time set, and those that an instruction waits for.
+std::optional<WarpTime> warpTime(llvm::StringRef text, int capability);
+
+} // namespace blockscope::gpu
