@@ -521,3 +521,23 @@ _found(
     "attention_whole",
     "attention_pruned",
 )
+_found(
+    UNDEFINED,
+    "line 81 loads values behind the end without `other`, which are multiplied by 0 and stay NaN where they are",
+    "interestingLSY/swiftLLM",
+    "prefill_attention",
+)
+_found(
+    UNDEFINED,
+    "lines 218 and 226 load rows behind the end without `other`, and the sums over rows have them times 0",
+    "epfml/dynamic-sparse-flash-attention",
+    "some_keys_gradients",
+)
+_found(
+    UNDEFINED,
+    "both operands are loaded without `other` behind the end of the axis that is summed",
+    "woct0rdho/transformers-qwen3-moe-fused",
+    "groups",
+    "groups_turned",
+    "gradient_of_weights",
+)
