@@ -541,3 +541,23 @@ _found(
     "groups_turned",
     "gradient_of_weights",
 )
+_found(
+    UNDEFINED,
+    "values behind the end are loaded with boundary_check and no padding, and those that are NaN stay NaN times 0",
+    "alexdremov/kernels",
+    "self_attention",
+    "in_chunks",
+    "in_chunks_gradients",
+)
+_found(
+    UNDEFINED,
+    "values behind the end are loaded without `other` (line 61), and those that are NaN stay NaN times 0",
+    "gau-nernst/gn-kernels",
+    "attention_of_any_lengths",
+)
+_found(
+    UNDEFINED,
+    "line 54 loads what is before the first splat's end without `other`, and stores go there",
+    "WANGSSSSSSS/GS2d_Triton",
+    "splats_of_tiles",
+)
