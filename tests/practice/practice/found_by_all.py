@@ -561,3 +561,9 @@ _found(
     "WANGSSSSSSS/GS2d_Triton",
     "splats_of_tiles",
 )
+_found(
+    UNDEFINED,
+    "line 152 loads results of parts that are not there without `other`, and multiplies them by 0",
+    "tile-ai/tilelang",
+    "masked_blocks",
+)
