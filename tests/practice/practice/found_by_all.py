@@ -563,7 +563,7 @@ _found(
 )
 _found(
     UNDEFINED,
-    "line 152 loads results of parts that are not there without `other`, and multiplies them by 0",
+    "line 154 loads results of parts that are not there without `other`, and multiplies them by 0",
     "tile-ai/tilelang",
     "masked_blocks",
 )
