@@ -31,6 +31,7 @@ private:
   void step();
   void skipString();
   void readAlias();
+  void finishAlias();
   void readWord();
   void reach(int depth) {
     deepest_ = std::max(deepest_, depth);
@@ -69,6 +70,12 @@ void NestingScan::skipString() {
   ++at_;
 }
 
+void NestingScan::finishAlias() {
+  if (!alias_.empty())
+    aliasDepth_[alias_] = deepest_ + 1;
+  alias_.clear();
+}
+
 /// "#name" or "!name": a use, or a definition when "=" follows outside of brackets.
 void NestingScan::readAlias() {
   const size_t begin = at_++;
@@ -76,14 +83,14 @@ void NestingScan::readAlias() {
   const llvm::StringRef name = text_.slice(begin, at_);
   const llvm::StringRef rest = text_.substr(at_).ltrim(" \t\r\n");
   if (open_.empty() && rest.starts_with("=") && !rest.starts_with("==")) {
-    if (!alias_.empty())
-      aliasDepth_[alias_] = deepest_ + 1;
+    finishAlias();
     alias_ = name.str();
     deepest_ = 0;
     return;
   }
-  const auto used = aliasDepth_.find(name);
-  reach(depth() + 1 + (used != aliasDepth_.end() ? used->second : name == alias_ ? deepest_ : 0));
+  if (name == alias_) // no alias may use itself, so its definition is at an end
+    finishAlias();
+  reach(depth() + 1 + aliasDepth_.lookup(name));
 }
 
 void NestingScan::readWord() {

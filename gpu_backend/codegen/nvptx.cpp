@@ -267,6 +267,12 @@ size_t pairsWithOneOperand(const llvm::Function &function) {
   return pairs;
 }
 
+size_t accessesOf(const llvm::BasicBlock &block) {
+  return llvm::count_if(block, [](const llvm::Instruction &instruction) {
+    return llvm::isa<llvm::LoadInst, llvm::StoreInst>(instruction);
+  });
+}
+
 /// Keeps passes from very large functions, as sorts and whatever else is unrolled give, where they
 /// take quadratic time.
 class LargeFunctions : public llvm::OptPassGate {
@@ -275,16 +281,15 @@ public:
     for (const llvm::Function &function : module) {
       pairs_ = std::max(pairs_, pairsWithOneOperand(function));
       for (const llvm::BasicBlock &block : function)
-        largestBlock_ = std::max(largestBlock_, block.size());
+        renumbered_ = std::max(renumbered_, block.size() * accessesOf(block));
     }
   }
 
   bool isEnabled() const override { return true; }
   bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override {
-    // It numbers the block anew for each group that it merges. What accesses are next to one
-    // another is known long before.
+    // It numbers the block anew for each group of accesses that it merges, 1 ns an instruction.
     if (pass == "load-store-vectorizer")
-      return largestBlock_ < 16384;
+      return renumbered_ < size_t{1} << 29;
     // Straight line strength reduction asks ScalarEvolution about each pair, 2 us and more. Public
     // kernels that do not spill thousands of registers have up to 132,000 pairs.
     if (pass == "slsr")
@@ -293,7 +298,7 @@ public:
   }
 
 private:
-  size_t largestBlock_ = 0; ///< instructions
+  size_t renumbered_ = 0; ///< instructions of a block, for each access in it
   size_t pairs_ = 0;
 };
 

@@ -521,3 +521,49 @@ _found(
     "attention_whole",
     "attention_pruned",
 )
+_found(
+    UNDEFINED,
+    "line 81 loads values behind the end without `other`, which are multiplied by 0 and stay NaN where they are",
+    "interestingLSY/swiftLLM",
+    "prefill_attention",
+)
+_found(
+    UNDEFINED,
+    "lines 218 and 226 load rows behind the end without `other`, and the sums over rows have them times 0",
+    "epfml/dynamic-sparse-flash-attention",
+    "some_keys_gradients",
+)
+_found(
+    UNDEFINED,
+    "both operands are loaded without `other` behind the end of the axis that is summed",
+    "woct0rdho/transformers-qwen3-moe-fused",
+    "groups",
+    "groups_turned",
+    "gradient_of_weights",
+)
+_found(
+    UNDEFINED,
+    "values behind the end are loaded with boundary_check and no padding, and those that are NaN stay NaN times 0",
+    "alexdremov/kernels",
+    "self_attention",
+    "in_chunks",
+    "in_chunks_gradients",
+)
+_found(
+    UNDEFINED,
+    "values behind the end are loaded without `other` (line 61), and those that are NaN stay NaN times 0",
+    "gau-nernst/gn-kernels",
+    "attention_of_any_lengths",
+)
+_found(
+    UNDEFINED,
+    "line 54 loads what is before the first splat's end without `other`, and stores go there",
+    "WANGSSSSSSS/GS2d_Triton",
+    "splats_of_tiles",
+)
+_found(
+    UNDEFINED,
+    "line 154 loads results of parts that are not there without `other`, and multiplies them by 0",
+    "tile-ai/tilelang",
+    "masked_blocks",
+)

@@ -38,6 +38,7 @@ TEST(IrTextTest, LongTextsThatAreNotDeepAreParsed) {
   EXPECT_EQ(problemOfText(repeated("#l = loc(\"a\"(\"b\"))\n", 10'000)), "");
   EXPECT_EQ(problemOfText(repeated("// (((( [[[[\n\"((((\\\"[[[[\"\n", 10'000)), "");
   EXPECT_EQ(problemOfText(aliases(100)), "");
+  EXPECT_EQ(problemOfText("#l = loc(\"a\")\n" + repeated("module {} loc(#l)\n", 10'000)), "");
 }
 
 TEST(IrTextTest, TheProblemIsAnErrorOfTheContext) {
