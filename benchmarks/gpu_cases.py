@@ -55,7 +55,7 @@ def rows() -> Iterator[Row]:
     for causal in (False, True):
         for stages in (2, 3):
             yield attention_backward(128, causal, stages)
-    yield launch_overhead()
+    yield from launches()
     yield cold_compile("elementwise")
     yield cold_compile("matmul")
 
@@ -332,17 +332,110 @@ def attention_backward(head: int, causal: bool, stages: int) -> Row:
     )  # fmt: skip
 
 
-def launch_overhead() -> Row:
+#: What a launch is measured with; launches.py has none of CUDA.
+def zeros(*size: int, dtype: str = "float32") -> Any:
     import torch
 
-    tensors = [torch.zeros(16, device="cuda") for _ in range(4)]
+    return torch.zeros(*size, device="cuda", dtype=getattr(torch, dtype))
 
-    def make(side: str, kernels: Any) -> Case:
+
+def launches() -> Iterator[Row]:
+    """What a launch costs the host, by what there is to look at. The kernels do nothing."""
+    yield launch("8 arguments", _eight_arguments)
+    yield launch("constexpr keywords, function of a grid", _many_constants)
+    yield launch("3 descriptors", _descriptors)
+    yield launch("3 descriptors made anew", _new_descriptors)
+    yield launch("tuples", _tuples)
+    yield launch("autotuned", _autotuned)
+    yield launch("autotuned, with hooks", _autotuned_with_hooks)
+    yield launch("heuristics", _heuristics)
+
+
+def launch(what: str, make: Callable[[Any], Callable[[], Any]]) -> Row:
+    def case(side: str, kernels: Any) -> Case:
         if side == "torch":
-            return Case(lambda: tensors[0].add_(0))
-        return Case(lambda: kernels.eight_arguments_kernel[1,](*tensors, 16, 32, 48, 64))
+            tensor = zeros(16)
+            return Case(lambda: tensor.add_(0))
+        return Case(make(kernels))
 
-    return Row("launch, 8 arguments", make, unit="us", measure="host", is_quick=True)
+    return Row(f"launch, {what}", case, unit="us", measure="host", is_quick=True)
+
+
+def _eight_arguments(kernels: Any) -> Callable[[], Any]:
+    a, b, c, d = (zeros(16) for _ in range(4))
+    return lambda: kernels.eight_arguments_kernel[1,](a, b, c, d, 16, 32, 48, 64)
+
+
+def _many_constants(kernels: Any) -> Callable[[], Any]:
+    a, b, c = (zeros(16, 16) for _ in range(3))
+    grid = lambda meta: (-(-meta["M"] // meta["BLOCK_M"]) * -(-meta["N"] // meta["BLOCK_N"]),)
+    return lambda: kernels.many_constants_kernel[grid](
+        a, b, c, 512, 512, 64, a.stride(0), b.stride(0), c.stride(0),
+        BLOCK_M=128, BLOCK_N=128, BLOCK_K=64, GROUP=8, num_warps=8, num_stages=3,
+    )  # fmt: skip
+
+
+def _descriptor_of(kernels: Any, tensor: Any) -> Any:
+    tools = importlib.import_module(f"{kernels.triton.__name__}.tools.tensor_descriptor")
+    return tools.TensorDescriptor.from_tensor(tensor, [64, 64])
+
+
+def _descriptors(kernels: Any) -> Callable[[], Any]:
+    a, b, c = (_descriptor_of(kernels, zeros(256, 256, dtype="float16")) for _ in range(3))
+    return lambda: kernels.three_descriptors_kernel[1,](a, b, c, 256, 256, 256, BLOCK=64)
+
+
+def _new_descriptors(kernels: Any) -> Callable[[], Any]:
+    tensors = [zeros(256, 256, dtype="float16") for _ in range(3)]
+    make = type(_descriptor_of(kernels, tensors[0])).from_tensor
+    block = [64, 64]
+    return lambda: kernels.three_descriptors_kernel[1,](
+        *[make(tensor, block) for tensor in tensors], 256, 256, 256, BLOCK=64
+    )
+
+
+def _tuples(kernels: Any) -> Callable[[], Any]:
+    tensors, sizes = (zeros(16), zeros(16)), (32, 48)
+    return lambda: kernels.tuples_kernel[1,](tensors, sizes, 0.5, BLOCK=64)
+
+
+def _untimed(call: Callable[[], Any], quantiles: Any = None) -> list[float]:
+    """A benchmark for autotune: here nothing depends on which configuration it takes."""
+    call()
+    return [1.0, 1.0, 1.0]
+
+
+def _tuned(kernels: Any, **hooks: Any) -> Any:
+    configs = [
+        kernels.triton.Config(
+            {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": size, "GROUP": 8}, **hooks
+        )
+        for size in (32, 64)
+    ]
+    return kernels.triton.autotune(configs=configs, key=["M", "N", "K"], do_bench=_untimed)(
+        kernels.many_constants_kernel
+    )
+
+
+def _autotuned(kernels: Any) -> Callable[[], Any]:
+    a, b, c = (zeros(16, 16) for _ in range(3))
+    tuned, grid = _tuned(kernels), lambda meta: (-(-meta["M"] // meta["BLOCK_M"]),)
+    return lambda: tuned[grid](a, b, c, 512, 512, 64, 16, 16, 16)
+
+
+def _autotuned_with_hooks(kernels: Any) -> Callable[[], Any]:
+    a, b, c = (zeros(16, 16) for _ in range(3))
+    tuned = _tuned(kernels, pre_hook=lambda arguments: arguments["BLOCK_M"])
+    return lambda: tuned[4,](a, b, c, 512, 512, 64, 16, 16, 16)
+
+
+def _heuristics(kernels: Any) -> Callable[[], Any]:
+    a, b, c = (zeros(16, 16) for _ in range(3))
+    rules = {"GROUP": lambda arguments: 8 if arguments["M"] % 8 == 0 else 4}
+    chosen = kernels.triton.heuristics(rules)(kernels.many_constants_kernel)
+    return lambda: chosen[4,](
+        a, b, c, 512, 512, 64, 16, 16, 16, BLOCK_M=128, BLOCK_N=128, BLOCK_K=64
+    )
 
 
 def cold_compile(kind: str) -> Row:

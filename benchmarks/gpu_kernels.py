@@ -267,3 +267,25 @@ def queries_kernel(
 def eight_arguments_kernel(a, b, c, d, e, f, g, h):
     if e + f + g + h == -1:  # never
         tl.store(a, tl.load(b) + tl.load(c) + tl.load(d))
+
+
+@triton.jit
+def many_constants_kernel(
+    a, b, c, M, N, K, stride_am, stride_bk, stride_cm,
+    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr,
+    ACTIVATION: tl.constexpr = "",
+):  # fmt: skip
+    if M + N + K + stride_am + stride_bk + stride_cm == -1:  # never
+        tl.store(a, tl.load(b) + tl.load(c))
+
+
+@triton.jit
+def three_descriptors_kernel(a, b, c, M, N, K, BLOCK: tl.constexpr):
+    if M + N + K == -1:  # never
+        c.store([0, 0], tl.dot(a.load([0, 0]), b.load([0, 0])).to(c.dtype))
+
+
+@triton.jit
+def tuples_kernel(tensors, sizes, scale, BLOCK: tl.constexpr):
+    if sizes[0] + sizes[1] == -1:  # never
+        tl.store(tensors[0], tl.load(tensors[1]) * scale)

@@ -171,6 +171,11 @@ function(blk_configure_python_module target)
   # One exported symbol: an LLVM linked in must not meet another one of the same process.
   target_link_options(${target} PRIVATE
     LINKER:--version-script=${PROJECT_SOURCE_DIR}/cmake/python_module.map)
+  # pybind11 would ask at each change of a count whether Python's lock is held: a tenth of a launch.
+  # The sanitizers' builds do.
+  if(NOT CMAKE_CXX_FLAGS MATCHES "sanitize")
+    target_compile_definitions(${target} PRIVATE PYBIND11_NO_ASSERT_GIL_HELD_INCREF_DECREF)
+  endif()
   set_target_properties(${target} PROPERTIES
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python/blockscope)
   if(BLK_PRECOMPILE)

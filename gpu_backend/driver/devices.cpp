@@ -1,6 +1,7 @@
 // Asks the driver for the GPUs and keeps their primary contexts.
 #include "gpu_backend/driver/devices.h"
 
+#include <atomic>
 #include <mutex>
 
 namespace blockscope {
@@ -59,19 +60,23 @@ const std::vector<DeviceInfo> &gpuDevices(std::string *error) {
 
 CUcontext primaryContext(int ordinal, CUresult &result) {
   static std::mutex mutex;
-  static std::vector<CUcontext> contexts(gpuDevices().size(), nullptr);
+  static std::vector<std::atomic<CUcontext>> contexts(gpuDevices().size());
   if (ordinal < 0 || static_cast<size_t>(ordinal) >= contexts.size()) {
     result = CUDA_ERROR_INVALID_DEVICE;
     return nullptr;
   }
-  const std::lock_guard lock(mutex);
-  CUcontext &context = contexts[ordinal];
+  std::atomic<CUcontext> &kept = contexts[static_cast<size_t>(ordinal)];
   result = CUDA_SUCCESS;
+  if (CUcontext context = kept.load(std::memory_order_acquire)) // as in each launch but the first
+    return context;
+  const std::lock_guard lock(mutex);
+  CUcontext context = kept;
   if (!context) {
     CUdevice device = 0;
     result = cudaApi()->cuDeviceGet(&device, ordinal);
     if (result == CUDA_SUCCESS)
       result = cudaApi()->cuDevicePrimaryCtxRetain(&context, device);
+    kept.store(context, std::memory_order_release);
   }
   return context;
 }

@@ -160,18 +160,18 @@ GpuModule::~GpuModule() {
   own.mayTrim = true;
 }
 
-bool GpuModule::holdIfLoaded(std::shared_ptr<Code> &code) {
+bool GpuModule::holdIfLoaded(Code *&code) {
   Residents &own = residentsOf(device_);
   const std::lock_guard lock(own.mutex);
   if (!code_ || !code_->module)
     return false;
   ++code_->launching;
   code_->lastLaunch = ++own.launches;
-  code = code_;
+  code = code_.get();
   return true;
 }
 
-CUresult GpuModule::hold(std::shared_ptr<Code> &code, std::string &error) {
+CUresult GpuModule::hold(Code *&code, std::string &error) {
   if (holdIfLoaded(code))
     return CUDA_SUCCESS;
   const std::lock_guard once(loading_);
@@ -188,7 +188,8 @@ CUresult GpuModule::hold(std::shared_ptr<Code> &code, std::string &error) {
   const std::lock_guard lock(own.mutex);
   loaded->launching = 1;
   loaded->lastLaunch = ++own.launches;
-  code = code_ = std::move(loaded);
+  code_ = std::move(loaded);
+  code = code_.get();
   own.loaded.push_back(code_);
   if (own.loaded.size() > limit)
     own.mayTrim = true;
@@ -244,7 +245,7 @@ void GpuModule::end(const Launch &launch, CUresult result) {
 }
 
 CUresult GpuModule::load(std::string &error) {
-  std::shared_ptr<Code> code;
+  Code *code = nullptr;
   const CUresult result = hold(code, error);
   if (result == CUDA_SUCCESS) {
     const std::lock_guard lock(residentsOf(device_).mutex);
@@ -254,7 +255,7 @@ CUresult GpuModule::load(std::string &error) {
 }
 
 CUresult GpuModule::pin(CUmodule &module, CUfunction &function) {
-  std::shared_ptr<Code> code;
+  Code *code = nullptr;
   std::string error;
   const CUresult result = hold(code, error);
   if (result == CUDA_SUCCESS) {

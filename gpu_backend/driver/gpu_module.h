@@ -46,10 +46,11 @@ public:
     bool isCaptured = false;
     bool isStreamKnown = false;
     unsigned long long streamId = 0; ///< unique in a process; 0 while captured
-    std::shared_ptr<Code> code;
+    Code *code = nullptr;            ///< it is not unloaded while it is launched
   };
 
-  /// Loads the code unless it is loaded. The device's context is current here and in `end`.
+  /// Loads the code unless it is loaded. The device's context is current here and in `end`, and
+  /// the module lives in between.
   ///
   /// Errors: the loader's; `end` is not called then.
   CUresult begin(CUstream stream, Launch &launch);
@@ -61,8 +62,8 @@ public:
   CUresult pin(CUmodule &module, CUfunction &function);
 
 private:
-  CUresult hold(std::shared_ptr<Code> &code, std::string &error);
-  bool holdIfLoaded(std::shared_ptr<Code> &code);
+  CUresult hold(Code *&code, std::string &error);
+  bool holdIfLoaded(Code *&code);
 
   const int device_;
   const Loader loader_;

@@ -300,6 +300,10 @@ class HookChain:
         self.calls: list[Callable[..., Any]] = []
         self.reversed = reversed
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        _changed()  # launches keep the list
+
     def add(self, func: Callable[..., Any]) -> None:
         if func not in self.calls:
             self.calls.append(func)

@@ -17,21 +17,6 @@ namespace blockscope::python {
 
 namespace {
 
-/// torch's current stream of a device.
-bool currentStream(int device, uint64_t &stream) {
-  PyObject *function = torchTypes().currentRawStream;
-  stream = 0;
-  if (!function)
-    return true;
-  const auto number = py::reinterpret_steal<py::object>(PyLong_FromLong(device));
-  const auto result =
-      py::reinterpret_steal<py::object>(PyObject_CallOneArg(function, number.ptr()));
-  if (!result)
-    return false;
-  stream = PyLong_AsUnsignedLongLongMask(result.ptr());
-  return true;
-}
-
 /// Numbers of integer arguments, with their widths in bits and what they are at least.
 using LeastArguments = std::vector<std::array<int, 3>>;
 

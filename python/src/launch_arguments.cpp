@@ -3,6 +3,7 @@
 
 #include "core/numeric/scalar.h"
 #include "python/src/made_once.h"
+#include "python/src/tensor.h"
 #include "python/src/torch_types.h"
 
 #include <cstdint>
@@ -16,9 +17,6 @@ namespace {
 constexpr uint64_t kAlignment = 16;
 
 struct Names {
-  PyObject *dataPtr = PyUnicode_InternFromString("data_ptr");
-  PyObject *getDevice = PyUnicode_InternFromString("get_device");
-  PyObject *isCpu = PyUnicode_InternFromString("is_cpu");
   PyObject *base = PyUnicode_InternFromString("base");
   PyObject *shape = PyUnicode_InternFromString("shape");
   PyObject *strides = PyUnicode_InternFromString("strides");
@@ -30,21 +28,6 @@ struct Names {
 const Names &names() {
   static constinit MadeOnce<Names> made;
   return made.get();
-}
-
-/// Where a tensor is, as LaunchArguments::device; nothing for a device that kernels do not run on.
-std::optional<int> deviceOf(PyObject *tensor) {
-  const auto number = numberFrom(tensor, names().getDevice);
-  if (!number)
-    return std::nullopt;
-  const int device = static_cast<int>(*number);
-  if (device >= 0)
-    return device;
-  // The device 'meta' has no number either.
-  const auto isCpu = py::reinterpret_steal<py::object>(PyObject_GetAttr(tensor, names().isCpu));
-  if (!isCpu)
-    PyErr_Clear();
-  return isCpu.ptr() == Py_True ? std::optional(LaunchArguments::kCpu) : std::nullopt;
 }
 
 bool fits(int64_t value, DType dtype) {
@@ -78,11 +61,13 @@ PyTypeObject *descriptorType() {
   return reinterpret_cast<PyTypeObject *>(type.ptr());
 }
 
-/// Finds a keyword among the parameters; mostly the very same interned string.
+/// Finds a keyword among the parameters. Their names are interned, and mostly so is the keyword.
 size_t findParameter(llvm::ArrayRef<LaunchParameter> parameters, PyObject *name) {
   for (size_t i = 0; i < parameters.size(); ++i)
     if (parameters[i].name.ptr() == name)
       return i;
+  if (PyUnicode_CHECK_INTERNED(name))
+    return parameters.size();
   for (size_t i = 0; i < parameters.size(); ++i)
     if (PyUnicode_Compare(parameters[i].name.ptr(), name) == 0)
       return i;
@@ -90,6 +75,8 @@ size_t findParameter(llvm::ArrayRef<LaunchParameter> parameters, PyObject *name)
 }
 
 } // namespace
+
+bool isDescriptor(PyObject *value) { return Py_TYPE(value) == descriptorType(); }
 
 bool LaunchArguments::take(llvm::ArrayRef<LaunchParameter> parameters, PyObject *const *arguments,
                            size_t count, PyObject *keywords) {
@@ -137,12 +124,19 @@ bool LaunchArguments::bind(llvm::ArrayRef<LaunchParameter> parameters, PyObject 
 }
 
 bool LaunchArguments::classify(const LaunchParameter &parameter, PyObject *value) {
-  if (parameter.isConstexpr || value == Py_None) {
-    if (!torchTypes().isTensor(value) && key.addExact(value))
-      return true;
-    PyErr_Clear();
-    return false;
-  }
+  return parameter.isConstexpr ? addConstant(value) : classifyRunTime(parameter, value);
+}
+
+bool LaunchArguments::addConstant(PyObject *value) {
+  if (!torchTypes().isTensor(value) && key.addExact(value))
+    return true;
+  PyErr_Clear();
+  return false;
+}
+
+bool LaunchArguments::classifyRunTime(const LaunchParameter &parameter, PyObject *value) {
+  if (value == Py_None || PyUnicode_CheckExact(value))
+    return addConstant(value);
   if (torchTypes().isTensor(value))
     return !parameter.fixedType && addTensor(parameter, value, value);
   if (parameter.takesPointer)
@@ -155,28 +149,54 @@ bool LaunchArguments::classify(const LaunchParameter &parameter, PyObject *value
     return parameter.fixedType.value_or(DType::Int1) == DType::Int1
                ? addScalar(parameter, DType::Int1, value == Py_True, false)
                : addInt(parameter, value);
-  return Py_TYPE(value) == descriptorType() && addDescriptor(parameter, value);
+  if (PyTuple_Check(value))
+    return addTuple(parameter, value);
+  if (isConstexpr(value)) // stays a constant, also inside of a tuple
+    return addConstant(value);
+  return isDescriptor(value) && addDescriptor(parameter, value);
+}
+
+/// A tuple, or one with names: its parts are arguments like others.
+bool LaunchArguments::addTuple(const LaunchParameter &parameter, PyObject *value) {
+  PyTypeObject *type = Py_TYPE(value);
+  // Others may have attributes of their own, which Python looks at.
+  if (type != &PyTuple_Type && (type->tp_dictoffset != 0 || type->tp_base != &PyTuple_Type))
+    return false;
+  const Py_ssize_t count = PyTuple_GET_SIZE(value);
+  key.add(makeWord(WordKind::Tuple, static_cast<uint64_t>(count)),
+          reinterpret_cast<PyObject *>(type));
+  if (Py_EnterRecursiveCall(" while the arguments of a launch are looked at")) {
+    PyErr_Clear();
+    return false;
+  }
+  bool isGood = true;
+  for (Py_ssize_t i = 0; isGood && i < count; ++i)
+    isGood = classifyRunTime(parameter, PyTuple_GET_ITEM(value, i));
+  Py_LeaveRecursiveCall();
+  return isGood;
+}
+
+inline void LaunchArguments::append(RunTimeArgument argument) {
+  const size_t place = runTime.size();
+  runTime.resize_for_overwrite(place + 1);
+  runTime[place] = argument;
 }
 
 /// `owner` is the argument, which lives as long as the launch: the tensor, or a descriptor of it.
 bool LaunchArguments::addTensor(const LaunchParameter &parameter, PyObject *tensor,
                                 PyObject *owner) {
-  const auto dtype = dtypeOfTensor(tensor);
-  const auto place = deviceOf(tensor);
-  if (!dtype || !place || (device != kNoTensor && device != *place))
+  TensorFacts facts;
+  if (!readTensor(tensor, facts) || (device != kNoTensor && device != facts.device))
     return false;
-  device = *place;
-  const auto address = numberFrom(tensor, names().dataPtr);
-  if (!address)
-    return false;
-  runTime.push_back({*address, owner, tensor,
-                     parameter.specializesAlignment && *address % kAlignment == 0, *dtype});
-  return key.add(makeWord(WordKind::Tensor, static_cast<uint64_t>(*dtype)));
+  device = facts.device;
+  append({facts.address, owner, tensor,
+          parameter.specializesAlignment && facts.address % kAlignment == 0, facts.dtype});
+  return key.add(makeWord(WordKind::Tensor, static_cast<uint64_t>(facts.dtype)));
 }
 
 bool LaunchArguments::addScalar(const LaunchParameter &parameter, DType dtype, uint64_t bits,
                                 bool isAligned) {
-  runTime.push_back({bits, nullptr, nullptr, isAligned && parameter.specializesAlignment, dtype});
+  append({bits, nullptr, nullptr, isAligned && parameter.specializesAlignment, dtype});
   return key.add(makeWord(WordKind::Scalar, static_cast<uint64_t>(dtype)));
 }
 
@@ -211,9 +231,12 @@ bool LaunchArguments::addInt(const LaunchParameter &parameter, PyObject *value) 
   }
   if (!fixed && number == 1 && parameter.specializesOne)
     return key.addExact(value);
-  const DType dtype = fixed ? *fixed : fits(number, DType::Int32) ? DType::Int32 : DType::Int64;
-  return fits(number, dtype) &&
-         addScalar(parameter, dtype, static_cast<uint64_t>(number), isAligned);
+  if (!fixed)
+    return addScalar(parameter,
+                     number == static_cast<int32_t>(number) ? DType::Int32 : DType::Int64,
+                     static_cast<uint64_t>(number), isAligned);
+  return fits(number, *fixed) &&
+         addScalar(parameter, *fixed, static_cast<uint64_t>(number), isAligned);
 }
 
 /// A descriptor made on the host: base, shape and strides at run time, block, padding, rounding and

@@ -4,6 +4,7 @@
 
 #include "core/dtype.h"
 #include "python/src/launch_key.h"
+#include "python/src/torch_types.h"
 
 #include <optional>
 #include <utility>
@@ -21,7 +22,7 @@ struct LaunchParameter {
   bool takesPointer = false;        ///< an annotation says so
 };
 
-/// What a kernel takes at run time for one parameter, or for one part of a descriptor.
+/// What a kernel takes at run time for one parameter, or for one part of a descriptor or tuple.
 struct RunTimeArgument {
   uint64_t bits;    ///< a number, or the address of a tensor
   PyObject *owner;  ///< the tensor or the descriptor of it; null for numbers
@@ -32,7 +33,7 @@ struct RunTimeArgument {
 
 /// Bound and classified. Borrows every object from the caller.
 struct LaunchArguments {
-  static constexpr int kNoTensor = -2, kCpu = -1;
+  static constexpr int kNoTensor = -2, kCpu = TensorFacts::kCpu;
 
   LaunchKey key;
   llvm::SmallVector<PyObject *, 24> values; ///< one per parameter, defaults filled in
@@ -51,13 +52,20 @@ private:
   bool bind(llvm::ArrayRef<LaunchParameter> parameters, PyObject *const *arguments, size_t count,
             PyObject *keywords);
   bool classify(const LaunchParameter &parameter, PyObject *value);
+  bool classifyRunTime(const LaunchParameter &parameter, PyObject *value);
+  bool addConstant(PyObject *value);
   void addAlignment();
+  void append(RunTimeArgument argument);
   bool addTensor(const LaunchParameter &parameter, PyObject *tensor, PyObject *owner);
   bool addScalar(const LaunchParameter &parameter, DType dtype, uint64_t bits, bool isAligned);
   bool addFloat(const LaunchParameter &parameter, double value);
   bool addInt(const LaunchParameter &parameter, PyObject *value);
+  bool addTuple(const LaunchParameter &parameter, PyObject *value);
   bool addDescriptor(const LaunchParameter &parameter, PyObject *value);
 };
+
+/// Whether it is a descriptor that was made on the host.
+bool isDescriptor(PyObject *value);
 
 /// Returns the parameter of a tuple (runtime/launcher.py).
 LaunchParameter parameterFrom(const pybind11::tuple &tuple);

@@ -12,6 +12,7 @@
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 namespace blockscope::python {
@@ -100,6 +101,12 @@ public:
   StoredKey &operator=(const StoredKey &) = delete;
 
   bool matches(llvm::ArrayRef<KeyWord> words) const;
+  /// Whether the words are the same ones, down to the objects: they match then, without a call of
+  /// Python.
+  bool isIdentical(llvm::ArrayRef<KeyWord> words) const {
+    return words.size() == words_.size() &&
+           std::memcmp(words.data(), words_.data(), words.size() * sizeof(KeyWord)) == 0;
+  }
   llvm::ArrayRef<KeyWord> words() const { return words_; }
   uint64_t hash() const { return hash_; }
 

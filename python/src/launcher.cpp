@@ -1,6 +1,7 @@
 // Looks for the kernel of a launch, and launches it.
 #include "python/src/launcher.h"
 
+#include "python/src/bound_launch.h"
 #include "python/src/made_once.h"
 #include "python/src/used_values.h"
 
@@ -23,7 +24,11 @@ const Names &names() {
 }
 
 bool isTrue(PyObject *value) {
-  const int result = value ? PyObject_IsTrue(value) : 0;
+  if (!value || value == Py_None || value == Py_False)
+    return false;
+  if (PyList_CheckExact(value))
+    return PyList_GET_SIZE(value) != 0;
+  const int result = PyObject_IsTrue(value);
   if (result < 0)
     PyErr_Clear();
   return result != 0;
@@ -56,14 +61,20 @@ bool readGrid(PyObject *grid, Place place, Grid &sizes) {
 
 } // namespace
 
+/// Whether nobody has hung anything around this kernel's launches, or any.
+bool Launcher::isUsual() const {
+  PyObject *attributes = this->attributes.ptr();
+  return isUsable && surroundings().isPlain() &&
+         !PyDict_GetItemWithError(attributes, names().run) &&
+         !isTrue(PyDict_GetItemWithError(attributes, names().hooks));
+}
+
 /// Binds and classifies, and adds to the key what else the kernel depends on. False, without a
 /// Python error, where Python has to look at the launch.
 bool Launcher::takeKey(PyObject *const *arguments, size_t count, PyObject *keywords,
                        LaunchArguments &bound) const {
   Surroundings &around = surroundings();
-  if (!isUsable || !around.isPlain() || PyDict_GetItem(attributes.ptr(), names().run) ||
-      isTrue(PyDict_GetItem(attributes.ptr(), names().hooks)) ||
-      !bound.take(parameters, arguments, count, keywords))
+  if (!isUsual() || !bound.take(parameters, arguments, count, keywords))
     return false;
   const bool isOnGpu = bound.device >= 0;
   // A kernel without tensors runs on the current GPU, which may be another one next time.
@@ -76,28 +87,66 @@ bool Launcher::takeKey(PyObject *const *arguments, size_t count, PyObject *keywo
     PyErr_Clear();
     return false;
   }
-  const bool isDebug = around.isDebug() || isTrue(PyDict_GetItem(attributes.ptr(), names().debug));
+  const bool isDebug =
+      around.isDebug() || isTrue(PyDict_GetItemWithError(attributes.ptr(), names().debug));
   bound.key.add(makeWord(WordKind::Settings, *settings << 1 | isDebug));
   bound.key.add(static_cast<uint64_t>(bound.device));
   return true;
 }
 
-std::shared_ptr<KeptKernel> Launcher::find(const LaunchKey &key, bool isFresh) const {
+Launcher::Kept Launcher::find(const LaunchKey &key, bool isFresh) {
   // Comparing objects of users may let other threads run, which change the table.
-  llvm::SmallVector<std::shared_ptr<KeptKernel>, 2> candidates;
-  const auto [begin, end] = kept_.equal_range(key.hash());
-  for (auto it = begin; it != end; ++it)
-    candidates.push_back(it->second);
-  for (std::shared_ptr<KeptKernel> &kept : candidates)
-    if (kept->key.matches(key.words()))
-      return !isFresh || areUsedValuesFresh(kept->used.ptr()) ? std::move(kept) : nullptr;
+  const uint64_t clears = clears_;
+  llvm::SmallVector<Kept, 2> candidates;
+  if (last_ && last_->key.isIdentical(key.words())) {
+    candidates.push_back(last_);
+  } else {
+    const auto [begin, end] = kept_.equal_range(key.hash());
+    for (auto it = begin; it != end; ++it)
+      candidates.push_back(it->second);
+  }
+  for (Kept &kept : candidates)
+    if (kept->key.matches(key.words())) {
+      if (isFresh && !areUsedValuesFresh(kept->used.ptr()))
+        return nullptr;
+      if (isFresh && clears == clears_)
+        last_ = kept;
+      return std::move(kept);
+    }
   return nullptr;
 }
 
+/// A new dict of defaults, options and parameters, most of them without a value. Null with an
+/// error.
+py::object Launcher::namesFor(const LaunchArguments &bound) {
+  const auto isOf = [](const auto &option, const py::object &name) {
+    return option.first == name.ptr();
+  };
+  GridNames &known = gridNames_;
+  if (!known.names || !std::equal(bound.options.begin(), bound.options.end(), known.options.begin(),
+                                  known.options.end(), isOf)) {
+    GridNames made;
+    made.names = py::reinterpret_steal<py::object>(PyDict_Copy(surroundings().launchDefaults()));
+    bool isGood = static_cast<bool>(made.names);
+    const auto add = [&](PyObject *name) {
+      isGood = isGood && PyDict_SetItem(made.names.ptr(), name, Py_None) == 0;
+    };
+    for (const auto &[name, value] : bound.options) {
+      add(name);
+      made.options.push_back(py::reinterpret_borrow<py::object>(name));
+    }
+    for (const LaunchParameter &parameter : parameters)
+      add(parameter.name.ptr());
+    if (!isGood)
+      return {};
+    known = std::move(made);
+  }
+  return py::reinterpret_steal<py::object>(PyDict_Copy(known.names.ptr()));
+}
+
 /// Calls a grid function with the arguments, options and defaults by name. Null with an error.
-py::object Launcher::sizesFrom(PyObject *grid, const LaunchArguments &bound) const {
-  const auto named =
-      py::reinterpret_steal<py::object>(PyDict_Copy(surroundings().launchDefaults()));
+py::object Launcher::sizesFrom(PyObject *grid, const LaunchArguments &bound) {
+  const py::object named = namesFor(bound);
   bool isGood = static_cast<bool>(named);
   for (const auto &[name, value] : bound.options)
     isGood = isGood && PyDict_SetItem(named.ptr(), name, value) == 0;
@@ -107,11 +156,26 @@ py::object Launcher::sizesFrom(PyObject *grid, const LaunchArguments &bound) con
                 : py::object();
 }
 
-Outcome Launcher::launch(py::object &grid, PyObject *const *arguments, size_t count,
-                         PyObject *keywords, LaunchArguments &bound, PyObject *&result) {
+PyObject *Launcher::launch(PyObject *givenGrid, PyObject *const *arguments, size_t count,
+                           PyObject *keywords) {
+  LaunchArguments bound;
+  PyObject *result = nullptr;
+  auto grid = py::reinterpret_borrow<py::object>(givenGrid);
+  const Outcome outcome = launchShort(grid, arguments, count, keywords, bound, result);
+  if (outcome == Outcome::Launched || outcome == Outcome::Failed)
+    return result;
+  auto kernel = py::reinterpret_steal<py::object>(
+      callGeneral(general.ptr(), grid.ptr(), arguments, count, keywords));
+  if (kernel && outcome == Outcome::Unknown)
+    keep(bound, kernel.ptr());
+  return kernel.release().ptr();
+}
+
+Outcome Launcher::launchShort(py::object &grid, PyObject *const *arguments, size_t count,
+                              PyObject *keywords, LaunchArguments &bound, PyObject *&result) {
   if (!takeKey(arguments, count, keywords, bound))
     return Outcome::Unusual;
-  std::shared_ptr<KeptKernel> kept = find(bound.key);
+  Kept kept = find(bound.key);
   if (!kept)
     return Outcome::Unknown;
   if (PyCallable_Check(grid.ptr())) {
@@ -150,7 +214,7 @@ void Launcher::keep(const LaunchArguments &bound, PyObject *kernel) {
   const py::object way = object.attr("short_way")(bound.device);
   if (way.is_none())
     return;
-  auto kept = std::make_shared<KeptKernel>(bound.key);
+  auto kept = llvm::makeIntrusiveRefCnt<KeptKernel>(bound.key);
   kept->kernel = object;
   kept->used = object.attr("used_values");
   kept->way = way.cast<std::shared_ptr<ShortWay>>();
@@ -158,7 +222,8 @@ void Launcher::keep(const LaunchArguments &bound, PyObject *kernel) {
   if (kept->way->place() != place || kept->way->argumentCount() != bound.runTime.size())
     return;
   const uint64_t hash = kept->key.hash();
-  if (const std::shared_ptr<KeptKernel> stale = find(bound.key, /*isFresh=*/false))
+  const Kept stale = find(bound.key, /*isFresh=*/false), last = std::exchange(last_, kept);
+  if (stale)
     for (auto [it, end] = kept_.equal_range(hash); it != end; ++it)
       if (it->second == stale) {
         it->second = std::move(kept);
@@ -172,9 +237,11 @@ int Launcher::traverse(visitproc visit, void *arg) const {
   Py_VISIT(attributes.ptr());
   for (const LaunchParameter &parameter : parameters)
     Py_VISIT(parameter.defaultValue.ptr());
+  Py_VISIT(gridNames_.names.ptr());
   for (const auto &[hash, kept] : kept_) {
     // One that is being launched is not the launcher's alone: its references are not all here.
-    if (kept.use_count() != 1 || kept->way.use_count() != 1)
+    const unsigned own = kept == last_ ? 2 : 1;
+    if (kept->UseCount() != own || kept->way.use_count() != 1)
       continue;
     for (const KeyWord &word : kept->key.words())
       Py_VISIT(word.object);

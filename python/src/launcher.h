@@ -9,14 +9,16 @@
 
 #include "python/src/short_way.h"
 
+#include "llvm/ADT/IntrusiveRefCntPtr.h"
+
 #include <memory>
 #include <unordered_map>
 #include <vector>
 
 namespace blockscope::python {
 
-/// One compiled kernel of a function, under one key.
-struct KeptKernel {
+/// One compiled kernel of a function, under one key. Counted with Python's lock held.
+struct KeptKernel : llvm::RefCountedBase<KeptKernel> {
   explicit KeptKernel(const LaunchKey &key) : key(key) {}
 
   StoredKey key;
@@ -33,28 +35,46 @@ public:
   bool isUsable = false; ///< false for signatures that only Python binds
   uint64_t shortLaunches = 0;
 
+  /// Launches, the short way or the general one. Returns a new reference to the kernel, or null
+  /// with Python's error set.
+  PyObject *launch(PyObject *grid, PyObject *const *arguments, size_t count, PyObject *keywords);
   /// Tries the short way. `key` of the arguments is whole when the outcome is not Unusual, and
   /// `result` a new reference to the kernel that was launched. A `grid` that is a function is
   /// called at most once, and is then what it gave.
-  Outcome launch(pybind11::object &grid, PyObject *const *arguments, size_t count,
-                 PyObject *keywords, LaunchArguments &bound, PyObject *&result);
+  Outcome launchShort(pybind11::object &grid, PyObject *const *arguments, size_t count,
+                      PyObject *keywords, LaunchArguments &bound, PyObject *&result);
   /// Keeps what the general way gave for these arguments, if it can be launched the short way.
   void keep(const LaunchArguments &bound, PyObject *kernel);
 
   void clear() { // freeing a kernel may run code that launches
+    ++clears_;
+    const Kept last = std::exchange(last_, Kept());
     const auto forgotten = std::exchange(kept_, {});
   }
   size_t size() const { return kept_.size(); }
   int traverse(visitproc visit, void *arg) const;
 
 private:
+  using Kept = llvm::IntrusiveRefCntPtr<KeptKernel>;
+
+  /// A dict of the names that a grid function finds, for launches with some options.
+  struct GridNames {
+    std::vector<pybind11::object> options; ///< their names
+    pybind11::object names;                ///< the dict, without the launch's values
+  };
+
+  bool isUsual() const;
   bool takeKey(PyObject *const *arguments, size_t count, PyObject *keywords,
                LaunchArguments &bound) const;
   /// `isFresh`: only if what the kernel read is as it was.
-  std::shared_ptr<KeptKernel> find(const LaunchKey &key, bool isFresh = true) const;
-  pybind11::object sizesFrom(PyObject *grid, const LaunchArguments &bound) const;
+  Kept find(const LaunchKey &key, bool isFresh = true);
+  pybind11::object sizesFrom(PyObject *grid, const LaunchArguments &bound);
+  pybind11::object namesFor(const LaunchArguments &bound);
 
-  std::unordered_multimap<uint64_t, std::shared_ptr<KeptKernel>> kept_; ///< by hash
+  std::unordered_multimap<uint64_t, Kept> kept_; ///< by hash
+  Kept last_;                                    ///< of these, the one that was found last
+  uint64_t clears_ = 0;
+  GridNames gridNames_;
 };
 
 /// The launcher in a `_core.Launcher`; null for one that the garbage collector has cleared.

@@ -1,8 +1,6 @@
-// The Python types of the launcher, without pybind11 where every launch comes through.
+// The Python type of the launcher, without pybind11 where every launch comes through.
+#include "python/src/bound_launch.h"
 #include "python/src/launcher.h"
-#include "python/src/python_lock.h"
-
-#include <structmember.h>
 
 namespace py = pybind11;
 
@@ -14,115 +12,16 @@ struct LauncherObject {
   PyObject_HEAD Launcher *launcher; ///< null when it was cleared by the garbage collector
 };
 
-struct BoundObject {
-  PyObject_HEAD vectorcallfunc call;
-  LauncherObject *owner;
-  PyObject *grid;
-};
-
-PyTypeObject *boundType = nullptr;
-
-/// Calls `function`, which gives an object or null, and puts its exceptions into Python's state.
-template <typename Function> PyObject *guarded(Function function) {
-  try {
-    return function();
-  } catch (py::error_already_set &error) {
-    error.restore();
-  } catch (const py::builtin_exception &error) {
-    error.set_error();
-  } catch (const std::exception &error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
-  }
+PyObject *launchOwned(PyObject *owner, PyObject *grid, PyObject *const *arguments, size_t count,
+                      PyObject *keywords) {
+  Launcher *launcher = launcherFrom(owner);
+  if (launcher)
+    return launcher->launch(grid, arguments, count, keywords);
+  PyErr_SetString(PyExc_RuntimeError, "the kernel is being deleted");
   return nullptr;
 }
 
-/// general(grid, *arguments, **keywords), with the user's frames only.
-PyObject *callGeneral(BoundObject *bound, const py::object &grid, PyObject *const *arguments,
-                      size_t count, PyObject *keywords) {
-  const size_t named = keywords ? static_cast<size_t>(PyTuple_GET_SIZE(keywords)) : 0;
-  llvm::SmallVector<PyObject *, 32> all = {bound->owner->launcher->general.ptr(), grid.ptr()};
-  all.append(arguments, arguments + count + named);
-  return PyObject_Vectorcall(surroundings().callForUser(), all.data(), count + 2, keywords);
-}
-
-PyObject *callBound(PyObject *self, PyObject *const *arguments, size_t flags, PyObject *keywords) {
-  const ActiveCall call;
-  auto *bound = reinterpret_cast<BoundObject *>(self);
-  if (!bound->owner || !bound->owner->launcher) {
-    PyErr_SetString(PyExc_RuntimeError, "the kernel is being deleted");
-    return nullptr;
-  }
-  return guarded([&]() -> PyObject * {
-    const auto count = static_cast<size_t>(PyVectorcall_NARGS(flags));
-    LaunchArguments taken;
-    PyObject *result = nullptr;
-    auto grid = py::reinterpret_borrow<py::object>(bound->grid);
-    const Outcome outcome =
-        bound->owner->launcher->launch(grid, arguments, count, keywords, taken, result);
-    if (outcome == Outcome::Launched || outcome == Outcome::Failed)
-      return result;
-    auto kernel =
-        py::reinterpret_steal<py::object>(callGeneral(bound, grid, arguments, count, keywords));
-    if (kernel && outcome == Outcome::Unknown)
-      bound->owner->launcher->keep(taken, kernel.ptr());
-    return kernel.release().ptr();
-  });
-}
-
-// -- a kernel with a grid -----------------------------------------------------------------------
-
-PyObject *bindGrid(PyObject *self, PyObject *grid) {
-  BoundObject *bound = PyObject_GC_New(BoundObject, boundType);
-  if (!bound)
-    return nullptr;
-  bound->call = callBound;
-  bound->owner = reinterpret_cast<LauncherObject *>(Py_NewRef(self));
-  bound->grid = Py_NewRef(grid);
-  PyObject_GC_Track(bound);
-  return reinterpret_cast<PyObject *>(bound);
-}
-
-int traverseBound(PyObject *self, visitproc visit, void *arg) {
-  auto *bound = reinterpret_cast<BoundObject *>(self);
-  Py_VISIT(Py_TYPE(self));
-  Py_VISIT(bound->owner);
-  Py_VISIT(bound->grid);
-  return 0;
-}
-
-int clearBound(PyObject *self) {
-  auto *bound = reinterpret_cast<BoundObject *>(self);
-  Py_CLEAR(bound->owner);
-  Py_CLEAR(bound->grid);
-  return 0;
-}
-
-void freeBound(PyObject *self) {
-  PyTypeObject *type = Py_TYPE(self);
-  PyObject_GC_UnTrack(self);
-  clearBound(self);
-  PyObject_GC_Del(self);
-  Py_DECREF(type);
-}
-
-PyMemberDef boundMembers[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(BoundObject, call), READONLY, nullptr},
-    {nullptr, 0, 0, 0, nullptr},
-};
-PyType_Slot boundSlots[] = {
-    {Py_tp_dealloc, reinterpret_cast<void *>(freeBound)},
-    {Py_tp_traverse, reinterpret_cast<void *>(traverseBound)},
-    {Py_tp_clear, reinterpret_cast<void *>(clearBound)},
-    {Py_tp_call, reinterpret_cast<void *>(PyVectorcall_Call)},
-    {Py_tp_members, boundMembers},
-    {0, nullptr},
-};
-PyType_Spec boundSpec = {"blockscope._core.BoundLaunch", sizeof(BoundObject), 0,
-                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-                             Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                         boundSlots};
-
-// -- the launcher -------------------------------------------------------------------------------
+PyObject *bindLaunch(PyObject *self, PyObject *grid) { return bindGrid(self, grid, launchOwned); }
 
 /// Launcher(general, attributes, parameters)
 PyObject *newLauncher(PyTypeObject *type, PyObject *arguments, PyObject *) {
@@ -209,7 +108,7 @@ PyObject *countShort(PyObject *self, PyObject *) {
 }
 
 PyMethodDef launcherMethods[] = {
-    {"bind", bindGrid, METH_O, "The callable for a grid."},
+    {"bind", bindLaunch, METH_O, "The callable for a grid."},
     {"key", keyOfArguments, METH_VARARGS, "The key of a launch, for tests."},
     {"clear", clearKept, METH_NOARGS, "Forget all kernels."},
     {"stored", countKept, METH_NOARGS, "How many kernels are kept."},
@@ -234,13 +133,6 @@ PyType_Slot launcherSlots[] = {
 PyType_Spec launcherSpec = {"blockscope._core.Launcher", sizeof(LauncherObject), 0,
                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, launcherSlots};
 
-PyTypeObject *makeType(PyType_Spec &spec) {
-  PyObject *type = PyType_FromSpec(&spec);
-  if (!type)
-    throw py::error_already_set();
-  return reinterpret_cast<PyTypeObject *>(type);
-}
-
 } // namespace
 
 Launcher *launcherFrom(PyObject *object) {
@@ -248,7 +140,6 @@ Launcher *launcherFrom(PyObject *object) {
 }
 
 void bindLauncher(py::module_ &module) {
-  boundType = makeType(boundSpec);
   module.attr("Launcher") =
       py::reinterpret_steal<py::object>(reinterpret_cast<PyObject *>(makeType(launcherSpec)));
 }

@@ -1,5 +1,6 @@
 // The extension module blockscope._core.
 #include "core/version.h"
+#include "python/src/bound_launch.h"
 #include "python/src/findings.h"
 #include "python/src/gpu_driver.h"
 #include "python/src/ir_builder.h"
@@ -14,6 +15,7 @@
 #include "python/src/surroundings.h"
 #include "python/src/tensor.h"
 #include "python/src/torch_types.h"
+#include "python/src/tuned_launcher.h"
 #include "python/src/used_values.h"
 
 #include <pybind11/pybind11.h>
@@ -43,6 +45,8 @@ PYBIND11_MODULE(_core, module) {
   blockscope::python::bindUsedValues(module);
   blockscope::python::bindSurroundings(module);
   blockscope::python::bindShortWays(module);
+  blockscope::python::bindBoundLaunch(module);
   blockscope::python::bindLauncher(module);
+  blockscope::python::bindTunedLauncher(module);
   blockscope::python::bindRepeatedLaunch(module);
 }

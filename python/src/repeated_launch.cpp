@@ -49,7 +49,7 @@ private:
     LaunchArguments taken;
     PyObject *kernel = nullptr;
     const Outcome outcome =
-        launcher->launch(grid, all.data(), count, optionNames_.ptr(), taken, kernel);
+        launcher->launchShort(grid, all.data(), count, optionNames_.ptr(), taken, kernel);
     if (outcome == Outcome::Failed)
       throw py::error_already_set();
     Py_XDECREF(kernel);

@@ -4,6 +4,7 @@
 #include "python/src/launch_key.h"
 #include "python/src/made_once.h"
 
+#include <cstring>
 #include <unistd.h>
 
 namespace py = pybind11;
@@ -25,6 +26,28 @@ const Names &names() {
   return made.get();
 }
 
+/// How many of the first variables are the same ones. Launches look at all of them, and there may
+/// be a hundred, so four are compared at a time. A table that ends among them is none of ours: what
+/// is read behind its end is on the same page, and makes no difference.
+__attribute__((no_sanitize("address"))) size_t sameVariables(char *const *now,
+                                                             const std::vector<char *> &known) {
+  constexpr uintptr_t kPage = 4096, kBlock = 4 * sizeof(char *);
+  const auto difference = [](const char *a, const char *b) {
+    return reinterpret_cast<uintptr_t>(a) ^ reinterpret_cast<uintptr_t>(b);
+  };
+  char *const *before = known.data();
+  size_t count = 0;
+  while (count + 4 <= known.size() &&
+         reinterpret_cast<uintptr_t>(now + count) % kPage <= kPage - kBlock &&
+         (difference(now[count], before[count]) | difference(now[count + 1], before[count + 1]) |
+          difference(now[count + 2], before[count + 2]) |
+          difference(now[count + 3], before[count + 3])) == 0)
+    count += 4;
+  while (count < known.size() && now[count] == before[count])
+    ++count;
+  return count;
+}
+
 /// Whether the environment is another one, in which case `known` becomes it.
 ///
 /// setenv, which os.environ calls, puts another string into the table of variables, and glibc frees
@@ -32,9 +55,8 @@ const Names &names() {
 bool takeEnvironment(std::vector<char *> &known) {
   size_t count = 0;
   if (environ) {
-    while (environ[count] && count < known.size() && environ[count] == known[count])
-      ++count;
-    if (!environ[count] && count == known.size())
+    count = sameVariables(environ, known);
+    if (count == known.size() && !environ[count])
       return false;
     while (environ[count])
       ++count;
@@ -45,6 +67,22 @@ bool takeEnvironment(std::vector<char *> &known) {
   return true;
 }
 
+/// Takes a result. One that cannot be looked at is true: the general way words the error.
+bool isTrueAsFarAsKnown(PyObject *result) {
+  const auto value = py::reinterpret_steal<py::object>(result);
+  const bool isTrue = !value || PyObject_IsTrue(value.ptr()) != 0;
+  PyErr_Clear();
+  return isTrue;
+}
+
+/// The list of a chain of hooks, else null.
+py::object hooksIn(const py::object &hook, const py::object &chain) {
+  py::object calls;
+  if (Py_TYPE(hook.ptr()) == reinterpret_cast<PyTypeObject *>(chain.ptr()))
+    calls = py::reinterpret_steal<py::object>(PyObject_GetAttr(hook.ptr(), names().calls));
+  return calls && PyList_CheckExact(calls.ptr()) ? calls : py::object();
+}
+
 Place placeNamed(const std::string &name) {
   if (name != "cpu" && name != "gpu")
     throw py::value_error("'" + name + "' is no place, expected 'cpu' or 'gpu'");
@@ -53,60 +91,43 @@ Place placeNamed(const std::string &name) {
 
 } // namespace
 
-uint64_t Surroundings::generation() {
+void Surroundings::look() {
   if (takeEnvironment(environment_))
     ++generation_;
-  return generation_;
 }
 
-bool Surroundings::steps() {
-  const uint64_t now = generation();
-  if (steps_.generation != now) {
-    const auto value = py::reinterpret_steal<py::object>(PyObject_CallNoArgs(handed_.steps.ptr()));
-    const int result = value ? PyObject_IsTrue(value.ptr()) : -1;
-    if (result < 0) {
-      PyErr_Clear();
-      return true; // the general way words the error
-    }
-    steps_.number = static_cast<uint64_t>(result);
-    steps_.generation = now; // reading let other threads run: it may be over already
-  }
-  return steps_.number != 0;
-}
-
-/// A setting of `knobs.runtime` as it is now; null with an error.
-py::object Surroundings::knob(PyObject *name) const {
-  const auto group =
-      py::reinterpret_steal<py::object>(PyObject_GetAttr(handed_.knobs.ptr(), names().runtime));
-  return py::reinterpret_steal<py::object>(group ? PyObject_GetAttr(group.ptr(), name) : nullptr);
-}
-
-/// What cannot be looked at is true: the general way words the error.
-bool Surroundings::isDebug() {
-  const py::object value = knob(names().debug);
-  const int result = value ? PyObject_IsTrue(value.ptr()) : -1;
-  if (result < 0)
+Surroundings::Knobs Surroundings::readKnobs(py::object group) const {
+  Knobs knobs;
+  knobs.generation = generation_; // reading lets other threads run: it may be over then
+  knobs.steps = isTrueAsFarAsKnown(PyObject_CallNoArgs(handed_.steps.ptr()));
+  knobs.isDebug = isTrueAsFarAsKnown(PyObject_GetAttr(group.ptr(), names().debug));
+  for (size_t i = 0; i < knobs.chains.size(); ++i) {
+    const auto hook = py::reinterpret_steal<py::object>(
+        PyObject_GetAttr(group.ptr(), i == 0 ? names().enter : names().leave));
+    if (hook)
+      knobs.chains[i] = hooksIn(hook, handed_.hookChain);
     PyErr_Clear();
-  return result != 0;
-}
-
-/// Whether there is anything to call. A chain is asked for its list: it is a class of Python's,
-/// whose own answer takes four times as long.
-bool Surroundings::hasHook(PyObject *name) const {
-  const py::object hook = knob(name);
-  if (hook && Py_TYPE(hook.ptr()) == reinterpret_cast<PyTypeObject *>(handed_.hookChain.ptr())) {
-    const auto calls =
-        py::reinterpret_steal<py::object>(PyObject_GetAttr(hook.ptr(), names().calls));
-    if (calls && PyList_CheckExact(calls.ptr()))
-      return PyList_GET_SIZE(calls.ptr()) != 0;
+    knobs.isHooked |= !knobs.chains[i] && !hook.is_none();
   }
-  PyErr_Clear();
-  return !hook.is_none();
+  knobs.group = std::move(group);
+  return knobs;
 }
 
 bool Surroundings::isPlain() {
-  return holds_ == 0 && handed_.knobs && !steps() && !hasHook(names().enter) &&
-         !hasHook(names().leave);
+  if (holds_ != 0 || !handed_.knobs)
+    return false;
+  look();
+  PyObject *group = PyDict_GetItemWithError(handed_.knobs.ptr(), names().runtime);
+  if (!group)
+    return false;
+  if (knobs_.generation != generation_ || knobs_.group.ptr() != group)
+    knobs_ = readKnobs(py::reinterpret_borrow<py::object>(group));
+  if (knobs_.steps || knobs_.isHooked)
+    return false;
+  for (const py::object &chain : knobs_.chains)
+    if (chain && PyList_GET_SIZE(chain.ptr()) != 0)
+      return false;
+  return true;
 }
 
 bool Surroundings::hasActiveGpu() {
@@ -119,28 +140,24 @@ bool Surroundings::hasActiveGpu() {
 }
 
 std::optional<uint64_t> Surroundings::settings(Place place) {
-  generation();
+  look();
   return settingsOfLaunch(place);
 }
 
-std::optional<uint64_t> Surroundings::settingsOfLaunch(Place place) {
-  Reading &settings = settings_[static_cast<size_t>(place)];
+std::optional<uint64_t> Surroundings::readSettings(Place place) {
   const uint64_t now = generation_;
-  if (settings.generation != now) {
-    const py::object &reader = place == Place::Cpu ? handed_.cpuSettings : handed_.gpuSettings;
-    const auto values = py::reinterpret_steal<py::object>(PyObject_CallNoArgs(reader.ptr()));
-    LaunchKey key;
-    if (!values || !key.addExact(values.ptr()))
-      return std::nullopt;
-    size_t index = 0;
-    while (index < known_.size() && !keyOf(known_[index]).matches(key.words()))
-      ++index;
-    if (index == known_.size())
-      known_.push_back(makeKeyObject(key));
-    settings.number = index;
-    settings.generation = now; // reading let other threads run: it may be over already
-  }
-  return settings.number;
+  const py::object &reader = place == Place::Cpu ? handed_.cpuSettings : handed_.gpuSettings;
+  const auto values = py::reinterpret_steal<py::object>(PyObject_CallNoArgs(reader.ptr()));
+  LaunchKey key;
+  if (!values || !key.addExact(values.ptr()))
+    return std::nullopt;
+  size_t index = 0;
+  while (index < known_.size() && !keyOf(known_[index]).matches(key.words()))
+    ++index;
+  if (index == known_.size())
+    known_.push_back(makeKeyObject(key));
+  settings_[static_cast<size_t>(place)] = {now, index}; // it may be over: others have run meanwhile
+  return index;
 }
 
 void Surroundings::configure(Handed handed) {
@@ -159,21 +176,22 @@ void bindSurroundings(py::module_ &module) {
       .def(
           "configure",
           [callForUser = py::object(module.attr("call_for_user"))](
-              Binding, py::object knobs, py::type hookChain, py::function steps,
+              Binding, py::module_ knobs, py::type hookChain, py::function steps,
               py::function isGpuActive, py::function cpuSettings, py::function gpuSettings,
               py::function beginWatched, py::function endWatched, py::dict launchDefaults) {
-            surroundings().configure(
-                {std::move(knobs), std::move(hookChain), std::move(steps), std::move(isGpuActive),
-                 std::move(cpuSettings), std::move(gpuSettings), std::move(beginWatched),
-                 std::move(endWatched), std::move(launchDefaults), callForUser});
+            surroundings().configure({knobs.attr("__dict__"), std::move(hookChain),
+                                      std::move(steps), std::move(isGpuActive),
+                                      std::move(cpuSettings), std::move(gpuSettings),
+                                      std::move(beginWatched), std::move(endWatched),
+                                      std::move(launchDefaults), callForUser});
           },
           py::kw_only(), py::arg("knobs"), py::arg("hook_chain"), py::arg("steps"),
           py::arg("is_gpu_active"), py::arg("cpu_settings"), py::arg("gpu_settings"),
           py::arg("begin_watched"), py::arg("end_watched"), py::arg("launch_defaults"),
           "Hand over what the launcher asks: a module with an object 'runtime', whose "
-          "debug, launch_enter_hook and launch_exit_hook are looked at in every launch; the class "
-          "of hooks whose list 'calls' says whether there are any; and functions, which "
-          "are asked again after settings_changed, or when the environment has changed. "
+          "debug, launch_enter_hook and launch_exit_hook are looked at; the class of hooks whose "
+          "list 'calls' says whether there are any; and functions. All of them are asked again "
+          "after settings_changed, or when the environment has changed. "
           "begin_watched(launch) gives what end_watched(watched, failed) takes; they are called "
           "around launches while any watch.")
       .def("settings_changed", [](Binding) { surroundings().settingsChanged(); })

@@ -25,12 +25,13 @@ public:
         endWatched, launchDefaults, callForUser;
   };
 
-  /// Whether launches may go the short way now: no step mode, no hook, nothing that holds.
+  /// Whether launches may go the short way now: no step mode, no hook, nothing that holds. It looks
+  /// at the environment and at the knobs, for this launch.
   bool isPlain();
   /// Whether checks or traces watch launches. They run on the CPU then.
   bool isWatched() const { return watchers_ != 0; }
-  /// The setting that switches asserts on.
-  bool isDebug();
+  /// The setting that switches asserts on, in a launch that has called `isPlain`.
+  bool isDebug() const { return knobs_.isDebug; }
   /// Whether launches on GPU tensors go to the GPU.
   bool hasActiveGpu();
 
@@ -38,7 +39,10 @@ public:
   /// same number for the same settings. Nothing, with Python's error set, when one cannot be read.
   std::optional<uint64_t> settings(Place place);
   /// The same in a launch that has called `isPlain`, which has looked at the environment.
-  std::optional<uint64_t> settingsOfLaunch(Place place);
+  std::optional<uint64_t> settingsOfLaunch(Place place) {
+    const Reading &known = settings_[static_cast<size_t>(place)];
+    return known.generation == generation_ ? known.number : readSettings(place);
+  }
 
   /// The options of a launch that a grid function finds among its arguments.
   PyObject *launchDefaults() const { return handed_.launchDefaults.ptr(); }
@@ -66,15 +70,24 @@ private:
     uint64_t number = 0;
   };
 
-  uint64_t generation();
-  bool steps();
-  pybind11::object knob(PyObject *name) const;
-  bool hasHook(PyObject *name) const;
+  /// `knobs.runtime` in some generation.
+  struct Knobs {
+    uint64_t generation = 0;
+    pybind11::object group;                 ///< `knobs.runtime` itself
+    std::array<pybind11::object, 2> chains; ///< the lists of hooks before and after launches
+    bool isHooked = false;                  ///< by what is no chain
+    bool isDebug = false;
+    bool steps = false;
+  };
+
+  void look();
+  std::optional<uint64_t> readSettings(Place place);
+  Knobs readKnobs(pybind11::object group) const;
 
   Handed handed_; ///< all null before `configure`
   uint64_t generation_ = 1;
   std::vector<char *> environment_; ///< as it was in this generation
-  Reading steps_;
+  Knobs knobs_;
   std::array<Reading, 2> settings_;     ///< by place
   std::vector<pybind11::object> known_; ///< settings by number
   std::optional<bool> gpuIsActive_;     ///< nothing before a driver was made

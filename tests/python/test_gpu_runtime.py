@@ -22,6 +22,59 @@ def test_the_same_launch_again_goes_the_short_way(run):
     """)
 
 
+def test_tensors_and_streams_through_a_table_of_c(run):
+    """torch offers a table of functions; what it does not describe is asked as before."""
+    run("""
+        import ctypes
+        DESCRIBE = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)
+        STREAM = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_void_p)
+        class Described(ctypes.Structure):
+            _fields_ = (("data", ctypes.c_uint64), ("device", ctypes.c_int * 2),
+                        ("rank", ctypes.c_int), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
+                        ("lanes", ctypes.c_uint16), ("sizes", ctypes.c_uint64 * 2),
+                        ("offset", ctypes.c_uint64))
+        class Table(ctypes.Structure):
+            _fields_ = (("major", ctypes.c_uint32), ("minor", ctypes.c_uint32),
+                        ("older", ctypes.c_void_p), ("others", ctypes.c_void_p * 3),
+                        ("describe", DESCRIBE), ("stream", STREAM))
+        described = []
+        @DESCRIBE
+        def describe(tensor, to):
+            described.append(tensor)
+            if tensor.dtype == torch.float16:
+                return -1
+            result = Described.from_address(to)
+            result.data, result.offset, result.device = tensor.address - 16, 16, (2, 0)
+            result.code, result.bits, result.lanes = 2, 32, 1
+            return 0
+        @STREAM
+        def stream(kind, device, to):
+            assert (kind, device) == (2, 0)
+            ctypes.c_uint64.from_address(to).value = 55
+            return 0
+        table = Table(1, 3, None, (None,) * 3, describe, stream)
+        newer = Table(2, 0, ctypes.addressof(table), (None,) * 3, describe, stream)
+        make = ctypes.pythonapi.PyCapsule_New
+        make.restype = ctypes.py_object
+        make.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        dtypes = [(torch.float32, "float32"), (torch.float16, "float16")]
+        for offered in (table, newer):
+            capsule = make(ctypes.addressof(offered), b"dlpack_exchange_api", None)
+            _core.register_torch(Tensor, Tensor, dtypes, None, capsule)
+            described.clear()
+            x, y = Tensor(4096), Tensor(8192)
+            for _ in range(3):
+                k[(7,)](x, y, 100, BLOCK=128)
+            assert described == [x, y] * 3
+            assert launches()[-1][6] == "55" and launches()[-1][-3:] == ["4096", "8192", "100"]
+        assert k._launcher.stored() == 1 and len(compiled) == 1
+        assert _core.read_tensor(Tensor(4100, torch.float16)) == (4100, 0, "float16")
+        _core.register_torch(Tensor, Tensor, dtypes, lambda device: 77, "no capsule")
+        k[(7,)](x, y, 100, BLOCK=128)
+        assert launches()[-1][6] == "77"
+    """)
+
+
 def test_code_of_torch_compile_goes_the_short_way(run):
     """``kernel.run`` with Triton's arguments, the kernel's constants given or left out."""
     run("""

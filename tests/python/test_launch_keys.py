@@ -1,5 +1,7 @@
 """What the C++ launcher takes for the same kernel, and what it leaves to Python."""
 
+import collections
+
 import blockscope as triton
 import blockscope.language as tl
 import numpy as np
@@ -110,6 +112,69 @@ def test_descriptors():
     assert len({k[0] for k in others}) == len(others)
 
 
+def test_tuples():
+    """Their parts are arguments as others are, and what is no run-time value is compiled in."""
+    Pair = collections.namedtuple("Pair", "first second")
+    Other = collections.namedtuple("Other", "first second")
+    x, y = aligned(), aligned()
+    assert key(x, (y, 100))[1] == [x.data_ptr(), y.data_ptr(), 100]
+    assert key(x, (y, 100))[0] == key(y, (x, 101))[0]
+    assert key(x, (y, (1, 2.5), None))[1][:2] == [x.data_ptr(), y.data_ptr()]
+    assert key(x, Pair(3, 5))[0] == key(x, Pair(7, 9))[0]
+    different = [
+        key(x, ()),
+        key(x, (100,)),
+        key(x, (100, 100)),
+        key(x, ((100,), 100)),
+        key(x, (100, (100,))),
+        key(x, (1, 100)),
+        key(x, (112, 100)),
+        key(x, (y, 100)),
+        key(x, (aligned(torch.float16), 100)),
+        key(x, (None, 100)),
+        key(x, ("text", 100)),
+        key(x, (tl.constexpr(100), 100)),
+        key(x, (tl.constexpr(101), 100)),
+        key(x, Pair(100, 100)),
+        key(x, Other(100, 100)),
+        key(x, torch.Size([100, 100])),
+        key(x, (TensorDescriptor.from_tensor(y.view(8, 8), [8, 8]), 100)),
+    ]
+    assert len({k[0] for k in different}) == len(different)
+
+    class WithState(Pair):
+        pass
+
+    assert key(x, WithState(3, 5)) is None, "it may have attributes"
+    endless: list = []
+    nested = (endless,)
+    assert key(x, nested) is None
+
+
+def test_tensors_are_read_by_one_call():
+    """What torch's table for C says of a tensor is what its methods say."""
+    if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
+        pytest.skip("torch before 2.10")
+    dtypes = {value for value in vars(torch).values() if isinstance(value, torch.dtype)}
+    known = 0
+    for dtype in dtypes:
+        try:
+            tensor = torch.empty(8, dtype=dtype)[3:]
+        except (RuntimeError, NotImplementedError):
+            continue
+        try:
+            expected = (tensor.data_ptr(), -1, launcher.dtype_name(dtype))
+        except TypeError:
+            expected = None
+        assert _core.read_tensor(tensor) == expected, dtype
+        known += expected is not None
+    assert known >= 16
+    assert _core.read_tensor(torch.nn.Parameter(torch.zeros(4)))[1:] == (-1, "float32")
+    assert _core.read_tensor(torch.zeros(4, requires_grad=True))[1:] == (-1, "float32")
+    for without_memory in (torch.empty(4, device="meta"), torch.zeros(4).to_sparse()):
+        assert _core.read_tensor(without_memory) is None
+
+
 def test_what_is_left_to_python():
     x = aligned()
     assert key(x) is None
@@ -117,7 +182,7 @@ def test_what_is_left_to_python():
     assert key(x, 1, x=x) is None
     assert key(np.zeros(4), 1) is None
     assert key(x, np.int32(3)) is None
-    assert key(x, (1, 2)) is None
+    assert key(x, (1, np.int32(2))) is None
     assert key(x, 2**64) is None
     assert key(x, 3, x) is None
 

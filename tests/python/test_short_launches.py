@@ -43,6 +43,25 @@ def short_of(kernel, launch, times=3):
     return kernel._launcher.short_launches() - before
 
 
+def test_tuples():
+    @triton.jit
+    def add_pair(pair, sizes, out, BLOCK: tl.constexpr):
+        i = tl.arange(0, BLOCK)
+        x = tl.load(pair[0] + i, i < sizes[0]) + tl.load(pair[1] + i, i < sizes[1])
+        tl.store(out + i, x * sizes[2], i < sizes[0])
+
+    x, y, out = tensors()
+    launch = lambda n: add_pair[(1,)]((x, y), (n, n, 1), out, BLOCK=64)
+    assert short_of(add_pair, lambda: launch(37)) == 3
+    assert out[36] == 38 and out[37] == 0
+    launch(50)
+    assert out[49] == 51 and out[50] == 0
+    with pytest.raises(
+        SanitizerError, match=r"byte 32 of 'pair\.0'[^$]*sizes\.0 = 50, sizes\.1 = 50"
+    ):
+        add_pair[(1,)]((x[:8].clone(), y), (50, 50, 1), out, BLOCK=64)
+
+
 def test_launches_of_an_example():
     program = f"""
 import runpy, sys, torch, blockscope

@@ -23,12 +23,14 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from blockscope import checks, knobs, user_warnings
+from blockscope import _core, checks, knobs, user_warnings
 from blockscope.errors import AutotunerError, OutOfResources, PTXASError
+from blockscope.lazy import lazy_property
 from blockscope.process_lock import ProcessLock
 from blockscope.runtime import checked_configs, tried_arguments, tried_configs
 from blockscope.runtime.arguments import parameters_text
 from blockscope.runtime.config import Config, hashable
+from blockscope.runtime.jit import JITFunction
 from blockscope.runtime.tried_configs import SKIPPED
 from blockscope.runtime.wrapper import Heuristics, Wrapper, heuristics
 
@@ -137,7 +139,8 @@ class Autotuner(Wrapper):
         self._call.nargs = value
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_call"}
+        left_out = ("_call", "_bind")
+        return {name: value for name, value in self.__dict__.items() if name not in left_out}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _call=_Call())
@@ -152,6 +155,37 @@ class Autotuner(Wrapper):
         self.perf_model = by.get("perf_model")
         self.configs_top_k = by.get("top_k", 1.0)
         self.early_config_prune = by.get("early_config_prune")
+
+    # --- launches that C++ repeats (python/src/tuned_launcher.h) ----------------------------------
+
+    @lazy_property
+    def _bind(self) -> Callable[[Any], Callable[..., Any]]:
+        """What ``self[grid]`` calls, which is C++."""
+        fn = self.fn
+        own = type(self).run is Autotuner.run and type(self)._launch is Autotuner._launch
+        if not own or not isinstance(fn, JITFunction) or fn.runs_otherwise:
+            return super().__getitem__
+        return _core.TunedLauncher(
+            self._run_on, self._choice, vars(self), fn, fn._launcher, self.arg_names, self.keys
+        ).bind
+
+    def _run_on(self, grid: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return self.run(*args, **{"grid": grid, "warmup": False, **kwargs})
+
+    def _choice(self, *args: Any, **kwargs: Any) -> Any:
+        """What a launch with these arguments has just been made with: its key in ``cache``, the
+        configuration, its hook, its keywords. None for what may be something else next time."""
+        key, config = None, None
+        if len(self.configs) == 1:
+            config = self.configs[0]
+        else:
+            self.nargs = dict(zip(self.arg_names, args, strict=False))
+            key = self.tuning_key(kwargs)
+            self.nargs = None
+            config = self.cache.get(key)
+        return (
+            (key, config, config.pre_hook, config.all_kwargs()) if type(config) is Config else None
+        )
 
     # --- hooks that keep arguments as they were while configurations are tried --------------------
 
@@ -432,6 +466,9 @@ class Autotuner(Wrapper):
             ]
         finally:
             self.nargs = None
+
+
+_core.add_subscript(Autotuner)
 
 
 def autotune(

@@ -160,15 +160,13 @@ class JITFunction(KernelFunction, KernelInterface[T]):
 
     @lazy_property
     def _bind(self) -> Callable[[Any], Callable[..., Any]]:
+        """What ``self[grid]`` calls, which is C++."""
         return super().__getitem__ if self.runs_otherwise else self._launcher.bind
 
     @property
     def runs_otherwise(self) -> bool:
         """Whether this is of a user's class with a ``run`` of its own."""
         return type(self).run is not JITFunction.run
-
-    def __getitem__(self, grid: Any) -> Callable[..., Any]:
-        return self._bind(grid)
 
     @method_for_user
     def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
@@ -220,6 +218,9 @@ class JITFunction(KernelFunction, KernelInterface[T]):
         target = driver.active.get_current_target()
         source, options = specialization.read_data(self, specialization_data, target)
         return self.warmup(grid=(1,), **example_arguments.of(source), **options)
+
+
+_core.add_subscript(JITFunction)
 
 
 def get_device_key() -> int:

@@ -65,7 +65,10 @@ def register_torch() -> None:
             except TypeError:
                 continue
     current_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
-    _core.register_torch(torch.Tensor, torch.nn.Parameter, list(dtypes.items()), current_stream)
+    exchange = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)
+    _core.register_torch(
+        torch.Tensor, torch.nn.Parameter, list(dtypes.items()), current_stream, exchange
+    )
     _torch_is_known = True
 
 
