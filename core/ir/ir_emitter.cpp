@@ -406,6 +406,17 @@ void IrEmitter::setDivisibility(unsigned argument, int32_t divisor) {
       function.setArgAttr(argument, "tl.divisibility", impl_->builder.getI32IntegerAttr(divisor));
 }
 
+void IrEmitter::setOne(unsigned argument) {
+  for (auto function : impl_->module->getOps<mlir::func::FuncOp>()) {
+    if (argument >= function.getNumArguments())
+      continue;
+    mlir::BlockArgument value = function.getArgument(argument);
+    auto builder = mlir::OpBuilder::atBlockBegin(&function.front());
+    value.replaceAllUsesWith(mlir::arith::ConstantOp::create(
+        builder, value.getLoc(), builder.getIntegerAttr(value.getType(), 1)));
+  }
+}
+
 ValueList IrEmitter::pushBlock(llvm::ArrayRef<Type> argumentTypes) {
   auto *block = new mlir::Block;
   impl_->detached.push_back(block);

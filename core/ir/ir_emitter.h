@@ -84,6 +84,8 @@ public:
   ///
   /// Units: bytes for a pointer.
   void setDivisibility(unsigned argument, int32_t divisor);
+  /// Puts 1 in place of an argument of the finished kernel, an integer, wherever it is used.
+  void setOne(unsigned argument);
 
   /// Begins a detached block, emits into it, and returns its arguments.
   ValueList pushBlock(llvm::ArrayRef<Type> argumentTypes = {});

@@ -179,12 +179,16 @@ py::dict asDict(const GpuKernel &kernel) {
   return result;
 }
 
+constexpr int32_t kIsOne = -1; ///< IS_ONE of runtime/alignment.py
+
 /// Runs the passes of the block IR and returns its text, which is what a compiled kernel depends
 /// on.
 std::string simplify(PyIrBuilder &builder, const py::list &divisors, bool withLocations) {
   builder.throwErrors();
   for (size_t i = 0; i < divisors.size(); ++i)
-    if (const auto divisor = divisors[i].cast<int32_t>(); divisor != 1)
+    if (const auto divisor = divisors[i].cast<int32_t>(); divisor == kIsOne)
+      builder.emitter.setOne(static_cast<unsigned>(i));
+    else if (divisor != 1)
       builder.emitter.setDivisibility(static_cast<unsigned>(i), divisor);
   std::string failure;
   if (!builder.emitter.verify(&failure) || !runPasses(builder.emitter, &failure))

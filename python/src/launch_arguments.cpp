@@ -235,8 +235,11 @@ bool LaunchArguments::addInt(const LaunchParameter &parameter, PyObject *value) 
     return addScalar(parameter,
                      number == static_cast<int32_t>(number) ? DType::Int32 : DType::Int64,
                      static_cast<uint64_t>(number), isAligned);
-  return fits(number, *fixed) &&
-         addScalar(parameter, *fixed, static_cast<uint64_t>(number), isAligned);
+  if (!fits(number, *fixed) ||
+      !addScalar(parameter, *fixed, static_cast<uint64_t>(number), isAligned))
+    return false;
+  // Kernels may know that it is 1, but not its type from that (runtime/alignment.py).
+  return number != 1 || !parameter.specializesOne || key.add(makeWord(WordKind::Int, 1));
 }
 
 /// A descriptor made on the host: base, shape and strides at run time, block, padding, rounding and

@@ -16,7 +16,7 @@ struct LaunchParameter {
   pybind11::object name;         ///< interned
   pybind11::object defaultValue; ///< null without one
   bool isConstexpr = false;
-  bool specializesOne = true;       ///< an int that is 1 becomes a constant
+  bool specializesOne = true;       ///< kernels know an int that is 1
   bool specializesAlignment = true; ///< kernels know what can be divided by 16
   std::optional<DType> fixedType;   ///< of an annotation: of a number
   bool takesPointer = false;        ///< an annotation says so

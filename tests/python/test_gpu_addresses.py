@@ -163,3 +163,27 @@ def test_numbers_of_8_bytes_are_whole_words() -> None:
     for access in ("ld", "st"):
         assert len(re.findall(rf"@%p\d+ {access}\.global\.v2\.b64", ptx)) == 2
     assert "shl.b64" not in ptx and "or.b64" not in ptx
+
+
+@triton.jit
+def annotated_kernel(
+    in_ptr, out_ptr, stride: tl.int64, step: tl.int32, untold: tl.int64, N: tl.constexpr
+):
+    tl.static_assert(stride.dtype == tl.int64)
+    tl.static_assert(step.dtype == tl.int32)
+    tl.static_assert(untold.dtype == tl.int64)
+    n = tl.arange(0, N)
+    values = tl.load(in_ptr + n * stride * step) + tl.load(in_ptr + n * untold)
+    tl.store(out_ptr + n, values)
+
+
+def test_annotated_numbers_that_are_1() -> None:
+    """They keep their type, and are known to be 1: neighbours are loaded as vectors."""
+    x, out = torch.zeros(4096), torch.zeros(1024)
+    vectors = r"ld\.global\S*\.v4\.b32"
+    plain = compiled(annotated_kernel, x, out, 2, 2, 2, 1024)
+    assert not re.search(vectors, plain.asm["ptx"])
+    one = compiled(annotated_kernel, x, out, 1, 1, 1, 1024)
+    assert len(re.findall(vectors, one.asm["ptx"])) >= 2
+    parameters = r"^\s*\.param .*annotated_kernel_param_"
+    assert len(re.findall(parameters, one.asm["ptx"], re.MULTILINE)) == 5  # as what is given

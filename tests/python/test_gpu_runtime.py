@@ -128,6 +128,26 @@ def test_what_makes_another_kernel(run):
     )
 
 
+def test_an_annotated_number_that_is_1_makes_another_kernel(run):
+    run(
+        """
+        @triton.jit
+        def typed(x, y, n: tl.int64):
+            tl.static_assert(n.dtype == tl.int64)
+            tl.store(y, tl.load(x + n))
+        x, y = Tensor(4096), Tensor(8192)
+        def count(n):
+            before = len(compiled)
+            for _ in range(3):
+                typed[(1,)](x, y, n)
+                assert launches()[-1][-1] == str(n), "it is an argument all the same"
+            return len(compiled) - before
+        assert [count(n) for n in (3, 1, 5, 1, 16, 1, 3)] == [1, 1, 0, 0, 1, 0, 0]
+        """,
+        FAKE_CUDA_ARGUMENTS="3",
+    )
+
+
 def test_grids(run):
     run("""
         x, y = Tensor(4096), Tensor(8192)

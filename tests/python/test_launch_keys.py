@@ -88,7 +88,7 @@ def test_annotations_and_do_not_specialize():
 
     assert k(plain=1)[0] == k(plain=16)[0] == k()[0] != k(n=16)[0]
     assert k(loose=16)[0] == k()[0] != k(loose=1)[0]
-    assert k(wide=1)[0] == k()[0] != k(wide=16)[0]
+    assert k()[0] != k(wide=1)[0] != k(wide=16)[0] != k()[0]
     assert k(real=2)[1][-2] == int(np.float64(2).view(np.uint64))
     assert k(half=2)[1][-1] == int(np.float16(2).view(np.uint16))
     assert k(half=None)[0] != k()[0] == k(half=1)[0]
