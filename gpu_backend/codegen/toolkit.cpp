@@ -5,6 +5,7 @@
 #include "gpu_backend/codegen/run_program.h"
 #include "gpu_backend/codegen/warp_time.h"
 #include "gpu_backend/codegen/wgmma_waits.h"
+#include "gpu_backend/codegen/wide_sums.h"
 #include "gpu_backend/codegen/write_file.h"
 #include "gpu_backend/kernel_names.h"
 
@@ -374,7 +375,7 @@ bool assemble(GpuKernel &kernel, const GpuOptions &options, std::string *error) 
   // What is certain to spill has all registers at once: with few of them ptxas takes three times
   // as long, only for the result to be thrown away.
   if (!options.maxRegisters && registerDemand(kernel.ptx) > kCertainToSpill * most) {
-    other.ptx = withCtas(kernel.ptx, 1);
+    other.ptx = withCtas(withWideSumsApart(kernel.ptx), 1);
     if (!other.ptx.empty()) {
       if (!assembleOnce(other, options, error))
         return false;
@@ -389,6 +390,13 @@ bool assemble(GpuKernel &kernel, const GpuOptions &options, std::string *error) 
     other.ptx = withWaitsFirst(kernel.ptx, /*inLoops=*/true);
     if (other.ptx != kernel.ptx && assembleOnce(other, options, &ignored) &&
         !hasSerializedDots(other) && other.spillBytes <= kernel.spillBytes)
+      takeOther();
+    other.warnings.clear();
+  }
+  if (kernel.spillBytes != 0) {
+    other.ptx = withWideSumsApart(kernel.ptx);
+    if (other.ptx != kernel.ptx && assembleOnce(other, options, &ignored) &&
+        other.spillBytes < kernel.spillBytes)
       takeOther();
     other.warnings.clear();
   }

@@ -4,6 +4,7 @@
 #include "gpu_backend/codegen/ptxas_mistakes.h"
 #include "gpu_backend/codegen/register_demand.h"
 #include "gpu_backend/codegen/run_program.h"
+#include "gpu_backend/codegen/wide_sums.h"
 #include "gpu_backend/kernel_names.h"
 
 #include "llvm/Support/ErrorHandling.h"
@@ -29,6 +30,17 @@ TEST(KernelNames, OthersDiffer) {
   EXPECT_NE(symbolOf("größe"), symbolOf("grüße"));
   for (const llvm::StringRef name : {"_", "WARP_SZ", "shared_memory", "__nv_expf"})
     EXPECT_NE(symbolOf(name), name);
+}
+
+TEST(WideSums, AreAProductAndASum) {
+  EXPECT_EQ(withWideSumsApart("\tmad.wide.s32 \t%rd3, %r1, 4, %rd2;\n\tret;\n"),
+            "\tmul.wide.s32 \t%rd3, %r1, 4;\n\tadd.s64 \t%rd3, %rd2, %rd3;\n\tret;\n");
+  EXPECT_EQ(withWideSumsApart("\tmad.wide.u32 \t%rd3, %r1, %r2, 16;\n"),
+            "\tmul.wide.u32 \t%rd3, %r1, %r2;\n\tadd.s64 \t%rd3, 16, %rd3;\n");
+  for (const char *other : {"\tmad.wide.s32 \t%rd3, %r1, 4, %rd3;\n", // the sum would be lost
+                            "\tmad.wide.s16 \t%r3, %rs1, 4, %r2;\n",
+                            "\tmad.lo.s32 \t%r3, %r1, 4, %r2;\n", "\tret;", ""})
+    EXPECT_EQ(withWideSumsApart(other), other);
 }
 
 TEST(PtxasMistakes, NegationsAndSelectionsAreSaidOtherwise) {
