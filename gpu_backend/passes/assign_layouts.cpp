@@ -16,6 +16,7 @@
 #include "gpu_backend/passes/scaled_dots.h"
 #include "gpu_backend/passes/shape_transfer.h"
 #include "gpu_backend/passes/split_dots.h"
+#include "gpu_backend/passes/wide_dot_sums.h"
 
 #include "core/ir/facts.h"
 #include "core/ir/tl_dialect.h"
@@ -285,6 +286,7 @@ LogicalResult assignLayouts(func::FuncOp function, const GpuTarget &target,
   narrowDotOperands(function);
   widenDotOperands(function, target);
   foldSumsIntoDots(function, target);
+  keepDotSumsWide(function);
   splitDots(function, target, options.numWarps);
   markReductionsInAnyOrder(function);
   const AxisAnalysis axes(function);

@@ -93,6 +93,14 @@ def test_half_an_instruction_in_a_loop(dtype: Any, arch: str, machines: Any) -> 
     assert used(machines, "mma")
 
 
+@BOTH_ARCHS
+@pytest.mark.parametrize("size", [16, 64])
+@pytest.mark.parametrize("k", [0, 64, 192])
+def test_sums_in_fp16(k: int, size: int, arch: str, machines: Any) -> None:
+    dots.run_half_sums(size, k, HALF, "cpu")
+    assert used(machines, "wgmma" if size == 64 and arch == "sm_90a" else "mma")
+
+
 @pytest.mark.parametrize("arch", ["sm_90a"])
 @pytest.mark.parametrize("limit", [None, 0, 32, 48, 64, 128])
 def test_limit_of_imprecise_sums(limit: int | None, arch: str, machines: Any) -> None:
