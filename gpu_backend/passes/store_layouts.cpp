@@ -43,10 +43,12 @@ Traffic trafficOf(const LinearLayout &layout, const ShapeBits &shape, int dim, i
 /// instructions of `width` elements a thread. What lanes have copies of is small.
 bool isScattered(tl::StoreOp store, const LinearLayout &own, const LinearLayout &rows, int width,
                  const AxisAnalysis &axes) {
-  constexpr int kFewInstructions = 4;
+  constexpr int kFewInstructions = 4, kFewNeighbours = 8;
   const int dim = axes.orderOf(store.getPointer())[0];
-  if (own.registerCount() / width < kFewInstructions || freeBits(own).lanes != 0 ||
-      axes.at(store.getPointer()).dims[dim].contiguity == 1)
+  const AxisInfo::Dim &known = axes.at(store.getPointer()).dims[dim];
+  const bool isNear =
+      known.contiguity > 1 || std::abs(known.spacing.of(kFewNeighbours).value_or(0)) == 1;
+  if (own.registerCount() / width < kFewInstructions || freeBits(own).lanes != 0 || !isNear)
     return false;
   const ShapeBits shape(blockType(store.getPointer()).getShape());
   const int bytes = tlg::elementBytes(store.getValue().getType());

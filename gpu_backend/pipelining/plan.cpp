@@ -128,6 +128,8 @@ public:
       plan_.delayedDot.reset();
       if (plan_.why == LoadReason::None && isRecurrence())
         planRecurrence();
+      else if (plan_.why == LoadReason::None)
+        planOperands();
     }
     return std::move(plan_);
   }
@@ -285,6 +287,35 @@ private:
     plan.why = LoadReason::None;
     requireDisjointIn(slice);
     requireDisjoint(load);
+  }
+
+  /// Where nothing is copied, operands that no copy can bring come an iteration early all the same,
+  /// if all of them can, sums take so many registers that few warps run beside one another, and
+  /// there are enough for the operands of two iterations.
+  void planOperands() {
+    constexpr int64_t kManySums = 64, kRegistersOfAddresses = 96;
+    int64_t sums = 0, loaded = 0; // an element of 1 or 2 bytes has a register of its own
+    int warps = 1;
+    loop_.getBody()->walk([&](Operation *op) {
+      if (!isDot(op))
+        return;
+      sums += registersOf(op->getResult(0).getType());
+      warps = tlg::layoutOf(op->getResult(0).getType()).warpCount();
+    });
+    for (const LoadPlan &plan : plan_.loads)
+      if (plan.feedsDot)
+        loaded += static_cast<int64_t>(elementsOfThread(plan.load));
+    const int64_t needed = sums + 2 * loaded + kRegistersOfAddresses;
+    if (loaded == 0 || sums < kManySums || needed > target_.registersPerThread(warps))
+      return;
+    const LoopPlan before = plan_;
+    for (LoadPlan &plan : plan_.loads)
+      planRegisters(plan);
+    const bool isWhole = llvm::all_of(plan_.loads, [](const LoadPlan &plan) {
+      return !plan.feedsDot || plan.copy == CopyKind::Registers;
+    });
+    if (!isWhole)
+      plan_ = before;
   }
 
   /// Whether the loop stores in every iteration, and computes what goes into the next one from what

@@ -116,7 +116,7 @@ struct LoopPlan {
 
   bool isPipelined() const { return !rings.empty(); }
   /// Whether it has no ring, and all the same loads that are done an iteration early.
-  bool isRecurrence() const { return !isPipelined() && copies(CopyKind::Registers); }
+  bool loadsEarly() const { return !isPipelined() && copies(CopyKind::Registers); }
   bool beginsRoundsEarly() const { return rounds && rounds->why == RoundReason::None; }
   int64_t ringBytes() const; ///< of shared memory, without mbarriers
   bool copies(CopyKind kind) const;

@@ -98,9 +98,9 @@ std::string loopText(const LoopPlan &loop) {
   std::string text = "loop " + placeOf(loop.loop) + ": ";
   if (loop.why != LoadReason::None)
     return text + "not pipelined: " + reasonText(loop, {}) + "\n";
-  text += loop.isPipelined()    ? llvm::formatv("{0} stages\n", loop.stages).str()
-          : loop.isRecurrence() ? "a recurrence, no ring\n"
-                                : "not pipelined: no load of it can begin early\n";
+  text += loop.isPipelined()  ? llvm::formatv("{0} stages\n", loop.stages).str()
+          : loop.loadsEarly() ? "no ring\n"
+                              : "not pipelined: no load of it can begin early\n";
   for (const RingPlan &ring : loop.rings)
     text += ringText(loop, ring);
   for (const LoadPlan &load : loop.loads)

@@ -26,7 +26,7 @@ std::unique_ptr<LoopRing> ringFor(const LoopPlan &loop) {
   return nullptr;
 }
 
-LogicalResult writeRecurrence(const LoopPlan &plan) {
+LogicalResult writeEarlyLoads(const LoopPlan &plan) {
   llvm::SmallVector<Operation *> loads;
   for (const LoadPlan &load : plan.loads)
     if (load.copy == CopyKind::Registers)
@@ -38,11 +38,11 @@ LogicalResult writeRecurrence(const LoopPlan &plan) {
 
 LogicalResult writePipelines(func::FuncOp function, const PipelinePlan &plan) {
   for (const LoopPlan &loop : plan.loops) {
-    if (!loop.isPipelined() && !loop.isRecurrence())
+    if (!loop.isPipelined() && !loop.loadsEarly())
       continue;
     for (const auto [loaded, stored] : loop.disjoint)
       requireDisjoint(function, loaded, stored);
-    if (failed(loop.isPipelined() ? ringFor(loop)->write() : writeRecurrence(loop)))
+    if (failed(loop.isPipelined() ? ringFor(loop)->write() : writeEarlyLoads(loop)))
       return failure();
   }
   readInWantedLayouts(function);

@@ -161,14 +161,14 @@ def test_rows_that_run_down_leave_no_gaps(n: int, arch: str, kernels: Any) -> No
 
 @triton.jit
 def planes_kernel(x_ptr, w_ptr, out_ptr, channels, height, width, plane: int, row: int, column: int,
-                  filter_stride, tap_stride: int, PIXELS: tl.constexpr, CHANNELS: tl.constexpr,
-                  FILTERS: tl.constexpr):  # fmt: skip
+                  filter_stride, tap_stride: int, taps: int, PIXELS: tl.constexpr,
+                  CHANNELS: tl.constexpr, FILTERS: tl.constexpr):  # fmt: skip
     """A convolution by 1 x 3 taps, with zeros beside each row."""
     pixel = tl.program_id(0) * PIXELS + tl.arange(0, PIXELS)
     across, down = pixel % width, pixel // width
     channel, filters = tl.arange(0, CHANNELS), tl.arange(0, FILTERS)
     total = tl.zeros((PIXELS, FILTERS), tl.float32)
-    for tap in range(3):
+    for tap in range(taps):
         at = across + tap - 1
         x_ptrs = x_ptr + (down * row + at * column)[:, None] + (channel * plane)[None, :]
         inside = (down < height) & (at >= 0) & (at < width)
@@ -181,26 +181,31 @@ def planes_kernel(x_ptr, w_ptr, out_ptr, channels, height, width, plane: int, ro
 
 @ARCHS
 @pytest.mark.parametrize(("height", "width"), [(4, 28), (8, 14), (5, 23), (1, 1)])
+@pytest.mark.parametrize("taps", [3, 1, 0])
+@pytest.mark.parametrize("is_large", [False, True])
 def test_lanes_lie_along_rows_of_an_image_of_any_width(
-    height: int, width: int, arch: str, kernels: Any
+    is_large: bool, taps: int, height: int, width: int, arch: str, kernels: Any
 ) -> None:
     """Where rows begin is not known, nor that pixels are neighbours (`int` keeps a stride of 1 from
     being a constant), only that planes of channels are far apart."""
-    channels, filters = 32, 64
+    channels, filters = 32, 128 if is_large else 64
     x = torch.randn(channels, 160).half()[:, : height * width].view(channels, height, width)
     w = torch.randn(filters, channels, 3).half() / 8
     out = torch.empty(height * width, filters)
-    grid = (-(-height * width // 64),)
+    pixels = filters
+    grid = (-(-height * width // pixels),)
     planes_kernel[grid](
-        x, w, out, channels, height, width, *x.stride(), w.stride(0), w.stride(1),
-        PIXELS=64, CHANNELS=32, FILTERS=64, num_warps=4,
+        x, w, out, channels, height, width, *x.stride(), w.stride(0), w.stride(1), taps,
+        PIXELS=pixels, CHANNELS=32, FILTERS=filters, num_warps=8 if is_large else 4,
     )  # fmt: skip
     padded = torch.nn.functional.pad(x.float(), (1, 1))
-    want = sum(
-        torch.einsum("chw,fc->hwf", padded[..., tap : tap + width], w[..., tap].float())
-        for tap in range(3)
-    )
+    want = torch.zeros(height, width, filters)
+    for tap in range(taps):
+        want += torch.einsum("chw,fc->hwf", padded[..., tap : tap + width], w[..., tap].float())
     torch.testing.assert_close(out, want.reshape(-1, filters), rtol=1e-3, atol=1e-3)
-    first = r"tl\.load .*tlg\.vector = array<i32: 0, 1>.*-> tensor<{}xf16"
-    for tile in ("64x32", "32x64"):
-        assert re.search(first.format(tile), kernels[0].asm["tlg"])
+    first = r"tl\.load .*tlg\.vector = array<i32: 0, 1>.*-> tensor<{}x{}xf16"
+    for tile in ((pixels, 32), (32, filters)):
+        assert re.search(first.format(*tile), kernels[0].asm["tlg"])
+    # Nothing can be copied in pieces of 2 bytes.
+    early = kernels[0].asm["plan"].count("into registers, an iteration early")
+    assert early == (2 if is_large else 0)

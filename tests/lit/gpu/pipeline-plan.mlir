@@ -576,3 +576,97 @@ func.func @other(%a: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %b: !tl.ptr<f16>
   tl.store %y_at, %sum : tensor<32x32x!tl.ptr<f32>>, tensor<32x32xf32>
   return
 }
+
+// -----
+
+// Operands that no copy can bring come an iteration early where sums take many registers: few warps
+// run beside one another, and none can hide that another one waits.
+// CHECK-NEXT: plan of 'narrow_operands'
+// CHECK-NEXT: loop at pipeline-plan.mlir:{{.*}}: no ring
+// CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: into registers, an iteration early
+// CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: into registers, an iteration early
+func.func @narrow_operands(%a: !tl.ptr<f16>, %b: !tl.ptr<f16>, %c: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %lda: i32, %ldb: i32, %k: i32) {
+  %zero = arith.constant 0 : i32
+  %step = arith.constant 16 : i32
+  %none = arith.constant dense<0.0> : tensor<64x128xf32>
+  %m = tl.range 0 to 64 : tensor<64xi32>
+  %n = tl.range 0 to 128 : tensor<128xi32>
+  %d = tl.range 0 to 16 : tensor<16xi32>
+  %rows = tl.expand_dims %m axis 1 : tensor<64xi32> -> tensor<64x1xi32>
+  %columns = tl.expand_dims %n axis 0 : tensor<128xi32> -> tensor<1x128xi32>
+  %sa = tl.splat %lda : i32 -> tensor<64x1xi32>
+  %ra = arith.muli %rows, %sa : tensor<64x1xi32>
+  %a_rows = tl.broadcast %ra : tensor<64x1xi32> -> tensor<64x16xi32>
+  %b_columns = tl.broadcast %columns : tensor<1x128xi32> -> tensor<16x128xi32>
+  %a_base = tl.splat %a : !tl.ptr<f16> -> tensor<64x16x!tl.ptr<f16>>
+  %b_base = tl.splat %b : !tl.ptr<f16> -> tensor<16x128x!tl.ptr<f16>>
+  %sb = tl.splat %ldb : i32 -> tensor<16x1xi32>
+  %sum = scf.for %i = %zero to %k step %step iter_args(%s = %none) -> (tensor<64x128xf32>) : i32 {
+    %start = tl.splat %i : i32 -> tensor<16xi32>
+    %depth = arith.addi %start, %d : tensor<16xi32>
+    %da = tl.expand_dims %depth axis 0 : tensor<16xi32> -> tensor<1x16xi32>
+    %db = tl.expand_dims %depth axis 1 : tensor<16xi32> -> tensor<16x1xi32>
+    %rb = arith.muli %db, %sb : tensor<16x1xi32>
+    %a_depth = tl.broadcast %da : tensor<1x16xi32> -> tensor<64x16xi32>
+    %b_rows = tl.broadcast %rb : tensor<16x1xi32> -> tensor<16x128xi32>
+    %ao = arith.addi %a_rows, %a_depth : tensor<64x16xi32>
+    %bo = arith.addi %b_rows, %b_columns : tensor<16x128xi32>
+    %a_at = tl.addptr %a_base, %ao : tensor<64x16x!tl.ptr<f16>>, tensor<64x16xi32>
+    %b_at = tl.addptr %b_base, %bo : tensor<16x128x!tl.ptr<f16>>, tensor<16x128xi32>
+    %x = tl.load %a_at : tensor<64x16x!tl.ptr<f16>> -> tensor<64x16xf16>
+    %y = tl.load %b_at : tensor<16x128x!tl.ptr<f16>> -> tensor<16x128xf16>
+    %next = tl.dot %x, %y, %s : tensor<64x16xf16>, tensor<16x128xf16> -> tensor<64x128xf32>
+    scf.yield %next : tensor<64x128xf32>
+  }
+  %c_base = tl.splat %c : !tl.ptr<f32> -> tensor<64x128x!tl.ptr<f32>>
+  %c_rows = tl.broadcast %rows : tensor<64x1xi32> -> tensor<64x128xi32>
+  %c_at = tl.addptr %c_base, %c_rows : tensor<64x128x!tl.ptr<f32>>, tensor<64x128xi32>
+  tl.store %c_at, %sum : tensor<64x128x!tl.ptr<f32>>, tensor<64x128xf32>
+  return
+}
+
+// -----
+
+// CHECK-NEXT: plan of 'few_sums'
+// CHECK-NEXT: loop at pipeline-plan.mlir:{{.*}}: not pipelined: no load of it can begin early
+// CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: in its iteration: it loads by pieces of 2 bytes
+// CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: in its iteration: it loads by pieces of 2 bytes
+func.func @few_sums(%a: !tl.ptr<f16>, %b: !tl.ptr<f16>, %c: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %lda: i32, %ldb: i32, %k: i32) {
+  %zero = arith.constant 0 : i32
+  %step = arith.constant 16 : i32
+  %none = arith.constant dense<0.0> : tensor<64x64xf32>
+  %m = tl.range 0 to 64 : tensor<64xi32>
+  %n = tl.range 0 to 64 : tensor<64xi32>
+  %d = tl.range 0 to 16 : tensor<16xi32>
+  %rows = tl.expand_dims %m axis 1 : tensor<64xi32> -> tensor<64x1xi32>
+  %columns = tl.expand_dims %n axis 0 : tensor<64xi32> -> tensor<1x64xi32>
+  %sa = tl.splat %lda : i32 -> tensor<64x1xi32>
+  %ra = arith.muli %rows, %sa : tensor<64x1xi32>
+  %a_rows = tl.broadcast %ra : tensor<64x1xi32> -> tensor<64x16xi32>
+  %b_columns = tl.broadcast %columns : tensor<1x64xi32> -> tensor<16x64xi32>
+  %a_base = tl.splat %a : !tl.ptr<f16> -> tensor<64x16x!tl.ptr<f16>>
+  %b_base = tl.splat %b : !tl.ptr<f16> -> tensor<16x64x!tl.ptr<f16>>
+  %sb = tl.splat %ldb : i32 -> tensor<16x1xi32>
+  %sum = scf.for %i = %zero to %k step %step iter_args(%s = %none) -> (tensor<64x64xf32>) : i32 {
+    %start = tl.splat %i : i32 -> tensor<16xi32>
+    %depth = arith.addi %start, %d : tensor<16xi32>
+    %da = tl.expand_dims %depth axis 0 : tensor<16xi32> -> tensor<1x16xi32>
+    %db = tl.expand_dims %depth axis 1 : tensor<16xi32> -> tensor<16x1xi32>
+    %rb = arith.muli %db, %sb : tensor<16x1xi32>
+    %a_depth = tl.broadcast %da : tensor<1x16xi32> -> tensor<64x16xi32>
+    %b_rows = tl.broadcast %rb : tensor<16x1xi32> -> tensor<16x64xi32>
+    %ao = arith.addi %a_rows, %a_depth : tensor<64x16xi32>
+    %bo = arith.addi %b_rows, %b_columns : tensor<16x64xi32>
+    %a_at = tl.addptr %a_base, %ao : tensor<64x16x!tl.ptr<f16>>, tensor<64x16xi32>
+    %b_at = tl.addptr %b_base, %bo : tensor<16x64x!tl.ptr<f16>>, tensor<16x64xi32>
+    %x = tl.load %a_at : tensor<64x16x!tl.ptr<f16>> -> tensor<64x16xf16>
+    %y = tl.load %b_at : tensor<16x64x!tl.ptr<f16>> -> tensor<16x64xf16>
+    %next = tl.dot %x, %y, %s : tensor<64x16xf16>, tensor<16x64xf16> -> tensor<64x64xf32>
+    scf.yield %next : tensor<64x64xf32>
+  }
+  %c_base = tl.splat %c : !tl.ptr<f32> -> tensor<64x64x!tl.ptr<f32>>
+  %c_rows = tl.broadcast %rows : tensor<64x1xi32> -> tensor<64x64xi32>
+  %c_at = tl.addptr %c_base, %c_rows : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xi32>
+  tl.store %c_at, %sum : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xf32>
+  return
+}

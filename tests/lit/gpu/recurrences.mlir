@@ -4,7 +4,7 @@
 // RUN: blk-opt %s --split-input-file --tlg-pipeline='arch=sm_90a' | FileCheck %s --check-prefix=IR
 
 // CHECK-LABEL: plan of 'scan'
-// CHECK-NEXT: loop at recurrences.mlir:{{.*}}: a recurrence, no ring
+// CHECK-NEXT: loop at recurrences.mlir:{{.*}}: no ring
 // CHECK-NEXT:   load at recurrences.mlir:{{.*}}: into registers, an iteration early
 // CHECK-NEXT:   load at recurrences.mlir:{{.*}}: into registers, an iteration early
 // CHECK-NEXT:   arguments 0 and 2 must not overlap
@@ -147,7 +147,7 @@ func.func @sum(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {
 
 // What the loop stores to stays.
 // CHECK-LABEL: plan of 'stored_to'
-// CHECK-NEXT: loop at recurrences.mlir:{{.*}}: a recurrence, no ring
+// CHECK-NEXT: loop at recurrences.mlir:{{.*}}: no ring
 // CHECK-NEXT:   load at recurrences.mlir:{{.*}}: in its iteration
 // CHECK-NEXT:   load at recurrences.mlir:{{.*}}: into registers, an iteration early
 // CHECK-NEXT:   load at recurrences.mlir:{{.*}}: into registers, an iteration early

@@ -563,3 +563,37 @@ func.func @pairs_of_rows(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.
   tl.store %to, %v : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
   return
 }
+
+// -----
+
+// Turned and mirrored: what is loaded along rows is stored by lanes along columns, which run down.
+// CHECK: #[[COLUMNS:layout[0-9]*]] = #tlg.layout<registers = [4, 8, 16], lanes = [32, 64, 128, 256, 512], warps = [1, 2]>
+// CHECK-LABEL: func.func @turned_and_mirrored(
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 1, 4>
+// CHECK: tl.store {{.*}}tlg.vector = array<i32: 0, 1>{{.*}}tensor<32x32xf32, #[[COLUMNS]]>
+func.func @turned_and_mirrored(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}) {
+  %last = arith.constant dense<31> : tensor<32xi32>
+  %c32 = arith.constant dense<32> : tensor<32x1xi32>
+  %c32_0 = arith.constant dense<32> : tensor<1x32xi32>
+  %range = tl.range 0 to 32 : tensor<32xi32>
+  %rows = tl.expand_dims %range axis 1 : tensor<32xi32> -> tensor<32x1xi32>
+  %columns = tl.expand_dims %range axis 0 : tensor<32xi32> -> tensor<1x32xi32>
+  %start = arith.muli %rows, %c32 : tensor<32x1xi32>
+  %a = tl.broadcast %start : tensor<32x1xi32> -> tensor<32x32xi32>
+  %b = tl.broadcast %columns : tensor<1x32xi32> -> tensor<32x32xi32>
+  %offset = arith.addi %a, %b : tensor<32x32xi32>
+  %base = tl.splat %x : !tl.ptr<f32> -> tensor<32x32x!tl.ptr<f32>>
+  %at = tl.addptr %base, %offset : tensor<32x32x!tl.ptr<f32>>, tensor<32x32xi32>
+  %v = tl.load %at : tensor<32x32x!tl.ptr<f32>> -> tensor<32x32xf32>
+  %down = arith.subi %last, %range : tensor<32xi32>
+  %up = tl.expand_dims %down axis 1 : tensor<32xi32> -> tensor<32x1xi32>
+  %left = tl.expand_dims %down axis 0 : tensor<32xi32> -> tensor<1x32xi32>
+  %far = arith.muli %left, %c32_0 : tensor<1x32xi32>
+  %c = tl.broadcast %up : tensor<32x1xi32> -> tensor<32x32xi32>
+  %d = tl.broadcast %far : tensor<1x32xi32> -> tensor<32x32xi32>
+  %place = arith.addi %c, %d : tensor<32x32xi32>
+  %out = tl.splat %y : !tl.ptr<f32> -> tensor<32x32x!tl.ptr<f32>>
+  %to = tl.addptr %out, %place : tensor<32x32x!tl.ptr<f32>>, tensor<32x32xi32>
+  tl.store %to, %v : tensor<32x32x!tl.ptr<f32>>, tensor<32x32xf32>
+  return
+}
