@@ -18,6 +18,7 @@
 #include "llvm/Support/Program.h"
 #include "llvm/Support/Regex.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace blockscope::gpu {
@@ -258,17 +259,18 @@ llvm::SmallVector<int, 2> moreCtas(const GpuKernel &kernel) {
                          : llvm::SmallVector<int, 2>{most, now + 1};
 }
 
-/// How many CTAs can run at the same time if a thread has a few registers more than ptxas gave it,
-/// or a third more: loads that wait for registers begin earlier.
+/// How many CTAs can run at the same time if a thread has a third more registers than ptxas gave
+/// it, or a few: loads that wait for registers begin earlier.
 llvm::SmallVector<int, 2> fewerCtas(const GpuKernel &kernel) {
   constexpr double kThirdMore = 1.35;
-  const auto step = static_cast<uint64_t>(kernel.target.registerStep());
-  const auto taken = static_cast<int>(llvm::alignTo(kernel.registers, step));
+  const int step = kernel.target.registerStep();
+  const auto few =
+      static_cast<int>(llvm::alignTo(kernel.registers + step, static_cast<uint64_t>(step)));
+  const int third = std::max(few, static_cast<int>(kThirdMore * kernel.registers));
   llvm::SmallVector<int, 2> counts;
-  for (const int registers :
-       {taken + static_cast<int>(step), static_cast<int>(kThirdMore * kernel.registers)})
-    if (const int ctas = ctasAtATime(kernel, registers);
-        registers <= GpuTarget::kThreadRegisters && ctas > 0 && !llvm::is_contained(counts, ctas))
+  for (const int registers : {third, few})
+    if (const int ctas = ctasAtATime(kernel, std::min(registers, int{GpuTarget::kThreadRegisters}));
+        few <= GpuTarget::kThreadRegisters && ctas > 0 && !llvm::is_contained(counts, ctas))
       counts.push_back(ctas);
   return counts;
 }
@@ -345,15 +347,18 @@ void chooseRegisters(GpuKernel &kernel, const GpuOptions &options) {
                   isQuicker(otherPace, *pace, /*alone=*/1, /*beside=*/kClearly));
         }))
       break;
-  const auto canBeQuicker = [&] {
-    const auto cycles = static_cast<double>(pace->warp.cycles);
-    return cycles - static_cast<double>(pace->warp.inRounds) <= kClearly * cycles;
-  };
-  for (const int ctas : fewerCtas(kernel))
-    if (canBeQuicker())
-      tryCtas(ctas, [&](const GpuKernel &, const Pace &otherPace) {
-        return isQuicker(otherPace, *pace, /*alone=*/kClearly, /*beside=*/kSomewhat);
-      });
+  const Pace before = *pace;
+  const auto cycles = static_cast<double>(before.warp.cycles);
+  bool isAlone = cycles - static_cast<double>(before.warp.inRounds) <= kClearly * cycles;
+  for (const int ctas : fewerCtas(kernel)) {
+    if (!isAlone) // a warp alone is no quicker, for all its registers
+      return;
+    tryCtas(ctas, [&](const GpuKernel &, const Pace &otherPace) {
+      isAlone = static_cast<double>(otherPace.warp.cycles) <= kClearly * cycles;
+      return isQuicker(otherPace, before, /*alone=*/kClearly, /*beside=*/kSomewhat) &&
+             otherPace.cyclesOfWarp < pace->cyclesOfWarp;
+    });
+  }
 }
 
 } // namespace
