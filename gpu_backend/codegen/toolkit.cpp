@@ -277,8 +277,10 @@ llvm::SmallVector<int, 2> fewerCtas(const GpuKernel &kernel) {
 
 /// How quickly a kernel's warps get on.
 struct Pace {
-  WarpTime warp;           ///< one alone
-  double cyclesOfWarp = 0; ///< of a scheduler, for each of as many as run at the same time
+  WarpTime warp; ///< one alone
+  /// Cycles of a scheduler, for each of as many as run at the same time, where loads come from
+  /// memory and where they come from a cache.
+  double fromMemory = 0, fromCache = 0;
   size_t codeBytes = 0;
 };
 
@@ -290,23 +292,27 @@ std::optional<Pace> paceOf(const GpuKernel &kernel) {
   const int warps = ctasAtATime(kernel, kernel.registers) * kernel.numWarps;
   if (code.size() != 1 || code.front().size() > kMostBytes || warps == 0)
     return std::nullopt;
-  const auto warp = warpTime(code.front(), kernel.target.capability);
-  if (!warp)
+  const int capability = kernel.target.capability;
+  const auto far = warpTime(code.front(), capability),
+             near = warpTime(code.front(), capability, WarpTime::kCache);
+  if (!far || !near)
     return std::nullopt;
-  return Pace{*warp, kSchedulers * static_cast<double>(warp->cycles) / warps, code.front().size()};
+  const double share = kSchedulers / warps;
+  return Pace{*far, share * static_cast<double>(far->cycles),
+              share * static_cast<double>(near->cycles), code.front().size()};
 }
 
 /// Whether code is clearly quicker than other code, and takes about as many instructions: a warp
 /// alone, as where a launch has few programs, by `alone`, and among as many as have room by
-/// `beside`. At most 1.
+/// `beside`, if loads come from memory; from a cache about as quick. At most 1.
 bool isQuicker(const Pace &pace, const Pace &than, double alone, double beside) {
-  constexpr double kAboutAsMany = 1.03;
+  constexpr double kAbout = 1.03;
   const auto isWithin = [](int64_t count, double factor, int64_t of) {
     return static_cast<double>(count) <= factor * static_cast<double>(of);
   };
   return isWithin(pace.warp.cycles, alone, than.warp.cycles) &&
-         pace.cyclesOfWarp <= beside * than.cyclesOfWarp &&
-         isWithin(pace.warp.instructions, kAboutAsMany, than.warp.instructions);
+         pace.fromMemory <= beside * than.fromMemory && pace.fromCache <= kAbout * than.fromCache &&
+         isWithin(pace.warp.instructions, kAbout, than.warp.instructions);
 }
 
 /// Whether ptxas runs wgmma one by one because it finds that their sums are read too early.
@@ -316,8 +322,9 @@ bool hasSerializedDots(const GpuKernel &kernel) {
 }
 
 /// Has a kernel that spills nothing assembled with other numbers of registers, and takes what is
-/// better: fewer, so that more CTAs run at the same time, or more, so that its loads do not wait
-/// for registers. ptxas decides neither by how long memory takes.
+/// better: fewer, so that more CTAs run at the same time, or more, so that the loads of its loop do
+/// not wait for registers. ptxas decides neither by how long memory takes. Kernels whose loops do
+/// not load have a program for each piece of their data, and others of these hide what one waits.
 void chooseRegisters(GpuKernel &kernel, const GpuOptions &options) {
   const std::string ptx = kernel.ptx;
   std::optional<Pace> pace = paceOf(kernel);
@@ -356,7 +363,7 @@ void chooseRegisters(GpuKernel &kernel, const GpuOptions &options) {
     tryCtas(ctas, [&](const GpuKernel &, const Pace &otherPace) {
       isAlone = static_cast<double>(otherPace.warp.cycles) <= kClearly * cycles;
       return isQuicker(otherPace, before, /*alone=*/kClearly, /*beside=*/kSomewhat) &&
-             otherPace.cyclesOfWarp < pace->cyclesOfWarp;
+             otherPace.fromMemory < pace->fromMemory;
     });
   }
 }

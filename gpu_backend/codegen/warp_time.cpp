@@ -91,10 +91,10 @@ Loop mainLoop(const Code &code) {
   return main;
 }
 
-WarpTime walk(const Code &code) {
+WarpTime walk(const Code &code, int64_t answer) {
   const Loop main = mainLoop(code);
   WarpTime time;
-  int64_t waited = 0, inLoop = 0;
+  int64_t waited = 0;                     // for memory, in the main loop
   std::array<int64_t, kBarriers> ready{}; // when each barrier is free
   std::array<bool, kBarriers> isMemory{}; // whether it is memory that it waits for
   llvm::SmallVector<int> trips(code.size(), 0);
@@ -107,8 +107,8 @@ WarpTime walk(const Code &code) {
         time.cycles = ready[barrier];
         forMemory = isMemory[barrier];
       }
-    if (forMemory)
-      (at >= main.first && at <= main.last ? inLoop : waited) += time.cycles - before;
+    if (forMemory && at >= main.first && at <= main.last)
+      waited += time.cycles - before;
     ++time.instructions;
     const auto occupy = [&](int barrier, int64_t cycles, bool memory) {
       if (barrier >= kBarriers || ready[barrier] >= time.cycles + cycles)
@@ -116,7 +116,7 @@ WarpTime walk(const Code &code) {
       ready[barrier] = time.cycles + cycles;
       isMemory[barrier] = memory;
     };
-    occupy(now.sets, now.isMemory() ? WarpTime::kMemory : kOther, now.isMemory());
+    occupy(now.sets, now.isMemory() ? answer : kOther, now.isMemory());
     occupy(now.reads, kOther, false);
     time.cycles += now.cycles;
     if (now.op == kExit && now.isAlways)
@@ -136,18 +136,17 @@ WarpTime walk(const Code &code) {
     }
     ++at;
   }
-  const int64_t first = main.last < 0 ? WarpTime::kMemory : WarpTime::kTrips * WarpTime::kMemory;
-  time.inRounds = std::max<int64_t>(0, (main.last < 0 ? waited : inLoop) - first);
+  time.inRounds = std::max<int64_t>(0, waited - WarpTime::kTrips * answer);
   return time;
 }
 
 } // namespace
 
-std::optional<WarpTime> warpTime(llvm::StringRef text, int capability) {
+std::optional<WarpTime> warpTime(llvm::StringRef text, int capability, int64_t answer) {
   const Code code = decoded(text, capability);
   if (code.empty())
     return std::nullopt;
-  return walk(code);
+  return walk(code, answer);
 }
 
 } // namespace blockscope::gpu

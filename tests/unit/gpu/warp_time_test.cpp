@@ -78,10 +78,11 @@ TEST_P(WarpTimes, LoadsBehindAWaitAreAnother) {
                              .add(kAdd, 4, kNone, 0b1)
                              .add(kLoad, 1, 0)
                              .add(kAdd, 4, kNone, 0b1)
+                             .branch(-5, 1)
                              .add(kExit, 5)
                              .time();
-  EXPECT_EQ(apart.cycles, 2 * (WarpTime::kMemory + 4) + 5);
-  EXPECT_NEAR(static_cast<double>(apart.inRounds), WarpTime::kMemory, 10);
+  EXPECT_EQ(apart.cycles, WarpTime::kTrips * (2 * (WarpTime::kMemory + 4) + 1) + 5);
+  EXPECT_NEAR(static_cast<double>(apart.inRounds), WarpTime::kTrips * WarpTime::kMemory, 50);
 }
 
 TEST_P(WarpTimes, LoopsThatLoadRunSeveralTimes) {
