@@ -292,9 +292,9 @@ std::optional<Pace> paceOf(const GpuKernel &kernel) {
   const int warps = ctasAtATime(kernel, kernel.registers) * kernel.numWarps;
   if (code.size() != 1 || code.front().size() > kMostBytes || warps == 0)
     return std::nullopt;
-  const int capability = kernel.target.capability;
-  const auto far = warpTime(code.front(), capability),
-             near = warpTime(code.front(), capability, WarpTime::kCache);
+  const bool byWords = kernel.target.branchesByWords();
+  const auto far = warpTime(code.front(), byWords),
+             near = warpTime(code.front(), byWords, WarpTime::kCache);
   if (!far || !near)
     return std::nullopt;
   const double share = kSchedulers / warps;

@@ -35,7 +35,7 @@ struct Instruction {
 
 using Code = llvm::SmallVector<Instruction, 0>;
 
-Code decoded(llvm::StringRef text, int capability) {
+Code decoded(llvm::StringRef text, bool branchesByWords) {
   Code code;
   for (size_t at = 0; at + kInstructionBytes <= text.size(); at += kInstructionBytes) {
     const uint64_t low = llvm::support::endian::read64le(text.data() + at),
@@ -50,12 +50,12 @@ Code decoded(llvm::StringRef text, int capability) {
     next.waits = (control >> 11) & 0x3f;
     if (next.op != kBranch)
       continue;
-    // Bytes from the next instruction; since 9.0 by four, with eight bits in another place.
+    // From the next instruction; eight bits of a number of words are in another place.
     const uint64_t upper = high & 0x3ffff;
     const int64_t offset =
-        capability < 90
-            ? llvm::SignExtend64<50>(upper << 32 | low >> 32)
-            : llvm::SignExtend64<56>((upper << 30 | low >> 34) << 8 | ((low >> 16) & 0xff)) * 4;
+        branchesByWords
+            ? llvm::SignExtend64<56>((upper << 30 | low >> 34) << 8 | ((low >> 16) & 0xff)) * 4
+            : llvm::SignExtend64<50>(upper << 32 | low >> 32);
     next.target = static_cast<int64_t>(code.size()) + offset / int64_t{kInstructionBytes};
     if (next.target < 0 || next.target > static_cast<int64_t>(text.size() / kInstructionBytes))
       return {};
@@ -142,8 +142,8 @@ WarpTime walk(const Code &code, int64_t answer) {
 
 } // namespace
 
-std::optional<WarpTime> warpTime(llvm::StringRef text, int capability, int64_t answer) {
-  const Code code = decoded(text, capability);
+std::optional<WarpTime> warpTime(llvm::StringRef text, bool branchesByWords, int64_t answer) {
+  const Code code = decoded(text, branchesByWords);
   if (code.empty())
     return std::nullopt;
   return walk(code, answer);

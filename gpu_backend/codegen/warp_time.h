@@ -21,14 +21,13 @@ struct WarpTime {
   int64_t inRounds = 0;
 };
 
-/// The time that a warp takes for a kernel's machine code, made for a GPU of this capability, where
-/// loads take `answer` cycles.
+/// The time that a warp takes for a kernel's machine code, where loads take `answer` cycles.
 ///
 /// Errors: nothing where the code is none that we can read.
 /// Source: Z. Jia and others, "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking",
 /// on control information: cycles until the next instruction, the barrier (of six) that results
 /// which take their time set, and those that an instruction waits for.
-std::optional<WarpTime> warpTime(llvm::StringRef text, int capability,
+std::optional<WarpTime> warpTime(llvm::StringRef text, bool branchesByWords,
                                  int64_t answer = WarpTime::kMemory);
 
 } // namespace blockscope::gpu
