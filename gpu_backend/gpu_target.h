@@ -48,6 +48,8 @@ struct GpuTarget : GpuFeatures {
   /// How many CTAs of so many warps, with so many registers a thread and so much shared memory
   /// each, a multiprocessor runs at the same time.
   int ctasAtATime(int warps, int registers, int64_t sharedBytes) const;
+  /// Whether branches of its machine code count words, not bytes: all GPUs since Hopper do.
+  bool branchesByWords() const { return hasTma; }
   /// Threads are given a multiple of so many registers.
   int registerStep() const { return multiprocessor.registerUnit / 32; }
 

@@ -19,6 +19,7 @@
 #include "llvm/Support/Program.h"
 #include "llvm/Support/Regex.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace blockscope::gpu {
@@ -259,25 +260,28 @@ llvm::SmallVector<int, 2> moreCtas(const GpuKernel &kernel) {
                          : llvm::SmallVector<int, 2>{most, now + 1};
 }
 
-/// How many CTAs can run at the same time if a thread has a few registers more than ptxas gave it,
-/// or a third more: loads that wait for registers begin earlier.
+/// How many CTAs can run at the same time if a thread has a third more registers than ptxas gave
+/// it, or a few: loads that wait for registers begin earlier.
 llvm::SmallVector<int, 2> fewerCtas(const GpuKernel &kernel) {
   constexpr double kThirdMore = 1.35;
-  const auto step = static_cast<uint64_t>(kernel.target.registerStep());
-  const auto taken = static_cast<int>(llvm::alignTo(kernel.registers, step));
+  const int step = kernel.target.registerStep();
+  const auto few =
+      static_cast<int>(llvm::alignTo(kernel.registers + step, static_cast<uint64_t>(step)));
+  const int third = std::max(few, static_cast<int>(kThirdMore * kernel.registers));
   llvm::SmallVector<int, 2> counts;
-  for (const int registers :
-       {taken + static_cast<int>(step), static_cast<int>(kThirdMore * kernel.registers)})
-    if (const int ctas = ctasAtATime(kernel, registers);
-        registers <= GpuTarget::kThreadRegisters && ctas > 0 && !llvm::is_contained(counts, ctas))
+  for (const int registers : {third, few})
+    if (const int ctas = ctasAtATime(kernel, std::min(registers, int{GpuTarget::kThreadRegisters}));
+        few <= GpuTarget::kThreadRegisters && ctas > 0 && !llvm::is_contained(counts, ctas))
       counts.push_back(ctas);
   return counts;
 }
 
 /// How quickly a kernel's warps get on.
 struct Pace {
-  WarpTime warp;           ///< one alone
-  double cyclesOfWarp = 0; ///< of a scheduler, for each of as many as run at the same time
+  WarpTime warp; ///< one alone
+  /// Cycles of a scheduler, for each of as many as run at the same time, where loads come from
+  /// memory and where they come from a cache.
+  double fromMemory = 0, fromCache = 0;
   size_t codeBytes = 0;
 };
 
@@ -289,23 +293,27 @@ std::optional<Pace> paceOf(const GpuKernel &kernel) {
   const int warps = ctasAtATime(kernel, kernel.registers) * kernel.numWarps;
   if (code.size() != 1 || code.front().size() > kMostBytes || warps == 0)
     return std::nullopt;
-  const auto warp = warpTime(code.front(), kernel.target.capability);
-  if (!warp)
+  const bool byWords = kernel.target.branchesByWords();
+  const auto far = warpTime(code.front(), byWords),
+             near = warpTime(code.front(), byWords, WarpTime::kCache);
+  if (!far || !near)
     return std::nullopt;
-  return Pace{*warp, kSchedulers * static_cast<double>(warp->cycles) / warps, code.front().size()};
+  const double share = kSchedulers / warps;
+  return Pace{*far, share * static_cast<double>(far->cycles),
+              share * static_cast<double>(near->cycles), code.front().size()};
 }
 
 /// Whether code is clearly quicker than other code, and takes about as many instructions: a warp
 /// alone, as where a launch has few programs, by `alone`, and among as many as have room by
-/// `beside`. At most 1.
+/// `beside`, if loads come from memory; from a cache about as quick. At most 1.
 bool isQuicker(const Pace &pace, const Pace &than, double alone, double beside) {
-  constexpr double kAboutAsMany = 1.03;
+  constexpr double kAbout = 1.03;
   const auto isWithin = [](int64_t count, double factor, int64_t of) {
     return static_cast<double>(count) <= factor * static_cast<double>(of);
   };
   return isWithin(pace.warp.cycles, alone, than.warp.cycles) &&
-         pace.cyclesOfWarp <= beside * than.cyclesOfWarp &&
-         isWithin(pace.warp.instructions, kAboutAsMany, than.warp.instructions);
+         pace.fromMemory <= beside * than.fromMemory && pace.fromCache <= kAbout * than.fromCache &&
+         isWithin(pace.warp.instructions, kAbout, than.warp.instructions);
 }
 
 /// Whether ptxas runs wgmma one by one because it finds that their sums are read too early.
@@ -315,8 +323,9 @@ bool hasSerializedDots(const GpuKernel &kernel) {
 }
 
 /// Has a kernel that spills nothing assembled with other numbers of registers, and takes what is
-/// better: fewer, so that more CTAs run at the same time, or more, so that its loads do not wait
-/// for registers. ptxas decides neither by how long memory takes.
+/// better: fewer, so that more CTAs run at the same time, or more, so that the loads of its loop do
+/// not wait for registers. ptxas decides neither by how long memory takes. Kernels whose loops do
+/// not load have a program for each piece of their data, and others of these hide what one waits.
 void chooseRegisters(GpuKernel &kernel, const GpuOptions &options) {
   const std::string ptx = kernel.ptx;
   std::optional<Pace> pace = paceOf(kernel);
@@ -346,15 +355,18 @@ void chooseRegisters(GpuKernel &kernel, const GpuOptions &options) {
                   isQuicker(otherPace, *pace, /*alone=*/1, /*beside=*/kClearly));
         }))
       break;
-  const auto canBeQuicker = [&] {
-    const auto cycles = static_cast<double>(pace->warp.cycles);
-    return cycles - static_cast<double>(pace->warp.inRounds) <= kClearly * cycles;
-  };
-  for (const int ctas : fewerCtas(kernel))
-    if (canBeQuicker())
-      tryCtas(ctas, [&](const GpuKernel &, const Pace &otherPace) {
-        return isQuicker(otherPace, *pace, /*alone=*/kClearly, /*beside=*/kSomewhat);
-      });
+  const Pace before = *pace;
+  const auto cycles = static_cast<double>(before.warp.cycles);
+  bool isAlone = cycles - static_cast<double>(before.warp.inRounds) <= kClearly * cycles;
+  for (const int ctas : fewerCtas(kernel)) {
+    if (!isAlone) // a warp alone is no quicker, for all its registers
+      return;
+    tryCtas(ctas, [&](const GpuKernel &, const Pace &otherPace) {
+      isAlone = static_cast<double>(otherPace.warp.cycles) <= kClearly * cycles;
+      return isQuicker(otherPace, before, /*alone=*/kClearly, /*beside=*/kSomewhat) &&
+             otherPace.fromMemory < pace->fromMemory;
+    });
+  }
 }
 
 } // namespace

@@ -35,7 +35,7 @@ struct Instruction {
 
 using Code = llvm::SmallVector<Instruction, 0>;
 
-Code decoded(llvm::StringRef text, int capability) {
+Code decoded(llvm::StringRef text, bool branchesByWords) {
   Code code;
   for (size_t at = 0; at + kInstructionBytes <= text.size(); at += kInstructionBytes) {
     const uint64_t low = llvm::support::endian::read64le(text.data() + at),
@@ -50,12 +50,12 @@ Code decoded(llvm::StringRef text, int capability) {
     next.waits = (control >> 11) & 0x3f;
     if (next.op != kBranch)
       continue;
-    // Bytes from the next instruction; since 9.0 by four, with eight bits in another place.
+    // From the next instruction; eight bits of a number of words are in another place.
     const uint64_t upper = high & 0x3ffff;
     const int64_t offset =
-        capability < 90
-            ? llvm::SignExtend64<50>(upper << 32 | low >> 32)
-            : llvm::SignExtend64<56>((upper << 30 | low >> 34) << 8 | ((low >> 16) & 0xff)) * 4;
+        branchesByWords
+            ? llvm::SignExtend64<56>((upper << 30 | low >> 34) << 8 | ((low >> 16) & 0xff)) * 4
+            : llvm::SignExtend64<50>(upper << 32 | low >> 32);
     next.target = static_cast<int64_t>(code.size()) + offset / int64_t{kInstructionBytes};
     if (next.target < 0 || next.target > static_cast<int64_t>(text.size() / kInstructionBytes))
       return {};
@@ -91,10 +91,10 @@ Loop mainLoop(const Code &code) {
   return main;
 }
 
-WarpTime walk(const Code &code) {
+WarpTime walk(const Code &code, int64_t answer) {
   const Loop main = mainLoop(code);
   WarpTime time;
-  int64_t waited = 0, inLoop = 0;
+  int64_t waited = 0;                     // for memory, in the main loop
   std::array<int64_t, kBarriers> ready{}; // when each barrier is free
   std::array<bool, kBarriers> isMemory{}; // whether it is memory that it waits for
   llvm::SmallVector<int> trips(code.size(), 0);
@@ -107,8 +107,8 @@ WarpTime walk(const Code &code) {
         time.cycles = ready[barrier];
         forMemory = isMemory[barrier];
       }
-    if (forMemory)
-      (at >= main.first && at <= main.last ? inLoop : waited) += time.cycles - before;
+    if (forMemory && at >= main.first && at <= main.last)
+      waited += time.cycles - before;
     ++time.instructions;
     const auto occupy = [&](int barrier, int64_t cycles, bool memory) {
       if (barrier >= kBarriers || ready[barrier] >= time.cycles + cycles)
@@ -116,7 +116,7 @@ WarpTime walk(const Code &code) {
       ready[barrier] = time.cycles + cycles;
       isMemory[barrier] = memory;
     };
-    occupy(now.sets, now.isMemory() ? WarpTime::kMemory : kOther, now.isMemory());
+    occupy(now.sets, now.isMemory() ? answer : kOther, now.isMemory());
     occupy(now.reads, kOther, false);
     time.cycles += now.cycles;
     if (now.op == kExit && now.isAlways)
@@ -136,18 +136,17 @@ WarpTime walk(const Code &code) {
     }
     ++at;
   }
-  const int64_t first = main.last < 0 ? WarpTime::kMemory : WarpTime::kTrips * WarpTime::kMemory;
-  time.inRounds = std::max<int64_t>(0, (main.last < 0 ? waited : inLoop) - first);
+  time.inRounds = std::max<int64_t>(0, waited - WarpTime::kTrips * answer);
   return time;
 }
 
 } // namespace
 
-std::optional<WarpTime> warpTime(llvm::StringRef text, int capability) {
-  const Code code = decoded(text, capability);
+std::optional<WarpTime> warpTime(llvm::StringRef text, bool branchesByWords, int64_t answer) {
+  const Code code = decoded(text, branchesByWords);
   if (code.empty())
     return std::nullopt;
-  return walk(code);
+  return walk(code, answer);
 }
 
 } // namespace blockscope::gpu

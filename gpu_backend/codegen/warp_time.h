@@ -12,21 +12,22 @@ namespace blockscope::gpu {
 /// runs `kTrips` times, other loops once.
 struct WarpTime {
   static constexpr int kTrips = 8;
-  static constexpr int64_t kMemory = 700; ///< cycles until memory has answered
+  static constexpr int64_t kMemory = 700, kCache = 250; ///< cycles until they have answered
 
   int64_t instructions = 0; ///< that it issues
   int64_t cycles = 0;       ///< from the first one to the end
-  /// Of these it waits for memory behind the first answer, that of each iteration where a loop
-  /// loads: for loads that begin in further rounds.
+  /// Of these it waits in that loop for memory behind an iteration's first answer: for loads that
+  /// begin in further rounds.
   int64_t inRounds = 0;
 };
 
-/// The time that a warp takes for a kernel's machine code, made for a GPU of this capability.
+/// The time that a warp takes for a kernel's machine code, where loads take `answer` cycles.
 ///
 /// Errors: nothing where the code is none that we can read.
 /// Source: Z. Jia and others, "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking",
 /// on control information: cycles until the next instruction, the barrier (of six) that results
 /// which take their time set, and those that an instruction waits for.
-std::optional<WarpTime> warpTime(llvm::StringRef text, int capability);
+std::optional<WarpTime> warpTime(llvm::StringRef text, bool branchesByWords,
+                                 int64_t answer = WarpTime::kMemory);
 
 } // namespace blockscope::gpu
