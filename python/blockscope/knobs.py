@@ -585,6 +585,17 @@ VARIABLES_WITHOUT_EFFECT = (
 """Variables of Triton's that no knob stands for, and that do nothing here."""
 
 
+class _Module(types.ModuleType):
+    """This module: who puts another group into it has changed its knobs."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        _changed()
+
+
+sys.modules[__name__].__class__ = _Module
+
+
 def _groups() -> list[KnobGroup]:
     return [value for value in globals().values() if isinstance(value, KnobGroup)]
 

@@ -83,26 +83,88 @@ PyType_Spec boundSpec = {"blockscope._core.BoundLaunch", sizeof(BoundObject), 0,
                              Py_TPFLAGS_DISALLOW_INSTANTIATION,
                          boundSlots};
 
-/// kernel[grid] is kernel._bind(grid), mostly a method of C.
-PyObject *subscript(PyObject *kernel, PyObject *grid) {
+// -- Launchable ---------------------------------------------------------------------------------
+
+/// A type whose objects launch.
+struct OwnerType {
+  PyTypeObject *type;
+  LaunchFunction launch;
+  void (*attributesChanged)(PyObject *);
+};
+llvm::SmallVector<OwnerType, 2> ownerTypes; // guarded by Python's lock
+
+struct LaunchableObject {
+  PyObject_HEAD PyObject *owner; ///< null before it is bound
+  OwnerType kind;                ///< of the owner
+};
+
+LaunchableObject *launchable(PyObject *self) { return reinterpret_cast<LaunchableObject *>(self); }
+
+/// kernel[grid]
+PyObject *subscript(PyObject *self, PyObject *grid) {
+  if (PyObject *owner = launchable(self)->owner)
+    return bindGrid(owner, grid, launchable(self)->kind.launch);
   static constinit MadeOnce<PyObject *> name;
-  PyObject *bind =
-      PyObject_GetAttr(kernel, name.get([] { return PyUnicode_InternFromString("_bind"); }));
-  PyObject *result = bind ? PyObject_CallOneArg(bind, grid) : nullptr;
-  Py_XDECREF(bind);
+  return PyObject_CallMethodOneArg(
+      self, name.get([] { return PyUnicode_InternFromString("_bind"); }), grid);
+}
+
+int setAttribute(PyObject *self, PyObject *name, PyObject *value) {
+  const int result = PyObject_GenericSetAttr(self, name, value);
+  if (PyObject *owner = launchable(self)->owner)
+    launchable(self)->kind.attributesChanged(owner);
   return result;
 }
 
-PyMethodDef subscriptMethod = {"__getitem__", subscript, METH_O, "The kernel on a grid."};
-
-/// A method of C in a class of Python's.
-void addSubscript(const py::type &type) {
-  const auto method = py::reinterpret_steal<py::object>(
-      PyDescr_NewMethod(reinterpret_cast<PyTypeObject *>(type.ptr()), &subscriptMethod));
-  if (!method)
-    throw py::error_already_set();
-  type.attr("__getitem__") = method;
+PyObject *bindBy(PyObject *self, PyObject *owner) {
+  for (const OwnerType &kind : ownerTypes)
+    if (kind.type == Py_TYPE(owner)) {
+      launchable(self)->kind = kind;
+      Py_XSETREF(launchable(self)->owner, Py_NewRef(owner));
+      kind.attributesChanged(owner);
+      Py_RETURN_NONE;
+    }
+  PyErr_Format(PyExc_TypeError, "bind_by got %s, expected a launcher", Py_TYPE(owner)->tp_name);
+  return nullptr;
 }
+
+int traverseLaunchable(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(launchable(self)->owner);
+  return 0;
+}
+
+int clearLaunchable(PyObject *self) {
+  Py_CLEAR(launchable(self)->owner);
+  return 0;
+}
+
+void freeLaunchable(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  clearLaunchable(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyMethodDef launchableMethods[] = {
+    {"bind_by", bindBy, METH_O, "Launch by a launcher from now on."},
+    {nullptr, nullptr, 0, nullptr},
+};
+PyType_Slot launchableSlots[] = {
+    {Py_tp_doc, const_cast<char *>("The base of kernels: self[grid] is what their launcher gives, "
+                                   "and self._bind(grid) before bind_by(launcher).")},
+    {Py_tp_dealloc, reinterpret_cast<void *>(freeLaunchable)},
+    {Py_tp_traverse, reinterpret_cast<void *>(traverseLaunchable)},
+    {Py_tp_clear, reinterpret_cast<void *>(clearLaunchable)},
+    {Py_tp_setattro, reinterpret_cast<void *>(setAttribute)},
+    {Py_mp_subscript, reinterpret_cast<void *>(subscript)},
+    {Py_tp_methods, launchableMethods},
+    {0, nullptr},
+};
+PyType_Spec launchableSpec = {"blockscope._core.Launchable", sizeof(LaunchableObject), 0,
+                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE,
+                              launchableSlots};
 
 } // namespace
 
@@ -128,6 +190,10 @@ PyObject *callGeneral(PyObject *general, PyObject *grid, PyObject *const *argume
   return PyObject_Vectorcall(surroundings().callForUser(), all.data(), count + 2, keywords);
 }
 
+void addOwner(PyTypeObject *type, LaunchFunction launch, void (*attributesChanged)(PyObject *)) {
+  ownerTypes.push_back({type, launch, attributesChanged});
+}
+
 PyTypeObject *makeType(PyType_Spec &spec) {
   PyObject *type = PyType_FromSpec(&spec);
   if (!type)
@@ -137,8 +203,8 @@ PyTypeObject *makeType(PyType_Spec &spec) {
 
 void bindBoundLaunch(py::module_ &module) {
   boundType = makeType(boundSpec);
-  module.def("add_subscript", &addSubscript,
-             "Give a class `kernel[grid]`, which is `kernel._bind(grid)`, as a method of C.");
+  module.attr("Launchable") =
+      py::reinterpret_steal<py::object>(reinterpret_cast<PyObject *>(makeType(launchableSpec)));
 }
 
 } // namespace blockscope::python

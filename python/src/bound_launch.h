@@ -1,4 +1,5 @@
-// `kernel[grid]`: a callable that keeps what launches, and the grid.
+// `kernel[grid]`: a callable that keeps what launches, and the grid; and what has such kernels, the
+// base class of Python's JITFunction.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -14,6 +15,10 @@ using LaunchFunction = PyObject *(*)(PyObject * owner, PyObject *grid, PyObject 
 
 /// Returns a new callable, or null with Python's error set.
 PyObject *bindGrid(PyObject *owner, PyObject *grid, LaunchFunction launch);
+
+/// Lets the objects of a type be what a `_core.Launchable` launches by. `attributesChanged` is told
+/// that an attribute of the Launchable was set or deleted, from the time when it was bound on.
+void addOwner(PyTypeObject *type, LaunchFunction launch, void (*attributesChanged)(PyObject *));
 
 /// general(grid, *arguments, **keywords), whose errors have the user's frames only.
 PyObject *callGeneral(PyObject *general, PyObject *grid, PyObject *const *arguments, size_t count,

@@ -61,18 +61,25 @@ bool readGrid(PyObject *grid, Place place, Grid &sizes) {
 
 } // namespace
 
+void Launcher::look() {
+  const auto get = [&](PyObject *name) { return PyDict_GetItemWithError(attributes.ptr(), name); };
+  looked_.hasRun = get(names().run) != nullptr;
+  looked_.hooks = py::reinterpret_borrow<py::object>(get(names().hooks));
+  looked_.isDebug = isTrue(get(names().debug));
+  looked_.isKnown = areChangesTold_;
+}
+
 /// Whether nobody has hung anything around this kernel's launches, or any.
-bool Launcher::isUsual() const {
-  PyObject *attributes = this->attributes.ptr();
-  return isUsable && surroundings().isPlain() &&
-         !PyDict_GetItemWithError(attributes, names().run) &&
-         !isTrue(PyDict_GetItemWithError(attributes, names().hooks));
+bool Launcher::isUsual() {
+  if (!looked_.isKnown)
+    look();
+  return isUsable && surroundings().isPlain() && !looked_.hasRun && !isTrue(looked_.hooks.ptr());
 }
 
 /// Binds and classifies, and adds to the key what else the kernel depends on. False, without a
 /// Python error, where Python has to look at the launch.
 bool Launcher::takeKey(PyObject *const *arguments, size_t count, PyObject *keywords,
-                       LaunchArguments &bound) const {
+                       LaunchArguments &bound) {
   Surroundings &around = surroundings();
   if (!isUsual() || !bound.take(parameters, arguments, count, keywords))
     return false;
@@ -87,8 +94,7 @@ bool Launcher::takeKey(PyObject *const *arguments, size_t count, PyObject *keywo
     PyErr_Clear();
     return false;
   }
-  const bool isDebug =
-      around.isDebug() || isTrue(PyDict_GetItemWithError(attributes.ptr(), names().debug));
+  const bool isDebug = around.isDebug() || looked_.isDebug;
   bound.key.add(makeWord(WordKind::Settings, *settings << 1 | isDebug));
   bound.key.add(static_cast<uint64_t>(bound.device));
   return true;
@@ -238,6 +244,7 @@ int Launcher::traverse(visitproc visit, void *arg) const {
   for (const LaunchParameter &parameter : parameters)
     Py_VISIT(parameter.defaultValue.ptr());
   Py_VISIT(gridNames_.names.ptr());
+  Py_VISIT(looked_.hooks.ptr());
   for (const auto &[hash, kept] : kept_) {
     // One that is being launched is not the launcher's alone: its references are not all here.
     const unsigned own = kept == last_ ? 2 : 1;

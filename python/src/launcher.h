@@ -46,6 +46,12 @@ public:
   /// Keeps what the general way gave for these arguments, if it can be launched the short way.
   void keep(const LaunchArguments &bound, PyObject *kernel);
 
+  /// Tells of a change of `attributes`. From the first call on, all changes have to be told.
+  void attributesChanged() {
+    areChangesTold_ = true;
+    looked_.isKnown = false;
+  }
+
   void clear() { // freeing a kernel may run code that launches
     ++clears_;
     const Kept last = std::exchange(last_, Kept());
@@ -63,9 +69,17 @@ private:
     pybind11::object names;                ///< the dict, without the launch's values
   };
 
-  bool isUsual() const;
+  /// What users have set of `attributes`.
+  struct Attributes {
+    bool isKnown = false;
+    bool hasRun = false, isDebug = false;
+    pybind11::object hooks; ///< a list, or any object that is true where there are hooks
+  };
+
+  bool isUsual();
+  void look();
   bool takeKey(PyObject *const *arguments, size_t count, PyObject *keywords,
-               LaunchArguments &bound) const;
+               LaunchArguments &bound);
   /// `isFresh`: only if what the kernel read is as it was.
   Kept find(const LaunchKey &key, bool isFresh = true);
   pybind11::object sizesFrom(PyObject *grid, const LaunchArguments &bound);
@@ -75,6 +89,8 @@ private:
   Kept last_;                                    ///< of these, the one that was found last
   uint64_t clears_ = 0;
   GridNames gridNames_;
+  Attributes looked_;
+  bool areChangesTold_ = false;
 };
 
 /// The launcher in a `_core.Launcher`; null for one that the garbage collector has cleared.

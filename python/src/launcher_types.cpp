@@ -140,8 +140,12 @@ Launcher *launcherFrom(PyObject *object) {
 }
 
 void bindLauncher(py::module_ &module) {
-  module.attr("Launcher") =
-      py::reinterpret_steal<py::object>(reinterpret_cast<PyObject *>(makeType(launcherSpec)));
+  PyTypeObject *type = makeType(launcherSpec);
+  module.attr("Launcher") = py::handle(reinterpret_cast<PyObject *>(type));
+  addOwner(type, launchOwned, [](PyObject *owner) {
+    if (Launcher *launcher = launcherFrom(owner))
+      launcher->attributesChanged();
+  });
 }
 
 void bindShortWays(py::module_ &module) {

@@ -18,14 +18,24 @@ namespace {
 /// So long the end of Python waits for threads that do not stop.
 constexpr std::chrono::seconds kLongestWait{5};
 
-std::atomic<int> activeThreads{0}; ///< in this module, and not parked
+/// Threads in this module that are not parked, as a sum: what changes with Python's lock held, as
+/// in each launch, need not be told to other processors at once.
+std::atomic<int> activeWithLock{0}, activeWithout{0};
 std::atomic<bool> isEnding{false}; ///< the exit handler has begun
 std::atomic<bool> isOver{false};   ///< and has ended: nothing takes the lock any more
 thread_local int depth = 0;        ///< active calls of this thread
 thread_local bool endsPython = false;
 
+int activeThreads() { return activeWithLock + activeWithout; }
+
+void addActive(int change) { // with Python's lock held
+  activeWithLock.store(activeWithLock.load(std::memory_order_relaxed) + change,
+                       std::memory_order_relaxed);
+}
+
 void startAnewInChild() {
-  activeThreads = depth > 0 ? 1 : 0;
+  activeWithLock = depth > 0 ? 1 : 0;
+  activeWithout = 0;
   isEnding = isOver = endsPython = false;
 }
 
@@ -34,7 +44,7 @@ void stopOtherThreads() {
   const int own = depth > 0 ? 1 : 0;
   const auto end = std::chrono::steady_clock::now() + kLongestWait;
   PyThreadState *state = PyEval_SaveThread(); // they may need it to come to an end
-  while (activeThreads > own && std::chrono::steady_clock::now() < end)
+  while (activeThreads() > own && std::chrono::steady_clock::now() < end)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   PyEval_RestoreThread(state);
   isOver = true;
@@ -56,7 +66,7 @@ bool isPythonEnding() { return isEnding && !endsPython; }
 
 void parkThread() {
   if (depth > 0)
-    --activeThreads;
+    --activeWithout;
   for (;;)
     pause();
 }
@@ -71,24 +81,24 @@ void parkIfPythonIsEnding() {
 ActiveCall::ActiveCall() {
   if (depth == 0) {
     parkIfPythonIsEnding();
-    ++activeThreads;
+    addActive(1);
   }
   ++depth;
 }
 
 ActiveCall::~ActiveCall() {
   if (--depth == 0)
-    --activeThreads;
+    addActive(-1);
 }
 
 UnlockPython::UnlockPython(AtExit atExit) : atExit_(atExit), state_(PyEval_SaveThread()) {
   if (atExit_ == AtExit::LeaveAlone)
-    --activeThreads;
+    --activeWithout;
 }
 
 UnlockPython::~UnlockPython() {
   if (atExit_ == AtExit::LeaveAlone)
-    ++activeThreads;
+    ++activeWithout;
   if (isPythonEnding())
     parkThread();
   takeOrPark([this] { PyEval_RestoreThread(state_); });

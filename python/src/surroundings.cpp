@@ -4,7 +4,7 @@
 #include "python/src/launch_key.h"
 #include "python/src/made_once.h"
 
-#include <cstring>
+#include <algorithm>
 #include <unistd.h>
 
 namespace py = pybind11;
@@ -26,26 +26,27 @@ const Names &names() {
   return made.get();
 }
 
-/// How many of the first variables are the same ones. Launches look at all of them, and there may
-/// be a hundred, so four are compared at a time. A table that ends among them is none of ours: what
-/// is read behind its end is on the same page, and makes no difference.
-__attribute__((no_sanitize("address"))) size_t sameVariables(char *const *now,
-                                                             const std::vector<char *> &known) {
-  constexpr uintptr_t kPage = 4096, kBlock = 4 * sizeof(char *);
-  const auto difference = [](const char *a, const char *b) {
-    return reinterpret_cast<uintptr_t>(a) ^ reinterpret_cast<uintptr_t>(b);
-  };
+/// Whether the first variables are the known ones. Launches look at all of them, and there may be a
+/// hundred, so they are compared a page at a time, without a look at where the table ends: one that
+/// ends before is not the known one, and what stands behind it on the page makes no difference.
+__attribute__((no_sanitize("address"))) bool beginsWith(char *const *now,
+                                                        const std::vector<char *> &known) {
+  constexpr size_t kPage = 4096;
   char *const *before = known.data();
-  size_t count = 0;
-  while (count + 4 <= known.size() &&
-         reinterpret_cast<uintptr_t>(now + count) % kPage <= kPage - kBlock &&
-         (difference(now[count], before[count]) | difference(now[count + 1], before[count + 1]) |
-          difference(now[count + 2], before[count + 2]) |
-          difference(now[count + 3], before[count + 3])) == 0)
-    count += 4;
-  while (count < known.size() && now[count] == before[count])
-    ++count;
-  return count;
+  for (size_t left = known.size(); left != 0;) {
+    const size_t onPage =
+        std::max<size_t>(1, (kPage - reinterpret_cast<uintptr_t>(now) % kPage) / sizeof(char *));
+    const size_t count = std::min(left, onPage);
+    uintptr_t difference = 0;
+    for (size_t i = 0; i < count; ++i)
+      difference |= reinterpret_cast<uintptr_t>(now[i]) ^ reinterpret_cast<uintptr_t>(before[i]);
+    if (difference != 0)
+      return false;
+    now += count;
+    before += count;
+    left -= count;
+  }
+  return true;
 }
 
 /// Whether the environment is another one, in which case `known` becomes it.
@@ -55,8 +56,7 @@ __attribute__((no_sanitize("address"))) size_t sameVariables(char *const *now,
 bool takeEnvironment(std::vector<char *> &known) {
   size_t count = 0;
   if (environ) {
-    count = sameVariables(environ, known);
-    if (count == known.size() && !environ[count])
+    if (beginsWith(environ, known) && !environ[known.size()])
       return false;
     while (environ[count])
       ++count;
@@ -96,10 +96,17 @@ void Surroundings::look() {
     ++generation_;
 }
 
-Surroundings::Knobs Surroundings::readKnobs(py::object group) const {
+Surroundings::Knobs Surroundings::readKnobs() const {
   Knobs knobs;
   knobs.generation = generation_; // reading lets other threads run: it may be over then
   knobs.steps = isTrueAsFarAsKnown(PyObject_CallNoArgs(handed_.steps.ptr()));
+  const auto group =
+      py::reinterpret_steal<py::object>(PyObject_GetAttr(handed_.knobs.ptr(), names().runtime));
+  if (!group) {
+    PyErr_Clear();
+    knobs.isHooked = true;
+    return knobs;
+  }
   knobs.isDebug = isTrueAsFarAsKnown(PyObject_GetAttr(group.ptr(), names().debug));
   for (size_t i = 0; i < knobs.chains.size(); ++i) {
     const auto hook = py::reinterpret_steal<py::object>(
@@ -109,7 +116,6 @@ Surroundings::Knobs Surroundings::readKnobs(py::object group) const {
     PyErr_Clear();
     knobs.isHooked |= !knobs.chains[i] && !hook.is_none();
   }
-  knobs.group = std::move(group);
   return knobs;
 }
 
@@ -117,11 +123,8 @@ bool Surroundings::isPlain() {
   if (holds_ != 0 || !handed_.knobs)
     return false;
   look();
-  PyObject *group = PyDict_GetItemWithError(handed_.knobs.ptr(), names().runtime);
-  if (!group)
-    return false;
-  if (knobs_.generation != generation_ || knobs_.group.ptr() != group)
-    knobs_ = readKnobs(py::reinterpret_borrow<py::object>(group));
+  if (knobs_.generation != generation_)
+    knobs_ = readKnobs();
   if (knobs_.steps || knobs_.isHooked)
     return false;
   for (const py::object &chain : knobs_.chains)
@@ -179,11 +182,10 @@ void bindSurroundings(py::module_ &module) {
               Binding, py::module_ knobs, py::type hookChain, py::function steps,
               py::function isGpuActive, py::function cpuSettings, py::function gpuSettings,
               py::function beginWatched, py::function endWatched, py::dict launchDefaults) {
-            surroundings().configure({knobs.attr("__dict__"), std::move(hookChain),
-                                      std::move(steps), std::move(isGpuActive),
-                                      std::move(cpuSettings), std::move(gpuSettings),
-                                      std::move(beginWatched), std::move(endWatched),
-                                      std::move(launchDefaults), callForUser});
+            surroundings().configure(
+                {std::move(knobs), std::move(hookChain), std::move(steps), std::move(isGpuActive),
+                 std::move(cpuSettings), std::move(gpuSettings), std::move(beginWatched),
+                 std::move(endWatched), std::move(launchDefaults), callForUser});
           },
           py::kw_only(), py::arg("knobs"), py::arg("hook_chain"), py::arg("steps"),
           py::arg("is_gpu_active"), py::arg("cpu_settings"), py::arg("gpu_settings"),
@@ -191,7 +193,8 @@ void bindSurroundings(py::module_ &module) {
           "Hand over what the launcher asks: a module with an object 'runtime', whose "
           "debug, launch_enter_hook and launch_exit_hook are looked at; the class of hooks whose "
           "list 'calls' says whether there are any; and functions. All of them are asked again "
-          "after settings_changed, or when the environment has changed. "
+          "after settings_changed, also when another 'runtime' is there, or when the environment "
+          "has changed. "
           "begin_watched(launch) gives what end_watched(watched, failed) takes; they are called "
           "around launches while any watch.")
       .def("settings_changed", [](Binding) { surroundings().settingsChanged(); })

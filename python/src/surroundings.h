@@ -73,7 +73,6 @@ private:
   /// `knobs.runtime` in some generation.
   struct Knobs {
     uint64_t generation = 0;
-    pybind11::object group;                 ///< `knobs.runtime` itself
     std::array<pybind11::object, 2> chains; ///< the lists of hooks before and after launches
     bool isHooked = false;                  ///< by what is no chain
     bool isDebug = false;
@@ -82,7 +81,7 @@ private:
 
   void look();
   std::optional<uint64_t> readSettings(Place place);
-  Knobs readKnobs(pybind11::object group) const;
+  Knobs readKnobs() const;
 
   Handed handed_; ///< all null before `configure`
   uint64_t generation_ = 1;

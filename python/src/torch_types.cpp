@@ -140,6 +140,47 @@ bool readByExchange(const Dlpack::ExchangeApi &exchange, PyObject *tensor, Tenso
   return true;
 }
 
+/// The value of a small int; nothing for anything else.
+std::optional<int64_t> sizeFrom(PyObject *object) {
+  int overflow = 1;
+  const long long size =
+      PyLong_CheckExact(object) ? PyLong_AsLongLongAndOverflow(object, &overflow) : 0;
+  return overflow == 0 ? std::optional<int64_t>(size) : std::nullopt;
+}
+
+/// fits_descriptor(base, shape, strides, block_shape)
+PyObject *fitsDescriptor(PyObject *, PyObject *const *arguments, Py_ssize_t count) {
+  constexpr Py_ssize_t kMostDimensions = 5;
+  constexpr int64_t kAlignment = 16, kMostElements = int64_t{1} << 56;
+  TensorFacts facts;
+  bool isGood = count == 4 && torchTypes().isTensor(arguments[0]);
+  for (Py_ssize_t i = 1; isGood && i < count; ++i)
+    isGood = PyList_CheckExact(arguments[i]) &&
+             PyList_GET_SIZE(arguments[i]) == PyList_GET_SIZE(arguments[1]);
+  const Py_ssize_t rank = isGood ? PyList_GET_SIZE(arguments[1]) : 0;
+  isGood = isGood && rank >= 1 && rank <= kMostDimensions && readTensor(arguments[0], facts) &&
+           facts.address % kAlignment == 0;
+  for (Py_ssize_t axis = 0; isGood && axis < rank; ++axis) {
+    const auto stride = sizeFrom(PyList_GET_ITEM(arguments[2], axis));
+    const auto block = sizeFrom(PyList_GET_ITEM(arguments[3], axis));
+    isGood = stride && block && *block >= 1 && (*block & (*block - 1)) == 0;
+    if (isGood && axis == rank - 1)
+      isGood = *stride == 1;
+    else if (isGood)
+      isGood = *stride < kMostElements && *stride > -kMostElements &&
+               *stride * byteSize(facts.dtype) % kAlignment == 0;
+  }
+  return PyBool_FromLong(isGood);
+}
+
+PyMethodDef descriptorMethods[] = {
+    {"fits_descriptor",
+     reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&fitsDescriptor)), METH_FASTCALL,
+     "fits_descriptor(base, shape, strides, block_shape): whether nothing is wrong with these "
+     "lists "
+     "in a descriptor of a torch tensor; False also where only Python can say."},
+    {}};
+
 } // namespace
 
 TorchTypes &torchTypes() {
@@ -199,6 +240,8 @@ std::optional<uint64_t> numberFrom(PyObject *object, PyObject *method) {
 }
 
 void bindTorchTypes(py::module_ &module) {
+  if (PyModule_AddFunctions(module.ptr(), descriptorMethods) != 0)
+    throw py::error_already_set();
   module.def("register_torch", &registerTorch, py::arg("tensor"), py::arg("parameter"),
              py::arg("dtypes"), py::arg("current_raw_stream"), py::arg("exchange") = py::none());
   module.def(

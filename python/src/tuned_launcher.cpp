@@ -337,8 +337,9 @@ PyType_Spec launcherSpec = {"blockscope._core.TunedLauncher", sizeof(TunedObject
 } // namespace
 
 void bindTunedLauncher(py::module_ &module) {
-  module.attr("TunedLauncher") =
-      py::reinterpret_steal<py::object>(reinterpret_cast<PyObject *>(makeType(launcherSpec)));
+  PyTypeObject *type = makeType(launcherSpec);
+  module.attr("TunedLauncher") = py::handle(reinterpret_cast<PyObject *>(type));
+  addOwner(type, launchOwned, [](PyObject *) {}); // it looks at them in each launch
 }
 
 } // namespace blockscope::python

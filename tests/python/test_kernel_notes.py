@@ -299,15 +299,29 @@ def whole_row(x_ptr, out_ptr, BLOCK: tl.constexpr):
     tl.store(out_ptr + columns, x / tl.sum(x, axis=0))
 
 
-def test_what_is_certain_to_spill_is_assembled_once(monkeypatch, tmp_path):
-    """A thread has 1024 elements, all of which it needs twice."""
-    ptxas, log = tmp_path / "ptxas", tmp_path / "log"
+def runs_of_ptxas(monkeypatch, folder):
+    """A function that counts how often ptxas has run from now on."""
+    ptxas, log = folder / "ptxas", folder / "log"
     ptxas.write_text(f'#!/bin/sh\necho "$@" >> {log}\nexec {gpu_rows.gpu_tools.ptxas()} "$@"\n')
     ptxas.chmod(0o755)
     monkeypatch.setenv("TRITON_PTXAS_PATH", str(ptxas))
+    return lambda: len([line for line in log.read_text().splitlines() if "-arch" in line])
+
+
+def test_what_is_certain_to_spill_is_assembled_once(monkeypatch, tmp_path):
+    """A thread has 1024 elements, all of which it needs twice."""
+    count = runs_of_ptxas(monkeypatch, tmp_path)
     kernel = compiled(whole_row, tl.float32, tl.float32, BLOCK=32768, num_warps=1)
     assert kernel.n_spills > 0 and ".minnctapersm 1" in kernel.asm["ptx"]
-    assert len([line for line in log.read_text().splitlines() if "-arch" in line]) == 1
+    assert count() == 1
+
+
+@blockscope.jit
+def products_of_rows(x_ptr, y_ptr, out_ptr, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+    rows = tl.arange(0, ROWS)
+    at = rows[:, None] * BLOCK + tl.arange(0, BLOCK)[None, :]
+    x, y = tl.load(x_ptr + at).to(tl.float32), tl.load(y_ptr + at).to(tl.float32)
+    tl.store(out_ptr + rows, tl.sum(x * y, axis=1))
 
 
 @blockscope.jit
@@ -350,6 +364,17 @@ def test_registers_more_let_loads_begin_together():
     assert kernel.n_regs > 64 and kernel.n_spills == 0
     kernel = compiled(scaled_sum, x, x, x, len(x), 3, BLOCK=4096, maxnreg=64)
     assert ".minnctapersm" not in kernel.asm["ptx"]
+
+
+def test_registers_far_below_the_demand_are_not_tried(monkeypatch, tmp_path):
+    """All loads stand before the products, and ptxas puts them in between."""
+    count = runs_of_ptxas(monkeypatch, tmp_path)
+    types = (tl.float16, tl.float16, tl.float32)
+    kernel = compiled(products_of_rows, *types, ROWS=128, BLOCK=128, num_warps=4)
+    assert 32 < kernel.n_regs < 48, "one program more would have at most 32"
+    assert count() == 1
+    compiled(scaled_rows, *(tl.bfloat16,) * 4, SIZE=4096, BLOCK=4096, num_warps=16)
+    assert count() == 3
 
 
 def test_spills_and_what_ptxas_runs_one_by_one():

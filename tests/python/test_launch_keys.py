@@ -112,6 +112,27 @@ def test_descriptors():
     assert len({k[0] for k in others}) == len(others)
 
 
+def test_descriptors_that_are_right():
+    """C++ says so of most of them; what is wrong, and what is rare, Python looks at."""
+    x = aligned(torch.float16).view(4, 16)
+
+    def fits(base=x, shape=(4, 16), strides=(16, 1), block=(2, 8)):
+        return _core.fits_descriptor(base, list(shape), list(strides), list(block))
+
+    assert fits() and fits(strides=(-8, 1)) and fits(strides=(0, 1))
+    assert fits(x.view(64), [64], [1], [16])
+    assert not fits(x.numpy()) and not fits(x.view(64)[1:])
+    assert not fits(strides=(12, 1)) and not fits(strides=(16, 2)) and not fits(strides=(2**70, 1))
+    assert not fits(block=(3, 8)) and not fits(block=(0, 8)) and not fits(block=(-2, 8))
+    assert not fits(block=(2.0, 8)) and not fits(block=(8,)) and not fits(shape=(4,))
+    assert not fits(shape=(), strides=(), block=())
+    assert not fits(x, [4] * 6, [16] * 5 + [1], [1] * 6)
+    assert not _core.fits_descriptor(x, (4, 16), [16, 1], [2, 8])
+    made = TensorDescriptor(x, (4, 16), x.stride(), (tl.constexpr(2), 8))
+    assert (made.shape, made.strides, made.block_shape) == ([4, 16], [16, 1], [2, 8])
+    assert TensorDescriptor.from_tensor(x, iter([2, 8])).block_shape == [2, 8]
+
+
 def test_tuples():
     """Their parts are arguments as others are, and what is no run-time value is compiled in."""
     Pair = collections.namedtuple("Pair", "first second")

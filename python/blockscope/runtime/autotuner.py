@@ -1,10 +1,10 @@
 """Choosing a kernel's meta-parameters: ``autotune``.
 
 On a GPU all configurations are compiled at once, on all processors, then timed one by one; those
-that need more than the device has are left out, and one that takes twice the time of the best in
-its first five runs is not run again. On the CPU ``num_warps``, ``num_stages``,
-``num_ctas`` and ``maxnreg`` change nothing, so the built-in timer times configurations that differ
-only in them once. Every configuration is warmed up and timed for some milliseconds, at least once;
+that need more than the device has are left out, and one that takes a third more than the
+best in its first five runs is not run again. On the CPU ``num_warps``, ``num_stages``, ``num_ctas``
+and ``maxnreg`` change nothing, so the built-in timer times configurations that differ only in them
+once. Every configuration is warmed up and timed for some milliseconds, at least once;
 one that is four times slower than the best when it is warmed up is not timed again. In step mode,
 and while a check or a trace is active, nothing is timed: the first configuration that runs is the
 best one. A check tries the others too (``checked_configs``).
@@ -25,7 +25,6 @@ from typing import Any
 
 from blockscope import _core, checks, knobs, user_warnings
 from blockscope.errors import AutotunerError, OutOfResources, PTXASError
-from blockscope.lazy import lazy_property
 from blockscope.process_lock import ProcessLock
 from blockscope.runtime import checked_configs, tried_arguments, tried_configs
 from blockscope.runtime.arguments import parameters_text
@@ -64,7 +63,7 @@ class _Call(threading.local):
         self.is_on_gpu = False  # whether the launch that is tuned for goes to a GPU
 
 
-class Autotuner(Wrapper):
+class Autotuner(_core.Launchable, Wrapper):
     """A kernel that runs with the fastest of its configurations, chosen once for each key."""
 
     def __init__(
@@ -139,8 +138,7 @@ class Autotuner(Wrapper):
         self._call.nargs = value
 
     def __getstate__(self) -> dict[str, Any]:
-        left_out = ("_call", "_bind")
-        return {name: value for name, value in self.__dict__.items() if name not in left_out}
+        return {name: value for name, value in self.__dict__.items() if name != "_call"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _call=_Call())
@@ -158,16 +156,17 @@ class Autotuner(Wrapper):
 
     # --- launches that C++ repeats (python/src/tuned_launcher.h) ----------------------------------
 
-    @lazy_property
-    def _bind(self) -> Callable[[Any], Callable[..., Any]]:
-        """What ``self[grid]`` calls, which is C++."""
+    def _bind(self, grid: Any) -> Callable[..., Any]:
+        """``self[grid]``, when C++ is first asked for it."""
         fn = self.fn
         own = type(self).run is Autotuner.run and type(self)._launch is Autotuner._launch
         if not own or not isinstance(fn, JITFunction) or fn.runs_otherwise:
-            return super().__getitem__
-        return _core.TunedLauncher(
+            return Wrapper.__getitem__(self, grid)
+        launcher = _core.TunedLauncher(
             self._run_on, self._choice, vars(self), fn, fn._launcher, self.arg_names, self.keys
-        ).bind
+        )
+        self.bind_by(launcher)
+        return self[grid]
 
     def _run_on(self, grid: Any, /, *args: Any, **kwargs: Any) -> Any:
         return self.run(*args, **{"grid": grid, "warmup": False, **kwargs})
@@ -466,9 +465,6 @@ class Autotuner(Wrapper):
             ]
         finally:
             self.nargs = None
-
-
-_core.add_subscript(Autotuner)
 
 
 def autotune(

@@ -48,7 +48,7 @@ class KernelInterface(Generic[T]):
         return functools.partial(_core.call_for_user, self.run, grid=grid, warmup=False)
 
 
-class JITFunction(KernelFunction, KernelInterface[T]):
+class JITFunction(_core.Launchable, KernelFunction, KernelInterface[T]):
     """A Python function over blocks. Launch it as ``fn[grid](...)``; call it inside other kernels.
 
     Where it runs is decided at each launch (docs/architecture.md, "Where a kernel runs").
@@ -132,7 +132,7 @@ class JITFunction(KernelFunction, KernelInterface[T]):
         # A copy makes a launcher of its own, and may be read where the source is not.
         with contextlib.suppress(SourceNotFound):
             self.function_source  # noqa: B018
-        left_out = ("_launcher", "_bind", "_lines")
+        left_out = ("_launcher", "_lines")
         state = {k: v for k, v in self.__dict__.items() if k not in left_out}
         return {**state, "kernels": {}, "codes": {}}
 
@@ -158,10 +158,12 @@ class JITFunction(KernelFunction, KernelInterface[T]):
 
         return launcher.make(self, self._launch)
 
-    @lazy_property
-    def _bind(self) -> Callable[[Any], Callable[..., Any]]:
-        """What ``self[grid]`` calls, which is C++."""
-        return super().__getitem__ if self.runs_otherwise else self._launcher.bind
+    def _bind(self, grid: Any) -> Callable[..., Any]:
+        """``self[grid]``, when C++ is first asked for it."""
+        if self.runs_otherwise:
+            return KernelInterface.__getitem__(self, grid)
+        self.bind_by(self._launcher)
+        return self[grid]
 
     @property
     def runs_otherwise(self) -> bool:
@@ -218,9 +220,6 @@ class JITFunction(KernelFunction, KernelInterface[T]):
         target = driver.active.get_current_target()
         source, options = specialization.read_data(self, specialization_data, target)
         return self.warmup(grid=(1,), **example_arguments.of(source), **options)
-
-
-_core.add_subscript(JITFunction)
 
 
 def get_device_key() -> int:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from blockscope import _core
+
 ALIGNMENT_BYTES = 16
 
 
@@ -36,8 +38,16 @@ class TensorDescriptor:
     round_f32_to_tf32: bool = False
 
     def __post_init__(self) -> None:
-        self.shape = list(self.shape)
-        self.strides = list(self.strides)
+        self.shape = shape = list(self.shape)
+        self.strides = strides = list(self.strides)
+        if self.padding == "zero" and not self.round_f32_to_tf32:
+            # Files make descriptors for each launch: Python words what is wrong, else C++ is asked.
+            self.block_shape = block = list(self.block_shape)
+            if _core.fits_descriptor(self.base, shape, strides, block):
+                return
+        self._check()
+
+    def _check(self) -> None:
         self.block_shape = [int(getattr(size, "value", size)) for size in self.block_shape]
         rank = len(self.shape)
         if not 1 <= rank <= 5:
@@ -88,7 +98,8 @@ class TensorDescriptor:
         padding: str = "zero",
         round_f32_to_tf32: bool = False,
     ) -> TensorDescriptor:
-        strides = tensor.stride() if callable(getattr(tensor, "stride", None)) else [
+        stride = getattr(tensor, "stride", None)
+        strides = stride() if callable(stride) else [
             size // tensor.itemsize for size in tensor.strides
         ]  # fmt: skip
         return cls(tensor, tensor.shape, strides, block_shape, padding, round_f32_to_tf32)

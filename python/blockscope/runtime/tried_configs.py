@@ -22,7 +22,7 @@ from blockscope.runtime.config import Config
 #: What a configuration raises that cannot run: the others are tried.
 SKIPPED = (OutOfResources, CompileTimeAssertionFailure, OptionNotSupported, PTXASError)
 
-_TOO_SLOW = 2.0  # times the best: a configuration this slow in its first runs is given up
+_TOO_SLOW = 1.33  # times the best: a configuration this slow in its first runs is given up
 
 
 def times_count() -> bool:

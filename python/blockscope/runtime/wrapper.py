@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from blockscope.runtime.arguments import AskedArguments
-from blockscope.runtime.jit import KernelInterface
+from blockscope.runtime.jit import JITFunction, KernelInterface
 
 
 class Wrapper(KernelInterface):
@@ -43,9 +43,11 @@ class Heuristics(Wrapper):
         self.values = values
 
     def _computed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        named, kernel = dict(zip(self.arg_names, args, strict=False)), self.jit_function
         for name, rule in self.values.items():
-            given = {**dict(zip(self.arg_names, args, strict=False)), **kwargs}
-            value = rule(AskedArguments(f"the heuristic '{name}'", self.jit_function, given))
+            given = AskedArguments(f"the heuristic '{name}'", kernel, named)
+            given.update(kwargs)
+            value = rule(given)
             if isinstance(value, dict) and name in value:
                 kwargs.update(value)  # some write {"BLOCK": lambda args: {"BLOCK": 128}}
             else:
@@ -53,7 +55,12 @@ class Heuristics(Wrapper):
         return kwargs
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
-        return self.fn.run(*args, **self._computed(args, kwargs))
+        launch = self._computed(args, kwargs)
+        fn = self.fn
+        if launch.get("warmup") or "grid" not in launch or not isinstance(fn, JITFunction):
+            return fn.run(*args, **launch)
+        launch.pop("warmup", None)
+        return fn[launch.pop("grid")](*args, **launch)  # without further layers of Python
 
     def warmup(self, *args: Any, **kwargs: Any) -> Any:
         return self.fn.warmup(*args, **self._computed(args, kwargs))
