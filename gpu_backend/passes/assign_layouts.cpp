@@ -284,6 +284,7 @@ LogicalResult assignLayouts(func::FuncOp function, const GpuTarget &target,
   formScaledDots(function, target);
   narrowDotOperands(function);
   widenDotOperands(function, target);
+  widenSumsOfLoops(function, target);
   foldSumsIntoDots(function, target);
   splitDots(function, target, options.numWarps);
   markReductionsInAnyOrder(function);

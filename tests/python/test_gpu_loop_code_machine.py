@@ -46,6 +46,17 @@ def test_boxes_begun_by_several_warps(depth: int, stages: int, arch: str, kernel
     assert loop_of(kernels[0]).count("tlg.by_warps") == 2
 
 
+@ARCHS
+def test_sums_in_fp16_are_rounded_once(arch: str, kernels: Any) -> None:
+    m, n, depth = 64, 64, 256
+    a, b = torch.randn(m, depth).to(HALF), torch.randn(depth, n).to(HALF)
+    c = torch.empty(m, n, dtype=HALF)
+    tma.matmul_kernel[(1, 1)](a, b, c, m, n, depth, BM=64, BN=64, BK=16, TRANS=False,
+                              ACC=tl.float16, num_warps=4, num_stages=2)  # fmt: skip
+    torch.testing.assert_close(c.float(), a.float() @ b.float(), rtol=6e-4, atol=1e-4)
+    assert "tl.fp_cast" not in loop_of(kernels[0])
+
+
 @triton.jit
 def masked_scores_kernel(q_ptr, k_ptr, mask_ptr, bias_ptr, out_ptr, keys, stride,
                          ROWS: tl.constexpr, N: tl.constexpr, D: tl.constexpr):  # fmt: skip
