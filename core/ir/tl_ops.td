@@ -311,9 +311,9 @@ def TL_ClampOp : TL_ElementwiseOp<"clamp", [SameOperandsAndResultType]> {
 
 class TL_InlineAsm<string mnemonic, list<Trait> traits> : TL_Op<mnemonic, traits> {
   let description = [{
-    One run of the assembly takes `pack` elements of each operand that follow each other and gives
-    `pack` elements of each result; elements of less than 32 bits share registers. Operands and
-    results have one shape.
+    One run of the assembly takes `pack` elements of each operand that follow each other (in a row
+    on the CPU, along any dimension on a GPU) and gives `pack` elements of each result; elements of
+    less than 32 bits share registers. Operands and results have one shape.
   }];
   let arguments = (ins Variadic<AnyType>:$operands, StrAttr:$asm_string, StrAttr:$constraints,
       DefaultValuedAttr<I32Attr, "1">:$pack);

@@ -150,13 +150,26 @@ LogicalResult lowerScalars(Lowering &lowering, Operation *op, Assembly &assembly
   return success();
 }
 
+/// Whether a thread's registers are runs of `pack` elements that follow each other along some
+/// dimension.
+bool hasRuns(const LinearLayout &layout, int64_t pack) {
+  for (size_t bit = 0; (int64_t{1} << bit) < pack; ++bit)
+    if (bit >= layout.registers.size() || layout.registers[bit] == 0 ||
+        layout.registers[bit] != layout.registers[0] << bit)
+      return false;
+  return true;
+}
+
 LogicalResult lowerInlineAsm(Lowering &lowering, Operation *op) {
   Assembly assembly(lowering, op);
   const auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
   if (!type)
     return lowerScalars(lowering, op, assembly);
-  const LinearLayout layout = layoutOfPacks(tlg::layoutOf(type), type.getNumElements(),
-                                            assembly.pack(), lowering.numWarps());
+  // Which elements a run takes is open: along another dimension than the last, it takes the
+  // thread's own, without an exchange.
+  LinearLayout layout = tlg::layoutOf(type);
+  if (!hasRuns(layout, assembly.pack()))
+    layout = layoutOfPacks(layout, type.getNumElements(), assembly.pack(), lowering.numWarps());
   llvm::SmallVector<Registers> operands, results(op->getNumResults());
   for (const Value operand : op->getOperands())
     operands.push_back(convertLayout(lowering, lowering.get(operand),

@@ -285,6 +285,7 @@ LogicalResult assignLayouts(func::FuncOp function, const GpuTarget &target,
   formScaledDots(function, target);
   narrowDotOperands(function);
   widenDotOperands(function, target);
+  widenSumsOfLoops(function, target);
   foldSumsIntoDots(function, target);
   keepDotSumsWide(function);
   splitDots(function, target, options.numWarps);

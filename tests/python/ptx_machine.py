@@ -123,7 +123,8 @@ class Machine(Clusters, Arithmetic):
             address += (len(data) + 255) // 256 * 256
         entry = ptx[ptx.index(".entry") :]
         head, body = entry.split("{", 1)
-        for match in re.finditer(r"\.param\s+\.(\w+)(?:\s+\.ptr[^,)]*?)?\s+(\w+)\s*[,)\n]", head):
+        half = re.sub(r"\.align\s+2\s+\.b8(\s+\w+)\[2\]", r".b16\1", head)  # fp16 and bf16
+        for match in re.finditer(r"\.param\s+\.(\w+)(?:\s+\.ptr[^,)]*?)?\s+(\w+)\s*[,)\n]", half):
             self.parameters.append((match[2], bits_of(match[1]) // 8))
         body = body[: body.index("\n}")]
         named = collections.Counter(

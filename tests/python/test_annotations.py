@@ -6,6 +6,7 @@ import typing
 
 import blockscope as triton
 import blockscope.language as tl
+import gpu_rows
 import numpy as np
 import pytest
 import torch
@@ -144,6 +145,16 @@ def test_ptx(tmp_path, annotation, value, declared, monkeypatch):
     ptx = kernel.warmup(MockTensor(tl.float64), value, grid=(1,), arch="sm_90a").asm["ptx"]
     entry = ptx[ptx.index(".entry") : ptx.index("{", ptx.index(".entry"))]
     assert f".param {declared} kernel_param_1" in entry
+
+
+@pytest.mark.skipif(not gpu_rows.has_tools(), reason="ptxas is not installed (nvidia-cuda-nvcc)")
+@pytest.mark.parametrize("arch", ["sm_90a"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_numbers_of_two_bytes_in_ptx(tmp_path, dtype, arch, kernels):
+    o = torch.zeros(8)
+    kernel_of(tmp_path, f"tl.{dtype}".replace("torch.", ""))[(1,)](o, 0.1)
+    assert abs(o[0] / 3 - torch.tensor(0.1, dtype=dtype)) < 1e-4
+    assert len(kernels) == 1
 
 
 @MODES

@@ -46,6 +46,37 @@ def test_boxes_begun_by_several_warps(depth: int, stages: int, arch: str, kernel
     assert loop_of(kernels[0]).count("tlg.by_warps") == 2
 
 
+@ARCHS
+def test_sums_in_fp16_are_rounded_once(arch: str, kernels: Any) -> None:
+    m, n, depth = 64, 64, 256
+    a, b = torch.randn(m, depth).to(HALF), torch.randn(depth, n).to(HALF)
+    c = torch.empty(m, n, dtype=HALF)
+    tma.matmul_kernel[(1, 1)](a, b, c, m, n, depth, BM=64, BN=64, BK=16, TRANS=False,
+                              ACC=tl.float16, num_warps=4, num_stages=2)  # fmt: skip
+    torch.testing.assert_close(c.float(), a.float() @ b.float(), rtol=6e-4, atol=1e-4)
+    assert "tl.fp_cast" not in loop_of(kernels[0])
+
+
+@triton.jit
+def bytes_of_columns_kernel(x_ptr, out_ptr, K: tl.constexpr, N: tl.constexpr):
+    at = tl.arange(0, K)[:, None] + tl.arange(0, N)[None, :] * K
+    wide = tl.inline_asm_elementwise(
+        "{ .reg .b8 b<4>; mov.b32 {b0, b1, b2, b3}, $4; cvt.u32.u8 $0, b0; cvt.u32.u8 $1, b1;"
+        " cvt.u32.u8 $2, b2; cvt.u32.u8 $3, b3; }",
+        "=r,=r,=r,=r,r", [tl.load(x_ptr + at)], dtype=tl.int32, is_pure=True, pack=4
+    )  # fmt: skip
+    tl.store(out_ptr + at, wide)
+
+
+@ARCHS
+def test_assembly_takes_a_threads_own_elements(arch: str, kernels: Any) -> None:
+    x = torch.randint(256, (32, 64), dtype=torch.uint8)
+    out = torch.empty(32, 64, dtype=torch.int32)
+    bytes_of_columns_kernel[(1,)](x, out, K=64, N=32, num_warps=4)
+    torch.testing.assert_close(out, x.int())
+    assert kernels[0].metadata.shared == 0
+
+
 @triton.jit
 def masked_scores_kernel(q_ptr, k_ptr, mask_ptr, bias_ptr, out_ptr, keys, stride,
                          ROWS: tl.constexpr, N: tl.constexpr, D: tl.constexpr):  # fmt: skip
