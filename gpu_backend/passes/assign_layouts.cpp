@@ -285,9 +285,8 @@ LogicalResult assignLayouts(func::FuncOp function, const GpuTarget &target,
   formScaledDots(function, target);
   narrowDotOperands(function);
   widenDotOperands(function, target);
-  widenSumsOfLoops(function, target);
-  foldSumsIntoDots(function, target);
   keepDotSumsWide(function);
+  foldSumsIntoDots(function, target);
   splitDots(function, target, options.numWarps);
   markReductionsInAnyOrder(function);
   const AxisAnalysis axes(function);

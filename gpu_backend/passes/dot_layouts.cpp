@@ -513,54 +513,6 @@ void widenDotOperands(func::FuncOp function, const GpuTarget &target) {
 
 namespace {
 
-/// The dots that a loop hands its variable in fp16 to, one after the other, up to the variable's
-/// next value; none where anything else needs one of these sums.
-llvm::SmallVector<tl::DotOp, 2> dotsOfSum(scf::ForOp loop, unsigned variable,
-                                          const GpuTarget &target) {
-  llvm::SmallVector<tl::DotOp, 2> dots;
-  Value sum = loop.getRegionIterArg(variable);
-  while (sum.hasOneUse()) {
-    OpOperand &use = *sum.use_begin();
-    if (use.getOwner() == loop.getBody()->getTerminator())
-      return use.getOperandNumber() == variable ? dots : llvm::SmallVector<tl::DotOp, 2>();
-    auto dot = dyn_cast<tl::DotOp>(use.getOwner());
-    if (!dot || dot->getBlock() != loop.getBody() || use.get() != dot.getAcc() || isScaled(dot) ||
-        isOfPayloads(dot.getInputPrecision()) || tensorCoreBytes(dot, target) == 0)
-      break;
-    dots.push_back(dot);
-    sum = dot.getResult();
-  }
-  return {};
-}
-
-} // namespace
-
-void widenSumsOfLoops(func::FuncOp function, const GpuTarget &target) {
-  function.walk([&](scf::ForOp loop) {
-    for (unsigned i = 0; i < loop.getNumRegionIterArgs(); ++i) {
-      BlockArgument sum = loop.getRegionIterArg(i);
-      if (!isa<RankedTensorType>(sum.getType()) || !elementOf(sum).isF16())
-        continue;
-      const llvm::SmallVector<tl::DotOp, 2> dots = dotsOfSum(loop, i, target);
-      if (dots.empty())
-        continue;
-      OpBuilder builder(loop);
-      const Type narrow = sum.getType(), wide = withElement(narrow, builder.getF32Type());
-      OpOperand &start = loop.getInitArgsMutable()[i];
-      start.assign(tl::FpCastOp::create(builder, loop.getLoc(), wide, start.get()));
-      sum.setType(wide);
-      for (tl::DotOp dot : dots)
-        dot->getResult(0).setType(wide);
-      builder.setInsertionPointAfter(loop);
-      loop.getResult(i).setType(wide);
-      auto rounded = tl::FpCastOp::create(builder, loop.getLoc(), narrow, loop.getResult(i));
-      loop.getResult(i).replaceAllUsesExcept(rounded.getResult(), rounded);
-    }
-  });
-}
-
-namespace {
-
 /// A dot that begins with zero, and the ops behind it that give its elements another shape.
 struct FreshDot {
   tl::DotOp dot;

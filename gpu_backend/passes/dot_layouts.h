@@ -47,10 +47,6 @@ void narrowDotOperands(mlir::func::FuncOp function);
 /// Casts fp8 operands to fp16, exactly, where the target does not multiply them as they are.
 void widenDotOperands(mlir::func::FuncOp function, const GpuTarget &target);
 
-/// Has loops carry in fp32 what their dots on the tensor cores sum up in fp16, and round it once.
-/// Each dot sums up in fp32 anyway: its sums would be widened and rounded in every iteration.
-void widenSumsOfLoops(mlir::func::FuncOp function, const GpuTarget &target);
-
 /// Makes `sum + dot(a, b)` the one `dot(a, b, sum)` where the tensor cores add in fp32 or int32:
 /// the product needs no registers of its own, and the dots of an iteration may go on into the next
 /// one. So it does where the product is reshaped before it is added. The dots of fp8, scaled or

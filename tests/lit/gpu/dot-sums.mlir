@@ -91,38 +91,3 @@ func.func @reshaped(%a: f16, %b: f16, %p: !tl.ptr<f32>) {
   tl.store %at, %sum : tensor<4x16x64x!tl.ptr<f32>>, tensor<4x16x64xf32>
   return
 }
-
-// What a loop sums up in fp16 by dots alone is fp32 until the loop ends, when it is rounded. A sum
-// that something else looks at in the loop is rounded in each iteration.
-// CHECK-LABEL: func.func @in_fp16(
-// CHECK: scf.for {{.*}} -> (tensor<64x64xf32, #{{[a-z0-9]*}}>)
-// CHECK-NOT: tl.fp_cast
-// CHECK: scf.yield
-// CHECK: tl.fp_cast {{.*}}xf32, {{.*}}xf16,
-// CHECK: scf.for {{.*}} -> (tensor<64x64xf16, #{{[a-z0-9]*}}>)
-// CHECK: tl.fp_cast {{.*}}xf32, {{.*}}xf16,
-// CHECK: scf.yield
-func.func @in_fp16(%a: f16, %b: f16, %steps: i32, %p: !tl.ptr<f16>) {
-  %c0 = arith.constant 0 : i32
-  %c1 = arith.constant 1 : i32
-  %zero = arith.constant dense<0.0> : tensor<64x64xf16>
-  %flat = tl.range 0 to 4096 : tensor<4096xi32>
-  %offsets = tl.reshape %flat : tensor<4096xi32> -> tensor<64x64xi32>
-  %base = tl.splat %p : !tl.ptr<f16> -> tensor<64x64x!tl.ptr<f16>>
-  %at = tl.addptr %base, %offsets : tensor<64x64x!tl.ptr<f16>>, tensor<64x64xi32>
-  %va = tl.splat %a : f16 -> tensor<64x64xf16>
-  %vb = tl.splat %b : f16 -> tensor<64x64xf16>
-  %only = scf.for %i = %c0 to %steps step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf16>) : i32 {
-    %first = tl.dot %va, %vb, %sum : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf16>
-    %second = tl.dot %vb, %va, %first : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf16>
-    scf.yield %second : tensor<64x64xf16>
-  }
-  tl.store %at, %only : tensor<64x64x!tl.ptr<f16>>, tensor<64x64xf16>
-  %seen = scf.for %i = %c0 to %steps step %c1 iter_args(%sum = %zero) -> (tensor<64x64xf16>) : i32 {
-    %next = tl.dot %va, %vb, %sum : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf16>
-    tl.store %at, %next : tensor<64x64x!tl.ptr<f16>>, tensor<64x64xf16>
-    scf.yield %next : tensor<64x64xf16>
-  }
-  tl.store %at, %seen : tensor<64x64x!tl.ptr<f16>>, tensor<64x64xf16>
-  return
-}

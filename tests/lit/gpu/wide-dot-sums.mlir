@@ -56,11 +56,13 @@ func.func @scaled(%a: f16, %p: !tl.ptr<f16>, %n: i32) {
   return
 }
 
-// A result that is cast to fp32 is never rounded, also where it is added up there.
+// A result that is cast to fp32 is never rounded, and the dot itself adds what is added to that.
 // CHECK-LABEL: func.func @widened(
-// CHECK: tlg.wgmma
 // CHECK-NOT: tl.fp_cast
-// CHECK: arith.addf {{.*}} : tensor<64x64xf32
+// CHECK-NOT: arith.addf
+// CHECK: %[[ACC:.*]] = tl.splat %{{.*}} : f32 -> tensor<64x64xf32
+// CHECK: tlg.wgmma {{.*}}, %[[ACC]]
+// CHECK-NOT: tl.fp_cast
 // CHECK: return
 func.func @widened(%a: f16, %x: f32, %p: !tl.ptr<f32>) {
   %zero = arith.constant dense<0.0> : tensor<64x64xf16>
