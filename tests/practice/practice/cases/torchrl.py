@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib.metadata
+from types import SimpleNamespace
 
 import torch
 
 from practice import torch_math as tm
 from practice.case import Repository
 
-repository = Repository("pytorch/rl", "ae9719f17b1517af5c2523a36c4616f003ee55cf", packages={"torchrl": "."})  # fmt: skip
+repository = Repository("pytorch/rl", "ae9719f17b1517af5c2523a36c4616f003ee55cf", packages={"torchrl": "."}, stand_ins={"packaging": {"version": SimpleNamespace(parse=str)}})  # fmt: skip
 FILE = "torchrl/modules/tensordict_module/_rnn_triton.py"
 
 _version = importlib.metadata.version

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import torch
 
 from practice import torch_math as tm
 from practice.case import Repository
 
-repository = Repository("spikerheado1234/Universal_Attention_triton", "c116c4c57ef7f7bc2047204efd969509ed54e031")  # fmt: skip
+repository = Repository("spikerheado1234/Universal_Attention_triton", "c116c4c57ef7f7bc2047204efd969509ed54e031", stand_ins={"packaging": {"version": SimpleNamespace(parse=str)}})  # fmt: skip
 FOLDER = "Universal_Attention/triton/"
 
 
