@@ -4,8 +4,11 @@
 #include "core/ir/facts.h"
 #include "core/ir/tl_dialect.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
+
+#include <algorithm>
 
 namespace blockscope::gpu {
 
@@ -27,6 +30,26 @@ inline mlir::Value accessedPointer(mlir::Operation *op) {
 /// What an access of a block reads or writes.
 inline mlir::Value accessedData(mlir::Operation *op) {
   return op->getNumResults() != 0 ? op->getResult(0) : op->getOperand(1);
+}
+
+/// Gives `spread` each op of `function`, from the first to the last or the other way round, but not
+/// the ops in the regions of reductions, scans and maps, which take layouts of their own. Returns
+/// whether it has changed anything.
+inline bool spreadOver(mlir::func::FuncOp function, bool backward,
+                       llvm::function_ref<bool(mlir::Operation *)> spread) {
+  llvm::SmallVector<mlir::Operation *> ops;
+  function.walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation *op) {
+    if (op != function)
+      ops.push_back(op);
+    return mlir::isa<tl::MapOp, tl::ReduceOp, tl::ScanOp>(op) ? mlir::WalkResult::skip()
+                                                              : mlir::WalkResult::advance();
+  });
+  if (backward)
+    std::reverse(ops.begin(), ops.end());
+  bool changed = false;
+  for (mlir::Operation *op : ops)
+    changed |= spread(op);
+  return changed;
 }
 
 /// How often a loop is taken to run where costs are compared: what it runs is not known.

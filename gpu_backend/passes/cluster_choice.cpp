@@ -297,27 +297,13 @@ ClusterChoice::ClusterChoice(func::FuncOp function, int numCtas) : numCtas_(numC
         !isCheap(op->getResult(0)))
       splits_[op->getResult(0)] = kWhole;
   });
-  const auto walk = [&](llvm::function_ref<bool(Operation *)> spread, bool backward) {
-    llvm::SmallVector<Operation *> ops;
-    function.walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (op != function)
-        ops.push_back(op);
-      return isa<tl::MapOp, tl::ReduceOp, tl::ScanOp>(op) ? WalkResult::skip()
-                                                          : WalkResult::advance();
-    });
-    if (backward)
-      std::reverse(ops.begin(), ops.end());
-    bool changed = false;
-    for (Operation *op : ops)
-      changed |= spread(op);
-    return changed;
-  };
   const auto forward = [&](bool whole) {
-    return walk([&](Operation *op) { return spreadForward(op, whole); }, false);
+    return spreadOver(function, /*backward=*/false,
+                      [&](Operation *op) { return spreadForward(op, whole); });
   };
   while (true) {
-    while (forward(false) ||
-           walk([&](Operation *op) { return spreadBackward(op); }, /*backward=*/true)) {
+    while (forward(false) || spreadOver(function, /*backward=*/true,
+                                        [&](Operation *op) { return spreadBackward(op); })) {
     }
     if (!forward(true) && !giveFirst(function))
       break;

@@ -67,32 +67,21 @@ LayoutChoice::LayoutChoice(func::FuncOp function, const AxisAnalysis &axes, cons
   });
   spreadAddresses(anchored);
   spreadSums(function);
-  // A region's ops take layouts of their own.
-  const auto walk = [&](llvm::function_ref<bool(Operation *)> spread, bool backward) {
-    bool changed = false;
-    llvm::SmallVector<Operation *> ops;
-    function.walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (op != function)
-        ops.push_back(op);
-      return isa<tl::MapOp, tl::ReduceOp, tl::ScanOp>(op) ? WalkResult::skip()
-                                                          : WalkResult::advance();
-    });
-    if (backward)
-      std::reverse(ops.begin(), ops.end());
-    for (Operation *op : ops)
-      changed |= spread(op);
-    return changed;
+  const auto forward = [&](bool ofRepeats) {
+    return spreadOver(function, /*backward=*/false,
+                      [&](Operation *op) { return repeats(op) == ofRepeats && spreadForward(op); });
   };
   bool changed = true;
   while (changed) {
-    while (walk([&](Operation *op) { return !repeats(op) && spreadForward(op); }, false)) {
+    while (forward(/*ofRepeats=*/false)) {
     }
-    changed = walk([&](Operation *op) { return spreadBackward(op); }, true);
+    changed =
+        spreadOver(function, /*backward=*/true, [&](Operation *op) { return spreadBackward(op); });
     if (changed)
       continue;
     // Where threads have copies of a smaller block, what repeats it has an arbitrary layout: others
     // take such ones last.
-    changed = walk([&](Operation *op) { return repeats(op) && spreadForward(op); }, false);
+    changed = forward(/*ofRepeats=*/true);
     if (changed)
       continue;
     // What is left has no connection to any anchor: begin with the first. Pointers of loads that

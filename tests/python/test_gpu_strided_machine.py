@@ -159,7 +159,7 @@ def test_rows_that_run_down_leave_no_gaps(n: int, arch: str, kernels: Any) -> No
     assert barriers(kernels[0]) == 0  # the rows that run up need no other layout
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["column", "taps"])
 def planes_kernel(x_ptr, w_ptr, out_ptr, channels, height, width, plane: int, row: int, column: int,
                   filter_stride, tap_stride: int, taps: int, PIXELS: tl.constexpr,
                   CHANNELS: tl.constexpr, FILTERS: tl.constexpr):  # fmt: skip
@@ -186,8 +186,8 @@ def planes_kernel(x_ptr, w_ptr, out_ptr, channels, height, width, plane: int, ro
 def test_lanes_lie_along_rows_of_an_image_of_any_width(
     is_large: bool, taps: int, height: int, width: int, arch: str, kernels: Any
 ) -> None:
-    """Where rows begin is not known, nor that pixels are neighbours (`int` keeps a stride of 1 from
-    being a constant), only that planes of channels are far apart."""
+    """Where rows begin is not known, nor that pixels are neighbours (nothing is told of their
+    stride), only that planes of channels are far apart."""
     channels, filters = 32, 128 if is_large else 64
     x = torch.randn(channels, 160).half()[:, : height * width].view(channels, height, width)
     w = torch.randn(filters, channels, 3).half() / 8
