@@ -358,17 +358,18 @@ void chooseRegisters(GpuKernel &kernel, const GpuOptions &options) {
   if (!pace)
     return;
   constexpr double kClearly = 0.9, kSomewhat = 0.95;
+  const Pace before = *pace;
+  const auto cycles = static_cast<double>(before.warp.cycles);
+  bool isAlone = cycles - static_cast<double>(before.warp.inRounds) <= kClearly * cycles;
   for (const int ctas : moreCtas(kernel))
-    // Code that grows computes again what it does not keep, or loads one after the other.
-    if (tryCtas(ctas, [&](const GpuKernel &other, const Pace &otherPace) {
+    // What waits for loads in rounds wants more registers, not fewer. Code that grows computes
+    // again what it does not keep, or loads one after the other.
+    if (!isAlone && tryCtas(ctas, [&](const GpuKernel &other, const Pace &otherPace) {
           return other.registers < kernel.registers &&
                  (otherPace.codeBytes <= pace->codeBytes ||
                   isQuicker(otherPace, *pace, /*alone=*/1, /*beside=*/kClearly));
         }))
       break;
-  const Pace before = *pace;
-  const auto cycles = static_cast<double>(before.warp.cycles);
-  bool isAlone = cycles - static_cast<double>(before.warp.inRounds) <= kClearly * cycles;
   for (const int ctas : fewerCtas(kernel)) {
     if (!isAlone) // a warp alone is no quicker, for all its registers
       return;
