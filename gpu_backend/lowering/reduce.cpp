@@ -160,8 +160,9 @@ private:
     for (const uint32_t flag : kept())
       if (llvm::isPowerOf2_32(flag))
         results.push_back(static_cast<int>(llvm::Log2_32(flag)));
-    llvm::stable_sort(results, [&](int a, int b) {
-      return combine(map, layout_.registers[a]) < combine(map, layout_.registers[b]);
+    llvm::sort(results, [&](int a, int b) {
+      return std::pair(combine(map, layout_.registers[a]), a) <
+             std::pair(combine(map, layout_.registers[b]), b);
     });
     // Integers of a warp, and places in it, are reduced in one instruction each.
     const bool isAtOnce = along_.lanes == 31 && (search_ ? results.size() < 2 : isReducedAtOnce());
