@@ -139,14 +139,6 @@ int clearLaunchable(PyObject *self) {
   return 0;
 }
 
-void freeLaunchable(PyObject *self) {
-  PyTypeObject *type = Py_TYPE(self);
-  PyObject_GC_UnTrack(self);
-  clearLaunchable(self);
-  type->tp_free(self);
-  Py_DECREF(type);
-}
-
 PyMethodDef launchableMethods[] = {
     {"bind_by", bindBy, METH_O, "Launch by a launcher from now on."},
     {nullptr, nullptr, 0, nullptr},
@@ -154,7 +146,7 @@ PyMethodDef launchableMethods[] = {
 PyType_Slot launchableSlots[] = {
     {Py_tp_doc, const_cast<char *>("The base of kernels: self[grid] is what their launcher gives, "
                                    "and self._bind(grid) before bind_by(launcher).")},
-    {Py_tp_dealloc, reinterpret_cast<void *>(freeLaunchable)},
+    {Py_tp_dealloc, reinterpret_cast<void *>(freeCollected<clearLaunchable>)},
     {Py_tp_traverse, reinterpret_cast<void *>(traverseLaunchable)},
     {Py_tp_clear, reinterpret_cast<void *>(clearLaunchable)},
     {Py_tp_setattro, reinterpret_cast<void *>(setAttribute)},

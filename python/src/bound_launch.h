@@ -27,6 +27,16 @@ PyObject *callGeneral(PyObject *general, PyObject *grid, PyObject *const *argume
 /// Returns a type of Python made from its description. Errors: throws.
 PyTypeObject *makeType(PyType_Spec &spec);
 
+/// The `tp_dealloc` of a type of `makeType` whose objects the collector of cycles knows and which
+/// `clear`, their `tp_clear`, empties.
+template <int (*clear)(PyObject *)> void freeCollected(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  clear(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
 /// Calls `function`, which gives an object or null, and puts its exceptions into Python's state.
 template <typename Function> PyObject *guarded(Function function) {
   try {

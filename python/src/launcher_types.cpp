@@ -55,14 +55,6 @@ int clearLauncher(PyObject *self) {
   return 0;
 }
 
-void freeLauncher(PyObject *self) {
-  PyTypeObject *type = Py_TYPE(self);
-  PyObject_GC_UnTrack(self);
-  clearLauncher(self);
-  type->tp_free(self);
-  Py_DECREF(type);
-}
-
 Launcher &launcherOf(PyObject *self) { return *launcherFrom(self); }
 
 /// key(arguments, keywords): what a launch's key says of its arguments, as for a GPU, and the bits
@@ -124,7 +116,7 @@ PyType_Slot launcherSlots[] = {
          "and used_values, a list of record_used_value. attributes is the dict in which users set "
          "run, pre_run_hooks and debug. parameters are tuples (launcher.py), or None.")},
     {Py_tp_new, reinterpret_cast<void *>(newLauncher)},
-    {Py_tp_dealloc, reinterpret_cast<void *>(freeLauncher)},
+    {Py_tp_dealloc, reinterpret_cast<void *>(freeCollected<clearLauncher>)},
     {Py_tp_traverse, reinterpret_cast<void *>(traverseLauncher)},
     {Py_tp_clear, reinterpret_cast<void *>(clearLauncher)},
     {Py_tp_methods, launcherMethods},

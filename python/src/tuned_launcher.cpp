@@ -301,14 +301,6 @@ int clearLauncher(PyObject *self) {
   return 0;
 }
 
-void freeLauncher(PyObject *self) {
-  PyTypeObject *type = Py_TYPE(self);
-  PyObject_GC_UnTrack(self);
-  clearLauncher(self);
-  type->tp_free(self);
-  Py_DECREF(type);
-}
-
 PyMethodDef launcherMethods[] = {
     {"bind", bindLaunch, METH_O, "The callable for a grid."},
     {nullptr, nullptr, 0, nullptr},
@@ -325,7 +317,7 @@ PyType_Slot launcherSlots[] = {
          "JITFunction, launcher its launcher, parameters are its names, keys those that the "
          "choice depends on.")},
     {Py_tp_new, reinterpret_cast<void *>(newLauncher)},
-    {Py_tp_dealloc, reinterpret_cast<void *>(freeLauncher)},
+    {Py_tp_dealloc, reinterpret_cast<void *>(freeCollected<clearLauncher>)},
     {Py_tp_traverse, reinterpret_cast<void *>(traverseLauncher)},
     {Py_tp_clear, reinterpret_cast<void *>(clearLauncher)},
     {Py_tp_methods, launcherMethods},

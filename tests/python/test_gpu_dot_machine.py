@@ -17,6 +17,7 @@ from machine_backend import MachineBackend, storage_of
 torch = pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
 import test_dot as dots  # noqa: E402
+import test_dot_sums as dot_sums  # noqa: E402
 import test_loops as loops  # noqa: E402
 
 pytestmark = pytest.mark.skipif(
@@ -97,7 +98,7 @@ def test_half_an_instruction_in_a_loop(dtype: Any, arch: str, machines: Any) -> 
 @pytest.mark.parametrize("size", [16, 64])
 @pytest.mark.parametrize("k", [0, 64, 192])
 def test_sums_in_fp16(k: int, size: int, arch: str, machines: Any) -> None:
-    dots.run_half_sums(size, k, HALF, "cpu")
+    dot_sums.run_half_sums(size, k, HALF, "cpu")
     assert used(machines, "wgmma" if size == 64 and arch == "sm_90a" else "mma")
 
 

@@ -1,0 +1,46 @@
+"""Sums of dots in fp16, which are in fp32 until something other than a dot or a cast to fp32 takes
+them."""
+
+import blockscope as triton
+import blockscope.language as tl
+import pytest
+from test_dot import check, rand
+
+torch = pytest.importorskip("torch")
+
+
+@triton.jit
+def half_sums_kernel(a_ptr, b_ptr, c_ptr, d_ptr, k, SIZE: tl.constexpr, DEPTH: tl.constexpr):
+    line, step = tl.arange(0, SIZE), tl.arange(0, DEPTH)
+    total = tl.zeros((SIZE, SIZE), tl.float16)
+    apart = tl.zeros((SIZE, SIZE), tl.float32)
+    for start in range(0, k, DEPTH):
+        a = tl.load(a_ptr + line[:, None] * k + (start + step)[None, :])
+        b = tl.load(b_ptr + line[None, :] * k + (start + step)[:, None])
+        total = tl.dot(a, b, total, out_dtype=tl.float16)
+        apart += tl.dot(a, b, out_dtype=tl.float16)
+    at = line[:, None] * SIZE + line[None, :]
+    tl.store(c_ptr + at, total)
+    tl.store(d_ptr + at, apart)
+
+
+def run_half_sums(size, k, dtype, device, warps=4):
+    """Both are added up in fp32; only what is stored in fp16 is rounded, and once. Tensor cores
+    cut off each sum of fp32 (5e-6 of the largest one over 4096, on an H100), and sums of fp8
+    products to about 13 bits (3e-3; docs/numerics.md)."""
+    a, b = (rand((size, max(k, 1)), dtype, device) for _ in range(2))
+    c = torch.full((size, size), 77, dtype=torch.float16, device=device)
+    d = torch.full((size, size), 77, dtype=torch.float32, device=device)
+    half_sums_kernel[(1,)](a, b, c, d, k, size, 64, num_warps=warps)
+    want = a.double() @ b.double().T if k else torch.zeros(size, size, device=device).double()
+    of_products = 1e-2 if dtype.itemsize == 1 else 2e-5
+    check(d, want, of_products)
+    off = (c.double() - want).abs() - want.abs() * 2**-11
+    assert off.max().item() <= of_products * max(want.abs().max().item(), 1e-30)
+
+
+@pytest.mark.parametrize("size", [16, 64, 128])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float8_e4m3fn], ids=["fp16", "fp8"])
+@pytest.mark.parametrize("k", [0, 64, 192, 4096])
+def test_sums_in_fp16(device, k, dtype, size):
+    run_half_sums(size, k, dtype, device)
