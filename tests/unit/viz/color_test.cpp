@@ -113,5 +113,17 @@ TEST(ColorsTest, EachHasItsName) {
   EXPECT_EQ(countColorsNamed("rainbow"), std::nullopt);
 }
 
+TEST(ColorMapTest, LightnessRisesEvenly) {
+  constexpr int kSteps = 64;
+  const float whole = perceivedLightness(heatColor(1)) - perceivedLightness(heatColor(0));
+  EXPECT_GT(whole, 0.5F);
+  for (int step = 0; step < kSteps; ++step) {
+    const float rise = perceivedLightness(heatColor(static_cast<float>(step + 1) / kSteps)) -
+                       perceivedLightness(heatColor(static_cast<float>(step) / kSteps));
+    EXPECT_GT(rise, 0) << step;
+    EXPECT_LT(rise, 2.2F * whole / kSteps) << step;
+  }
+}
+
 } // namespace
 } // namespace blockscope::viz

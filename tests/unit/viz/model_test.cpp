@@ -7,7 +7,6 @@
 #include "viz/model/finding_story.h"
 #include "viz/model/gpu_view.h"
 #include "viz/model/selection.h"
-#include "viz/model/value_text.h"
 
 #include <gtest/gtest.h>
 
@@ -224,24 +223,6 @@ TEST(HistoryTest, AnEntryBringsItsProgramOpAndLine) {
   EXPECT_EQ(selection.historyEntry, -1);
   apply(Command::FocusHistory, *model, selection);
   EXPECT_FALSE(selection.drawer);
-}
-
-TEST(ValueTextTest, ValuesReadBackAsTheyAre) {
-  EXPECT_EQ(valueText("fp32", 4, 0x3dcccccd), "0.1");
-  EXPECT_EQ(valueText("fp64", 8, 0xbff0000000000000), "-1");
-  EXPECT_EQ(valueText("fp16", 2, 0x2e66), "0.1");
-  EXPECT_EQ(valueText("fp16", 2, 0x7bff), "65504");
-  EXPECT_EQ(valueText("fp16", 2, 0xfc00), "-inf");
-  EXPECT_EQ(valueText("bf16", 2, 0x3f80), "1");
-  EXPECT_EQ(valueText("bf16", 2, 0x7fc0), "nan");
-  EXPECT_EQ(valueText("fp8e5", 1, 0x3e), "1.5");
-  EXPECT_EQ(valueText("fp8e4nv", 1, 0x7e), "448");
-  EXPECT_EQ(valueText("int8", 1, 0xff), "-1");
-  EXPECT_EQ(valueText("uint8", 1, 0xff), "255");
-  EXPECT_EQ(valueText("int64", 8, UINT64_MAX), "-1");
-  EXPECT_EQ(valueText("int1", 1, 1), "true");
-  EXPECT_EQ(valueText("fp32", 2, 0x1f), "0x001f"); // another width
-  EXPECT_EQ(valueText("unheard", 1, 7), "0x07");
 }
 
 /// Holds counts, maxima and places outside to those that are counted from the start.
@@ -679,18 +660,6 @@ TEST(HeatImageTest, ASmallPictureShowsTheGreatestCountUnderAPixel) {
         most = std::max(most, model->heat(0).value((pixel * 8 + row) * 1000 + pixel * 8 + column,
                                                    HeatMode::Both));
     EXPECT_EQ(pixels[pixel * 125 + pixel], scale.color(most));
-  }
-}
-
-TEST(ColorMapTest, LightnessRisesEvenly) {
-  constexpr int kSteps = 64;
-  const float whole = perceivedLightness(heatColor(1)) - perceivedLightness(heatColor(0));
-  EXPECT_GT(whole, 0.5F);
-  for (int step = 0; step < kSteps; ++step) {
-    const float rise = perceivedLightness(heatColor(static_cast<float>(step + 1) / kSteps)) -
-                       perceivedLightness(heatColor(static_cast<float>(step) / kSteps));
-    EXPECT_GT(rise, 0) << step;
-    EXPECT_LT(rise, 2.2F * whole / kSteps) << step;
   }
 }
 
