@@ -16,6 +16,7 @@ def settings_of_the_runtime() -> Iterator[None]:
     """The next test sees the environment, not what this one set in Python."""
     with knobs.runtime.scope():
         yield
+    machine_backend.release_launchers()
 
 
 @pytest.fixture(params=["whole", "step"])

@@ -10,6 +10,7 @@ import gpu_rows
 import numpy as np
 import ptx_matrix_machine
 import pytest
+from blockscope import _core
 from blockscope.frontend.argument import leaves
 from blockscope.runtime.backends import choice
 from blockscope.runtime.backends.backend import Request
@@ -63,10 +64,23 @@ def machine_for(kernel: Any) -> ptx_matrix_machine.Machine:
     return ptx_matrix_machine.machine_for(kernel)
 
 
+_launchers_held: list[None] = []
+
+
 def use(monkeypatch: pytest.MonkeyPatch, backend: Any) -> None:
     """From now on launches on CPU tensors go to the machine, each compiled anew."""
     monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
     monkeypatch.setattr(choice, "FLAT", backend)
+    # A launch that an earlier test made on the CPU is repeated in C++, past the backend.
+    _core.surroundings.hold()
+    _launchers_held.append(None)
+
+
+def release_launchers() -> None:
+    """At the end of a test: launches are repeated in C++ again."""
+    while _launchers_held:
+        _launchers_held.pop()
+        _core.surroundings.release()
 
 
 def record(monkeypatch: pytest.MonkeyPatch, arch: str, seed: int | None = None) -> list[Any]:
